@@ -1,0 +1,59 @@
+/* grid.h -- tokens on a line, a plane or a block
+ *
+ * Tokens lie row-major on a grid of 1, 2 or 3 axes: N, H x W, or T x H x W.
+ * A token is its index 0 ... N-1 or its coordinates, one per axis.
+ *
+ * Offsets j - i between two tokens run from -(n-1) to n-1 along an axis of n
+ * points.  A table with one entry per offset has P = product of (2n-1)
+ * entries, row-major; the entry of query i and key j is at (j-i) + (n-1) on
+ * every axis.  In 1-D that is the paper's e_{N+j-i} (LiSA, Eq. 2), counted
+ * from 0. */
+
+#ifndef TWICETOLD_GRID_H
+#define TWICETOLD_GRID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GRID_AXES 3
+
+typedef struct grid {
+    int axes;                   /* 1, 2 or 3 */
+    size_t size[GRID_AXES];     /* points per axis; 1 beyond the last axis */
+    size_t tokens;              /* N, the product of the sizes */
+    size_t offsets;             /* P, the product of 2 size - 1 */
+} grid;
+
+/* The grid of these sizes.  Refused: no axis or more than three, a size of 0,
+ * N or P beyond INT_MAX (BLAS and FFTW count in int). */
+status grid_create(grid *g, int axes, const size_t *size);
+
+/* The grid that text names: "196", "14x14" or "8x14x14". */
+status grid_parse(grid *g, const char *text);
+
+/* "14x14" into text of `size` bytes; returns text. */
+char *grid_text(char *text, size_t size, const grid *g);
+
+/* Index to coordinates, and back. */
+void grid_coordinates(size_t at[GRID_AXES], const grid *g, size_t index);
+size_t grid_index(const grid *g, const size_t at[GRID_AXES]);
+
+/* Where the offset table holds the entry of query i and key j. */
+size_t grid_offset(const grid *g, size_t i, size_t j);
+
+/* The token i - n, every axis taken modulo its size. */
+size_t grid_circular(const grid *g, size_t i, size_t n);
+
+/* *j = the token at i + step; false where that lies off the grid. */
+bool grid_neighbour(const grid *g, size_t i, const ptrdiff_t step[GRID_AXES], size_t *j);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

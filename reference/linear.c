@@ -1,0 +1,15 @@
+/* linear.c -- linear maps of tokens, over CBLAS; see linear.h */
+
+#include "linear.h"
+#include <cblas.h>
+#include <string.h>
+
+void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
+                const real *weight, const real *bias, size_t tokens, size_t in, size_t out)
+{
+    /* The bias is laid down first and the product added to it. */
+    if (bias)
+        for (size_t n = 0; n < tokens; n++) memcpy(y + n * y_stride, bias, out * sizeof *y);
+    BLAS(gemm)(CblasRowMajor, CblasNoTrans, CblasTrans, (int)tokens, (int)out, (int)in,
+               1, x, (int)x_stride, weight, (int)in, bias ? 1 : 0, y, (int)y_stride);
+}

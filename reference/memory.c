@@ -1,0 +1,74 @@
+/* memory.c -- one allocator, aligned and counted; see memory.h
+ *
+ * Each block is preceded by one line of 64 bytes that remembers its size. */
+
+#include "memory.h"
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE ((size_t)64)
+
+static atomic_size_t in_use, peak;
+static atomic_long requests_left = -1;
+
+bool size_multiply(size_t *product, size_t a, size_t b)
+{
+    if (a != 0 && b > SIZE_MAX / a) return false;
+    *product = a * b;
+    return true;
+}
+
+/* Whether this request is to fail, for the sake of a test. */
+static bool drought(void)
+{
+    long left = atomic_load(&requests_left);
+    if (left < 0) return false;
+    if (left == 0) return true;
+    atomic_fetch_sub(&requests_left, 1);
+    return false;
+}
+
+void *memory_get(size_t count, size_t size)
+{
+    size_t bytes;
+
+    /* Step 1: a whole number of lines, one more for the size. */
+    if (!size_multiply(&bytes, count, size) || bytes > SIZE_MAX - 2 * LINE) return NULL;
+    bytes = (bytes + LINE - 1) / LINE * LINE + LINE;
+
+    /* Step 2: take it. */
+    if (drought()) return NULL;
+    char *line = aligned_alloc(LINE, bytes);
+    if (!line) return NULL;
+    memcpy(line, &bytes, sizeof bytes);
+
+    /* Step 3: count it; the line that remembers the size is not the form's. */
+    size_t now = atomic_fetch_add(&in_use, bytes - LINE) + bytes - LINE;
+    size_t seen = atomic_load(&peak);
+    while (now > seen && !atomic_compare_exchange_weak(&peak, &seen, now)) continue;
+    return line + LINE;
+}
+
+void memory_free(void *block)
+{
+    size_t bytes;
+    if (!block) return;
+    char *line = (char *)block - LINE;
+    memcpy(&bytes, line, sizeof bytes);
+    atomic_fetch_sub(&in_use, bytes - LINE);
+    free(line);
+}
+
+real *memory_reals(size_t a, size_t b, size_t c, size_t d)
+{
+    size_t n;
+    if (!size_multiply(&n, a, b) || !size_multiply(&n, n, c) || !size_multiply(&n, n, d)) return NULL;
+    return memory_get(n, sizeof(real));
+}
+
+size_t memory_in_use(void) { return atomic_load(&in_use); }
+size_t memory_peak(void) { return atomic_load(&peak); }
+void memory_reset_peak(void) { atomic_store(&peak, atomic_load(&in_use)); }
+void memory_fail_after(long requests) { atomic_store(&requests_left, requests); }

@@ -1,0 +1,46 @@
+/* memory.h -- one allocator, aligned and counted
+ *
+ * Every byte that a form asks for passes here, so that its peak is measured
+ * and not estimated.  Blocks are aligned to 64 bytes, one cache line and one
+ * AVX-512 vector.  What FFTW, OpenBLAS and the C library keep for themselves
+ * is not seen.
+ *
+ * The counters are shared by all threads and exact; peaks of two operators
+ * that run at the same time cannot be told apart. */
+
+#ifndef TWICETOLD_MEMORY_H
+#define TWICETOLD_MEMORY_H
+
+#include <stdbool.h>
+#include "real.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* *product = a b; false, and *product unchanged, where that overflows. */
+bool size_multiply(size_t *product, size_t a, size_t b);
+
+/* Room for count objects of size bytes, uninitialised; NULL when the product
+ * overflows or memory is out.  Freed by memory_free, which accepts NULL. */
+void *memory_get(size_t count, size_t size);
+void memory_free(void *block);
+
+/* Room for a tensor of a*b*c*d reals; write 1 for the axes it has not. */
+real *memory_reals(size_t a, size_t b, size_t c, size_t d);
+
+/* Bytes handed out and not yet freed; the most there ever were since
+ * memory_reset_peak, which sets the peak to what is in use. */
+size_t memory_in_use(void);
+size_t memory_peak(void);
+void memory_reset_peak(void);
+
+/* For tests: the next `requests` requests succeed and all later ones fail.
+ * A negative number ends the drought. */
+void memory_fail_after(long requests);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+/* status.c -- errors are values; see status.h */
+
+#include "status.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A message may quote a file's own bytes.  Whatever they are, it stays one
+ * line and cannot steer a terminal. */
+static void keep_to_one_line(char *message)
+{
+    for (unsigned char *p = (unsigned char *)message; *p; p++)
+        if (*p < 0x20 || *p == 0x7f) *p = '?';
+}
+
+static status compose(int code, const char *format, va_list arguments)
+{
+    status s = {.code = code};
+    vsnprintf(s.message, sizeof s.message, format, arguments);
+    keep_to_one_line(s.message);
+    return s;
+}
+
+status status_ok(void)
+{
+    return (status){.code = STATUS_OK};
+}
+
+status bad_input(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    status s = compose(STATUS_BAD_INPUT, format, arguments);
+    va_end(arguments);
+    return s;
+}
+
+status failure(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    status s = compose(STATUS_FAILURE, format, arguments);
+    va_end(arguments);
+    return s;
+}
+
+status out_of_memory(const char *what)
+{
+    return failure("not enough memory for %s", what);
+}
+
+status status_at(status s, const char *where)
+{
+    status longer = {.code = s.code};
+    if (s.code == STATUS_OK) return s;
+    snprintf(longer.message, sizeof longer.message, "%.80s: %s", where, s.message);
+    keep_to_one_line(longer.message);
+    return longer;
+}

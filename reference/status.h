@@ -1,0 +1,49 @@
+/* status.h -- errors are values
+ *
+ * Every function of the library that can fail returns a status.  Nothing in
+ * the library prints, exits or aborts; the programs print the message and
+ * leave with the code.
+ *
+ *     status s = grid_parse(&grid, text);
+ *     if (s.code) return s;
+ *
+ * A message is one line: what was found, and what was expected. */
+
+#ifndef TWICETOLD_STATUS_H
+#define TWICETOLD_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum status_code {
+    STATUS_OK = 0,
+    STATUS_FAILURE = 1,         /* the machine's fault: memory, a file that cannot be written */
+    STATUS_BAD_INPUT = 2        /* the caller's fault */
+};
+
+typedef struct status {
+    int code;                   /* an enum status_code, and the exit status of the programs */
+    char message[252];          /* empty when code is STATUS_OK */
+} status;
+
+#ifdef __GNUC__
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#else
+#define PRINTF_LIKE(text, first)
+#endif
+
+status status_ok(void);
+status bad_input(const char *format, ...) PRINTF_LIKE(1, 2);
+status failure(const char *format, ...) PRINTF_LIKE(1, 2);
+status out_of_memory(const char *what);
+
+/* The same status with "WHERE: " put before its message; an OK status is
+ * returned as it is. */
+status status_at(status s, const char *where);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

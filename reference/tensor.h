@@ -1,0 +1,47 @@
+/* tensor.h -- a name, a shape, and dense row-major reals
+ *
+ * The last axis is the fastest.  A tensor owns its name and its data. */
+
+#ifndef TWICETOLD_TENSOR_H
+#define TWICETOLD_TENSOR_H
+
+#include "memory.h"
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENSOR_AXES 8
+
+struct tensor {
+    char *name;                 /* zero-terminated */
+    int axes;                   /* 0 ... TENSOR_AXES */
+    size_t size[TENSOR_AXES];   /* each at least 1 */
+    size_t count;               /* their product */
+    real *data;
+};
+
+struct tensors {                /* a list, in the order of the file */
+    size_t count;
+    struct tensor *tensor;
+};
+
+/* A tensor of this name and shape; its data are uninitialised. */
+status tensor_create(struct tensor *t, const char *name, int axes, const size_t *size);
+
+/* Frees name and data; t may be released twice. */
+void tensor_release(struct tensor *t);
+void tensors_release(struct tensors *list);
+
+/* The tensor of that name, or NULL. */
+struct tensor *tensors_find(const struct tensors *list, const char *name);
+
+/* "[2, 196, 96]" into text of `size` bytes; returns text. */
+char *shape_text(char *text, size_t size, int axes, const size_t *shape);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
