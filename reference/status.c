@@ -53,7 +53,7 @@ status status_at(status s, const char *where)
 {
     status longer = {.code = s.code};
     if (s.code == STATUS_OK) return s;
-    snprintf(longer.message, sizeof longer.message, "%.80s: %s", where, s.message);
+    snprintf(longer.message, sizeof longer.message, "%.60s: %.180s", where, s.message);
     keep_to_one_line(longer.message);
     return longer;
 }

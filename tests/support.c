@@ -1,0 +1,143 @@
+/* support.c -- what every proof needs; see support.h */
+
+#include "support.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../reference/random.h"
+
+/* Every array of the running test, each chained to the one before it. */
+static struct kept { struct kept *before; real *data; } *kept;
+
+static real *keep(size_t n)
+{
+    struct kept *k = malloc(sizeof *k);
+    ck_assert_ptr_nonnull(k);
+    k->data = calloc(n ? n : 1, sizeof(real));
+    ck_assert_ptr_nonnull(k->data);
+    k->before = kept;
+    kept = k;
+    return k->data;
+}
+
+static void let_go(void)
+{
+    while (kept) {
+        struct kept *k = kept;
+        kept = k->before;
+        free(k->data);
+        free(k);
+    }
+}
+
+real *zeros(size_t n)
+{
+    return keep(n);
+}
+
+real *normal(uint64_t seed, size_t n)
+{
+    real *a = keep(n);
+    random_fill_normal(a, n, seed, 0, 1);
+    return a;
+}
+
+real *uniform(uint64_t seed, size_t n, double low, double high)
+{
+    real *a = keep(n);
+    random_fill_uniform(a, n, seed, 0, low, high);
+    return a;
+}
+
+real *integers(uint64_t seed, size_t n, int bound)
+{
+    real *a = keep(n);
+    random_fill_integers(a, n, seed, 0, bound);
+    return a;
+}
+
+real *copy(const real *a, size_t n)
+{
+    return memcpy(keep(n), a, n * sizeof *a);
+}
+
+double largest(const real *a, size_t n)
+{
+    double worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        double size = fabs((double)a[i]);
+        if (isnan(size)) return size;
+        if (size > worst) worst = size;
+    }
+    return worst;
+}
+
+double largest_difference(const real *a, const real *b, size_t n)
+{
+    double worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = fabs((double)a[i] - (double)b[i]);
+        if (isnan(d)) return d;
+        if (d > worst) worst = d;
+    }
+    return worst;
+}
+
+double relative_difference(const real *a, const real *b, size_t n)
+{
+    double difference = largest_difference(a, b, n);
+    return difference == 0 ? 0 : difference / largest(b, n);
+}
+
+void within(const char *what, double error, double tolerance)
+{
+    printf("    %-52s error %8.1e of %8.1e allowed", what, error, tolerance);
+    if (tolerance > 0) printf(" (%.0f %%)", 100 * error / tolerance);
+    printf("\n");
+    fflush(stdout);
+    ck_assert_msg(error <= tolerance, "%s: error %.3e, tolerance %.3e", what, error, tolerance);
+}
+
+void beyond(const char *what, double error, double tolerance)
+{
+    printf("    %-52s differs by %8.1e, noticed above %8.1e\n", what, error, tolerance);
+    fflush(stdout);
+    ck_assert_msg(error > tolerance, "%s: differs by %.3e, expected more than %.3e", what, error, tolerance);
+}
+
+void succeeds(status s)
+{
+    ck_assert_msg(s.code == STATUS_OK, "%s", s.message);
+}
+
+void refused(status s, int code, const char *text)
+{
+    ck_assert_msg(s.code == code && strstr(s.message, text),
+                  "status %d '%s', expected %d with '%s'", s.code, s.message, code, text);
+}
+
+TCase *add_case(Suite *suite, const char *name)
+{
+    TCase *c = tcase_create(name);
+    tcase_add_checked_fixture(c, NULL, let_go);
+    tcase_set_timeout(c, 120);
+    suite_add_tcase(suite, c);
+    return c;
+}
+
+int run_suite(Suite *suite, const char *program)
+{
+    char report[512];
+    const char *folder = getenv("TAP_FOLDER");
+    SRunner *runner = srunner_create(suite);
+
+    if (folder) {
+        snprintf(report, sizeof report, "%s/%s.tap", folder, program);
+        srunner_set_tap(runner, report);
+    }
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

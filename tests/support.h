@@ -1,0 +1,58 @@
+/* support.h -- what every proof needs: reproducible inputs, and comparisons
+ * that NaN cannot pass.
+ *
+ * A test file defines one Suite and ends in
+ *
+ *     int main(void) { return run_suite(suite, "test_lisa"); }
+ *
+ * which prints Check's closing line, writes a TAP report for the table of
+ * claims, and returns 0 when every test passed. */
+
+#ifndef TWICETOLD_TESTS_SUPPORT_H
+#define TWICETOLD_TESTS_SUPPORT_H
+
+#include <check.h>
+#include <stdint.h>
+#include "../reference/memory.h"
+#include "../reference/real.h"
+#include "../reference/status.h"
+
+#ifdef __FAST_MATH__
+#error "-ffast-math lets the compiler assume there is no NaN; tests need one to be seen"
+#endif
+
+/* u: the largest relative error of one rounding. */
+#define UNIT_ROUNDOFF ((double)REAL_EPSILON / 2)
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+/* Arrays for one test, freed when it ends: zeros, standard normal draws, draws
+ * from [low, high), whole numbers from -bound to bound, a copy. */
+real *zeros(size_t n);
+real *normal(uint64_t seed, size_t n);
+real *uniform(uint64_t seed, size_t n, double low, double high);
+real *integers(uint64_t seed, size_t n, int bound);
+real *copy(const real *a, size_t n);
+
+/* The largest |a|, the largest |a - b|, and the latter over the largest |b|
+ * (0 where both vanish).  NaN if any entry that takes part is. */
+double largest(const real *a, size_t n);
+double largest_difference(const real *a, const real *b, size_t n);
+double relative_difference(const real *a, const real *b, size_t n);
+
+/* Fails unless error <= tolerance; prints the share of the tolerance used.
+ * `beyond` fails unless error > tolerance: the difference must be seen. */
+void within(const char *what, double error, double tolerance);
+void beyond(const char *what, double error, double tolerance);
+
+/* Fails, with its message, unless the status is OK; or unless it has this
+ * code and its message contains this text. */
+void succeeds(status s);
+void refused(status s, int code, const char *text);
+
+/* A case of the suite whose arrays are freed after each test. */
+TCase *add_case(Suite *suite, const char *name);
+
+int run_suite(Suite *suite, const char *program);
+
+#endif
