@@ -10,7 +10,7 @@
 
 #define LINE ((size_t)64)
 
-static atomic_size_t in_use, peak;
+static atomic_size_t in_use, peak, limit;
 static atomic_long requests_left = -1;
 
 bool size_multiply(size_t *product, size_t a, size_t b)
@@ -38,8 +38,11 @@ void *memory_get(size_t count, size_t size)
     if (!size_multiply(&bytes, count, size) || bytes > SIZE_MAX - 2 * LINE) return NULL;
     bytes = (bytes + LINE - 1) / LINE * LINE + LINE;
 
-    /* Step 2: take it. */
-    if (drought()) return NULL;
+    /* Step 2: take it.  The limit is looked at before the block is counted, so
+     * two threads at its edge may pass together. */
+    size_t most = atomic_load(&limit);
+    if (drought() || (most && bytes - LINE > most - (atomic_load(&in_use) < most ? atomic_load(&in_use) : most)))
+        return NULL;
     char *line = aligned_alloc(LINE, bytes);
     if (!line) return NULL;
     memcpy(line, &bytes, sizeof bytes);
@@ -71,4 +74,5 @@ real *memory_reals(size_t a, size_t b, size_t c, size_t d)
 size_t memory_in_use(void) { return atomic_load(&in_use); }
 size_t memory_peak(void) { return atomic_load(&peak); }
 void memory_reset_peak(void) { atomic_store(&peak, atomic_load(&in_use)); }
+void memory_set_limit(size_t bytes) { atomic_store(&limit, bytes); }
 void memory_fail_after(long requests) { atomic_store(&requests_left, requests); }

@@ -35,6 +35,10 @@ size_t memory_in_use(void);
 size_t memory_peak(void);
 void memory_reset_peak(void);
 
+/* From now on a request that would bring the bytes in use above this limit
+ * fails as if memory were out; 0 lifts the limit. */
+void memory_set_limit(size_t bytes);
+
 /* For tests: the next `requests` requests succeed and all later ones fail.
  * A negative number ends the drought. */
 void memory_fail_after(long requests);

@@ -1,0 +1,76 @@
+/* lanes.h -- a vector of LANES reals
+ *
+ * The widest vector of the machine that the compiler was told to build for:
+ * 64 bytes with AVX-512, 32 with AVX, 16 anywhere else (SSE2, NEON, or plain
+ * registers).  The arithmetic is that of the vector extension which GCC and
+ * clang share: + - * on whole vectors, and a scalar operand is repeated.  No
+ * intrinsics, and nothing here knows what the lanes stand for.
+ *
+ * L is LANES throughout fast/. */
+
+#ifndef TWICETOLD_LANES_H
+#define TWICETOLD_LANES_H
+
+#include "../reference/real.h"
+
+#if defined __AVX512F__
+#define LANE_BYTES 64
+#elif defined __AVX__
+#define LANE_BYTES 32
+#else
+#define LANE_BYTES 16
+#endif
+
+#ifdef TWICETOLD_DOUBLE
+#define LANES (LANE_BYTES / 8)
+#else
+#define LANES (LANE_BYTES / 4)
+#endif
+
+typedef real lanes __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef real lanes_anywhere __attribute__((vector_size(LANE_BYTES), may_alias, aligned(sizeof(real))));
+
+/* A complex number per lane.  In memory, L real parts and then L imaginary
+ * parts, aligned to a vector: a point is POINT reals. */
+typedef struct point { lanes re, im; } point;
+#define POINT ((size_t)2 * LANES)
+
+/* The vector at `from`, which is aligned to a vector, or only to a real. */
+static inline lanes lanes_load(const real *from) { return *(const lanes *)from; }
+static inline lanes lanes_load_anywhere(const real *from) { return *(const lanes_anywhere *)from; }
+
+static inline void lanes_store(real *to, lanes a) { *(lanes *)to = a; }
+static inline void lanes_store_anywhere(real *to, lanes a) { *(lanes_anywhere *)to = a; }
+
+/* The first `count` reals at `from`, zeros behind them; and the way back. */
+static inline lanes lanes_load_part(const real *from, size_t count)
+{
+    lanes a = {0};
+    for (size_t l = 0; l < count; l++) a[l] = from[l];
+    return a;
+}
+
+static inline void lanes_store_part(real *to, lanes a, size_t count)
+{
+    for (size_t l = 0; l < count; l++) to[l] = a[l];
+}
+
+/* Sums of neighbours: L/2 of them from a, then L/2 from b.  Halving L vectors
+ * pairwise until one is left sums each of them over its lanes, and the sums
+ * lie in the order of the vectors. */
+static inline lanes lanes_add_neighbours(lanes a, lanes b)
+{
+#if LANES == 16
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+         + __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif LANES == 8
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+         + __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#elif LANES == 4
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6) + __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#else
+    return __builtin_shufflevector(a, b, 0, 2) + __builtin_shufflevector(a, b, 1, 3);
+#endif
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* operator.h -- what an operator is: a table of options, a table of tensors,
+ * and its forms
+ *
+ * An operator is declared once, in a struct declaration.  All that a program
+ * or a test wants to know is read off it: which options there are, which
+ * tensors must be in a file and of what shape, what to draw at random, how
+ * many parameters there are, what each form costs.
+ *
+ * Three steps lead from a declaration to numbers:
+ *
+ *     problem   a declaration with its options chosen and its tensors bound
+ *     plan      a problem and one of its forms, prepared
+ *     run       y from x, as often as one likes; allocates nothing
+ *
+ * A problem points at tensors that it does not own; they must outlive it, and
+ * the problem must outlive its plans.  Problems and plans share nothing: each
+ * thread may work with its own. */
+
+#ifndef TWICETOLD_OPERATOR_H
+#define TWICETOLD_OPERATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "grid.h"
+#include "real.h"
+#include "status.h"
+#include "tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the declaration ------------------------------------------------- */
+
+enum option_kind {
+    OPTION_INTEGER,             /* low <= n <= high */
+    OPTION_REAL,                /* finite, low <= r <= high */
+    OPTION_CHOICE,              /* one of "4|5|6" */
+    OPTION_GRID,                /* N, HxW or TxHxW with low ... high axes; binds N and P */
+    OPTION_KERNEL,              /* odd sizes, as many axes as the grid; binds M */
+    OPTION_FLAG                 /* takes no value */
+};
+
+struct option {
+    const char *name;           /* "heads" is written --heads */
+    enum option_kind kind;
+    const char *fallback;       /* the default as one would type it; "" for none; NULL if required */
+    double low, high;
+    const char *choices;
+    const char *letter;         /* the letter that an integer binds, or NULL */
+    const char *meaning;
+};
+
+/* A shape is written in letters, "N c D"; an axis may be a product or a sum of
+ * products of letters and numbers, "3*C" or "2*Q+C"; " | " parts shapes of
+ * which one must fit.  A letter that is not known when its tensor is met takes
+ * the size found there.  A tensor one of whose axes is 0 must be absent. */
+struct tensor_row {
+    const char *name;
+    const char *shape;
+    const char *when;           /* "equation=6|7": only then; NULL: always */
+    bool optional;
+    const char *with;           /* refused unless this tensor is there too; or NULL */
+    const char *fan;            /* random entries are normal with variance 1 / this shape's product */
+    const char *meaning;
+};
+
+struct problem;
+struct plan;
+
+struct form {
+    const char *name;                                       /* "naive", "fast", "cuda", ... */
+    status (*prepare)(struct plan *);                       /* NULL: nothing to prepare */
+    status (*run)(struct plan *, real *y, const real *x);
+    void (*release)(struct plan *);                         /* NULL: nothing to release; accepts a half-made plan */
+    double (*multiply_adds)(const struct problem *);        /* of one run, by formula */
+};
+
+#define OPERATOR_FORMS 5
+
+struct declaration {
+    const char *name;
+    const char *summary;                        /* one line */
+    const char *output;                         /* shape of y */
+    const struct option *options;               /* ends at a name of NULL */
+    const struct tensor_row *tensors;           /* x first; ends at a name of NULL */
+    status (*derive)(struct problem *);         /* letters that follow from x and the options; NULL if none */
+    status (*check)(const struct problem *);    /* what no table can say about the tensors; NULL if nothing */
+    const struct form *forms[OPERATOR_FORMS];   /* naive first; the rest NULL */
+};
+
+/* All operators, ended by NULL. */
+extern const struct declaration *const operators[];
+const struct declaration *operator_find(const char *name);
+const struct form *operator_form(const struct declaration *d, const char *name);
+
+/* ---- the problem ----------------------------------------------------- */
+
+#define PROBLEM_OPTIONS 16
+#define PROBLEM_TENSORS 24
+#define PROBLEM_LETTERS 24
+
+struct problem {
+    const struct declaration *declaration;
+    struct { bool given; double number; const char *text; } option[PROBLEM_OPTIONS];
+    grid grid, kernel;
+    struct { char name[4]; size_t size; } letter[PROBLEM_LETTERS];
+    int letters;
+    struct {
+        bool present;
+        int axes;
+        size_t size[TENSOR_AXES], count;
+        real *data;                             /* NULL until bound or drawn */
+    } tensor[PROBLEM_TENSORS];                  /* as the rows of the declaration */
+};
+
+/* Options from words "--key" "value" ...; refused: unknown, given twice,
+ * without a value, out of range, or missing. */
+status problem_create(struct problem *p, const struct declaration *d, int words, const char *const *word);
+
+/* Takes every tensor of a file: none missing, none extra, each of its shape. */
+status problem_bind(struct problem *p, const struct tensors *file);
+
+/* Sizes without a file: B, C and whatever else the options leave open must
+ * have been given by problem_set_size.  Optional tensors are there unless
+ * without(name) holds; without may be NULL.  Data stay NULL. */
+status problem_shape(struct problem *p, bool (*without)(const char *name, void *of), void *of);
+
+/* Draws every parameter (not x) of a shaped problem: one owned block, which
+ * the caller frees with memory_free after the problem's last use. */
+status problem_draw(struct problem *p, uint64_t seed, real **block);
+
+/* The size that a letter stands for; 0 where it is not bound. */
+size_t problem_size(const struct problem *p, const char *letter);
+status problem_set_size(struct problem *p, const char *letter, size_t size);
+
+/* An option's value: as a number (of a choice too), as text, given or not. */
+double problem_number(const struct problem *p, const char *option);
+const char *problem_text(const struct problem *p, const char *option);
+bool problem_given(const struct problem *p, const char *option);
+
+/* A tensor's data, NULL where it is absent; the size of one of its axes. */
+const real *problem_tensor(const struct problem *p, const char *name);
+size_t problem_axis(const struct problem *p, const char *name, int axis);
+
+/* Learnable numbers: all tensors but x. */
+size_t problem_parameters(const struct problem *p);
+
+/* Reals in x and in y. */
+size_t problem_input_count(const struct problem *p);
+status problem_output_shape(const struct problem *p, int *axes, size_t size[TENSOR_AXES]);
+
+/* c = C / h for operators with heads; refuses an h that does not divide C. */
+status derive_head_channels(struct problem *p);
+
+/* ---- the plan -------------------------------------------------------- */
+
+struct plan {
+    const struct problem *problem;
+    const struct form *form;
+    int threads;                                /* at least 1 */
+    void *state;                                /* what prepare made */
+};
+
+status plan_create(struct plan *plan, const struct problem *p, const struct form *form, int threads);
+status plan_run(struct plan *plan, real *y, const real *x);
+void plan_release(struct plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,6 @@
+/* operators.c -- the rows of the house */
+
+#include "lisa.h"
+#include "msa.h"
+
+const struct declaration *const operators[] = {&msa, &lisa, NULL};

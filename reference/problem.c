@@ -1,0 +1,359 @@
+/* problem.c -- a declaration with its options chosen and its tensors bound;
+ * see operator.h */
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "operator.h"
+#include "random.h"
+#include "shape.h"
+
+/* ---- letters --------------------------------------------------------- */
+
+size_t problem_size(const struct problem *p, const char *letter)
+{
+    for (int l = 0; l < p->letters; l++)
+        if (!strcmp(p->letter[l].name, letter)) return p->letter[l].size;
+    return 0;
+}
+
+status problem_set_size(struct problem *p, const char *letter, size_t size)
+{
+    if (strlen(letter) > 3) return bad_input("size %.20s: expected a letter of the operator's table", letter);
+    for (int l = 0; l < p->letters; l++)
+        if (!strcmp(p->letter[l].name, letter)) {
+            if (p->letter[l].size == size) return status_ok();
+            return bad_input("size %s: found %zu, expected %zu", letter, size, p->letter[l].size);
+        }
+    if (size > INT_MAX) return bad_input("size %s: found %zu, expected at most %d", letter, size, INT_MAX);
+    if (p->letters == PROBLEM_LETTERS) return failure("more than %d sizes", PROBLEM_LETTERS);
+    strcpy(p->letter[p->letters].name, letter);
+    p->letter[p->letters++].size = size;
+    return status_ok();
+}
+
+status derive_head_channels(struct problem *p)
+{
+    size_t C = problem_size(p, "C"), h = problem_size(p, "h");
+    if (C % h) return bad_input("option --heads: found %zu, expected a divisor of C = %zu", h, C);
+    return problem_set_size(p, "c", C / h);
+}
+
+/* ---- options --------------------------------------------------------- */
+
+static int option_index(const struct declaration *d, const char *name)
+{
+    for (int o = 0; d->options[o].name; o++)
+        if (!strcmp(d->options[o].name, name)) return o;
+    return -1;
+}
+
+/* The option of that name; a name that no table has is a mistake of ours, and
+ * reads as the first option rather than as a wild address. */
+static int known_option(const struct problem *p, const char *name)
+{
+    int o = option_index(p->declaration, name);
+    return o < 0 ? 0 : o;
+}
+
+double problem_number(const struct problem *p, const char *option)
+{
+    return p->option[known_option(p, option)].number;
+}
+
+const char *problem_text(const struct problem *p, const char *option)
+{
+    const char *text = p->option[known_option(p, option)].text;
+    return text ? text : "";
+}
+
+bool problem_given(const struct problem *p, const char *option)
+{
+    return option_index(p->declaration, option) >= 0 && p->option[known_option(p, option)].given;
+}
+
+/* Whether word is one of "a|b|c". */
+static bool listed(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list;; at++) {
+        size_t n = strcspn(at, "|");
+        if (n == length && !strncmp(at, word, n)) return true;
+        at += n;
+        if (!*at) return false;
+    }
+}
+
+static status set_grid(struct problem *p, const struct option *o, const char *text)
+{
+    status s = grid_parse(&p->grid, text);
+    if (s.code) return s;
+    if (p->grid.axes < o->low || p->grid.axes > o->high)
+        return bad_input("found '%.40s', a grid of %d axes, expected %s", text, p->grid.axes,
+                         o->low == 2 ? "two, HxW" : "from one to three");
+    if ((s = problem_set_size(p, "N", p->grid.tokens)).code) return s;
+    return problem_set_size(p, "P", p->grid.offsets);
+}
+
+static status set_kernel(struct problem *p, const char *text)
+{
+    status s = grid_parse(&p->kernel, text);
+    if (s.code) return s;
+    for (int a = 0; a < p->kernel.axes; a++)
+        if (p->kernel.size[a] % 2 == 0) return bad_input("found '%.40s', expected odd sizes", text);
+    return problem_set_size(p, "M", p->kernel.tokens);
+}
+
+/* Whole numbers are plain digits; reals are finite and in decimal notation. */
+static status set_number(struct problem *p, int at, const struct option *o, const char *text)
+{
+    bool whole = o->kind == OPTION_INTEGER;
+    const char *digits = whole ? "0123456789" : "0123456789+-.eE";
+    char *end = NULL;
+    double number = strtod(text, &end);
+    if (!*text || strspn(text, digits) != strlen(text) || *end || !isfinite(number)
+        || number < o->low || number > o->high)
+        return bad_input("found '%.40s', expected a %s from %.15g to %.15g", text,
+                         whole ? "whole number" : "finite number", o->low, o->high);
+    p->option[at].number = number;
+    return o->letter ? problem_set_size(p, o->letter, (size_t)number) : status_ok();
+}
+
+static status set_option(struct problem *p, int at, const char *text)
+{
+    const struct option *o = &p->declaration->options[at];
+    status s = status_ok();
+
+    p->option[at].text = text;
+    switch (o->kind) {
+    case OPTION_FLAG: break;
+    case OPTION_GRID: s = set_grid(p, o, text); break;
+    case OPTION_KERNEL: s = set_kernel(p, text); break;
+    case OPTION_CHOICE:
+        if (!listed(o->choices, text)) s = bad_input("found '%.40s', expected one of %s", text, o->choices);
+        p->option[at].number = strtod(text, NULL);
+        break;
+    case OPTION_INTEGER:
+    case OPTION_REAL: s = set_number(p, at, o, text); break;
+    }
+    if (!s.code) return s;
+    char where[40];
+    snprintf(where, sizeof where, "option --%.28s", o->name);
+    return status_at(s, where);
+}
+
+status problem_create(struct problem *p, const struct declaration *d, int words, const char *const *word)
+{
+    status s;
+    *p = (struct problem){.declaration = d};
+
+    /* Step 1: what was given. */
+    for (int w = 0; w < words; w++) {
+        int o = strncmp(word[w], "--", 2) ? -1 : option_index(d, word[w] + 2);
+        if (o < 0) return bad_input("found '%.60s', expected an option of this operator ('twicetold help %s')", word[w], d->name);
+        if (p->option[o].given) return bad_input("option %s: given twice, expected once", word[w]);
+        p->option[o].given = true;
+        if (d->options[o].kind == OPTION_FLAG) continue;
+        if (w + 1 == words) return bad_input("option %s: found no value, expected one", word[w]);
+        w++;
+        if ((s = set_option(p, o, word[w])).code) return s;
+    }
+
+    /* Step 2: defaults for the rest; a required option has none. */
+    for (int o = 0; d->options[o].name; o++) {
+        if (p->option[o].given || d->options[o].kind == OPTION_FLAG) continue;
+        if (!d->options[o].fallback)
+            return bad_input("option --%s: missing, expected %s", d->options[o].name, d->options[o].meaning);
+        if (*d->options[o].fallback && (s = set_option(p, o, d->options[o].fallback)).code) return s;
+    }
+
+    /* Step 3: a kernel lies on the grid. */
+    if (p->kernel.axes && p->kernel.axes != p->grid.axes)
+        return bad_input("option --kernel: found %d axes, expected %d as the grid has", p->kernel.axes, p->grid.axes);
+    return status_ok();
+}
+
+/* ---- tensors --------------------------------------------------------- */
+
+/* Whether a row of the table is in force under the options chosen. */
+static bool in_force(const struct problem *p, const struct tensor_row *row)
+{
+    if (!row->when) return true;
+    char option[24];
+    size_t length = strcspn(row->when, "=");
+    snprintf(option, sizeof option, "%.*s", (int)length, row->when);
+    return listed(row->when + length + 1, problem_text(p, option));
+}
+
+/* The row in force of that name, or -1. */
+static int row_index(const struct problem *p, const char *name)
+{
+    const struct tensor_row *rows = p->declaration->tensors;
+    for (int r = 0; rows[r].name; r++)
+        if (!strcmp(rows[r].name, name) && in_force(p, &rows[r])) return r;
+    return -1;
+}
+
+const real *problem_tensor(const struct problem *p, const char *name)
+{
+    int r = row_index(p, name);
+    return r < 0 ? NULL : p->tensor[r].data;
+}
+
+size_t problem_axis(const struct problem *p, const char *name, int axis)
+{
+    int r = row_index(p, name);
+    return r < 0 || !p->tensor[r].present || axis >= p->tensor[r].axes ? 0 : p->tensor[r].size[axis];
+}
+
+size_t problem_parameters(const struct problem *p)
+{
+    size_t sum = 0;
+    for (int r = 1; p->declaration->tensors[r].name; r++) sum += p->tensor[r].count;
+    return sum;
+}
+
+size_t problem_input_count(const struct problem *p)
+{
+    return p->tensor[0].count;
+}
+
+status problem_output_shape(const struct problem *p, int *axes, size_t size[TENSOR_AXES])
+{
+    return shape_sizes(axes, size, p, p->declaration->output);
+}
+
+/* Whether a shape fits one alternative; letters that it binds are kept only
+ * when it does. */
+static bool fits(struct problem *p, const char *shape, const struct tensor *t)
+{
+    int letters = p->letters, axes = 0;
+    const char *axis;
+    bool fit = true;
+    for (size_t length; fit && (length = shape_next_axis(&shape, &axis)) > 0; axes++) {
+        size_t size = 0;
+        char letter[4];
+        enum axis_kind kind = shape_axis(&size, letter, p, axis, length);
+        if (axes >= t->axes) fit = false;
+        else if (kind == AXIS_FREE) fit = problem_set_size(p, letter, t->size[axes]).code == STATUS_OK;
+        else fit = kind == AXIS_KNOWN && size == t->size[axes];
+    }
+    if (fit && axes == t->axes) return true;
+    p->letters = letters;
+    return false;
+}
+
+/* Whether the first alternative has an axis of size 0: then there is nothing
+ * for the tensor to hold. */
+static bool empty(const struct problem *p, const char *shape)
+{
+    const char *axis;
+    for (size_t length; (length = shape_next_axis(&shape, &axis)) > 0;) {
+        size_t size = 1;
+        char letter[4];
+        if (shape_axis(&size, letter, p, axis, length) == AXIS_KNOWN && size == 0) return true;
+    }
+    return false;
+}
+
+/* After x: the sizes that follow from it, and the bound that BLAS sets. */
+static status derive(struct problem *p)
+{
+    size_t tokens;
+    status s = p->declaration->derive ? p->declaration->derive(p) : status_ok();
+    if (s.code) return s;
+    if (problem_size(p, "N") && (!size_multiply(&tokens, problem_size(p, "B"), problem_size(p, "N")) || tokens > INT_MAX))
+        return bad_input("tensor x: B N is too large, expected at most %d", INT_MAX);
+    return s;
+}
+
+static status bind_row(struct problem *p, int r, const struct tensors *file)
+{
+    const struct tensor_row *row = &p->declaration->tensors[r];
+    struct tensor *t = tensors_find(file, row->name);
+    char expected[120], found[120];
+
+    if (empty(p, row->shape)) {
+        if (t) return bad_input("tensor %s: found one, expected none as a size of its shape is 0", row->name);
+        return status_ok();
+    }
+    shape_describe(expected, sizeof expected, p, row->shape);
+    if (!t && row->optional) return status_ok();
+    if (!t) return bad_input("tensor %s: missing, expected %s", row->name, expected);
+    const char *shape = row->shape;
+    while (shape && !fits(p, shape, t)) shape = shape_next_alternative(shape);
+    if (!shape)
+        return bad_input("tensor %s: found %s, expected %s", row->name,
+                         shape_text(found, sizeof found, t->axes, t->size), expected);
+    if (row->with && !tensors_find(file, row->with))
+        return bad_input("tensor %s: found without %s, expected both or neither", row->name, row->with);
+    p->tensor[r].present = true;
+    p->tensor[r].axes = t->axes;
+    memcpy(p->tensor[r].size, t->size, sizeof t->size);
+    p->tensor[r].count = t->count;
+    p->tensor[r].data = t->data;
+    return status_ok();
+}
+
+/* The names that the options allow, for a message: "x, w_qkv, b_qkv, ..." */
+static void list_names(char *text, size_t size, const struct problem *p)
+{
+    size_t at = 0;
+    for (int r = 0; p->declaration->tensors[r].name && at < size; r++)
+        if (in_force(p, &p->declaration->tensors[r]))
+            at += (size_t)snprintf(text + at, size - at, r ? ", %s" : "%s", p->declaration->tensors[r].name);
+}
+
+status problem_bind(struct problem *p, const struct tensors *file)
+{
+    status s;
+    for (int r = 0; p->declaration->tensors[r].name; r++) {
+        if (!in_force(p, &p->declaration->tensors[r])) continue;
+        if ((s = bind_row(p, r, file)).code) return s;
+        if (r == 0 && (s = derive(p)).code) return s;
+    }
+    for (size_t t = 0; t < file->count; t++)
+        if (row_index(p, file->tensor[t].name) < 0) {
+            char names[140];
+            list_names(names, sizeof names, p);
+            return bad_input("tensor %.40s: not of this operator with these options, expected %s", file->tensor[t].name, names);
+        }
+    return p->declaration->check ? p->declaration->check(p) : status_ok();
+}
+
+status problem_shape(struct problem *p, bool (*without)(const char *name, void *of), void *of)
+{
+    status s;
+    for (int r = 0; p->declaration->tensors[r].name; r++) {
+        const struct tensor_row *row = &p->declaration->tensors[r];
+        bool absent = !in_force(p, row) || (row->optional && without && without(row->name, of))
+                   || (row->with && row_index(p, row->with) < r && !p->tensor[row_index(p, row->with)].present);
+        if (absent || empty(p, row->shape)) continue;
+        if ((s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, row->shape)).code)
+            return status_at(s, row->name);
+        p->tensor[r].present = true;
+        p->tensor[r].count = 1;
+        for (int a = 0; a < p->tensor[r].axes; a++)
+            if (!size_multiply(&p->tensor[r].count, p->tensor[r].count, p->tensor[r].size[a]))
+                return bad_input("tensor %s: its size overflows", row->name);
+        if (r == 0 && (s = derive(p)).code) return s;
+    }
+    return status_ok();
+}
+
+status problem_draw(struct problem *p, uint64_t seed, real **block)
+{
+    size_t total = problem_parameters(p), at = 0;
+    *block = memory_reals(total, 1, 1, 1);
+    if (!*block) return out_of_memory("random parameters");
+    for (int r = 1; p->declaration->tensors[r].name; r++) {
+        if (!p->tensor[r].present) continue;
+        p->tensor[r].data = *block + at;
+        at += p->tensor[r].count;
+        random_fill_normal(p->tensor[r].data, p->tensor[r].count, seed, (uint64_t)r,
+                           1 / sqrt(shape_product(p, p->declaration->tensors[r].fan)));
+    }
+    return p->declaration->check ? p->declaration->check(p) : status_ok();
+}
