@@ -10,12 +10,7 @@
  *
  * n is a product of 2, 3, 5 and 7, and moderate (a line and its copy should
  * stay in the first cache).  This file refuses to be a general FFT: FFTW does
- * every other size, real input, and one signal at a time.
- *
- * The transform reads its points through a function and hands them over
- * through another, both compiled into it.  So a product with a kernel can
- * happen on the way in and a contraction on the way out, without a pass over
- * memory of their own. */
+ * every other size, real input, and one signal at a time. */
 
 #ifndef TWICETOLD_LANE_FFT_H
 #define TWICETOLD_LANE_FFT_H
@@ -27,18 +22,18 @@
 #define LANE_FFT_STAGES 32
 
 /* One stage: n / radix butterflies.  Butterfly b takes the points from[b radix
- * ...] and leaves its results, all but the first multiplied by a twiddle
- * factor where there are any, at to[b radix ...]. */
+ * + k], k < radix, and leaves its results at to[b radix + k], all but the
+ * first multiplied by a twiddle factor where there are any. */
 struct lane_stage {
-    unsigned radix;             /* 1, 2, 3, 4, 5, 7 or 8 */
-    unsigned butterflies;
+    size_t radix;               /* 1, 2, 3, 4, 5, 7 or 8 */
+    size_t butterflies;
     const unsigned *from, *to;
     const real *twiddle;        /* [butterflies][radix-1][re, im], or NULL */
 };
 
 struct lane_fft {
     size_t n;
-    int stages;
+    size_t stages;
     struct lane_stage stage[LANE_FFT_STAGES];
     unsigned *places;           /* owned: all from and to */
     real *twiddles;             /* owned: all twiddle */
@@ -53,9 +48,10 @@ status lane_fft_prepare(struct lane_fft *fft, size_t n);
 /* Frees what prepare took; harmless on a zeroed or released plan. */
 void lane_fft_release(struct lane_fft *fft);
 
-/* Transforms a line of n points that are `stride` points apart into one that
- * lies likewise; `to` and `from` are the same line, or two that do not
- * overlap.  Inverse: exp(+2 pi ...), not divided by n.  line: room for n points. */
+/* Transforms a line of n points that are from_stride points apart into one
+ * whose points are to_stride apart; `to` and `from` are the same line, or do
+ * not overlap.  The inverse has exp(+2 pi ...) and does not divide by n.
+ * line: room for n points.  All aligned to a vector. */
 void lane_fft_run(const struct lane_fft *fft, real *to, size_t to_stride,
                   const real *from, size_t from_stride, bool inverse, real *line);
 

@@ -248,7 +248,7 @@ static status create_beside(FILE **file, char *beside, size_t size, const char *
 static status write_png(const unsigned char *bytes, const struct image *im, char *beside, size_t size,
                         const char *path)
 {
-    FILE *file;
+    FILE *file = NULL;
     png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns,
                      .height = (png_uint_32)im->rows,
                      .format = im->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};

@@ -35,7 +35,7 @@ extern "C" {
 enum option_kind {
     OPTION_INTEGER,             /* low <= n <= high */
     OPTION_REAL,                /* finite, low <= r <= high */
-    OPTION_CHOICE,              /* one of "4|5|6" */
+    OPTION_CHOICE,              /* one of "4|5|6"; any text where choices is NULL */
     OPTION_GRID,                /* N, HxW or TxHxW with low ... high axes; binds N and P */
     OPTION_KERNEL,              /* odd sizes, as many axes as the grid; binds M */
     OPTION_FLAG                 /* takes no value */

@@ -132,7 +132,7 @@ static status set_option(struct problem *p, int at, const char *text)
     case OPTION_GRID: s = set_grid(p, o, text); break;
     case OPTION_KERNEL: s = set_kernel(p, text); break;
     case OPTION_CHOICE:
-        if (!listed(o->choices, text)) s = bad_input("found '%.40s', expected one of %s", text, o->choices);
+        if (o->choices && !listed(o->choices, text)) s = bad_input("found '%.40s', expected one of %s", text, o->choices);
         p->option[at].number = strtod(text, NULL);
         break;
     case OPTION_INTEGER:

@@ -1,0 +1,174 @@
+/* lane_fft.c -- the plan of a lane_fft.h transform
+ *
+ * n is split into the powers of its primes, n = P_1 P_2 ..., which are prime to
+ * each other, so that the transform over Z_n is one over Z_P1 x Z_P2 x ... and
+ * needs no twiddle factors between them (Good 1958; Thomas 1963).  A power
+ * P = r_1 r_2 ... is done by decimation in frequency with twiddle factors
+ * (Cooley and Tukey 1965): 56 = 8 * 7 has none, 64 = 8 * 8 has them once.
+ *
+ * Every stage s turns one digit, 0 <= digit_s < r_s.  Before it is turned, a
+ * digit counts towards the index i of the input, after it towards the index o
+ * of the output; point and digits are tied by
+ *
+ *     i = sum_s digit_s in_weight_s mod n,   o = sum_s digit_s out_weight_s mod n.
+ *
+ * Between stages a point lies where its digits, read as a mixed radix number,
+ * say; the first stage reads by i and the last writes by o, so that no pass is
+ * spent on putting points in order. */
+
+#include "lane_fft.h"
+#include <math.h>
+#include <string.h>
+#include "lane_pass.h"
+#include "../reference/memory.h"
+
+struct digit {
+    size_t radix, power;        /* r_s, and the P that it divides */
+    size_t rest;                /* P / (r_1 ... r_s): what later stages of this power do */
+    size_t in_weight, out_weight, place;
+};
+
+static const size_t prime[] = {2, 3, 5, 7};
+
+bool lane_fft_fits(size_t n)
+{
+    if (n == 0) return false;
+    for (size_t p = 0; p < sizeof prime / sizeof *prime; p++)
+        while (n % prime[p] == 0) n /= prime[p];
+    return n == 1;
+}
+
+/* The radix for the next stage of a power of this prime.  Eights, and fours
+ * where eights would leave a two. */
+static size_t next_radix(size_t p, size_t power)
+{
+    if (p != 2) return p;
+    if (power % 8 == 0 && power != 16) return 8;
+    return power % 4 == 0 ? 4 : 2;
+}
+
+/* The digits of n, weights and all; returns their number. */
+static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
+{
+    size_t digits = 0, place = 1;
+    for (size_t p = 0; p < sizeof prime / sizeof *prime; p++) {
+        size_t power = 1, idempotent = 0, out_weight = 1;
+        while (n / power % prime[p] == 0) power *= prime[p];
+
+        /* Step 1: the number that is 1 modulo this power and 0 modulo the others. */
+        while (power > 1 && idempotent % power != 1) idempotent += n / power;
+
+        /* Step 2: one digit after another. */
+        for (size_t left = power; left > 1;) {
+            size_t radix = next_radix(prime[p], left);
+            left /= radix;
+            digit[digits++] = (struct digit){
+                .radix = radix, .power = power, .rest = left,
+                .in_weight = n / power * left % n,
+                .out_weight = idempotent * out_weight % n,
+                .place = place,
+            };
+            out_weight *= radix;
+            place *= radix;
+        }
+    }
+    if (digits == 0) digit[digits++] = (struct digit){.radix = 1, .power = 1, .rest = 1, .place = 1};
+    return digits;
+}
+
+/* The value of digit s at a place of the line. */
+static size_t value(const struct digit *d, size_t at) { return at / d->place % d->radix; }
+
+status lane_fft_prepare(struct lane_fft *fft, size_t n)
+{
+    const long double turn = 6.283185307179586476925286766559L;
+    struct digit digit[LANE_FFT_STAGES];
+
+    /* Step 1: split n, and take room for every stage's places and factors. */
+    *fft = (struct lane_fft){.n = n};
+    if (!lane_fft_fits(n)) return bad_input("transform of %zu points, expected a product of 2, 3, 5 and 7", n);
+    fft->stages = split(digit, n);
+    fft->places = memory_get(fft->stages * n, 2 * sizeof *fft->places);
+    fft->twiddles = memory_get(fft->stages * n, 2 * sizeof *fft->twiddles);
+    if (!fft->places || !fft->twiddles) {
+        lane_fft_release(fft);
+        return out_of_memory("the plan of a transform");
+    }
+
+    unsigned *places = fft->places;
+    real *twiddles = fft->twiddles;
+    for (size_t s = 0; s < fft->stages; s++) {
+        const struct digit *d = &digit[s];
+        unsigned *from = places, *to = places + n;
+        real *twiddle = twiddles;
+
+        /* Step 2: butterflies in the order of the line, those whose digit s is 0. */
+        for (size_t at = 0; at < n; at++) {
+            if (value(d, at) != 0) continue;
+
+            /* Step 3: the indices i and o of its first point, and what later stages will see. */
+            size_t i = 0, o = 0, later = 0;
+            for (size_t t = 0; t < fft->stages; t++) {
+                i += value(&digit[t], at) * digit[t].in_weight;
+                o += value(&digit[t], at) * digit[t].out_weight;
+                if (t > s && digit[t].power == d->power) later += value(&digit[t], at) * digit[t].rest;
+            }
+
+            /* Step 4: where its points come from and go to. */
+            for (size_t k = 0; k < d->radix; k++) {
+                size_t here = at + k * d->place;
+                *from++ = (unsigned)(s == 0 ? (i + k * d->in_weight) % n : here);
+                *to++ = (unsigned)(s == fft->stages - 1 ? (o + k * d->out_weight) % n : here);
+            }
+
+            /* Step 5: its twiddle factors, where the power has stages to come. */
+            for (size_t k = 1; k < d->radix && d->rest > 1; k++) {
+                size_t size = d->radix * d->rest;
+                long double angle = turn * (long double)(later * k % size) / (long double)size;
+                *twiddle++ = (real)cosl(angle);
+                *twiddle++ = (real)-sinl(angle);
+            }
+        }
+        fft->stage[s] = (struct lane_stage){
+            .radix = d->radix, .butterflies = n / d->radix, .from = places, .to = places + n,
+            .twiddle = d->rest > 1 ? twiddles : NULL,
+        };
+        places += 2 * n;
+        twiddles = twiddle;
+    }
+    return status_ok();
+}
+
+void lane_fft_release(struct lane_fft *fft)
+{
+    memory_free(fft->places);
+    memory_free(fft->twiddles);
+    *fft = (struct lane_fft){0};
+}
+
+/* A line whose points are `stride` reals apart, or its imaginary parts `im`
+ * away from its real parts: exchanging both on the way in and on the way out
+ * turns the transform into its inverse. */
+struct strided { real *re, *im; size_t stride; };
+
+INLINED point strided_load(const void *line, size_t i)
+{
+    const struct strided *s = line;
+    return (point){lanes_load(s->re + i * s->stride), lanes_load(s->im + i * s->stride)};
+}
+
+INLINED void strided_store(void *line, size_t i, point z)
+{
+    const struct strided *s = line;
+    lanes_store(s->re + i * s->stride, z.re);
+    lanes_store(s->im + i * s->stride, z.im);
+}
+
+void lane_fft_run(const struct lane_fft *fft, real *to, size_t to_stride,
+                  const real *from, size_t from_stride, bool inverse, real *line)
+{
+    size_t re = inverse ? LANES : 0, im = LANES - re;
+    struct strided source = {(real *)from + re, (real *)from + im, from_stride * POINT};
+    struct strided sink = {to + re, to + im, to_stride * POINT};
+    lane_pass(fft, strided_load, &source, strided_store, &sink, line);
+}

@@ -1,0 +1,638 @@
+/* measure.c -- seconds and bytes of the forms of an operator, one line each
+ *
+ *     build/measure OPERATOR [--form F]... --grid G... --channels C [--heads h]
+ *         [--sizes LETTER=n,...] [--without NAME,...] [operator options]
+ *         [--batch B] [--threads T]... [--repeats R] [--seconds S]
+ *         [--max-seconds S] [--max-memory BYTES] [--images FILE]
+ *
+ * Tokens of real images go in, parameters are drawn at random, and every
+ * combination of grid, threads and form becomes one line of tab-separated
+ * values on stdout.  All else goes to stderr.
+ *
+ * How it measures.  The forms of one grid stand prepared side by side and run
+ * in turn, A B C A B C, so that a slow moment of the machine hits all of them
+ * and their ratios hold.  Each runs once before the clock matters, and what it
+ * computes is compared with the first form: a form that disagrees is not
+ * timed.  prepare is timed apart.  Median and quartiles are of single runs on
+ * the whole batch; peak_bytes is what a form allocated beyond x, y and the
+ * parameters, as memory.h counted it.
+ *
+ * It is no profiler, and it does not say why. */
+
+#include <cblas.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "../reference/operator.h"
+#include "../reference/tokens.h"
+
+#define SEED 1
+#define LIST 64                 /* words that one option may be given */
+#define REPEATS_MAX 100000
+#define SHORT_RUN 0.05          /* seconds; shorter runs are warmed up before every timing */
+
+static const char usage[] =
+    "usage: measure OPERATOR [--form F]... --grid G... --channels C [--heads h] [--sizes LETTER=n,...]\n"
+    "               [--without NAME,...] [operator options] [--batch B] [--threads T]... [--repeats R]\n"
+    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE]\n"
+    "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
+    "  --sizes       the letters that grid and channels leave open, as D=16\n"
+    "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
+    "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
+    "  --seconds     time for the runs of one combination\n"
+    "  --max-seconds a form whose run is expected to take longer, by its last grid, is left out\n"
+    "  --max-memory  a form that would bring all memory in use above this is left out; 512M, 8G (3/4 of the machine's)\n"
+    "  --images      IDX or PNG file that the tokens are cut from\n";
+
+/* ---- the command line ------------------------------------------------ */
+
+struct words {
+    const char *word[LIST];
+    int count;
+};
+
+struct request {
+    const struct declaration *declaration;
+    struct words form, grid, thread, operator_word, size, without;
+    const char *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text, *images;
+    size_t C, B, max_memory;
+    int threads[LIST], repeats;
+    double seconds, max_seconds;        /* HUGE_VAL where there is no bound */
+    const struct form *forms[OPERATOR_FORMS];
+    int form_count;
+};
+
+static status append(struct words *list, const char *option, const char *word)
+{
+    if (list->count == LIST) return bad_input("option %s: more than %d values", option, LIST);
+    list->word[list->count++] = word;
+    return status_ok();
+}
+
+/* Takes the value of an option, and for a list all words up to the next option. */
+static status take_list(struct words *list, const char *const **argv)
+{
+    const char *option = **argv;
+    status s;
+    if (!(*argv)[1]) return bad_input("option %s: found no value, expected one", option);
+    do {
+        if ((s = append(list, option, *++*argv)).code) return s;
+    } while ((*argv)[1] && (*argv)[1][0] != '-');
+    return s;
+}
+
+static status take_value(const char **value, const char *const **argv)
+{
+    const char *option = **argv;
+    if (*value) return bad_input("option %s: given twice, expected once", option);
+    if (!(*argv)[1]) return bad_input("option %s: found no value, expected one", option);
+    *value = *++*argv;
+    return status_ok();
+}
+
+/* "a,b,c" as a list; the pieces are copies within `room`. */
+static status split(struct words *list, const char *option, const char *text, char *room, size_t size)
+{
+    if (!text) return status_ok();
+    if (strlen(text) >= size) return bad_input("option %s: found more than %zu characters", option, size);
+    strcpy(room, text);
+    for (char *piece = room; piece;) {
+        char *comma = strchr(piece, ',');
+        if (comma) *comma = 0;
+        status s = append(list, option, piece);
+        if (s.code) return s;
+        piece = comma ? comma + 1 : NULL;
+    }
+    return status_ok();
+}
+
+static status whole_number(size_t *number, const char *option, const char *text, size_t low, size_t high)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (!*text || strspn(text, "0123456789") != strlen(text) || value < (double)low || value > (double)high)
+        return bad_input("option %s: found '%.40s', expected a whole number from %zu to %zu", option, text, low, high);
+    *number = (size_t)value;
+    return status_ok();
+}
+
+/* Seconds, more than none; without text there is no bound. */
+static status seconds_of(double *seconds, const char *option, const char *text)
+{
+    char *end = NULL;
+    *seconds = HUGE_VAL;
+    if (!text) return status_ok();
+    *seconds = strtod(text, &end);
+    if (!*text || strspn(text, "0123456789.e+-") != strlen(text) || *end || !(*seconds > 0) || !isfinite(*seconds))
+        return bad_input("option %s: found '%.40s', expected seconds", option, text);
+    return status_ok();
+}
+
+/* Plain bytes, or with a suffix K, M, G or T of powers of 1024. */
+static status bytes_of(size_t *bytes, const char *option, const char *text)
+{
+    static const char suffix[] = "KMGT";
+    char *end = NULL;
+    double value = strtod(text, &end), unit = 1;
+    const char *at = *end ? strchr(suffix, *end) : NULL;
+    if (at) unit = ldexp(1, 10 * (int)(at - suffix + 1));
+    if (!strchr("0123456789", *text) || !*text || (*end && (!at || end[1])) || !(value * unit >= 1) || value * unit > 0x1p62)
+        return bad_input("option %s: found '%.40s', expected bytes, as 512M or 8G", option, text);
+    *bytes = (size_t)(value * unit);
+    return status_ok();
+}
+
+static status sort_words(struct request *r, const char *const *argv, char *room, size_t size)
+{
+    const char *sizes = NULL, *without = NULL;
+    const struct { const char *option; const char **value; } own[] = {
+        {"--channels", &r->channels}, {"--batch", &r->batch}, {"--sizes", &sizes}, {"--without", &without},
+        {"--repeats", &r->repeats_text}, {"--seconds", &r->seconds_text}, {"--max-seconds", &r->max_seconds_text},
+        {"--max-memory", &r->max_memory_text}, {"--images", &r->images},
+    };
+    const struct { const char *option; struct words *list; } lists[] = {
+        {"--form", &r->form}, {"--grid", &r->grid}, {"--threads", &r->thread},
+    };
+
+    for (; *argv; argv++) {
+        bool taken = false;
+        status s = status_ok();
+        for (size_t o = 0; o < sizeof own / sizeof *own && !taken; o++)
+            if ((taken = !strcmp(*argv, own[o].option))) s = take_value(own[o].value, &argv);
+        for (size_t o = 0; o < sizeof lists / sizeof *lists && !taken; o++)
+            if ((taken = !strcmp(*argv, lists[o].option))) s = take_list(lists[o].list, &argv);
+        if (!taken) s = append(&r->operator_word, "of the operator", *argv);
+        if (s.code) return s;
+    }
+    status s = split(&r->size, "--sizes", sizes, room, size / 2);
+    return s.code ? s : split(&r->without, "--without", without, room + size / 2, size / 2);
+}
+
+static status choose_forms(struct request *r)
+{
+    const struct declaration *d = r->declaration;
+    for (int f = 0; !r->form.count && f < OPERATOR_FORMS && d->forms[f]; f++) r->forms[r->form_count++] = d->forms[f];
+    for (int f = 0; f < r->form.count; f++) {
+        const struct form *form = operator_form(d, r->form.word[f]);
+        if (!form) return bad_input("option --form: found '%.40s', expected a form that 'twicetold list' names", r->form.word[f]);
+        for (int g = 0; g < r->form_count; g++)
+            if (r->forms[g] == form) return bad_input("option --form: found %s twice, expected once", form->name);
+        r->forms[r->form_count++] = form;
+    }
+    return status_ok();
+}
+
+/* Whether a letter stands in some shape of the operator's table. */
+static bool letter_of(const struct declaration *d, const char *letter)
+{
+    for (const struct tensor_row *t = d->tensors; t->name; t++)
+        for (const char *at = t->shape; *at;) {
+            size_t length = strcspn(at, " *+|");
+            if (length == strlen(letter) && !strncmp(at, letter, length)) return true;
+            at += length;
+            at += strspn(at, " *+|");
+        }
+    return false;
+}
+
+static status check_names(const struct request *r)
+{
+    const struct declaration *d = r->declaration;
+    for (int s = 0; s < r->size.count; s++) {
+        char letter[8] = "";
+        snprintf(letter, sizeof letter, "%.*s", (int)strcspn(r->size.word[s], "="), r->size.word[s]);
+        if (!strchr(r->size.word[s], '=') || !letter_of(d, letter))
+            return bad_input("option --sizes: found '%.40s', expected LETTER=n with a letter that 'twicetold help %s' names",
+                             r->size.word[s], d->name);
+    }
+    for (int w = 0; w < r->without.count; w++) {
+        const struct tensor_row *t = d->tensors;
+        while (t->name && (strcmp(t->name, r->without.word[w]) || !t->optional)) t++;
+        if (!t->name) return bad_input("option --without: found '%.40s', expected an optional tensor of %s", r->without.word[w], d->name);
+    }
+    return status_ok();
+}
+
+static status read_numbers(struct request *r)
+{
+    size_t number = 9;
+    status s;
+    if (!r->grid.count) return bad_input("option --grid: missing, expected N, HxW or TxHxW");
+    if (!r->channels) return bad_input("option --channels: missing, expected the channels of x");
+    if ((s = whole_number(&r->C, "--channels", r->channels, 1, 1000000)).code) return s;
+    r->B = 1;
+    if (r->batch && (s = whole_number(&r->B, "--batch", r->batch, 1, 1000000)).code) return s;
+    if (r->seconds_text) number = REPEATS_MAX;
+    if (r->repeats_text && (s = whole_number(&number, "--repeats", r->repeats_text, 1, REPEATS_MAX)).code) return s;
+    r->repeats = (int)number;
+    if (!r->thread.count) append(&r->thread, "--threads", "1");
+    for (int t = 0; t < r->thread.count; t++) {
+        if ((s = whole_number(&number, "--threads", r->thread.word[t], 1, 1024)).code) return s;
+        r->threads[t] = (int)number;
+    }
+    if ((s = seconds_of(&r->seconds, "--seconds", r->seconds_text)).code) return s;
+    if ((s = seconds_of(&r->max_seconds, "--max-seconds", r->max_seconds_text)).code) return s;
+    r->max_memory = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (size_t)sysconf(_SC_PAGESIZE);
+    return r->max_memory_text ? bytes_of(&r->max_memory, "--max-memory", r->max_memory_text) : status_ok();
+}
+
+/* ---- the problem ----------------------------------------------------- */
+
+static bool left_out(const char *name, void *of)
+{
+    const struct words *without = of;
+    for (int w = 0; w < without->count; w++)
+        if (!strcmp(without->word[w], name)) return true;
+    return false;
+}
+
+static bool has_grid(const struct declaration *d)
+{
+    for (const struct option *o = d->options; o->name; o++)
+        if (o->kind == OPTION_GRID) return true;
+    return false;
+}
+
+/* The operator with these options on this grid, all sizes known.  Operators
+ * that know no grid take its tokens for M and N where --sizes says nothing. */
+static status shape_problem(struct problem *p, struct request *r, const char *grid_word)
+{
+    const char *word[LIST + 2];
+    int words = 0;
+    grid g;
+    status s = grid_parse(&g, grid_word);
+    if (s.code) return status_at(s, "option --grid");
+
+    /* Step 1: the options. */
+    for (; words < r->operator_word.count; words++) word[words] = r->operator_word.word[words];
+    if (has_grid(r->declaration)) {
+        word[words++] = "--grid";
+        word[words++] = grid_word;
+    }
+    if ((s = problem_create(p, r->declaration, words, word)).code) return s;
+
+    /* Step 2: the letters. */
+    if ((s = problem_set_size(p, "B", r->B)).code || (s = problem_set_size(p, "C", r->C)).code) return s;
+    for (int l = 0; l < r->size.count; l++) {
+        char letter[8];
+        size_t size, length = strcspn(r->size.word[l], "=");
+        snprintf(letter, sizeof letter, "%.*s", (int)length, r->size.word[l]);
+        if ((s = whole_number(&size, "--sizes", r->size.word[l] + length + 1, 1, 1000000000)).code) return s;
+        if ((s = problem_set_size(p, letter, size)).code) return status_at(s, "option --sizes");
+    }
+    if (!has_grid(r->declaration)) {
+        p->grid = g;
+        if (!problem_size(p, "M") && (s = problem_set_size(p, "M", g.tokens)).code) return s;
+        if (!problem_size(p, "N") && (s = problem_set_size(p, "N", g.tokens)).code) return s;
+    }
+
+    /* Step 3: the tensors, and an x that the tokens fill. */
+    if ((s = problem_shape(p, left_out, &r->without)).code) return s;
+    if (problem_input_count(p) != r->B * g.tokens * r->C)
+        return bad_input("x has %zu entries, expected batch x tokens x channels", problem_input_count(p));
+    return status_ok();
+}
+
+/* ---- progress -------------------------------------------------------- */
+
+/* Work is counted in tokens, for want of better; the estimate of the time
+ * left is as rough as that. */
+struct progress {
+    bool shown;
+    double start, total, done;
+};
+
+static void show_progress(struct progress *p, const char *form, const char *grid_word)
+{
+    if (!p->shown) return;
+    double share = p->done / p->total, left = share > 0 ? (omp_get_wtime() - p->start) * (1 - share) / share : 0;
+    char bar[25];
+    for (int i = 0; i < 24; i++) bar[i] = i < (int)(24 * share) ? '#' : '.';
+    bar[24] = 0;
+    fprintf(stderr, "\r\033[K[%s] %3.0f %%", bar, 100 * share);
+    if (share > 0) fprintf(stderr, "  %.0f:%02.0f left", floor(left / 60), floor(fmod(left, 60)));
+    fprintf(stderr, "  %s %s", form, grid_word);
+    fflush(stderr);
+}
+
+static void clear_progress(const struct progress *p)
+{
+    if (p->shown) fputs("\r\033[K", stderr);
+}
+
+/* ---- measuring ------------------------------------------------------- */
+
+/* One form on the starting line. */
+struct entrant {
+    const struct form *form;
+    struct plan plan;
+    enum { WAITING, READY, DONE, LEFT_OUT } state;
+    double prepare_seconds, last, spent;
+    size_t own, peak;           /* bytes it holds; the most it ever held */
+    double *seconds;            /* of each timed run */
+    int count;
+};
+
+/* What all entrants share. */
+struct race {
+    const struct request *request;
+    const struct problem *problem;
+    const char *grid_word;
+    int threads;
+    const real *x;
+    real *y, *reference;
+    size_t outputs;
+    const struct form *first;   /* whose result is in reference; NULL as yet */
+    double terms;               /* products behind one entry of y, at most */
+    struct progress *progress;
+    bool disagreed;
+};
+
+static void say(const struct race *race, const struct form *form, const char *text)
+{
+    clear_progress(race->progress);
+    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, form->name,
+            race->grid_word, race->threads, race->threads > 1 ? "s" : "", text);
+}
+
+/* Makes the plan and counts what it takes.  False where memory is out or the
+ * form refuses; why then says so. */
+static bool prepare(struct race *race, struct entrant *e, status *why)
+{
+    size_t before = memory_in_use();
+    memory_reset_peak();
+    double start = omp_get_wtime();
+    *why = plan_create(&e->plan, race->problem, e->form, race->threads);
+    e->prepare_seconds = omp_get_wtime() - start;
+    if (why->code) return false;
+    e->own = memory_in_use() - before;
+    e->peak = memory_peak() - before;
+    e->state = READY;
+    return true;
+}
+
+static status run_once(struct race *race, struct entrant *e)
+{
+    size_t before = memory_in_use();
+    memory_reset_peak();
+    double start = omp_get_wtime();
+    status s = plan_run(&e->plan, race->y, race->x);
+    e->last = omp_get_wtime() - start;
+    size_t peak = memory_peak() - before + e->own;
+    if (peak > e->peak) e->peak = peak;
+    return s;
+}
+
+/* Whether y is what the first form computed.  An entry of y is a chain of sums
+ * over at most `terms` products.  Rounding errors that are independent grow
+ * with the root of their number, so the error is about u sqrt(terms) of the
+ * root mean square (Higham and Mary, "A new approach to probabilistic rounding
+ * error analysis", 2019, give a factor that for any likely failure stays below
+ * 8); there are two forms, and 2 more for normalisation and softmax. */
+static bool agrees(struct race *race, const struct entrant *e)
+{
+    if (!race->first) {
+        memcpy(race->reference, race->y, race->outputs * sizeof *race->y);
+        race->first = e->form;
+    }
+    double square = 0, difference = 0;
+    for (size_t i = 0; i < race->outputs; i++) {
+        double reference = (double)race->reference[i], d = (double)race->y[i] - reference;
+        square += reference * reference;
+        difference += d * d;
+    }
+    double error = square > 0 ? sqrt(difference / square) : sqrt(difference);
+    double tolerance = 32 * sqrt(race->terms) * (double)REAL_EPSILON / 2;
+    if (isfinite(square) && error <= tolerance) return true;
+    char text[160];
+    snprintf(text, sizeof text, "differs from %s by %.2g of its root mean square, allowed %.2g; not timed",
+             race->first->name, error, tolerance);
+    say(race, e->form, text);
+    race->disagreed = true;
+    return false;
+}
+
+/* Whether this form has had all the runs that it gets. */
+static bool finished(const struct request *r, const struct entrant *e)
+{
+    return e->state != READY || e->count >= r->repeats || (e->count > 0 && e->spent + e->last > r->seconds);
+}
+
+static void record(struct entrant *e)
+{
+    e->seconds[e->count++] = e->last;
+    e->spent += e->last;
+}
+
+/* Measures all entrants that fit in memory side by side. */
+static status measure_ready(struct race *race, struct entrant *entrant, int entrants)
+{
+    const struct request *r = race->request;
+    status s;
+
+    /* Step 1: a first run, to warm up and to compare.  One that takes longer
+     * than the time allowed for all runs is not made twice. */
+    for (int e = 0; e < entrants; e++) {
+        if (entrant[e].state != READY) continue;
+        show_progress(race->progress, entrant[e].form->name, race->grid_word);
+        if ((s = run_once(race, &entrant[e])).code) return s;
+        if (!agrees(race, &entrant[e])) entrant[e].state = LEFT_OUT;
+        else if (entrant[e].last > r->seconds) record(&entrant[e]);
+    }
+
+    /* Step 2: in turn.  A short run is repeated, so that it finds the cache as
+     * it left it and not as the others did. */
+    for (bool running = true; running;) {
+        running = false;
+        for (int e = 0; e < entrants; e++) {
+            if (finished(r, &entrant[e])) continue;
+            if (entrant[e].last < SHORT_RUN && (s = run_once(race, &entrant[e])).code) return s;
+            if ((s = run_once(race, &entrant[e])).code) return s;
+            record(&entrant[e]);
+            running = true;
+        }
+    }
+    for (int e = 0; e < entrants; e++)
+        if (entrant[e].state == READY) entrant[e].state = DONE;
+    return status_ok();
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The quantile of sorted numbers, linear between neighbours. */
+static double quantile(const double *sorted, int count, double q)
+{
+    double at = q * (count - 1);
+    int low = (int)at, high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+static void print_row(const struct race *race, struct entrant *e)
+{
+    const struct problem *p = race->problem;
+    size_t heads = problem_size(p, "h");
+    qsort(e->seconds, (size_t)e->count, sizeof *e->seconds, by_size);
+    clear_progress(race->progress);
+    printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.15g\t%zu\n",
+           race->request->declaration->name, e->form->name, race->grid_word, p->grid.tokens, race->request->C,
+           heads ? heads : 1, race->request->B, race->threads, e->count, e->prepare_seconds,
+           quantile(e->seconds, e->count, 0.5), quantile(e->seconds, e->count, 0.25), quantile(e->seconds, e->count, 0.75),
+           e->peak, e->form->multiply_adds(p), problem_parameters(p));
+    fflush(stdout);
+}
+
+/* All forms of one grid and number of threads.  rate holds seconds per
+ * multiply-add of each form on the grid before, 0 where there was none. */
+static status run_race(struct race *race, double rate[OPERATOR_FORMS])
+{
+    const struct request *r = race->request;
+    struct entrant entrant[OPERATOR_FORMS] = {{0}};
+    status s = status_ok(), why = status_ok();
+    char text[300];
+
+    omp_set_num_threads(race->threads);
+    openblas_set_num_threads(race->threads);
+
+    /* Step 1: leave out what would take too long. */
+    for (int f = 0; f < r->form_count; f++) {
+        entrant[f].form = r->forms[f];
+        double expected = rate[f] * r->forms[f]->multiply_adds(race->problem);
+        if (expected <= r->max_seconds) continue;
+        snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g", expected, r->max_seconds);
+        say(race, r->forms[f], text);
+        entrant[f].state = LEFT_OUT;
+    }
+
+    /* Step 2: as many side by side as fit in memory, then the others; one that
+     * does not fit alone is left out. */
+    for (int waiting = r->form_count; waiting > 0 && s.code == STATUS_OK;) {
+        int ready = 0;
+        waiting = 0;
+        for (int f = 0; f < r->form_count && s.code == STATUS_OK; f++) {
+            if (entrant[f].state != WAITING) continue;
+            entrant[f].seconds = memory_get((size_t)r->repeats, sizeof(double));
+            if (entrant[f].seconds && prepare(race, &entrant[f], &why)) {
+                ready++;
+                continue;
+            }
+            memory_free(entrant[f].seconds);
+            entrant[f].seconds = NULL;
+            if (why.code == STATUS_BAD_INPUT && r->form.count) s = why;
+            else if (ready > 0 && why.code != STATUS_BAD_INPUT) waiting++;
+            else {
+                snprintf(text, sizeof text, "left out: %s", *why.message ? why.message : "no memory for the timings");
+                say(race, entrant[f].form, text);
+                entrant[f].state = LEFT_OUT;
+            }
+        }
+        if (ready > 0 && s.code == STATUS_OK) s = measure_ready(race, entrant, r->form_count);
+        for (int f = 0; f < r->form_count; f++) plan_release(&entrant[f].plan);
+    }
+
+    /* Step 3: say what was found. */
+    for (int f = 0; f < r->form_count; f++) {
+        if (s.code == STATUS_OK && entrant[f].state == DONE) {
+            print_row(race, &entrant[f]);
+            rate[f] = quantile(entrant[f].seconds, entrant[f].count, 0.5) / entrant[f].form->multiply_adds(race->problem);
+        }
+        memory_free(entrant[f].seconds);
+    }
+    return s;
+}
+
+/* ---- all of it ------------------------------------------------------- */
+
+/* One grid: tokens and parameters once, then the races, one for each number
+ * of threads. */
+static status measure_grid(struct request *r, const char *grid_word, double rate[LIST][OPERATOR_FORMS],
+                           struct progress *progress, bool *told, bool *disagreed)
+{
+    struct problem p;
+    struct token_source source = {.path = r->images, .kind = r->images ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE};
+    real *parameters = NULL;
+    size_t size[TENSOR_AXES], outputs = 1;
+    int axes;
+    char origin[200];
+
+    /* Step 1: what goes in and what comes out. */
+    status s = shape_problem(&p, r, grid_word);
+    if (s.code || (s = problem_output_shape(&p, &axes, size)).code) return s;
+    for (int a = 0; a < axes; a++)
+        if (!size_multiply(&outputs, outputs, size[a])) return bad_input("the size of y overflows");
+    real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(outputs, 2, 1, 1);
+    if (!x || !y) s = out_of_memory("x and y");
+    if (s.code == STATUS_OK) s = tokens_make(x, r->B, &p.grid, r->C, &source, origin, sizeof origin);
+    if (s.code == STATUS_OK) s = problem_draw(&p, SEED, &parameters);
+    if (s.code == STATUS_OK && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
+    if (s.code == STATUS_OK) *told = true;
+
+    /* Step 2: races. */
+    for (int t = 0; t < r->thread.count && s.code == STATUS_OK; t++) {
+        double most = 0;
+        for (int f = 0; f < r->form_count; f++) most = fmax(most, r->forms[f]->multiply_adds(&p));
+        struct race race = {
+            .request = r, .problem = &p, .grid_word = grid_word, .threads = r->threads[t],
+            .x = x, .y = y, .reference = y + outputs, .outputs = outputs,
+            .terms = fmax(1, most / (double)outputs), .progress = progress,
+        };
+        s = run_race(&race, rate[t]);
+        *disagreed |= race.disagreed;
+        progress->done += (double)p.grid.tokens;
+    }
+    memory_free(parameters);
+    memory_free(y);
+    memory_free(x);
+    if (s.code != STATUS_FAILURE) return s;
+    clear_progress(progress);
+    fprintf(stderr, "measure: %s %s: left out: %s\n", r->declaration->name, grid_word, s.message);
+    return status_ok();
+}
+
+static status measure(const char *const *argv)
+{
+    static double rate[LIST][OPERATOR_FORMS];
+    struct request r = {0};
+    struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
+    bool told = false, disagreed = false;
+    char room[1024];
+    status s;
+
+    /* Step 1: understand all of the command before anything is measured. */
+    if (!argv[0]) return bad_input("operator: missing, expected one that 'twicetold list' names");
+    r.declaration = operator_find(argv[0]);
+    if (!r.declaration) return bad_input("operator %.40s: not known, expected one that 'twicetold list' names", argv[0]);
+    if ((s = sort_words(&r, argv + 1, room, sizeof room)).code || (s = choose_forms(&r)).code
+        || (s = check_names(&r)).code || (s = read_numbers(&r)).code)
+        return status_at(s, argv[0]);
+    for (int g = 0; g < r.grid.count; g++) {
+        struct problem p;
+        if ((s = shape_problem(&p, &r, r.grid.word[g])).code) return status_at(s, argv[0]);
+        progress.total += (double)p.grid.tokens * r.thread.count;
+    }
+    memory_set_limit(r.max_memory);
+
+    /* Step 2: grid after grid. */
+    printf("#operator\tform\tgrid\ttokens\tchannels\theads\tbatch\tthreads\trepeats\tprepare_seconds\tmedian_seconds"
+           "\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
+    for (int g = 0; g < r.grid.count && s.code == STATUS_OK; g++)
+        s = measure_grid(&r, r.grid.word[g], rate, &progress, &told, &disagreed);
+    clear_progress(&progress);
+    if (s.code == STATUS_OK && disagreed) s = failure("forms disagree");
+    return status_at(s, argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && !strcmp(argv[1], "--help")) return fputs(usage, stdout) < 0;
+    status s = measure((const char *const *)argv + (argc > 0));
+    if (s.code) fprintf(stderr, "measure: %s\n", s.message);
+    if (s.code == STATUS_OK && fflush(stdout)) return STATUS_FAILURE;
+    return s.code;
+}

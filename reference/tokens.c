@@ -1,0 +1,351 @@
+/* tokens.c -- tokens of real images, for measurements and figures; see tokens.h
+ *
+ *     T, H, W  frames, and tokens down and across one frame
+ *     p        pixels along a side of a patch
+ *
+ * Set-up work: readable, not tuned. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "tokens.h"
+#include <complex.h>
+#include <errno.h>
+#include <fftw3.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <tgmath.h>
+#include "linear.h"
+#include "random.h"
+
+/* Streams of random.h: one for the projection, one per entry for noise. */
+#define PROJECTION_STREAM 0x70726f6aULL
+#define NOISE_STREAM 0x6e6f00000000ULL
+
+/* Everything between the source and the tokens. */
+struct scene {
+    size_t T, H, W, p;
+    size_t rows, columns;       /* of the canvas, in pixels */
+    uint64_t seed;
+    bool noise;                 /* otherwise photo has pixels, or else set is open */
+    struct image photo;
+    struct image_set set;
+    size_t first, down, across; /* mosaic: first image, and images each way */
+    real *tile;                 /* mosaic: one image of the set */
+    struct image canvas;
+};
+
+/* ------------------------------------------------------------- geometry */
+
+/* The sizes of the canvas of a grid, p pixels a token. */
+static status measure_canvas(struct scene *s, const grid *g, size_t patch)
+{
+    s->p = patch ? patch : TOKEN_PATCH;
+    if (s->p > TOKEN_PATCH_MAX) return bad_input("patches of %zu pixels, expected at most %d", s->p, TOKEN_PATCH_MAX);
+
+    s->T = 1;
+    if (g->axes == 1) {
+        s->W = 1;
+        while (s->W * s->W < g->tokens) s->W++;
+        s->H = (g->tokens + s->W - 1) / s->W;
+    } else {
+        if (g->axes == 3) s->T = g->size[0];
+        s->H = g->size[g->axes - 2];
+        s->W = g->size[g->axes - 1];
+    }
+
+    size_t pixels;
+    s->rows = s->H * s->p;
+    s->columns = s->W * s->p + TOKEN_PAN * (s->T - 1);
+    if (!size_multiply(&pixels, s->rows, s->columns) || pixels > INT_MAX)
+        return bad_input("a canvas of %zu x %zu pixels, expected at most %d in all", s->rows, s->columns, INT_MAX);
+    return status_ok();
+}
+
+/* --------------------------------------------------------------- noise */
+
+/* Fourier coefficients of a real [rows][columns] plane, columns/2+1 of each
+ * row.  Where c2r asks for symmetry, in the first and the middle column, it
+ * takes the symmetric part of what it finds. */
+static void draw_coefficients(FFTW(complex) *half, size_t rows, size_t columns, uint64_t seed, uint64_t stream)
+{
+    size_t stored = columns / 2 + 1;
+
+    #pragma omp parallel for
+    for (size_t u = 0; u < rows; u++)
+    for (size_t v = 0; v < stored; v++) {
+        size_t n = u * stored + v;
+        double f_y = (double)(u < rows - u ? u : rows - u) / (double)rows, f_x = (double)v / (double)columns;
+        double f = sqrt(f_y * f_y + f_x * f_x);
+        double re = random_normal(seed, stream, 2 * n), im = random_normal(seed, stream, 2 * n + 1);
+        half[n] = f > 0 ? (real)(re / f) + (real)(im / f) * I : 0;
+    }
+}
+
+/* Pixels to 0 ... 1; all to 1/2 where they are equal. */
+static void stretch(real *pixels, size_t count)
+{
+    real low = pixels[0], high = pixels[0];
+    for (size_t i = 1; i < count; i++) {
+        if (pixels[i] < low) low = pixels[i];
+        if (pixels[i] > high) high = pixels[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        pixels[i] = high > low ? (pixels[i] - low) / (high - low) : (real)0.5;
+}
+
+static status fill_with_noise(struct image *canvas, uint64_t seed, uint64_t stream)
+{
+    size_t rows = canvas->rows, columns = canvas->columns;
+    FFTW(plan) plan = NULL;
+    FFTW(complex) *half = memory_get(rows * (columns / 2 + 1), sizeof *half);
+    if (half) {
+        #pragma omp critical(fftw_planner)
+        plan = FFTW(plan_dft_c2r_2d)((int)rows, (int)columns, half, canvas->pixels, FFTW_ESTIMATE);
+    }
+    if (plan) {
+        draw_coefficients(half, rows, columns, seed, stream);
+        FFTW(execute)(plan);
+        stretch(canvas->pixels, rows * columns);
+        #pragma omp critical(fftw_planner)
+        FFTW(destroy_plan)(plan);
+    }
+    memory_free(half);
+    return plan ? status_ok() : out_of_memory("noise");
+}
+
+/* --------------------------------------------------------------- canvas */
+
+/* Copies the tile to (y, x) of the canvas as far as it lies within. */
+static void paste(struct image *canvas, size_t y, size_t x, const real *tile, size_t rows, size_t columns)
+{
+    size_t width = columns < canvas->columns - x ? columns : canvas->columns - x;
+    for (size_t j = 0; j < rows && y + j < canvas->rows; j++)
+        memcpy(canvas->pixels + (y + j) * canvas->columns + x, tile + j * columns, width * sizeof *tile);
+}
+
+/* Entry b of the batch starts where entry b-1 stopped. */
+static status fill_with_mosaic(struct scene *s, size_t b)
+{
+    size_t count = s->set.count, tiles = s->down * s->across;
+    size_t start = (s->first + b % count * (tiles % count)) % count;
+
+    for (size_t t = 0; t < tiles; t++) {
+        status st = image_set_read(s->tile, &s->set, (start + t) % count, 1);
+        if (st.code) return st;
+        paste(&s->canvas, t / s->across * s->set.rows, t % s->across * s->set.columns,
+              s->tile, s->set.rows, s->set.columns);
+    }
+    return status_ok();
+}
+
+/* The canvas of entry b; a photo is fitted once and stays. */
+static status fill_canvas(struct scene *s, size_t b)
+{
+    if (s->noise) return fill_with_noise(&s->canvas, s->seed, NOISE_STREAM + b);
+    if (s->set.stream) return fill_with_mosaic(s, b);
+    if (s->canvas.pixels) return status_ok();
+    return image_fit(&s->canvas, &s->photo, s->rows, s->columns);
+}
+
+static void close_scene(struct scene *s)
+{
+    image_set_close(&s->set);
+    image_release(&s->photo);
+    image_release(&s->canvas);
+    memory_free(s->tile);
+}
+
+/* A PNG is read, an IDX file opened. */
+static status open_file(struct scene *s, const char *path, size_t first)
+{
+    bool png = false;
+    status st = image_is_png(&png, path);
+    if (st.code) return st;
+    st = png ? image_read_png(&s->photo, path) : image_set_open(&s->set, path);
+    if (st.code) return st;
+
+    size_t count = png ? 1 : s->set.count;
+    if (first >= count) return bad_input("%.60s: image %zu asked for, the file has %zu", path, first, count);
+    if (png) return status_ok();
+    s->first = first;
+    s->down = (s->rows + s->set.rows - 1) / s->set.rows;
+    s->across = (s->columns + s->set.columns - 1) / s->set.columns;
+    s->tile = memory_reals(s->set.rows, s->set.columns, 1, 1);
+    return s->tile ? status_ok() : out_of_memory("an image");
+}
+
+/* Measures the canvas, finds the source, makes room; after an error nothing
+ * is left to close. */
+static status open_scene(struct scene *s, const grid *g, const struct token_source *source)
+{
+    struct stat about;
+    const char *path = source->path ? source->path : IMAGES_DEFAULT;
+    *s = (struct scene){.seed = source->seed};
+    status st = measure_canvas(s, g, source->patch);
+    if (st.code) return st;
+
+    s->noise = source->kind == TOKENS_NOISE
+            || (source->kind == TOKENS_IMAGES_OR_NOISE && stat(path, &about) != 0 && errno == ENOENT);
+    if (!s->noise) st = open_file(s, path, source->first);
+    if (st.code == STATUS_OK && !s->photo.pixels) st = image_create(&s->canvas, s->rows, s->columns, 1);
+    if (st.code) close_scene(s);
+    return st;
+}
+
+/* --------------------------------------------------------------- origin */
+
+/* What the scene shows, one line whatever bytes the path has. */
+static void describe(char *origin, size_t size, const struct scene *s, const struct token_source *source, size_t batch)
+{
+    const char *path = source->path ? source->path : IMAGES_DEFAULT;
+    bool standard = strcmp(path, IMAGES_DEFAULT) == 0;
+    if (!origin || size == 0) return;
+
+    if (s->noise) {
+        bool missed = source->kind != TOKENS_NOISE;
+        snprintf(origin, size, "1/f noise of seed %llu, %zux%zu patches%s%s", (unsigned long long)s->seed,
+                 s->p, s->p, missed ? ": no images at " : "", missed ? path : "");
+    } else if (s->photo.pixels) {
+        snprintf(origin, size, "%s, scaled to cover %zux%zu pixels, %zux%zu patches",
+                 path, s->rows, s->columns, s->p, s->p);
+    } else {
+        double last = (double)s->first + (double)batch * (double)(s->down * s->across) - 1;
+        snprintf(origin, size, "images %zu ... %.0f%s of %s, mosaics of %zux%zu, %zux%zu patches", s->first, last,
+                 last < (double)s->set.count ? "" : " (from 0 again after the last)",
+                 standard ? "Fashion-MNIST (test)" : path, s->down, s->across, s->p, s->p);
+    }
+    for (unsigned char *c = (unsigned char *)origin; *c; c++)
+        if (*c < 0x20 || *c == 0x7f) *c = '?';
+}
+
+/* --------------------------------------------------------------- tokens */
+
+/* The patch of token (t, y, x), less `zero`, its own shape; NULL takes
+ * nothing off. */
+static void cut_patch(real *patch, const struct scene *s, size_t t, size_t y, size_t x, const real *zero)
+{
+    size_t colours = s->canvas.channels, run = s->p * colours;
+
+    for (size_t j = 0; j < s->p; j++) {
+        const real *row = s->canvas.pixels
+                        + ((y * s->p + j) * s->columns + x * s->p + TOKEN_PAN * t) * colours;
+        for (size_t k = 0; k < run; k++) patch[j * run + k] = row[k] - (zero ? zero[j * run + k] : 0);
+    }
+}
+
+/* x [N][channels], each channel to mean 0 and variance 1; moment [2][channels]
+ * is scratch.  Constant channels become zeros: they are zeros already. */
+static void standardise(real *x, size_t tokens, size_t channels, double *moment)
+{
+    double *mean = moment, *variance = moment + channels;
+    for (size_t c = 0; c < channels; c++) mean[c] = variance[c] = 0;
+
+    for (size_t i = 0; i < tokens; i++)
+    for (size_t c = 0; c < channels; c++)
+        mean[c] += (double)x[i * channels + c] / (double)tokens;
+
+    for (size_t i = 0; i < tokens; i++)
+    for (size_t c = 0; c < channels; c++) {
+        double d = (double)x[i * channels + c] - mean[c];
+        variance[c] += d * d / (double)tokens;
+    }
+
+    for (size_t i = 0; i < tokens; i++)
+    for (size_t c = 0; c < channels; c++) {
+        double d = (double)x[i * channels + c] - mean[c];
+        x[i * channels + c] = variance[c] > 0 ? (real)(d / sqrt(variance[c])) : 0;
+    }
+}
+
+/* The arrays of tokens_make. */
+struct work {
+    real *patches;              /* [N][p p colours] */
+    real *zero;                 /* the first patch */
+    real *projection;           /* [C][p p colours] */
+    double *moment;             /* [2][C] */
+};
+
+static status make_room(struct work *w, size_t tokens, size_t values, size_t channels)
+{
+    *w = (struct work){
+        .patches = memory_reals(tokens, values, 1, 1),
+        .zero = memory_reals(values, 1, 1, 1),
+        .projection = memory_reals(channels, values, 1, 1),
+        .moment = memory_get(channels, 2 * sizeof(double)),
+    };
+    return w->patches && w->zero && w->projection && w->moment ? status_ok() : out_of_memory("tokens");
+}
+
+static void release_room(struct work *w)
+{
+    memory_free(w->patches);
+    memory_free(w->zero);
+    memory_free(w->projection);
+    memory_free(w->moment);
+}
+
+/* One entry of the batch, from its canvas.  The first patch is taken off all
+ * of them: the mean removes it again, and a canvas of one colour gives zeros
+ * without a rounding. */
+static void make_entry(real *x, const grid *g, size_t channels, const struct scene *s, const struct work *w)
+{
+    size_t values = s->p * s->p * s->canvas.channels;
+
+    cut_patch(w->zero, s, 0, 0, 0, NULL);
+    for (size_t i = 0; i < g->tokens; i++)
+        cut_patch(w->patches + i * values, s, i / (s->H * s->W), i / s->W % s->H, i % s->W, w->zero);
+    linear_map(x, channels, w->patches, values, w->projection, NULL, g->tokens, values, channels);
+    standardise(x, g->tokens, channels, w->moment);
+}
+
+status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const struct token_source *source,
+                   char *origin, size_t size)
+{
+    struct scene s;
+    struct work w = {0};
+    if (batch == 0 || channels == 0 || channels > INT_MAX)
+        return bad_input("tokens of batch %zu and %zu channels, expected 1 ... %d", batch, channels, INT_MAX);
+
+    /* Step 1: the source, and room; a photo is fitted here, to know its colours. */
+    status st = open_scene(&s, g, source);
+    if (st.code) return st;
+    describe(origin, size, &s, source, batch);
+    st = fill_canvas(&s, 0);
+    size_t values = s.p * s.p * s.canvas.channels;
+    if (st.code == STATUS_OK) st = make_room(&w, g->tokens, values, channels);
+
+    /* Step 2: one projection for all, its length that of one pixel. */
+    if (st.code == STATUS_OK)
+        random_fill_normal(w.projection, channels * values, s.seed, PROJECTION_STREAM, 1 / sqrt((double)values));
+
+    /* Step 3: entry after entry. */
+    for (size_t b = 0; st.code == STATUS_OK && b < batch; b++) {
+        if (b > 0) st = fill_canvas(&s, b);
+        if (st.code == STATUS_OK) make_entry(x + b * g->tokens * channels, g, channels, &s, &w);
+    }
+    release_room(&w);
+    close_scene(&s);
+    return st;
+}
+
+status tokens_frame(struct image *frame, const grid *g, size_t t, const struct token_source *source,
+                    char *origin, size_t size)
+{
+    struct scene s;
+    *frame = (struct image){0};
+    status st = open_scene(&s, g, source);
+    if (st.code) return st;
+    describe(origin, size, &s, source, 1);
+    if (t >= s.T) st = bad_input("frame %zu asked for, the grid has %zu", t, s.T);
+    if (st.code == STATUS_OK) st = fill_canvas(&s, 0);
+    if (st.code == STATUS_OK) st = image_create(frame, s.rows, s.W * s.p, s.canvas.channels);
+    for (size_t y = 0; st.code == STATUS_OK && y < s.rows; y++) {
+        size_t width = frame->columns * frame->channels;
+        memcpy(frame->pixels + y * width, s.canvas.pixels + (y * s.columns + TOKEN_PAN * t) * frame->channels,
+               width * sizeof *frame->pixels);
+    }
+    close_scene(&s);
+    return st;
+}

@@ -1,0 +1,300 @@
+/* test_ground.c -- the ground under both tellings: memory, grids, random
+ * numbers, the plain steps, linear maps */
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include "support.h"
+#include "../reference/grid.h"
+#include "../reference/linear.h"
+#include "../reference/random.h"
+#include "../reference/steps.h"
+#include "../reference/tensor.h"
+
+/* Claim      A size that overflows is refused, not wrapped; blocks are aligned
+ *            to 64 bytes and counted to the byte, rounded up to such lines.
+ * Measure    Return values and counters.
+ * Would it fail?  SIZE_MAX/2 * 4 wraps to a small number if it is not checked. */
+START_TEST(memory_is_checked_aligned_and_counted)
+{
+    size_t product = 7, before = memory_in_use();
+    ck_assert(!size_multiply(&product, SIZE_MAX / 2, 4));
+    ck_assert_uint_eq(product, 7);
+    ck_assert(size_multiply(&product, 0, SIZE_MAX));
+    ck_assert_uint_eq(product, 0);
+    ck_assert_ptr_null(memory_get(SIZE_MAX / 2, 4));
+    ck_assert_ptr_null(memory_get(SIZE_MAX, 1));
+    ck_assert_ptr_null(memory_reals(SIZE_MAX / 8, 3, 5, 7));
+
+    memory_reset_peak();
+    real *a = memory_reals(3, 5, 1, 1), *b = memory_get(100, 1);
+    ck_assert_ptr_nonnull(a);
+    ck_assert_ptr_nonnull(b);
+    ck_assert_uint_eq((uintptr_t)a % 64, 0);
+    ck_assert_uint_eq((uintptr_t)b % 64, 0);
+    size_t lines = (15 * sizeof(real) + 63) / 64 * 64 + 128;
+    ck_assert_uint_eq(memory_in_use() - before, lines);
+    memory_free(a);
+    memory_free(b);
+    memory_free(NULL);
+    ck_assert_uint_eq(memory_in_use(), before);
+    ck_assert_uint_eq(memory_peak() - before, lines);
+}
+END_TEST
+
+/* Claim      A limit on the bytes in use, and a drought, fail just the requests
+ *            that they should.
+ * Measure    Which requests are granted. */
+START_TEST(memory_runs_out_on_request)
+{
+    memory_set_limit(memory_in_use() + 1000);
+    void *small = memory_get(900, 1);
+    ck_assert_ptr_nonnull(small);
+    ck_assert_ptr_null(memory_get(900, 1));
+    memory_set_limit(0);
+    memory_fail_after(1);
+    void *granted = memory_get(1, 1);
+    ck_assert_ptr_nonnull(granted);
+    ck_assert_ptr_null(memory_get(1, 1));
+    memory_fail_after(-1);
+    memory_free(small);
+    memory_free(granted);
+}
+END_TEST
+
+/* Claim      A message is one line, whatever bytes it quotes. */
+START_TEST(messages_stay_on_one_line)
+{
+    status s = bad_input("found '%s'", "two\nlines\033[31m");
+    ck_assert_int_eq(s.code, STATUS_BAD_INPUT);
+    ck_assert_str_eq(s.message, "found 'two?lines?[31m'");
+    ck_assert_str_eq(status_at(s, "here").message, "here: found 'two?lines?[31m'");
+    ck_assert_int_eq(status_at(status_ok(), "here").code, STATUS_OK);
+    ck_assert_int_eq(out_of_memory("it").code, STATUS_FAILURE);
+}
+END_TEST
+
+/* Claim      A grid is what its text says, and nothing else is a grid. */
+START_TEST(grids_are_read_strictly)
+{
+    static const char *const wrong[] = {"", "x", "3x", "x3", "3x4x5x6", "0", "3x0", "-3", "+3", " 3", "3 ", "3.0", "3X4",
+                                        "99999999999999999999", "65536x65536", "1000000x1000x1000"};
+    grid g;
+    succeeds(grid_parse(&g, "8x14x7"));
+    ck_assert_int_eq(g.axes, 3);
+    ck_assert_uint_eq(g.tokens, 784);
+    ck_assert_uint_eq(g.offsets, 15 * 27 * 13);
+    for (size_t w = 0; w < COUNT(wrong); w++) refused(grid_parse(&g, wrong[w]), STATUS_BAD_INPUT, "expected");
+}
+END_TEST
+
+static const char *const some_grids[] = {"1", "7", "1x1", "1x5", "5x1", "4x6", "2x3x4", "3x1x5"};
+
+/* Claim      Index and coordinates are inverse; the offset table is entered at
+ *            (j-i)+(n-1) on every axis; circular and bounded neighbours are
+ *            what modular and plain arithmetic on coordinates say.
+ * Source     grid.h; LiSA, Eq. 2, in 1-D: row i of T(e) begins at e_{N-i}.
+ * Measure    All pairs of tokens, exactly. */
+START_TEST(grids_index_offsets_and_neighbours)
+{
+    grid g;
+    succeeds(grid_parse(&g, some_grids[_i]));
+    for (size_t i = 0; i < g.tokens; i++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, &g, i);
+        ck_assert_uint_eq(grid_index(&g, at), i);
+        for (size_t j = 0; j < g.tokens; j++) {
+            size_t to[GRID_AXES], back[GRID_AXES], entry = 0, k;
+            ptrdiff_t step[GRID_AXES];
+            grid_coordinates(to, &g, j);
+            grid_coordinates(back, &g, grid_circular(&g, i, j));
+            for (int a = 0; a < GRID_AXES; a++) {
+                step[a] = (ptrdiff_t)to[a] - (ptrdiff_t)at[a];
+                entry = entry * (2 * g.size[a] - 1) + (size_t)(step[a] + (ptrdiff_t)g.size[a] - 1);
+                ck_assert_uint_eq((back[a] + to[a]) % g.size[a], at[a]);
+            }
+            ck_assert_uint_eq(grid_offset(&g, i, j), entry);
+            ck_assert_uint_lt(entry, g.offsets);
+            ck_assert(grid_neighbour(&g, i, step, &k));
+            ck_assert_uint_eq(k, j);
+        }
+        size_t j;
+        ck_assert(!grid_neighbour(&g, i, (ptrdiff_t[]){0, 0, (ptrdiff_t)g.size[2]}, &j));
+        ck_assert(!grid_neighbour(&g, i, (ptrdiff_t[]){-(ptrdiff_t)g.size[0], 0, 0}, &j));
+    }
+}
+END_TEST
+
+/* Claim      Random bits are Philox4x32-10.
+ * Source     Salmon et al. 2011; the known answer that its authors publish
+ *            for a counter and a key of zeros begins 6627e8d5 e169c58d.
+ * Would it fail?  One wrong constant or one round less changes every bit. */
+START_TEST(random_bits_are_philox)
+{
+    ck_assert_uint_eq(random_bits(0, 0, 0), 0xe169c58d6627e8d5u);
+    ck_assert_uint_ne(random_bits(0, 0, 0), random_bits(0, 0, 1));
+    ck_assert_uint_ne(random_bits(0, 0, 0), random_bits(0, 1, 0));
+    ck_assert_uint_ne(random_bits(0, 0, 0), random_bits(1, 0, 0));
+}
+END_TEST
+
+/* Claim      Uniform and normal draws have the moments of their distributions.
+ * Measure    Mean, variance and fourth moment over n = 200000 draws.
+ * Tolerance  Five standard errors: of a mean of z^k, sqrt((E z^2k - (E z^k)^2)/n),
+ *            which is 1, 2 and 96 under the root for the normal's k = 1, 2, 4. */
+START_TEST(random_draws_have_their_moments)
+{
+    size_t n = 200000;
+    double u = 0, z1 = 0, z2 = 0, z4 = 0, far = 0;
+    for (size_t i = 0; i < n; i++) {
+        double r = random_uniform(3, 5, i), z = random_normal(3, 7, i);
+        ck_assert(r >= 0 && r < 1);
+        u += r;
+        z1 += z;
+        z2 += z * z;
+        z4 += z * z * z * z;
+        far += fabs(z) > 3;
+    }
+    double d = (double)n;
+    within("mean of the uniform draws", fabs(u / d - 0.5), 5 * sqrt(1.0 / 12 / d));
+    within("mean of the normal draws", fabs(z1 / d), 5 * sqrt(1 / d));
+    within("variance of the normal draws", fabs(z2 / d - 1), 5 * sqrt(2 / d));
+    within("fourth moment of the normal draws", fabs(z4 / d - 3), 5 * sqrt(96 / d));
+    within("normal draws beyond three deviations", fabs(far / d - 0.0026998), 5 * sqrt(0.0027 / d));
+}
+END_TEST
+
+/* Claim      Normal draws are the same doubles on every platform.
+ * Measure    A few of them, to the last bit, as first drawn.  They come from
+ *            comparisons, one division and one sum of doubles, all exactly
+ *            rounded. */
+START_TEST(random_normals_are_the_same_everywhere)
+{
+    static const double drawn[] = {-0x1.0ebf93afd81a3p-1, 0x1.a9653f48b052fp-1, 0x1.c21c9ef7776d4p-2,
+                                   -0x1.629fc799a8c74p-2, 0x1.a19e4c2e1b354p-2, -0x1.0e623973caa58p-4};
+    for (size_t i = 0; i < COUNT(drawn); i++) ck_assert(random_normal(1, 2, i) == drawn[i]);
+}
+END_TEST
+
+/* Claim      softmax sums to one, ignores a common shift, and does not overflow.
+ * Tolerance  n entries, each e_j (1 + 3u) over a sum with n rounding errors. */
+START_TEST(softmax_sums_to_one)
+{
+    real x[] = {1000, 1001, 999, -1000}, y[] = {0, 1, -1, -2000}, sum = 0;
+    softmax(x, 4);
+    softmax(y, 4);
+    for (int j = 0; j < 4; j++) sum += x[j];
+    within("sum of a softmax, from one", fabs((double)sum - 1), 8 * UNIT_ROUNDOFF);
+    within("shifted softmax, from the plain one", largest_difference(x, y, 4), 8 * UNIT_ROUNDOFF);
+    real lost[] = {0, (real)NAN, 1};
+    softmax(lost, 3);
+    ck_assert(isnan((double)lost[0]) && isnan((double)lost[2]));
+}
+END_TEST
+
+/* Claim      The norm is clamped from below at 1e-12: the zero row stays zero,
+ *            a tiny row is divided by the clamp, any other comes to length 1. */
+START_TEST(l2_normalise_clamps_the_norm)
+{
+    real zero[3] = {0}, tiny[2] = {(real)3e-14, (real)4e-14}, row[2] = {-3, 4};
+    l2_normalise(zero, 3);
+    l2_normalise(tiny, 2);
+    l2_normalise(row, 2);
+    ck_assert(zero[0] == 0 && zero[1] == 0 && zero[2] == 0);
+    within("tiny row over 1e-12", fabs((double)tiny[0] - 0.03), 0.03 * 4 * UNIT_ROUNDOFF);
+    within("row of length one", fabs((double)row[0] + 0.6), 4 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* Claim      GELU is x times the normal distribution function, exact, not the
+ *            tanh fit (which is off by 1e-4 near x = 2).
+ * Source     Phi(1) = 0.841344746068543, Phi(2) = 0.977249868051821. */
+START_TEST(gelu_is_exact)
+{
+    within("gelu(1)", fabs((double)gelu(1) - 0.841344746068543), 4 * UNIT_ROUNDOFF);
+    within("gelu(2)", fabs((double)gelu(2) - 2 * 0.977249868051821), 8 * UNIT_ROUNDOFF);
+    within("gelu(-2)", fabs((double)gelu(-2) + 2 * (1 - 0.977249868051821)), 8 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* Claim      A normalised layer has mean 0 and variance 1 before gain and bias.
+ * Tolerance  n roundings in each sum, n = 4, of numbers below 4. */
+START_TEST(layer_norm_standardises)
+{
+    real x[] = {1, 2, 3, 4}, gain[] = {2, 2, 2, 2}, bias[] = {1, 1, 1, 1};
+    layer_norm(x, gain, bias, 4, 0);
+    double expected = 1 - 2 * 1.5 / sqrt(1.25);
+    within("first entry of the normalised row", fabs((double)x[0] - expected), 32 * UNIT_ROUNDOFF);
+    within("sum of the row, from n times the bias", fabs((double)(x[0] + x[1] + x[2] + x[3]) - 4), 32 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* Claim      linear_map is y = x W^T + b over strided rows.
+ * Measure    Small whole numbers, so that every sum is exact: tolerance zero. */
+START_TEST(linear_map_is_the_sum)
+{
+    size_t tokens = 5, in = 7, out = 3, x_stride = 9, y_stride = 4;
+    real *x = integers(1, tokens * x_stride, 9), *w = integers(2, out * in, 9), *b = integers(3, out, 9);
+    real *y = integers(4, tokens * y_stride, 9), *before = copy(y, tokens * y_stride);
+    linear_map(y, y_stride, x, x_stride, w, b, tokens, in, out);
+    for (size_t n = 0; n < tokens; n++) {
+        for (size_t o = 0; o < out; o++) {
+            real sum = b[o];
+            for (size_t i = 0; i < in; i++) sum += x[n * x_stride + i] * w[o * in + i];
+            ck_assert(y[n * y_stride + o] == sum);
+        }
+        ck_assert(y[n * y_stride + out] == before[n * y_stride + out]);
+    }
+    linear_map(y, y_stride, x, x_stride, w, NULL, tokens, in, out);
+    real sum = 0;
+    for (size_t i = 0; i < in; i++) sum += x[i] * w[i];
+    ck_assert(y[0] == sum);
+}
+END_TEST
+
+/* Claim      A tensor owns its name and data, refuses what it cannot hold, and
+ *            leaks nothing when memory runs out. */
+START_TEST(tensors_own_what_they_hold)
+{
+    struct tensor t;
+    size_t before = memory_in_use(), size[9] = {2, 3, 4, 1, 1, 1, 1, 1, 1};
+    succeeds(tensor_create(&t, "name", 3, size));
+    ck_assert_uint_eq(t.count, 24);
+    tensor_release(&t);
+    tensor_release(&t);
+    refused(tensor_create(&t, "name", 9, size), STATUS_BAD_INPUT, "9 axes");
+    refused(tensor_create(&t, "name", 2, (size_t[]){SIZE_MAX, 2}), STATUS_BAD_INPUT, "overflows");
+    refused(tensor_create(&t, "name", 2, (size_t[]){0, 2}), STATUS_BAD_INPUT, "size 0");
+    for (long n = 0; n < 2; n++) {
+        memory_fail_after(n);
+        refused(tensor_create(&t, "name", 3, size), STATUS_FAILURE, "not enough memory");
+        memory_fail_after(-1);
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ground");
+    TCase *memory = add_case(suite, "memory, statuses, tensors");
+    tcase_add_test(memory, memory_is_checked_aligned_and_counted);
+    tcase_add_test(memory, memory_runs_out_on_request);
+    tcase_add_test(memory, messages_stay_on_one_line);
+    tcase_add_test(memory, tensors_own_what_they_hold);
+    TCase *grids = add_case(suite, "grids");
+    tcase_add_test(grids, grids_are_read_strictly);
+    tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
+    TCase *random = add_case(suite, "random numbers");
+    tcase_add_test(random, random_bits_are_philox);
+    tcase_add_test(random, random_draws_have_their_moments);
+    tcase_add_test(random, random_normals_are_the_same_everywhere);
+    TCase *steps = add_case(suite, "plain steps");
+    tcase_add_test(steps, softmax_sums_to_one);
+    tcase_add_test(steps, l2_normalise_clamps_the_norm);
+    tcase_add_test(steps, gelu_is_exact);
+    tcase_add_test(steps, layer_norm_standardises);
+    tcase_add_test(steps, linear_map_is_the_sum);
+    return run_suite(suite, "test_ground");
+}

@@ -1,0 +1,207 @@
+/* test_operator.c -- declarations are read to the letter: options, shapes,
+ * what a file must hold, what is drawn at random */
+
+#include <math.h>
+#include <string.h>
+#include "support.h"
+#include "../reference/lisa.h"
+#include "../reference/msa.h"
+#include "../reference/shape.h"
+
+/* Options as one types them, and the complaint they earn. */
+static const struct { const char *word[8]; const char *complaint; } refusals[] = {
+    {{0}, "--grid: missing"},
+    {{"--grid"}, "no value"},
+    {{"--grid", "4x"}, "--grid: found '4x'"},
+    {{"--grid", "0"}, "size 0"},
+    {{"--grid", "2x2x2x2"}, "expected N, HxW or TxHxW"},
+    {{"--grid", "4", "--grid", "4"}, "given twice"},
+    {{"--grid", "4", "--heads", "0"}, "--heads: found '0'"},
+    {{"--grid", "4", "--heads", "+2"}, "whole number"},
+    {{"--grid", "4", "--heads", " 2"}, "whole number"},
+    {{"--grid", "4", "--heads", "2.0"}, "whole number"},
+    {{"--grid", "4", "--heads", "0x2"}, "whole number"},
+    {{"--grid", "4", "--heads", ""}, "whole number"},
+    {{"--grid", "4", "--heads", "99999999999999999999"}, "whole number"},
+    {{"--grid", "4", "--equation", "8"}, "expected one of 4|5|6|7|10"},
+    {{"--grid", "4", "--equation", "1"}, "expected one of 4|5|6|7|10"},
+    {{"--grid", "4", "--window", "2"}, "found '--window', expected an option"},
+    {{"--grid", "4", "stray"}, "found 'stray'"},
+};
+
+/* Claim      An option is refused when it is unknown, given twice, without a
+ *            value, out of range, or required and missing. */
+START_TEST(options_are_read_strictly)
+{
+    struct problem p;
+    int words = 0;
+    while (refusals[_i].word[words]) words++;
+    refused(problem_create(&p, &lisa, words, refusals[_i].word), STATUS_BAD_INPUT, refusals[_i].complaint);
+}
+END_TEST
+
+/* Claim      Reals are finite and decimal. */
+START_TEST(reals_are_finite_and_decimal)
+{
+    static const char *const wrong[] = {"inf", "nan", "0x1p3", "1e999", "1 ", "", "--", "1,5"};
+    struct problem p;
+    for (size_t w = 0; w < COUNT(wrong); w++)
+        refused(problem_create(&p, &msa, 4, (const char *[]){"--grid", "4", "--scale", wrong[w]}),
+                STATUS_BAD_INPUT, "finite number");
+    succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "4", "--scale", "-2.5e-1"}));
+    ck_assert(problem_number(&p, "scale") == -0.25);
+    ck_assert(!problem_given(&p, "window") && problem_given(&p, "scale"));
+}
+END_TEST
+
+/* Claim      Defaults stand where nothing was given. */
+START_TEST(defaults_stand)
+{
+    struct problem p;
+    succeeds(problem_create(&p, &lisa, 2, (const char *[]){"--grid", "2x3"}));
+    ck_assert_str_eq(problem_text(&p, "equation"), "10");
+    ck_assert_uint_eq(problem_size(&p, "h"), 1);
+    ck_assert_uint_eq(problem_size(&p, "N"), 6);
+    ck_assert_uint_eq(problem_size(&p, "P"), 15);
+}
+END_TEST
+
+/* A file for lisa, Eq. 10, on a 2x3 grid: B 2, C 4, h 2, D 3; what is changed
+ * in it, and the complaint. */
+static const struct { const char *name; int axes; size_t size[3]; const char *complaint; } changes[] = {
+    {NULL, 0, {0}, NULL},
+    {"x", 2, {6, 4}, "tensor x: found [6, 4], expected [B, N, C] = [B, 6, C]"},
+    {"x", 3, {2, 5, 4}, "tensor x: found [2, 5, 4], expected [B, N, C]"},
+    {"x", 3, {2, 6, 5}, "--heads: found 2, expected a divisor of C = 5"},
+    {"w_qkv", 2, {4, 12}, "tensor w_qkv: found [4, 12], expected [3C, C] = [12, 4]"},
+    {"wa", 3, {6, 4, 3}, "tensor wa: found [6, 4, 3], expected [N, c, D] = [6, 2, D]"},
+    {"wb", 2, {6, 2}, "tensor wb: found [6, 2], expected [N, D] = [6, 3]"},
+    {"wb", 1, {18, 0}, "tensor wb: found [18]"},
+    {"b_o", 1, {4}, "tensor b_o: found without w_o"},
+    {"extra", 1, {4}, "tensor extra: not of this operator"},
+    {"ea", 3, {15, 2, 3}, "tensor ea: not of this operator with these options"},
+    {"-wb", 0, {0}, "tensor wb: missing, expected [N, D] = [6, 3]"},
+};
+
+/* Claim      A file with a missing, extra or wrongly shaped tensor is refused,
+ *            naming the tensor, what was found and what was expected. */
+START_TEST(files_are_checked_against_the_table)
+{
+    static const struct { const char *name; int axes; size_t size[3]; } plain[] = {
+        {"bb", 2, {2, 3}}, {"x", 3, {2, 6, 4}}, {"w_qkv", 2, {12, 4}}, {"wa", 3, {6, 2, 3}}, {"wb", 2, {6, 3}}, {"ba", 2, {2, 3}},
+    };
+    struct tensor tensor[8];
+    struct tensors file = {.tensor = tensor};
+    struct problem p;
+    const char *change = changes[_i].name;
+    bool changed = false;
+
+    for (size_t t = 0; t < COUNT(plain); t++) {
+        bool here = change && !strcmp(change, plain[t].name);
+        if (change && change[0] == '-' && !strcmp(change + 1, plain[t].name)) continue;
+        changed = changed || here;
+        succeeds(tensor_create(&tensor[file.count++], plain[t].name, here ? changes[_i].axes : plain[t].axes,
+                               here ? changes[_i].size : plain[t].size));
+    }
+    if (change && change[0] != '-' && !changed)
+        succeeds(tensor_create(&tensor[file.count++], change, changes[_i].axes, changes[_i].size));
+
+    succeeds(problem_create(&p, &lisa, 4, (const char *[]){"--grid", "2x3", "--heads", "2"}));
+    status s = problem_bind(&p, &file);
+    if (changes[_i].complaint) refused(s, STATUS_BAD_INPUT, changes[_i].complaint);
+    else {
+        succeeds(s);
+        ck_assert_uint_eq(problem_size(&p, "D"), 3);
+        ck_assert_uint_eq(problem_parameters(&p), 48 + 36 + 18 + 6 + 6);
+        ck_assert_ptr_eq(problem_tensor(&p, "wb"), tensors_find(&file, "wb")->data);
+        ck_assert_ptr_null(problem_tensor(&p, "w_o"));
+    }
+    for (size_t t = 0; t < file.count; t++) tensor_release(&tensor[t]);
+}
+END_TEST
+
+static bool is_w_o(const char *name, void *of)
+{
+    (void)of;
+    return !strcmp(name, "w_o");
+}
+
+/* Claim      Random parameters have the table's shapes and its variance, 1 over
+ *            the fan; leaving w_o out takes b_o with it.
+ * Tolerance  Five standard errors of a variance from n normal draws: 5 sqrt(2/n). */
+START_TEST(random_parameters_follow_the_table)
+{
+    struct problem p;
+    real *block;
+    succeeds(problem_create(&p, &lisa, 2, (const char *[]){"--grid", "8x8"}));
+    succeeds(problem_set_size(&p, "B", 1));
+    succeeds(problem_set_size(&p, "C", 32));
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "size D is not known");
+    succeeds(problem_set_size(&p, "D", 4));
+    succeeds(problem_shape(&p, is_w_o, NULL));
+    ck_assert_uint_eq(problem_parameters(&p), 96 * 32 + 96 + 64 * 32 * 4 + 64 * 4 + 2 * 32 * 4);
+    ck_assert_uint_eq(problem_axis(&p, "w_o", 0), 0);
+    succeeds(problem_draw(&p, 1, &block));
+    ck_assert_ptr_null(problem_tensor(&p, "b_o"));
+    const real *wa = problem_tensor(&p, "wa");
+    double squares = 0, n = 64 * 32 * 4;
+    for (size_t i = 0; i < 64 * 32 * 4; i++) squares += (double)wa[i] * (double)wa[i];
+    within("variance of wa times its fan N, from one", fabs(squares / n * 64 - 1), 5 * sqrt(2 / n));
+    memory_free(block);
+}
+END_TEST
+
+/* Claim      Shapes are written for people: sums, products, alternatives. */
+START_TEST(shapes_are_described)
+{
+    char text[120];
+    shape_letters(text, sizeof text, "2*Q+C h*K*K");
+    ck_assert_str_eq(text, "[2Q+C, h·K·K]");
+    shape_letters(text, sizeof text, "P 1 | P h");
+    ck_assert_str_eq(text, "[P, 1] or [P, h]");
+}
+END_TEST
+
+/* Claim      Sizes that overflow, or that BLAS cannot count, are refused before
+ *            anything is allocated. */
+START_TEST(sizes_beyond_int_are_refused)
+{
+    struct problem p;
+    succeeds(problem_create(&p, &msa, 2, (const char *[]){"--grid", "20000x20000"}));
+    succeeds(problem_set_size(&p, "B", 6));
+    succeeds(problem_set_size(&p, "C", 4));
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
+    refused(problem_set_size(&p, "D", (size_t)1 << 40), STATUS_BAD_INPUT, "at most 2147483647");
+}
+END_TEST
+
+/* Claim      Windows must divide the grid, which must have two axes. */
+START_TEST(windows_must_fit)
+{
+    struct problem p;
+    succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "6x4", "--window", "3"}));
+    succeeds(problem_set_size(&p, "B", 1));
+    succeeds(problem_set_size(&p, "C", 4));
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "--window: found 3, expected a divisor of 6 and 4");
+    succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "6", "--window", "3"}));
+    succeeds(problem_set_size(&p, "B", 1));
+    succeeds(problem_set_size(&p, "C", 4));
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "grid of 1 axes");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("operator");
+    TCase *options = add_case(suite, "options");
+    tcase_add_loop_test(options, options_are_read_strictly, 0, (int)COUNT(refusals));
+    tcase_add_test(options, reals_are_finite_and_decimal);
+    tcase_add_test(options, defaults_stand);
+    TCase *tensors = add_case(suite, "tensors");
+    tcase_add_loop_test(tensors, files_are_checked_against_the_table, 0, (int)COUNT(changes));
+    tcase_add_test(tensors, random_parameters_follow_the_table);
+    tcase_add_test(tensors, shapes_are_described);
+    tcase_add_test(tensors, sizes_beyond_int_are_refused);
+    tcase_add_test(tensors, windows_must_fit);
+    return run_suite(suite, "test_operator");
+}

@@ -1,0 +1,783 @@
+/* test_safetensors.c -- files that come back, and files that are turned away
+ *
+ * Every test writes into a folder of its own, which is removed when the case
+ * ends, however it ends. */
+
+#define _XOPEN_SOURCE 700       /* mkdtemp, mkfifo, setrlimit */
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "support.h"
+#include "../reference/safetensors.h"
+
+#ifdef TWICETOLD_DOUBLE
+#define DTYPE "F64"
+#else
+#define DTYPE "F32"
+#endif
+
+/* ---- The folder ---- */
+
+static char folder[1024];
+
+static void make_folder(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/safetensors-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+/* How many entries the folder has; they are removed too where asked. */
+static int entries_of_folder(bool and_remove)
+{
+    int count = 0;
+    char path[2048];
+    DIR *open_folder = opendir(folder);
+    if (!open_folder) return -1;
+    for (struct dirent *e; (e = readdir(open_folder));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        count++;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (and_remove) remove(path);
+    }
+    closedir(open_folder);
+    return count;
+}
+
+static void remove_folder(void)
+{
+    entries_of_folder(true);
+    rmdir(folder);
+}
+
+/* A path in the folder; the last four stay valid. */
+static const char *in_folder(const char *name)
+{
+    static char path[4][2048];
+    static int next;
+    next = (next + 1) % 4;
+    snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
+    return path[next];
+}
+
+/* ---- Files made by hand ---- */
+
+struct bytes { size_t count; unsigned char at[4096]; };
+
+static void append(struct bytes *b, const void *more, size_t count)
+{
+    ck_assert(count <= sizeof b->at - b->count);
+    memcpy(b->at + b->count, more, count);
+    b->count += count;
+}
+
+static void append_little_endian(struct bytes *b, uint64_t n, int width)
+{
+    for (int i = 0; i < width; i++, n >>= 8) append(b, &(unsigned char){n & 0xff}, 1);
+}
+
+static void append_float(struct bytes *b, float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    append_little_endian(b, bits, 4);
+}
+
+static void append_double(struct bytes *b, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    append_little_endian(b, bits, 8);
+}
+
+/* A file of this header, its true length before it, with so many zeros behind. */
+static struct bytes file_of(const char *header, size_t length, size_t zeros)
+{
+    struct bytes b = {0};
+    append_little_endian(&b, length, 8);
+    append(&b, header, length);
+    while (zeros-- > 0) append(&b, "", 1);
+    return b;
+}
+
+static const char *stored(const void *bytes, size_t count)
+{
+    const char *path = in_folder("file");
+    FILE *f = fopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(bytes, 1, count, f), count);
+    ck_assert_int_eq(fclose(f), 0);
+    return path;
+}
+
+static status read_bytes(struct tensors *list, const struct bytes *b)
+{
+    return safetensors_read(list, stored(b->at, b->count));
+}
+
+static struct bytes contents(const char *path)
+{
+    struct bytes b = {0};
+    FILE *f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    b.count = fread(b.at, 1, sizeof b.at, f);
+    fclose(f);
+    return b;
+}
+
+/* Fails unless a list is what any list must be; touches every byte of it. */
+static void consistent(const struct tensors *list)
+{
+    double sum = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct tensor *t = &list->tensor[i];
+        size_t count = 1;
+        ck_assert_int_ge(t->axes, 0);
+        ck_assert_int_le(t->axes, TENSOR_AXES);
+        for (int a = 0; a < t->axes; a++) count *= t->size[a];
+        ck_assert_uint_gt(count, 0);
+        ck_assert_uint_eq(count, t->count);
+        for (size_t n = 0; n < count; n++) sum += (double)t->data[n];
+        sum += (double)strlen(t->name);
+        for (size_t j = 0; j < i; j++) ck_assert_str_ne(list->tensor[j].name, t->name);
+    }
+    ck_assert(isnan(sum) || sum <= HUGE_VAL);
+}
+
+/* Two tensors that every small test may write; the names must be escaped. */
+static struct tensors small_list(void)
+{
+    struct tensors list = {.count = 2, .tensor = memory_get(2, sizeof *list.tensor)};
+    ck_assert_ptr_nonnull(list.tensor);
+    succeeds(tensor_create(&list.tensor[0], "a \"quoted\" \\ name\n", 2, (size_t[]){2, 3}));
+    succeeds(tensor_create(&list.tensor[1], "\xce\xbb", 0, NULL));
+    for (int i = 0; i < 6; i++) list.tensor[0].data[i] = (real)(i - 2);
+    list.tensor[1].data[0] = (real)0.1;
+    return list;
+}
+
+/* ---- What comes back ---- */
+
+static const char *const odd_names[] = {
+    "x", "", "with space", "\"", "\\u0041", "\xf0\x9f\x90\xa6 and \xe2\x88\x91", "tab\tbell\x07 delete\x7f",
+    "__metadata", "a name of the length of a path: ........................................................",
+};
+
+/* Claim      What is written comes back the same to the bit: names, order, shapes
+ *            of 0 to 8 axes, and data, NaN with its payload among them.
+ * Measure    bytes that differ.
+ * Tolerance  none: nothing is converted.
+ * Would it fail?  A byte swapped, a name not escaped, an order turned. */
+START_TEST(written_tensors_come_back)
+{
+    struct tensors list = {.count = 9, .tensor = memory_get(9, sizeof *list.tensor)}, back;
+    size_t before, size[8] = {2, 1, 3, 2, 1, 5, 2, 3};
+    real extremes[] = {(real)NAN, -(real)INFINITY, -(real)0.0, REAL_EPSILON * REAL_EPSILON};
+
+    for (int i = 0; i < 9; i++) {
+        int axes = (i + 4) % 9;
+        succeeds(tensor_create(&list.tensor[i], odd_names[i], axes, size));
+        memcpy(list.tensor[i].data, normal((uint64_t)i, list.tensor[i].count),
+               list.tensor[i].count * sizeof(real));
+        list.tensor[i].data[0] = extremes[i % 4];
+    }
+    ((unsigned char *)list.tensor[0].data)[sizeof(real) == 8 ? 0 : 1] ^= 0x2a;
+
+    succeeds(safetensors_write(in_folder("file"), list.tensor, list.count));
+    before = memory_in_use();
+    succeeds(safetensors_read(&back, in_folder("file")));
+    ck_assert_uint_eq(back.count, list.count);
+    for (int i = 0; i < 9; i++) {
+        const struct tensor *a = &list.tensor[i], *b = &back.tensor[i];
+        ck_assert_str_eq(a->name, b->name);
+        ck_assert_int_eq(a->axes, b->axes);
+        ck_assert_mem_eq(a->size, b->size, sizeof a->size);
+        ck_assert_uint_eq(a->count, b->count);
+        ck_assert_mem_eq(a->data, b->data, a->count * sizeof(real));
+    }
+    tensors_release(&back);
+    ck_assert_uint_eq(memory_in_use(), before);
+
+    /* The empty list is a file too, and a tensor longer than any buffer. */
+    succeeds(safetensors_write(in_folder("file"), NULL, 0));
+    succeeds(safetensors_read(&back, in_folder("file")));
+    ck_assert_uint_eq(back.count, 0);
+    tensors_release(&back);
+    struct tensor long_one;
+    succeeds(tensor_create(&long_one, "long", 1, (size_t[]){100003}));
+    for (size_t i = 0; i < long_one.count; i++) long_one.data[i] = (real)i;
+    succeeds(safetensors_write(in_folder("file"), &long_one, 1));
+    succeeds(safetensors_read(&back, in_folder("file")));
+    ck_assert_mem_eq(back.tensor[0].data, long_one.data, long_one.count * sizeof(real));
+    tensors_release(&back);
+    tensor_release(&long_one);
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      The file is, byte for byte, what the format says.
+ * Measure    the file against one written out by hand; tolerance none.
+ * Would it fail?  A padding of zeros, a header that is not padded, big-endian data. */
+START_TEST(the_file_is_what_the_format_says)
+{
+    struct tensors list = small_list();
+    struct bytes expected = {0}, found;
+    size_t w = sizeof(real);
+    char header[512];
+
+    snprintf(header, sizeof header,
+             "{\"a \\\"quoted\\\" \\\\ name\\n\":{\"dtype\":\"" DTYPE "\",\"shape\":[2, 3],\"data_offsets\":[0, %zu]},"
+             "\"\xce\xbb\":{\"dtype\":\"" DTYPE "\",\"shape\":[],\"data_offsets\":[%zu, %zu]}}", 6 * w, 6 * w, 7 * w);
+    while (strlen(header) % 8) strcat(header, " ");
+    append_little_endian(&expected, strlen(header), 8);
+    append(&expected, header, strlen(header));
+    for (int i = 0; i < 7; i++) {
+        double x = i < 6 ? i - 2 : 0.1;
+        if (w == 4) append_float(&expected, (float)x);
+        else append_double(&expected, x);
+    }
+
+    succeeds(safetensors_write(in_folder("file"), list.tensor, list.count));
+    found = contents(in_folder("file"));
+    ck_assert_uint_eq(found.count, expected.count);
+    ck_assert_mem_eq(found.at, expected.at, found.count);
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      A file may mix F32 and F64, and hold its data in another order than
+ *            its header; each value is what C's conversion to real makes of it.
+ * Measure    each value; tolerance none.
+ * Would it fail?  Data read in the order of the header; F64 read as two F32. */
+START_TEST(either_precision_is_converted)
+{
+    static const char header[] =
+        "{\"d\":{\"dtype\":\"F64\",\"shape\":[4],\"data_offsets\":[8,40]},"
+        "\"f\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
+    static const double d[4] = {0.1, -1e300, 1.0 + 0x1p-30, 3};
+    struct bytes b = file_of(header, sizeof header - 1, 0);
+    struct tensors list;
+
+    append_float(&b, 0.1f);
+    append_float(&b, -7);
+    for (int i = 0; i < 4; i++) append_double(&b, d[i]);
+    succeeds(read_bytes(&list, &b));
+    ck_assert_uint_eq(list.count, 2);
+    for (int i = 0; i < 4; i++) ck_assert(list.tensor[0].data[i] == (real)d[i]);
+    ck_assert(list.tensor[1].data[0] == (real)0.1f);
+    ck_assert(list.tensor[1].data[1] == -7);
+    tensors_release(&list);
+}
+END_TEST
+
+/* ---- What is accepted, and what is not ---- */
+
+#define TEXT(text) text, sizeof text - 1
+#define X "\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}"
+#define ENTRY(dtype, shape, offsets) \
+    "{\"x\":{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
+
+static const struct { const char *header; size_t length, zeros, tensors; } accepted[] = {
+    {TEXT("{" X "}"), 8, 1},
+    {TEXT("{" X "}      "), 8, 1},
+    {TEXT("{}"), 0, 0},
+    {TEXT("{\"__metadata__\":{}}"), 0, 0},
+    {TEXT("{\"__metadata__\":{\"format\":\"pt\",\"1\":\"-1e5\"}," X "}"), 8, 1},
+    {TEXT("{" X ",\"__met\\u0061data__\":{\"[[[[\":\"}}}}\"}}"), 8, 1},
+    {TEXT("\x7b\t\"x\" : {\r\n\"shape\" : [ 2 ] , \"data_offsets\":[ 0, 8],\n\"dtype\":\"F32\" } }"), 8, 1},
+    {TEXT(ENTRY("\"F64\"", "[]", "[0,8]")), 8, 1},
+    {TEXT(ENTRY("\"\\u0046\\u0036\\u0034\"", "[1,1,1,1,1,1,1,1]", "[0,8]")), 8, 1},
+    {TEXT("{\"\\ud83d\\ude00\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]},"
+          "\"\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}"), 8, 2},
+};
+
+/* Claim      All that the format allows is read: metadata, blanks, padding,
+ *            escapes, fields and data in any order, scalars, no tensor at all.
+ * Would it fail?  A reader that takes __metadata__ for a tensor. */
+START_TEST(what_the_format_allows_is_read)
+{
+    struct bytes b = file_of(accepted[_i].header, accepted[_i].length, accepted[_i].zeros);
+    struct tensors list;
+    succeeds(read_bytes(&list, &b));
+    ck_assert_uint_eq(list.count, accepted[_i].tensors);
+    consistent(&list);
+    tensors_release(&list);
+}
+END_TEST
+
+static const struct { const char *header; size_t length, zeros; const char *message; } hostile[] = {
+    /* Not strict JSON, or not in UTF-8. */
+    {TEXT("[]"), 0, "header byte 0: 0x5b, expected {"},
+    {TEXT(" {" X "}"), 8, "header byte 0: 0x20, expected {"},
+    {TEXT("\xef\xbb\xbf{" X "}"), 8, "header byte 0: 0xef, expected {"},
+    {TEXT("{" X "} x"), 8, "0x78 after the JSON, expected only spaces"},
+    {TEXT("{" X "}\n"), 8, "0x0a after the JSON, expected only spaces"},
+    {TEXT("{" X "}{}"), 8, "0x7b after the JSON, expected only spaces"},
+    {TEXT("{" X "}\0\0"), 8, "byte 0x00, expected JSON"},
+    {TEXT("{" X), 8, "expected JSON"},
+    {TEXT("{" X ","), 8, "expected JSON"},
+    {TEXT("{" X ",}"), 8, "expected JSON"},
+    {TEXT("{x:1}"), 0, "expected JSON"},
+    {TEXT("{'x':1}"), 0, "expected JSON"},
+    {TEXT("{\"x\":nul}"), 0, "expected JSON"},
+    {TEXT("{\"x\" \"y\"}"), 0, "expected JSON"},
+    {TEXT("{\x01" X "}"), 8, "header byte 1: byte 0x01, expected JSON"},
+    {TEXT("{\0" X "}"), 8, "header byte 1: byte 0x00, expected JSON"},
+    {TEXT("{\"x"), 0, "header byte 1: a string begins and does not end"},
+    {TEXT("{\"x\\"), 0, "an escape that JSON does not have"},
+    {TEXT("{\"x\\q\":1}"), 0, "an escape that JSON does not have"},
+    {TEXT("{\"x\\u12\":1}"), 0, "\\u, expected four hexadecimal digits"},
+    {TEXT("{\"x\\uzzzz\":1}"), 0, "\\u, expected four hexadecimal digits"},
+    {TEXT("{\"x\\udc00\":1}"), 0, "expected JSON"},
+    {TEXT("{\"x\\ud800\":1}"), 0, "expected JSON"},
+    {TEXT("{\"x\\u0000y\":1}"), 0, "\\u0000 in a string, expected no zero byte"},
+    {TEXT("{\"x\0y\":1}"), 0, "byte 0x00 in a string, expected it escaped"},
+    {TEXT("{\"x\ny\":1}"), 0, "byte 0x0a in a string, expected it escaped"},
+    {TEXT("{\"\x80\":1}"), 0, "header byte 2: 0x80 is not UTF-8"},
+    {TEXT("{\"\xc0\xaf\":1}"), 0, "0xc0 is not UTF-8"},
+    {TEXT("{\"\xe0\x80\xaf\":1}"), 0, "0xe0 is not UTF-8"},
+    {TEXT("{\"\xed\xa0\x80\":1}"), 0, "0xed is not UTF-8"},
+    {TEXT("{\"\xf0\x8f\xbf\xbf\":1}"), 0, "0xf0 is not UTF-8"},
+    {TEXT("{\"\xf4\x90\x80\x80\":1}"), 0, "0xf4 is not UTF-8"},
+    {TEXT("{\"\xf5\x80\x80\x80\":1}"), 0, "0xf5 is not UTF-8"},
+    {TEXT("{\"\xe2\x88\":1}"), 0, "0xe2 is not UTF-8"},
+    {TEXT("{\"x\":1}\xe2\x88"), 0, "0xe2 is not UTF-8"},
+    {TEXT("{\"x\":{\"shape\":[[1]]}}"), 0, "nested 4 deep, expected at most 3"},
+    {TEXT("{\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["), 0, "nested 4 deep, expected at most 3"},
+
+    /* Names. */
+    {TEXT("{" X "," X "}"), 8, "tensor x: named twice"},
+    {TEXT("{" X ",\"\\u0078\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}"), 12, "tensor x: named twice"},
+    {TEXT("{\"__metadata__\":{}," X ",\"__metadata__\":{}}"), 8, "__metadata__: named twice"},
+    {TEXT("{\"__metadata__\":[]}"), 0, "__metadata__: an array, expected an object of strings"},
+    {TEXT("{\"__metadata__\":{\"a\":\"b\",\"c\":1}}"), 0, "__metadata__: c is a number, expected a string"},
+    {TEXT("{\"__metadata__\":{\"a\":null}}"), 0, "__metadata__: a is null, expected a string"},
+
+    /* Fields. */
+    {TEXT("{\"x\":[]}"), 0, "tensor x: an array, expected an object"},
+    {TEXT("{\"x\":true}"), 0, "tensor x: true or false, expected an object"},
+    {TEXT("{\"x\":{\"shape\":[2],\"data_offsets\":[0,8]}}"), 8, "tensor x: dtype is missing"},
+    {TEXT("{\"x\":{\"dtype\":\"F32\",\"data_offsets\":[0,8]}}"), 8, "tensor x: shape is missing"},
+    {TEXT("{\"x\":{\"dtype\":\"F32\",\"shape\":[2]}}"), 8, "tensor x: data_offsets is missing"},
+    {TEXT("{\"x\":{\"Dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}"), 8, "tensor x: field Dtype, expected dtype"},
+    {TEXT("{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}"), 8,
+     "tensor x: dtype given twice"},
+    {TEXT("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"more\":1}}"), 8,
+     "tensor x: field more, expected dtype, shape and data_offsets"},
+
+    /* Types. */
+    {TEXT(ENTRY("\"F16\"", "[4]", "[0,8]")), 8, "tensor x: dtype F16, expected F32 or F64"},
+    {TEXT(ENTRY("\"BF16\"", "[4]", "[0,8]")), 8, "tensor x: dtype BF16, expected F32 or F64"},
+    {TEXT(ENTRY("\"f32\"", "[2]", "[0,8]")), 8, "tensor x: dtype f32, expected F32 or F64"},
+    {TEXT(ENTRY("32", "[2]", "[0,8]")), 8, "tensor x: dtype is a number, expected a string"},
+
+    /* Shapes. */
+    {TEXT(ENTRY("\"F32\"", "2", "[0,8]")), 8, "tensor x: shape is a number, expected an array"},
+    {TEXT(ENTRY("\"F32\"", "{\"0\":2}", "[0,8]")), 8, "tensor x: shape is an object, expected an array"},
+    {TEXT(ENTRY("\"F32\"", "[\"2\"]", "[0,8]")), 8, "tensor x: shape holds a string, expected whole numbers"},
+    {TEXT(ENTRY("\"F32\"", "[2,null]", "[0,8]")), 8, "tensor x: shape holds null, expected whole numbers"},
+    {TEXT(ENTRY("\"F32\"", "[-2]", "[0,8]")), 8, "tensor x: number -2, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[-0]", "[0,8]")), 8, "tensor x: number -0, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[1.5]", "[0,8]")), 8, "tensor x: number 1.5, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[2.0]", "[0,8]")), 8, "tensor x: number 2.0, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[2e0]", "[0,8]")), 8, "tensor x: number 2e0, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[02]", "[0,8]")), 8, "tensor x: number 02, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[1e999]", "[0,8]")), 8, "tensor x: number 1e999, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[NaN]", "[0,8]")), 8, "expected JSON"},
+    {TEXT(ENTRY("\"F32\"", "[0x2]", "[0,8]")), 8, "expected JSON"},
+    {TEXT(ENTRY("\"F32\"", "[18446744073709551618]", "[0,8]")), 8, "tensor x: number 18446744073709551618, expected"},
+    {TEXT(ENTRY("\"F32\"", "[9007199254740992]", "[0,8]")), 8, "tensor x: shape holds a number beyond 2^53"},
+    {TEXT(ENTRY("\"F32\"", "[9007199254740993]", "[0,8]")), 8, "tensor x: shape holds a number beyond 2^53"},
+    {TEXT(ENTRY("\"F32\"", "[0]", "[0,0]")), 0, "tensor x: axis 0 has size 0, expected at least 1"},
+    {TEXT(ENTRY("\"F32\"", "[2,0]", "[0,8]")), 8, "tensor x: axis 1 has size 0, expected at least 1"},
+    {TEXT(ENTRY("\"F32\"", "[1,1,1,1,1,1,1,1,2]", "[0,8]")), 8, "tensor x: 9 axes, expected at most 8"},
+    {TEXT(ENTRY("\"F32\"", "[4294967296,4294967296]", "[0,8]")), 8, "tensor x: its size overflows"},
+    {TEXT(ENTRY("\"F32\"", "[4294967296,1073741824]", "[0,0]")), 8, "tensor x: its size overflows"},
+    {TEXT(ENTRY("\"F32\"", "[1000000000000000]", "[0,8]")), 8, "tensor x: data_offsets [0, 8], expected 4000000000000000"},
+
+    /* Places. */
+    {TEXT(ENTRY("\"F32\"", "[2]", "8")), 8, "tensor x: data_offsets is a number, expected an array"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[8]")), 8, "tensor x: data_offsets has 1 numbers, expected 2"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[0,8,8]")), 8, "tensor x: data_offsets has 3 numbers, expected 2"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[0,\"8\"]")), 8, "tensor x: data_offsets holds a string, expected whole numbers"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[0,8.0]")), 8, "tensor x: number 8.0, expected a whole number"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[8,0]")), 8, "tensor x: data_offsets [8, 0], expected them in order and within 8 bytes"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[4,12]")), 8, "tensor x: data_offsets [4, 12], expected them in order and within 8 bytes"},
+    {TEXT(ENTRY("\"F32\"", "[4503599627370496]", "[0,9007199254740991]")), 8,
+     "tensor x: data_offsets [0, 9007199254740991], expected them in order and within 8 bytes"},
+    {TEXT(ENTRY("\"F32\"", "[1]", "[0,8]")), 8, "tensor x: data_offsets [0, 8], expected 4 bytes for F32 [1]"},
+    {TEXT(ENTRY("\"F64\"", "[2]", "[0,8]")), 8, "tensor x: data_offsets [0, 8], expected 16 bytes for F64 [2]"},
+    {TEXT(ENTRY("\"F32\"", "[1]", "[0,0]")), 8, "tensor x: data_offsets [0, 0], expected 4 bytes for F32 [1]"},
+    {TEXT(ENTRY("\"F32\"", "[1]", "[4,8]")), 8, "tensor x: begins at 4 and leaves a gap, expected 0"},
+    {TEXT(ENTRY("\"F32\"", "[1]", "[0,4]")), 8, "4 bytes of data belong to no tensor"},
+    {TEXT("{}"), 8, "8 bytes of data belong to no tensor"},
+    {TEXT("{" X ",\"y\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[12,16]}}"), 16,
+     "tensor y: begins at 12 and leaves a gap, expected 8"},
+    {TEXT("{\"y\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}," X "}"), 12,
+     "tensor y: begins at 4 and overlaps tensor x, which ends at 8"},
+    {TEXT("{" X ",\"y\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,8]}}"), 8, "and overlaps tensor"},
+    {TEXT("{" X ",\"y\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}"), 8, "and overlaps tensor"},
+};
+
+/* Claim      Whatever a header says wrongly is refused as bad input, with the
+ *            tensor or the byte, what was found and what was expected; the list
+ *            is empty then, nothing is kept, and never is memory asked for on
+ *            the header's word: less than 64 KiB here, whatever it claims.
+ * Would it fail?  Each line differs from an accepted file in one thing, so it
+ *            fails when the check of that thing goes. */
+START_TEST(what_the_header_says_wrongly_is_refused)
+{
+    struct bytes b = file_of(hostile[_i].header, hostile[_i].length, hostile[_i].zeros);
+    struct tensors list = {.count = 77};
+    size_t before = memory_in_use();
+
+    memory_reset_peak();
+    refused(read_bytes(&list, &b), STATUS_BAD_INPUT, hostile[_i].message);
+    ck_assert_uint_eq(list.count, 0);
+    ck_assert_ptr_null(list.tensor);
+    ck_assert_uint_eq(memory_in_use(), before);
+    ck_assert_uint_lt(memory_peak() - before, 65536);
+}
+END_TEST
+
+static const struct { const char *bytes; size_t count; const char *message; } misshapen[] = {
+    {TEXT(""), "the file has 0 bytes, expected at least 8"},
+    {TEXT("\2\0\0\0\0\0\0"), "the file has 7 bytes, expected at least 8"},
+    {TEXT("\0\0\0\0\0\0\0\0{}"), "a header of 0 bytes, expected 1 to 2"},
+    {TEXT("\3\0\0\0\0\0\0\0{}"), "a header of 3 bytes, expected 1 to 2"},
+    {TEXT("\2\0\0\0\0\0\0\0"), "a header of 2 bytes, expected 1 to 0"},
+    {TEXT("\xff\xff\xff\xff\xff\xff\xff\xff{}"), "a header of 18446744073709551615 bytes, expected 1 to 2"},
+    {TEXT("\xfa\xff\xff\xff\xff\xff\xff\xff{}"), "a header of 18446744073709551610 bytes, expected 1 to 2"},
+    {TEXT("\0\0\0\0\0\0\0\2{}"), "a header of 144115188075855872 bytes, expected 1 to 2"},
+};
+
+/* Claim      A file that is not even 8 bytes and a header is refused. */
+START_TEST(what_is_no_header_is_refused)
+{
+    struct tensors list;
+    refused(safetensors_read(&list, stored(misshapen[_i].bytes, misshapen[_i].count)),
+            STATUS_BAD_INPUT, misshapen[_i].message);
+}
+END_TEST
+
+/* Claim      A header beyond the format's 100 000 000 bytes is refused, even
+ *            where the file has them, and none of it is held in memory. */
+START_TEST(a_header_beyond_the_limit_is_refused)
+{
+    struct tensors list;
+    const char *path = stored("\1\xe1\xf5\5\0\0\0\0{}", 10);
+    ck_assert_int_eq(truncate(path, 200000000), 0);
+    memory_reset_peak();
+    refused(safetensors_read(&list, path), STATUS_BAD_INPUT, "a header of 100000001 bytes, expected 1 to 100000000");
+    ck_assert_uint_lt(memory_peak(), 65536);
+}
+END_TEST
+
+/* Claim      A path that is no regular file is refused at once: a pipe without
+ *            a writer does not hang, a device without an end is not read. */
+START_TEST(what_is_no_file_is_refused)
+{
+    struct tensors list;
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    refused(safetensors_read(&list, in_folder("pipe")), STATUS_BAD_INPUT, "is no regular file, expected a file");
+    refused(safetensors_read(&list, "/dev/zero"), STATUS_BAD_INPUT, "/dev/zero is no regular file");
+    refused(safetensors_read(&list, folder), STATUS_BAD_INPUT, "is a folder, expected a file");
+    refused(safetensors_read(&list, in_folder("absent")), STATUS_BAD_INPUT, "cannot be opened: No such file");
+    refused(safetensors_read(&list, ""), STATUS_BAD_INPUT, "cannot be opened: No such file");
+    stored("", 0);
+    refused(safetensors_read(&list, in_folder("file/file")), STATUS_BAD_INPUT, "cannot be opened: Not a directory");
+}
+END_TEST
+
+/* Claim      A file that is cut off anywhere is refused, and so is one with a
+ *            byte too many. */
+START_TEST(a_file_cut_off_is_refused)
+{
+    struct tensors list = small_list(), back;
+    succeeds(safetensors_write(in_folder("whole"), list.tensor, list.count));
+    struct bytes whole = contents(in_folder("whole"));
+    size_t before = memory_in_use();
+
+    for (size_t n = 0; n < whole.count; n++) {
+        refused(safetensors_read(&back, stored(whole.at, n)), STATUS_BAD_INPUT, "");
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+    succeeds(safetensors_read(&back, stored(whole.at, whole.count)));
+    tensors_release(&back);
+    append(&whole, "", 1);
+    refused(read_bytes(&back, &whole), STATUS_BAD_INPUT, "1 bytes of data belong to no tensor");
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      A file with any one bit turned is refused, or is a list like any
+ *            other.  (A turned bit may make another name, or 2 x 3 of 3 x 2.)
+ * Would it fail?  Under the sanitizers, by any byte read or written out of place. */
+START_TEST(one_bit_turned_does_no_harm)
+{
+    struct tensors list = small_list(), back;
+    succeeds(safetensors_write(in_folder("whole"), list.tensor, list.count));
+    struct bytes b = contents(in_folder("whole"));
+    size_t before = memory_in_use(), turned_away = 0;
+
+    for (size_t bit = 0; bit < 8 * b.count; bit++) {
+        b.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        status s = read_bytes(&back, &b);
+        if (s.code == STATUS_OK) {
+            consistent(&back);
+            ck_assert_uint_le(memory_in_use() - before, 16384);
+        } else {
+            ck_assert_int_eq(s.code, STATUS_BAD_INPUT);
+            ck_assert_str_ne(s.message, "");
+            turned_away++;
+        }
+        tensors_release(&back);
+        ck_assert_uint_eq(memory_in_use(), before);
+        b.at[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    printf("    %zu bits turned one at a time, %zu refused\n", 8 * b.count, turned_away);
+    ck_assert_uint_gt(turned_away, 0);
+    tensors_release(&list);
+}
+END_TEST
+
+/* ---- What is written ---- */
+
+/* Claim      A write that fails leaves the old file, and nothing beside it: on a
+ *            disk that is full (here: no file may pass 4096 bytes), and for
+ *            names that the format does not take. */
+START_TEST(a_failed_write_leaves_the_old_file)
+{
+    struct tensors list = small_list();
+    struct tensor large, again[2] = {list.tensor[1], list.tensor[1]};
+    const char *path = stored("old", 3);
+
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, RLIM_INFINITY});
+    for (size_t n = 1000; n <= 100000; n *= 10) {
+        succeeds(tensor_create(&large, "large", 1, &n));
+        memset(large.data, 0, n * sizeof(real));
+        if (n * sizeof(real) > 4096)
+            refused(safetensors_write(path, &large, 1), STATUS_FAILURE, "cannot be written: File too large");
+        tensor_release(&large);
+    }
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+
+    refused(safetensors_write(path, again, 2), STATUS_BAD_INPUT, "named twice");
+    again[0].name = (char[]){"__metadata__"};
+    refused(safetensors_write(path, again, 2), STATUS_BAD_INPUT, "the format keeps this name for itself");
+    again[0].name = (char[]){"\xff"};
+    refused(safetensors_write(path, again, 2), STATUS_BAD_INPUT, "its name is not UTF-8");
+
+    ck_assert_int_eq(entries_of_folder(false), 1);
+    struct bytes old = contents(path);
+    ck_assert_uint_eq(old.count, 3);
+    ck_assert_mem_eq(old.at, "old", 3);
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      A path that cannot be a file is the caller's fault, and is left as
+ *            it is: a folder, a device, a pipe, a folder that is not there. */
+START_TEST(what_cannot_be_written_is_refused)
+{
+    struct tensors list = small_list();
+    const struct tensor *t = list.tensor;
+    char long_name[400];
+
+    ck_assert_int_eq(mkdir(in_folder("inner"), 0700), 0);
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    ck_assert_int_eq(symlink("nowhere", in_folder("link")), 0);
+    memset(long_name, 'n', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    stored("", 0);
+
+    refused(safetensors_write(in_folder("inner"), t, 2), STATUS_BAD_INPUT, "is a folder, expected a file");
+    refused(safetensors_write(in_folder("inner/"), t, 2), STATUS_BAD_INPUT, "does not name a file");
+    refused(safetensors_write(in_folder("inner/."), t, 2), STATUS_BAD_INPUT, "is a folder, expected a file");
+    refused(safetensors_write(in_folder("inner/.."), t, 2), STATUS_BAD_INPUT, "is a folder, expected a file");
+    refused(safetensors_write(in_folder("pipe"), t, 2), STATUS_BAD_INPUT, "is no regular file, expected a file");
+    refused(safetensors_write("/dev/null", t, 2), STATUS_BAD_INPUT, "/dev/null is no regular file");
+    refused(safetensors_write(in_folder("link"), t, 2), STATUS_BAD_INPUT, "cannot be written: No such file");
+    refused(safetensors_write(in_folder("absent/y"), t, 2), STATUS_BAD_INPUT, "cannot be written: No such file");
+    refused(safetensors_write(in_folder("file/y"), t, 2), STATUS_BAD_INPUT, "cannot be written: Not a directory");
+    refused(safetensors_write(in_folder(long_name), t, 2), STATUS_BAD_INPUT, "cannot be written: File name too long");
+    refused(safetensors_write("", t, 2), STATUS_BAD_INPUT, "'' does not name a file");
+    ck_assert_int_eq(entries_of_folder(false), 4);
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      The new file has the permissions that any new file has, takes the
+ *            place of an old one, is reached through a symbolic link that stays
+ *            one, and may have the longest name that the system allows, also in
+ *            the working folder. */
+START_TEST(the_new_file_takes_the_old_ones_place)
+{
+    struct tensors list = small_list(), back;
+    struct stat found;
+    char long_name[256];
+
+    umask(027);
+    stored("old", 3);
+    ck_assert_int_eq(chmod(in_folder("file"), 0600), 0);
+    ck_assert_int_eq(symlink("file", in_folder("link")), 0);
+    succeeds(safetensors_write(in_folder("link"), list.tensor, 2));
+    ck_assert_int_eq(lstat(in_folder("link"), &found), 0);
+    ck_assert(S_ISLNK(found.st_mode));
+    ck_assert_int_eq(lstat(in_folder("file"), &found), 0);
+    ck_assert(S_ISREG(found.st_mode));
+    ck_assert_uint_eq(found.st_mode & 07777, 0640);
+    succeeds(safetensors_read(&back, in_folder("link")));
+    ck_assert_uint_eq(back.count, 2);
+    tensors_release(&back);
+
+    memset(long_name, 'n', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    ck_assert_int_eq(chdir(folder), 0);
+    succeeds(safetensors_write(long_name, list.tensor, 2));
+    succeeds(safetensors_read(&back, in_folder(long_name)));
+    tensors_release(&back);
+    ck_assert_int_eq(entries_of_folder(false), 3);
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      Two paths are known to be one file by their text or through links,
+ *            and two files are never taken for one. */
+START_TEST(links_to_one_file_are_one_file)
+{
+    const char *file = stored("", 0);
+    ck_assert_int_eq(symlink("file", in_folder("soft")), 0);
+    ck_assert_int_eq(link(file, in_folder("hard")), 0);
+    ck_assert_int_eq(symlink(".", in_folder("here")), 0);
+    fclose(fopen(in_folder("other"), "wb"));
+    file = in_folder("file");
+
+    ck_assert(same_file(file, file));
+    ck_assert(same_file(file, in_folder("soft")));
+    ck_assert(same_file(file, in_folder("hard")));
+    ck_assert(same_file(file, in_folder("here/./hard")));
+    ck_assert(same_file("absent", "absent"));
+    ck_assert(!same_file(in_folder("file"), in_folder("other")));
+    ck_assert(!same_file(in_folder("file"), in_folder("absent")));
+    ck_assert(!same_file("absent", "absent, too"));
+}
+END_TEST
+
+/* ---- When memory is out ---- */
+
+/* cJSON's requests, of which `left` succeed; they fail as malloc does. */
+static long left;
+
+static void *scarce(size_t size)
+{
+    if (left == 0) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    left--;
+    return malloc(size);
+}
+
+static status read_small(void)
+{
+    struct tensors back = {.count = 77};
+    status s = safetensors_read(&back, in_folder("file"));
+    if (s.code == STATUS_OK) ck_assert_uint_eq(back.count, 2);
+    else ck_assert(back.count == 0 && !back.tensor);
+    tensors_release(&back);
+    return s;
+}
+
+static struct tensors to_write;
+
+static status write_small(void)
+{
+    return safetensors_write(in_folder("file"), to_write.tensor, to_write.count);
+}
+
+/* Claim      Whichever request for memory fails, ours or cJSON's, reading and
+ *            writing say so, keep nothing, and leave nothing beside the file.
+ * Would it fail?  A request that is not checked crashes; one that is not given
+ *            back is counted, ours here and cJSON's by the leak sanitizer. */
+START_TEST(any_request_for_memory_may_fail)
+{
+    status (*const runs[])(void) = {write_small, read_small};
+    const char *const names[] = {"write", "read"};
+
+    to_write = small_list();
+    succeeds(write_small());
+    for (int r = 0; r < 2; r++) {
+        size_t before = memory_in_use();
+        for (int theirs = 0; theirs < 2; theirs++) {
+            status s = {.code = STATUS_FAILURE};
+            long n = 0;
+            for (; s.code; n++) {
+                ck_assert_int_lt(n, 1000);
+                left = n;
+                if (theirs) cJSON_InitHooks(&(cJSON_Hooks){scarce, free});
+                else memory_fail_after(n);
+                s = runs[r]();
+                memory_fail_after(-1);
+                cJSON_InitHooks(NULL);
+                ck_assert_msg(s.code == STATUS_OK || s.code == STATUS_FAILURE, "%s", s.message);
+                if (s.code) ck_assert_ptr_nonnull(strstr(s.message, "not enough memory"));
+                ck_assert_uint_eq(memory_in_use(), before);
+                ck_assert_int_eq(entries_of_folder(false), 1);
+            }
+            printf("    %s: each of %ld requests %s failed once\n", names[r], n - 1, theirs ? "of cJSON" : "of ours");
+            ck_assert_int_gt(n, 3);
+        }
+    }
+    tensors_release(&to_write);
+}
+END_TEST
+
+static TCase *add_folder_case(Suite *suite, const char *name)
+{
+    TCase *c = add_case(suite, name);
+    tcase_add_unchecked_fixture(c, make_folder, remove_folder);
+    return c;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("safetensors");
+    TCase *c;
+
+    c = add_folder_case(suite, "what comes back");
+    tcase_add_test(c, written_tensors_come_back);
+    tcase_add_test(c, the_file_is_what_the_format_says);
+    tcase_add_test(c, either_precision_is_converted);
+    tcase_add_loop_test(c, what_the_format_allows_is_read, 0, COUNT(accepted));
+
+    c = add_folder_case(suite, "what is turned away");
+    tcase_add_loop_test(c, what_the_header_says_wrongly_is_refused, 0, COUNT(hostile));
+    tcase_add_loop_test(c, what_is_no_header_is_refused, 0, COUNT(misshapen));
+    tcase_add_test(c, a_header_beyond_the_limit_is_refused);
+    tcase_add_test(c, what_is_no_file_is_refused);
+    tcase_add_test(c, a_file_cut_off_is_refused);
+    tcase_add_test(c, one_bit_turned_does_no_harm);
+
+    c = add_folder_case(suite, "what is written");
+    tcase_add_test(c, a_failed_write_leaves_the_old_file);
+    c = add_folder_case(suite, "where nothing can be written");
+    tcase_add_test(c, what_cannot_be_written_is_refused);
+    c = add_folder_case(suite, "the new file");
+    tcase_add_test(c, the_new_file_takes_the_old_ones_place);
+    c = add_folder_case(suite, "one file by two names");
+    tcase_add_test(c, links_to_one_file_are_one_file);
+    c = add_folder_case(suite, "when memory is out");
+    tcase_add_test(c, any_request_for_memory_may_fail);
+    return run_suite(suite, "test_safetensors");
+}

@@ -1,0 +1,232 @@
+/* test_spectrum.c -- proofs of reference/spectrum.h
+ *
+ * P = H W points; F(u,v) the transform; |y| the Euclidean length of a plane.
+ * An FFT of P points errs, as a vector, by at most 7 u log2 P of its length
+ * sqrt(P) |y| (Higham 2002, thm 24.2), and where FFTW sums a prime axis of n
+ * points plainly by another (n + 4) u; so does every |F(u,v)|.  A magnitude
+ * that is wrong by d has a logarithm that is wrong by at most -log(1 - d/|F|). */
+
+#include "support.h"
+#include <math.h>
+#include "../reference/spectrum.h"
+
+#define PI 3.14159265358979323846264338327950288L
+
+/* Grids one wide, odd, prime and not square. */
+static const struct { size_t H, W; } size[] = {
+    {1, 1}, {1, 2}, {1, 7}, {7, 1}, {2, 1}, {2, 2}, {4, 4}, {5, 6}, {6, 5}, {3, 11}, {8, 12}, {13, 13},
+};
+
+/* |F(u,v)| of channel c of image b by the sum of spectrum.h, angles reduced
+ * in whole numbers first. */
+static double magnitude(const real *y, size_t b, size_t c, size_t u, size_t v, size_t H, size_t W, size_t C)
+{
+    long double re = 0, im = 0;
+    for (size_t j = 0; j < H; j++)
+    for (size_t k = 0; k < W; k++) {
+        long double turn = (long double)(u * j % H) / (long double)H + (long double)(v * k % W) / (long double)W;
+        long double value = y[((b * H + j) * W + k) * C + c];
+        re += value * cosl(2 * PI * turn);
+        im -= value * sinl(2 * PI * turn);
+    }
+    return (double)hypotl(re, im);
+}
+
+/* sqrt(P) |y|, what no |F| exceeds. */
+static double most(const real *y, size_t b, size_t c, size_t P, size_t C)
+{
+    double squares = 0;
+    for (size_t i = 0; i < P; i++) squares += pow((double)y[(b * P + i) * C + c], 2);
+    return sqrt((double)P * squares);
+}
+
+static double bound(size_t H, size_t W)
+{
+    double P = (double)(H * W);
+    return (7 * log2(P) + (double)(H + W) + 8 + P) * UNIT_ROUNDOFF;
+}
+
+/* The larger of two errors; NaN once there has been one. */
+static double worse(double worst, double error)
+{
+    return isnan(error) || error > worst ? error : worst;
+}
+
+/* Claim      The spectrum is the mean over the batch of log |F|, the zero frequency moved to (H/2, W/2); the shift
+ *            leaves samples and channels where they are.
+ * Paper      HiLo, Algorithm 1.
+ * Measure    largest over all frequencies of |spectrum - sum| / allowed.
+ * Tolerance  1, where allowed is the mean of -log(1 - d/|F|), d = (7 log2 P + H + W + 8 + P) u sqrt(P) |y| (head of
+ *            this file; P u is the explicit sum's own rounding), and (B + 4) u (|log| + 1) for logarithm and mean.
+ * Would it fail?  One pixel of channel 1 brighter by a hundredth is noticed, and channel 0 stays as it was. */
+START_TEST(spectrum_is_the_explicit_sum)
+{
+    size_t B = 3, H = size[_i].H, W = size[_i].W, C = 2, P = H * W;
+    real *y = normal(1, B * P * C), *out = zeros(C * P), *changed = zeros(C * P);
+    double worst = 0, noticed = 0;
+
+    succeeds(spectrum(out, y, B, H, W, C));
+    real *brighter = copy(y, B * P * C);
+    brighter[P * C + 1] += (real)0.01;
+    succeeds(spectrum(changed, brighter, B, H, W, C));
+
+    for (size_t c = 0; c < C; c++)
+    for (size_t u = 0; u < H; u++)
+    for (size_t v = 0; v < W; v++) {
+        double mean = 0, allowed = 0;
+        for (size_t b = 0; b < B; b++) {
+            double F = magnitude(y, b, c, u, v, H, W, C);
+            mean += log(F) / (double)B;
+            allowed += -log1p(-bound(H, W) * most(y, b, c, P, C) / F) / (double)B
+                     + (double)(B + 4) * UNIT_ROUNDOFF * (fabs(log(F)) + 1);
+        }
+        size_t at = (c * H + (u + H / 2) % H) * W + (v + W / 2) % W;
+        worst = worse(worst, fabs((double)out[at] - mean) / allowed);
+        noticed = worse(noticed, fabs((double)changed[at] - mean) / allowed);
+    }
+    within("spectrum against the explicit sum", worst, 1);
+    beyond("... with one pixel brighter by a hundredth", noticed, 1);
+    ck_assert_double_eq(largest_difference(out, changed, P), 0);
+}
+END_TEST
+
+/* Claim      A single bright pixel, wherever it is, holds every frequency alike: log 1 = 0.
+ * Paper      HiLo, Algorithm 1.
+ * Measure    largest |spectrum|; 0 for the first pixel, whose transform needs no multiplication.
+ * Tolerance  bound(H, W) sqrt(P) + 5 u elsewhere, as |y| = 1.
+ * Would it fail?  A pixel brighter by a thousandth is noticed. */
+START_TEST(an_impulse_holds_all_frequencies)
+{
+    size_t H = size[_i].H, W = size[_i].W, P = H * W;
+    real *y = zeros(P), *out = zeros(P);
+    double tolerance = bound(H, W) * sqrt((double)P) + 5 * UNIT_ROUNDOFF, worst = 0;
+
+    for (size_t at = 0; at < P; at++) {
+        y[at] = 1;
+        succeeds(spectrum(out, y, 1, H, W, 1));
+        double error = largest(out, P);
+        worst = worse(worst, error);
+        if (at == 0) ck_assert_double_eq(error, 0);
+        y[at] = 0;
+    }
+    within("impulses", worst, tolerance);
+    y[0] = (real)1.001;
+    succeeds(spectrum(out, y, 1, H, W, 1));
+    beyond("an impulse of 1.001", largest(out, P), tolerance);
+}
+END_TEST
+
+/* Claim      A wave of fy periods down and fx across stands out at (H/2 + fy, W/2 + fx) and, its mirror image, at
+ *            (H/2 - fy, W/2 - fx), and nowhere else: P/2 in each, P where the two are one.
+ * Paper      HiLo, Algorithm 1 (fftshift).
+ * Measure    |spectrum - log P/2| in the two places; the largest spectrum elsewhere.
+ * Tolerance  in the two places twice bound(H, W) sqrt(2), as sqrt(P) |y| <= P, with u |log P| for the logarithm;
+ *            elsewhere magnitudes are rounding, at most (bound + 4 u) P, the 4 u from rounding the wave itself. */
+START_TEST(a_wave_stands_where_fftshift_says)
+{
+    size_t H = size[_i].H, W = size[_i].W, P = H * W;
+    real *y = zeros(P), *out = zeros(P);
+
+    for (size_t fy = 0; fy < H; fy++)
+    for (size_t fx = 0; fx < W; fx++) {
+        for (size_t j = 0; j < H; j++)
+        for (size_t k = 0; k < W; k++)
+            y[j * W + k] = (real)cosl(2 * PI * ((long double)(fy * j % H) / (long double)H
+                                               + (long double)(fx * k % W) / (long double)W));
+        succeeds(spectrum(out, y, 1, H, W, 1));
+
+        size_t one = (H / 2 + fy) % H * W + (W / 2 + fx) % W;
+        size_t two = (H / 2 + H - fy) % H * W + (W / 2 + W - fx) % W;
+        double peak = log((double)P / (one == two ? 1 : 2)), rest = bound(H, W) + 4 * UNIT_ROUNDOFF;
+        double tolerance = 4 * rest + UNIT_ROUNDOFF * (2 * peak + 2);
+        for (size_t i = 0; i < P; i++) {
+            if (i == one || i == two) ck_assert_double_le(fabs((double)out[i] - peak), tolerance);
+            else ck_assert_double_le((double)out[i], log(rest * (double)P));
+        }
+    }
+}
+END_TEST
+
+/* Claim      Parseval: the squared magnitudes add up to P times the squared pixels.
+ * Measure    |sum exp(2 spectrum) - P |y|^2| / (P |y|^2).
+ * Tolerance  2 bound(H, W) for the transform; exp(2 x) of a rounded x errs by 2 u |x| and x is at most log(sqrt(P) |y|)
+ *            where it counts: 2 u (|log(sqrt(P) |y|)| + 2).  The sums themselves are in double.
+ * Would it fail?  One pixel doubled is noticed. */
+START_TEST(squares_add_up)
+{
+    size_t H = size[_i].H, W = size[_i].W, P = H * W;
+    real *y = integers(2, P, 9), *out = zeros(P);
+    y[0] = 9;
+    succeeds(spectrum(out, y, 1, H, W, 1));
+
+    double sum = 0, whole = pow(most(y, 0, 0, P, 1), 2);
+    for (size_t i = 0; i < P; i++) sum += exp(2 * (double)out[i]);
+    double tolerance = 2 * bound(H, W) + 2 * UNIT_ROUNDOFF * (fabs(log(sqrt(whole))) + 2);
+    within("Parseval", fabs(sum - whole) / whole, tolerance);
+    y[0] = 18;
+    whole = pow(most(y, 0, 0, P, 1), 2);
+    beyond("... with one pixel doubled", fabs(sum - whole) / whole, tolerance);
+}
+END_TEST
+
+/* Claim      The mean is over logarithms: a channel of strength 1 in one image and 4 in the other reads log 2, not
+ *            log 2.5; one that is dark in either image reads -infinity; NaN stays NaN.
+ * Paper      HiLo, Algorithm 1 (log before mean).
+ * Measure    |spectrum - log 2|.
+ * Tolerance  4 u: log 4, its half, and 1's log 0, each rounded once. */
+START_TEST(logarithms_are_averaged)
+{
+    size_t H = 3, W = 4, P = H * W, C = 3;
+    real *y = zeros(2 * P * C), *out = zeros(C * P), *expected = zeros(P);
+    y[0] = 1;                           /* image 0, channel 0 */
+    y[P * C] = 4;                       /* image 1, channel 0 */
+    y[1] = 1;                           /* image 0, channel 1; dark in image 1 */
+    y[2] = (real)NAN;
+    succeeds(spectrum(out, y, 2, H, W, C));
+
+    for (size_t i = 0; i < P; i++) expected[i] = (real)log(2.0);
+    within("mean of log 1 and log 4", largest_difference(out, expected, P), 4 * UNIT_ROUNDOFF);
+    for (size_t i = 0; i < P; i++) {
+        ck_assert(isinf((double)out[P + i]) && out[P + i] < 0);
+        ck_assert(isnan((double)out[2 * P + i]));
+    }
+}
+END_TEST
+
+/* Claim      Sizes that are nothing or too much are refused in words, and every allocation may fail. */
+START_TEST(bad_sizes_and_no_memory)
+{
+    real *y = normal(3, 12), *out = zeros(12);
+    refused(spectrum(out, y, 0, 3, 4, 1), STATUS_BAD_INPUT, "[0, 3, 4, 1]");
+    refused(spectrum(out, y, 1, 0, 4, 1), STATUS_BAD_INPUT, "at least 1");
+    refused(spectrum(out, y, 1, 3, 0, 1), STATUS_BAD_INPUT, "at least 1");
+    refused(spectrum(out, y, 1, 3, 4, 0), STATUS_BAD_INPUT, "at least 1");
+    refused(spectrum(out, y, 1, (size_t)1 << 16, (size_t)1 << 16, 1), STATUS_BAD_INPUT, "at most");
+
+    size_t before = memory_in_use();
+    for (long requests = 0; requests < 2; requests++) {
+        memory_fail_after(requests);
+        status s = spectrum(out, y, 1, 3, 4, 1);
+        memory_fail_after(-1);
+        refused(s, STATUS_FAILURE, "not enough memory for a spectrum");
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+    succeeds(spectrum(out, y, 1, 3, 4, 1));
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("spectrum");
+    TCase *equation = add_case(suite, "the equation");
+    TCase *theorems = add_case(suite, "theorems");
+    TCase *edges = add_case(suite, "edges");
+    tcase_add_loop_test(equation, spectrum_is_the_explicit_sum, 0, COUNT(size));
+    tcase_add_loop_test(theorems, an_impulse_holds_all_frequencies, 0, COUNT(size));
+    tcase_add_loop_test(theorems, a_wave_stands_where_fftshift_says, 0, COUNT(size));
+    tcase_add_loop_test(theorems, squares_add_up, 0, COUNT(size));
+    tcase_add_test(theorems, logarithms_are_averaged);
+    tcase_add_test(edges, bad_sizes_and_no_memory);
+    return run_suite(suite, "test_spectrum");
+}
