@@ -19,6 +19,7 @@
 #include "lane_fft.h"
 #include <math.h>
 #include <string.h>
+#include "circulant.h"
 #include "lane_pass.h"
 #include "../reference/memory.h"
 
@@ -29,14 +30,6 @@ struct digit {
 };
 
 static const size_t prime[] = {2, 3, 5, 7};
-
-bool lane_fft_fits(size_t n)
-{
-    if (n == 0) return false;
-    for (size_t p = 0; p < sizeof prime / sizeof *prime; p++)
-        while (n % prime[p] == 0) n /= prime[p];
-    return n == 1;
-}
 
 /* The radix for the next stage of a power of this prime.  Eights, and fours
  * where eights would leave a two. */
@@ -86,7 +79,7 @@ status lane_fft_prepare(struct lane_fft *fft, size_t n)
 
     /* Step 1: split n, and take room for every stage's places and factors. */
     *fft = (struct lane_fft){.n = n};
-    if (!lane_fft_fits(n)) return bad_input("transform of %zu points, expected a product of 2, 3, 5 and 7", n);
+    if (!smooth(n)) return bad_input("transform of %zu points, expected a product of 2, 3, 5 and 7", n);
     fft->stages = split(digit, n);
     fft->places = memory_get(fft->stages * n, 2 * sizeof *fft->places);
     fft->twiddles = memory_get(fft->stages * n, 2 * sizeof *fft->twiddles);

@@ -39,10 +39,7 @@ struct lane_fft {
     real *twiddles;             /* owned: all twiddle */
 };
 
-/* Whether n has no prime factor beyond 7. */
-bool lane_fft_fits(size_t n);
-
-/* Prepares transforms of n points.  Refused: n that does not fit. */
+/* Prepares transforms of n points.  Refused: n with a prime factor beyond 7. */
 status lane_fft_prepare(struct lane_fft *fft, size_t n);
 
 /* Frees what prepare took; harmless on a zeroed or released plan. */

@@ -322,14 +322,16 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
         struct span down = span_under(y, rows, im->rows, scale);
         struct span across = span_under(x, columns, im->columns, scale);
         for (size_t c = 0; c < channels; c++) {
-            double sum = 0, weights = 0;
+            /* Differences to one of the pixels, so that a constant stays one to the last digit. */
+            const real *under = im->pixels + (down.begin * im->columns + across.begin) * channels + c;
+            double base = (double)*under, sum = 0, weights = 0;
             for (size_t j = down.begin; j < down.end; j++)
             for (size_t k = across.begin; k < across.end; k++) {
                 double w = tent(down, j) * tent(across, k);
-                sum += w * (double)im->pixels[(j * im->columns + k) * channels + c];
+                sum += w * ((double)im->pixels[(j * im->columns + k) * channels + c] - base);
                 weights += w;
             }
-            fitted->pixels[(y * columns + x) * channels + c] = (real)(sum / weights);
+            fitted->pixels[(y * columns + x) * channels + c] = (real)(base + sum / weights);
         }
     }
     return status_ok();

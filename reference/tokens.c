@@ -65,21 +65,19 @@ static status measure_canvas(struct scene *s, const grid *g, size_t patch)
 
 /* --------------------------------------------------------------- noise */
 
-/* Fourier coefficients of a real [rows][columns] plane, columns/2+1 of each
- * row.  Where c2r asks for symmetry, in the first and the middle column, it
- * takes the symmetric part of what it finds. */
-static void draw_coefficients(FFTW(complex) *half, size_t rows, size_t columns, uint64_t seed, uint64_t stream)
+/* Fourier coefficients of a complex [rows][columns] plane; those of its real
+ * part are as independent and as normal, each the symmetric part of two. */
+static void draw_coefficients(FFTW(complex) *F, size_t rows, size_t columns, uint64_t seed, uint64_t stream)
 {
-    size_t stored = columns / 2 + 1;
-
     #pragma omp parallel for
     for (size_t u = 0; u < rows; u++)
-    for (size_t v = 0; v < stored; v++) {
-        size_t n = u * stored + v;
-        double f_y = (double)(u < rows - u ? u : rows - u) / (double)rows, f_x = (double)v / (double)columns;
+    for (size_t v = 0; v < columns; v++) {
+        size_t n = u * columns + v;
+        double f_y = (double)(u < rows - u ? u : rows - u) / (double)rows;
+        double f_x = (double)(v < columns - v ? v : columns - v) / (double)columns;
         double f = sqrt(f_y * f_y + f_x * f_x);
         double re = random_normal(seed, stream, 2 * n), im = random_normal(seed, stream, 2 * n + 1);
-        half[n] = f > 0 ? (real)(re / f) + (real)(im / f) * I : 0;
+        F[n] = f > 0 ? (real)(re / f) + (real)(im / f) * I : 0;
     }
 }
 
@@ -99,19 +97,20 @@ static status fill_with_noise(struct image *canvas, uint64_t seed, uint64_t stre
 {
     size_t rows = canvas->rows, columns = canvas->columns;
     FFTW(plan) plan = NULL;
-    FFTW(complex) *half = memory_get(rows * (columns / 2 + 1), sizeof *half);
-    if (half) {
+    FFTW(complex) *plane = memory_get(rows * columns, sizeof *plane);
+    if (plane) {
         #pragma omp critical(fftw_planner)
-        plan = FFTW(plan_dft_c2r_2d)((int)rows, (int)columns, half, canvas->pixels, FFTW_ESTIMATE);
+        plan = FFTW(plan_dft_2d)((int)rows, (int)columns, plane, plane, FFTW_BACKWARD, FFTW_ESTIMATE);
     }
     if (plan) {
-        draw_coefficients(half, rows, columns, seed, stream);
+        draw_coefficients(plane, rows, columns, seed, stream);
         FFTW(execute)(plan);
+        for (size_t i = 0; i < rows * columns; i++) canvas->pixels[i] = creal(plane[i]);
         stretch(canvas->pixels, rows * columns);
         #pragma omp critical(fftw_planner)
         FFTW(destroy_plan)(plan);
     }
-    memory_free(half);
+    memory_free(plane);
     return plan ? status_ok() : out_of_memory("noise");
 }
 

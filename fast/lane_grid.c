@@ -1,0 +1,214 @@
+/* lane_grid.c -- convolution on a grid, a block of LANES channels at a time;
+ * see lane_grid.h
+ *
+ * t, m, x count along the slow, middle and fast axis. */
+
+#include "lane_grid.h"
+#include "lane_pass.h"
+
+bool lane_grid_fits(const struct circulant *circle)
+{
+    for (int a = 0; a < GRID_AXES; a++)
+        if (!smooth(circle->size[a])) return false;
+    return true;
+}
+
+status lane_grid_prepare(struct lane_grid *g, const struct circulant *circle)
+{
+    static const int slow_middle_fast[GRID_AXES + 1][GRID_AXES] = {{0}, {2, 1, 0}, {0, 2, 1}, {0, 1, 2}};
+    status s = status_ok();
+
+    *g = (struct lane_grid){.line = 1};
+    for (int a = 0; a < GRID_AXES && !s.code; a++) {
+        int axis = slow_middle_fast[circle->tokens.axes][a];
+        g->tokens[a] = circle->tokens.size[axis];
+        g->size[a] = circle->size[axis];
+        if (g->size[a] > g->line) g->line = g->size[a];
+        s = lane_fft_prepare(&g->fft[a], g->size[a]);
+    }
+    if (s.code) {
+        lane_grid_release(g);
+        return s;
+    }
+    g->row = g->size[2] | 1;
+    g->field = g->tokens[0] * g->size[1] * g->row;
+    g->whole = g->size[0] * g->size[1] * g->row;
+    g->half = g->size[0] * g->size[1] * (g->size[2] / 2 + 1);
+    g->points = circle->points;
+    return s;
+}
+
+void lane_grid_release(struct lane_grid *g)
+{
+    for (int a = 0; a < GRID_AXES; a++) lane_fft_release(&g->fft[a]);
+    *g = (struct lane_grid){0};
+}
+
+/* Reals of a block in, zeros behind the last token. */
+struct token_line { const real *at; size_t stride, tokens, channels; };
+
+INLINED point load_tokens(const void *line, size_t i)
+{
+    const struct token_line *t = line;
+    point z = {{0}, {0}};
+    if (i < t->tokens)
+        z.re = t->channels == LANES ? lanes_load_anywhere(t->at + i * t->stride)
+                                    : lanes_load_part(t->at + i * t->stride, t->channels);
+    return z;
+}
+
+/* Points of a field, `step` reals apart: only the first `kept` are there. */
+struct field_line { real *at; size_t step, kept; };
+
+INLINED point load_field(const void *line, size_t i)
+{
+    const struct field_line *f = line;
+    return i < f->kept ? line_load(f->at + i * f->step, 0) : (point){{0}, {0}};
+}
+
+INLINED void store_field(void *line, size_t i, point z)
+{
+    struct field_line *f = line;
+    if (i < f->kept) line_store(f->at + i * f->step, 0, z);
+}
+
+/* All lines of a field along its middle axis, of `rows` slow points and
+ * `columns` fast ones; `in` points come in and `out` go out. */
+static void along_middle(const struct lane_grid *g, real *field, size_t rows, size_t columns,
+                         size_t in, size_t out, real *line)
+{
+    if (g->size[1] == 1) return;
+    for (size_t t = 0; t < rows; t++)
+        for (size_t x = 0; x < columns; x++) {
+            real *at = field + (t * g->size[1] * g->row + x) * POINT;
+            struct field_line source = {at, g->row * POINT, in}, sink = {at, g->row * POINT, out};
+            lane_pass(&g->fft[1], load_field, &source, store_field, &sink, line);
+        }
+}
+
+void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *tokens, size_t stride,
+                        size_t channels, real *field, real *line)
+{
+    size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2], columns = g->size[2] / 2 + 1;
+
+    /* Step 1: the rows.  They are real: frequencies beyond the half mirror the rest. */
+    for (size_t t = 0; t < T; t++)
+        for (size_t m = 0; m < M; m++) {
+            struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels};
+            struct field_line sink = {field + (t * g->size[1] + m) * g->row * POINT, POINT, columns};
+            lane_pass(&g->fft[2], load_tokens, &source, store_field, &sink, line);
+        }
+
+    /* Step 2: the middle axis, in place. */
+    along_middle(g, field, T, columns, M, g->size[1], line);
+
+    /* Step 3: the slow axis, into the order of use. */
+    for (size_t x = 0; x < columns; x++)
+        for (size_t m = 0; m < g->size[1]; m++, spectrum += g->size[0] * POINT) {
+            struct field_line source = {field + (m * g->row + x) * POINT, g->size[1] * g->row * POINT, T};
+            lane_pass(&g->fft[0], load_field, &source, line_store, spectrum, line);
+        }
+}
+
+void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real *line)
+{
+    size_t T = g->size[0], M = g->size[1], W = g->size[2];
+
+    /* Step 1: fast and middle axis, in place. */
+    for (size_t t = 0; t < T * M; t++) {
+        real *row = field + t * g->row * POINT;
+        lane_pass(&g->fft[2], line_load, row, line_store, row, line);
+    }
+    along_middle(g, field, T, W, M, M, line);
+
+    /* Step 2: the slow axis, each line followed by its mirror image. */
+    const lanes share = (lanes){0} + 1 / (real)g->points;
+    for (size_t x = 0; x <= W / 2; x++)
+        for (size_t m = 0; m < M; m++)
+            for (int mirrored = 0; mirrored <= (x != (W - x) % W); mirrored++) {
+                size_t at = mirrored ? (M - m) % M * g->row + W - x : m * g->row + x;
+                struct field_line source = {field + at * POINT, M * g->row * POINT, T};
+                lane_pass(&g->fft[0], load_field, &source, line_store, kernel, line);
+                for (size_t t = 0; t < T; t++, kernel += POINT) {
+                    point z = line_load(kernel, 0);
+                    line_store(kernel, 0, (point){z.re * share, z.im * share});
+                }
+            }
+}
+
+/* A line of a block's spectrum and one of the kernel's; the product has its
+ * parts exchanged. */
+struct factors { const real *block, *kernel; size_t size; };
+
+INLINED point multiply(point a, lanes re, lanes im)
+{
+    return (point){a.re * im + a.im * re, a.re * re - a.im * im};
+}
+
+/* The block is real: its spectrum at the mirrored frequency is the conjugate
+ * of that at this one. */
+INLINED point mirror(const struct factors *f, size_t i)
+{
+    point a = line_load(f->block, i ? f->size - i : 0);
+    return (point){a.re, -a.im};
+}
+
+INLINED point load_product(const void *line, size_t i)
+{
+    const struct factors *f = line;
+    const point w = line_load(f->kernel, i);
+    return multiply(line_load(f->block, i), w.re, w.im);
+}
+
+INLINED point load_mirrored_product(const void *line, size_t i)
+{
+    const struct factors *f = line;
+    const point w = line_load(f->kernel, i);
+    return multiply(mirror(f, i), w.re, w.im);
+}
+
+INLINED point load_product_for_all(const void *line, size_t i)
+{
+    const struct factors *f = line;
+    const lanes zero = {0};
+    return multiply(line_load(f->block, i), zero + f->kernel[2 * i], zero + f->kernel[2 * i + 1]);
+}
+
+INLINED point load_mirrored_product_for_all(const void *line, size_t i)
+{
+    const struct factors *f = line;
+    const lanes zero = {0};
+    return multiply(mirror(f, i), zero + f->kernel[2 * i], zero + f->kernel[2 * i + 1]);
+}
+
+/* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
+INLINED void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,
+                              const size_t width, lane_load load, lane_load load_mirrored, real *line)
+{
+    const struct lane_fft *fft = &g->fft[0];
+    size_t T = g->size[0], M = g->size[1], W = g->size[2];
+
+    for (size_t x = 0; x <= W / 2; x++)
+        for (size_t m = 0; m < M; m++, spectrum += T * POINT) {
+            struct factors source = {spectrum, kernel, T};
+            struct field_line sink = {field + (m * g->row + x) * POINT, M * g->row * POINT, g->tokens[0]};
+            lane_pass(fft, load, &source, store_field, &sink, line);
+            kernel += T * width;
+            if (x == (W - x) % W) continue;
+
+            source.kernel = kernel;
+            sink.at = field + ((M - m) % M * g->row + W - x) * POINT;
+            lane_pass(fft, load_mirrored, &source, store_field, &sink, line);
+            kernel += T * width;
+        }
+}
+
+void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spectrum,
+                        const real *kernel, bool one_for_all, real *line)
+{
+    if (one_for_all)
+        multiply_columns(g, field, spectrum, kernel, 2, load_product_for_all, load_mirrored_product_for_all, line);
+    else
+        multiply_columns(g, field, spectrum, kernel, POINT, load_product, load_mirrored_product, line);
+    along_middle(g, field, g->tokens[0], g->size[2], g->size[1], g->tokens[1], line);
+}

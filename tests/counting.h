@@ -1,0 +1,59 @@
+/* counting.h -- a real that counts its multiplications (C++)
+ *
+ * The sources of naive/ are compiled a second time, as C++, with this class in
+ * the place of real (reference/real.h asks for it) and nothing else changed:
+ *
+ *     g++ -x c++ -std=gnu++17 -fpermissive -w -fno-exceptions -fno-rtti
+ *         -DCOUNTING_REAL='"../tests/counting.h"' -c naive/lisa.c
+ *
+ * The class is laid out as the float or double that it stands for, so both
+ * compilations share arrays and the functions of reference/.  It needs nothing
+ * of the C++ library: a C compiler can link it.  One thread at a time. */
+
+#ifndef TWICETOLD_TESTS_COUNTING_H
+#define TWICETOLD_TESTS_COUNTING_H
+
+#ifdef TWICETOLD_DOUBLE
+typedef double plain_real;
+#else
+typedef float plain_real;
+#endif
+
+struct real {
+    plain_real number;
+
+    static unsigned long long multiplications;
+
+    real() = default;                               /* uninitialised, as in C */
+    real(double value) : number((plain_real)value) {}
+    explicit operator double() const { return number; }
+
+    real operator-() const { return real(-(double)number); }
+    real &operator+=(real b) { number += b.number; return *this; }
+    real &operator-=(real b) { number -= b.number; return *this; }
+    real &operator*=(real b) { multiplications++; number *= b.number; return *this; }
+    real &operator/=(real b) { number /= b.number; return *this; }
+};
+
+static_assert(sizeof(real) == sizeof(plain_real) && alignof(real) == alignof(plain_real), "same layout");
+
+inline real operator+(real a, real b) { a += b; return a; }
+inline real operator-(real a, real b) { a -= b; return a; }
+inline real operator*(real a, real b) { a *= b; return a; }
+inline real operator/(real a, real b) { a /= b; return a; }
+inline bool operator<(real a, real b) { return a.number < b.number; }
+inline bool operator>(real a, real b) { return a.number > b.number; }
+
+/* Counted twins beside the ordinary functions: what naive/ defines. */
+#define attention_naive counting_attention_naive
+#define attention_naive_toeplitz counting_attention_naive_toeplitz
+#define lisa_naive counting_lisa_naive
+#define lisa_toeplitz counting_lisa_toeplitz
+#define lisa_naive_eq4 counting_lisa_naive_eq4
+#define lisa_naive_eq5 counting_lisa_naive_eq5
+#define lisa_naive_fig6 counting_lisa_naive_fig6
+#define lisa_naive_eq7 counting_lisa_naive_eq7
+#define lisa_naive_eq10 counting_lisa_naive_eq10
+#define msa_naive counting_msa_naive
+
+#endif

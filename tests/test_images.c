@@ -1,0 +1,875 @@
+/* test_images.c -- proofs of reference/images.h and reference/tokens.h
+ *
+ * Every file is made here, in a folder of its own that goes when its case is
+ * done, so nothing needs a data set.  Bytes over 255 are compared exactly. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "support.h"
+#include <dirent.h>
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "../reference/random.h"
+#include "../reference/spectrum.h"
+#include "../reference/tokens.h"
+
+/* ---------------------------------------------------------------- files */
+
+static char folder[64];
+
+static void make_folder(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/twicetold-images-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+/* How many files the folder has; removes them when asked. */
+static int files(bool remove_them)
+{
+    int count = 0;
+    char path[512];
+    DIR *d = opendir(folder);
+    ck_assert_ptr_nonnull(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (remove_them) remove(path);
+        count++;
+    }
+    closedir(d);
+    return count;
+}
+
+static void remove_folder(void)
+{
+    files(true);
+    rmdir(folder);
+}
+
+/* The name of a file in the folder, good until the fourth next call. */
+static const char *in_folder(const char *name)
+{
+    static char path[4][128];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static void write_bytes(const char *path, const unsigned char *bytes, size_t count)
+{
+    FILE *f = fopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(bytes, 1, count, f), count);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+static void write_gzip(const char *path, const unsigned char *bytes, size_t count)
+{
+    gzFile f = gzopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(gzwrite(f, bytes, (unsigned)count), (int)count);
+    ck_assert_int_eq(gzclose(f), Z_OK);
+}
+
+static size_t read_bytes(const char *path, unsigned char *bytes, size_t room)
+{
+    FILE *f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    size_t count = fread(bytes, 1, room, f);
+    ck_assert_uint_lt(count, room);
+    fclose(f);
+    return count;
+}
+
+/* ------------------------------------------------------------------ IDX */
+
+#define COUNT_IN_SET 7
+#define ROWS 5
+#define COLUMNS 6
+#define IDX_SIZE (16 + COUNT_IN_SET * ROWS * COLUMNS)
+
+/* An honest IDX file: 7 images of 5 x 6. */
+static void idx(unsigned char bytes[IDX_SIZE])
+{
+    const unsigned char header[16] = {0, 0, 8, 3, 0, 0, 0, COUNT_IN_SET, 0, 0, 0, ROWS, 0, 0, 0, COLUMNS};
+    memcpy(bytes, header, 16);
+    for (size_t i = 16; i < IDX_SIZE; i++) bytes[i] = (unsigned char)random_bits(1, 0, i);
+}
+
+static status try_set(const char *path)
+{
+    struct image_set set;
+    status s = image_set_open(&set, path);
+    image_set_close(&set);
+    return s;
+}
+
+/* Claim      Images come back as their bytes over 255, whichever are asked for, in whatever order, gzipped or not.
+ * Measure    largest difference; tolerance zero, both sides divide the same byte.
+ * Would it fail?  One wrong offset shows another random byte. */
+START_TEST(idx_gives_back_its_bytes)
+{
+    static const struct { size_t first, count; } range[] = {{0, 1}, {6, 1}, {2, 3}, {0, 7}, {7, 0}, {1, 1}};
+    unsigned char bytes[IDX_SIZE];
+    real *pixels = zeros(IDX_SIZE), *expected = zeros(IDX_SIZE);
+    const char *path = in_folder("set");
+    struct image_set set;
+
+    idx(bytes);
+    for (size_t i = 16; i < IDX_SIZE; i++) expected[i - 16] = (real)bytes[i] / 255;
+    if (_i) write_gzip(path, bytes, IDX_SIZE);
+    else write_bytes(path, bytes, IDX_SIZE);
+
+    succeeds(image_set_open(&set, path));
+    ck_assert_uint_eq(set.count, COUNT_IN_SET);
+    ck_assert_uint_eq(set.rows, ROWS);
+    ck_assert_uint_eq(set.columns, COLUMNS);
+    for (size_t r = 0; r < COUNT(range); r++) {
+        succeeds(image_set_read(pixels, &set, range[r].first, range[r].count));
+        ck_assert_double_eq(largest_difference(pixels, expected + range[r].first * ROWS * COLUMNS,
+                                               range[r].count * ROWS * COLUMNS), 0);
+    }
+    refused(image_set_read(pixels, &set, 7, 1), STATUS_BAD_INPUT, "the file has 7");
+    refused(image_set_read(pixels, &set, 0, 8), STATUS_BAD_INPUT, "the file has 7");
+    refused(image_set_read(pixels, &set, 8, 0), STATUS_BAD_INPUT, "the file has 7");
+    refused(image_set_read(pixels, &set, 3, SIZE_MAX), STATUS_BAD_INPUT, "the file has 7");
+    image_set_close(&set);
+    image_set_close(&set);
+}
+END_TEST
+
+/* Claim      Each lie of a header is refused by its own message, gzipped or not, before its word is taken. */
+START_TEST(idx_headers_that_lie)
+{
+    static const struct { unsigned char header[16]; const char *expected; } lie[] = {
+        {{1, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "begins with 0x0100"},
+        {{0, 1, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "begins with 0x0001"},
+        {{0, 0, 13, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "type 0x0d"},
+        {{0, 0, 8, 1, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "1 axes"},
+        {{0, 0, 8, 4, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "4 axes"},
+        {{0, 0, 8, 3, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6}, "0 images"},
+        {{0, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 6}, "at least 1"},
+        {{0, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 0}, "at least 1"},
+        {{0, 0, 8, 3, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, "at most"},
+        {{0, 0, 8, 3, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 5, 0, 0, 0, 6}, "at most"},
+        {{0, 0, 8, 3, 0x80, 0, 0, 0, 0, 0, 0, 2, 0x80, 0, 0, 0}, "at most"},
+        {{0, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 7}, "holds 210 bytes of pixels, expected 245"},
+        {{0, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 5}, "goes on after the 175 bytes"},
+        {{0, 0, 8, 3, 0, 0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 6}, "goes on after the 180 bytes"},
+    };
+    unsigned char bytes[IDX_SIZE];
+    idx(bytes);
+    memcpy(bytes, lie[_i].header, 16);
+    write_bytes(in_folder("lie"), bytes, IDX_SIZE);
+    refused(try_set(in_folder("lie")), STATUS_BAD_INPUT, lie[_i].expected);
+    write_gzip(in_folder("lie"), bytes, IDX_SIZE);
+    refused(try_set(in_folder("lie")), STATUS_BAD_INPUT, lie[_i].expected);
+}
+END_TEST
+
+/* Claim      A file cut anywhere, or with a byte more, is refused; so is a gzip file cut anywhere.  A gzip file with
+ *            one bit turned over is refused or holds the same images (a time stamp may change). */
+START_TEST(idx_files_that_are_damaged)
+{
+    unsigned char bytes[IDX_SIZE + 1] = {0}, packed[2 * IDX_SIZE];
+    const char *path = in_folder("damaged");
+    idx(bytes);
+
+    for (size_t length = 0; length <= IDX_SIZE + 1; length++) {
+        write_bytes(path, bytes, length);
+        if (length == IDX_SIZE) succeeds(try_set(path));
+        else refused(try_set(path), STATUS_BAD_INPUT, length < 16 ? "expected an IDX header" : "bytes");
+    }
+
+    write_gzip(path, bytes, IDX_SIZE);
+    size_t whole = read_bytes(path, packed, sizeof packed);
+    for (size_t length = 0; length < whole; length++) {
+        write_bytes(path, packed, length);
+        refused(try_set(path), STATUS_BAD_INPUT, "");
+    }
+
+    int refusals = 0;
+    real *pixels = zeros(IDX_SIZE);
+    for (size_t bit = 0; bit < 8 * whole; bit++) {
+        struct image_set set;
+        packed[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        write_bytes(path, packed, whole);
+        status s = image_set_open(&set, path);
+        if (s.code) {
+            refused(s, STATUS_BAD_INPUT, "");
+            refusals++;
+        } else {
+            succeeds(image_set_read(pixels, &set, 0, COUNT_IN_SET));
+            for (size_t i = 16; i < IDX_SIZE; i++) ck_assert(pixels[i - 16] == (real)bytes[i] / 255);
+        }
+        image_set_close(&set);
+        packed[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    ck_assert_int_gt(refusals, 8 * (int)(whole - 12));
+}
+END_TEST
+
+/* Claim      What is no regular file is refused at once, in words, and a pipe that nobody writes to is not waited
+ *            for. */
+START_TEST(what_is_not_a_file)
+{
+    struct image im;
+    const char *pipe = in_folder("pipe");
+    ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+    refused(try_set(pipe), STATUS_BAD_INPUT, "is not a regular file");
+    refused(try_set(folder), STATUS_BAD_INPUT, "is not a regular file");
+    refused(try_set("/dev/zero"), STATUS_BAD_INPUT, "is not a regular file");
+    refused(try_set(in_folder("nothing")), STATUS_BAD_INPUT, "cannot be opened: No such file");
+    refused(image_read_png(&im, pipe), STATUS_BAD_INPUT, "is not a regular file");
+    refused(image_read_png(&im, folder), STATUS_BAD_INPUT, "is not a regular file");
+    refused(image_read_png(&im, in_folder("nothing")), STATUS_BAD_INPUT, "cannot be opened: No such file");
+}
+END_TEST
+
+/* ------------------------------------------------------------------ PNG */
+
+static struct image new_image(size_t rows, size_t columns, size_t channels)
+{
+    struct image im;
+    succeeds(image_create(&im, rows, columns, channels));
+    return im;
+}
+
+/* Random bytes over 255. */
+static struct image random_image(uint64_t seed, size_t rows, size_t columns, size_t channels)
+{
+    struct image im = new_image(rows, columns, channels);
+    for (size_t i = 0; i < rows * columns * channels; i++)
+        im.pixels[i] = (real)(random_bits(seed, 0, i) % 256) / 255;
+    return im;
+}
+
+static void same_image(const struct image *a, const struct image *b)
+{
+    ck_assert_uint_eq(a->rows, b->rows);
+    ck_assert_uint_eq(a->columns, b->columns);
+    ck_assert_uint_eq(a->channels, b->channels);
+    ck_assert_double_eq(largest_difference(a->pixels, b->pixels, a->rows * a->columns * a->channels), 0);
+}
+
+/* Claim      A grey or coloured image of whole 255ths is written and read back as it was; what lies between goes to
+ *            the nearest, what lies beyond is clipped, NaN is black.  Nothing but the image is left in the folder.
+ * Measure    differences; tolerance zero. */
+START_TEST(png_there_and_back)
+{
+    static const double odd[] = {-1, 2, 0.49 / 255, 0.51 / 255, 254.6 / 255, NAN, INFINITY, -INFINITY};
+    static const double seen[] = {0, 1, 0, 1.0 / 255, 1, 0, 1, 0};
+    const char *path = in_folder("image.png");
+    struct image back;
+
+    for (size_t channels = 1; channels <= 3; channels += 2) {
+        struct image im = random_image(channels, 7, 5, channels);
+        succeeds(image_write_png(&im, path));
+        succeeds(image_read_png(&back, path));
+        same_image(&back, &im);
+        image_release(&im);
+        image_release(&back);
+    }
+
+    struct image im = new_image(2, 4, 1), expected = new_image(2, 4, 1);
+    for (size_t i = 0; i < 8; i++) {
+        im.pixels[i] = (real)odd[i];
+        expected.pixels[i] = (real)seen[i];
+    }
+    succeeds(image_write_png(&im, path));
+    succeeds(image_read_png(&back, path));
+    same_image(&back, &expected);
+    ck_assert_int_eq(files(false), 1);
+    image_release(&im);
+    image_release(&back);
+    image_release(&expected);
+}
+END_TEST
+
+/* Writes 1 x 2 pixels of this format through libpng's simplified writer. */
+static void write_two_pixels(const char *path, png_uint_32 format, const void *pixels)
+{
+    png_image png = {.version = PNG_IMAGE_VERSION, .width = 2, .height = 1, .format = format};
+    ck_assert_msg(png_image_write_to_file(&png, path, 0, pixels, 0, NULL), "%s", png.message);
+}
+
+/* A chunk of a PNG at bytes + at; returns where it ends. */
+static size_t put_chunk(unsigned char *bytes, size_t at, const char *type, const unsigned char *data, size_t length)
+{
+    memset(bytes + at, 0, 4);
+    bytes[at + 3] = (unsigned char)length;
+    memcpy(bytes + at + 4, type, 4);
+    memcpy(bytes + at + 8, data, length);
+    uLong sum = crc32(0, bytes + at + 4, (uInt)length + 4);
+    for (size_t i = 0; i < 4; i++) bytes[at + 8 + length + i] = (unsigned char)(sum >> (24 - 8 * i));
+    return at + 12 + length;
+}
+
+/* A grey PNG by hand: its header, its pixels (a filter byte before each row), its end. */
+static size_t make_png(unsigned char *bytes, size_t rows, size_t columns, unsigned char depth,
+                       const unsigned char *data, size_t count)
+{
+    static const unsigned char begin[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    unsigned char header[13] = {0, 0, 0, 0, 0, 0, 0, 0, depth, 0, 0, 0, 0}, packed[64];
+    uLongf length = sizeof packed;
+    for (size_t i = 0; i < 4; i++) {
+        header[i] = (unsigned char)(columns >> (24 - 8 * i));
+        header[4 + i] = (unsigned char)(rows >> (24 - 8 * i));
+    }
+    ck_assert_int_eq(compress(packed, &length, data, (uLong)count), Z_OK);
+    memcpy(bytes, begin, 8);
+    size_t at = put_chunk(bytes, 8, "IHDR", header, 13);
+    at = put_chunk(bytes, at, "IDAT", packed, length);
+    return put_chunk(bytes, at, "IEND", header, 0);
+}
+
+/* Claim      Transparent pixels are laid on black; a coloured file has 3 channels and a grey one 1; 16 bits are
+ *            rounded to 8, without another gamma.
+ * Measure    the pixels; tolerance zero. */
+START_TEST(png_of_other_kinds)
+{
+    static const unsigned char rgba[8] = {255, 0, 51, 255, 255, 255, 255, 0}, grey_alpha[4] = {102, 255, 200, 0};
+    static const unsigned char deep[5] = {0, 0x80, 0x80, 0x33, 0x34};
+    unsigned char bytes[256];
+    const char *path = in_folder("kind.png");
+    struct image im;
+
+    write_two_pixels(path, PNG_FORMAT_RGBA, rgba);
+    succeeds(image_read_png(&im, path));
+    ck_assert_uint_eq(im.channels, 3);
+    ck_assert(im.pixels[0] == 1 && im.pixels[1] == 0 && im.pixels[2] == (real)51 / 255);
+    ck_assert_double_eq(largest(im.pixels + 3, 3), 0);
+    image_release(&im);
+
+    write_two_pixels(path, PNG_FORMAT_GA, grey_alpha);
+    succeeds(image_read_png(&im, path));
+    ck_assert_uint_eq(im.channels, 1);
+    ck_assert(im.pixels[0] == (real)102 / 255 && im.pixels[1] == 0);
+    image_release(&im);
+
+    write_bytes(path, bytes, make_png(bytes, 1, 2, 16, deep, sizeof deep));
+    succeeds(image_read_png(&im, path));
+    ck_assert(im.pixels[0] == (real)128 / 255 && im.pixels[1] == (real)51 / 255);
+    image_release(&im);
+}
+END_TEST
+
+/* Claim      A file that is no PNG, states too many pixels, or is cut or damaged anywhere is refused, or, where the
+ *            damage spares them, still gives the same pixels.  Huge sizes are refused before they are allocated. */
+START_TEST(png_files_that_lie)
+{
+    unsigned char bytes[1024], row[3] = {0, 7, 9};
+    const char *path = in_folder("lie.png");
+    struct image im = random_image(4, 4, 5, 3), back;
+
+    write_bytes(path, (const unsigned char *)"P5 2 2 255\n....", 15);
+    refused(image_read_png(&back, path), STATUS_BAD_INPUT, "is not a PNG");
+
+    memory_reset_peak();
+    size_t before = memory_in_use();
+    write_bytes(path, bytes, make_png(bytes, 1000000, 1000000, 8, row, 3));
+    refused(image_read_png(&back, path), STATUS_BAD_INPUT, "states 1000000 x 1000000 pixels");
+    write_bytes(path, bytes, make_png(bytes, 8193, 8192, 8, row, 3));
+    refused(image_read_png(&back, path), STATUS_BAD_INPUT, "states 8193 x 8192 pixels");
+    write_bytes(path, bytes, make_png(bytes, 0x7fffffff, 0x7fffffff, 8, row, 3));
+    refused(image_read_png(&back, path), STATUS_BAD_INPUT, "PNG");
+    write_bytes(path, bytes, make_png(bytes, 0, 5, 8, row, 3));
+    refused(image_read_png(&back, path), STATUS_BAD_INPUT, "PNG");
+    ck_assert_uint_eq(memory_peak(), before);
+    write_bytes(path, bytes, make_png(bytes, 2, 2, 8, row, 3));
+    refused(image_read_png(&back, path), STATUS_BAD_INPUT, "is a broken PNG");
+
+    succeeds(image_write_png(&im, path));
+    size_t whole = read_bytes(path, bytes, sizeof bytes);
+    int refusals = 0;
+    for (size_t change = 0; change < 9 * whole; change++) {
+        bool cut = change >= 8 * whole;
+        if (!cut) bytes[change / 8] ^= (unsigned char)(1 << change % 8);
+        write_bytes(path, bytes, cut ? change - 8 * whole : whole);
+        if (!cut) bytes[change / 8] ^= (unsigned char)(1 << change % 8);
+        status s = image_read_png(&back, path);
+        if (s.code) {
+            refused(s, STATUS_BAD_INPUT, "PNG");
+            ck_assert_ptr_null(back.pixels);
+            refusals++;
+        } else same_image(&back, &im);
+        image_release(&back);
+    }
+    ck_assert_int_gt(refusals, (int)(9 * (whole - 12 - 24)));
+    image_release(&im);
+}
+END_TEST
+
+/* Claim      What cannot be written is refused or fails in words, and leaves nothing behind and nothing spoiled. */
+START_TEST(png_that_cannot_be_written)
+{
+    struct image im = random_image(5, 3, 3, 1), two = random_image(5, 3, 3, 2), back;
+    refused(image_write_png(&two, in_folder("two.png")), STATUS_BAD_INPUT, "2 channels");
+    refused(image_write_png(&im, folder), STATUS_BAD_INPUT, "not a regular file");
+    refused(image_write_png(&im, "/dev/null"), STATUS_BAD_INPUT, "not a regular file");
+    refused(image_write_png(&im, in_folder("nowhere/image.png")), STATUS_FAILURE, "cannot be written: No such file");
+    ck_assert_int_eq(files(false), 0);
+
+    /* A file of that name with .0 behind it belongs to somebody else. */
+    write_bytes(in_folder("image.png.0"), (const unsigned char *)"mine", 4);
+    succeeds(image_write_png(&im, in_folder("image.png")));
+    succeeds(image_read_png(&back, in_folder("image.png")));
+    same_image(&back, &im);
+    ck_assert_int_eq(files(false), 2);
+    image_release(&back);
+    image_release(&im);
+    image_release(&two);
+}
+END_TEST
+
+/* -------------------------------------------------------------- scaling */
+
+/* Claim      Fitting to its own size leaves an image as it is; fitting to any size keeps a constant, and keeps a ramp
+ *            a ramp away from the border; what is too wide loses as much on the left as on the right; a chess board
+ *            shrunk tenfold is grey, where picking pixels would give black or white.
+ * Measure    largest differences.
+ * Tolerance  0 for the same size, where the tent has weight 1 on one pixel, and for the constant, whose differences
+ *            vanish.  The ramp: four products in doubles, below 8 2^-53, and two roundings to real.  The chess board:
+ *            along an axis a tent of radius r weighs even and odd pixels alike to within 1/r^2, here 1/100. */
+START_TEST(fitting)
+{
+    double tolerance = 8 * 0x1p-53 + 2 * UNIT_ROUNDOFF;
+    struct image im = random_image(6, 6, 9, 3), fitted;
+    succeeds(image_fit(&fitted, &im, 6, 9));
+    same_image(&fitted, &im);
+    image_release(&fitted);
+    image_release(&im);
+
+    im = new_image(20, 20, 1);
+    for (size_t i = 0; i < 400; i++) im.pixels[i] = (real)0.7;
+    for (size_t rows = 1; rows < 50; rows += 7)
+    for (size_t columns = 1; columns < 50; columns += 8) {
+        succeeds(image_fit(&fitted, &im, rows, columns));
+        for (size_t i = 0; i < rows * columns; i++) ck_assert(fitted.pixels[i] == (real)0.7);
+        image_release(&fitted);
+    }
+
+    /* Twice as large: pixel x of the ramp sits at (x + 1/2)/2 - 1/2 of the source. */
+    for (size_t i = 0; i < 400; i++) im.pixels[i] = (real)(i % 20) / 40;
+    succeeds(image_fit(&fitted, &im, 40, 40));
+    for (size_t x = 1; x < 39; x++)
+        ck_assert_double_le(fabs((double)fitted.pixels[5 * 40 + x] - (((double)x + 0.5) / 2 - 0.5) / 40), tolerance);
+    image_release(&fitted);
+
+    /* A column of the middle: the middle of the source, 9 and 10 alike. */
+    succeeds(image_fit(&fitted, &im, 20, 2));
+    ck_assert_double_le(fabs((double)fitted.pixels[0] - 9.0 / 40), tolerance);
+    ck_assert_double_le(fabs((double)fitted.pixels[1] - 10.0 / 40), tolerance);
+    image_release(&fitted);
+
+    for (size_t i = 0; i < 400; i++) im.pixels[i] = (real)((i / 20 + i % 20) % 2);
+    succeeds(image_fit(&fitted, &im, 2, 2));
+    for (size_t i = 0; i < 4; i++) within("chess board", fabs((double)fitted.pixels[i] - 0.5), 0.01);
+    image_release(&fitted);
+    image_release(&im);
+}
+END_TEST
+
+/* Claim      A block mean is the mean over a block and its channels; sizes that do not divide are refused.
+ * Measure    differences on whole numbers, whose sums and halves are exact: zero. */
+START_TEST(block_means)
+{
+    struct image im = new_image(4, 6, 2), small;
+    for (size_t i = 0; i < 48; i++) im.pixels[i] = (real)i;
+    succeeds(image_block_means(&small, &im, 2));
+    ck_assert_uint_eq(small.rows, 2);
+    ck_assert_uint_eq(small.columns, 3);
+    for (size_t y = 0; y < 2; y++)
+    for (size_t x = 0; x < 3; x++)
+        ck_assert_double_eq((double)small.pixels[y * 3 + x], (double)(24 * y + 4 * x) + 7.5);
+    image_release(&small);
+    refused(image_block_means(&small, &im, 3), STATUS_BAD_INPUT, "4 x 6 pixels do not divide into 3 x 3");
+    refused(image_block_means(&small, &im, 0), STATUS_BAD_INPUT, "do not divide");
+    image_release(&im);
+}
+END_TEST
+
+/* --------------------------------------------------------------- tokens */
+
+/* The little set as a source: 7 images of 5 x 6, patches of 2. */
+static struct token_source little_set(void)
+{
+    unsigned char bytes[IDX_SIZE];
+    idx(bytes);
+    write_gzip(in_folder("set"), bytes, IDX_SIZE);
+    return (struct token_source){.kind = TOKENS_IMAGES, .path = in_folder("set"), .patch = 2, .seed = 3};
+}
+
+static grid make_grid(const char *text)
+{
+    grid g;
+    succeeds(grid_parse(&g, text));
+    return g;
+}
+
+/* Claim      The canvas is a mosaic of the images in order, row by row, the last cut off, and from image 0 again
+ *            after the last; a video's frame t starts 2 t pixels further right; a line of 13 tokens is cut from
+ *            4 x 4 of them.
+ * Measure    every pixel of frame 0 ... T-1 against the bytes of the file; tolerance zero. */
+START_TEST(the_canvas_is_a_mosaic)
+{
+    static const struct { const char *grid; size_t T, rows, columns, across, first; const char *origin; } made[] = {
+        {"2x3", 1, 4, 6, 1, 2, "images 2 ... 2 of "},
+        {"7x5", 1, 14, 10, 2, 4, "images 4 ... 9 (from 0 again after the last) of "},
+        {"13", 1, 8, 8, 2, 0, "images 0 ... 3 of "},
+        {"4x3x5", 4, 6, 10, 3, 1, "images 1 ... 6 of "},
+    };
+    unsigned char bytes[IDX_SIZE];
+    char origin[200];
+    struct image frame;
+    struct token_source source = little_set();
+    grid g = make_grid(made[_i].grid);
+    idx(bytes);
+    source.first = made[_i].first;
+
+    for (size_t t = 0; t < made[_i].T; t++) {
+        succeeds(tokens_frame(&frame, &g, t, &source, origin, sizeof origin));
+        ck_assert_uint_eq(frame.rows, made[_i].rows);
+        ck_assert_uint_eq(frame.columns, made[_i].columns);
+        for (size_t y = 0; y < frame.rows; y++)
+        for (size_t x = 0; x < frame.columns; x++) {
+            size_t column = x + 2 * t;
+            size_t image = (made[_i].first + y / ROWS * made[_i].across + column / COLUMNS) % COUNT_IN_SET;
+            size_t at = 16 + (image * ROWS + y % ROWS) * COLUMNS + column % COLUMNS;
+            ck_assert(frame.pixels[y * frame.columns + x] == (real)bytes[at] / 255);
+        }
+        image_release(&frame);
+        ck_assert_msg(strstr(origin, made[_i].origin) == origin, "%s", origin);
+    }
+    refused(tokens_frame(&frame, &g, made[_i].T, &source, NULL, 0), STATUS_BAD_INPUT, "frame");
+}
+END_TEST
+
+/* Claim      A token is its patch through a matrix of normal draws, standardised over the tokens of its image.
+ * Measure    largest |token - expected|, expected in doubles without taking the first patch off.
+ * Tolerance  values v p = 4 pixels, |w| <= 6 / 2, so sums of at most 12; a sum of 4 products and its rounding err by at
+ *            most 6 u 12, the standardised token by that over the smallest deviation, s, three times (value, mean,
+ *            deviation), each token being at most sqrt(N): 3 * 72 u sqrt(N) / s.
+ * Would it fail?  Patches read column by column are noticed. */
+START_TEST(tokens_are_projected_patches)
+{
+    enum { C = 5 };
+    struct token_source source = little_set();
+    grid g = make_grid("6x7");
+    size_t N = g.tokens;
+    real *x = zeros(N * C), *expected = zeros(N * C), *turned = zeros(N * C);
+    struct image frame;
+    double smallest = INFINITY;
+
+    succeeds(tokens_make(x, 1, &g, C, &source, NULL, 0));
+    succeeds(tokens_frame(&frame, &g, 0, &source, NULL, 0));
+    for (int turn = 0; turn < 2; turn++)
+    for (size_t c = 0; c < C; c++) {
+        double value[42], mean = 0, variance = 0;
+        for (size_t i = 0; i < N; i++) {
+            value[i] = 0;
+            for (size_t k = 0; k < 4; k++) {
+                size_t down = turn ? k % 2 : k / 2, across = turn ? k / 2 : k % 2;
+                value[i] += random_normal(source.seed, 0x70726f6a, c * 4 + k) / 2
+                          * (double)frame.pixels[(i / 7 * 2 + down) * frame.columns + i % 7 * 2 + across];
+            }
+            mean += value[i] / (double)N;
+        }
+        for (size_t i = 0; i < N; i++) variance += pow(value[i] - mean, 2) / (double)N;
+        if (sqrt(variance) < smallest) smallest = sqrt(variance);
+        for (size_t i = 0; i < N; i++)
+            (turn ? turned : expected)[i * C + c] = (real)((value[i] - mean) / sqrt(variance));
+    }
+    image_release(&frame);
+    double tolerance = 3 * 72 * UNIT_ROUNDOFF * sqrt((double)N) / smallest;
+    within("tokens", largest_difference(x, expected, N * C), tolerance);
+    beyond("... of patches read the other way", largest_difference(x, turned, N * C), tolerance);
+}
+END_TEST
+
+/* Claim      Every channel of every entry has mean 0 and variance 1, whatever the grid, the source and the number of
+ *            channels; the entries of a batch differ, and entry b with `first` f is entry 0 with the first image that
+ *            entry b - 1 left.
+ * Measure    largest |mean| and |variance - 1|; equality of entries, tolerance zero.
+ * Tolerance  tokens of at most sqrt(N) and of mean square 1, rounded to u each: u for the mean, 2 u for the square;
+ *            sums of N terms in doubles here and there: 2 (N + 8) 2^-53, of values whose mean may be sqrt(N)
+ *            deviations. */
+START_TEST(channels_are_standardised)
+{
+    static const struct { const char *grid; size_t B, C; bool noise; } made[] = {
+        {"2x3", 3, 7, false}, {"11", 2, 1, false}, {"3x4x5", 2, 33, false},
+        {"2x3", 3, 7, true}, {"11", 2, 1, true}, {"3x4x5", 2, 33, true}, {"1x50", 1, 3, true},
+    };
+    size_t B = made[_i].B, C = made[_i].C;
+    grid g = make_grid(made[_i].grid);
+    size_t N = g.tokens;
+    struct token_source source = little_set();
+    real *x = zeros(B * N * C), *again = zeros(B * N * C);
+    double worst_mean = 0, worst_variance = 0;
+    if (made[_i].noise) source.kind = TOKENS_NOISE;
+
+    succeeds(tokens_make(x, B, &g, C, &source, NULL, 0));
+    for (size_t b = 0; b < B; b++)
+    for (size_t c = 0; c < C; c++) {
+        double mean = 0, squares = 0;
+        for (size_t i = 0; i < N; i++) {
+            double v = (double)x[(b * N + i) * C + c];
+            ck_assert(isfinite(v));
+            mean += v / (double)N;
+            squares += v * v / (double)N;
+        }
+        worst_mean = fmax(worst_mean, fabs(mean));
+        worst_variance = fmax(worst_variance, fabs(squares - 1));
+    }
+    double sums = 2 * ((double)N + 8) * 0x1p-53;
+    within("means", worst_mean, UNIT_ROUNDOFF + sums * sqrt((double)N));
+    within("variances", worst_variance, 2 * UNIT_ROUNDOFF + sums);
+
+    succeeds(tokens_make(again, B, &g, C, &source, NULL, 0));
+    ck_assert_double_eq(largest_difference(x, again, B * N * C), 0);
+    if (B > 1) beyond("entries of the batch", largest_difference(x, x + N * C, N * C), 0.1);
+    if (strcmp(made[_i].grid, "2x3") == 0 && !made[_i].noise) {
+        source.first = 2;               /* one image covers 2x3 */
+        succeeds(tokens_make(again, 1, &g, C, &source, NULL, 0));
+        ck_assert_double_eq(largest_difference(x + 2 * N * C, again, N * C), 0);
+    }
+}
+END_TEST
+
+/* Claim      A line of H W tokens, and a video of one frame, are the tokens of the H x W image; a video whose patches
+ *            are as wide as its step shows frame t the tokens of frame t-1 one further right.
+ * Measure    largest difference; zero where the same sums are made, else N values standardised together. */
+START_TEST(lines_and_videos)
+{
+    enum { C = 4 };
+    struct token_source source = little_set();
+    grid line = make_grid("12"), plane = make_grid("3x4"), frame = make_grid("1x3x4"), video = make_grid("3x3x4");
+    real *a = zeros(12 * C), *b = zeros(12 * C), *v = zeros(36 * C);
+
+    succeeds(tokens_make(a, 1, &plane, C, &source, NULL, 0));
+    succeeds(tokens_make(b, 1, &line, C, &source, NULL, 0));
+    ck_assert_double_eq(largest_difference(a, b, 12 * C), 0);
+    succeeds(tokens_make(b, 1, &frame, C, &source, NULL, 0));
+    ck_assert_double_eq(largest_difference(a, b, 12 * C), 0);
+
+    succeeds(tokens_make(v, 1, &video, C, &source, NULL, 0));
+    for (size_t t = 1; t < 3; t++)
+    for (size_t y = 0; y < 3; y++)
+        ck_assert_double_eq(largest_difference(v + ((t * 3 + y) * 4) * C, v + (((t - 1) * 3 + y) * 4 + 1) * C, 3 * C), 0);
+    beyond("a frame and the next", largest_difference(v, v + 12 * C, 12 * C), 0.1);
+}
+END_TEST
+
+/* Claim      A channel that says nothing becomes zeros, not rounding blown up: an image of one colour, and a single
+ *            token.
+ * Measure    largest token; tolerance zero. */
+START_TEST(constant_channels_become_zeros)
+{
+    struct image im = new_image(9, 9, 3);
+    for (size_t i = 0; i < 9 * 9 * 3; i++) im.pixels[i] = (real)(i % 3 + 1) / 5;
+    succeeds(image_write_png(&im, in_folder("flat.png")));
+    image_release(&im);
+
+    struct token_source source = {.path = in_folder("flat.png"), .patch = 3};
+    real *x = uniform(1, 35 * 8, 1, 2);
+    grid g = make_grid("5x7"), one = make_grid("1");
+    char origin[200];
+    succeeds(tokens_make(x, 1, &g, 8, &source, origin, sizeof origin));
+    ck_assert_double_eq(largest(x, 35 * 8), 0);
+    ck_assert_ptr_nonnull(strstr(origin, "flat.png, scaled to cover 15x21 pixels, 3x3 patches"));
+
+    x[0] = 1;
+    source = (struct token_source){.kind = TOKENS_NOISE};
+    succeeds(tokens_make(x, 1, &one, 8, &source, NULL, 0));
+    ck_assert_double_eq(largest(x, 8), 0);
+}
+END_TEST
+
+/* Claim      The amplitude of the noise falls as 1/f.
+ * Measure    the slope of log |F| against log f, fitted by least squares over all frequencies but 0.
+ * Tolerance  log |F| of a complex normal coefficient deviates by pi / sqrt(24) = 0.64 from its mean; half of the
+ *            P - 1 frequencies are independent; the fitted slope deviates by 0.64 / (s sqrt(P/2)), s the deviation of
+ *            log f.  Five of those: a slope beyond is met once in a million seeds.
+ * Would it fail?  White noise has slope 0, Brownian 1/f^2: a slope of -1.1 is noticed. */
+START_TEST(noise_falls_as_one_over_f)
+{
+    static const char *const text[] = {"64x64", "17x61", "1x900", "23x9"};
+    struct token_source source = {.kind = TOKENS_NOISE, .seed = 5};
+    grid g = make_grid(text[_i]);
+    struct image im;
+    char origin[100];
+    succeeds(tokens_frame(&im, &g, 0, &source, origin, sizeof origin));
+    ck_assert_str_eq(origin, "1/f noise of seed 5, 4x4 patches");
+
+    size_t H = im.rows, W = im.columns, P = H * W;
+    real *out = zeros(P);
+    double low = 1, high = 0, n = (double)P - 1, mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+    succeeds(spectrum(out, im.pixels, 1, H, W, 1));
+    for (size_t i = 0; i < P; i++) {
+        low = fmin(low, (double)im.pixels[i]);
+        high = fmax(high, (double)im.pixels[i]);
+    }
+    ck_assert(low == 0 && high == 1);
+
+    for (int pass = 0; pass < 2; pass++)
+    for (size_t u = 0; u < H; u++)
+    for (size_t v = 0; v < W; v++) {
+        double f_y = ((double)u - (double)(H / 2)) / (double)H, f_x = ((double)v - (double)(W / 2)) / (double)W;
+        if (f_y == 0 && f_x == 0) continue;
+        double x = log(hypot(f_y, f_x)), y = (double)out[u * W + v];
+        if (pass == 0) {
+            mean_x += x / n;
+            mean_y += y / n;
+        } else {
+            xx += (x - mean_x) * (x - mean_x);
+            xy += (x - mean_x) * (y - mean_y);
+        }
+    }
+    double tolerance = 5 * 0.64 / (sqrt(xx / n) * sqrt((double)P / 2));
+    within("slope of 1/f noise, from -1", fabs(xy / xx + 1), tolerance);
+    if (P > 50000) beyond("... from -1.1", fabs(xy / xx + 1.1), tolerance);
+    image_release(&im);
+}
+END_TEST
+
+/* Claim      Without the data set the tokens are noise and say so, on one line; where images are insisted on, that
+ *            is refused; and so are options out of range. */
+START_TEST(without_the_data_set)
+{
+    real *x = zeros(12), *noise = zeros(12);
+    grid g = make_grid("3x4");
+    char origin[200], brief[8];
+    struct token_source source = {.path = "/nowhere/at\nall", .patch = 2};
+    struct token_source plain = {.kind = TOKENS_NOISE, .patch = 2};
+
+    succeeds(tokens_make(x, 1, &g, 1, &source, origin, sizeof origin));
+    ck_assert_str_eq(origin, "1/f noise of seed 0, 2x2 patches: no images at /nowhere/at?all");
+    succeeds(tokens_make(noise, 1, &g, 1, &plain, brief, sizeof brief));
+    ck_assert_str_eq(brief, "1/f noi");
+    ck_assert_double_eq(largest_difference(x, noise, 12), 0);
+    source.kind = TOKENS_IMAGES;
+    refused(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "cannot be opened: No such file");
+
+    source = little_set();
+    source.first = 7;
+    refused(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "image 7 asked for, the file has 7");
+    source.first = 0;
+    refused(tokens_make(x, 0, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "batch 0");
+    refused(tokens_make(x, 1, &g, 0, &source, NULL, 0), STATUS_BAD_INPUT, "0 channels");
+    source.patch = 257;
+    refused(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "patches of 257 pixels");
+    source.patch = 256;
+    grid huge = make_grid("1000x1000");
+    refused(tokens_make(x, 1, &huge, 1, &source, NULL, 0), STATUS_BAD_INPUT, "256000 x 256000 pixels");
+
+    /* A file that is there but broken is not passed over in silence. */
+    write_bytes(in_folder("broken"), (const unsigned char *)"\x1f\x8b\x08", 3);
+    source = (struct token_source){.path = in_folder("broken")};
+    refused(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "broken");
+}
+END_TEST
+
+/* Claim      Whichever allocation fails, the call fails in words and keeps nothing. */
+START_TEST(no_memory)
+{
+    struct image im = random_image(8, 6, 6, 3), made;
+    grid g = make_grid("2x3");
+    real *x = zeros(2 * 6 * 3);
+    struct token_source set = little_set(), noise = {.kind = TOKENS_NOISE}, png = {.path = in_folder("image.png")};
+    const struct token_source *source[] = {&set, &noise, &png};
+    succeeds(image_write_png(&im, png.path));
+
+    for (int call = 0; call < 10; call++) {
+        long requests = 0;
+        for (status s = failure("not yet"); s.code != STATUS_OK; requests++) {
+            size_t before = memory_in_use();
+            made = (struct image){0};
+            memory_fail_after(requests);
+            if (call < 3) s = tokens_make(x, 2, &g, 3, source[call], NULL, 0);
+            else if (call < 6) s = tokens_frame(&made, &g, 0, source[call - 3], NULL, 0);
+            else if (call == 6) s = image_read_png(&made, png.path);
+            else if (call == 7) s = image_write_png(&im, png.path);
+            else if (call == 8) s = image_fit(&made, &im, 3, 3);
+            else s = image_block_means(&made, &im, 2);
+            memory_fail_after(-1);
+            if (s.code == STATUS_OK) image_release(&made);
+            else refused(s, STATUS_FAILURE, "not enough memory");
+            ck_assert_uint_eq(memory_in_use(), before);
+        }
+        ck_assert_int_gt(requests, 1);
+    }
+    image_release(&im);
+}
+END_TEST
+
+/* Claim      Debian's Fashion-MNIST is what the default path is said to hold. */
+START_TEST(the_default_data_set)
+{
+    struct image_set set;
+    struct stat about;
+    char origin[200];
+    if (stat(IMAGES_DEFAULT, &about) != 0) {
+        printf("    skipped: no data set at %s\n", IMAGES_DEFAULT);
+        return;
+    }
+    succeeds(image_set_open(&set, IMAGES_DEFAULT));
+    ck_assert(set.count == 10000 && set.rows == 28 && set.columns == 28);
+    image_set_close(&set);
+
+    struct token_source source = {0};
+    grid g = make_grid("14x14");
+    real *x = zeros(2 * 196 * 3);
+    succeeds(tokens_make(x, 2, &g, 3, &source, origin, sizeof origin));
+    ck_assert_str_eq(origin, "images 0 ... 7 of Fashion-MNIST (test), mosaics of 2x2, 4x4 patches");
+}
+END_TEST
+
+/* A case whose tests find an empty folder. */
+static void empty_folder(void)
+{
+    files(true);
+}
+
+static TCase *add_folder_case(Suite *suite, const char *name)
+{
+    TCase *c = add_case(suite, name);
+    tcase_add_unchecked_fixture(c, make_folder, remove_folder);
+    tcase_add_checked_fixture(c, empty_folder, NULL);
+    return c;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("images");
+    TCase *sets = add_folder_case(suite, "IDX");
+    TCase *png = add_folder_case(suite, "PNG");
+    TCase *tokens = add_folder_case(suite, "tokens");
+
+    tcase_add_loop_test(sets, idx_gives_back_its_bytes, 0, 2);
+    tcase_add_loop_test(sets, idx_headers_that_lie, 0, 14);
+    tcase_add_test(sets, idx_files_that_are_damaged);
+    tcase_add_test(sets, what_is_not_a_file);
+    tcase_add_test(png, png_there_and_back);
+    tcase_add_test(png, png_of_other_kinds);
+    tcase_add_test(png, png_files_that_lie);
+    tcase_add_test(png, png_that_cannot_be_written);
+    tcase_add_test(png, fitting);
+    tcase_add_test(png, block_means);
+    tcase_add_loop_test(tokens, the_canvas_is_a_mosaic, 0, 4);
+    tcase_add_test(tokens, tokens_are_projected_patches);
+    tcase_add_loop_test(tokens, channels_are_standardised, 0, 7);
+    tcase_add_test(tokens, lines_and_videos);
+    tcase_add_test(tokens, constant_channels_become_zeros);
+    tcase_add_loop_test(tokens, noise_falls_as_one_over_f, 0, 4);
+    tcase_add_test(tokens, without_the_data_set);
+    tcase_add_test(tokens, no_memory);
+    tcase_add_test(tokens, the_default_data_set);
+    return run_suite(suite, "test_images");
+}

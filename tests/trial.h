@@ -1,0 +1,39 @@
+/* trial.h -- one problem drawn at random, run by whichever form
+ *
+ *     struct trial t = trial("--grid 5x12 --heads 2", &lisa, 3, 8, "D=4", "w_o");
+ *     within("...", trial_difference(&t, "fast", 2), tolerance);
+ *
+ * draws x [3][60][8] and every parameter but w_o, runs the naive form once,
+ * and compares other forms with it.  All is freed when the test ends. */
+
+#ifndef TWICETOLD_TESTS_TRIAL_H
+#define TWICETOLD_TESTS_TRIAL_H
+
+#include "../reference/operator.h"
+
+struct trial {
+    struct problem problem;
+    real *x, *y;                /* y is the naive form's, NULL until it ran */
+    size_t inputs, outputs;
+};
+
+/* options, sizes and without are words parted by blanks; x and the parameters
+ * are standard normal, the latter over the root of their fan. */
+struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
+                   const char *sizes, const char *without);
+
+/* What a form makes of x with so many threads, freed when the test ends. */
+real *trial_run(const struct trial *t, const char *form, int threads);
+real *trial_run_on(const struct trial *t, const char *form, int threads, const real *x);
+
+/* Its largest difference from the naive form, over the naive form's largest entry. */
+double trial_difference(struct trial *t, const char *form, int threads);
+
+/* One of the trial's parameters, to be written to. */
+real *trial_tensor(struct trial *t, const char *name);
+
+/* Fails every allocation of plan_create in turn; each must give a status and
+ * leave nothing behind, until none is left to fail. */
+void trial_without_memory(const struct trial *t, const char *form);
+
+#endif
