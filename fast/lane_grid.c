@@ -122,7 +122,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
     along_middle(g, field, T, W, M, M, line);
 
     /* Step 2: the slow axis, each line followed by its mirror image. */
-    const lanes share = (lanes){0} + 1 / (real)g->points;
+    const real share = 1 / (real)g->points;
     for (size_t x = 0; x <= W / 2; x++)
         for (size_t m = 0; m < M; m++)
             for (int mirrored = 0; mirrored <= (x != (W - x) % W); mirrored++) {
@@ -136,50 +136,40 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
             }
 }
 
-/* A line of a block's spectrum and one of the kernel's; the product has its
- * parts exchanged. */
+/* A line of a block's spectrum and one of the kernel's. */
 struct factors { const real *block, *kernel; size_t size; };
 
-INLINED point multiply(point a, lanes re, lanes im)
+INLINED point block_point(const struct factors *f, size_t i)
 {
-    return (point){a.re * im + a.im * re, a.re * re - a.im * im};
+    return line_load(f->block, i);
 }
 
 /* The block is real: its spectrum at the mirrored frequency is the conjugate
  * of that at this one. */
-INLINED point mirror(const struct factors *f, size_t i)
+INLINED point mirrored_point(const struct factors *f, size_t i)
 {
     point a = line_load(f->block, i ? f->size - i : 0);
     return (point){a.re, -a.im};
 }
 
-INLINED point load_product(const void *line, size_t i)
+/* The product with the kernel's point i, its parts exchanged: with a point for
+ * each lane, or with one for all. */
+INLINED point times_each(point a, const struct factors *f, size_t i)
 {
-    const struct factors *f = line;
     const point w = line_load(f->kernel, i);
-    return multiply(line_load(f->block, i), w.re, w.im);
+    return (point){a.re * w.im + a.im * w.re, a.re * w.re - a.im * w.im};
 }
 
-INLINED point load_mirrored_product(const void *line, size_t i)
+INLINED point times_one(point a, const struct factors *f, size_t i)
 {
-    const struct factors *f = line;
-    const point w = line_load(f->kernel, i);
-    return multiply(mirror(f, i), w.re, w.im);
+    const real re = f->kernel[2 * i], im = f->kernel[2 * i + 1];
+    return (point){a.re * im + a.im * re, a.re * re - a.im * im};
 }
 
-INLINED point load_product_for_all(const void *line, size_t i)
-{
-    const struct factors *f = line;
-    const lanes zero = {0};
-    return multiply(line_load(f->block, i), zero + f->kernel[2 * i], zero + f->kernel[2 * i + 1]);
-}
-
-INLINED point load_mirrored_product_for_all(const void *line, size_t i)
-{
-    const struct factors *f = line;
-    const lanes zero = {0};
-    return multiply(mirror(f, i), zero + f->kernel[2 * i], zero + f->kernel[2 * i + 1]);
-}
+INLINED point load_each(const void *f, size_t i) { return times_each(block_point(f, i), f, i); }
+INLINED point load_each_mirrored(const void *f, size_t i) { return times_each(mirrored_point(f, i), f, i); }
+INLINED point load_one(const void *f, size_t i) { return times_one(block_point(f, i), f, i); }
+INLINED point load_one_mirrored(const void *f, size_t i) { return times_one(mirrored_point(f, i), f, i); }
 
 /* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
 INLINED void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,
@@ -207,8 +197,8 @@ void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spec
                         const real *kernel, bool one_for_all, real *line)
 {
     if (one_for_all)
-        multiply_columns(g, field, spectrum, kernel, 2, load_product_for_all, load_mirrored_product_for_all, line);
+        multiply_columns(g, field, spectrum, kernel, 2, load_one, load_one_mirrored, line);
     else
-        multiply_columns(g, field, spectrum, kernel, POINT, load_product, load_mirrored_product, line);
+        multiply_columns(g, field, spectrum, kernel, POINT, load_each, load_each_mirrored, line);
     along_middle(g, field, g->tokens[0], g->size[2], g->size[1], g->tokens[1], line);
 }

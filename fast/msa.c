@@ -64,35 +64,22 @@ static void window_head(const struct head *one)
         head_scatter(one->y + msa_window_token(p, one->part, row * s) * one->y_stride, one->y_stride, y + row * s * c, s, c);
 }
 
-/* The entries that an s x s window reads of the grid's table, as a table of
- * the window's own: the middle (2s-1) x (2s-1). */
-static void window_table(real *e, const real *rpe, size_t columns, const grid *g, size_t s)
-{
-    size_t H = g->size[0], W = g->size[1], edge = 2 * s - 1;
-    for (size_t y = 0; y < edge; y++)
-        for (size_t x = 0; x < edge; x++)
-            e[y * edge + x] = rpe[((y + H - s) * (2 * W - 1) + x + W - s) * columns];
-}
-
+/* A window looks at the middle of the grid's table. */
 static status prepare_rpe(struct msa *m, const struct problem *p)
 {
     const real *rpe = problem_tensor(p, "rpe");
     size_t columns = problem_axis(p, "rpe", 1), s = msa_window(p);
     grid window = p->grid;
-    real *e = NULL;
     status result = status_ok();
 
     if (!rpe) return result;
     if (s && (result = grid_create(&window, 2, (size_t[]){s, s})).code) return result;
     m->rpe = memory_get(columns, sizeof *m->rpe);
-    if (s) e = memory_reals(window.offsets, 1, 1, 1);
-    if (!m->rpe || (s && !e)) result = out_of_memory("the position embedding");
-    for (; !result.code && m->rpes < columns; m->rpes++) {
-        if (s) window_table(e, rpe + m->rpes, columns, &p->grid, s);
-        result = s ? attention_rpe_create(&m->rpe[m->rpes], &window, e, 1)
-                   : attention_rpe_create(&m->rpe[m->rpes], &window, rpe + m->rpes, columns);
+    if (!m->rpe) return out_of_memory("the position embedding");
+    while (!result.code && m->rpes < columns) {
+        result = attention_rpe_create(&m->rpe[m->rpes], &window, &p->grid, rpe + m->rpes, columns);
+        m->rpes++;
     }
-    memory_free(e);
     return result;
 }
 

@@ -19,6 +19,8 @@
  *
  * It is no profiler, and it does not say why. */
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <cblas.h>
 #include <math.h>
 #include <omp.h>

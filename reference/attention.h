@@ -99,16 +99,18 @@ bool attention_fast_workspace(size_t *reals, size_t channels, size_t block);
 /* R = T(e), prepared as a bias for attention_fast: pass attention_rpe_bias and
  * a pointer to this struct.  Holds a copy of e; read only, so threads share it. */
 struct attention_rpe {
-    grid g;
-    real *reversed;
+    grid g;                         /* the tokens that meet: the whole grid, or a window of it */
+    real *reversed;                 /* e from its end to its start, P reals */
 };
 
-/* e as for attention_naive_toeplitz.  Fails when memory is out; the release
- * accepts what a failed creation left, and may be called twice. */
-status attention_rpe_create(struct attention_rpe *rpe, const grid *g, const real *e, size_t e_stride);
+/* e is the table of the grid `whole`, its entries e_stride apart; g is that
+ * grid itself or a window, no longer than it along any axis.  Fails when
+ * memory is out; the release accepts what a failed creation left, and may be
+ * called twice. */
+status attention_rpe_create(struct attention_rpe *rpe, const grid *g, const grid *whole,
+                            const real *e, size_t e_stride);
 void attention_rpe_release(struct attention_rpe *rpe);
-
-attention_bias attention_rpe_bias;
+void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *rpe);
 
 #ifdef __cplusplus
 }

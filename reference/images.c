@@ -291,16 +291,21 @@ status image_write_png(const struct image *im, const char *path)
 
 /* The pixels of one source axis that a tent around `centre` covers. */
 struct span {
-    size_t begin, end;
+    size_t begin, end, nearest;
     double centre, radius;
 };
 
 static struct span span_under(size_t i, size_t to, size_t from, double scale)
 {
     double centre = ((double)i + 0.5 - (double)to / 2) / scale + (double)from / 2 - 0.5;
-    double radius = scale < 1 ? 1 / scale : 1;
-    double begin = ceil(centre - radius), end = floor(centre + radius) + 1;
-    return (struct span){begin > 0 ? (size_t)begin : 0, end < (double)from ? (size_t)end : from, centre, radius};
+    double radius = scale < 1 ? 1 / scale : 1, last = (double)from - 1;
+    return (struct span){
+        .begin = (size_t)fmax(ceil(centre - radius), 0),
+        .end = (size_t)fmin(floor(centre + radius), last) + 1,
+        .nearest = (size_t)fmin(fmax(floor(centre + 0.5), 0), last),
+        .centre = centre,
+        .radius = radius,
+    };
 }
 
 static double tent(struct span s, size_t j)
@@ -322,16 +327,16 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
         struct span down = span_under(y, rows, im->rows, scale);
         struct span across = span_under(x, columns, im->columns, scale);
         for (size_t c = 0; c < channels; c++) {
-            /* Differences to one of the pixels, so that a constant stays one to the last digit. */
-            const real *under = im->pixels + (down.begin * im->columns + across.begin) * channels + c;
-            double base = (double)*under, sum = 0, weights = 0;
+            /* The nearest pixel and a mean of differences: a constant stays one to the last digit. */
+            double nearest = (double)im->pixels[(down.nearest * im->columns + across.nearest) * channels + c];
+            double sum = 0, weights = 0;
             for (size_t j = down.begin; j < down.end; j++)
             for (size_t k = across.begin; k < across.end; k++) {
                 double w = tent(down, j) * tent(across, k);
-                sum += w * ((double)im->pixels[(j * im->columns + k) * channels + c] - base);
+                sum += w * ((double)im->pixels[(j * im->columns + k) * channels + c] - nearest);
                 weights += w;
             }
-            fitted->pixels[(y * columns + x) * channels + c] = (real)(base + sum / weights);
+            fitted->pixels[(y * columns + x) * channels + c] = (real)(nearest + sum / weights);
         }
     }
     return status_ok();

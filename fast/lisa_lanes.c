@@ -1,0 +1,460 @@
+/* lisa_lanes.c -- variant 2: own FFTs, a block of channels in the SIMD lanes
+ *
+ *     a[n,d] = sum_c q[n,c] (Ga[n,c,d] + ba[c,d]),   Ga[.,c,d] = k[.,c] (*) wa[.,c,d]
+ *     y[n,k] = sum_d a[n,d] (Gb[n,k,d] + bb[k,d]),   Gb[.,k,d] = v[.,k] (*) wb[.,d]
+ *
+ * (*) is the convolution on the circle of circulant.h, so that Eq. 10 and the
+ * exact Eq. 5-7 are one program.  Over variant 1 (FFTW) it changes:
+ *
+ *   - LANES channels of one head are a block; they are transformed side by side
+ *     and nothing is rearranged, for tokens lie that way already.
+ *   - Two latents d, d+1 are one complex kernel, w_d + sqrt(-1) w_d+1, so that a
+ *     complex inverse transform serves two real convolutions and the half
+ *     spectrum of the block is all that is kept of it.
+ *   - The product rides on the way into the inverse transform, the contraction
+ *     with q or a on the way out: between them lies one field, in the second
+ *     cache.
+ *   - y is workspace until its turn: it holds k, then q, then v, then the
+ *     heads' output, which is projected in place.
+ *
+ * How it fared: see the chapter's table.  What failed: value channels packed two
+ * to a complex signal cost as many transforms and a larger field of sums; q
+ * projected block by block starved the matrix product. */
+
+#include "lisa_lanes.h"
+#include <omp.h>
+#include <string.h>
+#include <tgmath.h>
+#include "lane_grid.h"
+#include "lane_pass.h"
+#include "../reference/linear.h"
+#include "../reference/memory.h"
+
+/* Images are taken together until there are so many tokens: each kernel's
+ * spectrum is then read once for all of them. */
+#define CHUNK_TOKENS 16384
+
+struct lisa_lanes {
+    size_t images, tokens, channels, heads, head_channels, latents;     /* B N C h c D */
+    size_t blocks, pairs;       /* of channels in a head, of latents */
+    size_t chunk;               /* images that are taken together */
+    size_t threads;
+    struct lane_grid grid;
+
+    bool key_one_for_all;       /* Eq. 5: all channels of the key share a kernel */
+    real *key_kernels;          /* [blocks][pairs][points] or, one for all, [pairs][points] */
+    real *value_kernels;        /* [pairs][points], one for all channels */
+    real *key_bias, *value_bias;        /* [blocks][pairs] points */
+
+    real *spectra;              /* [chunk][heads][blocks][half] */
+    real *a;                    /* [chunk][heads][2 pairs][a_row] */
+    size_t a_row;               /* N and room for a vector behind it */
+    real *scratch;              /* [threads][scratch_reals] */
+    size_t scratch_reals;
+};
+
+/* What a thread works in. */
+struct scratch { real *field, *line, *row, *block; };
+
+static struct scratch scratch_of(const struct lisa_lanes *l)
+{
+    real *at = l->scratch + (size_t)omp_get_thread_num() * l->scratch_reals;
+    struct scratch s = {.field = at};
+    s.line = s.field + l->grid.field * POINT;
+    s.row = s.line + l->grid.line * POINT;
+    s.block = s.row + (l->grid.size[2] + LANES) * POINT;
+    return s;
+}
+
+/* Channels of this block of a head. */
+static size_t block_channels(const struct lisa_lanes *l, size_t block)
+{
+    size_t left = l->head_channels - block * LANES;
+    return left < LANES ? left : LANES;
+}
+
+/* ---- prepare --------------------------------------------------------- */
+
+/* Lays kernels out on the whole circle: lane l of the field is
+ * table[entry][l0 + l][d] + sqrt(-1) table[entry][l0 + l][d + 1]. */
+struct table { const real *entry; size_t rows, columns; };
+
+/* Entry (row, column) of a table's matrix number e; 0 beyond its edge. */
+static real table_entry(const struct table *t, size_t e, size_t row, size_t column)
+{
+    return row < t->rows && column < t->columns ? t->entry[(e * t->rows + row) * t->columns + column] : 0;
+}
+
+static void lay_out(const struct lisa_lanes *l, const struct circulant *circle, real *field,
+                    const struct table *table, size_t row, size_t column, bool lanes_are_pairs)
+{
+    size_t fast = l->grid.size[2];
+    memset(field, 0, l->grid.whole * POINT * sizeof *field);
+    for (size_t e = 0; e < circle->entries; e++) {
+        size_t place = circulant_place(circle, e);
+        real *at = field + (place / fast * l->grid.row + place % fast) * POINT;
+        for (size_t lane = 0; lane < LANES; lane++) {
+            size_t r = lanes_are_pairs ? 0 : row + lane, c = lanes_are_pairs ? column + 2 * lane : column;
+            at[lane] = table_entry(table, e, r, c);
+            at[LANES + lane] = table_entry(table, e, r, c + 1);
+        }
+    }
+}
+
+/* Kernels that all channels share, [pairs][points][re, im]: transformed with
+ * pairs in the lanes, and then taken apart. */
+static void one_for_all_kernels(const struct lisa_lanes *l, const struct circulant *circle, real *kernels,
+                                const real *entries, real *field, real *spectrum, real *line)
+{
+    const struct table table = {entries, 1, l->latents};
+    for (size_t pair = 0; pair < l->pairs; pair += LANES) {
+        lay_out(l, circle, field, &table, 0, 2 * pair, true);
+        lane_grid_kernel(&l->grid, spectrum, field, line);
+        for (size_t lane = 0; lane < LANES && pair + lane < l->pairs; lane++)
+            for (size_t f = 0; f < l->grid.points; f++)
+                for (size_t part = 0; part < 2; part++)
+                    kernels[((pair + lane) * l->grid.points + f) * 2 + part] = spectrum[f * POINT + part * LANES + lane];
+    }
+}
+
+/* A bias [c][D] as points: lanes are channels, re and im two latents. */
+static void lay_out_bias(const struct lisa_lanes *l, real *points, const real *bias)
+{
+    const struct table table = {bias, bias ? l->head_channels : 0, l->latents};
+    for (size_t b = 0; b < l->blocks * l->pairs; b++)
+        for (size_t lane = 0; lane < LANES; lane++)
+            for (size_t part = 0; part < 2; part++)
+                points[b * POINT + part * LANES + lane] =
+                    table_entry(&table, 0, b / l->pairs * LANES + lane, b % l->pairs * 2 + part);
+}
+
+static status transform_kernels(struct lisa_lanes *l, const struct problem *p, const struct circulant *circle)
+{
+    size_t reals = (l->grid.whole + l->grid.points + l->grid.line) * POINT;
+    real *room = memory_reals(l->threads, reals, 1, 1);
+    if (!room) return out_of_memory("the transforms of the kernels");
+
+    /* Step 1: kernels that all channels share. */
+    real *spectrum = room + l->grid.whole * POINT, *line = spectrum + l->grid.points * POINT;
+    one_for_all_kernels(l, circle, l->value_kernels, problem_tensor(p, circle->wraps ? "wb" : "eb"),
+                        room, spectrum, line);
+    if (l->key_one_for_all)
+        one_for_all_kernels(l, circle, l->key_kernels, problem_tensor(p, "ea"), room, spectrum, line);
+
+    /* Step 2: kernels of each channel, where there are such. */
+    const struct table table = {problem_tensor(p, circle->wraps ? "wa" : "ea"), l->head_channels, l->latents};
+    size_t kernels = l->key_one_for_all ? 0 : l->blocks * l->pairs;
+    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
+    for (size_t b = 0; b < kernels; b++) {
+        real *field = room + (size_t)omp_get_thread_num() * reals;
+        lay_out(l, circle, field, &table, b / l->pairs * LANES, b % l->pairs * 2, false);
+        lane_grid_kernel(&l->grid, l->key_kernels + b * l->grid.points * POINT, field,
+                         field + (l->grid.whole + l->grid.points) * POINT);
+    }
+    memory_free(room);
+
+    /* Step 3: the biases. */
+    lay_out_bias(l, l->key_bias, problem_tensor(p, "ba"));
+    lay_out_bias(l, l->value_bias, problem_tensor(p, "bb"));
+    return status_ok();
+}
+
+status lisa_lanes_prepare(struct plan *plan, const struct circulant *circle)
+{
+    const struct problem *p = plan->problem;
+    struct lisa_lanes *l = memory_get(1, sizeof *l);
+    if (!l) return out_of_memory("a plan");
+
+    /* Step 1: sizes. */
+    *l = (struct lisa_lanes){
+        .images = problem_size(p, "B"), .tokens = problem_size(p, "N"), .channels = problem_size(p, "C"),
+        .heads = problem_size(p, "h"), .head_channels = problem_size(p, "c"), .latents = problem_size(p, "D"),
+        .threads = (size_t)plan->threads, .key_one_for_all = problem_number(p, "equation") == 5,
+    };
+    plan->state = l;
+    l->blocks = (l->head_channels + LANES - 1) / LANES;
+    l->pairs = (l->latents + 1) / 2;
+    l->a_row = (l->tokens + LANES - 1) / LANES * LANES + LANES;
+    l->chunk = (CHUNK_TOKENS + l->tokens - 1) / l->tokens;
+    if (l->chunk > l->images) l->chunk = l->images;
+    status s = lane_grid_prepare(&l->grid, circle);
+    if (s.code) return s;
+
+    /* Step 2: a thread's scratch; it must hold a token, for the last projection. */
+    l->scratch_reals = (l->grid.field + l->grid.line + l->grid.size[2] + LANES) * POINT + l->tokens * LANES;
+    size_t token = (l->channels + POINT - 1) / POINT * POINT;
+    if (l->scratch_reals < token) l->scratch_reals = token;
+
+    /* Step 3: memory.  Spectra of the value live where those of the key did. */
+    size_t spectra = l->chunk * l->heads * l->blocks;
+    if (spectra < l->threads) spectra = l->threads;
+    l->key_kernels = memory_reals(l->key_one_for_all ? 1 : l->blocks * LANES, l->pairs, l->grid.points, 2);
+    l->value_kernels = memory_reals(l->pairs, l->grid.points, 2, 1);
+    l->key_bias = memory_reals(l->blocks, l->pairs, POINT, 1);
+    l->value_bias = memory_reals(l->blocks, l->pairs, POINT, 1);
+    l->spectra = memory_reals(spectra, l->grid.half, POINT, 1);
+    l->a = memory_reals(l->chunk * l->heads, l->pairs, 2, l->a_row);
+    l->scratch = memory_reals(l->threads, l->scratch_reals, 1, 1);
+    if (!l->key_kernels || !l->value_kernels || !l->key_bias || !l->value_bias || !l->spectra || !l->a || !l->scratch)
+        return out_of_memory("the spectra of the kernels and the workspace");
+
+    /* Step 4: the kernels. */
+    return transform_kernels(l, p, circle);
+}
+
+void lisa_lanes_release(struct plan *plan)
+{
+    struct lisa_lanes *l = plan->state;
+    if (!l) return;
+    lane_grid_release(&l->grid);
+    memory_free(l->key_kernels);
+    memory_free(l->value_kernels);
+    memory_free(l->key_bias);
+    memory_free(l->value_bias);
+    memory_free(l->spectra);
+    memory_free(l->a);
+    memory_free(l->scratch);
+    memory_free(l);
+    plan->state = NULL;
+}
+
+/* ---- run: projections ------------------------------------------------ */
+
+/* The tokens first ... last-1 that are this part's of all of them. */
+static void share(size_t *first, size_t *last, size_t count, size_t part, size_t parts)
+{
+    *first = count * part / parts;
+    *last = count * (part + 1) / parts;
+}
+
+/* x / max(|x|, 1e-12), as steps.h has it, with the lanes in use. */
+static void normalise(real *x, size_t n)
+{
+    lanes squares = {0};
+    real sum = 0;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        lanes part = lanes_load_anywhere(x + i);
+        squares += part * part;
+    }
+    for (; i < n; i++) sum += x[i] * x[i];
+    for (size_t l = 0; l < LANES; l++) sum += squares[l];
+    real norm = sqrt(sum), least = (real)1e-12;
+    real scale = 1 / (norm < least ? least : norm);
+    for (i = 0; i < n; i++) x[i] *= scale;
+}
+
+/* y = x W^T + b for part 0 (query), 1 (key) or 2 (value) of w_qkv. */
+static void project(const struct lisa_lanes *l, const struct problem *p, real *y, const real *x,
+                    size_t tokens, size_t third, bool normalised)
+{
+    size_t C = l->channels;
+    const real *weight = problem_tensor(p, "w_qkv") + third * C * C, *bias = problem_tensor(p, "b_qkv");
+
+    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
+    for (size_t part = 0; part < l->threads; part++) {
+        size_t first, last;
+        share(&first, &last, tokens, part, l->threads);
+        if (first == last) continue;
+        linear_map(y + first * C, C, x + first * C, C, weight, bias ? bias + third * C : NULL, last - first, C, C);
+        for (size_t i = first * l->heads; normalised && i < last * l->heads; i++)
+            normalise(y + i * l->head_channels, l->head_channels);
+    }
+}
+
+/* y = y W_o^T + b_o in place, as many tokens at a time as the scratch holds. */
+static void project_output(const struct lisa_lanes *l, const struct problem *p, real *y, size_t tokens)
+{
+    const real *weight = problem_tensor(p, "w_o"), *bias = problem_tensor(p, "b_o");
+    size_t C = l->channels, panel = l->scratch_reals / C;
+
+    if (!weight) return;
+    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
+    for (size_t part = 0; part < l->threads; part++) {
+        real *copy = scratch_of(l).field;
+        size_t first, last;
+        share(&first, &last, tokens, part, l->threads);
+        for (size_t n = first; n < last; n += panel) {
+            size_t rows = last - n < panel ? last - n : panel;
+            memcpy(copy, y + n * C, rows * C * sizeof *y);
+            linear_map(y + n * C, C, copy, C, weight, bias, rows, C, C);
+        }
+    }
+}
+
+/* ---- run: the key's side --------------------------------------------- */
+
+/* Leaves a row's products with the query; parts come exchanged. */
+struct contraction { real *row; const real *query; size_t stride, tokens; point bias; };
+
+INLINED void store_products(void *sink, size_t i, point z)
+{
+    const struct contraction *s = sink;
+    if (i >= s->tokens) return;
+    lanes q = lanes_load_anywhere(s->query + i * s->stride);
+    line_store(s->row, i, (point){q * (z.im + s->bias.re), q * (z.re + s->bias.im)});
+}
+
+/* The sums over the lanes of L vectors that are `stride` reals apart. */
+INLINED lanes sums(const real *from, size_t stride)
+{
+    lanes s[LANES];
+    for (size_t n = 0; n < LANES; n++) s[n] = lanes_load(from + n * stride);
+    for (size_t left = LANES; left > 1; left /= 2)
+        for (size_t n = 0; n < left / 2; n++) s[n] = lanes_add_neighbours(s[2 * n], s[2 * n + 1]);
+    return s[0];
+}
+
+/* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]), one block of c: the rows of the
+ * field to their end, and the sums over the lanes. */
+static void contract(const struct lane_grid *g, real *a, size_t a_row, const real *field,
+                     const real *query, size_t stride, const real *bias, const struct scratch *s)
+{
+    size_t W = g->tokens[2];
+    struct contraction sink = {s->row, query, stride, W, line_load(bias, 0)};
+
+    memset(s->row + W * POINT, 0, LANES * POINT * sizeof *s->row);
+    for (size_t t = 0; t < g->tokens[0]; t++)
+        for (size_t m = 0; m < g->tokens[1]; m++) {
+            lane_pass(&g->fft[2], line_load, field + (t * g->size[1] + m) * g->row * POINT, store_products, &sink, s->line);
+            for (size_t x = 0; x < W; x += LANES)
+                for (size_t part = 0; part < 2; part++) {
+                    real *to = a + part * a_row + x;
+                    lanes_store_anywhere(to, lanes_load_anywhere(to) + sums(s->row + x * POINT + part * LANES, POINT));
+                }
+            sink.query += W * stride;
+            a += W;
+        }
+}
+
+/* All of a for the images of a chunk.  A thread owns some of the (pair, image,
+ * head) and takes all blocks of theirs, so that sums have one order. */
+static void key_side(const struct lisa_lanes *l, const real *query, size_t images)
+{
+    size_t items = images * l->heads, a_rows = 2 * l->pairs * l->a_row;
+
+    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
+    for (size_t part = 0; part < l->threads; part++) {
+        struct scratch s = scratch_of(l);
+        size_t first, last;
+        share(&first, &last, l->pairs * items, part, l->threads);
+        for (size_t block = 0; block < l->blocks; block++)
+            for (size_t task = first; task < last; task++) {
+                size_t pair = task / items, item = task % items, channels = block_channels(l, block);
+                const real *kernel = l->key_one_for_all
+                    ? l->key_kernels + pair * l->grid.points * 2
+                    : l->key_kernels + (block * l->pairs + pair) * l->grid.points * POINT;
+                real *a = l->a + item * a_rows + 2 * pair * l->a_row;
+                size_t stride = l->channels;
+                const real *q = query + item / l->heads * l->tokens * l->channels
+                              + item % l->heads * l->head_channels + block * LANES;
+
+                /* Step 1: a block that does not fill the lanes is copied beside zeros. */
+                if (channels < LANES) {
+                    for (size_t n = 0; n < l->tokens; n++)
+                        lanes_store(s.block + n * LANES, lanes_load_part(q + n * stride, channels));
+                    q = s.block;
+                    stride = LANES;
+                }
+
+                /* Step 2: product, inverse, contraction. */
+                if (block == 0) memset(a, 0, 2 * l->a_row * sizeof *a);
+                lane_grid_multiply(&l->grid, s.field, l->spectra + (item * l->blocks + block) * l->grid.half * POINT,
+                                   kernel, l->key_one_for_all, s.line);
+                contract(&l->grid, a, l->a_row, s.field, q, stride,
+                         l->key_bias + (block * l->pairs + pair) * POINT, &s);
+            }
+    }
+}
+
+/* ---- run: the value's side ------------------------------------------- */
+
+/* Adds a row of the field, weighed with two latents, to the block's sums. */
+struct accumulation { real *sum; const real *a0, *a1; size_t tokens; point bias; };
+
+INLINED void store_weighed(void *sink, size_t i, point z)
+{
+    const struct accumulation *s = sink;
+    if (i >= s->tokens) return;
+    real *to = s->sum + i * LANES;
+    lanes_store(to, lanes_load(to) + (z.im + s->bias.re) * s->a0[i] + (z.re + s->bias.im) * s->a1[i]);
+}
+
+static void accumulate(const struct lane_grid *g, real *sum, const real *a, size_t a_row,
+                       const real *field, const real *bias, real *line)
+{
+    size_t W = g->tokens[2];
+    struct accumulation sink = {sum, a, a + a_row, W, line_load(bias, 0)};
+
+    for (size_t t = 0; t < g->tokens[0]; t++)
+        for (size_t m = 0; m < g->tokens[1]; m++) {
+            lane_pass(&g->fft[2], line_load, field + (t * g->size[1] + m) * g->row * POINT, store_weighed, &sink, line);
+            sink.sum += W * LANES;
+            sink.a0 += W;
+            sink.a1 += W;
+        }
+}
+
+/* v becomes the heads' output, block by block. */
+static void value_side(const struct lisa_lanes *l, real *v, size_t images)
+{
+    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
+    for (size_t task = 0; task < images * l->heads * l->blocks; task++) {
+        struct scratch s = scratch_of(l);
+        size_t item = task / l->blocks, block = task % l->blocks, channels = block_channels(l, block);
+        real *spectrum = l->spectra + (size_t)omp_get_thread_num() * l->grid.half * POINT;
+        real *tokens = v + item / l->heads * l->tokens * l->channels
+                     + item % l->heads * l->head_channels + block * LANES;
+
+        /* Step 1: all latents, two at a time. */
+        lane_grid_spectrum(&l->grid, spectrum, tokens, l->channels, channels, s.field, s.line);
+        memset(s.block, 0, l->tokens * LANES * sizeof *s.block);
+        for (size_t pair = 0; pair < l->pairs; pair++) {
+            lane_grid_multiply(&l->grid, s.field, spectrum, l->value_kernels + pair * l->grid.points * 2, true, s.line);
+            accumulate(&l->grid, s.block, l->a + (item * l->pairs + pair) * 2 * l->a_row, l->a_row,
+                       s.field, l->value_bias + (block * l->pairs + pair) * POINT, s.line);
+        }
+
+        /* Step 2: the sums, where v was. */
+        for (size_t n = 0; n < l->tokens; n++)
+            memcpy(tokens + n * l->channels, s.block + n * LANES, channels * sizeof *tokens);
+    }
+}
+
+/* ---- run ------------------------------------------------------------- */
+
+/* The spectra of all blocks of the keys of a chunk. */
+static void key_spectra(const struct lisa_lanes *l, const real *k, size_t images)
+{
+    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
+    for (size_t task = 0; task < images * l->heads * l->blocks; task++) {
+        struct scratch s = scratch_of(l);
+        size_t item = task / l->blocks, block = task % l->blocks;
+        lane_grid_spectrum(&l->grid, l->spectra + task * l->grid.half * POINT,
+                           k + item / l->heads * l->tokens * l->channels + item % l->heads * l->head_channels + block * LANES,
+                           l->channels, block_channels(l, block), s.field, s.line);
+    }
+}
+
+status lisa_lanes_run(struct plan *plan, real *y, const real *x)
+{
+    const struct lisa_lanes *l = plan->state;
+    const struct problem *p = plan->problem;
+    size_t image = l->tokens * l->channels;
+
+    for (size_t b = 0; b < l->images; b += l->chunk, x += l->chunk * image, y += l->chunk * image) {
+        size_t images = l->images - b < l->chunk ? l->images - b : l->chunk, tokens = images * l->tokens;
+
+        /* Step 1: a, from key and query. */
+        project(l, p, y, x, tokens, 1, true);
+        key_spectra(l, y, images);
+        project(l, p, y, x, tokens, 0, true);
+        key_side(l, y, images);
+
+        /* Step 2: y, from the value and a. */
+        project(l, p, y, x, tokens, 2, false);
+        value_side(l, y, images);
+        project_output(l, p, y, tokens);
+    }
+    return status_ok();
+}

@@ -1,0 +1,212 @@
+"""Golden vectors for LiSA: the pseudo-code of Fig. 6 and 7, told again in PyTorch.
+
+    /usr/bin/python3 tests/pytorch/lisa.py [FOLDER]      (default: tests/golden)
+
+H. Kwon et al., "Lightweight Structure-Aware Attention for Visual Understanding",
+2022.  Everything is computed in float64 from inputs that float32 holds exactly,
+so one file serves both precisions.  Tensors carry the names of the operator's
+table; y_expected is the answer, __metadata__ says how to ask for it.
+
+A file whose inputs are the same and whose y_expected agrees to 1e-13 is left
+as it is: FFT libraries differ in the last bits, and that is no news.
+
+Needs torch and numpy; nothing of the C code.
+"""
+
+import json
+import pathlib
+import struct
+import sys
+
+import numpy
+import torch
+
+torch.set_num_threads(1)
+
+
+# ---- what both figures share ----
+
+def offsets(grid):
+    """[N, N]: where the table of a grid holds the pair (i, j), i asking for j."""
+    axes = torch.meshgrid(*[torch.arange(n) for n in grid], indexing="ij")
+    place = torch.zeros(axes[0].numel(), axes[0].numel(), dtype=torch.long)
+    for axis, n in zip(axes, grid):
+        at = axis.reshape(-1)
+        place = place * (2 * n - 1) + (at[None, :] - at[:, None]) + n - 1
+    return place
+
+
+def toeplitz(table, grid):
+    """[P, ...] -> [N, N, ...], Eq. 2 on a grid of any number of axes."""
+    return table[offsets(grid)]
+
+
+def split_heads(t, x, heads):
+    """Query, key, value as [B, h, N, c]; query and key of unit length."""
+    qkv = torch.nn.functional.linear(x, t["w_qkv"], t.get("b_qkv"))
+    parts = [p.reshape(*p.shape[:2], heads, -1).transpose(1, 2) for p in qkv.chunk(3, dim=-1)]
+    query, key = (torch.nn.functional.normalize(p, dim=-1, eps=1e-12) for p in parts[:2])
+    return query, key, parts[2]
+
+
+def join_heads(t, y):
+    y = y.transpose(1, 2).flatten(2)
+    return torch.nn.functional.linear(y, t["w_o"], t.get("b_o")) if "w_o" in t else y
+
+
+def gather(query, key_side, value_side):
+    """Both sides [B, h, N, c, D] meet the query, as the last einsum of both figures."""
+    structure = torch.einsum("bhnc,bhncd->bhnd", query, key_side)
+    return torch.einsum("bhnd,bhnkd->bhnk", structure, value_side)
+
+
+# ---- Fig. 6 ----
+
+def equation_4(t, q, k, v, grid):
+    table = t["e"].expand(-1, q.shape[1])                         # [P, h]
+    rpe = toeplitz(table, grid).permute(2, 0, 1)                  # [h, N, N]
+    return (q @ k.transpose(-1, -2) * rpe) @ v
+
+
+def equation_5(t, q, k, v, grid):
+    k_ra = torch.einsum("bhmc,nmd->bhncd", k, toeplitz(t["ea"], grid))
+    rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
+    return gather(q, k_ra, rb_v + t["bb"])
+
+
+def equation_6_or_7(t, q, k, v, grid):
+    """Fig. 6 with an RPE for every channel, and ba where it is given."""
+    k_ra = torch.einsum("bhmc,nmcd->bhncd", k, toeplitz(t["ea"], grid))
+    rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
+    return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
+
+
+# ---- Fig. 7, on the grid's own axes ----
+
+def equation_10(t, q, k, v, grid):
+    """The length given to the inverse keeps the last token of odd grids."""
+    axes = tuple(range(2, 2 + len(grid)))
+
+    def spectrum(a):
+        """Of [lead, N, ...], the grid unfolded; [lead, bins..., ...]."""
+        return torch.fft.rfftn(a.reshape(a.shape[0], 1, *grid, *a.shape[2:]), dim=axes)
+
+    def tokens(a):
+        a = torch.fft.irfftn(a, s=grid, dim=axes)
+        return a.reshape(q.shape[0], q.shape[1], q.shape[2], *a.shape[2 + len(grid):])
+
+    fold = lambda a: a.reshape(-1, *a.shape[2:])                  # batch and heads together
+    wa, wb = spectrum(t["wa"][None]), spectrum(t["wb"][None])
+    ga = tokens(spectrum(fold(k))[..., None] * wa)
+    gb = tokens(spectrum(fold(v))[..., None] * wb[..., None, :])
+    return gather(q, ga + t["ba"], gb + t["bb"])
+
+
+EQUATIONS = {4: equation_4, 5: equation_5, 6: equation_6_or_7, 7: equation_6_or_7, 10: equation_10}
+
+
+def lisa(t, equation, grid, heads):
+    q, k, v = split_heads(t, t["x"], heads)
+    return join_heads(t, EQUATIONS[equation](t, q, k, v, grid))
+
+
+# ---- reproducible inputs ----
+
+def drawn(seed, shape, scale):
+    """Sums of three uniform draws from a 64-bit congruential generator, rounded to 2^-16."""
+    count = int(numpy.prod(shape))
+    state, values = seed * 2654435761 + 12345, []
+    for _ in range(count):
+        total = 0
+        for _ in range(3):
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+            total += (state >> 40) / 2**24 - 0.5
+        values.append(round(2 * total * scale * 65536) / 65536)
+    return torch.tensor(values, dtype=torch.float64).reshape(shape)
+
+
+def inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection):
+    tokens = int(numpy.prod(grid))
+    table = int(numpy.prod([2 * n - 1 for n in grid]))
+    channels = heads * c
+    rows = [("x", (batch, tokens, channels), 1), ("w_qkv", (3 * channels, channels), channels)]
+    if biases:
+        rows += [("b_qkv", (3 * channels,), channels)]
+    if equation == 4:
+        rows += [("e", (table, 1 if shared_rpe else heads), tokens)]
+    elif equation == 10:
+        rows += [("wa", (tokens, c, latent), tokens), ("wb", (tokens, latent), tokens)]
+    else:
+        rows += [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens),
+                 ("eb", (table, latent), tokens)]
+    if equation in (7, 10):
+        rows += [("ba", (c, latent), c)]
+    if equation != 4:
+        rows += [("bb", (c, latent), c)]
+    if projection:
+        rows += [("w_o", (channels, channels), channels)]
+    if projection and biases:
+        rows += [("b_o", (channels,), channels)]
+    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+
+
+# ---- files ----
+
+def safetensors(tensors, metadata):
+    """The bytes of a safetensors file: inputs F32, the answer F64."""
+    header, data = {"__metadata__": metadata}, b""
+    for name, value in tensors.items():
+        kind, word = ("F64", "<f8") if name == "y_expected" else ("F32", "<f4")
+        raw = value.numpy().astype(word).tobytes()
+        header[name] = {"dtype": kind, "shape": list(value.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def same(old, new):
+    """Whether two files differ in nothing but the last bits of y_expected."""
+    tail = len(new) - struct.unpack("<Q", new[:8])[0] - 8
+    header = json.loads(new[8:-tail])
+    begin, end = header["y_expected"]["data_offsets"]
+    start = len(new) - tail
+    if len(old) != len(new) or old[:start + begin] != new[:start + begin] or old[start + end:] != new[start + end:]:
+        return False
+    a, b = (numpy.frombuffer(f[start + begin:start + end], "<f8") for f in (old, new))
+    return bool(numpy.all(numpy.abs(a - b) <= 1e-13 * numpy.abs(b).max()))
+
+
+#        name             equation  grid    heads batch c  D  shared  biases projection
+CASES = [("eq4_line",           4, (7,),       2, 2, 3, 0, True,  True,  True),
+         ("eq4_plane",          4, (3, 5),     3, 1, 4, 0, False, False, True),
+         ("eq5_line",           5, (6,),       1, 2, 5, 3, True,  False, False),
+         ("eq5_plane",          5, (4, 3),     2, 1, 4, 2, True,  True,  True),
+         ("eq6_plane",          6, (3, 4),     2, 2, 3, 2, True,  False, True),
+         ("eq7_line",           7, (9,),       2, 1, 4, 3, True,  True,  True),
+         ("eq7_plane",          7, (4, 5),     2, 2, 4, 2, True,  True,  False),
+         ("eq7_block",          7, (2, 3, 2),  1, 1, 3, 2, True,  False, True),
+         ("eq10_odd_line",     10, (7,),       2, 2, 4, 3, True,  True,  True),
+         ("eq10_even_line",    10, (8,),       1, 1, 5, 1, True,  False, False),
+         ("eq10_odd_plane",    10, (6, 5),     2, 2, 4, 3, True,  True,  True),
+         ("eq10_even_plane",   10, (5, 6),     3, 1, 4, 2, True,  False, True),
+         ("eq10_block",        10, (2, 3, 4),  2, 1, 3, 2, True,  True,  False),
+         ("eq10_paper",        10, (14, 14),   2, 1, 4, 2, True,  True,  True)]
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/golden")
+    for seed, (name, equation, grid, heads, *rest) in enumerate(CASES, 1):
+        tensors = inputs(seed, equation, grid, heads, *rest)
+        tensors["y_expected"] = lisa(tensors, equation, grid, heads)
+        shown = "x".join(map(str, grid))
+        metadata = {"operator": "lisa", "options": f"--grid {shown} --equation {equation} --heads {heads}"}
+        path, new = folder / f"lisa_{name}.safetensors", safetensors(tensors, metadata)
+        keep = path.exists() and same(path.read_bytes(), new)
+        if not keep:
+            path.write_bytes(new)
+        print(f"{path}  {len(new)} bytes  {metadata['options']}{'  (unchanged)' if keep else ''}")
+
+
+if __name__ == "__main__":
+    main()
