@@ -372,7 +372,7 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
     /* Step 2: row after row, a vector at a time. */
     for (size_t t = 0; t < keys; t++)
         for (size_t n = 0; n < runs; n++) {
-            const real *from = rpe->reversed + centre + place_i[run[n]] - place_j[t];
+            const real *from = rpe->reversed + (centre + place_i[run[n]] - place_j[t]);
             real *to = r + t * stride + run[n];
             for (size_t l = 0; l < run[n + 1] - run[n]; l += LANES)
                 lanes_store_anywhere(to + l, lanes_load_anywhere(from + l));

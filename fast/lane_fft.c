@@ -144,7 +144,7 @@ void lane_fft_release(struct lane_fft *fft)
  * turns the transform into its inverse. */
 struct strided { real *re, *im; size_t stride; };
 
-INLINED point strided_load(const void *line, size_t i)
+INLINED point strided_load(void *line, size_t i)
 {
     const struct strided *s = line;
     return (point){lanes_load(s->re + i * s->stride), lanes_load(s->im + i * s->stride)};

@@ -47,7 +47,7 @@ void lane_grid_release(struct lane_grid *g)
 /* Reals of a block in, zeros behind the last token. */
 struct token_line { const real *at; size_t stride, tokens, channels; };
 
-INLINED point load_tokens(const void *line, size_t i)
+INLINED point load_tokens(void *line, size_t i)
 {
     const struct token_line *t = line;
     point z = {{0}, {0}};
@@ -60,7 +60,7 @@ INLINED point load_tokens(const void *line, size_t i)
 /* Points of a field, `step` reals apart: only the first `kept` are there. */
 struct field_line { real *at; size_t step, kept; };
 
-INLINED point load_field(const void *line, size_t i)
+INLINED point load_field(void *line, size_t i)
 {
     const struct field_line *f = line;
     return i < f->kept ? line_load(f->at + i * f->step, 0) : (point){{0}, {0}};
@@ -122,54 +122,59 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
     along_middle(g, field, T, W, M, M, line);
 
     /* Step 2: the slow axis, each line followed by its mirror image. */
+    const unsigned *order = g->fft[0].stage[0].from;
     const real share = 1 / (real)g->points;
+    real *turned = line + g->line * POINT;
     for (size_t x = 0; x <= W / 2; x++)
         for (size_t m = 0; m < M; m++)
             for (int mirrored = 0; mirrored <= (x != (W - x) % W); mirrored++) {
                 size_t at = mirrored ? (M - m) % M * g->row + W - x : m * g->row + x;
                 struct field_line source = {field + at * POINT, M * g->row * POINT, T};
-                lane_pass(&g->fft[0], load_field, &source, line_store, kernel, line);
+                lane_pass(&g->fft[0], load_field, &source, line_store, turned, line);
                 for (size_t t = 0; t < T; t++, kernel += POINT) {
-                    point z = line_load(kernel, 0);
+                    point z = line_load(turned, order[t]);
                     line_store(kernel, 0, (point){z.re * share, z.im * share});
                 }
             }
 }
 
-/* A line of a block's spectrum and one of the kernel's. */
+/* A line of a block's spectrum and one of the kernel's; each point taken moves
+ * on the kernel's place. */
 struct factors { const real *block, *kernel; size_t size; };
 
 INLINED point block_point(const struct factors *f, size_t i)
 {
-    return line_load(f->block, i);
+    return line_load((real *)f->block, i);
 }
 
 /* The block is real: its spectrum at the mirrored frequency is the conjugate
  * of that at this one. */
 INLINED point mirrored_point(const struct factors *f, size_t i)
 {
-    point a = line_load(f->block, i ? f->size - i : 0);
+    point a = block_point(f, i ? f->size - i : 0);
     return (point){a.re, -a.im};
 }
 
-/* The product with the kernel's point i, its parts exchanged: with a point for
- * each lane, or with one for all. */
-INLINED point times_each(point a, const struct factors *f, size_t i)
+/* The product with the kernel's next point, its parts exchanged: with a point
+ * for each lane, or with one for all. */
+INLINED point times_each(point a, struct factors *f)
 {
-    const point w = line_load(f->kernel, i);
-    return (point){a.re * w.im + a.im * w.re, a.re * w.re - a.im * w.im};
-}
-
-INLINED point times_one(point a, const struct factors *f, size_t i)
-{
-    const real re = f->kernel[2 * i], im = f->kernel[2 * i + 1];
+    const lanes re = lanes_load(f->kernel), im = lanes_load(f->kernel + LANES);
+    f->kernel += POINT;
     return (point){a.re * im + a.im * re, a.re * re - a.im * im};
 }
 
-INLINED point load_each(const void *f, size_t i) { return times_each(block_point(f, i), f, i); }
-INLINED point load_each_mirrored(const void *f, size_t i) { return times_each(mirrored_point(f, i), f, i); }
-INLINED point load_one(const void *f, size_t i) { return times_one(block_point(f, i), f, i); }
-INLINED point load_one_mirrored(const void *f, size_t i) { return times_one(mirrored_point(f, i), f, i); }
+INLINED point times_one(point a, struct factors *f)
+{
+    const real re = f->kernel[0], im = f->kernel[1];
+    f->kernel += 2;
+    return (point){a.re * im + a.im * re, a.re * re - a.im * im};
+}
+
+INLINED point load_each(void *f, size_t i) { return times_each(block_point(f, i), f); }
+INLINED point load_each_mirrored(void *f, size_t i) { return times_each(mirrored_point(f, i), f); }
+INLINED point load_one(void *f, size_t i) { return times_one(block_point(f, i), f); }
+INLINED point load_one_mirrored(void *f, size_t i) { return times_one(mirrored_point(f, i), f); }
 
 /* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
 INLINED void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,

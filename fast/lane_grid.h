@@ -25,7 +25,12 @@
  * Spectra are stored in the order of use: lines along the slow axis, one for
  * each middle and fast frequency.  A block's has fast frequencies up to the
  * half.  A kernel's has all of them, each line followed by its mirror image
- * (the frequency's negative), which meets the same line of the block. */
+ * (the frequency's negative), which meets the same line of the block, and each
+ * line in the order in which the first butterflies take it: spectra of kernels
+ * are too large for the caches, and only a plain stream comes from memory at
+ * full speed.
+ *
+ * `line` is room for `line` points wherever it is asked for. */
 
 #ifndef TWICETOLD_LANE_GRID_H
 #define TWICETOLD_LANE_GRID_H
@@ -55,7 +60,8 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
                         size_t channels, real *field, real *line);
 
 /* A kernel's spectrum in the order of use, divided by the number of points;
- * `field` holds the kernel on the whole circle, and is overwritten. */
+ * `field` holds the kernel on the whole circle, and is overwritten.  Twice the
+ * room in `line`. */
 void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real *line);
 
 /* Product and inverse up to the rows, with a kernel for each lane [points] of

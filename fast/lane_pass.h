@@ -16,11 +16,11 @@
 #define INLINED static inline __attribute__((always_inline))
 
 /* Hands over point i of a line; takes point i of the transformed line. */
-typedef point lane_load(const void *line, size_t i);
+typedef point lane_load(void *line, size_t i);
 typedef void lane_store(void *line, size_t i, point z);
 
 /* A line of points without gaps. */
-INLINED point line_load(const void *line, size_t i)
+INLINED point line_load(void *line, size_t i)
 {
     const real *at = (const real *)line + i * POINT;
     return (point){lanes_load(at), lanes_load(at + LANES)};
@@ -119,7 +119,7 @@ INLINED void butterfly_odd(point *z, const size_t p)
 
 /* All butterflies of one stage; radix is a constant wherever this is inlined. */
 INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
-                      lane_load load, const void *source, lane_store store, void *sink)
+                      lane_load load, void *source, lane_store store, void *sink)
 {
     const unsigned *from = stage->from, *to = stage->to;
     const real *twiddle = stage->twiddle;
@@ -144,7 +144,7 @@ INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
 }
 
 INLINED void lane_pass_stage(const struct lane_stage *stage,
-                             lane_load load, const void *source, lane_store store, void *sink)
+                             lane_load load, void *source, lane_store store, void *sink)
 {
     switch (stage->radix) {
     case 1: stage_of(1, stage, load, source, store, sink); break;
@@ -159,7 +159,7 @@ INLINED void lane_pass_stage(const struct lane_stage *stage,
 
 /* A line through all stages of a plan: in through `load`, along in `line`
  * (room for n points), out through `store`. */
-INLINED void lane_pass(const struct lane_fft *fft, lane_load load, const void *source,
+INLINED void lane_pass(const struct lane_fft *fft, lane_load load, void *source,
                        lane_store store, void *sink, real *line)
 {
     const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;

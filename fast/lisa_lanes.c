@@ -130,7 +130,7 @@ static void lay_out_bias(const struct lisa_lanes *l, real *points, const real *b
 
 static status transform_kernels(struct lisa_lanes *l, const struct problem *p, const struct circulant *circle)
 {
-    size_t reals = (l->grid.whole + l->grid.points + l->grid.line) * POINT;
+    size_t reals = (l->grid.whole + l->grid.points + 2 * l->grid.line) * POINT;
     real *room = memory_reals(l->threads, reals, 1, 1);
     if (!room) return out_of_memory("the transforms of the kernels");
 
@@ -307,11 +307,11 @@ INLINED lanes sums(const real *from, size_t stride)
 
 /* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]), one block of c: the rows of the
  * field to their end, and the sums over the lanes. */
-static void contract(const struct lane_grid *g, real *a, size_t a_row, const real *field,
+static void contract(const struct lane_grid *g, real *a, size_t a_row, real *field,
                      const real *query, size_t stride, const real *bias, const struct scratch *s)
 {
     size_t W = g->tokens[2];
-    struct contraction sink = {s->row, query, stride, W, line_load(bias, 0)};
+    struct contraction sink = {s->row, query, stride, W, {lanes_load(bias), lanes_load(bias + LANES)}};
 
     memset(s->row + W * POINT, 0, LANES * POINT * sizeof *s->row);
     for (size_t t = 0; t < g->tokens[0]; t++)
@@ -381,10 +381,10 @@ INLINED void store_weighed(void *sink, size_t i, point z)
 }
 
 static void accumulate(const struct lane_grid *g, real *sum, const real *a, size_t a_row,
-                       const real *field, const real *bias, real *line)
+                       real *field, const real *bias, real *line)
 {
     size_t W = g->tokens[2];
-    struct accumulation sink = {sum, a, a + a_row, W, line_load(bias, 0)};
+    struct accumulation sink = {sum, a, a + a_row, W, {lanes_load(bias), lanes_load(bias + LANES)}};
 
     for (size_t t = 0; t < g->tokens[0]; t++)
         for (size_t m = 0; m < g->tokens[1]; m++) {

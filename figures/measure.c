@@ -280,7 +280,7 @@ static status shape_problem(struct problem *p, struct request *r, const char *gr
     if ((s = problem_set_size(p, "B", r->B)).code || (s = problem_set_size(p, "C", r->C)).code) return s;
     for (int l = 0; l < r->size.count; l++) {
         char letter[8];
-        size_t size, length = strcspn(r->size.word[l], "=");
+        size_t size = 0, length = strcspn(r->size.word[l], "=");
         snprintf(letter, sizeof letter, "%.*s", (int)length, r->size.word[l]);
         if ((s = whole_number(&size, "--sizes", r->size.word[l] + length + 1, 1, 1000000000)).code) return s;
         if ((s = problem_set_size(p, letter, size)).code) return status_at(s, "option --sizes");

@@ -120,7 +120,8 @@ static status scan(const char *text, size_t length)
     /* Step 1: UTF-8, an object. */
     size_t good = utf8_prefix(text, length);
     if (good < length)
-        return bad_input("header byte %zu: 0x%02x is not UTF-8 here", good, (unsigned)(unsigned char)text[good]);
+        return bad_input("header byte %zu: 0x%02x is not UTF-8 here",
+                         good, (unsigned)(unsigned char)text[good]);
     if (text[0] != '{') return bad_input("header byte 0: 0x%02x, expected {", (unsigned)(unsigned char)text[0]);
 
     for (size_t i = 0; i < length;) {
@@ -233,7 +234,8 @@ static status read_claim(struct claim *c, const cJSON *entry, size_t data_bytes)
     for (size_t a = 0; a < axes; a++) {
         if (c->size[a] == 0)
             return bad_input("tensor %.60s: axis %zu has size 0, expected at least 1", name, a);
-        if (!size_multiply(&count, count, c->size[a])) return bad_input("tensor %.60s: its size overflows", name);
+        if (!size_multiply(&count, count, c->size[a]))
+            return bad_input("tensor %.60s: its size overflows", name);
     }
     if (!size_multiply(&bytes, count, c->width)) return bad_input("tensor %.60s: its size overflows", name);
 
@@ -245,8 +247,8 @@ static status read_claim(struct claim *c, const cJSON *entry, size_t data_bytes)
     c->begin = offsets[0];
     c->end = offsets[1];
     if (c->begin > c->end || c->end > data_bytes)
-        return bad_input("tensor %.60s: data_offsets [%zu, %zu], expected them in order and within %zu bytes of data",
-                         name, c->begin, c->end, data_bytes);
+        return bad_input("tensor %.60s: data_offsets [%zu, %zu], expected them in order"
+                         " and within %zu bytes of data", name, c->begin, c->end, data_bytes);
     if (c->end - c->begin != bytes)
         return bad_input("tensor %.60s: data_offsets [%zu, %zu], expected %zu bytes for %s %s", name, c->begin,
                          c->end, bytes, dtype, shape_text(shape, sizeof shape, c->axes, c->size));
@@ -297,11 +299,13 @@ static status check_tiles(const struct claim **claims, size_t count, size_t data
             return bad_input("tensor %.60s: begins at %zu and overlaps tensor %.60s, which ends at %zu",
                              c->name, c->begin, claims[i - 1]->name, end);
         if (c->begin > end)
-            return bad_input("tensor %.60s: begins at %zu and leaves a gap, expected %zu", c->name, c->begin, end);
+            return bad_input("tensor %.60s: begins at %zu and leaves a gap, expected %zu",
+                             c->name, c->begin, end);
         end = c->end;
     }
     if (end != data_bytes)
-        return bad_input("%zu bytes of data belong to no tensor, expected none after byte %zu", data_bytes - end, end);
+        return bad_input("%zu bytes of data belong to no tensor, expected none after byte %zu",
+                         data_bytes - end, end);
     return status_ok();
 }
 
@@ -349,11 +353,11 @@ static status parse(cJSON **header, const char *text, size_t length)
 {
     const char *end = text;
 
-    /* The zero byte behind the text is passed too: cJSON 1.7.15 looks one byte
-     * beyond a text that ends in a comma.  It tells lack of memory from bad
-     * JSON only through errno. */
+    /* cJSON 1.7.15 looks one byte beyond a text that ends in a comma; a zero
+     * byte lies there.  Lack of memory and bad JSON are one to it, and told
+     * apart by errno, which malloc sets. */
     errno = 0;
-    *header = cJSON_ParseWithLengthOpts(text, length + 1, &end, false);
+    *header = cJSON_ParseWithLengthOpts(text, length, &end, false);
     if (!*header && errno == ENOMEM) return out_of_memory("the header");
     if (!*header) return bad_input("header byte %zu: expected JSON", (size_t)(end - text));
 
@@ -490,7 +494,8 @@ status safetensors_read(struct tensors *list, const char *path)
     if (fd < 0) return cannot("opened", path, errno);
     status s = fstat(fd, &found) != 0 ? cannot("read", path, errno) : status_ok();
     if (s.code == STATUS_OK && !S_ISREG(found.st_mode))
-        s = bad_input("%.120s is %s, expected a file", path, S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
+        s = bad_input("%.120s is %s, expected a file", path,
+                      S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
 
     /* Step 2: its contents. */
     FILE *file = s.code == STATUS_OK ? fdopen(fd, "rb") : NULL;
@@ -556,8 +561,10 @@ static status compose_header(char **text, const struct tensor *tensors, size_t c
     return bad_input("a header of %zu bytes, expected at most %zu", length, HEADER_LIMIT);
 }
 
-/* False, and errno says why, where the disk did not take everything. */
-static bool put(FILE *file, const char *text, const struct tensor *tensors, size_t count, unsigned char *chunk)
+/* False, and errno says why, where the disk did not take everything; what is
+ * still on its way is heard of when the file is closed. */
+static bool put(FILE *file, const char *text, const struct tensor *tensors, size_t count,
+                unsigned char *chunk)
 {
     size_t length = strlen(text), padding = (8 - length % 8) % 8;
     unsigned char first[8];
@@ -577,7 +584,7 @@ static bool put(FILE *file, const char *text, const struct tensor *tensors, size
             if (fwrite(chunk, sizeof(real), n, file) != n) return false;
         }
     }
-    return fflush(file) == 0;
+    return true;
 }
 
 /* A new file in the folder, under a name that nobody has. */

@@ -6,11 +6,12 @@
 #include <string.h>
 
 /* A message may quote a file's own bytes.  Whatever they are, it stays one
- * line and cannot steer a terminal. */
+ * line and cannot steer a terminal: neither by control characters nor by those
+ * that UTF-8 spells C2 80 ... C2 9F. */
 static void keep_to_one_line(char *message)
 {
     for (unsigned char *p = (unsigned char *)message; *p; p++)
-        if (*p < 0x20 || *p == 0x7f) *p = '?';
+        if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)) *p = '?';
 }
 
 static status compose(int code, const char *format, va_list arguments)

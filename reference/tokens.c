@@ -42,7 +42,8 @@ struct scene {
 static status measure_canvas(struct scene *s, const grid *g, size_t patch)
 {
     s->p = patch ? patch : TOKEN_PATCH;
-    if (s->p > TOKEN_PATCH_MAX) return bad_input("patches of %zu pixels, expected at most %d", s->p, TOKEN_PATCH_MAX);
+    if (s->p > TOKEN_PATCH_MAX)
+        return bad_input("patches of %zu pixels, expected at most %d", s->p, TOKEN_PATCH_MAX);
 
     s->T = 1;
     if (g->axes == 1) {
@@ -196,7 +197,8 @@ static status open_scene(struct scene *s, const grid *g, const struct token_sour
 /* --------------------------------------------------------------- origin */
 
 /* What the scene shows, one line whatever bytes the path has. */
-static void describe(char *origin, size_t size, const struct scene *s, const struct token_source *source, size_t batch)
+static void describe(char *origin, size_t size, const struct scene *s, const struct token_source *source,
+                     size_t batch)
 {
     const char *path = source->path ? source->path : IMAGES_DEFAULT;
     bool standard = strcmp(path, IMAGES_DEFAULT) == 0;

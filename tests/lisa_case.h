@@ -169,61 +169,68 @@ static inline double largest_column(const real *table, size_t rows, size_t colum
     return worst;
 }
 
-/* S: no sum on the way to y exceeds it, whatever the order.  |q_i| = |k_n| = 1,
- * so by Cauchy and Schwarz, with V the largest norm of a channel of v,
+/* R: the size of y when the signs of what is summed are independent, as they
+ * are for drawn parameters: squares add.  |q_i| = |k_n| = 1, so with w standing
+ * for the tables of Eq. 5-7 too, |w| the largest norm of one column, and V the
+ * largest value,
  *
- *     Eq. 4      |y_ik| <= |e| V
- *     Eq. 5-10   |a_id| <= sqrt(N) |w^a| + |Ba_d|,  |Gb_ikd| <= |w^b| V + |Bb|,
- *                |y_ik| <= D times their product,
+ *     Eq. 4      R = |e| V
+ *     Eq. 5-10   R = sqrt(D) (|w^a| + |Ba|) (|w^b| V + |Bb|)
  *
- * w standing for the tables of Eq. 5-7 too; w_o and b_o follow. */
-static inline double largest_sum(const struct problem *p, const real *x)
+ * and with an output projection |w_o| R + |b_o|. */
+static inline double natural_size(const struct problem *p, const real *x)
 {
     size_t N = problem_size(p, "N"), P = problem_size(p, "P"), C = problem_size(p, "C");
     size_t c = problem_size(p, "c"), D = problem_size(p, "D"), tokens = problem_size(p, "B") * N;
     const real *w_qkv = problem_tensor(p, "w_qkv"), *b_qkv = problem_tensor(p, "b_qkv");
-    const real *w_o = problem_tensor(p, "w_o"), *b_o = problem_tensor(p, "b_o"), *wa = problem_tensor(p, "wa");
-    double S, V = 0, mixed = 1;
+    const real *w_o = problem_tensor(p, "w_o"), *b_o = problem_tensor(p, "b_o");
+    const real *wa = problem_tensor(p, "wa"), *wb = problem_tensor(p, "wb"), *e = problem_tensor(p, "e");
+    double R, mixed = 1;
 
-    /* Step 1: the values, and the largest channel of an image. */
+    /* Step 1: the largest value. */
     real *v = zeros(tokens * C);
     linear_map(v, C, x, C, w_qkv + 2 * C * C, b_qkv ? b_qkv + 2 * C : NULL, tokens, C, C);
-    for (size_t image = 0; image < tokens / N; image++) V = fmax(V, largest_column(v + image * N * C, N, C));
+    double V = largest(v, tokens * C);
 
     /* Step 2: one head. */
-    if (problem_tensor(p, "e")) S = largest_column(problem_tensor(p, "e"), P, problem_axis(p, "e", 1)) * V;
+    if (e) R = largest_column(e, P, problem_axis(p, "e", 1)) * V;
     else {
-        double a = wa ? largest_column(wa, N, c * D) : largest_column(problem_tensor(p, "ea"), P, problem_axis(p, "ea", 2) ? c * D : D);
-        double b = wa ? largest_column(problem_tensor(p, "wb"), N, D) : largest_column(problem_tensor(p, "eb"), P, D);
-        a = sqrt((double)N) * a + largest_column(problem_tensor(p, "ba"), c, D);
-        S = (double)D * a * (b * V + largest(problem_tensor(p, "bb"), c * D));
+        size_t columns = problem_axis(p, "ea", 2) ? c * D : D;
+        double a = wa ? largest_column(wa, N, c * D) : largest_column(problem_tensor(p, "ea"), P, columns);
+        double b = wb ? largest_column(wb, N, D) : largest_column(problem_tensor(p, "eb"), P, D);
+        R = sqrt((double)D) * (a + largest_column(problem_tensor(p, "ba"), c, D))
+          * (b * V + largest(problem_tensor(p, "bb"), c * D));
     }
 
     /* Step 3: the heads mixed. */
-    for (size_t o = 0; w_o && o < C; o++) {
-        double row = 0;
-        for (size_t in = 0; in < C; in++) row += fabs((double)w_o[o * C + in]);
-        mixed = fmax(mixed, row);
-    }
-    return S * mixed + (b_o ? largest(b_o, C) : 0);
+    for (size_t o = 0; w_o && o < C; o++) mixed = fmax(mixed, largest_column(w_o + o * C, C, 1));
+    return R * mixed + (b_o ? largest(b_o, C) : 0);
+}
+
+/* How far `roundings` roundings along the way move a result of that size.
+ * They are taken as independent and of mean zero, so their squares add; the
+ * sum exceeds 8 sqrt(roundings) u with a probability of 2 exp(-32) at most
+ * (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, thm 2.4). */
+static inline double rounding_error(double roundings, double of_size)
+{
+    return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size;
 }
 
 /* How far two forms may be apart, both starting from the same q, k and v
- * (heads.h) and each wrong by its own roundings.  A sum of m terms errs by m u
- * of what it sums (Higham 2002, Sec. 3.1): 2 N + c + D + 6 along the longest
- * way through either form, and C + 1 in the projection.  A fast convolution
- * takes three FFTs of at most 7 u log2 M each (thm 24.2) on M points, and a
- * product, 3 u; at most sqrt(2) of that where two signals share a transform;
- * there are two, and padding makes at most 4 points of one on every axis.
- * To first order in u:
- *
- *     (2 (2 N + c + D + C + 7) + 70 log2 (4^axes N) + 9) u S. */
+ * (heads.h).  Along the longest way through either lie 2 N + c + D + 6
+ * additions, and C + 1 in the projection.  A fast convolution takes three
+ * FFTs of M points and a product; a butterfly's squares are 5 + 1 + 1 (the
+ * product of two complex numbers errs by sqrt(5) u at most, Brent, Percival
+ * and Zimmermann, Math. Comp. 76, 2007; the twiddle factor; the addition),
+ * log2 M times; all that doubled where two signals share a transform; there
+ * are two convolutions, and padding makes at most 4 points of one on every
+ * axis:  2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
 static inline double tolerance(const struct problem *p, const real *x)
 {
     double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c");
     double D = (double)problem_size(p, "D"), C = (double)problem_size(p, "C");
-    double terms = 2 * (2 * N + c + D + C + 7) + 70 * (log2(N) + 2 * p->grid.axes) + 9;
-    return terms * UNIT_ROUNDOFF * largest_sum(p, x);
+    double roundings = 2 * (2 * N + c + D + C + 7) + 84 * (log2(N) + 2 * p->grid.axes) + 20;
+    return rounding_error(roundings, natural_size(p, x));
 }
 
 #endif

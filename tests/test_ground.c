@@ -66,9 +66,10 @@ END_TEST
 /* Claim      A message is one line, whatever bytes it quotes. */
 START_TEST(messages_stay_on_one_line)
 {
-    status s = bad_input("found '%s'", "two\nlines\033[31m");
+    status s = bad_input("found '%s'", "two\nlines\033[31m"), t = bad_input("\xc2\x9b\xc3\xa9");
     ck_assert_int_eq(s.code, STATUS_BAD_INPUT);
     ck_assert_str_eq(s.message, "found 'two?lines?[31m'");
+    ck_assert_str_eq(t.message, "?\x9b\xc3\xa9");
     ck_assert_str_eq(status_at(s, "here").message, "here: found 'two?lines?[31m'");
     ck_assert_int_eq(status_at(status_ok(), "here").code, STATUS_OK);
     ck_assert_int_eq(out_of_memory("it").code, STATUS_FAILURE);

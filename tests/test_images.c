@@ -662,7 +662,8 @@ START_TEST(lines_and_videos)
     succeeds(tokens_make(v, 1, &video, C, &source, NULL, 0));
     for (size_t t = 1; t < 3; t++)
     for (size_t y = 0; y < 3; y++)
-        ck_assert_double_eq(largest_difference(v + ((t * 3 + y) * 4) * C, v + (((t - 1) * 3 + y) * 4 + 1) * C, 3 * C), 0);
+        ck_assert_double_eq(largest_difference(v + (t * 3 + y) * 4 * C,
+                                               v + (((t - 1) * 3 + y) * 4 + 1) * C, 3 * C), 0);
     beyond("a frame and the next", largest_difference(v, v + 12 * C, 12 * C), 0.1);
 }
 END_TEST

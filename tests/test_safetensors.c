@@ -158,7 +158,7 @@ static struct tensors small_list(void)
 {
     struct tensors list = {.count = 2, .tensor = memory_get(2, sizeof *list.tensor)};
     ck_assert_ptr_nonnull(list.tensor);
-    succeeds(tensor_create(&list.tensor[0], "a \"quoted\" \\ name\n", 2, (size_t[]){2, 3}));
+    succeeds(tensor_create(&list.tensor[0], "a \"quoted\" \\ word\n\n", 2, (size_t[]){2, 3}));
     succeeds(tensor_create(&list.tensor[1], "\xce\xbb", 0, NULL));
     for (int i = 0; i < 6; i++) list.tensor[0].data[i] = (real)(i - 2);
     list.tensor[1].data[0] = (real)0.1;
@@ -235,8 +235,11 @@ START_TEST(the_file_is_what_the_format_says)
     char header[512];
 
     snprintf(header, sizeof header,
-             "{\"a \\\"quoted\\\" \\\\ name\\n\":{\"dtype\":\"" DTYPE "\",\"shape\":[2, 3],\"data_offsets\":[0, %zu]},"
-             "\"\xce\xbb\":{\"dtype\":\"" DTYPE "\",\"shape\":[],\"data_offsets\":[%zu, %zu]}}", 6 * w, 6 * w, 7 * w);
+             "{\"a \\\"quoted\\\" \\\\ word\\n\\n\":"
+             "{\"dtype\":\"" DTYPE "\",\"shape\":[2, 3],\"data_offsets\":[0, %zu]},"
+             "\"\xce\xbb\":{\"dtype\":\"" DTYPE "\",\"shape\":[],\"data_offsets\":[%zu, %zu]}}",
+             6 * w, 6 * w, 7 * w);
+    ck_assert_uint_ne(strlen(header) % 8, 0);
     while (strlen(header) % 8) strcat(header, " ");
     append_little_endian(&expected, strlen(header), 8);
     append(&expected, header, strlen(header));
@@ -298,6 +301,8 @@ static const struct { const char *header; size_t length, zeros, tensors; } accep
     {TEXT(ENTRY("\"\\u0046\\u0036\\u0034\"", "[1,1,1,1,1,1,1,1]", "[0,8]")), 8, 1},
     {TEXT("{\"\\ud83d\\ude00\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]},"
           "\"\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}"), 8, 2},
+    {TEXT("{\"__metadata__\":{\"\":\"\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x80\xbf\xee\x80\x80\xef\xbf\xbf"
+          "\xf0\x90\x80\x80\xf1\x80\xbf\xbf\xf4\x8f\xbf\xbf\"}}"), 0, 0},
 };
 
 /* Claim      All that the format allows is read: metadata, blanks, padding,
@@ -356,7 +361,8 @@ static const struct { const char *header; size_t length, zeros; const char *mess
 
     /* Names. */
     {TEXT("{" X "," X "}"), 8, "tensor x: named twice"},
-    {TEXT("{" X ",\"\\u0078\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}"), 12, "tensor x: named twice"},
+    {TEXT("{" X ",\"\\u0078\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}"), 12,
+     "tensor x: named twice"},
     {TEXT("{\"__metadata__\":{}," X ",\"__metadata__\":{}}"), 8, "__metadata__: named twice"},
     {TEXT("{\"__metadata__\":[]}"), 0, "__metadata__: an array, expected an object of strings"},
     {TEXT("{\"__metadata__\":{\"a\":\"b\",\"c\":1}}"), 0, "__metadata__: c is a number, expected a string"},
@@ -368,7 +374,8 @@ static const struct { const char *header; size_t length, zeros; const char *mess
     {TEXT("{\"x\":{\"shape\":[2],\"data_offsets\":[0,8]}}"), 8, "tensor x: dtype is missing"},
     {TEXT("{\"x\":{\"dtype\":\"F32\",\"data_offsets\":[0,8]}}"), 8, "tensor x: shape is missing"},
     {TEXT("{\"x\":{\"dtype\":\"F32\",\"shape\":[2]}}"), 8, "tensor x: data_offsets is missing"},
-    {TEXT("{\"x\":{\"Dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}"), 8, "tensor x: field Dtype, expected dtype"},
+    {TEXT("{\"x\":{\"Dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}"), 8,
+     "tensor x: field Dtype, expected dtype"},
     {TEXT("{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}"), 8,
      "tensor x: dtype given twice"},
     {TEXT("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"more\":1}}"), 8,
@@ -394,7 +401,8 @@ static const struct { const char *header; size_t length, zeros; const char *mess
     {TEXT(ENTRY("\"F32\"", "[1e999]", "[0,8]")), 8, "tensor x: number 1e999, expected a whole number"},
     {TEXT(ENTRY("\"F32\"", "[NaN]", "[0,8]")), 8, "expected JSON"},
     {TEXT(ENTRY("\"F32\"", "[0x2]", "[0,8]")), 8, "expected JSON"},
-    {TEXT(ENTRY("\"F32\"", "[18446744073709551618]", "[0,8]")), 8, "tensor x: number 18446744073709551618, expected"},
+    {TEXT(ENTRY("\"F32\"", "[18446744073709551618]", "[0,8]")), 8,
+     "tensor x: number 18446744073709551618, expected"},
     {TEXT(ENTRY("\"F32\"", "[9007199254740992]", "[0,8]")), 8, "tensor x: shape holds a number beyond 2^53"},
     {TEXT(ENTRY("\"F32\"", "[9007199254740993]", "[0,8]")), 8, "tensor x: shape holds a number beyond 2^53"},
     {TEXT(ENTRY("\"F32\"", "[0]", "[0,0]")), 0, "tensor x: axis 0 has size 0, expected at least 1"},
@@ -402,21 +410,28 @@ static const struct { const char *header; size_t length, zeros; const char *mess
     {TEXT(ENTRY("\"F32\"", "[1,1,1,1,1,1,1,1,2]", "[0,8]")), 8, "tensor x: 9 axes, expected at most 8"},
     {TEXT(ENTRY("\"F32\"", "[4294967296,4294967296]", "[0,8]")), 8, "tensor x: its size overflows"},
     {TEXT(ENTRY("\"F32\"", "[4294967296,1073741824]", "[0,0]")), 8, "tensor x: its size overflows"},
-    {TEXT(ENTRY("\"F32\"", "[1000000000000000]", "[0,8]")), 8, "tensor x: data_offsets [0, 8], expected 4000000000000000"},
+    {TEXT(ENTRY("\"F32\"", "[1000000000000000]", "[0,8]")), 8,
+     "tensor x: data_offsets [0, 8], expected 4000000000000000"},
 
     /* Places. */
     {TEXT(ENTRY("\"F32\"", "[2]", "8")), 8, "tensor x: data_offsets is a number, expected an array"},
     {TEXT(ENTRY("\"F32\"", "[2]", "[8]")), 8, "tensor x: data_offsets has 1 numbers, expected 2"},
     {TEXT(ENTRY("\"F32\"", "[2]", "[0,8,8]")), 8, "tensor x: data_offsets has 3 numbers, expected 2"},
-    {TEXT(ENTRY("\"F32\"", "[2]", "[0,\"8\"]")), 8, "tensor x: data_offsets holds a string, expected whole numbers"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[0,\"8\"]")), 8,
+     "tensor x: data_offsets holds a string, expected whole numbers"},
     {TEXT(ENTRY("\"F32\"", "[2]", "[0,8.0]")), 8, "tensor x: number 8.0, expected a whole number"},
-    {TEXT(ENTRY("\"F32\"", "[2]", "[8,0]")), 8, "tensor x: data_offsets [8, 0], expected them in order and within 8 bytes"},
-    {TEXT(ENTRY("\"F32\"", "[2]", "[4,12]")), 8, "tensor x: data_offsets [4, 12], expected them in order and within 8 bytes"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[8,0]")), 8,
+     "tensor x: data_offsets [8, 0], expected them in order and within 8 bytes"},
+    {TEXT(ENTRY("\"F32\"", "[2]", "[4,12]")), 8,
+     "tensor x: data_offsets [4, 12], expected them in order and within 8 bytes"},
     {TEXT(ENTRY("\"F32\"", "[4503599627370496]", "[0,9007199254740991]")), 8,
      "tensor x: data_offsets [0, 9007199254740991], expected them in order and within 8 bytes"},
-    {TEXT(ENTRY("\"F32\"", "[1]", "[0,8]")), 8, "tensor x: data_offsets [0, 8], expected 4 bytes for F32 [1]"},
-    {TEXT(ENTRY("\"F64\"", "[2]", "[0,8]")), 8, "tensor x: data_offsets [0, 8], expected 16 bytes for F64 [2]"},
-    {TEXT(ENTRY("\"F32\"", "[1]", "[0,0]")), 8, "tensor x: data_offsets [0, 0], expected 4 bytes for F32 [1]"},
+    {TEXT(ENTRY("\"F32\"", "[1]", "[0,8]")), 8,
+     "tensor x: data_offsets [0, 8], expected 4 bytes for F32 [1]"},
+    {TEXT(ENTRY("\"F64\"", "[2]", "[0,8]")), 8,
+     "tensor x: data_offsets [0, 8], expected 16 bytes for F64 [2]"},
+    {TEXT(ENTRY("\"F32\"", "[1]", "[0,0]")), 8,
+     "tensor x: data_offsets [0, 0], expected 4 bytes for F32 [1]"},
     {TEXT(ENTRY("\"F32\"", "[1]", "[4,8]")), 8, "tensor x: begins at 4 and leaves a gap, expected 0"},
     {TEXT(ENTRY("\"F32\"", "[1]", "[0,4]")), 8, "4 bytes of data belong to no tensor"},
     {TEXT("{}"), 8, "8 bytes of data belong to no tensor"},
@@ -553,8 +568,9 @@ END_TEST
 /* ---- What is written ---- */
 
 /* Claim      A write that fails leaves the old file, and nothing beside it: on a
- *            disk that is full (here: no file may pass 4096 bytes), and for
- *            names that the format does not take. */
+ *            disk that is full (here: no file may pass 4096 bytes), whether that
+ *            shows at once or, the header being buffered, when the file is
+ *            closed; and for names that the format does not take. */
 START_TEST(a_failed_write_leaves_the_old_file)
 {
     struct tensors list = small_list();
@@ -563,11 +579,11 @@ START_TEST(a_failed_write_leaves_the_old_file)
 
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, RLIM_INFINITY});
-    for (size_t n = 1000; n <= 100000; n *= 10) {
+    for (int i = 0; i < 2; i++) {
+        size_t n = (i == 0 ? 4040 : 100000) / sizeof(real);
         succeeds(tensor_create(&large, "large", 1, &n));
         memset(large.data, 0, n * sizeof(real));
-        if (n * sizeof(real) > 4096)
-            refused(safetensors_write(path, &large, 1), STATUS_FAILURE, "cannot be written: File too large");
+        refused(safetensors_write(path, &large, 1), STATUS_FAILURE, "cannot be written: File too large");
         tensor_release(&large);
     }
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
@@ -587,7 +603,8 @@ START_TEST(a_failed_write_leaves_the_old_file)
 END_TEST
 
 /* Claim      A path that cannot be a file is the caller's fault, and is left as
- *            it is: a folder, a device, a pipe, a folder that is not there. */
+ *            it is: a folder, a pipe, a folder that is not there.  (No device
+ *            is tried: as root, a test that failed would replace it.) */
 START_TEST(what_cannot_be_written_is_refused)
 {
     struct tensors list = small_list();
@@ -606,7 +623,6 @@ START_TEST(what_cannot_be_written_is_refused)
     refused(safetensors_write(in_folder("inner/."), t, 2), STATUS_BAD_INPUT, "is a folder, expected a file");
     refused(safetensors_write(in_folder("inner/.."), t, 2), STATUS_BAD_INPUT, "is a folder, expected a file");
     refused(safetensors_write(in_folder("pipe"), t, 2), STATUS_BAD_INPUT, "is no regular file, expected a file");
-    refused(safetensors_write("/dev/null", t, 2), STATUS_BAD_INPUT, "/dev/null is no regular file");
     refused(safetensors_write(in_folder("link"), t, 2), STATUS_BAD_INPUT, "cannot be written: No such file");
     refused(safetensors_write(in_folder("absent/y"), t, 2), STATUS_BAD_INPUT, "cannot be written: No such file");
     refused(safetensors_write(in_folder("file/y"), t, 2), STATUS_BAD_INPUT, "cannot be written: Not a directory");
@@ -620,12 +636,13 @@ END_TEST
 /* Claim      The new file has the permissions that any new file has, takes the
  *            place of an old one, is reached through a symbolic link that stays
  *            one, and may have the longest name that the system allows, also in
- *            the working folder. */
+ *            the working folder.  A link left where it is first written, by a
+ *            killed process or in malice, is not written through. */
 START_TEST(the_new_file_takes_the_old_ones_place)
 {
     struct tensors list = small_list(), back;
     struct stat found;
-    char long_name[256];
+    char long_name[256], left_behind[64];
 
     umask(027);
     stored("old", 3);
@@ -644,10 +661,14 @@ START_TEST(the_new_file_takes_the_old_ones_place)
     memset(long_name, 'n', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = '\0';
     ck_assert_int_eq(chdir(folder), 0);
+    snprintf(left_behind, sizeof left_behind, ".twicetold-%ld-0", (long)getpid());
+    ck_assert_int_eq(symlink("victim", left_behind), 0);
     succeeds(safetensors_write(long_name, list.tensor, 2));
     succeeds(safetensors_read(&back, in_folder(long_name)));
     tensors_release(&back);
-    ck_assert_int_eq(entries_of_folder(false), 3);
+    ck_assert_int_eq(lstat(left_behind, &found), 0);
+    ck_assert_int_ne(lstat("victim", &found), 0);
+    ck_assert_int_eq(entries_of_folder(false), 4);
     tensors_release(&list);
 }
 END_TEST
@@ -665,6 +686,7 @@ START_TEST(links_to_one_file_are_one_file)
 
     ck_assert(same_file(file, file));
     ck_assert(same_file(file, in_folder("soft")));
+    ck_assert(same_file(in_folder("soft"), file));
     ck_assert(same_file(file, in_folder("hard")));
     ck_assert(same_file(file, in_folder("here/./hard")));
     ck_assert(same_file("absent", "absent"));

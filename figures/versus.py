@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our fast forms against PyTorch, both sides in one run.
 
-    python3 tests/pytorch/versus.py [lisa] [msa] [--threads 1,2] [--rounds 5] [--build build]
+    python3 figures/versus.py [lisa] [msa] [--threads 1,2] [--rounds 5] [--build build]
 
 Needs python3-torch and python3-numpy.  Each case is first checked: the same
 tensors go through `twicetold apply` and through PyTorch, and must agree.

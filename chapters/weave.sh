@@ -1,0 +1,12 @@
+#!/bin/sh
+# weave.sh -- refill the committed pages in place; see weave.awk
+#
+#     weave.sh PAGE...
+
+set -e
+woven=$(mktemp)
+trap 'rm -f "$woven"' EXIT
+for page in "$@"; do
+    awk -f chapters/weave.awk "$page" >"$woven"
+    cmp -s "$woven" "$page" || { cat "$woven" >"$page"; echo "  woven $page"; }
+done

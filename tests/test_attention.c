@@ -1,0 +1,677 @@
+/* test_attention.c -- the tiled softmax attention is the equation, and both
+ * have the properties that the chapters lean on
+ *
+ *     i  queries     j  keys, n of them     c  channels     u  unit roundoff
+ *
+ * Errors of outputs are measured against the largest |value|: an output is a
+ * mean of values, so nothing larger can come out, and no relative error of a
+ * weight can do more harm than that. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "support.h"
+#include "../fast/exponential.h"
+#include "../reference/attention.h"
+#include "../reference/memory.h"
+
+/* ---- inputs ---------------------------------------------------------- */
+
+struct arrays {
+    size_t queries, keys, channels, stride;
+    real *q, *k, *v;                /* rows `stride` apart, NaN between them */
+    real *r;                        /* [queries][keys], or NULL */
+    bool made;                      /* keys and values reach the tiled form through attention_fill */
+    real scale;
+};
+
+static real *rows(uint64_t seed, size_t count, size_t channels, size_t stride)
+{
+    real *dense = normal(seed, count * channels), *a = zeros(count * stride);
+    for (size_t n = 0; n < count * stride; n++) a[n] = NAN;
+    for (size_t n = 0; n < count; n++) memcpy(a + n * stride, dense + n * channels, channels * sizeof *a);
+    return a;
+}
+
+static struct arrays arrays(size_t queries, size_t keys, size_t channels, size_t stride)
+{
+    return (struct arrays){
+        .queries = queries, .keys = keys, .channels = channels, .stride = stride,
+        .q = rows(1, queries, channels, stride), .k = rows(2, keys, channels, stride),
+        .v = rows(3, keys, channels, stride), .scale = (real)(1 / sqrt((double)channels)),
+    };
+}
+
+static real *dense(const real *a, size_t count, size_t channels, size_t stride)
+{
+    real *d = zeros(count * channels);
+    for (size_t n = 0; n < count; n++) memcpy(d + n * channels, a + n * stride, channels * sizeof *d);
+    return d;
+}
+
+/* ---- the two forms --------------------------------------------------- */
+
+static real *naive_kernel(const struct arrays *x, real *kernel)
+{
+    real *y = zeros(x->queries * x->channels);
+    attention_naive(y, kernel, dense(x->q, x->queries, x->channels, x->stride),
+                    dense(x->k, x->keys, x->channels, x->stride), dense(x->v, x->keys, x->channels, x->stride),
+                    x->r, x->scale, x->queries, x->keys, x->channels);
+    return y;
+}
+
+static real *naive(const struct arrays *x)
+{
+    return naive_kernel(x, zeros(x->queries * x->keys));
+}
+
+static void make(real *k, real *v, size_t first, size_t count, void *context)
+{
+    const struct arrays *x = context;
+    ck_assert(first % ATTENTION_TILE == 0 && count <= ATTENTION_TILE && first + count <= x->keys);
+    for (size_t j = 0; j < count; j++) {
+        memcpy(k + j * x->channels, x->k + (first + j) * x->stride, x->channels * sizeof *k);
+        memcpy(v + j * x->channels, x->v + (first + j) * x->stride, x->channels * sizeof *v);
+    }
+}
+
+static void bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)
+{
+    const struct arrays *x = context;
+    ck_assert(stride >= queries && queries <= ATTENTION_BLOCK && keys <= ATTENTION_TILE);
+    for (size_t t = 0; t < keys; t++)
+        for (size_t l = 0; l < queries; l++) r[t * stride + l] = x->r[(i + l) * x->keys + j + t];
+}
+
+/* The whole of Y, `block` queries a call, each of which must leave alone what
+ * lies behind its workspace and its rows of y. */
+static real *tiled_in_blocks(struct attention a, size_t block)
+{
+    size_t reals, guard = 64;
+    real *y = zeros(a.queries * a.channels);
+
+    ck_assert(attention_fast_workspace(&reals, a.channels, block));
+    real *workspace = memory_reals(reals + guard, 1, 1, 1), *out = zeros(block * a.channels + guard);
+    ck_assert_ptr_nonnull(workspace);
+    for (size_t first = 0; first < a.queries; first += block) {
+        size_t count = a.queries - first < block ? a.queries - first : block, written = count * a.channels;
+        for (size_t n = 0; n < reals + guard; n++) workspace[n] = (real)1e30;
+        for (size_t n = written; n < written + guard; n++) out[n] = (real)1e30;
+        attention_fast(out, a.channels, &a, first, count, workspace);
+        for (size_t n = 0; n < guard; n++)
+            ck_assert(workspace[reals + n] == (real)1e30 && out[written + n] == (real)1e30);
+        memcpy(y + first * a.channels, out, written * sizeof *y);
+    }
+    memory_free(workspace);
+    return y;
+}
+
+static struct attention problem(const struct arrays *x)
+{
+    struct attention a = {
+        .queries = x->queries, .keys = x->keys, .channels = x->channels, .scale = x->scale,
+        .q = x->q, .q_stride = x->stride,
+    };
+    if (x->made) {
+        a.fill = make;
+        a.fill_context = (void *)x;
+    } else {
+        a.k = x->k, a.k_stride = x->stride;
+        a.v = x->v, a.v_stride = x->stride;
+    }
+    if (x->r) {
+        a.bias = bias;
+        a.bias_context = (void *)x;
+    }
+    return a;
+}
+
+static real *tiled(const struct arrays *x)
+{
+    return tiled_in_blocks(problem(x), ATTENTION_BLOCK);
+}
+
+static real *(*const form[])(const struct arrays *) = {naive, tiled};
+static const char *const form_name[] = {"naive", "tiled"};
+
+/* ---- tolerance ------------------------------------------------------- */
+
+/* The largest scale sum_c |q_ic k_jc| + |r_ij|: no score and no partial sum of
+ * one exceeds it. */
+static double score_size(const struct arrays *x)
+{
+    double worst = 0;
+    for (size_t i = 0; i < x->queries; i++)
+        for (size_t j = 0; j < x->keys; j++) {
+            double sum = 0;
+            for (size_t c = 0; c < x->channels; c++)
+                sum += fabs((double)x->q[i * x->stride + c] * (double)x->k[j * x->stride + c]);
+            sum = fabs((double)x->scale) * sum + (x->r ? fabs((double)x->r[i * x->keys + j]) : 0);
+            if (!(sum <= worst)) worst = sum;
+        }
+    return worst;
+}
+
+/* How far the two forms may be apart, or one of them from itself with its sums
+ * in another order: to first order in u, in units of the largest |value|.
+ *
+ * Score: naive c + 2 roundings (products and their sum, scale, bias), tiled
+ * c + 4 (the scale's factor log2(e) and its product, the folded query), each
+ * at most u S with S = score_size; taking off the largest score costs 2 u S
+ * more in either form.
+ * Weight: an error of the score is a relative one of its exponential, which
+ * errs by itself: 2 u (naive, 1 ulp) and 3 u (tiled, 1.5 ulp).  It enters
+ * numerator and denominator: twice.
+ * Sums: n u for the denominator and n u for the numerator in either form, in
+ * the tiled one 2 u for each of the n/64 + 1 times that both may be rescaled
+ * (the factor's own error is common to both and cancels); 2 u for the divisions.
+ *
+ * All in all 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u.  It is a worst
+ * case, in which all roundings conspire; a hundredth of it is used, and it is
+ * the double build that shows the forms to be the same algebra. */
+static double tolerance(const struct arrays *x)
+{
+    double c = (double)x->channels, n = (double)x->keys;
+    return (4 * (c + 5) * score_size(x) + 4 * n + n / 32 + 14) * UNIT_ROUNDOFF;
+}
+
+static double largest_value(const struct arrays *x)
+{
+    return largest(dense(x->v, x->keys, x->channels, x->stride), x->keys * x->channels);
+}
+
+static double apart(const struct arrays *x, const real *a, const real *b)
+{
+    return largest_difference(a, b, x->queries * x->channels) / largest_value(x);
+}
+
+/* ---- two forms, one result ------------------------------------------- */
+
+/* One of everything; primes; tiles that end early and late by one; queries that
+ * fill a vector, miss it by one or exceed it by one; more queries than keys
+ * and fewer; every remainder of channels and keys by 8; slices of projections. */
+static const struct { size_t queries, keys, channels, stride; bool bias, made; } size[] = {
+    {1, 1, 1, 1, false, false},     {1, 1, 64, 192, true, true},    {1, 257, 3, 3, false, false},
+    {257, 1, 3, 9, true, false},    {2, 3, 16, 16, false, true},    {13, 17, 1, 1, true, false},
+    {15, 63, 16, 48, false, false}, {16, 64, 16, 17, true, true},   {17, 65, 64, 192, false, false},
+    {47, 127, 65, 65, true, false}, {48, 128, 64, 64, false, true}, {49, 129, 130, 131, true, true},
+    {97, 101, 5, 30, false, false}, {96, 49, 7, 7, true, false},    {49, 49, 32, 96, true, false},
+    {196, 49, 64, 128, false, false}, {33, 6, 2, 2, false, true},   {31, 202, 12, 36, true, true},
+    {5, 7, 9, 11, false, false},    {95, 140, 6, 8, true, false},
+};
+
+/* Claim      The tiled form, which never holds the matrix of scores, computes what
+ *            the equation says, with a bias or without, on keys and values found or made.
+ * Paper      LiSA, Sec. 3, Eq. 1 and 3.
+ * Measure    Largest |tiled - naive| over the largest |value|.
+ * Tolerance  Above.
+ * Would it fail?  One entry of one value off by 1 is noticed: it moves a mean of n
+ *            values by at least 1/n where its weight is the largest. */
+START_TEST(tiled_attention_is_the_equation)
+{
+    char what[96];
+    struct arrays x = arrays(size[_i].queries, size[_i].keys, size[_i].channels, size[_i].stride);
+    if (size[_i].bias) x.r = normal(4, x.queries * x.keys);
+    x.made = size[_i].made;
+    snprintf(what, sizeof what, "%zu queries, %zu keys, %zu channels%s%s", x.queries, x.keys, x.channels,
+             x.r ? ", bias" : "", x.made ? ", made" : "");
+
+    real *kernel = zeros(x.queries * x.keys), *expected = naive_kernel(&x, kernel);
+    within(what, apart(&x, tiled(&x), expected), tolerance(&x));
+
+    size_t favourite = 0;
+    for (size_t j = 0; j < x.keys; j++)
+        if (kernel[j] > kernel[favourite]) favourite = j;
+    x.v[favourite * x.stride + x.channels - 1] += 1;
+    beyond("one entry of one value", apart(&x, tiled(&x), expected), tolerance(&x));
+}
+END_TEST
+
+/* Grids and windows of them; e has `columns` columns of which one is used. */
+static const struct { int axes; size_t grid[3], window[3], columns; } embedding[] = {
+    {1, {1}, {1}, 1},           {1, {131}, {131}, 1},             {1, {50}, {7}, 3},
+    {2, {1, 9}, {1, 9}, 1},     {2, {9, 1}, {9, 1}, 2},           {2, {14, 14}, {14, 14}, 1},
+    {2, {7, 23}, {7, 23}, 1},   {2, {14, 14}, {7, 7}, 4},         {2, {6, 70}, {3, 35}, 1},
+    {3, {3, 4, 5}, {3, 4, 5}, 2}, {3, {4, 6, 11}, {2, 3, 11}, 1},
+};
+
+struct position {
+    grid whole, window;
+    real *e;                        /* the last column of [P][columns]; the others hold NaN */
+    size_t columns;
+};
+
+static struct position position(int n)
+{
+    struct position p = {.columns = embedding[n].columns};
+    succeeds(grid_create(&p.whole, embedding[n].axes, embedding[n].grid));
+    succeeds(grid_create(&p.window, embedding[n].axes, embedding[n].window));
+    p.e = rows(5, p.whole.offsets, 1, p.columns);
+    for (size_t entry = 0; entry < p.whole.offsets && p.columns > 1; entry++) {
+        p.e[entry * p.columns + p.columns - 1] = p.e[entry * p.columns];
+        p.e[entry * p.columns] = NAN;
+    }
+    p.e += p.columns - 1;
+    return p;
+}
+
+/* R between the tokens of the window, by the offsets on the whole grid. */
+static real *toeplitz(const struct position *p)
+{
+    size_t N = p->window.tokens, at[GRID_AXES];
+    real *r = zeros(N * N);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            grid_coordinates(at, &p->window, i);
+            size_t i_whole = grid_index(&p->whole, at);
+            grid_coordinates(at, &p->window, j);
+            r[i * N + j] = p->e[grid_offset(&p->whole, i_whole, grid_index(&p->whole, at)) * p->columns];
+        }
+    return r;
+}
+
+/* Claim      The reversed table, read a vector at a time, gives the entries of the
+ *            Toeplitz matrix, for any block of queries and any tile of keys, on a grid or
+ *            a window of it; and it overruns its rows by no more than it may.
+ * Paper      LiSA, Eq. 2.
+ * Measure    Exactly: entries are copied, not computed. */
+START_TEST(the_reversed_table_is_the_toeplitz_matrix)
+{
+    struct position p = position(_i);
+    struct attention_rpe rpe;
+    size_t N = p.window.tokens, overrun = 64 / sizeof(real), wide = 3 * LANES;
+    real *expected = toeplitz(&p), *r = zeros(ATTENTION_TILE * wide + overrun + 1);
+    succeeds(attention_rpe_create(&rpe, &p.window, &p.whole, p.e, p.columns));
+
+    if (p.window.tokens == p.whole.tokens) {
+        real *written_down = zeros(N * N);
+        attention_naive_toeplitz(written_down, p.e, p.columns, &p.whole);
+        within("T(e) written down", largest_difference(written_down, expected, N * N), 0);
+    }
+    for (size_t i = 0; i < N; i += wide)
+        for (size_t j = 0; j < N; j += ATTENTION_TILE) {
+            size_t queries = N - i < wide ? N - i : wide, keys = N - j < ATTENTION_TILE ? N - j : ATTENTION_TILE;
+            size_t end = keys * wide + overrun;
+            r[end] = NAN;
+            attention_rpe_bias(r, wide, i, queries, j, keys, &rpe);
+            ck_assert(isnan(r[end]));
+            for (size_t t = 0; t < keys; t++)
+                for (size_t l = 0; l < queries; l++)
+                    ck_assert(r[t * wide + l] == expected[(i + l) * N + j + t]);
+        }
+    attention_rpe_release(&rpe);
+    attention_rpe_release(&rpe);
+    ck_assert_uint_eq(memory_in_use(), 0);
+}
+END_TEST
+
+/* Claim      With it, the tiled form is Eq. 3 with R = T(e).
+ * Paper      LiSA, Eq. 2 and 3.
+ * Measure, tolerance  As above.
+ * Would it fail?  The table read in the wrong direction is noticed, wherever
+ *            there are two tokens. */
+START_TEST(tiled_attention_adds_relative_positions)
+{
+    char what[48], name[32];
+    struct position p = position(_i);
+    struct attention_rpe rpe;
+    struct arrays x = arrays(p.window.tokens, p.window.tokens, 8, 24);
+    size_t N = p.window.tokens;
+    x.r = toeplitz(&p);
+    snprintf(what, sizeof what, "on %s", grid_text(name, sizeof name, &p.window));
+
+    succeeds(attention_rpe_create(&rpe, &p.window, &p.whole, p.e, p.columns));
+    struct attention a = problem(&x);
+    a.bias = attention_rpe_bias;
+    a.bias_context = &rpe;
+    real *y = tiled_in_blocks(a, ATTENTION_BLOCK);
+    within(what, apart(&x, y, naive(&x)), tolerance(&x));
+    attention_rpe_release(&rpe);
+
+    real *turned = zeros(N * N);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) turned[i * N + j] = x.r[j * N + i];
+    x.r = turned;
+    if (N > 1) beyond("R transposed", apart(&x, y, naive(&x)), tolerance(&x));
+}
+END_TEST
+
+/* Claim      An embedding that finds no memory says so and holds none. */
+START_TEST(an_embedding_survives_without_memory)
+{
+    struct position p = position(5);
+    struct attention_rpe rpe;
+    memory_fail_after(0);
+    status s = attention_rpe_create(&rpe, &p.window, &p.whole, p.e, p.columns);
+    memory_fail_after(-1);
+    refused(s, STATUS_FAILURE, "relative positions");
+    attention_rpe_release(&rpe);
+    ck_assert_uint_eq(memory_in_use(), 0);
+}
+END_TEST
+
+/* ---- theorems -------------------------------------------------------- */
+
+/* The place that token n moves to: a permutation, as 7 does not divide `count`. */
+static size_t moved(size_t n, size_t count)
+{
+    return (7 * n + 3) % count;
+}
+
+static real *move_rows(const real *a, size_t count, size_t width)
+{
+    real *b = zeros(count * width);
+    for (size_t n = 0; n < count; n++) memcpy(b + moved(n, count) * width, a + n * width, width * sizeof *b);
+    return b;
+}
+
+/* Claim      Self-attention ignores the order of tokens: permuted tokens give the
+ *            outputs permuted.  A relative position embedding breaks that.
+ * Paper      LiSA, Sec. 3, below Eq. 1, and Eq. 3.
+ * Measure    Largest difference to the permuted outputs over the largest |value|.
+ * Tolerance  As above, for two orders of the same sums: 0 in the order of queries, whose
+ *            rows do not meet, but keys are summed in another order. */
+START_TEST(self_attention_ignores_the_order_of_tokens)
+{
+    size_t N = 11 * 13, c = 6;
+    grid g;
+    succeeds(grid_create(&g, 2, (size_t[]){11, 13}));
+    for (size_t f = 0; f < COUNT(form); f++) {
+        struct arrays x = arrays(N, N, c, c), z = x;
+        z.q = move_rows(x.q, N, c);
+        z.k = move_rows(x.k, N, c);
+        z.v = move_rows(x.v, N, c);
+        within(form_name[f], apart(&x, form[f](&z), move_rows(form[f](&x), N, c)), tolerance(&x));
+
+        x.r = z.r = zeros(N * N);
+        attention_naive_toeplitz(x.r, normal(6, g.offsets), 1, &g);
+        beyond("with an embedding", apart(&x, form[f](&z), move_rows(form[f](&x), N, c)), 0.1);
+    }
+}
+END_TEST
+
+/* Claim      The order of keys does not matter, nor which tile they fall in, as long as
+ *            each value follows its key.
+ * Measure, tolerance  As above.
+ * Would it fail?  Values that do not follow their keys are noticed. */
+START_TEST(keys_may_fall_in_any_tile)
+{
+    for (size_t f = 0; f < COUNT(form); f++) {
+        struct arrays x = arrays(20, 150, 16, 16), z = x;
+        z.k = move_rows(x.k, x.keys, x.stride);
+        z.v = move_rows(x.v, x.keys, x.stride);
+        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&x));
+        z.v = x.v;
+        beyond("values that stayed behind", apart(&x, form[f](&z), form[f](&x)), tolerance(&x));
+    }
+}
+END_TEST
+
+/* Claim      A query's output is the same to the bit whichever queries share its call,
+ *            its vector or its group: no lane looks at another.
+ * Measure    Exactly, for blocks of 1, 7, 48, 96 and all queries. */
+START_TEST(blocks_of_queries_change_no_bit)
+{
+    static const size_t block[] = {1, 7, 48, ATTENTION_BLOCK, 211};
+    struct arrays x = arrays(211, 150, 10, 30);
+    for (size_t n = 0; n < x.queries; n += 5)       /* some outgrow their first tile, some do not */
+        for (size_t c = 0; c < x.channels; c++) x.q[n * x.stride + c] *= 8;
+    x.r = normal(4, x.queries * x.keys);
+    real *whole = tiled_in_blocks(problem(&x), x.queries);
+    for (size_t b = 0; b < COUNT(block); b++)
+        ck_assert_mem_eq(tiled_in_blocks(problem(&x), block[b]), whole, x.queries * x.channels * sizeof *whole);
+}
+END_TEST
+
+/* Claim      The weights of a query sum to one: a constant value comes back.
+ * Measure    Largest |y - 1|.
+ * Tolerance  (2 n + 8) u: the weights are the same in numerator and denominator, so only
+ *            the roundings of two sums of n terms, of rescaling and of the division remain. */
+START_TEST(weights_sum_to_one)
+{
+    for (size_t f = 0; f < COUNT(form); f++) {
+        struct arrays x = arrays(50, 333, 4, 4);
+        for (size_t n = 0; n < x.keys * x.stride; n++) x.v[n] = 1;
+        real *ones = zeros(x.queries * x.channels);
+        for (size_t n = 0; n < x.queries * x.channels; n++) ones[n] = 1;
+        within(form_name[f], apart(&x, form[f](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
+    }
+}
+END_TEST
+
+/* Claim      With equal scores the output is the plain mean, for any number of keys.
+ * Measure    Exactly, in the tiled form: the weights are 2^0 = 1, sums of small whole
+ *            numbers are exact, and one division is rounded. */
+START_TEST(equal_scores_give_the_mean)
+{
+    static const size_t keys[] = {1, 2, 63, 64, 65, 300};
+    for (size_t n = 0; n < COUNT(keys); n++) {
+        struct arrays x = arrays(5, keys[n], 9, 9);
+        x.q = zeros(x.queries * x.stride);
+        x.v = integers(7, x.keys * x.stride, 100);
+        real *y = tiled(&x);
+        for (size_t c = 0; c < x.channels; c++) {
+            real sum = 0;
+            for (size_t j = 0; j < x.keys; j++) sum += x.v[j * x.stride + c];
+            for (size_t i = 0; i < x.queries; i++) ck_assert(y[i * x.channels + c] == sum / (real)x.keys);
+        }
+    }
+}
+END_TEST
+
+/* Claim      Repeating every key and its value leaves the output as it was: HiLo's
+ *            pooled keys rest on this (its Sec. 3, Lo-Fi).
+ * Measure, tolerance  As above, with the repeated keys' n. */
+START_TEST(repeated_keys_leave_the_mean)
+{
+    for (size_t f = 0; f < COUNT(form); f++) {
+        struct arrays x = arrays(30, 49, 16, 16), z = x;
+        z.keys = 4 * x.keys;
+        z.k = zeros(z.keys * z.stride);
+        z.v = zeros(z.keys * z.stride);
+        for (size_t j = 0; j < z.keys; j++) {
+            memcpy(z.k + j * z.stride, x.k + j / 4 * x.stride, x.channels * sizeof *z.k);
+            memcpy(z.v + j * z.stride, x.v + j / 4 * x.stride, x.channels * sizeof *z.v);
+        }
+        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
+    }
+}
+END_TEST
+
+/* Claim      One key returns its value, whatever the score.
+ * Measure    Exactly: its weight is 2^0 = 1. */
+START_TEST(one_key_returns_its_value)
+{
+    for (size_t f = 0; f < COUNT(form); f++) {
+        struct arrays x = arrays(70, 1, 11, 11);
+        real *y = form[f](&x);
+        for (size_t i = 0; i < x.queries; i++)
+            ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
+    }
+}
+END_TEST
+
+/* Claim      A constant added to all scores of a query changes nothing.
+ * Measure, tolerance  As above, where the constant counts as part of the score.
+ * Would it fail?  Added to half of the keys it is noticed. */
+START_TEST(a_constant_score_changes_nothing)
+{
+    for (size_t f = 0; f < COUNT(form); f++) {
+        struct arrays x = arrays(40, 130, 8, 8), z = x;
+        z.r = zeros(x.queries * x.keys);
+        for (size_t i = 0; i < x.queries; i++)
+            for (size_t j = 0; j < x.keys; j++) z.r[i * x.keys + j] = (real)i - 20;
+        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
+        for (size_t i = 0; i < x.queries; i++)
+            for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
+        beyond("added to half of the keys", apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
+    }
+}
+END_TEST
+
+/* Claim      Scores of any finite size neither overflow nor vanish: scores far apart
+ *            leave all the weight with the largest, wherever it comes.
+ * Measure    Exactly: the other weights are 0, below 2^-126 even for a gap of 100. */
+START_TEST(large_scores_do_not_overflow)
+{
+    static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
+    for (size_t f = 0; f < COUNT(form); f++)
+        for (size_t n = 0; n < COUNT(scale); n++) {
+            struct arrays x = arrays(20, 200, 5, 5);
+            for (size_t i = 0; i < x.queries * x.stride; i++) x.q[i] = 1;
+            for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - 100;
+            x.scale = (real)scale[n];
+            real *y = form[f](&x);
+            const real *largest_one = x.v + (scale[n] > 0 ? x.keys - 1 : 0) * x.stride;
+            for (size_t i = 0; i < x.queries; i++)
+                ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
+        }
+}
+END_TEST
+
+/* Claim      A score of -inf takes its key away, also where it takes a whole tile; a
+ *            query without any key is NaN, and its neighbours are not.
+ * Measure, tolerance  Against attention to the keys that are left, as above. */
+START_TEST(minus_infinity_takes_a_key_away)
+{
+    for (size_t f = 0; f < COUNT(form); f++) {
+        size_t away = 70;
+        struct arrays x = arrays(21, 200, 8, 8), left = x;
+        x.r = zeros(x.queries * x.keys);
+        for (size_t i = 0; i < x.queries; i++)
+            for (size_t j = 0; j < (i == 20 ? x.keys : away); j++) x.r[i * x.keys + j] = -INFINITY;
+        left.k += away * x.stride;
+        left.v += away * x.stride;
+        left.keys -= away;
+        left.queries = 20;
+        real *y = form[f](&x);
+        within(form_name[f], apart(&left, y, form[f](&left)), tolerance(&left));
+        for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
+    }
+}
+END_TEST
+
+/* Claim      NaN is not lost: in a query, key, value or bias, it reaches all the outputs
+ *            that depend on it, and no other.
+ * Measure    Which outputs are NaN, exactly, for every key of three tiles. */
+START_TEST(nan_reaches_the_output)
+{
+    for (size_t f = 0; f < COUNT(form); f++)
+        for (size_t at = 0; at < 150; at += 7)
+            for (int where = 0; where < 4; where++) {
+                struct arrays x = arrays(23, 150, 5, 5);
+                size_t i_nan = at % x.queries, c_nan = at % x.channels;
+                x.r = zeros(x.queries * x.keys);
+                if (where == 0) x.q[i_nan * x.stride + c_nan] = NAN;
+                if (where == 1) x.k[at * x.stride + c_nan] = NAN;
+                if (where == 2) x.v[at * x.stride + c_nan] = NAN;
+                if (where == 3) x.r[i_nan * x.keys + at] = NAN;
+                real *y = form[f](&x);
+                for (size_t i = 0; i < x.queries; i++)
+                    for (size_t c = 0; c < x.channels; c++) {
+                        bool expected = where == 1 || (where == 2 && c == c_nan)
+                                     || (where != 2 && i == i_nan);
+                        ck_assert_msg(!isnan(y[i * x.channels + c]) == !expected,
+                                      "%s, case %d, at %zu: y[%zu][%zu]", form_name[f], where, at, i, c);
+                    }
+            }
+}
+END_TEST
+
+/* ---- what it stands on ----------------------------------------------- */
+
+/* Claim      The tiled form needs no memory that grows with the number of tokens.
+ * Measure    The size of its workspace, which depends on channels and the block alone;
+ *            that it stays inside is seen by every test here.  At 64 channels it is
+ *            smaller than the matrix of scores from 192 tokens on.  Sizes that
+ *            overflow are refused. */
+START_TEST(the_workspace_does_not_know_the_number_of_tokens)
+{
+    size_t reals, twice, huge = (size_t)-1 / 2;
+    ck_assert(attention_fast_workspace(&reals, 64, ATTENTION_BLOCK));
+    ck_assert_uint_lt(reals, 192 * 192);
+    ck_assert(attention_fast_workspace(&twice, 64, 2 * ATTENTION_BLOCK));
+    ck_assert_uint_lt(twice, 2 * reals);
+    ck_assert(!attention_fast_workspace(&reals, huge, 1));
+    ck_assert(!attention_fast_workspace(&reals, (size_t)-1, 1));
+    ck_assert(!attention_fast_workspace(&reals, 64, huge));
+    ck_assert(!attention_fast_workspace(&reals, huge / 4, huge / 4));
+}
+END_TEST
+
+static real exp2_of(real x)
+{
+    lanes all = (lanes){0} + x;
+    return exp2_lanes(all)[LANES - 1];
+}
+
+/* Claim      exp2_lanes errs by at most 1.5 ulp where 2^x is a normal number (1 ulp where
+ *            multiply-adds are fused), and is exact at whole numbers.
+ * Measure    |exp2_lanes(x) - 2^x| in ulps of 2^x, at a million points of [-126, 9] (or
+ *            [-1022, 9]) and as many of [-1, 1]; 2^x by the C library in long double.
+ * Tolerance  1.5.  The result is 1 + f g, rounded once: half an ulp.  f g is at most 0.293 in
+ *            size where the result is below 1 and an ulp is u (above, the part is 0.414 and the
+ *            ulp 2 u).  g errs by its own rounding and 0.2 of that of the step
+ *            before, and so on: 1.25 u, or 1.5 u where the products are rounded too; by the
+ *            rounded coefficients, 0.6 u; the product f g, where rounded, by another u; the
+ *            polynomial itself by 0.04 u.  0.5 + 0.293 (1.5 + 0.6 + 1) + 0.04 = 1.45.
+ * Would it fail?  Arguments off by 4 u are noticed. */
+START_TEST(powers_of_two_err_by_one_ulp)
+{
+    const double lowest = sizeof(real) == 4 ? -126 : -1022, range[][2] = {{lowest, 9}, {-1, 1}};
+    const int points = 1000000;
+    for (size_t n = 0; n < COUNT(range); n++) {
+        double worst = 0, off = 0;
+        for (int p = 0; p < points; p++) {
+            real x = (real)(range[n][0] + (range[n][1] - range[n][0]) * p / points);
+            long double exact = exp2l((long double)x), ulp = ldexpl(REAL_EPSILON, ilogbl(exact));
+            double error = (double)(fabsl((long double)exp2_of(x) - exact) / ulp);
+            double wrong = (double)(fabsl((long double)exp2_of(x * (1 - 2 * REAL_EPSILON)) - exact) / ulp);
+            if (!(error <= worst)) worst = error;
+            if (!(wrong <= off)) off = wrong;
+        }
+        within(n ? "2^x for |x| <= 1, in ulps" : "2^x, in ulps", worst, 1.5);
+        beyond("arguments off by 4 u", off, 1.5);
+    }
+    for (int k = (int)lowest; k <= 9; k++) ck_assert(exp2_of((real)k) == (real)ldexp(1, k));
+}
+END_TEST
+
+/* Claim      Below the normal numbers exp2_lanes is 0, also at -inf; NaN stays NaN. */
+START_TEST(powers_of_two_vanish_far_below)
+{
+    const double lowest = sizeof(real) == 4 ? -126.6 : -1022.6, factor[] = {1, 1.003, 1.5, 10, 1e3, 1e7, 1e20, 1e35};
+    for (size_t n = 0; n < COUNT(factor); n++) ck_assert(exp2_of((real)(lowest * factor[n])) == 0);
+    ck_assert(exp2_of(-INFINITY) == 0);
+    ck_assert(isnan(exp2_of(NAN)) && isnan(exp2_of(-NAN)));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("Attention");
+    TCase *equal = add_case(suite, "two forms, one result");
+    tcase_add_loop_test(equal, tiled_attention_is_the_equation, 0, (int)COUNT(size));
+    tcase_add_loop_test(equal, the_reversed_table_is_the_toeplitz_matrix, 0, (int)COUNT(embedding));
+    tcase_add_loop_test(equal, tiled_attention_adds_relative_positions, 0, (int)COUNT(embedding));
+    tcase_add_test(equal, an_embedding_survives_without_memory);
+
+    TCase *theorems = add_case(suite, "theorems");
+    tcase_add_test(theorems, self_attention_ignores_the_order_of_tokens);
+    tcase_add_test(theorems, keys_may_fall_in_any_tile);
+    tcase_add_test(theorems, blocks_of_queries_change_no_bit);
+    tcase_add_test(theorems, weights_sum_to_one);
+    tcase_add_test(theorems, equal_scores_give_the_mean);
+    tcase_add_test(theorems, repeated_keys_leave_the_mean);
+    tcase_add_test(theorems, one_key_returns_its_value);
+    tcase_add_test(theorems, a_constant_score_changes_nothing);
+    tcase_add_test(theorems, large_scores_do_not_overflow);
+    tcase_add_test(theorems, minus_infinity_takes_a_key_away);
+    tcase_add_test(theorems, nan_reaches_the_output);
+
+    TCase *ground = add_case(suite, "what it stands on");
+    tcase_add_test(ground, the_workspace_does_not_know_the_number_of_tokens);
+    tcase_add_test(ground, powers_of_two_err_by_one_ulp);
+    tcase_add_test(ground, powers_of_two_vanish_far_below);
+    return run_suite(suite, "test_attention");
+}
