@@ -161,20 +161,21 @@ suites: all $(SUITES)
 # One process per suite, so that its leaks are counted once, where it ends.
 sanitize:               ## run the proofs under the address and undefined-behaviour sanitizers
 	+@CK_FORK=no ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	$(PROOF) suites CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
+	$(PROOF) suites CFLAGS='-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
 
 # Valgrind 3.19 knows AVX2 and no more.
 VALGRIND_ARCH := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v3)
 valgrind:               ## run the proofs under valgrind (takes a while)
 	@command -v valgrind >/dev/null || { echo "valgrind is missing (Debian: valgrind)" >&2; exit 1; }
-	+@CK_FORK=no OMP_WAIT_POLICY=passive \
+	+@CK_FORK=no OMP_WAIT_POLICY=passive LIMIT=3600 \
 	RUN='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' \
-	$(PROOF) suites ARCH='$(VALGRIND_ARCH)' CFLAGS='-O1 -g'
+	$(PROOF) suites ARCH='$(VALGRIND_ARCH)' CFLAGS='-O1 -g1'
 
 golden:                 ## remake tests/golden/ with PyTorch
-	@/usr/bin/python3 -c 'import torch, numpy' 2>/dev/null || { \
-	    echo "golden vectors need PyTorch and NumPy (Debian: python3-torch python3-numpy)" >&2; exit 1; }
-	@for script in tests/pytorch/*.py; do echo "  $$script"; /usr/bin/python3 "$$script" || exit 1; done
+	@for module in torch numpy; do /usr/bin/python3 -c "import $$module" 2>/dev/null || { \
+	    echo "golden vectors need $$module (Debian: python3-$$module)" >&2; exit 1; }; done
+	@for script in tests/pytorch/*.py; do \
+	    echo "  $$script"; /usr/bin/python3 "$$script" || exit 1; done
 
 # ---- The book
 

@@ -8,6 +8,7 @@
 # of the chapters is that of book.md's contents.
 
 set -e
+export LC_ALL=C.UTF-8
 folder=$1
 shift
 mkdir -p "$folder/chapters"

@@ -3,7 +3,8 @@
 -- Links between pages become links between HTML files; links to sources lead
 -- to their pages in source/, and the sources are listed in the file that the
 -- metadata name; anything else in the house is reached where it lies.  An
--- excerpt and the link to its origin become one box; tables scroll.
+-- excerpt and the link to its origin become one box; tables scroll.  Of TeX's
+-- big delimiters pandoc knows the smaller ones only.
 
 local page, root, sources
 local listed = {}
@@ -78,6 +79,7 @@ function Pandoc(document)
     document = document:walk {
         Link = function(link) link.target = resolve(link.target) return link end,
         Image = function(image) image.src = resolve(image.src) return image end,
+        Math = function(math) math.text = math.text:gsub('\\B(igg?[lr]?)', '\\b%1') return math end,
         Blocks = boxes,
     }
     sources:close()

@@ -41,6 +41,7 @@
 #include <string.h>
 #include "../reference/memory.h"
 #include "exponential.h"
+#include "transpose.h"
 
 /* Vectors of queries in a group; the last few queries make groups of one. */
 #define WIDE 3
@@ -207,28 +208,52 @@ static struct group group_at(lanes *groups, size_t first, size_t count, size_t c
     return g;
 }
 
-/* Queries into lanes, times `scale`; nothing gathered yet. */
+/* Queries into lanes, times `scale`; nothing gathered yet.  A square of channels
+ * and queries at a time, as far as squares go; without a query, zeros. */
 static void group_open(const struct group *g, const real *q, size_t stride, size_t channels, real scale)
 {
-    size_t width = g->vectors * LANES;
-    real *column = (real *)g->q;
+    size_t whole = channels - channels % LANES, vectors = g->vectors;
 
-    memset(g->q, 0, group_entries(channels) * g->vectors * sizeof *g->q);
-    for (size_t c = 0; c < channels; c++)
-        for (size_t i = 0; i < g->queries; i++) column[c * width + i] = q[i * stride + c] * scale;
-    for (size_t v = 0; v < g->vectors; v++) g->top[v] += LOWEST;
+    for (size_t v = 0; v < vectors; v++) {
+        for (size_t c = 0; c < whole; c += LANES) {
+            lanes square[LANES];
+            for (size_t l = 0; l < LANES; l++) {
+                size_t i = v * LANES + l;
+                square[l] = (lanes){0};
+                if (i < g->queries) square[l] = lanes_load_anywhere(q + i * stride + c) * scale;
+            }
+            lanes_transpose(square);
+            for (size_t l = 0; l < LANES; l++) g->q[(c + l) * vectors + v] = square[l];
+        }
+        for (size_t c = whole; c < channels; c++)
+            for (size_t l = 0; l < LANES; l++) {
+                size_t i = v * LANES + l;
+                g->q[c * vectors + v][l] = i < g->queries ? q[i * stride + c] * scale : 0;
+            }
+    }
+    memset(g->o, 0, (channels + 2) * vectors * sizeof *g->o);
+    for (size_t v = 0; v < vectors; v++) g->top[v] += LOWEST;
 }
 
 /* y = o / sum, out of the lanes again. */
 static void group_close(const struct group *g, real *y, size_t stride, size_t channels)
 {
-    size_t width = g->vectors * LANES;
-    const real *column = (const real *)g->o;
+    size_t whole = channels - channels % LANES, vectors = g->vectors;
 
-    for (size_t c = 0; c < channels; c++)
-        for (size_t v = 0; v < g->vectors; v++) g->o[c * g->vectors + v] /= g->sum[v];
-    for (size_t i = 0; i < g->queries; i++)
-        for (size_t c = 0; c < channels; c++) y[i * stride + c] = column[c * width + i];
+    for (size_t v = 0; v < vectors; v++) {
+        size_t first = v * LANES, left = g->queries > first ? g->queries - first : 0;
+        if (left > LANES) left = LANES;
+        for (size_t c = 0; c < whole; c += LANES) {
+            lanes square[LANES];
+            for (size_t l = 0; l < LANES; l++) square[l] = g->o[(c + l) * vectors + v] / g->sum[v];
+            lanes_transpose(square);
+            for (size_t l = 0; l < left; l++) lanes_store_anywhere(y + (first + l) * stride + c, square[l]);
+        }
+        for (size_t c = whole; c < channels; c++) {
+            lanes mean = g->o[c * vectors + v] / g->sum[v];
+            for (size_t l = 0; l < left; l++) y[(first + l) * stride + c] = mean[l];
+        }
+    }
 }
 
 /* ---- a block of queries ---------------------------------------------- */
@@ -273,11 +298,12 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
 {
     size_t channels = a->channels;
 
-    /* Step 1: the workspace: scores, a made tile, groups. */
+    /* Step 1: the workspace: scores, a made tile, groups.  A bias leaves lanes
+     * without a query as they are. */
     lanes *s = (lanes *)workspace;
     real *made = (real *)(s + ATTENTION_TILE * WIDE + OVERRUN);
     lanes *groups = (lanes *)(made + 2 * ATTENTION_TILE * channels);
-    memset(s, 0, (ATTENTION_TILE * WIDE + OVERRUN) * sizeof *s);
+    if (a->bias) memset(s, 0, (ATTENTION_TILE * WIDE + OVERRUN) * sizeof *s);
 
     /* Step 2: queries into lanes; log2(e) in their scale makes exp a power of two. */
     for (size_t i = 0; i < count;) {

@@ -6,6 +6,10 @@
 #include "lane_grid.h"
 #include "lane_pass.h"
 
+/* How many points ahead of its use a kernel's spectrum is asked for: as long
+ * as memory takes to answer, and few enough to wait in the first cache. */
+#define AHEAD ((size_t)64)
+
 bool lane_grid_fits(const struct circulant *circle)
 {
     for (int a = 0; a < GRID_AXES; a++)
@@ -160,6 +164,8 @@ INLINED point mirrored_point(const struct factors *f, size_t i)
 INLINED point times_each(point a, struct factors *f)
 {
     const lanes re = lanes_load(f->kernel), im = lanes_load(f->kernel + LANES);
+    __builtin_prefetch(f->kernel + AHEAD * POINT);
+    __builtin_prefetch(f->kernel + AHEAD * POINT + LANES);
     f->kernel += POINT;
     return (point){a.re * im + a.im * re, a.re * re - a.im * im};
 }

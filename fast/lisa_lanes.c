@@ -46,15 +46,16 @@ struct lisa_lanes {
     real *value_kernels;        /* [pairs][points], one for all channels */
     real *key_bias, *value_bias;        /* [blocks][pairs] points */
 
-    real *spectra;              /* [chunk][heads][blocks][half] */
+    real *spectra;              /* [chunk][heads][blocks][half] points */
     real *a;                    /* [chunk][heads][2 pairs][a_row] */
     size_t a_row;               /* N and room for a vector behind it */
     real *scratch;              /* [threads][scratch_reals] */
     size_t scratch_reals;
 };
 
-/* What a thread works in. */
-struct scratch { real *field, *line, *row, *block; };
+/* What a thread works in; there is a query only where the last block does not
+ * fill the lanes. */
+struct scratch { real *field, *line, *row, *query; };
 
 static struct scratch scratch_of(const struct lisa_lanes *l)
 {
@@ -62,7 +63,7 @@ static struct scratch scratch_of(const struct lisa_lanes *l)
     struct scratch s = {.field = at};
     s.line = s.field + l->grid.field * POINT;
     s.row = s.line + l->grid.line * POINT;
-    s.block = s.row + (l->grid.size[2] + LANES) * POINT;
+    s.query = s.row + (l->grid.size[2] + LANES) * POINT;
     return s;
 }
 
@@ -181,18 +182,21 @@ status lisa_lanes_prepare(struct plan *plan, const struct circulant *circle)
     if (s.code) return s;
 
     /* Step 2: a thread's scratch; it must hold a token, for the last projection. */
-    l->scratch_reals = (l->grid.field + l->grid.line + l->grid.size[2] + LANES) * POINT + l->tokens * LANES;
+    l->scratch_reals = (l->grid.field + l->grid.line + l->grid.size[2] + LANES) * POINT;
+    if (l->head_channels % LANES) l->scratch_reals += l->tokens * LANES;
     size_t token = (l->channels + POINT - 1) / POINT * POINT;
     if (l->scratch_reals < token) l->scratch_reals = token;
 
-    /* Step 3: memory.  Spectra of the value live where those of the key did. */
-    size_t spectra = l->chunk * l->heads * l->blocks;
-    if (spectra < l->threads) spectra = l->threads;
+    /* Step 3: memory.  A thread's spectrum and sums on the value's side live where
+     * the key's spectra were. */
+    size_t spectra = l->chunk * l->heads * l->blocks * l->grid.half * POINT;
+    size_t sums = l->threads * (l->grid.half * POINT + l->tokens * LANES);
+    if (spectra < sums) spectra = sums;
     l->key_kernels = memory_reals(l->key_one_for_all ? 1 : l->blocks * LANES, l->pairs, l->grid.points, 2);
     l->value_kernels = memory_reals(l->pairs, l->grid.points, 2, 1);
     l->key_bias = memory_reals(l->blocks, l->pairs, POINT, 1);
     l->value_bias = memory_reals(l->blocks, l->pairs, POINT, 1);
-    l->spectra = memory_reals(spectra, l->grid.half, POINT, 1);
+    l->spectra = memory_reals(spectra, 1, 1, 1);
     l->a = memory_reals(l->chunk * l->heads, l->pairs, 2, l->a_row);
     l->scratch = memory_reals(l->threads, l->scratch_reals, 1, 1);
     if (!l->key_kernels || !l->value_kernels || !l->key_bias || !l->value_bias || !l->spectra || !l->a || !l->scratch)
@@ -352,8 +356,8 @@ static void key_side(const struct lisa_lanes *l, const real *query, size_t image
                 /* Step 1: a block that does not fill the lanes is copied beside zeros. */
                 if (channels < LANES) {
                     for (size_t n = 0; n < l->tokens; n++)
-                        lanes_store(s.block + n * LANES, lanes_load_part(q + n * stride, channels));
-                    q = s.block;
+                        lanes_store(s.query + n * LANES, lanes_load_part(q + n * stride, channels));
+                    q = s.query;
                     stride = LANES;
                 }
 
@@ -402,22 +406,23 @@ static void value_side(const struct lisa_lanes *l, real *v, size_t images)
     for (size_t task = 0; task < images * l->heads * l->blocks; task++) {
         struct scratch s = scratch_of(l);
         size_t item = task / l->blocks, block = task % l->blocks, channels = block_channels(l, block);
-        real *spectrum = l->spectra + (size_t)omp_get_thread_num() * l->grid.half * POINT;
+        size_t half = l->grid.half * POINT;
+        real *spectrum = l->spectra + (size_t)omp_get_thread_num() * (half + l->tokens * LANES), *sum = spectrum + half;
         real *tokens = v + item / l->heads * l->tokens * l->channels
                      + item % l->heads * l->head_channels + block * LANES;
 
         /* Step 1: all latents, two at a time. */
         lane_grid_spectrum(&l->grid, spectrum, tokens, l->channels, channels, s.field, s.line);
-        memset(s.block, 0, l->tokens * LANES * sizeof *s.block);
+        memset(sum, 0, l->tokens * LANES * sizeof *sum);
         for (size_t pair = 0; pair < l->pairs; pair++) {
             lane_grid_multiply(&l->grid, s.field, spectrum, l->value_kernels + pair * l->grid.points * 2, true, s.line);
-            accumulate(&l->grid, s.block, l->a + (item * l->pairs + pair) * 2 * l->a_row, l->a_row,
+            accumulate(&l->grid, sum, l->a + (item * l->pairs + pair) * 2 * l->a_row, l->a_row,
                        s.field, l->value_bias + (block * l->pairs + pair) * POINT, s.line);
         }
 
         /* Step 2: the sums, where v was. */
         for (size_t n = 0; n < l->tokens; n++)
-            memcpy(tokens + n * l->channels, s.block + n * LANES, channels * sizeof *tokens);
+            memcpy(tokens + n * l->channels, sum + n * LANES, channels * sizeof *tokens);
     }
 }
 

@@ -357,6 +357,7 @@ static status parse(cJSON **header, const char *text, size_t length)
      * byte lies there.  Lack of memory and bad JSON are one to it, and told
      * apart by errno, which malloc sets. */
     errno = 0;
+    #pragma omp critical(cjson)             /* it keeps the place of its last error in a static */
     *header = cJSON_ParseWithLengthOpts(text, length, &end, false);
     if (!*header && errno == ENOMEM) return out_of_memory("the header");
     if (!*header) return bad_input("header byte %zu: expected JSON", (size_t)(end - text));

@@ -27,7 +27,8 @@
  * The messages name the tensor, or the byte of the header, but not the file:
  * callers that read several put the path before them with status_at.
  *
- * One thread at a time: cJSON keeps the place of its last error in a static. */
+ * Safe from several threads; headers are parsed one at a time, since cJSON keeps
+ * the place of its last error in a static. */
 
 #ifndef TWICETOLD_SAFETENSORS_H
 #define TWICETOLD_SAFETENSORS_H

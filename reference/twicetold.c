@@ -60,7 +60,7 @@ static void print_tensor(const struct tensor_row *t)
     shape_letters(shape, sizeof shape, t->shape);
     if (t->when) snprintf(presence, sizeof presence, "%.40s", t->when);
     if (t->optional) snprintf(presence, sizeof presence, t->with ? "optional, with %s" : "optional", t->with);
-    printf("  %-10s %-20s %-18s %s\n", t->name, shape, presence, t->meaning);
+    printf("  %-10s %-18s %-20s %s\n", t->name, shape, presence, t->meaning);
 }
 
 static status help(const char *name)

@@ -1,16 +1,17 @@
 #!/bin/sh
 # run.sh -- run suites one after another, and count
 #
-#     BUILD=build [RUN=wrapper] run.sh PROGRAM... [book]
+#     BUILD=build [RUN=wrapper] [LIMIT=seconds] run.sh PROGRAM... [book]
 #
 # Shows each suite's closing line, and all of what failed or was skipped; the
 # whole output of a suite stays beside its TAP report in $BUILD/tap/float and
 # $BUILD/tap/double.  `book` proofreads the pages against those reports.  The
 # last line is "N passed, N failed, N skipped"; the exit status is 0 when
 # nothing failed.  A suite that ends without its closing line, or unhappily
-# with no failure to show for it, has failed once more than it says.
+# with no failure to show for it, has failed once more than it says; so has one
+# that is not done within LIMIT seconds.
 
-: "${BUILD:=build}" "${OMP_NUM_THREADS:=2}"
+: "${BUILD:=build}" "${LIMIT:=600}" "${OMP_NUM_THREADS:=2}"
 export OMP_NUM_THREADS
 passed=0 failed=0 skipped=0
 
@@ -27,7 +28,7 @@ prove() {
     log=$BUILD/tap/$precision/$name.log
 
     started=$(date +%s)
-    TAP_FOLDER=$BUILD/tap/$precision $RUN "$program" >"$log" 2>&1
+    TAP_FOLDER=$BUILD/tap/$precision timeout "$LIMIT" $RUN "$program" >"$log" 2>&1
     ended=$?
     echo "$name, $precision, $(($(date +%s) - started)) s"
 

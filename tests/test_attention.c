@@ -529,6 +529,36 @@ START_TEST(large_scores_do_not_overflow)
 }
 END_TEST
 
+/* Claim      What was gathered shrinks by the right factor whenever a larger score comes:
+ *            scores that rise through all the keys, for each query at another pace.
+ * Measure, tolerance  As above. */
+START_TEST(rising_scores_are_rescaled)
+{
+    struct arrays x = arrays(60, 400, 8, 8);
+    x.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys; j++) x.r[i * x.keys + j] = (real)i * (real)j / 512;
+    within("rising", apart(&x, tiled(&x), naive(&x)), tolerance(&x));
+}
+END_TEST
+
+/* Claim      The largest score is found wherever it stands.
+ * Measure    Exactly, for each of 151 keys: by 1000 above the others, it has all the
+ *            weight.  Where it were missed, e^1000 would overflow. */
+START_TEST(one_large_score_is_found_anywhere)
+{
+    for (size_t f = 0; f < COUNT(form); f++)
+        for (size_t j = 0; j < 151; j++) {
+            struct arrays x = arrays(3, 151, 2, 2);
+            x.r = zeros(x.queries * x.keys);
+            for (size_t i = 0; i < x.queries; i++) x.r[i * x.keys + j] = 1000;
+            real *y = form[f](&x);
+            for (size_t i = 0; i < x.queries; i++)
+                ck_assert_mem_eq(y + i * x.channels, x.v + j * x.stride, x.channels * sizeof *y);
+        }
+}
+END_TEST
+
 /* Claim      A score of -inf takes its key away, also where it takes a whole tile; a
  *            query without any key is NaN, and its neighbours are not.
  * Measure, tolerance  Against attention to the keys that are left, as above. */
@@ -596,6 +626,7 @@ START_TEST(the_workspace_does_not_know_the_number_of_tokens)
     ck_assert(!attention_fast_workspace(&reals, (size_t)-1, 1));
     ck_assert(!attention_fast_workspace(&reals, 64, huge));
     ck_assert(!attention_fast_workspace(&reals, huge / 4, huge / 4));
+    ck_assert(!attention_fast_workspace(&reals, 63, ((size_t)-1 / 128 + 1) * LANES));   /* wraps to few */
 }
 END_TEST
 
@@ -605,8 +636,8 @@ static real exp2_of(real x)
     return exp2_lanes(all)[LANES - 1];
 }
 
-/* Claim      exp2_lanes errs by at most 1.5 ulp where 2^x is a normal number (1 ulp where
- *            multiply-adds are fused), and is exact at whole numbers.
+/* Claim      exp2_lanes errs by at most 1.5 ulp where 2^x is a normal number, and is exact
+ *            at whole numbers.
  * Measure    |exp2_lanes(x) - 2^x| in ulps of 2^x, at a million points of [-126, 9] (or
  *            [-1022, 9]) and as many of [-1, 1]; 2^x by the C library in long double.
  * Tolerance  1.5.  The result is 1 + f g, rounded once: half an ulp.  f g is at most 0.293 in
@@ -666,6 +697,8 @@ int main(void)
     tcase_add_test(theorems, one_key_returns_its_value);
     tcase_add_test(theorems, a_constant_score_changes_nothing);
     tcase_add_test(theorems, large_scores_do_not_overflow);
+    tcase_add_test(theorems, rising_scores_are_rescaled);
+    tcase_add_test(theorems, one_large_score_is_found_anywhere);
     tcase_add_test(theorems, minus_infinity_takes_a_key_away);
     tcase_add_test(theorems, nan_reaches_the_output);
 

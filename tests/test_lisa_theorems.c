@@ -1,0 +1,1144 @@
+/* test_lisa_theorems.c -- what LiSA's paper says of its operators, and what
+ * follows from its equations
+ *
+ * Most proofs are made on one head of small whole numbers: all sums are exact,
+ * so that two expressions are equal to the bit or not at all, and the tolerance
+ * is zero.  Fourier transforms here are FFTW's, called directly. */
+
+#include <fftw3.h>
+#include "lisa_case.h"
+
+/* Lines, planes and a block; one token, one wide, prime, even, not square. */
+static const struct { const char *grid; size_t c, D; } place[] = {
+    {"1", 3, 2}, {"7", 3, 2}, {"12", 1, 1}, {"1x5", 2, 3}, {"5x6", 3, 2}, {"4x4", 2, 3}, {"2x3x4", 3, 2},
+};
+#define PLACES ((int)COUNT(place))
+
+static struct one_head head_at(int index) { return whole_head(place[index].grid, place[index].c, place[index].D); }
+
+/* Two arrays of whole numbers are equal, or are not. */
+static void equal(const real *a, const real *b, size_t n)
+{
+    ck_assert_msg(largest_difference(a, b, n) == 0, "differ by %g, expected to be equal", largest_difference(a, b, n));
+}
+
+static void unequal(const real *a, const real *b, size_t n)
+{
+    ck_assert_msg(largest_difference(a, b, n) > 0, "are equal, expected to differ");
+}
+
+static real *filled(size_t n, double value)
+{
+    real *a = zeros(n);
+    for (size_t i = 0; i < n; i++) a[i] = (real)value;
+    return a;
+}
+
+/* Rows of a [N][c] in another order: row n of the result is row from[n] of a. */
+static real *reordered(const real *a, const size_t *from, size_t N, size_t c)
+{
+    real *b = zeros(N * c);
+    for (size_t n = 0; n < N; n++) memcpy(b + n * c, a + from[n] * c, c * sizeof *b);
+    return b;
+}
+
+/* The same head with its tokens in another order. */
+static struct one_head with_tokens(const struct one_head *o, const size_t *from)
+{
+    struct one_head r = *o;
+    r.q = reordered(o->q, from, o->N, o->c);
+    r.k = reordered(o->k, from, o->N, o->c);
+    r.v = reordered(o->v, from, o->N, o->c);
+    return r;
+}
+
+/* a [N or P][columns], one column of it. */
+static real *column(const real *a, size_t rows, size_t columns, size_t which)
+{
+    real *b = zeros(rows);
+    for (size_t r = 0; r < rows; r++) b[r] = a[r * columns + which];
+    return b;
+}
+
+/* The entry of the offset table for an offset of the opposite sign. */
+static size_t opposite(const struct one_head *o, size_t entry) { return o->P - 1 - entry; }
+
+/* ---- Sec. 4.1: convolutional inductive biases ------------------------- */
+
+/* Claim      T(e) is laid out as Eq. 2 prints it: the first row is e_N ...
+ *            e_2N-1, the last e_1 ... e_N, and every diagonal is constant.
+ * Paper      LiSA, Eq. 2.
+ * Measure    Every entry, e_m = m.               Tolerance  Zero. */
+START_TEST(toeplitz_matrix_reads_as_printed)
+{
+    enum { N = 6 };
+    grid g;
+    real e[2 * N - 1];
+    succeeds(grid_create(&g, 1, (size_t[]){N}));
+    for (int m = 0; m < 2 * N - 1; m++) e[m] = (real)(m + 1);
+    real *R = toeplitz(&g, e, 1);
+    for (int i = 1; i <= N; i++)
+        for (int j = 1; j <= N; j++) ck_assert(R[(i - 1) * N + j - 1] == (real)(N + j - i));
+}
+END_TEST
+
+/* Claim      Without relative positions token order is not seen: where R is
+ *            constant, tokens in another order give the same outputs in that order.
+ * Paper      LiSA, Sec. 3 of self-attention; here of Eq. 4 and 5, whose tables
+ *            are the only thing that knows where a token lies.
+ * Measure    y of permuted tokens against permuted y.    Tolerance  Zero. */
+START_TEST(constant_rpe_does_not_see_token_order)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30];
+    for (size_t n = 0; n < 30; n++) from[n] = (7 * n + 3) % 30;
+    o.e = filled(o.P, 2);
+    o.ea = filled(o.P * o.D, 1);
+    o.eb = filled(o.P * o.D, -2);
+    struct one_head p = with_tokens(&o, from);
+    equal(eq4(&p), reordered(eq4(&o), from, o.N, o.c), o.N * o.c);
+    equal(eq5(&p), reordered(eq5(&o), from, o.N, o.c), o.N * o.c);
+}
+END_TEST
+
+/* Claim      An RPE breaks that: Eq. 4 "learns relative token orders".
+ * Paper      LiSA, Sec. 4.1, below Eq. 4; all five equations.
+ * Measure    As above, with the tables drawn: not equal. */
+START_TEST(rpe_sees_token_order)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30];
+    for (size_t n = 0; n < 30; n++) from[n] = (7 * n + 3) % 30;
+    struct one_head p = with_tokens(&o, from);
+    unequal(equations[_i].y(&p), reordered(equations[_i].y(&o), from, o.N, o.c), o.N * o.c);
+}
+END_TEST
+
+/* Claim      Eq. 4 with R = 1 is linear attention: without a softmax the sums
+ *            may change places, y_i = q_i (K^T V), and no N x N matrix is needed.
+ *            R_ij is what forbids this.
+ * Paper      LiSA, Eq. 4; Sec. 2, factorized attention.
+ * Measure    y of Eq. 4 against Q (K^T V).       Tolerance  Zero. */
+START_TEST(eq4_without_rpe_is_linear_attention)
+{
+    struct one_head o = head_at(_i);
+    size_t c = o.c;
+    o.e = filled(o.P, 1);
+    real *KtV = zeros(c * c), *y = zeros(o.N * c);
+    for (size_t n = 0; n < o.N; n++)
+        for (size_t in = 0; in < c; in++)
+            for (size_t out = 0; out < c; out++) KtV[in * c + out] += o.k[n * c + in] * o.v[n * c + out];
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t in = 0; in < c; in++)
+            for (size_t out = 0; out < c; out++) y[i * c + out] += o.q[i * c + in] * KtV[in * c + out];
+    equal(eq4(&o), y, o.N * c);
+}
+END_TEST
+
+/* Claim      A Toeplitz matrix times a vector is a global convolution, on any
+ *            grid: with f_t = e_-t,  (R v)_i = sum_t f_t v_{i-t}, t over all 2n-1
+ *            offsets of every axis and v zero outside the grid.
+ * Paper      LiSA, Sec. 4.1: "equivalent to a global convolution".
+ * Measure    R v against the sum over offsets.   Tolerance  Zero.
+ * Would it fail?  With f_t = e_t (not flipped) it does: test_lisa_errata. */
+START_TEST(toeplitz_times_vector_is_a_global_convolution)
+{
+    struct one_head o = head_at(_i);
+    real *R = toeplitz(&o.g, o.e, 1), *v = column(o.v, o.N, o.c, 0), *Rv = zeros(o.N), *convolved = zeros(o.N);
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t j = 0; j < o.N; j++) Rv[i] += R[i * o.N + j] * v[j];
+
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t entry = 0; entry < o.P; entry++) {
+            /* The offset t of this entry, the middle one being 0. */
+            ptrdiff_t minus_t[GRID_AXES];
+            size_t rest = entry, from;
+            for (int a = GRID_AXES - 1; a >= 0; a--) {
+                minus_t[a] = (ptrdiff_t)(o.g.size[a] - 1) - (ptrdiff_t)(rest % (2 * o.g.size[a] - 1));
+                rest /= 2 * o.g.size[a] - 1;
+            }
+            if (grid_neighbour(&o.g, i, minus_t, &from)) convolved[i] += o.e[opposite(&o, entry)] * v[from];
+        }
+    equal(Rv, convolved, o.N);
+}
+END_TEST
+
+/* Claim      Eq. 4 is c convolutions per output channel, of key times value,
+ *            weighted by the query: Y_ik = sum_c q_ic (R (k_c o v_k))_i.  This
+ *            is what makes it fast without approximation.
+ * Paper      LiSA, Eq. 4, rearranged.   Chapter 1, "Eq. 4 is not beyond FFT".
+ * Measure    Both sides.                         Tolerance  Zero. */
+START_TEST(eq4_is_convolutions_of_key_times_value)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c;
+    real *R = toeplitz(&o.g, o.e, 1), *y = zeros(N * c);
+    for (size_t in = 0; in < c; in++)
+        for (size_t out = 0; out < c; out++)
+            for (size_t i = 0; i < N; i++) {
+                real convolved = 0;
+                for (size_t j = 0; j < N; j++) convolved += R[i * N + j] * (o.k[j * c + in] * o.v[j * c + out]);
+                y[i * c + out] += o.q[i * c + in] * convolved;
+            }
+    equal(eq4(&o), y, N * c);
+}
+END_TEST
+
+/* Claim      Kernels of Eq. 4 may be negative, so they can be image gradients:
+ *            where all queries and keys are equal, an RPE that is a Sobel or a
+ *            Laplacian filter makes Eq. 4 that filter.  A softmax cannot.
+ * Paper      LiSA, Sec. 3, "limitations"; Sec. 4.1; Sec. 5.5.
+ * Measure    y against the filter on a 5 x 6 image, zero outside.  Tolerance  Zero. */
+START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
+{
+    static const int filter[2][3][3] = {{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}};
+    struct one_head o = whole_head("5x6", 1, 1);
+    o.q = o.k = filled(o.N, 1);
+    o.e = zeros(o.P);
+    real *y = zeros(o.N);
+    for (size_t dy = 0; dy < 3; dy++)
+        for (size_t dx = 0; dx < 3; dx++) o.e[(dy + 3) * 11 + dx + 4] = (real)filter[_i][dy][dx];
+    for (ptrdiff_t i = 0; i < 30; i++)
+        for (ptrdiff_t dy = -1; dy <= 1; dy++)
+            for (ptrdiff_t dx = -1; dx <= 1; dx++) {
+                size_t j;
+                if (grid_neighbour(&o.g, (size_t)i, (ptrdiff_t[]){dy, dx, 0}, &j))
+                    y[i] += (real)filter[_i][dy + 1][dx + 1] * o.v[j];
+            }
+    equal(eq4(&o), y, o.N);
+}
+END_TEST
+
+/* Claim      The two lines of Eq. 5 agree: correlation first, or RPEs times
+ *            key and value first (the order of Fig. 6).
+ * Paper      LiSA, Eq. 5 and Fig. 6.
+ * Measure    lisa_naive_eq5 against lisa_naive_fig6.     Tolerance  Zero.
+ * Would it fail?  With a bias on one side only it does. */
+START_TEST(both_orders_of_eq5_agree)
+{
+    struct one_head o = head_at(_i);
+    real *y = eq5(&o);
+    equal(y, fig6(&o), o.N * o.c);
+    for (size_t i = 0; i < o.c * o.D; i++) o.Bb[i] += 1;
+    if (o.N > 1) unequal(y, fig6(&o), o.N * o.c);
+}
+END_TEST
+
+/* Claim      Eq. 5 holds Eq. 4: with one latent per offset, Ra_d telling where
+ *            the offset is d and Rb_d = e_d there, the kernel is A_ij R_ij.
+ * Paper      Follows from Eq. 4 and 5; the paper goes from one to the other by
+ *            "aggregate and recompute".
+ * Measure    y of both, D = P, Bb = 0.           Tolerance  Zero. */
+START_TEST(eq5_with_a_latent_per_offset_is_eq4)
+{
+    struct one_head o = whole_head("3x4", 2, 1);
+    real *y = eq4(&o);
+    o.D = o.P;
+    o.ea = zeros(o.P * o.D);
+    o.eb = zeros(o.P * o.D);
+    o.Bb = zeros(o.c * o.D);
+    for (size_t d = 0; d < o.P; d++) {
+        o.ea[d * o.D + d] = 1;
+        o.eb[d * o.D + d] = o.e[d];
+    }
+    equal(eq5(&o), y, o.N * o.c);
+}
+END_TEST
+
+/* Claim      The attention kernel is there to be read: a unit impulse in v at
+ *            token j, channel k, moves y_ik by kernel_ij, the same for every k,
+ *            and leaves all other channels alone.
+ * Paper      LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 draws such kernels.
+ * Measure    y(v + impulse) - y(v) against the kernel of the equation: A_ij R_ij;
+ *            sum_d a_id Rb_ijd; sum_d a_id wb_{i-j,d}.   Tolerance  Zero. */
+START_TEST(impulse_in_v_reads_back_the_attention_kernel)
+{
+    struct one_head o = whole_head("3x4", 3, 2);
+    size_t N = o.N, c = o.c, D = o.D;
+
+    /* Step 1: the kernels, from what the hearts leave in their workspace. */
+    real *y = zeros(N * c), *kernel[5], *a = zeros(N * D), *Ga = zeros(N * c * D);
+    real *Rb = toeplitz(&o.g, o.eb, D);
+    for (int e = 0; e < 5; e++) kernel[e] = zeros(N * N);
+    lisa_naive_eq4(y, o.q, o.k, o.v, toeplitz(&o.g, o.e, 1), kernel[0], N, c);
+    lisa_naive_eq5(y, o.q, o.k, o.v, toeplitz(&o.g, o.ea, D), Rb, o.Bb, zeros(N * N), a, kernel[1], N, c, D);
+    lisa_naive_eq7(y, o.q, o.k, o.v, toeplitz(&o.g, o.eac, c * D), Rb, NULL, o.Bb, zeros(N * N * c), a, kernel[2], N, c, D);
+    lisa_naive_eq7(y, o.q, o.k, o.v, toeplitz(&o.g, o.eac, c * D), Rb, o.Ba, o.Bb, zeros(N * N * c), a, kernel[3], N, c, D);
+    lisa_naive_eq10(y, o.q, o.k, o.v, o.wa, o.wb, o.Ba, o.Bb, Ga, zeros(N * c * D), &o.g, c, D);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++)
+            for (size_t d = 0; d < D; d++)
+                for (size_t ch = 0; ch < c; ch++)
+                    kernel[4][i * N + j] += o.q[i * c + ch] * Ga[(i * c + ch) * D + d] * o.wb[grid_circular(&o.g, i, j) * D + d];
+
+    /* Step 2: an impulse at every token, in every channel. */
+    for (int e = 0; e < 5; e++) {
+        real *before = equations[e].y(&o), *expected = zeros(N * c);
+        for (size_t j = 0; j < N; j++)
+            for (size_t ch = 0; ch < c; ch++) {
+                struct one_head pulsed = o;
+                pulsed.v = copy(o.v, N * c);
+                pulsed.v[j * c + ch] += 1;
+                memcpy(expected, before, N * c * sizeof *expected);
+                for (size_t i = 0; i < N; i++) expected[i * c + ch] += kernel[e][i * N + j];
+                equal(equations[e].y(&pulsed), expected, N * c);
+            }
+        ck_assert(largest(kernel[e], N * N) > 0);
+    }
+}
+END_TEST
+
+/* Claim      y is linear in v but for the bias: y(v) - y(0) of v + 3 w is that
+ *            of v plus three times that of w.
+ * Paper      LiSA, Eq. 4-7 and 10.
+ * Measure    Both sides.                         Tolerance  Zero. */
+START_TEST(output_is_linear_in_the_values)
+{
+    struct one_head o = whole_head("3x4", 3, 2), w = o, sum = o, none = o;
+    size_t n = o.N * o.c;
+    w.v = integers(21, n, 2);
+    none.v = zeros(n);
+    sum.v = zeros(n);
+    for (size_t i = 0; i < n; i++) sum.v[i] = o.v[i] + 3 * w.v[i];
+    real *y = equations[_i].y(&o), *y_w = equations[_i].y(&w), *y_none = equations[_i].y(&none);
+    for (size_t i = 0; i < n; i++) y[i] += 3 * (y_w[i] - y_none[i]);
+    equal(equations[_i].y(&sum), y, n);
+}
+END_TEST
+
+/* Claim      y is linear in the normalised query, bias and all, and so a token
+ *            without a query gets nothing.
+ * Paper      LiSA, Eq. 5, second line; Eq. 6-10: q_ic stands before the sum.
+ * Measure    y of q + 3 r against y(q) + 3 y(r); y_i where q_i = 0.  Tolerance  Zero. */
+START_TEST(output_is_linear_in_the_query)
+{
+    struct one_head o = whole_head("3x4", 3, 2), r = o, sum = o;
+    size_t n = o.N * o.c;
+    r.q = integers(22, n, 2);
+    memset(r.q + 5 * o.c, 0, o.c * sizeof *r.q);
+    sum.q = zeros(n);
+    for (size_t i = 0; i < n; i++) sum.q[i] = o.q[i] + 3 * r.q[i];
+    real *y = equations[_i].y(&o), *y_r = equations[_i].y(&r);
+    equal(y_r + 5 * o.c, zeros(o.c), o.c);
+    for (size_t i = 0; i < n; i++) y[i] += 3 * y_r[i];
+    equal(equations[_i].y(&sum), y, n);
+}
+END_TEST
+
+/* Claim      Only the direction of query and key matters: scaling the rows of
+ *            w_qkv and b_qkv that make them changes nothing.
+ * Paper      LiSA, Eq. 4: both are L2-normalised.
+ * Measure    Bits of y of the naive form, queries doubled, keys eightfold
+ *            (powers of two, so that scaling itself rounds nothing).
+ * Tolerance  Zero.
+ * Would it fail?  Scaled values are seen. */
+START_TEST(scale_of_query_and_key_is_lost)
+{
+    static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
+    static const char *const which[] = {"4", "5", "6", "7", "10"};
+    struct problem p = drawn_problem(&z, which[_i]);
+    size_t C = 6, count = problem_input_count(&p);
+    real *x = normal(1, count), *y = answer(&p, &lisa_naive, 1, x);
+    real *w = p.tensor[1].data, *b = p.tensor[2].data;
+    for (size_t row = 0; row < 2 * C; row++) {
+        for (size_t in = 0; in < C; in++) w[row * C + in] *= row < C ? 2 : 8;
+        b[row] *= row < C ? 2 : 8;
+    }
+    equal(answer(&p, &lisa_naive, 1, x), y, count);
+    for (size_t in = 0; in < C; in++) w[2 * C * C + in] *= 2;
+    unequal(answer(&p, &lisa_naive, 1, x), y, count);
+}
+END_TEST
+
+/* ---- Sec. 4.2: expressivity ------------------------------------------- */
+
+/* Claim      Eq. 6 sums the Hadamard correlation A_inc = q_ic k_nc against an
+ *            RPE per channel; as printed, with the query outermost, it is the same.
+ * Paper      LiSA, Eq. 6.
+ * Measure    The heart, which holds A, against sum_c q_ic sum_d (sum_n k_nc Ra_incd)
+ *            (sum_j Rb_ijd v_jk + Bb_kd) written here.    Tolerance  Zero. */
+START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    real *y = zeros(N * c);
+    for (size_t i = 0; i < N; i++)
+        for (size_t ch = 0; ch < c; ch++)
+            for (size_t d = 0; d < D; d++) {
+                real key_side = 0;
+                for (size_t n = 0; n < N; n++)
+                    key_side += o.k[n * c + ch] * o.eac[(grid_offset(&o.g, i, n) * c + ch) * D + d];
+                for (size_t out = 0; out < c; out++) {
+                    real value_side = o.Bb[out * D + d];
+                    for (size_t j = 0; j < N; j++) value_side += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + out];
+                    y[i * c + out] += o.q[i * c + ch] * key_side * value_side;
+                }
+            }
+    equal(eq6(&o), y, N * c);
+}
+END_TEST
+
+/* Claim      With the same RPEs for all channels Eq. 6 is Eq. 5: the Hadamard
+ *            correlation sums to the dot product.
+ * Paper      LiSA, Sec. 4.2.
+ * Measure    y of both, Ra_incd = Ra_ind.        Tolerance  Zero. */
+START_TEST(eq6_with_shared_rpes_is_eq5)
+{
+    struct one_head o = head_at(_i);
+    for (size_t entry = 0; entry < o.P; entry++)
+        for (size_t ch = 0; ch < o.c; ch++)
+            memcpy(o.eac + (entry * o.c + ch) * o.D, o.ea + entry * o.D, o.D * sizeof *o.ea);
+    equal(eq6(&o), eq5(&o), o.N * o.c);
+}
+END_TEST
+
+/* The four terms of Eq. 8, each Eq. 7 with tables or biases left out. */
+static real *term(const struct one_head *o, bool tables_a, bool tables_b)
+{
+    struct one_head t = *o;
+    if (!tables_a) t.eac = zeros(o->P * o->c * o->D);
+    if (!tables_b) t.eb = zeros(o->P * o->D);
+    if (tables_b) t.Bb = zeros(o->c * o->D);
+    return eq6_or_7(&t, tables_a ? NULL : o->Ba);
+}
+
+/* Claim      The four terms of Eq. 8 sum to Eq. 7.
+ * Paper      LiSA, Eq. 7 and 8 (biases once).
+ * Measure    (Ra, Rb) + (Ba, Rb) + (Ra, Bb) + (Ba, Bb) against y.   Tolerance  Zero.
+ * Would it fail?  No term is zero; three of them do not do. */
+START_TEST(four_terms_of_eq8_sum_to_eq7)
+{
+    struct one_head o = head_at(_i);
+    size_t n = o.N * o.c;
+    real *y = eq7(&o), *sum = zeros(n);
+    for (int t = 0; t < 4; t++) {
+        real *one = term(&o, t & 1, t & 2);
+        for (size_t i = 0; i < n; i++) sum[i] += one[i];
+    }
+    equal(sum, y, n);
+    real *last = term(&o, false, false);
+    if (largest(last, n) > 0) {
+        for (size_t i = 0; i < n; i++) sum[i] -= last[i];
+        unequal(sum, y, n);
+    }
+}
+END_TEST
+
+/* Claim      The last term is "a common linear projection of the query": one
+ *            matrix M_kc = sum_d Bb_kd Ba_cd for every token, blind to key,
+ *            value and place.
+ * Paper      LiSA, below Eq. 8.
+ * Measure    The term against M q_i, keys and values replaced.     Tolerance  Zero. */
+START_TEST(last_term_of_eq8_is_a_linear_map_of_the_query)
+{
+    struct one_head o = head_at(_i);
+    real *y = term(&o, false, false), *Mq = zeros(o.N * o.c);
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t out = 0; out < o.c; out++)
+            for (size_t ch = 0; ch < o.c; ch++)
+                for (size_t d = 0; d < o.D; d++)
+                    Mq[i * o.c + out] += o.Bb[out * o.D + d] * o.Ba[ch * o.D + d] * o.q[i * o.c + ch];
+    equal(y, Mq, o.N * o.c);
+    o.k = integers(31, o.N * o.c, 2);
+    o.v = integers(32, o.N * o.c, 2);
+    equal(term(&o, false, false), y, o.N * o.c);
+}
+END_TEST
+
+/* Claim      The second term is a dynamic convolution driven by the query, as
+ *            in Lambda layers and involution: token i convolves v with a kernel
+ *            kappa_i = sum_d (Ba^T q_i)_d e^b_d made from its own query alone.
+ * Paper      LiSA, below Eq. 8.
+ * Measure    The term against sum_j kappa_i[j-i] v_j; keys replaced.   Tolerance  Zero. */
+START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
+{
+    struct one_head o = head_at(_i);
+    real *y = term(&o, false, true), *convolved = zeros(o.N * o.c), *kappa = zeros(o.P);
+    for (size_t i = 0; i < o.N; i++) {
+        memset(kappa, 0, o.P * sizeof *kappa);
+        for (size_t d = 0; d < o.D; d++)
+            for (size_t ch = 0; ch < o.c; ch++)
+                for (size_t entry = 0; entry < o.P; entry++)
+                    kappa[entry] += o.Ba[ch * o.D + d] * o.q[i * o.c + ch] * o.eb[entry * o.D + d];
+        for (size_t j = 0; j < o.N; j++)
+            for (size_t ch = 0; ch < o.c; ch++)
+                convolved[i * o.c + ch] += kappa[grid_offset(&o.g, i, j)] * o.v[j * o.c + ch];
+    }
+    equal(y, convolved, o.N * o.c);
+    o.k = integers(31, o.N * o.c, 2);
+    equal(term(&o, false, true), y, o.N * o.c);
+}
+END_TEST
+
+/* Claim      The third term is a structural feature: it projects the pattern of
+ *            the correlation and does not look at the values.
+ * Paper      LiSA, below Eq. 5 (Bb "directly encodes structural patterns").
+ * Measure    The term with values replaced, and with keys replaced.   Tolerance  Zero. */
+START_TEST(third_term_of_eq8_does_not_look_at_values)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    real *y = term(&o, true, false);
+    o.v = integers(32, o.N * o.c, 2);
+    equal(term(&o, true, false), y, o.N * o.c);
+    o.k = integers(31, o.N * o.c, 2);
+    unequal(term(&o, true, false), y, o.N * o.c);
+}
+END_TEST
+
+/* Claim      Latents add: D of them do what D operators of one latent do, summed.
+ * Paper      LiSA, Eq. 5-10: sum over d outermost.
+ * Measure    y against the sum over single latents.      Tolerance  Zero. */
+START_TEST(latents_add)
+{
+    struct one_head o = whole_head("3x4", 3, 3), one = o;
+    size_t n = o.N * o.c;
+    real *sum = zeros(n);
+    one.D = 1;
+    for (size_t d = 0; d < o.D; d++) {
+        one.ea = column(o.ea, o.P, o.D, d);
+        one.eac = column(o.eac, o.P * o.c, o.D, d);
+        one.eb = column(o.eb, o.P, o.D, d);
+        one.wa = column(o.wa, o.N * o.c, o.D, d);
+        one.wb = column(o.wb, o.N, o.D, d);
+        one.Ba = column(o.Ba, o.c, o.D, d);
+        one.Bb = column(o.Bb, o.c, o.D, d);
+        real *y = equations[_i].y(&one);
+        for (size_t i = 0; i < n; i++) sum[i] += y[i];
+    }
+    equal(sum, equations[_i].y(&o), n);
+}
+END_TEST
+
+/* ---- Sec. 4.3: LiSA ---------------------------------------------------- */
+
+/* The grid with room for every offset: 2n-1 points per axis. */
+static grid padded(const grid *g)
+{
+    grid large;
+    size_t size[GRID_AXES];
+    for (int a = 0; a < g->axes; a++) size[a] = 2 * g->size[a] - 1;
+    succeeds(grid_create(&large, g->axes, size));
+    return large;
+}
+
+/* z [N][re, im] of a grid transformed, in a new array; not divided by N. */
+static real *dft(const grid *g, const real *z, int sign)
+{
+    int n[GRID_AXES];
+    real *in = copy(z, 2 * g->tokens), *out = zeros(2 * g->tokens);
+    for (int a = 0; a < g->axes; a++) n[a] = (int)g->size[a];
+    FFTW(plan) plan = FFTW(plan_dft)(g->axes, n, (void *)in, (void *)out, sign, FFTW_ESTIMATE | FFTW_UNALIGNED);
+    ck_assert_ptr_nonnull(plan);
+    FFTW(execute)(plan);
+    FFTW(destroy_plan)(plan);
+    return out;
+}
+
+/* real a [N] as complex numbers; and the real parts over N. */
+static real *made_complex(const real *a, size_t N)
+{
+    real *z = zeros(2 * N);
+    for (size_t n = 0; n < N; n++) z[2 * n] = a[n];
+    return z;
+}
+
+static real *real_parts(const real *z, size_t N)
+{
+    real *a = zeros(N);
+    for (size_t n = 0; n < N; n++) a[n] = z[2 * n] / (real)N;
+    return a;
+}
+
+/* The circular convolution of a and w [N]: F^-1(F(a) F(w)). */
+static real *by_spectra(const grid *g, const real *a, const real *w)
+{
+    real *fa = dft(g, made_complex(a, g->tokens), FFTW_FORWARD), *fw = dft(g, made_complex(w, g->tokens), FFTW_FORWARD);
+    for (size_t n = 0; n < g->tokens; n++) {
+        real re = fa[2 * n] * fw[2 * n] - fa[2 * n + 1] * fw[2 * n + 1];
+        real im = fa[2 * n] * fw[2 * n + 1] + fa[2 * n + 1] * fw[2 * n];
+        fa[2 * n] = re;
+        fa[2 * n + 1] = im;
+    }
+    return real_parts(dft(g, fa, FFTW_BACKWARD), g->tokens);
+}
+
+/* The tolerance of by_spectra on M points: three transforms and a product, as
+ * counted in lisa_case.h, of a result that is |a| |w| at most. */
+static double spectra_error(size_t M, const real *a, size_t a_count, const real *w, size_t w_count)
+{
+    return rounding_error(21 * log2((double)M) + 5, largest_column(a, a_count, 1) * largest_column(w, w_count, 1));
+}
+
+/* Claim      The circulant sums of Eq. 10 are products of spectra:
+ *            F(K (*) W) = F(K) F(W), on the axes of the grid.
+ * Paper      LiSA, Eq. 10.   Chapter 1, "One product per frequency".
+ * Measure    Ga and Gb, for every channel and latent, from the sums of the naive
+ *            heart, which are exact here, and by FFTW.
+ * Tolerance  spectra_error above.
+ * Would it fail?  The nearest whole number must be the sum, and a kernel with one
+ * entry moved by 1 must be beyond. */
+START_TEST(eq10_is_a_product_of_spectra)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    real *Ga = zeros(N * c * D), *Gb = zeros(N * c * D), *y = zeros(N * c), *none = zeros(c * D);
+    double worst = 0, allowed = 0;
+    lisa_naive_eq10(y, o.q, o.k, o.v, o.wa, o.wb, none, none, Ga, Gb, &o.g, c, D);
+    for (size_t cd = 0; cd < c * D; cd++) {
+        real *k = column(o.k, N, c, cd / D), *v = column(o.v, N, c, cd / D);
+        real *wa = column(o.wa, N, c * D, cd), *wb = column(o.wb, N, D, cd % D);
+        worst = fmax(worst, largest_difference(by_spectra(&o.g, k, wa), column(Ga, N, c * D, cd), N));
+        worst = fmax(worst, largest_difference(by_spectra(&o.g, v, wb), column(Gb, N, c * D, cd), N));
+        allowed = fmax(allowed, fmax(spectra_error(N, k, N, wa, N), spectra_error(N, v, N, wb, N)));
+        ck_assert(!isnan(largest(by_spectra(&o.g, k, wa), N)) && !isnan(largest(by_spectra(&o.g, v, wb), N)));
+    }
+    within(place[_i].grid, worst, allowed);
+    ck_assert(allowed < 0.5);
+    real *k = filled(N, 1), *w = column(o.wa, N, c * D, 0), *before = by_spectra(&o.g, k, w);
+    w[0] += 1;
+    beyond("one entry moved", largest_difference(by_spectra(&o.g, k, w), before, N), allowed);
+}
+END_TEST
+
+/* y of Eq. 9 from its two convolutions [N][c][D]. */
+static real *eq9(const struct one_head *o, const real *Ga, const real *Gb)
+{
+    size_t c = o->c, D = o->D;
+    real *y = zeros(o->N * c);
+    for (size_t i = 0; i < o->N; i++)
+        for (size_t ch = 0; ch < c; ch++)
+            for (size_t d = 0; d < D; d++)
+                for (size_t out = 0; out < c; out++)
+                    y[i * c + out] += o->q[i * c + ch] * (Ga[(i * c + ch) * D + d] + o->Ba[ch * D + d])
+                                    * (Gb[(i * c + out) * D + d] + o->Bb[out * D + d]);
+    return y;
+}
+
+/* a [N] on its grid in the corner of a larger one, zeros around it. */
+static real *in_the_corner(const grid *large, const grid *g, const real *a)
+{
+    real *b = zeros(large->tokens);
+    for (size_t n = 0; n < g->tokens; n++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, g, n);
+        b[grid_index(large, at)] = a[n];
+    }
+    return b;
+}
+
+/* An offset table [P] as a circular kernel on the padded grid, flipped: the
+ * entry of offset -t lies at t modulo 2n-1. */
+static real *as_kernel(const grid *large, const grid *g, const real *e)
+{
+    real *w = zeros(large->tokens);
+    for (size_t entry = 0; entry < g->offsets; entry++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, large, entry);
+        for (int a = 0; a < GRID_AXES; a++) at[a] = (2 * large->size[a] - at[a] + g->size[a] - 1) % large->size[a];
+        w[grid_index(large, at)] = e[entry];
+    }
+    return w;
+}
+
+/* Claim      Eq. 9 is Eq. 7 exactly, and FFTs compute it exactly too: on a grid
+ *            padded with zeros to 2n-1 points per axis nothing wraps.
+ * Paper      LiSA, Eq. 9.   Chapter 1, "Exact, at twice the size".
+ * Measure    Convolutions by spectra on the padded grid against whole numbers;
+ *            rounded to these, Eq. 9 against Eq. 7.
+ * Tolerance  spectra_error, and below 1/2; then zero. */
+START_TEST(eq9_is_eq7_by_zero_padding)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    grid large = padded(&o.g);
+    real *G[2] = {zeros(N * c * D), zeros(N * c * D)};
+    double worst = 0, allowed = 0;
+    for (size_t cd = 0; cd < 2 * c * D; cd++) {
+        bool value = cd >= c * D;
+        size_t ch = cd % (c * D) / D, d = cd % D;
+        real *signal = in_the_corner(&large, &o.g, column(value ? o.v : o.k, N, c, ch));
+        real *kernel = as_kernel(&large, &o.g, value ? column(o.eb, o.P, D, d) : column(o.eac, o.P, c * D, ch * D + d));
+        real *convolved = by_spectra(&large, signal, kernel);
+        allowed = fmax(allowed, spectra_error(large.tokens, signal, large.tokens, kernel, large.tokens));
+        for (size_t i = 0; i < N; i++) {
+            size_t at[GRID_AXES];
+            grid_coordinates(at, &o.g, i);
+            double g = (double)convolved[grid_index(&large, at)];
+            ck_assert(!isnan(g));
+            worst = fmax(worst, fabs(g - nearbyint(g)));
+            G[value][(i * c + ch) * D + d] = (real)nearbyint(g);
+        }
+    }
+    within(place[_i].grid, worst, allowed);
+    ck_assert(allowed < 0.5);
+    equal(eq9(&o, G[0], G[1]), eq7(&o), N * c);
+}
+END_TEST
+
+/* Tables of Eq. 7 that wrap: e at offset t is w at -t modulo the grid. */
+static void make_circulant(struct one_head *o)
+{
+    for (size_t i = 0; i < o->N; i++)
+        for (size_t n = 0; n < o->N; n++) {
+            size_t entry = grid_offset(&o->g, i, n), from = grid_circular(&o->g, i, n);
+            memcpy(o->eac + entry * o->c * o->D, o->wa + from * o->c * o->D, o->c * o->D * sizeof *o->wa);
+            memcpy(o->eb + entry * o->D, o->wb + from * o->D, o->D * sizeof *o->wb);
+        }
+}
+
+/* Claim      Eq. 10 is Eq. 7 where the Toeplitz tensors are circulant: "the RPEs
+ *            are altered by circular position embeddings".
+ * Paper      LiSA, Sec. 4.3.
+ * Measure    y of both, e_t = w_{-t mod grid}.           Tolerance  Zero. */
+START_TEST(circular_is_linear_where_toeplitz_is_circulant)
+{
+    struct one_head o = head_at(_i);
+    make_circulant(&o);
+    equal(eq10(&o), eq7(&o), o.N * o.c);
+}
+END_TEST
+
+/* Claim      And only there: let any entry but the middle one differ from its
+ *            partner a period away, and some output differs.  The middle one
+ *            has no partner: there w_0 follows.
+ * Paper      LiSA, Sec. 4.3: Eq. 10 is marked as an approximation.
+ * Measure    y of Eq. 7 with one entry of one table moved by 1, all data
+ *            positive, so that nothing cancels, against y of Eq. 10. */
+START_TEST(circular_is_linear_nowhere_else)
+{
+    struct one_head o = whole_head("3x4", 2, 1);
+    size_t n = o.N * o.c, middle = o.P / 2;
+    o.q = filled(n, 1);
+    o.k = filled(n, 1);
+    o.v = filled(n, 1);
+    for (size_t i = 0; i < o.N * o.c; i++) o.wa[i] += 3;
+    for (size_t i = 0; i < o.N; i++) o.wb[i] += 3;
+    o.Ba = filled(o.c, 1);
+    o.Bb = filled(o.c, 1);
+    make_circulant(&o);
+    real *y = eq10(&o);
+    equal(eq7(&o), y, n);
+    for (size_t entry = 0; entry < o.P; entry++) {
+        o.eb[entry] += 1;
+        unequal(eq7(&o), y, n);
+        if (entry == middle) {
+            o.wb[0] += 1;
+            equal(eq7(&o), eq10(&o), n);
+            o.wb[0] -= 1;
+        }
+        o.eb[entry] -= 1;
+        o.eac[entry * o.c] += 1;
+        unequal(eq7(&o), y, n);
+        o.eac[entry * o.c] -= 1;
+    }
+}
+END_TEST
+
+/* Claim      What the approximation costs lies at the border: kernels that reach
+ *            r tokens give the same output, circular or not, for every token at
+ *            least r from the border, and other outputs within that frame.
+ * Paper      LiSA, Eq. 10.   Chapter 1, "Where the difference lives".
+ * Measure    y of Eq. 7 and 10 on 7 x 9, r = 0 ... 3: tokens inside that
+ *            differ, none; tokens of the frame that differ, on each side some.
+ * Tolerance  Zero. */
+START_TEST(circular_differs_from_linear_at_the_border_only)
+{
+    struct one_head o = whole_head("7x9", 2, 1);
+    size_t c = o.c, r = (size_t)_i, inside = 0, frame = 0, side[4] = {0};
+
+    /* Step 1: tables without the offsets beyond r; what is left, as w. */
+    memset(o.wa, 0, o.N * c * sizeof *o.wa);
+    memset(o.wb, 0, o.N * sizeof *o.wb);
+    for (size_t dy = 0; dy < 13; dy++)
+        for (size_t dx = 0; dx < 17; dx++) {
+            size_t entry = dy * 17 + dx, at[GRID_AXES] = {(7 + 6 - dy) % 7, (9 + 8 - dx) % 9, 0};
+            bool near = dy + r >= 6 && dy <= 6 + r && dx + r >= 8 && dx <= 8 + r;
+            for (size_t ch = 0; ch < c; ch++) {
+                if (!near) o.eac[entry * c + ch] = 0;
+                else o.wa[grid_index(&o.g, at) * c + ch] = o.eac[entry * c + ch] += 3;
+            }
+            if (!near) o.eb[entry] = 0;
+            else o.wb[grid_index(&o.g, at)] = o.eb[entry] += 3;
+        }
+
+    /* Step 2: who differs. */
+    real *linear = eq7(&o), *circular = eq10(&o);
+    for (size_t i = 0; i < o.N; i++) {
+        size_t row = i / 9, col = i % 9;
+        bool differs = largest_difference(linear + i * c, circular + i * c, c) > 0;
+        bool in = row >= r && row + r < 7 && col >= r && col + r < 9;
+        inside += differs && in;
+        frame += differs && !in;
+        side[0] += differs && row < r;
+        side[1] += differs && row + r >= 7;
+        side[2] += differs && col < r;
+        side[3] += differs && col + r >= 9;
+    }
+    size_t framed = r ? 63 - (7 - 2 * r) * (9 - 2 * r) : 0;
+    printf("    reach %zu: %zu of %zu tokens of the frame differ, %zu inside\n", r, frame, framed, inside);
+    ck_assert_uint_eq(inside, 0);
+    for (int s = 0; s < 4; s++) ck_assert(r == 0 ? side[s] == 0 : side[s] > 0);
+}
+END_TEST
+
+/* Tokens moved around the grid: token i of the result was token i - step. */
+static void moved(size_t *from, const grid *g, const size_t step[GRID_AXES])
+{
+    for (size_t i = 0; i < g->tokens; i++) from[i] = grid_circular(g, i, grid_index(g, step));
+}
+
+/* Claim      Shifting the tokens around the grid shifts the output of Eq. 10,
+ *            and does not shift that of Eq. 4-7.
+ * Paper      LiSA, Sec. 4.3: circulant matrices.
+ * Measure    y of shifted tokens against shifted y.
+ * Tolerance  Zero for Eq. 10; the others must differ. */
+START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30];
+    moved(from, &o.g, (size_t[]){2, 5, 0});
+    struct one_head p = with_tokens(&o, from);
+    for (size_t e = 0; e < COUNT(equations); e++) {
+        real *y_moved = equations[e].y(&p), *moved_y = reordered(equations[e].y(&o), from, o.N, o.c);
+        if (equations[e].y == eq10) equal(y_moved, moved_y, o.N * o.c);
+        else unequal(y_moved, moved_y, o.N * o.c);
+    }
+}
+END_TEST
+
+/* Claim      Away from borders all of them are translation invariant: an object
+ *            on an empty ground gives the same answer wherever it stands.
+ * Paper      LiSA, Sec. 1 ("translation invariance") and 4.1.
+ * Measure    Tokens zero but for a 2 x 3 object: y of the moved object against
+ *            moved y.                            Tolerance  Zero. */
+START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30];
+    for (size_t n = 0; n < 30; n++)
+        if (n / 6 > 1 || n % 6 > 2) {
+            memset(o.q + n * 3, 0, 3 * sizeof *o.q);
+            memset(o.k + n * 3, 0, 3 * sizeof *o.k);
+            memset(o.v + n * 3, 0, 3 * sizeof *o.v);
+        }
+    moved(from, &o.g, (size_t[]){3, 2, 0});
+    struct one_head p = with_tokens(&o, from);
+    real *y = equations[_i].y(&o);
+    ck_assert(largest(y, o.N * o.c) > 0);
+    equal(equations[_i].y(&p), reordered(y, from, o.N, o.c), o.N * o.c);
+}
+END_TEST
+
+/* Claim      Kernels of Eq. 10 with a single 1 move the tokens: at 0 they leave
+ *            them, so Ga = k and Gb = v; at m they carry token n to n + m.
+ * Paper      Follows from Eq. 10: the unit and the shifts of circular convolution.
+ * Measure    The workspace Ga and Gb.            Tolerance  Zero. */
+START_TEST(impulse_kernels_shift_keys_and_values)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D, from[30];
+    real *Ga = zeros(N * c * D), *Gb = zeros(N * c * D), *y = zeros(N * c), *none = zeros(c * D);
+    for (size_t m = 0; m < N; m++) {
+        real *wa = zeros(N * c * D), *wb = zeros(N * D);
+        for (size_t cd = 0; cd < c * D; cd++) wa[m * c * D + cd] = 1;
+        for (size_t d = 0; d < D; d++) wb[m * D + d] = 1;
+        lisa_naive_eq10(y, o.q, o.k, o.v, wa, wb, none, none, Ga, Gb, &o.g, c, D);
+        for (size_t i = 0; i < N; i++) from[i] = grid_circular(&o.g, i, m);
+        for (size_t d = 0; d < D; d++) {
+            equal(column(Ga, N * c, D, d), reordered(o.k, from, N, c), N * c);
+            equal(column(Gb, N * c, D, d), reordered(o.v, from, N, c), N * c);
+        }
+    }
+}
+END_TEST
+
+/* Claim      Constant kernels make a global average: every token gets (q_i . sum k)
+ *            (sum v), and place is gone.
+ * Paper      Follows from Eq. 10, D = 1, W = 1, biases 0: the bin of frequency 0.
+ * Measure    y against that product.             Tolerance  Zero. */
+START_TEST(constant_kernels_make_a_global_sum)
+{
+    struct one_head o = whole_head(place[_i].grid, place[_i].c, 1);
+    size_t c = o.c;
+    real *K = zeros(c), *V = zeros(c), *y = zeros(o.N * c);
+    o.wa = filled(o.N * c, 1);
+    o.wb = filled(o.N, 1);
+    o.Ba = o.Bb = zeros(c);
+    for (size_t i = 0; i < o.N * c; i++) {
+        K[i % c] += o.k[i];
+        V[i % c] += o.v[i];
+    }
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t ch = 0; ch < c; ch++)
+            for (size_t out = 0; out < c; out++) y[i * c + out] += o.q[i * c + ch] * K[ch] * V[out];
+    equal(eq10(&o), y, o.N * c);
+}
+END_TEST
+
+/* Claim      Gb shares its kernels among channels, Ga is depth-wise: values in
+ *            another order of channels, with the rows of Bb, give outputs in that
+ *            order; query and key in another order, with their kernels and the
+ *            rows of Ba, change nothing.
+ * Paper      LiSA, below Eq. 9.
+ * Measure    y, channels turned by one.          Tolerance  Zero. */
+START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
+{
+    struct one_head o = whole_head("5x6", 3, 2), values = o, keys = o;
+    size_t N = o.N, c = o.c, D = o.D;
+    real *y = eq10(&o), *turned = zeros(N * c);
+    values.v = zeros(N * c);
+    values.Bb = zeros(c * D);
+    keys.q = zeros(N * c);
+    keys.k = zeros(N * c);
+    keys.wa = zeros(N * c * D);
+    keys.Ba = zeros(c * D);
+    for (size_t ch = 0; ch < c; ch++) {
+        size_t to = (ch + 1) % c;
+        for (size_t n = 0; n < N; n++) {
+            values.v[n * c + to] = o.v[n * c + ch];
+            keys.q[n * c + to] = o.q[n * c + ch];
+            keys.k[n * c + to] = o.k[n * c + ch];
+            turned[n * c + to] = y[n * c + ch];
+            memcpy(keys.wa + (n * c + to) * D, o.wa + (n * c + ch) * D, D * sizeof *o.wa);
+        }
+        memcpy(values.Bb + to * D, o.Bb + ch * D, D * sizeof *o.Bb);
+        memcpy(keys.Ba + to * D, o.Ba + ch * D, D * sizeof *o.Ba);
+    }
+    equal(eq10(&values), turned, N * c);
+    equal(eq10(&keys), y, N * c);
+    keys.wa = o.wa;
+    unequal(eq10(&keys), y, N * c);
+}
+END_TEST
+
+/* Claim      Real FFTs do half the work: of the N bins of a real signal, those
+ *            beyond the middle of the last axis are conjugates of the others, so
+ *            H (W/2 + 1) products do (N/2 + 1 on a line).
+ * Paper      LiSA, Sec. 4.3: "reduce the complexity by half".
+ * Measure    Every bin of the complex transform against the kept bin of the real
+ *            one at the same frequency, or the conjugate of that at the opposite
+ *            one; the kept bins, counted.
+ * Tolerance  Twice that of one transform: 7 log2 N squares, size |a|.
+ * Verdict    Holds in the limit: 8/14 = 57 % of the products on 14 x 14. */
+START_TEST(real_ffts_do_half_the_work)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, last = o.g.size[o.g.axes - 1], half = last / 2 + 1, kept = 0;
+    real *a = column(o.k, N, o.c, 0), *f = dft(&o.g, made_complex(a, N), FFTW_FORWARD);
+    real *in = copy(a, N), *packed = zeros(2 * N / last * half);
+    double worst = 0, allowed = 2 * rounding_error(7 * log2((double)N), largest_column(a, N, 1));
+    int n[GRID_AXES];
+    for (int axis = 0; axis < o.g.axes; axis++) n[axis] = (int)o.g.size[axis];
+    FFTW(plan) plan = FFTW(plan_dft_r2c)(o.g.axes, n, in, (void *)packed, FFTW_ESTIMATE | FFTW_UNALIGNED);
+    FFTW(execute)(plan);
+    FFTW(destroy_plan)(plan);
+
+    for (size_t bin = 0; bin < N; bin++) {
+        bool discarded = bin % last >= half;
+        size_t from = discarded ? grid_circular(&o.g, 0, bin) : bin, at = from / last * half + from % last;
+        ck_assert_uint_lt(from % last, half);
+        kept += !discarded;
+        double re = (double)f[2 * bin] - (double)packed[2 * at];
+        double im = (double)f[2 * bin + 1] - (discarded ? -1 : 1) * (double)packed[2 * at + 1];
+        ck_assert(!isnan(re + im));
+        worst = fmax(worst, hypot(re, im));
+    }
+    within(place[_i].grid, worst, allowed);
+    ck_assert_uint_eq(kept, N / last * half);
+    ck_assert(2 * kept >= N && 2 * kept <= N + 2 * N / last);
+}
+END_TEST
+
+/* ---- appendix B: another resolution ------------------------------------ */
+
+#define WAVES 12
+
+/* w [N] = a sum of waves of whole frequencies up to `band` per axis, sampled
+ * on the grid: the same function of place whatever the grid. */
+static real *sampled(const grid *g, int band, uint64_t seed)
+{
+    real *w = zeros(g->tokens), *draw = uniform(seed, WAVES * 4, 0, 1);
+    for (size_t n = 0; n < g->tokens; n++) {
+        double sum = 0;
+        size_t at[GRID_AXES];
+        grid_coordinates(at, g, n);
+        for (size_t wave = 0; wave < WAVES; wave++) {
+            double turns = (double)draw[wave * 4 + 3];
+            for (int a = 0; a < g->axes; a++) {
+                int frequency = (int)floor((double)draw[wave * 4 + (size_t)a] * (2 * band + 1)) - band;
+                long size = (long)g->size[a], phase = frequency * (long)at[a] % size;
+                turns += (double)phase / (double)size;
+            }
+            sum += cos(2 * 3.14159265358979323846 * turns);
+        }
+        w[n] = (real)sum;
+    }
+    return w;
+}
+
+/* w of one grid on a finer one: its spectrum with zeros at the new, higher
+ * frequencies.  Along an axis of even size n the bin n/2 stands for +n/2 and
+ * -n/2 at once, which are two bins now: half of it goes to each. */
+static real *resampled(const grid *fine, const grid *g, const real *w)
+{
+    real *spectrum = dft(g, made_complex(w, g->tokens), FFTW_FORWARD), *wide = zeros(2 * fine->tokens);
+    for (size_t bin = 0; bin < g->tokens; bin++)
+        for (int choice = 0; choice < 1 << GRID_AXES; choice++) {
+            size_t at[GRID_AXES];
+            double share = 1;
+            grid_coordinates(at, g, bin);
+            for (int a = 0; a < GRID_AXES; a++) {
+                size_t n = g->size[a];
+                bool middle = 2 * at[a] == n && fine->size[a] > n, second = choice >> a & 1;
+                if (middle) share /= 2;
+                else if (second) share = 0;
+                if (2 * at[a] > n || (middle && second)) at[a] += fine->size[a] - n;
+            }
+            for (size_t part = 0; share > 0 && part < 2; part++)
+                wide[2 * grid_index(fine, at) + part] += (real)share * spectrum[2 * bin + part];
+        }
+    real *values = real_parts(dft(fine, wide, FFTW_BACKWARD), fine->tokens);
+    for (size_t n = 0; n < fine->tokens; n++) values[n] *= (real)fine->tokens / (real)g->tokens;
+    return values;
+}
+
+/* Coarse and fine grids; the first is the paper's step from 224 to 384 pixels. */
+static const struct { const char *coarse, *fine; } resolution[] = {
+    {"14x14", "24x24"}, {"7", "12"}, {"8", "16"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"},
+};
+
+/* Waves are sampled to 40 u (their phase within a turn per axis) on either
+ * grid, and transformed twice. */
+static double resampling_error(const grid *fine)
+{
+    return rounding_error(2 * 40 * 40 + 14 * log2((double)fine->tokens), sqrt(WAVES));
+}
+
+/* Claim      W goes to another resolution through its spectrum, and exactly so
+ *            where it holds no frequency that its grid cannot: below n/2 per axis.
+ * Paper      LiSA, appendix B: circular embeddings are samples, and changing the
+ *            resolution is changing the sampling interval.
+ * Measure    A sum of waves sampled on the fine grid against the same sum sampled
+ *            on the coarse grid and resampled.
+ * Tolerance  resampling_error above.
+ * Would it fail?  Waves beyond the band are aliased, and that is beyond. */
+START_TEST(resampling_w_is_exact_for_band_limited_kernels)
+{
+    grid coarse, fine;
+    succeeds(grid_parse(&coarse, resolution[_i].coarse));
+    succeeds(grid_parse(&fine, resolution[_i].fine));
+    int band = (int)coarse.size[0];
+    for (int a = 0; a < coarse.axes; a++)
+        if ((int)coarse.size[a] < band) band = (int)coarse.size[a];
+    band = (band - 1) / 2;
+    real *fits = resampled(&fine, &coarse, sampled(&coarse, band, 5)), *aliased = resampled(&fine, &coarse, sampled(&coarse, 2 * band + 2, 5));
+    within(resolution[_i].fine, largest_difference(fits, sampled(&fine, band, 5), fine.tokens), resampling_error(&fine));
+    beyond("waves beyond the band", largest_difference(aliased, sampled(&fine, 2 * band + 2, 5), fine.tokens), resampling_error(&fine));
+}
+END_TEST
+
+/* Claim      On a grid of even size the middle bin is kept as a cosine: half of
+ *            it at either sign of the frequency.  A sine of that frequency is zero
+ *            at every token, and so cannot be kept by anything.
+ * Paper      LiSA, appendix B, does not say what becomes of it; 14 is even.
+ * Measure    cos(2 pi 7 t) on 14 points, resampled to 24, against itself.
+ * Tolerance  resampling_error. */
+START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
+{
+    grid coarse, fine;
+    succeeds(grid_parse(&coarse, "14"));
+    succeeds(grid_parse(&fine, "24"));
+    real *w = zeros(14), *expected = zeros(24);
+    for (size_t n = 0; n < 14; n++) w[n] = n % 2 ? -1 : 1;
+    for (size_t n = 0; n < 24; n++) expected[n] = (real)cos(2 * 3.14159265358979323846 * (double)(7 * n % 24) / 24);
+    within("cosine of the middle bin", largest_difference(resampled(&fine, &coarse, w), expected, 24), resampling_error(&fine));
+}
+END_TEST
+
+/* Claim      Interpolating W is not all that a larger grid asks for: a sum over M
+ *            tokens instead of N makes both convolutions M/N times larger, and y
+ *            (M/N)^2 times, 8.6 from 224 to 384 pixels.  With W divided by M/N,
+ *            that is with its spectrum kept as it is, the same picture gives the
+ *            same answer.
+ * Paper      LiSA, appendix B: "adapted to higher resolutions by simple interpolation".
+ * Measure    y of a picture of one colour on 14 x 14 and on 24 x 24, biases 0,
+ *            W resampled: the ratio of the two; and with W divided by M/N.
+ * Tolerance  Sums of N and M terms and the resampling, for factors of size |W|_1:
+ *            2 (M + N) roundings and those of resampling_error, relative to y. */
+START_TEST(resampled_w_must_shrink_as_tokens_grow)
+{
+    struct one_head coarse = {.c = 1, .D = 1}, fine = coarse;
+    succeeds(grid_parse(&coarse.g, "14x14"));
+    succeeds(grid_parse(&fine.g, "24x24"));
+    double growth = 576.0 / 196.0;
+    coarse.wa = sampled(&coarse.g, 6, 5);
+    for (size_t n = 0; n < 196; n++) coarse.wa[n] += 2;
+    coarse.wb = coarse.wa;
+    fine.wa = fine.wb = resampled(&fine.g, &coarse.g, coarse.wa);
+    for (struct one_head *o = &coarse; o; o = o == &coarse ? &fine : NULL) {
+        o->N = o->g.tokens;
+        o->q = o->k = o->v = filled(o->N, 1);
+        o->Ba = o->Bb = zeros(1);
+    }
+    real *y = eq10(&coarse), *y_fine = eq10(&fine), *scaled = copy(y, 1);
+    double sum = 0;
+    for (size_t n = 0; n < 196; n++) sum += fabs((double)coarse.wa[n]);
+    double allowed = rounding_error(2 * (576 + 196) + 2 * 40 * 40 + 14 * log2(576), sum * sum * growth * growth);
+    scaled[0] *= (real)(growth * growth);
+    within("y grows by (M/N)^2", largest_difference(y_fine, scaled, 1), allowed);
+    beyond("which is not y", largest_difference(y_fine, y, 1), allowed);
+    for (size_t n = 0; n < 576; n++) fine.wa[n] /= (real)growth;
+    within("W divided by M/N", largest_difference(eq10(&fine), y, 1), allowed);
+}
+END_TEST
+
+/* ---- the suite --------------------------------------------------------- */
+
+int main(void)
+{
+    Suite *suite = suite_create("LiSA, theorems");
+    int each = (int)COUNT(equations);
+
+    TCase *biases = add_case(suite, "Sec. 4.1, convolutional inductive biases");
+    tcase_add_test(biases, toeplitz_matrix_reads_as_printed);
+    tcase_add_test(biases, constant_rpe_does_not_see_token_order);
+    tcase_add_loop_test(biases, rpe_sees_token_order, 0, each);
+    tcase_add_loop_test(biases, eq4_without_rpe_is_linear_attention, 0, PLACES);
+    tcase_add_loop_test(biases, toeplitz_times_vector_is_a_global_convolution, 0, PLACES);
+    tcase_add_loop_test(biases, eq4_is_convolutions_of_key_times_value, 0, PLACES);
+    tcase_add_loop_test(biases, eq4_can_be_a_sobel_or_laplacian_filter, 0, 2);
+    tcase_add_loop_test(biases, both_orders_of_eq5_agree, 0, PLACES);
+    tcase_add_test(biases, eq5_with_a_latent_per_offset_is_eq4);
+    tcase_add_test(biases, impulse_in_v_reads_back_the_attention_kernel);
+    tcase_add_loop_test(biases, output_is_linear_in_the_values, 0, each);
+    tcase_add_loop_test(biases, output_is_linear_in_the_query, 0, each);
+    tcase_add_loop_test(biases, scale_of_query_and_key_is_lost, 0, each);
+
+    TCase *expressivity = add_case(suite, "Sec. 4.2, expressivity");
+    tcase_add_loop_test(expressivity, eq6_is_the_hadamard_correlation_read_by_rpes, 0, PLACES);
+    tcase_add_loop_test(expressivity, eq6_with_shared_rpes_is_eq5, 0, PLACES);
+    tcase_add_loop_test(expressivity, four_terms_of_eq8_sum_to_eq7, 0, PLACES);
+    tcase_add_loop_test(expressivity, last_term_of_eq8_is_a_linear_map_of_the_query, 0, PLACES);
+    tcase_add_loop_test(expressivity, second_term_of_eq8_is_a_query_driven_convolution, 0, PLACES);
+    tcase_add_test(expressivity, third_term_of_eq8_does_not_look_at_values);
+    tcase_add_loop_test(expressivity, latents_add, 1, each);
+
+    TCase *circular = add_case(suite, "Sec. 4.3, LiSA");
+    tcase_add_loop_test(circular, eq10_is_a_product_of_spectra, 0, PLACES);
+    tcase_add_loop_test(circular, eq9_is_eq7_by_zero_padding, 0, PLACES);
+    tcase_add_loop_test(circular, circular_is_linear_where_toeplitz_is_circulant, 0, PLACES);
+    tcase_add_test(circular, circular_is_linear_nowhere_else);
+    tcase_add_loop_test(circular, circular_differs_from_linear_at_the_border_only, 0, 4);
+    tcase_add_test(circular, circular_shift_of_tokens_shifts_eq10_alone);
+    tcase_add_loop_test(circular, an_object_gives_the_same_answer_wherever_it_stands, 0, each);
+    tcase_add_loop_test(circular, impulse_kernels_shift_keys_and_values, 0, PLACES);
+    tcase_add_loop_test(circular, constant_kernels_make_a_global_sum, 0, PLACES);
+    tcase_add_test(circular, value_kernels_are_shared_and_key_kernels_depthwise);
+    tcase_add_loop_test(circular, real_ffts_do_half_the_work, 0, PLACES);
+
+    TCase *resolutions = add_case(suite, "appendix B, another resolution");
+    tcase_add_loop_test(resolutions, resampling_w_is_exact_for_band_limited_kernels, 0, (int)COUNT(resolution));
+    tcase_add_test(resolutions, middle_bin_of_an_even_grid_is_kept_as_a_cosine);
+    tcase_add_test(resolutions, resampled_w_must_shrink_as_tokens_grow);
+    return run_suite(suite, "test_lisa_theorems");
+}
