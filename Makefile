@@ -89,7 +89,7 @@ LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) $(CUDA_LIBS) -lm
 SOURCES  := $(filter-out reference/twicetold.c,$(wildcard reference/*.c naive/*.c fast/*.c))
 DRAWERS  := $(basename $(filter-out figures/measure.c,$(wildcard figures/*.c)))
 TESTS    := $(basename $(wildcard tests/test_*.c))
-SUPPORT  := $(filter-out $(TESTS:=.c),$(wildcard tests/*.c))
+SUPPORT  := $(filter-out tests/test_%,$(wildcard tests/*.c))
 COUNTING := $(wildcard tests/counting.h)
 COUNTED  := $(if $(COUNTING),$(wildcard naive/*.c tests/counting*.cc))
 
@@ -174,8 +174,7 @@ valgrind:               ## run the proofs under valgrind (takes a while)
 golden:                 ## remake tests/golden/ with PyTorch
 	@for module in torch numpy; do /usr/bin/python3 -c "import $$module" 2>/dev/null || { \
 	    echo "golden vectors need $$module (Debian: python3-$$module)" >&2; exit 1; }; done
-	@for script in tests/pytorch/*.py; do \
-	    echo "  $$script"; /usr/bin/python3 "$$script" || exit 1; done
+	@for script in tests/pytorch/*.py; do echo "  $$script"; /usr/bin/python3 "$$script" || exit 1; done
 
 # ---- The book
 

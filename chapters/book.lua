@@ -3,8 +3,9 @@
 -- Links between pages become links between HTML files; links to sources lead
 -- to their pages in source/, and the sources are listed in the file that the
 -- metadata name; anything else in the house is reached where it lies.  An
--- excerpt and the link to its origin become one box; tables scroll.  Of TeX's
--- big delimiters pandoc knows the smaller ones only.
+-- excerpt and the link to its origin become one box; tables scroll.  A formula
+-- keeps its number, which MathML has no place for, and the punctuation after it;
+-- long names may break after an underscore.
 
 local page, root, sources
 local listed = {}
@@ -67,6 +68,37 @@ local function boxes(blocks)
     return out
 end
 
+-- Pandoc knows \bigl and not \Bigl, and drops \tag.
+local function formula(math)
+    local text, number = math.text:gsub('\\B(igg?[lr]?)', '\\b%1'), nil
+    text = text:gsub('\\tag(%b{})', function(tag) number = tag:sub(2, -2) return '' end)
+    math.text = text
+    if math.mathtype == 'InlineMath' then return math end
+    local line = pandoc.List { math }
+    if number then line:insert(pandoc.Span('(' .. number .. ')', { class = 'number' })) end
+    return pandoc.Span(line, { class = 'equation' })
+end
+
+local function long_name(code)
+    if #code.text < 16 or not code.text:find('_') then return nil end
+    local text = code.text:gsub('[&<>]', { ['&'] = '&amp;', ['<'] = '&lt;', ['>'] = '&gt;' })
+    return pandoc.RawInline('html', '<code>' .. text:gsub('_', '_<wbr>') .. '</code>')
+end
+
+local function glued(inlines)
+    local out = pandoc.List()
+    for _, inline in ipairs(inlines) do
+        local last = out[#out]
+        if inline.t == 'Str' and inline.text:match('^[.,;:!?)]') and last and last.t == 'Math'
+            and last.mathtype == 'InlineMath' then
+            out[#out] = pandoc.Span({ last, inline }, { class = 'glued' })
+        else
+            out:insert(inline)
+        end
+    end
+    return out
+end
+
 function Pandoc(document)
     page = pandoc.utils.stringify(document.meta.page)
     root = pandoc.utils.stringify(document.meta.root)
@@ -76,10 +108,12 @@ function Pandoc(document)
         document.meta.title = first.content
         document.blocks:remove(1)
     end
+    document = document:walk { Inlines = glued }
     document = document:walk {
+        Math = formula,
+        Code = long_name,
         Link = function(link) link.target = resolve(link.target) return link end,
         Image = function(image) image.src = resolve(image.src) return image end,
-        Math = function(math) math.text = math.text:gsub('\\B(igg?[lr]?)', '\\b%1') return math end,
         Blocks = boxes,
     }
     sources:close()

@@ -239,7 +239,10 @@ function claims(    p, text, inside, title, out, n) {
         inside = 0
         title = ""
         while ((getline text < page[p]) > 0) {
-            if (title == "" && text ~ /^# /) title = substr(text, 3)
+            if (title == "" && text ~ /^# /) {
+                title = substr(text, 3)
+                if (title ~ /^[0-9]+\. /) sub(/\..*/, "", title)
+            }
             if (text ~ /^## /) inside = text ~ /^## Claims[ \t]*$/
             if (!inside || text !~ /^[ \t]*\|/) continue
             n = cells(text)

@@ -13,27 +13,31 @@
  * the end y = o / sum.  64 keys at a time, so that what is in flight stays in
  * the cache nearest to the core.
  *
- * What was done for speed, each with what it bought at 3136 queries and keys
- * of 64 channels on one core of a Zen 5 with AVX-512, where 11.0 ms were
- * reached and the multiply-adds alone need 9.2 (265-274 GFLOP/s):
+ * What was done for speed, and what each bought at 3136 queries and keys of 64
+ * channels on one core of a Zen 5 with AVX-512, where 11.3 ms were reached and
+ * the multiply-adds alone need 9.2 to 9.5 (265 to 274 GFLOP/s):
  *
  * 1. Queries in the lanes.  A vector holds one number of 16 queries, and no
  *    lane ever looks at another: the softmax needs no sums across a vector,
- *    keys and values are read as they lie (one number at a time, repeated),
- *    neither is transposed, and the last tile of keys needs no padding.  Only
- *    queries are transposed, once, and y once.
- * 2. 8 rows by 3 vectors of sums in registers (24 of 32; 4 by 3 where there
- *    are 16): 24 multiply-adds for 11 loads.  Both products, keys with queries
- *    and values with weights, are this one loop.  It runs at 250 GFLOP/s.
- * 3. 2^x in registers (exponential.h); the factor log2(e) that turns exp into
- *    it sits in the scale of the queries.  1.1 ms in all.
- * 4. Keys and values where they lie.  Copying each tile to dense rows first
- *    cost 0.3 ms, even at a stride of 12 KiB, where rows share cache sets.
+ *    keys and values are read as they lie (one number at a time, repeated), and
+ *    a last tile of keys needs no padding.  Only queries and y are transposed,
+ *    once each.
+ * 2. 8 rows by 3 vectors of sums in registers: 24 multiply-adds for 11 loads.
+ *    Both products, keys with queries and values with weights, are this one
+ *    loop, which runs at 250 GFLOP/s.  6 rows by 4 were a tenth slower: 64 is
+ *    no multiple of 6.
+ * 3. 2^x in registers (exponential.h), 0.9 ms in all; the factor log2(e) that
+ *    turns exp into it sits in the scale of the queries.
+ * 4. Keys and values where they lie.  Copying each tile to dense rows cost 0.4 to
+ *    0.8 ms; not copying won even at a stride of 12 KiB, where rows share cache sets.
  * 5. top_i follows the largest score only when that has outgrown it by a factor of
- *    2^8; in between weights up to 2^8 are as exact as weights up to 1.  So o
- *    is nearly never rescaled: 0.2 ms.
+ *    2^8; until then weights up to 2^8 are as exact as weights up to 1.  So o
+ *    is rarely rescaled: 0.3 ms.
+ * 6. Transposing in registers (transpose.h): nothing here, but a fifth of the
+ *    time at 196 queries and 49 keys.
  *
- * What did not help: tiles of 32 or 128 keys; a polynomial of degree 5.
+ * What did not help: tiles of 32 or 128 keys, prefetching the next tile, a
+ * polynomial of degree 5, unrolling the products further.
  *
  * Contract: reference/attention.h. */
 
@@ -79,8 +83,7 @@ struct group {
 /* One tile of keys and their values, wherever they lie. */
 struct tile {
     const real *k, *v;
-    size_t k_stride, v_stride;
-    size_t first, keys;
+    size_t k_stride, v_stride, keys;
 };
 
 /* ---- the products ---------------------------------------------------- */
@@ -176,12 +179,14 @@ ALWAYS_INLINE void attend(const struct group *g, lanes *s, const struct tile *ti
     product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, vectors, true);
 }
 
-static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
+static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
+                        bool with_bias)
 {
     attend(g, s, tile, channels, WIDE, with_bias);
 }
 
-static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
+static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
+                          bool with_bias)
 {
     attend(g, s, tile, channels, 1, with_bias);
 }
@@ -261,7 +266,7 @@ static void group_close(const struct group *g, real *y, size_t stride, size_t ch
 /* Keys and values from `first` on: where they lie, or made into `made`. */
 static struct tile tile_at(const struct attention *a, size_t first, real *made)
 {
-    struct tile t = {.first = first, .keys = a->keys - first};
+    struct tile t = {.keys = a->keys - first};
 
     if (t.keys > ATTENTION_TILE) t.keys = ATTENTION_TILE;
     if (a->fill) {
@@ -294,7 +299,8 @@ bool attention_fast_workspace(size_t *reals, size_t channels, size_t block)
     return true;
 }
 
-void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count, real *workspace)
+void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count,
+                    real *workspace)
 {
     size_t channels = a->channels;
 

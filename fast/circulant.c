@@ -11,36 +11,38 @@ bool smooth(size_t n)
     return n == 1;
 }
 
-status circulant_create(struct circulant *circle, const grid *tokens, bool wraps)
+status circulant_create(struct circulant *circle, const grid *tokens, bool wraps, bool smooth_only)
 {
-    *circle = (struct circulant){.tokens = *tokens, .wraps = wraps, .points = 1,
-                                 .entries = wraps ? tokens->tokens : tokens->offsets};
+    *circle = (struct circulant){.tokens = *tokens, .wraps = wraps, .points = 1};
     for (int a = 0; a < GRID_AXES; a++) {
         size_t size = tokens->size[a];
-        if (!wraps) {
+        if (!wraps || (smooth_only && !smooth(size))) {
             size = 2 * size - 1;
             while (!smooth(size)) size++;
         }
         if (size > INT_MAX / circle->points)
-            return bad_input("grid too large for the exact form, expected at most %d padded points", INT_MAX);
+            return bad_input("grid too large, expected at most %d points with its zero padding", INT_MAX);
         circle->size[a] = size;
         circle->points *= size;
     }
     return status_ok();
 }
 
-size_t circulant_place(const struct circulant *circle, size_t entry)
+size_t circulant_entry(const struct circulant *circle, size_t point)
 {
-    const size_t *n = circle->tokens.size;
-    size_t at[GRID_AXES];
-    if (circle->wraps) return entry;
-
-    /* The entry of j - i lies at (j - i) + (n - 1) on each axis; the circle is
-     * indexed by i - j. */
+    size_t entry = 0, place = 1;
     for (int a = GRID_AXES - 1; a >= 0; a--) {
-        size_t reach = n[a] - 1, offset = entry % (2 * n[a] - 1);
-        at[a] = (reach + circle->size[a] - offset) % circle->size[a];
-        entry /= 2 * n[a] - 1;
+        size_t n = circle->tokens.size[a], size = circle->size[a], at = point % size;
+        bool backward = at >= n;        /* the offset i - j is at - size, below 0 */
+        point /= size;
+        if (backward && at + n <= size) return NO_ENTRY;
+        if (circle->wraps) {
+            entry += place * (backward ? at + n - size : at);
+            place *= n;
+        } else {                        /* entries are counted by j - i + n - 1 */
+            entry += place * (backward ? size - at + n - 1 : n - 1 - at);
+            place *= 2 * n - 1;
+        }
     }
-    return (at[0] * circle->size[1] + at[1]) * circle->size[2] + at[2];
+    return entry;
 }

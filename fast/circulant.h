@@ -4,33 +4,39 @@
  *
  * where the offset i - n either wraps around the grid (LiSA, Eq. 10: f has
  * one entry per token), or does not (Eq. 4-7: f has one entry per offset
- * j - i, an offset table of grid.h).  An offset that does not wrap is brought
- * into a larger circle of at least 2 axis - 1 points per axis, on which it
- * cannot meet itself: a Toeplitz matrix is a corner of a circulant one.
+ * j - i, an offset table of grid.h).
  *
- * Both are then one product of spectra on the circle. */
+ * The sum is laid on a circle per axis.  One of `size` points serves an axis of
+ * n tokens as it is, when f wraps and size = n.  Otherwise 2n - 1 points or
+ * more are needed, on which no two offsets meet: a Toeplitz matrix is a corner
+ * of a circulant one.  This holds for an f that wraps, too, if it is laid
+ * out for every offset -(n-1) ... n-1; so an axis of awkward length may move to
+ * a larger circle of a better one.
+ *
+ * On the circle the sum is one product of spectra. */
 
 #ifndef TWICETOLD_CIRCULANT_H
 #define TWICETOLD_CIRCULANT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "../reference/grid.h"
 
 struct circulant {
     grid tokens;
-    bool wraps;
-    size_t size[GRID_AXES];     /* points of the circle per axis; 1 beyond the last axis */
+    bool wraps;                 /* whether f does */
+    size_t size[GRID_AXES];     /* points of the circles; 1 beyond the last axis */
     size_t points;              /* their product */
-    size_t entries;             /* of f: N, or P */
 };
 
-/* The circle for this grid; where offsets do not wrap, each of its axes is the
- * smallest product of 2, 3, 5 and 7 that is large enough.  Refused: more than
- * INT_MAX points. */
-status circulant_create(struct circulant *circle, const grid *tokens, bool wraps);
+/* The circles for this grid.  A size that is needed, and in `smooth_only` every
+ * size, is a product of 2, 3, 5 and 7.  Refused: more than INT_MAX points. */
+status circulant_create(struct circulant *circle, const grid *tokens, bool wraps, bool smooth_only);
 
-/* Where on the circle, row-major, entry number `entry` of f lies. */
-size_t circulant_place(const struct circulant *circle, size_t entry);
+/* Which entry of f belongs at this point of the circle, both row-major;
+ * NO_ENTRY where none does and f is to be zero. */
+#define NO_ENTRY SIZE_MAX
+size_t circulant_entry(const struct circulant *circle, size_t point);
 
 /* Whether n has no prime factor beyond 7. */
 bool smooth(size_t n);

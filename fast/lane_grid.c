@@ -10,13 +10,6 @@
  * as memory takes to answer, and few enough to wait in the first cache. */
 #define AHEAD ((size_t)64)
 
-bool lane_grid_fits(const struct circulant *circle)
-{
-    for (int a = 0; a < GRID_AXES; a++)
-        if (!smooth(circle->size[a])) return false;
-    return true;
-}
-
 status lane_grid_prepare(struct lane_grid *g, const struct circulant *circle)
 {
     static const int slow_middle_fast[GRID_AXES + 1][GRID_AXES] = {{0}, {2, 1, 0}, {0, 2, 1}, {0, 1, 2}};
@@ -48,17 +41,27 @@ void lane_grid_release(struct lane_grid *g)
     *g = (struct lane_grid){0};
 }
 
-/* Reals of a block in, zeros behind the last token. */
-struct token_line { const real *at; size_t stride, tokens, channels; };
+/* A block's reals, zeros behind the last token. */
+struct token_line { const real *at; size_t stride, tokens, channels; const real *even, *odd; };
+
+INLINED lanes token(const struct token_line *t, size_t i)
+{
+    if (i >= t->tokens) return (lanes){0};
+    if (t->channels < LANES) return lanes_load_part(t->at + i * t->stride, t->channels);
+    return lanes_load_anywhere(t->at + i * t->stride);
+}
 
 INLINED point load_tokens(void *line, size_t i)
 {
+    return (point){token(line, i), {0}};
+}
+
+INLINED point load_weighed_tokens(void *line, size_t i)
+{
     const struct token_line *t = line;
-    point z = {{0}, {0}};
-    if (i < t->tokens)
-        z.re = t->channels == LANES ? lanes_load_anywhere(t->at + i * t->stride)
-                                    : lanes_load_part(t->at + i * t->stride, t->channels);
-    return z;
+    const lanes a = token(t, i);
+    if (i >= t->tokens) return (point){a, a};
+    return (point){a * t->even[i], a * t->odd[i]};
 }
 
 /* Points of a field, `step` reals apart: only the first `kept` are there. */
@@ -98,7 +101,7 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
     /* Step 1: the rows.  They are real: frequencies beyond the half mirror the rest. */
     for (size_t t = 0; t < T; t++)
         for (size_t m = 0; m < M; m++) {
-            struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels};
+            struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels, NULL, NULL};
             struct field_line sink = {field + (t * g->size[1] + m) * g->row * POINT, POINT, columns};
             lane_pass(&g->fft[2], load_tokens, &source, store_field, &sink, line);
         }
@@ -212,4 +215,36 @@ void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spec
     else
         multiply_columns(g, field, spectrum, kernel, POINT, load_each, load_each_mirrored, line);
     along_middle(g, field, g->tokens[0], g->size[2], g->size[1], g->tokens[1], line);
+}
+
+void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
+                      const real *even, const real *odd, const real *kernel, real *line)
+{
+    size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2];
+    real *turned = line + g->line * POINT;
+
+    /* Step 1: rows and middle axis there. */
+    for (size_t t = 0; t < T; t++)
+        for (size_t m = 0; m < M; m++) {
+            size_t first = (t * M + m) * W;
+            struct token_line source = {tokens + first * stride, stride, W, channels, even + first, odd + first};
+            real *row = field + (t * g->size[1] + m) * g->row * POINT;
+            lane_pass(&g->fft[2], load_weighed_tokens, &source, line_store, row, line);
+        }
+    along_middle(g, field, T, g->size[2], M, g->size[1], line);
+
+    /* Step 2: each line of the slow axis there, times the kernel, and back. */
+    for (size_t x = 0; x <= g->size[2] / 2; x++)
+        for (size_t m = 0; m < g->size[1]; m++)
+            for (int mirrored = 0; mirrored <= (x != (g->size[2] - x) % g->size[2]); mirrored++) {
+                size_t at = mirrored ? (g->size[1] - m) % g->size[1] * g->row + g->size[2] - x : m * g->row + x;
+                struct field_line column = {field + at * POINT, g->size[1] * g->row * POINT, T};
+                struct factors product = {turned, kernel, g->size[0]};
+                lane_pass(&g->fft[0], load_field, &column, line_store, turned, line);
+                lane_pass(&g->fft[0], load_one, &product, store_field, &column, line);
+                kernel += 2 * g->size[0];
+            }
+
+    /* Step 3: the middle axis back. */
+    along_middle(g, field, T, g->size[2], g->size[1], M, line);
 }

@@ -48,9 +48,7 @@ struct lane_grid {
     size_t half, points;        /* points of a block's spectrum, of a kernel's */
 };
 
-/* Whether every axis of the circle has transforms here. */
-bool lane_grid_fits(const struct circulant *circle);
-
+/* Plans for these circles, each a product of 2, 3, 5 and 7. */
 status lane_grid_prepare(struct lane_grid *g, const struct circulant *circle);
 void lane_grid_release(struct lane_grid *g);
 
@@ -70,5 +68,10 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
  * is a transform with both exchanged before and after. */
 void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spectrum,
                         const real *kernel, bool one_for_all, real *line);
+
+/* The same for the complex block (even[n] + sqrt(-1) odd[n]) tokens[n], there and
+ * back in one go, with one kernel for all lanes.  Twice the room in `line`. */
+void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
+                      const real *even, const real *odd, const real *kernel, real *line);
 
 #endif

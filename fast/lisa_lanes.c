@@ -25,7 +25,6 @@
 #include <omp.h>
 #include <string.h>
 #include <tgmath.h>
-#include "lane_grid.h"
 #include "lane_pass.h"
 #include "../reference/linear.h"
 #include "../reference/memory.h"
@@ -33,25 +32,6 @@
 /* Images are taken together until there are so many tokens: each kernel's
  * spectrum is then read once for all of them. */
 #define CHUNK_TOKENS 16384
-
-struct lisa_lanes {
-    size_t images, tokens, channels, heads, head_channels, latents;     /* B N C h c D */
-    size_t blocks, pairs;       /* of channels in a head, of latents */
-    size_t chunk;               /* images that are taken together */
-    size_t threads;
-    struct lane_grid grid;
-
-    bool key_one_for_all;       /* Eq. 5: all channels of the key share a kernel */
-    real *key_kernels;          /* [blocks][pairs][points] or, one for all, [pairs][points] */
-    real *value_kernels;        /* [pairs][points], one for all channels */
-    real *key_bias, *value_bias;        /* [blocks][pairs] points */
-
-    real *spectra;              /* [chunk][heads][blocks][half] points */
-    real *a;                    /* [chunk][heads][2 pairs][a_row] */
-    size_t a_row;               /* N and room for a vector behind it */
-    real *scratch;              /* [threads][scratch_reals] */
-    size_t scratch_reals;
-};
 
 /* What a thread works in; there is a query only where the last block does not
  * fill the lanes. */
@@ -62,7 +42,7 @@ static struct scratch scratch_of(const struct lisa_lanes *l)
     real *at = l->scratch + (size_t)omp_get_thread_num() * l->scratch_reals;
     struct scratch s = {.field = at};
     s.line = s.field + l->grid.field * POINT;
-    s.row = s.line + l->grid.line * POINT;
+    s.row = s.line + 2 * l->grid.line * POINT;
     s.query = s.row + (l->grid.size[2] + LANES) * POINT;
     return s;
 }
@@ -76,91 +56,31 @@ static size_t block_channels(const struct lisa_lanes *l, size_t block)
 
 /* ---- prepare --------------------------------------------------------- */
 
-/* Lays kernels out on the whole circle: lane l of the field is
- * table[entry][l0 + l][d] + sqrt(-1) table[entry][l0 + l][d + 1]. */
-struct table { const real *entry; size_t rows, columns; };
-
-/* Entry (row, column) of a table's matrix number e; 0 beyond its edge. */
-static real table_entry(const struct table *t, size_t e, size_t row, size_t column)
+/* Takes what a run works in. */
+static status workspace(struct lisa_lanes *l)
 {
-    return row < t->rows && column < t->columns ? t->entry[(e * t->rows + row) * t->columns + column] : 0;
-}
+    /* Step 1: a thread's scratch; it must hold a token, for the last projection. */
+    size_t token = (l->channels + POINT - 1) / POINT * POINT;
+    l->scratch_reals = (l->grid.field + 2 * l->grid.line + l->grid.size[2] + LANES) * POINT;
+    if (l->head_channels % LANES) l->scratch_reals += l->tokens * LANES;
+    if (l->scratch_reals < token) l->scratch_reals = token;
+    l->scratch = memory_reals(l->threads, l->scratch_reals, 1, 1);
 
-static void lay_out(const struct lisa_lanes *l, const struct circulant *circle, real *field,
-                    const struct table *table, size_t row, size_t column, bool lanes_are_pairs)
-{
-    size_t fast = l->grid.size[2];
-    memset(field, 0, l->grid.whole * POINT * sizeof *field);
-    for (size_t e = 0; e < circle->entries; e++) {
-        size_t place = circulant_place(circle, e);
-        real *at = field + (place / fast * l->grid.row + place % fast) * POINT;
-        for (size_t lane = 0; lane < LANES; lane++) {
-            size_t r = lanes_are_pairs ? 0 : row + lane, c = lanes_are_pairs ? column + 2 * lane : column;
-            at[lane] = table_entry(table, e, r, c);
-            at[LANES + lane] = table_entry(table, e, r, c + 1);
-        }
-    }
-}
+    /* Step 2: a, and in Eq. 4 the key beside it. */
+    l->a = memory_reals(l->chunk * l->heads, l->pairs, 2, l->a_row);
+    if (l->equation == 4) l->keys = memory_reals(l->chunk * l->heads, l->pairs, 2, l->a_row);
 
-/* Kernels that all channels share, [pairs][points][re, im]: transformed with
- * pairs in the lanes, and then taken apart. */
-static void one_for_all_kernels(const struct lisa_lanes *l, const struct circulant *circle, real *kernels,
-                                const real *entries, real *field, real *spectrum, real *line)
-{
-    const struct table table = {entries, 1, l->latents};
-    for (size_t pair = 0; pair < l->pairs; pair += LANES) {
-        lay_out(l, circle, field, &table, 0, 2 * pair, true);
-        lane_grid_kernel(&l->grid, spectrum, field, line);
-        for (size_t lane = 0; lane < LANES && pair + lane < l->pairs; lane++)
-            for (size_t f = 0; f < l->grid.points; f++)
-                for (size_t part = 0; part < 2; part++)
-                    kernels[((pair + lane) * l->grid.points + f) * 2 + part] = spectrum[f * POINT + part * LANES + lane];
-    }
-}
-
-/* A bias [c][D] as points: lanes are channels, re and im two latents. */
-static void lay_out_bias(const struct lisa_lanes *l, real *points, const real *bias)
-{
-    const struct table table = {bias, bias ? l->head_channels : 0, l->latents};
-    for (size_t b = 0; b < l->blocks * l->pairs; b++)
-        for (size_t lane = 0; lane < LANES; lane++)
-            for (size_t part = 0; part < 2; part++)
-                points[b * POINT + part * LANES + lane] =
-                    table_entry(&table, 0, b / l->pairs * LANES + lane, b % l->pairs * 2 + part);
-}
-
-static status transform_kernels(struct lisa_lanes *l, const struct problem *p, const struct circulant *circle)
-{
-    size_t reals = (l->grid.whole + l->grid.points + 2 * l->grid.line) * POINT;
-    real *room = memory_reals(l->threads, reals, 1, 1);
-    if (!room) return out_of_memory("the transforms of the kernels");
-
-    /* Step 1: kernels that all channels share. */
-    real *spectrum = room + l->grid.whole * POINT, *line = spectrum + l->grid.points * POINT;
-    one_for_all_kernels(l, circle, l->value_kernels, problem_tensor(p, circle->wraps ? "wb" : "eb"),
-                        room, spectrum, line);
-    if (l->key_one_for_all)
-        one_for_all_kernels(l, circle, l->key_kernels, problem_tensor(p, "ea"), room, spectrum, line);
-
-    /* Step 2: kernels of each channel, where there are such. */
-    const struct table table = {problem_tensor(p, circle->wraps ? "wa" : "ea"), l->head_channels, l->latents};
-    size_t kernels = l->key_one_for_all ? 0 : l->blocks * l->pairs;
-    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
-    for (size_t b = 0; b < kernels; b++) {
-        real *field = room + (size_t)omp_get_thread_num() * reals;
-        lay_out(l, circle, field, &table, b / l->pairs * LANES, b % l->pairs * 2, false);
-        lane_grid_kernel(&l->grid, l->key_kernels + b * l->grid.points * POINT, field,
-                         field + (l->grid.whole + l->grid.points) * POINT);
-    }
-    memory_free(room);
-
-    /* Step 3: the biases. */
-    lay_out_bias(l, l->key_bias, problem_tensor(p, "ba"));
-    lay_out_bias(l, l->value_bias, problem_tensor(p, "bb"));
+    /* Step 3: the key's spectra, where a thread's spectrum and sums of the value will live. */
+    size_t spectra, sums, blocks = l->equation == 4 ? 0 : l->chunk * l->heads * l->blocks;
+    if (size_multiply(&spectra, blocks, l->grid.half * POINT)
+        && size_multiply(&sums, l->threads, l->grid.half * POINT + l->tokens * LANES))
+        l->spectra = memory_reals(spectra > sums ? spectra : sums, 1, 1, 1);
+    if (!l->scratch || !l->a || (l->equation == 4 && !l->keys) || !l->spectra)
+        return out_of_memory("the workspace");
     return status_ok();
 }
 
-status lisa_lanes_prepare(struct plan *plan, const struct circulant *circle)
+status lisa_lanes_prepare(struct plan *plan)
 {
     const struct problem *p = plan->problem;
     struct lisa_lanes *l = memory_get(1, sizeof *l);
@@ -170,40 +90,31 @@ status lisa_lanes_prepare(struct plan *plan, const struct circulant *circle)
     *l = (struct lisa_lanes){
         .images = problem_size(p, "B"), .tokens = problem_size(p, "N"), .channels = problem_size(p, "C"),
         .heads = problem_size(p, "h"), .head_channels = problem_size(p, "c"), .latents = problem_size(p, "D"),
-        .threads = (size_t)plan->threads, .key_one_for_all = problem_number(p, "equation") == 5,
+        .equation = (size_t)problem_number(p, "equation"), .threads = (size_t)plan->threads,
     };
     plan->state = l;
     l->blocks = (l->head_channels + LANES - 1) / LANES;
-    l->pairs = (l->latents + 1) / 2;
+    l->pairs = ((l->equation == 4 ? l->head_channels : l->latents) + 1) / 2;
+    l->tables = l->equation == 4 ? problem_axis(p, "e", 1) : l->pairs;
     l->a_row = (l->tokens + LANES - 1) / LANES * LANES + LANES;
     l->chunk = (CHUNK_TOKENS + l->tokens - 1) / l->tokens;
     if (l->chunk > l->images) l->chunk = l->images;
-    status s = lane_grid_prepare(&l->grid, circle);
+
+    /* Step 2: the circles and the spectra of the kernels. */
+    struct circulant circle;
+    status s = circulant_create(&circle, &p->grid, l->equation == 10, true);
+    if (!s.code) s = lane_grid_prepare(&l->grid, &circle);
     if (s.code) return s;
-
-    /* Step 2: a thread's scratch; it must hold a token, for the last projection. */
-    l->scratch_reals = (l->grid.field + l->grid.line + l->grid.size[2] + LANES) * POINT;
-    if (l->head_channels % LANES) l->scratch_reals += l->tokens * LANES;
-    size_t token = (l->channels + POINT - 1) / POINT * POINT;
-    if (l->scratch_reals < token) l->scratch_reals = token;
-
-    /* Step 3: memory.  A thread's spectrum and sums on the value's side live where
-     * the key's spectra were. */
-    size_t spectra = l->chunk * l->heads * l->blocks * l->grid.half * POINT;
-    size_t sums = l->threads * (l->grid.half * POINT + l->tokens * LANES);
-    if (spectra < sums) spectra = sums;
-    l->key_kernels = memory_reals(l->key_one_for_all ? 1 : l->blocks * LANES, l->pairs, l->grid.points, 2);
-    l->value_kernels = memory_reals(l->pairs, l->grid.points, 2, 1);
+    size_t points = l->grid.points;
+    if (l->equation == 5) l->key_kernels = memory_reals(l->pairs, points, 2, 1);
+    if (l->equation > 5) l->key_kernels = memory_reals(l->blocks, l->pairs, points, POINT);
+    l->value_kernels = memory_reals(l->tables, points, 2, 1);
     l->key_bias = memory_reals(l->blocks, l->pairs, POINT, 1);
     l->value_bias = memory_reals(l->blocks, l->pairs, POINT, 1);
-    l->spectra = memory_reals(spectra, 1, 1, 1);
-    l->a = memory_reals(l->chunk * l->heads, l->pairs, 2, l->a_row);
-    l->scratch = memory_reals(l->threads, l->scratch_reals, 1, 1);
-    if (!l->key_kernels || !l->value_kernels || !l->key_bias || !l->value_bias || !l->spectra || !l->a || !l->scratch)
-        return out_of_memory("the spectra of the kernels and the workspace");
-
-    /* Step 4: the kernels. */
-    return transform_kernels(l, p, circle);
+    if ((l->equation > 4 && !l->key_kernels) || !l->value_kernels || !l->key_bias || !l->value_bias)
+        return out_of_memory("the spectra of the kernels");
+    s = lisa_lanes_kernels(l, p, &circle);
+    return s.code ? s : workspace(l);
 }
 
 void lisa_lanes_release(struct plan *plan)
@@ -217,6 +128,7 @@ void lisa_lanes_release(struct plan *plan)
     memory_free(l->value_bias);
     memory_free(l->spectra);
     memory_free(l->a);
+    memory_free(l->keys);
     memory_free(l->scratch);
     memory_free(l);
     plan->state = NULL;
@@ -345,7 +257,8 @@ static void key_side(const struct lisa_lanes *l, const real *query, size_t image
         for (size_t block = 0; block < l->blocks; block++)
             for (size_t task = first; task < last; task++) {
                 size_t pair = task / items, item = task % items, channels = block_channels(l, block);
-                const real *kernel = l->key_one_for_all
+                bool one_for_all = l->equation == 5;
+                const real *kernel = one_for_all
                     ? l->key_kernels + pair * l->grid.points * 2
                     : l->key_kernels + (block * l->pairs + pair) * l->grid.points * POINT;
                 real *a = l->a + item * a_rows + 2 * pair * l->a_row;
@@ -364,7 +277,7 @@ static void key_side(const struct lisa_lanes *l, const real *query, size_t image
                 /* Step 2: product, inverse, contraction. */
                 if (block == 0) memset(a, 0, 2 * l->a_row * sizeof *a);
                 lane_grid_multiply(&l->grid, s.field, l->spectra + (item * l->blocks + block) * l->grid.half * POINT,
-                                   kernel, l->key_one_for_all, s.line);
+                                   kernel, one_for_all, s.line);
                 contract(&l->grid, a, l->a_row, s.field, q, stride,
                          l->key_bias + (block * l->pairs + pair) * POINT, &s);
             }
@@ -411,13 +324,19 @@ static void value_side(const struct lisa_lanes *l, real *v, size_t images)
         real *tokens = v + item / l->heads * l->tokens * l->channels
                      + item % l->heads * l->head_channels + block * LANES;
 
-        /* Step 1: all latents, two at a time. */
-        lane_grid_spectrum(&l->grid, spectrum, tokens, l->channels, channels, s.field, s.line);
+        /* Step 1: all latents, or in Eq. 4 all channels of the query, two at a time. */
+        if (l->equation != 4)
+            lane_grid_spectrum(&l->grid, spectrum, tokens, l->channels, channels, s.field, s.line);
         memset(sum, 0, l->tokens * LANES * sizeof *sum);
         for (size_t pair = 0; pair < l->pairs; pair++) {
-            lane_grid_multiply(&l->grid, s.field, spectrum, l->value_kernels + pair * l->grid.points * 2, true, s.line);
-            accumulate(&l->grid, sum, l->a + (item * l->pairs + pair) * 2 * l->a_row, l->a_row,
-                       s.field, l->value_bias + (block * l->pairs + pair) * POINT, s.line);
+            size_t rows = (item * l->pairs + pair) * 2 * l->a_row;
+            const real *rpe = l->value_kernels + (l->tables > 1 ? item % l->heads : 0) * l->grid.points * 2;
+            if (l->equation == 4)
+                lane_grid_filter(&l->grid, s.field, tokens, l->channels, channels,
+                                 l->keys + rows, l->keys + rows + l->a_row, rpe, s.line);
+            else
+                lane_grid_multiply(&l->grid, s.field, spectrum, l->value_kernels + pair * l->grid.points * 2, true, s.line);
+            accumulate(&l->grid, sum, l->a + rows, l->a_row, s.field, l->value_bias + (block * l->pairs + pair) * POINT, s.line);
         }
 
         /* Step 2: the sums, where v was. */
@@ -441,6 +360,19 @@ static void key_spectra(const struct lisa_lanes *l, const real *k, size_t images
     }
 }
 
+/* Tokens [images][N][C] as rows [images][h][c][a_row], a head's last one followed by
+ * zeros where c is odd. */
+static void by_channel(const struct lisa_lanes *l, real *rows, const real *tokens, size_t images)
+{
+    #pragma omp parallel for schedule(static) num_threads((int)l->threads)
+    for (size_t item = 0; item < images * l->heads; item++)
+        for (size_t c = 0; c < 2 * l->pairs; c++) {
+            real *row = rows + (item * 2 * l->pairs + c) * l->a_row;
+            const real *from = tokens + item / l->heads * l->tokens * l->channels + item % l->heads * l->head_channels + c;
+            for (size_t n = 0; n < l->tokens; n++) row[n] = c < l->head_channels ? from[n * l->channels] : 0;
+        }
+}
+
 status lisa_lanes_run(struct plan *plan, real *y, const real *x)
 {
     const struct lisa_lanes *l = plan->state;
@@ -450,11 +382,13 @@ status lisa_lanes_run(struct plan *plan, real *y, const real *x)
     for (size_t b = 0; b < l->images; b += l->chunk, x += l->chunk * image, y += l->chunk * image) {
         size_t images = l->images - b < l->chunk ? l->images - b : l->chunk, tokens = images * l->tokens;
 
-        /* Step 1: a, from key and query. */
+        /* Step 1: a, from key and query; in Eq. 4 both as they are. */
         project(l, p, y, x, tokens, 1, true);
-        key_spectra(l, y, images);
+        if (l->equation == 4) by_channel(l, l->keys, y, images);
+        else key_spectra(l, y, images);
         project(l, p, y, x, tokens, 0, true);
-        key_side(l, y, images);
+        if (l->equation == 4) by_channel(l, l->a, y, images);
+        else key_side(l, y, images);
 
         /* Step 2: y, from the value and a. */
         project(l, p, y, x, tokens, 2, false);

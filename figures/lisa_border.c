@@ -1,13 +1,14 @@
 /* lisa_border.c -- where Eq. 10 differs from Eq. 7 of LiSA, token by token
  *
- *     build/lisa_border [GRID]
+ *     build/figures/lisa_border [GRID]
  *
  * Eq. 7 does not wrap around the grid, Eq. 10 does.  Here both have the same
  * tables: the circular kernel holds for each i - n the RPE entry of the
  * shortest way around, so the two differ only where a pair of tokens is
  * farther apart than half the grid.  Two kinds of tables are tried: normal
  * draws that reach across the whole grid, and the same draws under a Gaussian
- * of four tokens' width, as kernels that have learned to look nearby.
+ * of four tokens' width, as kernels that have learned to look nearby.  Biases
+ * are 0: they add what both equations have in common.
  *
  * One matrix each, in the shape of the grid: the difference of the outputs at
  * a token, root mean square over its channels, relative to the root mean
@@ -25,6 +26,7 @@
 #define HEAD_CHANNELS (CHANNELS / HEADS)
 #define LATENT 16
 #define WIDTH 4.0
+#define PI 3.14159265358979323846
 
 /* The table entry, an offset n - i, of circular distance m = i - n. */
 static size_t shortest_way(const grid *g, size_t m)
@@ -54,7 +56,8 @@ static double envelope(const grid *g, size_t entry, double width)
 /* RPE tables [P][columns] and, from them, circular kernels [N][columns]. */
 static void make_tables(real *e, real *w, const grid *g, size_t columns, uint64_t stream, double width)
 {
-    random_fill_normal(e, g->offsets * columns, 1, stream, 1 / sqrt((double)g->tokens));
+    double reach = width > 0 ? PI * width * width : (double)g->tokens;
+    random_fill_normal(e, g->offsets * columns, 1, stream, 1 / sqrt(reach));
     for (size_t entry = 0; width > 0 && entry < g->offsets; entry++)
         for (size_t d = 0; d < columns; d++) e[entry * columns + d] *= (real)envelope(g, entry, width);
     for (size_t m = 0; m < g->tokens; m++)
@@ -91,13 +94,11 @@ static status compare(const char *grid_word, const grid *g, const char *name, do
     for (int b = 0; b < 2 && s.code == STATUS_OK; b++) {
         struct token_source source = {0};
         real *x = bench_add(both[b], "x", 1, N, CHANNELS), *w = bench_add(both[b], "w_qkv", 3 * CHANNELS, CHANNELS, 0);
-        real *ba = bench_add(both[b], "ba", c, D, 0), *bb = bench_add(both[b], "bb", c, D, 0);
-        if (!x || !w || !ba || !bb) s = out_of_memory("tensors");
+        bool biases = bench_add(both[b], "ba", c, D, 0) && bench_add(both[b], "bb", c, D, 0);
+        if (!x || !w || !biases) s = out_of_memory("tensors");
         else s = tokens_make(x, 1, g, CHANNELS, &source, NULL, 0);
         if (s.code) break;
         random_fill_normal(w, 3 * CHANNELS * CHANNELS, 1, 0, 1 / sqrt((double)CHANNELS));
-        random_fill_normal(ba, c * D, 1, 1, 1 / sqrt((double)c));
-        random_fill_normal(bb, c * D, 1, 2, 1 / sqrt((double)c));
     }
 
     /* Step 2: the tables, straight and wrapped. */

@@ -1,6 +1,6 @@
 /* lisa_error.c -- the rounding error of LiSA's forms, against the token count
  *
- *     build/lisa_error NAIVE_TOKENS GRID...
+ *     build/figures/lisa_error EQUATION NAIVE_TOKENS GRID...
  *
  * One head of 16 channels, D = 16, tokens of real images, random parameters.
  * Some tokens of the output are computed once more by Eq. 7 or Eq. 10 as a
@@ -111,8 +111,8 @@ static status measure_error(const char *grid_word, const char *equation, size_t 
         random_fill_normal(w, 3 * C * C, 1, 0, 1 / sqrt((double)C));
         random_fill_normal(ba, C * D, 1, 1, 1 / sqrt((double)C));
         random_fill_normal(bb, C * D, 1, 2, 1 / sqrt((double)C));
-        random_fill_normal(ta, rows * C * D, 1, 3, 1 / sqrt((double)N));
-        random_fill_normal(tb, rows * D, 1, 4, 1 / sqrt((double)N));
+        random_fill_uniform(ta, rows * C * D, 1, 3, -sqrt(3.0 / (double)N), sqrt(3.0 / (double)N));
+        random_fill_uniform(tb, rows * D, 1, 4, -sqrt(3.0 / (double)N), sqrt(3.0 / (double)N));
         project(qkv, x, w, N);
         for (size_t t = 0; t < SAMPLES; t++) one_output(sample + t * C, qkv, N * t / SAMPLES, &g, circular, ta, tb, ba, bb);
     }
@@ -124,8 +124,9 @@ static status measure_error(const char *grid_word, const char *equation, size_t 
         s = bench_run(y, &b, &lisa, form, 4, word, 1);
         if (s.code) break;
         double error = relative_error(y, sample, N);
-        printf("%s\t%s\t%s\t%s\t%zu\t%.3g\t%.3g\n", REAL_NAME, form, equation, grid_word, N, error,
+        printf("eq%s-%s\t%s\t%s\t%zu\t%.3g\t%.3g\n", equation, REAL_NAME, form, grid_word, N, error,
                error / ((double)REAL_EPSILON / 2));
+        fflush(stdout);
     }
     memory_free(qkv);
     memory_free(y);
@@ -135,13 +136,11 @@ static status measure_error(const char *grid_word, const char *equation, size_t 
 
 int main(int argc, char **argv)
 {
-    status s = argc > 2 ? status_ok() : bad_input("expected NAIVE_TOKENS GRID...");
-    size_t naive_tokens = argc > 2 ? (size_t)strtoul(argv[1], NULL, 10) : 0;
-    printf("#precision\tform\tequation\tgrid\ttokens\terror\terror_in_u\n");
-    for (int g = 2; g < argc && s.code == STATUS_OK; g++) {
-        s = measure_error(argv[g], "10", naive_tokens);
-        if (s.code == STATUS_OK) s = measure_error(argv[g], "7", naive_tokens);
-    }
+    bool known = argc > 3 && (!strcmp(argv[1], "7") || !strcmp(argv[1], "10"));
+    status s = known ? status_ok() : bad_input("expected EQUATION (7 or 10), NAIVE_TOKENS, GRID...");
+    size_t naive_tokens = known ? (size_t)strtoul(argv[2], NULL, 10) : 0;
+    if (known) printf("#series\tform\tgrid\ttokens\terror\terror_in_u\n");
+    for (int g = 3; g < argc && s.code == STATUS_OK; g++) s = measure_error(argv[g], argv[1], naive_tokens);
     if (s.code) fprintf(stderr, "lisa_error: %s\n", s.message);
     return s.code;
 }

@@ -1,6 +1,6 @@
 /* lisa_kernels.c -- attention kernels of a few tokens on a real image
  *
- *     build/lisa_kernels
+ *     build/figures/lisa_kernels
  *
  * In the manner of LiSA's Fig. 5, but nothing here is trained.  Every pixel of
  * one 28 x 28 image is a token, its 3 x 3 neighbourhood both query and key.

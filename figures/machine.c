@@ -1,6 +1,6 @@
 /* machine.c -- where numbers were measured, as comment lines for a TSV file
  *
- *     build/machine
+ *     build/figures/machine
  *
  * CPU, cores, memory, compiler, flags, BLAS and FFTW; no name of the machine,
  * no path, nothing of its owner. */

@@ -2,12 +2,13 @@
 #
 #     awk -f series.awk -v want=points -v key=eq7/naive -v column=median_seconds lisa.tsv
 #
-# want=points  tokens, value and quartiles of one series, key = series/form
-# want=ends    for every series of the table: where its last point is, and its
-#              label with the fitted exponent; labels are pushed apart until
-#              they are `gap` decades from each other
-# want=gone    where a naive series stopped: its last point, the next size by
-#              extrapolation as N^2, and what that would need
+# want=points  tokens and value of one series, key = series/form
+# want=ends    for every series of the table: where it ends, and its label with
+#              the fitted exponent; labels are pushed apart until they are
+#              `gap` decades from each other
+# want=gone    where a naive series stopped before the others: its last point,
+#              and the next size by extrapolation as N^2; its label tells what
+#              that would need
 #
 # table is "key|label|colour|..." for each series.  column is a name of the header.
 
@@ -20,8 +21,7 @@ BEGIN { FS = "\t"; series = split(table, entry, ";") }
 {
     k = $1 "/" $(at["form"]); n = ++count[k]
     N[k, n] = $(at["tokens"]); value[k, n] = $(at[column])
-    bytes[k, n] = $(at["peak_bytes"]); seconds[k, n] = $(at["median_seconds"])
-    q1[k, n] = $(at["q1_seconds"]); q3[k, n] = $(at["q3_seconds"])
+    if ("peak_bytes" in at) { bytes[k, n] = $(at["peak_bytes"]); seconds[k, n] = $(at["median_seconds"]) }
     sizes[N[k, n]] = $(at["grid"])
 }
 
@@ -47,10 +47,10 @@ function with_unit(x, unit, base,    u, names) {
 }
 
 function points(    n) {
-    for (n = 1; n <= count[key]; n++) print N[key, n], value[key, n], q1[key, n], q3[key, n]
+    for (n = 1; n <= count[key]; n++) print N[key, n], value[key, n]
 }
 
-function ends(    s, part, k, last, m, i, j, t, moved, round, x, y, text, colour, where) {
+function ends(    s, part, k, last, m, i, j, t, moved, round, x, y, text, colour) {
     m = 0
     for (s = 1; s <= series; s++) {
         split(entry[s], part, "|")
@@ -59,6 +59,8 @@ function ends(    s, part, k, last, m, i, j, t, moved, round, x, y, text, colour
         m++
         x[m] = N[k, last]; y[m] = ten(value[k, last]); colour[m] = part[3]
         text[m] = part[2] "  " exponent(k)
+        if (!stopped(k)) continue
+        x[m] = next_size; y[m] = ten(next_value); text[m] = text[m] "\\n{/*0.8 " why "}"
     }
     # Only labels that stand above each other can meet.
     for (round = 1; round <= 200; round++) {
@@ -73,18 +75,31 @@ function ends(    s, part, k, last, m, i, j, t, moved, round, x, y, text, colour
     for (i = 1; i <= m; i++) printf "%s\t%.6g\t%s\t%d\n", x[i], exp(y[i] * log(10)), text[i], colour[i]
 }
 
-# Sizes in increasing order; the first beyond the last that this series has.
-function gone(    k, last, size, next_size, factor, power, need) {
-    k = key; last = count[k]
-    if (!last) return
+# The exponent between the last two points; 2 where there is one alone.
+function growth(a, k, last) {
+    return last > 1 ? log(a[k, last] / a[k, last - 1]) / log(N[k, last] / N[k, last - 1]) : 2
+}
+
+# Where a naive series would go on: the next size that others have, its value
+# and why it was not measured.  False where there is none.
+function stopped(k,    last, size, factor, need, grid) {
+    last = count[k]; next_size = 0
+    if (!last || !("peak_bytes" in at) || k !~ /\/naive$/) return 0
     for (size in sizes) if (size + 0 > N[k, last] && (!next_size || size + 0 < next_size)) next_size = size + 0
-    if (!next_size) return
+    if (!next_size) return 0
     factor = next_size / N[k, last]
-    power = column == "peak_bytes" && last > 1 ? log(bytes[k, last] / bytes[k, last - 1]) / log(N[k, last] / N[k, last - 1]) : 2
-    need = bytes[k, last] * factor ^ (last > 1 ? log(bytes[k, last] / bytes[k, last - 1]) / log(N[k, last] / N[k, last - 1]) : 2)
-    print N[k, last], value[k, last]
-    print next_size, value[k, last] * factor ^ power, \
-          memory && need > memory ? "would need " with_unit(need) : "would take " with_unit(seconds[k, last] * factor ^ 2, "s")
+    next_value = value[k, last] * factor ^ (column == "peak_bytes" ? growth(bytes, k, last) : 2)
+    need = bytes[k, last] * factor ^ growth(bytes, k, last)
+    grid = sizes[next_size]; sub(/x/, "×", grid)
+    why = grid (memory > 0 && need > memory + 0 ? " would need " with_unit(need) \
+                            : " would take " with_unit(seconds[k, last] * factor ^ 2, "s"))
+    return 1
+}
+
+function gone() {
+    if (!stopped(key)) return
+    print N[key, count[key]], value[key, count[key]]
+    print next_size, next_value
 }
 
 END {

@@ -201,7 +201,7 @@ def check(name, build):
 
 def ours_once(case, threads, build):
     command = [os.path.join(build, "measure"), case["operator"], *options(case), "--channels", str(case["channels"]),
-               "--form", "fast", "--threads", str(threads), "--repeats", "15", "--without", "b_qkv,b_o,rpe"]
+               "--form", "fast", "--threads", str(threads), "--repeats", "15", "--without", "b_qkv,b_o" + (",rpe" if case["operator"] == "msa" else "")]
     if case["latent"]:
         command += ["--sizes", f"D={case['latent']}"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True,

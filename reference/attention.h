@@ -20,7 +20,7 @@
  *
  *                        multiplications            memory besides y
  *     attention_naive    queries keys (2 c + 1)     queries keys: A itself
- *     attention_fast     queries keys 2 c           O(block c + c) per thread, whatever N
+ *     attention_fast     queries keys 2 c           O((block + 64) c) per thread, whatever N
  *
  * and queries keys exponentials each.
  *

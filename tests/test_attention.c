@@ -290,7 +290,8 @@ START_TEST(the_reversed_table_is_the_toeplitz_matrix)
     }
     for (size_t i = 0; i < N; i += wide)
         for (size_t j = 0; j < N; j += ATTENTION_TILE) {
-            size_t queries = N - i < wide ? N - i : wide, keys = N - j < ATTENTION_TILE ? N - j : ATTENTION_TILE;
+            size_t queries = N - i < wide ? N - i : wide;
+            size_t keys = N - j < ATTENTION_TILE ? N - j : ATTENTION_TILE;
             size_t end = keys * wide + overrun;
             r[end] = NAN;
             attention_rpe_bias(r, wide, i, queries, j, keys, &rpe);
@@ -582,13 +583,13 @@ START_TEST(minus_infinity_takes_a_key_away)
 END_TEST
 
 /* Claim      NaN is not lost: in a query, key, value or bias, it reaches all the outputs
- *            that depend on it, and no other.
+ *            that depend on it, and no other.  A score of +inf makes its row NaN.
  * Measure    Which outputs are NaN, exactly, for every key of three tiles. */
 START_TEST(nan_reaches_the_output)
 {
     for (size_t f = 0; f < COUNT(form); f++)
         for (size_t at = 0; at < 150; at += 7)
-            for (int where = 0; where < 4; where++) {
+            for (int where = 0; where < 5; where++) {
                 struct arrays x = arrays(23, 150, 5, 5);
                 size_t i_nan = at % x.queries, c_nan = at % x.channels;
                 x.r = zeros(x.queries * x.keys);
@@ -596,6 +597,7 @@ START_TEST(nan_reaches_the_output)
                 if (where == 1) x.k[at * x.stride + c_nan] = NAN;
                 if (where == 2) x.v[at * x.stride + c_nan] = NAN;
                 if (where == 3) x.r[i_nan * x.keys + at] = NAN;
+                if (where == 4) x.r[i_nan * x.keys + at] = INFINITY;
                 real *y = form[f](&x);
                 for (size_t i = 0; i < x.queries; i++)
                     for (size_t c = 0; c < x.channels; c++) {
@@ -671,7 +673,8 @@ END_TEST
 /* Claim      Below the normal numbers exp2_lanes is 0, also at -inf; NaN stays NaN. */
 START_TEST(powers_of_two_vanish_far_below)
 {
-    const double lowest = sizeof(real) == 4 ? -126.6 : -1022.6, factor[] = {1, 1.003, 1.5, 10, 1e3, 1e7, 1e20, 1e35};
+    static const double factor[] = {1, 1.003, 1.5, 10, 1e3, 1e7, 1e20, 1e35};
+    const double lowest = sizeof(real) == 4 ? -126.6 : -1022.6;
     for (size_t n = 0; n < COUNT(factor); n++) ck_assert(exp2_of((real)(lowest * factor[n])) == 0);
     ck_assert(exp2_of(-INFINITY) == 0);
     ck_assert(isnan(exp2_of(NAN)) && isnan(exp2_of(-NAN)));

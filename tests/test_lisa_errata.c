@@ -206,11 +206,11 @@ END_TEST
 
 /* Learnable numbers of one operator as Tab. 3 has it: 192 channels, 12 heads;
  * biases of the projections or none. */
-static double parameters(const struct declaration *d, const char *grid, const char *which, size_t D, bool biases,
+static double parameters(const struct declaration *d, const char *place, const char *which, size_t D, bool biases,
                          bool rpe)
 {
     struct problem p;
-    const char *words[] = {"--grid", grid, "--heads", "12", "--equation", which};
+    const char *words[] = {"--grid", place, "--heads", "12", "--equation", which};
     succeeds(problem_create(&p, d, d == &lisa ? 6 : 4, words));
     succeeds(problem_set_size(&p, "B", 1));
     succeeds(problem_set_size(&p, "C", 192));
@@ -262,9 +262,10 @@ static double tab_3b_millions(int row, bool biases)
  * Measure    12 operators by problem_parameters in a ViT-tiny without class
  *            token, against every printed row.
  * Tolerance  0.005 M, half of the last digit; 0.015 M with biases in all rows.
- * Verdict    Holds to the digit when the rows with an N x N RPE have no biases in
- *            their projections, and plain self-attention and LiSA have; with
- *            biases everywhere six rows are off by one or two in the last digit. */
+ * Verdict    Holds to the digit if the seven rows with an N x N RPE have no biases
+ *            in their projections while plain self-attention and LiSA have; the
+ *            paper does not say.  With biases in all, the seven are too large by
+ *            0.006 to 0.013 M. */
 START_TEST(shapes_give_the_parameters_of_tab_3b)
 {
     double printed = published("lisa", "3b", tab_3b[_i].row, "parameters");
@@ -316,7 +317,7 @@ END_TEST
  * Measure    Entries of ea in Eq. 7 over those of wa in Eq. 10, by the declaration.
  * Correction prod (2 - 1/n) per axis: 1.99, 3.72 on 14 x 14, 6.97 on 8 x 14 x 14. */
 static const struct { const char *grid; size_t table, kernel; double ratio; } halves[] = {
-    {"196", 391, 196, 1.99}, {"14x14", 729, 196, 3.72}, {"8x14x14", 10935, 1568, 6.97},
+    {"196", 391, 196, 1.995}, {"14x14", 729, 196, 3.719}, {"8x14x14", 10935, 1568, 6.974},
 };
 START_TEST(half_the_parameters_is_a_quarter_on_a_plane)
 {
@@ -334,7 +335,7 @@ START_TEST(half_the_parameters_is_a_quarter_on_a_plane)
     size_t shared = 3 * 4 * 4 + 2 * 4 * 2;      /* w_qkv, ba, bb */
     ck_assert_uint_eq(problem_parameters(&p[0]) - shared, halves[_i].table * (4 + 1) * 2);
     ck_assert_uint_eq(problem_parameters(&p[1]) - shared, halves[_i].kernel * (4 + 1) * 2);
-    within("tables over kernels", fabs((double)halves[_i].table / (double)halves[_i].kernel - halves[_i].ratio), 0.006);
+    within("tables over kernels", fabs((double)halves[_i].table / (double)halves[_i].kernel - halves[_i].ratio), 0.0005);
 }
 END_TEST
 

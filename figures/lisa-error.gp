@@ -1,0 +1,38 @@
+# lisa-error.gp -- the rounding error of LiSA's forms
+#
+#     gnuplot -e "here='figures'; data='lisa-error.tsv'; out='lisa-error.svg'" lisa-error.gp
+
+load here."/style.gp"
+set terminal svg size 720,460 font font.",15" background "#ffffff" linewidth 1
+set output out
+set datafile separator "\t"
+
+table = sprintf("eq7-float/naive|Eq. 7, naive|%d|;eq10-float/naive|Eq. 10, naive|%d|;eq7-float/fast|Eq. 7, FFT|%d|;eq10-float/fast|Eq. 10, FFT|%d|", \
+                vermilion, orange, purple, blue)
+cut(want, key) = sprintf("< awk -f '%s/series.awk' -v want=%s -v key=%s -v column=error_in_u -v gap=0.13 -v table='%s' '%s'", \
+                         here, want, key, table, data)
+colour(key) = key eq "eq7/naive" ? vermilion : key eq "eq10/naive" ? orange : key eq "eq7/fast" ? purple : blue
+of(key, precision) = key[1:strstrt(key, "/") - 1]."-".precision.key[strstrt(key, "/"):]
+keys = "eq7/naive eq10/naive eq7/fast eq10/fast"
+
+set logscale xy
+set xrange [50:65536*1.12]
+set yrange [1:130]
+set xtics ("64" 64, "256" 256, "1 024" 1024, "4 096" 4096, "16 384" 16384, "65 536" 65536)
+set ytics (1, 2, 5, 10, 20, 50, 100)
+set xlabel "tokens N" offset 0,0.3 textcolor rgb ink
+set lmargin at screen 0.075
+set rmargin at screen 0.755
+set bmargin at screen 0.215
+set tmargin at screen 0.885
+set label 1 "Rounding error, in units of u:  rms error / rms output / u" at graph -0.03,1.07 left font font.",17" textcolor rgb ink
+set label 2 "Filled: float, u = 2^{-24}.  Open: double, u = 2^{-53}.  One head, c = 16, D = 16, real-image tokens." \
+    at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+set label 3 "√N" at 3600,sqrt(3600) right offset 0,0.7 font font.",13" textcolor rgb faint
+set label 4 "log_2 N" at 22000,log(22000)/log(2) right offset 0,0.7 font font.",13" textcolor rgb faint
+
+plot \
+    sqrt(x) linecolor rgb faint dashtype 2, log(x)/log(2) linecolor rgb faint dashtype 2, \
+    for [k in keys] cut("points", of(k, "double")) using 1:2 with linespoints linecolor rgb colour(k) linewidth 1.2 pointtype 6 pointsize 0.7, \
+    for [k in keys] cut("points", of(k, "float")) using 1:2 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.6, \
+    cut("ends", "all") using 1:2:3:4 with labels left offset 0.8,0 textcolor rgb variable

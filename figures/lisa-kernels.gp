@@ -1,0 +1,43 @@
+# lisa-kernels.gp -- attention kernels of three tokens on a real image
+#
+#     gnuplot -e "here='figures'; data='lisa-kernels.tsv'; out='lisa-kernels.svg'" lisa-kernels.gp
+#
+# One row for each query, the matrices of lisa_kernels.c.
+
+load here."/style.gp"
+set terminal svg size 760,625 font font.",15" background "#ffffff" linewidth 1
+set output out
+
+unset grid
+unset xtics
+unset ytics
+unset colorbox
+set border 15 linecolor rgb 0xbbbbbb
+set yrange [27.5:-0.5]
+set xrange [-0.5:27.5]
+set cbrange [-1:1]
+set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
+
+queries = remark("queries (row, column)")
+row(t) = real(word(system("echo '".queries."' | tr -d '(),'"), 2 * t + 1))
+column_of(t) = real(word(system("echo '".queries."' | tr -d '(),'"), 2 * t + 2))
+names = "image self hand random"
+array heading[4] = ["query and image", "self-attention", "LiSA, tables by hand", "LiSA, random tables"]
+
+set multiplot
+edge = 0.226; step = 0.244; tall = edge * 760 / 625.0
+set label 9 "Nothing here is trained: query and key are 3×3 pixels.  Red positive, blue negative, each kernel over its largest magnitude" \
+    at screen 0.02,0.025 left font font.",11" textcolor rgb faint
+do for [t = 0:2] {
+    do for [m = 1:4] {
+        set origin 0.02 + (m - 1) * step, 0.945 - tall - t * (tall + 0.021)
+        set size edge, tall
+        if (m == 1) { set palette gray; set cbrange [0:1] } else { eval "set palette defined (".signed.")"; set cbrange [-1:1] }
+        if (t == 0) { set label 1 heading[m] at graph 0,1.06 left textcolor rgb ink font font.",14" } else { unset label 1 }
+        set object 1 rectangle center column_of(t), row(t) size 3,3 front fillstyle empty border linecolor rgb (m == 1 ? 0xffb000 : black) linewidth 2
+        plot data index sprintf("%s %d", word(names, m), m == 1 ? 0 : t) matrix using 1:2:3 with image
+        unset label 9
+    }
+}
+set origin 0.02, 0.0
+unset multiplot

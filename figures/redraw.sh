@@ -1,0 +1,132 @@
+#!/bin/sh
+# redraw.sh -- measures on this machine and draws the figures
+#
+#     OUTPUT=figures BUILD=build CHAPTER=lisa sh figures/redraw.sh
+#
+# Environment, all optional:
+#     OUTPUT      where the TSV and SVG files go (figures)
+#     BUILD       where the programs are (build)
+#     CHAPTER     one chapter alone; all without it
+#     FULL        not empty: the long sweep, all grids, as the committed data
+#     BUDGET      seconds for each chapter (30; 300 with FULL), roughly kept
+#     MAX_MEMORY  the most that forms may take, as 8G (1536M; with FULL 8G), but
+#                 never more than three quarters of the machine's
+#
+# Files appear in OUTPUT when the whole chapter has succeeded.
+
+set -eu
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE        # they choose slow kernels
+here=$(dirname "$0")
+output=${OUTPUT:-figures}
+build=${BUILD:-build}
+full=${FULL:-}
+budget=${BUDGET:-${full:+300}}
+budget=${budget:-30}
+
+fail() { echo "redraw.sh: $*" >&2; exit "${status:-1}"; }
+share() { awk -v b="$budget" -v n="$1" 'BEGIN { printf "%.4g", b / n }'; }
+spent() { echo $(($(date +%s) - start)); }
+
+case $budget in '' | *[!0-9.]* | 0) status=2 fail "BUDGET: found '$budget', expected seconds" ;; esac
+command -v gnuplot >/dev/null || fail "gnuplot is missing (Debian: gnuplot-nox)"
+[ -x "$build/measure" ] || fail "$build/measure is missing: run make first"
+
+memory=$(echo "${MAX_MEMORY:-$([ "$full" ] && echo 8G || echo 1536M)}" | awk \
+    -v pages="$(getconf _PHYS_PAGES)" -v page="$(getconf PAGE_SIZE)" '
+    !/^[0-9.]+[KMGT]?$/ { exit }
+    { n = $1 + 0; u = index("KMGT", substr($1, length($1))); for (; u > 0; u--) n *= 1024
+      most = pages * page * 0.75; printf "%.0f", n < most ? n : most }')
+[ "$memory" ] || status=2 fail "MAX_MEMORY: found '$MAX_MEMORY', expected bytes, as 512M or 8G"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+# The comments at the head of every table: machine, compiler, commit, day.
+about() {
+    "$build/figures/machine"
+    commit=$(git -C "$here" describe --always 2>/dev/null) || commit=
+    [ "$commit" ] && { git -C "$here" diff --quiet HEAD -- ../reference ../naive ../fast '*.c' || commit="$commit and changes"; }
+    echo "# measured: $(date -u +%Y-%m-%d)${commit:+, commit $commit}"
+}
+
+# sweep SERIES ARGUMENT...: rows of one series, its name before each.
+sweep() {
+    series=$1; shift
+    echo "  measure $series" >&2
+    "$build/measure" "$@" --threads 1 --repeats 50 --seconds "$(share 75)" --max-seconds "$(share 15)" \
+        --max-memory "$memory" >"$work/rows"
+    awk -v s="$series" '/^#/ { if (!header) print "#series\t" substr($0, 2); next } { print s "\t" $0 }' \
+        header="${header-}" "$work/rows" >>"$work/$table"
+    header=1
+}
+
+# draw FIGURE SCRIPT TABLE [ASSIGNMENT]: pixels of maps stay sharp when enlarged.
+draw() {
+    gnuplot -e "here='$here'; data='$work/$3'; out='$work/drawn'; ${4-}" "$here/$2" || fail "gnuplot cannot draw $1"
+    sed 's/<image /<image image-rendering="optimizeSpeed" /' "$work/drawn" >"$work/$1.svg"
+}
+
+lisa() {
+    layer="--channels 96 --without b_qkv,w_o,b_o"
+    if [ "$full" ]; then
+        small="8x8 16x16 24x24 32x32 40x40 48x48 56x56 64x64"
+        large="80x80 96x96 112x112 128x128 160x160 192x192 256x256"
+        forms="--form naive --form fast --form fftw"
+    else
+        small="8x8 16x16 24x24 32x32 48x48 64x64"
+        large="128x128"
+        forms="--form naive --form fast"
+    fi
+
+    # Time, memory and work against N.
+    table=lisa.tsv header=
+    { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
+    for grids in "$small" "$large"; do
+        [ -z "$full" ] && [ "$(spent)" -gt "$(share 2 | cut -d. -f1)" ] && { echo "  large grids left out, half of the time is spent" >&2; break; }
+        grid=$(printf -- '--grid %s ' $grids)
+        [ "$grids" = "$small" ] || forms=${forms#--form naive}
+        sweep eq10 lisa --equation 10 --heads 6 --sizes D=16 $forms $grid $layer
+        sweep eq7 lisa --equation 7 --heads 6 --sizes D=16 $forms $grid $layer
+        sweep msa msa --heads 6 --form fast $grid $layer,rpe
+        sweep window msa --heads 6 --window 8 --form fast $grid $layer,rpe
+    done
+    draw lisa lisa.gp $table "column='median_seconds'"
+    draw lisa-memory lisa.gp $table "column='peak_bytes'"
+    draw lisa-work lisa.gp $table "column='multiply_adds'"
+
+    # Where the grid's border matters, and kernels.
+    for map in border kernels; do
+        echo "  compute lisa-$map" >&2
+        { about; "$build/figures/lisa_$map"; } >"$work/lisa-$map.tsv"
+        draw lisa-$map lisa-$map.gp lisa-$map.tsv
+    done
+
+    # Rounding errors.
+    table=lisa-error.tsv
+    about >"$work/$table"
+    naive=600
+    grids="8x8 16x16 24x24 32x32 64x64"
+    [ "$full" ] && naive=4096 grids="8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
+    for program in "$build" "$build/double"; do
+        for equation in 10 7; do
+            echo "  compute lisa-error, Eq. $equation, $(basename "$program")" >&2
+            "$program/figures/lisa_error" $equation $naive $grids >"$work/rows"
+            awk '!/^#/ || !seen' seen="$(grep -c '^#series' "$work/$table" || :)" "$work/rows" >>"$work/$table"
+        done
+    done
+    draw lisa-error lisa-error.gp $table
+}
+
+chapters="lisa"
+for chapter in ${CHAPTER:-$chapters}; do
+    case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
+    start=$(date +%s)
+    echo "figures of $chapter" >&2
+    $chapter
+    mkdir -p "$output"
+    for file in "$work"/$chapter*.tsv "$work"/$chapter*.svg; do
+        mv "$file" "$output/"
+    done
+    echo "figures of $chapter: $(spent) seconds, in $output" >&2
+done
