@@ -7,10 +7,10 @@ set terminal svg size 720,460 font font.",15" background "#ffffff" linewidth 1
 set output out
 set datafile separator "\t"
 
-table = sprintf("eq7-float/naive|Eq. 7, naive|%d|;eq10-float/naive|Eq. 10, naive|%d|;eq7-float/fast|Eq. 7, FFT|%d|;eq10-float/fast|Eq. 10, FFT|%d|", \
+label = sprintf("eq7-float/naive|Eq. 7, naive|%d|;eq10-float/naive|Eq. 10, naive|%d|;eq7-float/fast|Eq. 7, FFT|%d|;eq10-float/fast|Eq. 10, FFT|%d|", \
                 vermilion, orange, purple, blue)
-cut(want, key) = sprintf("< awk -f '%s/series.awk' -v want=%s -v key=%s -v column=error_in_u -v gap=0.13 -v table='%s' '%s'", \
-                         here, want, key, table, data)
+cut(want, key) = sprintf("< awk -f '%s/series.awk' -v want=%s -v key=%s -v column=error_in_u -v gap=0.13 -v label='%s' '%s'", \
+                         here, want, key, label, data)
 colour(key) = key eq "eq7/naive" ? vermilion : key eq "eq10/naive" ? orange : key eq "eq7/fast" ? purple : blue
 of(key, precision) = key[1:strstrt(key, "/") - 1]."-".precision.key[strstrt(key, "/"):]
 keys = "eq7/naive eq10/naive eq7/fast eq10/fast"
@@ -25,7 +25,7 @@ set lmargin at screen 0.075
 set rmargin at screen 0.755
 set bmargin at screen 0.215
 set tmargin at screen 0.885
-set label 1 "Rounding error, in units of u:  rms error / rms output / u" at graph -0.03,1.07 left font font.",17" textcolor rgb ink
+set label 1 "Rounding error, in units of u:  rms error / rms output / u" at graph 0,1.07 left font font.",17" textcolor rgb ink
 set label 2 "Filled: float, u = 2^{-24}.  Open: double, u = 2^{-53}.  One head, c = 16, D = 16, real-image tokens." \
     at screen 0.02,0.04 left font font.",12" textcolor rgb faint
 set label 3 "√N" at 3600,sqrt(3600) right offset 0,0.7 font font.",13" textcolor rgb faint

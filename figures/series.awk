@@ -2,30 +2,36 @@
 #
 #     awk -f series.awk -v want=points -v key=eq7/naive -v column=median_seconds lisa.tsv
 #
-# want=points  tokens and value of one series, key = series/form
-# want=ends    for every series of the table: where it ends, and its label with
-#              the fitted exponent; labels are pushed apart until they are
-#              `gap` decades from each other
-# want=gone    where a naive series stopped before the others: its last point,
-#              and the next size by extrapolation as N^2; its label tells what
-#              that would need
+# column is a name of the table's header; key is series/form.
 #
-# table is "key|label|colour|..." for each series.  column is a name of the header.
+#     want=points    tokens and value of one series
+#     want=estimate  how a naive series that stopped would go on, from its last
+#                    point to the largest size of the table: as N^2 in time, and
+#                    in bytes and operations as a N^2 + b N, their formula, with
+#                    a and b from its last two points
+#     want=stop      the first size that it did not reach, and why; for bytes
+#                    only where memory was the reason
+#     want=ends      for every series of `label`, "key|text|colour;...": where it
+#                    ends, text with the fitted exponent, colour; pushed apart
+#                    until they are `gap` decades from each other
+#     want=ahead     up to which size `key` is below `other`, in words
+#     want=sizes     the largest size
+#     want=top       the largest value, estimates included
 
-BEGIN { FS = "\t"; series = split(table, entry, ";") }
+BEGIN { FS = "\t"; OFS = "\t"; labels = split(label, entry, ";") }
 
-/^# limits: / { split($0, word, " "); memory = word[3] }
-/^#series/ { for (f = 1; f <= NF; f++) at[$f] = f }
+/^# limits: / { split($0, word, " "); memory = word[3] + 0 }
+/^#series/ { for (f = 1; f <= NF; f++) at[$f] = f; measured = "peak_bytes" in at }
 /^#/ || NF < 2 { next }
 
 {
     k = $1 "/" $(at["form"]); n = ++count[k]
-    N[k, n] = $(at["tokens"]); value[k, n] = $(at[column])
-    if ("peak_bytes" in at) { bytes[k, n] = $(at["peak_bytes"]); seconds[k, n] = $(at["median_seconds"]) }
-    sizes[N[k, n]] = $(at["grid"])
+    N[k, n] = $(at["tokens"]) + 0; value[k, n] = $(at[column]) + 0
+    if (value[k, n] > top) top = value[k, n]
+    if (N[k, n] > largest) largest = N[k, n]
+    grid[N[k, n]] = $(at["grid"])
+    if (measured) { bytes[k, n] = $(at["peak_bytes"]); seconds[k, n] = $(at["median_seconds"]) }
 }
-
-function ten(x) { return log(x) / log(10) }
 
 # Least squares through the logarithms, from a sixteenth of the last size on:
 # what the form tends to, not how it begins.
@@ -36,75 +42,109 @@ function exponent(k,    n, x, y, m, sx, sy, sxx, sxy) {
         x = log(N[k, n]); y = log(value[k, n])
         m++; sx += x; sy += y; sxx += x * x; sxy += x * y
     }
-    return m < 2 ? "" : sprintf("N^{%.2f}", (m * sxy - sx * sy) / (m * sxx - sx * sx))
+    return m < 2 ? "" : sprintf("  N^{%.2f}", (m * sxy - sx * sy) / (m * sxx - sx * sx))
 }
 
-function with_unit(x, unit, base,    u, names) {
-    if (unit == "s") return x < 90 ? sprintf("%.0f s", x) : x < 5400 ? sprintf("%.0f min", x / 60) : sprintf("%.0f h", x / 3600)
-    split("B KiB MiB GiB TiB", names, " ")
-    for (u = 1; x >= 1024 && u < 5; u++) x /= 1024
-    return sprintf(x < 10 ? "%.1f %s" : "%.0f %s", x, names[u])
+# Values of an array at a size beyond its last.
+function square(a, k, size,    last) {
+    last = count[k]
+    return a[k, last] * (size / N[k, last]) ^ 2
+}
+function quadratic(a, k, size,    last, n1, n2, p, q) {
+    last = count[k]
+    if (last < 2) return square(a, k, size)
+    n1 = N[k, last - 1]; n2 = N[k, last]
+    p = (a[k, last] / n2 - a[k, last - 1] / n1) / (n2 - n1); q = a[k, last] / n2 - p * n2
+    return p * size * size + q * size
+}
+function beyond(k, size) {
+    return column == "median_seconds" ? square(value, k, size) : quadratic(value, k, size)
+}
+
+function stopped(k) { return measured && count[k] && k ~ /\/naive$/ && N[k, count[k]] < largest }
+
+# The size of the table that comes next.
+function following(k,    size, next_size) {
+    for (size in grid)
+        if (size + 0 > N[k, count[k]] && (!next_size || size + 0 < next_size)) next_size = size + 0
+    return next_size
+}
+
+function duration(s) {
+    return s < 90 ? sprintf("%.0f s", s) : s < 5400 ? sprintf("%.0f min", s / 60) : sprintf("%.0f h", s / 3600)
+}
+function amount(b,    u, name) {
+    split("B KiB MiB GiB TiB", name, " ")
+    for (u = 1; b >= 1024 && u < 5; u++) b /= 1024
+    return sprintf(b < 10 ? "%.1f %s" : "%.0f %s", b, name[u])
 }
 
 function points(    n) {
     for (n = 1; n <= count[key]; n++) print N[key, n], value[key, n]
 }
 
-function ends(    s, part, k, last, m, i, j, t, moved, round, x, y, text, colour) {
+function estimate() {
+    if (!stopped(key)) return
+    print N[key, count[key]], value[key, count[key]]
+    print following(key), beyond(key, following(key))
+    print largest, beyond(key, largest)
+}
+
+function stop(    size, need, why) {
+    if (!stopped(key)) return
+    size = following(key); need = quadratic(bytes, key, size)
+    if (memory > 0 && need > memory) why = "would need " amount(need)
+    else if (column == "median_seconds") why = "would take " duration(square(seconds, key, size))
+    else return
+    sub(/x/, "×", grid[size])
+    print size, beyond(key, size), grid[size] " " why
+}
+
+function ends(    s, part, k, last, m, i, j, t, round, low, high, rank, x, y, text, colour) {
     m = 0
-    for (s = 1; s <= series; s++) {
+    for (s = 1; s <= labels; s++) {
         split(entry[s], part, "|")
         k = part[1]; last = count[k]
         if (!last) continue
         m++
-        x[m] = N[k, last]; y[m] = ten(value[k, last]); colour[m] = part[3]
-        text[m] = part[2] "  " exponent(k)
-        if (!stopped(k)) continue
-        x[m] = next_size; y[m] = ten(next_value); text[m] = text[m] "\\n{/*0.8 " why "}"
+        x[m] = stopped(k) ? largest : N[k, last]
+        y[m] = log(stopped(k) ? beyond(k, largest) : value[k, last]) / log(10)
+        text[m] = part[2] exponent(k); colour[m] = part[3]
     }
-    # Only labels that stand above each other can meet.
-    for (round = 1; round <= 200; round++) {
-        moved = 0
-        for (i = 1; i <= m; i++) for (j = 1; j <= m; j++)
-            if (i != j && x[i] / x[j] < 4 && x[j] / x[i] < 4 && y[i] <= y[j] && (y[i] < y[j] || i < j) && y[j] - y[i] < gap * 0.999) {
-                t = (gap - (y[j] - y[i])) / 2
-                y[i] -= t; y[j] += t; moved = 1
-            }
-        if (!moved) break
+    # From the lowest to the highest, so that pushing keeps their order.  Only
+    # labels that stand above each other meet.
+    for (i = 1; i <= m; i++) {
+        rank[i] = i
+        for (j = i; j > 1 && y[rank[j]] < y[rank[j - 1]]; j--) { t = rank[j]; rank[j] = rank[j - 1]; rank[j - 1] = t }
     }
+    for (round = 1; round <= 500; round++)
+        for (i = 1; i < m; i++) {
+            low = rank[i]; high = rank[i + 1]
+            t = (gap - (y[high] - y[low])) / 2
+            if (t <= 0 || x[low] / x[high] >= 4 || x[high] / x[low] >= 4) continue
+            y[low] -= t; y[high] += t
+        }
     for (i = 1; i <= m; i++) printf "%s\t%.6g\t%s\t%d\n", x[i], exp(y[i] * log(10)), text[i], colour[i]
 }
 
-# The exponent between the last two points; 2 where there is one alone.
-function growth(a, k, last) {
-    return last > 1 ? log(a[k, last] / a[k, last - 1]) / log(N[k, last] / N[k, last - 1]) : 2
-}
-
-# Where a naive series would go on: the next size that others have, its value
-# and why it was not measured.  False where there is none.
-function stopped(k,    last, size, factor, need, grid) {
-    last = count[k]; next_size = 0
-    if (!last || !("peak_bytes" in at) || k !~ /\/naive$/) return 0
-    for (size in sizes) if (size + 0 > N[k, last] && (!next_size || size + 0 < next_size)) next_size = size + 0
-    if (!next_size) return 0
-    factor = next_size / N[k, last]
-    next_value = value[k, last] * factor ^ (column == "peak_bytes" ? growth(bytes, k, last) : 2)
-    need = bytes[k, last] * factor ^ growth(bytes, k, last)
-    grid = sizes[next_size]; sub(/x/, "×", grid)
-    why = grid (memory > 0 && need > memory + 0 ? " would need " with_unit(need) \
-                            : " would take " with_unit(seconds[k, last] * factor ^ 2, "s"))
-    return 1
-}
-
-function gone() {
-    if (!stopped(key)) return
-    print N[key, count[key]], value[key, count[key]]
-    print next_size, next_value
+# The last measured size up to which one series stays at or below another.
+function ahead(    n, m, last) {
+    for (n = 1; n <= count[key]; n++)
+        for (m = 1; m <= count[other]; m++)
+            if (N[key, n] == N[other, m]) {
+                if (value[key, n] > value[other, m]) return last ? "up to N = " last : "nowhere"
+                last = N[key, n]
+            }
+    return "at every N"
 }
 
 END {
-    OFS = "\t"
+    for (k in count) if (stopped(k) && beyond(k, largest) > top) top = beyond(k, largest)
     if (want == "points") points()
+    if (want == "estimate") estimate()
+    if (want == "stop") stop()
     if (want == "ends") ends()
-    if (want == "gone") gone()
+    if (want == "ahead") print ahead()
+    if (want == "sizes") print largest
+    if (want == "top") printf "%.6g\n", top
 }

@@ -103,11 +103,12 @@ static status set_once(const char **slot, const char *option, const char *value)
     return status_ok();
 }
 
-static bool takes_value(const struct declaration *d, const char *word)
+/* The option that "--word" names, or NULL; no operator has no options. */
+static const struct option *option_named(const struct declaration *d, const char *word)
 {
-    for (const struct option *o = d->options; o->name; o++)
-        if (!strcmp(o->name, word + 2)) return o->kind != OPTION_FLAG;
-    return false;
+    for (const struct option *o = d ? d->options : NULL; o && o->name; o++)
+        if (!strcmp(o->name, word + 2)) return o;
+    return NULL;
 }
 
 /* argv ends in NULL, so the word after the last is one. */
@@ -121,8 +122,10 @@ static status sort_words(struct command *c, const struct declaration *d, const c
             if ((s = set_once(&c->form, "--form", argv[1])).code) return s;
             argv++;
         } else if (!strncmp(*argv, "--", 2)) {
+            const struct option *o = option_named(d, *argv);
+            if (!o) return bad_input("found '%.60s', expected an option of this command", *argv);
             c->word[c->words++] = *argv;
-            if (d && takes_value(d, *argv) && argv[1]) c->word[c->words++] = *++argv;
+            if (o->kind != OPTION_FLAG && argv[1]) c->word[c->words++] = *++argv;
         } else if (c->input) {
             return bad_input("found a second input '%.60s', expected one", *argv);
         } else {
@@ -250,7 +253,6 @@ static status spectrum_sorted(struct command *c, const char *const *argv)
     status s = sort_words(c, NULL, argv);
     if (s.code) return s;
     if (c->form) return bad_input("option --form: not of this command, expected none");
-    if (c->words) return bad_input("found '%.60s', expected no options", c->word[0]);
     if ((s = safetensors_read(&file, c->input)).code) return s;
     const struct tensor *y = tensors_find(&file, "y");
     char found[120];

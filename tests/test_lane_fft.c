@@ -1,0 +1,373 @@
+/* test_lane_fft.c -- the transform with signals in the SIMD lanes is the
+ * discrete Fourier transform, lane by lane; FFTW is the oracle.
+ *
+ * Error bounds.  A butterfly of radix r makes r sums of r terms, whose factors
+ * are right to one rounding u: each is off by at most (r + 3) u sum |z| <=
+ * (r + 3) u sqrt(r) |z|, and all r together, relative to their length
+ * sqrt(r) |z|, by (r + 3) sqrt(r) u.  A twiddle factor adds 4 u.  Stages of
+ * unitary maps add up: S(n) = sum over the prime factors 2, 3, 5, 7 of n of
+ * (r + 3) sqrt(r) + 4 bounds larger radices too, which are made of these.
+ * FFTW is given 7 log2 n (Higham 2002, Theorem 24.2).  Errors are lengths
+ * relative to the length of the spectrum, so that no entry stands out. */
+
+#include <math.h>
+#include <string.h>
+#include "support.h"
+#include "../fast/circulant.h"
+#include "../fast/fft.h"
+#include "../fast/lane_fft.h"
+#include "../fast/lane_grid.h"
+
+#define LONGEST 256
+
+static double bound(size_t n)
+{
+    static const size_t prime[] = {2, 3, 5, 7};
+    double sum = 1;
+    for (size_t p = 0; p < COUNT(prime); p++)
+        for (size_t left = n; left % prime[p] == 0; left /= prime[p])
+            sum += ((double)prime[p] + 3) * sqrt((double)prime[p]) + 4;
+    return sum * UNIT_ROUNDOFF;
+}
+
+static double oracle_bound(size_t n) { return bound(n) + 7 * log2((double)n) * UNIT_ROUNDOFF; }
+
+/* Points [n][re L][im L], aligned as the transform wants them; freed by hand. */
+static real *points(size_t n)
+{
+    real *a = memory_reals(n, POINT, 1, 1);
+    ck_assert_ptr_nonnull(a);
+    memset(a, 0, n * POINT * sizeof *a);
+    return a;
+}
+
+static real *random_points(uint64_t seed, size_t n)
+{
+    real *a = points(n);
+    memcpy(a, normal(seed, n * POINT), n * POINT * sizeof *a);
+    return a;
+}
+
+/* The same points as FFTW wants them, [n][L][re, im]. */
+static real *interleaved(const real *a, size_t n)
+{
+    real *z = points(n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t l = 0; l < LANES; l++)
+            for (size_t part = 0; part < 2; part++)
+                z[i * POINT + 2 * l + part] = a[i * POINT + part * LANES + l];
+    return z;
+}
+
+/* |a - b| / |b|, both as lengths. */
+static double relative_length(const real *a, const real *b, size_t n)
+{
+    double difference = 0, length = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+        length += (double)b[i] * (double)b[i];
+    }
+    return sqrt(difference) / sqrt(length);
+}
+
+/* Claim      The lanes hold the discrete Fourier transform and its inverse, for
+ *            every n up to 256 without a prime factor beyond 7, in place, out of
+ *            place, and with a stride.
+ * Measure    length of (lanes - FFTW) over that of FFTW; the largest share of
+ *            the bound over all n and both directions.
+ * Tolerance  bound(n) + FFTW's, above.
+ * Would it fail?  One input off by a thousandth is noticed for each n. */
+START_TEST(every_lane_is_fftw)
+{
+    double share = 0, noticed = INFINITY;
+    for (size_t n = 1; n <= LONGEST; n++) {
+        if (!smooth(n)) continue;
+        struct lane_fft lane;
+        succeeds(lane_fft_prepare(&lane, n));
+        real *a = random_points(n, n), *line = points(n), *wide = points(3 * n), *b = points(n);
+        for (int inverse = 0; inverse < 2; inverse++) {
+            real *z = interleaved(a, n);
+            struct fft fft;
+            succeeds(fft_prepare(&fft, 1, &n, LANES, z));
+            fft_run(&fft, z, inverse);
+
+            /* Out of place to every third point, and back to every one in place. */
+            lane_fft_run(&lane, wide, 3, a, 1, inverse, line);
+            for (size_t i = 0; i < n; i++) memcpy(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
+            real *y = interleaved(b, n);
+            double error = relative_length(y, z, n * POINT) / oracle_bound(n);
+            ck_assert_msg(error <= 1, "n = %zu, inverse %d: %.2f of the bound", n, inverse, error);
+            share = fmax(share, error);
+
+            memcpy(b, a, n * POINT * sizeof *b);
+            lane_fft_run(&lane, b, 1, b, 1, inverse, line);
+            for (size_t i = 0; i < n; i++)
+                ck_assert_mem_eq(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
+
+            memcpy(b, a, n * POINT * sizeof *b);
+            for (size_t l = 0; l < POINT; l++) b[(n - 1) * POINT + l] *= (real)1.001;
+            lane_fft_run(&lane, b, 1, b, 1, inverse, line);
+            memory_free(y);
+            y = interleaved(b, n);
+            noticed = fmin(noticed, relative_length(y, z, n * POINT) / oracle_bound(n));
+            fft_release(&fft);
+            memory_free(y);
+            memory_free(z);
+        }
+        memory_free(a);
+        memory_free(b);
+        memory_free(wide);
+        memory_free(line);
+        lane_fft_release(&lane);
+    }
+    within("lanes - FFTW, all n <= 256, share of the bound", share, 1);
+    beyond("with one input off by a thousandth", noticed, 1);
+}
+END_TEST
+
+/* Claim      An impulse at 0 has a flat spectrum, to the last digit, and one at i
+ *            the powers of exp(-2 pi sqrt(-1) i / n); what is in one lane stays
+ *            out of the others.
+ * Measure    largest difference from 1; from the powers; entries of other lanes.
+ * Tolerance  0; bound(n), for the spectrum's entries are of size 1 and its
+ *            length is sqrt(n): bound(n) sqrt(n); 0.
+ * Would it fail?  The inverse transform's powers turn the other way. */
+START_TEST(an_impulse_turns_at_its_own_rate)
+{
+    static const size_t size[] = {1, 2, 3, 4, 5, 7, 8, 9, 14, 16, 49, 56, 60, 64, 105, 210, 243, 250};
+    const double turn = 6.28318530717958647692;
+    double flat = 0, share = 0, other = 0, backwards = INFINITY;
+
+    for (size_t s = 0; s < COUNT(size); s++) {
+        size_t n = size[s], lane = s % LANES;
+        struct lane_fft fft;
+        succeeds(lane_fft_prepare(&fft, n));
+        real *a = points(n), *b = points(n), *line = points(n);
+        for (size_t at = 0; at < n; at++) {
+            memset(a, 0, n * POINT * sizeof *a);
+            a[at * POINT + lane] = 1;
+            lane_fft_run(&fft, b, 1, a, 1, false, line);
+            double error = 0, turned = 0;
+            for (size_t o = 0; o < n; o++) {
+                double angle = turn * (double)(at * o % n) / (double)n;
+                double re = (double)b[o * POINT + lane], im = (double)b[o * POINT + LANES + lane];
+                error = fmax(error, hypot(re - cos(angle), im + sin(angle)));
+                turned = fmax(turned, hypot(re - cos(angle), im - sin(angle)));
+                if (at == 0) flat = fmax(flat, hypot(re - 1, im));
+                b[o * POINT + lane] = b[o * POINT + LANES + lane] = 0;
+            }
+            ck_assert(error <= bound(n) * sqrt((double)n));
+            share = fmax(share, error / (bound(n) * sqrt((double)n)));
+            if (n > 2 && at == 1) backwards = fmin(backwards, turned / (bound(n) * sqrt((double)n)));
+            other = fmax(other, largest(b, n * POINT));
+        }
+        memory_free(a);
+        memory_free(b);
+        memory_free(line);
+        lane_fft_release(&fft);
+    }
+    within("impulse at 0 against 1", flat, 0);
+    within("impulse at i against its powers, share", share, 1);
+    within("entries of other lanes", other, 0);
+    beyond("the powers turned backwards", backwards, 1);
+}
+END_TEST
+
+/* Claim      There and back is n times the signal, and the spectrum is sqrt(n)
+ *            times as long (Parseval).
+ * Measure    length of the difference over that of the signal; difference of the
+ *            squared lengths over n |a|^2.
+ * Tolerance  2 bound(n); 2 bound(n), for a length off by e has a square off by
+ *            2 e.
+ * Would it fail?  Two thousandths more are noticed. */
+START_TEST(there_and_back)
+{
+    double share = 0, lengths = 0, noticed = INFINITY;
+    for (size_t n = 1; n <= LONGEST; n++) {
+        if (!smooth(n)) continue;
+        struct lane_fft fft;
+        succeeds(lane_fft_prepare(&fft, n));
+        real *a = random_points(n, n), *b = points(n), *line = points(n);
+        double before = 0, after = 0;
+        lane_fft_run(&fft, b, 1, a, 1, false, line);
+        for (size_t i = 0; i < n * POINT; i++) {
+            before += (double)a[i] * (double)a[i];
+            after += (double)b[i] * (double)b[i];
+        }
+        double parseval = fabs(after / ((double)n * before) - 1);
+        lane_fft_run(&fft, b, 1, b, 1, true, line);
+        for (size_t i = 0; i < n * POINT; i++) b[i] /= (real)n;
+        double error = relative_length(b, a, n * POINT), tolerance = 2 * bound(n);
+        ck_assert(error <= tolerance && parseval <= tolerance);
+        share = fmax(share, error / tolerance);
+        lengths = fmax(lengths, parseval / tolerance);
+        for (size_t i = 0; i < n * POINT; i++) b[i] *= (real)1.002;
+        noticed = fmin(noticed, relative_length(b, a, n * POINT) / tolerance);
+        memory_free(a);
+        memory_free(b);
+        memory_free(line);
+        lane_fft_release(&fft);
+    }
+    within("there and back, share of the bound", share, 1);
+    within("Parseval, share of the bound", lengths, 1);
+    beyond("two thousandths more", noticed, 1);
+}
+END_TEST
+
+/* Claim      A transform of a grid is one along each of its axes in turn, and a
+ *            stride is all that tells them apart.
+ * Measure    length of (lanes - FFTW) over that of FFTW.
+ * Tolerance  the bounds of all axes, added.
+ * Would it fail?  Leaving one axis out is noticed. */
+static const size_t grids[][3] = {{1, 8, 8}, {1, 7, 12}, {1, 30, 5}, {1, 1, 56}, {4, 5, 6}, {3, 14, 2}, {8, 1, 9}};
+
+START_TEST(a_grid_is_its_axes_in_turn)
+{
+    const size_t *size = grids[_i];
+    size_t n = size[0] * size[1] * size[2];
+    real *a = random_points(7, n), *line = points(n), *z = interleaved(a, n);
+    struct fft fft;
+    succeeds(fft_prepare(&fft, 3, size, LANES, z));
+    fft_run(&fft, z, false);
+    fft_release(&fft);
+
+    double tolerance = 0, without_last = 0;
+    for (size_t axis = 0, stride = n; axis < 3; axis++) {
+        struct lane_fft lane;
+        real *y = interleaved(a, n);
+        without_last = relative_length(y, z, n * POINT);
+        memory_free(y);
+        succeeds(lane_fft_prepare(&lane, size[axis]));
+        stride /= size[axis];
+        for (size_t first = 0; first < n; first++)
+            if (first / stride % size[axis] == 0)
+                lane_fft_run(&lane, a + first * POINT, stride, a + first * POINT, stride, false, line);
+        tolerance += oracle_bound(size[axis]);
+        lane_fft_release(&lane);
+    }
+    real *y = interleaved(a, n);
+    within("axes in turn - FFTW's grid", relative_length(y, z, n * POINT), tolerance);
+    beyond("the last axis left out", without_last, tolerance);
+    memory_free(y);
+    memory_free(z);
+    memory_free(line);
+    memory_free(a);
+}
+END_TEST
+
+/* Claim      Product and inverse of lane_grid.h are the circular sum with two
+ *            real kernels at once, and with the zero padding of circulant.h also
+ *            the sum that does not wrap.
+ * Measure    largest difference of sum and transform, a block of real tokens
+ *            against kernel_0 + sqrt(-1) kernel_1.
+ * Tolerance  A spectrum's length is sqrt(P) times its signal's; product and way
+ *            back keep relative errors of three transforms and two roundings:
+ *            (3 bound(P) + 2 u) |k| |f| of its lane bounds each entry by Cauchy
+ *            and Schwarz, and the sum itself is exact for small whole numbers.
+ * Would it fail?  A kernel that is flipped is noticed. */
+static const struct { const char *grid; bool wraps, one_for_all; } convolution[] = {
+    {"8x8", true, false}, {"8x8", false, true}, {"5x6", true, true}, {"7x3", false, false}, {"9", true, false},
+    {"9", false, true}, {"3x4x5", true, false}, {"2x5x3", false, false}, {"11x13", true, false}, {"1x1", true, true},
+    {"6x1", false, false}, {"1x13", true, true}, {"2x3x11", true, false},
+};
+
+START_TEST(a_grid_convolves)
+{
+    bool wraps = convolution[_i].wraps, one_for_all = convolution[_i].one_for_all;
+    struct circulant circle;
+    struct lane_grid g;
+    grid tokens;
+    succeeds(grid_parse(&tokens, convolution[_i].grid));
+    succeeds(circulant_create(&circle, &tokens, wraps, true));
+    succeeds(lane_grid_prepare(&g, &circle));
+    size_t N = tokens.tokens, entries = wraps ? N : tokens.offsets;
+    real *k = integers(1, N * LANES, 3), *f = integers(2, entries * POINT, 3);
+    for (size_t e = 0; one_for_all && e < entries; e++)
+        for (size_t l = 0; l < POINT; l++) f[e * POINT + l] = f[e * POINT + l / LANES * LANES];
+
+    /* The kernel on the circle, and its spectrum; the block's; the product and its way back. */
+    real *whole = points(g.whole), *kernel = points(g.points), *line = points(2 * g.line);
+    real *field = points(g.field), *half = points(g.half), *row = points(g.line);
+    for (size_t i = 0; i < circle.points; i++) {
+        size_t e = circulant_entry(&circle, i), fast = g.size[2];
+        if (e != NO_ENTRY) memcpy(whole + (i / fast * g.row + i % fast) * POINT, f + e * POINT, POINT * sizeof *f);
+    }
+    lane_grid_kernel(&g, kernel, whole, line);
+    for (size_t i = 0; one_for_all && i < g.points; i++) {
+        kernel[2 * i] = kernel[i * POINT];
+        kernel[2 * i + 1] = kernel[i * POINT + LANES];
+    }
+    lane_grid_spectrum(&g, half, k, LANES, LANES, field, line);
+    lane_grid_multiply(&g, field, half, kernel, one_for_all, line);
+
+    double error = 0, flipped = 0, lengths = 0;
+    for (size_t l = 0; l < LANES; l++) {
+        double of_k = 0, of_f = 0;
+        for (size_t i = 0; i < N; i++) of_k += (double)k[i * LANES + l] * (double)k[i * LANES + l];
+        for (size_t i = l; i < entries * POINT; i += LANES) of_f += (double)f[i] * (double)f[i];
+        lengths = fmax(lengths, sqrt(of_k * of_f));
+    }
+    for (size_t i = 0; i < N; i++) {
+        size_t t = i / (g.tokens[1] * g.tokens[2]), m = i / g.tokens[2] % g.tokens[1], x = i % g.tokens[2];
+        if (x == 0) lane_fft_run(&g.fft[2], row, 1, field + (t * g.size[1] + m) * g.row * POINT, 1, false, line);
+        for (size_t l = 0; l < POINT; l++) {
+            double sum = 0, other = 0;
+            for (size_t n = 0; n < N; n++) {
+                size_t e = wraps ? grid_circular(&tokens, i, n) : grid_offset(&tokens, i, n);
+                size_t flip = wraps ? grid_circular(&tokens, n, i) : grid_offset(&tokens, n, i);
+                sum += (double)k[n * LANES + l % LANES] * (double)f[e * POINT + l];
+                other += (double)k[n * LANES + l % LANES] * (double)f[flip * POINT + l];
+            }
+            double got = (double)row[x * POINT + (l + LANES) % POINT];
+            ck_assert(!isnan(got));
+            error = fmax(error, fabs(got - sum));
+            flipped = fmax(flipped, fabs(got - other));
+        }
+    }
+    double tolerance = (3 * bound(circle.points) + 2 * UNIT_ROUNDOFF) * lengths;
+    within(convolution[_i].grid, error, tolerance);
+    if (N > 2) beyond("with the kernel flipped", flipped, tolerance);
+    memory_free(whole);
+    memory_free(kernel);
+    memory_free(line);
+    memory_free(field);
+    memory_free(half);
+    memory_free(row);
+    lane_grid_release(&g);
+}
+END_TEST
+
+/* Claim      Other sizes are refused, and a plan that finds no memory frees what
+ *            it took.
+ * Measure    the status; bytes in use. */
+START_TEST(other_sizes_are_refused)
+{
+    static const size_t size[] = {0, 11, 13, 22, 121, 143, 257};
+    struct lane_fft fft;
+    for (size_t s = 0; s < COUNT(size); s++)
+        refused(lane_fft_prepare(&fft, size[s]), STATUS_BAD_INPUT, "product of 2, 3, 5 and 7");
+
+    size_t before = memory_in_use();
+    for (long requests = 0; requests < 2; requests++) {
+        memory_fail_after(requests);
+        status s = lane_fft_prepare(&fft, 56);
+        memory_fail_after(-1);
+        refused(s, STATUS_FAILURE, "memory");
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lane_fft");
+    TCase *line = add_case(suite, "one axis");
+    tcase_add_test(line, every_lane_is_fftw);
+    tcase_add_test(line, an_impulse_turns_at_its_own_rate);
+    tcase_add_test(line, there_and_back);
+    tcase_add_test(line, other_sizes_are_refused);
+    TCase *axes = add_case(suite, "grids");
+    tcase_add_loop_test(axes, a_grid_is_its_axes_in_turn, 0, (int)COUNT(grids));
+    tcase_add_loop_test(axes, a_grid_convolves, 0, (int)COUNT(convolution));
+    return run_suite(suite, "test_lane_fft");
+}
