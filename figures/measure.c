@@ -34,6 +34,7 @@
 #define SEED 1
 #define LIST 64                 /* words that one option may be given */
 #define REPEATS_MAX 100000
+#define REPEATS_TIMED 1000     /* where --seconds alone bounds them */
 #define SHORT_RUN 0.05          /* seconds; shorter runs are warmed up before every timing */
 
 static const char usage[] =
@@ -227,7 +228,7 @@ static status read_numbers(struct request *r)
     if ((s = whole_number(&r->C, "--channels", r->channels, 1, 1000000)).code) return s;
     r->B = 1;
     if (r->batch && (s = whole_number(&r->B, "--batch", r->batch, 1, 1000000)).code) return s;
-    if (r->seconds_text) number = REPEATS_MAX;
+    if (r->seconds_text) number = REPEATS_TIMED;
     if (r->repeats_text && (s = whole_number(&number, "--repeats", r->repeats_text, 1, REPEATS_MAX)).code) return s;
     r->repeats = (int)number;
     if (!r->thread.count) append(&r->thread, "--threads", "1");
@@ -482,7 +483,7 @@ static void print_row(const struct race *race, struct entrant *e)
     size_t heads = problem_size(p, "h");
     qsort(e->seconds, (size_t)e->count, sizeof *e->seconds, by_size);
     clear_progress(race->progress);
-    printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.15g\t%zu\n",
+    printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
            race->request->declaration->name, e->form->name, race->grid_word, p->grid.tokens, race->request->C,
            heads ? heads : 1, race->request->B, race->threads, e->count, e->prepare_seconds,
            quantile(e->seconds, e->count, 0.5), quantile(e->seconds, e->count, 0.25), quantile(e->seconds, e->count, 0.75),

@@ -8,7 +8,8 @@
 #     BUILD       where the programs are (build)
 #     CHAPTER     one chapter alone; all without it
 #     FULL        not empty: the long sweep, all grids, as the committed data
-#     BUDGET      seconds for each chapter (30; 300 with FULL), roughly kept
+#     BUDGET      seconds for each chapter (30; 300 with FULL), roughly kept; 0
+#                 measures nothing and draws the tables in OUTPUT once more
 #     MAX_MEMORY  the most that forms may take, as 8G (1536M; with FULL 8G), but
 #                 never more than three quarters of the machine's
 #
@@ -27,9 +28,9 @@ fail() { echo "redraw.sh: $*" >&2; exit "${status:-1}"; }
 share() { awk -v b="$budget" -v n="$1" 'BEGIN { printf "%.4g", b / n }'; }
 spent() { echo $(($(date +%s) - start)); }
 
-case $budget in '' | *[!0-9.]* | 0) status=2 fail "BUDGET: found '$budget', expected seconds" ;; esac
+case $budget in *[!0-9]*) status=2 fail "BUDGET: found '$budget', expected whole seconds" ;; esac
 command -v gnuplot >/dev/null || fail "gnuplot is missing (Debian: gnuplot-nox)"
-[ -x "$build/measure" ] || fail "$build/measure is missing: run make first"
+[ "$budget" = 0 ] || [ -x "$build/measure" ] || fail "$build/measure is missing: run make first"
 
 memory=$(echo "${MAX_MEMORY:-$([ "$full" ] && echo 8G || echo 1536M)}" | awk \
     -v pages="$(getconf _PHYS_PAGES)" -v page="$(getconf PAGE_SIZE)" '
@@ -50,7 +51,7 @@ about() {
     echo "# measured: $(date -u +%Y-%m-%d)${commit:+, commit $commit}"
 }
 
-# sweep SERIES ARGUMENT...: rows of one series, its name before each.
+# sweep SERIES ARGUMENT...: rows of one series into $table, its name before each.
 sweep() {
     series=$1; shift
     echo "  measure $series" >&2
@@ -61,71 +62,89 @@ sweep() {
     header=1
 }
 
-# draw FIGURE SCRIPT TABLE [ASSIGNMENT]: pixels of maps stay sharp when enlarged.
+# draw FIGURE SCRIPT TABLE [ASSIGNMENT].  Series may be empty; the pixels of
+# maps stay sharp when enlarged.
 draw() {
-    gnuplot -e "here='$here'; data='$work/$3'; out='$work/drawn'; ${4-}" "$here/$2" || fail "gnuplot cannot draw $1"
+    gnuplot -e "here='$here'; data='$work/$3'; out='$work/drawn'; ${4-}" "$here/$2" 2>"$work/said" \
+        || { cat "$work/said" >&2; fail "gnuplot cannot draw $1"; }
+    grep -v -e 'no valid points' -e '^$' "$work/said" >&2 || :
     sed 's/<image /<image image-rendering="optimizeSpeed" /' "$work/drawn" >"$work/$1.svg"
 }
 
-lisa() {
-    layer="--channels 96 --without b_qkv,w_o,b_o"
+# ---- chapter 1 -------------------------------------------------------------
+
+lisa_measure() {
+    layer="--channels 96 --heads 6 --without b_qkv,w_o,b_o"
     if [ "$full" ]; then
         small="8x8 16x16 24x24 32x32 40x40 48x48 56x56 64x64"
         large="80x80 96x96 112x112 128x128 160x160 192x192 256x256"
-        forms="--form naive --form fast --form fftw"
+        fast="fast fftw"
     else
         small="8x8 16x16 24x24 32x32 48x48 64x64"
         large="128x128"
-        forms="--form naive --form fast"
+        fast="fast"
     fi
 
-    # Time, memory and work against N.
+    # Time, memory and work against N; the naive forms in the first half only.
     table=lisa.tsv header=
     { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
-    for grids in "$small" "$large"; do
-        [ -z "$full" ] && [ "$(spent)" -gt "$(share 2 | cut -d. -f1)" ] && { echo "  large grids left out, half of the time is spent" >&2; break; }
-        grid=$(printf -- '--grid %s ' $grids)
-        [ "$grids" = "$small" ] || forms=${forms#--form naive}
-        sweep eq10 lisa --equation 10 --heads 6 --sizes D=16 $forms $grid $layer
-        sweep eq7 lisa --equation 7 --heads 6 --sizes D=16 $forms $grid $layer
-        sweep msa msa --heads 6 --form fast $grid $layer,rpe
-        sweep window msa --heads 6 --window 8 --form fast $grid $layer,rpe
+    forms="naive $fast" grids=$small
+    while :; do
+        sweep eq10 lisa --equation 10 --sizes D=16 $layer --form $forms --grid $grids
+        sweep eq7 lisa --equation 7 --sizes D=16 $layer --form $forms --grid $grids
+        sweep msa msa $layer,rpe --form fast --grid $grids
+        sweep window msa --window 8 $layer,rpe --form fast --grid $grids
+        [ "$grids" = "$small" ] || break
+        [ "$full" ] || [ "$(spent)" -lt "$(share 2 | cut -d. -f1)" ] || { echo "  half of the time is spent: no larger grids" >&2; break; }
+        forms=$fast grids=$large
     done
-    draw lisa lisa.gp $table "column='median_seconds'"
-    draw lisa-memory lisa.gp $table "column='peak_bytes'"
-    draw lisa-work lisa.gp $table "column='multiply_adds'"
 
-    # Where the grid's border matters, and kernels.
+    # Where the border of the grid matters; kernels.
     for map in border kernels; do
         echo "  compute lisa-$map" >&2
         { about; "$build/figures/lisa_$map"; } >"$work/lisa-$map.tsv"
-        draw lisa-$map lisa-$map.gp lisa-$map.tsv
     done
 
-    # Rounding errors.
-    table=lisa-error.tsv
-    about >"$work/$table"
+    # Rounding errors, in both precisions.
     naive=600
     grids="8x8 16x16 24x24 32x32 64x64"
-    [ "$full" ] && naive=4096 grids="8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
+    [ -z "$full" ] || naive=4096 grids="8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
+    about >"$work/lisa-error.tsv"
+    header=
     for program in "$build" "$build/double"; do
         for equation in 10 7; do
             echo "  compute lisa-error, Eq. $equation, $(basename "$program")" >&2
             "$program/figures/lisa_error" $equation $naive $grids >"$work/rows"
-            awk '!/^#/ || !seen' seen="$(grep -c '^#series' "$work/$table" || :)" "$work/rows" >>"$work/$table"
+            awk -v header="$header" '!/^#/ || !header' "$work/rows" >>"$work/lisa-error.tsv"
+            header=1
         done
     done
-    draw lisa-error lisa-error.gp $table
 }
+
+lisa_draw() {
+    draw lisa lisa.gp lisa.tsv "column='median_seconds'"
+    draw lisa-memory lisa.gp lisa.tsv "column='peak_bytes'"
+    draw lisa-work lisa.gp lisa.tsv "column='multiply_adds'"
+    draw lisa-border lisa-border.gp lisa-border.tsv
+    draw lisa-kernels lisa-kernels.gp lisa-kernels.tsv
+    draw lisa-error lisa-error.gp lisa-error.tsv
+}
+
+# ---- all -------------------------------------------------------------------
 
 chapters="lisa"
 for chapter in ${CHAPTER:-$chapters}; do
     case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
     start=$(date +%s)
     echo "figures of $chapter" >&2
-    $chapter
+    if [ "$budget" = 0 ]; then
+        cp "$output/$chapter"*.tsv "$work"
+    else
+        ${chapter}_measure
+    fi
+    ${chapter}_draw
     mkdir -p "$output"
-    for file in "$work"/$chapter*.tsv "$work"/$chapter*.svg; do
+    for file in "$work/$chapter"*.tsv "$work/$chapter"*.svg; do
         mv "$file" "$output/"
     done
     echo "figures of $chapter: $(spent) seconds, in $output" >&2

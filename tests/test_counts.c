@@ -10,6 +10,7 @@
 #include "published.h"
 #include "../reference/attention.h"
 #include "../reference/heads.h"
+#include "../reference/msa.h"
 
 /* The counted twins of the naive forms, and the counter. */
 extern const struct form counting_lisa_naive;
@@ -245,15 +246,20 @@ END_TEST
 /* ---- Table 1, memory -------------------------------------------------------- */
 
 /* Bytes that a form takes at most, from prepare to the end of a run. */
-static double bytes(const char *grid_words, const char *equation_word, size_t c, size_t D, const struct form *form)
+static double peak(const struct problem *p, const struct form *form)
 {
-    struct sizes z = {grid_words, c, 1, D, 1, true};
-    struct problem p = drawn_problem(&z, equation_word);
-    real *x = normal(1, problem_input_count(&p));
+    real *x = normal(1, problem_input_count(p));
     memory_reset_peak();
     size_t before = memory_in_use();
-    answer(&p, form, 1, x);
+    answer(p, form, 1, x);
     return (double)(memory_peak() - before);
+}
+
+static double bytes(const char *place, const char *equation_word, size_t c, size_t D, const struct form *form)
+{
+    struct sizes z = {place, c, 1, D, 1, true};
+    struct problem p = drawn_problem(&z, equation_word);
+    return peak(&p, form);
 }
 
 /* Claim      The naive forms take what reference/lisa.h says: the tensors that the
@@ -274,6 +280,34 @@ START_TEST(naive_forms_take_the_memory_they_state)
         snprintf(what, sizeof what, "Eq. %s on %s, bytes", which[_i], z[s].grid);
         within(what, fabs(bytes(z[s].grid, which[_i], (size_t)c, (size_t)D, &lisa_naive) - stated), 512);
     }
+}
+END_TEST
+
+/* Claim      Self-attention and Eq. 4 hold N x N numbers, so that memory is O(N^2 +
+ *            N C); for self-attention that is a property of the order of work, and
+ *            not of the operator: by tiles it is O(N C).
+ * Paper      LiSA, Table 1, rows 1 and 2, memory.
+ * Measure    Peak bytes on 8 x 8 and 16 x 16 tokens, 1 channel.
+ * Failure    Tiled (msa's fast form): at most 5 times the bytes.
+ * Holds      Naive: more than 12 times; N^2 + 7 N at least would be 14.5 times. */
+START_TEST(quadratic_memory_is_a_matter_of_order)
+{
+    struct problem p[2];
+    real *block[2];
+    bool bare = true;
+    for (int s = 0; s < 2; s++) {
+        succeeds(problem_create(&p[s], &msa, 2, (const char *[]){"--grid", s ? "16x16" : "8x8"}));
+        succeeds(problem_set_size(&p[s], "B", 1));
+        succeeds(problem_set_size(&p[s], "C", 1));
+        succeeds(problem_shape(&p[s], optional, &bare));
+        succeeds(problem_draw(&p[s], 7, &block[s]));
+    }
+    double naive = peak(&p[1], &msa_naive) / peak(&p[0], &msa_naive), tiled = peak(&p[1], &msa_fast) / peak(&p[0], &msa_fast);
+    double four = bytes("16x16", "4", 1, 1, &lisa_naive) / bytes("8x8", "4", 1, 1, &lisa_naive);
+    printf("    four times the tokens: self-attention %.1f times the bytes, tiled %.1f, Eq. 4 %.1f\n", naive, tiled, four);
+    ck_assert(naive > 12 && four > 12);
+    ck_assert(tiled > 0 && tiled <= 5);
+    for (int s = 0; s < 2; s++) memory_free(block[s]);
 }
 END_TEST
 
@@ -326,6 +360,7 @@ int main(void)
     tcase_add_test(computation, lisa_takes_n_log_n);
     TCase *memory = add_case(suite, "Table 1, memory");
     tcase_add_loop_test(memory, naive_forms_take_the_memory_they_state, 0, EQUATIONS);
+    tcase_add_test(memory, quadratic_memory_is_a_matter_of_order);
     tcase_add_test(memory, table_1_forgets_the_rpe_tensors_of_eq5);
     tcase_add_test(memory, memory_of_lisa_is_linear_in_tokens);
     return run_suite(suite, "test_counts");

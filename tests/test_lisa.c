@@ -23,6 +23,14 @@ static size_t tokens_in(const struct problem *p) { return problem_size(p, "B") *
 /* Whether two arrays are the same to the bit, NaN included. */
 static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
+/* A copy of one of the parameters, NULL where it is absent. */
+static real *parameter(const struct problem *p, const char *name)
+{
+    size_t count = 1;
+    for (int axis = 0; problem_axis(p, name, axis); axis++) count *= problem_axis(p, name, axis);
+    return problem_tensor(p, name) ? copy(problem_tensor(p, name), count) : NULL;
+}
+
 /* ---- equality -------------------------------------------------------- */
 
 /* Grids one wide, prime, odd, even, not square, of 1, 2 and 3 axes; single
@@ -101,15 +109,11 @@ START_TEST(naive_form_is_its_hearts)
     real *qkv = zeros(tokens * 3 * C);
     linear_map(qkv, 3 * C, x, C, problem_tensor(&p, "w_qkv"), NULL, tokens, C, 3 * C);
 
-    struct one_head o = {.g = p.grid, .N = N, .P = p.grid.offsets, .c = c, .D = 2};
-    o.e = p.tensor[3].data;             /* e, or nothing */
-    o.ea = o.eac = zeros(1);
-    if (problem_tensor(&p, "ea")) o.ea = o.eac = copy(problem_tensor(&p, "ea"), o.P * 2 * (problem_axis(&p, "ea", 2) ? 3 : 1));
-    if (problem_tensor(&p, "eb")) o.eb = copy(problem_tensor(&p, "eb"), o.P * 2);
-    if (problem_tensor(&p, "wa")) o.wa = copy(problem_tensor(&p, "wa"), N * 6);
-    if (problem_tensor(&p, "wb")) o.wb = copy(problem_tensor(&p, "wb"), N * 2);
-    if (problem_tensor(&p, "ba")) o.Ba = copy(problem_tensor(&p, "ba"), 6);
-    if (problem_tensor(&p, "bb")) o.Bb = copy(problem_tensor(&p, "bb"), 6);
+    struct one_head o = {
+        .g = p.grid, .N = N, .P = p.grid.offsets, .c = c, .D = 2, .e = parameter(&p, "e"),
+        .ea = parameter(&p, "ea"), .eac = parameter(&p, "ea"), .eb = parameter(&p, "eb"),
+        .wa = parameter(&p, "wa"), .wb = parameter(&p, "wb"), .Ba = parameter(&p, "ba"), .Bb = parameter(&p, "bb"),
+    };
     for (size_t image = 0; image < 2; image++)
         for (size_t head = 0; head < 2; head++) {
             real *slice[3];
@@ -129,6 +133,8 @@ START_TEST(naive_form_is_its_hearts)
         }
 }
 END_TEST
+
+static long sign(real a) { return (a > 0) - (a < 0); }
 
 /* Claim      With one channel to a head a unit vector is +1 or -1, and whole
  *            numbers come out whole: y of the naive form is the sum that the
@@ -154,21 +160,21 @@ START_TEST(whole_numbers_come_out_whole)
     for (size_t image = 0; image < 2; image++)
         for (size_t head = 0; head < C; head++)
             for (size_t i = 0; i < N; i++) {
-                /* Token n's query, key and value; the first two made +1, -1 or 0. */
-#define AT(s, n) ((long)qkv[(image * N + (n)) * 3 * C + (s) * C + head])
-#define UNIT(s, n) ((AT(s, n) > 0) - (AT(s, n) < 0))
+                /* A token's query, key and value are C apart. */
+                const real *token = qkv + image * N * 3 * C + head;
                 long sum = 0;
                 for (size_t j = 0; e && j < N; j++)
-                    sum += UNIT(0, i) * UNIT(1, j) * (long)e[grid_offset(&p.grid, i, j)] * AT(2, j);
+                    sum += sign(token[j * 3 * C + C]) * (long)e[grid_offset(&p.grid, i, j)] * (long)token[j * 3 * C + 2 * C];
                 for (size_t d = 0; !e && d < D; d++) {
                     long a = ba ? (long)ba[d] : 0, G = (long)bb[d];
                     for (size_t n = 0; n < N; n++) {
-                        size_t at = wa ? grid_circular(&p.grid, i, n) : grid_offset(&p.grid, i, n);
-                        a += UNIT(1, n) * (long)(wa ? wa : ea)[at * D + d];
-                        G += AT(2, n) * (long)(wb ? wb : eb)[at * D + d];
+                        size_t from = wa ? grid_circular(&p.grid, i, n) : grid_offset(&p.grid, i, n);
+                        a += sign(token[n * 3 * C + C]) * (long)(wa ? wa : ea)[from * D + d];
+                        G += (long)token[n * 3 * C + 2 * C] * (long)(wb ? wb : eb)[from * D + d];
                     }
-                    sum += UNIT(0, i) * a * G;
+                    sum += a * G;
                 }
+                sum *= sign(token[i * 3 * C]);
                 expected[(image * N + i) * C + head] = (real)sum;
             }
     ck_assert(largest(expected, count) > 9);
@@ -286,7 +292,7 @@ START_TEST(heads_may_have_their_own_rpe)
             for (size_t r = 0; r < P; r++) column[r] = own[r * h + a];
             struct problem shared = p, each;
             for (size_t r = 0; r < PROBLEM_TENSORS; r++)
-                if (p.tensor[r].data && p.tensor[r].count == P && lisa.tensors[r].name[0] == 'e') shared.tensor[r].data = column;
+                if (p.tensor[r].data && !strcmp(lisa.tensors[r].name, "e")) shared.tensor[r].data = column;
             struct tensor list[] = {
                 {(char[]){"x"}, 3, {2, 12, C}, count, x},
                 {(char[]){"w_qkv"}, 2, {3 * C, C}, 3 * C * C, copy(problem_tensor(&p, "w_qkv"), 3 * C * C)},

@@ -763,6 +763,7 @@ START_TEST(circular_differs_from_linear_at_the_border_only)
 
     /* Step 2: who differs. */
     real *linear = eq7(&o), *circular = eq10(&o);
+    ck_assert(isfinite(largest(linear, o.N * c)) && isfinite(largest(circular, o.N * c)));
     for (size_t i = 0; i < o.N; i++) {
         size_t row = i / 9, col = i % 9;
         bool differs = largest_difference(linear + i * c, circular + i * c, c) > 0;
