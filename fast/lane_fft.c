@@ -65,7 +65,9 @@ static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
             place *= radix;
         }
     }
-    if (digits == 0) digit[digits++] = (struct digit){.radix = 1, .power = 1, .rest = 1, .place = 1};
+
+    /* Step 3: a first and a last stage there must be, if only to copy. */
+    while (digits < 2) digit[digits++] = (struct digit){.radix = 1, .power = 1, .rest = 1, .place = place};
     return digits;
 }
 
@@ -139,22 +141,45 @@ void lane_fft_release(struct lane_fft *fft)
     *fft = (struct lane_fft){0};
 }
 
-/* A line whose points are `stride` reals apart, or its imaginary parts `im`
- * away from its real parts: exchanging both on the way in and on the way out
- * turns the transform into its inverse. */
+void lane_line(const struct lane_stage *stage, void *source, void *sink)
+{
+    lane_stage_through(stage, line_load, source, line_store, sink);
+}
+
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
+               lane_part *leave, void *sink, real *line)
+{
+    const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;
+    enter(stage, source, line);
+    while (++stage < last) lane_line(stage, line, line);
+    leave(last, line, sink);
+}
+
+/* A line whose points are `stride` reals apart.  Exchanging real and imaginary
+ * parts on the way in and on the way out turns a transform into its inverse. */
 struct strided { real *re, *im; size_t stride; };
 
-INLINED point strided_load(void *line, size_t i)
+INLINED point load_strided(void *line, size_t i)
 {
     const struct strided *s = line;
     return (point){lanes_load(s->re + i * s->stride), lanes_load(s->im + i * s->stride)};
 }
 
-INLINED void strided_store(void *line, size_t i, point z)
+INLINED void store_strided(void *line, size_t i, point z)
 {
     const struct strided *s = line;
     lanes_store(s->re + i * s->stride, z.re);
     lanes_store(s->im + i * s->stride, z.im);
+}
+
+static void enter_strided(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_strided, source, line_store, line);
+}
+
+static void leave_strided(const struct lane_stage *stage, void *line, void *sink)
+{
+    lane_stage_through(stage, line_load, line, store_strided, sink);
 }
 
 void lane_fft_run(const struct lane_fft *fft, real *to, size_t to_stride,
@@ -163,5 +188,5 @@ void lane_fft_run(const struct lane_fft *fft, real *to, size_t to_stride,
     size_t re = inverse ? LANES : 0, im = LANES - re;
     struct strided source = {(real *)from + re, (real *)from + im, from_stride * POINT};
     struct strided sink = {to + re, to + im, to_stride * POINT};
-    lane_pass(fft, strided_load, &source, strided_store, &sink, line);
+    lane_pass(fft, enter_strided, &source, leave_strided, &sink, line);
 }

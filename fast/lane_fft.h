@@ -33,7 +33,7 @@ struct lane_stage {
 
 struct lane_fft {
     size_t n;
-    size_t stages;
+    size_t stages;              /* two or more */
     struct lane_stage stage[LANE_FFT_STAGES];
     unsigned *places;           /* owned: all from and to */
     real *twiddles;             /* owned: all twiddle */

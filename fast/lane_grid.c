@@ -64,6 +64,16 @@ INLINED point load_weighed_tokens(void *line, size_t i)
     return (point){a * t->even[i], a * t->odd[i]};
 }
 
+static void enter_tokens(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_tokens, source, line_store, line);
+}
+
+static void enter_weighed_tokens(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_weighed_tokens, source, line_store, line);
+}
+
 /* Points of a field, `step` reals apart: only the first `kept` are there. */
 struct field_line { real *at; size_t step, kept; };
 
@@ -79,6 +89,16 @@ INLINED void store_field(void *line, size_t i, point z)
     if (i < f->kept) line_store(f->at + i * f->step, 0, z);
 }
 
+static void enter_field(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_field, source, line_store, line);
+}
+
+static void leave_field(const struct lane_stage *stage, void *line, void *sink)
+{
+    lane_stage_through(stage, line_load, line, store_field, sink);
+}
+
 /* All lines of a field along its middle axis, of `rows` slow points and
  * `columns` fast ones; `in` points come in and `out` go out. */
 static void along_middle(const struct lane_grid *g, real *field, size_t rows, size_t columns,
@@ -89,7 +109,7 @@ static void along_middle(const struct lane_grid *g, real *field, size_t rows, si
         for (size_t x = 0; x < columns; x++) {
             real *at = field + (t * g->size[1] * g->row + x) * POINT;
             struct field_line source = {at, g->row * POINT, in}, sink = {at, g->row * POINT, out};
-            lane_pass(&g->fft[1], load_field, &source, store_field, &sink, line);
+            lane_pass(&g->fft[1], enter_field, &source, leave_field, &sink, line);
         }
 }
 
@@ -103,7 +123,7 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
         for (size_t m = 0; m < M; m++) {
             struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels, NULL, NULL};
             struct field_line sink = {field + (t * g->size[1] + m) * g->row * POINT, POINT, columns};
-            lane_pass(&g->fft[2], load_tokens, &source, store_field, &sink, line);
+            lane_pass(&g->fft[2], enter_tokens, &source, leave_field, &sink, line);
         }
 
     /* Step 2: the middle axis, in place. */
@@ -113,7 +133,7 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
     for (size_t x = 0; x < columns; x++)
         for (size_t m = 0; m < g->size[1]; m++, spectrum += g->size[0] * POINT) {
             struct field_line source = {field + (m * g->row + x) * POINT, g->size[1] * g->row * POINT, T};
-            lane_pass(&g->fft[0], load_field, &source, line_store, spectrum, line);
+            lane_pass(&g->fft[0], enter_field, &source, lane_line, spectrum, line);
         }
 }
 
@@ -124,7 +144,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
     /* Step 1: fast and middle axis, in place. */
     for (size_t t = 0; t < T * M; t++) {
         real *row = field + t * g->row * POINT;
-        lane_pass(&g->fft[2], line_load, row, line_store, row, line);
+        lane_pass(&g->fft[2], lane_line, row, lane_line, row, line);
     }
     along_middle(g, field, T, W, M, M, line);
 
@@ -137,7 +157,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
             for (int mirrored = 0; mirrored <= (x != (W - x) % W); mirrored++) {
                 size_t at = mirrored ? (M - m) % M * g->row + W - x : m * g->row + x;
                 struct field_line source = {field + at * POINT, M * g->row * POINT, T};
-                lane_pass(&g->fft[0], load_field, &source, line_store, turned, line);
+                lane_pass(&g->fft[0], enter_field, &source, lane_line, turned, line);
                 for (size_t t = 0; t < T; t++, kernel += POINT) {
                     point z = line_load(turned, order[t]);
                     line_store(kernel, 0, (point){z.re * share, z.im * share});
@@ -185,9 +205,29 @@ INLINED point load_each_mirrored(void *f, size_t i) { return times_each(mirrored
 INLINED point load_one(void *f, size_t i) { return times_one(block_point(f, i), f); }
 INLINED point load_one_mirrored(void *f, size_t i) { return times_one(mirrored_point(f, i), f); }
 
+static void enter_each(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_each, source, line_store, line);
+}
+
+static void enter_each_mirrored(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_each_mirrored, source, line_store, line);
+}
+
+static void enter_one(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_one, source, line_store, line);
+}
+
+static void enter_one_mirrored(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_one_mirrored, source, line_store, line);
+}
+
 /* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
-INLINED void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,
-                              const size_t width, lane_load load, lane_load load_mirrored, real *line)
+static void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,
+                              size_t width, lane_part *enter, lane_part *enter_mirrored, real *line)
 {
     const struct lane_fft *fft = &g->fft[0];
     size_t T = g->size[0], M = g->size[1], W = g->size[2];
@@ -196,13 +236,13 @@ INLINED void multiply_columns(const struct lane_grid *g, real *field, const real
         for (size_t m = 0; m < M; m++, spectrum += T * POINT) {
             struct factors source = {spectrum, kernel, T};
             struct field_line sink = {field + (m * g->row + x) * POINT, M * g->row * POINT, g->tokens[0]};
-            lane_pass(fft, load, &source, store_field, &sink, line);
+            lane_pass(fft, enter, &source, leave_field, &sink, line);
             kernel += T * width;
             if (x == (W - x) % W) continue;
 
             source.kernel = kernel;
             sink.at = field + ((M - m) % M * g->row + W - x) * POINT;
-            lane_pass(fft, load_mirrored, &source, store_field, &sink, line);
+            lane_pass(fft, enter_mirrored, &source, leave_field, &sink, line);
             kernel += T * width;
         }
 }
@@ -211,9 +251,9 @@ void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spec
                         const real *kernel, bool one_for_all, real *line)
 {
     if (one_for_all)
-        multiply_columns(g, field, spectrum, kernel, 2, load_one, load_one_mirrored, line);
+        multiply_columns(g, field, spectrum, kernel, 2, enter_one, enter_one_mirrored, line);
     else
-        multiply_columns(g, field, spectrum, kernel, POINT, load_each, load_each_mirrored, line);
+        multiply_columns(g, field, spectrum, kernel, POINT, enter_each, enter_each_mirrored, line);
     along_middle(g, field, g->tokens[0], g->size[2], g->size[1], g->tokens[1], line);
 }
 
@@ -229,7 +269,7 @@ void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens
             size_t first = (t * M + m) * W;
             struct token_line source = {tokens + first * stride, stride, W, channels, even + first, odd + first};
             real *row = field + (t * g->size[1] + m) * g->row * POINT;
-            lane_pass(&g->fft[2], load_weighed_tokens, &source, line_store, row, line);
+            lane_pass(&g->fft[2], enter_weighed_tokens, &source, lane_line, row, line);
         }
     along_middle(g, field, T, g->size[2], M, g->size[1], line);
 
@@ -240,8 +280,8 @@ void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens
                 size_t at = mirrored ? (g->size[1] - m) % g->size[1] * g->row + g->size[2] - x : m * g->row + x;
                 struct field_line column = {field + at * POINT, g->size[1] * g->row * POINT, T};
                 struct factors product = {turned, kernel, g->size[0]};
-                lane_pass(&g->fft[0], load_field, &column, line_store, turned, line);
-                lane_pass(&g->fft[0], load_one, &product, store_field, &column, line);
+                lane_pass(&g->fft[0], enter_field, &column, lane_line, turned, line);
+                lane_pass(&g->fft[0], enter_one, &product, leave_field, &column, line);
                 kernel += 2 * g->size[0];
             }
 

@@ -1,12 +1,19 @@
-/* lane_pass.h -- one line through the stages of a plan, reading and writing
- * through functions of the caller's
+/* lane_pass.h -- the stages of a lane transform, reading and writing through
+ * functions of the caller's
  *
- * A line is read through `load` and written through `store`, which are
- * compiled into it: a product with a kernel can happen on the way in and a
- * contraction on the way out, without a pass over memory of their own.
+ * A line comes in through its first stage and goes out through its last; the
+ * stages between work in a buffer that stays in the first cache.  `load` and
+ * `store` are compiled into the stage that calls them: a product with a kernel
+ * can happen on the way in and a contraction on the way out, without a pass
+ * over memory of their own.  A file that wants this writes
  *
- * Included by the few files that run such passes; lane_fft.h is the plain
- * interface. */
+ *     static void enter(const struct lane_stage *stage, void *source, void *line)
+ *     {
+ *         lane_stage_through(stage, load, source, line_store, line);
+ *     }
+ *
+ * and hands it to lane_pass; leaving is likewise, from line_load to `store`.
+ * lane_fft.h is the plain interface. */
 
 #ifndef TWICETOLD_LANE_PASS_H
 #define TWICETOLD_LANE_PASS_H
@@ -143,8 +150,9 @@ INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
     }
 }
 
-INLINED void lane_pass_stage(const struct lane_stage *stage,
-                             lane_load load, void *source, lane_store store, void *sink)
+/* One stage, from a line that `load` reads to one that `store` writes. */
+INLINED void lane_stage_through(const struct lane_stage *stage,
+                                lane_load load, void *source, lane_store store, void *sink)
 {
     switch (stage->radix) {
     case 1: stage_of(1, stage, load, source, store, sink); break;
@@ -157,19 +165,16 @@ INLINED void lane_pass_stage(const struct lane_stage *stage,
     }
 }
 
-/* A line through all stages of a plan: in through `load`, along in `line`
- * (room for n points), out through `store`. */
-INLINED void lane_pass(const struct lane_fft *fft, lane_load load, void *source,
-                       lane_store store, void *sink, real *line)
-{
-    const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;
-    if (stage == last) {
-        lane_pass_stage(stage, load, source, store, sink);
-        return;
-    }
-    lane_pass_stage(stage, load, source, line_store, line);
-    while (++stage < last) lane_pass_stage(stage, line_load, line, line_store, line);
-    lane_pass_stage(stage, line_load, line, store, sink);
-}
+/* One stage of a line, compiled. */
+typedef void lane_part(const struct lane_stage *stage, void *source, void *sink);
+
+/* From points without gaps to points without gaps. */
+lane_part lane_line;
+
+/* A line through all stages of a plan: in through `enter`, along in `line`
+ * (room for n points), out through `leave`.  All is read before anything is
+ * written outside `line`. */
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
+               lane_part *leave, void *sink, real *line);
 
 #endif

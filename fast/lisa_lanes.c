@@ -211,6 +211,11 @@ INLINED void store_products(void *sink, size_t i, point z)
     line_store(s->row, i, (point){q * (z.im + s->bias.re), q * (z.re + s->bias.im)});
 }
 
+static void leave_products(const struct lane_stage *stage, void *line, void *sink)
+{
+    lane_stage_through(stage, line_load, line, store_products, sink);
+}
+
 /* The sums over the lanes of L vectors that are `stride` reals apart. */
 INLINED lanes sums(const real *from, size_t stride)
 {
@@ -232,7 +237,7 @@ static void contract(const struct lane_grid *g, real *a, size_t a_row, real *fie
     memset(s->row + W * POINT, 0, LANES * POINT * sizeof *s->row);
     for (size_t t = 0; t < g->tokens[0]; t++)
         for (size_t m = 0; m < g->tokens[1]; m++) {
-            lane_pass(&g->fft[2], line_load, field + (t * g->size[1] + m) * g->row * POINT, store_products, &sink, s->line);
+            lane_pass(&g->fft[2], lane_line, field + (t * g->size[1] + m) * g->row * POINT, leave_products, &sink, s->line);
             for (size_t x = 0; x < W; x += LANES)
                 for (size_t part = 0; part < 2; part++) {
                     real *to = a + part * a_row + x;
@@ -297,6 +302,11 @@ INLINED void store_weighed(void *sink, size_t i, point z)
     lanes_store(to, lanes_load(to) + (z.im + s->bias.re) * s->a0[i] + (z.re + s->bias.im) * s->a1[i]);
 }
 
+static void leave_weighed(const struct lane_stage *stage, void *line, void *sink)
+{
+    lane_stage_through(stage, line_load, line, store_weighed, sink);
+}
+
 static void accumulate(const struct lane_grid *g, real *sum, const real *a, size_t a_row,
                        real *field, const real *bias, real *line)
 {
@@ -305,7 +315,7 @@ static void accumulate(const struct lane_grid *g, real *sum, const real *a, size
 
     for (size_t t = 0; t < g->tokens[0]; t++)
         for (size_t m = 0; m < g->tokens[1]; m++) {
-            lane_pass(&g->fft[2], line_load, field + (t * g->size[1] + m) * g->row * POINT, store_weighed, &sink, line);
+            lane_pass(&g->fft[2], lane_line, field + (t * g->size[1] + m) * g->row * POINT, leave_weighed, &sink, line);
             sink.sum += W * LANES;
             sink.a0 += W;
             sink.a1 += W;

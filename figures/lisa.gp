@@ -45,7 +45,7 @@ if (memory) {
 }
 if (work) {
     heading = "Multiply-adds of one layer, by formula"; low = 1e6
-    set ytics format "10^{%T}"
+    set ytics format "10^{%T}"; unset mytics
 }
 set yrange [low:top*4]
 gap = 0.058 * log10(top * 4 / low)
@@ -54,7 +54,7 @@ set label 2 "C = 96, 6 heads, D = 16, batch 1, one thread, float.  ".remark("mac
     at screen 0.02,0.075 left font font.",12" textcolor rgb faint
 
 ahead(of) = system(cut("ahead", "msa/fast")." other=".of)
-if (time) { remarks = "Self-attention is faster than Eq. 10 by FFT ".ahead("eq10/fast").", than Eq. 7 by FFT ".ahead("eq7/fast")."." }
+if (time) { remarks = "Crosses were not run.  Self-attention is faster than Eq. 10 by FFT ".ahead("eq10/fast").", Eq. 7 ".ahead("eq7/fast")."." }
 if (memory) { remarks = "Self-attention never holds N×N here; the FFT forms hold the spectra of their kernels." }
 if (work) { remarks = "Dotted: the same formula beyond what was run." }
 set label 6 remarks at screen 0.02,0.033 left font font.",12" textcolor rgb faint

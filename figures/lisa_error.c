@@ -8,7 +8,8 @@
  * for the double build; where long double is no wider than double, the second
  * says nothing).  The error of a form is its root mean square difference from
  * these, over their root mean square, printed as a multiple of the unit
- * roundoff u too.  The naive form takes part up to NAIVE_TOKENS tokens. */
+ * roundoff u too.  The naive form takes part up to NAIVE_TOKENS tokens
+ * (at 1024 tokens it holds 1.2 GiB in Eq. 7, twice that in double). */
 
 #include <math.h>
 #include <stdlib.h>

@@ -108,7 +108,7 @@ lisa_measure() {
     # Rounding errors, in both precisions.
     naive=600
     grids="8x8 16x16 24x24 32x32 64x64"
-    [ -z "$full" ] || naive=4096 grids="8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
+    [ -z "$full" ] || naive=1100 grids="8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
     about >"$work/lisa-error.tsv"
     header=
     for program in "$build" "$build/double"; do

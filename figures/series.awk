@@ -5,10 +5,10 @@
 # column is a name of the table's header; key is series/form.
 #
 #     want=points    tokens and value of one series
-#     want=estimate  how a naive series that stopped would go on, from its last
-#                    point to the largest size of the table: as N^2 in time, and
-#                    in bytes and operations as a N^2 + b N, their formula, with
-#                    a and b from its last two points
+#     want=estimate  how a quadratic series that stopped would go on, from its
+#                    last point to the largest size of the table: as N^2 in time,
+#                    and in bytes and operations as a N^2 + b N, their formula,
+#                    with a and b from its last two points
 #     want=stop      the first size that it did not reach, and why; for bytes
 #                    only where memory was the reason
 #     want=ends      for every series of `label`, "key|text|colour;...": where it
@@ -61,7 +61,7 @@ function beyond(k, size) {
     return column == "median_seconds" ? square(value, k, size) : quadratic(value, k, size)
 }
 
-function stopped(k) { return measured && count[k] && k ~ /\/naive$/ && N[k, count[k]] < largest }
+function stopped(k) { return measured && count[k] && k ~ /\/naive$|^msa/ && N[k, count[k]] < largest }
 
 # The size of the table that comes next.
 function following(k,    size, next_size) {
@@ -93,8 +93,8 @@ function estimate() {
 function stop(    size, need, why) {
     if (!stopped(key)) return
     size = following(key); need = quadratic(bytes, key, size)
-    if (memory > 0 && need > memory) why = "would need " amount(need)
-    else if (column == "median_seconds") why = "would take " duration(square(seconds, key, size))
+    if (memory > 0 && need > memory) why = "needs " amount(need)
+    else if (column == "median_seconds") why = "takes " duration(square(seconds, key, size))
     else return
     sub(/x/, "×", grid[size])
     print size, beyond(key, size), grid[size] " " why

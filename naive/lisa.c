@@ -176,24 +176,26 @@ void lisa_naive_eq10(real *y, const real *q, const real *k, const real *v,
 {
     size_t N = g->tokens;
 
-    /* Step 1: Ga_icd = sum_n k_nc wa_{i-n,c,d} + Ba_cd. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t ch = 0; ch < c; ch++)
-            for (size_t d = 0; d < D; d++) {
-                real sum = 0;
-                for (size_t n = 0; n < N; n++)
-                    sum += k[n * c + ch] * wa[(grid_circular(g, i, n) * c + ch) * D + d];
-                Ga[(i * c + ch) * D + d] = sum + Ba[ch * D + d];
-            }
+    for (size_t icd = 0; icd < N * c * D; icd++) Ga[icd] = Gb[icd] = 0;
 
-    /* Step 2: Gb_ikd = sum_n v_nk wb_{i-n,d} + Bb_kd. */
+    /* Step 1: Ga_icd = sum_n k_nc wa_{i-n,c,d} and Gb_ikd = sum_n v_nk wb_{i-n,d},
+     * where i - n goes around the grid. */
     for (size_t i = 0; i < N; i++)
-        for (size_t ch = 0; ch < c; ch++)
-            for (size_t d = 0; d < D; d++) {
-                real sum = 0;
-                for (size_t n = 0; n < N; n++) sum += v[n * c + ch] * wb[grid_circular(g, i, n) * D + d];
-                Gb[(i * c + ch) * D + d] = sum + Bb[ch * D + d];
-            }
+        for (size_t n = 0; n < N; n++) {
+            size_t m = grid_circular(g, i, n);
+            for (size_t ch = 0; ch < c; ch++)
+                for (size_t d = 0; d < D; d++) {
+                    Ga[(i * c + ch) * D + d] += k[n * c + ch] * wa[(m * c + ch) * D + d];
+                    Gb[(i * c + ch) * D + d] += v[n * c + ch] * wb[m * D + d];
+                }
+        }
+
+    /* Step 2: the biases, once. */
+    for (size_t i = 0; i < N; i++)
+        for (size_t cd = 0; cd < c * D; cd++) {
+            Ga[i * c * D + cd] += Ba[cd];
+            Gb[i * c * D + cd] += Bb[cd];
+        }
 
     /* Step 3: both meet the query. */
     contraction(y, q, Ga, Gb, N, c, D);

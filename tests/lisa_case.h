@@ -17,6 +17,18 @@
 #include "../reference/lisa.h"
 #include "../reference/steps.h"
 
+/* Two arrays of whole numbers are equal, or are not. */
+static inline void equal(const real *a, const real *b, size_t n)
+{
+    double difference = largest_difference(a, b, n);
+    ck_assert_msg(difference == 0, "differ by %g, expected to be equal", difference);
+}
+
+static inline void unequal(const real *a, const real *b, size_t n)
+{
+    ck_assert_msg(largest_difference(a, b, n) > 0, "are equal, expected to differ");
+}
+
 /* ---- one head -------------------------------------------------------- */
 
 struct one_head {
@@ -88,7 +100,8 @@ static inline real *eq6_or_7(const struct one_head *o, const real *Ba)
 {
     real *y = zeros(o->N * o->c);
     lisa_naive_eq7(y, o->q, o->k, o->v, toeplitz(&o->g, o->eac, o->c * o->D), toeplitz(&o->g, o->eb, o->D),
-                   Ba, o->Bb, zeros(o->N * o->N * o->c), zeros(o->N * o->D), zeros(o->N * o->N), o->N, o->c, o->D);
+                   Ba, o->Bb, zeros(o->N * o->N * o->c), zeros(o->N * o->D), zeros(o->N * o->N),
+                   o->N, o->c, o->D);
     return y;
 }
 
@@ -123,6 +136,11 @@ static inline bool optional(const char *name, void *bare)
     return *(bool *)bare;
 }
 
+static inline status lisa_problem(struct problem *p, const char *place, const char *which, const char *heads)
+{
+    return problem_create(p, &lisa, 6, (const char *[]){"--grid", place, "--equation", which, "--heads", heads});
+}
+
 /* A problem of these sizes with normal parameters. */
 static inline struct problem drawn_problem(const struct sizes *z, const char *which)
 {
@@ -131,7 +149,7 @@ static inline struct problem drawn_problem(const struct sizes *z, const char *wh
     bool bare = z->bare;
     real *block;
     snprintf(heads, sizeof heads, "%zu", z->h);
-    succeeds(problem_create(&p, &lisa, 6, (const char *[]){"--grid", z->grid, "--equation", which, "--heads", heads}));
+    succeeds(lisa_problem(&p, z->grid, which, heads));
     succeeds(problem_set_size(&p, "B", z->B));
     succeeds(problem_set_size(&p, "C", z->c * z->h));
     succeeds(problem_set_size(&p, "D", z->D));
@@ -163,7 +181,7 @@ static inline double largest_column(const real *table, size_t rows, size_t colum
     double worst = 0;
     for (size_t col = 0; table && col < columns; col++) {
         double squares = 0;
-        for (size_t r = 0; r < rows; r++) squares += (double)table[r * columns + col] * (double)table[r * columns + col];
+        for (size_t r = 0; r < rows; r++) squares += pow((double)table[r * columns + col], 2);
         worst = fmax(worst, sqrt(squares));
     }
     return worst;

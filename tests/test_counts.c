@@ -14,7 +14,8 @@
 
 /* The counted twins of the naive forms, and the counter. */
 extern const struct form counting_lisa_naive;
-extern void counting_lisa_naive_eq4(real *, const real *, const real *, const real *, const real *, real *, size_t, size_t);
+extern void counting_lisa_naive_eq4(real *, const real *, const real *, const real *, const real *, real *,
+                                    size_t, size_t);
 extern void counting_lisa_naive_eq5(real *, const real *, const real *, const real *, const real *, const real *,
                                     const real *, real *, real *, real *, size_t, size_t, size_t);
 extern void counting_lisa_naive_fig6(real *, const real *, const real *, const real *, const real *, const real *,
@@ -35,8 +36,9 @@ enum heart { SELF_ATTENTION, EQ4, EQ5, FIG6, EQ7 };
 /* Multiplications of one head.  What the arrays hold does not matter: zeros. */
 static double counted(enum heart heart, size_t N, size_t c, size_t D)
 {
-    real *y = zeros(N * c), *qkv = zeros(N * c), *A = zeros(N * N * (heart == EQ7 ? c : 1)), *kernel = zeros(N * N);
-    real *R = zeros(N * N * D * (heart == EQ7 ? c : 1)), *a = zeros(N * D), *B = zeros(c * D), *G = zeros(N * c * D);
+    size_t channels = heart == EQ7 ? c : 1;
+    real *y = zeros(N * c), *qkv = zeros(N * c), *A = zeros(N * N * channels), *R = zeros(N * N * channels * D);
+    real *kernel = zeros(N * N), *a = zeros(N * D), *B = zeros(c * D), *G = zeros(N * c * D);
     multiplications();
     switch (heart) {
     case SELF_ATTENTION: counting_attention_naive(y, A, qkv, qkv, qkv, NULL, 1, N, N, c); break;
@@ -85,7 +87,8 @@ START_TEST(naive_forms_multiply_as_their_formulas_say)
     succeeds(plan_run(&plan, y, x));
     double hearts = (double)multiplications();
     plan_release(&plan);
-    printf("    Eq. %-2s on %-6s %12.0f multiplications\n", which[_i % EQUATIONS], size[_i / EQUATIONS].grid, hearts);
+    printf("    Eq. %-2s on %-6s %12.0f multiplications\n",
+           which[_i % EQUATIONS], size[_i / EQUATIONS].grid, hearts);
     ck_assert(hearts > 0 && hearts == lisa_naive.multiply_adds(&p) - heads_multiply_adds(&p));
     within("the counted form's y", largest_difference(y, answer(&p, &lisa_naive, 1, x), count), tolerance(&p, x));
 }
@@ -94,7 +97,9 @@ END_TEST
 /* Claim      So are those of Fig. 6's order, 2 N^2 c D + 2 N c D, and of
  *            self-attention, N^2 (2 c + 1).
  * Paper      LiSA, Fig. 6; Eq. 1. */
-static const struct { size_t N, c, D; } head_size[] = {{1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16}};
+static const struct { size_t N, c, D; } head_size[] = {
+    {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16},
+};
 START_TEST(single_heads_multiply_as_their_formulas_say)
 {
     size_t n = head_size[_i].N, c = head_size[_i].c, D = head_size[_i].D;
@@ -163,12 +168,13 @@ static double model_flops(double heart)
  * Would it fail?  The first line is beyond. */
 START_TEST(flops_of_tab_3b_are_those_of_fig_6)
 {
-    within("Self-attn", fabs(model_flops(counted(SELF_ATTENTION, 196, 16, 1)) - published("lisa", "3b", "Self-attn", "flops")), 0.005);
-    within("SA (Eq. 4)", fabs(model_flops(counted(EQ4, 196, 16, 1)) - published("lisa", "3b", "SA (Eq. 4)", "flops")), 0.005);
-    double printed = published("lisa", "3b", "SA (Eq. 5)", "flops");
-    within("SA (Eq. 5), Fig. 6", fabs(model_flops(counted(FIG6, 196, 16, 16)) - printed), 0.005);
-    beyond("SA (Eq. 5), first line", fabs(model_flops(counted(EQ5, 196, 16, 16)) - printed), 0.005);
-    within("    which is 1.43 G", fabs(model_flops(counted(EQ5, 196, 16, 16)) - 1.43), 0.005);
+    double attention = model_flops(counted(SELF_ATTENTION, 196, 16, 1)), four = model_flops(counted(EQ4, 196, 16, 1));
+    double five = model_flops(counted(FIG6, 196, 16, 16)), first_line = model_flops(counted(EQ5, 196, 16, 16));
+    within("Self-attn", fabs(attention - published("lisa", "3b", "Self-attn", "flops")), 0.005);
+    within("SA (Eq. 4)", fabs(four - published("lisa", "3b", "SA (Eq. 4)", "flops")), 0.005);
+    within("SA (Eq. 5), Fig. 6", fabs(five - published("lisa", "3b", "SA (Eq. 5)", "flops")), 0.005);
+    beyond("SA (Eq. 5), first line", fabs(first_line - published("lisa", "3b", "SA (Eq. 5)", "flops")), 0.005);
+    within("    which is 1.43 G", fabs(first_line - 1.43), 0.005);
 }
 END_TEST
 
@@ -231,14 +237,14 @@ START_TEST(lisa_takes_n_log_n)
 {
     double C = 96, D = 16;
     for (int side = 8; side <= 128; side *= 2) {
-        double N = (double)side * side, bins = (double)side * (side / 2 + 1);
+        double N = (double)side * side, bins = (double)side * (side / 2 + 1), unit = N * C * D * log2(N);
         double products = 2 * C * D * bins * 6 + 4 * N * C * D;
-        double operations = 2 * C * fft_operations(side, false) + 2 * C * D * fft_operations(side, true) + products;
+        double forth = 2 * C * fft_operations(side, false), back = 2 * C * D * fft_operations(side, true);
         double radix_2 = (2 * C + 2 * C * D) * 2.5 * N * log2(N) + products;
         char what[64];
         snprintf(what, sizeof what, "%dx%d, over N C D log2 N", side, side);
-        within(what, operations / (N * C * D * log2(N)), radix_2 / (N * C * D * log2(N)));
-        beyond("    the sums of Eq. 10", 4 * N * N * C * D / (N * C * D * log2(N)), radix_2 / (N * C * D * log2(N)));
+        within(what, (forth + back + products) / unit, radix_2 / unit);
+        beyond("    the sums of Eq. 10", 4 * N * N * C * D / unit, radix_2 / unit);
     }
 }
 END_TEST
@@ -270,7 +276,9 @@ static double bytes(const char *place, const char *equation_word, size_t c, size
  * Tolerance  512 bytes: the plan itself, and blocks rounded up to 64. */
 START_TEST(naive_forms_take_the_memory_they_state)
 {
-    static const struct { const char *grid; double N, c, D; } z[] = {{"64", 64, 4, 2}, {"8x9", 72, 8, 3}, {"3x4x5", 60, 3, 5}};
+    static const struct { const char *grid; double N, c, D; } z[] = {
+        {"64", 64, 4, 2}, {"8x9", 72, 8, 3}, {"3x4x5", 60, 3, 5},
+    };
     for (size_t s = 0; s < COUNT(z); s++) {
         double N = z[s].N, c = z[s].c, D = z[s].D;
         double tensors[] = {2 * N * N, N * N * (2 * D + 2) + N * D, N * N * (c * D + c + D + 1) + N * D,
@@ -302,9 +310,11 @@ START_TEST(quadratic_memory_is_a_matter_of_order)
         succeeds(problem_shape(&p[s], optional, &bare));
         succeeds(problem_draw(&p[s], 7, &block[s]));
     }
-    double naive = peak(&p[1], &msa_naive) / peak(&p[0], &msa_naive), tiled = peak(&p[1], &msa_fast) / peak(&p[0], &msa_fast);
+    double naive = peak(&p[1], &msa_naive) / peak(&p[0], &msa_naive);
+    double tiled = peak(&p[1], &msa_fast) / peak(&p[0], &msa_fast);
     double four = bytes("16x16", "4", 1, 1, &lisa_naive) / bytes("8x8", "4", 1, 1, &lisa_naive);
-    printf("    four times the tokens: self-attention %.1f times the bytes, tiled %.1f, Eq. 4 %.1f\n", naive, tiled, four);
+    printf("    four times the tokens: self-attention %.1f times the bytes, tiled %.1f, Eq. 4 %.1f\n",
+           naive, tiled, four);
     ck_assert(naive > 12 && four > 12);
     ck_assert(tiled > 0 && tiled <= 5);
     for (int s = 0; s < 2; s++) memory_free(block[s]);

@@ -87,10 +87,12 @@ START_TEST(every_tensor_counts)
         for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
             if (!p.tensor[r].data) continue;
             char what[80];
-            snprintf(what, sizeof what, "Eq. %s, %s, %s[0] moved", which[_i], lisa.forms[f]->name, lisa.tensors[r].name);
+            snprintf(what, sizeof what, "Eq. %s, %s, %s[0] moved", which[_i], lisa.forms[f]->name,
+                     lisa.tensors[r].name);
             real kept = p.tensor[r].data[0];
             p.tensor[r].data[0] += (real)step;
-            beyond(what, largest_difference(answer(&p, lisa.forms[f], 1, x), naive, problem_input_count(&p)), allowed);
+            real *y = answer(&p, lisa.forms[f], 1, x);
+            beyond(what, largest_difference(y, naive, problem_input_count(&p)), allowed);
             p.tensor[r].data[0] = kept;
         }
 }
@@ -112,7 +114,8 @@ START_TEST(naive_form_is_its_hearts)
     struct one_head o = {
         .g = p.grid, .N = N, .P = p.grid.offsets, .c = c, .D = 2, .e = parameter(&p, "e"),
         .ea = parameter(&p, "ea"), .eac = parameter(&p, "ea"), .eb = parameter(&p, "eb"),
-        .wa = parameter(&p, "wa"), .wb = parameter(&p, "wb"), .Ba = parameter(&p, "ba"), .Bb = parameter(&p, "bb"),
+        .wa = parameter(&p, "wa"), .wb = parameter(&p, "wb"),
+        .Ba = parameter(&p, "ba"), .Bb = parameter(&p, "bb"),
     };
     for (size_t image = 0; image < 2; image++)
         for (size_t head = 0; head < 2; head++) {
@@ -163,14 +166,17 @@ START_TEST(whole_numbers_come_out_whole)
                 /* A token's query, key and value are C apart. */
                 const real *token = qkv + image * N * 3 * C + head;
                 long sum = 0;
-                for (size_t j = 0; e && j < N; j++)
-                    sum += sign(token[j * 3 * C + C]) * (long)e[grid_offset(&p.grid, i, j)] * (long)token[j * 3 * C + 2 * C];
+                for (size_t j = 0; e && j < N; j++) {
+                    const real *at_j = token + j * 3 * C;
+                    sum += sign(at_j[C]) * (long)e[grid_offset(&p.grid, i, j)] * (long)at_j[2 * C];
+                }
                 for (size_t d = 0; !e && d < D; d++) {
                     long a = ba ? (long)ba[d] : 0, G = (long)bb[d];
                     for (size_t n = 0; n < N; n++) {
                         size_t from = wa ? grid_circular(&p.grid, i, n) : grid_offset(&p.grid, i, n);
-                        a += sign(token[n * 3 * C + C]) * (long)(wa ? wa : ea)[from * D + d];
-                        G += (long)token[n * 3 * C + 2 * C] * (long)(wb ? wb : eb)[from * D + d];
+                        const real *at_n = token + n * 3 * C;
+                        a += sign(at_n[C]) * (long)(wa ? wa : ea)[from * D + d];
+                        G += (long)at_n[2 * C] * (long)(wb ? wb : eb)[from * D + d];
                     }
                     sum += a * G;
                 }
@@ -196,6 +202,13 @@ static const struct { const char *file, *grid, *equation, *heads; } golden[] = {
     {"eq10_block", "2x3x4", "10", "2"},   {"eq10_paper", "14x14", "10", "2"},
 };
 
+static real *absolute(const real *a, size_t n)
+{
+    real *b = zeros(n);
+    for (size_t i = 0; i < n; i++) b[i] = (real)fabs((double)a[i]);
+    return b;
+}
+
 /* How much roundings of the projection grow: the largest |x| |w| + |b| over
  * the q, k or v that comes of it, the token's vector for q and k, which are
  * divided by its length, and the channel's for v. */
@@ -203,13 +216,10 @@ static double projection_growth(const struct problem *p, const real *x)
 {
     size_t C = problem_size(p, "C"), c = problem_size(p, "c"), N = problem_size(p, "N"), tokens = tokens_in(p);
     const real *w = problem_tensor(p, "w_qkv"), *b = problem_tensor(p, "b_qkv");
-    real *absolute_x = copy(x, tokens * C), *absolute_w = copy(w, 3 * C * C), *absolute_b = b ? copy(b, 3 * C) : NULL;
-    for (size_t i = 0; i < tokens * C; i++) absolute_x[i] = (real)fabs((double)x[i]);
-    for (size_t i = 0; i < 3 * C * C; i++) absolute_w[i] = (real)fabs((double)w[i]);
-    for (size_t i = 0; b && i < 3 * C; i++) absolute_b[i] = (real)fabs((double)b[i]);
     real *qkv = zeros(tokens * 3 * C), *most = zeros(tokens * 3 * C);
     linear_map(qkv, 3 * C, x, C, w, b, tokens, C, 3 * C);
-    linear_map(most, 3 * C, absolute_x, C, absolute_w, absolute_b, tokens, C, 3 * C);
+    linear_map(most, 3 * C, absolute(x, tokens * C), C, absolute(w, 3 * C * C), b ? absolute(b, 3 * C) : NULL,
+               tokens, C, 3 * C);
 
     double growth = 0, values = 0;
     for (size_t part = 0; part < tokens * 3 * C; part += c)
@@ -241,13 +251,12 @@ START_TEST(golden_vectors_of_the_pseudo_code)
     struct problem p;
     snprintf(path, sizeof path, "tests/golden/lisa_%s.safetensors", golden[_i].file);
     succeeds(safetensors_read(&file, path));
-    succeeds(problem_create(&p, &lisa, 6, (const char *[]){"--grid", golden[_i].grid, "--equation", golden[_i].equation,
-                                                           "--heads", golden[_i].heads}));
+    succeeds(lisa_problem(&p, golden[_i].grid, golden[_i].equation, golden[_i].heads));
 
     /* Step 1: the answer out of the list; the rest must be the operator's. */
-    struct tensor *answer_of_torch = tensors_find(&file, "y_expected"), *x = tensors_find(&file, "x");
-    ck_assert(answer_of_torch && x && answer_of_torch->count == x->count);
-    ck_assert(answer_of_torch == &file.tensor[file.count - 1]);
+    struct tensor *expected = tensors_find(&file, "y_expected"), *x = tensors_find(&file, "x");
+    ck_assert(expected && x && expected->count == x->count);
+    ck_assert(expected == &file.tensor[file.count - 1]);
     file.count--;
     succeeds(problem_bind(&p, &file));
 
@@ -259,11 +268,12 @@ START_TEST(golden_vectors_of_the_pseudo_code)
         char what[80];
         snprintf(what, sizeof what, "%s, %s", golden[_i].file, lisa.forms[f]->name);
         real *y = answer(&p, lisa.forms[f], 2, x->data);
-        within(what, largest_difference(y, answer_of_torch->data, x->count), allowed);
+        within(what, largest_difference(y, expected->data, x->count), allowed);
 
         /* Step 3: the comparison would notice it if one token were another. */
-        memcpy(y, answer_of_torch->data + (size_t)C, (size_t)C * sizeof *y);
-        beyond("    the second token in the place of the first", largest_difference(y, answer_of_torch->data, x->count), allowed);
+        memcpy(y, expected->data + (size_t)C, (size_t)C * sizeof *y);
+        beyond("    the second token in the place of the first",
+               largest_difference(y, expected->data, x->count), allowed);
     }
     file.count++;
     tensors_release(&file);
@@ -299,11 +309,12 @@ START_TEST(heads_may_have_their_own_rpe)
                 {(char[]){"e"}, 2, {P, h}, P * h, own},
             };
             struct tensors file = {3, list};
-            succeeds(problem_create(&each, &lisa, 6, (const char *[]){"--grid", "3x4", "--equation", "4", "--heads", "3"}));
+            succeeds(lisa_problem(&each, "3x4", "4", "3"));
             succeeds(problem_bind(&each, &file));
 
             real *y = answer(&each, lisa.forms[f], 2, x), *y_shared = answer(&shared, lisa.forms[f], 2, x);
-            double allowed = f == 0 ? 0 : 2 * fmax(tolerance(&each, x), tolerance(&shared, x)), error = 0, others = 0;
+            double allowed = f == 0 ? 0 : 2 * fmax(tolerance(&each, x), tolerance(&shared, x));
+            double error = 0, others = 0;
             for (size_t t = 0; t < tokens_in(&p); t++)
                 for (size_t ch = 0; ch < C; ch++) {
                     double difference = fabs((double)y[t * C + ch] - (double)y_shared[t * C + ch]);

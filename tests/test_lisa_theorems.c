@@ -14,17 +14,9 @@ static const struct { const char *grid; size_t c, D; } place[] = {
 };
 #define PLACES ((int)COUNT(place))
 
-static struct one_head head_at(int index) { return whole_head(place[index].grid, place[index].c, place[index].D); }
-
-/* Two arrays of whole numbers are equal, or are not. */
-static void equal(const real *a, const real *b, size_t n)
+static struct one_head head_at(int index)
 {
-    ck_assert_msg(largest_difference(a, b, n) == 0, "differ by %g, expected to be equal", largest_difference(a, b, n));
-}
-
-static void unequal(const real *a, const real *b, size_t n)
-{
-    ck_assert_msg(largest_difference(a, b, n) > 0, "are equal, expected to differ");
+    return whole_head(place[index].grid, place[index].c, place[index].D);
 }
 
 static real *filled(size_t n, double value)
@@ -258,18 +250,19 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
 
     /* Step 1: the kernels, from what the hearts leave in their workspace. */
     real *y = zeros(N * c), *kernel[5], *a = zeros(N * D), *Ga = zeros(N * c * D);
-    real *Rb = toeplitz(&o.g, o.eb, D);
+    real *Rac = toeplitz(&o.g, o.eac, c * D), *Rb = toeplitz(&o.g, o.eb, D);
     for (int e = 0; e < 5; e++) kernel[e] = zeros(N * N);
     lisa_naive_eq4(y, o.q, o.k, o.v, toeplitz(&o.g, o.e, 1), kernel[0], N, c);
     lisa_naive_eq5(y, o.q, o.k, o.v, toeplitz(&o.g, o.ea, D), Rb, o.Bb, zeros(N * N), a, kernel[1], N, c, D);
-    lisa_naive_eq7(y, o.q, o.k, o.v, toeplitz(&o.g, o.eac, c * D), Rb, NULL, o.Bb, zeros(N * N * c), a, kernel[2], N, c, D);
-    lisa_naive_eq7(y, o.q, o.k, o.v, toeplitz(&o.g, o.eac, c * D), Rb, o.Ba, o.Bb, zeros(N * N * c), a, kernel[3], N, c, D);
+    lisa_naive_eq7(y, o.q, o.k, o.v, Rac, Rb, NULL, o.Bb, zeros(N * N * c), a, kernel[2], N, c, D);
+    lisa_naive_eq7(y, o.q, o.k, o.v, Rac, Rb, o.Ba, o.Bb, zeros(N * N * c), a, kernel[3], N, c, D);
     lisa_naive_eq10(y, o.q, o.k, o.v, o.wa, o.wb, o.Ba, o.Bb, Ga, zeros(N * c * D), &o.g, c, D);
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++)
             for (size_t d = 0; d < D; d++)
                 for (size_t ch = 0; ch < c; ch++)
-                    kernel[4][i * N + j] += o.q[i * c + ch] * Ga[(i * c + ch) * D + d] * o.wb[grid_circular(&o.g, i, j) * D + d];
+                    kernel[4][i * N + j] += o.q[i * c + ch] * Ga[(i * c + ch) * D + d]
+                                          * o.wb[grid_circular(&o.g, i, j) * D + d];
 
     /* Step 2: an impulse at every token, in every channel. */
     for (int e = 0; e < 5; e++) {
@@ -370,7 +363,8 @@ START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
                     key_side += o.k[n * c + ch] * o.eac[(grid_offset(&o.g, i, n) * c + ch) * D + d];
                 for (size_t out = 0; out < c; out++) {
                     real value_side = o.Bb[out * D + d];
-                    for (size_t j = 0; j < N; j++) value_side += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + out];
+                    for (size_t j = 0; j < N; j++)
+                        value_side += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + out];
                     y[i * c + out] += o.q[i * c + ch] * key_side * value_side;
                 }
             }
@@ -552,7 +546,8 @@ static real *real_parts(const real *z, size_t N)
 /* The circular convolution of a and w [N]: F^-1(F(a) F(w)). */
 static real *by_spectra(const grid *g, const real *a, const real *w)
 {
-    real *fa = dft(g, made_complex(a, g->tokens), FFTW_FORWARD), *fw = dft(g, made_complex(w, g->tokens), FFTW_FORWARD);
+    real *fa = dft(g, made_complex(a, g->tokens), FFTW_FORWARD);
+    real *fw = dft(g, made_complex(w, g->tokens), FFTW_FORWARD);
     for (size_t n = 0; n < g->tokens; n++) {
         real re = fa[2 * n] * fw[2 * n] - fa[2 * n + 1] * fw[2 * n + 1];
         real im = fa[2 * n] * fw[2 * n + 1] + fa[2 * n + 1] * fw[2 * n];
@@ -566,7 +561,8 @@ static real *by_spectra(const grid *g, const real *a, const real *w)
  * counted in lisa_case.h, of a result that is |a| |w| at most. */
 static double spectra_error(size_t M, const real *a, size_t a_count, const real *w, size_t w_count)
 {
-    return rounding_error(21 * log2((double)M) + 5, largest_column(a, a_count, 1) * largest_column(w, w_count, 1));
+    double size = largest_column(a, a_count, 1) * largest_column(w, w_count, 1);
+    return rounding_error(21 * log2((double)M) + 5, size);
 }
 
 /* Claim      The circulant sums of Eq. 10 are products of spectra:
@@ -634,7 +630,8 @@ static real *as_kernel(const grid *large, const grid *g, const real *e)
     for (size_t entry = 0; entry < g->offsets; entry++) {
         size_t at[GRID_AXES];
         grid_coordinates(at, large, entry);
-        for (int a = 0; a < GRID_AXES; a++) at[a] = (2 * large->size[a] - at[a] + g->size[a] - 1) % large->size[a];
+        for (int a = 0; a < GRID_AXES; a++)
+            at[a] = (2 * large->size[a] - at[a] + g->size[a] - 1) % large->size[a];
         w[grid_index(large, at)] = e[entry];
     }
     return w;
@@ -657,7 +654,8 @@ START_TEST(eq9_is_eq7_by_zero_padding)
         bool value = cd >= c * D;
         size_t ch = cd % (c * D) / D, d = cd % D;
         real *signal = in_the_corner(&large, &o.g, column(value ? o.v : o.k, N, c, ch));
-        real *kernel = as_kernel(&large, &o.g, value ? column(o.eb, o.P, D, d) : column(o.eac, o.P, c * D, ch * D + d));
+        real *table = value ? column(o.eb, o.P, D, d) : column(o.eac, o.P, c * D, ch * D + d);
+        real *kernel = as_kernel(&large, &o.g, table);
         real *convolved = by_spectra(&large, signal, kernel);
         allowed = fmax(allowed, spectra_error(large.tokens, signal, large.tokens, kernel, large.tokens));
         for (size_t i = 0; i < N; i++) {
@@ -953,6 +951,7 @@ END_TEST
 /* ---- appendix B: another resolution ------------------------------------ */
 
 #define WAVES 12
+#define TURN (2 * 3.14159265358979323846)
 
 /* w [N] = a sum of waves of whole frequencies up to `band` per axis, sampled
  * on the grid: the same function of place whatever the grid. */
@@ -970,7 +969,7 @@ static real *sampled(const grid *g, int band, uint64_t seed)
                 long size = (long)g->size[a], phase = frequency * (long)at[a] % size;
                 turns += (double)phase / (double)size;
             }
-            sum += cos(2 * 3.14159265358979323846 * turns);
+            sum += cos(TURN * turns);
         }
         w[n] = (real)sum;
     }
@@ -1032,9 +1031,12 @@ START_TEST(resampling_w_is_exact_for_band_limited_kernels)
     for (int a = 0; a < coarse.axes; a++)
         if ((int)coarse.size[a] < band) band = (int)coarse.size[a];
     band = (band - 1) / 2;
-    real *fits = resampled(&fine, &coarse, sampled(&coarse, band, 5)), *aliased = resampled(&fine, &coarse, sampled(&coarse, 2 * band + 2, 5));
-    within(resolution[_i].fine, largest_difference(fits, sampled(&fine, band, 5), fine.tokens), resampling_error(&fine));
-    beyond("waves beyond the band", largest_difference(aliased, sampled(&fine, 2 * band + 2, 5), fine.tokens), resampling_error(&fine));
+    real *fits = resampled(&fine, &coarse, sampled(&coarse, band, 5)), *truth = sampled(&fine, band, 5);
+    within(resolution[_i].fine, largest_difference(fits, truth, fine.tokens), resampling_error(&fine));
+    band = 2 * band + 2;
+    fits = resampled(&fine, &coarse, sampled(&coarse, band, 5));
+    truth = sampled(&fine, band, 5);
+    beyond("waves beyond the band", largest_difference(fits, truth, fine.tokens), resampling_error(&fine));
 }
 END_TEST
 
@@ -1051,8 +1053,9 @@ START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
     succeeds(grid_parse(&fine, "24"));
     real *w = zeros(14), *expected = zeros(24);
     for (size_t n = 0; n < 14; n++) w[n] = n % 2 ? -1 : 1;
-    for (size_t n = 0; n < 24; n++) expected[n] = (real)cos(2 * 3.14159265358979323846 * (double)(7 * n % 24) / 24);
-    within("cosine of the middle bin", largest_difference(resampled(&fine, &coarse, w), expected, 24), resampling_error(&fine));
+    for (size_t n = 0; n < 24; n++) expected[n] = (real)cos(TURN * (double)(7 * n % 24) / 24);
+    double error = largest_difference(resampled(&fine, &coarse, w), expected, 24);
+    within("cosine of the middle bin", error, resampling_error(&fine));
 }
 END_TEST
 
@@ -1076,7 +1079,8 @@ START_TEST(resampled_w_must_shrink_as_tokens_grow)
     for (size_t n = 0; n < 196; n++) coarse.wa[n] += 2;
     coarse.wb = coarse.wa;
     fine.wa = fine.wb = resampled(&fine.g, &coarse.g, coarse.wa);
-    for (struct one_head *o = &coarse; o; o = o == &coarse ? &fine : NULL) {
+    for (int f = 0; f < 2; f++) {
+        struct one_head *o = f ? &fine : &coarse;
         o->N = o->g.tokens;
         o->q = o->k = o->v = filled(o->N, 1);
         o->Ba = o->Bb = zeros(1);
