@@ -22,7 +22,7 @@ set xrange [STATS_size_x*0 - 0.5 : STATS_size_x - 0.5]
 set cbtics out nomirror format "%g"
 set label 1 "Eq. 10 against Eq. 7, token by token:  rms difference / rms output" at screen 0.035,0.95 left font font.",17" textcolor rgb ink
 set label 2 "Same tables in both, 56×56 tokens of real images, C = 96, 6 heads, D = 16" \
-    at screen 0.035,0.035 left font font.",11" textcolor rgb faint
+    at screen 0.035,0.035 left font font.",12" textcolor rgb faint
 
 set multiplot
 unset colorbox

@@ -26,8 +26,8 @@ array heading[4] = ["query and image", "self-attention", "LiSA, tables by hand",
 
 set multiplot
 edge = 0.226; step = 0.244; tall = edge * 760 / 625.0
-set label 9 "Nothing here is trained: query and key are 3×3 pixels.  Red positive, blue negative, each kernel over its largest magnitude" \
-    at screen 0.02,0.025 left font font.",11" textcolor rgb faint
+set label 9 "Nothing here is trained: query and key are 3×3 pixels.  Red +, blue −; each kernel over its largest magnitude" \
+    at screen 0.02,0.025 left font font.",12" textcolor rgb faint
 do for [t = 0:2] {
     do for [m = 1:4] {
         set origin 0.02 + (m - 1) * step, 0.945 - tall - t * (tall + 0.021)
