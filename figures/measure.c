@@ -409,8 +409,13 @@ static bool agrees(struct race *race, const struct entrant *e)
     }
     double error = square > 0 ? sqrt(difference / square) : sqrt(difference);
     double tolerance = 32 * sqrt(race->terms) * (double)REAL_EPSILON / 2;
-    if (isfinite(square) && error <= tolerance) return true;
     char text[160];
+    if (isfinite(square) && error <= tolerance) {
+        snprintf(text, sizeof text, "agrees with %s to %.2g of its root mean square, allowed %.2g",
+                 race->first->name, error, tolerance);
+        if (race->first != e->form) say(race, e->form, text);
+        return true;
+    }
     snprintf(text, sizeof text, "differs from %s by %.2g of its root mean square, allowed %.2g; not timed",
              race->first->name, error, tolerance);
     say(race, e->form, text);
@@ -539,8 +544,11 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
         for (int f = 0; f < r->form_count; f++) plan_release(&entrant[f].plan);
     }
 
-    /* Step 3: say what was found. */
+    /* Step 3: say what was found, and whether anything vouches for it. */
+    int done = 0;
+    for (int f = 0; f < r->form_count; f++) done += entrant[f].state == DONE;
     for (int f = 0; f < r->form_count; f++) {
+        if (done == 1 && entrant[f].state == DONE) say(race, entrant[f].form, "timed but not compared: no other form was run");
         if (s.code == STATUS_OK && entrant[f].state == DONE) {
             print_row(race, &entrant[f]);
             rate[f] = quantile(entrant[f].seconds, entrant[f].count, 0.5) / entrant[f].form->multiply_adds(race->problem);
