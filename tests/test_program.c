@@ -3,7 +3,7 @@
  * Runs the `twicetold` that lies beside this test's folder, in a folder of its
  * own.  Bad input must give exit status 2, one line on stderr, and no file. */
 
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
