@@ -20,7 +20,13 @@
 
 #include "lane_fft.h"
 
+/* Under a sanitizer each access becomes a test and a call, and to inline all of
+ * them takes the compiler minutes; there speed is not the point. */
+#ifdef __SANITIZE_ADDRESS__
+#define INLINED static inline
+#else
 #define INLINED static inline __attribute__((always_inline))
+#endif
 
 /* Hands over point i of a line; takes point i of the transformed line. */
 typedef point lane_load(void *line, size_t i);
