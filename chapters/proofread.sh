@@ -138,9 +138,9 @@ claims_are_proved() {
 for page in "$@"; do
     excerpts_are_fresh "$page"
     links_lead_somewhere "$page"
-    claims_are_proved "$page"
     case $page in
-    chapters/*)
+    chapters/*)                 # book.md repeats the claims of the chapters
+        claims_are_proved "$page"
         grep -qF "($page" book.md || echo "book.md: $page is not in the contents" >"$scratch/wrong"
         verdict "$page: is in the contents" ;;
     esac

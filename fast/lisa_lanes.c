@@ -17,9 +17,16 @@
  *   - y is workspace until its turn: it holds k, then q, then v, then the
  *     heads' output, which is projected in place.
  *
- * How it fared: see the chapter's table.  What failed: value channels packed two
- * to a complex signal cost as many transforms and a larger field of sums; q
- * projected block by block starved the matrix product. */
+ * How it fared: 56x56 tokens, 96 channels, 16 latents, one head, float, one thread
+ * of a Zen 5: 4.0 to 4.6 ms with the projections, variant 1 35 ms.
+ *
+ * What mattered besides: the key's spectra, 19 MB, lie in the order in which
+ * they are read and are asked for ahead.  Read as the butterflies jump, and not
+ * asked for, they took 1.2 ms more.
+ *
+ * What failed: taking many images together so that they share each spectrum.
+ * It saves less there than it loses on keys and queries that no longer stay in
+ * the second cache, 4.4 ms an image one by one against 5.1 by sixes. */
 
 #include "lisa_lanes.h"
 #include <omp.h>
@@ -29,9 +36,9 @@
 #include "../reference/linear.h"
 #include "../reference/memory.h"
 
-/* Images are taken together until there are so many tokens: each kernel's
- * spectrum is then read once for all of them. */
-#define CHUNK_TOKENS 16384
+/* Small images are taken together until there are so many tokens, so that the
+ * threads have work between two barriers; larger ones go one by one. */
+#define CHUNK_TOKENS 1024
 
 /* What a thread works in; there is a query only where the last block does not
  * fill the lanes. */
