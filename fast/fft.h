@@ -21,8 +21,9 @@ struct fft {
     void *forward, *inverse;    /* FFTW's plans */
 };
 
-/* Plans for `signals` signals on a grid with these sizes of its axes.  points is an array such as fft_run will get; it is not touched, and later
- * ones must be as well aligned.  Fails when FFTW has no memory. */
+/* Plans for `signals` signals on a grid with these sizes of its axes.  points is
+ * an array such as fft_run will get; it is not touched, and later ones must be
+ * as well aligned.  Fails when FFTW has no memory. */
 status fft_prepare(struct fft *f, int axes, const size_t *size, size_t signals, real *points);
 
 /* Frees the plans; harmless on a zeroed or released one. */

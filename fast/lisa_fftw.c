@@ -113,16 +113,18 @@ status lisa_fftw_prepare(struct plan *plan)
     size_t workspace = 2 * l->signals + 2 * l->tokens * (c + pairs);
     l->value_kernel = memory_reals(l->values, l->circle.points, 2, 1);
     l->key_kernel = l->equation == 4 ? NULL : memory_reals(pairs, l->circle.points, l->kernels, 2);
-    if (!l->value_kernel || (l->equation != 4 && !l->key_kernel)) return out_of_memory("the spectra of the kernels");
+    if (!l->value_kernel || (l->equation != 4 && !l->key_kernel))
+        return out_of_memory("the spectra of the kernels");
     if ((s = heads_prepare(&l->heads, plan, workspace)).code) return s;
-    if ((s = fft_prepare(&l->side_by_side, l->circle.tokens.axes, l->circle.size, c, l->heads.workspace)).code) return s;
+    s = fft_prepare(&l->side_by_side, l->circle.tokens.axes, l->circle.size, c, l->heads.workspace);
+    if (s.code) return s;
 
     /* Step 3: the spectra of the kernels. */
     if (l->equation == 4)
         return transform_kernels(l, l->value_kernel, l->values, problem_tensor(p, "e"), 1, l->values, 1);
-    s = transform_kernels(l, l->key_kernel, pairs, problem_tensor(p, circular ? "wa" : "ea"), l->kernels, l->latents, 2);
-    if (s.code) return s;
-    return transform_kernels(l, l->value_kernel, pairs, problem_tensor(p, circular ? "wb" : "eb"), 1, l->latents, 2);
+    const real *key = problem_tensor(p, circular ? "wa" : "ea"), *value = problem_tensor(p, circular ? "wb" : "eb");
+    s = transform_kernels(l, l->key_kernel, pairs, key, l->kernels, l->latents, 2);
+    return s.code ? s : transform_kernels(l, l->value_kernel, pairs, value, 1, l->latents, 2);
 }
 
 void lisa_fftw_release(struct plan *plan)

@@ -23,8 +23,8 @@ static real table_entry(const struct table *t, size_t e, size_t row, size_t colu
 
 /* Lays kernels out on the whole circle, lane number l being that of row +
  * l row_step and column + l column_step. */
-static void lay_out(const struct lisa_lanes *l, const struct circulant *circle, real *field, const struct table *table,
-                    size_t row, size_t row_step, size_t column, size_t column_step)
+static void lay_out(const struct lisa_lanes *l, const struct circulant *circle, real *field,
+                    const struct table *table, size_t row, size_t row_step, size_t column, size_t column_step)
 {
     size_t fast = l->grid.size[2];
     memset(field, 0, l->grid.whole * POINT * sizeof *field);
@@ -52,7 +52,8 @@ static void one_for_all_kernels(const struct lisa_lanes *l, const struct circula
         for (size_t lane = 0; lane < LANES && first + lane < count; lane++)
             for (size_t f = 0; f < l->grid.points; f++)
                 for (size_t part = 0; part < 2; part++)
-                    kernels[((first + lane) * l->grid.points + f) * 2 + part] = spectrum[f * POINT + part * LANES + lane];
+                    kernels[((first + lane) * l->grid.points + f) * 2 + part] =
+                        spectrum[f * POINT + part * LANES + lane];
     }
 }
 

@@ -17,8 +17,8 @@
  *   - y is workspace until its turn: it holds k, then q, then v, then the
  *     heads' output, which is projected in place.
  *
- * How it fared: 56x56 tokens, 96 channels, 16 latents, one head, float, one thread
- * of a Zen 5: 4.0 to 4.6 ms with the projections, variant 1 35 ms.
+ * How it fared: 56x56 tokens, 96 channels, 16 latents, one head, float, one and
+ * two threads of a Zen 5: 4.3 and 2.3 ms with the projections; variant 1 35 ms.
  *
  * What mattered besides: the key's spectra, 19 MB, lie in the order in which
  * they are read and are asked for ahead.  Read as the butterflies jump, and not
@@ -52,6 +52,12 @@ static struct scratch scratch_of(const struct lisa_lanes *l)
     s.row = s.line + 2 * l->grid.line * POINT;
     s.query = s.row + (l->grid.size[2] + LANES) * POINT;
     return s;
+}
+
+/* Where in [images][N][C] head number `item`, counted over all images, begins. */
+static size_t head_at(const struct lisa_lanes *l, size_t item)
+{
+    return item / l->heads * l->tokens * l->channels + item % l->heads * l->head_channels;
 }
 
 /* Channels of this block of a head. */
@@ -244,11 +250,13 @@ static void contract(const struct lane_grid *g, real *a, size_t a_row, real *fie
     memset(s->row + W * POINT, 0, LANES * POINT * sizeof *s->row);
     for (size_t t = 0; t < g->tokens[0]; t++)
         for (size_t m = 0; m < g->tokens[1]; m++) {
-            lane_pass(&g->fft[2], lane_line, field + (t * g->size[1] + m) * g->row * POINT, leave_products, &sink, s->line);
+            real *row = field + (t * g->size[1] + m) * g->row * POINT;
+            lane_pass(&g->fft[2], lane_line, row, leave_products, &sink, s->line);
             for (size_t x = 0; x < W; x += LANES)
                 for (size_t part = 0; part < 2; part++) {
                     real *to = a + part * a_row + x;
-                    lanes_store_anywhere(to, lanes_load_anywhere(to) + sums(s->row + x * POINT + part * LANES, POINT));
+                    lanes more = sums(s->row + x * POINT + part * LANES, POINT);
+                    lanes_store_anywhere(to, lanes_load_anywhere(to) + more);
                 }
             sink.query += W * stride;
             a += W;
@@ -275,8 +283,8 @@ static void key_side(const struct lisa_lanes *l, const real *query, size_t image
                     : l->key_kernels + (block * l->pairs + pair) * l->grid.points * POINT;
                 real *a = l->a + item * a_rows + 2 * pair * l->a_row;
                 size_t stride = l->channels;
-                const real *q = query + item / l->heads * l->tokens * l->channels
-                              + item % l->heads * l->head_channels + block * LANES;
+                const real *q = query + head_at(l, item) + block * LANES;
+                const real *spectrum = l->spectra + (item * l->blocks + block) * l->grid.half * POINT;
 
                 /* Step 1: a block that does not fill the lanes is copied beside zeros. */
                 if (channels < LANES) {
@@ -288,8 +296,7 @@ static void key_side(const struct lisa_lanes *l, const real *query, size_t image
 
                 /* Step 2: product, inverse, contraction. */
                 if (block == 0) memset(a, 0, 2 * l->a_row * sizeof *a);
-                lane_grid_multiply(&l->grid, s.field, l->spectra + (item * l->blocks + block) * l->grid.half * POINT,
-                                   kernel, one_for_all, s.line);
+                lane_grid_multiply(&l->grid, s.field, spectrum, kernel, one_for_all, s.line);
                 contract(&l->grid, a, l->a_row, s.field, q, stride,
                          l->key_bias + (block * l->pairs + pair) * POINT, &s);
             }
@@ -322,7 +329,8 @@ static void accumulate(const struct lane_grid *g, real *sum, const real *a, size
 
     for (size_t t = 0; t < g->tokens[0]; t++)
         for (size_t m = 0; m < g->tokens[1]; m++) {
-            lane_pass(&g->fft[2], lane_line, field + (t * g->size[1] + m) * g->row * POINT, leave_weighed, &sink, line);
+            real *row = field + (t * g->size[1] + m) * g->row * POINT;
+            lane_pass(&g->fft[2], lane_line, row, leave_weighed, &sink, line);
             sink.sum += W * LANES;
             sink.a0 += W;
             sink.a1 += W;
@@ -337,9 +345,8 @@ static void value_side(const struct lisa_lanes *l, real *v, size_t images)
         struct scratch s = scratch_of(l);
         size_t item = task / l->blocks, block = task % l->blocks, channels = block_channels(l, block);
         size_t half = l->grid.half * POINT;
-        real *spectrum = l->spectra + (size_t)omp_get_thread_num() * (half + l->tokens * LANES), *sum = spectrum + half;
-        real *tokens = v + item / l->heads * l->tokens * l->channels
-                     + item % l->heads * l->head_channels + block * LANES;
+        real *spectrum = l->spectra + (size_t)omp_get_thread_num() * (half + l->tokens * LANES);
+        real *sum = spectrum + half, *tokens = v + head_at(l, item) + block * LANES;
 
         /* Step 1: all latents, or in Eq. 4 all channels of the query, two at a time. */
         if (l->equation != 4)
@@ -352,8 +359,10 @@ static void value_side(const struct lisa_lanes *l, real *v, size_t images)
                 lane_grid_filter(&l->grid, s.field, tokens, l->channels, channels,
                                  l->keys + rows, l->keys + rows + l->a_row, rpe, s.line);
             else
-                lane_grid_multiply(&l->grid, s.field, spectrum, l->value_kernels + pair * l->grid.points * 2, true, s.line);
-            accumulate(&l->grid, sum, l->a + rows, l->a_row, s.field, l->value_bias + (block * l->pairs + pair) * POINT, s.line);
+                lane_grid_multiply(&l->grid, s.field, spectrum, l->value_kernels + pair * l->grid.points * 2,
+                                   true, s.line);
+            accumulate(&l->grid, sum, l->a + rows, l->a_row, s.field,
+                       l->value_bias + (block * l->pairs + pair) * POINT, s.line);
         }
 
         /* Step 2: the sums, where v was. */
@@ -372,7 +381,7 @@ static void key_spectra(const struct lisa_lanes *l, const real *k, size_t images
         struct scratch s = scratch_of(l);
         size_t item = task / l->blocks, block = task % l->blocks;
         lane_grid_spectrum(&l->grid, l->spectra + task * l->grid.half * POINT,
-                           k + item / l->heads * l->tokens * l->channels + item % l->heads * l->head_channels + block * LANES,
+                           k + head_at(l, item) + block * LANES,
                            l->channels, block_channels(l, block), s.field, s.line);
     }
 }
@@ -385,7 +394,7 @@ static void by_channel(const struct lisa_lanes *l, real *rows, const real *token
     for (size_t item = 0; item < images * l->heads; item++)
         for (size_t c = 0; c < 2 * l->pairs; c++) {
             real *row = rows + (item * 2 * l->pairs + c) * l->a_row;
-            const real *from = tokens + item / l->heads * l->tokens * l->channels + item % l->heads * l->head_channels + c;
+            const real *from = tokens + head_at(l, item) + c;
             for (size_t n = 0; n < l->tokens; n++) row[n] = c < l->head_channels ? from[n * l->channels] : 0;
         }
 }

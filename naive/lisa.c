@@ -27,9 +27,11 @@ void lisa_toeplitz(real *R, const real *e, const grid *g, size_t columns)
     size_t N = g->tokens;
 
     for (size_t i = 0; i < N; i++)
-        for (size_t j = 0; j < N; j++)
+        for (size_t j = 0; j < N; j++) {
+            size_t offset = grid_offset(g, i, j);
             for (size_t d = 0; d < columns; d++)
-                R[(i * N + j) * columns + d] = e[grid_offset(g, i, j) * columns + d];
+                R[(i * N + j) * columns + d] = e[offset * columns + d];
+        }
 }
 
 /* A_ij = q_i . k_j, the dot-product correlation of Eq. 4 and 5. */
