@@ -2,9 +2,6 @@
 
 #include "fft.h"
 #include <fftw3.h>
-#include <pthread.h>
-
-static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 /* A plan for channels innermost: neighbours on the grid lie `signals` apart. */
 static FFTW(plan) plan(int axes, const int *size, int signals, real *points, int sign)
@@ -19,10 +16,11 @@ status fft_prepare(struct fft *f, int axes, const size_t *size, size_t signals, 
     int sizes[GRID_AXES];
     for (int a = 0; a < axes; a++) sizes[a] = (int)size[a];
 
-    pthread_mutex_lock(&planner);
-    f->forward = plan(axes, sizes, (int)signals, points, FFTW_FORWARD);
-    f->inverse = plan(axes, sizes, (int)signals, points, FFTW_BACKWARD);
-    pthread_mutex_unlock(&planner);
+    #pragma omp critical(fftw_planner)
+    {
+        f->forward = plan(axes, sizes, (int)signals, points, FFTW_FORWARD);
+        f->inverse = plan(axes, sizes, (int)signals, points, FFTW_BACKWARD);
+    }
     if (f->forward && f->inverse) return status_ok();
     fft_release(f);
     return failure("FFTW made no plan for %zu transforms side by side", signals);
@@ -30,10 +28,11 @@ status fft_prepare(struct fft *f, int axes, const size_t *size, size_t signals, 
 
 void fft_release(struct fft *f)
 {
-    pthread_mutex_lock(&planner);
-    if (f->forward) FFTW(destroy_plan)(f->forward);
-    if (f->inverse) FFTW(destroy_plan)(f->inverse);
-    pthread_mutex_unlock(&planner);
+    #pragma omp critical(fftw_planner)
+    {
+        if (f->forward) FFTW(destroy_plan)(f->forward);
+        if (f->inverse) FFTW(destroy_plan)(f->inverse);
+    }
     *f = (struct fft){0};
 }
 

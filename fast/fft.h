@@ -7,8 +7,9 @@
  * same digits in every process.
  *
  * FFTW's planner is the one part of it that threads must not enter together.
- * Everything in this library that plans does so through here, behind one lock;
- * fft_run may be called by any number of threads with the same plan. */
+ * Everything in this library that plans does so inside the OpenMP critical
+ * section named fftw_planner, which excludes all threads of the process, whoever
+ * made them; fft_run may be called by any number of them with the same plan. */
 
 #ifndef TWICETOLD_FFT_H
 #define TWICETOLD_FFT_H
