@@ -176,6 +176,11 @@ golden:                 ## remake tests/golden/ with PyTorch
 	    echo "golden vectors need $$module (Debian: python3-$$module)" >&2; exit 1; }; done
 	@for script in tests/pytorch/*.py; do echo "  $$script"; /usr/bin/python3 "$$script" || exit 1; done
 
+versus: all      ## time the fast forms against PyTorch, into figures/versus.tsv
+	@/usr/bin/python3 -c 'import torch, numpy' 2>/dev/null || { \
+	    echo "the comparison needs PyTorch and NumPy (Debian: python3-torch python3-numpy)" >&2; exit 1; }
+	@/usr/bin/python3 figures/versus.py --build $(BUILD) >$(BUILD)/versus.tsv && mv $(BUILD)/versus.tsv figures/versus.tsv
+
 # ---- The book
 
 PAGES = book.md $(wildcard chapters/*.md)
@@ -210,5 +215,5 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all deps test suites sanitize valgrind golden weave figures book install clean help always
+.PHONY: all deps test suites sanitize valgrind golden versus weave figures book install clean help always
 endif

@@ -247,6 +247,9 @@ def main():
     if a.child:
         return torch_side(a.cases[0], a.child, 7)
     import torch
+    about = subprocess.run([os.path.join(a.build, "figures", "machine")], check=True, capture_output=True, text=True,
+                           env=environment(1, False)).stdout
+    print(about, end="")
     print(f"# PyTorch {torch.__version__}; milliseconds are medians, both sides in one run")
     print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference")
     for name in a.cases or CASES:

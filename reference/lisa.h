@@ -62,8 +62,7 @@ extern "C" {
 
 extern const struct declaration lisa;
 
-/* The forms: the equations; FFTs with the channels in the SIMD lanes where the
- * grid allows, FFTW elsewhere; FFTW always. */
+/* The forms: the equations; FFTs with the channels in the SIMD lanes; FFTW. */
 extern const struct form lisa_naive, lisa_fast, lisa_fftw;
 
 /* The hearts of the naive form, for one head; q and k are normalised already.

@@ -21,7 +21,8 @@ static const char usage[] =
     "usage: twicetold list\n"
     "       twicetold help [OPERATOR]\n"
     "       twicetold apply OPERATOR [--form FORM] [--KEY VALUE ...] INPUT.safetensors -o OUTPUT.safetensors\n"
-    "       twicetold tokens --grid GRID --channels C [--batch B] [--images FILE] [--patch P] [--first I] [--seed S] -o OUTPUT.safetensors\n"
+    "       twicetold tokens --grid GRID --channels C [--batch B] [--images FILE] [--patch P] [--first I] [--seed S]\n"
+    "                        -o OUTPUT.safetensors\n"
     "       twicetold spectrum INPUT.safetensors -o OUTPUT.safetensors\n"
     "       twicetold version\n";
 
@@ -165,7 +166,9 @@ static status apply_sorted(const struct declaration *d, struct command *c, const
     /* Step 1: the form and the options, before any file is touched. */
     const char *name = c->form ? c->form : "fast";
     const struct form *form = operator_form(d, name);
-    if (!form) return bad_input("option --form: found '%.40s', expected a form that 'twicetold list' names for %s", name, d->name);
+    if (!form)
+        return bad_input("option --form: found '%.40s', which is not built in; expected one that 'twicetold list' names for %s",
+                         name, d->name);
     if ((s = problem_create(&p, d, c->words, c->word)).code) return s;
 
     /* Step 2: read, bind, compute, write; whatever happens, let go. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "support.h"
+#include "trial.h"
 #include "../reference/linear.h"
 #include "../reference/lisa.h"
 #include "../reference/steps.h"
@@ -147,32 +148,14 @@ static inline struct problem drawn_problem(const struct sizes *z, const char *wh
     struct problem p;
     char heads[24];
     bool bare = z->bare;
-    real *block;
     snprintf(heads, sizeof heads, "%zu", z->h);
     succeeds(lisa_problem(&p, z->grid, which, heads));
     succeeds(problem_set_size(&p, "B", z->B));
     succeeds(problem_set_size(&p, "C", z->c * z->h));
     succeeds(problem_set_size(&p, "D", z->D));
     succeeds(problem_shape(&p, optional, &bare));
-    succeeds(problem_draw(&p, 7, &block));
-
-    /* Support's arrays free themselves when the test ends. */
-    real *kept = copy(block, problem_parameters(&p));
-    for (size_t r = 0; r < PROBLEM_TENSORS; r++)
-        if (p.tensor[r].data) p.tensor[r].data = kept + (p.tensor[r].data - block);
-    memory_free(block);
+    draw_parameters(&p, 7);
     return p;
-}
-
-/* y of a form, one run of one plan. */
-static inline real *answer(const struct problem *p, const struct form *form, int threads, const real *x)
-{
-    struct plan plan;
-    real *y = zeros(problem_input_count(p));
-    succeeds(plan_create(&plan, p, form, threads));
-    succeeds(plan_run(&plan, y, x));
-    plan_release(&plan);
-    return y;
 }
 
 /* The largest Euclidean norm of a column of table [rows][columns]; 0 without. */

@@ -90,7 +90,7 @@ START_TEST(naive_forms_multiply_as_their_formulas_say)
     printf("    Eq. %-2s on %-6s %12.0f multiplications\n",
            which[_i % EQUATIONS], size[_i / EQUATIONS].grid, hearts);
     ck_assert(hearts > 0 && hearts == lisa_naive.multiply_adds(&p) - heads_multiply_adds(&p));
-    within("the counted form's y", largest_difference(y, answer(&p, &lisa_naive, 1, x), count), tolerance(&p, x));
+    within("the counted form's y", largest_difference(y, run_form(&p, &lisa_naive, 1, x), count), tolerance(&p, x));
 }
 END_TEST
 
@@ -257,7 +257,7 @@ static double peak(const struct problem *p, const struct form *form)
     real *x = normal(1, problem_input_count(p));
     memory_reset_peak();
     size_t before = memory_in_use();
-    answer(p, form, 1, x);
+    run_form(p, form, 1, x);
     return (double)(memory_peak() - before);
 }
 

@@ -56,7 +56,7 @@ START_TEST(forms_are_one_function)
 {
     const struct sizes *z = &size[_i / EQUATIONS];
     struct problem p = drawn_problem(z, which[_i % EQUATIONS]);
-    real *x = normal(1, problem_input_count(&p)), *naive = answer(&p, &lisa_naive, 1, x);
+    real *x = normal(1, problem_input_count(&p)), *naive = run_form(&p, &lisa_naive, 1, x);
 
     ck_assert(largest(naive, problem_input_count(&p)) > 0);
     for (int f = 0; f < forms(); f++)
@@ -64,7 +64,7 @@ START_TEST(forms_are_one_function)
             char what[80];
             snprintf(what, sizeof what, "Eq. %s on %s, %s, %d thread%s", which[_i % EQUATIONS], z->grid,
                      lisa.forms[f]->name, threads, threads == 1 ? "" : "s");
-            real *y = answer(&p, lisa.forms[f], threads, x);
+            real *y = run_form(&p, lisa.forms[f], threads, x);
             within(what, largest_difference(y, naive, problem_input_count(&p)), tolerance(&p, x));
         }
 }
@@ -81,7 +81,7 @@ START_TEST(every_tensor_counts)
     double step = sizeof(real) == sizeof(float) ? 1e-2 : 1e-6;
 
     struct problem p = drawn_problem(&z, which[_i]);
-    real *x = normal(1, problem_input_count(&p)), *naive = answer(&p, &lisa_naive, 1, x);
+    real *x = normal(1, problem_input_count(&p)), *naive = run_form(&p, &lisa_naive, 1, x);
     double allowed = tolerance(&p, x);
     for (int f = 0; f < forms(); f++)
         for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
@@ -91,7 +91,7 @@ START_TEST(every_tensor_counts)
                      lisa.tensors[r].name);
             real kept = p.tensor[r].data[0];
             p.tensor[r].data[0] += (real)step;
-            real *y = answer(&p, lisa.forms[f], 1, x);
+            real *y = run_form(&p, lisa.forms[f], 1, x);
             beyond(what, largest_difference(y, naive, problem_input_count(&p)), allowed);
             p.tensor[r].data[0] = kept;
         }
@@ -107,7 +107,7 @@ START_TEST(naive_form_is_its_hearts)
     static const struct sizes z = {"3x4", 3, 2, 2, 2, true};
     struct problem p = drawn_problem(&z, which[_i]);
     size_t N = 12, c = 3, C = 6, tokens = tokens_in(&p);
-    real *x = normal(1, problem_input_count(&p)), *y = answer(&p, &lisa_naive, 2, x);
+    real *x = normal(1, problem_input_count(&p)), *y = run_form(&p, &lisa_naive, 2, x);
     real *qkv = zeros(tokens * 3 * C);
     linear_map(qkv, 3 * C, x, C, problem_tensor(&p, "w_qkv"), NULL, tokens, C, 3 * C);
 
@@ -184,9 +184,9 @@ START_TEST(whole_numbers_come_out_whole)
                 expected[(image * N + i) * C + head] = (real)sum;
             }
     ck_assert(largest(expected, count) > 9);
-    ck_assert(largest_difference(answer(&p, &lisa_naive, 1, x), expected, count) == 0);
+    ck_assert(largest_difference(run_form(&p, &lisa_naive, 1, x), expected, count) == 0);
     for (int f = 1; f < forms(); f++)
-        within(lisa.forms[f]->name, largest_difference(answer(&p, lisa.forms[f], 1, x), expected, count), 0.49);
+        within(lisa.forms[f]->name, largest_difference(run_form(&p, lisa.forms[f], 1, x), expected, count), 0.49);
 }
 END_TEST
 
@@ -267,7 +267,7 @@ START_TEST(golden_vectors_of_the_pseudo_code)
     for (int f = 0; f < forms(); f++) {
         char what[80];
         snprintf(what, sizeof what, "%s, %s", golden[_i].file, lisa.forms[f]->name);
-        real *y = answer(&p, lisa.forms[f], 2, x->data);
+        real *y = run_form(&p, lisa.forms[f], 2, x->data);
         within(what, largest_difference(y, expected->data, x->count), allowed);
 
         /* Step 3: the comparison would notice it if one token were another. */
@@ -312,7 +312,7 @@ START_TEST(heads_may_have_their_own_rpe)
             succeeds(lisa_problem(&each, "3x4", "4", "3"));
             succeeds(problem_bind(&each, &file));
 
-            real *y = answer(&each, lisa.forms[f], 2, x), *y_shared = answer(&shared, lisa.forms[f], 2, x);
+            real *y = run_form(&each, lisa.forms[f], 2, x), *y_shared = run_form(&shared, lisa.forms[f], 2, x);
             double allowed = f == 0 ? 0 : 2 * fmax(tolerance(&each, x), tolerance(&shared, x));
             double error = 0, others = 0;
             for (size_t t = 0; t < tokens_in(&p); t++)
@@ -344,7 +344,7 @@ START_TEST(runs_repeat_to_the_bit)
     for (int f = 0; f < forms(); f++)
         for (int threads = 1; threads <= 2; threads++) {
             struct plan plan;
-            real *alone = answer(&p, lisa.forms[f], threads, x);
+            real *alone = run_form(&p, lisa.forms[f], threads, x);
             succeeds(plan_create(&plan, &p, lisa.forms[f], threads));
             for (int round = 0; round < 2; round++) {
                 succeeds(plan_run(&plan, y, other));
@@ -391,7 +391,7 @@ START_TEST(plans_of_two_threads_do_not_meet)
         struct worker w[2];
         for (int t = 0; t < 2; t++) {
             real *x = normal((uint64_t)t + 1, count);
-            w[t] = (struct worker){&p, lisa.forms[f], x, answer(&p, lisa.forms[f], 2, x), 0};
+            w[t] = (struct worker){&p, lisa.forms[f], x, run_form(&p, lisa.forms[f], 2, x), 0};
         }
         for (int t = 0; t < 2; t++) ck_assert_int_eq(pthread_create(&thread[t], NULL, work, &w[t]), 0);
         for (int t = 0; t < 2; t++) pthread_join(thread[t], NULL);
@@ -412,9 +412,9 @@ START_TEST(nan_fills_its_image_and_no_other)
     real *x = normal(1, count);
     for (int f = 0; f < forms(); f++)
         for (size_t image = 0; image < 2; image++) {
-            real *y = answer(&p, lisa.forms[f], 2, x), *touched = copy(x, count);
+            real *y = run_form(&p, lisa.forms[f], 2, x), *touched = copy(x, count);
             touched[image * half + 33] = (real)NAN;
-            real *y_nan = answer(&p, lisa.forms[f], 2, touched);
+            real *y_nan = run_form(&p, lisa.forms[f], 2, touched);
             ck_assert(same_bits(y + (1 - image) * half, y_nan + (1 - image) * half, half));
             for (size_t i = 0; i < half; i++) ck_assert(isnan((double)y_nan[image * half + i]));
         }
@@ -437,7 +437,7 @@ START_TEST(a_run_writes_y_alone)
         succeeds(plan_run(&plan, y, x));
         plan_release(&plan);
         ck_assert(same_bits(x, x_before, count) && same_bits(block, before, parameters));
-        ck_assert(same_bits(y, answer(&p, lisa.forms[f], 2, x), count));
+        ck_assert(same_bits(y, run_form(&p, lisa.forms[f], 2, x), count));
     }
 }
 END_TEST

@@ -331,15 +331,15 @@ START_TEST(scale_of_query_and_key_is_lost)
     static const char *const which[] = {"4", "5", "6", "7", "10"};
     struct problem p = drawn_problem(&z, which[_i]);
     size_t C = 6, count = problem_input_count(&p);
-    real *x = normal(1, count), *y = answer(&p, &lisa_naive, 1, x);
+    real *x = normal(1, count), *y = run_form(&p, &lisa_naive, 1, x);
     real *w = p.tensor[1].data, *b = p.tensor[2].data;
     for (size_t row = 0; row < 2 * C; row++) {
         for (size_t in = 0; in < C; in++) w[row * C + in] *= row < C ? 2 : 8;
         b[row] *= row < C ? 2 : 8;
     }
-    equal(answer(&p, &lisa_naive, 1, x), y, count);
+    equal(run_form(&p, &lisa_naive, 1, x), y, count);
     for (size_t in = 0; in < C; in++) w[2 * C * C + in] *= 2;
-    unequal(answer(&p, &lisa_naive, 1, x), y, count);
+    unequal(run_form(&p, &lisa_naive, 1, x), y, count);
 }
 END_TEST
 

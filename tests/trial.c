@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support.h"
-#include "../reference/random.h"
 
 /* Whether name is one of the words. */
 static bool named(const char *name, void *words)
@@ -29,12 +28,45 @@ static int split(const char *text, const char *word[], int most)
     return words;
 }
 
+void draw_parameters(struct problem *p, uint64_t seed)
+{
+    real *block;
+    succeeds(problem_draw(p, seed, &block));
+    real *kept = copy(block, problem_parameters(p));
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++)
+        if (p->tensor[r].data) p->tensor[r].data = kept + (p->tensor[r].data - block);
+    memory_free(block);
+}
+
+static size_t outputs_of(const struct problem *p)
+{
+    int axes;
+    size_t shape[TENSOR_AXES], count = 1;
+    succeeds(problem_output_shape(p, &axes, shape));
+    for (int a = 0; a < axes; a++) count *= shape[a];
+    return count;
+}
+
+real *run_form(const struct problem *p, const struct form *form, int threads, const real *x)
+{
+    struct plan plan;
+    real *y = zeros(outputs_of(p));
+    size_t before = memory_in_use();
+    succeeds(plan_create(&plan, p, form, threads));
+    size_t prepared = memory_in_use();
+    memory_reset_peak();
+    succeeds(plan_run(&plan, y, x));
+    ck_assert_msg(memory_peak() == prepared, "%s: run allocated %zu bytes, expected none", form->name, memory_peak() - prepared);
+    plan_release(&plan);
+    ck_assert_uint_eq(memory_in_use(), before);
+    return y;
+}
+
 struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
                    const char *sizes, const char *without)
 {
     struct trial t = {.x = NULL};
     const char *word[32], *size[8];
-    real *block;
 
     succeeds(problem_create(&t.problem, d, split(options, word, 32), word));
     succeeds(problem_set_size(&t.problem, "B", batch));
@@ -47,20 +79,8 @@ struct trial trial(const char *options, const struct declaration *d, size_t batc
         succeeds(problem_set_size(&t.problem, letter, strtoul(size[s] + n + 1, NULL, 10)));
     }
     succeeds(problem_shape(&t.problem, named, (void *)(size_t)without));
-    succeeds(problem_draw(&t.problem, 1, &block));
-
-    /* The block moves into the test's keeping. */
-    size_t parameters = problem_parameters(&t.problem);
-    real *kept = copy(block, parameters);
-    for (int r = 1; d->tensors[r].name; r++)
-        if (t.problem.tensor[r].data) t.problem.tensor[r].data = kept + (t.problem.tensor[r].data - block);
-    memory_free(block);
-
-    int axes;
-    size_t shape[TENSOR_AXES];
-    succeeds(problem_output_shape(&t.problem, &axes, shape));
-    t.outputs = 1;
-    for (int a = 0; a < axes; a++) t.outputs *= shape[a];
+    draw_parameters(&t.problem, 1);
+    t.outputs = outputs_of(&t.problem);
     t.inputs = problem_input_count(&t.problem);
     t.x = normal(2, t.inputs);
     return t;
@@ -68,20 +88,9 @@ struct trial trial(const char *options, const struct declaration *d, size_t batc
 
 real *trial_run_on(const struct trial *t, const char *form, int threads, const real *x)
 {
-    struct plan plan;
     const struct form *f = operator_form(t->problem.declaration, form);
     ck_assert_msg(f != NULL, "%s has no form %s", t->problem.declaration->name, form);
-    real *y = zeros(t->outputs);
-    size_t before = memory_in_use();
-    succeeds(plan_create(&plan, &t->problem, f, threads));
-    size_t prepared = memory_in_use(), peak;
-    memory_reset_peak();
-    succeeds(plan_run(&plan, y, x));
-    peak = memory_peak();
-    ck_assert_msg(peak == prepared, "%s: run allocated %zu bytes, expected none", form, peak - prepared);
-    plan_release(&plan);
-    ck_assert_uint_eq(memory_in_use(), before);
-    return y;
+    return run_form(&t->problem, f, threads, x);
 }
 
 real *trial_run(const struct trial *t, const char *form, int threads)

@@ -11,6 +11,13 @@
 
 #include "../reference/operator.h"
 
+/* Draws every parameter of a shaped problem; freed when the test ends. */
+void draw_parameters(struct problem *p, uint64_t seed);
+
+/* y of a form: one run, which must allocate nothing, of one plan, which must
+ * leave nothing behind.  Freed when the test ends. */
+real *run_form(const struct problem *p, const struct form *form, int threads, const real *x);
+
 struct trial {
     struct problem problem;
     real *x, *y;                /* y is the naive form's, NULL until it ran */
