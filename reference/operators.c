@@ -2,5 +2,6 @@
 
 #include "lisa.h"
 #include "msa.h"
+#include "structsa.h"
 
-const struct declaration *const operators[] = {&msa, &lisa, NULL};
+const struct declaration *const operators[] = {&msa, &lisa, &structsa, NULL};

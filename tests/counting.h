@@ -55,5 +55,13 @@ inline bool operator>(real a, real b) { return a.number > b.number; }
 #define lisa_naive_eq7 counting_lisa_naive_eq7
 #define lisa_naive_eq10 counting_lisa_naive_eq10
 #define msa_naive counting_msa_naive
+#define structsa_naive counting_structsa_naive
+#define structsa_naive_correlate counting_structsa_naive_correlate
+#define structsa_naive_attend counting_structsa_naive_attend
+#define structsa_naive_kernels counting_structsa_naive_kernels
+#define structsa_naive_aggregate counting_structsa_naive_aggregate
+#define structsa_naive_merge counting_structsa_naive_merge
+#define structsa_head_reals counting_structsa_head_reals
+#define structsa_head_place counting_structsa_head_place
 
 #endif

@@ -1,0 +1,65 @@
+/* neighbours.c -- windows around tokens; see neighbours.h */
+
+#include "neighbours.h"
+#include <string.h>
+#include "memory.h"
+
+size_t neighbours_centres(const grid *tokens, size_t stride)
+{
+    size_t centres = 1;
+    for (int a = 0; a < GRID_AXES; a++) centres *= (tokens->size[a] - 1) / stride + 1;
+    return centres;
+}
+
+/* The tokens of one window, as many steps from the centre as the dilation says. */
+static void one_window(int *token, const struct neighbours *n, size_t centre)
+{
+    for (size_t m = 0; m < n->entries; m++) {
+        size_t at[GRID_AXES], j;
+        ptrdiff_t step[GRID_AXES];
+        grid_coordinates(at, &n->window, m);
+        for (int a = 0; a < GRID_AXES; a++)
+            step[a] = ((ptrdiff_t)at[a] - (ptrdiff_t)(n->window.size[a] / 2)) * (ptrdiff_t)n->dilation;
+        token[m] = grid_neighbour(&n->tokens, centre, step, &j) ? (int)j : OFF_GRID;
+    }
+}
+
+status neighbours_create(struct neighbours *n, const grid *tokens, const grid *window, size_t stride, size_t dilation)
+{
+    size_t entries;
+
+    /* Step 1: room. */
+    *n = (struct neighbours){.centres = neighbours_centres(tokens, stride), .entries = window->tokens,
+                             .stride = stride, .dilation = dilation, .tokens = *tokens, .window = *window};
+    if (!size_multiply(&entries, n->centres, n->entries)) return out_of_memory("the windows");
+    n->token = memory_get(entries, sizeof *n->token);
+    if (!n->token) return out_of_memory("the windows");
+
+    /* Step 2: the centres in row-major order, which is the order of the grid
+     * that they make. */
+    grid coarse = *tokens;
+    for (int a = 0; a < GRID_AXES; a++) coarse.size[a] = (tokens->size[a] - 1) / stride + 1;
+    for (size_t j = 0; j < n->centres; j++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, &coarse, j);
+        for (int a = 0; a < GRID_AXES; a++) at[a] *= stride;
+        one_window(n->token + j * n->entries, n, grid_index(tokens, at));
+    }
+    return status_ok();
+}
+
+void neighbours_release(struct neighbours *n)
+{
+    memory_free(n->token);
+    n->token = NULL;
+}
+
+void neighbours_unfold(real *window, const struct neighbours *n, size_t centre,
+                       const real *rows, size_t stride, size_t columns)
+{
+    for (size_t m = 0; m < n->entries; m++, window += columns) {
+        int token = n->token[centre * n->entries + m];
+        if (token == OFF_GRID) memset(window, 0, columns * sizeof *window);
+        else memcpy(window, rows + (size_t)token * stride, columns * sizeof *window);
+    }
+}
