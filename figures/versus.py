@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our fast forms against PyTorch, both sides in one run.
 
-    python3 figures/versus.py [lisa] [msa] [--threads 1,2] [--rounds 5] [--build build]
+    python3 figures/versus.py [CASE ...] [--threads 1,2] [--rounds 5] [--build build]
 
 Needs python3-torch and python3-numpy.  Each case is first checked: the same
 tensors go through `twicetold apply` and through PyTorch, and must agree.
@@ -13,6 +13,8 @@ allocator keeps large blocks, AVX-512 kernels).  Environment variables that
 make OpenBLAS choose slower kernels are taken out for both sides.
 """
 import argparse
+import importlib
+import math
 import os
 import statistics
 import subprocess
@@ -20,15 +22,16 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True          # what is built lies under build/
+
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
          "MALLOC_TOP_PAD_": "268435456", "ATEN_CPU_CAPABILITY": "avx512"}
 
-# One row a case: operator, options of measure and apply, sizes.
-CASES = {
-    "lisa": dict(operator="lisa", grid=(56, 56), channels=96, latent=16, options=["--equation", "10"]),
-    "lisa-7": dict(operator="lisa", grid=(56, 56), channels=96, latent=16, options=["--equation", "7"]),
-    "msa": dict(operator="msa", grid=(56, 56), channels=64, latent=0, options=[]),
-}
+# PyTorch's side of every operator is a file of its own, versus_OPERATOR.py: its
+# CASES, draw(case, normal) for the operator's own parameters, and forms(case,
+# tensors), which gives PyTorch's ways to compute it, name -> function of nothing.
+SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa")}
+CASES = {name: case for side in SIDES.values() for name, case in side.CASES.items()}
 
 
 def draw(case):
@@ -39,86 +42,13 @@ def draw(case):
     def normal(fan, *shape):
         return torch.randn(*shape, generator=generator) / fan ** 0.5
 
-    height, width = case["grid"]
-    tokens, channels, latent = height * width, case["channels"], case["latent"]
-    tensors = {"x": normal(1, 1, tokens, channels), "w_qkv": normal(channels, 3 * channels, channels),
-               "w_o": normal(channels, channels, channels)}
-    if case["operator"] == "lisa" and "10" in case["options"]:
-        tensors.update(wa=normal(tokens, tokens, channels, latent), wb=normal(tokens, tokens, latent))
-    elif case["operator"] == "lisa":
-        offsets = (2 * height - 1) * (2 * width - 1)
-        tensors.update(ea=normal(tokens, offsets, channels, latent), eb=normal(tokens, offsets, latent))
-    if case["operator"] == "lisa":
-        tensors.update(ba=normal(channels, channels, latent), bb=normal(channels, channels, latent))
-    return tensors
+    tokens, channels = math.prod(case["grid"]), case["channels"]
+    return {"x": normal(1, 1, tokens, channels), "w_qkv": normal(channels, 3 * channels, channels),
+            "w_o": normal(channels, channels, channels), **SIDES[case["operator"]].draw(case, normal)}
 
 
-def forms(case, t):
-    """PyTorch's ways to compute a case: name -> function of nothing."""
-    import torch
-    import torch.nn.functional as F
-    height, width = case["grid"]
-    tokens, channels = height * width, case["channels"]
-
-    def project():
-        return F.linear(t["x"], t["w_qkv"]).chunk(3, dim=-1)
-
-    if case["operator"] == "msa":
-        def plain():
-            q, k, v = project()
-            return F.linear(F.softmax(q @ k.transpose(1, 2) * channels ** -0.5, dim=-1) @ v, t["w_o"])
-
-        def chunked():      # 256 queries at a time, so that scores stay in the cache
-            q, k, v = project()
-            keys = k[0].t().contiguous()
-            parts = [F.softmax((part * channels ** -0.5) @ keys, dim=-1) @ v[0] for part in q[0].split(256)]
-            return F.linear(torch.cat(parts)[None], t["w_o"])
-
-        return {"plain": plain, "chunked": chunked}
-
-    if "10" not in case["options"]:
-        height, width = 2 * height, 2 * width   # a fast size above 2n - 1
-
-        def flip(table):                        # a correlation in e is a convolution with e flipped
-            rows, columns = case["grid"]
-            table = table.reshape(2 * rows - 1, 2 * columns - 1, -1).flip(0, 1)
-            return F.pad(table, (0, 0, 0, 1, 0, 1)).roll((1 - rows, 1 - columns), (0, 1))
-
-        wa = flip(t["ea"]).reshape(height, width, channels, -1)
-        wb = flip(t["eb"])
-    else:
-        wa, wb = t["wa"].reshape(height, width, channels, -1), t["wb"].reshape(height, width, -1)
-    rows, columns = case["grid"]
-
-    def literal():
-        """Fig. 7, on the grid's two axes; [N, C, D] is really there."""
-        q, k, v = (a.reshape(rows, columns, channels) for a in project())
-        q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
-        wa_hat, wb_hat = torch.fft.rfft2(wa, dim=(0, 1)), torch.fft.rfft2(wb, dim=(0, 1))
-        k_hat, v_hat = (torch.fft.rfft2(a, s=(height, width), dim=(0, 1)) for a in (k, v))
-        ga = torch.fft.irfft2(k_hat[..., None] * wa_hat, s=(height, width), dim=(0, 1))[:rows, :columns]
-        gb = torch.fft.irfft2(v_hat[..., None] * wb_hat[:, :, None], s=(height, width), dim=(0, 1))[:rows, :columns]
-        a = torch.einsum("yxc,yxcd->yxd", q, ga + t["ba"])
-        y = torch.einsum("yxd,yxkd->yxk", a, gb + t["bb"])
-        return F.linear(y.reshape(1, tokens, channels), t["w_o"])
-
-    wa_cached = torch.fft.rfft2(wa.permute(3, 2, 0, 1).contiguous())
-    wb_cached = torch.fft.rfft2(wb.permute(2, 0, 1).contiguous())
-
-    def streamed():
-        """Channels first, spectra cached, one latent at a time."""
-        q, k, v = F.linear(t["x"][0], t["w_qkv"]).t().contiguous().reshape(3, channels, rows, columns)
-        q, k = F.normalize(q, dim=0), F.normalize(k, dim=0)
-        k_hat, v_hat = torch.fft.rfft2(k, s=(height, width)), torch.fft.rfft2(v, s=(height, width))
-        y = torch.zeros(channels, rows, columns)
-        for d in range(case["latent"]):
-            ga = torch.fft.irfft2(k_hat * wa_cached[d], s=(height, width))[:, :rows, :columns]
-            a = (q * (ga + t["ba"][:, d, None, None])).sum(0)
-            gb = torch.fft.irfft2(v_hat * wb_cached[d], s=(height, width))[:, :rows, :columns]
-            y.addcmul_(a.expand_as(gb), gb + t["bb"][:, d, None, None])
-        return F.linear(y.reshape(channels, tokens).t().contiguous()[None], t["w_o"])
-
-    return {"literal": literal, "streamed": streamed}
+def forms(case, tensors):
+    return SIDES[case["operator"]].forms(case, tensors)
 
 
 def write_safetensors(path, tensors):
@@ -202,9 +132,10 @@ def check(name, build):
 
 def ours_once(case, threads, build):
     command = [os.path.join(build, "measure"), case["operator"], *options(case), "--channels", str(case["channels"]),
-               "--form", "fast", "--threads", str(threads), "--repeats", "15", "--without", "b_qkv,b_o" + (",rpe" if case["operator"] == "msa" else "")]
-    if case["latent"]:
-        command += ["--sizes", f"D={case['latent']}"]
+               "--form", "fast", "--threads", str(threads), "--repeats", "15",
+               "--without", ",".join(["b_qkv", "b_o"] + case.get("without", []))]
+    if case["sizes"]:
+        command += ["--sizes", ",".join(f"{letter}={size}" for letter, size in case["sizes"].items())]
     lines = subprocess.run(command, check=True, capture_output=True, text=True,
                            env=environment(threads, False)).stdout.splitlines()
     head, row = lines[0].lstrip("#").split(), lines[-1].split()

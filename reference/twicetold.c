@@ -82,7 +82,8 @@ static status help(const char *name)
     shape_letters(shape, sizeof shape, d->output);
     printf("\ntensor in OUTPUT (%s)\n  %-10s %s\n", sizeof(real) == 8 ? "F64" : "F32", "y", shape);
     printf("\nB batch, N tokens of the grid, C channels, h heads, c = C/h channels per head,\n"
-           "P entries of an offset table: the product of 2n - 1 over the axes of n points.\n"
+           "P entries of an offset table: the product of 2n - 1 over the axes of n points,\n"
+           "M entries of the kernel: the product of its sizes.\n"
            "Other letters take the size that the file gives them.\n");
     return status_ok();
 }
