@@ -83,7 +83,7 @@ static inline lanes exp2_lanes(lanes x)
     lanes power = (lanes)((lanes_bits)sum << MANTISSA);
 
     /* Step 3: 2^f by Horner's rule. */
-    lanes f = x - (sum - round), series = f * 0 + coefficient[DEGREE - 1];
+    lanes f = x - (sum - round), series = (lanes){0} + coefficient[DEGREE - 1];
     for (int d = DEGREE - 2; d >= 0; d--) series = series * f + coefficient[d];
     series = series * f + 1;
 

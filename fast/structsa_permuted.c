@@ -13,48 +13,60 @@
 #include "../reference/heads.h"
 #include "../reference/linear.h"
 #include "../reference/memory.h"
-#include "../reference/steps.h"
+#include "depthwise.h"
+#include "exponential.h"
 
 struct structsa_permuted {
     struct heads heads;
     struct structsa_sides sides;
+    struct depthwise keys, values;
 };
 
-/* One virtual token d of centre j, its channels `step` apart. */
-static void convolve(real *to, size_t step, const struct structsa_sides *s, const struct neighbours *n, size_t j,
-                     const real *filter, const real *rows, size_t stride, size_t channels)
+/* w_t <- exp(w_t) / sum exp(w_t), a vector at a time; log2(e) is in w already. */
+static void softmax_row(real *w, size_t n)
 {
-    for (size_t c = 0; c < channels; c++) to[c * step] = 0;
-    for (size_t m = 0; m < n->entries; m++, filter += s->columns) {
-        int token = n->token[j * n->entries + m];
-        if (token == OFF_GRID) continue;
-        for (size_t c = 0; c < channels; c++)
-            to[c * step] += filter[s->columns == 1 ? 0 : c] * rows[(size_t)token * stride + c];
+    lanes top = {0}, sum = {0};
+    real highest = w[0], total = 0;
+    size_t whole = n - n % LANES;
+
+    /* Step 1: the largest. */
+    top += w[0];
+    for (size_t t = 0; t < whole; t += LANES) top = lanes_larger(lanes_load_anywhere(w + t), top);
+    for (size_t t = whole; t < n; t++) top = lanes_larger((lanes){0} + w[t], top);
+    for (size_t l = 0; l < LANES; l++) highest = top[l] > highest ? top[l] : highest;
+
+    /* Step 2: powers of two, and their sum. */
+    for (size_t t = 0; t < n; t += LANES) {
+        lanes power = exp2_lanes((t < whole ? lanes_load_anywhere(w + t) : lanes_load_part(w + t, n - t)) - highest);
+        if (t < whole) lanes_store_anywhere(w + t, power);
+        else lanes_store_part(w + t, power, n - t);
+        if (t < whole) sum += power;
     }
+    for (size_t t = whole; t < n; t++) total += w[t];
+    for (size_t l = 0; l < LANES; l++) total += sum[l];
+
+    /* Step 3: the weights. */
+    for (size_t t = 0; t < n; t++) w[t] *= 1 / total;
 }
 
 static void one_head(const struct head *one)
 {
     const struct problem *p = one->problem;
-    const struct structsa_sides *s = &((const struct structsa_permuted *)one->prepared)->sides;
-    size_t N = problem_size(p, "N"), c = problem_size(p, "c"), D = s->D, keys = s->keys.centres * D;
-    const real *hk = structsa_hk(s, one->head), *hv = structsa_hv(s, one->head);
-    real scale = (real)problem_number(p, "scale");
+    const struct structsa_permuted *f = one->prepared;
+    size_t N = problem_size(p, "N"), c = problem_size(p, "c"), keys = f->sides.keys.centres * f->sides.D;
+    real scale = (real)(problem_number(p, "scale") * 1.44269504088896340736);
     real *key = one->workspace, *value = key + keys * c, *map = value + keys * c;
 
-    /* Step 1: the depth-wise convolutions; values turned, [c][J D], as the last
-     * product wants them.  The scale of the query is laid on the keys. */
-    for (size_t t = 0; t < keys; t++) {
-        size_t j = t / D, d = t % D;
-        convolve(key + t * c, 1, s, &s->keys, j, hk + d * s->keys.entries * s->columns, one->k, one->stride, c);
-        convolve(value + t, keys, s, &s->values, j, hv + d * s->values.entries * s->columns, one->v, one->stride, c);
-        for (size_t ch = 0; ch < c; ch++) key[t * c + ch] *= scale;
-    }
+    /* Step 1: the depth-wise convolutions.  The scale of the query, and the
+     * log2(e) that makes exp a power of two, are laid on the keys. */
+    depthwise_run(key, &f->keys, one->head, 0, keys, one->k, one->stride);
+    depthwise_run(value, &f->values, one->head, 0, keys, one->v, one->stride);
+    for (size_t tc = 0; tc < keys * c; tc++) key[tc] *= scale;
 
-    /* Step 2: the map [N][J D], its softmax, and the values under it. */
+    /* Step 2: the map [N][J D], the softmax of its rows, and the values under it. */
     linear_map(map, keys, one->q, one->stride, key, NULL, N, c, keys);
-    for (size_t i = 0; i < N; i++) softmax(map + i * keys, keys);
-    linear_map(one->y, one->y_stride, map, keys, value, NULL, N, keys, c);
+    for (size_t i = 0; i < N; i++) softmax_row(map + i * keys, keys);
+    linear_product(one->y, one->y_stride, map, keys, value, N, keys, c);
 }
 
 static status prepare(struct plan *plan)
@@ -68,6 +80,8 @@ static status prepare(struct plan *plan)
     *f = (struct structsa_permuted){0};
     plan->state = f;
     if ((s = structsa_sides_create(&f->sides, p)).code) return s;
+    if ((s = depthwise_create(&f->keys, &f->sides.keys, f->sides.hk, f->sides.heads, f->sides.D, f->sides.columns, c)).code) return s;
+    if ((s = depthwise_create(&f->values, &f->sides.values, f->sides.hv, f->sides.heads, f->sides.D, f->sides.columns, c)).code) return s;
     if (!size_multiply(&keys, f->sides.keys.centres, f->sides.D) || !size_multiply(&both, keys, 2 * c)
         || !size_multiply(&map, N, keys) || map + both < map)
         return out_of_memory("the map of all queries against all virtual keys");
@@ -86,6 +100,8 @@ static void release(struct plan *plan)
     struct structsa_permuted *f = plan->state;
     if (!f) return;
     heads_release(&f->heads);
+    depthwise_release(&f->keys);
+    depthwise_release(&f->values);
     structsa_sides_release(&f->sides);
     memory_free(f);
 }

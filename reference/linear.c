@@ -13,3 +13,10 @@ void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
     BLAS(gemm)(CblasRowMajor, CblasNoTrans, CblasTrans, (int)tokens, (int)out, (int)in,
                1, x, (int)x_stride, weight, (int)in, bias ? 1 : 0, y, (int)y_stride);
 }
+
+void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
+                    const real *values, size_t tokens, size_t in, size_t out)
+{
+    BLAS(gemm)(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)tokens, (int)out, (int)in,
+               1, x, (int)x_stride, values, (int)out, 0, y, (int)y_stride);
+}

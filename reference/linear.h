@@ -24,6 +24,10 @@ extern "C" {
 void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
                 const real *weight, const real *bias, size_t tokens, size_t in, size_t out);
 
+/* y = x V for V [in][out], dense: the values under their weights. */
+void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
+                    const real *values, size_t tokens, size_t in, size_t out);
+
 #ifdef __cplusplus
 }
 #endif
