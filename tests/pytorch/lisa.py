@@ -3,25 +3,18 @@
     /usr/bin/python3 tests/pytorch/lisa.py [FOLDER]      (default: tests/golden)
 
 H. Kwon et al., "Lightweight Structure-Aware Attention for Visual Understanding",
-2022.  Everything is computed in float64 from inputs that float32 holds exactly,
-so one file serves both precisions.  Tensors carry the names of the operator's
-table; y_expected is the answer, __metadata__ says how to ask for it.
-
-A file whose inputs are the same and whose y_expected agrees to 1e-13 is left
-as it is: FFT libraries differ in the last bits, and that is no news.
-
-Needs torch and numpy; nothing of the C code.
+2022.  _golden.py says what is in the files.  Needs torch and numpy; nothing of
+the C code.
 """
 
-import json
-import pathlib
-import struct
 import sys
+
+sys.dont_write_bytecode = True
 
 import numpy
 import torch
 
-torch.set_num_threads(1)
+from _golden import drawn, join_heads, split_heads, write
 
 
 # ---- what both figures share ----
@@ -41,17 +34,10 @@ def toeplitz(table, grid):
     return table[offsets(grid)]
 
 
-def split_heads(t, x, heads):
+def unit_heads(t, x, heads):
     """Query, key, value as [B, h, N, c]; query and key of unit length."""
-    qkv = torch.nn.functional.linear(x, t["w_qkv"], t.get("b_qkv"))
-    parts = [p.reshape(*p.shape[:2], heads, -1).transpose(1, 2) for p in qkv.chunk(3, dim=-1)]
-    query, key = (torch.nn.functional.normalize(p, dim=-1, eps=1e-12) for p in parts[:2])
-    return query, key, parts[2]
-
-
-def join_heads(t, y):
-    y = y.transpose(1, 2).flatten(2)
-    return torch.nn.functional.linear(y, t["w_o"], t.get("b_o")) if "w_o" in t else y
+    q, k, v = split_heads(t, x, heads)
+    return *(torch.nn.functional.normalize(p, dim=-1, eps=1e-12) for p in (q, k)), v
 
 
 def gather(query, key_side, value_side):
@@ -106,23 +92,8 @@ EQUATIONS = {4: equation_4, 5: equation_5, 6: equation_6_or_7, 7: equation_6_or_
 
 
 def lisa(t, equation, grid, heads):
-    q, k, v = split_heads(t, t["x"], heads)
+    q, k, v = unit_heads(t, t["x"], heads)
     return join_heads(t, EQUATIONS[equation](t, q, k, v, grid))
-
-
-# ---- reproducible inputs ----
-
-def drawn(seed, shape, scale):
-    """Sums of three uniform draws from a 64-bit congruential generator, rounded to 2^-16."""
-    count = int(numpy.prod(shape))
-    state, values = seed * 2654435761 + 12345, []
-    for _ in range(count):
-        total = 0
-        for _ in range(3):
-            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-            total += (state >> 40) / 2**24 - 0.5
-        values.append(round(2 * total * scale * 65536) / 65536)
-    return torch.tensor(values, dtype=torch.float64).reshape(shape)
 
 
 def inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection):
@@ -150,33 +121,6 @@ def inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, pr
     return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
 
 
-# ---- files ----
-
-def safetensors(tensors, metadata):
-    """The bytes of a safetensors file: inputs F32, the answer F64."""
-    header, data = {"__metadata__": metadata}, b""
-    for name, value in tensors.items():
-        kind, word = ("F64", "<f8") if name == "y_expected" else ("F32", "<f4")
-        raw = value.numpy().astype(word).tobytes()
-        header[name] = {"dtype": kind, "shape": list(value.shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + data
-
-
-def same(old, new):
-    """Whether two files differ in nothing but the last bits of y_expected."""
-    tail = len(new) - struct.unpack("<Q", new[:8])[0] - 8
-    header = json.loads(new[8:-tail])
-    begin, end = header["y_expected"]["data_offsets"]
-    start = len(new) - tail
-    if len(old) != len(new) or old[:start + begin] != new[:start + begin] or old[start + end:] != new[start + end:]:
-        return False
-    a, b = (numpy.frombuffer(f[start + begin:start + end], "<f8") for f in (old, new))
-    return bool(numpy.all(numpy.abs(a - b) <= 1e-13 * numpy.abs(b).max()))
-
-
 #        name             equation  grid    heads batch c  D  shared  biases projection
 CASES = [("eq4_line",           4, (7,),       2, 2, 3, 0, True,  True,  True),
          ("eq4_plane",          4, (3, 5),     3, 1, 4, 0, False, False, True),
@@ -195,17 +139,11 @@ CASES = [("eq4_line",           4, (7,),       2, 2, 3, 0, True,  True,  True),
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "tests/golden")
     for seed, (name, equation, grid, heads, *rest) in enumerate(CASES, 1):
         tensors = inputs(seed, equation, grid, heads, *rest)
         tensors["y_expected"] = lisa(tensors, equation, grid, heads)
         shown = "x".join(map(str, grid))
-        metadata = {"operator": "lisa", "options": f"--grid {shown} --equation {equation} --heads {heads}"}
-        path, new = folder / f"lisa_{name}.safetensors", safetensors(tensors, metadata)
-        keep = path.exists() and same(path.read_bytes(), new)
-        if not keep:
-            path.write_bytes(new)
-        print(f"{path}  {len(new)} bytes  {metadata['options']}{'  (unchanged)' if keep else ''}")
+        write("lisa", name, tensors, f"--grid {shown} --equation {equation} --heads {heads}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+/* golden.h -- a golden vector: a file that PyTorch wrote (tests/pytorch/), the
+ * problem that its metadata ask for, and the answer */
+
+#ifndef TWICETOLD_TESTS_GOLDEN_H
+#define TWICETOLD_TESTS_GOLDEN_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "support.h"
+#include "trial.h"
+#include "../reference/safetensors.h"
+
+struct golden {
+    struct tensors file;
+    struct problem problem;
+    struct tensor *x, *expected;
+    char options[256];
+    const char *word[32];
+};
+
+/* The options in the metadata of a file, as one would type them. */
+static inline void golden_options(struct golden *g, const char *path)
+{
+    static const char key[] = "\"options\":\"";
+    char header[4096] = "";
+    FILE *f = fopen(path, "rb");
+    ck_assert_msg(f != NULL, "%s cannot be opened", path);
+    ck_assert(fseek(f, 8, SEEK_SET) == 0);
+    header[fread(header, 1, sizeof header - 1, f)] = '\0';
+    fclose(f);
+    const char *at = strstr(header, key);
+    ck_assert_msg(at != NULL, "%s does not say how to ask for it", path);
+    at += sizeof key - 1;
+    snprintf(g->options, sizeof g->options, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+/* tests/golden/NAME.safetensors, bound to the operator. */
+static inline void golden_open(struct golden *g, const struct declaration *d, const char *name)
+{
+    char path[128];
+    int words = 0;
+    snprintf(path, sizeof path, "tests/golden/%s.safetensors", name);
+    golden_options(g, path);
+    for (char *w = strtok(g->options, " "); w && words < 32; w = strtok(NULL, " ")) g->word[words++] = w;
+    succeeds(safetensors_read(&g->file, path));
+    succeeds(problem_create(&g->problem, d, words, g->word));
+
+    /* The answer out of the list; the rest must be the operator's. */
+    g->expected = tensors_find(&g->file, "y_expected");
+    g->x = tensors_find(&g->file, "x");
+    ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
+    g->file.count--;
+    succeeds(problem_bind(&g->problem, &g->file));
+}
+
+static inline void golden_close(struct golden *g)
+{
+    g->file.count++;
+    tensors_release(&g->file);
+}
+
+/* Every form with two threads against the answer, over its largest entry; and
+ * beyond the tolerance with the second token in the place of the first. */
+static inline void golden_holds(const struct golden *g, const char *name, double tolerance)
+{
+    size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];
+    for (int f = 0; f < OPERATOR_FORMS && g->problem.declaration->forms[f]; f++) {
+        char what[160];
+        snprintf(what, sizeof what, "%s, %s", name, g->problem.declaration->forms[f]->name);
+        real *y = run_form(&g->problem, g->problem.declaration->forms[f], 2, g->x->data);
+        within(what, relative_difference(y, g->expected->data, count), tolerance);
+        memcpy(y, g->expected->data + columns, columns * sizeof *y);
+        beyond("    the second token in the place of the first", relative_difference(y, g->expected->data, count), tolerance);
+    }
+}
+
+#endif

@@ -1,0 +1,109 @@
+"""Golden vectors for StructSA: Eq. 4, 5 and 16, told again in PyTorch.
+
+    /usr/bin/python3 tests/pytorch/structsa.py [FOLDER]      (default: tests/golden)
+
+M. Kim et al., "Learning Correlation Structures for Vision Transformers", CVPR
+2024.  The correlation is taken first, as Eq. 2 and 11 say; windows are slices
+of a padded map.  _golden.py says what is in the files.  Needs torch and numpy;
+nothing of the C code.
+"""
+
+import itertools
+import sys
+
+sys.dont_write_bytecode = True
+
+import numpy
+import torch
+
+from _golden import drawn, join_heads, split_heads, write
+
+
+def windows(rows, grid, kernel, stride):
+    """[..., N, c] -> [..., J, M, c]: the tokens around every stride-th one, zeros off the grid."""
+    axes = len(grid)
+    plane = rows.reshape(*rows.shape[:-2], *grid, rows.shape[-1])
+    padding = [0, 0]
+    for size in reversed(kernel):
+        padding += [size // 2, size // 2]
+    plane = torch.nn.functional.pad(plane, padding)
+    taps = []
+    for corner in itertools.product(*map(range, kernel)):
+        cut = tuple(slice(c, c + n, stride) for c, n in zip(corner, grid))
+        tap = plane[(...,) + cut + (slice(None),)]
+        taps.append(tap.reshape(*rows.shape[:-2], -1, rows.shape[-1]))
+    assert axes == len(kernel)
+    return torch.stack(taps, dim=-2)
+
+
+def structsa(t, grid, kernel, stride, equation, scale, heads):
+    q, k, v = split_heads(t, t["x"], heads)
+    q = scale * q
+    batch, _, tokens, c = q.shape
+
+    # The map of every query, [B, h, N(i), N(n), 1 or c], and its windows.
+    if equation == 16:
+        around = windows(q[:, :, :, None] * k[:, :, None], grid, kernel, stride)
+        detectors = t["hk"].reshape(*t["hk"].shape[:2], heads, c)
+        scores = torch.einsum("bhijmc,dmhc->bhijd", around, detectors)
+    else:
+        around = windows((q @ k.transpose(2, 3))[..., None], grid, kernel, stride)
+        scores = torch.einsum("bhijmx,md->bhijd", around, t["uk"])
+
+    # One softmax over all (j, d) of a query.
+    attention = scores.flatten(3).softmax(dim=-1).reshape(scores.shape)
+
+    # Dynamic kernels, applied to windows of the value.
+    if equation == 4:
+        around = windows(v, grid, [1] * len(grid), stride)[..., 0, :]
+        y = torch.einsum("bhij,bhjc->bhic", attention @ t["uv"], around)
+    elif equation == 5:
+        kernels = torch.einsum("bhijd,md->bhijm", attention, t["uv"])
+        y = torch.einsum("bhijm,bhjmc->bhic", kernels, windows(v, grid, kernel, stride))
+    else:
+        aggregators = t["hv"].reshape(*t["hv"].shape[:2], heads, c)
+        kernels = torch.einsum("bhijd,dmhc->bhijmc", attention, aggregators)
+        y = torch.einsum("bhijmc,bhjmc->bhic", kernels, windows(v, grid, kernel, stride))
+    return join_heads(t, y)
+
+
+def inputs(seed, grid, kernel, equation, heads, batch, c, patterns, biases, projection):
+    tokens, taps, channels = int(numpy.prod(grid)), int(numpy.prod(kernel)), heads * c
+    rows = [("x", (batch, tokens, channels), 1), ("w_qkv", (3 * channels, channels), channels)]
+    if biases:
+        rows += [("b_qkv", (3 * channels,), channels)]
+    if equation == 16:
+        rows += [("hk", (patterns, taps, channels), taps * c / 4), ("hv", (patterns, taps, channels), taps)]
+    else:
+        rows += [("uk", (taps, patterns), taps * c / 4),
+                 ("uv", (patterns,) if equation == 4 else (taps, patterns), taps)]
+    if projection:
+        rows += [("w_o", (channels, channels), channels)]
+    if projection and biases:
+        rows += [("b_o", (channels,), channels)]
+    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+
+
+#        name           grid       kernel     stride eq  scale  heads batch c  D  biases projection
+CASES = [("eq4_line",   (9,),      (3,),      1,     4,  1,     2,    2,    3, 3, True,  True),
+         ("eq4_plane",  (4, 5),    (3, 3),    1,     4,  0.5,   1,    1,    4, 2, False, False),
+         ("eq5_line",   (7,),      (5,),      2,     5,  1,     1,    2,    4, 2, False, True),
+         ("eq5_plane",  (5, 6),    (3, 3),    1,     5,  -1.5,  2,    1,    3, 4, True,  False),
+         ("eq16_line",  (8,),      (3,),      1,     16, 1,     2,    1,    3, 1, True,  True),
+         ("eq16_plane", (5, 4),    (3, 5),    1,     16, 1,     2,    2,    4, 3, True,  True),
+         ("eq16_stride", (6, 7),   (3, 3),    2,     16, 2,     3,    1,    2, 4, False, True),
+         ("eq16_block", (3, 4, 3), (3, 3, 3), 1,     16, 1,     1,    2,    3, 2, True,  False),
+         ("eq16_paper", (14, 14),  (3, 3),    1,     16, 1,     2,    1,    4, 8, True,  True)]
+
+
+def main():
+    for seed, (name, grid, kernel, stride, equation, scale, heads, *rest) in enumerate(CASES, 1):
+        tensors = inputs(seed, grid, kernel, equation, heads, *rest)
+        tensors["y_expected"] = structsa(tensors, grid, kernel, stride, equation, scale, heads)
+        text = ["x".join(map(str, axes)) for axes in (grid, kernel)]
+        write("structsa", name, tensors, f"--grid {text[0]} --kernel {text[1]} --stride {stride} "
+              f"--equation {equation} --scale {scale} --heads {heads}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,320 @@
+/* test_structsa.c -- StructSA's forms are one function
+ *
+ * Naive against permuted and tiled, against whole numbers, against PyTorch; in
+ * batches, by threads, without memory, with NaN.  What the function itself
+ * promises is proved in test_structsa_theorems.c. */
+
+#include "golden.h"
+#include "promises.h"
+#include "structsa_case.h"
+#include "../reference/linear.h"
+#include "../reference/steps.h"
+
+/* ---- equality -------------------------------------------------------- */
+
+/* Lines, planes and blocks, one wide and prime; windows of one token, wider
+ * than the grid, and longer one way than the other; strides that divide nothing
+ * and that leave one centre; numbers of channels that fill no vector, and of
+ * virtual tokens that fill no tile, less than one and many. */
+static const struct { const char *options; size_t batch, channels; const char *sizes, *without; } size[] = {
+    {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
+    {"--grid 1 --kernel 5", 2, 3, "D=3", "w_o"},
+    {"--grid 7 --kernel 3 --heads 3", 1, 6, "D=2", ""},
+    {"--grid 70 --kernel 9 --stride 3", 1, 17, "D=5", "b_qkv w_o"},
+    {"--grid 1x5 --kernel 3x3 --heads 2", 3, 6, "D=1", ""},
+    {"--grid 13x7 --kernel 1x5 --heads 2", 2, 34, "D=3", "b_o"},
+    {"--grid 8x8 --kernel 3x3 --heads 2", 2, 32, "D=8", ""},
+    {"--grid 5x12 --kernel 5x1 --stride 2 --heads 4", 1, 12, "D=9", ""},
+    {"--grid 6x6 --kernel 7x7 --scale -0.7", 1, 20, "D=4", "b_qkv"},
+    {"--grid 9x4 --kernel 3x3 --stride 12 --heads 2", 2, 8, "D=70", ""},
+    {"--grid 11x10 --kernel 1x1 --heads 2", 1, 8, "D=2", ""},
+    {"--grid 14x14 --kernel 3x3 --heads 12", 1, 192, "D=4", ""},
+    {"--grid 2x3x4 --kernel 3x3x3 --heads 2", 3, 10, "D=3", ""},
+    {"--grid 3x5x4 --kernel 1x3x5 --stride 2 --scale 0", 1, 7, "D=2", "w_o"},
+    {"--grid 4x4x4 --kernel 5x3x3 --heads 4 --scale 1.5", 1, 64, "D=8", "b_qkv"},
+};
+static const char *const which[] = {"4", "5", "16"};
+#define EQUATIONS ((int)COUNT(which))
+
+static struct trial drawn(int at)
+{
+    char options[128];
+    snprintf(options, sizeof options, "%s --equation %s", size[at / EQUATIONS].options, which[at % EQUATIONS]);
+    return trial(options, &structsa, size[at / EQUATIONS].batch, size[at / EQUATIONS].channels,
+                 size[at / EQUATIONS].sizes, size[at / EQUATIONS].without);
+}
+
+static struct trial ordinary(int at)
+{
+    char options[128];
+    snprintf(options, sizeof options, "--grid 6x5 --kernel 3x5 --heads 3 --equation %s", which[at]);
+    return trial(options, &structsa, 2, 15, "D=3", "");
+}
+
+/* Claim      Every form computes the function that the naive form computes: Eq. 4,
+ *            5 and 16, on any grid, with any window, stride, scale and number of
+ *            channels, heads, patterns, images and threads.
+ * Paper      StructSA, Eq. 2-5, 13, 15, 16.   Chapter 2, "The fast form".
+ * Measure    Largest |form - naive| over the largest |naive|.
+ * Tolerance  structsa_case.h.
+ * Would it fail?  See every_tensor_of_structsa_counts. */
+START_TEST(structsa_forms_are_one_function)
+{
+    struct trial t = drawn(_i);
+    promise_one_function(&t, size[_i / EQUATIONS].options, problem_tolerance(&t.problem));
+}
+END_TEST
+
+/* Claim      The comparison above would notice one wrong entry, in whatever tensor. */
+START_TEST(every_tensor_of_structsa_counts)
+{
+    struct trial t = ordinary(_i);
+    promise_every_tensor_counts(&t, problem_tolerance(&t.problem));
+}
+END_TEST
+
+/* Claim      The naive form is its hearts: head a of image b is the hearts run on
+ *            its slices of the projection and, in Eq. 16, of the filters.
+ * Measure    y of the form against hearts called here.
+ * Tolerance  Zero: the same operations on the same numbers. */
+START_TEST(naive_structsa_is_its_hearts)
+{
+    struct trial t = trial(_i == 2 ? "--grid 3x4 --kernel 3x3 --heads 2" : _i == 1
+                           ? "--grid 3x4 --kernel 3x3 --heads 2 --equation 5"
+                           : "--grid 3x4 --kernel 3x3 --heads 2 --equation 4", &structsa, 2, 6, "D=3", "w_o b_o b_qkv");
+    const struct subject s = {"3x4", "3x3", 1, 3, 3, _i == 2 ? 3 : 1, _i == 0};
+    size_t N = 12, c = 3, C = 6, D = 3;
+    real *y = trial_run(&t, "naive", 2), *qkv = zeros(2 * N * 3 * C);
+    linear_map(qkv, 3 * C, t.x, C, trial_tensor(&t, "w_qkv"), NULL, 2 * N, C, 3 * C);
+
+    for (size_t image = 0; image < 2; image++)
+        for (size_t head = 0; head < 2; head++) {
+            struct structsa_head h = empty_head(&s);
+            real *slice[3], *hk = zeros(D * taps(&h)), *hv = zeros(D * value_taps(&h));
+            for (size_t part = 0; part < 3; part++) {
+                slice[part] = zeros(N * c);
+                for (size_t n = 0; n < N; n++)
+                    memcpy(slice[part] + n * c, qkv + (image * N + n) * 3 * C + part * C + head * c, c * sizeof(real));
+            }
+            h.q = slice[0];
+            h.k = slice[1];
+            h.v = slice[2];
+            for (size_t d = 0; d < D; d++)
+                for (size_t m = 0; m < h.keys->entries; m++)
+                    for (size_t ch = 0; ch < h.columns; ch++) {
+                        size_t at = (d * 9 + m) * h.columns + ch, from = (d * 9 + m) * C + head * c + ch;
+                        hk[at] = _i == 2 ? trial_tensor(&t, "hk")[from] : trial_tensor(&t, "uk")[m * D + d];
+                        if (_i > 0) hv[at] = _i == 2 ? trial_tensor(&t, "hv")[from] : trial_tensor(&t, "uv")[m * D + d];
+                        else hv[d] = trial_tensor(&t, "uv")[d];
+                    }
+            h.hk = hk;
+            h.hv = hv;
+            const real *heart = tell(&h);
+            for (size_t n = 0; n < N; n++) equal(y + (image * N + n) * C + head * c, heart + n * c, c);
+        }
+}
+END_TEST
+
+/* ---- golden vectors -------------------------------------------------- */
+
+static const char *const golden[] = {
+    "structsa_eq4_line", "structsa_eq4_plane", "structsa_eq5_line", "structsa_eq5_plane", "structsa_eq16_line",
+    "structsa_eq16_plane", "structsa_eq16_stride", "structsa_eq16_block", "structsa_eq16_paper",
+};
+
+/* Claim      The forms compute what the equations say, told again in PyTorch in
+ *            float64 (tests/pytorch/structsa.py): on lines, planes and blocks, with
+ *            strides, scales, heads, biases.
+ * Paper      StructSA, Eq. 2-5, 11-13, 16.
+ * Measure    Largest |form - y_expected| over the largest |y_expected|.
+ * Tolerance  Three times structsa_case.h: PyTorch projects x itself, and rounding
+ *            errors of q, of k and of v, C products each, come in where the scores'
+ *            own do; detectors are twice as strong there as drawn ones.
+ * Would it fail?  golden.h lets one token stand in another's place. */
+START_TEST(golden_vectors_of_structsa)
+{
+    struct golden g;
+    golden_open(&g, &structsa, golden[_i]);
+    golden_holds(&g, golden[_i], 3 * problem_tolerance(&g.problem));
+    golden_close(&g);
+}
+END_TEST
+
+/* ---- whole numbers --------------------------------------------------- */
+
+/* Claim      Off the grid keys are zero, and their scores take part: three tokens
+ *            on a line, one channel, a window of three, one pattern, by hand.
+ * Paper      StructSA, Eq. 3, "context features whose context window is centered at j".
+ * Measure    q = (1, 1, 1), k = (1, 2, 3), detector (0, 0, 1): the score of j is the key
+ *            to its right, 2, 3 and, off the grid, 0.  Aggregator (1, 0, 0): the value
+ *            to the left of j, 0, 10 and 20.  So y = (e^3 10 + e^0 20) / (e^2 + e^3 + e^0).
+ * Tolerance  8 u: three exponentials, two products, four sums, one division. */
+START_TEST(windows_hang_over_the_border)
+{
+    const struct subject s = {"3", "3", 1, 1, 1, 1, false};
+    struct structsa_head h = empty_head(&s);
+    real q[] = {1, 1, 1}, k[] = {1, 2, 3}, v[] = {10, 20, 30}, hk[] = {0, 0, 1}, hv[] = {1, 0, 0};
+    h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
+    const real *y = tell(&h);
+    double expected = (exp(3.0) * 10 + 20) / (exp(2.0) + exp(3.0) + 1);
+    for (size_t i = 0; i < 3; i++) within("y", fabs((double)y[i] - expected) / expected, 8 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------- */
+
+/* Claim      What does not fit is refused with one line that says what was found
+ *            and what was expected.                Measure   Status and message. */
+static const struct { const char *words[8]; int count; const char *text; } wrong[] = {
+    {{"--grid", "4x4"}, 2, "option --kernel: missing"},
+    {{"--grid", "4x4", "--kernel", "2x3"}, 4, "option --kernel: found '2x3', expected odd sizes"},
+    {{"--grid", "4x4", "--kernel", "3"}, 4, "option --kernel: found 1 axes, expected 2 as the grid has"},
+    {{"--grid", "4x4", "--kernel", "3x3x3"}, 4, "option --kernel: found 3 axes, expected 2 as the grid has"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--stride", "0"}, 6, "option --stride: found '0'"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--equation", "13"}, 6, "option --equation: found '13', expected one of 4|5|16"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--scale", "nan"}, 6, "option --scale: found 'nan'"},
+    {{"--grid", "4x4", "--kernel", "0x3"}, 4, "option --kernel"},
+};
+START_TEST(structsa_refuses_wrong_options)
+{
+    struct problem p;
+    refused(problem_create(&p, &structsa, wrong[_i].count, wrong[_i].words), STATUS_BAD_INPUT, wrong[_i].text);
+}
+END_TEST
+
+/* Each equation has its own tensors, of its own shapes; and heads divide C. */
+static const struct { const char *equation, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
+    {"4", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
+    {"5", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
+    {"5", "", "uk", {2, 9, 0}, "tensor uk: found [2, 9]"},
+    {"16", "hv", "hv", {0}, "tensor hv: missing"},
+    {"16", "", "hk", {2, 9, 4}, "tensor hk: found [2, 9, 4]"},
+    {"16", "", "hv", {3, 9, 6}, "tensor hv: found [3, 9, 6]"},
+    {"16", "", "uk", {9, 2, 0}, "tensor uk"},
+};
+START_TEST(structsa_refuses_tensors_that_do_not_fit)
+{
+    /* A file of fitting tensors, then one of them dropped, changed or added. */
+    static const struct { const char *name, *of; size_t size[3]; } fitting[] = {
+        {"x", "", {1, 16, 6}}, {"w_qkv", "", {18, 6, 0}}, {"uk", "4 5", {9, 2, 0}}, {"uv", "4", {2, 0, 0}},
+        {"uv", "5", {9, 2, 0}}, {"hk", "16", {2, 9, 6}}, {"hv", "16", {2, 9, 6}},
+    };
+    struct tensor list[9];
+    size_t count = 0;
+    bool there = false;
+    for (size_t f = 0; f <= COUNT(fitting); f++) {
+        const char *name = f < COUNT(fitting) ? fitting[f].name : misfit[_i].name;
+        const size_t *shape = f < COUNT(fitting) ? fitting[f].size : misfit[_i].shape;
+        bool changed = !strcmp(name, misfit[_i].name);
+        if (f < COUNT(fitting) && *fitting[f].of && !strstr(fitting[f].of, misfit[_i].equation)) continue;
+        if (!strcmp(name, misfit[_i].drop) || (f == COUNT(fitting) && there)) continue;
+        if (changed) shape = misfit[_i].shape, there = true;
+        int axes = shape[2] ? 3 : shape[1] ? 2 : 1;
+        succeeds(tensor_create(&list[count++], name, axes, shape));
+    }
+    struct tensors file = {count, list};
+    struct problem p;
+    succeeds(problem_create(&p, &structsa, 6, (const char *[]){"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation}));
+    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, misfit[_i].text);
+    for (size_t t = 0; t < count; t++) tensor_release(&list[t]);
+}
+END_TEST
+
+/* ---- repeatable, separable, without memory --------------------------- */
+
+/* Claim      The same plan, another plan, and a plan that has seen other tokens
+ *            meanwhile give the same to the bit; a run writes y alone. */
+START_TEST(structsa_repeats_to_the_bit)
+{
+    struct trial t = ordinary(_i);
+    promise_repeatable(&t);
+}
+END_TEST
+
+/* Claim      A query's result does not depend on how queries are shared out: one
+ *            thread, two or five give the same to the bit in the tiled form.
+ * Measure    Bits of y on 784 tokens of one head, so that there are more blocks with
+ *            more threads, and on 60 of three. */
+START_TEST(tiled_structsa_does_not_see_threads)
+{
+    struct trial t = trial(_i ? "--grid 28x28 --kernel 3x3 --heads 1" : "--grid 5x12 --kernel 3x3 --heads 3", &structsa,
+                           1, _i ? 16 : 12, "D=3", "");
+    real *one = trial_run(&t, "fast", 1);
+    equal(trial_run(&t, "fast", 2), one, t.outputs);
+    equal(trial_run(&t, "fast", 5), one, t.outputs);
+}
+END_TEST
+
+/* Claim      Plans of one problem may be prepared, run and released by two threads
+ *            at the same time. */
+START_TEST(structsa_plans_do_not_meet)
+{
+    struct trial t = ordinary(_i);
+    promise_plans_apart(&t);
+}
+END_TEST
+
+/* Claim      NaN in a token fills its image, since its key is in every softmax, and
+ *            no other image. */
+START_TEST(nan_fills_its_image_in_structsa)
+{
+    struct trial t = ordinary(_i);
+    promise_images_apart(&t, 33, NULL, NULL);
+}
+END_TEST
+
+/* Claim      All memory is taken by prepare, a run takes none, and whichever
+ *            allocation fails, plan_create says so and leaves nothing behind. */
+START_TEST(structsa_survives_failed_allocations)
+{
+    struct trial t = ordinary(_i);
+    promise_memory(&t);
+}
+END_TEST
+
+/* Claim      Sizes whose product overflows are refused before anything is
+ *            allocated by them.
+ * Measure    The status where the map has 2^62 entries of 2^16 columns. */
+START_TEST(structsa_refuses_sizes_that_overflow)
+{
+    struct problem p;
+    real small[1] = {0};
+    succeeds(problem_create(&p, &structsa, 4, (const char *[]){"--grid", "1073741824", "--kernel", "1"}));
+    succeeds(problem_set_size(&p, "B", 1));
+    succeeds(problem_set_size(&p, "C", 1 << 16));
+    succeeds(problem_set_size(&p, "D", 1 << 17));
+    succeeds(problem_shape(&p, NULL, NULL));
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+        if (p.tensor[r].present) p.tensor[r].data = small;
+    memory_set_limit(1 << 20);
+    for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
+        struct plan plan;
+        refused(plan_create(&plan, &p, structsa.forms[f], 1), STATUS_FAILURE, "memory");
+    }
+    memory_set_limit(0);
+    ck_assert_uint_eq(memory_in_use(), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("StructSA");
+    TCase *equality = add_case(suite, "one function");
+    tcase_add_loop_test(equality, structsa_forms_are_one_function, 0, EQUATIONS * (int)COUNT(size));
+    tcase_add_loop_test(equality, every_tensor_of_structsa_counts, 0, EQUATIONS);
+    tcase_add_loop_test(equality, naive_structsa_is_its_hearts, 0, EQUATIONS);
+    tcase_add_loop_test(equality, golden_vectors_of_structsa, 0, (int)COUNT(golden));
+    tcase_add_test(equality, windows_hang_over_the_border);
+    TCase *refusals = add_case(suite, "refused");
+    tcase_add_loop_test(refusals, structsa_refuses_wrong_options, 0, (int)COUNT(wrong));
+    tcase_add_loop_test(refusals, structsa_refuses_tensors_that_do_not_fit, 0, (int)COUNT(misfit));
+    TCase *separate = add_case(suite, "repeatable and separable");
+    tcase_add_loop_test(separate, structsa_repeats_to_the_bit, 0, EQUATIONS);
+    tcase_add_loop_test(separate, tiled_structsa_does_not_see_threads, 0, 2);
+    tcase_add_loop_test(separate, structsa_plans_do_not_meet, 0, EQUATIONS);
+    tcase_add_loop_test(separate, nan_fills_its_image_in_structsa, 0, EQUATIONS);
+    TCase *memory = add_case(suite, "memory");
+    tcase_add_loop_test(memory, structsa_survives_failed_allocations, 0, EQUATIONS);
+    tcase_add_test(memory, structsa_refuses_sizes_that_overflow);
+    return run_suite(suite, "test_structsa");
+}
