@@ -1,0 +1,585 @@
+/* test_structsa_theorems.c -- what StructSA promises, whoever computes it
+ *
+ * The identities that the chapter is built on, its relatives, and what its
+ * kernels can and cannot be.  Where only the order of exact sums changes the
+ * numbers are whole and the tolerance is zero. */
+
+#include <stdlib.h>
+#include "structsa_case.h"
+#include "../reference/images.h"
+#include "../reference/steps.h"
+#include "../reference/tokens.h"
+
+/* Dot-product and channel-wise, on lines, planes and blocks, with a stride. */
+static const struct subject subjects[] = {
+    {"7", "3", 1, 3, 2, 1, false},      {"7", "3", 1, 3, 2, 3, false},
+    {"5x4", "3x3", 1, 4, 3, 1, false},  {"5x4", "3x3", 1, 4, 3, 4, false},
+    {"6x5", "5x3", 2, 2, 4, 1, false},  {"6x5", "5x3", 2, 2, 4, 2, false},
+    {"2x3x4", "3x3x3", 1, 3, 2, 1, false}, {"2x3x4", "3x3x3", 1, 3, 2, 3, false},
+    {"4x4", "3x3", 1, 3, 3, 1, true},   {"9", "5", 3, 1, 1, 1, false},
+};
+#define SUBJECTS ((int)COUNT(subjects))
+
+static double dot(const real *a, const real *b, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* ---- the identities -------------------------------------------------- */
+
+/* Claim      Convolving the correlation map is correlating with convolved keys:
+ *            conv(q_i K^T, U) = q_i conv(K, U), and channel by channel
+ *            conv(diag(q_i) K, H) = q_i (K * H).
+ * Paper      StructSA, Eq. 2 = 3 and 13 = 15.
+ * Measure    Scores by windows of the map, and by products with virtual keys.
+ * Tolerance  Zero: whole numbers, sums below 2^24. */
+START_TEST(convolving_the_map_is_convolving_the_keys)
+{
+    struct structsa_head h = whole_head(&subjects[_i]);
+    size_t keys = h.keys->centres * h.D;
+    real *scores = scores_of_map(&h), *key = virtual_tokens(&h, h.keys, h.hk, h.k), *other = zeros(h.N * keys);
+    for (size_t i = 0; i < h.N; i++)
+        for (size_t t = 0; t < keys; t++) other[i * keys + t] = (real)dot(h.q + i * h.c, key + t * h.c, h.c);
+    ck_assert(largest(scores, h.N * keys) > 4);
+    equal(other, scores, h.N * keys);
+}
+END_TEST
+
+/* Claim      Gathering windows under dynamic kernels is gathering convolved values:
+ *            sum_jm (sum_d a_ijd h_dm) v_{j+m} = sum_jd a_ijd (sum_m h_dm v_{j+m}).
+ * Paper      StructSA, Eq. 5 and 16, rearranged.
+ * Measure    y by the hearts with whole attention put in place of the softmax's,
+ *            against the sum over virtual values.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(dynamic_kernels_need_not_be_made)
+{
+    struct structsa_head h = whole_head(&subjects[_i]);
+    size_t keys = h.values->centres * h.D;
+    real *weights = integers(6, h.N * keys, 2), *value = virtual_tokens(&h, h.values, h.hv, h.v), *y = zeros(h.N * h.c);
+    memcpy(h.a, weights, h.N * keys * sizeof *weights);
+    structsa_naive_aggregate(&h);
+    for (size_t i = 0; i < h.N; i++)
+        for (size_t t = 0; t < keys; t++)
+            for (size_t ch = 0; ch < h.c; ch++) y[i * h.c + ch] += weights[i * keys + t] * value[t * h.c + ch];
+    ck_assert(largest(y, h.N * h.c) > 4);
+    equal(h.y, y, h.N * h.c);
+}
+END_TEST
+
+/* Claim      StructSA is the softmax attention of N queries over J D virtual tokens.
+ * Paper      StructSA, Eq. 15.
+ * Measure    y of the hearts against attention_naive on virtual keys and values.
+ * Tolerance  structsa_case.h. */
+START_TEST(structsa_is_attention_over_virtual_tokens)
+{
+    struct structsa_head h = normal_head(&subjects[_i]);
+    size_t keys = h.keys->centres * h.D;
+    const real *y = tell(&h);
+    real *attention = zeros(h.N * h.c), *a = zeros(h.N * keys);
+    attention_naive(attention, a, h.q, virtual_tokens(&h, h.keys, h.hk, h.k), virtual_tokens(&h, h.values, h.hv, h.v),
+                    NULL, 1, h.N, keys, h.c);
+    within("attention over virtual tokens", relative_difference(attention, y, h.N * h.c), head_tolerance(&h));
+    within("    and its weights", relative_difference(a, h.a, h.N * keys), head_tolerance(&h));
+}
+END_TEST
+
+/* ---- relatives ------------------------------------------------------- */
+
+/* Claim      With windows of one token and one pattern of 1 it is self-attention.
+ * Paper      StructSA, Eq. 1; Table 1a, D = 0.
+ * Measure    y against attention_naive.      Tolerance  structsa_case.h. */
+START_TEST(self_attention_is_one_token_and_one_pattern)
+{
+    const struct subject s = {_i % 2 ? "4x5" : "7", _i % 2 ? "1x1" : "1", 1, 3, 1, _i < 2 ? 1 : 3, false};
+    struct structsa_head h = normal_head(&s);
+    real *ones = zeros(3), *y = zeros(h.N * h.c), *a = zeros(h.N * h.N);
+    for (size_t i = 0; i < 3; i++) ones[i] = 1;
+    h.hk = h.hv = ones;
+    attention_naive(y, a, h.q, h.k, h.v, NULL, 1, h.N, h.N, h.c);
+    within("y", relative_difference(tell(&h), y, h.N * h.c), head_tolerance(&h));
+}
+END_TEST
+
+/* Claim      With one pattern it is ConvSA: attention whose keys and values come out
+ *            of a depth-wise convolution, with weights shared by the channels or not.
+ * Paper      StructSA, Eq. 8-10 and 18-20.
+ * Measure    y against attention_naive with the convolved keys and values that Eq. 8
+ *            and 9, or 18 and 19, make, summed here by coordinates.
+ * Tolerance  structsa_case.h.
+ * Would it fail?  With the kernel turned around it does. */
+START_TEST(convsa_is_one_pattern)
+{
+    const struct subject s = {"5x4", "3x3", 1, 4, 1, _i ? 4 : 1, false};
+    struct structsa_head h = normal_head(&s);
+    const real *y = tell(&h);
+    for (int turned = 0; turned < 2; turned++) {
+        real *k = zeros(20 * 4), *v = zeros(20 * 4), *conv = zeros(20 * 4), *a = zeros(20 * 20);
+        for (int r = 0; r < 5; r++)
+            for (int c = 0; c < 4; c++)
+                for (int dr = -1; dr <= 1; dr++)
+                    for (int dc = -1; dc <= 1; dc++) {
+                        if (r + dr < 0 || r + dr >= 5 || c + dc < 0 || c + dc >= 4) continue;
+                        size_t to = (size_t)(r * 4 + c) * 4, from = (size_t)((r + dr) * 4 + c + dc) * 4;
+                        size_t m = (size_t)((dr + 1) * 3 + dc + 1);
+                        if (turned) m = 8 - m;
+                        for (size_t ch = 0; ch < 4; ch++) {
+                            k[to + ch] += h.hk[m * h.columns + (_i ? ch : 0)] * h.k[from + ch];
+                            v[to + ch] += h.hv[m * h.columns + (_i ? ch : 0)] * h.v[from + ch];
+                        }
+                    }
+        attention_naive(conv, a, h.q, k, v, NULL, 1, 20, 20, 4);
+        if (turned) beyond("    with the kernels turned around", relative_difference(conv, y, 80), head_tolerance(&h));
+        else within("ConvSA", relative_difference(conv, y, 80), head_tolerance(&h));
+    }
+}
+END_TEST
+
+/* Claim      Element aggregation is context aggregation whose aggregators are zero
+ *            but in the middle.
+ * Paper      StructSA, Eq. 4 and 5.
+ * Measure    y of both.             Tolerance  Zero: what is added beside is zero. */
+START_TEST(an_element_is_a_window_of_one_token)
+{
+    const struct subject one = {"4x5", "3x3", _i ? 2 : 1, 3, 3, 1, true}, all = {"4x5", "3x3", _i ? 2 : 1, 3, 3, 1, false};
+    struct structsa_head element = normal_head(&one), context = normal_head(&all);
+    real *middle = zeros(3 * 9);
+    for (size_t d = 0; d < 3; d++) middle[d * 9 + 4] = element.hv[d];
+    context.hv = middle;
+    equal(tell(&context), tell(&element), element.N * element.c);
+}
+END_TEST
+
+/* Claim      With the same filters for all channels Eq. 16 is Eq. 5: the Hadamard
+ *            correlation, summed over channels, is the dot product.
+ * Paper      StructSA, Sec. A.1.
+ * Measure    y of both.             Tolerance  Zero: whole scores, then the same operations. */
+START_TEST(shared_filters_make_eq16_eq5)
+{
+    const struct subject shared = {"5x4", "3x3", 1, 4, 3, 1, false}, own = {"5x4", "3x3", 1, 4, 3, 4, false};
+    struct structsa_head eq5 = whole_head(&shared), eq16 = whole_head(&own);
+    real *hk = zeros(3 * 9 * 4), *hv = zeros(3 * 9 * 4);
+    for (size_t i = 0; i < 3 * 9 * 4; i++) {
+        hk[i] = eq5.hk[i / 4];
+        hv[i] = eq5.hv[i / 4];
+    }
+    eq16.hk = hk;
+    eq16.hv = hv;
+    equal(tell(&eq16), tell(&eq5), eq5.N * eq5.c);
+}
+END_TEST
+
+/* ---- one softmax ----------------------------------------------------- */
+
+/* Claim      Weights are positive and sum to one over all J D entries of a query. A
+ *            key's own D weights, which Eq. 3 calls a softmax, do not.
+ * Paper      StructSA, Eq. 2 and 3.
+ * Tolerance  8 sqrt(J D) u for a sum of J D positive terms. */
+START_TEST(weights_sum_to_one_over_all_patterns)
+{
+    struct structsa_head h = normal_head(&subjects[_i]);
+    size_t keys = h.keys->centres * h.D;
+    (void)tell(&h);
+    for (size_t i = 0; i < h.N; i++) {
+        double sum = 0, own = 0;
+        for (size_t t = 0; t < keys; t++) {
+            ck_assert(h.a[i * keys + t] > 0);
+            sum += (double)h.a[i * keys + t];
+            if (t < h.D) own += (double)h.a[i * keys + t];
+        }
+        ck_assert(fabs(sum - 1) <= 8 * sqrt((double)keys) * UNIT_ROUNDOFF);
+        ck_assert(own < 0.999);
+    }
+}
+END_TEST
+
+/* Claim      One softmax over N D entries is not D softmaxes over N: it also weighs
+ *            the patterns. a_ijd = p_id softmax_j(s_ijd), where p_id is pattern d's
+ *            share of the query's weight; D softmaxes would give each 1/D.
+ * Paper      StructSA, below Eq. 2.
+ * Measure    a against the product of both; and the largest share p_id on 196 tokens of
+ *            real images, D = 4, normal detectors, and four times as strong ones; and how
+ *            many patterns of equal shares would be as uneven, 1 / sum_d p_id^2.
+ * Tolerance  structsa_case.h for the product.  The shares must leave 1/D behind by more
+ *            than a half. */
+START_TEST(one_softmax_is_not_many)
+{
+    const struct subject s = {"14x14", "3x3", 1, 16, 4, 1, false};
+    struct structsa_head h = normal_head(&s);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    real *x = zeros(196 * 16), *hk = copy(h.hk, 4 * 9);
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(x, 1, &g, 16, &source, origin, sizeof origin));
+    for (size_t i = 0; i < 4 * 9; i++) hk[i] *= _i ? 4 : 1;
+    h.q = h.k = h.v = x;
+    h.hk = hk;
+    (void)tell(&h);
+    real *scores = scores_of_map(&h), *product = zeros(196 * 784), *column = zeros(196);
+    double most = 0, squares = 0;
+    for (size_t i = 0; i < 196; i++)
+        for (size_t d = 0; d < 4; d++) {
+            double share = 0;
+            for (size_t j = 0; j < 196; j++) {
+                column[j] = scores[(i * 196 + j) * 4 + d];
+                share += (double)h.a[(i * 196 + j) * 4 + d];
+            }
+            softmax(column, 196);
+            for (size_t j = 0; j < 196; j++) product[(i * 196 + j) * 4 + d] = (real)(share * (double)column[j]);
+            most = fmax(most, share);
+            squares += share * share / 196;
+        }
+    printf("    %s: the largest share is %.3f; as uneven as %.1f equal patterns\n", origin, most, 1 / squares);
+    within("a = share x softmax", relative_difference(h.a, product, 196 * 784), structsa_tolerance(9, 16, 784, _i ? 40 : 10));
+    beyond("    the largest share", most, 0.375);
+}
+END_TEST
+
+/* ---- dynamic kernels ------------------------------------------------- */
+
+/* The number of columns of A [rows][columns] that pivoted Gram-Schmidt finds
+ * independent: what is left of them is above this share of the largest. */
+static size_t rank(const real *A, size_t rows, size_t columns, double share)
+{
+    double Q[64][64], first = 0;
+    size_t found = 0;
+    ck_assert(rows <= 64 && columns <= 64);
+    for (size_t c = 0; c < columns; c++)
+        for (size_t r = 0; r < rows; r++) Q[c][r] = (double)A[r * columns + c];
+    while (found < columns) {
+        size_t best = found;
+        double norm = -1;
+        for (size_t c = found; c < columns; c++) {
+            double squares = 0;
+            for (size_t r = 0; r < rows; r++) squares += Q[c][r] * Q[c][r];
+            if (sqrt(squares) > norm) norm = sqrt(squares), best = c;
+        }
+        if (found == 0) first = norm;
+        if (!(norm > share * first)) return found;
+        for (size_t r = 0; r < rows; r++) {
+            double kept = Q[best][r];
+            Q[best][r] = Q[found][r];
+            Q[found][r] = kept / norm;
+        }
+        for (size_t c = found + 1; c < columns; c++) {
+            double along = 0;
+            for (size_t r = 0; r < rows; r++) along += Q[c][r] * Q[found][r];
+            for (size_t r = 0; r < rows; r++) Q[c][r] -= along * Q[found][r];
+        }
+        found++;
+    }
+    return found;
+}
+
+/* Claim      The kernels kappa_ij of one query, over all j, are one pattern up to
+ *            scale with ConvSA (rank 1); with D patterns their rank is min(D, |M|).
+ * Paper      StructSA, Sec. 3.3, "Limitation".
+ * Measure    Numerical rank of [J][|M|] for query 0, D = 1, 2, 4, 8, 9, 12, |M| = 9 on
+ *            7 x 9 tokens: columns above 1e4 u of the largest.
+ * Would it fail?  rank() of a matrix of two patterns is not one: D = 2. */
+START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
+{
+    static const size_t patterns[] = {1, 2, 4, 8, 9, 12};
+    size_t D = patterns[_i];
+    const struct subject s = {"7x9", "3x3", 1, 8, D, 1, false};
+    struct structsa_head h = normal_head(&s);
+    real *hk = copy(h.hk, D * 9);
+    for (size_t i = 0; i < D * 9; i++) hk[i] *= 3;     /* scores apart enough to see */
+    h.hk = hk;
+    (void)tell(&h);
+    structsa_naive_kernels(&h, 0);
+    ck_assert_uint_eq(rank(h.kernels, 63, 9, 1e4 * UNIT_ROUNDOFF), D < 9 ? D : 9);
+
+    /* One pattern up to scale, said directly: every kernel is a_ij u. */
+    for (size_t j = 0; D == 1 && j < 63; j++)
+        for (size_t m = 0; m < 9; m++) ck_assert(h.kernels[j * 9 + m] == h.a[j] * h.hv[m]);
+}
+END_TEST
+
+/* Claim      Merging the kernels that overlap at a token gives the weight of its value:
+ *            y_i = sum_n c_in v_n, c_in the sum of kappa_ijm over all j + m = n. What a
+ *            kernel has off the grid is in none of them.
+ * Paper      StructSA, Eq. 21, corrected (eq21_reads_kernels_reversed).
+ * Measure    y against the merged sum, for every query, on lines, planes and blocks; and
+ *            the sum of all c_in against the kernels' sum less their border mass.
+ * Tolerance  structsa_case.h; for the masses 8 sqrt(J |M|) u of the kernels' absolute sum. */
+START_TEST(merged_kernels_reproduce_the_output)
+{
+    struct structsa_head h = normal_head(&subjects[_i]);
+    real *merged = zeros(h.N * h.columns), *y = zeros(h.N * h.c);
+    size_t entries = h.values->centres * h.values->entries;
+    double border = 0;
+    (void)tell(&h);
+    for (size_t i = 0; i < h.N; i++) {
+        double inside = 0, outside = 0, all = 0, absolute = 0;
+        structsa_naive_kernels(&h, i);
+        structsa_naive_merge(merged, &h);
+        for (size_t n = 0; n < h.N; n++)
+            for (size_t ch = 0; ch < h.c; ch++)
+                y[i * h.c + ch] += merged[n * h.columns + (h.columns == 1 ? 0 : ch)] * h.v[n * h.c + ch];
+        for (size_t nx = 0; nx < h.N * h.columns; nx++) inside += (double)merged[nx];
+        for (size_t jmx = 0; jmx < entries * h.columns; jmx++) {
+            if (h.values->token[jmx / h.columns] == OFF_GRID) outside += (double)h.kernels[jmx];
+            all += (double)h.kernels[jmx];
+            absolute += fabs((double)h.kernels[jmx]);
+        }
+        ck_assert(fabs(all - outside - inside) <= 8 * sqrt((double)entries) * UNIT_ROUNDOFF * absolute);
+        border = fmax(border, fabs(outside) / absolute);
+    }
+    within("y from merged kernels", relative_difference(y, h.y, h.N * h.c), head_tolerance(&h));
+    printf("    border mass: up to %.0f %% of a query's kernels\n", 100 * border);
+    ck_assert((border > 0) == !subjects[_i].element);
+}
+END_TEST
+
+/* Claim      At i = j the scores read local self-similarity: they are the filters laid
+ *            on the products of the query with its own neighbours, and no token
+ *            outside the window changes them.
+ * Paper      StructSA, Sec. 3.2.
+ * Measure    Scores s_iid of whole numbers against sums by coordinates; and again with
+ *            a key three steps away changed.       Tolerance  Zero. */
+START_TEST(at_the_query_scores_are_self_similarity)
+{
+    const struct subject s = {"7x8", "3x3", 1, 3, 2, _i ? 3 : 1, false};
+    struct structsa_head h = whole_head(&s);
+    real *changed = copy(h.k, 56 * 3), *scores = scores_of_map(&h);
+    for (size_t ch = 0; ch < 3; ch++) changed[(3 * 8 + 6) * 3 + ch] += 1;       /* row 3, column 6 */
+    h.k = changed;
+    real *others = scores_of_map(&h);
+    h.k = whole_head(&s).k;
+    for (int r = 0; r < 7; r++)
+        for (int c = 0; c < 8; c++)
+            for (size_t d = 0; d < 2; d++) {
+                size_t i = (size_t)(r * 8 + c), at = (i * 56 + i) * 2 + d;
+                double sum = 0;
+                for (int dr = -1; dr <= 1; dr++)
+                    for (int dc = -1; dc <= 1; dc++)
+                        for (size_t ch = 0; ch < 3; ch++) {
+                            if (r + dr < 0 || r + dr >= 7 || c + dc < 0 || c + dc >= 8) continue;
+                            size_t n = (size_t)((r + dr) * 8 + c + dc), m = (size_t)((dr + 1) * 3 + dc + 1);
+                            sum += (double)(h.q[i * 3 + ch] * h.k[n * 3 + ch])
+                                 * (double)h.hk[(d * 9 + m) * h.columns + (_i ? ch : 0)];
+                        }
+                ck_assert((double)scores[at] == sum);
+                if (abs(r - 3) > 1 || abs(c - 6) > 1) ck_assert(others[at] == scores[at]);
+            }
+    unequal(others, scores, 56 * 56 * 2);
+}
+END_TEST
+
+/* ---- where things stand ---------------------------------------------- */
+
+/* Tokens of an object of 2 x 2, its corner at (r, c) of an 9 x 9 grid of zeros. */
+static real *object_at(size_t r, size_t c, uint64_t seed)
+{
+    real *rows = zeros(81 * 3), *object = normal(seed, 4 * 3);
+    for (size_t p = 0; p < 4; p++)
+        memcpy(rows + ((r + p / 2) * 9 + c + p % 2) * 3, object + p * 3, 3 * sizeof *rows);
+    return rows;
+}
+
+/* Claim      Shifting the image shifts the output away from borders: an object on an
+ *            empty background gives the same at every place where the windows that touch
+ *            it are all on the grid. At the border it does not.
+ * Paper      StructSA, Sec. 3.1 (what self-attention has too, and keeps here).
+ * Measure    The four outputs of the object at (2, 2), at (5, 4) and in the corner (0, 0).
+ *            Empty tokens have keys of zero: their scores are 0 wherever they are, and
+ *            there are as many of them.
+ * Tolerance  structsa_case.h: sums in another order. In the corner beyond it. */
+START_TEST(away_from_borders_an_object_may_stand_anywhere)
+{
+    const struct subject s = {"9x9", "3x3", 1, 3, 3, _i ? 3 : 1, false};
+    static const size_t place[3][2] = {{2, 2}, {5, 4}, {0, 0}};
+    real *seen[3];
+    struct structsa_head h;
+    for (size_t p = 0; p < 3; p++) {
+        h = normal_head(&s);
+        h.q = object_at(place[p][0], place[p][1], 11);
+        h.k = object_at(place[p][0], place[p][1], 12);
+        h.v = object_at(place[p][0], place[p][1], 13);
+        (void)tell(&h);
+        seen[p] = zeros(4 * 3);
+        for (size_t t = 0; t < 4; t++)
+            memcpy(seen[p] + t * 3, h.y + ((place[p][0] + t / 2) * 9 + place[p][1] + t % 2) * 3, 3 * sizeof(real));
+    }
+    within("three rows down, two columns right", relative_difference(seen[1], seen[0], 12), head_tolerance(&h));
+    beyond("    in the corner", relative_difference(seen[2], seen[0], 12), head_tolerance(&h));
+}
+END_TEST
+
+/* Claim      With windows of one token the order of tokens is not seen: permuting them
+ *            permutes the outputs. Wider windows see it.
+ * Paper      StructSA, Sec. 3.1 and 3.2.
+ * Measure    y of tokens in reverse order, against y reversed; |M| = 1 and 3 x 3.
+ * Tolerance  structsa_case.h; beyond it for 3 x 3. */
+START_TEST(windows_see_the_order_of_tokens)
+{
+    const struct subject s = {"4x5", _i < 2 ? "1x1" : "3x3", 1, 3, 3, _i % 2 ? 3 : 1, false};
+    struct structsa_head h = normal_head(&s), turned = normal_head(&s);
+    real *part[3] = {zeros(60), zeros(60), zeros(60)}, *y = zeros(60);
+    const real *from[3] = {h.q, h.k, h.v};
+    for (size_t n = 0; n < 20; n++)
+        for (size_t p = 0; p < 3; p++) memcpy(part[p] + n * 3, from[p] + (19 - n) * 3, 3 * sizeof(real));
+    turned.q = part[0];
+    turned.k = part[1];
+    turned.v = part[2];
+    (void)tell(&h);
+    (void)tell(&turned);
+    for (size_t n = 0; n < 20; n++) memcpy(y + n * 3, h.y + (19 - n) * 3, 3 * sizeof(real));
+    if (_i < 2) within("windows of one token", relative_difference(turned.y, y, 60), head_tolerance(&h));
+    else beyond("windows of 3 x 3", relative_difference(turned.y, y, 60), 0.01);
+}
+END_TEST
+
+/* Claim      A stride keeps the centres whose coordinates are its multiples, and the
+ *            softmax is over those: a is a of stride 1, the other centres left out and
+ *            the rest brought to a sum of one.
+ * Paper      StructSA, Sec. 4.3.1.
+ * Measure    a of stride 2 on 5 x 6 tokens against a of stride 1.
+ * Tolerance  structsa_case.h. */
+START_TEST(a_stride_leaves_centres_out)
+{
+    const struct subject every = {"5x6", "3x3", 1, 3, 2, 3, false}, second = {"5x6", "3x3", 2, 3, 2, 3, false};
+    struct structsa_head h = normal_head(&every), coarse = normal_head(&second);
+    (void)tell(&h);
+    (void)tell(&coarse);
+    ck_assert_uint_eq(coarse.keys->centres, 9);
+    real *a = zeros(30 * 9 * 2);
+    for (size_t i = 0; i < 30; i++) {
+        double kept = 0;
+        for (size_t t = 0; t < 18; t++) {
+            size_t j = t / 2, all = j / 3 * 2 * 6 + j % 3 * 2;
+            a[i * 18 + t] = h.a[(i * 30 + all) * 2 + t % 2];
+            kept += (double)a[i * 18 + t];
+        }
+        for (size_t t = 0; t < 18; t++) a[i * 18 + t] = (real)((double)a[i * 18 + t] / kept);
+    }
+    within("a of stride 2", relative_difference(coarse.a, a, 30 * 18), head_tolerance(&h));
+}
+END_TEST
+
+/* ---- patterns, heads, scales ----------------------------------------- */
+
+/* Claim      Patterns have no order; and a pattern told twice counts once, since its
+ *            weight is shared between the two.
+ * Paper      StructSA, Eq. 5, 16.
+ * Measure    y with patterns in reverse order, and with every pattern twice.
+ * Tolerance  structsa_case.h, for twice as many entries. */
+START_TEST(patterns_have_no_order_and_no_number)
+{
+    const struct subject s = {"5x4", "3x3", 1, 4, 3, _i ? 4 : 1, false}, twice = {"5x4", "3x3", 1, 4, 6, _i ? 4 : 1, false};
+    struct structsa_head h = normal_head(&s), turned = normal_head(&s), doubled = normal_head(&twice);
+    size_t t = taps(&h);
+    real *hk = zeros(3 * t), *hv = zeros(3 * t), *hk2 = zeros(6 * t), *hv2 = zeros(6 * t);
+    for (size_t d = 0; d < 6; d++) {
+        if (d < 3) memcpy(hk + d * t, h.hk + (2 - d) * t, t * sizeof *hk);
+        if (d < 3) memcpy(hv + d * t, h.hv + (2 - d) * t, t * sizeof *hv);
+        memcpy(hk2 + d * t, h.hk + d / 2 * t, t * sizeof *hk);
+        memcpy(hv2 + d * t, h.hv + d / 2 * t, t * sizeof *hv);
+    }
+    turned.hk = hk, turned.hv = hv, doubled.hk = hk2, doubled.hv = hv2;
+    (void)tell(&h);
+    within("in reverse order", relative_difference(tell(&turned), h.y, 80), head_tolerance(&doubled));
+    within("each twice", relative_difference(tell(&doubled), h.y, 80), head_tolerance(&doubled));
+}
+END_TEST
+
+/* Claim      y is linear in the value: the values choose no weight.
+ * Paper      StructSA, Eq. 4, 5, 16.
+ * Measure    y of v + 2 v' against y + 2 y', all whole, so that the sums of values are
+ *            exact.                        Tolerance  structsa_case.h. */
+START_TEST(structsa_is_linear_in_the_value)
+{
+    struct structsa_head a = normal_head(&subjects[_i]), b = normal_head(&subjects[_i]), sum = normal_head(&subjects[_i]);
+    size_t n = a.N * a.c;
+    real *v = integers(7, n, 2), *w = integers(8, n, 2), *both = zeros(n), *y = zeros(n);
+    for (size_t i = 0; i < n; i++) both[i] = v[i] + 2 * w[i];
+    a.v = v, b.v = w, sum.v = both;
+    (void)tell(&a);
+    (void)tell(&b);
+    for (size_t i = 0; i < n; i++) y[i] = a.y[i] + 2 * b.y[i];
+    within("y of v + 2 v'", relative_difference(tell(&sum), y, n), head_tolerance(&a));
+}
+END_TEST
+
+/* Claim      With a scale of 0 all scores are equal, and y is the mean of the virtual
+ *            values, for every query.
+ * Measure    y of the whole operator against the mean.     Tolerance  structsa_case.h. */
+START_TEST(scale_zero_is_the_mean_of_virtual_values)
+{
+    const struct subject s = {"5x4", "3x3", 1, 4, 3, 4, false};
+    struct structsa_head h = normal_head(&s);
+    real *value = virtual_tokens(&h, h.values, h.hv, h.v), *mean = zeros(80);
+    h.q = zeros(80);
+    for (size_t i = 0; i < 20; i++)
+        for (size_t ch = 0; ch < 4; ch++) {
+            double sum = 0;
+            for (size_t t = 0; t < 60; t++) sum += (double)value[t * 4 + ch];
+            mean[i * 4 + ch] = (real)(sum / 60);
+        }
+    within("y", relative_difference(tell(&h), mean, 80), head_tolerance(&h));
+
+    struct trial t = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 0", &structsa, 1, 8, "D=3", "");
+    for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
+        real *y = trial_run(&t, structsa.forms[f]->name, 1);
+        for (size_t n = 1; n < 20; n++)
+            within(structsa.forms[f]->name, largest_difference(y + n * 8, y, 8), problem_tolerance(&t.problem) * largest(y, 160));
+    }
+}
+END_TEST
+
+/* Claim      In Eq. 16 a head has its own slice of the filters; in Eq. 4 and 5 heads
+ *            share them.
+ * Paper      StructSA, Sec. 4.3.1, "do not share weights across channels".
+ * Measure    Outputs of the other head, to the bit, when the filters' last channel is
+ *            changed (Eq. 16); and both heads' when a shared one is (Eq. 5). */
+START_TEST(heads_have_their_own_filters_in_eq16)
+{
+    struct trial t = trial(_i ? "--grid 5x4 --kernel 3x3 --heads 2 --equation 5" : "--grid 5x4 --kernel 3x3 --heads 2",
+                           &structsa, 1, 8, "D=3", "w_o b_o");
+    for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
+        real *y = trial_run(&t, structsa.forms[f]->name, 1), *h = trial_tensor(&t, _i ? "uk" : "hk");
+        h[_i ? 4 : 4 * 8 + 7] += 1;                 /* Eq. 16: pattern 0, the middle, channel 7 */
+        real *other = trial_run(&t, structsa.forms[f]->name, 1);
+        h[_i ? 4 : 4 * 8 + 7] -= 1;
+        for (size_t n = 0; n < 20; n++) {
+            if (_i) unequal(y + n * 8, other + n * 8, 4);
+            else equal(y + n * 8, other + n * 8, 4);
+            unequal(y + n * 8 + 4, other + n * 8 + 4, 4);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("StructSA, theorems");
+    TCase *identities = add_case(suite, "identities");
+    tcase_add_loop_test(identities, convolving_the_map_is_convolving_the_keys, 0, SUBJECTS);
+    tcase_add_loop_test(identities, dynamic_kernels_need_not_be_made, 0, SUBJECTS);
+    tcase_add_loop_test(identities, structsa_is_attention_over_virtual_tokens, 0, SUBJECTS);
+    TCase *relatives = add_case(suite, "relatives");
+    tcase_add_loop_test(relatives, self_attention_is_one_token_and_one_pattern, 0, 4);
+    tcase_add_loop_test(relatives, convsa_is_one_pattern, 0, 2);
+    tcase_add_loop_test(relatives, an_element_is_a_window_of_one_token, 0, 2);
+    tcase_add_test(relatives, shared_filters_make_eq16_eq5);
+    TCase *weights = add_case(suite, "one softmax");
+    tcase_add_loop_test(weights, weights_sum_to_one_over_all_patterns, 0, SUBJECTS);
+    tcase_add_loop_test(weights, one_softmax_is_not_many, 0, 2);
+    TCase *kernels = add_case(suite, "dynamic kernels");
+    tcase_add_loop_test(kernels, rank_of_dynamic_kernels_is_the_number_of_patterns, 0, 6);
+    tcase_add_loop_test(kernels, merged_kernels_reproduce_the_output, 0, SUBJECTS);
+    tcase_add_loop_test(kernels, at_the_query_scores_are_self_similarity, 0, 2);
+    TCase *places = add_case(suite, "where things stand");
+    tcase_add_loop_test(places, away_from_borders_an_object_may_stand_anywhere, 0, 2);
+    tcase_add_loop_test(places, windows_see_the_order_of_tokens, 0, 4);
+    tcase_add_test(places, a_stride_leaves_centres_out);
+    TCase *patterns = add_case(suite, "patterns, heads, scales");
+    tcase_add_loop_test(patterns, patterns_have_no_order_and_no_number, 0, 2);
+    tcase_add_loop_test(patterns, structsa_is_linear_in_the_value, 0, SUBJECTS);
+    tcase_add_test(patterns, scale_zero_is_the_mean_of_virtual_values);
+    tcase_add_loop_test(patterns, heads_have_their_own_filters_in_eq16, 0, 2);
+    return run_suite(suite, "test_structsa_theorems");
+}
