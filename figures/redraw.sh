@@ -55,7 +55,7 @@ about() {
 sweep() {
     series=$1; shift
     echo "  measure $series" >&2
-    "$build/measure" "$@" --threads 1 --repeats 50 --seconds "$(share 75)" --max-seconds "$(share 15)" \
+    "$build/measure" "$@" --threads 1 --repeats 50 --seconds "$(share ${each:-75})" --max-seconds "$(share 15)" \
         --max-memory "$memory" >"$work/rows"
     awk -v s="$series" '/^#/ { if (!header) print "#series\t" substr($0, 2); next } { print s "\t" $0 }' \
         header="${header-}" "$work/rows" >>"$work/$table"
@@ -131,9 +131,63 @@ lisa_draw() {
     draw lisa-error lisa-error.gp lisa-error.tsv
 }
 
+# ---- chapter 2 -------------------------------------------------------------
+
+structsa_measure() {
+    layer="--channels 192 --heads 3 --kernel 3x3 --without b_qkv,w_o,b_o"
+    head="--grid 14x14 --channels 64 --without b_qkv,w_o,b_o"
+    if [ "$full" ]; then
+        small="8x8 12x12 16x16 20x20 24x24 28x28 32x32 40x40 48x48"
+        large="56x56 64x64 80x80 96x96"
+        patterns="1 2 4 8 16" windows="1x1 3x3 5x5 7x7 9x9" each=150
+    else
+        small="8x8 14x14 20x20 28x28"
+        large="40x40"
+        patterns="1 2 4 8 16" windows="1x1 3x3 5x5 7x7" each=200
+    fi
+
+    # Time, memory and work against N.
+    table=structsa.tsv header=
+    { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
+    for D in 1 4 8; do
+        sweep d$D structsa $layer --sizes D=$D --form naive permuted fast --grid $small
+    done
+    sweep msa msa --channels 192 --heads 3 --without b_qkv,w_o,b_o,rpe --form fast --grid $small $large
+    for D in 1 4 8; do
+        sweep d$D structsa $layer --sizes D=$D --form permuted fast --grid $large
+    done
+
+    # Against the number of patterns, the window and the stride, on one head.
+    table=structsa-shape.tsv header=
+    { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
+    for D in $patterns; do
+        sweep D=$D structsa $head --kernel 3x3 --sizes D=$D --form naive permuted fast
+    done
+    for window in $windows; do
+        sweep M=$window structsa $head --kernel $window --sizes D=4 --form naive permuted fast
+    done
+    for stride in 1 2 4; do
+        sweep s=$stride structsa $head --kernel 3x3 --stride $stride --sizes D=4 --form naive permuted fast
+    done
+
+    for map in kernels motion; do
+        echo "  compute structsa-$map" >&2
+        { about; "$build/figures/structsa_$map"; } >"$work/structsa-$map.tsv"
+    done
+}
+
+structsa_draw() {
+    draw structsa structsa.gp structsa.tsv "column='median_seconds'"
+    draw structsa-memory structsa.gp structsa.tsv "column='peak_bytes'"
+    draw structsa-work structsa.gp structsa.tsv "column='multiply_adds'"
+    draw structsa-shape structsa-shape.gp structsa-shape.tsv
+    draw structsa-kernels structsa-kernels.gp structsa-kernels.tsv
+    draw structsa-motion structsa-motion.gp structsa-motion.tsv
+}
+
 # ---- all -------------------------------------------------------------------
 
-chapters="lisa"
+chapters="lisa structsa"
 for chapter in ${CHAPTER:-$chapters}; do
     case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
     start=$(date +%s)

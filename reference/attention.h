@@ -20,7 +20,7 @@
  *
  *                        multiplications            memory besides y
  *     attention_naive    queries keys (2 c + 1)     queries keys: A itself
- *     attention_fast     queries keys 2 c           O((block + 64) c) per thread, whatever N
+ *     attention_fast     queries keys 2 c           O((block + 96) c) per thread, whatever N
  *
  * and queries keys exponentials each.
  *
@@ -57,7 +57,7 @@ void attention_naive_toeplitz(real *r, const real *e, size_t e_stride, const gri
 /* Keys are taken ATTENTION_TILE at a time.  ATTENTION_BLOCK queries are a good
  * share for one call; where keys are made on the fly a larger one makes them
  * less often. */
-enum { ATTENTION_TILE = 64, ATTENTION_BLOCK = 96 };
+enum { ATTENTION_TILE = 96, ATTENTION_BLOCK = 96 };
 
 /* Makes keys and values first ... first + count - 1: k and v are dense,
  * [count][channels].  first is a multiple of ATTENTION_TILE, and count is

@@ -1,0 +1,49 @@
+# structsa-shape.gp -- time against the patterns, the window and the stride
+#
+#     gnuplot -e "here='figures'; data='structsa-shape.tsv'; out='structsa-shape.svg'" structsa-shape.gp
+#
+# Series of the table are D=n, M=nxn and s=n; a panel takes one letter of them.
+
+load here."/style.gp"
+set terminal svg size 720,400 font font.",14" background "#ffffff" linewidth 1
+set output out
+set datafile separator "\t"
+
+forms = "naive permuted fast"
+colour(f) = f eq "naive" ? vermilion : f eq "permuted" ? green : blue
+name(f) = f eq "naive" ? "explicit" : f eq "permuted" ? "permuted" : "tiled"
+
+# x and seconds of one form: D, |M| or the stride, by the series' name.
+rows(letter, f) = sprintf("awk -F '\t' -v s=%s -v f=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } ".\
+    "!/^#/ && substr($1, 1, 2) == s \"=\" && $(at[\"form\"]) == f ".\
+    "{ split(substr($1, 3), n, \"x\"); print (s == \"M\" ? n[1] * n[2] : n[1]) \"\t\" $(at[\"median_seconds\"]) }' '%s'", letter, f, data)
+
+set logscale xy
+set yrange [2e-5:5]
+set bmargin at screen 0.26
+set tmargin at screen 0.86
+set label 1 "Time of one head, 14×14 tokens, 64 channels" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
+set label 2 "One thread, float.  ".remark("machine") \
+    at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+
+set multiplot
+set ytics ("100 µs" 1e-4, "1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 0.1, "1 s" 1)
+
+set lmargin at screen 0.105; set rmargin at screen 0.365
+set xrange [0.9:18]; set xtics (1, 2, 4, 8, 16)
+set xlabel "patterns D  (windows 3×3)" offset 0,0.3 textcolor rgb ink
+plot for [f in forms] "< ".rows("D", f) using 1:2 with linespoints linecolor rgb colour(f) linewidth 2 pointtype 7 pointsize 0.5
+
+unset label 1; unset label 2
+set ytics ("" 1e-4, "" 1e-3, "" 1e-2, "" 0.1, "" 1)
+set lmargin at screen 0.395; set rmargin at screen 0.655
+set xrange [0.9:90]; set xtics ("1" 1, "9" 9, "25" 25, "81" 81)
+set xlabel "window |M|  (D = 4)"
+plot for [f in forms] "< ".rows("M", f) using 1:2 with linespoints linecolor rgb colour(f) linewidth 2 pointtype 7 pointsize 0.5
+
+set lmargin at screen 0.685; set rmargin at screen 0.875
+set xrange [0.93:4.3]; set xtics (1, 2, 4)
+set xlabel "stride  (3×3, D = 4)"
+plot for [f in forms] "< ".rows("s", f) using 1:2 with linespoints linecolor rgb colour(f) linewidth 2 pointtype 7 pointsize 0.5, \
+     for [f in forms] "< ".rows("s", f)." | tail -n 1" using 1:2:(name(f)) with labels left offset 0.9,(f eq "permuted" ? 0.5 : f eq "fast" ? -0.4 : 0) textcolor rgb colour(f)
+unset multiplot

@@ -1,0 +1,191 @@
+/* structsa_kernels.c -- dynamic kernels of one query on a real image
+ *
+ *     build/figures/structsa_kernels
+ *
+ * In the manner of StructSA's Fig. 2 and 4, but nothing here is trained.  Every
+ * pixel of one 28 x 28 image is a token; its 3 x 3 neighbourhood less the
+ * image's mean, brought to length 1, is both query and key, so that the map
+ * q_i . k_n is a cosine.  All operators are the hearts of the naive form on
+ * this one map: self-attention is StructSA with a window of one token, ConvSA
+ * has the first detector alone (D = 1), StructSA all of them.
+ *
+ * The detectors are made by hand, D = 8: Sobel's mask in eight directions, each
+ * divided by the sum of its magnitudes, so that none scores above 1 on a map of
+ * cosines.  The aggregator of each pattern is the detector itself.  Where the
+ * map is flat all eight score alike and their aggregators cancel.
+ *
+ * One matrix for the image, the map and each detector; for each operator the
+ * merged map (Eq. 21) and the kernels at a few keys, each over its largest
+ * magnitude.  How large the kernels are beside the operator's largest is said
+ * in the comments. */
+
+#include <math.h>
+#include <stdio.h>
+#include "../reference/images.h"
+#include "../reference/structsa.h"
+
+enum {
+    EDGE = 28, TOKENS = EDGE * EDGE,
+    M = 9,                      /* entries of a window, and channels of a token */
+    D = 8,
+    PICTURE = 28,               /* of the data set: a boot, for its edges in all directions */
+    KEYS = 5
+};
+
+static const double scale = 7;                  /* multiplies q */
+static const size_t query[2] = {16, 14};        /* row, column */
+static const size_t key[KEYS][2] = {{14, 4}, {11, 12}, {5, 20}, {11, 26}, {22, 13}};
+
+/* x [N][M]: the 3 x 3 neighbourhood less the image's mean, zero outside the
+ * image, to length 1. */
+static void see(real *x, const real *pixels)
+{
+    double mean = 0;
+    for (size_t i = 0; i < TOKENS; i++) mean += (double)pixels[i] / TOKENS;
+    for (size_t i = 0; i < TOKENS; i++) {
+        double squares = 0, seen[M];
+        for (size_t m = 0; m < M; m++) {
+            size_t row = i / EDGE + m / 3, column = i % EDGE + m % 3;       /* one more than the pixel's */
+            bool inside = row >= 1 && row <= EDGE && column >= 1 && column <= EDGE;
+            seen[m] = (inside ? (double)pixels[(row - 1) * EDGE + column - 1] : 0) - mean;
+            squares += seen[m] * seen[m];
+        }
+        for (size_t m = 0; m < M; m++) x[i * M + m] = squares > 0 ? (real)(seen[m] / sqrt(squares)) : 0;
+    }
+}
+
+/* h [D][M]: Sobel's mask turned by d eighths of a circle, over the sum of its
+ * magnitudes.  Its entries but the middle lie on a ring, clockwise from the
+ * right. */
+static void draw_by_hand(real *h)
+{
+    static const size_t ring[D] = {5, 8, 7, 6, 3, 0, 1, 2};
+    static const int weight[D] = {2, 1, 0, -1, -2, -1, 0, 1};
+    for (size_t d = 0; d < D; d++) {
+        h[d * M + M / 2] = 0;
+        for (size_t t = 0; t < D; t++) h[d * M + ring[t]] = (real)weight[(t + D - d) % D] / 8;
+    }
+}
+
+static size_t token(const size_t at[2])
+{
+    return at[0] * EDGE + at[1];
+}
+
+static double largest(const real *a, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++) most = fmax(most, fabs((double)a[i]));
+    return most;
+}
+
+/* a [rows][columns] over its largest magnitude. */
+static void print_matrix(const char *name, size_t t, const real *a, size_t rows, size_t columns)
+{
+    double most = largest(a, rows * columns);
+    printf("# %s %zu\n", name, t);
+    for (size_t i = 0; i < rows * columns; i++)
+        printf("%.3f%c", most > 0 ? (double)a[i] / most : 0, (i + 1) % columns ? '\t' : '\n');
+    printf("\n\n");
+}
+
+/* What one operator does with one query: the merged map; where a window is
+ * more than one token, the kernels at the keys. */
+static void print_operator(const char *name, struct structsa_head *h, real *merged)
+{
+    size_t entries = h->values->entries;
+    double most;
+    structsa_naive_kernels(h, token(query));
+    structsa_naive_merge(merged, h);
+    most = largest(h->kernels, TOKENS * entries);
+    if (entries > 1) {
+        printf("# largest entry of the kernels, %s:", name);
+        for (size_t t = 0; t < KEYS; t++)
+            printf(" %.6f", largest(h->kernels + token(key[t]) * entries, entries) / most);
+        printf("\n");
+    }
+    print_matrix(name, 0, merged, EDGE, EDGE);
+    for (size_t t = 0; t < KEYS && entries > 1; t++)
+        print_matrix(name, t + 1, h->kernels + token(key[t]) * entries, 3, 3);
+}
+
+/* One operator: a window of `edge` x `edge`, the first `patterns` of the
+ * detectors. */
+static status operate(const char *name, const real *x, const real *q, const real *filters,
+                      size_t edge, size_t patterns)
+{
+    struct structsa_head h = {.N = TOKENS, .c = M, .D = patterns, .columns = 1, .q = q, .k = x, .v = x,
+                              .hk = filters, .hv = filters};
+    struct neighbours windows = {0};
+    grid tokens, window;
+    real *block = NULL, *merged = memory_reals(TOKENS, 1, 1, 1);
+    size_t reals;
+
+    /* Step 1: room for all that the hearts make. */
+    status s = merged ? grid_create(&tokens, 2, (size_t[]){EDGE, EDGE}) : out_of_memory("a merged map");
+    if (s.code == STATUS_OK) s = grid_create(&window, 2, (size_t[]){edge, edge});
+    if (s.code == STATUS_OK) s = neighbours_create(&windows, &tokens, &window, 1, 1);
+    h.keys = h.values = &windows;
+    if (s.code == STATUS_OK && (!structsa_head_reals(&reals, &h) || !(block = memory_reals(reals, 1, 1, 1))))
+        s = out_of_memory("a head");
+
+    /* Step 2: the equations. */
+    if (s.code == STATUS_OK) {
+        structsa_head_place(&h, block);
+        structsa_naive_correlate(&h);
+        structsa_naive_attend(&h);
+        if (edge == 1) print_matrix("similarity", 0, h.map + token(query) * TOKENS, EDGE, EDGE);
+        print_operator(name, &h, merged);
+    }
+    memory_free(merged);
+    memory_free(block);
+    neighbours_release(&windows);
+    return s;
+}
+
+/* The picture, or without the data set a disc, which has edges of all
+ * directions. */
+static status picture(real *pixels, const char **origin)
+{
+    struct image_set set;
+    status s = image_set_open(&set, IMAGES_DEFAULT);
+    *origin = "Fashion-MNIST (test)";
+    if (s.code == STATUS_OK) {
+        if (set.rows != EDGE || set.columns != EDGE) s = bad_input("found images of %zu x %zu", set.rows, set.columns);
+        if (s.code == STATUS_OK) s = image_set_read(pixels, &set, PICTURE, 1);
+        image_set_close(&set);
+        return s;
+    }
+    *origin = "a disc, for want of the data set";
+    for (size_t i = 0; i < TOKENS; i++) pixels[i] = hypot((double)(i / EDGE) - 13.5, (double)(i % EDGE) - 13.5) < 9;
+    return status_ok();
+}
+
+int main(void)
+{
+    static const real one[1] = {1};
+    real *pixels = memory_reals(TOKENS, 1, 1, 1), filters[D * M];
+    real *x = memory_reals(TOKENS, M, 1, 1), *q = memory_reals(TOKENS, M, 1, 1);
+    const char *origin = "";
+    status s = pixels && x && q ? picture(pixels, &origin) : out_of_memory("tokens");
+
+    if (s.code == STATUS_OK) {
+        see(x, pixels);
+        for (size_t ic = 0; ic < TOKENS * M; ic++) q[ic] = (real)scale * x[ic];
+        draw_by_hand(filters);
+        printf("# structsa_kernels: dynamic kernels over the grid, image %d of %s; nothing is trained\n", PICTURE, origin);
+        printf("# scale: %g\n# query (row, column): %zu %zu\n# keys (row, column):", scale, query[0], query[1]);
+        for (size_t t = 0; t < KEYS; t++) printf(" %zu %zu", key[t][0], key[t][1]);
+        printf("\n");
+        print_matrix("image", 0, pixels, EDGE, EDGE);
+        for (size_t d = 0; d < D; d++) print_matrix("detector", d, filters + d * M, 3, 3);
+    }
+    if (s.code == STATUS_OK) s = operate("self", x, q, one, 1, 1);
+    if (s.code == STATUS_OK) s = operate("conv", x, q, filters, 3, 1);
+    if (s.code == STATUS_OK) s = operate("struct", x, q, filters, 3, D);
+    if (s.code) fprintf(stderr, "structsa_kernels: %s\n", s.message);
+    memory_free(q);
+    memory_free(x);
+    memory_free(pixels);
+    return s.code;
+}
