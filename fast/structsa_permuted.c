@@ -53,7 +53,8 @@ static void one_head(const struct head *one)
 {
     const struct problem *p = one->problem;
     const struct structsa_permuted *f = one->prepared;
-    size_t N = problem_size(p, "N"), c = problem_size(p, "c"), keys = f->sides.keys.centres * f->sides.D;
+    size_t N = problem_size(p, "N"), c = problem_size(p, "c");
+    size_t keys = f->sides.keys.centres * f->sides.D;
     real scale = (real)(problem_number(p, "scale") * 1.44269504088896340736);
     real *key = one->workspace, *value = key + keys * c, *map = value + keys * c;
 

@@ -36,7 +36,8 @@ column_of(t) = real(word(keys, 2 * t))
 array aside[5] = [0, -2.6, 0, -2.6, 0]
 array below[5] = [-2.9, -0.6, -2.9, 0, 3.1]
 times(size) = size < 0.001 ? "< 0.001" : sprintf(size < 0.1 ? "× %.3f" : "× %.2f", size)
-array heading[5] = ["image, query and keys", "similarity to the query", "self-attention", "ConvSA, kernels merged", "StructSA, kernels merged"]
+array heading[5] = ["image, query and keys", "similarity to the query", "self-attention", \
+    "ConvSA, kernels merged", "StructSA, kernels merged"]
 array kernels[5] = ["", "", "", "the kernels κ_{ij}: one pattern", "the kernels κ_{ij}: a pattern for each key"]
 array detectors[5] = ["", "", "", "one detector and aggregator, D = 1", "eight detectors and aggregators, D = 8"]
 
@@ -51,14 +52,17 @@ do for [m = 1:5] {
     y = top(r)
     eval place(x, y, edge, edge)
     set xrange [-0.5:27.5]; set yrange [27.5:-0.5]
-    if (m == 1) { set palette gray; set cbrange [0:1] } else { eval "set palette defined (".signed.")"; set cbrange [-1:1] }
+    if (m == 1) { set palette gray; set cbrange [0:1] }
+    if (m == 2) { eval "set palette defined (".signed.")"; set cbrange [-1:1] }
     rgb = m == 1 ? mark : black
     do for [t = 1:5] {
-        set object t rectangle center column_of(t),row(t) size 3,3 front fillstyle empty border linecolor rgb rgb linewidth 1.6
+        set object t rectangle center column_of(t),row(t) size 3,3 front \
+            fillstyle empty border linecolor rgb rgb linewidth 1.6
         set label 20 + t sprintf("%d", t) at first column_of(t) + aside[t],row(t) + below[t] center front \
             textcolor rgb (m == 2 || (m == 3 && t == 4) ? white : m == 1 && t == 4 ? black : rgb)
     }
-    set object 9 circle center real(word(query, 2)), real(word(query, 1)) size 0.75 front fillcolor rgb mark fillstyle solid border linecolor rgb black
+    set object 9 circle center real(word(query, 2)), real(word(query, 1)) size 0.75 front \
+        fillcolor rgb mark fillstyle solid border linecolor rgb black
     eval write(1, heading[m], x, y - 16, "left textcolor rgb ink")
     plot data index name." 0" matrix using 1:2:3 with image
     unset object; do for [t = 21:25] { unset label t }

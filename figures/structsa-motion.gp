@@ -44,8 +44,10 @@ do for [b = 1:2] {
     set palette gray; set cbrange [0:1]; set xrange [-0.5:19.5]; set yrange [13.5:-0.5]
     do for [f = 0:4] {
         eval place(16 + f * step, top, frame, tall)
-        set object 1 rectangle center at(2),at(1) size 5,3 front fillstyle empty border linecolor rgb mark linewidth 1.6
-        if (f == 2) { set object 2 circle center at(2),at(1) size 0.5 front fillcolor rgb mark fillstyle solid border linecolor rgb black }
+        set object 1 rectangle center at(2),at(1) size 5,3 front \
+            fillstyle empty border linecolor rgb mark linewidth 1.6
+        if (f == 2) { set object 2 circle center at(2),at(1) size 0.5 front \
+            fillcolor rgb mark fillstyle solid border linecolor rgb black }
         if (f == 0) { eval write(1, played[b], 16, top - 14, "left textcolor rgb ink") }
         plot data index sprintf("frame %d", b == 1 ? f : 4 - f) matrix using 1:2:3 with image
         unset object; unset label 1
@@ -70,9 +72,11 @@ do for [b = 1:2] {
     do for [d = 1:2] {
         share = real(word(shares, d)); up = y + (d - 1) * (edge - small)
         eval place(detectors, up, small, small)
-        eval write(2, sprintf("%.0f %%", 100 * share), bars + 88 * share + 6, up + small / 2, "left textcolor rgb ink")
-        set object 3 rectangle from screen bars / wide,1 - (up + small / 2 + 9) / high to screen (bars + 88 * share) / wide,1 - (up + small / 2 - 9) / high \
-            front fillcolor rgb blue fillstyle solid noborder
+        eval write(2, sprintf("%.0f %%", 100 * share), bars + 88 * share + 6, up + small / 2, \
+            "left textcolor rgb ink")
+        set object 3 rectangle from screen bars / wide,1 - (up + small / 2 + 9) / high \
+            to screen (bars + 88 * share) / wide,1 - (up + small / 2 - 9) / high front \
+            fillcolor rgb blue fillstyle solid noborder
         plot data index "detector ".way[d] matrix using 1:2:3 with image pixels
         unset label 1; unset label 2; unset object 3
     }
@@ -86,14 +90,16 @@ do for [b = 1:2] {
     eval write(1, "self-attention", attention, y - 14, "left textcolor rgb ink")
     weight = real(remark("weight of the query itself, ".way[b]))
     eval write(2, sprintf("one number, %.3f", weight), attention + edge / 2, y + edge + 12, small_print)
-    set object 1 rectangle center 2,2 size 1,1 front fillcolor rgb 0x67001f fillstyle solid border linecolor rgb black linewidth 1.6
+    set object 1 rectangle center 2,2 size 1,1 front fillcolor rgb 0x67001f \
+        fillstyle solid border linecolor rgb black linewidth 1.6
     plot NaN notitle
     unset object; unset label 1; unset label 2
 }
 
 set origin 0,0; set size 1,1
 unset border
-eval write(1, "Backwards, self-attention’s output y is the same; StructSA’s is the negative.", 16, high - 52, "left textcolor rgb ink")
+eval write(1, "Backwards, self-attention’s output y is the same; StructSA’s is the negative.", \
+    16, high - 52, "left textcolor rgb ink")
 eval note(3, "Nothing here is trained.  Aggregators: the right’s is its detector, the left’s its detector negated.", 29)
 eval note(2, "Slices through windows of 5×3×5 tokens.  Red +, white 0, blue −, over the largest magnitude", 11)
 plot NaN notitle

@@ -151,7 +151,8 @@ static status picture(real *pixels, const char **origin)
     status s = image_set_open(&set, IMAGES_DEFAULT);
     *origin = "Fashion-MNIST (test)";
     if (s.code == STATUS_OK) {
-        if (set.rows != EDGE || set.columns != EDGE) s = bad_input("found images of %zu x %zu", set.rows, set.columns);
+        if (set.rows != EDGE || set.columns != EDGE)
+            s = bad_input("found images of %zu x %zu", set.rows, set.columns);
         if (s.code == STATUS_OK) s = image_set_read(pixels, &set, PICTURE, 1);
         image_set_close(&set);
         return s;
@@ -173,7 +174,7 @@ int main(void)
         see(x, pixels);
         for (size_t ic = 0; ic < TOKENS * M; ic++) q[ic] = (real)scale * x[ic];
         draw_by_hand(filters);
-        printf("# structsa_kernels: dynamic kernels over the grid, image %d of %s; nothing is trained\n", PICTURE, origin);
+        printf("# structsa_kernels: dynamic kernels, image %d of %s; nothing is trained\n", PICTURE, origin);
         printf("# scale: %g\n# query (row, column): %zu %zu\n# keys (row, column):", scale, query[0], query[1]);
         for (size_t t = 0; t < KEYS; t++) printf(" %zu %zu", key[t][0], key[t][1]);
         printf("\n");

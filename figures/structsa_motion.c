@@ -62,7 +62,7 @@ static void see(real *x, const real *video)
         const real *frame = video + i / FRAME * FRAME;
         double squares = 0, seen[SEEN];
         for (size_t m = 0; m < SEEN; m++) {
-            size_t row = i % FRAME / COLUMNS + m / 3, column = i % COLUMNS + m % 3;     /* one more than the pixel's */
+            size_t row = i % FRAME / COLUMNS + m / 3, column = i % COLUMNS + m % 3;   /* one more than the pixel's */
             bool inside = row >= 1 && row <= ROWS && column >= 1 && column <= COLUMNS;
             seen[m] = (inside ? (double)frame[(row - 1) * COLUMNS + column - 1] : 0) - mean;
             squares += seen[m] * seen[m];
@@ -135,6 +135,8 @@ static void print_self(struct structsa_head *h, int direction)
  * filters self-attention. */
 static status operate(real *y, const real *x, const real *hk, const real *hv, int direction)
 {
+    static const size_t video[3] = {FRAMES, ROWS, COLUMNS};
+    static const size_t around[3] = {LONG, HIGH, WIDE}, itself[3] = {1, 1, 1};
     static const real one[1] = {1};
     struct structsa_head h = {.N = TOKENS, .c = SEEN, .D = hk ? D : 1, .columns = 1, .k = x, .v = x,
                               .hk = hk ? hk : one, .hv = hk ? hv : one};
@@ -144,8 +146,8 @@ static status operate(real *y, const real *x, const real *hk, const real *hv, in
     size_t reals;
 
     /* Step 1: room for all that the hearts make. */
-    status s = q && merged ? grid_create(&tokens, 3, (const size_t[]){FRAMES, ROWS, COLUMNS}) : out_of_memory("a query");
-    if (s.code == STATUS_OK) s = grid_create(&window, 3, hk ? (const size_t[]){LONG, HIGH, WIDE} : (const size_t[]){1, 1, 1});
+    status s = q && merged ? grid_create(&tokens, 3, video) : out_of_memory("a query");
+    if (s.code == STATUS_OK) s = grid_create(&window, 3, hk ? around : itself);
     if (s.code == STATUS_OK) s = neighbours_create(&windows, &tokens, &window, 1, 1);
     h.keys = h.values = &windows;
     if (s.code == STATUS_OK && (!structsa_head_reals(&reals, &h) || !(block = memory_reals(reals, 1, 1, 1))))
