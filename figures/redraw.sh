@@ -52,10 +52,12 @@ about() {
 }
 
 # sweep SERIES ARGUMENT...: rows of one series into $table, its name before each.
+# A combination gets at most $repeats runs (50) and the $each-th part (75) of the
+# budget.
 sweep() {
     series=$1; shift
     echo "  measure $series" >&2
-    "$build/measure" "$@" --threads 1 --repeats 50 --seconds "$(share ${each:-75})" --max-seconds "$(share 15)" \
+    "$build/measure" "$@" --threads 1 --repeats "${repeats:-50}" --seconds "$(share "${each:-75}")" --max-seconds "$(share 15)" \
         --max-memory "$memory" >"$work/rows"
     awk -v s="$series" '/^#/ { if (!header) print "#series\t" substr($0, 2); next } { print s "\t" $0 }' \
         header="${header-}" "$work/rows" >>"$work/$table"
@@ -153,9 +155,14 @@ structsa_measure() {
         sweep d$D structsa $layer --sizes D=$D --form naive permuted fast --grid $small
     done
     sweep msa msa --channels 192 --heads 3 --without b_qkv,w_o,b_o,rpe --form fast --grid $small $large
+
+    # Time enough that the first run is never the only one: it is the first to
+    # touch a map of up to gigabytes, and takes twice as long.
+    short=$each each=25 repeats=3
     for D in 1 4 8; do
         sweep d$D structsa $layer --sizes D=$D --form permuted fast --grid $large
     done
+    each=$short repeats=
 
     # Against the number of patterns, the window and the stride, on one head.
     table=structsa-shape.tsv header=
@@ -190,7 +197,7 @@ structsa_draw() {
 chapters="lisa structsa"
 for chapter in ${CHAPTER:-$chapters}; do
     case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
-    start=$(date +%s)
+    start=$(date +%s) each= repeats=
     echo "figures of $chapter" >&2
     if [ "$budget" = 0 ]; then
         cp "$output/$chapter"*.tsv "$work"

@@ -44,6 +44,8 @@ plot for [f in forms] "< ".rows("M", f) using 1:2 with linespoints linecolor rgb
 set lmargin at screen 0.685; set rmargin at screen 0.875
 set xrange [0.93:4.3]; set xtics (1, 2, 4)
 set xlabel "stride  (3×3, D = 4)"
+keys(stride) = sprintf(stride == 1 ? "%d keys" : "%d", ceil(14.0 / stride)**2)
 plot for [f in forms] "< ".rows("s", f) using 1:2 with linespoints linecolor rgb colour(f) linewidth 2 pointtype 7 pointsize 0.5, \
+     "< ".rows("s", "naive") using 1:2:(keys($1)) with labels left offset -0.3,0.9 font font.",12" textcolor rgb faint, \
      for [f in forms] "< ".rows("s", f)." | tail -n 1" using 1:2:(name(f)) with labels left offset 0.9,(f eq "permuted" ? 0.5 : f eq "fast" ? -0.4 : 0) textcolor rgb colour(f)
 unset multiplot

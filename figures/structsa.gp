@@ -54,7 +54,7 @@ if (work) {
     set ytics format "10^{%T}"; unset mytics
 }
 set yrange [low:top*3]
-gap = 0.05 * log10(top * 3 / low)
+gap = 0.055 * log10(top * 3 / low)
 set label 1 heading at graph -0.02,1.07 left font font.",17" textcolor rgb ink
 set label 2 "C = 192, 3 heads, windows 3×3, batch 1, one thread, float.  ".remark("machine") \
     at screen 0.02,0.075 left font font.",12" textcolor rgb faint

@@ -182,7 +182,7 @@ START_TEST(structsa_refuses_wrong_options)
 }
 END_TEST
 
-/* Each equation has its own tensors, of its own shapes; and heads divide C. */
+/* Each equation has its own tensors, of its own shapes. */
 static const struct { const char *equation, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
     {"4", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
     {"5", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
@@ -217,6 +217,17 @@ START_TEST(structsa_refuses_tensors_that_do_not_fit)
     succeeds(problem_create(&p, &structsa, 6, (const char *[]){"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation}));
     refused(problem_bind(&p, &file), STATUS_BAD_INPUT, misfit[_i].text);
     for (size_t t = 0; t < count; t++) tensor_release(&list[t]);
+}
+END_TEST
+
+START_TEST(structsa_refuses_heads_that_do_not_divide)
+{
+    struct problem p;
+    succeeds(problem_create(&p, &structsa, 6, (const char *[]){"--grid", "4x4", "--kernel", "3x3", "--heads", "4"}));
+    succeeds(problem_set_size(&p, "B", 1));
+    succeeds(problem_set_size(&p, "C", 6));
+    succeeds(problem_set_size(&p, "D", 2));
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "option --heads: found 4, expected a divisor of C = 6");
 }
 END_TEST
 
@@ -272,27 +283,33 @@ START_TEST(structsa_survives_failed_allocations)
 }
 END_TEST
 
-/* Claim      Sizes whose product overflows are refused before anything is
- *            allocated by them.
- * Measure    The status where the map has 2^62 entries of 2^16 columns. */
+/* Claim      Sizes whose product overflows are refused, and not taken for the small
+ *            number that they wrap to.
+ * Measure    2^30 tokens, 2^20 centres and 2^14 patterns: the attention has 2^64 entries,
+ *            which is 0.  The forms that hold it name it; the tiled form comes as far as
+ *            the projection, which is beyond the memory that the test allows. */
 START_TEST(structsa_refuses_sizes_that_overflow)
 {
+    static const char *const text[] = {
+        "the workspace of a head", "the projections", "the map of all queries against all virtual keys",
+    };
     struct problem p;
-    real small[1] = {0};
-    succeeds(problem_create(&p, &structsa, 4, (const char *[]){"--grid", "1073741824", "--kernel", "1"}));
+    succeeds(problem_create(&p, &structsa, 8, (const char *[]){"--grid", "1073741824", "--kernel", "1",
+                                                               "--stride", "1024", "--equation", "4"}));
     succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 1 << 16));
-    succeeds(problem_set_size(&p, "D", 1 << 17));
+    succeeds(problem_set_size(&p, "C", 1));
+    succeeds(problem_set_size(&p, "D", 1 << 14));
     succeeds(problem_shape(&p, NULL, NULL));
     for (size_t r = 1; r < PROBLEM_TENSORS; r++)
-        if (p.tensor[r].present) p.tensor[r].data = small;
-    memory_set_limit(1 << 20);
+        if (p.tensor[r].present) p.tensor[r].data = zeros(p.tensor[r].count);
+    size_t before = memory_in_use();
+    memory_set_limit(before + (1 << 27));
     for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
         struct plan plan;
-        refused(plan_create(&plan, &p, structsa.forms[f], 1), STATUS_FAILURE, "memory");
+        refused(plan_create(&plan, &p, structsa.forms[f], 1), STATUS_FAILURE, text[f]);
     }
     memory_set_limit(0);
-    ck_assert_uint_eq(memory_in_use(), 0);
+    ck_assert_uint_eq(memory_in_use(), before);
 }
 END_TEST
 
@@ -308,6 +325,7 @@ int main(void)
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, structsa_refuses_wrong_options, 0, (int)COUNT(wrong));
     tcase_add_loop_test(refusals, structsa_refuses_tensors_that_do_not_fit, 0, (int)COUNT(misfit));
+    tcase_add_test(refusals, structsa_refuses_heads_that_do_not_divide);
     TCase *separate = add_case(suite, "repeatable and separable");
     tcase_add_loop_test(separate, structsa_repeats_to_the_bit, 0, EQUATIONS);
     tcase_add_loop_test(separate, tiled_structsa_does_not_see_threads, 0, 2);

@@ -7,6 +7,7 @@
 #include "promises.h"
 #include "published.h"
 #include "structsa_case.h"
+#include "../reference/attention.h"
 #include "../reference/heads.h"
 
 extern const struct form counting_structsa_naive;
@@ -143,6 +144,51 @@ START_TEST(naive_structsa_takes_the_memory_it_states)
         double stated = reals * sizeof(real) + J * (M + Mv) * sizeof(int);
         within(z[s].options, fabs(peak(&t, &structsa_naive) - stated), 1024);
     }
+}
+END_TEST
+
+/* Reals that both other forms hold beside their workspace, 16 channels, one head: q, k, v as
+ * projected; and the filters of windows of M entries, as given and as read.  Bytes of the tables too. */
+static double shared(double N, double J, double M, double D)
+{
+    return (3 * N * 16 + 2 * 2 * D * M * 16) * (double)sizeof(real) + 2 * J * M * (double)sizeof(int);
+}
+
+static const struct { const char *options; double N, J, M; } held[] = {
+    {"--grid 96 --kernel 5", 96, 96, 5}, {"--grid 24x24 --kernel 3x3", 576, 576, 9},
+    {"--grid 18x19 --kernel 3x3 --stride 2", 342, 90, 9}, {"--grid 3x8x9 --kernel 3x1x3", 216, 216, 9},
+};
+
+/* Claim      The permuted form takes the map of N x J D and the virtual tokens, 2 J D c, and
+ *            no Hadamard map.
+ * Paper      StructSA, Eq. 15; the table of reference/structsa.h.
+ * Measure    Peak bytes against the formula, D = 8.
+ * Tolerance  1 KiB: the plan itself, and blocks rounded up to 64 bytes. */
+START_TEST(permuted_structsa_takes_the_memory_it_states)
+{
+    double N = held[_i].N, J = held[_i].J;
+    struct trial t = drawn(held[_i].options, "16", 1, 16, "D=8", "w_o b_o");
+    double stated = shared(N, J, held[_i].M, 8) + (N * J * 8 + 2 * J * 8 * 16) * (double)sizeof(real);
+    within(held[_i].options, fabs(peak(&t, &structsa_permuted) - stated), 1024);
+}
+END_TEST
+
+/* Claim      The tiled form holds neither: the workspace of one call of the tiled attention
+ *            for all queries is enough.
+ * Paper      The table of reference/structsa.h.
+ * Measure    Peak bytes, as above, D = 32; at most what both forms hold and that workspace.
+ * Tolerance  1 KiB, and 96 queries more: a block is rounded up.
+ * Would it fail?  With the virtual keys alone, J D c reals, it is beyond. */
+START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
+{
+    double N = held[_i].N, J = held[_i].J, D = 32;
+    struct trial t = drawn(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
+    size_t workspace;
+    ck_assert(attention_fast_workspace(&workspace, 16, (size_t)N + ATTENTION_BLOCK));
+    double taken = peak(&t, &structsa_fast) - shared(N, J, held[_i].M, D);
+    double allowed = (double)workspace * sizeof(real) + 1024;
+    within(held[_i].options, taken, allowed);
+    beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);
 }
 END_TEST
 
@@ -283,6 +329,84 @@ START_TEST(numbers_of_tab_7_on_videos_are_those_of_two_patterns)
 }
 END_TEST
 
+/* Table 3: sizes of StructViT, its third and fourth stage. */
+enum { SMALL, BASE, LARGE };
+static const struct { size_t blocks, channels; const char *heads; } stage[][2] = {
+    [SMALL] = {{8, 320, "5"}, {3, 512, "8"}},
+    [BASE] = {{20, 320, "5"}, {7, 512, "8"}},
+    [LARGE] = {{24, 448, "7"}, {7, 640, "10"}},
+};
+
+struct structvit { const char *row, *base; int size; size_t D; const char *stride, *grid[2]; };
+
+/* What the row prints less what follows from UniFormer's row, where StructSA replaces
+ * self-attention in both stages: filters, and hearts less 2 N^2 C.  In M and in G. */
+static void unexplained(double *parameters, double *flops, const struct structvit *s, size_t patterns,
+                        const char *window)
+{
+    *parameters = published("structsa", "3", s->row, "parameters") - published("structsa", "3", s->base, "parameters");
+    *flops = published("structsa", "3", s->row, "flops") - published("structsa", "3", s->base, "flops");
+    for (int at = 0; at < 2; at++) {
+        size_t C = stage[s->size][at].channels;
+        char options[80], D[16];
+        snprintf(options, sizeof options, "--grid %s --kernel %s --stride %s --heads %s", s->grid[at], window,
+                 s->stride, stage[s->size][at].heads);
+        snprintf(D, sizeof D, "D=%zu", patterns);
+        struct trial t = drawn(options, "16", 1, C, D, "w_o b_o b_qkv");
+        double N = (double)t.problem.grid.tokens, blocks = (double)stage[s->size][at].blocks;
+        *parameters -= blocks * added(options, C, D) / 1e6;
+        *flops -= blocks * (hearts(&t, &structsa_fast) - 2 * N * N * (double)C) / 1e9;
+    }
+}
+
+/* Claim      Parameters and FLOPs of these rows of Table 3 follow from UniFormer's, with 3 x 3
+ *            windows.  With a stride of 2, four patterns cost what self-attention costs.
+ * Paper      StructSA, Tables 2 and 3, Sec. 4.3.1.
+ * Measure    What D patterns add to UniFormer's printed numbers, at 224 and at 384 pixels.
+ * Tolerance  1 M and 0.1 G: half of the last digit of both printed numbers.
+ * Would it fail?  Twice the patterns are beyond. */
+static const struct structvit follows[] = {
+    {"StructViT-S-4-2", "UniFormer-S", SMALL, 4, "2", {"14x14", "7x7"}},
+    {"StructViT-S-4-1", "UniFormer-S", SMALL, 4, "1", {"14x14", "7x7"}},
+    {"StructViT-S-4-1* up384", "UniFormer-S* up384", SMALL, 4, "1", {"24x24", "12x12"}},
+    {"StructViT-B-4-2", "UniFormer-B", BASE, 4, "2", {"14x14", "7x7"}},
+    {"StructViT-B-4-1", "UniFormer-B", BASE, 4, "1", {"14x14", "7x7"}},
+    {"StructViT-B-8-1", "UniFormer-B", BASE, 8, "1", {"14x14", "7x7"}},
+    {"StructViT-B-4-1* up384", "UniFormer-B* up384", BASE, 4, "1", {"24x24", "12x12"}},
+};
+START_TEST(rows_of_table_3_follow_from_uniformer)
+{
+    double parameters, flops;
+    unexplained(&parameters, &flops, &follows[_i], follows[_i].D, "3x3");
+    within(follows[_i].row, fabs(parameters), 1);
+    within("    FLOPs", fabs(flops), 0.1);
+    unexplained(&parameters, &flops, &follows[_i], 2 * follows[_i].D, "3x3");
+    beyond("    with twice the patterns", fabs(flops), 0.1);
+}
+END_TEST
+
+/* Claim      These do not: S-8-1 prints 24 M and 5.4 G where 22.6 M and 5.1 G follow, L-4-1
+ *            103 M where 101.1 M do, and at 384 pixels 85.2 G where 61.7 G do.
+ * Paper      StructSA, Table 3.                   Does not follow.
+ * Measure    As above, with windows of 3 x 3, 5 x 5 and 7 x 7.
+ * Failure    Parameters or FLOPs are beyond both roundings with each.  We know no correction. */
+static const struct structvit odd[] = {
+    {"StructViT-S-8-1", "UniFormer-S", SMALL, 8, "1", {"14x14", "7x7"}},
+    {"StructViT-L-4-1*", "UniFormer-L*", LARGE, 4, "1", {"14x14", "7x7"}},
+    {"StructViT-L-4-1* up384", "UniFormer-L* up384", LARGE, 4, "1", {"24x24", "12x12"}},
+};
+START_TEST(rows_of_table_3_that_do_not_follow)
+{
+    static const char *const windows[] = {"3x3", "5x5", "7x7"};
+    for (size_t w = 0; w < COUNT(windows); w++) {
+        double parameters, flops;
+        unexplained(&parameters, &flops, &odd[_i], odd[_i].D, windows[w]);
+        printf("    %s, %s: %+.2f M and %+.2f G are unexplained\n", odd[_i].row, windows[w], parameters, flops);
+        beyond("    over what rounding explains", fmax(fabs(parameters) / 1, fabs(flops) / 0.1), 1);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("StructSA, counts");
@@ -293,6 +417,8 @@ int main(void)
     tcase_add_loop_test(arithmetic, a_stride_divides_the_work, 0, 2);
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, naive_structsa_takes_the_memory_it_states, 0, EQUATIONS);
+    tcase_add_loop_test(memory, permuted_structsa_takes_the_memory_it_states, 0, (int)COUNT(held));
+    tcase_add_loop_test(memory, tiles_hold_neither_map_nor_virtual_tokens, 0, (int)COUNT(held));
     tcase_add_test(memory, tiles_take_memory_linear_in_tokens);
     tcase_add_test(memory, patterns_cost_the_memory_of_their_filters);
     tcase_add_test(memory, virtual_tokens_pay_from_twice_d_tokens_on);
@@ -300,5 +426,7 @@ int main(void)
     tcase_add_test(tables, parameters_of_tab_7_follow_on_images);
     tcase_add_test(tables, flops_of_tab_7_follow_on_images);
     tcase_add_test(tables, numbers_of_tab_7_on_videos_are_those_of_two_patterns);
+    tcase_add_loop_test(tables, rows_of_table_3_follow_from_uniformer, 0, (int)COUNT(follows));
+    tcase_add_loop_test(tables, rows_of_table_3_that_do_not_follow, 0, (int)COUNT(odd));
     return run_suite(suite, "test_structsa_counts");
 }
