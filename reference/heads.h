@@ -14,10 +14,12 @@
  *
  * Heads and images are independent, so they are spread over the threads; a
  * heart that can be cut further (blocks of queries, windows) says into how
- * many parts, and is called once for each.
+ * many parts, and is called once for each.  A heart whose heads depend on each
+ * other takes the whole image, and then query and key may have Q channels in
+ * place of C: w_qkv has 2Q + C rows.
  *
- * Memory: B N 3C reals for the projection, B N C more where W_o is given, and
- * the workspace of each thread.  Multiply-adds: B N 3 C^2, and B N C^2 more
+ * Memory: B N (2Q + C) reals for the projection, B N C more where W_o is given, and
+ * the workspace of each thread.  Multiply-adds: B N (2Q + C) C, and B N C^2 more
  * with W_o. */
 
 #ifndef TWICETOLD_HEADS_H
@@ -41,7 +43,7 @@ struct head {
 };
 
 struct heads {
-    real *qkv;                  /* [B N][3C] */
+    real *qkv;                  /* [B N][2Q + C] */
     real *joined;               /* [B N][C], only where W_o is given */
     real *workspace;            /* [threads][workspace_reals] */
     size_t workspace_reals;
@@ -51,9 +53,19 @@ struct heads {
 status heads_prepare(struct heads *heads, const struct plan *plan, size_t workspace_reals);
 void heads_release(struct heads *heads);
 
-/* The three steps above, with `heart` in the middle. */
+/* The three steps above, with `heart` in the middle; a heart of one head, or of
+ * all: then q, k, v and y are [N][Q], [N][Q], [N][C] and [N][C]. */
 void heads_run(const struct heads *heads, const struct plan *plan, real *y, const real *x,
                void (*heart)(const struct head *), size_t parts, const void *prepared);
+void heads_run_whole(const struct heads *heads, const struct plan *plan, real *y, const real *x,
+                     void (*heart)(const struct head *), size_t parts, const void *prepared);
+
+/* The first and the last step alone, for forms that cannot be cut into hearts:
+ * project writes heads->qkv, join reads what heads_joined points at, which is y
+ * itself where there is no w_o. */
+void heads_project(const struct heads *heads, const struct plan *plan, const real *x);
+real *heads_joined(const struct heads *heads, const struct plan *plan, real *y);
+void heads_join(const struct heads *heads, const struct plan *plan, real *y);
 
 /* Dense [N][c] from rows `stride` apart. */
 void head_gather(real *dense, const real *rows, size_t stride, size_t tokens, size_t channels);

@@ -58,7 +58,8 @@ struct option {
 struct tensor_row {
     const char *name;
     const char *shape;
-    const char *when;           /* "equation=6|7": only then; NULL: always */
+    const char *when;           /* "equation=6|7", "variant=" (not given), "terms~qr" (one of a+b+c), and
+                                 * several parted by " & ": only then; NULL: always */
     bool optional;
     const char *with;           /* refused unless this tensor is there too; or NULL */
     const char *fan;            /* random entries are normal with variance 1 / this shape's product */

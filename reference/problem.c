@@ -177,14 +177,38 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
 
 /* ---- tensors --------------------------------------------------------- */
 
+/* Whether one of the words of text, parted by "+", is this one. */
+static bool contains(const char *text, const char *word, size_t length)
+{
+    for (;; text++) {
+        size_t n = strcspn(text, "+");
+        if (n == length && !strncmp(text, word, n)) return true;
+        text += n;
+        if (!*text) return false;
+    }
+}
+
+/* One condition of a row, `length` characters: OPTION=a|b or OPTION~word. */
+static bool condition(const struct problem *p, const char *when, size_t length)
+{
+    char option[24], list[48];
+    size_t n = strcspn(when, "=~");
+    const char *text;
+    snprintf(option, sizeof option, "%.*s", (int)n, when);
+    snprintf(list, sizeof list, "%.*s", (int)(length - n - 1), when + n + 1);
+    text = problem_text(p, option);
+    return when[n] == '~' ? contains(text, list, strlen(list)) : listed(list, text);
+}
+
 /* Whether a row of the table is in force under the options chosen. */
 static bool in_force(const struct problem *p, const struct tensor_row *row)
 {
-    if (!row->when) return true;
-    char option[24];
-    size_t length = strcspn(row->when, "=");
-    snprintf(option, sizeof option, "%.*s", (int)length, row->when);
-    return listed(row->when + length + 1, problem_text(p, option));
+    for (const char *when = row->when; when;) {
+        size_t length = strcspn(when, " ");
+        if (!condition(p, when, length)) return false;
+        when = when[length] ? when + length + 3 : NULL;      /* behind " & " */
+    }
+    return true;
 }
 
 /* The row in force of that name, or -1. */

@@ -49,19 +49,42 @@ static void print_option(const struct option *o)
 {
     static const char *const value[] = {"N", "R", NULL, "GRID", "KERNEL", ""};
     char typed[64], otherwise[64] = "optional";
-    snprintf(typed, sizeof typed, "--%s %s", o->name, o->kind == OPTION_CHOICE ? o->choices : value[o->kind]);
+    snprintf(typed, sizeof typed, "--%s %s", o->name,
+             o->kind != OPTION_CHOICE ? value[o->kind] : o->choices ? o->choices : "WORDS");
     if (!o->fallback && o->kind != OPTION_FLAG) strcpy(otherwise, "required");
     else if (o->fallback && *o->fallback) snprintf(otherwise, sizeof otherwise, "default %s", o->fallback);
     printf("  %-26s %-14s %s\n", typed, otherwise, o->meaning);
 }
 
+/* Blanks that bring a text to a width; a dot between letters is two bytes wide
+ * and one column. */
+static int pad(const char *text, int width)
+{
+    for (; *text; text++) width -= (*text & 0xc0) != 0x80;
+    return width > 0 ? width : 0;
+}
+
+/* "equation=6|7" out of "equation=6|7 & variant=": that an option is not given
+ * goes without saying. */
+static void condition_text(char *text, size_t size, const char *when)
+{
+    *text = '\0';
+    for (size_t at = 0; when; ) {
+        size_t length = strcspn(when, " ");
+        if (when[length - 1] != '=')
+            at += (size_t)snprintf(text + at, size - at, "%s%.*s", at ? ", " : "", (int)length, when);
+        when = when[length] ? when + length + 3 : NULL;
+    }
+}
+
 static void print_tensor(const struct tensor_row *t)
 {
-    char shape[80], presence[48] = "";
+    char shape[80], presence[96], condition[48];
     shape_letters(shape, sizeof shape, t->shape);
-    if (t->when) snprintf(presence, sizeof presence, "%.40s", t->when);
-    if (t->optional) snprintf(presence, sizeof presence, t->with ? "optional, with %s" : "optional", t->with);
-    printf("  %-10s %-18s %-20s %s\n", t->name, shape, presence, t->meaning);
+    condition_text(condition, sizeof condition, t->when);
+    snprintf(presence, sizeof presence, "%s%s%s%s%s", condition, *condition && t->optional ? ", " : "",
+             t->optional ? "optional" : "", t->with ? ", with " : "", t->with ? t->with : "");
+    printf("  %-10s %s%*s %-24s  %s\n", t->name, shape, pad(shape, 16), "", presence, t->meaning);
 }
 
 static status help(const char *name)

@@ -55,6 +55,16 @@ inline bool operator>(real a, real b) { return a.number > b.number; }
 #define lisa_naive_eq7 counting_lisa_naive_eq7
 #define lisa_naive_eq10 counting_lisa_naive_eq10
 #define msa_naive counting_msa_naive
+#define elsa_naive counting_elsa_naive
+#define elsa_image_reals counting_elsa_image_reals
+#define elsa_image_place counting_elsa_image_place
+#define elsa_naive_product counting_elsa_naive_product
+#define elsa_naive_logits counting_elsa_naive_logits
+#define elsa_naive_final_logits counting_elsa_naive_final_logits
+#define elsa_naive_softmax counting_elsa_naive_softmax
+#define elsa_naive_filters counting_elsa_naive_filters
+#define elsa_naive_apply counting_elsa_naive_apply
+#define elsa_naive_unified counting_elsa_naive_unified
 #define structsa_naive counting_structsa_naive
 #define structsa_naive_correlate counting_structsa_naive_correlate
 #define structsa_naive_attend counting_structsa_naive_attend

@@ -47,7 +47,9 @@ void promise_repeatable(const struct trial *t)
 {
     size_t parameters = problem_parameters(&t->problem), in = t->inputs, out = t->outputs;
     real *other = normal(3, in), *x = copy(t->x, in), *y = normal(4, out);
-    real *block = t->problem.tensor[1].data, *before = copy(block, parameters);
+    size_t first = 1;
+    while (!t->problem.tensor[first].data) first++;
+    real *block = t->problem.tensor[first].data, *before = copy(block, parameters);
 
     for (int f = 0; form_at(t, f); f++)
         for (int threads = 1; threads <= 3; threads++) {

@@ -1,0 +1,182 @@
+"""Golden vectors for ELSA: Algorithms 1 and 2, the final module and Eq. 4, told again in PyTorch.
+
+    /usr/bin/python3 tests/pytorch/elsa.py [FOLDER]      (default: tests/golden)
+
+J. Zhou et al., "ELSA: Enhanced Local Self-Attention for Vision Transformer",
+2021.  _golden.py says what is in the files.  Needs torch and numpy; nothing of
+the C code.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import torch
+import torch.nn.functional as F
+
+from _golden import drawn, project, write
+
+
+def planes(tokens, grid):
+    """[B, N, C] -> [B, C, H, W]"""
+    return tokens.transpose(1, 2).reshape(tokens.shape[0], -1, *grid)
+
+
+def unfold(plane, kernel, dilation):
+    """[B, C, H, W] -> [B, C, K*K, H, W], zeros off the grid."""
+    batch, channels, height, width = plane.shape
+    return F.unfold(plane, kernel, dilation=dilation, padding=kernel // 2 * dilation).reshape(
+        batch, channels, kernel * kernel, height, width)
+
+
+def algorithm_2(t, q, k, kernel, dilation, equation, scale):
+    """[B, G, K*K, H, W]: the logits of Eq. 7, or of Eq. 6."""
+    own, other = (scale * q * k,) * 2 if equation == 7 else (scale * q, scale * k)
+    own = torch.einsum("bchw,cgk->bgkhw", own, t["rk"])
+    other = torch.einsum("cgk,bckhw->bgkhw", t["rq"], unfold(other, kernel, dilation))
+    return own + other + t["rb"][None, :, :, None, None]
+
+
+def final(t, q, k, kernel, dilation, heads, scale):
+    """The authors' module: group convolution, GELU, 1 x 1 convolution."""
+    z = scale * q * k
+    g = F.conv2d(z, t["conv_w"], t["conv_b"], padding=kernel // 2 * dilation, dilation=dilation, groups=z.shape[1] // 8)
+    logits = F.conv2d(F.gelu(g), t["mix_w"][:, :, None, None], t["mix_b"])
+    return logits.reshape(logits.shape[0], heads, kernel * kernel, *logits.shape[2:])
+
+
+def algorithm_1(t, attention, channels, power, gamma, by_block):
+    """[B, C, K*K, H, W]: the filters of all channels out of those of the heads."""
+    heads = attention.shape[1]
+    head = torch.arange(channels) // (channels // heads) if by_block else torch.arange(channels) % heads
+    filters = attention[:, head]
+    if "ghost_mul" in t:
+        filters = (t["ghost_mul"] ** power)[None, :, :, None, None] * filters + gamma * t["ghost_add"][None, :, :, None, None]
+    return filters
+
+
+def unified(t, q, k, v, grid, kernel, dilation, heads, terms, norm, area, scale):
+    """Eq. 4 with all tokens against all tokens."""
+    height, width = grid
+    tokens = height * width
+    row, column = torch.arange(tokens) // width, torch.arange(tokens) % width
+    dy, dx = row[None] - row[:, None], column[None] - column[:, None]           # of j from i
+    if area == "window":
+        inside = (row[None] // kernel == row[:, None] // kernel) & (column[None] // kernel == column[:, None] // kernel)
+        offset = (dy + kernel - 1) * (2 * kernel - 1) + dx + kernel - 1
+    else:
+        reach = kernel // 2 * dilation
+        inside = (dy.abs() <= reach) & (dx.abs() <= reach) & (dy % dilation == 0) & (dx % dilation == 0)
+        offset = torch.div(dy, dilation, rounding_mode="floor") * kernel + torch.div(dx, dilation, rounding_mode="floor")
+        offset = offset + kernel // 2 * kernel + kernel // 2
+    offset = torch.where(inside, offset, torch.zeros_like(offset))
+    split = [a.reshape(*a.shape[:2], heads, -1).transpose(1, 2) for a in (q, k, v)]
+    scores = torch.zeros(q.shape[0], heads, tokens, tokens, dtype=q.dtype)
+    if "qk" in terms:
+        scores = scores + scale * split[0] @ split[1].transpose(2, 3)
+    if "qr" in terms:
+        scores = scores + torch.einsum("bic,chij->bhij", q, t["rk"][:, :, offset])
+    if "rk" in terms:
+        scores = scores + torch.einsum("bjc,chij->bhij", k, t["rq"][:, :, offset])
+    if "b" in terms:
+        scores = scores + t["rb"][:, offset]
+    # Neighbours off the grid have no key; their other terms take part in Norm.
+    y = torch.zeros_like(split[0])
+    for i in range(tokens):
+        mates = inside[i].nonzero()[:, 0]
+        row_scores = scores[:, :, i, mates]
+        if area == "neighbourhood":
+            missing = sorted(set(range(kernel * kernel)) - set(offset[i, mates].tolist()))
+            extra = torch.zeros(q.shape[0], heads, len(missing), dtype=q.dtype)
+            if "qr" in terms:
+                extra = extra + torch.einsum("bc,chm->bhm", q[:, i], t["rk"][:, :, missing])
+            if "b" in terms:
+                extra = extra + t["rb"][:, missing]
+            row_scores = torch.cat([row_scores, extra], dim=-1)
+        if norm == "softmax":
+            row_scores = row_scores.softmax(-1)
+        elif norm == "filter":
+            centred = row_scores - row_scores.mean(-1, keepdim=True)
+            row_scores = centred / (centred.square().mean(-1, keepdim=True) + 1e-10).sqrt()
+        y[:, :, i] = torch.einsum("bhj,bhjc->bhc", row_scores[:, :, :len(mates)], split[2][:, :, mates])
+    return y.transpose(1, 2).flatten(2)
+
+
+def elsa(t, case):
+    q, k, v = F.linear(t["x"], t["w_qkv"], t.get("b_qkv")).split([case["Q"], case["Q"], case["C"]], dim=-1)
+    grid, kernel, dilation, heads = case["grid"], case["kernel"], case["dilation"], case["heads"]
+    if case["equation"] == 4:
+        y = unified(t, q, k, v, grid, kernel, dilation, heads, case["terms"], case["norm"], case["area"], case["scale"])
+    else:
+        q, k, v = planes(q, grid), planes(k, grid), planes(v, grid)
+        if case["equation"] == 0:
+            logits = final(t, q, k, kernel, dilation, heads, case["scale"])
+        else:
+            logits = algorithm_2(t, q, k, kernel, dilation, case["equation"], case["scale"])
+        filters = algorithm_1(t, logits.softmax(2), case["C"], case["lambda"], case["gamma"], case["map"] == "block")
+        y = (filters * unfold(v, kernel, dilation)).sum(2).flatten(2).transpose(1, 2)
+    return project(t, y)
+
+
+def inputs(seed, case):
+    tokens, C, Q, h = case["grid"][0] * case["grid"][1], case["C"], case["Q"], case["heads"]
+    taps = case["kernel"] ** 2
+    offsets = (2 * case["kernel"] - 1) ** 2 if case["area"] == "window" else taps
+    rows = [("x", (case["batch"], tokens, C), 1), ("w_qkv", (2 * Q + C, C), C)]
+    if case["biases"]:
+        rows += [("b_qkv", (2 * Q + C,), C)]
+    if case["equation"] == 0:
+        rows += [("conv_w", (Q, 8, case["kernel"], case["kernel"]), 8 * taps), ("conv_b", (Q,), 8), ("mix_w", (h * taps, Q), Q),
+                 ("mix_b", (h * taps,), 2)]
+    else:
+        rows += [(name, shape, fan) for name, term, shape, fan in
+                 [("rk", "qr", (C, h, offsets), C), ("rq", "rk", (C, h, offsets), C), ("rb", "b", (h, offsets), 1)]
+                 if case["equation"] != 4 or term in case["terms"]]
+    if case["ghost"]:
+        rows += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
+    if case["projection"]:
+        rows += [("w_o", (C, C), C)]
+    if case["projection"] and case["biases"]:
+        rows += [("b_o", (C,), C)]
+    tensors = {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+    if case["ghost"] and case["lambda"] != int(case["lambda"]):
+        tensors["ghost_mul"] = tensors["ghost_mul"].abs() + 0.125
+    return tensors
+
+
+DEFAULT = {"dilation": 1, "heads": 1, "batch": 1, "ghost": False, "lambda": 1, "gamma": 1, "map": "modulo", "scale": 1,
+           "biases": False, "projection": False, "terms": "qk+qr+rk+b", "norm": "softmax", "area": "neighbourhood"}
+CASES = {
+    "eq7": dict(equation=7, grid=(5, 6), kernel=3, C=4, heads=2, batch=2, biases=True, projection=True),
+    "eq7_ghost": dict(equation=7, grid=(6, 5), kernel=5, C=6, heads=3, ghost=True, scale=0.5, projection=True),
+    "eq7_block": dict(equation=7, grid=(4, 7), kernel=3, C=6, heads=2, ghost=True, map="block", gamma=-0.5, biases=True),
+    "eq7_dilated": dict(equation=7, grid=(7, 8), kernel=3, C=4, heads=2, dilation=3, ghost=True, projection=True, **{"lambda": 2}),
+    "eq7_root": dict(equation=7, grid=(4, 4), kernel=3, C=4, heads=1, ghost=True, **{"lambda": 0.5}),
+    "eq7_paper": dict(equation=7, grid=(14, 14), kernel=7, C=6, heads=3, ghost=True, biases=True, projection=True),
+    "eq6": dict(equation=6, grid=(5, 5), kernel=3, C=4, heads=2, batch=2, scale=-1.5, biases=True, projection=True),
+    "final": dict(equation=0, grid=(5, 6), kernel=3, C=6, Q=16, heads=2, batch=2, biases=True, projection=True),
+    "final_ghost": dict(equation=0, grid=(6, 4), kernel=5, C=8, Q=8, heads=4, dilation=2, ghost=True),
+    "eq4_window": dict(equation=4, grid=(6, 9), kernel=3, C=6, heads=2, area="window", scale=0.5, biases=True, projection=True),
+    "eq4_neighbours": dict(equation=4, grid=(5, 4), kernel=3, C=6, heads=3, batch=2),
+    "eq4_convolution": dict(equation=4, grid=(5, 6), kernel=5, C=4, heads=4, terms="b", norm="identity", projection=True),
+    "eq4_dynamic": dict(equation=4, grid=(4, 5), kernel=3, C=4, heads=2, dilation=2, terms="qr", norm="identity"),
+    "eq4_filter": dict(equation=4, grid=(5, 5), kernel=3, C=4, heads=2, terms="qk+rk+b", norm="filter", biases=True),
+}
+
+
+def main():
+    for seed, (name, given) in enumerate(CASES.items(), 1):
+        case = {**DEFAULT, "Q": given["C"], **given}
+        tensors = inputs(seed, case)
+        tensors["y_expected"] = elsa(tensors, case)
+        options = [f"--grid {case['grid'][0]}x{case['grid'][1]} --kernel {case['kernel']} --heads {case['heads']}"]
+        options += ["--variant final" if case["equation"] == 0 else f"--equation {case['equation']}"]
+        options += [f"--{key} {case[key]}" for key in ("dilation", "scale", "lambda", "gamma") if case[key] != DEFAULT[key]]
+        options += ["--head-map block"] if case["map"] == "block" else []
+        if case["equation"] == 4:
+            options += [f"--{key} {case[key]}" for key in ("terms", "norm", "area")]
+        write("elsa", name, tensors, " ".join(options))
+
+
+if __name__ == "__main__":
+    main()
