@@ -147,8 +147,8 @@ START_TEST(naive_structsa_takes_the_memory_it_states)
 }
 END_TEST
 
-/* Reals that both other forms hold beside their workspace, 16 channels, one head: q, k, v as
- * projected; and the filters of windows of M entries, as given and as read.  Bytes of the tables too. */
+/* Bytes that both other forms hold beside their workspace, with 16 channels and one head: q, k, v
+ * as projected; the filters of windows of M entries, as given and as read; the tables of windows. */
 static double shared(double N, double J, double M, double D)
 {
     return (3 * N * 16 + 2 * 2 * D * M * 16) * (double)sizeof(real) + 2 * J * M * (double)sizeof(int);
