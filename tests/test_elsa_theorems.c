@@ -1,0 +1,408 @@
+/* test_elsa_theorems.c -- what ELSA promises, whoever computes it
+ *
+ * Its relatives under one paradigm, the orders of its terms, the algorithms
+ * that are said to be equivalent, where it sees and where it does not, and
+ * what the ghost head does.  Where only exact sums are involved the numbers
+ * are whole and the tolerance is zero. */
+
+#include <stdlib.h>
+#include "elsa_case.h"
+#include "../reference/msa.h"
+#include "../reference/tokens.h"
+
+/* Small whole numbers in every parameter; with `values` the value is x itself. */
+static void make_whole(struct trial *t, bool values)
+{
+    size_t C = problem_size(&t->problem, "C");
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+        for (size_t i = 0; t->problem.tensor[r].data && i < t->problem.tensor[r].count; i++)
+            t->problem.tensor[r].data[i] = (real)((long)(5 * i + 3 * r) % 5 - 2);
+    real *w = trial_tensor(t, "w_qkv");
+    for (size_t i = 0; values && i < C * C; i++) w[2 * C * C + i] = i / C == i % C;
+    t->x = integers(9, t->inputs, 2);
+}
+
+static double largest_of(const struct trial *t, const real *y) { return largest(y, t->outputs); }
+
+/* ---- the paradigm ---------------------------------------------------- */
+
+/* Claim      A depth-wise convolution is Eq. 4 with the term b alone, identity, neighbourhoods and
+ *            a head for each channel.
+ * Paper      ELSA, Eq. 1 and 4.
+ * Measure    y of both forms against sums over offsets by coordinates, 5 x 6 tokens, K = 3.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(depthwise_convolution_is_a_case_of_eq4)
+{
+    struct trial t = trial("--grid 5x6 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "", "w_o b_o b_qkv");
+    make_whole(&t, true);
+    const real *rb = trial_tensor(&t, "rb");
+    real *y = zeros(t.outputs);
+    for (int i = 0; i < 30; i++)
+        for (int n = 0; n < 9; n++) {
+            int r = i / 6 + n / 3 - 1, c = i % 6 + n % 3 - 1;
+            for (int ch = 0; r >= 0 && r < 5 && c >= 0 && c < 6 && ch < 4; ch++)
+                y[i * 4 + ch] += rb[ch * 9 + n] * t.x[(r * 6 + c) * 4 + ch];
+        }
+    ck_assert(largest_of(&t, y) > 4);
+    equal(trial_run(&t, "naive", 1), y, t.outputs);
+    equal(trial_run(&t, "fast", 1), y, t.outputs);
+}
+END_TEST
+
+/* Claim      A dynamic filter in the manner of Involution is Eq. 4 with the term qr alone and
+ *            identity: every token makes its filter by a linear map of itself.
+ * Paper      ELSA, Eq. 2 and 4.
+ * Measure    y against the sums of Eq. 2, the query being x.    Tolerance  Zero: whole numbers. */
+START_TEST(dynamic_filter_is_a_case_of_eq4)
+{
+    struct trial t = trial("--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "", "w_o b_o b_qkv");
+    make_whole(&t, true);
+    real *w = trial_tensor(&t, "w_qkv"), *y = zeros(t.outputs);
+    const real *rk = trial_tensor(&t, "rk");
+    for (size_t i = 0; i < 16; i++) w[i] = i / 4 == i % 4;
+    for (int i = 0; i < 20; i++)
+        for (int n = 0; n < 9; n++) {
+            int r = i / 5 + n / 3 - 1, c = i % 5 + n % 3 - 1;
+            if (r < 0 || r >= 4 || c < 0 || c >= 5) continue;
+            for (int ch = 0; ch < 4; ch++) {
+                real filter = 0;
+                for (int from = 0; from < 4; from++) filter += t.x[i * 4 + from] * rk[(from * 2 + ch / 2) * 9 + n];
+                y[i * 4 + ch] += filter * t.x[(r * 5 + c) * 4 + ch];
+            }
+        }
+    ck_assert(largest_of(&t, y) > 4);
+    equal(trial_run(&t, "naive", 1), y, t.outputs);
+    equal(trial_run(&t, "fast", 1), y, t.outputs);
+}
+END_TEST
+
+/* Claim      Local self-attention is Eq. 4 with the term qk, softmax and windows (Net1); with the
+ *            bias b besides it is that of Swin.
+ * Paper      ELSA, Eq. 3 and 4, Tab. 1.
+ * Measure    y against msa --window, with an RPE for the second, on one window, which is the
+ *            grid, so that both tables have the same offsets.
+ * Tolerance  That of elsa_case.h, for either side. */
+START_TEST(local_self_attention_is_a_case_of_eq4)
+{
+    bool bias = _i == 1;
+    struct trial ours = trial(bias ? "--grid 5x5 --kernel 5 --heads 2 --equation 4 --terms qk+b --area window --scale 0.5"
+                                   : "--grid 6x9 --kernel 3 --heads 2 --equation 4 --terms qk --area window --scale 0.5",
+                              &elsa, 2, 8, "", "");
+    struct trial theirs = trial(bias ? "--grid 5x5 --window 5 --heads 2 --scale 0.5" : "--grid 6x9 --window 3 --heads 2 --scale 0.5",
+                                &msa, 2, 8, "", bias ? "" : "rpe");
+    static const char *const shared[] = {"w_qkv", "b_qkv", "w_o", "b_o"};
+    static const size_t count[] = {24 * 8, 24, 64, 8};
+    for (size_t s = 0; s < 4; s++) memcpy(trial_tensor(&theirs, shared[s]), trial_tensor(&ours, shared[s]), count[s] * sizeof(real));
+    for (size_t p = 0; bias && p < 81; p++) {
+        size_t columns = problem_axis(&theirs.problem, "rpe", 1);
+        for (size_t a = 0; a < columns; a++) trial_tensor(&theirs, "rpe")[p * columns + a] = trial_tensor(&ours, "rb")[a * 81 + p];
+        if (columns == 1) trial_tensor(&ours, "rb")[81 + p] = trial_tensor(&ours, "rb")[p];
+    }
+    real *y = trial_run(&theirs, "naive", 1);
+    memcpy(ours.x, theirs.x, ours.inputs * sizeof(real));
+    within("naive", relative_difference(trial_run(&ours, "naive", 1), y, ours.outputs), 2 * elsa_tolerance(&ours.problem));
+    within("fast", relative_difference(trial_run(&ours, "fast", 1), y, ours.outputs), 2 * elsa_tolerance(&ours.problem));
+}
+END_TEST
+
+/* Claim      Eq. 6 is Eq. 4 without the dot product: terms qr, rk and b, softmax, neighbourhoods
+ *            (Net6-N).
+ * Paper      ELSA, Eq. 4 and 6.          Measure   y of both on the same tensors.
+ * Tolerance  That of elsa_case.h, for either side. */
+START_TEST(eq6_is_eq4_without_the_dot_product)
+{
+    struct trial six = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6", &elsa, 2, 9, "", "ghost_mul ghost_add");
+    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
+    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 6", &elsa, 2, 9, "", "ghost_mul ghost_add");
+    static const char *const name[] = {"w_qkv", "b_qkv", "rk", "rq", "rb", "w_o", "b_o"};
+    static const size_t count[] = {27 * 9, 27, 9 * 3 * 9, 9 * 3 * 9, 27, 81, 9};
+    for (size_t s = 0; s < 7; s++) memcpy(trial_tensor(&four, name[s]), trial_tensor(&block, name[s]), count[s] * sizeof(real));
+    within("naive", relative_difference(trial_run(&four, "naive", 1), trial_run(&block, "naive", 1), block.outputs),
+           2 * elsa_tolerance(&block.problem));
+    within("fast", relative_difference(trial_run(&four, "fast", 1), trial_run(&block, "fast", 1), block.outputs),
+           2 * elsa_tolerance(&block.problem));
+    beyond("    heads taken modulo", relative_difference(trial_run(&six, "naive", 1), trial_run(&block, "naive", 1), block.outputs), 0.01);
+}
+END_TEST
+
+/* Claim      Without a norm the terms of Eq. 4 add: Net7's output is that of Net1 ... Net4 together.
+ * Paper      ELSA, Eq. 4, Tab. 1.
+ * Measure    y of all terms against the sum of y of each, identity, both areas.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(terms_of_eq4_add_without_a_norm)
+{
+    static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
+    char options[120];
+    real *sum = NULL, *all = NULL;
+    size_t count = 0;
+    for (int s = 0; s < 5; s++) {
+        snprintf(options, sizeof options, "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
+                 _i ? "window" : "neighbourhood", terms[s]);
+        struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
+        make_whole(&t, true);
+        if (!sum) sum = zeros(count = t.outputs);
+        real *y = trial_run(&t, _i ? "naive" : "fast", 1);
+        if (s == 4) all = y;
+        for (size_t i = 0; s < 4 && i < count; i++) sum[i] += y[i];
+    }
+    ck_assert(largest(all, count) > 4);
+    equal(all, sum, count);
+}
+END_TEST
+
+/* ---- orders and norms ------------------------------------------------ */
+
+/* Claim      Without its softmax Hadamard attention is of third order in x, Eq. 6 of second: where
+ *            x grows by t, filters applied grow by t^3 and by t^2.
+ * Paper      ELSA, Sec. 5.
+ * Measure    The hearts without the softmax and without rb, q, k and v times 2.
+ * Tolerance  Zero: whole numbers, powers of two. */
+START_TEST(hadamard_attention_is_of_third_order)
+{
+    const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
+    struct elsa_image m = whole_image(&s), doubled = whole_image(&s);
+    size_t tokens = 20 * 4;
+    real *q = copy(m.q, tokens), *k = copy(m.k, tokens), *v = copy(m.v, tokens);
+    for (size_t i = 0; i < tokens; i++) q[i] *= 2, k[i] *= 2, v[i] *= 2;
+    doubled.q = q, doubled.k = k, doubled.v = v;
+    m.rb = doubled.rb = zeros(18);
+    struct elsa_image *both[2] = {&m, &doubled};
+    for (int b = 0; b < 2; b++) {
+        elsa_naive_product(both[b]);
+        elsa_naive_logits(both[b]);
+        elsa_naive_filters(both[b]);
+        elsa_naive_apply(both[b]);
+    }
+    for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * m.f[i]);
+    ck_assert(largest(m.f, tokens) > 4);
+}
+END_TEST
+
+/* Claim      A filter norm has mean 0 and variance 1, and forgets a filter's scale and offset; a
+ *            softmax forgets the offset alone.
+ * Paper      ELSA, Sec. 4.2, appendix A.
+ * Measure    Moments of normalised filters; and the norm of 3 w + 5 against that of w.
+ * Tolerance  16 sqrt(49) u, means and deviations of 49 numbers, and the 1e-10 under the root. */
+START_TEST(filter_norm_forgets_scale_and_offset)
+{
+    real *w = normal(1, 49), *scaled = copy(w, 49), *soft = copy(w, 49), *soft_scaled = zeros(49), *soft_moved = copy(w, 49);
+    double mean = 0, square = 0, allowed = 16 * 7 * UNIT_ROUNDOFF * 8 + 1e-10;
+    for (size_t n = 0; n < 49; n++) {
+        scaled[n] = 3 * scaled[n] + 5;
+        soft_scaled[n] = 3 * w[n];
+        soft_moved[n] += 5;
+    }
+    elsa_normalise(w, 49, ELSA_FILTER);
+    elsa_normalise(scaled, 49, ELSA_FILTER);
+    for (size_t n = 0; n < 49; n++) mean += (double)w[n] / 49, square += (double)w[n] * (double)w[n] / 49;
+    within("mean", fabs(mean), allowed);
+    within("variance", fabs(square - 1), allowed);
+    within("3 w + 5", largest_difference(scaled, w, 49), allowed);
+    elsa_normalise(soft, 49, ELSA_SOFTMAX);
+    elsa_normalise(soft_scaled, 49, ELSA_SOFTMAX);
+    elsa_normalise(soft_moved, 49, ELSA_SOFTMAX);
+    within("softmax of w + 5", largest_difference(soft_moved, soft, 49), allowed);
+    beyond("softmax of 3 w", largest_difference(soft_scaled, soft, 49), 0.01);
+}
+END_TEST
+
+/* ---- where it sees --------------------------------------------------- */
+
+/* y of the tokens of a strip 12 rows high, cut at row `from` of a longer one. */
+static real *seen_from(const char *options, size_t from, size_t outputs)
+{
+    struct trial t = trial(options, &elsa, 1, 6, "", strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add");
+    real *strip = normal(20, 24 * 9 * 6), *y;
+    memcpy(t.x, strip + from * 9 * 6, t.inputs * sizeof(real));
+    ck_assert_uint_eq(t.outputs, outputs);
+    y = trial_run(&t, "naive", 1);
+    return y;
+}
+
+/* Claim      Neighbourhoods commute with every shift, away from borders; windows with shifts by
+ *            whole windows alone.
+ * Paper      ELSA, Sec. 4.2 and 4.3.
+ * Measure    A view of 12 x 9 tokens moved down by 1 and by 3 rows over a longer image, K = 3: what
+ *            both views see two rows from their borders.
+ * Tolerance  That of two sides; windows moved by one row are beyond a hundredth. */
+START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
+{
+    const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window" : "--grid 12x9 --kernel 3 --heads 2";
+    size_t outputs = 12 * 9 * 6, row = 9 * 6;
+    real *still = seen_from(options, 0, outputs), *one = seen_from(options, 1, outputs), *three = seen_from(options, 3, outputs);
+    double by_one = 0, by_three = 0, tolerance = 8 * (2 * sqrt(12.0) + 18) * UNIT_ROUNDOFF * largest(still, outputs);
+    for (size_t r = 4; r < 10; r++) {
+        by_one = fmax(by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
+        by_three = fmax(by_three, largest_difference(three + (r - 3) * row, still + r * row, r < 4 ? 0 : row));
+    }
+    if (_i) beyond("windows, one row", by_one, 0.01);
+    else within("neighbourhoods, one row", by_one, 2 * tolerance);
+    within("three rows", by_three, 2 * tolerance);
+}
+END_TEST
+
+/* Claim      At the border weight goes to neighbours that do not exist, and is lost: the value is
+ *            zero there. Nothing is lost inside.
+ * Paper      ELSA, Algorithm 2 (nn.Unfold pads with zeros).
+ * Measure    The share of the softmax off the grid, on 14 x 14 tokens of real images, 24 channels,
+ *            3 heads, K = 7: in the corner, beside the middle of an edge, inside. And on an image of
+ *            ones as values: f is one less that share.
+ * Tolerance  elsa_case.h. */
+START_TEST(weight_leaks_to_the_frame_of_zeros)
+{
+    const struct subject s = {"14x14", 24, 3, 7, 1, 7};
+    struct elsa_image m = normal_image(&s);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    real *x = zeros(196 * 24), *ones = zeros(196 * 24);
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(x, 1, &g, 24, &source, origin, sizeof origin));
+    for (size_t i = 0; i < 196 * 24; i++) ones[i] = 1;
+    m.q = m.k = x;
+    m.v = ones;
+    (void)tell(&m);
+    double lost[196] = {0};
+    for (size_t i = 0; i < 196; i++) {
+        for (size_t an = 0; an < 3 * 49; an++)
+            if (m.around->token[i * 49 + an % 49] == OFF_GRID) lost[i] += (double)m.h[an * 196 + i] / 3;
+        double kept = ((double)m.f[i * 24] + (double)m.f[i * 24 + 1] + (double)m.f[i * 24 + 2]) / 3;
+        ck_assert(fabs(kept - (1 - lost[i])) <= image_tolerance(&m));
+        bool inside = i / 14 >= 3 && i / 14 < 11 && i % 14 >= 3 && i % 14 < 11;
+        ck_assert((lost[i] == 0) == inside);
+    }
+    printf("    %s: lost in the corner %.0f %%, at an edge %.0f %%, inside %.0f %%\n", origin, 100 * lost[0], 100 * lost[7], 100 * lost[105]);
+    beyond("in the corner", lost[0], 0.2);
+}
+END_TEST
+
+/* Claim      A dilation of d is d x d interleaved images that do not meet: tokens whose coordinates
+ *            agree modulo d are a grid of their own, and see it without dilation.
+ * Paper      ELSA, the authors' code (dilation); not in the paper.
+ * Measure    y of 8 x 6 tokens with dilation 2 against y of its four parts of 4 x 3.
+ * Tolerance  That of two sides. */
+START_TEST(dilation_interleaves_images)
+{
+    struct trial whole = trial("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
+    struct trial part = trial("--grid 4x3 --kernel 3 --heads 2", &elsa, 1, 4, "", "w_o b_o");
+    real *y = trial_run(&whole, _i ? "fast" : "naive", 1);
+    for (size_t r = 0; r < 2; r++)
+        for (size_t c = 0; c < 2; c++) {
+            for (size_t n = 0; n < 12; n++)
+                memcpy(part.x + n * 4, whole.x + ((n / 3 * 2 + r) * 6 + n % 3 * 2 + c) * 4, 4 * sizeof(real));
+            real *small = trial_run(&part, _i ? "fast" : "naive", 1), *same = zeros(48);
+            for (size_t n = 0; n < 12; n++) memcpy(same + n * 4, y + ((n / 3 * 2 + r) * 6 + n % 3 * 2 + c) * 4, 4 * sizeof(real));
+            within("a part", relative_difference(small, same, 48), 2 * elsa_tolerance(&whole.problem));
+        }
+}
+END_TEST
+
+/* ---- the ghost head -------------------------------------------------- */
+
+/* The filters [C][K^2][N] of an image with ghost matrices drawn here. */
+static struct elsa_image ghosted(bool by_block, double lambda, double gamma)
+{
+    const struct subject s = {"4x5", 6, 2, 3, 1, 7};
+    struct elsa_image m = normal_image(&s);
+    real *factor = normal(21, 54), *summand = normal(22, 54);
+    for (size_t i = 0; i < 54; i++) {
+        factor[i] = (real)pow(fabs((double)factor[i]), lambda);
+        summand[i] *= (real)gamma;
+    }
+    m.sizes.by_block = by_block;
+    m.factor = factor;
+    m.summand = summand;
+    (void)tell(&m);
+    return m;
+}
+
+/* Claim      Algorithm 1's reshape gives channel c the head c mod h, as Eq. 8 says; grouping by
+ *            c div (C/h), as the authors' code does, is another operator, which a permutation of
+ *            the channels turns into the first.
+ * Paper      ELSA, Eq. 8, Algorithm 1.
+ * Measure    mul_matrix [C] read as [C/h][h]: element (c div h, c mod h) meets head c mod h. And
+ *            filters by block of permuted static matrices against filters modulo.
+ * Tolerance  Zero: the same operations on the same numbers. */
+START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
+{
+    struct elsa_image modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
+    size_t plane = 9 * 20;
+    unequal(modulo.filters, block.filters, 6 * plane);
+    real *factor = zeros(54), *summand = zeros(54);
+    for (size_t c = 0; c < 6; c++) {
+        size_t to = c % 2 * 3 + c / 2;          /* head c mod 2, the c/2-th of its channels */
+        ck_assert_uint_eq(elsa_head(&modulo.sizes, c), c % 2);
+        ck_assert_uint_eq(elsa_head(&block.sizes, to), c % 2);
+        memcpy(factor + to * 9, modulo.factor + c * 9, 9 * sizeof(real));
+        memcpy(summand + to * 9, modulo.summand + c * 9, 9 * sizeof(real));
+    }
+    block.factor = factor;
+    block.summand = summand;
+    elsa_naive_filters(&block);
+    for (size_t c = 0; c < 6; c++) equal(block.filters + (c % 2 * 3 + c / 2) * plane, modulo.filters + c * plane, plane);
+}
+END_TEST
+
+/* Claim      A head's filter sums to one; a ghosted one sums to sum_n o_cn h_n + gamma sum_n s_cn.
+ * Paper      ELSA, Eq. 8.
+ * Measure    Sums over the neighbours, before and after.     Tolerance  elsa_case.h. */
+START_TEST(ghosted_filters_do_not_sum_to_one)
+{
+    struct elsa_image m = ghosted(false, 1, 1);
+    double farthest = 0;
+    for (size_t c = 0; c < 6; c++)
+        for (size_t i = 0; i < 20; i++) {
+            double head = 0, filter = 0, expected = 0;
+            for (size_t n = 0; n < 9; n++) {
+                double h = (double)m.h[(c % 2 * 9 + n) * 20 + i];
+                head += h;
+                filter += (double)m.filters[(c * 9 + n) * 20 + i];
+                expected += (double)m.factor[c * 9 + n] * h + (double)m.summand[c * 9 + n];
+            }
+            ck_assert(fabs(head - 1) <= image_tolerance(&m));
+            ck_assert(fabs(filter - expected) <= 20 * image_tolerance(&m));
+            farthest = fmax(farthest, fabs(filter - 1));
+        }
+    beyond("from one", farthest, 1);
+}
+END_TEST
+
+/* Claim      lambda = 0 takes the factors away, gamma = 0 the summands; both leave the heads' filters.
+ * Paper      ELSA, Eq. 8.
+ * Measure    Filters against h + gamma s, o h, and h.         Tolerance  Zero. */
+START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
+{
+    struct elsa_image both = ghosted(false, 1, 1), no_factor = ghosted(false, 0, 1), no_summand = ghosted(false, 1, 0), none = ghosted(false, 0, 0);
+    for (size_t cn = 0; cn < 54; cn++)
+        for (size_t i = 0; i < 20; i++) {
+            double h = (double)none.h[(cn / 9 % 2 * 9 + cn % 9) * 20 + i];
+            ck_assert((double)none.filters[cn * 20 + i] == h);
+            ck_assert(no_summand.filters[cn * 20 + i] == (real)((double)both.factor[cn] * h));
+            ck_assert(fabs((double)no_factor.filters[cn * 20 + i] - (h + (double)both.summand[cn]))
+                      <= 2 * UNIT_ROUNDOFF * (h + fabs((double)both.summand[cn])));
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ELSA, theorems");
+    TCase *paradigm = add_case(suite, "the paradigm");
+    tcase_add_test(paradigm, depthwise_convolution_is_a_case_of_eq4);
+    tcase_add_test(paradigm, dynamic_filter_is_a_case_of_eq4);
+    tcase_add_loop_test(paradigm, local_self_attention_is_a_case_of_eq4, 0, 2);
+    tcase_add_test(paradigm, eq6_is_eq4_without_the_dot_product);
+    tcase_add_loop_test(paradigm, terms_of_eq4_add_without_a_norm, 0, 2);
+    TCase *orders = add_case(suite, "orders and norms");
+    tcase_add_loop_test(orders, hadamard_attention_is_of_third_order, 0, 2);
+    tcase_add_test(orders, filter_norm_forgets_scale_and_offset);
+    TCase *places = add_case(suite, "where it sees");
+    tcase_add_loop_test(places, neighbourhoods_commute_with_shifts_and_windows_do_not, 0, 2);
+    tcase_add_test(places, weight_leaks_to_the_frame_of_zeros);
+    tcase_add_loop_test(places, dilation_interleaves_images, 0, 2);
+    TCase *ghost = add_case(suite, "the ghost head");
+    tcase_add_test(ghost, ghost_heads_are_grouped_modulo_or_by_block);
+    tcase_add_test(ghost, ghosted_filters_do_not_sum_to_one);
+    tcase_add_test(ghost, lambda_and_gamma_remove_halves_of_the_ghost_head);
+    return run_suite(suite, "test_elsa_theorems");
+}
