@@ -192,9 +192,51 @@ structsa_draw() {
     draw structsa-motion structsa-motion.gp structsa-motion.tsv
 }
 
+# ---- chapter 3 -------------------------------------------------------------
+
+elsa_measure() {
+    layer="--channels 96 --heads 3 --without b_qkv,w_o,b_o"
+    if [ "$full" ]; then
+        grids="14x14 28x28 42x42 56x56 84x84 112x112"
+        kernels="1 3 5 7 9 11" each=100
+    else
+        grids="14x14 28x28 56x56"
+        kernels="1 3 7 11" each=100
+    fi
+
+    # Time and memory against N.
+    table=elsa.tsv header=
+    { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
+    for K in 3 7; do
+        sweep k$K elsa $layer --kernel $K --form naive fast --grid $grids
+    done
+    sweep dense elsa $layer --kernel 7 --equation 4 --form naive --grid $grids
+    sweep window msa $layer,rpe --window 7 --form fast --grid $grids
+
+    # Against the size of the neighbourhood.
+    table=elsa-kernel.tsv header=
+    { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
+    for K in $kernels; do
+        sweep K=$K elsa $layer --kernel $K --form naive fast --grid 28x28
+    done
+
+    for map in border filters; do
+        echo "  compute elsa-$map" >&2
+        { about; "$build/figures/elsa_$map"; } >"$work/elsa-$map.tsv"
+    done
+}
+
+elsa_draw() {
+    draw elsa elsa.gp elsa.tsv "column='median_seconds'"
+    draw elsa-memory elsa.gp elsa.tsv "column='peak_bytes'"
+    draw elsa-kernel elsa-kernel.gp elsa-kernel.tsv
+    draw elsa-border elsa-border.gp elsa-border.tsv
+    draw elsa-filters elsa-filters.gp elsa-filters.tsv
+}
+
 # ---- all -------------------------------------------------------------------
 
-chapters="lisa structsa"
+chapters="lisa structsa elsa"
 for chapter in ${CHAPTER:-$chapters}; do
     case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
     start=$(date +%s) each= repeats=

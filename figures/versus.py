@@ -30,7 +30,7 @@ TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
 # PyTorch's side of every operator is a file of its own, versus_OPERATOR.py: its
 # CASES, draw(case, normal) for the operator's own parameters, and forms(case,
 # tensors), which gives PyTorch's ways to compute it, name -> function of nothing.
-SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa")}
+SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa", "elsa")}
 CASES = {name: case for side in SIDES.values() for name, case in side.CASES.items()}
 
 

@@ -1,0 +1,35 @@
+# elsa-border.gp -- what happens at the border of the grid
+#
+#     gnuplot -e "here='figures'; data='elsa-border.tsv'; out='elsa-border.svg'" elsa-border.gp
+#
+# Two maps of elsa_border.c, each with its own scale from 0.
+
+load here."/style.gp"
+set terminal svg size 760,440 font font.",15" background "#ffffff" linewidth 1
+set output out
+
+eval "set palette defined (".viridis.")"
+set size ratio -1
+unset grid
+set border 15 linecolor rgb ink
+unset xtics
+unset ytics
+set yrange [*:*] reverse
+set cbtics out nomirror format "%.0f %%" scale 0.4 offset -0.6,0
+set label 1 "Share of a token's attention, K = 7" at screen 0.035,0.95 left font font.",17" textcolor rgb ink
+set label 2 "28×28 tokens of real images, 24 channels, 3 heads, random parameters; nothing is trained" \
+    at screen 0.035,0.035 left font font.",12" textcolor rgb faint
+
+set multiplot
+set lmargin at screen 0.035; set rmargin at screen 0.405
+set tmargin at screen 0.80; set bmargin at screen 0.10
+set colorbox user origin screen 0.415,0.13 size screen 0.015,0.64
+set label 3 "moved by Algorithm 3 as printed" at graph 0,1.06 left textcolor rgb ink
+set cbrange [0:*]
+plot data index "weight moved by Algorithm 3 as printed" matrix using 1:2:(100*$3) with image
+unset label 1; unset label 2
+set lmargin at screen 0.525; set rmargin at screen 0.895
+set colorbox user origin screen 0.905,0.13 size screen 0.015,0.64
+set label 3 "lost to neighbours off the grid" at graph 0,1.06 left textcolor rgb ink
+plot data index "weight off the grid" matrix using 1:2:(100*$3) with image
+unset multiplot
