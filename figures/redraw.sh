@@ -234,9 +234,23 @@ elsa_draw() {
     draw elsa-filters elsa-filters.gp elsa-filters.tsv
 }
 
+# ---- chapter 4 -------------------------------------------------------------
+
+chopd_measure() {
+    # Error of CP decompositions against their rank, one thread.
+    sweeps=40 ranks="1 8 32 64 96 112 128 160 192 224"
+    [ -z "$full" ] || sweeps=1000 ranks="1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
+    echo "  compute chopd-rank" >&2
+    { about; OMP_NUM_THREADS=1 "$build/figures/chopd_rank" $sweeps $ranks; } >"$work/chopd-rank.tsv"
+}
+
+chopd_draw() {
+    draw chopd-rank chopd-rank.gp chopd-rank.tsv
+}
+
 # ---- all -------------------------------------------------------------------
 
-chapters="lisa structsa elsa"
+chapters="lisa structsa elsa chopd"
 for chapter in ${CHAPTER:-$chapters}; do
     case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
     start=$(date +%s) each= repeats=
