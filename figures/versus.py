@@ -27,11 +27,16 @@ sys.dont_write_bytecode = True          # what is built lies under build/
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
          "MALLOC_TOP_PAD_": "268435456", "ATEN_CPU_CAPABILITY": "avx512"}
 
-# PyTorch's side of every operator is a file of its own, versus_OPERATOR.py: its
-# CASES, draw(case, normal) for the operator's own parameters, and forms(case,
+# PyTorch's side of every operator is a file of its own, versus_OPERATOR.py, or
+# versus_SIDE.py where a case says so: its CASES, draw(case, normal) for the
+# operator's own parameters (None for one that it has not), and forms(case,
 # tensors), which gives PyTorch's ways to compute it, name -> function of nothing.
-SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa", "elsa")}
+SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa", "elsa", "hilo")}
 CASES = {name: case for side in SIDES.values() for name, case in side.CASES.items()}
+
+
+def side_of(case):
+    return SIDES[case.get("side", case["operator"])]
 
 
 def draw(case):
@@ -43,12 +48,13 @@ def draw(case):
         return torch.randn(*shape, generator=generator) / fan ** 0.5
 
     tokens, channels = math.prod(case["grid"]), case["channels"]
-    return {"x": normal(1, 1, tokens, channels), "w_qkv": normal(channels, 3 * channels, channels),
-            "w_o": normal(channels, channels, channels), **SIDES[case["operator"]].draw(case, normal)}
+    drawn = {"x": normal(1, case.get("batch", 1), tokens, channels), "w_qkv": normal(channels, 3 * channels, channels),
+             "w_o": normal(channels, channels, channels), **side_of(case).draw(case, normal)}
+    return {name: tensor for name, tensor in drawn.items() if tensor is not None}
 
 
 def forms(case, tensors):
-    return SIDES[case["operator"]].forms(case, tensors)
+    return side_of(case).forms(case, tensors)
 
 
 def write_safetensors(path, tensors):
@@ -132,8 +138,8 @@ def check(name, build):
 
 def ours_once(case, threads, build):
     command = [os.path.join(build, "measure"), case["operator"], *options(case), "--channels", str(case["channels"]),
-               "--form", "fast", "--threads", str(threads), "--repeats", "15",
-               "--without", ",".join(["b_qkv", "b_o"] + case.get("without", []))]
+               "--batch", str(case.get("batch", 1)), "--form", "fast", "--threads", str(threads), "--repeats", "15",
+               "--without", ",".join(case.get("biases", ["b_qkv", "b_o"]) + case.get("without", []))]
     if case["sizes"]:
         command += ["--sizes", ",".join(f"{letter}={size}" for letter, size in case["sizes"].items())]
     lines = subprocess.run(command, check=True, capture_output=True, text=True,

@@ -339,7 +339,7 @@ static status prepare(struct plan *plan)
 {
     const struct problem *p = plan->problem;
     struct elsa_sizes s = elsa_sizes(p);
-    size_t tokens, reals, map;
+    size_t tokens, reals = 0, map = 0;
     status result;
     bool fits;
 

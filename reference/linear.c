@@ -20,3 +20,10 @@ void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
     BLAS(gemm)(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)tokens, (int)out, (int)in,
                1, x, (int)x_stride, values, (int)out, 0, y, (int)y_stride);
 }
+
+void linear_from_planes(real *y, size_t y_stride, const real *planes, const real *weight,
+                        size_t tokens, size_t in, size_t out)
+{
+    BLAS(gemm)(CblasRowMajor, CblasTrans, CblasTrans, (int)tokens, (int)out, (int)in,
+               1, planes, (int)tokens, weight, (int)in, 0, y, (int)y_stride);
+}

@@ -28,6 +28,10 @@ void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
 void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
                     const real *values, size_t tokens, size_t in, size_t out);
 
+/* y = P^T W^T for planes P [in][tokens], dense: the maps' channels lie apart. */
+void linear_from_planes(real *y, size_t y_stride, const real *planes, const real *weight,
+                        size_t tokens, size_t in, size_t out);
+
 #ifdef __cplusplus
 }
 #endif

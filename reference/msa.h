@@ -17,7 +17,7 @@
  *
  * Cost beside the projections, all heads of one image: 2 N^2 C multiply-adds,
  * 2 N s^2 C with windows.  Extra memory per head in flight: naive N^2 reals;
- * fast a tile.
+ * fast a tile, and all weights once more in the order of use.
  *
  * Errors: heads that do not divide C; a window that does not divide the grid;
  * memory; a file that does not fit.

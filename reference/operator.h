@@ -63,6 +63,7 @@ struct tensor_row {
     bool optional;
     const char *with;           /* refused unless this tensor is there too; or NULL */
     const char *fan;            /* random entries are normal with variance 1 / this shape's product */
+    void (*adjust)(real *drawn, size_t count);  /* makes values of them that the tensor may have; or NULL */
     const char *meaning;
 };
 

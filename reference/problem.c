@@ -378,6 +378,7 @@ status problem_draw(struct problem *p, uint64_t seed, real **block)
         at += p->tensor[r].count;
         random_fill_normal(p->tensor[r].data, p->tensor[r].count, seed, (uint64_t)r,
                            1 / sqrt(shape_product(p, p->declaration->tensors[r].fan)));
+        if (p->declaration->tensors[r].adjust) p->declaration->tensors[r].adjust(p->tensor[r].data, p->tensor[r].count);
     }
     return p->declaration->check ? p->declaration->check(p) : status_ok();
 }

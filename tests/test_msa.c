@@ -20,6 +20,8 @@ static const struct { const char *options; size_t batch, channels; const char *w
     {"--grid 11x11 --window 11", 1, 5, "rpe"},
     {"--grid 22x11 --window 11 --heads 2", 1, 4, ""},
     {"--grid 4x4 --window 1", 1, 4, ""},
+    {"--grid 20x20 --heads 2", 5, 8, "b_o"},
+    {"--grid 21x21 --window 7 --heads 2", 5, 8, "w_o"},
 };
 
 /* Claim      The tiled form computes what the equation says, with heads, batch,

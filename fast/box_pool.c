@@ -1,0 +1,291 @@
+/* box_pool.c -- an integral image, one axis after the other
+ *
+ * The sum over a box is a difference along y of a difference along x of the
+ * integral image, and that is a running sum along y of a running sum along x.
+ * What happens along one axis commutes with what happens along the other, so
+ * the four steps may be taken in another order: both of x first, then both of y.
+ *
+ *     T_yX    running sums of row y of the plane
+ *     t_yx    what of row y lies between the box's left and right edge
+ *     S_Yx    running sums of t down the columns
+ *     out_yx  what of S lies between the box's upper and lower edge
+ *
+ * The price is still the same for every box.  What it buys is float: entries of
+ * the integral image grow like H W, and where a small box is the difference of
+ * four of them, their roundings are all that is left (a mean over one token of
+ * 56 x 56 has three or four digits).  T grows like W, and S like H times the
+ * box's width: the mean is within about H + W / w roundings for a box of width
+ * w, and the figure of the chapter shows both.  A table in double would do as
+ * well; it was built first, and took 1.6 to 1.9 times as long.
+ *
+ * 1. How a box lies to the cells of the grid does not depend on the token: every
+ *    token of a component has the same fractions.  So vectors of neighbouring
+ *    tokens meet a box together, and a shift is a load from another address.
+ * 2. Planes, not tokens with their channels side by side: each component has
+ *    boxes of its own.  A plane and its tables stay in the cache nearest to the
+ *    core.
+ * 3. Left of every row of T stand zeros and right of it its last number, so
+ *    clipping is free; S is clamped row by row.
+ * 4. An edge inside a cell takes a share of it: the bilinear corners of the
+ *    integral image, gathered into three differences (box_pool.h).  A box
+ *    narrower than a cell is then a share of one difference, and loses nothing
+ *    however narrow it is.
+ * 5. Two vectors of columns at a time, so that S of all boxes stays near too and
+ *    their weighted sum stays in registers.
+ *
+ * Contract: fast/box_pool.h. */
+
+#include "box_pool.h"
+#include <math.h>
+#include <string.h>
+#include "../reference/memory.h"
+#include "exponential.h"
+
+/* Vectors of columns at a time. */
+#define CHUNK ((size_t)2)
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* ---- boxes -------------------------------------------------------------- */
+
+/* From lo to hi, seen from the middle of a token, on an axis of `size` tokens;
+ * cells are clamped where everything is off the grid anyway. */
+static struct span span_of(double lo, double hi, size_t size)
+{
+    double limit = (double)size + 1, low = floor(lo + 0.5), high = floor(hi + 0.5);
+    struct span s = {.first = (real)(low + 0.5 - lo), .last = (real)(hi - (high - 0.5)), .weight = 1};
+
+    if (low == high) s = (struct span){.kind = SPAN_WITHIN, .first = (real)(hi - lo), .weight = 1};
+    else if (s.first == 1 && s.last == 0) s.kind = SPAN_WHOLE;
+    s.low = (ptrdiff_t)fmax(-limit, fmin(low, limit));
+    s.high = (ptrdiff_t)fmax(-limit, fmin(high, limit));
+    return s;
+}
+
+status box_pool_create(struct box_pool *pool, size_t H, size_t W, size_t components, size_t G,
+                       const real *boxes, const real *mix)
+{
+    size_t count;
+    *pool = (struct box_pool){.H = H, .W = W, .G = G, .components = components};
+    pool->line = 3 * ((W + LANES - 1) / LANES * LANES) + 4 * LANES;
+    if (!size_multiply(&count, components, G)) return out_of_memory("the boxes");
+    pool->down = memory_get(count, sizeof *pool->down);
+    pool->across = memory_get(count, sizeof *pool->across);
+    if (!pool->down || !pool->across) return out_of_memory("the boxes");
+    for (size_t b = 0; b < count; b++, boxes += 4) {
+        double area = ((double)boxes[2] - (double)boxes[0]) * ((double)boxes[3] - (double)boxes[1]);
+        pool->down[b] = span_of((double)boxes[0], (double)boxes[2], H);
+        pool->across[b] = span_of((double)boxes[1], (double)boxes[3], W);
+        pool->down[b].weight = (real)((double)mix[b] / area);
+    }
+    return status_ok();
+}
+
+void box_pool_release(struct box_pool *pool)
+{
+    memory_free(pool->down);
+    memory_free(pool->across);
+    pool->down = pool->across = NULL;
+}
+
+/* T [H][line], then S [G][H + 1][CHUNK] vectors. */
+bool box_pool_reals(size_t *reals, const struct box_pool *pool)
+{
+    size_t T, S;
+    if (!size_multiply(&T, pool->H, pool->line) || !size_multiply(&S, pool->H + 1, CHUNK * LANES)
+        || !size_multiply(&S, S, pool->G))
+        return false;
+    *reals = T + S;
+    return *reals >= S;
+}
+
+void box_pool_clear(const struct box_pool *pool, real *workspace)
+{
+    size_t reals = 0;
+    (void)box_pool_reals(&reals, pool);
+    memset(workspace, 0, reals * sizeof *workspace);
+}
+
+/* ---- T: running sums along the rows -------------------------------------- */
+
+/* T_y0 = 0; to its left are zeros, and its right neighbour is aligned. */
+static inline real *row_start(real *T, const struct box_pool *pool, size_t y)
+{
+    return T + y * pool->line + (pool->line - 4 * LANES) / 3 + 2 * LANES - 1;
+}
+
+/* Running sums within a vector, by doubling. */
+static inline lanes running(lanes v)
+{
+    const lanes zero = {0};
+#if LANES == 16
+    v += __builtin_shufflevector(zero, v, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
+    v += __builtin_shufflevector(zero, v, 0, 1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29);
+    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27);
+    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+#elif LANES == 8
+    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 11, 12, 13, 14);
+    v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 10, 11, 12, 13);
+    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 8, 9, 10, 11);
+#elif LANES == 4
+    v += __builtin_shufflevector(zero, v, 0, 4, 5, 6);
+    v += __builtin_shufflevector(zero, v, 0, 1, 4, 5);
+#else
+    v += __builtin_shufflevector(zero, v, 0, 2);
+#endif
+    return v;
+}
+
+/* The last lane in all lanes. */
+static inline lanes repeat_last(lanes v)
+{
+#if LANES == 16
+    return __builtin_shufflevector(v, v, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15);
+#elif LANES == 8
+    return __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+#elif LANES == 4
+    return __builtin_shufflevector(v, v, 3, 3, 3, 3);
+#else
+    return __builtin_shufflevector(v, v, 1, 1);
+#endif
+}
+
+/* All rows, each with its last number repeated as far as a box reaches. */
+static void make_rows(real *T, const struct box_pool *pool, const real *plane, ptrdiff_t reach)
+{
+    size_t W = pool->W, whole = W / LANES * LANES;
+    for (size_t y = 0; y < pool->H; y++, plane += W) {
+        real *row = row_start(T, pool, y) + 1;
+        lanes sums = {0};
+        for (size_t x = 0; x < whole; x += LANES) {
+            sums = running(lanes_load_anywhere(plane + x)) + repeat_last(sums);
+            lanes_store(row + x, sums);
+        }
+        size_t x = whole;
+        if (x < W) {
+            sums = running(lanes_load_part(plane + x, W - x)) + repeat_last(sums);
+            lanes_store(row + x, sums);
+            x += LANES;
+        }
+        sums = repeat_last(sums);
+        for (ptrdiff_t more = 0; more < reach; more += (ptrdiff_t)LANES) lanes_store(row + x + more, sums);
+    }
+}
+
+/* ---- S: both along x, and the sums along y -------------------------------- */
+
+/* S for some vectors of columns, from `T` = T_0x on; kind and vectors are
+ * constants to the caller. */
+ALWAYS_INLINE void columns_of(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
+                              size_t vectors, int kind)
+{
+    const real *low = T + across->low, *high = T + across->high;
+    real first = across->first, last = across->last;
+    lanes sum[CHUNK] = {{0}};
+
+    for (size_t y = 0; y < pool->H; y++, low += pool->line, high += pool->line)
+        for (size_t v = 0; v < vectors; v++) {
+            lanes A = lanes_load_anywhere(low + v * LANES), B, C;
+            if (kind == SPAN_WITHIN) {
+                sum[v] += first * (lanes_load_anywhere(low + v * LANES + 1) - A);
+            } else if (kind == SPAN_WHOLE) {
+                sum[v] += lanes_load_anywhere(high + v * LANES) - A;
+            } else {
+                B = lanes_load_anywhere(low + v * LANES + 1);
+                C = lanes_load_anywhere(high + v * LANES);
+                sum[v] += first * (B - A) + (C - B) + last * (lanes_load_anywhere(high + v * LANES + 1) - C);
+            }
+            S[(y + 1) * CHUNK + v] = sum[v];
+        }
+}
+
+ALWAYS_INLINE void make_columns(lanes *S, const real *T, const struct box_pool *pool, const struct span *across, size_t vectors)
+{
+    switch (across->kind) {
+    case SPAN_WITHIN: columns_of(S, T, pool, across, vectors, SPAN_WITHIN); break;
+    case SPAN_WHOLE: columns_of(S, T, pool, across, vectors, SPAN_WHOLE); break;
+    default: columns_of(S, T, pool, across, vectors, SPAN_GENERAL); break;
+    }
+}
+
+/* ---- out ------------------------------------------------------------------ */
+
+/* S of a row, clamped. */
+static inline const lanes *column_row(const lanes *S, const struct box_pool *pool, ptrdiff_t Y)
+{
+    ptrdiff_t H = (ptrdiff_t)pool->H;
+    return S + (size_t)(Y < 0 ? 0 : Y > H ? H : Y) * CHUNK;
+}
+
+/* Adds one box's share to a row of tokens. */
+ALWAYS_INLINE void add_box(lanes sum[CHUNK], const lanes *S, const struct box_pool *pool, const struct span *down,
+                           ptrdiff_t y, size_t vectors)
+{
+    const lanes *A = column_row(S, pool, y + down->low), *C = column_row(S, pool, y + down->high);
+    const lanes *B = column_row(S, pool, y + down->low + 1), *D = column_row(S, pool, y + down->high + 1);
+    real weight = down->weight, first = weight * down->first, last = weight * down->last;
+
+    for (size_t v = 0; v < vectors; v++) {
+        if (down->kind == SPAN_WITHIN) sum[v] += first * (B[v] - A[v]);
+        else if (down->kind == SPAN_WHOLE) sum[v] += weight * (C[v] - A[v]);
+        else sum[v] += first * (B[v] - A[v]) + weight * (C[v] - B[v]) + last * (D[v] - C[v]);
+    }
+}
+
+/* The factor for some tokens of a row. */
+static inline lanes factor_of(const struct box_pool_factor *factor, size_t y, size_t x, size_t count)
+{
+    const real *low = factor->rows + factor->tap[y].low * factor->stride + x;
+    const real *high = factor->rows + factor->tap[y].high * factor->stride + x;
+    lanes from = count < LANES ? lanes_load_part(low, count) : lanes_load_anywhere(low);
+    lanes to = count < LANES ? lanes_load_part(high, count) : lanes_load_anywhere(high);
+    return from + factor->tap[y].weight * (to - from);
+}
+
+/* Some vectors of columns from x on, of which `count` tokens count in each. */
+ALWAYS_INLINE void pool_columns(real *out, real *T, lanes *S, const struct box_pool *pool, size_t component,
+                                const struct box_pool_factor *factor, size_t x, size_t vectors, size_t count)
+{
+    const struct span *down = pool->down + component * pool->G, *across = pool->across + component * pool->G;
+    size_t table = (pool->H + 1) * CHUNK;
+
+    for (size_t g = 0; g < pool->G; g++)
+        make_columns(S + g * table, row_start(T, pool, 0) + x, pool, &across[g], vectors);
+    for (size_t y = 0; y < pool->H; y++) {
+        lanes sum[CHUNK] = {{0}};
+        for (size_t g = 0; g < pool->G; g++) add_box(sum, S + g * table, pool, &down[g], (ptrdiff_t)y, vectors);
+        for (size_t v = 0; v < vectors; v++) {
+            real *to = out + y * pool->W + x + v * LANES;
+            if (factor) sum[v] *= factor_of(factor, y, x + v * LANES, count);
+            if (count < LANES) lanes_store_part(to, sum[v], count);
+            else lanes_store_anywhere(to, sum[v]);
+        }
+    }
+}
+
+void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
+                    const struct box_pool_factor *factor, real *workspace)
+{
+    const struct span *across = pool->across + component * pool->G;
+    lanes *S = (lanes *)(workspace + pool->H * pool->line);
+    size_t W = pool->W, x = 0;
+    ptrdiff_t reach = 0;
+
+    for (size_t g = 0; g < pool->G; g++) {
+        ptrdiff_t end = (across[g].kind == SPAN_WITHIN ? across[g].low : across[g].high) + 1;
+        if (end > reach) reach = end;
+    }
+    make_rows(workspace, pool, plane, reach);
+
+    /* The last columns are taken together with some before them, twice then. */
+    for (; x + CHUNK * LANES <= W; x += CHUNK * LANES)
+        pool_columns(out, workspace, S, pool, component, factor, x, CHUNK, LANES);
+    if (x < W && W >= CHUNK * LANES && W - x > LANES) {
+        pool_columns(out, workspace, S, pool, component, factor, W - CHUNK * LANES, CHUNK, LANES);
+        return;
+    }
+    for (; x + LANES <= W; x += LANES)
+        pool_columns(out, workspace, S, pool, component, factor, x, 1, LANES);
+    if (x < W && W >= LANES) pool_columns(out, workspace, S, pool, component, factor, W - LANES, 1, LANES);
+    else if (x < W) pool_columns(out, workspace, S, pool, component, factor, 0, 1, W);
+}

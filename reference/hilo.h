@@ -1,0 +1,134 @@
+/* hilo.h -- HiLo attention: some heads look near, the others far
+ *
+ * Z. Pan, J. Cai and B. Zhuang, "Fast Vision Transformers with HiLo
+ * Attention", NeurIPS 2022, Sec. 4.1, Eq. 6 and appendices A.2, A.4.  Read
+ * beside chapters/5-hilo.md.
+ *
+ * A plane of tokens is cut into windows of s x s; a plane that they do not
+ * tile is padded with tokens of zeros at the bottom and on the right, and the
+ * outputs of those are dropped.  The h heads, each of c = C/h channels, are
+ * shared out: ld/c = floor(alpha h) of them, reckoned in double, to Lo-Fi, the
+ * other hd/c to Hi-Fi.  With s = 1 all heads are Lo-Fi's, and alpha is not
+ * looked at.
+ *
+ *     Hi-Fi    q, k, v = h_qkv x + h_qkv_b;   a token meets the s^2 of its own window
+ *              z_i = sum_{j in window(i)} softmax_j(q_i . k_j / sqrt(c)) v_j
+ *              high_i = h_proj z_i + h_proj_b
+ *     Lo-Fi    x~_w = sum_{i in window w} x_i / s^2;   every token meets every window
+ *              q = l_q x + l_q_b,   k, v = l_kv x~ + l_kv_b
+ *              z_i = sum_w softmax_w(q_i . k_w / sqrt(c)) v_w
+ *              low_i = l_proj z_i + l_proj_b
+ *     Eq. 6    y_i = [high_i; low_i]
+ *
+ * heads by heads, h_qkv's rows making query, key, value, and l_kv's key and
+ * value.  With --pooled-queries (A.4) q is made of x~ too; low, one row for each
+ * window, is then spread over the tokens bilinearly (align_corners = false).
+ * Values are dimensionless.
+ *
+ *     x       [B][N][C]                            y        [B][N][C]
+ *     h_qkv   [3hd][C],  h_qkv_b [3hd] or absent   h_proj   [hd][hd], h_proj_b [hd] or absent
+ *     l_q     [ld][C],   l_q_b   [ld] or absent    l_proj   [ld][ld], l_proj_b [ld] or absent
+ *     l_kv    [2ld][C],  l_kv_b  [2ld] or absent
+ *
+ * A branch without channels has no tensors: hd = 0 or ld = 0.
+ *
+ * Cost of one image.  M tokens with the padding, n = M/s^2 windows, R queries
+ * of Lo-Fi: N (M in the naive form), or n with --pooled-queries.
+ *
+ *                      multiply-adds, naive                  fast
+ *     projections      M hd (3C + hd) + R ld (C + ld)        the same, N for M
+ *                      + 2 n C ld
+ *     Hi-Fi            M^2 (2 hd + hd/c)                     2 M s^2 hd
+ *     Lo-Fi            R M (2 ld + ld/c)                     2 R n ld
+ *     spreading        3 M ld                                3 N ld
+ *
+ *     extra memory (reals)
+ *         naive, all images    M (C + 5 hd + 5 ld) + n (C + 2 ld), + M^2 for the mask and
+ *                              M (M + 4c) for each head in flight
+ *         fast, for each       N (4 hd + 2 ld) + n (C + 2 ld), and a tile of attention;
+ *         image in flight      + once the parameters, laid out anew
+ *
+ * with --pooled-queries n rows of Lo-Fi's q and z, not N, and M or n rows more to
+ * spread; told in naive/hilo.c and fast/hilo.c.  The fast form has one image in
+ * flight for each thread.
+ *
+ * Errors: heads that do not divide C; a padded grid beyond INT_MAX tokens;
+ * memory; a file that does not fit.
+ *
+ * Departs from the paper: alpha h is rounded down, as it must be whole; grids
+ * that windows do not tile are padded before anything else, as the authors'
+ * detection code does it, so that with biases the padding has keys and values
+ * of its own, and the softmax counts them; A.4 leaves open how to interpolate. */
+
+#ifndef TWICETOLD_HILO_H
+#define TWICETOLD_HILO_H
+
+#include "operator.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct declaration hilo;
+
+/* The forms: two attentions over all tokens, one masked, one with every
+ * token carrying its window's key; windows, and n keys. */
+extern const struct form hilo_naive, hilo_fast;
+
+/* ---- what both forms read off a problem -------------------------------- */
+
+struct hilo_sizes {
+    size_t B, H, W, N;          /* images; the plane of tokens */
+    size_t s, rows, columns;    /* windows: their edge, how many down and across */
+    size_t windows, M;          /* n = rows columns; tokens with the padding, n s^2 */
+    size_t C, c, hd, ld;        /* channels: all, a head's, Hi-Fi's, Lo-Fi's */
+    bool pooled_queries;
+    real scale;                 /* 1 / sqrt(c) */
+};
+
+struct hilo_sizes hilo_sizes(const struct problem *p);
+
+/* Multiply-adds of a whole problem: of the projections, with so many tokens of
+ * an image that Hi-Fi and Lo-Fi project (N, or M). */
+double hilo_projection_multiply_adds(const struct hilo_sizes *z, size_t tokens);
+
+/* ---- the hearts of the naive form: naive/hilo.c ------------------------ */
+
+/* All of one image, dense, tokens of the padded plane row-major: [M][channels];
+ * windows likewise: [windows][channels].  Out comes first, and overlaps nothing. */
+
+/* [M][C] from x [N][C]: zeros at the bottom and on the right. */
+void hilo_naive_pad(real *padded, const real *x, const struct hilo_sizes *z);
+
+/* r [M][M]: 0 where two tokens share a window, -inf elsewhere. */
+void hilo_naive_mask(real *r, const struct hilo_sizes *z);
+
+/* [windows][C]: the mean of each window's s^2 tokens. */
+void hilo_naive_pool(real *pooled, const real *padded, const struct hilo_sizes *z);
+
+/* [M][channels]: every token carries the row of its window. */
+void hilo_naive_carry(real *tokens, const real *rows, const struct hilo_sizes *z, size_t channels);
+
+/* [M][channels]: rows that stand at the windows' centres, interpolated. */
+void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_sizes *z, size_t channels);
+
+/* The tokens that x has, into rows of y `stride` apart. */
+void hilo_naive_crop(real *y, size_t stride, const real *padded, const struct hilo_sizes *z, size_t channels);
+
+/* One head: y [queries][c] from rows of q, k and v that are strides apart, under the
+ * mask r [queries][keys] or NULL; room for queries keys + 2 (queries + keys) c reals. */
+struct hilo_head {
+    size_t queries, keys, c;
+    real scale;
+    const real *q, *k, *v, *r;
+    size_t q_stride, kv_stride, y_stride;
+    real *y, *room;
+};
+
+void hilo_naive_head(const struct hilo_head *one);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

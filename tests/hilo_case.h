@@ -1,0 +1,47 @@
+/* hilo_case.h -- what the proofs of HiLo are made on
+ *
+ * The bound that rounding errors of a whole problem must keep; sizes of one
+ * image for the hearts; numbers of the operator's own branches. */
+
+#ifndef TWICETOLD_TESTS_HILO_CASE_H
+#define TWICETOLD_TESTS_HILO_CASE_H
+
+#include <math.h>
+#include <string.h>
+#include "support.h"
+#include "trial.h"
+#include "../reference/hilo.h"
+
+/* The sizes that these options give to so many images of so many channels. */
+static inline struct hilo_sizes sizes_of(const char *options, size_t batch, size_t channels)
+{
+    struct trial t = trial(options, &hilo, batch, channels, "", "");
+    return hilo_sizes(&t.problem);
+}
+
+static inline void equal(const real *a, const real *b, size_t n)
+{
+    double difference = largest_difference(a, b, n);
+    ck_assert_msg(difference == 0, "differ by %g, expected to be equal", difference);
+}
+
+/* Two ways to the same y, from the same x, over the largest entry of y.
+ *
+ * q, k and v are sums of C products of entries of order one, in Lo-Fi of means
+ * of s^2 tokens; they are made of other sums in the two forms (a padded token's
+ * are sums of zeros, or the bias).  A score is a sum of c such products over
+ * sqrt(c), so of order one too, and its absolute error is the relative error of
+ * a weight; n of them are summed, in the naive Lo-Fi M equal in groups of s^2,
+ * and mixed by up to C products of the projection.  10 for the exponential,
+ * the scale, the division and the interpolation.  Rounding errors of a sum of
+ * n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
+ * lambda = 8); those of q and k, of order sqrt(C) u, come into a score twice:
+ *
+ *     8 (4 sqrt(C) + sqrt(c) + 2 sqrt(M) + s + 10) u */
+static inline double hilo_tolerance(const struct problem *p)
+{
+    struct hilo_sizes z = hilo_sizes(p);
+    return 8 * (4 * sqrt((double)z.C) + sqrt((double)z.c) + 2 * sqrt((double)z.M) + (double)z.s + 10) * UNIT_ROUNDOFF;
+}
+
+#endif
