@@ -24,8 +24,9 @@
  * 2. Planes, not tokens with their channels side by side: each component has
  *    boxes of its own.  A plane and its tables stay in the cache nearest to the
  *    core.
- * 3. Left of every row of T stand zeros and right of it its last number, so
- *    clipping is free; S is clamped row by row.
+ * 3. A vector of zeros stands left of every row of T and one of its last number
+ *    to its right: vectors that straddle the border need no test, and those beyond
+ *    it read one of these, wherever they would be.
  * 4. An edge inside a cell takes a share of it: the bilinear corners of the
  *    integral image, gathered into three differences (box_pool.h).  A box
  *    narrower than a cell is then a share of one difference, and loses nothing
@@ -67,7 +68,7 @@ status box_pool_create(struct box_pool *pool, size_t H, size_t W, size_t compone
 {
     size_t count;
     *pool = (struct box_pool){.H = H, .W = W, .G = G, .components = components};
-    pool->line = 3 * ((W + LANES - 1) / LANES * LANES) + 4 * LANES;
+    pool->line = (W + LANES - 1) / LANES * LANES + 4 * LANES;
     if (!size_multiply(&count, components, G)) return out_of_memory("the boxes");
     pool->down = memory_get(count, sizeof *pool->down);
     pool->across = memory_get(count, sizeof *pool->across);
@@ -77,6 +78,8 @@ status box_pool_create(struct box_pool *pool, size_t H, size_t W, size_t compone
         pool->down[b] = span_of((double)boxes[0], (double)boxes[2], H);
         pool->across[b] = span_of((double)boxes[1], (double)boxes[3], W);
         pool->down[b].weight = (real)((double)mix[b] / area);
+        pool->down[b].first *= pool->down[b].weight;
+        pool->down[b].last *= pool->down[b].weight;
     }
     return status_ok();
 }
@@ -88,11 +91,17 @@ void box_pool_release(struct box_pool *pool)
     pool->down = pool->across = NULL;
 }
 
-/* T [H][line], then S [G][H + 1][CHUNK] vectors. */
+/* Rows of S: H + 1, and one more above and below. */
+static size_t table_rows(const struct box_pool *pool)
+{
+    return pool->H + 3;
+}
+
+/* T [H][line], then S [G][table_rows][CHUNK] vectors. */
 bool box_pool_reals(size_t *reals, const struct box_pool *pool)
 {
     size_t T, S;
-    if (!size_multiply(&T, pool->H, pool->line) || !size_multiply(&S, pool->H + 1, CHUNK * LANES)
+    if (!size_multiply(&T, pool->H, pool->line) || !size_multiply(&S, table_rows(pool), CHUNK * LANES)
         || !size_multiply(&S, S, pool->G))
         return false;
     *reals = T + S;
@@ -106,12 +115,18 @@ void box_pool_clear(const struct box_pool *pool, real *workspace)
     memset(workspace, 0, reals * sizeof *workspace);
 }
 
+static inline ptrdiff_t clamp(ptrdiff_t at, ptrdiff_t low, ptrdiff_t high)
+{
+    return at < low ? low : at > high ? high : at;
+}
+
 /* ---- T: running sums along the rows -------------------------------------- */
 
-/* T_y0 = 0; to its left are zeros, and its right neighbour is aligned. */
+/* T_y0 = 0; to its left are zeros, more than a vector of them, and its right
+ * neighbour is aligned. */
 static inline real *row_start(real *T, const struct box_pool *pool, size_t y)
 {
-    return T + y * pool->line + (pool->line - 4 * LANES) / 3 + 2 * LANES - 1;
+    return T + y * pool->line + 2 * LANES - 1;
 }
 
 /* Running sums within a vector, by doubling. */
@@ -150,8 +165,9 @@ static inline lanes repeat_last(lanes v)
 #endif
 }
 
-/* All rows, each with its last number repeated as far as a box reaches. */
-static void make_rows(real *T, const struct box_pool *pool, const real *plane, ptrdiff_t reach)
+/* All rows, each with its last number repeated.  The last columns are taken
+ * together with some before them, a second time. */
+static void make_rows(real *T, const struct box_pool *pool, const real *plane)
 {
     size_t W = pool->W, whole = W / LANES * LANES;
     for (size_t y = 0; y < pool->H; y++, plane += W) {
@@ -161,74 +177,74 @@ static void make_rows(real *T, const struct box_pool *pool, const real *plane, p
             sums = running(lanes_load_anywhere(plane + x)) + repeat_last(sums);
             lanes_store(row + x, sums);
         }
-        size_t x = whole;
-        if (x < W) {
-            sums = running(lanes_load_part(plane + x, W - x)) + repeat_last(sums);
-            lanes_store(row + x, sums);
-            x += LANES;
+        if (whole < W) {
+            size_t x = W < LANES ? 0 : W - LANES;
+            lanes numbers = W < LANES ? lanes_load_part(plane, W) : lanes_load_anywhere(plane + x);
+            sums = running(numbers) + row[(ptrdiff_t)x - 1];
+            lanes_store_anywhere(row + x, sums);
         }
         sums = repeat_last(sums);
-        for (ptrdiff_t more = 0; more < reach; more += (ptrdiff_t)LANES) lanes_store(row + x + more, sums);
+        lanes_store_anywhere(row + W, sums);
     }
 }
 
 /* ---- S: both along x, and the sums along y -------------------------------- */
 
-/* S for some vectors of columns, from `T` = T_0x on; kind and vectors are
- * constants to the caller. */
+/* S for some vectors of columns, from column x on, and its last row once more;
+ * kind and vectors are constants to the caller.  A vector that is off the grid as
+ * a whole is read where it begins or ends: there are zeros enough, and sums. */
 ALWAYS_INLINE void columns_of(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
-                              size_t vectors, int kind)
+                              size_t x, size_t vectors, int kind)
 {
-    const real *low = T + across->low, *high = T + across->high;
     real first = across->first, last = across->last;
     lanes sum[CHUNK] = {{0}};
+    ptrdiff_t low[CHUNK] = {0}, high[CHUNK] = {0}, ends = (ptrdiff_t)pool->W;
+    for (size_t v = 0; v < vectors; v++) {
+        low[v] = clamp((ptrdiff_t)(x + v * LANES) + across->low, -(ptrdiff_t)LANES, ends);
+        high[v] = clamp((ptrdiff_t)(x + v * LANES) + across->high, -(ptrdiff_t)LANES, ends);
+    }
 
-    for (size_t y = 0; y < pool->H; y++, low += pool->line, high += pool->line)
+    for (size_t y = 0; y < pool->H; y++, T += pool->line, S += CHUNK)
         for (size_t v = 0; v < vectors; v++) {
-            lanes A = lanes_load_anywhere(low + v * LANES), B, C;
+            lanes A = lanes_load_anywhere(T + low[v]), B, C;
             if (kind == SPAN_WITHIN) {
-                sum[v] += first * (lanes_load_anywhere(low + v * LANES + 1) - A);
+                sum[v] += first * (lanes_load_anywhere(T + low[v] + 1) - A);
             } else if (kind == SPAN_WHOLE) {
-                sum[v] += lanes_load_anywhere(high + v * LANES) - A;
+                sum[v] += lanes_load_anywhere(T + high[v]) - A;
             } else {
-                B = lanes_load_anywhere(low + v * LANES + 1);
-                C = lanes_load_anywhere(high + v * LANES);
-                sum[v] += first * (B - A) + (C - B) + last * (lanes_load_anywhere(high + v * LANES + 1) - C);
+                B = lanes_load_anywhere(T + low[v] + 1);
+                C = lanes_load_anywhere(T + high[v]);
+                sum[v] += first * (B - A) + (C - B) + last * (lanes_load_anywhere(T + high[v] + 1) - C);
             }
-            S[(y + 1) * CHUNK + v] = sum[v];
+            S[CHUNK + v] = sum[v];
         }
+    for (size_t v = 0; v < vectors; v++) S[CHUNK + v] = sum[v];
 }
 
-ALWAYS_INLINE void make_columns(lanes *S, const real *T, const struct box_pool *pool, const struct span *across, size_t vectors)
+ALWAYS_INLINE void make_columns(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
+                                size_t x, size_t vectors)
 {
     switch (across->kind) {
-    case SPAN_WITHIN: columns_of(S, T, pool, across, vectors, SPAN_WITHIN); break;
-    case SPAN_WHOLE: columns_of(S, T, pool, across, vectors, SPAN_WHOLE); break;
-    default: columns_of(S, T, pool, across, vectors, SPAN_GENERAL); break;
+    case SPAN_WITHIN: columns_of(S, T, pool, across, x, vectors, SPAN_WITHIN); break;
+    case SPAN_WHOLE: columns_of(S, T, pool, across, x, vectors, SPAN_WHOLE); break;
+    default: columns_of(S, T, pool, across, x, vectors, SPAN_GENERAL); break;
     }
 }
 
 /* ---- out ------------------------------------------------------------------ */
 
-/* S of a row, clamped. */
-static inline const lanes *column_row(const lanes *S, const struct box_pool *pool, ptrdiff_t Y)
-{
-    ptrdiff_t H = (ptrdiff_t)pool->H;
-    return S + (size_t)(Y < 0 ? 0 : Y > H ? H : Y) * CHUNK;
-}
-
-/* Adds one box's share to a row of tokens. */
+/* Adds one box's share to row y of the tokens. */
 ALWAYS_INLINE void add_box(lanes sum[CHUNK], const lanes *S, const struct box_pool *pool, const struct span *down,
                            ptrdiff_t y, size_t vectors)
 {
-    const lanes *A = column_row(S, pool, y + down->low), *C = column_row(S, pool, y + down->high);
-    const lanes *B = column_row(S, pool, y + down->low + 1), *D = column_row(S, pool, y + down->high + 1);
-    real weight = down->weight, first = weight * down->first, last = weight * down->last;
+    const lanes *low = S + clamp(y + down->low, -1, (ptrdiff_t)pool->H) * (ptrdiff_t)CHUNK;
+    const lanes *high = S + clamp(y + down->high, -1, (ptrdiff_t)pool->H) * (ptrdiff_t)CHUNK;
+    real weight = down->weight, first = down->first, last = down->last;
 
     for (size_t v = 0; v < vectors; v++) {
-        if (down->kind == SPAN_WITHIN) sum[v] += first * (B[v] - A[v]);
-        else if (down->kind == SPAN_WHOLE) sum[v] += weight * (C[v] - A[v]);
-        else sum[v] += first * (B[v] - A[v]) + weight * (C[v] - B[v]) + last * (D[v] - C[v]);
+        if (down->kind == SPAN_WITHIN) sum[v] += first * (low[v + CHUNK] - low[v]);
+        else if (down->kind == SPAN_WHOLE) sum[v] += weight * (high[v] - low[v]);
+        else sum[v] += first * (low[v + CHUNK] - low[v]) + weight * (high[v] - low[v + CHUNK]) + last * (high[v + CHUNK] - high[v]);
     }
 }
 
@@ -247,10 +263,11 @@ ALWAYS_INLINE void pool_columns(real *out, real *T, lanes *S, const struct box_p
                                 const struct box_pool_factor *factor, size_t x, size_t vectors, size_t count)
 {
     const struct span *down = pool->down + component * pool->G, *across = pool->across + component * pool->G;
-    size_t table = (pool->H + 1) * CHUNK;
+    size_t table = table_rows(pool) * CHUNK;
 
+    S += CHUNK;
     for (size_t g = 0; g < pool->G; g++)
-        make_columns(S + g * table, row_start(T, pool, 0) + x, pool, &across[g], vectors);
+        make_columns(S + g * table, row_start(T, pool, 0), pool, &across[g], x, vectors);
     for (size_t y = 0; y < pool->H; y++) {
         lanes sum[CHUNK] = {{0}};
         for (size_t g = 0; g < pool->G; g++) add_box(sum, S + g * table, pool, &down[g], (ptrdiff_t)y, vectors);
@@ -266,16 +283,10 @@ ALWAYS_INLINE void pool_columns(real *out, real *T, lanes *S, const struct box_p
 void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
                     const struct box_pool_factor *factor, real *workspace)
 {
-    const struct span *across = pool->across + component * pool->G;
     lanes *S = (lanes *)(workspace + pool->H * pool->line);
     size_t W = pool->W, x = 0;
-    ptrdiff_t reach = 0;
 
-    for (size_t g = 0; g < pool->G; g++) {
-        ptrdiff_t end = (across[g].kind == SPAN_WITHIN ? across[g].low : across[g].high) + 1;
-        if (end > reach) reach = end;
-    }
-    make_rows(workspace, pool, plane, reach);
+    make_rows(workspace, pool, plane);
 
     /* The last columns are taken together with some before them, twice then. */
     for (; x + CHUNK * LANES <= W; x += CHUNK * LANES)

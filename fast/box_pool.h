@@ -36,7 +36,7 @@ struct span {
 struct box_pool {
     size_t H, W, G, components;
     size_t line;                /* reals of a row of running sums with its pads */
-    struct span *down, *across; /* [components][G]; down bears the weight over the area */
+    struct span *down, *across; /* [components][G]; down bears the weights over the areas */
 };
 
 /* boxes [components][G][4], mix [components][G].  Fails when memory is out; the

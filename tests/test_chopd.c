@@ -1,0 +1,273 @@
+/* test_chopd.c -- the layers of chapter 4: their forms are one function
+ *
+ * Naive against fast, numbers by hand; in batches, by threads, without memory,
+ * with NaN.  What the layers mean is proved in test_chopd_layers.c and
+ * test_chopd_theorems.c. */
+
+#include <float.h>
+#include "chopd_case.h"
+#include "promises.h"
+#include "../fast/gelu.h"
+
+/* ---- equality -------------------------------------------------------- */
+
+/* Grids one token wide, smaller than the gate's map, with rows of one vector and
+ * a bit, of two and a bit, of many; one box and many; no activation. */
+static const struct { const struct declaration *d; const char *options; size_t batch, channels; const char *sizes; } size[] = {
+    {&fc, "", 1, 1, "M=1 N=1 D=1"},
+    {&fc, "", 3, 5, "M=4 N=7 D=2"},
+    {&fc, "", 2, 3, "M=9 N=1 D=17"},
+    {&dfc_cp, "", 1, 1, "M=1 N=1 D=1 R=1"},
+    {&dfc_cp, "", 3, 5, "M=4 N=7 D=2 R=11"},
+    {&dfc_cp, "--activation none", 2, 7, "M=5 N=3 D=18 R=2"},
+    {&dfc_cp, "", 1, 16, "M=6 N=6 D=16 R=40"},
+    {&chopd, "--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1"},
+    {&chopd, "--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2"},
+    {&chopd, "--grid 9x1", 1, 2, "D=5 R=3 G=3 S=4"},
+    {&chopd, "--grid 13x7 --gate-size 1", 2, 4, "D=6 R=5 G=1 S=3"},
+    {&chopd, "--grid 3x17 --activation none", 1, 3, "D=2 R=2 G=4 S=1"},
+    {&chopd, "--grid 4x32 --gate-size 4", 1, 3, "D=2 R=3 G=2 S=2"},
+    {&chopd, "--grid 5x47", 1, 2, "D=3 R=6 G=3 S=2"},
+    {&chopd, "--grid 2x70 --gate-size 9", 1, 2, "D=2 R=4 G=2 S=2"},
+    {&chopd, "--grid 40x3 --gate-size 2", 3, 2, "D=18 R=3 G=5 S=2"},
+    {&chopd, "--grid 14x14", 1, 8, "D=8 R=8 G=4 S=4"},
+    {&chopd, "--grid 2x130", 1, 1, "D=1 R=9 G=9 S=1"},
+    {&chopd, "--grid 1x3", 1, 1, "D=1 R=40 G=9 S=1"},
+};
+
+static struct trial drawn(int at)
+{
+    return trial(size[at].options, size[at].d, size[at].batch, size[at].channels, size[at].sizes, "");
+}
+
+/* One of each kind, small enough that each number weighs; two images, for the promises. */
+static const struct { const struct declaration *d; const char *options, *sizes; } kind[] = {
+    {&fc, "", "M=3 N=4 D=2"},
+    {&dfc_cp, "", "M=3 N=2 D=2 R=2"},
+    {&chopd, "--grid 2x3 --gate-size 2", "D=2 R=2 G=2 S=1"},
+};
+#define KINDS ((int)COUNT(kind))
+
+/* The gate is made steep, lest what goes into it hardly shows. */
+static struct trial ordinary(int at)
+{
+    struct trial t = trial(kind[at].options, kind[at].d, 2, 2, kind[at].sizes, "");
+    if (kind[at].d != &chopd) return t;
+    for (size_t i = 0; i < 2; i++) trial_tensor(&t, "phi_w2")[i] *= 3;
+    trial_tensor(&t, "phi_b1")[0] = 1;
+    return t;
+}
+
+/* Claim      Both forms of fc, dfc-cp and chopd compute one function, on any grid, with any
+ *            number of channels, components, boxes, images and threads; boxes lie anywhere and
+ *            may be narrower than a token or wider than the grid.
+ * Paper      ChoP'D Former, Eq. 2-6, 8-10.   Chapter 4, "The fast forms".
+ * Measure    Largest |fast - naive| over the largest |naive|.
+ * Tolerance  chopd_case.h.
+ * Would it fail?  See every_tensor_of_the_layers_counts. */
+START_TEST(forms_of_the_layers_are_one_function)
+{
+    struct trial t = drawn(_i);
+    promise_one_function(&t, size[_i].d->name, layer_tolerance(&t.problem));
+}
+END_TEST
+
+/* Claim      The comparison above would notice one wrong entry, in whatever tensor. */
+START_TEST(every_tensor_of_the_layers_counts)
+{
+    struct trial t = ordinary(_i);
+    promise_every_tensor_counts(&t, layer_tolerance(&t.problem));
+}
+END_TEST
+
+/* ---- by hand ---------------------------------------------------------- */
+
+/* Claim      Pooling, mix, gate and bias, by hand: two tokens side by side, one channel. The
+ *            box reaches half a token to the left of the token's middle and one and a half to
+ *            its right; the gate is 1/2, as phi_w2 and phi_b2 are zero.
+ * Paper      ChoP'D Former, Eq. 8-10.
+ * Measure    x = (3, 5), boxes 1 high and 2 wide: token 0 has (3 + 5) / 2, token 1 has (5 + 0)
+ *            / 2; times 4 for the mix, 1/2 for the gate, 2 for u5, plus 1.
+ * Tolerance  Zero: halves and whole numbers. */
+START_TEST(two_tokens_are_pooled_by_hand)
+{
+    struct trial t = trial("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
+    static const struct { const char *name; real value; } is[] = {
+        {"u4", 1}, {"mix", 4}, {"phi_w1", 1}, {"phi_b1", 0}, {"phi_w2", 0}, {"phi_b2", 0}, {"u5", 2}, {"b", 1},
+    };
+    for (size_t i = 0; i < COUNT(is); i++) trial_tensor(&t, is[i].name)[0] = is[i].value;
+    memcpy(trial_tensor(&t, "boxes"), (real[]){(real)-0.5, (real)-0.5, (real)0.5, (real)1.5}, 4 * sizeof(real));
+    for (int f = 0; chopd.forms[f]; f++) {
+        const real *y = trial_run_on(&t, chopd.forms[f]->name, 1, (real[]){3, 5});
+        ck_assert(y[0] == 4 * 4 + 1);
+        ck_assert(y[1] == (real)2.5 * 4 + 1);
+    }
+}
+END_TEST
+
+/* Claim      GELU in the lanes of a vector is x Phi(x).
+ * Measure    2 000 001 numbers between -20 and 20, each against erfc of the C library in
+ *            double: largest error over |x|; and the numbers at the ends.
+ * Tolerance  float: Phi's error is at most 1.7e-8 by design, and Horner's rule, whose result
+ *            is of order 1 where Phi is, adds less than u of it; 1 - Phi and the product round
+ *            once each: 3 u. double: the C library's erf within an ulp of 1, halved, and three
+ *            roundings: 4 u. */
+START_TEST(gelu_in_lanes_is_gelu)
+{
+    double worst = 0;
+    real zero[2 * LANES] = {0};
+    for (int start = -1000000; start <= 1000000; start += 2 * (int)LANES) {
+        real y[2 * LANES], x[2 * LANES];
+        for (int l = 0; l < 2 * (int)LANES; l++) x[l] = y[l] = (real)((double)(start + l) * 2e-5);
+        bias_and_gelu(y, zero, 2 * LANES - 1, true);
+        for (size_t l = 0; l < 2 * LANES - 1; l++) {
+            double exact = (double)x[l] * erfc(-(double)x[l] * sqrt(0.5)) / 2, error = fabs((double)y[l] - exact);
+            if (!(error <= worst * fabs((double)x[l]))) worst = error / fabs((double)x[l]);
+        }
+        ck_assert(y[2 * LANES - 1] == x[2 * LANES - 1]);
+    }
+    within("GELU", worst, (sizeof(real) == sizeof(float) ? 3 : 4) * UNIT_ROUNDOFF);
+
+    real ends[] = {0, (real)NAN, (real)INFINITY, sizeof(real) == sizeof(float) ? (real)-3e38 : (real)-1e300};
+    bias_and_gelu(ends, zero, 4, true);
+    ck_assert(ends[0] == 0);
+    ck_assert(isnan(ends[1]));
+    ck_assert(isinf(ends[2]) && ends[2] > 0);
+    ck_assert(ends[3] == 0);
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------- */
+
+/* Claim      Options that make no sense are refused with one line that says what was found
+ *            and what was expected.             Measure   Status and message. */
+static const struct { const struct declaration *d; const char *words[6]; int count; const char *text; } wrong[] = {
+    {&chopd, {NULL}, 0, "option --grid: missing"},
+    {&chopd, {"--grid", "8"}, 2, "option --grid: found '8', a grid of 1 axes, expected two"},
+    {&chopd, {"--grid", "4x4", "--gate-size", "0"}, 4, "option --gate-size: found '0'"},
+    {&chopd, {"--grid", "4x4", "--activation", "relu"}, 4, "option --activation: found 'relu', expected one of gelu|none"},
+    {&dfc_cp, {"--activation", "GELU"}, 2, "option --activation: found 'GELU'"},
+    {&dfc_cp, {"--grid", "4x4"}, 2, "found '--grid', expected an option of this operator"},
+    {&fc, {"--activation", "none"}, 2, "found '--activation', expected an option of this operator"},
+};
+START_TEST(layers_refuse_wrong_options)
+{
+    struct problem p;
+    refused(problem_create(&p, wrong[_i].d, wrong[_i].count, wrong[_i].words), STATUS_BAD_INPUT, wrong[_i].text);
+}
+END_TEST
+
+/* Claim      A box needs an inside and edges that are numbers.
+ * Paper      Eq. 8.                             Measure   Binding a file with such a box. */
+static const struct { double box[4]; const char *text; } bad_box[] = {
+    {{1, -1, 1, 1}, "tensor boxes: found (1, -1, 1, 1) at [1, 0], expected finite y0 < y1 and x0 < x1"},
+    {{-1, 2, 1, 1}, "tensor boxes: found (-1, 2, 1, 1) at [1, 0]"},
+    {{-1, -1, NAN, 1}, "tensor boxes"},
+    {{-1, -INFINITY, 1, 1}, "tensor boxes"},
+    {{-1, -1, 1, 1}, NULL},
+};
+START_TEST(boxes_without_an_inside_are_refused)
+{
+    static const struct { const char *name; int axes; size_t size[4]; } fitting[] = {
+        {"x", 3, {1, 4, 2}}, {"u4", 2, {2, 3}}, {"boxes", 3, {3, 1, 4}}, {"mix", 2, {3, 1}}, {"phi_w1", 4, {2, 2, 3, 3}},
+        {"phi_b1", 1, {2}}, {"phi_w2", 2, {3, 2}}, {"phi_b2", 1, {3}}, {"u5", 2, {2, 3}}, {"b", 1, {2}},
+    };
+    struct tensor list[COUNT(fitting)];
+    struct tensors file = {COUNT(fitting), list};
+    struct problem p;
+    for (size_t f = 0; f < COUNT(fitting); f++) {
+        succeeds(tensor_create(&list[f], fitting[f].name, fitting[f].axes, fitting[f].size));
+        for (size_t i = 0; i < list[f].count; i++) list[f].data[i] = 1;
+    }
+    for (size_t i = 0; i < 12; i++) list[2].data[i] = (real)(i < 4 || i >= 8 ? (i % 4 < 2 ? -1 : 1) : bad_box[_i].box[i % 4]);
+    succeeds(problem_create(&p, &chopd, 2, (const char *[]){"--grid", "2x2"}));
+    if (bad_box[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, bad_box[_i].text);
+    else succeeds(problem_bind(&p, &file));
+    for (size_t f = 0; f < COUNT(fitting); f++) tensor_release(&list[f]);
+}
+END_TEST
+
+/* ---- repeatable, separable, without memory --------------------------- */
+
+/* Claim      The same plan, another plan, and a plan that has seen other tokens meanwhile give
+ *            the same to the bit; a run writes y alone. */
+START_TEST(layers_repeat_to_the_bit)
+{
+    struct trial t = ordinary(_i);
+    promise_repeatable(&t);
+}
+END_TEST
+
+/* Claim      Plans of one problem may be prepared, run and released by two threads at the same
+ *            time. */
+START_TEST(plans_of_the_layers_do_not_meet)
+{
+    struct trial t = ordinary(_i);
+    promise_plans_apart(&t);
+}
+END_TEST
+
+/* Claim      NaN in a token reaches all of its image, through every token's weight and through
+ *            the gate, and no other image. */
+START_TEST(nan_reaches_its_own_layer_alone)
+{
+    struct trial t = ordinary(_i);
+    promise_images_apart(&t, 3, NULL, NULL);
+}
+END_TEST
+
+/* Claim      All memory is taken by prepare, a run takes none, and whichever allocation fails,
+ *            plan_create says so and leaves nothing behind. */
+START_TEST(layers_survive_failed_allocations)
+{
+    struct trial t = ordinary(_i);
+    if (t.problem.declaration == &fc) trial_without_memory(&t, "fast");     /* the naive form needs none */
+    else promise_memory(&t);
+}
+END_TEST
+
+/* Claim      Sizes whose product overflows are refused before anything is allocated by them. */
+START_TEST(layers_refuse_sizes_that_overflow)
+{
+    static const struct { const struct declaration *d; const char *letters[6]; size_t size; } huge[] = {
+        {&dfc_cp, {"M", "N", "C", "D", "R"}, 40000}, {&chopd, {"R", "G", "S", "C", "D"}, 40000},
+    };
+    struct problem p;
+    real box[4] = {-1, -1, 1, 1};
+    bool boxed = huge[_i].d == &chopd;
+    succeeds(problem_create(&p, huge[_i].d, boxed ? 4 : 0, (const char *[]){"--grid", "20000x20000", "--gate-size", "1024"}));
+    succeeds(problem_set_size(&p, "B", 1));
+    for (size_t l = 0; huge[_i].letters[l]; l++) succeeds(problem_set_size(&p, huge[_i].letters[l], huge[_i].size));
+    succeeds(problem_shape(&p, NULL, NULL));
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+        if (p.tensor[r].present) p.tensor[r].data = box;
+    memory_set_limit(1 << 20);
+    for (int f = 0; f < OPERATOR_FORMS && huge[_i].d->forms[f]; f++) {
+        struct plan plan;
+        refused(plan_create(&plan, &p, huge[_i].d->forms[f], 1), STATUS_FAILURE, "memory");
+    }
+    memory_set_limit(0);
+    ck_assert_uint_eq(memory_in_use(), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ChoP'D");
+    TCase *equality = add_case(suite, "one function");
+    tcase_add_loop_test(equality, forms_of_the_layers_are_one_function, 0, (int)COUNT(size));
+    tcase_add_loop_test(equality, every_tensor_of_the_layers_counts, 0, KINDS);
+    tcase_add_test(equality, two_tokens_are_pooled_by_hand);
+    tcase_add_test(equality, gelu_in_lanes_is_gelu);
+    TCase *refusals = add_case(suite, "refused");
+    tcase_add_loop_test(refusals, layers_refuse_wrong_options, 0, (int)COUNT(wrong));
+    tcase_add_loop_test(refusals, boxes_without_an_inside_are_refused, 0, (int)COUNT(bad_box));
+    TCase *separate = add_case(suite, "repeatable and separable");
+    tcase_add_loop_test(separate, layers_repeat_to_the_bit, 0, KINDS);
+    tcase_add_loop_test(separate, plans_of_the_layers_do_not_meet, 0, KINDS);
+    tcase_add_loop_test(separate, nan_reaches_its_own_layer_alone, 0, KINDS);
+    TCase *memory = add_case(suite, "memory");
+    tcase_add_loop_test(memory, layers_survive_failed_allocations, 0, KINDS);
+    tcase_add_loop_test(memory, layers_refuse_sizes_that_overflow, 0, 2);
+    return run_suite(suite, "test_chopd");
+}
