@@ -44,7 +44,7 @@ static struct trial drawn(int at)
 static const struct { const struct declaration *d; const char *options, *sizes; } kind[] = {
     {&fc, "", "M=3 N=4 D=2"},
     {&dfc_cp, "", "M=3 N=2 D=2 R=2"},
-    {&chopd, "--grid 2x2 --gate-size 2", "D=2 R=2 G=1 S=1"},
+    {&chopd, "--grid 2x3 --gate-size 2 --activation none", "D=3 R=2 G=1 S=2"},
 };
 #define KINDS ((int)COUNT(kind))
 
