@@ -70,7 +70,7 @@ draw() {
     gnuplot -e "here='$here'; data='$work/$3'; out='$work/drawn'; ${4-}" "$here/$2" 2>"$work/said" \
         || { cat "$work/said" >&2; fail "gnuplot cannot draw $1"; }
     grep -v -e 'no valid points' -e '^$' "$work/said" >&2 || :
-    sed 's/<image /<image image-rendering="optimizeSpeed" /' "$work/drawn" >"$work/$1.svg"
+    sed 's/<image /<image image-rendering="optimizeSpeed" style="image-rendering:pixelated" /' "$work/drawn" >"$work/$1.svg"
 }
 
 # ---- chapter 1 -------------------------------------------------------------
