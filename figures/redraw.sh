@@ -237,20 +237,110 @@ elsa_draw() {
 # ---- chapter 4 -------------------------------------------------------------
 
 chopd_measure() {
+    layer="--channels 96 --sizes D=96,R=96"
+    if [ "$full" ]; then
+        dense="4x4 6x6 8x8 10x10" grids="14x14 28x28 56x56 84x84 112x112"
+        edges="8 16 24 32 48 64 96 128 192 256 384 512 768 1024" sides="1 3 5 7 9 11 15 21 31 43 55 81 111" seconds=0.3
+        sweeps=300 ranks="1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
+    else
+        dense="4x4 6x6" grids="14x14 28x28 56x56"
+        edges="8 16 32 64 128 256" sides="1 3 7 15 31 55 111" seconds=0.05
+        sweeps=40 ranks="1 8 32 64 96 112 128 160 192 224"
+    fi
+
+    # Time, memory and work against N; dense tensors on the smallest grids.
+    table=chopd.tsv header=
+    { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
+    sweep dfc dfc-cp $layer --form naive fast --grid $dense
+    sweep dfc dfc-cp $layer --form fast --grid $grids
+    sweep chopd chopd $layer,G=4,S=24 --form naive fast --grid $dense
+    sweep chopd chopd $layer,G=4,S=24 --form fast --grid $grids
+
+    # Pooling alone: time against the box, errors against the grid, one thread.
+    echo "  compute chopd-boxes" >&2
+    { about; "$build/figures/chopd_boxes" $seconds $sides; } >"$work/chopd-boxes.tsv"
+    echo "  compute chopd-error" >&2
+    { about; "$build/figures/chopd_error" $edges; } >"$work/chopd-error.tsv"
+
+    echo "  compute chopd-tensor" >&2
+    { about; "$build/figures/chopd_tensor"; } >"$work/chopd-tensor.tsv"
+
     # Error of CP decompositions against their rank, one thread.
-    sweeps=40 ranks="1 8 32 64 96 112 128 160 192 224"
-    [ -z "$full" ] || sweeps=1000 ranks="1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
     echo "  compute chopd-rank" >&2
     { about; OMP_NUM_THREADS=1 "$build/figures/chopd_rank" $sweeps $ranks; } >"$work/chopd-rank.tsv"
 }
 
 chopd_draw() {
+    draw chopd chopd.gp chopd.tsv "column='median_seconds'"
+    draw chopd-memory chopd.gp chopd.tsv "column='peak_bytes'"
+    draw chopd-work chopd.gp chopd.tsv "column='multiply_adds'"
+    draw chopd-boxes chopd-boxes.gp chopd-boxes.tsv
+    draw chopd-error chopd-error.gp chopd-error.tsv
+    draw chopd-tensor chopd-tensor.gp chopd-tensor.tsv
     draw chopd-rank chopd-rank.gp chopd-rank.tsv
+}
+
+# ---- chapter 5 -------------------------------------------------------------
+
+hilo_measure() {
+    bare=h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b
+    stage="--channels 384 --heads 12"           # LITv2-S's third
+    layer="--channels 768 --heads 12 --grid 14x14"      # of Table 10
+    if [ "$full" ]; then
+        grids="14x14 28x28 42x42 56x56 84x84 112x112"
+        rounds="1 2 3 4 5 6 7 8 9" slice=800
+        planes="14x14 56x56" lows="0 1 2 3 4 5 6 7 8 9 10 11 12"
+    else
+        grids="14x14 28x28 56x56"
+        rounds="1" slice=400
+        planes="14x14 28x28" lows="0 2 4 6 8 10 12"
+    fi
+
+    # Time and memory against N.
+    table=hilo.tsv header= each=90
+    { about; echo "# limits: $memory bytes, $(share 15) seconds a run"; } >"$work/$table"
+    sweep s2 hilo $stage --without $bare --window 2 --form naive fast --grid $grids
+    sweep s4 hilo $stage --without $bare --window 4 --form fast --grid $grids
+    sweep msa msa $stage --without b_qkv,b_o,rpe --form fast --grid $grids
+    sweep window msa $stage --without b_qkv,b_o,rpe --window 7 --form fast --grid $grids
+    sweep sra sra $stage --without b_q,b_kv,sr_b,b_o --reduction 2 --form fast --grid $grids
+
+    # The layers of Table 10, in turn.
+    table=hilo-layers.tsv header= each=$slice
+    about >"$work/$table"
+    for round in $rounds; do
+        sweep hilo hilo $layer --without $bare --form fast
+        sweep window msa $layer --without b_qkv,b_o,rpe --window 7 --form fast
+        sweep sra sra $layer --without b_q,b_kv,sr_b,b_o --reduction 2 --form fast
+        sweep msa msa $layer --without b_qkv,b_o,rpe --form fast
+    done
+
+    # Heads of Lo-Fi from none to all; a little is added so that rounding down finds them.
+    table=hilo-alpha.tsv header= each=400
+    about >"$work/$table"
+    for low in $lows; do
+        alpha=$(awk -v low=$low 'BEGIN { printf "%.4f", low < 12 ? (low + 0.01) / 12 : 1 }')
+        sweep $low hilo --channels 768 --heads 12 --without $bare --alpha $alpha --form fast --grid $planes
+    done
+
+    for map in cost spectrum; do
+        echo "  compute hilo-$map" >&2
+        { about; "$build/figures/hilo_$map"; } >"$work/hilo-$map.tsv"
+    done
+}
+
+hilo_draw() {
+    draw hilo hilo.gp hilo.tsv "column='median_seconds'"
+    draw hilo-memory hilo.gp hilo.tsv "column='peak_bytes'"
+    draw hilo-layers hilo-layers.gp hilo-layers.tsv
+    draw hilo-alpha hilo-alpha.gp hilo-alpha.tsv
+    draw hilo-cost hilo-cost.gp hilo-cost.tsv
+    draw hilo-spectrum hilo-spectrum.gp hilo-spectrum.tsv
 }
 
 # ---- all -------------------------------------------------------------------
 
-chapters="lisa structsa elsa chopd"
+chapters="lisa structsa elsa chopd hilo"
 for chapter in ${CHAPTER:-$chapters}; do
     case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
     start=$(date +%s) each= repeats=

@@ -31,7 +31,9 @@ TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
 # versus_SIDE.py where a case says so: its CASES, draw(case, normal) for the
 # operator's own parameters (None for one that it has not), and forms(case,
 # tensors), which gives PyTorch's ways to compute it, name -> function of nothing.
-SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa", "elsa", "hilo")}
+# Our side is build/measure with the fast form, or the case's programs: label ->
+# program and arguments, to which threads and repeats are added.
+SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa", "elsa", "chopd", "hilo")}
 CASES = {name: case for side in SIDES.values() for name, case in side.CASES.items()}
 
 
@@ -136,12 +138,27 @@ def check(name, build):
     return worst
 
 
-def ours_once(case, threads, build):
+def measure(case, threads, build):
+    """The command that times the fast form."""
     command = [os.path.join(build, "measure"), case["operator"], *options(case), "--channels", str(case["channels"]),
-               "--batch", str(case.get("batch", 1)), "--form", "fast", "--threads", str(threads), "--repeats", "15",
-               "--without", ",".join(case.get("biases", ["b_qkv", "b_o"]) + case.get("without", []))]
+               "--batch", str(case.get("batch", 1)), "--form", "fast", "--threads", str(threads), "--repeats", "15"]
+    without = case.get("biases", ["b_qkv", "b_o"]) + case.get("without", [])
+    if without:
+        command += ["--without", ",".join(without)]
     if case["sizes"]:
         command += ["--sizes", ",".join(f"{letter}={size}" for letter, size in case["sizes"].items())]
+    return command
+
+
+def commands(case, threads, build):
+    """Our side of a case, label -> command."""
+    if "programs" not in case:
+        return {"ours": measure(case, threads, build)}
+    return {label: [os.path.join(build, program), *arguments, str(threads), "101"]
+            for label, (program, *arguments) in case["programs"].items()}
+
+
+def ours_once(command, threads):
     lines = subprocess.run(command, check=True, capture_output=True, text=True,
                            env=environment(threads, False)).stdout.splitlines()
     head, row = lines[0].lstrip("#").split(), lines[-1].split()
@@ -158,7 +175,8 @@ def versus(name, threads, rounds, build):
     seen = {"ours": []}
     ways = list(forms(case, draw(case)))
     for _ in range(rounds):
-        seen["ours"].append(ours_once(case, threads, build))
+        for label, command in commands(case, threads, build).items():
+            seen.setdefault(label, []).append(ours_once(command, threads))
         for label, side in sides.items():
             side.stdin.write("go\n")
             side.stdin.flush()

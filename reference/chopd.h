@@ -29,7 +29,7 @@
  *
  *             multiply-adds                                  extra memory (reals)
  *     naive   N^2 (C D (3 R + 1) + 2 R G) + 6 N R + phi      N^2 (C D + R G + R) + N R
- *     fast    N (C R + R D + R (6 G + 3)) + phi              R N, and a table of 2 N a thread
+ *     fast    N R (C + D + 6 G + 2) + s W R + phi            R N, and (G + 2) N a thread
  *     phi     s^2 (9 C S + S R)                              s^2 (10 C + S + R)
  *
  * told in naive/chopd.c and fast/chopd.c.  The fast form's cost depends neither

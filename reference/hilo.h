@@ -57,8 +57,8 @@
  *
  * Departs from the paper: alpha h is rounded down, as it must be whole; grids
  * that windows do not tile are padded before anything else, as the authors'
- * detection code does it, so that with biases the padding has keys and values
- * of its own, and the softmax counts them; A.4 leaves open how to interpolate. */
+ * detection code does it, so that the softmax counts the padding, with biases
+ * or without; A.4 leaves open how to interpolate. */
 
 #ifndef TWICETOLD_HILO_H
 #define TWICETOLD_HILO_H

@@ -1,0 +1,50 @@
+# chopd-error.gp -- rounding error of a mean over a box against the grid
+#
+#     gnuplot -e "here='figures'; data='chopd-error.tsv'; out='chopd-error.svg'" chopd-error.gp
+
+load here."/style.gp"
+set terminal svg size 820,430 font font.",15" background "#ffffff" linewidth 1
+set output out
+set datafile separator "\t"
+
+keys = "float double axes"
+colour(k) = k eq "float" ? vermilion : k eq "double" ? black : blue
+name(k) = k eq "float" ? "integral image" : k eq "double" ? "same, in double" : "the fast form"
+floor = 1e-8
+points(k, side) = sprintf("< awk -F '\t' '$1 == \"%s\" && $2 == \"%s\" { print $3 \"\t\" ($4 > %g ? $4 : %g) }' '%s'", k, side, floor, floor, data)
+largest = real(system("awk -F '\t' '/^[^#]/ && $3 + 0 > m { m = $3 + 0 } END { print m }' '".data."'"))
+sides = "1 3 9 half"
+title(side) = side eq "half" ? "half the grid" : side."×".side
+
+set logscale xy
+set xrange [6.5:largest*1.3]
+set xtics ("8" 8, "32" 32, "128" 128, "512" 512)
+set yrange [floor:3e-2]
+set bmargin at screen 0.265
+set tmargin at screen 0.80
+set label 1 "A mean over a box, in float: relative error" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
+set label 2 "Numbers between 0 and 1; root mean square at 1000 boxes on the grid.  Dashed: u, one rounding.  On the axis: no error." \
+    at screen 0.02,0.045 left font font.",12" textcolor rgb faint
+set label 3 "side of the grid, in tokens" at screen 0.455,0.125 center textcolor rgb ink
+
+set multiplot
+set ytics ("10^{-8}" 1e-8, "10^{-7}" 1e-7, "10^{-6}" 1e-6, "10^{-5}" 1e-5, "10^{-4}" 1e-4, "10^{-3}" 1e-3, "10^{-2}" 1e-2)
+left = 0.085; wide = 0.178; gap = 0.018
+do for [s = 1:4] {
+    side = word(sides, s)
+    set lmargin at screen left + (s - 1) * (wide + gap)
+    set rmargin at screen left + (s - 1) * (wide + gap) + wide
+    set label 4 title(side) at graph 0.5,1.05 center textcolor rgb ink
+    u = 2.0**-24
+    if (s < 4) {
+        plot u with lines linecolor rgb faint dashtype 2, \
+             for [k in keys] points(k, side) using 1:2 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.4
+    } else {
+        plot u with lines linecolor rgb faint dashtype 2, \
+             for [k in keys] points(k, side) using 1:2 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.4, \
+             for [k in keys] points(k, side)." | tail -n 1" using 1:2:(name(k)) with labels left offset 0.7,(k eq "float" ? 0.4 : k eq "axes" ? -0.3 : 0) font font.",13" textcolor rgb colour(k)
+    }
+    unset label 1; unset label 2; unset label 3
+    set ytics ("" 1e-8, "" 1e-7, "" 1e-6, "" 1e-5, "" 1e-4, "" 1e-3, "" 1e-2)
+}
+unset multiplot

@@ -1,0 +1,43 @@
+# hilo-alpha.gp -- time and multiply-adds against the share of Lo-Fi's heads
+#
+#     gnuplot -e "here='figures'; data='hilo-alpha.tsv'; out='hilo-alpha.svg'" hilo-alpha.gp
+#
+# Series of the table are numbers of heads; a panel is a grid, its numbers over those
+# of no head at all.
+
+load here."/style.gp"
+set terminal svg size 720,420 font font.",15" background "#ffffff" linewidth 1
+set output out
+
+planes = system("awk -F '\t' '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } !/^#/ && !seen[$(at[\"grid\"])]++ { printf \"%s \", $(at[\"grid\"]) }' '".data."'")
+rows(plane, c) = sprintf("awk -F '\t' -v p=%s -v c=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } ".\
+    "!/^#/ && $(at[\"grid\"]) == p { if ($1 == 0) none = $(at[c]); print $1 \"\t\" $(at[c]) / none }' '%s'", plane, c, data)
+first(plane, c) = real(system(sprintf("awk -F '\t' -v p=%s -v c=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } ".\
+    "!/^#/ && $(at[\"grid\"]) == p && $1 == 0 { print $(at[c]) }' '%s'", plane, c, data)))
+tokens(plane) = plane[1:2]."×".plane[4:5]." tokens"
+
+set xrange [-0.3:12.6]
+set xtics 0,2,12
+set yrange [0:1.35]
+set ytics 0,0.5,1
+set xlabel "heads of Lo-Fi, of 12" offset 0,0.3 textcolor rgb ink
+set bmargin at screen 0.26
+set tmargin at screen 0.80
+set label 1 "One layer against the share of its heads, over that of windows alone" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
+set label 2 "768 channels, s = 2, batch 1, one thread, float.  ".remark("machine") at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+set arrow 1 from 10,0 to 10,1.2 nohead linecolor rgb faint dashtype 2
+set label 5 "α = 0.9" at 9.85,0.12 right font font.",13" textcolor rgb faint
+
+set multiplot
+do for [n = 1:2] {
+    plane = word(planes, n)
+    set lmargin at screen 0.07 + 0.40*(n-1); set rmargin at screen 0.40 + 0.40*(n-1)
+    set label 3 tokens(plane) at graph 0,1.07 left textcolor rgb ink
+    set label 4 sprintf("1 is %.3g ms", 1e3 * first(plane, "median_seconds")) at graph 1,1.07 right font font.",12" textcolor rgb faint
+    plot "< ".rows(plane, "multiply_adds") using 1:2 with linespoints linecolor rgb orange linewidth 2 pointtype 7 pointsize 0.3, \
+         "< ".rows(plane, "median_seconds") using 1:2 with linespoints linecolor rgb blue linewidth 2 pointtype 7 pointsize 0.4, \
+         "< ".rows(plane, "multiply_adds")." | tail -n 1" using 1:2:(n == 2 ? "multiply-adds" : "") with labels left offset 0.8,-0.4 font font.",13" textcolor rgb orange, \
+         "< ".rows(plane, "median_seconds")." | tail -n 1" using 1:2:(n == 2 ? "time" : "") with labels left offset 0.8,0.4 font font.",13" textcolor rgb blue
+    unset label 1; unset label 2
+}
+unset multiplot

@@ -1,0 +1,49 @@
+# hilo-layers.gp -- the layers of Table 10: how fast here, in the paper, and by arithmetic
+#
+#     gnuplot -e "here='figures'; data='hilo-layers.tsv'; out='hilo-layers.svg'" hilo-layers.gp
+#
+# Bars are images per second over HiLo's.  The table has every series once for each
+# round; the median of its times counts.  The paper's numbers are those of
+# reference/published/hilo.tsv.
+
+load here."/style.gp"
+set terminal svg size 720,400 font font.",15" background "#ffffff" linewidth 1
+set output out
+
+series = "msa window sra hilo"
+printed = "'MSA' 'Local Window' 'SRA' 'HiLo'"
+cut(s, c) = sprintf("awk -F '\t' -v s=%s -v c=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } $1 == s { print $(at[c]) }' '%s'".\
+    " | sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'", s, c, data)
+seconds(n) = real(system(cut(word(series, n), "median_seconds")))
+work(n) = real(system(cut(word(series, n), "multiply_adds")))
+paper(n) = real(system(sprintf("awk -F '\t' '$1 == 10 && $2 == \"%s\" && $3 == \"cpu\" { print $4 }' '%s/../reference/published/hilo.tsv'", word(printed, n), here)))
+
+array ours[4]; array theirs[4]; array sums[4]; array took[4]
+do for [n = 1:4] {
+    took[n] = seconds(n); ours[n] = seconds(4) / took[n]; theirs[n] = paper(n) / paper(4); sums[n] = work(4) / work(n)
+}
+
+unset grid
+set border 2 linecolor rgb ink
+unset xtics
+set ytics scale 0
+set yrange [4.62:0.4]
+set xrange [0:1.02]
+set ytics ("self-attention" 1, "7×7 windows" 2, "SRA" 3, "HiLo" 4)
+set lmargin at screen 0.17; set rmargin at screen 0.98
+set tmargin at screen 0.87; set bmargin at screen 0.14
+set label 1 "Images per second of one layer, HiLo's being 1" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
+set label 2 "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.  ".remark("machine") \
+    at screen 0.02,0.05 left font font.",12" textcolor rgb faint
+set style fill solid noborder
+
+set label 3 "by multiply-adds alone" at sums[1]+0.01,1.50 left font font.",13" textcolor rgb ink
+set label 4 "here" at sums[1]+0.03,0.82 left font font.",13" textcolor rgb blue
+set label 5 "in the paper, on a Core i9-10900X" at sums[1]+0.03,1.15 left font font.",13" textcolor rgb orange
+
+plot for [n = 1:4] "+" every ::0::0 using (0):(n):(0):(ours[n]):(n-0.33):(n-0.03) with boxxyerror linecolor rgb blue, \
+     for [n = 1:4] "+" every ::0::0 using (0):(n):(0):(theirs[n]):(n+0.0):(n+0.3) with boxxyerror linecolor rgb orange, \
+     for [n = 1:4] "+" every ::0::0 using (sums[n]):(n-0.38):(0):(0.73) with vectors nohead linecolor rgb ink linewidth 2, \
+     for [n = 1:4] "+" every ::0::0 using (ours[n]):(n-0.18):(sprintf("%.2f", ours[n])) with labels right offset -1.5,0 font font.",13" textcolor rgb 0xffffff, \
+     for [n = 1:4] "+" every ::0::0 using (0):(n-0.18):(sprintf("%.2f ms", took[n]*1e3)) with labels left offset 0.6,0 font font.",13" textcolor rgb 0xffffff, \
+     for [n = 1:4] "+" every ::0::0 using (theirs[n]):(n+0.15):(sprintf("%.2f", theirs[n])) with labels right offset -1.5,0 font font.",13" textcolor rgb 0xffffff

@@ -1,0 +1,373 @@
+/* test_chopd_layers.c -- which layers are fully connected ones
+ *
+ * The tensor W_mncd, or W_imncd as a function of x, is built from which tokens
+ * meet and applied by Eq. 2 or 3; beside it stands the layer as one would write
+ * it.  The paper's appendix, which is said to show this, is not public: the
+ * tensors are derived here.  Where only exact sums are involved the numbers are
+ * whole and the tolerance is zero. */
+
+#include "dfc_case.h"
+#include "../reference/msa.h"
+#include "../reference/steps.h"
+
+/* Both forms of fc, and Eq. 3 with the same tensor for each of 2 images, make y of x. */
+static void is_fc(const struct dfc_sizes *s, const real *w, const real *x, const real *y)
+{
+    char sizes[80];
+    size_t weights = s->M * s->N * s->C * s->D;
+    snprintf(sizes, sizeof sizes, "M=%zu N=%zu D=%zu", s->M, s->N, s->D);
+    struct trial t = trial("", &fc, s->B, s->C, sizes, "");
+    memcpy(trial_tensor(&t, "w"), w, weights * sizeof *w);
+    ck_assert(largest(y, t.outputs) > 0.5);
+    equal(trial_run_on(&t, "naive", 1, x), y, t.outputs);
+    equal(trial_run_on(&t, "fast", 2, x), y, t.outputs);
+
+    real *each = zeros(s->B * weights);
+    for (size_t i = 0; i < s->B; i++) memcpy(each + i * weights, w, weights * sizeof *w);
+    equal(layer(s, each, x), y, t.outputs);
+}
+
+static const struct window window[] = {
+    {5, 6, 3, 1, 1}, {5, 6, 3, 1, 0}, {7, 6, 3, 2, 1}, {6, 6, 2, 2, 0},
+    {4, 5, 5, 1, 2}, {7, 5, 3, 3, 1}, {3, 3, 1, 1, 0},
+};
+
+/* The token under entry k of output n's window, or -1 off the grid. */
+static int under(const struct window *v, size_t n, size_t k)
+{
+    int y = (int)(n / columns_out(v) * v->stride + k / v->k) - (int)v->padding;
+    int x = (int)(n % columns_out(v) * v->stride + k % v->k) - (int)v->padding;
+    return y >= 0 && y < (int)v->H && x >= 0 && x < (int)v->W ? y * (int)v->W + x : -1;
+}
+
+/* ---- static layers ----------------------------------------------------- */
+
+/* Claim      A convolution is a fully connected layer: W_mncd = w_dc[m - n] inside the window, else 0; with
+ *            a stride and zero padding too.
+ * Paper      ChoP'D, Sec. 2.2, Eq. 2.
+ * Measure    fc and Eq. 3 against sums over the window by coordinates; windows of 1, 2, 3 and 5, strides of
+ *            1, 2 and 3, padding of 0, 1 and 2; 2 images, 3 channels in, 2 out.
+ * Tolerance  Zero: whole numbers.
+ * Would it fail?  A tensor with m and n changed about gives other sums wherever the kernel is not symmetrical. */
+START_TEST(convolution_is_fully_connected)
+{
+    const struct window *v = &window[_i];
+    struct dfc_sizes s = window_sizes(v, 2, 3, 2);
+    size_t K = v->k * v->k;
+    real *x = integers(1, s.B * s.M * s.C, 3), *kernel = integers(2, s.D * s.C * K, 3), *y = zeros(s.B * s.N * s.D);
+    for (size_t in = 0; in < s.B * s.N; in++)
+        for (size_t k = 0; k < K; k++)
+            for (size_t dc = 0; under(v, in % s.N, k) >= 0 && dc < s.D * s.C; dc++) {
+                size_t m = (size_t)under(v, in % s.N, k);
+                y[in * s.D + dc / s.C] += kernel[dc * K + k] * x[(in / s.N * s.M + m) * s.C + dc % s.C];
+            }
+    is_fc(&s, convolution_tensor(v, kernel, s.C, s.D), x, y);
+}
+END_TEST
+
+/* Claim      A depth-wise convolution is one too, diagonal in the channels: W_mncd = w_c[m - n] delta_cd.
+ * Paper      ChoP'D, Sec. 2.2.           Measure   As above, 3 channels.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(depthwise_convolution_is_fully_connected)
+{
+    const struct window *v = &window[_i];
+    struct dfc_sizes s = window_sizes(v, 2, 3, 3);
+    size_t K = v->k * v->k;
+    real *x = integers(3, s.B * s.M * 3, 3), *kernel = integers(4, 3 * K, 3), *y = zeros(s.B * s.N * 3);
+    for (size_t in = 0; in < s.B * s.N; in++)
+        for (size_t k = 0; k < K; k++)
+            for (size_t c = 0; under(v, in % s.N, k) >= 0 && c < 3; c++)
+                y[in * 3 + c] += kernel[c * K + k] * x[(in / s.N * s.M + (size_t)under(v, in % s.N, k)) * 3 + c];
+    is_fc(&s, depthwise_tensor(v, kernel, 3), x, y);
+}
+END_TEST
+
+/* Claim      A point-wise convolution, a linear map of every token, is one too, diagonal in the tokens:
+ *            W_mncd = delta_mn w_cd.
+ * Paper      ChoP'D, Sec. 2.2.           Measure   12 tokens, 4 channels in, 3 out, 2 images.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(pointwise_convolution_is_fully_connected)
+{
+    struct dfc_sizes s = {.B = 2, .M = 12, .N = 12, .C = 4, .D = 3};
+    real *x = integers(5, 2 * 12 * 4, 3), *map = integers(6, 12, 3);
+    real *y = zeros(2 * 12 * 3), *w = zeros(12 * 12 * 12);
+    for (size_t n = 0; n < 12; n++) memcpy(w + place(&s, 0, n, n, 0, 0), map, 12 * sizeof *map);
+    for (size_t token = 0; token < 24; token++)
+        for (size_t d = 0; d < 3; d++)
+            for (size_t c = 0; c < 4; c++) y[token * 3 + d] += x[token * 4 + c] * map[c * 3 + d];
+    is_fc(&s, w, x, y);
+}
+END_TEST
+
+static const struct window pooling[] = {
+    {6, 8, 2, 2, 0}, {5, 6, 2, 1, 0}, {8, 8, 4, 4, 0}, {7, 6, 4, 1, 1}, {4, 4, 4, 4, 0},
+};
+
+/* Claim      Average pooling is one too, the same for all channels: W_mncd = delta_cd / K in the window; and
+ *            global pooling, W_mncd = delta_cd / M.
+ * Paper      ChoP'D, Sec. 2.2.
+ * Measure    fc against means by coordinates: windows of 2, 4 and the whole grid of 4 x 4, apart and overlapping.
+ * Tolerance  Zero: whole numbers over 4 and 16. */
+START_TEST(average_pooling_is_fully_connected)
+{
+    const struct window *v = &pooling[_i];
+    struct dfc_sizes s = window_sizes(v, 2, 3, 3);
+    size_t K = v->k * v->k;
+    real *x = integers(7, s.B * s.M * 3, 9), *kernel = zeros(3 * K), *y = zeros(s.B * s.N * 3);
+    for (size_t ck = 0; ck < 3 * K; ck++) kernel[ck] = 1 / (real)K;
+    for (size_t in = 0; in < s.B * s.N; in++)
+        for (size_t c = 0; c < 3; c++) {
+            real sum = 0;
+            for (size_t k = 0; k < K; k++) {
+                int m = under(v, in % s.N, k);
+                if (m >= 0) sum += x[(in / s.N * s.M + (size_t)m) * 3 + c];
+            }
+            y[in * 3 + c] = sum / (real)K;
+        }
+    is_fc(&s, depthwise_tensor(v, kernel, 3), x, y);
+}
+END_TEST
+
+/* Claim      Every fully connected layer is a dynamic one, whose function g of x is constant.
+ * Paper      ChoP'D, Sec. 2.2, i).
+ * Measure    Eq. 3 with W of fc for each of 3 images, and fc; normal numbers, M, N, C, D all different.
+ * Tolerance  Zero: naive fc takes the same sums in the same order. */
+START_TEST(fully_connected_is_dynamic_with_constant_g)
+{
+    struct dfc_sizes s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
+    struct trial t = trial("", &fc, 3, 3, "M=5 N=4 D=2", "");
+    real *w = zeros(3 * 120);
+    for (size_t at = 0; at < 360; at++) w[at] = problem_tensor(&t.problem, "w")[at % 120];
+    equal(layer(&s, w, t.x), trial_run(&t, "naive", 1), t.outputs);
+}
+END_TEST
+
+/* Claim      Some dynamic layer is no fully connected one: it need not be linear.
+ * Paper      ChoP'D, Sec. 2.2, ii).
+ * Measure    One token, one channel, g(x) = x: Eq. 3 gives x^2.  Of the images 1, 2 and 3 the sum of the
+ *            first two is not the third's; with a constant g it is.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(some_dynamic_layer_is_not_linear)
+{
+    struct dfc_sizes s = {.B = 3, .M = 1, .N = 1, .C = 1, .D = 1};
+    real x[] = {1, 2, 3}, constant[] = {7, 7, 7};
+    real *y = layer(&s, x, x), *linear = layer(&s, constant, x);
+    ck_assert(y[0] == 1 && y[1] == 4 && y[2] == 9 && y[0] + y[1] != y[2]);
+    ck_assert(linear[0] + linear[1] == linear[2]);
+}
+END_TEST
+
+/* ---- dynamic layers ---------------------------------------------------- */
+
+/* Claim      Self-attention with h heads is a dynamic fully connected layer:
+ *            W_imncd = sum_h softmax(q_in k_im)_h (Wv Wo)_h,cd.
+ * Paper      ChoP'D, Sec. 2.2, Eq. 3.
+ * Measure    Eq. 3 with W built from x against msa, 3 x 4 tokens, 6 channels, 1, 2 and 3 heads, 2 images.
+ * Tolerance  (M C + C + 3 M + 200) u sum |x| |W|: an entry of W is a sum over C, a softmax over M, and the
+ *            error of a logit, itself below 8 and three sums over C, 8 u 3 C.  msa has as many: twice.
+ * Would it fail?  The layer of the other image is not that of this one: W depends on x. */
+START_TEST(self_attention_is_dynamic_fully_connected)
+{
+    enum { M = 12, C = 6 };
+    size_t h = (size_t)_i + 1, c_head = C / h;
+    char options[64];
+    snprintf(options, sizeof options, "--grid 3x4 --heads %zu --scale 0.5", h);
+    struct trial t = trial(options, &msa, 2, C, "", "rpe b_qkv b_o");
+    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    const real *qkv = trial_tensor(&t, "w_qkv"), *w_o = trial_tensor(&t, "w_o");
+    real *w = zeros(2 * M * M * C * C), *swapped = zeros(2 * M * M * C * C);
+
+    for (size_t i = 0; i < 2; i++)
+        for (size_t a = 0; a < h; a++)
+            for (size_t n = 0; n < M; n++) {
+                real weight[M] = {0};
+                for (size_t m = 0; m < M; m++)
+                    for (size_t e = a * c_head; e < (a + 1) * c_head; e++) {
+                        real q = 0, k = 0;
+                        for (size_t c = 0; c < C; c++) {
+                            q += qkv[e * C + c] * t.x[(i * M + n) * C + c];
+                            k += qkv[(C + e) * C + c] * t.x[(i * M + m) * C + c];
+                        }
+                        weight[m] += (real)0.5 * q * k;
+                    }
+                softmax(weight, M);
+                for (size_t m = 0; m < M; m++)
+                    for (size_t c = 0; c < C; c++)
+                        for (size_t d = 0; d < C; d++)
+                            for (size_t e = a * c_head; e < (a + 1) * c_head; e++)
+                                w[place(&s, i, m, n, c, d)] +=
+                                    weight[m] * (qkv[(2 * C + e) * C + c] * w_o[d * C + e]);
+            }
+    double tolerance = 2 * layer_bound(&s, w, t.x, C + 3 * M + 200);
+    real *y = layer(&s, w, t.x);
+    within("naive", largest_difference(y, trial_run(&t, "naive", 1), t.outputs), tolerance);
+    within("fast", largest_difference(y, trial_run(&t, "fast", 1), t.outputs), tolerance);
+    memcpy(swapped, w + s.M * s.N * C * C, s.M * s.N * C * C * sizeof *w);
+    memcpy(swapped + s.M * s.N * C * C, w, s.M * s.N * C * C * sizeof *w);
+    beyond("    the other image's W", largest_difference(layer(&s, swapped, t.x), y, t.outputs), 0.01);
+}
+END_TEST
+
+/* Claim      Dynamic convolution is a dynamic fully connected layer, with a kernel made by every token
+ *            (W_imncd = delta_cd K_k,in for m = n + k), or one for an image, mixed of several (W_imncd =
+ *            sum_j a_j(x_i) w_jdc[m - n]).
+ * Paper      ChoP'D, Sec. 2.2; after Wu et al. 2019 and Chen et al. 2020, without the softmax that would
+ *            leave the whole numbers.
+ * Measure    Eq. 3 against sums over 3 x 3 windows by coordinates, 4 x 4 tokens, 3 channels, 2 images.
+ * Tolerance  Zero: whole numbers; the mean of an image is in sixteenths. */
+START_TEST(dynamic_convolution_is_dynamic_fully_connected)
+{
+    enum { M = 16, C = 3, K = 9 };
+    const struct window v = {4, 4, 3, 1, 1};
+    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    real *x = integers(11, 2 * M * C, 3), *w = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
+
+    if (_i == 0) {
+        real *makes = integers(12, K * C, 2), *made = zeros(2 * M * K);
+        for (size_t in = 0; in < 2 * M; in++)
+            for (size_t kc = 0; kc < K * C; kc++) made[in * K + kc / C] += makes[kc] * x[in * C + kc % C];
+        for (size_t i = 0; i < 2; i++)
+            for (size_t m = 0; m < M; m++)
+                for (size_t n = 0; n < M; n++)
+                    for (size_t c = 0, k = entry(&v, m, n); k < K && c < C; c++)
+                        w[place(&s, i, m, n, c, c)] = made[(i * M + n) * K + k];
+        for (size_t in = 0; in < 2 * M; in++)
+            for (size_t k = 0; k < K; k++)
+                for (size_t c = 0; under(&v, in % M, k) >= 0 && c < C; c++)
+                    y[in * C + c] += made[in * K + k] * x[(in / M * M + (size_t)under(&v, in % M, k)) * C + c];
+    } else {
+        real *kernels = integers(13, 2 * C * C * K, 2), *share = integers(14, 2 * C, 2);
+        for (size_t i = 0; i < 2; i++) {
+            real *mixed = zeros(C * C * K), mean[C] = {0};
+            for (size_t mc = 0; mc < M * C; mc++) mean[mc % C] += x[i * M * C + mc] / M;
+            for (size_t j = 0; j < 2; j++)
+                for (size_t c = 0; c < C; c++)
+                    for (size_t at = 0; at < C * C * K; at++)
+                        mixed[at] += share[j * C + c] * mean[c] * kernels[j * C * C * K + at];
+            memcpy(w + i * M * M * C * C, convolution_tensor(&v, mixed, C, C), M * M * C * C * sizeof *w);
+            for (size_t j = 0; j < 2; j++)              /* the answers of both kernels, mixed */
+                for (size_t n = 0; n < M; n++)
+                    for (size_t k = 0; k < K; k++)
+                        for (size_t dc = 0; under(&v, n, k) >= 0 && dc < C * C; dc++) {
+                            real a = 0;
+                            for (size_t c = 0; c < C; c++) a += share[j * C + c] * mean[c];
+                            size_t m = (size_t)under(&v, n, k);
+                            real term = kernels[(j * C * C + dc) * K + k] * x[(i * M + m) * C + dc % C];
+                            y[(i * M + n) * C + dc / C] += a * term;
+                        }
+        }
+    }
+    ck_assert(largest(y, 2 * M * C) > 2);
+    equal(layer(&s, w, x), y, 2 * M * C);
+}
+END_TEST
+
+/* Claim      Gating channels in the manner of squeeze-and-excitation is a dynamic fully connected layer, diagonal
+ *            in tokens and channels: W_imncd = delta_mn delta_cd logistic(W2 h(W1 mean of x_i))_c, h a leaky ReLU.
+ * Paper      ChoP'D, Sec. 2.2; after Hu et al. 2018.
+ * Measure    Eq. 3 against x times the gate, 12 tokens, 4 channels, 2 images.
+ * Tolerance  Zero: one product, and sums of zeros.
+ * Would it fail?  The gates of the two images differ, so no FC does for both. */
+START_TEST(squeeze_and_excitation_is_dynamic_fully_connected)
+{
+    enum { M = 12, C = 4, S = 2 };
+    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    real *x = uniform(15, 2 * M * C, -1, 3), *w1 = normal(16, S * C), *w2 = normal(17, C * S), gate[2 * C];
+    real *w = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
+    for (size_t i = 0; i < 2; i++) {
+        real mean[C] = {0}, hidden[S] = {0};
+        for (size_t mc = 0; mc < M * C; mc++) mean[mc % C] += x[i * M * C + mc] / M;
+        for (size_t e = 0; e < S; e++) {
+            for (size_t c = 0; c < C; c++) hidden[e] += w1[e * C + c] * mean[c];
+            hidden[e] = hidden[e] > 0 ? hidden[e] : -hidden[e] / 8;
+        }
+        for (size_t c = 0; c < C; c++) {
+            double logit = 0;
+            for (size_t e = 0; e < S; e++) logit += (double)w2[c * S + e] * (double)hidden[e];
+            gate[i * C + c] = (real)(1 / (1 + exp(-logit)));
+        }
+        for (size_t n = 0; n < M; n++)
+            for (size_t c = 0; c < C; c++) {
+                w[place(&s, i, n, n, c, c)] = gate[i * C + c];
+                y[(i * M + n) * C + c] = gate[i * C + c] * x[(i * M + n) * C + c];
+            }
+    }
+    beyond("the gates differ", largest_difference(gate, gate + C, C), 0.01);
+    equal(layer(&s, w, x), y, 2 * M * C);
+}
+END_TEST
+
+/* What lies at (y, x), in tokens, between the tokens of channel c: four reads, zeros off the grid. */
+static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, double y, double x)
+{
+    double top = floor(y), left = floor(x), sum = 0;
+    for (int corner = 0; corner < 4; corner++) {
+        double row = top + corner / 2, column = left + corner % 2;
+        double share = (corner / 2 ? y - top : top + 1 - y) * (corner % 2 ? x - left : left + 1 - x);
+        if (row >= 0 && row < (double)H && column >= 0 && column < (double)W)
+            sum += share * (double)plane[((size_t)row * W + (size_t)column) * C + c];
+    }
+    return (real)sum;
+}
+
+/* Claim      Deformable convolution is a dynamic fully connected layer: with offsets (dy, dx)_k that token n makes
+ *            of itself, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y - dy) hat(m_x - n_x - k_x - dx), where
+ *            hat(t) = max(0, 1 - |t|).
+ * Paper      ChoP'D, Sec. 2.2; after Dai et al. 2017.
+ * Measure    Eq. 3 against four reads for each entry of the kernel by coordinates, 5 x 4 tokens, 3 x 3
+ *            entries, 2 channels in, 3 out, 2 images; offsets up to 3 tokens, some off the grid.
+ * Tolerance  Zero: whole numbers, offsets in quarters.
+ * Would it fail?  Without offsets W is that of a convolution and gives another y. */
+START_TEST(deformable_convolution_is_dynamic_fully_connected)
+{
+    enum { H = 5, W = 4, M = H * W, C = 2, D = 3, K = 9 };
+    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = D};
+    const struct window v = {H, W, 3, 1, 1};
+    real *x = integers(18, 2 * M * C, 3), *kernel = integers(19, D * C * K, 3), *makes = integers(20, 2 * K * C, 2);
+    real *w = zeros(2 * M * M * C * D), *y = zeros(2 * M * D), *stiff = zeros(2 * M * M * C * D);
+
+    for (size_t in = 0; in < 2 * M; in++)
+        for (size_t k = 0; k < K; k++) {
+            double offset[2] = {0, 0};
+            for (size_t c = 0; c < C; c++)
+                for (size_t axis = 0; axis < 2; axis++)
+                    offset[axis] += 0.25 * (double)(makes[(2 * k + axis) * C + c] * x[in * C + c]);
+            double row = (double)(in % M / W) + (double)(k / 3) - 1 + offset[0];
+            double column = (double)(in % M % W) + (double)(k % 3) - 1 + offset[1];
+            for (size_t c = 0; c < C; c++)
+                for (size_t d = 0; d < D; d++)
+                    y[in * D + d] += kernel[(d * C + c) * K + k]
+                                   * between(x + in / M * M * C, H, W, C, c, row, column);
+            for (size_t m = 0; m < M; m++) {
+                double share = fmax(0, 1 - fabs((double)(m / W) - row))
+                             * fmax(0, 1 - fabs((double)(m % W) - column));
+                for (size_t c = 0; c < C; c++)
+                    for (size_t d = 0; d < D; d++)
+                        w[place(&s, in / M, m, in % M, c, d)] += kernel[(d * C + c) * K + k] * (real)share;
+            }
+        }
+    ck_assert(largest(y, 2 * M * D) > 2);
+    equal(layer(&s, w, x), y, 2 * M * D);
+    for (size_t i = 0; i < 2; i++)
+        memcpy(stiff + i * M * M * C * D, convolution_tensor(&v, kernel, C, D), M * M * C * D * sizeof *w);
+    unequal(layer(&s, stiff, x), y, 2 * M * D);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ChoP'D, layers");
+    TCase *fixed = add_case(suite, "static layers");
+    tcase_add_loop_test(fixed, convolution_is_fully_connected, 0, (int)COUNT(window));
+    tcase_add_loop_test(fixed, depthwise_convolution_is_fully_connected, 0, (int)COUNT(window));
+    tcase_add_test(fixed, pointwise_convolution_is_fully_connected);
+    tcase_add_loop_test(fixed, average_pooling_is_fully_connected, 0, (int)COUNT(pooling));
+    tcase_add_test(fixed, fully_connected_is_dynamic_with_constant_g);
+    tcase_add_test(fixed, some_dynamic_layer_is_not_linear);
+    TCase *dynamic = add_case(suite, "dynamic layers");
+    tcase_add_loop_test(dynamic, self_attention_is_dynamic_fully_connected, 0, 3);
+    tcase_add_loop_test(dynamic, dynamic_convolution_is_dynamic_fully_connected, 0, 2);
+    tcase_add_test(dynamic, squeeze_and_excitation_is_dynamic_fully_connected);
+    tcase_add_test(dynamic, deformable_convolution_is_dynamic_fully_connected);
+    return run_suite(suite, "test_chopd_layers");
+}

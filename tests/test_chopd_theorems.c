@@ -1,0 +1,713 @@
+/* test_chopd_theorems.c -- what Formers promise, whoever computes them
+ *
+ * When a CP decomposition is exact, what Eq. 6 is and in which order, the
+ * transformer as a Former; what an integral image gives, how it follows its
+ * boxes, and what the gate and the pooling depend on.  Where only exact sums
+ * are involved the numbers are whole and the tolerance is zero. */
+
+#include "dfc_case.h"
+#include "../reference/chopd.h"
+#include "../reference/cp.h"
+#include "../reference/msa.h"
+#include "../reference/steps.h"
+
+/* ---- factors ------------------------------------------------------------ */
+
+/* A dfc-cp of 2 images, 4 tokens in, 3 out, 3 channels in, 2 out, as a trial. */
+static struct trial small_former(size_t R)
+{
+    char sizes[40];
+    snprintf(sizes, sizeof sizes, "M=4 N=3 D=2 R=%zu", R);
+    return trial("--activation none", &dfc_cp, 2, 3, sizes, "");
+}
+
+static const size_t small[5] = {2, 4, 3, 3, 2};
+static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
+
+/* Claim      With enough terms the CP decomposition is exact, whatever W: a term for every entry of four
+ *            of the five indices, whose fifth factor is a fibre of W.
+ * Paper      ChoP'D, Eq. 5, "for R >= rank(W) the error is zero".
+ * Measure    For each choice of the fifth index: Eq. 5 of those factors against W, and both forms of dfc-cp
+ *            against Eq. 3 of W; 2 x 4 x 3 x 3 x 2, and b.
+ * Tolerance  Zero: whole numbers.
+ * Would it fail?  Without the last term, which is not zero, it is not W. */
+START_TEST(enough_terms_make_any_layer)
+{
+    enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
+    struct dfc_sizes s = {.B = 2, .M = 4, .N = 3, .C = 3, .D = 2, .R = ENTRIES / small[_i]};
+    struct trial t = small_former(s.R);
+    real *w = integers(1, ENTRIES, 4), *made = zeros(ENTRIES);
+    for (size_t at = 0; at < ENTRIES; at++) w[at] += w[at] == 0;
+    make_whole(&t);
+    for (int a = 0; a < 5; a++) memset(trial_tensor(&t, factor[a]), 0, small[a] * s.R * sizeof *w);
+    for (size_t at = 0; at < ENTRIES; at++) {
+        size_t index[5], r = 0;
+        for (size_t a = 5, rest = at; a-- > 0; rest /= small[a]) index[a] = rest % small[a];
+        for (int a = 0; a < 5; a++) r = a == _i ? r : r * small[a] + index[a];
+        for (int a = 0; a < 5; a++) trial_tensor(&t, factor[a])[index[a] * s.R + r] = a == _i ? w[at] : 1;
+    }
+    const struct factors f = factors_of(&t.problem);
+    dfc_naive_tensor(made, f.u1, f.u2, f.u3, f.u4, f.u5, &s);
+    equal(made, w, ENTRIES);
+
+    real *y = layer(&s, w, t.x);
+    for (size_t at = 0; at < t.outputs; at++) y[at] += problem_tensor(&t.problem, "b")[at % 6];
+    equal(trial_run(&t, "naive", 1), y, t.outputs);
+    equal(trial_run(&t, "fast", 2), y, t.outputs);
+
+    for (size_t k = 0; k < small[_i]; k++) trial_tensor(&t, factor[_i])[k * s.R + s.R - 1] = 0;
+    dfc_naive_tensor(made, f.u1, f.u2, f.u3, f.u4, f.u5, &s);
+    unequal(made, w, ENTRIES);
+}
+END_TEST
+
+/* Claim      The factors that alternating least squares finds of W_imncd are the layer: dfc-cp of them is Eq. 3
+ *            of W.
+ * Paper      ChoP'D, Eq. 3, 5 and 6.
+ * Measure    y of both forms against Eq. 3; W of 2 and 4 normal terms, 2 x 4 x 3 x 3 x 2, cp_als at that rank.
+ * Tolerance  What cp_als leaves, times ||W|| ||x||, and (M C + 5 R + 20) u times Eq. 3 of the factors' absolute
+ *            values, twice.
+ * Would it fail?  With one term less the layer is another. */
+START_TEST(factors_that_als_finds_are_the_layer)
+{
+    enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
+    struct dfc_sizes s = {.B = 2, .M = 4, .N = 3, .C = 3, .D = 2, .R = _i ? 4 : 2};
+    real *known[5], *w = zeros(ENTRIES), *magnitude = zeros(ENTRIES);
+    double tensor[ENTRIES], norm = 0, tokens = 0;
+    for (size_t a = 0; a < 5; a++) known[a] = normal(20 + a, small[a] * s.R);
+    dfc_naive_tensor(w, known[0], known[1], known[2], known[3], known[4], &s);
+    for (size_t at = 0; at < ENTRIES; at++) {
+        tensor[at] = (double)w[at];
+        norm += tensor[at] * tensor[at];
+    }
+
+    for (size_t rank = s.R; rank + 1 >= s.R; rank--) {
+        struct dfc_sizes found = s;
+        struct trial t = small_former(found.R = rank);
+        struct cp cp;
+        memset(trial_tensor(&t, "b"), 0, 6 * sizeof(real));
+        succeeds(cp_als(&cp, tensor, 5, small, rank, &(struct cp_options){.seed = 3}));
+        for (size_t a = 0; a < 5; a++)
+            for (size_t at = 0; at < small[a] * rank; at++)
+                trial_tensor(&t, factor[a])[at] = (real)cp.factor[a][at];
+        double left = cp.error;
+        cp_release(&cp);
+
+        real *y = layer(&s, w, t.x);
+        double naive = largest_difference(trial_run(&t, "naive", 1), y, t.outputs);
+        double fast = largest_difference(trial_run(&t, "fast", 1), y, t.outputs);
+        if (rank < s.R) {
+            beyond("    a term less", fmin(naive, fast), 0.01);
+            break;
+        }
+        real *absolute[5];
+        for (size_t a = 0; a < 5; a++) {
+            absolute[a] = copy(trial_tensor(&t, factor[a]), small[a] * rank);
+            for (size_t at = 0; at < small[a] * rank; at++) absolute[a][at] = (real)fabs((double)absolute[a][at]);
+        }
+        dfc_naive_tensor(magnitude, absolute[0], absolute[1], absolute[2], absolute[3], absolute[4], &found);
+        for (size_t at = 0; at < t.inputs; at++) tokens += (double)(t.x[at] * t.x[at]);
+        double tolerance = left * sqrt(norm * tokens) + 2 * layer_bound(&s, magnitude, t.x, 5 * (double)rank + 20);
+        within("naive", naive, tolerance);
+        within("fast", fast, tolerance);
+    }
+}
+END_TEST
+
+/* Claim      Eq. 6 is Eq. 5 put into Eq. 3, with m and n tokens in and out.  (What Eq. 5 calls V is the W of
+ *            Eq. 3 and 4; Eq. 7 has other V, of two indices.)
+ * Paper      ChoP'D, Eq. 3, 5 and 6.
+ * Measure    Eq. 6 step by step, fast dfc-cp and naive against Eq. 5 in Eq. 3, sizes all different, some 1.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(eq6_is_eq5_in_eq3)
+{
+    static const struct dfc_sizes shape[] = {
+        {2, 5, 4, 3, 2, 6}, {1, 1, 1, 1, 1, 1}, {3, 1, 7, 2, 4, 3}, {2, 7, 1, 1, 5, 2}, {1, 6, 6, 4, 4, 1},
+    };
+    const struct dfc_sizes s = shape[_i];
+    char sizes[60];
+    snprintf(sizes, sizeof sizes, "M=%zu N=%zu D=%zu R=%zu", s.M, s.N, s.D, s.R);
+    struct trial t = trial("--activation none", &dfc_cp, s.B, s.C, sizes, "");
+    struct steps count;
+    make_whole(&t);
+    memset(trial_tensor(&t, "b"), 0, s.N * s.D * sizeof(real));
+    const struct factors f = factors_of(&t.problem);
+    real *y = eq5_in_eq3(&s, &f, t.x);
+    if (_i == 0) ck_assert(largest(y, t.outputs) > 2);
+    equal(eq6(&s, &f, t.x, ABSOLUTE, &count), y, t.outputs);
+    equal(trial_run(&t, "naive", 1), y, t.outputs);
+    equal(trial_run(&t, "fast", 1), y, t.outputs);
+}
+END_TEST
+
+/* A component's tokens [T][R]: a gate of one number for each component; of one for each token; a full mixing of
+ * tokens, m to n; a map of channels [R][R]. */
+static real *gate_image(const real *z, const real *u1, size_t T, size_t R)
+{
+    real *out = copy(z, T * R);
+    for (size_t at = 0; at < T * R; at++) out[at] *= u1[at % R];
+    return out;
+}
+
+static real *gate_tokens(const real *z, const real *u3, size_t T, size_t R)
+{
+    real *out = copy(z, T * R);
+    for (size_t at = 0; at < T * R; at++) out[at] *= u3[at];
+    return out;
+}
+
+static real *mix_tokens(const real *z, const real *u2, size_t T, size_t R)
+{
+    real *out = zeros(T * R);
+    for (size_t m = 0; m < T; m++)
+        for (size_t at = 0; at < T * R; at++) out[at] += u2[m * T * R + at] * z[m * R + at % R];
+    return out;
+}
+
+static real *mix_channels(const real *z, const real *map, size_t T, size_t R)
+{
+    real *out = zeros(T * R);
+    for (size_t at = 0; at < T * R; at++)
+        for (size_t r = 0; r < R; r++) out[at] += z[at / R * R + r] * map[r * R + at % R];
+    return out;
+}
+
+/* Claim      Of the five steps the gates u3 and u1 may change places, and u1 may stand before the token
+ *            mixing u2 as well as after it.  u3 may not: gated first, a token weighs with its own gate, not with
+ *            that of the token it goes to.  Neither gate may pass a mixing of channels, nor a token mixing of
+ *            its own for each component; one shared by all components may.  The sums over m and c themselves
+ *            may be taken in either order, but tokens first takes M N C R products for M C R + M N R.
+ * Paper      ChoP'D, Eq. 6: "rearranging terms".
+ * Measure    Both orders of each pair, 5 tokens, 3 components, u2 with indices m, n, r.
+ * Tolerance  Zero: whole numbers; equal where they commute, unequal where not. */
+START_TEST(order_of_the_five_steps)
+{
+    enum { T = 5, R = 3 };
+    real *z = integers(1, T * R, 3), u1[R] = {2, 3, -1}, *u3 = integers(3, T * R, 3), *u4 = integers(5, R * R, 3);
+    real *u2 = integers(4, T * T * R, 3), *shared = integers(6, T * T * R, 3), *mapped = mix_channels(z, u4, T, R);
+    for (size_t at = 0; at < T * T * R; at++) shared[at] = shared[at / R * R];
+
+    equal(gate_tokens(gate_image(z, u1, T, R), u3, T, R), gate_image(gate_tokens(z, u3, T, R), u1, T, R), T * R);
+    equal(mix_tokens(gate_image(z, u1, T, R), u2, T, R), gate_image(mix_tokens(z, u2, T, R), u1, T, R), T * R);
+    unequal(mix_tokens(gate_tokens(z, u3, T, R), u2, T, R), gate_tokens(mix_tokens(z, u2, T, R), u3, T, R), T * R);
+    unequal(mix_channels(gate_image(z, u1, T, R), u4, T, R), gate_image(mapped, u1, T, R), T * R);
+    unequal(mix_channels(gate_tokens(z, u3, T, R), u4, T, R), gate_tokens(mapped, u3, T, R), T * R);
+    unequal(mix_channels(mix_tokens(z, u2, T, R), u4, T, R), mix_tokens(mapped, u2, T, R), T * R);
+    equal(mix_channels(mix_tokens(z, shared, T, R), u4, T, R), mix_tokens(mapped, shared, T, R), T * R);
+
+    real *tokens_first = zeros(T * R);
+    for (size_t r = 0; r < R; r++)
+        for (size_t c = 0; c < R; c++)
+            for (size_t n = 0; n < T; n++) {
+                real sum = 0;
+                for (size_t m = 0; m < T; m++) sum += u2[(m * T + n) * R + r] * z[m * R + c];
+                tokens_first[n * R + r] += u4[c * R + r] * sum;
+            }
+    equal(tokens_first, mix_tokens(mapped, u2, T, R), T * R);
+}
+END_TEST
+
+/* Claim      With absolute positions an image is R numbers to the tokens out: what differs between those is u3
+ *            alone.  Eq. 5 of few terms is a narrow door, whatever M.
+ * Paper      ChoP'D, Eq. 6; derived.
+ * Measure    fast and naive dfc-cp, 6 tokens: with two equal rows in u3 their outputs are equal; two
+ *            tokens in with equal rows in u2 may give to each other whatever they like; another token may not.
+ * Tolerance  Zero: whole numbers. */
+START_TEST(image_is_r_numbers_to_the_tokens_out)
+{
+    enum { M = 6, N = 5, C = 3, D = 2, R = 4 };
+    const char *form = _i ? "fast" : "naive";
+    struct trial t = trial("--activation none", &dfc_cp, 1, C, "M=6 N=5 D=2 R=4", "");
+    make_whole(&t);
+    real *u2 = trial_tensor(&t, "u2"), *u3 = trial_tensor(&t, "u3"), *b = trial_tensor(&t, "b");
+    memcpy(u3 + 3 * R, u3 + 1 * R, R * sizeof *u3);
+    memcpy(b + 3 * D, b + 1 * D, D * sizeof *b);
+    memcpy(u2 + 4 * R, u2 + 2 * R, R * sizeof *u2);
+    real *y = trial_run(&t, form, 1), *moved = copy(t.x, M * C), *elsewhere = copy(t.x, M * C);
+    equal(y + 3 * D, y + 1 * D, D);
+    unequal(y + 2 * D, y + 1 * D, D);
+    for (size_t c = 0; c < C; c++) {
+        moved[2 * C + c] += (real)(c + 5), moved[4 * C + c] -= (real)(c + 5);
+        elsewhere[2 * C + c] += (real)(c + 5), elsewhere[5 * C + c] -= (real)(c + 5);
+    }
+    equal(trial_run_on(&t, form, 1, moved), y, N * D);
+    unequal(trial_run_on(&t, form, 1, elsewhere), y, N * D);
+}
+END_TEST
+
+/* Claim      What a transformer block mixes, self-attention with h heads between two maps of channels, is
+ *            Y_ind = sum_r U5_dr sum_m U123_imnr sum_c U4_cr x_imc with U4 = W1 W2, U5 = V1 V2 and U123 the
+ *            softmax of r's head.  U123 is no product u1_ir u2_mr u3_nr.
+ * Paper      ChoP'D, Eq. 7 and footnote 3.
+ * Measure    A map of channels, msa, a map of channels, against Eq. 3 with the tensor that the three factors
+ *            define; 7 tokens, 5 channels in, 4 out, 6 components in 1, 2 and 3 heads, 2 images.
+ * Tolerance  (M C + 2 R + 3 M + 200) u sum |x| |W~|, W~ the tensor of absolute factors, as for self-attention
+ *            (test_chopd_layers.c), twice.
+ * Would it fail?  A head's softmax has minors of two rows and columns that are not zero, so as a term of Eq. 5
+ *            it would need several; with the softmax of another head for each component, y is another. */
+START_TEST(transformer_block_is_a_former)
+{
+    enum { B = 2, M = 7, C = 5, D = 4, R = 6 };
+    size_t h = (size_t)_i + 1, width = R / h;
+    char options[64];
+    snprintf(options, sizeof options, "--grid 7 --heads %zu --scale 0.5", h);
+    struct trial t = trial(options, &msa, B, R, "", "rpe b_qkv b_o");
+    struct dfc_sizes s = {.B = B, .M = M, .N = M, .C = C, .D = D};
+    const real *qkv = trial_tensor(&t, "w_qkv"), *v2 = trial_tensor(&t, "w_o");
+    real *x = normal(31, B * M * C), *w1 = normal(32, C * R), *v1 = normal(33, D * R);
+    for (size_t at = 0; at < C * R; at++) w1[at] /= 2;
+
+    /* Step 1: the block itself. */
+    real *inner = zeros(B * M * R), *y = zeros(B * M * D);
+    for (size_t at = 0; at < B * M * R; at++)
+        for (size_t c = 0; c < C; c++) inner[at] += x[at / R * C + c] * w1[c * R + at % R];
+    real *attended = trial_run_on(&t, "naive", 1, inner);
+    for (size_t at = 0; at < B * M * D; at++)
+        for (size_t r = 0; r < R; r++) y[at] += attended[at / D * R + r] * v1[at % D * R + r];
+
+    /* Step 2: U4 = W1 W2, U5 = V1 V2, and their absolute values. */
+    real *u4 = zeros(C * R), *u5 = zeros(D * R), *u4_most = zeros(C * R), *u5_most = zeros(D * R);
+    for (size_t r = 0; r < R; r++)
+        for (size_t e = 0; e < R; e++) {
+            for (size_t c = 0; c < C; c++) {
+                u4[c * R + r] += w1[c * R + e] * qkv[(2 * R + r) * R + e];
+                u4_most[c * R + r] += (real)fabs((double)(w1[c * R + e] * qkv[(2 * R + r) * R + e]));
+            }
+            for (size_t d = 0; d < D; d++) {
+                u5[d * R + r] += v1[d * R + e] * v2[e * R + r];
+                u5_most[d * R + r] += (real)fabs((double)(v1[d * R + e] * v2[e * R + r]));
+            }
+        }
+
+    /* Step 3: U123, shared by the components of a head: [B][M][N][h]. */
+    size_t entries = B * M * M * C * D;
+    real *u123 = zeros(B * M * M * h), *w = zeros(entries), *most = zeros(entries), *other = zeros(entries);
+    for (size_t in = 0; in < B * M; in++)
+        for (size_t a = 0; a < h; a++) {
+            real weight[M] = {0};
+            for (size_t m = 0; m < M; m++)
+                for (size_t r = a * width; r < (a + 1) * width; r++) {
+                    real q = 0, k = 0;
+                    for (size_t e = 0; e < R; e++) {
+                        q += qkv[r * R + e] * inner[in * R + e];
+                        k += qkv[(R + r) * R + e] * inner[(in / M * M + m) * R + e];
+                    }
+                    weight[m] += (real)0.5 * q * k;
+                }
+            softmax(weight, M);
+            for (size_t m = 0; m < M; m++) u123[((in / M * M + m) * M + in % M) * h + a] = weight[m];
+        }
+    for (size_t at = 0; at < entries; at++)
+        for (size_t r = 0, imn = at / (C * D); r < R; r++) {
+            w[at] += u4[at / D % C * R + r] * u123[imn * h + r / width] * u5[at % D * R + r];
+            other[at] += u4[at / D % C * R + r] * u123[imn * h + r % h] * u5[at % D * R + r];
+            most[at] += u4_most[at / D % C * R + r] * u123[imn * h + r / width] * u5_most[at % D * R + r];
+        }
+    double tolerance = 2 * layer_bound(&s, most, x, 2 * R + 3 * M + 200);
+    within("Eq. 7", largest_difference(layer(&s, w, x), y, B * M * D), tolerance);
+    if (h > 1) beyond("    heads taken modulo", largest_difference(layer(&s, other, x), y, B * M * D), 0.01);
+    double minor = (double)(u123[0] * u123[(M + 1) * h] - u123[h] * u123[M * h]);
+    beyond("    a minor of the softmax", fabs(minor), 1e-4);
+}
+END_TEST
+
+/* ---- pooling ------------------------------------------------------------ */
+
+struct box { double y0, x0, y1, x1; };
+
+/* What a form of chopd makes of one plane: y [N][boxes], the mean over every box around every token.  One
+ * channel, a component for each box, gates of one, nothing else. */
+static real *pooled(const char *form, size_t H, size_t W, const struct box *box, size_t boxes, const real *plane)
+{
+    char options[80], sizes[64];
+    snprintf(options, sizeof options, "--grid %zux%zu --gate-size 1 --activation none", H, W);
+    snprintf(sizes, sizeof sizes, "R=%zu D=%zu G=1 S=1", boxes, boxes);
+    struct trial t = trial(options, &chopd, 1, 1, sizes, "");
+    static const char *const none[] = {"phi_w2", "b"};
+    for (size_t r = 0; r < boxes; r++) {
+        const double edge[4] = {box[r].y0, box[r].x0, box[r].y1, box[r].x1};
+        for (size_t e = 0; e < 4; e++) trial_tensor(&t, "boxes")[4 * r + e] = (real)edge[e];
+        trial_tensor(&t, "u4")[r] = 1;
+        trial_tensor(&t, "mix")[r] = 1;
+        trial_tensor(&t, "phi_b2")[r] = 100;            /* the logistic of which is 1 */
+        for (size_t d = 0; d < boxes; d++) trial_tensor(&t, "u5")[d * boxes + r] = d == r;
+    }
+    for (size_t k = 0; k < 2; k++) memset(trial_tensor(&t, none[k]), 0, boxes * sizeof(real));
+    return trial_run_on(&t, form, 1, plane);
+}
+
+/* How much of the square around `at` lies between lo and hi. */
+static double meets(double at, double lo, double hi) { return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo)); }
+
+/* The mean over a box around token n, square by square. */
+static double direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
+{
+    double sum = 0;
+    for (size_t m = 0; m < H * W; m++)
+        sum += (double)plane[m] * meets((double)(m / W) - (double)(n / W), b->y0, b->y1)
+             * meets((double)(m % W) - (double)(n % W), b->x0, b->x1);
+    return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
+}
+
+/* Claim      What is read off an integral image is the sum over the box, whatever the box: of whole tokens,
+ *            with fractional edges, partly and wholly off the grid, larger than it, inside one token, across
+ *            the border of two.
+ * Paper      ChoP'D, Sec. 2.3.
+ * Measure    Both forms of chopd, reduced to the pooling, against squares of an eighth of a token counted
+ *            one by one, 7 x 9 tokens.
+ * Tolerance  Zero: whole numbers, edges in eighths, sides powers of two.
+ * Would it fail?  An edge an eighth to the side gives another sum: the boxes in fifth and sixth place. */
+START_TEST(integral_image_is_the_direct_sum)
+{
+    enum { H = 7, W = 9 };
+    static const struct box box[] = {
+        {-.5, -.5, .5, .5},         {-.5, -.5, 1.5, 3.5},        {-2.5, .5, 1.5, 2.5},      {.5, -4.5, 1.5, 3.5},
+        {-1.25, -.75, 2.75, 1.25},  {-1.125, -.75, 2.875, 1.25}, {-6, -8.5, 2, -.5},        {3.25, 4, 7.25, 6},
+        {20, 20, 24, 24},           {-40, -1, -32, 1},           {-32, -32, 32, 32},        {-16, -.5, 16, .5},
+        {.125, -.25, .25, .25},     {.375, .25, .625, .75},      {-.5, -.5, -.375, -.375},  {2.5, -3.75, 4.5, -3.5},
+    };
+    real *plane = integers(41, H * W, 3), *y = pooled(_i ? "fast" : "naive", H, W, box, COUNT(box), plane);
+    bool near = false;
+    for (size_t n = 0; n < H * W; n++) {
+        for (size_t r = 0; r < COUNT(box); r++) {
+            double sum = 0;
+            for (size_t row = 0; row < 8 * H; row++)
+                for (size_t column = 0; column < 8 * W; column++) {
+                    double down = ((double)row + 0.5) / 8 - 0.5 - (double)(n / W);
+                    double across = ((double)column + 0.5) / 8 - 0.5 - (double)(n % W);
+                    if (down > box[r].y0 && down < box[r].y1 && across > box[r].x0 && across < box[r].x1)
+                        sum += (double)plane[row / 8 * W + column / 8];
+                }
+            double mean = sum / 64 / ((box[r].y1 - box[r].y0) * (box[r].x1 - box[r].x0));
+            ck_assert_msg((double)y[n * COUNT(box) + r] == mean, "box %zu at token %zu: %g, expected %g", r, n,
+                          (double)y[n * COUNT(box) + r], mean);
+        }
+        near = near || y[n * COUNT(box) + 4] != y[n * COUNT(box) + 5];
+        ck_assert(y[n * COUNT(box) + 8] == 0);
+    }
+    ck_assert(near);
+}
+END_TEST
+
+/* Claim      The same for any numbers and any boxes.
+ * Paper      ChoP'D, Sec. 2.3.
+ * Measure    Both forms against the sum in double, square by square: 5 x 7, 17 x 9 and 1 x 12 tokens, 20 boxes
+ *            with middles up to 6 tokens away and sides from 0.1 to 20 tokens; two have one edge of an axis
+ *            between tokens and the other inside one.
+ * Tolerance  u max |x| (4 (H + W) N / A + N + 64): four corners of an integral image, each a sum of at most N
+ *            tokens with H + W roundings, over the box's area A, which counts as 1 at least and as N at most;
+ *            and N + 64 for the naive sum and for the edges, which are rounded, too. */
+START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
+{
+    static const size_t shape[][2] = {{5, 7}, {17, 9}, {1, 12}};
+    enum { BOXES = 20 };
+    size_t H = shape[_i][0], W = shape[_i][1], N = H * W;
+    real *plane = normal(42, N), *middle = uniform(43, 2 * BOXES, -6, 6), *side = uniform(44, 2 * BOXES, -2.3, 3);
+    struct box box[BOXES];
+    for (size_t r = 0; r < BOXES; r++) {
+        double h = exp((double)side[2 * r]) / 2, w = exp((double)side[2 * r + 1]) / 2;
+        double y = (double)middle[2 * r], x = (double)middle[2 * r + 1];
+        real y0 = (real)(y - h), x0 = (real)(x - w), y1 = (real)(y + h), x1 = (real)(x + w);
+        box[r] = (struct box){(double)y0, (double)x0, (double)y1, (double)x1};
+    }
+    box[0] = (struct box){-.5, -.5, 1.25, 2.75};
+    box[1] = (struct box){-1.25, -2.75, .5, 1.5};
+    for (int fast = 0; fast < 2; fast++) {
+        real *y = pooled(fast ? "fast" : "naive", H, W, box, BOXES, plane);
+        double worst = 0;
+        for (size_t n = 0; n < N; n++)
+            for (size_t r = 0; r < BOXES; r++) {
+                double area = (box[r].y1 - box[r].y0) * (box[r].x1 - box[r].x0);
+                double allowed = 4 * (double)((H + W) * N) / fmin(fmax(area, 1), (double)N) + (double)N + 64;
+                double share = fabs((double)y[n * BOXES + r] - direct(&box[r], plane, H, W, n)) / allowed;
+                worse(&worst, share);
+            }
+        within(fast ? "fast, over its bound" : "naive, over its bound", worst, UNIT_ROUNDOFF * largest(plane, N));
+    }
+}
+END_TEST
+
+/* Claim      A box's shares of the tokens sum to the part of its area that is on the grid: to one inside, to less
+ *            at the border, to nothing off it.
+ * Paper      ChoP'D, Eq. 8; off the grid there is nothing.
+ * Measure    sum_m P_mnrg of the naive heart against the area of box and grid, 5 x 6 tokens, random boxes.
+ * Tolerance  (N + 8) u. */
+START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
+{
+    struct trial t = trial("--grid 5x6", &chopd, 1, 2, "R=3 D=2 G=4 S=2", "");
+    struct chopd_sizes s = chopd_sizes(&t.problem);
+    real *P = zeros(30 * 30 * 12);
+    const real *box = problem_tensor(&t.problem, "boxes");
+    double worst = 0, least = 1, most = 0;
+    chopd_naive_pooling(P, box, &s);
+    for (size_t n = 0; n < 30; n++)
+        for (size_t rg = 0; rg < 12; rg++) {
+            double sum = 0, edge[4];
+            for (size_t e = 0; e < 4; e++) edge[e] = (double)box[4 * rg + e] + (double)(e % 2 ? n % 6 : n / 6);
+            double down = fmin(edge[2], 4.5) - fmax(edge[0], -.5), across = fmin(edge[3], 5.5) - fmax(edge[1], -.5);
+            double share = fmax(0, down) / (edge[2] - edge[0]) * (fmax(0, across) / (edge[3] - edge[1]));
+            for (size_t m = 0; m < 30; m++) sum += (double)P[(m * 30 + n) * 12 + rg];
+            worse(&worst, fabs(sum - share));
+            least = fmin(least, share);
+            most = fmax(most, share);
+        }
+    ck_assert(least < 0.1 && most > 0.9);
+    within("sums of P", worst, 38 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* Claim      The pooled value is continuous in the edges: when one moves by e the mean changes by at most
+ *            e 2 max |x| / h, h the shorter of the heights.  Rounded to whole tokens it leaps.
+ * Paper      ChoP'D, Sec. 2.3, "fully differentiable pooling layers with learnable receptive field".
+ * Measure    fast, 5 x 6 tokens: a box's lower edge from just below its upper one to far off the grid, in 200
+ *            steps of 1/16; the largest change of any token over its bound.
+ * Tolerance  The bound, and 16 u max |x| for each of two means: numbers are whole and edges in sixteenths, so that
+ *            all sums are exact and only a few weights are rounded.
+ * Would it fail?  The mean over the tokens whose middle is in the box changes by more than the bound. */
+START_TEST(pooled_value_is_continuous_in_the_box)
+{
+    enum { STEPS = 200, H = 5, W = 6 };
+    struct box box[STEPS];
+    real *plane = integers(45, H * W, 3), x_most = (real)largest(plane, H * W);
+    for (size_t r = 0; r < STEPS; r++)
+        box[r] = (struct box){.y0 = -2.25, .x0 = -1.375, .y1 = -2.25 + (double)(r + 4) / 16, .x1 = 1.625};
+    real *y = pooled("fast", H, W, box, STEPS, plane);
+    double worst = 0, leap = 0, bound = 2 * (double)x_most / 16;
+    for (size_t n = 0; n < H * W; n++)
+        for (size_t r = 0; r + 1 < STEPS; r++) {
+            double h = box[r].y1 - box[r].y0;
+            double change = fabs((double)(y[n * STEPS + r + 1] - y[n * STEPS + r]));
+            worse(&worst, (change - 32 * UNIT_ROUNDOFF * (double)x_most) / (bound / h));
+            struct box low = box[r], high = box[r + 1];
+            low.y0 = high.y0 = -2.5, low.y1 = floor(low.y1) + 0.5, high.y1 = floor(high.y1) + 0.5;
+            if (low.y1 > low.y0)
+                worse(&leap, fabs(direct(&high, plane, H, W, n) - direct(&low, plane, H, W, n)) / (bound / h));
+        }
+    ck_assert(largest(y, H * W * STEPS) > 0.5);
+    within("changes, over their bound", worst, 1);
+    beyond("    of boxes of whole tokens", leap, 1);
+}
+END_TEST
+
+/* Claim      The mean v over a box of height h changes with its lower edge as (e - v) / h, e the mean along that
+ *            edge, with its upper one as (v - e) / h; likewise for left and right.  So the receptive field can be
+ *            learned: a box grows towards what is larger than its mean.
+ * Paper      ChoP'D, Sec. 2.3; derived.
+ * Measure    Central differences of fast with steps s of 1/16 (float) and 1/1024 (double), against the
+ *            closed form: all four edges, 6 x 7 tokens, 3 boxes, at tokens in the middle and at the border, where
+ *            part of the edge is off the grid.  While the edge stays in one row of tokens the mean of the larger
+ *            box is (v h + e s) / (h + s), so the difference is the closed form over (1 - s^2 / h^2), exactly.
+ * Tolerance  16 u max |x| / s for two means of which only the weights are rounded (whole numbers, edges in
+ *            fractions of two), and 8 u max |x| / h for v.
+ * Would it fail?  With e - v of the opposite edge it is not so; without the mean of the box neither. */
+START_TEST(derivative_by_an_edge_has_a_closed_form)
+{
+    enum { H = 6, W = 7 };
+    const double step = sizeof(real) == sizeof(float) ? 1.0 / 16 : 1.0 / 1024;
+    static const struct box box[] = {{-1.25, -.75, 1.75, 2.25}, {.125, -2.125, 4.25, .25}, {-.25, -.25, .25, .25}};
+    real *plane = integers(46, H * W, 3);
+    double most = largest(plane, H * W), worst = 0, other = 0, none = 0;
+
+    for (size_t b = 0; b < COUNT(box); b++) {
+        real *v = pooled("fast", H, W, &box[b], 1, plane);
+        for (int edge = 0; edge < 4; edge++) {
+            struct box moved[2] = {box[b], box[b]}, line = box[b], opposite = box[b];
+            bool down = edge % 2 == 0, last = edge >= 2;
+            for (int side = 0; side < 2; side++) {
+                double *at[] = {&moved[side].y0, &moved[side].x0, &moved[side].y1, &moved[side].x1};
+                *at[edge] += side ? step : -step;
+            }
+            double where = (const double[]){box[b].y0, box[b].x0, box[b].y1, box[b].x1}[edge];
+            double across = (const double[]){box[b].y1, box[b].x1, box[b].y0, box[b].x0}[edge];
+            *(down ? &line.y0 : &line.x0) = where - step;
+            *(down ? &line.y1 : &line.x1) = where + step;
+            *(down ? &opposite.y0 : &opposite.x0) = across - step;
+            *(down ? &opposite.y1 : &opposite.x1) = across + step;
+
+            double h = down ? box[b].y1 - box[b].y0 : box[b].x1 - box[b].x0;
+            double allowed = UNIT_ROUNDOFF * most * (16 / step + 8 / h);
+            real *y = pooled("fast", H, W, moved, 2, plane);
+            for (size_t n = 0; n < H * W; n++) {
+                double e = direct(&line, plane, H, W, n), far = direct(&opposite, plane, H, W, n);
+                double sign = last ? 1 : -1;
+                double difference = (double)(y[2 * n + 1] - y[2 * n]) / (2 * step) * (1 - step * step / (h * h));
+                worse(&worst, fabs(difference - sign * (e - (double)v[n]) / h) / allowed);
+                worse(&other, fabs(difference - sign * (far - (double)v[n]) / h) / allowed);
+                worse(&none, fabs(difference - sign * e / h) / allowed);
+            }
+        }
+    }
+    within("the closed form, over its bound", worst, 1);
+    beyond("    of the opposite edge", other, 1);
+    beyond("    without the mean of the box", none, 1);
+}
+END_TEST
+
+/* ---- the gate, sizes and shifts ----------------------------------------- */
+
+/* A chopd whose one box is the token itself, components the channels: y over x is the gate, and the pooling of
+ * halves, ones and twos is exact. */
+static struct trial gate_reader(const char *tokens)
+{
+    char options[64];
+    snprintf(options, sizeof options, "--grid %s --gate-size 3 --activation none", tokens);
+    struct trial t = trial(options, &chopd, 2, 3, "R=3 D=3 G=1 S=5", "");
+    real *box = trial_tensor(&t, "boxes"), *u4 = trial_tensor(&t, "u4"), *u5 = trial_tensor(&t, "u5");
+    for (size_t r = 0; r < 3; r++) {
+        box[4 * r] = box[4 * r + 1] = (real)-0.5, box[4 * r + 2] = box[4 * r + 3] = (real)0.5;
+        trial_tensor(&t, "mix")[r] = 1;
+        trial_tensor(&t, "b")[r] = 0;
+        for (size_t k = 0; k < 3; k++) u4[k * 3 + r] = u5[k * 3 + r] = k == r;
+    }
+    t.x = integers(51, t.inputs, 1);
+    for (size_t at = 0; at < t.inputs; at++) t.x[at] = (real)(t.x[at] < 0 ? 0.5 : t.x[at] > 0 ? 2 : 1);
+    return t;
+}
+
+/* Claim      The gate is dynamic, another for another image, and adaptive, another for another token.
+ * Paper      ChoP'D, Eq. 9.
+ * Measure    Gates read off both forms, 8 x 7 tokens, 3 components: the largest difference between the images
+ *            at a token and between tokens of an image; all gates between 0 and 1.  A token that is changed
+ *            alone changes the gates of others.
+ * Tolerance  Seen above 0.001. */
+START_TEST(gate_is_dynamic_and_adaptive)
+{
+    enum { NR = 56 * 3 };
+    struct trial t = gate_reader("8x7");
+    real *y = trial_run(&t, _i ? "fast" : "naive", 1), *other = copy(t.x, t.inputs), gate[2][NR];
+    double images = 0, tokens = 0, touched = 0;
+    for (size_t at = 0; at < 2 * NR; at++) {
+        gate[at / NR][at % NR] = y[at] / t.x[at];
+        ck_assert(gate[at / NR][at % NR] > 0 && gate[at / NR][at % NR] < 1);
+    }
+    for (size_t at = 0; at < NR; at++) {
+        images = fmax(images, fabs((double)(gate[0][at] - gate[1][at])));
+        tokens = fmax(tokens, fabs((double)(gate[0][at] - gate[0][at % 3])));
+    }
+    beyond("between images", images, 0.001);
+    beyond("between tokens", tokens, 0.001);
+    for (size_t c = 0; c < 3; c++) other[c] += 20;
+    real *after = trial_run_on(&t, _i ? "fast" : "naive", 1, other);
+    for (size_t at = 3; at < NR; at++) touched = fmax(touched, fabs((double)(after[at] - y[at])));
+    beyond("of other tokens, when one changes", touched, 0.001);
+    equal(after + NR, y + NR, NR);
+}
+END_TEST
+
+/* Claim      Where phi's last map is zero the gate is logistic(bias), one number for each component.
+ * Paper      ChoP'D, Eq. 9; phi is ours.
+ * Measure    Gates read off both forms.     Tolerance  8 u: the logistic and the interpolation. */
+START_TEST(gate_without_its_last_map_is_constant)
+{
+    struct trial t = gate_reader("8x7");
+    memset(trial_tensor(&t, "phi_w2"), 0, 15 * sizeof(real));
+    real *y = trial_run(&t, _i ? "fast" : "naive", 1);
+    double worst = 0;
+    for (size_t at = 0; at < t.outputs; at++) {
+        double gate = 1 / (1 + exp(-(double)trial_tensor(&t, "phi_b2")[at % 3]));
+        worse(&worst, fabs((double)y[at] / (double)t.x[at] - gate));
+    }
+    within("gates", worst, 8 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* Claim      The same parameters serve inputs of any size, and nothing is made smaller for it: boxes may be
+ *            larger than the grid.  For Eq. 6, whose factors have an entry for every token, they do not.
+ * Paper      ChoP'D, Sec. 2.3, "applied to inputs of arbitrary resolutions".
+ * Measure    Parameters by the declarations on 1 x 1, 5 x 7 and 14 x 14 tokens; and both forms with the same
+ *            tensors, each against the other.
+ * Tolerance  u (4 (H + W) N + N + C + R + 200) times the layer of absolute values with gates of 1. */
+START_TEST(same_parameters_serve_any_size)
+{
+    static const struct { const char *options; size_t H, W; } shape[] = {
+        {"--grid 1x1 --activation none", 1, 1},
+        {"--grid 5x7 --activation none", 5, 7},
+        {"--grid 14x14 --activation none", 14, 14},
+    };
+    size_t former[3];
+    for (size_t g = 0; g < 3; g++) {
+        struct trial t = trial(shape[g].options, &chopd, 2, 4, "R=3 D=5 G=2 S=2", "");
+        ck_assert_uint_eq(problem_parameters(&t.problem), 12 + 24 + 6 + 72 + 2 + 6 + 3 + 15 + 5);
+        double H = (double)shape[g].H, W = (double)shape[g].W, N = H * W;
+        real *naive = trial_run(&t, "naive", 1), *fast = trial_run(&t, "fast", 1);
+
+        static const char *const made_positive[] = {"u4", "mix", "u5", "b"};
+        static const size_t count[] = {12, 6, 15, 5};
+        for (size_t k = 0; k < 4; k++)
+            for (size_t at = 0; at < count[k]; at++)
+                trial_tensor(&t, made_positive[k])[at] = (real)fabs((double)trial_tensor(&t, made_positive[k])[at]);
+        for (size_t at = 0; at < t.inputs; at++) t.x[at] = (real)fabs((double)t.x[at]);
+        memset(trial_tensor(&t, "phi_w2"), 0, 6 * sizeof(real));
+        for (size_t r = 0; r < 3; r++) trial_tensor(&t, "phi_b2")[r] = 100;
+        double most = largest(trial_run(&t, "naive", 1), t.outputs);
+        within(shape[g].options, largest_difference(fast, naive, t.outputs),
+               UNIT_ROUNDOFF * (4 * (H + W) * N + N + 4 + 3 + 200) * most);
+
+        char sizes[40];
+        snprintf(sizes, sizeof sizes, "M=%zu N=%zu D=5 R=3", (size_t)N, (size_t)N);
+        struct trial absolute = trial("", &dfc_cp, 2, 4, sizes, "");
+        former[g] = problem_parameters(&absolute.problem);
+    }
+    ck_assert(former[0] < former[1] && former[1] < former[2]);
+}
+END_TEST
+
+/* Claim      Away from the borders the pooling commutes with shifts, as a convolution does.  The gate, which
+ *            knows where on its map a token lies, does not.
+ * Paper      ChoP'D, Eq. 8 and 10; the print's U2_mr of Eq. 6 could not.
+ * Measure    y of an image and of the same image shifted by (2, -3), 16 x 17 tokens, with zeros around a patch,
+ *            boxes that reach 4 tokens; first with gates of one, then with the gate.
+ * Tolerance  Zero: whole numbers, sides powers of two. */
+START_TEST(pooling_commutes_with_shifts_and_the_gate_does_not)
+{
+    enum { H = 16, W = 17, N = H * W, C = 2, D = 3 };
+    const char *form = _i ? "fast" : "naive";
+    struct trial t = trial("--grid 16x17 --activation none", &chopd, 1, C, "R=2 D=3 G=2 S=2", "");
+    static const real box[] = {-1.25, -1, .75, 3, -.5, -3.5, .5, .5, 0, 0, 2, 2, -3.75, .25, .25, 1.25};
+    real *x = zeros(N * C), *shifted = zeros(N * C), *patch = integers(61, N * C, 3);
+    real *w2 = copy(trial_tensor(&t, "phi_w2"), 4), *b2 = copy(trial_tensor(&t, "phi_b2"), 2);
+    make_whole(&t);
+    memcpy(trial_tensor(&t, "boxes"), box, sizeof box);
+    memset(trial_tensor(&t, "phi_w2"), 0, 4 * sizeof(real));
+    for (size_t r = 0; r < 2; r++) trial_tensor(&t, "phi_b2")[r] = 100;
+    for (size_t n = 0; n < N; n++)
+        if (n / W >= 6 && n / W < 9 && n % W >= 7 && n % W < 11)
+            for (size_t c = 0; c < C; c++) x[n * C + c] = shifted[(n + 2 * W - 3) * C + c] = patch[n * C + c];
+
+    for (int gated = 0; gated < 2; gated++) {
+        real *y = trial_run_on(&t, form, 1, x), *z = trial_run_on(&t, form, 1, shifted);
+        size_t differ = 0;
+        ck_assert(largest(y, N * D) > 0.1);
+        for (size_t n = 0; n < N; n++)
+            for (size_t d = 0; d < D && n / W < H - 2 && n % W >= 3; d++)
+                differ += z[(n + 2 * W - 3) * D + d] != y[n * D + d];
+        ck_assert((differ > 0) == (gated == 1));
+        memcpy(trial_tensor(&t, "phi_w2"), w2, 4 * sizeof *w2);
+        memcpy(trial_tensor(&t, "phi_b2"), b2, 2 * sizeof *b2);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ChoP'D, theorems");
+    TCase *factors = add_case(suite, "factors");
+    tcase_add_loop_test(factors, enough_terms_make_any_layer, 0, 5);
+    tcase_add_loop_test(factors, factors_that_als_finds_are_the_layer, 0, 2);
+    tcase_add_loop_test(factors, eq6_is_eq5_in_eq3, 0, 5);
+    tcase_add_test(factors, order_of_the_five_steps);
+    tcase_add_loop_test(factors, image_is_r_numbers_to_the_tokens_out, 0, 2);
+    tcase_add_loop_test(factors, transformer_block_is_a_former, 0, 3);
+    TCase *pooling = add_case(suite, "pooling");
+    tcase_add_loop_test(pooling, integral_image_is_the_direct_sum, 0, 2);
+    tcase_add_loop_test(pooling, integral_image_is_the_direct_sum_on_any_numbers, 0, 3);
+    tcase_add_test(pooling, pooling_sums_to_what_of_the_box_is_on_the_grid);
+    tcase_add_test(pooling, pooled_value_is_continuous_in_the_box);
+    tcase_add_test(pooling, derivative_by_an_edge_has_a_closed_form);
+    TCase *gate = add_case(suite, "gate, sizes, shifts");
+    tcase_add_loop_test(gate, gate_is_dynamic_and_adaptive, 0, 2);
+    tcase_add_loop_test(gate, gate_without_its_last_map_is_constant, 0, 2);
+    tcase_add_test(gate, same_parameters_serve_any_size);
+    tcase_add_loop_test(gate, pooling_commutes_with_shifts_and_the_gate_does_not, 0, 2);
+    return run_suite(suite, "test_chopd_theorems");
+}

@@ -1,0 +1,734 @@
+/* test_hilo_theorems.c -- what HiLo promises, besides that its forms agree
+ *
+ * What its ends are (alpha, window), why Lo-Fi may forget N - N/s^2 keys, what
+ * the padding does, which permutations it does not notice, and which
+ * frequencies each branch lets pass. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "hilo_case.h"
+#include "../reference/attention.h"
+#include "../reference/linear.h"
+#include "../reference/msa.h"
+#include "../reference/spectrum.h"
+#include "../reference/tokens.h"
+
+static const char *const forms[] = {"naive", "fast"};
+
+#define BIASES "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"
+
+/* How many numbers a tensor has; other numbers in their place. */
+static size_t count_in(const struct problem *p, const char *name)
+{
+    for (size_t r = 0; p->declaration->tensors[r].name; r++)
+        if (!strcmp(p->declaration->tensors[r].name, name)) return p->tensor[r].count;
+    return 0;
+}
+
+static size_t count_of(const struct trial *t, const char *name) { return count_in(&t->problem, name); }
+
+static void put(struct trial *t, const char *name, const real *values)
+{
+    memcpy(trial_tensor(t, name), values, count_of(t, name) * sizeof *values);
+}
+
+static void identity(struct trial *t, const char *name, size_t n)
+{
+    real *w = zeros(n * n);
+    for (size_t i = 0; i < n; i++) w[i * n + i] = 1;
+    put(t, name, w);
+}
+
+/* Rows of `channels` in another order: row i of the answer is row order[i]. */
+static real *reordered(const real *rows, const size_t *order, size_t count, size_t channels)
+{
+    real *y = zeros(count * channels);
+    for (size_t i = 0; i < count; i++)
+        memcpy(y + i * channels, rows + order[i] * channels, channels * sizeof *y);
+    return y;
+}
+
+/* ---- its ends ----------------------------------------------------------- */
+
+/* Claim      alpha = 0 is window attention alone, with its output projection.
+ * Paper      HiLo, Sec. 4.1; Tab. 4 and 10 have it as W-MSA and Local Window.
+ * Measure    y of hilo against that of msa --window with the same weights, w_qkv = h_qkv and w_o = h_proj,
+ *            both forms; windows of 2 and 3, all biases.
+ * Tolerance  hilo_case.h.
+ * Would it fail?  Windows of another edge are beyond a tenth. */
+START_TEST(alpha_zero_is_window_attention)
+{
+    static const char *const options[][2] = {
+        {"--grid 6x12 --heads 3 --alpha 0 --window 2", "--grid 6x12 --heads 3 --window 2"},
+        {"--grid 6x12 --heads 3 --alpha 0 --window 3", "--grid 6x12 --heads 3 --window 3"},
+    };
+    struct trial t = trial(options[_i][0], &hilo, 2, 12, "", "");
+    struct trial u = trial(options[_i][1], &msa, 2, 12, "", "rpe");
+    struct trial other = trial(options[1 - _i][1], &msa, 2, 12, "", "rpe");
+    static const char *const pair[][2] = {{"w_qkv", "h_qkv"}, {"b_qkv", "h_qkv_b"}, {"w_o", "h_proj"},
+                                          {"b_o", "h_proj_b"}};
+    for (size_t n = 0; n < COUNT(pair); n++) {
+        put(&u, pair[n][0], trial_tensor(&t, pair[n][1]));
+        put(&other, pair[n][0], trial_tensor(&t, pair[n][1]));
+    }
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *y = trial_run(&u, forms[f], 2), *mine = trial_run_on(&t, forms[f], 2, u.x);
+        within(forms[f], relative_difference(mine, y, t.outputs), hilo_tolerance(&t.problem));
+        beyond("another window", relative_difference(mine, trial_run_on(&other, forms[f], 2, u.x), t.outputs),
+               0.1);
+    }
+}
+END_TEST
+
+/* Claim      s = 1 is self-attention, whatever alpha: l_q above l_kv is w_qkv, l_proj is w_o.
+ * Paper      HiLo, A.1: so is the last stage of LITv2.
+ * Measure    y of hilo --window 1, alpha 0, 0.5 and 1, against that of msa, both forms, all biases.
+ * Tolerance  hilo_case.h.
+ * Would it fail?  --window 2 is beyond a tenth. */
+START_TEST(window_of_one_is_self_attention)
+{
+    static const char *const options[] = {
+        "--grid 10x11 --heads 2 --window 1 --alpha 0", "--grid 10x11 --heads 2 --window 1 --alpha 0.5",
+        "--grid 10x11 --heads 2 --window 1 --alpha 1 --pooled-queries", "--grid 10x11 --heads 2 --alpha 1",
+    };
+    size_t C = 8;
+    struct trial t = trial(options[_i], &hilo, 2, C, "", "");
+    struct trial u = trial("--grid 10x11 --heads 2", &msa, 2, C, "", "rpe");
+    ck_assert(problem_size(&t.problem, "ld") == C);
+    memcpy(trial_tensor(&u, "w_qkv"), trial_tensor(&t, "l_q"), C * C * sizeof(real));
+    memcpy(trial_tensor(&u, "w_qkv") + C * C, trial_tensor(&t, "l_kv"), 2 * C * C * sizeof(real));
+    memcpy(trial_tensor(&u, "b_qkv"), trial_tensor(&t, "l_q_b"), C * sizeof(real));
+    memcpy(trial_tensor(&u, "b_qkv") + C, trial_tensor(&t, "l_kv_b"), 2 * C * sizeof(real));
+    put(&u, "w_o", trial_tensor(&t, "l_proj"));
+    put(&u, "b_o", trial_tensor(&t, "l_proj_b"));
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *y = trial_run(&u, forms[f], 2), *mine = trial_run_on(&t, forms[f], 2, u.x);
+        if (_i < 3) within(forms[f], relative_difference(mine, y, t.outputs), hilo_tolerance(&t.problem));
+        else beyond("a window of two", relative_difference(mine, y, t.outputs), 0.1);
+    }
+}
+END_TEST
+
+/* Claim      alpha = 1 is Lo-Fi alone: N queries, N/s^2 keys and values, made of the windows' means.
+ * Paper      HiLo, Sec. 4.1, "Low-frequency attention".
+ * Measure    Both forms against the sentence, told here without a carried key: means by their own loop,
+ *            linear maps, attention_naive with N queries and n keys, one projection.
+ * Tolerance  hilo_case.h. */
+START_TEST(alpha_one_is_lofi_alone)
+{
+    enum { H = 6, W = 9, N = H * W, n = N / 9, C = 8, c = 4 };
+    struct trial t = trial("--grid 6x9 --window 3 --heads 2 --alpha 1", &hilo, 1, C, "", "");
+    real *mean = zeros(n * C), *q = zeros(N * C), *kv = zeros(n * 2 * C), *z = zeros(N * C);
+    real *y = zeros(N * C), *map = zeros(N * n);
+    ck_assert(problem_size(&t.problem, "hd") == 0);
+    for (size_t i = 0; i < N; i++)
+        for (size_t ch = 0; ch < C; ch++) mean[(i / W / 3 * 3 + i % W / 3) * C + ch] += t.x[i * C + ch] / 9;
+    linear_map(q, C, t.x, C, trial_tensor(&t, "l_q"), trial_tensor(&t, "l_q_b"), N, C, C);
+    linear_map(kv, 2 * C, mean, C, trial_tensor(&t, "l_kv"), trial_tensor(&t, "l_kv_b"), n, C, 2 * C);
+    for (size_t head = 0; head < 2; head++) {
+        real qh[N * c], kh[n * c], vh[n * c], yh[N * c];
+        for (size_t i = 0; i < N * c; i++) qh[i] = q[i / c * C + head * c + i % c];
+        for (size_t j = 0; j < n * c; j++) {
+            kh[j] = kv[j / c * 2 * C + head * c + j % c];
+            vh[j] = kv[j / c * 2 * C + C + head * c + j % c];
+        }
+        attention_naive(yh, map, qh, kh, vh, NULL, (real)0.5, N, n, c);
+        for (size_t i = 0; i < N * c; i++) z[i / c * C + head * c + i % c] = yh[i];
+    }
+    linear_map(y, C, z, C, trial_tensor(&t, "l_proj"), trial_tensor(&t, "l_proj_b"), N, C, C);
+    for (size_t f = 0; f < COUNT(forms); f++)
+        within(forms[f], relative_difference(trial_run(&t, forms[f], 2), y, t.outputs),
+               hilo_tolerance(&t.problem));
+}
+END_TEST
+
+/* Claim      Eq. 6 joins what does not meet: Hi-Fi's weights reach its own channels of y alone, and Lo-Fi's
+ *            theirs.
+ * Paper      HiLo, Eq. 6.
+ * Measure    Every tensor in turn drawn anew, both forms: channels of the other branch keep every bit, own
+ *            channels change.  (Of l_kv_b and h_qkv_b all is drawn anew, values' part included.) */
+START_TEST(branches_do_not_meet)
+{
+    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
+    size_t hd = problem_size(&t.problem, "hd");
+    ck_assert(hd == 8);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *before = trial_run(&t, forms[f], 1);
+        for (size_t r = 1; hilo.tensors[r].name; r++) {
+            const char *name = hilo.tensors[r].name;
+            bool high = name[0] == 'h', changed = false;
+            real *kept = copy(trial_tensor(&t, name), count_of(&t, name));
+            put(&t, name, normal(90 + r, count_of(&t, name)));
+            real *after = trial_run(&t, forms[f], 1);
+            for (size_t i = 0; i < t.outputs; i++) {
+                if ((i % 12 < hd) == high) changed = changed || after[i] != before[i];
+                else ck_assert_msg(after[i] == before[i], "%s reaches channel %zu", name, i % 12);
+            }
+            ck_assert_msg(changed, "%s reaches nothing", name);
+            put(&t, name, kept);
+        }
+    }
+}
+END_TEST
+
+/* ---- why N/s^2 keys are enough -------------------------------------------- */
+
+/* One head of the naive form on dense rows. */
+static real *head_of(const real *q, const real *k, const real *v, const real *r, size_t queries, size_t keys,
+                     size_t c)
+{
+    struct hilo_head one = {.queries = queries, .keys = keys, .c = c, .scale = (real)0.5,
+                            .q = q, .k = k, .v = v, .r = r,
+                            .q_stride = c, .kv_stride = c, .y_stride = c};
+    one.y = zeros(queries * c);
+    one.room = zeros(queries * keys + 2 * (queries + keys) * c);
+    hilo_naive_head(&one);
+    return one.y;
+}
+
+/* Claim      Equal keys with equal values, s^2 of each, leave the mean under a softmax as it is: Lo-Fi over
+ *            the N keys that tokens carry is Lo-Fi over N/s^2.
+ * Paper      HiLo, Sec. 4.1.   Chapter 5, "The naive form".
+ * Measure    The naive heart on M carried keys against n keys; windows of 2, 3 and 4.
+ * Tolerance  8 (2 sqrt(M) + 10) u: scores are the same to the bit, weights and means are sums of M and n.
+ * Would it fail?  Where one window's key is there once more than the others', the mean moves. */
+START_TEST(equal_keys_repeated_leave_the_mean)
+{
+    static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
+    struct hilo_sizes z = sizes_of(options[_i], 1, 4);
+    size_t M = z.M, n = z.windows, c = 4;
+    real *q = normal(1, M * c), *k = normal(2, n * c), *v = normal(3, n * c), *many_k = zeros((M + 1) * c);
+    real *many_v = zeros((M + 1) * c);
+    double tolerance = 8 * (2 * sqrt((double)M) + 10) * UNIT_ROUNDOFF;
+    hilo_naive_carry(many_k, k, &z, c);
+    hilo_naive_carry(many_v, v, &z, c);
+    memcpy(many_k + M * c, k, c * sizeof *k);
+    memcpy(many_v + M * c, v, c * sizeof *v);
+    real *few = head_of(q, k, v, NULL, M, n, c);
+    within("carried", relative_difference(head_of(q, many_k, many_v, NULL, M, M, c), few, M * c), tolerance);
+    real *uneven = head_of(q, many_k, many_v, NULL, M, M + 1, c);
+    beyond("one more of the first", relative_difference(uneven, few, M * c), 1e-3);
+}
+END_TEST
+
+/* Claim      Attention of all tokens under a mask of -inf between windows is attention window by window.
+ * Paper      HiLo, Sec. 4.1, "non-overlapping window partition".   Chapter 5, "The naive form".
+ * Measure    The naive heart over the plane under hilo_naive_mask, against the same heart on one window's
+ *            tokens after the other; windows of 2, 3 and 4 on planes they tile.
+ * Tolerance  8 (2 s + 10) u: exp(-inf) is 0 exactly, and of M terms of a sum s^2 are not zero; the order of
+ *            summation is the compiler's choice.
+ * Would it fail?  Without the mask it is beyond a tenth. */
+START_TEST(masked_attention_is_windows)
+{
+    static const char *const options[] = {"--grid 8x6", "--grid 6x9 --window 3", "--grid 8x12 --window 4"};
+    struct hilo_sizes z = sizes_of(options[_i], 1, 4);
+    size_t M = z.M, T = z.s * z.s, c = 4;
+    real *q = normal(1, M * c), *k = normal(2, M * c), *v = normal(3, M * c), *mask = zeros(M * M);
+    hilo_naive_mask(mask, &z);
+    real *masked = head_of(q, k, v, mask, M, M, c);
+    double difference = 0;
+    for (size_t w = 0; w < z.windows; w++) {
+        size_t token[16];
+        for (size_t t = 0; t < T; t++)
+            token[t] = (w / z.columns * z.s + t / z.s) * z.W + w % z.columns * z.s + t % z.s;
+        real *y = head_of(reordered(q, token, T, c), reordered(k, token, T, c), reordered(v, token, T, c),
+                          NULL, T, T, c);
+        difference = fmax(difference, largest_difference(reordered(masked, token, T, c), y, T * c));
+    }
+    within("windows", difference / largest(masked, M * c), 8 * (2 * (double)z.s + 10) * UNIT_ROUNDOFF);
+    beyond("without the mask", relative_difference(head_of(q, k, v, NULL, M, M, c), masked, M * c), 0.1);
+}
+END_TEST
+
+/* Claim      Pooling commutes with the projection, bias included: keys and values may be made of the means,
+ *            or be means of keys and values.
+ * Paper      HiLo, Sec. 4.1: "the average-pooled feature maps are projected".
+ * Measure    pool(x W^T + b) against pool(x) W^T + b, whole numbers, windows of 2 and 4.
+ * Failure    With padding it holds only as long as the padding is projected too.  Zeros put beside the
+ *            projection are no keys of zero tokens: a window that has r of its s^2 tokens lacks (1 - r/s^2)
+ *            b.
+ * Tolerance  Zero: means over 4 and 16 are exact. */
+START_TEST(pooling_commutes_with_the_projection)
+{
+    static const char *const options[] = {"--grid 8x8", "--grid 8x8 --window 4", "--grid 7x5",
+                                          "--grid 6x7 --window 4"};
+    static const size_t windows_cut[] = {0, 0, 6, 3};
+    enum { C = 3, O = 5 };
+    struct hilo_sizes z = sizes_of(options[_i], 1, C), out = z;
+    real *x = integers(1, z.N * C, 3), *w = integers(2, O * C, 3), *b = integers(3, O, 3);
+    real *padded = zeros(z.M * C), *before = zeros(z.windows * O), *mean = zeros(z.windows * C);
+    real *all = zeros(z.M * O), *after = zeros(z.windows * O), *late = zeros(z.M * O);
+    real *real_tokens = zeros(z.N * O);
+    out.C = O;
+    for (size_t o = 0; o < O; o++) b[o] += b[o] == 0;
+
+    hilo_naive_pad(padded, x, &z);
+    hilo_naive_pool(mean, padded, &z);
+    linear_map(before, O, mean, C, w, b, z.windows, C, O);
+    linear_map(all, O, padded, C, w, b, z.M, C, O);
+    hilo_naive_pool(after, all, &out);
+    equal(after, before, z.windows * O);
+
+    linear_map(real_tokens, O, x, C, w, b, z.N, C, O);
+    hilo_naive_pad(late, real_tokens, &out);
+    hilo_naive_pool(after, late, &out);
+    size_t short_ones = 0;
+    for (size_t n = 0; n < z.windows; n++) {
+        size_t top = n / z.columns * z.s, left = n % z.columns * z.s;
+        size_t down = z.H - top < z.s ? z.H - top : z.s, across = z.W - left < z.s ? z.W - left : z.s;
+        real lost = 1 - (real)(down * across) / (real)(z.s * z.s);
+        short_ones += lost > 0;
+        for (size_t o = 0; o < O; o++) ck_assert(before[n * O + o] - after[n * O + o] == lost * b[o]);
+    }
+    ck_assert_uint_eq(short_ones, windows_cut[_i]);
+}
+END_TEST
+
+/* Claim      Splitting the heads splits W_o: two projections are one whose other two blocks are zero, and
+ *            they have alpha^2 + (1 - alpha)^2 of its parameters: half for alpha = 1/2, 0.72 for ten heads
+ *            of twelve, all for 0 and 1.
+ * Paper      HiLo, Sec. 4.1, "Head splitting".
+ * Measure    y against z times a block-diagonal matrix of both, where z is y with identities in the
+ *            projections' places; sizes of the tensors of the declaration, 768 channels.
+ * Tolerance  hilo_case.h; the parameters exactly. */
+START_TEST(output_projection_splits_in_two)
+{
+    enum { N = 30, C = 12 };
+    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    size_t hd = problem_size(&t.problem, "hd"), ld = problem_size(&t.problem, "ld");
+    real *block = zeros(C * C), *bias = zeros(C), *whole_y = zeros(N * C);
+    const real *high = trial_tensor(&t, "h_proj"), *low = trial_tensor(&t, "l_proj");
+    for (size_t o = 0; o < C; o++)
+        for (size_t in = 0; in < C; in++) {
+            if (o < hd && in < hd) block[o * C + in] = high[o * hd + in];
+            if (o >= hd && in >= hd) block[o * C + in] = low[(o - hd) * ld + in - hd];
+        }
+    memcpy(bias, trial_tensor(&t, "h_proj_b"), hd * sizeof(real));
+    memcpy(bias + hd, trial_tensor(&t, "l_proj_b"), ld * sizeof(real));
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        struct trial unprojected = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "h_proj_b l_proj_b");
+        real *y = trial_run(&t, forms[f], 1);
+        identity(&unprojected, "h_proj", hd);
+        identity(&unprojected, "l_proj", ld);
+        linear_map(whole_y, C, trial_run_on(&unprojected, forms[f], 1, t.x), C, block, bias, N, C, C);
+        within(forms[f], relative_difference(y, whole_y, N * C), hilo_tolerance(&t.problem));
+    }
+
+    static const struct { const char *options; double share; } split[] = {
+        {"--grid 2x2 --heads 12 --alpha 0", 1}, {"--grid 2x2 --heads 12 --alpha 0.5", 0.5},
+        {"--grid 2x2 --heads 12 --alpha 0.9", 104.0 / 144}, {"--grid 2x2 --heads 12 --alpha 1", 1},
+    };
+    for (size_t n = 0; n < COUNT(split); n++) {
+        struct problem big = bare(split[n].options, &hilo, 768);
+        double projections = (double)(count_in(&big, "h_proj") + count_in(&big, "l_proj"));
+        ck_assert(projections == split[n].share * 768 * 768);
+        ck_assert((double)problem_parameters(&big) == 3 * 768 * 768 + projections);
+    }
+}
+END_TEST
+
+/* Claim      Queries of the pooled map give another function; but not where windows are tokens, nor where
+ *            there is one window, whose only value is everybody's answer.
+ * Paper      HiLo, A.4, Table 9.
+ * Measure    y with and without --pooled-queries.           Tolerance  hilo_case.h; beyond a tenth. */
+START_TEST(pooled_queries_are_another_function)
+{
+    static const struct { const char *pooled, *plain; bool same; } z[] = {
+        {"--grid 8x8 --heads 2 --alpha 0.5 --pooled-queries", "--grid 8x8 --heads 2 --alpha 0.5", false},
+        {"--grid 7x8 --heads 2 --alpha 1 --window 3 --pooled-queries",
+         "--grid 7x8 --heads 2 --alpha 1 --window 3", false},
+        {"--grid 8x8 --heads 2 --window 1 --pooled-queries", "--grid 8x8 --heads 2 --window 1", true},
+        {"--grid 5x6 --heads 2 --alpha 1 --window 7 --pooled-queries",
+         "--grid 5x6 --heads 2 --alpha 1 --window 7", true},
+    };
+    struct trial t = trial(z[_i].pooled, &hilo, 2, 8, "", ""), u = trial(z[_i].plain, &hilo, 2, 8, "", "");
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        double difference = relative_difference(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1),
+                                                t.outputs);
+        if (z[_i].same) within(forms[f], difference, hilo_tolerance(&t.problem));
+        else beyond(forms[f], difference, 0.1);
+    }
+}
+END_TEST
+
+/* ---- the padding -------------------------------------------------------- */
+
+/* Claim      A plane that windows do not tile is the larger plane with tokens of zeros, cut to size.
+ * Paper      The authors' detection code, which pads at the bottom and on the right; Sec. A.3 speaks of
+ *            "padding on feature maps for window partition".
+ * Measure    y of 5 x 7 against y of 6 x 8 and of 8 x 8, without what was added; both forms, all biases.
+ * Tolerance  hilo_case.h. */
+START_TEST(padding_is_tokens_of_zeros)
+{
+    static const struct { const char *small, *large; size_t H, W; } z[] = {
+        {"--grid 5x7 --heads 3 --alpha 0.4", "--grid 6x8 --heads 3 --alpha 0.4", 6, 8},
+        {"--grid 5x7 --heads 3 --alpha 0.4 --window 4", "--grid 8x8 --heads 3 --alpha 0.4 --window 4", 8, 8},
+        {"--grid 5x7 --heads 3 --alpha 0.4 --pooled-queries",
+         "--grid 6x8 --heads 3 --alpha 0.4 --pooled-queries", 6, 8},
+    };
+    size_t C = 9, H = z[_i].H, W = z[_i].W;
+    struct trial t = trial(z[_i].small, &hilo, 1, C, "", ""), u = trial(z[_i].large, &hilo, 1, C, "", "");
+    real *x = zeros(H * W * C), *cut = zeros(35 * C);
+    for (size_t i = 0; i < 35; i++) memcpy(x + (i / 7 * W + i % 7) * C, t.x + i * C, C * sizeof *x);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *y = trial_run_on(&u, forms[f], 1, x);
+        for (size_t i = 0; i < 35; i++) memcpy(cut + i * C, y + (i / 7 * W + i % 7) * C, C * sizeof *y);
+        within(forms[f], relative_difference(trial_run(&t, forms[f], 1), cut, 35 * C),
+               hilo_tolerance(&t.problem));
+    }
+}
+END_TEST
+
+/* Claim      Tokens of the padding answer in Hi-Fi and dilute the means of Lo-Fi, as they are not masked
+ *            out. Their keys and values are the biases; as the same biases are in everyone's, what they take
+ *            is weight, and b_v passes whole.
+ * Measure    Queries of zero, so that all weights are equal: 3 x 3 tokens, s = 2, whole numbers.  The lone
+ *            token of the corner window becomes v/4 + b_v in Hi-Fi, where a mask would leave v + b_v; every
+ *            token becomes (sum of all v)/16 + b_v in Lo-Fi, where means over the tokens there are would
+ *            give the mean of the windows' own.  v = x W_v^T.
+ * Tolerance  Zero: weights are 1/4, identities are projections. */
+START_TEST(padding_takes_its_share)
+{
+    enum { C = 2, N = 9 };
+    struct trial high = trial("--grid 3x3 --alpha 0", &hilo, 1, C, "", "h_proj_b");
+    struct trial low = trial("--grid 3x3 --alpha 1", &hilo, 1, C, "", "l_proj_b");
+    real *x = integers(1, N * C, 8), *v = zeros(N * C), *w = integers(2, 3 * C * C, 3);
+    real *b = integers(3, 3 * C, 3);
+    for (size_t n = 0; n < C * C; n++) w[n] = 0;
+    for (size_t n = 0; n < C; n++) b[n] = 0, b[2 * C + n] += 5;
+    x[8 * C] = 7;
+    put(&high, "h_qkv", w);
+    put(&high, "h_qkv_b", b);
+    identity(&high, "h_proj", C);
+    put(&low, "l_q", w);
+    put(&low, "l_q_b", b);
+    put(&low, "l_kv", w + C * C);
+    put(&low, "l_kv_b", b + C);
+    identity(&low, "l_proj", C);
+    linear_map(v, C, x, C, w + 2 * C * C, NULL, N, C, C);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *near = trial_run_on(&high, forms[f], 1, x), *far = trial_run_on(&low, forms[f], 1, x);
+        for (size_t ch = 0; ch < C; ch++) {
+            real sum = 0, window_means = 0;
+            for (size_t i = 0; i < N; i++) {
+                sum += v[i * C + ch];
+                window_means += v[i * C + ch] / (real)((i / 3 < 2 ? 2 : 1) * (i % 3 < 2 ? 2 : 1));
+            }
+            ck_assert(near[8 * C + ch] == v[8 * C + ch] / 4 + b[2 * C + ch]);
+            for (size_t i = 0; i < N; i++) ck_assert(far[i * C + ch] == sum / 16 + b[2 * C + ch]);
+            ck_assert(window_means / 4 != sum / 16 && v[8 * C + ch] != 0);
+        }
+    }
+}
+END_TEST
+
+/* Claim      On images the padding is felt: in a window that has a quarter of its tokens most weight goes to
+ *            zeros, and masking them out would give another y there.
+ * Paper      Sec. A.3; window sizes 3 to 6 of Table 8 do not divide 14.
+ * Measure    14 x 14 tokens of a real image, 24 channels, 3 heads, s = 4, random weights without biases:
+ *            Hi-Fi as it is, and with the padding's keys masked as well; root mean square difference over
+ *            the root mean square of the latter, in the windows that are whole and in the corner's.
+ * Tolerance  Zero in whole windows; beyond a quarter in the corner. */
+START_TEST(masking_the_padding_is_another_function)
+{
+    enum { N = 196, C = 24, c = 8 };
+    struct hilo_sizes z = sizes_of("--grid 14x14 --window 4", 1, C);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    real *x = zeros(N * C), *padded = zeros(z.M * C), *qkv = zeros(z.M * 3 * c), *w = normal(3, 3 * c * C);
+    real *mask = zeros(z.M * z.M);
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(x, 1, &g, C, &source, origin, sizeof origin));
+    for (size_t n = 0; n < 3 * c * C; n++) w[n] /= sqrt((real)C);
+    hilo_naive_pad(padded, x, &z);
+    linear_map(qkv, 3 * c, padded, C, w, NULL, z.M, C, 3 * c);
+    hilo_naive_mask(mask, &z);
+    real *q = zeros(z.M * c), *k = zeros(z.M * c), *v = zeros(z.M * c);
+    for (size_t i = 0; i < z.M * c; i++) {
+        q[i] = qkv[i / c * 3 * c + i % c];
+        k[i] = qkv[i / c * 3 * c + c + i % c];
+        v[i] = qkv[i / c * 3 * c + 2 * c + i % c];
+    }
+    real *as_it_is = head_of(q, k, v, mask, z.M, z.M, c);
+    for (size_t i = 0; i < z.M; i++)
+        for (size_t j = 0; j < z.M; j++)
+            if (j / 16 >= 14 || j % 16 >= 14) mask[i * z.M + j] = -(real)INFINITY;
+    real *masked = head_of(q, k, v, mask, z.M, z.M, c);
+    double corner = 0, size = 0;
+    for (size_t i = 0; i < z.M; i++) {
+        bool whole_window = i / 16 < 12 && i % 16 < 12;
+        bool in_corner = i / 16 >= 12 && i / 16 < 14 && i % 16 >= 12 && i % 16 < 14;
+        for (size_t ch = 0; ch < c; ch++) {
+            double a = (double)as_it_is[i * c + ch], b = (double)masked[i * c + ch];
+            if (whole_window) ck_assert(a == b);
+            if (in_corner) corner += (a - b) * (a - b), size += b * b;
+        }
+    }
+    printf("    %s: in the corner the padding changes Hi-Fi by %.0f %%\n", origin, 100 * sqrt(corner / size));
+    beyond("in the corner", sqrt(corner / size), 0.25);
+}
+END_TEST
+
+/* ---- what it does not notice -------------------------------------------- */
+
+/* Claim      HiLo has no positions but the windows: tokens that change places inside their window, and
+ *            windows that change places, take their outputs with them.
+ * Paper      HiLo, Sec. 4.2, "permutation-invariant"; it is equivariant, and to these permutations alone.
+ * Measure    y of x permuted, against y permuted: both at once; a shift by one window around the torus,
+ *            which is a case of it; a shift by one token, which is none; all tokens at random, which is
+ *            none.
+ * Tolerance  hilo_case.h; the others are beyond a tenth. */
+START_TEST(windows_are_all_that_hilo_knows_of_places)
+{
+    enum { H = 6, W = 10, N = H * W, C = 12 };
+    struct trial t = trial("--grid 6x10 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    size_t order[N];
+    for (size_t i = 0; i < N; i++) {
+        size_t row = i / W, column = i % W, window = row / 2 * 5 + column / 2, place = row % 2 * 2 + column % 2;
+        size_t to = (window * 4 + 3) % 15, there = (place * 3 + window) % 4;
+        if (_i == 0) order[i] = (to / 5 * 2 + there / 2) * W + to % 5 * 2 + there % 2;
+        if (_i == 1) order[i] = (row + 2) % H * W + (column + 4) % W;
+        if (_i == 2) order[i] = row * W + (column + 1) % W;
+        if (_i == 3) order[i] = (i * 7 + 3) % N;
+    }
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *y = trial_run_on(&t, forms[f], 1, reordered(t.x, order, N, C));
+        real *moved = reordered(trial_run(&t, forms[f], 1), order, N, C);
+        if (_i < 2) within(forms[f], relative_difference(y, moved, N * C), hilo_tolerance(&t.problem));
+        else beyond(forms[f], relative_difference(y, moved, N * C), 0.1);
+    }
+}
+END_TEST
+
+/* Claim      Padding breaks this: on a plane that windows do not tile, whole windows that change places with
+ *            each other still take their outputs along, but a shift by a whole window around the torus of
+ *            the plane is no permutation of windows any more.
+ * Measure    5 x 6 tokens, s = 2, padded to 6 x 6: the first two rows of windows exchanged; and a shift of
+ *            two rows.
+ * Tolerance  hilo_case.h; the shift is beyond a tenth. */
+START_TEST(padding_ends_the_torus)
+{
+    enum { H = 5, W = 6, N = H * W, C = 12 };
+    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    size_t exchanged[N], shifted[N];
+    for (size_t i = 0; i < N; i++) {
+        exchanged[i] = i / W < 4 ? (i + 2 * W) % (4 * W) : i;
+        shifted[i] = (i + 2 * W) % N;
+    }
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *y = trial_run(&t, forms[f], 1);
+        real *one = trial_run_on(&t, forms[f], 1, reordered(t.x, exchanged, N, C));
+        real *two = trial_run_on(&t, forms[f], 1, reordered(t.x, shifted, N, C));
+        within(forms[f], relative_difference(one, reordered(y, exchanged, N, C), N * C),
+               hilo_tolerance(&t.problem));
+        beyond("a shift", relative_difference(two, reordered(y, shifted, N, C), N * C), 0.1);
+    }
+}
+END_TEST
+
+/* Claim      Heads have no order inside their branch: their rows of h_qkv and columns of h_proj moved
+ *            together change nothing; likewise l_q, l_kv and l_proj.
+ * Measure    The first two heads of each branch exchanged, four heads, all biases.
+ * Tolerance  hilo_case.h.  Would it fail?  With the projections left as they were. */
+START_TEST(heads_have_no_order_in_their_branch)
+{
+    enum { C = 12, c = 3, b = 6 };
+    struct trial t = trial("--grid 4x6 --heads 4 --alpha 0.5", &hilo, 1, C, "", "");
+    static const struct { const char *name; size_t blocks, columns; } rows[] = {
+        {"h_qkv", 3, C}, {"h_qkv_b", 3, 1}, {"l_q", 1, C}, {"l_q_b", 1, 1}, {"l_kv", 2, C}, {"l_kv_b", 2, 1},
+    };
+    size_t order[3 * b];
+    for (size_t i = 0; i < 3 * b; i++) order[i] = i / b * b + (i + c) % b;
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *y = trial_run(&t, forms[f], 1);
+        for (size_t n = 0; n < COUNT(rows); n++)
+            put(&t, rows[n].name, reordered(trial_tensor(&t, rows[n].name), order, rows[n].blocks * b,
+                                            rows[n].columns));
+        beyond("without the projections", relative_difference(trial_run(&t, forms[f], 1), y, t.outputs), 0.1);
+        real *high = trial_tensor(&t, "h_proj"), *low = trial_tensor(&t, "l_proj");
+        real *kept_high = copy(high, b * b), *kept_low = copy(low, b * b);
+        for (size_t row = 0; row < b; row++) {
+            memcpy(high + row * b, reordered(high + row * b, order, b, 1), b * sizeof(real));
+            memcpy(low + row * b, reordered(low + row * b, order, b, 1), b * sizeof(real));
+        }
+        within(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, t.outputs),
+               hilo_tolerance(&t.problem));
+        put(&t, "h_proj", kept_high);
+        put(&t, "l_proj", kept_low);
+        for (size_t n = 0; n < COUNT(rows); n++)
+            put(&t, rows[n].name, reordered(trial_tensor(&t, rows[n].name), order, rows[n].blocks * b,
+                                            rows[n].columns));
+    }
+}
+END_TEST
+
+/* Claim      In the naive form NaN in a token reaches Hi-Fi in all windows: a weight of zero is no mask
+ *            against it.  The fast form never meets it (nan_stays_in_its_window).
+ * Measure    alpha = 0; one token of one image is NaN, two images. */
+START_TEST(nan_passes_the_mask_of_the_naive_form)
+{
+    struct trial t = trial("--grid 5x7 --heads 3 --alpha 0", &hilo, 2, 9, "", "");
+    real *before = trial_run(&t, "naive", 1), *x = copy(t.x, t.inputs);
+    for (size_t ch = 0; ch < 9; ch++) x[ch] = (real)NAN;
+    real *after = trial_run_on(&t, "naive", 1, x);
+    for (size_t i = 0; i < t.outputs; i++)
+        ck_assert(i < 35 * 9 ? isnan((double)after[i]) : after[i] == before[i]);
+}
+END_TEST
+
+/* ---- which frequencies pass ----------------------------------------------- */
+
+/* Mean energy, over images and channels, of a branch's part of y [B][196][C]: of the zero
+ * frequency, below and above half the band (0.25 cycles a token in either direction). */
+struct energy { double zero, below, above; };
+
+static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, size_t channels)
+{
+    struct energy e = {0};
+    real *one = zeros(196 * channels), *log_magnitude = zeros(196 * channels);
+    for (size_t b = 0; b < B; b++) {
+        for (size_t i = 0; i < 196 * channels; i++)
+            one[i] = y[(b * 196 + i / channels) * C + first + i % channels];
+        succeeds(spectrum(log_magnitude, one, 1, 14, 14, channels));
+        for (size_t n = 0; n < 196 * channels; n++) {
+            int u = abs((int)(n % 196 / 14) - 7), v = abs((int)(n % 14) - 7);
+            double energy = exp(2 * (double)log_magnitude[n]) / (196.0 * 196 * (double)(B * channels));
+            if (!u && !v) e.zero += energy;
+            else if (u > 3 || v > 3) e.above += energy;
+            else e.below += energy;
+        }
+    }
+    return e;
+}
+
+/* Half the band, above it, of what is not constant. */
+static double share_above(struct energy e) { return e.above / (e.above + e.below); }
+
+/* Claim      Lo-Fi's keys and values hear nothing above the windows' band; its queries do.  A checkerboard
+ *            leaves no trace in the means; asked by a checkerboard, Lo-Fi answers with one.
+ * Paper      HiLo, Sec. 4.1, "averaging is a low-pass filter"; Fig. 5, "Lo-Fi mainly focuses on low
+ *            frequencies".                        Holds for keys and values, not for the output.
+ * Measure    14 x 14 tokens, s = 2, one head of two channels, no biases.  Channel 0 a checkerboard of +-1,
+ *            channel 1 a ramp of windows.  Keys and values of channel 0: y is zero.  Queries of channel 0,
+ *            keys and values of channel 1: all energy but the constant at the highest frequency.
+ * Tolerance  Zero; and 1e-6 of the energy. */
+START_TEST(lofi_is_no_low_pass)
+{
+    enum { N = 196, C = 2 };
+    struct trial t = trial("--grid 14x14 --alpha 1", &hilo, 1, C, "", BIASES);
+    real *x = zeros(N * C);
+    for (size_t i = 0; i < N; i++) {
+        x[i * C] = (i / 14 + i % 14) % 2 ? -1 : 1;
+        x[i * C + 1] = ((real)(i / 28) - 3) / 4;
+    }
+    const real ask[] = {1, 0, 0, 0}, fine[] = {1, 0, 0, 0, 1, 0, 0, 0}, coarse[] = {0, 1, 0, 0, 0, 1, 0, 0};
+    put(&t, "l_q", ask);
+    identity(&t, "l_proj", C);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        put(&t, "l_kv", fine);
+        ck_assert(largest(trial_run_on(&t, forms[f], 1, x), N * C) == 0);
+        put(&t, "l_kv", coarse);
+        real *y = trial_run_on(&t, forms[f], 1, x);
+        ck_assert(y[0] > (real)0.01);
+        within("pairs cancel", fabs((double)(y[0] + y[C])), 1e-3 * (double)y[0]);
+        struct energy e = energy_of(y, 1, C, 0, 1);
+        printf("    %s: constant %.2e, below half the band %.2e, above %.2e\n", forms[f], e.zero, e.below,
+               e.above);
+        within("below half the band", 1 - share_above(e), 1e-6);
+    }
+}
+END_TEST
+
+/* Claim      Nor is Hi-Fi a high-pass: an image that is the same everywhere passes as its value.
+ * Paper      HiLo, Sec. 5.4, "Hi-Fi ... only focuses on high frequencies".     Does not hold of the
+ *            operator.
+ * Measure    A constant image, alpha = 0, tiled by its windows: y against h_proj v + h_proj_b.
+ * Tolerance  hilo_case.h. */
+START_TEST(hifi_is_no_high_pass)
+{
+    enum { N = 48, C = 6 };
+    struct trial t = trial("--grid 6x8 --heads 3 --alpha 0", &hilo, 1, C, "", "");
+    real *x = zeros(N * C), v[C], y[C], *expected = zeros(N * C);
+    for (size_t i = 0; i < N * C; i++) x[i] = t.x[i % C];
+    linear_map(v, C, x, C, trial_tensor(&t, "h_qkv") + 2 * C * C, trial_tensor(&t, "h_qkv_b") + 2 * C, 1, C, C);
+    linear_map(y, C, v, C, trial_tensor(&t, "h_proj"), trial_tensor(&t, "h_proj_b"), 1, C, C);
+    for (size_t i = 0; i < N * C; i++) expected[i] = y[i % C];
+    for (size_t f = 0; f < COUNT(forms); f++)
+        within(forms[f], relative_difference(trial_run_on(&t, forms[f], 1, x), expected, N * C),
+               hilo_tolerance(&t.problem));
+}
+END_TEST
+
+/* Claim      Hi-Fi captures more high frequencies, Lo-Fi mainly low ones.
+ * Paper      HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks.
+ * Measure    Energy above half the band, 20 mosaics of real images as 14 x 14 tokens of 96 channels, 12
+ *            heads, half of them in each branch, s = 2, random weights without biases, eight draws.
+ * Holds      In energy: Hi-Fi's above half the band is 3 to 15 times Lo-Fi's, in 40 draws that we made.
+ * Does not   As a share of what is not constant, Hi-Fi's is smaller than its input's in every draw, for a
+ *            flat softmax is a mean of 2 x 2 tokens; Lo-Fi's is its input's on average and so larger than
+ *            Hi-Fi's, for a flat softmax answers nearly linearly, and queries are as fine as the tokens.
+ *            What the figures show beyond the energy training must add: queries of Lo-Fi that ask no high
+ *            frequencies, scores of Hi-Fi that do not average.  Pooled queries (A.4) alone make Lo-Fi a
+ *            low-pass whatever the weights.
+ * Tolerance  Margins to the extremes of those draws: a factor of 3.5, a share of 0.38 against 0.45, of 0.11
+ *            with pooled queries; Lo-Fi's share less Hi-Fi's is 0.10 on average, and -0.06 at least. */
+START_TEST(high_frequencies_with_random_weights)
+{
+    enum { B = 20, C = 96, DRAWS = 8 };
+    struct trial t = trial("--grid 14x14 --heads 12 --alpha 0.5", &hilo, B, C, "", BIASES);
+    struct trial u = trial("--grid 14x14 --heads 12 --alpha 0.5 --pooled-queries", &hilo, B, C, "", BIASES);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    double more = 0;
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(t.x, B, &g, C, &source, origin, sizeof origin));
+    double of_x = share_above(energy_of(t.x, B, C, 0, C));
+    printf("    %s: share above half the band %.2f\n", origin, of_x);
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        draw_parameters(&t.problem, 100 + draw);
+        draw_parameters(&u.problem, 100 + draw);
+        real *y = trial_run(&t, "fast", 2), *pooled = trial_run_on(&u, "fast", 2, t.x);
+        struct energy high = energy_of(y, B, C, 0, C / 2), low = energy_of(y, B, C, C / 2, C / 2);
+        double smooth = share_above(energy_of(pooled, B, C, C / 2, C / 2));
+        printf("    energy above: Hi-Fi %.3f, Lo-Fi %.3f; share: Hi-Fi %.2f, Lo-Fi %.2f, with pooled queries %.2f\n",
+               high.above, low.above, share_above(high), share_above(low), smooth);
+        ck_assert(high.above > 2 * low.above);
+        ck_assert(share_above(high) < of_x - 0.04);
+        ck_assert(smooth < 0.15);
+        more += (share_above(low) - share_above(high)) / DRAWS;
+    }
+    ck_assert(more > 0.04);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("HiLo, theorems");
+    TCase *ends = add_case(suite, "its ends");
+    tcase_add_loop_test(ends, alpha_zero_is_window_attention, 0, 2);
+    tcase_add_loop_test(ends, window_of_one_is_self_attention, 0, 4);
+    tcase_add_test(ends, alpha_one_is_lofi_alone);
+    tcase_add_test(ends, branches_do_not_meet);
+    TCase *fewer = add_case(suite, "fewer keys");
+    tcase_add_loop_test(fewer, equal_keys_repeated_leave_the_mean, 0, 3);
+    tcase_add_loop_test(fewer, masked_attention_is_windows, 0, 3);
+    tcase_add_loop_test(fewer, pooling_commutes_with_the_projection, 0, 4);
+    tcase_add_test(fewer, output_projection_splits_in_two);
+    tcase_add_loop_test(fewer, pooled_queries_are_another_function, 0, 4);
+    TCase *padding = add_case(suite, "padding");
+    tcase_add_loop_test(padding, padding_is_tokens_of_zeros, 0, 3);
+    tcase_add_test(padding, padding_takes_its_share);
+    tcase_add_test(padding, masking_the_padding_is_another_function);
+    TCase *places = add_case(suite, "places");
+    tcase_add_loop_test(places, windows_are_all_that_hilo_knows_of_places, 0, 4);
+    tcase_add_test(places, padding_ends_the_torus);
+    tcase_add_test(places, heads_have_no_order_in_their_branch);
+    tcase_add_test(places, nan_passes_the_mask_of_the_naive_form);
+    TCase *frequencies = add_case(suite, "frequencies");
+    tcase_add_test(frequencies, lofi_is_no_low_pass);
+    tcase_add_test(frequencies, hifi_is_no_high_pass);
+    tcase_add_test(frequencies, high_frequencies_with_random_weights);
+    return run_suite(suite, "test_hilo_theorems");
+}
