@@ -15,8 +15,8 @@
  * four of them, their roundings are all that is left (a mean over one token of
  * 56 x 56 has three or four digits).  T grows like W, and S like H times the
  * box's width: the mean is within about H + W / w roundings for a box of width
- * w, and the figure of the chapter shows both.  A table in double would do as
- * well; it was built first, and took 1.6 to 1.9 times as long.
+ * w, and the figure of the chapter shows both.  A table in double is
+ * more exact still; it was built first, and took 1.4 to 1.5 times as long.
  *
  * 1. How a box lies to the cells of the grid does not depend on the token: every
  *    token of a component has the same fractions.  So vectors of neighbouring

@@ -13,7 +13,7 @@
  * Horner's rule (swept in test_chopd.c).  Beyond 6 Phi(-u) is below 1e-9 and the
  * polynomial goes on growing, so the tail goes on falling.  No branch; a dozen
  * operations beside those of 2^x, where the C library's erf costs a call per
- * number: 0.2 ms in place of 2.4 for the 301 056 numbers of 56 x 56 tokens of
+ * number: 0.11 ms in place of 3.5 for the 301 056 numbers of 56 x 56 tokens of
  * 96 channels.
  *
  * In double the C library's erf is called for each lane. */

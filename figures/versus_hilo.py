@@ -12,11 +12,8 @@ CASES = {
     "hilo": HILO,
     "hilo-64": dict(HILO, batch=64),
     "layer-msa": MSA,
-    "layer-msa-64": dict(MSA, batch=64),
     "layer-window": WINDOW,
-    "layer-window-64": dict(WINDOW, batch=64),
     "layer-sra": SRA,
-    "layer-sra-64": dict(SRA, batch=64),
 }
 
 WIDTH = 64                      # of every head; 12 heads
