@@ -29,6 +29,7 @@
 #include <string.h>
 #include "../reference/attention.h"
 #include "../reference/memory.h"
+#include "../reference/resample.h"
 #include "lane_windows.h"
 #include "packed.h"
 #include "share.h"
@@ -182,29 +183,19 @@ static void pool(real *mean, const real *x, const struct hilo_sizes *z, size_t w
     for (size_t ch = 0; ch < C; ch++) mean[ch] *= share;
 }
 
-/* Token `at` of an axis lies between the centres of two of `count` windows. */
-struct between { size_t first, second; real share; };
-
-static struct between between(size_t at, size_t s, size_t count)
-{
-    /* In halves of a token from the first centre, which is s halves from the border. */
-    size_t halves = 2 * at + 1 > s ? 2 * at + 1 - s : 0, first = halves / (2 * s);
-    return (struct between){first, first + 1 < count ? first + 1 : first, (real)(halves % (2 * s)) / (real)(2 * s)};
-}
-
 /* One row of tokens, bilinearly between the windows around it. */
 static void spread(real *y, const real *low, const struct hilo_sizes *z, size_t row)
 {
-    struct between down = between(row, z->s, z->rows);
+    struct tap down = bilinear_tap(row, z->rows, z->rows * z->s);
     for (size_t column = 0; column < z->W; column++) {
-        struct between across = between(column, z->s, z->columns);
-        const real *a = low + (down.first * z->columns + across.first) * z->ld;
-        const real *b = low + (down.first * z->columns + across.second) * z->ld;
-        const real *c = low + (down.second * z->columns + across.first) * z->ld;
-        const real *d = low + (down.second * z->columns + across.second) * z->ld;
+        struct tap across = bilinear_tap(column, z->columns, z->columns * z->s);
+        const real *a = low + (down.low * z->columns + across.low) * z->ld;
+        const real *b = low + (down.low * z->columns + across.high) * z->ld;
+        const real *c = low + (down.high * z->columns + across.low) * z->ld;
+        const real *d = low + (down.high * z->columns + across.high) * z->ld;
         for (size_t ch = 0; ch < z->ld; ch++) {
-            real upper = a[ch] + across.share * (b[ch] - a[ch]), lower = c[ch] + across.share * (d[ch] - c[ch]);
-            y[column * z->C + ch] = upper + down.share * (lower - upper);
+            real upper = a[ch] + across.weight * (b[ch] - a[ch]), lower = c[ch] + across.weight * (d[ch] - c[ch]);
+            y[column * z->C + ch] = upper + down.weight * (lower - upper);
         }
     }
 }

@@ -18,6 +18,7 @@
 #include "../reference/heads.h"
 #include "../reference/linear.h"
 #include "../reference/memory.h"
+#include "../reference/resample.h"
 
 /* ---- the hearts ------------------------------------------------------ */
 
@@ -63,30 +64,19 @@ void hilo_naive_carry(real *tokens, const real *rows, const struct hilo_sizes *z
         for (size_t ch = 0; ch < channels; ch++) tokens[i * channels + ch] = rows[window_of(z, i) * channels + ch];
 }
 
-/* Where token `at` stands between the centres of two windows of `count`: the
- * first of them, and the share of the second.  Beyond the outermost centres
- * nothing changes any more. */
-static real between(size_t *first, size_t *second, size_t at, size_t s, size_t count)
-{
-    double place = ((double)at + 0.5) / (double)s - 0.5;
-    if (place < 0) place = 0;
-    *first = (size_t)place;
-    *second = *first + 1 < count ? *first + 1 : *first;
-    return (real)(place - (double)*first);
-}
-
 void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_sizes *z, size_t channels)
 {
     size_t width = z->columns * z->s;
     for (size_t i = 0; i < z->M; i++) {
-        size_t up, down, left, right;
-        real below = between(&up, &down, i / width, z->s, z->rows);
-        real beside = between(&left, &right, i % width, z->s, z->columns);
+        struct tap down = bilinear_tap(i / width, z->rows, z->rows * z->s);
+        struct tap across = bilinear_tap(i % width, z->columns, width);
         for (size_t ch = 0; ch < channels; ch++) {
-            real a = rows[(up * z->columns + left) * channels + ch], b = rows[(up * z->columns + right) * channels + ch];
-            real c = rows[(down * z->columns + left) * channels + ch], d = rows[(down * z->columns + right) * channels + ch];
-            real upper = a + beside * (b - a), lower = c + beside * (d - c);
-            tokens[i * channels + ch] = upper + below * (lower - upper);
+            real a = rows[(down.low * z->columns + across.low) * channels + ch];
+            real b = rows[(down.low * z->columns + across.high) * channels + ch];
+            real c = rows[(down.high * z->columns + across.low) * channels + ch];
+            real d = rows[(down.high * z->columns + across.high) * channels + ch];
+            real upper = a + across.weight * (b - a), lower = c + across.weight * (d - c);
+            tokens[i * channels + ch] = upper + down.weight * (lower - upper);
         }
     }
 }
