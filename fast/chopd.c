@@ -12,7 +12,7 @@
  * tokens.
  *
  * 56 x 56 tokens, R = C = D = 96, G = 4, one core, in ms: the products 0.58, the
- * pooling 0.41, GELU 0.09, phi and what is between them 0.2.
+ * pooling 0.35, GELU 0.09, phi and what is between them 0.2.
  *
  * Contract: reference/chopd.h. */
 
