@@ -10,8 +10,8 @@
 
 #include "../reference/linear.h"
 #include "../reference/memory.h"
-#include "../reference/steps.h"
 #include "elsa_fast.h"
+#include "gelu.h"
 
 #define OUTPUTS 4               /* of a group, at a time */
 
@@ -69,7 +69,11 @@ static void chunk(const struct elsa_fast *f, const real *conv_w, const real *con
         }
         for (size_t k = 0; k < OUTPUTS; k++) {
             real *to = f->convolved + (o + k) * f->sizes.N + row * f->columns + x;
-            for (size_t t = 0; t < tokens; t++) to[t] = gelu(out[k][t / LANES][t % LANES] + conv_b[o + k]);
+            for (size_t t = 0; t < tokens; t += LANES) {
+                lanes g = gelu_lanes(out[k][t / LANES] + conv_b[o + k]);
+                if (t + LANES <= tokens) lanes_store_anywhere(to + t, g);
+                else lanes_store_part(to + t, g, tokens - t);
+            }
         }
     }
 }

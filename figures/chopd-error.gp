@@ -9,7 +9,7 @@ set datafile separator "\t"
 
 keys = "float double axes"
 colour(k) = k eq "float" ? vermilion : k eq "double" ? black : blue
-name(k) = k eq "float" ? "integral image" : k eq "double" ? "same, in double" : "the fast form"
+name(k) = k eq "float" ? "integral image" : k eq "double" ? "table in double" : "the fast form"
 floor = 1e-8
 points(k, side) = sprintf("< awk -F '\t' '$1 == \"%s\" && $2 == \"%s\" { print $3 \"\t\" ($4 > %g ? $4 : %g) }' '%s'", k, side, floor, floor, data)
 largest = real(system("awk -F '\t' '/^[^#]/ && $3 + 0 > m { m = $3 + 0 } END { print m }' '".data."'"))

@@ -17,7 +17,7 @@ last = real(system("awk -F '\t' '/^[^#]/ && $2 > r { r = $2 } END { print r }' '
 floor = 1e-3
 keys = "attention sharp convolution depthwise pointwise noise"
 colour(k) = k eq "attention" ? blue : k eq "sharp" ? sky : k eq "convolution" ? vermilion : k eq "depthwise" ? orange : k eq "pointwise" ? green : faint
-name(k) = k eq "attention" ? "self-attention" : k eq "sharp" ? "logits ×4" : k eq "convolution" ? "3×3 convolution" : \
+name(k) = k eq "attention" ? "self-attention" : k eq "sharp" ? "scores ×4" : k eq "convolution" ? "3×3 convolution" : \
     k eq "depthwise" ? "depth-wise 3×3" : k eq "pointwise" ? "point-wise" : "noise"
 points(k) = sprintf("< awk -F '\t' '$1 == \"%s\" { print $2 \"\t\" $3 }' '%s'", k, data)
 
@@ -43,7 +43,7 @@ set label 2 "W is ".sizes.": 4 images, 4×4 tokens, 8 channels.  Nothing is trai
 # Curves end at the floor or at the right; names stand where theirs is alone.
 at_rank(k, r) = real(system(sprintf("awk -F '\t' '$1 == \"%s\" && $2 <= %d { e = $3 } END { print e }' '%s'", k, r, data)))
 set label 11 name("attention") at 58,at_rank("attention", 64) right offset 0,-0.4 textcolor rgb blue
-set label 12 name("sharp") at 211,0.0026 left font font.",13" textcolor rgb sky
+set label 12 name("sharp") at 217,0.0026 left font font.",13" textcolor rgb sky
 set label 13 name("convolution") at 192,at_rank("convolution", 192) left offset 1,0.6 textcolor rgb vermilion
 set label 16 name("noise") at last,at_rank("noise", last) left offset 0.8,0 textcolor rgb faint
 set label 14 name("depthwise") at 112,0.0033 right textcolor rgb orange

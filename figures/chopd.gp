@@ -47,7 +47,7 @@ if (work) {
 set yrange [low:top*4]
 gap = 0.058 * log10(top * 4 / low)
 set label 1 heading at graph -0.02,1.07 left font font.",17" textcolor rgb ink
-set label 2 "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1, one thread, float.  ".remark("machine") \
+set label 2 "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1".(column eq "multiply_adds" ? "" : ", one thread, float.  ".remark("machine")) \
     at screen 0.02,0.075 left font font.",12" textcolor rgb faint
 remarks = time ? "Crosses were not run.  Dense forms compute W_{imncd}, then apply it.  ChoP'D pays its gate, the same for every N." : \
     memory ? "Dense forms hold W_{imncd}: N^2 C D numbers.  Dotted: by formula, beyond what was run." : \

@@ -16,25 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "../reference/elsa.h"
-#include "../reference/images.h"
 #include "../reference/memory.h"
+#include "picture.h"
 
-enum { EDGE = 28, TOKENS = EDGE * EDGE, SEEN = 9, K = 7, ENTRIES = K * K, CHANNELS = 4, PICTURE = 28, SPOTS = 3 };
+enum { K = 7, ENTRIES = K * K, CHANNELS = 4, PICTURE = 28, SPOTS = 3 };
 
 static const size_t spot[SPOTS][2] = {{8, 14}, {15, 21}, {20, 8}};       /* row, column */
-
-/* x [N][SEEN]: the 3 x 3 neighbourhood less the image's mean. */
-static void see(real *x, const real *pixels)
-{
-    double mean = 0;
-    for (size_t i = 0; i < TOKENS; i++) mean += (double)pixels[i] / TOKENS;
-    for (size_t i = 0; i < TOKENS; i++)
-        for (size_t m = 0; m < SEEN; m++) {
-            size_t row = i / EDGE + m / 3, column = i % EDGE + m % 3;       /* one more than the pixel's */
-            bool inside = row >= 1 && row <= EDGE && column >= 1 && column <= EDGE;
-            x[i * SEEN + m] = (real)((inside ? (double)pixels[(row - 1) * EDGE + column - 1] : 0) - mean);
-        }
-}
 
 /* Factor of channel c at neighbour n. */
 static real made_by_hand(size_t c, size_t n)
@@ -71,7 +58,7 @@ static status draw(const real *pixels, const char *origin)
     if ((s = grid_create(&tokens, 2, (size_t[]){EDGE, EDGE})).code) return s;
     if ((s = grid_create(&window, 2, (size_t[]){K, K})).code) return s;
     if ((s = neighbours_create(&around, &tokens, &window, 1, 1)).code) return s;
-    see(x, pixels);
+    picture_see(x, SEEN, pixels);
     for (size_t n = 0; n < ENTRIES; n++) {
         double y = (double)(n / K) - K / 2, at = (double)(n % K) - K / 2;
         rb[n] = (real)(-(y * y + at * at) / 8);
@@ -123,30 +110,11 @@ static status draw(const real *pixels, const char *origin)
     return status_ok();
 }
 
-/* The picture, or without the data set a disc, which has edges of all
- * directions. */
-static status picture(real *pixels, const char **origin)
-{
-    struct image_set set;
-    status s = image_set_open(&set, IMAGES_DEFAULT);
-    *origin = "Fashion-MNIST (test)";
-    if (s.code == STATUS_OK) {
-        if (set.rows != EDGE || set.columns != EDGE)
-            s = bad_input("found images of %zu x %zu", set.rows, set.columns);
-        if (s.code == STATUS_OK) s = image_set_read(pixels, &set, PICTURE, 1);
-        image_set_close(&set);
-        return s;
-    }
-    *origin = "a disc, for want of the data set";
-    for (size_t i = 0; i < TOKENS; i++) pixels[i] = hypot((double)(i / EDGE) - 13.5, (double)(i % EDGE) - 13.5) < 9;
-    return status_ok();
-}
-
 int main(void)
 {
     real *pixels = memory_reals(TOKENS, 1, 1, 1);
     const char *origin = "";
-    status s = pixels ? picture(pixels, &origin) : out_of_memory("the image");
+    status s = pixels ? picture(pixels, PICTURE, &origin) : out_of_memory("the image");
 
     if (s.code == STATUS_OK) s = draw(pixels, origin);
     if (s.code) fprintf(stderr, "elsa_filters: %s\n", s.message);

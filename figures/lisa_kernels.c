@@ -18,15 +18,13 @@
  * a largest magnitude of 1. */
 
 #include <math.h>
-#include "../reference/images.h"
 #include "../reference/lisa.h"
 #include "../reference/msa.h"
 #include "../reference/random.h"
 #include "bench.h"
+#include "picture.h"
 
 enum {
-    EDGE = 28, TOKENS = EDGE * EDGE,
-    SEEN = 9,                   /* channels that see the image */
     IMPULSES = 56,              /* channels that carry an impulse: 14 runs for all tokens */
     CHANNELS = SEEN + IMPULSES,
     D = 4,
@@ -35,20 +33,6 @@ enum {
 };
 
 static const size_t query[QUERIES][2] = {{5, 12}, {10, 17}, {18, 25}};     /* row, column */
-
-/* x [N][CHANNELS]: the 3 x 3 neighbourhood less its image's mean, zero outside;
- * the other channels are empty. */
-static void see(real *x, const real *pixels)
-{
-    double mean = 0;
-    for (size_t i = 0; i < TOKENS; i++) mean += (double)pixels[i] / TOKENS;
-    for (size_t i = 0; i < TOKENS; i++)
-        for (size_t m = 0; m < SEEN; m++) {
-            size_t row = i / EDGE + m / 3, column = i % EDGE + m % 3;       /* one more than the pixel's */
-            bool inside = row >= 1 && row <= EDGE && column >= 1 && column <= EDGE;
-            x[i * CHANNELS + m] = inside ? (real)((double)pixels[(row - 1) * EDGE + column - 1] - mean) : (real)-mean;
-        }
-}
 
 /* The Gaussian and its derivatives, d = 0 ... 3: d/dx, d/dy, minus the
  * Laplacian, the Gaussian itself; at distance (y, x), width s. */
@@ -114,7 +98,7 @@ static status fill(struct bench *b, real **x, const real *pixels)
     *x = bench_add(b, "x", 1, TOKENS, CHANNELS);
     real *w = bench_add(b, "w_qkv", 3 * CHANNELS, CHANNELS, 0);
     if (!*x || !w) return out_of_memory("tensors");
-    see(*x, pixels);
+    picture_see(*x, CHANNELS, pixels);
     for (size_t ch = 0; ch < CHANNELS; ch++)
         for (size_t part = 0; part < 3; part++)
             w[(part * CHANNELS + ch) * CHANNELS + ch] = ch < SEEN ? part < 2 : part == 2;
@@ -153,30 +137,12 @@ static status lisa_attention(real *kernel, const real *pixels, bool by_hand)
     return s;
 }
 
-/* The picture, or without the data set a disc, which has edges of all
- * directions. */
-static status picture(real *pixels, const char **origin)
-{
-    struct image_set set;
-    status s = image_set_open(&set, IMAGES_DEFAULT);
-    *origin = "Fashion-MNIST (test)";
-    if (s.code == STATUS_OK) {
-        if (set.rows != EDGE || set.columns != EDGE) s = bad_input("found images of %zu x %zu", set.rows, set.columns);
-        if (s.code == STATUS_OK) s = image_set_read(pixels, &set, PICTURE, 1);
-        image_set_close(&set);
-        return s;
-    }
-    *origin = "a disc, for want of the data set";
-    for (size_t i = 0; i < TOKENS; i++) pixels[i] = hypot((double)(i / EDGE) - 13.5, (double)(i % EDGE) - 13.5) < 9;
-    return status_ok();
-}
-
 int main(void)
 {
     real *pixels = memory_reals(TOKENS, 1, 1, 1), *kernel = memory_reals(QUERIES, TOKENS, 1, 1);
     const char *origin = "";
     static const char *const name[] = {"self", "hand", "random"};
-    status s = pixels && kernel ? picture(pixels, &origin) : out_of_memory("kernels");
+    status s = pixels && kernel ? picture(pixels, PICTURE, &origin) : out_of_memory("kernels");
 
     if (s.code == STATUS_OK) {
         printf("# lisa_kernels: attention kernels over the grid, image %d of %s; nothing is trained\n", PICTURE, origin);

@@ -21,12 +21,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include "../reference/images.h"
+#include "../reference/steps.h"
 #include "../reference/structsa.h"
+#include "picture.h"
 
 enum {
-    EDGE = 28, TOKENS = EDGE * EDGE,
-    M = 9,                      /* entries of a window, and channels of a token */
+    M = SEEN,                   /* entries of a window, and channels of a token */
     D = 8,
     PICTURE = 28,               /* of the data set: a boot, for its edges in all directions */
     KEYS = 5
@@ -36,22 +36,11 @@ static const double scale = 7;                  /* multiplies q */
 static const size_t query[2] = {16, 14};        /* row, column */
 static const size_t key[KEYS][2] = {{14, 4}, {11, 12}, {5, 20}, {11, 26}, {22, 13}};
 
-/* x [N][M]: the 3 x 3 neighbourhood less the image's mean, zero outside the
- * image, to length 1. */
+/* x [N][M]: what the picture shows around each token, to length 1. */
 static void see(real *x, const real *pixels)
 {
-    double mean = 0;
-    for (size_t i = 0; i < TOKENS; i++) mean += (double)pixels[i] / TOKENS;
-    for (size_t i = 0; i < TOKENS; i++) {
-        double squares = 0, seen[M];
-        for (size_t m = 0; m < M; m++) {
-            size_t row = i / EDGE + m / 3, column = i % EDGE + m % 3;       /* one more than the pixel's */
-            bool inside = row >= 1 && row <= EDGE && column >= 1 && column <= EDGE;
-            seen[m] = (inside ? (double)pixels[(row - 1) * EDGE + column - 1] : 0) - mean;
-            squares += seen[m] * seen[m];
-        }
-        for (size_t m = 0; m < M; m++) x[i * M + m] = squares > 0 ? (real)(seen[m] / sqrt(squares)) : 0;
-    }
+    picture_see(x, M, pixels);
+    for (size_t i = 0; i < TOKENS; i++) l2_normalise(x + i * M, M);
 }
 
 /* h [D][M]: Sobel's mask turned by d eighths of a circle, over the sum of its
@@ -143,32 +132,13 @@ static status operate(const char *name, const real *x, const real *q, const real
     return s;
 }
 
-/* The picture, or without the data set a disc, which has edges of all
- * directions. */
-static status picture(real *pixels, const char **origin)
-{
-    struct image_set set;
-    status s = image_set_open(&set, IMAGES_DEFAULT);
-    *origin = "Fashion-MNIST (test)";
-    if (s.code == STATUS_OK) {
-        if (set.rows != EDGE || set.columns != EDGE)
-            s = bad_input("found images of %zu x %zu", set.rows, set.columns);
-        if (s.code == STATUS_OK) s = image_set_read(pixels, &set, PICTURE, 1);
-        image_set_close(&set);
-        return s;
-    }
-    *origin = "a disc, for want of the data set";
-    for (size_t i = 0; i < TOKENS; i++) pixels[i] = hypot((double)(i / EDGE) - 13.5, (double)(i % EDGE) - 13.5) < 9;
-    return status_ok();
-}
-
 int main(void)
 {
     static const real one[1] = {1};
     real *pixels = memory_reals(TOKENS, 1, 1, 1), filters[D * M];
     real *x = memory_reals(TOKENS, M, 1, 1), *q = memory_reals(TOKENS, M, 1, 1);
     const char *origin = "";
-    status s = pixels && x && q ? picture(pixels, &origin) : out_of_memory("tokens");
+    status s = pixels && x && q ? picture(pixels, PICTURE, &origin) : out_of_memory("tokens");
 
     if (s.code == STATUS_OK) {
         see(x, pixels);

@@ -62,20 +62,9 @@ static const struct tensor_row tensors[] = {
 
 /* ---- Eq. 4's choices --------------------------------------------------- */
 
-/* Whether `word` is one of "a+b+c". */
-static bool among(const char *list, const char *word, size_t length)
-{
-    for (const char *at = list;; at++) {
-        size_t n = strcspn(at, "+");
-        if (n == length && !strncmp(at, word, n)) return true;
-        at += n;
-        if (!*at) return false;
-    }
-}
-
 bool elsa_term(const struct problem *p, const char *term)
 {
-    return among(problem_text(p, "terms"), term, strlen(term));
+    return words_have(problem_text(p, "terms"), term, strlen(term));
 }
 
 enum elsa_norm elsa_norm(const struct problem *p)
@@ -95,7 +84,7 @@ static status check_terms(const struct problem *p)
     const char *text = problem_text(p, "terms");
     for (const char *at = text;; at++) {
         size_t n = strcspn(at, "+");
-        if (!n || !among("qk+qr+rk+b", at, n) || (at[n] && among(at + n + 1, at, n)))
+        if (!n || !words_have("qk+qr+rk+b", at, n) || (at[n] && words_have(at + n + 1, at, n)))
             return bad_input("option --terms: found '%.40s', expected some of qk+qr+rk+b, each once", text);
         at += n;
         if (!*at) return status_ok();

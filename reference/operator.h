@@ -141,6 +141,9 @@ double problem_number(const struct problem *p, const char *option);
 const char *problem_text(const struct problem *p, const char *option);
 bool problem_given(const struct problem *p, const char *option);
 
+/* Whether one of the words of text, parted by "+", is this one. */
+bool words_have(const char *text, const char *word, size_t length);
+
 /* A tensor's data, NULL where it is absent; the size of one of its axes. */
 const real *problem_tensor(const struct problem *p, const char *name);
 size_t problem_axis(const struct problem *p, const char *name, int axis);

@@ -177,8 +177,7 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
 
 /* ---- tensors --------------------------------------------------------- */
 
-/* Whether one of the words of text, parted by "+", is this one. */
-static bool contains(const char *text, const char *word, size_t length)
+bool words_have(const char *text, const char *word, size_t length)
 {
     for (;; text++) {
         size_t n = strcspn(text, "+");
@@ -197,7 +196,7 @@ static bool condition(const struct problem *p, const char *when, size_t length)
     snprintf(option, sizeof option, "%.*s", (int)n, when);
     snprintf(list, sizeof list, "%.*s", (int)(length - n - 1), when + n + 1);
     text = problem_text(p, option);
-    return when[n] == '~' ? contains(text, list, strlen(list)) : listed(list, text);
+    return when[n] == '~' ? words_have(text, list, strlen(list)) : listed(list, text);
 }
 
 /* Whether a row of the table is in force under the options chosen. */

@@ -14,17 +14,6 @@
 #include "trial.h"
 #include "../reference/dfc.h"
 
-static inline void equal(const real *a, const real *b, size_t n)
-{
-    double difference = largest_difference(a, b, n);
-    ck_assert_msg(difference == 0, "differ by %g, expected to be equal", difference);
-}
-
-static inline void unequal(const real *a, const real *b, size_t n)
-{
-    ck_assert_msg(largest_difference(a, b, n) > 0, "are equal, expected to differ");
-}
-
 /* The larger of both; NaN stays. */
 static inline void worse(double *worst, double error)
 {

@@ -15,38 +15,14 @@
 /* The sizes that these options give to so many images of so many channels. */
 static inline struct hilo_sizes sizes_of(const char *options, size_t batch, size_t channels)
 {
-    struct trial t = trial(options, &hilo, batch, channels, "", "");
-    return hilo_sizes(&t.problem);
+    struct problem p = shaped(options, &hilo, batch, channels, "", "");
+    return hilo_sizes(&p);
 }
 
-/* Whether a tensor is a bias of anything. */
-static inline bool is_a_bias(const char *name, void *unused)
-{
-    size_t n = strlen(name);
-    (void)unused;
-    return !strncmp(name, "b_", 2) || !strcmp(name, "rpe") || (n > 2 && !strcmp(name + n - 2, "_b"));
-}
-
-/* One image's problem, without biases, to be asked for its sizes and costs: nothing is drawn. */
+/* One image's problem, without biases, to be asked for its sizes and costs. */
 static inline struct problem bare(const char *options, const struct declaration *d, size_t channels)
 {
-    struct problem p;
-    const char *word[16];
-    int words = 0;
-    char *kept = (char *)zeros(strlen(options) / sizeof(real) + 1);
-    strcpy(kept, options);
-    for (char *w = strtok(kept, " "); w && words < 16; w = strtok(NULL, " ")) word[words++] = w;
-    succeeds(problem_create(&p, d, words, word));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", channels));
-    succeeds(problem_shape(&p, is_a_bias, NULL));
-    return p;
-}
-
-static inline void equal(const real *a, const real *b, size_t n)
-{
-    double difference = largest_difference(a, b, n);
-    ck_assert_msg(difference == 0, "differ by %g, expected to be equal", difference);
+    return shaped(options, d, 1, channels, "", "b_qkv b_q b_kv b_o rpe sr_b h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b");
 }
 
 /* Two ways to the same y, from the same x, over the largest entry of y.

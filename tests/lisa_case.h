@@ -18,18 +18,6 @@
 #include "../reference/lisa.h"
 #include "../reference/steps.h"
 
-/* Two arrays of whole numbers are equal, or are not. */
-static inline void equal(const real *a, const real *b, size_t n)
-{
-    double difference = largest_difference(a, b, n);
-    ck_assert_msg(difference == 0, "differ by %g, expected to be equal", difference);
-}
-
-static inline void unequal(const real *a, const real *b, size_t n)
-{
-    ck_assert_msg(largest_difference(a, b, n) > 0, "are equal, expected to differ");
-}
-
 /* ---- one head -------------------------------------------------------- */
 
 struct one_head {

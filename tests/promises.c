@@ -139,3 +139,17 @@ void promise_memory(const struct trial *t)
         trial_without_memory(t, form_at(t, f)->name);
     }
 }
+
+void promise_overflow(struct problem *p)
+{
+    real box[4] = {-1, -1, 1, 1};       /* what a tensor's first entries may be; no more are looked at */
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+        if (p->tensor[r].present) p->tensor[r].data = box;
+    memory_set_limit(1 << 20);
+    for (int f = 0; f < OPERATOR_FORMS && p->declaration->forms[f]; f++) {
+        struct plan plan;
+        refused(plan_create(&plan, p, p->declaration->forms[f], 1), STATUS_FAILURE, "memory");
+    }
+    memory_set_limit(0);
+    ck_assert_uint_eq(memory_in_use(), 0);
+}

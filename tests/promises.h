@@ -1,6 +1,6 @@
 /* promises.h -- what every form of every operator promises, whatever it computes
  *
- * Each function takes a trial (trial.h) with at least two images and looks at
+ * Each function but the last takes a trial (trial.h) with at least two images and looks at
  * all forms of its operator.  Suites call them from tests of their own, whose
  * comments say what is claimed. */
 
@@ -32,5 +32,9 @@ void promise_images_apart(const struct trial *t, size_t entry,
 /* A run allocates nothing, and does not mind if there is no memory; whichever
  * allocation of plan_create fails, it says so and leaves nothing behind. */
 void promise_memory(const struct trial *t);
+
+/* No form of a problem without data, whose sizes have a product that overflows,
+ * allocates more than a megabyte before it says that memory is out. */
+void promise_overflow(struct problem *p);
 
 #endif

@@ -123,17 +123,6 @@ static inline real *scores_of_map(struct structsa_head *h)
     return scores;
 }
 
-static inline void equal(const real *a, const real *b, size_t n)
-{
-    double difference = largest_difference(a, b, n);
-    ck_assert_msg(difference == 0, "differ by %g, expected to be equal", difference);
-}
-
-static inline void unequal(const real *a, const real *b, size_t n)
-{
-    ck_assert_msg(largest_difference(a, b, n) > 0, "are equal, expected to differ");
-}
-
 /* ---- how much rounding may show -------------------------------------- */
 
 /* Two ways to the same y, from the same q, k and v, over the largest entry of

@@ -106,6 +106,17 @@ void beyond(const char *what, double error, double tolerance)
     ck_assert_msg(error > tolerance, "%s: differs by %.3e, expected more than %.3e", what, error, tolerance);
 }
 
+void equal(const real *a, const real *b, size_t n)
+{
+    double difference = largest_difference(a, b, n);
+    ck_assert_msg(difference == 0, "differ by %g, expected to be equal", difference);
+}
+
+void unequal(const real *a, const real *b, size_t n)
+{
+    ck_assert_msg(largest_difference(a, b, n) > 0, "are equal, expected to differ");
+}
+
 void succeeds(status s)
 {
     ck_assert_msg(s.code == STATUS_OK, "%s", s.message);

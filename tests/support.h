@@ -45,6 +45,11 @@ double relative_difference(const real *a, const real *b, size_t n);
 void within(const char *what, double error, double tolerance);
 void beyond(const char *what, double error, double tolerance);
 
+/* Fails unless all entries are equal, to the bit but for the sign of zero; or
+ * unless some differ. */
+void equal(const real *a, const real *b, size_t n);
+void unequal(const real *a, const real *b, size_t n);
+
 /* Fails, with its message, unless the status is OK; or unless it has this
  * code and its message contains this text. */
 void succeeds(status s);

@@ -11,16 +11,6 @@
 
 extern const struct form counting_fc_naive, counting_dfc_cp_naive, counting_chopd_naive;
 extern void counting_dfc_naive_apply(real *y, const real *x, const real *w, const struct dfc_sizes *s);
-extern unsigned long long multiplications(void);
-
-/* Bytes that a form takes at most, from prepare to the end of a run. */
-static double peak(const struct trial *t, const struct form *form)
-{
-    memory_reset_peak();
-    size_t before = memory_in_use();
-    run_form(&t->problem, form, 1, t->x);
-    return (double)(memory_peak() - before);
-}
 
 /* ---- layers ------------------------------------------------------------- */
 
@@ -187,12 +177,12 @@ START_TEST(former_takes_the_memory_it_states)
     struct trial factors = trial("", &dfc_cp, 3, 6, "M=20 N=15 D=7 R=64", "");
     struct trial pooled = trial("--grid 6x7 --gate-size 5", &chopd, 1, 5, "R=8 D=6 G=3 S=4", "");
     double bytes = sizeof(real), N = 42;
-    within("fc naive", peak(&dense, &fc_naive), 1024);
-    within("fc fast", fabs(peak(&dense, &fc_fast) - 20 * 15 * 6 * 7 * bytes), 1024);
-    within("dfc-cp naive", fabs(peak(&factors, &dfc_cp_naive) - 3 * 20 * 15 * 6 * 7 * bytes), 1024);
-    within("dfc-cp fast", fabs(peak(&factors, &dfc_cp_fast) - (20 + 15 + 1) * 64 * bytes), 1024);
+    within("fc naive", trial_peak(&dense, &fc_naive), 1024);
+    within("fc fast", fabs(trial_peak(&dense, &fc_fast) - 20 * 15 * 6 * 7 * bytes), 1024);
+    within("dfc-cp naive", fabs(trial_peak(&factors, &dfc_cp_naive) - 3 * 20 * 15 * 6 * 7 * bytes), 1024);
+    within("dfc-cp fast", fabs(trial_peak(&factors, &dfc_cp_fast) - (20 + 15 + 1) * 64 * bytes), 1024);
     double reals = N * N * (5 * 6 + 8 * 3 + 8) + N * 8 + 25 * (10 * 5 + 4 + 8);
-    within("chopd naive", fabs(peak(&pooled, &chopd_naive) - reals * bytes), 1024);
+    within("chopd naive", fabs(trial_peak(&pooled, &chopd_naive) - reals * bytes), 1024);
 }
 END_TEST
 
@@ -246,7 +236,7 @@ START_TEST(chopd_does_not_see_the_size_of_its_boxes)
         real *box = trial_tensor(&t, "boxes"), *P = zeros(225 * 225 * 8);
         for (size_t e = 0; e < 4 * 8; e++) box[e] = (real)((e % 4 < 2 ? -1 : 1) * (whole ? 14.5 : 0.5));
         products[whole] = chopd_fast.multiply_adds(&t.problem);
-        bytes[whole] = peak(&t, &chopd_fast);
+        bytes[whole] = trial_peak(&t, &chopd_fast);
         chopd_naive_pooling(P, box, &s);
         for (size_t at = 0; at < 225 * 225 * 8; at++) entries[whole] += P[at] > 0;
     }
@@ -264,8 +254,8 @@ END_TEST
 START_TEST(chopd_takes_memory_for_its_components)
 {
     struct trial small = layer_on(48, 48), large = layer_on(96, 96), tiny = layer_on(7, 7), less = layer_on(14, 14);
-    double fast = (peak(&large, &chopd_fast) - peak(&small, &chopd_fast)) / sizeof(real) / (3 * 48 * 48);
-    double naive = (peak(&less, &chopd_naive) - peak(&tiny, &chopd_naive)) / sizeof(real) / (196 * 196 - 49 * 49);
+    double fast = (trial_peak(&large, &chopd_fast) - trial_peak(&small, &chopd_fast)) / sizeof(real) / (3 * 48 * 48);
+    double naive = (trial_peak(&less, &chopd_naive) - trial_peak(&tiny, &chopd_naive)) / sizeof(real) / (196 * 196 - 49 * 49);
     printf("    fast %.1f numbers for a token, naive %.1f for a pair\n", fast, naive);
     ck_assert(fast >= 24 && fast <= 24 + 12);
     ck_assert(fabs(naive / (16 * 16 + 24 * 4 + 24) - 1) <= 0.01);

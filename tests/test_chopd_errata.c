@@ -8,7 +8,6 @@
 #include "../reference/steps.h"
 
 extern void counting_chopd_naive_larger(real *u13, const real *map, const struct chopd_sizes *s);
-extern unsigned long long multiplications(void);
 
 /* Factors of whole numbers for tokens in a row; u2 has `rows` of them. */
 static struct factors whole_factors(const struct dfc_sizes *s, size_t rows)

@@ -24,7 +24,6 @@ extern void counting_lisa_naive_eq7(real *, const real *, const real *, const re
                                     const real *, const real *, real *, real *, real *, size_t, size_t, size_t);
 extern void counting_attention_naive(real *, real *, const real *, const real *, const real *, const real *, real,
                                      size_t, size_t, size_t);
-extern unsigned long long multiplications(void);
 
 static const char *const which[] = {"4", "5", "6", "7", "10"};
 #define EQUATIONS ((int)COUNT(which))

@@ -10,7 +10,6 @@
 #include "../reference/heads.h"
 
 extern const struct form counting_elsa_naive;
-extern unsigned long long multiplications(void);
 
 static const struct { const char *options; size_t batch, channels; const char *sizes, *without; } size[] = {
     {"--grid 1x1 --kernel 1", 1, 1, "", ""},
@@ -22,21 +21,6 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 5x6 --kernel 5 --heads 1 --equation 4 --dilation 2 --terms qk", 1, 3, "", ""},
     {"--grid 6x3 --kernel 3 --heads 2 --equation 4 --area window --terms qr+rk", 1, 4, "", ""},
 };
-
-/* Multiplications of a problem's hearts, by the form's formula. */
-static double hearts(const struct trial *t, const struct form *form)
-{
-    return form->multiply_adds(&t->problem) - heads_multiply_adds(&t->problem);
-}
-
-/* Bytes that a form takes at most, from prepare to the end of a run. */
-static double peak(const struct trial *t, const struct form *form)
-{
-    memory_reset_peak();
-    size_t before = memory_in_use();
-    run_form(&t->problem, form, 1, t->x);
-    return (double)(memory_peak() - before);
-}
 
 /* Claim      The naive form's multiply-adds are those of its formula, Eq. 4, 6, 7 and the final
  *            variant; a ghost head adds C K^2 N.  (GELU and the norms are left out.)
@@ -55,7 +39,7 @@ START_TEST(naive_elsa_multiplies_as_its_formula_says)
     double counted = (double)multiplications();
     plan_release(&plan);
     printf("    %-60s %10.0f multiplications\n", size[_i].options, counted);
-    ck_assert(counted > 0 && counted == hearts(&t, &elsa_naive));
+    ck_assert(counted > 0 && counted == trial_hearts(&t, &elsa_naive));
     within("the counted form's y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs), elsa_tolerance(&t.problem));
 }
 END_TEST
@@ -64,7 +48,7 @@ START_TEST(ghost_head_costs_a_product_for_each_channel_and_neighbour)
 {
     struct trial with = trial("--grid 8x9 --kernel 5 --heads 3", &elsa, 1, 12, "", "");
     struct trial without = trial("--grid 8x9 --kernel 5 --heads 3", &elsa, 1, 12, "", "ghost_mul ghost_add");
-    ck_assert(hearts(&with, &elsa_naive) - hearts(&without, &elsa_naive) == 12 * 25 * 72);
+    ck_assert(trial_hearts(&with, &elsa_naive) - trial_hearts(&without, &elsa_naive) == 12 * 25 * 72);
 }
 END_TEST
 
@@ -78,12 +62,12 @@ START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 {
     struct trial four = trial("--grid 56x56 --kernel 7 --heads 3 --equation 4", &elsa, 1, 96, "", "w_o b_o");
     struct trial seven = trial("--grid 56x56 --kernel 7 --heads 3", &elsa, 1, 96, "", "w_o b_o ghost_mul ghost_add");
-    double ratio = hearts(&four, &elsa_fast) / hearts(&seven, &elsa_fast);
+    double ratio = trial_hearts(&four, &elsa_fast) / trial_hearts(&seven, &elsa_fast);
     printf("    Net7-N multiplies %.2f times as often as Eq. 7\n", ratio);
     ck_assert(ratio > 1 && ratio < 1.15);
 
     struct trial small = trial("--grid 14x14 --kernel 7 --heads 3", &elsa, 1, 96, "", "w_o b_o");
-    double naive = peak(&small, &elsa_naive), fast = peak(&small, &elsa_fast);
+    double naive = trial_peak(&small, &elsa_naive), fast = trial_peak(&small, &elsa_fast);
     printf("    Eq. 7 on 196 tokens: unfolded %.1f MiB, not unfolded %.2f MiB\n", naive / 1048576, fast / 1048576);
     ck_assert(naive > 7 * fast);
 }
@@ -100,11 +84,11 @@ START_TEST(naive_elsa_takes_the_memory_it_states)
     if (_i == 0) {
         struct trial t = trial("--grid 6x7 --kernel 3 --heads 2", &elsa, 1, 8, "", "w_o b_o");
         double reals = 6 * N * C + 2 * N * C + 2 * N * n * C + h * n * N + n + C * n * N + N * C + 2 * C * n;
-        within("Eq. 7", fabs(peak(&t, &elsa_naive) - reals * sizeof(real) - N * n * sizeof(int)), 1024);
+        within("Eq. 7", fabs(trial_peak(&t, &elsa_naive) - reals * sizeof(real) - N * n * sizeof(int)), 1024);
     } else {
         struct trial t = trial("--grid 6x7 --kernel 3 --heads 2 --equation 4", &elsa, 1, 8, "", "w_o b_o");
         double reals = 6 * N * C + N * N + n + N * C;
-        within("Eq. 4", fabs(peak(&t, &elsa_naive) - reals * sizeof(real) - 2 * N * n * sizeof(int)), 1024 + N * C * sizeof(real));
+        within("Eq. 4", fabs(trial_peak(&t, &elsa_naive) - reals * sizeof(real) - 2 * N * n * sizeof(int)), 1024 + N * C * sizeof(real));
     }
 }
 END_TEST
@@ -119,8 +103,8 @@ START_TEST(fast_elsa_unfolds_nothing)
     struct trial seven = trial("--grid 16x16 --kernel 7 --heads 2", &elsa, 1, 32, "", "w_o b_o ghost_mul ghost_add");
     struct trial three = trial("--grid 16x16 --kernel 3 --heads 2", &elsa, 1, 32, "", "w_o b_o ghost_mul ghost_add");
     double logits = 2 * 2 * 40 * 256.0, maps = 2 * 2 * 40 * 32.0, padding = 32 * 16 * 2 * 2.0, chunk = 2 * 40 * 4 * 64.0;
-    double more = (peak(&seven, &elsa_fast) - peak(&three, &elsa_fast)) / sizeof(real);
-    double naive = (peak(&seven, &elsa_naive) - peak(&three, &elsa_naive)) / sizeof(real);
+    double more = (trial_peak(&seven, &elsa_fast) - trial_peak(&three, &elsa_fast)) / sizeof(real);
+    double naive = (trial_peak(&seven, &elsa_naive) - trial_peak(&three, &elsa_naive)) / sizeof(real);
     within("fast, reals", more, logits + maps + padding + chunk);
     ck_assert(naive > 2 * 32 * 40 * 256.0);
 }

@@ -17,7 +17,6 @@ extern const struct form counting_hilo_naive;
 extern void counting_hilo_naive_head(const struct hilo_head *one);
 extern void counting_hilo_naive_spread(real *tokens, const real *rows, const struct hilo_sizes *z,
                                        size_t channels);
-extern unsigned long long multiplications(void);
 
 /* Padding, none, windows by lanes and by tiles, all heads in one branch, pooled queries. */
 static const struct { const char *options; size_t batch, channels; } size[] = {
@@ -373,15 +372,6 @@ END_TEST
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Bytes that a form takes at most, from prepare to the end of a run. */
-static double peak(const struct trial *t, const struct form *form)
-{
-    memory_reset_peak();
-    size_t before = memory_in_use();
-    run_form(&t->problem, form, 1, t->x);
-    return (double)(memory_peak() - before);
-}
-
 /* Claim      The naive form takes the square of its tokens: the mask and one head's map, besides the tensors
  *            of both branches for all images.
  * Paper      The table of reference/hilo.h; HiLo, Sec. 3, "quadratic complexity in both memory and time".
@@ -399,8 +389,8 @@ START_TEST(naive_hilo_takes_the_memory_it_states)
     double M = (double)z.M, n = (double)z.windows, C = 16, hd = (double)z.hd, ld = (double)z.ld, c = 4;
     double both = M * (C + 5 * hd + 5 * ld) + n * (C + 2 * ld);
     if (z.pooled_queries) both += 3 * (n - M) * ld + M * ld;
-    within("bytes", fabs(peak(&t, &hilo_naive) - (2 * both + M * M + M * (M + 4 * c)) * sizeof(real)), 1024);
-    ck_assert((2 * M * M + M * 4 * c) * sizeof(real) > 0.6 * peak(&t, &hilo_naive));
+    within("bytes", fabs(trial_peak(&t, &hilo_naive) - (2 * both + M * M + M * (M + 4 * c)) * sizeof(real)), 1024);
+    ck_assert((2 * M * M + M * 4 * c) * sizeof(real) > 0.6 * trial_peak(&t, &hilo_naive));
 }
 END_TEST
 
@@ -429,8 +419,8 @@ START_TEST(fast_hilo_takes_the_memory_it_states)
         double image = (double)z.N * (4 * (double)z.hd + 2 * (double)z.ld)
             + (double)z.windows * (C + 2 * (double)z.ld);
         double reals = image + room + (double)problem_parameters(&t.problem) + 3 * (double)z.hd;
-        within(options[n], fabs(peak(&t, &hilo_fast) - reals * sizeof(real)), 2048);
-        ck_assert(peak(&three, &hilo_fast) == peak(&t, &hilo_fast));
+        within(options[n], fabs(trial_peak(&t, &hilo_fast) - reals * sizeof(real)), 2048);
+        ck_assert(trial_peak(&three, &hilo_fast) == trial_peak(&t, &hilo_fast));
     }
 }
 END_TEST

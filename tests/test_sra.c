@@ -293,7 +293,6 @@ END_TEST
 /* ---- what it costs ---------------------------------------------------------- */
 
 extern const struct form counting_sra_naive;
-extern unsigned long long multiplications(void);
 
 static const struct { const char *options; size_t batch, channels; const char *without; } counted_size[] = {
     {"--grid 2x2", 1, 1, ""},
@@ -356,15 +355,6 @@ START_TEST(table_10_row_of_sra)
 }
 END_TEST
 
-/* Bytes that a form takes at most, from prepare to the end of a run. */
-static double peak(const struct trial *t, const struct form *form)
-{
-    memory_reset_peak();
-    size_t before = memory_in_use();
-    run_form(&t->problem, form, 1, t->x);
-    return (double)(memory_peak() - before);
-}
-
 /* Claim      Both forms take the memory they state: 2 N C + 3 M C reals an image, of all images the naive
  *            one, of those in flight the fast one; N M + 2 (N + M) c beside, or all weights once more and
  *            a tile.  Patches take none of their own.
@@ -379,13 +369,13 @@ START_TEST(sra_takes_the_memory_it_states)
     double weights = (double)problem_parameters(&t.problem) - 2 * C;
     size_t tile;
     ck_assert(attention_fast_workspace(&tile, 8, ATTENTION_BLOCK));
-    within("naive", fabs(peak(&t, &sra_naive) - (both + N * M + 2 * (N + M) * c) * sizeof(real)), 1024);
-    within("fast", fabs(peak(&t, &sra_fast) - (both + weights + (double)tile) * sizeof(real)), 1024);
+    within("naive", fabs(trial_peak(&t, &sra_naive) - (both + N * M + 2 * (N + M) * c) * sizeof(real)), 1024);
+    within("fast", fabs(trial_peak(&t, &sra_fast) - (both + weights + (double)tile) * sizeof(real)), 1024);
 
     struct trial four = trial("--grid 16x16 --heads 2", &sra, 4, 8, "", "");
     struct trial nine = trial("--grid 16x16 --heads 2", &sra, 9, 8, "", "");
-    ck_assert(peak(&four, &sra_fast) == peak(&nine, &sra_fast));
-    ck_assert(peak(&nine, &sra_naive) > 1.5 * peak(&four, &sra_naive));
+    ck_assert(trial_peak(&four, &sra_fast) == trial_peak(&nine, &sra_fast));
+    ck_assert(trial_peak(&nine, &sra_naive) > 1.5 * trial_peak(&four, &sra_naive));
 }
 END_TEST
 
@@ -401,21 +391,8 @@ END_TEST
 /* Claim      Sizes whose product overflows are refused before anything is allocated by them. */
 START_TEST(sra_refuses_sizes_that_overflow)
 {
-    struct problem p;
-    real small[1] = {0};
-    succeeds(problem_create(&p, &sra, 2, (const char *[]){"--grid", "16384x16384"}));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 1 << 20));
-    succeeds(problem_shape(&p, NULL, NULL));
-    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
-        if (p.tensor[r].present) p.tensor[r].data = small;
-    memory_set_limit(1 << 20);
-    for (int f = 0; f < OPERATOR_FORMS && sra.forms[f]; f++) {
-        struct plan plan;
-        refused(plan_create(&plan, &p, sra.forms[f], 1), STATUS_FAILURE, "memory");
-    }
-    memory_set_limit(0);
-    ck_assert_uint_eq(memory_in_use(), 0);
+    struct problem p = shaped("--grid 16384x16384", &sra, 1, 1 << 20, "", "");
+    promise_overflow(&p);
 }
 END_TEST
 

@@ -11,7 +11,6 @@
 #include "../reference/heads.h"
 
 extern const struct form counting_structsa_naive;
-extern unsigned long long multiplications(void);
 
 static const struct { const char *options; size_t batch, channels; const char *sizes, *without; } size[] = {
     {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
@@ -29,21 +28,6 @@ static struct trial drawn(const char *options, const char *equation, size_t batc
     char all[160];
     snprintf(all, sizeof all, "%s --equation %s", options, equation);
     return trial(all, &structsa, batch, channels, sizes, without);
-}
-
-/* Multiplications of the hearts of a problem, by the form's formula. */
-static double hearts(const struct trial *t, const struct form *form)
-{
-    return form->multiply_adds(&t->problem) - heads_multiply_adds(&t->problem);
-}
-
-/* Bytes that a form takes at most, from prepare to the end of a run. */
-static double peak(const struct trial *t, const struct form *form)
-{
-    memory_reset_peak();
-    size_t before = memory_in_use();
-    run_form(&t->problem, form, 1, t->x);
-    return (double)(memory_peak() - before);
 }
 
 /* ---- arithmetic ------------------------------------------------------ */
@@ -66,7 +50,7 @@ START_TEST(naive_structsa_multiplies_as_its_formula_says)
     succeeds(plan_run(&plan, y, t.x));
     double counted = (double)multiplications();
     plan_release(&plan);
-    ck_assert(counted > 0 && counted == hearts(&t, &structsa_naive));
+    ck_assert(counted > 0 && counted == trial_hearts(&t, &structsa_naive));
     within("the counted form's y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs),
            problem_tolerance(&t.problem));
 }
@@ -84,7 +68,7 @@ START_TEST(permuting_saves_a_factor_of_the_window)
     static const double d[] = {1, 4, 8};
     double M = _i < 3 ? 9 : 25;
     struct trial t = drawn(_i < 3 ? "--grid 28x28 --kernel 3x3" : "--grid 28x28 --kernel 5x5", "16", 1, 64, D[_i % 3], "w_o b_o");
-    double saved = hearts(&t, &structsa_naive) / hearts(&t, &structsa_permuted);
+    double saved = trial_hearts(&t, &structsa_naive) / trial_hearts(&t, &structsa_permuted);
     double expected = M * (1 + 0.5 / d[_i % 3]) + 0.5 / d[_i % 3];
     printf("    |M| = %.0f, D = %.0f: %.2f times fewer\n", M, d[_i % 3], saved);
     within("over its limit", fabs(saved / expected - 1), 0.06);
@@ -100,10 +84,10 @@ START_TEST(permuting_does_not_pay_for_dot_products)
 {
     struct trial wide = drawn("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
     struct trial narrow = drawn("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
-    double ratio = hearts(&wide, &structsa_naive) / hearts(&wide, &structsa_permuted);
+    double ratio = trial_hearts(&wide, &structsa_naive) / trial_hearts(&wide, &structsa_permuted);
     printf("    64 channels: the naive form multiplies %.2f times as often\n", ratio);
     ck_assert(ratio > 0.7 && ratio < 0.8);
-    ck_assert(hearts(&narrow, &structsa_naive) > hearts(&narrow, &structsa_permuted));
+    ck_assert(trial_hearts(&narrow, &structsa_naive) > trial_hearts(&narrow, &structsa_permuted));
 }
 END_TEST
 
@@ -118,9 +102,9 @@ START_TEST(a_stride_divides_the_work)
     snprintf(coarse, sizeof coarse, "%s --stride 2", every);
     struct trial all = drawn(every, "16", 1, 6, "D=3", "w_o b_o"), some = drawn(coarse, "16", 1, 6, "D=3", "w_o b_o");
     double N = (double)all.problem.grid.tokens, c = 6, fixed = N * c + N * N * c;     /* the scale and the map */
-    ck_assert(hearts(&all, &structsa_fast) == (_i ? 8 : 4) * hearts(&some, &structsa_fast));
-    ck_assert(hearts(&all, &structsa_permuted) == (_i ? 8 : 4) * hearts(&some, &structsa_permuted));
-    ck_assert(hearts(&all, &structsa_naive) - fixed == (_i ? 8 : 4) * (hearts(&some, &structsa_naive) - fixed));
+    ck_assert(trial_hearts(&all, &structsa_fast) == (_i ? 8 : 4) * trial_hearts(&some, &structsa_fast));
+    ck_assert(trial_hearts(&all, &structsa_permuted) == (_i ? 8 : 4) * trial_hearts(&some, &structsa_permuted));
+    ck_assert(trial_hearts(&all, &structsa_naive) - fixed == (_i ? 8 : 4) * (trial_hearts(&some, &structsa_naive) - fixed));
 }
 END_TEST
 
@@ -142,7 +126,7 @@ START_TEST(naive_structsa_takes_the_memory_it_states)
         struct trial t = drawn(z[s].options, which[_i], 1, 4, "D=3", "w_o b_o b_qkv");
         double reals = N * N * x + J * M * x + N * J * D + J * Mv * c + J * Mv * x + N * c + 6 * N * c + D * (M + Mv) * x;
         double stated = reals * sizeof(real) + J * (M + Mv) * sizeof(int);
-        within(z[s].options, fabs(peak(&t, &structsa_naive) - stated), 1024);
+        within(z[s].options, fabs(trial_peak(&t, &structsa_naive) - stated), 1024);
     }
 }
 END_TEST
@@ -169,7 +153,7 @@ START_TEST(permuted_structsa_takes_the_memory_it_states)
     double N = held[_i].N, J = held[_i].J;
     struct trial t = drawn(held[_i].options, "16", 1, 16, "D=8", "w_o b_o");
     double stated = shared(N, J, held[_i].M, 8) + (N * J * 8 + 2 * J * 8 * 16) * (double)sizeof(real);
-    within(held[_i].options, fabs(peak(&t, &structsa_permuted) - stated), 1024);
+    within(held[_i].options, fabs(trial_peak(&t, &structsa_permuted) - stated), 1024);
 }
 END_TEST
 
@@ -185,7 +169,7 @@ START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
     struct trial t = drawn(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
     size_t workspace;
     ck_assert(attention_fast_workspace(&workspace, 16, (size_t)N + ATTENTION_BLOCK));
-    double taken = peak(&t, &structsa_fast) - shared(N, J, held[_i].M, D);
+    double taken = trial_peak(&t, &structsa_fast) - shared(N, J, held[_i].M, D);
     double allowed = (double)workspace * sizeof(real) + 1024;
     within(held[_i].options, taken, allowed);
     beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);
@@ -203,9 +187,9 @@ START_TEST(tiles_take_memory_linear_in_tokens)
 {
     struct trial small = drawn("--grid 8x8 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
     struct trial large = drawn("--grid 16x16 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
-    double naive = peak(&large, &structsa_naive) / peak(&small, &structsa_naive);
-    double permuted = peak(&large, &structsa_permuted) / peak(&small, &structsa_permuted);
-    double tiled = peak(&large, &structsa_fast) / peak(&small, &structsa_fast);
+    double naive = trial_peak(&large, &structsa_naive) / trial_peak(&small, &structsa_naive);
+    double permuted = trial_peak(&large, &structsa_permuted) / trial_peak(&small, &structsa_permuted);
+    double tiled = trial_peak(&large, &structsa_fast) / trial_peak(&small, &structsa_fast);
     printf("    four times the tokens: naive %.1f times the bytes, permuted %.1f, tiled %.1f\n", naive, permuted, tiled);
     ck_assert(naive > 12 && permuted > 10);
     ck_assert(tiled > 1 && tiled <= 4);
@@ -220,7 +204,7 @@ START_TEST(patterns_cost_the_memory_of_their_filters)
 {
     struct trial one = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
     struct trial eight = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
-    double more = peak(&eight, &structsa_fast) - peak(&one, &structsa_fast);
+    double more = trial_peak(&eight, &structsa_fast) - trial_peak(&one, &structsa_fast);
     within("bytes", fabs(more - 7 * 2 * 2 * 9 * 16 * (double)sizeof(real)), 512);
 }
 END_TEST
@@ -241,7 +225,7 @@ START_TEST(virtual_tokens_pay_from_twice_d_tokens_on)
     };
     for (size_t s = 0; s < COUNT(z); s++) {
         struct trial t = drawn(z[s].options, "16", 1, 512, "D=8", "w_o b_o");
-        double naive = peak(&t, &structsa_naive), permuted = peak(&t, &structsa_permuted) - 2 * 8 * 512 * (double)sizeof(real);
+        double naive = trial_peak(&t, &structsa_naive), permuted = trial_peak(&t, &structsa_permuted) - 2 * 8 * 512 * (double)sizeof(real);
         printf("    N = %zu, D = 8: naive %.0f KiB, permuted %.0f KiB\n", z[s].N, naive / 1024, permuted / 1024);
         if (z[s].N <= 8) ck_assert(naive < permuted);
         else ck_assert(naive > permuted);
@@ -284,7 +268,7 @@ static double model_flops(const char *place, const char *kernel, const char *D, 
     snprintf(options, sizeof options, "--grid %s --kernel %s --heads 6", place, kernel);
     struct trial t = drawn(options, "16", 1, 384, D, "");
     double N = (double)t.problem.grid.tokens, C = 384, scaling = N * C * (double)problem_size(&t.problem, "D");
-    return (embedding + 12 * (N * 12 * C * C + hearts(&t, &structsa_permuted) - scaling)) / 1e9;
+    return (embedding + 12 * (N * 12 * C * C + trial_hearts(&t, &structsa_permuted) - scaling)) / 1e9;
 }
 
 /* Claim      So do its 4.6 G and 5.7 G.
@@ -298,7 +282,7 @@ START_TEST(flops_of_tab_7_follow_on_images)
     within("ConvSA", fabs(model_flops("14x14", "3x3", "D=1", patches) - published("structsa", "7", "ConvSA", "flops")), 0.05);
     within("StructSA", fabs(model_flops("14x14", "3x3", "D=4", patches) - published("structsa", "7", "StructSA", "flops")), 0.05);
     struct trial t = drawn("--grid 14x14 --kernel 3x3 --heads 6", "16", 1, 384, "D=4", "");
-    beyond("    unpermuted", 12 * hearts(&t, &structsa_naive) / 1e9, 5.75);
+    beyond("    unpermuted", 12 * trial_hearts(&t, &structsa_naive) / 1e9, 5.75);
 }
 END_TEST
 
@@ -355,7 +339,7 @@ static void unexplained(double *parameters, double *flops, const struct structvi
         struct trial t = drawn(options, "16", 1, C, D, "w_o b_o b_qkv");
         double N = (double)t.problem.grid.tokens, blocks = (double)stage[s->size][at].blocks;
         *parameters -= blocks * added(options, C, D) / 1e6;
-        *flops -= blocks * (hearts(&t, &structsa_fast) - 2 * N * N * (double)C) / 1e9;
+        *flops -= blocks * (trial_hearts(&t, &structsa_fast) - 2 * N * N * (double)C) / 1e9;
     }
 }
 

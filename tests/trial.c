@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support.h"
+#include "../reference/heads.h"
 
 /* Whether name is one of the words. */
 static bool named(const char *name, void *words)
@@ -62,23 +63,30 @@ real *run_form(const struct problem *p, const struct form *form, int threads, co
     return y;
 }
 
-struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
-                   const char *sizes, const char *without)
+struct problem shaped(const char *options, const struct declaration *d, size_t batch, size_t channels,
+                      const char *sizes, const char *without)
 {
-    struct trial t = {.x = NULL};
+    struct problem p;
     const char *word[32], *size[8];
 
-    succeeds(problem_create(&t.problem, d, split(options, word, 32), word));
-    succeeds(problem_set_size(&t.problem, "B", batch));
-    succeeds(problem_set_size(&t.problem, "C", channels));
+    succeeds(problem_create(&p, d, split(options, word, 32), word));
+    succeeds(problem_set_size(&p, "B", batch));
+    succeeds(problem_set_size(&p, "C", channels));
     for (int s = 0, given = split(sizes, size, 8); s < given; s++) {
         char letter[4] = "";
         size_t n = strcspn(size[s], "=");
         ck_assert_uint_lt(n, sizeof letter);
         memcpy(letter, size[s], n);
-        succeeds(problem_set_size(&t.problem, letter, strtoul(size[s] + n + 1, NULL, 10)));
+        succeeds(problem_set_size(&p, letter, strtoul(size[s] + n + 1, NULL, 10)));
     }
-    succeeds(problem_shape(&t.problem, named, (void *)(size_t)without));
+    succeeds(problem_shape(&p, named, (void *)(size_t)without));
+    return p;
+}
+
+struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
+                   const char *sizes, const char *without)
+{
+    struct trial t = {.problem = shaped(options, d, batch, channels, sizes, without)};
     draw_parameters(&t.problem, 1);
     t.outputs = outputs_of(&t.problem);
     t.inputs = problem_input_count(&t.problem);
@@ -96,6 +104,19 @@ real *trial_run_on(const struct trial *t, const char *form, int threads, const r
 real *trial_run(const struct trial *t, const char *form, int threads)
 {
     return trial_run_on(t, form, threads, t->x);
+}
+
+double trial_peak(const struct trial *t, const struct form *form)
+{
+    memory_reset_peak();
+    size_t before = memory_in_use();
+    run_form(&t->problem, form, 1, t->x);
+    return (double)(memory_peak() - before);
+}
+
+double trial_hearts(const struct trial *t, const struct form *form)
+{
+    return form->multiply_adds(&t->problem) - heads_multiply_adds(&t->problem);
 }
 
 double trial_difference(struct trial *t, const char *form, int threads)

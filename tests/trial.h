@@ -18,6 +18,10 @@ void draw_parameters(struct problem *p, uint64_t seed);
  * leave nothing behind.  Freed when the test ends. */
 real *run_form(const struct problem *p, const struct form *form, int threads, const real *x);
 
+/* A problem with all its sizes and no data, to be asked what it costs. */
+struct problem shaped(const char *options, const struct declaration *d, size_t batch, size_t channels,
+                      const char *sizes, const char *without);
+
 struct trial {
     struct problem problem;
     real *x, *y;                /* y is the naive form's, NULL until it ran */
@@ -38,6 +42,17 @@ double trial_difference(struct trial *t, const char *form, int threads);
 
 /* One of the trial's parameters, to be written to. */
 real *trial_tensor(struct trial *t, const char *name);
+
+/* Bytes that a form takes at most, from prepare to the end of a run. */
+double trial_peak(const struct trial *t, const struct form *form);
+
+/* Multiply-adds of a form by its formula, less those of the projections that
+ * heads.h makes. */
+double trial_hearts(const struct trial *t, const struct form *form);
+
+/* Multiplications since it was last asked, by the forms and hearts named
+ * counting_... (counting.h). */
+unsigned long long multiplications(void);
 
 /* Fails every allocation of plan_create in turn; each must give a status and
  * leave nothing behind, until none is left to fail. */
