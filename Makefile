@@ -2,7 +2,7 @@
 #
 # Everything that is built lies under $(BUILD): the float build in it, the
 # double build in $(BUILD)/double.  Settings for the command line: CC, CXX,
-# CFLAGS, ARCH (empty for a portable build), BUILD, CUDA=no, WERROR=1,
+# CFLAGS, ARCH (empty for a portable build), BUILD, WERROR=1,
 # PREFIX, DESTDIR, and V=1, which shows the commands.
 
 BUILD   = build
@@ -34,7 +34,7 @@ comma := ,
 .DEFAULT_GOAL = all
 
 deps:                   ## install what is missing (DEVELOPER=1: also what clang, valgrind and golden need)
-	@sh reference/depend.sh install $(if $(DEVELOPER),developer)
+	@sh reference/program/depend.sh install $(if $(DEVELOPER),developer)
 
 # Compilers and libraries are looked up as this file is read, so what is asked
 # for beside `deps` waits for it, and then reads the file anew.
@@ -64,34 +64,22 @@ LIBRARY_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 LIBRARY_LIBS   := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null)
 LIBRARY_RPATH  := $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
 
-# CUDA forms are built where nvcc is found.
-NVCC         := $(if $(filter no,$(CUDA)),,$(shell command -v nvcc))
-CUDA_SOURCES := $(if $(NVCC),$(wildcard fast/cuda/*.cu))
-ifneq ($(CUDA_SOURCES),)
-CUDA_HOME    := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
-CUDA_DEFINE   = -DTWICETOLD_CUDA
-CUDA_LIBS     = -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcufft -lcublas -lcudart -lstdc++
-CUDA_ARCH     = -arch=native
-NVCCFLAGS     = -O3 $(CUDA_ARCH)
-endif
-
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow $(if $(WERROR),-Werror)
 COMMON   = $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(WARNINGS) \
-           $(CUDA_DEFINE) $(LIBRARY_CFLAGS) $(CPPFLAGS) -MMD -MP
+           $(LIBRARY_CFLAGS) $(CPPFLAGS) -MMD -MP
 COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON)
 COUNT    = $(CXX) -std=gnu++17 $(COMMON) -fpermissive -w -fno-exceptions -fno-rtti
 IDENTITY = -DTWICETOLD_VERSION='"$(VERSION)"' -DTWICETOLD_FLAGS='"$(strip $(CFLAGS) $(ARCH))"'
 LINK     = $(CC) $(CFLAGS) $(ARCH) -fopenmp $(LDFLAGS)
-LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) $(CUDA_LIBS) -lm
+LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) -lm
 
 # ---- What is built of what
 
-SOURCES  := $(filter-out reference/twicetold.c,$(wildcard reference/*.c naive/*.c fast/*.c))
+SOURCES  := $(wildcard reference/*.c reference/instruments/*.c naive/*.c fast/*.c fast/*/*.c) reference/program/forms.c
 DRAWERS  := $(basename $(filter-out figures/measure.c,$(wildcard figures/*.c)))
 TESTS    := $(basename $(wildcard tests/test_*.c))
 SUPPORT  := $(filter-out tests/test_%,$(wildcard tests/*.c))
-COUNTING := $(wildcard tests/counting.h)
-COUNTED  := $(if $(COUNTING),$(wildcard naive/*.c tests/counting*.cc))
+COUNTED  := $(wildcard naive/*.c) tests/counting.cc
 
 FOLDERS  := $(BUILD) $(BUILD)/double
 PROGRAMS := $(foreach f,$(FOLDERS),$(addprefix $f/,twicetold measure $(DRAWERS)))
@@ -102,9 +90,9 @@ all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in
 # Objects belong to one set of flags on one kind of machine, the library to one
 # set of sources: each is written to a file that changes only when the set does.
 MACHINE       := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
-STATE_flags    = $(COMPILE) $(COUNT) $(LINK) $(LDLIBS) $(NVCC) $(NVCCFLAGS) $(VERSION) $(MACHINE)
-STATE_sources  = $(SOURCES) $(CUDA_SOURCES) $(COUNTED)
-REQUIRE_flags  = sh reference/depend.sh build $(CC) $(LIBRARIES) check &&
+STATE_flags    = $(COMPILE) $(COUNT) $(LINK) $(LDLIBS) $(VERSION) $(MACHINE)
+STATE_sources  = $(SOURCES) $(COUNTED)
+REQUIRE_flags  = sh reference/program/depend.sh build $(CC) $(LIBRARIES) check &&
 $(BUILD)/flags $(BUILD)/sources: always
 	@mkdir -p $(@D)
 	@echo '$(STATE_$(@F))' | cmp -s - $@ || { $(REQUIRE_$(@F)) echo '$(STATE_$(@F))' >$@; }
@@ -115,29 +103,28 @@ $1/%.o: %.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(if $$(V),,@echo "  compile $$@")
 	$$(Q)$$(COMPILE) $2 $$(if $$(filter tests/%,$$<),$$(CHECK_CFLAGS)) \
-	    $$(if $$(filter figures/% reference/twicetold.c,$$<),$$(IDENTITY)) -c $$< -o $$@
+	    $$(if $$$(filter figures/% reference/program/%,$$<),$$(IDENTITY)) -c $$< -o $$@
 
-$1/%.cu.o: %.cu $(BUILD)/flags
-	@mkdir -p $$(@D)
-	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q)$$(NVCC) $$(NVCCFLAGS) $$(CUDA_DEFINE) $2 -MMD -MP -MF $$(@:.o=.d) -c $$< -o $$@
-
-# naive/ once more, as C++ with a real that counts what is done to it.
+# naive/ once more, as C++ with a real that counts what is done to it.  All that it
+# defines stands in a namespace, so that both builds can be linked together; all
+# that it uses of others is included before that.
 $1/counting/%.o: % $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q)$$(COUNT) $2 -DCOUNTING_REAL='"$$(abspath $(COUNTING))"' -x c++ -c $$< -o $$@
+	$$(Q){ printf '#include "%s"\n' math.h string.h $(wildcard reference/*.h) tests/counting.h; \
+	    printf '$$(if $$(filter naive/%,$$<),namespace counting {)\n#include "$$<"\n$$(if $$(filter naive/%,$$<),})\n'; } | \
+	    $$(COUNT) $2 -DCOUNTING_REAL='"$$(abspath tests/counting.h)"' -I. -MT $$@ -MF $$(@:.o=.d) -x c++ -c - -o $$@
 
 $1/libcounting.a: $(COUNTED:%=$1/counting/%.o) $(BUILD)/sources
-$1/libtwicetold.a: $(SOURCES:%.c=$1/%.o) $(CUDA_SOURCES:%=$1/%.o) $(BUILD)/sources
+$1/libtwicetold.a: $(SOURCES:%.c=$1/%.o) $(BUILD)/sources
 $1/libcounting.a $1/libtwicetold.a:
 	$$(if $$(V),,@echo "  archive $$@")
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 
-$1/twicetold: $1/reference/twicetold.o
+$1/twicetold: $1/reference/program/twicetold.o
 $1/measure: $1/figures/measure.o
 $(DRAWERS:%=$1/%): $1/%: $1/%.o
-$(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $(COUNTED),$1/libcounting.a)
+$(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $1/libcounting.a
 $(addprefix $1/,twicetold measure $(DRAWERS) $(TESTS)): $1/libtwicetold.a $(BUILD)/flags
 	$$(if $$(V),,@echo "  link    $$@")
 	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(if $$(findstring /tests/,$$@),$$(CHECK_LIBS)) $$(LDLIBS) -o $$@
@@ -145,12 +132,12 @@ endef
 $(foreach f,$(FOLDERS),$(eval $(call precision,$f,$(if $(filter %/double,$f),-DTWICETOLD_DOUBLE))))
 
 -include $(wildcard $(foreach f,$(FOLDERS),$(addprefix $f/,\
-    $(addsuffix .d,$(basename $(wildcard */*.c)) $(CUDA_SOURCES) $(COUNTED:%=counting/%)))))
+    $(addsuffix .d,$(basename $(wildcard */*.c */*/*.c)) $(COUNTED:%=counting/%)))))
 
 # ---- The proofs
 
 SUITE = BUILD=$(BUILD) sh tests/run.sh
-PROOF = $(MAKE) --no-print-directory BUILD=$(BUILD)/$@ CUDA=no WERROR=$(WERROR)
+PROOF = $(MAKE) --no-print-directory BUILD=$(BUILD)/$@ WERROR=$(WERROR)
 
 test: all $(SUITES) ## run all proofs, in both precisions, and proofread the book
 	@$(SUITE) $(SUITES) book
@@ -196,7 +183,7 @@ figures: all       ## measure and redraw figures/ (FULL=1 CHAPTER=lisa BUDGET=se
 # Measured anew when programs or drawings changed; BUDGET=0 shows the committed figures.
 COMMITTED = $(wildcard figures/*.svg figures/*.tsv)
 SHOWN     = $(BUILD)/book/figures/$(if $(filter 0,$(BUDGET)),copied,measured)
-$(SHOWN): $(PROGRAMS) $(wildcard figures/*.gp figures/*.sh) $(COMMITTED)
+$(SHOWN): $(PROGRAMS) $(wildcard figures/*.gp figures/*.sh figures/*.awk) $(COMMITTED)
 	@rm -rf $(@D) && mkdir -p $(@D) $(if $(COMMITTED),&& cp $(COMMITTED) $(@D))
 	@$(if $(filter %/measured,$@),OUTPUT=$(@D) BUDGET=$(or $(BUDGET),30) $(REDRAW))
 	@touch $@
@@ -207,7 +194,7 @@ book: $(SHOWN)          ## measure here, bind build/book/index.html (BUDGET=seco
 # ---- Elsewhere
 
 install: all       ## install libraries, headers, pkg-config files, program and man page (PREFIX, DESTDIR)
-	@sh reference/install.sh '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)'
+	@sh reference/program/install.sh '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)'
 
 clean:                  ## remove build/
 	rm -rf -- '$(BUILD)'

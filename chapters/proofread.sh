@@ -129,7 +129,7 @@ claims_are_proved() {
     END { print claims >count }' - "$page" >"$scratch/wrong"
     claims=$(cat "$scratch/count")
     case $page in
-    chapters/[1-5]-*) [ "$claims" -gt 0 ] || echo "$page: no table of claims" >>"$scratch/wrong" ;;
+    chapters/[1-9]*-*) [ "$claims" -gt 0 ] || echo "$page: no table of claims" >>"$scratch/wrong" ;;
     *) [ "$claims" -gt 0 ] || return ;;
     esac
     verdict "$page: its $claims claims are proved by tests that passed"

@@ -42,11 +42,11 @@
  * 2^n added to the exponent instead of multiplied, prefetching the next tile, a
  * polynomial of degree 5, unrolling the products further.
  *
- * Contract: reference/attention.h. */
+ * Contract: fast/attention.h. */
 
-#include "../reference/attention.h"
+#include "attention.h"
+#include <stdint.h>
 #include <string.h>
-#include "../reference/memory.h"
 #include "exponential.h"
 #include "transpose.h"
 
@@ -70,10 +70,6 @@
 #define LOWEST (-FLT_MAX)
 #endif
 
-#define LOG2_E ((real)1.44269504088896340736)
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* Some queries and what they have gathered.  Each array has `vectors` vectors
  * per entry, which hold one number of every query. */
 struct group {
@@ -94,7 +90,7 @@ struct tile {
 /* out_r (+)= sum_t a_rt b_t for so many rows r, out_r and b_t of `vectors` vectors
  * each.  Callers pass constants for rows and vectors, so that every loop but
  * the one over t is unrolled and `sum` is registers. */
-ALWAYS_INLINE void product_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
+INLINED void product_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
                                 size_t terms, size_t rows, size_t vectors, bool add)
 {
     lanes sum[ROWS][WIDE];
@@ -109,7 +105,7 @@ ALWAYS_INLINE void product_rows(lanes *out, const real *a, size_t row_step, size
 }
 
 /* The same for any number of rows. */
-ALWAYS_INLINE void product(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
+INLINED void product(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
                            size_t terms, size_t rows, size_t vectors, bool add)
 {
     for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * vectors)
@@ -131,7 +127,7 @@ ALWAYS_INLINE void product(lanes *out, const real *a, size_t row_step, size_t te
 /* ---- one group meets one tile ---------------------------------------- */
 
 /* s has room for a tile of scores; with_bias, it holds R on entry. */
-ALWAYS_INLINE void attend(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
+INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
                           size_t vectors, bool with_bias)
 {
     const real slack = 8;
@@ -286,20 +282,20 @@ static struct tile tile_at(const struct attention *a, size_t first, real *made)
 
 bool attention_fast_workspace(size_t *reals, size_t channels, size_t block)
 {
-    size_t entries, queries, groups, made;
+    /* Scores and what a bias may overrun; one tile of made keys and values; the groups. */
+    size_t scores = (ATTENTION_TILE * WIDE + OVERRUN) * LANES, made, groups, most = SIZE_MAX / 4;
+    if (channels > most || !size_multiply(&made, channels, 2 * ATTENTION_TILE)) return false;
+    if (block > most || !size_multiply(&groups, (block / LANES + 1) * LANES, group_entries(channels))) return false;
+    *reals = scores + made + groups;
+    return made <= most && groups <= most;
+}
 
-    /* Step 1: scores, what a bias may overrun, and the groups, in vectors. */
-    if (!size_multiply(&entries, channels + 1, 2) || channels + 1 == 0) return false;
-    queries = block / LANES + 1;
-    if (!size_multiply(&groups, queries, entries)) return false;
-    if (!size_multiply(&groups, groups, LANES)) return false;
-
-    /* Step 2: one tile of made keys, and of made values, in reals. */
-    if (!size_multiply(&made, channels, 2 * ATTENTION_TILE)) return false;
-    *reals = (ATTENTION_TILE * WIDE + OVERRUN) * LANES + made;
-    if (*reals < made || groups > SIZE_MAX - *reals) return false;
-    *reals += groups;
-    return true;
+void attention_prepare(struct room *room, real **workspace, size_t channels, size_t block)
+{
+    size_t reals;
+    if (attention_fast_workspace(&reals, channels, block))
+        room_reals(room, OF_THREAD, workspace, "a tile of attention", reals, 1, 1, 1);
+    else room_refuse(room, out_of_memory("a tile of attention"));
 }
 
 void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count,
@@ -350,32 +346,40 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
  * writes too much is overwritten by the next row, and LANES more entries may
  * be read than there are. */
 
-status attention_rpe_create(struct attention_rpe *rpe, const grid *g, const grid *whole,
-                            const real *e, size_t e_stride)
+void attention_rpe_prepare(struct attention_rpe *rpe, struct room *room, const grid *g, size_t tables)
 {
-    size_t box[GRID_AXES], margin[GRID_AXES], span[GRID_AXES], n = 0;
+    rpe->g = *g;
+    rpe->tables = tables;
+    room_reals(room, OF_LOAD, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES, 1,
+               1);
+}
 
-    *rpe = (struct attention_rpe){.g = *g, .reversed = memory_reals(g->offsets + LANES, 1, 1, 1)};
-    if (!rpe->reversed) return out_of_memory("a reversed table of relative positions");
+void attention_rpe_load(struct attention_rpe *rpe, const grid *whole, const real *e)
+{
+    const grid *g = &rpe->g;
+    size_t box[GRID_AXES], margin[GRID_AXES], span[GRID_AXES];
+
     for (int axis = 0; axis < GRID_AXES; axis++) {
         box[axis] = 2 * g->size[axis] - 1;
         span[axis] = 2 * whole->size[axis] - 1;
         margin[axis] = whole->size[axis] - g->size[axis];
     }
-    for (size_t t = 0; t < box[0]; t++)
-        for (size_t y = 0; y < box[1]; y++)
-            for (size_t x = 0; x < box[2]; x++) {
-                size_t entry = ((t + margin[0]) * span[1] + y + margin[1]) * span[2] + x + margin[2];
-                rpe->reversed[g->offsets - ++n] = e[entry * e_stride];
-            }
-    memset(rpe->reversed + g->offsets, 0, LANES * sizeof *rpe->reversed);
-    return status_ok();
+    for (size_t table = 0; table < rpe->tables; table++) {
+        real *reversed = rpe->reversed + table * (g->offsets + LANES), *to = reversed + g->offsets;
+        for (size_t t = 0; t < box[0]; t++)
+            for (size_t y = 0; y < box[1]; y++)
+                for (size_t x = 0; x < box[2]; x++) {
+                    size_t entry = ((t + margin[0]) * span[1] + y + margin[1]) * span[2] + x + margin[2];
+                    *--to = e[entry * rpe->tables + table];
+                }
+        memset(reversed + g->offsets, 0, LANES * sizeof *reversed);
+    }
 }
 
-void attention_rpe_release(struct attention_rpe *rpe)
+struct attention_rpe_table attention_rpe_table(const struct attention_rpe *rpe, size_t table)
 {
-    memory_free(rpe->reversed);
-    rpe->reversed = NULL;
+    if (!rpe->tables) return (struct attention_rpe_table){&rpe->g, NULL};
+    return (struct attention_rpe_table){&rpe->g, rpe->reversed + table * (rpe->g.offsets + LANES)};
 }
 
 /* Where the table would hold tokens first ... first + count - 1, were they
@@ -393,13 +397,13 @@ static void places(size_t *place, const grid *g, size_t first, size_t count)
 
 void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)
 {
-    const struct attention_rpe *rpe = context;
+    const struct attention_rpe_table *table = context;
     size_t place_i[WIDE * LANES], place_j[ATTENTION_TILE], run[WIDE * LANES + 1], runs = 0;
-    size_t centre = (rpe->g.offsets - 1) / 2;
+    size_t centre = (table->g->offsets - 1) / 2;
 
     /* Step 1: where rows of the grid begin among the queries. */
-    places(place_i, &rpe->g, i, queries);
-    places(place_j, &rpe->g, j, keys);
+    places(place_i, table->g, i, queries);
+    places(place_j, table->g, j, keys);
     for (size_t n = 0; n < queries; n++)
         if (n == 0 || place_i[n] != place_i[n - 1] + 1) run[runs++] = n;
     run[runs] = queries;
@@ -407,7 +411,7 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
     /* Step 2: row after row, a vector at a time. */
     for (size_t t = 0; t < keys; t++)
         for (size_t n = 0; n < runs; n++) {
-            const real *from = rpe->reversed + (centre + place_i[run[n]] - place_j[t]);
+            const real *from = table->reversed + (centre + place_i[run[n]] - place_j[t]);
             real *to = r + t * stride + run[n];
             for (size_t l = 0; l < run[n + 1] - run[n]; l += LANES)
                 lanes_store_anywhere(to + l, lanes_load_anywhere(from + l));

@@ -20,39 +20,10 @@
 #ifndef TWICETOLD_EXPONENTIAL_H
 #define TWICETOLD_EXPONENTIAL_H
 
-#include <stdint.h>
 #include "lanes.h"
 
-/* A comparison of two vectors gives a mask: all bits of a lane, or none. */
-typedef int64_t lanes_words __attribute__((vector_size(LANE_BYTES), may_alias));
-#ifdef TWICETOLD_DOUBLE
-typedef int64_t lanes_mask __attribute__((vector_size(LANE_BYTES), may_alias));
-typedef uint64_t lanes_bits __attribute__((vector_size(LANE_BYTES), may_alias));
-#else
-typedef int32_t lanes_mask __attribute__((vector_size(LANE_BYTES), may_alias));
-typedef uint32_t lanes_bits __attribute__((vector_size(LANE_BYTES), may_alias));
-#endif
-
-/* Lane by lane: a where the mask is set, b elsewhere. */
-static inline lanes lanes_pick(lanes_mask mask, lanes a, lanes b)
-{
-    return (lanes)(((lanes_mask)a & mask) | ((lanes_mask)b & ~mask));
-}
-
-/* The larger of two; b where either is NaN. */
-static inline lanes lanes_larger(lanes a, lanes b)
-{
-    return lanes_pick(a > b, a, b);
-}
-
-/* Whether the mask is set in any lane. */
-static inline int lanes_any(lanes_mask mask)
-{
-    int64_t seen = 0;
-    lanes_words words = (lanes_words)mask;
-    for (size_t w = 0; w < LANE_BYTES / sizeof seen; w++) seen |= words[w];
-    return seen != 0;
-}
+/* exp(x) = 2^(x LOG2_E); the factor is best laid on what the scores are made of. */
+#define LOG2_E ((real)1.44269504088896340736)
 
 static inline lanes exp2_lanes(lanes x)
 {

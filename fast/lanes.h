@@ -11,6 +11,7 @@
 #ifndef TWICETOLD_LANES_H
 #define TWICETOLD_LANES_H
 
+#include <stdint.h>
 #include "../reference/real.h"
 
 #if defined __AVX512F__
@@ -26,6 +27,10 @@
 #else
 #define LANES (LANE_BYTES / 4)
 #endif
+
+/* Functions whose arguments are constants where they are called: every loop over
+ * such an argument is unrolled, and small arrays of lanes become registers. */
+#define INLINED static inline __attribute__((always_inline))
 
 typedef real lanes __attribute__((vector_size(LANE_BYTES), may_alias));
 typedef real lanes_anywhere __attribute__((vector_size(LANE_BYTES), may_alias, aligned(sizeof(real))));
@@ -53,6 +58,48 @@ static inline lanes lanes_load_part(const real *from, size_t count)
 static inline void lanes_store_part(real *to, lanes a, size_t count)
 {
     for (size_t l = 0; l < count; l++) to[l] = a[l];
+}
+
+/* ---- comparisons --------------------------------------------------------- */
+
+/* A comparison of two vectors gives a mask: all bits of a lane, or none. */
+typedef int64_t lanes_words __attribute__((vector_size(LANE_BYTES), may_alias));
+#ifdef TWICETOLD_DOUBLE
+typedef int64_t lanes_mask __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef uint64_t lanes_bits __attribute__((vector_size(LANE_BYTES), may_alias));
+#else
+typedef int32_t lanes_mask __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef uint32_t lanes_bits __attribute__((vector_size(LANE_BYTES), may_alias));
+#endif
+
+/* Lane by lane: a where the mask is set, b elsewhere. */
+static inline lanes lanes_pick(lanes_mask mask, lanes a, lanes b)
+{
+    return (lanes)(((lanes_mask)a & mask) | ((lanes_mask)b & ~mask));
+}
+
+/* The larger of two; b where either is NaN. */
+static inline lanes lanes_larger(lanes a, lanes b)
+{
+    return lanes_pick(a > b, a, b);
+}
+
+/* Whether the mask is set in any lane. */
+static inline int lanes_any(lanes_mask mask)
+{
+    int64_t seen = 0;
+    lanes_words words = (lanes_words)mask;
+    for (size_t w = 0; w < LANE_BYTES / sizeof seen; w++) seen |= words[w];
+    return seen != 0;
+}
+
+/* ---- across lanes --------------------------------------------------------- */
+
+static inline real lanes_sum(lanes a)
+{
+    real sum = 0;
+    for (size_t l = 0; l < LANES; l++) sum += a[l];
+    return sum;
 }
 
 /* Sums of neighbours: L/2 of them from a, then L/2 from b.  Halving L vectors

@@ -9,7 +9,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "../reference/operator.h"
+#include "../reference/forms.h"
+#include "../reference/lookup.h"
 
 #define BENCH_TENSORS 10
 
@@ -44,8 +45,9 @@ static inline status bench_run(real *y, const struct bench *b, const struct decl
     struct problem p;
     struct plan plan;
     status s = problem_create(&p, d, words, word);
-    if (s.code || (s = problem_bind(&p, &b->list)).code) return s;
-    if ((s = plan_create(&plan, &p, operator_form(d, form), threads)).code) return s;
+    if (!s.code) s = problem_bind(&p, &b->list);
+    if (!s.code) s = plan_create(&plan, &p, operator_form(d, form), threads);
+    if (s.code) return s;
     s = plan_run(&plan, y, problem_tensor(&p, "x"));
     plan_release(&plan);
     return s;

@@ -3,16 +3,11 @@
 #     gnuplot -e "here='figures'; data='chopd-boxes.tsv'; out='chopd-boxes.svg'" chopd-boxes.gp
 
 load here."/style.gp"
-set terminal svg size 720,470 font font.",15" background "#ffffff" linewidth 1
-set output out
-set datafile separator "\t"
+eval sheet(720, 470, 15)
 
 keys = "direct axes whole fractional"
 colour(k) = k eq "direct" ? vermilion : k eq "axes" ? orange : k eq "whole" ? blue : sky
 name(k) = k eq "direct" ? "loops, w^2" : k eq "axes" ? "loops by axes, w" : k eq "whole" ? "sums, whole tokens" : "sums, edges in tokens"
-points(k) = sprintf("< awk -F '\t' '$1 == \"%s\" { print $2 \"\t\" $3 }' '%s'", k, data)
-last(k) = points(k)." | tail -n 1"
-at_side(k, w) = real(system(sprintf("awk -F '\t' '$1 == \"%s\" && $2 <= %d { s = $3 } END { print s }' '%s'", k, w, data)))
 
 set logscale xy
 set xrange [0.9:130]
@@ -25,13 +20,12 @@ set rmargin at screen 0.71
 set bmargin at screen 0.235
 set tmargin at screen 0.885
 
-set label 1 "Time of the means over one box a channel" at graph -0.02,1.07 left font font.",17" textcolor rgb ink
-set label 2 "96 planes of 56×56 tokens, one thread, float.  ".remark("machine") \
-    at screen 0.02,0.075 left font font.",12" textcolor rgb faint
-set label 3 "Loops leave out what lies off the grid, so they grow more slowly once boxes are as large as it is." \
-    at screen 0.02,0.033 left font font.",12" textcolor rgb faint
+eval title("Time of the means over one box a channel", "graph -0.02,1.07")
+eval foot(2, "96 planes of 56×56 tokens, one thread, float.  ".remark("machine"), "screen 0.02,0.075")
+eval foot(3, "Loops leave out what lies off the grid, so they grow more slowly once boxes are as large as it is.", \
+    "screen 0.02,0.033")
 set label 4 "the grid" at 56,graph 0.03 right offset -0.5,0 font font.",12" textcolor rgb faint
 set arrow 1 from 56,graph 0 to 56,graph 1 nohead back linecolor rgb faint linewidth 1 dashtype 3
 
-plot for [k in keys] points(k) using 1:2 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.5, \
-     for [k in keys] last(k) using 1:2:(name(k)) with labels left offset 0.9,(k eq "fractional" ? 0.35 : k eq "whole" ? -0.35 : 0) textcolor rgb colour(k)
+plot for [k in keys] "< ".series(k) using 2:3 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.5, \
+     for [k in keys] "< ".series(k)." | tail -n 1" using 2:3:(name(k)) with labels left offset 0.9,(k eq "fractional" ? 0.35 : k eq "whole" ? -0.35 : 0) textcolor rgb colour(k)

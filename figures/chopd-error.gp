@@ -3,18 +3,16 @@
 #     gnuplot -e "here='figures'; data='chopd-error.tsv'; out='chopd-error.svg'" chopd-error.gp
 
 load here."/style.gp"
-set terminal svg size 820,430 font font.",15" background "#ffffff" linewidth 1
-set output out
-set datafile separator "\t"
+eval sheet(820, 430, 15)
 
 keys = "float double axes"
 colour(k) = k eq "float" ? vermilion : k eq "double" ? black : blue
 name(k) = k eq "float" ? "integral image" : k eq "double" ? "table in double" : "the fast form"
 floor = 1e-8
-points(k, side) = sprintf("< awk -F '\t' '$1 == \"%s\" && $2 == \"%s\" { print $3 \"\t\" ($4 > %g ? $4 : %g) }' '%s'", k, side, floor, floor, data)
-largest = real(system("awk -F '\t' '/^[^#]/ && $3 + 0 > m { m = $3 + 0 } END { print m }' '".data."'"))
+points(k, side) = "< ".awk(sprintf("$1 == \"%s\" && $2 == \"%s\" { print $3 \"\t\" ($4 > %g ? $4 : %g) }", k, side, floor, floor))
+largest = real(system(awk("$3 + 0 > m { m = $3 + 0 } END { print m }")))
 sides = "1 3 9 half"
-title(side) = side eq "half" ? "half the grid" : side."×".side
+name_of(side) = side eq "half" ? "half the grid" : side."×".side
 
 set logscale xy
 set xrange [6.5:largest*1.3]
@@ -22,19 +20,19 @@ set xtics ("8" 8, "32" 32, "128" 128, "512" 512)
 set yrange [floor:3e-2]
 set bmargin at screen 0.265
 set tmargin at screen 0.80
-set label 1 "A mean over a box, in float: relative error" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
-set label 2 "Numbers between 0 and 1; root mean square at 1000 boxes on the grid.  Dashed: u, one rounding.  On the axis: no error." \
-    at screen 0.02,0.045 left font font.",12" textcolor rgb faint
+eval title("A mean over a box, in float: relative error", "screen 0.02,0.945")
+eval foot(2, "Numbers between 0 and 1; root mean square at 1000 boxes on the grid.  Dashed: u, one rounding.  On the axis: no error.", \
+    "screen 0.02,0.045")
 set label 3 "side of the grid, in tokens" at screen 0.455,0.125 center textcolor rgb ink
 
 set multiplot
 set ytics ("10^{-8}" 1e-8, "10^{-7}" 1e-7, "10^{-6}" 1e-6, "10^{-5}" 1e-5, "10^{-4}" 1e-4, "10^{-3}" 1e-3, "10^{-2}" 1e-2)
-left = 0.085; wide = 0.178; gap = 0.018
+left = 0.085; width = 0.178; space = 0.018
 do for [s = 1:4] {
     side = word(sides, s)
-    set lmargin at screen left + (s - 1) * (wide + gap)
-    set rmargin at screen left + (s - 1) * (wide + gap) + wide
-    set label 4 title(side) at graph 0.5,1.05 center textcolor rgb ink
+    set lmargin at screen left + (s - 1) * (width + space)
+    set rmargin at screen left + (s - 1) * (width + space) + width
+    set label 4 name_of(side) at graph 0.5,1.05 center textcolor rgb ink
     u = 2.0**-24
     if (s < 4) {
         plot u with lines linecolor rgb faint dashtype 2, \

@@ -3,23 +3,20 @@
 #     gnuplot -e "here='figures'; data='chopd-rank.tsv'; out='chopd-rank.svg'" chopd-rank.gp
 
 load here."/style.gp"
-set terminal svg size 760,500 font font.",15" background "#ffffff" linewidth 1
-set output out
-set datafile separator "\t"
+eval sheet(760, 500, 15)
 
 # The axes of the tensors: what one term stores, what all entries do.
-per_term = real(system("awk -F '\t' '/^[^#]/ { print $4 / $2; exit }' '".data."'"))
-dense = real(system("awk -F '\t' '/^[^#]/ { print $5; exit }' '".data."'"))
+per_term = real(system(awk("{ print $4 / $2; exit }")))
+dense = real(system(awk("{ print $5; exit }")))
 share(percent) = percent / 100.0 * dense / per_term
-sizes = system("sed -n 's/^# size: //p' '".data."' | sed 's/ /×/g'")
-last = real(system("awk -F '\t' '/^[^#]/ && $2 > r { r = $2 } END { print r }' '".data."'"))
+sizes = system("echo '".remark("size")."' | sed 's/ /×/g'")
+last = real(system(awk("$2 > r { r = $2 } END { print r }")))
 
 floor = 1e-3
 keys = "attention sharp convolution depthwise pointwise noise"
 colour(k) = k eq "attention" ? blue : k eq "sharp" ? sky : k eq "convolution" ? vermilion : k eq "depthwise" ? orange : k eq "pointwise" ? green : faint
 name(k) = k eq "attention" ? "self-attention" : k eq "sharp" ? "scores ×4" : k eq "convolution" ? "3×3 convolution" : \
     k eq "depthwise" ? "depth-wise 3×3" : k eq "pointwise" ? "point-wise" : "noise"
-points(k) = sprintf("< awk -F '\t' '$1 == \"%s\" { print $2 \"\t\" $3 }' '%s'", k, data)
 
 set logscale y
 set xrange [0:last]
@@ -36,12 +33,12 @@ set rmargin at screen 0.90
 set bmargin at screen 0.195
 set tmargin at screen 0.79
 
-set label 1 "W_{imncd}  as a sum of R terms: relative error" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
-set label 2 "W is ".sizes.": 4 images, 4×4 tokens, 8 channels.  Nothing is trained.  ".\
-    "Convolutions: the same W for all images." at screen 0.02,0.035 left font font.",12" textcolor rgb faint
+eval title("W_{imncd}  as a sum of R terms: relative error", "screen 0.02,0.945")
+eval foot(2, "W is ".sizes.": 4 images, 4×4 tokens, 8 channels.  Nothing is trained.  ".\
+    "Convolutions: the same W for all images.", "screen 0.02,0.035")
 
 # Curves end at the floor or at the right; names stand where theirs is alone.
-at_rank(k, r) = real(system(sprintf("awk -F '\t' '$1 == \"%s\" && $2 <= %d { e = $3 } END { print e }' '%s'", k, r, data)))
+at_rank(k, r) = real(system(awk(sprintf("$1 == \"%s\" && $2 <= %d { e = $3 } END { print e }", k, r))))
 set label 11 name("attention") at 58,at_rank("attention", 64) right offset 0,-0.4 textcolor rgb blue
 set label 12 name("sharp") at 217,0.0026 left font font.",13" textcolor rgb sky
 set label 13 name("convolution") at 192,at_rank("convolution", 192) left offset 1,0.6 textcolor rgb vermilion
@@ -51,4 +48,4 @@ set label 15 name("pointwise") at 112,0.002 right textcolor rgb green
 set arrow 1 from 128,floor to 128,1.15 nohead back linecolor rgb faint linewidth 1 dashtype 3
 set label 17 "rank of both: 128" at 112,0.0012 right font font.",12" textcolor rgb faint
 
-plot for [k in keys] points(k) using 1:2 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.5
+plot for [k in keys] "< ".series(k) using 2:3 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.5

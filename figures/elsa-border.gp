@@ -2,23 +2,20 @@
 #
 #     gnuplot -e "here='figures'; data='elsa-border.tsv'; out='elsa-border.svg'" elsa-border.gp
 #
-# Two maps of elsa_border.c, each with its own scale from 0.
+# Two maps of elsa-border.c, each with its own scale from 0.
 
 load here."/style.gp"
-set terminal svg size 760,440 font font.",15" background "#ffffff" linewidth 1
-set output out
+eval sheet(760, 440, 15)
 
-eval "set palette defined (".viridis.")"
+eval viridis
 set size ratio -1
-unset grid
+eval no_axes
 set border 15 linecolor rgb ink
-unset xtics
-unset ytics
 set yrange [*:*] reverse
 set cbtics out nomirror format "%.0f %%" scale 0.4 offset -0.6,0
-set label 1 "Share of a token's attention, K = 7" at screen 0.035,0.95 left font font.",17" textcolor rgb ink
-set label 2 "28×28 tokens of real images, 24 channels, 3 heads, random parameters; nothing is trained" \
-    at screen 0.035,0.035 left font font.",12" textcolor rgb faint
+eval title("Share of a token's attention, K = 7", "screen 0.035,0.95")
+eval foot(2, "28×28 tokens of real images, 24 channels, 3 heads, random parameters; nothing is trained", \
+    "screen 0.035,0.035")
 
 set multiplot
 set lmargin at screen 0.035; set rmargin at screen 0.405

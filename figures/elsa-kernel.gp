@@ -5,23 +5,20 @@
 # Series of the table are K=n; a panel is a column.
 
 load here."/style.gp"
-set terminal svg size 720,400 font font.",14" background "#ffffff" linewidth 1
-set output out
-set datafile separator "\t"
+eval sheet(720, 400, 14)
 
 forms = "naive fast"
 colour(f) = f eq "naive" ? orange : blue
 name(f) = f eq "naive" ? "unfolded" : "not unfolded"
-rows(f, column) = sprintf("awk -F '\t' -v f=%s -v c=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } ".\
-    "!/^#/ && $(at[\"form\"]) == f { print substr($1, 3) \"\t\" $(at[c]) }' '%s'", f, column, data)
+rows(f, column) = awk(sprintf("$(at[\"form\"]) == \"%s\" { print substr($1, 3) \"\t\" $(at[\"%s\"]) }", f, column))
 
 set logscale y
 set xrange [0:12]
 set xtics (1, 3, 5, 7, 9, 11)
 set bmargin at screen 0.24
 set tmargin at screen 0.85
-set label 1 "One layer, 28×28 tokens, 96 channels, 3 heads, with a ghost head" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
-set label 2 "One thread, float.  ".remark("machine") at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+eval title("One layer, 28×28 tokens, 96 channels, 3 heads, with a ghost head", "screen 0.02,0.945")
+eval foot(2, "One thread, float.  ".remark("machine"), "screen 0.02,0.04")
 set xlabel "K" offset 0,0.3 textcolor rgb ink
 
 set multiplot

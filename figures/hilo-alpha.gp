@@ -6,14 +6,11 @@
 # of no head at all.
 
 load here."/style.gp"
-set terminal svg size 720,420 font font.",15" background "#ffffff" linewidth 1
-set output out
+eval sheet(720, 420, 15)
 
-planes = system("awk -F '\t' '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } !/^#/ && !seen[$(at[\"grid\"])]++ { printf \"%s \", $(at[\"grid\"]) }' '".data."'")
-rows(plane, c) = sprintf("awk -F '\t' -v p=%s -v c=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } ".\
-    "!/^#/ && $(at[\"grid\"]) == p { if ($1 == 0) none = $(at[c]); print $1 \"\t\" $(at[c]) / none }' '%s'", plane, c, data)
-first(plane, c) = real(system(sprintf("awk -F '\t' -v p=%s -v c=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } ".\
-    "!/^#/ && $(at[\"grid\"]) == p && $1 == 0 { print $(at[c]) }' '%s'", plane, c, data)))
+planes = system(awk("!seen[$(at[\"grid\"])]++ { print $(at[\"grid\"]) }"))
+rows(plane, c) = awk(sprintf("$(at[\"grid\"]) == \"%s\" { y = $(at[\"%s\"]); if ($1 == 0) none = y; print $1 \"\t\" y / none }", plane, c))
+first(plane, c) = real(system(awk(sprintf("$(at[\"grid\"]) == \"%s\" && $1 == 0 { print $(at[\"%s\"]) }", plane, c))))
 tokens(plane) = plane[1:2]."×".plane[4:5]." tokens"
 
 set xrange [-0.3:12.6]
@@ -23,8 +20,8 @@ set ytics 0,0.5,1
 set xlabel "heads of Lo-Fi, of 12" offset 0,0.3 textcolor rgb ink
 set bmargin at screen 0.26
 set tmargin at screen 0.80
-set label 1 "One layer against the share of its heads, over that of windows alone" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
-set label 2 "768 channels, s = 2, batch 1, one thread, float.  ".remark("machine") at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+eval title("One layer against the share of its heads, over that of windows alone", "screen 0.02,0.945")
+eval foot(2, "768 channels, s = 2, batch 1, one thread, float.  ".remark("machine"), "screen 0.02,0.04")
 set arrow 1 from 10,0 to 10,1.2 nohead linecolor rgb faint dashtype 2
 set label 5 "α = 0.9" at 9.85,0.12 right font font.",13" textcolor rgb faint
 

@@ -2,13 +2,11 @@
 #
 #     gnuplot -e "here='figures'; data='hilo-cost.tsv'; out='hilo-cost.svg'" hilo-cost.gp
 #
-# Columns of hilo_cost.c; nothing here is measured.  Circles: where Lo-Fi costs as
+# Columns of hilo-cost.c; nothing here is measured.  Circles: where Lo-Fi costs as
 # much as Hi-Fi, N = s^2 (C (1 - 1/s^2) + s^2).
 
 load here."/style.gp"
-set terminal svg size 760,430 font font.",15" background "#ffffff" linewidth 1
-set output out
-set datafile separator "\t"
+eval sheet(760, 430, 15)
 
 set xrange [256:1280]
 set yrange [0:6.6]
@@ -16,8 +14,8 @@ set xtics ("512" 512, "1024" 1024)
 set ytics 0,2,6
 set bmargin at screen 0.24
 set tmargin at screen 0.80
-set label 1 "Multiply-adds of one layer, in 10^9, by the edge of the image in pixels" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
-set label 2 "384 channels, 12 heads, half of them Hi-Fi's; 16×16 pixels a token.  By formula" at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+eval title("Multiply-adds of one layer, in 10^9, by the edge of the image in pixels", "screen 0.02,0.945")
+eval foot(2, "384 channels, 12 heads, half of them Hi-Fi's; 16×16 pixels a token.  By formula", "screen 0.02,0.04")
 
 cost(N, taps) = N * 384 * (1.75 * 384 + taps) / 1e9          # of Hi-Fi
 left(n) = 0.06 + 0.29 * n; right(n) = left(n) + 0.24

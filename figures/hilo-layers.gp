@@ -7,20 +7,17 @@
 # reference/published/hilo.tsv.
 
 load here."/style.gp"
-set terminal svg size 720,400 font font.",15" background "#ffffff" linewidth 1
-set output out
+eval sheet(720, 400, 15)
 
-series = "msa window sra hilo"
+layers = "msa window sra hilo"
 printed = "'MSA' 'Local Window' 'SRA' 'HiLo'"
-cut(s, c) = sprintf("awk -F '\t' -v s=%s -v c=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } $1 == s { print $(at[c]) }' '%s'".\
-    " | sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'", s, c, data)
-seconds(n) = real(system(cut(word(series, n), "median_seconds")))
-work(n) = real(system(cut(word(series, n), "multiply_adds")))
+median(n, c) = real(system(awk(sprintf("$1 == \"%s\" { print $(at[\"%s\"]) }", word(layers, n), c)).\
+    " | sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'"))
 paper(n) = real(system(sprintf("awk -F '\t' '$1 == 10 && $2 == \"%s\" && $3 == \"cpu\" { print $4 }' '%s/../reference/published/hilo.tsv'", word(printed, n), here)))
 
 array ours[4]; array theirs[4]; array sums[4]; array took[4]
 do for [n = 1:4] {
-    took[n] = seconds(n); ours[n] = seconds(4) / took[n]; theirs[n] = paper(n) / paper(4); sums[n] = work(4) / work(n)
+    took[n] = median(n, "median_seconds"); ours[n] = median(4, "median_seconds") / took[n]; theirs[n] = paper(n) / paper(4); sums[n] = median(4, "multiply_adds") / median(n, "multiply_adds")
 }
 
 unset grid
@@ -32,9 +29,9 @@ set xrange [0:1.02]
 set ytics ("self-attention" 1, "7×7 windows" 2, "SRA" 3, "HiLo" 4)
 set lmargin at screen 0.17; set rmargin at screen 0.98
 set tmargin at screen 0.87; set bmargin at screen 0.14
-set label 1 "Images per second of one layer, HiLo's being 1" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
-set label 2 "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.  ".remark("machine") \
-    at screen 0.02,0.05 left font font.",12" textcolor rgb faint
+eval title("Images per second of one layer, HiLo's being 1", "screen 0.02,0.945")
+eval foot(2, "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.  ".remark("machine"), \
+    "screen 0.02,0.05")
 set style fill solid noborder
 
 set label 3 "by multiply-adds alone" at sums[1]+0.01,1.50 left font font.",13" textcolor rgb ink

@@ -2,36 +2,30 @@
 #
 #     gnuplot -e "here='figures'; data='hilo-spectrum.tsv'; out='hilo-spectrum.svg'" hilo-spectrum.gp
 #
-# Matrices of hilo_spectrum.c, eight channels of each branch on one scale; below
+# Matrices of hilo-spectrum.c, eight channels of each branch on one scale; below
 # them what a branch lets through of each frequency.
 
 load here."/style.gp"
-set terminal svg size 760,580 font font.",15" background "#ffffff" linewidth 1
-set output out
+eval sheet(760, 580, 15)
 
-unset grid
+eval no_axes
 set border 15 linecolor rgb 0xb0b0b0
-unset xtics
-unset ytics
-eval "set palette defined (".viridis.")"
+eval viridis
 set cbrange [-0.5:4.5]
 set cbtics 0,2,4 out nomirror scale 0.4 offset -0.6,0
 branches = "Hi-Fi Lo-Fi"
 
 set multiplot
-set label 1 "Frequencies in eight channels of either branch, before any training" at screen 0.02,0.955 left font font.",17" textcolor rgb ink
-set label 2 "14×14 tokens of 100 real images, 384 channels, 12 heads, s = 2, α = 0.9, random weights.  Zero frequency in the middle;" \
-    at screen 0.02,0.055 left font font.",12" textcolor rgb faint
-set label 3 "colours are natural logarithms of magnitudes, averaged over the images, one scale for all." \
-    at screen 0.02,0.022 left font font.",12" textcolor rgb faint
+eval title("Frequencies in eight channels of either branch, before any training", "screen 0.02,0.955")
+eval foot(2, "14×14 tokens of 100 real images, 384 channels, 12 heads, s = 2, α = 0.9, random weights.  Zero frequency in the middle;", \
+    "screen 0.02,0.055")
+eval foot(3, "colours are natural logarithms of magnitudes, averaged over the images, one scale for all.", \
+    "screen 0.02,0.022")
 side = 0.0905; gap = 0.0075; left = 0.085
 do for [row = 1:2] {
     top = 0.885 - (row - 1) * 0.155
     do for [c = 0:7] {
-        set lmargin at screen left + c * (side + gap)
-        set rmargin at screen left + c * (side + gap) + side
-        set tmargin at screen top
-        set bmargin at screen top - side * 760 / 580
+        eval square(left + c * (side + gap), top, side)
         if (c == 0) { set label 4 word(branches, row) at graph -0.12,0.5 right textcolor rgb (row == 1 ? vermilion : blue) }
         if (row == 1 && c == 7) {
             set colorbox user origin screen 0.885,0.612 size screen 0.015,0.27

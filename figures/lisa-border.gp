@@ -2,30 +2,25 @@
 #
 #     gnuplot -e "here='figures'; data='lisa-border.tsv'; out='lisa-border.svg'" lisa-border.gp
 #
-# Two maps of lisa_border.c under one scale.
+# Two maps of lisa-border.c under one scale.
 
 load here."/style.gp"
-set terminal svg size 760,440 font font.",15" background "#ffffff" linewidth 1
-set output out
+eval sheet(760, 440, 15)
 
 stats data index "wide" matrix nooutput
 largest = STATS_max
-eval "set palette defined (".viridis.")"
+eval viridis
 set cbrange [0:largest]
 set size ratio -1
-unset grid
+eval no_axes
 set border 15 linecolor rgb ink
-unset xtics
-unset ytics
 set yrange [*:*] reverse
 set xrange [STATS_size_x*0 - 0.5 : STATS_size_x - 0.5]
 set cbtics out nomirror format "%g"
-set label 1 "Eq. 10 against Eq. 7, token by token:  rms difference / rms output" at screen 0.035,0.95 left font font.",17" textcolor rgb ink
-set label 2 "Same tables in both, 56×56 tokens of real images, C = 96, 6 heads, D = 16" \
-    at screen 0.035,0.035 left font font.",12" textcolor rgb faint
+eval title("Eq. 10 against Eq. 7, token by token:  rms difference / rms output", "screen 0.035,0.95")
+eval foot(2, "Same tables in both, 56×56 tokens of real images, C = 96, 6 heads, D = 16", "screen 0.035,0.035")
 
 set multiplot
-unset colorbox
 set lmargin at screen 0.035; set rmargin at screen 0.445
 set tmargin at screen 0.80; set bmargin at screen 0.10
 set label 3 "tables that reach everywhere" at graph 0,1.05 left textcolor rgb ink

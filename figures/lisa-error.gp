@@ -3,17 +3,14 @@
 #     gnuplot -e "here='figures'; data='lisa-error.tsv'; out='lisa-error.svg'" lisa-error.gp
 
 load here."/style.gp"
-set terminal svg size 720,460 font font.",15" background "#ffffff" linewidth 1
-set output out
-set datafile separator "\t"
+eval sheet(720, 460, 15)
 
-label = sprintf("eq7-float/naive|Eq. 7, naive|%d|;eq10-float/naive|Eq. 10, naive|%d|;eq7-float/fast|Eq. 7, FFT|%d|;eq10-float/fast|Eq. 10, FFT|%d|", \
-                vermilion, orange, purple, blue)
-cut(want, key) = sprintf("< awk -f '%s/series.awk' -v want=%s -v key=%s -v column=error_in_u -v gap=0.13 -v label='%s' '%s'", \
-                         here, want, key, label, data)
-colour(key) = key eq "eq7/naive" ? vermilion : key eq "eq10/naive" ? orange : key eq "eq7/fast" ? purple : blue
-of(key, precision) = key[1:strstrt(key, "/") - 1]."-".precision.key[strstrt(key, "/"):]
 keys = "eq7/naive eq10/naive eq7/fast eq10/fast"
+colour(k) = k eq "eq7/naive" ? vermilion : k eq "eq10/naive" ? orange : k eq "eq7/fast" ? purple : blue
+text(k) = k eq "eq7/naive" ? "Eq. 7, naive" : k eq "eq10/naive" ? "Eq. 10, naive" : k eq "eq7/fast" ? "Eq. 7, FFT" : "Eq. 10, FFT"
+of(k, precision) = k[1:strstrt(k, "/") - 1]."-".precision.k[strstrt(k, "/"):]
+column = "error_in_u"; gap = 0.13
+do for [k in keys] { label = label.sprintf("%s|%s|%d;", of(k, "float"), text(k), colour(k)) }
 
 set logscale xy
 set xrange [50:65536*1.12]
@@ -25,14 +22,14 @@ set lmargin at screen 0.075
 set rmargin at screen 0.755
 set bmargin at screen 0.215
 set tmargin at screen 0.885
-set label 1 "Rounding error, in units of u:  rms error / rms output / u" at graph 0,1.07 left font font.",17" textcolor rgb ink
-set label 2 "Filled: float, u = 2^{-24}.  Open: double, u = 2^{-53}.  One head, c = 16, D = 16, real-image tokens." \
-    at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+eval title("Rounding error, in units of u:  rms error / rms output / u", "graph 0,1.07")
+eval foot(2, "Filled: float, u = 2^{-24}.  Open: double, u = 2^{-53}.  One head, c = 16, D = 16, real-image tokens.", \
+    "screen 0.02,0.04")
 set label 3 "√N" at 3600,sqrt(3600) right offset 0,0.7 font font.",13" textcolor rgb faint
 set label 4 "log_2 N" at 22000,log(22000)/log(2) right offset 0,0.7 font font.",13" textcolor rgb faint
 
 plot \
     sqrt(x) linecolor rgb faint dashtype 2, log(x)/log(2) linecolor rgb faint dashtype 2, \
-    for [k in keys] cut("points", of(k, "double")) using 1:2 with linespoints linecolor rgb colour(k) linewidth 1.2 pointtype 6 pointsize 0.7, \
-    for [k in keys] cut("points", of(k, "float")) using 1:2 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.6, \
-    cut("ends", "all") using 1:2:3:4 with labels left offset 0.8,0 textcolor rgb variable
+    for [k in keys] "< ".cut("points", of(k, "double")) using 1:2 with linespoints linecolor rgb colour(k) linewidth 1.2 pointtype 6 pointsize 0.7, \
+    for [k in keys] "< ".cut("points", of(k, "float")) using 1:2 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.6, \
+    "< ".cut("ends", "all") using 1:2:3:4 with labels left offset 0.8,0 textcolor rgb variable

@@ -2,16 +2,12 @@
 #
 #     gnuplot -e "here='figures'; data='lisa-kernels.tsv'; out='lisa-kernels.svg'" lisa-kernels.gp
 #
-# One row for each query, the matrices of lisa_kernels.c.
+# One row for each query, the matrices of lisa-kernels.c.
 
 load here."/style.gp"
-set terminal svg size 760,625 font font.",15" background "#ffffff" linewidth 1
-set output out
+eval sheet(760, 625, 15)
 
-unset grid
-unset xtics
-unset ytics
-unset colorbox
+eval no_axes
 set border 15 linecolor rgb 0xbbbbbb
 set yrange [27.5:-0.5]
 set xrange [-0.5:27.5]
@@ -25,16 +21,16 @@ names = "image self hand random"
 array heading[4] = ["query and image", "self-attention", "LiSA, tables by hand", "LiSA, random tables"]
 
 set multiplot
-edge = 0.226; step = 0.244; tall = edge * 760 / 625.0
-set label 9 "Nothing here is trained: query and key are 3×3 pixels.  Red +, blue −; each kernel over its largest magnitude" \
-    at screen 0.02,0.025 left font font.",12" textcolor rgb faint
+edge = 0.226; step = 0.244; tall = edge * wide / high
+eval foot(9, "Nothing here is trained: query and key are 3×3 pixels.  Red +, blue −; each kernel over its largest magnitude", \
+    "screen 0.02,0.025")
 do for [t = 0:2] {
     do for [m = 1:4] {
         set origin 0.02 + (m - 1) * step, 0.945 - tall - t * (tall + 0.021)
         set size edge, tall
-        if (m == 1) { set palette gray; set cbrange [0:1] } else { eval "set palette defined (".signed.")"; set cbrange [-1:1] }
+        if (m == 1) { set palette gray; set cbrange [0:1] } else { eval signed; set cbrange [-1:1] }
         if (t == 0) { set label 1 heading[m] at graph 0,1.06 left textcolor rgb ink font font.",14" } else { unset label 1 }
-        set object 1 rectangle center column_of(t), row(t) size 3,3 front fillstyle empty border linecolor rgb (m == 1 ? 0xffb000 : black) linewidth 2
+        set object 1 rectangle center column_of(t), row(t) size 3,3 front fillstyle empty border linecolor rgb (m == 1 ? mark : black) linewidth 2
         plot data index sprintf("%s %d", word(names, m), m == 1 ? 0 : t) matrix using 1:2:3 with image
         unset label 9
     }

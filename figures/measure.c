@@ -28,13 +28,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../reference/operator.h"
-#include "../reference/tokens.h"
+#include "../reference/bytes.h"
+#include "../reference/forms.h"
+#include "../reference/lookup.h"
+#include "../reference/instruments/tokens.h"
 
 #define SEED 1
 #define LIST 64                 /* words that one option may be given */
 #define REPEATS_MAX 100000
-#define REPEATS_TIMED 1000     /* where --seconds alone bounds them */
+#define REPEATS_TIMED 1000      /* where --seconds alone bounds them */
 #define SHORT_RUN 0.05          /* seconds; shorter runs are warmed up before every timing */
 
 static const char usage[] =
@@ -47,7 +49,8 @@ static const char usage[] =
     "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
     "  --seconds     time for the runs of one combination\n"
     "  --max-seconds a form whose run is expected to take longer, by its last grid, is left out\n"
-    "  --max-memory  a form that would bring all memory in use above this is left out; 512M, 8G (3/4 of the machine's)\n"
+    "  --max-memory  a form that would bring all memory in use above this is left out, and where nothing fits the\n"
+    "                command refused; bytes, as 512M or 8G (3/4 of what is free)\n"
     "  --images      IDX or PNG file that the tokens are cut from\n";
 
 /* ---- the command line ------------------------------------------------ */
@@ -134,20 +137,6 @@ static status seconds_of(double *seconds, const char *option, const char *text)
     return status_ok();
 }
 
-/* Plain bytes, or with a suffix K, M, G or T of powers of 1024. */
-static status bytes_of(size_t *bytes, const char *option, const char *text)
-{
-    static const char suffix[] = "KMGT";
-    char *end = NULL;
-    double value = strtod(text, &end), unit = 1;
-    const char *at = *end ? strchr(suffix, *end) : NULL;
-    if (at) unit = ldexp(1, 10 * (int)(at - suffix + 1));
-    if (!strchr("0123456789", *text) || !*text || (*end && (!at || end[1])) || !(value * unit >= 1) || value * unit > 0x1p62)
-        return bad_input("option %s: found '%.40s', expected bytes, as 512M or 8G", option, text);
-    *bytes = (size_t)(value * unit);
-    return status_ok();
-}
-
 static status sort_words(struct request *r, const char *const *argv, char *room, size_t size)
 {
     const char *sizes = NULL, *without = NULL;
@@ -177,28 +166,18 @@ static status sort_words(struct request *r, const char *const *argv, char *room,
 static status choose_forms(struct request *r)
 {
     const struct declaration *d = r->declaration;
-    for (int f = 0; !r->form.count && f < OPERATOR_FORMS && d->forms[f]; f++) r->forms[r->form_count++] = d->forms[f];
+    const struct form *each;
+    for (int f = 0; !r->form.count && (each = operator_form_at(d, f)); f++) r->forms[r->form_count++] = each;
     for (int f = 0; f < r->form.count; f++) {
         const struct form *form = operator_form(d, r->form.word[f]);
-        if (!form) return bad_input("option --form: found '%.40s', expected a form that 'twicetold list' names", r->form.word[f]);
+        if (!form)
+            return bad_input("option --form: found '%.40s', expected a form that 'twicetold list' names",
+                             r->form.word[f]);
         for (int g = 0; g < r->form_count; g++)
             if (r->forms[g] == form) return bad_input("option --form: found %s twice, expected once", form->name);
         r->forms[r->form_count++] = form;
     }
     return status_ok();
-}
-
-/* Whether a letter stands in some shape of the operator's table. */
-static bool letter_of(const struct declaration *d, const char *letter)
-{
-    for (const struct tensor_row *t = d->tensors; t->name; t++)
-        for (const char *at = t->shape; *at;) {
-            size_t length = strcspn(at, " *+|");
-            if (length == strlen(letter) && !strncmp(at, letter, length)) return true;
-            at += length;
-            at += strspn(at, " *+|");
-        }
-    return false;
 }
 
 static status check_names(const struct request *r)
@@ -207,14 +186,16 @@ static status check_names(const struct request *r)
     for (int s = 0; s < r->size.count; s++) {
         char letter[8] = "";
         snprintf(letter, sizeof letter, "%.*s", (int)strcspn(r->size.word[s], "="), r->size.word[s]);
-        if (!strchr(r->size.word[s], '=') || !letter_of(d, letter))
-            return bad_input("option --sizes: found '%.40s', expected LETTER=n with a letter that 'twicetold help %s' names",
-                             r->size.word[s], d->name);
+        if (!strchr(r->size.word[s], '=') || !declaration_has_letter(d, letter))
+            return bad_input("option --sizes: found '%.40s', expected LETTER=n with a letter that 'twicetold help %s'"
+                             " names", r->size.word[s], d->name);
     }
     for (int w = 0; w < r->without.count; w++) {
         const struct tensor_row *t = d->tensors;
         while (t->name && (strcmp(t->name, r->without.word[w]) || !t->optional)) t++;
-        if (!t->name) return bad_input("option --without: found '%.40s', expected an optional tensor of %s", r->without.word[w], d->name);
+        if (!t->name)
+            return bad_input("option --without: found '%.40s', expected an optional tensor of %s",
+                             r->without.word[w], d->name);
     }
     return status_ok();
 }
@@ -238,8 +219,7 @@ static status read_numbers(struct request *r)
     }
     if ((s = seconds_of(&r->seconds, "--seconds", r->seconds_text)).code) return s;
     if ((s = seconds_of(&r->max_seconds, "--max-seconds", r->max_seconds_text)).code) return s;
-    r->max_memory = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (size_t)sysconf(_SC_PAGESIZE);
-    return r->max_memory_text ? bytes_of(&r->max_memory, "--max-memory", r->max_memory_text) : status_ok();
+    return bytes_allowed(&r->max_memory, r->max_memory_text);
 }
 
 /* ---- the problem ----------------------------------------------------- */
@@ -250,6 +230,11 @@ static bool left_out(const char *name, void *of)
     for (int w = 0; w < without->count; w++)
         if (!strcmp(without->word[w], name)) return true;
     return false;
+}
+
+static struct token_source token_source(const struct request *r)
+{
+    return (struct token_source){.path = r->images, .kind = r->images ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE};
 }
 
 static bool has_grid(const struct declaration *d)
@@ -297,6 +282,44 @@ static status shape_problem(struct problem *p, struct request *r, const char *gr
     if (problem_input_count(p) != r->B * g.tokens * r->C)
         return bad_input("x has %zu entries, expected batch x tokens x channels", problem_input_count(p));
     return status_ok();
+}
+
+/* ---- memory ---------------------------------------------------------- */
+
+/* Bytes that a grid takes beside the plans: x, y twice and the parameters, and
+ * while x is made what that takes. */
+static status grid_bytes(size_t *held, size_t *making, const struct request *r, const struct problem *p)
+{
+    struct token_source source = token_source(r);
+    *held = memory_in_use();
+    size_add(held, problem_input_count(p), sizeof(real));
+    size_add(held, problem_output_count(p), 2 * sizeof(real));
+    *making = *held;
+    size_add(held, problem_parameters(p), sizeof(real));
+    size_t tokens = 0;
+    status s = tokens_bytes(&tokens, &p->grid, r->C, &source);
+    size_add(making, tokens, 1);
+    return s;
+}
+
+/* The least that any measurement of a grid takes.  A form that is refused takes
+ * nothing; why it is will be said when its turn comes. */
+static status least_bytes(size_t *least, const struct request *r, const struct problem *p)
+{
+    size_t held, making, plans = SIZE_MAX;
+    status s = grid_bytes(&held, &making, r, p);
+    if (s.code) return s;
+    for (int t = 0; t < r->thread.count; t++)
+        for (int f = 0; f < r->form_count; f++) {
+            struct plan plan;
+            bool refused = plan_prepare(&plan, p, r->forms[f], r->threads[t]).code;
+            size_t bytes = refused ? 0 : room_bytes(&plan.room);
+            plan_release(&plan);
+            if (bytes < plans) plans = bytes;
+        }
+    size_add(&held, plans, 1);
+    *least = held > making ? held : making;
+    return s;
 }
 
 /* ---- progress -------------------------------------------------------- */
@@ -361,14 +384,28 @@ static void say(const struct race *race, const struct form *form, const char *te
             race->grid_word, race->threads, race->threads > 1 ? "s" : "", text);
 }
 
-/* Makes the plan and counts what it takes.  False where memory is out or the
- * form refuses; why then says so. */
+/* Takes what the plan asked for, if that fits beside what is there.  If not, it
+ * is not bad input: another form may fit. */
+static status place(struct plan *plan, size_t allowed)
+{
+    size_t needed = memory_in_use();
+    size_add(&needed, room_bytes(&plan->room), 1);
+    status s = bytes_fit(needed, allowed);
+    if (!s.code) return plan_place(plan, NULL);
+    plan_release(plan);
+    return failure("%s", s.message);
+}
+
+/* Makes the plan and counts what it takes.  False where it does not fit, memory
+ * is out or the form refuses; why then says so. */
 static bool prepare(struct race *race, struct entrant *e, status *why)
 {
     size_t before = memory_in_use();
     memory_reset_peak();
     double start = omp_get_wtime();
-    *why = plan_create(&e->plan, race->problem, e->form, race->threads);
+    *why = plan_prepare(&e->plan, race->problem, e->form, race->threads);
+    if (!why->code) *why = place(&e->plan, race->request->max_memory);
+    if (!why->code) *why = plan_load(&e->plan);
     e->prepare_seconds = omp_get_wtime() - start;
     if (why->code) return false;
     e->own = memory_in_use() - before;
@@ -491,8 +528,8 @@ static void print_row(const struct race *race, struct entrant *e)
     printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
            race->request->declaration->name, e->form->name, race->grid_word, p->grid.tokens, race->request->C,
            heads ? heads : 1, race->request->B, race->threads, e->count, e->prepare_seconds,
-           quantile(e->seconds, e->count, 0.5), quantile(e->seconds, e->count, 0.25), quantile(e->seconds, e->count, 0.75),
-           e->peak, e->form->multiply_adds(p), problem_parameters(p));
+           quantile(e->seconds, e->count, 0.5), quantile(e->seconds, e->count, 0.25),
+           quantile(e->seconds, e->count, 0.75), e->peak, form_multiply_adds(e->form, p), problem_parameters(p));
     fflush(stdout);
 }
 
@@ -511,19 +548,20 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
     /* Step 1: leave out what would take too long. */
     for (int f = 0; f < r->form_count; f++) {
         entrant[f].form = r->forms[f];
-        double expected = rate[f] * r->forms[f]->multiply_adds(race->problem);
+        double expected = rate[f] * form_multiply_adds(r->forms[f], race->problem);
         if (expected <= r->max_seconds) continue;
-        snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g", expected, r->max_seconds);
+        snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g",
+                 expected, r->max_seconds);
         say(race, r->forms[f], text);
         entrant[f].state = LEFT_OUT;
     }
 
     /* Step 2: as many side by side as fit in memory, then the others; one that
      * does not fit alone is left out. */
-    for (int waiting = r->form_count; waiting > 0 && s.code == STATUS_OK;) {
+    for (int waiting = r->form_count; waiting > 0 && !s.code;) {
         int ready = 0;
         waiting = 0;
-        for (int f = 0; f < r->form_count && s.code == STATUS_OK; f++) {
+        for (int f = 0; f < r->form_count && !s.code; f++) {
             if (entrant[f].state != WAITING) continue;
             entrant[f].seconds = memory_get((size_t)r->repeats, sizeof(double));
             if (entrant[f].seconds && prepare(race, &entrant[f], &why)) {
@@ -540,7 +578,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
                 entrant[f].state = LEFT_OUT;
             }
         }
-        if (ready > 0 && s.code == STATUS_OK) s = measure_ready(race, entrant, r->form_count);
+        if (ready > 0 && !s.code) s = measure_ready(race, entrant, r->form_count);
         for (int f = 0; f < r->form_count; f++) plan_release(&entrant[f].plan);
     }
 
@@ -548,17 +586,25 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
     int done = 0;
     for (int f = 0; f < r->form_count; f++) done += entrant[f].state == DONE;
     for (int f = 0; f < r->form_count; f++) {
-        if (done == 1 && entrant[f].state == DONE) say(race, entrant[f].form, "timed but not compared: no other form was run");
-        if (s.code == STATUS_OK && entrant[f].state == DONE) {
-            print_row(race, &entrant[f]);
-            rate[f] = quantile(entrant[f].seconds, entrant[f].count, 0.5) / entrant[f].form->multiply_adds(race->problem);
+        struct entrant *e = &entrant[f];
+        if (done == 1 && e->state == DONE) say(race, e->form, "timed but not compared: no other form was run");
+        if (!s.code && e->state == DONE) {
+            print_row(race, e);
+            rate[f] = quantile(e->seconds, e->count, 0.5) / form_multiply_adds(e->form, race->problem);
         }
-        memory_free(entrant[f].seconds);
+        memory_free(e->seconds);
     }
     return s;
 }
 
 /* ---- all of it ------------------------------------------------------- */
+
+static status leave_out(const struct request *r, const char *grid_word, const struct progress *progress, status why)
+{
+    clear_progress(progress);
+    fprintf(stderr, "measure: %s %s: left out: %s\n", r->declaration->name, grid_word, why.message);
+    return status_ok();
+}
 
 /* One grid: tokens and parameters once, then the races, one for each number
  * of threads. */
@@ -566,28 +612,29 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
                            struct progress *progress, bool *told, bool *disagreed)
 {
     struct problem p;
-    struct token_source source = {.path = r->images, .kind = r->images ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE};
+    struct token_source source = token_source(r);
     real *parameters = NULL;
-    size_t size[TENSOR_AXES], outputs = 1;
-    int axes;
+    size_t held, making;
     char origin[200];
 
     /* Step 1: what goes in and what comes out. */
     status s = shape_problem(&p, r, grid_word);
-    if (s.code || (s = problem_output_shape(&p, &axes, size)).code) return s;
-    for (int a = 0; a < axes; a++)
-        if (!size_multiply(&outputs, outputs, size[a])) return bad_input("the size of y overflows");
+    if (!s.code) s = grid_bytes(&held, &making, r, &p);
+    if (s.code) return s;
+    status fit = bytes_fit(held > making ? held : making, r->max_memory);
+    if (fit.code) return leave_out(r, grid_word, progress, fit);
+    size_t outputs = problem_output_count(&p);
     real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(outputs, 2, 1, 1);
     if (!x || !y) s = out_of_memory("x and y");
-    if (s.code == STATUS_OK) s = tokens_make(x, r->B, &p.grid, r->C, &source, origin, sizeof origin);
-    if (s.code == STATUS_OK) s = problem_draw(&p, SEED, &parameters);
-    if (s.code == STATUS_OK && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
-    if (s.code == STATUS_OK) *told = true;
+    if (!s.code) s = tokens_make(x, r->B, &p.grid, r->C, &source, origin, sizeof origin);
+    if (!s.code) s = problem_draw(&p, SEED, &parameters);
+    if (!s.code && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
+    if (!s.code) *told = true;
 
     /* Step 2: races. */
-    for (int t = 0; t < r->thread.count && s.code == STATUS_OK; t++) {
+    for (int t = 0; t < r->thread.count && !s.code; t++) {
         double most = 0;
-        for (int f = 0; f < r->form_count; f++) most = fmax(most, r->forms[f]->multiply_adds(&p));
+        for (int f = 0; f < r->form_count; f++) most = fmax(most, form_multiply_adds(r->forms[f], &p));
         struct race race = {
             .request = r, .problem = &p, .grid_word = grid_word, .threads = r->threads[t],
             .x = x, .y = y, .reference = y + outputs, .outputs = outputs,
@@ -600,10 +647,7 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     memory_free(parameters);
     memory_free(y);
     memory_free(x);
-    if (s.code != STATUS_FAILURE) return s;
-    clear_progress(progress);
-    fprintf(stderr, "measure: %s %s: left out: %s\n", r->declaration->name, grid_word, s.message);
-    return status_ok();
+    return s.code == STATUS_FAILURE ? leave_out(r, grid_word, progress, s) : s;
 }
 
 static status measure(const char *const *argv)
@@ -612,30 +656,37 @@ static status measure(const char *const *argv)
     struct request r = {0};
     struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
     bool told = false, disagreed = false;
+    size_t needed = SIZE_MAX;
     char room[1024];
     status s;
 
     /* Step 1: understand all of the command before anything is measured. */
     if (!argv[0]) return bad_input("operator: missing, expected one that 'twicetold list' names");
     r.declaration = operator_find(argv[0]);
-    if (!r.declaration) return bad_input("operator %.40s: not known, expected one that 'twicetold list' names", argv[0]);
+    if (!r.declaration)
+        return bad_input("operator %.40s: not known, expected one that 'twicetold list' names", argv[0]);
     if ((s = sort_words(&r, argv + 1, room, sizeof room)).code || (s = choose_forms(&r)).code
         || (s = check_names(&r)).code || (s = read_numbers(&r)).code)
         return status_at(s, argv[0]);
     for (int g = 0; g < r.grid.count; g++) {
         struct problem p;
-        if ((s = shape_problem(&p, &r, r.grid.word[g])).code) return status_at(s, argv[0]);
+        size_t least;
+        s = shape_problem(&p, &r, r.grid.word[g]);
+        if (!s.code) s = least_bytes(&least, &r, &p);
+        if (s.code) return status_at(s, argv[0]);
+        if (least < needed) needed = least;
         progress.total += (double)p.grid.tokens * r.thread.count;
     }
-    memory_set_limit(r.max_memory);
+    if ((s = bytes_fit(needed, r.max_memory)).code) return status_at(s, argv[0]);
+    memory_set_limit(r.max_memory);     /* of the bytes that a file brings, too */
 
     /* Step 2: grid after grid. */
     printf("#operator\tform\tgrid\ttokens\tchannels\theads\tbatch\tthreads\trepeats\tprepare_seconds\tmedian_seconds"
            "\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
-    for (int g = 0; g < r.grid.count && s.code == STATUS_OK; g++)
+    for (int g = 0; g < r.grid.count && !s.code; g++)
         s = measure_grid(&r, r.grid.word[g], rate, &progress, &told, &disagreed);
     clear_progress(&progress);
-    if (s.code == STATUS_OK && disagreed) s = failure("forms disagree");
+    if (!s.code && disagreed) s = failure("forms disagree");
     return status_at(s, argv[0]);
 }
 
@@ -644,6 +695,6 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "--help")) return fputs(usage, stdout) < 0;
     status s = measure((const char *const *)argv + (argc > 0));
     if (s.code) fprintf(stderr, "measure: %s\n", s.message);
-    if (s.code == STATUS_OK && fflush(stdout)) return STATUS_FAILURE;
+    if (!s.code && fflush(stdout)) return STATUS_FAILURE;
     return s.code;
 }

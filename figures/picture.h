@@ -6,7 +6,7 @@
 #define TWICETOLD_PICTURE_H
 
 #include <math.h>
-#include "../reference/images.h"
+#include "../reference/instruments/images.h"
 
 enum { EDGE = 28, TOKENS = EDGE * EDGE, SEEN = 9 };
 

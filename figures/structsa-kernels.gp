@@ -2,29 +2,20 @@
 #
 #     gnuplot -e "here='figures'; data='structsa-kernels.tsv'; out='structsa-kernels.svg'" structsa-kernels.gp
 #
-# The matrices of structsa_kernels.c: above, what all operators begin with; below,
+# The matrices of structsa-kernels.c: above, what all operators begin with; below,
 # a row for ConvSA and one for StructSA, the merged map and the kernels at the keys.
 
 load here."/style.gp"
-wide = 760.0; high = 850.0
-set terminal svg size wide,high font font.",16" background "#ffffff" linewidth 1
-set output out
+eval sheet(760, 850, 16)
 
-unset grid
-unset xtics
-unset ytics
-unset colorbox
+eval no_axes
 set border 15 linecolor rgb 0xbbbbbb
 set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
 
-mark = 0xffb000; white = 0xffffff
+white = 0xffffff
 keys = remark("keys (row, column)")
 query = remark("query (row, column)")
 patterns = 8
-
-# Everything in pixels from the upper left.
-place(x, y, w, h) = sprintf("set origin %g,%g; set size %g,%g", x / wide, 1 - (y + h) / high, w / wide, h / high)
-write(n, text, x, y, how) = sprintf("set label %d \"%s\" at screen %g,%g %s", n, text, x / wide, 1 - y / high, how)
 
 edge = 228; left(m) = 16 + (m - 1) * 250; top(r) = 34 + (r - 1) * 268
 small = 88; kernel(t) = left(2) + (t - 1) * 97.5
@@ -41,9 +32,6 @@ array heading[5] = ["image, query and keys", "similarity to the query", "self-at
 array kernels[5] = ["", "", "", "the kernels κ_{ij}: one pattern", "the kernels κ_{ij}: a pattern for each key"]
 array detectors[5] = ["", "", "", "one detector and aggregator, D = 1", "eight detectors and aggregators, D = 8"]
 
-small_print = "center textcolor rgb faint font '".font.",14'"
-note(n, text, up) = write(n, text, 16, high - up, "left font '".font.",14' textcolor rgb faint")
-
 set multiplot
 do for [m = 1:5] {
     name = word("image similarity self conv struct", m)
@@ -53,7 +41,7 @@ do for [m = 1:5] {
     eval place(x, y, edge, edge)
     set xrange [-0.5:27.5]; set yrange [27.5:-0.5]
     if (m == 1) { set palette gray; set cbrange [0:1] }
-    if (m == 2) { eval "set palette defined (".signed.")"; set cbrange [-1:1] }
+    if (m == 2) { eval signed; set cbrange [-1:1] }
     rgb = m == 1 ? mark : black
     do for [t = 1:5] {
         set object t rectangle center column_of(t),row(t) size 3,3 front \

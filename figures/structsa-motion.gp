@@ -2,39 +2,27 @@
 #
 #     gnuplot -e "here='figures'; data='structsa-motion.tsv'; out='structsa-motion.svg'" structsa-motion.gp
 #
-# The matrices of structsa_motion.c: the video forwards and below it what its query
+# The matrices of structsa-motion.c: the video forwards and below it what its query
 # sees and makes; the same for the video backwards.
 
 load here."/style.gp"
-wide = 760.0; high = 722.0
-set terminal svg size wide,high font font.",16" background "#ffffff" linewidth 1
-set output out
+eval sheet(760, 722, 16)
 
-unset grid
-unset xtics
-unset ytics
-unset colorbox
+eval no_axes
 set border 15 linecolor rgb 0xbbbbbb
 set lmargin 0; set rmargin 0; set tmargin 0; set bmargin 0
 
-mark = 0xffb000
 query = remark("query (frame, row, column)")
 at(n) = real(word(query, n + 1))
 array way[2] = ["right", "left"]
 array played[2] = ["forwards: it moves to the right", "backwards: it moves to the left"]
 
-# Everything in pixels from the upper left.
-place(x, y, w, h) = sprintf("set origin %g,%g; set size %g,%g", x / wide, 1 - (y + h) / high, w / wide, h / high)
-write(n, text, x, y, how) = sprintf("set label %d \"%s\" at screen %g,%g %s", n, text, x / wide, 1 - y / high, how)
 slice = "set xrange [-0.5:4.5]; set yrange [4.5:-0.5]; set cbrange [-1:1]"
 centre = "set object 1 rectangle center 2,2 size 1,1 front fillstyle empty border linecolor rgb black linewidth 1.6"
 
 frame = 136; tall = 95.2; step = 148
 edge = 118; small = 54
 similarity = 34; detectors = 200; bars = detectors + small + 10; kernel = 420; attention = 602
-
-small_print = "center textcolor rgb faint font '".font.",14'"
-note(n, text, up) = write(n, text, 16, high - up, "left font '".font.",14' textcolor rgb faint")
 
 set multiplot
 do for [b = 1:2] {
@@ -54,7 +42,7 @@ do for [b = 1:2] {
     }
 
     # Similarity around the query: one row of tokens, in time.
-    eval "set palette defined (".signed."); ".slice
+    eval signed."; ".slice
     y = top + tall + 46
     eval centre
     eval place(similarity, y, edge, edge)

@@ -5,26 +5,22 @@
 # Series of the table are D=n, M=nxn and s=n; a panel takes one letter of them.
 
 load here."/style.gp"
-set terminal svg size 720,400 font font.",14" background "#ffffff" linewidth 1
-set output out
-set datafile separator "\t"
+eval sheet(720, 400, 14)
 
 forms = "naive permuted fast"
 colour(f) = f eq "naive" ? vermilion : f eq "permuted" ? green : blue
 name(f) = f eq "naive" ? "explicit" : f eq "permuted" ? "permuted" : "tiled"
 
 # x and seconds of one form: D, |M| or the stride, by the series' name.
-rows(letter, f) = sprintf("awk -F '\t' -v s=%s -v f=%s '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } ".\
-    "!/^#/ && substr($1, 1, 2) == s \"=\" && $(at[\"form\"]) == f ".\
-    "{ split(substr($1, 3), n, \"x\"); print (s == \"M\" ? n[1] * n[2] : n[1]) \"\t\" $(at[\"median_seconds\"]) }' '%s'", letter, f, data)
+rows(letter, f) = awk(sprintf("substr($1, 1, 2) == \"%s=\" && $(at[\"form\"]) == \"%s\" ".\
+    "{ axes = split(substr($1, 3), n, \"x\"); print (axes == 2 ? n[1] * n[2] : n[1]) \"\t\" $(at[\"median_seconds\"]) }", letter, f))
 
 set logscale xy
 set yrange [2e-5:5]
 set bmargin at screen 0.26
 set tmargin at screen 0.86
-set label 1 "Time of one head, 14×14 tokens, 64 channels" at screen 0.02,0.945 left font font.",17" textcolor rgb ink
-set label 2 "One thread, float.  ".remark("machine") \
-    at screen 0.02,0.04 left font font.",12" textcolor rgb faint
+eval title("Time of one head, 14×14 tokens, 64 channels", "screen 0.02,0.945")
+eval foot(2, "One thread, float.  ".remark("machine"), "screen 0.02,0.04")
 
 set multiplot
 set ytics ("100 µs" 1e-4, "1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 0.1, "1 s" 1)

@@ -1,27 +1,66 @@
 # style.gp -- what all figures have in common
 #
-# Given with -e: data, the TSV file; out, the SVG file.  Size and margins are
-# each figure's own.
+# Given with -e: here, this folder; data, the TSV file; out, the SVG file.  Size
+# and margins are each figure's own.
 
 set encoding utf8
+set datafile separator "\t"
 font = "sans-serif"
 ink = 0x333333                          # axes and titles
 faint = 0x8a8a8a                        # guides and remarks
+mark = 0xffb000                         # on photographs
 
 # Okabe and Ito's colours, which colour-blind eyes tell apart, orange and purple
 # a little darker to be read on white.
 blue = 0x0072b2; sky = 0x56b4e9; green = 0x009e73; orange = 0xcc8600
 vermilion = 0xd55e00; purple = 0xb8558a; black = 0x000000
 
+# The sheet, wide x high pixels, and the size of its letters.  What these functions
+# return is to be evaluated.
+sheet(w, h, letters) = sprintf("wide = %d.0; high = %d.0; ", w, h).\
+    sprintf("set terminal svg size %d,%d font '%s,%d' background '#ffffff' linewidth 1; ", w, h, font, letters).\
+    "set output out"
 set border 3 linecolor rgb ink linewidth 1
 set tics out nomirror scale 0.6 textcolor rgb ink
 set grid ytics linecolor rgb 0xe6e6e6 linewidth 1 linetype 1
 set key off
 set samples 200
 
+# A title, label 1, and label n at the foot, at a place such as "screen 0.02,0.945".
+title(text, where) = "set label 1 \"".text."\" at ".where." left font '".font.",17' textcolor rgb ink"
+foot(n, text, where) = sprintf("set label %d \"", n).text."\" at ".where." left font '".font.",12' textcolor rgb faint"
+
+# What a matrix is drawn without; palettes: viridis, by its knots, and for signed
+# values blue, white and red.
+no_axes = "unset grid; unset colorbox; unset xtics; unset ytics"
+viridis = "set palette defined (0 '#440154', 1 '#46327e', 2 '#365c8d', 3 '#277f8e', ".\
+    "4 '#1fa187', 5 '#4ac16d', 6 '#a0da39', 7 '#fde725')"
+signed = "set palette defined (-1 '#053061', -0.6 '#2f79b5', -0.25 '#a7cfe4', 0 '#ffffff', ".\
+    "0.25 '#f9c4a9', 0.6 '#d6604d', 1 '#67001f')"
+
+# A square with its upper left corner there, in shares of the sheet.
+square(left, top, side) = sprintf("set lmargin at screen %g; set rmargin at screen %g; ", left, left + side).\
+    sprintf("set tmargin at screen %g; set bmargin at screen %g", top, top - side * wide / high)
+
+# Where all is laid out in pixels, from the upper left: a plot, a label, one at the
+# foot, and how small ones are set.
+place(x, y, w, h) = sprintf("set origin %g,%g; set size %g,%g", x / wide, 1 - (y + h) / high, w / wide, h / high)
+write(n, text, x, y, how) = sprintf("set label %d \"%s\" at screen %g,%g %s", n, text, x / wide, 1 - y / high, how)
+note(n, text, up) = write(n, text, 16, high - up, "left font '".font.",14' textcolor rgb faint")
+small_print = "center textcolor rgb faint font '".font.",14'"
+
 # The machine and the day stand in the comments of the data.
 remark(word) = system("sed -n 's/^# ".word.": //p' '".data."' | head -n 1")
 
-# Sequential (viridis, by its knots) and, for signed values, blue-white-red.
-viridis = "0 '#440154', 1 '#46327e', 2 '#365c8d', 3 '#277f8e', 4 '#1fa187', 5 '#4ac16d', 6 '#a0da39', 7 '#fde725'"
-signed = "-1 '#053061', -0.6 '#2f79b5', -0.25 '#a7cfe4', 0 '#ffffff', 0.25 '#f9c4a9', 0.6 '#d6604d', 1 '#67001f'"
+# Lines of the data, as commands: by an awk program in which at[NAME] is a column
+# of the header, and those of one series alone.
+awk(program) = "awk -F '\t' '/^#series/ { for (i = 1; i <= NF; i++) at[$i] = i } /^#/ { next } ".program."' '".data."'"
+series(k) = awk(sprintf("$1 == \"%s\"", k))
+
+# What series.awk cuts from the data.  The column, and for the ends of lines their
+# labels and the gap between them, are the figure's.  Labels stand in double
+# quotes: ChoP'D has an apostrophe.
+label = ""
+gap = 0
+cut(want, key) = sprintf("awk -f '%s/series.awk' -v want=%s -v key=%s -v column=%s", here, want, key, column).\
+    sprintf(" -v gap=%g -v label=\"%s\" '%s'", gap, label, data)

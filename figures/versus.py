@@ -14,26 +14,33 @@ make OpenBLAS choose slower kernels are taken out for both sides.
 """
 import argparse
 import importlib
+import json
 import math
 import os
+import pathlib
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+
+import numpy
+import torch
 
 sys.dont_write_bytecode = True          # what is built lies under build/
 
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
          "MALLOC_TOP_PAD_": "268435456", "ATEN_CPU_CAPABILITY": "avx512"}
 
-# PyTorch's side of every operator is a file of its own, versus_OPERATOR.py, or
-# versus_SIDE.py where a case says so: its CASES, draw(case, normal) for the
+# PyTorch's side of every operator is a file of its own, versus-OPERATOR.py, or
+# versus-SIDE.py where a case says so: its CASES, draw(case, normal) for the
 # operator's own parameters (None for one that it has not), and forms(case,
 # tensors), which gives PyTorch's ways to compute it, name -> function of nothing.
 # Our side is build/measure with the fast form, or the case's programs: label ->
 # program and arguments, to which threads and repeats are added.
-SIDES = {name: importlib.import_module("versus_" + name) for name in ("lisa", "msa", "structsa", "elsa", "chopd", "hilo")}
+SIDES = {path.stem[len("versus-"):]: importlib.import_module(path.stem)
+         for path in sorted(pathlib.Path(__file__).parent.glob("versus-*.py"))}
 CASES = {name: case for side in SIDES.values() for name, case in side.CASES.items()}
 
 
@@ -43,7 +50,6 @@ def side_of(case):
 
 def draw(case):
     """Random x and parameters of a case, float32, as a dict of tensors."""
-    import torch
     generator = torch.Generator().manual_seed(1)
 
     def normal(fan, *shape):
@@ -60,8 +66,6 @@ def forms(case, tensors):
 
 
 def write_safetensors(path, tensors):
-    import json
-    import struct
     header, data, at = {}, [], 0
     for name, tensor in tensors.items():
         block = tensor.contiguous().numpy().tobytes()
@@ -75,9 +79,6 @@ def write_safetensors(path, tensors):
 
 
 def read_y(path):
-    import json
-    import struct
-    import numpy
     with open(path, "rb") as f:
         raw = f.read()
     n, = struct.unpack("<Q", raw[:8])
@@ -87,7 +88,6 @@ def read_y(path):
 
 def torch_side(name, threads, rounds_wanted):
     """A child process: answers each line on stdin with its forms' medians."""
-    import torch
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     case = CASES[name]
@@ -119,7 +119,6 @@ def options(case):
 
 def check(name, build):
     """The largest difference between the two sides, over the largest entry."""
-    import torch
     torch.set_grad_enabled(False)
     case = CASES[name]
     tensors = draw(case)
@@ -201,7 +200,6 @@ def main():
     a = parser.parse_args()
     if a.child:
         return torch_side(a.cases[0], a.child, 7)
-    import torch
     about = subprocess.run([os.path.join(a.build, "figures", "machine")], check=True, capture_output=True, text=True,
                            env=environment(1, False)).stdout
     print(about, end="")

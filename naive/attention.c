@@ -5,9 +5,9 @@
  *
  *     i  queries     j  keys     c  channels
  *
- * Contract: reference/attention.h. */
+ * Contract: naive/attention.h. */
 
-#include "../reference/attention.h"
+#include "attention.h"
 #include "../reference/steps.h"
 
 void attention_naive(real *y, real *a, const real *q, const real *k, const real *v, const real *r,
@@ -16,30 +16,56 @@ void attention_naive(real *y, real *a, const real *q, const real *k, const real 
     /* Step 1: A_ij, how query i meets key j, and the bias of the pair. */
     for (size_t i = 0; i < queries; i++)
         for (size_t j = 0; j < keys; j++) {
+            const real *q_i = q + i * channels, *k_j = k + j * channels;
             real sum = 0;
-            for (size_t c = 0; c < channels; c++)
-                sum += q[i * channels + c] * k[j * channels + c];
+            for (size_t c = 0; c < channels; c++) sum += q_i[c] * k_j[c];
             a[i * keys + j] = scale * sum;
             if (r) a[i * keys + j] += r[i * keys + j];
         }
 
     /* Step 2: the softmax along j. */
-    for (size_t i = 0; i < queries; i++)
-        softmax(a + i * keys, keys);
+    for (size_t i = 0; i < queries; i++) softmax(a + i * keys, keys);
 
     /* Step 3: Y_ic, the mean of the values under these weights. */
     for (size_t i = 0; i < queries; i++)
         for (size_t c = 0; c < channels; c++) {
+            const real *a_i = a + i * keys;
             real sum = 0;
-            for (size_t j = 0; j < keys; j++)
-                sum += a[i * keys + j] * v[j * channels + c];
+            for (size_t j = 0; j < keys; j++) sum += a_i[j] * v[j * channels + c];
             y[i * channels + c] = sum;
         }
 }
 
-void attention_naive_toeplitz(real *r, const real *e, size_t e_stride, const grid *g)
+void attention_copies_prepare(struct attention_copies *own, struct room *room,
+                              size_t queries, size_t keys, size_t channels)
 {
-    for (size_t i = 0; i < g->tokens; i++)
-        for (size_t j = 0; j < g->tokens; j++)
-            r[i * g->tokens + j] = e[grid_offset(g, i, j) * e_stride];
+    room_reals(room, OF_THREAD, &own->q, "the query of a head", queries, channels, 1, 1);
+    room_reals(room, OF_THREAD, &own->k, "the key of a head", keys, channels, 1, 1);
+    room_reals(room, OF_THREAD, &own->v, "the value of a head", keys, channels, 1, 1);
+    room_reals(room, OF_THREAD, &own->y, "the output of a head", queries, channels, 1, 1);
+    room_reals(room, OF_THREAD, &own->a, "the attention of all pairs", queries, keys, 1, 1);
+}
+
+void attention_naive_head(const struct head *one, const struct attention_copies *own, const real *r,
+                          real scale, size_t queries, size_t keys, size_t channels)
+{
+    real *q = head_own(one, own->q), *k = head_own(one, own->k), *v = head_own(one, own->v), *y = head_own(one, own->y);
+
+    head_gather(q, one->q, one->q_stride, queries, channels);
+    head_gather(k, one->k, one->kv_stride, keys, channels);
+    head_gather(v, one->v, one->kv_stride, keys, channels);
+    attention_naive(y, head_own(one, own->a), q, k, v, r, scale, queries, keys, channels);
+    head_scatter(one->y, one->y_stride, y, queries, channels);
+}
+
+void toeplitz(real *R, const real *e, size_t e_stride, const grid *g, size_t columns)
+{
+    size_t N = g->tokens;
+
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            const real *e_ij = e + grid_offset(g, i, j) * e_stride;
+            real *R_ij = R + (i * N + j) * columns;
+            for (size_t d = 0; d < columns; d++) R_ij[d] = e_ij[d];
+        }
 }

@@ -1,67 +1,79 @@
 /* dfc_cp.c -- a layer for each image, with the tensor of all its weights
  *
- * Eq. 5 and Eq. 3 of reference/dfc.h: W_imncd, five indices, is really there.
- * Never optimised: it is what the factors of Eq. 6 save. */
+ * W_imncd, five indices, is really there.  Never optimised: it is what the
+ * factors of Eq. 6 save.
+ *
+ * Contract: reference/dfc.h. */
 
-#include "../reference/dfc.h"
-#include "../reference/memory.h"
+#include "dfc.h"
+#include "forms.h"
+#include "../reference/steps.h"
 
 /* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr. */
-void dfc_naive_tensor(real *w, const real *u1, const real *u2, const real *u3, const real *u4, const real *u5,
-                      const struct dfc_sizes *s)
+void dfc_naive_tensor(real *w, const struct dfc_problem *p)
 {
-    size_t R = s->R, at = 0;
-    for (size_t i = 0; i < s->B; i++)
-        for (size_t m = 0; m < s->M; m++)
-            for (size_t n = 0; n < s->N; n++)
-                for (size_t c = 0; c < s->C; c++)
-                    for (size_t d = 0; d < s->D; d++, at++) {
-                        w[at] = 0;
-                        for (size_t r = 0; r < R; r++)
-                            w[at] += u1[i * R + r] * u2[m * R + r] * u3[n * R + r] * u4[c * R + r] * u5[d * R + r];
+    size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
+
+    for (size_t i = 0; i < p->B; i++)
+        for (size_t m = 0; m < M; m++)
+            for (size_t n = 0; n < N; n++)
+                for (size_t c = 0; c < C; c++)
+                    for (size_t d = 0; d < D; d++) {
+                        const real *u1_i = p->u1 + i * R, *u2_m = p->u2 + m * R, *u3_n = p->u3 + n * R;
+                        const real *u4_c = p->u4 + c * R, *u5_d = p->u5 + d * R;
+                        real sum = 0;
+                        for (size_t r = 0; r < R; r++) sum += u1_i[r] * u2_m[r] * u3_n[r] * u4_c[r] * u5_d[r];
+                        w[(((i * M + m) * N + n) * C + c) * D + d] = sum;
                     }
 }
 
 /* y_ind = sum_mc x_imc W_imncd. */
-void dfc_naive_apply(real *y, const real *x, const real *w, const struct dfc_sizes *s)
+void dfc_naive_apply(real *y, const real *x, const real *w, size_t B, size_t M, size_t N, size_t C, size_t D)
 {
-    for (size_t i = 0; i < s->B; i++)
-        fc_naive_apply(y + i * s->N * s->D, x + i * s->M * s->C, w + i * s->M * s->N * s->C * s->D,
-                       s->M, s->N, s->C, s->D);
+    for (size_t i = 0; i < B; i++)
+        fc_naive_apply(y + i * N * D, x + i * M * C, w + i * M * N * C * D, M, N, C, D);
 }
+
+/* y_nd <- sigma(y_nd + b_nd). */
+void dfc_naive_finish(real *y, const real *b, size_t b_stride, size_t N, size_t D, bool with_gelu)
+{
+    for (size_t n = 0; n < N; n++)
+        for (size_t d = 0; d < D; d++) {
+            real sum = y[n * D + d] + b[n * b_stride + d];
+            y[n * D + d] = with_gelu ? gelu(sum) : sum;
+        }
+}
+
+/* ---- the form ------------------------------------------------------------ */
+
+struct dfc_cp_naive {
+    real *w;                    /* [B][M][N][C][D] */
+};
 
 static status prepare(struct plan *plan)
 {
-    struct dfc_sizes s = dfc_sizes(plan->problem);
-    size_t images;
-    if (!size_multiply(&images, s.B, s.M)) return out_of_memory("the tensor W");
-    plan->state = memory_reals(images, s.N, s.C, s.D);
-    return plan->state ? status_ok() : out_of_memory("the tensor W");
+    const struct dfc_problem *p = plan->of;
+    struct dfc_cp_naive *f = plan->state;
+    room_reals(&plan->room, OF_RUN, &f->w, "the tensor W", p->B * p->M, p->N, p->C, p->D);
+    return room_status(&plan->room);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct problem *p = plan->problem;
-    struct dfc_sizes s = dfc_sizes(p);
-    real *w = (real *)plan->state;
+    const struct dfc_problem *p = plan->of;
+    const struct dfc_cp_naive *f = plan->state;
+    size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D;
 
-    dfc_naive_tensor(w, problem_tensor(p, "u1"), problem_tensor(p, "u2"), problem_tensor(p, "u3"),
-                     problem_tensor(p, "u4"), problem_tensor(p, "u5"), &s);
-    dfc_naive_apply(y, x, w, &s);
-    for (size_t i = 0; i < s.B; i++)
-        dfc_finish(y + i * s.N * s.D, problem_tensor(p, "b"), s.D, s.N, s.D, dfc_gelu(p));
+    dfc_naive_tensor(f->w, p);
+    dfc_naive_apply(y, x, f->w, B, M, N, C, D);
+    for (size_t i = 0; i < B; i++) dfc_naive_finish(y + i * N * D, p->b, D, N, D, p->gelu);
     return status_ok();
 }
 
-static void release(struct plan *plan)
+static double multiply_adds(const void *of)
 {
-    memory_free(plan->state);
+    const struct dfc_problem *p = of;
+    return (double)p->B * (double)p->M * (double)p->N * (double)p->C * (double)p->D * (4 * (double)p->R + 1);
 }
 
-static double multiply_adds(const struct problem *p)
-{
-    struct dfc_sizes s = dfc_sizes(p);
-    return (double)s.B * (double)s.M * (double)s.N * (double)s.C * (double)s.D * (4 * (double)s.R + 1);
-}
-
-const struct form dfc_cp_naive = {"naive", prepare, run, release, multiply_adds};
+const struct form dfc_cp_naive = {"naive", sizeof(struct dfc_cp_naive), prepare, NULL, run, NULL, multiply_adds};

@@ -1,4 +1,4 @@
-/* elsa.c -- ELSA as its equations and its Algorithm 2 read; see reference/elsa.h
+/* elsa.c -- ELSA as its equations and its Algorithm 2 read
  *
  * Neighbourhoods are unfolded: the Hadamard product around every token, N x
  * K^2 x C, is really there, and so are the values around every token and the
@@ -6,380 +6,277 @@
  * is there.  Never optimised; to be read beside Eq. 4-8 and Algorithms 1, 2.
  *
  *     i  tokens, N of them       n  neighbours, K^2 of them    a  heads, h of them
- *     ch channels of the value   x  channels of query and key, which are C, or
- *                                   in the final variant Q
+ *     ch channels                o  channels of the final variant's middle
  *
- * The hearts come first, for one image; the forms around them follow. */
+ * The hearts come first, for one image; the form around them follows.
+ *
+ * Contract: reference/elsa.h. */
 
-#include "../reference/elsa.h"
-#include <string.h>
-#include "../reference/heads.h"
-#include "../reference/memory.h"
+#include "elsa.h"
+#include "forms.h"
 #include "../reference/steps.h"
 
-/* ---- the hearts ------------------------------------------------------ */
+/* ---- Hadamard attention and the ghost head -------------------------------- */
 
 /* z = q o k, scaled; Eq. 6 keeps the two apart. */
-void elsa_naive_product(struct elsa_image *m)
+void elsa_naive_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p)
 {
-    real scale = m->sizes.scale;
+    size_t count = p->heads.N * p->heads.Q;
 
-    for (size_t ix = 0; ix < m->sizes.N * m->sizes.Q; ix++)
-        if (m->sizes.equation == 6) {
-            m->hp[ix] = scale * m->q[ix];
-            m->kp[ix] = scale * m->k[ix];
-        } else {
-            m->hp[ix] = scale * (m->q[ix] * m->k[ix]);
-            m->kp[ix] = m->hp[ix];
+    if (p->equation == 6)
+        for (size_t i = 0; i < count; i++) {
+            hp[i] = p->scale * q[i];
+            kp[i] = p->scale * k[i];
         }
+    else
+        for (size_t i = 0; i < count; i++) hp[i] = kp[i] = p->scale * (q[i] * k[i]);
 }
 
-static void unfold(real *windows, const struct elsa_image *m, const real *rows, size_t columns)
+void elsa_naive_unfold(real *unfolded, const real *rows, const struct neighbours *around, size_t columns)
 {
-    for (size_t i = 0; i < m->sizes.N; i++)
-        neighbours_unfold(windows + i * m->sizes.entries * columns, m->around, i, rows, columns, columns);
+    for (size_t i = 0; i < around->centres; i++)
+        neighbours_unfold(unfolded + i * around->entries * columns, around, i, rows, columns, columns);
 }
 
 /* Eq. 7 by Algorithm 2: each token's own product meets rk, its neighbours'
- * products meet rq. */
-void elsa_naive_logits(struct elsa_image *m)
+ * products meet rq.  l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an. */
+void elsa_naive_logits(real *l, const real *hp, const real *unfolded, const struct elsa_problem *p)
 {
-    size_t N = m->sizes.N, C = m->sizes.C, h = m->sizes.h, entries = m->sizes.entries;
+    size_t N = p->heads.N, C = p->heads.C, h = p->heads.h, entries = p->entries;
 
-    /* Step 1: the products around every token. */
-    unfold(m->unfolded, m, m->kp, C);
-
-    /* Step 2: l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an. */
     for (size_t a = 0; a < h; a++)
         for (size_t n = 0; n < entries; n++)
             for (size_t i = 0; i < N; i++) {
-                real sum = m->rb[a * entries + n];
+                const real *z_i = hp + i * C, *z_in = unfolded + (i * entries + n) * C;
+                real sum = p->rb[a * entries + n];
                 for (size_t ch = 0; ch < C; ch++) {
-                    sum += m->hp[i * C + ch] * m->rk[(ch * h + a) * entries + n];
-                    sum += m->unfolded[(i * entries + n) * C + ch] * m->rq[(ch * h + a) * entries + n];
+                    sum += z_i[ch] * p->rk[(ch * h + a) * entries + n];
+                    sum += z_in[ch] * p->rq[(ch * h + a) * entries + n];
                 }
-                m->h[(a * entries + n) * N + i] = sum;
+                l[(a * entries + n) * N + i] = sum;
             }
 }
 
 /* The authors' final module: a convolution in groups of 8 channels, GELU, and
  * one linear map to all logits. */
-void elsa_naive_final_logits(struct elsa_image *m)
+void elsa_naive_final_logits(real *l, real *g, const real *unfolded, const struct elsa_problem *p)
 {
-    size_t N = m->sizes.N, Q = m->sizes.Q, entries = m->sizes.entries;
-    real *g = m->kp;
+    size_t N = p->heads.N, Q = p->heads.Q, entries = p->entries;
 
-    /* Step 1: the products around every token. */
-    unfold(m->unfolded, m, m->hp, Q);
-
-    /* Step 2: g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), c in o's group. */
+    /* Step 1: g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), c in o's group. */
     for (size_t i = 0; i < N; i++)
         for (size_t o = 0; o < Q; o++) {
-            real sum = m->conv_b[o];
+            real sum = p->conv_b[o];
             for (size_t ch = 0; ch < 8; ch++)
-                for (size_t n = 0; n < entries; n++)
-                    sum += m->conv_w[(o * 8 + ch) * entries + n] * m->unfolded[(i * entries + n) * Q + o / 8 * 8 + ch];
+                for (size_t n = 0; n < entries; n++) {
+                    const real *z_in = unfolded + (i * entries + n) * Q + o / 8 * 8;
+                    sum += p->conv_w[(o * 8 + ch) * entries + n] * z_in[ch];
+                }
             g[i * Q + o] = gelu(sum);
         }
 
-    /* Step 3: l_ani = sum_o mix_w_{an,o} g_io + mix_b_an. */
-    for (size_t an = 0; an < m->sizes.h * entries; an++)
+    /* Step 2: l_ani = sum_o mix_w_{an,o} g_io + mix_b_an. */
+    for (size_t an = 0; an < p->heads.h * entries; an++)
         for (size_t i = 0; i < N; i++) {
-            real sum = m->mix_b[an];
-            for (size_t o = 0; o < Q; o++) sum += m->mix_w[an * Q + o] * g[i * Q + o];
-            m->h[an * N + i] = sum;
+            real sum = p->mix_b[an];
+            for (size_t o = 0; o < Q; o++) sum += p->mix_w[an * Q + o] * g[i * Q + o];
+            l[an * N + i] = sum;
         }
 }
 
 /* h_ani = softmax over the neighbours n, those off the grid included. */
-void elsa_naive_softmax(struct elsa_image *m)
+void elsa_naive_softmax(real *h, real *row, const struct elsa_problem *p)
 {
-    size_t N = m->sizes.N, entries = m->sizes.entries;
-    real *filter = m->row;
+    size_t N = p->heads.N, entries = p->entries;
 
-    for (size_t a = 0; a < m->sizes.h; a++)
+    for (size_t a = 0; a < p->heads.h; a++)
         for (size_t i = 0; i < N; i++) {
-            for (size_t n = 0; n < entries; n++) filter[n] = m->h[(a * entries + n) * N + i];
-            softmax(filter, entries);
-            for (size_t n = 0; n < entries; n++) m->h[(a * entries + n) * N + i] = filter[n];
+            real *h_ai = h + a * entries * N + i;
+            for (size_t n = 0; n < entries; n++) row[n] = h_ai[n * N];
+            softmax(row, entries);
+            for (size_t n = 0; n < entries; n++) h_ai[n * N] = row[n];
         }
 }
 
 /* Eq. 8, Algorithm 1: every channel has the filters of its head, bent by two
  * static matrices of its own. */
-void elsa_naive_filters(struct elsa_image *m)
+void elsa_naive_filters(real *filters, const real *h, const real *factor, const real *summand,
+                        const struct elsa_problem *p)
 {
-    size_t N = m->sizes.N, entries = m->sizes.entries;
+    size_t N = p->heads.N, entries = p->entries;
 
-    for (size_t ch = 0; ch < m->sizes.C; ch++) {
-        size_t a = elsa_head(&m->sizes, ch);
-        for (size_t n = 0; n < entries; n++)
-            for (size_t i = 0; i < N; i++) {
-                real h = m->h[(a * entries + n) * N + i];
-                if (m->factor) h = m->factor[ch * entries + n] * h + m->summand[ch * entries + n];
-                m->filters[(ch * entries + n) * N + i] = h;
-            }
-    }
+    for (size_t ch = 0; ch < p->heads.C; ch++)
+        for (size_t n = 0; n < entries; n++) {
+            const real *h_an = h + (elsa_head(p, ch) * entries + n) * N;
+            real *filter_cn = filters + (ch * entries + n) * N;
+            for (size_t i = 0; i < N; i++)
+                if (factor) filter_cn[i] = factor[ch * entries + n] * h_an[i] + summand[ch * entries + n];
+                else filter_cn[i] = h_an[i];
+        }
 }
 
 /* Eq. 5: f_ic = sum_n filter_cni v_{i+n,c}. */
-void elsa_naive_apply(struct elsa_image *m)
+void elsa_naive_apply(real *f, const real *filters, const real *contexts, const struct elsa_problem *p)
 {
-    size_t N = m->sizes.N, C = m->sizes.C, entries = m->sizes.entries;
+    size_t N = p->heads.N, C = p->heads.C, entries = p->entries;
 
-    unfold(m->contexts, m, m->v, C);
     for (size_t i = 0; i < N; i++)
         for (size_t ch = 0; ch < C; ch++) {
-            m->f[i * C + ch] = 0;
+            real sum = 0;
             for (size_t n = 0; n < entries; n++)
-                m->f[i * C + ch] += m->filters[(ch * entries + n) * N + i] * m->contexts[(i * entries + n) * C + ch];
+                sum += filters[(ch * entries + n) * N + i] * contexts[(i * entries + n) * C + ch];
+            f[i * C + ch] = sum;
         }
 }
 
-/* Eq. 4 for one head: the filter of every token, by its terms and its Norm,
- * written into the map of all tokens against all; and the map applied. */
-void elsa_naive_unified(struct elsa_unified *u)
-{
-    size_t N = u->N, C = u->C, c = u->c, entries = u->area->entries, first = u->head * c;
+/* ---- the paradigm of Eq. 4 -------------------------------------------------- */
 
-    for (size_t ij = 0; ij < N * N; ij++) u->weights[ij] = 0;
+/* The terms of token i and every token j in its area; off the grid the key is
+ * zero. */
+void elsa_naive_terms(real *filter, const real *q, const real *k, const struct elsa_area *area,
+                      size_t a, size_t i, const struct elsa_problem *p)
+{
+    size_t C = p->heads.C, c = p->heads.c, h = p->heads.h, T = p->T, entries = p->entries;
+
+    for (size_t n = 0; n < entries; n++) {
+        int j = area->around.token[i * entries + n];
+        size_t t = (size_t)area->offset[i * entries + n];
+        const real *q_i = q + i * C, *k_j = j == OFF_GRID ? NULL : k + (size_t)j * C;
+        real dot = 0, sum = 0;
+
+        if (p->terms.qk && k_j)
+            for (size_t ch = a * c; ch < (a + 1) * c; ch++) dot += q_i[ch] * k_j[ch];
+        if (p->terms.qk)
+            sum = p->scale * dot;
+        if (p->terms.qr)
+            for (size_t ch = 0; ch < C; ch++) sum += q_i[ch] * p->rk[(ch * h + a) * T + t];
+        if (p->terms.rk && k_j)
+            for (size_t ch = 0; ch < C; ch++) sum += k_j[ch] * p->rq[(ch * h + a) * T + t];
+        if (p->terms.b)
+            sum += p->rb[a * T + t];
+        filter[n] = sum;
+    }
+}
+
+/* Norm of the terms, written into the map of all tokens against all; what falls
+ * off the grid meets no value. */
+void elsa_naive_weights(real *weights, real *filter, const real *q, const real *k, const struct elsa_area *area,
+                        size_t a, const struct elsa_problem *p)
+{
+    size_t N = p->heads.N, entries = p->entries;
+
+    for (size_t ij = 0; ij < N * N; ij++) weights[ij] = 0;
     for (size_t i = 0; i < N; i++) {
-        /* Step 1: the terms of every token in the area; off the grid the key is zero. */
+        elsa_naive_terms(filter, q, k, area, a, i, p);
+        elsa_normalise(filter, entries, p->norm);
         for (size_t n = 0; n < entries; n++) {
-            int j = u->area->token[i * entries + n];
-            size_t t = (size_t)u->area->offset[i * entries + n];
-            real dot = 0, sum = 0;
-            for (size_t ch = first; u->dot && j != OFF_GRID && ch < first + c; ch++)
-                dot += u->q[i * C + ch] * u->k[(size_t)j * C + ch];
-            if (u->dot) sum = u->scale * dot;
-            for (size_t ch = 0; u->rk && ch < C; ch++) sum += u->q[i * C + ch] * u->rk[(ch * u->h + u->head) * u->T + t];
-            for (size_t ch = 0; u->rq && j != OFF_GRID && ch < C; ch++)
-                sum += u->k[(size_t)j * C + ch] * u->rq[(ch * u->h + u->head) * u->T + t];
-            if (u->rb) sum += u->rb[u->head * u->T + t];
-            u->filter[n] = sum;
+            int j = area->around.token[i * entries + n];
+            if (j != OFF_GRID) weights[i * N + (size_t)j] = filter[n];
         }
-
-        /* Step 2: Norm_j. */
-        elsa_normalise(u->filter, entries, u->norm);
-
-        /* Step 3: into the map; what falls off the grid meets no value. */
-        for (size_t n = 0; n < entries; n++)
-            if (u->area->token[i * entries + n] != OFF_GRID)
-                u->weights[i * N + (size_t)u->area->token[i * entries + n]] = u->filter[n];
     }
+}
 
-    /* Step 4: f_ic = sum_j weights_ij v_jc. */
+/* Eq. 4: f_ic = sum_j weights_ij v_jc for the channels of head a. */
+void elsa_naive_weigh(real *f, const real *weights, const real *v, size_t a, const struct elsa_problem *p)
+{
+    size_t N = p->heads.N, C = p->heads.C, c = p->heads.c;
+
     for (size_t i = 0; i < N; i++)
-        for (size_t ch = 0; ch < c; ch++) {
-            u->y[i * c + ch] = 0;
-            for (size_t j = 0; j < N; j++) u->y[i * c + ch] += u->weights[i * N + j] * u->v[j * C + first + ch];
+        for (size_t ch = a * c; ch < (a + 1) * c; ch++) {
+            real sum = 0;
+            for (size_t j = 0; j < N; j++) sum += weights[i * N + j] * v[j * C + ch];
+            f[i * C + ch] = sum;
         }
 }
 
-/* ---- where the tensors lie --------------------------------------------- */
+/* ---- the form around them -------------------------------------------------- */
 
-#define MADE 8
-
-/* The second group of struct elsa_image, in its order. */
-static bool sizes(size_t size[MADE], const struct elsa_sizes *s)
-{
-    const size_t factor[MADE][3] = {
-        {s->N, s->Q, 1}, {s->N, s->Q, 1}, {s->N, s->entries, s->Q}, {s->h, s->entries, s->N}, {s->entries, 1, 1},
-        {s->C, s->entries, s->N}, {s->N, s->entries, s->C}, {s->N, s->C, 1},
-    };
-    for (size_t t = 0; t < MADE; t++)
-        if (!size_multiply(&size[t], factor[t][0], factor[t][1]) || !size_multiply(&size[t], size[t], factor[t][2]))
-            return false;
-    return true;
-}
-
-bool elsa_image_reals(size_t *reals, const struct elsa_sizes *s)
-{
-    size_t size[MADE];
-    *reals = 0;
-    if (!sizes(size, s)) return false;
-    for (size_t t = 0; t < MADE; t++) {
-        *reals += size[t];
-        if (*reals < size[t]) return false;
-    }
-    return true;
-}
-
-void elsa_image_place(struct elsa_image *m, real *block)
-{
-    size_t size[MADE];
-    real **tensor[MADE] = {&m->hp, &m->kp, &m->unfolded, &m->h, &m->row, &m->filters, &m->contexts, &m->f};
-    (void)sizes(size, &m->sizes);
-    for (size_t t = 0; t < MADE; block += size[t++]) *tensor[t] = block;
-}
-
-/* ---- the form around them -------------------------------------------- */
-
-struct naive_state {
+struct elsa_naive {
     struct heads heads;
-    struct neighbours around;
-    struct elsa_area area;      /* Eq. 4 */
-    real *factor, *summand;     /* Eq. 8 */
+    struct elsa_area area;
+    struct elsa_ghost ghost;
+
+    /* Algorithm 2's tensors, of each thread. */
+    real *hp, *kp;              /* [N][Q] */
+    real *unfolded;             /* [N][K^2][Q]   kp around every token */
+    real *h;                    /* [h][K^2][N]   logits, then attention */
+    real *row;                  /* [K^2]         the filter of one token and head */
+    real *filters;              /* [C][K^2][N] */
+    real *contexts;             /* [N][K^2][C]   values around every token */
+    real *weights;              /* [N][N]        Eq. 4 */
 };
 
-/* One image by Algorithm 2, or the final variant. */
+/* One image by Algorithm 2, or the final variant, whose g takes the place of kp. */
 static void one_image(const struct head *one)
 {
-    const struct problem *p = one->problem;
-    const struct naive_state *state = (const struct naive_state *)one->prepared;
-    struct elsa_image m;
-    size_t N, Q, C;
+    const struct elsa_problem *p = one->plan->of;
+    const struct elsa_naive *f = one->plan->state;
+    real *hp = head_own(one, f->hp), *kp = head_own(one, f->kp), *unfolded = head_own(one, f->unfolded);
+    real *h = head_own(one, f->h), *filters = head_own(one, f->filters), *contexts = head_own(one, f->contexts);
 
-    /* Step 1: dense copies; what is given. */
-    m.sizes = elsa_sizes(p);
-    N = m.sizes.N, Q = m.sizes.Q, C = m.sizes.C;
-    real *q = one->workspace, *k = q + N * Q, *v = k + N * Q;
-    head_gather(q, one->q, one->stride, N, Q);
-    head_gather(k, one->k, one->stride, N, Q);
-    head_gather(v, one->v, one->stride, N, C);
-    m.around = &state->around;
-    m.q = q;
-    m.k = k;
-    m.v = v;
-    m.rk = problem_tensor(p, "rk");
-    m.rq = problem_tensor(p, "rq");
-    m.rb = problem_tensor(p, "rb");
-    m.conv_w = problem_tensor(p, "conv_w");
-    m.conv_b = problem_tensor(p, "conv_b");
-    m.mix_w = problem_tensor(p, "mix_w");
-    m.mix_b = problem_tensor(p, "mix_b");
-    m.factor = state->factor;
-    m.summand = state->summand;
-    elsa_image_place(&m, v + N * C);
-
-    /* Step 2: the equations. */
-    elsa_naive_product(&m);
-    if (m.sizes.equation) elsa_naive_logits(&m);
-    else elsa_naive_final_logits(&m);
-    elsa_naive_softmax(&m);
-    elsa_naive_filters(&m);
-    elsa_naive_apply(&m);
-
-    /* Step 3: where they belong. */
-    head_scatter(one->y, one->y_stride, m.f, N, C);
+    elsa_naive_product(hp, kp, one->q, one->k, p);
+    elsa_naive_unfold(unfolded, kp, &f->area.around, p->heads.Q);
+    if (p->equation) elsa_naive_logits(h, hp, unfolded, p);
+    else elsa_naive_final_logits(h, kp, unfolded, p);
+    elsa_naive_softmax(h, head_own(one, f->row), p);
+    elsa_naive_filters(filters, h, f->ghost.factor, f->ghost.summand, p);
+    elsa_naive_unfold(contexts, one->v, &f->area.around, p->heads.C);
+    elsa_naive_apply(one->y, filters, contexts, p);
 }
 
-/* One head of one image by Eq. 4; the map of a head is N x N. */
+/* One image by Eq. 4, one head after the other. */
 static void one_unified_image(const struct head *one)
 {
-    const struct problem *p = one->problem;
-    const struct naive_state *state = (const struct naive_state *)one->prepared;
-    struct elsa_sizes s = elsa_sizes(p);
-    struct elsa_unified u;
-    real *q = one->workspace, *k = q + s.N * s.C, *v = k + s.N * s.C, *room = v + s.N * s.C;
+    const struct elsa_problem *p = one->plan->of;
+    const struct elsa_naive *f = one->plan->state;
+    real *weights = head_own(one, f->weights), *row = head_own(one, f->row);
 
-    /* Step 1: dense copies; what is given. */
-    head_gather(q, one->q, one->stride, s.N, s.C);
-    head_gather(k, one->k, one->stride, s.N, s.C);
-    head_gather(v, one->v, one->stride, s.N, s.C);
-    u.N = s.N;
-    u.C = s.C;
-    u.c = s.C / s.h;
-    u.h = s.h;
-    u.T = problem_size(p, "T");
-    u.area = &state->area;
-    u.norm = elsa_norm(p);
-    u.scale = s.scale;
-    u.q = q;
-    u.k = k;
-    u.v = v;
-    u.rk = problem_tensor(p, "rk");
-    u.rq = problem_tensor(p, "rq");
-    u.rb = problem_tensor(p, "rb");
-    u.dot = elsa_term(p, "qk");
-    u.weights = room;
-    u.filter = u.weights + s.N * s.N;
-    u.y = u.filter + s.entries;
-
-    /* Step 2: one head after the other, into its channels. */
-    for (u.head = 0; u.head < s.h; u.head++) {
-        elsa_naive_unified(&u);
-        head_scatter(one->y + u.head * u.c, one->y_stride, u.y, s.N, u.c);
+    for (size_t a = 0; a < p->heads.h; a++) {
+        elsa_naive_weights(weights, row, one->q, one->k, &f->area, a, p);
+        elsa_naive_weigh(one->y, weights, one->v, a, p);
     }
-}
-
-static void release(struct plan *plan)
-{
-    struct naive_state *state = (struct naive_state *)plan->state;
-    if (!state) return;
-    heads_release(&state->heads);
-    neighbours_release(&state->around);
-    elsa_area_release(&state->area);
-    memory_free(state->factor);
-    memory_free(state->summand);
-    memory_free(state);
-    plan->state = NULL;
-}
-
-/* Tables and static matrices, once for all images. */
-static status prepare_tables(struct naive_state *state, const struct problem *p)
-{
-    size_t C = problem_size(p, "C"), K = problem_size(p, "K");
-    const size_t size[2] = {K, K};
-    grid window;
-    status s;
-
-    if (elsa_sizes(p).equation == 4) return elsa_area_create(&state->area, p);
-    if ((s = grid_create(&window, 2, size)).code) return s;
-    if ((s = neighbours_create(&state->around, &p->grid, &window, 1, (size_t)problem_number(p, "dilation"))).code) return s;
-    if (!problem_tensor(p, "ghost_mul")) return s;
-    state->factor = memory_reals(C, K, K, 1);
-    state->summand = memory_reals(C, K, K, 1);
-    if (!state->factor || !state->summand) return out_of_memory("the ghost head");
-    elsa_ghost(state->factor, state->summand, p);
-    return s;
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct problem *p = plan->problem;
-    struct elsa_sizes s = elsa_sizes(p);
-    size_t tokens, reals = 0, map = 0;
-    status result;
-    bool fits;
+    const struct elsa_problem *p = plan->of;
+    struct elsa_naive *f = plan->state;
+    struct room *room = &plan->room;
+    size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, entries = p->entries;
 
-    struct naive_state *state = (struct naive_state *)memory_get(1, sizeof *state);
-    if (!state) return out_of_memory("a plan");
-    *state = (struct naive_state){0};
-    plan->state = state;
-    if ((result = prepare_tables(state, p)).code) return result;
-    fits = size_multiply(&tokens, 2 * s.Q + s.C, s.N);
-    if (s.equation == 4) {
-        fits = fits && size_multiply(&map, s.N, s.N) && map <= SIZE_MAX / 4;
-        reals = map + s.entries + s.N * s.C;
-    } else {
-        fits = fits && elsa_image_reals(&reals, &s);
+    heads_prepare(plan, (struct hearts){
+        .heart = p->equation == 4 ? one_unified_image : one_image, .whole = true, .dense = true,
+    });
+    elsa_area_prepare(&f->area, room, p);
+    elsa_ghost_prepare(&f->ghost, room, p);
+    room_reals(room, OF_THREAD, &f->row, "the filter of a token", entries, 1, 1, 1);
+    if (p->equation == 4) {
+        room_reals(room, OF_THREAD, &f->weights, "all tokens against all", N, N, 1, 1);
+        return room_status(room);
     }
-    if (!fits || reals + tokens < tokens) return out_of_memory("the workspace of an image");
-    return heads_prepare(&state->heads, plan, reals + tokens);
+    room_reals(room, OF_THREAD, &f->hp, "the products", N, Q, 1, 1);
+    room_reals(room, OF_THREAD, &f->kp, "the neighbours' products", N, Q, 1, 1);
+    room_reals(room, OF_THREAD, &f->unfolded, "the products around every token", N, entries, Q, 1);
+    room_reals(room, OF_THREAD, &f->h, "the attention", h, entries, N, 1);
+    room_reals(room, OF_THREAD, &f->filters, "the filters of all channels", C, entries, N, 1);
+    room_reals(room, OF_THREAD, &f->contexts, "the values around every token", N, entries, C, 1);
+    return room_status(room);
 }
 
-static status run(struct plan *plan, real *y, const real *x)
+static status load(struct plan *plan)
 {
-    const struct naive_state *state = (const struct naive_state *)plan->state;
-    heads_run_whole(&state->heads, plan, y, x, elsa_sizes(plan->problem).equation == 4 ? one_unified_image : one_image, 1, state);
-    return status_ok();
+    struct elsa_naive *f = plan->state;
+    elsa_area_load(&f->area, plan->of);
+    elsa_ghost_load(&f->ghost, plan->of);
+    return heads_load(plan);
 }
 
-/* All that the hearts multiply, and the projections. */
-static double multiply_adds(const struct problem *p)
+/* All that the hearts multiply, and the projections: pairs off the grid too, and
+ * in Eq. 4 all tokens with all. */
+static double multiply_adds(const void *of)
 {
-    struct elsa_sizes s = elsa_sizes(p);
-    double N = (double)s.N, C = (double)s.C, h = (double)s.h, n = (double)s.entries, Q = (double)s.Q, one;
-
-    if (s.equation == 4) {
-        one = elsa_term_multiply_adds(p) + N * N * C;
-    } else {
-        one = 2 * N * Q;
-        one += s.equation ? 2 * N * n * h * C : N * n * (8 * Q + h * Q);
-        one += N * n * C * (problem_axis(p, "ghost_mul", 0) ? 2 : 1);
-    }
-    return heads_multiply_adds(p) + (double)problem_size(p, "B") * one;
+    const struct elsa_problem *p = of;
+    return elsa_multiply_adds(p, (double)p->heads.N * (double)(p->equation == 4 ? p->heads.N : p->entries));
 }
 
-const struct form elsa_naive = {"naive", prepare, run, release, multiply_adds};
+const struct form elsa_naive = {"naive", sizeof(struct elsa_naive), prepare, load, heads_run, NULL, multiply_adds};

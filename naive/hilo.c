@@ -1,4 +1,4 @@
-/* hilo.c -- HiLo as two attentions of all tokens with all tokens; see reference/hilo.h
+/* hilo.c -- HiLo as two attentions of all tokens with all tokens
  *
  * Both branches are the equation in naive/attention.c over the whole padded
  * plane.  Hi-Fi's windows are a mask, -inf between tokens that share none.  In
@@ -6,106 +6,82 @@
  * s^2 equal weights, and the mean under them is the mean over windows.  Nothing
  * is saved anywhere; to be read beside Sec. 4.1.
  *
- *     i, j  tokens of the padded plane, M of them     w  windows     ch  channels
+ *     i, j  tokens of the padded plane, M of them     w  windows, n of them     ch  channels
  *
- * The hearts come first, for one image; the form around them follows. */
+ * The hearts come first, for one image; the form around them follows.
+ *
+ * Contract: reference/hilo.h. */
 
-#include "../reference/hilo.h"
+#include "hilo.h"
 #include <math.h>
-#include <omp.h>
-#include <stdint.h>
-#include "../reference/attention.h"
 #include "../reference/heads.h"
-#include "../reference/linear.h"
-#include "../reference/memory.h"
 #include "../reference/resample.h"
+#include "attention.h"
+#include "forms.h"
 
 /* ---- the hearts ------------------------------------------------------ */
 
-/* The window of a token of the padded plane. */
-static size_t window_of(const struct hilo_sizes *z, size_t i)
+/* Where token i of the plane lies on the padded plane. */
+static size_t place(const struct hilo_problem *p, size_t i)
 {
-    size_t width = z->columns * z->s;
-    return i / width / z->s * z->columns + i % width / z->s;
+    return i / p->W * p->padded.tokens.size[1] + i % p->W;
 }
 
-void hilo_naive_pad(real *padded, const real *x, const struct hilo_sizes *z)
+void hilo_naive_pad(real *padded, const real *x, const struct hilo_problem *p)
 {
-    size_t width = z->columns * z->s;
-    for (size_t i = 0; i < z->M; i++)
-        for (size_t ch = 0; ch < z->C; ch++) {
-            padded[i * z->C + ch] = 0;
-            if (i / width < z->H && i % width < z->W)
-                padded[i * z->C + ch] = x[(i / width * z->W + i % width) * z->C + ch];
-        }
+    for (size_t ich = 0; ich < p->M * p->C; ich++) padded[ich] = 0;
+    for (size_t i = 0; i < p->N; i++)
+        for (size_t ch = 0; ch < p->C; ch++) padded[place(p, i) * p->C + ch] = x[i * p->C + ch];
 }
 
-void hilo_naive_mask(real *r, const struct hilo_sizes *z)
+void hilo_naive_mask(real *r, const struct hilo_problem *p)
 {
-    for (size_t i = 0; i < z->M; i++)
-        for (size_t j = 0; j < z->M; j++) {
-            r[i * z->M + j] = 0;
-            if (window_of(z, i) != window_of(z, j)) r[i * z->M + j] = -INFINITY;
+    for (size_t i = 0; i < p->M; i++)
+        for (size_t j = 0; j < p->M; j++) {
+            r[i * p->M + j] = 0;
+            if (windows_of(&p->padded, i) != windows_of(&p->padded, j)) r[i * p->M + j] = -INFINITY;
         }
 }
 
 /* x~_w = sum_i x_i / s^2, the padding's zeros among them. */
-void hilo_naive_pool(real *pooled, const real *padded, const struct hilo_sizes *z)
+void hilo_naive_pool(real *pooled, const real *padded, const struct hilo_problem *p)
 {
-    for (size_t wch = 0; wch < z->windows * z->C; wch++) pooled[wch] = 0;
-    for (size_t i = 0; i < z->M; i++)
-        for (size_t ch = 0; ch < z->C; ch++) pooled[window_of(z, i) * z->C + ch] += padded[i * z->C + ch];
-    for (size_t wch = 0; wch < z->windows * z->C; wch++) pooled[wch] /= (real)(double)(z->s * z->s);
-}
-
-void hilo_naive_carry(real *tokens, const real *rows, const struct hilo_sizes *z, size_t channels)
-{
-    for (size_t i = 0; i < z->M; i++)
-        for (size_t ch = 0; ch < channels; ch++) tokens[i * channels + ch] = rows[window_of(z, i) * channels + ch];
-}
-
-void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_sizes *z, size_t channels)
-{
-    size_t width = z->columns * z->s;
-    for (size_t i = 0; i < z->M; i++) {
-        struct tap down = bilinear_tap(i / width, z->rows, z->rows * z->s);
-        struct tap across = bilinear_tap(i % width, z->columns, width);
-        for (size_t ch = 0; ch < channels; ch++) {
-            real a = rows[(down.low * z->columns + across.low) * channels + ch];
-            real b = rows[(down.low * z->columns + across.high) * channels + ch];
-            real c = rows[(down.high * z->columns + across.low) * channels + ch];
-            real d = rows[(down.high * z->columns + across.high) * channels + ch];
-            real upper = a + across.weight * (b - a), lower = c + across.weight * (d - c);
-            tokens[i * channels + ch] = upper + down.weight * (lower - upper);
+    for (size_t w = 0; w < p->n; w++)
+        for (size_t ch = 0; ch < p->C; ch++) {
+            real sum = 0;
+            for (size_t t = 0; t < p->s * p->s; t++) sum += padded[windows_token(&p->padded, w, t) * p->C + ch];
+            pooled[w * p->C + ch] = sum / (real)(p->s * p->s);
         }
+}
+
+void hilo_naive_carry(real *tokens, const real *rows, const struct hilo_problem *p, size_t channels)
+{
+    for (size_t i = 0; i < p->M; i++) {
+        const real *row_w = rows + windows_of(&p->padded, i) * channels;
+        for (size_t ch = 0; ch < channels; ch++) tokens[i * channels + ch] = row_w[ch];
     }
 }
 
-void hilo_naive_crop(real *y, size_t stride, const real *padded, const struct hilo_sizes *z, size_t channels)
+void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_problem *p, size_t channels)
 {
-    for (size_t i = 0; i < z->N; i++)
-        for (size_t ch = 0; ch < channels; ch++)
-            y[i * stride + ch] = padded[(i / z->W * z->columns * z->s + i % z->W) * channels + ch];
+    const struct small_map map = {rows, p->windows.rows, p->windows.columns, channels};
+    size_t height = p->padded.tokens.size[0], width = p->padded.tokens.size[1];
+    for (size_t row = 0; row < height; row++)
+        bilinear_row(tokens + row * width * channels, channels, width, &map, row, height, width);
 }
 
-/* z_i = sum_j softmax_j(q_i . k_j / sqrt(c) + r_ij) v_j, rows copied out and back. */
-void hilo_naive_head(const struct hilo_head *one)
+void hilo_naive_crop(real *y, size_t stride, const real *padded, const struct hilo_problem *p, size_t channels)
 {
-    size_t queries = one->queries, keys = one->keys, c = one->c;
-    real *q = one->room, *k = q + queries * c, *v = k + keys * c, *y = v + keys * c, *a = y + queries * c;
-
-    head_gather(q, one->q, one->q_stride, queries, c);
-    head_gather(k, one->k, one->kv_stride, keys, c);
-    head_gather(v, one->v, one->kv_stride, keys, c);
-    attention_naive(y, a, q, k, v, one->r, one->scale, queries, keys, c);
-    head_scatter(one->y, one->y_stride, y, queries, c);
+    for (size_t i = 0; i < p->N; i++)
+        for (size_t ch = 0; ch < channels; ch++) y[i * stride + ch] = padded[place(p, i) * channels + ch];
 }
 
 /* ---- the form around them -------------------------------------------- */
 
-/* Tensors of all images.  R queries of Lo-Fi an image: M, or one a window. */
-struct naive_state {
+/* Tensors of all images, R queries of Lo-Fi in each: M, or one for each window. */
+struct hilo_naive {
     size_t R;
+    struct linear h_qkv, h_proj, l_q, l_kv, l_proj;
     real *padded;               /* [B][M][C] */
     real *mask;                 /* [M][M] */
     real *high_qkv, *high_z, *high;         /* [B][M][3hd], [B][M][hd], [B][M][hd] */
@@ -113,162 +89,144 @@ struct naive_state {
     real *low_q;                /* [B][R][ld] */
     real *window_kv, *low_kv;   /* [B][n][2ld], [B][M][2ld] */
     real *low_z, *low, *spread; /* [B][R][ld], [B][R][ld], [B][M][ld] where R is not M */
-    real *room;                 /* [threads][room_reals] */
-    size_t room_reals;
+    struct attention_copies copies;         /* of each thread: one head */
 };
 
-static void release(struct plan *plan)
+/* Hi-Fi: z_i = sum_j softmax_j(q_i . k_j / sqrt(c) + r_ij) v_j. */
+static void high_head(const struct head *one)
 {
-    struct naive_state *m = (struct naive_state *)plan->state;
-    if (!m) return;
-    real *block[] = {m->padded, m->mask, m->high_qkv, m->high_z, m->high, m->pooled, m->low_q, m->window_kv, m->low_kv,
-                     m->low_z, m->low, m->spread, m->room};
-    for (size_t t = 0; t < sizeof block / sizeof *block; t++) memory_free(block[t]);
-    memory_free(m);
-    plan->state = NULL;
+    const struct hilo_problem *p = one->plan->of;
+    const struct hilo_naive *f = one->plan->state;
+    attention_naive_head(one, &f->copies, f->mask, p->scale, p->M, p->M, p->c);
 }
 
-static bool get(real **block, size_t a, size_t b, size_t c)
+/* Lo-Fi: the same without a mask, to what every token carries. */
+static void low_head(const struct head *one)
 {
-    *block = a && b && c ? memory_reals(a, b, c, 1) : NULL;
-    return *block || !a || !b || !c;
+    const struct hilo_problem *p = one->plan->of;
+    const struct hilo_naive *f = one->plan->state;
+    attention_naive_head(one, &f->copies, NULL, p->scale, f->R, p->M, p->c);
 }
 
-static status prepare(struct plan *plan)
+static void fly(const struct flight *t)
 {
-    struct hilo_sizes z = hilo_sizes(plan->problem);
-    size_t map, rows;
-    bool got;
+    const struct hilo_problem *p = t->plan->of;
+    const struct hilo_naive *f = t->plan->state;
+    size_t N = p->N, M = p->M, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
+    const struct branch high = {
+        .heart = high_head, .heads = hd / p->c, .parts = 1, .channels = p->c, .queries = M, .keys = M,
+        .y = f->high_z, .q = f->high_qkv, .k = f->high_qkv + hd, .v = f->high_qkv + 2 * hd,
+        .y_stride = hd, .q_stride = 3 * hd, .kv_stride = 3 * hd,
+    };
+    const struct branch low = {
+        .heart = low_head, .heads = ld / p->c, .parts = 1, .channels = p->c, .queries = R, .keys = M,
+        .y = f->low_z, .q = f->low_q, .k = f->low_kv, .v = f->low_kv + ld,
+        .y_stride = ld, .q_stride = ld, .kv_stride = 2 * ld,
+    };
+    size_t first = flight_from(t, t->images), end = flight_to(t, t->images);
 
-    /* Step 1: the tensors of both branches. */
-    struct naive_state *m = (struct naive_state *)memory_get(1, sizeof *m);
-    if (!m) return out_of_memory("a plan");
-    *m = (struct naive_state){0};
-    plan->state = m;
-    m->R = z.pooled_queries ? z.windows : z.M;
-    got = get(&m->padded, z.B, z.M, z.C);
-    got = got && get(&m->mask, z.hd ? z.M : 0, z.M, 1) && get(&m->high_qkv, z.B, z.M, 3 * z.hd);
-    got = got && get(&m->high_z, z.B, z.M, z.hd) && get(&m->high, z.B, z.M, z.hd);
-    got = got && get(&m->pooled, z.B, z.ld ? z.windows : 0, z.C) && get(&m->low_q, z.B, m->R, z.ld);
-    got = got && get(&m->window_kv, z.B, z.windows, 2 * z.ld) && get(&m->low_kv, z.B, z.M, 2 * z.ld);
-    got = got && get(&m->low_z, z.B, m->R, z.ld) && get(&m->low, z.B, m->R, z.ld);
-    got = got && get(&m->spread, z.B, z.pooled_queries ? z.M : 0, z.ld);
-
-    /* Step 2: one head in flight for each thread. */
-    got = got && size_multiply(&map, z.M, z.M) && size_multiply(&rows, z.M, 4 * z.c) && map <= SIZE_MAX - rows;
-    m->room_reals = got ? map + rows : 0;
-    got = got && get(&m->room, (size_t)plan->threads, m->room_reals, 1);
-    if (!got) return out_of_memory("the tensors of both branches");
-
-    /* Step 3: who shares a window. */
-    if (z.hd) hilo_naive_mask(m->mask, &z);
-    return status_ok();
-}
-
-/* high = [heads: masked attention] h_proj, of all images. */
-static void run_high(const struct plan *plan, const struct naive_state *m, const struct hilo_sizes *z)
-{
-    const struct problem *p = plan->problem;
-    size_t heads = z->hd / z->c;
-
-    linear_map(m->high_qkv, 3 * z->hd, m->padded, z->C, problem_tensor(p, "h_qkv"), problem_tensor(p, "h_qkv_b"),
-               z->B * z->M, z->C, 3 * z->hd);
-
-    #pragma omp parallel for schedule(static) num_threads(plan->threads)
-    for (size_t item = 0; item < z->B * heads; item++) {
-        size_t first = item / heads * z->M, channel = item % heads * z->c;
-        struct hilo_head one;
-        one.queries = one.keys = z->M;
-        one.c = z->c;
-        one.scale = z->scale;
-        one.q_stride = one.kv_stride = 3 * z->hd;
-        one.q = m->high_qkv + first * 3 * z->hd + channel;
-        one.k = one.q + z->hd;
-        one.v = one.k + z->hd;
-        one.r = m->mask;
-        one.y_stride = z->hd;
-        one.y = m->high_z + first * z->hd + channel;
-        one.room = m->room + (size_t)omp_get_thread_num() * m->room_reals;
-        hilo_naive_head(&one);
+    /* Step 1: a plane that windows tile, and the mean of each window. */
+    for (size_t b = first; b < end; b++) {
+        hilo_naive_pad(f->padded + b * M * C, t->x + b * N * C, p);
+        hilo_naive_pool(f->pooled + b * n * C, f->padded + b * M * C, p);
     }
+    flight_meet(t);
 
-    linear_map(m->high, z->hd, m->high_z, z->hd, problem_tensor(p, "h_proj"), problem_tensor(p, "h_proj_b"),
-               z->B * z->M, z->hd, z->hd);
-}
+    /* Step 2: queries, keys and values. */
+    linear_apply(f->high_qkv, 3 * hd, f->padded, C, &f->h_qkv, t->images * M, t->part, t->parts);
+    linear_apply(f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->l_q, t->images * R, t->part, t->parts);
+    linear_apply(f->window_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n, t->part, t->parts);
+    flight_meet(t);
+    for (size_t b = first; b < end; b++)
+        hilo_naive_carry(f->low_kv + b * M * 2 * ld, f->window_kv + b * n * 2 * ld, p, 2 * ld);
+    flight_meet(t);
 
-/* low = [heads: attention to what every token carries] l_proj, of all images. */
-static void run_low(const struct plan *plan, const struct naive_state *m, const struct hilo_sizes *z)
-{
-    const struct problem *p = plan->problem;
-    size_t heads = z->ld / z->c;
+    /* Step 3: attention, head by head. */
+    branch_attend(t, &high);
+    branch_attend(t, &low);
+    flight_meet(t);
 
-    for (size_t b = 0; b < z->B; b++)
-        hilo_naive_pool(m->pooled + b * z->windows * z->C, m->padded + b * z->M * z->C, z);
-    linear_map(m->low_q, z->ld, z->pooled_queries ? m->pooled : m->padded, z->C, problem_tensor(p, "l_q"),
-               problem_tensor(p, "l_q_b"), z->B * m->R, z->C, z->ld);
-    linear_map(m->window_kv, 2 * z->ld, m->pooled, z->C, problem_tensor(p, "l_kv"), problem_tensor(p, "l_kv_b"),
-               z->B * z->windows, z->C, 2 * z->ld);
-    for (size_t b = 0; b < z->B; b++)
-        hilo_naive_carry(m->low_kv + b * z->M * 2 * z->ld, m->window_kv + b * z->windows * 2 * z->ld, z, 2 * z->ld);
+    /* Step 4: the output projections mix the heads of a branch. */
+    linear_apply(f->high, hd, f->high_z, hd, &f->h_proj, t->images * M, t->part, t->parts);
+    linear_apply(f->low, ld, f->low_z, ld, &f->l_proj, t->images * R, t->part, t->parts);
+    flight_meet(t);
 
-    #pragma omp parallel for schedule(static) num_threads(plan->threads)
-    for (size_t item = 0; item < z->B * heads; item++) {
-        size_t image = item / heads, channel = item % heads * z->c;
-        struct hilo_head one;
-        one.queries = m->R;
-        one.keys = z->M;
-        one.c = z->c;
-        one.scale = z->scale;
-        one.q_stride = one.y_stride = z->ld;
-        one.kv_stride = 2 * z->ld;
-        one.q = m->low_q + image * m->R * z->ld + channel;
-        one.k = m->low_kv + image * z->M * 2 * z->ld + channel;
-        one.v = one.k + z->ld;
-        one.r = NULL;
-        one.y = m->low_z + image * m->R * z->ld + channel;
-        one.room = m->room + (size_t)omp_get_thread_num() * m->room_reals;
-        hilo_naive_head(&one);
+    /* Step 5: side by side (Eq. 6), without the padding. */
+    for (size_t b = first; b < end; b++) {
+        real *y = t->y + b * N * C;
+        const real *low_b = f->low + b * R * ld;
+        if (p->pooled_queries) {
+            hilo_naive_spread(f->spread + b * M * ld, low_b, p, ld);
+            low_b = f->spread + b * M * ld;
+        }
+        hilo_naive_crop(y, C, f->high + b * M * hd, p, hd);
+        hilo_naive_crop(y + hd, C, low_b, p, ld);
     }
-
-    linear_map(m->low, z->ld, m->low_z, z->ld, problem_tensor(p, "l_proj"), problem_tensor(p, "l_proj_b"),
-               z->B * m->R, z->ld, z->ld);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct naive_state *m = (const struct naive_state *)plan->state;
-    struct hilo_sizes z = hilo_sizes(plan->problem);
+    const struct hilo_problem *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
+    return flights_run(plan, y, x, &batch, fly);
+}
 
-    /* Step 1: a plane that windows tile. */
-    for (size_t b = 0; b < z.B; b++) hilo_naive_pad(m->padded + b * z.M * z.C, x + b * z.N * z.C, &z);
+static status prepare(struct plan *plan)
+{
+    const struct hilo_problem *p = plan->of;
+    struct hilo_naive *f = plan->state;
+    struct room *room = &plan->room;
+    size_t B = p->B, M = p->M, n = p->n, C = p->C, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : M;
 
-    /* Step 2: the branches. */
-    if (z.hd) run_high(plan, m, &z);
-    if (z.ld) run_low(plan, m, &z);
+    /* Step 1: the maps. */
+    f->R = R;
+    linear_prepare(&f->h_qkv, &linear_as_it_lies, room, C, 3 * hd);
+    linear_prepare(&f->h_proj, &linear_as_it_lies, room, hd, hd);
+    linear_prepare(&f->l_q, &linear_as_it_lies, room, C, ld);
+    linear_prepare(&f->l_kv, &linear_as_it_lies, room, C, 2 * ld);
+    linear_prepare(&f->l_proj, &linear_as_it_lies, room, ld, ld);
 
-    /* Step 3: side by side (Eq. 6), without the padding. */
-    for (size_t b = 0; b < z.B; b++) {
-        const real *low = m->low + b * m->R * z.ld;
-        if (z.pooled_queries && z.ld) {
-            hilo_naive_spread(m->spread + b * z.M * z.ld, low, &z, z.ld);
-            low = m->spread + b * z.M * z.ld;
-        }
-        if (z.hd) hilo_naive_crop(y + b * z.N * z.C, z.C, m->high + b * z.M * z.hd, &z, z.hd);
-        if (z.ld) hilo_naive_crop(y + b * z.N * z.C + z.hd, z.C, low, &z, z.ld);
-    }
+    /* Step 2: the tensors of both branches. */
+    room_reals(room, OF_RUN, &f->padded, "the padded plane", B, M, C, 1);
+    room_reals(room, OF_LOAD, &f->mask, "the mask of the windows", hd ? M : 0, M, 1, 1);
+    room_reals(room, OF_RUN, &f->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
+    room_reals(room, OF_RUN, &f->high_z, "Hi-Fi's heads side by side", B, M, hd, 1);
+    room_reals(room, OF_RUN, &f->high, "Hi-Fi's output", B, M, hd, 1);
+    room_reals(room, OF_RUN, &f->pooled, "the means of the windows", B, n, C, 1);
+    room_reals(room, OF_RUN, &f->low_q, "Lo-Fi's query", B, R, ld, 1);
+    room_reals(room, OF_RUN, &f->window_kv, "the windows' key and value", B, n, ld, 2);
+    room_reals(room, OF_RUN, &f->low_kv, "the key and value that tokens carry", B, M, ld, 2);
+    room_reals(room, OF_RUN, &f->low_z, "Lo-Fi's heads side by side", B, R, ld, 1);
+    room_reals(room, OF_RUN, &f->low, "Lo-Fi's output", B, R, ld, 1);
+    room_reals(room, OF_RUN, &f->spread, "Lo-Fi's output, spread", p->pooled_queries ? B : 0, M, ld, 1);
+    attention_copies_prepare(&f->copies, room, M, M, p->c);
+    return room_status(room);
+}
+
+static status load(struct plan *plan)
+{
+    const struct hilo_problem *p = plan->of;
+    struct hilo_naive *f = plan->state;
+
+    linear_load(&f->h_qkv, 0, 3 * p->hd, p->h_qkv, p->h_qkv_b);
+    linear_load(&f->h_proj, 0, p->hd, p->h_proj, p->h_proj_b);
+    linear_load(&f->l_q, 0, p->ld, p->l_q, p->l_q_b);
+    linear_load(&f->l_kv, 0, 2 * p->ld, p->l_kv, p->l_kv_b);
+    linear_load(&f->l_proj, 0, p->ld, p->l_proj, p->l_proj_b);
+    if (p->hd) hilo_naive_mask(f->mask, p);
     return status_ok();
 }
 
 /* All that the hearts multiply, the scale and the three of an interpolation
  * among it, and the projections of the padded plane. */
-static double multiply_adds(const struct problem *p)
+static double multiply_adds(const void *of)
 {
-    struct hilo_sizes z = hilo_sizes(p);
-    double M = (double)z.M, c = (double)z.c, hd = (double)z.hd, ld = (double)z.ld;
-    double R = z.pooled_queries ? (double)z.windows : M, hearts;
+    const struct hilo_problem *p = of;
+    double M = (double)p->M, c = (double)p->c, hd = (double)p->hd, ld = (double)p->ld;
+    double R = p->pooled_queries ? (double)p->n : M, hearts;
 
-    hearts = M * M * (2 * hd + hd / c) + R * M * (2 * ld + ld / c) + (z.pooled_queries ? 3 * M * ld : 0);
-    return hilo_projection_multiply_adds(&z, z.M) + (double)z.B * hearts;
+    hearts = M * M * (2 * hd + hd / c) + R * M * (2 * ld + ld / c) + (p->pooled_queries ? 3 * M * ld : 0);
+    return hilo_projections(p, p->M) + (double)p->B * hearts;
 }
 
-const struct form hilo_naive = {"naive", prepare, run, release, multiply_adds};
+const struct form hilo_naive = {"naive", sizeof(struct hilo_naive), prepare, load, run, NULL, multiply_adds};

@@ -1,4 +1,4 @@
-/* lisa.c -- LiSA as its equations read; see reference/lisa.h
+/* lisa.c -- LiSA as its equations read
  *
  * Every tensor that the paper draws is here in full: the Toeplitz RPE tensors,
  * the N x N correlation, the N x N x c Hadamard correlation, the N x c x D
@@ -10,362 +10,284 @@
  *     ch       channel, c of them: the paper's c of query and key, its k of value
  *     d        latent, D of them
  *
- * The hearts come first, for one head of one image; the form around them
- * follows. */
+ * The hearts come first, one line of the equations each; the form around them
+ * follows.  Contract: reference/lisa.h; naive/lisa.h for each heart. */
 
-#include "../reference/lisa.h"
-#include <stdint.h>
-#include "../reference/heads.h"
-#include "../reference/memory.h"
+#include "lisa.h"
+#include "attention.h"
+#include "forms.h"
 #include "../reference/steps.h"
 
-/* ---- the hearts ------------------------------------------------------ */
+/* ---- Eq. 4-7 ------------------------------------------------------------- */
 
-/* Eq. 2, on any grid: what query i and key j share is their offset. */
-void lisa_toeplitz(real *R, const real *e, const grid *g, size_t columns)
-{
-    size_t N = g->tokens;
-
-    for (size_t i = 0; i < N; i++)
-        for (size_t j = 0; j < N; j++) {
-            size_t offset = grid_offset(g, i, j);
-            for (size_t d = 0; d < columns; d++)
-                R[(i * N + j) * columns + d] = e[offset * columns + d];
-        }
-}
-
-/* A_ij = q_i . k_j, the dot-product correlation of Eq. 4 and 5. */
-static void correlation(real *A, const real *q, const real *k, size_t N, size_t c)
+/* Eq. 4, 5: A_ij = sum_c q_ic k_jc, the dot-product correlation. */
+void lisa_naive_correlation(real *A, const real *q, const real *k, size_t N, size_t c)
 {
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++) {
-            A[i * N + j] = 0;
-            for (size_t ch = 0; ch < c; ch++) A[i * N + j] += q[i * c + ch] * k[j * c + ch];
+            const real *q_i = q + i * c, *k_j = k + j * c;
+            real sum = 0;
+            for (size_t ch = 0; ch < c; ch++) sum += q_i[ch] * k_j[ch];
+            A[i * N + j] = sum;
         }
 }
 
-/* Eq. 4: the correlation, weighted by the RPE, is the attention kernel. */
-void lisa_naive_eq4(real *y, const real *q, const real *k, const real *v, const real *R,
-                    real *A, size_t N, size_t c)
+/* Eq. 4: A_ij R_ij. */
+void lisa_naive_weigh(real *A, const real *R, size_t N)
 {
-    /* Step 1: A_ij = (q_i . k_j) R_ij. */
-    correlation(A, q, k, N, c);
     for (size_t ij = 0; ij < N * N; ij++) A[ij] *= R[ij];
-
-    /* Step 2: y_ik = sum_j A_ij v_jk. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t ch = 0; ch < c; ch++) {
-            y[i * c + ch] = 0;
-            for (size_t j = 0; j < N; j++) y[i * c + ch] += A[i * N + j] * v[j * c + ch];
-        }
 }
 
-/* The second half of Eq. 5-7: the structure vector a_id makes an attention
- * kernel with Rb and a feature with Bb. */
-static void structure_to_output(real *y, const real *a, const real *v, const real *Rb, const real *Bb,
-                                real *kernel, size_t N, size_t c, size_t D)
+/* Eq. 5: a_id = sum_n A_in Ra_ind, the structure around token i. */
+void lisa_naive_structure(real *a, const real *A, const real *Ra, size_t N, size_t D)
 {
-    /* Step 1: kernel_ij = sum_d a_id Rb_ijd. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t j = 0; j < N; j++) {
-            kernel[i * N + j] = 0;
-            for (size_t d = 0; d < D; d++) kernel[i * N + j] += a[i * D + d] * Rb[(i * N + j) * D + d];
-        }
-
-    /* Step 2: y_ik = sum_j kernel_ij v_jk + sum_d a_id Bb_kd. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t ch = 0; ch < c; ch++) {
-            y[i * c + ch] = 0;
-            for (size_t j = 0; j < N; j++) y[i * c + ch] += kernel[i * N + j] * v[j * c + ch];
-            for (size_t d = 0; d < D; d++) y[i * c + ch] += a[i * D + d] * Bb[ch * D + d];
-        }
-}
-
-/* Eq. 5, first line: D RPEs read the dot-product correlation. */
-void lisa_naive_eq5(real *y, const real *q, const real *k, const real *v,
-                    const real *Ra, const real *Rb, const real *Bb,
-                    real *A, real *a, real *kernel, size_t N, size_t c, size_t D)
-{
-    /* Step 1: A_in = q_i . k_n. */
-    correlation(A, q, k, N, c);
-
-    /* Step 2: a_id = sum_n A_in Ra_ind, the structure around token i. */
     for (size_t i = 0; i < N; i++)
         for (size_t d = 0; d < D; d++) {
-            a[i * D + d] = 0;
-            for (size_t n = 0; n < N; n++) a[i * D + d] += A[i * N + n] * Ra[(i * N + n) * D + d];
+            const real *A_i = A + i * N, *Ra_i = Ra + i * N * D;
+            real sum = 0;
+            for (size_t n = 0; n < N; n++) sum += A_i[n] * Ra_i[n * D + d];
+            a[i * D + d] = sum;
         }
+}
 
-    /* Step 3: y from a. */
-    structure_to_output(y, a, v, Rb, Bb, kernel, N, c, D);
+/* Eq. 6, 7: A_inc = q_ic k_nc, the Hadamard correlation. */
+void lisa_naive_hadamard(real *A, const real *q, const real *k, size_t N, size_t c)
+{
+    for (size_t i = 0; i < N; i++)
+        for (size_t n = 0; n < N; n++) {
+            const real *q_i = q + i * c, *k_n = k + n * c;
+            real *A_in = A + (i * N + n) * c;
+            for (size_t ch = 0; ch < c; ch++) A_in[ch] = q_i[ch] * k_n[ch];
+        }
+}
+
+/* Eq. 6, 7: a_id = sum_nc A_inc Ra_incd + sum_c q_ic ba_cd, the bias once and not
+ * for every n. */
+void lisa_naive_hadamard_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
+                                   size_t N, size_t c, size_t D)
+{
+    for (size_t i = 0; i < N; i++)
+        for (size_t d = 0; d < D; d++) {
+            const real *A_i = A + i * N * c, *Ra_i = Ra + i * N * c * D, *q_i = q + i * c;
+            real sum = 0;
+            for (size_t nc = 0; nc < N * c; nc++) sum += A_i[nc] * Ra_i[nc * D + d];
+            if (ba)
+                for (size_t ch = 0; ch < c; ch++) sum += q_i[ch] * ba[ch * D + d];
+            a[i * D + d] = sum;
+        }
+}
+
+/* Eq. 5-7: kernel_ij = sum_d a_id Rb_ijd. */
+void lisa_naive_kernel(real *kernel, const real *a, const real *Rb, size_t N, size_t D)
+{
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            const real *a_i = a + i * D, *Rb_ij = Rb + (i * N + j) * D;
+            real sum = 0;
+            for (size_t d = 0; d < D; d++) sum += a_i[d] * Rb_ij[d];
+            kernel[i * N + j] = sum;
+        }
+}
+
+/* Eq. 4-7: y_ik = sum_j kernel_ij v_jk + sum_d a_id bb_kd. */
+void lisa_naive_output(real *y, const real *kernel, const real *v, const real *a, const real *bb,
+                       size_t N, size_t c, size_t D)
+{
+    for (size_t i = 0; i < N; i++)
+        for (size_t ch = 0; ch < c; ch++) {
+            real sum = 0;
+            for (size_t j = 0; j < N; j++) sum += kernel[i * N + j] * v[j * c + ch];
+            for (size_t d = 0; d < D; d++) sum += a[i * D + d] * bb[ch * D + d];
+            y[i * c + ch] = sum;
+        }
+}
+
+/* ---- Eq. 10, and Fig. 6's order of Eq. 5 ---------------------------------- */
+
+/* Eq. 10: Ga_icd = sum_n k_nc wa_{i-n,c,d} + ba_cd, where i - n goes around the grid. */
+void lisa_naive_circular_key(real *Ga, const real *k, const real *wa, const real *ba,
+                             const grid *g, size_t c, size_t D)
+{
+    for (size_t i = 0; i < g->tokens; i++) {
+        real *Ga_i = Ga + i * c * D;
+        for (size_t cd = 0; cd < c * D; cd++) Ga_i[cd] = 0;
+        for (size_t n = 0; n < g->tokens; n++) {
+            const real *k_n = k + n * c, *wa_in = wa + grid_circular(g, i, n) * c * D;
+            for (size_t ch = 0; ch < c; ch++)
+                for (size_t d = 0; d < D; d++) Ga_i[ch * D + d] += k_n[ch] * wa_in[ch * D + d];
+        }
+        for (size_t cd = 0; cd < c * D; cd++) Ga_i[cd] += ba[cd];
+    }
+}
+
+/* Eq. 10: Gb_ikd = sum_n v_nk wb_{i-n,d} + bb_kd. */
+void lisa_naive_circular_value(real *Gb, const real *v, const real *wb, const real *bb,
+                               const grid *g, size_t c, size_t D)
+{
+    for (size_t i = 0; i < g->tokens; i++) {
+        real *Gb_i = Gb + i * c * D;
+        for (size_t cd = 0; cd < c * D; cd++) Gb_i[cd] = 0;
+        for (size_t n = 0; n < g->tokens; n++) {
+            const real *v_n = v + n * c, *wb_in = wb + grid_circular(g, i, n) * D;
+            for (size_t ch = 0; ch < c; ch++)
+                for (size_t d = 0; d < D; d++) Gb_i[ch * D + d] += v_n[ch] * wb_in[d];
+        }
+        for (size_t cd = 0; cd < c * D; cd++) Gb_i[cd] += bb[cd];
+    }
 }
 
 /* y_ik = sum_d (sum_c q_ic Ga_icd) Gb_ikd, where Fig. 6 and 7 and Eq. 9 end. */
-static void contraction(real *y, const real *q, const real *Ga, const real *Gb, size_t N, size_t c, size_t D)
+void lisa_naive_contraction(real *y, const real *q, const real *Ga, const real *Gb, size_t N, size_t c, size_t D)
 {
     for (size_t i = 0; i < N; i++) {
-        for (size_t ch = 0; ch < c; ch++) y[i * c + ch] = 0;
+        const real *q_i = q + i * c, *Ga_i = Ga + i * c * D, *Gb_i = Gb + i * c * D;
+        real *y_i = y + i * c;
+        for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
         for (size_t d = 0; d < D; d++) {
             real a_id = 0;
-            for (size_t ch = 0; ch < c; ch++) a_id += q[i * c + ch] * Ga[(i * c + ch) * D + d];
-            for (size_t ch = 0; ch < c; ch++) y[i * c + ch] += a_id * Gb[(i * c + ch) * D + d];
+            for (size_t ch = 0; ch < c; ch++) a_id += q_i[ch] * Ga_i[ch * D + d];
+            for (size_t ch = 0; ch < c; ch++) y_i[ch] += a_id * Gb_i[ch * D + d];
         }
     }
 }
 
-/* Eq. 5, second line, as Fig. 6 evaluates it: no N x N correlation, but the
- * RPEs meet every channel of key and value. */
-void lisa_naive_fig6(real *y, const real *q, const real *k, const real *v,
-                     const real *Ra, const real *Rb, const real *Bb,
-                     real *KRa, real *RbV, size_t N, size_t c, size_t D)
+/* G_icd = sum_n R_ind x_nc: every channel of x meets every RPE. */
+static void rpes_meet(real *G, const real *R, const real *x, size_t N, size_t c, size_t D)
 {
+    for (size_t i = 0; i < N; i++)
+        for (size_t ch = 0; ch < c; ch++)
+            for (size_t d = 0; d < D; d++) {
+                real sum = 0;
+                for (size_t n = 0; n < N; n++) sum += R[(i * N + n) * D + d] * x[n * c + ch];
+                G[(i * c + ch) * D + d] = sum;
+            }
+}
+
+/* Eq. 5, second line, as Fig. 6 evaluates it. */
+void lisa_naive_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
+                     const real *Ra, const real *Rb, const struct lisa_problem *p)
+{
+    size_t N = p->heads.N, c = p->heads.c, D = p->D;
+
     /* Step 1: KRa_icd = sum_n k_nc Ra_ind. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t ch = 0; ch < c; ch++)
-            for (size_t d = 0; d < D; d++) {
-                real sum = 0;
-                for (size_t n = 0; n < N; n++) sum += k[n * c + ch] * Ra[(i * N + n) * D + d];
-                KRa[(i * c + ch) * D + d] = sum;
-            }
+    rpes_meet(KRa, Ra, k, N, c, D);
 
-    /* Step 2: RbV_ikd = sum_j Rb_ijd v_jk + Bb_kd, the bias once. */
+    /* Step 2: RbV_ikd = sum_j Rb_ijd v_jk + bb_kd, the bias once. */
+    rpes_meet(RbV, Rb, v, N, c, D);
     for (size_t i = 0; i < N; i++)
-        for (size_t ch = 0; ch < c; ch++)
-            for (size_t d = 0; d < D; d++) {
-                real sum = 0;
-                for (size_t j = 0; j < N; j++) sum += Rb[(i * N + j) * D + d] * v[j * c + ch];
-                RbV[(i * c + ch) * D + d] = sum + Bb[ch * D + d];
-            }
+        for (size_t cd = 0; cd < c * D; cd++) RbV[i * c * D + cd] += p->bb[cd];
 
     /* Step 3: both meet the query. */
-    contraction(y, q, KRa, RbV, N, c, D);
+    lisa_naive_contraction(y, q, KRa, RbV, N, c, D);
 }
 
-/* Eq. 6 and 7: the Hadamard correlation keeps the channels apart, and every
- * channel has RPEs of its own. */
-void lisa_naive_eq7(real *y, const real *q, const real *k, const real *v,
-                    const real *Ra, const real *Rb, const real *Ba, const real *Bb,
-                    real *A, real *a, real *kernel, size_t N, size_t c, size_t D)
-{
-    /* Step 1: A_inc = q_ic k_nc. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t n = 0; n < N; n++)
-            for (size_t ch = 0; ch < c; ch++) A[(i * N + n) * c + ch] = q[i * c + ch] * k[n * c + ch];
+/* ---- the form around them -------------------------------------------------- */
 
-    /* Step 2: a_id = sum_nc A_inc Ra_incd. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t d = 0; d < D; d++) {
-            a[i * D + d] = 0;
-            for (size_t n = 0; n < N; n++)
-                for (size_t ch = 0; ch < c; ch++)
-                    a[i * D + d] += A[(i * N + n) * c + ch] * Ra[((i * N + n) * c + ch) * D + d];
-        }
-
-    /* Step 3: Eq. 7 adds sum_c q_ic Ba_cd, once and not for every n. */
-    if (Ba)
-        for (size_t i = 0; i < N; i++)
-            for (size_t d = 0; d < D; d++)
-                for (size_t ch = 0; ch < c; ch++) a[i * D + d] += q[i * c + ch] * Ba[ch * D + d];
-
-    /* Step 4: y from a. */
-    structure_to_output(y, a, v, Rb, Bb, kernel, N, c, D);
-}
-
-/* Eq. 10: both convolutions wrap around the grid. */
-void lisa_naive_eq10(real *y, const real *q, const real *k, const real *v,
-                     const real *wa, const real *wb, const real *Ba, const real *Bb,
-                     real *Ga, real *Gb, const grid *g, size_t c, size_t D)
-{
-    size_t N = g->tokens;
-
-    for (size_t icd = 0; icd < N * c * D; icd++) Ga[icd] = Gb[icd] = 0;
-
-    /* Step 1: Ga_icd = sum_n k_nc wa_{i-n,c,d} and Gb_ikd = sum_n v_nk wb_{i-n,d},
-     * where i - n goes around the grid. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t n = 0; n < N; n++) {
-            size_t m = grid_circular(g, i, n);
-            for (size_t ch = 0; ch < c; ch++)
-                for (size_t d = 0; d < D; d++) {
-                    Ga[(i * c + ch) * D + d] += k[n * c + ch] * wa[(m * c + ch) * D + d];
-                    Gb[(i * c + ch) * D + d] += v[n * c + ch] * wb[m * D + d];
-                }
-        }
-
-    /* Step 2: the biases, once. */
-    for (size_t i = 0; i < N; i++)
-        for (size_t cd = 0; cd < c * D; cd++) {
-            Ga[i * c * D + cd] += Ba[cd];
-            Gb[i * c * D + cd] += Bb[cd];
-        }
-
-    /* Step 3: both meet the query. */
-    contraction(y, q, Ga, Gb, N, c, D);
-}
-
-/* ---- the form around them -------------------------------------------- */
-
-/* Toeplitz tensors, built once and shared by all images: R [h or 1][N][N] of
- * Eq. 4, or Ra and Rb; NULL in Eq. 10, which needs none. */
-struct naive_state {
+struct lisa_naive {
     struct heads heads;
-    real *R, *Ra, *Rb;
+    real *R;                    /* [1 or h][N][N]: Eq. 4's Toeplitz matrices */
+    real *Ra, *Rb;              /* [N][N][columns], [N][N][D]: the Toeplitz tensors of Eq. 5-7 */
+    real *A, *a, *kernel;       /* of a head: [N][N] or [N][N][c], [N][D], [N][N] */
+    real *Ga, *Gb;              /* of a head: [N][c][D] */
 };
 
-/* *sum += a b c d; false where the sum would not fit what can be allocated. */
-static bool add_reals(size_t *sum, size_t a, size_t b, size_t c, size_t d)
+/* Columns of ea: Eq. 5 has tables for all channels, Eq. 6 and 7 for each. */
+static size_t key_columns(const struct lisa_problem *p)
 {
-    size_t product;
-    if (!size_multiply(&product, a, b) || !size_multiply(&product, product, c)
-        || !size_multiply(&product, product, d) || product > SIZE_MAX / 64)
-        return false;
-    *sum += product;
-    return true;
+    return p->equation == 5 ? p->D : p->heads.c * p->D;
 }
 
-/* What one head needs: q, k, v and y side by side, and the tensors of its
- * equation (reference/lisa.h).  At most seven products below 1/64 of the
- * address space each: their sum cannot overflow. */
-static bool workspace_reals(size_t *reals, const struct problem *p, int equation)
+static void one_head(const struct head *one)
 {
-    size_t N = problem_size(p, "N"), c = problem_size(p, "c"), D = problem_size(p, "D");
-    bool fits = true;
-    *reals = 0;
-    fits = fits && add_reals(reals, 4, N, c, 1);
-    if (equation == 4) return fits && add_reals(reals, N, N, 1, 1);
-    if (equation == 10) return fits && add_reals(reals, 2, N, c, D);
-    fits = fits && add_reals(reals, N, D, 1, 1) && add_reals(reals, N, N, 1, 1);
-    return fits && add_reals(reals, N, N, equation == 5 ? 1 : c, 1);
-}
+    const struct lisa_problem *p = one->plan->of;
+    const struct lisa_naive *f = one->plan->state;
+    size_t N = p->heads.N, c = p->heads.c, D = p->D;
+    real *q = head_own(one, f->heads.q), *k = head_own(one, f->heads.k), *y = one->y;
+    real *A = head_own(one, f->A), *a = head_own(one, f->a), *kernel = head_own(one, f->kernel);
+    real *Ga = head_own(one, f->Ga), *Gb = head_own(one, f->Gb);
+    const real *v = one->v;
 
-/* One head of one image. */
-static void one_head(const struct head *head)
-{
-    const struct problem *p = head->problem;
-    const struct naive_state *state = (const struct naive_state *)head->prepared;
-    size_t N = problem_size(p, "N"), c = problem_size(p, "c"), D = problem_size(p, "D");
-    const real *Ba = problem_tensor(p, "ba"), *Bb = problem_tensor(p, "bb");
-    real *q = head->workspace, *k = q + N * c, *v = k + N * c, *y = v + N * c, *room = y + N * c;
-
-    /* Step 1: dense copies; query and key become unit vectors. */
-    head_gather(q, head->q, head->stride, N, c);
-    head_gather(k, head->k, head->stride, N, c);
-    head_gather(v, head->v, head->stride, N, c);
+    /* Step 1: query and key, which are this thread's copies, become unit vectors. */
     for (size_t i = 0; i < N; i++) {
         l2_normalise(q + i * c, c);
         l2_normalise(k + i * c, c);
     }
 
     /* Step 2: the equation. */
-    switch ((int)problem_number(p, "equation")) {
+    switch (p->equation) {
     case 4:
-        lisa_naive_eq4(y, q, k, v, state->R + (problem_axis(p, "e", 1) > 1 ? head->head * N * N : 0), room, N, c);
+        lisa_naive_correlation(A, q, k, N, c);
+        lisa_naive_weigh(A, f->R + (p->e_columns > 1 ? one->head * N * N : 0), N);
+        lisa_naive_output(y, A, v, NULL, NULL, N, c, 0);
         break;
     case 5:
-        lisa_naive_eq5(y, q, k, v, state->Ra, state->Rb, Bb, room, room + N * N, room + N * N + N * D, N, c, D);
+        lisa_naive_correlation(A, q, k, N, c);
+        lisa_naive_structure(a, A, f->Ra, N, D);
+        lisa_naive_kernel(kernel, a, f->Rb, N, D);
+        lisa_naive_output(y, kernel, v, a, p->bb, N, c, D);
         break;
     case 6:
     case 7:
-        lisa_naive_eq7(y, q, k, v, state->Ra, state->Rb, Ba, Bb,
-                       room, room + N * N * c, room + N * N * c + N * D, N, c, D);
+        lisa_naive_hadamard(A, q, k, N, c);
+        lisa_naive_hadamard_structure(a, A, f->Ra, q, p->ba, N, c, D);
+        lisa_naive_kernel(kernel, a, f->Rb, N, D);
+        lisa_naive_output(y, kernel, v, a, p->bb, N, c, D);
         break;
     default:
-        lisa_naive_eq10(y, q, k, v, problem_tensor(p, "wa"), problem_tensor(p, "wb"), Ba, Bb,
-                        room, room + N * c * D, &p->grid, c, D);
+        lisa_naive_circular_key(Ga, k, p->wa, p->ba, &p->g, c, D);
+        lisa_naive_circular_value(Gb, v, p->wb, p->bb, &p->g, c, D);
+        lisa_naive_contraction(y, q, Ga, Gb, N, c, D);
     }
-
-    /* Step 3: back among the other heads. */
-    head_scatter(head->y, head->y_stride, y, N, c);
-}
-
-static void release(struct plan *plan)
-{
-    struct naive_state *state = (struct naive_state *)plan->state;
-    if (!state) return;
-    heads_release(&state->heads);
-    memory_free(state->R);
-    memory_free(state->Ra);
-    memory_free(state->Rb);
-    memory_free(state);
-    plan->state = NULL;
-}
-
-/* *R = room for [N][N][columns], made Toeplitz from e [P][columns]. */
-static status build_toeplitz(real **R, const real *e, const grid *g, size_t columns)
-{
-    *R = memory_reals(g->tokens, g->tokens, columns, 1);
-    if (!*R) return out_of_memory("a Toeplitz tensor");
-    lisa_toeplitz(*R, e, g, columns);
-    return status_ok();
-}
-
-/* *R = one Toeplitz matrix [N][N] after the other, for e [P][heads]. */
-static status build_matrices(real **R, const real *e, const grid *g, size_t heads)
-{
-    size_t N = g->tokens;
-    real *column = memory_reals(g->offsets, 1, 1, 1);
-    *R = memory_reals(heads, N, N, 1);
-    if (!column || !*R) {
-        memory_free(column);
-        return out_of_memory("the Toeplitz matrices");
-    }
-    for (size_t head = 0; head < heads; head++) {
-        for (size_t offset = 0; offset < g->offsets; offset++) column[offset] = e[offset * heads + head];
-        lisa_toeplitz(*R + head * N * N, column, g, 1);
-    }
-    memory_free(column);
-    return status_ok();
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct problem *p = plan->problem;
-    const struct naive_state nothing = {{NULL, NULL, NULL, 0}, NULL, NULL, NULL};
-    int equation = (int)problem_number(p, "equation");
-    size_t c = problem_size(p, "c"), D = problem_size(p, "D"), reals;
-    status s = status_ok();
+    const struct lisa_problem *p = plan->of;
+    struct lisa_naive *f = plan->state;
+    struct room *room = &plan->room;
+    size_t N = p->heads.N, c = p->heads.c, D = p->D;
+    bool pairs = p->equation != 10, latents = p->equation >= 5 && pairs, channels = p->equation >= 6;
 
-    /* Step 1: a state that can be released at any time. */
-    struct naive_state *state = (struct naive_state *)memory_get(1, sizeof *state);
-    if (!state) return out_of_memory("a plan");
-    *state = nothing;
-    plan->state = state;
-
-    /* Step 2: the Toeplitz tensors.  Where c D overflows, so did the shape of ea. */
-    if (equation == 4) s = build_matrices(&state->R, problem_tensor(p, "e"), &p->grid, problem_axis(p, "e", 1));
-    if (equation >= 5 && equation <= 7)
-        s = build_toeplitz(&state->Ra, problem_tensor(p, "ea"), &p->grid, equation == 5 ? D : c * D);
-    if (!s.code && equation >= 5 && equation <= 7)
-        s = build_toeplitz(&state->Rb, problem_tensor(p, "eb"), &p->grid, D);
-    if (s.code) return s;
-
-    /* Step 3: room for every thread. */
-    if (!workspace_reals(&reals, p, equation)) return out_of_memory("the workspace of a head");
-    return heads_prepare(&state->heads, plan, reals);
+    heads_prepare(plan, (struct hearts){.heart = one_head, .dense = true});
+    room_reals(room, OF_LOAD, &f->R, "the Toeplitz matrices", p->e_columns, N, N, 1);
+    room_reals(room, OF_LOAD, &f->Ra, "the Toeplitz tensor Ra", latents ? N : 0, N, channels ? c : 1, D);
+    room_reals(room, OF_LOAD, &f->Rb, "the Toeplitz tensor Rb", latents ? N : 0, N, D, 1);
+    room_reals(room, OF_THREAD, &f->A, "the correlation", pairs ? N : 0, N, channels ? c : 1, 1);
+    room_reals(room, OF_THREAD, &f->a, "the structure vectors", latents ? N : 0, D, 1, 1);
+    room_reals(room, OF_THREAD, &f->kernel, "the attention kernel", latents ? N : 0, N, 1, 1);
+    room_reals(room, OF_THREAD, &f->Ga, "the convolutions of the key", pairs ? 0 : N, c, D, 1);
+    room_reals(room, OF_THREAD, &f->Gb, "the convolutions of the value", pairs ? 0 : N, c, D, 1);
+    return room_status(room);
 }
 
-static status run(struct plan *plan, real *y, const real *x)
+static status load(struct plan *plan)
 {
-    const struct naive_state *state = (const struct naive_state *)plan->state;
-    heads_run(&state->heads, plan, y, x, one_head, 1, state);
-    return status_ok();
+    const struct lisa_problem *p = plan->of;
+    const struct lisa_naive *f = plan->state;
+    size_t N = p->heads.N;
+
+    for (size_t head = 0; head < p->e_columns; head++)
+        toeplitz(f->R + head * N * N, p->e + head, p->e_columns, &p->g, 1);
+    if (p->ea) toeplitz(f->Ra, p->ea, key_columns(p), &p->g, key_columns(p));
+    if (p->eb) toeplitz(f->Rb, p->eb, p->D, &p->g, p->D);
+    return heads_load(plan);
 }
 
 /* All that the hearts multiply, for every head of every image, and the
  * projections.  Normalising, 2 N c squares a head, is left out. */
-static double multiply_adds(const struct problem *p)
+static double multiply_adds(const void *of)
 {
-    double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c"), D = (double)problem_size(p, "D");
-    double heads = (double)problem_size(p, "B") * (double)problem_size(p, "h"), one;
+    const struct lisa_problem *p = of;
+    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, one;
 
-    switch ((int)problem_number(p, "equation")) {
+    switch (p->equation) {
     case 4: one = N * N * (2 * c + 1); break;
     case 5: one = N * N * (2 * c + 2 * D) + N * c * D; break;
     case 6: one = N * N * (2 * c + c * D + D) + N * c * D; break;
     case 7: one = N * N * (2 * c + c * D + D) + 2 * N * c * D; break;
     default: one = 2 * N * N * c * D + 2 * N * c * D;
     }
-    return heads_multiply_adds(p) + heads * one;
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * one;
 }
 
-const struct form lisa_naive = {"naive", prepare, run, release, multiply_adds};
+const struct form lisa_naive = {"naive", sizeof(struct lisa_naive), prepare, load, heads_run, NULL, multiply_adds};

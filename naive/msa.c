@@ -6,70 +6,66 @@
  *
  * Contract: reference/msa.h. */
 
-#include "../reference/attention.h"
-#include "../reference/heads.h"
 #include "../reference/msa.h"
+#include "attention.h"
+#include "forms.h"
 
-static void naive_head(const struct head *one)
+struct msa_naive {
+    struct heads heads;
+    struct attention_copies copies; /* one window of one head */
+    real *r;                        /* [n][n]: its bias */
+};
+
+static void one_head(const struct head *one)
 {
-    const struct problem *p = one->problem;
-    size_t n = msa_reach(p), c = problem_size(p, "c");
-    const real *rpe = problem_tensor(p, "rpe");
-    size_t columns = problem_axis(p, "rpe", 1), column = columns > 1 ? one->head : 0;
-    real *q = one->workspace, *k = q + n * c, *v = k + n * c, *y = v + n * c;
-    real *a = y + n * c, *r = a + n * n;
+    const struct msa_problem *p = one->plan->of;
+    const struct msa_naive *f = one->plan->state;
+    size_t n = p->windows.entries, c = p->c, column = p->rpe_columns > 1 ? one->head : 0;
+    real *q = head_own(one, f->copies.q), *k = head_own(one, f->copies.k), *v = head_own(one, f->copies.v);
+    real *y = head_own(one, f->copies.y), *r = head_own(one, f->r);
 
-    for (size_t w = 0; w < msa_windows(p); w++) {
+    for (size_t w = 0; w < p->windows.count; w++) {
         /* Step 1: the tokens of this window, and R_ij by their offsets. */
         for (size_t i = 0; i < n; i++) {
-            size_t token = msa_window_token(p, w, i);
-            head_gather(q + i * c, one->q + token * one->stride, one->stride, 1, c);
-            head_gather(k + i * c, one->k + token * one->stride, one->stride, 1, c);
-            head_gather(v + i * c, one->v + token * one->stride, one->stride, 1, c);
-            for (size_t j = 0; rpe && j < n; j++)
-                r[i * n + j] = rpe[grid_offset(&p->grid, token, msa_window_token(p, w, j)) * columns + column];
+            size_t token = windows_token(&p->windows, w, i);
+            head_gather(q + i * c, one->q + token * one->q_stride, 0, 1, c);
+            head_gather(k + i * c, one->k + token * one->kv_stride, 0, 1, c);
+            head_gather(v + i * c, one->v + token * one->kv_stride, 0, 1, c);
+            if (!p->rpe) continue;
+            for (size_t j = 0; j < n; j++) {
+                size_t offset = grid_offset(&p->windows.tokens, token, windows_token(&p->windows, w, j));
+                r[i * n + j] = p->rpe[offset * p->rpe_columns + column];
+            }
         }
 
         /* Step 2: the equation. */
-        attention_naive(y, a, q, k, v, rpe ? r : NULL, (real)msa_scale(p), n, n, c);
+        attention_naive(y, head_own(one, f->copies.a), q, k, v, r, p->scale, n, n, c);
 
         /* Step 3: back to their places. */
         for (size_t i = 0; i < n; i++)
-            head_scatter(one->y + msa_window_token(p, w, i) * one->y_stride, one->y_stride, y + i * c, 1, c);
+            head_scatter(one->y + windows_token(&p->windows, w, i) * one->y_stride, 0, y + i * c, 1, c);
     }
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct problem *p = plan->problem;
-    size_t n = msa_reach(p), c = problem_size(p, "c"), map, rows;
+    const struct msa_problem *p = plan->of;
+    struct msa_naive *f = plan->state;
+    struct room *room = &plan->room;
+    size_t n = p->windows.entries;
 
-    struct heads *heads = memory_get(1, sizeof *heads);
-    if (!heads) return out_of_memory("the heads");
-    *heads = (struct heads){0};
-    plan->state = heads;
-    if (!size_multiply(&map, n, 2 * n) || !size_multiply(&rows, 4 * n, c) || map + rows < map)
-        return out_of_memory("the attention map");
-    return heads_prepare(heads, plan, map + rows);
-}
-
-static status run(struct plan *plan, real *y, const real *x)
-{
-    heads_run(plan->state, plan, y, x, naive_head, 1, NULL);
-    return status_ok();
-}
-
-static void release(struct plan *plan)
-{
-    if (plan->state) heads_release(plan->state);
-    memory_free(plan->state);
+    heads_prepare(plan, (struct hearts){.heart = one_head});
+    attention_copies_prepare(&f->copies, room, n, n, p->c);
+    room_reals(room, OF_THREAD, &f->r, "the bias of all pairs", p->rpe ? n : 0, n, 1, 1);
+    return room_status(room);
 }
 
 /* The scale is one multiplication more for each pair. */
-static double multiply_adds(const struct problem *p)
+static double multiply_adds(const void *of)
 {
-    return msa_multiply_adds(p) + (double)problem_size(p, "B") * (double)problem_size(p, "h")
-                                * (double)problem_size(p, "N") * (double)msa_reach(p);
+    const struct msa_problem *p = of;
+    return msa_multiply_adds(of)
+         + (double)p->heads.B * (double)p->heads.h * (double)p->heads.N * (double)p->windows.entries;
 }
 
-const struct form msa_naive = {"naive", prepare, run, release, multiply_adds};
+const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, heads_load, heads_run, NULL, multiply_adds};

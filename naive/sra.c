@@ -1,131 +1,123 @@
 /* sra.c -- spatial-reduction attention as Eq. 1-4 of PVT read
  *
- * The convolution is six loops, and the map of every query against every
- * reduced key is really there, one head at a time.  Never optimised; to be
- * read beside the equations.
+ * The convolution is a sum over all channels and tokens of a patch, and the map
+ * of every query against every reduced key is really there, one head at a time.
+ * Never optimised; to be read beside the equations.
  *
- *     m  patches, at (Y, X) of the reduced plane     o, c  channels out and in
+ *     m  patches     t  tokens of a patch, s^2 of them     o, e  channels out and in
  *
  * Contract: reference/sra.h. */
 
-#include "../reference/sra.h"
-#include <omp.h>
-#include "../reference/attention.h"
+#include "sra.h"
 #include "../reference/heads.h"
-#include "../reference/linear.h"
-#include "../reference/memory.h"
 #include "../reference/steps.h"
+#include "attention.h"
+#include "forms.h"
+
+void sra_naive_convolve(real *reduced, const real *x, const struct sra_problem *p)
+{
+    size_t C = p->C, T = p->s * p->s;
+
+    for (size_t m = 0; m < p->M; m++)
+        for (size_t o = 0; o < C; o++) {
+            real sum = 0;
+            for (size_t e = 0; e < C; e++) {
+                const real *w_oe = p->sr_w + (o * C + e) * T;
+                for (size_t t = 0; t < T; t++) sum += w_oe[t] * x[windows_token(&p->patches, m, t) * C + e];
+            }
+            reduced[m * C + o] = p->sr_b ? sum + p->sr_b[o] : sum;
+        }
+}
 
 /* All images, every tensor by its name; dense, row-major. */
-struct sra_state {
-    struct sra_sizes sizes;
+struct sra_naive {
+    struct linear query, key_value, output;
     real *q;                    /* [B][N][C] */
     real *reduced;              /* [B][M][C], NULL where s = 1 */
     real *kv;                   /* [B][M][2C] */
-    real *joined;               /* [B][N][C]: the heads side by side */
-    real *heads;                /* [threads][head_reals] */
-    size_t head_reals;
+    real *joined;               /* [B][N][C]: the heads side by side, NULL without w_o */
+    struct attention_copies copies;     /* of each thread: one head */
 };
 
-void sra_naive_convolve(real *reduced, const real *x, const real *w, const real *b, const struct sra_sizes *z)
+static void one_head(const struct head *one)
 {
-    size_t s = z->s, C = z->C, W = z->columns * s;
-
-    for (size_t Y = 0; Y < z->rows; Y++)
-        for (size_t X = 0; X < z->columns; X++)
-            for (size_t o = 0; o < C; o++) {
-                real sum = 0;
-                for (size_t c = 0; c < C; c++)
-                    for (size_t dy = 0; dy < s; dy++)
-                        for (size_t dx = 0; dx < s; dx++)
-                            sum += w[((o * C + c) * s + dy) * s + dx] * x[((Y * s + dy) * W + X * s + dx) * C + c];
-                reduced[(Y * z->columns + X) * C + o] = b ? sum + b[o] : sum;
-            }
+    const struct sra_problem *p = one->plan->of;
+    const struct sra_naive *f = one->plan->state;
+    attention_naive_head(one, &f->copies, NULL, p->scale, p->N, p->M, p->c);
 }
 
-/* One head of one image. */
-static void attend(const struct sra_state *n, size_t image, size_t head)
+static void fly(const struct flight *t)
 {
-    size_t N = n->sizes.N, M = n->sizes.M, C = n->sizes.C, c = n->sizes.c;
-    const real *keys = n->kv + image * M * 2 * C + head * c;
-    real *q = n->heads + (size_t)omp_get_thread_num() * n->head_reals;
-    real *k = q + N * c, *v = k + M * c, *y = v + M * c, *a = y + N * c;
+    const struct sra_problem *p = t->plan->of;
+    const struct sra_naive *f = t->plan->state;
+    size_t N = p->N, M = p->M, C = p->C, reduced = f->reduced ? t->images : 0;
+    real *joined = p->w_o ? f->joined : t->y;
+    const struct branch heads = {
+        .heart = one_head, .heads = p->h, .parts = 1, .channels = p->c, .queries = N, .keys = M,
+        .y = joined, .q = f->q, .k = f->kv, .v = f->kv + C, .y_stride = C, .q_stride = C, .kv_stride = 2 * C,
+    };
 
-    head_gather(q, n->q + image * N * C + head * c, C, N, c);
-    head_gather(k, keys, 2 * C, M, c);
-    head_gather(v, keys + C, 2 * C, M, c);
-    attention_naive(y, a, q, k, v, NULL, n->sizes.scale, N, M, c);
-    head_scatter(n->joined + image * N * C + head * c, C, y, N, c);
+    /* Step 1: every patch becomes one token, and is normalised. */
+    for (size_t b = flight_from(t, reduced); b < flight_to(t, reduced); b++) {
+        sra_naive_convolve(f->reduced + b * M * C, t->x + b * N * C, p);
+        for (size_t m = 0; m < M; m++) layer_norm(f->reduced + (b * M + m) * C, p->norm_g, p->norm_b, C, SRA_EPSILON);
+    }
+    flight_meet(t);
+
+    /* Step 2: queries of tokens, keys and values of patches. */
+    linear_apply(f->q, C, t->x, C, &f->query, t->images * N, t->part, t->parts);
+    linear_apply(f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, t->images * M, t->part, t->parts);
+    flight_meet(t);
+
+    /* Step 3: the equation, head by head. */
+    branch_attend(t, &heads);
+    flight_meet(t);
+
+    /* Step 4: the output projection mixes the heads. */
+    if (p->w_o) linear_apply(t->y, C, joined, C, &f->output, t->images * N, t->part, t->parts);
 }
 
 static status run(struct plan *plan, real *y, const real *x)
 {
-    const struct problem *p = plan->problem;
-    const struct sra_state *n = (const struct sra_state *)plan->state;
-    size_t B = n->sizes.B, N = n->sizes.N, M = n->sizes.M, C = n->sizes.C, h = n->sizes.h;
-    const real *w_o = problem_tensor(p, "w_o");
-
-    /* Step 1: every patch becomes one token, and is normalised. */
-    for (size_t image = 0; n->reduced && image < B; image++)
-        sra_naive_convolve(n->reduced + image * M * C, x + image * N * C, problem_tensor(p, "sr_w"),
-                           problem_tensor(p, "sr_b"), &n->sizes);
-    for (size_t m = 0; n->reduced && m < B * M; m++)
-        layer_norm(n->reduced + m * C, problem_tensor(p, "norm_g"), problem_tensor(p, "norm_b"), C, SRA_EPSILON);
-
-    /* Step 2: queries of tokens, keys and values of patches. */
-    linear_map(n->q, C, x, C, problem_tensor(p, "w_q"), problem_tensor(p, "b_q"), B * N, C, C);
-    linear_map(n->kv, 2 * C, n->reduced ? n->reduced : x, C, problem_tensor(p, "w_kv"), problem_tensor(p, "b_kv"),
-               B * M, C, 2 * C);
-
-    /* Step 3: the equation, head by head. */
-    #pragma omp parallel for schedule(static) num_threads(plan->threads)
-    for (size_t item = 0; item < B * h; item++) attend(n, item / h, item % h);
-
-    /* Step 4: the output projection mixes the heads. */
-    if (w_o) linear_map(y, C, n->joined, C, w_o, problem_tensor(p, "b_o"), B * N, C, C);
-    else head_scatter(y, C, n->joined, B * N, C);
-    return status_ok();
+    const struct sra_problem *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
+    return flights_run(plan, y, x, &batch, fly);
 }
 
 static status prepare(struct plan *plan)
 {
-    struct sra_sizes z = sra_sizes(plan->problem);
-    size_t map, rows;
+    const struct sra_problem *p = plan->of;
+    struct sra_naive *f = plan->state;
+    struct room *room = &plan->room;
+    size_t B = p->B, N = p->N, M = p->M, C = p->C;
 
-    struct sra_state *n = (struct sra_state *)memory_get(1, sizeof *n);
-    if (!n) return out_of_memory("a plan");
-    *n = (struct sra_state){.sizes = z};
-    plan->state = n;
-    if (!size_multiply(&map, z.N, z.M) || !size_multiply(&rows, 2 * (z.N + z.M), z.c) || map + rows < map)
-        return out_of_memory("the attention map");
-    n->head_reals = map + rows;
-    n->q = memory_reals(z.B, z.N, z.C, 1);
-    n->reduced = z.s > 1 ? memory_reals(z.B, z.M, z.C, 1) : NULL;
-    n->kv = memory_reals(z.B, z.M, z.C, 2);
-    n->joined = memory_reals(z.B, z.N, z.C, 1);
-    n->heads = memory_reals((size_t)plan->threads, n->head_reals, 1, 1);
-    if (!n->q || (z.s > 1 && !n->reduced) || !n->kv || !n->joined || !n->heads)
-        return out_of_memory("query, key, value and the attention map");
+    linear_prepare(&f->query, &linear_as_it_lies, room, C, C);
+    linear_prepare(&f->key_value, &linear_as_it_lies, room, C, 2 * C);
+    linear_prepare(&f->output, &linear_as_it_lies, room, C, C);
+    room_reals(room, OF_RUN, &f->q, "the query", B, N, C, 1);
+    room_reals(room, OF_RUN, &f->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C, 1);
+    room_reals(room, OF_RUN, &f->kv, "key and value", B, M, C, 2);
+    room_reals(room, OF_RUN, &f->joined, "the heads side by side", p->w_o ? B : 0, N, C, 1);
+    attention_copies_prepare(&f->copies, room, N, M, p->c);
+    return room_status(room);
+}
+
+static status load(struct plan *plan)
+{
+    const struct sra_problem *p = plan->of;
+    struct sra_naive *f = plan->state;
+
+    linear_load(&f->query, 0, p->C, p->w_q, p->b_q);
+    linear_load(&f->key_value, 0, 2 * p->C, p->w_kv, p->b_kv);
+    linear_load(&f->output, 0, p->C, p->w_o, p->b_o);
     return status_ok();
 }
 
-static void release(struct plan *plan)
-{
-    struct sra_state *n = (struct sra_state *)plan->state;
-    if (!n) return;
-    memory_free(n->q);
-    memory_free(n->reduced);
-    memory_free(n->kv);
-    memory_free(n->joined);
-    memory_free(n->heads);
-    memory_free(n);
-}
-
 /* The scale is one multiplication more for each pair. */
-static double multiply_adds(const struct problem *p)
+static double multiply_adds(const void *of)
 {
-    struct sra_sizes z = sra_sizes(p);
-    return sra_multiply_adds(p) + (double)z.B * (double)z.h * (double)z.N * (double)z.M;
+    const struct sra_problem *p = of;
+    return sra_multiply_adds(of) + (double)p->B * (double)p->h * (double)p->N * (double)p->M;
 }
 
-const struct form sra_naive = {"naive", prepare, run, release, multiply_adds};
+const struct form sra_naive = {"naive", sizeof(struct sra_naive), prepare, load, run, NULL, multiply_adds};

@@ -7,233 +7,168 @@
  *
  *     i  queries, N of them        n  tokens                    d  patterns
  *     j  centres of windows, J     m  entries of a window       ch channels
+ *     e  columns of the map, E
  *
  * One loop nest serves all three equations.  A dot product is a Hadamard
  * product summed, so the map of Eq. 2 has one column where that of Eq. 11 has
  * c; and an element (Eq. 4) is a window of one token.
  *
- * The hearts come first, for one head of one image; the form around them
- * follows. */
+ * The hearts come first; the form around them follows. */
 
-#include "../reference/structsa.h"
-#include "../reference/heads.h"
-#include "../reference/memory.h"
+#include "structsa.h"
+#include "forms.h"
 #include "../reference/steps.h"
 
 /* ---- the hearts ------------------------------------------------------ */
 
 /* Eq. 2: map_in = q_i . k_n.   Eq. 11: map_inc = q_ic k_nc. */
-void structsa_naive_correlate(struct structsa_head *h)
+void structsa_naive_correlate(real *map, const real *q, const real *k, const struct structsa_problem *p)
 {
-    size_t N = h->N, c = h->c;
+    size_t N = p->N, c = p->c, E = p->columns;
 
-    for (size_t in = 0; in < N * N; in++) {
-        const real *q_i = h->q + in / N * c, *k_n = h->k + in % N * c;
-        real *map_in = h->map + in * h->columns;
-        for (size_t x = 0; x < h->columns; x++) map_in[x] = 0;
-        for (size_t ch = 0; ch < c; ch++) map_in[h->columns == 1 ? 0 : ch] += q_i[ch] * k_n[ch];
-    }
+    for (size_t i = 0; i < N; i++)
+        for (size_t n = 0; n < N; n++) {
+            const real *q_i = q + i * c, *k_n = k + n * c;
+            real *map_in = map + (i * N + n) * E;
+            for (size_t e = 0; e < E; e++) map_in[e] = 0;
+            for (size_t ch = 0; ch < c; ch++) map_in[E == 1 ? 0 : ch] += q_i[ch] * k_n[ch];
+        }
+}
+
+void structsa_naive_unfold(real *windows, const real *rows, size_t columns, const struct neighbours *n)
+{
+    for (size_t j = 0; j < n->centres; j++)
+        neighbours_unfold(windows + j * n->entries * columns, n, j, rows, columns, columns);
 }
 
 /* Eq. 3 and 13: D filters look at each window of the map of query i, and one
  * softmax weighs all that they find. */
-void structsa_naive_attend(struct structsa_head *h)
+void structsa_naive_attend(real *a_i, const real *windows, const real *hk, const struct structsa_problem *p)
 {
-    size_t N = h->N, J = h->keys->centres, D = h->D, taps = h->keys->entries * h->columns;
+    size_t J = p->J, D = p->D, taps = p->M * p->columns;
 
-    for (size_t i = 0; i < N; i++) {
-        const real *map_i = h->map + i * N * h->columns;
-        real *a_i = h->a + i * J * D;
+    /* Step 1: the scores, each a filter laid on a window. */
+    for (size_t j = 0; j < J; j++)
+        for (size_t d = 0; d < D; d++) {
+            const real *window_j = windows + j * taps, *hk_d = hk + d * taps;
+            a_i[j * D + d] = 0;
+            for (size_t me = 0; me < taps; me++) a_i[j * D + d] += window_j[me] * hk_d[me];
+        }
 
-        /* Step 1: the windows of this query's map. */
-        for (size_t j = 0; j < J; j++)
-            neighbours_unfold(h->windows + j * taps, h->keys, j, map_i, h->columns, h->columns);
-
-        /* Step 2: the scores, each a filter laid on a window. */
-        for (size_t j = 0; j < J; j++)
-            for (size_t d = 0; d < D; d++) {
-                a_i[j * D + d] = 0;
-                for (size_t mx = 0; mx < taps; mx++) a_i[j * D + d] += h->windows[j * taps + mx] * h->hk[d * taps + mx];
-            }
-
-        /* Step 3: the softmax over all (j, d) together. */
-        softmax(a_i, J * D);
-    }
+    /* Step 2: the softmax over all (j, d) together. */
+    softmax(a_i, J * D);
 }
 
 /* Eq. 4, 5 and 16: the dynamic kernels of query i, kappa_ij = sum_d a_ijd (filter d). */
-void structsa_naive_kernels(struct structsa_head *h, size_t i)
+void structsa_naive_kernels(real *kernels, const real *a_i, const real *hv, const struct structsa_problem *p)
 {
-    size_t J = h->values->centres, D = h->D, taps = h->values->entries * h->columns;
-    const real *a_i = h->a + i * J * D;
+    size_t J = p->J, D = p->D, taps = p->Mv * p->columns;
 
-    for (size_t j = 0; j < J; j++)
-        for (size_t mx = 0; mx < taps; mx++) {
-            h->kernels[j * taps + mx] = 0;
-            for (size_t d = 0; d < D; d++) h->kernels[j * taps + mx] += a_i[j * D + d] * h->hv[d * taps + mx];
+    for (size_t j = 0; j < J; j++) {
+        const real *a_ij = a_i + j * D;
+        real *kappa_ij = kernels + j * taps;
+        for (size_t me = 0; me < taps; me++) {
+            kappa_ij[me] = 0;
+            for (size_t d = 0; d < D; d++) kappa_ij[me] += a_ij[d] * hv[d * taps + me];
         }
+    }
 }
 
 /* Eq. 4, 5 and 16: y_i = sum_j kappa_ij V_j. */
-void structsa_naive_aggregate(struct structsa_head *h)
+void structsa_naive_aggregate(real *y_i, const real *kernels, const real *contexts, const struct structsa_problem *p)
 {
-    size_t N = h->N, c = h->c, M = h->values->entries, entries = h->values->centres * M;
+    size_t c = p->c, E = p->columns;
 
-    /* Step 1: V_j, the values around every centre. */
-    for (size_t j = 0; j < h->values->centres; j++)
-        neighbours_unfold(h->contexts + j * M * c, h->values, j, h->v, c, c);
-
-    /* Step 2: the kernels of one query after the other, applied. */
-    for (size_t i = 0; i < N; i++) {
-        structsa_naive_kernels(h, i);
-        for (size_t ch = 0; ch < c; ch++) {
-            size_t column = h->columns == 1 ? 0 : ch;
-            h->y[i * c + ch] = 0;
-            for (size_t jm = 0; jm < entries; jm++)
-                h->y[i * c + ch] += h->kernels[jm * h->columns + column] * h->contexts[jm * c + ch];
-        }
+    for (size_t ch = 0; ch < c; ch++) {
+        y_i[ch] = 0;
+        for (size_t jm = 0; jm < p->J * p->Mv; jm++)
+            y_i[ch] += kernels[jm * E + (E == 1 ? 0 : ch)] * contexts[jm * c + ch];
     }
 }
 
 /* Eq. 21: token n meets every kernel whose window it lies in. */
-void structsa_naive_merge(real *merged, const struct structsa_head *h)
+void structsa_naive_merge(real *merged, const real *kernels, const struct neighbours *values,
+                          const struct structsa_problem *p)
 {
-    for (size_t nx = 0; nx < h->N * h->columns; nx++) merged[nx] = 0;
-    for (size_t jm = 0; jm < h->values->centres * h->values->entries; jm++) {
-        if (h->values->token[jm] == OFF_GRID) continue;
-        size_t n = (size_t)h->values->token[jm];
-        for (size_t x = 0; x < h->columns; x++) merged[n * h->columns + x] += h->kernels[jm * h->columns + x];
+    size_t E = p->columns;
+
+    for (size_t ne = 0; ne < p->N * E; ne++) merged[ne] = 0;
+    for (size_t jm = 0; jm < p->J * p->Mv; jm++) {
+        if (values->token[jm] == OFF_GRID) continue;
+        real *merged_n = merged + (size_t)values->token[jm] * E;
+        for (size_t e = 0; e < E; e++) merged_n[e] += kernels[jm * E + e];
     }
-}
-
-/* ---- where the tensors lie --------------------------------------------- */
-
-/* The second group of struct structsa_head, in its order. */
-static bool sizes(size_t size[6], const struct structsa_head *h)
-{
-    size_t J = h->keys->centres, M = h->keys->entries, Mv = h->values->entries;
-    const size_t factor[6][3] = {
-        {h->N, h->N, h->columns}, {J, M, h->columns}, {h->N, J, h->D}, {J, Mv, h->c}, {J, Mv, h->columns}, {h->N, h->c, 1},
-    };
-    for (size_t t = 0; t < 6; t++)
-        if (!size_multiply(&size[t], factor[t][0], factor[t][1]) || !size_multiply(&size[t], size[t], factor[t][2]))
-            return false;
-    return true;
-}
-
-bool structsa_head_reals(size_t *reals, const struct structsa_head *h)
-{
-    size_t size[6];
-    *reals = 0;
-    if (!sizes(size, h)) return false;
-    for (size_t t = 0; t < 6; t++) {
-        *reals += size[t];
-        if (*reals < size[t]) return false;
-    }
-    return true;
-}
-
-void structsa_head_place(struct structsa_head *h, real *block)
-{
-    size_t size[6];
-    real **tensor[6] = {&h->map, &h->windows, &h->a, &h->contexts, &h->kernels, &h->y};
-    (void)sizes(size, h);
-    for (size_t t = 0; t < 6; block += size[t++]) *tensor[t] = block;
 }
 
 /* ---- the form around them -------------------------------------------- */
 
-struct naive_state {
+struct structsa_naive {
     struct heads heads;
-    struct structsa_sides sides;
+    struct structsa_windows windows;
+    real *map, *unfolded, *a, *contexts, *kernels;  /* see structsa.h; unfolded: the windows of one query */
 };
-
-/* The head of a problem, without its tokens. */
-static struct structsa_head head_of(const struct problem *p, const struct structsa_sides *s, size_t head)
-{
-    struct structsa_head h;
-    h.N = problem_size(p, "N");
-    h.c = problem_size(p, "c");
-    h.D = s->D;
-    h.columns = s->columns;
-    h.keys = &s->keys;
-    h.values = &s->values;
-    h.hk = structsa_hk(s, head);
-    h.hv = structsa_hv(s, head);
-    return h;
-}
 
 static void one_head(const struct head *one)
 {
-    const struct problem *p = one->problem;
-    const struct naive_state *state = (const struct naive_state *)one->prepared;
-    struct structsa_head h = head_of(p, &state->sides, one->head);
-    real scale = (real)problem_number(p, "scale");
-    real *q = one->workspace, *k = q + h.N * h.c, *v = k + h.N * h.c;
+    const struct structsa_problem *p = one->plan->of;
+    const struct structsa_naive *f = one->plan->state;
+    size_t N = p->N, c = p->c, JD = p->J * p->D, set = one->head % p->sets;
+    const real *hk = f->windows.hk + set * p->D * p->M * p->columns;
+    const real *hv = f->windows.hv + set * p->D * p->Mv * p->columns;
+    real *map = head_own(one, f->map), *unfolded = head_own(one, f->unfolded), *a = head_own(one, f->a);
+    real *contexts = head_own(one, f->contexts), *kernels = head_own(one, f->kernels);
+    real *q = head_own(one, f->heads.q);
 
-    /* Step 1: dense copies, the query scaled. */
-    head_gather(q, one->q, one->stride, h.N, h.c);
-    head_gather(k, one->k, one->stride, h.N, h.c);
-    head_gather(v, one->v, one->stride, h.N, h.c);
-    for (size_t ic = 0; ic < h.N * h.c; ic++) q[ic] *= scale;
-    h.q = q;
-    h.k = k;
-    h.v = v;
+    /* Step 1: the query scaled, which is a copy of this head's own. */
+    for (size_t ic = 0; ic < N * c; ic++) q[ic] *= p->scale;
 
-    /* Step 2: the equations. */
-    structsa_head_place(&h, v + h.N * h.c);
-    structsa_naive_correlate(&h);
-    structsa_naive_attend(&h);
-    structsa_naive_aggregate(&h);
+    /* Step 2: the map, and what the detectors find in it. */
+    structsa_naive_correlate(map, q, one->k, p);
+    for (size_t i = 0; i < N; i++) {
+        structsa_naive_unfold(unfolded, map + i * N * p->columns, p->columns, &f->windows.keys);
+        structsa_naive_attend(a + i * JD, unfolded, hk, p);
+    }
 
-    /* Step 3: back among the other heads. */
-    head_scatter(one->y, one->y_stride, h.y, h.N, h.c);
-}
-
-static void release(struct plan *plan)
-{
-    struct naive_state *state = (struct naive_state *)plan->state;
-    if (!state) return;
-    heads_release(&state->heads);
-    structsa_sides_release(&state->sides);
-    memory_free(state);
-    plan->state = NULL;
+    /* Step 3: the values around every centre, under the kernels of each query. */
+    structsa_naive_unfold(contexts, one->v, c, &f->windows.values);
+    for (size_t i = 0; i < N; i++) {
+        structsa_naive_kernels(kernels, a + i * JD, hv, p);
+        structsa_naive_aggregate(one->y + i * c, kernels, contexts, p);
+    }
 }
 
 static status prepare(struct plan *plan)
 {
-    const struct problem *p = plan->problem;
-    size_t tokens, reals;
-    status s;
+    const struct structsa_problem *p = plan->of;
+    struct structsa_naive *f = plan->state;
+    struct room *room = &plan->room;
 
-    struct naive_state *state = (struct naive_state *)memory_get(1, sizeof *state);
-    if (!state) return out_of_memory("a plan");
-    *state = (struct naive_state){0};
-    plan->state = state;
-    if ((s = structsa_sides_create(&state->sides, p)).code) return s;
-    struct structsa_head h = head_of(p, &state->sides, 0);
-    if (!structsa_head_reals(&reals, &h) || !size_multiply(&tokens, 3 * h.N, h.c) || reals + tokens < tokens)
-        return out_of_memory("the workspace of a head");
-    return heads_prepare(&state->heads, plan, reals + tokens);
+    heads_prepare(plan, (struct hearts){.heart = one_head, .dense = true});
+    structsa_windows_prepare(&f->windows, room, OF_LOAD, p);
+    room_reals(room, OF_THREAD, &f->map, "the map of all queries against all keys", p->N, p->N, p->columns, 1);
+    room_reals(room, OF_THREAD, &f->unfolded, "the windows of a query", p->J, p->M, p->columns, 1);
+    room_reals(room, OF_THREAD, &f->a, "the attention of all queries", p->N, p->J, p->D, 1);
+    room_reals(room, OF_THREAD, &f->contexts, "the values around every centre", p->J, p->Mv, p->c, 1);
+    room_reals(room, OF_THREAD, &f->kernels, "the kernels of a query", p->J, p->Mv, p->columns, 1);
+    return room_status(room);
 }
 
-static status run(struct plan *plan, real *y, const real *x)
+static status load(struct plan *plan)
 {
-    const struct naive_state *state = (const struct naive_state *)plan->state;
-    heads_run(&state->heads, plan, y, x, one_head, 1, state);
-    return status_ok();
+    struct structsa_naive *f = plan->state;
+    structsa_windows_load(&f->windows, plan->of);
+    return heads_load(plan);
 }
 
 /* All that the hearts multiply, the scale, and the projections. */
-static double multiply_adds(const struct problem *p)
+static double multiply_adds(const void *of)
 {
-    int equation = (int)problem_number(p, "equation");
-    double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c"), D = (double)problem_size(p, "D");
-    double M = (double)problem_size(p, "M"), Mv = equation == 4 ? 1 : M, x = equation == 16 ? c : 1;
-    double J = (double)neighbours_centres(&p->grid, (size_t)problem_number(p, "stride"));
-    double heads = (double)problem_size(p, "B") * (double)problem_size(p, "h");
-
-    return heads_multiply_adds(p) + heads * (N * c + N * N * c + N * J * (D * M * x + D * Mv * x + Mv * c));
+    const struct structsa_problem *p = of;
+    double N = (double)p->N, J = (double)p->J, c = (double)p->c, D = (double)p->D, E = (double)p->columns;
+    double M = (double)p->M, Mv = (double)p->Mv, heads = (double)p->heads.B * (double)p->heads.h;
+    return heads_multiply_adds(&p->heads) + heads * (N * c + N * N * c + N * J * (D * M * E + D * Mv * E + Mv * c));
 }
 
-const struct form structsa_naive = {"naive", prepare, run, release, multiply_adds};
+const struct form structsa_naive = {
+    "naive", sizeof(struct structsa_naive), prepare, load, heads_run, NULL, multiply_adds,
+};

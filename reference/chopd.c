@@ -46,20 +46,11 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-struct chopd_sizes chopd_sizes(const struct problem *p)
-{
-    return (struct chopd_sizes){
-        .B = problem_size(p, "B"), .H = p->grid.size[0], .W = p->grid.size[1], .N = problem_size(p, "N"),
-        .C = problem_size(p, "C"), .D = problem_size(p, "D"), .R = problem_size(p, "R"), .G = problem_size(p, "G"),
-        .S = problem_size(p, "S"), .s = (size_t)problem_number(p, "gate-size"),
-    };
-}
-
 /* A box has an inside, and BLAS can count a patch of phi's convolution. */
 static status check(const struct problem *p)
 {
     const real *box = problem_tensor(p, "boxes");
-    size_t R = problem_size(p, "R"), G = problem_size(p, "G"), patch;
+    size_t R = problem_size(p, "R"), G = problem_size(p, "G"), inputs;
 
     for (size_t rg = 0; rg < R * G; rg++, box += 4) {
         if (isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) && isfinite(box[3])
@@ -68,17 +59,37 @@ static status check(const struct problem *p)
         return bad_input("tensor boxes: found (%g, %g, %g, %g) at [%zu, %zu], expected finite y0 < y1 and x0 < x1",
                          (double)box[0], (double)box[1], (double)box[2], (double)box[3], rg / G, rg % G);
     }
-    if (!size_multiply(&patch, 9, problem_size(p, "C")) || patch > INT_MAX)
+    if (!size_multiply(&inputs, 9, problem_size(p, "C")) || inputs > INT_MAX)
         return bad_input("tensor phi_w1: 9 C is too large, expected at most %d", INT_MAX);
     return status_ok();
 }
 
+static status resolve(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    *(struct chopd_problem *)of = (struct chopd_problem){
+        .B = lookup_size(&names, "B"), .H = p->grid.size[0], .W = p->grid.size[1], .N = lookup_size(&names, "N"),
+        .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .R = lookup_size(&names, "R"),
+        .G = lookup_size(&names, "G"), .S = lookup_size(&names, "S"), .s = lookup_whole(&names, "gate-size"),
+        .gelu = dfc_gelu(&names),
+        .u4 = lookup_tensor(&names, "u4"), .u5 = lookup_tensor(&names, "u5"),
+        .boxes = lookup_tensor(&names, "boxes"), .mix = lookup_tensor(&names, "mix"),
+        .phi_w1 = lookup_tensor(&names, "phi_w1"), .phi_b1 = lookup_tensor(&names, "phi_b1"),
+        .phi_w2 = lookup_tensor(&names, "phi_w2"), .phi_b2 = lookup_tensor(&names, "phi_b2"),
+        .b = lookup_tensor(&names, "b"),
+    };
+    return names.refusal;
+}
+
 /* ---- phi --------------------------------------------------------------- */
 
-bool chopd_gate_reals(size_t *reals, const struct chopd_sizes *s)
+void chopd_gate_prepare(struct chopd_gate *gate, struct room *room, const struct chopd_problem *p, size_t slots)
 {
-    size_t width, cells = s->s * s->s;
-    return size_multiply(&width, 10, s->C) && width + s->S >= width && size_multiply(reals, cells, width + s->S);
+    size_t cells = p->s * p->s;
+    room_reals(room, OF_RUN, &gate->map, "phi's map", slots, cells, p->R, 1);
+    room_reals(room, OF_RUN, &gate->mean, "the cells of phi", slots, cells, p->C, 1);
+    room_reals(room, OF_RUN, &gate->patches, "the patches of phi's convolution", slots, cells, 9, p->C);
+    room_reals(room, OF_RUN, &gate->hidden, "phi's channels", slots, cells, p->S, 1);
 }
 
 /* What the 3 x 3 convolution sees around a cell: [C][3][3], zero off the map. */
@@ -91,28 +102,28 @@ static void patch(real *around, const real *mean, size_t s, size_t C, size_t i, 
     }
 }
 
-void chopd_gate(real *map, const real *x, const struct problem *p, real *room)
+void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const struct chopd_problem *p)
 {
-    struct chopd_sizes z = chopd_sizes(p);
-    size_t cells = z.s * z.s;
-    real *mean = room, *patches = mean + cells * z.C, *hidden = patches + cells * 9 * z.C;
+    size_t cells = p->s * p->s, C = p->C, S = p->S, R = p->R;
+    real *map = gate->map + slot * cells * R, *mean = gate->mean + slot * cells * C;
+    real *patches = gate->patches + slot * cells * 9 * C, *hidden = gate->hidden + slot * cells * S;
 
     /* Step 1: a small map, whatever the size of the image. */
-    adaptive_mean(mean, x, z.H, z.W, z.C, z.s);
+    adaptive_mean(mean, x, p->H, p->W, C, p->s);
 
     /* Step 2: the two convolutions. */
-    for (size_t at = 0; at < cells; at++) patch(patches + at * 9 * z.C, mean, z.s, z.C, at / z.s, at % z.s);
-    linear_map(hidden, z.S, patches, 9 * z.C, problem_tensor(p, "phi_w1"), problem_tensor(p, "phi_b1"), cells, 9 * z.C, z.S);
-    for (size_t at = 0; at < cells * z.S; at++) hidden[at] = gelu(hidden[at]);
-    linear_map(map, z.R, hidden, z.S, problem_tensor(p, "phi_w2"), problem_tensor(p, "phi_b2"), cells, z.S, z.R);
+    for (size_t at = 0; at < cells; at++) patch(patches + at * 9 * C, mean, p->s, C, at / p->s, at % p->s);
+    linear_map(hidden, S, patches, 9 * C, p->phi_w1, p->phi_b1, cells, 9 * C, S);
+    for (size_t at = 0; at < cells * S; at++) hidden[at] = gelu(hidden[at]);
+    linear_map(map, R, hidden, S, p->phi_w2, p->phi_b2, cells, S, R);
 
     /* Step 3: between 0 and 1. */
-    for (size_t at = 0; at < cells * z.R; at++) map[at] = 1 / (1 + exp(-map[at]));
+    for (size_t at = 0; at < cells * R; at++) map[at] = 1 / (1 + exp(-map[at]));
 }
 
-double chopd_gate_multiply_adds(const struct chopd_sizes *s)
+double chopd_gate_multiply_adds(const struct chopd_problem *p)
 {
-    return (double)(s->s * s->s) * (9 * (double)s->C * (double)s->S + (double)s->S * (double)s->R);
+    return (double)(p->s * p->s) * (9 * (double)p->C * (double)p->S + (double)p->S * (double)p->R);
 }
 
 const struct declaration chopd = {
@@ -122,5 +133,6 @@ const struct declaration chopd = {
     .options = options,
     .tensors = tensors,
     .check = check,
-    .forms = {&chopd_naive, &chopd_fast},
+    .resolved = sizeof(struct chopd_problem),
+    .resolve = resolve,
 };

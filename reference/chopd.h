@@ -28,12 +28,14 @@
  * All but the boxes are dimensionless.  Cost of one image:
  *
  *             multiply-adds                                  extra memory (reals)
- *     naive   N^2 (C D (3 R + 1) + 2 R G) + 6 N R + phi      N^2 (C D + R G + R) + N R
- *     fast    N R (C + D + 6 G + 2) + s W R + phi            R N, and (G + 2) N a thread
+ *     naive   N^2 (C D (3 R + 1) + 2 R G) + 3 N R + phi      N^2 (C D + R G + R) + N R + phi
+ *     fast    N R (C + D + 6 G + 2) + s W R + phi            N R + phi, once or for each thread
  *     phi     s^2 (9 C S + S R)                              s^2 (10 C + S + R)
  *
- * told in naive/chopd.c and fast/chopd.c.  The fast form's cost depends neither
- * on the size of the boxes nor, for a token, on N.
+ * implemented in naive/chopd.c and fast/chopd/chopd.c.  The fast form's cost
+ * depends neither on the size of the boxes nor, for a token, on N.  Where there
+ * are as many images as threads, each thread has one of its own; and each has
+ * the running sums of a plane besides (fast/chopd/box_pool.h) and s W numbers.
  *
  * Errors: a box without an inside, or with an edge that is not finite; memory;
  * a file that does not fit.
@@ -45,38 +47,35 @@
 #ifndef TWICETOLD_CHOPD_H
 #define TWICETOLD_CHOPD_H
 
-#include "operator.h"
+#include "lookup.h"
+#include "room.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 extern const struct declaration chopd;
-extern const struct form chopd_naive, chopd_fast;
 
-struct chopd_sizes { size_t B, H, W, N, C, D, R, G, S, s; };
+struct chopd_problem {
+    size_t B, H, W, N, C, D, R, G;
+    size_t S, s;                /* phi's channels, and cells a side */
+    bool gelu;                  /* sigma: GELU, or nothing */
+    const real *u4, *u5;        /* [C][R], [D][R] */
+    const real *boxes, *mix;    /* [R][G][4], [R][G] */
+    const real *phi_w1, *phi_b1, *phi_w2, *phi_b2;
+    const real *b;              /* [D] */
+};
 
-struct chopd_sizes chopd_sizes(const struct problem *p);
+/* phi before it is made larger, implemented once for both forms, with room for
+ * so many images at once: map [slots][s][s][R], and what it is made of.  One
+ * image x [N][C] fills one slot, on the calling thread. */
+struct chopd_gate { real *map, *mean, *patches, *hidden; };
 
-/* phi before it is made larger: map [s][s][R] of one image x [N][C].  Told once,
- * for both forms; room is chopd_gate_reals. */
-void chopd_gate(real *map, const real *x, const struct problem *p, real *room);
-bool chopd_gate_reals(size_t *reals, const struct chopd_sizes *s);
+void chopd_gate_prepare(struct chopd_gate *gate, struct room *room, const struct chopd_problem *p, size_t slots);
+void chopd_gate(const struct chopd_gate *gate, size_t slot, const real *x, const struct chopd_problem *p);
 
 /* Multiply-adds of phi. */
-double chopd_gate_multiply_adds(const struct chopd_sizes *s);
-
-/* ---- the hearts of the naive form: naive/chopd.c ----------------------- */
-
-/* How much of token d, counted from the token in the middle, lies between lo
- * and hi along an axis. */
-real chopd_naive_overlap(ptrdiff_t d, real lo, real hi);
-
-void chopd_naive_pooling(real *P, const real *boxes, const struct chopd_sizes *s);              /* [N][N][R][G] */
-void chopd_naive_mixing(real *u2, const real *P, const real *E, const struct chopd_sizes *s);   /* [N][N][R], Eq. 8 */
-void chopd_naive_larger(real *u13, const real *map, const struct chopd_sizes *s);               /* [N][R], Eq. 9 */
-void chopd_naive_tensor(real *w, const real *u2, const real *u13, const real *u4, const real *u5,
-                        const struct chopd_sizes *s);                                           /* [N][N][C][D] */
+double chopd_gate_multiply_adds(const struct chopd_problem *p);
 
 #ifdef __cplusplus
 }

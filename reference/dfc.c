@@ -2,9 +2,7 @@
 
 #include "dfc.h"
 #include <limits.h>
-#include <string.h>
 #include "memory.h"
-#include "steps.h"
 
 static const struct option no_options[] = {{0}};
 static const struct option cp_options[] = {DFC_ACTIVATION, {0}};
@@ -25,28 +23,6 @@ static const struct tensor_row cp_tensors[] = {
     {.name = "b", .shape = "N D", .fan = "1", .meaning = "the bias"},
     {0}
 };
-
-struct dfc_sizes dfc_sizes(const struct problem *p)
-{
-    return (struct dfc_sizes){
-        .B = problem_size(p, "B"), .M = problem_size(p, "M"), .N = problem_size(p, "N"),
-        .C = problem_size(p, "C"), .D = problem_size(p, "D"), .R = problem_size(p, "R"),
-    };
-}
-
-bool dfc_gelu(const struct problem *p)
-{
-    return !strcmp(problem_text(p, "activation"), "gelu");
-}
-
-void dfc_finish(real *y, const real *b, size_t b_stride, size_t N, size_t D, bool with_gelu)
-{
-    for (size_t n = 0; n < N; n++)
-        for (size_t d = 0; d < D; d++) {
-            real sum = y[n * D + d] + b[n * b_stride + d];
-            y[n * D + d] = with_gelu ? gelu(sum) : sum;
-        }
-}
 
 /* BLAS counts rows and columns in int. */
 static status within_blas(const struct problem *p, const char *a, const char *b)
@@ -69,6 +45,40 @@ static status check_cp(const struct problem *p)
     return s.code ? s : within_blas(p, "B", "N");
 }
 
+bool dfc_gelu(struct lookup *names)
+{
+    return lookup_choice(names, "activation") == 0;
+}
+
+static status resolve_fc(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    *(struct fc_problem *)of = (struct fc_problem){
+        .B = lookup_size(&names, "B"), .M = lookup_size(&names, "M"), .N = lookup_size(&names, "N"),
+        .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .w = lookup_tensor(&names, "w"),
+    };
+    return names.refusal;
+}
+
+static status resolve_cp(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    *(struct dfc_problem *)of = (struct dfc_problem){
+        .B = lookup_size(&names, "B"), .M = lookup_size(&names, "M"), .N = lookup_size(&names, "N"),
+        .C = lookup_size(&names, "C"), .D = lookup_size(&names, "D"), .R = lookup_size(&names, "R"),
+        .gelu = dfc_gelu(&names),
+        .u1 = lookup_tensor(&names, "u1"), .u2 = lookup_tensor(&names, "u2"), .u3 = lookup_tensor(&names, "u3"),
+        .u4 = lookup_tensor(&names, "u4"), .u5 = lookup_tensor(&names, "u5"), .b = lookup_tensor(&names, "b"),
+    };
+    return names.refusal;
+}
+
+double fc_multiply_adds(const void *of)
+{
+    const struct fc_problem *p = of;
+    return (double)p->B * (double)p->M * (double)p->N * (double)p->C * (double)p->D;
+}
+
 const struct declaration fc = {
     .name = "fc",
     .summary = "the most general linear layer, all tokens and channels to all (Eq. 2)",
@@ -76,7 +86,8 @@ const struct declaration fc = {
     .options = no_options,
     .tensors = fc_tensors,
     .check = check_fc,
-    .forms = {&fc_naive, &fc_fast},
+    .resolved = sizeof(struct fc_problem),
+    .resolve = resolve_fc,
 };
 
 const struct declaration dfc_cp = {
@@ -86,5 +97,6 @@ const struct declaration dfc_cp = {
     .options = cp_options,
     .tensors = cp_tensors,
     .check = check_cp,
-    .forms = {&dfc_cp_naive, &dfc_cp_fast},
+    .resolved = sizeof(struct dfc_problem),
+    .resolve = resolve_cp,
 };

@@ -22,11 +22,13 @@
  *
  *                     multiply-adds                       extra memory (reals)
  *     fc naive        B M N C D                           0
- *     fc fast         the same, in one product            M N C D, W laid out anew
+ *     fc fast         the same, in one product            (M C + 1) N D: W repacked; M C to load it
  *     dfc-cp naive    B M N C D (4 R + 1)                 B M N C D: W itself
- *     dfc-cp fast     B (M C R + M R + R + N R + N D R)   (M + N + 1) R
+ *     dfc-cp fast     B (M C R + M R + R + N R + N D R)   (M + N + 1) R, once or for each thread
  *
- * told in naive/fc.c, naive/dfc_cp.c, fast/fc.c and fast/dfc_cp.c.
+ * implemented in naive/fc.c, naive/dfc_cp.c, fast/chopd/fc.c and
+ * fast/chopd/dfc_cp.c.  Where there are as many images as threads, each thread
+ * has one of its own.
  *
  * Errors: a product of sizes beyond what BLAS counts; memory; a file that does
  * not fit.
@@ -38,41 +40,35 @@
 #ifndef TWICETOLD_DFC_H
 #define TWICETOLD_DFC_H
 
-#include "operator.h"
+#include "lookup.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 extern const struct declaration fc, dfc_cp;
-extern const struct form fc_naive, fc_fast, dfc_cp_naive, dfc_cp_fast;
 
-struct dfc_sizes { size_t B, M, N, C, D, R; };
+struct fc_problem {
+    size_t B, M, N, C, D;
+    const real *w;              /* [M][N][C][D] */
+};
 
-struct dfc_sizes dfc_sizes(const struct problem *p);
+struct dfc_problem {
+    size_t B, M, N, C, D, R;
+    bool gelu;                  /* sigma: GELU, or nothing */
+    const real *u1, *u2, *u3, *u4, *u5;     /* [B][R], [M][R], [N][R], [C][R], [D][R] */
+    const real *b;              /* [N][D] */
+};
 
-/* Whether the option says GELU; and sigma(y + b) for one image, in place, b [N][D]
- * with rows `b_stride` apart (0: one row for all tokens). */
-bool dfc_gelu(const struct problem *p);
-void dfc_finish(real *y, const real *b, size_t b_stride, size_t N, size_t D, bool with_gelu);
+/* B M N C D. */
+double fc_multiply_adds(const void *of);
 
-/* The activation, as an option of every layer here. */
+/* sigma, as an option of every layer here; whether it is GELU. */
 #define DFC_ACTIVATION \
     {.name = "activation", .kind = OPTION_CHOICE, .fallback = "gelu", .choices = "gelu|none", \
      .meaning = "sigma: the exact GELU, or nothing"}
 
-/* ---- the hearts of the naive forms ------------------------------------- */
-
-/* Eq. 2 for one image: y [N][D] from x [M][C] and w [M][N][C][D]. */
-void fc_naive_apply(real *y, const real *x, const real *w, size_t M, size_t N, size_t C, size_t D);
-
-/* Eq. 5: w [B][M][N][C][D] from its factors. */
-void dfc_naive_tensor(real *w, const real *u1, const real *u2, const real *u3, const real *u4, const real *u5,
-                      const struct dfc_sizes *s);
-
-/* Eq. 3: y [B][N][D] from x [B][M][C] and w [B][M][N][C][D]: every image meets
- * a layer of its own. */
-void dfc_naive_apply(real *y, const real *x, const real *w, const struct dfc_sizes *s);
+bool dfc_gelu(struct lookup *names);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,6 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include "memory.h"
 #include "steps.h"
 
 static const struct option options[] = {
@@ -36,52 +35,43 @@ static const struct option options[] = {
 };
 
 static const struct tensor_row tensors[] = {
-    {.name = "x", .shape = "B N C", .meaning = "the tokens"},
-    {.name = "conv_w", .shape = "Q 8 K K", .when = "variant=final", .fan = "8*K*K", .meaning = "group convolution of q*k, Q channels"},
+    TENSOR_TOKENS,
+    {.name = "conv_w", .shape = "Q 8 K K", .when = "variant=final", .fan = "8*K*K",
+     .meaning = "group convolution of q*k, Q channels"},
     {.name = "conv_b", .shape = "Q", .when = "variant=final", .fan = "8*K*K", .meaning = "its bias"},
     {.name = "w_qkv", .shape = "3*C C", .when = "variant=", .fan = "C", .meaning = "rows make query, key, value"},
-    {.name = "w_qkv", .shape = "2*Q+C C", .when = "variant=final", .fan = "C", .meaning = "rows make query, key (Q each), value (C)"},
+    {.name = "w_qkv", .shape = "2*Q+C C", .when = "variant=final", .fan = "C",
+     .meaning = "rows make query, key (Q each), value (C)"},
     {.name = "b_qkv", .shape = "3*C", .when = "variant=", .optional = true, .fan = "C", .meaning = "their bias"},
     {.name = "b_qkv", .shape = "2*Q+C", .when = "variant=final", .optional = true, .fan = "C", .meaning = "their bias"},
-    {.name = "rk", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan = "C", .meaning = "logits from the token itself"},
-    {.name = "rq", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan = "C", .meaning = "logits from its neighbours"},
-    {.name = "rb", .shape = "h K*K", .when = "equation=6|7 & variant=", .fan = "1", .meaning = "logits of relative position"},
-    {.name = "rk", .shape = "C h T", .when = "equation=4 & terms~qr & variant=", .fan = "C", .meaning = "term qr: the query meets an offset"},
-    {.name = "rq", .shape = "C h T", .when = "equation=4 & terms~rk & variant=", .fan = "C", .meaning = "term rk: the key meets an offset"},
-    {.name = "rb", .shape = "h T", .when = "equation=4 & terms~b & variant=", .fan = "1", .meaning = "term b: a bias per offset"},
-    {.name = "mix_w", .shape = "h*K*K Q", .when = "variant=final", .fan = "Q", .meaning = "logits from the convolved channels"},
+    {.name = "rk", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan = "C",
+     .meaning = "logits from the token itself"},
+    {.name = "rq", .shape = "C h K*K", .when = "equation=6|7 & variant=", .fan = "C",
+     .meaning = "logits from its neighbours"},
+    {.name = "rb", .shape = "h K*K", .when = "equation=6|7 & variant=", .fan = "1",
+     .meaning = "logits of relative position"},
+    {.name = "rk", .shape = "C h T", .when = "equation=4 & terms~qr & variant=", .fan = "C",
+     .meaning = "term qr: the query meets an offset"},
+    {.name = "rq", .shape = "C h T", .when = "equation=4 & terms~rk & variant=", .fan = "C",
+     .meaning = "term rk: the key meets an offset"},
+    {.name = "rb", .shape = "h T", .when = "equation=4 & terms~b & variant=", .fan = "1",
+     .meaning = "term b: a bias per offset"},
+    {.name = "mix_w", .shape = "h*K*K Q", .when = "variant=final", .fan = "Q",
+     .meaning = "logits from the convolved channels"},
     {.name = "mix_b", .shape = "h*K*K", .when = "variant=final", .fan = "Q", .meaning = "their bias"},
     {.name = "ghost_mul", .shape = "C K*K", .when = "equation=6|7", .optional = true, .with = "ghost_add", .fan = "1",
      .meaning = "ghost head: factors of the filters"},
     {.name = "ghost_add", .shape = "C K*K", .when = "equation=6|7", .optional = true, .with = "ghost_mul", .fan = "1",
      .meaning = "ghost head: summands of the filters"},
-    {.name = "w_o", .shape = "C C", .optional = true, .fan = "C", .meaning = "output projection"},
-    {.name = "b_o", .shape = "C", .optional = true, .with = "w_o", .fan = "C", .meaning = "its bias"},
+    TENSORS_OUTPUT,
     {0}
 };
 
-/* ---- Eq. 4's choices --------------------------------------------------- */
-
-bool elsa_term(const struct problem *p, const char *term)
-{
-    return words_have(problem_text(p, "terms"), term, strlen(term));
-}
-
-enum elsa_norm elsa_norm(const struct problem *p)
-{
-    const char *text = problem_text(p, "norm");
-    return !strcmp(text, "identity") ? ELSA_IDENTITY : !strcmp(text, "filter") ? ELSA_FILTER : ELSA_SOFTMAX;
-}
-
-bool elsa_windows(const struct problem *p)
-{
-    return !strcmp(problem_text(p, "area"), "window");
-}
+/* ---- what is refused ------------------------------------------------------- */
 
 /* Each of the words is a term, and none comes twice. */
-static status check_terms(const struct problem *p)
+static status check_terms(const char *text)
 {
-    const char *text = problem_text(p, "terms");
     for (const char *at = text;; at++) {
         size_t n = strcspn(at, "+");
         if (!n || !words_have("qk+qr+rk+b", at, n) || (at[n] && words_have(at + n + 1, at, n)))
@@ -108,42 +98,78 @@ static status misplaced(const struct problem *p)
     return status_ok();
 }
 
+/* Windows of K x K tile the grid, and have no dilation. */
+static status check_windows(const struct problem *p, size_t K)
+{
+    if (p->grid.size[0] % K || p->grid.size[1] % K)
+        return bad_input("option --kernel: found %zu, expected a divisor of %zu and %zu, as windows tile the grid",
+                         K, p->grid.size[0], p->grid.size[1]);
+    if (problem_given(p, "dilation"))
+        return bad_input("option --dilation: found with --area window, expected only with neighbourhoods");
+    return status_ok();
+}
+
 static status derive(struct problem *p)
 {
-    size_t K = problem_size(p, "K"), span = K, offsets;
-    status s = misplaced(p);
+    struct lookup names = {.problem = p};
+    size_t K = lookup_size(&names, "K"), offsets;
+    bool windows = lookup_choice(&names, "area") == 1;
+    status s = names.refusal;
 
+    if (!s.code) s = misplaced(p);
     if (s.code) return s;
     if (K % 2 == 0) return bad_input("option --kernel: found %zu, expected an odd number", K);
-    if ((s = check_terms(p)).code) return s;
-    if (elsa_windows(p)) {
-        if (p->grid.size[0] % K || p->grid.size[1] % K)
-            return bad_input("option --kernel: found %zu, expected a divisor of %zu and %zu, as windows tile the grid",
-                             K, p->grid.size[0], p->grid.size[1]);
-        if (problem_given(p, "dilation"))
-            return bad_input("option --dilation: found with --area window, expected only with neighbourhoods");
-        span = 2 * K - 1;
-    }
-    if (!size_multiply(&offsets, span, span)) return bad_input("option --kernel: %zu is too large", K);
-    if ((s = problem_set_size(p, "T", offsets)).code) return s;
-    return derive_head_channels(p);
+    s = check_terms(lookup_text(&names, "terms"));
+    if (!s.code && windows) s = check_windows(p, K);
+    if (s.code) return s;
+    offsets = windows ? 2 * K - 1 : K;
+    s = problem_set_size(p, "T", offsets * offsets);
+    return s.code ? s : derive_head_channels(p);
+}
+
+/* ---- the problem ----------------------------------------------------------- */
+
+static status resolve(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    struct elsa_problem *e = of;
+    const char *terms = lookup_text(&names, "terms");
+    *e = (struct elsa_problem){
+        .heads = heads_problem(&names), .grid = p->grid, .K = lookup_size(&names, "K"),
+        .dilation = lookup_whole(&names, "dilation"), .scale = (real)lookup_number(&names, "scale"),
+        .equation = lookup_given(&names, "variant") ? 0 : (int)lookup_number(&names, "equation"),
+        .terms.qk = words_have(terms, "qk", 2), .terms.qr = words_have(terms, "qr", 2),
+        .terms.rk = words_have(terms, "rk", 2), .terms.b = words_have(terms, "b", 1),
+        .T = lookup_size(&names, "T"), .norm = (enum elsa_norm)lookup_choice(&names, "norm"),
+        .windows = lookup_choice(&names, "area") == 1, .by_block = lookup_choice(&names, "head-map") == 1,
+        .lambda = lookup_number(&names, "lambda"), .gamma = lookup_number(&names, "gamma"),
+        .rk = lookup_tensor(&names, "rk"), .rq = lookup_tensor(&names, "rq"), .rb = lookup_tensor(&names, "rb"),
+        .conv_w = lookup_tensor(&names, "conv_w"), .conv_b = lookup_tensor(&names, "conv_b"),
+        .mix_w = lookup_tensor(&names, "mix_w"), .mix_b = lookup_tensor(&names, "mix_b"),
+        .ghost_mul = lookup_tensor(&names, "ghost_mul"), .ghost_add = lookup_tensor(&names, "ghost_add"),
+    };
+    e->entries = e->K * e->K;
+    return names.refusal;
 }
 
 /* Eq. 8's power has a value for every base. */
 static status check(const struct problem *p)
 {
-    const real *base = problem_tensor(p, "ghost_mul");
-    size_t count = problem_size(p, "C") * problem_size(p, "K") * problem_size(p, "K");
-    double lambda = problem_number(p, "lambda");
+    struct elsa_problem e;
+    status s = resolve(&e, p);
 
-    if (problem_given(p, "variant") && problem_size(p, "Q") % 8)
-        return bad_input("tensor conv_w: found %zu output channels, expected a multiple of 8", problem_size(p, "Q"));
-    for (size_t i = 0; base && i < count; i++) {
-        if (lambda != floor(lambda) && base[i] < 0)
-            return bad_input("tensor ghost_mul: found %g to the power %g, expected bases of at least 0 for a fractional power",
-                             (double)base[i], lambda);
-        if (lambda < 0 && base[i] == 0)
-            return bad_input("tensor ghost_mul: found 0 to the power %g, expected other bases for a negative power", lambda);
+    if (s.code) return s;
+    if (!e.equation && e.heads.Q % 8)
+        return bad_input("tensor conv_w: found %zu output channels, expected a multiple of 8", e.heads.Q);
+    if (!e.ghost_mul) return s;
+    for (size_t i = 0; i < e.heads.C * e.entries; i++) {
+        double base = (double)e.ghost_mul[i];
+        if (e.lambda != floor(e.lambda) && base < 0)
+            return bad_input("tensor ghost_mul: found %g to the power %g, expected bases of at least 0 for a "
+                             "fractional power", base, e.lambda);
+        if (e.lambda < 0 && base == 0)
+            return bad_input("tensor ghost_mul: found 0 to the power %g, expected other bases for a negative power",
+                             e.lambda);
     }
     return status_ok();
 }
@@ -156,100 +182,13 @@ const struct declaration elsa = {
     .tensors = tensors,
     .derive = derive,
     .check = check,
-    .forms = {&elsa_naive, &elsa_fast},
+    .resolved = sizeof(struct elsa_problem),
+    .resolve = resolve,
 };
 
-/* ---- what both forms read off a problem -------------------------------- */
-
-struct elsa_sizes elsa_sizes(const struct problem *p)
+size_t elsa_head(const struct elsa_problem *p, size_t c)
 {
-    struct elsa_sizes s = {
-        .N = problem_size(p, "N"), .C = problem_size(p, "C"), .h = problem_size(p, "h"), .K = problem_size(p, "K"),
-        .equation = problem_given(p, "variant") ? 0 : (int)problem_number(p, "equation"),
-        .by_block = !strcmp(problem_text(p, "head-map"), "block"),
-        .scale = (real)problem_number(p, "scale"),
-    };
-    s.entries = s.K * s.K;
-    s.Q = s.equation ? s.C : problem_size(p, "Q");
-    return s;
-}
-
-size_t elsa_head(const struct elsa_sizes *s, size_t c)
-{
-    return s->by_block ? c / (s->C / s->h) : c % s->h;
-}
-
-/* A token's window mates, and their offsets among the (2K-1)^2. */
-static void window_mates(struct elsa_area *area, const grid *g, const grid *window, size_t i)
-{
-    size_t K = window->size[0], at[GRID_AXES], corner[GRID_AXES] = {0};
-    grid_coordinates(at, g, i);
-    for (int a = 0; a < 2; a++) corner[a] = at[a] / K * K;
-    for (size_t n = 0; n < area->entries; n++) {
-        size_t there[GRID_AXES] = {corner[0] + n / K, corner[1] + n % K, 0};
-        size_t own = (at[0] - corner[0]) * K + at[1] - corner[1];
-        area->token[i * area->entries + n] = (int)grid_index(g, there);
-        area->offset[i * area->entries + n] = (int)grid_offset(window, own, n);
-    }
-}
-
-status elsa_area_create(struct elsa_area *area, const struct problem *p)
-{
-    size_t N = problem_size(p, "N"), K = problem_size(p, "K"), count;
-    struct neighbours around;
-    grid window;
-    status s;
-
-    /* Step 1: room. */
-    *area = (struct elsa_area){.entries = K * K};
-    if ((s = grid_create(&window, 2, (size_t[]){K, K})).code) return s;
-    if (!size_multiply(&count, N, area->entries)) return out_of_memory("the areas");
-    area->token = memory_get(count, sizeof *area->token);
-    area->offset = memory_get(count, sizeof *area->offset);
-    if (!area->token || !area->offset) return out_of_memory("the areas");
-
-    /* Step 2: windows, or neighbours, whose offset is their number. */
-    if (elsa_windows(p)) {
-        for (size_t i = 0; i < N; i++) window_mates(area, &p->grid, &window, i);
-        return status_ok();
-    }
-    s = neighbours_create(&around, &p->grid, &window, 1, (size_t)problem_number(p, "dilation"));
-    for (size_t e = 0; !s.code && e < count; e++) {
-        area->token[e] = around.token[e];
-        area->offset[e] = (int)(e % area->entries);
-    }
-    neighbours_release(&around);
-    return s;
-}
-
-void elsa_area_release(struct elsa_area *area)
-{
-    memory_free(area->token);
-    memory_free(area->offset);
-    area->token = area->offset = NULL;
-}
-
-double elsa_pairs(const struct problem *p)
-{
-    size_t K = problem_size(p, "K"), dilation = (size_t)problem_number(p, "dilation");
-    double pairs = 1;
-
-    if (elsa_windows(p)) return (double)problem_size(p, "N") * (double)(K * K);
-    for (int a = 0; a < 2; a++) {
-        double axis = (double)p->grid.size[a];
-        for (size_t step = 1; step <= K / 2 && step * dilation < p->grid.size[a]; step++)
-            axis += 2 * (double)(p->grid.size[a] - step * dilation);
-        pairs *= axis;
-    }
-    return pairs;
-}
-
-double elsa_term_multiply_adds(const struct problem *p)
-{
-    struct elsa_sizes s = elsa_sizes(p);
-    double pairs = elsa_pairs(p), all = (double)s.N * (double)s.entries, C = (double)s.C, h = (double)s.h;
-    return (elsa_term(p, "qk") ? pairs * C + all * h : 0) + (elsa_term(p, "qr") ? all * h * C : 0)
-         + (elsa_term(p, "rk") ? pairs * h * C : 0);
+    return p->by_block ? c / p->heads.c : c % p->heads.h;
 }
 
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm)
@@ -258,12 +197,85 @@ void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm)
     if (norm == ELSA_FILTER) layer_norm(filter, NULL, NULL, entries, 1e-10);
 }
 
-void elsa_ghost(real *factor, real *summand, const struct problem *p)
+/* ---- tables that a plan keeps ---------------------------------------------- */
+
+void elsa_area_prepare(struct elsa_area *area, struct room *room, const struct elsa_problem *p)
 {
-    const real *mul = problem_tensor(p, "ghost_mul"), *add = problem_tensor(p, "ghost_add");
-    size_t count = problem_size(p, "C") * problem_size(p, "K") * problem_size(p, "K");
-    for (size_t i = 0; i < count; i++) {
-        factor[i] = (real)pow((double)mul[i], problem_number(p, "lambda"));
-        summand[i] = (real)problem_number(p, "gamma") * add[i];
+    grid window;
+    room_refuse(room, grid_create(&window, 2, (size_t[]){p->K, p->K}));
+    room_refuse(room, windows_create(&area->windows, &p->grid, p->windows ? p->K : 0));
+    neighbours_prepare(&area->around, room, &p->grid, &window, 1, p->dilation);
+    if (p->equation == 4)
+        room_objects(room, OF_LOAD, &area->offset, "the offsets", p->heads.N, p->entries, sizeof *area->offset);
+}
+
+/* A token's window mates, and their offsets among the (2K-1)^2. */
+static void window_mates(struct elsa_area *area, size_t i)
+{
+    const struct windows *windows = &area->windows;
+    size_t window = windows_of(windows, i), own = windows_entry(windows, i), first = i * windows->entries;
+    for (size_t n = 0; n < windows->entries; n++) {
+        area->around.token[first + n] = (int)windows_token(windows, window, n);
+        area->offset[first + n] = (int)grid_offset(&area->around.window, own, n);
     }
+}
+
+void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p)
+{
+    if (p->windows) {
+        for (size_t i = 0; i < p->heads.N; i++) window_mates(area, i);
+        return;
+    }
+    neighbours_load(&area->around);
+    if (!area->offset) return;
+    for (size_t in = 0; in < p->heads.N * p->entries; in++) area->offset[in] = (int)(in % p->entries);
+}
+
+void elsa_ghost_prepare(struct elsa_ghost *ghost, struct room *room, const struct elsa_problem *p)
+{
+    size_t C = p->ghost_mul ? p->heads.C : 0;
+    room_reals(room, OF_LOAD, &ghost->factor, "the ghost head's factors", C, p->K, p->K, 1);
+    room_reals(room, OF_LOAD, &ghost->summand, "the ghost head's summands", C, p->K, p->K, 1);
+}
+
+void elsa_ghost_load(struct elsa_ghost *ghost, const struct elsa_problem *p)
+{
+    if (!p->ghost_mul) return;
+    for (size_t i = 0; i < p->heads.C * p->entries; i++) {
+        ghost->factor[i] = (real)pow((double)p->ghost_mul[i], p->lambda);
+        ghost->summand[i] = (real)p->gamma * p->ghost_add[i];
+    }
+}
+
+/* ---- what it costs --------------------------------------------------------- */
+
+double elsa_pairs(const struct elsa_problem *p)
+{
+    double pairs = 1;
+
+    if (p->windows) return (double)p->heads.N * (double)p->entries;
+    for (int a = 0; a < 2; a++) {
+        size_t size = p->grid.size[a];
+        double axis = (double)size;
+        for (size_t step = 1; step <= p->K / 2 && step * p->dilation < size; step++)
+            axis += 2 * (double)(size - step * p->dilation);
+        pairs *= axis;
+    }
+    return pairs;
+}
+
+double elsa_multiply_adds(const struct elsa_problem *p, double pairs)
+{
+    double N = (double)p->heads.N, C = (double)p->heads.C, Q = (double)p->heads.Q, h = (double)p->heads.h;
+    double all = N * (double)p->entries, near = elsa_pairs(p), one;
+
+    if (p->equation == 4) {
+        one = pairs * C + (p->terms.qk ? near * C + all * h : 0);
+        one += (p->terms.qr ? all * h * C : 0) + (p->terms.rk ? near * h * C : 0);
+    } else {
+        one = 2 * N * Q;
+        one += p->equation ? 2 * all * h * C : pairs * 8 * Q + all * h * Q;
+        one += pairs * C * (p->ghost_mul ? 2 : 1);
+    }
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * one;
 }

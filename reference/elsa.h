@@ -51,8 +51,6 @@
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (3 Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints
  *
- * told in naive/elsa.c and fast/elsa.c.
- *
  * Errors: heads that do not divide C; an even K; windows that do not divide
  * the grid; Q no multiple of 8; a power that has no value; memory; a file that
  * does not fit.
@@ -64,8 +62,9 @@
 #ifndef TWICETOLD_ELSA_H
 #define TWICETOLD_ELSA_H
 
+#include "heads.h"
 #include "neighbours.h"
-#include "operator.h"
+#include "windows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,99 +72,64 @@ extern "C" {
 
 extern const struct declaration elsa;
 
-/* The forms: unfolded, to the letter; nothing unfolded. */
-extern const struct form elsa_naive, elsa_fast;
-
-/* ---- what both forms read off a problem -------------------------------- */
-
 enum elsa_norm { ELSA_SOFTMAX, ELSA_IDENTITY, ELSA_FILTER };
 
-/* Which tokens a token looks at, and which offset each of them has. */
-struct elsa_area {
-    size_t entries;             /* K^2 */
-    int *token;                 /* [N][K^2], OFF_GRID where there is none */
-    int *offset;                /* [N][K^2], below T */
-};
-
-struct elsa_sizes {
-    size_t N, C, h, K, entries; /* entries = K^2 */
-    size_t Q;                   /* channels of query and key: C, or Q in the final variant */
+struct elsa_problem {
+    struct heads_problem heads; /* N, C, h, c = C/h; Q channels of query and key: C, but in final */
+    grid grid;
+    size_t K, entries;          /* entries = K^2 */
+    size_t dilation;
     int equation;               /* 4, 6, 7, or 0 for the final variant */
-    bool by_block;              /* head of channel c: c div (C/h), else c mod h */
     real scale;
+
+    struct { bool qk, qr, rk, b; } terms;       /* Eq. 4 */
+    size_t T;                   /* offsets that an area has: K^2, in windows (2K-1)^2 */
+    enum elsa_norm norm;
+    bool windows;               /* areas are windows, else neighbourhoods */
+
+    bool by_block;              /* head of channel c: c div (C/h), else c mod h */
+    double lambda, gamma;       /* Eq. 8 */
+
+    const real *rk, *rq, *rb;   /* [C][h][K^2], [C][h][K^2], [h][K^2]; in Eq. 4 T in place of K^2, or NULL */
+    const real *conv_w, *conv_b, *mix_w, *mix_b;        /* final */
+    const real *ghost_mul, *ghost_add;                  /* [C][K^2] or NULL */
 };
 
-struct elsa_sizes elsa_sizes(const struct problem *p);
-size_t elsa_head(const struct elsa_sizes *s, size_t c);
-
-/* Eq. 4's choices, and its area.  The creation fails when memory is out; the
- * release accepts what a failed one left. */
-bool elsa_term(const struct problem *p, const char *term);      /* "qk", "qr", "rk", "b" */
-enum elsa_norm elsa_norm(const struct problem *p);
-bool elsa_windows(const struct problem *p);
-status elsa_area_create(struct elsa_area *area, const struct problem *p);
-void elsa_area_release(struct elsa_area *area);
-
-/* Multiply-adds of Eq. 4's terms, pair by pair, and how many pairs of a token
- * and one of its area are on the grid. */
-double elsa_term_multiply_adds(const struct problem *p);
-double elsa_pairs(const struct problem *p);
+/* c', the head of value channel c. */
+size_t elsa_head(const struct elsa_problem *p, size_t c);
 
 /* Norm of Eq. 4, in place; a filter norm of equal entries is zero. */
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm);
 
-/* Eq. 8's static matrices [C][K^2]: Pow(ghost_mul, lambda) and gamma ghost_add. */
-void elsa_ghost(real *factor, real *summand, const struct problem *p);
+/* ---- tables that a plan keeps -------------------------------------------- */
 
-/* ---- the hearts of the naive form: naive/elsa.c ------------------------ */
-
-/* One image, every tensor of Algorithm 2 by its name; dense, row-major.  The
- * first group is given, the second made by the hearts in their order. */
-struct elsa_image {
-    struct elsa_sizes sizes;
-    const struct neighbours *around;            /* the K^2 neighbours of every token */
-    const real *q, *k, *v;      /* [N][Q], [N][Q], [N][C] */
-    const real *rk, *rq, *rb;                   /* Eq. 6, 7 */
-    const real *conv_w, *conv_b, *mix_w, *mix_b;/* final */
-    const real *factor, *summand;               /* Eq. 8, [C][K^2]; NULL without a ghost head */
-
-    real *hp;                   /* [N][Q]        q o k; in Eq. 6 the query */
-    real *kp;                   /* [N][Q]        the same; in Eq. 6 the key */
-    real *unfolded;             /* [N][K^2][Q]   kp around every token */
-    real *h;                    /* [h][K^2][N]   logits, then attention */
-    real *row;                  /* [K^2]         the filter of one token and head */
-    real *filters;              /* [C][K^2][N] */
-    real *contexts;             /* [N][K^2][C]   values around every token */
-    real *f;                    /* [N][C] */
+/* Which tokens a token looks at, and in Eq. 4 which offset each of them has. */
+struct elsa_area {
+    struct neighbours around;   /* its table [N][K^2] holds the area, be it a neighbourhood or a window */
+    struct windows windows;
+    int *offset;                /* [N][K^2], below T; NULL but in Eq. 4 */
 };
 
-bool elsa_image_reals(size_t *reals, const struct elsa_sizes *s);
-void elsa_image_place(struct elsa_image *m, real *block);
+void elsa_area_prepare(struct elsa_area *area, struct room *room, const struct elsa_problem *p);
+void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
 
-void elsa_naive_product(struct elsa_image *m);          /* hp, kp */
-void elsa_naive_logits(struct elsa_image *m);           /* unfolded, h:  Eq. 6, 7, Algorithm 2 */
-void elsa_naive_final_logits(struct elsa_image *m);     /* unfolded, h:  the final variant */
-void elsa_naive_softmax(struct elsa_image *m);          /* h */
-void elsa_naive_filters(struct elsa_image *m);          /* filters:      Eq. 8, Algorithm 1 */
-void elsa_naive_apply(struct elsa_image *m);            /* contexts, f:  Eq. 5 */
-
-/* Eq. 4 for one head: weights [N][N] from q, k [N][c] of the head, query and
- * key of all channels [N][C], and the head's embeddings; y [N][c] = weights v.
- * NULL for a term that is not there; filter is room for K^2. */
-struct elsa_unified {
-    size_t N, C, c, h, T, head; /* c channels of this head, of C */
-    const struct elsa_area *area;
-    enum elsa_norm norm;
-    real scale;
-    const real *q, *k, *v;      /* [N][C], all heads' */
-    const real *rk, *rq, *rb;   /* [C][h][T], [C][h][T], [h][T] */
-    bool dot;                   /* the term q.k */
-    real *weights;              /* [N][N] */
-    real *filter;               /* [K^2] */
-    real *y;                    /* [N][c] */
+/* Eq. 8's static matrices [C][K^2], NULL without a ghost head. */
+struct elsa_ghost {
+    real *factor;               /* Pow(ghost_mul, lambda) */
+    real *summand;              /* gamma ghost_add */
 };
 
-void elsa_naive_unified(struct elsa_unified *u);
+void elsa_ghost_prepare(struct elsa_ghost *ghost, struct room *room, const struct elsa_problem *p);
+void elsa_ghost_load(struct elsa_ghost *ghost, const struct elsa_problem *p);
+
+/* ---- what it costs --------------------------------------------------------- */
+
+/* Pairs of a token and one of its area that are on the grid. */
+double elsa_pairs(const struct elsa_problem *p);
+
+/* Multiply-adds of all images, projections and all, of a form that lets so many
+ * pairs of tokens meet. */
+double elsa_multiply_adds(const struct elsa_problem *p, double pairs);
 
 #ifdef __cplusplus
 }

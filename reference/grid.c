@@ -3,8 +3,6 @@
 #include "grid.h"
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 status grid_create(grid *g, int axes, const size_t *size)
 {

@@ -1,104 +1,181 @@
 /* heads.c -- projections, heads, batch and threads; see heads.h */
 
 #include "heads.h"
-#include <omp.h>
+#include <math.h>
 #include <string.h>
-#include "linear.h"
 
-/* Rows of w_qkv: 3C, or 2Q + C. */
-static size_t projected(const struct problem *p)
+/* ---- the problem ----------------------------------------------------------- */
+
+struct heads_problem heads_problem(struct lookup *names)
 {
-    return problem_axis(p, "w_qkv", 0);
+    struct heads_problem of = {
+        .B = lookup_size(names, "B"), .N = lookup_size(names, "N"), .C = lookup_size(names, "C"),
+        .h = lookup_size(names, "h"), .c = lookup_size(names, "c"),
+        .w_qkv = lookup_tensor(names, "w_qkv"), .b_qkv = lookup_tensor(names, "b_qkv"),
+        .w_o = lookup_tensor(names, "w_o"), .b_o = lookup_tensor(names, "b_o"),
+    };
+    of.Q = (lookup_axis(names, "w_qkv", 0) - of.C) / 2;
+    return of;
 }
 
-status heads_prepare(struct heads *heads, const struct plan *plan, size_t workspace_reals)
+real heads_scale(struct lookup *names)
 {
-    const struct problem *p = plan->problem;
-    size_t B = problem_size(p, "B"), N = problem_size(p, "N"), C = problem_size(p, "C");
-    bool project = problem_tensor(p, "w_o") != NULL;
+    if (lookup_given(names, "scale")) return (real)lookup_number(names, "scale");
+    return (real)(1 / sqrt((double)lookup_size(names, "c")));
+}
 
-    *heads = (struct heads){.workspace_reals = (workspace_reals + 15) / 16 * 16};
-    heads->qkv = memory_reals(B, N, projected(p), 1);
-    heads->joined = project ? memory_reals(B, N, C, 1) : NULL;
-    heads->workspace = memory_reals((size_t)plan->threads, heads->workspace_reals, 1, 1);
-    if (!heads->qkv || (project && !heads->joined) || !heads->workspace) {
-        heads_release(heads);
-        return out_of_memory("the projections and the workspace of the heads");
+double heads_multiply_adds(const struct heads_problem *of)
+{
+    double C = (double)of->C, width = 2 * (double)of->Q + C;
+    return (double)of->B * (double)of->N * C * (width + (of->w_o ? C : 0));
+}
+
+double projections_multiply_adds(const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    const struct heads_problem of = heads_problem(&names);
+    return names.refusal.code ? NAN : heads_multiply_adds(&of);
+}
+
+/* ---- hearts ---------------------------------------------------------------- */
+
+void branch_attend(const struct flight *t, const struct branch *b)
+{
+    size_t items = t->images * b->heads * b->parts;
+
+    for (size_t item = flight_from(t, items); item < flight_to(t, items); item++) {
+        size_t image = item / b->parts / b->heads, head = item / b->parts % b->heads;
+        size_t query = image * b->queries, key = image * b->keys, channel = head * b->channels;
+        struct head one = {
+            .plan = t->plan,
+            .y = b->y + query * b->y_stride + channel, .q = b->q + query * b->q_stride + channel,
+            .k = b->k + key * b->kv_stride + channel, .v = b->v + key * b->kv_stride + channel,
+            .y_stride = b->y_stride, .q_stride = b->q_stride, .kv_stride = b->kv_stride,
+            .image = t->first + image, .head = head, .part = item % b->parts, .parts = b->parts, .thread = t->thread,
+        };
+        b->heart(&one);
     }
+}
+
+/* ---- from x to y with one heart -------------------------------------------- */
+
+static size_t width_of(const struct heads *heads)
+{
+    return 2 * heads->of.Q + heads->of.C;
+}
+
+void heads_prepare(struct plan *plan, struct hearts hearts)
+{
+    struct heads *heads = plan->state;
+    const struct heads_problem *of = plan->of;
+
+    if (!hearts.in_flight) hearts.in_flight = of->B;
+    if (!hearts.parts) hearts.parts = 1;
+    if (!hearts.maps) hearts.maps = &linear_as_it_lies;
+    size_t fly = hearts.in_flight, q = hearts.whole ? of->Q : of->c, v = hearts.whole ? of->C : of->c;
+    struct room *room = &plan->room;
+    heads->of = *of;
+    heads->hearts = hearts;
+    linear_prepare(&heads->input, hearts.maps, room, of->C, width_of(heads));
+    if (of->w_o) linear_prepare(&heads->output, hearts.maps, room, of->C, of->C);
+    room_reals(room, OF_RUN, &heads->qkv, "query, key and value", fly, of->N, width_of(heads), 1);
+    room_reals(room, OF_RUN, &heads->joined, "the heads side by side", of->w_o ? fly : 0, of->N, of->C, 1);
+    if (!hearts.dense) return;
+    room_reals(room, OF_THREAD, &heads->q, "the query of a head", of->N, q, 1, 1);
+    room_reals(room, OF_THREAD, &heads->k, "the key of a head", of->N, q, 1, 1);
+    room_reals(room, OF_THREAD, &heads->v, "the value of a head", of->N, v, 1, 1);
+    room_reals(room, OF_THREAD, &heads->y, "the output of a head", of->N, v, 1, 1);
+}
+
+status heads_load(struct plan *plan)
+{
+    struct heads *heads = plan->state;
+    const struct heads_problem *of = plan->of;
+
+    heads->of = *of;
+    linear_load(&heads->input, 0, width_of(heads), of->w_qkv, of->b_qkv);
+    if (of->w_o) linear_load(&heads->output, 0, of->C, of->w_o, of->b_o);
     return status_ok();
 }
 
-void heads_release(struct heads *heads)
+struct batch heads_batch(const struct heads *heads)
 {
-    memory_free(heads->qkv);
-    memory_free(heads->joined);
-    memory_free(heads->workspace);
-    *heads = (struct heads){0};
+    size_t image = heads->of.N * heads->of.C;
+    return (struct batch){
+        .images = heads->of.B, .x_image = image, .y_image = image, .in_flight = heads->hearts.in_flight,
+    };
 }
 
-void heads_project(const struct heads *heads, const struct plan *plan, const real *x)
+void heads_project(const struct flight *t)
 {
-    const struct problem *p = plan->problem;
-    size_t C = problem_size(p, "C"), width = projected(p);
-    linear_map(heads->qkv, width, x, C, problem_tensor(p, "w_qkv"), problem_tensor(p, "b_qkv"),
-               problem_size(p, "B") * problem_size(p, "N"), C, width);
+    const struct heads *heads = t->plan->state;
+    size_t tokens = t->images * heads->of.N;
+    linear_apply(heads->qkv, width_of(heads), t->x, heads->of.C, &heads->input, tokens, t->part, t->parts);
 }
 
-real *heads_joined(const struct heads *heads, const struct plan *plan, real *y)
+real *heads_joined(const struct flight *t)
 {
-    return problem_tensor(plan->problem, "w_o") ? heads->joined : y;
+    const struct heads *heads = t->plan->state;
+    return heads->joined ? heads->joined : t->y;
 }
 
-void heads_join(const struct heads *heads, const struct plan *plan, real *y)
+void heads_join(const struct flight *t)
 {
-    const struct problem *p = plan->problem;
-    size_t C = problem_size(p, "C");
-    const real *w_o = problem_tensor(p, "w_o");
-    if (w_o)
-        linear_map(y, C, heads->joined, C, w_o, problem_tensor(p, "b_o"), problem_size(p, "B") * problem_size(p, "N"), C, C);
+    const struct heads *heads = t->plan->state;
+    size_t C = heads->of.C, tokens = t->images * heads->of.N;
+    if (heads->joined) linear_apply(t->y, C, heads->joined, C, &heads->output, tokens, t->part, t->parts);
 }
 
-/* The hearts, `heads_apart` of them an image, each of c channels. */
-static void run(const struct heads *heads, const struct plan *plan, real *y, const real *x,
-                void (*heart)(const struct head *), size_t heads_apart, size_t parts, const void *prepared)
+/* A heart between copies of its own. */
+static void dense_heart(const struct head *given)
 {
-    const struct problem *p = plan->problem;
-    size_t B = problem_size(p, "B"), N = problem_size(p, "N"), C = problem_size(p, "C");
-    size_t width = projected(p), Q = (width - C) / 2, c = C / heads_apart;
-    real *joined = heads_joined(heads, plan, y);
+    const struct heads *heads = given->plan->state;
+    bool whole = heads->hearts.whole;
+    size_t N = heads->of.N, q = whole ? heads->of.Q : heads->of.c, v = whole ? heads->of.C : heads->of.c;
+    real *q_own = head_own(given, heads->q), *k_own = head_own(given, heads->k), *v_own = head_own(given, heads->v);
+    struct head one = *given;
+
+    head_gather(q_own, given->q, given->q_stride, N, q);
+    head_gather(k_own, given->k, given->kv_stride, N, q);
+    head_gather(v_own, given->v, given->kv_stride, N, v);
+    one.q = q_own;
+    one.k = k_own;
+    one.v = v_own;
+    one.y = head_own(given, heads->y);
+    one.q_stride = one.kv_stride = q;
+    one.y_stride = v;
+    heads->hearts.heart(&one);
+    head_scatter(given->y, given->y_stride, one.y, N, v);
+}
+
+static void fly(const struct flight *t)
+{
+    const struct heads *heads = t->plan->state;
+    const struct heads_problem *of = &heads->of;
+    const struct branch all = {
+        .heart = heads->hearts.dense ? dense_heart : heads->hearts.heart,
+        .heads = heads->hearts.whole ? 1 : of->h, .parts = heads->hearts.parts, .channels = of->c,
+        .queries = of->N, .keys = of->N,
+        .y = heads_joined(t), .q = heads->qkv, .k = heads->qkv + of->Q, .v = heads->qkv + 2 * of->Q,
+        .y_stride = of->C, .q_stride = width_of(heads), .kv_stride = width_of(heads),
+    };
 
     /* Step 1: query, key and value of every token, side by side. */
-    heads_project(heads, plan, x);
+    heads_project(t);
+    flight_meet(t);
 
     /* Step 2: the heart, once for each part of each head of each image. */
-    #pragma omp parallel for schedule(static) num_threads(plan->threads)
-    for (size_t item = 0; item < B * heads_apart * parts; item++) {
-        size_t image = item / parts / heads_apart, head = item / parts % heads_apart;
-        const real *q = heads->qkv + image * N * width + head * c;
-        struct head one = {
-            .problem = p, .prepared = prepared,
-            .q = q, .k = q + Q, .v = q + 2 * Q, .stride = width,
-            .y = joined + image * N * C + head * c, .y_stride = C,
-            .image = image, .head = head, .part = item % parts, .parts = parts,
-            .workspace = heads->workspace + (size_t)omp_get_thread_num() * heads->workspace_reals,
-        };
-        heart(&one);
-    }
+    branch_attend(t, &all);
+    flight_meet(t);
 
     /* Step 3: the output projection mixes the heads. */
-    heads_join(heads, plan, y);
+    heads_join(t);
 }
 
-void heads_run(const struct heads *heads, const struct plan *plan, real *y, const real *x,
-               void (*heart)(const struct head *), size_t parts, const void *prepared)
+status heads_run(struct plan *plan, real *y, const real *x)
 {
-    run(heads, plan, y, x, heart, problem_size(plan->problem, "h"), parts, prepared);
-}
-
-void heads_run_whole(const struct heads *heads, const struct plan *plan, real *y, const real *x,
-                     void (*heart)(const struct head *), size_t parts, const void *prepared)
-{
-    run(heads, plan, y, x, heart, 1, parts, prepared);
+    const struct batch batch = heads_batch((const struct heads *)plan->state);
+    return flights_run(plan, y, x, &batch, fly);
 }
 
 void head_gather(real *dense, const real *rows, size_t stride, size_t tokens, size_t channels)
@@ -111,11 +188,4 @@ void head_scatter(real *rows, size_t stride, const real *dense, size_t tokens, s
 {
     for (size_t n = 0; n < tokens; n++)
         memcpy(rows + n * stride, dense + n * channels, channels * sizeof *dense);
-}
-
-double heads_multiply_adds(const struct problem *p)
-{
-    double tokens = (double)problem_size(p, "B") * (double)problem_size(p, "N");
-    double C = (double)problem_size(p, "C");
-    return tokens * C * ((double)projected(p) + (problem_axis(p, "w_o", 0) ? C : 0));
 }

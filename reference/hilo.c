@@ -3,12 +3,12 @@
 #include "hilo.h"
 #include <limits.h>
 #include <math.h>
+#include "heads.h"
 #include "memory.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
-    {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h",
-     .meaning = "heads, each of c = C/h channels"},
+    OPTION_HEADS,
     {.name = "window", .kind = OPTION_INTEGER, .fallback = "2", .low = 1, .high = 65536, .letter = "s",
      .meaning = "windows are s x s tokens; 1 is plain attention, all heads in Lo-Fi"},
     {.name = "alpha", .kind = OPTION_REAL, .fallback = "0.9", .low = 0, .high = 1,
@@ -18,7 +18,7 @@ static const struct option options[] = {
 };
 
 static const struct tensor_row tensors[] = {
-    {.name = "x", .shape = "B N C", .meaning = "the tokens"},
+    TENSOR_TOKENS,
     {.name = "h_qkv", .shape = "3*hd C", .fan = "C", .meaning = "Hi-Fi: rows make query, key, value"},
     {.name = "h_qkv_b", .shape = "3*hd", .optional = true, .fan = "C", .meaning = "their bias"},
     {.name = "h_proj", .shape = "hd hd", .fan = "hd", .meaning = "Hi-Fi: output projection"},
@@ -32,7 +32,7 @@ static const struct tensor_row tensors[] = {
     {0}
 };
 
-/* hd and ld, the channels of the branches; and a padded plane that can be counted. */
+/* hd and ld, the channels of the branches; and a padded batch that can be counted. */
 static status derive(struct problem *p)
 {
     size_t s = problem_size(p, "s"), h = problem_size(p, "h"), tokens = problem_size(p, "B");
@@ -44,8 +44,42 @@ static status derive(struct problem *p)
             return bad_input("option --window: found %zu, which pads %zu images of %zu x %zu tokens to more than %d",
                              s, problem_size(p, "B"), p->grid.size[0], p->grid.size[1], INT_MAX);
     size_t low = s == 1 ? h : (size_t)floor(problem_number(p, "alpha") * (double)h), c = problem_size(p, "c");
-    if ((result = problem_set_size(p, "hd", (h - low) * c)).code) return result;
-    return problem_set_size(p, "ld", low * c);
+    result = problem_set_size(p, "hd", (h - low) * c);
+    return result.code ? result : problem_set_size(p, "ld", low * c);
+}
+
+static status resolve(void *of, const struct problem *problem)
+{
+    struct lookup names = {.problem = problem};
+    struct hilo_problem *p = of;
+    *p = (struct hilo_problem){
+        .B = lookup_size(&names, "B"), .H = problem->grid.size[0], .W = problem->grid.size[1],
+        .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"), .c = lookup_size(&names, "c"),
+        .s = lookup_size(&names, "s"), .hd = lookup_size(&names, "hd"), .ld = lookup_size(&names, "ld"),
+        .pooled_queries = lookup_given(&names, "pooled-queries"),
+        .scale = (real)(1 / sqrt((double)lookup_size(&names, "c"))),
+        .h_qkv = lookup_tensor(&names, "h_qkv"), .h_qkv_b = lookup_tensor(&names, "h_qkv_b"),
+        .h_proj = lookup_tensor(&names, "h_proj"), .h_proj_b = lookup_tensor(&names, "h_proj_b"),
+        .l_q = lookup_tensor(&names, "l_q"), .l_q_b = lookup_tensor(&names, "l_q_b"),
+        .l_kv = lookup_tensor(&names, "l_kv"), .l_kv_b = lookup_tensor(&names, "l_kv_b"),
+        .l_proj = lookup_tensor(&names, "l_proj"), .l_proj_b = lookup_tensor(&names, "l_proj_b"),
+    };
+    if (names.refusal.code) return names.refusal;
+
+    /* The padded plane has no offsets: nothing asks for them, and there may be too many. */
+    status s = windows_create(&p->windows, &problem->grid, p->s);
+    if (s.code) return s;
+    p->n = p->windows.count;
+    p->M = p->n * p->s * p->s;
+    const grid padded = {.axes = 2, .size = {p->windows.rows * p->s, p->windows.columns * p->s, 1}, .tokens = p->M};
+    return windows_create(&p->padded, &padded, p->s);
+}
+
+double hilo_projections(const struct hilo_problem *p, size_t tokens)
+{
+    double N = (double)tokens, n = (double)p->n, C = (double)p->C, hd = (double)p->hd, ld = (double)p->ld;
+    double queries = p->pooled_queries ? n : N;
+    return (double)p->B * (N * hd * (3 * C + hd) + queries * ld * (C + ld) + 2 * n * C * ld);
 }
 
 const struct declaration hilo = {
@@ -55,29 +89,6 @@ const struct declaration hilo = {
     .options = options,
     .tensors = tensors,
     .derive = derive,
-    .forms = {&hilo_naive, &hilo_fast},
+    .resolved = sizeof(struct hilo_problem),
+    .resolve = resolve,
 };
-
-/* ---- what both forms read off a problem -------------------------------- */
-
-struct hilo_sizes hilo_sizes(const struct problem *p)
-{
-    struct hilo_sizes z = {
-        .B = problem_size(p, "B"), .H = p->grid.size[0], .W = p->grid.size[1], .N = problem_size(p, "N"),
-        .s = problem_size(p, "s"), .C = problem_size(p, "C"), .c = problem_size(p, "c"),
-        .hd = problem_size(p, "hd"), .ld = problem_size(p, "ld"), .pooled_queries = problem_given(p, "pooled-queries"),
-    };
-    z.rows = (z.H + z.s - 1) / z.s;
-    z.columns = (z.W + z.s - 1) / z.s;
-    z.windows = z.rows * z.columns;
-    z.M = z.windows * z.s * z.s;
-    z.scale = (real)(1 / sqrt((double)z.c));
-    return z;
-}
-
-double hilo_projection_multiply_adds(const struct hilo_sizes *z, size_t tokens)
-{
-    double N = (double)tokens, n = (double)z->windows, C = (double)z->C, hd = (double)z->hd, ld = (double)z->ld;
-    double queries = z->pooled_queries ? n : N;
-    return (double)z->B * (N * hd * (3 * C + hd) + queries * ld * (C + ld) + 2 * n * C * ld);
-}

@@ -7,7 +7,7 @@
  * A plane of tokens is cut into windows of s x s; a plane that they do not
  * tile is padded with tokens of zeros at the bottom and on the right, and the
  * outputs of those are dropped.  The h heads, each of c = C/h channels, are
- * shared out: ld/c = floor(alpha h) of them, reckoned in double, to Lo-Fi, the
+ * shared out: ld/c = floor(alpha h) of them, computed in double, to Lo-Fi, the
  * other hd/c to Hi-Fi.  With s = 1 all heads are Lo-Fi's, and alpha is not
  * looked at.
  *
@@ -44,13 +44,13 @@
  *
  *     extra memory (reals)
  *         naive, all images    M (C + 5 hd + 5 ld) + n (C + 2 ld), + M^2 for the mask and
- *                              M (M + 4c) for each head in flight
- *         fast, for each       N (4 hd + 2 ld) + n (C + 2 ld), and a tile of attention;
- *         image in flight      + once the parameters, laid out anew
+ *                              M (M + 4c) for each thread
+ *         fast, for each       N (4 hd + 2 ld) + n (C + 2 ld); for each thread a tile of
+ *         image in flight      attention, and s^2 (3c + s^2) vectors for small windows or
+ *                              4 s^2 c reals for a large one; once the parameters, repacked
  *
  * with --pooled-queries n rows of Lo-Fi's q and z, not N, and M or n rows more to
- * spread; told in naive/hilo.c and fast/hilo.c.  The fast form has one image in
- * flight for each thread.
+ * spread.  The fast form has one image in flight for each thread.
  *
  * Errors: heads that do not divide C; a padded grid beyond INT_MAX tokens;
  * memory; a file that does not fit.
@@ -63,7 +63,8 @@
 #ifndef TWICETOLD_HILO_H
 #define TWICETOLD_HILO_H
 
-#include "operator.h"
+#include "lookup.h"
+#include "windows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,61 +72,21 @@ extern "C" {
 
 extern const struct declaration hilo;
 
-/* The forms: two attentions over all tokens, one masked, one with every
- * token carrying its window's key; windows, and n keys. */
-extern const struct form hilo_naive, hilo_fast;
-
-/* ---- what both forms read off a problem -------------------------------- */
-
-struct hilo_sizes {
-    size_t B, H, W, N;          /* images; the plane of tokens */
-    size_t s, rows, columns;    /* windows: their edge, how many down and across */
-    size_t windows, M;          /* n = rows columns; tokens with the padding, n s^2 */
-    size_t C, c, hd, ld;        /* channels: all, a head's, Hi-Fi's, Lo-Fi's */
+struct hilo_problem {
+    size_t B, H, W, N, C, c;    /* images; the plane of tokens; channels of all and of a head */
+    size_t s, n, M;             /* edge of a window; windows; tokens with the padding, n s^2 */
+    size_t hd, ld;              /* channels of Hi-Fi and of Lo-Fi */
+    struct windows windows;     /* of the plane, */
+    struct windows padded;      /* and of the plane with the padding, which they tile */
     bool pooled_queries;
-    real scale;                 /* 1 / sqrt(c) */
+    real scale;                 /* 1/sqrt(c) */
+    const real *h_qkv, *h_qkv_b, *h_proj, *h_proj_b;    /* as above, or NULL */
+    const real *l_q, *l_q_b, *l_kv, *l_kv_b, *l_proj, *l_proj_b;
 };
 
-struct hilo_sizes hilo_sizes(const struct problem *p);
-
-/* Multiply-adds of a whole problem: of the projections, with so many tokens of
- * an image that Hi-Fi and Lo-Fi project (N, or M). */
-double hilo_projection_multiply_adds(const struct hilo_sizes *z, size_t tokens);
-
-/* ---- the hearts of the naive form: naive/hilo.c ------------------------ */
-
-/* All of one image, dense, tokens of the padded plane row-major: [M][channels];
- * windows likewise: [windows][channels].  Out comes first, and overlaps nothing. */
-
-/* [M][C] from x [N][C]: zeros at the bottom and on the right. */
-void hilo_naive_pad(real *padded, const real *x, const struct hilo_sizes *z);
-
-/* r [M][M]: 0 where two tokens share a window, -inf elsewhere. */
-void hilo_naive_mask(real *r, const struct hilo_sizes *z);
-
-/* [windows][C]: the mean of each window's s^2 tokens. */
-void hilo_naive_pool(real *pooled, const real *padded, const struct hilo_sizes *z);
-
-/* [M][channels]: every token carries the row of its window. */
-void hilo_naive_carry(real *tokens, const real *rows, const struct hilo_sizes *z, size_t channels);
-
-/* [M][channels]: rows that stand at the windows' centres, interpolated. */
-void hilo_naive_spread(real *tokens, const real *rows, const struct hilo_sizes *z, size_t channels);
-
-/* The tokens that x has, into rows of y `stride` apart. */
-void hilo_naive_crop(real *y, size_t stride, const real *padded, const struct hilo_sizes *z, size_t channels);
-
-/* One head: y [queries][c] from rows of q, k and v that are strides apart, under the
- * mask r [queries][keys] or NULL; room for queries keys + 2 (queries + keys) c reals. */
-struct hilo_head {
-    size_t queries, keys, c;
-    real scale;
-    const real *q, *k, *v, *r;
-    size_t q_stride, kv_stride, y_stride;
-    real *y, *room;
-};
-
-void hilo_naive_head(const struct hilo_head *one);
+/* Multiply-adds of the projections of the whole batch, where so many tokens of
+ * an image are projected: N, or M. */
+double hilo_projections(const struct hilo_problem *p, size_t tokens);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 
 static atomic_size_t in_use, peak, limit;
 static atomic_long requests_left = -1;
+static atomic_bool failing_once;
 
 bool size_multiply(size_t *product, size_t a, size_t b)
 {
@@ -20,14 +21,19 @@ bool size_multiply(size_t *product, size_t a, size_t b)
     return true;
 }
 
+void size_add(size_t *sum, size_t a, size_t b)
+{
+    size_t product;
+    bool counted = size_multiply(&product, a, b) && product <= SIZE_MAX - *sum;
+    *sum = counted ? *sum + product : SIZE_MAX;
+}
+
 /* Whether this request is to fail, for the sake of a test. */
-static bool drought(void)
+static bool request_fails(void)
 {
     long left = atomic_load(&requests_left);
-    if (left < 0) return false;
-    if (left == 0) return true;
-    atomic_fetch_sub(&requests_left, 1);
-    return false;
+    if (left > 0 || (left == 0 && atomic_load(&failing_once))) atomic_fetch_sub(&requests_left, 1);
+    return left == 0;
 }
 
 void *memory_get(size_t count, size_t size)
@@ -41,7 +47,7 @@ void *memory_get(size_t count, size_t size)
     /* Step 2: take it.  The limit is looked at before the block is counted, so
      * two threads at its edge may pass together. */
     size_t most = atomic_load(&limit);
-    if (drought() || (most && bytes - LINE > most - (atomic_load(&in_use) < most ? atomic_load(&in_use) : most)))
+    if (request_fails() || (most && bytes - LINE > most - (atomic_load(&in_use) < most ? atomic_load(&in_use) : most)))
         return NULL;
     char *line = aligned_alloc(LINE, bytes);
     if (!line) return NULL;
@@ -75,4 +81,15 @@ size_t memory_in_use(void) { return atomic_load(&in_use); }
 size_t memory_peak(void) { return atomic_load(&peak); }
 void memory_reset_peak(void) { atomic_store(&peak, atomic_load(&in_use)); }
 void memory_set_limit(size_t bytes) { atomic_store(&limit, bytes); }
-void memory_fail_after(long requests) { atomic_store(&requests_left, requests); }
+
+void memory_fail_after(long requests)
+{
+    atomic_store(&failing_once, false);
+    atomic_store(&requests_left, requests);
+}
+
+void memory_fail_once(long requests)
+{
+    atomic_store(&failing_once, true);
+    atomic_store(&requests_left, requests);
+}

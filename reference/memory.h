@@ -21,6 +21,9 @@ extern "C" {
 /* *product = a b; false, and *product unchanged, where that overflows. */
 bool size_multiply(size_t *product, size_t a, size_t b);
 
+/* *sum += a b; SIZE_MAX, more than there can be, where that overflows. */
+void size_add(size_t *sum, size_t a, size_t b);
+
 /* Room for count objects of size bytes, uninitialised; NULL when the product
  * overflows or memory is out.  Freed by memory_free, which accepts NULL. */
 void *memory_get(size_t count, size_t size);
@@ -39,9 +42,10 @@ void memory_reset_peak(void);
  * fails as if memory were out; 0 lifts the limit. */
 void memory_set_limit(size_t bytes);
 
-/* For tests: the next `requests` requests succeed and all later ones fail.
- * A negative number ends the drought. */
+/* For tests: the next `requests` requests succeed, and all later ones fail, or
+ * just the one after them.  With a negative number all succeed again. */
 void memory_fail_after(long requests);
+void memory_fail_once(long requests);
 
 #ifdef __cplusplus
 }

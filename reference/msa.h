@@ -15,6 +15,10 @@
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
  *     rpe    [P][1] (all heads) or [P][h], or absent
  *
+ * y overlaps no input.  A NaN in a query, key, value or bias reaches every
+ * output that depends on it.  A score of -inf is a weight of zero; a row with no
+ * other scores is NaN, as is a row with a score of +inf.
+ *
  * Cost beside the projections, all heads of one image: 2 N^2 C multiply-adds,
  * 2 N s^2 C with windows.  Extra memory per head in flight: naive N^2 reals;
  * fast a tile, and all weights once more in the order of use.
@@ -28,29 +32,27 @@
 #ifndef TWICETOLD_MSA_H
 #define TWICETOLD_MSA_H
 
-#include "operator.h"
+#include "heads.h"
+#include "windows.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 extern const struct declaration msa;
-extern const struct form msa_naive, msa_fast;
 
-/* 1/sqrt(c), or what --scale says. */
-double msa_scale(const struct problem *p);
+struct msa_problem {
+    struct heads_problem heads;
+    size_t c;                   /* channels of a head */
+    struct windows windows;     /* one, of all tokens, without --window */
+    real scale;                 /* 1/sqrt(c), or what --scale says */
+    const real *rpe;            /* [P][rpe_columns] or NULL */
+    size_t rpe_columns;         /* 1 or h */
+};
 
-/* The window's edge, 0 without windows; tokens that one query meets; windows
- * on the grid (1 without). */
-size_t msa_window(const struct problem *p);
-size_t msa_reach(const struct problem *p);
-size_t msa_windows(const struct problem *p);
-
-/* The token of the grid that stands at place i of window w. */
-size_t msa_window_token(const struct problem *p, size_t w, size_t i);
-
-/* 2 N reach C for every image, and the projections. */
-double msa_multiply_adds(const struct problem *p);
+/* 2 N reach C for every image, and the projections; reach: the tokens that one
+ * query meets. */
+double msa_multiply_adds(const void *of);
 
 #ifdef __cplusplus
 }

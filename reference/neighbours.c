@@ -2,7 +2,6 @@
 
 #include "neighbours.h"
 #include <string.h>
-#include "memory.h"
 
 size_t neighbours_centres(const grid *tokens, size_t stride)
 {
@@ -24,34 +23,25 @@ static void one_window(int *token, const struct neighbours *n, size_t centre)
     }
 }
 
-status neighbours_create(struct neighbours *n, const grid *tokens, const grid *window, size_t stride, size_t dilation)
+void neighbours_prepare(struct neighbours *n, struct room *room, const grid *tokens, const grid *window,
+                        size_t stride, size_t dilation)
 {
-    size_t entries;
-
-    /* Step 1: room. */
     *n = (struct neighbours){.centres = neighbours_centres(tokens, stride), .entries = window->tokens,
                              .stride = stride, .dilation = dilation, .tokens = *tokens, .window = *window};
-    if (!size_multiply(&entries, n->centres, n->entries)) return out_of_memory("the windows");
-    n->token = memory_get(entries, sizeof *n->token);
-    if (!n->token) return out_of_memory("the windows");
+    room_objects(room, OF_LOAD, &n->token, "the windows", n->centres, n->entries, sizeof *n->token);
+}
 
-    /* Step 2: the centres in row-major order, which is the order of the grid
-     * that they make. */
-    grid coarse = *tokens;
-    for (int a = 0; a < GRID_AXES; a++) coarse.size[a] = (tokens->size[a] - 1) / stride + 1;
+/* The centres in row-major order, which is the order of the grid that they make. */
+void neighbours_load(struct neighbours *n)
+{
+    grid coarse = n->tokens;
+    for (int a = 0; a < GRID_AXES; a++) coarse.size[a] = (n->tokens.size[a] - 1) / n->stride + 1;
     for (size_t j = 0; j < n->centres; j++) {
         size_t at[GRID_AXES];
         grid_coordinates(at, &coarse, j);
-        for (int a = 0; a < GRID_AXES; a++) at[a] *= stride;
-        one_window(n->token + j * n->entries, n, grid_index(tokens, at));
+        for (int a = 0; a < GRID_AXES; a++) at[a] *= n->stride;
+        one_window(n->token + j * n->entries, n, grid_index(&n->tokens, at));
     }
-    return status_ok();
-}
-
-void neighbours_release(struct neighbours *n)
-{
-    memory_free(n->token);
-    n->token = NULL;
 }
 
 void neighbours_unfold(real *window, const struct neighbours *n, size_t centre,

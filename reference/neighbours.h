@@ -11,14 +11,14 @@
  *
  *     token  [centres][entries]
  *
- * Memory: centres * entries ints.  Read only after creation, so threads share
- * it. */
+ * Memory: centres * entries ints.  Read only after it is loaded, so threads
+ * share it. */
 
 #ifndef TWICETOLD_NEIGHBOURS_H
 #define TWICETOLD_NEIGHBOURS_H
 
 #include "grid.h"
-#include "real.h"
+#include "room.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,11 +33,11 @@ struct neighbours {
     int *token;                 /* OFF_GRID where there is none */
 };
 
-/* The windows of this shape on a grid.  stride and dilation are at least 1.
- * Fails when memory is out; the release accepts what a failed creation left,
- * and may be called twice. */
-status neighbours_create(struct neighbours *n, const grid *tokens, const grid *window, size_t stride, size_t dilation);
-void neighbours_release(struct neighbours *n);
+/* The windows of this shape on a grid; stride and dilation are at least 1.
+ * prepare asks for the table, load fills it. */
+void neighbours_prepare(struct neighbours *n, struct room *room, const grid *tokens, const grid *window,
+                        size_t stride, size_t dilation);
+void neighbours_load(struct neighbours *n);
 
 /* How many centres there are: the product of ceil(size / stride). */
 size_t neighbours_centres(const grid *tokens, size_t stride);

@@ -1,39 +1,46 @@
-/* operator.c -- finding operators and their forms, and running plans; see
- * operator.h */
+/* operator.c -- options, letters and words, found by name; see operator.h */
 
 #include "operator.h"
 #include <string.h>
 
-const struct declaration *operator_find(const char *name)
+int declaration_option(const struct declaration *d, const char *name)
 {
-    for (int o = 0; operators[o]; o++)
-        if (!strcmp(operators[o]->name, name)) return operators[o];
-    return NULL;
+    for (int o = 0; d->options[o].name; o++)
+        if (!strcmp(d->options[o].name, name)) return o;
+    return -1;
 }
 
-const struct form *operator_form(const struct declaration *d, const char *name)
+bool declaration_has_letter(const struct declaration *d, const char *letter)
 {
-    for (int f = 0; f < OPERATOR_FORMS && d->forms[f]; f++)
-        if (!strcmp(d->forms[f]->name, name)) return d->forms[f];
-    return NULL;
+    size_t length = strlen(letter);
+    for (const struct tensor_row *t = d->tensors; t && t->name; t++)
+        for (const char *at = t->shape; *at;) {
+            size_t n = strcspn(at, " *+|");
+            if (n == length && n && !strncmp(at, letter, n)) return true;
+            at += n;
+            at += strspn(at, " *+|");
+        }
+    return false;
 }
 
-status plan_create(struct plan *plan, const struct problem *p, const struct form *form, int threads)
+int word_place(const char *list, const char *word)
 {
-    *plan = (struct plan){.problem = p, .form = form, .threads = threads < 1 ? 1 : threads};
-    status s = form->prepare ? form->prepare(plan) : status_ok();
-    if (s.code) plan_release(plan);
-    return s;
+    size_t length = strlen(word);
+    int place = 0;
+    for (const char *at = list;; at++, place++) {
+        size_t n = strcspn(at, "|");
+        if (n == length && !strncmp(at, word, n)) return place;
+        at += n;
+        if (!*at) return -1;
+    }
 }
 
-status plan_run(struct plan *plan, real *y, const real *x)
+bool words_have(const char *text, const char *word, size_t length)
 {
-    return plan->form->run(plan, y, x);
-}
-
-void plan_release(struct plan *plan)
-{
-    if (plan->form && plan->form->release) plan->form->release(plan);
-    plan->form = NULL;
-    plan->state = NULL;
+    for (;; text++) {
+        size_t n = strcspn(text, "+");
+        if (n == length && !strncmp(text, word, n)) return true;
+        text += n;
+        if (!*text) return false;
+    }
 }

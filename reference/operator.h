@@ -1,5 +1,4 @@
-/* operator.h -- what an operator is: a table of options, a table of tensors,
- * and its forms
+/* operator.h -- what an operator is: a table of options and a table of tensors
  *
  * An operator is declared once, in a struct declaration.  All that a program
  * or a test wants to know is read off it: which options there are, which
@@ -68,17 +67,6 @@ struct tensor_row {
 };
 
 struct problem;
-struct plan;
-
-struct form {
-    const char *name;                                       /* "naive", "fast", "cuda", ... */
-    status (*prepare)(struct plan *);                       /* NULL: nothing to prepare */
-    status (*run)(struct plan *, real *y, const real *x);
-    void (*release)(struct plan *);                         /* NULL: nothing to release; accepts a half-made plan */
-    double (*multiply_adds)(const struct problem *);        /* of one run, by formula */
-};
-
-#define OPERATOR_FORMS 5
 
 struct declaration {
     const char *name;
@@ -88,19 +76,26 @@ struct declaration {
     const struct tensor_row *tensors;           /* x first; ends at a name of NULL */
     status (*derive)(struct problem *);         /* letters that follow from x and the options; NULL if none */
     status (*check)(const struct problem *);    /* what no table can say about the tensors; NULL if nothing */
-    const struct form *forms[OPERATOR_FORMS];   /* naive first; the rest NULL */
+    size_t resolved;                            /* bytes of its resolved problem, at most PROBLEM_RESOLVED */
+    status (*resolve)(void *of, const struct problem *);    /* fills it: every name is looked up here, once */
 };
 
-/* All operators, ended by NULL. */
-extern const struct declaration *const operators[];
-const struct declaration *operator_find(const char *name);
-const struct form *operator_form(const struct declaration *d, const char *name);
+/* Which option of a declaration has this name, or -1; whether a letter stands
+ * in some shape of it. */
+int declaration_option(const struct declaration *d, const char *name);
+bool declaration_has_letter(const struct declaration *d, const char *letter);
+
+/* Which of "a|b|c" the word is, or -1; whether one of the words of text, parted
+ * by "+", is this one. */
+int word_place(const char *list, const char *word);
+bool words_have(const char *text, const char *word, size_t length);
 
 /* ---- the problem ----------------------------------------------------- */
 
 #define PROBLEM_OPTIONS 16
 #define PROBLEM_TENSORS 24
 #define PROBLEM_LETTERS 24
+#define PROBLEM_RESOLVED 768
 
 struct problem {
     const struct declaration *declaration;
@@ -117,10 +112,13 @@ struct problem {
 };
 
 /* Options from words "--key" "value" ...; refused: unknown, given twice,
- * without a value, out of range, or missing. */
+ * without a value, out of range, or missing.  Fails where the declaration has
+ * more options or tensors than a problem has room for. */
 status problem_create(struct problem *p, const struct declaration *d, int words, const char *const *word);
 
-/* Takes every tensor of a file: none missing, none extra, each of its shape. */
+/* Takes every tensor of a file: none missing, none extra, each of its shape.  A
+ * file without data binds sizes alone, and may be bound again when it has them:
+ * the declaration's check waits for that. */
 status problem_bind(struct problem *p, const struct tensors *file);
 
 /* Sizes without a file: B, C and whatever else the options leave open must
@@ -136,40 +134,22 @@ status problem_draw(struct problem *p, uint64_t seed, real **block);
 size_t problem_size(const struct problem *p, const char *letter);
 status problem_set_size(struct problem *p, const char *letter, size_t size);
 
-/* An option's value: as a number (of a choice too), as text, given or not. */
-double problem_number(const struct problem *p, const char *option);
-const char *problem_text(const struct problem *p, const char *option);
-bool problem_given(const struct problem *p, const char *option);
+/* Where the tensor of that name is in problem.tensor, among the rows in force; -1 if nowhere. */
+int problem_row(const struct problem *p, const char *name);
 
-/* Whether one of the words of text, parted by "+", is this one. */
-bool words_have(const char *text, const char *word, size_t length);
-
-/* A tensor's data, NULL where it is absent; the size of one of its axes. */
-const real *problem_tensor(const struct problem *p, const char *name);
-size_t problem_axis(const struct problem *p, const char *name, int axis);
+/* Refuses a problem one of whose parameters has no data yet. */
+status problem_loaded(const struct problem *p);
 
 /* Learnable numbers: all tensors but x. */
 size_t problem_parameters(const struct problem *p);
 
-/* Reals in x and in y. */
+/* Reals in x and in y; SIZE_MAX where those of y overflow. */
 size_t problem_input_count(const struct problem *p);
+size_t problem_output_count(const struct problem *p);
 status problem_output_shape(const struct problem *p, int *axes, size_t size[TENSOR_AXES]);
 
 /* c = C / h for operators with heads; refuses an h that does not divide C. */
 status derive_head_channels(struct problem *p);
-
-/* ---- the plan -------------------------------------------------------- */
-
-struct plan {
-    const struct problem *problem;
-    const struct form *form;
-    int threads;                                /* at least 1 */
-    void *state;                                /* what prepare made */
-};
-
-status plan_create(struct plan *plan, const struct problem *p, const struct form *form, int threads);
-status plan_run(struct plan *plan, real *y, const real *x);
-void plan_release(struct plan *plan);
 
 #ifdef __cplusplus
 }

@@ -43,49 +43,6 @@ status derive_head_channels(struct problem *p)
 
 /* ---- options --------------------------------------------------------- */
 
-static int option_index(const struct declaration *d, const char *name)
-{
-    for (int o = 0; d->options[o].name; o++)
-        if (!strcmp(d->options[o].name, name)) return o;
-    return -1;
-}
-
-/* The option of that name; a name that no table has is a mistake of ours, and
- * reads as the first option rather than as a wild address. */
-static int known_option(const struct problem *p, const char *name)
-{
-    int o = option_index(p->declaration, name);
-    return o < 0 ? 0 : o;
-}
-
-double problem_number(const struct problem *p, const char *option)
-{
-    return p->option[known_option(p, option)].number;
-}
-
-const char *problem_text(const struct problem *p, const char *option)
-{
-    const char *text = p->option[known_option(p, option)].text;
-    return text ? text : "";
-}
-
-bool problem_given(const struct problem *p, const char *option)
-{
-    return option_index(p->declaration, option) >= 0 && p->option[known_option(p, option)].given;
-}
-
-/* Whether word is one of "a|b|c". */
-static bool listed(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list;; at++) {
-        size_t n = strcspn(at, "|");
-        if (n == length && !strncmp(at, word, n)) return true;
-        at += n;
-        if (!*at) return false;
-    }
-}
-
 static status set_grid(struct problem *p, const struct option *o, const char *text)
 {
     status s = grid_parse(&p->grid, text);
@@ -132,7 +89,8 @@ static status set_option(struct problem *p, int at, const char *text)
     case OPTION_GRID: s = set_grid(p, o, text); break;
     case OPTION_KERNEL: s = set_kernel(p, text); break;
     case OPTION_CHOICE:
-        if (o->choices && !listed(o->choices, text)) s = bad_input("found '%.40s', expected one of %s", text, o->choices);
+        if (o->choices && word_place(o->choices, text) < 0)
+            s = bad_input("found '%.40s', expected one of %s", text, o->choices);
         p->option[at].number = strtod(text, NULL);
         break;
     case OPTION_INTEGER:
@@ -144,15 +102,29 @@ static status set_option(struct problem *p, int at, const char *text)
     return status_at(s, where);
 }
 
+/* Whether a problem has room for all of the declaration. */
+static status within_limits(const struct declaration *d)
+{
+    size_t options = 0, tensors = 0;
+    while (d->options[options].name) options++;
+    while (d->tensors && d->tensors[tensors].name) tensors++;
+    if (options <= PROBLEM_OPTIONS && tensors <= PROBLEM_TENSORS && d->resolved <= PROBLEM_RESOLVED) return status_ok();
+    return failure("%s: %zu options, %zu tensors and %zu bytes resolved, expected at most %d, %d and %d", d->name,
+                   options, tensors, d->resolved, PROBLEM_OPTIONS, PROBLEM_TENSORS, PROBLEM_RESOLVED);
+}
+
 status problem_create(struct problem *p, const struct declaration *d, int words, const char *const *word)
 {
-    status s;
+    status s = within_limits(d);
+    if (s.code) return s;
     *p = (struct problem){.declaration = d};
 
     /* Step 1: what was given. */
     for (int w = 0; w < words; w++) {
-        int o = strncmp(word[w], "--", 2) ? -1 : option_index(d, word[w] + 2);
-        if (o < 0) return bad_input("found '%.60s', expected an option of this operator ('twicetold help %s')", word[w], d->name);
+        int o = strncmp(word[w], "--", 2) ? -1 : declaration_option(d, word[w] + 2);
+        if (o < 0)
+            return bad_input("found '%.60s', expected an option of this operator ('twicetold help %s')",
+                             word[w], d->name);
         if (p->option[o].given) return bad_input("option %s: given twice, expected once", word[w]);
         p->option[o].given = true;
         if (d->options[o].kind == OPTION_FLAG) continue;
@@ -177,26 +149,16 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
 
 /* ---- tensors --------------------------------------------------------- */
 
-bool words_have(const char *text, const char *word, size_t length)
-{
-    for (;; text++) {
-        size_t n = strcspn(text, "+");
-        if (n == length && !strncmp(text, word, n)) return true;
-        text += n;
-        if (!*text) return false;
-    }
-}
-
 /* One condition of a row, `length` characters: OPTION=a|b or OPTION~word. */
 static bool condition(const struct problem *p, const char *when, size_t length)
 {
     char option[24], list[48];
     size_t n = strcspn(when, "=~");
-    const char *text;
     snprintf(option, sizeof option, "%.*s", (int)n, when);
     snprintf(list, sizeof list, "%.*s", (int)(length - n - 1), when + n + 1);
-    text = problem_text(p, option);
-    return when[n] == '~' ? words_have(text, list, strlen(list)) : listed(list, text);
+    int o = declaration_option(p->declaration, option);
+    const char *text = o < 0 || !p->option[o].text ? "" : p->option[o].text;
+    return when[n] == '~' ? words_have(text, list, strlen(list)) : word_place(list, text) >= 0;
 }
 
 /* Whether a row of the table is in force under the options chosen. */
@@ -210,25 +172,12 @@ static bool in_force(const struct problem *p, const struct tensor_row *row)
     return true;
 }
 
-/* The row in force of that name, or -1. */
-static int row_index(const struct problem *p, const char *name)
+int problem_row(const struct problem *p, const char *name)
 {
     const struct tensor_row *rows = p->declaration->tensors;
     for (int r = 0; rows[r].name; r++)
         if (!strcmp(rows[r].name, name) && in_force(p, &rows[r])) return r;
     return -1;
-}
-
-const real *problem_tensor(const struct problem *p, const char *name)
-{
-    int r = row_index(p, name);
-    return r < 0 ? NULL : p->tensor[r].data;
-}
-
-size_t problem_axis(const struct problem *p, const char *name, int axis)
-{
-    int r = row_index(p, name);
-    return r < 0 || !p->tensor[r].present || axis >= p->tensor[r].axes ? 0 : p->tensor[r].size[axis];
 }
 
 size_t problem_parameters(const struct problem *p)
@@ -241,6 +190,16 @@ size_t problem_parameters(const struct problem *p)
 size_t problem_input_count(const struct problem *p)
 {
     return p->tensor[0].count;
+}
+
+size_t problem_output_count(const struct problem *p)
+{
+    int axes;
+    size_t size[TENSOR_AXES], count = 1;
+    if (problem_output_shape(p, &axes, size).code) return 0;
+    for (int a = 0; a < axes; a++)
+        if (!size_multiply(&count, count, size[a])) return SIZE_MAX;
+    return count;
 }
 
 status problem_output_shape(const struct problem *p, int *axes, size_t size[TENSOR_AXES])
@@ -260,7 +219,7 @@ static bool fits(struct problem *p, const char *shape, const struct tensor *t)
         char letter[4];
         enum axis_kind kind = shape_axis(&size, letter, p, axis, length);
         if (axes >= t->axes) fit = false;
-        else if (kind == AXIS_FREE) fit = problem_set_size(p, letter, t->size[axes]).code == STATUS_OK;
+        else if (kind == AXIS_FREE) fit = !problem_set_size(p, letter, t->size[axes]).code;
         else fit = kind == AXIS_KNOWN && size == t->size[axes];
     }
     if (fit && axes == t->axes) return true;
@@ -287,7 +246,7 @@ static status derive(struct problem *p)
     size_t tokens;
     status s = p->declaration->derive ? p->declaration->derive(p) : status_ok();
     if (s.code) return s;
-    if (problem_size(p, "N") && (!size_multiply(&tokens, problem_size(p, "B"), problem_size(p, "N")) || tokens > INT_MAX))
+    if (!size_multiply(&tokens, problem_size(p, "B"), problem_size(p, "N")) || tokens > INT_MAX)
         return bad_input("tensor x: B N is too large, expected at most %d", INT_MAX);
     return s;
 }
@@ -329,6 +288,11 @@ static void list_names(char *text, size_t size, const struct problem *p)
             at += (size_t)snprintf(text + at, size - at, r ? ", %s" : "%s", p->declaration->tensors[r].name);
 }
 
+static status check(const struct problem *p)
+{
+    return p->declaration->check ? p->declaration->check(p) : status_ok();
+}
+
 status problem_bind(struct problem *p, const struct tensors *file)
 {
     status s;
@@ -338,12 +302,13 @@ status problem_bind(struct problem *p, const struct tensors *file)
         if (r == 0 && (s = derive(p)).code) return s;
     }
     for (size_t t = 0; t < file->count; t++)
-        if (row_index(p, file->tensor[t].name) < 0) {
+        if (problem_row(p, file->tensor[t].name) < 0) {
             char names[140];
             list_names(names, sizeof names, p);
-            return bad_input("tensor %.40s: not of this operator with these options, expected %s", file->tensor[t].name, names);
+            return bad_input("tensor %.40s: not of this operator with these options, expected %s",
+                             file->tensor[t].name, names);
         }
-    return p->declaration->check ? p->declaration->check(p) : status_ok();
+    return problem_loaded(p).code ? status_ok() : check(p);
 }
 
 status problem_shape(struct problem *p, bool (*without)(const char *name, void *of), void *of)
@@ -352,7 +317,7 @@ status problem_shape(struct problem *p, bool (*without)(const char *name, void *
     for (int r = 0; p->declaration->tensors[r].name; r++) {
         const struct tensor_row *row = &p->declaration->tensors[r];
         bool absent = !in_force(p, row) || (row->optional && without && without(row->name, of))
-                   || (row->with && row_index(p, row->with) < r && !p->tensor[row_index(p, row->with)].present);
+                   || (row->with && problem_row(p, row->with) < r && !p->tensor[problem_row(p, row->with)].present);
         if (absent || empty(p, row->shape)) continue;
         if ((s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, row->shape)).code)
             return status_at(s, row->name);
@@ -363,6 +328,14 @@ status problem_shape(struct problem *p, bool (*without)(const char *name, void *
                 return bad_input("tensor %s: its size overflows", row->name);
         if (r == 0 && (s = derive(p)).code) return s;
     }
+    return status_ok();
+}
+
+status problem_loaded(const struct problem *p)
+{
+    for (int r = 1; p->declaration->tensors[r].name; r++)
+        if (p->tensor[r].present && !p->tensor[r].data)
+            return failure("tensor %s: has no data yet", p->declaration->tensors[r].name);
     return status_ok();
 }
 
@@ -379,5 +352,5 @@ status problem_draw(struct problem *p, uint64_t seed, real **block)
                            1 / sqrt(shape_product(p, p->declaration->tensors[r].fan)));
         if (p->declaration->tensors[r].adjust) p->declaration->tensors[r].adjust(p->tensor[r].data, p->tensor[r].count);
     }
-    return p->declaration->check ? p->declaration->check(p) : status_ok();
+    return check(p);
 }

@@ -7,6 +7,7 @@
 #ifndef TWICETOLD_RESAMPLE_H
 #define TWICETOLD_RESAMPLE_H
 
+#include <stddef.h>
 #include "real.h"
 
 #ifdef __cplusplus
@@ -28,6 +29,32 @@ struct tap {
  * bilinear mode with align_corners = False: at (i + 1/2) from/to - 1/2, and the
  * outermost points held beyond the border. */
 struct tap bilinear_tap(size_t i, size_t from, size_t to);
+
+/* The first `count` tokens of row `row` of a map of H x W made of a small one,
+ * bilinearly.  y [count][channels], rows y_stride apart; 3 multiplications for
+ * each number. */
+struct small_map {
+    const real *at;             /* [rows][columns][channels] */
+    size_t rows, columns, channels;
+};
+
+static inline void bilinear_row(real *y, size_t y_stride, size_t count, const struct small_map *map,
+                                size_t row, size_t H, size_t W)
+{
+    struct tap down = bilinear_tap(row, map->rows, H);
+    for (size_t column = 0; column < count; column++) {
+        struct tap across = bilinear_tap(column, map->columns, W);
+        const real *upper = map->at + down.low * map->columns * map->channels;
+        const real *lower = map->at + down.high * map->columns * map->channels;
+        const real *upper_left = upper + across.low * map->channels, *upper_right = upper + across.high * map->channels;
+        const real *lower_left = lower + across.low * map->channels, *lower_right = lower + across.high * map->channels;
+        for (size_t c = 0; c < map->channels; c++) {
+            real above = upper_left[c] + across.weight * (upper_right[c] - upper_left[c]);
+            real below = lower_left[c] + across.weight * (lower_right[c] - lower_left[c]);
+            y[column * y_stride + c] = above + down.weight * (below - above);
+        }
+    }
+}
 
 #ifdef __cplusplus
 }

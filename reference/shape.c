@@ -14,40 +14,34 @@ size_t shape_next_axis(const char **at, const char **axis)
     return (size_t)(*at - *axis);
 }
 
-/* A factor is a number or a letter; 0 for a letter that is not bound. */
-static size_t factor_size(const struct problem *p, const char *text, size_t length)
+/* A factor is a number or a letter; false for a letter that is not bound. */
+static bool factor_size(size_t *size, const struct problem *p, const char *text, size_t length)
 {
-    size_t number = 0;
-    char name[4] = "";
-    for (size_t i = 0; i < length; i++) {
-        if (isdigit((unsigned char)text[0])) number = number * 10 + (size_t)(text[i] - '0');
-        else if (i < sizeof name - 1) name[i] = text[i];
-    }
-    return isdigit((unsigned char)text[0]) ? number : problem_size(p, name);
-}
-
-static bool letter_bound(const struct problem *p, const char *text, size_t length)
-{
+    *size = 0;
     for (int l = 0; l < p->letters; l++)
-        if (strlen(p->letter[l].name) == length && !strncmp(p->letter[l].name, text, length)) return true;
+        if (strlen(p->letter[l].name) == length && !strncmp(p->letter[l].name, text, length)) {
+            *size = p->letter[l].size;
+            return true;
+        }
+    for (size_t i = 0; i < length; i++) *size = *size * 10 + (size_t)(text[i] - '0');
     return isdigit((unsigned char)text[0]);
 }
 
 enum axis_kind shape_axis(size_t *size, char letter[4], const struct problem *p, const char *axis, size_t length)
 {
-    size_t sum = 0, at = 0;
+    size_t sum = 0, at = 0, factor;
     while (at < length) {
         size_t product = 1;
         for (;;) {
             size_t end = at;
             while (end < length && axis[end] != '*' && axis[end] != '+') end++;
-            if (!letter_bound(p, axis + at, end - at)) {
+            if (!factor_size(&factor, p, axis + at, end - at)) {
                 if (end - at != length || length > 3) return AXIS_UNKNOWN;
                 memcpy(letter, axis, length);
                 letter[length] = '\0';
                 return AXIS_FREE;
             }
-            if (!size_multiply(&product, product, factor_size(p, axis + at, end - at)) || product > INT_MAX)
+            if (!size_multiply(&product, product, factor) || product > INT_MAX)
                 return AXIS_TOO_LARGE;
             at = end + 1;
             if (end >= length || axis[end] == '+') break;

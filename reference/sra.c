@@ -4,21 +4,20 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include "heads.h"
 #include "memory.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},
     {.name = "reduction", .kind = OPTION_INTEGER, .fallback = "2", .low = 1, .high = 65536, .letter = "s",
      .meaning = "keys and values stand for patches of this edge"},
-    {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h",
-     .meaning = "heads, each of c = C/h channels"},
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "", .low = -DBL_MAX, .high = DBL_MAX,
-     .meaning = "multiplies q.k in place of 1/sqrt(c)"},
+    OPTION_HEADS,
+    OPTION_SCALE,
     {0}
 };
 
 static const struct tensor_row tensors[] = {
-    {.name = "x", .shape = "B N C", .meaning = "the tokens"},
+    TENSOR_TOKENS,
     {.name = "w_q", .shape = "C C", .fan = "C", .meaning = "rows make the query"},
     {.name = "b_q", .shape = "C", .optional = true, .fan = "C", .meaning = "its bias"},
     {.name = "sr_w", .shape = "R C s s", .fan = "C*s*s",
@@ -28,8 +27,7 @@ static const struct tensor_row tensors[] = {
     {.name = "norm_b", .shape = "R", .fan = "C", .meaning = "bias of the layer norm"},
     {.name = "w_kv", .shape = "2*C C", .fan = "C", .meaning = "rows make key, value of the reduced plane"},
     {.name = "b_kv", .shape = "2*C", .optional = true, .fan = "C", .meaning = "their bias"},
-    {.name = "w_o", .shape = "C C", .optional = true, .fan = "C", .meaning = "output projection"},
-    {.name = "b_o", .shape = "C", .optional = true, .with = "w_o", .fan = "C", .meaning = "its bias"},
+    TENSORS_OUTPUT,
     {0}
 };
 
@@ -47,6 +45,35 @@ static status derive(struct problem *p)
     return problem_set_size(p, "R", s > 1 ? C : 0);
 }
 
+static status resolve(void *of, const struct problem *problem)
+{
+    struct lookup names = {.problem = problem};
+    struct sra_problem *p = of;
+    *p = (struct sra_problem){
+        .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
+        .h = lookup_size(&names, "h"), .c = lookup_size(&names, "c"), .s = lookup_size(&names, "s"),
+        .scale = heads_scale(&names),
+        .w_q = lookup_tensor(&names, "w_q"), .b_q = lookup_tensor(&names, "b_q"),
+        .sr_w = lookup_tensor(&names, "sr_w"), .sr_b = lookup_tensor(&names, "sr_b"),
+        .norm_g = lookup_tensor(&names, "norm_g"), .norm_b = lookup_tensor(&names, "norm_b"),
+        .w_kv = lookup_tensor(&names, "w_kv"), .b_kv = lookup_tensor(&names, "b_kv"),
+        .w_o = lookup_tensor(&names, "w_o"), .b_o = lookup_tensor(&names, "b_o"),
+    };
+    status s = windows_create(&p->patches, &problem->grid, p->s);
+    p->M = p->patches.count;
+    return names.refusal.code ? names.refusal : s;
+}
+
+double sra_multiply_adds(const void *of)
+{
+    const struct sra_problem *p = of;
+    double N = (double)p->N, M = (double)p->M, C = (double)p->C;
+    double one = N * C * C + 2 * M * C * C + 2 * N * M * C;
+    if (p->s > 1) one += N * C * C;
+    if (p->w_o) one += N * C * C;
+    return (double)p->B * one;
+}
+
 const struct declaration sra = {
     .name = "sra",
     .summary = "spatial-reduction attention (Wang et al. 2021)",
@@ -54,28 +81,6 @@ const struct declaration sra = {
     .options = options,
     .tensors = tensors,
     .derive = derive,
-    .forms = {&sra_naive, &sra_fast},
+    .resolved = sizeof(struct sra_problem),
+    .resolve = resolve,
 };
-
-struct sra_sizes sra_sizes(const struct problem *p)
-{
-    struct sra_sizes z = {
-        .B = problem_size(p, "B"), .N = problem_size(p, "N"), .C = problem_size(p, "C"),
-        .h = problem_size(p, "h"), .c = problem_size(p, "c"), .s = problem_size(p, "s"),
-    };
-    z.rows = p->grid.size[0] / z.s;
-    z.columns = p->grid.size[1] / z.s;
-    z.M = z.rows * z.columns;
-    z.scale = problem_given(p, "scale") ? (real)problem_number(p, "scale") : (real)(1 / sqrt((double)z.c));
-    return z;
-}
-
-double sra_multiply_adds(const struct problem *p)
-{
-    struct sra_sizes z = sra_sizes(p);
-    double N = (double)z.N, M = (double)z.M, C = (double)z.C;
-    double one = N * C * C + 2 * M * C * C + 2 * N * M * C;
-    if (z.s > 1) one += N * C * C;
-    if (problem_axis(p, "w_o", 0)) one += N * C * C;
-    return (double)z.B * one;
-}

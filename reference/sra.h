@@ -9,7 +9,7 @@
  * whose tokens stand for the s x s patches of the other; every token asks all
  * of them.  With LN the layer norm over channels (epsilon 1e-5),
  *
- *     r_mo = LN_o(sum_{c,dy,dx} sr_w[o,c,dy,dx] x[token (dy,dx) of patch m, c] + sr_b_o) norm_g_o + norm_b_o
+ *     r_mo = LN_o(sum_{e,dy,dx} sr_w[o,e,dy,dx] x[token (dy,dx) of patch m, e] + sr_b_o) norm_g_o + norm_b_o
  *     q = x w_q^T + b_q,   [k v] = r w_kv^T + b_kv
  *     y_ik = sum_m softmax_m(scale q_i . k_m) v_mk        one head of c channels
  *
@@ -28,46 +28,41 @@
  * Cost of one image: 2 N C^2 + 2 M C^2 multiply-adds for the projections, N C^2
  * more with w_o; N C^2 for the convolution, whatever s; 2 N M C for attention.
  * Extra memory, in reals: naive 2 B N C + 3 B M C, and N M + 2 (N + M) c for each
- * thread; fast 2 N C + 3 M C for each of the few images in flight, all weights once more
- * in the order of use, and a tile for each thread.
+ * thread; fast 2 N C + 3 M C for each of the few images in flight, all weights once
+ * more in the order of use, and a tile for each thread.
  *
  * Errors: heads that do not divide C; a reduction that does not divide the
  * grid's edges, or with s^2 C beyond INT_MAX; memory; a file that does not fit.
  *
  * Departs from the paper: Eq. 3 lays every patch out as one row of s^2 C
- * numbers and multiplies by W^S; that matrix is told as the convolution with stride s
- * that the authors' code has, with its bias, and Norm as the layer norm with
+ * numbers and multiplies by W^S; that matrix is the convolution with stride s that
+ * the authors' code has, with its bias, and Norm as the layer norm with
  * gain and bias. */
 
 #ifndef TWICETOLD_SRA_H
 #define TWICETOLD_SRA_H
 
-#include "operator.h"
+#include "lookup.h"
+#include "windows.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 extern const struct declaration sra;
-extern const struct form sra_naive, sra_fast;
 
 #define SRA_EPSILON 1e-5
 
-struct sra_sizes {
-    size_t B, N, M, C, h, c;
-    size_t s, rows, columns;    /* of the reduced plane: M = rows columns */
-    real scale;
+struct sra_problem {
+    size_t B, N, M, C, h, c;    /* c channels of a head */
+    size_t s;
+    struct windows patches;     /* M of them, which tile the plane */
+    real scale;                 /* 1/sqrt(c), or what --scale says */
+    const real *w_q, *b_q, *sr_w, *sr_b, *norm_g, *norm_b, *w_kv, *b_kv, *w_o, *b_o;    /* as above, or NULL */
 };
 
-struct sra_sizes sra_sizes(const struct problem *p);
-
 /* Of projections, convolution and attention; the norm is left out. */
-double sra_multiply_adds(const struct problem *p);
-
-/* ---- the heart of the naive form: naive/sra.c -------------------------- */
-
-/* reduced [M][C], before the norm, from one image x [N][C]; b may be NULL. */
-void sra_naive_convolve(real *reduced, const real *x, const real *w, const real *b, const struct sra_sizes *z);
+double sra_multiply_adds(const void *of);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,6 @@
 #include "status.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* A message may quote a file's own bytes.  Whatever they are, it stays one
  * line and cannot steer a terminal: neither by control characters nor by those
@@ -53,7 +52,7 @@ status out_of_memory(const char *what)
 status status_at(status s, const char *where)
 {
     status longer = {.code = s.code};
-    if (s.code == STATUS_OK) return s;
+    if (!s.code) return s;
     snprintf(longer.message, sizeof longer.message, "%.60s: %.180s", where, s.message);
     keep_to_one_line(longer.message);
     return longer;

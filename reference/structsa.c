@@ -2,34 +2,65 @@
 
 #include "structsa.h"
 #include <float.h>
-#include "memory.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},
     {.name = "kernel", .kind = OPTION_KERNEL, .meaning = "the window around a key, odd sizes: M, MxM or MxMxM"},
     {.name = "stride", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536,
-     .meaning = "keys stand on every so-manieth token of each axis"},
+     .meaning = "one key every s tokens along each axis"},
     {.name = "equation", .kind = OPTION_CHOICE, .fallback = "16", .choices = "4|5|16",
      .meaning = "the paper's equation; 16 is StructSA itself"},
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX, .meaning = "multiplies q"},
-    {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h",
-     .meaning = "heads, each of c = C/h channels"},
+    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
+     .meaning = "multiplies q"},
+    OPTION_HEADS,
     {0}
 };
 
 static const struct tensor_row tensors[] = {
-    {.name = "x", .shape = "B N C", .meaning = "the tokens"},
-    {.name = "w_qkv", .shape = "3*C C", .fan = "C", .meaning = "rows make query, key, value"},
-    {.name = "b_qkv", .shape = "3*C", .optional = true, .fan = "C", .meaning = "their bias"},
+    TENSOR_TOKENS,
+    TENSORS_QKV,
     {.name = "uk", .shape = "M D", .when = "equation=4|5", .fan = "M*c", .meaning = "D pattern detectors"},
     {.name = "uv", .shape = "D", .when = "equation=4", .fan = "1", .meaning = "the weight of each pattern"},
     {.name = "uv", .shape = "M D", .when = "equation=5", .fan = "M", .meaning = "D context aggregators"},
     {.name = "hk", .shape = "D M C", .when = "equation=16", .fan = "M*c", .meaning = "D pattern detectors per channel"},
     {.name = "hv", .shape = "D M C", .when = "equation=16", .fan = "M", .meaning = "D context aggregators per channel"},
-    {.name = "w_o", .shape = "C C", .optional = true, .fan = "C", .meaning = "output projection"},
-    {.name = "b_o", .shape = "C", .optional = true, .with = "w_o", .fan = "C", .meaning = "its bias"},
+    TENSORS_OUTPUT,
     {0}
 };
+
+static status resolve(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    struct structsa_problem *s = of;
+    status point = status_ok();
+    *s = (struct structsa_problem){
+        .heads = heads_problem(&names), .equation = (enum structsa_equation)lookup_choice(&names, "equation"),
+        .scale = (real)lookup_number(&names, "scale"),
+        .N = lookup_size(&names, "N"), .c = lookup_size(&names, "c"), .D = lookup_size(&names, "D"),
+        .columns = 1, .sets = 1, .stride = lookup_whole(&names, "stride"),
+        .tokens = p->grid, .key_window = p->kernel, .value_window = p->kernel,
+        .uk = lookup_tensor(&names, "uk"), .uv = lookup_tensor(&names, "uv"),
+        .hk = lookup_tensor(&names, "hk"), .hv = lookup_tensor(&names, "hv"),
+    };
+    if (names.refusal.code) return names.refusal;
+    if (s->equation == STRUCTSA_EQ4) point = grid_create(&s->value_window, p->grid.axes, (size_t[]){1, 1, 1});
+    if (s->equation == STRUCTSA_EQ16) {
+        s->columns = s->c;
+        s->sets = s->heads.h;
+    }
+    s->J = neighbours_centres(&s->tokens, s->stride);
+    s->M = s->key_window.tokens;
+    s->Mv = s->value_window.tokens;
+    return point;
+}
+
+double structsa_multiply_adds(const void *of)
+{
+    const struct structsa_problem *p = of;
+    double virtual_tokens = (double)p->J * (double)p->D, c = (double)p->c;
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * virtual_tokens * c
+                                            * (2 * (double)p->N + (double)p->M + (double)p->Mv);
+}
 
 const struct declaration structsa = {
     .name = "structsa",
@@ -38,74 +69,45 @@ const struct declaration structsa = {
     .options = options,
     .tensors = tensors,
     .derive = derive_head_channels,
-    .forms = {&structsa_naive, &structsa_fast, &structsa_permuted},
+    .resolved = sizeof(struct structsa_problem),
+    .resolve = resolve,
 };
 
-/* ---- sides --------------------------------------------------------------- */
+/* ---- windows and filters --------------------------------------------------- */
 
-/* The slice of a head, from [D][M][heads columns]. */
-static void slice(real *filters, const real *h, const struct structsa_sides *s, size_t entries)
+void structsa_windows_prepare(struct structsa_windows *w, struct room *room, enum room_time filters,
+                              const struct structsa_problem *p)
 {
-    for (size_t head = 0; head < s->heads; head++)
-        for (size_t dm = 0; dm < s->D * entries; dm++)
-            for (size_t c = 0; c < s->columns; c++)
-                *filters++ = h[(dm * s->heads + head) * s->columns + c];
+    neighbours_prepare(&w->keys, room, &p->tokens, &p->key_window, p->stride, 1);
+    neighbours_prepare(&w->values, room, &p->tokens, &p->value_window, p->stride, 1);
+    room_reals(room, filters, &w->hk, "the detectors", p->sets, p->D, p->M, p->columns);
+    room_reals(room, filters, &w->hv, "the aggregators", p->sets, p->D, p->Mv, p->columns);
 }
 
-/* [D][M] from [M][D]. */
-static void turn(real *filters, const real *u, const struct structsa_sides *s, size_t entries)
+/* Each set its slice of h [D][entries][sets columns]. */
+static void slice(real *filters, const real *h, size_t entries, const struct structsa_problem *p)
 {
-    for (size_t d = 0; d < s->D; d++)
-        for (size_t m = 0; m < entries; m++) filters[d * entries + m] = u[m * s->D + d];
+    for (size_t set = 0; set < p->sets; set++)
+        for (size_t dm = 0; dm < p->D * entries; dm++)
+            for (size_t e = 0; e < p->columns; e++) *filters++ = h[(dm * p->sets + set) * p->columns + e];
 }
 
-status structsa_sides_create(struct structsa_sides *s, const struct problem *p)
+/* [D][entries] from u [entries][D]. */
+static void transpose(real *filters, const real *u, size_t entries, const struct structsa_problem *p)
 {
-    int equation = (int)problem_number(p, "equation");
-    size_t stride = (size_t)problem_number(p, "stride");
-    grid point;
-    status result;
+    for (size_t d = 0; d < p->D; d++)
+        for (size_t m = 0; m < entries; m++) *filters++ = u[m * p->D + d];
+}
 
-    /* Step 1: the windows. */
-    *s = (struct structsa_sides){.D = problem_size(p, "D"), .columns = 1, .heads = 1};
-    if (equation == 16) {
-        s->columns = problem_size(p, "c");
-        s->heads = problem_size(p, "h");
-    }
-    if ((result = grid_create(&point, p->grid.axes, (size_t[]){1, 1, 1})).code) return result;
-    if ((result = neighbours_create(&s->keys, &p->grid, &p->kernel, stride, 1)).code) return result;
-    if ((result = neighbours_create(&s->values, &p->grid, equation == 4 ? &point : &p->kernel, stride, 1)).code)
-        return result;
-
-    /* Step 2: the filters, in one layout. */
-    s->hk = memory_reals(s->heads, s->D, s->keys.entries, s->columns);
-    s->hv = memory_reals(s->heads, s->D, s->values.entries, s->columns);
-    if (!s->hk || !s->hv) return out_of_memory("the filters");
-    if (equation == 16) {
-        slice(s->hk, problem_tensor(p, "hk"), s, s->keys.entries);
-        slice(s->hv, problem_tensor(p, "hv"), s, s->values.entries);
+void structsa_windows_load(struct structsa_windows *w, const struct structsa_problem *p)
+{
+    neighbours_load(&w->keys);
+    neighbours_load(&w->values);
+    if (p->equation == STRUCTSA_EQ16) {
+        slice(w->hk, p->hk, p->M, p);
+        slice(w->hv, p->hv, p->Mv, p);
     } else {
-        turn(s->hk, problem_tensor(p, "uk"), s, s->keys.entries);
-        turn(s->hv, problem_tensor(p, "uv"), s, s->values.entries);
+        transpose(w->hk, p->uk, p->M, p);
+        transpose(w->hv, p->uv, p->Mv, p);
     }
-    return status_ok();
-}
-
-void structsa_sides_release(struct structsa_sides *s)
-{
-    neighbours_release(&s->keys);
-    neighbours_release(&s->values);
-    memory_free(s->hk);
-    memory_free(s->hv);
-    s->hk = s->hv = NULL;
-}
-
-const real *structsa_hk(const struct structsa_sides *s, size_t head)
-{
-    return s->hk + (s->heads > 1 ? head : 0) * s->D * s->keys.entries * s->columns;
-}
-
-const real *structsa_hv(const struct structsa_sides *s, size_t head)
-{
-    return s->hv + (s->heads > 1 ? head : 0) * s->D * s->values.entries * s->columns;
 }

@@ -32,15 +32,18 @@
  * --scale multiplies q (default 1).
  *
  * Cost of one head of one image beside the projections, without what is linear
- * in N; x is 1 in Eq. 4 and 5, c in Eq. 16, and M' is 1 in Eq. 4, |M| else:
+ * in N; E, the columns of a filter, is 1 in Eq. 4 and 5 and c in Eq. 16, and M'
+ * is 1 in Eq. 4, |M| else:
  *
  *                 multiply-adds                      extra memory (reals)
- *     naive       N^2 c + N J (D |M| x + D M' x + M' c)    N^2 x + N J D + J (M' (x + c) + |M| x)
+ *     naive       N^2 c + N J (D |M| E + D M' E + M' c)    N^2 E + N J D + J (M' (E + c) + |M| E)
  *     permuted    2 N J D c + J D (|M| + M') c       N J D + 2 J D c
  *     fast        2 N J D c + blocks of queries      O(c) for each query of a block:
  *                 times J D (|M| + M') c             O(N c) at most, whatever D
  *
- * told in naive/structsa.c, fast/structsa_permuted.c and fast/structsa.c.
+ * implemented in naive/structsa.c, fast/structsa/permuted.c and
+ * fast/structsa/structsa.c.  All keep the filters once more, the last two the
+ * weights of the projections too, in the order in which they are read.
  *
  * Errors: heads that do not divide C; a kernel with other axes than the grid
  * or of even size; memory; a file that does not fit.
@@ -53,8 +56,8 @@
 #ifndef TWICETOLD_STRUCTSA_H
 #define TWICETOLD_STRUCTSA_H
 
+#include "heads.h"
 #include "neighbours.h"
-#include "operator.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,58 +65,39 @@ extern "C" {
 
 extern const struct declaration structsa;
 
-/* The forms: the equations; virtual keys in tiles; virtual keys and the map of
- * all queries against all of them written out. */
-extern const struct form structsa_naive, structsa_fast, structsa_permuted;
+enum structsa_equation { STRUCTSA_EQ4, STRUCTSA_EQ5, STRUCTSA_EQ16 };   /* as --equation lists them */
 
-/* ---- what all forms read off a problem --------------------------------- */
-
-/* The windows of either side, and the filters of one head in one layout,
- * whatever the equation: hk [D][|M|][columns], hv [D][M'][columns]. */
-struct structsa_sides {
-    struct neighbours keys, values;     /* in Eq. 4 the window of a value is one token */
-    size_t D, columns;                  /* columns: 1 (Eq. 4, 5) or c (Eq. 16) */
-    size_t heads;                       /* filters of so many heads: 1 (Eq. 4, 5) or h */
-    real *hk, *hv;                      /* [heads][D][entries][columns] */
+struct structsa_problem {
+    struct heads_problem heads;
+    enum structsa_equation equation;
+    real scale;                         /* multiplies q */
+    size_t N, c, D;                     /* tokens, channels of a head, patterns */
+    size_t J;                           /* centres of windows */
+    size_t M, Mv;                       /* |M| entries of a key's window, M' of a value's: 1 in Eq. 4 */
+    size_t columns;                     /* E: 1 (Eq. 4, 5) or c (Eq. 16) */
+    size_t sets;                        /* of filters: 1, shared by the heads (Eq. 4, 5), or h */
+    size_t stride;                      /* of the centres, along each axis */
+    grid tokens, key_window, value_window;
+    const real *uk, *uv;                /* Eq. 4 and 5: [|M|][D], [M'][D] */
+    const real *hk, *hv;                /* Eq. 16: [D][|M|][C], [D][|M|][C] */
 };
 
-/* Fails when memory is out; the release accepts what a failed creation left. */
-status structsa_sides_create(struct structsa_sides *s, const struct problem *p);
-void structsa_sides_release(struct structsa_sides *s);
-const real *structsa_hk(const struct structsa_sides *s, size_t head);
-const real *structsa_hv(const struct structsa_sides *s, size_t head);
+/* Multiply-adds of attention over virtual tokens, with the projections: the
+ * products with each of them, and the making of each once. */
+double structsa_multiply_adds(const void *of);
 
-/* ---- the hearts of the naive form: naive/structsa.c -------------------- */
-
-/* One head of one image, every tensor by the paper's name; dense, row-major.
- * The first group is given, the second is made by the hearts in their order. */
-struct structsa_head {
-    size_t N, c, D, columns;
-    const struct neighbours *keys, *values;     /* J centres each; |M| and M' entries */
-    const real *q, *k, *v;      /* [N][c] */
-    const real *hk, *hv;        /* [D][|M|][columns], [D][M'][columns] */
-
-    real *map;                  /* [N][N][columns]   q_i K^T, or diag(q_i) K */
-    real *windows;              /* [J][|M|][columns] the map of one query, unfolded */
-    real *a;                    /* [N][J][D]         the attention */
-    real *contexts;             /* [J][M'][c]        the values, unfolded: V_j */
-    real *kernels;              /* [J][M'][columns]  kappa_ij of one query */
-    real *y;                    /* [N][c] */
+/* What every form reads: the windows of both sides, and the filters in one
+ * layout, whatever the equation. */
+struct structsa_windows {
+    struct neighbours keys, values;
+    real *hk, *hv;                      /* [sets][D][|M|][columns], [sets][D][M'][columns] */
 };
 
-/* *reals = what the second group holds; false where that overflows.  Then the
- * second group points into a block of that size. */
-bool structsa_head_reals(size_t *reals, const struct structsa_head *h);
-void structsa_head_place(struct structsa_head *h, real *block);
-
-void structsa_naive_correlate(struct structsa_head *h);             /* map:     Eq. 2, 11 */
-void structsa_naive_attend(struct structsa_head *h);                /* a:       Eq. 3, 13 */
-void structsa_naive_kernels(struct structsa_head *h, size_t i);     /* kernels: Eq. 4, 5, 16 */
-void structsa_naive_aggregate(struct structsa_head *h);             /* y:       Eq. 4, 5, 16 */
-
-/* merged [N][columns], c_ij of Eq. 21: what value j counts in the output of the
- * query whose kernels are there. */
-void structsa_naive_merge(real *merged, const struct structsa_head *h);
+/* prepare asks for all of it, the filters for the time that the form needs
+ * them: OF_LOAD or WHILE_LOADING. */
+void structsa_windows_prepare(struct structsa_windows *w, struct room *room, enum room_time filters,
+                              const struct structsa_problem *p);
+void structsa_windows_load(struct structsa_windows *w, const struct structsa_problem *p);
 
 #ifdef __cplusplus
 }

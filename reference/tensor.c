@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-status tensor_create(struct tensor *t, const char *name, int axes, const size_t *size)
+status tensor_describe(struct tensor *t, const char *name, int axes, const size_t *size)
 {
     *t = (struct tensor){.axes = axes, .count = 1};
     if (axes < 0 || axes > TENSOR_AXES)
@@ -17,13 +17,23 @@ status tensor_create(struct tensor *t, const char *name, int axes, const size_t 
     }
     size_t length = strlen(name) + 1;
     t->name = memory_get(length, 1);
-    t->data = memory_reals(t->count, 1, 1, 1);
-    if (!t->name || !t->data) {
-        tensor_release(t);
-        return out_of_memory(name);
-    }
+    if (!t->name) return out_of_memory(name);
     memcpy(t->name, name, length);
     return status_ok();
+}
+
+status tensor_allocate(struct tensor *t)
+{
+    t->data = memory_reals(t->count, 1, 1, 1);
+    return t->data ? status_ok() : out_of_memory(t->name);
+}
+
+status tensor_create(struct tensor *t, const char *name, int axes, const size_t *size)
+{
+    status s = tensor_describe(t, name, axes, size);
+    if (!s.code) s = tensor_allocate(t);
+    if (s.code) tensor_release(t);
+    return s;
 }
 
 void tensor_release(struct tensor *t)

@@ -19,7 +19,7 @@ struct tensor {
     int axes;                   /* 0 ... TENSOR_AXES */
     size_t size[TENSOR_AXES];   /* each at least 1 */
     size_t count;               /* their product */
-    real *data;
+    real *data;                 /* NULL before tensor_allocate */
 };
 
 struct tensors {                /* a list, in the order of the file */
@@ -27,8 +27,11 @@ struct tensors {                /* a list, in the order of the file */
     struct tensor *tensor;
 };
 
-/* A tensor of this name and shape; its data are uninitialised. */
+/* A tensor of this name and shape; its data are uninitialised.  In two steps:
+ * without data, which are NULL, and then with them. */
 status tensor_create(struct tensor *t, const char *name, int axes, const size_t *size);
+status tensor_describe(struct tensor *t, const char *name, int axes, const size_t *size);
+status tensor_allocate(struct tensor *t);
 
 /* Frees name and data; t may be released twice. */
 void tensor_release(struct tensor *t);

@@ -9,44 +9,37 @@
 #define TWICETOLD_TESTS_CHOPD_CASE_H
 
 #include <math.h>
-#include <string.h>
 #include "support.h"
-#include "trial.h"
 #include "../reference/chopd.h"
 #include "../reference/dfc.h"
 
-/* fc: one sum of M C products. */
-static inline double fc_tolerance(const struct problem *p)
+/* The problem of a chopd, resolved. */
+static inline struct chopd_problem chopd_of(const struct problem *p)
 {
-    struct dfc_sizes s = dfc_sizes(p);
-    return 8 * (sqrt((double)(s.M * s.C)) + 2) * UNIT_ROUNDOFF;
+    struct chopd_problem of;
+    succeeds(chopd.resolve(&of, p));
+    return of;
 }
 
-/* dfc-cp: M C products, each with a weight that is a sum of R products of five;
- * or sums of C, M and R one after the other; sigma adds a few roundings. */
-static inline double cp_tolerance(const struct problem *p)
-{
-    struct dfc_sizes s = dfc_sizes(p);
-    return 8 * (sqrt((double)(s.M * s.C)) + sqrt((double)s.C) + sqrt((double)s.M) + 2 * sqrt((double)s.R) + 10) * UNIT_ROUNDOFF;
-}
-
-/* chopd: N C products, each with a weight that is a sum of R products; or sums
+/* fc: one sum of M C products.
+ *
+ * dfc-cp: M C products, each with a weight that is a sum of R products of five;
+ * or sums of C, M and R one after the other; sigma adds a few roundings.
+ *
+ * chopd: N C products, each with a weight that is a sum of R products; or sums
  * of C, of a box, and of R.  A box by running sums: with tokens of no mean, rows
  * of W tokens make sums of order sqrt(W), columns sums of order sqrt(H w), and h
  * of each are between the edges of a box of h x w: sqrt(W / w) + sqrt(H) roundings
  * of the mean, which is of order 1 / sqrt(h w).  The gate is computed once; its
  * resizing and sigma add a few. */
-static inline double chopd_tolerance(const struct problem *p)
-{
-    struct chopd_sizes s = chopd_sizes(p);
-    double sums = sqrt((double)(s.N * s.C)) + sqrt((double)s.C) + 2 * sqrt((double)s.R);
-    return 8 * (sums + sqrt((double)s.W) + sqrt((double)s.H) + 16) * UNIT_ROUNDOFF;
-}
-
 static inline double layer_tolerance(const struct problem *p)
 {
-    if (p->declaration == &fc) return fc_tolerance(p);
-    return p->declaration == &dfc_cp ? cp_tolerance(p) : chopd_tolerance(p);
+    double M = sqrt((double)problem_size(p, "M")), N = sqrt((double)problem_size(p, "N"));
+    double C = sqrt((double)problem_size(p, "C")), R = sqrt((double)problem_size(p, "R"));
+    if (p->declaration == &fc) return 8 * (M * C + 2) * UNIT_ROUNDOFF;
+    if (p->declaration == &dfc_cp) return 8 * (M * C + C + M + 2 * R + 10) * UNIT_ROUNDOFF;
+    double H = sqrt((double)p->grid.size[0]), W = sqrt((double)p->grid.size[1]);
+    return 8 * (N * C + C + 2 * R + W + H + 16) * UNIT_ROUNDOFF;
 }
 
 #endif

@@ -1,15 +1,73 @@
-/* counting.cc -- the counter of counting.h, for C to read */
+/* counting.cc -- the counter of counting.h and the counted forms, for C to read */
 
 #include "counting.h"
+#include "../reference/forms.h"
 
 unsigned long long real::multiplications;
 
-/* Multiplications since the last call. */
-extern "C" unsigned long long multiplications(void);
+namespace counting {
+#include "../naive/attention.h"
+#include "../naive/chopd.h"
+#include "../naive/dfc.h"
+#include "../naive/forms.h"
+#include "../naive/hilo.h"
+#include "../naive/lisa.h"
+}
 
+extern "C" {
+
+/* Multiplications since the last call. */
+unsigned long long multiplications(void);
 unsigned long long multiplications(void)
 {
     unsigned long long counted = real::multiplications;
     real::multiplications = 0;
     return counted;
+}
+
+/* The counted twin of an operator's naive form. */
+const struct form *counted_form(const struct declaration *d);
+const struct form *counted_form(const struct declaration *d)
+{
+    for (const struct form_row *row = counting::naive_forms; row->declaration; row++)
+        if (row->declaration == d) return row->form;
+    return nullptr;
+}
+
+/* Hearts that suites count by themselves, Fig. 6's order of LiSA's Eq. 5 among
+ * them, which no form runs. */
+void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
+                        size_t queries, size_t keys, size_t channels);
+void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
+                        size_t queries, size_t keys, size_t channels)
+{
+    counting::attention_naive(y, a, q, k, v, nullptr, 1, queries, keys, channels);
+}
+
+void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p);
+void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p)
+{
+    counting::hilo_naive_spread(tokens, rows, p, p->ld);
+}
+
+void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
+                       const real *Ra, const real *Rb, const struct lisa_problem *p);
+void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
+                       const real *Ra, const real *Rb, const struct lisa_problem *p)
+{
+    counting::lisa_naive_fig6(y, KRa, RbV, q, k, v, Ra, Rb, p);
+}
+
+void counted_dfc_apply(real *y, const real *x, const real *w, const struct dfc_problem *p);
+void counted_dfc_apply(real *y, const real *x, const real *w, const struct dfc_problem *p)
+{
+    counting::dfc_naive_apply(y, x, w, p->B, p->M, p->N, p->C, p->D);
+}
+
+void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p);
+void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p)
+{
+    counting::chopd_naive_larger(u13, map, p->s, p->H, p->W, p->R);
+}
+
 }

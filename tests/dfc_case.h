@@ -12,7 +12,7 @@
 #include <string.h>
 #include "support.h"
 #include "trial.h"
-#include "../reference/dfc.h"
+#include "../naive/dfc.h"
 
 /* The larger of both; NaN stays. */
 static inline void worse(double *worst, double error)
@@ -29,26 +29,34 @@ static inline void make_whole(struct trial *t)
     t->x = integers(9, t->inputs, 2);
 }
 
-/* ---- tensors ---------------------------------------------------------- */
+/* The problem of a dfc-cp, resolved. */
+static inline struct dfc_problem dfc_of(const struct problem *p)
+{
+    struct dfc_problem of;
+    succeeds(dfc_cp.resolve(&of, p));
+    return of;
+}
+
+/* ---- tensors: of a dfc_problem only the sizes count --------------------- */
 
 /* Where W_imncd stands. */
-static inline size_t place(const struct dfc_sizes *s, size_t i, size_t m, size_t n, size_t c, size_t d)
+static inline size_t place(const struct dfc_problem *s, size_t i, size_t m, size_t n, size_t c, size_t d)
 {
     return (((i * s->M + m) * s->N + n) * s->C + c) * s->D + d;
 }
 
 /* Eq. 3 with this W. */
-static inline real *layer(const struct dfc_sizes *s, const real *w, const real *x)
+static inline real *layer(const struct dfc_problem *s, const real *w, const real *x)
 {
     real *y = zeros(s->B * s->N * s->D);
-    dfc_naive_apply(y, x, w, s);
+    dfc_naive_apply(y, x, w, s->B, s->M, s->N, s->C, s->D);
     return y;
 }
 
 /* A bound on the errors of Eq. 3 and of sums of the same terms in another order,
  * where each term was rounded `more` times besides: (M C + more) u times the
  * largest sum of |x| |W|. */
-static inline double layer_bound(const struct dfc_sizes *s, const real *w, const real *x, double more)
+static inline double layer_bound(const struct dfc_problem *s, const real *w, const real *x, double more)
 {
     double most = 0;
     for (size_t i = 0; i < s->B; i++)
@@ -77,15 +85,15 @@ static inline size_t entry(const struct window *v, size_t m, size_t n)
     return dy < v->k && dx < v->k ? dy * v->k + dx : v->k * v->k;
 }
 
-static inline struct dfc_sizes window_sizes(const struct window *v, size_t B, size_t C, size_t D)
+static inline struct dfc_problem window_sizes(const struct window *v, size_t B, size_t C, size_t D)
 {
-    return (struct dfc_sizes){.B = B, .M = v->H * v->W, .N = rows_out(v) * columns_out(v), .C = C, .D = D};
+    return (struct dfc_problem){.B = B, .M = v->H * v->W, .N = rows_out(v) * columns_out(v), .C = C, .D = D};
 }
 
 /* W_mncd = kernel_dc[m - n], for kernel [D][C][k k]. */
 static inline real *convolution_tensor(const struct window *v, const real *kernel, size_t C, size_t D)
 {
-    struct dfc_sizes s = window_sizes(v, 1, C, D);
+    struct dfc_problem s = window_sizes(v, 1, C, D);
     real *w = zeros(s.M * s.N * C * D);
     for (size_t m = 0; m < s.M; m++)
         for (size_t n = 0; n < s.N; n++)
@@ -97,7 +105,7 @@ static inline real *convolution_tensor(const struct window *v, const real *kerne
 /* W_mncd = kernel_c[m - n] where c is d, for kernel [C][k k]. */
 static inline real *depthwise_tensor(const struct window *v, const real *kernel, size_t C)
 {
-    struct dfc_sizes s = window_sizes(v, 1, C, C);
+    struct dfc_problem s = window_sizes(v, 1, C, C);
     real *w = zeros(s.M * s.N * C * C);
     for (size_t m = 0; m < s.M; m++)
         for (size_t n = 0; n < s.N; n++)
@@ -107,8 +115,6 @@ static inline real *depthwise_tensor(const struct window *v, const real *kernel,
 }
 
 /* ---- Eq. 6, counted ---------------------------------------------------- */
-
-struct factors { const real *u1, *u2, *u3, *u4, *u5; };
 
 /* The readings of "unfolding": m counts tokens, or positions from n - (N - 1)
  * to n + N - 1, of which there are 2 N - 1. */
@@ -121,8 +127,7 @@ static inline double all_steps(const struct steps *k) { return k->u4 + k->u2 + k
 
 /* y [B][N][D] without bias, tokens in a row, in the order of the print: u4, u2, u3, u1, u5; u1 gates what is
  * one for all tokens where that is so. */
-static inline real *eq6(const struct dfc_sizes *s, const struct factors *f, const real *x, enum reading how,
-                        struct steps *k)
+static inline real *eq6(const struct dfc_problem *s, const real *x, enum reading how, struct steps *k)
 {
     size_t R = s->R;
     real *y = zeros(s->B * s->N * s->D), *z = zeros(s->M * R), *mixed = zeros(s->N * R);
@@ -133,42 +138,36 @@ static inline real *eq6(const struct dfc_sizes *s, const struct factors *f, cons
         for (size_t m = 0; m < s->M; m++)
             for (size_t c = 0; c < s->C; c++)
                 for (size_t r = 0; r < R; r++, k->u4++)
-                    z[m * R + r] += x[(i * s->M + m) * s->C + c] * f->u4[c * R + r];
+                    z[m * R + r] += x[(i * s->M + m) * s->C + c] * s->u4[c * R + r];
         for (size_t r = 0; r < R; r++)
             if (how == ABSOLUTE) {
                 real sum = 0;
-                for (size_t m = 0; m < s->M; m++, k->u2++) sum += z[m * R + r] * f->u2[m * R + r];
-                sum *= f->u1[i * R + r];
+                for (size_t m = 0; m < s->M; m++, k->u2++) sum += z[m * R + r] * s->u2[m * R + r];
+                sum *= s->u1[i * R + r];
                 k->u1++;
-                for (size_t n = 0; n < s->N; n++, k->u3++) mixed[n * R + r] = sum * f->u3[n * R + r];
+                for (size_t n = 0; n < s->N; n++, k->u3++) mixed[n * R + r] = sum * s->u3[n * R + r];
             } else {
                 for (size_t n = 0; n < s->N; n++) {
                     for (size_t m = 0; m < s->M; m++, k->u2++)
-                        mixed[n * R + r] += z[m * R + r] * f->u2[(m + s->N - 1 - n) * R + r];
-                    mixed[n * R + r] *= f->u3[n * R + r];
-                    mixed[n * R + r] *= f->u1[i * R + r];
+                        mixed[n * R + r] += z[m * R + r] * s->u2[(m + s->N - 1 - n) * R + r];
+                    mixed[n * R + r] *= s->u3[n * R + r];
+                    mixed[n * R + r] *= s->u1[i * R + r];
                     k->u3++, k->u1++;
                 }
             }
         for (size_t n = 0; n < s->N; n++)
             for (size_t d = 0; d < s->D; d++)
                 for (size_t r = 0; r < R; r++, k->u5++)
-                    y[(i * s->N + n) * s->D + d] += mixed[n * R + r] * f->u5[d * R + r];
+                    y[(i * s->N + n) * s->D + d] += mixed[n * R + r] * s->u5[d * R + r];
     }
     return y;
 }
 
-static inline struct factors factors_of(const struct problem *p)
-{
-    return (struct factors){problem_tensor(p, "u1"), problem_tensor(p, "u2"), problem_tensor(p, "u3"),
-                            problem_tensor(p, "u4"), problem_tensor(p, "u5")};
-}
-
 /* Eq. 5, then Eq. 3. */
-static inline real *eq5_in_eq3(const struct dfc_sizes *s, const struct factors *f, const real *x)
+static inline real *eq5_in_eq3(const struct dfc_problem *s, const real *x)
 {
     real *w = zeros(s->B * s->M * s->N * s->C * s->D);
-    dfc_naive_tensor(w, f->u1, f->u2, f->u3, f->u4, f->u5, s);
+    dfc_naive_tensor(w, s);
     return layer(s, w, x);
 }
 

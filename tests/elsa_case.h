@@ -1,8 +1,8 @@
 /* elsa_case.h -- what the proofs of ELSA are made on
  *
  * One image, drawn at random or of small whole numbers, with every tensor of
- * the naive form (struct elsa_image); and the bound that rounding errors of a
- * whole problem must keep.  Arrays live until the test ends. */
+ * Algorithm 2; and the bound that rounding errors of a whole problem must keep.
+ * Arrays live until the test ends. */
 
 #ifndef TWICETOLD_TESTS_ELSA_CASE_H
 #define TWICETOLD_TESTS_ELSA_CASE_H
@@ -12,61 +12,66 @@
 #include <string.h>
 #include "support.h"
 #include "trial.h"
-#include "../reference/elsa.h"
+#include "../naive/elsa.h"
 
-/* Neighbours that live as long as the test. */
-static inline const struct neighbours *around_of(const grid *tokens, size_t K, size_t dilation)
-{
-    struct neighbours made, *kept = (struct neighbours *)zeros(sizeof made / sizeof(real) + 1);
-    grid window;
-    succeeds(grid_create(&window, 2, (size_t[]){K, K}));
-    succeeds(neighbours_create(&made, tokens, &window, 1, dilation));
-    size_t bytes = made.centres * made.entries * sizeof(int);
-    int *table = (int *)zeros(bytes / sizeof(real) + 1);
-    memcpy(table, made.token, bytes);
-    neighbours_release(&made);
-    made.token = table;
-    memcpy(kept, &made, sizeof made);
-    return kept;
-}
+/* One image: a problem without projections, what is given, and what the hearts
+ * make of it, shapes as in naive/elsa.h. */
+struct scene {
+    struct elsa_problem of;
+    struct neighbours around;
+    const real *q, *k, *v;
+    const real *factor, *summand;       /* NULL: no ghost head */
+    real *hp, *kp, *unfolded, *h, *row, *filters, *contexts, *f;
+};
 
 struct subject { const char *grid; size_t C, h, K, dilation; int equation; };
 
-/* An image of this shape with room for all that the hearts make, and nothing
+/* A scene of this shape with room for all that the hearts make, and nothing
  * drawn yet; without a ghost head. */
-static inline struct elsa_image empty_image(const struct subject *s)
+static inline struct scene empty_scene(const struct subject *s)
 {
-    struct elsa_image m = {.sizes = {.C = s->C, .h = s->h, .K = s->K, .entries = s->K * s->K, .Q = s->C,
-                                     .equation = s->equation, .scale = 1}};
-    grid tokens;
-    size_t reals;
-    succeeds(grid_parse(&tokens, s->grid));
-    m.sizes.N = tokens.tokens;
-    m.around = around_of(&tokens, s->K, s->dilation);
-    ck_assert(elsa_image_reals(&reals, &m.sizes));
-    elsa_image_place(&m, zeros(reals));
+    size_t entries = s->K * s->K, C = s->C, N;
+    struct scene m = {.of = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h}, .K = s->K, .entries = entries,
+                             .dilation = s->dilation, .equation = s->equation, .scale = 1}};
+    struct room sizes = room_open(1);
+    grid window;
+
+    succeeds(grid_parse(&m.of.grid, s->grid));
+    succeeds(grid_create(&window, 2, (size_t[]){s->K, s->K}));
+    m.of.heads.N = N = m.of.grid.tokens;
+    neighbours_prepare(&m.around, &sizes, &m.of.grid, &window, 1, s->dilation);
+    m.around.token = (int *)zeros(N * entries);
+    neighbours_load(&m.around);
+    m.hp = zeros(N * C);
+    m.kp = zeros(N * C);
+    m.unfolded = zeros(N * entries * C);
+    m.h = zeros(s->h * entries * N);
+    m.row = zeros(entries);
+    m.filters = zeros(C * entries * N);
+    m.contexts = zeros(N * entries * C);
+    m.f = zeros(N * C);
     return m;
 }
 
 /* Whole numbers from -2 to 2: logits are exact in every order of summation. */
-static inline struct elsa_image whole_image(const struct subject *s)
+static inline struct scene whole_scene(const struct subject *s)
 {
-    struct elsa_image m = empty_image(s);
-    size_t tokens = m.sizes.N * s->C, maps = s->C * s->h * s->K * s->K;
+    struct scene m = empty_scene(s);
+    size_t tokens = m.of.heads.N * s->C, maps = s->C * s->h * m.of.entries;
     m.q = integers(1, tokens, 2);
     m.k = integers(2, tokens, 2);
     m.v = integers(3, tokens, 2);
-    m.rk = integers(4, maps, 2);
-    m.rq = integers(5, maps, 2);
-    m.rb = integers(6, s->h * s->K * s->K, 2);
+    m.of.rk = integers(4, maps, 2);
+    m.of.rq = integers(5, maps, 2);
+    m.of.rb = integers(6, s->h * m.of.entries, 2);
     return m;
 }
 
 /* Standard normal, the maps scaled so that a logit is of order one. */
-static inline struct elsa_image normal_image(const struct subject *s)
+static inline struct scene normal_scene(const struct subject *s)
 {
-    struct elsa_image m = empty_image(s);
-    size_t tokens = m.sizes.N * s->C, maps = s->C * s->h * s->K * s->K;
+    struct scene m = empty_scene(s);
+    size_t tokens = m.of.heads.N * s->C, maps = s->C * s->h * m.of.entries;
     real *rk = normal(4, maps), *rq = normal(5, maps);
     for (size_t i = 0; i < maps; i++) {
         rk[i] /= sqrt((real)s->C);
@@ -75,19 +80,33 @@ static inline struct elsa_image normal_image(const struct subject *s)
     m.q = normal(1, tokens);
     m.k = normal(2, tokens);
     m.v = normal(3, tokens);
-    m.rk = rk;
-    m.rq = rq;
-    m.rb = normal(6, s->h * s->K * s->K);
+    m.of.rk = rk;
+    m.of.rq = rq;
+    m.of.rb = normal(6, s->h * m.of.entries);
     return m;
 }
 
-static inline const real *tell(struct elsa_image *m)
+/* The hearts in their order: the logits of Eq. 6 and 7, in h; and of whatever is
+ * in h the filters, applied. */
+static inline void make_logits(struct scene *m)
 {
-    elsa_naive_product(m);
-    elsa_naive_logits(m);
-    elsa_naive_softmax(m);
-    elsa_naive_filters(m);
-    elsa_naive_apply(m);
+    elsa_naive_product(m->hp, m->kp, m->q, m->k, &m->of);
+    elsa_naive_unfold(m->unfolded, m->kp, &m->around, m->of.heads.Q);
+    elsa_naive_logits(m->h, m->hp, m->unfolded, &m->of);
+}
+
+static inline void apply_filters(struct scene *m)
+{
+    elsa_naive_filters(m->filters, m->h, m->factor, m->summand, &m->of);
+    elsa_naive_unfold(m->contexts, m->v, &m->around, m->of.heads.C);
+    elsa_naive_apply(m->f, m->filters, m->contexts, &m->of);
+}
+
+static inline const real *run_hearts(struct scene *m)
+{
+    make_logits(m);
+    elsa_naive_softmax(m->h, m->row, &m->of);
+    apply_filters(m);
     return m->f;
 }
 
@@ -107,15 +126,16 @@ static inline const real *tell(struct elsa_image *m)
  *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or 8 K^2 + Q */
 static inline double elsa_tolerance(const struct problem *p)
 {
-    struct elsa_sizes s = elsa_sizes(p);
-    double n = s.equation ? (double)s.C : 8 * (double)s.entries + (double)s.Q, S = 2 * fmax(1, fabs((double)s.scale));
-    double loss = s.equation == 4 && elsa_norm(p) == ELSA_FILTER ? 4 : 1;
-    return 8 * loss * (S * sqrt(2 * n) + 2 * (double)s.K + 12) * UNIT_ROUNDOFF;
+    struct elsa_problem e;
+    succeeds(elsa.resolve(&e, p));
+    double n = e.equation ? (double)e.heads.C : 8 * (double)e.entries + (double)e.heads.Q;
+    double S = 2 * fmax(1, fabs((double)e.scale)), loss = e.equation == 4 && e.norm == ELSA_FILTER ? 4 : 1;
+    return 8 * loss * (S * sqrt(2 * n) + 2 * (double)e.K + 12) * UNIT_ROUNDOFF;
 }
 
-static inline double image_tolerance(const struct elsa_image *m)
+static inline double scene_tolerance(const struct scene *m)
 {
-    return 8 * (2 * sqrt(2 * (double)m->sizes.C) + 2 * (double)m->sizes.K + 12) * UNIT_ROUNDOFF;
+    return 8 * (2 * sqrt(2 * (double)m->of.heads.C) + 2 * (double)m->of.K + 12) * UNIT_ROUNDOFF;
 }
 
 #endif

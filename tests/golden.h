@@ -9,7 +9,7 @@
 #include <string.h>
 #include "support.h"
 #include "trial.h"
-#include "../reference/safetensors.h"
+#include "../reference/instruments/safetensors.h"
 
 struct golden {
     struct tensors file;
@@ -65,13 +65,15 @@ static inline void golden_close(struct golden *g)
 static inline void golden_holds(const struct golden *g, const char *name, double tolerance)
 {
     size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];
-    for (int f = 0; f < OPERATOR_FORMS && g->problem.declaration->forms[f]; f++) {
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(g->problem.declaration, f)); f++) {
         char what[160];
-        snprintf(what, sizeof what, "%s, %s", name, g->problem.declaration->forms[f]->name);
-        real *y = run_form(&g->problem, g->problem.declaration->forms[f], 2, g->x->data);
+        snprintf(what, sizeof what, "%s, %s", name, form->name);
+        real *y = run_form(&g->problem, form, 2, g->x->data);
         within(what, relative_difference(y, g->expected->data, count), tolerance);
         memcpy(y, g->expected->data + columns, columns * sizeof *y);
-        beyond("    the second token in the place of the first", relative_difference(y, g->expected->data, count), tolerance);
+        beyond("    the second token in the place of the first", relative_difference(y, g->expected->data, count),
+               tolerance);
     }
 }
 

@@ -10,19 +10,41 @@
 #include <string.h>
 #include "support.h"
 #include "trial.h"
-#include "../reference/hilo.h"
+#include "../naive/attention.h"
+#include "../naive/hilo.h"
 
-/* The sizes that these options give to so many images of so many channels. */
-static inline struct hilo_sizes sizes_of(const char *options, size_t batch, size_t channels)
+/* A problem, resolved; and the one that these options give to so many images of
+ * so many channels. */
+static inline struct hilo_problem resolved(const struct problem *p)
 {
-    struct problem p = shaped(options, &hilo, batch, channels, "", "");
-    return hilo_sizes(&p);
+    struct hilo_problem z;
+    succeeds(hilo.resolve(&z, p));
+    return z;
 }
 
-/* One image's problem, without biases, to be asked for its sizes and costs. */
+static inline struct hilo_problem sizes_of(const char *options, size_t batch, size_t channels)
+{
+    struct problem p = shaped(options, &hilo, batch, channels, "", "");
+    return resolved(&p);
+}
+
+/* One image's problem, without biases, to be asked for its sizes and costs; and
+ * the fast form's multiply-adds. */
 static inline struct problem bare(const char *options, const struct declaration *d, size_t channels)
 {
     return shaped(options, d, 1, channels, "", "b_qkv b_q b_kv b_o rpe sr_b h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b");
+}
+
+static inline double multiply_adds_of(const struct problem *p)
+{
+    return form_multiply_adds(operator_form(p->declaration, "fast"), p);
+}
+
+/* Numbers of a tensor; 0 where there is none. */
+static inline size_t entries(const struct problem *p, const char *name)
+{
+    int row = problem_row(p, name);
+    return row < 0 ? 0 : p->tensor[row].count;
 }
 
 /* Two ways to the same y, from the same x, over the largest entry of y.
@@ -40,7 +62,7 @@ static inline struct problem bare(const char *options, const struct declaration 
  *     8 (4 sqrt(C) + sqrt(c) + 2 sqrt(M) + s + 10) u */
 static inline double hilo_tolerance(const struct problem *p)
 {
-    struct hilo_sizes z = hilo_sizes(p);
+    struct hilo_problem z = resolved(p);
     return 8 * (4 * sqrt((double)z.C) + sqrt((double)z.c) + 2 * sqrt((double)z.M) + (double)z.s + 10) * UNIT_ROUNDOFF;
 }
 

@@ -14,9 +14,8 @@
 #include <string.h>
 #include "support.h"
 #include "trial.h"
-#include "../reference/linear.h"
-#include "../reference/lisa.h"
-#include "../reference/steps.h"
+#include "../naive/attention.h"
+#include "../naive/lisa.h"
 
 /* ---- one head -------------------------------------------------------- */
 
@@ -54,54 +53,88 @@ static inline struct one_head whole_head(const char *text, size_t c, size_t D)
     return o;
 }
 
-static inline real *toeplitz(const grid *g, const real *e, size_t columns)
+static inline real *toeplitz_of(const grid *g, const real *e, size_t columns)
 {
     real *R = zeros(g->tokens * g->tokens * columns);
-    lisa_toeplitz(R, e, g, columns);
+    toeplitz(R, e, columns, g, columns);
     return R;
 }
 
+/* The structure vectors a [N][D] of Eq. 5, and of Eq. 7, of Eq. 6 without Ba. */
+static inline real *structure_eq5(const struct one_head *o)
+{
+    real *A = zeros(o->N * o->N), *a = zeros(o->N * o->D);
+    lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
+    lisa_naive_structure(a, A, toeplitz_of(&o->g, o->ea, o->D), o->N, o->D);
+    return a;
+}
+
+static inline real *structure_eq7(const struct one_head *o, const real *Ba)
+{
+    real *A = zeros(o->N * o->N * o->c), *a = zeros(o->N * o->D);
+    lisa_naive_hadamard(A, o->q, o->k, o->N, o->c);
+    lisa_naive_hadamard_structure(a, A, toeplitz_of(&o->g, o->eac, o->c * o->D), o->q, Ba, o->N, o->c, o->D);
+    return a;
+}
+
+/* The attention kernels [N][N] of Eq. 4, and of Eq. 5-7 from their structure vectors. */
+static inline real *kernel_eq4(const struct one_head *o)
+{
+    real *A = zeros(o->N * o->N);
+    lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
+    lisa_naive_weigh(A, toeplitz_of(&o->g, o->e, 1), o->N);
+    return A;
+}
+
+static inline real *kernel_of(const struct one_head *o, const real *a)
+{
+    real *kernel = zeros(o->N * o->N);
+    lisa_naive_kernel(kernel, a, toeplitz_of(&o->g, o->eb, o->D), o->N, o->D);
+    return kernel;
+}
+
+/* The convolutions [N][c][D] of Eq. 10. */
+static inline real *circular_key(const struct one_head *o, const real *wa, const real *Ba)
+{
+    real *Ga = zeros(o->N * o->c * o->D);
+    lisa_naive_circular_key(Ga, o->k, wa, Ba, &o->g, o->c, o->D);
+    return Ga;
+}
+
+static inline real *circular_value(const struct one_head *o, const real *wb, const real *Bb)
+{
+    real *Gb = zeros(o->N * o->c * o->D);
+    lisa_naive_circular_value(Gb, o->v, wb, Bb, &o->g, o->c, o->D);
+    return Gb;
+}
+
 /* y [N][c] of one head by the naive hearts. */
-static inline real *eq4(const struct one_head *o)
+static inline real *output(const struct one_head *o, const real *kernel, const real *a, size_t D)
 {
     real *y = zeros(o->N * o->c);
-    lisa_naive_eq4(y, o->q, o->k, o->v, toeplitz(&o->g, o->e, 1), zeros(o->N * o->N), o->N, o->c);
+    lisa_naive_output(y, kernel, o->v, a, o->Bb, o->N, o->c, D);
     return y;
 }
 
-static inline real *eq5(const struct one_head *o)
+static inline real *eq5_to_7(const struct one_head *o, const real *a) { return output(o, kernel_of(o, a), a, o->D); }
+static inline real *eq4(const struct one_head *o) { return output(o, kernel_eq4(o), NULL, 0); }
+static inline real *eq5(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o)); }
+static inline real *eq6(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, NULL)); }
+static inline real *eq7(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, o->Ba)); }
+
+static inline real *eq10(const struct one_head *o)
 {
     real *y = zeros(o->N * o->c);
-    lisa_naive_eq5(y, o->q, o->k, o->v, toeplitz(&o->g, o->ea, o->D), toeplitz(&o->g, o->eb, o->D), o->Bb,
-                   zeros(o->N * o->N), zeros(o->N * o->D), zeros(o->N * o->N), o->N, o->c, o->D);
+    lisa_naive_contraction(y, o->q, circular_key(o, o->wa, o->Ba), circular_value(o, o->wb, o->Bb), o->N, o->c, o->D);
     return y;
 }
 
 static inline real *fig6(const struct one_head *o)
 {
-    real *y = zeros(o->N * o->c);
-    lisa_naive_fig6(y, o->q, o->k, o->v, toeplitz(&o->g, o->ea, o->D), toeplitz(&o->g, o->eb, o->D), o->Bb,
-                    zeros(o->N * o->c * o->D), zeros(o->N * o->c * o->D), o->N, o->c, o->D);
-    return y;
-}
-
-static inline real *eq6_or_7(const struct one_head *o, const real *Ba)
-{
-    real *y = zeros(o->N * o->c);
-    lisa_naive_eq7(y, o->q, o->k, o->v, toeplitz(&o->g, o->eac, o->c * o->D), toeplitz(&o->g, o->eb, o->D),
-                   Ba, o->Bb, zeros(o->N * o->N * o->c), zeros(o->N * o->D), zeros(o->N * o->N),
-                   o->N, o->c, o->D);
-    return y;
-}
-
-static inline real *eq6(const struct one_head *o) { return eq6_or_7(o, NULL); }
-static inline real *eq7(const struct one_head *o) { return eq6_or_7(o, o->Ba); }
-
-static inline real *eq10(const struct one_head *o)
-{
-    real *y = zeros(o->N * o->c);
-    lisa_naive_eq10(y, o->q, o->k, o->v, o->wa, o->wb, o->Ba, o->Bb,
-                    zeros(o->N * o->c * o->D), zeros(o->N * o->c * o->D), &o->g, o->c, o->D);
+    const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .bb = o->Bb};
+    real *y = zeros(o->N * o->c), *KRa = zeros(o->N * o->c * o->D), *RbV = zeros(o->N * o->c * o->D);
+    lisa_naive_fig6(y, KRa, RbV, o->q, o->k, o->v,
+                    toeplitz_of(&o->g, o->ea, o->D), toeplitz_of(&o->g, o->eb, o->D), &p);
     return y;
 }
 
@@ -113,46 +146,47 @@ static const struct { const char *name; equation y; } equations[] = {
 
 /* ---- a whole problem ------------------------------------------------- */
 
+static const char *const equation_word[] = {"4", "5", "6", "7", "10"};
+#define EQUATIONS ((int)COUNT(equation_word))
+
 struct sizes {
     const char *grid;
     size_t c, h, D, B;
     bool bare;                  /* neither biases nor output projection */
 };
 
-static inline bool optional(const char *name, void *bare)
-{
-    (void)name;
-    return *(bool *)bare;
-}
-
-static inline status lisa_problem(struct problem *p, const char *place, const char *which, const char *heads)
-{
-    return problem_create(p, &lisa, 6, (const char *[]){"--grid", place, "--equation", which, "--heads", heads});
-}
-
 /* A problem of these sizes with normal parameters. */
-static inline struct problem drawn_problem(const struct sizes *z, const char *which)
+static inline struct trial lisa_trial(const struct sizes *z, const char *word)
 {
-    struct problem p;
-    char heads[24];
-    bool bare = z->bare;
-    snprintf(heads, sizeof heads, "%zu", z->h);
-    succeeds(lisa_problem(&p, z->grid, which, heads));
-    succeeds(problem_set_size(&p, "B", z->B));
-    succeeds(problem_set_size(&p, "C", z->c * z->h));
-    succeeds(problem_set_size(&p, "D", z->D));
-    succeeds(problem_shape(&p, optional, &bare));
-    draw_parameters(&p, 7);
-    return p;
+    char options[80], latents[24];
+    snprintf(options, sizeof options, "--grid %s --equation %s --heads %zu", z->grid, word, z->h);
+    snprintf(latents, sizeof latents, "D=%zu", z->D);
+    return trial(options, &lisa, z->B, z->c * z->h, latents, z->bare ? "b_qkv w_o b_o" : "");
+}
+
+static inline struct lisa_problem resolved(const struct problem *p)
+{
+    struct lisa_problem l;
+    succeeds(lisa.resolve(&l, p));
+    return l;
+}
+
+/* q, k and v of all tokens, [B N][3 C]. */
+static inline real *projected(const struct lisa_problem *l, const real *x)
+{
+    size_t C = l->heads.C, tokens = l->heads.B * l->heads.N;
+    real *qkv = zeros(tokens * 3 * C);
+    linear_map(qkv, 3 * C, x, C, l->heads.w_qkv, l->heads.b_qkv, tokens, C, 3 * C);
+    return qkv;
 }
 
 /* The largest Euclidean norm of a column of table [rows][columns]; 0 without. */
-static inline double largest_column(const real *table, size_t rows, size_t columns)
+static inline double largest_column(const real *a, size_t rows, size_t columns)
 {
     double worst = 0;
-    for (size_t col = 0; table && col < columns; col++) {
+    for (size_t col = 0; a && col < columns; col++) {
         double squares = 0;
-        for (size_t r = 0; r < rows; r++) squares += pow((double)table[r * columns + col], 2);
+        for (size_t r = 0; r < rows; r++) squares += pow((double)a[r * columns + col], 2);
         worst = fmax(worst, sqrt(squares));
     }
     return worst;
@@ -169,31 +203,25 @@ static inline double largest_column(const real *table, size_t rows, size_t colum
  * and with an output projection |w_o| R + |b_o|. */
 static inline double natural_size(const struct problem *p, const real *x)
 {
-    size_t N = problem_size(p, "N"), P = problem_size(p, "P"), C = problem_size(p, "C");
-    size_t c = problem_size(p, "c"), D = problem_size(p, "D"), tokens = problem_size(p, "B") * N;
-    const real *w_qkv = problem_tensor(p, "w_qkv"), *b_qkv = problem_tensor(p, "b_qkv");
-    const real *w_o = problem_tensor(p, "w_o"), *b_o = problem_tensor(p, "b_o");
-    const real *wa = problem_tensor(p, "wa"), *wb = problem_tensor(p, "wb"), *e = problem_tensor(p, "e");
-    double R, mixed = 1;
+    const struct lisa_problem l = resolved(p);
+    size_t N = l.heads.N, P = l.g.offsets, C = l.heads.C, c = l.heads.c, D = l.D;
+    const real *qkv = projected(&l, x);
+    double R, V = 0, mixed = 1;
 
     /* Step 1: the largest value. */
-    real *v = zeros(tokens * C);
-    linear_map(v, C, x, C, w_qkv + 2 * C * C, b_qkv ? b_qkv + 2 * C : NULL, tokens, C, C);
-    double V = largest(v, tokens * C);
+    for (size_t t = 0; t < l.heads.B * N; t++) V = fmax(V, largest(qkv + (3 * t + 2) * C, C));
 
     /* Step 2: one head. */
-    if (e) R = largest_column(e, P, problem_axis(p, "e", 1)) * V;
+    if (l.e) R = largest_column(l.e, P, l.e_columns) * V;
     else {
-        size_t columns = problem_axis(p, "ea", 2) ? c * D : D;
-        double a = wa ? largest_column(wa, N, c * D) : largest_column(problem_tensor(p, "ea"), P, columns);
-        double b = wb ? largest_column(wb, N, D) : largest_column(problem_tensor(p, "eb"), P, D);
-        R = sqrt((double)D) * (a + largest_column(problem_tensor(p, "ba"), c, D))
-          * (b * V + largest(problem_tensor(p, "bb"), c * D));
+        double a = l.wa ? largest_column(l.wa, N, c * D) : largest_column(l.ea, P, l.equation == 5 ? D : c * D);
+        double b = l.wb ? largest_column(l.wb, N, D) : largest_column(l.eb, P, D);
+        R = sqrt((double)D) * (a + largest_column(l.ba, c, D)) * (b * V + largest(l.bb, c * D));
     }
 
     /* Step 3: the heads mixed. */
-    for (size_t o = 0; w_o && o < C; o++) mixed = fmax(mixed, largest_column(w_o + o * C, C, 1));
-    return R * mixed + (b_o ? largest(b_o, C) : 0);
+    for (size_t o = 0; l.heads.w_o && o < C; o++) mixed = fmax(mixed, largest_column(l.heads.w_o + o * C, C, 1));
+    return R * mixed + (l.heads.b_o ? largest(l.heads.b_o, C) : 0);
 }
 
 /* How far `roundings` roundings along the way move a result of that size.
@@ -216,10 +244,17 @@ static inline double rounding_error(double roundings, double of_size)
  * axis:  2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
 static inline double tolerance(const struct problem *p, const real *x)
 {
-    double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c");
-    double D = (double)problem_size(p, "D"), C = (double)problem_size(p, "C");
-    double roundings = 2 * (2 * N + c + D + C + 7) + 84 * (log2(N) + 2 * p->grid.axes) + 20;
+    const struct lisa_problem l = resolved(p);
+    double N = (double)l.heads.N, c = (double)l.heads.c, D = (double)l.D, C = (double)l.heads.C;
+    double roundings = 2 * (2 * N + c + D + C + 7) + 84 * (log2(N) + 2 * l.g.axes) + 20;
     return rounding_error(roundings, natural_size(p, x));
+}
+
+/* The same over the largest entry of the naive form's y, as promises.h compares. */
+static inline double relative_tolerance(struct trial *t)
+{
+    if (!t->y) t->y = trial_run(t, "naive", 1);
+    return tolerance(&t->problem, t->x) / largest(t->y, t->outputs);
 }
 
 #endif

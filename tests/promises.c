@@ -1,18 +1,37 @@
 /* promises.c -- what every form promises; see promises.h */
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "promises.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include "support.h"
+#include "../reference/random.h"
 
 static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
 /* Form f of the trial's operator, or NULL. */
 static const struct form *form_at(const struct trial *t, int f)
 {
-    return f < OPERATOR_FORMS ? t->problem.declaration->forms[f] : NULL;
+    return operator_form_at(t->problem.declaration, f);
+}
+
+/* The block of all parameters, as draw_parameters lays them. */
+static real *first_data(const struct problem *p)
+{
+    size_t first = 1;
+    while (!p->tensor[first].data) first++;
+    return p->tensor[first].data;
+}
+
+double promise_tolerance(const struct problem *p)
+{
+    const struct form *form;
+    double most = 0;
+    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) most = fmax(most, form_multiply_adds(form, p));
+    return 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * UNIT_ROUNDOFF;
 }
 
 void promise_one_function(struct trial *t, const char *what, double tolerance)
@@ -20,36 +39,69 @@ void promise_one_function(struct trial *t, const char *what, double tolerance)
     char line[160];
     for (int f = 0; form_at(t, f); f++)
         for (int threads = 1; threads <= 2; threads++) {
-            snprintf(line, sizeof line, "%.100s, %s, %d thread%s", what, form_at(t, f)->name, threads, threads == 1 ? "" : "s");
+            snprintf(line, sizeof line, "%.100s, %s, %d thread%s", what, form_at(t, f)->name, threads,
+                     threads == 1 ? "" : "s");
             within(line, trial_difference(t, form_at(t, f)->name, threads), tolerance);
         }
     ck_assert(largest(t->y, t->outputs) > 0);
 }
 
+/* The larger one, NaN if one is. */
+static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
+
+/* Largest difference of a form from the naive form, over the forms but that. */
+static void follow(struct trial *t, double apart[OPERATOR_FORMS])
+{
+    for (int f = 1; form_at(t, f); f++) apart[f] = larger(apart[f], trial_difference(t, form_at(t, f)->name, 1));
+}
+
 void promise_every_tensor_counts(struct trial *t, double tolerance)
 {
-    double step = sizeof(real) == sizeof(float) ? 1e-2 : 1e-6;
-    (void)trial_difference(t, "naive", 1);
-    for (int f = 0; form_at(t, f); f++)
-        for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
-            char line[160];
-            real *data = t->problem.tensor[r].data;
-            if (!data) continue;
-            real kept = data[0];
-            data[0] += (real)step;
-            snprintf(line, sizeof line, "%s, %s[0] moved", form_at(t, f)->name, t->problem.declaration->tensors[r].name);
-            beyond(line, trial_difference(t, form_at(t, f)->name, 1), tolerance);
-            data[0] = kept;
+    char line[160];
+    real *before = trial_run(t, "naive", 1);
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+        double all, one = 0, apart[OPERATOR_FORMS] = {0};
+        real *data = t->problem.tensor[r].data;
+        size_t count = t->problem.tensor[r].count;
+        if (!data) continue;
+
+        /* Step 1: all entries are moved. */
+        real *kept = copy(data, count);
+        for (size_t i = 0; i < count; i++) data[i] += (real)(random_bits(1, r, i) % 2 ? 0.125 : -0.125);
+        t->y = trial_run(t, "naive", 1);
+        all = relative_difference(t->y, before, t->outputs);
+        follow(t, apart);
+        memcpy(data, kept, count * sizeof *data);
+
+        /* Step 2: one at a time, the first, the last and others, until five were noticed. */
+        for (uint64_t n = 0, noticed = 0; n < 64 && noticed < 5; n++) {
+            size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);
+            data[i] += (real)0.125;
+            t->y = trial_run(t, "naive", 1);
+            double moved = relative_difference(t->y, before, t->outputs);
+            one = larger(one, moved);
+            noticed += moved > tolerance;
+            if (n < 2 || moved > tolerance) follow(t, apart);
+            data[i] = kept[i];
         }
+
+        /* Step 3: what the naive form noticed, the others did. */
+        const char *name = t->problem.declaration->tensors[r].name;
+        snprintf(line, sizeof line, "naive, all of %s moved; one entry: %.1e", name, one);
+        beyond(line, all, tolerance);
+        for (int f = 1; form_at(t, f); f++) {
+            snprintf(line, sizeof line, "    and %s follows it", form_at(t, f)->name);
+            within(line, apart[f], tolerance);
+        }
+    }
+    t->y = before;
 }
 
 void promise_repeatable(const struct trial *t)
 {
     size_t parameters = problem_parameters(&t->problem), in = t->inputs, out = t->outputs;
     real *other = normal(3, in), *x = copy(t->x, in), *y = normal(4, out);
-    size_t first = 1;
-    while (!t->problem.tensor[first].data) first++;
-    real *block = t->problem.tensor[first].data, *before = copy(block, parameters);
+    real *block = first_data(&t->problem), *before = copy(block, parameters);
 
     for (int f = 0; form_at(t, f); f++)
         for (int threads = 1; threads <= 3; threads++) {
@@ -68,7 +120,13 @@ void promise_repeatable(const struct trial *t)
         }
 }
 
-struct worker { const struct trial *t; const struct form *form; const real *x, *expected; int wrong; };
+struct worker {
+    const struct trial *t;
+    const struct form *form;
+    const real *x, *expected;
+    pthread_barrier_t *start;   /* of each run, so that they overlap */
+    int wrong;
+};
 
 static void *work(void *argument)
 {
@@ -76,10 +134,11 @@ static void *work(void *argument)
     real *y = memory_reals(w->t->outputs, 1, 1, 1);
     for (int round = 0; round < 5; round++) {
         struct plan plan;
-        w->wrong += !y || plan_create(&plan, &w->t->problem, w->form, 2).code != STATUS_OK;
-        if (w->wrong) break;
-        for (int run = 0; run < 3; run++)
-            w->wrong += plan_run(&plan, y, w->x).code != STATUS_OK || !same_bits(y, w->expected, w->t->outputs);
+        w->wrong += !y || plan_create(&plan, &w->t->problem, w->form, 2).code;
+        for (int run = 0; run < 5; run++) {
+            pthread_barrier_wait(w->start);
+            if (!w->wrong) w->wrong = plan_run(&plan, y, w->x).code || !same_bits(y, w->expected, w->t->outputs);
+        }
         plan_release(&plan);
     }
     memory_free(y);
@@ -90,13 +149,16 @@ void promise_plans_apart(const struct trial *t)
 {
     for (int f = 0; form_at(t, f); f++) {
         pthread_t thread[2];
+        pthread_barrier_t start;
         struct worker w[2];
+        ck_assert_int_eq(pthread_barrier_init(&start, NULL, 2), 0);
         for (int i = 0; i < 2; i++) {
             real *x = normal((uint64_t)i + 1, t->inputs);
-            w[i] = (struct worker){t, form_at(t, f), x, run_form(&t->problem, form_at(t, f), 2, x), 0};
+            w[i] = (struct worker){t, form_at(t, f), x, run_form(&t->problem, form_at(t, f), 2, x), &start, 0};
         }
         for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &w[i]), 0);
         for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+        pthread_barrier_destroy(&start);
         ck_assert_int_eq(w[0].wrong + w[1].wrong, 0);
     }
 }
@@ -118,11 +180,41 @@ void promise_images_apart(const struct trial *t, size_t entry,
             real *y_nan = run_form(&t->problem, form_at(t, f), 2, touched);
             for (size_t b = 0; b < B; b++) {
                 if (b != image) ck_assert(same_bits(y + b * out, y_nan + b * out, out));
-                else for (size_t i = 0; i < out; i++)
-                    ck_assert_msg(isnan((double)y_nan[b * out + i]) == (!reached || reached(i / channels, i % channels, of)),
-                                  "%s: token %zu, channel %zu", form_at(t, f)->name, i / channels, i % channels);
+                else for (size_t i = 0; i < out; i++) {
+                    bool expected = !reached || reached(i / channels, i % channels, of);
+                    ck_assert_msg(isnan((double)y_nan[b * out + i]) == expected, "%s: token %zu, channel %zu",
+                                  form_at(t, f)->name, i / channels, i % channels);
+                }
             }
         }
+}
+
+void promise_nan_is_seen(const struct trial *t)
+{
+    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
+    for (size_t image = 0; image < B; image += B - 1) {
+        size_t entry = image * in + (size_t)(random_bits(3, image, 0) % in), depend = 0;
+        real *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
+        real *naive = trial_run(t, "naive", 1), *naive_moved;
+        moved[entry] += 1;
+        touched[entry] = (real)NAN;
+        naive_moved = trial_run_on(t, "naive", 1, moved);
+        double noticeable = promise_tolerance(&t->problem) * largest(naive, t->outputs);
+
+        for (int f = 0; form_at(t, f); f++) {
+            const char *name = form_at(t, f)->name;
+            real *y = trial_run(t, name, 2), *y_moved = trial_run_on(t, name, 2, moved);
+            real *y_nan = trial_run_on(t, name, 2, touched);
+            for (size_t i = 0; i < t->outputs; i++) {
+                bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
+                bool stays = !moves && same_bits(y + i, y_moved + i, 1);
+                depend += moves;
+                ck_assert_msg(stays || isnan((double)y_nan[i]), "%s: entry %zu hides NaN", name, i);
+                ck_assert_msg(i / out == image || same_bits(y + i, y_nan + i, 1), "%s: entry %zu", name, i);
+            }
+        }
+        ck_assert_uint_gt(depend, 0);
+    }
 }
 
 void promise_memory(const struct trial *t)
@@ -140,16 +232,89 @@ void promise_memory(const struct trial *t)
     }
 }
 
-void promise_overflow(struct problem *p)
+void promise_bytes(const struct trial *t)
 {
-    real box[4] = {-1, -1, 1, 1};       /* what a tensor's first entries may be; no more are looked at */
-    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
-        if (p->tensor[r].present) p->tensor[r].data = box;
-    memory_set_limit(1 << 20);
-    for (int f = 0; f < OPERATOR_FORMS && p->declaration->forms[f]; f++) {
+    struct problem shape = t->problem;
+    real *y = zeros(t->outputs);
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++) shape.tensor[r].data = NULL;
+    for (int f = 0; form_at(t, f); f++)
+        for (int threads = 1; threads <= 3; threads++) {
+            struct plan plan;
+            size_t before = memory_in_use();
+            succeeds(plan_prepare(&plan, &shape, form_at(t, f), threads));
+            size_t said = memory_in_use() - before + room_bytes(&plan.room);
+            plan_release(&plan);
+            memory_reset_peak();
+            succeeds(plan_create(&plan, &t->problem, form_at(t, f), threads));
+            succeeds(plan_run(&plan, y, t->x));
+            plan_release(&plan);
+            ck_assert_msg(memory_peak() - before == said, "%s, %d threads: took %zu bytes, said %zu",
+                          form_at(t, f)->name, threads, memory_peak() - before, said);
+        }
+}
+
+void promise_shared_workspace(const struct trial *t)
+{
+    struct plan plan[OPERATOR_FORMS];
+    real *expected[OPERATOR_FORMS], *y = zeros(t->outputs);
+    size_t bytes = 0;
+    int plans = 0;
+    for (; form_at(t, plans); plans++) {
+        expected[plans] = run_form(&t->problem, form_at(t, plans), 2, t->x);
+        succeeds(plan_prepare(&plan[plans], &t->problem, form_at(t, plans), 2));
+        size_t needed = room_workspace_bytes(&plan[plans].room);
+        if (needed > bytes) bytes = needed;
+    }
+    unsigned char *workspace = memory_get(bytes, 1);
+    ck_assert_ptr_nonnull(workspace);
+    size_t before = memory_in_use(), kept = 0;
+    for (int f = 0; f < plans; f++) {
+        succeeds(plan_place(&plan[f], workspace));
+        succeeds(plan_load(&plan[f]));
+        kept += room_bytes(&plan[f].room) - room_workspace_bytes(&plan[f].room);
+        ck_assert_uint_eq(memory_in_use() - before, kept);
+    }
+    for (int turn = 0; turn < 3 * plans; turn++) {
+        int f = turn % plans;
+        memset(workspace, 0xff, bytes);     /* NaN, or a whole number out of all bounds */
+        succeeds(plan_run(&plan[f], y, t->x));
+        ck_assert_msg(same_bits(y, expected[f], t->outputs), "%s: turn %d", plan[f].form->name, turn);
+    }
+    for (int f = 0; f < plans; f++) plan_release(&plan[f]);
+    memory_free(workspace);
+}
+
+void promise_loads_again(const struct trial *t)
+{
+    size_t count = problem_parameters(&t->problem);
+    real *block = first_data(&t->problem), *before = copy(block, count), *y = zeros(t->outputs);
+    for (int f = 0; form_at(t, f); f++) {
         struct plan plan;
-        refused(plan_create(&plan, p, p->declaration->forms[f], 1), STATUS_FAILURE, "memory");
+        real *first = run_form(&t->problem, form_at(t, f), 2, t->x);
+        succeeds(plan_create(&plan, &t->problem, form_at(t, f), 2));
+        succeeds(plan_run(&plan, y, t->x));
+        for (size_t i = 0; i < count; i++) block[i] *= (real)0.75;
+        succeeds(plan_load(&plan));
+        succeeds(plan_run(&plan, y, t->x));
+        plan_release(&plan);
+        real *other = run_form(&t->problem, form_at(t, f), 2, t->x);
+        ck_assert_msg(same_bits(y, other, t->outputs), "%s", form_at(t, f)->name);
+        unequal(y, first, t->outputs);
+        memcpy(block, before, count * sizeof *block);
+    }
+}
+
+void promise_overflow(const struct problem *p)
+{
+    const struct form *form;
+    size_t before = memory_in_use();
+    memory_set_limit(before + (1 << 20));
+    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) {
+        struct plan plan;
+        succeeds(plan_prepare(&plan, p, form, 1));
+        if (room_bytes(&plan.room) > 1 << 20) refused(plan_place(&plan, NULL), STATUS_FAILURE, "not enough memory");
+        plan_release(&plan);
     }
     memory_set_limit(0);
-    ck_assert_uint_eq(memory_in_use(), 0);
+    ck_assert_uint_eq(memory_in_use(), before);
 }

@@ -6,6 +6,8 @@
 #ifndef TWICETOLD_TESTS_PUBLISHED_H
 #define TWICETOLD_TESTS_PUBLISHED_H
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,12 @@ static inline double published(const char *paper, const char *table, const char 
     fclose(f);
     ck_assert_msg(found, "%s has no table %s, row %s, %s", path, table, row, quantity);
     return value;
+}
+
+/* Whether a value is printed so where the last digit counts `unit`. */
+static inline bool prints(double value, double printed, double unit)
+{
+    return fabs(value - printed) <= unit / 2 * (1 + 1e-9);
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* structsa_case.h -- what the proofs of StructSA are made on
  *
- * One head, drawn at random or of small whole numbers, with every tensor of
- * the naive form (struct structsa_head); and the bound that rounding errors of
- * a whole problem must keep.  Arrays live until the test ends. */
+ * One head, drawn at random or of small whole numbers, with every array of the
+ * naive hearts (naive/structsa.h); and the bound that rounding errors of a whole
+ * problem must keep.  Arrays live until the test ends. */
 
 #ifndef TWICETOLD_TESTS_STRUCTSA_CASE_H
 #define TWICETOLD_TESTS_STRUCTSA_CASE_H
@@ -12,24 +12,10 @@
 #include <string.h>
 #include "support.h"
 #include "trial.h"
-#include "../reference/attention.h"
-#include "../reference/structsa.h"
+#include "../naive/attention.h"
+#include "../naive/structsa.h"
 
 /* ---- one head -------------------------------------------------------- */
-
-/* Windows that live as long as the test: the table is copied into its arena. */
-static inline const struct neighbours *windows_of(const grid *tokens, const grid *window, size_t stride)
-{
-    struct neighbours made, *kept = (struct neighbours *)zeros(sizeof made / sizeof(real) + 1);
-    succeeds(neighbours_create(&made, tokens, window, stride, 1));
-    size_t bytes = made.centres * made.entries * sizeof(int);
-    int *table = (int *)zeros(bytes / sizeof(real) + 1);
-    memcpy(table, made.token, bytes);
-    neighbours_release(&made);
-    made.token = table;
-    memcpy(kept, &made, sizeof made);
-    return kept;
-}
 
 struct subject {
     const char *grid, *kernel;
@@ -37,89 +23,135 @@ struct subject {
     bool element;                       /* Eq. 4: the value's window is one token */
 };
 
+/* The sizes and windows of a head, what is given, and what the hearts make. */
+struct case_head {
+    struct structsa_problem of;         /* sizes alone */
+    struct neighbours keys, values;
+    const real *q, *k, *v, *hk, *hv;
+    real *map, *windows, *a, *contexts, *kernels, *y;
+};
+
+/* Windows that live as long as the test. */
+static inline struct neighbours windows_around(const grid *tokens, const grid *window, size_t stride)
+{
+    struct neighbours n;
+    struct room room = room_open(1);
+    neighbours_prepare(&n, &room, tokens, window, stride, 1);
+    n.token = (int *)zeros(n.centres * n.entries * sizeof(int) / sizeof(real) + 1);
+    neighbours_load(&n);
+    return n;
+}
+
 /* A head of this shape with room for all that the hearts make, and nothing
  * drawn yet. */
-static inline struct structsa_head empty_head(const struct subject *s)
+static inline struct case_head empty_head(const struct subject *s)
 {
-    struct structsa_head h = {.c = s->c, .D = s->D, .columns = s->columns};
+    struct case_head h = {0};
     grid tokens, window, point;
-    size_t reals;
     succeeds(grid_parse(&tokens, s->grid));
     succeeds(grid_parse(&window, s->kernel));
     succeeds(grid_create(&point, tokens.axes, (size_t[]){1, 1, 1}));
-    h.N = tokens.tokens;
-    h.keys = windows_of(&tokens, &window, s->stride);
-    h.values = windows_of(&tokens, s->element ? &point : &window, s->stride);
-    ck_assert(structsa_head_reals(&reals, &h));
-    structsa_head_place(&h, zeros(reals));
+    h.keys = windows_around(&tokens, &window, s->stride);
+    h.values = windows_around(&tokens, s->element ? &point : &window, s->stride);
+    size_t N = tokens.tokens, J = h.keys.centres, M = h.keys.entries, Mv = h.values.entries;
+    h.of = (struct structsa_problem){.N = N, .c = s->c, .D = s->D, .J = J, .M = M, .Mv = Mv, .columns = s->columns};
+    h.map = zeros(N * N * s->columns);
+    h.windows = zeros(J * M * s->columns);
+    h.a = zeros(N * J * s->D);
+    h.contexts = zeros(J * Mv * s->c);
+    h.kernels = zeros(J * Mv * s->columns);
+    h.y = zeros(N * s->c);
     return h;
 }
 
-static inline size_t taps(const struct structsa_head *h) { return h->keys->entries * h->columns; }
-static inline size_t value_taps(const struct structsa_head *h) { return h->values->entries * h->columns; }
+static inline size_t taps(const struct case_head *h) { return h->of.M * h->of.columns; }
+static inline size_t value_taps(const struct case_head *h) { return h->of.Mv * h->of.columns; }
 
 /* Queries, keys and values are standard normal; detectors are scaled so that a
  * score is, too. */
-static inline struct structsa_head normal_head(const struct subject *s)
+static inline struct case_head normal_head(const struct subject *s)
 {
-    struct structsa_head h = empty_head(s);
-    real *hk = normal(4, h.D * taps(&h));
-    for (size_t i = 0; i < h.D * taps(&h); i++) hk[i] /= sqrt((real)(h.keys->entries * h.c));
-    h.q = normal(1, h.N * h.c);
-    h.k = normal(2, h.N * h.c);
-    h.v = normal(3, h.N * h.c);
+    struct case_head h = empty_head(s);
+    real *hk = normal(4, h.of.D * taps(&h));
+    for (size_t i = 0; i < h.of.D * taps(&h); i++) hk[i] /= sqrt((real)(h.of.M * h.of.c));
+    h.q = normal(1, h.of.N * h.of.c);
+    h.k = normal(2, h.of.N * h.of.c);
+    h.v = normal(3, h.of.N * h.of.c);
     h.hk = hk;
-    h.hv = normal(5, h.D * value_taps(&h));
+    h.hv = normal(5, h.of.D * value_taps(&h));
     return h;
 }
 
 /* Whole numbers from -2 to 2: sums of products are exact in every order. */
-static inline struct structsa_head whole_head(const struct subject *s)
+static inline struct case_head whole_head(const struct subject *s)
 {
-    struct structsa_head h = empty_head(s);
-    h.q = integers(1, h.N * h.c, 2);
-    h.k = integers(2, h.N * h.c, 2);
-    h.v = integers(3, h.N * h.c, 2);
-    h.hk = integers(4, h.D * taps(&h), 2);
-    h.hv = integers(5, h.D * value_taps(&h), 2);
+    struct case_head h = empty_head(s);
+    h.q = integers(1, h.of.N * h.of.c, 2);
+    h.k = integers(2, h.of.N * h.of.c, 2);
+    h.v = integers(3, h.of.N * h.of.c, 2);
+    h.hk = integers(4, h.of.D * taps(&h), 2);
+    h.hv = integers(5, h.of.D * value_taps(&h), 2);
     return h;
 }
 
-static inline const real *tell(struct structsa_head *h)
+/* The kernels of query i, and y_i; all of y; all from q, k and v. */
+static inline void kernels_of(struct case_head *h, size_t i)
 {
-    structsa_naive_correlate(h);
-    structsa_naive_attend(h);
-    structsa_naive_aggregate(h);
+    structsa_naive_kernels(h->kernels, h->a + i * h->of.J * h->of.D, h->hv, &h->of);
+}
+
+static inline void aggregate(struct case_head *h)
+{
+    structsa_naive_unfold(h->contexts, h->v, h->of.c, &h->values);
+    for (size_t i = 0; i < h->of.N; i++) {
+        kernels_of(h, i);
+        structsa_naive_aggregate(h->y + i * h->of.c, h->kernels, h->contexts, &h->of);
+    }
+}
+
+static inline void windows_of_query(struct case_head *h, size_t i)
+{
+    structsa_naive_unfold(h->windows, h->map + i * h->of.N * h->of.columns, h->of.columns, &h->keys);
+}
+
+static inline const real *tell(struct case_head *h)
+{
+    structsa_naive_correlate(h->map, h->q, h->k, &h->of);
+    for (size_t i = 0; i < h->of.N; i++) {
+        windows_of_query(h, i);
+        structsa_naive_attend(h->a + i * h->of.J * h->of.D, h->windows, h->hk, &h->of);
+    }
+    aggregate(h);
     return h->y;
 }
 
 /* Virtual tokens [J][D][c] of one side: sum_m filter_dmc row_{j+m,c}. */
-static inline real *virtual_tokens(const struct structsa_head *h, const struct neighbours *n, const real *filters,
+static inline real *virtual_tokens(const struct case_head *h, const struct neighbours *n, const real *filters,
                                    const real *rows)
 {
-    size_t M = n->entries, D = h->D, c = h->c;
+    size_t M = n->entries, D = h->of.D, c = h->of.c;
     real *made = zeros(n->centres * D * c);
     for (size_t j = 0; j < n->centres; j++)
         for (size_t d = 0; d < D; d++)
             for (size_t m = 0; m < M; m++)
                 for (size_t ch = 0; ch < c && n->token[j * M + m] != OFF_GRID; ch++)
-                    made[(j * D + d) * c + ch] += filters[(d * M + m) * h->columns + (h->columns == 1 ? 0 : ch)]
+                    made[(j * D + d) * c + ch] += filters[(d * M + m) * h->of.columns + (h->of.columns == 1 ? 0 : ch)]
                                                 * rows[(size_t)n->token[j * M + m] * c + ch];
     return made;
 }
 
 /* Scores [N][J][D] before the softmax, filter by filter over the windows of the map. */
-static inline real *scores_of_map(struct structsa_head *h)
+static inline real *scores_of_map(struct case_head *h)
 {
-    size_t J = h->keys->centres, t = taps(h);
-    real *scores = zeros(h->N * J * h->D), *window = zeros(t);
-    structsa_naive_correlate(h);
-    for (size_t i = 0; i < h->N; i++)
-        for (size_t j = 0; j < J; j++) {
-            neighbours_unfold(window, h->keys, j, h->map + i * h->N * h->columns, h->columns, h->columns);
-            for (size_t d = 0; d < h->D; d++)
-                for (size_t mx = 0; mx < t; mx++) scores[(i * J + j) * h->D + d] += window[mx] * h->hk[d * t + mx];
-        }
+    size_t J = h->of.J, D = h->of.D, t = taps(h);
+    real *scores = zeros(h->of.N * J * D);
+    structsa_naive_correlate(h->map, h->q, h->k, &h->of);
+    for (size_t i = 0; i < h->of.N; i++) {
+        windows_of_query(h, i);
+        for (size_t jd = 0; jd < J * D; jd++)
+            for (size_t me = 0; me < t; me++)
+                scores[i * J * D + jd] += h->windows[jd / D * t + me] * h->hk[jd % D * t + me];
+    }
     return scores;
 }
 
@@ -141,9 +173,9 @@ static inline double structsa_tolerance(double M, double c, double JD, double sc
     return 8 * (S * sqrt(M * c + M + c) + 2 * sqrt(JD) + sqrt(M) + 10) * UNIT_ROUNDOFF;
 }
 
-static inline double head_tolerance(const struct structsa_head *h)
+static inline double head_tolerance(const struct case_head *h)
 {
-    return structsa_tolerance((double)h->keys->entries, (double)h->c, (double)(h->keys->centres * h->D), 1);
+    return structsa_tolerance((double)h->of.M, (double)h->of.c, (double)(h->of.J * h->of.D), 1);
 }
 
 static inline double problem_tolerance(const struct problem *p)

@@ -7,14 +7,14 @@
 #include <string.h>
 #include "../reference/random.h"
 
-/* Every array of the running test, each chained to the one before it. */
-static struct kept { struct kept *before; real *data; } *kept;
+/* All that the running test keeps, each chained to the one before it. */
+static struct kept { struct kept *before; void *data; } *kept;
 
-static real *keep(size_t n)
+void *keep(size_t count, size_t size)
 {
     struct kept *k = malloc(sizeof *k);
     ck_assert_ptr_nonnull(k);
-    k->data = calloc(n ? n : 1, sizeof(real));
+    k->data = calloc(count ? count : 1, size);
     ck_assert_ptr_nonnull(k->data);
     k->before = kept;
     kept = k;
@@ -33,33 +33,33 @@ static void let_go(void)
 
 real *zeros(size_t n)
 {
-    return keep(n);
+    return keep(n, sizeof(real));
 }
 
 real *normal(uint64_t seed, size_t n)
 {
-    real *a = keep(n);
+    real *a = zeros(n);
     random_fill_normal(a, n, seed, 0, 1);
     return a;
 }
 
 real *uniform(uint64_t seed, size_t n, double low, double high)
 {
-    real *a = keep(n);
+    real *a = zeros(n);
     random_fill_uniform(a, n, seed, 0, low, high);
     return a;
 }
 
 real *integers(uint64_t seed, size_t n, int bound)
 {
-    real *a = keep(n);
+    real *a = zeros(n);
     random_fill_integers(a, n, seed, 0, bound);
     return a;
 }
 
 real *copy(const real *a, size_t n)
 {
-    return memcpy(keep(n), a, n * sizeof *a);
+    return memcpy(zeros(n), a, n * sizeof *a);
 }
 
 double largest(const real *a, size_t n)
@@ -119,7 +119,7 @@ void unequal(const real *a, const real *b, size_t n)
 
 void succeeds(status s)
 {
-    ck_assert_msg(s.code == STATUS_OK, "%s", s.message);
+    ck_assert_msg(!s.code, "%s", s.message);
 }
 
 void refused(status s, int code, const char *text)

@@ -26,8 +26,10 @@
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-/* Arrays for one test, freed when it ends: zeros, standard normal draws, draws
- * from [low, high), whole numbers from -bound to bound, a copy. */
+/* Room for count objects of this size, all bytes zero, freed when the test ends;
+ * and arrays in such room: zeros, standard normal draws, draws from [low, high),
+ * whole numbers from -bound to bound, a copy. */
+void *keep(size_t count, size_t size);
 real *zeros(size_t n);
 real *normal(uint64_t seed, size_t n);
 real *uniform(uint64_t seed, size_t n, double low, double high);

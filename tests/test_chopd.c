@@ -4,7 +4,8 @@
  * with NaN.  What the layers mean is proved in test_chopd_layers.c and
  * test_chopd_theorems.c. */
 
-#include <float.h>
+#include <math.h>
+#include <string.h>
 #include "chopd_case.h"
 #include "promises.h"
 #include "../fast/gelu.h"
@@ -12,8 +13,14 @@
 /* ---- equality -------------------------------------------------------- */
 
 /* Grids one token wide, smaller than the gate's map, with rows of one vector and
- * a bit, of two and a bit, of many; one box and many; no activation. */
-static const struct { const struct declaration *d; const char *options; size_t batch, channels; const char *sizes; } size[] = {
+ * a bit, of two and a bit, of many; one box and many; no activation; images that
+ * threads take one by one, and one left for all of them. */
+static const struct {
+    const struct declaration *d;
+    const char *options;
+    size_t batch, channels;
+    const char *sizes;
+} size[] = {
     {&fc, "", 1, 1, "M=1 N=1 D=1"},
     {&fc, "", 3, 5, "M=4 N=7 D=2"},
     {&fc, "", 2, 3, "M=9 N=1 D=17"},
@@ -21,6 +28,7 @@ static const struct { const struct declaration *d; const char *options; size_t b
     {&dfc_cp, "", 3, 5, "M=4 N=7 D=2 R=11"},
     {&dfc_cp, "--activation none", 2, 7, "M=5 N=3 D=18 R=2"},
     {&dfc_cp, "", 1, 16, "M=6 N=6 D=16 R=40"},
+    {&dfc_cp, "", 33, 8, "M=8 N=9 D=8 R=64"},
     {&chopd, "--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1"},
     {&chopd, "--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2"},
     {&chopd, "--grid 9x1", 1, 2, "D=5 R=3 G=3 S=4"},
@@ -33,6 +41,7 @@ static const struct { const struct declaration *d; const char *options; size_t b
     {&chopd, "--grid 14x14", 1, 8, "D=8 R=8 G=4 S=4"},
     {&chopd, "--grid 2x130", 1, 1, "D=1 R=9 G=9 S=1"},
     {&chopd, "--grid 1x3", 1, 1, "D=1 R=40 G=9 S=1"},
+    {&chopd, "--grid 6x5 --gate-size 3", 33, 4, "D=4 R=16 G=2 S=4"},
 };
 
 static struct trial drawn(int at)
@@ -95,8 +104,8 @@ START_TEST(two_tokens_are_pooled_by_hand)
     };
     for (size_t i = 0; i < COUNT(is); i++) trial_tensor(&t, is[i].name)[0] = is[i].value;
     memcpy(trial_tensor(&t, "boxes"), (real[]){(real)-0.5, (real)-0.5, (real)0.5, (real)1.5}, 4 * sizeof(real));
-    for (int f = 0; chopd.forms[f]; f++) {
-        const real *y = trial_run_on(&t, chopd.forms[f]->name, 1, (real[]){3, 5});
+    for (int f = 0; operator_form_at(&chopd, f); f++) {
+        const real *y = trial_run_on(&t, operator_form_at(&chopd, f)->name, 1, (real[]){3, 5});
         ck_assert(y[0] == 4 * 4 + 1);
         ck_assert(y[1] == (real)2.5 * 4 + 1);
     }
@@ -143,7 +152,8 @@ static const struct { const struct declaration *d; const char *words[6]; int cou
     {&chopd, {NULL}, 0, "option --grid: missing"},
     {&chopd, {"--grid", "8"}, 2, "option --grid: found '8', a grid of 1 axes, expected two"},
     {&chopd, {"--grid", "4x4", "--gate-size", "0"}, 4, "option --gate-size: found '0'"},
-    {&chopd, {"--grid", "4x4", "--activation", "relu"}, 4, "option --activation: found 'relu', expected one of gelu|none"},
+    {&chopd, {"--grid", "4x4", "--activation", "relu"}, 4,
+     "option --activation: found 'relu', expected one of gelu|none"},
     {&dfc_cp, {"--activation", "GELU"}, 2, "option --activation: found 'GELU'"},
     {&dfc_cp, {"--grid", "4x4"}, 2, "found '--grid', expected an option of this operator"},
     {&fc, {"--activation", "none"}, 2, "found '--activation', expected an option of this operator"},
@@ -167,8 +177,9 @@ static const struct { double box[4]; const char *text; } bad_box[] = {
 START_TEST(boxes_without_an_inside_are_refused)
 {
     static const struct { const char *name; int axes; size_t size[4]; } fitting[] = {
-        {"x", 3, {1, 4, 2}}, {"u4", 2, {2, 3}}, {"boxes", 3, {3, 1, 4}}, {"mix", 2, {3, 1}}, {"phi_w1", 4, {2, 2, 3, 3}},
-        {"phi_b1", 1, {2}}, {"phi_w2", 2, {3, 2}}, {"phi_b2", 1, {3}}, {"u5", 2, {2, 3}}, {"b", 1, {2}},
+        {"x", 3, {1, 4, 2}}, {"u4", 2, {2, 3}}, {"boxes", 3, {3, 1, 4}}, {"mix", 2, {3, 1}},
+        {"phi_w1", 4, {2, 2, 3, 3}}, {"phi_b1", 1, {2}}, {"phi_w2", 2, {3, 2}}, {"phi_b2", 1, {3}},
+        {"u5", 2, {2, 3}}, {"b", 1, {2}},
     };
     struct tensor list[COUNT(fitting)];
     struct tensors file = {COUNT(fitting), list};
@@ -177,7 +188,8 @@ START_TEST(boxes_without_an_inside_are_refused)
         succeeds(tensor_create(&list[f], fitting[f].name, fitting[f].axes, fitting[f].size));
         for (size_t i = 0; i < list[f].count; i++) list[f].data[i] = 1;
     }
-    for (size_t i = 0; i < 12; i++) list[2].data[i] = (real)(i < 4 || i >= 8 ? (i % 4 < 2 ? -1 : 1) : bad_box[_i].box[i % 4]);
+    for (size_t i = 0; i < 12; i++)
+        list[2].data[i] = (real)(i < 4 || i >= 8 ? (i % 4 < 2 ? -1 : 1) : bad_box[_i].box[i % 4]);
     succeeds(problem_create(&p, &chopd, 2, (const char *[]){"--grid", "2x2"}));
     if (bad_box[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, bad_box[_i].text);
     else succeeds(problem_bind(&p, &file));
@@ -219,8 +231,7 @@ END_TEST
 START_TEST(layers_survive_failed_allocations)
 {
     struct trial t = ordinary(_i);
-    if (t.problem.declaration == &fc) trial_without_memory(&t, "fast");     /* the naive form needs none */
-    else promise_memory(&t);
+    promise_memory(&t);
 }
 END_TEST
 
@@ -228,7 +239,8 @@ END_TEST
 START_TEST(layers_refuse_sizes_that_overflow)
 {
     struct problem factors = shaped("", &dfc_cp, 1, 40000, "M=40000 N=40000 D=40000 R=40000", "");
-    struct problem pooled = shaped("--grid 20000x20000 --gate-size 1024", &chopd, 1, 40000, "R=40000 G=40000 S=40000 D=40000", "");
+    struct problem pooled = shaped("--grid 20000x20000 --gate-size 1024", &chopd, 1, 40000,
+                                   "R=40000 G=40000 S=40000 D=40000", "");
     promise_overflow(&factors);
     promise_overflow(&pooled);
 }

@@ -1,9 +1,7 @@
 /* test_chopd_golden.c -- the layers of chapter 4 against PyTorch */
 
-#include <math.h>
+#include "chopd_case.h"
 #include "golden.h"
-#include "../reference/chopd.h"
-#include "../reference/dfc.h"
 
 /* All answers here are chains of sums.  A sum of n terms has a rounding error of
  * about sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, lambda = 8),
@@ -26,15 +24,10 @@ static const struct golden_case golden[] = {
  * function and counts once more). */
 static double tolerance(const struct problem *p)
 {
-    if (p->declaration == &fc) {
-        struct dfc_sizes s = dfc_sizes(p);
-        return bound(sqrt((double)(s.M * s.C)));
-    }
-    if (p->declaration == &dfc_cp) {
-        struct dfc_sizes s = dfc_sizes(p);
-        return bound(sqrt((double)(s.M * s.C)) + sqrt((double)s.R) + 4);
-    }
-    struct chopd_sizes s = chopd_sizes(p);
+    double terms = sqrt((double)(problem_size(p, "M") * problem_size(p, "C")));
+    if (p->declaration == &fc) return bound(terms);
+    if (p->declaration == &dfc_cp) return bound(terms + sqrt((double)problem_size(p, "R")) + 4);
+    struct chopd_problem s = chopd_of(p);
     double gate = sqrt(9 * (double)s.C) + sqrt((double)s.S);
     return bound(sqrt((double)s.C) + (double)(s.H + s.W) + sqrt((double)s.G) + sqrt((double)s.R) + gate);
 }

@@ -11,7 +11,7 @@
 #include "../reference/steps.h"
 
 /* Both forms of fc, and Eq. 3 with the same tensor for each of 2 images, make y of x. */
-static void is_fc(const struct dfc_sizes *s, const real *w, const real *x, const real *y)
+static void is_fc(const struct dfc_problem *s, const real *w, const real *x, const real *y)
 {
     char sizes[80];
     size_t weights = s->M * s->N * s->C * s->D;
@@ -52,7 +52,7 @@ static int under(const struct window *v, size_t n, size_t k)
 START_TEST(convolution_is_fully_connected)
 {
     const struct window *v = &window[_i];
-    struct dfc_sizes s = window_sizes(v, 2, 3, 2);
+    struct dfc_problem s = window_sizes(v, 2, 3, 2);
     size_t K = v->k * v->k;
     real *x = integers(1, s.B * s.M * s.C, 3), *kernel = integers(2, s.D * s.C * K, 3), *y = zeros(s.B * s.N * s.D);
     for (size_t in = 0; in < s.B * s.N; in++)
@@ -71,7 +71,7 @@ END_TEST
 START_TEST(depthwise_convolution_is_fully_connected)
 {
     const struct window *v = &window[_i];
-    struct dfc_sizes s = window_sizes(v, 2, 3, 3);
+    struct dfc_problem s = window_sizes(v, 2, 3, 3);
     size_t K = v->k * v->k;
     real *x = integers(3, s.B * s.M * 3, 3), *kernel = integers(4, 3 * K, 3), *y = zeros(s.B * s.N * 3);
     for (size_t in = 0; in < s.B * s.N; in++)
@@ -88,7 +88,7 @@ END_TEST
  * Tolerance  Zero: whole numbers. */
 START_TEST(pointwise_convolution_is_fully_connected)
 {
-    struct dfc_sizes s = {.B = 2, .M = 12, .N = 12, .C = 4, .D = 3};
+    struct dfc_problem s = {.B = 2, .M = 12, .N = 12, .C = 4, .D = 3};
     real *x = integers(5, 2 * 12 * 4, 3), *map = integers(6, 12, 3);
     real *y = zeros(2 * 12 * 3), *w = zeros(12 * 12 * 12);
     for (size_t n = 0; n < 12; n++) memcpy(w + place(&s, 0, n, n, 0, 0), map, 12 * sizeof *map);
@@ -111,7 +111,7 @@ static const struct window pooling[] = {
 START_TEST(average_pooling_is_fully_connected)
 {
     const struct window *v = &pooling[_i];
-    struct dfc_sizes s = window_sizes(v, 2, 3, 3);
+    struct dfc_problem s = window_sizes(v, 2, 3, 3);
     size_t K = v->k * v->k;
     real *x = integers(7, s.B * s.M * 3, 9), *kernel = zeros(3 * K), *y = zeros(s.B * s.N * 3);
     for (size_t ck = 0; ck < 3 * K; ck++) kernel[ck] = 1 / (real)K;
@@ -134,7 +134,7 @@ END_TEST
  * Tolerance  Zero: naive fc takes the same sums in the same order. */
 START_TEST(fully_connected_is_dynamic_with_constant_g)
 {
-    struct dfc_sizes s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
+    struct dfc_problem s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
     struct trial t = trial("", &fc, 3, 3, "M=5 N=4 D=2", "");
     real *w = zeros(3 * 120);
     for (size_t at = 0; at < 360; at++) w[at] = problem_tensor(&t.problem, "w")[at % 120];
@@ -149,7 +149,7 @@ END_TEST
  * Tolerance  Zero: whole numbers. */
 START_TEST(some_dynamic_layer_is_not_linear)
 {
-    struct dfc_sizes s = {.B = 3, .M = 1, .N = 1, .C = 1, .D = 1};
+    struct dfc_problem s = {.B = 3, .M = 1, .N = 1, .C = 1, .D = 1};
     real x[] = {1, 2, 3}, constant[] = {7, 7, 7};
     real *y = layer(&s, x, x), *linear = layer(&s, constant, x);
     ck_assert(y[0] == 1 && y[1] == 4 && y[2] == 9 && y[0] + y[1] != y[2]);
@@ -173,7 +173,7 @@ START_TEST(self_attention_is_dynamic_fully_connected)
     char options[64];
     snprintf(options, sizeof options, "--grid 3x4 --heads %zu --scale 0.5", h);
     struct trial t = trial(options, &msa, 2, C, "", "rpe b_qkv b_o");
-    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
     const real *qkv = trial_tensor(&t, "w_qkv"), *w_o = trial_tensor(&t, "w_o");
     real *w = zeros(2 * M * M * C * C), *swapped = zeros(2 * M * M * C * C);
 
@@ -219,7 +219,7 @@ START_TEST(dynamic_convolution_is_dynamic_fully_connected)
 {
     enum { M = 16, C = 3, K = 9 };
     const struct window v = {4, 4, 3, 1, 1};
-    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
     real *x = integers(11, 2 * M * C, 3), *w = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
 
     if (_i == 0) {
@@ -271,7 +271,7 @@ END_TEST
 START_TEST(squeeze_and_excitation_is_dynamic_fully_connected)
 {
     enum { M = 12, C = 4, S = 2 };
-    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
     real *x = uniform(15, 2 * M * C, -1, 3), *w1 = normal(16, S * C), *w2 = normal(17, C * S), gate[2 * C];
     real *w = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
     for (size_t i = 0; i < 2; i++) {
@@ -321,7 +321,7 @@ static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, d
 START_TEST(deformable_convolution_is_dynamic_fully_connected)
 {
     enum { H = 5, W = 4, M = H * W, C = 2, D = 3, K = 9 };
-    struct dfc_sizes s = {.B = 2, .M = M, .N = M, .C = C, .D = D};
+    struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = D};
     const struct window v = {H, W, 3, 1, 1};
     real *x = integers(18, 2 * M * C, 3), *kernel = integers(19, D * C * K, 3), *makes = integers(20, 2 * K * C, 2);
     real *w = zeros(2 * M * M * C * D), *y = zeros(2 * M * D), *stiff = zeros(2 * M * M * C * D);

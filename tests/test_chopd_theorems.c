@@ -6,8 +6,8 @@
  * are involved the numbers are whole and the tolerance is zero. */
 
 #include "dfc_case.h"
-#include "../reference/chopd.h"
-#include "../reference/cp.h"
+#include "../naive/chopd.h"
+#include "../reference/instruments/cp.h"
 #include "../reference/msa.h"
 #include "../reference/steps.h"
 
@@ -34,8 +34,8 @@ static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 START_TEST(enough_terms_make_any_layer)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
-    struct dfc_sizes s = {.B = 2, .M = 4, .N = 3, .C = 3, .D = 2, .R = ENTRIES / small[_i]};
-    struct trial t = small_former(s.R);
+    struct trial t = small_former(ENTRIES / small[_i]);
+    const struct dfc_problem s = dfc_of(&t.problem);
     real *w = integers(1, ENTRIES, 4), *made = zeros(ENTRIES);
     for (size_t at = 0; at < ENTRIES; at++) w[at] += w[at] == 0;
     make_whole(&t);
@@ -46,8 +46,7 @@ START_TEST(enough_terms_make_any_layer)
         for (int a = 0; a < 5; a++) r = a == _i ? r : r * small[a] + index[a];
         for (int a = 0; a < 5; a++) trial_tensor(&t, factor[a])[index[a] * s.R + r] = a == _i ? w[at] : 1;
     }
-    const struct factors f = factors_of(&t.problem);
-    dfc_naive_tensor(made, f.u1, f.u2, f.u3, f.u4, f.u5, &s);
+    dfc_naive_tensor(made, &s);
     equal(made, w, ENTRIES);
 
     real *y = layer(&s, w, t.x);
@@ -56,7 +55,7 @@ START_TEST(enough_terms_make_any_layer)
     equal(trial_run(&t, "fast", 2), y, t.outputs);
 
     for (size_t k = 0; k < small[_i]; k++) trial_tensor(&t, factor[_i])[k * s.R + s.R - 1] = 0;
-    dfc_naive_tensor(made, f.u1, f.u2, f.u3, f.u4, f.u5, &s);
+    dfc_naive_tensor(made, &s);
     unequal(made, w, ENTRIES);
 }
 END_TEST
@@ -71,43 +70,43 @@ END_TEST
 START_TEST(factors_that_als_finds_are_the_layer)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
-    struct dfc_sizes s = {.B = 2, .M = 4, .N = 3, .C = 3, .D = 2, .R = _i ? 4 : 2};
-    real *known[5], *w = zeros(ENTRIES), *magnitude = zeros(ENTRIES);
+    const size_t R = _i ? 4 : 2;
+    const struct dfc_problem s = {
+        .B = 2, .M = 4, .N = 3, .C = 3, .D = 2, .R = R, .u1 = normal(20, 2 * R), .u2 = normal(21, 4 * R),
+        .u3 = normal(22, 3 * R), .u4 = normal(23, 3 * R), .u5 = normal(24, 2 * R),
+    };
+    real *w = zeros(ENTRIES), *magnitude = zeros(ENTRIES);
     double tensor[ENTRIES], norm = 0, tokens = 0;
-    for (size_t a = 0; a < 5; a++) known[a] = normal(20 + a, small[a] * s.R);
-    dfc_naive_tensor(w, known[0], known[1], known[2], known[3], known[4], &s);
+    dfc_naive_tensor(w, &s);
     for (size_t at = 0; at < ENTRIES; at++) {
         tensor[at] = (double)w[at];
         norm += tensor[at] * tensor[at];
     }
 
-    for (size_t rank = s.R; rank + 1 >= s.R; rank--) {
-        struct dfc_sizes found = s;
-        struct trial t = small_former(found.R = rank);
+    for (size_t rank = R; rank + 1 >= R; rank--) {
+        struct trial t = small_former(rank);
         struct cp cp;
         memset(trial_tensor(&t, "b"), 0, 6 * sizeof(real));
         succeeds(cp_als(&cp, tensor, 5, small, rank, &(struct cp_options){.seed = 3}));
         for (size_t a = 0; a < 5; a++)
             for (size_t at = 0; at < small[a] * rank; at++)
                 trial_tensor(&t, factor[a])[at] = (real)cp.factor[a][at];
-        double left = cp.error;
-        cp_release(&cp);
-
         real *y = layer(&s, w, t.x);
         double naive = largest_difference(trial_run(&t, "naive", 1), y, t.outputs);
         double fast = largest_difference(trial_run(&t, "fast", 1), y, t.outputs);
-        if (rank < s.R) {
+        if (rank < R) {
             beyond("    a term less", fmin(naive, fast), 0.01);
+            cp_release(&cp);
             break;
         }
-        real *absolute[5];
-        for (size_t a = 0; a < 5; a++) {
-            absolute[a] = copy(trial_tensor(&t, factor[a]), small[a] * rank);
-            for (size_t at = 0; at < small[a] * rank; at++) absolute[a][at] = (real)fabs((double)absolute[a][at]);
-        }
-        dfc_naive_tensor(magnitude, absolute[0], absolute[1], absolute[2], absolute[3], absolute[4], &found);
+        for (size_t a = 0; a < 5; a++)
+            for (size_t at = 0; at < small[a] * rank; at++)
+                trial_tensor(&t, factor[a])[at] = (real)fabs(cp.factor[a][at]);
+        const struct dfc_problem absolute = dfc_of(&t.problem);
+        dfc_naive_tensor(magnitude, &absolute);
         for (size_t at = 0; at < t.inputs; at++) tokens += (double)(t.x[at] * t.x[at]);
-        double tolerance = left * sqrt(norm * tokens) + 2 * layer_bound(&s, magnitude, t.x, 5 * (double)rank + 20);
+        double tolerance = cp.error * sqrt(norm * tokens) + 2 * layer_bound(&s, magnitude, t.x, 5 * (double)rank + 20);
+        cp_release(&cp);
         within("naive", naive, tolerance);
         within("fast", fast, tolerance);
     }
@@ -121,20 +120,18 @@ END_TEST
  * Tolerance  Zero: whole numbers. */
 START_TEST(eq6_is_eq5_in_eq3)
 {
-    static const struct dfc_sizes shape[] = {
-        {2, 5, 4, 3, 2, 6}, {1, 1, 1, 1, 1, 1}, {3, 1, 7, 2, 4, 3}, {2, 7, 1, 1, 5, 2}, {1, 6, 6, 4, 4, 1},
+    static const struct { size_t B, C; const char *sizes; } shape[] = {
+        {2, 3, "M=5 N=4 D=2 R=6"}, {1, 1, "M=1 N=1 D=1 R=1"}, {3, 2, "M=1 N=7 D=4 R=3"},
+        {2, 1, "M=7 N=1 D=5 R=2"}, {1, 4, "M=6 N=6 D=4 R=1"},
     };
-    const struct dfc_sizes s = shape[_i];
-    char sizes[60];
-    snprintf(sizes, sizeof sizes, "M=%zu N=%zu D=%zu R=%zu", s.M, s.N, s.D, s.R);
-    struct trial t = trial("--activation none", &dfc_cp, s.B, s.C, sizes, "");
+    struct trial t = trial("--activation none", &dfc_cp, shape[_i].B, shape[_i].C, shape[_i].sizes, "");
+    const struct dfc_problem s = dfc_of(&t.problem);
     struct steps count;
     make_whole(&t);
     memset(trial_tensor(&t, "b"), 0, s.N * s.D * sizeof(real));
-    const struct factors f = factors_of(&t.problem);
-    real *y = eq5_in_eq3(&s, &f, t.x);
+    real *y = eq5_in_eq3(&s, t.x);
     if (_i == 0) ck_assert(largest(y, t.outputs) > 2);
-    equal(eq6(&s, &f, t.x, ABSOLUTE, &count), y, t.outputs);
+    equal(eq6(&s, t.x, ABSOLUTE, &count), y, t.outputs);
     equal(trial_run(&t, "naive", 1), y, t.outputs);
     equal(trial_run(&t, "fast", 1), y, t.outputs);
 }
@@ -252,7 +249,7 @@ START_TEST(transformer_block_is_a_former)
     char options[64];
     snprintf(options, sizeof options, "--grid 7 --heads %zu --scale 0.5", h);
     struct trial t = trial(options, &msa, B, R, "", "rpe b_qkv b_o");
-    struct dfc_sizes s = {.B = B, .M = M, .N = M, .C = C, .D = D};
+    struct dfc_problem s = {.B = B, .M = M, .N = M, .C = C, .D = D};
     const real *qkv = trial_tensor(&t, "w_qkv"), *v2 = trial_tensor(&t, "w_o");
     real *x = normal(31, B * M * C), *w1 = normal(32, C * R), *v1 = normal(33, D * R);
     for (size_t at = 0; at < C * R; at++) w1[at] /= 2;
@@ -435,11 +432,10 @@ END_TEST
 START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
 {
     struct trial t = trial("--grid 5x6", &chopd, 1, 2, "R=3 D=2 G=4 S=2", "");
-    struct chopd_sizes s = chopd_sizes(&t.problem);
     real *P = zeros(30 * 30 * 12);
     const real *box = problem_tensor(&t.problem, "boxes");
     double worst = 0, least = 1, most = 0;
-    chopd_naive_pooling(P, box, &s);
+    chopd_naive_pooling(P, box, 5, 6, 3, 4);
     for (size_t n = 0; n < 30; n++)
         for (size_t rg = 0; rg < 12; rg++) {
             double sum = 0, edge[4];

@@ -7,7 +7,6 @@
 #include "elsa_case.h"
 #include "golden.h"
 #include "promises.h"
-#include "../reference/linear.h"
 
 /* ---- equality -------------------------------------------------------- */
 
@@ -27,7 +26,8 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 8x6 --kernel 3 --heads 2 --equation 6 --scale 1.5", 3, 12, "", ""},
     {"--grid 5x40 --kernel 5 --heads 1 --equation 6", 1, 17, "", "ghost_mul ghost_add w_o b_o"},
     {"--grid 6x7 --kernel 3 --heads 2 --variant final", 2, 6, "Q=16", ""},
-    {"--grid 7x70 --kernel 5 --dilation 2 --heads 3 --variant final --head-map block --scale 0.5", 1, 9, "Q=8", "ghost_mul ghost_add"},
+    {"--grid 7x70 --kernel 5 --dilation 2 --heads 3 --variant final --head-map block --scale 0.5", 1, 9,
+     "Q=8", "ghost_mul ghost_add"},
     {"--grid 1x1 --kernel 3 --variant final", 1, 1, "Q=24", "w_o b_o b_qkv"},
     {"--grid 6x7 --kernel 3 --heads 2 --equation 4", 2, 10, "", ""},
     {"--grid 5x6 --kernel 5 --dilation 2 --heads 3 --equation 4 --norm filter --scale 0.5", 1, 9, "", "b_o"},
@@ -51,6 +51,7 @@ static const struct { const char *options, *sizes; } kind[] = {
     {"--grid 6x9 --kernel 3 --heads 3 --equation 4 --area window --norm filter", ""},
 };
 #define KINDS ((int)COUNT(kind))
+#define HADAMARD 3              /* those before Eq. 4 */
 
 static struct trial ordinary(int at) { return trial(kind[at].options, &elsa, 2, 9, kind[at].sizes, ""); }
 
@@ -86,15 +87,15 @@ START_TEST(naive_elsa_is_its_hearts)
     real *y = trial_run(&t, "naive", 2), *qkv = zeros(24 * 12);
     linear_map(qkv, 12, t.x, 4, trial_tensor(&t, "w_qkv"), NULL, 24, 4, 12);
     for (size_t image = 0; image < 2; image++) {
-        struct elsa_image m = empty_image(&s);
+        struct scene m = empty_scene(&s);
         real *part[3];
         for (size_t p = 0; p < 3; p++) {
             part[p] = zeros(12 * 4);
-            for (size_t n = 0; n < 12; n++) memcpy(part[p] + n * 4, qkv + (image * 12 + n) * 12 + p * 4, 4 * sizeof(real));
+            head_gather(part[p], qkv + image * 12 * 12 + p * 4, 12, 12, 4);
         }
         m.q = part[0], m.k = part[1], m.v = part[2];
-        m.rk = trial_tensor(&t, "rk"), m.rq = trial_tensor(&t, "rq"), m.rb = trial_tensor(&t, "rb");
-        equal(tell(&m), y + image * 48, 48);
+        m.of.rk = trial_tensor(&t, "rk"), m.of.rq = trial_tensor(&t, "rq"), m.of.rb = trial_tensor(&t, "rb");
+        equal(run_hearts(&m), y + image * 48, 48);
     }
 }
 END_TEST
@@ -110,11 +111,11 @@ END_TEST
 START_TEST(neighbours_off_the_grid_take_part)
 {
     const struct subject s = {"1x2", 1, 1, 3, 1, 7};
-    struct elsa_image m = empty_image(&s);
+    struct scene m = empty_scene(&s);
     real q[] = {2, 3}, k[] = {1, 1}, v[] = {10, 20}, rk[9] = {0}, rq[9] = {0}, rb[9] = {0};
     rk[4] = rk[5] = rq[5] = 1;
-    m.q = q, m.k = k, m.v = v, m.rk = rk, m.rq = rq, m.rb = rb;
-    const real *f = tell(&m);
+    m.q = q, m.k = k, m.v = v, m.of.rk = rk, m.of.rq = rq, m.of.rb = rb;
+    const real *f = run_hearts(&m);
     double first = (exp(2.0) * 10 + exp(5.0) * 20) / (exp(2.0) + exp(5.0) + 7), second = exp(3.0) * 20 + 10;
     second /= 2 * exp(3.0) + 7;
     within("token 0", fabs((double)f[0] - first) / first, 10 * UNIT_ROUNDOFF);
@@ -131,7 +132,7 @@ static const char *const golden[] = {
 };
 
 /* Claim      Both forms compute what Algorithms 1 and 2, the authors' final module and Eq. 4
- *            compute, told again in PyTorch in float64 (tests/pytorch/elsa.py).
+ *            compute, implemented again in PyTorch in float64 (tests/pytorch/elsa.py).
  * Paper      ELSA, Eq. 4-8, Algorithms 1, 2, appendix D.
  * Measure    Largest |form - y_expected| over the largest |y_expected|.
  * Tolerance  Three times elsa_case.h: PyTorch projects x itself, and rounding errors of q, k
@@ -158,14 +159,19 @@ static const struct { const char *words[10]; int count; const char *text; } wron
     {{"--grid", "4x4", "--kernel", "3x3"}, 4, "option --kernel: found '3x3'"},
     {{"--grid", "4x4", "--kernel", "3", "--heads", "4"}, 6, "option --heads: found 4, expected a divisor of C = 6"},
     {{"--grid", "4x4", "--kernel", "3", "--dilation", "0"}, 6, "option --dilation: found '0'"},
-    {{"--grid", "4x4", "--kernel", "3", "--variant", "final", "--equation", "7"}, 8, "option --equation: found beside --variant final"},
-    {{"--grid", "4x4", "--kernel", "3", "--variant", "first"}, 6, "option --variant: found 'first', expected one of final"},
-    {{"--grid", "4x4", "--kernel", "3", "--norm", "softmax"}, 6, "option --norm: found, expected only with --equation 4"},
-    {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--lambda", "1"}, 8, "option --lambda: found with --equation 4"},
+    {{"--grid", "4x4", "--kernel", "3", "--variant", "final", "--equation", "7"}, 8,
+     "option --equation: found beside --variant final"},
+    {{"--grid", "4x4", "--kernel", "3", "--variant", "first"}, 6,
+     "option --variant: found 'first', expected one of final"},
+    {{"--grid", "4x4", "--kernel", "3", "--norm", "softmax"}, 6,
+     "option --norm: found, expected only with --equation 4"},
+    {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--lambda", "1"}, 8,
+     "option --lambda: found with --equation 4"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--terms", "qk+qq"}, 8, "option --terms: found 'qk+qq'"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--terms", "b+b"}, 8, "option --terms: found 'b+b'"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--area", "window"}, 8, "expected a divisor of 4 and 4"},
-    {{"--grid", "6x6", "--kernel", "3", "--equation", "4", "--area", "window", "--dilation", "2"}, 10, "option --dilation: found with --area window"},
+    {{"--grid", "6x6", "--kernel", "3", "--equation", "4", "--area", "window", "--dilation", "2"}, 10,
+     "option --dilation: found with --area window"},
 };
 START_TEST(elsa_refuses_wrong_options)
 {
@@ -183,14 +189,14 @@ END_TEST
  * Paper      ELSA, Eq. 8.
  * Measure    Binding a file with such a ghost_mul; and with lambda = 0, the filters of a
  *            ghost_mul of zeros against those of ones. */
+static const struct { const char *lambda; double base; const char *text; } power[] = {
+    {"0.5", -1, "tensor ghost_mul: found -1 to the power 0.5, expected bases of at least 0"},
+    {"-1.5", -1, "tensor ghost_mul: found -1 to the power -1.5"},
+    {"-1", 0, "tensor ghost_mul: found 0 to the power -1, expected other bases"},
+    {"2", -1, NULL}, {"-2", -1, NULL}, {"0", 0, NULL}, {"0.5", 0, NULL},
+};
 START_TEST(powers_without_a_value_are_refused)
 {
-    static const struct { const char *lambda; double base; const char *text; } z[] = {
-        {"0.5", -1, "tensor ghost_mul: found -1 to the power 0.5, expected bases of at least 0"},
-        {"-1.5", -1, "tensor ghost_mul: found -1 to the power -1.5"},
-        {"-1", 0, "tensor ghost_mul: found 0 to the power -1, expected other bases"},
-        {"2", -1, NULL}, {"-2", -1, NULL}, {"0", 0, NULL}, {"0.5", 0, NULL},
-    };
     static const struct { const char *name; size_t size[3]; } fitting[] = {
         {"x", {1, 12, 2}}, {"w_qkv", {6, 2, 0}}, {"rk", {2, 1, 9}}, {"rq", {2, 1, 9}}, {"rb", {1, 9, 0}},
         {"ghost_mul", {2, 9, 0}}, {"ghost_add", {2, 9, 0}},
@@ -202,14 +208,16 @@ START_TEST(powers_without_a_value_are_refused)
         succeeds(tensor_create(&list[f], fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
         for (size_t i = 0; i < list[f].count; i++) list[f].data[i] = 1;
     }
-    list[5].data[17] = (real)z[_i].base;
-    succeeds(problem_create(&p, &elsa, 6, (const char *[]){"--grid", "3x4", "--kernel", "3", "--lambda", z[_i].lambda}));
-    if (z[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, z[_i].text);
+    list[5].data[17] = (real)power[_i].base;
+    const char *const words[] = {"--grid", "3x4", "--kernel", "3", "--lambda", power[_i].lambda};
+    succeeds(problem_create(&p, &elsa, (int)COUNT(words), words));
+    if (power[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, power[_i].text);
     else succeeds(problem_bind(&p, &file));
-    if (!strcmp(z[_i].lambda, "0")) {
-        real *y = run_form(&p, &elsa_fast, 1, list[0].data);
+    if (!strcmp(power[_i].lambda, "0")) {
+        const struct form *fast = operator_form(&elsa, "fast");
+        real *y = run_form(&p, fast, 1, list[0].data);
         list[5].data[17] = 1;
-        equal(run_form(&p, &elsa_fast, 1, list[0].data), y, 24);
+        equal(run_form(&p, fast, 1, list[0].data), y, 24);
     }
     for (size_t f = 0; f < COUNT(fitting); f++) tensor_release(&list[f]);
 }
@@ -264,6 +272,30 @@ START_TEST(elsa_survives_failed_allocations)
 }
 END_TEST
 
+/* Claim      A run reads nothing from its workspace that it has not written, so that plans may share
+ *            one: zeros beside planes are of its own making.
+ * Measure    Both forms in a workspace of NaN, every bit set, against a workspace of their own.
+ * Tolerance  Zero: every bit. */
+START_TEST(workspace_may_hold_anything)
+{
+    struct trial t = ordinary(_i);
+    for (int f = 0; f < 2; f++) {
+        struct plan plan;
+        real *y = zeros(t.outputs), *alone = trial_run(&t, operator_form_at(&elsa, f)->name, 2);
+        succeeds(plan_prepare(&plan, &t.problem, operator_form_at(&elsa, f), 2));
+        size_t bytes = room_workspace_bytes(&plan.room);
+        void *workspace = memory_get(bytes, 1);
+        succeeds(plan_place(&plan, workspace));
+        succeeds(plan_load(&plan));
+        memset(workspace, 0xff, bytes);
+        succeeds(plan_run(&plan, y, t.x));
+        plan_release(&plan);
+        memory_free(workspace);
+        ck_assert(!memcmp(y, alone, t.outputs * sizeof *y));
+    }
+}
+END_TEST
+
 /* Claim      Sizes whose product overflows are refused before anything is allocated by them. */
 START_TEST(elsa_refuses_sizes_that_overflow)
 {
@@ -283,13 +315,14 @@ int main(void)
     tcase_add_loop_test(equality, golden_vectors_of_elsa, 0, (int)COUNT(golden));
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, elsa_refuses_wrong_options, 0, (int)COUNT(wrong));
-    tcase_add_loop_test(refusals, powers_without_a_value_are_refused, 0, 7);
+    tcase_add_loop_test(refusals, powers_without_a_value_are_refused, 0, (int)COUNT(power));
     TCase *separate = add_case(suite, "repeatable and separable");
     tcase_add_loop_test(separate, elsa_repeats_to_the_bit, 0, KINDS);
     tcase_add_loop_test(separate, elsa_plans_do_not_meet, 0, KINDS);
-    tcase_add_loop_test(separate, nan_reaches_its_neighbours_and_no_other, 0, 3);
+    tcase_add_loop_test(separate, nan_reaches_its_neighbours_and_no_other, 0, HADAMARD);
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, elsa_survives_failed_allocations, 0, KINDS);
+    tcase_add_loop_test(memory, workspace_may_hold_anything, 0, KINDS);
     tcase_add_test(memory, elsa_refuses_sizes_that_overflow);
     return run_suite(suite, "test_elsa");
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "elsa_case.h"
 #include "../reference/msa.h"
-#include "../reference/tokens.h"
+#include "../reference/instruments/tokens.h"
 
 /* Small whole numbers in every parameter; with `values` the value is x itself. */
 static void make_whole(struct trial *t, bool values)
@@ -22,7 +22,28 @@ static void make_whole(struct trial *t, bool values)
     t->x = integers(9, t->inputs, 2);
 }
 
-static double largest_of(const struct trial *t, const real *y) { return largest(y, t->outputs); }
+/* Both forms give y: exactly, or within a tolerance. */
+static void both_equal(const struct trial *t, const real *y)
+{
+    ck_assert(largest(y, t->outputs) > 4);
+    equal(trial_run(t, "naive", 1), y, t->outputs);
+    equal(trial_run(t, "fast", 1), y, t->outputs);
+}
+
+static void both_within(const struct trial *t, const real *y, double tolerance)
+{
+    within("naive", relative_difference(trial_run(t, "naive", 1), y, t->outputs), tolerance);
+    within("fast", relative_difference(trial_run(t, "fast", 1), y, t->outputs), tolerance);
+}
+
+/* Named parameters of one trial, copied into another. */
+static void take_parameters(struct trial *to, struct trial *from, size_t names, const char *const *name)
+{
+    for (size_t n = 0; n < names; n++) {
+        size_t count = from->problem.tensor[problem_row(&from->problem, name[n])].count;
+        memcpy(trial_tensor(to, name[n]), trial_tensor(from, name[n]), count * sizeof(real));
+    }
+}
 
 /* ---- the paradigm ---------------------------------------------------- */
 
@@ -33,7 +54,8 @@ static double largest_of(const struct trial *t, const real *y) { return largest(
  * Tolerance  Zero: whole numbers. */
 START_TEST(depthwise_convolution_is_a_case_of_eq4)
 {
-    struct trial t = trial("--grid 5x6 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "", "w_o b_o b_qkv");
+    struct trial t = trial("--grid 5x6 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "",
+                           "w_o b_o b_qkv");
     make_whole(&t, true);
     const real *rb = trial_tensor(&t, "rb");
     real *y = zeros(t.outputs);
@@ -43,9 +65,7 @@ START_TEST(depthwise_convolution_is_a_case_of_eq4)
             for (int ch = 0; r >= 0 && r < 5 && c >= 0 && c < 6 && ch < 4; ch++)
                 y[i * 4 + ch] += rb[ch * 9 + n] * t.x[(r * 6 + c) * 4 + ch];
         }
-    ck_assert(largest_of(&t, y) > 4);
-    equal(trial_run(&t, "naive", 1), y, t.outputs);
-    equal(trial_run(&t, "fast", 1), y, t.outputs);
+    both_equal(&t, y);
 }
 END_TEST
 
@@ -55,7 +75,8 @@ END_TEST
  * Measure    y against the sums of Eq. 2, the query being x.    Tolerance  Zero: whole numbers. */
 START_TEST(dynamic_filter_is_a_case_of_eq4)
 {
-    struct trial t = trial("--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "", "w_o b_o b_qkv");
+    struct trial t = trial("--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
+                           "w_o b_o b_qkv");
     make_whole(&t, true);
     real *w = trial_tensor(&t, "w_qkv"), *y = zeros(t.outputs);
     const real *rk = trial_tensor(&t, "rk");
@@ -70,9 +91,7 @@ START_TEST(dynamic_filter_is_a_case_of_eq4)
                 y[i * 4 + ch] += filter * t.x[(r * 5 + c) * 4 + ch];
             }
         }
-    ck_assert(largest_of(&t, y) > 4);
-    equal(trial_run(&t, "naive", 1), y, t.outputs);
-    equal(trial_run(&t, "fast", 1), y, t.outputs);
+    both_equal(&t, y);
 }
 END_TEST
 
@@ -84,24 +103,27 @@ END_TEST
  * Tolerance  That of elsa_case.h, for either side. */
 START_TEST(local_self_attention_is_a_case_of_eq4)
 {
-    bool bias = _i == 1;
-    struct trial ours = trial(bias ? "--grid 5x5 --kernel 5 --heads 2 --equation 4 --terms qk+b --area window --scale 0.5"
-                                   : "--grid 6x9 --kernel 3 --heads 2 --equation 4 --terms qk --area window --scale 0.5",
-                              &elsa, 2, 8, "", "");
-    struct trial theirs = trial(bias ? "--grid 5x5 --window 5 --heads 2 --scale 0.5" : "--grid 6x9 --window 3 --heads 2 --scale 0.5",
-                                &msa, 2, 8, "", bias ? "" : "rpe");
+    static const struct { const char *ours, *theirs, *without; } net[] = {
+        {"--grid 6x9 --kernel 3 --terms qk", "--grid 6x9 --window 3", "rpe"},
+        {"--grid 5x5 --kernel 5 --terms qk+b", "--grid 5x5 --window 5", ""},
+    };
     static const char *const shared[] = {"w_qkv", "b_qkv", "w_o", "b_o"};
-    static const size_t count[] = {24 * 8, 24, 64, 8};
-    for (size_t s = 0; s < 4; s++) memcpy(trial_tensor(&theirs, shared[s]), trial_tensor(&ours, shared[s]), count[s] * sizeof(real));
-    for (size_t p = 0; bias && p < 81; p++) {
+    char options[120], their_options[120];
+    snprintf(options, sizeof options, "%s --heads 2 --equation 4 --area window --scale 0.5", net[_i].ours);
+    snprintf(their_options, sizeof their_options, "%s --heads 2 --scale 0.5", net[_i].theirs);
+    struct trial ours = trial(options, &elsa, 2, 8, "", "");
+    struct trial theirs = trial(their_options, &msa, 2, 8, "", net[_i].without);
+    take_parameters(&theirs, &ours, COUNT(shared), shared);
+    if (_i == 1) {
         size_t columns = problem_axis(&theirs.problem, "rpe", 1);
-        for (size_t a = 0; a < columns; a++) trial_tensor(&theirs, "rpe")[p * columns + a] = trial_tensor(&ours, "rb")[a * 81 + p];
-        if (columns == 1) trial_tensor(&ours, "rb")[81 + p] = trial_tensor(&ours, "rb")[p];
+        real *rpe = trial_tensor(&theirs, "rpe"), *rb = trial_tensor(&ours, "rb");
+        for (size_t p = 0; p < 81; p++) {
+            for (size_t a = 0; a < columns; a++) rpe[p * columns + a] = rb[a * 81 + p];
+            if (columns == 1) rb[81 + p] = rb[p];
+        }
     }
-    real *y = trial_run(&theirs, "naive", 1);
     memcpy(ours.x, theirs.x, ours.inputs * sizeof(real));
-    within("naive", relative_difference(trial_run(&ours, "naive", 1), y, ours.outputs), 2 * elsa_tolerance(&ours.problem));
-    within("fast", relative_difference(trial_run(&ours, "fast", 1), y, ours.outputs), 2 * elsa_tolerance(&ours.problem));
+    both_within(&ours, trial_run(&theirs, "naive", 1), 2 * elsa_tolerance(&ours.problem));
 }
 END_TEST
 
@@ -111,17 +133,19 @@ END_TEST
  * Tolerance  That of elsa_case.h, for either side. */
 START_TEST(eq6_is_eq4_without_the_dot_product)
 {
-    struct trial six = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6", &elsa, 2, 9, "", "ghost_mul ghost_add");
-    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
-    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 6", &elsa, 2, 9, "", "ghost_mul ghost_add");
     static const char *const name[] = {"w_qkv", "b_qkv", "rk", "rq", "rb", "w_o", "b_o"};
-    static const size_t count[] = {27 * 9, 27, 9 * 3 * 9, 9 * 3 * 9, 27, 81, 9};
-    for (size_t s = 0; s < 7; s++) memcpy(trial_tensor(&four, name[s]), trial_tensor(&block, name[s]), count[s] * sizeof(real));
-    within("naive", relative_difference(trial_run(&four, "naive", 1), trial_run(&block, "naive", 1), block.outputs),
-           2 * elsa_tolerance(&block.problem));
-    within("fast", relative_difference(trial_run(&four, "fast", 1), trial_run(&block, "fast", 1), block.outputs),
-           2 * elsa_tolerance(&block.problem));
-    beyond("    heads taken modulo", relative_difference(trial_run(&six, "naive", 1), trial_run(&block, "naive", 1), block.outputs), 0.01);
+    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 4 --terms qr+rk+b", &elsa,
+                              2, 9, "", "");
+    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 6", &elsa, 2, 9, "",
+                               "ghost_mul ghost_add");
+    struct trial modulo = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6", &elsa, 2, 9, "", "ghost_mul ghost_add");
+    static const char *const form[] = {"naive", "fast"};
+    take_parameters(&four, &block, COUNT(name), name);
+    for (size_t f = 0; f < COUNT(form); f++)
+        within(form[f], relative_difference(trial_run(&four, form[f], 1), trial_run(&block, form[f], 1), block.outputs),
+               2 * elsa_tolerance(&block.problem));
+    beyond("    heads taken modulo",
+           relative_difference(trial_run(&modulo, "naive", 1), trial_run(&block, "naive", 1), block.outputs), 0.01);
 }
 END_TEST
 
@@ -136,7 +160,8 @@ START_TEST(terms_of_eq4_add_without_a_norm)
     real *sum = NULL, *all = NULL;
     size_t count = 0;
     for (int s = 0; s < 5; s++) {
-        snprintf(options, sizeof options, "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
+        snprintf(options, sizeof options,
+                 "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
                  _i ? "window" : "neighbourhood", terms[s]);
         struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
         make_whole(&t, true);
@@ -160,18 +185,16 @@ END_TEST
 START_TEST(hadamard_attention_is_of_third_order)
 {
     const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
-    struct elsa_image m = whole_image(&s), doubled = whole_image(&s);
+    struct scene m = whole_scene(&s), doubled = whole_scene(&s);
     size_t tokens = 20 * 4;
     real *q = copy(m.q, tokens), *k = copy(m.k, tokens), *v = copy(m.v, tokens);
     for (size_t i = 0; i < tokens; i++) q[i] *= 2, k[i] *= 2, v[i] *= 2;
     doubled.q = q, doubled.k = k, doubled.v = v;
-    m.rb = doubled.rb = zeros(18);
-    struct elsa_image *both[2] = {&m, &doubled};
+    m.of.rb = doubled.of.rb = zeros(18);
+    struct scene *both[2] = {&m, &doubled};
     for (int b = 0; b < 2; b++) {
-        elsa_naive_product(both[b]);
-        elsa_naive_logits(both[b]);
-        elsa_naive_filters(both[b]);
-        elsa_naive_apply(both[b]);
+        make_logits(both[b]);
+        apply_filters(both[b]);
     }
     for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * m.f[i]);
     ck_assert(largest(m.f, tokens) > 4);
@@ -185,7 +208,8 @@ END_TEST
  * Tolerance  16 sqrt(49) u, means and deviations of 49 numbers, and the 1e-10 under the root. */
 START_TEST(filter_norm_forgets_scale_and_offset)
 {
-    real *w = normal(1, 49), *scaled = copy(w, 49), *soft = copy(w, 49), *soft_scaled = zeros(49), *soft_moved = copy(w, 49);
+    real *w = normal(1, 49), *scaled = copy(w, 49);
+    real *soft = copy(w, 49), *soft_scaled = zeros(49), *soft_moved = copy(w, 49);
     double mean = 0, square = 0, allowed = 16 * 7 * UNIT_ROUNDOFF * 8 + 1e-10;
     for (size_t n = 0; n < 49; n++) {
         scaled[n] = 3 * scaled[n] + 5;
@@ -211,12 +235,12 @@ END_TEST
 /* y of the tokens of a strip 12 rows high, cut at row `from` of a longer one. */
 static real *seen_from(const char *options, size_t from, size_t outputs)
 {
-    struct trial t = trial(options, &elsa, 1, 6, "", strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add");
-    real *strip = normal(20, 24 * 9 * 6), *y;
+    const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
+    struct trial t = trial(options, &elsa, 1, 6, "", without);
+    real *strip = normal(20, 24 * 9 * 6);
     memcpy(t.x, strip + from * 9 * 6, t.inputs * sizeof(real));
     ck_assert_uint_eq(t.outputs, outputs);
-    y = trial_run(&t, "naive", 1);
-    return y;
+    return trial_run(&t, "naive", 1);
 }
 
 /* Claim      Neighbourhoods commute with every shift, away from borders; windows with shifts by
@@ -227,9 +251,11 @@ static real *seen_from(const char *options, size_t from, size_t outputs)
  * Tolerance  That of two sides; windows moved by one row are beyond a hundredth. */
 START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 {
-    const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window" : "--grid 12x9 --kernel 3 --heads 2";
+    const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
+                             : "--grid 12x9 --kernel 3 --heads 2";
     size_t outputs = 12 * 9 * 6, row = 9 * 6;
-    real *still = seen_from(options, 0, outputs), *one = seen_from(options, 1, outputs), *three = seen_from(options, 3, outputs);
+    real *still = seen_from(options, 0, outputs);
+    real *one = seen_from(options, 1, outputs), *three = seen_from(options, 3, outputs);
     double by_one = 0, by_three = 0, tolerance = 8 * (2 * sqrt(12.0) + 18) * UNIT_ROUNDOFF * largest(still, outputs);
     for (size_t r = 4; r < 10; r++) {
         by_one = fmax(by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
@@ -251,7 +277,7 @@ END_TEST
 START_TEST(weight_leaks_to_the_frame_of_zeros)
 {
     const struct subject s = {"14x14", 24, 3, 7, 1, 7};
-    struct elsa_image m = normal_image(&s);
+    struct scene m = normal_scene(&s);
     struct token_source source = {0};
     char origin[160];
     grid g;
@@ -261,17 +287,18 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
     for (size_t i = 0; i < 196 * 24; i++) ones[i] = 1;
     m.q = m.k = x;
     m.v = ones;
-    (void)tell(&m);
+    run_hearts(&m);
     double lost[196] = {0};
     for (size_t i = 0; i < 196; i++) {
         for (size_t an = 0; an < 3 * 49; an++)
-            if (m.around->token[i * 49 + an % 49] == OFF_GRID) lost[i] += (double)m.h[an * 196 + i] / 3;
+            if (m.around.token[i * 49 + an % 49] == OFF_GRID) lost[i] += (double)m.h[an * 196 + i] / 3;
         double kept = ((double)m.f[i * 24] + (double)m.f[i * 24 + 1] + (double)m.f[i * 24 + 2]) / 3;
-        ck_assert(fabs(kept - (1 - lost[i])) <= image_tolerance(&m));
+        ck_assert(fabs(kept - (1 - lost[i])) <= scene_tolerance(&m));
         bool inside = i / 14 >= 3 && i / 14 < 11 && i % 14 >= 3 && i % 14 < 11;
         ck_assert((lost[i] == 0) == inside);
     }
-    printf("    %s: lost in the corner %.0f %%, at an edge %.0f %%, inside %.0f %%\n", origin, 100 * lost[0], 100 * lost[7], 100 * lost[105]);
+    printf("    %s: lost in the corner %.0f %%, at an edge %.0f %%, inside %.0f %%\n", origin,
+           100 * lost[0], 100 * lost[7], 100 * lost[105]);
     beyond("in the corner", lost[0], 0.2);
 }
 END_TEST
@@ -288,31 +315,57 @@ START_TEST(dilation_interleaves_images)
     real *y = trial_run(&whole, _i ? "fast" : "naive", 1);
     for (size_t r = 0; r < 2; r++)
         for (size_t c = 0; c < 2; c++) {
-            for (size_t n = 0; n < 12; n++)
-                memcpy(part.x + n * 4, whole.x + ((n / 3 * 2 + r) * 6 + n % 3 * 2 + c) * 4, 4 * sizeof(real));
-            real *small = trial_run(&part, _i ? "fast" : "naive", 1), *same = zeros(48);
-            for (size_t n = 0; n < 12; n++) memcpy(same + n * 4, y + ((n / 3 * 2 + r) * 6 + n % 3 * 2 + c) * 4, 4 * sizeof(real));
+            real *same = zeros(48);
+            for (size_t n = 0; n < 12; n++) {
+                size_t at = ((n / 3 * 2 + r) * 6 + n % 3 * 2 + c) * 4;
+                memcpy(part.x + n * 4, whole.x + at, 4 * sizeof(real));
+                memcpy(same + n * 4, y + at, 4 * sizeof(real));
+            }
+            real *small = trial_run(&part, _i ? "fast" : "naive", 1);
             within("a part", relative_difference(small, same, 48), 2 * elsa_tolerance(&whole.problem));
         }
+}
+END_TEST
+
+/* Claim      A neighbour's logit is r^q_{j-i} (q_j o k_j), and the first term (q_i o k_i) r^k_{j-i}: both
+ *            offsets from i to j.
+ * Paper      ELSA, Eq. 7 against Algorithm 2.
+ * Measure    An impulse in the value at one token j reads back the filter: f_i = h_{j-i} at all i that
+ *            have j as a neighbour, at the entry of j - i, row-major over (dy, dx).
+ * Tolerance  Zero: one term of the sum is not zero. */
+START_TEST(impulse_in_v_reads_back_the_filter)
+{
+    const struct subject s = {"5x6", 2, 2, 3, 1, 7};
+    struct scene m = normal_scene(&s);
+    real *impulse = zeros(60);
+    impulse[(2 * 6 + 3) * 2] = 1;                       /* token (2, 3), channel 0 */
+    m.v = impulse;
+    run_hearts(&m);
+    for (size_t i = 0; i < 30; i++) {
+        int dy = 2 - (int)(i / 6), dx = 3 - (int)(i % 6);
+        bool near = dy >= -1 && dy <= 1 && dx >= -1 && dx <= 1;
+        size_t n = near ? (size_t)((dy + 1) * 3 + dx + 1) : 0;
+        ck_assert(m.f[i * 2] == (near ? m.h[n * 30 + i] : 0) && m.f[i * 2 + 1] == 0);
+    }
 }
 END_TEST
 
 /* ---- the ghost head -------------------------------------------------- */
 
 /* The filters [C][K^2][N] of an image with ghost matrices drawn here. */
-static struct elsa_image ghosted(bool by_block, double lambda, double gamma)
+static struct scene ghosted(bool by_block, double lambda, double gamma)
 {
     const struct subject s = {"4x5", 6, 2, 3, 1, 7};
-    struct elsa_image m = normal_image(&s);
+    struct scene m = normal_scene(&s);
     real *factor = normal(21, 54), *summand = normal(22, 54);
     for (size_t i = 0; i < 54; i++) {
         factor[i] = (real)pow(fabs((double)factor[i]), lambda);
         summand[i] *= (real)gamma;
     }
-    m.sizes.by_block = by_block;
+    m.of.by_block = by_block;
     m.factor = factor;
     m.summand = summand;
-    (void)tell(&m);
+    run_hearts(&m);
     return m;
 }
 
@@ -325,21 +378,22 @@ static struct elsa_image ghosted(bool by_block, double lambda, double gamma)
  * Tolerance  Zero: the same operations on the same numbers. */
 START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
 {
-    struct elsa_image modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
+    struct scene modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
     size_t plane = 9 * 20;
     unequal(modulo.filters, block.filters, 6 * plane);
     real *factor = zeros(54), *summand = zeros(54);
     for (size_t c = 0; c < 6; c++) {
         size_t to = c % 2 * 3 + c / 2;          /* head c mod 2, the c/2-th of its channels */
-        ck_assert_uint_eq(elsa_head(&modulo.sizes, c), c % 2);
-        ck_assert_uint_eq(elsa_head(&block.sizes, to), c % 2);
+        ck_assert_uint_eq(elsa_head(&modulo.of, c), c % 2);
+        ck_assert_uint_eq(elsa_head(&block.of, to), c % 2);
         memcpy(factor + to * 9, modulo.factor + c * 9, 9 * sizeof(real));
         memcpy(summand + to * 9, modulo.summand + c * 9, 9 * sizeof(real));
     }
     block.factor = factor;
     block.summand = summand;
-    elsa_naive_filters(&block);
-    for (size_t c = 0; c < 6; c++) equal(block.filters + (c % 2 * 3 + c / 2) * plane, modulo.filters + c * plane, plane);
+    apply_filters(&block);
+    for (size_t c = 0; c < 6; c++)
+        equal(block.filters + (c % 2 * 3 + c / 2) * plane, modulo.filters + c * plane, plane);
 }
 END_TEST
 
@@ -348,7 +402,7 @@ END_TEST
  * Measure    Sums over the neighbours, before and after.     Tolerance  elsa_case.h. */
 START_TEST(ghosted_filters_do_not_sum_to_one)
 {
-    struct elsa_image m = ghosted(false, 1, 1);
+    struct scene m = ghosted(false, 1, 1);
     double farthest = 0;
     for (size_t c = 0; c < 6; c++)
         for (size_t i = 0; i < 20; i++) {
@@ -359,8 +413,8 @@ START_TEST(ghosted_filters_do_not_sum_to_one)
                 filter += (double)m.filters[(c * 9 + n) * 20 + i];
                 expected += (double)m.factor[c * 9 + n] * h + (double)m.summand[c * 9 + n];
             }
-            ck_assert(fabs(head - 1) <= image_tolerance(&m));
-            ck_assert(fabs(filter - expected) <= 20 * image_tolerance(&m));
+            ck_assert(fabs(head - 1) <= scene_tolerance(&m));
+            ck_assert(fabs(filter - expected) <= 20 * scene_tolerance(&m));
             farthest = fmax(farthest, fabs(filter - 1));
         }
     beyond("from one", farthest, 1);
@@ -372,7 +426,8 @@ END_TEST
  * Measure    Filters against h + gamma s, o h, and h.         Tolerance  Zero. */
 START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
 {
-    struct elsa_image both = ghosted(false, 1, 1), no_factor = ghosted(false, 0, 1), no_summand = ghosted(false, 1, 0), none = ghosted(false, 0, 0);
+    struct scene both = ghosted(false, 1, 1), none = ghosted(false, 0, 0);
+    struct scene no_factor = ghosted(false, 0, 1), no_summand = ghosted(false, 1, 0);
     for (size_t cn = 0; cn < 54; cn++)
         for (size_t i = 0; i < 20; i++) {
             double h = (double)none.h[(cn / 9 % 2 * 9 + cn % 9) * 20 + i];
@@ -400,6 +455,7 @@ int main(void)
     tcase_add_loop_test(places, neighbourhoods_commute_with_shifts_and_windows_do_not, 0, 2);
     tcase_add_test(places, weight_leaks_to_the_frame_of_zeros);
     tcase_add_loop_test(places, dilation_interleaves_images, 0, 2);
+    tcase_add_test(places, impulse_in_v_reads_back_the_filter);
     TCase *ghost = add_case(suite, "the ghost head");
     tcase_add_test(ghost, ghost_heads_are_grouped_modulo_or_by_block);
     tcase_add_test(ghost, ghosted_filters_do_not_sum_to_one);

@@ -1,16 +1,20 @@
 /* test_ground.c -- the ground under both tellings: memory, grids, random
  * numbers, the plain steps, linear maps */
 
+#define _POSIX_C_SOURCE 200809L
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 #include "support.h"
+#include "../reference/bytes.h"
 #include "../reference/grid.h"
 #include "../reference/linear.h"
 #include "../reference/random.h"
 #include "../reference/steps.h"
 #include "../reference/tensor.h"
+#include "../reference/windows.h"
 
 /* Claim      A size that overflows is refused, not wrapped; blocks are aligned
  *            to 64 bytes and counted to the byte, rounded up to such lines.
@@ -43,8 +47,8 @@ START_TEST(memory_is_checked_aligned_and_counted)
 }
 END_TEST
 
-/* Claim      A limit on the bytes in use, and a drought, fail just the requests
- *            that they should.
+/* Claim      A limit on the bytes in use, and a count of requests, fail just the
+ *            requests that they should.
  * Measure    Which requests are granted. */
 START_TEST(memory_runs_out_on_request)
 {
@@ -58,8 +62,58 @@ START_TEST(memory_runs_out_on_request)
     ck_assert_ptr_nonnull(granted);
     ck_assert_ptr_null(memory_get(1, 1));
     memory_fail_after(-1);
+    memory_fail_once(1);
+    void *before = memory_get(1, 1), *failed = memory_get(1, 1), *after = memory_get(1, 1);
+    ck_assert(before && !failed && after);
     memory_free(small);
     memory_free(granted);
+    memory_free(before);
+    memory_free(after);
+}
+END_TEST
+
+/* Claim      Sums of products stop at SIZE_MAX, where they stay. */
+START_TEST(sums_stop_at_the_largest_size)
+{
+    size_t sum = 5;
+    size_add(&sum, 3, 4);
+    ck_assert_uint_eq(sum, 17);
+    size_add(&sum, 0, SIZE_MAX);
+    ck_assert_uint_eq(sum, 17);
+    size_add(&sum, SIZE_MAX - 17, 1);
+    ck_assert_uint_eq(sum, SIZE_MAX);
+    size_add(&sum, 1, 1);
+    ck_assert_uint_eq(sum, SIZE_MAX);
+    sum = 0;
+    size_add(&sum, SIZE_MAX / 2, 3);
+    ck_assert_uint_eq(sum, SIZE_MAX);
+}
+END_TEST
+
+/* Claim      Bytes are digits, with a suffix of powers of 1024 where one likes; where
+ *            nothing is said they are some, and at most three quarters of the machine's.
+ *            What needs more than is allowed is refused in one line that says both. */
+START_TEST(bytes_are_read_and_compared)
+{
+    static const struct { const char *text; size_t bytes; } right[] = {
+        {"1", 1}, {"512", 512}, {"3K", 3072}, {"1.5M", 1572864}, {"8G", (size_t)8 << 30}, {"2T", (size_t)2 << 40},
+    };
+    static const char *const wrong[] = {
+        "", "0", "-1", "K", "1k", "1KB", "1 K", "1e9", "0x10", "inf", "nan", "9999999999T", ".",
+    };
+    size_t allowed, all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t r = 0; r < COUNT(right); r++) {
+        succeeds(bytes_allowed(&allowed, right[r].text));
+        ck_assert_uint_eq(allowed, right[r].bytes);
+    }
+    for (size_t w = 0; w < COUNT(wrong); w++)
+        refused(bytes_allowed(&allowed, wrong[w]), STATUS_BAD_INPUT, "--max-memory: found '");
+    succeeds(bytes_allowed(&allowed, NULL));
+    ck_assert(allowed > 0 && allowed <= all / 4 * 3);
+
+    succeeds(bytes_fit(7, 7));
+    refused(bytes_fit(8, 7), STATUS_BAD_INPUT, "needs 8 bytes of memory, allowed are 7 (option --max-memory)");
+    refused(bytes_fit(SIZE_MAX, 7), STATUS_BAD_INPUT, "needs more than");
 }
 END_TEST
 
@@ -79,8 +133,8 @@ END_TEST
 /* Claim      A grid is what its text says, and nothing else is a grid. */
 START_TEST(grids_are_read_strictly)
 {
-    static const char *const wrong[] = {"", "x", "3x", "x3", "3x4x5x6", "0", "3x0", "-3", "+3", " 3", "3 ", "3.0", "3X4",
-                                        "99999999999999999999", "65536x65536", "1000000x1000x1000"};
+    static const char *const wrong[] = {"", "x", "3x", "x3", "3x4x5x6", "0", "3x0", "-3", "+3", " 3", "3 ", "3.0",
+                                        "3X4", "99999999999999999999", "65536x65536", "1000000x1000x1000"};
     grid g;
     succeeds(grid_parse(&g, "8x14x7"));
     ck_assert_int_eq(g.axes, 3);
@@ -123,6 +177,68 @@ START_TEST(grids_index_offsets_and_neighbours)
         size_t j;
         ck_assert(!grid_neighbour(&g, i, (ptrdiff_t[]){0, 0, (ptrdiff_t)g.size[2]}, &j));
         ck_assert(!grid_neighbour(&g, i, (ptrdiff_t[]){-(ptrdiff_t)g.size[0], 0, 0}, &j));
+    }
+}
+END_TEST
+
+static const struct { const char *grid; size_t edge, rows, columns, entries; } some_windows[] = {
+    {"6x4", 2, 3, 2, 4}, {"5x7", 3, 2, 3, 9}, {"5x7", 1, 5, 7, 1}, {"3x2", 4, 1, 1, 16}, {"1x9", 2, 1, 5, 4},
+    {"5x7", 0, 1, 1, 35}, {"8", 0, 1, 1, 8}, {"2x3x4", 0, 1, 1, 24},
+};
+
+/* Claim      Windows hold every token once, row-major and so within each of them; what
+ *            they hold beside is padding.  A token's window and entry lead back to it.
+ * Measure    All entries of all windows, exactly.
+ * Would it fail?  Seen with rows and columns of windows exchanged. */
+START_TEST(windows_hold_every_token_once)
+{
+    struct windows w;
+    grid g;
+    succeeds(grid_parse(&g, some_windows[_i].grid));
+    succeeds(windows_create(&w, &g, some_windows[_i].edge));
+    ck_assert_uint_eq(w.rows, some_windows[_i].rows);
+    ck_assert_uint_eq(w.columns, some_windows[_i].columns);
+    ck_assert_uint_eq(w.count, w.rows * w.columns);
+    ck_assert_uint_eq(w.entries, some_windows[_i].entries);
+    real *seen = zeros(g.tokens);
+    size_t padding = 0;
+    for (size_t window = 0; window < w.count; window++) {
+        size_t last = 0;
+        for (size_t entry = 0; entry < w.entries; entry++) {
+            size_t token = windows_token(&w, window, entry);
+            padding += token == WINDOW_PADDING;
+            if (token == WINDOW_PADDING) continue;
+            ck_assert_uint_lt(token, g.tokens);
+            ck_assert(entry == 0 || token > last);
+            ck_assert_uint_eq(windows_of(&w, token), window);
+            ck_assert_uint_eq(windows_entry(&w, token), entry);
+            seen[token] += 1;
+            last = token;
+        }
+    }
+    for (size_t n = 0; n < g.tokens; n++) ck_assert(seen[n] == 1);
+    ck_assert_uint_eq(padding, w.count * w.entries - g.tokens);
+    if (!w.edge) return;
+    ck_assert_uint_eq(windows_token(&w, 0, 0), 0);
+    if (w.columns > 1) ck_assert_uint_eq(windows_token(&w, 1, 0), w.edge);
+    if (w.rows > 1) ck_assert_uint_eq(windows_token(&w, w.columns, 0), w.edge * g.size[1]);
+}
+END_TEST
+
+/* Claim      Windows are of planes, and their tokens can be counted in int. */
+START_TEST(windows_are_refused)
+{
+    static const struct { const char *grid; size_t edge; const char *text; } bad_windows[] = {
+        {"8", 2, "grid of 1 axes, expected two"}, {"2x3x4", 1, "grid of 3 axes, expected two"},
+        {"2x2", 50000, "found 50000, which pads 2 x 2 tokens to more than 2147483647"},
+        {"2x2", SIZE_MAX, "more than 2147483647"}, {"2x2", (size_t)1 << 32, "more than 2147483647"},
+        {"46000x1", 33000, "found 33000"},
+    };
+    struct windows w;
+    grid g;
+    for (size_t b = 0; b < COUNT(bad_windows); b++) {
+        succeeds(grid_parse(&g, bad_windows[b].grid));
+        refused(windows_create(&w, &g, bad_windows[b].edge), STATUS_BAD_INPUT, bad_windows[b].text);
     }
 }
 END_TEST
@@ -282,11 +398,15 @@ int main(void)
     TCase *memory = add_case(suite, "memory, statuses, tensors");
     tcase_add_test(memory, memory_is_checked_aligned_and_counted);
     tcase_add_test(memory, memory_runs_out_on_request);
+    tcase_add_test(memory, sums_stop_at_the_largest_size);
+    tcase_add_test(memory, bytes_are_read_and_compared);
     tcase_add_test(memory, messages_stay_on_one_line);
     tcase_add_test(memory, tensors_own_what_they_hold);
     TCase *grids = add_case(suite, "grids");
     tcase_add_test(grids, grids_are_read_strictly);
     tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
+    tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));
+    tcase_add_test(grids, windows_are_refused);
     TCase *random = add_case(suite, "random numbers");
     tcase_add_test(random, random_bits_are_philox);
     tcase_add_test(random, random_draws_have_their_moments);

@@ -8,7 +8,6 @@
 #include "golden.h"
 #include "hilo_case.h"
 #include "promises.h"
-#include "../fast/packed.h"
 #include "../reference/linear.h"
 
 /* ---- equality -------------------------------------------------------- */
@@ -44,7 +43,10 @@ static const struct { const char *options; size_t batch, channels; const char *w
     {"--grid 6x6 --heads 2 --alpha 0 --pooled-queries", 1, 6, ""},
 };
 
-static struct trial drawn(int at) { return trial(size[at].options, &hilo, size[at].batch, size[at].channels, "", size[at].without); }
+static struct trial drawn(int at)
+{
+    return trial(size[at].options, &hilo, size[at].batch, size[at].channels, "", size[at].without);
+}
 
 /* One of each kind, two images, padding in all but one, for the promises. */
 static const char *const kind[] = {
@@ -102,17 +104,18 @@ START_TEST(every_tensor_of_hilo_counts)
 }
 END_TEST
 
-/* The three steps of a head, by hand: dense rows, the hearts' own attention. */
-static void attended(real *z_rows, const real *q, const real *k, const real *v, const real *r, size_t stride, size_t kv_stride,
-                     const struct hilo_sizes *z, size_t heads, size_t queries)
+/* All heads of a branch on strided rows, by hand: dense copies, attention, and back. */
+static void attended(real *z_rows, const real *q, const real *k, const real *v, const real *r,
+                     size_t stride, size_t kv_stride, const struct hilo_problem *p, size_t heads)
 {
+    size_t M = p->M, c = p->c;
+    real *q_h = zeros(M * c), *k_h = zeros(M * c), *v_h = zeros(M * c), *y_h = zeros(M * c), *a = zeros(M * M);
     for (size_t head = 0; head < heads; head++) {
-        struct hilo_head one = {.queries = queries, .keys = z->M, .c = z->c, .scale = z->scale, .r = r,
-                                .q_stride = stride, .kv_stride = kv_stride, .y_stride = heads * z->c};
-        one.q = q + head * z->c, one.k = k + head * z->c, one.v = v + head * z->c;
-        one.y = z_rows + head * z->c;
-        one.room = zeros(queries * z->M + 2 * (queries + z->M) * z->c);
-        hilo_naive_head(&one);
+        head_gather(q_h, q + head * c, stride, M, c);
+        head_gather(k_h, k + head * c, kv_stride, M, c);
+        head_gather(v_h, v + head * c, kv_stride, M, c);
+        attention_naive(y_h, a, q_h, k_h, v_h, r, p->scale, M, M, c);
+        head_scatter(z_rows + head * c, heads * c, y_h, M, c);
     }
 }
 
@@ -124,9 +127,9 @@ static void attended(real *z_rows, const real *q, const real *k, const real *v, 
 START_TEST(naive_hilo_is_its_hearts)
 {
     struct trial t = trial("--grid 3x5 --heads 3 --alpha 0.4", &hilo, 2, 6, "", "");
-    struct hilo_sizes z = hilo_sizes(&t.problem);
+    struct hilo_problem z = resolved(&t.problem);
     real *y = trial_run(&t, "naive", 2), *whole = zeros(t.outputs), *mask = zeros(z.M * z.M);
-    ck_assert(z.M == 24 && z.windows == 6 && z.hd == 4 && z.ld == 2);
+    ck_assert(z.M == 24 && z.n == 6 && z.hd == 4 && z.ld == 2);
     hilo_naive_mask(mask, &z);
     for (size_t image = 0; image < 2; image++) {
         real *padded = zeros(z.M * 6), *qkv = zeros(z.M * 12), *near = zeros(z.M * 4), *high = zeros(z.M * 4);
@@ -134,13 +137,13 @@ START_TEST(naive_hilo_is_its_hearts)
         real *far = zeros(z.M * 2), *low = zeros(z.M * 2);
         hilo_naive_pad(padded, t.x + image * 15 * 6, &z);
         linear_map(qkv, 12, padded, 6, trial_tensor(&t, "h_qkv"), trial_tensor(&t, "h_qkv_b"), z.M, 6, 12);
-        attended(near, qkv, qkv + 4, qkv + 8, mask, 12, 12, &z, 2, z.M);
+        attended(near, qkv, qkv + 4, qkv + 8, mask, 12, 12, &z, 2);
         linear_map(high, 4, near, 4, trial_tensor(&t, "h_proj"), trial_tensor(&t, "h_proj_b"), z.M, 4, 4);
         hilo_naive_pool(pooled, padded, &z);
         linear_map(q, 2, padded, 6, trial_tensor(&t, "l_q"), trial_tensor(&t, "l_q_b"), z.M, 6, 2);
         linear_map(kv, 4, pooled, 6, trial_tensor(&t, "l_kv"), trial_tensor(&t, "l_kv_b"), 6, 6, 4);
         hilo_naive_carry(carried, kv, &z, 4);
-        attended(far, q, carried, carried + 2, NULL, 2, 4, &z, 1, z.M);
+        attended(far, q, carried, carried + 2, NULL, 2, 4, &z, 1);
         linear_map(low, 2, far, 2, trial_tensor(&t, "l_proj"), trial_tensor(&t, "l_proj_b"), z.M, 2, 2);
         hilo_naive_crop(whole + image * 90, 6, high, &z, 4);
         hilo_naive_crop(whole + image * 90 + 4, 6, low, &z, 2);
@@ -159,7 +162,8 @@ END_TEST
 START_TEST(rows_of_windows_are_spread_bilinearly)
 {
     static const real four[] = {0, 0, 1, 3, 5, 7, 8, 8}, three[] = {0, 0, 1, 2, 3, 3};
-    struct hilo_sizes z = sizes_of("--grid 4x8 --window 4 --pooled-queries", 1, 1), u = sizes_of("--grid 6x3 --window 3 --pooled-queries", 1, 1);
+    struct hilo_problem z = sizes_of("--grid 4x8 --window 4 --pooled-queries", 1, 1);
+    struct hilo_problem u = sizes_of("--grid 6x3 --window 3 --pooled-queries", 1, 1);
     real rows[] = {0, 8}, other[] = {0, 3}, tokens[32];
     hilo_naive_spread(tokens, rows, &z, 1);
     for (size_t i = 0; i < 32; i++) ck_assert(tokens[i] == four[i % 8]);
@@ -168,50 +172,27 @@ START_TEST(rows_of_windows_are_spread_bilinearly)
 }
 END_TEST
 
-/* Claim      A head goes to Lo-Fi where alpha h, reckoned in double, makes a whole one; a window of
+/* Claim      A head goes to Lo-Fi where alpha h, computed in double, makes a whole one; a window of
  *            one token makes all heads Lo-Fi's, whatever alpha.
  * Paper      HiLo, Sec. 4.1, "Head splitting"; Tab. 7 (s = 1 in the last stage).
  * Measure    ld over c, by hand; 0.29 times 100 is less than 29 in double. */
 START_TEST(heads_are_shared_out_in_whole_numbers)
 {
     static const struct { const char *options; size_t low, high; } z[] = {
-        {"--grid 2x2 --heads 12", 10, 2}, {"--grid 2x2 --heads 12 --alpha 1", 12, 0}, {"--grid 2x2 --heads 12 --alpha 0", 0, 12},
-        {"--grid 2x2 --heads 10", 9, 1}, {"--grid 2x2 --heads 1 --alpha 0.99", 0, 1}, {"--grid 2x2 --heads 100 --alpha 0.29", 28, 72},
-        {"--grid 2x2 --heads 10 --alpha 0.7", 7, 3}, {"--grid 2x2 --heads 12 --alpha 0 --window 1", 12, 0},
+        {"--grid 2x2 --heads 12", 10, 2},
+        {"--grid 2x2 --heads 12 --alpha 1", 12, 0},
+        {"--grid 2x2 --heads 12 --alpha 0", 0, 12},
+        {"--grid 2x2 --heads 10", 9, 1},
+        {"--grid 2x2 --heads 1 --alpha 0.99", 0, 1},
+        {"--grid 2x2 --heads 100 --alpha 0.29", 28, 72},
+        {"--grid 2x2 --heads 10 --alpha 0.7", 7, 3},
+        {"--grid 2x2 --heads 12 --alpha 0 --window 1", 12, 0},
     };
     for (size_t n = 0; n < COUNT(z); n++) {
-        struct hilo_sizes is = sizes_of(z[n].options, 1, 300);
-        ck_assert_msg(is.ld == z[n].low * is.c && is.hd == z[n].high * is.c, "%s: %zu and %zu channels", z[n].options, is.hd, is.ld);
+        struct hilo_problem is = sizes_of(z[n].options, 1, 300);
+        ck_assert_msg(is.ld == z[n].low * is.c && is.hd == z[n].high * is.c, "%s: %zu and %zu channels", z[n].options,
+                      is.hd, is.ld);
     }
-}
-END_TEST
-
-/* Claim      Weights laid out once are the map that they were, for any numbers of tokens, inputs and
- *            outputs, two maps one behind the other, and whoever does which share.
- * Chapter 5, "The fast form".
- * Measure    packed_apply, in 1, 2, 3 and 40 shares, against linear_map; whole numbers. What lies
- *            beside y is not written.
- * Tolerance  Zero: sums of whole numbers are exact in every order. */
-START_TEST(packed_maps_are_linear_maps)
-{
-    static const struct { size_t tokens, in, out, second; } z[] = {
-        {1, 1, 1, 0}, {5, 3, 17, 2}, {7, 20, 64, 64}, {49, 9, 70, 11}, {97, 6, 31, 130}, {200, 33, 5, 1},
-    };
-    static const size_t shares[] = {1, 2, 3, 40};
-    size_t tokens = z[_i].tokens, in = z[_i].in, first = z[_i].out, out = first + z[_i].second, wide = out + 3;
-    real *x = integers(1, tokens * (in + 2), 3), *w = integers(2, out * in, 3), *b = integers(3, out, 3), *y = zeros(tokens * wide);
-    struct packed map;
-    ck_assert(packed_create(&map, in, out));
-    packed_fill(&map, first, out - first, w + first * in, NULL);
-    packed_fill(&map, 0, first, w, b);
-    for (size_t o = first; o < out; o++) b[o] = 0;
-    linear_map(y, wide, x, in + 2, w, b, tokens, in, out);
-    for (size_t s = 0; s < COUNT(shares); s++) {
-        real *mine = zeros(tokens * wide);
-        for (size_t part = 0; part < shares[s]; part++) packed_apply(mine, wide, x, in + 2, &map, tokens, part, shares[s]);
-        equal(mine, y, tokens * wide);
-    }
-    packed_release(&map);
 }
 END_TEST
 
@@ -222,7 +203,7 @@ static const char *const golden[] = {
     "hilo_pooled_queries", "hilo_pooled_padded",
 };
 
-/* Claim      Both forms compute what Hi-Fi and Lo-Fi are in PyTorch, told again in float64 with
+/* Claim      Both forms compute what Hi-Fi and Lo-Fi are in PyTorch, implemented again in float64 with
  *            windows as a batch, avg_pool2d and interpolate (tests/pytorch/hilo.py).
  * Paper      HiLo, Sec. 4.1, Eq. 6, A.4.
  * Measure    Largest |form - y_expected| over the largest |y_expected|.
@@ -272,24 +253,26 @@ END_TEST
 /* Claim      A branch without heads has no tensors: a file with one of them is refused, and so is
  *            a file that lacks a weight of a branch that has heads.
  * Measure    The tensors of alpha = 0.5 offered to alpha = 0 and alpha = 1, and without h_proj. */
+static const struct { const char *alpha, *drop, *text; } offered[] = {
+    {"0.5", "", NULL}, {"0.5", "h_proj", "tensor h_proj: missing"}, {"0", "", "tensor h_qkv: found [6, 4]"},
+    {"0", "h_qkv", "tensor h_qkv: missing"}, {"1", "", "tensor h_qkv: found one, expected none"},
+    {"0.5", "l_kv", "tensor l_kv: missing"},
+};
 START_TEST(a_branch_without_heads_has_no_tensors)
 {
-    static const struct { const char *alpha, *drop, *text; } z[] = {
-        {"0.5", "", NULL}, {"0.5", "h_proj", "tensor h_proj: missing"}, {"0", "", "tensor h_qkv: found [6, 4]"},
-        {"0", "h_qkv", "tensor h_qkv: missing"}, {"1", "", "tensor h_qkv: found one, expected none"},
-        {"0.5", "l_kv", "tensor l_kv: missing"},
-    };
     static const struct { const char *name; size_t size[3]; } fitting[] = {
-        {"x", {1, 4, 4}}, {"h_qkv", {6, 4, 0}}, {"h_proj", {2, 2, 0}}, {"l_q", {2, 4, 0}}, {"l_kv", {4, 4, 0}}, {"l_proj", {2, 2, 0}},
+        {"x", {1, 4, 4}},   {"h_qkv", {6, 4, 0}}, {"h_proj", {2, 2, 0}},
+        {"l_q", {2, 4, 0}}, {"l_kv", {4, 4, 0}},  {"l_proj", {2, 2, 0}},
     };
     struct tensor list[COUNT(fitting)];
     struct tensors file = {0, list};
     struct problem p;
     for (size_t f = 0; f < COUNT(fitting); f++)
-        if (strcmp(fitting[f].name, z[_i].drop))
+        if (strcmp(fitting[f].name, offered[_i].drop))
             succeeds(tensor_create(&list[file.count++], fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
-    succeeds(problem_create(&p, &hilo, 6, (const char *[]){"--grid", "2x2", "--heads", "2", "--alpha", z[_i].alpha}));
-    if (z[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, z[_i].text);
+    succeeds(
+        problem_create(&p, &hilo, 6, (const char *[]){"--grid", "2x2", "--heads", "2", "--alpha", offered[_i].alpha}));
+    if (offered[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, offered[_i].text);
     else succeeds(problem_bind(&p, &file));
     for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
 }
@@ -309,15 +292,17 @@ END_TEST
 /* Claim      An image comes out the same to the bit whether one thread takes it alone or all share
  *            it, and whatever images are with it.
  * Measure    The fast form with 1 to 4 threads, 5 images, against each image alone. */
+static const char *const odd[] = {
+    "--grid 13x9 --heads 3 --alpha 0.7", "--grid 13x9 --heads 3 --alpha 0.7 --window 4 --pooled-queries",
+};
 START_TEST(images_do_not_know_who_works_on_them)
 {
-    static const char *const options[] = {"--grid 13x9 --heads 3 --alpha 0.7", "--grid 13x9 --heads 3 --alpha 0.7 --window 4 --pooled-queries"};
-    struct trial t = trial(options[_i], &hilo, 5, 30, "", "");
+    struct trial t = trial(odd[_i], &hilo, 5, 30, "", "");
     size_t image = t.outputs / 5;
     real *together = trial_run(&t, "fast", 1);
     for (int threads = 2; threads <= 4; threads++) equal(trial_run(&t, "fast", threads), together, t.outputs);
     for (size_t b = 0; b < 5; b++) {
-        struct trial one = trial(options[_i], &hilo, 1, 30, "", "");
+        struct trial one = trial(odd[_i], &hilo, 1, 30, "", "");
         equal(trial_run_on(&one, "fast", 2, t.x + b * image), together + b * image, image);
     }
 }
@@ -335,11 +320,13 @@ END_TEST
 /* Claim      NaN in a token reaches all Lo-Fi outputs of its image, and no other image. In the
  *            naive form it reaches Hi-Fi's too, as the mask's zero weights multiply it.
  * Measure    Lo-Fi alone (alpha = 1, and s = 1), both forms. */
+static const char *const alone[] = {
+    "--grid 5x7 --heads 3 --alpha 1",
+    "--grid 5x7 --heads 3 --window 1",
+    "--grid 5x7 --heads 3 --alpha 1 --pooled-queries",
+};
 START_TEST(nan_stays_in_its_image)
 {
-    static const char *const alone[] = {
-        "--grid 5x7 --heads 3 --alpha 1", "--grid 5x7 --heads 3 --window 1", "--grid 5x7 --heads 3 --alpha 1 --pooled-queries",
-    };
     struct trial t = trial(alone[_i], &hilo, 2, 9, "", "");
     promise_images_apart(&t, 16 * 9 + 4, NULL, NULL);
 }
@@ -348,13 +335,15 @@ END_TEST
 /* Claim      In the fast form, NaN in a token reaches Hi-Fi's outputs of its own window, whichever
  *            branch of the code attends, and no other window's, though they share vectors.
  * Measure    Token (3, 2) of 5 x 7; windows of 2, 3 and 4. */
+static const char *const windowed[] = {
+    "--grid 5x7 --heads 3 --alpha 0",
+    "--grid 5x7 --heads 3 --alpha 0 --window 3",
+    "--grid 5x7 --heads 3 --alpha 0 --window 4",
+};
 START_TEST(nan_stays_in_its_window)
 {
-    static const char *const options[] = {
-        "--grid 5x7 --heads 3 --alpha 0", "--grid 5x7 --heads 3 --alpha 0 --window 3", "--grid 5x7 --heads 3 --alpha 0 --window 4",
-    };
     size_t s = (size_t)_i + 2;
-    struct trial t = trial(options[_i], &hilo, 2, 9, "", "");
+    struct trial t = trial(windowed[_i], &hilo, 2, 9, "", "");
     real *x = copy(t.x, t.inputs), *before = trial_run(&t, "fast", 2);
     x[35 * 9 + (3 * 7 + 2) * 9] = (real)NAN;
     real *after = trial_run_on(&t, "fast", 2, x);
@@ -393,17 +382,16 @@ int main(void)
     tcase_add_test(equality, naive_hilo_is_its_hearts);
     tcase_add_test(equality, rows_of_windows_are_spread_bilinearly);
     tcase_add_test(equality, heads_are_shared_out_in_whole_numbers);
-    tcase_add_loop_test(equality, packed_maps_are_linear_maps, 0, 6);
     tcase_add_loop_test(equality, golden_vectors_of_hilo, 0, (int)COUNT(golden));
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, hilo_refuses_wrong_options, 0, (int)COUNT(wrong));
-    tcase_add_loop_test(refusals, a_branch_without_heads_has_no_tensors, 0, 6);
+    tcase_add_loop_test(refusals, a_branch_without_heads_has_no_tensors, 0, (int)COUNT(offered));
     TCase *separate = add_case(suite, "repeatable and separable");
     tcase_add_loop_test(separate, hilo_repeats_to_the_bit, 0, KINDS);
-    tcase_add_loop_test(separate, images_do_not_know_who_works_on_them, 0, 2);
+    tcase_add_loop_test(separate, images_do_not_know_who_works_on_them, 0, (int)COUNT(odd));
     tcase_add_loop_test(separate, hilo_plans_do_not_meet, 0, KINDS);
-    tcase_add_loop_test(separate, nan_stays_in_its_image, 0, 3);
-    tcase_add_loop_test(separate, nan_stays_in_its_window, 0, 3);
+    tcase_add_loop_test(separate, nan_stays_in_its_image, 0, (int)COUNT(alone));
+    tcase_add_loop_test(separate, nan_stays_in_its_window, 0, (int)COUNT(windowed));
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, hilo_survives_failed_allocations, 0, KINDS);
     tcase_add_test(memory, hilo_refuses_sizes_that_overflow);

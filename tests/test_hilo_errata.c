@@ -4,7 +4,7 @@
 #include "hilo_case.h"
 #include "published.h"
 #include "../reference/msa.h"
-#include "../reference/spectrum.h"
+#include "../reference/instruments/spectrum.h"
 #include "../reference/sra.h"
 
 /* ---- Algorithm 1 ---------------------------------------------------------- */
@@ -64,7 +64,7 @@ END_TEST
  *            with 9, 10, 11 and 12 heads in Lo-Fi, against 298.3 and 2.20.
  * Correction Rounded down, the rest to Hi-Fi: 10 heads make 298.3, 11 make 299.4.  Both rounded down would
  *            lose a head.
- * Also       alpha reckoned in double: for tenths and up to 64 heads alpha h then never falls short of the
+ * Also       alpha h computed in double: for tenths and up to 64 heads alpha h then never falls short of the
  *            whole number that it should be; in float 0.9 of 10 heads are 8. */
 START_TEST(heads_of_alpha_are_no_whole_numbers)
 {
@@ -77,7 +77,7 @@ START_TEST(heads_of_alpha_are_no_whole_numbers)
         char options[80];
         snprintf(options, sizeof options, "--grid 14x14 --heads 12 --alpha %s", alpha[n]);
         struct problem p = bare(options, &hilo, 768);
-        double M = hilo_fast.multiply_adds(&p) / 1e6;
+        double M = multiply_adds_of(&p) / 1e6;
         ck_assert(problem_size(&p, "ld") == (9 + n) * 64);
         printf("    %zu heads in Lo-Fi: %.1f M multiply-adds\n", 9 + n, M);
         ck_assert((fabs(M - flops) <= 0.05) == (n == 1));
@@ -99,7 +99,7 @@ static double hilo_blocks(const char *grid_and_window, size_t heads, size_t chan
     char options[120];
     snprintf(options, sizeof options, "--grid %s --heads %zu", grid_and_window, heads);
     struct problem p = bare(options, &hilo, channels);
-    return blocks * hilo_fast.multiply_adds(&p) / 1e9;
+    return blocks * multiply_adds_of(&p) / 1e9;
 }
 
 static double msa_blocks(const char *grid_and_window, size_t channels, double blocks)
@@ -107,7 +107,7 @@ static double msa_blocks(const char *grid_and_window, size_t channels, double bl
     char options[120];
     snprintf(options, sizeof options, "--grid %s", grid_and_window);
     struct problem p = bare(options, &msa, channels);
-    return blocks * msa_multiply_adds(&p) / 1e9;
+    return blocks * multiply_adds_of(&p) / 1e9;
 }
 
 /* Claim      FLOPs of LITv1-S on COCO, layer by layer replaced: 306 G with self-attention, 224 G with HiLo.
@@ -169,7 +169,7 @@ START_TEST(table_4_has_hilo_too_dear_on_ade20k)
 {
     struct problem reduced = bare("--grid 32x32", &sra, 384);
     double all = published("hilo", "4", "MSA", "ade-flops"), attention = msa_blocks("32x32", 384, 6);
-    double with_sra = all - attention + 6 * sra_multiply_adds(&reduced) / 1e9;
+    double with_sra = all - attention + 6 * multiply_adds_of(&reduced) / 1e9;
     double with_windows = all - attention + msa_blocks("35x35 --window 7", 384, 6);
     double with_hilo = all - attention + hilo_blocks("32x32", 12, 384, 6);
     printf("    SRA %.2f, windows %.2f, HiLo %.2f\n", with_sra, with_windows, with_hilo);

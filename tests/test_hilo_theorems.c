@@ -7,29 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "hilo_case.h"
-#include "../reference/attention.h"
 #include "../reference/linear.h"
 #include "../reference/msa.h"
-#include "../reference/spectrum.h"
-#include "../reference/tokens.h"
+#include "../reference/instruments/spectrum.h"
+#include "../reference/instruments/tokens.h"
 
 static const char *const forms[] = {"naive", "fast"};
 
 #define BIASES "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"
 
-/* How many numbers a tensor has; other numbers in their place. */
-static size_t count_in(const struct problem *p, const char *name)
-{
-    for (size_t r = 0; p->declaration->tensors[r].name; r++)
-        if (!strcmp(p->declaration->tensors[r].name, name)) return p->tensor[r].count;
-    return 0;
-}
-
-static size_t count_of(const struct trial *t, const char *name) { return count_in(&t->problem, name); }
-
+/* Other numbers in the place of a tensor. */
 static void put(struct trial *t, const char *name, const real *values)
 {
-    memcpy(trial_tensor(t, name), values, count_of(t, name) * sizeof *values);
+    memcpy(trial_tensor(t, name), values, entries(&t->problem, name) * sizeof *values);
 }
 
 static void identity(struct trial *t, const char *name, size_t n)
@@ -111,7 +101,7 @@ END_TEST
 
 /* Claim      alpha = 1 is Lo-Fi alone: N queries, N/s^2 keys and values, made of the windows' means.
  * Paper      HiLo, Sec. 4.1, "Low-frequency attention".
- * Measure    Both forms against the sentence, told here without a carried key: means by their own loop,
+ * Measure    Both forms against the sentence, implemented here without a carried key: means by their own loop,
  *            linear maps, attention_naive with N queries and n keys, one projection.
  * Tolerance  hilo_case.h. */
 START_TEST(alpha_one_is_lofi_alone)
@@ -157,8 +147,8 @@ START_TEST(branches_do_not_meet)
         for (size_t r = 1; hilo.tensors[r].name; r++) {
             const char *name = hilo.tensors[r].name;
             bool high = name[0] == 'h', changed = false;
-            real *kept = copy(trial_tensor(&t, name), count_of(&t, name));
-            put(&t, name, normal(90 + r, count_of(&t, name)));
+            real *kept = copy(trial_tensor(&t, name), entries(&t.problem, name));
+            put(&t, name, normal(90 + r, entries(&t.problem, name)));
             real *after = trial_run(&t, forms[f], 1);
             for (size_t i = 0; i < t.outputs; i++) {
                 if ((i % 12 < hd) == high) changed = changed || after[i] != before[i];
@@ -173,17 +163,13 @@ END_TEST
 
 /* ---- why N/s^2 keys are enough -------------------------------------------- */
 
-/* One head of the naive form on dense rows. */
+/* The attention of the naive form, one head on dense rows. */
 static real *head_of(const real *q, const real *k, const real *v, const real *r, size_t queries, size_t keys,
                      size_t c)
 {
-    struct hilo_head one = {.queries = queries, .keys = keys, .c = c, .scale = (real)0.5,
-                            .q = q, .k = k, .v = v, .r = r,
-                            .q_stride = c, .kv_stride = c, .y_stride = c};
-    one.y = zeros(queries * c);
-    one.room = zeros(queries * keys + 2 * (queries + keys) * c);
-    hilo_naive_head(&one);
-    return one.y;
+    real *y = zeros(queries * c);
+    attention_naive(y, zeros(queries * keys), q, k, v, r, (real)0.5, queries, keys, c);
+    return y;
 }
 
 /* Claim      Equal keys with equal values, s^2 of each, leave the mean under a softmax as it is: Lo-Fi over
@@ -195,8 +181,8 @@ static real *head_of(const real *q, const real *k, const real *v, const real *r,
 START_TEST(equal_keys_repeated_leave_the_mean)
 {
     static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
-    struct hilo_sizes z = sizes_of(options[_i], 1, 4);
-    size_t M = z.M, n = z.windows, c = 4;
+    struct hilo_problem z = sizes_of(options[_i], 1, 4);
+    size_t M = z.M, n = z.n, c = 4;
     real *q = normal(1, M * c), *k = normal(2, n * c), *v = normal(3, n * c), *many_k = zeros((M + 1) * c);
     real *many_v = zeros((M + 1) * c);
     double tolerance = 8 * (2 * sqrt((double)M) + 10) * UNIT_ROUNDOFF;
@@ -221,16 +207,16 @@ END_TEST
 START_TEST(masked_attention_is_windows)
 {
     static const char *const options[] = {"--grid 8x6", "--grid 6x9 --window 3", "--grid 8x12 --window 4"};
-    struct hilo_sizes z = sizes_of(options[_i], 1, 4);
+    struct hilo_problem z = sizes_of(options[_i], 1, 4);
     size_t M = z.M, T = z.s * z.s, c = 4;
     real *q = normal(1, M * c), *k = normal(2, M * c), *v = normal(3, M * c), *mask = zeros(M * M);
     hilo_naive_mask(mask, &z);
     real *masked = head_of(q, k, v, mask, M, M, c);
     double difference = 0;
-    for (size_t w = 0; w < z.windows; w++) {
+    for (size_t w = 0; w < z.n; w++) {
         size_t token[16];
         for (size_t t = 0; t < T; t++)
-            token[t] = (w / z.columns * z.s + t / z.s) * z.W + w % z.columns * z.s + t % z.s;
+            token[t] = (w / z.windows.columns * z.s + t / z.s) * z.W + w % z.windows.columns * z.s + t % z.s;
         real *y = head_of(reordered(q, token, T, c), reordered(k, token, T, c), reordered(v, token, T, c),
                           NULL, T, T, c);
         difference = fmax(difference, largest_difference(reordered(masked, token, T, c), y, T * c));
@@ -254,27 +240,27 @@ START_TEST(pooling_commutes_with_the_projection)
                                           "--grid 6x7 --window 4"};
     static const size_t windows_cut[] = {0, 0, 6, 3};
     enum { C = 3, O = 5 };
-    struct hilo_sizes z = sizes_of(options[_i], 1, C), out = z;
+    struct hilo_problem z = sizes_of(options[_i], 1, C), out = z;
     real *x = integers(1, z.N * C, 3), *w = integers(2, O * C, 3), *b = integers(3, O, 3);
-    real *padded = zeros(z.M * C), *before = zeros(z.windows * O), *mean = zeros(z.windows * C);
-    real *all = zeros(z.M * O), *after = zeros(z.windows * O), *late = zeros(z.M * O);
+    real *padded = zeros(z.M * C), *before = zeros(z.n * O), *mean = zeros(z.n * C);
+    real *all = zeros(z.M * O), *after = zeros(z.n * O), *late = zeros(z.M * O);
     real *real_tokens = zeros(z.N * O);
     out.C = O;
     for (size_t o = 0; o < O; o++) b[o] += b[o] == 0;
 
     hilo_naive_pad(padded, x, &z);
     hilo_naive_pool(mean, padded, &z);
-    linear_map(before, O, mean, C, w, b, z.windows, C, O);
+    linear_map(before, O, mean, C, w, b, z.n, C, O);
     linear_map(all, O, padded, C, w, b, z.M, C, O);
     hilo_naive_pool(after, all, &out);
-    equal(after, before, z.windows * O);
+    equal(after, before, z.n * O);
 
     linear_map(real_tokens, O, x, C, w, b, z.N, C, O);
     hilo_naive_pad(late, real_tokens, &out);
     hilo_naive_pool(after, late, &out);
     size_t short_ones = 0;
-    for (size_t n = 0; n < z.windows; n++) {
-        size_t top = n / z.columns * z.s, left = n % z.columns * z.s;
+    for (size_t n = 0; n < z.n; n++) {
+        size_t top = n / z.windows.columns * z.s, left = n % z.windows.columns * z.s;
         size_t down = z.H - top < z.s ? z.H - top : z.s, across = z.W - left < z.s ? z.W - left : z.s;
         real lost = 1 - (real)(down * across) / (real)(z.s * z.s);
         short_ones += lost > 0;
@@ -320,7 +306,7 @@ START_TEST(output_projection_splits_in_two)
     };
     for (size_t n = 0; n < COUNT(split); n++) {
         struct problem big = bare(split[n].options, &hilo, 768);
-        double projections = (double)(count_in(&big, "h_proj") + count_in(&big, "l_proj"));
+        double projections = (double)(entries(&big, "h_proj") + entries(&big, "l_proj"));
         ck_assert(projections == split[n].share * 768 * 768);
         ck_assert((double)problem_parameters(&big) == 3 * 768 * 768 + projections);
     }
@@ -432,7 +418,7 @@ END_TEST
 START_TEST(masking_the_padding_is_another_function)
 {
     enum { N = 196, C = 24, c = 8 };
-    struct hilo_sizes z = sizes_of("--grid 14x14 --window 4", 1, C);
+    struct hilo_problem z = sizes_of("--grid 14x14 --window 4", 1, C);
     struct token_source source = {0};
     char origin[160];
     grid g;

@@ -13,10 +13,10 @@
 #include <math.h>
 #include <string.h>
 #include "support.h"
-#include "../fast/circulant.h"
-#include "../fast/fft.h"
-#include "../fast/lane_fft.h"
-#include "../fast/lane_grid.h"
+#include "../fast/lisa/circulant.h"
+#include "../fast/lisa/fft.h"
+#include "../fast/lisa/lane_grid.h"
+#include "../fast/lisa/lane_pass.h"
 
 #define LONGEST 256
 
@@ -70,6 +70,56 @@ static double relative_length(const real *a, const real *b, size_t n)
     return sqrt(difference) / sqrt(length);
 }
 
+/* ---- a transform by itself --------------------------------------------- */
+
+/* Tables of n points, ready to run; the room holds them. */
+static struct room ready(struct lane_fft *fft, size_t n)
+{
+    struct room room = room_open(1);
+    lane_fft_prepare(fft, &room, n);
+    succeeds(room_place(&room, NULL));
+    lane_fft_load(fft);
+    return room;
+}
+
+/* A line whose points are `stride` reals apart.  Exchanging real and imaginary
+ * parts on the way in and on the way out turns a transform into its inverse. */
+struct strided { real *re, *im; size_t stride; };
+
+static point load_strided(void *line, size_t i)
+{
+    const struct strided *s = line;
+    return (point){lanes_load(s->re + i * s->stride), lanes_load(s->im + i * s->stride)};
+}
+
+static void store_strided(void *line, size_t i, point z)
+{
+    const struct strided *s = line;
+    lanes_store(s->re + i * s->stride, z.re);
+    lanes_store(s->im + i * s->stride, z.im);
+}
+
+static void enter_strided(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_strided, source, line_store, line);
+}
+
+static void leave_strided(const struct lane_stage *stage, void *line, void *sink)
+{
+    lane_stage_through(stage, line_load, line, store_strided, sink);
+}
+
+/* A line of n points that are from_stride points apart, transformed into one
+ * whose points are to_stride apart; the same line, or one that does not overlap.
+ * The inverse is not divided by n. */
+static void transform(const struct lane_fft *fft, real *to, size_t to_stride,
+                      real *from, size_t from_stride, bool inverse, real *line)
+{
+    size_t re = inverse ? LANES : 0, im = LANES - re;
+    struct strided source = {from + re, from + im, from_stride * POINT}, sink = {to + re, to + im, to_stride * POINT};
+    lane_pass(fft, enter_strided, &source, leave_strided, &sink, line);
+}
+
 /* Claim      The lanes hold the discrete Fourier transform and its inverse, for
  *            every n up to 256 without a prime factor beyond 7, in place, out of
  *            place, and with a stride.
@@ -83,16 +133,16 @@ START_TEST(every_lane_is_fftw)
     for (size_t n = 1; n <= LONGEST; n++) {
         if (!smooth(n)) continue;
         struct lane_fft lane;
-        succeeds(lane_fft_prepare(&lane, n));
+        struct room room = ready(&lane, n);
         real *a = random_points(n, n), *line = points(n), *wide = points(3 * n), *b = points(n);
         for (int inverse = 0; inverse < 2; inverse++) {
             real *z = interleaved(a, n);
-            struct fft fft;
-            succeeds(fft_prepare(&fft, 1, &n, LANES, z));
+            struct fft fft = {0};
+            succeeds(fft_load(&fft, 1, &n, LANES, z));
             fft_run(&fft, z, inverse);
 
             /* Out of place to every third point, and back to every one in place. */
-            lane_fft_run(&lane, wide, 3, a, 1, inverse, line);
+            transform(&lane, wide, 3, a, 1, inverse, line);
             for (size_t i = 0; i < n; i++) memcpy(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
             real *y = interleaved(b, n);
             double error = relative_length(y, z, n * POINT) / oracle_bound(n);
@@ -100,13 +150,13 @@ START_TEST(every_lane_is_fftw)
             share = fmax(share, error);
 
             memcpy(b, a, n * POINT * sizeof *b);
-            lane_fft_run(&lane, b, 1, b, 1, inverse, line);
+            transform(&lane, b, 1, b, 1, inverse, line);
             for (size_t i = 0; i < n; i++)
                 ck_assert_mem_eq(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
 
             memcpy(b, a, n * POINT * sizeof *b);
             for (size_t l = 0; l < POINT; l++) b[(n - 1) * POINT + l] *= (real)1.001;
-            lane_fft_run(&lane, b, 1, b, 1, inverse, line);
+            transform(&lane, b, 1, b, 1, inverse, line);
             memory_free(y);
             y = interleaved(b, n);
             noticed = fmin(noticed, relative_length(y, z, n * POINT) / oracle_bound(n));
@@ -118,7 +168,7 @@ START_TEST(every_lane_is_fftw)
         memory_free(b);
         memory_free(wide);
         memory_free(line);
-        lane_fft_release(&lane);
+        room_release(&room);
     }
     within("lanes - FFTW, all n <= 256, share of the bound", share, 1);
     beyond("with one input off by a thousandth", noticed, 1);
@@ -141,12 +191,12 @@ START_TEST(an_impulse_turns_at_its_own_rate)
     for (size_t s = 0; s < COUNT(size); s++) {
         size_t n = size[s], lane = s % LANES;
         struct lane_fft fft;
-        succeeds(lane_fft_prepare(&fft, n));
+        struct room room = ready(&fft, n);
         real *a = points(n), *b = points(n), *line = points(n);
         for (size_t at = 0; at < n; at++) {
             memset(a, 0, n * POINT * sizeof *a);
             a[at * POINT + lane] = 1;
-            lane_fft_run(&fft, b, 1, a, 1, false, line);
+            transform(&fft, b, 1, a, 1, false, line);
             double error = 0, turned = 0;
             for (size_t o = 0; o < n; o++) {
                 double angle = turn * (double)(at * o % n) / (double)n;
@@ -164,7 +214,7 @@ START_TEST(an_impulse_turns_at_its_own_rate)
         memory_free(a);
         memory_free(b);
         memory_free(line);
-        lane_fft_release(&fft);
+        room_release(&room);
     }
     within("impulse at 0 against 1", flat, 0);
     within("impulse at i against its powers, share", share, 1);
@@ -186,16 +236,16 @@ START_TEST(there_and_back)
     for (size_t n = 1; n <= LONGEST; n++) {
         if (!smooth(n)) continue;
         struct lane_fft fft;
-        succeeds(lane_fft_prepare(&fft, n));
+        struct room room = ready(&fft, n);
         real *a = random_points(n, n), *b = points(n), *line = points(n);
         double before = 0, after = 0;
-        lane_fft_run(&fft, b, 1, a, 1, false, line);
+        transform(&fft, b, 1, a, 1, false, line);
         for (size_t i = 0; i < n * POINT; i++) {
             before += (double)a[i] * (double)a[i];
             after += (double)b[i] * (double)b[i];
         }
         double parseval = fabs(after / ((double)n * before) - 1);
-        lane_fft_run(&fft, b, 1, b, 1, true, line);
+        transform(&fft, b, 1, b, 1, true, line);
         for (size_t i = 0; i < n * POINT; i++) b[i] /= (real)n;
         double error = relative_length(b, a, n * POINT), tolerance = 2 * bound(n);
         ck_assert(error <= tolerance && parseval <= tolerance);
@@ -206,7 +256,7 @@ START_TEST(there_and_back)
         memory_free(a);
         memory_free(b);
         memory_free(line);
-        lane_fft_release(&fft);
+        room_release(&room);
     }
     within("there and back, share of the bound", share, 1);
     within("Parseval, share of the bound", lengths, 1);
@@ -226,8 +276,8 @@ START_TEST(a_grid_is_its_axes_in_turn)
     const size_t *size = grids[_i];
     size_t n = size[0] * size[1] * size[2];
     real *a = random_points(7, n), *line = points(n), *z = interleaved(a, n);
-    struct fft fft;
-    succeeds(fft_prepare(&fft, 3, size, LANES, z));
+    struct fft fft = {0};
+    succeeds(fft_load(&fft, 3, size, LANES, z));
     fft_run(&fft, z, false);
     fft_release(&fft);
 
@@ -237,13 +287,13 @@ START_TEST(a_grid_is_its_axes_in_turn)
         real *y = interleaved(a, n);
         without_last = relative_length(y, z, n * POINT);
         memory_free(y);
-        succeeds(lane_fft_prepare(&lane, size[axis]));
+        struct room room = ready(&lane, size[axis]);
         stride /= size[axis];
         for (size_t first = 0; first < n; first++)
             if (first / stride % size[axis] == 0)
-                lane_fft_run(&lane, a + first * POINT, stride, a + first * POINT, stride, false, line);
+                transform(&lane, a + first * POINT, stride, a + first * POINT, stride, false, line);
         tolerance += oracle_bound(size[axis]);
-        lane_fft_release(&lane);
+        room_release(&room);
     }
     real *y = interleaved(a, n);
     within("axes in turn - FFTW's grid", relative_length(y, z, n * POINT), tolerance);
@@ -274,12 +324,13 @@ static const struct { const char *grid; bool wraps, one_for_all; } convolution[]
 START_TEST(a_grid_convolves)
 {
     bool wraps = convolution[_i].wraps, one_for_all = convolution[_i].one_for_all;
-    struct circulant circle;
+    struct room room = room_open(1);
     struct lane_grid g;
     grid tokens;
     succeeds(grid_parse(&tokens, convolution[_i].grid));
-    succeeds(circulant_create(&circle, &tokens, wraps, true));
-    succeeds(lane_grid_prepare(&g, &circle));
+    lane_grid_prepare(&g, &room, &tokens, wraps);
+    succeeds(room_place(&room, NULL));
+    lane_grid_load(&g);
     size_t N = tokens.tokens, entries = wraps ? N : tokens.offsets;
     real *k = integers(1, N * LANES, 3), *f = integers(2, entries * POINT, 3);
     for (size_t e = 0; one_for_all && e < entries; e++)
@@ -288,8 +339,8 @@ START_TEST(a_grid_convolves)
     /* The kernel on the circle, and its spectrum; the block's; the product and its way back. */
     real *whole = points(g.whole), *kernel = points(g.points), *line = points(2 * g.line);
     real *field = points(g.field), *half = points(g.half), *row = points(g.line);
-    for (size_t i = 0; i < circle.points; i++) {
-        size_t e = circulant_entry(&circle, i), fast = g.size[2];
+    for (size_t i = 0; i < g.points; i++) {
+        size_t e = circulant_entry(&g.circle, i), fast = g.size[2];
         if (e != NO_ENTRY) memcpy(whole + (i / fast * g.row + i % fast) * POINT, f + e * POINT, POINT * sizeof *f);
     }
     lane_grid_kernel(&g, kernel, whole, line);
@@ -309,7 +360,7 @@ START_TEST(a_grid_convolves)
     }
     for (size_t i = 0; i < N; i++) {
         size_t t = i / (g.tokens[1] * g.tokens[2]), m = i / g.tokens[2] % g.tokens[1], x = i % g.tokens[2];
-        if (x == 0) lane_fft_run(&g.fft[2], row, 1, field + (t * g.size[1] + m) * g.row * POINT, 1, false, line);
+        if (x == 0) transform(&g.fft[2], row, 1, field + (t * g.size[1] + m) * g.row * POINT, 1, false, line);
         for (size_t l = 0; l < POINT; l++) {
             double sum = 0, other = 0;
             for (size_t n = 0; n < N; n++) {
@@ -324,7 +375,7 @@ START_TEST(a_grid_convolves)
             flipped = fmax(flipped, fabs(got - other));
         }
     }
-    double tolerance = (3 * bound(circle.points) + 2 * UNIT_ROUNDOFF) * lengths;
+    double tolerance = (3 * bound(g.points) + 2 * UNIT_ROUNDOFF) * lengths;
     within(convolution[_i].grid, error, tolerance);
     if (N > 2) beyond("with the kernel flipped", flipped, tolerance);
     memory_free(whole);
@@ -333,28 +384,30 @@ START_TEST(a_grid_convolves)
     memory_free(field);
     memory_free(half);
     memory_free(row);
-    lane_grid_release(&g);
+    room_release(&room);
 }
 END_TEST
 
-/* Claim      Other sizes are refused, and a plan that finds no memory frees what
- *            it took.
+/* Claim      Other sizes are refused, and a room that finds no memory keeps none.
  * Measure    the status; bytes in use. */
 START_TEST(other_sizes_are_refused)
 {
     static const size_t size[] = {0, 11, 13, 22, 121, 143, 257};
     struct lane_fft fft;
-    for (size_t s = 0; s < COUNT(size); s++)
-        refused(lane_fft_prepare(&fft, size[s]), STATUS_BAD_INPUT, "product of 2, 3, 5 and 7");
+    for (size_t s = 0; s < COUNT(size); s++) {
+        struct room room = room_open(1);
+        lane_fft_prepare(&fft, &room, size[s]);
+        refused(room_place(&room, NULL), STATUS_BAD_INPUT, "product of 2, 3, 5 and 7");
+    }
 
     size_t before = memory_in_use();
-    for (long requests = 0; requests < 2; requests++) {
-        memory_fail_after(requests);
-        status s = lane_fft_prepare(&fft, 56);
-        memory_fail_after(-1);
-        refused(s, STATUS_FAILURE, "memory");
-        ck_assert_uint_eq(memory_in_use(), before);
-    }
+    struct room room = room_open(1);
+    lane_fft_prepare(&fft, &room, 56);
+    memory_fail_after(0);
+    status s = room_place(&room, NULL);
+    memory_fail_after(-1);
+    refused(s, STATUS_FAILURE, "memory");
+    ck_assert_uint_eq(memory_in_use(), before);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* test_lisa_errata.c -- where LiSA's paper does not hold as printed
  *
  * Each test shows the failure, and then the correction that does hold.  What
- * concerns costs (Table 1, FLOPs) is in test_counts.c.
+ * concerns costs (Table 1, FLOPs) is in test_lisa_counts.c.
  *
  * Heads are of small whole numbers: sums are exact, and the tolerance is zero
  * where none is given. */
@@ -85,7 +85,7 @@ START_TEST(eq9_convolves_with_the_table_of_eq2_flipped)
 {
     static const char *const grids[] = {"7", "5x6", "2x3x4"};
     struct one_head o = whole_head(grids[_i], 1, 1);
-    real *flipped = zeros(o.P), *symmetric = zeros(o.P), *Rk = zeros(o.N), *R = toeplitz(&o.g, o.e, 1);
+    real *flipped = zeros(o.P), *symmetric = zeros(o.P), *Rk = zeros(o.N), *R = toeplitz_of(&o.g, o.e, 1);
     for (size_t entry = 0; entry < o.P; entry++) {
         flipped[entry] = o.e[o.P - 1 - entry];
         symmetric[entry] = o.e[entry] + flipped[entry];
@@ -94,7 +94,7 @@ START_TEST(eq9_convolves_with_the_table_of_eq2_flipped)
     unequal(convolution(&o, o.k, o.e), Rk, o.N);
     equal(convolution(&o, o.k, flipped), Rk, o.N);
 
-    R = toeplitz(&o.g, symmetric, 1);
+    R = toeplitz_of(&o.g, symmetric, 1);
     memset(Rk, 0, o.N * sizeof *Rk);
     for (size_t ij = 0; ij < o.N * o.N; ij++) Rk[ij / o.N] += R[ij] * o.k[ij % o.N];
     equal(convolution(&o, o.k, symmetric), Rk, o.N);
@@ -200,17 +200,12 @@ END_TEST
 static double parameters(const struct declaration *d, const char *place, const char *which, size_t D, bool biases,
                          bool rpe)
 {
-    struct problem p;
-    const char *words[] = {"--grid", place, "--heads", "12", "--equation", which};
-    succeeds(problem_create(&p, d, d == &lisa ? 6 : 4, words));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 192));
-    if (D) succeeds(problem_set_size(&p, "D", D));
-    succeeds(problem_shape(&p, NULL, NULL));
-    double all = (double)problem_parameters(&p);
-    if (!biases) all -= (double)(problem_axis(&p, "b_qkv", 0) + problem_axis(&p, "b_o", 0));
-    if (d == &msa && !rpe) all -= (double)(problem_axis(&p, "rpe", 0) * problem_axis(&p, "rpe", 1));
-    return all;
+    static const char *const without[2][2] = {{"b_qkv b_o rpe", "b_qkv b_o"}, {"rpe", ""}};
+    char options[80], latents[24] = "";
+    snprintf(options, sizeof options, "--grid %s --heads 12%s%s", place, d == &lisa ? " --equation " : "", which);
+    if (D) snprintf(latents, sizeof latents, "D=%zu", D);
+    struct problem p = shaped(options, d, 1, 192, latents, without[biases][rpe]);
+    return (double)problem_parameters(&p);
 }
 
 /* The rest of the model: a ViT of 12 blocks for N tokens from patches of 16 x
@@ -323,14 +318,11 @@ static const struct { const char *grid; size_t table, kernel; double ratio; } ha
 };
 START_TEST(half_the_parameters_is_a_quarter_on_a_plane)
 {
-    struct sizes z = {halves[_i].grid, 4, 1, 2, 1, true};
     struct problem p[2];
     for (int e = 0; e < 2; e++) {
-        succeeds(lisa_problem(&p[e], z.grid, e ? "10" : "7", "1"));
-        succeeds(problem_set_size(&p[e], "B", 1));
-        succeeds(problem_set_size(&p[e], "C", 4));
-        succeeds(problem_set_size(&p[e], "D", 2));
-        succeeds(problem_shape(&p[e], optional, &z.bare));
+        char options[60];
+        snprintf(options, sizeof options, "--grid %s --equation %s", halves[_i].grid, e ? "10" : "7");
+        p[e] = shaped(options, &lisa, 1, 4, "D=2", "b_qkv w_o b_o");
     }
     ck_assert_uint_eq(problem_axis(&p[0], "ea", 0), halves[_i].table);
     ck_assert_uint_eq(problem_axis(&p[1], "wa", 0), halves[_i].kernel);

@@ -68,7 +68,7 @@ START_TEST(toeplitz_matrix_reads_as_printed)
     real e[2 * N - 1];
     succeeds(grid_create(&g, 1, (size_t[]){N}));
     for (int m = 0; m < 2 * N - 1; m++) e[m] = (real)(m + 1);
-    real *R = toeplitz(&g, e, 1);
+    real *R = toeplitz_of(&g, e, 1);
     for (int i = 1; i <= N; i++)
         for (int j = 1; j <= N; j++) ck_assert(R[(i - 1) * N + j - 1] == (real)(N + j - i));
 }
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(toeplitz_times_vector_is_a_global_convolution)
 {
     struct one_head o = head_at(_i);
-    real *R = toeplitz(&o.g, o.e, 1), *v = column(o.v, o.N, o.c, 0), *Rv = zeros(o.N), *convolved = zeros(o.N);
+    real *R = toeplitz_of(&o.g, o.e, 1), *v = column(o.v, o.N, o.c, 0), *Rv = zeros(o.N), *convolved = zeros(o.N);
     for (size_t i = 0; i < o.N; i++)
         for (size_t j = 0; j < o.N; j++) Rv[i] += R[i * o.N + j] * v[j];
 
@@ -164,7 +164,7 @@ START_TEST(eq4_is_convolutions_of_key_times_value)
 {
     struct one_head o = head_at(_i);
     size_t N = o.N, c = o.c;
-    real *R = toeplitz(&o.g, o.e, 1), *y = zeros(N * c);
+    real *R = toeplitz_of(&o.g, o.e, 1), *y = zeros(N * c);
     for (size_t in = 0; in < c; in++)
         for (size_t out = 0; out < c; out++)
             for (size_t i = 0; i < N; i++) {
@@ -204,7 +204,7 @@ END_TEST
 /* Claim      The two lines of Eq. 5 agree: correlation first, or RPEs times
  *            key and value first (the order of Fig. 6).
  * Paper      LiSA, Eq. 5 and Fig. 6.
- * Measure    lisa_naive_eq5 against lisa_naive_fig6.     Tolerance  Zero.
+ * Measure    The hearts of Eq. 5 against lisa_naive_fig6.      Tolerance  Zero.
  * Would it fail?  With a bias on one side only it does. */
 START_TEST(both_orders_of_eq5_agree)
 {
@@ -248,15 +248,12 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
     struct one_head o = whole_head("3x4", 3, 2);
     size_t N = o.N, c = o.c, D = o.D;
 
-    /* Step 1: the kernels, from what the hearts leave in their workspace. */
-    real *y = zeros(N * c), *kernel[5], *a = zeros(N * D), *Ga = zeros(N * c * D);
-    real *Rac = toeplitz(&o.g, o.eac, c * D), *Rb = toeplitz(&o.g, o.eb, D);
-    for (int e = 0; e < 5; e++) kernel[e] = zeros(N * N);
-    lisa_naive_eq4(y, o.q, o.k, o.v, toeplitz(&o.g, o.e, 1), kernel[0], N, c);
-    lisa_naive_eq5(y, o.q, o.k, o.v, toeplitz(&o.g, o.ea, D), Rb, o.Bb, zeros(N * N), a, kernel[1], N, c, D);
-    lisa_naive_eq7(y, o.q, o.k, o.v, Rac, Rb, NULL, o.Bb, zeros(N * N * c), a, kernel[2], N, c, D);
-    lisa_naive_eq7(y, o.q, o.k, o.v, Rac, Rb, o.Ba, o.Bb, zeros(N * N * c), a, kernel[3], N, c, D);
-    lisa_naive_eq10(y, o.q, o.k, o.v, o.wa, o.wb, o.Ba, o.Bb, Ga, zeros(N * c * D), &o.g, c, D);
+    /* Step 1: the kernels, from the hearts that make them. */
+    real *Ga = circular_key(&o, o.wa, o.Ba);
+    real *kernel[5] = {
+        kernel_eq4(&o), kernel_of(&o, structure_eq5(&o)), kernel_of(&o, structure_eq7(&o, NULL)),
+        kernel_of(&o, structure_eq7(&o, o.Ba)), zeros(N * N),
+    };
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++)
             for (size_t d = 0; d < D; d++)
@@ -328,18 +325,16 @@ END_TEST
 START_TEST(scale_of_query_and_key_is_lost)
 {
     static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
-    static const char *const which[] = {"4", "5", "6", "7", "10"};
-    struct problem p = drawn_problem(&z, which[_i]);
-    size_t C = 6, count = problem_input_count(&p);
-    real *x = normal(1, count), *y = run_form(&p, &lisa_naive, 1, x);
-    real *w = p.tensor[1].data, *b = p.tensor[2].data;
+    struct trial t = lisa_trial(&z, equation_word[_i]);
+    size_t C = 6;
+    real *y = trial_run(&t, "naive", 1), *w = trial_tensor(&t, "w_qkv"), *b = trial_tensor(&t, "b_qkv");
     for (size_t row = 0; row < 2 * C; row++) {
         for (size_t in = 0; in < C; in++) w[row * C + in] *= row < C ? 2 : 8;
         b[row] *= row < C ? 2 : 8;
     }
-    equal(run_form(&p, &lisa_naive, 1, x), y, count);
+    equal(trial_run(&t, "naive", 1), y, t.outputs);
     for (size_t in = 0; in < C; in++) w[2 * C * C + in] *= 2;
-    unequal(run_form(&p, &lisa_naive, 1, x), y, count);
+    unequal(trial_run(&t, "naive", 1), y, t.outputs);
 }
 END_TEST
 
@@ -393,7 +388,7 @@ static real *term(const struct one_head *o, bool tables_a, bool tables_b)
     if (!tables_a) t.eac = zeros(o->P * o->c * o->D);
     if (!tables_b) t.eb = zeros(o->P * o->D);
     if (tables_b) t.Bb = zeros(o->c * o->D);
-    return eq6_or_7(&t, tables_a ? NULL : o->Ba);
+    return eq5_to_7(&t, structure_eq7(&t, tables_a ? NULL : o->Ba));
 }
 
 /* Claim      The four terms of Eq. 8 sum to Eq. 7.
@@ -577,9 +572,8 @@ START_TEST(eq10_is_a_product_of_spectra)
 {
     struct one_head o = head_at(_i);
     size_t N = o.N, c = o.c, D = o.D;
-    real *Ga = zeros(N * c * D), *Gb = zeros(N * c * D), *y = zeros(N * c), *none = zeros(c * D);
+    real *none = zeros(c * D), *Ga = circular_key(&o, o.wa, none), *Gb = circular_value(&o, o.wb, none);
     double worst = 0, allowed = 0;
-    lisa_naive_eq10(y, o.q, o.k, o.v, o.wa, o.wb, none, none, Ga, Gb, &o.g, c, D);
     for (size_t cd = 0; cd < c * D; cd++) {
         real *k = column(o.k, N, c, cd / D), *v = column(o.v, N, c, cd / D);
         real *wa = column(o.wa, N, c * D, cd), *wb = column(o.wb, N, D, cd % D);
@@ -831,17 +825,17 @@ END_TEST
 /* Claim      Kernels of Eq. 10 with a single 1 move the tokens: at 0 they leave
  *            them, so Ga = k and Gb = v; at m they carry token n to n + m.
  * Paper      Follows from Eq. 10: the unit and the shifts of circular convolution.
- * Measure    The workspace Ga and Gb.            Tolerance  Zero. */
+ * Measure    Ga and Gb.                          Tolerance  Zero. */
 START_TEST(impulse_kernels_shift_keys_and_values)
 {
     struct one_head o = head_at(_i);
     size_t N = o.N, c = o.c, D = o.D, from[30];
-    real *Ga = zeros(N * c * D), *Gb = zeros(N * c * D), *y = zeros(N * c), *none = zeros(c * D);
+    real *none = zeros(c * D);
     for (size_t m = 0; m < N; m++) {
         real *wa = zeros(N * c * D), *wb = zeros(N * D);
         for (size_t cd = 0; cd < c * D; cd++) wa[m * c * D + cd] = 1;
         for (size_t d = 0; d < D; d++) wb[m * D + d] = 1;
-        lisa_naive_eq10(y, o.q, o.k, o.v, wa, wb, none, none, Ga, Gb, &o.g, c, D);
+        real *Ga = circular_key(&o, wa, none), *Gb = circular_value(&o, wb, none);
         for (size_t i = 0; i < N; i++) from[i] = grid_circular(&o.g, i, m);
         for (size_t d = 0; d < D; d++) {
             equal(column(Ga, N * c, D, d), reordered(o.k, from, N, c), N * c);

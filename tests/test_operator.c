@@ -88,7 +88,8 @@ static const struct { const char *name; int axes; size_t size[3]; const char *co
 START_TEST(files_are_checked_against_the_table)
 {
     static const struct { const char *name; int axes; size_t size[3]; } plain[] = {
-        {"bb", 2, {2, 3}}, {"x", 3, {2, 6, 4}}, {"w_qkv", 2, {12, 4}}, {"wa", 3, {6, 2, 3}}, {"wb", 2, {6, 3}}, {"ba", 2, {2, 3}},
+        {"bb", 2, {2, 3}},    {"x", 3, {2, 6, 4}}, {"w_qkv", 2, {12, 4}},
+        {"wa", 3, {6, 2, 3}}, {"wb", 2, {6, 3}},   {"ba", 2, {2, 3}},
     };
     struct tensor tensor[8];
     struct tensors file = {.tensor = tensor};

@@ -8,7 +8,7 @@
 
 #include "support.h"
 #include <math.h>
-#include "../reference/spectrum.h"
+#include "../reference/instruments/spectrum.h"
 
 #define PI 3.14159265358979323846264338327950288L
 

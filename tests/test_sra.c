@@ -7,9 +7,16 @@
 #include "promises.h"
 #include "published.h"
 #include "support.h"
-#include "../reference/attention.h"
+#include "../fast/attention.h"
+#include "../naive/sra.h"
 #include "../reference/msa.h"
-#include "../reference/sra.h"
+
+static struct sra_problem resolved(const struct problem *p)
+{
+    struct sra_problem z;
+    succeeds(sra.resolve(&z, p));
+    return z;
+}
 
 /* Two ways to the same y, over the largest entry of y.  A number of the reduced
  * plane sums s^2 C products; the norm keeps its relative error, as sums have a
@@ -22,7 +29,7 @@
  *     8 (s sqrt(C) + 2 sqrt(C) + sqrt(c) + 2 sqrt(M) + 10) u */
 static double tolerance(const struct problem *p)
 {
-    struct sra_sizes z = sra_sizes(p);
+    struct sra_problem z = resolved(p);
     double C = sqrt((double)z.C), convolution = z.s > 1 ? (double)(z.s + 1) * C : 0;
     return 8 * (convolution + C + sqrt((double)z.c) + 2 * sqrt((double)z.M) + 10) * UNIT_ROUNDOFF;
 }
@@ -139,15 +146,18 @@ END_TEST
 START_TEST(convolution_sees_patches)
 {
     enum { rows = 2, columns = 3, s = 2, C = 3, W = columns * s };
-    const struct sra_sizes z = {.B = 1, .N = 24, .M = 6, .C = C, .h = 1, .c = C, .s = s, .rows = rows,
-                                .columns = columns};
+    struct problem p = shaped("--grid 4x6", &sra, 1, C, "", "");
+    struct sra_problem z = resolved(&p);
     real *x = integers(1, z.N * C, 9), *w = zeros(C * C * s * s), *b = integers(2, C, 9), *reduced = zeros(z.M * C);
+    z.sr_w = w;
+    z.sr_b = b;
+    ck_assert(z.s == s && z.M == rows * columns && z.N == rows * s * W);
     for (size_t tap = 0; tap <= s * s; tap++) {             /* tap s * s stands for all of them */
         for (size_t o = 0; o < C; o++)
             for (size_t c = 0; c < C; c++)
                 for (size_t t = 0; t < s * s; t++)
                     w[(o * C + c) * s * s + t] = c == (o + 1) % C && (tap == s * s || tap == t);
-        sra_naive_convolve(reduced, x, w, b, &z);
+        sra_naive_convolve(reduced, x, &z);
         for (size_t m = 0; m < z.M; m++)
             for (size_t o = 0; o < C; o++) {
                 real sum = b[o];
@@ -292,8 +302,6 @@ END_TEST
 
 /* ---- what it costs ---------------------------------------------------------- */
 
-extern const struct form counting_sra_naive;
-
 static const struct { const char *options; size_t batch, channels; const char *without; } counted_size[] = {
     {"--grid 2x2", 1, 1, ""},
     {"--grid 4x6 --heads 2", 2, 4, "w_o b_o"},
@@ -309,26 +317,23 @@ START_TEST(naive_sra_multiplies_as_its_formula_says)
 {
     struct trial t = trial(counted_size[_i].options, &sra, counted_size[_i].batch, counted_size[_i].channels, "",
                            counted_size[_i].without);
-    struct sra_sizes z = sra_sizes(&t.problem);
-    double linear = (double)(z.B * (z.N + 2 * z.M + (problem_tensor(&t.problem, "w_o") ? z.N : 0)) * z.C * z.C);
+    struct sra_problem z = resolved(&t.problem);
+    double linear = (double)(z.B * (z.N + 2 * z.M + (z.w_o ? z.N : 0)) * z.C * z.C);
     real *y = zeros(t.outputs);
     struct plan plan;
     multiplications();
-    succeeds(plan_create(&plan, &t.problem, &counting_sra_naive, 1));
+    succeeds(plan_create(&plan, &t.problem, counted_form(&sra), 1));
     ck_assert_uint_eq(multiplications(), 0);
     succeeds(plan_run(&plan, y, t.x));
     double counted = (double)multiplications();
     plan_release(&plan);
     printf("    %-45s %8.0f multiplications\n", counted_size[_i].options, counted);
-    ck_assert(counted > 0 && counted + linear == sra_naive.multiply_adds(&t.problem));
+    ck_assert(counted > 0 && counted + linear == form_multiply_adds(operator_form(&sra, "naive"), &t.problem));
     size_t convolution = z.s > 1 ? z.N * z.C * z.C : 0;
     ck_assert(counted == (double)(z.B * (convolution + z.h * z.N * z.M * (2 * z.c + 1))));
     within("the counted form's y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs), tolerance(&t.problem));
 }
 END_TEST
-
-/* Printed to so many decimals. */
-static bool prints(double value, double printed, double unit) { return fabs(value - printed) <= unit / 2 * (1 + 1e-9); }
 
 /* Claim      Table 10's row of SRA is this declaration with s = 2: 4.72 M parameters, with or without
  *            biases, and 419.6 M multiply-adds.
@@ -344,8 +349,9 @@ START_TEST(table_10_row_of_sra)
     struct trial biased = trial("--grid 14x14 --heads 12", &sra, 1, 768, "", "");
     struct trial plain = trial("--grid 14x14 --heads 12", &msa, 1, 768, "", "rpe b_qkv b_o");
     double flops = published("hilo", "10", "SRA", "flops"), parameters = published("hilo", "10", "SRA", "parameters");
-    double msa_flops = published("hilo", "10", "MSA", "flops"), msa_maps = msa_multiply_adds(&plain.problem) / 1e6;
-    double maps = sra_fast.multiply_adds(&t.problem) / 1e6, normed = 49 * 768 / 1e6;
+    double msa_flops = published("hilo", "10", "MSA", "flops"),
+           msa_maps = form_multiply_adds(operator_form(&msa, "fast"), &plain.problem) / 1e6;
+    double maps = form_multiply_adds(operator_form(&sra, "fast"), &t.problem) / 1e6, normed = 49 * 768 / 1e6;
     printf("    linear maps %.2f M, the norm %.2f M at five operations a number\n", maps, 5 * normed);
     ck_assert(prints((double)problem_parameters(&t.problem) / 1e6, parameters, 0.01));
     ck_assert(prints((double)problem_parameters(&biased.problem) / 1e6, parameters, 0.01));
@@ -364,18 +370,19 @@ END_TEST
  * Tolerance  1 KiB: the plan, and blocks rounded up. */
 START_TEST(sra_takes_the_memory_it_states)
 {
+    const struct form *naive = operator_form(&sra, "naive"), *fast = operator_form(&sra, "fast");
     struct trial t = trial("--grid 16x18 --heads 2", &sra, 1, 16, "", "");
     double N = 288, M = 72, C = 16, c = 8, both = 2 * N * C + 3 * M * C;
     double weights = (double)problem_parameters(&t.problem) - 2 * C;
     size_t tile;
     ck_assert(attention_fast_workspace(&tile, 8, ATTENTION_BLOCK));
-    within("naive", fabs(trial_peak(&t, &sra_naive) - (both + N * M + 2 * (N + M) * c) * sizeof(real)), 1024);
-    within("fast", fabs(trial_peak(&t, &sra_fast) - (both + weights + (double)tile) * sizeof(real)), 1024);
+    within("naive", fabs(trial_peak(&t, naive) - (both + N * M + 2 * (N + M) * c) * sizeof(real)), 1024);
+    within("fast", fabs(trial_peak(&t, fast) - (both + weights + (double)tile) * sizeof(real)), 1024);
 
     struct trial four = trial("--grid 16x16 --heads 2", &sra, 4, 8, "", "");
     struct trial nine = trial("--grid 16x16 --heads 2", &sra, 9, 8, "", "");
-    ck_assert(trial_peak(&four, &sra_fast) == trial_peak(&nine, &sra_fast));
-    ck_assert(trial_peak(&nine, &sra_naive) > 1.5 * trial_peak(&four, &sra_naive));
+    ck_assert(trial_peak(&four, fast) == trial_peak(&nine, fast));
+    ck_assert(trial_peak(&nine, naive) > 1.5 * trial_peak(&four, naive));
 }
 END_TEST
 

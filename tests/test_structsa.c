@@ -8,7 +8,6 @@
 #include "promises.h"
 #include "structsa_case.h"
 #include "../reference/linear.h"
-#include "../reference/steps.h"
 
 /* ---- equality -------------------------------------------------------- */
 
@@ -89,7 +88,7 @@ START_TEST(naive_structsa_is_its_hearts)
 
     for (size_t image = 0; image < 2; image++)
         for (size_t head = 0; head < 2; head++) {
-            struct structsa_head h = empty_head(&s);
+            struct case_head h = empty_head(&s);
             real *slice[3], *hk = zeros(D * taps(&h)), *hv = zeros(D * value_taps(&h));
             for (size_t part = 0; part < 3; part++) {
                 slice[part] = zeros(N * c);
@@ -100,9 +99,9 @@ START_TEST(naive_structsa_is_its_hearts)
             h.k = slice[1];
             h.v = slice[2];
             for (size_t d = 0; d < D; d++)
-                for (size_t m = 0; m < h.keys->entries; m++)
-                    for (size_t ch = 0; ch < h.columns; ch++) {
-                        size_t at = (d * 9 + m) * h.columns + ch, from = (d * 9 + m) * C + head * c + ch;
+                for (size_t m = 0; m < h.of.M; m++)
+                    for (size_t ch = 0; ch < h.of.columns; ch++) {
+                        size_t at = (d * 9 + m) * h.of.columns + ch, from = (d * 9 + m) * C + head * c + ch;
                         hk[at] = _i == 2 ? trial_tensor(&t, "hk")[from] : trial_tensor(&t, "uk")[m * D + d];
                         if (_i > 0) hv[at] = _i == 2 ? trial_tensor(&t, "hv")[from] : trial_tensor(&t, "uv")[m * D + d];
                         else hv[d] = trial_tensor(&t, "uv")[d];
@@ -152,7 +151,7 @@ END_TEST
 START_TEST(windows_hang_over_the_border)
 {
     const struct subject s = {"3", "3", 1, 1, 1, 1, false};
-    struct structsa_head h = empty_head(&s);
+    struct case_head h = empty_head(&s);
     real q[] = {1, 1, 1}, k[] = {1, 2, 3}, v[] = {10, 20, 30}, hk[] = {0, 0, 1}, hv[] = {1, 0, 0};
     h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
     const real *y = tell(&h);
@@ -171,7 +170,8 @@ static const struct { const char *words[8]; int count; const char *text; } wrong
     {{"--grid", "4x4", "--kernel", "3"}, 4, "option --kernel: found 1 axes, expected 2 as the grid has"},
     {{"--grid", "4x4", "--kernel", "3x3x3"}, 4, "option --kernel: found 3 axes, expected 2 as the grid has"},
     {{"--grid", "4x4", "--kernel", "3x3", "--stride", "0"}, 6, "option --stride: found '0'"},
-    {{"--grid", "4x4", "--kernel", "3x3", "--equation", "13"}, 6, "option --equation: found '13', expected one of 4|5|16"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--equation", "13"}, 6,
+     "option --equation: found '13', expected one of 4|5|16"},
     {{"--grid", "4x4", "--kernel", "3x3", "--scale", "nan"}, 6, "option --scale: found 'nan'"},
     {{"--grid", "4x4", "--kernel", "0x3"}, 4, "option --kernel"},
 };
@@ -214,7 +214,8 @@ START_TEST(structsa_refuses_tensors_that_do_not_fit)
     }
     struct tensors file = {count, list};
     struct problem p;
-    succeeds(problem_create(&p, &structsa, 6, (const char *[]){"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation}));
+    const char *words[] = {"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation};
+    succeeds(problem_create(&p, &structsa, 6, words));
     refused(problem_bind(&p, &file), STATUS_BAD_INPUT, misfit[_i].text);
     for (size_t t = 0; t < count; t++) tensor_release(&list[t]);
 }
@@ -274,7 +275,7 @@ START_TEST(nan_fills_its_image_in_structsa)
 }
 END_TEST
 
-/* Claim      All memory is taken by prepare, a run takes none, and whichever
+/* Claim      All memory is taken by plan_create, a run takes none, and whichever
  *            allocation fails, plan_create says so and leaves nothing behind. */
 START_TEST(structsa_survives_failed_allocations)
 {
@@ -286,30 +287,22 @@ END_TEST
 /* Claim      Sizes whose product overflows are refused, and not taken for the small
  *            number that they wrap to.
  * Measure    2^30 tokens, 2^20 centres and 2^14 patterns: the attention has 2^64 entries,
- *            which is 0.  The forms that hold it name it; the tiled form comes as far as
- *            the projection, which is beyond the memory that the test allows. */
+ *            which is 0.  The forms that hold it name it; the tiled form is refused the
+ *            projections, which are beyond the memory that the test allows. */
 START_TEST(structsa_refuses_sizes_that_overflow)
 {
-    static const char *const text[] = {
-        "the workspace of a head", "the projections", "the map of all queries against all virtual keys",
-    };
-    struct problem p;
-    succeeds(problem_create(&p, &structsa, 8, (const char *[]){"--grid", "1073741824", "--kernel", "1",
-                                                               "--stride", "1024", "--equation", "4"}));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 1));
-    succeeds(problem_set_size(&p, "D", 1 << 14));
-    succeeds(problem_shape(&p, NULL, NULL));
-    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
-        if (p.tensor[r].present) p.tensor[r].data = zeros(p.tensor[r].count);
-    size_t before = memory_in_use();
-    memory_set_limit(before + (1 << 27));
-    for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
-        struct plan plan;
-        refused(plan_create(&plan, &p, structsa.forms[f], 1), STATUS_FAILURE, text[f]);
-    }
+    struct problem p = shaped("--grid 1073741824 --kernel 1 --stride 1024 --equation 4", &structsa, 1, 1, "D=16384",
+                              "");
+    struct plan plan;
+    promise_overflow(&p);
+    refused(plan_create(&plan, &p, operator_form(&structsa, "naive"), 1), STATUS_FAILURE,
+            "the attention of all queries");
+    refused(plan_create(&plan, &p, operator_form(&structsa, "permuted"), 1), STATUS_FAILURE,
+            "the map of all queries against all virtual keys");
+    memory_set_limit(memory_in_use() + (1 << 27));
+    status s = plan_create(&plan, &p, operator_form(&structsa, "fast"), 1);
     memory_set_limit(0);
-    ck_assert_uint_eq(memory_in_use(), before);
+    refused(s, STATUS_FAILURE, "query, key and value");
 }
 END_TEST
 

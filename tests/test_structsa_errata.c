@@ -3,17 +3,17 @@
 #include "structsa_case.h"
 
 /* y_i = sum_n c_in v_n, for weights c of one query. */
-static void gather(real *y, const real *weights, const struct structsa_head *h)
+static void gather(real *y, const real *weights, const struct case_head *h)
 {
-    for (size_t n = 0; n < h->N; n++)
-        for (size_t ch = 0; ch < h->c; ch++) y[ch] += weights[n] * h->v[n * h->c + ch];
+    for (size_t n = 0; n < h->of.N; n++)
+        for (size_t ch = 0; ch < h->of.c; ch++) y[ch] += weights[n] * h->v[n * h->of.c + ch];
 }
 
 /* Eq. 21 on a line, term by term: the kernel at j - floor(M/2) + m gives its
  * entry m (as printed) or M - 1 - m. */
-static void eq21(real *weights, const struct structsa_head *h, bool printed)
+static void eq21(real *weights, const struct case_head *h, bool printed)
 {
-    size_t N = h->N, M = h->values->entries;
+    size_t N = h->of.N, M = h->of.Mv;
     for (size_t j = 0; j < N; j++) {
         weights[j] = 0;
         for (size_t m = 0; m < M; m++) {
@@ -37,23 +37,23 @@ static void eq21(real *weights, const struct structsa_head *h, bool printed)
 START_TEST(eq21_reads_kernels_reversed)
 {
     const struct subject s = {"9", _i % 2 ? "5" : "3", 1, 3, 2, 1, false};
-    struct structsa_head h = whole_head(&s);
-    size_t M = h.keys->entries;
+    struct case_head h = whole_head(&s);
+    size_t M = h.of.M;
     if (_i >= 2) {
         real *even = copy(h.hv, 2 * M);
         for (size_t dm = 0; dm < 2 * M; dm++) even[dm] += h.hv[dm / M * M + M - 1 - dm % M];
         h.hv = even;
     }
     memcpy(h.a, integers(6, 9 * 9 * 2, 2), 9 * 9 * 2 * sizeof *h.a);
-    structsa_naive_aggregate(&h);
+    aggregate(&h);
     real *printed = zeros(27), *corrected = zeros(27), *weights = zeros(9), *merged = zeros(9);
     for (size_t i = 0; i < 9; i++) {
-        structsa_naive_kernels(&h, i);
+        kernels_of(&h, i);
         eq21(weights, &h, true);
         gather(printed + i * 3, weights, &h);
         eq21(weights, &h, false);
         gather(corrected + i * 3, weights, &h);
-        structsa_naive_merge(merged, &h);
+        structsa_naive_merge(merged, h.kernels, &h.values, &h.of);
         equal(weights, merged, 9);
     }
     ck_assert(largest(h.y, 27) > 4);
@@ -75,11 +75,11 @@ END_TEST
 START_TEST(eq13_scales_neighbours_where_it_means_channels)
 {
     const struct subject s = {"9", "3", 1, 3, 2, 3, false};
-    struct structsa_head h = whole_head(&s);
+    struct case_head h = whole_head(&s);
     real *scores = scores_of_map(&h), *left = zeros(9 * 9 * 2), *right = zeros(9 * 9 * 2), *K_j = zeros(3 * 3);
     for (size_t ijd = 0; ijd < 9 * 9 * 2; ijd++) {
         const real *q_i = h.q + ijd / 18 * 3, *filter = h.hk + ijd % 2 * 9;
-        neighbours_unfold(K_j, h.keys, ijd / 2 % 9, h.k, 3, 3);
+        neighbours_unfold(K_j, &h.keys, ijd / 2 % 9, h.k, 3, 3);
         for (size_t mc = 0; mc < 9; mc++) {
             left[ijd] += q_i[mc / 3] * K_j[mc] * filter[mc];
             right[ijd] += K_j[mc] * q_i[mc % 3] * filter[mc];
@@ -102,7 +102,7 @@ END_TEST
 START_TEST(self_attention_is_equivariant_not_invariant)
 {
     const struct subject s = {"12", "1", 1, 3, 1, 1, false};
-    struct structsa_head h = normal_head(&s), turned = normal_head(&s);
+    struct case_head h = normal_head(&s), turned = normal_head(&s);
     real *part[3] = {zeros(36), zeros(36), zeros(36)}, *back = zeros(36), *mean = zeros(3), *mean_turned = zeros(3);
     const real *from[3] = {h.q, h.k, h.v};
     for (size_t n = 0; n < 12; n++)

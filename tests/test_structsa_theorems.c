@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 #include "structsa_case.h"
-#include "../reference/images.h"
+#include "../reference/instruments/images.h"
 #include "../reference/steps.h"
-#include "../reference/tokens.h"
+#include "../reference/instruments/tokens.h"
 
 /* Dot-product and channel-wise, on lines, planes and blocks, with a stride. */
 static const struct subject subjects[] = {
@@ -37,13 +37,13 @@ static double dot(const real *a, const real *b, size_t n)
  * Tolerance  Zero: whole numbers, sums below 2^24. */
 START_TEST(convolving_the_map_is_convolving_the_keys)
 {
-    struct structsa_head h = whole_head(&subjects[_i]);
-    size_t keys = h.keys->centres * h.D;
-    real *scores = scores_of_map(&h), *key = virtual_tokens(&h, h.keys, h.hk, h.k), *other = zeros(h.N * keys);
-    for (size_t i = 0; i < h.N; i++)
-        for (size_t t = 0; t < keys; t++) other[i * keys + t] = (real)dot(h.q + i * h.c, key + t * h.c, h.c);
-    ck_assert(largest(scores, h.N * keys) > 4);
-    equal(other, scores, h.N * keys);
+    struct case_head h = whole_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
+    real *scores = scores_of_map(&h), *key = virtual_tokens(&h, &h.keys, h.hk, h.k), *other = zeros(h.of.N * keys);
+    for (size_t i = 0; i < h.of.N; i++)
+        for (size_t t = 0; t < keys; t++) other[i * keys + t] = (real)dot(h.q + i * h.of.c, key + t * h.of.c, h.of.c);
+    ck_assert(largest(scores, h.of.N * keys) > 4);
+    equal(other, scores, h.of.N * keys);
 }
 END_TEST
 
@@ -55,16 +55,17 @@ END_TEST
  * Tolerance  Zero: whole numbers. */
 START_TEST(dynamic_kernels_need_not_be_made)
 {
-    struct structsa_head h = whole_head(&subjects[_i]);
-    size_t keys = h.values->centres * h.D;
-    real *weights = integers(6, h.N * keys, 2), *value = virtual_tokens(&h, h.values, h.hv, h.v), *y = zeros(h.N * h.c);
-    memcpy(h.a, weights, h.N * keys * sizeof *weights);
-    structsa_naive_aggregate(&h);
-    for (size_t i = 0; i < h.N; i++)
+    struct case_head h = whole_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
+    real *weights = integers(6, h.of.N * keys, 2), *y = zeros(h.of.N * h.of.c);
+    real *value = virtual_tokens(&h, &h.values, h.hv, h.v);
+    memcpy(h.a, weights, h.of.N * keys * sizeof *weights);
+    aggregate(&h);
+    for (size_t i = 0; i < h.of.N; i++)
         for (size_t t = 0; t < keys; t++)
-            for (size_t ch = 0; ch < h.c; ch++) y[i * h.c + ch] += weights[i * keys + t] * value[t * h.c + ch];
-    ck_assert(largest(y, h.N * h.c) > 4);
-    equal(h.y, y, h.N * h.c);
+            for (size_t ch = 0; ch < h.of.c; ch++) y[i * h.of.c + ch] += weights[i * keys + t] * value[t * h.of.c + ch];
+    ck_assert(largest(y, h.of.N * h.of.c) > 4);
+    equal(h.y, y, h.of.N * h.of.c);
 }
 END_TEST
 
@@ -74,14 +75,14 @@ END_TEST
  * Tolerance  structsa_case.h. */
 START_TEST(structsa_is_attention_over_virtual_tokens)
 {
-    struct structsa_head h = normal_head(&subjects[_i]);
-    size_t keys = h.keys->centres * h.D;
+    struct case_head h = normal_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
     const real *y = tell(&h);
-    real *attention = zeros(h.N * h.c), *a = zeros(h.N * keys);
-    attention_naive(attention, a, h.q, virtual_tokens(&h, h.keys, h.hk, h.k), virtual_tokens(&h, h.values, h.hv, h.v),
-                    NULL, 1, h.N, keys, h.c);
-    within("attention over virtual tokens", relative_difference(attention, y, h.N * h.c), head_tolerance(&h));
-    within("    and its weights", relative_difference(a, h.a, h.N * keys), head_tolerance(&h));
+    real *attention = zeros(h.of.N * h.of.c), *a = zeros(h.of.N * keys);
+    attention_naive(attention, a, h.q, virtual_tokens(&h, &h.keys, h.hk, h.k), virtual_tokens(&h, &h.values, h.hv, h.v),
+                    NULL, 1, h.of.N, keys, h.of.c);
+    within("attention over virtual tokens", relative_difference(attention, y, h.of.N * h.of.c), head_tolerance(&h));
+    within("    and its weights", relative_difference(a, h.a, h.of.N * keys), head_tolerance(&h));
 }
 END_TEST
 
@@ -93,12 +94,12 @@ END_TEST
 START_TEST(self_attention_is_one_token_and_one_pattern)
 {
     const struct subject s = {_i % 2 ? "4x5" : "7", _i % 2 ? "1x1" : "1", 1, 3, 1, _i < 2 ? 1 : 3, false};
-    struct structsa_head h = normal_head(&s);
-    real *ones = zeros(3), *y = zeros(h.N * h.c), *a = zeros(h.N * h.N);
+    struct case_head h = normal_head(&s);
+    real *ones = zeros(3), *y = zeros(h.of.N * h.of.c), *a = zeros(h.of.N * h.of.N);
     for (size_t i = 0; i < 3; i++) ones[i] = 1;
     h.hk = h.hv = ones;
-    attention_naive(y, a, h.q, h.k, h.v, NULL, 1, h.N, h.N, h.c);
-    within("y", relative_difference(tell(&h), y, h.N * h.c), head_tolerance(&h));
+    attention_naive(y, a, h.q, h.k, h.v, NULL, 1, h.of.N, h.of.N, h.of.c);
+    within("y", relative_difference(tell(&h), y, h.of.N * h.of.c), head_tolerance(&h));
 }
 END_TEST
 
@@ -111,7 +112,7 @@ END_TEST
 START_TEST(windows_of_one_token_leave_temperatures)
 {
     const struct subject s = {"4x5", "1x1", 1, 3, 4, 1, false};
-    struct structsa_head h = normal_head(&s);
+    struct case_head h = normal_head(&s);
     const real *y = tell(&h);
     real *sum = zeros(20 * 3), *hot = zeros(20 * 3), *part = zeros(20 * 3), *a = zeros(20 * 20);
     for (size_t d = 0; d < 4; d++) {
@@ -142,7 +143,7 @@ END_TEST
 START_TEST(convsa_is_one_pattern)
 {
     const struct subject s = {"5x4", "3x3", 1, 4, 1, _i ? 4 : 1, false};
-    struct structsa_head h = normal_head(&s);
+    struct case_head h = normal_head(&s);
     const real *y = tell(&h);
     for (int turned = 0; turned < 2; turned++) {
         real *k = zeros(20 * 4), *v = zeros(20 * 4), *conv = zeros(20 * 4), *a = zeros(20 * 20);
@@ -155,8 +156,8 @@ START_TEST(convsa_is_one_pattern)
                         size_t m = (size_t)((dr + 1) * 3 + dc + 1);
                         if (turned) m = 8 - m;
                         for (size_t ch = 0; ch < 4; ch++) {
-                            k[to + ch] += h.hk[m * h.columns + (_i ? ch : 0)] * h.k[from + ch];
-                            v[to + ch] += h.hv[m * h.columns + (_i ? ch : 0)] * h.v[from + ch];
+                            k[to + ch] += h.hk[m * h.of.columns + (_i ? ch : 0)] * h.k[from + ch];
+                            v[to + ch] += h.hv[m * h.of.columns + (_i ? ch : 0)] * h.v[from + ch];
                         }
                     }
         attention_naive(conv, a, h.q, k, v, NULL, 1, 20, 20, 4);
@@ -174,11 +175,11 @@ START_TEST(an_element_is_a_window_of_one_token)
 {
     const struct subject one = {"4x5", "3x3", _i ? 2 : 1, 3, 3, 1, true};
     const struct subject all = {"4x5", "3x3", _i ? 2 : 1, 3, 3, 1, false};
-    struct structsa_head element = normal_head(&one), context = normal_head(&all);
+    struct case_head element = normal_head(&one), context = normal_head(&all);
     real *middle = zeros(3 * 9);
     for (size_t d = 0; d < 3; d++) middle[d * 9 + 4] = element.hv[d];
     context.hv = middle;
-    equal(tell(&context), tell(&element), element.N * element.c);
+    equal(tell(&context), tell(&element), element.of.N * element.of.c);
 }
 END_TEST
 
@@ -189,7 +190,7 @@ END_TEST
 START_TEST(shared_filters_make_eq16_eq5)
 {
     const struct subject shared = {"5x4", "3x3", 1, 4, 3, 1, false}, own = {"5x4", "3x3", 1, 4, 3, 4, false};
-    struct structsa_head eq5 = whole_head(&shared), eq16 = whole_head(&own);
+    struct case_head eq5 = whole_head(&shared), eq16 = whole_head(&own);
     real *hk = zeros(3 * 9 * 4), *hv = zeros(3 * 9 * 4);
     for (size_t i = 0; i < 3 * 9 * 4; i++) {
         hk[i] = eq5.hk[i / 4];
@@ -197,7 +198,7 @@ START_TEST(shared_filters_make_eq16_eq5)
     }
     eq16.hk = hk;
     eq16.hv = hv;
-    equal(tell(&eq16), tell(&eq5), eq5.N * eq5.c);
+    equal(tell(&eq16), tell(&eq5), eq5.of.N * eq5.of.c);
 }
 END_TEST
 
@@ -209,15 +210,15 @@ END_TEST
  * Tolerance  8 sqrt(J D) u for a sum of J D positive terms. */
 START_TEST(weights_sum_to_one_over_all_patterns)
 {
-    struct structsa_head h = normal_head(&subjects[_i]);
-    size_t keys = h.keys->centres * h.D;
+    struct case_head h = normal_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
     (void)tell(&h);
-    for (size_t i = 0; i < h.N; i++) {
+    for (size_t i = 0; i < h.of.N; i++) {
         double sum = 0, own = 0;
         for (size_t t = 0; t < keys; t++) {
             ck_assert(h.a[i * keys + t] > 0);
             sum += (double)h.a[i * keys + t];
-            if (t < h.D) own += (double)h.a[i * keys + t];
+            if (t < h.of.D) own += (double)h.a[i * keys + t];
         }
         ck_assert(fabs(sum - 1) <= 8 * sqrt((double)keys) * UNIT_ROUNDOFF);
         ck_assert(own < 0.999);
@@ -239,7 +240,7 @@ END_TEST
 START_TEST(one_softmax_is_not_many)
 {
     const struct subject s = {"14x14", "3x3", 1, 16, 4, 1, false};
-    struct structsa_head h = normal_head(&s);
+    struct case_head h = normal_head(&s);
     struct token_source source = {0};
     char origin[160];
     grid g;
@@ -321,10 +322,10 @@ START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
     static const size_t patterns[] = {1, 2, 4, 8, 9, 12};
     size_t D = patterns[_i];
     const struct subject s = {"7x9", "3x3", 1, 8, D, 1, false};
-    struct structsa_head h = normal_head(&s);
+    struct case_head h = normal_head(&s);
     (void)tell(&h);
-    for (size_t i = 0; i < h.N; i++) {
-        structsa_naive_kernels(&h, i);
+    for (size_t i = 0; i < h.of.N; i++) {
+        kernels_of(&h, i);
         ck_assert_uint_eq(rank(h.kernels, 63, 9, 1e3 * UNIT_ROUNDOFF), D < 9 ? D : 9);
 
         /* One pattern up to scale, said directly: every kernel is a_ij u. */
@@ -343,31 +344,31 @@ END_TEST
  * Tolerance  structsa_case.h; for the masses 8 sqrt(J |M|) u of the kernels' absolute sum. */
 START_TEST(merged_kernels_reproduce_the_output)
 {
-    struct structsa_head h = normal_head(&subjects[_i]);
-    real *merged = zeros(h.N * h.columns), *y = zeros(h.N * h.c);
-    size_t entries = h.values->centres * h.values->entries;
+    struct case_head h = normal_head(&subjects[_i]);
+    real *merged = zeros(h.of.N * h.of.columns), *y = zeros(h.of.N * h.of.c);
+    size_t entries = h.of.J * h.of.Mv;
     double border = 0;
     (void)tell(&h);
-    for (size_t i = 0; i < h.N; i++) {
+    for (size_t i = 0; i < h.of.N; i++) {
         double inside = 0, outside = 0, lost = 0, all = 0, absolute = 0;
-        structsa_naive_kernels(&h, i);
-        structsa_naive_merge(merged, &h);
-        for (size_t n = 0; n < h.N; n++)
-            for (size_t ch = 0; ch < h.c; ch++)
-                y[i * h.c + ch] += merged[n * h.columns + (h.columns == 1 ? 0 : ch)] * h.v[n * h.c + ch];
-        for (size_t nx = 0; nx < h.N * h.columns; nx++) inside += (double)merged[nx];
-        for (size_t jmx = 0; jmx < entries * h.columns; jmx++) {
-            if (h.values->token[jmx / h.columns] == OFF_GRID) {
-                outside += (double)h.kernels[jmx];
-                lost += fabs((double)h.kernels[jmx]);
+        kernels_of(&h, i);
+        structsa_naive_merge(merged, h.kernels, &h.values, &h.of);
+        for (size_t n = 0; n < h.of.N; n++)
+            for (size_t ch = 0; ch < h.of.c; ch++)
+                y[i * h.of.c + ch] += merged[n * h.of.columns + (h.of.columns == 1 ? 0 : ch)] * h.v[n * h.of.c + ch];
+        for (size_t ne = 0; ne < h.of.N * h.of.columns; ne++) inside += (double)merged[ne];
+        for (size_t jme = 0; jme < entries * h.of.columns; jme++) {
+            if (h.values.token[jme / h.of.columns] == OFF_GRID) {
+                outside += (double)h.kernels[jme];
+                lost += fabs((double)h.kernels[jme]);
             }
-            all += (double)h.kernels[jmx];
-            absolute += fabs((double)h.kernels[jmx]);
+            all += (double)h.kernels[jme];
+            absolute += fabs((double)h.kernels[jme]);
         }
         ck_assert(fabs(all - outside - inside) <= 8 * sqrt((double)entries) * UNIT_ROUNDOFF * absolute);
         border = fmax(border, lost / absolute);
     }
-    within("y from merged kernels", relative_difference(y, h.y, h.N * h.c), head_tolerance(&h));
+    within("y from merged kernels", relative_difference(y, h.y, h.of.N * h.of.c), head_tolerance(&h));
     printf("    border mass: up to %.0f %% of what a query's kernels weigh\n", 100 * border);
     ck_assert((border > 0) == !subjects[_i].element);
 }
@@ -382,11 +383,11 @@ END_TEST
 START_TEST(eq5_gathers_around_the_key)
 {
     const struct subject s = {"9", "3", 1, 2, 2, 1, false};
-    struct structsa_head h = normal_head(&s);
+    struct case_head h = normal_head(&s);
     real *y = zeros(18), *far = copy(h.v, 18);
     (void)tell(&h);
     for (size_t i = 0; i < 9; i++) {
-        structsa_naive_kernels(&h, i);
+        kernels_of(&h, i);
         for (size_t j = 0; j < 9; j++)
             for (size_t m = 0; m < 3; m++)
                 for (size_t ch = 0; ch < 2; ch++)
@@ -411,7 +412,7 @@ END_TEST
 START_TEST(at_the_query_scores_are_self_similarity)
 {
     const struct subject s = {"7x8", "3x3", 1, 3, 2, _i ? 3 : 1, false};
-    struct structsa_head h = whole_head(&s);
+    struct case_head h = whole_head(&s);
     real *changed = copy(h.k, 56 * 3), *scores = scores_of_map(&h);
     for (size_t ch = 0; ch < 3; ch++) changed[(3 * 8 + 6) * 3 + ch] += 1;       /* row 3, column 6 */
     h.k = changed;
@@ -428,7 +429,7 @@ START_TEST(at_the_query_scores_are_self_similarity)
                             if (r + dr < 0 || r + dr >= 7 || c + dc < 0 || c + dc >= 8) continue;
                             size_t n = (size_t)((r + dr) * 8 + c + dc), m = (size_t)((dr + 1) * 3 + dc + 1);
                             sum += (double)(h.q[i * 3 + ch] * h.k[n * 3 + ch])
-                                 * (double)h.hk[(d * 9 + m) * h.columns + (_i ? ch : 0)];
+                                 * (double)h.hk[(d * 9 + m) * h.of.columns + (_i ? ch : 0)];
                         }
                 ck_assert((double)scores[at] == sum);
                 if (abs(r - 3) > 1 || abs(c - 6) > 1) ck_assert(others[at] == scores[at]);
@@ -463,7 +464,7 @@ START_TEST(away_from_borders_an_object_may_stand_anywhere)
     const struct subject s = {"9x9", "3x3", 1, 3, 3, _i ? 3 : 1, false};
     static const size_t place[4][2] = {{2, 2}, {5, 4}, {1, 1}, {0, 0}};
     real *seen[4];
-    struct structsa_head h;
+    struct case_head h;
     for (size_t p = 0; p < 4; p++) {
         h = normal_head(&s);
         h.q = object_at(place[p][0], place[p][1], 11);
@@ -490,7 +491,7 @@ END_TEST
 START_TEST(the_border_is_seen_on_a_uniform_image)
 {
     const struct subject s = {"4x5", "3x3", 1, 2, 1, _i ? 2 : 1, false};
-    struct structsa_head h = empty_head(&s);
+    struct case_head h = empty_head(&s);
     real *q = zeros(20 * 2), *ones = zeros(20 * 2);
     for (size_t n = 0; n < 20 * 2; n++) ones[n] = 1, q[n] = n < 10 * 2 ? 1 : -1;      /* the lower half negative */
     h.q = q, h.k = h.v = h.hk = h.hv = ones;
@@ -515,7 +516,7 @@ END_TEST
 START_TEST(windows_see_the_order_of_tokens)
 {
     const struct subject s = {"4x5", _i < 2 ? "1x1" : "3x3", 1, 3, 3, _i % 2 ? 3 : 1, false};
-    struct structsa_head h = normal_head(&s), turned = normal_head(&s);
+    struct case_head h = normal_head(&s), turned = normal_head(&s);
     real *part[3] = {zeros(60), zeros(60), zeros(60)}, *y = zeros(60);
     const real *from[3] = {h.q, h.k, h.v};
     for (size_t n = 0; n < 20; n++)
@@ -540,10 +541,10 @@ END_TEST
 START_TEST(a_stride_leaves_centres_out)
 {
     const struct subject every = {"5x6", "3x3", 1, 3, 2, 3, false}, second = {"5x6", "3x3", 2, 3, 2, 3, false};
-    struct structsa_head h = normal_head(&every), coarse = normal_head(&second);
+    struct case_head h = normal_head(&every), coarse = normal_head(&second);
     (void)tell(&h);
     (void)tell(&coarse);
-    ck_assert_uint_eq(coarse.keys->centres, 9);
+    ck_assert_uint_eq(coarse.of.J, 9);
     real *a = zeros(30 * 9 * 2);
     for (size_t i = 0; i < 30; i++) {
         double kept = 0;
@@ -569,7 +570,7 @@ START_TEST(patterns_have_no_order_and_no_number)
 {
     const struct subject s = {"5x4", "3x3", 1, 4, 3, _i ? 4 : 1, false};
     const struct subject twice = {"5x4", "3x3", 1, 4, 6, _i ? 4 : 1, false};
-    struct structsa_head h = normal_head(&s), turned = normal_head(&s), doubled = normal_head(&twice);
+    struct case_head h = normal_head(&s), turned = normal_head(&s), doubled = normal_head(&twice);
     size_t t = taps(&h);
     real *hk = zeros(3 * t), *hv = zeros(3 * t), *hk2 = zeros(6 * t), *hv2 = zeros(6 * t);
     for (size_t d = 0; d < 6; d++) {
@@ -594,11 +595,11 @@ END_TEST
 START_TEST(a_detector_of_zeros_weighs_all_keys_alike)
 {
     const struct subject s = {"5x4", "3x3", 1, 4, 3, _i ? 4 : 1, false};
-    struct structsa_head h = normal_head(&s);
+    struct case_head h = normal_head(&s);
     size_t t = taps(&h);
     real *hk = copy(h.hk, 3 * t);
     double least = 1, most = 0;
-    for (size_t mx = 0; mx < t; mx++) hk[t + mx] = 0;
+    for (size_t me = 0; me < t; me++) hk[t + me] = 0;
     h.hk = hk;
     (void)tell(&h);
     for (size_t i = 0; i < 20; i++) {
@@ -619,9 +620,9 @@ END_TEST
  *            exact.                        Tolerance  structsa_case.h. */
 START_TEST(structsa_is_linear_in_the_value)
 {
-    struct structsa_head a = normal_head(&subjects[_i]), b = normal_head(&subjects[_i]);
-    struct structsa_head sum = normal_head(&subjects[_i]);
-    size_t n = a.N * a.c;
+    struct case_head a = normal_head(&subjects[_i]), b = normal_head(&subjects[_i]);
+    struct case_head sum = normal_head(&subjects[_i]);
+    size_t n = a.of.N * a.of.c;
     real *v = integers(7, n, 2), *w = integers(8, n, 2), *both = zeros(n), *y = zeros(n);
     for (size_t i = 0; i < n; i++) both[i] = v[i] + 2 * w[i];
     a.v = v, b.v = w, sum.v = both;
@@ -644,8 +645,8 @@ START_TEST(scale_multiplies_the_scores)
     struct trial halved = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 0.5", &structsa, 1, 8, "D=3", "");
     for (size_t n = 0; n < 8 * 8; n++) trial_tensor(&doubled, "w_qkv")[n] *= 2;
     for (size_t n = 0; n < 8; n++) trial_tensor(&doubled, "b_qkv")[n] *= 2;
-    for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
-        const char *form = structsa.forms[f]->name;
+    for (int f = 0; operator_form_at(&structsa, f); f++) {
+        const char *form = operator_form_at(&structsa, f)->name;
         real *y = trial_run(&scaled, form, 1);
         equal(trial_run(&doubled, form, 1), y, 20 * 8);
         unequal(trial_run(&halved, form, 1), y, 20 * 8);
@@ -659,8 +660,8 @@ END_TEST
 START_TEST(scale_zero_is_the_mean_of_virtual_values)
 {
     const struct subject s = {"5x4", "3x3", 1, 4, 3, 4, false};
-    struct structsa_head h = normal_head(&s);
-    real *value = virtual_tokens(&h, h.values, h.hv, h.v), *mean = zeros(80);
+    struct case_head h = normal_head(&s);
+    real *value = virtual_tokens(&h, &h.values, h.hv, h.v), *mean = zeros(80);
     h.q = zeros(80);
     for (size_t i = 0; i < 20; i++)
         for (size_t ch = 0; ch < 4; ch++) {
@@ -671,10 +672,11 @@ START_TEST(scale_zero_is_the_mean_of_virtual_values)
     within("y", relative_difference(tell(&h), mean, 80), head_tolerance(&h));
 
     struct trial t = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 0", &structsa, 1, 8, "D=3", "");
-    for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
-        real *y = trial_run(&t, structsa.forms[f]->name, 1);
+    for (int f = 0; operator_form_at(&structsa, f); f++) {
+        const char *form = operator_form_at(&structsa, f)->name;
+        real *y = trial_run(&t, form, 1);
         for (size_t n = 1; n < 20; n++)
-            within(structsa.forms[f]->name, largest_difference(y + n * 8, y, 8),
+            within(form, largest_difference(y + n * 8, y, 8),
                    problem_tolerance(&t.problem) * largest(y, 160));
     }
 }
@@ -689,10 +691,11 @@ START_TEST(heads_have_their_own_filters_in_eq16)
 {
     struct trial t = trial(_i ? "--grid 5x4 --kernel 3x3 --heads 2 --equation 5" : "--grid 5x4 --kernel 3x3 --heads 2",
                            &structsa, 1, 8, "D=3", "w_o b_o");
-    for (int f = 0; f < OPERATOR_FORMS && structsa.forms[f]; f++) {
-        real *y = trial_run(&t, structsa.forms[f]->name, 1), *h = trial_tensor(&t, _i ? "uk" : "hk");
+    for (int f = 0; operator_form_at(&structsa, f); f++) {
+        const char *form = operator_form_at(&structsa, f)->name;
+        real *y = trial_run(&t, form, 1), *h = trial_tensor(&t, _i ? "uk" : "hk");
         h[_i ? 4 : 4 * 8 + 7] += 1;                 /* Eq. 16: pattern 0, the middle, channel 7 */
-        real *other = trial_run(&t, structsa.forms[f]->name, 1);
+        real *other = trial_run(&t, form, 1);
         h[_i ? 4 : 4 * 8 + 7] -= 1;
         for (size_t n = 0; n < 20; n++) {
             if (_i) unequal(y + n * 8, other + n * 8, 4);

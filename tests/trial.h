@@ -9,7 +9,8 @@
 #ifndef TWICETOLD_TESTS_TRIAL_H
 #define TWICETOLD_TESTS_TRIAL_H
 
-#include "../reference/operator.h"
+#include "../reference/forms.h"
+#include "../reference/lookup.h"
 
 /* Draws every parameter of a shaped problem; freed when the test ends. */
 void draw_parameters(struct problem *p, uint64_t seed);
@@ -22,6 +23,11 @@ real *run_form(const struct problem *p, const struct form *form, int threads, co
 struct problem shaped(const char *options, const struct declaration *d, size_t batch, size_t channels,
                       const char *sizes, const char *without);
 
+/* The same for whichever operator: sizes that options and `sizes` leave open are
+ * small primes, times the factor.  Refused is what the operator refuses. */
+status shaped_openly(struct problem *p, const char *options, const struct declaration *d, size_t batch,
+                     size_t channels, const char *sizes, const char *without, size_t factor);
+
 struct trial {
     struct problem problem;
     real *x, *y;                /* y is the naive form's, NULL until it ran */
@@ -32,6 +38,7 @@ struct trial {
  * are standard normal, the latter over the root of their fan. */
 struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
                    const char *sizes, const char *without);
+struct trial trial_of(struct problem shaped);
 
 /* What a form makes of x with so many threads, freed when the test ends. */
 real *trial_run(const struct trial *t, const char *form, int threads);
@@ -50,12 +57,14 @@ double trial_peak(const struct trial *t, const struct form *form);
  * heads.h makes. */
 double trial_hearts(const struct trial *t, const struct form *form);
 
-/* Multiplications since it was last asked, by the forms and hearts named
- * counting_... (counting.h). */
+/* The twin of an operator's naive form that counts its multiplications
+ * (counting.h), and how many those and the hearts named counted_... have made
+ * since it was last asked. */
+const struct form *counted_form(const struct declaration *d);
 unsigned long long multiplications(void);
 
-/* Fails every allocation of plan_create in turn; each must give a status and
- * leave nothing behind, until none is left to fail. */
+/* Fails every request for memory that plan_create makes in turn, alone and with
+ * all that follow; each must give a status and leave nothing behind. */
 void trial_without_memory(const struct trial *t, const char *form);
 
 #endif

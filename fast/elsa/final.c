@@ -1,0 +1,82 @@
+/* final.c -- the logits of ELSA's final variant
+ *
+ *     g_io = GELU(sum_cn conv_w_ocn z_{i+n,8 floor(o/8)+c} + conv_b_o),   l = mix_w g + mix_b
+ *
+ * The group convolution on planes: four of a group's eight outputs and up to
+ * four vectors of tokens at a time, so that a shifted vector of z meets four
+ * filters while it is in a register.  Borders as in fast/elsa/elsa.c.  The map to
+ * the logits is one matrix product, whose result is planes by itself; mix_b is
+ * added where the softmax is taken. */
+
+#include "elsa.h"
+#include "../gelu.h"
+
+#define OUTPUTS 4               /* of a group, at a time */
+
+void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p)
+{
+    const size_t *size = p->grid.size;
+    planes_prepare(&f->products, room, "the products as planes", p->heads.Q, size[0], size[1], elsa_widest(p));
+    room_reals(room, OF_RUN, &f->convolved, "the convolved products", p->heads.Q, p->heads.N, 1, 1);
+}
+
+/* OUTPUTS outputs from o on, `vectors` vectors of tokens: constants where this
+ * is called. */
+INLINED
+void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t vectors)
+{
+    size_t entries = here->p->entries;
+    lanes sum[OUTPUTS][ELSA_CHUNK];
+
+    for (size_t b = 0; b < OUTPUTS; b++)
+        for (size_t v = 0; v < vectors; v++) sum[b][v] = (lanes){0};
+    for (size_t c = 0; c < 8; c++) {
+        const real *z = planes_row(&here->f->products, o / 8 * 8 + c, here->row) + here->x;
+        const real *weight = here->p->conv_w + (o * 8 + c) * entries;
+        for (size_t r = 0; r < here->count; r++)
+            for (size_t v = 0; v < vectors; v++) {
+                lanes shifted = lanes_load_anywhere(z + here->reached[r].offset + v * LANES);
+                for (size_t b = 0; b < OUTPUTS; b++)
+                    sum[b][v] += weight[b * 8 * entries + here->reached[r].n] * shifted;
+            }
+    }
+    for (size_t b = 0; b < OUTPUTS; b++)
+        for (size_t v = 0; v < vectors; v++) out[b][v] = sum[b][v];
+}
+
+/* All outputs of one chunk of a row, into planes `plane` reals apart. */
+static void chunk(real *planes, size_t plane, const struct elsa_chunk *here)
+{
+    for (size_t o = 0; o < here->p->heads.Q; o += OUTPUTS) {
+        lanes out[OUTPUTS][ELSA_CHUNK];
+        switch (here->vectors) {
+        case 4: convolve(out, here, o, 4); break;
+        case 3: convolve(out, here, o, 3); break;
+        case 2: convolve(out, here, o, 2); break;
+        default: convolve(out, here, o, 1); break;
+        }
+        for (size_t b = 0; b < OUTPUTS; b++) {
+            real *to = planes + (o + b) * plane;
+            for (size_t t = 0; t < here->tokens; t += LANES) {
+                lanes g = gelu_lanes(out[b][t / LANES] + here->p->conv_b[o + b]);
+                if (t + LANES <= here->tokens) lanes_store_anywhere(to + t, g);
+                else lanes_store_part(to + t, g, here->tokens - t);
+            }
+        }
+    }
+}
+
+void elsa_final_logits(const struct flight *t, size_t from, size_t to)
+{
+    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_fast *f = t->plan->state;
+    size_t W = p->grid.size[1], Q = p->heads.Q, chunks = elsa_chunks(p), first = from * W, tokens = (to - from) * W;
+    real *convolved = f->convolved + first * Q;
+
+    if (!tokens) return;
+    for (size_t item = from * chunks; item < to * chunks; item++) {
+        struct elsa_chunk here = elsa_chunk_at(t, item);
+        chunk(convolved + here.row * W + here.x - first, tokens, &here);
+    }
+    linear_product(f->logits + first, p->heads.N, p->mix_w, Q, convolved, p->heads.h * p->entries, Q, tokens);
+}

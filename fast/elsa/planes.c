@@ -1,0 +1,58 @@
+/* planes.c -- a feature map as planes; see planes.h */
+
+#include "planes.h"
+#include <string.h>
+#include "../transpose.h"
+
+/* Columns in whole vectors. */
+static size_t whole(size_t columns)
+{
+    return (columns + LANES - 1) / LANES * LANES;
+}
+
+void planes_prepare(struct planes *p, struct room *room, const char *name,
+                    size_t channels, size_t rows, size_t columns, size_t pad)
+{
+    size_t stride = columns + pad > whole(columns) ? columns + pad : whole(columns);
+    *p = (struct planes){.channels = channels, .rows = rows, .columns = columns, .pad = pad, .stride = stride};
+    room_reals(room, OF_RUN, &p->data, name, channels * rows + 2, stride, 1, 1);
+}
+
+/* Squares of LANES tokens and LANES channels are transposed in registers.  What
+ * lies behind the last token of a row is cleared, before the first row too. */
+void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t step)
+{
+    size_t end = whole(p->columns);
+
+    for (size_t x = 0; x < end; x += LANES)
+        for (size_t c = 0; c < p->channels; c += LANES) {
+            size_t here = p->channels - c < LANES ? p->channels - c : LANES;
+            lanes square[LANES];
+            for (size_t l = 0; l < LANES; l++) {
+                const real *from = tokens + (x + l) * step + c;
+                if (x + l >= p->columns) square[l] = (lanes){0};
+                else square[l] = here == LANES ? lanes_load_anywhere(from) : lanes_load_part(from, here);
+            }
+            lanes_transpose(square);
+            for (size_t l = 0; l < here; l++) lanes_store_anywhere(planes_row(p, c + l, row) + x, square[l]);
+        }
+    for (size_t c = 0; c < p->channels; c++)
+        for (size_t x = end; x < p->stride; x++) planes_row(p, c, row)[x] = 0;
+    if (row == 0) memset(p->data, 0, p->stride * sizeof *p->data);
+}
+
+void planes_drain(real *tokens, size_t step, const lanes *block, size_t vectors, size_t count, size_t channels)
+{
+    for (size_t v = 0; v * LANES < count; v++)
+        for (size_t c = 0; c < channels; c += LANES) {
+            size_t here = channels - c < LANES ? channels - c : LANES, left = count - v * LANES;
+            lanes square[LANES];
+            for (size_t l = 0; l < LANES; l++) square[l] = l < here ? block[(c + l) * vectors + v] : (lanes){0};
+            lanes_transpose(square);
+            for (size_t l = 0; l < LANES && l < left; l++) {
+                real *to = tokens + (v * LANES + l) * step + c;
+                if (here == LANES) lanes_store_anywhere(to, square[l]);
+                else lanes_store_part(to, square[l], here);
+            }
+        }
+}

@@ -1,0 +1,29 @@
+/* forms.c -- the forms that fast/ tells; see reference/forms.h */
+
+#include "../reference/forms.h"
+#include "../reference/msa.h"
+#include "../reference/sra.h"
+#include "../reference/lisa.h"
+#include "../reference/structsa.h"
+#include "../reference/elsa.h"
+#include "../reference/dfc.h"
+#include "../reference/chopd.h"
+#include "../reference/hilo.h"
+
+extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast, structsa_permuted, elsa_fast, fc_fast,
+    dfc_cp_fast, chopd_fast, hilo_fast;
+
+const struct form_row fast_forms[] = {
+    {&msa, &msa_fast},
+    {&sra, &sra_fast},
+    {&lisa, &lisa_fast},
+    {&lisa, &lisa_fftw},
+    {&structsa, &structsa_fast},
+    {&structsa, &structsa_permuted},
+    {&elsa, &elsa_fast},
+    {&fc, &fc_fast},
+    {&dfc_cp, &dfc_cp_fast},
+    {&chopd, &chopd_fast},
+    {&hilo, &hilo_fast},
+    {NULL, NULL}
+};

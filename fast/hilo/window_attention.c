@@ -1,0 +1,149 @@
+/* window_attention.c -- attention within small windows; see window_attention.h
+ *
+ *     t, u  tokens of a window, T = s^2 of them     ch  channels
+ *
+ * With one number of LANES windows in a vector, both products are small dense
+ * ones whose entries are vectors: blocks of them stay in registers. */
+
+#include "window_attention.h"
+#include "../exponential.h"
+#include "../transpose.h"
+
+/* Channels of y that are summed at a time; tokens of the largest window. */
+enum { STRIP = 4, TOKENS = WINDOW_ATTENTION_EDGE * WINDOW_ATTENTION_EDGE };
+
+/* Where token t of window l has its query, and where its output goes, at
+ * [t LANES + l]; NULL: nowhere. */
+struct rows {
+    const real *q[TOKENS * LANES];
+    real *y[TOKENS * LANES];
+    size_t key, value;          /* reals from a query to its key and its value */
+};
+
+static void place(struct rows *rows, const struct head *one, const struct windows *w, const real *padding)
+{
+    rows->key = (size_t)(one->k - one->q);
+    rows->value = (size_t)(one->v - one->q);
+    for (size_t t = 0; t < w->entries; t++)
+        for (size_t l = 0; l < LANES; l++) {
+            size_t token = windows_token(w, one->part * LANES + l, t);
+            bool there = token != WINDOW_PADDING;
+            rows->q[t * LANES + l] = there ? one->q + token * one->q_stride : padding;
+            rows->y[t * LANES + l] = there ? one->y + token * one->y_stride : NULL;
+        }
+}
+
+/* One token of all windows into lanes, a square at a time, times `scale`. */
+static void pack(lanes *to, const real *const *row, size_t offset, size_t channels, real scale)
+{
+    size_t whole = channels - channels % LANES;
+
+    for (size_t ch = 0; ch < whole; ch += LANES) {
+        lanes square[LANES];
+        for (size_t l = 0; l < LANES; l++) square[l] = lanes_load_anywhere(row[l] + offset + ch) * scale;
+        lanes_transpose(square);
+        for (size_t l = 0; l < LANES; l++) to[ch + l] = square[l];
+    }
+    for (size_t ch = whole; ch < channels; ch++)
+        for (size_t l = 0; l < LANES; l++) to[ch][l] = row[l][offset + ch] * scale;
+}
+
+/* And back. */
+static void unpack(real *const *y, const lanes *from, size_t channels)
+{
+    size_t whole = channels - channels % LANES;
+
+    for (size_t ch = 0; ch < whole; ch += LANES) {
+        lanes square[LANES];
+        for (size_t l = 0; l < LANES; l++) square[l] = from[ch + l];
+        lanes_transpose(square);
+        for (size_t l = 0; l < LANES; l++)
+            if (y[l]) lanes_store_anywhere(y[l] + ch, square[l]);
+    }
+    for (size_t ch = whole; ch < channels; ch++)
+        for (size_t l = 0; l < LANES; l++)
+            if (y[l]) y[l][ch] = from[ch][l];
+}
+
+/* s_tu = q_t . k_u, `block` by `block` of them in registers. */
+INLINED void scores(lanes *s, const lanes *q, const lanes *k, size_t T, size_t channels, size_t block)
+{
+    for (size_t t = 0; t < T; t += block)
+        for (size_t u = 0; u < T; u += block) {
+            lanes sum[4][4] = {{{0}}};
+            for (size_t ch = 0; ch < channels; ch++)
+                for (size_t i = 0; i < block; i++)
+                    for (size_t j = 0; j < block; j++)
+                        sum[i][j] += q[(t + i) * channels + ch] * k[(u + j) * channels + ch];
+            for (size_t i = 0; i < block; i++)
+                for (size_t j = 0; j < block; j++) s[(t + i) * T + u + j] = sum[i][j];
+        }
+}
+
+/* Scores in powers of two to weights whose sum is 1. */
+INLINED void weights(lanes *s, size_t T)
+{
+    lanes top = s[0], sum = {0};
+    for (size_t u = 1; u < T; u++) top = lanes_larger(s[u], top);
+    for (size_t u = 0; u < T; u++) {
+        s[u] = exp2_lanes(s[u] - top);
+        sum += s[u];
+    }
+    lanes share = 1 / sum;
+    for (size_t u = 0; u < T; u++) s[u] *= share;
+}
+
+/* o_t,ch = sum_u s_tu v_u,ch for `block` tokens and `strip` channels. */
+INLINED void means_at(lanes *o, const lanes *s, const lanes *v, size_t T, size_t channels,
+                            size_t block, size_t strip)
+{
+    lanes sum[4][STRIP] = {{{0}}};
+    for (size_t u = 0; u < T; u++)
+        for (size_t i = 0; i < block; i++)
+            for (size_t n = 0; n < strip; n++) sum[i][n] += s[i * T + u] * v[u * channels + n];
+    for (size_t i = 0; i < block; i++)
+        for (size_t n = 0; n < strip; n++) o[i * channels + n] = sum[i][n];
+}
+
+INLINED void attend(const struct rows *rows, real scale, size_t c, lanes *q, size_t T, size_t block)
+{
+    lanes *k = q + T * c, *v = k + T * c, *s = v + T * c;
+
+    /* Step 1: rows into lanes; log2(e) in the scale makes exp a power of two. */
+    for (size_t t = 0; t < T; t++) {
+        const real *const *row = rows->q + t * LANES;
+        pack(q + t * c, row, 0, c, scale * LOG2_E);
+        pack(k + t * c, row, rows->key, c, 1);
+        pack(v + t * c, row, rows->value, c, 1);
+    }
+
+    /* Step 2: the weights of every pair. */
+    scores(s, q, k, T, c, block);
+    for (size_t t = 0; t < T; t++) weights(s + t * T, T);
+
+    /* Step 3: the means, where the queries were. */
+    for (size_t t = 0; t < T; t += block) {
+        size_t ch = 0;
+        for (; ch + STRIP <= c; ch += STRIP) means_at(q + t * c + ch, s + t * T, v + ch, T, c, block, STRIP);
+        for (; ch < c; ch++) means_at(q + t * c + ch, s + t * T, v + ch, T, c, block, 1);
+    }
+
+    /* Step 4: into the rows of y. */
+    for (size_t t = 0; t < T; t++) unpack(rows->y + t * LANES, q + t * c, c);
+}
+
+void window_attention_prepare(struct room *room, real **workspace, size_t s, size_t channels)
+{
+    room_reals(room, OF_THREAD, workspace, "small windows", s * s, 3 * channels + s * s, LANES, 1);
+}
+
+void window_attention(const struct head *one, const struct windows *windows, const real *padding,
+                      real scale, size_t channels, real *workspace)
+{
+    struct rows rows;
+    lanes *q = (lanes *)head_own(one, workspace);
+
+    place(&rows, one, windows, padding);
+    if (windows->edge == 2) attend(&rows, scale, channels, q, 4, 4);
+    else attend(&rows, scale, channels, q, 9, 3);
+}

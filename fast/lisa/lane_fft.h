@@ -1,0 +1,47 @@
+/* lane_fft.h -- as many Fourier transforms at once as a vector has lanes
+ *
+ *     out[o] = sum_i in[i] exp(-2 pi sqrt(-1) i o / n),   0 <= i, o < n,
+ *
+ * for LANES independent signals side by side: every operand is a vector, every
+ * twiddle factor a scalar, and nothing is ever shuffled between lanes.  That
+ * is the whole trick.  Token-major data with channels innermost already lie
+ * this way, so a transform along one axis of a grid is this transform with a
+ * stride.
+ *
+ * n is a product of 2, 3, 5 and 7, and moderate (a line and its copy should
+ * stay in the first cache).  This file refuses to be a general FFT: FFTW does
+ * every other size, real input, and one signal at a time.  What stands here is
+ * a transform's plan; lane_pass.h runs it. */
+
+#ifndef TWICETOLD_LANE_FFT_H
+#define TWICETOLD_LANE_FFT_H
+
+#include "../lanes.h"
+#include "../../reference/room.h"
+
+#define LANE_FFT_STAGES 32
+
+/* One stage: n / radix butterflies.  Butterfly b takes the points from[b radix
+ * + k], k < radix, and leaves its results at to[b radix + k], all but the
+ * first multiplied by a twiddle factor where there are any. */
+struct lane_stage {
+    size_t radix;               /* 1, 2, 3, 4, 5, 7 or 8 */
+    size_t butterflies;
+    const unsigned *from, *to;
+    const real *twiddle;        /* [butterflies][radix-1][re, im], or NULL */
+};
+
+struct lane_fft {
+    size_t n;
+    size_t stages;              /* two or more */
+    struct lane_stage stage[LANE_FFT_STAGES];
+    unsigned *places;           /* all from and to */
+    real *twiddles;             /* all twiddle */
+};
+
+/* Transforms of n points: prepare asks for the tables, load fills them.
+ * Refused: n with a prime factor beyond 7. */
+void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n);
+void lane_fft_load(struct lane_fft *fft);
+
+#endif

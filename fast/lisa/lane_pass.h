@@ -1,0 +1,184 @@
+/* lane_pass.h -- the stages of a lane transform, reading and writing through
+ * functions of the caller's
+ *
+ * A line comes in through its first stage and goes out through its last; the
+ * stages between work in a buffer that stays in the first cache.  `load` and
+ * `store` are compiled into the stage that calls them: a product with a kernel
+ * can happen on the way in and a contraction on the way out, without a pass
+ * over memory of their own.  A file that wants this writes
+ *
+ *     static void enter(const struct lane_stage *stage, void *source, void *line)
+ *     {
+ *         lane_stage_through(stage, load, source, line_store, line);
+ *     }
+ *
+ * and hands it to lane_pass; leaving is likewise, from line_load to `store`. */
+
+#ifndef TWICETOLD_LANE_PASS_H
+#define TWICETOLD_LANE_PASS_H
+
+#include "lane_fft.h"
+
+/* Under a sanitizer each access becomes a test and a call, and to inline all of
+ * them takes the compiler minutes; there speed is not the point. */
+#ifdef __SANITIZE_ADDRESS__
+#undef INLINED
+#define INLINED static inline
+#endif
+
+/* Hands over point i of a line; takes point i of the transformed line. */
+typedef point lane_load(void *line, size_t i);
+typedef void lane_store(void *line, size_t i, point z);
+
+/* A line of points without gaps. */
+INLINED point line_load(void *line, size_t i)
+{
+    const real *at = (const real *)line + i * POINT;
+    return (point){lanes_load(at), lanes_load(at + LANES)};
+}
+
+INLINED void line_store(void *line, size_t i, point z)
+{
+    real *at = (real *)line + i * POINT;
+    lanes_store(at, z.re);
+    lanes_store(at + LANES, z.im);
+}
+
+INLINED point add(point a, point b) { return (point){a.re + b.re, a.im + b.im}; }
+INLINED point subtract(point a, point b) { return (point){a.re - b.re, a.im - b.im}; }
+INLINED point minus_i(point a) { return (point){a.im, -a.re}; }
+
+INLINED void butterfly_2(point z[2])
+{
+    point even = z[0], odd = z[1];
+    z[0] = add(even, odd);
+    z[1] = subtract(even, odd);
+}
+
+INLINED void butterfly_4(point z[4])
+{
+    point even[2] = {z[0], z[2]}, odd[2] = {z[1], z[3]};
+    butterfly_2(even);
+    butterfly_2(odd);
+    odd[1] = minus_i(odd[1]);
+    for (size_t k = 0; k < 2; k++) {
+        z[k] = add(even[k], odd[k]);
+        z[k + 2] = subtract(even[k], odd[k]);
+    }
+}
+
+/* The odd half is turned by eighths of a circle, whose sines are 0, 1 or
+ * sqrt(1/2). */
+INLINED void butterfly_8(point z[8])
+{
+    const real r = (real)0.70710678118654752440L;
+    point even[4] = {z[0], z[2], z[4], z[6]}, odd[4] = {z[1], z[3], z[5], z[7]};
+    butterfly_4(even);
+    butterfly_4(odd);
+    odd[1] = (point){odd[1].re + odd[1].im, odd[1].im - odd[1].re};
+    odd[2] = minus_i(odd[2]);
+    odd[3] = (point){odd[3].im - odd[3].re, -odd[3].re - odd[3].im};
+    z[0] = add(even[0], odd[0]);
+    z[4] = subtract(even[0], odd[0]);
+    z[2] = add(even[2], odd[2]);
+    z[6] = subtract(even[2], odd[2]);
+    for (size_t k = 1; k < 4; k += 2) {
+        z[k] = (point){even[k].re + r * odd[k].re, even[k].im + r * odd[k].im};
+        z[k + 4] = (point){even[k].re - r * odd[k].re, even[k].im - r * odd[k].im};
+    }
+}
+
+/* cos and sin of 2 pi m / p for m = 0 ... p-1, p = 3, 5, 7. */
+static const real cosine[8][7] = {
+    [3] = {1, -0.5L, -0.5L},
+    [5] = {1, 0.309016994374947424102L, -0.809016994374947424102L,
+           -0.809016994374947424102L, 0.309016994374947424102L},
+    [7] = {1, 0.623489801858733530525L, -0.222520933956314404289L, -0.900968867902419126236L,
+           -0.900968867902419126236L, -0.222520933956314404289L, 0.623489801858733530525L},
+};
+static const real sine[8][7] = {
+    [3] = {0, 0.866025403784438646764L, -0.866025403784438646764L},
+    [5] = {0, 0.951056516295153572116L, 0.587785252292473129169L,
+           -0.587785252292473129169L, -0.951056516295153572116L},
+    [7] = {0, 0.781831482468029808708L, 0.974927912181823607018L, 0.433883739117558120475L,
+           -0.433883739117558120475L, -0.974927912181823607018L, -0.781831482468029808708L},
+};
+
+/* Odd primes p, by the sums and differences of points that mirror each other:
+ * Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
+INLINED void butterfly_odd(point *z, const size_t p)
+{
+    point sum[3], difference[3], first = z[0];
+    for (size_t j = 1; 2 * j < p; j++) {
+        sum[j - 1] = add(z[j], z[p - j]);
+        difference[j - 1] = subtract(z[j], z[p - j]);
+        z[0] = add(z[0], sum[j - 1]);
+    }
+    for (size_t k = 1; 2 * k < p; k++) {
+        point c = first, s = {{0}, {0}};
+        for (size_t j = 1; 2 * j < p; j++) {
+            const real cos_jk = cosine[p][j * k % p], sin_jk = sine[p][j * k % p];
+            c.re += cos_jk * sum[j - 1].re;
+            c.im += cos_jk * sum[j - 1].im;
+            s.re += sin_jk * difference[j - 1].im;
+            s.im -= sin_jk * difference[j - 1].re;
+        }
+        z[k] = add(c, s);
+        z[p - k] = subtract(c, s);
+    }
+}
+
+/* All butterflies of one stage; radix is a constant wherever this is inlined. */
+INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
+                      lane_load load, void *source, lane_store store, void *sink)
+{
+    const unsigned *from = stage->from, *to = stage->to;
+    const real *twiddle = stage->twiddle;
+
+    for (size_t b = 0; b < stage->butterflies; b++, from += radix, to += radix) {
+        point z[8];
+#pragma GCC unroll 8
+        for (size_t k = 0; k < radix; k++) z[k] = load(source, from[k]);
+        if (radix == 2) butterfly_2(z);
+        if (radix == 4) butterfly_4(z);
+        if (radix == 8) butterfly_8(z);
+        if (radix % 2 && radix > 1) butterfly_odd(z, radix);
+        if (twiddle) {
+#pragma GCC unroll 8
+            for (size_t k = 1; k < radix; k++, twiddle += 2)
+                z[k] = (point){z[k].re * twiddle[0] - z[k].im * twiddle[1],
+                               z[k].re * twiddle[1] + z[k].im * twiddle[0]};
+        }
+#pragma GCC unroll 8
+        for (size_t k = 0; k < radix; k++) store(sink, to[k], z[k]);
+    }
+}
+
+/* One stage, from a line that `load` reads to one that `store` writes. */
+INLINED void lane_stage_through(const struct lane_stage *stage,
+                                lane_load load, void *source, lane_store store, void *sink)
+{
+    switch (stage->radix) {
+    case 1: stage_of(1, stage, load, source, store, sink); break;
+    case 2: stage_of(2, stage, load, source, store, sink); break;
+    case 3: stage_of(3, stage, load, source, store, sink); break;
+    case 4: stage_of(4, stage, load, source, store, sink); break;
+    case 5: stage_of(5, stage, load, source, store, sink); break;
+    case 7: stage_of(7, stage, load, source, store, sink); break;
+    case 8: stage_of(8, stage, load, source, store, sink); break;
+    }
+}
+
+/* One stage of a line, compiled. */
+typedef void lane_part(const struct lane_stage *stage, void *source, void *sink);
+
+/* From points without gaps to points without gaps. */
+lane_part lane_line;
+
+/* A line through all stages of a plan: in through `enter`, along in `line`
+ * (room for n points), out through `leave`.  All is read before anything is
+ * written outside `line`. */
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
+               lane_part *leave, void *sink, real *line);
+
+#endif

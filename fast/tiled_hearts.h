@@ -1,0 +1,37 @@
+/* tiled_hearts.h -- the tiled attention (attention.h) as hearts (heads.h)
+ *
+ * A block of queries against all keys, so that the threads have work when there
+ * is one head; or a window of tokens against itself.  Each is part one->part of
+ * a head.  The caller's `a` says how many queries, keys and channels there are,
+ * the scale and the bias; where rows lie is filled in here. */
+
+#ifndef TWICETOLD_FAST_TILED_HEARTS_H
+#define TWICETOLD_FAST_TILED_HEARTS_H
+
+#include "../reference/heads.h"
+#include "../reference/windows.h"
+#include "attention.h"
+
+/* Of each thread: attention's workspace, and one window of one head. */
+struct tiled {
+    real *workspace;
+    real *q, *k, *v, *y;        /* [entries][channels], where a window was asked for */
+};
+
+/* entries: tokens of a window; 0 for blocks alone. */
+void tiled_prepare(struct tiled *own, struct room *room, size_t channels, size_t entries);
+
+/* Blocks of a head. */
+static inline size_t tiled_blocks(size_t queries) { return (queries + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK; }
+
+/* Block one->part of the queries; rows are read where they lie. */
+void tiled_block(const struct head *one, struct attention a, const struct tiled *own);
+
+/* Window one->part.  Its rows are copied out first: they lie in runs of s, and
+ * s^2 rows of c channels are small beside the work on them.  The row `padding`
+ * is the query of a token of the padding, whose key and value lie as far behind
+ * it as any token's; it may be NULL where windows tile the plane. */
+void tiled_window(const struct head *one, struct attention a, const struct windows *windows, const real *padding,
+                  const struct tiled *own);
+
+#endif

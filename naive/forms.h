@@ -1,0 +1,13 @@
+/* forms.h -- the forms that naive/ tells, one for each operator */
+
+#ifndef TWICETOLD_NAIVE_FORMS_H
+#define TWICETOLD_NAIVE_FORMS_H
+
+#include "../reference/forms.h"
+
+extern const struct form_row naive_forms[];
+
+extern const struct form msa_naive, sra_naive, lisa_naive, structsa_naive, elsa_naive, fc_naive, dfc_cp_naive,
+    chopd_naive, hilo_naive;
+
+#endif

@@ -1,0 +1,46 @@
+/* bytes.c -- how much memory a program may take; see bytes.h */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "bytes.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static size_t free_bytes(void)
+{
+    char line[128];
+    size_t kilobytes = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && !kilobytes && fgets(line, sizeof line, file))
+        if (!strncmp(line, "MemAvailable:", 13)) kilobytes = (size_t)strtoull(line + 13, NULL, 10);
+    if (file) fclose(file);
+    return kilobytes ? kilobytes * 1024 : (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+status bytes_allowed(size_t *allowed, const char *text)
+{
+    static const char suffix[] = "KMGT";
+    *allowed = free_bytes() / 4 * 3;
+    if (!text) return status_ok();
+
+    char *end = NULL;
+    double value = strtod(text, &end);
+    size_t digits = strspn(text, "0123456789.");
+    const char *unit = *end ? strchr(suffix, *end) : NULL, *rest = unit ? end + 1 : end;
+    if (unit) value *= ldexp(1, 10 * (int)(unit - suffix + 1));
+    if (!digits || text + digits != end || *rest || !(value >= 1) || value > 0x1p62)
+        return bad_input("option --max-memory: found '%.40s', expected bytes, as 512M or 8G", text);
+    *allowed = (size_t)value;
+    return status_ok();
+}
+
+status bytes_fit(size_t needed, size_t allowed)
+{
+    if (needed <= allowed) return status_ok();
+    return bad_input("needs %s%zu bytes of memory, allowed are %zu (option --max-memory)",
+                     needed == SIZE_MAX ? "more than " : "", needed, allowed);
+}

@@ -1,0 +1,29 @@
+/* bytes.h -- how much memory a program may take, and what it says where that is
+ * too little
+ *
+ * What a problem needs is known before any of it is taken (room.h), so a size
+ * that does not fit is refused at once, and not by the machine an hour later. */
+
+#ifndef TWICETOLD_BYTES_H
+#define TWICETOLD_BYTES_H
+
+#include <stddef.h>
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What --max-memory allows: bytes, or with a suffix K, M, G or T of powers of
+ * 1024.  Where the text is NULL, three quarters of what is free: of MemAvailable
+ * in /proc/meminfo where that can be read, else of all that the machine has. */
+status bytes_allowed(size_t *allowed, const char *text);
+
+/* Refuses to need more than is allowed; SIZE_MAX is more than can be counted. */
+status bytes_fit(size_t needed, size_t allowed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

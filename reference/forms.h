@@ -1,0 +1,43 @@
+/* forms.h -- which operators there are, and which forms they have
+ *
+ * reference/ says what an operator is and knows no form.  Each telling lists its
+ * own (naive/forms.c, fast/forms.c), and one list of those lists stands above
+ * them all, in program/forms.c: a new kind of form is one line there. */
+
+#ifndef TWICETOLD_FORMS_H
+#define TWICETOLD_FORMS_H
+
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One form of one operator; a list ends at an operator of NULL. */
+struct form_row {
+    const struct declaration *declaration;
+    const struct form *form;
+};
+
+/* What the tellings list. */
+extern const struct form_row naive_forms[], fast_forms[];
+
+/* Operator number `at`, NULL behind the last; the operator of that name, or NULL. */
+const struct declaration *operator_at(int at);
+const struct declaration *operator_find(const char *name);
+
+/* Form number `at` of an operator, NULL behind the last; 0 is the naive form,
+ * which all others are compared with. */
+const struct form *operator_form_at(const struct declaration *d, int at);
+
+/* The form of that name, or NULL. */
+const struct form *operator_form(const struct declaration *d, const char *name);
+
+/* More forms than any operator has. */
+#define OPERATOR_FORMS 16
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

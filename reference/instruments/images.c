@@ -1,0 +1,364 @@
+/* images.c -- pictures in, pictures out; see images.h */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "images.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <png.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <tgmath.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define HEADER 16               /* bytes of an IDX header with three axes */
+#define CHUNK 4096              /* bytes read at a time */
+
+status image_create(struct image *im, size_t rows, size_t columns, size_t channels)
+{
+    *im = (struct image){rows, columns, channels, NULL};
+    if (rows == 0 || columns == 0 || channels == 0)
+        return bad_input("image of %zu x %zu pixels and %zu channels, expected at least 1 of each",
+                         rows, columns, channels);
+    im->pixels = memory_reals(rows, columns, channels, 1);
+    return im->pixels ? status_ok() : out_of_memory("an image");
+}
+
+void image_release(struct image *im)
+{
+    memory_free(im->pixels);
+    im->pixels = NULL;
+}
+
+/* *descriptor = a regular file, open for reading.  O_NONBLOCK keeps a pipe
+ * from holding us up before we can see that it is one. */
+static status open_regular(int *descriptor, const char *path)
+{
+    struct stat about;
+    *descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (*descriptor < 0) return bad_input("cannot be opened: %s", strerror(errno));
+    if (fstat(*descriptor, &about) == 0 && S_ISREG(about.st_mode)) return status_ok();
+    close(*descriptor);
+    return bad_input("is not a regular file");
+}
+
+/* ------------------------------------------------------------------ IDX */
+
+/* Reads `count` bytes, or says why not; *got = how many there were. */
+static status read_bytes(gzFile stream, unsigned char *bytes, unsigned count, unsigned *got)
+{
+    int error, n = gzread(stream, bytes, count);
+    const char *why = gzerror(stream, &error);
+    *got = n < 0 ? 0 : (unsigned)n;
+    if (n >= 0 && (error == Z_OK || error == Z_STREAM_END)) return status_ok();
+    if (error == Z_ERRNO) return failure("cannot be read: %s", strerror(errno));
+    if (error == Z_MEM_ERROR) return out_of_memory("zlib");
+    return bad_input("is broken gzip (%s)", why);
+}
+
+static size_t big_endian(const unsigned char *b)
+{
+    return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
+}
+
+/* The sizes that an IDX header states, if they may be true at all. */
+static status check_header(struct image_set *set, const unsigned char *header)
+{
+    /* Step 1: two zeros, the element type, the number of axes. */
+    if (header[0] != 0 || header[1] != 0)
+        return bad_input("begins with 0x%02x%02x, expected 0x0000 as in an IDX file", header[0], header[1]);
+    if (header[2] != 0x08)
+        return bad_input("holds IDX elements of type 0x%02x, expected 0x08 (unsigned bytes)", header[2]);
+    if (header[3] != 3)
+        return bad_input("holds an IDX array of %d axes, expected 3 (images, rows, columns)", header[3]);
+
+    /* Step 2: three sizes whose product is neither nothing nor too much.
+     * Each is below 2^32, so the product of two of them fits 64 bits. */
+    uint64_t count = big_endian(header + 4), rows = big_endian(header + 8), columns = big_endian(header + 12);
+    if (count == 0 || rows == 0 || columns == 0)
+        return bad_input("states %llu images of %llu x %llu pixels, expected at least 1 of each",
+                         (unsigned long long)count, (unsigned long long)rows, (unsigned long long)columns);
+    if (rows * columns > IMAGE_PIXELS_MAX || count > IMAGE_SET_BYTES_MAX / (rows * columns))
+        return bad_input("states %llu images of %llu x %llu pixels, expected at most %zu pixels and %zu in all",
+                         (unsigned long long)count, (unsigned long long)rows, (unsigned long long)columns,
+                         IMAGE_PIXELS_MAX, IMAGE_SET_BYTES_MAX);
+    set->count = (size_t)count;
+    set->rows = (size_t)rows;
+    set->columns = (size_t)columns;
+    return status_ok();
+}
+
+/* Reads the whole file through: header, as many bytes as it states, the end. */
+static status check_set(struct image_set *set)
+{
+    unsigned char bytes[CHUNK];
+    unsigned got;
+
+    status s = read_bytes(set->stream, bytes, HEADER, &got);
+    if (s.code) return s;
+    if (got < HEADER) return bad_input("ends after %u bytes, expected an IDX header of %d", got, HEADER);
+    s = check_header(set, bytes);
+    if (s.code) return s;
+
+    size_t expected = set->count * set->rows * set->columns, seen = 0;
+    do {
+        s = read_bytes(set->stream, bytes, CHUNK, &got);
+        if (s.code) return s;
+        seen += got;
+    } while (got > 0 && seen <= expected);
+    if (seen > expected)
+        return bad_input("goes on after the %zu bytes of its %zu images", expected, set->count);
+    if (seen < expected)
+        return bad_input("holds %zu bytes of pixels, expected %zu for %zu images of %zu x %zu",
+                         seen, expected, set->count, set->rows, set->columns);
+    return status_ok();
+}
+
+status image_set_open(struct image_set *set, const char *path)
+{
+    int descriptor;
+    *set = (struct image_set){0};
+    status s = open_regular(&descriptor, path);
+    if (s.code) return status_at(s, path);
+    set->stream = gzdopen(descriptor, "rb");
+    if (!set->stream) {
+        close(descriptor);
+        return out_of_memory("zlib");
+    }
+    s = check_set(set);
+    if (s.code) image_set_close(set);
+    return status_at(s, path);
+}
+
+status image_set_read(real *pixels, struct image_set *set, size_t first, size_t count)
+{
+    if (first > set->count || count > set->count - first)
+        return bad_input("images %zu and %zu more asked for, the file has %zu", first, count, set->count);
+    size_t size = set->rows * set->columns, wanted = count * size;
+    unsigned char bytes[CHUNK];
+
+    if (gzseek(set->stream, (z_off_t)(HEADER + first * size), SEEK_SET) < 0)
+        return failure("image %zu cannot be reached in its file", first);
+    for (size_t at = 0; at < wanted;) {
+        unsigned got, next = wanted - at < CHUNK ? (unsigned)(wanted - at) : CHUNK;
+        status s = read_bytes(set->stream, bytes, next, &got);
+        if (s.code) return s;
+        if (got < next) return bad_input("an image file became shorter while it was read");
+        for (unsigned i = 0; i < next; i++) pixels[at + i] = (real)bytes[i] / 255;
+        at += next;
+    }
+    return status_ok();
+}
+
+void image_set_close(struct image_set *set)
+{
+    if (set->stream) gzclose_r(set->stream);
+    *set = (struct image_set){0};
+}
+
+/* ------------------------------------------------------------------ PNG */
+
+status image_is_png(bool *png, const char *path)
+{
+    unsigned char begin[8];
+    int descriptor;
+    status s = open_regular(&descriptor, path);
+    if (s.code) return status_at(s, path);
+    ssize_t got = read(descriptor, begin, sizeof begin);
+    close(descriptor);
+    *png = got == sizeof begin && png_sig_cmp(begin, 0, sizeof begin) == 0;
+    return status_ok();
+}
+
+/* The pixels of a PNG whose header libpng has read. */
+static status decode_png(struct image *im, png_image *png)
+{
+    /* Step 1: what the header says, before a byte is allocated by it. */
+    size_t rows = png->height, columns = png->width;
+    size_t channels = png->format & PNG_FORMAT_FLAG_COLOR ? 3 : 1;
+    if (rows == 0 || columns == 0 || rows > IMAGE_PIXELS_MAX / columns)
+        return bad_input("states %zu x %zu pixels, expected at most %zu in all", rows, columns, IMAGE_PIXELS_MAX);
+
+    /* Step 2: bytes, the transparent ones laid on black. */
+    const png_color black = {0, 0, 0};
+    png->format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+    png->flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
+    unsigned char *bytes = memory_get(rows * columns, channels);
+    if (!bytes) return out_of_memory("a PNG image");
+    if (!png_image_finish_read(png, &black, bytes, 0, NULL)) {
+        memory_free(bytes);
+        return bad_input("is a broken PNG (%s)", png->message);
+    }
+
+    /* Step 3: reals. */
+    status s = image_create(im, rows, columns, channels);
+    for (size_t i = 0; !s.code && i < rows * columns * channels; i++)
+        im->pixels[i] = (real)bytes[i] / 255;
+    memory_free(bytes);
+    return s;
+}
+
+status image_read_png(struct image *im, const char *path)
+{
+    int descriptor;
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    *im = (struct image){0};
+    status s = open_regular(&descriptor, path);
+    if (s.code) return status_at(s, path);
+    FILE *file = fdopen(descriptor, "rb");
+    if (!file) {
+        close(descriptor);
+        return out_of_memory("a file");
+    }
+    if (png_image_begin_read_from_stdio(&png, file)) s = decode_png(im, &png);
+    else s = bad_input("is not a PNG (%s)", png.message);
+    png_image_free(&png);
+    fclose(file);
+    return status_at(s, path);
+}
+
+/* 0 ... 255; NaN fails both comparisons. */
+static unsigned char byte_of(real v)
+{
+    if (v >= 1) return 255;
+    return v > 0 ? (unsigned char)(255 * v + (real)0.5) : 0;
+}
+
+/* *file = a new file whose name, path.0 or path.1 or ..., goes to beside. */
+static status create_beside(FILE **file, char *beside, size_t size, const char *path)
+{
+    for (int n = 0; n < 100; n++) {
+        snprintf(beside, size, "%s.%d", path, n);
+        int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno == EEXIST) continue;
+        if (descriptor < 0) return failure("cannot be written: %s", strerror(errno));
+        *file = fdopen(descriptor, "wb");
+        if (*file) return status_ok();
+        close(descriptor);
+        unlink(beside);
+        return out_of_memory("a file");
+    }
+    return failure("cannot be written: files of that name with .0 ... .99 behind it are in the way");
+}
+
+/* Writes the bytes beside path and renames them into place. */
+static status write_png(const unsigned char *bytes, const struct image *im, char *beside, size_t size,
+                        const char *path)
+{
+    FILE *file = NULL;
+    png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns,
+                     .height = (png_uint_32)im->rows,
+                     .format = im->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
+    status s = create_beside(&file, beside, size, path);
+    if (s.code) return s;
+    if (!png_image_write_to_stdio(&png, file, 0, bytes, 0, NULL))
+        s = failure("cannot be written: %s", png.message);
+    if (fclose(file) != 0 && !s.code) s = failure("cannot be written: %s", strerror(errno));
+    if (!s.code && rename(beside, path) != 0)
+        s = failure("cannot be written: %s", strerror(errno));
+    if (s.code) unlink(beside);
+    return s;
+}
+
+status image_write_png(const struct image *im, const char *path)
+{
+    struct stat about;
+    size_t pixels, length = strlen(path) + sizeof ".99";
+    if (im->channels != 1 && im->channels != 3)
+        return bad_input("%.60s: %zu channels, expected 1 (grey) or 3 (RGB)", path, im->channels);
+    if (!size_multiply(&pixels, im->rows, im->columns) || pixels > IMAGE_PIXELS_MAX)
+        return bad_input("%.60s: %zu x %zu pixels, expected at most %zu in all",
+                         path, im->rows, im->columns, IMAGE_PIXELS_MAX);
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return bad_input("%.60s: is there and is not a regular file", path);
+
+    unsigned char *bytes = memory_get(pixels, im->channels);
+    char *beside = memory_get(length, 1);
+    status s = out_of_memory("a PNG image");
+    if (bytes && beside) {
+        for (size_t i = 0; i < pixels * im->channels; i++) bytes[i] = byte_of(im->pixels[i]);
+        s = status_at(write_png(bytes, im, beside, length, path), path);
+    }
+    memory_free(bytes);
+    memory_free(beside);
+    return s;
+}
+
+/* -------------------------------------------------------------- scaling */
+
+/* The pixels of one source axis that a tent around `centre` covers. */
+struct span {
+    size_t begin, end, nearest;
+    double centre, radius;
+};
+
+static struct span span_under(size_t i, size_t to, size_t from, double scale)
+{
+    double centre = ((double)i + 0.5 - (double)to / 2) / scale + (double)from / 2 - 0.5;
+    double radius = scale < 1 ? 1 / scale : 1, last = (double)from - 1;
+    return (struct span){
+        .begin = (size_t)fmax(ceil(centre - radius), 0),
+        .end = (size_t)fmin(floor(centre + radius), last) + 1,
+        .nearest = (size_t)fmin(fmax(floor(centre + 0.5), 0), last),
+        .centre = centre,
+        .radius = radius,
+    };
+}
+
+static double tent(struct span s, size_t j)
+{
+    double height = 1 - fabs((double)j - s.centre) / s.radius;
+    return height > 0 ? height : 0;
+}
+
+status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns)
+{
+    size_t channels = im->channels;
+    status s = image_create(fitted, rows, columns, channels);
+    if (s.code) return s;
+
+    double scale = fmax((double)rows / (double)im->rows, (double)columns / (double)im->columns);
+    #pragma omp parallel for
+    for (size_t y = 0; y < rows; y++)
+    for (size_t x = 0; x < columns; x++) {
+        struct span down = span_under(y, rows, im->rows, scale);
+        struct span across = span_under(x, columns, im->columns, scale);
+        for (size_t c = 0; c < channels; c++) {
+            /* The nearest pixel and a mean of differences: a constant stays one to the last digit. */
+            double nearest = (double)im->pixels[(down.nearest * im->columns + across.nearest) * channels + c];
+            double sum = 0, weights = 0;
+            for (size_t j = down.begin; j < down.end; j++)
+            for (size_t k = across.begin; k < across.end; k++) {
+                double w = tent(down, j) * tent(across, k);
+                sum += w * ((double)im->pixels[(j * im->columns + k) * channels + c] - nearest);
+                weights += w;
+            }
+            fitted->pixels[(y * columns + x) * channels + c] = (real)(nearest + sum / weights);
+        }
+    }
+    return status_ok();
+}
+
+status image_block_means(struct image *small, const struct image *im, size_t patch)
+{
+    *small = (struct image){0};
+    if (patch == 0 || im->rows % patch || im->columns % patch)
+        return bad_input("%zu x %zu pixels do not divide into %zu x %zu patches",
+                         im->rows, im->columns, patch, patch);
+    size_t rows = im->rows / patch, columns = im->columns / patch, run = patch * im->channels;
+    status s = image_create(small, rows, columns, 1);
+    if (s.code) return s;
+
+    for (size_t y = 0; y < rows; y++)
+    for (size_t x = 0; x < columns; x++) {
+        double sum = 0;
+        for (size_t j = 0; j < patch; j++)
+        for (size_t k = 0; k < run; k++)
+            sum += (double)im->pixels[((y * patch + j) * im->columns + x * patch) * im->channels + k];
+        small->pixels[y * columns + x] = (real)(sum / (double)(patch * run));
+    }
+    return status_ok();
+}

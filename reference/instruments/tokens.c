@@ -1,0 +1,376 @@
+/* tokens.c -- tokens of real images, for measurements and figures; see tokens.h
+ *
+ *     T, H, W  frames, and tokens down and across one frame
+ *     p        pixels along a side of a patch
+ *
+ * Set-up work: readable, not tuned. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "tokens.h"
+#include <complex.h>
+#include <errno.h>
+#include <fftw3.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <tgmath.h>
+#include "../linear.h"
+#include "../random.h"
+
+/* Streams of random.h: one for the projection, one per entry for noise. */
+#define PROJECTION_STREAM 0x70726f6aULL
+#define NOISE_STREAM 0x6e6f00000000ULL
+
+/* Everything between the source and the tokens. */
+struct scene {
+    size_t T, H, W, p;
+    size_t rows, columns;       /* of the canvas, in pixels */
+    uint64_t seed;
+    bool noise, png;            /* otherwise it is an IDX file */
+    struct image photo;
+    struct image_set set;
+    size_t first, down, across; /* mosaic: first image, and images each way */
+    real *tile;                 /* mosaic: one image of the set */
+    struct image canvas;
+};
+
+/* ------------------------------------------------------------- geometry */
+
+/* The sizes of the canvas of a grid, p pixels a token. */
+static status measure_canvas(struct scene *scene, const grid *g, size_t patch)
+{
+    scene->p = patch ? patch : TOKEN_PATCH;
+    if (scene->p > TOKEN_PATCH_MAX)
+        return bad_input("patches of %zu pixels, expected at most %d", scene->p, TOKEN_PATCH_MAX);
+
+    scene->T = 1;
+    if (g->axes == 1) {
+        scene->W = 1;
+        while (scene->W * scene->W < g->tokens) scene->W++;
+        scene->H = (g->tokens + scene->W - 1) / scene->W;
+    } else {
+        if (g->axes == 3) scene->T = g->size[0];
+        scene->H = g->size[g->axes - 2];
+        scene->W = g->size[g->axes - 1];
+    }
+
+    size_t pixels;
+    scene->rows = scene->H * scene->p;
+    scene->columns = scene->W * scene->p + TOKEN_PAN * (scene->T - 1);
+    if (!size_multiply(&pixels, scene->rows, scene->columns) || pixels > INT_MAX)
+        return bad_input("a canvas of %zu x %zu pixels, expected at most %d in all",
+                         scene->rows, scene->columns, INT_MAX);
+    return status_ok();
+}
+
+/* --------------------------------------------------------------- noise */
+
+/* Fourier coefficients of a complex [rows][columns] plane; those of its real
+ * part are as independent and as normal, each the symmetric part of two. */
+static void draw_coefficients(FFTW(complex) *F, size_t rows, size_t columns, uint64_t seed, uint64_t stream)
+{
+    #pragma omp parallel for
+    for (size_t u = 0; u < rows; u++)
+    for (size_t v = 0; v < columns; v++) {
+        size_t n = u * columns + v;
+        double f_y = (double)(u < rows - u ? u : rows - u) / (double)rows;
+        double f_x = (double)(v < columns - v ? v : columns - v) / (double)columns;
+        double f = sqrt(f_y * f_y + f_x * f_x);
+        double re = random_normal(seed, stream, 2 * n), im = random_normal(seed, stream, 2 * n + 1);
+        F[n] = f > 0 ? (real)(re / f) + (real)(im / f) * I : 0;
+    }
+}
+
+/* Pixels to 0 ... 1; all to 1/2 where they are equal. */
+static void stretch(real *pixels, size_t count)
+{
+    real low = pixels[0], high = pixels[0];
+    for (size_t i = 1; i < count; i++) {
+        if (pixels[i] < low) low = pixels[i];
+        if (pixels[i] > high) high = pixels[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        pixels[i] = high > low ? (pixels[i] - low) / (high - low) : (real)0.5;
+}
+
+static status fill_with_noise(struct image *canvas, uint64_t seed, uint64_t stream)
+{
+    size_t rows = canvas->rows, columns = canvas->columns;
+    FFTW(plan) plan = NULL;
+    FFTW(complex) *plane = memory_get(rows * columns, sizeof *plane);
+    if (plane) {
+        #pragma omp critical(fftw_planner)
+        plan = FFTW(plan_dft_2d)((int)rows, (int)columns, plane, plane, FFTW_BACKWARD, FFTW_ESTIMATE);
+    }
+    if (plan) {
+        draw_coefficients(plane, rows, columns, seed, stream);
+        FFTW(execute)(plan);
+        for (size_t i = 0; i < rows * columns; i++) canvas->pixels[i] = creal(plane[i]);
+        stretch(canvas->pixels, rows * columns);
+        #pragma omp critical(fftw_planner)
+        FFTW(destroy_plan)(plan);
+    }
+    memory_free(plane);
+    return plan ? status_ok() : out_of_memory("noise");
+}
+
+/* --------------------------------------------------------------- canvas */
+
+/* Copies the tile to (y, x) of the canvas as far as it lies within. */
+static void paste(struct image *canvas, size_t y, size_t x, const real *tile, size_t rows, size_t columns)
+{
+    size_t width = columns < canvas->columns - x ? columns : canvas->columns - x;
+    for (size_t j = 0; j < rows && y + j < canvas->rows; j++)
+        memcpy(canvas->pixels + (y + j) * canvas->columns + x, tile + j * columns, width * sizeof *tile);
+}
+
+/* Entry b of the batch starts where entry b-1 stopped. */
+static status fill_with_mosaic(struct scene *scene, size_t b)
+{
+    size_t count = scene->set.count, tiles = scene->down * scene->across;
+    size_t start = (scene->first + b % count * (tiles % count)) % count;
+
+    for (size_t t = 0; t < tiles; t++) {
+        status s = image_set_read(scene->tile, &scene->set, (start + t) % count, 1);
+        if (s.code) return s;
+        paste(&scene->canvas, t / scene->across * scene->set.rows, t % scene->across * scene->set.columns,
+              scene->tile, scene->set.rows, scene->set.columns);
+    }
+    return status_ok();
+}
+
+/* The canvas of entry b; a photo is fitted once and stays. */
+static status fill_canvas(struct scene *scene, size_t b)
+{
+    if (scene->noise) return fill_with_noise(&scene->canvas, scene->seed, NOISE_STREAM + b);
+    if (scene->set.stream) return fill_with_mosaic(scene, b);
+    if (scene->canvas.pixels) return status_ok();
+    return image_fit(&scene->canvas, &scene->photo, scene->rows, scene->columns);
+}
+
+static void close_scene(struct scene *scene)
+{
+    image_set_close(&scene->set);
+    image_release(&scene->photo);
+    image_release(&scene->canvas);
+    memory_free(scene->tile);
+}
+
+static const char *path_of(const struct token_source *source)
+{
+    return source->path ? source->path : IMAGES_DEFAULT;
+}
+
+/* Measures the canvas and finds the source. */
+static status survey(struct scene *scene, const grid *g, const struct token_source *source)
+{
+    struct stat about;
+    *scene = (struct scene){.seed = source->seed};
+    status s = measure_canvas(scene, g, source->patch);
+    if (s.code) return s;
+    scene->noise = source->kind == TOKENS_NOISE
+            || (source->kind == TOKENS_IMAGES_OR_NOISE && stat(path_of(source), &about) != 0 && errno == ENOENT);
+    return scene->noise ? s : image_is_png(&scene->png, path_of(source));
+}
+
+/* A PNG is read, an IDX file opened. */
+static status open_file(struct scene *scene, const char *path, size_t first)
+{
+    status s = scene->png ? image_read_png(&scene->photo, path) : image_set_open(&scene->set, path);
+    if (s.code) return s;
+
+    size_t count = scene->png ? 1 : scene->set.count;
+    if (first >= count) return bad_input("%.60s: image %zu asked for, the file has %zu", path, first, count);
+    if (scene->png) return status_ok();
+    scene->first = first;
+    scene->down = (scene->rows + scene->set.rows - 1) / scene->set.rows;
+    scene->across = (scene->columns + scene->set.columns - 1) / scene->set.columns;
+    scene->tile = memory_reals(scene->set.rows, scene->set.columns, 1, 1);
+    return scene->tile ? status_ok() : out_of_memory("an image");
+}
+
+/* Finds the source and makes room; after an error nothing is left to close. */
+static status open_scene(struct scene *scene, const grid *g, const struct token_source *source)
+{
+    status s = survey(scene, g, source);
+    if (s.code) return s;
+    if (!scene->noise) s = open_file(scene, path_of(source), source->first);
+    if (!s.code && !scene->png) s = image_create(&scene->canvas, scene->rows, scene->columns, 1);
+    if (s.code) close_scene(scene);
+    return s;
+}
+
+/* --------------------------------------------------------------- origin */
+
+/* What the scene shows, one line whatever bytes the path has. */
+static void describe(char *origin, size_t size, const struct scene *scene, const struct token_source *source,
+                     size_t batch)
+{
+    const char *path = path_of(source);
+    bool standard = strcmp(path, IMAGES_DEFAULT) == 0;
+    if (!origin || size == 0) return;
+
+    if (scene->noise) {
+        bool missed = source->kind != TOKENS_NOISE;
+        snprintf(origin, size, "1/f noise of seed %llu, %zux%zu patches%s%s", (unsigned long long)scene->seed,
+                 scene->p, scene->p, missed ? ": no images at " : "", missed ? path : "");
+    } else if (scene->png) {
+        snprintf(origin, size, "%s, scaled to cover %zux%zu pixels, %zux%zu patches",
+                 path, scene->rows, scene->columns, scene->p, scene->p);
+    } else {
+        double last = (double)scene->first + (double)batch * (double)(scene->down * scene->across) - 1;
+        snprintf(origin, size, "images %zu ... %.0f%s of %s, mosaics of %zux%zu, %zux%zu patches", scene->first, last,
+                 last < (double)scene->set.count ? "" : " (from 0 again after the last)",
+                 standard ? "Fashion-MNIST (test)" : path, scene->down, scene->across, scene->p, scene->p);
+    }
+    for (unsigned char *c = (unsigned char *)origin; *c; c++)
+        if (*c < 0x20 || *c == 0x7f) *c = '?';
+}
+
+/* --------------------------------------------------------------- tokens */
+
+/* The patch of token (t, y, x), less `zero`, its own shape; NULL takes
+ * nothing off. */
+static void cut_patch(real *patch, const struct scene *scene, size_t t, size_t y, size_t x, const real *zero)
+{
+    size_t colours = scene->canvas.channels, run = scene->p * colours;
+
+    for (size_t j = 0; j < scene->p; j++) {
+        const real *row = scene->canvas.pixels
+                        + ((y * scene->p + j) * scene->columns + x * scene->p + TOKEN_PAN * t) * colours;
+        for (size_t k = 0; k < run; k++) patch[j * run + k] = row[k] - (zero ? zero[j * run + k] : 0);
+    }
+}
+
+/* x [N][channels], each channel to mean 0 and variance 1; moment [2][channels]
+ * is scratch.  Constant channels become zeros: they are zeros already. */
+static void standardise(real *x, size_t tokens, size_t channels, double *moment)
+{
+    double *mean = moment, *variance = moment + channels;
+    for (size_t c = 0; c < channels; c++) mean[c] = variance[c] = 0;
+
+    for (size_t i = 0; i < tokens; i++)
+    for (size_t c = 0; c < channels; c++)
+        mean[c] += (double)x[i * channels + c] / (double)tokens;
+
+    for (size_t i = 0; i < tokens; i++)
+    for (size_t c = 0; c < channels; c++) {
+        double d = (double)x[i * channels + c] - mean[c];
+        variance[c] += d * d / (double)tokens;
+    }
+
+    for (size_t i = 0; i < tokens; i++)
+    for (size_t c = 0; c < channels; c++) {
+        double d = (double)x[i * channels + c] - mean[c];
+        x[i * channels + c] = variance[c] > 0 ? (real)(d / sqrt(variance[c])) : 0;
+    }
+}
+
+/* The arrays of tokens_make. */
+struct work {
+    real *patches;              /* [N][p p colours] */
+    real *zero;                 /* the first patch */
+    real *projection;           /* [C][p p colours] */
+    double *moment;             /* [2][C] */
+};
+
+static status make_room(struct work *w, size_t tokens, size_t values, size_t channels)
+{
+    *w = (struct work){
+        .patches = memory_reals(tokens, values, 1, 1),
+        .zero = memory_reals(values, 1, 1, 1),
+        .projection = memory_reals(channels, values, 1, 1),
+        .moment = memory_get(channels, 2 * sizeof(double)),
+    };
+    return w->patches && w->zero && w->projection && w->moment ? status_ok() : out_of_memory("tokens");
+}
+
+static void release_room(struct work *w)
+{
+    memory_free(w->patches);
+    memory_free(w->zero);
+    memory_free(w->projection);
+    memory_free(w->moment);
+}
+
+/* One entry of the batch, from its canvas.  The first patch is taken off all
+ * of them: the mean removes it again, and a canvas of one colour gives zeros
+ * without a rounding. */
+static void make_entry(real *x, const grid *g, size_t channels, const struct scene *scene, const struct work *w)
+{
+    size_t values = scene->p * scene->p * scene->canvas.channels;
+
+    cut_patch(w->zero, scene, 0, 0, 0, NULL);
+    for (size_t i = 0; i < g->tokens; i++)
+        cut_patch(w->patches + i * values, scene, i / (scene->H * scene->W), i / scene->W % scene->H, i % scene->W,
+                  w->zero);
+    linear_map(x, channels, w->patches, values, w->projection, NULL, g->tokens, values, channels);
+    standardise(x, g->tokens, channels, w->moment);
+}
+
+status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct token_source *source)
+{
+    struct scene scene;
+    status s = survey(&scene, g, source);
+    if (s.code) return s;
+
+    /* Noise is drawn on a complex plane beside its canvas. */
+    size_t colours = scene.png ? 3 : 1, values = scene.p * scene.p * colours;
+    *bytes = 0;
+    size_add(bytes, scene.rows * scene.columns, (scene.noise ? 3 : colours) * sizeof(real));
+    size_add(bytes, g->tokens + 1, values * sizeof(real));
+    size_add(bytes, channels, values * sizeof(real) + 2 * sizeof(double));
+    return s;
+}
+
+status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const struct token_source *source,
+                   char *origin, size_t size)
+{
+    struct scene scene;
+    struct work w = {0};
+    if (batch == 0 || channels == 0 || channels > INT_MAX)
+        return bad_input("tokens of batch %zu and %zu channels, expected 1 ... %d", batch, channels, INT_MAX);
+
+    /* Step 1: the source, and room; a photo is fitted here, to know its colours. */
+    status s = open_scene(&scene, g, source);
+    if (s.code) return s;
+    describe(origin, size, &scene, source, batch);
+    s = fill_canvas(&scene, 0);
+    size_t values = scene.p * scene.p * scene.canvas.channels;
+    if (!s.code) s = make_room(&w, g->tokens, values, channels);
+
+    /* Step 2: one projection for all, its length that of one pixel. */
+    if (!s.code)
+        random_fill_normal(w.projection, channels * values, scene.seed, PROJECTION_STREAM, 1 / sqrt((double)values));
+
+    /* Step 3: entry after entry. */
+    for (size_t b = 0; !s.code && b < batch; b++) {
+        if (b > 0) s = fill_canvas(&scene, b);
+        if (!s.code) make_entry(x + b * g->tokens * channels, g, channels, &scene, &w);
+    }
+    release_room(&w);
+    close_scene(&scene);
+    return s;
+}
+
+status tokens_frame(struct image *frame, const grid *g, size_t t, const struct token_source *source,
+                    char *origin, size_t size)
+{
+    struct scene scene;
+    *frame = (struct image){0};
+    status s = open_scene(&scene, g, source);
+    if (s.code) return s;
+    describe(origin, size, &scene, source, 1);
+    if (t >= scene.T) s = bad_input("frame %zu asked for, the grid has %zu", t, scene.T);
+    if (!s.code) s = fill_canvas(&scene, 0);
+    if (!s.code) s = image_create(frame, scene.rows, scene.W * scene.p, scene.canvas.channels);
+    for (size_t y = 0; !s.code && y < scene.rows; y++) {
+        size_t width = frame->columns * frame->channels;
+        memcpy(frame->pixels + y * width, scene.canvas.pixels + (y * scene.columns + TOKEN_PAN * t) * frame->channels,
+               width * sizeof *frame->pixels);
+    }
+    close_scene(&scene);
+    return s;
+}

@@ -1,0 +1,90 @@
+/* plan.c -- a problem and one of its forms, ready to run; see plan.h */
+
+#include "plan.h"
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/* Behind one another in one block: the resolved problem, the form's state. */
+static size_t resolved_bytes(const struct declaration *d)
+{
+    return (d->resolved + 63) / 64 * 64;
+}
+
+status plan_prepare(struct plan *plan, const struct problem *p, const struct form *form, int threads)
+{
+    const struct declaration *d = p->declaration;
+    *plan = (struct plan){.problem = p, .form = form, .threads = threads < 1 ? 1 : threads};
+    plan->room = room_open(plan->threads);
+
+    char *block = memory_get(resolved_bytes(d) + form->state, 1);
+    if (!block) return out_of_memory("a plan");
+    memset(block, 0, resolved_bytes(d) + form->state);
+    plan->of = block;
+    plan->state = block + resolved_bytes(d);
+
+    status s = d->resolve(block, p);
+    if (!s.code && form->prepare) s = form->prepare(plan);
+    if (s.code) plan_release(plan);
+    return s;
+}
+
+status plan_place(struct plan *plan, void *workspace)
+{
+    status s = room_place(&plan->room, workspace);
+    if (s.code) plan_release(plan);
+    return s;
+}
+
+/* A library that is called within a plan uses the calling thread alone; what
+ * the caller had asked of OpenMP is put back. */
+static int threads_aside(void)
+{
+    int before = omp_get_max_threads();
+    omp_set_num_threads(1);
+    return before;
+}
+
+status plan_load(struct plan *plan)
+{
+    const struct problem *p = plan->problem;
+    status s = problem_loaded(p);
+    if (!s.code) s = p->declaration->resolve((void *)(size_t)plan->of, p);
+    int threads = threads_aside();
+    if (!s.code && plan->form->load) s = plan->form->load(plan);
+    omp_set_num_threads(threads);
+    if (s.code) plan_release(plan);
+    return s;
+}
+
+status plan_create(struct plan *plan, const struct problem *p, const struct form *form, int threads)
+{
+    status s = plan_prepare(plan, p, form, threads);
+    if (!s.code) s = plan_place(plan, NULL);
+    return s.code ? s : plan_load(plan);
+}
+
+status plan_run(struct plan *plan, real *y, const real *x)
+{
+    int threads = threads_aside();
+    status s = plan->form->run(plan, y, x);
+    omp_set_num_threads(threads);
+    return s;
+}
+
+void plan_release(struct plan *plan)
+{
+    if (plan->form && plan->form->release && plan->state) plan->form->release(plan);
+    room_release(&plan->room);
+    memory_free((void *)(size_t)plan->of);
+    plan->form = NULL;
+    plan->state = NULL;
+    plan->of = NULL;
+}
+
+double form_multiply_adds(const struct form *form, const struct problem *p)
+{
+    _Alignas(64) char of[PROBLEM_RESOLVED];
+    if (p->declaration->resolved > sizeof of || p->declaration->resolve(of, p).code) return NAN;
+    return form->multiply_adds(of);
+}

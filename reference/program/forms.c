@@ -1,0 +1,41 @@
+/* forms.c -- the list above all tellings; see ../forms.h
+ *
+ * The rest of reference/ knows no form, and links without this file. */
+
+#include "../forms.h"
+#include <string.h>
+
+/* Each operator has one naive form, so that the naive list is that of the operators. */
+const struct declaration *operator_at(int at)
+{
+    for (const struct form_row *row = naive_forms; row->declaration; row++)
+        if (at-- == 0) return row->declaration;
+    return NULL;
+}
+
+const struct declaration *operator_find(const char *name)
+{
+    const struct declaration *d;
+    for (int o = 0; (d = operator_at(o)); o++)
+        if (!strcmp(d->name, name)) return d;
+    return NULL;
+}
+
+/* The tellings, in the order in which their forms are named: a new kind is one line here. */
+static const struct form_row *const lists[] = {naive_forms, fast_forms};
+
+const struct form *operator_form_at(const struct declaration *d, int at)
+{
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (const struct form_row *row = lists[l]; row->declaration; row++)
+            if (row->declaration == d && at-- == 0) return row->form;
+    return NULL;
+}
+
+const struct form *operator_form(const struct declaration *d, const char *name)
+{
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(d, f)); f++)
+        if (!strcmp(form->name, name)) return form;
+    return NULL;
+}

@@ -1,0 +1,58 @@
+/* test_packed_linear.c -- repacked weights are the linear map that they were */
+
+#include "support.h"
+#include "../fast/packed_linear.h"
+
+/* One of each; outputs that fill no vector, one and many; whole panels and what is left over; more
+ * tokens than a chunk. */
+static const struct { size_t tokens, in, out, second; } size[] = {
+    {1, 1, 1, 0}, {5, 3, 17, 2}, {7, 20, 64, 64}, {49, 9, 70, 11}, {97, 6, 31, 130}, {200, 33, 5, 1},
+};
+
+/* Claim      Weights repacked once are the map that they were, for any numbers of tokens, inputs and
+ *            outputs, two maps one behind the other, and whoever does which share.
+ * Measure    linear_packed, in 1, 2, 3 and 40 shares, against linear_map; whole numbers.  What lies
+ *            beside y is not written.
+ * Tolerance  Zero: sums of whole numbers are exact in every order.
+ * Would it fail?  With one weight of the second map a half larger. */
+START_TEST(packed_maps_are_linear_maps)
+{
+    static const size_t shares[] = {1, 2, 3, 40};
+    size_t tokens = size[_i].tokens, in = size[_i].in, first = size[_i].out, out = first + size[_i].second,
+           wide = out + 3;
+    real *x = integers(1, tokens * (in + 2), 3), *w = integers(2, out * in, 3), *b = integers(3, out, 3);
+    real *y = zeros(tokens * wide), *moved = zeros(tokens * wide);
+    struct room room = room_open(1);
+    struct linear map;
+
+    linear_prepare(&map, &linear_packed, &room, in, out);
+    succeeds(room_place(&room, NULL));
+    linear_load(&map, first, out - first, w + first * in, NULL);
+    linear_load(&map, 0, first, w, b);
+    for (size_t o = first; o < out; o++) b[o] = 0;
+    linear_map(y, wide, x, in + 2, w, b, tokens, in, out);
+    for (size_t s = 0; s < COUNT(shares); s++) {
+        real *mine = zeros(tokens * wide);
+        for (size_t part = 0; part < shares[s]; part++)
+            linear_apply(mine, wide, x, in + 2, &map, tokens, part, shares[s]);
+        equal(mine, y, tokens * wide);
+    }
+
+    /* It would fail; x must not be zero where it looks. */
+    x[in - 1] = 1;
+    linear_map(y, wide, x, in + 2, w, b, tokens, in, out);
+    w[out * in - 1] += (real)0.5;
+    linear_load(&map, out - 1, 1, w + (out - 1) * in, b + out - 1);
+    linear_apply(moved, wide, x, in + 2, &map, tokens, 0, 1);
+    unequal(moved, y, tokens * wide);
+    room_release(&room);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("packed linear maps");
+    TCase *equality = add_case(suite, "the map that they were");
+    tcase_add_loop_test(equality, packed_maps_are_linear_maps, 0, (int)COUNT(size));
+    return run_suite(suite, "test_packed_linear");
+}

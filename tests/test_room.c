@@ -1,0 +1,317 @@
+/* test_room.c -- what plans work in, and who works there: rooms and flights */
+
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "support.h"
+#include "../reference/flight.h"
+#include "../reference/room.h"
+
+/* ---- rooms ------------------------------------------------------------- */
+
+#define THREADS 3
+
+/* One array for each time, of sizes that are no whole number of lines, and one
+ * more of each. */
+static const struct { enum room_time time; size_t a, b, c, d; } asked[] = {
+    {OF_LOAD, 3, 5, 1, 1}, {OF_RUN, 1, 1, 1, 1}, {OF_THREAD, 7, 1, 3, 1}, {WHILE_LOADING, 2, 2, 2, 5},
+    {OF_THREAD, 1, 1, 1, 17}, {OF_RUN, 16, 1, 1, 1}, {OF_LOAD, 33, 1, 1, 1}, {WHILE_LOADING, 1, 1, 9, 1},
+};
+
+static size_t reals_of(size_t n) { return asked[n].a * asked[n].b * asked[n].c * asked[n].d; }
+
+static struct room ask_all(real *array[COUNT(asked)])
+{
+    struct room room = room_open(THREADS);
+    for (size_t n = 0; n < COUNT(asked); n++)
+        room_reals(&room, asked[n].time, &array[n], "an array", asked[n].a, asked[n].b, asked[n].c, asked[n].d);
+    succeeds(room_status(&room));
+    return room;
+}
+
+/* Number n's array, or a thread's own of it. */
+static real *own_of(const struct room *room, real *array[COUNT(asked)], size_t n, size_t thread)
+{
+    return asked[n].time == OF_THREAD ? room_own(room, array[n], thread) : array[n];
+}
+
+/* Writes to all arrays of these times, then reads what was written. */
+static void write_and_read(const struct room *room, real *array[COUNT(asked)], bool loading)
+{
+    for (int reading = 0; reading < 2; reading++)
+        for (size_t n = 0; n < COUNT(asked); n++) {
+            bool other = asked[n].time != OF_LOAD && loading != (asked[n].time == WHILE_LOADING);
+            for (size_t thread = 0; thread < (asked[n].time == OF_THREAD ? THREADS : 1) && !other; thread++)
+                for (size_t i = 0; i < reals_of(n); i++) {
+                    real *entry = own_of(room, array, n, thread) + i, mark = (real)(1000 * n + 100 * thread + i);
+                    if (reading) ck_assert(*entry == mark);
+                    else *entry = mark;
+                }
+        }
+}
+
+/* Claim      Arrays of a room are aligned to 64 bytes and lie apart, each thread's own
+ *            too; arrays of a loading lie where those of a run do.  Nothing is taken
+ *            before the room is placed, then as many bytes as it said, and nothing is
+ *            left when it is released.
+ * Measure    What is written to all arrays that live at one time is read back; the counters of
+ *            memory.h, exactly.
+ * Would it fail?  Seen with arrays rounded up to 32 bytes, with threads half a part
+ *            apart, and with a loading behind the run. */
+START_TEST(arrays_lie_apart)
+{
+    real *array[COUNT(asked)] = {0};
+    size_t before = memory_in_use();
+    struct room room = ask_all(array);
+    ck_assert_uint_eq(memory_in_use(), before);
+    size_t said = room_bytes(&room);
+    succeeds(room_place(&room, NULL));
+    ck_assert_uint_eq(memory_in_use() - before, said);
+    for (size_t n = 0; n < COUNT(asked); n++)
+        for (size_t thread = 0; thread < THREADS; thread++)
+            ck_assert_uint_eq((uintptr_t)own_of(&room, array, n, thread) % 64, 0);
+    write_and_read(&room, array, true);
+    write_and_read(&room, array, false);
+    ck_assert_ptr_eq(array[3], array[1]);
+    room_release(&room);
+    room_release(&room);
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+END_TEST
+
+/* Claim      The bytes of a room are the lines of what is kept, and the larger of a
+ *            loading and a run: that with one part for each thread. */
+START_TEST(bytes_are_added_up)
+{
+    struct room room = room_open(THREADS);
+    char *array;
+    room_objects(&room, OF_LOAD, &array, "65 bytes", 5, 13, 1);
+    ck_assert_uint_eq(room_bytes(&room), 128);
+    ck_assert_uint_eq(room_workspace_bytes(&room), 0);
+    room_objects(&room, OF_RUN, &array, "64 bytes", 8, 1, 8);
+    room_objects(&room, OF_THREAD, &array, "1 byte", 1, 1, 1);
+    ck_assert_uint_eq(room_workspace_bytes(&room), 64 + THREADS * 64);
+    room_objects(&room, WHILE_LOADING, &array, "256 bytes", 1, 256, 1);
+    ck_assert_uint_eq(room_workspace_bytes(&room), 256);
+    room_objects(&room, WHILE_LOADING, &array, "1 byte", 1, 1, 1);
+    ck_assert_uint_eq(room_workspace_bytes(&room), 320);
+    ck_assert_uint_eq(room_bytes(&room), 128 + 320);
+    ck_assert_int_eq(room_open(0).threads, 1);
+}
+END_TEST
+
+/* Claim      An array with an axis of 0 is NULL, for every thread, and takes nothing,
+ *            whatever its other axes. */
+START_TEST(no_entries_are_no_array)
+{
+    struct room room = room_open(THREADS);
+    real *array[4] = {NULL, NULL, NULL, NULL};
+    for (int n = 0; n < 4; n++) {
+        size_t axis[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+        axis[n] = 0;
+        room_reals(&room, (enum room_time)n, &array[n], "nothing", axis[0], axis[1], axis[2], axis[3]);
+    }
+    succeeds(room_status(&room));
+    ck_assert_uint_eq(room_bytes(&room), 0);
+    succeeds(room_place(&room, NULL));
+    for (int n = 0; n < 4; n++) ck_assert_ptr_null(array[n]);
+    ck_assert_ptr_null(room_own(&room, array[OF_THREAD], 2));
+    room_release(&room);
+}
+END_TEST
+
+/* Sizes whose bytes do not fit into a size_t, at whichever step. */
+static const struct { enum room_time time; int threads; size_t a, b, c, d; } large[] = {
+    {OF_LOAD, 1, SIZE_MAX, 2, 1, 1}, {OF_RUN, 1, (size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22, 1},
+    {OF_THREAD, 1, 1, 1, SIZE_MAX / 2, 3}, {WHILE_LOADING, 1, SIZE_MAX / sizeof(real) + 1, 1, 1, 1},
+    {OF_LOAD, 1, SIZE_MAX / sizeof(real), 1, 1, 1}, {OF_THREAD, 1024, (size_t)1 << 31, (size_t)1 << 22, 1, 1},
+    {OF_RUN, 1, SIZE_MAX / sizeof(real) - 64, 1, 1, 1},
+};
+
+/* Claim      Sizes that overflow, in a product, in rounding, over the threads or in the
+ *            sum with others, count as SIZE_MAX bytes; placing them fails with the
+ *            name of the array, and takes nothing.
+ * Would it fail?  Seen with a sum that wraps, and with threads left out of it. */
+START_TEST(overflow_counts_as_more_than_there_is)
+{
+    real *array = NULL, *other;
+    size_t before = memory_in_use();
+    struct room room = room_open(large[_i].threads);
+    room_reals(&room, OF_LOAD, &other, "a few", 64, 1, 1, 1);
+    room_reals(&room, OF_RUN, &other, "a few", 64, 1, 1, 1);
+    room_reals(&room, large[_i].time, &array, "the largest", large[_i].a, large[_i].b, large[_i].c, large[_i].d);
+    room_reals(&room, large[_i].time, &other, "a few", 64, 1, 1, 1);
+    succeeds(room_status(&room));
+    ck_assert_uint_eq(room_bytes(&room), SIZE_MAX);
+    refused(room_place(&room, NULL), STATUS_FAILURE, "most of them the largest");
+    ck_assert_ptr_null(array);
+    ck_assert_uint_eq(memory_in_use(), before);
+    room_release(&room);
+}
+END_TEST
+
+/* Claim      A room has so many arrays and refuses the next by its name; the first
+ *            refusal is the one that is told, and such a room cannot be placed. */
+START_TEST(too_many_arrays_are_refused)
+{
+    struct room room = room_open(1);
+    real *array[ROOM_ARRAYS + 1];
+    for (int n = 0; n < ROOM_ARRAYS; n++) room_reals(&room, OF_RUN, &array[n], "one of many", 1, 1, 1, 1);
+    succeeds(room_status(&room));
+    room_reals(&room, OF_RUN, &array[ROOM_ARRAYS], "the one too many", 1, 1, 1, 1);
+    room_refuse(&room, bad_input("later"));
+    room_reals(&room, OF_RUN, &array[ROOM_ARRAYS], "the next", 1, 1, 1, 1);
+    refused(room_status(&room), STATUS_FAILURE, "the one too many: more than 48 arrays");
+    refused(room_place(&room, NULL), STATUS_FAILURE, "the one too many");
+    ck_assert_ptr_null(room.workspace);
+}
+END_TEST
+
+/* Claim      A workspace may be lent: runs and loadings of several rooms lie in it, none
+ *            reaches beyond it, and it is not let go of.
+ * Would it fail?  Seen with a room that frees what it was lent, and with one that takes a
+ *            workspace of its own beside. */
+START_TEST(rooms_share_a_workspace)
+{
+    real *array[2][COUNT(asked)];
+    struct room room[2] = {ask_all(array[0]), ask_all(array[1])};
+    size_t bytes = room_workspace_bytes(&room[0]), kept = room_bytes(&room[0]) - bytes;
+    unsigned char *workspace = memory_get(bytes + 64, 1);
+    ck_assert_ptr_nonnull(workspace);
+    memset(workspace + bytes, 7, 64);
+    size_t before = memory_in_use();
+    for (int r = 0; r < 2; r++) succeeds(room_place(&room[r], workspace));
+    ck_assert_uint_eq(memory_in_use() - before, 2 * kept);
+    for (int r = 0; r < 2; r++) {
+        write_and_read(&room[r], array[r], true);
+        write_and_read(&room[r], array[r], false);
+    }
+    for (size_t n = 0; n < COUNT(asked); n++)
+        ck_assert((array[0][n] == array[1][n]) == (asked[n].time != OF_LOAD));
+    for (size_t i = 0; i < 64; i++) ck_assert_uint_eq(workspace[bytes + i], 7);
+    for (int r = 0; r < 2; r++) room_release(&room[r]);
+    ck_assert_uint_eq(memory_in_use(), before);
+    memory_free(workspace);
+}
+END_TEST
+
+/* Claim      A placement that fails, whichever of its two blocks is not to be had,
+ *            leaves nothing behind and sets no pointer. */
+START_TEST(a_failing_placement_leaves_nothing)
+{
+    real *array[COUNT(asked)] = {0};
+    size_t before = memory_in_use();
+    for (long n = 0; n < 2; n++) {
+        struct room room = ask_all(array);
+        memory_fail_once(n);
+        refused(room_place(&room, NULL), STATUS_FAILURE, "not enough memory for ");
+        memory_fail_once(-1);
+        ck_assert_uint_eq(memory_in_use(), before);
+        for (size_t a = 0; a < COUNT(asked); a++) ck_assert_ptr_null(array[a]);
+    }
+}
+END_TEST
+
+/* ---- flights ----------------------------------------------------------- */
+
+#define ITEMS 5                 /* of an image, in each of two steps */
+#define IMAGES 7                /* at most */
+
+static atomic_int done[2][IMAGES][ITEMS], slot_taken[8], wrong;
+static const real *all_x;
+static real *all_y;
+
+/* Two steps: an item of the second looks at one of the first that another
+ * thread did. */
+static void fly(const struct flight *t)
+{
+    size_t items = t->images * ITEMS;
+    bool alone = t->parts == 1;     /* then others may be on their way */
+    if (t->x != all_x + 3 * t->first || t->y != all_y + 2 * t->first) wrong++;
+    if (alone && atomic_fetch_add(&slot_taken[t->slot], 1)) wrong++;
+    for (size_t i = flight_from(t, items); i < flight_to(t, items); i++) done[0][t->first + i / ITEMS][i % ITEMS]++;
+    flight_meet(t);
+    for (size_t i = flight_from(t, items); i < flight_to(t, items); i++) {
+        size_t other = items - 1 - i;
+        if (done[0][t->first + other / ITEMS][other % ITEMS] != 1) wrong++;
+        done[1][t->first + i / ITEMS][i % ITEMS]++;
+    }
+    if (!alone) return;
+    for (int n = 0; n < 10; n++) sched_yield();
+    slot_taken[t->slot]--;
+}
+
+/* Claim      Every item of every step is done exactly once, by 1 to 5 threads for 0 to 7
+ *            images, so many at a time or each thread its own; no step begins before the
+ *            last one is done; flights of one thread each have their own slot.
+ * Would it fail?  Seen without the barrier, with images left over flown by each thread
+ *            alone, and with every thread in slot 0. */
+START_TEST(every_item_is_flown_once)
+{
+    struct plan plan = {.threads = _i};
+    real *x = zeros(3 * IMAGES), *y = zeros(2 * IMAGES);
+    all_x = x;
+    all_y = y;
+    for (size_t images = 0; images <= IMAGES; images++)
+        for (size_t in_flight = 0; in_flight <= 3; in_flight++) {
+            struct batch batch = {
+                .images = images, .x_image = 3, .y_image = 2, .in_flight = in_flight, .apart = !in_flight,
+            };
+            memset(done, 0, sizeof done);
+            succeeds(flights_run(&plan, y, x, &batch, fly));
+            for (size_t n = 0; n < 2 * IMAGES * ITEMS; n++)
+                ck_assert_int_eq(done[n / ITEMS / IMAGES][n / ITEMS % IMAGES][n % ITEMS], n / ITEMS % IMAGES < images);
+            ck_assert_int_eq(wrong, 0);
+        }
+}
+END_TEST
+
+/* Claim      Shares follow each other from 0 to the end, and the largest is at most one
+ *            item larger than the smallest.
+ * Measure    All shares of up to 20 items among up to 9. */
+START_TEST(shares_are_equal)
+{
+    for (size_t items = 0; items <= 20; items++)
+        for (size_t parts = 1; parts <= 9; parts++) {
+            ck_assert_uint_eq(share(items, 0, parts), 0);
+            ck_assert_uint_eq(share(items, parts, parts), items);
+            for (size_t part = 0; part < parts; part++) {
+                size_t size = share(items, part + 1, parts) - share(items, part, parts);
+                ck_assert(size == items / parts || size == items / parts + 1);
+            }
+        }
+}
+END_TEST
+
+/* Claim      As many images fly together as make 1024 tokens, at least one, at most all. */
+START_TEST(images_fly_together)
+{
+    ck_assert_uint_eq(images_in_flight(196, 64), 5);
+    ck_assert_uint_eq(images_in_flight(196, 3), 3);
+    ck_assert_uint_eq(images_in_flight(1024, 64), 1);
+    ck_assert_uint_eq(images_in_flight(3136, 64), 1);
+    ck_assert_uint_eq(images_in_flight(1, 2000), 1024);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("room");
+    TCase *rooms = add_case(suite, "rooms");
+    tcase_add_test(rooms, arrays_lie_apart);
+    tcase_add_test(rooms, bytes_are_added_up);
+    tcase_add_test(rooms, no_entries_are_no_array);
+    tcase_add_loop_test(rooms, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
+    tcase_add_test(rooms, too_many_arrays_are_refused);
+    tcase_add_test(rooms, rooms_share_a_workspace);
+    tcase_add_test(rooms, a_failing_placement_leaves_nothing);
+    TCase *flights = add_case(suite, "flights");
+    tcase_add_loop_test(flights, every_item_is_flown_once, 1, 6);
+    tcase_add_test(flights, shares_are_equal);
+    tcase_add_test(flights, images_fly_together);
+    return run_suite(suite, "test_room");
+}
