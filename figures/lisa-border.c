@@ -91,7 +91,7 @@ static status compare(const char *grid_word, const grid *g, const char *name, do
     status s = y ? status_ok() : out_of_memory("y");
 
     /* Step 1: what both have in common. */
-    for (int b = 0; b < 2 && s.code == STATUS_OK; b++) {
+    for (int b = 0; b < 2 && !s.code; b++) {
         struct token_source source = {0};
         real *x = bench_add(both[b], "x", 1, N, CHANNELS), *w = bench_add(both[b], "w_qkv", 3 * CHANNELS, CHANNELS, 0);
         bool biases = bench_add(both[b], "ba", c, D, 0) && bench_add(both[b], "bb", c, D, 0);
@@ -102,22 +102,22 @@ static status compare(const char *grid_word, const grid *g, const char *name, do
     }
 
     /* Step 2: the tables, straight and wrapped. */
-    if (s.code == STATUS_OK) {
+    if (!s.code) {
         ea = bench_add(&linear, "ea", g->offsets, c, D);
         eb = bench_add(&linear, "eb", g->offsets, D, 0);
         wa = bench_add(&circular, "wa", N, c, D);
         wb = bench_add(&circular, "wb", N, D, 0);
         if (!ea || !eb || !wa || !wb) s = out_of_memory("tables");
     }
-    if (s.code == STATUS_OK) {
+    if (!s.code) {
         make_tables(ea, wa, g, c * D, 3, width);
         make_tables(eb, wb, g, D, 4, width);
     }
 
     /* Step 3: run and compare. */
-    if (s.code == STATUS_OK) s = bench_run(y, &linear, &lisa, "fast", 6, eq7, 1);
-    if (s.code == STATUS_OK) s = bench_run(y + N * CHANNELS, &circular, &lisa, "fast", 6, eq10, 1);
-    if (s.code == STATUS_OK) print_map(y, y + N * CHANNELS, g, name);
+    if (!s.code) s = bench_run(y, &linear, &lisa, "fast", 6, eq7, 1);
+    if (!s.code) s = bench_run(y + N * CHANNELS, &circular, &lisa, "fast", 6, eq10, 1);
+    if (!s.code) print_map(y, y + N * CHANNELS, g, name);
     bench_release(&linear);
     bench_release(&circular);
     memory_free(y);
@@ -129,13 +129,13 @@ int main(int argc, char **argv)
     const char *grid_word = argc > 1 ? argv[1] : "56x56";
     grid g;
     status s = grid_parse(&g, grid_word);
-    if (s.code == STATUS_OK && g.axes != 2) s = bad_input("found a grid of %d axes, expected HxW", g.axes);
-    if (s.code == STATUS_OK) {
+    if (!s.code && g.axes != 2) s = bad_input("found a grid of %d axes, expected HxW", g.axes);
+    if (!s.code) {
         printf("# lisa-border: |Eq. 10 - Eq. 7| per token over the rms of Eq. 7; grid %s, C %d, heads %d, D %d, "
                "real-image tokens\n", grid_word, CHANNELS, HEADS, LATENT);
         s = compare(grid_word, &g, "wide", 0);
     }
-    if (s.code == STATUS_OK) s = compare(grid_word, &g, "narrow", WIDTH);
+    if (!s.code) s = compare(grid_word, &g, "narrow", WIDTH);
     if (s.code) fprintf(stderr, "lisa-border: %s\n", s.message);
     return s.code;
 }

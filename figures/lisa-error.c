@@ -106,10 +106,10 @@ static status measure_error(const char *grid_word, const char *equation, size_t 
     real *y = memory_reals(N, C, 1, 1);
     wide *qkv = memory_get(N, 3 * C * sizeof *qkv), sample[SAMPLES * C];
     if (!x || !w || !ba || !bb || !ta || !tb || !y || !qkv) s = out_of_memory("tensors");
-    if (s.code == STATUS_OK) s = tokens_make(x, 1, &g, C, &source, NULL, 0);
+    if (!s.code) s = tokens_make(x, 1, &g, C, &source, NULL, 0);
 
     /* Step 2: the tokens that are compared, widely. */
-    if (s.code == STATUS_OK) {
+    if (!s.code) {
         random_fill_normal(w, 3 * C * C, 1, 0, 1 / sqrt((double)C));
         random_fill_normal(ba, C * D, 1, 1, 1 / sqrt((double)C));
         random_fill_normal(bb, C * D, 1, 2, 1 / sqrt((double)C));
@@ -122,7 +122,7 @@ static status measure_error(const char *grid_word, const char *equation, size_t 
 
     /* Step 3: every form against them. */
     const struct form *form;
-    for (int f = 0; s.code == STATUS_OK && (form = operator_form_at(&lisa, f)); f++) {
+    for (int f = 0; !s.code && (form = operator_form_at(&lisa, f)); f++) {
         if (!strcmp(form->name, "naive") && N > naive_tokens) continue;
         s = bench_run(y, &b, &lisa, form->name, 4, word, 1);
         if (s.code) break;
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
     status s = known ? status_ok() : bad_input("expected EQUATION (7 or 10), NAIVE_TOKENS, GRID...");
     size_t naive_tokens = known ? (size_t)strtoul(argv[2], NULL, 10) : 0;
     if (known) printf("#series\tform\tgrid\ttokens\terror\terror_in_u\n");
-    for (int g = 3; g < argc && s.code == STATUS_OK; g++) s = measure_error(argv[g], argv[1], naive_tokens);
+    for (int g = 3; g < argc && !s.code; g++) s = measure_error(argv[g], argv[1], naive_tokens);
     if (s.code) fprintf(stderr, "lisa-error: %s\n", s.message);
     return s.code;
 }

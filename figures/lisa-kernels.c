@@ -67,14 +67,14 @@ static status read_kernels(real *kernel, struct bench *b, real *x, const struct 
 {
     real *y = memory_reals(TOKENS, CHANNELS, 1, 1);
     status s = y ? status_ok() : out_of_memory("y");
-    for (size_t first = 0; s.code == STATUS_OK && first < TOKENS; first += IMPULSES) {
+    for (size_t first = 0; !s.code && first < TOKENS; first += IMPULSES) {
         /* Step 1: an impulse of 1 at one token in each channel. */
         for (size_t n = 0; n < TOKENS; n++)
             for (size_t m = 0; m < IMPULSES; m++) x[n * CHANNELS + SEEN + m] = n == first + m;
 
         /* Step 2: what arrives at the queries. */
         s = bench_run(y, b, d, "fast", words, word, 1);
-        for (size_t t = 0; t < QUERIES && s.code == STATUS_OK; t++)
+        for (size_t t = 0; t < QUERIES && !s.code; t++)
             for (size_t m = 0; m < IMPULSES; m++)
                 kernel[t * TOKENS + first + m] = y[(query[t][0] * EDGE + query[t][1]) * CHANNELS + SEEN + m];
     }
@@ -111,7 +111,7 @@ static status self_attention(real *kernel, const real *pixels)
     struct bench b = {0};
     real *x;
     status s = fill(&b, &x, pixels);
-    if (s.code == STATUS_OK) s = read_kernels(kernel, &b, x, &msa, 4, word);
+    if (!s.code) s = read_kernels(kernel, &b, x, &msa, 4, word);
     bench_release(&b);
     return s;
 }
@@ -124,15 +124,15 @@ static status lisa_attention(real *kernel, const real *pixels, bool by_hand)
     status s = fill(&b, &x, pixels);
     real *wa = bench_add(&b, "wa", TOKENS, CHANNELS, D), *wb = bench_add(&b, "wb", TOKENS, D, 0);
     bool biases = bench_add(&b, "ba", CHANNELS, D, 0) && bench_add(&b, "bb", CHANNELS, D, 0);
-    if (s.code == STATUS_OK && (!wa || !wb || !biases)) s = out_of_memory("tensors");
-    if (s.code == STATUS_OK && by_hand) {
+    if (!s.code && (!wa || !wb || !biases)) s = out_of_memory("tensors");
+    if (!s.code && by_hand) {
         draw_by_hand(wa, CHANNELS, 1);
         draw_by_hand(wb, 1, 2.5);
-    } else if (s.code == STATUS_OK) {
+    } else if (!s.code) {
         random_fill_normal(wa, (size_t)TOKENS * CHANNELS * D, 1, 0, 1);
         random_fill_normal(wb, TOKENS * D, 1, 1, 1);
     }
-    if (s.code == STATUS_OK) s = read_kernels(kernel, &b, x, &lisa, 2, word);
+    if (!s.code) s = read_kernels(kernel, &b, x, &lisa, 2, word);
     bench_release(&b);
     return s;
 }
@@ -144,7 +144,7 @@ int main(void)
     static const char *const name[] = {"self", "hand", "random"};
     status s = pixels && kernel ? picture(pixels, PICTURE, &origin) : out_of_memory("kernels");
 
-    if (s.code == STATUS_OK) {
+    if (!s.code) {
         printf("# lisa-kernels: attention kernels over the grid, image %d of %s; nothing is trained\n",
                PICTURE, origin);
         printf("# queries (row, column):");
@@ -152,9 +152,9 @@ int main(void)
         printf("\n");
         print_matrix("image", 0, pixels);
     }
-    for (int o = 0; o < 3 && s.code == STATUS_OK; o++) {
+    for (int o = 0; o < 3 && !s.code; o++) {
         s = o == 0 ? self_attention(kernel, pixels) : lisa_attention(kernel, pixels, o == 1);
-        for (size_t t = 0; t < QUERIES && s.code == STATUS_OK; t++) print_matrix(name[o], t, kernel + t * TOKENS);
+        for (size_t t = 0; t < QUERIES && !s.code; t++) print_matrix(name[o], t, kernel + t * TOKENS);
     }
     if (s.code) fprintf(stderr, "lisa-kernels: %s\n", s.message);
     memory_free(kernel);

@@ -17,9 +17,9 @@ static inline status picture(real *pixels, size_t number, const char **origin)
     struct image_set set;
     status s = image_set_open(&set, IMAGES_DEFAULT);
     *origin = "Fashion-MNIST (test)";
-    if (s.code == STATUS_OK) {
+    if (!s.code) {
         if (set.rows != EDGE || set.columns != EDGE) s = bad_input("found images of %zu x %zu", set.rows, set.columns);
-        if (s.code == STATUS_OK) s = image_set_read(pixels, &set, number, 1);
+        if (!s.code) s = image_set_read(pixels, &set, number, 1);
         image_set_close(&set);
         return s;
     }

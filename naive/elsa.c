@@ -57,20 +57,20 @@ void elsa_naive_logits(real *l, const real *hp, const real *unfolded, const stru
             }
 }
 
-/* The authors' final module: a convolution in groups of 8 channels, GELU, and
+/* The authors' final module: a convolution in groups of g channels, GELU, and
  * one linear map to all logits. */
 void elsa_naive_final_logits(real *l, real *g, const real *unfolded, const struct elsa_problem *p)
 {
-    size_t N = p->heads.N, Q = p->heads.Q, entries = p->entries;
+    size_t N = p->heads.N, Q = p->heads.Q, width = p->g, entries = p->entries;
 
     /* Step 1: g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), c in o's group. */
     for (size_t i = 0; i < N; i++)
         for (size_t o = 0; o < Q; o++) {
             real sum = p->conv_b[o];
-            for (size_t ch = 0; ch < 8; ch++)
+            for (size_t ch = 0; ch < width; ch++)
                 for (size_t n = 0; n < entries; n++) {
-                    const real *z_in = unfolded + (i * entries + n) * Q + o / 8 * 8;
-                    sum += p->conv_w[(o * 8 + ch) * entries + n] * z_in[ch];
+                    const real *z_in = unfolded + (i * entries + n) * Q + o / width * width;
+                    sum += p->conv_w[(o * width + ch) * entries + n] * z_in[ch];
                 }
             g[i * Q + o] = gelu(sum);
         }

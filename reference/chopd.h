@@ -40,9 +40,10 @@
  * Errors: a box without an inside, or with an edge that is not finite; memory;
  * a file that does not fit.
  *
- * Departs from the paper: P has the index n, which Eq. 8 leaves out; b is one
- * number for each channel, since B_nd of Eq. 10 would fix N; phi's shape is
- * ours, the paper says that it is small and may work on a smaller map. */
+ * Departs from the paper: m counts tokens, so P has the index n, which Eq. 8 with
+ * m relative to n does not need; b is one number for each channel, since B_nd of
+ * Eq. 10 would fix N; phi's shape is ours, the paper says that it is small and
+ * may work on a smaller map. */
 
 #ifndef TWICETOLD_CHOPD_H
 #define TWICETOLD_CHOPD_H

@@ -16,12 +16,14 @@ static const struct option options[] = {
      .meaning = "the paper's equation; 7 is Hadamard attention"},
     {.name = "variant", .kind = OPTION_CHOICE, .fallback = "", .choices = "final",
      .meaning = "the authors' final module, in place of an equation"},
+    {.name = "group-width", .kind = OPTION_INTEGER, .fallback = "8", .low = 1, .high = 65536, .letter = "g",
+     .meaning = "channels of a group of the final variant's convolution"},
     {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h",
      .meaning = "heads: filters for each token"},
     {.name = "head-map", .kind = OPTION_CHOICE, .fallback = "modulo", .choices = "modulo|block",
      .meaning = "head of channel c: c mod h, or c div (C/h)"},
     {.name = "lambda", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
-     .meaning = "power of ghost_mul"},
+     .meaning = "power of ghost_mul, which may be absent if 0"},
     {.name = "gamma", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
      .meaning = "factor of ghost_add"},
     {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
@@ -36,9 +38,9 @@ static const struct option options[] = {
 
 static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
-    {.name = "conv_w", .shape = "Q 8 K K", .when = "variant=final", .fan = "8*K*K",
-     .meaning = "group convolution of q*k, Q channels"},
-    {.name = "conv_b", .shape = "Q", .when = "variant=final", .fan = "8*K*K", .meaning = "its bias"},
+    {.name = "conv_w", .shape = "Q g K K", .when = "variant=final", .fan = "g*K*K",
+     .meaning = "group convolution of q*k, Q channels in groups of g"},
+    {.name = "conv_b", .shape = "Q", .when = "variant=final", .fan = "g*K*K", .meaning = "its bias"},
     {.name = "w_qkv", .shape = "3*C C", .when = "variant=", .fan = "C", .meaning = "rows make query, key, value"},
     {.name = "w_qkv", .shape = "2*Q+C C", .when = "variant=final", .fan = "C",
      .meaning = "rows make query, key (Q each), value (C)"},
@@ -59,10 +61,10 @@ static const struct tensor_row tensors[] = {
     {.name = "mix_w", .shape = "h*K*K Q", .when = "variant=final", .fan = "Q",
      .meaning = "logits from the convolved channels"},
     {.name = "mix_b", .shape = "h*K*K", .when = "variant=final", .fan = "Q", .meaning = "their bias"},
-    {.name = "ghost_mul", .shape = "C K*K", .when = "equation=6|7", .optional = true, .with = "ghost_add", .fan = "1",
-     .meaning = "ghost head: factors of the filters"},
-    {.name = "ghost_add", .shape = "C K*K", .when = "equation=6|7", .optional = true, .with = "ghost_mul", .fan = "1",
+    {.name = "ghost_add", .shape = "C K*K", .when = "equation=6|7", .optional = true, .fan = "1",
      .meaning = "ghost head: summands of the filters"},
+    {.name = "ghost_mul", .shape = "C K*K", .when = "equation=6|7", .optional = true, .with = "ghost_add", .fan = "1",
+     .meaning = "ghost head: their factors; lambda 0 does without"},
     TENSORS_OUTPUT,
     {0}
 };
@@ -89,6 +91,8 @@ static status misplaced(const struct problem *p)
 
     if (problem_given(p, "variant") && problem_given(p, "equation"))
         return bad_input("option --equation: found beside --variant final, expected one of them");
+    if (problem_given(p, "group-width") && !problem_given(p, "variant"))
+        return bad_input("option --group-width: found, expected only with --variant final");
     for (size_t o = 0; o < sizeof unified / sizeof *unified; o++)
         if (!four && problem_given(p, unified[o]))
             return bad_input("option --%s: found, expected only with --equation 4", unified[o]);
@@ -135,7 +139,7 @@ static status resolve(void *of, const struct problem *p)
     struct elsa_problem *e = of;
     const char *terms = lookup_text(&names, "terms");
     *e = (struct elsa_problem){
-        .heads = heads_problem(&names), .grid = p->grid, .K = lookup_size(&names, "K"),
+        .heads = heads_problem(&names), .grid = p->grid, .K = lookup_size(&names, "K"), .g = lookup_size(&names, "g"),
         .dilation = lookup_whole(&names, "dilation"), .scale = (real)lookup_number(&names, "scale"),
         .equation = lookup_given(&names, "variant") ? 0 : (int)lookup_number(&names, "equation"),
         .terms.qk = words_have(terms, "qk", 2), .terms.qr = words_have(terms, "qr", 2),
@@ -149,6 +153,8 @@ static status resolve(void *of, const struct problem *p)
         .ghost_mul = lookup_tensor(&names, "ghost_mul"), .ghost_add = lookup_tensor(&names, "ghost_add"),
     };
     e->entries = e->K * e->K;
+    if (!names.refusal.code && e->ghost_add && !e->ghost_mul && e->lambda != 0)
+        return bad_input("tensor ghost_add: found without ghost_mul, expected both or neither, or --lambda 0");
     return names.refusal;
 }
 
@@ -159,8 +165,8 @@ static status check(const struct problem *p)
     status s = resolve(&e, p);
 
     if (s.code) return s;
-    if (!e.equation && e.heads.Q % 8)
-        return bad_input("tensor conv_w: found %zu output channels, expected a multiple of 8", e.heads.Q);
+    if (!e.equation && e.heads.Q % e.g)
+        return bad_input("tensor conv_w: found %zu output channels, expected a multiple of %zu", e.heads.Q, e.g);
     if (!e.ghost_mul) return s;
     for (size_t i = 0; i < e.heads.C * e.entries; i++) {
         double base = (double)e.ghost_mul[i];
@@ -233,16 +239,16 @@ void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p)
 
 void elsa_ghost_prepare(struct elsa_ghost *ghost, struct room *room, const struct elsa_problem *p)
 {
-    size_t C = p->ghost_mul ? p->heads.C : 0;
+    size_t C = p->ghost_add ? p->heads.C : 0;
     room_reals(room, OF_LOAD, &ghost->factor, "the ghost head's factors", C, p->K, p->K, 1);
     room_reals(room, OF_LOAD, &ghost->summand, "the ghost head's summands", C, p->K, p->K, 1);
 }
 
 void elsa_ghost_load(struct elsa_ghost *ghost, const struct elsa_problem *p)
 {
-    if (!p->ghost_mul) return;
+    if (!p->ghost_add) return;
     for (size_t i = 0; i < p->heads.C * p->entries; i++) {
-        ghost->factor[i] = (real)pow((double)p->ghost_mul[i], p->lambda);
+        ghost->factor[i] = p->ghost_mul ? (real)pow((double)p->ghost_mul[i], p->lambda) : 1;
         ghost->summand[i] = (real)p->gamma * p->ghost_add[i];
     }
 }
@@ -274,8 +280,8 @@ double elsa_multiply_adds(const struct elsa_problem *p, double pairs)
         one += (p->terms.qr ? all * h * C : 0) + (p->terms.rk ? near * h * C : 0);
     } else {
         one = 2 * N * Q;
-        one += p->equation ? 2 * all * h * C : pairs * 8 * Q + all * h * Q;
-        one += pairs * C * (p->ghost_mul ? 2 : 1);
+        one += p->equation ? 2 * all * h * C : pairs * (double)p->g * Q + all * h * Q;
+        one += pairs * C * (p->ghost_add ? 2 : 1);
     }
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * one;
 }

@@ -11,7 +11,7 @@
  *     Eq. 7    l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an,   z_ic = scale q_ic k_ic
  *     Eq. 6    l_ani = sum_c scale q_ic rk_can + sum_c scale k_{i+n,c} rq_can + rb_an
  *     final    l_ani = sum_o mix_w_{an,o} GELU(g_io) + mix_b_an,
- *              g_io = sum_{c,n} conv_w_ocn z_{i+n,8 floor(o/8)+c} + conv_b_o
+ *              g_io = sum_{c,n} conv_w_ocn z_{i+n, g floor(o/g)+c} + conv_b_o
  *     h_ani = softmax_n l_ani
  *     Eq. 8    filter_cni = ghost_mul_cn^lambda h_{c',n,i} + gamma ghost_add_cn
  *     Eq. 5    f_ic = sum_n filter_cni v_{i+n,c}
@@ -20,7 +20,8 @@
  *     c'  the head of value channel c: c mod h (Eq. 8), or with --head-map
  *         block c div (C/h), as the authors' code has it
  *     n   neighbours, row-major over (dy, dx); K odd, steps `dilation` apart
- *     o   channels of the final variant's middle, Q of them, in groups of 8
+ *     o   channels of the final variant's middle, Q of them, in groups of g
+ *         (--group-width: 4 in the authors' Swin-T, 8 in S and B)
  *
  * and the paradigm that unites convolution, dynamic filters and attention,
  *
@@ -38,22 +39,23 @@
  *     Eq. 6, 7   rk [C][h][K^2],  rq [C][h][K^2],  rb [h][K^2]
  *     Eq. 4      rk [C][h][T], rq [C][h][T], rb [h][T], those of the terms chosen;
  *                T = K^2, or (2K-1)^2 in windows
- *     final      conv_w [Q][8][K][K], conv_b [Q], mix_w [h K^2][Q], mix_b [h K^2]
- *     Eq. 6, 7, final   ghost_mul [C][K^2] and ghost_add [C][K^2], or neither
+ *     final      conv_w [Q][g][K][K], conv_b [Q], mix_w [h K^2][Q], mix_b [h K^2]
+ *     Eq. 6, 7, final   ghost_mul [C][K^2] and ghost_add [C][K^2], or neither; with
+ *                lambda = 0, where every power is 1, ghost_add alone too
  *
  * Cost of one image beside the projections:
  *
  *                    multiply-adds                            extra memory (reals)
  *     naive 6, 7     N K^2 (2 h C + C), + N K^2 C ghosted     N K^2 (3 C + h)
- *     naive final    N K^2 (8 Q + h Q + C), + the same        N K^2 (Q + 2 C + h)
+ *     naive final    N K^2 (g Q + h Q + C), + the same        N K^2 (Q + 2 C + h)
  *     naive 4        the terms of N K^2 pairs, + N^2 C        N^2
  *     fast 6, 7      as naive, without pairs off the grid     2 N h K^2 + N (C + pads)
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (3 Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints
  *
  * Errors: heads that do not divide C; an even K; windows that do not divide
- * the grid; Q no multiple of 8; a power that has no value; memory; a file that
- * does not fit.
+ * the grid; Q no multiple of g; a power that has no value; ghost_add alone with another
+ * lambda than 0; memory; a file that does not fit.
  *
  * Departs from the paper: v_j stands outside Norm in Eq. 4, where the print
  * has it inside; the dot product of Eq. 4 is taken within heads, the paper
@@ -79,6 +81,7 @@ struct elsa_problem {
     grid grid;
     size_t K, entries;          /* entries = K^2 */
     size_t dilation;
+    size_t g;                   /* channels of a group, in final */
     int equation;               /* 4, 6, 7, or 0 for the final variant */
     real scale;
 
@@ -92,7 +95,7 @@ struct elsa_problem {
 
     const real *rk, *rq, *rb;   /* [C][h][K^2], [C][h][K^2], [h][K^2]; in Eq. 4 T in place of K^2, or NULL */
     const real *conv_w, *conv_b, *mix_w, *mix_b;        /* final */
-    const real *ghost_mul, *ghost_add;                  /* [C][K^2] or NULL */
+    const real *ghost_mul, *ghost_add;                  /* [C][K^2] or NULL; the second alone if lambda = 0 */
 };
 
 /* c', the head of value channel c. */
@@ -115,7 +118,7 @@ void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
 
 /* Eq. 8's static matrices [C][K^2], NULL without a ghost head. */
 struct elsa_ghost {
-    real *factor;               /* Pow(ghost_mul, lambda) */
+    real *factor;               /* Pow(ghost_mul, lambda); 1 where only ghost_add is there */
     real *summand;              /* gamma ghost_add */
 };
 

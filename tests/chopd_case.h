@@ -10,7 +10,7 @@
 
 #include <math.h>
 #include "support.h"
-#include "../reference/chopd.h"
+#include "../naive/chopd.h"
 #include "../reference/dfc.h"
 
 /* The problem of a chopd, resolved. */
@@ -19,6 +19,21 @@ static inline struct chopd_problem chopd_of(const struct problem *p)
     struct chopd_problem of;
     succeeds(chopd.resolve(&of, p));
     return of;
+}
+
+/* Eq. 9 of all images: u13 [B][N][R]. */
+static inline real *gates(const struct chopd_problem *p, const real *x)
+{
+    size_t cells = p->s * p->s;
+    const struct chopd_gate phi = {
+        zeros(cells * p->R), zeros(cells * p->C), zeros(cells * 9 * p->C), zeros(cells * p->S),
+    };
+    real *u13 = zeros(p->B * p->N * p->R);
+    for (size_t i = 0; i < p->B; i++) {
+        chopd_gate(&phi, 0, x + i * p->N * p->C, p);
+        chopd_naive_larger(u13 + i * p->N * p->R, phi.map, p->s, p->H, p->W, p->R);
+    }
+    return u13;
 }
 
 /* fc: one sum of M C products.

@@ -29,6 +29,14 @@ static inline void make_whole(struct trial *t)
     t->x = integers(9, t->inputs, 2);
 }
 
+/* A chopd's gates become one: the logistic of 100. */
+static inline void open_gate(struct trial *t)
+{
+    size_t R = problem_size(&t->problem, "R"), S = problem_size(&t->problem, "S");
+    memset(trial_tensor(t, "phi_w2"), 0, R * S * sizeof(real));
+    for (size_t r = 0; r < R; r++) trial_tensor(t, "phi_b2")[r] = 100;
+}
+
 /* The problem of a dfc-cp, resolved. */
 static inline struct dfc_problem dfc_of(const struct problem *p)
 {

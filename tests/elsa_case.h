@@ -113,7 +113,7 @@ static inline const real *run_hearts(struct scene *m)
 /* ---- how much rounding may show -------------------------------------- */
 
 /* Two ways to the same y, from the same q, k and v, over the largest entry of
- * y.  A logit is two sums of C products (in the final variant 8 K^2 and then Q)
+ * y.  A logit is two sums of C products (in the final variant g K^2 and then Q)
  * whose partial sums have a root mean square of S = 2 max(1, |scale|), as maps
  * are drawn, with bad luck; its absolute error is the relative error of a weight.
  * K^2 weights and their products with values are summed, each filter bent by
@@ -123,12 +123,12 @@ static inline const real *run_hearts(struct scene *m)
  * small: 4 times.  Rounding errors of a sum of n terms grow like sqrt(n) u
  * (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, lambda = 8):
  *
- *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or 8 K^2 + Q */
+ *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or g K^2 + Q */
 static inline double elsa_tolerance(const struct problem *p)
 {
     struct elsa_problem e;
     succeeds(elsa.resolve(&e, p));
-    double n = e.equation ? (double)e.heads.C : 8 * (double)e.entries + (double)e.heads.Q;
+    double n = e.equation ? (double)e.heads.C : (double)e.g * (double)e.entries + (double)e.heads.Q;
     double S = 2 * fmax(1, fabs((double)e.scale)), loss = e.equation == 4 && e.norm == ELSA_FILTER ? 4 : 1;
     return 8 * loss * (S * sqrt(2 * n) + 2 * (double)e.K + 12) * UNIT_ROUNDOFF;
 }
@@ -136,6 +136,35 @@ static inline double elsa_tolerance(const struct problem *p)
 static inline double scene_tolerance(const struct scene *m)
 {
     return 8 * (2 * sqrt(2 * (double)m->of.heads.C) + 2 * (double)m->of.K + 12) * UNIT_ROUNDOFF;
+}
+
+/* ---- whole problems --------------------------------------------------- */
+
+/* Small whole numbers in every parameter; with `values` the value is x itself. */
+static inline void make_whole(struct trial *t, bool values)
+{
+    size_t C = problem_size(&t->problem, "C");
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+        size_t count = t->problem.tensor[r].data ? t->problem.tensor[r].count : 0;
+        if (count) memcpy(t->problem.tensor[r].data, integers(10 + r, count, 2), count * sizeof(real));
+    }
+    real *w = trial_tensor(t, "w_qkv");
+    for (size_t i = 0; values && i < C * C; i++) w[2 * C * C + i] = i / C == i % C;
+    t->x = integers(9, t->inputs, 2);
+}
+
+/* Both forms give y: exactly, or within a tolerance. */
+static inline void both_equal(const struct trial *t, const real *y)
+{
+    ck_assert(largest(y, t->outputs) > 4);
+    equal(trial_run(t, "naive", 1), y, t->outputs);
+    equal(trial_run(t, "fast", 1), y, t->outputs);
+}
+
+static inline void both_within(const struct trial *t, const real *y, double tolerance)
+{
+    within("naive", relative_difference(trial_run(t, "naive", 1), y, t->outputs), tolerance);
+    within("fast", relative_difference(trial_run(t, "fast", 1), y, t->outputs), tolerance);
 }
 
 #endif

@@ -54,7 +54,8 @@ prove() {
 
 proofread() {
     echo "the book"
-    sh chapters/proofread.sh "$BUILD/tap" book.md README.md chapters/*.md >"$BUILD/tap/book.log" 2>&1
+    { sh chapters/proofread.sh "$BUILD/tap" book.md README.md chapters/*.md; sh chapters/ledger.sh; } \
+        >"$BUILD/tap/book.log" 2>&1
     passed=$((passed + $(grep -c '^ok - ' "$BUILD/tap/book.log")))
     failed=$((failed + $(grep -c '^not ok - ' "$BUILD/tap/book.log")))
     cat "$BUILD/tap/book.log"

@@ -542,6 +542,83 @@ START_TEST(rising_scores_are_rescaled)
 }
 END_TEST
 
+/* How the scores of three tiles stand to each other, in units of a step. */
+static const int stairs[][3] = {{0, 1, 1}, {1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 1, 2}, {2, 1, 0}};
+
+/* Claim      So they are where they rise or fall by a step between two tiles, as far as a
+ *            weight may grow: by 1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126 and 127 powers
+ *            of two (8 times as many in double), for each query another; with values about
+ *            1 and about 2^100 (2^800).
+ * Measure, tolerance  As above.
+ * Would it fail?  A running maximum that lags by 2^8 gathers sums below n 2^8 times the largest
+ *            value, here 2^119.  Seen with a lag of 2^127, where 96 keys of score 0 and then 96
+ *            of score 87 give NaN, and with one of 2^45. */
+START_TEST(steps_between_tiles_are_rescaled)
+{
+    static const int step[] = {1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126, 127};
+    const int wide = sizeof(real) == 4 ? 1 : 8;
+    for (int power = 0; power <= 100; power += 100) {
+        struct arrays x = arrays(5 * COUNT(step), 3 * ATTENTION_TILE, 8, 8);
+        char what[48];
+        for (size_t n = 0; n < x.keys * x.stride; n++) x.v[n] *= (real)ldexp(1, power * wide);
+        x.r = zeros(x.queries * x.keys);
+        for (size_t i = 0; i < x.queries; i++)
+            for (size_t j = 0; j < x.keys; j++)
+                x.r[i * x.keys + j] = (real)(stairs[_i][j / ATTENTION_TILE] * step[i % COUNT(step)] * wide * log(2));
+        snprintf(what, sizeof what, "steps %d, %d, %d, values 2^%d", stairs[_i][0], stairs[_i][1], stairs[_i][2],
+                 power * wide);
+        within(what, apart(&x, tiled(&x), naive(&x)), tolerance(&x));
+    }
+}
+END_TEST
+
+/* Row i of y in long double, by the equation. */
+static void exact_mean(long double *y, const struct arrays *x, size_t i)
+{
+    long double sum = 0;
+    for (size_t c = 0; c < x->channels; c++) y[c] = 0;
+    for (size_t j = 0; j < x->keys; j++) {
+        long double score = 0;
+        for (size_t c = 0; c < x->channels; c++)
+            score += (long double)x->q[i * x->stride + c] * (long double)x->k[j * x->stride + c];
+        long double weight = expl((long double)x->scale * score);
+        sum += weight;
+        for (size_t c = 0; c < x->channels; c++) y[c] += weight * (long double)x->v[j * x->stride + c];
+    }
+    for (size_t c = 0; c < x->channels; c++) y[c] /= sum;
+}
+
+/* Claim      The tiled form's sums are as good as sums of sums: each tile is summed from
+ *            zero, and then the tiles.
+ * Measure    Root mean square of the relative error of y against the equation in long
+ *            double, at 3136 keys, for values in [1, 2), which do not cancel.
+ * Tolerance  A sum of n like terms in a row errs, where roundings are independent and
+ *            each is spread evenly below u times the sum so far, by the root of
+ *            sum_j (j u)^2 / 3, or u sqrt(n) / 3 of itself.  With tiles of b = 96, of which there are
+ *            t = 33: u sqrt(b) / 3 in each, their mean a sqrt(t)-th of that, and u sqrt(t) / 3 for the sum
+ *            of tiles.  Numerator and denominator both, and u / sqrt(3) for the division:
+ *            u sqrt(2 (b / t + t) / 9 + 1/3), 2.9 u.  What scores and powers err by, independent
+ *            from key to key, is divided by sqrt(n), 56, and a factor common to all weights cancels.
+ * Would it fail?  Seen with the values of all tiles in one running sum: u sqrt(n) / 3 is 19 u. */
+START_TEST(tiles_are_summed_from_zero)
+{
+    struct arrays x = arrays(48, 3136, 32, 32);
+    double b = ATTENTION_TILE, t = ceil(3136 / b), squares = 0;
+    long double exact[32];
+    x.v = uniform(3, x.keys * x.stride, 1, 2);
+    real *y = tiled(&x);
+    for (size_t i = 0; i < x.queries; i++) {
+        exact_mean(exact, &x, i);
+        for (size_t c = 0; c < x.channels; c++) {
+            double off = (double)(((long double)y[i * x.channels + c] - exact[c]) / exact[c]);
+            squares += off * off;
+        }
+    }
+    within("root mean square error", sqrt(squares / (double)(x.queries * x.channels)),
+           sqrt(2 * (b / t + t) / 9 + 1.0 / 3) * UNIT_ROUNDOFF);
+}
+END_TEST
+
 /* Claim      The largest score is found wherever it stands.
  * Measure    Exactly, for each of 151 keys: by 1000 above the others, it has all the
  *            weight.  Where it were missed, e^1000 would overflow. */
@@ -699,6 +776,8 @@ int main(void)
     tcase_add_test(theorems, a_constant_score_changes_nothing);
     tcase_add_test(theorems, large_scores_do_not_overflow);
     tcase_add_test(theorems, rising_scores_are_rescaled);
+    tcase_add_loop_test(theorems, steps_between_tiles_are_rescaled, 0, (int)COUNT(stairs));
+    tcase_add_test(theorems, tiles_are_summed_from_zero);
     tcase_add_test(theorems, one_large_score_is_found_anywhere);
     tcase_add_test(theorems, minus_infinity_takes_a_key_away);
     tcase_add_test(theorems, nan_reaches_the_output);

@@ -8,6 +8,7 @@
 
 #include "chopd_case.h"
 #include "dfc_case.h"
+#include "../reference/steps.h"
 #include "../fast/lanes.h"
 #include "../naive/chopd.h"
 
@@ -135,7 +136,7 @@ END_TEST
 /* ---- factors ------------------------------------------------------------ */
 
 /* Claim      Eq. 6 with absolute positions takes M C R + M R + R + N R + N D R products for an image.
- * Paper      ChoP'D, Sec. 2.3; what is wrong in its own total is in test_chopd_errata.c.
+ * Paper      ChoP'D, Sec. 2.3; what its own total may mean is in test_chopd_readings.c.
  * Measure    Eq. 6 told step by step with a counter, against the fast form's formula; and its y against the
  *            fast form's, whole numbers. */
 START_TEST(eq6_multiplies_as_its_formula_says)
@@ -214,6 +215,64 @@ static double for_a_token(const char *form, size_t H, size_t W)
     return (formula(&twice, form) - formula(&once, form)) / (double)(H * W);
 }
 
+/* Products of Eq. 7, and of the map that makes its U123. */
+struct block_products { double u4, u123, u5, channels, scores; };
+
+/* Eq. 7 for one image of M tokens: two heads of two channels, 3 channels in, 2 out, 4 components; the weights
+ * are the same arrays whatever M. */
+static struct block_products block_of(size_t M)
+{
+    enum { C = 3, D = 2, R = 4, H = 2, c_head = 2 };
+    struct block_products k = {0};
+    real *x = normal(61, M * C), *u4 = normal(62, C * R), *u5 = normal(63, D * R), *u123 = zeros(M * M * H);
+    real *w_q = normal(64, C * H * c_head), *w_k = normal(65, C * H * c_head), *y = zeros(M * D);
+    real *q = zeros(M * H * c_head), *key = zeros(M * H * c_head), *z = zeros(M * R), *mixed = zeros(M * R);
+    for (size_t at = 0; at < M * H * c_head; at++)
+        for (size_t c = 0; c < C; c++, k.channels += 2) {
+            q[at] += x[at / (H * c_head) * C + c] * w_q[c * H * c_head + at % (H * c_head)];
+            key[at] += x[at / (H * c_head) * C + c] * w_k[c * H * c_head + at % (H * c_head)];
+        }
+    for (size_t n = 0; n < M; n++)
+        for (size_t h = 0; h < H; h++) {
+            real *weight = u123 + (h * M + n) * M;
+            for (size_t m = 0; m < M; m++)
+                for (size_t e = h * c_head; e < (h + 1) * c_head; e++, k.scores++)
+                    weight[m] += q[n * H * c_head + e] * key[m * H * c_head + e];
+            softmax(weight, M);
+        }
+    for (size_t mr = 0; mr < M * R; mr++)
+        for (size_t c = 0; c < C; c++, k.u4++) z[mr] += x[mr / R * C + c] * u4[c * R + mr % R];
+    for (size_t nr = 0; nr < M * R; nr++)
+        for (size_t m = 0; m < M; m++, k.u123++)
+            mixed[nr] += u123[(nr % R / (R / H) * M + nr / R) * M + m] * z[m * R + nr % R];
+    for (size_t nd = 0; nd < M * D; nd++)
+        for (size_t r = 0; r < R; r++, k.u5++) y[nd] += mixed[nd / D * R + r] * u5[nd % D * R + r];
+    ck_assert(largest(y, M * D) > 0.1);
+    return k;
+}
+
+/* Claim      A transformer block takes M C R + M N R + N D R products and those of its map, and serves any number of
+ *            tokens with the same weights.
+ * Paper      ChoP'D, Sec. 2.3, Eq. 7; Fig. 2: a transformer's mixer is quadratic in the tokens.
+ * Measure    Products of Eq. 7 told by loops, M = N = 6 and 12, C = 3, D = 2, R = 4, two heads of two channels: the
+ *            three steps; 2 M C c H of the map for queries and keys and M N c H for scores.
+ * Tolerance  Zero.
+ * Would it fail?  From 6 to 12 tokens the mixing and the scores grow by four, the others by two. */
+START_TEST(transformer_block_costs_three_steps_and_its_map)
+{
+    const double C = 3, D = 2, R = 4, heads = 2, c = 2;
+    struct block_products few = block_of(6), many = block_of(12);
+    for (int twice = 0; twice < 2; twice++) {
+        const struct block_products *k = twice ? &many : &few;
+        double M = twice ? 12 : 6;
+        ck_assert(k->u4 == M * C * R && k->u123 == M * M * R && k->u5 == M * D * R);
+        ck_assert(k->channels == 2 * M * C * c * heads && k->scores == M * M * c * heads);
+    }
+    ck_assert(many.u123 == 4 * few.u123 && many.scores == 4 * few.scores);
+    ck_assert(many.u4 == 2 * few.u4 && many.u5 == 2 * few.u5 && many.channels == 2 * few.channels);
+}
+END_TEST
+
 /* Claim      ChoP'D's complexity is O(M) for M tokens: each costs the same, however many there are.  As the
  *            dense tensor of its factors it is O(M N).
  * Paper      ChoP'D, Sec. 2.3, "reduced from O(M N) to O(M)".
@@ -285,6 +344,7 @@ int main(void)
     tcase_add_test(factors, factors_store_sums_for_products);
     tcase_add_test(factors, former_takes_the_memory_it_states);
     TCase *pooling = add_case(suite, "pooling");
+    tcase_add_test(pooling, transformer_block_costs_three_steps_and_its_map);
     tcase_add_test(pooling, chopd_costs_the_same_for_every_token);
     tcase_add_test(pooling, chopd_does_not_see_the_size_of_its_boxes);
     tcase_add_test(pooling, chopd_takes_memory_for_its_components);

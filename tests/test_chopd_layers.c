@@ -310,40 +310,50 @@ static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, d
     return (real)sum;
 }
 
+enum { DEFORMABLE, MODULATED };
+
 /* Claim      Deformable convolution is a dynamic fully connected layer: with offsets (dy, dx)_k that token n makes
  *            of itself, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y - dy) hat(m_x - n_x - k_x - dx), where
- *            hat(t) = max(0, 1 - |t|).
- * Paper      ChoP'D, Sec. 2.2; after Dai et al. 2017.
+ *            hat(t) = max(0, 1 - |t|).  With a factor a_nk for each sample, made by the token too, its terms have that
+ *            factor.
+ * Paper      ChoP'D, Sec. 2.2; after Dai et al. 2017 and Zhu et al. 2019.
  * Measure    Eq. 3 against four reads for each entry of the kernel by coordinates, 5 x 4 tokens, 3 x 3
- *            entries, 2 channels in, 3 out, 2 images; offsets up to 3 tokens, some off the grid.
+ *            entries, 2 channels in, 3 out, 2 images; offsets up to 3 tokens, some off the grid, factors in quarters.
  * Tolerance  Zero: whole numbers, offsets in quarters.
- * Would it fail?  Without offsets W is that of a convolution and gives another y. */
-START_TEST(deformable_convolution_is_dynamic_fully_connected)
+ * Would it fail?  Without offsets W is that of a convolution and gives another y; without factors it is that of the
+ *            other layer, which does as well. */
+static void deformable_layer(int kind)
 {
     enum { H = 5, W = 4, M = H * W, C = 2, D = 3, K = 9 };
     struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = D};
     const struct window v = {H, W, 3, 1, 1};
     real *x = integers(18, 2 * M * C, 3), *kernel = integers(19, D * C * K, 3), *makes = integers(20, 2 * K * C, 2);
     real *w = zeros(2 * M * M * C * D), *y = zeros(2 * M * D), *stiff = zeros(2 * M * M * C * D);
+    real *weighs = integers(21, K * C, 2), *plain = zeros(2 * M * M * C * D);
 
     for (size_t in = 0; in < 2 * M; in++)
         for (size_t k = 0; k < K; k++) {
-            double offset[2] = {0, 0};
-            for (size_t c = 0; c < C; c++)
+            double offset[2] = {0, 0}, factor = kind == MODULATED ? 0 : 1;
+            for (size_t c = 0; c < C; c++) {
+                if (kind == MODULATED) factor += 0.25 * (double)(weighs[k * C + c] * x[in * C + c]);
                 for (size_t axis = 0; axis < 2; axis++)
                     offset[axis] += 0.25 * (double)(makes[(2 * k + axis) * C + c] * x[in * C + c]);
+            }
             double row = (double)(in % M / W) + (double)(k / 3) - 1 + offset[0];
             double column = (double)(in % M % W) + (double)(k % 3) - 1 + offset[1];
             for (size_t c = 0; c < C; c++)
                 for (size_t d = 0; d < D; d++)
-                    y[in * D + d] += kernel[(d * C + c) * K + k]
+                    y[in * D + d] += (real)factor * kernel[(d * C + c) * K + k]
                                    * between(x + in / M * M * C, H, W, C, c, row, column);
             for (size_t m = 0; m < M; m++) {
                 double share = fmax(0, 1 - fabs((double)(m / W) - row))
                              * fmax(0, 1 - fabs((double)(m % W) - column));
                 for (size_t c = 0; c < C; c++)
-                    for (size_t d = 0; d < D; d++)
-                        w[place(&s, in / M, m, in % M, c, d)] += kernel[(d * C + c) * K + k] * (real)share;
+                    for (size_t d = 0; d < D; d++) {
+                        size_t at = place(&s, in / M, m, in % M, c, d);
+                        w[at] += kernel[(d * C + c) * K + k] * (real)(factor * share);
+                        plain[at] += kernel[(d * C + c) * K + k] * (real)share;
+                    }
             }
         }
     ck_assert(largest(y, 2 * M * D) > 2);
@@ -351,6 +361,18 @@ START_TEST(deformable_convolution_is_dynamic_fully_connected)
     for (size_t i = 0; i < 2; i++)
         memcpy(stiff + i * M * M * C * D, convolution_tensor(&v, kernel, C, D), M * M * C * D * sizeof *w);
     unequal(layer(&s, stiff, x), y, 2 * M * D);
+    if (kind == MODULATED) unequal(layer(&s, plain, x), y, 2 * M * D);
+}
+
+START_TEST(deformable_convolution_is_dynamic_fully_connected)
+{
+    deformable_layer(DEFORMABLE);
+}
+END_TEST
+
+START_TEST(modulated_deformable_convolution_is_dynamic_fully_connected)
+{
+    deformable_layer(MODULATED);
 }
 END_TEST
 
@@ -369,5 +391,6 @@ int main(void)
     tcase_add_loop_test(dynamic, dynamic_convolution_is_dynamic_fully_connected, 0, 2);
     tcase_add_test(dynamic, squeeze_and_excitation_is_dynamic_fully_connected);
     tcase_add_test(dynamic, deformable_convolution_is_dynamic_fully_connected);
+    tcase_add_test(dynamic, modulated_deformable_convolution_is_dynamic_fully_connected);
     return run_suite(suite, "test_chopd_layers");
 }

@@ -424,6 +424,78 @@ START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
 }
 END_TEST
 
+/* The mean over a box of at most a token around token n, of the nine squares that it may meet. */
+static double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
+{
+    double sum = 0;
+    for (int y = -1; y <= 1; y++)
+        for (int x = -1; x <= 1; x++) {
+            size_t row = n / W + (size_t)y, column = n % W + (size_t)x;             /* wraps below 0 */
+            if (row < H && column < W)
+                sum += (double)plane[row * W + column] * meets(y, b->y0, b->y1) * meets(x, b->x0, b->x1);
+        }
+    return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
+}
+
+/* What lies left of and above (y, x), in tokens from the plane's corner, between the corners of a table of
+ * H + 1 rows and W + 1 columns. */
+static real table_at(const real *table, size_t H, size_t W, double y, double x)
+{
+    y = fmin(fmax(y, 0), (double)H), x = fmin(fmax(x, 0), (double)W);
+    size_t row = (size_t)fmin(floor(y), (double)H - 1), column = (size_t)fmin(floor(x), (double)W - 1);
+    const real *at = table + row * (W + 1) + column;
+    const real down = (real)(y - (double)row), across = (real)(x - (double)column);
+    real upper = at[0] + across * (at[1] - at[0]), lower = at[W + 1] + across * (at[W + 2] - at[W + 1]);
+    return upper + down * (lower - upper);
+}
+
+/* Claim      Means over small boxes keep their digits on large planes, however narrow the boxes are.
+ * Paper      ChoP'D, Sec. 2.3: boxes of any size at one price.
+ * Measure    fast chopd against the sum in double, 64 x 64 and 1024 x 1024 tokens between 0 and 1; boxes of one
+ *            token, on the grid and between, and of 1e-3, inside one token and across the corner of four.
+ * Tolerance  (2 W + 2 H + 160) u.  Running sums of a row are at most W, each rounded once when it is
+ *            made, so the difference of two is within 2 W u and what was rounded within a vector; those of a column
+ *            are at most H times the box's width, by which the mean is divided again: 2 H u.
+ * Would it fail?  A table of both sums at once, of the same numbers, loses more with every one of these boxes.  So
+ *            does, on the smaller plane, a narrow box that is told as what is left of whole tokens. */
+START_TEST(small_boxes_keep_their_digits_on_large_planes)
+{
+    size_t side = _i ? 1024 : 64, N = side * side;
+    const real lo = (real)0.2, up = (real)0.201, left = (real)-0.3, right = (real)-0.299;
+    const real before = (real)0.4995, behind = (real)0.5005;
+    const struct box box[] = {
+        {-.5, -.5, .5, .5}, {-.25, -.375, .75, .625}, {(double)lo, (double)left, (double)up, (double)right},
+        {(double)before, (double)before, (double)behind, (double)behind},
+    };
+    real *plane = uniform(46, N, 0, 1), *table = zeros((side + 1) * (side + 1));
+    real *y = pooled("fast", side, side, box, COUNT(box), plane);
+    double tolerance = (double)(4 * side + 160) * UNIT_ROUNDOFF;
+    for (size_t row = 0; row < side; row++) {
+        real sum = 0;
+        for (size_t column = 0; column < side; column++) {
+            size_t at = (row + 1) * (side + 1) + column + 1;
+            sum += plane[row * side + column];
+            table[at] = table[at - side - 1] + sum;
+        }
+    }
+    for (size_t r = 0; r < COUNT(box); r++) {
+        double worst = 0, of_table = 0, area = (box[r].y1 - box[r].y0) * (box[r].x1 - box[r].x0);
+        for (size_t n = 0; n < N; n++) {
+            double mean = direct_near(&box[r], plane, side, side, n);
+            double top = (double)(n / side) + 0.5, start = (double)(n % side) + 0.5;
+            real sum = table_at(table, side, side, top + box[r].y1, start + box[r].x1)
+                     - table_at(table, side, side, top + box[r].y0, start + box[r].x1)
+                     - table_at(table, side, side, top + box[r].y1, start + box[r].x0)
+                     + table_at(table, side, side, top + box[r].y0, start + box[r].x0);
+            worse(&worst, fabs((double)y[n * COUNT(box) + r] - mean));
+            worse(&of_table, fabs((double)sum / area - mean));
+        }
+        within("fast", worst, tolerance);
+        beyond("    one table", of_table, tolerance);
+    }
+}
+END_TEST
+
 /* Claim      A box's shares of the tokens sum to the part of its area that is on the grid: to one inside, to less
  *            at the border, to nothing off it.
  * Paper      ChoP'D, Eq. 8; off the grid there is nothing.
@@ -536,6 +608,105 @@ START_TEST(derivative_by_an_edge_has_a_closed_form)
     within("the closed form, over its bound", worst, 1);
     beyond("    of the opposite edge", other, 1);
     beyond("    without the mean of the box", none, 1);
+}
+END_TEST
+
+/* Adds e to entry `at` of a tensor, and gives what y changes by. */
+static real *changed_by(struct trial *t, const char *form, real *entry, real e)
+{
+    real kept = *entry, *y = trial_run(t, form, 1);
+    *entry += e;
+    real *after = trial_run(t, form, 1);
+    *entry = kept;
+    for (size_t at = 0; at < t->outputs; at++) after[at] -= y[at];
+    return after;
+}
+
+/* A form is linear in each of these tensors: with the tensor zero but for one entry, and without what is added at the
+ * end (b, where it is not b itself), y is the derivative by that entry. */
+static void linear_in(struct trial *t, const char *form, const char *const *names, size_t count)
+{
+    const size_t biases = t->problem.declaration == &dfc_cp ? problem_size(&t->problem, "N") : 1;
+    real *b = trial_tensor(t, "b"), *u5 = trial_tensor(t, "u5");
+    size_t ends = biases * problem_size(&t->problem, "D");
+    size_t last = problem_size(&t->problem, "D") * problem_size(&t->problem, "R");
+    for (size_t k = 0; k < count; k++) {
+        bool bias = !strcmp(names[k], "b"), moved = false;
+        size_t entries = 0;
+        for (size_t r = 0; r < PROBLEM_TENSORS; r++)
+            if (t->problem.tensor[r].data == trial_tensor(t, names[k])) entries = t->problem.tensor[r].count;
+        ck_assert(entries > 0);
+        for (size_t at = 0; at < entries; at++) {
+            real *p = trial_tensor(t, names[k]), *kept = copy(p, entries);
+            real *kept_b = copy(b, ends), *kept_u5 = copy(u5, last);
+            real *change = changed_by(t, form, p + at, 3);
+            if (bias) memset(u5, 0, last * sizeof *u5);
+            else memset(b, 0, ends * sizeof *b);
+            memset(p, 0, entries * sizeof *p);
+            p[at] = 1;
+            real *derivative = trial_run(t, form, 1);
+            for (size_t o = 0; o < t->outputs; o++) derivative[o] *= 3;
+            equal(change, derivative, t->outputs);
+            moved = moved || largest(change, t->outputs) > 0.5;
+            memcpy(b, kept_b, ends * sizeof *b);
+            memcpy(u5, kept_u5, last * sizeof *u5);
+            memcpy(p, kept, entries * sizeof *p);
+        }
+        ck_assert_msg(moved, "%s", names[k]);
+    }
+}
+
+/* Claim      Eq. 6 and 10 have derivatives by all their parameters, so they can be trained end to end.
+ * Paper      ChoP'D, Sec. 2.3.
+ * Measure    Both forms, activation none.  dfc-cp is linear in each of u1 ... u5 and b, chopd with gates of one in u4,
+ *            mix, u5 and b: the change by 3 of any one entry is 3 times y with that tensor zero but for a 1 there.
+ *            Boxes: while its right edge moves by e within one token, (w + e) v' = w v + e m, m the mean along the
+ *            strip; on either side of the border between tokens 1 and 3 the slopes are 0 and (3 - 1) / w.
+ *            phi, without its last map: the change of y by a bias is e u5 mix v g (1 - g), and what is left after
+ *            that falls with e by two, for e of 2^-6, 2^-7 and 2^-8.
+ * Tolerance  Zero for what is linear and for edges: whole numbers, sides powers of two; for phi a ratio
+ *            between 1.9 and 2.1, in double.
+ * Would it fail?  With g for g (1 - g) the rest does not fall. */
+START_TEST(derivatives_of_the_layers_are_their_differences)
+{
+    static const char *const former[] = {"u1", "u2", "u3", "u4", "u5", "b"};
+    static const char *const layer_of[] = {"u4", "mix", "u5", "b"};
+    const char *form = _i ? "fast" : "naive";
+    struct trial eq6_of = trial("--activation none", &dfc_cp, 2, 3, "M=4 N=3 D=2 R=3", "");
+    struct trial eq10_of = trial("--grid 3x4 --activation none", &chopd, 2, 3, "R=2 D=2 G=2 S=1", "");
+    static const real boxes[] = {-.5, -.5, .5, .5, -1.25, -1, .75, 3, -.5, -3.5, .5, .5, 0, 0, 2, 2};
+    make_whole(&eq6_of);
+    make_whole(&eq10_of);
+    open_gate(&eq10_of);
+    memcpy(trial_tensor(&eq10_of, "boxes"), boxes, sizeof boxes);
+    linear_in(&eq6_of, form, former, COUNT(former));
+    linear_in(&eq10_of, form, layer_of, COUNT(layer_of));
+
+    const struct box edge[] = {{-.5, -.5, .5, 0}, {-.5, -.5, .5, .5}, {-.5, -.5, .5, 1.5}};
+    const real two[] = {1, 3};
+    real *v = pooled(form, 1, 2, edge, COUNT(edge), two);
+    ck_assert(v[0] == v[1]);                            /* from the left: the mean along the strip is v itself */
+    ck_assert(2 * v[2] == 1 * v[1] + 1 * two[1] && v[2] == 2);
+
+    if (sizeof(real) == sizeof(float)) return;
+    struct trial t = trial("--grid 2x2 --gate-size 1 --activation none", &chopd, 1, 1, "R=1 D=1 G=1 S=1", "");
+    static const real token[] = {-.5, -.5, .5, .5};
+    memcpy(trial_tensor(&t, "boxes"), token, sizeof token);
+    trial_tensor(&t, "phi_w2")[0] = 0;
+    real *bias = trial_tensor(&t, "phi_b2");
+    *bias = (real)0.75;
+    double g = 1 / (1 + exp(-0.75)), rest[3], other[3];
+    double weight = (double)(trial_tensor(&t, "u4")[0] * trial_tensor(&t, "mix")[0] * trial_tensor(&t, "u5")[0]);
+    weight *= (double)t.x[0];
+    for (int k = 0; k < 3; k++) {
+        double e = ldexp(1, -6 - k), slope = (double)changed_by(&t, form, bias, (real)e)[0] / e;
+        rest[k] = fabs(slope - weight * g * (1 - g));
+        other[k] = fabs(slope - weight * g);
+    }
+    for (int k = 0; k < 2; k++) {
+        ck_assert(rest[k] > 1.9 * rest[k + 1] && rest[k] < 2.1 * rest[k + 1]);
+        ck_assert(!(other[k] > 1.9 * other[k + 1]));
+    }
 }
 END_TEST
 
@@ -697,6 +868,8 @@ int main(void)
     TCase *pooling = add_case(suite, "pooling");
     tcase_add_loop_test(pooling, integral_image_is_the_direct_sum, 0, 2);
     tcase_add_loop_test(pooling, integral_image_is_the_direct_sum_on_any_numbers, 0, 3);
+    tcase_add_loop_test(pooling, derivatives_of_the_layers_are_their_differences, 0, 2);
+    tcase_add_loop_test(pooling, small_boxes_keep_their_digits_on_large_planes, 0, 2);
     tcase_add_test(pooling, pooling_sums_to_what_of_the_box_is_on_the_grid);
     tcase_add_test(pooling, pooled_value_is_continuous_in_the_box);
     tcase_add_test(pooling, derivative_by_an_edge_has_a_closed_form);

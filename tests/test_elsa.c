@@ -12,7 +12,9 @@
 
 /* Grids one token wide and prime; kernels of one neighbour and wider than the
  * grid; dilations that leave the grid; rows of more than four vectors; numbers
- * of channels that fill no vector, odd numbers of channels to a head. */
+ * of channels that fill no vector, odd numbers of channels to a head; scores so
+ * large that a softmax from which the largest is not taken off would overflow;
+ * groups of every width, one output at a time and four; a ghost head of one matrix. */
 static const struct { const char *options; size_t batch, channels; const char *sizes, *without; } size[] = {
     {"--grid 1x1 --kernel 1", 1, 1, "", "ghost_mul ghost_add"},
     {"--grid 1x7 --kernel 3 --heads 3", 2, 6, "", ""},
@@ -29,6 +31,14 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 7x70 --kernel 5 --dilation 2 --heads 3 --variant final --head-map block --scale 0.5", 1, 9,
      "Q=8", "ghost_mul ghost_add"},
     {"--grid 1x1 --kernel 3 --variant final", 1, 1, "Q=24", "w_o b_o b_qkv"},
+    {"--grid 6x7 --kernel 3 --heads 2 --scale 40", 1, 12, "", ""},
+    {"--grid 6x7 --kernel 3 --heads 2 --variant final --group-width 1", 2, 6, "Q=5", ""},
+    {"--grid 5x19 --kernel 3 --heads 2 --variant final --group-width 2", 1, 6, "Q=6", "b_qkv"},
+    {"--grid 9x66 --kernel 5 --heads 3 --variant final --group-width 4 --lambda 0", 1, 9, "Q=12", "ghost_mul"},
+    {"--grid 6x7 --kernel 3 --heads 2 --variant final --group-width 6", 1, 6, "Q=12", ""},
+    {"--grid 6x7 --kernel 3 --heads 2 --variant final --group-width 16 --dilation 2", 1, 6, "Q=32", "w_o b_o"},
+    {"--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma -0.5", 2, 9, "", "ghost_mul"},
+    {"--grid 4x5 --kernel 3 --heads 3 --lambda 0 --equation 6 --head-map block", 1, 9, "", "ghost_mul"},
     {"--grid 6x7 --kernel 3 --heads 2 --equation 4", 2, 10, "", ""},
     {"--grid 5x6 --kernel 5 --dilation 2 --heads 3 --equation 4 --norm filter --scale 0.5", 1, 9, "", "b_o"},
     {"--grid 6x9 --kernel 3 --heads 2 --equation 4 --area window", 2, 10, "", ""},
@@ -47,11 +57,12 @@ static const struct { const char *options, *sizes; } kind[] = {
     {"--grid 6x5 --kernel 3 --heads 3", ""},
     {"--grid 6x5 --kernel 3 --heads 3 --equation 6", ""},
     {"--grid 6x5 --kernel 3 --heads 3 --variant final", "Q=8"},
+    {"--grid 6x5 --kernel 3 --heads 3 --variant final --group-width 3", "Q=6"},
     {"--grid 6x5 --kernel 3 --heads 3 --equation 4", ""},
     {"--grid 6x9 --kernel 3 --heads 3 --equation 4 --area window --norm filter", ""},
 };
 #define KINDS ((int)COUNT(kind))
-#define HADAMARD 3              /* those before Eq. 4 */
+#define HADAMARD 4              /* those before Eq. 4 */
 
 static struct trial ordinary(int at) { return trial(kind[at].options, &elsa, 2, 9, kind[at].sizes, ""); }
 
@@ -123,6 +134,43 @@ START_TEST(neighbours_off_the_grid_take_part)
 }
 END_TEST
 
+/* Claim      A group convolution is one of wider groups whose kernels are zero between what were
+ *            groups: the widths agree, and that of 8 is golden_vectors_of_elsa's.
+ * Paper      ELSA, appendix D; Swin-T of the authors' code has groups of 4, S and B of 8.
+ * Measure    --variant final, Q = 16: y with groups of 1, 2, 4 and 8 against y with one of 16 channels,
+ *            kernels laid into it.
+ * Tolerance  Naive: zero, as it adds zeros. Fast: elsa_case.h, twice.
+ * Would it fail?  With the kernels of one group laid where the next one's belong, beyond a hundredth. */
+static const size_t width[] = {1, 2, 4, 8};
+START_TEST(narrow_groups_are_wide_ones_with_zeros)
+{
+    static const char *const shared[] = {"w_qkv", "b_qkv", "conv_b", "mix_w", "mix_b", "ghost_mul", "ghost_add",
+                                         "w_o", "b_o"};
+    size_t g = width[_i];
+    char options[100];
+    snprintf(options, sizeof options, "--grid 5x7 --kernel 3 --heads 2 --variant final --group-width %zu", g);
+    struct trial narrow = trial(options, &elsa, 1, 6, "Q=16", "");
+    struct trial wide = trial("--grid 5x7 --kernel 3 --heads 2 --variant final --group-width 16", &elsa, 1, 6,
+                              "Q=16", "");
+    for (size_t n = 0; n < COUNT(shared); n++) {
+        size_t count = wide.problem.tensor[problem_row(&wide.problem, shared[n])].count;
+        memcpy(trial_tensor(&wide, shared[n]), trial_tensor(&narrow, shared[n]), count * sizeof(real));
+    }
+    real *kernels = trial_tensor(&wide, "conv_w"), *own = trial_tensor(&narrow, "conv_w");
+    memset(kernels, 0, 16 * 16 * 9 * sizeof *kernels);
+    for (size_t o = 0; o < 16; o++) memcpy(kernels + (o * 16 + o / g * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
+    double allowed = 2 * elsa_tolerance(&wide.problem);
+    real *y = trial_run(&wide, "naive", 1);
+    equal(trial_run(&narrow, "naive", 1), y, wide.outputs);
+    within("fast, narrow", relative_difference(trial_run(&narrow, "fast", 1), y, wide.outputs), allowed);
+    within("fast, wide", relative_difference(trial_run(&wide, "fast", 1), y, wide.outputs), allowed);
+    memset(kernels, 0, 16 * 16 * 9 * sizeof *kernels);
+    for (size_t o = 0; o < 16; o++)
+        memcpy(kernels + (o * 16 + (o / g + 1) % (16 / g) * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
+    beyond("    the next group's", relative_difference(trial_run(&wide, "naive", 1), y, wide.outputs), 0.01);
+}
+END_TEST
+
 /* ---- golden vectors -------------------------------------------------- */
 
 static const char *const golden[] = {
@@ -163,6 +211,10 @@ static const struct { const char *words[10]; int count; const char *text; } wron
      "option --equation: found beside --variant final"},
     {{"--grid", "4x4", "--kernel", "3", "--variant", "first"}, 6,
      "option --variant: found 'first', expected one of final"},
+    {{"--grid", "4x4", "--kernel", "3", "--group-width", "8"}, 6,
+     "option --group-width: found, expected only with --variant final"},
+    {{"--grid", "4x4", "--kernel", "3", "--variant", "final", "--group-width", "0"}, 8,
+     "option --group-width: found '0'"},
     {{"--grid", "4x4", "--kernel", "3", "--norm", "softmax"}, 6,
      "option --norm: found, expected only with --equation 4"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--lambda", "1"}, 8,
@@ -184,6 +236,23 @@ START_TEST(elsa_refuses_wrong_options)
 }
 END_TEST
 
+/* A file that fits a problem of 3 x 4 tokens and two channels, Eq. 7, without the tensors named: ones. */
+static struct tensors file_without(struct tensor list[7], const char *without)
+{
+    static const struct { const char *name; size_t size[3]; } fitting[] = {
+        {"x", {1, 12, 2}}, {"w_qkv", {6, 2, 0}}, {"rk", {2, 1, 9}}, {"rq", {2, 1, 9}}, {"rb", {1, 9, 0}},
+        {"ghost_mul", {2, 9, 0}}, {"ghost_add", {2, 9, 0}},
+    };
+    struct tensors file = {0, list};
+    for (size_t f = 0; f < COUNT(fitting); f++) {
+        if (strstr(without, fitting[f].name)) continue;
+        struct tensor *t = &list[file.count++];
+        succeeds(tensor_create(t, fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
+        for (size_t i = 0; i < t->count; i++) t->data[i] = 1;
+    }
+    return file;
+}
+
 /* Claim      Powers without a value are refused: a fractional lambda with a base below 0, a
  *            negative one with a base of 0. 0 to the power 0 is 1.
  * Paper      ELSA, Eq. 8.
@@ -197,17 +266,9 @@ static const struct { const char *lambda; double base; const char *text; } power
 };
 START_TEST(powers_without_a_value_are_refused)
 {
-    static const struct { const char *name; size_t size[3]; } fitting[] = {
-        {"x", {1, 12, 2}}, {"w_qkv", {6, 2, 0}}, {"rk", {2, 1, 9}}, {"rq", {2, 1, 9}}, {"rb", {1, 9, 0}},
-        {"ghost_mul", {2, 9, 0}}, {"ghost_add", {2, 9, 0}},
-    };
-    struct tensor list[COUNT(fitting)];
-    struct tensors file = {COUNT(fitting), list};
+    struct tensor list[7];
+    struct tensors file = file_without(list, "");
     struct problem p;
-    for (size_t f = 0; f < COUNT(fitting); f++) {
-        succeeds(tensor_create(&list[f], fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
-        for (size_t i = 0; i < list[f].count; i++) list[f].data[i] = 1;
-    }
     list[5].data[17] = (real)power[_i].base;
     const char *const words[] = {"--grid", "3x4", "--kernel", "3", "--lambda", power[_i].lambda};
     succeeds(problem_create(&p, &elsa, (int)COUNT(words), words));
@@ -219,7 +280,76 @@ START_TEST(powers_without_a_value_are_refused)
         list[5].data[17] = 1;
         equal(run_form(&p, fast, 1, list[0].data), y, 24);
     }
-    for (size_t f = 0; f < COUNT(fitting); f++) tensor_release(&list[f]);
+    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
+}
+END_TEST
+
+/* Claim      A ghost head has both matrices or neither; where lambda is zero ghost_add may stand alone.
+ * Paper      ELSA, Eq. 8; the public models have lambda = 0 and no multiplying matrix.
+ * Measure    Status and message of binding a file; and, of shapes without a file, whether both forms run. */
+static const struct { const char *lambda, *without, *text; } lone[] = {
+    {"1", "ghost_mul", "tensor ghost_add: found without ghost_mul, expected both or neither, or --lambda 0"},
+    {"0.5", "ghost_mul", "tensor ghost_add: found without ghost_mul"},
+    {"1", "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
+    {"0", "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
+    {"0", "ghost_mul", NULL}, {"-0.0", "ghost_mul", NULL}, {"0", "ghost_mul ghost_add", NULL},
+};
+START_TEST(a_ghost_head_is_whole_or_has_no_factors)
+{
+    struct tensor list[7];
+    struct tensors file = file_without(list, lone[_i].without);
+    struct problem p;
+    const char *const words[] = {"--grid", "3x4", "--kernel", "3", "--lambda", lone[_i].lambda};
+    succeeds(problem_create(&p, &elsa, (int)COUNT(words), words));
+    if (lone[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, lone[_i].text);
+    else succeeds(problem_bind(&p, &file));
+    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
+
+    char options[64];
+    real *block;
+    snprintf(options, sizeof options, "--grid 3x4 --kernel 3 --lambda %s", lone[_i].lambda);
+    p = shaped(options, &elsa, 1, 2, "", lone[_i].without);
+    status s = problem_draw(&p, 1, &block);
+    if (lone[_i].text && problem_row(&p, "ghost_add") >= 0 && p.tensor[problem_row(&p, "ghost_add")].present)
+        refused(s, STATUS_BAD_INPUT, lone[_i].text);
+    else succeeds(s);
+    memory_free(block);
+}
+END_TEST
+
+/* Claim      ghost_add alone is what both are with lambda = 0: filters of h + gamma ghost_add.
+ * Paper      ELSA, Eq. 8.
+ * Measure    y with ghost_mul left out against y with one of random numbers, --lambda 0, both forms, Eq. 7 and
+ *            the final variant; and with gamma = 0 against y without a ghost head.
+ * Tolerance  Zero. */
+START_TEST(ghost_sums_alone_are_powers_of_zero)
+{
+    const char *kind_of = _i ? "--variant final --group-width 4" : "--equation 7";
+    const char *Q = _i ? "Q=8" : "";
+    char options[120], none[120];
+    snprintf(options, sizeof options, "--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma 1.5 %s", kind_of);
+    snprintf(none, sizeof none, "--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma 0 %s", kind_of);
+    struct trial both = trial(options, &elsa, 1, 6, Q, ""), alone = trial(options, &elsa, 1, 6, Q, "ghost_mul");
+    struct trial zero = trial(none, &elsa, 1, 6, Q, "ghost_mul");
+    struct trial without = trial(none, &elsa, 1, 6, Q, "ghost_mul ghost_add");
+    for (int f = 0; f < 2; f++) {
+        const char *form = f ? "fast" : "naive";
+        real *y = trial_run(&both, form, 1);
+        equal(trial_run(&alone, form, 1), y, both.outputs);
+        equal(trial_run(&zero, form, 1), trial_run(&without, form, 1), both.outputs);
+        unequal(trial_run(&zero, form, 1), y, both.outputs);
+    }
+}
+END_TEST
+
+/* Claim      The width of a group divides the channels of the final variant's middle. */
+START_TEST(groups_divide_the_channels)
+{
+    real *block;
+    struct problem p = shaped("--grid 3x4 --kernel 3 --variant final --group-width 4", &elsa, 1, 2, "Q=6", "");
+    refused(problem_draw(&p, 1, &block), STATUS_BAD_INPUT,
+            "tensor conv_w: found 6 output channels, expected a multiple of 4");
+    memory_free(block);
 }
 END_TEST
 
@@ -311,11 +441,15 @@ int main(void)
     tcase_add_loop_test(equality, elsa_forms_are_one_function, 0, (int)COUNT(size));
     tcase_add_loop_test(equality, every_tensor_of_elsa_counts, 0, KINDS);
     tcase_add_test(equality, naive_elsa_is_its_hearts);
+    tcase_add_loop_test(equality, narrow_groups_are_wide_ones_with_zeros, 0, (int)COUNT(width));
+    tcase_add_loop_test(equality, ghost_sums_alone_are_powers_of_zero, 0, 2);
     tcase_add_test(equality, neighbours_off_the_grid_take_part);
     tcase_add_loop_test(equality, golden_vectors_of_elsa, 0, (int)COUNT(golden));
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, elsa_refuses_wrong_options, 0, (int)COUNT(wrong));
     tcase_add_loop_test(refusals, powers_without_a_value_are_refused, 0, (int)COUNT(power));
+    tcase_add_loop_test(refusals, a_ghost_head_is_whole_or_has_no_factors, 0, (int)COUNT(lone));
+    tcase_add_test(refusals, groups_divide_the_channels);
     TCase *separate = add_case(suite, "repeatable and separable");
     tcase_add_loop_test(separate, elsa_repeats_to_the_bit, 0, KINDS);
     tcase_add_loop_test(separate, elsa_plans_do_not_meet, 0, KINDS);

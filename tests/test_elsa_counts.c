@@ -6,7 +6,6 @@
 
 #include "elsa_case.h"
 #include "promises.h"
-#include "published.h"
 #include "../fast/lanes.h"
 
 static const struct form *naive(void) { return operator_form(&elsa, "naive"); }
@@ -18,6 +17,7 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 3x7 --kernel 5 --heads 2 --dilation 2", 1, 4, "", "ghost_mul ghost_add w_o b_o"},
     {"--grid 4x3 --kernel 3 --heads 2 --equation 6", 1, 4, "", "b_qkv"},
     {"--grid 4x5 --kernel 3 --heads 2 --variant final", 2, 4, "Q=8", ""},
+    {"--grid 4x5 --kernel 3 --heads 2 --variant final --group-width 2 --lambda 0", 2, 4, "Q=6", "ghost_mul"},
     {"--grid 4x5 --kernel 3 --heads 2 --equation 4", 2, 4, "", ""},
     {"--grid 5x6 --kernel 5 --heads 1 --equation 4 --dilation 2 --terms qk", 1, 3, "", ""},
     {"--grid 6x3 --kernel 3 --heads 2 --equation 4 --area window --terms qr+rk", 1, 4, "", ""},
@@ -123,50 +123,6 @@ START_TEST(fast_elsa_unfolds_nothing)
 }
 END_TEST
 
-/* Parameters in M that three stages of Swin-T gain where ELSA takes the place of LSA: 2, 2 and 6 blocks of
- * 96, 192 and 384 channels with 3, 6 and 12 heads, each less the 13^2 h entries of its bias table. */
-static double gained(const char *variant, double share, const char *kernel, bool ghost)
-{
-    static const size_t C[] = {96, 192, 384}, h[] = {3, 6, 12}, blocks[] = {2, 2, 6};
-    double sum = 0;
-    for (size_t s = 0; s < 3; s++) {
-        char options[120], Q[24] = "";
-        snprintf(options, sizeof options, "--grid 2x2 --kernel %s --heads %zu %s", kernel, h[s], variant);
-        if (share > 0) snprintf(Q, sizeof Q, "Q=%zu", (size_t)(share * (double)C[s]) / 8 * 8);
-        struct trial t = trial(options, &elsa, 1, C[s], Q, ghost ? "" : "ghost_mul ghost_add");
-        double lsa = 4 * (double)(C[s] * C[s] + C[s]) + 169 * (double)h[s];
-        sum += (double)blocks[s] * ((double)problem_parameters(&t.problem) - lsa);
-    }
-    return sum / 1e6;
-}
-
-/* Claim      Hadamard attention adds 0.7 M parameters to Swin-T, the ghost head 0.1 M more.
- * Paper      ELSA, Table 4.                       Does not follow from the shapes that are told.
- * Measure    Eq. 7, and the final variant with Q = C/3, C/2, 2C/3, C, for K = 7 and 5, in the first three
- *            stages; the ghost head, 2 C K^2 a block.
- * Failure    Eq. 7 with K = 7 adds 3.0 M, with K = 5 1.5 M. The final variant adds from -0.9 to 2.6 M; none of
- *            these Q is within 0.1 of 0.7. The ghost head adds 0.28 M with K = 7.
- * What fits  With K = 5 it adds 0.14 M, and 29.0 and 29.1 may be so rounded. We know no Q that gives 0.7. */
-START_TEST(parameters_of_table_4_do_not_follow)
-{
-    static const double share[] = {1.0 / 3, 0.5, 2.0 / 3, 1};
-    double printed = published("elsa", "4", "HA", "parameters") - published("elsa", "4", "Swin-T", "parameters");
-    beyond("Eq. 7, K = 7", fabs(gained("", 0, "7", false) - printed), 0.1);
-    beyond("Eq. 7, K = 5", fabs(gained("", 0, "5", false) - printed), 0.1);
-    for (size_t s = 0; s < 4; s++)
-        for (int five = 0; five < 2; five++) {
-            double more = gained("--variant final", share[s], five ? "5" : "7", false);
-            printf("    final, Q = %.2f C, K = %d: %.2f M\n", share[s], five ? 5 : 7, more);
-            beyond("    against 0.7", fabs(more - printed), 0.1);
-        }
-    double seven = gained("", 0, "7", true) - gained("", 0, "7", false);
-    double five = gained("", 0, "5", true) - gained("", 0, "5", false);
-    printf("    the ghost head: %.3f M with K = 7, %.3f M with K = 5\n", seven, five);
-    beyond("ghost head, K = 7", seven, 0.2);
-    within("ghost head, K = 5", five, 0.2);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("ELSA, counts");
@@ -177,7 +133,5 @@ int main(void)
     tcase_add_test(memory, hadamard_attention_saves_memory_rather_than_arithmetic);
     tcase_add_loop_test(memory, naive_elsa_takes_the_memory_it_states, 0, 2);
     tcase_add_test(memory, fast_elsa_unfolds_nothing);
-    TCase *tables = add_case(suite, "tables");
-    tcase_add_test(tables, parameters_of_table_4_do_not_follow);
     return run_suite(suite, "test_elsa_counts");
 }

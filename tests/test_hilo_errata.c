@@ -1,4 +1,7 @@
-/* test_hilo_errata.c -- where HiLo does not hold as printed, and what does */
+/* test_hilo_errata.c -- where HiLo does not hold as printed, and what does
+ *
+ * And two sentences that leave open what they mean, with what follows from
+ * each reading. */
 
 #include <stdio.h>
 #include "hilo_case.h"
@@ -23,14 +26,15 @@ static real *panels_as_printed(const real *logs, size_t B, size_t C, size_t P)
 }
 
 /* Claim      "Frequency magnitude from 8 output channels": panel i shows channel i.
- * Paper      HiLo, Algorithm 1, fftshift(fft_output); Fig. 5, 8, 9.       Erratum.
+ * Paper      HiLo, Algorithm 1, fftshift(fft_output); Fig. 5, 8, 9.       Left open: that the eight are the
+ *            first eight is not said.
  * Measure    Eight channels of known content (channel c has c + 1 waves across), B = 3 images of noise on
  *            top; panels as printed against those of reference/spectrum.h, which shifts height and width
- *            alone. And an odd number of channels.
- * Failure    Panel c shows channel (c - C/2) mod C.  Of LITv2-S's 64 channels of Hi-Fi and 320 of Lo-Fi the
+ *            alone.  The roll of PyTorch is done by hand.  And an odd number of channels.
+ * Follows    Panel c shows channel (c - C/2) mod C.  Of LITv2-S's 64 channels of Hi-Fi and 320 of Lo-Fi the
  *            first eight panels are channels 32 ... 39 and 160 ... 167.
  * Harmless   The roll of the samples: they are averaged.
- * Correction fftshift(fft_output, dim=(-2, -1)).
+ * Ours       fftshift(fft_output, dim=(-2, -1)).
  * Tolerance  4 B u of the largest logarithm: a mean in another order. */
 START_TEST(fftshift_without_axes_moves_channels)
 {
@@ -58,11 +62,11 @@ END_TEST
 
 /* Claim      "(1 - alpha) N_h heads will be employed for Hi-Fi and the other alpha N_h heads are used for
  *            Lo-Fi."
- * Paper      HiLo, Sec. 4.1, "Head splitting"; alpha = 0.9 with 12 heads (Table 7).    Erratum: no whole
- *            numbers.
+ * Paper      HiLo, Sec. 4.1, "Head splitting"; alpha = 0.9 with 12 heads (Table 7).    Left open: how
+ *            these become whole numbers is not said.
  * Measure    0.9 times 12 is 10.8 and 0.1 times 12 is 1.2.  Multiply-adds and parameters of Table 10's layer
  *            with 9, 10, 11 and 12 heads in Lo-Fi, against 298.3 and 2.20.
- * Correction Rounded down, the rest to Hi-Fi: 10 heads make 298.3, 11 make 299.4.  Both rounded down would
+ * Ours       Rounded down, the rest to Hi-Fi: 10 heads make 298.3, 11 make 299.4.  Both rounded down would
  *            lose a head.
  * Also       alpha h computed in double: for tenths and up to 64 heads alpha h then never falls short of the
  *            whole number that it should be; in float 0.9 of 10 heads are 8. */
@@ -111,7 +115,7 @@ static double msa_blocks(const char *grid_and_window, size_t channels, double bl
 }
 
 /* Claim      FLOPs of LITv1-S on COCO, layer by layer replaced: 306 G with self-attention, 224 G with HiLo.
- * Paper      HiLo, Table 5.                      Erratum: Table 2 has 242 G for the same model, speed and
+ * Paper      HiLo, Table 5.                      Does not hold: Table 2 has 242 G for the same model, speed and
  *            AP.
  * Measure    What HiLo (s = 2, alpha = 0.9) takes from the six blocks of stage 3, 50 x 80 tokens of an image
  *            of 800 x 1280 pixels, 384 channels, 12 heads: self-attention's multiply-adds less HiLo's.
@@ -128,12 +132,14 @@ START_TEST(table_5_exchanges_two_digits)
 END_TEST
 
 /* Claim      On COCO a window of 4 saves LITv2-S 12 G, M 36 G, B 51 G, with either detector.
- * Paper      HiLo, Table 2.                      Erratum in one number: Mask R-CNN with LITv2-M*, 315 G.
+ * Paper      HiLo, Table 2.                      Holds but for one number: Mask R-CNN with LITv2-M*, 315 G.
  * Measure    HiLo's multiply-adds in stage 3 with s = 2 (50 x 80 tokens) less those with s = 4 (52 x 80,
  *            with the padding), 6 blocks of 384 channels, 18 of 384, 18 of 512; against the differences of
  *            the table.
  * Failure    315 is 52 G less than 367; the layers save 35.9.
- * Correction 331; all five others hold.          Tolerance  1 G: both are rounded. */
+ * Correction 331; all five others hold.  So do the 19 G between the detectors, everywhere but here:
+ *            two_detectors_differ_by_19_g.
+ * Tolerance  1 G: both are rounded. */
 START_TEST(windows_of_four_save_what_table_2_says)
 {
     static const struct { const char *two, *four; size_t heads, channels; double blocks; } model[] = {
@@ -158,13 +164,15 @@ START_TEST(windows_of_four_save_what_table_2_says)
 END_TEST
 
 /* Claim      On ADE20K: 46.5 G with self-attention, 42.4 with SRA, 42.7 with windows, 42.6 with HiLo.
- * Paper      HiLo, Table 4.                      Erratum: Table 3 has 41 G for the same model and mIoU.
+ * Paper      HiLo, Table 4.                      Does not hold of HiLo: Table 3 has 41 G for the same model and mIoU.
  * Measure    What each takes from the six blocks of stage 3, 32 x 32 tokens of 512 x 512 pixels, 384
  *            channels: SRA with s = 2; windows of 7 on a plane padded to 35 x 35; HiLo with s = 2, alpha =
  *            0.9.
  * Holds      SRA 42.42, windows 42.66.
  * Failure    HiLo makes 41.29, not 42.6.
- * Correction 41.3.                               Tolerance  0.1 G: two rounded numbers. */
+ * Correction 41.3.  42.6 is what Table 3 has as this model's frames per second:
+ *            flops_of_table_4_are_frames_of_table_3.
+ * Tolerance  0.1 G: two rounded numbers. */
 START_TEST(table_4_has_hilo_too_dear_on_ade20k)
 {
     struct problem reduced = bare("--grid 32x32", &sra, 384);

@@ -460,7 +460,8 @@ END_TEST
 
 /* Claim      HiLo has no positions but the windows: tokens that change places inside their window, and
  *            windows that change places, take their outputs with them.
- * Paper      HiLo, Sec. 4.2, "permutation-invariant"; it is equivariant, and to these permutations alone.
+ * Paper      HiLo, Sec. 4.2, "permutation-invariant", said loosely: the answer to one query is, all outputs are
+ *            permuted along; and HiLo's to these permutations alone.
  * Measure    y of x permuted, against y permuted: both at once; a shift by one window around the torus,
  *            which is a case of it; a shift by one token, which is none; all tokens at random, which is
  *            none.
@@ -594,7 +595,8 @@ static double share_above(struct energy e) { return e.above / (e.above + e.below
 /* Claim      Lo-Fi's keys and values hear nothing above the windows' band; its queries do.  A checkerboard
  *            leaves no trace in the means; asked by a checkerboard, Lo-Fi answers with one.
  * Paper      HiLo, Sec. 4.1, "averaging is a low-pass filter"; Fig. 5, "Lo-Fi mainly focuses on low
- *            frequencies".                        Holds for keys and values, not for the output.
+ *            frequencies".                        Said of trained networks.  Of the operator the first
+ *            holds for keys and values; the output is no low-pass by construction.
  * Measure    14 x 14 tokens, s = 2, one head of two channels, no biases.  Channel 0 a checkerboard of +-1,
  *            channel 1 a ramp of windows.  Keys and values of channel 0: y is zero.  Queries of channel 0,
  *            keys and values of channel 1: all energy but the constant at the highest frequency.
@@ -627,8 +629,8 @@ START_TEST(lofi_is_no_low_pass)
 END_TEST
 
 /* Claim      Nor is Hi-Fi a high-pass: an image that is the same everywhere passes as its value.
- * Paper      HiLo, Sec. 5.4, "Hi-Fi ... only focuses on high frequencies".     Does not hold of the
- *            operator.
+ * Paper      HiLo, Sec. 5.4, "Hi-Fi ... only focuses on high frequencies".     Left open: of what training
+ *            makes of it, perhaps; the operator does not see to it.
  * Measure    A constant image, alpha = 0, tiled by its windows: y against h_proj v + h_proj_b.
  * Tolerance  hilo_case.h. */
 START_TEST(hifi_is_no_high_pass)

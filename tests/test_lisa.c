@@ -192,7 +192,7 @@ static double projection_growth(const struct problem *p, const real *x)
 }
 
 /* Claim      The forms compute what the paper's pseudo-code computes.
- * Paper      LiSA, Fig. 6 and 7, told again in PyTorch in float64, on lines,
+ * Paper      LiSA, Fig. 6 and 7, written once more in PyTorch in float64, on lines,
  *            planes and blocks (tests/pytorch/lisa.py).
  * Measure    The largest |form - y_expected|.
  * Tolerance  That of lisa_case.h; and, as PyTorch projects x by itself, C + c +

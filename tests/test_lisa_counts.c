@@ -124,13 +124,13 @@ START_TEST(table_1_holds_for_quadratic_operators)
 }
 END_TEST
 
-/* Claim      Table 1's O(N^2 C D) for Eq. 5 belongs to its second line, in the
- *            order of Fig. 6.  The first line, with the N x N correlation, takes
- *            N^2 (2 c + 2 D) + N c D: O(N^2 (C + D)).
- * Paper      LiSA, Eq. 5 and Table 1, row 3.     Erratum, in the paper's favour.
+/* Claim      Table 1's O(N^2 C D) for Eq. 5 is the order that Fig. 6 takes and Tab.
+ *            3b counts.  The first line of the equation, with the N x N correlation,
+ *            takes N^2 (2 c + 2 D) + N c D: O(N^2 (C + D)), within that bound.
+ * Paper      LiSA, Eq. 5 and Table 1, row 3, which could have claimed less.
  * Measure    Counts of both orders of one function (both_orders_of_eq5_agree).
- * Failure    With C = D = n the first line's count over N^2 C D falls as 4/n + 1/N.
- * Correction Over N^2 (C + D) it stays between 2 and 3 where D <= N. */
+ * Holds      With C = D = n the first line's count over N^2 C D falls as 4/n + 1/N;
+ *            over N^2 (C + D) it stays between 2 and 3 where D <= N. */
 START_TEST(first_line_of_eq5_costs_less_than_table_1_says)
 {
     double before = 5;
@@ -172,15 +172,14 @@ START_TEST(flops_of_tab_3b_are_those_of_fig_6)
 }
 END_TEST
 
-/* Claim      "This process does not require additional computation", said of the
- *            Hadamard correlation, holds in the order of Fig. 6 only, where an RPE
- *            meets every channel anyway.  Against the first line of Eq. 5 it takes
+/* Reading    "This process does not require additional computation", said of the
+ *            Hadamard correlation, holds in the order of Fig. 6, where an RPE meets
+ *            every channel anyway.  Against the first line of Eq. 5 it takes
  *            c times as much to read the correlation.
  * Paper      LiSA, Sec. 4.2; Tab. 3b prints 3.92 G for both.
  * Measure    Counts of Eq. 7 against both orders of Eq. 5, 49 tokens, 16
  *            channels, 16 latents.
- * Failure    4.5 times the first line.
- * Correction No more than Fig. 6's order. */
+ * Holds      No more than Fig. 6's order; 4.5 times the first line. */
 START_TEST(hadamard_correlation_is_free_in_the_order_of_fig6_only)
 {
     double hadamard = counted(EQ7, 49, 16, 16);
@@ -286,13 +285,13 @@ START_TEST(naive_forms_take_the_memory_they_state)
 }
 END_TEST
 
-/* Claim      Self-attention and Eq. 4 hold N x N numbers, so that memory is O(N^2 +
+/* Reading    Self-attention and Eq. 4 hold N x N numbers, so that memory is O(N^2 +
  *            N C); for self-attention that is a property of the order of work, and
  *            not of the operator: by tiles it is O(N C).
  * Paper      LiSA, Table 1, rows 1 and 2, memory.
  * Measure    Peak bytes on 8 x 8 and 16 x 16 tokens, 1 channel.
- * Failure    Tiled (msa's fast form): at most 5 times the bytes.
- * Holds      Naive: more than 12 times; N^2 + 7 N at least would be 14.5 times. */
+ * Holds      Naive: more than 12 times; N^2 + 7 N at least would be 14.5 times. Tiled
+ *            (msa's fast form): at most 5 times the bytes. */
 START_TEST(quadratic_memory_is_a_matter_of_order)
 {
     double peak[2][2];
@@ -310,13 +309,14 @@ START_TEST(quadratic_memory_is_a_matter_of_order)
 }
 END_TEST
 
-/* Claim      Table 1 gives Eq. 5 the memory O(N C D).  Fig. 6, from which that
- *            comes, first builds both RPE tensors [N,N,D]: O(N^2 D + N C D).  N C D
- *            alone is reached by not building them.
- * Paper      LiSA, Table 1, row 3, memory.       Erratum.
+/* Reading    Table 1 gives Eq. 5 the memory O(N C D).  It is so if T(e) laid out is
+ *            taken for parameters, which the table leaves out.  Fig. 6 builds both
+ *            RPE tensors [N,N,D]: allocated, that is O(N^2 D + N C D), and N C D alone
+ *            is reached by not building them.
+ * Paper      LiSA, Table 1, row 3, memory.
  * Measure    Peak bytes of Eq. 5 on 8 x 8 and 16 x 16, C = 4, D = 4.
- * Failure    Naive: four times the tokens, more than 14 times the bytes.
- * Correction Fast, by spectra of the tables: no more than 5 times. */
+ * Holds      Naive: four times the tokens, more than 14 times the bytes; fast, by
+ *            spectra of the tables: no more than 5 times. */
 START_TEST(table_1_forgets_the_rpe_tensors_of_eq5)
 {
     double naive = bytes("16x16", "5", 4, 4, "naive") / bytes("8x8", "5", 4, 4, "naive");

@@ -6,7 +6,9 @@
  * is zero.  Fourier transforms here are FFTW's, called directly. */
 
 #include <fftw3.h>
+#include <stdlib.h>
 #include "lisa_case.h"
+#include "../fast/attention.h"
 
 /* Lines, planes and a block; one token, one wide, prime, even, not square. */
 static const struct { const char *grid; size_t c, D; } place[] = {
@@ -176,20 +178,29 @@ START_TEST(eq4_is_convolutions_of_key_times_value)
 }
 END_TEST
 
+static const int filter[2][3][3] = {{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}};
+
+/* One head of 5 x 6 tokens whose queries and keys are all equal, and whose table
+ * for Eq. 4 is a filter. */
+static struct one_head filtering(int which)
+{
+    struct one_head o = whole_head("5x6", 1, 1);
+    o.q = o.k = filled(o.N, 1);
+    o.e = zeros(o.P);
+    for (size_t dy = 0; dy < 3; dy++)
+        for (size_t dx = 0; dx < 3; dx++) o.e[(dy + 3) * 11 + dx + 4] = (real)filter[which][dy][dx];
+    return o;
+}
+
 /* Claim      Kernels of Eq. 4 may be negative, so they can be image gradients:
  *            where all queries and keys are equal, an RPE that is a Sobel or a
- *            Laplacian filter makes Eq. 4 that filter.  A softmax cannot.
+ *            Laplacian filter makes Eq. 4 that filter.
  * Paper      LiSA, Sec. 3, "limitations"; Sec. 4.1; Sec. 5.5.
  * Measure    y against the filter on a 5 x 6 image, zero outside.  Tolerance  Zero. */
 START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
 {
-    static const int filter[2][3][3] = {{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}};
-    struct one_head o = whole_head("5x6", 1, 1);
-    o.q = o.k = filled(o.N, 1);
-    o.e = zeros(o.P);
+    struct one_head o = filtering(_i);
     real *y = zeros(o.N);
-    for (size_t dy = 0; dy < 3; dy++)
-        for (size_t dx = 0; dx < 3; dx++) o.e[(dy + 3) * 11 + dx + 4] = (real)filter[_i][dy][dx];
     for (ptrdiff_t i = 0; i < 30; i++)
         for (ptrdiff_t dy = -1; dy <= 1; dy++)
             for (ptrdiff_t dx = -1; dx <= 1; dx++) {
@@ -198,6 +209,48 @@ START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
                     y[i] += (real)filter[_i][dy + 1][dx + 1] * o.v[j];
             }
     equal(eq4(&o), y, o.N);
+}
+END_TEST
+
+/* Claim      A softmax cannot be one: its weights are not negative and sum to one,
+ *            so that a constant image comes back as it is, whatever queries, keys
+ *            and relative positions are.  The filters make zero of it.
+ * Paper      LiSA, Sec. 3, "limitations".
+ * Measure    An image of ones on 5 x 6 tokens: attention in its naive and its tiled
+ *            form, queries and keys normal; Eq. 4 with the filters at the 3 x 4
+ *            tokens that are not at the border.
+ * Tolerance  A sum of n = 30 weights, another of their products with 1, one
+ *            division: (2 n + 8) u for the softmax.  Zero for Eq. 4.
+ * Would it fail?  With one value of 1 + 1/100 among them it does. */
+START_TEST(a_softmax_makes_no_gradient_filter)
+{
+    enum { N = 30, c = 4 };
+    struct one_head o = filtering(_i);
+    real *q = normal(1, N * c), *k = normal(2, N * c), *r = normal(3, N * N), *ones = filled(N * c, 1);
+    real *y = zeros(N * c), *room;
+    size_t reals;
+
+    attention_naive(y, zeros(N * N), q, k, ones, r, (real)0.5, N, N, c);
+    within("softmax, naive", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
+    const struct attention a = {
+        .queries = N, .keys = N, .channels = c, .scale = (real)0.5,
+        .q = q, .q_stride = c, .k = k, .k_stride = c, .v = ones, .v_stride = c,
+    };
+    ck_assert(attention_fast_workspace(&reals, c, N));
+    room = memory_reals(reals, 1, 1, 1);
+    ck_assert_ptr_nonnull(room);
+    attention_fast(y, c, &a, 0, N, room);
+    memory_free(room);
+    within("softmax, tiled", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
+    real *dotted = copy(ones, N * c);
+    for (size_t ch = 0; ch < c; ch++) dotted[ch] = (real)1.01;
+    attention_naive(y, zeros(N * N), q, k, dotted, r, (real)0.5, N, N, c);
+    beyond("    one value of another size", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
+
+    o.v = ones;
+    real *gradient = eq4(&o);
+    for (size_t row = 1; row < 4; row++) equal(gradient + row * 6 + 1, zeros(4), 4);
+    ck_assert(largest(gradient, N) > 0);
 }
 END_TEST
 
@@ -459,6 +512,143 @@ START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
 }
 END_TEST
 
+/* Claim      A Lambda layer's position lambda, lambda_i = sum_j e_{j-i} v_j^T read
+ *            by q_i, is that term with D = c and B^a the identity.  An involution
+ *            that spans the grid, whose kernel at token i is any linear map of q_i,
+ *            is that term with a latent for each offset.
+ * Paper      LiSA, below Eq. 8: "akin to" Lambda convolution and Involution.
+ * Measure    Eq. 7 without tables of the key and without Bb, whole numbers; against
+ *            sums over lambda, and over kappa_i = Ba^T q_i.      Tolerance  Zero.
+ * Would it fail?  With kappa_i read at the opposite offset it does. */
+START_TEST(lambda_and_involution_are_cases_of_the_second_term)
+{
+    static const char *const grids[] = {"5x6", "2x3x4"};
+    struct one_head o = whole_head(grids[_i], 3, 3);
+    size_t N = o.N, P = o.P, c = o.c;
+    real *lambda = zeros(c * c), *y = zeros(N * c), *facing = zeros(N * c), *kappa = zeros(P);
+
+    /* Step 1: Lambda, eb its table of c columns. */
+    o.Bb = zeros(c * P);
+    o.Ba = zeros(c * c);
+    for (size_t ch = 0; ch < c; ch++) o.Ba[ch * c + ch] = 1;
+    for (size_t i = 0; i < N; i++) {
+        memset(lambda, 0, c * c * sizeof *lambda);
+        for (size_t j = 0; j < N; j++)
+            for (size_t in = 0; in < c; in++)
+                for (size_t out = 0; out < c; out++)
+                    lambda[in * c + out] += o.eb[grid_offset(&o.g, i, j) * c + in] * o.v[j * c + out];
+        for (size_t in = 0; in < c; in++)
+            for (size_t out = 0; out < c; out++) y[i * c + out] += o.q[i * c + in] * lambda[in * c + out];
+    }
+    equal(term(&o, false, true), y, N * c);
+
+    /* Step 2: involution, Ba its map [c][P]. */
+    memset(y, 0, N * c * sizeof *y);
+    o.D = P;
+    o.Ba = integers(33, c * P, 2);
+    o.eb = zeros(P * P);
+    for (size_t entry = 0; entry < P; entry++) o.eb[entry * P + entry] = 1;
+    for (size_t i = 0; i < N; i++) {
+        memset(kappa, 0, P * sizeof *kappa);
+        for (size_t ch = 0; ch < c; ch++)
+            for (size_t entry = 0; entry < P; entry++) kappa[entry] += o.Ba[ch * P + entry] * o.q[i * c + ch];
+        for (size_t j = 0; j < N; j++)
+            for (size_t ch = 0; ch < c; ch++) {
+                size_t entry = grid_offset(&o.g, i, j);
+                y[i * c + ch] += kappa[entry] * o.v[j * c + ch];
+                facing[i * c + ch] += kappa[opposite(&o, entry)] * o.v[j * c + ch];
+            }
+    }
+    equal(term(&o, false, true), y, N * c);
+    unequal(term(&o, false, true), facing, N * c);
+}
+END_TEST
+
+/* y of Eq. 7 with sums over the neighbours at most r away on each axis of a plane. */
+static real *local_eq7(const struct one_head *o, ptrdiff_t r)
+{
+    size_t N = o->N, c = o->c, D = o->D, n;
+    real *y = zeros(N * c);
+    for (size_t i = 0; i < N; i++)
+        for (size_t d = 0; d < D; d++) {
+            real a = 0, *gathered = zeros(c);
+            for (size_t ch = 0; ch < c; ch++) {
+                a += o->q[i * c + ch] * o->Ba[ch * D + d];
+                gathered[ch] = o->Bb[ch * D + d];
+            }
+            for (ptrdiff_t dy = -r; dy <= r; dy++)
+                for (ptrdiff_t dx = -r; dx <= r; dx++) {
+                    if (!grid_neighbour(&o->g, i, (ptrdiff_t[]){dy, dx, 0}, &n)) continue;
+                    size_t entry = grid_offset(&o->g, i, n);
+                    for (size_t ch = 0; ch < c; ch++) {
+                        a += o->q[i * c + ch] * o->k[n * c + ch] * o->eac[(entry * c + ch) * D + d];
+                        gathered[ch] += o->eb[entry * D + d] * o->v[n * c + ch];
+                    }
+                }
+            for (size_t ch = 0; ch < c; ch++) y[i * c + ch] += a * gathered[ch];
+        }
+    return y;
+}
+
+/* Claim      A local kernel of k x k, k = 2 r + 1, is a global one that is zero for
+ *            offsets beyond r, and needs no form of its own.
+ * Paper      LiSA, Tab. 3c.
+ * Measure    Eq. 7 with such tables against sums over the neighbours alone, on key
+ *            and value, r = 1 and 2.                Tolerance  Zero.
+ * Would it fail?  With the tables as drawn, or a neighbour more, it does. */
+START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
+{
+    struct one_head o = whole_head("5x6", 3, 2), local = o;
+    ptrdiff_t r = _i;
+    local.eac = copy(o.eac, o.P * o.c * o.D);
+    local.eb = copy(o.eb, o.P * o.D);
+    for (ptrdiff_t dy = -4; dy <= 4; dy++)
+        for (ptrdiff_t dx = -5; dx <= 5; dx++) {
+            size_t entry = (size_t)((dy + 4) * 11 + dx + 5);
+            if (labs((long)dy) <= r && labs((long)dx) <= r) continue;
+            memset(local.eac + entry * o.c * o.D, 0, o.c * o.D * sizeof *o.eac);
+            memset(local.eb + entry * o.D, 0, o.D * sizeof *o.eb);
+        }
+    equal(eq7(&local), local_eq7(&o, r), o.N * o.c);
+    unequal(eq7(&o), local_eq7(&o, r), o.N * o.c);
+    unequal(eq7(&local), local_eq7(&o, r + 1), o.N * o.c);
+}
+END_TEST
+
+/* Claim      Eq. 5 with a bias B^a, a row of Tab. 3b, reads the dot products with
+ *            shared tables and adds Ba^T q_i.  It is Eq. 7 with the same tables for
+ *            all channels.
+ * Paper      LiSA, Sec. 4.2 and Tab. 3b, "+ bias term".
+ * Measure    Eq. 7 so against those sums, written out.       Tolerance  Zero.
+ * Would it fail?  Without the bias it does. */
+START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    real *y = zeros(N * c);
+    for (size_t entry = 0; entry < o.P; entry++)
+        for (size_t ch = 0; ch < c; ch++)
+            memcpy(o.eac + (entry * c + ch) * D, o.ea + entry * D, D * sizeof *o.ea);
+    for (size_t i = 0; i < N; i++)
+        for (size_t d = 0; d < D; d++) {
+            real a = 0;
+            for (size_t ch = 0; ch < c; ch++) a += o.q[i * c + ch] * o.Ba[ch * D + d];
+            for (size_t n = 0; n < N; n++) {
+                real dot = 0;
+                for (size_t ch = 0; ch < c; ch++) dot += o.q[i * c + ch] * o.k[n * c + ch];
+                a += dot * o.ea[grid_offset(&o.g, i, n) * D + d];
+            }
+            for (size_t ch = 0; ch < c; ch++) {
+                real gathered = o.Bb[ch * D + d];
+                for (size_t j = 0; j < N; j++) gathered += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + ch];
+                y[i * c + ch] += a * gathered;
+            }
+        }
+    equal(eq7(&o), y, N * c);
+    if (N > 1) unequal(eq6(&o), y, N * c);
+}
+END_TEST
+
 /* Claim      The third term is a structural feature: it projects the pattern of
  *            the correlation and does not look at the values.
  * Paper      LiSA, below Eq. 5 (Bb "directly encodes structural patterns").
@@ -690,12 +880,15 @@ START_TEST(circular_is_linear_where_toeplitz_is_circulant)
 }
 END_TEST
 
-/* Claim      And only there: let any entry but the middle one differ from its
- *            partner a period away, and some output differs.  The middle one
- *            has no partner: there w_0 follows.
+/* Claim      With one latent only there: let any entry but the middle one differ
+ *            from its partner a period away, and some output differs.  The middle
+ *            one has no partner: there w_0 follows.  Two latents may differ and
+ *            cancel: eb_1 + t and eb_2 - t, for any table t, give the same y where
+ *            both latents read the same.
  * Paper      LiSA, Sec. 4.3: Eq. 10 is marked as an approximation.
  * Measure    y of Eq. 7 with one entry of one table moved by 1, all data
- *            positive, so that nothing cancels, against y of Eq. 10. */
+ *            positive, so that nothing cancels, against y of Eq. 10; and with two
+ *            latents, a table drawn for t.         Tolerance  Zero. */
 START_TEST(circular_is_linear_nowhere_else)
 {
     struct one_head o = whole_head("3x4", 2, 1);
@@ -723,6 +916,17 @@ START_TEST(circular_is_linear_nowhere_else)
         unequal(eq7(&o), y, n);
         o.eac[entry * o.c] -= 1;
     }
+
+    /* Two latents that read alike. */
+    o = whole_head("3x4", 2, 2);
+    real *t = integers(34, o.P, 2);
+    for (size_t i = 0; i < o.N * o.c; i++) o.wa[2 * i + 1] = o.wa[2 * i];
+    for (size_t ch = 0; ch < o.c; ch++) o.Ba[2 * ch + 1] = o.Ba[2 * ch];
+    make_circulant(&o);
+    for (size_t entry = 0; entry < o.P; entry++) o.eb[2 * entry] += t[entry];
+    unequal(eq7(&o), eq10(&o), n);
+    for (size_t entry = 0; entry < o.P; entry++) o.eb[2 * entry + 1] -= t[entry];
+    equal(eq7(&o), eq10(&o), n);
 }
 END_TEST
 
@@ -873,12 +1077,12 @@ END_TEST
  *            order; query and key in another order, with their kernels and the
  *            rows of Ba, change nothing.
  * Paper      LiSA, below Eq. 9.
- * Measure    y, channels turned by one.          Tolerance  Zero. */
+ * Measure    y, channels permuted by one step.     Tolerance  Zero. */
 START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
 {
     struct one_head o = whole_head("5x6", 3, 2), values = o, keys = o;
     size_t N = o.N, c = o.c, D = o.D;
-    real *y = eq10(&o), *turned = zeros(N * c);
+    real *y = eq10(&o), *permuted = zeros(N * c);
     values.v = zeros(N * c);
     values.Bb = zeros(c * D);
     keys.q = zeros(N * c);
@@ -891,13 +1095,13 @@ START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
             values.v[n * c + to] = o.v[n * c + ch];
             keys.q[n * c + to] = o.q[n * c + ch];
             keys.k[n * c + to] = o.k[n * c + ch];
-            turned[n * c + to] = y[n * c + ch];
+            permuted[n * c + to] = y[n * c + ch];
             memcpy(keys.wa + (n * c + to) * D, o.wa + (n * c + ch) * D, D * sizeof *o.wa);
         }
         memcpy(values.Bb + to * D, o.Bb + ch * D, D * sizeof *o.Bb);
         memcpy(keys.Ba + to * D, o.Ba + ch * D, D * sizeof *o.Ba);
     }
-    equal(eq10(&values), turned, N * c);
+    equal(eq10(&values), permuted, N * c);
     equal(eq10(&keys), y, N * c);
     keys.wa = o.wa;
     unequal(eq10(&keys), y, N * c);
@@ -1053,11 +1257,12 @@ START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
 }
 END_TEST
 
-/* Claim      Interpolating W is not all that a larger grid asks for: a sum over M
- *            tokens instead of N makes both convolutions M/N times larger, and y
- *            (M/N)^2 times, 8.6 from 224 to 384 pixels.  With W divided by M/N,
- *            that is with its spectrum kept as it is, the same picture gives the
- *            same answer.
+/* Reading    "Simple interpolation" of W itself is not all that a larger grid asks
+ *            for: a sum over M tokens instead of N makes both convolutions M/N times
+ *            larger, and y (M/N)^2 times, 8.6 from 224 to 384 pixels.  Of its
+ *            spectrum it is all, as the global filter layer does: W is then divided
+ *            by M/N, and the same picture gives the same answer, which the last step
+ *            shows.
  * Paper      LiSA, appendix B: "adapted to higher resolutions by simple interpolation".
  * Measure    y of a picture of one colour on 14 x 14 and on 24 x 24, biases 0,
  *            W resampled: the ratio of the two; and with W divided by M/N.
@@ -1106,6 +1311,7 @@ int main(void)
     tcase_add_loop_test(biases, toeplitz_times_vector_is_a_global_convolution, 0, PLACES);
     tcase_add_loop_test(biases, eq4_is_convolutions_of_key_times_value, 0, PLACES);
     tcase_add_loop_test(biases, eq4_can_be_a_sobel_or_laplacian_filter, 0, 2);
+    tcase_add_loop_test(biases, a_softmax_makes_no_gradient_filter, 0, 2);
     tcase_add_loop_test(biases, both_orders_of_eq5_agree, 0, PLACES);
     tcase_add_test(biases, eq5_with_a_latent_per_offset_is_eq4);
     tcase_add_test(biases, impulse_in_v_reads_back_the_attention_kernel);
@@ -1119,6 +1325,9 @@ int main(void)
     tcase_add_loop_test(expressivity, four_terms_of_eq8_sum_to_eq7, 0, PLACES);
     tcase_add_loop_test(expressivity, last_term_of_eq8_is_a_linear_map_of_the_query, 0, PLACES);
     tcase_add_loop_test(expressivity, second_term_of_eq8_is_a_query_driven_convolution, 0, PLACES);
+    tcase_add_loop_test(expressivity, lambda_and_involution_are_cases_of_the_second_term, 0, 2);
+    tcase_add_loop_test(expressivity, local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 1, 3);
+    tcase_add_loop_test(expressivity, eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key, 0, PLACES);
     tcase_add_test(expressivity, third_term_of_eq8_does_not_look_at_values);
     tcase_add_loop_test(expressivity, latents_add, 1, each);
 

@@ -189,6 +189,11 @@ static const struct { const char *words, *complaint; } bad[] = {
      "needs more than 18446744073709551615 bytes"},
     {"measure msa --grid 8x8 9x9 --channels 64 --max-memory 100K", "bytes of memory, allowed are 102400 (option"},
     {"measure msa --grid 8x8 --channels 1000000 --batch 1000", "measure: msa: needs "},
+    {"measure lisa --grid 3000x3000 --channels 512 --sizes D=16 --max-memory 4G", "measure: lisa: needs "},
+    {"measure structsa --grid 2000x2000 --kernel 31x31 --channels 512 --sizes D=16 --form naive", "structsa: needs "},
+    {"measure elsa --grid 8x8 --channels 8 --kernel 16383 --max-memory 4G", "measure: elsa: needs "},
+    {"measure fc --grid 100x100 --channels 512 --sizes D=512", "measure: fc: needs "},
+    {"measure hilo --grid 8x8 --channels 8 --heads 2 --window 40000 --max-memory 4G", "measure: hilo: needs "},
 };
 
 /* Claim      Bad input gives exit status 2, one line that says what was found,

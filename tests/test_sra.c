@@ -339,10 +339,10 @@ END_TEST
  *            biases, and 419.6 M multiply-adds.
  * Paper      HiLo, Table 10, Sec. A.5: 14 x 14 tokens, 12 heads of 64 channels.
  * Measure    Parameters and fast multiply-adds of the declaration.
- * Failure    Linear maps alone make 419.4: the row of MSA, 521.4, counts nothing else, and no choice of
- *            biases mends both.
- * Correction A tool that counts five operations for each number of a layer norm, as fvcore does, and
- *            nothing for biases and softmax, comes to 419.6.  With four it would print 419.5. */
+ * Follows    Linear maps and attention make 419.4, which is all that there is in the row of MSA, 521.4; five
+ *            operations for each number of the layer norm, as fvcore counts them, and nothing for biases
+ *            and softmax, make 419.6.
+ * Would it fail?  With four operations it would print 419.5. */
 START_TEST(table_10_row_of_sra)
 {
     struct trial t = trial("--grid 14x14 --heads 12", &sra, 1, 768, "", "b_q b_kv sr_b b_o");

@@ -1,17 +1,17 @@
 /* final.c -- the logits of ELSA's final variant
  *
- *     g_io = GELU(sum_cn conv_w_ocn z_{i+n,8 floor(o/8)+c} + conv_b_o),   l = mix_w g + mix_b
+ *     g_io = GELU(sum_cn conv_w_ocn z_{i+n, g floor(o/g)+c} + conv_b_o),   l = mix_w g + mix_b
  *
- * The group convolution on planes: four of a group's eight outputs and up to
- * four vectors of tokens at a time, so that a shifted vector of z meets four
- * filters while it is in a register.  Borders as in fast/elsa/elsa.c.  The map to
- * the logits is one matrix product, whose result is planes by itself; mix_b is
- * added where the softmax is taken. */
+ * The group convolution on planes: four of a group's g outputs and up to four
+ * vectors of tokens at a time, so that a shifted vector of z meets four filters
+ * while it is in a register; where four do not divide g, one output at a time.
+ * Borders as in fast/elsa/elsa.c.  The map to the logits is one matrix product,
+ * whose result is planes by itself; mix_b is added where the softmax is taken. */
 
 #include "elsa.h"
 #include "../gelu.h"
 
-#define OUTPUTS 4               /* of a group, at a time */
+#define OUTPUTS ((size_t)4)     /* of a group, at a time */
 
 void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p)
 {
@@ -20,42 +20,50 @@ void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct els
     room_reals(room, OF_RUN, &f->convolved, "the convolved products", p->heads.Q, p->heads.N, 1, 1);
 }
 
-/* OUTPUTS outputs from o on, `vectors` vectors of tokens: constants where this
- * is called. */
+/* Some outputs of one group from o on, `vectors` vectors of tokens: constants
+ * where this is called. */
 INLINED
-void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t vectors)
+void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs, size_t vectors)
 {
-    size_t entries = here->p->entries;
+    size_t g = here->p->g, entries = here->p->entries, kernels = g * entries;
     lanes sum[OUTPUTS][ELSA_CHUNK];
 
-    for (size_t b = 0; b < OUTPUTS; b++)
+    for (size_t b = 0; b < outputs; b++)
         for (size_t v = 0; v < vectors; v++) sum[b][v] = (lanes){0};
-    for (size_t c = 0; c < 8; c++) {
-        const real *z = planes_row(&here->f->products, o / 8 * 8 + c, here->row) + here->x;
-        const real *weight = here->p->conv_w + (o * 8 + c) * entries;
+    for (size_t c = 0; c < g; c++) {
+        const real *z = planes_row(&here->f->products, o / g * g + c, here->row) + here->x;
+        const real *weight = here->p->conv_w + (o * g + c) * entries;
         for (size_t r = 0; r < here->count; r++)
             for (size_t v = 0; v < vectors; v++) {
                 lanes shifted = lanes_load_anywhere(z + here->reached[r].offset + v * LANES);
-                for (size_t b = 0; b < OUTPUTS; b++)
-                    sum[b][v] += weight[b * 8 * entries + here->reached[r].n] * shifted;
+                for (size_t b = 0; b < outputs; b++) sum[b][v] += weight[b * kernels + here->reached[r].n] * shifted;
             }
     }
-    for (size_t b = 0; b < OUTPUTS; b++)
+    for (size_t b = 0; b < outputs; b++)
         for (size_t v = 0; v < vectors; v++) out[b][v] = sum[b][v];
+}
+
+INLINED
+void convolve_some(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs)
+{
+    switch (here->vectors) {
+    case 4: convolve(out, here, o, outputs, 4); break;
+    case 3: convolve(out, here, o, outputs, 3); break;
+    case 2: convolve(out, here, o, outputs, 2); break;
+    default: convolve(out, here, o, outputs, 1); break;
+    }
 }
 
 /* All outputs of one chunk of a row, into planes `plane` reals apart. */
 static void chunk(real *planes, size_t plane, const struct elsa_chunk *here)
 {
-    for (size_t o = 0; o < here->p->heads.Q; o += OUTPUTS) {
+    size_t outputs = here->p->g % OUTPUTS ? 1 : OUTPUTS;
+
+    for (size_t o = 0; o < here->p->heads.Q; o += outputs) {
         lanes out[OUTPUTS][ELSA_CHUNK];
-        switch (here->vectors) {
-        case 4: convolve(out, here, o, 4); break;
-        case 3: convolve(out, here, o, 3); break;
-        case 2: convolve(out, here, o, 2); break;
-        default: convolve(out, here, o, 1); break;
-        }
-        for (size_t b = 0; b < OUTPUTS; b++) {
+        if (outputs == OUTPUTS) convolve_some(out, here, o, OUTPUTS);
+        else convolve_some(out, here, o, 1);
+        for (size_t b = 0; b < outputs; b++) {
             real *to = planes + (o + b) * plane;
             for (size_t t = 0; t < here->tokens; t += LANES) {
                 lanes g = gelu_lanes(out[b][t / LANES] + here->p->conv_b[o + b]);

@@ -40,7 +40,7 @@ def algorithm_2(t, q, k, kernel, dilation, equation, scale):
 def final(t, q, k, kernel, dilation, heads, scale):
     """The authors' module: group convolution, GELU, 1 x 1 convolution."""
     z = scale * q * k
-    g = F.conv2d(z, t["conv_w"], t["conv_b"], padding=kernel // 2 * dilation, dilation=dilation, groups=z.shape[1] // 8)
+    g = F.conv2d(z, t["conv_w"], t["conv_b"], padding=kernel // 2 * dilation, dilation=dilation, groups=z.shape[1] // t["conv_w"].shape[1])
     logits = F.conv2d(F.gelu(g), t["mix_w"][:, :, None, None], t["mix_b"])
     return logits.reshape(logits.shape[0], heads, kernel * kernel, *logits.shape[2:])
 
