@@ -99,7 +99,7 @@ int main(void)
             lost[i] = off_grid(&around, i);
         }
         printf("# elsa_border: 28x28 tokens, K = 7; %s\n", origin);
-        matrix("weight moved by Algorithm 3 as printed", difference);
+        matrix("weight moved by a second bias", difference);
         matrix("weight off the grid", lost);
     }
     if (s.code) fprintf(stderr, "elsa-border: %s\n", s.message);

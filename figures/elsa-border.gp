@@ -21,9 +21,9 @@ set multiplot
 set lmargin at screen 0.035; set rmargin at screen 0.405
 set tmargin at screen 0.80; set bmargin at screen 0.10
 set colorbox user origin screen 0.415,0.13 size screen 0.015,0.64
-set label 3 "moved by Algorithm 3 as printed" at graph 0,1.06 left textcolor rgb ink
+set label 3 "moved by a second bias" at graph 0,1.06 left textcolor rgb ink
 set cbrange [0:*]
-plot data index "weight moved by Algorithm 3 as printed" matrix using 1:2:(100*$3) with image
+plot data index "weight moved by a second bias" matrix using 1:2:(100*$3) with image
 unset label 1; unset label 2
 set lmargin at screen 0.525; set rmargin at screen 0.895
 set colorbox user origin screen 0.905,0.13 size screen 0.015,0.64
