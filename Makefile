@@ -17,12 +17,14 @@ ifeq ($(origin CXX),default)
 CXX     = g++
 endif
 
-# For figures/redraw.sh: FULL=1 is the long sweep, CHAPTER=lisa one chapter
-# alone, BUDGET seconds per chapter, MAX_MEMORY (8G) the most a form may take.
-FULL       =
+# CHAPTER=lisa is one chapter alone, for prove, figures and book.  For
+# figures/redraw.sh: FULL=1 is the long sweep, BUDGET seconds per chapter,
+# MAX_MEMORY (8G) the most a form may take; COMMIT=1 puts the figures into figures/.
 CHAPTER    =
+FULL       =
 BUDGET     =
 MAX_MEMORY =
+COMMIT     =
 
 .SUFFIXES:
 .SECONDARY:
@@ -76,9 +78,10 @@ LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) -lm
 # ---- What is built of what
 
 SOURCES  := $(wildcard reference/*.c reference/instruments/*.c naive/*.c fast/*.c fast/*/*.c) reference/program/forms.c
+PROGRAM  := $(basename $(filter-out %/forms.c %/units.c,$(wildcard reference/program/*.c)))
 DRAWERS  := $(basename $(filter-out figures/measure.c,$(wildcard figures/*.c)))
 TESTS    := $(basename $(wildcard tests/test_*.c))
-SUPPORT  := $(filter-out tests/test_%,$(wildcard tests/*.c))
+SUPPORT  := $(filter-out tests/test_% tests/wider.c,$(wildcard tests/*.c))
 COUNTED  := $(wildcard naive/*.c) tests/counting.cc
 
 FOLDERS  := $(BUILD) $(BUILD)/double
@@ -92,7 +95,7 @@ all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in
 MACHINE       := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
 STATE_flags    = $(COMPILE) $(COUNT) $(LINK) $(LDLIBS) $(VERSION) $(MACHINE)
 STATE_sources  = $(SOURCES) $(COUNTED)
-REQUIRE_flags  = sh reference/program/depend.sh build $(CC) $(LIBRARIES) check &&
+REQUIRE_flags  = sh reference/program/depend.sh build $(CC) $(LIBRARIES) &&
 $(BUILD)/flags $(BUILD)/sources: always
 	@mkdir -p $(@D)
 	@echo '$(STATE_$(@F))' | cmp -s - $@ || { $(REQUIRE_$(@F)) echo '$(STATE_$(@F))' >$@; }
@@ -121,26 +124,101 @@ $1/libcounting.a $1/libtwicetold.a:
 	$$(if $$(V),,@echo "  archive $$@")
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 
-$1/twicetold: $1/reference/program/twicetold.o
-$1/measure: $1/figures/measure.o
+$1/twicetold: $(PROGRAM:%=$1/%.o)
+$1/measure: $1/figures/measure.o $1/reference/program/units.o $1/reference/program/words.o
 $(DRAWERS:%=$1/%): $1/%: $1/%.o
-$(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $1/libcounting.a
+$(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $2,,$(BUILD)/wider.o) $1/libcounting.a
 $(addprefix $1/,twicetold measure $(DRAWERS) $(TESTS)): $1/libtwicetold.a $(BUILD)/flags
 	$$(if $$(V),,@echo "  link    $$@")
 	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(if $$(findstring /tests/,$$@),$$(CHECK_LIBS)) $$(LDLIBS) -o $$@
 endef
 $(foreach f,$(FOLDERS),$(eval $(call precision,$f,$(if $(filter %/double,$f),-DTWICETOLD_DOUBLE))))
 
+# The naive forms in double, with one name to be seen: what the suites in float are measured against.
+$(BUILD)/wider.o: $(BUILD)/double/tests/wider.o $(BUILD)/double/libtwicetold.a
+	$(if $(V),,@echo "  link    $@")
+	$(Q)$(LD) -r -o $@ $^ && objcopy --keep-global-symbol=wider_run $@
+
 -include $(wildcard $(foreach f,$(FOLDERS),$(addprefix $f/,\
     $(addsuffix .d,$(basename $(wildcard */*.c */*/*.c)) $(COUNTED:%=counting/%)))))
 
+# ---- The library as others meet it: reference/twicetold.h, and no other name
+
+# $(BUILD)/libtwicetold.a is whole, for the tests and programs of this tree.  What
+# is installed is made of it: one object of all that reference/library/ needs, in
+# which names without the prefix are local, and no group is left that two libraries
+# would share; it is the static library and the shared one.  COMPILE is C's, EMULATE
+# that of kernels told in C++, where there are some.
+COMPILE += -fPIC -fvisibility=hidden
+EMULATE += -fPIC -fvisibility=hidden
+OBJCOPY  = objcopy
+PYTHON   = python3
+SONAME   = so.1
+DOOR    := $(basename $(wildcard reference/library/*.c))
+LIBRARY := $(foreach p,twicetold twicetold-double,$(addprefix $(BUILD)/lib/lib$p,.a .so .$(SONAME)))
+all: $(LIBRARY)
+
+# One precision: $1 its folder, $2 where it goes, without suffix.
+define library
+$(DOOR:%=$1/%.o): private CPPFLAGS += $(IDENTITY)
+$1/tests/test_library: $(DOOR:%=$1/%.o)
+$1/tests/test_installed: | $(LIBRARY) $(FOLDERS:=/twicetold)
+
+$2.o: $(DOOR:%=$1/%.o) $1/libtwicetold.a
+	@mkdir -p $$(@D)
+	$$(Q)$$(LD) -r -d --force-group-allocation $$^ -o $$@ && \
+	    $$(OBJCOPY) --wildcard --keep-global-symbol 'twicetold_*' $$@
+
+$2.a: $2.o
+	$$(if $$(V),,@echo "  archive $$@")
+	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
+
+$2.$(SONAME): $2.o
+	$$(if $$(V),,@echo "  link    $$@")
+	$$(Q)$$(LINK) -shared -Wl,-soname,$$(@F) $$^ -Wl,--as-needed $$(LDLIBS) -o $$@
+
+$2.so: $2.$(SONAME)
+	@ln -sf $$(<F) $$@
+endef
+$(eval $(call library,$(BUILD),$(BUILD)/lib/libtwicetold))
+$(eval $(call library,$(BUILD)/double,$(BUILD)/lib/libtwicetold-double))
+
+install: all            ## install libraries, header, Python module, program, man page (PREFIX, DESTDIR)
+	@sh reference/program/install.sh '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
+
+.PHONY: wheel
+wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
+	@$(PYTHON) reference/library/wheel.py '$(BUILD)' '$(VERSION)' '$(BUILD)'
+
 # ---- The proofs
+
+# They alone need Check; one of them runs the programs.
+$(BUILD)/check:
+	@mkdir -p $(@D)
+	@sh reference/program/depend.sh build $(CC) $(LIBRARIES) check && touch $@
+$(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPPORT))))): | $(BUILD)/check
+$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure
 
 SUITE = BUILD=$(BUILD) sh tests/run.sh
 PROOF = $(MAKE) --no-print-directory BUILD=$(BUILD)/$@ WERROR=$(WERROR)
 
 test: all $(SUITES) ## run all proofs, in both precisions, and proofread the book
 	@$(SUITE) $(SUITES) book
+
+# Suites are named after their chapter; some are not, and all others are of the ground.
+OF_lisa  = lisa% lane_fft
+OF_chopd = chopd% cp
+OF_hilo  = hilo% sra spectrum
+ROWS    := $(foreach page,$(sort $(wildcard chapters/[1-9]*.md)),$(word 2,$(subst -, ,$(basename $(notdir $(page))))))
+suites_of = $(foreach f,$(FOLDERS),$(foreach pattern,$(or $(OF_$1),$1%),$(filter $f/tests/test_$(pattern),$(SUITES))))
+PROVED   := $(if $(filter ground,$(CHAPTER)),$(filter-out $(foreach row,$(ROWS),$(call suites_of,$(row))),$(SUITES)),\
+              $(if $(CHAPTER),$(call suites_of,$(CHAPTER))))
+ifneq ($(CHAPTER),$(filter $(CHAPTER),ground $(ROWS)))
+$(error CHAPTER: found '$(CHAPTER)', expected one of: ground $(ROWS))
+endif
+
+prove: $(PROVED)        ## run the proofs of one chapter (CHAPTER=lisa; ground is chapter 0)
+	@$(if $(CHAPTER),TAP=$(BUILD)/proved $(SUITE) $(PROVED),echo "CHAPTER: missing, expected one of: ground $(ROWS)" >&2; exit 2)
 
 suites: all $(SUITES)
 	@$(SUITE) $(SUITES)
@@ -175,26 +253,45 @@ PAGES = book.md $(wildcard chapters/*.md)
 weave:                  ## refill the excerpts and tables of the committed chapters
 	@sh chapters/weave.sh $(PAGES)
 
-REDRAW = BUILD=$(BUILD) CHAPTER='$(CHAPTER)' MAX_MEMORY='$(MAX_MEMORY)' sh figures/redraw.sh
-
-figures: all       ## measure and redraw figures/ (FULL=1 CHAPTER=lisa BUDGET=seconds MAX_MEMORY=8G)
-	@OUTPUT=figures FULL='$(FULL)' BUDGET='$(BUDGET)' $(REDRAW)
-
-# Measured anew when programs or drawings changed; BUDGET=0 shows the committed figures.
+# What is measured here lies in $(BUILD)/book/here, a chapter at a time, so that an interrupted
+# run goes on where it was; anew when programs, drawings or settings changed.  Without
+# settings those of the last run hold.
+MEASURED  = $(abspath $(BUILD))/book/here
+DRAWN    := $(foreach row,$(ROWS),$(if $(wildcard figures/$(row).sh),$(row)))
+WANTED   := $(if $(CHAPTER),$(filter $(CHAPTER),$(DRAWN)),$(DRAWN))
 COMMITTED = $(wildcard figures/*.svg figures/*.tsv)
-SHOWN     = $(BUILD)/book/figures/$(if $(filter 0,$(BUDGET)),copied,measured)
-$(SHOWN): $(PROGRAMS) $(wildcard figures/*.gp figures/*.sh figures/*.awk) $(COMMITTED)
-	@rm -rf $(@D) && mkdir -p $(@D) $(if $(COMMITTED),&& cp $(COMMITTED) $(@D))
-	@$(if $(filter %/measured,$@),OUTPUT=$(@D) BUDGET=$(or $(BUDGET),30) $(REDRAW))
+REDRAW    = BUILD=$(BUILD) sh figures/redraw.sh
+
+$(MEASURED)/settings: always
+	@mkdir -p $(@D)
+	@[ -e $@ ] && [ -z '$(FULL)$(BUDGET)$(MAX_MEMORY)' ] || { \
+	    echo "FULL='$(FULL)' BUDGET='$(BUDGET)' MAX_MEMORY='$(MAX_MEMORY)'" >$@.new; \
+	    cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+
+# One after another, or they would measure each other.
+$(foreach row,$(WANTED),$(eval $(MEASURED)/$(row).done: figures/$(row).sh $(wildcard figures/$(row)*.gp) | $(EARLIER))\
+    $(eval EARLIER := $(MEASURED)/$(row).done))
+$(DRAWN:%=$(MEASURED)/%.done): $(PROGRAMS) $(MEASURED)/settings figures/redraw.sh figures/series.awk \
+                               $(addprefix figures/,scaling.gp style.gp)
+	@. $(MEASURED)/settings && export FULL BUDGET MAX_MEMORY && CHAPTER=$(basename $(@F)) OUTPUT=$(@D) $(REDRAW)
 	@touch $@
 
-book: $(SHOWN)          ## measure here, bind build/book/index.html (BUDGET=seconds a chapter)
+DONE = $(if $(filter 0,$(BUDGET)),,$(WANTED:%=$(MEASURED)/%.done))
+figures: all $(DONE)    ## measure and draw into build/book/here (FULL=1 CHAPTER=lisa BUDGET=seconds MAX_MEMORY=8G COMMIT=1)
+	@$(if $(DONE),$(if $(COMMIT),cp $(WANTED:%=$(MEASURED)/%*.svg) $(WANTED:%=$(MEASURED)/%*.tsv) figures),\
+	    TABLES=figures OUTPUT=$(if $(COMMIT),figures,$(BUILD)/drawn) BUDGET=0 CHAPTER='$(CHAPTER)' $(REDRAW))
+
+# The book shows the committed figures, and below them this machine's.
+book: $(DONE)           ## measure here, bind build/book/index.html (BUDGET=seconds a chapter; 0: measures nothing)
+	@rm -rf $(BUILD)/book/figures && mkdir -p $(BUILD)/book/figures
+	@$(if $(COMMITTED),cp $(COMMITTED) $(BUILD)/book/figures)
+	@$(if $(DONE),cp $(WANTED:%=$(MEASURED)/%*.svg) $(WANTED:%=$(MEASURED)/%*.tsv) $(BUILD)/book/figures)
 	@sh chapters/bind.sh $(BUILD)/book $(PAGES)
 
-# ---- Elsewhere
+pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
+	@sh chapters/print.sh $(BUILD)/book
 
-install: all       ## install libraries, headers, pkg-config files, program and man page (PREFIX, DESTDIR)
-	@sh reference/program/install.sh '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)'
+# ---- Elsewhere
 
 clean:                  ## remove build/
 	rm -rf -- '$(BUILD)'
@@ -202,5 +299,5 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all deps test suites sanitize valgrind golden versus weave figures book install clean help always
+.PHONY: all deps test prove suites sanitize valgrind golden versus weave figures book pdf install clean help always
 endif

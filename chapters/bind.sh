@@ -1,43 +1,133 @@
 #!/bin/sh
-# bind.sh -- make the book: one HTML page per chapter, index.html, and the sources they point to
+# bind.sh -- make the book: a page per chapter, a page per suite of proofs, and the sources they point to
 #
 #     bind.sh FOLDER PAGE...
 #
-# FOLDER/figures holds the drawings and numbers to show.  Pages are woven into
-# FOLDER/chapters first, so that their tables are of those numbers.  The order
-# of the chapters is that of book.md's contents.
+# FOLDER gets index.html and all beside it.  FOLDER/figures holds drawings and
+# numbers as this machine has them: where they differ from the committed ones,
+# they stand below those.  ../tap, beside FOLDER, holds what the suites printed
+# when they last ran.  The order of the chapters is that of book.md's contents.
 
 set -e
 export LC_ALL=C.UTF-8
 folder=$1
+reports=$(dirname "$1")/tap
 shift
-mkdir -p "$folder/chapters"
-cp chapters/book.css "$folder"
-: >"$folder/chapters/sources"
-root=$(realpath --relative-to="$folder" .)/
+notes=$folder/chapters          # what one step leaves for the next
+mkdir -p "$notes" "$folder/ours"
+cp chapters/book.css chapters/book.js "$folder"
+cp figures/*.svg "$folder/ours"
+for note in sources claimed found; do : >"$notes/$note"; done
 
 title() { sed -n 's/^# //p' "$1" | sed 1q; }
 leaf() { case $1 in book.md) echo index.html ;; *) basename "$1" .md | sed 's/$/.html/' ;; esac; }
 
-# bind PAGE BEFORE AFTER: the two neighbours may be empty.
-bind() {
-    woven=$folder/chapters/$(basename "$1")
-    awk -v figures="$folder/figures" -f chapters/weave.awk "$1" >"$woven"
-    pandoc "$woven" --from=gfm+tex_math_dollars --to=html5 --standalone --mathml --toc --toc-depth=2 \
-        --template=chapters/book.html --lua-filter=chapters/book.lua \
-        -M page="$1" -M root="$root" -M sources="$folder/chapters/sources" -V top= \
-        ${2:+-V before="$(leaf "$2")" -V before_title="$(title "$2")"} \
-        ${3:+-V after="$(leaf "$3")" -V after_title="$(title "$3")"} \
-        --output="$folder/$(leaf "$1")"
+# MathML as TeX would set it.  Pandoc lets every bracket grow, not only those of
+# matrices, gives those of \bigl and \Big a size without a unit, which browsers do
+# not honour, puts wide spaces around the names of functions, and makes a sign
+# that follows a bracket, a comma or another sign an operation.
+sized() {
+    sed -e 's/stretchy="true" \(form="prefix">[^<]*<\/mo><mtable\)/stretchy="TRUE" \1/g' \
+        -e 's/\(<\/mtable><mo stretchy=\)"true"/\1"TRUE"/g' \
+        -e 's/<mo stretchy="true" form="\(p[a-z]*fix\)">/<mo stretchy="false" form="\1">/g' \
+        -e 's/stretchy="TRUE"/stretchy="true"/g' \
+        -e 's/\(m[a-z]*size="[0-9.]*\)" \(m[a-z]*size="[0-9.]*\)" stretchy="false"/\1em" \2em" stretchy="true"/g' \
+        -e 's/<mo>\([A-Za-z][A-Za-z]*\)<\/mo>/<mo lspace="0.167em" rspace="0.167em">\1<\/mo>/g' \
+        -e 's/rspace="0.167em">\([A-Za-z]*<\/mo><mrow><mo [^>]*>[([]\)/rspace="0em">\1/g' \
+        -e 's/\([([,=]<\/mo>\)<mo>−<\/mo>/\1<mo form="prefix">−<\/mo>/g'
 }
 
-# A source file as a page whose lines can be pointed at.
+# The font of the formulas goes with the book, so that a phone shows them too.
+carry_font() {
+    for font in /usr/share/texmf/fonts/opentype/public/tex-gyre-math/texgyrepagella-math.otf \
+        /usr/share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf; do
+        test ! -f "$font" || { cp "$font" "$folder/math.font"; return; }
+    done
+}
+
+# The list of chapters beside a page.
+beside() {
+    for chapter in $contents; do
+        echo "<li><a href=\"$(leaf "$chapter")\">$(title "$chapter")</a></li>"
+    done
+    echo '<li><a href="proofs.html">Proofs</a></li>'
+}
+
+# page MARKDOWN NAME LEAF [PANDOC_ARGUMENT...]: what all pages have in common.
+page() {
+    from=$1 name=$2 leaf=$3
+    shift 3
+    pandoc "$from" --to=html5 --standalone --mathml --toc --template=chapters/book.html --lua-filter=chapters/book.lua \
+        -M page="$name" -M folder="$folder" -V top= \
+        -V list="$(echo "$list" | sed "s/href=\"$leaf\"/& aria-current=\"page\"/")" "$@" --output=- |
+        sized >"$folder/$leaf"
+}
+
+# bind PAGE BEFORE AFTER: the two neighbours may be empty.
+bind() {
+    woven=$notes/$(basename "$1")
+    awk -v here="$folder/figures" -f chapters/weave.awk "$1" >"$woven"
+    page "$woven" "$1" "$(leaf "$1")" --from=gfm+tex_math_dollars --toc-depth=2 \
+        ${2:+-V before="$(leaf "$2")" -V before_title="$(title "$2")"} \
+        ${3:+-V after="$(leaf "$3")" -V after_title="$(title "$3")"}
+}
+
+# The verdicts of a suite in one precision: how many tests, how many failed.
+counted() {
+    tap=$reports/$1/$2.tap
+    test -s "$tap" || { echo "not run"; return; }
+    awk '/^ok /{ n++ } /^not ok /{ n++; f++ } END { printf f ? "%d of %d failed" : "passed", f, n }' "$tap"
+}
+
+# bind_suite SUITE BEFORE AFTER: a suite as a page, and its line in the list of all.
+bind_suite() {
+    suite=$(basename "$1" .c)
+    log=$reports/float/$suite.log
+    test ! -f "$log" || ran="Last run here on $(date -r "$log" +%Y-%m-%d)${machine:+, on $machine}."
+    awk -v names="$notes/tests" -v claimed="$notes/claimed" -v shown=6 -v ran="$ran" \
+        -v float="$log" -v double="$reports/double/$suite.log" -f chapters/proofs.awk "$1" >"$notes/$suite.md"
+    page "$notes/$suite.md" "$1" "$suite.html" --from=markdown --toc-depth=3 -V proof=yes \
+        -V before="$2.html" -V before_title="${2#test_}" ${3:+-V after="$3.html" -V after_title="${3#test_}"}
+    echo "| [$suite]($suite.html) | $(title "$notes/$suite.md") | $(grep -c '^START_TEST' "$1") |" \
+        "$(counted float "$suite") | $(counted double "$suite") |" >>"$notes/proofs.md"
+}
+
+bind_suites() {
+    machine=$("${reports%tap}figures/machine" 2>/dev/null | sed -n 's/^# machine: //p')
+    ran=
+    cat >"$notes/proofs.md" <<'END'
+# Proofs
+
+Every claim of the book names a test, and every test stands here: what it claims, where the paper says so, what it
+measures, how much error it allows and why, and whether it would fail; then its code; then what it measured when the
+suites last ran on this machine. `make test` runs them all. What they share lies in [tests/](source/tests/index.html).
+
+| Suite | What it proves | Tests | In float | In double |
+|---|---|---:|---|---|
+END
+    echo "tests/index" >>"$notes/sources"
+    before=proofs page=
+    for next in tests/test_*.c ''; do
+        test -z "$page" || { bind_suite "$page" $before "$(basename "$next" .c)"; before=$(basename "$page" .c); }
+        page=$next
+    done
+    page "$notes/proofs.md" proofs.md proofs.html --from=gfm+tex_math_dollars -V proof=yes
+}
+
+# A source file as a page whose lines can be pointed at; a folder as the list of what lies in it.
 bind_source() {
     page=$folder/source/$1.html
-    test "$page" -nt "$1" && test "$page" -nt chapters/book.html && return
-    mkdir -p "$(dirname "$page")"
+    from=$1
+    top=$(dirname "source/$1" | sed 's,[^/]*,..,g')/
     case $1 in
-    *.c | *.h) kind=c ;;
+    */index) from=${1%/index} ;;
+    *) test "$page" -nt "$1" && test "$page" -nt chapters/book.html && return ;;
+    esac
+    mkdir -p "$(dirname "$page")"
+    reader=markdown
+    case $1 in
+    */index) reader=gfm ;;
+    *.c | *.h | *.cc) kind=c ;;
     *.cu) kind=cpp ;;
     *.py) kind=python ;;
     *.sh | *.ci/run) kind=bash ;;
@@ -45,13 +135,40 @@ bind_source() {
     Makefile) kind=makefile ;;
     *) kind=default ;;
     esac
-    { printf '~~~~~~~~~~~~ {#L .%s .numberLines .lineAnchors}\n' $kind; cat "$1"; printf '\n~~~~~~~~~~~~\n'; } |
-        pandoc --from=markdown --to=html5 --standalone --template=chapters/book.html \
-            -V source=yes -V top="$(dirname "source/$1" | sed 's,[^/]*,..,g')/" \
-            -M title="$1" --output="$page"
+    if test -d "$from"; then
+        printf '| | |\n|---|---|\n'
+        for entry in "$from"/*; do
+            name=$(basename "$entry")
+            what=$(sed -n '1,2s/^[^a-zA-Z]*[^ ]* -- //p' "$entry" 2>/dev/null | sed 's, *\*/$,,; s,[|<$_`\],\\&,g; 1q')
+            if test -d "$entry"; then echo "| [$name/]($name/index.html) | |"
+            elif grep -Iq . "$entry"; then echo "| [$name]($name.html) | $what |"
+            else echo "| $name | |"; fi
+        done
+    else
+        printf '~~~~~~~~~~~~ {#L .%s .numberLines .lineAnchors}\n' $kind
+        cat "$1"
+        printf '\n~~~~~~~~~~~~\n'
+    fi | pandoc --from=$reader --to=html5 --standalone --template=chapters/book.html \
+        -V source=yes -V top="$top" -M title="$from" --output="$page"
+}
+
+# What the folders that are pointed to hold is pointed to as well.
+closure() {
+    sort -u "$notes/sources" | while read -r source; do
+        echo "$source"
+        case $source in */index) find "${source%/index}" -type f | while read -r file; do
+            grep -Iq . "$file" && echo "$file"
+            echo "$(dirname "$file")/index"
+        done ;; esac
+    done | sort -u
 }
 
 contents=$(grep -o '](chapters/[^)#]*\.md' book.md | sed 's/^](//' | awk '!seen[$0]++')
+list=$(beside)
+# A name that two suites share is that of the row's own, not of the promises that all rows make.
+grep -H '^START_TEST(' tests/test_promises.c $(ls tests/test_*.c | grep -v promises) |
+    sed 's,^tests/\([^.]*\)\.c:START_TEST(\([a-z0-9_]*\)).*,\2 \1,' >"$notes/tests"
+carry_font
 for page in "$@"; do
     before= after= last=book.md
     for chapter in $contents; do
@@ -61,5 +178,7 @@ for page in "$@"; do
     done
     bind "$page" "$before" "$after"
 done
-sort -u "$folder/chapters/sources" | while read -r source; do bind_source "$source"; done
+bind_suites
+closure | while read -r source; do bind_source "$source"; done
+{ echo 'const book = ['; cat "$notes/found"; echo '];'; } >"$folder/found.js"
 echo "$folder/index.html"

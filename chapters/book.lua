@@ -1,14 +1,22 @@
 -- book.lua -- what a page needs on its way from Markdown to the book
 --
--- Links between pages become links between HTML files; links to sources lead
--- to their pages in source/, and the sources are listed in the file that the
--- metadata name; anything else in the house is reached where it lies.  An
--- excerpt and the link to its origin become one box; tables scroll.  A formula
--- keeps its number, which MathML has no place for, and the punctuation after it;
--- long names may break after an underscore.
+-- Links between pages become links between HTML files; links to sources and
+-- folders lead to their pages in source/, which are listed for bind.sh; a test
+-- that is named leads to its proof.  An excerpt and the link to its origin
+-- become one box; tables scroll; figures get numbers, captions, the name of the
+-- machine, and what was measured on the reader's below.  A formula keeps its
+-- number, which MathML has no place for, and the punctuation after it; long
+-- names may break after an underscore.
+--
+-- Metadata: page, its Markdown; folder, where the book is made.  Reads
+-- folder/chapters/tests ("TEST SUITE"); appends to these files in
+-- folder/chapters: sources, the paths that the page points to; claimed,
+-- "TEST <tab> PAGE <tab> TITLE"; found, what a search can find.
 
-local page, root, sources
-local listed = {}
+local page, leaf, folder, title
+local suites, seen = {}, {}
+local sources, claimed, found
+local listed, figures = {}, 0
 
 local function normal(path)
     local parts = {}
@@ -27,6 +35,13 @@ local function readable(path)
     return start and not start:find('\0')
 end
 
+local function is_folder(path)
+    local file = io.open(path, 'rb')
+    local _, _, code = (file or io.stdout):read(0)
+    if file then file:close() end
+    return file and code == 21
+end
+
 local function resolve(target)
     if target:match('^%a+:') or target:match('^#') then return target end
     local path, fragment = target:match('^([^#]*)(.*)$')
@@ -35,14 +50,113 @@ local function resolve(target)
     if path:match('^chapters/[^/]+%.md$') then
         return path:match('([^/]+)%.md$') .. '.html' .. fragment
     end
-    if path:match('^figures/.*%.svg$') or path:match('^figures/.*%.png$') then return path end
-    if not readable(path) then return root .. path end
+    if path:match('^figures/.*%.svg$') then return path:gsub('^figures', 'ours') end
+    if path:match('^tests/test_[a-z_]+%.c$') and fragment == '' then
+        return path:match('([^/]+)%.c$') .. '.html'
+    end
+    if path == 'tests' then return 'proofs.html' end
+    if is_folder(path) then path = path .. '/index'
+    elseif not readable(path) then return target end
     if not listed[path] then
         listed[path] = true
         sources:write(path, '\n')
     end
     return 'source/' .. path .. '.html' .. fragment:gsub('^#L', '#L-')
 end
+
+-- ---- figures
+
+local function text_of(path)
+    local file = io.open(path, 'rb')
+    local text = file and file:read('a')
+    if file then file:close() end
+    return text
+end
+
+local function html(text)
+    return (text:gsub('[&<>"]', { ['&'] = '&amp;', ['<'] = '&lt;', ['>'] = '&gt;', ['"'] = '&quot;' }))
+end
+
+-- Machine and day at the head of the table that a figure is drawn from: its
+-- own, or its chapter's.
+local function origin(place, name)
+    local data = text_of(place .. name .. '.tsv') or text_of(place .. name:gsub('%-.*', '') .. '.tsv')
+    if not data or name:match('%-idea$') then return nil end
+    local machine, day = data:match('# machine: ([^\n]*)'), data:match('# measured: ([%d-]*)')
+    return machine and html(machine .. (day and ', ' .. day or ''))
+end
+
+local function picture(path, words)
+    return ('<a href="%s"><img src="%s" alt="%s"></a>'):format(path, path, words)
+end
+
+local function figure(image)
+    local name = image.src:match('([^/]*)%.svg$')
+    local words = html(pandoc.utils.stringify(image.caption))
+    local chapter = leaf:match('^(%d+)%-')
+    figures = figures + 1
+    local number = (chapter and chapter .. '.' or '') .. figures
+    local ours, yours = origin('figures/', name), origin(folder .. '/figures/', name)
+    local drawn = text_of(folder .. '/figures/' .. name .. '.svg')
+    local out = ('<figure id="figure-%s">%s<figcaption><b>Figure %s.</b> %s%s%s</figcaption>'):format(
+        number:gsub('%.', '-'), picture('ours/' .. name .. '.svg', words), number, words, words:match('[.!?]$') and '' or '.',
+        ours and ' <span class="machine">Our machine: ' .. ours .. '.</span>' or '')
+    if drawn and yours and drawn ~= text_of('figures/' .. name .. '.svg') then
+        out = out .. '<details class="yours" open><summary>Your machine: ' .. yours .. '</summary>' ..
+            picture('figures/' .. name .. '.svg', words .. ' (your machine)') .. '</details>'
+    end
+    return pandoc.RawBlock('html', out .. '</figure>')
+end
+
+-- ---- claims
+
+local function quoted(text)
+    return '"' .. text:gsub('%c', ' '):gsub('[\\"]', '\\%0'):gsub('</', '<\\/') .. '"'
+end
+
+local function findable(text, target, where)
+    found:write('[', quoted(text), ', ', quoted(target), ', ', quoted(where), '],\n')
+end
+
+local function long_name(code)
+    if #code.text < 16 or not code.text:find('_') then return code end
+    return pandoc.RawInline('html', '<code>' .. html(code.text):gsub('_', '_<wbr>') .. '</code>')
+end
+
+local function proof(code, anchor)
+    local suite = suites[code.text]
+    if not suite then return long_name(code) end
+    return pandoc.Link({ long_name(code) }, suite .. '.html#' .. code.text, '', { id = anchor or '' })
+end
+
+-- The first row that names a test is where its proof leads back to.
+local function claims(block)
+    local simple = pandoc.utils.to_simple_table(block)
+    local claim = 0
+    for i, head in ipairs(simple.headers) do
+        local text = pandoc.utils.stringify(head)
+        if text == 'Claim' or text == 'As printed' or text == 'statement' then claim = i end
+    end
+    for _, row in ipairs(simple.rows) do
+        local target
+        for i, cell in ipairs(row) do
+            row[i] = pandoc.walk_block(pandoc.Div(cell), { Code = function(code)
+                if not suites[code.text] or leaf == 'index.html' then return proof(code) end
+                local first = not seen[code.text]
+                seen[code.text] = true
+                target = target or leaf .. '#claim-' .. code.text
+                if first then claimed:write(code.text, '\t', leaf, '\t', title, '\n') end
+                return proof(code, first and 'claim-' .. code.text)
+            end }).content
+        end
+        if target and claim > 0 and leaf ~= 'index.html' then
+            findable(pandoc.utils.stringify(row[claim]), target, title)
+        end
+    end
+    return pandoc.utils.from_simple_table(simple)
+end
+
+-- ---- blocks
 
 local function sole(block, kind)
     return block and (block.t == 'Para' or block.t == 'Plain') and #block.content == 1
@@ -58,9 +172,11 @@ local function boxes(blocks)
         elseif sole(block, 'Link') and last and last.t == 'CodeBlock' then
             out[#out] = pandoc.Div({ last, block }, { class = 'excerpt' })
         elseif block.t == 'Table' then
-            out:insert(pandoc.Div(block, { class = 'table' }))
+            out:insert(pandoc.Div(claims(block), { class = 'table', tabindex = '0' }))
         elseif sole(block, 'Image') then
-            out:insert(pandoc.Div(block, { class = 'figure' }))
+            out:insert(figure(block.content[1]))
+        elseif sole(block, 'Emph') and pandoc.utils.stringify(block):match('^On %a+ machine: ') then
+            out:insert(pandoc.Div(block, { class = 'machine' }))
         else
             out:insert(block)
         end
@@ -68,21 +184,16 @@ local function boxes(blocks)
     return out
 end
 
--- Pandoc knows \bigl and not \Bigl, and drops \tag.
+-- Pandoc knows \bigl and \Big, not \Bigl, and drops \tag.  The size that it
+-- gives to brackets has no unit; bind.sh adds one.
 local function formula(math)
-    local text, number = math.text:gsub('\\B(igg?[lr]?)', '\\b%1'), nil
+    local text, number = math.text:gsub('\\(Bigg?)[lr]', '\\%1'), nil
     text = text:gsub('\\tag(%b{})', function(tag) number = tag:sub(2, -2) return '' end)
     math.text = text
     if math.mathtype == 'InlineMath' then return math end
     local line = pandoc.List { math }
     if number then line:insert(pandoc.Span('(' .. number .. ')', { class = 'number' })) end
     return pandoc.Span(line, { class = 'equation' })
-end
-
-local function long_name(code)
-    if #code.text < 16 or not code.text:find('_') then return nil end
-    local text = code.text:gsub('[&<>]', { ['&'] = '&amp;', ['<'] = '&lt;', ['>'] = '&gt;' })
-    return pandoc.RawInline('html', '<code>' .. text:gsub('_', '_<wbr>') .. '</code>')
 end
 
 local function glued(inlines)
@@ -99,23 +210,44 @@ local function glued(inlines)
     return out
 end
 
+-- Names in headings and links lead nowhere else.
+local function unlinked(element)
+    return (element.t == 'Header' and pandoc.walk_block or pandoc.walk_inline)(element, { Code = long_name })
+end
+
 function Pandoc(document)
     page = pandoc.utils.stringify(document.meta.page)
-    root = pandoc.utils.stringify(document.meta.root)
-    sources = assert(io.open(pandoc.utils.stringify(document.meta.sources), 'a'))
+    folder = pandoc.utils.stringify(document.meta.folder)
+    leaf = page == 'book.md' and 'index.html' or page:match('([^/]*)%.%a+$') .. '.html'
+    for name, suite in (text_of(folder .. '/chapters/tests') or ''):gmatch('(%S+) (%S+)\n') do suites[name] = suite end
+    sources = assert(io.open(folder .. '/chapters/sources', 'a'))
+    claimed = assert(io.open(folder .. '/chapters/claimed', 'a'))
+    found = assert(io.open(folder .. '/chapters/found', 'a'))
     local first = document.blocks[1]
     if first and first.t == 'Header' and first.level == 1 then
         document.meta.title = first.content
         document.blocks:remove(1)
     end
+    title = pandoc.utils.stringify(document.meta.title or '')
+    findable(title, leaf, '')
+    for _, block in ipairs(document.blocks) do
+        if block.t == 'Header' then
+            findable(pandoc.utils.stringify(block), leaf .. '#' .. block.identifier, title)
+        end
+    end
     document = document:walk { Inlines = glued }
+    document = document:walk { Header = unlinked, Link = unlinked }
+    document = document:walk { Blocks = boxes }
     document = document:walk {
         Math = formula,
-        Code = long_name,
-        Link = function(link) link.target = resolve(link.target) return link end,
-        Image = function(image) image.src = resolve(image.src) return image end,
-        Blocks = boxes,
+        Code = function(code) return proof(code) end,
+        Link = function(link)
+            if not link.target:match('^test_[a-z_]+%.html#') then link.target = resolve(link.target) end
+            return link
+        end,
     }
     sources:close()
+    claimed:close()
+    found:close()
     return document
 end

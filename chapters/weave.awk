@@ -1,24 +1,27 @@
 # weave.awk -- refill the blocks of a page from the files they name
 #
-#     awk [-v figures=FOLDER] -f chapters/weave.awk chapters/1-lisa.md >woven.md
+#     awk [-v here=FOLDER] -f chapters/weave.awk chapters/1-lisa.md >woven.md
 #
 # Run in the top folder; prints the page with these blocks filled anew:
 #
 #     <!-- code: FILE NAME [Step n] -->  ... <!-- /code -->
 #         A function, test, struct, enum, typedef, macro or table of C, or a
 #         def or class of Python, with the comment above it; of a header also
-#         a prototype.  NAME may be HEAD: the file's first comment.  Step n is
+#         a prototype.  NAME may be HEAD: the file's first comment; or ALL: the
+#         whole file.  Step n is
 #         the comment "Step n: ..." in that function, up to the next blank line.
 #     <!-- table: FILE.tsv [COLUMN | COLUMN=VALUE]... -->  ... <!-- /table -->
 #         These columns, of the rows with these values.  Lines of "#" are
 #         comments; the last of them before the data names the columns, unless
-#         its count is not theirs: then the first line of data does.
+#         its count is not theirs: then the first line of data does.  Above a
+#         table of measurements stands the machine.
 #     <!-- claims -->  ... <!-- /claims -->
 #         The tables of claims of all chapters that the page has linked so far.
 #
-# With `figures`, tables of figures/ are read from that folder instead.  What
-# is missing or ambiguous is an error, with the place.  It parses no C: it
-# relies on definitions that start, and end in "}", in the first column.
+# With `here`, each table of figures/ that is another one in that folder, where
+# it was measured anew, is followed by that one.  What is missing or ambiguous is an
+# error, with the place.  It parses no C: it relies on definitions that start,
+# and end in "}", in the first column.
 
 function die(what) {
     print FILENAME ":" FNR ": " what >"/dev/stderr"
@@ -111,6 +114,8 @@ function excerpt(file, name, step,    i, j, first, last, hits, text, indent, n, 
         for (j = i; j <= lines && line[j] !~ /\*\//; j++) ;
         first = i; last = j
         if (j > lines) die("no comment heads " file)
+    } else if (name == "ALL") {
+        first = 1; last = lines
     } else {
         for (i = 1; i <= lines; i++)
             if ((j = definition_end(i, name, file)) > 0) {
@@ -176,11 +181,22 @@ function cells(text,    n, i) {
     return n
 }
 
-function table(asked, n,    file, text, head, names, name, rows, out, i, j, k, field, fields, number, rule, where, picks, pick, value, kept) {
+# A table of the house; below it, where there is one, the reader's.
+function tables(asked, n,    file, out, text) {
+    out = table(asked[3], asked, n, "our")
     file = asked[3]
-    if (figures != "" && file ~ /^figures\//) sub(/^figures/, figures, file)
+    if (here == "" || !sub(/^figures/, here, file) || (getline text < file) <= 0) return out
+    close(file)
+    text = table(file, asked, n, "your")
+    return text == out || substr(text, 10) == substr(out, 9) ? out : out "\n\n" text
+}
+
+function table(file, asked, n, whose,    text, head, machine, day, names, name, rows, row, out, i, j, k, field, fields,
+               number, rule, where, only, picks, pick, value, kept) {
     while ((getline text < file) > 0) {
         sub(/\r$/, "", text)
+        if (text ~ /^# machine: /) machine = substr(text, 12)
+        if (text ~ /^# measured: /) day = substr(text, 13, 10)
         if (text ~ /^#/) { if (!rows) { sub(/^# */, "", text); head = text } continue }
         if (text ~ /^[ \t]*$/) continue
         row[++rows] = text
@@ -217,7 +233,9 @@ function table(asked, n,    file, text, head, names, name, rows, out, i, j, k, f
         }
         out = out " |\n"
     }
-    for (j in only) delete only[j]
+    machine = machine == "" ? "" : "*On " whose " machine: " machine (day ? ", " day : "") ".*\n\n"
+    if (out == "" && whose == "your")
+        return substr(machine, 1, length(machine) - 4) ": not measured in the time that was given.*"
     if (out == "") die("no such row in " file)
 
     text = ""
@@ -228,7 +246,7 @@ function table(asked, n,    file, text, head, names, name, rows, out, i, j, k, f
         text = text (k == 1 ? "| " : " | ") value
         rule = rule (number[k] ? "|---:" : "|---")
     }
-    return text " |\n" rule "|\n" substr(out, 1, length(out) - 1)
+    return machine text " |\n" rule "|\n" substr(out, 1, length(out) - 1)
 }
 
 # ---- Claims
@@ -286,7 +304,7 @@ skipping {
 /^<!-- table: / {
     if (NF < 4) die("not <!-- table: FILE.tsv [COLUMN...] -->")
     split($0, asked, " ")
-    print table(asked, NF)
+    print tables(asked, NF)
     skipping = "table"
 }
 /^<!-- claims -->/ { print claims(); skipping = "claims" }

@@ -316,7 +316,8 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
     lanes *s = (lanes *)workspace;
     real *made = (real *)(s + ATTENTION_TILE * WIDE + OVERRUN);
     lanes *groups = (lanes *)(made + 2 * ATTENTION_TILE * channels);
-    if (a->bias) memset(s, 0, (ATTENTION_TILE * WIDE + OVERRUN) * sizeof *s);
+    size_t tile_keys = a->keys < ATTENTION_TILE ? a->keys : ATTENTION_TILE;
+    if (a->bias) memset(s, 0, (tile_keys * WIDE + OVERRUN) * sizeof *s);
 
     /* Step 2: queries into lanes; log2(e) in their scale makes exp a power of two. */
     for (size_t i = 0; i < count;) {
@@ -386,20 +387,21 @@ void attention_rpe_load(struct attention_rpe *rpe, const grid *whole, const real
 
 struct attention_rpe_table attention_rpe_table(const struct attention_rpe *rpe, size_t table)
 {
-    if (!rpe->tables) return (struct attention_rpe_table){&rpe->g, NULL};
-    return (struct attention_rpe_table){&rpe->g, rpe->reversed + table * (rpe->g.offsets + LANES)};
+    if (!rpe->tables) return (struct attention_rpe_table){rpe->g, &rpe->g, NULL};
+    return (struct attention_rpe_table){rpe->g, &rpe->g, rpe->reversed + table * (rpe->g.offsets + LANES)};
 }
 
-/* Where the table would hold tokens first ... first + count - 1, were they
- * offsets: the entry of i and j is then centre + place of i - place of j. */
-static void places(size_t *place, const grid *g, size_t first, size_t count)
+/* Where the table of the grid g would hold tokens first ... first + count - 1, were
+ * they offsets: the entry of i and j is then centre + place of i - place of j. */
+static void places(size_t *place, const struct attention_rpe_table *table, size_t first, size_t count)
 {
+    const grid *g = table->g, *tokens = &table->tokens;
     size_t at[GRID_AXES];
 
-    grid_coordinates(at, g, first);
+    grid_coordinates(at, tokens, first);
     for (size_t n = 0; n < count; n++) {
         place[n] = (at[0] * (2 * g->size[1] - 1) + at[1]) * (2 * g->size[2] - 1) + at[2];
-        for (int axis = GRID_AXES - 1; ++at[axis] == g->size[axis] && axis > 0; axis--) at[axis] = 0;
+        for (int axis = GRID_AXES - 1; ++at[axis] == tokens->size[axis] && axis > 0; axis--) at[axis] = 0;
     }
 }
 
@@ -410,8 +412,8 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
     size_t centre = (table->g->offsets - 1) / 2;
 
     /* Step 1: where rows of the grid begin among the queries. */
-    places(place_i, table->g, i, queries);
-    places(place_j, table->g, j, keys);
+    places(place_i, table, i, queries);
+    places(place_j, table, j, keys);
     for (size_t n = 0; n < queries; n++)
         if (n == 0 || place_i[n] != place_i[n - 1] + 1) run[runs++] = n;
     run[runs] = queries;
@@ -424,4 +426,31 @@ void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t
             for (size_t l = 0; l < run[n + 1] - run[n]; l += LANES)
                 lanes_store_anywhere(to + l, lanes_load_anywhere(from + l));
         }
+}
+
+/* Whole vectors, and one that the last of them may run over into. */
+size_t attention_written_width(size_t tokens)
+{
+    return ((tokens + LANES - 1) / LANES + 1) * LANES;
+}
+
+void attention_write(real *r, const struct attention_rpe_table *table)
+{
+    struct attention_rpe_table of = *table;
+    size_t n = table->tokens.tokens, width = attention_written_width(n);
+
+    memset(r, 0, n * width * sizeof *r);
+    for (size_t i = 0; i < n; i += LANES)
+        attention_rpe_bias(r + i, width, i, n - i < LANES ? n - i : LANES, 0, n, &of);
+}
+
+void attention_written_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)
+{
+    const struct attention_written *written = context;
+
+    for (size_t t = 0; t < keys; t++) {
+        const real *from = written->r + (j + t) * written->width + i;
+        for (size_t l = 0; l < queries; l += LANES)
+            lanes_store_anywhere(r + t * stride + l, lanes_load_anywhere(from + l));
+    }
 }

@@ -65,9 +65,11 @@ struct attention_rpe {
     real *reversed;                 /* [tables][P + LANES]: each e from its end to its start */
 };
 
-/* One of the tables: pass attention_rpe_bias and a pointer to this. */
+/* One of the tables: pass attention_rpe_bias and a pointer to this.  Where only a box
+ * of those tokens meets, `tokens` is that box. */
 struct attention_rpe_table {
-    const grid *g;
+    grid tokens;                    /* those that meet, row-major */
+    const grid *g;                  /* the table is of these */
     const real *reversed;
 };
 
@@ -77,5 +79,16 @@ void attention_rpe_prepare(struct attention_rpe *rpe, struct room *room, const g
 void attention_rpe_load(struct attention_rpe *rpe, const grid *whole, const real *e);
 struct attention_rpe_table attention_rpe_table(const struct attention_rpe *rpe, size_t table);
 void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *table);
+
+/* Where the same few tokens meet again and again, R of all their pairs, written once:
+ * at most ATTENTION_TILE tokens, r [keys][attention_written_width]. */
+struct attention_written {
+    size_t width;
+    const real *r;
+};
+
+size_t attention_written_width(size_t tokens);
+void attention_write(real *r, const struct attention_rpe_table *table);
+void attention_written_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *written);
 
 #endif

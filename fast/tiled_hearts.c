@@ -31,32 +31,50 @@ void tiled_block(const struct head *one, struct attention a, const struct tiled 
     attend(one->y, one->y_stride, &a, one->part, head_own(one, own->workspace));
 }
 
-void tiled_window(const struct head *one, struct attention a, const struct windows *windows, const real *padding,
-                  const struct tiled *own)
+/* One row of a side: columns tokens, of which the first `there` lie one after another
+ * on the plane and the others are padding. */
+struct window_row { size_t token, there; };
+
+static struct window_row row_of(const struct windows *windows, size_t window, const struct window_side *box, size_t r)
 {
-    size_t c = a.channels, row = c * sizeof(real);
+    struct window_row row = {.token = windows_token(windows, window, (box->top + r) * windows->edge + box->left)};
+    if (row.token == WINDOW_PADDING) return row;
+    row.there = windows->tokens.size[1] - row.token % windows->tokens.size[1];
+    if (row.there > box->columns) row.there = box->columns;
+    return row;
+}
+
+void tiled_window(const struct head *one, struct attention a, const struct windows *windows, size_t side,
+                  const real *padding, const struct tiled *own)
+{
+    const struct window_side box = windows_side(windows, one->part, side);
+    size_t c = a.channels, bytes = c * sizeof(real), key = (size_t)(one->k - one->q), value = (size_t)(one->v - one->q);
     real *q = head_own(one, own->q), *k = head_own(one, own->k), *v = head_own(one, own->v), *y = head_own(one, own->y);
 
     /* Step 1: rows in. */
-    for (size_t t = 0; t < windows->entries; t++) {
-        size_t token = windows_token(windows, one->part, t);
-        const real *q_t = token == WINDOW_PADDING ? padding : one->q + token * one->q_stride;
-        memcpy(q + t * c, q_t, row);
-        memcpy(k + t * c, q_t + (one->k - one->q), row);
-        memcpy(v + t * c, q_t + (one->v - one->q), row);
+    for (size_t r = 0, t = 0; r < box.rows; r++) {
+        const struct window_row row = row_of(windows, one->part, &box, r);
+        for (size_t n = 0; n < box.columns; n++, t++) {
+            const real *q_t = n < row.there ? one->q + (row.token + n) * one->q_stride : padding;
+            memcpy(q + t * c, q_t, bytes);
+            memcpy(k + t * c, q_t + key, bytes);
+            memcpy(v + t * c, q_t + value, bytes);
+        }
     }
 
     /* Step 2: attention. */
     a.q = q;
     a.k = k;
     a.v = v;
+    a.queries = a.keys = box.rows * box.columns;
     a.q_stride = a.k_stride = a.v_stride = c;
-    for (size_t block = 0; block < tiled_blocks(windows->entries); block++)
+    for (size_t block = 0; block < tiled_blocks(a.queries); block++)
         attend(y, c, &a, block, head_own(one, own->workspace));
 
     /* Step 3: rows out. */
-    for (size_t t = 0; t < windows->entries; t++) {
-        size_t token = windows_token(windows, one->part, t);
-        if (token != WINDOW_PADDING) memcpy(one->y + token * one->y_stride, y + t * c, row);
+    for (size_t r = 0; r < box.rows; r++) {
+        const struct window_row row = row_of(windows, one->part, &box, r);
+        for (size_t n = 0; n < row.there; n++)
+            memcpy(one->y + (row.token + n) * one->y_stride, y + (r * box.columns + n) * c, bytes);
     }
 }

@@ -1,7 +1,7 @@
 /* tiled_hearts.h -- the tiled attention (attention.h) as hearts (heads.h)
  *
  * A block of queries against all keys, so that the threads have work when there
- * is one head; or a window of tokens against itself.  Each is part one->part of
+ * is one head; or one side of a window of tokens against itself.  Each is part one->part of
  * a head.  The caller's `a` says how many queries, keys and channels there are,
  * the scale and the bias; where rows lie is filled in here. */
 
@@ -27,11 +27,12 @@ static inline size_t tiled_blocks(size_t queries) { return (queries + ATTENTION_
 /* Block one->part of the queries; rows are read where they lie. */
 void tiled_block(const struct head *one, struct attention a, const struct tiled *own);
 
-/* Window one->part.  Its rows are copied out first: they lie in runs of s, and
- * s^2 rows of c channels are small beside the work on them.  The row `padding`
+/* One side of window one->part: all of it where no seam runs through it.  Its rows
+ * are copied out first: they lie in runs of s, and s^2 rows of c channels are small
+ * beside the work on them.  Queries and keys are counted here.  The row `padding`
  * is the query of a token of the padding, whose key and value lie as far behind
  * it as any token's; it may be NULL where windows tile the plane. */
-void tiled_window(const struct head *one, struct attention a, const struct windows *windows, const real *padding,
-                  const struct tiled *own);
+void tiled_window(const struct head *one, struct attention a, const struct windows *windows, size_t side,
+                  const real *padding, const struct tiled *own);
 
 #endif

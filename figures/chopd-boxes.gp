@@ -3,7 +3,7 @@
 #     gnuplot -e "here='figures'; data='chopd-boxes.tsv'; out='chopd-boxes.svg'" chopd-boxes.gp
 
 load here."/style.gp"
-eval sheet(720, 470, 15)
+eval sheet(720, 490, 15)
 
 keys = "direct axes whole fractional"
 colour(k) = k eq "direct" ? vermilion : k eq "axes" ? orange : k eq "whole" ? blue : sky
@@ -17,15 +17,15 @@ set yrange [3e-5:*]
 set ytics ("10 µs" 1e-5, "100 µs" 1e-4, "1 ms" 1e-3, "10 ms" 1e-2, "100 ms" 0.1)
 set lmargin at screen 0.105
 set rmargin at screen 0.71
-set bmargin at screen 0.235
+set bmargin at screen 0.275
 set tmargin at screen 0.885
 
 eval title("Time of the means over one box a channel", "graph -0.02,1.07")
-eval foot(2, "96 planes of 56×56 tokens, one thread, float.  ".remark("machine"), "screen 0.02,0.075")
-eval foot(3, "Loops leave out what lies off the grid, so they grow more slowly once boxes are as large as it is.", \
-    "screen 0.02,0.033")
+eval foot(2, "96 planes of 56×56 tokens, one thread, float.", 2)
+eval measured(6, 0)
+eval foot(3, "Loops leave out what lies off the grid, so they grow more slowly once boxes are as large as it is.", 1)
 set label 4 "the grid" at 56,graph 0.03 right offset -0.5,0 font font.",12" textcolor rgb faint
 set arrow 1 from 56,graph 0 to 56,graph 1 nohead back linecolor rgb faint linewidth 1 dashtype 3
 
 plot for [k in keys] "< ".series(k) using 2:3 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.5, \
-     for [k in keys] "< ".series(k)." | tail -n 1" using 2:3:(name(k)) with labels left offset 0.9,(k eq "fractional" ? 0.35 : k eq "whole" ? -0.35 : 0) textcolor rgb colour(k)
+     for [k in keys] "< ".series(k)." | tail -n 1" using 2:3:(name(k)) with labels left offset 0.9,(k eq "fractional" ? 0.35 : k eq "whole" ? -0.35 : 0) textcolor rgb written(colour(k))

@@ -30,21 +30,22 @@ set xlabel "rank R" offset 0,0.3 textcolor rgb ink
 set label 3 "numbers in the factors, of those in W" at graph 0.5,1.15 center textcolor rgb ink
 set lmargin at screen 0.09
 set rmargin at screen 0.90
-set bmargin at screen 0.195
+set bmargin at screen 0.21
 set tmargin at screen 0.79
 
 eval title("W_{imncd}  as a sum of R terms: relative error", "screen 0.02,0.945")
 eval foot(2, "W is ".sizes.": 4 images, 4×4 tokens, 8 channels.  Nothing is trained.  ".\
-    "Convolutions: the same W for all images.", "screen 0.02,0.035")
+    "Convolutions: the same W for all images.", 1)
+eval foot(6, "Scores ×4: self-attention that is four times as sure of its keys.", 0)
 
 # Curves end at the floor or at the right; names stand where theirs is alone.
 at_rank(k, r) = real(system(awk(sprintf("$1 == \"%s\" && $2 <= %d { e = $3 } END { print e }", k, r))))
 set label 11 name("attention") at 58,at_rank("attention", 64) right offset 0,-0.4 textcolor rgb blue
-set label 12 name("sharp") at 217,0.0026 left font font.",13" textcolor rgb sky
-set label 13 name("convolution") at 192,at_rank("convolution", 192) left offset 1,0.6 textcolor rgb vermilion
+set label 12 name("sharp") at 217,0.0026 left font font.",13" textcolor rgb written(sky)
+set label 13 name("convolution") at 192,at_rank("convolution", 192) left offset 1,0.6 textcolor rgb written(vermilion)
 set label 16 name("noise") at last,at_rank("noise", last) left offset 0.8,0 textcolor rgb faint
-set label 14 name("depthwise") at 112,0.0033 right textcolor rgb orange
-set label 15 name("pointwise") at 112,0.002 right textcolor rgb green
+set label 14 name("depthwise") at 112,0.0033 right textcolor rgb written(orange)
+set label 15 name("pointwise") at 112,0.002 right textcolor rgb written(green)
 set arrow 1 from 128,floor to 128,1.15 nohead back linecolor rgb faint linewidth 1 dashtype 3
 set label 17 "rank of both: 128" at 112,0.0012 right font font.",12" textcolor rgb faint
 

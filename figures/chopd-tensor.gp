@@ -23,15 +23,13 @@ set cbrange [-1:1]
 
 set multiplot
 eval title("A dense layer, and the three terms that make it", "screen 0.02,0.955")
-eval foot(2, "6×6 tokens, two channels in and out.  A square within a square: where it stands on the grid is n; its 6×6 cells are the weights of all m.", \
-    "screen 0.02,0.052")
-eval foot(3, "Red +, white 0, blue −.  ".remark("numbers").".  Boxes and channels by hand, the gate at random.", \
-    "screen 0.02,0.020")
+eval foot(2, "6×6 tokens, two channels in and out.  A square within a square: where it stands on the grid is n; its 6×6 cells are the weights of all m.", 1)
+eval foot(3, "Red +, white 0, blue −.  ".remark("numbers").".  Boxes and channels by hand, the gate at random.", 0)
 set label 4 "W_{mncd}" at screen 0.215,0.885 center textcolor rgb ink
 set label 5 "=  Σ" at screen 0.434,0.50 center font font.",18" textcolor rgb ink
-set label 6 "pooling  u2_{mnr}" at screen 0.610,0.885 center textcolor rgb ink
-set label 7 "gate  u13_{nr}" at screen 0.776,0.885 center textcolor rgb ink
-set label 8 "channels  u4_{cr} u5_{dr}" at screen 0.915,0.885 center textcolor rgb ink
+set label 6 "pooling\nu2_{mnr}" at screen 0.610,0.912 center textcolor rgb ink
+set label 7 "gate\nu13_{nr}" at screen 0.776,0.912 center textcolor rgb ink
+set label 8 "channels\nu4_{cr} u5_{dr}" at screen 0.915,0.912 center textcolor rgb ink
 side = 0.182
 eval part(1)
 do for [c = 1:2] {

@@ -86,7 +86,7 @@ int main(void)
 
     room_refuse(&room, grid_create(&tokens, 2, (size_t[]){EDGE, EDGE}));
     room_refuse(&room, grid_create(&window, 2, (size_t[]){K, K}));
-    neighbours_prepare(&around, &room, &tokens, &window, 1, 1);
+    neighbours_prepare(&around, &room, &tokens, &window, NULL, 1);
     status s = room_place(&room, NULL);
     if (!s.code) s = tokens_make(x, 1, &tokens, CHANNELS, &source, origin, sizeof origin);
     if (!s.code) {

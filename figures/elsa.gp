@@ -7,12 +7,6 @@ text(k) = k eq "dense/naive" ? "N×N (Eq. 4), K = 7" : k eq "window/fast" ? "7×
           (k[4:4] eq "n" ? "unfolded" : "not unfolded").", K = ".k[2:2]
 weight(k) = k[1:2] eq "k3" ? 1 : 2
 
-set xrange [180:largest*1.08]
-set xtics ("196" 196, "784" 784, "3 136" 3136, "12 544" 12544)
-if (memory) { set ytics add ("256 KiB" 2**18) }
-low = time ? 5e-5 : 2.0**18
-room = 3
 
 layer = "C = 96, 3 heads, with a ghost head, batch 1"
-remarks = time ? "Crosses were not run.  Thin lines: K = 3." : \
-    "Dotted: by formula, beyond what was run.  Thin lines: K = 3."
+remarks = (time ? crossed : beyond)."Thin lines: K = 3."

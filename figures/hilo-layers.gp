@@ -7,7 +7,7 @@
 # reference/published/hilo.tsv.
 
 load here."/style.gp"
-eval sheet(720, 400, 15)
+eval sheet(720, 430, 15)
 
 layers = "msa window sra hilo"
 printed = "'MSA' 'Local Window' 'SRA' 'HiLo'"
@@ -25,22 +25,21 @@ set border 2 linecolor rgb ink
 unset xtics
 set ytics scale 0
 set yrange [4.62:0.4]
-set xrange [0:1.02]
+set xrange [0:1.15]
 set ytics ("self-attention" 1, "7×7 windows" 2, "SRA" 3, "HiLo" 4)
 set lmargin at screen 0.17; set rmargin at screen 0.98
-set tmargin at screen 0.87; set bmargin at screen 0.14
+set tmargin at screen 0.835; set bmargin at screen 0.14
 eval title("Images per second of one layer, HiLo's being 1", "screen 0.02,0.945")
-eval foot(2, "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.  ".remark("machine"), \
-    "screen 0.02,0.05")
+eval foot(2, "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.", 1)
+eval measured(6, 0)
 set style fill solid noborder
 
-set label 3 "by multiply-adds alone" at sums[1]+0.01,1.50 left font font.",13" textcolor rgb ink
-set label 4 "here" at sums[1]+0.03,0.82 left font font.",13" textcolor rgb blue
-set label 5 "in the paper, on a Core i9-10900X" at sums[1]+0.03,1.15 left font font.",13" textcolor rgb orange
+eval write(3, "measured here", 122, 56, sprintf("left textcolor rgb %d", written(blue)))
+eval write(4, "in the paper, on a Core i9-10900X", 250, 56, sprintf("left textcolor rgb %d", written(orange)))
+eval write(5, "│ by multiply-adds alone", 512, 56, "left textcolor rgb ink")
 
 plot for [n = 1:4] "+" every ::0::0 using (0):(n):(0):(ours[n]):(n-0.33):(n-0.03) with boxxyerror linecolor rgb blue, \
-     for [n = 1:4] "+" every ::0::0 using (0):(n):(0):(theirs[n]):(n+0.0):(n+0.3) with boxxyerror linecolor rgb orange, \
+     for [n = 1:4] "+" every ::0::0 using (0):(n):(0):(theirs[n]):(n+0.0):(n+0.3) with boxxyerror linecolor rgb written(orange), \
      for [n = 1:4] "+" every ::0::0 using (sums[n]):(n-0.38):(0):(0.73) with vectors nohead linecolor rgb ink linewidth 2, \
-     for [n = 1:4] "+" every ::0::0 using (ours[n]):(n-0.18):(sprintf("%.2f", ours[n])) with labels right offset -1.5,0 font font.",13" textcolor rgb 0xffffff, \
-     for [n = 1:4] "+" every ::0::0 using (0):(n-0.18):(sprintf("%.2f ms", took[n]*1e3)) with labels left offset 0.6,0 font font.",13" textcolor rgb 0xffffff, \
-     for [n = 1:4] "+" every ::0::0 using (theirs[n]):(n+0.15):(sprintf("%.2f", theirs[n])) with labels right offset -1.5,0 font font.",13" textcolor rgb 0xffffff
+     for [n = 1:4] "+" every ::0::0 using (0):(n-0.18):(sprintf("%.2f   %.2f ms", ours[n], took[n]*1e3)) with labels left offset 0.6,0 font font.",13" textcolor rgb 0xffffff, \
+     for [n = 1:4] "+" every ::0::0 using (0):(n+0.15):(sprintf("%.2f", theirs[n])) with labels left offset 0.6,0 font font.",13" textcolor rgb 0xffffff

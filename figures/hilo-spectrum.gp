@@ -17,21 +17,20 @@ branches = "Hi-Fi Lo-Fi"
 
 set multiplot
 eval title("Frequencies in eight channels of either branch, before any training", "screen 0.02,0.955")
-eval foot(2, "14×14 tokens of 100 real images, 384 channels, 12 heads, s = 2, α = 0.9, random weights.  Zero frequency in the middle;", \
-    "screen 0.02,0.055")
-eval foot(3, "colours are natural logarithms of magnitudes, averaged over the images, one scale for all.", \
-    "screen 0.02,0.022")
+eval foot(2, "14×14 tokens of 100 real images, 384 channels, 12 heads, s = 2, α = 0.9, random weights.  Zero frequency in the middle;", 1)
+eval foot(3, "colours are natural logarithms of magnitudes, averaged over the images, one scale for all.", 0)
 side = 0.0905; gap = 0.0075; left = 0.085
 do for [row = 1:2] {
     top = 0.885 - (row - 1) * 0.155
     do for [c = 0:7] {
         eval square(left + c * (side + gap), top, side)
-        if (c == 0) { set label 4 word(branches, row) at graph -0.12,0.5 right textcolor rgb (row == 1 ? vermilion : blue) }
+        if (c == 0) { set label 4 word(branches, row) at graph -0.12,0.5 right textcolor rgb written(row == 1 ? vermilion : blue) }
         if (row == 1 && c == 7) {
+            set label 7 "log |·|" at screen 0.885,0.905 left font font.",12" textcolor rgb ink
             set colorbox user origin screen 0.885,0.612 size screen 0.015,0.27
         } else { unset colorbox }
         plot data index sprintf("%s %d", word(branches, row), c) matrix using 1:2:3 with image
-        unset label 1; unset label 2; unset label 3; unset label 4
+        unset label 1; unset label 2; unset label 3; unset label 4; unset label 7
     }
 }
 
@@ -49,6 +48,6 @@ set arrow 1 from 3.5,0 to 3.5,1 nohead linecolor rgb faint dashtype 2
 set label 6 "half the band" at 3.58,0.92 left font font.",12" textcolor rgb faint
 plot data index "rings" using 1:2 with linespoints linecolor rgb vermilion linewidth 2 pointtype 7 pointsize 0.45, \
      data index "rings" using 1:3 with linespoints linecolor rgb blue linewidth 2 pointtype 7 pointsize 0.45, \
-     data index "rings" using 1:2:("Hi-Fi") every ::6::6 with labels left offset 0.9,0 textcolor rgb vermilion, \
+     data index "rings" using 1:2:("Hi-Fi") every ::6::6 with labels left offset 0.9,0 textcolor rgb written(vermilion), \
      data index "rings" using 1:3:("Lo-Fi") every ::6::6 with labels left offset 0.9,0 textcolor rgb blue
 unset multiplot

@@ -8,12 +8,7 @@ text(k) = k eq "s2/naive" ? "as N×N, s = 2" : k eq "msa/fast" ? "self-attention
 weight(k) = k eq "s2/fast" ? 2 : 1
 line(k) = 0.6 + 0.8*weight(k)
 
-set xrange [180:largest*1.08]
-set xtics ("196" 196, "784" 784, "3 136" 3136, "12 544" 12544)
-set rmargin at screen 0.705
-if (memory) { set ytics add ("4 MiB" 2**22, "64 MiB" 2**26, "1 GiB" 2.0**30) }
-low = time ? 5e-4 : 2.0**21
-room = 2
 
 layer = "384 channels, 12 heads, α = 0.9, batch 1"
-remarks = time ? "Dotted: estimated; crosses were not run." : "Dotted: by formula, beyond what was run."
+remarks = time ? crossed."Bars at the points: quartiles." : \
+    "Self-attention runs with windows on one line.  ".beyond

@@ -18,7 +18,7 @@ set yrange [*:*] reverse
 set xrange [STATS_size_x*0 - 0.5 : STATS_size_x - 0.5]
 set cbtics out nomirror format "%g"
 eval title("Eq. 10 against Eq. 7, token by token:  rms difference / rms output", "screen 0.035,0.95")
-eval foot(2, "Same tables in both, 56×56 tokens of real images, C = 96, 6 heads, D = 16", "screen 0.035,0.035")
+eval foot(2, "Same tables in both, 56×56 tokens of real images, C = 96, 6 heads, D = 16; random parameters", 0)
 
 set multiplot
 set lmargin at screen 0.035; set rmargin at screen 0.445
@@ -27,7 +27,7 @@ set label 3 "tables that reach everywhere" at graph 0,1.05 left textcolor rgb in
 plot data index "wide" matrix using 1:2:3 with image
 set lmargin at screen 0.475; set rmargin at screen 0.885
 set colorbox user origin screen 0.905,0.10 size screen 0.02,0.70
-unset label 1; unset label 2
+eval once
 set label 3 "tables four tokens wide" at graph 0,1.05 left textcolor rgb ink
 plot data index "narrow" matrix using 1:2:3 with image
 unset multiplot

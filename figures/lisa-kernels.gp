@@ -22,8 +22,8 @@ array heading[4] = ["query and image", "self-attention", "LiSA, tables by hand",
 
 set multiplot
 edge = 0.226; step = 0.244; tall = edge * wide / high
-eval foot(9, "Nothing here is trained: query and key are 3×3 pixels.  Red +, blue −; each kernel over its largest magnitude", \
-    "screen 0.02,0.025")
+eval foot(9, "Nothing here is trained: query and key are 3×3 pixels.  Red +, blue −; each kernel over its largest magnitude", 0)
+print "title: Attention kernels of three tokens on a real image"
 do for [t = 0:2] {
     do for [m = 1:4] {
         set origin 0.02 + (m - 1) * step, 0.945 - tall - t * (tall + 0.021)

@@ -3,11 +3,12 @@
  *     build/measure OPERATOR [--form F]... --grid G... --channels C [--heads h]
  *         [--sizes LETTER=n,...] [--without NAME,...] [operator options]
  *         [--batch B] [--threads T]... [--repeats R] [--seconds S]
- *         [--max-seconds S] [--max-memory BYTES] [--images FILE]
+ *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv]
  *
  * Tokens of real images go in, parameters are drawn at random, and every
- * combination of grid, threads and form becomes one line of tab-separated
- * values on stdout.  All else goes to stderr.
+ * combination of grid, threads and form becomes one line on stdout: of
+ * tab-separated values, or on a terminal of a table to be read.  All else goes
+ * to stderr.
  *
  * How it measures.  The forms of one grid stand prepared side by side and run
  * in turn, A B C A B C, so that a slow moment of the machine hits all of them
@@ -30,8 +31,10 @@
 #include <unistd.h>
 #include "../reference/bytes.h"
 #include "../reference/forms.h"
-#include "../reference/lookup.h"
+#include "../reference/outline.h"
 #include "../reference/instruments/tokens.h"
+#include "../reference/program/units.h"
+#include "../reference/program/words.h"
 
 #define SEED 1
 #define LIST 64                 /* words that one option may be given */
@@ -41,37 +44,42 @@
 
 static const char usage[] =
     "usage: measure OPERATOR [--form F]... --grid G... --channels C [--heads h] [--sizes LETTER=n,...]\n"
-    "               [--without NAME,...] [operator options] [--batch B] [--threads T]... [--repeats R]\n"
-    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE]\n"
+    "               [--without NAME,...] [options of the operator] [--batch B] [--threads T]... [--repeats R]\n"
+    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
-    "  --sizes       the letters that grid and channels leave open, as D=16\n"
+    "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
     "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
     "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
     "  --seconds     time for the runs of one combination\n"
     "  --max-seconds a form whose run is expected to take longer, by its last grid, is left out\n"
     "  --max-memory  a form that would bring all memory in use above this is left out, and where nothing fits the\n"
     "                command refused; bytes, as 512M or 8G (3/4 of what is free)\n"
-    "  --images      IDX or PNG file that the tokens are cut from\n";
+    "  --images      IDX or PNG file that the tokens are cut from\n"
+    "  --tsv         tab-separated values on a terminal too, as they are in a pipe or a file\n\n"
+    "Times are those of one run on the whole batch: median and quartiles. Memory is what a form takes beside x,\n"
+    "y and the parameters. --key=value is the same as --key value.\n";
 
 /* ---- the command line ------------------------------------------------ */
 
-struct words {
+struct list {
     const char *word[LIST];
     int count;
 };
 
 struct request {
     const struct declaration *declaration;
-    struct words form, grid, thread, operator_word, size, without;
+    struct list form, grid, thread, operator_word;
+    const char *sizes, *without;
     const char *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text, *images;
     size_t C, B, max_memory;
     int threads[LIST], repeats;
     double seconds, max_seconds;        /* HUGE_VAL where there is no bound */
     const struct form *forms[OPERATOR_FORMS];
     int form_count;
+    bool tsv, table;            /* asked for; whether rows are for people */
 };
 
-static status append(struct words *list, const char *option, const char *word)
+static status append(struct list *list, const char *option, const char *word)
 {
     if (list->count == LIST) return bad_input("option %s: more than %d values", option, LIST);
     list->word[list->count++] = word;
@@ -79,7 +87,7 @@ static status append(struct words *list, const char *option, const char *word)
 }
 
 /* Takes the value of an option, and for a list all words up to the next option. */
-static status take_list(struct words *list, const char *const **argv)
+static status take_list(struct list *list, const char *const **argv)
 {
     const char *option = **argv;
     status s;
@@ -96,22 +104,6 @@ static status take_value(const char **value, const char *const **argv)
     if (*value) return bad_input("option %s: given twice, expected once", option);
     if (!(*argv)[1]) return bad_input("option %s: found no value, expected one", option);
     *value = *++*argv;
-    return status_ok();
-}
-
-/* "a,b,c" as a list; the pieces are copies within `room`. */
-static status split(struct words *list, const char *option, const char *text, char *room, size_t size)
-{
-    if (!text) return status_ok();
-    if (strlen(text) >= size) return bad_input("option %s: found more than %zu characters", option, size);
-    strcpy(room, text);
-    for (char *piece = room; piece;) {
-        char *comma = strchr(piece, ',');
-        if (comma) *comma = 0;
-        status s = append(list, option, piece);
-        if (s.code) return s;
-        piece = comma ? comma + 1 : NULL;
-    }
     return status_ok();
 }
 
@@ -137,21 +129,21 @@ static status seconds_of(double *seconds, const char *option, const char *text)
     return status_ok();
 }
 
-static status sort_words(struct request *r, const char *const *argv, char *room, size_t size)
+static status sort_words(struct request *r, const char *const *argv)
 {
-    const char *sizes = NULL, *without = NULL;
     const struct { const char *option; const char **value; } own[] = {
-        {"--channels", &r->channels}, {"--batch", &r->batch}, {"--sizes", &sizes}, {"--without", &without},
+        {"--channels", &r->channels}, {"--batch", &r->batch}, {"--sizes", &r->sizes}, {"--without", &r->without},
         {"--repeats", &r->repeats_text}, {"--seconds", &r->seconds_text}, {"--max-seconds", &r->max_seconds_text},
         {"--max-memory", &r->max_memory_text}, {"--images", &r->images},
     };
-    const struct { const char *option; struct words *list; } lists[] = {
+    const struct { const char *option; struct list *list; } lists[] = {
         {"--form", &r->form}, {"--grid", &r->grid}, {"--threads", &r->thread},
     };
 
     for (; *argv; argv++) {
-        bool taken = false;
+        bool taken = !strcmp(*argv, "--tsv");
         status s = status_ok();
+        r->tsv |= taken;
         for (size_t o = 0; o < sizeof own / sizeof *own && !taken; o++)
             if ((taken = !strcmp(*argv, own[o].option))) s = take_value(own[o].value, &argv);
         for (size_t o = 0; o < sizeof lists / sizeof *lists && !taken; o++)
@@ -159,8 +151,7 @@ static status sort_words(struct request *r, const char *const *argv, char *room,
         if (!taken) s = append(&r->operator_word, "of the operator", *argv);
         if (s.code) return s;
     }
-    status s = split(&r->size, "--sizes", sizes, room, size / 2);
-    return s.code ? s : split(&r->without, "--without", without, room + size / 2, size / 2);
+    return status_ok();
 }
 
 static status choose_forms(struct request *r)
@@ -169,33 +160,11 @@ static status choose_forms(struct request *r)
     const struct form *each;
     for (int f = 0; !r->form.count && (each = operator_form_at(d, f)); f++) r->forms[r->form_count++] = each;
     for (int f = 0; f < r->form.count; f++) {
-        const struct form *form = operator_form(d, r->form.word[f]);
-        if (!form)
-            return bad_input("option --form: found '%.40s', expected a form that 'twicetold list' names",
-                             r->form.word[f]);
+        status s = form_named(&each, d, r->form.word[f]);
+        if (s.code) return s;
         for (int g = 0; g < r->form_count; g++)
-            if (r->forms[g] == form) return bad_input("option --form: found %s twice, expected once", form->name);
-        r->forms[r->form_count++] = form;
-    }
-    return status_ok();
-}
-
-static status check_names(const struct request *r)
-{
-    const struct declaration *d = r->declaration;
-    for (int s = 0; s < r->size.count; s++) {
-        char letter[8] = "";
-        snprintf(letter, sizeof letter, "%.*s", (int)strcspn(r->size.word[s], "="), r->size.word[s]);
-        if (!strchr(r->size.word[s], '=') || !declaration_has_letter(d, letter))
-            return bad_input("option --sizes: found '%.40s', expected LETTER=n with a letter that 'twicetold help %s'"
-                             " names", r->size.word[s], d->name);
-    }
-    for (int w = 0; w < r->without.count; w++) {
-        const struct tensor_row *t = d->tensors;
-        while (t->name && (strcmp(t->name, r->without.word[w]) || !t->optional)) t++;
-        if (!t->name)
-            return bad_input("option --without: found '%.40s', expected an optional tensor of %s",
-                             r->without.word[w], d->name);
+            if (r->forms[g] == each) return bad_input("option --form: found %s twice, expected once", each->name);
+        r->forms[r->form_count++] = each;
     }
     return status_ok();
 }
@@ -224,64 +193,19 @@ static status read_numbers(struct request *r)
 
 /* ---- the problem ----------------------------------------------------- */
 
-static bool left_out(const char *name, void *of)
-{
-    const struct words *without = of;
-    for (int w = 0; w < without->count; w++)
-        if (!strcmp(without->word[w], name)) return true;
-    return false;
-}
-
 static struct token_source token_source(const struct request *r)
 {
     return (struct token_source){.path = r->images, .kind = r->images ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE};
 }
 
-static bool has_grid(const struct declaration *d)
-{
-    for (const struct option *o = d->options; o->name; o++)
-        if (o->kind == OPTION_GRID) return true;
-    return false;
-}
-
-/* The operator with these options on this grid, all sizes known.  Operators
- * that know no grid take its tokens for M and N where --sizes says nothing. */
+/* The operator with these options on this grid, all sizes known. */
 static status shape_problem(struct problem *p, struct request *r, const char *grid_word)
 {
-    const char *word[LIST + 2];
-    int words = 0;
-    grid g;
-    status s = grid_parse(&g, grid_word);
-    if (s.code) return status_at(s, "option --grid");
-
-    /* Step 1: the options. */
-    for (; words < r->operator_word.count; words++) word[words] = r->operator_word.word[words];
-    if (has_grid(r->declaration)) {
-        word[words++] = "--grid";
-        word[words++] = grid_word;
-    }
-    if ((s = problem_create(p, r->declaration, words, word)).code) return s;
-
-    /* Step 2: the letters. */
-    if ((s = problem_set_size(p, "B", r->B)).code || (s = problem_set_size(p, "C", r->C)).code) return s;
-    for (int l = 0; l < r->size.count; l++) {
-        char letter[8];
-        size_t size = 0, length = strcspn(r->size.word[l], "=");
-        snprintf(letter, sizeof letter, "%.*s", (int)length, r->size.word[l]);
-        if ((s = whole_number(&size, "--sizes", r->size.word[l] + length + 1, 1, 1000000000)).code) return s;
-        if ((s = problem_set_size(p, letter, size)).code) return status_at(s, "option --sizes");
-    }
-    if (!has_grid(r->declaration)) {
-        p->grid = g;
-        if (!problem_size(p, "M") && (s = problem_set_size(p, "M", g.tokens)).code) return s;
-        if (!problem_size(p, "N") && (s = problem_set_size(p, "N", g.tokens)).code) return s;
-    }
-
-    /* Step 3: the tensors, and an x that the tokens fill. */
-    if ((s = problem_shape(p, left_out, &r->without)).code) return s;
-    if (problem_input_count(p) != r->B * g.tokens * r->C)
-        return bad_input("x has %zu entries, expected batch x tokens x channels", problem_input_count(p));
-    return status_ok();
+    const struct outline o = {
+        .words = r->operator_word.count, .word = r->operator_word.word, .grid = grid_word, .batch = r->B,
+        .channels = r->C, .sizes = r->sizes, .without = r->without,
+    };
+    return outline_problem(p, r->declaration, &o);
 }
 
 /* ---- memory ---------------------------------------------------------- */
@@ -450,7 +374,7 @@ static bool agrees(struct race *race, const struct entrant *e)
     if (isfinite(square) && error <= tolerance) {
         snprintf(text, sizeof text, "agrees with %s to %.2g of its root mean square, allowed %.2g",
                  race->first->name, error, tolerance);
-        if (race->first != e->form) say(race, e->form, text);
+        if (race->first != e->form && !race->request->table) say(race, e->form, text);
         return true;
     }
     snprintf(text, sizeof text, "differs from %s by %.2g of its root mean square, allowed %.2g; not timed",
@@ -519,17 +443,40 @@ static double quantile(const double *sorted, int count, double q)
     return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
 }
 
+static void print_heading(const struct request *r)
+{
+    if (!r->table) {
+        printf("#operator\tform\tgrid\ttokens\tchannels\theads\tbatch\tthreads\trepeats\tprepare_seconds"
+               "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
+        return;
+    }
+    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->C, r->B, REAL_NAME);
+    printf("%-11s %-8s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", "form", "thr", "median", "q1", "q3", "prepare",
+           "memory", "mul-adds", "params", "runs");
+}
+
 static void print_row(const struct race *race, struct entrant *e)
 {
     const struct problem *p = race->problem;
-    size_t heads = problem_size(p, "h");
+    size_t heads = problem_size(p, "h"), parameters = problem_parameters(p);
+    double work = form_multiply_adds(e->form, p), median, q1, q3;
     qsort(e->seconds, (size_t)e->count, sizeof *e->seconds, by_size);
+    median = quantile(e->seconds, e->count, 0.5);
+    q1 = quantile(e->seconds, e->count, 0.25);
+    q3 = quantile(e->seconds, e->count, 0.75);
     clear_progress(race->progress);
-    printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
-           race->request->declaration->name, e->form->name, race->grid_word, p->grid.tokens, race->request->C,
-           heads ? heads : 1, race->request->B, race->threads, e->count, e->prepare_seconds,
-           quantile(e->seconds, e->count, 0.5), quantile(e->seconds, e->count, 0.25),
-           quantile(e->seconds, e->count, 0.75), e->peak, form_multiply_adds(e->form, p), problem_parameters(p));
+    if (race->request->table) {
+        char text[7][UNITS_TEXT];
+        printf("%-11s %-8s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, e->form->name, race->threads,
+               units_seconds(text[0], 8, median), units_seconds(text[1], 8, q1), units_seconds(text[2], 8, q3),
+               units_seconds(text[3], 8, e->prepare_seconds), units_bytes(text[4], 9, (double)e->peak),
+               units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->count);
+    } else {
+        printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
+               race->request->declaration->name, e->form->name, race->grid_word, p->grid.tokens, race->request->C,
+               heads ? heads : 1, race->request->B, race->threads, e->count, e->prepare_seconds, median, q1, q3,
+               e->peak, work, parameters);
+    }
     fflush(stdout);
 }
 
@@ -657,16 +604,11 @@ static status measure(const char *const *argv)
     struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
     bool told = false, disagreed = false;
     size_t needed = SIZE_MAX;
-    char room[1024];
     status s;
 
     /* Step 1: understand all of the command before anything is measured. */
-    if (!argv[0]) return bad_input("operator: missing, expected one that 'twicetold list' names");
-    r.declaration = operator_find(argv[0]);
-    if (!r.declaration)
-        return bad_input("operator %.40s: not known, expected one that 'twicetold list' names", argv[0]);
-    if ((s = sort_words(&r, argv + 1, room, sizeof room)).code || (s = choose_forms(&r)).code
-        || (s = check_names(&r)).code || (s = read_numbers(&r)).code)
+    if ((s = operator_named(&r.declaration, argv[0])).code) return s;
+    if ((s = sort_words(&r, argv + 1)).code || (s = choose_forms(&r)).code || (s = read_numbers(&r)).code)
         return status_at(s, argv[0]);
     for (int g = 0; g < r.grid.count; g++) {
         struct problem p;
@@ -681,8 +623,8 @@ static status measure(const char *const *argv)
     memory_set_limit(r.max_memory);     /* of the bytes that a file brings, too */
 
     /* Step 2: grid after grid. */
-    printf("#operator\tform\tgrid\ttokens\tchannels\theads\tbatch\tthreads\trepeats\tprepare_seconds\tmedian_seconds"
-           "\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
+    r.table = !r.tsv && isatty(1);
+    print_heading(&r);
     for (int g = 0; g < r.grid.count && !s.code; g++)
         s = measure_grid(&r, r.grid.word[g], rate, &progress, &told, &disagreed);
     clear_progress(&progress);
@@ -692,9 +634,13 @@ static status measure(const char *const *argv)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "--help")) return fputs(usage, stdout) < 0;
-    status s = measure((const char *const *)argv + (argc > 0));
+    struct words w;
+    status s = words_take(&w, argc > 0 ? argc - 1 : 0, (const char *const *)argv + (argc > 0));
+    if (!s.code && w.help) fputs(usage, stdout);
+    else if (!s.code && w.version) print_version("measure");
+    else if (!s.code) s = measure(w.word);
+    if (!s.code && fflush(stdout)) s = failure("standard output: cannot be written");
     if (s.code) fprintf(stderr, "measure: %s\n", s.message);
-    if (!s.code && fflush(stdout)) return STATUS_FAILURE;
+    words_release(&w);
     return s.code;
 }

@@ -9,13 +9,15 @@
 #     CHAPTER     one chapter alone; all without it
 #     FULL        not empty: the long sweep, all grids, as the committed data
 #     BUDGET      seconds for each chapter (30; 300 with FULL), roughly kept; 0
-#                 measures nothing and draws the tables in OUTPUT once more
+#                 measures nothing and draws the tables in TABLES once more
+#     TABLES      where those are (OUTPUT)
 #     MAX_MEMORY  the most that forms may take, as 8G (1536M; with FULL 8G), but
 #                 never more than three quarters of the machine's
 #
 # What a chapter measures and draws stands in a file of its own, lisa.sh for
 # chapters/1-lisa.md: two functions, tables and drawings, which use the helpers
-# below.  Files appear in OUTPUT when the whole chapter has succeeded.
+# below.  Files appear in OUTPUT when the whole chapter has succeeded, and stay when a
+# later one does not.
 
 set -eu
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE        # they choose slow kernels
@@ -99,13 +101,17 @@ scaling() {
     done
 }
 
-# draw_as FIGURE SCRIPT TABLE [ASSIGNMENTS].  Series may be empty; the pixels of
-# maps stay sharp when enlarged.
+# draw_as FIGURE SCRIPT TABLE [ASSIGNMENTS].  Series may be empty.  The drawing is
+# named by its own title, not by the program and its parts by nothing; the pixels of maps
+# stay sharp when enlarged.
 draw_as() {
     gnuplot -e "here='$here'; data='$work/$3.tsv'; out='$work/drawn'; ${4-}" "$here/$2.gp" 2>"$work/said" \
         || { cat "$work/said" >&2; fail "gnuplot cannot draw $1"; }
-    grep -v -e 'no valid points' -e '^$' "$work/said" >&2 || :
-    sed 's/<image /<image image-rendering="optimizeSpeed" style="image-rendering:pixelated" /' "$work/drawn" >"$work/$1.svg"
+    grep -v -e 'no valid points' -e '^$' -e '^title: ' "$work/said" >&2 || :
+    heading=$(sed -n 's/^title: //p' "$work/said" | head -n 1 | tr -d '{}_^|\\')
+    sed -e 's/<image /<image image-rendering="optimizeSpeed" style="image-rendering:pixelated" /' \
+        -e "s|<title>Gnuplot</title>|<name>$heading</name>|" -e '/<desc>Produced by GNUPLOT/d' \
+        -e 's|<title>[^<]*</title>||' -e 's|<\(/*\)name>|<\1title>|g' "$work/drawn" >"$work/$1.svg"
 }
 
 # ---- all --------------------------------------------------------------------
@@ -123,7 +129,7 @@ for chapter in ${CHAPTER:-$chapters}; do
     . "$here/$chapter.sh"
     echo "figures of $chapter" >&2
     if [ "$budget" = 0 ]; then
-        cp "$output/$chapter"*.tsv "$work"
+        cp "${TABLES:-$output}/$chapter"*.tsv "$work"
     else
         tables
     fi

@@ -4,7 +4,7 @@
 #
 # column is a name of the table's header; key is series/form.
 #
-#     want=points    tokens and value of one series
+#     want=points    tokens and value of one series, and for seconds the quartiles
 #     want=estimate  how a quadratic series that stopped would go on, from its
 #                    last point to the largest size of the table: as N^2 in time,
 #                    and in bytes and operations as a N^2 + b N, their formula,
@@ -15,11 +15,20 @@
 #                    ends, text with the fitted exponent, colour; pushed apart
 #                    until they are `gap` decades from each other
 #     want=ahead     up to which size `key` is below `other`, in words
+#     want=leaders   thin lines from the ends to labels that were pushed away, as
+#                    commands of gnuplot; `step` is how far labels stand off, as a factor
+#     want=crosses   1 if a series has a cross, else 0; dots: an estimate; fits: an exponent
 #     want=sizes     the largest size
+#     want=smallest  the smallest size
+#     want=bottom    the least value of all
+#     want=least     the least value of the smallest size
 #     want=top       the largest value, estimates included
+#     want=measured  where and when, from the comments
 
-BEGIN { FS = "\t"; OFS = "\t"; labels = split(label, entry, ";") }
+BEGIN { FS = "\t"; OFS = "\t"; step += step == 0; labels = split(label, entry, ";") }
 
+/^# machine: / && !machine { machine = substr($0, 12) }
+/^# measured: / && !day { day = substr($0, 13, 10) }
 /^# limits: / { split($0, word, " "); memory = word[3] + 0 }
 /^#series/ { for (f = 1; f <= NF; f++) at[$f] = f; measured = "peak_bytes" in at }
 /^#/ || NF < 2 { next }
@@ -28,13 +37,16 @@ BEGIN { FS = "\t"; OFS = "\t"; labels = split(label, entry, ";") }
     k = $1 "/" $(at["form"]); n = ++count[k]
     N[k, n] = $(at["tokens"]) + 0; value[k, n] = $(at[column]) + 0
     if (value[k, n] > top) top = value[k, n]
+    quartiles[k, n] = column == "median_seconds" && "q1_seconds" in at ? $(at["q1_seconds"]) OFS $(at["q3_seconds"]) : value[k, n] OFS value[k, n]
+    if (!bottom || value[k, n] < bottom) bottom = value[k, n]
+    if (!smallest || N[k, n] < smallest || (N[k, n] == smallest && value[k, n] < least)) { smallest = N[k, n]; least = value[k, n] }
     if (N[k, n] > largest) largest = N[k, n]
     grid[N[k, n]] = $(at["grid"])
     if (measured) { bytes[k, n] = $(at["peak_bytes"]); seconds[k, n] = $(at["median_seconds"]) }
 }
 
 # Least squares through the logarithms, from a sixteenth of the last size on:
-# what the form tends to, not how it begins.
+# what the form tends to, not how it begins.  Three points say little.
 function exponent(k,    n, x, y, m, sx, sy, sxx, sxy) {
     m = sx = sy = sxx = sxy = 0
     for (n = 1; n <= count[k]; n++) {
@@ -42,7 +54,7 @@ function exponent(k,    n, x, y, m, sx, sy, sxx, sxy) {
         x = log(N[k, n]); y = log(value[k, n])
         m++; sx += x; sy += y; sxx += x * x; sxy += x * y
     }
-    return m < 2 ? "" : sprintf("  N^{%.2f}", (m * sxy - sx * sy) / (m * sxx - sx * sx))
+    return m < 4 ? "" : sprintf("  N^{%.2f}", (m * sxy - sx * sy) / (m * sxx - sx * sx))
 }
 
 # Values of an array at a size beyond its last.
@@ -80,7 +92,7 @@ function amount(b,    u, name) {
 }
 
 function points(    n) {
-    for (n = 1; n <= count[key]; n++) print N[key, n], value[key, n]
+    for (n = 1; n <= count[key]; n++) print N[key, n], value[key, n], quartiles[key, n]
 }
 
 function estimate() {
@@ -90,18 +102,22 @@ function estimate() {
     print largest, beyond(key, largest)
 }
 
-function stop(    size, need, why) {
-    if (column == "multiply_adds") return           # a formula stops nowhere
-    if (!stopped(key)) return
-    size = following(key); need = quadratic(bytes, key, size)
-    if (memory > 0 && need > memory) why = "needs " amount(need)
-    else if (column == "median_seconds") why = "takes " duration(square(seconds, key, size))
-    else return
-    sub(/x/, "×", grid[size])
-    print size, beyond(key, size), grid[size] " " why
+# Why a series did not reach its next size; nothing where no limit stopped it.
+function why(k,    need) {
+    if (column == "multiply_adds" || !stopped(k)) return ""         # a formula stops nowhere
+    need = quadratic(bytes, k, following(k))
+    if (memory > 0 && need > memory) return "needs " amount(need)
+    return column == "median_seconds" ? "takes " duration(square(seconds, k, following(k))) : ""
 }
 
-function ends(    s, part, k, last, m, i, j, t, round, low, high, rank, x, y, text, colour) {
+function stop(    size, name) {
+    if (why(key) == "") return
+    size = following(key); name = grid[size]
+    sub(/x/, "×", name)
+    print size, beyond(key, size), name " " why(key)
+}
+
+function ends(    s, part, k, end, last, m, i, j, t, round, low, high, rank, x, y, text, colour) {
     m = 0
     for (s = 1; s <= labels; s++) {
         split(entry[s], part, "|")
@@ -109,7 +125,7 @@ function ends(    s, part, k, last, m, i, j, t, round, low, high, rank, x, y, te
         if (!last) continue
         m++
         x[m] = stopped(k) ? largest : N[k, last]
-        y[m] = log(stopped(k) ? beyond(k, largest) : value[k, last]) / log(10)
+        y[m] = end[m] = log(stopped(k) ? beyond(k, largest) : value[k, last]) / log(10)
         text[m] = part[2] exponent(k); colour[m] = part[3]
     }
     # From the lowest to the highest, so that pushing keeps their order.  Only
@@ -125,7 +141,34 @@ function ends(    s, part, k, last, m, i, j, t, round, low, high, rank, x, y, te
             if (t <= 0 || x[low] / x[high] >= 4 || x[high] / x[low] >= 4) continue
             y[low] -= t; y[high] += t
         }
-    for (i = 1; i <= m; i++) printf "%s\t%.6g\t%s\t%d\n", x[i], exp(y[i] * log(10)), text[i], colour[i]
+    for (i = 1; i <= m; i++) {
+        if (want == "ends") printf "%s\t%.6g\t%s\t%d\n", x[i], exp(y[i] * log(10)), text[i], colour[i]
+        t = y[i] > end[i] ? y[i] - end[i] : end[i] - y[i]
+        if (want == "leaders" && t > gap / 2)
+            printf "set arrow from %s,%.6g to %s,%.6g nohead back linewidth 0.5 linecolor rgb %d; ",
+                x[i] * step ^ 0.2, exp(end[i] * log(10)), x[i] * step ^ 0.85, exp(y[i] * log(10)), colour[i]
+    }
+}
+
+# Is there a series with a cross, one that is dotted, one with an exponent?
+function crosses(    k) {
+    for (k in count) if (why(k) != "") return 1
+    return 0
+}
+function fits(    k) {
+    for (k in count) if (exponent(k) != "") return 1
+    return 0
+}
+function dots(    k) {
+    for (k in count) if (stopped(k)) return 1
+    return 0
+}
+
+# Without what no reader needs to know the machine by, nor a drawing can show.
+function short(name) {
+    gsub(/\((R|TM|C)\)| CPU| Processor|["`$\\]/, "", name)
+    gsub(/ *@ */, " at ", name)
+    return length(name) > 80 ? substr(name, 1, 79) "…" : name
 }
 
 # The last measured size up to which one series stays at or below another.
@@ -144,8 +187,15 @@ END {
     if (want == "points") points()
     if (want == "estimate") estimate()
     if (want == "stop") stop()
-    if (want == "ends") ends()
+    if (want == "ends" || want == "leaders") ends()
+    if (want == "crosses") print crosses()
+    if (want == "fits") print fits()
+    if (want == "dots") print dots()
+    if (want == "measured") print "Measured on " short(machine) (day ? ", " day : "") "."
     if (want == "ahead") print ahead()
     if (want == "sizes") print largest
+    if (want == "smallest") print smallest
+    if (want == "bottom") printf "%.6g\n", bottom
+    if (want == "least") printf "%.6g\n", least
     if (want == "top") printf "%.6g\n", top
 }

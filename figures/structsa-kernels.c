@@ -112,7 +112,7 @@ static status operate(const char *name, const real *x, const real *q, const real
     status s = grid_create(&tokens, 2, (size_t[]){EDGE, EDGE});
     if (!s.code) s = grid_create(&window, 2, (size_t[]){edge, edge});
     if (s.code) return s;
-    neighbours_prepare(&windows, &room, &tokens, &window, 1, 1);
+    neighbours_prepare(&windows, &room, &tokens, &window, NULL, 1);
     room_reals(&room, OF_RUN, &map, "the map", TOKENS, TOKENS, 1, 1);
     room_reals(&room, OF_RUN, &unfolded, "the windows of the query", TOKENS, entries, 1, 1);
     room_reals(&room, OF_RUN, &a_i, "the attention of the query", TOKENS, patterns, 1, 1);

@@ -32,6 +32,7 @@ array heading[5] = ["image, query and keys", "similarity to the query", "self-at
 array kernels[5] = ["", "", "", "the kernels κ_{ij}: one pattern", "the kernels κ_{ij}: a pattern for each key"]
 array detectors[5] = ["", "", "", "one detector and aggregator, D = 1", "eight detectors and aggregators, D = 8"]
 
+print "title: Dynamic kernels of one query on a real image"
 set multiplot
 do for [m = 1:5] {
     name = word("image similarity self conv struct", m)

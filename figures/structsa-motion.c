@@ -146,7 +146,7 @@ static status operate(real *y, const real *x, const real *hk, const real *hv, in
     status s = grid_create(&tokens, 3, video);
     if (!s.code) s = grid_create(&window, 3, hk ? around : itself);
     if (s.code) return s;
-    neighbours_prepare(&windows, &room, &tokens, &window, 1, 1);
+    neighbours_prepare(&windows, &room, &tokens, &window, NULL, 1);
     room_reals(&room, OF_RUN, &q, "the queries", TOKENS, SEEN, 1, 1);
     room_reals(&room, OF_RUN, &map, "the map", TOKENS, TOKENS, 1, 1);
     room_reals(&room, OF_RUN, &unfolded, "the windows of the query", TOKENS, entries, 1, 1);

@@ -24,6 +24,7 @@ frame = 136; tall = 95.2; step = 148
 edge = 118; small = 54
 similarity = 34; detectors = 200; bars = detectors + small + 10; kernel = 420; attention = 602
 
+print "title: Dynamic kernels of a thing that moves"
 set multiplot
 do for [b = 1:2] {
     top = 32 + (b - 1) * 330

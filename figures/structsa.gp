@@ -11,13 +11,9 @@ weight(k) = k[1:2] eq "d1" ? 1 : k[1:2] eq "d8" ? 3 : 2
 name(k) = form(k) eq "naive" ? "explicit" : work ? "permuted, tiled" : form(k) eq "permuted" ? "permuted" : "tiled"
 text(k) = k eq "msa/fast" ? "self-attention" : work && form(k) eq "permuted" ? "" : name(k).", D = ".k[2:2]
 
-set xrange [56:largest*1.08]
-set xtics ("64" 64, "256" 256, "784" 784, "2 304" 2304, "9 216" 9216)
-if (memory) { set ytics add ("256 KiB" 2**18) }
-low = time ? 5e-5 : memory ? 2.0**17 : 4e6
-room = 3
 
 layer = "C = 192, 3 heads, windows 3×3, batch 1"
-remarks = time ? "Crosses were not run.  Thin, medium and thick lines: D = 1, 4 and 8." : \
-    memory ? "Thin, medium and thick lines: D = 1, 4 and 8; for the tiled form they meet.  Dotted: by formula." : \
-    "Thin, medium and thick lines: D = 1, 4 and 8.  Permuted and tiled form share a formula."
+weights = "Thin, medium, thick: D = 1, 4, 8"
+remarks = time ? crossed.weights."." : \
+    memory ? weights."; the tiled ones meet, and so do the explicit ones.  ".beyond : \
+    weights."; permuted with D = 1 costs what self-attention costs.  ".beyond

@@ -7,13 +7,16 @@ set encoding utf8
 set datafile separator "\t"
 font = "sans-serif"
 ink = 0x333333                          # axes and titles
-faint = 0x8a8a8a                        # guides and remarks
+faint = 0x6b6b6b                        # guides and remarks
 mark = 0xffb000                         # on photographs
 
-# Okabe and Ito's colours, which colour-blind eyes tell apart, orange and purple
-# a little darker to be read on white.
-blue = 0x0072b2; sky = 0x56b4e9; green = 0x009e73; orange = 0xcc8600
+# Okabe and Ito's colours, which colour-blind eyes tell apart, some of them a little
+# darker to be seen on white: 3:1 at least.  Letters are thinner than lines: what is
+# written in a colour has 4.5:1.
+blue = 0x0072b2; sky = 0x4699c8; green = 0x009e73; orange = 0xc78300
 vermilion = 0xd55e00; purple = 0xb8558a; black = 0x000000
+written(c) = c == sky ? 0x3a7698 : c == green ? 0x00805d : c == orange ? 0x996300 : \
+    c == vermilion ? 0xb95100 : c == purple ? 0xa94d7e : c
 
 # The sheet, wide x high pixels, and the size of its letters.  What these functions
 # return is to be evaluated.
@@ -25,10 +28,18 @@ set tics out nomirror scale 0.6 textcolor rgb ink
 set grid ytics linecolor rgb 0xe6e6e6 linewidth 1 linetype 1
 set key off
 set samples 200
+set errorbars 0
 
-# A title, label 1, and label n at the foot, at a place such as "screen 0.02,0.945".
-title(text, where) = "set label 1 \"".text."\" at ".where." left font '".font.",17' textcolor rgb ink"
-foot(n, text, where) = sprintf("set label %d \"", n).text."\" at ".where." left font '".font.",12' textcolor rgb faint"
+# A title, label 1, at a place such as "screen 0.02,0.945"; it is also printed, and
+# redraw.sh names the drawing by it.  Label n at the foot of the sheet, in its line
+# l, counted from below.
+title(text, where) = "set label 1 \"".text."\" at ".where." left font '".font.",17' textcolor rgb ink; ".\
+    "print \"title: ".text."\""
+foot(n, text, l) = sprintf("set label %d \"", n).text.sprintf("\" at screen %g,%g left font '", 14 / wide, (12 + 18.0 * l) / high).\
+    font.",12' textcolor rgb faint"
+
+# In a multiplot, after its first plot: what stands on the sheet once is drawn once.
+once = "unset label 1; unset label 2; unset label 6; do for [n = 10:13] { unset label n }"
 
 # What a matrix is drawn without; palettes: viridis, by its knots, and for signed
 # values blue, white and red.
@@ -49,7 +60,7 @@ write(n, text, x, y, how) = sprintf("set label %d \"%s\" at screen %g,%g %s", n,
 note(n, text, up) = write(n, text, 16, high - up, "left font '".font.",14' textcolor rgb faint")
 small_print = "center textcolor rgb faint font '".font.",14'"
 
-# The machine and the day stand in the comments of the data.
+# What a comment of the data says.
 remark(word) = system("sed -n 's/^# ".word.": //p' '".data."' | head -n 1")
 
 # Lines of the data, as commands: by an awk program in which at[NAME] is a column
@@ -62,5 +73,11 @@ series(k) = awk(sprintf("$1 == \"%s\"", k))
 # quotes: ChoP'D has an apostrophe.
 label = ""
 gap = 0
+step = 1
+column = ""
 cut(want, key) = sprintf("awk -f '%s/series.awk' -v want=%s -v key=%s -v column=%s", here, want, key, column).\
-    sprintf(" -v gap=%g -v label=\"%s\" '%s'", gap, label, data)
+    sprintf(" -v gap=%g -v step=%g -v label=\"%s\" '%s'", gap, step, label, data)
+
+# The machine and the day, which stand in the comments of the data, as label n.  A
+# machine's name may hold what enhanced text takes for commands.
+measured(n, l) = foot(n, system(cut("measured", "-")), l)." noenhanced"

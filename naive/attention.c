@@ -10,8 +10,8 @@
 #include "attention.h"
 #include "../reference/steps.h"
 
-void attention_naive(real *y, real *a, const real *q, const real *k, const real *v, const real *r,
-                     real scale, size_t queries, size_t keys, size_t channels)
+void attention_naive_weights(real *a, const real *q, const real *k, const real *r,
+                             real scale, size_t queries, size_t keys, size_t channels)
 {
     /* Step 1: A_ij, how query i meets key j, and the bias of the pair. */
     for (size_t i = 0; i < queries; i++)
@@ -25,6 +25,12 @@ void attention_naive(real *y, real *a, const real *q, const real *k, const real 
 
     /* Step 2: the softmax along j. */
     for (size_t i = 0; i < queries; i++) softmax(a + i * keys, keys);
+}
+
+void attention_naive(real *y, real *a, const real *q, const real *k, const real *v, const real *r,
+                     real scale, size_t queries, size_t keys, size_t channels)
+{
+    attention_naive_weights(a, q, k, r, scale, queries, keys, channels);
 
     /* Step 3: Y_ic, the mean of the values under these weights. */
     for (size_t i = 0; i < queries; i++)

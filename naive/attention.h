@@ -16,6 +16,10 @@
 void attention_naive(real *y, real *a, const real *q, const real *k, const real *v, const real *r,
                      real scale, size_t queries, size_t keys, size_t channels);
 
+/* Its first half: a [queries][keys], the weights. */
+void attention_naive_weights(real *a, const real *q, const real *k, const real *r,
+                             real scale, size_t queries, size_t keys, size_t channels);
+
 /* Room for that, one for each thread: dense copies of a head, and its kernel. */
 struct attention_copies { real *q, *k, *v, *y, *a; };
 

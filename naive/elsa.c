@@ -85,33 +85,33 @@ void elsa_naive_final_logits(real *l, real *g, const real *unfolded, const struc
 }
 
 /* h_ani = softmax over the neighbours n, those off the grid included. */
-void elsa_naive_softmax(real *h, real *row, const struct elsa_problem *p)
+void elsa_naive_softmax(real *attention, real *row, const struct elsa_problem *p)
 {
     size_t N = p->heads.N, entries = p->entries;
 
     for (size_t a = 0; a < p->heads.h; a++)
         for (size_t i = 0; i < N; i++) {
-            real *h_ai = h + a * entries * N + i;
-            for (size_t n = 0; n < entries; n++) row[n] = h_ai[n * N];
+            real *weights_ai = attention + a * entries * N + i;
+            for (size_t n = 0; n < entries; n++) row[n] = weights_ai[n * N];
             softmax(row, entries);
-            for (size_t n = 0; n < entries; n++) h_ai[n * N] = row[n];
+            for (size_t n = 0; n < entries; n++) weights_ai[n * N] = row[n];
         }
 }
 
 /* Eq. 8, Algorithm 1: every channel has the filters of its head, bent by two
  * static matrices of its own. */
-void elsa_naive_filters(real *filters, const real *h, const real *factor, const real *summand,
+void elsa_naive_filters(real *filters, const real *attention, const real *factor, const real *summand,
                         const struct elsa_problem *p)
 {
     size_t N = p->heads.N, entries = p->entries;
 
     for (size_t ch = 0; ch < p->heads.C; ch++)
         for (size_t n = 0; n < entries; n++) {
-            const real *h_an = h + (elsa_head(p, ch) * entries + n) * N;
+            const real *weights_an = attention + (ghost_head(&p->ghost, ch) * entries + n) * N;
             real *filter_cn = filters + (ch * entries + n) * N;
             for (size_t i = 0; i < N; i++)
-                if (factor) filter_cn[i] = factor[ch * entries + n] * h_an[i] + summand[ch * entries + n];
-                else filter_cn[i] = h_an[i];
+                if (factor) filter_cn[i] = factor[ch * entries + n] * weights_an[i] + summand[ch * entries + n];
+                else filter_cn[i] = weights_an[i];
         }
 }
 
@@ -194,12 +194,12 @@ void elsa_naive_weigh(real *f, const real *weights, const real *v, size_t a, con
 struct elsa_naive {
     struct heads heads;
     struct elsa_area area;
-    struct elsa_ghost ghost;
+    struct ghost ghost;
 
     /* Algorithm 2's tensors, of each thread. */
     real *hp, *kp;              /* [N][Q] */
     real *unfolded;             /* [N][K^2][Q]   kp around every token */
-    real *h;                    /* [h][K^2][N]   logits, then attention */
+    real *attention;            /* [h][K^2][N]   logits, then weights */
     real *row;                  /* [K^2]         the filter of one token and head */
     real *filters;              /* [C][K^2][N] */
     real *contexts;             /* [N][K^2][C]   values around every token */
@@ -212,14 +212,15 @@ static void one_image(const struct head *one)
     const struct elsa_problem *p = one->plan->of;
     const struct elsa_naive *f = one->plan->state;
     real *hp = head_own(one, f->hp), *kp = head_own(one, f->kp), *unfolded = head_own(one, f->unfolded);
-    real *h = head_own(one, f->h), *filters = head_own(one, f->filters), *contexts = head_own(one, f->contexts);
+    real *attention = head_own(one, f->attention), *filters = head_own(one, f->filters);
+    real *contexts = head_own(one, f->contexts);
 
     elsa_naive_product(hp, kp, one->q, one->k, p);
     elsa_naive_unfold(unfolded, kp, &f->area.around, p->heads.Q);
-    if (p->equation) elsa_naive_logits(h, hp, unfolded, p);
-    else elsa_naive_final_logits(h, kp, unfolded, p);
-    elsa_naive_softmax(h, head_own(one, f->row), p);
-    elsa_naive_filters(filters, h, f->ghost.factor, f->ghost.summand, p);
+    if (p->equation) elsa_naive_logits(attention, hp, unfolded, p);
+    else elsa_naive_final_logits(attention, kp, unfolded, p);
+    elsa_naive_softmax(attention, head_own(one, f->row), p);
+    elsa_naive_filters(filters, attention, f->ghost.factor, f->ghost.summand, p);
     elsa_naive_unfold(contexts, one->v, &f->area.around, p->heads.C);
     elsa_naive_apply(one->y, filters, contexts, p);
 }
@@ -248,7 +249,7 @@ static status prepare(struct plan *plan)
         .heart = p->equation == 4 ? one_unified_image : one_image, .whole = true, .dense = true,
     });
     elsa_area_prepare(&f->area, room, p);
-    elsa_ghost_prepare(&f->ghost, room, p);
+    ghost_prepare(&f->ghost, room, OF_LOAD, &p->ghost);
     room_reals(room, OF_THREAD, &f->row, "the filter of a token", entries, 1, 1, 1);
     if (p->equation == 4) {
         room_reals(room, OF_THREAD, &f->weights, "all tokens against all", N, N, 1, 1);
@@ -257,7 +258,7 @@ static status prepare(struct plan *plan)
     room_reals(room, OF_THREAD, &f->hp, "the products", N, Q, 1, 1);
     room_reals(room, OF_THREAD, &f->kp, "the neighbours' products", N, Q, 1, 1);
     room_reals(room, OF_THREAD, &f->unfolded, "the products around every token", N, entries, Q, 1);
-    room_reals(room, OF_THREAD, &f->h, "the attention", h, entries, N, 1);
+    room_reals(room, OF_THREAD, &f->attention, "the attention", h, entries, N, 1);
     room_reals(room, OF_THREAD, &f->filters, "the filters of all channels", C, entries, N, 1);
     room_reals(room, OF_THREAD, &f->contexts, "the values around every token", N, entries, C, 1);
     return room_status(room);
@@ -265,9 +266,10 @@ static status prepare(struct plan *plan)
 
 static status load(struct plan *plan)
 {
+    const struct elsa_problem *p = plan->of;
     struct elsa_naive *f = plan->state;
-    elsa_area_load(&f->area, plan->of);
-    elsa_ghost_load(&f->ghost, plan->of);
+    elsa_area_load(&f->area, p);
+    ghost_load(&f->ghost, &p->ghost);
     return heads_load(plan);
 }
 

@@ -22,11 +22,11 @@ void elsa_naive_unfold(real *unfolded, const real *rows, const struct neighbours
 void elsa_naive_logits(real *l, const real *hp, const real *unfolded, const struct elsa_problem *p);
 void elsa_naive_final_logits(real *l, real *g, const real *unfolded, const struct elsa_problem *p);
 
-/* h [h][K^2][N], logits before and attention after; row [K^2] is room for one filter. */
-void elsa_naive_softmax(real *h, real *row, const struct elsa_problem *p);
+/* attention [h][K^2][N], logits before and weights after; row [K^2] is room for one filter. */
+void elsa_naive_softmax(real *attention, real *row, const struct elsa_problem *p);
 
-/* filters [C][K^2][N] from h and Eq. 8's static matrices, NULL without a ghost head. */
-void elsa_naive_filters(real *filters, const real *h, const real *factor, const real *summand,
+/* filters [C][K^2][N] from attention and Eq. 8's static matrices, NULL without a ghost head. */
+void elsa_naive_filters(real *filters, const real *attention, const real *factor, const real *summand,
                         const struct elsa_problem *p);
 
 /* f [N][C] from the filters and from the values unfolded. */

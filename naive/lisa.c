@@ -9,6 +9,7 @@
  *     i, j, n  tokens, N of them: i asks, n carries a key, j a value
  *     ch       channel, c of them: the paper's c of query and key, its k of value
  *     d        latent, D of them
+ *     m        entry of a local window, M of them
  *
  * The hearts come first, one line of the equations each; the form around them
  * follows.  Contract: reference/lisa.h; naive/lisa.h for each heart. */
@@ -38,14 +39,18 @@ void lisa_naive_weigh(real *A, const real *R, size_t N)
     for (size_t ij = 0; ij < N * N; ij++) A[ij] *= R[ij];
 }
 
-/* Eq. 5: a_id = sum_n A_in Ra_ind, the structure around token i. */
-void lisa_naive_structure(real *a, const real *A, const real *Ra, size_t N, size_t D)
+/* Eq. 5: a_id = sum_n A_in Ra_ind, the structure around token i; Tab. 3b's row with
+ * B^a: + sum_c q_ic ba_cd. */
+void lisa_naive_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
+                          size_t N, size_t c, size_t D)
 {
     for (size_t i = 0; i < N; i++)
         for (size_t d = 0; d < D; d++) {
-            const real *A_i = A + i * N, *Ra_i = Ra + i * N * D;
+            const real *A_i = A + i * N, *Ra_i = Ra + i * N * D, *q_i = q + i * c;
             real sum = 0;
             for (size_t n = 0; n < N; n++) sum += A_i[n] * Ra_i[n * D + d];
+            if (ba)
+                for (size_t ch = 0; ch < c; ch++) sum += q_i[ch] * ba[ch * D + d];
             a[i * D + d] = sum;
         }
 }
@@ -136,6 +141,53 @@ void lisa_naive_circular_value(real *Gb, const real *v, const real *wb, const re
     }
 }
 
+/* Tab. 3c: the token i - step(m) where entry m of a window finds its key; false
+ * where that lies off the grid. */
+static bool behind(size_t *n, const grid *g, const grid *window, size_t i, size_t m)
+{
+    size_t at[GRID_AXES];
+    ptrdiff_t back[GRID_AXES];
+    grid_coordinates(at, window, m);
+    for (int a = 0; a < GRID_AXES; a++) back[a] = (ptrdiff_t)(window->size[a] / 2) - (ptrdiff_t)at[a];
+    return grid_neighbour(g, i, back, n);
+}
+
+/* Tab. 3c: Ga_icd = sum_m k_{i-step(m),c} wa_mcd + ba_cd, m over the window. */
+void lisa_naive_local_key(real *Ga, const real *k, const real *wa, const real *ba,
+                          const grid *g, const grid *window, size_t c, size_t D)
+{
+    for (size_t i = 0; i < g->tokens; i++) {
+        real *Ga_i = Ga + i * c * D;
+        for (size_t cd = 0; cd < c * D; cd++) Ga_i[cd] = 0;
+        for (size_t m = 0; m < window->tokens; m++) {
+            size_t n;
+            if (!behind(&n, g, window, i, m)) continue;
+            const real *k_n = k + n * c, *wa_m = wa + m * c * D;
+            for (size_t ch = 0; ch < c; ch++)
+                for (size_t d = 0; d < D; d++) Ga_i[ch * D + d] += k_n[ch] * wa_m[ch * D + d];
+        }
+        for (size_t cd = 0; cd < c * D; cd++) Ga_i[cd] += ba[cd];
+    }
+}
+
+/* Tab. 3c: Gb_ikd = sum_m v_{i-step(m),k} wb_md + bb_kd. */
+void lisa_naive_local_value(real *Gb, const real *v, const real *wb, const real *bb,
+                            const grid *g, const grid *window, size_t c, size_t D)
+{
+    for (size_t i = 0; i < g->tokens; i++) {
+        real *Gb_i = Gb + i * c * D;
+        for (size_t cd = 0; cd < c * D; cd++) Gb_i[cd] = 0;
+        for (size_t m = 0; m < window->tokens; m++) {
+            size_t n;
+            if (!behind(&n, g, window, i, m)) continue;
+            const real *v_n = v + n * c, *wb_m = wb + m * D;
+            for (size_t ch = 0; ch < c; ch++)
+                for (size_t d = 0; d < D; d++) Gb_i[ch * D + d] += v_n[ch] * wb_m[d];
+        }
+        for (size_t cd = 0; cd < c * D; cd++) Gb_i[cd] += bb[cd];
+    }
+}
+
 /* y_ik = sum_d (sum_c q_ic Ga_icd) Gb_ikd, where Fig. 6 and 7 and Eq. 9 end. */
 void lisa_naive_contraction(real *y, const real *q, const real *Ga, const real *Gb, size_t N, size_t c, size_t D)
 {
@@ -169,8 +221,10 @@ void lisa_naive_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k
 {
     size_t N = p->heads.N, c = p->heads.c, D = p->D;
 
-    /* Step 1: KRa_icd = sum_n k_nc Ra_ind. */
+    /* Step 1: KRa_icd = sum_n k_nc Ra_ind, and ba_cd where it is given. */
     rpes_meet(KRa, Ra, k, N, c, D);
+    for (size_t i = 0; p->ba && i < N; i++)
+        for (size_t cd = 0; cd < c * D; cd++) KRa[i * c * D + cd] += p->ba[cd];
 
     /* Step 2: RbV_ikd = sum_j Rb_ijd v_jk + bb_kd, the bias once. */
     rpes_meet(RbV, Rb, v, N, c, D);
@@ -222,7 +276,7 @@ static void one_head(const struct head *one)
         break;
     case 5:
         lisa_naive_correlation(A, q, k, N, c);
-        lisa_naive_structure(a, A, f->Ra, N, D);
+        lisa_naive_structure(a, A, f->Ra, q, p->ba, N, c, D);
         lisa_naive_kernel(kernel, a, f->Rb, N, D);
         lisa_naive_output(y, kernel, v, a, p->bb, N, c, D);
         break;
@@ -234,8 +288,13 @@ static void one_head(const struct head *one)
         lisa_naive_output(y, kernel, v, a, p->bb, N, c, D);
         break;
     default:
-        lisa_naive_circular_key(Ga, k, p->wa, p->ba, &p->g, c, D);
-        lisa_naive_circular_value(Gb, v, p->wb, p->bb, &p->g, c, D);
+        if (p->wraps) {
+            lisa_naive_circular_key(Ga, k, p->wa, p->ba, &p->g, c, D);
+            lisa_naive_circular_value(Gb, v, p->wb, p->bb, &p->g, c, D);
+        } else {
+            lisa_naive_local_key(Ga, k, p->wa, p->ba, &p->g, &p->window, c, D);
+            lisa_naive_local_value(Gb, v, p->wb, p->bb, &p->g, &p->window, c, D);
+        }
         lisa_naive_contraction(y, q, Ga, Gb, N, c, D);
     }
 }
@@ -282,10 +341,10 @@ static double multiply_adds(const void *of)
 
     switch (p->equation) {
     case 4: one = N * N * (2 * c + 1); break;
-    case 5: one = N * N * (2 * c + 2 * D) + N * c * D; break;
+    case 5: one = N * N * (2 * c + 2 * D) + (p->ba ? 2 : 1) * N * c * D; break;
     case 6: one = N * N * (2 * c + c * D + D) + N * c * D; break;
     case 7: one = N * N * (2 * c + c * D + D) + 2 * N * c * D; break;
-    default: one = 2 * N * N * c * D + 2 * N * c * D;
+    default: one = 2 * lisa_pairs(p) * c * D + 2 * N * c * D;
     }
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * one;
 }

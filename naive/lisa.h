@@ -4,6 +4,7 @@
  *     Eq. 5      correlation, structure, kernel, output; or all of it in the order of Fig. 6
  *     Eq. 6, 7   hadamard, hadamard_structure, kernel, output
  *     Eq. 10     circular_key, circular_value, contraction
+ *     Tab. 3c    local_key, local_value, contraction
  *
  * For one head, whose q and k are normalised already.  Arrays are dense and
  * row-major, and what is written overlaps nothing that is read.
@@ -21,9 +22,10 @@ void lisa_naive_correlation(real *A, const real *q, const real *k, size_t N, siz
 /* A_ij becomes A_ij R_ij.   A, R [N][N] */
 void lisa_naive_weigh(real *A, const real *R, size_t N);
 
-/* a_id = sum_n A_in Ra_ind, the structure vectors.   a [N][D], A [N][N],
- * Ra [N][N][D] */
-void lisa_naive_structure(real *a, const real *A, const real *Ra, size_t N, size_t D);
+/* a_id = sum_n A_in Ra_ind + sum_c q_ic ba_cd, the structure vectors, the bias only
+ * where ba is given.   a [N][D], A [N][N], Ra [N][N][D], ba [c][D] or NULL */
+void lisa_naive_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
+                          size_t N, size_t c, size_t D);
 
 /* A_inc = q_ic k_nc, the Hadamard correlation.   A [N][N][c] */
 void lisa_naive_hadamard(real *A, const real *q, const real *k, size_t N, size_t c);
@@ -50,11 +52,19 @@ void lisa_naive_circular_key(real *Ga, const real *k, const real *wa, const real
 void lisa_naive_circular_value(real *Gb, const real *v, const real *wb, const real *bb,
                                const grid *g, size_t c, size_t D);
 
+/* Ga_icd = sum_m k_{i-step(m),c} wa_mcd + ba_cd, and Gb_ikd with v, wb and bb: the
+ * entries m of a window, keys and values off the grid zero.   Ga, Gb [N][c][D],
+ * wa [M][c][D], wb [M][D] */
+void lisa_naive_local_key(real *Ga, const real *k, const real *wa, const real *ba,
+                          const grid *g, const grid *window, size_t c, size_t D);
+void lisa_naive_local_value(real *Gb, const real *v, const real *wb, const real *bb,
+                            const grid *g, const grid *window, size_t c, size_t D);
+
 /* y_ik = sum_d (sum_c q_ic Ga_icd) Gb_ikd, where Fig. 6 and 7 and Eq. 9 end. */
 void lisa_naive_contraction(real *y, const real *q, const real *Ga, const real *Gb, size_t N, size_t c, size_t D);
 
 /* Eq. 5, second line, as Fig. 6 evaluates it: no N x N correlation, but the RPEs
- * meet every channel of key and value.  No form runs it; p gives N, c, D and bb.
+ * meet every channel of key and value.  No form runs it; p gives N, c, D, bb and ba.
  * KRa, RbV [N][c][D] are room for K Ra and Rb V + bb, and hold them on return. */
 void lisa_naive_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
                      const real *Ra, const real *Rb, const struct lisa_problem *p);

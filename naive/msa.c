@@ -1,11 +1,15 @@
 /* msa.c -- self-attention as Eq. 1-3 read, one window after the other
  *
  * Without windows the grid is one window.  This file refuses to be clever: it
- * copies the window's tokens out, writes R down for every pair, and hands all
- * of it to the equation in naive/attention.c.
+ * copies the window's tokens out, writes R down for every pair, masks and all, and
+ * hands all of it to the equation in naive/attention.c.  With a ghost head (ELSA,
+ * App. C) the maps of all heads are there, and the filter of a channel too.
+ *
+ *     i, j  tokens     a  heads     ch  channels
  *
  * Contract: reference/msa.h. */
 
+#include <math.h>
 #include "../reference/msa.h"
 #include "attention.h"
 #include "forms.h"
@@ -14,29 +18,44 @@ struct msa_naive {
     struct heads heads;
     struct attention_copies copies; /* one window of one head */
     real *r;                        /* [n][n]: its bias */
+    struct ghost ghost;
+    real *maps;                     /* [h][N][N]: the weights of all heads, for a ghost head */
+    real *filter;                   /* [N][N]: those of one channel */
 };
+
+/* R of all pairs of a window: the offsets' embedding, and -inf for a pair on different
+ * sides of a seam. */
+static void write_bias(real *r, const struct msa_problem *p, size_t window, size_t column)
+{
+    const struct windows *w = &p->windows;
+    size_t n = w->entries;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            size_t offset = grid_offset(&w->tokens, windows_token(w, window, i), windows_token(w, window, j));
+            bool apart = windows_side_of(w, window, i) != windows_side_of(w, window, j);
+            r[i * n + j] = p->rpe ? p->rpe[offset * p->rpe_columns + column] : 0;
+            if (apart) r[i * n + j] = -INFINITY;
+        }
+}
 
 static void one_head(const struct head *one)
 {
     const struct msa_problem *p = one->plan->of;
     const struct msa_naive *f = one->plan->state;
-    size_t n = p->windows.entries, c = p->c, column = p->rpe_columns > 1 ? one->head : 0;
+    size_t n = p->windows.entries, c = p->c;
     real *q = head_own(one, f->copies.q), *k = head_own(one, f->copies.k), *v = head_own(one, f->copies.v);
     real *y = head_own(one, f->copies.y), *r = head_own(one, f->r);
 
     for (size_t w = 0; w < p->windows.count; w++) {
-        /* Step 1: the tokens of this window, and R_ij by their offsets. */
+        /* Step 1: the tokens of this window, and R. */
         for (size_t i = 0; i < n; i++) {
             size_t token = windows_token(&p->windows, w, i);
             head_gather(q + i * c, one->q + token * one->q_stride, 0, 1, c);
             head_gather(k + i * c, one->k + token * one->kv_stride, 0, 1, c);
             head_gather(v + i * c, one->v + token * one->kv_stride, 0, 1, c);
-            if (!p->rpe) continue;
-            for (size_t j = 0; j < n; j++) {
-                size_t offset = grid_offset(&p->windows.tokens, token, windows_token(&p->windows, w, j));
-                r[i * n + j] = p->rpe[offset * p->rpe_columns + column];
-            }
         }
+        if (r) write_bias(r, p, w, p->rpe_columns > 1 ? one->head : 0);
 
         /* Step 2: the equation. */
         attention_naive(y, head_own(one, f->copies.a), q, k, v, r, p->scale, n, n, c);
@@ -47,25 +66,72 @@ static void one_head(const struct head *one)
     }
 }
 
+/* All heads of an image, with a ghost head. */
+static void ghosted_image(const struct head *one)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct msa_naive *f = one->plan->state;
+    const grid *g = &p->windows.tokens;
+    size_t N = p->heads.N, C = p->heads.C, c = p->c, P = g->offsets;
+    real *q = head_own(one, f->copies.q), *k = head_own(one, f->copies.k), *r = head_own(one, f->r);
+    real *maps = head_own(one, f->maps), *filter = head_own(one, f->filter);
+
+    /* Step 1: A_aij, the weights of every head. */
+    for (size_t a = 0; a < p->heads.h; a++) {
+        head_gather(q, one->q + a * c, one->q_stride, N, c);
+        head_gather(k, one->k + a * c, one->kv_stride, N, c);
+        if (r) write_bias(r, p, 0, p->rpe_columns > 1 ? a : 0);
+        attention_naive_weights(maps + a * N * N, q, k, r, p->scale, N, N, c);
+    }
+
+    for (size_t ch = 0; ch < C; ch++) {
+        /* Step 2: Eq. 8, filter_ij = factor_ch[j - i] A_c'ij + summand_ch[j - i]. */
+        const real *A = maps + ghost_head(&p->ghost, ch) * N * N;
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++) {
+                size_t n = ch * P + grid_offset(g, i, j);
+                filter[i * N + j] = f->ghost.factor[n] * A[i * N + j] + f->ghost.summand[n];
+            }
+
+        /* Step 3: y_i,ch = sum_j filter_ij v_j,ch. */
+        for (size_t i = 0; i < N; i++) {
+            real sum = 0;
+            for (size_t j = 0; j < N; j++) sum += filter[i * N + j] * one->v[j * one->kv_stride + ch];
+            one->y[i * one->y_stride + ch] = sum;
+        }
+    }
+}
+
 static status prepare(struct plan *plan)
 {
     const struct msa_problem *p = plan->of;
     struct msa_naive *f = plan->state;
     struct room *room = &plan->room;
-    size_t n = p->windows.entries;
+    size_t n = p->windows.entries, ghosts = p->ghost.add ? p->heads.h : 0;
 
-    heads_prepare(plan, (struct hearts){.heart = one_head});
+    heads_prepare(plan, (struct hearts){.heart = ghosts ? ghosted_image : one_head, .whole = ghosts > 0});
     attention_copies_prepare(&f->copies, room, n, n, p->c);
-    room_reals(room, OF_THREAD, &f->r, "the bias of all pairs", p->rpe ? n : 0, n, 1, 1);
+    room_reals(room, OF_THREAD, &f->r, "the bias of all pairs", p->rpe || p->windows.shift ? n : 0, n, 1, 1);
+    ghost_prepare(&f->ghost, room, OF_LOAD, &p->ghost);
+    room_reals(room, OF_THREAD, &f->maps, "the weights of all heads", ghosts, n, n, 1);
+    room_reals(room, OF_THREAD, &f->filter, "the weights of a channel", ghosts ? n : 0, n, 1, 1);
     return room_status(room);
 }
 
-/* The scale is one multiplication more for each pair. */
+static status load(struct plan *plan)
+{
+    const struct msa_problem *p = plan->of;
+    struct msa_naive *f = plan->state;
+    ghost_load(&f->ghost, &p->ghost);
+    return heads_load(plan);
+}
+
+/* All pairs of a window, seen or not; the scale is one multiplication more for each. */
 static double multiply_adds(const void *of)
 {
     const struct msa_problem *p = of;
-    return msa_multiply_adds(of)
-         + (double)p->heads.B * (double)p->heads.h * (double)p->heads.N * (double)p->windows.entries;
+    double pairs = (double)p->heads.N * (double)p->windows.entries;
+    return msa_multiply_adds(p, pairs) + (double)p->heads.B * (double)p->heads.h * pairs;
 }
 
-const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, heads_load, heads_run, NULL, multiply_adds};
+const struct form msa_naive = {"naive", sizeof(struct msa_naive), prepare, load, heads_run, NULL, multiply_adds};

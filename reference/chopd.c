@@ -126,9 +126,18 @@ double chopd_gate_multiply_adds(const struct chopd_problem *p)
     return (double)(p->s * p->s) * (9 * (double)p->C * (double)p->S + (double)p->S * (double)p->R);
 }
 
+static const struct letter letters[] = {
+    {"R", "components"},
+    {"G", "boxes of a component"},
+    {"S", "hidden channels of the gate"},
+    {"D", "channels out"},
+    {0}
+};
+
 const struct declaration chopd = {
     .name = "chopd",
     .summary = "gated pooling over learnable boxes (Chopping Formers, Eq. 10)",
+    .letters = letters,
     .output = "B N D",
     .options = options,
     .tensors = tensors,

@@ -79,9 +79,19 @@ double fc_multiply_adds(const void *of)
     return (double)p->B * (double)p->M * (double)p->N * (double)p->C * (double)p->D;
 }
 
+static const struct letter letters[] = {
+    {"M", "tokens in"},
+    {"N", "tokens out"},
+    {"C", "channels in"},
+    {"D", "channels out"},
+    {"R", "components"},
+    {0}
+};
+
 const struct declaration fc = {
     .name = "fc",
     .summary = "the most general linear layer, all tokens and channels to all (Eq. 2)",
+    .letters = letters,
     .output = "B N D",
     .options = no_options,
     .tensors = fc_tensors,
@@ -93,6 +103,7 @@ const struct declaration fc = {
 const struct declaration dfc_cp = {
     .name = "dfc-cp",
     .summary = "a layer for each image, in the factors of its CP decomposition (Eq. 5, 6)",
+    .letters = letters,
     .output = "B N D",
     .options = cp_options,
     .tensors = cp_tensors,

@@ -20,12 +20,7 @@ static const struct option options[] = {
      .meaning = "channels of a group of the final variant's convolution"},
     {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h",
      .meaning = "heads: filters for each token"},
-    {.name = "head-map", .kind = OPTION_CHOICE, .fallback = "modulo", .choices = "modulo|block",
-     .meaning = "head of channel c: c mod h, or c div (C/h)"},
-    {.name = "lambda", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
-     .meaning = "power of ghost_mul, which may be absent if 0"},
-    {.name = "gamma", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
-     .meaning = "factor of ghost_add"},
+    OPTIONS_GHOST,
     {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
      .meaning = "multiplies q*k; in Eq. 6 q and k each, in Eq. 4 q.k"},
     {.name = "terms", .kind = OPTION_CHOICE, .fallback = "qk+qr+rk+b", .meaning = "of Eq. 4: some of these"},
@@ -61,10 +56,7 @@ static const struct tensor_row tensors[] = {
     {.name = "mix_w", .shape = "h*K*K Q", .when = "variant=final", .fan = "Q",
      .meaning = "logits from the convolved channels"},
     {.name = "mix_b", .shape = "h*K*K", .when = "variant=final", .fan = "Q", .meaning = "their bias"},
-    {.name = "ghost_add", .shape = "C K*K", .when = "equation=6|7", .optional = true, .fan = "1",
-     .meaning = "ghost head: summands of the filters"},
-    {.name = "ghost_mul", .shape = "C K*K", .when = "equation=6|7", .optional = true, .with = "ghost_add", .fan = "1",
-     .meaning = "ghost head: their factors; lambda 0 does without"},
+    TENSORS_GHOST("C K*K", "equation=6|7", NULL),
     TENSORS_OUTPUT,
     {0}
 };
@@ -145,20 +137,17 @@ static status resolve(void *of, const struct problem *p)
         .terms.qk = words_have(terms, "qk", 2), .terms.qr = words_have(terms, "qr", 2),
         .terms.rk = words_have(terms, "rk", 2), .terms.b = words_have(terms, "b", 1),
         .T = lookup_size(&names, "T"), .norm = (enum elsa_norm)lookup_choice(&names, "norm"),
-        .windows = lookup_choice(&names, "area") == 1, .by_block = lookup_choice(&names, "head-map") == 1,
-        .lambda = lookup_number(&names, "lambda"), .gamma = lookup_number(&names, "gamma"),
+        .windows = lookup_choice(&names, "area") == 1,
         .rk = lookup_tensor(&names, "rk"), .rq = lookup_tensor(&names, "rq"), .rb = lookup_tensor(&names, "rb"),
         .conv_w = lookup_tensor(&names, "conv_w"), .conv_b = lookup_tensor(&names, "conv_b"),
         .mix_w = lookup_tensor(&names, "mix_w"), .mix_b = lookup_tensor(&names, "mix_b"),
-        .ghost_mul = lookup_tensor(&names, "ghost_mul"), .ghost_add = lookup_tensor(&names, "ghost_add"),
     };
     e->entries = e->K * e->K;
-    if (!names.refusal.code && e->ghost_add && !e->ghost_mul && e->lambda != 0)
-        return bad_input("tensor ghost_add: found without ghost_mul, expected both or neither, or --lambda 0");
+    e->ghost = ghost_problem(&names, e->entries);
     return names.refusal;
 }
 
-/* Eq. 8's power has a value for every base. */
+/* Groups are whole, and Eq. 8's power has a value for every base. */
 static status check(const struct problem *p)
 {
     struct elsa_problem e;
@@ -167,22 +156,19 @@ static status check(const struct problem *p)
     if (s.code) return s;
     if (!e.equation && e.heads.Q % e.g)
         return bad_input("tensor conv_w: found %zu output channels, expected a multiple of %zu", e.heads.Q, e.g);
-    if (!e.ghost_mul) return s;
-    for (size_t i = 0; i < e.heads.C * e.entries; i++) {
-        double base = (double)e.ghost_mul[i];
-        if (e.lambda != floor(e.lambda) && base < 0)
-            return bad_input("tensor ghost_mul: found %g to the power %g, expected bases of at least 0 for a "
-                             "fractional power", base, e.lambda);
-        if (e.lambda < 0 && base == 0)
-            return bad_input("tensor ghost_mul: found 0 to the power %g, expected other bases for a negative power",
-                             e.lambda);
-    }
-    return status_ok();
+    return ghost_check(&e.ghost);
 }
+
+static const struct letter letters[] = {
+    {"Q", "channels of query and key"},
+    {"T", "offsets between a token and those that Eq. 4 lets it see"},
+    {0}
+};
 
 const struct declaration elsa = {
     .name = "elsa",
     .summary = "enhanced local self-attention (Zhou et al. 2021)",
+    .letters = letters,
     .output = "B N C",
     .options = options,
     .tensors = tensors,
@@ -191,11 +177,6 @@ const struct declaration elsa = {
     .resolved = sizeof(struct elsa_problem),
     .resolve = resolve,
 };
-
-size_t elsa_head(const struct elsa_problem *p, size_t c)
-{
-    return p->by_block ? c / p->heads.c : c % p->heads.h;
-}
 
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm)
 {
@@ -210,7 +191,7 @@ void elsa_area_prepare(struct elsa_area *area, struct room *room, const struct e
     grid window;
     room_refuse(room, grid_create(&window, 2, (size_t[]){p->K, p->K}));
     room_refuse(room, windows_create(&area->windows, &p->grid, p->windows ? p->K : 0));
-    neighbours_prepare(&area->around, room, &p->grid, &window, 1, p->dilation);
+    neighbours_prepare(&area->around, room, &p->grid, &window, NULL, p->dilation);
     if (p->equation == 4)
         room_objects(room, OF_LOAD, &area->offset, "the offsets", p->heads.N, p->entries, sizeof *area->offset);
 }
@@ -235,22 +216,6 @@ void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p)
     neighbours_load(&area->around);
     if (!area->offset) return;
     for (size_t in = 0; in < p->heads.N * p->entries; in++) area->offset[in] = (int)(in % p->entries);
-}
-
-void elsa_ghost_prepare(struct elsa_ghost *ghost, struct room *room, const struct elsa_problem *p)
-{
-    size_t C = p->ghost_add ? p->heads.C : 0;
-    room_reals(room, OF_LOAD, &ghost->factor, "the ghost head's factors", C, p->K, p->K, 1);
-    room_reals(room, OF_LOAD, &ghost->summand, "the ghost head's summands", C, p->K, p->K, 1);
-}
-
-void elsa_ghost_load(struct elsa_ghost *ghost, const struct elsa_problem *p)
-{
-    if (!p->ghost_add) return;
-    for (size_t i = 0; i < p->heads.C * p->entries; i++) {
-        ghost->factor[i] = p->ghost_mul ? (real)pow((double)p->ghost_mul[i], p->lambda) : 1;
-        ghost->summand[i] = (real)p->gamma * p->ghost_add[i];
-    }
 }
 
 /* ---- what it costs --------------------------------------------------------- */
@@ -281,7 +246,7 @@ double elsa_multiply_adds(const struct elsa_problem *p, double pairs)
     } else {
         one = 2 * N * Q;
         one += p->equation ? 2 * all * h * C : pairs * (double)p->g * Q + all * h * Q;
-        one += pairs * C * (p->ghost_add ? 2 : 1);
+        one += pairs * C * (p->ghost.add ? 2 : 1);
     }
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * one;
 }

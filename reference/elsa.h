@@ -49,7 +49,7 @@
  *     naive 6, 7     N K^2 (2 h C + C), + N K^2 C ghosted     N K^2 (3 C + h)
  *     naive final    N K^2 (g Q + h Q + C), + the same        N K^2 (Q + 2 C + h)
  *     naive 4        the terms of N K^2 pairs, + N^2 C        N^2
- *     fast 6, 7      as naive, without pairs off the grid     2 N h K^2 + N (C + pads)
+ *     fast 6, 7      as naive, without pairs off the grid     2 N h K^2 + N (2 C + pads)
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (3 Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints
  *
@@ -59,11 +59,13 @@
  *
  * Departs from the paper: v_j stands outside Norm in Eq. 4, where the print
  * has it inside; the dot product of Eq. 4 is taken within heads, the paper
- * leaves heads out of it; scale is free. */
+ * leaves heads out of it; a filter norm divides by the deviation over n, where
+ * the code that it comes from has n - 1, then scales and shifts; scale is free. */
 
 #ifndef TWICETOLD_ELSA_H
 #define TWICETOLD_ELSA_H
 
+#include "ghost.h"
 #include "heads.h"
 #include "neighbours.h"
 #include "windows.h"
@@ -90,16 +92,11 @@ struct elsa_problem {
     enum elsa_norm norm;
     bool windows;               /* areas are windows, else neighbourhoods */
 
-    bool by_block;              /* head of channel c: c div (C/h), else c mod h */
-    double lambda, gamma;       /* Eq. 8 */
+    struct ghost_problem ghost; /* Eq. 8; and which head a channel belongs to */
 
     const real *rk, *rq, *rb;   /* [C][h][K^2], [C][h][K^2], [h][K^2]; in Eq. 4 T in place of K^2, or NULL */
     const real *conv_w, *conv_b, *mix_w, *mix_b;        /* final */
-    const real *ghost_mul, *ghost_add;                  /* [C][K^2] or NULL; the second alone if lambda = 0 */
 };
-
-/* c', the head of value channel c. */
-size_t elsa_head(const struct elsa_problem *p, size_t c);
 
 /* Norm of Eq. 4, in place; a filter norm of equal entries is zero. */
 void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm);
@@ -115,15 +112,6 @@ struct elsa_area {
 
 void elsa_area_prepare(struct elsa_area *area, struct room *room, const struct elsa_problem *p);
 void elsa_area_load(struct elsa_area *area, const struct elsa_problem *p);
-
-/* Eq. 8's static matrices [C][K^2], NULL without a ghost head. */
-struct elsa_ghost {
-    real *factor;               /* Pow(ghost_mul, lambda); 1 where only ghost_add is there */
-    real *summand;              /* gamma ghost_add */
-};
-
-void elsa_ghost_prepare(struct elsa_ghost *ghost, struct room *room, const struct elsa_problem *p);
-void elsa_ghost_load(struct elsa_ghost *ghost, const struct elsa_problem *p);
 
 /* ---- what it costs --------------------------------------------------------- */
 

@@ -26,6 +26,11 @@ extern const struct form_row naive_forms[], fast_forms[];
 const struct declaration *operator_at(int at);
 const struct declaration *operator_find(const char *name);
 
+/* The same for a name that someone typed: refused, with the names that there are, where
+ * it is NULL or not one of them. */
+status operator_named(const struct declaration **d, const char *name);
+status form_named(const struct form **form, const struct declaration *d, const char *name);
+
 /* Form number `at` of an operator, NULL behind the last; 0 is the naive form,
  * which all others are compared with. */
 const struct form *operator_form_at(const struct declaration *d, int at);

@@ -20,23 +20,28 @@ status grid_create(grid *g, int axes, const size_t *size)
     return status_ok();
 }
 
+status grid_numbers(int *axes, size_t number[GRID_AXES], const char *text)
+{
+    const char *p = text;
+
+    for (int a = 0; a < GRID_AXES; a++) number[a] = 1;
+    for (*axes = 0; *axes < GRID_AXES && *p >= '0' && *p <= '9'; p++) {
+        size_t n = 0;
+        for (; *p >= '0' && *p <= '9'; p++)
+            n = n > INT_MAX ? n : n * 10 + (size_t)(*p - '0');
+        number[(*axes)++] = n;
+        if (*p == '\0') return status_ok();
+        if (*p != 'x') break;
+    }
+    return bad_input("found '%.40s', expected N, HxW or TxHxW", text);
+}
+
 status grid_parse(grid *g, const char *text)
 {
     size_t size[GRID_AXES];
-    int axes = 0;
-    const char *p = text;
-
-    for (;;) {
-        size_t n = 0;
-        if (*p < '0' || *p > '9' || axes == GRID_AXES) break;
-        for (; *p >= '0' && *p <= '9'; p++)
-            n = n > INT_MAX ? n : n * 10 + (size_t)(*p - '0');
-        size[axes++] = n;
-        if (*p == '\0') return grid_create(g, axes, size);
-        if (*p != 'x') break;
-        p++;
-    }
-    return bad_input("found '%.40s', expected N, HxW or TxHxW", text);
+    int axes;
+    status s = grid_numbers(&axes, size, text);
+    return s.code ? s : grid_create(g, axes, size);
 }
 
 char *grid_text(char *text, size_t size, const grid *g)

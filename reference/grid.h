@@ -33,8 +33,10 @@ typedef struct grid {
  * N or P beyond INT_MAX (BLAS and FFTW count in int). */
 status grid_create(grid *g, int axes, const size_t *size);
 
-/* The grid that text names: "196", "14x14" or "8x14x14". */
+/* The grid that text names: "196", "14x14" or "8x14x14".  And the numbers of
+ * such a text alone, whatever they stand for: 1 beyond the last axis. */
 status grid_parse(grid *g, const char *text);
+status grid_numbers(int *axes, size_t number[GRID_AXES], const char *text);
 
 /* "14x14" into text of `size` bytes; returns text. */
 char *grid_text(char *text, size_t size, const grid *g);

@@ -82,9 +82,16 @@ double hilo_projections(const struct hilo_problem *p, size_t tokens)
     return (double)p->B * (N * hd * (3 * C + hd) + queries * ld * (C + ld) + 2 * n * C * ld);
 }
 
+static const struct letter letters[] = {
+    {"hd", "channels of Hi-Fi's heads"},
+    {"ld", "channels of Lo-Fi's heads"},
+    {0}
+};
+
 const struct declaration hilo = {
     .name = "hilo",
     .summary = "HiLo attention: local heads and pooled global heads (Pan et al. 2022)",
+    .letters = letters,
     .output = "B N C",
     .options = options,
     .tensors = tensors,

@@ -1,11 +1,20 @@
 /* lisa.c -- the declaration of LiSA; see lisa.h */
 
 #include "lisa.h"
+#include <math.h>
+
+static const struct letter letters[] = {
+    {"D", "latent dimensions"},
+    {"M", "entries of a kernel, local or of the whole grid"},
+    {0}
+};
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},
     {.name = "equation", .kind = OPTION_CHOICE, .fallback = "10", .choices = "4|5|6|7|10",
      .meaning = "the paper's equation; 10 is LiSA itself"},
+    {.name = "kernel", .kind = OPTION_KERNEL, .letter = "M", .fallback = "",
+     .meaning = "Eq. 10 with local kernels, odd sizes; without, they span the grid"},
     OPTION_HEADS,
     {0}
 };
@@ -17,36 +26,69 @@ static const struct tensor_row tensors[] = {
     {.name = "ea", .shape = "P D", .when = "equation=5", .fan = "N", .meaning = "D RPEs that read the correlation"},
     {.name = "ea", .shape = "P c D", .when = "equation=6|7", .fan = "N", .meaning = "D RPEs per channel"},
     {.name = "eb", .shape = "P D", .when = "equation=5|6|7", .fan = "N", .meaning = "D RPEs that make the kernel"},
-    {.name = "wa", .shape = "N c D", .when = "equation=10", .fan = "N", .meaning = "circular kernels of the key"},
-    {.name = "wb", .shape = "N D", .when = "equation=10", .fan = "N", .meaning = "circular kernels of the value"},
+    {.name = "wa", .shape = "M c D", .when = "equation=10", .fan = "M",
+     .meaning = "kernels of the key; M = N, or local"},
+    {.name = "wb", .shape = "M D", .when = "equation=10", .fan = "M", .meaning = "kernels of the value"},
+    {.name = "ba", .shape = "c D", .when = "equation=5", .optional = true, .fan = "c",
+     .meaning = "bias beside the key side"},
     {.name = "ba", .shape = "c D", .when = "equation=7|10", .fan = "c", .meaning = "bias beside the key side"},
     {.name = "bb", .shape = "c D", .when = "equation=5|6|7|10", .fan = "c", .meaning = "bias beside the value side"},
     TENSORS_OUTPUT,
     {0}
 };
 
+/* A kernel of the whole grid has an entry for each token. */
+static status derive(struct problem *p)
+{
+    bool local = problem_given(p, "kernel");
+    if (local && problem_number(p, "equation") != 10)
+        return bad_input("option --kernel: found with --equation %.0f, expected only with --equation 10",
+                         problem_number(p, "equation"));
+    status s = local ? status_ok() : problem_set_size(p, "M", problem_size(p, "N"));
+    return s.code ? s : derive_head_channels(p);
+}
+
 static status resolve(void *of, const struct problem *p)
 {
     struct lookup names = {.problem = p};
     struct lisa_problem *l = of;
     *l = (struct lisa_problem){
-        .heads = heads_problem(&names), .g = p->grid, .D = lookup_size(&names, "D"),
+        .heads = heads_problem(&names), .g = p->grid,
+        .M = lookup_size(&names, "M"), .D = lookup_size(&names, "D"),
         .equation = (int)lookup_number(&names, "equation"),
         .e = lookup_tensor(&names, "e"), .e_columns = lookup_axis(&names, "e", 1),
         .ea = lookup_tensor(&names, "ea"), .eb = lookup_tensor(&names, "eb"),
         .wa = lookup_tensor(&names, "wa"), .wb = lookup_tensor(&names, "wb"),
         .ba = lookup_tensor(&names, "ba"), .bb = lookup_tensor(&names, "bb"),
     };
+    if (!names.refusal.code && lookup_given(&names, "kernel")) {
+        status s = grid_create(&l->window, p->grid.axes, lookup_sizes(&names, "kernel"));
+        if (s.code) return status_at(s, "option --kernel");
+    }
+    l->wraps = l->equation == 10 && !l->window.axes;
     return names.refusal;
+}
+
+/* On an axis of n tokens, n - o of them are o away from another on either side. */
+double lisa_pairs(const struct lisa_problem *p)
+{
+    double pairs = 1;
+    if (p->wraps) return (double)p->g.tokens * (double)p->g.tokens;
+    for (int a = 0; a < GRID_AXES; a++) {
+        double n = (double)p->g.size[a], reach = fmin((double)(p->window.size[a] / 2), n - 1);
+        pairs *= n + reach * (2 * n - reach - 1);
+    }
+    return pairs;
 }
 
 const struct declaration lisa = {
     .name = "lisa",
     .summary = "lightweight structure-aware attention (Kwon et al. 2022)",
+    .letters = letters,
     .output = "B N C",
     .options = options,
     .tensors = tensors,
-    .derive = derive_head_channels,
+    .derive = derive,
     .resolved = sizeof(struct lisa_problem),
     .resolve = resolve,
 };

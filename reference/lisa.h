@@ -16,40 +16,58 @@
  *              a_id = sum_c  q_ic (Ga_icd + ba_cd),
  *              Ga_icd = sum_n k_nc wa_{i-n,c,d},  Gb_ikd = sum_n v_nk wb_{i-n,d}
  *
+ * In Eq. 5 a_id may have + sum_c q_ic ba_cd, a row of Tab. 3b.
+ *
  *     i, j, n  tokens of the grid, N of them         d  latent, D of them
  *     c        channel of query and key, c of them   k  channel of value, c of them
  *
  * R is Toeplitz: R_ij = e[j - i], one entry per offset (grid.h); i - n in
- * Eq. 10 is taken modulo the grid on every axis.  Values are dimensionless.
+ * Eq. 10 is taken modulo the grid on every axis.  Or, Tab. 3c, --kernel gives it
+ * local kernels: a window of odd sizes, centred, row-major.  Entry m stands at
+ * the offset i - n = step(m), from -(size/2) to size/2 on every axis, as in any
+ * convolution; key and value off the grid are zero, and nothing wraps.  The window
+ * may be larger than the grid; entries that no two tokens are apart do not count.
+ * Values are dimensionless.
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
  *     Eq. 4        e  [P][1] or [P][h]
- *     Eq. 5        ea [P][D],      eb [P][D],  bb [c][D]
+ *     Eq. 5        ea [P][D],      eb [P][D],  bb [c][D],  and ba [c][D] or absent
  *     Eq. 6, 7     ea [P][c][D],   eb [P][D],  bb [c][D],  and ba [c][D] in Eq. 7
- *     Eq. 10       wa [N][c][D],   wb [N][D],  ba [c][D],  bb [c][D]
+ *     Eq. 10       wa [M][c][D],   wb [M][D],  ba [c][D],  bb [c][D]
+ *                  M = N, or the entries of the local window
  *
  * Cost of one head of one image beside the projections:
  *
  *                   multiply-adds             extra memory (reals)      implemented in
  *     naive 4       N^2 (2c + 1)              2 N^2                     naive/lisa.c
  *     naive 5       N^2 (2c + 2D) + N c D     N^2 (2D + 2)
+ *                   and N c D more with ba
  *     naive 6, 7    N^2 (2c + c D + D)        N^2 (c D + c + D + 1)
  *     naive 10      2 N^2 c D                 2 N c D
- *     fast          O(N c D log N)            O(N c) per thread, and    fast/lisa/lisa.c
- *     fftw                                    the kernels' spectra      fast/lisa/fftw.c
+ *     fast          O(N c D log N)            N D, O(N c) per thread,   fast/lisa/lisa.c
+ *                                             and the kernels' spectra
+ *     fftw          the same                  O(N (c + D)) per thread,  fast/lisa/fftw.c
+ *                                             and the kernels' spectra
+ *   local kernels, S <= N M pairs of a token and an entry on the grid:
+ *     naive 10      2 S c D                   2 N c D                   naive/lisa.c
+ *     fast          N M (c D + D) + 2 S c     48 tokens' M (c + 1)      fast/lisa/local.c
+ *                   or as above               or as above
  *
- * (naive 6, 7 and 10: terms linear in N left out; multiply_adds of the form has
- * them, and a test counts them.)
+ * (naive 6, 7 and 10 and both of local kernels: terms linear in N left out;
+ * multiply_adds of the form has them, and a test counts the naive ones.)
  *
- * Errors: heads that do not divide C; memory; a file that does not fit.
+ * Errors: heads that do not divide C; a kernel of even sizes, of other axes than the
+ * grid or beside another equation than 10; memory; a file that does not fit.
  *
  * Departs from the paper: the biases are added once, after the sum over
  * tokens, as Fig. 6 and 7 do; the printed equations hold them inside the sum
  * and so count them N times.  The tables of Eq. 5-7 and the kernels of Eq. 10
  * are shared by all heads, which gives the parameter counts that Tab. 3b
  * prints.  Eq. 10 convolves on the grid's own axes, not along the flattened
- * tokens as Fig. 7 reads. */
+ * tokens as Fig. 7 reads.  Of the local kernels of Tab. 3c the paper says their
+ * size alone: that tokens off the grid are zero, as in a padded convolution, is
+ * our choice. */
 
 #ifndef TWICETOLD_LISA_H
 #define TWICETOLD_LISA_H
@@ -66,14 +84,21 @@ extern const struct declaration lisa;
 struct lisa_problem {
     struct heads_problem heads;
     grid g;                     /* of the tokens */
+    grid window;                /* of local kernels; without axes where they span the grid */
+    bool wraps;                 /* whether offsets go around the grid: Eq. 10, kernels that span it */
+    size_t M;                   /* entries of a kernel of Eq. 10 */
     int equation;               /* 4, 5, 6, 7 or 10 */
     size_t D;
     const real *e;              /* [P][e_columns] */
     size_t e_columns;           /* 1 or h; 0 beyond Eq. 4 */
     const real *ea, *eb;        /* [P][D], in Eq. 6 and 7 [P][c][D]; [P][D] */
-    const real *wa, *wb;        /* [N][c][D]; [N][D] */
+    const real *wa, *wb;        /* [M][c][D]; [M][D] */
     const real *ba, *bb;        /* [c][D] */
 };
+
+/* How many pairs of a token and an entry of an Eq. 10 kernel meet a token: all N N
+ * where it spans the grid; of a local window those that stay on the grid. */
+double lisa_pairs(const struct lisa_problem *p);
 
 #ifdef __cplusplus
 }

@@ -64,6 +64,13 @@ bool lookup_given(struct lookup *names, const char *option)
     return o >= 0 && names->problem->option[o].given;
 }
 
+const size_t *lookup_sizes(struct lookup *names, const char *option)
+{
+    static const size_t none[GRID_AXES];
+    int o = known_option(names, option);
+    return o < 0 ? none : names->problem->option[o].size;
+}
+
 /* The tensor of that name in problem.tensor, or -1 where it is absent. */
 static int present_tensor(struct lookup *names, const char *name)
 {

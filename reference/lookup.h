@@ -35,6 +35,9 @@ int lookup_choice(struct lookup *names, const char *option);            /* which
 const char *lookup_text(struct lookup *names, const char *option);      /* "" where there is none */
 bool lookup_given(struct lookup *names, const char *option);
 
+/* The GRID_AXES sizes of a kernel, or steps. */
+const size_t *lookup_sizes(struct lookup *names, const char *option);
+
 /* A tensor's data, NULL where it is absent; one that is there but has no data
  * yet reads as the address of a NaN.  The size of one of its axes, 0 where it
  * is absent. */

@@ -10,6 +10,9 @@ static const struct option options[] = {
     OPTION_SCALE,
     {.name = "window", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 65536,
      .meaning = "attend within windows of this edge (2-D grids)"},
+    {.name = "shift", .kind = OPTION_INTEGER, .fallback = "0", .low = 0, .high = 65535,
+     .meaning = "windows of the plane rolled by so much, less than the window"},
+    OPTIONS_GHOST,
     {0}
 };
 
@@ -18,6 +21,7 @@ static const struct tensor_row tensors[] = {
     TENSORS_QKV,
     {.name = "rpe", .shape = "P 1 | P h", .optional = true, .fan = "1",
      .meaning = "one RPE added to the scores, or one per head"},
+    TENSORS_GHOST("C P", "window=", "head-map|lambda|gamma"),
     TENSORS_OUTPUT,
     {0}
 };
@@ -25,13 +29,20 @@ static const struct tensor_row tensors[] = {
 static status derive(struct problem *p)
 {
     struct lookup names = {.problem = p};
-    size_t s = lookup_whole(&names, "window");
+    static const char *const ghost[] = {"head-map", "lambda", "gamma"};
+    size_t s = lookup_whole(&names, "window"), t = lookup_whole(&names, "shift");
     if (names.refusal.code) return names.refusal;
     if (s && p->grid.axes != 2)
         return bad_input("option --window: found a grid of %d axes, expected two", p->grid.axes);
     if (s && (p->grid.size[0] % s || p->grid.size[1] % s))
         return bad_input("option --window: found %zu, expected a divisor of %zu and %zu", s,
                          p->grid.size[0], p->grid.size[1]);
+    if (!s && problem_given(p, "shift"))
+        return bad_input("option --shift: found without --window, expected windows to shift");
+    if (s && t >= s) return bad_input("option --shift: found %zu, expected less than the window's edge, %zu", t, s);
+    for (size_t o = 0; s && o < sizeof ghost / sizeof *ghost; o++)
+        if (problem_given(p, ghost[o]))
+            return bad_input("option --%s: found with --window, expected no ghost head in windows", ghost[o]);
     return derive_head_channels(p);
 }
 
@@ -43,24 +54,34 @@ static status resolve(void *of, const struct problem *p)
         .heads = heads_problem(&names), .c = lookup_size(&names, "c"), .scale = heads_scale(&names),
         .rpe = lookup_tensor(&names, "rpe"), .rpe_columns = lookup_axis(&names, "rpe", 1),
     };
+    m->ghost = ghost_problem(&names, p->grid.offsets);
     status s = windows_create(&m->windows, &p->grid, lookup_whole(&names, "window"));
+    if (!s.code) s = windows_shift(&m->windows, lookup_whole(&names, "shift"));
     return names.refusal.code ? names.refusal : s;
 }
 
-double msa_multiply_adds(const void *of)
+/* Powers of the ghost head have values. */
+static status check(const struct problem *p)
 {
-    const struct msa_problem *m = of;
-    return heads_multiply_adds(&m->heads) + 2.0 * (double)m->heads.B * (double)m->heads.N
-                                            * (double)m->windows.entries * (double)m->heads.C;
+    struct msa_problem m;
+    status s = resolve(&m, p);
+    return s.code ? s : ghost_check(&m.ghost);
+}
+
+double msa_multiply_adds(const struct msa_problem *m, double pairs)
+{
+    double products = m->ghost.add ? 3 : 2;
+    return heads_multiply_adds(&m->heads) + products * (double)m->heads.B * pairs * (double)m->heads.C;
 }
 
 const struct declaration msa = {
     .name = "msa",
-    .summary = "multi-head self-attention, plain, windowed, with an RPE (Vaswani et al. 2017)",
+    .summary = "multi-head self-attention, plain, in windows, shifted or not, with an RPE (Vaswani et al. 2017)",
     .output = "B N C",
     .options = options,
     .tensors = tensors,
     .derive = derive,
+    .check = check,
     .resolved = sizeof(struct msa_problem),
     .resolve = resolve,
 };

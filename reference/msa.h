@@ -7,31 +7,55 @@
  *
  * with s = 1/sqrt(c) unless --scale says otherwise, and R = 0 or Toeplitz,
  * R_ij = rpe[j - i] (grid.h).  With --window s the sum over j runs over the
- * tokens of i's own s x s window only (Swin's windows, not shifted); R is
- * still indexed by the offset on the grid, so that inside a window only the
- * (2s-1)^2 entries around the middle are read.
+ * tokens of i's own s x s window only (Liu et al., "Swin Transformer", 2021,
+ * Sec. 3.2); R is still indexed by the offset on the grid, so that inside a window
+ * only the (2s-1)^2 entries around the middle are read.
+ *
+ * With --shift t, 0 <= t < s, the plane is rolled by -t on both axes, windows are
+ * cut, pairs on different sides of the seam do not see each other, and the result
+ * is rolled back (windows.h).  Two tokens on one side have both been carried round
+ * the plane or neither, along each axis, so their offset in the window is their
+ * offset on the grid, and R needs no other rule.
+ *
+ * With a ghost head (ELSA, App. C; ghost.h) the weights A_a,ij after the softmax
+ * become weights of every channel before they meet the values,
+ *
+ *     y_ic = sum_j (ghost_mul_c[j - i]^lambda A_c'ij + gamma ghost_add_c[j - i]) v_jc
+ *
+ * with c' as --head-map says, c mod h unless it says block; without one each head
+ * keeps its own channels, whatever --head-map says.
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
  *     rpe    [P][1] (all heads) or [P][h], or absent
+ *     ghost_mul, ghost_add  [C][P], both or neither; the second alone with --lambda 0
  *
  * y overlaps no input.  A NaN in a query, key, value or bias reaches every
  * output that depends on it.  A score of -inf is a weight of zero; a row with no
  * other scores is NaN, as is a row with a score of +inf.
  *
  * Cost beside the projections, all heads of one image: 2 N^2 C multiply-adds,
- * 2 N s^2 C with windows.  Extra memory per head in flight: naive N^2 reals;
- * fast a tile, and all weights once more in the order of use.
+ * 2 N s^2 C with windows, 3 N^2 C with a ghost head; in shifted windows the fast
+ * form leaves out the pairs across the seam.  Extra memory per head in flight:
+ * naive N^2 reals, with a ghost head (h + 1) N^2 and 2 C P for its matrices; fast a
+ * tile, all weights once more in the order of use, and for small windows R of the
+ * pairs of one (of each kind of side, where they are shifted); with a ghost head 16 N for
+ * each thread, N C for the values and 2 C P, channels of a head filled up to vectors.
  *
- * Errors: heads that do not divide C; a window that does not divide the grid;
- * memory; a file that does not fit.
+ * Errors: heads that do not divide C; a window that does not divide the grid; a shift
+ * without windows, or no smaller than they are; a ghost head in windows, or one that
+ * is not whole, or powers without a value; memory; a file that does not fit.
  *
  * Departs from the paper: Eq. 1 divides by sqrt(C); with heads that is
- * sqrt(c), the width of one head. */
+ * sqrt(c), the width of one head.  Swin drops the shift where one window is the
+ * whole grid; here it is kept.  ELSA's App. C doubles the heads and does not say how
+ * its matrices are indexed: here every channel has rows of its own, over the offsets
+ * of the grid, and equal rows within half a head are the doubled heads. */
 
 #ifndef TWICETOLD_MSA_H
 #define TWICETOLD_MSA_H
 
+#include "ghost.h"
 #include "heads.h"
 #include "windows.h"
 
@@ -48,11 +72,12 @@ struct msa_problem {
     real scale;                 /* 1/sqrt(c), or what --scale says */
     const real *rpe;            /* [P][rpe_columns] or NULL */
     size_t rpe_columns;         /* 1 or h */
+    struct ghost_problem ghost; /* over the grid's offsets; its matrices NULL without a ghost head */
 };
 
-/* 2 N reach C for every image, and the projections; reach: the tokens that one
- * query meets. */
-double msa_multiply_adds(const void *of);
+/* The projections, and for every image 2 C times so many pairs of tokens, 3 C with a
+ * ghost head. */
+double msa_multiply_adds(const struct msa_problem *of, double pairs);
 
 #ifdef __cplusplus
 }

@@ -3,10 +3,10 @@
 #include "neighbours.h"
 #include <string.h>
 
-size_t neighbours_centres(const grid *tokens, size_t stride)
+size_t neighbours_centres(const grid *tokens, const size_t stride[GRID_AXES])
 {
     size_t centres = 1;
-    for (int a = 0; a < GRID_AXES; a++) centres *= (tokens->size[a] - 1) / stride + 1;
+    for (int a = 0; a < GRID_AXES; a++) centres *= (tokens->size[a] - 1) / stride[a] + 1;
     return centres;
 }
 
@@ -24,10 +24,11 @@ static void one_window(int *token, const struct neighbours *n, size_t centre)
 }
 
 void neighbours_prepare(struct neighbours *n, struct room *room, const grid *tokens, const grid *window,
-                        size_t stride, size_t dilation)
+                        const size_t *stride, size_t dilation)
 {
-    *n = (struct neighbours){.centres = neighbours_centres(tokens, stride), .entries = window->tokens,
-                             .stride = stride, .dilation = dilation, .tokens = *tokens, .window = *window};
+    *n = (struct neighbours){.entries = window->tokens, .dilation = dilation, .tokens = *tokens, .window = *window};
+    for (int a = 0; a < GRID_AXES; a++) n->stride[a] = stride ? stride[a] : 1;
+    n->centres = neighbours_centres(tokens, n->stride);
     room_objects(room, OF_LOAD, &n->token, "the windows", n->centres, n->entries, sizeof *n->token);
 }
 
@@ -35,11 +36,11 @@ void neighbours_prepare(struct neighbours *n, struct room *room, const grid *tok
 void neighbours_load(struct neighbours *n)
 {
     grid coarse = n->tokens;
-    for (int a = 0; a < GRID_AXES; a++) coarse.size[a] = (n->tokens.size[a] - 1) / n->stride + 1;
+    for (int a = 0; a < GRID_AXES; a++) coarse.size[a] = (n->tokens.size[a] - 1) / n->stride[a] + 1;
     for (size_t j = 0; j < n->centres; j++) {
         size_t at[GRID_AXES];
         grid_coordinates(at, &coarse, j);
-        for (int a = 0; a < GRID_AXES; a++) at[a] *= n->stride;
+        for (int a = 0; a < GRID_AXES; a++) at[a] *= n->stride[a];
         one_window(n->token + j * n->entries, n, grid_index(&n->tokens, at));
     }
 }

@@ -5,7 +5,7 @@
  * where step runs from -(size/2) to size/2 along every axis, times the
  * dilation, or it lies off the grid.
  *
- * The centres are the tokens whose coordinates are all multiples of the
+ * The centres are the tokens whose every coordinate is a multiple of its axis's
  * stride, in row-major order.  The table is index arithmetic done once: both
  * forms of an operator read it, and neither asks what a border is.
  *
@@ -28,19 +28,20 @@ extern "C" {
 
 struct neighbours {
     size_t centres, entries;    /* J, |M| */
-    size_t stride, dilation;
+    size_t stride[GRID_AXES], dilation;
     grid tokens, window;
     int *token;                 /* OFF_GRID where there is none */
 };
 
-/* The windows of this shape on a grid; stride and dilation are at least 1.
- * prepare asks for the table, load fills it. */
+/* The windows of this shape on a grid; strides, one per axis, and dilation are
+ * at least 1.  NULL for the strides: every token is a centre.  prepare asks for
+ * the table, load fills it. */
 void neighbours_prepare(struct neighbours *n, struct room *room, const grid *tokens, const grid *window,
-                        size_t stride, size_t dilation);
+                        const size_t *stride, size_t dilation);
 void neighbours_load(struct neighbours *n);
 
 /* How many centres there are: the product of ceil(size / stride). */
-size_t neighbours_centres(const grid *tokens, size_t stride);
+size_t neighbours_centres(const grid *tokens, const size_t stride[GRID_AXES]);
 
 /* windows [entries][columns] of one centre from rows [tokens][columns], rows
  * `stride` reals apart; zeros off the grid. */

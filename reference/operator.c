@@ -1,6 +1,8 @@
 /* operator.c -- options, letters and words, found by name; see operator.h */
 
 #include "operator.h"
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 int declaration_option(const struct declaration *d, const char *name)
@@ -21,6 +23,62 @@ bool declaration_has_letter(const struct declaration *d, const char *letter)
             at += strspn(at, " *+|");
         }
     return false;
+}
+
+/* The next word of a shape that is a letter, and *at moved behind it; false at the end. */
+static bool next_letter(char letter[4], const char **at)
+{
+    for (;;) {
+        *at += strspn(*at, " *+|");
+        size_t length = strcspn(*at, " *+|");
+        if (!length) return false;
+        snprintf(letter, 4, "%.*s", (int)length, *at);
+        *at += length;
+        if (!isdigit((unsigned char)*letter)) return true;
+    }
+}
+
+bool declaration_letter(char letter[4], const struct declaration *d, int at)
+{
+    char met[PROBLEM_LETTERS][4];
+    int count = 0;
+    const struct tensor_row *t = d->tensors;
+    do {
+        for (const char *shape = t->name ? t->shape : d->output; next_letter(letter, &shape);) {
+            int n = 0;
+            while (n < count && strcmp(met[n], letter)) n++;
+            if (n < count) continue;
+            if (count == at) return true;
+            if (count < PROBLEM_LETTERS) strcpy(met[count++], letter);
+        }
+    } while ((t++)->name);
+    return false;
+}
+
+static const char *listed_meaning(const struct letter *letters, const char *letter)
+{
+    for (; letters && letters->name; letters++)
+        if (!strcmp(letters->name, letter)) return letters->meaning;
+    return NULL;
+}
+
+const char *letter_meaning(const struct declaration *d, const char *letter)
+{
+    static const struct letter common[] = {
+        {"B", "images of the batch"},
+        {"N", "tokens of the grid"},
+        {"C", "channels"},
+        {"h", "heads"},
+        {"c", "channels of a head, C/h"},
+        {"P", "offsets on the grid: the product of 2n - 1 over its axes of n points"},
+        {"M", "entries of the kernel: the product of its sizes"},
+        {0}
+    };
+    const char *meaning = listed_meaning(d->letters, letter);
+    if (!meaning) meaning = listed_meaning(common, letter);
+    for (const struct option *o = d->options; !meaning && o->name; o++)
+        if (o->letter && !strcmp(o->letter, letter)) meaning = o->meaning;
+    return meaning;
 }
 
 int word_place(const char *list, const char *word)

@@ -36,7 +36,8 @@ enum option_kind {
     OPTION_REAL,                /* finite, low <= r <= high */
     OPTION_CHOICE,              /* one of "4|5|6"; any text where choices is NULL */
     OPTION_GRID,                /* N, HxW or TxHxW with low ... high axes; binds N and P */
-    OPTION_KERNEL,              /* odd sizes, as many axes as the grid; binds M */
+    OPTION_KERNEL,              /* odd sizes, as many axes as the grid; its letter binds their product */
+    OPTION_STEPS,               /* low <= n <= high, one for all axes of the grid or one for each */
     OPTION_FLAG                 /* takes no value */
 };
 
@@ -46,8 +47,9 @@ struct option {
     const char *fallback;       /* the default as one would type it; "" for none; NULL if required */
     double low, high;
     const char *choices;
-    const char *letter;         /* the letter that an integer binds, or NULL */
+    const char *letter;         /* the letter that an integer or a kernel binds, or NULL */
     const char *meaning;
+    const char *value;          /* what its value is called in help; NULL: as its kind has it */
 };
 
 /* A shape is written in letters, "N c D"; an axis may be a product or a sum of
@@ -60,10 +62,17 @@ struct tensor_row {
     const char *when;           /* "equation=6|7", "variant=" (not given), "terms~qr" (one of a+b+c), and
                                  * several parted by " & ": only then; NULL: always */
     bool optional;
+    const char *asked;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
+                                 * given; a file may hold it all the same.  NULL: always */
     const char *with;           /* refused unless this tensor is there too; or NULL */
     const char *fan;            /* random entries are normal with variance 1 / this shape's product */
     void (*adjust)(real *drawn, size_t count);  /* makes values of them that the tensor may have; or NULL */
     const char *meaning;
+};
+
+/* What a letter of the shapes stands for. */
+struct letter {
+    const char *name, *meaning;
 };
 
 struct problem;
@@ -71,6 +80,7 @@ struct problem;
 struct declaration {
     const char *name;
     const char *summary;                        /* one line */
+    const struct letter *letters;               /* those that letter_meaning does not know; ends at a name of NULL */
     const char *output;                         /* shape of y */
     const struct option *options;               /* ends at a name of NULL */
     const struct tensor_row *tensors;           /* x first; ends at a name of NULL */
@@ -84,6 +94,13 @@ struct declaration {
  * in some shape of it. */
 int declaration_option(const struct declaration *d, const char *name);
 bool declaration_has_letter(const struct declaration *d, const char *letter);
+
+/* Letter number `at` of those that stand in its shapes, that of y last, each
+ * once; false behind the last.  And what it stands for: as the declaration says
+ * itself, else as all operators have it, else as its option says; NULL where
+ * nothing does. */
+bool declaration_letter(char letter[4], const struct declaration *d, int at);
+const char *letter_meaning(const struct declaration *d, const char *letter);
 
 /* Which of "a|b|c" the word is, or -1; whether one of the words of text, parted
  * by "+", is this one. */
@@ -99,8 +116,14 @@ bool words_have(const char *text, const char *word, size_t length);
 
 struct problem {
     const struct declaration *declaration;
-    struct { bool given; double number; const char *text; } option[PROBLEM_OPTIONS];
-    grid grid, kernel;
+    struct {
+        bool given;
+        double number;
+        const char *text;
+        int axes;
+        size_t size[GRID_AXES];                 /* of a kernel, or steps; 1 beyond the grid's axes */
+    } option[PROBLEM_OPTIONS];
+    grid grid;
     struct { char name[4]; size_t size; } letter[PROBLEM_LETTERS];
     int letters;
     struct {

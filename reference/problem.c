@@ -54,13 +54,28 @@ static status set_grid(struct problem *p, const struct option *o, const char *te
     return problem_set_size(p, "P", p->grid.offsets);
 }
 
-static status set_kernel(struct problem *p, const char *text)
+static status set_kernel(struct problem *p, int at, const struct option *o, const char *text)
 {
-    status s = grid_parse(&p->kernel, text);
+    grid kernel;
+    status s = grid_parse(&kernel, text);
     if (s.code) return s;
-    for (int a = 0; a < p->kernel.axes; a++)
-        if (p->kernel.size[a] % 2 == 0) return bad_input("found '%.40s', expected odd sizes", text);
-    return problem_set_size(p, "M", p->kernel.tokens);
+    for (int a = 0; a < kernel.axes; a++)
+        if (kernel.size[a] % 2 == 0) return bad_input("found '%.40s', expected odd sizes", text);
+    p->option[at].axes = kernel.axes;
+    memcpy(p->option[at].size, kernel.size, sizeof kernel.size);
+    return o->letter ? problem_set_size(p, o->letter, kernel.tokens) : status_ok();
+}
+
+static status set_steps(struct problem *p, int at, const struct option *o, const char *text)
+{
+    int *axes = &p->option[at].axes;
+    size_t *size = p->option[at].size;
+    status s = grid_numbers(axes, size, text);
+    if (s.code) return s;
+    for (int a = 0; a < *axes; a++)
+        if ((double)size[a] < o->low || (double)size[a] > o->high)
+            return bad_input("found '%.40s', expected whole numbers from %.15g to %.15g", text, o->low, o->high);
+    return s;
 }
 
 /* Whole numbers are plain digits; reals are finite and in decimal notation. */
@@ -87,7 +102,8 @@ static status set_option(struct problem *p, int at, const char *text)
     switch (o->kind) {
     case OPTION_FLAG: break;
     case OPTION_GRID: s = set_grid(p, o, text); break;
-    case OPTION_KERNEL: s = set_kernel(p, text); break;
+    case OPTION_KERNEL: s = set_kernel(p, at, o, text); break;
+    case OPTION_STEPS: s = set_steps(p, at, o, text); break;
     case OPTION_CHOICE:
         if (o->choices && word_place(o->choices, text) < 0)
             s = bad_input("found '%.40s', expected one of %s", text, o->choices);
@@ -100,6 +116,19 @@ static status set_option(struct problem *p, int at, const char *text)
     char where[40];
     snprintf(where, sizeof where, "option --%.28s", o->name);
     return status_at(s, where);
+}
+
+/* Kernels have the axes of the grid; so have steps, or one number that stands for all of them. */
+static status meet_grid(struct problem *p, int at)
+{
+    const struct option *o = &p->declaration->options[at];
+    int *axes = &p->option[at].axes;
+    size_t *size = p->option[at].size;
+    if (o->kind == OPTION_STEPS && *axes == 1)
+        for (; *axes < p->grid.axes; ++*axes) size[*axes] = size[0];
+    if (!*axes || *axes == p->grid.axes) return status_ok();
+    return bad_input("option --%s: found %d axes, expected %d as the grid has%s", o->name, *axes, p->grid.axes,
+                     o->kind == OPTION_STEPS && p->grid.axes > 1 ? ", or one number for all" : "");
 }
 
 /* Whether a problem has room for all of the declaration. */
@@ -141,9 +170,9 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
         if (*d->options[o].fallback && (s = set_option(p, o, d->options[o].fallback)).code) return s;
     }
 
-    /* Step 3: a kernel lies on the grid. */
-    if (p->kernel.axes && p->kernel.axes != p->grid.axes)
-        return bad_input("option --kernel: found %d axes, expected %d as the grid has", p->kernel.axes, p->grid.axes);
+    /* Step 3: what has axes has those of the grid. */
+    for (int o = 0; d->options[o].name; o++)
+        if ((s = meet_grid(p, o)).code) return s;
     return status_ok();
 }
 
@@ -311,12 +340,20 @@ status problem_bind(struct problem *p, const struct tensors *file)
     return problem_loaded(p).code ? status_ok() : check(p);
 }
 
+/* Whether options ask for a tensor that no file brings. */
+static bool asked_for(const struct problem *p, const struct tensor_row *row)
+{
+    for (int o = 0; row->asked && p->declaration->options[o].name; o++)
+        if (p->option[o].given && word_place(row->asked, p->declaration->options[o].name) >= 0) return true;
+    return !row->asked;
+}
+
 status problem_shape(struct problem *p, bool (*without)(const char *name, void *of), void *of)
 {
     status s;
     for (int r = 0; p->declaration->tensors[r].name; r++) {
         const struct tensor_row *row = &p->declaration->tensors[r];
-        bool absent = !in_force(p, row) || (row->optional && without && without(row->name, of))
+        bool absent = !in_force(p, row) || !asked_for(p, row) || (row->optional && without && without(row->name, of))
                    || (row->with && problem_row(p, row->with) < r && !p->tensor[problem_row(p, row->with)].present);
         if (absent || empty(p, row->shape)) continue;
         if ((s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, row->shape)).code)

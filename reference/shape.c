@@ -36,10 +36,8 @@ enum axis_kind shape_axis(size_t *size, char letter[4], const struct problem *p,
             size_t end = at;
             while (end < length && axis[end] != '*' && axis[end] != '+') end++;
             if (!factor_size(&factor, p, axis + at, end - at)) {
-                if (end - at != length || length > 3) return AXIS_UNKNOWN;
-                memcpy(letter, axis, length);
-                letter[length] = '\0';
-                return AXIS_FREE;
+                snprintf(letter, 4, "%.*s", (int)(end - at), axis + at);
+                return end - at == length && length <= 3 ? AXIS_FREE : AXIS_UNKNOWN;
             }
             if (!size_multiply(&product, product, factor) || product > INT_MAX)
                 return AXIS_TOO_LARGE;
@@ -74,7 +72,7 @@ status shape_sizes(int *axes, size_t size[TENSOR_AXES], const struct problem *p,
         switch (shape_axis(&size[*axes], letter, p, axis, length)) {
         case AXIS_KNOWN: break;
         case AXIS_TOO_LARGE: return bad_input("%.*s is too large, expected at most %d", (int)length, axis, INT_MAX);
-        default: return bad_input("size %.*s is not known, expected it to be given", (int)length, axis);
+        default: return bad_input("size %s is not known, expected it to be given", letter);
         }
     }
     return status_ok();

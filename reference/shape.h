@@ -19,8 +19,8 @@ enum axis_kind { AXIS_KNOWN, AXIS_FREE, AXIS_UNKNOWN, AXIS_TOO_LARGE };
  * of the axes. */
 size_t shape_next_axis(const char **at, const char **axis);
 
-/* The size of an axis.  AXIS_FREE: it is a single letter not yet bound, copied
- * to letter; AXIS_UNKNOWN: an unbound letter within a sum or product;
+/* The size of an axis.  AXIS_FREE: it is a single letter not yet bound;
+ * AXIS_UNKNOWN: an unbound letter within a sum or product; either is copied to letter.
  * AXIS_TOO_LARGE: beyond INT_MAX. */
 enum axis_kind shape_axis(size_t *size, char letter[4], const struct problem *p, const char *axis, size_t length);
 

@@ -74,9 +74,15 @@ double sra_multiply_adds(const void *of)
     return (double)p->B * one;
 }
 
+static const struct letter letters[] = {
+    {"R", "C, or 0 without a reduction"},
+    {0}
+};
+
 const struct declaration sra = {
     .name = "sra",
     .summary = "spatial-reduction attention (Wang et al. 2021)",
+    .letters = letters,
     .output = "B N C",
     .options = options,
     .tensors = tensors,

@@ -2,12 +2,17 @@
 
 #include "structsa.h"
 #include <float.h>
+#include <string.h>
+#include "lookup.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},
-    {.name = "kernel", .kind = OPTION_KERNEL, .meaning = "the window around a key, odd sizes: M, MxM or MxMxM"},
-    {.name = "stride", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536,
-     .meaning = "one key every s tokens along each axis"},
+    {.name = "kernel", .kind = OPTION_KERNEL, .letter = "M",
+     .meaning = "the window around a key, odd sizes: M, MxM or MxMxM"},
+    {.name = "value-kernel", .kind = OPTION_KERNEL, .fallback = "", .letter = "M'",
+     .meaning = "the window of the aggregators, odd sizes; that of the keys where none is given"},
+    {.name = "stride", .kind = OPTION_STEPS, .fallback = "1", .low = 1, .high = 65536,
+     .meaning = "one key every s tokens along all axes, or along each: s, HxW or TxHxW"},
     {.name = "equation", .kind = OPTION_CHOICE, .fallback = "16", .choices = "4|5|16",
      .meaning = "the paper's equation; 16 is StructSA itself"},
     {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
@@ -21,37 +26,51 @@ static const struct tensor_row tensors[] = {
     TENSORS_QKV,
     {.name = "uk", .shape = "M D", .when = "equation=4|5", .fan = "M*c", .meaning = "D pattern detectors"},
     {.name = "uv", .shape = "D", .when = "equation=4", .fan = "1", .meaning = "the weight of each pattern"},
-    {.name = "uv", .shape = "M D", .when = "equation=5", .fan = "M", .meaning = "D context aggregators"},
-    {.name = "hk", .shape = "D M C", .when = "equation=16", .fan = "M*c", .meaning = "D pattern detectors per channel"},
-    {.name = "hv", .shape = "D M C", .when = "equation=16", .fan = "M", .meaning = "D context aggregators per channel"},
+    {.name = "uv", .shape = "M' D", .when = "equation=5", .fan = "M'", .meaning = "D context aggregators"},
+    {.name = "hk", .shape = "D M C", .when = "equation=16", .fan = "M*c", .meaning = "D detectors per channel"},
+    {.name = "hv", .shape = "D M' C", .when = "equation=16", .fan = "M'", .meaning = "D aggregators per channel"},
     TENSORS_OUTPUT,
     {0}
 };
+
+/* M': the value's window is the key's where nothing else is said; an element is a window of one. */
+static status derive(struct problem *p)
+{
+    bool element = !strcmp(problem_text(p, "equation"), "4");
+    if (problem_given(p, "value-kernel"))
+        return element ? bad_input("option --value-kernel: found with --equation 4, expected only with 5 or 16")
+                       : derive_head_channels(p);
+    status s = problem_set_size(p, "M'", element ? 1 : problem_size(p, "M"));
+    return s.code ? s : derive_head_channels(p);
+}
 
 static status resolve(void *of, const struct problem *p)
 {
     struct lookup names = {.problem = p};
     struct structsa_problem *s = of;
-    status point = status_ok();
+    static const size_t point[GRID_AXES] = {1, 1, 1};
+    const size_t *step = lookup_sizes(&names, "stride"), *key = lookup_sizes(&names, "kernel"), *value = key;
+    if (lookup_given(&names, "value-kernel")) value = lookup_sizes(&names, "value-kernel");
     *s = (struct structsa_problem){
         .heads = heads_problem(&names), .equation = (enum structsa_equation)lookup_choice(&names, "equation"),
         .scale = (real)lookup_number(&names, "scale"),
         .N = lookup_size(&names, "N"), .c = lookup_size(&names, "c"), .D = lookup_size(&names, "D"),
-        .columns = 1, .sets = 1, .stride = lookup_whole(&names, "stride"),
-        .tokens = p->grid, .key_window = p->kernel, .value_window = p->kernel,
+        .columns = 1, .sets = 1, .stride = {step[0], step[1], step[2]}, .tokens = p->grid,
         .uk = lookup_tensor(&names, "uk"), .uv = lookup_tensor(&names, "uv"),
         .hk = lookup_tensor(&names, "hk"), .hv = lookup_tensor(&names, "hv"),
     };
     if (names.refusal.code) return names.refusal;
-    if (s->equation == STRUCTSA_EQ4) point = grid_create(&s->value_window, p->grid.axes, (size_t[]){1, 1, 1});
+    if (s->equation == STRUCTSA_EQ4) value = point;
     if (s->equation == STRUCTSA_EQ16) {
         s->columns = s->c;
         s->sets = s->heads.h;
     }
+    status windows = grid_create(&s->key_window, p->grid.axes, key);
+    if (!windows.code) windows = grid_create(&s->value_window, p->grid.axes, value);
     s->J = neighbours_centres(&s->tokens, s->stride);
     s->M = s->key_window.tokens;
     s->Mv = s->value_window.tokens;
-    return point;
+    return windows;
 }
 
 double structsa_multiply_adds(const void *of)
@@ -62,13 +81,20 @@ double structsa_multiply_adds(const void *of)
                                             * (2 * (double)p->N + (double)p->M + (double)p->Mv);
 }
 
+static const struct letter letters[] = {
+    {"D", "structures: patterns that a window of keys is compared with"},
+    {"M'", "entries of the aggregators' kernel: the product of its sizes"},
+    {0}
+};
+
 const struct declaration structsa = {
     .name = "structsa",
     .summary = "structural self-attention (Kim et al. 2024)",
+    .letters = letters,
     .output = "B N C",
     .options = options,
     .tensors = tensors,
-    .derive = derive_head_channels,
+    .derive = derive,
     .resolved = sizeof(struct structsa_problem),
     .resolve = resolve,
 };

@@ -14,9 +14,10 @@
  *              with a_ijd = softmax_jd (sum_mc q_ic k_{j+m,c} hk_dmc)         (Eq. 11-13)
  *
  *     i        queries, the N tokens of the grid
- *     j        centres of windows: all tokens, or with a stride s those whose
- *              coordinates are multiples of s; J of them
- *     m        entries of a window, row-major, |M| of them (neighbours.h)
+ *     j        centres of windows: all tokens, or with --stride those whose every
+ *              coordinate is a multiple of its axis's stride; J of them
+ *     m        entries of a window, row-major, |M| of them (neighbours.h); of the
+ *              window under y_i, which --value-kernel may choose, M'
  *     d        patterns, D of them: the paper's structure dimension
  *     c        channels of the head
  *
@@ -26,14 +27,15 @@
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
  *     Eq. 4        uk [|M|][D],     uv [D]
- *     Eq. 5        uk [|M|][D],     uv [|M|][D]            shared by all heads
- *     Eq. 16       hk [D][|M|][C],  hv [D][|M|][C]         each head its slice of C
+ *     Eq. 5        uk [|M|][D],     uv [M'][D]             shared by all heads
+ *     Eq. 16       hk [D][|M|][C],  hv [D][M'][C]          each head its slice of C
  *
- * --scale multiplies q (default 1).
+ * --scale multiplies q (default 1).  --value-kernel is that of the keys where
+ * nothing is said; Eq. 4 has none.
  *
  * Cost of one head of one image beside the projections, without what is linear
  * in N; E, the columns of a filter, is 1 in Eq. 4 and 5 and c in Eq. 16, and M'
- * is 1 in Eq. 4, |M| else:
+ * is 1 in Eq. 4:
  *
  *                 multiply-adds                      extra memory (reals)
  *     naive       N^2 c + N J (D |M| E + D M' E + M' c)    N^2 E + N J D + J (M' (E + c) + |M| E)
@@ -45,12 +47,14 @@
  * fast/structsa/structsa.c.  All keep the filters once more, the last two the
  * weights of the projections too, in the order in which they are read.
  *
- * Errors: heads that do not divide C; a kernel with other axes than the grid
- * or of even size; memory; a file that does not fit.
+ * Errors: heads that do not divide C; a kernel, or strides, with other axes than
+ * the grid; a kernel of even size; a value kernel with Eq. 4; memory; a file that
+ * does not fit.
  *
  * Departs from the paper: the projections have optional biases and the output
- * projection is optional; a window may have another shape than a cube; Eq. 4
- * and 5 share their detectors and aggregators between heads, which the paper
+ * projection is optional; a window may have another shape than a cube, and any
+ * axis a stride of its own (the paper's videos stride in space alone); Eq. 4 and 5
+ * share their detectors and aggregators between heads, which the paper
  * leaves open. */
 
 #ifndef TWICETOLD_STRUCTSA_H
@@ -76,10 +80,10 @@ struct structsa_problem {
     size_t M, Mv;                       /* |M| entries of a key's window, M' of a value's: 1 in Eq. 4 */
     size_t columns;                     /* E: 1 (Eq. 4, 5) or c (Eq. 16) */
     size_t sets;                        /* of filters: 1, shared by the heads (Eq. 4, 5), or h */
-    size_t stride;                      /* of the centres, along each axis */
+    size_t stride[GRID_AXES];           /* of the centres, along each axis */
     grid tokens, key_window, value_window;
     const real *uk, *uv;                /* Eq. 4 and 5: [|M|][D], [M'][D] */
-    const real *hk, *hv;                /* Eq. 16: [D][|M|][C], [D][|M|][C] */
+    const real *hk, *hv;                /* Eq. 16: [D][|M|][C], [D][M'][C] */
 };
 
 /* Multiply-adds of attention over virtual tokens, with the projections: the

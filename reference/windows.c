@@ -21,22 +21,90 @@ status windows_create(struct windows *w, const grid *tokens, size_t edge)
     return status_ok();
 }
 
+status windows_shift(struct windows *w, size_t shift)
+{
+    if (shift && shift >= w->edge)
+        return bad_input("found %zu, expected less than the window's edge, %zu", shift, w->edge);
+    if (shift && w->count * w->entries != w->tokens.tokens)
+        return bad_input("found %zu, but windows of %zu do not tile %zu x %zu tokens", shift, w->edge,
+                         w->tokens.size[0], w->tokens.size[1]);
+    w->shift = shift;
+    return status_ok();
+}
+
+/* A coordinate of the rolled plane on the plane, and back; size: of the axis. */
+static size_t unrolled(const struct windows *w, size_t at, size_t size)
+{
+    return at < size - w->shift ? at + w->shift : at + w->shift - size;
+}
+
+static size_t rolled(const struct windows *w, size_t at, size_t size)
+{
+    return at >= w->shift ? at - w->shift : at + size - w->shift;
+}
+
 size_t windows_token(const struct windows *w, size_t window, size_t entry)
 {
-    size_t s = w->edge, W = w->tokens.size[1];
+    size_t s = w->edge, H = w->tokens.size[0], W = w->tokens.size[1];
     if (!s) return entry;
     size_t row = window / w->columns * s + entry / s, column = window % w->columns * s + entry % s;
-    return row < w->tokens.size[0] && column < W ? row * W + column : WINDOW_PADDING;
+    if (row >= H || column >= W) return WINDOW_PADDING;
+    return unrolled(w, row, H) * W + unrolled(w, column, W);
 }
 
 size_t windows_of(const struct windows *w, size_t token)
 {
-    size_t s = w->edge, W = w->tokens.size[1];
-    return s ? token / W / s * w->columns + token % W / s : 0;
+    size_t s = w->edge, H = w->tokens.size[0], W = w->tokens.size[1];
+    return s ? rolled(w, token / W, H) / s * w->columns + rolled(w, token % W, W) / s : 0;
 }
 
 size_t windows_entry(const struct windows *w, size_t token)
 {
-    size_t s = w->edge, W = w->tokens.size[1];
-    return s ? token / W % s * s + token % W % s : token;
+    size_t s = w->edge, H = w->tokens.size[0], W = w->tokens.size[1];
+    return s ? rolled(w, token / W, H) % s * s + rolled(w, token % W, W) % s : token;
+}
+
+/* ---- the seam ---------------------------------------------------------------- */
+
+/* Whether a seam runs through this window between rows, or between columns. */
+static bool cut_below(const struct windows *w, size_t window)
+{
+    return w->shift && window / w->columns == w->rows - 1;
+}
+
+static bool cut_beside(const struct windows *w, size_t window)
+{
+    return w->shift && window % w->columns == w->columns - 1;
+}
+
+size_t windows_sides(const struct windows *w, size_t window)
+{
+    return (cut_below(w, window) ? 2u : 1u) * (cut_beside(w, window) ? 2u : 1u);
+}
+
+struct window_side windows_side(const struct windows *w, size_t window, size_t side)
+{
+    bool below = cut_below(w, window), beside = cut_beside(w, window);
+    size_t s = w->edge, seam = s - w->shift, row = beside ? side / 2 : side, column = beside ? side % 2 : 0;
+    if (!s) return (struct window_side){.rows = 1, .columns = w->entries};
+    return (struct window_side){
+        .top = row ? seam : 0, .rows = !below ? s : row ? w->shift : seam,
+        .left = column ? seam : 0, .columns = !beside ? s : column ? w->shift : seam,
+    };
+}
+
+size_t windows_side_of(const struct windows *w, size_t window, size_t entry)
+{
+    size_t s = w->edge, seam = s - w->shift;
+    bool below = cut_below(w, window) && entry / s >= seam, beside = cut_beside(w, window) && entry % s >= seam;
+    return (below ? cut_beside(w, window) ? 2u : 1u : 0u) + (beside ? 1u : 0u);
+}
+
+/* Along one axis the pairs are those of its windows, less 2 shift (edge - shift)
+ * across the seam; of a box they are the product. */
+double windows_pairs(const struct windows *w)
+{
+    double s = (double)w->edge, across = 2 * (double)w->shift * (s - (double)w->shift);
+    if (!w->edge) return (double)w->entries * (double)w->entries;
+    return ((double)w->rows * s * s - across) * ((double)w->columns * s * s - across);
 }

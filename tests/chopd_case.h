@@ -1,4 +1,5 @@
-/* chopd_case.h -- how much rounding may show between two ways to a layer of chapter 4
+/* chopd_case.h -- how much rounding may show between two ways to a layer of chapter 4:
+ * a probabilistic bound of the largest error (roundoff.h)
  *
  * Both ways start from the same x and parameters, which are standard normal,
  * scaled by their fan, and differ in the order of their sums.  Rounding errors

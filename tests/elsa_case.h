@@ -32,14 +32,15 @@ static inline struct scene empty_scene(const struct subject *s)
 {
     size_t entries = s->K * s->K, C = s->C, N;
     struct scene m = {.of = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h}, .K = s->K, .entries = entries,
-                             .dilation = s->dilation, .equation = s->equation, .scale = 1}};
+                             .dilation = s->dilation, .equation = s->equation, .scale = 1,
+                             .ghost = {.channels = C, .heads = s->h, .offsets = entries}}};
     struct room sizes = room_open(1);
     grid window;
 
     succeeds(grid_parse(&m.of.grid, s->grid));
     succeeds(grid_create(&window, 2, (size_t[]){s->K, s->K}));
     m.of.heads.N = N = m.of.grid.tokens;
-    neighbours_prepare(&m.around, &sizes, &m.of.grid, &window, 1, s->dilation);
+    neighbours_prepare(&m.around, &sizes, &m.of.grid, &window, NULL, s->dilation);
     m.around.token = (int *)zeros(N * entries);
     neighbours_load(&m.around);
     m.hp = zeros(N * C);
@@ -113,7 +114,9 @@ static inline const real *run_hearts(struct scene *m)
 /* ---- how much rounding may show -------------------------------------- */
 
 /* Two ways to the same y, from the same q, k and v, over the largest entry of
- * y.  A logit is two sums of C products (in the final variant g K^2 and then Q)
+ * y: a probabilistic bound of the largest error (roundoff.h).
+ *
+ * A logit is two sums of C products (in the final variant g K^2 and then Q)
  * whose partial sums have a root mean square of S = 2 max(1, |scale|), as maps
  * are drawn, with bad luck; its absolute error is the relative error of a weight.
  * K^2 weights and their products with values are summed, each filter bent by

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "roundoff.h"
 #include "support.h"
 #include "trial.h"
 #include "../reference/instruments/safetensors.h"
@@ -60,17 +61,19 @@ static inline void golden_close(struct golden *g)
     tensors_release(&g->file);
 }
 
-/* Every form with two threads against the answer, over its largest entry; and
- * beyond the tolerance with the second token in the place of the first. */
+/* Every form with two threads against the answer, within the tolerance over its
+ * largest entry and the statistical bound of roundoff.h; and beyond the tolerance
+ * with the second token in the place of the first. */
 static inline void golden_holds(const struct golden *g, const char *name, double tolerance)
 {
     size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];
     const struct form *form;
+    double kappa = sensitivity(&g->problem, g->x->data, reference(&g->problem, g->x->data));
     for (int f = 0; (form = operator_form_at(g->problem.declaration, f)); f++) {
         char what[160];
         snprintf(what, sizeof what, "%s, %s", name, form->name);
         real *y = run_form(&g->problem, form, 2, g->x->data);
-        within(what, relative_difference(y, g->expected->data, count), tolerance);
+        alike(what, y, g->expected->data, count, tolerance, statistical_bound(&g->problem, kappa, form, NULL));
         memcpy(y, g->expected->data + columns, columns * sizeof *y);
         beyond("    the second token in the place of the first", relative_difference(y, g->expected->data, count),
                tolerance);

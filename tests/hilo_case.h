@@ -47,7 +47,8 @@ static inline size_t entries(const struct problem *p, const char *name)
     return row < 0 ? 0 : p->tensor[row].count;
 }
 
-/* Two ways to the same y, from the same x, over the largest entry of y.
+/* Two ways to the same y, from the same x, over the largest entry of y: a
+ * probabilistic bound of the largest error (roundoff.h).
  *
  * q, k and v are sums of C products of entries of order one, in Lo-Fi of means
  * of s^2 tokens; they are made of other sums in the two forms (a padded token's

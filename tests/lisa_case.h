@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "support.h"
 #include "trial.h"
@@ -26,10 +27,21 @@ struct one_head {
     real *e;                    /* [P] */
     real *ea, *eac, *eb;        /* [P][D], [P][c][D], [P][D] */
     real *wa, *wb;              /* [N][c][D], [N][D] */
+    grid window;                /* of local kernels, M entries */
+    real *la, *lb;              /* [M][c][D], [M][D] */
     real *Ba, *Bb;              /* [c][D] */
 };
 
-/* Whole numbers from -2 to 2.  A sum of Eq. 7, the longest here, is at most
+/* Local kernels of so many tokens on every axis, drawn. */
+static inline void give_window(struct one_head *o, size_t edge)
+{
+    size_t size[GRID_AXES] = {edge, edge, edge};
+    succeeds(grid_create(&o->window, o->g.axes, size));
+    o->la = integers(12, o->window.tokens * o->c * o->D, 2);
+    o->lb = integers(13, o->window.tokens * o->D, 2);
+}
+
+/* Whole numbers from -2 to 2; local kernels of 3 on every axis.  A sum of Eq. 7, the longest here, is at most
  * D (8 N c + 4 c) (4 N + 2), and that must be a whole number that a float
  * holds: then every order of summation gives the same. */
 static inline struct one_head whole_head(const char *text, size_t c, size_t D)
@@ -50,6 +62,7 @@ static inline struct one_head whole_head(const char *text, size_t c, size_t D)
     o.wb = integers(9, o.N * D, 2);
     o.Ba = integers(10, c * D, 2);
     o.Bb = integers(11, c * D, 2);
+    give_window(&o, 3);
     return o;
 }
 
@@ -60,12 +73,13 @@ static inline real *toeplitz_of(const grid *g, const real *e, size_t columns)
     return R;
 }
 
-/* The structure vectors a [N][D] of Eq. 5, and of Eq. 7, of Eq. 6 without Ba. */
-static inline real *structure_eq5(const struct one_head *o)
+/* The structure vectors a [N][D] of Eq. 5, with Ba or without, and of Eq. 7, of
+ * Eq. 6 without Ba. */
+static inline real *structure_eq5(const struct one_head *o, const real *Ba)
 {
     real *A = zeros(o->N * o->N), *a = zeros(o->N * o->D);
     lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
-    lisa_naive_structure(a, A, toeplitz_of(&o->g, o->ea, o->D), o->N, o->D);
+    lisa_naive_structure(a, A, toeplitz_of(&o->g, o->ea, o->D), o->q, Ba, o->N, o->c, o->D);
     return a;
 }
 
@@ -118,7 +132,8 @@ static inline real *output(const struct one_head *o, const real *kernel, const r
 
 static inline real *eq5_to_7(const struct one_head *o, const real *a) { return output(o, kernel_of(o, a), a, o->D); }
 static inline real *eq4(const struct one_head *o) { return output(o, kernel_eq4(o), NULL, 0); }
-static inline real *eq5(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o)); }
+static inline real *eq5(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o, NULL)); }
+static inline real *eq5_biased(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o, o->Ba)); }
 static inline real *eq6(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, NULL)); }
 static inline real *eq7(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, o->Ba)); }
 
@@ -129,24 +144,56 @@ static inline real *eq10(const struct one_head *o)
     return y;
 }
 
-static inline real *fig6(const struct one_head *o)
+/* Eq. 10 with local kernels; its convolution of the key. */
+static inline real *local_key(const struct one_head *o)
 {
-    const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .bb = o->Bb};
+    real *Ga = zeros(o->N * o->c * o->D);
+    lisa_naive_local_key(Ga, o->k, o->la, o->Ba, &o->g, &o->window, o->c, o->D);
+    return Ga;
+}
+
+static inline real *eq10_local(const struct one_head *o)
+{
+    real *y = zeros(o->N * o->c), *Gb = zeros(o->N * o->c * o->D);
+    lisa_naive_local_value(Gb, o->v, o->lb, o->Bb, &o->g, &o->window, o->c, o->D);
+    lisa_naive_contraction(y, o->q, local_key(o), Gb, o->N, o->c, o->D);
+    return y;
+}
+
+/* Which entry of a window has the offset i - n; as many as it has for none. */
+static inline size_t window_entry(const grid *window, const grid *g, size_t i, size_t n)
+{
+    size_t at_i[GRID_AXES], at_n[GRID_AXES], entry = 0;
+    grid_coordinates(at_i, g, i);
+    grid_coordinates(at_n, g, n);
+    for (int a = 0; a < GRID_AXES; a++) {
+        size_t at = at_i[a] + window->size[a] / 2 - at_n[a];    /* beyond the window where it is below 0 */
+        if (at >= window->size[a]) return window->tokens;
+        entry = entry * window->size[a] + at;
+    }
+    return entry;
+}
+
+static inline real *fig6(const struct one_head *o, const real *Ba)
+{
+    const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .bb = o->Bb, .ba = Ba};
     real *y = zeros(o->N * o->c), *KRa = zeros(o->N * o->c * o->D), *RbV = zeros(o->N * o->c * o->D);
     lisa_naive_fig6(y, KRa, RbV, o->q, o->k, o->v,
                     toeplitz_of(&o->g, o->ea, o->D), toeplitz_of(&o->g, o->eb, o->D), &p);
     return y;
 }
 
-/* All five, for the claims that they share. */
+/* All of them, for the claims that they share. */
 typedef real *(*equation)(const struct one_head *);
 static const struct { const char *name; equation y; } equations[] = {
     {"Eq. 4", eq4}, {"Eq. 5", eq5}, {"Eq. 6", eq6}, {"Eq. 7", eq7}, {"Eq. 10", eq10},
+    {"Eq. 5 + Ba", eq5_biased}, {"Eq. 10 local", eq10_local},
 };
 
 /* ---- a whole problem ------------------------------------------------- */
 
-static const char *const equation_word[] = {"4", "5", "6", "7", "10"};
+/* In the order of the table above. */
+static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", "10 local"};
 #define EQUATIONS ((int)COUNT(equation_word))
 
 struct sizes {
@@ -155,13 +202,24 @@ struct sizes {
     bool bare;                  /* neither biases nor output projection */
 };
 
+/* A kernel of 3 on every axis of a grid; nothing where the equation is not local. */
+static inline const char *local_kernel(const char *word, const char *place)
+{
+    static const char *const kernels[] = {" --kernel 3", " --kernel 3x3", " --kernel 3x3x3"};
+    grid g;
+    succeeds(grid_parse(&g, place));
+    return strstr(word, "local") ? kernels[g.axes - 1] : "";
+}
+
 /* A problem of these sizes with normal parameters. */
 static inline struct trial lisa_trial(const struct sizes *z, const char *word)
 {
-    char options[80], latents[24];
-    snprintf(options, sizeof options, "--grid %s --equation %s --heads %zu", z->grid, word, z->h);
+    char options[120], latents[24], without[24];
+    snprintf(options, sizeof options, "--grid %s --equation %d --heads %zu%s", z->grid, atoi(word), z->h,
+             local_kernel(word, z->grid));
     snprintf(latents, sizeof latents, "D=%zu", z->D);
-    return trial(options, &lisa, z->B, z->c * z->h, latents, z->bare ? "b_qkv w_o b_o" : "");
+    snprintf(without, sizeof without, "%s%s", strstr(word, "Ba") ? "" : "ba", z->bare ? " b_qkv w_o b_o" : "");
+    return trial(options, &lisa, z->B, z->c * z->h, latents, without);
 }
 
 static inline struct lisa_problem resolved(const struct problem *p)
@@ -214,8 +272,8 @@ static inline double natural_size(const struct problem *p, const real *x)
     /* Step 2: one head. */
     if (l.e) R = largest_column(l.e, P, l.e_columns) * V;
     else {
-        double a = l.wa ? largest_column(l.wa, N, c * D) : largest_column(l.ea, P, l.equation == 5 ? D : c * D);
-        double b = l.wb ? largest_column(l.wb, N, D) : largest_column(l.eb, P, D);
+        double a = l.wa ? largest_column(l.wa, l.M, c * D) : largest_column(l.ea, P, l.equation == 5 ? D : c * D);
+        double b = l.wb ? largest_column(l.wb, l.M, D) : largest_column(l.eb, P, D);
         R = sqrt((double)D) * (a + largest_column(l.ba, c, D)) * (b * V + largest(l.bb, c * D));
     }
 
@@ -233,7 +291,7 @@ static inline double rounding_error(double roundings, double of_size)
     return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size;
 }
 
-/* How far two forms may be apart, both starting from the same q, k and v
+/* How far two forms may be apart at most, a probabilistic bound (roundoff.h), both starting from the same q, k and v
  * (heads.h).  Along the longest way through either lie 2 N + c + D + 6
  * additions, and C + 1 in the projection.  A fast convolution takes three
  * FFTs of M points and a product; a butterfly's squares are 5 + 1 + 1 (the

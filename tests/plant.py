@@ -10,7 +10,8 @@ planted in a copy of the tree, built in float, and met by the suites, those of
 its own row first; the first failure ends it.  One that all suites pass is met
 by the double build, and last by the sanitizers.
 
-Prints a line for each mistake: what fell, or SURVIVED.  Exit status 0 when
+Prints a line for each mistake: what fell, or SURVIVED; "(time)" behind a suite
+that no longer ended, and was stopped by the clock.  Exit status 0 when
 none survived.  A survivor may be equivalent (a larger workspace, a hint to the
 cache, a remainder that another loop would do): that is for a person to judge.
 """
@@ -24,7 +25,7 @@ import sys
 import time
 
 CODE = ("naive", "fast")
-LIMIT = 6                               # times a suite's own time, and seconds added to it
+LIMIT = 20                              # times a suite's own time, and seconds added to it
 
 
 def blanked(text):
@@ -91,6 +92,14 @@ def draw(found, seed, count):
     return drawn
 
 
+PASSED, FAILED, STOPPED = 0, 1, 2       # how a suite ends
+
+
+def words(name):
+    """What a suite or a file is called by: test_dfc_cp is dfc and cp."""
+    return set(os.path.splitext(os.path.basename(name))[0].split("_")) - {"test"}
+
+
 class Tree:
     """A copy of the tree with its suites built; times[suite] is how long each takes."""
 
@@ -101,7 +110,7 @@ class Tree:
             sys.exit(f"plant: {folder} cannot be built")
         for suite in targets:
             start = time.monotonic()
-            if not self.passes(suite, 900):
+            if self.outcome(suite, 900) != PASSED:
                 sys.exit(f"plant: {suite} fails before any mistake is planted")
             self.times[suite] = time.monotonic() - start
 
@@ -109,23 +118,31 @@ class Tree:
         return subprocess.run(["make", f"-j{os.cpu_count()}", *self.variables, *targets], cwd=self.folder,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
-    def passes(self, suite, limit):
+    def outcome(self, suite, limit):
         environment = {**os.environ, "OMP_NUM_THREADS": "2", "CK_FORK": "no" if self.variables else "yes",
                        "ASAN_OPTIONS": "detect_leaks=1"}
         try:
             return subprocess.run([suite], cwd=self.folder, timeout=limit, env=environment,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode and FAILED
         except subprocess.TimeoutExpired:
-            return False
+            return STOPPED
 
     def first_to_fall(self, path):
         """The first suite that fails, own row first, the quick before the slow; None if all pass."""
-        row = next((r for r in ("lisa", "structsa", "elsa", "chopd", "hilo", "msa", "attention") if r in path), "")
-        row = {"sra": "hilo", "fc": "chopd", "dfc_cp": "chopd"}.get(os.path.basename(path)[:-2], row)
-        for suite in sorted(self.suites, key=lambda s: (row not in s, self.times[s])):
-            if not self.passes(suite, self.times[suite] * LIMIT + LIMIT):
-                return suite
+        own = self.rows_of(path)
+        for suite in sorted(self.suites, key=lambda s: (own.isdisjoint(words(s)), self.times[s])):
+            outcome = self.outcome(suite, self.times[suite] * LIMIT + LIMIT)
+            if outcome != PASSED:
+                return suite + (" (time)" if outcome == STOPPED else "")
         return None
+
+    def rows_of(self, path):
+        """The words of a file's name, its folder's, and the folder of fast/ that holds a file of that name."""
+        parts = os.path.dirname(path).split("/")[1:] + [os.path.basename(path)]
+        for folder, _, names in os.walk(os.path.join(self.folder, "fast")):
+            if os.path.basename(path) in names and folder != os.path.join(self.folder, "fast"):
+                parts.append(os.path.basename(folder))
+        return set().union(*map(words, parts))
 
 
 def plant(folder, path, place):
@@ -184,7 +201,7 @@ def main():
             fallen = next((f for f in (t.make(t.suites) and t.first_to_fall(path) for t in others) if f), None)
         restore(here, path, text)
         survivors += not fallen
-        print(f"{fallen or 'SURVIVED':40} {path}:{number}: {place[0]}: {line}  ->  {place[3].strip() or '(nothing)'}", flush=True)
+        print(f"{fallen or 'SURVIVED':44} {path}:{number}: {place[0]}: {line}  ->  {place[3].strip() or '(nothing)'}", flush=True)
     print(f"{planted - survivors} of {planted} mistakes fell (seed {arguments.seed})")
     sys.exit(survivors > 0)
 

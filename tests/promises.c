@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include "roundoff.h"
 #include "support.h"
 #include "../reference/random.h"
 
@@ -41,7 +42,7 @@ void promise_one_function(struct trial *t, const char *what, double tolerance)
         for (int threads = 1; threads <= 2; threads++) {
             snprintf(line, sizeof line, "%.100s, %s, %d thread%s", what, form_at(t, f)->name, threads,
                      threads == 1 ? "" : "s");
-            within(line, trial_difference(t, form_at(t, f)->name, threads), tolerance);
+            trial_holds(t, line, form_at(t, f)->name, threads, tolerance);
         }
     ck_assert(largest(t->y, t->outputs) > 0);
 }
@@ -49,18 +50,27 @@ void promise_one_function(struct trial *t, const char *what, double tolerance)
 /* The larger one, NaN if one is. */
 static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
 
-/* Largest difference of a form from the naive form, over the forms but that. */
-static void follow(struct trial *t, double apart[OPERATOR_FORMS])
+/* How far each form has been from the naive form: its largest difference, and the root
+ * mean square of that, over naive's. */
+struct apart { double most, mean; };
+
+static void follow(struct trial *t, struct apart apart[OPERATOR_FORMS])
 {
-    for (int f = 1; form_at(t, f); f++) apart[f] = larger(apart[f], trial_difference(t, form_at(t, f)->name, 1));
+    for (int f = 1; form_at(t, f); f++) {
+        real *y = trial_run(t, form_at(t, f)->name, 1);
+        apart[f].most = larger(apart[f].most, relative_difference(y, t->y, t->outputs));
+        apart[f].mean = larger(apart[f].mean, mean_difference(y, t->y, t->outputs));
+    }
 }
 
 void promise_every_tensor_counts(struct trial *t, double tolerance)
 {
     char line[160];
     real *before = trial_run(t, "naive", 1);
+    double kappa = sensitivity(&t->problem, t->x, reference(&t->problem, t->x));
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
-        double all, one = 0, apart[OPERATOR_FORMS] = {0};
+        double all, one = 0;
+        struct apart apart[OPERATOR_FORMS] = {{0}};
         real *data = t->problem.tensor[r].data;
         size_t count = t->problem.tensor[r].count;
         if (!data) continue;
@@ -91,7 +101,9 @@ void promise_every_tensor_counts(struct trial *t, double tolerance)
         beyond(line, all, tolerance);
         for (int f = 1; form_at(t, f); f++) {
             snprintf(line, sizeof line, "    and %s follows it", form_at(t, f)->name);
-            within(line, apart[f], tolerance);
+            within(line, apart[f].most, tolerance);
+            within("        root mean square", apart[f].mean,
+                   statistical_bound(&t->problem, kappa, form_at(t, f), form_at(t, 0)));
         }
     }
     t->y = before;

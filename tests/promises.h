@@ -14,8 +14,8 @@
  * claim of test_promises.c derives it). */
 double promise_tolerance(const struct problem *p);
 
-/* Each form, with one thread and with two, is within the tolerance of the
- * naive form. */
+/* Each form, with one thread and with two, is within the tolerance of the naive
+ * form, and its root mean square error within the statistical bound of roundoff.h. */
 void promise_one_function(struct trial *t, const char *what, double tolerance);
 
 /* An eighth is added to all entries of a tensor, or taken from them; or added to

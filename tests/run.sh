@@ -1,36 +1,62 @@
 #!/bin/sh
-# run.sh -- run suites one after another, and count
+# run.sh -- run suites side by side, and count
 #
-#     BUILD=build [RUN=wrapper] [LIMIT=seconds] run.sh PROGRAM... [book]
+#     BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.sh PROGRAM... [book]
 #
-# Shows each suite's closing line, and all of what failed or was skipped; the
-# whole output of a suite stays beside its TAP report in $BUILD/tap/float and
-# $BUILD/tap/double.  `book` proofreads the pages against those reports.  The
-# last line is "N passed, N failed, N skipped"; the exit status is 0 when
-# nothing failed.  A suite that ends without its closing line, or unhappily
-# with no failure to show for it, has failed once more than it says; so has one
-# that is not done within LIMIT seconds.
+# Shows each suite's closing line, and all of what failed or was skipped, one suite
+# after another as they end.  The whole output of a suite stays in $TAP/float and
+# $TAP/double ($BUILD/tap/...), each test's verdict below what it measured, and the
+# verdicts alone beside it (.tap).  `book` proofreads the pages against those, when
+# all others are done.  The last line is "N passed, N failed, N skipped";
+# the exit status is 0 when nothing failed.  A suite that ends without its closing line,
+# or unhappily with no failure to show for it, has failed once more than it says; so
+# has one that is not done within LIMIT seconds.  An interrupt ends all of them.
+#
+# JOBS suites run at a time, as many as there are processors, and those that took
+# longest the last time ($BUILD/seconds) begin first.
 
-: "${BUILD:=build}" "${LIMIT:=600}" "${OMP_NUM_THREADS:=2}" "${OMP_WAIT_POLICY:=passive}"
+: "${BUILD:=build}" "${LIMIT:=600}" "${JOBS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
+: "${OMP_NUM_THREADS:=2}" "${OMP_WAIT_POLICY:=passive}"
 export OMP_NUM_THREADS OMP_WAIT_POLICY          # many short runs: threads that spin would wait for each other
-passed=0 failed=0 skipped=0
+tap=${TAP:-$BUILD/tap}
+passed=0 failed=0 skipped=0 running=0 jobs= book=
 
-rm -rf "$BUILD/tap"
-mkdir -p "$BUILD/tap/float" "$BUILD/tap/double"
+rm -rf "$tap"
+mkdir -p "$tap/float" "$tap/double"
+touch "$BUILD/seconds"
+mkfifo "$tap/ended"
+exec 3<>"$tap/ended"
 
-prove() {
-    program=$1
-    name=${program##*/}
-    case $program in
-    */double/tests/*) precision=double ;;
-    *) precision=float ;;
+# Where the output of a suite goes, but for its suffix.
+place() {
+    case $1 in
+    */double/tests/*) echo "$tap/double/${1##*/}" ;;
+    *) echo "$tap/float/${1##*/}" ;;
     esac
-    log=$BUILD/tap/$precision/$name.log
+}
 
+# Runs a suite and says so in the pipe.  `timeout` leads a group of its own, to which
+# it hands on what ends it.
+prove() {
+    to=$(place "$1") suite=
+    trap '[ -z "$suite" ] || kill $suite; wait; exit 130' TERM
     started=$(date +%s)
-    TAP_FOLDER=$BUILD/tap/$precision timeout "$LIMIT" $RUN "$program" >"$log" 2>&1
-    ended=$?
-    echo "$name, $precision, $(($(date +%s) - started)) s"
+    CK_TAP_LOG_FILE_NAME=- timeout "$LIMIT" $RUN "$1" >"$to.log" 2>&1 3>&- &
+    suite=$!
+    wait $suite
+    echo "$? $(($(date +%s) - started))" >"$to.end"
+    echo "$1" >&3
+}
+
+# Prints and counts what a suite that has ended has to say.
+report() {
+    to=$(place "$1") program=$1
+    log=$to.log
+    read -r ended seconds <"$to.end"
+    rm "$to.end"
+    grep -E '^(not )?ok [0-9]+ - ' "$log" >"$to.tap"
+    precision=$(basename "$(dirname "$to")")
+    echo "${program##*/}, $precision, $seconds s"
 
     closing=$(grep -E '^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$' "$log" | tail -n 1)
     counts=$(echo "$closing" | tr -c '0-9\n' ' ')
@@ -40,7 +66,7 @@ prove() {
 
     grep '^skipped: ' "$log"
     grep -E '^[^ ]+:[0-9]+:[FE]:' "$log"
-    if [ "$checks" -eq 0 ] || { [ $ended -ne 0 ] && [ $failures -eq 0 ]; }; then
+    if [ "$checks" -eq 0 ] || { [ "$ended" -ne 0 ] && [ $failures -eq 0 ]; }; then
         tail -n 40 "$log"
         echo "$program: exit status $ended, ${closing:-no closing line}"
         failed=$((failed + 1))
@@ -50,23 +76,56 @@ prove() {
     passed=$((passed + checks - failures - skips))
     failed=$((failed + failures))
     skipped=$((skipped + skips))
+    awk -v p="$program" -v s="$seconds" '$2 != p { print } END { print s, p }' "$BUILD/seconds" >"$BUILD/seconds.new"
+    mv "$BUILD/seconds.new" "$BUILD/seconds"
 }
 
 proofread() {
     echo "the book"
-    { sh chapters/proofread.sh "$BUILD/tap" book.md README.md chapters/*.md; sh chapters/ledger.sh; } \
-        >"$BUILD/tap/book.log" 2>&1
-    passed=$((passed + $(grep -c '^ok - ' "$BUILD/tap/book.log")))
-    failed=$((failed + $(grep -c '^not ok - ' "$BUILD/tap/book.log")))
-    cat "$BUILD/tap/book.log"
+    { sh chapters/proofread.sh "$tap" book.md README.md chapters/*.md; sh chapters/ledger.sh; } \
+        >"$tap/book.log" 2>&1
+    passed=$((passed + $(grep -c '^ok - ' "$tap/book.log")))
+    failed=$((failed + $(grep -c '^not ok - ' "$tap/book.log")))
+    cat "$tap/book.log"
 }
 
-for task in "$@"; do
+interrupted() {
+    trap '' INT TERM HUP
+    for each in $jobs; do kill "${each%%:*}" 2>/dev/null; done
+    wait
+    rm -f "$tap/ended"
+    exit 130
+}
+trap interrupted INT TERM HUP
+
+await_one() {
+    read -r over <&3
+    others=
+    for each in $jobs; do
+        case $each in *:"$over") ;; *) others="$others $each" ;; esac
+    done
+    jobs=$others running=$((running - 1))
+    report "$over"
+}
+
+# Those that took longest first; those never timed before them.
+order=$(for task; do
     case $task in
-    book) proofread ;;
-    *) prove "$task" ;;
+    book) ;;
+    *) awk -v p="$task" '$2 == p { s = $1 } END { print (s == "" ? 1e9 : s), p }' "$BUILD/seconds" ;;
     esac
+done | sort -k1,1nr -s | cut -d' ' -f2)
+case " $* " in *' book '*) book=1 ;; esac
+
+for task in $order; do
+    [ $running -lt "$JOBS" ] || await_one
+    prove "$task" &
+    jobs="$jobs $!:$task"
+    running=$((running + 1))
 done
+while [ $running -gt 0 ]; do await_one; done
+rm "$tap/ended"
+[ ! "$book" ] || proofread
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

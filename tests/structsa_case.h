@@ -18,9 +18,9 @@
 /* ---- one head -------------------------------------------------------- */
 
 struct subject {
-    const char *grid, *kernel;
-    size_t stride, c, D, columns;       /* columns: 1, or c */
-    bool element;                       /* Eq. 4: the value's window is one token */
+    const char *grid, *kernel, *stride; /* stride: of all axes, or "1x2x2" */
+    size_t c, D, columns;               /* columns: 1, or c */
+    const char *values;                 /* the window of the aggregators; "" for that of the detectors */
 };
 
 /* The sizes and windows of a head, what is given, and what the hearts make. */
@@ -32,7 +32,7 @@ struct case_head {
 };
 
 /* Windows that live as long as the test. */
-static inline struct neighbours windows_around(const grid *tokens, const grid *window, size_t stride)
+static inline struct neighbours windows_around(const grid *tokens, const grid *window, const size_t *stride)
 {
     struct neighbours n;
     struct room room = room_open(1);
@@ -47,12 +47,16 @@ static inline struct neighbours windows_around(const grid *tokens, const grid *w
 static inline struct case_head empty_head(const struct subject *s)
 {
     struct case_head h = {0};
-    grid tokens, window, point;
+    size_t stride[GRID_AXES];
+    int axes;
+    grid tokens, window, value;
     succeeds(grid_parse(&tokens, s->grid));
     succeeds(grid_parse(&window, s->kernel));
-    succeeds(grid_create(&point, tokens.axes, (size_t[]){1, 1, 1}));
-    h.keys = windows_around(&tokens, &window, s->stride);
-    h.values = windows_around(&tokens, s->element ? &point : &window, s->stride);
+    succeeds(grid_parse(&value, *s->values ? s->values : s->kernel));
+    succeeds(grid_numbers(&axes, stride, s->stride));
+    if (axes == 1) stride[1] = stride[2] = stride[0];
+    h.keys = windows_around(&tokens, &window, stride);
+    h.values = windows_around(&tokens, &value, stride);
     size_t N = tokens.tokens, J = h.keys.centres, M = h.keys.entries, Mv = h.values.entries;
     h.of = (struct structsa_problem){.N = N, .c = s->c, .D = s->D, .J = J, .M = M, .Mv = Mv, .columns = s->columns};
     h.map = zeros(N * N * s->columns);
@@ -155,6 +159,15 @@ static inline real *scores_of_map(struct case_head *h)
     return scores;
 }
 
+/* Options and an equation.  --value-kernel stands last among them, and is left out for Eq. 4,
+ * which gathers elements. */
+static inline void options_of_equation(char *text, size_t size, const char *options, const char *equation)
+{
+    const char *values = strcmp(equation, "4") ? NULL : strstr(options, " --value-kernel");
+    int length = values ? (int)(values - options) : (int)strlen(options);
+    snprintf(text, size, "%.*s --equation %s", length, options, equation);
+}
+
 /* ---- Table 2 --------------------------------------------------------- */
 
 /* StructViT's sizes: four stages.  StructSA is in the last two; the first two have no heads. */
@@ -168,31 +181,34 @@ static const struct { size_t blocks[4], channels[4], heads[4]; } table_2[] = {
 /* ---- how much rounding may show -------------------------------------- */
 
 /* Two ways to the same y, from the same q, k and v, over the largest entry of
- * y.  A score is a sum of |M| c products, or of |M| products and then of c; its
+ * y: a probabilistic bound of the largest error (roundoff.h).
+ *
+ * A score is a sum of |M| c products, or of |M| products and then of c; its
  * partial sums have a root mean square of |scale|, as detectors are drawn, and
  * of S = 2 |scale| with bad luck.  Its absolute error is the relative error of
- * a weight; J D weights and their products with values of |M| terms are summed;
+ * a weight; J D weights and their products with values of M' terms are summed;
  * 10 for the exponential, the scale and the division.  Rounding errors of a sum
  * of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41,
  * 2019: beyond lambda sqrt(n) u with probability 2 exp(-lambda^2/2); lambda = 8):
  *
- *     8 (S sqrt(|M| c + |M| + c) + 2 sqrt(J D) + sqrt(|M|) + 10) u */
-static inline double structsa_tolerance(double M, double c, double JD, double scale)
+ *     8 (S sqrt(|M| c + |M| + c) + 2 sqrt(J D) + sqrt(M') + 10) u */
+static inline double structsa_tolerance(double M, double Mv, double c, double JD, double scale)
 {
     double S = 2 * fabs(scale);
-    return 8 * (S * sqrt(M * c + M + c) + 2 * sqrt(JD) + sqrt(M) + 10) * UNIT_ROUNDOFF;
+    return 8 * (S * sqrt(M * c + M + c) + 2 * sqrt(JD) + sqrt(Mv) + 10) * UNIT_ROUNDOFF;
 }
 
 static inline double head_tolerance(const struct case_head *h)
 {
-    return structsa_tolerance((double)h->of.M, (double)h->of.c, (double)(h->of.J * h->of.D), 1);
+    const struct structsa_problem *of = &h->of;
+    return structsa_tolerance((double)of->M, (double)of->Mv, (double)of->c, (double)(of->J * of->D), 1);
 }
 
 static inline double problem_tolerance(const struct problem *p)
 {
-    double J = (double)neighbours_centres(&p->grid, (size_t)problem_number(p, "stride"));
-    return structsa_tolerance((double)problem_size(p, "M"), (double)problem_size(p, "c"),
-                              J * (double)problem_size(p, "D"), problem_number(p, "scale"));
+    struct structsa_problem of;
+    succeeds(structsa.resolve(&of, p));
+    return structsa_tolerance((double)of.M, (double)of.Mv, (double)of.c, (double)(of.J * of.D), (double)of.scale);
 }
 
 #endif

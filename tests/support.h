@@ -42,20 +42,34 @@ double largest(const real *a, size_t n);
 double largest_difference(const real *a, const real *b, size_t n);
 double relative_difference(const real *a, const real *b, size_t n);
 
+/* A test fails where it stands: each assertion below is a function that says what is
+ * wrong, or NULL, and a macro that hands this to Check with its own file and line. */
+#define FAILS_IF(wrong) \
+    do { \
+        const char *fault_ = (wrong); \
+        ck_assert_msg(!fault_, "%s", fault_); \
+    } while (0)
+
 /* Fails unless error <= tolerance; prints the share of the tolerance used.
  * `beyond` fails unless error > tolerance: the difference must be seen. */
-void within(const char *what, double error, double tolerance);
-void beyond(const char *what, double error, double tolerance);
+#define within(...) FAILS_IF(fault_within(__VA_ARGS__))
+#define beyond(...) FAILS_IF(fault_beyond(__VA_ARGS__))
+const char *fault_within(const char *what, double error, double tolerance);
+const char *fault_beyond(const char *what, double error, double tolerance);
 
 /* Fails unless all entries are equal, to the bit but for the sign of zero; or
  * unless some differ. */
-void equal(const real *a, const real *b, size_t n);
-void unequal(const real *a, const real *b, size_t n);
+#define equal(...) FAILS_IF(fault_equal(__VA_ARGS__))
+#define unequal(...) FAILS_IF(fault_unequal(__VA_ARGS__))
+const char *fault_equal(const real *a, const real *b, size_t n);
+const char *fault_unequal(const real *a, const real *b, size_t n);
 
 /* Fails, with its message, unless the status is OK; or unless it has this
  * code and its message contains this text. */
-void succeeds(status s);
-void refused(status s, int code, const char *text);
+#define succeeds(...) FAILS_IF(fault_succeeds(__VA_ARGS__))
+#define refused(...) FAILS_IF(fault_refused(__VA_ARGS__))
+const char *fault_succeeds(status s);
+const char *fault_refused(status s, int code, const char *text);
 
 /* A case of the suite whose arrays are freed after each test. */
 TCase *add_case(Suite *suite, const char *name);

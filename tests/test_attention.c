@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "roundoff.h"
 #include "support.h"
 #include "../fast/exponential.h"
 #include "../naive/attention.h"
@@ -186,6 +187,61 @@ static double apart(const struct arrays *x, const real *a, const real *b)
     return largest_difference(a, b, x->queries * x->channels) / largest_value(x);
 }
 
+/* Row i of y in long double, by the equation. */
+static void exact_mean(long double *y, const struct arrays *x, size_t i)
+{
+    long double sum = 0, top = -INFINITY, *score = keep(x->keys, sizeof *score);
+    for (size_t j = 0; j < x->keys; j++) {
+        for (size_t c = 0; c < x->channels; c++)
+            score[j] += (long double)x->q[i * x->stride + c] * (long double)x->k[j * x->stride + c];
+        score[j] = (long double)x->scale * score[j] + (x->r ? (long double)x->r[i * x->keys + j] : 0);
+        top = score[j] > top ? score[j] : top;
+    }
+    for (size_t c = 0; c < x->channels; c++) y[c] = 0;
+    for (size_t j = 0; j < x->keys; j++) {
+        long double weight = expl(score[j] - top);
+        sum += weight;
+        for (size_t c = 0; c < x->channels; c++) y[c] += weight * (long double)x->v[j * x->stride + c];
+    }
+    for (size_t c = 0; c < x->channels; c++) y[c] /= sum;
+}
+
+/* The root mean square of scale q k + r, over all pairs. */
+static double usual_score(const struct arrays *x)
+{
+    double squares = 0;
+    for (size_t i = 0; i < x->queries; i++)
+        for (size_t j = 0; j < x->keys; j++) {
+            double score = 0;
+            for (size_t c = 0; c < x->channels; c++)
+                score += (double)x->q[i * x->stride + c] * (double)x->k[j * x->stride + c];
+            squares += pow((double)x->scale * score + (x->r ? (double)x->r[i * x->keys + j] : 0), 2);
+        }
+    return sqrt(squares / (double)(x->queries * x->keys));
+}
+
+/* The statistical bound of roundoff.h, with errors of stages by formula.  Squares, in u^2,
+ * relative to the root mean square of y: a score of c products, the scale, log2(e) and the
+ * bias, S^2 (c / 6 + 4 / 3), S its root mean square; the largest taken off, S^2 / 3; an
+ * exponential of 1.5 ulp, 3.  They are errors of the weights, independent from key to key,
+ * and of the values' sum what they are of a weight.  n terms of either sign above, n / 6, and
+ * of one sign below, n / 9; 1 for the division.  What is read is y in long double. */
+static void holds(const char *what, const struct arrays *x, const real *y)
+{
+    size_t entries = x->queries * x->channels;
+    long double *exact = keep(x->channels, sizeof *exact);
+    double apart_squares = 0, squares = 0, S = usual_score(x), c = (double)x->channels, n = (double)x->keys;
+    for (size_t i = 0; i < x->queries; i++) {
+        exact_mean(exact, x, i);
+        for (size_t ch = 0; ch < x->channels; ch++) {
+            apart_squares += pow((double)((long double)y[i * x->channels + ch] - exact[ch]), 2);
+            squares += pow((double)exact[ch], 2);
+        }
+    }
+    double bound = sqrt(S * S * (c / 6 + 5.0 / 3) + 3 + n / 6 + n / 9 + 1) * UNIT_ROUNDOFF;
+    within(what, sqrt(apart_squares / squares), chance(entries) * bound);
+}
+
 /* ---- two forms, one result ------------------------------------------- */
 
 /* One of everything; primes; tiles that end early and late by one; queries that
@@ -204,9 +260,11 @@ static const struct { size_t queries, keys, channels, stride; bool bias, made; }
 /* Claim      The tiled form, which never holds the matrix of scores, computes what
  *            the equation says, with a bias or without, on keys and values found or made.
  * Paper      LiSA, Sec. 3, Eq. 1 and 3.
- * Measure    Largest |tiled - naive| over the largest |value|.
+ * Measure    Largest |tiled - naive| over the largest |value|; root mean square of the error of
+ *            each, over that of y.
  * Tolerance  Above.
- * Would it fail?  One entry of one value off by 1 is noticed: it moves a mean of n
+ * Would it fail?  Seen with scores 128 machine epsilons too large, and with weights 16 too large
+ *            after their sum was taken.  One entry of one value off by 1 is noticed: it moves a mean of n
  *            values by at least 1/n where its weight is the largest. */
 START_TEST(tiled_attention_is_the_equation)
 {
@@ -219,6 +277,8 @@ START_TEST(tiled_attention_is_the_equation)
 
     real *kernel = zeros(x.queries * x.keys), *expected = naive_kernel(&x, kernel);
     within(what, apart(&x, tiled(&x), expected), tolerance(&x));
+    holds("    tiled, root mean square", &x, tiled(&x));
+    holds("    naive, root mean square", &x, expected);
 
     size_t favourite = 0;
     for (size_t j = 0; j < x.keys; j++)
@@ -340,6 +400,7 @@ START_TEST(tiled_attention_adds_relative_positions)
     a.bias_context = &table;
     real *y = tiled_in_blocks(a, ATTENTION_BLOCK);
     within(what, apart(&x, y, naive(&x)), tolerance(&x));
+    holds("    root mean square", &x, y);
     room_release(&room);
 
     real *turned = zeros(N * N);
@@ -539,6 +600,7 @@ START_TEST(rising_scores_are_rescaled)
     for (size_t i = 0; i < x.queries; i++)
         for (size_t j = 0; j < x.keys; j++) x.r[i * x.keys + j] = (real)i * (real)j / 512;
     within("rising", apart(&x, tiled(&x), naive(&x)), tolerance(&x));
+    holds("    root mean square", &x, tiled(&x));
 }
 END_TEST
 
@@ -568,25 +630,10 @@ START_TEST(steps_between_tiles_are_rescaled)
         snprintf(what, sizeof what, "steps %d, %d, %d, values 2^%d", stairs[_i][0], stairs[_i][1], stairs[_i][2],
                  power * wide);
         within(what, apart(&x, tiled(&x), naive(&x)), tolerance(&x));
+        if (!power) holds("    root mean square", &x, tiled(&x));
     }
 }
 END_TEST
-
-/* Row i of y in long double, by the equation. */
-static void exact_mean(long double *y, const struct arrays *x, size_t i)
-{
-    long double sum = 0;
-    for (size_t c = 0; c < x->channels; c++) y[c] = 0;
-    for (size_t j = 0; j < x->keys; j++) {
-        long double score = 0;
-        for (size_t c = 0; c < x->channels; c++)
-            score += (long double)x->q[i * x->stride + c] * (long double)x->k[j * x->stride + c];
-        long double weight = expl((long double)x->scale * score);
-        sum += weight;
-        for (size_t c = 0; c < x->channels; c++) y[c] += weight * (long double)x->v[j * x->stride + c];
-    }
-    for (size_t c = 0; c < x->channels; c++) y[c] /= sum;
-}
 
 /* Claim      The tiled form's sums are as good as sums of sums: each tile is summed from
  *            zero, and then the tiles.

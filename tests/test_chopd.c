@@ -8,6 +8,8 @@
 #include <string.h>
 #include "chopd_case.h"
 #include "promises.h"
+#include "roundoff.h"
+#include "../fast/chopd/box_pool.h"
 #include "../fast/gelu.h"
 
 /* ---- equality -------------------------------------------------------- */
@@ -70,7 +72,7 @@ static struct trial ordinary(int at)
  *            may be narrower than a token or wider than the grid.
  * Paper      ChoP'D Former, Eq. 2-6, 8-10.   Chapter 4, "The fast forms".
  * Measure    Largest |fast - naive| over the largest |naive|.
- * Tolerance  chopd_case.h.
+ * Tolerance  chopd_case.h; root mean square: roundoff.h.
  * Would it fail?  See every_tensor_of_the_layers_counts. */
 START_TEST(forms_of_the_layers_are_one_function)
 {
@@ -246,11 +248,55 @@ START_TEST(layers_refuse_sizes_that_overflow)
 }
 END_TEST
 
+/* Boxes of odd numbers of tokens, around the token. */
+static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
+
+/* Claim      The means over boxes err as running sums along one axis do, and not as an integral
+ *            image does, whose entries grow with the whole plane.
+ * Paper      Chopping Formers, Sec. 2.3.   Chapter 4, "The fast form".
+ * Measure    Root mean square of the error over the plane, in units of the mean; tokens in [1, 2),
+ *            boxes on the grid.
+ * Tolerance  A chance (roundoff.h) times sqrt(2 W^2 / (9 w^2) + H^2 / (9 h)) u.  A running sum of X
+ *            tokens is rounded by X u / sqrt(3) of a token.  What lies between two edges of a
+ *            row has the roundings of both ends, of what came before them the same: squares of
+ *            2 X^2 / 3 over w^2 tokens; of a column h of them, Y^2 / 3 each, over h^2; and the mean
+ *            of X^2 is W^2 / 3.
+ * Would it fail?  Seen with T summed down the rows too, a plain integral image in float. */
+START_TEST(pooling_errs_as_running_sums_do)
+{
+    size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;
+    const real box[4] = {-(real)h / 2, -(real)w / 2, (real)h / 2, (real)w / 2}, one = 1;
+    real *plane = uniform(1, H * W, 1, 2), *out = zeros(H * W);
+    double squares = 0, mean = 0;
+    struct room room = room_open(1);
+    struct box_pool pool;
+    box_pool_prepare(&pool, &room, H, W, 1, 1);
+    succeeds(room_place(&room, NULL));
+    box_pool_load(&pool, box, &one);
+    box_pool_clear(&pool, &room, 0);
+    box_pool_plane(&pool, 0, out, plane, NULL, &room, 0);
+    for (size_t y = h / 2; y + h / 2 < H; y++)
+        for (size_t x = w / 2; x + w / 2 < W; x++, entries++) {
+            long double sum = 0;
+            for (size_t dy = 0; dy < h; dy++)
+                for (size_t dx = 0; dx < w; dx++) sum += (long double)plane[(y + dy - h / 2) * W + x + dx - w / 2];
+            sum /= (long double)(h * w);
+            squares += pow((double)((long double)out[y * W + x] - sum), 2);
+            mean += (double)sum;
+        }
+    double along = (double)(W * W) / (double)(w * w), down = (double)(H * H) / (double)h;
+    within("root mean square", sqrt(squares * (double)entries) / mean,
+           chance(entries) * sqrt(2 * along / 9 + down / 9) * UNIT_ROUNDOFF);
+    room_release(&room);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ChoP'D");
     TCase *equality = add_case(suite, "one function");
     tcase_add_loop_test(equality, forms_of_the_layers_are_one_function, 0, (int)COUNT(size));
+    tcase_add_loop_test(equality, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
     tcase_add_loop_test(equality, every_tensor_of_the_layers_counts, 0, KINDS);
     tcase_add_test(equality, two_tokens_are_pooled_by_hand);
     tcase_add_test(equality, gelu_in_lanes_is_gelu);

@@ -376,6 +376,115 @@ START_TEST(modulated_deformable_convolution_is_dynamic_fully_connected)
 }
 END_TEST
 
+/* A filter of mean 0 and deviation 1. */
+static void standardise(double *filter, size_t n)
+{
+    double mean = 0, square = 0;
+    for (size_t k = 0; k < n; k++) mean += filter[k] / (double)n;
+    for (size_t k = 0; k < n; k++) square += (filter[k] - mean) * (filter[k] - mean) / (double)n;
+    for (size_t k = 0; k < n; k++) filter[k] = (filter[k] - mean) / sqrt(square);
+}
+
+/* Claim      A decoupled dynamic filter (DDF) is a dynamic fully connected layer: W_imncc = s_in[m - n] k_ic[m - n],
+ *            with s a linear map of token n, k one of the mean of the image, both normalised.
+ * Paper      ChoP'D, Sec. 2.2; ELSA, Eq. 2; after Zhou et al. 2021.
+ * Measure    Eq. 3 against sums over the window by coordinates, 5 x 6 tokens, 3 x 3 entries, 3 channels, 2 images.
+ * Tolerance  Of layer_bound, with a rounding for W.
+ * Would it fail?  Without k it is the filter of tokens alone, and gives another y. */
+START_TEST(decoupled_dynamic_filter_is_dynamic_fully_connected)
+{
+    enum { M = 30, C = 3, K = 9 };
+    const struct window v = {5, 6, 3, 1, 1};
+    const struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    real *x = normal(41, 2 * M * C), *of_token = normal(42, K * C), *of_mean = normal(43, C * K * C);
+    real *w = zeros(2 * M * M * C * C), *alone = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
+    for (size_t i = 0; i < 2; i++) {
+        double mean[C] = {0}, channel[C][K] = {{0}};
+        for (size_t nc = 0; nc < M * C; nc++) mean[nc % C] += (double)x[i * M * C + nc] / M;
+        for (size_t c = 0; c < C; c++) {
+            for (size_t ke = 0; ke < K * C; ke++)
+                channel[c][ke / C] += (double)of_mean[c * K * C + ke] * mean[ke % C];
+            standardise(channel[c], K);
+        }
+        for (size_t n = 0; n < M; n++) {
+            double spatial[K] = {0};
+            for (size_t kc = 0; kc < K * C; kc++)
+                spatial[kc / C] += (double)of_token[kc] * (double)x[(i * M + n) * C + kc % C];
+            standardise(spatial, K);
+            for (size_t c = 0; c < C; c++) {
+                double sum = 0;
+                for (size_t k = 0; k < K; k++) {
+                    int m = under(&v, n, k);
+                    if (m >= 0) sum += spatial[k] * channel[c][k] * (double)x[(i * M + (size_t)m) * C + c];
+                }
+                y[(i * M + n) * C + c] = (real)sum;
+                for (size_t m = 0; m < M; m++) {
+                    size_t k = entry(&v, m, n);
+                    if (k == K) continue;
+                    w[place(&s, i, m, n, c, c)] = (real)(spatial[k] * channel[c][k]);
+                    alone[place(&s, i, m, n, c, c)] = (real)spatial[k];
+                }
+            }
+        }
+    }
+    within("DDF", largest_difference(layer(&s, w, x), y, 2 * M * C), layer_bound(&s, w, x, 2));
+    beyond("    its filter of tokens alone", largest_difference(layer(&s, alone, x), y, 2 * M * C), 0.1);
+}
+END_TEST
+
+/* Claim      An outlooker is a dynamic fully connected layer. Token p makes a matrix A_p of 9 x 9 weights of itself,
+ *            its rows softmaxed, for the tokens in its window: entry k' of the window is given sum_k A_pk'k v_(p+k),
+ *            and what a token is given is added: W_imncd = sum_p A_ip[n - p][m - p] V_cd, A that of d's head.
+ * Paper      ChoP'D, Sec. 2.2; ELSA, Eq. 2; after Yuan et al. 2021.
+ * Measure    Eq. 3 against unfolding, products and folding, 5 x 6 tokens, 3 x 3 entries, 4 channels in 2 heads, 2
+ *            images.
+ * Tolerance  layer_bound with 9 + 4 roundings more: of the sum over p, which Eq. 3 has in W, and of v.
+ * Would it fail?  With the entries of A_p changed about it gives another y. */
+START_TEST(outlooker_is_dynamic_fully_connected)
+{
+    enum { M = 30, C = 4, K = 9, H = 2 };
+    const struct window v = {5, 6, 3, 1, 1};
+    const struct dfc_problem s = {.B = 2, .M = M, .N = M, .C = C, .D = C};
+    real *x = normal(44, 2 * M * C), *value = normal(45, C * C), *makes = normal(46, H * K * K * C);
+    real *w = zeros(2 * M * M * C * C), *about = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
+    for (size_t ipa = 0; ipa < 2 * M * H; ipa++) {
+        size_t i = ipa / H / M, p = ipa / H % M, a = ipa % H;
+        real A[K][K] = {{0}}, unfolded[K][C / H] = {{0}};
+
+        /* Step 1: what token p makes of itself, for head a; the values around it. */
+        for (size_t kk = 0; kk < K * K; kk++)
+            for (size_t c = 0; c < C; c++)
+                A[kk / K][kk % K] += makes[(a * K * K + kk) * C + c] * x[(i * M + p) * C + c];
+        for (size_t k = 0; k < K; k++) softmax(A[k], K);
+        for (size_t k = 0; k < K; k++)
+            for (size_t cd = 0; under(&v, p, k) >= 0 && cd < C * C / H; cd++) {
+                size_t c = cd / (C / H), d = a * (C / H) + cd % (C / H);
+                unfolded[k][cd % (C / H)] += value[c * C + d] * x[(i * M + (size_t)under(&v, p, k)) * C + c];
+            }
+
+        /* Step 2: products, folded. */
+        for (size_t to = 0; to < K; to++)
+            for (size_t ke = 0; under(&v, p, to) >= 0 && ke < K * C / H; ke++) {
+                size_t k = ke / (C / H), e = ke % (C / H);
+                y[(i * M + (size_t)under(&v, p, to)) * C + a * (C / H) + e] += A[to][k] * unfolded[k][e];
+            }
+
+        /* Step 3: the same as entries of W. */
+        for (size_t mn = 0; mn < M * M; mn++) {
+            size_t m = mn / M, n = mn % M, from = entry(&v, m, p), to = entry(&v, n, p);
+            if (from == K || to == K) continue;
+            for (size_t c = 0; c < C; c++)
+                for (size_t d = a * (C / H); d < (a + 1) * (C / H); d++) {
+                    w[place(&s, i, m, n, c, d)] += A[to][from] * value[c * C + d];
+                    about[place(&s, i, m, n, c, d)] += A[from][to] * value[c * C + d];
+                }
+        }
+    }
+    within("outlooker", largest_difference(layer(&s, w, x), y, 2 * M * C), layer_bound(&s, w, x, 9 + 4));
+    beyond("    changed about", largest_difference(layer(&s, about, x), y, 2 * M * C), 0.1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ChoP'D, layers");
@@ -392,5 +501,7 @@ int main(void)
     tcase_add_test(dynamic, squeeze_and_excitation_is_dynamic_fully_connected);
     tcase_add_test(dynamic, deformable_convolution_is_dynamic_fully_connected);
     tcase_add_test(dynamic, modulated_deformable_convolution_is_dynamic_fully_connected);
+    tcase_add_test(dynamic, decoupled_dynamic_filter_is_dynamic_fully_connected);
+    tcase_add_test(dynamic, outlooker_is_dynamic_fully_connected);
     return run_suite(suite, "test_chopd_layers");
 }

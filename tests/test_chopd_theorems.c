@@ -60,6 +60,63 @@ START_TEST(enough_terms_make_any_layer)
 }
 END_TEST
 
+/* How many rows of a [n][n] are linearly independent; a is used up. */
+static size_t rank_of(double *a, size_t n)
+{
+    size_t rank = 0;
+    for (size_t column = 0; column < n; column++) {
+        size_t pivot = rank;
+        for (size_t i = rank; i < n; i++)
+            if (fabs(a[i * n + column]) > fabs(a[pivot * n + column])) pivot = i;
+        if (rank == n || !(fabs(a[pivot * n + column]) > 1e-9)) continue;
+        for (size_t j = 0; j < n; j++) {
+            double kept = a[rank * n + j];
+            a[rank * n + j] = a[pivot * n + j], a[pivot * n + j] = kept;
+        }
+        for (size_t i = rank + 1; i < n; i++) {
+            double share = a[i * n + column] / a[rank * n + column];
+            for (size_t j = column; j < n; j++) a[i * n + j] -= share * a[rank * n + j];
+        }
+        rank++;
+    }
+    return rank;
+}
+
+/* Claim      A depth-wise convolution is M C terms: one for each token and channel in, with its row of the kernel's
+ *            matrix. Where that matrix is invertible fewer are not enough: W as a matrix [m c][n d] is a sum of R
+ *            matrices of rank one, and has rank M C.
+ * Paper      ChoP'D, Eq. 5; derived.
+ * Measure    Eq. 5 of those factors against W, 3 x 3 taps on 4 x 4 tokens, 2 channels; the rank of the matrix.
+ * Tolerance  Zero; whole numbers in double.
+ * Would it fail?  Nine ones on 2 x 2 tokens, where all see all, have rank C. */
+START_TEST(depthwise_convolution_has_m_c_terms)
+{
+    enum { C = 2 };
+    const struct window v[] = {{4, 4, 3, 1, 1}, {2, 2, 3, 1, 1}};
+    for (int alike = 0; alike < 2; alike++) {
+        size_t M = v[alike].H * v[alike].W, R = M * C;
+        real *kernel = integers(71, C * 9, 3);
+        for (size_t k = 0; alike && k < C * 9; k++) kernel[k] = 1;
+        real *w = depthwise_tensor(&v[alike], kernel, C), *made = zeros(M * M * C * C);
+        real *u1 = zeros(R), *u2 = zeros(M * R), *u3 = zeros(M * R), *u4 = zeros(C * R), *u5 = zeros(C * R);
+        const struct dfc_problem s = {.B = 1, .M = M, .N = M, .C = C, .D = C, .R = R,
+                                      .u1 = u1, .u2 = u2, .u3 = u3, .u4 = u4, .u5 = u5};
+        for (size_t r = 0; r < R; r++) {
+            size_t m = r / C, c = r % C;
+            u1[r] = u2[m * R + r] = u4[c * R + r] = u5[c * R + r] = 1;
+            for (size_t n = 0; n < M; n++) u3[n * R + r] = w[place(&s, 0, m, n, c, c)];
+        }
+        dfc_naive_tensor(made, &s);
+        equal(made, w, M * M * C * C);
+
+        double flat[16 * C * 16 * C];
+        for (size_t at = 0; at < R * R; at++)
+            flat[at] = (double)w[place(&s, 0, at / R / C, at % R / C, at / R % C, at % C)];
+        ck_assert_uint_eq(rank_of(flat, R), alike ? C : R);
+    }
+}
+END_TEST
+
 /* Claim      The factors that alternating least squares finds of W_imncd are the layer: dfc-cp of them is Eq. 3
  *            of W.
  * Paper      ChoP'D, Eq. 3, 5 and 6.
@@ -860,6 +917,7 @@ int main(void)
     Suite *suite = suite_create("ChoP'D, theorems");
     TCase *factors = add_case(suite, "factors");
     tcase_add_loop_test(factors, enough_terms_make_any_layer, 0, 5);
+    tcase_add_test(factors, depthwise_convolution_has_m_c_terms);
     tcase_add_loop_test(factors, factors_that_als_finds_are_the_layer, 0, 2);
     tcase_add_loop_test(factors, eq6_is_eq5_in_eq3, 0, 5);
     tcase_add_test(factors, order_of_the_five_steps);

@@ -188,25 +188,28 @@ START_TEST(flags_of_table_2_are_dependences_of_w)
 }
 END_TEST
 
-/* Solves a x = b for all columns of b [4][4], in place, with the largest pivot. */
-static void solve(double a[4][4], double b[4][4])
+/* Solves a x = b for all columns of b [n][columns], in place, with the largest pivot. */
+static void solve(double *a, double *b, size_t n, size_t columns)
 {
-    for (size_t column = 0; column < 4; column++) {
+    for (size_t column = 0; column < n; column++) {
         size_t pivot = column;
-        for (size_t i = column; i < 4; i++)
-            if (fabs(a[i][column]) > fabs(a[pivot][column])) pivot = i;
-        for (size_t j = 0; j < 4; j++) {
-            double kept = a[column][j], right = b[column][j];
-            a[column][j] = a[pivot][j], a[pivot][j] = kept;
-            b[column][j] = b[pivot][j], b[pivot][j] = right;
+        for (size_t i = column; i < n; i++)
+            if (fabs(a[i * n + column]) > fabs(a[pivot * n + column])) pivot = i;
+        for (size_t j = 0; j < n; j++) {
+            double kept = a[column * n + j];
+            a[column * n + j] = a[pivot * n + j], a[pivot * n + j] = kept;
         }
-        for (size_t i = 0; i < 4; i++) {
-            double factor = i == column ? 0 : a[i][column] / a[column][column];
-            for (size_t j = 0; j < 4; j++) a[i][j] -= factor * a[column][j], b[i][j] -= factor * b[column][j];
+        for (size_t j = 0; j < columns; j++) {
+            double kept = b[column * columns + j];
+            b[column * columns + j] = b[pivot * columns + j], b[pivot * columns + j] = kept;
+        }
+        for (size_t i = 0; i < n; i++) {
+            double factor = i == column ? 0 : a[i * n + column] / a[column * n + column];
+            for (size_t j = 0; j < n; j++) a[i * n + j] -= factor * a[column * n + j];
+            for (size_t j = 0; j < columns; j++) b[i * columns + j] -= factor * b[column * columns + j];
         }
     }
-    for (size_t i = 0; i < 4; i++)
-        for (size_t j = 0; j < 4; j++) b[i][j] /= a[i][i];
+    for (size_t ij = 0; ij < n * columns; ij++) b[ij] /= a[ij / columns * (n + 1)];
 }
 
 /* Shuffle `which` of 24: the place that each patch is taken from. */
@@ -224,29 +227,65 @@ static void shuffle_of(size_t which, size_t from[4])
 static const double puzzle[5][4] = {{1, 2, 3, 5}, {2, 0, 1, 7}, {3, 3, -1, 4}, {0, -2, 5, 1}, {1, 1, 6, 2}};
 
 /* Adds what an image so shuffled gives to the normal equations of x_n = sum_m W_mn shuffled_m. */
-static void add_shuffled(double a[4][4], double b[4][4], const double *image, const size_t *from)
+static void add_shuffled(double *a, double *b, const double *image, const size_t *from)
 {
-    for (size_t m = 0; m < 4; m++)
-        for (size_t n = 0; n < 4; n++) {
-            a[m][n] += image[from[m]] * image[from[n]];
-            b[m][n] += image[from[m]] * image[n];
-        }
+    for (size_t mn = 0; mn < 4 * 4; mn++) {
+        a[mn] += image[from[mn / 4]] * image[from[mn % 4]];
+        b[mn] += image[from[mn / 4]] * image[mn % 4];
+    }
 }
 
-/* Claim      A fully connected layer undoes a shuffle that is always the same.  Where all shuffles are alike probable,
- *            the best static layer sees the sum of the patches alone.  A dynamic one, for patches with a mark of where
- *            they belong, undoes any.  A convolution moves nothing farther than its window.
+/* What tap t of a kernel that reaches so many patches to each side meets at place n of a shuffled image; zeros
+ * around. */
+static double met(const double *image, const size_t *from, size_t n, size_t t, size_t reach)
+{
+    size_t m = n + t - reach;           /* wraps below 0 */
+    return m < 4 ? image[from[m]] : 0;
+}
+
+/* What the best convolution that reaches so far leaves of the images, over what they are: the root mean squares. */
+static double left_by_convolution(size_t reach, const size_t *from)
+{
+    size_t taps = 2 * reach + 1;
+    double a[7 * 7] = {0}, kernel[7] = {0}, left = 0, all = 0;
+    for (size_t kn = 0; kn < 5 * 4; kn++)
+        for (size_t t = 0; t < taps; t++) {
+            double at_t = met(puzzle[kn / 4], from, kn % 4, t, reach);
+            for (size_t u = 0; u < taps; u++) a[t * taps + u] += at_t * met(puzzle[kn / 4], from, kn % 4, u, reach);
+            kernel[t] += at_t * puzzle[kn / 4][kn % 4];
+        }
+    solve(a, kernel, taps, 1);
+    for (size_t kn = 0; kn < 5 * 4; kn++) {
+        double sum = 0, right = puzzle[kn / 4][kn % 4];
+        for (size_t t = 0; t < taps; t++) sum += kernel[t] * met(puzzle[kn / 4], from, kn % 4, t, reach);
+        left += (sum - right) * (sum - right);
+        all += right * right;
+    }
+    return sqrt(left / all);
+}
+
+/* Claim      A fully connected layer undoes a shuffle that is always the same; a convolution does not, even one that
+ *            reaches all patches, and one that reaches fewer moves nothing farther than its window. Where all shuffles
+ *            are alike probable, the best static layer sees the mean of the patches alone: x_n is foretold as
+ *            (sum_k s_k x_kn / sum_k s_k^2) s, with s_k the sum of image k's patches. A dynamic layer, for patches
+ *            with a mark of where they belong, undoes any.
  * Paper      ChoP'D, Sec. 4, the puzzle; derived, without training.
- * Measure    Least squares W by normal equations, five images of four patches: shuffled by (2 0 3 1); over all 24
- *            shuffles.  Eq. 3 with W_imn of one where the mark of m is n, all 24.  y_0 of three taps on 16 tokens.
- * Tolerance  1e-12 for W; else zero.
- * Would it fail?  The weights of one shuffle are not those of all. */
+ * Measure    Least squares by normal equations, five images of four patches: W and kernels of three and seven taps,
+ *            shuffled by (2 0 3 1); W over all 24 shuffles. Eq. 3 with W_imn of one where the mark of m is n, all 24.
+ *            y_0 of three taps on 16 tokens.
+ * Tolerance  1e-12 for W; what a convolution leaves is beyond a tenth; else zero.
+ * Would it fail?  The weights of one shuffle are not those of all; images that are not shuffled are left as they are
+ *            by a convolution. */
 START_TEST(static_layers_undo_no_random_shuffle)
 {
-    static const size_t always[4] = {2, 0, 3, 1};
-    static const double sum_alone[4] = {34. / 209, 51. / 418, 3. / 11, 185. / 418};
-    double a[4][4] = {{0}}, w[4][4] = {{0}}, all[4][4] = {{0}}, best[4][4] = {{0}}, worst = 0, apart = 0;
+    static const size_t always[4] = {2, 0, 3, 1}, never[4] = {0, 1, 2, 3};
+    double a[4 * 4] = {0}, w[4 * 4] = {0}, all[4 * 4] = {0}, best[4 * 4] = {0}, worst = 0, apart = 0;
+    double by_sum[4] = {0}, squares = 0;
     for (size_t k = 0; k < 5; k++) {
+        double sum = 0;
+        for (size_t n = 0; n < 4; n++) sum += puzzle[k][n];
+        for (size_t n = 0; n < 4; n++) by_sum[n] += sum * puzzle[k][n];
+        squares += sum * sum;
         add_shuffled(a, w, puzzle[k], always);
         for (size_t which = 0; which < 24; which++) {
             size_t from[4];
@@ -254,16 +293,18 @@ START_TEST(static_layers_undo_no_random_shuffle)
             add_shuffled(all, best, puzzle[k], from);
         }
     }
-    solve(a, w);
-    solve(all, best);
-    for (size_t m = 0; m < 4; m++)
-        for (size_t n = 0; n < 4; n++) {
-            worse(&worst, fabs(w[m][n] - (always[m] == n)));
-            worse(&worst, fabs(best[m][n] - sum_alone[n]));
-            apart = fmax(apart, fabs(w[m][n] - best[m][n]));
-        }
+    solve(a, w, 4, 4);
+    solve(all, best, 4, 4);
+    for (size_t mn = 0; mn < 4 * 4; mn++) {
+        worse(&worst, fabs(w[mn] - (always[mn / 4] == mn % 4)));
+        worse(&worst, fabs(best[mn] - by_sum[mn % 4] / squares));
+        apart = fmax(apart, fabs(w[mn] - best[mn]));
+    }
     within("both W", worst, 1e-12);
     beyond("    one shuffle's for all", apart, 0.1);
+    beyond("left by three taps", left_by_convolution(1, always), 0.1);
+    beyond("left by seven", left_by_convolution(3, always), 0.1);
+    within("    where nothing is shuffled", left_by_convolution(1, never), 1e-12);
 
     for (size_t which = 0; which < 24; which++) {
         const struct dfc_problem s = {.B = 5, .M = 4, .N = 4, .C = 2, .D = 1};
@@ -377,6 +418,129 @@ START_TEST(variants_of_table_1_are_cases_of_two_layers)
 }
 END_TEST
 
+/* Whole numbers from 1 to 3. */
+static real *positive(int seed, size_t n)
+{
+    real *x = integers((uint64_t)seed, n, 1);
+    for (size_t at = 0; at < n; at++) x[at] += 2;
+    return x;
+}
+
+enum { COMPONENTS = 3 };
+
+/* n entries of one. */
+static real *ones(size_t n)
+{
+    real *x = zeros(n);
+    for (size_t at = 0; at < n; at++) x[at] = 1;
+    return x;
+}
+
+/* U2_mnr = u2_mr for every token out. */
+static real *for_tokens(const real *u2)
+{
+    real *all = zeros(M * M * COMPONENTS);
+    for (size_t mnr = 0; mnr < M * M * COMPONENTS; mnr++)
+        all[mnr] = u2[mnr / COMPONENTS / M * COMPONENTS + mnr % COMPONENTS];
+    return all;
+}
+
+/* The tensor of two images that one heart makes of these factors: u2 [M][M][R], u13 [B][M][R]. */
+static real *in_factors(const struct chopd_problem *p, const real *u2, const real *u13)
+{
+    real *w = zeros(B * ENTRIES);
+    for (size_t i = 0; i < B; i++) chopd_naive_tensor(w + i * ENTRIES, u2, u13 + i * M * COMPONENTS, p);
+    return w;
+}
+
+/* kernel_dck = sum_r u5_dr u4_cr kernel_rk, for kernels of k x k. */
+static real *mixed_kernel(const struct chopd_problem *p, const real *kernel, size_t entries)
+{
+    real *mixed = zeros(C * C * entries);
+    for (size_t dck = 0; dck < C * C * entries; dck++)
+        for (size_t r = 0; r < COMPONENTS; r++)
+            mixed[dck] += p->u5[dck / entries / C * COMPONENTS + r] * p->u4[dck / entries % C * COMPONENTS + r]
+                        * kernel[r * entries + dck % entries];
+    return mixed;
+}
+
+/* U2_mnr = kernel_r[m - n]. */
+static real *around(const struct window *v, const real *kernel)
+{
+    real *u2 = zeros(M * M * COMPONENTS);
+    for (size_t mnr = 0; mnr < M * M * COMPONENTS; mnr++) {
+        size_t k = entry(v, mnr / COMPONENTS / M, mnr / COMPONENTS % M), r = mnr % COMPONENTS;
+        if (k < v->k * v->k) u2[mnr] = kernel[r * v->k * v->k + k];
+    }
+    return u2;
+}
+
+/* Claim      The five rows of Table 1 are one tensor, W_imncd = sum_r U13_inr U2_mnr U4_cr U5_dr, whose factors are
+ *            bound more tightly from row to row: U13 of the image, boxes (DFC-CP); U13_nr = U3, U2_mr (FC-CP); U13 = 1,
+ *            and U2 a kernel of 3 x 3 (Conv-CP), the same of ones (pooling), of one token (Linear-CP). The indices that
+ *            the row's W has in the table are those that it depends on.
+ * Paper      ChoP'D, Tab. 1, Sec. 4.
+ * Measure    The heart of Eq. 10's naive form against, row by row: the five sums one after the other; Eq. 5 with u1 of
+ *            ones; the tensors of convolutions with the kernel sum_r u5 u4 kernel. The traits of each.
+ * Tolerance  Zero: whole numbers, boxes of 64 tokens and of 2.
+ * Would it fail?  Each row has another tensor; with a gate that is one for both images the first is not dynamic. */
+START_TEST(rows_of_table_1_are_one_tensor)
+{
+    enum { R = COMPONENTS };
+    const real *u4 = positive(31, C * R), *u5 = positive(32, C * R), *u2 = positive(33, M * R);
+    const struct chopd_problem p = {.B = B, .H = SIDE, .W = SIDE, .N = M, .C = C, .D = C, .R = R, .G = 2,
+                                    .u4 = u4, .u5 = u5};
+    const real *gate = positive(34, B * M * R), *place_alone = for_tokens(u2), *kernel = positive(35, R * 9);
+    real *open = ones(B * M * R), *gate_of_place = zeros(B * M * R);
+    for (size_t inr = 0; inr < B * M * R; inr++) gate_of_place[inr] = gate[inr % (M * R)];
+
+    /* Step 1: DFC-CP, against sigma's argument in Eq. 10, sum by sum. */
+    real *P = zeros(M * M * R * 2), *boxes = zeros(4 * R * 2), *pooled = zeros(M * M * R);
+    real *x = integers(36, B * M * C, 3);
+    for (size_t rge = 0; rge < R * 2 * 4; rge++) {
+        static const real box[2][4] = {{-4, -4, 4, 4}, {(real)-0.5, (real)-0.5, (real)0.5, (real)1.5}};
+        boxes[rge] = box[rge / 4 % 2][rge % 4];
+    }
+    chopd_naive_pooling(P, boxes, SIDE, SIDE, R, 2);
+    chopd_naive_mixing(pooled, P, positive(37, R * 2), M, R, 2);
+    real *y = zeros(B * M * C);
+    for (size_t inr = 0; inr < B * M * R; inr++) {
+        size_t i = inr / (M * R), n = inr / R % M, r = inr % R;
+        real sum = 0;
+        for (size_t mc = 0; mc < M * C; mc++)
+            sum += pooled[(mc / C * M + n) * R + r] * u4[mc % C * R + r] * x[i * M * C + mc];
+        for (size_t d = 0; d < C; d++) y[(i * M + n) * C + d] += u5[d * R + r] * gate[inr] * sum;
+    }
+    real *row[5] = {in_factors(&p, pooled, gate)};
+    equal(layer(&sizes, row[0], x), y, B * M * C);
+
+    /* Step 2: FC-CP, against Eq. 5 with u1 of ones. */
+    const struct dfc_problem static_one = {.B = B, .M = M, .N = M, .C = C, .D = C, .R = R,
+                                           .u1 = open, .u2 = u2, .u3 = gate, .u4 = u4, .u5 = u5};
+    real *w = zeros(B * ENTRIES);
+    dfc_naive_tensor(w, &static_one);
+    row[1] = in_factors(&p, place_alone, gate_of_place);
+    equal(row[1], w, B * ENTRIES);
+
+    /* Step 3: what only looks at offsets, against convolutions. */
+    const real *same = ones(R * 9), *middle = ones(R);
+    row[2] = in_factors(&p, around(&three, kernel), open);
+    equal(row[2], for_both(convolution_tensor(&three, mixed_kernel(&p, kernel, 9), C, C)), B * ENTRIES);
+    row[3] = in_factors(&p, around(&three, same), open);
+    equal(row[3], for_both(convolution_tensor(&three, mixed_kernel(&p, same, 9), C, C)), B * ENTRIES);
+    row[4] = in_factors(&p, around(&one, middle), open);
+    equal(row[4], for_both(convolution_tensor(&one, mixed_kernel(&p, middle, 1), C, C)), B * ENTRIES);
+
+    /* Step 4: which indices each depends on, and that no two are alike. */
+    static const int traits[5] = {DYNAMIC | ADAPTIVE | GLOBAL | MIXING, ADAPTIVE | GLOBAL | MIXING, MIXING, MIXING,
+                                  MIXING};
+    for (size_t k = 0; k < 5; k++) {
+        ck_assert_msg(traits_of(row[k]) == traits[k], "row %zu: %d", k + 1, traits_of(row[k]));
+        for (size_t other = 0; other < k; other++) unequal(row[k], row[other], B * ENTRIES);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ChoP'D, traits");
@@ -385,6 +549,7 @@ int main(void)
     tcase_add_test(flags, flags_of_table_2_are_dependences_of_w);
     TCase *tables = add_case(suite, "the puzzle and Table 1");
     tcase_add_test(tables, static_layers_undo_no_random_shuffle);
+    tcase_add_test(tables, rows_of_table_1_are_one_tensor);
     tcase_add_test(tables, variants_of_table_1_are_cases_of_two_layers);
     return run_suite(suite, "test_chopd_traits");
 }

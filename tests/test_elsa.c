@@ -71,7 +71,7 @@ static struct trial ordinary(int at) { return trial(kind[at].options, &elsa, 2, 
  *            any kernel, dilation and number of channels, heads, images and threads.
  * Paper      ELSA, Eq. 4-8, Algorithms 1, 2.   Chapter 3, "The fast form".
  * Measure    Largest |fast - naive| over the largest |naive|.
- * Tolerance  elsa_case.h.
+ * Tolerance  elsa_case.h; root mean square: roundoff.h.
  * Would it fail?  See every_tensor_of_elsa_counts. */
 START_TEST(elsa_forms_are_one_function)
 {

@@ -168,6 +168,36 @@ START_TEST(outlooker_is_no_filter_of_its_own_token)
 }
 END_TEST
 
+/* Claim      An outlooker is nine dynamic filters of Eq. 4, each of which answers one neighbour, moved there and added:
+ *            y_i = sum_m f^m_(i - m), f^m with the term qr and a softmax.
+ * Paper      ELSA, Eq. 2 and 4.
+ * Measure    Both forms of Eq. 4, nine times, query and value x itself, 5 x 5 tokens, one channel, against the plain
+ *            loop.
+ * Tolerance  elsa_case.h, nine times.
+ * Would it fail?  Moved the other way the sum is farther than a hundredth. */
+START_TEST(outlooker_is_nine_filters_moved_and_added)
+{
+    struct trial t = trial("--grid 5x5 --kernel 3 --equation 4 --terms qr --norm softmax", &elsa, 1, 1, "",
+                           "w_o b_o b_qkv");
+    real *w = normal(3, 81), *y = outlooker(t.x, t.x, w);
+    pass_x(&t, true);
+    for (int f = 0; f < 2; f++) {
+        real *sum = zeros(25), *astray = zeros(25);
+        for (int m = 0; m < 9; m++) {
+            memcpy(trial_tensor(&t, "rk"), w + 9 * m, 9 * sizeof *w);
+            real *answer = trial_run(&t, f ? "fast" : "naive", 1);
+            for (int c = 0; c < 25; c++) {
+                int i = beside(c, 5, 5, m / 3 - 1, m % 3 - 1), other = beside(c, 5, 5, 1 - m / 3, 1 - m % 3);
+                if (i >= 0) sum[i] += answer[c];
+                if (other >= 0) astray[other] += answer[c];
+            }
+        }
+        within(f ? "fast" : "naive", relative_difference(sum, y, 25), 9 * elsa_tolerance(&t.problem));
+        beyond("    moved the other way", relative_difference(astray, y, 25), 0.01);
+    }
+}
+END_TEST
+
 /* Claim      The public code's filter norm, by the deviation over n - 1 and 1e-10 more, is ours times the root of
  *            (n - 1) / n: a constant.
  * Paper      ELSA, App. A.                     Left open: by which the paper divides.
@@ -367,20 +397,13 @@ END_TEST
 
 /* ---- windows, and the ghost head elsewhere ---------------------------------------- */
 
-/* What msa makes of a plane of tokens in windows of 4; or, shifted, in windows that begin two tokens further up
- * and left, with zeros around the plane. */
-static real *windows_of_4(const real *x, bool shifted)
+/* What a form of msa makes of a plane of tokens in windows of 4, or in shifted ones. */
+static real *windows_of_4(const real *x, const char *form, int shift)
 {
-    const char *options = shifted ? "--grid 12x12 --window 4 --heads 2" : "--grid 8x8 --window 4 --heads 2";
+    char options[80];
+    snprintf(options, sizeof options, "--grid 8x8 --window 4 --shift %d --heads 2", shift);
     struct trial t = trial(options, &msa, 1, 4, "", "rpe");
-    size_t side = shifted ? 12 : 8, first = shifted ? 2 : 0;
-    real *around = zeros(t.inputs), *y = zeros(64 * 4);
-    for (size_t r = 0; r < 8; r++)
-        memcpy(around + ((r + first) * side + first) * 4, x + r * 8 * 4, 8 * 4 * sizeof *x);
-    real *all = trial_run_on(&t, "naive", 1, around);
-    for (size_t r = 0; r < 8; r++)
-        memcpy(y + r * 8 * 4, all + ((r + first) * side + first) * 4, 8 * 4 * sizeof *y);
-    return y;
+    return trial_run_on(&t, form, 1, x);
 }
 
 /* y and other differ at all tokens from (low, low) to (high, high), and at no other. */
@@ -394,36 +417,45 @@ static void differ_within(const real *y, const real *other, size_t low, size_t h
 
 /* Claim      Windows exchange nothing unless they are shifted: shifted by half they see what lay in four.
  * Paper      ELSA, Sec. 4.3.
- * Measure    8 x 8 tokens in windows of 4, token (3, 3) changed: in windows, in shifted windows, in both one behind the
- *            other. (Shifted windows are told by windows of a plane with zeros around it.)
+ * Measure    8 x 8 tokens in windows of 4, token (3, 3) changed: in windows, in windows shifted by 2 (msa --shift), in
+ *            both one behind the other; both forms. What was carried round the plane sees its own side alone:
+ *            token (7, 7) reaches the last two rows and columns, and not the first.
  * Tolerance  Zero: each bit is kept where nothing changes.
- * Would it fail?  With windows that begin one token further the sets are others. */
+ * Would it fail?  Seen with windows that begin one token further, and without the mask. */
 START_TEST(shifted_windows_see_four_windows)
 {
-    real *x = normal(1, 64 * 4), *changed = copy(x, 64 * 4);
+    static const char *const forms[] = {"naive", "fast"};
+    real *x = normal(1, 64 * 4), *changed = copy(x, 64 * 4), *corner = copy(x, 64 * 4);
     changed[(3 * 8 + 3) * 4] += 1;
-    real *once = windows_of_4(x, false), *once_changed = windows_of_4(changed, false);
-    differ_within(once, once_changed, 0, 3);
-    differ_within(windows_of_4(x, true), windows_of_4(changed, true), 2, 5);
-    differ_within(windows_of_4(once, true), windows_of_4(once_changed, true), 0, 5);
+    corner[(7 * 8 + 7) * 4] += 1;
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *once = windows_of_4(x, forms[f], 0), *once_changed = windows_of_4(changed, forms[f], 0);
+        real *shifted = windows_of_4(x, forms[f], 2);
+        differ_within(once, once_changed, 0, 3);
+        differ_within(shifted, windows_of_4(changed, forms[f], 2), 2, 5);
+        differ_within(windows_of_4(once, forms[f], 2), windows_of_4(once_changed, forms[f], 2), 0, 5);
+        differ_within(shifted, windows_of_4(corner, forms[f], 2), 6, 7);
+    }
 }
 END_TEST
 
 /* Claim      The ghost head works on self-attention of the whole image: two heads become four, whose filters are
- *            o_g A + gamma s_g of their head's map A.
+ *            o_g^lambda A + gamma s_g of their head's map A.
  * Paper      ELSA, App. C.                     Left open there: how its matrices are indexed. By offsets, here.
- * Measure    3 x 4 tokens, C = 8, neighbourhoods of 7 x 7, which hold the whole image: the maps of self-attention as
- *            filters, tables equal within half a head, through Eq. 8 and 5 of the naive form; against a loop with four
- *            maps; and without the ghost head against msa.
+ * Measure    3 x 4 tokens, C = 8: msa --head-map block with tables equal within half a head, both forms, against a
+ *            loop with four maps. And ELSA's own hearts, with neighbourhoods of 7 x 7, which hold the whole image: the
+ *            maps of self-attention as filters, through Eq. 8 and 5 of the naive form.
  * Tolerance  32 sqrt(24) u: sums of 12 products, their factors rounded once more.
  * Would it fail?  With the tables of channels 1 and 2 exchanged it is farther than a hundredth. */
 START_TEST(ghost_head_doubles_the_heads_of_self_attention)
 {
+    static const char *const forms[] = {"naive", "fast"};
     const struct subject s = {"3x4", 8, 2, 7, 1, 7};
-    struct trial t = trial("--grid 3x4 --heads 2", &msa, 1, 8, "", "rpe w_o b_o b_qkv");
+    struct trial t = trial("--grid 3x4 --heads 2 --lambda 2 --gamma 0.5 --head-map block", &msa, 1, 8, "",
+                           "rpe w_o b_o b_qkv");
     struct scene m = empty_scene(&s);
     real *qkv = zeros(12 * 24), *v = zeros(12 * 8), *factor = zeros(8 * 49), *summand = zeros(8 * 49);
-    real *o = normal(3, 4 * 49), *added = normal(4, 4 * 49), A[2][12][12], *y = zeros(96);
+    real *o = trial_tensor(&t, "ghost_mul"), *added = trial_tensor(&t, "ghost_add"), A[2][12][12], *y = zeros(96);
     double tolerance = 32 * sqrt(24) * UNIT_ROUNDOFF;
 
     /* Step 1: the maps A of self-attention, and as filters of the offsets j - i. */
@@ -439,33 +471,38 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
             for (int j = 0; j < 12; j++)
                 m.h[(a * 49 + (j / 4 - i / 4 + 3) * 7 + j % 4 - i % 4 + 3) * 12 + i] = A[a][i][j];
         }
-    m.v = v;
-    m.of.by_block = true;
-    apply_filters(&m);
-    within("without a ghost head", relative_difference(m.f, trial_run(&t, "naive", 1), 96), tolerance);
 
-    /* Step 2: four heads, of two channels each. */
+    /* Step 2: tables of four heads, of two channels each, and the loop.  The grid has 5 x 7 offsets. */
+    for (int c = 0; c < 8; c++)
+        for (int n = 0; n < 35; n++) {
+            o[c * 35 + n] = o[c / 2 * 70 + n];
+            added[c * 35 + n] = added[c / 2 * 70 + n];
+            factor[c * 49 + n + 7] = o[c * 35 + n] * o[c * 35 + n];
+            summand[c * 49 + n + 7] = (real)0.5 * added[c * 35 + n];
+        }
     for (int i = 0; i < 12; i++)
         for (int j = 0; j < 12; j++)
             for (int c = 0; c < 8; c++) {
-                int gn = c / 2 * 49 + (j / 4 - i / 4 + 3) * 7 + j % 4 - i % 4 + 3;
-                y[i * 8 + c] += (o[gn] * A[c / 4][i][j] + (real)0.5 * added[gn]) * v[j * 8 + c];
+                int gn = c / 2 * 2 * 35 + (j / 4 - i / 4 + 2) * 7 + j % 4 - i % 4 + 3;
+                y[i * 8 + c] += (o[gn] * o[gn] * A[c / 4][i][j] + (real)0.5 * added[gn]) * v[j * 8 + c];
             }
-    for (size_t cn = 0; cn < 8 * 49; cn++) {
-        factor[cn] = o[cn / 98 * 49 + cn % 49];
-        summand[cn] = (real)0.5 * added[cn / 98 * 49 + cn % 49];
-    }
+
+    /* Step 3: msa, and ELSA's hearts. */
+    for (size_t f = 0; f < COUNT(forms); f++)
+        within(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, 96), tolerance);
+    m.v = v;
+    m.of.ghost.by_block = true;
     m.factor = factor, m.summand = summand;
     apply_filters(&m);
-    within("with one", relative_difference(m.f, y, 96), tolerance);
+    within("ELSA's hearts", relative_difference(m.f, y, 96), tolerance);
 
-    for (size_t n = 0; n < 49; n++) {
-        real kept = factor[49 + n];
-        factor[49 + n] = factor[98 + n];
-        factor[98 + n] = kept;
+    for (size_t n = 0; n < 35; n++) {
+        real kept = o[35 + n];
+        o[35 + n] = o[70 + n];
+        o[70 + n] = kept;
     }
-    apply_filters(&m);
-    beyond("    tables exchanged", relative_difference(m.f, y, 96), 0.01);
+    for (size_t f = 0; f < COUNT(forms); f++)
+        beyond("    tables exchanged", relative_difference(trial_run(&t, forms[f], 1), y, 96), 0.01);
 }
 END_TEST
 
@@ -476,6 +513,7 @@ int main(void)
     tcase_add_test(paradigm, every_row_of_table_1_is_a_choice_of_terms);
     tcase_add_test(paradigm, spatial_filter_of_ddf_is_a_case_of_eq4);
     tcase_add_test(paradigm, outlooker_is_no_filter_of_its_own_token);
+    tcase_add_test(paradigm, outlooker_is_nine_filters_moved_and_added);
     tcase_add_loop_test(paradigm, filter_norm_of_the_code_is_a_constant_times_ours, 0, 3);
     tcase_add_test(paradigm, depthwise_convolution_in_windows_is_net4);
     tcase_add_test(paradigm, net7_is_of_third_order);

@@ -352,7 +352,7 @@ static struct scene ghosted(bool by_block, double lambda, double gamma)
         factor[i] = (real)pow(fabs((double)factor[i]), lambda);
         summand[i] *= (real)gamma;
     }
-    m.of.by_block = by_block;
+    m.of.ghost.by_block = by_block;
     m.factor = factor;
     m.summand = summand;
     run_hearts(&m);
@@ -374,8 +374,8 @@ START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
     real *factor = zeros(54), *summand = zeros(54);
     for (size_t c = 0; c < 6; c++) {
         size_t to = c % 2 * 3 + c / 2;          /* head c mod 2, the c/2-th of its channels */
-        ck_assert_uint_eq(elsa_head(&modulo.of, c), c % 2);
-        ck_assert_uint_eq(elsa_head(&block.of, to), c % 2);
+        ck_assert_uint_eq(ghost_head(&modulo.of.ghost, c), c % 2);
+        ck_assert_uint_eq(ghost_head(&block.of.ghost, to), c % 2);
         memcpy(factor + to * 9, modulo.factor + c * 9, 9 * sizeof(real));
         memcpy(summand + to * 9, modulo.summand + c * 9, 9 * sizeof(real));
     }

@@ -225,6 +225,60 @@ START_TEST(windows_hold_every_token_once)
 }
 END_TEST
 
+static const struct { const char *grid; size_t edge; } rolled_windows[] = {
+    {"6x9", 3}, {"4x2", 2}, {"5x5", 5}, {"1x3", 1}, {"8x12", 4},
+};
+
+/* Claim      Shifted windows hold every token once too, and begin at the token (shift, shift).  The
+ *            sides of a window are boxes of its entries, hold each of them once, and are boxes of
+ *            the plane: within one a step between entries is the same step between tokens.
+ * Measure    All entries of all windows for every shift below the edge, exactly; and pairs on one
+ *            side, counted one by one.
+ * Would it fail?  Seen with the seam one entry further, and with sides counted column by column. */
+START_TEST(shifted_windows_have_sides)
+{
+    struct windows w;
+    grid g;
+    succeeds(grid_parse(&g, rolled_windows[_i].grid));
+    succeeds(windows_create(&w, &g, rolled_windows[_i].edge));
+    size_t s = w.edge, W = g.size[1];
+    for (size_t shift = 0; shift < s; shift++) {
+        succeeds(windows_shift(&w, shift));
+        ck_assert_uint_eq(windows_token(&w, 0, 0), shift * W + shift);
+        real *seen = zeros(g.tokens), *boxed = zeros(g.tokens);
+        double pairs = 0;
+        for (size_t window = 0; window < w.count; window++) {
+            for (size_t entry = 0; entry < w.entries; entry++) {
+                size_t token = windows_token(&w, window, entry);
+                ck_assert_uint_eq(windows_of(&w, token), window);
+                ck_assert_uint_eq(windows_entry(&w, token), entry);
+                seen[token] += 1;
+                for (size_t other = 0; other < w.entries; other++)
+                    pairs += windows_side_of(&w, window, entry) == windows_side_of(&w, window, other);
+            }
+            bool last_row = window / w.columns == w.rows - 1, last_column = window % w.columns == w.columns - 1;
+            size_t sides = !shift ? 1 : (last_row ? 2u : 1u) * (last_column ? 2u : 1u);
+            ck_assert_uint_eq(windows_sides(&w, window), sides);
+            for (size_t side = 0; side < windows_sides(&w, window); side++) {
+                struct window_side box = windows_side(&w, window, side);
+                size_t first = windows_token(&w, window, box.top * s + box.left);
+                ck_assert(box.rows && box.columns);
+                for (size_t n = 0; n < box.rows * box.columns; n++) {
+                    size_t row = n / box.columns, column = n % box.columns;
+                    size_t entry = (box.top + row) * s + box.left + column;
+                    ck_assert_uint_eq(windows_side_of(&w, window, entry), side);
+                    ck_assert_uint_eq(windows_token(&w, window, entry), first + row * W + column);
+                    boxed[first + row * W + column] += 1;
+                }
+            }
+        }
+        for (size_t n = 0; n < g.tokens; n++) ck_assert(seen[n] == 1 && boxed[n] == 1);
+        ck_assert(pairs == windows_pairs(&w));
+    }
+    refused(windows_shift(&w, s), STATUS_BAD_INPUT, "expected less than the window's edge");
+}
+END_TEST
+
 /* Claim      Windows are of planes, and their tokens can be counted in int. */
 START_TEST(windows_are_refused)
 {
@@ -240,6 +294,11 @@ START_TEST(windows_are_refused)
         succeeds(grid_parse(&g, bad_windows[b].grid));
         refused(windows_create(&w, &g, bad_windows[b].edge), STATUS_BAD_INPUT, bad_windows[b].text);
     }
+    succeeds(grid_parse(&g, "4x5"));
+    succeeds(windows_create(&w, &g, 2));
+    refused(windows_shift(&w, 1), STATUS_BAD_INPUT, "windows of 2 do not tile 4 x 5 tokens");
+    succeeds(windows_create(&w, &g, 0));
+    refused(windows_shift(&w, 1), STATUS_BAD_INPUT, "found 1");
 }
 END_TEST
 
@@ -405,6 +464,7 @@ int main(void)
     TCase *grids = add_case(suite, "grids");
     tcase_add_test(grids, grids_are_read_strictly);
     tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
+    tcase_add_loop_test(grids, shifted_windows_have_sides, 0, (int)COUNT(rolled_windows));
     tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));
     tcase_add_test(grids, windows_are_refused);
     TCase *random = add_case(suite, "random numbers");

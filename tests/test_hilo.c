@@ -65,7 +65,7 @@ static struct trial ordinary(int at) { return trial(kind[at], &hilo, 2, 9, "", "
  *            with queries from the pooled map.
  * Paper      HiLo, Sec. 4.1, Eq. 6, A.4.   Chapter 5, "The fast form".
  * Measure    Largest |fast - naive| over the largest |naive|.
- * Tolerance  hilo_case.h.
+ * Tolerance  hilo_case.h; root mean square: roundoff.h.
  * Would it fail?  See every_tensor_of_hilo_counts. */
 START_TEST(hilo_forms_are_one_function)
 {

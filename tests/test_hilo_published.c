@@ -303,13 +303,13 @@ END_TEST
 /* Claim      On ADE20K LITv2-S takes 42.6 G with HiLo.
  * Paper      HiLo, Table 4.                       Does not hold: 41.3, as Table 3 rounds it.
  * Measure    42.6 is what Table 3 prints, beside 41 G, as the frames per second of the same model.
- * Tolerance  Zero; 0.6 for 41: that of a whole number, and of the row of MSA from which 41.29 follows. */
+ * Tolerance  Zero; 0.55 for 41: half of a whole number, and of a tenth in the row of MSA, from which 41.29 follows. */
 START_TEST(flops_of_table_4_are_frames_of_table_3)
 {
     double follows = told("4", "MSA", "ade-flops") - 6 * ade20k(MSA) + 6 * ade20k(HILO);
     ck_assert(told("4", "HiLo", "ade-flops") == told("3", "LITv2-S", "fps"));
     ck_assert(told("4", "HiLo", "ade-flops") != told("3", "LITv2-S", "flops"));
-    within("Table 3", fabs(follows - told("3", "LITv2-S", "flops")), 0.6);
+    within("Table 3", fabs(follows - told("3", "LITv2-S", "flops")), 0.55);
     beyond("Table 4", fabs(follows - told("4", "HiLo", "ade-flops")), 1);
 }
 END_TEST

@@ -153,6 +153,13 @@ START_TEST(idx_headers_that_lie)
     static const struct { unsigned char header[16]; const char *expected; } lie[] = {
         {{1, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "begins with 0x0100"},
         {{0, 1, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "begins with 0x0001"},
+        {{0xff, 0xd8, 0xff, 0xe0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 1, 0, 72},
+         "is a JPEG image, expected PNG or IDX"},
+        {{'G', 'I', 'F', '8', '9', 'a'}, "is a GIF image"},
+        {{'B', 'M', 0x46, 0, 0, 0}, "is a BMP image"},
+        {{'R', 'I', 'F', 'F', 9, 9, 0, 0, 'W', 'E', 'B', 'P'}, "is a WebP image"},
+        {{'I', 'I', '*', 0}, "is a TIFF image"},
+        {{0, 0, 0, 24, 'f', 't', 'y', 'p', 'h', 'e', 'i', 'c'}, "is a HEIF image"},
         {{0, 0, 13, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "type 0x0d"},
         {{0, 0, 8, 1, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "1 axes"},
         {{0, 0, 8, 4, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 6}, "4 axes"},
@@ -909,7 +916,7 @@ int main(void)
     TCase *tokens = add_folder_case(suite, "tokens");
 
     tcase_add_loop_test(sets, idx_gives_back_its_bytes, 0, 2);
-    tcase_add_loop_test(sets, idx_headers_that_lie, 0, 14);
+    tcase_add_loop_test(sets, idx_headers_that_lie, 0, 20);
     tcase_add_test(sets, idx_files_that_are_damaged);
     tcase_add_test(sets, what_is_not_a_file);
     tcase_add_test(png, png_there_and_back);

@@ -7,6 +7,7 @@
 #include "golden.h"
 #include "lisa_case.h"
 #include "promises.h"
+#include "../fast/lisa/local.h"
 #include "../reference/steps.h"
 
 /* A copy of one of the parameters, NULL where it is absent. */
@@ -32,7 +33,8 @@ static const struct sizes size[] = {
 /* Claim      Every form computes the function that the naive form computes, on
  *            any grid, with any number of channels, heads, latents, images and
  *            threads.
- * Paper      LiSA, Eq. 4-7 and 10.   Chapter 1, "The fast form".
+ * Paper      LiSA, Eq. 4-7 and 10; Tab. 3b, + B^a; Tab. 3c, local.   Chapter 1, "The
+ *            fast form".
  * Measure    The largest |form - naive| over y.
  * Tolerance  lisa_case.h, derived there from the number of roundings on the
  *            way and the size of y; q, k and v are common to both forms.
@@ -59,6 +61,55 @@ START_TEST(every_tensor_counts)
 }
 END_TEST
 
+/* Claim      So it is with local kernels of any size, even beyond the grid, whichever
+ *            way the fast form takes: over windows where they are small, on circles
+ *            where they are large.
+ * Paper      LiSA, Tab. 3c.
+ * Measure    As above; the way, as the fast form chooses it; and what plans promise of
+ *            memory and repetition.
+ * Tolerance  That of lisa_case.h.
+ * Would it fail?  With the kernel turned around, or read one entry further, it does. */
+static const struct { struct sizes z; const char *kernel; bool circles; } windows[] = {
+    {{"31", 4, 1, 3, 1, false}, "1", false},       {{"12x7", 5, 2, 3, 2, false}, "3x5", false},
+    {{"2x3", 3, 2, 2, 2, false}, "5x5", false},    {{"60", 17, 1, 5, 1, false}, "7", false},
+    {{"60", 17, 1, 5, 1, false}, "119", true},      {{"12x14", 16, 1, 16, 1, false}, "13x13", true},
+    {{"8x9", 3, 2, 3, 2, false}, "15x17", true},   {{"4x3x6", 3, 2, 4, 2, false}, "3x3x3", false},
+    {{"4x5x6", 5, 1, 4, 2, true}, "7x5x9", true},  {{"8x9", 3, 2, 3, 2, false}, "21x25", true},
+};
+START_TEST(local_kernels_of_any_size_are_one_function)
+{
+    const struct sizes *z = &windows[_i].z;
+    char options[80], latents[24];
+    snprintf(options, sizeof options, "--grid %s --heads %zu --kernel %s", z->grid, z->h, windows[_i].kernel);
+    snprintf(latents, sizeof latents, "D=%zu", z->D);
+    struct trial t = trial(options, &lisa, z->B, z->c * z->h, latents, z->bare ? "b_qkv w_o b_o" : "");
+    const struct lisa_problem l = resolved(&t.problem);
+    ck_assert(lisa_local_is_cheaper(&l) != windows[_i].circles);
+    promise_one_function(&t, options, relative_tolerance(&t));
+    promise_repeatable(&t);
+    promise_memory(&t);
+    promise_bytes(&t);
+}
+END_TEST
+
+/* Claim      What --kernel cannot be is refused in one line: even sizes, other axes than
+ *            the grid, another equation than 10.
+ * Measure    Status and message. */
+static const struct { const char *options, *complaint; } refusals[] = {
+    {"--grid 6x5 --kernel 4x3", "option --kernel: found '4x3', expected odd sizes"},
+    {"--grid 6x5 --kernel 3", "option --kernel: found 1 axes, expected 2 as the grid has"},
+    {"--grid 6x5 --kernel 3x3x3", "option --kernel: found 3 axes, expected 2 as the grid has"},
+    {"--grid 6x5 --kernel 0x3", "option --kernel: "},
+    {"--grid 6x5 --kernel 3x3 --equation 7",
+     "option --kernel: found with --equation 7, expected only with --equation 10"},
+};
+START_TEST(kernels_that_cannot_be_are_refused)
+{
+    struct problem p;
+    refused(shaped_openly(&p, refusals[_i].options, &lisa, 1, 4, "", "", 1), STATUS_BAD_INPUT, refusals[_i].complaint);
+}
+END_TEST
+
 /* Claim      The naive form is its hearts: head a of image b is the heart run
  *            on its slices of the projection, written to its channels.
  * Measure    y of the form against hearts called here.
@@ -76,6 +127,7 @@ START_TEST(naive_form_is_its_hearts)
         .g = l.g, .N = N, .P = l.g.offsets, .c = c, .D = 2, .e = parameter(p, "e"),
         .ea = parameter(p, "ea"), .eac = parameter(p, "ea"), .eb = parameter(p, "eb"),
         .wa = parameter(p, "wa"), .wb = parameter(p, "wb"), .Ba = parameter(p, "ba"), .Bb = parameter(p, "bb"),
+        .window = l.window, .la = parameter(p, "wa"), .lb = parameter(p, "wb"),
     };
     for (size_t image = 0; image < 2; image++)
         for (size_t head = 0; head < 2; head++) {
@@ -133,7 +185,9 @@ START_TEST(whole_numbers_come_out_whole)
                 for (size_t d = 0; !l.e && d < D; d++) {
                     long a = l.ba ? (long)l.ba[d] : 0, G = (long)l.bb[d];
                     for (size_t n = 0; n < N; n++) {
-                        size_t from = l.wa ? grid_circular(&l.g, i, n) : grid_offset(&l.g, i, n);
+                        size_t from = l.wraps ? grid_circular(&l.g, i, n) : grid_offset(&l.g, i, n);
+                        if (l.window.axes) from = window_entry(&l.window, &l.g, i, n);
+                        if (l.window.axes && from == l.M) continue;
                         const real *at_n = token + n * 3 * C;
                         a += sign(at_n[C]) * (long)tables[from * D + d];
                         G += (long)at_n[2 * C] * (long)kernels[from * D + d];
@@ -289,13 +343,15 @@ END_TEST
 
 /* Claim      Images do not see each other: other tokens, even NaN, in one image
  *            leave the other as it was; and NaN is not swallowed: it reaches
- *            every output of its own image, since every token attends to all.
+ *            every output of its own image, since every token attends to all; of
+ *            local kernels, all that moves when the token does.
  * Measure    Bits of the untouched image; NaN in the touched one.
  * Tolerance  Zero. */
 START_TEST(nan_fills_its_image_and_no_other)
 {
     struct trial t = lisa_trial(&ordinary, equation_word[_i]);
-    promise_images_apart(&t, 33, NULL, NULL);
+    if (resolved(&t.problem).window.axes) promise_nan_is_seen(&t);
+    else promise_images_apart(&t, 33, NULL, NULL);
 }
 END_TEST
 
@@ -324,7 +380,7 @@ START_TEST(plans_are_loaded_again)
     const struct form *form;
     for (int f = 0; (form = operator_form_at(&lisa, f)); f++) {
         struct plan plan;
-        bool kept = f > 0 || _i < 4;        /* the naive Eq. 10 reads its kernels as they lie */
+        bool kept = f > 0 || atoi(equation_word[_i]) < 10;      /* the naive Eq. 10 reads its kernels as they lie */
         real *y = zeros(t.outputs);
         succeeds(plan_create(&plan, &t.problem, form, 2));
         size_t before = memory_in_use();
@@ -357,6 +413,8 @@ int main(void)
     Suite *suite = suite_create("LiSA");
     TCase *equality = add_case(suite, "one function");
     tcase_add_loop_test(equality, forms_are_one_function, 0, EQUATIONS * (int)COUNT(size));
+    tcase_add_loop_test(equality, local_kernels_of_any_size_are_one_function, 0, (int)COUNT(windows));
+    tcase_add_loop_test(equality, kernels_that_cannot_be_are_refused, 0, (int)COUNT(refusals));
     tcase_add_loop_test(equality, every_tensor_counts, 0, EQUATIONS);
     tcase_add_loop_test(equality, naive_form_is_its_hearts, 0, EQUATIONS);
     tcase_add_loop_test(equality, whole_numbers_come_out_whole, 0, EQUATIONS);

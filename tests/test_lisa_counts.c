@@ -16,7 +16,7 @@ void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real 
 
 /* ---- single heads, counted ---------------------------------------------- */
 
-enum heart { SELF_ATTENTION, EQ4, EQ5, FIG6, EQ7 };
+enum heart { SELF_ATTENTION, EQ4, EQ5, EQ5_BIASED, FIG6, FIG6_BIASED, EQ7 };
 
 /* Multiplications of one run of an operator's counted naive form, into y;
  * preparing it multiplies nothing. */
@@ -34,12 +34,16 @@ static double counted_run(const struct trial *t, real *y)
 /* Multiplications of one head; projections are BLAS's, and not counted. */
 static double counted(enum heart heart, size_t N, size_t c, size_t D)
 {
-    static const char *const options[] = {"", " --equation 4", " --equation 5", " --equation 5", " --equation 7"};
+    static const char *const options[] = {
+        "", " --equation 4", " --equation 5", " --equation 5", " --equation 5", " --equation 5", " --equation 7",
+    };
     char words[80], latents[24];
+    bool biased = heart == EQ5_BIASED || heart == FIG6_BIASED;
     snprintf(words, sizeof words, "--grid %zu%s", N, options[heart]);
     snprintf(latents, sizeof latents, "D=%zu", D);
-    struct trial t = trial(words, heart ? &lisa : &msa, 1, c, latents, "rpe b_qkv w_o b_o");
-    if (heart != FIG6) return counted_run(&t, zeros(t.outputs));
+    struct trial t = trial(words, heart ? &lisa : &msa, 1, c, latents,
+                           biased ? "b_qkv w_o b_o" : "rpe ba b_qkv w_o b_o");
+    if (heart != FIG6 && heart != FIG6_BIASED) return counted_run(&t, zeros(t.outputs));
 
     /* What the arrays hold does not matter: zeros. */
     const struct lisa_problem p = resolved(&t.problem);
@@ -89,7 +93,8 @@ START_TEST(naive_forms_multiply_as_their_formulas_say)
 END_TEST
 
 /* Claim      So are those of Fig. 6's order, 2 N^2 c D + 2 N c D, and of
- *            self-attention, N^2 (2 c + 1).
+ *            self-attention, N^2 (2 c + 1).  A bias B^a in Eq. 5 takes N c D more by
+ *            its first line, and nothing in Fig. 6's order.
  * Paper      LiSA, Fig. 6; Eq. 1. */
 static const struct { size_t N, c, D; } head_size[] = {
     {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16},
@@ -102,6 +107,32 @@ START_TEST(single_heads_multiply_as_their_formulas_say)
     ck_assert(counted(EQ4, n, c, D) == (double)(n * n * (2 * c + 1)));
     ck_assert(counted(EQ5, n, c, D) == (double)(n * n * (2 * c + 2 * D) + n * c * D));
     ck_assert(counted(EQ7, n, c, D) == (double)(n * n * (2 * c + c * D + D) + 2 * n * c * D));
+    ck_assert(counted(EQ5_BIASED, n, c, D) == counted(EQ5, n, c, D) + (double)(n * c * D));
+    ck_assert(counted(FIG6_BIASED, n, c, D) == counted(FIG6, n, c, D));
+}
+END_TEST
+
+/* Claim      A local window meets S of the N M pairs of a token and an entry: those that
+ *            stay on the grid.  The naive form multiplies 2 S c D + 2 N c D times.
+ * Paper      LiSA, Tab. 3c; the formula of reference/lisa.h.
+ * Measure    The counted naive form, against S counted pair by pair; c = 2, D = 3.
+ * Would it fail?  Windows reach beyond the grid on one side and on both; with all N M
+ *            pairs it fails but where the window is one token. */
+static const struct { const char *grid, *kernel; } window_size[] = {
+    {"9", "3"}, {"4", "11"}, {"5x6", "1x1"}, {"5x6", "3x5"}, {"1x7", "3x3"}, {"14x14", "7x7"}, {"2x3x4", "3x5x3"},
+};
+START_TEST(local_kernels_multiply_where_they_meet_the_grid)
+{
+    char options[80];
+    snprintf(options, sizeof options, "--grid %s --kernel %s", window_size[_i].grid, window_size[_i].kernel);
+    struct trial t = trial(options, &lisa, 1, 2, "D=3", "b_qkv w_o b_o");
+    const struct lisa_problem p = resolved(&t.problem);
+    size_t N = p.heads.N, S = 0;
+    for (size_t i = 0; i < N; i++)
+        for (size_t n = 0; n < N; n++) S += window_entry(&p.window, &p.g, i, n) < p.M;
+    ck_assert(counted_run(&t, zeros(t.outputs)) == (double)(2 * S * 6 + 2 * N * 6));
+    ck_assert(lisa_pairs(&p) == (double)S);
+    ck_assert(p.M == 1 ? S == N : S < N * p.M);
 }
 END_TEST
 
@@ -163,12 +194,37 @@ static double model_flops(double heart)
 START_TEST(flops_of_tab_3b_are_those_of_fig_6)
 {
     double attention = model_flops(counted(SELF_ATTENTION, 196, 16, 1)), four = model_flops(counted(EQ4, 196, 16, 1));
-    double five = model_flops(counted(FIG6, 196, 16, 16)), first_line = model_flops(counted(EQ5, 196, 16, 16));
+    double five = model_flops(counted(FIG6, 196, 16, 16)), biased = model_flops(counted(FIG6_BIASED, 196, 16, 16));
+    double first_line = model_flops(counted(EQ5, 196, 16, 16));
     within("Self-attn", fabs(attention - published("lisa", "3b", "Self-attn", "flops")), 0.005);
     within("SA (Eq. 4)", fabs(four - published("lisa", "3b", "SA (Eq. 4)", "flops")), 0.005);
     within("SA (Eq. 5), Fig. 6", fabs(five - published("lisa", "3b", "SA (Eq. 5)", "flops")), 0.005);
+    within("+ bias term Ba, Fig. 6", fabs(biased - published("lisa", "3b", "+ bias term Ba", "flops")), 0.005);
     beyond("SA (Eq. 5), first line", fabs(first_line - published("lisa", "3b", "SA (Eq. 5)", "flops")), 0.005);
     within("    which is 1.43 G", fabs(first_line - 1.43), 0.005);
+}
+END_TEST
+
+/* Claim      Tab. 3c's FLOPs of local kernels follow from the operator: 1.22, 1.45 and
+ *            1.80 G, with the zeros around the grid multiplied too, as a padded
+ *            convolution does, and norms at five operations a number, as in Tab. 3a.
+ * Paper      LiSA, Tab. 3c.
+ * Measure    Counted hearts of one head, --kernel kxk on 14 x 14 tokens, and 2 c D for
+ *            each pair off the grid.
+ * Tolerance  0.005 G, half of the last digit.
+ * Would it fail?  Without the zeros it does. */
+START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
+{
+    static const char *const row[] = {"Local 3x3", "Local 5x5", "Local 7x7"};
+    size_t k = 3 + 2 * (size_t)_i;
+    char options[80];
+    snprintf(options, sizeof options, "--grid 14x14 --kernel %zux%zu", k, k);
+    struct trial t = trial(options, &lisa, 1, 16, "D=16", "b_qkv w_o b_o");
+    const struct lisa_problem p = resolved(&t.problem);
+    double printed = published("lisa", "3c", row[_i], "flops"), norms = 5 * 25 * 196 * 192 / 1e9;
+    double heart = counted_run(&t, zeros(t.outputs)), off = 196 * (double)p.M - lisa_pairs(&p);
+    within(row[_i], fabs(model_flops(heart + 2 * 16 * 16 * off) + norms - printed), 0.005);
+    beyond("    without zeros", fabs(model_flops(heart) + norms - printed), 0.005);
 }
 END_TEST
 
@@ -275,7 +331,7 @@ START_TEST(naive_forms_take_the_memory_they_state)
         size_t both = lines(N, N, D, 1) + lines(N, D, 1, 1) + lines(N, N, 1, 1);      /* Rb, a, kernel */
         size_t five = both + lines(N, N, D, 1) + lines(N, N, 1, 1);
         size_t seven = both + lines(N, N, c, D) + lines(N, N, c, 1);
-        size_t tensors[] = {2 * lines(N, N, 1, 1), five, seven, seven, 2 * lines(N, c, D, 1)};
+        size_t ten = 2 * lines(N, c, D, 1), tensors[] = {2 * lines(N, N, 1, 1), five, seven, seven, ten, five, ten};
         size_t plan = (lisa.resolved + 63) / 64 * 64 + (operator_form(&lisa, "naive")->state + 63) / 64 * 64;
         double stated = (double)(tensors[_i] + lines(N, c, 3, 1) + 4 * lines(N, c, 1, 1) + plan);
         char what[40];
@@ -350,11 +406,13 @@ int main(void)
     TCase *formulas = add_case(suite, "formulas");
     tcase_add_test(formulas, the_counter_counts);
     tcase_add_loop_test(formulas, naive_forms_multiply_as_their_formulas_say, 0, EQUATIONS * (int)COUNT(size));
+    tcase_add_loop_test(formulas, local_kernels_multiply_where_they_meet_the_grid, 0, (int)COUNT(window_size));
     tcase_add_loop_test(formulas, single_heads_multiply_as_their_formulas_say, 0, (int)COUNT(head_size));
     TCase *computation = add_case(suite, "Table 1, computation");
     tcase_add_loop_test(computation, table_1_holds_for_quadratic_operators, 0, (int)COUNT(head_size));
     tcase_add_test(computation, first_line_of_eq5_costs_less_than_table_1_says);
     tcase_add_test(computation, flops_of_tab_3b_are_those_of_fig_6);
+    tcase_add_loop_test(computation, flops_of_tab_3c_are_those_of_padded_windows, 0, 3);
     tcase_add_test(computation, hadamard_correlation_is_free_in_the_order_of_fig6_only);
     tcase_add_test(computation, self_attention_grows_quadratically_not_exponentially);
     tcase_add_test(computation, lisa_takes_n_log_n);

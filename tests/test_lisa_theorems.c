@@ -96,7 +96,7 @@ START_TEST(constant_rpe_does_not_see_token_order)
 END_TEST
 
 /* Claim      An RPE breaks that: Eq. 4 "learns relative token orders".
- * Paper      LiSA, Sec. 4.1, below Eq. 4; all five equations.
+ * Paper      LiSA, Sec. 4.1, below Eq. 4; all equations.
  * Measure    As above, with the tables drawn: not equal. */
 START_TEST(rpe_sees_token_order)
 {
@@ -257,15 +257,19 @@ END_TEST
 /* Claim      The two lines of Eq. 5 agree: correlation first, or RPEs times
  *            key and value first (the order of Fig. 6).
  * Paper      LiSA, Eq. 5 and Fig. 6.
- * Measure    The hearts of Eq. 5 against lisa_naive_fig6.      Tolerance  Zero.
+ * Measure    The hearts of Eq. 5 against lisa_naive_fig6, without B^a and with it.
+ * Tolerance  Zero.
  * Would it fail?  With a bias on one side only it does. */
 START_TEST(both_orders_of_eq5_agree)
 {
     struct one_head o = head_at(_i);
-    real *y = eq5(&o);
-    equal(y, fig6(&o), o.N * o.c);
+    real *y = eq5(&o), *y_biased = eq5_biased(&o);
+    equal(y, fig6(&o, NULL), o.N * o.c);
+    equal(y_biased, fig6(&o, o.Ba), o.N * o.c);
     for (size_t i = 0; i < o.c * o.D; i++) o.Bb[i] += 1;
-    if (o.N > 1) unequal(y, fig6(&o), o.N * o.c);
+    if (o.N == 1) return;
+    unequal(y_biased, y, o.N * o.c);
+    unequal(y, fig6(&o, NULL), o.N * o.c);
 }
 END_TEST
 
@@ -303,19 +307,24 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
 
     /* Step 1: the kernels, from the hearts that make them. */
     real *Ga = circular_key(&o, o.wa, o.Ba);
-    real *kernel[5] = {
-        kernel_eq4(&o), kernel_of(&o, structure_eq5(&o)), kernel_of(&o, structure_eq7(&o, NULL)),
-        kernel_of(&o, structure_eq7(&o, o.Ba)), zeros(N * N),
+    real *local = local_key(&o), *kernel[] = {
+        kernel_eq4(&o), kernel_of(&o, structure_eq5(&o, NULL)), kernel_of(&o, structure_eq7(&o, NULL)),
+        kernel_of(&o, structure_eq7(&o, o.Ba)), zeros(N * N), kernel_of(&o, structure_eq5(&o, o.Ba)), zeros(N * N),
     };
     for (size_t i = 0; i < N; i++)
-        for (size_t j = 0; j < N; j++)
+        for (size_t j = 0; j < N; j++) {
+            size_t around = grid_circular(&o.g, i, j), entry = window_entry(&o.window, &o.g, i, j);
             for (size_t d = 0; d < D; d++)
-                for (size_t ch = 0; ch < c; ch++)
-                    kernel[4][i * N + j] += o.q[i * c + ch] * Ga[(i * c + ch) * D + d]
-                                          * o.wb[grid_circular(&o.g, i, j) * D + d];
+                for (size_t ch = 0; ch < c; ch++) {
+                    size_t at = (i * c + ch) * D + d;
+                    kernel[4][i * N + j] += o.q[i * c + ch] * Ga[at] * o.wb[around * D + d];
+                    if (entry < o.window.tokens)
+                        kernel[6][i * N + j] += o.q[i * c + ch] * local[at] * o.lb[entry * D + d];
+                }
+        }
 
     /* Step 2: an impulse at every token, in every channel. */
-    for (int e = 0; e < 5; e++) {
+    for (size_t e = 0; e < COUNT(equations); e++) {
         real *before = equations[e].y(&o), *expected = zeros(N * c);
         for (size_t j = 0; j < N; j++)
             for (size_t ch = 0; ch < c; ch++) {
@@ -590,12 +599,23 @@ static real *local_eq7(const struct one_head *o, ptrdiff_t r)
     return y;
 }
 
-/* Claim      A local kernel of k x k, k = 2 r + 1, is a global one that is zero for
- *            offsets beyond r, and needs no form of its own.
+/* The rows of a table in reverse order. */
+static void turn_around(real *table, size_t rows, size_t columns)
+{
+    real *before = copy(table, rows * columns);
+    for (size_t r = 0; r < rows; r++)
+        memcpy(table + r * columns, before + (rows - 1 - r) * columns, columns * sizeof *table);
+}
+
+/* Claim      A local kernel of k x k, k = 2 r + 1, is a table of Eq. 7 that is zero for
+ *            offsets beyond r, turned around: tables are read by j - i, kernels by
+ *            i - n.
  * Paper      LiSA, Tab. 3c.
  * Measure    Eq. 7 with such tables against sums over the neighbours alone, on key
- *            and value, r = 1 and 2.                Tolerance  Zero.
- * Would it fail?  With the tables as drawn, or a neighbour more, it does. */
+ *            and value, and against Eq. 10 with the local kernels, r = 1 and 2.
+ * Tolerance  Zero.
+ * Would it fail?  With the tables as drawn, a neighbour more, or kernels that are not
+ * turned, it does. */
 START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
 {
     struct one_head o = whole_head("5x6", 3, 2), local = o;
@@ -609,9 +629,119 @@ START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
             memset(local.eac + entry * o.c * o.D, 0, o.c * o.D * sizeof *o.eac);
             memset(local.eb + entry * o.D, 0, o.D * sizeof *o.eb);
         }
+    give_window(&o, 2 * (size_t)r + 1);
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t n = 0; n < o.N; n++) {
+            size_t m = window_entry(&o.window, &o.g, i, n), entry = grid_offset(&o.g, i, n);
+            if (m == o.window.tokens) continue;
+            memcpy(o.la + m * o.c * o.D, o.eac + entry * o.c * o.D, o.c * o.D * sizeof *o.la);
+            memcpy(o.lb + m * o.D, o.eb + entry * o.D, o.D * sizeof *o.lb);
+        }
+    equal(eq7(&local), eq10_local(&o), o.N * o.c);
+    turn_around(o.la, o.window.tokens, o.c * o.D);
+    unequal(eq7(&local), eq10_local(&o), o.N * o.c);
     equal(eq7(&local), local_eq7(&o, r), o.N * o.c);
     unequal(eq7(&o), local_eq7(&o, r), o.N * o.c);
     unequal(eq7(&local), local_eq7(&o, r + 1), o.N * o.c);
+}
+END_TEST
+
+/* One head on a larger grid, its tokens in the first corner and zeros beyond. */
+static struct one_head surrounded(const struct one_head *o, const grid *large)
+{
+    struct one_head big = *o;
+    size_t at[GRID_AXES], row = o->c * sizeof *o->q;
+    big.g = *large;
+    big.N = large->tokens;
+    big.q = zeros(big.N * o->c);
+    big.k = zeros(big.N * o->c);
+    big.v = zeros(big.N * o->c);
+    big.wa = zeros(big.N * o->c * o->D);
+    big.wb = zeros(big.N * o->D);
+    for (size_t n = 0; n < o->N; n++) {
+        grid_coordinates(at, &o->g, n);
+        size_t to = grid_index(large, at) * o->c;
+        memcpy(big.q + to, o->q + n * o->c, row);
+        memcpy(big.k + to, o->k + n * o->c, row);
+        memcpy(big.v + to, o->v + n * o->c, row);
+    }
+    return big;
+}
+
+/* Claim      A local kernel is a global one of Eq. 10 with zeros beyond its reach, on a
+ *            grid large enough that nothing comes around: n + r points on an axis of n
+ *            tokens.  The orientation is that of Eq. 10, W at i - n.
+ * Paper      LiSA, Tab. 3c and Eq. 10.
+ * Measure    Eq. 10 of the head on that grid, W holding entry m at step(m), against the
+ *            local head, token by token; windows of 1, 3, 5 and 11 on a line, a plane
+ *            and a block, reaching beyond the grid too.        Tolerance  Zero.
+ * Would it fail?  One point less on every axis, and a border comes around. */
+static const struct { const char *grid; size_t edge; } locals[] = {
+    {"9", 3}, {"6", 5}, {"5x6", 1}, {"5x6", 3}, {"6x4", 5}, {"3x4", 11}, {"1x7", 3}, {"3x2x4", 3}, {"2x3x3", 5},
+};
+START_TEST(a_local_kernel_is_a_global_one_with_zeros)
+{
+    struct one_head o = whole_head(locals[_i].grid, 2, 2);
+    give_window(&o, locals[_i].edge);
+    size_t row = o.c * o.D, at[GRID_AXES];
+    for (size_t short_of = 0; short_of < 2; short_of++) {
+        size_t size[GRID_AXES], reach = locals[_i].edge / 2;
+        grid large;
+        for (int a = 0; a < GRID_AXES; a++) {
+            size_t n = o.g.size[a];
+            size[a] = n + (reach < n - 1 ? reach : n - 1);
+            if (size[a] > n) size[a] -= short_of;
+        }
+        succeeds(grid_create(&large, o.g.axes, size));
+
+        /* Step 1: W, entry by entry, at every offset that two tokens have. */
+        struct one_head big = surrounded(&o, &large);
+        for (size_t i = 0; i < o.N; i++)
+            for (size_t n = 0; n < o.N; n++) {
+                size_t m = window_entry(&o.window, &o.g, i, n), at_n[GRID_AXES];
+                if (m == o.window.tokens) continue;
+                grid_coordinates(at, &o.g, i);
+                grid_coordinates(at_n, &o.g, n);
+                size_t w = grid_circular(&large, grid_index(&large, at), grid_index(&large, at_n));
+                memcpy(big.wa + w * row, o.la + m * row, row * sizeof *o.la);
+                memcpy(big.wb + w * o.D, o.lb + m * o.D, o.D * sizeof *o.lb);
+            }
+
+        /* Step 2: its output at the tokens. */
+        real *y = eq10(&big), *seen = zeros(o.N * o.c);
+        for (size_t n = 0; n < o.N; n++) {
+            grid_coordinates(at, &o.g, n);
+            memcpy(seen + n * o.c, y + grid_index(&large, at) * o.c, o.c * sizeof *y);
+        }
+        if (!short_of) equal(seen, eq10_local(&o), o.N * o.c);
+        else if (large.tokens > o.N || reach) unequal(seen, eq10_local(&o), o.N * o.c);
+    }
+}
+END_TEST
+
+/* Claim      So the local kernel of 2n - 1 on every axis is the whole of Eq. 7, with its
+ *            tables turned around; a larger one does no more.
+ * Paper      Follows from Eq. 2, 7 and 10.
+ * Measure    Both; and kernels of 2n + 1, the table in their middle and anything on
+ *            their rim.                          Tolerance  Zero. */
+START_TEST(a_local_kernel_of_all_offsets_is_eq7)
+{
+    struct one_head o = whole_head("5x5", 3, 2);
+    give_window(&o, 9);
+    memcpy(o.la, o.eac, o.P * o.c * o.D * sizeof *o.la);
+    memcpy(o.lb, o.eb, o.P * o.D * sizeof *o.lb);
+    turn_around(o.la, o.P, o.c * o.D);
+    turn_around(o.lb, o.P, o.D);
+    equal(eq10_local(&o), eq7(&o), o.N * o.c);
+
+    struct one_head wide = o;
+    give_window(&wide, 11);
+    for (size_t m = 0; m < o.P; m++) {
+        size_t to = (m / 9 + 1) * 11 + m % 9 + 1;
+        memcpy(wide.la + to * o.c * o.D, o.la + m * o.c * o.D, o.c * o.D * sizeof *o.la);
+        memcpy(wide.lb + to * o.D, o.lb + m * o.D, o.D * sizeof *o.lb);
+    }
+    equal(eq10_local(&wide), eq7(&o), o.N * o.c);
 }
 END_TEST
 
@@ -619,7 +749,7 @@ END_TEST
  *            shared tables and adds Ba^T q_i.  It is Eq. 7 with the same tables for
  *            all channels.
  * Paper      LiSA, Sec. 4.2 and Tab. 3b, "+ bias term".
- * Measure    Eq. 7 so against those sums, written out.       Tolerance  Zero.
+ * Measure    Both against those sums, written out.           Tolerance  Zero.
  * Would it fail?  Without the bias it does. */
 START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
 {
@@ -645,6 +775,7 @@ START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
             }
         }
     equal(eq7(&o), y, N * c);
+    equal(eq5_biased(&o), y, N * c);
     if (N > 1) unequal(eq6(&o), y, N * c);
 }
 END_TEST
@@ -679,6 +810,8 @@ START_TEST(latents_add)
         one.eb = column(o.eb, o.P, o.D, d);
         one.wa = column(o.wa, o.N * o.c, o.D, d);
         one.wb = column(o.wb, o.N, o.D, d);
+        one.la = column(o.la, o.window.tokens * o.c, o.D, d);
+        one.lb = column(o.lb, o.window.tokens, o.D, d);
         one.Ba = column(o.Ba, o.c, o.D, d);
         one.Bb = column(o.Bb, o.c, o.D, d);
         real *y = equations[_i].y(&one);
@@ -1327,6 +1460,8 @@ int main(void)
     tcase_add_loop_test(expressivity, second_term_of_eq8_is_a_query_driven_convolution, 0, PLACES);
     tcase_add_loop_test(expressivity, lambda_and_involution_are_cases_of_the_second_term, 0, 2);
     tcase_add_loop_test(expressivity, local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 1, 3);
+    tcase_add_loop_test(expressivity, a_local_kernel_is_a_global_one_with_zeros, 0, (int)COUNT(locals));
+    tcase_add_test(expressivity, a_local_kernel_of_all_offsets_is_eq7);
     tcase_add_loop_test(expressivity, eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key, 0, PLACES);
     tcase_add_test(expressivity, third_term_of_eq8_does_not_look_at_values);
     tcase_add_loop_test(expressivity, latents_add, 1, each);

@@ -74,13 +74,13 @@ static const struct { const char *name; int axes; size_t size[3]; const char *co
     {"x", 3, {2, 5, 4}, "tensor x: found [2, 5, 4], expected [B, N, C]"},
     {"x", 3, {2, 6, 5}, "--heads: found 2, expected a divisor of C = 5"},
     {"w_qkv", 2, {4, 12}, "tensor w_qkv: found [4, 12], expected [3C, C] = [12, 4]"},
-    {"wa", 3, {6, 4, 3}, "tensor wa: found [6, 4, 3], expected [N, c, D] = [6, 2, D]"},
-    {"wb", 2, {6, 2}, "tensor wb: found [6, 2], expected [N, D] = [6, 3]"},
+    {"wa", 3, {6, 4, 3}, "tensor wa: found [6, 4, 3], expected [M, c, D] = [6, 2, D]"},
+    {"wb", 2, {6, 2}, "tensor wb: found [6, 2], expected [M, D] = [6, 3]"},
     {"wb", 1, {18, 0}, "tensor wb: found [18]"},
     {"b_o", 1, {4}, "tensor b_o: found without w_o"},
     {"extra", 1, {4}, "tensor extra: not of this operator"},
     {"ea", 3, {15, 2, 3}, "tensor ea: not of this operator with these options"},
-    {"-wb", 0, {0}, "tensor wb: missing, expected [N, D] = [6, 3]"},
+    {"-wb", 0, {0}, "tensor wb: missing, expected [M, D] = [6, 3]"},
 };
 
 /* Claim      A file with a missing, extra or wrongly shaped tensor is refused,

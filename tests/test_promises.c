@@ -1,9 +1,10 @@
 /* test_promises.c -- what every operator promises, whatever it computes
  *
  * Walks the list of operators, and of each the forms, the axes of its grid, other
- * values of its options, choices and flags two by two too, and leaves out what is
- * optional: a new operator is looked at with no line here.  What the paper says,
- * and sizes that are special to it, is left to the operator's own suites. */
+ * values of its options, choices and flags two by two too, numbers that are refused
+ * alone beside the option that they need, and leaves out what is optional: a new
+ * operator is looked at with no line here.  What the paper says, and sizes that are
+ * special to it, is left to the operator's own suites. */
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 /* Sizes that an operator does not leave to anybody. */
 static const struct { const char *operator, *sizes; } special[] = {
-    {"elsa", "Q=8"},            /* the groups of its convolution have 8 channels */
+    {"elsa", "Q=24"},           /* the groups of its convolution have 8 channels, or 2, or 3 */
 };
 
 /* ---- the cases --------------------------------------------------------- */
@@ -81,21 +82,26 @@ static void required(char *text, size_t size, const struct declaration *d, const
     }
 }
 
-/* What an option may be beside what it is where nothing is said, as "4|5|6". */
-static const char *values(const struct option *o)
+/* What an option may be beside what it is where nothing is said, as "4|5|6"; a kernel that need not be given
+ * is none of the usual ones, and steps are alike, or not, along so many axes. */
+static const char *values(const struct option *o, int axes)
 {
+    static const char *const windows[] = {"", "1|5", "1x5|5x3", "1x3x5"};
+    static const char *const steps[] = {"", "2|9", "2|1x5", "1x2x2"};
     if (o->kind == OPTION_FLAG) return "";
     if (o->kind == OPTION_CHOICE) return o->choices;
     if (!o->fallback || is_heads(o)) return NULL;
+    if (o->kind == OPTION_KERNEL) return windows[axes];
+    if (o->kind == OPTION_STEPS) return steps[axes];
     if (o->kind == OPTION_INTEGER) return "2|3";
     return o->kind == OPTION_REAL ? o->low <= 2 && o->high >= 2 ? "2" : "0.5" : NULL;
 }
 
 /* Appends value `n` of an option, " --equation 4" or " --pooled-queries"; false
  * where it has not so many.  What stands anyway is one of them, and adds nothing. */
-static bool choose(char *text, size_t size, const struct option *o, int n)
+static bool choose(char *text, size_t size, const struct option *o, int n, int axes)
 {
-    const char *word = values(o);
+    const char *word = values(o, axes);
     for (; n > 0 && word; n--) {
         word = strchr(word, '|');
         if (word) word++;
@@ -122,12 +128,47 @@ static bool chooses(const struct option *o) { return o->kind == OPTION_CHOICE ||
 /* Every value of each option. */
 static void add_values(struct one_case one)
 {
+    int axes = usual_axes(one.operator);
     for (const struct option *o = one.operator->options; o->name; o++)
         for (int n = 0;; n++) {
             struct one_case chosen = one;
             chosen.chosen = true;
-            if (!choose(chosen.options, sizeof chosen.options, o, n)) break;
+            if (!choose(chosen.options, sizeof chosen.options, o, n, axes)) break;
             add(chosen);
+        }
+}
+
+/* Whether options go together, as far as they and the channels tell. */
+static bool go_together(const struct one_case *one)
+{
+    char text[sizeof one->options];
+    const char *word[32];
+    int words = 0;
+    struct problem p;
+    memcpy(text, one->options, sizeof text);
+    for (char *w = strtok(text, " "); w && words < (int)COUNT(word); w = strtok(NULL, " ")) word[words++] = w;
+    return !problem_create(&p, one->operator, words, word).code && !problem_set_size(&p, "B", 2).code
+        && !problem_set_size(&p, "C", CHANNELS).code && !(one->operator->derive && one->operator->derive(&p).code);
+}
+
+/* A number that is refused alone, as a shift of windows is where there are none: beside
+ * each value of another option that lets it be. */
+static void add_followers(struct one_case one)
+{
+    const struct option *options = one.operator->options;
+    int axes = usual_axes(one.operator);
+    one.chosen = true;
+    for (const struct option *o = options; o->name; o++)
+        for (int n = 0; !chooses(o); n++) {
+            struct one_case alone = one;
+            if (!choose(alone.options, sizeof alone.options, o, n, axes)) break;
+            if (go_together(&alone)) continue;
+            for (const struct option *a = options; a->name; a++)
+                for (int m = 0; a != o; m++) {
+                    struct one_case both = alone;
+                    if (!choose(both.options, sizeof both.options, a, m, axes)) break;
+                    if (go_together(&both)) add(both);
+                }
         }
 }
 
@@ -135,15 +176,16 @@ static void add_values(struct one_case one)
 static void add_pairs(struct one_case one)
 {
     const struct option *options = one.operator->options;
+    int axes = usual_axes(one.operator);
     for (const struct option *a = options; a->name; a++)
         for (const struct option *b = a + 1; b->name && chooses(a); b++)
             for (int n = 0; chooses(b); n++) {
                 struct one_case first = one;
                 first.chosen = true;
-                if (!choose(first.options, sizeof first.options, a, n)) break;
+                if (!choose(first.options, sizeof first.options, a, n, axes)) break;
                 for (int m = 0;; m++) {
                     struct one_case second = first;
-                    if (!choose(second.options, sizeof second.options, b, m)) break;
+                    if (!choose(second.options, sizeof second.options, b, m, axes)) break;
                     add(second);
                 }
             }
@@ -154,6 +196,21 @@ static struct one_case usual(const struct declaration *d)
     struct one_case one = {.operator = d};
     required(one.options, sizeof one.options, d, grids[usual_axes(d)], kernels[usual_axes(d)]);
     return one;
+}
+
+/* Where a tensor is optional beside some choices only, those without it. */
+static void add_optional(struct one_case bare)
+{
+    int axes = usual_axes(bare.operator);
+    for (const struct tensor_row *t = bare.operator->tensors; t->name; t++)
+        for (const struct option *o = bare.operator->options; t->optional && t->when && o->name; o++)
+            for (int n = 0; chooses(o); n++) {
+                struct one_case one = bare;
+                one.chosen = true;
+                size_t length = strlen(o->name);
+                if (!choose(one.options, sizeof one.options, o, n, axes)) break;
+                if (!strncmp(t->when, o->name, length) && t->when[length] == '=') add(one);
+            }
 }
 
 static void enumerate(void)
@@ -167,12 +224,14 @@ static void enumerate(void)
             add(one);
         }
         add_values(usual(d));
+        add_followers(usual(d));
         every[operator_count] = d;
         for (const struct tensor_row *t = d->tensors; t->name; t++) {
             size_t at = strlen(bare.without);
             if (t->optional) snprintf(bare.without + at, sizeof bare.without - at, "%s%s", at ? " " : "", t->name);
         }
         if (*bare.without) add(bare);
+        if (*bare.without) add_optional(bare);
     }
     plain_count = case_count;
     for (int o = 0; o < operator_count; o++) add_pairs(usual(operator_at(o)));
@@ -182,11 +241,11 @@ static void enumerate(void)
 
 /* Claim      All forms of an operator are one function.
  * Measure    Largest difference from the naive form over its largest entry, with
- *            one thread and with two.
- * Tolerance  32 sqrt(T) u.  An entry of y is a chain of sums over at most T products,
- *            T the multiply-adds of a run, by formula, over the entries of y.
- *            Rounding errors that are independent grow with the root of their number
- *            (Higham and Mary, SIAM J. Sci. Comput. 41, 2019: a sum of T products is
+ *            one thread and with two; root mean square of the error over that of y.
+ * Tolerance  The latter: roundoff.h.  The former, probabilistic: 32 sqrt(T) u.  An entry
+ *            of y is a chain of sums over at most T products, T the multiply-adds of a run,
+ *            by formula, over the entries of y.  Rounding errors that are independent grow
+ *            with the root of their number (Higham and Mary, SIAM J. Sci. Comput. 41, 2019: a sum of T products is
  *            off by more than lambda sqrt(T) u with probability 2 exp(-lambda^2/2), so
  *            lambda = 8 leaves nothing to chance); there are two forms, and 2 more for
  *            normalisation and softmax.
@@ -382,6 +441,12 @@ START_TEST(names_are_declared)
         check_condition(d, row->when);
         const struct tensor_row *other = d->tensors;
         while (row->with && other->name && strcmp(other->name, row->with)) other++;
+        for (const char *asked = row->asked; asked; asked = strchr(asked, '|') ? strchr(asked, '|') + 1 : NULL) {
+            char option[24];
+            snprintf(option, sizeof option, "%.*s", (int)strcspn(asked, "|"), asked);
+            ck_assert_msg(declaration_option(d, option) >= 0, "%s: %s is asked for by --%s, which is no option",
+                          d->name, row->name, option);
+        }
         ck_assert_msg(other->name, "%s: %s goes with %s, which is no tensor", d->name, row->name, row->with);
     }
     succeeds(d->resolve(of, &t.problem));

@@ -18,7 +18,8 @@ static struct sra_problem resolved(const struct problem *p)
     return z;
 }
 
-/* Two ways to the same y, over the largest entry of y.  A number of the reduced
+/* Two ways to the same y, over the largest entry of y: a probabilistic bound of the
+ * largest error (roundoff.h).  A number of the reduced
  * plane sums s^2 C products; the norm keeps its relative error, as sums have a
  * deviation of 1 as drawn, and sums C squares.  A key sums C of these, a score
  * c products; its absolute error is the relative error of a weight.  M weights
@@ -62,7 +63,8 @@ static struct trial ordinary(int at) { return trial(kind[at], &sra, 2, 12, "", "
 /* Claim      Both forms compute one function, on any grid that the reduction divides, with any number
  *            of channels, heads, images and threads, with and without biases.
  * Paper      PVT, Eq. 1-4.
- * Measure    Largest |fast - naive| over the largest |naive|.        Tolerance  Above.
+ * Measure    Largest |fast - naive| over the largest |naive|.
+ * Tolerance  Above; root mean square: roundoff.h.
  * Would it fail?  See every_tensor_of_sra_counts. */
 START_TEST(sra_forms_are_one_function)
 {

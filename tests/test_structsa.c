@@ -12,8 +12,9 @@
 /* ---- equality -------------------------------------------------------- */
 
 /* Lines, planes and blocks, one wide and prime; windows of one token, wider
- * than the grid, and longer one way than the other; strides that divide nothing
- * and that leave one centre; numbers of channels that fill no vector, and of
+ * than the grid, longer one way than the other, and not the same for keys and
+ * values; strides that divide nothing, that leave one centre, that differ between
+ * axes and that are longer than one; numbers of channels that fill no vector, and of
  * virtual tokens that fill no tile, less than one and many. */
 static const struct { const char *options; size_t batch, channels; const char *sizes, *without; } size[] = {
     {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
@@ -31,6 +32,14 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 2x3x4 --kernel 3x3x3 --heads 2", 3, 10, "D=3", ""},
     {"--grid 3x5x4 --kernel 1x3x5 --stride 2 --scale 0", 1, 7, "D=2", "w_o"},
     {"--grid 4x4x4 --kernel 5x3x3 --heads 4 --scale 1.5", 1, 64, "D=8", "b_qkv"},
+    {"--grid 6x9 --kernel 3x5 --stride 4x2 --heads 2", 2, 18, "D=3", ""},
+    {"--grid 7x4 --kernel 3x3 --stride 1x9", 1, 5, "D=4", "w_o"},
+    {"--grid 3x7x6 --kernel 3x3x3 --stride 1x2x2 --heads 2", 2, 12, "D=4", ""},
+    {"--grid 4x3x5 --kernel 1x3x3 --stride 5x1x3", 1, 9, "D=2", "b_o"},
+    {"--grid 11 --kernel 7 --stride 2 --value-kernel 1", 2, 3, "D=3", ""},
+    {"--grid 9x6 --kernel 1x1 --heads 2 --value-kernel 5x3", 1, 34, "D=5", "b_qkv"},
+    {"--grid 5x8 --kernel 5x3 --stride 1x3 --heads 3 --value-kernel 1x9", 2, 12, "D=9", ""},
+    {"--grid 3x4x5 --kernel 3x1x1 --stride 1x2x2 --value-kernel 1x3x3", 2, 10, "D=2", "w_o"},
 };
 static const char *const which[] = {"4", "5", "16"};
 #define EQUATIONS ((int)COUNT(which))
@@ -38,7 +47,7 @@ static const char *const which[] = {"4", "5", "16"};
 static struct trial drawn(int at)
 {
     char options[128];
-    snprintf(options, sizeof options, "%s --equation %s", size[at / EQUATIONS].options, which[at % EQUATIONS]);
+    options_of_equation(options, sizeof options, size[at / EQUATIONS].options, which[at % EQUATIONS]);
     return trial(options, &structsa, size[at / EQUATIONS].batch, size[at / EQUATIONS].channels,
                  size[at / EQUATIONS].sizes, size[at / EQUATIONS].without);
 }
@@ -51,11 +60,11 @@ static struct trial ordinary(int at)
 }
 
 /* Claim      Every form computes the function that the naive form computes: Eq. 4,
- *            5 and 16, on any grid, with any window, stride, scale and number of
+ *            5 and 16, on any grid, with any windows, strides, scale and number of
  *            channels, heads, patterns, images and threads.
- * Paper      StructSA, Eq. 2-5, 13, 15, 16.   Chapter 2, "The fast form".
+ * Paper      StructSA, Eq. 2-5, 13, 15, 16; Sec. 4.3.1, Tab. 6b.   Chapter 2, "The fast form".
  * Measure    Largest |form - naive| over the largest |naive|.
- * Tolerance  structsa_case.h.
+ * Tolerance  structsa_case.h; root mean square: roundoff.h.
  * Would it fail?  See every_tensor_of_structsa_counts. */
 START_TEST(structsa_forms_are_one_function)
 {
@@ -81,7 +90,7 @@ START_TEST(naive_structsa_is_its_hearts)
     struct trial t = trial(_i == 2 ? "--grid 3x4 --kernel 3x3 --heads 2" : _i == 1
                            ? "--grid 3x4 --kernel 3x3 --heads 2 --equation 5"
                            : "--grid 3x4 --kernel 3x3 --heads 2 --equation 4", &structsa, 2, 6, "D=3", "w_o b_o b_qkv");
-    const struct subject s = {"3x4", "3x3", 1, 3, 3, _i == 2 ? 3 : 1, _i == 0};
+    const struct subject s = {"3x4", "3x3", "1", 3, 3, _i == 2 ? 3 : 1, _i == 0 ? "1x1" : ""};
     size_t N = 12, c = 3, C = 6, D = 3;
     real *y = trial_run(&t, "naive", 2), *qkv = zeros(2 * N * 3 * C);
     linear_map(qkv, 3 * C, t.x, C, trial_tensor(&t, "w_qkv"), NULL, 2 * N, C, 3 * C);
@@ -118,12 +127,13 @@ END_TEST
 
 static const char *const golden[] = {
     "structsa_eq4_line", "structsa_eq4_plane", "structsa_eq5_line", "structsa_eq5_plane", "structsa_eq16_line",
-    "structsa_eq16_plane", "structsa_eq16_stride", "structsa_eq16_block", "structsa_eq16_paper",
+    "structsa_eq16_plane", "structsa_eq16_stride", "structsa_eq16_block", "structsa_eq16_paper", "structsa_eq4_video",
+    "structsa_eq5_windows", "structsa_eq16_windows", "structsa_eq16_video",
 };
 
 /* Claim      The forms compute what the equations say, told again in PyTorch in
  *            float64 (tests/pytorch/structsa.py): on lines, planes and blocks, with
- *            strides, scales, heads, biases.
+ *            strides of all axes and of each, windows of two sizes, scales, heads, biases.
  * Paper      StructSA, Eq. 2-5, 11-13, 16.
  * Measure    Largest |form - y_expected| over the largest |y_expected|.
  * Tolerance  Three times structsa_case.h: PyTorch projects x itself, and rounding
@@ -150,7 +160,7 @@ END_TEST
  * Tolerance  8 u: three exponentials, two products, four sums, one division. */
 START_TEST(windows_hang_over_the_border)
 {
-    const struct subject s = {"3", "3", 1, 1, 1, 1, false};
+    const struct subject s = {"3", "3", "1", 1, 1, 1, ""};
     struct case_head h = empty_head(&s);
     real q[] = {1, 1, 1}, k[] = {1, 2, 3}, v[] = {10, 20, 30}, hk[] = {0, 0, 1}, hv[] = {1, 0, 0};
     h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
@@ -169,7 +179,20 @@ static const struct { const char *words[8]; int count; const char *text; } wrong
     {{"--grid", "4x4", "--kernel", "2x3"}, 4, "option --kernel: found '2x3', expected odd sizes"},
     {{"--grid", "4x4", "--kernel", "3"}, 4, "option --kernel: found 1 axes, expected 2 as the grid has"},
     {{"--grid", "4x4", "--kernel", "3x3x3"}, 4, "option --kernel: found 3 axes, expected 2 as the grid has"},
-    {{"--grid", "4x4", "--kernel", "3x3", "--stride", "0"}, 6, "option --stride: found '0'"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--stride", "0"}, 6,
+     "option --stride: found '0', expected whole numbers from 1 to 65536"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--stride", "2x0"}, 6, "option --stride: found '2x0'"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--stride", "65537x1"}, 6, "option --stride: found '65537x1'"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--stride", "2x"}, 6, "option --stride: found '2x'"},
+    {{"--stride", "2x2x2", "--grid", "4x4", "--kernel", "3x3"}, 6,
+     "option --stride: found 3 axes, expected 2 as the grid has, or one number for all"},
+    {{"--grid", "2x4x4", "--kernel", "3x3x3", "--stride", "2x2"}, 6, "option --stride: found 2 axes, expected 3"},
+    {{"--grid", "16", "--kernel", "3", "--stride", "2x2"}, 6,
+     "option --stride: found 2 axes, expected 1 as the grid has"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--value-kernel", "3x4"}, 6,
+     "option --value-kernel: found '3x4', expected odd sizes"},
+    {{"--grid", "4x4", "--kernel", "3x3", "--value-kernel", "3"}, 6,
+     "option --value-kernel: found 1 axes, expected 2 as the grid has"},
     {{"--grid", "4x4", "--kernel", "3x3", "--equation", "13"}, 6,
      "option --equation: found '13', expected one of 4|5|16"},
     {{"--grid", "4x4", "--kernel", "3x3", "--scale", "nan"}, 6, "option --scale: found 'nan'"},
@@ -183,14 +206,18 @@ START_TEST(structsa_refuses_wrong_options)
 END_TEST
 
 /* Each equation has its own tensors, of its own shapes. */
-static const struct { const char *equation, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
-    {"4", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
-    {"5", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
-    {"5", "", "uk", {2, 9, 0}, "tensor uk: found [2, 9]"},
-    {"16", "hv", "hv", {0}, "tensor hv: missing"},
-    {"16", "", "hk", {2, 9, 4}, "tensor hk: found [2, 9, 4]"},
-    {"16", "", "hv", {3, 9, 6}, "tensor hv: found [3, 9, 6]"},
-    {"16", "", "uk", {9, 2, 0}, "tensor uk"},
+static const struct { const char *equation, *values, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
+    {"4", "", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
+    {"5", "", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
+    {"5", "", "", "uk", {2, 9, 0}, "tensor uk: found [2, 9]"},
+    {"16", "", "hv", "hv", {0}, "tensor hv: missing"},
+    {"16", "", "", "hk", {2, 9, 4}, "tensor hk: found [2, 9, 4]"},
+    {"16", "", "", "hv", {3, 9, 6}, "tensor hv: found [3, 9, 6]"},
+    {"16", "", "", "uk", {9, 2, 0}, "tensor uk"},
+    {"5", "1x5", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
+    {"16", "1x5", "", "hv", {2, 9, 6}, "tensor hv: found [2, 9, 6]"},
+    {"16", "1x5", "", "hk", {2, 5, 6}, "tensor hk: found [2, 5, 6]"},
+    {"4", "1x5", "", "x", {1, 16, 6}, "option --value-kernel: found with --equation 4, expected only with 5 or 16"},
 };
 START_TEST(structsa_refuses_tensors_that_do_not_fit)
 {
@@ -214,8 +241,9 @@ START_TEST(structsa_refuses_tensors_that_do_not_fit)
     }
     struct tensors file = {count, list};
     struct problem p;
-    const char *words[] = {"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation};
-    succeeds(problem_create(&p, &structsa, 6, words));
+    const char *words[] = {"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation,
+                           "--value-kernel", misfit[_i].values};
+    succeeds(problem_create(&p, &structsa, *misfit[_i].values ? 8 : 6, words));
     refused(problem_bind(&p, &file), STATUS_BAD_INPUT, misfit[_i].text);
     for (size_t t = 0; t < count; t++) tensor_release(&list[t]);
 }

@@ -48,7 +48,7 @@ static void convolve(real *y, const struct case_head *h)
  * Tolerance  Zero: whole numbers. */
 START_TEST(eq21_reads_kernels_reversed)
 {
-    const struct subject s = {"9", _i % 2 ? "5" : "3", 1, 3, 2, 1, false};
+    const struct subject s = {"9", _i % 2 ? "5" : "3", "1", 3, 2, 1, ""};
     struct case_head h = whole_head(&s);
     size_t M = h.of.M;
     if (_i >= 2) {
@@ -89,7 +89,7 @@ END_TEST
  * Tolerance  Zero: whole numbers. */
 START_TEST(eq13_scales_neighbours_where_it_means_channels)
 {
-    const struct subject s = {"9", "3", 1, 3, 2, 3, false};
+    const struct subject s = {"9", "3", "1", 3, 2, 3, ""};
     struct case_head h = whole_head(&s);
     real *scores = scores_of_map(&h), *left = zeros(9 * 9 * 2), *right = zeros(9 * 9 * 2), *K_j = zeros(3 * 3);
     for (size_t ijd = 0; ijd < 9 * 9 * 2; ijd++) {
@@ -115,7 +115,7 @@ END_TEST
  * Tolerance  structsa_case.h. */
 START_TEST(self_attention_is_equivariant_not_invariant)
 {
-    const struct subject s = {"12", "1", 1, 3, 1, 1, false};
+    const struct subject s = {"12", "1", "1", 3, 1, 1, ""};
     struct case_head h = normal_head(&s), turned = normal_head(&s);
     real *part[3] = {zeros(36), zeros(36), zeros(36)}, *back = zeros(36), *mean = zeros(3), *mean_turned = zeros(3);
     const real *from[3] = {h.q, h.k, h.v};

@@ -199,23 +199,31 @@ static double per_view(const char *table, const char *row)
     return print_of(table, row, "flops") / (print_of(table, row, "crops") * print_of(table, row, "clips"));
 }
 
-/* What StructSA adds to UniFormer, in G a view, with windows of 3 x 3 x 3. */
-static double added(const struct video *v, double stride_in_time)
+/* What StructSA adds to UniFormer, in G a view, with windows of 3 x 3 x 3: the operator's own count of its hearts,
+ * less those of self-attention; the stride in space only, or in time too. */
+static double added(const struct video *v, bool in_time)
 {
-    double T = print_of(v->table, v->row, "frames") / 2, sum = 0;
+    double sum = 0;
     for (int s = 2; s < 4; s++) {
-        double n = 224.0 / (4 << s), N = T * n * n, C = stage_channels(v->size, s);
-        double centres = ceil(T / stride_in_time) * ceil(n / v->stride) * ceil(n / v->stride);
-        sum += stage_blocks(v->size, s) * (heart(N, centres, C, v->D, 27) - heart(N, N, C, 0, 27));
+        char options[96], D[16];
+        int frames = (int)print_of(v->table, v->row, "frames"), n = 224 / (4 << s), stride = (int)v->stride;
+        snprintf(options, sizeof options, "--grid %dx%dx%d --kernel 3x3x3 --stride %dx%dx%d --heads %zu", frames / 2, n,
+                 n, in_time ? stride : 1, stride, stride, table_2[v->size].heads[s]);
+        snprintf(D, sizeof D, "D=%.0f", v->D);
+        struct problem p = shaped(options, &structsa, 1, table_2[v->size].channels[s], D, "w_o b_o b_qkv");
+        struct structsa_problem of;
+        succeeds(structsa.resolve(&of, &p));
+        double N = (double)of.N, hearts = structsa_multiply_adds(&of) - heads_multiply_adds(&of.heads);
+        sum += stage_blocks(v->size, s) * (hearts - heart(N, N, stage_channels(v->size, s), 0, 27));
     }
     return sum / 1e9;
 }
 
 /* How far that is from what both rows print, and what rounding explains: UniFormer's rows are whole or tenth G
  * a view times the views, the other is rounded as printed. */
-static double added_missed(const struct video *v, double stride_in_time)
+static double added_missed(const struct video *v, bool in_time)
 {
-    return fabs(per_view(v->table, v->row) - per_view(v->table, v->base) - added(v, stride_in_time));
+    return fabs(per_view(v->table, v->row) - per_view(v->table, v->base) - added(v, in_time));
 }
 
 static double added_rounding(const struct video *v)
@@ -223,8 +231,9 @@ static double added_rounding(const struct video *v)
     return 0.5 + 0.5 / (print_of(v->table, v->row, "crops") * print_of(v->table, v->row, "clips"));
 }
 
-/* Claim      FLOPs of StructViT on videos follow from UniFormer's and the shapes, where windows are 3 x 3 x 3
- *            and the stride is taken in space only.
+/* Claim      FLOPs of StructViT on videos follow from UniFormer's, by the operator's own count, where windows are
+ *            3 x 3 x 3 and --stride is 1x2x2: in space only: 42.2 G a view for S-4-2, where 42.2 is printed, and 261.6
+ *            for B-4-2, where 261.2 is.
  * Paper      StructSA, Sec. 4.3.1, Tables 4 and 5a.  Left open: along which axes videos stride.
  * Measure    What the row prints more than UniFormer's a view, against the hearts' difference over both stages.
  * Tolerance  Above.
@@ -243,9 +252,11 @@ static const struct video videos[] = {
 START_TEST(videos_of_tables_4_and_5a_stride_in_space_only)
 {
     const struct video *v = &videos[_i];
-    printf("    Tab. %s: %.3f G more a view\n", v->table, added(v, 1));
-    within(v->row, added_missed(v, 1), added_rounding(v));
-    if (v->stride > 1) beyond("    in time as well", added_missed(v, v->stride), added_rounding(v));
+    double more = added(v, false);
+    printf("    Tab. %s: %.3f G more a view, %.1f in all; printed %.1f\n", v->table, more,
+           per_view(v->table, v->base) + more, per_view(v->table, v->row));
+    within(v->row, added_missed(v, false), added_rounding(v));
+    if (v->stride > 1) beyond("    in time as well", added_missed(v, true), added_rounding(v));
 }
 END_TEST
 
@@ -263,8 +274,8 @@ START_TEST(b_4_1_takes_654_g_a_view_and_not_664)
     };
     static const struct video right = {"5a", "StructViT-B-4-1", "UniFormer-B", BASE, 4, 1};
     for (size_t w = 0; w < COUNT(wrong); w++)
-        beyond(wrong[w].row, added_missed(&wrong[w], 1), 8.5 * added_rounding(&wrong[w]));
-    within("Tab. 5a", added_missed(&right, 1), added_rounding(&right));
+        beyond(wrong[w].row, added_missed(&wrong[w], false), 8.5 * added_rounding(&wrong[w]));
+    within("Tab. 5a", added_missed(&right, false), added_rounding(&right));
     within("UniFormer-B", fabs(per_view("4", "UniFormer-B") - per_view("5a", "UniFormer-B")), 0.5 / 4 + 0.5 / 3);
 }
 END_TEST
@@ -396,12 +407,12 @@ END_TEST
 /* Claim      B-4-1 with one crop takes 55 % of MTV-B's computation.
  * Paper      StructSA, Sec. 4.3.3, Tab. 4.
  * Measure    With the row's own FLOPs, and with those of Tab. 5a a view, four views.
- * Tolerance  A hundredth. */
+ * Tolerance  Half a percent, which is told whole. */
 START_TEST(b_4_1_takes_55_percent_of_mtv_b)
 {
     double theirs = print_of("4", "MTV-B", "flops");
-    within("as printed", fabs(print_of("4", "StructViT-B-4-1 32x1x4", "flops") / theirs - 0.55), 0.01);
-    within("as in Tab. 5a", fabs(4 * per_view("5a", "StructViT-B-4-1") / theirs - 0.55), 0.01);
+    within("as printed", fabs(print_of("4", "StructViT-B-4-1 32x1x4", "flops") / theirs - 0.55), 0.005);
+    within("as in Tab. 5a", fabs(4 * per_view("5a", "StructViT-B-4-1") / theirs - 0.55), 0.005);
 }
 END_TEST
 
@@ -409,13 +420,14 @@ END_TEST
  * Paper      StructSA, Sec. 4.3.3, Tab. 4.        Does not hold.
  * Measure    Top-1 of Swin-B with ImageNet-21K, whose rows stand between others of the group, less MTV-B's.
  * Failure    Beyond the rounding of both, 0.1.
- * Correction Over Swin-B B-4-1 with one crop gains 0.6 points with 79 % of the FLOPs: within 0.1 and a hundredth. */
+ * Correction Over Swin-B B-4-1 with one crop gains 0.6 points with 79 % of the FLOPs: within half of
+ *            the last digit told. */
 START_TEST(mtv_b_is_not_the_best_vit_of_table_4)
 {
     const char *best = "Swin-B IN-21K", *ours = "StructViT-B-4-1 32x1x4";
     beyond("Swin-B over MTV-B", print_of("4", best, "top1") - print_of("4", "MTV-B", "top1"), 0.1 + TO_SPARE);
-    within("ours over Swin-B", fabs(print_of("4", ours, "top1") - print_of("4", best, "top1") - 0.6), 0.1);
-    within("    FLOPs", fabs(print_of("4", ours, "flops") / print_of("4", best, "flops") - 0.79), 0.01);
+    within("ours over Swin-B", fabs(print_of("4", ours, "top1") - print_of("4", best, "top1") - 0.6), 0.05);
+    within("    FLOPs", fabs(print_of("4", ours, "flops") / print_of("4", best, "flops") - 0.79), 0.005);
 }
 END_TEST
 

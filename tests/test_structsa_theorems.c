@@ -10,13 +10,15 @@
 #include "../reference/steps.h"
 #include "../reference/instruments/tokens.h"
 
-/* Dot-product and channel-wise, on lines, planes and blocks, with a stride. */
+/* Dot-product and channel-wise, on lines, planes and blocks, with strides, with windows of two sizes. */
 static const struct subject subjects[] = {
-    {"7", "3", 1, 3, 2, 1, false},      {"7", "3", 1, 3, 2, 3, false},
-    {"5x4", "3x3", 1, 4, 3, 1, false},  {"5x4", "3x3", 1, 4, 3, 4, false},
-    {"6x5", "5x3", 2, 2, 4, 1, false},  {"6x5", "5x3", 2, 2, 4, 2, false},
-    {"2x3x4", "3x3x3", 1, 3, 2, 1, false}, {"2x3x4", "3x3x3", 1, 3, 2, 3, false},
-    {"4x4", "3x3", 1, 3, 3, 1, true},   {"9", "5", 3, 1, 1, 1, false},
+    {"7", "3", "1", 3, 2, 1, ""},      {"7", "3", "1", 3, 2, 3, ""},
+    {"5x4", "3x3", "1", 4, 3, 1, ""},  {"5x4", "3x3", "1", 4, 3, 4, ""},
+    {"6x5", "5x3", "2", 2, 4, 1, ""},  {"6x5", "5x3", "2", 2, 4, 2, ""},
+    {"2x3x4", "3x3x3", "1", 3, 2, 1, ""}, {"2x3x4", "3x3x3", "1", 3, 2, 3, ""},
+    {"4x4", "3x3", "1", 3, 3, 1, "1x1"},   {"9", "5", "3", 1, 1, 1, ""},
+    {"3x5x4", "3x3x3", "1x2x2", 2, 2, 2, ""}, {"6x5", "3x3", "9x2", 3, 2, 1, "1x5"},
+    {"5x4", "1x3", "1", 3, 3, 3, "3x3"},
 };
 #define SUBJECTS ((int)COUNT(subjects))
 
@@ -88,12 +90,32 @@ END_TEST
 
 /* ---- relatives ------------------------------------------------------- */
 
+/* Tokens, and the tensors that both have of one size, from one trial to another. */
+static void give(struct trial *to, const struct trial *from)
+{
+    memcpy(to->x, from->x, to->inputs * sizeof *to->x);
+    for (int r = 1; structsa.tensors[r].name; r++)
+        if (to->problem.tensor[r].data && from->problem.tensor[r].data
+            && to->problem.tensor[r].count == from->problem.tensor[r].count)
+            memcpy(to->problem.tensor[r].data, from->problem.tensor[r].data,
+                   to->problem.tensor[r].count * sizeof(real));
+}
+
+/* To the bit. */
+static void same_in_every_form(const struct trial *one, const struct trial *other)
+{
+    for (int f = 0; operator_form_at(&structsa, f); f++) {
+        const char *form = operator_form_at(&structsa, f)->name;
+        equal(trial_run(one, form, 1), trial_run(other, form, 1), one->outputs);
+    }
+}
+
 /* Claim      With windows of one token and one pattern of 1 it is self-attention.
  * Paper      StructSA, Eq. 1; Table 1a, D = 0.
  * Measure    y against attention_naive.      Tolerance  structsa_case.h. */
 START_TEST(self_attention_is_one_token_and_one_pattern)
 {
-    const struct subject s = {_i % 2 ? "4x5" : "7", _i % 2 ? "1x1" : "1", 1, 3, 1, _i < 2 ? 1 : 3, false};
+    const struct subject s = {_i % 2 ? "4x5" : "7", _i % 2 ? "1x1" : "1", "1", 3, 1, _i < 2 ? 1 : 3, ""};
     struct case_head h = normal_head(&s);
     real *ones = zeros(3), *y = zeros(h.of.N * h.of.c), *a = zeros(h.of.N * h.of.N);
     for (size_t i = 0; i < 3; i++) ones[i] = 1;
@@ -111,7 +133,7 @@ END_TEST
  * Tolerance  structsa_case.h. */
 START_TEST(windows_of_one_token_leave_temperatures)
 {
-    const struct subject s = {"4x5", "1x1", 1, 3, 4, 1, false};
+    const struct subject s = {"4x5", "1x1", "1", 3, 4, 1, ""};
     struct case_head h = normal_head(&s);
     const real *y = tell(&h);
     real *sum = zeros(20 * 3), *hot = zeros(20 * 3), *part = zeros(20 * 3), *a = zeros(20 * 20);
@@ -142,7 +164,7 @@ END_TEST
  * Would it fail?  With the kernel turned around it does. */
 START_TEST(convsa_is_one_pattern)
 {
-    const struct subject s = {"5x4", "3x3", 1, 4, 1, _i ? 4 : 1, false};
+    const struct subject s = {"5x4", "3x3", "1", 4, 1, _i ? 4 : 1, ""};
     struct case_head h = normal_head(&s);
     const real *y = tell(&h);
     for (int turned = 0; turned < 2; turned++) {
@@ -169,17 +191,27 @@ END_TEST
 
 /* Claim      Element aggregation is context aggregation whose aggregators are zero
  *            but in the middle.
- * Paper      StructSA, Eq. 4 and 5.
- * Measure    y of both.             Tolerance  Zero: what is added beside is zero. */
+ * Paper      StructSA, Eq. 4 and 5; Tab. 1c's element row is Tab. 6b's row of 3 x 3 and 1 x 1.
+ * Measure    y of both; and of Eq. 5 with --value-kernel 1x1, in every form.
+ * Tolerance  Zero: what is added beside is zero, and one token is the same sum. */
 START_TEST(an_element_is_a_window_of_one_token)
 {
-    const struct subject one = {"4x5", "3x3", _i ? 2 : 1, 3, 3, 1, true};
-    const struct subject all = {"4x5", "3x3", _i ? 2 : 1, 3, 3, 1, false};
+    const struct subject one = {"4x5", "3x3", _i ? "2" : "1", 3, 3, 1, "1x1"};
+    const struct subject all = {"4x5", "3x3", _i ? "2" : "1", 3, 3, 1, ""};
     struct case_head element = normal_head(&one), context = normal_head(&all);
     real *middle = zeros(3 * 9);
     for (size_t d = 0; d < 3; d++) middle[d * 9 + 4] = element.hv[d];
     context.hv = middle;
     equal(tell(&context), tell(&element), element.of.N * element.of.c);
+
+    const char *options = _i ? "--grid 4x5 --kernel 3x3 --stride 2x1 --heads 2" : "--grid 4x5 --kernel 3x3 --heads 2";
+    char by_eq5[96], by_eq4[96];
+    snprintf(by_eq4, sizeof by_eq4, "%s --equation 4", options);
+    snprintf(by_eq5, sizeof by_eq5, "%s --equation 5 --value-kernel 1x1", options);
+    struct trial four = trial(by_eq4, &structsa, 2, 6, "D=3", ""), five = trial(by_eq5, &structsa, 2, 6, "D=3", "");
+    give(&five, &four);
+    memcpy(trial_tensor(&five, "uv"), trial_tensor(&four, "uv"), 3 * sizeof(real));
+    same_in_every_form(&five, &four);
 }
 END_TEST
 
@@ -189,7 +221,7 @@ END_TEST
  * Measure    y of both.             Tolerance  Zero: whole scores, then the same operations. */
 START_TEST(shared_filters_make_eq16_eq5)
 {
-    const struct subject shared = {"5x4", "3x3", 1, 4, 3, 1, false}, own = {"5x4", "3x3", 1, 4, 3, 4, false};
+    const struct subject shared = {"5x4", "3x3", "1", 4, 3, 1, ""}, own = {"5x4", "3x3", "1", 4, 3, 4, ""};
     struct case_head eq5 = whole_head(&shared), eq16 = whole_head(&own);
     real *hk = zeros(3 * 9 * 4), *hv = zeros(3 * 9 * 4);
     for (size_t i = 0; i < 3 * 9 * 4; i++) {
@@ -210,7 +242,7 @@ END_TEST
  * Would it fail?  With the weights of one entry moved by 1 it does: dense is more. */
 START_TEST(separable_convolution_is_a_case_of_the_dense_one)
 {
-    const struct subject s = {"5x4", "3x3", 1, 4, 1, 1, false};
+    const struct subject s = {"5x4", "3x3", "1", 4, 1, 1, ""};
     struct case_head h = empty_head(&s);
     real *x = integers(1, 20 * 3, 2), *w = integers(2, 3 * 4, 2), *u = integers(3, 9, 2);
     real *W = zeros(9 * 3 * 4), *xw = zeros(20 * 4), *dense = zeros(20 * 4);
@@ -234,7 +266,7 @@ END_TEST
  * Would it fail?  With one channel of hv doubled it does. */
 START_TEST(channel_wise_detectors_may_share_their_aggregators)
 {
-    const struct subject s = {"5x4", "3x3", 1, 4, 3, 4, false};
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, 4, ""};
     struct case_head h = normal_head(&s);
     real *uv = normal(6, 3 * 9), *hv = zeros(3 * 9 * 4), *y = zeros(20 * 4);
     for (size_t dmc = 0; dmc < 3 * 9 * 4; dmc++) hv[dmc] = uv[dmc / 4] * (_i && dmc % 4 == 2 ? 2 : 1);
@@ -264,8 +296,8 @@ static real *widened(const real *filters, size_t D, size_t E)
     return wide;
 }
 
-/* Claim      Windows of two sizes, one for detectors and one for aggregators, need no operator
- *            of their own: the smaller is the larger with zeros around it.
+/* Claim      With windows of two sizes, one for detectors and one for aggregators, the smaller
+ *            is the larger with zeros around it.
  * Paper      StructSA, Tab. 6b.
  * Measure    A head with 3 x 3 for the keys and 5 x 5 for the values, and the other way
  *            around, against 5 x 5 on both sides; Eq. 5 and 16.
@@ -273,12 +305,12 @@ static real *widened(const real *filters, size_t D, size_t E)
  * Would it fail?  With one of the zeros made 1 it does. */
 START_TEST(detectors_and_aggregators_may_have_windows_of_their_own)
 {
-    const struct subject s = {"7x6", "5x5", 1, 3, 2, _i % 2 ? 3 : 1, false};
+    const struct subject s = {"7x6", "5x5", "1", 3, 2, _i % 2 ? 3 : 1, ""};
     struct case_head own = whole_head(&s), wide = whole_head(&s);
     real *small = integers(6, 2 * 9 * s.columns, 2), *large = widened(small, 2, s.columns);
     grid window;
     succeeds(grid_parse(&window, "3x3"));
-    struct neighbours narrow = windows_around(&own.keys.tokens, &window, 1);
+    struct neighbours narrow = windows_around(&own.keys.tokens, &window, NULL);
     if (_i < 2) own.keys = narrow, own.of.M = 9, own.hk = small, wide.hk = large;
     else own.values = narrow, own.of.Mv = 9, own.hv = small, wide.hv = large;
     equal(scores_of_map(&own), scores_of_map(&wide), 42 * 42 * 2);
@@ -288,6 +320,33 @@ START_TEST(detectors_and_aggregators_may_have_windows_of_their_own)
     within("y", relative_difference(own.y, wide.y, 42 * 3), head_tolerance(&wide));
     large[0] = 1;
     beyond("    not zeros alone", relative_difference(tell(&wide), own.y, 42 * 3), 0.01);
+}
+END_TEST
+
+/* Claim      So it is in the whole operator: --value-kernel 3x3 beside --kernel 5x5 is 5 x 5 on both
+ *            sides with zeros around the aggregators, and the other way around.
+ * Paper      StructSA, Tab. 6b.
+ * Measure    Every form with windows of two sizes against the naive form with one, two heads; Eq. 16.
+ * Tolerance  structsa_case.h.
+ * Would it fail?  With one of the zeros made 1 it does. */
+START_TEST(a_value_kernel_is_a_larger_one_with_zeros_around)
+{
+    struct trial own = trial(_i ? "--grid 7x6 --kernel 3x3 --heads 2 --stride 1x2 --value-kernel 5x5"
+                             : "--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2 --value-kernel 3x3", &structsa, 2, 6,
+                             "D=2", "");
+    struct trial wide = trial("--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2", &structsa, 2, 6, "D=2", "");
+    const char *small = _i ? "hk" : "hv";
+    give(&wide, &own);
+    real *padded = widened(trial_tensor(&own, small), 2, 6);
+    memcpy(trial_tensor(&wide, small), padded, 2 * 25 * 6 * sizeof(real));
+    real *y = trial_run(&wide, "naive", 1);
+    for (int f = 0; operator_form_at(&structsa, f); f++) {
+        const char *form = operator_form_at(&structsa, f)->name;
+        within(form, relative_difference(trial_run(&own, form, 1), y, wide.outputs),
+               2 * problem_tolerance(&wide.problem));
+    }
+    trial_tensor(&wide, small)[0] = 1;
+    beyond("    not zeros alone", relative_difference(trial_run(&wide, "naive", 1), y, wide.outputs), 0.01);
 }
 END_TEST
 
@@ -329,7 +388,7 @@ END_TEST
  *            more than a half. */
 START_TEST(one_softmax_is_not_many)
 {
-    const struct subject s = {"14x14", "3x3", 1, 16, 4, 1, false};
+    const struct subject s = {"14x14", "3x3", "1", 16, 4, 1, ""};
     struct case_head h = normal_head(&s);
     struct token_source source = {0};
     char origin[160];
@@ -359,7 +418,7 @@ START_TEST(one_softmax_is_not_many)
     printf("    %s: the largest share is %.3f; as uneven as %.1f equal patterns; %.0f %% of the weight elsewhere\n",
            origin, most, 1 / squares, 100 * elsewhere);
     within("a = share x softmax", relative_difference(h.a, product, 196 * 784),
-           structsa_tolerance(9, 16, 784, largest(scores, 196 * 784) / 2));
+           structsa_tolerance(9, 9, 16, 784, largest(scores, 196 * 784) / 2));
     beyond("    the largest share", most, 0.375);
 }
 END_TEST
@@ -411,7 +470,7 @@ START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
 {
     static const size_t patterns[] = {1, 2, 4, 8, 9, 12};
     size_t D = patterns[_i];
-    const struct subject s = {"7x9", "3x3", 1, 8, D, 1, false};
+    const struct subject s = {"7x9", "3x3", "1", 8, D, 1, ""};
     struct case_head h = normal_head(&s);
     (void)tell(&h);
     for (size_t i = 0; i < h.of.N; i++) {
@@ -460,7 +519,7 @@ START_TEST(merged_kernels_reproduce_the_output)
     }
     within("y from merged kernels", relative_difference(y, h.y, h.of.N * h.of.c), head_tolerance(&h));
     printf("    border mass: up to %.0f %% of what a query's kernels weigh\n", 100 * border);
-    ck_assert((border > 0) == !subjects[_i].element);
+    ck_assert((border > 0) == (h.of.Mv > 1));
 }
 END_TEST
 
@@ -472,7 +531,7 @@ END_TEST
  * Would it fail?  Around the query no value beyond the window would count. */
 START_TEST(eq5_gathers_around_the_key)
 {
-    const struct subject s = {"9", "3", 1, 2, 2, 1, false};
+    const struct subject s = {"9", "3", "1", 2, 2, 1, ""};
     struct case_head h = normal_head(&s);
     real *y = zeros(18), *far = copy(h.v, 18);
     (void)tell(&h);
@@ -501,7 +560,7 @@ END_TEST
  *            a key three steps away changed.       Tolerance  Zero. */
 START_TEST(at_the_query_scores_are_self_similarity)
 {
-    const struct subject s = {"7x8", "3x3", 1, 3, 2, _i ? 3 : 1, false};
+    const struct subject s = {"7x8", "3x3", "1", 3, 2, _i ? 3 : 1, ""};
     struct case_head h = whole_head(&s);
     real *changed = copy(h.k, 56 * 3), *scores = scores_of_map(&h);
     for (size_t ch = 0; ch < 3; ch++) changed[(3 * 8 + 6) * 3 + ch] += 1;       /* row 3, column 6 */
@@ -551,7 +610,7 @@ static real *object_at(size_t r, size_t c, uint64_t seed)
  * Tolerance  structsa_case.h: sums in another order. In the corner a hundredth and more. */
 START_TEST(away_from_borders_an_object_may_stand_anywhere)
 {
-    const struct subject s = {"9x9", "3x3", 1, 3, 3, _i ? 3 : 1, false};
+    const struct subject s = {"9x9", "3x3", "1", 3, 3, _i ? 3 : 1, ""};
     static const size_t place[4][2] = {{2, 2}, {5, 4}, {1, 1}, {0, 0}};
     real *seen[4];
     struct case_head h;
@@ -580,7 +639,7 @@ END_TEST
  * Tolerance  Zero. */
 START_TEST(the_border_is_seen_on_a_uniform_image)
 {
-    const struct subject s = {"4x5", "3x3", 1, 2, 1, _i ? 2 : 1, false};
+    const struct subject s = {"4x5", "3x3", "1", 2, 1, _i ? 2 : 1, ""};
     struct case_head h = empty_head(&s);
     real *q = zeros(20 * 2), *ones = zeros(20 * 2);
     for (size_t n = 0; n < 20 * 2; n++) ones[n] = 1, q[n] = n < 10 * 2 ? 1 : -1;      /* the lower half negative */
@@ -605,7 +664,7 @@ END_TEST
  * Tolerance  structsa_case.h; beyond it for 3 x 3. */
 START_TEST(windows_see_the_order_of_tokens)
 {
-    const struct subject s = {"4x5", _i < 2 ? "1x1" : "3x3", 1, 3, 3, _i % 2 ? 3 : 1, false};
+    const struct subject s = {"4x5", _i < 2 ? "1x1" : "3x3", "1", 3, 3, _i % 2 ? 3 : 1, ""};
     struct case_head h = normal_head(&s), turned = normal_head(&s);
     real *part[3] = {zeros(60), zeros(60), zeros(60)}, *y = zeros(60);
     const real *from[3] = {h.q, h.k, h.v};
@@ -622,30 +681,55 @@ START_TEST(windows_see_the_order_of_tokens)
 }
 END_TEST
 
-/* Claim      A stride keeps the centres whose coordinates are its multiples, and the
- *            softmax is over those: a is a of stride 1, the other centres left out and
- *            the rest brought to a sum of one.
- * Paper      StructSA, Sec. 4.3.1.
- * Measure    a of stride 2 on 5 x 6 tokens against a of stride 1.
- * Tolerance  structsa_case.h. */
+/* Claim      A stride keeps the centres whose every coordinate is a multiple of its axis's stride,
+ *            and the softmax is over those: a is a of stride 1, the other centres left out and the
+ *            rest brought to a sum of one.
+ * Paper      StructSA, Sec. 4.3.1; Tab. 4 and 5a for one stride of each axis.
+ * Measure    a with strides on 4 x 5 x 6 tokens, centres kept by hand, against a of stride 1: alike, in
+ *            space only as in the paper's videos, all unlike, and longer than an axis.
+ * Tolerance  structsa_case.h.
+ * Would it fail?  With the strides of two axes exchanged. */
+static const struct { const char *text; size_t step[3], J; } strides[] = {
+    {"2", {2, 2, 2}, 18}, {"1x2x2", {1, 2, 2}, 36}, {"2x1x3", {2, 1, 3}, 20}, {"9x4x1", {9, 4, 1}, 12},
+};
 START_TEST(a_stride_leaves_centres_out)
 {
-    const struct subject every = {"5x6", "3x3", 1, 3, 2, 3, false}, second = {"5x6", "3x3", 2, 3, 2, 3, false};
-    struct case_head h = normal_head(&every), coarse = normal_head(&second);
+    const struct subject every = {"4x5x6", "3x3x3", "1", 3, 2, 3, ""};
+    const struct subject some = {"4x5x6", "3x3x3", strides[_i].text, 3, 2, 3, ""};
+    const size_t *step = strides[_i].step;
+    struct case_head h = normal_head(&every), coarse = normal_head(&some);
     (void)tell(&h);
     (void)tell(&coarse);
-    ck_assert_uint_eq(coarse.of.J, 9);
-    real *a = zeros(30 * 9 * 2);
-    for (size_t i = 0; i < 30; i++) {
-        double kept = 0;
-        for (size_t t = 0; t < 18; t++) {
-            size_t j = t / 2, all = j / 3 * 2 * 6 + j % 3 * 2;
-            a[i * 18 + t] = h.a[(i * 30 + all) * 2 + t % 2];
-            kept += (double)a[i * 18 + t];
+    ck_assert_uint_eq(coarse.of.J, strides[_i].J);
+    real *a = zeros(120 * coarse.of.J * 2), *to = a;
+    for (size_t i = 0; i < 120; i++, to += coarse.of.J * 2) {
+        size_t t = 0;
+        double sum = 0;
+        for (size_t j = 0; j < 120; j++) {
+            if (j / 30 % step[0] || j / 6 % 5 % step[1] || j % 6 % step[2]) continue;
+            for (size_t d = 0; d < 2; d++, t++) sum += (double)(to[t] = h.a[(i * 120 + j) * 2 + d]);
         }
-        for (size_t t = 0; t < 18; t++) a[i * 18 + t] = (real)((double)a[i * 18 + t] / kept);
+        ck_assert_uint_eq(t, coarse.of.J * 2);
+        while (t-- > 0) to[t] = (real)((double)to[t] / sum);
     }
-    within("a of stride 2", relative_difference(coarse.a, a, 30 * 18), head_tolerance(&h));
+    within(strides[_i].text, relative_difference(coarse.a, a, 120 * coarse.of.J * 2), head_tolerance(&h));
+}
+END_TEST
+
+/* Claim      One number is the stride of all axes; and where a stride leaves one token of an axis, a
+ *            longer one does too.
+ * Measure    Every form with --stride 2 and 2x2x2, and with 1x5x2 and 1x9x2, on 3 x 5 x 4 tokens.
+ * Tolerance  Zero. */
+START_TEST(one_stride_is_that_of_all_axes)
+{
+    static const char *const pair[][2] = {{"2", "2x2x2"}, {"1x5x2", "1x9x2"}};
+    struct trial t[2];
+    for (int n = 0; n < 2; n++) {
+        char options[80];
+        snprintf(options, sizeof options, "--grid 3x5x4 --kernel 3x3x3 --heads 2 --stride %s", pair[_i][n]);
+        t[n] = trial(options, &structsa, 1, 6, "D=3", "");
+    }
+    same_in_every_form(&t[0], &t[1]);
 }
 END_TEST
 
@@ -658,8 +742,8 @@ END_TEST
  * Tolerance  structsa_case.h, for twice as many entries. */
 START_TEST(patterns_have_no_order_and_no_number)
 {
-    const struct subject s = {"5x4", "3x3", 1, 4, 3, _i ? 4 : 1, false};
-    const struct subject twice = {"5x4", "3x3", 1, 4, 6, _i ? 4 : 1, false};
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, _i ? 4 : 1, ""};
+    const struct subject twice = {"5x4", "3x3", "1", 4, 6, _i ? 4 : 1, ""};
     struct case_head h = normal_head(&s), turned = normal_head(&s), doubled = normal_head(&twice);
     size_t t = taps(&h);
     real *hk = zeros(3 * t), *hv = zeros(3 * t), *hk2 = zeros(6 * t), *hv2 = zeros(6 * t);
@@ -684,7 +768,7 @@ END_TEST
  *            the weight at least. */
 START_TEST(a_detector_of_zeros_weighs_all_keys_alike)
 {
-    const struct subject s = {"5x4", "3x3", 1, 4, 3, _i ? 4 : 1, false};
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, _i ? 4 : 1, ""};
     struct case_head h = normal_head(&s);
     size_t t = taps(&h);
     real *hk = copy(h.hk, 3 * t);
@@ -749,7 +833,7 @@ END_TEST
  * Measure    y of the whole operator against the mean.     Tolerance  structsa_case.h. */
 START_TEST(scale_zero_is_the_mean_of_virtual_values)
 {
-    const struct subject s = {"5x4", "3x3", 1, 4, 3, 4, false};
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, 4, ""};
     struct case_head h = normal_head(&s);
     real *value = virtual_tokens(&h, &h.values, h.hv, h.v), *mean = zeros(80);
     h.q = zeros(80);
@@ -812,6 +896,7 @@ int main(void)
     tcase_add_loop_test(relatives, separable_convolution_is_a_case_of_the_dense_one, 0, 2);
     tcase_add_loop_test(relatives, channel_wise_detectors_may_share_their_aggregators, 0, 2);
     tcase_add_loop_test(relatives, detectors_and_aggregators_may_have_windows_of_their_own, 0, 4);
+    tcase_add_loop_test(relatives, a_value_kernel_is_a_larger_one_with_zeros_around, 0, 2);
     TCase *weights = add_case(suite, "one softmax");
     tcase_add_loop_test(weights, weights_sum_to_one_over_all_patterns, 0, SUBJECTS);
     tcase_add_loop_test(weights, one_softmax_is_not_many, 0, 2);
@@ -824,7 +909,8 @@ int main(void)
     tcase_add_loop_test(places, away_from_borders_an_object_may_stand_anywhere, 0, 2);
     tcase_add_loop_test(places, the_border_is_seen_on_a_uniform_image, 0, 2);
     tcase_add_loop_test(places, windows_see_the_order_of_tokens, 0, 4);
-    tcase_add_test(places, a_stride_leaves_centres_out);
+    tcase_add_loop_test(places, a_stride_leaves_centres_out, 0, (int)COUNT(strides));
+    tcase_add_loop_test(places, one_stride_is_that_of_all_axes, 0, 2);
     TCase *patterns = add_case(suite, "patterns, heads, scales");
     tcase_add_loop_test(patterns, patterns_have_no_order_and_no_number, 0, 2);
     tcase_add_loop_test(patterns, a_detector_of_zeros_weighs_all_keys_alike, 0, 2);

@@ -1,25 +1,12 @@
 /* trial.c -- one problem drawn at random, run by whichever form; see trial.h */
 
 #include "trial.h"
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "support.h"
 #include "../reference/heads.h"
-
-/* Whether name is one of the words that *of points at. */
-static bool named(const char *name, void *of)
-{
-    size_t length = strlen(name);
-    const char *const *words = of;
-    for (const char *w = *words; *w; w += strspn(w, " ")) {
-        size_t n = strcspn(w, " ");
-        if (n == length && !strncmp(w, name, n)) return true;
-        w += n;
-    }
-    return false;
-}
+#include "../reference/outline.h"
 
 /* Words parted by blanks into word[]; the text they point at is kept. */
 static int split(const char *text, const char *word[], int most)
@@ -29,6 +16,23 @@ static int split(const char *text, const char *word[], int most)
     strcpy(copied, text);
     for (char *w = strtok(copied, " "); w && words < most; w = strtok(NULL, " ")) word[words++] = w;
     return words;
+}
+
+/* Of "D=16 R=4" or "rpe w_o" those that an operator knows, so that one list serves
+ * tests of several operators. */
+static char *those_known(const char *list, const struct declaration *d)
+{
+    const char *word[16];
+    char *known = keep(strlen(list) + 2, 1);
+    for (int w = 0, words = split(list, word, 16); w < words; w++) {
+        char letter[4];
+        const struct tensor_row *t = d->tensors;
+        while (t->name && (strcmp(t->name, word[w]) || !t->optional)) t++;
+        snprintf(letter, sizeof letter, "%.*s", (int)strcspn(word[w], "="), word[w]);
+        if (strchr(word[w], '=') ? declaration_has_letter(d, letter) : t->name != NULL)
+            strcat(strcat(known, *known ? " " : ""), word[w]);
+    }
+    return known;
 }
 
 void draw_parameters(struct problem *p, uint64_t seed)
@@ -57,67 +61,31 @@ real *run_form(const struct problem *p, const struct form *form, int threads, co
     return y;
 }
 
-/* Options and sizes, before any shape. */
-static status sized(struct problem *p, const char *options, const struct declaration *d, size_t batch,
-                    size_t channels, const char *sizes)
-{
-    const char *word[32], *size[8];
-    status s = problem_create(p, d, split(options, word, 32), word);
-    if (!s.code) s = problem_set_size(p, "B", batch);
-    if (!s.code) s = problem_set_size(p, "C", channels);
-    for (int n = 0, given = split(sizes, size, 8); n < given && !s.code; n++) {
-        char letter[4] = "";
-        size_t length = strcspn(size[n], "=");
-        ck_assert_uint_lt(length, sizeof letter);
-        memcpy(letter, size[n], length);
-        s = problem_set_size(p, letter, strtoul(size[n] + length + 1, NULL, 10));
-    }
-    return s;
-}
-
 struct problem shaped(const char *options, const struct declaration *d, size_t batch, size_t channels,
                       const char *sizes, const char *without)
 {
     struct problem p;
-    succeeds(sized(&p, options, d, batch, channels, sizes));
-    succeeds(problem_shape(&p, named, &without));
+    const char *word[32];
+    const struct outline o = {.words = split(options, word, 32), .word = word, .batch = batch, .channels = channels,
+                              .sizes = those_known(sizes, d), .without = those_known(without, d)};
+    succeeds(outline_problem(&p, d, &o));
     return p;
-}
-
-static bool bound(const struct problem *p, const char *letter)
-{
-    for (int l = 0; l < p->letters; l++)
-        if (!strcmp(p->letter[l].name, letter)) return true;
-    return isdigit((unsigned char)*letter);
-}
-
-/* The first letter of the table that has no size yet; false where there is none. */
-static bool open_letter(char letter[4], const struct problem *p)
-{
-    const struct tensor_row *rows = p->declaration->tensors;
-    for (int r = 0; rows[r].name; r++) {
-        if (problem_row(p, rows[r].name) != r) continue;
-        for (const char *at = rows[r].shape; *at && *at != '|'; at += strspn(at, " *+")) {
-            size_t length = strcspn(at, " *+|");
-            snprintf(letter, 4, "%.*s", (int)length, at);
-            if (!bound(p, letter)) return true;
-            at += length;
-        }
-    }
-    return false;
 }
 
 status shaped_openly(struct problem *p, const char *options, const struct declaration *d, size_t batch,
                      size_t channels, const char *sizes, const char *without, size_t factor)
 {
     static const size_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23};
-    char letter[4];
-    status s = sized(p, options, d, batch, channels, sizes);
-    if (s.code) return s;
-    s = problem_shape(p, named, &without);
-    for (size_t n = 0; n < COUNT(primes) && s.code && open_letter(letter, p); n++) {
-        s = problem_set_size(p, letter, primes[n] * factor);
-        if (!s.code) s = problem_shape(p, named, &without);
+    const char *word[32];
+    char letter[4], *all = keep(256, 1);
+    struct outline o = {.words = split(options, word, 32), .word = word, .batch = batch, .channels = channels,
+                        .sizes = all, .without = those_known(without, d)};
+    snprintf(all, 256, "%s", those_known(sizes, d));
+    status s = outline_problem(p, d, &o);
+    for (size_t n = 0; n < COUNT(primes) && s.code && outline_open_letter(letter, p); n++) {
+        size_t at = strlen(all);
+        snprintf(all + at, 256 - at, " %s=%zu", letter, primes[n] * factor);
+        s = outline_problem(p, d, &o);
     }
     return s;
 }

@@ -32,6 +32,8 @@ struct trial {
     struct problem problem;
     real *x, *y;                /* y is the naive form's, NULL until it ran */
     size_t inputs, outputs;
+    const real *exact_of;       /* y when roundoff.c asked what is exact, and how far y moves */
+    double *exact, sensitivity;
 };
 
 /* options, sizes and without are words parted by blanks; x and the parameters

@@ -121,7 +121,7 @@ INLINED
 void apply(const struct elsa_chunk *here, size_t a, size_t vectors, bool ghost)
 {
     const struct elsa_problem *p = here->p;
-    size_t c = p->heads.c, first = p->by_block ? a * c : a, step = p->by_block ? 1 : p->heads.h, at = 0;
+    size_t c = p->heads.c, first = p->ghost.by_block ? a * c : a, step = p->ghost.by_block ? 1 : p->heads.h, at = 0;
 
     for (; at + 2 <= c; at += 2) apply_some(here, first + at * step, step, 2, vectors, ghost);
     if (at < c) apply_some(here, first + at * step, step, 1, vectors, ghost);
@@ -243,7 +243,7 @@ static status prepare(struct plan *plan)
     /* Step 2: tables of the parameters. */
     room_objects(room, OF_LOAD, &f->on_grid, "the masks", p->K, (W - 1) / LANES + 1, sizeof *f->on_grid);
     room_reals(room, OF_LOAD, &f->maps, "the maps", p->equation ? maps : 0, C, 1, 1);
-    elsa_ghost_prepare(&f->ghost, room, p);
+    ghost_prepare(&f->ghost, room, OF_LOAD, &p->ghost);
 
     /* Step 3: one image.  Shifted vectors may reach behind the last of the logits. */
     room_reals(room, OF_RUN, &f->own, "the products", N, Q, 1, 1);
@@ -285,7 +285,7 @@ static status load(struct plan *plan)
         elsa_permute(f->maps, p->rk, maps, C);
         elsa_permute(f->maps + maps * C, p->rq, maps, C);
     }
-    elsa_ghost_load(&f->ghost, p);
+    ghost_load(&f->ghost, &p->ghost);
     return heads_load(plan);
 }
 

@@ -12,7 +12,7 @@ struct elsa_fast {
     /* Tables of the parameters. */
     lanes_mask *on_grid;        /* [K][vectors of a row]: columns with a neighbour so far away */
     real *maps;                 /* [2 h K^2][C]: rk, then rq */
-    struct elsa_ghost ghost;
+    struct ghost ghost;
 
     /* One image. */
     real *own, *other;          /* [N][Q]: z; in Eq. 6 query and key */

@@ -72,7 +72,7 @@ static void high_head(const struct head *one)
 
     if (f->small) window_attention(one, &p->windows, padding, p->scale, p->c, f->small);
     else tiled_window(one, (struct attention){.queries = T, .keys = T, .channels = p->c, .scale = p->scale},
-                      &p->windows, padding, &f->tiled);
+                      &p->windows, 0, padding, &f->tiled);
 }
 
 /* Lo-Fi: one block of queries against all windows. */

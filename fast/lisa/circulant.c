@@ -12,15 +12,18 @@ bool smooth(size_t n)
     return n == 1;
 }
 
-status circulant_create(struct circulant *circle, const grid *tokens, bool wraps, bool smooth_only)
+status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps,
+                        bool smooth_only)
 {
-    *circle = (struct circulant){.tokens = *tokens, .wraps = wraps, .points = 1};
+    *circle = (struct circulant){.tokens = *tokens, .window = *window, .wraps = wraps, .points = 1};
     for (int a = 0; a < GRID_AXES; a++) {
-        size_t size = tokens->size[a];
+        size_t size = tokens->size[a], reach = size - 1;
+        if (window->axes && window->size[a] / 2 < reach) reach = window->size[a] / 2;
         if (!wraps || (smooth_only && !smooth(size))) {
-            size = 2 * size - 1;
+            size += reach;
             while (!smooth(size)) size++;
         }
+        circle->reach[a] = reach;
         if (size > INT_MAX / circle->points)
             return bad_input("grid too large, expected at most %d points with its zero padding", INT_MAX);
         circle->size[a] = size;
@@ -33,14 +36,17 @@ size_t circulant_entry(const struct circulant *circle, size_t point)
 {
     size_t entry = 0, place = 1;
     for (int a = GRID_AXES - 1; a >= 0; a--) {
-        size_t n = circle->tokens.size[a], size = circle->size[a], at = point % size;
-        bool backward = at >= n;        /* the offset i - j is at - size, below 0 */
+        size_t n = circle->tokens.size[a], k = circle->window.size[a], size = circle->size[a], at = point % size;
+        bool backward = at > circle->reach[a];          /* the offset i - j is at - size, below 0 */
         point /= size;
-        if (backward && at + n <= size) return NO_ENTRY;
+        if (backward && size - at > circle->reach[a]) return NO_ENTRY;
         if (circle->wraps) {
             entry += place * (backward ? at + n - size : at);
             place *= n;
-        } else {                        /* entries are counted by j - i + n - 1 */
+        } else if (circle->window.axes) {               /* entries are counted by i - j + k / 2 */
+            entry += place * (backward ? k / 2 + at - size : k / 2 + at);
+            place *= k;
+        } else {                                        /* entries are counted by j - i + n - 1 */
             entry += place * (backward ? size - at + n - 1 : n - 1 - at);
             place *= 2 * n - 1;
         }
@@ -54,7 +60,7 @@ double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only)
     double N = (double)p->heads.N, c = (double)p->heads.c, heads = (double)p->heads.B * (double)p->heads.h;
     struct circulant circle;
 
-    if (circulant_create(&circle, &p->g, p->equation == 10, smooth_only).code) return NAN;
+    if (circulant_create(&circle, &p->g, &p->window, p->wraps, smooth_only).code) return NAN;
     double P = (double)circle.points, pairs = ceil((rpe ? c : (double)p->D) / 2);
     double transforms = rpe ? 2 * c * pairs : 2 * c * (1 + pairs);
     double products = rpe ? c * pairs * (4 * P + 4 * N) : 2 * c * pairs * (4 * P + 2 * N);

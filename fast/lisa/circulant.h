@@ -4,12 +4,13 @@
  *
  * where the offset i - n either wraps around the grid (LiSA, Eq. 10: f has
  * one entry per token), or does not (Eq. 4-7: f has one entry per offset
- * j - i, an offset table of grid.h).
+ * j - i, an offset table of grid.h; local kernels: one per entry of a window).
  *
  * The sum is laid on a circle per axis.  One of `size` points serves an axis of
  * n tokens as it is, when f wraps and size = n.  Otherwise 2n - 1 points or
  * more are needed, on which no two offsets meet: a Toeplitz matrix is a corner
- * of a circulant one.  This holds for an f that wraps, too, if it is laid
+ * of a circulant one.  Where f reaches r tokens and no further, n + r points are
+ * enough.  This holds for an f that wraps, too, if it is laid
  * out for every offset -(n-1) ... n-1; so an axis of awkward length may move to
  * a larger circle of a better one.
  *
@@ -25,14 +26,18 @@
 
 struct circulant {
     grid tokens;
+    grid window;                /* of f; without axes where it has entries for the whole grid */
     bool wraps;                 /* whether f does */
+    size_t reach[GRID_AXES];    /* the furthest two tokens that an entry is for, at most n - 1 */
     size_t size[GRID_AXES];     /* points of the circles; 1 beyond the last axis */
     size_t points;              /* their product */
 };
 
-/* The circles for this grid.  A size that is needed, and in `smooth_only` every
- * size, is a product of 2, 3, 5 and 7.  Refused: more than INT_MAX points. */
-status circulant_create(struct circulant *circle, const grid *tokens, bool wraps, bool smooth_only);
+/* The circles for this grid, and a window where it has axes.  A size that is
+ * needed, and in `smooth_only` every size, is a product of 2, 3, 5 and 7.
+ * Refused: more than INT_MAX points. */
+status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps,
+                        bool smooth_only);
 
 /* Which entry of f belongs at this point of the circle, both row-major;
  * NO_ENTRY where none does and f is to be zero. */

@@ -178,7 +178,7 @@ static status prepare(struct plan *plan)
     struct room *room = &plan->room;
     size_t N = p->heads.N, c = p->heads.c;
 
-    room_refuse(room, circulant_create(&f->circle, &p->g, p->equation == 10, false));
+    room_refuse(room, circulant_create(&f->circle, &p->g, &p->window, p->wraps, false));
     heads_prepare(plan, (struct hearts){.heart = one_head, .dense = true});
     f->signals = 2 * f->circle.points * c;
     f->pairs = (p->D + 1) / 2;

@@ -10,12 +10,12 @@
  * as memory takes to answer, and few enough to wait in the first cache. */
 #define AHEAD ((size_t)64)
 
-void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, bool wraps)
+void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps)
 {
     static const int slow_middle_fast[GRID_AXES + 1][GRID_AXES] = {{0}, {2, 1, 0}, {0, 2, 1}, {0, 1, 2}};
 
     *g = (struct lane_grid){.line = 1};
-    room_refuse(room, circulant_create(&g->circle, tokens, wraps, true));
+    room_refuse(room, circulant_create(&g->circle, tokens, window, wraps, true));
     if (room_status(room).code) return;
     for (int a = 0; a < GRID_AXES; a++) {
         int axis = slow_middle_fast[tokens->axes][a];

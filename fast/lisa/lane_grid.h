@@ -61,7 +61,7 @@ struct lane_grid {
 
 /* The circles of these tokens, each a product of 2, 3, 5 and 7: prepare asks for
  * the tables, load fills them.  Refused: what circulant_create refuses. */
-void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, bool wraps);
+void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps);
 void lane_grid_load(struct lane_grid *g);
 
 /* Half the spectrum of a block: `channels` <= LANES reals at each of the tokens,

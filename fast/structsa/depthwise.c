@@ -87,8 +87,8 @@ void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, c
     if (last > w->around->centres) last = w->around->centres;
     for (size_t jm = first / w->filters * M; jm < last * M; jm++) {
         int token = w->around->token[jm];
-        const real *row = rows + (size_t)token * stride;
         if (token == OFF_GRID) continue;
+        const real *row = rows + (size_t)token * stride;
         for (size_t c = 0; c < w->channels; c += 64 / sizeof *row) __builtin_prefetch(row + c);
     }
 }

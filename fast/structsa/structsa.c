@@ -12,7 +12,7 @@
  * tokens nor the map of N x J D exist.
  *
  * What was done for speed, and what each bought at 28 x 28 tokens, 6 heads of 64
- * channels, 3 x 3 windows and D = 8, where 40 ms were reached on one core of a
+ * channels, 3 x 3 windows and D = 8, where 40 to 42 ms were reached on one core of a
  * Zen 5 with AVX-512 and arithmetic alone needs 32 (the two products with the
  * virtual tokens run at the full speed of the multiply-add units; what is left
  * is the softmax, 3.5 ms, the tiles, 1 ms, and the projections' distance from

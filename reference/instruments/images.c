@@ -64,10 +64,24 @@ static size_t big_endian(const unsigned char *b)
     return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
 }
 
+/* The name of another format of pictures that these 16 bytes begin, or NULL. */
+static const char *other_format(const unsigned char *header)
+{
+    static const struct { size_t at; const char *bytes, *name; } formats[] = {
+        {0, "\xff\xd8\xff", "a JPEG image"}, {0, "GIF8", "a GIF image"}, {0, "BM", "a BMP image"},
+        {8, "WEBP", "a WebP image"}, {0, "II*", "a TIFF image"}, {0, "MM", "a TIFF image"}, {4, "ftyp", "a HEIF image"},
+    };
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        if (!memcmp(header + formats[f].at, formats[f].bytes, strlen(formats[f].bytes))) return formats[f].name;
+    return NULL;
+}
+
 /* The sizes that an IDX header states, if they may be true at all. */
 static status check_header(struct image_set *set, const unsigned char *header)
 {
     /* Step 1: two zeros, the element type, the number of axes. */
+    const char *other = other_format(header);
+    if (other) return bad_input("is %s, expected PNG or IDX: convert it to PNG first", other);
     if (header[0] != 0 || header[1] != 0)
         return bad_input("begins with 0x%02x%02x, expected 0x0000 as in an IDX file", header[0], header[1]);
     if (header[2] != 0x08)

@@ -9,7 +9,8 @@
  * words (0x00000803, images, rows, columns), then one byte a pixel.  PNG goes
  * through libpng.  Both take regular files only: a folder, a pipe or a device
  * is refused at once and never waited for.  A file that contradicts itself is
- * refused before anything is allocated by its word.
+ * refused before anything is allocated by its word, and a JPEG, GIF, BMP, WebP, TIFF
+ * or HEIF image by its name.
  *
  * What zlib and libpng keep for themselves is not seen by memory.h. */
 

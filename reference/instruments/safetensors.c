@@ -408,6 +408,18 @@ static void reals_from_bytes(real *to, const unsigned char *from, size_t count, 
     }
 }
 
+/* A number of the file, F32 or F64. */
+static double number_from_bytes(const unsigned char *from, size_t width)
+{
+    uint64_t bits = from_little_endian(from, width);
+    uint32_t low = (uint32_t)bits;
+    double wide;
+    float narrow;
+    memcpy(&wide, &bits, sizeof wide);
+    memcpy(&narrow, &low, sizeof narrow);
+    return width == 4 ? (double)narrow : wide;
+}
+
 static void bytes_from_reals(unsigned char *to, const real *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -525,6 +537,27 @@ status safetensors_load(struct safetensors *opened)
     memory_free(chunk);
     if (s.code) safetensors_close(opened);
     return s;
+}
+
+status safetensors_doubles(double *values, struct safetensors *opened, size_t t, size_t first, size_t count)
+{
+    struct place place = opened->place[t];
+    unsigned char chunk[4096];
+    if (fseeko(opened->file, (off_t)(place.at + first * place.width), SEEK_SET) != 0)
+        return failure("tensor %.60s: cannot be read: %s", opened->tensors.tensor[t].name, strerror(errno));
+    for (size_t done = 0, n; done < count; done += n) {
+        n = sizeof chunk / place.width;
+        if (n > count - done) n = count - done;
+        if (fread(chunk, place.width, n, opened->file) != n)
+            return failure("tensor %.60s: the file ended or failed while it was read", opened->tensors.tensor[t].name);
+        for (size_t i = 0; i < n; i++) values[done + i] = number_from_bytes(chunk + i * place.width, place.width);
+    }
+    return status_ok();
+}
+
+size_t safetensors_width(const struct safetensors *opened, size_t t)
+{
+    return opened->place[t].width;
 }
 
 void safetensors_close(struct safetensors *opened)

@@ -66,6 +66,12 @@ status safetensors_open(struct safetensors *opened, const char *path);
 status safetensors_load(struct safetensors *opened);
 void safetensors_close(struct safetensors *opened);
 
+/* Of an opened file, without loading it: count numbers of tensor number t from
+ * number `first` on, as doubles whatever the file holds; and in how many bytes it
+ * holds each, 4 or 8. */
+status safetensors_doubles(double *values, struct safetensors *opened, size_t t, size_t first, size_t count);
+size_t safetensors_width(const struct safetensors *opened, size_t t);
+
 /* A file of these tensors in this order: F32 from the float build, F64 from
  * the double build; read back, they are the same to the bit.
  *

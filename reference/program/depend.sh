@@ -2,12 +2,14 @@
 # depend.sh -- what the house stands on, and how to get it
 #
 #     depend.sh install [developer]     by Debian's apt; elsewhere, say what is missing
-#     depend.sh build CC LIBRARY...     fail, saying so, unless CC and these libraries are there
+#     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are there
 #
-# Asks for nothing and prints nothing when all is there.
+# Asks for nothing and prints nothing when all is there.  What apt would fetch is named
+# first, with its size.
 
 # Debian package, how to see it without Debian, where it comes from.
-# "data" is missed, not required: measurements then use seeded noise.
+# "data" and "font" are missed, not required: measurements then use seeded noise,
+# and formulas a font of the browser's.
 needed='
 gcc                     command:gcc         https://gcc.gnu.org
 g++                     command:g++         https://gcc.gnu.org
@@ -22,21 +24,26 @@ libcjson-dev            library:libcjson    https://github.com/DaveGamble/cJSON
 libpng-dev              library:libpng      http://www.libpng.org
 zlib1g-dev              library:zlib        https://zlib.net
 pandoc                  command:pandoc      https://pandoc.org
+fonts-texgyre-math      font:/usr/share/texmf/fonts/opentype/public/tex-gyre-math  https://www.gust.org.pl/projects/e-foundry/tg-math
 dataset-fashion-mnist   data:/usr/share/datasets/fashion-mnist  https://github.com/zalandoresearch/fashion-mnist
+'
+# Missed, not required: where this cannot be had, things go on without.
+wished='
+python3-numpy           module:numpy        https://numpy.org
 '
 developer='
 clang                   command:clang       https://clang.llvm.org
 libomp-dev              command:clang       https://openmp.llvm.org
 valgrind                command:valgrind    https://valgrind.org
 python3-torch           command:python3     https://pytorch.org
-python3-numpy           command:python3     https://numpy.org
 '
 
 present() {
     case $1 in
+    module:*)  /usr/bin/python3 -c "import ${1#module:}" 2>/dev/null ;;
     command:*) command -v "${1#command:}" >/dev/null ;;
     library:*) pkg-config --exists "${1#library:}" 2>/dev/null ;;
-    data:*)    test -e "${1#data:}" ;;
+    data:* | font:*) test -e "${1#*:}" ;;
     esac
 }
 
@@ -65,13 +72,15 @@ install_by_apt() {
     for package in $missing; do
         apt-cache show "$package" >/dev/null 2>&1 && continue
         case $(echo "$needed" | awk -v p="$package" '$1 == p { print $2 }') in
-        data:*)
+        data:* | font:*)
             echo "this system has no package $package; going on without" >&2
             missing=$(echo "$missing" | sed "s/ $package\$//; s/ $package / /") ;;
         esac
     done
-    test -z "$missing" ||
-        $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+    test -n "$missing" || exit 0
+    echo "to fetch, with what these need: $(LC_ALL=C apt-get install --print-uris -qq -y --no-install-recommends $missing |
+        awk '{ n++; bytes += $3 } END { printf "%d packages, %.1f MB", n, bytes / 1e6 }')"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 }
 
 # Without apt: look for each, and say where the missing ones come from.
@@ -83,7 +92,9 @@ look() {
             present "$probe" && continue
             echo "missing: ${probe#*:} (Debian's $package; $place)" >&2
             case $probe in
+            module:*) echo "    without it, the Python module is not tested" >&2 ;;
             data:*) echo "    without it, seeded noise stands in for images" >&2 ;;
+            font:*) echo "    without it, the browser chooses a font for formulas" >&2 ;;
             *) lacking=1 ;;
             esac
         done
@@ -95,25 +106,33 @@ case $1 in
 install)
     test "$2" = developer && needed="$needed$developer"
     if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
-        install_by_apt
+        (install_by_apt) || exit
+        needed=$wished
+        (install_by_apt) || echo "going on without NumPy: the Python module is not tested" >&2
     else
+        needed="$needed$wished"
         look
     fi ;;
 build)
     compiler=$2
     shift 2
-    command -v "${compiler%% *}" >/dev/null || {
-        echo "no compiler $compiler: run 'make deps'" >&2
-        exit 1
-    }
-    for library in "$@"; do
-        pkg-config --exists "$library" 2>/dev/null || {
-            echo "no library $library: run 'make deps'" >&2
-            exit 1
-        }
-    done
-    echo '#include <omp.h>' | $compiler -fopenmp -E - >/dev/null 2>&1 || {
-        echo "$compiler finds no OpenMP (for clang, Debian's libomp-dev)" >&2
+    lacking=
+    command -v "${compiler%% *}" >/dev/null || lacking="the compiler $compiler"
+    if command -v pkg-config >/dev/null; then
+        for library in "$@"; do
+            pkg-config --exists "$library" 2>/dev/null || lacking="$lacking${lacking:+, }the library $library"
+        done
+    else
+        lacking="$lacking${lacking:+, }pkg-config, which knows where libraries are ($*)"
+    fi
+    case $lacking in
+    *compiler*) ;;
+    *)
+        echo '#include <omp.h>' | $compiler -fopenmp -E - >/dev/null 2>&1 ||
+            lacking="$lacking${lacking:+, }OpenMP of $compiler (for clang, Debian's libomp-dev)" ;;
+    esac
+    test -z "$lacking" || {
+        echo "missing: $lacking: run 'make deps'" >&2
         exit 1
     } ;;
 esac

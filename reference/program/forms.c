@@ -3,6 +3,7 @@
  * The rest of reference/ knows no form, and links without this file. */
 
 #include "../forms.h"
+#include <stdio.h>
 #include <string.h>
 
 /* Each operator has one naive form, so that the naive list is that of the operators. */
@@ -38,4 +39,34 @@ const struct form *operator_form(const struct declaration *d, const char *name)
     for (int f = 0; (form = operator_form_at(d, f)); f++)
         if (!strcmp(form->name, name)) return form;
     return NULL;
+}
+
+/* ---- by what someone typed ---------------------------------------------------- */
+
+/* One more name behind a list of them. */
+static void append(char *list, size_t size, const char *name)
+{
+    size_t at = strlen(list);
+    snprintf(list + at, size - at, "%s%s", at ? ", " : "", name);
+}
+
+status operator_named(const struct declaration **d, const char *name)
+{
+    char names[160] = "";
+    const struct declaration *each;
+    *d = name ? operator_find(name) : NULL;
+    if (*d) return status_ok();
+    for (int o = 0; (each = operator_at(o)); o++) append(names, sizeof names, each->name);
+    return name ? bad_input("operator %.40s: not known, expected one of %s", name, names)
+                : bad_input("found no operator, expected one of %s", names);
+}
+
+status form_named(const struct form **form, const struct declaration *d, const char *name)
+{
+    char names[120] = "";
+    const struct form *each;
+    *form = name ? operator_form(d, name) : NULL;
+    if (*form) return status_ok();
+    for (int f = 0; (each = operator_form_at(d, f)); f++) append(names, sizeof names, each->name);
+    return bad_input("option --form: found '%.40s', expected one that is built in: %s", name ? name : "", names);
 }

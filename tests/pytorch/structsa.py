@@ -19,8 +19,8 @@ import torch
 from _golden import drawn, join_heads, split_heads, write
 
 
-def windows(rows, grid, kernel, stride):
-    """[..., N, c] -> [..., J, M, c]: the tokens around every stride-th one, zeros off the grid."""
+def windows(rows, grid, kernel, strides):
+    """[..., N, c] -> [..., J, M, c]: the tokens around every stride-th one of each axis, zeros off the grid."""
     axes = len(grid)
     plane = rows.reshape(*rows.shape[:-2], *grid, rows.shape[-1])
     padding = [0, 0]
@@ -29,25 +29,25 @@ def windows(rows, grid, kernel, stride):
     plane = torch.nn.functional.pad(plane, padding)
     taps = []
     for corner in itertools.product(*map(range, kernel)):
-        cut = tuple(slice(c, c + n, stride) for c, n in zip(corner, grid))
+        cut = tuple(slice(c, c + n, s) for c, n, s in zip(corner, grid, strides))
         tap = plane[(...,) + cut + (slice(None),)]
         taps.append(tap.reshape(*rows.shape[:-2], -1, rows.shape[-1]))
     assert axes == len(kernel)
     return torch.stack(taps, dim=-2)
 
 
-def structsa(t, grid, kernel, stride, equation, scale, heads):
+def structsa(t, grid, kernel, values, strides, equation, scale, heads):
     q, k, v = split_heads(t, t["x"], heads)
     q = scale * q
     batch, _, tokens, c = q.shape
 
     # The map of every query, [B, h, N(i), N(n), 1 or c], and its windows.
     if equation == 16:
-        around = windows(q[:, :, :, None] * k[:, :, None], grid, kernel, stride)
+        around = windows(q[:, :, :, None] * k[:, :, None], grid, kernel, strides)
         detectors = t["hk"].reshape(*t["hk"].shape[:2], heads, c)
         scores = torch.einsum("bhijmc,dmhc->bhijd", around, detectors)
     else:
-        around = windows((q @ k.transpose(2, 3))[..., None], grid, kernel, stride)
+        around = windows((q @ k.transpose(2, 3))[..., None], grid, kernel, strides)
         scores = torch.einsum("bhijmx,md->bhijd", around, t["uk"])
 
     # One softmax over all (j, d) of a query.
@@ -55,28 +55,29 @@ def structsa(t, grid, kernel, stride, equation, scale, heads):
 
     # Dynamic kernels, applied to windows of the value.
     if equation == 4:
-        around = windows(v, grid, [1] * len(grid), stride)[..., 0, :]
+        around = windows(v, grid, [1] * len(grid), strides)[..., 0, :]
         y = torch.einsum("bhij,bhjc->bhic", attention @ t["uv"], around)
     elif equation == 5:
         kernels = torch.einsum("bhijd,md->bhijm", attention, t["uv"])
-        y = torch.einsum("bhijm,bhjmc->bhic", kernels, windows(v, grid, kernel, stride))
+        y = torch.einsum("bhijm,bhjmc->bhic", kernels, windows(v, grid, values, strides))
     else:
         aggregators = t["hv"].reshape(*t["hv"].shape[:2], heads, c)
         kernels = torch.einsum("bhijd,dmhc->bhijmc", attention, aggregators)
-        y = torch.einsum("bhijmc,bhjmc->bhic", kernels, windows(v, grid, kernel, stride))
+        y = torch.einsum("bhijmc,bhjmc->bhic", kernels, windows(v, grid, values, strides))
     return join_heads(t, y)
 
 
-def inputs(seed, grid, kernel, equation, heads, batch, c, patterns, biases, projection):
-    tokens, taps, channels = int(numpy.prod(grid)), int(numpy.prod(kernel)), heads * c
+def inputs(seed, grid, kernel, values, equation, heads, batch, c, patterns, biases, projection):
+    tokens, taps, gathered = (int(numpy.prod(sizes)) for sizes in (grid, kernel, values))
+    channels = heads * c
     rows = [("x", (batch, tokens, channels), 1), ("w_qkv", (3 * channels, channels), channels)]
     if biases:
         rows += [("b_qkv", (3 * channels,), channels)]
     if equation == 16:
-        rows += [("hk", (patterns, taps, channels), taps * c / 4), ("hv", (patterns, taps, channels), taps)]
+        rows += [("hk", (patterns, taps, channels), taps * c / 4), ("hv", (patterns, gathered, channels), gathered)]
     else:
         rows += [("uk", (taps, patterns), taps * c / 4),
-                 ("uv", (patterns,) if equation == 4 else (taps, patterns), taps)]
+                 ("uv", (patterns,) if equation == 4 else (gathered, patterns), gathered)]
     if projection:
         rows += [("w_o", (channels, channels), channels)]
     if projection and biases:
@@ -85,6 +86,7 @@ def inputs(seed, grid, kernel, equation, heads, batch, c, patterns, biases, proj
 
 
 #        name           grid       kernel     stride eq  scale  heads batch c  D  biases projection
+# A stride of a number is that of all axes.  A pair of kernels: the window of the keys, that of the values.
 CASES = [("eq4_line",   (9,),      (3,),      1,     4,  1,     2,    2,    3, 3, True,  True),
          ("eq4_plane",  (4, 5),    (3, 3),    1,     4,  0.5,   1,    1,    4, 2, False, False),
          ("eq5_line",   (7,),      (5,),      2,     5,  1,     1,    2,    4, 2, False, True),
@@ -93,16 +95,27 @@ CASES = [("eq4_line",   (9,),      (3,),      1,     4,  1,     2,    2,    3, 3
          ("eq16_plane", (5, 4),    (3, 5),    1,     16, 1,     2,    2,    4, 3, True,  True),
          ("eq16_stride", (6, 7),   (3, 3),    2,     16, 2,     3,    1,    2, 4, False, True),
          ("eq16_block", (3, 4, 3), (3, 3, 3), 1,     16, 1,     1,    2,    3, 2, True,  False),
-         ("eq16_paper", (14, 14),  (3, 3),    1,     16, 1,     2,    1,    4, 8, True,  True)]
+         ("eq16_paper", (14, 14),  (3, 3),    1,     16, 1,     2,    1,    4, 8, True,  True),
+         ("eq4_video",  (3, 5, 4), (3, 3, 1), (1, 2, 3), 4, 1,  2,    1,    3, 2, True,  True),
+         ("eq5_windows", (5, 6), ((3, 3), (5, 1)), (2, 1), 5, 1, 2,   2,    3, 3, True,  True),
+         ("eq16_windows", (6, 5), ((1, 1), (3, 5)), 1, 16, 1,   2,    1,    3, 3, False, True),
+         ("eq16_video", (4, 5, 6), ((3, 3, 3), (3, 1, 3)), (1, 2, 2), 16, 1, 2, 1, 3, 2, True, True)]
+
+
+def axes_text(sizes):
+    return "x".join(map(str, sizes))
 
 
 def main():
     for seed, (name, grid, kernel, stride, equation, scale, heads, *rest) in enumerate(CASES, 1):
-        tensors = inputs(seed, grid, kernel, equation, heads, *rest)
-        tensors["y_expected"] = structsa(tensors, grid, kernel, stride, equation, scale, heads)
-        text = ["x".join(map(str, axes)) for axes in (grid, kernel)]
-        write("structsa", name, tensors, f"--grid {text[0]} --kernel {text[1]} --stride {stride} "
-              f"--equation {equation} --scale {scale} --heads {heads}")
+        kernel, values = kernel if isinstance(kernel[0], tuple) else (kernel, kernel)
+        strides = stride if isinstance(stride, tuple) else (stride,) * len(grid)
+        tensors = inputs(seed, grid, kernel, values, equation, heads, *rest)
+        tensors["y_expected"] = structsa(tensors, grid, kernel, values, strides, equation, scale, heads)
+        text = axes_text(stride) if isinstance(stride, tuple) else stride
+        own = "" if values == kernel else f" --value-kernel {axes_text(values)}"
+        write("structsa", name, tensors, f"--grid {axes_text(grid)} --kernel {axes_text(kernel)} --stride {text} "
+              f"--equation {equation} --scale {scale} --heads {heads}{own}")
 
 
 if __name__ == "__main__":

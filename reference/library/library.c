@@ -1,0 +1,236 @@
+/* library.c -- the door of the library; see ../twicetold.h
+ *
+ * Declarations, problems and plans do the work, and say what is wrong with
+ * their input; here names are found, the caller's tensors listed, and statuses
+ * handed out.  The program stands behind another door to the same rooms. */
+
+#include "../twicetold.h"
+#include <omp.h>
+#include <string.h>
+#include "../bytes.h"
+#include "../forms.h"
+#include "describe.h"
+
+#ifndef TWICETOLD_VERSION
+#define TWICETOLD_VERSION "1.0"
+#endif
+
+#ifdef TWICETOLD_DOUBLE
+#define API(name) twicetold_double_##name
+#else
+#define API(name) twicetold_##name
+#endif
+
+struct API(plan) {
+    struct problem problem;
+    struct plan plan;           /* its form is NULL until it is prepared, and where a step failed */
+    const struct form *form;
+    int threads;
+    size_t bytes;
+    bool placed, loaded;
+    char *words;                /* the options, which the problem points into */
+};
+
+/* The same status in the header's own type, with the operator before its line. */
+static twicetold_status said(status s, const char *operator)
+{
+    twicetold_status out = {.code = s.code};
+    if (operator) s = status_at(s, operator);
+    memcpy(out.message, s.message, sizeof s.message);
+    return out;
+}
+
+/* ---- what there is -------------------------------------------------------- */
+
+const char *API(operator)(int at)
+{
+    const struct declaration *d = at < 0 ? NULL : operator_at(at);
+    return d ? d->name : NULL;
+}
+
+const char *API(form)(const char *name, int at)
+{
+    const struct declaration *d = name ? operator_find(name) : NULL;
+    const struct form *form = d && at >= 0 ? operator_form_at(d, at) : NULL;
+    return form ? form->name : NULL;
+}
+
+const char *API(version)(void)
+{
+    return TWICETOLD_VERSION;
+}
+
+size_t API(describe)(char *text, size_t size, const char *name)
+{
+    const struct declaration *d = name ? operator_find(name) : NULL;
+    return d ? describe_operator(text, size, d) : 0;
+}
+
+/* ---- the caller's words and tensors --------------------------------------- */
+
+/* A problem of these options, whose words are copied: a problem points at them. */
+static status choose(struct API(plan) *plan, const struct declaration *d, const char *const *option)
+{
+    size_t count = 0, bytes = 0, at = 0;
+    for (; option && option[count]; count++) size_add(&bytes, strlen(option[count]) + 1, 1);
+    if (count > 2 * PROBLEM_OPTIONS)
+        return bad_input("found %zu words of options, expected at most %d", count, 2 * PROBLEM_OPTIONS);
+    plan->words = memory_get(bytes ? bytes : 1, 1);
+    if (!plan->words) return out_of_memory("the options");
+
+    const char *word[2 * PROBLEM_OPTIONS];
+    for (size_t w = 0; w < count; w++) {
+        word[w] = strcpy(plan->words + at, option[w]);
+        at += strlen(option[w]) + 1;
+    }
+    return problem_create(&plan->problem, d, (int)count, word);
+}
+
+static status list_one(struct tensor *t, const API(tensor) *given)
+{
+    if (given->axes < 0 || given->axes > TENSOR_AXES)
+        return bad_input("tensor %.40s: found %d axes, expected at most %d", given->name, given->axes, TENSOR_AXES);
+    *t = (struct tensor){.name = (char *)(size_t)given->name, .axes = given->axes, .count = 1,
+                         .data = (real *)(size_t)given->data};
+    for (int a = 0; a < given->axes; a++) {
+        t->size[a] = given->size[a];
+        if (!t->size[a] || !size_multiply(&t->count, t->count, t->size[a]))
+            return bad_input("tensor %.40s: found %zu on axis %d, expected a size whose product can be counted",
+                             given->name, t->size[a], a);
+    }
+    return status_ok();
+}
+
+/* The caller's tensors as a list of ours, which borrows names and data; freed by
+ * memory_free(all->tensor). */
+static status list_all(struct tensors *all, const API(tensor) *given, size_t count)
+{
+    status s = status_ok();
+    *all = (struct tensors){.tensor = memory_get(count, sizeof *all->tensor)};
+    if (!all->tensor) return out_of_memory("a list of tensors");
+    for (size_t t = 0; t < count && !s.code; t++) {
+        if (!given[t].name) s = bad_input("tensor %zu: found no name, expected one", t);
+        else if (tensors_find(all, given[t].name))
+            s = bad_input("tensor %.40s: given twice, expected once", given[t].name);
+        else s = list_one(&all->tensor[t], &given[t]);
+        all->count += !s.code;
+    }
+    return s;
+}
+
+/* ---- plans ------------------------------------------------------------------ */
+
+static status prepare(struct API(plan) *plan)
+{
+    status s = plan_prepare(&plan->plan, &plan->problem, plan->form, plan->threads);
+    plan->placed = plan->loaded = false;
+    if (!s.code) plan->bytes = room_bytes(&plan->plan.room);
+    return s;
+}
+
+twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *request, const API(tensor) *tensors,
+                                  size_t count)
+{
+    const struct declaration *d;
+    const struct form *form;
+    struct tensors shapes = {0};
+    size_t allowed = 0;
+    *plan = NULL;
+
+    /* Step 1: the operator, its form and its options. */
+    status s = operator_named(&d, request->name);
+    if (s.code) return said(s, NULL);
+    s = form_named(&form, d, request->form ? request->form : "fast");
+    if (!s.code) s = bytes_allowed(&allowed, request->max_memory);
+    if (s.code) return said(s, d->name);
+    struct API(plan) *made = memory_get(1, sizeof *made);
+    if (!made) return said(out_of_memory("a plan"), d->name);
+    memset(made, 0, sizeof *made);
+    made->form = form;
+    made->threads = request->threads > 0 ? request->threads : omp_get_max_threads();
+    s = choose(made, d, request->options);
+
+    /* Step 2: the shapes, and whether there is memory for what they ask. */
+    if (!s.code) s = list_all(&shapes, tensors, count);
+    for (size_t t = 0; t < shapes.count; t++) shapes.tensor[t].data = NULL;
+    if (!s.code) s = problem_bind(&made->problem, &shapes);
+    if (!s.code) s = prepare(made);
+    if (!s.code) s = bytes_fit(made->bytes, allowed);
+    memory_free(shapes.tensor);
+    if (s.code) API(plan_release)(made);
+    else *plan = made;
+    return said(s, d->name);
+}
+
+/* Whether tensors bound anew are those that the plan was created for. */
+static status same_shapes(const struct problem *now, const struct problem *then)
+{
+    for (int r = 0; now->declaration->tensors[r].name; r++) {
+        const char *name = now->declaration->tensors[r].name;
+        char found[120], expected[120];
+        int axes = now->tensor[r].axes;
+        if (now->tensor[r].present != then->tensor[r].present)
+            return bad_input("tensor %s: %s, expected as when the plan was created", name,
+                             now->tensor[r].present ? "found one" : "missing");
+        if (axes != then->tensor[r].axes
+            || memcmp(now->tensor[r].size, then->tensor[r].size, (size_t)axes * sizeof(size_t)))
+            return bad_input("tensor %s: found %s, expected %s as when the plan was created", name,
+                             shape_text(found, sizeof found, axes, now->tensor[r].size),
+                             shape_text(expected, sizeof expected, then->tensor[r].axes, then->tensor[r].size));
+        if (r && now->tensor[r].present && !now->tensor[r].data)
+            return bad_input("tensor %s: found no data, expected some", name);
+    }
+    return status_ok();
+}
+
+twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, size_t count)
+{
+    const char *name = plan->problem.declaration->name;
+    struct problem anew = plan->problem;
+    struct tensors given = {0};
+
+    /* Step 1: bind them to a copy, so that what is refused changes nothing. */
+    memset(anew.tensor, 0, sizeof anew.tensor);
+    status s = list_all(&given, tensors, count);
+    if (!s.code) s = problem_bind(&anew, &given);
+    memory_free(given.tensor);
+    if (!s.code) s = same_shapes(&anew, &plan->problem);
+    if (s.code) return said(s, name);
+
+    /* Step 2: place and load; a step that fails has released the inner plan. */
+    plan->problem = anew;
+    plan->loaded = false;
+    if (!plan->plan.form) s = prepare(plan);
+    if (!s.code && !plan->placed) s = plan_place(&plan->plan, NULL);
+    plan->placed = !s.code;
+    if (!s.code) s = plan_load(&plan->plan);
+    plan->loaded = !s.code;
+    return said(s, name);
+}
+
+twicetold_status API(plan_run)(API(plan) *plan, real *y, const real *x)
+{
+    const char *name = plan->problem.declaration->name;
+    if (!plan->loaded) return said(bad_input("the plan is not loaded, expected its parameters first"), name);
+    return said(plan_run(&plan->plan, y, x), name);
+}
+
+void API(plan_release)(API(plan) *plan)
+{
+    if (!plan) return;
+    plan_release(&plan->plan);
+    memory_free(plan->words);
+    memory_free(plan);
+}
+
+/* ---- questions ------------------------------------------------------------ */
+
+int API(plan_shape)(const API(plan) *plan, size_t size[TWICETOLD_AXES])
+{
+    int axes = 0;
+    return problem_output_shape(&plan->problem, &axes, size).code ? 0 : axes;
+}
+
+size_t API(plan_bytes)(const API(plan) *plan) { return plan->bytes; }
+size_t API(plan_parameters)(const API(plan) *plan) { return problem_parameters(&plan->problem); }
+double API(plan_multiply_adds)(const API(plan) *plan) { return form_multiply_adds(plan->form, &plan->problem); }

@@ -1,0 +1,335 @@
+"""Attention operators of five papers, each naive and fast, over arrays of NumPy and PyTorch.
+
+    import twicetold
+    y = twicetold.msa(x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
+    y = twicetold.msa(x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4, form="naive", threads=1)
+
+There is a function for each operator, made from what the library says of itself:
+help(twicetold.msa) lists tensors and options.  A dash in the name of an option is an
+underscore here, and a word of Python gets one behind it: gate_size, lambda_.
+
+x decides: for float32 the float library computes, for float64 the double one, and
+parameters of the other type are converted.  Arrays that are dense and of that type are
+read where they lie; others are copied.  For a tensor of PyTorch y is one too, otherwise
+an array of NumPy.  Gradients are not computed, and y is apart from any graph.
+
+    plan = twicetold.plan("msa", x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
+    y = plan(x)                 # as often as one likes: nothing is prepared again
+    plan.load(w_o=other)        # other parameters of the same shapes
+
+What cannot be is a twicetold.Error, with the line that the program prints.
+
+The libraries are looked for in the folder TWICETOLD_LIBRARY, beside this file, in the
+lib of the prefix that this file is installed under, and where the system looks.
+"""
+
+import ctypes
+import inspect
+import itertools
+import json
+import keyword
+import os
+import pathlib
+import sys
+import threading
+import weakref
+
+import numpy
+
+
+class Error(ValueError):
+    """What was found and what was expected, in one line.  code is 2 for bad input, 1 where the machine failed."""
+
+    def __init__(self, message, code=2):
+        super().__init__(message)
+        self.code = code
+
+
+# ---- The two libraries: structs and functions of twicetold.h
+
+class _Status(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int), ("message", ctypes.c_char * 252)]
+
+    def expect(self):
+        if self.code:
+            raise Error(self.message.decode(errors="replace"), self.code)
+
+
+class _Request(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("options", ctypes.POINTER(ctypes.c_char_p)), ("form", ctypes.c_char_p),
+                ("threads", ctypes.c_int), ("max_memory", ctypes.c_char_p)]
+
+
+_AXES = 8
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p), ("axes", ctypes.c_int),
+                ("size", ctypes.c_size_t * _AXES)]
+
+
+def _open(name):
+    """The shared library of that name, from the first of the places that has it."""
+    here = pathlib.Path(__file__).resolve().parent
+    places = [here, here.parent.parent]             # beside this file; <prefix>/lib, two above site-packages
+    if os.environ.get("TWICETOLD_LIBRARY"):
+        places = [pathlib.Path(os.environ["TWICETOLD_LIBRARY"])]
+    found = [place / name for place in places if (place / name).exists()]
+    try:
+        return ctypes.CDLL(str(found[0] if found else name))
+    except OSError as error:
+        raise ImportError(f"{error}; expected in {' or '.join(map(str, places))}, or in a folder that the loader knows "
+                          "(TWICETOLD_LIBRARY names another)") from None
+
+
+class _Library:
+    """The functions of one precision, as attributes without their prefix."""
+
+    def __init__(self, dtype, name, prefix):
+        plan, text = ctypes.c_void_p, ctypes.c_char_p
+        tensors, sizes = ctypes.POINTER(_Tensor), ctypes.POINTER(ctypes.c_size_t)
+        library = _open(name)
+        self.dtype = numpy.dtype(dtype)
+        for function, result, *arguments in (
+                ("version", text),
+                ("operator", text, ctypes.c_int),
+                ("describe", ctypes.c_size_t, text, ctypes.c_size_t, text),
+                ("plan_create", _Status, ctypes.POINTER(plan), ctypes.POINTER(_Request), tensors, ctypes.c_size_t),
+                ("plan_load", _Status, plan, tensors, ctypes.c_size_t),
+                ("plan_run", _Status, plan, ctypes.c_void_p, ctypes.c_void_p),
+                ("plan_release", None, plan),
+                ("plan_shape", ctypes.c_int, plan, sizes),
+                ("plan_bytes", ctypes.c_size_t, plan),
+                ("plan_parameters", ctypes.c_size_t, plan),
+                ("plan_multiply_adds", ctypes.c_double, plan)):
+            call = getattr(library, prefix + function)
+            call.restype, call.argtypes = result, arguments
+            setattr(self, function, call)
+
+
+_libraries = {4: _Library("float32", "libtwicetold.so.1", "twicetold_"),
+              8: _Library("float64", "libtwicetold-double.so.1", "twicetold_double_")}
+
+
+# ---- Arrays, whoever made them
+
+def _shared(operator, name, value):
+    """Any array, as one of NumPy: by DLPack where it can, which copies nothing."""
+    if getattr(value, "requires_grad", False):
+        value = value.detach()
+    if hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
+        try:
+            value = numpy.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            kind, device = getattr(value, "dtype", "?"), getattr(value, "device", "?")
+            raise Error(f"{operator}: tensor {name}: found {kind} on {device}, "
+                        "expected float32 or float64 in the memory of the CPU") from None
+    array = numpy.asarray(value)
+    if array.dtype.kind != "f" or array.dtype.itemsize not in _libraries:
+        raise Error(f"{operator}: tensor {name}: found {array.dtype}, expected float32 or float64")
+    return array
+
+
+def _tensors(arrays):
+    """The arrays by name, which must outlive the list, as twicetold.h has them."""
+    listed = (_Tensor * len(arrays))()
+    for tensor, (name, array) in zip(listed, arrays.items()):
+        tensor.name, tensor.data, tensor.axes = _bytes(name), array.ctypes.data, array.ndim
+        tensor.size[:min(array.ndim, _AXES)] = array.shape[:_AXES]
+    return listed
+
+
+def _like(x, y):
+    """y, as a tensor of PyTorch where x was one."""
+    torch = sys.modules.get("torch")
+    return torch.from_dlpack(y) if torch and isinstance(x, torch.Tensor) else y
+
+
+# ---- Options, as one would type them
+
+def _bytes(text):
+    return str(text).encode(errors="replace")
+
+
+def _word(value):
+    if isinstance(value, (tuple, list)):
+        return "x".join(map(_word, value))
+    return repr(float(value)) if isinstance(value, (float, numpy.floating)) else str(value)
+
+
+def _python_name(name):
+    name = name.replace("-", "_")
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def _sort(described, given):
+    """What was given by keyword: the words of the options, and the tensors.
+
+    A name that is neither's goes where its value says, so that the library refuses it."""
+    options = {_python_name(option["name"]): option for option in described["options"]}
+    words, tensors = [], {}
+    for name, value in given.items():
+        option = options.get(name)
+        if value is None:
+            continue
+        if option and option["kind"] == "flag":
+            if not isinstance(value, (bool, numpy.bool_)):
+                raise Error(f"{described['name']}: option --{option['name']}: found {value!r}, expected True or False")
+            words += ["--" + option["name"]] if value else []
+        elif option or isinstance(value, (str, int, float)):
+            words += ["--" + (option["name"] if option else name), _word(value)]
+        else:
+            tensors[name] = value
+    return words, tensors
+
+
+# ---- Plans
+
+class Plan:
+    """An operator with its options, its parameters and one of its forms, ready to run; see twicetold.plan.
+
+    shape and dtype of y; bytes that the plan takes beside the arrays; parameters, the learnable numbers;
+    multiply_adds of a run, by formula."""
+
+    def __init__(self, operator, x, *, form="fast", threads=None, max_memory=None, **given):
+        # Step 1: words and arrays.  Of x its type and shape are enough, told by an array of a single number.
+        operator = str(operator)
+        words, tensors = _sort(_described.get(operator, {"name": operator, "options": []}), given)
+        x = _shared(operator, "x", x)
+        library = _libraries[x.dtype.itemsize]
+        self.operator, self.form, self.dtype = operator, form, library.dtype
+        self._library, self._lock = library, threading.Lock()
+        self._arrays = {"x": numpy.broadcast_to(library.dtype.type(0), x.shape), **self._own(tensors)}
+
+        # Step 2: the plan, which is released with this object.
+        options = (ctypes.c_char_p * (len(words) + 1))(*map(_bytes, words))
+        request = _Request(_bytes(operator), options, _bytes(form), threads or 0,
+                           None if max_memory is None else _bytes(max_memory))
+        listed = _tensors(self._arrays)
+        self._plan = ctypes.c_void_p()
+        library.plan_create(ctypes.byref(self._plan), ctypes.byref(request), listed, len(listed)).expect()
+        weakref.finalize(self, library.plan_release, self._plan)
+        library.plan_load(self._plan, listed, len(listed)).expect()
+
+        # Step 3: what one may ask.
+        size = (ctypes.c_size_t * _AXES)()
+        self.shape = tuple(size[:library.plan_shape(self._plan, size)])
+        self.bytes = library.plan_bytes(self._plan)
+        self.parameters = library.plan_parameters(self._plan)
+        self.multiply_adds = library.plan_multiply_adds(self._plan)
+
+    def _own(self, tensors):
+        """Arrays of the library's type, dense, copied only where they are not."""
+        return {name: numpy.asarray(_shared(self.operator, name, value), self.dtype, order="C")
+                for name, value in tensors.items()}
+
+    def load(self, **changed):
+        """Takes other parameters of the same shapes; what is not named stays.  Call it too where an array
+        that the plan reads was changed in place."""
+        arrays = {**self._arrays, **self._own(changed)}
+        listed = _tensors(arrays)
+        with self._lock:
+            self._library.plan_load(self._plan, listed, len(listed)).expect()
+            self._arrays = arrays
+
+    def __call__(self, x):
+        """y from x, of the shape and the type that the plan was made for."""
+        shared, planned = _shared(self.operator, "x", x), self._arrays["x"]
+        if shared.shape != planned.shape or shared.dtype.itemsize != planned.dtype.itemsize:
+            raise Error(f"{self.operator}: tensor x: found {list(shared.shape)} of {shared.dtype}, "
+                        f"expected {list(planned.shape)} of {planned.dtype} as when the plan was created")
+        dense, y = numpy.asarray(shared, self.dtype, order="C"), numpy.empty(self.shape, self.dtype)
+        with self._lock:
+            self._library.plan_run(self._plan, y.ctypes.data, dense.ctypes.data).expect()
+        return _like(x, y)
+
+
+def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
+    """A plan for arrays of the shape and type of x; tensors and options as the operator's own function takes them.
+
+    form is one of forms(operator).  threads: as many as OpenMP would take where it is None.  max_memory: bytes for
+    the plan, as "8G"; three quarters of what is free where it is None.  Threads of Python may call one plan; they
+    take turns."""
+    return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
+
+
+# ---- One function for each operator, out of what the library says
+
+def _describe(name):
+    library = _libraries[4]
+    text = ctypes.create_string_buffer(library.describe(None, 0, name) + 1)
+    library.describe(text, len(text), name)
+    return json.loads(text.value.decode())
+
+
+def _default(option):
+    """What stands where nothing is said: a value, None, or nothing where something must be said."""
+    kind, text = option["kind"], option["default"]
+    if kind == "flag":
+        return False
+    if text is None:
+        return inspect.Parameter.empty
+    return {"integer": int, "real": float}.get(kind, str)(text) if text else None
+
+
+def _signature(described):
+    only, one = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = {"x": inspect.Parameter("x", one)}
+    needed = {tensor["name"] for tensor in described["tensors"] if not tensor["optional"] and not tensor["when"]}
+    for tensor in described["tensors"][1:]:
+        name = tensor["name"]
+        parameters[name] = inspect.Parameter(name, only, default=inspect.Parameter.empty if name in needed else None)
+    for option in described["options"]:
+        name = _python_name(option["name"])
+        parameters[name] = inspect.Parameter(name, only, default=_default(option))
+    for name, default in (("form", "fast"), ("threads", None), ("max_memory", None)):
+        parameters[name] = inspect.Parameter(name, only, default=default)
+    return inspect.Signature(list(parameters.values()))
+
+
+def _documentation(described):
+    """The page of one operator: what it is, its tensors, its options."""
+    lines = [described["summary"], "", "Tensors, float32 or float64:"]
+    for tensor in described["tensors"]:
+        said = [part for part in (tensor["when"] or "").split(" & ") if part and not part.endswith("=")]
+        if tensor["optional"]:
+            said.append("optional")
+        if tensor["with"]:
+            said.append("with " + tensor["with"])
+        condition = f" ({', '.join(said)})" if said else ""
+        lines.append(f"    {tensor['name']} {tensor['shape']}{condition}: {tensor['meaning']}")
+    lines += ["", "Options:"] * bool(described["options"])
+    for option in described["options"]:
+        kind = option["choices"] or option["kind"]
+        lines.append(f"    {_python_name(option['name'])} ({kind}): {option['meaning']}")
+    lines += ["", "Letters:"]
+    lines += [f"    {letter['name']}: {letter['meaning']}" for letter in described["letters"] if letter["meaning"]]
+    lines += ["", "form: " + ", ".join(described["forms"]) + "; threads and max_memory: see twicetold.plan",
+              "", f"Returns y: {described['output']}"]
+    return "\n".join(lines)
+
+
+def _function(name):
+    described = _described[name]
+
+    def operator(x, **given):
+        return Plan(name, x, **given)(x)
+
+    operator.__name__ = operator.__qualname__ = _python_name(name)
+    operator.__doc__ = _documentation(described)
+    operator.__signature__ = _signature(described)
+    return operator
+
+
+def forms(operator):
+    """The names of an operator's forms, the naive one first."""
+    return tuple(_described[operator]["forms"])
+
+
+_names = itertools.takewhile(bool, map(_libraries[4].operator, itertools.count()))
+_described = {name.decode(): _describe(name) for name in _names}
+operators = tuple(_described)
+__version__ = _libraries[4].version().decode()
+for _name in operators:
+    globals()[_python_name(_name)] = _function(_name)
+__all__ = ["Error", "Plan", "plan", "forms", "operators", *map(_python_name, operators)]

@@ -1,0 +1,76 @@
+/* apply.c -- the command that computes an operator */
+
+#include <omp.h>
+#include "../bytes.h"
+#include "../instruments/safetensors.h"
+#include "command.h"
+
+/* All that will be in memory: what is there, the tensors of the file, y, and
+ * what the plan asked for. */
+static status fits(const struct plan *plan, const struct tensors *file, size_t allowed)
+{
+    size_t needed = memory_in_use();
+    for (size_t t = 0; t < file->count; t++) size_add(&needed, file->tensor[t].count, sizeof(real));
+    size_add(&needed, problem_output_count(plan->problem), sizeof(real));
+    size_add(&needed, room_bytes(&plan->room), 1);
+    return bytes_fit(needed, allowed);
+}
+
+/* Runs a loaded plan and leaves its result in y, which the caller releases. */
+static status compute(struct tensor *y, struct plan *plan)
+{
+    int axes;
+    size_t size[TENSOR_AXES];
+    status s = problem_output_shape(plan->problem, &axes, size);
+    if (!s.code) s = tensor_create(y, "y", axes, size);
+    return s.code ? s : plan_run(plan, y->data, plan->problem->tensor[0].data);
+}
+
+static status apply(const struct call *c)
+{
+    struct problem p;
+    struct plan plan = {0};
+    struct safetensors file = {0};
+    struct tensor y = {0};
+    const struct form *form;
+    size_t allowed;
+
+    /* Step 1: the form and the options, before any file is touched. */
+    status s = form_named(&form, c->operator, own_text(c, "form", NULL));
+    if (!s.code) s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
+    if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
+
+    /* Step 2: what is in the file, and whether there is memory for it. */
+    s = safetensors_open(&file, c->input[0]);
+    if (!s.code) s = problem_bind(&p, &file.tensors);
+    if (!s.code) s = plan_prepare(&plan, &p, form, omp_get_max_threads());
+    if (!s.code) s = fits(&plan, &file.tensors, allowed);
+
+    /* Step 3: read, compute, write; whatever happens, let go. */
+    if (!s.code) s = safetensors_load(&file);
+    if (!s.code) s = problem_bind(&p, &file.tensors);
+    if (!s.code) s = plan_place(&plan, NULL);
+    if (!s.code) s = plan_load(&plan);
+    if (!s.code) s = compute(&y, &plan);
+    if (!s.code) s = safetensors_write(c->output, &y, 1);
+    plan_release(&plan);
+    tensor_release(&y);
+    safetensors_close(&file);
+    return s;
+}
+
+static const struct option options[] = {
+    {.name = "form", .kind = OPTION_CHOICE, .fallback = "fast", .value = "FORM",
+     .meaning = "one that 'twicetold list' names; naive is the equation as it reads"},
+    OPTION_MAX_MEMORY,
+    {0}
+};
+
+const struct command apply_command = {
+    .own = {.name = "apply", .summary = "compute y = OPERATOR(x) from a file of x and parameters", .options = options},
+    .what = "The input holds x and the operator's parameters, F32 or F64; the output gets y.",
+    .operator = true,
+    .inputs = {"INPUT.safetensors"},
+    .output = true,
+    .run = apply,
+};

@@ -1,0 +1,70 @@
+/* command.h -- what a command of the program is
+ *
+ * A command is declared like an operator: its options are a table, and the words
+ * that it is given are checked against that table, and against the operator's where
+ * it takes one.  Help and the shell's completion are read off the same tables. */
+
+#ifndef TWICETOLD_PROGRAM_COMMAND_H
+#define TWICETOLD_PROGRAM_COMMAND_H
+
+#include "../forms.h"
+#include "words.h"
+
+/* A command line, sorted. */
+struct call {
+    const struct command *command;
+    const struct declaration *operator;         /* NULL where the command takes none */
+    int words;
+    const char **word;                          /* the operator's options */
+    struct problem own;                         /* the command's own, read */
+    const char *input[2], *output;
+};
+
+struct command {
+    struct declaration own;                     /* name, summary, options */
+    const char *what;                           /* more of it, for help; or NULL */
+    bool operator;                              /* its first word names one, whose options it takes */
+    const char *inputs[2];                      /* what its files are called; NULL: none */
+    bool output;                                /* writes a file, -o */
+    status (*run)(const struct call *);
+};
+
+extern const struct command apply_command, tokens_command, parameters_command, compare_command, spectrum_command;
+
+/* Command number `at`, NULL behind the last, of those that compute; the one of that name, or NULL. */
+const struct command *command_at(int at);
+const struct command *command_find(const char *name);
+
+/* "list, help, apply, ..." into text of `size` bytes; returns text. */
+const char *command_names(char *text, size_t size);
+
+/* What an own option says; `missing` where it is not given and has no default. */
+const char *own_text(const struct call *c, const char *option, const char *missing);
+
+/* Options that several commands share. */
+#define OPTION_MAX_MEMORY \
+    {.name = "max-memory", .kind = OPTION_CHOICE, .fallback = "", .value = "BYTES", \
+     .meaning = "refuse before work begins what needs more; as 512M or 8G (3/4 of what is free)"}
+#define OPTIONS_TOKENS \
+    {.name = "channels", .kind = OPTION_INTEGER, .low = 1, .high = 65536, .letter = "C", .value = "C", \
+     .meaning = "channels of a token"}, \
+    {.name = "batch", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "B", .value = "B", \
+     .meaning = "images"}, \
+    {.name = "images", .kind = OPTION_CHOICE, .fallback = "", .value = "FILE", \
+     .meaning = "an IDX file, gzipped or not, or a PNG (Fashion-MNIST; noise without it)"}, \
+    {.name = "patch", .kind = OPTION_INTEGER, .fallback = "4", .low = 1, .high = 64, \
+     .meaning = "pixels along a patch"}, \
+    {.name = "first", .kind = OPTION_INTEGER, .fallback = "0", .low = 0, .high = 1e9, \
+     .meaning = "the first image taken"}, \
+    {.name = "seed", .kind = OPTION_INTEGER, .fallback = "1", .low = 0, .high = 1e9, \
+     .meaning = "of all that is drawn: same seed, same bytes"}
+
+/* The commands that explain: list, help and the shell's completion. */
+void print_list(void);
+void print_usage(void);
+void print_command(const struct command *command);
+void print_operator(const struct declaration *d, const struct command *command);
+status print_topic(const char *name);
+void print_completions(int count, const char *const *word);
+
+#endif

@@ -1,0 +1,143 @@
+/* compare.c -- the command that says how far apart two files of tensors are
+ *
+ * Both are read a piece at a time, as doubles whatever they hold, so that neither
+ * their sizes nor the precision of this program matter. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../instruments/safetensors.h"
+#include "../lookup.h"
+#include "command.h"
+
+#define PIECE ((size_t)4096)            /* numbers at a time */
+
+/* The root of a sum of squares that neither overflows nor vanishes on the way. */
+struct norm {
+    double largest, squares;            /* the sum is largest^2 squares */
+};
+
+static void norm_add(struct norm *n, double value)
+{
+    double size = fabs(value);
+    if (isnan(size) || isinf(size)) n->largest = NAN;
+    if (size > n->largest) {
+        n->squares = 1 + n->squares * (n->largest / size) * (n->largest / size);
+        n->largest = size;
+    } else if (size > 0) {
+        n->squares += (size / n->largest) * (size / n->largest);
+    }
+}
+
+static double norm_mean(const struct norm *n, size_t count)
+{
+    return n->largest * sqrt(n->squares / (double)count);
+}
+
+/* a / b, where nothing over nothing is no difference. */
+static double relative(double a, double b)
+{
+    return a == 0 && b == 0 ? 0 : a / b;
+}
+
+/* Largest and root mean square difference of a tensor of A from its twin in B,
+ * over the root mean square of B.  NaN where an entry of either is not finite. */
+static status differences(double *largest, double *mean, struct safetensors *a, size_t in_a, struct safetensors *b,
+                          size_t in_b)
+{
+    double x[PIECE], y[PIECE];
+    struct norm apart = {0}, whole = {0};
+    size_t count = a->tensors.tensor[in_a].count;
+    for (size_t done = 0, n; done < count; done += n) {
+        n = count - done < PIECE ? count - done : PIECE;
+        status s = safetensors_doubles(x, a, in_a, done, n);
+        if (!s.code) s = safetensors_doubles(y, b, in_b, done, n);
+        if (s.code) return s;
+        for (size_t i = 0; i < n; i++) {
+            norm_add(&apart, x[i] - y[i]);
+            norm_add(&whole, y[i]);
+        }
+    }
+    *largest = relative(apart.largest, norm_mean(&whole, count));
+    *mean = relative(norm_mean(&apart, count), norm_mean(&whole, count));
+    return status_ok();
+}
+
+/* Where in a file the tensor of that name is; its count of tensors where nowhere. */
+static size_t place_of(const struct safetensors *file, const char *name)
+{
+    size_t t = 0;
+    while (t < file->tensors.count && strcmp(file->tensors.tensor[t].name, name)) t++;
+    return t;
+}
+
+/* Refuses files that do not hold the same tensors in the same shapes. */
+static status alike(const struct safetensors *a, const struct safetensors *b)
+{
+    char found[120], expected[120];
+    if (!a->tensors.count) return bad_input("A holds no tensor, expected some");
+    for (size_t t = 0; t < b->tensors.count; t++)
+        if (place_of(a, b->tensors.tensor[t].name) == a->tensors.count)
+            return bad_input("tensor %.60s: in B and not in A", b->tensors.tensor[t].name);
+    for (size_t t = 0; t < a->tensors.count; t++) {
+        const struct tensor *one = &a->tensors.tensor[t], *two;
+        size_t at = place_of(b, one->name);
+        if (at == b->tensors.count) return bad_input("tensor %.60s: in A and not in B", one->name);
+        two = &b->tensors.tensor[at];
+        if (one->axes != two->axes || memcmp(one->size, two->size, (size_t)one->axes * sizeof *one->size))
+            return bad_input("tensor %.60s: found %.60s in A, expected %.60s as in B", one->name,
+                             shape_text(found, sizeof found, one->axes, one->size),
+                             shape_text(expected, sizeof expected, two->axes, two->size));
+    }
+    return status_ok();
+}
+
+static status compare_files(struct safetensors *a, struct safetensors *b, const struct call *c)
+{
+    bool given = problem_given(&c->own, "tolerance");
+    int beyond = 0;
+    status s = alike(a, b);
+    if (s.code) return s;
+    printf("%-16s %12s %12s %12s\n", "tensor", "largest", "rms", "allowed");
+    for (size_t t = 0; t < a->tensors.count; t++) {
+        const char *name = a->tensors.tensor[t].name;
+        size_t at = place_of(b, name);
+        bool exact = safetensors_width(a, t) == 8 && safetensors_width(b, at) == 8;
+        double largest, mean, allowed = given ? problem_number(&c->own, "tolerance") : exact ? 1e-10 : 1e-4;
+        if ((s = differences(&largest, &mean, a, t, b, at)).code) return s;
+        bool within = largest <= allowed;
+        beyond += !within;
+        printf("%-16s %12.3g %12.3g %12.3g%s\n", name, largest, mean, allowed, within ? "" : "  beyond");
+    }
+    return beyond ? failure("%d of %zu tensors %s further apart than allowed", beyond, a->tensors.count,
+                            beyond == 1 ? "is" : "are") : s;
+}
+
+static status compare(const struct call *c)
+{
+    struct safetensors a, b;
+    status s = status_at(safetensors_open(&a, c->input[0]), "A");
+    if (s.code) return s;
+    s = status_at(safetensors_open(&b, c->input[1]), "B");
+    if (!s.code) {
+        s = compare_files(&a, &b, c);
+        safetensors_close(&b);
+    }
+    safetensors_close(&a);
+    return s;
+}
+
+static const struct option options[] = {
+    {.name = "tolerance", .kind = OPTION_REAL, .fallback = "", .low = 0, .high = 1e300, .value = "T",
+     .meaning = "the largest difference allowed (1e-4 where either is F32, else 1e-10)"},
+    {0}
+};
+
+const struct command compare_command = {
+    .own = {.name = "compare", .summary = "how far apart the tensors of two files are", .options = options},
+    .what = "Both hold the same tensors in the same shapes. Printed are the largest difference and the root mean\n"
+            "square of all, over the root mean square of B. Exit status: 0 where all are within the tolerance,\n"
+            "1 where one is not, 2 for files that cannot be compared. What is not finite is beyond.",
+    .inputs = {"A.safetensors", "B.safetensors"},
+    .run = compare,
+};

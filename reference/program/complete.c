@@ -1,0 +1,89 @@
+/* complete.c -- what a shell may offer for the next word
+ *
+ *     twicetold complete WORD...
+ *
+ * prints candidates for the last WORD, which may be empty, behind those before it:
+ * all that could stand there, one a line, whatever it begins with.  Nothing is printed
+ * where a file is wanted.  The shells' own files ask here, so they know no option. */
+
+#include <stdio.h>
+#include <string.h>
+#include "command.h"
+
+static void print_operators(void)
+{
+    const struct declaration *d;
+    for (int o = 0; (d = operator_at(o)); o++) printf("%s\n", d->name);
+}
+
+static void print_commands(void)
+{
+    const struct command *c;
+    printf("list\nhelp\nversion\n--help\n--version\n");
+    for (int at = 0; (c = command_at(at)); at++) printf("%s\n", c->own.name);
+}
+
+/* The options of a declaration, but for those that another one has. */
+static void print_options(const struct declaration *d, const struct declaration *but)
+{
+    for (const struct option *o = d->options; o->name; o++)
+        if (!but || declaration_option(but, o->name) < 0) printf("--%s\n", o->name);
+}
+
+/* The values of an option that can be listed. */
+static void print_values(const struct option *o, const struct declaration *d)
+{
+    const struct form *form;
+    if (o->choices)
+        for (const char *c = o->choices; *c; c += strspn(c, "|")) {
+            printf("%.*s\n", (int)strcspn(c, "|"), c);
+            c += strcspn(c, "|");
+        }
+    if (d && !strcmp(o->name, "form"))
+        for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s\n", form->name);
+    if (d && !strcmp(o->name, "sizes"))
+        for (const struct letter *l = d->letters; l && l->name; l++)
+            if (declaration_has_letter(d, l->name)) printf("%s=\n", l->name);
+    if (d && !strcmp(o->name, "without"))
+        for (const struct tensor_row *t = d->tensors; t->name; t++)
+            if (t->optional) printf("%s\n", t->name);
+}
+
+void print_completions(int count, const char *const *word)
+{
+    /* Step 1: the command and the operator. */
+    if (count <= 1) {
+        print_commands();
+        return;
+    }
+    const char *last = word[count - 1], *before = word[count - 2];
+    const struct command *c = command_find(word[0]);
+    if (!strcmp(word[0], "help") && count == 2) {
+        print_commands();
+        print_operators();
+    }
+    if (!c) return;
+    const struct declaration *d = c->operator && count > 2 ? operator_find(word[1]) : NULL;
+    if (c->operator && count == 2) {
+        print_operators();
+        return;
+    }
+
+    /* Step 2: the value of an option.  A shell may count "=" as a word, and the last may be it. */
+    if (!strcmp(before, "=") && count > 3) before = word[count - 3];
+    else if (!strcmp(last, "=")) last = "";
+    if (!strcmp(before, "-o")) return;
+    for (int own = 0; own < 2 && !strncmp(before, "--", 2); own++) {
+        const struct declaration *of = own ? &c->own : d;
+        int o = of ? declaration_option(of, before + 2) : -1;
+        if (o < 0 || of->options[o].kind == OPTION_FLAG) continue;
+        print_values(&of->options[o], d);
+        return;
+    }
+
+    /* Step 3: an option; where a file may stand, only behind a dash. */
+    if (c->inputs[0] && *last != '-') return;
+    if (d) print_options(d, NULL);
+    print_options(&c->own, d);
+    printf("%s--help\n", c->output ? "-o\n" : "");
+}

@@ -1,0 +1,198 @@
+/* help.c -- list and help, read off the declarations */
+
+#include <stdio.h>
+#include <string.h>
+#include "../shape.h"
+#include "command.h"
+
+#define WIDTH 110               /* columns of a synopsis */
+
+static void print_forms(const struct declaration *d, const char *separator)
+{
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s%s", f ? separator : "", form->name);
+}
+
+void print_list(void)
+{
+    const struct declaration *d;
+    for (int o = 0; (d = operator_at(o)); o++) {
+        printf("%-10s ", d->name);
+        print_forms(d, " ");
+        printf("\n");
+    }
+}
+
+/* ---- lines of a table --------------------------------------------------- */
+
+/* What stands for the value of an option. */
+static const char *value_of(const struct option *o)
+{
+    if (o->value) return o->value;
+    switch (o->kind) {
+    case OPTION_FLAG: return "";
+    case OPTION_INTEGER: return "N";
+    case OPTION_REAL: return "R";
+    case OPTION_GRID: return "GRID";
+    case OPTION_KERNEL: return "KERNEL";
+    case OPTION_STEPS: return "STEPS";
+    case OPTION_CHOICE: return o->choices ? o->choices : "WORDS";
+    default: return "VALUE";
+    }
+}
+
+/* "--grid GRID" */
+static const char *typed(char *text, size_t size, const struct option *o)
+{
+    snprintf(text, size, "--%s%s%s", o->name, o->kind == OPTION_FLAG ? "" : " ", value_of(o));
+    return text;
+}
+
+/* Whether an option of the command is one that the operator has itself. */
+static bool shadowed(const struct option *o, const struct declaration *d)
+{
+    return d && declaration_option(d, o->name) >= 0;
+}
+
+/* How an option is typed, and what stands for it when it is not. */
+static void print_option(const struct option *o)
+{
+    char text[64], otherwise[64] = "optional";
+    if (!o->fallback && o->kind != OPTION_FLAG) strcpy(otherwise, "required");
+    else if (o->fallback && *o->fallback) snprintf(otherwise, sizeof otherwise, "default %s", o->fallback);
+    printf("  %-26s %-14s %s\n", typed(text, sizeof text, o), otherwise, o->meaning);
+}
+
+/* Blanks that bring a text to a width; a dot between letters is two bytes wide
+ * and one column. */
+static int pad(const char *text, int width)
+{
+    for (; *text; text++) width -= (*text & 0xc0) != 0x80;
+    return width > 0 ? width : 0;
+}
+
+/* "equation=6|7" out of "equation=6|7 & variant=": that an option is not given
+ * goes without saying. */
+static void condition_text(char *text, size_t size, const char *when)
+{
+    *text = '\0';
+    for (size_t at = 0; when; ) {
+        size_t length = strcspn(when, " ");
+        if (when[length - 1] != '=')
+            at += (size_t)snprintf(text + at, size - at, "%s%.*s", at ? ", " : "", (int)length, when);
+        when = when[length] ? when + length + 3 : NULL;
+    }
+}
+
+static void print_tensor(const struct tensor_row *t)
+{
+    char shape[80], presence[96], condition[48];
+    shape_letters(shape, sizeof shape, t->shape);
+    condition_text(condition, sizeof condition, t->when);
+    snprintf(presence, sizeof presence, "%s%s%s%s%s", condition, *condition && t->optional ? ", " : "",
+             t->optional ? "optional" : "", t->with ? ", with " : "", t->with ? t->with : "");
+    printf("  %-10s %s%*s %-24s  %s\n", t->name, shape, pad(shape, 16), "", presence, t->meaning);
+}
+
+/* ---- the synopsis of a command -------------------------------------------- */
+
+/* One more piece, on a new line where this one is full. */
+static void print_piece(int *column, const char *open, const char *piece, const char *close)
+{
+    int length = (int)(strlen(open) + strlen(piece) + strlen(close)) + 1;
+    if (*column + length > WIDTH) {
+        printf("\n     ");
+        *column = 5;
+    }
+    printf(" %s%s%s", open, piece, close);
+    *column += length;
+}
+
+static void print_options_of(int *column, const struct declaration *d, const struct declaration *but, bool required)
+{
+    char text[64];
+    for (const struct option *o = d->options; o->name; o++) {
+        bool needed = !o->fallback && o->kind != OPTION_FLAG;
+        if (needed == required && !shadowed(o, but))
+            print_piece(column, needed ? "" : "[", typed(text, sizeof text, o), needed ? "" : "]");
+    }
+}
+
+/* "twicetold apply msa --grid GRID [--heads N] ... INPUT.safetensors -o OUTPUT.safetensors" */
+static void print_synopsis(const struct command *c, const struct declaration *d)
+{
+    int column = printf("  twicetold %s", c->own.name);
+    if (c->operator) print_piece(&column, "", d ? d->name : "OPERATOR", "");
+    if (d) print_options_of(&column, d, NULL, true);
+    print_options_of(&column, &c->own, d, true);
+    if (d) print_options_of(&column, d, NULL, false);
+    else if (c->operator) print_piece(&column, "[", "options of the operator", "]");
+    print_options_of(&column, &c->own, d, false);
+    for (int i = 0; i < 2 && c->inputs[i]; i++) print_piece(&column, "", c->inputs[i], "");
+    if (c->output) print_piece(&column, "", "-o OUTPUT.safetensors", "");
+    printf("\n");
+}
+
+/* ---- whole texts ----------------------------------------------------------- */
+
+void print_usage(void)
+{
+    const struct command *c;
+    const struct declaration *d;
+    printf("usage: twicetold COMMAND [WORDS]\n\n"
+           "  %-11s operators, and the forms of each that are built in\n"
+           "  %-11s this text, or all about a command or an operator\n", "list", "help [NAME]");
+    for (int at = 0; (c = command_at(at)); at++) printf("  %-11s %s\n", c->own.name, c->own.summary);
+    printf("  %-11s version and precision\n\noperators:", "version");
+    for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
+    printf("\n\n--key=value is the same as --key value; --help, -h and --version are answered everywhere.\n");
+}
+
+void print_command(const struct command *c)
+{
+    printf("%s: %s\n\n", c->own.name, c->own.summary);
+    print_synopsis(c, NULL);
+    if (c->own.options->name) printf("\noptions\n");
+    for (const struct option *o = c->own.options; o->name; o++) print_option(o);
+    if (c->operator) printf("\nThe operator's own options are those that 'twicetold help OPERATOR' lists.\n");
+    if (c->what) printf("\n%s\n", c->what);
+}
+
+void print_operator(const struct declaration *d, const struct command *c)
+{
+    char shape[80], letter[4];
+
+    /* Step 1: what one types. */
+    printf("%s: %s\n\n", d->name, d->summary);
+    print_synopsis(c, d);
+    if (d->options->name) printf("\noptions of %s\n", d->name);
+    for (const struct option *o = d->options; o->name; o++) print_option(o);
+    if (c->own.options->name) printf("\noptions of %s\n", c->own.name);
+    for (const struct option *o = c->own.options; o->name; o++)
+        if (!shadowed(o, d)) print_option(o);
+
+    /* Step 2: what stands in the files. */
+    printf("\ntensors that %s reads (F32 or F64)\n", d->name);
+    for (const struct tensor_row *t = d->tensors; t->name; t++) print_tensor(t);
+    shape_letters(shape, sizeof shape, d->output);
+    printf("\ntensor that it writes (%s)\n  %-10s %s\n\nletters\n", sizeof(real) == 8 ? "F64" : "F32", "y", shape);
+    for (int at = 0; declaration_letter(letter, d, at); at++) {
+        const char *meaning = letter_meaning(d, letter);
+        printf("  %-4s %s\n", letter, meaning ? meaning : "as the file has it");
+    }
+}
+
+status print_topic(const char *name)
+{
+    const struct declaration *d = operator_find(name);
+    const struct command *c = command_find(name);
+    char names[120];
+    if (d) print_operator(d, &apply_command);
+    else if (c) print_command(c);
+    else if (!strcmp(name, "list") || !strcmp(name, "help") || !strcmp(name, "version")) print_usage();
+    else {
+        status s = operator_named(&d, name);
+        return bad_input("%s; or of %s", s.message, command_names(names, sizeof names));
+    }
+    return status_ok();
+}

@@ -1,0 +1,13 @@
+#compdef twicetold
+# twicetold.zsh -- completion for zsh, installed as _twicetold: the program itself says
+# what may come next; where it says nothing, files do.
+
+local -a candidates
+candidates=(${(f)"$($words[1] complete "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+[[ $PREFIX == --*=* ]] && compset -P '*='
+if (( $#candidates )); then
+    compadd -S '' -- ${(M)candidates:#*=}
+    compadd -- ${candidates:#*=}
+else
+    _files
+fi

@@ -1,0 +1,18 @@
+/* units.h -- numbers for people: three digits and a unit
+ *
+ * "33.7 µs", "1.50 MiB", "2.46 G"; what is not finite is "-". */
+
+#ifndef TWICETOLD_PROGRAM_UNITS_H
+#define TWICETOLD_PROGRAM_UNITS_H
+
+#include <stddef.h>
+
+#define UNITS_TEXT 24           /* room for one of them */
+
+/* Into text, which is returned: right-aligned in so many columns, of which µ takes
+ * one and two bytes. */
+const char *units_seconds(char text[UNITS_TEXT], int columns, double seconds);
+const char *units_bytes(char text[UNITS_TEXT], int columns, double bytes);
+const char *units_count(char text[UNITS_TEXT], int columns, double count);
+
+#endif

@@ -1,0 +1,333 @@
+"""check.py -- the Python module: one question, whose answer is the exit status
+
+    BUILD=... SCRATCH=... python3 check.py QUESTION float32|float64
+
+Run in the top folder by check.sh.  The program of this precision is the judge.
+"""
+
+import contextlib
+import glob
+import importlib.util
+import inspect
+import io
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import threading
+import zipfile
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+
+import numpy
+import twicetold
+
+question, precision = sys.argv[1:]
+dtype = numpy.dtype(precision)
+build, scratch = os.environ["BUILD"], os.environ["SCRATCH"]
+program = build + ("/double" if precision == "float64" else "") + "/twicetold"
+
+
+# ---- Files of tensors, and the program that reads them
+
+def read(path):
+    """The tensors of a safetensors file, and its metadata."""
+    data = pathlib.Path(path).read_bytes()
+    length, = struct.unpack("<Q", data[:8])
+    header, data = json.loads(data[8:8 + length]), data[8 + length:]
+    metadata = header.pop("__metadata__", {})
+    kinds = {"F32": "<f4", "F64": "<f8"}
+    return {name: numpy.frombuffer(data[slice(*t["data_offsets"])], kinds[t["dtype"]]).reshape(t["shape"])
+            for name, t in header.items()}, metadata
+
+
+def write(path, tensors):
+    header, at = {}, 0
+    for name, t in tensors.items():
+        kind = {4: "F32", 8: "F64"}[t.itemsize]
+        header[name] = {"dtype": kind, "shape": t.shape, "data_offsets": [at, at + t.nbytes]}
+        at += t.nbytes
+    text = json.dumps(header).encode()
+    data = b"".join(t.tobytes() for t in tensors.values())
+    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def apply(operator, words, tensors):
+    """y of the program, or the line that it refused with."""
+    write(scratch + "/in.safetensors", tensors)
+    ran = subprocess.run([program, "apply", operator, *words, scratch + "/in.safetensors", "-o",
+                          scratch + "/out.safetensors"], capture_output=True, text=True)
+    return ran.stderr.strip() if ran.returncode else read(scratch + "/out.safetensors")[0]["y"]
+
+
+def keywords(words):
+    """Words of a command as keywords of Python: a flag is True, all else the text that was typed."""
+    given = {}
+    for word in words:
+        if word.startswith("--"):
+            name = word[2:].replace("-", "_")
+            name += "_" if name == "lambda" else ""
+            given[name] = True
+        else:
+            given[name] = word
+    return given
+
+
+def cases():
+    """Name, operator, words, tensors of each golden vector, in this precision, and of msa, which has none."""
+    for path in sorted(glob.glob("tests/golden/*.safetensors")):
+        tensors, said = read(path)
+        tensors.pop("y_expected")
+        tensors = {name: t.astype(dtype) for name, t in tensors.items()}
+        yield pathlib.Path(path).stem, said["operator"], said["options"].split(), tensors
+    draw = numpy.random.default_rng(1).standard_normal
+    tensors = {"x": draw((2, 24, 6)), "w_qkv": draw((18, 6)), "rpe": draw((77, 2)), "w_o": draw((6, 6))}
+    yield ("msa", "msa", "--grid 4x6 --heads 2 --window 2".split(),
+           {name: t.astype(dtype) for name, t in tensors.items()})
+
+
+def case(wanted):
+    return next(rest for name, *rest in cases() if name == wanted)
+
+
+def function(operator):
+    return getattr(twicetold, operator.replace("-", "_"))
+
+
+def same(y, expected, what):
+    assert isinstance(y, numpy.ndarray) and y.dtype == expected.dtype == dtype, f"{what}: {y.dtype}"
+    assert y.shape == expected.shape and y.tobytes() == expected.tobytes(), f"{what}: other numbers"
+
+
+def refusal(call, *arguments, **given):
+    """The line of the exception that this raises."""
+    try:
+        call(*arguments, **given)
+    except twicetold.Error as error:
+        assert isinstance(error, ValueError) and error.code == 2, error.code
+        return str(error)
+    raise AssertionError(f"nothing was refused, of {given}")
+
+
+# ---- The questions
+
+def agree():
+    asked = set()
+    for name, operator, words, tensors in cases():
+        for form in twicetold.forms(operator):
+            y = apply(operator, words + ["--form", form], tensors)
+            assert not isinstance(y, str), y
+            same(function(operator)(**tensors, **keywords(words), form=form), y, f"{name}, {form}")
+            asked.add((operator, form))
+    assert asked == {(o, f) for o in twicetold.operators for f in twicetold.forms(o)}, "a form without a case"
+    print(len(asked), "forms are the program's")
+
+
+def errors():
+    operator, words, tensors = case("lisa_eq10_paper")
+    C = tensors["x"].shape[2]
+
+    def compare(words, tensors):
+        line = apply(operator, words, tensors)
+        assert isinstance(line, str), "the program refused nothing"
+        assert "twicetold: " + refusal(function(operator), **tensors, **keywords(words)) == line, line
+        print(line)
+
+    for options in ("", "--grid 3x5", "--grid 14x14 --heads 5", "--grid 14x14 --equation 11", "--grid 0x14",
+                    "--grid 14x14 --heads 2.5", "--grid 14x14 --max_memory much"):
+        compare(options.replace("max_memory", "max-memory").split(), tensors)
+    for changed in ({"w_qkv": None}, {"wa": tensors["wa"][:, :1]}, {"w_kqv": tensors["w_qkv"]},
+                    {"b_o": numpy.ones(C + 1, dtype)}, {"x": tensors["x"][0]}, {"w_o": None}):
+        given = {name: t for name, t in {**tensors, **changed}.items() if t is not None}
+        compare(words, given)
+    given = {**tensors, "grid": (14, 14)}
+    for said, line in ((refusal(twicetold.hilo, tensors["x"], pooled_queries=3), "hilo: option --pooled-queries: found"),
+                       (refusal(twicetold.lisa, **given, gird=3), "lisa: found '--gird'"),
+                       (refusal(twicetold.plan, "nothing", tensors["x"]), "operator nothing: not known"),
+                       (refusal(twicetold.lisa, **given, form="cuba"), "lisa: option --form: found 'cuba'"),
+                       (refusal(twicetold.lisa, **given, heads=2, max_memory=64), "lisa: needs ")):
+        assert said.startswith(line), said
+
+
+class Stranger:
+    """An array that speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **asked):
+        return self.array.__dlpack__(**asked)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Elsewhere(Stranger):
+    dtype, device = "float32", "cuda:0"
+
+    def __dlpack__(self, **asked):
+        raise BufferError("not of this memory")
+
+
+def arrays():
+    operator, words, tensors = case("lisa_eq10_paper")
+    given, other = keywords(words), {"float32": "float64", "float64": "float32"}[precision]
+    y = function(operator)(**tensors, **given)
+    guarded = {name: t.copy() for name, t in tensors.items()}
+    for t in guarded.values():
+        t.flags.writeable = False
+    kinds = {
+        "Fortran's order": {name: numpy.asfortranarray(t) for name, t in tensors.items()},
+        "every second number": {name: numpy.repeat(t, 2, axis=-1)[..., ::2] for name, t in tensors.items()},
+        "the other byte order": {name: t.astype(t.dtype.newbyteorder()) for name, t in tensors.items()},
+        "not to be written": guarded,
+        "DLPack": {name: Stranger(t) for name, t in tensors.items()},
+    }
+    if precision == "float64":
+        kinds["lists"] = {name: t.tolist() for name, t in tensors.items()}
+    for kind, changed in kinds.items():
+        same(function(operator)(**changed, **given), y, kind)
+    for name, t in tensors.items():
+        assert kinds["every second number"][name].strides != t.strides or t.shape[-1] == 1
+
+    parameters = {name: t for name, t in tensors.items() if name != "x"}
+    same(function(operator)(tensors["x"], **{n: t.astype(other) for n, t in parameters.items()}, **given),
+         function(operator)(tensors["x"], **{n: t.astype(other).astype(dtype) for n, t in parameters.items()}, **given),
+         "parameters of " + other)
+    assert function(operator)(tensors["x"].astype(other), **parameters, **given).dtype == other
+    same(function(operator)(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
+    for kind in ("float16", "int32", "complex128"):
+        for name in ("x", "w_qkv"):
+            line = refusal(function(operator), **{**tensors, name: tensors[name].astype(kind)}, **given)
+            assert line == f"lisa: tensor {name}: found {kind}, expected float32 or float64", line
+    line = refusal(function(operator), **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
+    assert line.startswith("lisa: tensor x: found float32 on cuda:0"), line
+
+
+def plans():
+    operator, words, tensors = case("lisa_eq10_paper")
+    given, x = keywords(words), tensors["x"]
+    y = function(operator)(**tensors, **given)
+    plan = twicetold.plan(operator, **{name: t.copy() for name, t in tensors.items()}, **given)
+    same(plan(x), y, "a plan")
+    assert plan.shape == y.shape and plan.dtype == dtype and plan.bytes > 0 and plan.multiply_adds > 0
+    assert plan.parameters == sum(t.size for name, t in tensors.items() if name != "x")
+
+    # Step 1: other parameters, and those that are refused.
+    other = {**tensors, "wa": tensors["wa"] * 2}
+    for name, wrong in (("wa", other["wa"][:3]), ("nothing", x), ("w_qkv", x.astype("float16"))):
+        refusal(plan.load, **{name: wrong})
+        same(plan(x), y, "after a refused load")
+    plan.load(wa=other["wa"])
+    same(plan(x), function(operator)(**other, **given), "after a load")
+    plan.load(wa=tensors["wa"])
+    same(plan(x), y, "after a load back")
+    for wrong in (x[:, :1], x.astype("float16"), numpy.concatenate([x, x])):
+        assert "tensor x: found" in refusal(plan, wrong)
+
+    # Step 2: a plan keeps what it was loaded with, whatever comes to lie where others let go.
+    naive = twicetold.plan(operator, **tensors, **given, form="naive")
+    expected = naive(x)
+    naive.load(**{name: t.copy() for name, t in tensors.items() if name != "x"})
+    litter = [numpy.full_like(t, numpy.nan) for t in tensors.values() for _ in range(8)]
+    same(naive(x), expected, f"among {len(litter)} others")
+
+    # Step 3: threads of the plan, and of Python, on one plan and on their own.
+    for threads in (1, 2, 3):
+        again = twicetold.plan(operator, **tensors, **given, threads=threads)
+        assert abs(again(x) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
+        same(again(x), function(operator)(**tensors, **given, threads=threads), f"{threads} threads")
+    inputs = [x * (n + 1) for n in range(4)]
+    expected, found = [plan(each) for each in inputs], [[] for _ in inputs]
+
+    def work(n):
+        own = twicetold.plan(operator, **tensors, **given, threads=1)
+        for _ in range(8):
+            found[n] += [plan(inputs[n]), own(inputs[n])]
+
+    workers = [threading.Thread(target=work, args=(n,)) for n in range(len(inputs))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for n, ys in enumerate(found):
+        assert len(ys) == 16
+        for each in ys:
+            same(each, expected[n], f"thread {n}")
+
+
+def documented():
+    listed = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout.split("\n")
+    names = [line.split()[0] for line in listed if line]
+    assert list(twicetold.operators) == names, names
+    for name in names:
+        assert list(twicetold.forms(name)) == next(line.split()[1:] for line in listed if line.split()[:1] == [name])
+        page = subprocess.run([program, "help", name], capture_output=True, text=True, check=True).stdout
+        typed = {option.replace("-", "_") for option in re.findall(r"^  --([a-z-]+)", page, re.M)}
+        said = set(re.findall(r"^  (\w+) +\[", page, re.M)) - {"y"} | {"lambda_" if o == "lambda" else o for o in typed}
+        signature = inspect.signature(function(name))
+        taken = set(signature.parameters) - {"form", "threads", "max_memory"}
+        assert said - {"form", "threads", "max_memory"} == taken, said ^ taken
+        for parameter in taken:
+            assert re.search(rf"^    {parameter} ", function(name).__doc__, re.M), f"{name}: no {parameter} on its page"
+        assert function(name).__name__ in twicetold.__all__
+    assert inspect.signature(twicetold.lisa).parameters["heads"].default == 1
+    assert inspect.signature(twicetold.lisa).parameters["grid"].default is inspect.Parameter.empty
+    assert inspect.signature(twicetold.hilo).parameters["pooled_queries"].default is False
+
+
+def chapter():
+    """Every block of Python under "Use it from Python" whose imports are here."""
+    text = pathlib.Path("chapters/0-ground.md").read_text(encoding="utf-8")
+    section = text.split("## Use it from Python\n")[1].split("\n## ")[0]
+    blocks, ran = re.findall(r"^```python\n(.*?)^```", section, re.S | re.M), 0
+    assert len(blocks) == 2, f"{len(blocks)} blocks"
+    for block in blocks:
+        wanted = [name for line in re.findall(r"^import (.*)$", block, re.M) for name in line.split(", ")]
+        missing = [name for name in wanted if not importlib.util.find_spec(name)]
+        if missing:
+            print("left out, without", *missing)
+            continue
+        said, names = io.StringIO(), {}
+        with contextlib.redirect_stdout(said):
+            exec(compile(block, "chapters/0-ground.md", "exec"), names)
+        distance = float(re.search(r"[0-9.e-]+", said.getvalue()).group())
+        unit = 2.0 ** -24 if str(names["y"].dtype).endswith("float32") else 2.0 ** -53
+        products = 3 * 64 + 2 * 196 + 64
+        assert 0 < distance < 32 * products ** 0.5 * unit * float(abs(names["y"]).max()), said.getvalue()
+        assert type(names["y"]) is type(names["x"])
+        print(said.getvalue(), end="")
+        ran += 1
+    assert ran
+
+
+def wheel():
+    packing = [sys.executable, "reference/library/wheel.py", build, "1.0", scratch]
+    path = subprocess.run(packing, capture_output=True, text=True, check=True).stdout.strip()
+    with zipfile.ZipFile(path) as packed:
+        names = packed.namelist()
+        packed.extractall(scratch)
+        record = [line.split(",") for line in packed.read("twicetold-1.0.dist-info/RECORD").decode().splitlines()]
+        assert [name for name, _, _ in record] == names, names
+        for name, digest, length in record[:-1]:
+            data = packed.read(name)
+            assert int(length) == len(data)
+            assert digest == "sha256=" + urlsafe_b64encode(sha256(data).digest()).decode().rstrip("="), name
+    operator, words, tensors = case("msa")
+    script = """if True:
+        import sys, numpy, twicetold
+        tensors = dict(numpy.load("in.npz"))
+        numpy.save("out.npy", twicetold.msa(**tensors, grid=(4, 6), heads=2, window=2))
+        print(twicetold.__file__)"""
+    numpy.savez(scratch + "/in.npz", **tensors)
+    alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
+    ran = subprocess.run([sys.executable, "-c", script], cwd=scratch, env=alone, capture_output=True, text=True)
+    assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
+    same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
+
+
+{"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
+ "wheel": wheel}[question]()

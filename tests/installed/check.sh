@@ -1,0 +1,127 @@
+#!/bin/sh
+# check.sh -- the library as it is installed: one question, whose answer is the exit status
+#
+#     BUILD=... check.sh QUESTION [ARGUMENT...]
+#
+# Installs into a folder of its own under $BUILD, and leaves nothing there.  FLAGS are
+# those that a sanitizer's library asks of a program.  Exit status 77: cannot be
+# asked here.  The questions of check.py are asked with the Python that has NumPy.
+
+set -e
+: "${CC:=cc}" "${CXX:=c++}"
+top=$PWD
+scratch=$(mktemp -d "$BUILD/installed-XXXXXX")
+scratch=$(cd "$scratch" && pwd)
+trap 'rm -rf "$scratch"' EXIT
+BUILD=$(cd "$BUILD" && pwd)
+export OMP_WAIT_POLICY=passive HOME="$scratch/home" PYTHONDONTWRITEBYTECODE=1 BUILD
+mkdir "$HOME"
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# The first Python that has NumPy; the first of all where none has.
+find_python() {
+    for python in "${PYTHON:-python3}" /usr/bin/python3; do
+        "$python" -c 'import numpy' 2>/dev/null && return
+    done
+    python=python3
+    return 1
+}
+
+# install PREFIX [DESTDIR]
+install_into() {
+    (cd "$top" && sh reference/program/install.sh "$BUILD" "$2" "$1" 1.0 "$python")
+}
+
+# The lines that README prints under "Use it as a library": those with this word, or all
+# but those.
+readme() {
+    awk '/^## / { inside = /Use it as a library/ } inside && /^    / { print substr($0, 5) }' "$top/README.md" |
+        grep "$@"
+}
+
+# What program.c says: a distance that is there, and small.
+small_distance() {
+    awk -v said="$1" 'BEGIN { split(said, word); exit !(word[5] > 0 && word[5] < 5e-3) }' || fail "program.c: $1"
+    echo "$1"
+}
+
+names() {
+    install_into /usr "$scratch/staged"
+    cd "$scratch/staged/usr"
+    test "$(find include -type f)" = include/twicetold/twicetold.h || fail "headers: $(find include -type f)"
+    grep -rq "$scratch" lib/pkgconfig && fail "a pkg-config file knows where it was staged"
+    for name in twicetold twicetold-double; do
+        begins=$(echo "$name" | tr - _)_
+        for file in "lib/lib$name.a" "lib/lib$name.so.1"; do
+            case $file in *.a) kind=-g ;; *) kind=-D ;; esac
+            nm $kind --defined-only "$file" | awk 'NF == 3 { print $3 }' >"$scratch/names"
+            grep -q "^${begins}plan_run$" "$scratch/names" || fail "$file: no ${begins}plan_run"
+            grep -v "^$begins" "$scratch/names" && fail "$file: these names have not its prefix"
+        done
+        test "$(readlink "lib/lib$name.so")" = "lib$name.so.1" || fail "lib$name.so: leads elsewhere"
+    done
+    for language in c c++; do
+        echo '#include <twicetold/twicetold.h>
+              #include <memory.h>
+              #include <string.h>
+              int main(void) { return twicetold_operator(0) ? (int)strlen("") : 0; }' |
+            $CC -Wall -Wextra -Wpedantic -Werror -Iinclude -x $language -fsyntax-only -
+    done
+}
+
+# README's own lines, in a home of its own; make installs what is built already.
+readme_lines() {
+    make() { test "$1" = install && install_into "${2#PREFIX=}"; }
+    cc() { command "$CC" $FLAGS "$@"; }
+    cp tests/installed/program.c "$scratch"
+    cd "$scratch"
+    readme -v python3 >lines
+    . ./lines >said || fail "README's lines: $(cat said lines)"
+    small_distance "$(tail -n 1 said)"
+}
+
+static_too() {
+    install_into "$scratch/here"
+    cd "$scratch/here"
+    export PKG_CONFIG_PATH="$PWD/lib/pkgconfig"
+    $CC $FLAGS "$top/tests/installed/program.c" $(pkg-config --static --cflags --libs twicetold twicetold-double |
+        sed 's/-l\(twicetold[a-z-]*\)/-l:lib\1.a/g') -o program
+    ldd program | grep twicetold && fail "a shared library was linked"
+    small_distance "$(./program)"
+}
+
+# README's Python line, with the module where install.sh put it.
+python_line() {
+    said=$(install_into "$HOME/.local")
+    case $said in
+    *PYTHONPATH=*) export PYTHONPATH="${said#*PYTHONPATH=}" ;;
+    esac
+    unset TWICETOLD_LIBRARY
+    python3() { command "$python" "$@"; }
+    cd "$scratch"
+    readme python3 >lines
+    PAGER=cat . ./lines >said || fail "README's line: $(cat said lines)"
+    grep -q 'w_qkv \[3C, C\]' said || fail "README's line: $(cat said)"
+}
+
+question=$1
+shift
+case $question in
+names|readme_lines|static_too)
+    find_python || true
+    $question ;;
+python_line)
+    find_python || exit 77
+    $question ;;
+*)
+    find_python || exit 77
+    # To the bit with one thread alone: clang's OpenMP is not the one that NumPy's BLAS brings,
+    # and what BLAS cuts a product into depends on the threads that it sees.
+    case $question in agree|wheel) export OMP_NUM_THREADS=1 ;; esac
+    export TWICETOLD_LIBRARY="$BUILD/lib" PYTHONPATH="$top/reference/library" SCRATCH="$scratch"
+    "$python" tests/installed/check.py "$question" "$@" ;;
+esac

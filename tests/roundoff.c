@@ -1,0 +1,120 @@
+/* roundoff.c -- two bounds of a rounding error; see roundoff.h */
+
+#include "roundoff.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "support.h"
+#include "../reference/random.h"
+
+double mean_square_root(const real *a, size_t n)
+{
+    double squares = 0;
+    for (size_t i = 0; i < n; i++) squares += (double)a[i] * (double)a[i];
+    return n ? sqrt(squares / (double)n) : 0;
+}
+
+/* Of a - b over that of b. */
+static double mean_of(const real *a, const double *b, size_t n)
+{
+    double apart = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        apart += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    return apart == 0 ? 0 : sqrt(apart / size);
+}
+
+static double *doubles(const real *a, size_t n)
+{
+    double *wide = keep(n, sizeof *wide);
+    for (size_t i = 0; i < n; i++) wide[i] = (double)a[i];
+    return wide;
+}
+
+double mean_difference(const real *a, const real *b, size_t n) { return mean_of(a, doubles(b, n), n); }
+
+/* Both shares in one line; NaN fails. */
+static void hold(const char *what, double error, double safe, double mean, double statistical)
+{
+    printf("    %-52s error %8.1e of %8.1e allowed", what, error, safe);
+    if (safe > 0) printf(" (%.0f %%)", 100 * error / safe);
+    printf(", root mean square %.2g u of %.3g u", mean / UNIT_ROUNDOFF, statistical / UNIT_ROUNDOFF);
+    if (statistical > 0) printf(" (%.0f %%)", 100 * mean / statistical);
+    printf("\n");
+    fflush(stdout);
+    ck_assert_msg(error <= safe, "%s: error %.3e, tolerance %.3e", what, error, safe);
+    ck_assert_msg(mean <= statistical, "%s: root mean square of the error %.3g u, expected at most %.3g u", what,
+                  mean / UNIT_ROUNDOFF, statistical / UNIT_ROUNDOFF);
+}
+
+void alike(const char *what, const real *a, const real *b, size_t n, double safe, double statistical)
+{
+    hold(what, relative_difference(a, b, n), safe, mean_difference(a, b, n), statistical);
+}
+
+/* y by the naive form, in double in either build. */
+double *reference(const struct problem *p, const real *x)
+{
+#ifdef TWICETOLD_DOUBLE
+    return doubles(run_form(p, operator_form(p->declaration, "naive"), 1, x), problem_output_count(p));
+#else
+    double *y = keep(problem_output_count(p), sizeof *y);
+    ck_assert_msg(wider_run(y, p, x), "%s has no naive form in double", p->declaration->name);
+    return y;
+#endif
+}
+
+/* A copy of a in which each number is moved by a share between -d and d. */
+static real *moved(const real *a, size_t n, uint64_t seed, uint64_t stream)
+{
+    const double d = ldexp(1, sizeof(real) == 4 ? -16 : -30);
+    real *b = copy(a, n);
+    for (size_t i = 0; i < n; i++) b[i] *= (real)(1 + d * (2 * random_uniform(seed, stream, i) - 1));
+    return b;
+}
+
+double sensitivity(const struct problem *p, const real *x, const double *y)
+{
+    size_t outputs = problem_output_count(p), draws = outputs < 256 ? 4 : 1;    /* many entries are many draws */
+    double apart = 0, size = 0;
+    for (uint64_t draw = 0; draw < draws; draw++) {
+        struct problem other = *p;
+        for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+            if (p->tensor[r].data) other.tensor[r].data = moved(p->tensor[r].data, p->tensor[r].count, 20 + draw, r);
+        double *z = reference(&other, moved(x, problem_input_count(p), 20 + draw, 0));
+        for (size_t i = 0; i < outputs; i++) apart += (z[i] - y[i]) * (z[i] - y[i]);
+    }
+    for (size_t i = 0; i < outputs; i++) size += y[i] * y[i];
+    double d = ldexp(1, sizeof(real) == 4 ? -16 : -30);
+    return apart == 0 ? 1 : fmax(1, sqrt(apart / (double)draws / size) / d);
+}
+
+/* Multiply-adds for one entry of y, at least one. */
+static double terms(const struct problem *p, const struct form *form)
+{
+    return form ? fmax(1, form_multiply_adds(form, p) / (double)problem_output_count(p)) : 0;
+}
+
+double chance(size_t entries) { return 2 + 2 / sqrt((double)entries); }
+
+double statistical_bound(const struct problem *p, double kappa, const struct form *form, const struct form *other)
+{
+    double n = (terms(p, form) + terms(p, other)) / 2;
+    return chance(problem_output_count(p)) * kappa * sqrt(n) * UNIT_ROUNDOFF;
+}
+
+void trial_holds(struct trial *t, const char *what, const char *form, int threads, double safe)
+{
+    const struct problem *p = &t->problem;
+    const struct form *f = operator_form(p->declaration, form), *naive = operator_form(p->declaration, "naive");
+    if (!t->y) t->y = trial_run(t, "naive", 1);
+    if (t->exact_of != t->y) {
+        t->exact = reference(p, t->x);
+        t->sensitivity = sensitivity(p, t->x, t->exact);
+        t->exact_of = t->y;
+    }
+    real *y = trial_run(t, form, threads);
+    hold(what, relative_difference(y, t->y, t->outputs), safe, mean_of(y, t->exact, t->outputs),
+         statistical_bound(p, t->sensitivity, f, sizeof(real) == 8 ? naive : NULL));
+}

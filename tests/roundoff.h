@@ -1,0 +1,68 @@
+/* roundoff.h -- two bounds of a rounding error, and a comparison that holds both
+ *
+ * The SAFE bound is each claim's own: it counts the roundings and multiplies by the
+ * size that what is summed can have, and looks at the largest error.  (Some claims
+ * say that theirs is probabilistic: n roundings count as 8 sqrt(n), which
+ * independent ones exceed with a probability of 2 exp(-32): Higham and Mary, SIAM J.
+ * Sci. Comput. 41, 2019.)  A mistake in the last digits hides below it.
+ *
+ * The STATISTICAL bound is what roundings amount to that do not conspire, and looks
+ * at the root mean square of the error, over that of the result:
+ *
+ *     (2 + 2 / sqrt(m)) kappa sqrt(T / 2) u,     m entries of y
+ *
+ *   u      A rounding is off by a share spread evenly between -u and u, of a root
+ *          mean square of u / sqrt(3).
+ *   T / 2  A sum of n terms of either sign rounds its partial sums, whose squares
+ *          grow evenly to that of the sum: n u^2 / 6 of the squared result (n u^2 / 9
+ *          where all terms have one sign).  No sum on the way to an entry of y has more
+ *          terms than the form makes multiply-adds for an entry: T, by formula.
+ *   kappa  Sums stand behind sums, and what one is off by goes through the others.
+ *          How far, is asked of the function itself: each number of x and of the
+ *          parameters is moved by a share spread evenly between -d and d, d far above
+ *          u and far below 1, and y moves by kappa d.  A sum at the very end, of terms
+ *          that are moved one by one, has kappa = 1 / sqrt(3) by that alone, and is
+ *          off by sqrt(n / 6) u = kappa sqrt(n / 2) u; squares of stages add up on
+ *          both sides.  At least 1: some numbers are no one's input.
+ *   2 + 2 / sqrt(m)
+ *          Seeds are fixed, so no test ever flickers; but a case is one draw.  Where y
+ *          is one entry, that may err by four times its root mean square once in 16000
+ *          times.  The mean over m entries strays from its own mean by a 1 / sqrt(2 m)
+ *          of it; it keeps a factor of 2, since entries that share a weight or a key
+ *          share its error too.
+ *
+ * In float the reference is the naive form in double (wider.c), to which every form
+ * is held by its own T.  In double it is the naive form, and T is that of both. */
+
+#ifndef TWICETOLD_TESTS_ROUNDOFF_H
+#define TWICETOLD_TESTS_ROUNDOFF_H
+
+#include "trial.h"
+
+/* y of a problem in double, of the float build's problem; false where it cannot be had. */
+bool wider_run(double *y, const struct problem *narrow, const float *x);
+
+/* Root mean square of a; and of a - b over that of b (0 where both are 0). */
+double mean_square_root(const real *a, size_t n);
+double mean_difference(const real *a, const real *b, size_t n);
+
+/* Fails unless the largest |a - b| is within `safe` of the largest |b|, and the root
+ * mean square of a - b within `statistical` of that of b.  Prints the share of each. */
+void alike(const char *what, const real *a, const real *b, size_t n, double safe, double statistical);
+
+/* y by the naive form, in double in either build; and kappa of a problem at x, where y is this. */
+double *reference(const struct problem *p, const real *x);
+double sensitivity(const struct problem *p, const real *x, const double *y);
+
+/* 2 + 2 / sqrt(m). */
+double chance(size_t entries);
+
+/* The bound above for one form that is held to numbers without error, or to the
+ * numbers of another (NULL: none). */
+double statistical_bound(const struct problem *p, double kappa, const struct form *form, const struct form *other);
+
+/* Fails unless a form with so many threads is within both bounds: `safe`, over the
+ * largest entry of the naive form's y, and the statistical one. */
+void trial_holds(struct trial *t, const char *what, const char *form, int threads, double safe);
+
+#endif

@@ -1,0 +1,142 @@
+/* test_installed.c -- the library as others meet it: installed, linked, and from Python
+ *
+ * Each question is asked by tests/installed/check.sh, which answers with its exit
+ * status.  Python is asked where there is one with NumPy; otherwise those tests
+ * are skipped, and say so.  A library built for a sanitizer is no library for
+ * Python, and its tests are not there at all. */
+
+#define _XOPEN_SOURCE 700
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "support.h"
+
+#if defined __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+#define PRECISION (sizeof(real) == 8 ? "float64" : "float32")
+
+static void ask(const char *question)
+{
+    char command[256];
+    snprintf(command, sizeof command, "sh tests/installed/check.sh %s %s 2>&1", question, PRECISION);
+    fflush(stdout);
+    int state = system(command);
+    ck_assert(WIFEXITED(state));
+    if (WEXITSTATUS(state) == 77) printf("skipped: %s: there is no Python with NumPy\n", question);
+    else ck_assert_msg(WEXITSTATUS(state) == 0, "%s: exit status %d", question, WEXITSTATUS(state));
+    fflush(stdout);
+}
+
+/* Claim      One header is installed, in a folder of its own, and shadows none of the
+ *            system's; it is C and C++.  Libraries, static and shared, show names that begin
+ *            with twicetold_ or twicetold_double_ and no other.
+ * Measure    nm over what install.sh staged.
+ * Would it fail?  Seen with the names not made local, and with grid.h installed beside. */
+START_TEST(no_name_leaves_the_library_without_its_prefix) { ask("names"); }
+END_TEST
+
+/* Claim      README's lines work as printed: they install, compile program.c and run it, which
+ *            computes in float and in double in one process.
+ * Tolerance  Of program.c's own numbers: 5e-3.  A sum of T = 3 C + 2 N = 584 products, in
+ *            units of the largest, at most 8: (1 + 2 L) 32 sqrt(T) u as test_promises.c has it,
+ *            with logits L up to 50 of products of 16 sums of 64 numbers below 1.  And more than
+ *            zero: float is not double.
+ * Would it fail?  Seen without PKG_CONFIG_PATH, and with the double library under float's name. */
+START_TEST(readme_lines_work_as_printed) { ask("readme_lines"); }
+END_TEST
+
+/* Claim      The static libraries of both precisions link into one program.
+ * Tolerance  As above.
+ * Would it fail?  Seen with the names not made local: they are defined twice. */
+START_TEST(static_libraries_link_together) { ask("static_too"); }
+END_TEST
+
+/* Claim      The Python module is found where it was installed, and finds the libraries in its
+ *            prefix.
+ * Would it fail?  Seen with the libraries in another folder. */
+START_TEST(python_finds_what_was_installed) { ask("python_line"); }
+END_TEST
+
+/* Claim      Python computes what the program does, every operator in every form.
+ * Measure    To the bit, for every golden vector in this precision, against `twicetold apply`,
+ *            both with one thread.
+ * Would it fail?  Seen with flags passed over, and with a library of float on numbers of double. */
+START_TEST(python_is_the_program) { ask("agree"); }
+END_TEST
+
+/* Claim      What is wrong is an exception, with the line that the program prints.
+ * Would it fail?  Seen with the operator's name left out of the line. */
+START_TEST(python_says_what_the_program_says) { ask("errors"); }
+END_TEST
+
+/* Claim      Arrays need not be dense, of the library's type, writable, nor NumPy's; x decides
+ *            the precision; other types are refused.
+ * Measure    To the bit.
+ * Would it fail?  Seen with arrays taken as they lie. */
+START_TEST(arrays_of_any_kind_are_one) { ask("arrays"); }
+END_TEST
+
+/* Claim      A plan is as good as new after a load, after a refused one, with any number of threads
+ *            of its own, and under several threads of Python; its shape and type are fixed.
+ * Measure    To the bit.
+ * Would it fail?  Seen without the lock, and with a plan that forgot its parameters' memory. */
+START_TEST(plans_are_used_again) { ask("plans"); }
+END_TEST
+
+/* Claim      Every operator has a function whose signature and page name all options and
+ *            tensors that it declares.
+ * Would it fail?  Seen with options whose names are words of Python. */
+START_TEST(functions_are_documented) { ask("documented"); }
+END_TEST
+
+/* Claim      The chapter's lines of Python work as printed, beside PyTorch where that is there.
+ * Tolerance  As forms_are_one_function has it, for two sides that both compute in float.
+ * Would it fail?  Seen with w_o left out. */
+START_TEST(the_chapter_runs_in_python) { ask("chapter"); }
+END_TEST
+
+/* Claim      The wheel holds what its record says, and what it holds computes.
+ * Would it fail?  Seen with a library left out of it. */
+START_TEST(the_wheel_is_whole) { ask("wheel"); }
+END_TEST
+
+int main(int argc, char **argv)
+{
+    /* build/tests/test_installed and build/double/tests/test_installed both look at build. */
+    char build[4096], *slash;
+    if (argc < 1 || !realpath(argv[0], build)) return EXIT_FAILURE;
+    for (int up = 0; up < (sizeof(real) == 8 ? 3 : 2); up++) {
+        if (!(slash = strrchr(build, '/'))) return EXIT_FAILURE;
+        *slash = '\0';
+    }
+    setenv("BUILD", build, 1);
+    if (SANITIZED) setenv("FLAGS", "-fsanitize=address,undefined", 1);
+
+    Suite *suite = suite_create("installed");
+    TCase *linked = add_case(suite, "linked");
+    tcase_add_test(linked, no_name_leaves_the_library_without_its_prefix);
+    tcase_add_test(linked, readme_lines_work_as_printed);
+    tcase_add_test(linked, static_libraries_link_together);
+    if (!SANITIZED) {
+        TCase *python = add_case(suite, "python");
+        tcase_add_test(python, python_finds_what_was_installed);
+        tcase_add_test(python, python_is_the_program);
+        tcase_add_test(python, python_says_what_the_program_says);
+        tcase_add_test(python, arrays_of_any_kind_are_one);
+        tcase_add_test(python, plans_are_used_again);
+        tcase_add_test(python, functions_are_documented);
+        tcase_add_test(python, the_chapter_runs_in_python);
+        tcase_add_test(python, the_wheel_is_whole);
+    }
+    return run_suite(suite, "test_installed");
+}

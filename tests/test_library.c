@@ -1,0 +1,422 @@
+/* test_library.c -- the library through its door, twicetold.h
+ *
+ * What an operator computes is proved elsewhere; here it is shown that behind the
+ * door stands the same, that whatever is wrong is said in one line and leaves
+ * nothing behind, and that what the door says of an operator is what is declared.
+ * The library as it is installed, and Python, are test_installed.c's. */
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "golden.h"
+#include "support.h"
+#include "../reference/twicetold.h"
+
+#ifdef TWICETOLD_DOUBLE
+#define API(name) twicetold_double_##name
+#else
+#define API(name) twicetold_##name
+#endif
+
+static void done(twicetold_status s)
+{
+    ck_assert_msg(!s.code, "%s", s.message);
+    ck_assert_str_eq(s.message, "");
+}
+
+/* Refused with this code and a line that begins like this. */
+static void says(twicetold_status s, int code, const char *line)
+{
+    ck_assert_msg(s.code == code && !strncmp(s.message, line, strlen(line)) && !strchr(s.message, '\n'),
+                  "status %d '%s', expected %d '%s...'", s.code, s.message, code, line);
+}
+
+/* ---- golden vectors, as a caller has them ------------------------------------ */
+
+#define CASES 128
+
+static char names[CASES][64];
+static int name_count;
+
+/* Every file of tests/golden/, without its suffix. */
+static void find_files(void)
+{
+    DIR *folder = opendir("tests/golden");
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)) && name_count < CASES) {
+        char *suffix = strstr(entry->d_name, ".safetensors");
+        if (suffix) snprintf(names[name_count++], sizeof *names, "%.*s", (int)(suffix - entry->d_name), entry->d_name);
+    }
+    if (folder) closedir(folder);
+}
+
+struct caller {
+    struct golden golden;
+    twicetold_request request;
+    const char *options[33];
+    API(tensor) tensor[PROBLEM_TENSORS];
+    size_t count;
+    real *y;
+};
+
+/* The golden vector of that name; the operator's is the name up to "_". */
+static void enter(struct caller *c, const char *name)
+{
+    char operator[32];
+    *c = (struct caller){.count = 0};
+    snprintf(operator, sizeof operator, "%.*s", (int)strcspn(name, "_"), name);
+    golden_open(&c->golden, operator_find(operator), name);
+    for (int w = 0; c->golden.word[w]; w++) c->options[w] = c->golden.word[w];
+    c->request = (twicetold_request){
+        .name = c->golden.problem.declaration->name, .options = c->options, .threads = 2,
+    };
+    for (; c->count < c->golden.file.count; c->count++) {
+        const struct tensor *t = &c->golden.file.tensor[c->count];
+        c->tensor[c->count] = (API(tensor)){.name = t->name, .data = t->data, .axes = t->axes};
+        memcpy(c->tensor[c->count].size, t->size, sizeof t->size);
+    }
+    c->y = zeros(c->golden.expected->count);
+}
+
+static void leave(struct caller *c)
+{
+    golden_close(&c->golden);
+}
+
+static API(tensor) *tensor_named(struct caller *c, const char *name)
+{
+    for (size_t t = 0; t < c->count; t++)
+        if (!strcmp(c->tensor[t].name, name)) return &c->tensor[t];
+    ck_abort_msg("no tensor %s", name);
+    return NULL;
+}
+
+/* Create, load, run and release, or the first status that is not OK. */
+static twicetold_status all_in_one(struct caller *c)
+{
+    API(plan) *plan;
+    twicetold_status s = API(plan_create)(&plan, &c->request, c->tensor, c->count);
+    if (!s.code) s = API(plan_load)(plan, c->tensor, c->count);
+    if (!s.code) s = API(plan_run)(plan, c->y, c->golden.x->data);
+    API(plan_release)(plan);
+    return s;
+}
+
+/* ---- the claims ------------------------------------------------------------- */
+
+/* Claim      Behind the door every operator and form is what it is before it: y, its
+ *            shape, the bytes of a plan, the parameters and the multiply-adds.
+ * Measure    To the bit, for every golden vector; the caller's options are gone when
+ *            the plan runs.
+ * Would it fail?  Seen with options that are pointed at, not copied. */
+START_TEST(the_door_leads_to_the_same_operators)
+{
+    struct caller c;
+    const char *form;
+    enter(&c, names[_i]);
+    const struct problem *p = &c.golden.problem;
+    for (int f = 0; (form = API(form)(c.request.name, f)); f++) {
+        const struct form *inner = operator_form_at(p->declaration, f);
+        char options[sizeof c.golden.options];
+        const char *word[33] = {0};
+        size_t size[TWICETOLD_AXES], before = memory_in_use();
+        API(plan) *plan;
+
+        memcpy(options, c.golden.options, sizeof options);
+        for (int w = 0; c.options[w]; w++) word[w] = options + (c.options[w] - c.golden.options);
+        c.request.options = word;
+        c.request.form = f ? form : inner->name;
+        done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+        memset(options, '?', sizeof options);
+        done(API(plan_load)(plan, c.tensor, c.count));
+        done(API(plan_run)(plan, c.y, c.golden.x->data));
+
+        equal(c.y, run_form(p, inner, 2, c.golden.x->data), c.golden.expected->count);
+        ck_assert_int_eq(API(plan_shape)(plan, size), c.golden.expected->axes);
+        for (int a = 0; a < c.golden.expected->axes; a++) ck_assert_uint_eq(size[a], c.golden.expected->size[a]);
+        ck_assert_uint_eq(API(plan_parameters)(plan), problem_parameters(p));
+        ck_assert(API(plan_multiply_adds)(plan) == form_multiply_adds(inner, p));
+        struct plan asked;
+        succeeds(plan_prepare(&asked, p, inner, 2));
+        ck_assert_uint_eq(API(plan_bytes)(plan), room_bytes(&asked.room));
+        plan_release(&asked);
+        API(plan_release)(plan);
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+    leave(&c);
+}
+END_TEST
+
+/* Claim      The door names every operator and form, in the order of the lists, and
+ *            nothing behind the last.
+ * Would it fail?  Seen with forms counted from 1. */
+START_TEST(the_door_lists_operators_and_forms)
+{
+    int o = 0;
+    for (; operator_at(o); o++) {
+        int f = 0;
+        ck_assert_str_eq(API(operator)(o), operator_at(o)->name);
+        for (; operator_form_at(operator_at(o), f); f++)
+            ck_assert_str_eq(API(form)(API(operator)(o), f), operator_form_at(operator_at(o), f)->name);
+        ck_assert_ptr_null(API(form)(API(operator)(o), f));
+        ck_assert_ptr_null(API(form)(API(operator)(o), -1));
+    }
+    ck_assert_ptr_null(API(operator)(o));
+    ck_assert_ptr_null(API(operator)(-1));
+    ck_assert_ptr_null(API(form)("nothing", 0));
+    ck_assert_ptr_null(API(form)(NULL, 0));
+    ck_assert_str_eq(API(version)(), "1.0");
+}
+END_TEST
+
+/* The text of a JSON object's member; NULL where that is null. */
+static const char *member(const cJSON *object, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+    ck_assert_msg(cJSON_IsString(value) || cJSON_IsNull(value), "%s: expected a string or null", key);
+    return cJSON_GetStringValue(value);
+}
+
+static void same(const cJSON *object, const char *key, const char *expected)
+{
+    const char *found = member(object, key);
+    ck_assert_msg(!found == !expected && (!found || !strcmp(found, expected)), "%s: found %s, expected %s", key,
+                  found ? found : "null", expected ? expected : "null");
+}
+
+/* Claim      What the door says of an operator is JSON, and says what is declared: each
+ *            option with its default, choices and meaning, each tensor with its
+ *            condition, each letter of their shapes, in their order.  Like snprintf, it needs no room to count.
+ * Measure    Parsed by cJSON.  Room for one byte less than all cuts one byte off.
+ * Would it fail?  Seen with a quotation mark in a meaning written as it is, and with the
+ *            first option left out. */
+START_TEST(operators_are_described_as_declared)
+{
+    const struct declaration *d = operator_at(_i);
+    size_t length = API(describe)(NULL, 0, d->name), n = 0;
+    char *text = keep(length + 1, 1), *less = keep(length + 1, 1);
+    ck_assert_uint_eq(API(describe)(text, length + 1, d->name), length);
+    ck_assert_uint_eq(strlen(text), length);
+    ck_assert_uint_eq(API(describe)(less, length, d->name), length);
+    ck_assert_uint_eq(strlen(less), length - 1);
+    ck_assert_int_eq(strncmp(text, less, length - 1), 0);
+    ck_assert_uint_eq(API(describe)(text, length + 1, "nothing"), 0);
+
+    cJSON *page = cJSON_Parse(text);
+    const cJSON *item;
+    ck_assert_msg(page != NULL, "%s", text);
+    same(page, "name", d->name);
+    same(page, "summary", d->summary);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "forms"))
+        ck_assert_str_eq(cJSON_GetStringValue(item), operator_form_at(d, (int)n++)->name);
+    ck_assert_ptr_null(operator_form_at(d, (int)n));
+    n = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "options")) {
+        const struct option *o = &d->options[n++];
+        same(item, "name", o->name);
+        same(item, "default", o->fallback);
+        same(item, "choices", o->choices);
+        same(item, "meaning", o->meaning);
+        ck_assert(cJSON_GetObjectItem(item, "low")->valuedouble == o->low);
+        ck_assert(cJSON_GetObjectItem(item, "high")->valuedouble == o->high);
+        ck_assert_int_eq(!strcmp(member(item, "kind"), "flag"), o->kind == OPTION_FLAG);
+    }
+    ck_assert_ptr_null(d->options[n].name);
+    n = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "tensors")) {
+        const struct tensor_row *t = &d->tensors[n++];
+        same(item, "name", t->name);
+        same(item, "when", t->when);
+        same(item, "with", t->with);
+        same(item, "meaning", t->meaning);
+        ck_assert_int_eq(cJSON_IsTrue(cJSON_GetObjectItem(item, "optional")), t->optional);
+    }
+    ck_assert_ptr_null(d->tensors[n].name);
+    char letter[4];
+    n = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "letters")) {
+        ck_assert(declaration_letter(letter, d, (int)n++));
+        same(item, "name", letter);
+        same(item, "meaning", letter_meaning(d, letter));
+    }
+    ck_assert(n > 1 && !declaration_letter(letter, d, (int)n));
+    cJSON_Delete(page);
+}
+END_TEST
+
+/* What a caller may get wrong.  `change` spoils a good call. */
+static void no_name(struct caller *c) { c->request.name = NULL; }
+static void other_name(struct caller *c) { c->request.name = "nothing"; }
+static void other_form(struct caller *c) { c->request.form = "cuba"; }
+static void little_memory(struct caller *c) { c->request.max_memory = "1K"; }
+static void wordy_memory(struct caller *c) { c->request.max_memory = "much"; }
+static void no_options(struct caller *c) { c->request.options = NULL; }
+static void other_option(struct caller *c) { c->options[0] = "--gird"; }
+static void half_an_option(struct caller *c) { c->options[1] = NULL; }
+static void other_heads(struct caller *c) { c->options[5] = "5"; }
+static void no_tensors(struct caller *c) { c->count = 0; }
+static void no_parameters(struct caller *c) { c->count = 1; }
+static void twice(struct caller *c) { c->tensor[2] = c->tensor[1]; }
+static void no_tensor_name(struct caller *c) { c->tensor[1].name = NULL; }
+static void other_tensor(struct caller *c) { c->tensor[1].name = "w_kqv"; }
+static void many_axes(struct caller *c) { c->tensor[1].axes = 9; }
+static void empty_axis(struct caller *c) { c->tensor[1].size[1] = 0; }
+static void vast_axes(struct caller *c) { c->tensor[1].size[0] = c->tensor[1].size[1] = (size_t)-1; }
+static void other_shape(struct caller *c) { c->tensor[1].size[0]++; }
+static void no_data(struct caller *c) { tensor_named(c, "w_qkv")->data = NULL; }
+
+static void many_options(struct caller *c)
+{
+    static const char *words[2 * PROBLEM_OPTIONS + 2];
+    for (size_t w = 0; w + 1 < COUNT(words); w++) words[w] = "--heads";
+    c->request.options = words;
+}
+
+static const struct { void (*change)(struct caller *); const char *line; } wrong[] = {
+    {no_name, "found no operator"},
+    {other_name, "operator nothing: not known"},
+    {other_form, "lisa: option --form: found 'cuba'"},
+    {little_memory, "lisa: needs "},
+    {wordy_memory, "lisa: option --max-memory: found 'much'"},
+    {no_options, "lisa: option --grid: missing"},
+    {other_option, "lisa: found '--gird', expected an option"},
+    {half_an_option, "lisa: option --grid: found no value"},
+    {other_heads, "lisa: option --heads: found 5, expected a divisor"},
+    {many_options, "lisa: found 33 words of options"},
+    {no_tensors, "lisa: tensor x: missing"},
+    {no_parameters, "lisa: tensor w_qkv: missing"},
+    {twice, "lisa: tensor w_qkv: given twice"},
+    {no_tensor_name, "lisa: tensor 1: found no name"},
+    {other_tensor, "lisa: tensor w_qkv: missing"},
+    {many_axes, "lisa: tensor w_qkv: found 9 axes"},
+    {empty_axis, "lisa: tensor w_qkv: found 0 on axis 1"},
+    {vast_axes, "lisa: tensor w_qkv: found 18446744073709551615 on axis 1"},
+    {other_shape, "lisa: tensor w_qkv: found ["},
+    {no_data, "lisa: tensor w_qkv: found no data"},
+};
+
+/* Claim      Whatever is wrong with a call gets code 2, one line that names operator and
+ *            culprit, no plan and no memory kept.
+ * Would it fail?  Seen with a tensor that is given twice, the second of which was passed
+ *            over. */
+START_TEST(a_wrong_call_is_one_line)
+{
+    struct caller c;
+    enter(&c, "lisa_eq10_paper");
+    ck_assert_str_eq(c.options[0], "--grid");
+    ck_assert_str_eq(c.options[4], "--heads");
+    ck_assert_str_eq(c.tensor[1].name, "w_qkv");
+    size_t before = memory_in_use();
+    done(all_in_one(&c));
+    wrong[_i].change(&c);
+    says(all_in_one(&c), 2, wrong[_i].line);
+    ck_assert_uint_eq(memory_in_use(), before);
+    leave(&c);
+}
+END_TEST
+
+/* Claim      A plan runs when it is loaded, and not before.  It may be loaded again, with
+ *            numbers that changed where they were or lie elsewhere.  A load of other
+ *            tensors or shapes is refused, and leaves the plan as it was.
+ * Measure    To the bit, against a new plan.
+ * Would it fail?  Seen with a refused load that had bound its tensors already. */
+START_TEST(a_plan_is_loaded_again)
+{
+    struct caller c;
+    API(plan) *plan;
+    enter(&c, "lisa_eq4_plane");
+    size_t count = c.golden.expected->count;
+    real *first = zeros(count), *x = c.golden.x->data;
+    done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+    says(API(plan_run)(plan, c.y, x), 2, "lisa: the plan is not loaded");
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, first, x));
+
+    /* Step 1: what is refused. */
+    API(tensor) *w = tensor_named(&c, "w_qkv"), *e = tensor_named(&c, "e"), keep_w = *w, keep_e = *e;
+    w->data = NULL;
+    says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor w_qkv: found no data");
+    *w = keep_w;
+    e->size[1] = 1;                 /* one table for all heads, which the operator takes too */
+    says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor e: found [");
+    *e = keep_e;
+    API(tensor) more[PROBLEM_TENSORS];
+    memcpy(more, c.tensor, sizeof more);
+    size_t C = c.golden.x->size[2];
+    more[c.count] = (API(tensor)){.name = "b_qkv", .data = zeros(3 * C), .axes = 1, .size = {3 * C}};
+    says(API(plan_load)(plan, more, c.count + 1), 2, "lisa: tensor b_qkv: found one");
+    done(API(plan_run)(plan, c.y, x));
+    equal(c.y, first, count);
+
+    /* Step 2: other numbers, elsewhere. */
+    real *other = copy(w->data, 3 * C * C);
+    for (size_t n = 0; n < 3 * C * C; n++) other[n] *= (real)0.75;
+    w->data = other;
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, c.y, x));
+    unequal(c.y, first, count);
+    done(all_in_one(&c));
+    real *anew = copy(c.y, count);
+    done(API(plan_run)(plan, c.y, x));
+    equal(c.y, anew, count);
+    API(plan_release)(plan);
+    API(plan_release)(NULL);
+    leave(&c);
+}
+END_TEST
+
+/* Claim      Memory that fails, at whichever request, is code 1 and leaves nothing
+ *            behind; a plan whose load failed is loaded when there is memory again.
+ * Would it fail?  Seen with the copied options kept when a plan is refused. */
+START_TEST(memory_that_fails_is_code_one)
+{
+    struct caller c;
+    API(plan) *plan;
+    twicetold_status s = {.code = 1};
+    enter(&c, "lisa_eq10_paper");
+    size_t before = memory_in_use();
+    done(all_in_one(&c));
+    real *y = copy(c.y, c.golden.expected->count);
+    long request = 0;
+    for (; s.code; request++) {
+        memory_fail_after(request);
+        s = all_in_one(&c);
+        memory_fail_after(-1);
+        if (s.code) says(s, 1, "lisa: not enough memory for ");
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+    ck_assert_int_gt(request, 4);
+
+    done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+    memory_fail_after(1);
+    says(API(plan_load)(plan, c.tensor, c.count), 1, "lisa: not enough memory for ");
+    memory_fail_after(-1);
+    says(API(plan_run)(plan, c.y, c.golden.x->data), 2, "lisa: the plan is not loaded");
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, c.y, c.golden.x->data));
+    equal(c.y, y, c.golden.expected->count);
+    API(plan_release)(plan);
+    ck_assert_uint_eq(memory_in_use(), before);
+    leave(&c);
+}
+END_TEST
+
+int main(void)
+{
+    int operators = 0;
+    while (operator_at(operators)) operators++;
+    find_files();
+
+    Suite *suite = suite_create("library");
+    TCase *same_as_inside = add_case(suite, "the same");
+    tcase_add_loop_test(same_as_inside, the_door_leads_to_the_same_operators, 0, name_count);
+    tcase_add_test(same_as_inside, the_door_lists_operators_and_forms);
+    tcase_add_loop_test(same_as_inside, operators_are_described_as_declared, 0, operators);
+    TCase *errors = add_case(suite, "errors");
+    tcase_add_loop_test(errors, a_wrong_call_is_one_line, 0, (int)COUNT(wrong));
+    tcase_add_test(errors, a_plan_is_loaded_again);
+    tcase_add_test(errors, memory_that_fails_is_code_one);
+    return run_suite(suite, "test_library");
+}
