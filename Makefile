@@ -225,7 +225,7 @@ suites: all $(SUITES)
 
 # One process per suite, so that its leaks are counted once, where it ends.
 sanitize:               ## run the proofs under the address and undefined-behaviour sanitizers
-	+@CK_FORK=no ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	+@CK_FORK=no LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(PROOF) suites CFLAGS='-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
 
 # Valgrind 3.19 knows AVX2 and no more.

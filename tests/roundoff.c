@@ -115,6 +115,7 @@ void trial_holds(struct trial *t, const char *what, const char *form, int thread
         t->exact_of = t->y;
     }
     real *y = trial_run(t, form, threads);
+    double few = t->sharp ? chance(1) / chance(t->outputs) : 1;
     hold(what, relative_difference(y, t->y, t->outputs), safe, mean_of(y, t->exact, t->outputs),
-         statistical_bound(p, t->sensitivity, f, sizeof(real) == 8 ? naive : NULL));
+         few * statistical_bound(p, t->sensitivity, f, sizeof(real) == 8 ? naive : NULL));
 }

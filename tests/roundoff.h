@@ -29,7 +29,8 @@
  *          is one entry, that may err by four times its root mean square once in 16000
  *          times.  The mean over m entries strays from its own mean by a 1 / sqrt(2 m)
  *          of it; it keeps a factor of 2, since entries that share a weight or a key
- *          share its error too.
+ *          share its error too.  Where logits are large most weights are 0 or 1 to the last
+ *          digit, and the few rows that are near a tie carry all of the error: m counts as 1.
  *
  * In float the reference is the naive form in double (wider.c), to which every form
  * is held by its own T.  In double it is the naive form, and T is that of both. */

@@ -32,6 +32,7 @@ struct trial {
     struct problem problem;
     real *x, *y;                /* y is the naive form's, NULL until it ran */
     size_t inputs, outputs;
+    bool sharp;                 /* logits are large: a few rows carry all of the error (roundoff.h) */
     const real *exact_of;       /* y when roundoff.c asked what is exact, and how far y moves */
     double *exact, sensitivity;
 };
