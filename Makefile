@@ -2,7 +2,7 @@
 #
 # Everything that is built lies under $(BUILD): the float build in it, the
 # double build in $(BUILD)/double.  Settings for the command line: CC, CXX,
-# CFLAGS, ARCH (empty for a portable build), BUILD, WERROR=1,
+# CFLAGS, ARCH (empty for a portable build), CUDA (empty for none), BUILD, WERROR=1,
 # PREFIX, DESTDIR, and V=1, which shows the commands.
 
 BUILD   = build
@@ -70,14 +70,29 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow $(if $(WERROR),-Werror)
 COMMON   = $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(WARNINGS) \
            $(LIBRARY_CFLAGS) $(CPPFLAGS) -MMD -MP
 COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON)
+EMULATE  = $(CXX) -std=gnu++17 $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(filter-out -Wshadow,$(WARNINGS)) \
+           -Wno-unknown-pragmas $(CPPFLAGS) -MMD -MP
 COUNT    = $(CXX) -std=gnu++17 $(COMMON) -fpermissive -w -fno-exceptions -fno-rtti
 IDENTITY = -DTWICETOLD_VERSION='"$(VERSION)"' -DTWICETOLD_FLAGS='"$(strip $(CFLAGS) $(ARCH))"'
 LINK     = $(CC) $(CFLAGS) $(ARCH) -fopenmp $(LDFLAGS)
-LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) -lm
+LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) -lstdc++ -ldl -lm
+
+# nvcc, with cuBLAS beside it, makes the plug-in for machines with a device; `make CUDA=`
+# builds without.
+CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
+TOOLKIT  = $(abspath $(dir $(CUDA))..)
+CUBLAS   = $(wildcard $(addsuffix /cublas_v2.h,$(TOOLKIT)/include $(wildcard $(TOOLKIT)/targets/*/include) /usr/include))
+ARCHES   = -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
+DEVICE   = $(if $(CUDA),$(CUDA) -std=c++17 -O3 $(ARCHES) $(if $(WERROR),-Werror all-warnings) \
+           -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS))
 
 # ---- What is built of what
 
+KERNELS  := $(filter-out %_host.cc %/emulator.cc %/requests.cc,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
+CARRIED  := $(wildcard reference/*.c fast/lisa/circulant.c)
 SOURCES  := $(wildcard reference/*.c reference/instruments/*.c naive/*.c fast/*.c fast/*/*.c) reference/program/forms.c
+EMULATED := $(filter-out %_gpu.cu,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
+PLANTED  := $(wildcard tests/*.cu)
 PROGRAM  := $(basename $(filter-out %/forms.c %/units.c,$(wildcard reference/program/*.c)))
 DRAWERS  := $(basename $(filter-out figures/measure.c,$(wildcard figures/*.c)))
 TESTS    := $(basename $(wildcard tests/test_*.c))
@@ -88,15 +103,17 @@ FOLDERS  := $(BUILD) $(BUILD)/double
 PROGRAMS := $(foreach f,$(FOLDERS),$(addprefix $f/,twicetold measure $(DRAWERS)))
 SUITES   := $(foreach f,$(FOLDERS),$(addprefix $f/,$(TESTS)))
 
-all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double
+all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
+all: $(if $(and $(CUDA),$(CUBLAS)),$(FOLDERS:=/libtwicetold-cuda.so))
 
 # Objects belong to one set of flags on one kind of machine, the library to one
 # set of sources: each is written to a file that changes only when the set does.
 MACHINE       := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
-STATE_flags    = $(COMPILE) $(COUNT) $(LINK) $(LDLIBS) $(VERSION) $(MACHINE)
-STATE_sources  = $(SOURCES) $(COUNTED)
+STATE_flags    = $(COMPILE) $(EMULATE) $(COUNT) $(LINK) $(LDLIBS) $(VERSION) $(MACHINE)
+STATE_sources  = $(SOURCES) $(EMULATED) $(COUNTED)
+STATE_nvcc     = $(DEVICE) $(KERNELS) $(CARRIED)
 REQUIRE_flags  = sh reference/program/depend.sh build $(CC) $(LIBRARIES) &&
-$(BUILD)/flags $(BUILD)/sources: always
+$(BUILD)/flags $(BUILD)/sources $(BUILD)/nvcc: always
 	@mkdir -p $(@D)
 	@echo '$(STATE_$(@F))' | cmp -s - $@ || { $(REQUIRE_$(@F)) echo '$(STATE_$(@F))' >$@; }
 
@@ -107,6 +124,30 @@ $1/%.o: %.c $(BUILD)/flags
 	$$(if $$(V),,@echo "  compile $$@")
 	$$(Q)$$(COMPILE) $2 $$(if $$(filter tests/%,$$<),$$(CHECK_CFLAGS)) \
 	    $$(if $$$(filter figures/% reference/program/%,$$<),$$(IDENTITY)) -c $$< -o $$@
+
+# The kernels of fast/cuda, and of the emulator's own proofs, as C++ for the emulator.
+$(addprefix $1/,$(addsuffix .o,$(EMULATED) $(PLANTED))): $1/%.o: % $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(if $$(V),,@echo "  compile $$@")
+	$$(Q)$$(EMULATE) $2 -x c++ -c $$< -o $$@
+
+# The kernels for a device, with what they need of CARRIED, and one name to be seen.
+$(KERNELS:%=$1/device/%.o): $1/device/%.o: % $(BUILD)/nvcc
+	@mkdir -p $$(@D)
+	$$(if $$(V),,@echo "  compile $$@")
+	$$(Q)$$(DEVICE) $2 -MMD -MP -MF $$(@:.o=.d) -x cu -c $$< -o $$@
+$(CARRIED:%.c=$1/device/%.o): $1/device/%.o: %.c $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(if $$(V),,@echo "  compile $$@")
+	$$(Q)$$(COMPILE) $2 -O1 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -c $$< -o $$@
+$1/device/libcarried.a: $(CARRIED:%.c=$1/device/%.o) $(BUILD)/sources
+	$$(if $$(V),,@echo "  archive $$@")
+	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
+$1/libtwicetold-cuda.so: $(KERNELS:%=$1/device/%.o) $1/device/libcarried.a fast/cuda/plugin.map
+	$$(if $$(V),,@echo "  link    $$@")
+	$$(Q)$$(DEVICE) -shared $$(filter %.o,$$^) $$(filter %.a,$$^) -Xlinker --gc-sections -Xlinker -z -Xlinker defs \
+	    -Xlinker --version-script=fast/cuda/plugin.map -Xlinker -rpath=$(TOOLKIT)/lib64 \
+	    -Xlinker --as-needed -lcublas -lcufft -o $$@
 
 # naive/ once more, as C++ with a real that counts what is done to it.  All that it
 # defines stands in a namespace, so that both builds can be linked together; all
@@ -119,15 +160,17 @@ $1/counting/%.o: % $(BUILD)/flags
 	    $$(COUNT) $2 -DCOUNTING_REAL='"$$(abspath tests/counting.h)"' -I. -MT $$@ -MF $$(@:.o=.d) -x c++ -c - -o $$@
 
 $1/libcounting.a: $(COUNTED:%=$1/counting/%.o) $(BUILD)/sources
-$1/libtwicetold.a: $(SOURCES:%.c=$1/%.o) $(BUILD)/sources
+$1/libtwicetold.a: $(SOURCES:%.c=$1/%.o) $(EMULATED:%=$1/%.o) $(BUILD)/sources
 $1/libcounting.a $1/libtwicetold.a:
 	$$(if $$(V),,@echo "  archive $$@")
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 
 $1/twicetold: $(PROGRAM:%=$1/%.o)
-$1/measure: $1/figures/measure.o $1/reference/program/units.o $1/reference/program/words.o
+$1/measure: $1/figures/measure.o $1/reference/program/devices.o $1/reference/program/units.o $1/reference/program/words.o
 $(DRAWERS:%=$1/%): $1/%: $1/%.o
 $(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $2,,$(BUILD)/wider.o) $1/libcounting.a
+$1/tests/test_emulator: $(PLANTED:%=$1/%.o)
+$1/tests/test_cuda: $1/reference/program/devices.o
 $(addprefix $1/,twicetold measure $(DRAWERS) $(TESTS)): $1/libtwicetold.a $(BUILD)/flags
 	$$(if $$(V),,@echo "  link    $$@")
 	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(if $$(findstring /tests/,$$@),$$(CHECK_LIBS)) $$(LDLIBS) -o $$@
@@ -140,7 +183,8 @@ $(BUILD)/wider.o: $(BUILD)/double/tests/wider.o $(BUILD)/double/libtwicetold.a
 	$(Q)$(LD) -r -o $@ $^ && objcopy --keep-global-symbol=wider_run $@
 
 -include $(wildcard $(foreach f,$(FOLDERS),$(addprefix $f/,\
-    $(addsuffix .d,$(basename $(wildcard */*.c */*/*.c)) $(COUNTED:%=counting/%)))))
+    $(addsuffix .d,$(basename $(wildcard */*.c */*/*.c)) $(EMULATED) $(PLANTED) $(COUNTED:%=counting/%) \
+      $(KERNELS:%=device/%) $(CARRIED:%.c=device/%)))))
 
 # ---- The library as others meet it: reference/twicetold.h, and no other name
 
@@ -200,7 +244,7 @@ $(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPP
 $(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure
 
 SUITE = BUILD=$(BUILD) sh tests/run.sh
-PROOF = $(MAKE) --no-print-directory BUILD=$(BUILD)/$@ WERROR=$(WERROR)
+PROOF = $(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/$@ WERROR=$(WERROR)
 
 test: all $(SUITES) ## run all proofs, in both precisions, and proofread the book
 	@$(SUITE) $(SUITES) book
@@ -222,6 +266,9 @@ prove: $(PROVED)        ## run the proofs of one chapter (CHAPTER=lisa; ground i
 
 suites: all $(SUITES)
 	@$(SUITE) $(SUITES)
+
+device: all $(filter %/test_cuda,$(SUITES)) ## on a machine with a GPU: the rungs' proofs there, and their times, into build/gpu
+	@BUILD=$(BUILD) sh tests/device.sh $(BUILD)/gpu
 
 # One process per suite, so that its leaks are counted once, where it ends.
 sanitize:               ## run the proofs under the address and undefined-behaviour sanitizers
@@ -299,5 +346,5 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all deps test prove suites sanitize valgrind golden versus weave figures book pdf install clean help always
+.PHONY: all deps test prove suites device sanitize valgrind golden versus weave figures book pdf install clean help always
 endif

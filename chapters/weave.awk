@@ -144,7 +144,7 @@ function excerpt(file, name, step,    i, j, first, last, hits, text, indent, n, 
         }
     kind = file; sub(/^.*\./, "", kind)
     if (kind == "h") kind = "c"
-    if (kind == "cu") kind = "cpp"
+    if (kind == "cu" || kind == "cc") kind = "cpp"
     if (kind == "py") kind = "python"
     text = "```" kind "\n"
     for (i = first; i <= last; i++) text = text substr(line[i], indent + 1) "\n"

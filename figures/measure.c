@@ -1,6 +1,6 @@
 /* measure.c -- seconds and bytes of the forms of an operator, one line each
  *
- *     build/measure OPERATOR [--form F]... --grid G... --channels C [--heads h]
+ *     build/measure OPERATOR [--form F]... [--device N] --grid G... --channels C [--heads h]
  *         [--sizes LETTER=n,...] [--without NAME,...] [operator options]
  *         [--batch B] [--threads T]... [--repeats R] [--seconds S]
  *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv]
@@ -18,6 +18,10 @@
  * the whole batch; peak_bytes is what a form allocated beyond x, y and the
  * parameters, as memory.h counted it.
  *
+ * A rung of a device is measured twice: as it is called, with x copied there and y back,
+ * and as NAME/kernels with x and y there.  Its bytes are the device's, x and y and the
+ * parameters among them.
+ *
  * It is no profiler, and it does not say why. */
 
 #define _POSIX_C_SOURCE 200809L
@@ -33,6 +37,7 @@
 #include "../reference/forms.h"
 #include "../reference/outline.h"
 #include "../reference/instruments/tokens.h"
+#include "../reference/program/devices.h"
 #include "../reference/program/units.h"
 #include "../reference/program/words.h"
 
@@ -43,10 +48,11 @@
 #define SHORT_RUN 0.05          /* seconds; shorter runs are warmed up before every timing */
 
 static const char usage[] =
-    "usage: measure OPERATOR [--form F]... --grid G... --channels C [--heads h] [--sizes LETTER=n,...]\n"
+    "usage: measure OPERATOR [--form F]... [--device N] --grid G... --channels C [--heads h] [--sizes LETTER=n,...]\n"
     "               [--without NAME,...] [options of the operator] [--batch B] [--threads T]... [--repeats R]\n"
     "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
+    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all rungs beside all other forms\n"
     "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
     "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
     "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
@@ -70,12 +76,14 @@ struct request {
     const struct declaration *declaration;
     struct list form, grid, thread, operator_word;
     const char *sizes, *without;
-    const char *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text, *images;
+    const char *device, *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text, *images;
     size_t C, B, max_memory;
     int threads[LIST], repeats;
     double seconds, max_seconds;        /* HUGE_VAL where there is no bound */
     const struct form *forms[OPERATOR_FORMS];
+    bool of_device[OPERATOR_FORMS], stays[OPERATOR_FORMS];     /* a rung; and with x and y where it runs */
     int form_count;
+    const struct cuda_plugin *plugin;                           /* NULL where no rung is measured */
     bool tsv, table;            /* asked for; whether rows are for people */
 };
 
@@ -134,7 +142,7 @@ static status sort_words(struct request *r, const char *const *argv)
     const struct { const char *option; const char **value; } own[] = {
         {"--channels", &r->channels}, {"--batch", &r->batch}, {"--sizes", &r->sizes}, {"--without", &r->without},
         {"--repeats", &r->repeats_text}, {"--seconds", &r->seconds_text}, {"--max-seconds", &r->max_seconds_text},
-        {"--max-memory", &r->max_memory_text}, {"--images", &r->images},
+        {"--max-memory", &r->max_memory_text}, {"--images", &r->images}, {"--device", &r->device},
     };
     const struct { const char *option; struct list *list; } lists[] = {
         {"--form", &r->form}, {"--grid", &r->grid}, {"--threads", &r->thread},
@@ -154,18 +162,45 @@ static status sort_words(struct request *r, const char *const *argv)
     return status_ok();
 }
 
+/* A rung takes two places: as it is called, and with x and y on the device. */
+static void enter_form(struct request *r, const struct form *form, bool of_device)
+{
+    for (int stays = 0; stays <= of_device && r->form_count < OPERATOR_FORMS; stays++) {
+        r->of_device[r->form_count] = of_device;
+        r->stays[r->form_count] = stays;
+        r->forms[r->form_count++] = form;
+    }
+}
+
 static status choose_forms(struct request *r)
 {
     const struct declaration *d = r->declaration;
     const struct form *each;
-    for (int f = 0; !r->form.count && (each = operator_form_at(d, f)); f++) r->forms[r->form_count++] = each;
+    bool rungs = false;
+
+    /* Step 1: all that the processor has, where none is named, and on a device all rungs. */
+    if (r->device && !strcmp(r->device, "host"))
+        return bad_input("option --device: found 'host', expected a number: the time of an emulated device says "
+                         "nothing");
+    for (int f = 0; !r->form.count && (each = operator_form_at(d, f)); f++) enter_form(r, each, false);
+    for (int f = 0; !r->form.count && r->device && (each = operator_rung_at(d, f)); f++)
+        append(&r->form, "--form", each->name);
+
+    /* Step 2: those that are. */
     for (int f = 0; f < r->form.count; f++) {
-        status s = form_named(&each, d, r->form.word[f]);
+        const char *name = r->form.word[f];
+        bool rung = !operator_form(d, name) && operator_rung(d, name);
+        status s = form_on(&each, d, name, rung ? r->device : NULL, r->max_memory_text ? r->max_memory : 0);
+        if (!s.code && rung) s = devices_plugin(&r->plugin);
         if (s.code) return s;
         for (int g = 0; g < r->form_count; g++)
             if (r->forms[g] == each) return bad_input("option --form: found %s twice, expected once", each->name);
-        r->forms[r->form_count++] = each;
+        enter_form(r, each, rung);
+        rungs |= rung;
     }
+    if (r->device && !rungs)
+        return bad_input("option --device: found '%.40s', but no form that runs on a device", r->device);
+    if (r->form_count == OPERATOR_FORMS) return bad_input("option --form: more forms than %d", OPERATOR_FORMS - 1);
     return status_ok();
 }
 
@@ -278,6 +313,9 @@ static void clear_progress(const struct progress *p)
 /* One form on the starting line. */
 struct entrant {
     const struct form *form;
+    const struct cuda_plugin *plugin;   /* of a rung; NULL for what runs on the processor */
+    bool stays;                 /* x and y on the device */
+    char name[24];
     struct plan plan;
     enum { WAITING, READY, DONE, LEFT_OUT } state;
     double prepare_seconds, last, spent;
@@ -301,10 +339,10 @@ struct race {
     bool disagreed;
 };
 
-static void say(const struct race *race, const struct form *form, const char *text)
+static void say(const struct race *race, const char *form, const char *text)
 {
     clear_progress(race->progress);
-    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, form->name,
+    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, form,
             race->grid_word, race->threads, race->threads > 1 ? "s" : "", text);
 }
 
@@ -328,11 +366,12 @@ static bool prepare(struct race *race, struct entrant *e, status *why)
     memory_reset_peak();
     double start = omp_get_wtime();
     *why = plan_prepare(&e->plan, race->problem, e->form, race->threads);
+    if (why->code && e->plugin) *why = failure("%s", why->message);     /* too large for the device: another may fit */
     if (!why->code) *why = place(&e->plan, race->request->max_memory);
     if (!why->code) *why = plan_load(&e->plan);
     e->prepare_seconds = omp_get_wtime() - start;
     if (why->code) return false;
-    e->own = memory_in_use() - before;
+    e->own = memory_in_use() - before + (e->plugin ? e->plugin->bytes(&e->plan) : 0);
     e->peak = memory_peak() - before;
     e->state = READY;
     return true;
@@ -374,12 +413,12 @@ static bool agrees(struct race *race, const struct entrant *e)
     if (isfinite(square) && error <= tolerance) {
         snprintf(text, sizeof text, "agrees with %s to %.2g of its root mean square, allowed %.2g",
                  race->first->name, error, tolerance);
-        if (race->first != e->form && !race->request->table) say(race, e->form, text);
+        if (race->first != e->form && !race->request->table) say(race, e->name, text);
         return true;
     }
     snprintf(text, sizeof text, "differs from %s by %.2g of its root mean square, allowed %.2g; not timed",
              race->first->name, error, tolerance);
-    say(race, e->form, text);
+    say(race, e->name, text);
     race->disagreed = true;
     return false;
 }
@@ -406,8 +445,12 @@ static status measure_ready(struct race *race, struct entrant *entrant, int entr
      * than the time allowed for all runs is not made twice. */
     for (int e = 0; e < entrants; e++) {
         if (entrant[e].state != READY) continue;
-        show_progress(race->progress, entrant[e].form->name, race->grid_word);
+        show_progress(race->progress, entrant[e].name, race->grid_word);
         if ((s = run_once(race, &entrant[e])).code) return s;
+        if (entrant[e].stays) {     /* from now on: y is still what the first run has made */
+            entrant[e].plugin->stay(&entrant[e].plan, true);
+            if ((s = run_once(race, &entrant[e])).code) return s;
+        }
         if (!agrees(race, &entrant[e])) entrant[e].state = LEFT_OUT;
         else if (entrant[e].last > r->seconds) record(&entrant[e]);
     }
@@ -451,8 +494,8 @@ static void print_heading(const struct request *r)
         return;
     }
     printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->C, r->B, REAL_NAME);
-    printf("%-11s %-8s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", "form", "thr", "median", "q1", "q3", "prepare",
-           "memory", "mul-adds", "params", "runs");
+    printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 13 : 8, "form", "thr", "median",
+           "q1", "q3", "prepare", "memory", "mul-adds", "params", "runs");
 }
 
 static void print_row(const struct race *race, struct entrant *e)
@@ -467,13 +510,14 @@ static void print_row(const struct race *race, struct entrant *e)
     clear_progress(race->progress);
     if (race->request->table) {
         char text[7][UNITS_TEXT];
-        printf("%-11s %-8s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, e->form->name, race->threads,
+        printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, race->request->plugin ? 13 : 8, e->name,
+               race->threads,
                units_seconds(text[0], 8, median), units_seconds(text[1], 8, q1), units_seconds(text[2], 8, q3),
                units_seconds(text[3], 8, e->prepare_seconds), units_bytes(text[4], 9, (double)e->peak),
                units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->count);
     } else {
         printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
-               race->request->declaration->name, e->form->name, race->grid_word, p->grid.tokens, race->request->C,
+               race->request->declaration->name, e->name, race->grid_word, p->grid.tokens, race->request->C,
                heads ? heads : 1, race->request->B, race->threads, e->count, e->prepare_seconds, median, q1, q3,
                e->peak, work, parameters);
     }
@@ -495,11 +539,14 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
     /* Step 1: leave out what would take too long. */
     for (int f = 0; f < r->form_count; f++) {
         entrant[f].form = r->forms[f];
+        entrant[f].plugin = r->of_device[f] ? r->plugin : NULL;
+        entrant[f].stays = r->stays[f];
+        snprintf(entrant[f].name, sizeof entrant[f].name, "%.14s%s", r->forms[f]->name, r->stays[f] ? "/kernels" : "");
         double expected = rate[f] * form_multiply_adds(r->forms[f], race->problem);
         if (expected <= r->max_seconds) continue;
         snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g",
                  expected, r->max_seconds);
-        say(race, r->forms[f], text);
+        say(race, entrant[f].name, text);
         entrant[f].state = LEFT_OUT;
     }
 
@@ -521,7 +568,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
             else if (ready > 0 && why.code != STATUS_BAD_INPUT) waiting++;
             else {
                 snprintf(text, sizeof text, "left out: %s", *why.message ? why.message : "no memory for the timings");
-                say(race, entrant[f].form, text);
+                say(race, entrant[f].name, text);
                 entrant[f].state = LEFT_OUT;
             }
         }
@@ -534,7 +581,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
     for (int f = 0; f < r->form_count; f++) done += entrant[f].state == DONE;
     for (int f = 0; f < r->form_count; f++) {
         struct entrant *e = &entrant[f];
-        if (done == 1 && e->state == DONE) say(race, e->form, "timed but not compared: no other form was run");
+        if (done == 1 && e->state == DONE) say(race, e->name, "timed but not compared: no other form was run");
         if (!s.code && e->state == DONE) {
             print_row(race, e);
             rate[f] = quantile(e->seconds, e->count, 0.5) / form_multiply_adds(e->form, race->problem);
@@ -608,7 +655,7 @@ static status measure(const char *const *argv)
 
     /* Step 1: understand all of the command before anything is measured. */
     if ((s = operator_named(&r.declaration, argv[0])).code) return s;
-    if ((s = sort_words(&r, argv + 1)).code || (s = choose_forms(&r)).code || (s = read_numbers(&r)).code)
+    if ((s = sort_words(&r, argv + 1)).code || (s = read_numbers(&r)).code || (s = choose_forms(&r)).code)
         return status_at(s, argv[0]);
     for (int g = 0; g < r.grid.count; g++) {
         struct problem p;
@@ -624,6 +671,7 @@ static status measure(const char *const *argv)
 
     /* Step 2: grid after grid. */
     r.table = !r.tsv && isatty(1);
+    if (r.plugin) fprintf(stderr, "measure: on %s\n", r.plugin->name());
     print_heading(&r);
     for (int g = 0; g < r.grid.count && !s.code; g++)
         s = measure_grid(&r, r.grid.word[g], rate, &progress, &told, &disagreed);

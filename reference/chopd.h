@@ -32,7 +32,8 @@
  *     fast    N R (C + D + 6 G + 2) + s W R + phi            N R + phi, once or for each thread
  *     phi     s^2 (9 C S + S R)                              s^2 (10 C + S + R)
  *
- * implemented in naive/chopd.c and fast/chopd/chopd.c.  The fast form's cost
+ * implemented in naive/chopd.c and fast/chopd/chopd.c, and for a device in
+ * fast/cuda/chopd.cu.  The fast form's cost
  * depends neither on the size of the boxes nor, for a token, on N.  Where there
  * are as many images as threads, each thread has one of its own; and each has
  * the running sums of a plane besides (fast/chopd/box_pool.h) and s W numbers.

@@ -27,7 +27,7 @@
  *     dfc-cp fast     B (M C R + M R + R + N R + N D R)   (M + N + 1) R, once or for each thread
  *
  * implemented in naive/fc.c, naive/dfc_cp.c, fast/chopd/fc.c and
- * fast/chopd/dfc_cp.c.  Where there are as many images as threads, each thread
+ * fast/chopd/dfc_cp.c, and for a device in fast/cuda/dfc.cu.  Where there are as many images as threads, each thread
  * has one of its own.
  *
  * Errors: a product of sizes beyond what BLAS counts; memory; a file that does

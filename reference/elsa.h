@@ -80,7 +80,7 @@ enum elsa_norm { ELSA_SOFTMAX, ELSA_IDENTITY, ELSA_FILTER };
 
 struct elsa_problem {
     struct heads_problem heads; /* N, C, h, c = C/h; Q channels of query and key: C, but in final */
-    grid grid;
+    struct grid grid;
     size_t K, entries;          /* entries = K^2 */
     size_t dilation;
     size_t g;                   /* channels of a group, in final */

@@ -19,8 +19,9 @@ struct form_row {
     const struct form *form;
 };
 
-/* What the tellings list. */
-extern const struct form_row naive_forms[], fast_forms[];
+/* What the tellings list.  cuda_forms are kernels, numbered rungs of a ladder; those
+ * of this list run emulated on the processor, slowly and checked (fast/cuda). */
+extern const struct form_row naive_forms[], fast_forms[], cuda_forms[];
 
 /* Operator number `at`, NULL behind the last; the operator of that name, or NULL. */
 const struct declaration *operator_at(int at);
@@ -38,8 +39,12 @@ const struct form *operator_form_at(const struct declaration *d, int at);
 /* The form of that name, or NULL. */
 const struct form *operator_form(const struct declaration *d, const char *name);
 
-/* More forms than any operator has. */
-#define OPERATOR_FORMS 16
+/* The same for its rungs, from 0; "cuda" is the last. */
+const struct form *operator_rung_at(const struct declaration *d, int at);
+const struct form *operator_rung(const struct declaration *d, const char *name);
+
+/* More forms than any operator has, rungs among them. */
+#define OPERATOR_FORMS 32
 
 #ifdef __cplusplus
 }

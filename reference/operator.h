@@ -123,7 +123,7 @@ struct problem {
         int axes;
         size_t size[GRID_AXES];                 /* of a kernel, or steps; 1 beyond the grid's axes */
     } option[PROBLEM_OPTIONS];
-    grid grid;
+    struct grid grid;
     struct { char name[4]; size_t size; } letter[PROBLEM_LETTERS];
     int letters;
     struct {

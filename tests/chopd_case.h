@@ -10,7 +10,10 @@
 #define TWICETOLD_TESTS_CHOPD_CASE_H
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 #include "support.h"
+#include "trial.h"
 #include "../naive/chopd.h"
 #include "../reference/dfc.h"
 
@@ -56,6 +59,45 @@ static inline double layer_tolerance(const struct problem *p)
     if (p->declaration == &dfc_cp) return 8 * (M * C + C + M + 2 * R + 10) * UNIT_ROUNDOFF;
     double H = sqrt((double)p->grid.size[0]), W = sqrt((double)p->grid.size[1]);
     return 8 * (N * C + C + 2 * R + W + H + 16) * UNIT_ROUNDOFF;
+}
+
+struct box { double y0, x0, y1, x1; };
+
+/* A chopd that makes of one plane y [N][boxes], the mean over every box around every token: one channel, a
+ * component for each box, gates of one, nothing else. */
+static inline struct trial pooling(size_t H, size_t W, const struct box *box, size_t boxes)
+{
+    char options[80], sizes[64];
+    snprintf(options, sizeof options, "--grid %zux%zu --gate-size 1 --activation none", H, W);
+    snprintf(sizes, sizeof sizes, "R=%zu D=%zu G=1 S=1", boxes, boxes);
+    struct trial t = trial(options, &chopd, 1, 1, sizes, "");
+    static const char *const none[] = {"phi_w2", "b"};
+    for (size_t r = 0; r < boxes; r++) {
+        const double edge[4] = {box[r].y0, box[r].x0, box[r].y1, box[r].x1};
+        for (size_t e = 0; e < 4; e++) trial_tensor(&t, "boxes")[4 * r + e] = (real)edge[e];
+        trial_tensor(&t, "u4")[r] = 1;
+        trial_tensor(&t, "mix")[r] = 1;
+        trial_tensor(&t, "phi_b2")[r] = 100;            /* the logistic of which is 1 */
+        for (size_t d = 0; d < boxes; d++) trial_tensor(&t, "u5")[d * boxes + r] = d == r;
+    }
+    for (size_t k = 0; k < 2; k++) memset(trial_tensor(&t, none[k]), 0, boxes * sizeof(real));
+    return t;
+}
+
+/* How much of the square around `at` lies between lo and hi. */
+static inline double meets(double at, double lo, double hi) { return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo)); }
+
+/* The mean over a box of at most a token around token n, of the nine squares that it may meet. */
+static inline double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
+{
+    double sum = 0;
+    for (int y = -1; y <= 1; y++)
+        for (int x = -1; x <= 1; x++) {
+            size_t row = n / W + (size_t)y, column = n % W + (size_t)x;             /* wraps below 0 */
+            if (row < H && column < W)
+                sum += (double)plane[row * W + column] * meets(y, b->y0, b->y1) * meets(x, b->x0, b->x1);
+        }
+    return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "roundoff.h"
 #include "support.h"
+#include "../fast/cuda/counts.h"
 #include "../reference/random.h"
 
 static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
@@ -314,6 +315,46 @@ void promise_loads_again(const struct trial *t)
         unequal(y, first, t->outputs);
         memcpy(block, before, count * sizeof *block);
     }
+}
+
+void promise_rung(const struct trial *t, const struct form *rung, double tolerance)
+{
+    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
+    size_t parameters = problem_parameters(&t->problem), entry = (size_t)(random_bits(3, 0, 0) % in);
+    real *naive = trial_run(t, "naive", 1), *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
+    real *y = run_form(&t->problem, rung, 1, t->x), *again = zeros(t->outputs);
+    struct plan plan;
+
+    /* Step 1: it is the operator. */
+    within(rung->name, relative_difference(y, naive, t->outputs), tolerance);
+
+    /* Step 2: NaN in the first image shows where that entry counts, and in no other image. */
+    moved[entry] += 1;
+    touched[entry] = (real)NAN;
+    real *naive_moved = trial_run_on(t, "naive", 1, moved);
+    succeeds(plan_create(&plan, &t->problem, rung, 1));
+    succeeds(plan_run(&plan, again, touched));
+    for (size_t i = 0; i < t->outputs; i++) {
+        bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > tolerance * largest(naive, t->outputs);
+        ck_assert_msg(!moves || isnan((double)again[i]), "%s: entry %zu hides NaN", rung->name, i);
+        ck_assert_msg(i < out || same_bits(y + i, again + i, 1), "%s: entry %zu", rung->name, i);
+    }
+
+    /* Step 3: the same plan, in another order of the threads. */
+    emulator_watch(false, 2);
+    succeeds(plan_run(&plan, again, t->x));
+    emulator_watch(false, 0);
+    ck_assert_msg(same_bits(again, y, t->outputs), "%s: another order of the threads, other bits", rung->name);
+
+    /* Step 4: other parameters. */
+    real *block = first_data(&t->problem), *before = copy(block, parameters);
+    for (size_t i = 0; i < parameters; i++) block[i] *= (real)0.75;
+    succeeds(plan_load(&plan));
+    succeeds(plan_run(&plan, again, t->x));
+    plan_release(&plan);
+    ck_assert_msg(same_bits(again, run_form(&t->problem, rung, 1, t->x), t->outputs), "%s: loaded again", rung->name);
+    unequal(again, y, t->outputs);
+    memcpy(block, before, parameters * sizeof *block);
 }
 
 void promise_overflow(const struct problem *p)

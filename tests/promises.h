@@ -56,6 +56,12 @@ void promise_shared_workspace(const struct trial *t);
 /* A plan that loads parameters again, changed in place, gives what a new plan does. */
 void promise_loads_again(const struct trial *t);
 
+/* An emulated rung (fast/cuda) is within the tolerance of the naive form, shows NaN and keeps
+ * images apart as above; to the bit, it gives the same again whatever the order of its
+ * threads and whatever the plan has seen, and what a new plan gives when it has loaded
+ * other parameters.  Memory as above. */
+void promise_rung(const struct trial *t, const struct form *rung, double tolerance);
+
 /* No form of a problem without data that is larger than memory takes more than a
  * megabyte before it says so. */
 void promise_overflow(const struct problem *p);

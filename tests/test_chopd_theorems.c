@@ -5,6 +5,7 @@
  * boxes, and what the gate and the pooling depend on.  Where only exact sums
  * are involved the numbers are whole and the tolerance is zero. */
 
+#include "chopd_case.h"
 #include "dfc_case.h"
 #include "../naive/chopd.h"
 #include "../reference/instruments/cp.h"
@@ -367,31 +368,12 @@ END_TEST
 
 /* ---- pooling ------------------------------------------------------------ */
 
-struct box { double y0, x0, y1, x1; };
-
-/* What a form of chopd makes of one plane: y [N][boxes], the mean over every box around every token.  One
- * channel, a component for each box, gates of one, nothing else. */
+/* What a form of chopd makes of one plane: y [N][boxes] (chopd_case.h). */
 static real *pooled(const char *form, size_t H, size_t W, const struct box *box, size_t boxes, const real *plane)
 {
-    char options[80], sizes[64];
-    snprintf(options, sizeof options, "--grid %zux%zu --gate-size 1 --activation none", H, W);
-    snprintf(sizes, sizeof sizes, "R=%zu D=%zu G=1 S=1", boxes, boxes);
-    struct trial t = trial(options, &chopd, 1, 1, sizes, "");
-    static const char *const none[] = {"phi_w2", "b"};
-    for (size_t r = 0; r < boxes; r++) {
-        const double edge[4] = {box[r].y0, box[r].x0, box[r].y1, box[r].x1};
-        for (size_t e = 0; e < 4; e++) trial_tensor(&t, "boxes")[4 * r + e] = (real)edge[e];
-        trial_tensor(&t, "u4")[r] = 1;
-        trial_tensor(&t, "mix")[r] = 1;
-        trial_tensor(&t, "phi_b2")[r] = 100;            /* the logistic of which is 1 */
-        for (size_t d = 0; d < boxes; d++) trial_tensor(&t, "u5")[d * boxes + r] = d == r;
-    }
-    for (size_t k = 0; k < 2; k++) memset(trial_tensor(&t, none[k]), 0, boxes * sizeof(real));
+    struct trial t = pooling(H, W, box, boxes);
     return trial_run_on(&t, form, 1, plane);
 }
-
-/* How much of the square around `at` lies between lo and hi. */
-static double meets(double at, double lo, double hi) { return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo)); }
 
 /* The mean over a box around token n, square by square. */
 static double direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
@@ -480,19 +462,6 @@ START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
     }
 }
 END_TEST
-
-/* The mean over a box of at most a token around token n, of the nine squares that it may meet. */
-static double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
-{
-    double sum = 0;
-    for (int y = -1; y <= 1; y++)
-        for (int x = -1; x <= 1; x++) {
-            size_t row = n / W + (size_t)y, column = n % W + (size_t)x;             /* wraps below 0 */
-            if (row < H && column < W)
-                sum += (double)plane[row * W + column] * meets(y, b->y0, b->y1) * meets(x, b->x0, b->x1);
-        }
-    return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
-}
 
 /* What lies left of and above (y, x), in tokens from the plane's corner, between the corners of a table of
  * H + 1 rows and W + 1 columns. */

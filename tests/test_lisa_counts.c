@@ -244,6 +244,28 @@ START_TEST(hadamard_correlation_is_free_in_the_order_of_fig6_only)
 }
 END_TEST
 
+/* Claim      The FFT forms cost what circulant.h counts: 5 P log2 P operations a complex transform,
+ *            two of them a multiply-add; 4 a complex product; and what tokens take to meet them.
+ * Paper      LiSA, Sec. 4.3.
+ * Measure    Formulas of both forms for 8 tokens, 2 heads of 4 channels and 2 latents.  Eq. 10 goes round
+ *            8 points: 4 keys and 4 values there, 8 back; 8 times a product and two latents of each token.
+ *            Eq. 4 goes round 15: for each of 2 pairs of the query's channels 4 values there and back, a
+ *            product, and for each token a complex factor before and after, of 2.
+ * Would it fail?  Seen with 4 + P for 4 P. */
+START_TEST(fft_forms_cost_what_is_counted)
+{
+    static const char *const forms[] = {"fast", "fftw"};
+    struct trial eq10 = trial("--grid 8 --heads 2", &lisa, 1, 8, "D=2", "");
+    struct trial eq4 = trial("--grid 8 --heads 2 --equation 4", &lisa, 1, 8, "", "");
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        double ten = trial_hearts(&eq10, operator_form(&lisa, forms[f])) / 2;
+        double four = trial_hearts(&eq4, operator_form(&lisa, forms[f])) / 2;
+        ck_assert_double_eq(ten, 16 * 2.5 * 8 * 3 + 8 * (4 * 8 + 2 * 8));
+        within("Eq. 4", fabs(four - (16 * 2.5 * 15 * log2(15) + 8 * (4 * 15 + 4 * 8))) / four, 1e-12);
+    }
+}
+END_TEST
+
 /* Claim      The cost of self-attention grows "exponentially" with the tokens. It
  *            grows with their square: twice the tokens, four times the count,
  *            whatever their number; exponentially, the count would be squared.
@@ -414,6 +436,7 @@ int main(void)
     tcase_add_test(computation, flops_of_tab_3b_are_those_of_fig_6);
     tcase_add_loop_test(computation, flops_of_tab_3c_are_those_of_padded_windows, 0, 3);
     tcase_add_test(computation, hadamard_correlation_is_free_in_the_order_of_fig6_only);
+    tcase_add_test(computation, fft_forms_cost_what_is_counted);
     tcase_add_test(computation, self_attention_grows_quadratically_not_exponentially);
     tcase_add_test(computation, lisa_takes_n_log_n);
     TCase *memory = add_case(suite, "Table 1, memory");

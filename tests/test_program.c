@@ -145,7 +145,8 @@ static void leave(void)
 }
 
 /* Claim      apply reads a file, computes, and writes y alone, in every form
- *            that list names; the default form is fast.
+ *            that list names, rungs on an emulated device among them; the default form is
+ *            fast.
  * Measure    Attention with equal scores is the mean of 0, 1, 4, 9: exactly 3.5. */
 START_TEST(apply_writes_y)
 {
@@ -153,6 +154,8 @@ START_TEST(apply_writes_y)
         "apply msa --grid 2x2 msa.safetensors -o y.safetensors",
         "apply msa -o y.safetensors --form naive msa.safetensors --grid 4",
         "apply msa --window 2 --grid 2x2 -o y.safetensors --scale -3 --form fast msa.safetensors",
+        "apply msa --grid 2x2 --form cuda --device host msa.safetensors -o y.safetensors",
+        "apply msa --grid 2x2 --form=cuda1 --device=host msa.safetensors -o y.safetensors",
     };
     char out[4096], err[4096];
     for (size_t l = 0; l < COUNT(line); l++) {
@@ -196,6 +199,23 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"measure msa --grid 2x2 --channels 4 --form cuba",
      "--form: found 'cuba', expected one that is built in: naive, fast"},
     {"apply msa --grid 2x2 --form fast --form fast msa.safetensors -o y.safetensors", "--form: given twice"},
+    {"apply msa --grid 2x2 --form fast --device 0 msa.safetensors -o y.safetensors",
+     "--device: found '0' beside --form fast, which runs on the processor"},
+    {"apply msa --grid 2x2 --device host msa.safetensors -o y.safetensors",
+     "--device: found 'host' beside --form fast"},
+    {"apply msa --grid 2x2 --form cuda --device gpu msa.safetensors -o y.safetensors",
+     "--device: found 'gpu', expected a number from 0, or host"},
+    {"apply msa --grid 2x2 --form cuda99 --device host msa.safetensors -o y.safetensors",
+     "--form: found 'cuda99', expected one that is built in: naive, fast, cuda1"},
+    {"apply msa --grid 2x2 --form cuda --device 999 msa.safetensors -o y.safetensors",
+     "--form: cuda needs a CUDA device: "},
+    {"apply msa --grid 2x2 --form cuda1 --device 999 msa.safetensors -o y.safetensors", "; --device host emulates one"},
+    {"apply msa --grid 2x2 --form cuda --device host --max-memory 64 msa.safetensors -o y.safetensors", "msa: needs "},
+    {"measure msa --grid 2x2 --channels 4 --form cuda --device host",
+     "--device: found 'host', expected a number: the time of an emulated device says nothing"},
+    {"measure msa --grid 2x2 --channels 4 --form cuda1 --device 999", "--form: cuda1 needs a CUDA device: "},
+    {"measure msa --grid 2x2 --channels 4 --form fast --device 0",
+     "--device: found '0', but no form that runs on a device"},
     {"apply msa --grid 2x2 --form", "--form: found no value"},
     {"apply msa msa.safetensors -o y.safetensors", "--grid: missing"},
     {"apply msa --grid 2x3 msa.safetensors -o y.safetensors",
@@ -318,7 +338,9 @@ END_TEST
 START_TEST(the_program_explains_itself)
 {
     static const struct { const char *words, *answer; } ask[] = {
-        {"list", "lisa       naive fast"}, {"help", "usage: twicetold COMMAND"}, {"--help", "usage: twicetold COMMAND"},
+        {"list", "lisa       naive fast"}, {"list", "msa        naive fast cuda1 cuda2"}, {"list", " (host"},
+        {"help apply", "--device N"}, {"help msa", "[--device N]"}, {"help", "usage: twicetold COMMAND"},
+        {"--help", "usage: twicetold COMMAND"},
         {"-h", "usage: twicetold COMMAND"}, {"list --help", "usage: twicetold COMMAND"},
         {"help lisa", "--equation 4|5|6|7|10"}, {"help lisa", "[M, c, D]"},
         {"help apply", "twicetold apply OPERATOR"}, {"apply --help", "twicetold apply OPERATOR"},
@@ -438,10 +460,12 @@ START_TEST(parameters_apply_and_compare_make_a_chain)
     for (char *line = strchr(out, '\n') + 1; *line; line = strchr(line, '\n') + 1)
         ck_assert_msg(strncmp(strchr(line, '\n') - 6, "beyond", 6) == 0, "the same with another seed: %s", line);
 
-    /* Step 2: every form against naive. */
-    for (int f = 0; (form = operator_form_at(d, f)); f++) {
-        snprintf(words, sizeof words, "apply %s%s --form %s x.safetensors -o %s", d->name, options, form->name,
-                 f ? "z.safetensors" : "y.safetensors");
+    /* Step 2: every form against naive, and every rung, emulated. */
+    int forms = 0;
+    while (operator_form_at(d, forms)) forms++;
+    for (int f = 0; (form = f < forms ? operator_form_at(d, f) : operator_rung_at(d, f - forms)); f++) {
+        snprintf(words, sizeof words, "apply %s%s --form %s%s x.safetensors -o %s", d->name, options, form->name,
+                 f < forms ? "" : " --device host", f ? "z.safetensors" : "y.safetensors");
         ck_assert_msg(run(words, out, err, sizeof err) == 0, "%s: %s", words, err);
         if (f == 0) continue;
         int code = run("compare z.safetensors y.safetensors", out, err, sizeof err);
@@ -525,6 +549,7 @@ START_TEST(the_shell_is_told_what_may_come_next)
         {"complete parameters elsa --without g", "ghost_mul\n", "rk"},
         {"complete parameters chopd --sizes R", "R=\n", "--"}, {"complete tokens --", "--images\n", "--equation"},
         {"complete compare --", "--tolerance\n", "-o"},
+        {"complete apply msa --form c", "cuda\n", "--grid"}, {"complete apply msa --device h", "host\n", "cuda"},
     };
     char out[4096], err[4096];
     for (size_t a = 0; a < COUNT(ask); a++) {

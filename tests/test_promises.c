@@ -411,6 +411,41 @@ START_TEST(sizes_that_do_not_fit_take_nothing)
 }
 END_TEST
 
+/* A case on fewer tokens: emulated threads are slow. */
+static struct one_case smaller(struct one_case one)
+{
+    static const char *const wide[] = {"--grid 6x12", "--grid 2x4x6"}, *const narrow[] = {"--grid 6x6", "--grid 2x2x2"};
+    for (size_t n = 0; n < COUNT(wide); n++) {
+        char *at = strstr(one.options, wide[n]), rest[sizeof one.options];
+        if (!at) continue;
+        strcpy(rest, at + strlen(wide[n]));
+        snprintf(at, sizeof one.options - (size_t)(at - one.options), "%s%s", narrow[n], rest);
+    }
+    return one;
+}
+
+/* Claim      The rungs of an operator, emulated, promise what its other forms do: they are
+ *            one function with it, show NaN, keep images apart, repeat to the bit in
+ *            another order of their threads too, load parameters again; and a request for
+ *            memory that fails is a status.
+ * Measure    As above, on fewer tokens.
+ * Tolerance  As above.
+ * Would it fail?  Seen with a table that is uploaded by the first load alone, with scores
+ *            that pass over NaN, and with a sum by atomics. */
+START_TEST(rungs_promise_the_same)
+{
+    struct one_case one = smaller(cases[_i]);
+    const struct form *rung;
+    struct trial t;
+    if (!operator_rung_at(one.operator, 0) || !drawn(&t, &one)) return;
+    bool first = _i == 0 || cases[_i - 1].operator != one.operator;
+    for (int r = 0; (rung = operator_rung_at(one.operator, r)); r++) {
+        promise_rung(&t, rung, promise_tolerance(&t.problem));
+        if (first) form_without_memory(&t, rung);
+    }
+}
+END_TEST
+
 /* Whether every word of "a=b|c & d~e" names an option, and one of its choices. */
 static void check_condition(const struct declaration *d, const char *when)
 {
@@ -474,6 +509,8 @@ int main(void)
     tcase_add_loop_test(function, large_logits_do_not_overflow, 0, plain_count);
     tcase_add_loop_test(function, nan_reaches_what_depends_on_it, 0, plain_count);
     tcase_add_loop_test(function, names_are_declared, 0, case_count);
+    TCase *rungs = add_case(suite, "rungs");
+    tcase_add_loop_test(rungs, rungs_promise_the_same, 0, plain_count);
     TCase *plans = add_case(suite, "plans");
     tcase_add_loop_test(plans, results_repeat, 0, plain_count);
     tcase_add_loop_test(plans, plans_do_not_meet, 0, plain_count);

@@ -165,8 +165,12 @@ static long fail_each(const struct trial *t, const struct form *form, void (*all
 
 void trial_without_memory(const struct trial *t, const char *form)
 {
-    const struct form *f = operator_form(t->problem.declaration, form);
-    long requests = fail_each(t, f, memory_fail_after);
+    form_without_memory(t, operator_form(t->problem.declaration, form));
+}
+
+void form_without_memory(const struct trial *t, const struct form *form)
+{
+    long requests = fail_each(t, form, memory_fail_after);
     ck_assert_int_gt(requests, 0);
-    ck_assert_int_eq(fail_each(t, f, memory_fail_once), requests);
+    ck_assert_int_eq(fail_each(t, form, memory_fail_once), requests);
 }

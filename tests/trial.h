@@ -69,5 +69,6 @@ unsigned long long multiplications(void);
 /* Fails every request for memory that plan_create makes in turn, alone and with
  * all that follow; each must give a status and leave nothing behind. */
 void trial_without_memory(const struct trial *t, const char *form);
+void form_without_memory(const struct trial *t, const struct form *form);
 
 #endif

@@ -51,11 +51,19 @@
 
 /* ---- boxes -------------------------------------------------------------- */
 
+/* The token that an edge is in.  Just below a token's border the sum may be rounded up to
+ * the next one; then it is taken back. */
+static double token_of(double edge)
+{
+    double token = floor(edge + 0.5);
+    return token - 0.5 > edge ? token - 1 : token;
+}
+
 /* From lo to hi, counted from the middle of a token, on an axis of `size` tokens;
  * low and high are clamped where all is off the grid anyway. */
 static struct span span_of(double lo, double hi, size_t size)
 {
-    double limit = (double)size + 1, low = floor(lo + 0.5), high = floor(hi + 0.5);
+    double limit = (double)size + 1, low = token_of(lo), high = token_of(hi);
     struct span s = {.first = (real)(low + 0.5 - lo), .last = (real)(hi - (high - 0.5)), .weight = 1};
 
     if (low == high) s = (struct span){.kind = SPAN_WITHIN, .first = (real)(hi - lo), .weight = 1};

@@ -24,6 +24,10 @@
 #include <stdint.h>
 #include "../../reference/lisa.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct circulant {
     grid tokens;
     grid window;                /* of f; without axes where it has entries for the whole grid */
@@ -53,5 +57,9 @@ double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only);
 
 /* Whether n has no prime factor beyond 7. */
 bool smooth(size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

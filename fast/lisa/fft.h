@@ -18,6 +18,10 @@
 #include "../../reference/grid.h"
 #include "../../reference/real.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct fft {
     void *forward, *inverse;    /* FFTW's plans */
 };
@@ -33,5 +37,9 @@ void fft_release(struct fft *f);
 
 /* Transforms in place; the inverse does not divide by the number of points. */
 void fft_run(const struct fft *f, real *points, bool inverse);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,7 @@
 #include "../bytes.h"
 #include "../instruments/safetensors.h"
 #include "command.h"
+#include "devices.h"
 
 /* All that will be in memory: what is there, the tensors of the file, y, and
  * what the plan asked for. */
@@ -36,8 +37,10 @@ static status apply(const struct call *c)
     size_t allowed;
 
     /* Step 1: the form and the options, before any file is touched. */
-    status s = form_named(&form, c->operator, own_text(c, "form", NULL));
-    if (!s.code) s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
+    const char *most = own_text(c, "max-memory", NULL);
+    status s = bytes_allowed(&allowed, most);
+    if (!s.code)
+        s = form_on(&form, c->operator, own_text(c, "form", NULL), own_text(c, "device", NULL), most ? allowed : 0);
     if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
 
     /* Step 2: what is in the file, and whether there is memory for it. */
@@ -61,7 +64,8 @@ static status apply(const struct call *c)
 
 static const struct option options[] = {
     {.name = "form", .kind = OPTION_CHOICE, .fallback = "fast", .value = "FORM",
-     .meaning = "one that 'twicetold list' names; naive is the equation as it reads"},
+     .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its rungs"},
+    OPTION_DEVICE,
     OPTION_MAX_MEMORY,
     {0}
 };

@@ -45,6 +45,9 @@ const char *own_text(const struct call *c, const char *option, const char *missi
 #define OPTION_MAX_MEMORY \
     {.name = "max-memory", .kind = OPTION_CHOICE, .fallback = "", .value = "BYTES", \
      .meaning = "refuse before work begins what needs more; as 512M or 8G (3/4 of what is free)"}
+#define OPTION_DEVICE \
+    {.name = "device", .kind = OPTION_CHOICE, .fallback = "", .value = "N", \
+     .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates one, slowly"}
 #define OPTIONS_TOKENS \
     {.name = "channels", .kind = OPTION_INTEGER, .low = 1, .high = 65536, .letter = "C", .value = "C", \
      .meaning = "channels of a token"}, \

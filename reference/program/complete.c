@@ -41,6 +41,11 @@ static void print_values(const struct option *o, const struct declaration *d)
         }
     if (d && !strcmp(o->name, "form"))
         for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s\n", form->name);
+    if (d && !strcmp(o->name, "form") && operator_rung_at(d, 0)) {
+        for (int f = 0; (form = operator_rung_at(d, f)); f++) printf("%s\n", form->name);
+        printf("cuda\n");
+    }
+    if (!strcmp(o->name, "device")) printf("host\n0\n");
     if (d && !strcmp(o->name, "sizes"))
         for (const struct letter *l = d->letters; l && l->name; l++)
             if (declaration_has_letter(d, l->name)) printf("%s=\n", l->name);

@@ -25,12 +25,23 @@ const struct declaration *operator_find(const char *name)
 /* The tellings, in the order in which their forms are named: a new kind is one line here. */
 static const struct form_row *const lists[] = {naive_forms, fast_forms};
 
+static const struct form *of_list(const struct form_row *list, const struct declaration *d, int *at)
+{
+    for (const struct form_row *row = list; row->declaration; row++)
+        if (row->declaration == d && (*at)-- == 0) return row->form;
+    return NULL;
+}
+
 const struct form *operator_form_at(const struct declaration *d, int at)
 {
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
-        for (const struct form_row *row = lists[l]; row->declaration; row++)
-            if (row->declaration == d && at-- == 0) return row->form;
-    return NULL;
+    const struct form *form = NULL;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists && !form; l++) form = of_list(lists[l], d, &at);
+    return form;
+}
+
+const struct form *operator_rung_at(const struct declaration *d, int at)
+{
+    return of_list(cuda_forms, d, &at);
 }
 
 const struct form *operator_form(const struct declaration *d, const char *name)
@@ -39,6 +50,16 @@ const struct form *operator_form(const struct declaration *d, const char *name)
     for (int f = 0; (form = operator_form_at(d, f)); f++)
         if (!strcmp(form->name, name)) return form;
     return NULL;
+}
+
+const struct form *operator_rung(const struct declaration *d, const char *name)
+{
+    const struct form *form, *last = NULL;
+    for (int f = 0; (form = operator_rung_at(d, f)); f++) {
+        if (!strcmp(form->name, name)) return form;
+        last = form;
+    }
+    return strcmp(name, "cuda") ? NULL : last;
 }
 
 /* ---- by what someone typed ---------------------------------------------------- */
@@ -68,5 +89,6 @@ status form_named(const struct form **form, const struct declaration *d, const c
     *form = name ? operator_form(d, name) : NULL;
     if (*form) return status_ok();
     for (int f = 0; (each = operator_form_at(d, f)); f++) append(names, sizeof names, each->name);
+    for (int f = 0; (each = operator_rung_at(d, f)); f++) append(names, sizeof names, each->name);
     return bad_input("option --form: found '%.40s', expected one that is built in: %s", name ? name : "", names);
 }

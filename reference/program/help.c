@@ -4,6 +4,7 @@
 #include <string.h>
 #include "../shape.h"
 #include "command.h"
+#include "devices.h"
 
 #define WIDTH 110               /* columns of a synopsis */
 
@@ -13,13 +14,17 @@ static void print_forms(const struct declaration *d, const char *separator)
     for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s%s", f ? separator : "", form->name);
 }
 
+/* The rungs are in every build, emulated; where there is a device they run there too. */
 void print_list(void)
 {
     const struct declaration *d;
+    const struct form *rung;
+    const char *place = device_present() ? "host, device" : "host";
     for (int o = 0; (d = operator_at(o)); o++) {
         printf("%-10s ", d->name);
         print_forms(d, " ");
-        printf("\n");
+        for (int r = 0; (rung = operator_rung_at(d, r)); r++) printf(" %s", rung->name);
+        printf(operator_rung_at(d, 0) ? " (%s)\n" : "\n", place);
     }
 }
 

@@ -15,6 +15,7 @@ to=$2$3
 install -d "$to/bin" "$to/lib/pkgconfig" "$to/include/twicetold" "$to/share/man/man1"
 install -m 755 "$build/twicetold" "$to/bin/twicetold"
 install -m 644 reference/twicetold.h "$to/include/twicetold"
+test ! -e "$build/libtwicetold-cuda.so" || install -m 755 "$build/libtwicetold-cuda.so" "$to/lib/libtwicetold-cuda.so"
 install -m 644 reference/program/twicetold.1 "$to/share/man/man1"
 install -d "$to/share/bash-completion/completions" "$to/share/zsh/site-functions"
 install -m 644 reference/program/twicetold.bash "$to/share/bash-completion/completions/twicetold"

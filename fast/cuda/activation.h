@@ -1,0 +1,40 @@
+/* activation.h -- a bias, and what comes behind it, for the rows of chapter 4
+ *
+ * y <- sigma(y + b) in place: a thread for each number, neighbours for neighbours.  The
+ * bias repeats: y_at takes b[at / each % count], so `each` is 1 where the bias's numbers
+ * lie side by side in y, and the size of a plane where each number has a plane. */
+
+#ifndef TWICETOLD_FAST_CUDA_ACTIVATION_H
+#define TWICETOLD_FAST_CUDA_ACTIVATION_H
+
+#include "device.h"
+
+enum activation { IDENTITY, GELU, LOGISTIC };
+
+/* GELU with the exact normal distribution function. */
+template <int A> __device__ inline real activated(real v)
+{
+    if (A == GELU) return v * (1 + erf(v * (real)0.70710678118654752440)) / 2;
+    if (A == LOGISTIC) return 1 / (1 + exp(-v));
+    return v;
+}
+
+template <int A>
+__global__ void bias_and_activation(array<real> y, array<const real> b, size_t numbers, size_t each, size_t count)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= numbers) return;
+    real v = y[at] + b[at / each % count];
+    y[at] = activated<A>(v);
+}
+
+static inline void activate(struct device *d, enum activation a, array<real> y, array<const real> b, size_t numbers,
+                            size_t each, size_t count)
+{
+    unsigned blocks = device_blocks(numbers, 256);
+    if (a == GELU) LAUNCH(d, bias_and_activation<GELU>, blocks, 256, 0, y, b, numbers, each, count);
+    else if (a == LOGISTIC) LAUNCH(d, bias_and_activation<LOGISTIC>, blocks, 256, 0, y, b, numbers, each, count);
+    else LAUNCH(d, bias_and_activation<IDENTITY>, blocks, 256, 0, y, b, numbers, each, count);
+}
+
+#endif

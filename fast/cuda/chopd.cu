@@ -1,0 +1,604 @@
+/* chopd.cu -- the ChoP'D layer on the device, one idea a rung
+ *
+ *     z_nr    = sum_c u4_cr x_nc                              a product, by the library
+ *     z_nr   <- gate_nr sum_g E_rg mean of z_r over box g around n
+ *     y_nd    = sigma(sum_r u5_dr z_nr + b_d)                 a product, and activation.h
+ *
+ * The rungs are six ways to the middle line.
+ *
+ *   cuda1   The equation: a thread for each pooled number, which goes over all tokens of
+ *           its boxes.  Tokens lie as x has them, components side by side; so neighbouring
+ *           threads have boxes of their own.  Where those lie apart, a request of a warp
+ *           falls into 32 sectors of 32 bytes.
+ *   cuda2   Planes: the product leaves all tokens of a component side by side, and takes
+ *           them so; the library reads its operands in either order.  Neighbouring threads
+ *           are neighbouring tokens with one box between them, and a request is 4 sectors,
+ *           or 5 where they are not aligned.  A box over the whole grid still costs N
+ *           numbers a token.
+ *   cuda3   Running sums along the rows, by shuffles within a warp, then down the columns,
+ *           of what lies between a box's left and right edge; the rest is edges.  All boxes
+ *           cost the same: at most 9 numbers a token and box.  As in fast/chopd/box_pool.c
+ *           both steps along x come before both along y.  The table of both axes needs no
+ *           columns for each box, and was tried: on 64 x 64 tokens a mean over one token
+ *           was off by 2500 roundings, where these are off by 80.
+ *   cuda4   A block takes a plane into shared memory and keeps it there: sums, edges, mix
+ *           and gate.  Of the N G numbers a component that cuda3 writes and reads again
+ *           none reaches the device's memory; z is read once and written once.
+ *   cuda5   A thread takes ROWS tokens below one another: the sums at the lower end of one
+ *           are those at the upper end of the next.  For 4 tokens and a box that is 10 reads
+ *           of shared memory for 16, and the box's own numbers are read once for 4 times.
+ *   cuda6   Planes of less than 32 columns share a warp, 2 of 14 x 14 and 4 of 7 x 7: a
+ *           turn of the banks serves all of them.  Their boxes lie apart, so that lanes of
+ *           two planes may want one bank of T; alone they would have taken two turns anyway.
+ *           (In double 32 numbers are two turns, and nothing is saved but requests.)
+ *
+ * How a box lies to the grid is the same for all tokens; it is computed once, in double, on
+ * the host: a box narrower than a rounding of its edges is a box still.
+ *
+ * cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G
+ * (H + 1) for all, of which a block takes at most 96 KiB; larger planes, and many boxes, go
+ * by cuda3.  With 4 boxes and s = 7, 96 x 96 tokens fit in float, and 112 x 112 do not.
+ * 56 x 56 tokens are 43 KiB, and 86 in double: an SM with 227 KiB holds five blocks of 4
+ * warps, or two.  plane_kept takes 40 registers, in double 48, and spills none.
+ *
+ * phi is the same in all rungs: two products, and a thread for each number of the rest.
+ *
+ * Contract: reference/chopd.h. */
+
+#include "../../reference/chopd.h"
+#include "../../reference/resample.h"
+#include "activation.h"
+
+namespace {
+
+constexpr size_t SHARED_MOST = 96 << 10;
+
+struct chopd_device {
+    struct device device;
+    array<real> x, y;                           /* [B][N][C], [B][N][D] */
+    array<real> u4, u5, b, boxes, mix;
+    array<real> phi_w1, phi_b1, phi_w2, phi_b2;
+    array<real> mean, patches, hidden;          /* of phi: [B][s s][C], [B][s s][C][9], [B][s s][S] */
+    array<real> map;                            /* [B][R][s s]; of cuda1 [B][s s][R] */
+    array<real> z;                              /* [B][R][N]; of cuda1 [B][N][R] */
+    array<real> pooled;                         /* as z; of cuda1 and cuda2 */
+    array<real> columns;                        /* [B][R][G][H][W]; of cuda3 */
+    array<real> lies;                           /* [R][G][LIES] */
+    array<real> taps;                           /* [H + W][2]: where tokens lie on phi's map */
+    real *lies_read, *taps_read;                /* while they are loaded */
+};
+
+/* What every kernel is given. */
+struct layer {
+    int H, W, N, R, G;
+    int s, cells;               /* phi's cells: in a row, and all */
+};
+
+layer layer_of(const struct chopd_problem *p)
+{
+    return {(int)p->H, (int)p->W, (int)p->N, (int)p->R, (int)p->G, (int)p->s, (int)(p->s * p->s)};
+}
+
+__device__ inline int clamped(int v, int low, int high) { return v < low ? low : v > high ? high : v; }
+
+/* ---- phi ------------------------------------------------------------------------- */
+
+/* x averaged to s x s cells: a thread for each channel of a cell. */
+__global__ void averaged(layer p, array<real> mean, array<const real> x, int C, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int c = (int)(at % C), cell = (int)(at / C % p.cells), i = cell / p.s, j = cell % p.s;
+    size_t image = at / C / p.cells;
+    int top = (int)((size_t)i * p.H / p.s), bottom = (int)(((size_t)(i + 1) * p.H + p.s - 1) / p.s);
+    int left = (int)((size_t)j * p.W / p.s), right = (int)(((size_t)(j + 1) * p.W + p.s - 1) / p.s);
+    real sum = 0;
+    for (int y = top; y < bottom; y++)
+        for (int across = left; across < right; across++) sum += x[(image * p.N + y * p.W + across) * C + c];
+    mean[at] = sum / ((bottom - top) * (right - left));
+}
+
+/* What the 3 x 3 convolution sees around a cell, zero off the map: a thread for each
+ * number, [C][3][3] for a cell. */
+__global__ void patched(layer p, array<real> patches, array<const real> mean, int C, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int k = (int)(at % 9), c = (int)(at / 9 % C), cell = (int)(at / 9 / C % p.cells);
+    size_t image = at / 9 / C / p.cells;
+    int i = cell / p.s + k / 3 - 1, j = cell % p.s + k % 3 - 1;
+    bool inside = i >= 0 && i < p.s && j >= 0 && j < p.s;
+    real v = 0;
+    if (inside) v = mean[(image * p.cells + i * p.s + j) * C + c];
+    patches[at] = v;
+}
+
+/* map of all images, in planes or not. */
+void phi(struct plan *plan, bool planes)
+{
+    struct chopd_device *on = (struct chopd_device *)plan->state;
+    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
+    struct device *d = &on->device;
+    size_t cells = p->s * p->s, all = p->B * cells, C = p->C, S = p->S, R = p->R;
+
+    LAUNCH(d, averaged, device_blocks(all * C, 128), 128, 0, layer_of(p), on->mean, on->x, (int)C, all * C);
+    LAUNCH(d, patched, device_blocks(all * C * 9, 128), 128, 0, layer_of(p), on->patches, on->mean, (int)C,
+           all * C * 9);
+    device_product(d, on->hidden, {on->patches, false, 0}, {on->phi_w1, true, 0}, all, 9 * C, S, 1);
+    activate(d, GELU, on->hidden, on->phi_b1, all * S, 1, S);
+    if (planes) device_product(d, on->map, {on->phi_w2, false, 0}, {on->hidden, true, cells * S}, R, S, cells, p->B);
+    else device_product(d, on->map, {on->hidden, false, 0}, {on->phi_w2, true, 0}, all, S, R, 1);
+    activate(d, LOGISTIC, on->map, on->phi_b2, all * R, planes ? cells : 1, R);
+}
+
+/* The gate at token (y, x), bilinearly: entry e of the map is at first + e * step. */
+__device__ inline real gate(const layer &p, array<const real> map, size_t first, int step, array<const real> taps,
+                            int y, int x)
+{
+    pack<real, 2> down = load<2>(taps, 2 * y), across = load<2>(taps, 2 * (p.H + x));
+    int top = (int)down[0], bottom = top + 1 < p.s ? top + 1 : top;
+    int left = (int)across[0], right = left + 1 < p.s ? left + 1 : left;
+    real upper_left = map[first + (size_t)(top * p.s + left) * step];
+    real upper_right = map[first + (size_t)(top * p.s + right) * step];
+    real lower_left = map[first + (size_t)(bottom * p.s + left) * step];
+    real lower_right = map[first + (size_t)(bottom * p.s + right) * step];
+    real above = upper_left + across[1] * (upper_right - upper_left);
+    real below = lower_left + across[1] * (lower_right - lower_left);
+    return above + down[1] * (below - above);
+}
+
+/* ---- rungs 1 and 2: a thread for each pooled number ------------------------------------ */
+
+/* How much of token d, counted from the token in the middle, lies between lo and hi. */
+__device__ inline real overlap(int d, real lo, real hi)
+{
+    real low = fmax((real)d - (real)0.5, lo), high = (real)d + (real)0.5;
+    if (high > hi) high = hi;
+    return low < high ? high - low : (real)0;
+}
+
+/* The outermost tokens from here that a box meets, within so many to either side.  The
+ * last lines take a rounding of an edge back. */
+__device__ inline int from(real lo, int before, int behind)
+{
+    if (lo < (real)-before || lo > (real)behind + 1) return lo < 0 ? -before : behind + 1;
+    int low = (int)floor(lo + (real)0.5);
+    return (real)low - (real)0.5 > lo ? low - 1 : low;
+}
+__device__ inline int to(real hi, int before, int behind)
+{
+    if (hi < (real)-before - 1 || hi > (real)behind) return hi < 0 ? -before - 1 : behind;
+    int high = -(int)floor(-hi - (real)0.5) - 1;
+    return (real)high + (real)0.5 < hi ? high + 1 : high;
+}
+
+template <bool PLANES>
+__global__ void each_pooled(layer p, array<real> out, array<const real> z, array<const real> boxes,
+                            array<const real> mix, array<const real> map, array<const real> taps, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int r = (int)(PLANES ? at / p.N % p.R : at % p.R), n = (int)(PLANES ? at % p.N : at / p.R % p.N);
+    int y = n / p.W, x = n % p.W;
+    size_t image = at / p.N / p.R;
+
+    /* Step 1: where token 0 and cell 0 of the component are, and how far it is to the next. */
+    size_t token = PLANES ? at - n : image * p.N * p.R + r;
+    size_t cell = PLANES ? at / p.N * p.cells : image * p.cells * p.R + r;
+    int step = PLANES ? 1 : p.R;
+
+    /* Step 2: every token of every box, by the share that it fills. */
+    real sum = 0;
+    for (int g = 0; g < p.G; g++) {
+        pack<real, 4> box = load<4>(boxes, 4 * (r * p.G + g));
+        real down = box[2] - box[0], across = box[3] - box[1], mean = 0;
+        int top = from(box[0], y, p.H - 1 - y), bottom = to(box[2], y, p.H - 1 - y);
+        int left = from(box[1], x, p.W - 1 - x), right = to(box[3], x, p.W - 1 - x);
+        for (int dy = top; dy <= bottom; dy++) {
+            real row = 0;
+            for (int dx = left; dx <= right; dx++)
+                row += overlap(dx, box[1], box[3]) / across * z[token + (size_t)((y + dy) * p.W + x + dx) * step];
+            mean += overlap(dy, box[0], box[2]) / down * row;
+        }
+        sum += mix[r * p.G + g] * mean;
+    }
+    out[at] = sum * gate(p, map, cell, step, taps, y, x);
+}
+
+/* ---- how boxes lie to the grid ------------------------------------------------------- */
+
+/* Along an axis the edges of a box are in the tokens `low` and `high`, counted from the
+ * box's own.  With running sums T_k of all tokens before k, its mean at token t is
+ *
+ *     first (T[t+low+1] - T[t+low]) + middle (T[t+high] - T[t+low+1]) + last (T[t+high+1] - T[t+high])
+ *
+ * and where both edges are in one token, middle and last are 0.  E_rg stands in the factors
+ * of y. */
+enum { LOW_Y, HIGH_Y, LOW_X, HIGH_X, FIRST_Y, MIDDLE_Y, LAST_Y, FIRST_X = 8, MIDDLE_X, LAST_X, LIES = 12 };
+
+/* The token that an edge is in.  Just below a token's border the sum may be rounded up to
+ * the next one; then it is taken back. */
+double token_of(double edge)
+{
+    double token = std::floor(edge + 0.5);
+    return token - 0.5 > edge ? token - 1 : token;
+}
+
+void along(real *low_high, real *factors, double lo, double hi, size_t size, double weight)
+{
+    double limit = (double)size + 1, low = token_of(lo), high = token_of(hi), length = hi - lo;
+    bool within = low == high;          /* one token */
+    factors[0] = (real)(within ? weight : weight * (low + 0.5 - lo) / length);
+    factors[1] = (real)(within ? 0 : weight / length);
+    factors[2] = (real)(within ? 0 : weight * (hi - (high - 0.5)) / length);
+    low_high[0] = (real)std::fmax(-limit, std::fmin(low, limit));
+    low_high[1] = (real)std::fmax(-limit, std::fmin(high, limit));
+}
+
+void box_lies(real *lies, const real *box, real mix, const struct chopd_problem *p)
+{
+    along(lies + LOW_Y, lies + FIRST_Y, (double)box[0], (double)box[2], p->H, (double)mix);
+    along(lies + LOW_X, lies + FIRST_X, (double)box[1], (double)box[3], p->W, 1);
+    lies[LAST_Y + 1] = lies[LAST_X + 1] = 0;
+}
+
+/* Where along an axis of `size` tokens the four running sums stand for token t. */
+struct four { int a, b, c, d; };
+
+__device__ inline four ends(int t, real low, real high, int size)
+{
+    int l = t + (int)low, h = t + (int)high;
+    return {clamped(l, 0, size), clamped(l + 1, 0, size), clamped(h, 0, size), clamped(h + 1, 0, size)};
+}
+
+__device__ inline real between(const pack<real, 4> &factors, real a, real b, real c, real d)
+{
+    return factors[0] * (b - a) + factors[1] * (c - b) + factors[2] * (d - c);
+}
+
+/* Running sums over the lanes of a warp, by doubling. */
+__device__ inline real running(real v, int lane)
+{
+    for (int by = 1; by < 32; by *= 2) {
+        real before = __shfl_up_sync(~0u, v, by);
+        if (lane >= by) v += before;
+    }
+    return v;
+}
+
+/* ---- rung 3: running sums in the device's memory ---------------------------------------- */
+
+/* T in place of z, a warp for each row: T[x] is the sum up to x. */
+__global__ void rows_summed(array<real> z, int W, size_t rows)
+{
+    int lane = threadIdx.x % 32;
+    size_t row = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (row >= rows) return;
+    real before = 0;
+    for (int first = 0; first < W; first += 32) {
+        int x = first + lane;
+        real v = 0;
+        if (x < W) v = z[row * W + x];
+        v = before + running(v, lane);
+        if (x < W) z[row * W + x] = v;
+        before = __shfl_sync(~0u, v, 31);
+    }
+}
+
+/* Number k of a line of running sums whose number 0 is not stored, and whose others are
+ * `step` apart. */
+__device__ inline real sum_before(array<const real> line, size_t first, size_t step, int k)
+{
+    real v = 0;
+    if (k > 0) v = line[first + (k - 1) * step];
+    return v;
+}
+
+/* What of each row lies between a box's left and right edge, summed down the columns: a
+ * thread for each column of each box. */
+__global__ void columns_summed(layer p, array<real> columns, array<const real> T, array<const real> lies,
+                               size_t threads)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= threads) return;
+    int x = (int)(at % p.W);
+    size_t box = at / p.W, plane = box / p.G, lie = box % ((size_t)p.R * p.G) * LIES;
+    pack<real, 4> tokens = load<4>(lies, lie + LOW_Y), factors = load<4>(lies, lie + FIRST_X);
+    four e = ends(x, tokens[LOW_X], tokens[HIGH_X], p.W);
+    real sum = 0;
+    for (int y = 0; y < p.H; y++) {
+        size_t row = plane * p.N + (size_t)y * p.W;
+        sum += between(factors, sum_before(T, row, 1, e.a), sum_before(T, row, 1, e.b), sum_before(T, row, 1, e.c),
+                       sum_before(T, row, 1, e.d));
+        columns[(box * p.H + y) * p.W + x] = sum;
+    }
+}
+
+/* Upper and lower edges, mix and gate: a thread for each pooled number. */
+__global__ void edges_gathered(layer p, array<real> out, array<const real> columns, array<const real> lies,
+                               array<const real> map, array<const real> taps, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int n = (int)(at % p.N), y = n / p.W, x = n % p.W, r = (int)(at / p.N % p.R);
+    size_t plane = at / p.N;
+    real sum = 0;
+    for (int g = 0; g < p.G; g++) {
+        size_t lie = ((size_t)r * p.G + g) * LIES, first = (plane * p.G + g) * p.N + x;
+        pack<real, 4> tokens = load<4>(lies, lie + LOW_Y), factors = load<4>(lies, lie + FIRST_Y);
+        four e = ends(y, tokens[LOW_Y], tokens[HIGH_Y], p.H);
+        sum += between(factors, sum_before(columns, first, p.W, e.a), sum_before(columns, first, p.W, e.b),
+                       sum_before(columns, first, p.W, e.c), sum_before(columns, first, p.W, e.d));
+    }
+    out[at] = sum * gate(p, map, plane * p.cells, 1, taps, y, x);
+}
+
+/* ---- rungs 4 to 6: a block keeps a plane, or a few ---------------------------------------- */
+
+constexpr int PLANE_THREADS = 128;
+
+/* Bytes of shared memory of a block of so many planes. */
+size_t plane_bytes(const struct chopd_problem *p, size_t planes)
+{
+    double each = (double)LIES * (double)p->G + (double)p->s * (double)p->W + (double)p->H * ((double)p->W + 1);
+    double reals = (double)planes * each + 32 * (double)p->G * ((double)p->H + 1);
+    return reals > (double)SHARED_MOST ? SIZE_MAX : (size_t)reals * sizeof(real);
+}
+
+/* The gate between two of its rows. */
+__device__ inline real gate_between(const layer &p, shared<const real> gates, array<const real> taps, int y, int x)
+{
+    pack<real, 2> down = load<2>(taps, 2 * y);
+    int top = (int)down[0], bottom = top + 1 < p.s ? top + 1 : top;
+    real above = gates[top * p.W + x], below = gates[bottom * p.W + x];
+    return above + down[1] * (below - above);
+}
+
+/* A block takes so many planes, side by side in the lanes of a warp if they are more than
+ * one, and each thread ROWS tokens of a column in step 4. */
+template <int ROWS>
+__global__ void plane_kept(layer p, array<real> z, array<const real> lies, array<const real> map,
+                           array<const real> taps, int planes, size_t all)
+{
+    DYNAMIC_SHARED(real, memory);
+    shared<real> boxes = memory;                            /* [planes][G][LIES] */
+    shared<real> gates = boxes + planes * LIES * p.G;       /* [planes][s][W]: phi's rows, made W long */
+    shared<real> T = gates + planes * p.s * p.W;            /* [planes][H][W + 1]: running sums along the rows */
+    shared<real> S = T + planes * p.H * (p.W + 1);          /* [G][H + 1][32]: and down 32 columns */
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    size_t plane = (size_t)blockIdx.x * planes;
+    int here = all - plane < (size_t)planes ? (int)(all - plane) : planes;      /* the last block may have fewer */
+    int own = planes > 1 ? lane / p.W : 0;                  /* the plane of this lane */
+    shared<real> box = boxes + own * p.G * LIES;
+
+    /* Step 1: the boxes, and the gate along x. */
+    for (int n = threadIdx.x; n < here * p.G * LIES; n += blockDim.x)
+        boxes[n] = lies[(plane * p.G * LIES + n) % ((size_t)p.R * p.G * LIES)];
+    for (int n = threadIdx.x; n < here * p.s * p.W; n += blockDim.x) {
+        pack<real, 2> across = load<2>(taps, 2 * (p.H + n % p.W));
+        int left = (int)across[0], right = left + 1 < p.s ? left + 1 : left;
+        size_t row = plane * p.cells + n / p.W * p.s;
+        real low = map[row + left], high = map[row + right];
+        gates[n] = low + across[1] * (high - low);
+    }
+
+    /* Step 2: T, a warp for each row of all planes. */
+    for (int y = warp; y < here * p.H; y += warps) {
+        real before = 0;
+        if (lane == 0) T[y * (p.W + 1)] = 0;
+        for (int first = 0; first < p.W; first += 32) {
+            int x = first + lane;
+            real v = 0;
+            if (x < p.W) v = z[plane * p.N + y * p.W + x];
+            v = before + running(v, lane);
+            if (x < p.W) T[y * (p.W + 1) + x + 1] = v;
+            before = __shfl_sync(~0u, v, 31);
+        }
+    }
+    __syncthreads();
+
+    for (int first = 0; first < p.W; first += 32) {
+        int x = first + lane - own * p.W;
+        bool column_here = own < here && x < p.W;
+
+        /* Step 3: S, a warp for each box and a lane for each column. */
+        for (int g = warp; g < p.G && column_here; g += warps) {
+            shared<real> column = S + (g * (p.H + 1) * 32 + lane);
+            pack<real, 4> tokens = load<4>(box, g * LIES + LOW_Y), factors = load<4>(box, g * LIES + FIRST_X);
+            four e = ends(x, tokens[LOW_X], tokens[HIGH_X], p.W);
+            real sum = 0;
+            column[0] = 0;
+            for (int y = 0; y < p.H; y++) {
+                shared<real> row = T + (own * p.H + y) * (p.W + 1);
+                sum += between(factors, row[e.a], row[e.b], row[e.c], row[e.d]);
+                column[(y + 1) * 32] = sum;
+            }
+        }
+        __syncthreads();
+
+        /* Step 4: upper and lower edges, mix and gate.  The sums below one token are those
+         * above the next. */
+        for (int top = warp * ROWS; top < p.H && column_here; top += warps * ROWS) {
+            real sum[ROWS] = {};
+            for (int g = 0; g < p.G; g++) {
+                shared<real> column = S + (g * (p.H + 1) * 32 + lane);
+                pack<real, 4> tokens = load<4>(box, g * LIES + LOW_Y), factors = load<4>(box, g * LIES + FIRST_Y);
+                int low = top + (int)tokens[LOW_Y], high = top + (int)tokens[HIGH_Y];
+                real a = column[clamped(low, 0, p.H) * 32], c = column[clamped(high, 0, p.H) * 32];
+                for (int k = 0; k < ROWS; k++) {
+                    real b = column[clamped(low + k + 1, 0, p.H) * 32], d = column[clamped(high + k + 1, 0, p.H) * 32];
+                    sum[k] += between(factors, a, b, c, d);
+                    a = b;
+                    c = d;
+                }
+            }
+            for (int k = 0; k < ROWS; k++) {
+                int y = top + k;
+                if (y >= p.H) continue;
+                z[(plane + own) * p.N + y * p.W + x] = sum[k] * gate_between(p, gates + own * p.s * p.W, taps, y, x);
+            }
+        }
+
+        __syncthreads();                                    /* S has been read */
+    }
+}
+
+/* ---- the ladder ------------------------------------------------------------------------- */
+
+/* Whether a rung goes by cuda3's passes. */
+bool by_passes(int rung, const struct chopd_problem *p)
+{
+    return rung == 3 || (rung > 3 && plane_bytes(p, 1) > SHARED_MOST);
+}
+
+/* Planes of a block: as many as a warp has lanes for, and shared memory. */
+size_t planes_together(int rung, const struct chopd_problem *p)
+{
+    size_t planes = rung > 5 && p->W < 32 ? 32 / p->W : 1;
+    while (plane_bytes(p, planes) > SHARED_MOST) planes--;
+    return planes;
+}
+
+template <int rung> status prepare(struct plan *plan)
+{
+    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
+    struct chopd_device *on = (struct chopd_device *)plan->state;
+    size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R, G = p->G, S = p->S, cells = p->s * p->s, direct = rung < 3;
+
+    device_reals(plan, &on->x, "x", B, N, C, 1);
+    device_reals(plan, &on->y, "y", B, N, D, 1);
+    device_reals(plan, &on->u4, "u4", C, R, 1, 1);
+    device_reals(plan, &on->u5, "u5", D, R, 1, 1);
+    device_reals(plan, &on->b, "b", D, 1, 1, 1);
+    device_reals(plan, &on->phi_w1, "phi_w1", S, C, 9, 1);
+    device_reals(plan, &on->phi_b1, "phi_b1", S, 1, 1, 1);
+    device_reals(plan, &on->phi_w2, "phi_w2", R, S, 1, 1);
+    device_reals(plan, &on->phi_b2, "phi_b2", R, 1, 1, 1);
+    device_reals(plan, &on->mean, "the cells of phi", B, cells, C, 1);
+    device_reals(plan, &on->patches, "the patches of phi's convolution", B, cells, C, 9);
+    device_reals(plan, &on->hidden, "phi's channels", B, cells, S, 1);
+    device_reals(plan, &on->map, "phi's map", B, cells, R, 1);
+    device_reals(plan, &on->z, "the components", B, R, N, 1);
+    device_reals(plan, &on->boxes, "the boxes", direct, R, G, 4);
+    device_reals(plan, &on->mix, "mix", direct, R, G, 1);
+    device_reals(plan, &on->pooled, "the pooled components", direct, B, R, N);
+    device_reals(plan, &on->columns, "running sums down the columns", by_passes(rung, p) ? B : 0, R, G, N);
+    device_reals(plan, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
+    device_reals(plan, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
+    room_reals(&plan->room, WHILE_LOADING, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
+    room_reals(&plan->room, WHILE_LOADING, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
+    return room_status(&plan->room);
+}
+
+template <int rung> status load(struct plan *plan)
+{
+    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
+    struct chopd_device *on = (struct chopd_device *)plan->state;
+    struct device *d = &on->device;
+    size_t H = p->H, W = p->W, C = p->C, D = p->D, R = p->R, S = p->S, boxes = R * p->G;
+
+    device_place(d);
+    device_upload(d, on->u4, p->u4, C * R);
+    device_upload(d, on->u5, p->u5, D * R);
+    device_upload(d, on->b, p->b, D);
+    device_upload(d, on->phi_w1, p->phi_w1, S * C * 9);
+    device_upload(d, on->phi_b1, p->phi_b1, S);
+    device_upload(d, on->phi_w2, p->phi_w2, R * S);
+    device_upload(d, on->phi_b2, p->phi_b2, R);
+    if (rung < 3) {
+        device_upload(d, on->boxes, p->boxes, 4 * boxes);
+        device_upload(d, on->mix, p->mix, boxes);
+    } else {
+        for (size_t at = 0; at < boxes; at++) box_lies(on->lies_read + at * LIES, p->boxes + 4 * at, p->mix[at], p);
+        device_upload(d, on->lies, on->lies_read, boxes * LIES);
+    }
+    for (size_t t = 0; t < H + W; t++) {
+        struct tap tap = t < H ? bilinear_tap(t, p->s, H) : bilinear_tap(t - H, p->s, W);
+        on->taps_read[2 * t] = (real)tap.low;
+        on->taps_read[2 * t + 1] = tap.weight;
+    }
+    device_upload(d, on->taps, on->taps_read, 2 * (H + W));
+    return device_status(d);
+}
+
+/* The rung's way from z to what the last product takes. */
+template <int rung> array<real> pool(struct plan *plan)
+{
+    struct chopd_device *on = (struct chopd_device *)plan->state;
+    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
+    struct device *d = &on->device;
+    const layer of = layer_of(p);
+    size_t planes = p->B * p->R, outputs = planes * p->N, threads = planes * p->G * p->W;
+    unsigned blocks = device_blocks(outputs, 128);
+
+    if (rung == 1) {
+        LAUNCH(d, each_pooled<false>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
+               outputs);
+        return on->pooled;
+    } else if (rung == 2) {
+        LAUNCH(d, each_pooled<true>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
+               outputs);
+        return on->pooled;
+    } else if (by_passes(rung, p)) {
+        LAUNCH(d, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
+        LAUNCH(d, columns_summed, device_blocks(threads, 128), 128, 0, of, on->columns, on->z, on->lies, threads);
+        LAUNCH(d, edges_gathered, blocks, 128, 0, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
+    } else if (rung == 4) {
+        LAUNCH(d, plane_kept<1>, planes, PLANE_THREADS, plane_bytes(p, 1), of, on->z, on->lies, on->map, on->taps, 1,
+               planes);
+    } else {
+        size_t few = planes_together(rung, p);
+        LAUNCH(d, plane_kept<4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of, on->z, on->lies,
+               on->map, on->taps, (int)few, planes);
+    }
+    return on->z;
+}
+
+template <int rung> status run(struct plan *plan, real *y, const real *x)
+{
+    struct chopd_device *on = (struct chopd_device *)plan->state;
+    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
+    struct device *d = &on->device;
+    size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R;
+
+    /* Step 1: the gate's small map, and channels to components. */
+    device_upload(d, on->x, x, B * N * C);
+    phi(plan, rung > 1);
+    if (rung > 1) device_product(d, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
+    else device_product(d, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * N, C, R, 1);
+
+    /* Step 2: every component pools over its boxes. */
+    array<real> pooled = pool<rung>(plan);
+
+    /* Step 3: components to channels, and sigma. */
+    if (rung > 1) device_product(d, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
+    else device_product(d, on->y, {pooled, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
+    activate(d, p->gelu ? GELU : IDENTITY, on->y, on->b, B * N * D, 1, D);
+    device_download(d, y, on->y, B * N * D);
+    return device_status(d);
+}
+
+void release(struct plan *plan) { device_release((struct device *)plan->state); }
+
+/* That of the equation as if all boxes were as large as the grid. */
+template <int rung> double multiply_adds(const void *of)
+{
+    const struct chopd_problem *p = (const struct chopd_problem *)of;
+    double N = (double)p->N, R = (double)p->R, G = (double)p->G;
+    double pooling = rung < 3 ? N * G * 3 + G : 6 * G;
+    return (double)p->B * (N * R * ((double)p->C + (double)p->D + pooling + 4) + chopd_gate_multiply_adds(p));
+}
+
+} // namespace
+
+#define CHOPD_RUNG(number) \
+    extern "C" const struct form chopd_cuda##number; \
+    const struct form chopd_cuda##number = {"cuda" #number, sizeof(struct chopd_device), prepare<number>, \
+                                            load<number>, run<number>, release, multiply_adds<number>}
+
+CHOPD_RUNG(1);
+CHOPD_RUNG(2);
+CHOPD_RUNG(3);
+CHOPD_RUNG(4);
+CHOPD_RUNG(5);
+CHOPD_RUNG(6);

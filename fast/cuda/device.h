@@ -1,0 +1,149 @@
+/* device.h -- what the kernels of this folder, and those who launch them, are written in
+ *
+ * nvcc compiles the .cu files for a GPU; g++ compiles the same files for the emulator
+ * (emulator.h).  What differs stands here and in the two device_*.cc, and nowhere else:
+ *
+ *     array<real>                 memory of the device: a pointer, or one that checks its bounds
+ *     SHARED(real, tile, 1056);   shared memory of a block, also as the parameter shared<real>
+ *     load<4>(x, i), store(x, i, pack)    four neighbours in one access
+ *     LAUNCH(d, kernel, blocks, threads, bytes, arguments...)
+ *
+ * The rest is CUDA: threadIdx, __syncthreads, __shfl_xor_sync, ...
+ *
+ * A device is the first member of the state of every CUDA form.  Its arrays are asked for
+ * while the form is prepared and exist from the first load on, so that a run allocates
+ * nothing.  The first thing that fails is kept, and what follows it does nothing: rungs
+ * launch one kernel after another and ask once, at the end, how it went. */
+
+#ifndef TWICETOLD_FAST_CUDA_DEVICE_H
+#define TWICETOLD_FAST_CUDA_DEVICE_H
+
+#include "../../reference/plan.h"
+
+#ifdef __CUDACC__
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <cufft.h>
+
+template <class T> using array = T *__restrict__;
+template <class T> using shared = T *;
+
+#define SHARED(type, name, count) __shared__ __align__(16) type name[count]
+#define DYNAMIC_SHARED(type, name) \
+    extern __shared__ __align__(16) unsigned char dynamic_memory[]; \
+    type *name = reinterpret_cast<type *>(dynamic_memory)
+
+template <class T, int W> struct __align__(sizeof(T) * W) pack {
+    T element[W];
+    __device__ T &operator[](int i) { return element[i]; }
+    __device__ const T &operator[](int i) const { return element[i]; }
+};
+template <int W, class T> __device__ inline pack<T, W> load(const T *p, size_t i)
+{
+    return *reinterpret_cast<const pack<T, W> *>(p + i);
+}
+template <int W, class T> __device__ inline void store(T *p, size_t i, const pack<T, W> &v)
+{
+    *reinterpret_cast<pack<T, W> *>(p + i) = v;
+}
+template <class T> __device__ inline T atomic_add(T *p, size_t i, T v) { return atomicAdd(p + i, v); }
+
+#else
+#include "../lisa/fft.h"
+#include "emulator.h"
+#endif
+
+constexpr int DEVICE_ARRAYS = 48, DEVICE_FOURIERS = 2;
+
+struct device {
+    status refusal;                     /* the first thing that went wrong */
+    int arrays;
+    struct held {
+        void *where;                    /* the array<real> itself */
+        size_t bytes;
+        const char *name;
+    } held[DEVICE_ARRAYS];
+#ifdef __CUDACC__
+    size_t bytes;                       /* of all arrays */
+    bool placed, stays;                 /* whether x and y stay where they are (plugin.h) */
+    cudaStream_t stream;
+    cublasHandle_t blas;
+    struct { bool made; cufftHandle plan; } fourier[DEVICE_FOURIERS];
+#else
+    struct fft fourier[DEVICE_FOURIERS];
+#endif
+};
+
+/* Asks for a*b*c*d reals on the device, in prepare; an array with an axis of 0 is not
+ * there and takes nothing. */
+void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d);
+
+/* At the start of a load: the arrays are there from now on. */
+void device_place(struct device *d);
+void device_release(struct device *d);
+
+/* Copies `count` reals; nothing where the source is NULL. */
+void device_upload(struct device *d, array<real> to, const real *from, size_t count);
+void device_download(struct device *d, real *to, array<const real> from, size_t count);
+
+/* y = x w^T + b, by the library: x [rows][in], w [out][in], b [out] or not there. */
+void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
+                   size_t rows, size_t in, size_t out);
+
+/* One side of a product: a matrix whose rows lie one behind the other, or that of which it
+ * is the transpose; and how many reals lie from one product of a batch to the next, 0 where
+ * all have the same. */
+struct device_factor {
+    array<const real> at;
+    bool transposed;
+    size_t step;
+};
+
+/* y = a b, by the library: y [batch][rows][columns], a [rows][inner], b [inner][columns]. */
+void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
+                    size_t rows, size_t inner, size_t columns, size_t batch);
+
+/* Fourier transforms by the library, of complex signals side by side on a grid of one to
+ * three axes: [points][signals][re, im] in place, and the inverse does not divide.  The
+ * plan, one of DEVICE_FOURIERS, is made while the form is loaded. */
+void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals);
+void device_fourier(struct device *d, int which, array<real> points, bool inverse);
+
+/* The shared memory that a block may have, in bytes. */
+size_t device_shared_bytes(void);
+
+/* Waits for what was launched, and says how it went. */
+status device_status(struct device *d);
+
+/* Blocks for so many items; 0, which no launch takes, where a grid cannot have them. */
+static inline unsigned device_blocks(size_t items, size_t each)
+{
+    size_t blocks = items / each + (items % each > 0);
+    return blocks > INT32_MAX ? 0 : (unsigned)blocks;
+}
+
+/* Dynamic shared memory that a launch gets unasked; LAUNCH asks for more. */
+constexpr size_t DEVICE_SHARED = 48 << 10;
+
+#ifdef __CUDACC__
+#define LAUNCH(d, kernel, blocks, threads, bytes, ...) \
+    do { \
+        if ((d)->refusal.code) break; \
+        if ((size_t)(bytes) > DEVICE_SHARED) \
+            device_check(d, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)), \
+                         #kernel); \
+        if ((d)->refusal.code) break; \
+        kernel<<<blocks, threads, bytes, (d)->stream>>>(__VA_ARGS__); \
+        device_check(d, cudaGetLastError(), #kernel); \
+    } while (0)
+void device_check(struct device *d, cudaError_t error, const char *what);
+#else
+#define LAUNCH(d, kernel, blocks, threads, bytes, ...) \
+    do { \
+        if ((d)->refusal.code) break; \
+        (d)->refusal = emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(__VA_ARGS__); }); \
+    } while (0)
+#endif
+
+#endif

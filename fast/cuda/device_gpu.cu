@@ -1,0 +1,210 @@
+/* device_gpu.cu -- the first CUDA device, or the one that was chosen; see device.h
+ *
+ * Compiled by nvcc alone, into the plug-in that the program loads where it is there.
+ * Matrices go through cuBLAS, in plain float or double, and Fourier transforms through
+ * cuFFT. */
+
+#include "device.h"
+#include "plugin.h"
+#include <climits>
+
+static int chosen;
+static size_t allowed = SIZE_MAX;       /* bytes of it that a plan may take */
+
+/* Keeps the first error, by the name of what was being done. */
+void device_check(struct device *d, cudaError_t error, const char *what)
+{
+    if (error != cudaSuccess && !d->refusal.code) d->refusal = failure("%s: CUDA: %s", what, cudaGetErrorString(error));
+}
+
+static void check_library(struct device *d, cublasStatus_t error, const char *what)
+{
+    if (error != CUBLAS_STATUS_SUCCESS && !d->refusal.code)
+        d->refusal = failure("%s: cuBLAS: %s", what, cublasGetStatusString(error));
+}
+
+static status choose(int device, size_t most)
+{
+    int count = 0;
+    size_t free = 0, all = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) return bad_input("none found: %s", cudaGetErrorString(error));
+    if (count == 0) return bad_input("none found");
+    if (device < 0 || device >= count) return bad_input("found --device %d, expected 0 ... %d", device, count - 1);
+    error = cudaSetDevice(device);
+    if (error == cudaSuccess) error = cudaMemGetInfo(&free, &all);
+    if (error != cudaSuccess) return bad_input("device %d: %s", device, cudaGetErrorString(error));
+    chosen = device;
+    allowed = most ? most : free / 4 * 3;
+    return status_ok();
+}
+
+static const char *name()
+{
+    static cudaDeviceProp properties;
+    return cudaGetDeviceProperties(&properties, chosen) == cudaSuccess ? properties.name : "a CUDA device";
+}
+
+static size_t bytes(const struct plan *plan)
+{
+    return ((const struct device *)plan->state)->bytes;
+}
+
+static void stay(struct plan *plan, bool stays)
+{
+    ((struct device *)plan->state)->stays = stays;
+}
+
+void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d)
+{
+    struct device *on = (struct device *)plan->state;
+    size_t count = 0, more = 0;
+    if (on->arrays == DEVICE_ARRAYS)
+        return room_refuse(&plan->room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
+    if (!size_multiply(&count, a, b) || !size_multiply(&count, count, c) || !size_multiply(&count, count, d) ||
+        !size_multiply(&more, count, sizeof(real))) {
+        room_refuse(&plan->room, out_of_memory(name));
+        return;
+    }
+    *where = nullptr;
+    on->held[on->arrays++] = {(void *)where, more, name};
+    size_add(&on->bytes, more, 1);
+    if (on->bytes > allowed)
+        room_refuse(&plan->room, bad_input("needs more than the %zu bytes of the device's memory that are allowed (option "
+                                           "--max-memory), at %s", allowed, name));
+}
+
+void device_place(struct device *d)
+{
+    if (d->placed) return;
+    d->placed = true;
+    device_check(d, cudaSetDevice(chosen), "choosing the device");
+    for (int n = 0; n < d->arrays && !d->refusal.code; n++)
+        if (d->held[n].bytes) device_check(d, cudaMalloc((void **)d->held[n].where, d->held[n].bytes), d->held[n].name);
+    if (!d->refusal.code) device_check(d, cudaStreamCreate(&d->stream), "a stream");
+    if (!d->refusal.code) check_library(d, cublasCreate(&d->blas), "cuBLAS");
+    if (!d->refusal.code) check_library(d, cublasSetStream(d->blas, d->stream), "cuBLAS");
+}
+
+/* Nobody is left to be told what fails here. */
+void device_release(struct device *d)
+{
+    for (int n = 0; n < d->arrays; n++) cudaFree(*(void **)d->held[n].where);
+    for (auto &f : d->fourier) if (f.made) cufftDestroy(f.plan);
+    if (d->blas) cublasDestroy(d->blas);
+    if (d->stream) cudaStreamDestroy(d->stream);
+}
+
+void device_upload(struct device *d, array<real> to, const real *from, size_t count)
+{
+    if (!from || !count || d->stays) return;
+    device_check(d, cudaSetDevice(chosen), "choosing the device");
+    if (!d->refusal.code)
+        device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyHostToDevice, d->stream),
+                     "copying to the device");
+}
+
+void device_download(struct device *d, real *to, array<const real> from, size_t count)
+{
+    if (!d->refusal.code && !d->stays)
+        device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyDeviceToHost, d->stream),
+                     "copying from the device");
+}
+
+[[maybe_unused]]
+static cublasStatus_t product(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+                              const double *a, int lda, long long step_a, const double *b, int ldb, long long step_b,
+                              double *c, int batch)
+{
+    const double one = 1, zero = 0;
+    return cublasDgemmStridedBatched(h, ta, tb, m, n, k, &one, a, lda, step_a, b, ldb, step_b, &zero, c, m,
+                                     (long long)m * n, batch);
+}
+[[maybe_unused]]
+static cublasStatus_t product(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+                              const float *a, int lda, long long step_a, const float *b, int ldb, long long step_b,
+                              float *c, int batch)
+{
+    const float one = 1, zero = 0;
+    return cublasSgemmStridedBatched(h, ta, tb, m, n, k, &one, a, lda, step_a, b, ldb, step_b, &zero, c, m,
+                                     (long long)m * n, batch);
+}
+
+/* Row-major y = a b is column-major y^T = b^T a^T: a factor whose rows lie one behind the
+ * other is transposed already. */
+void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
+                    size_t rows, size_t inner, size_t columns, size_t batch)
+{
+    if (d->refusal.code) return;
+    if (rows > INT_MAX || inner > INT_MAX || columns > INT_MAX || batch > INT_MAX) {
+        d->refusal = failure("a product of %zu x %zu x %zu: more than cuBLAS counts", rows, inner, columns);
+        return;
+    }
+    cublasOperation_t of_a = a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, of_b = b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check_library(d, product(d->blas, of_b, of_a, (int)columns, (int)rows, (int)inner,
+                             b.at, (int)(b.transposed ? inner : columns), (long long)b.step,
+                             a.at, (int)(a.transposed ? rows : inner), (long long)a.step, y, (int)batch), "a product");
+}
+
+__global__ void add_bias(array<real> y, array<const real> b, size_t count, size_t out)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < count) y[at] += b[at % out];
+}
+
+void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
+                   size_t rows, size_t in, size_t out)
+{
+    device_product(d, y, {x, false, 0}, {w, true, 0}, rows, in, out, 1);
+    if (b) LAUNCH(d, add_bias, device_blocks(rows * out, 256), 256, 0, y, b, rows * out, out);
+}
+
+static void check_fourier(struct device *d, cufftResult error, const char *what)
+{
+    if (error != CUFFT_SUCCESS && !d->refusal.code) d->refusal = failure("%s: cuFFT: error %d", what, (int)error);
+}
+
+void device_fourier_load(struct device *d, int which, array<real>, int axes, const size_t *size, size_t signals)
+{
+    auto &f = d->fourier[which];
+    int sizes[GRID_AXES], many = (int)signals;
+    if (d->refusal.code || f.made) return;
+    if (signals > INT_MAX) { d->refusal = bad_input("%zu signals, expected at most %d", signals, INT_MAX); return; }
+    for (int a = 0; a < axes; a++) sizes[a] = (int)size[a];
+    check_fourier(d, cufftPlanMany(&f.plan, axes, sizes, sizes, many, 1, sizes, many, 1,
+                                   sizeof(real) == 4 ? CUFFT_C2C : CUFFT_Z2Z, many), "a Fourier transform's plan");
+    if (d->refusal.code) return;
+    f.made = true;
+    check_fourier(d, cufftSetStream(f.plan, d->stream), "a Fourier transform's plan");
+}
+
+void device_fourier(struct device *d, int which, array<real> points, bool inverse)
+{
+    int way = inverse ? CUFFT_INVERSE : CUFFT_FORWARD;
+    if (d->refusal.code) return;
+    cufftHandle plan = d->fourier[which].plan;
+    check_fourier(d, sizeof(real) == 4 ? cufftExecC2C(plan, (cufftComplex *)points, (cufftComplex *)points, way) :
+                     cufftExecZ2Z(plan, (cufftDoubleComplex *)points, (cufftDoubleComplex *)points, way),
+                      "a Fourier transform");
+}
+
+size_t device_shared_bytes(void)
+{
+    int bytes = 0;
+    cudaError_t error = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, chosen);
+    return error == cudaSuccess ? (size_t)bytes : 48 << 10;
+}
+
+status device_status(struct device *d)
+{
+    if (!d->refusal.code && d->stream) device_check(d, cudaStreamSynchronize(d->stream), "waiting for the device");
+    status s = d->refusal;
+    d->refusal = status_ok();
+    return s;
+}
+
+const struct cuda_plugin *twicetold_cuda_plugin(void)
+{
+    static const struct cuda_plugin plugin = {sizeof(real), sizeof(struct plan), cuda_forms, choose, name, bytes, stay};
+    return &plugin;
+}

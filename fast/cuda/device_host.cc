@@ -1,0 +1,99 @@
+/* device_host.cc -- a device whose memory is the processor's; see device.h
+ *
+ * Its arrays are the plan's own room: one of reals, and one of traces that the emulator
+ * finds races by.  The library's linear map is the sum as it is written, its Fourier
+ * transform FFTW's. */
+
+#include "device.h"
+
+void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d)
+{
+    struct device *on = (struct device *)plan->state;
+    if (on->arrays == DEVICE_ARRAYS)
+        return room_refuse(&plan->room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
+    room_reals(&plan->room, OF_LOAD, &where->base, name, a, b, c, d);
+    size_t count = 0, bytes;
+    bool fits = size_multiply(&count, a, b) && size_multiply(&count, count, c) && size_multiply(&count, count, d) &&
+                size_multiply(&bytes, count, emulator::words(sizeof(real)));
+    room_objects(&plan->room, OF_LOAD, &where->traces, name, fits ? bytes : SIZE_MAX, 1, sizeof(emulator::trace));
+    where->count = fits ? count : 0;
+    where->at = 0;
+    on->held[on->arrays++] = {where, where->count * sizeof(real), name};
+}
+
+void device_place(struct device *d)
+{
+    for (int n = 0; n < d->arrays; n++) {
+        array<real> *a = (array<real> *)d->held[n].where;
+        if (a->traces) memset((void *)a->traces, 0, a->count * emulator::words(sizeof(real)) * sizeof(emulator::trace));
+    }
+}
+
+void device_release(struct device *d)
+{
+    for (struct fft &f : d->fourier) fft_release(&f);
+}
+
+void device_upload(struct device *, array<real> to, const real *from, size_t count)
+{
+    if (from && count) memcpy(to.base + to.at, from, count * sizeof(real));
+}
+
+void device_download(struct device *d, real *to, array<const real> from, size_t count)
+{
+    if (!d->refusal.code) memcpy(to, from.base + from.at, count * sizeof(real));
+}
+
+void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
+                   size_t rows, size_t in, size_t out)
+{
+    if (d->refusal.code) return;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t o = 0; o < out; o++) {
+            const real *x_r = x.base + x.at + r * in, *w_o = w.base + w.at + o * in;
+            real sum = b ? b.base[b.at + (long long)o] : 0;
+            for (size_t i = 0; i < in; i++) sum += x_r[i] * w_o[i];
+            y.base[y.at + (long long)(r * out + o)] = sum;
+        }
+}
+
+/* Number (row, column) of a factor with so many rows and columns. */
+static real entry(const real *at, bool transposed, size_t rows, size_t columns, size_t row, size_t column)
+{
+    return transposed ? at[column * rows + row] : at[row * columns + column];
+}
+
+void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
+                    size_t rows, size_t inner, size_t columns, size_t batch)
+{
+    if (d->refusal.code) return;
+    for (size_t n = 0; n < batch; n++) {
+        const real *a_n = a.at.base + a.at.at + n * a.step, *b_n = b.at.base + b.at.at + n * b.step;
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < columns; c++) {
+                real sum = 0;
+                for (size_t i = 0; i < inner; i++)
+                    sum += entry(a_n, a.transposed, rows, inner, r, i) * entry(b_n, b.transposed, inner, columns, i, c);
+                y.base[y.at + (long long)((n * rows + r) * columns + c)] = sum;
+            }
+    }
+}
+
+void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals)
+{
+    if (!d->refusal.code) d->refusal = fft_load(&d->fourier[which], axes, size, signals, points.base);
+}
+
+void device_fourier(struct device *d, int which, array<real> points, bool inverse)
+{
+    if (!d->refusal.code) fft_run(&d->fourier[which], points.base, inverse);
+}
+
+size_t device_shared_bytes(void) { return 227 << 10; }      /* of sm_90 */
+
+status device_status(struct device *d)
+{
+    status s = d->refusal;
+    d->refusal = status_ok();
+    return s;
+}

@@ -1,0 +1,303 @@
+/* dfc.cu -- the fully connected layers on the device, one idea a rung
+ *
+ * fc: every weight serves one product an image, and there are M N C D of them.
+ *
+ *   cuda1   The equation: a thread for each output, image by image.  Neighbouring threads
+ *           are neighbouring channels out, whose weights lie side by side; each image reads
+ *           all weights anew.
+ *   cuda2   A thread takes an output of IMAGES images, so that a weight that is there serves
+ *           them all: the weights are read once for IMAGES images.
+ *   cuda3   Tokens and channels in are one index, tokens and channels out another.  The load
+ *           interleaves them so, a token in at a time, and a run is one product of
+ *           matrices, by the library.
+ *
+ * dfc-cp:
+ *
+ *   cuda1   The equation: a thread for each output multiplies out all weights that it meets.
+ *   cuda2   Eq. 6, a factor at a time: two products and two kernels between them.  The sum
+ *           over the tokens has a thread for each component, of which there are few.
+ *   cuda3   A block shares the sum over the tokens among TOKENS threads a component.  What
+ *           an image is, R numbers, is multiplied to u5, D R numbers, not to u3, N R: the
+ *           components of the tokens out are never there, and u3 is read as it lies.
+ *
+ * images_together and image_in_u5 take 30 and 28 registers, in double 40 and 30.  What a
+ * library call asks of the memory the emulator does not see.
+ *
+ * Contract: reference/dfc.h. */
+
+#include "../../reference/dfc.h"
+#include "activation.h"
+
+namespace {
+
+/* ---- fc --------------------------------------------------------------------------- */
+
+constexpr int IMAGES = 8;
+
+struct fc_device {
+    struct device device;
+    array<real> x, y;           /* [B][M][C], [B][N][D] */
+    array<real> w;              /* [M][N][C][D]; of cuda3 [M][C][N][D] */
+    array<real> token;          /* [N][C][D]: the weights of a token in, while they are loaded */
+};
+
+struct fc_sizes { int M, N, C, D; };
+
+__global__ void each_output(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int d = (int)(at % p.D), n = (int)(at / p.D % p.N);
+    size_t image = at / p.D / p.N;
+    real sum = 0;
+    for (int m = 0; m < p.M; m++)
+        for (int c = 0; c < p.C; c++)
+            sum += x[(image * p.M + m) * p.C + c] * w[(((size_t)m * p.N + n) * p.C + c) * p.D + d];
+    y[at] = sum;
+}
+
+/* Blocks of outputs, for one group of images after the other. */
+__global__ void images_together(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs,
+                                int B)
+{
+    size_t blocks = (outputs + blockDim.x - 1) / blockDim.x, inputs = (size_t)p.M * p.C;
+    size_t at = blockIdx.x % blocks * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int d = (int)(at % p.D), n = (int)(at / p.D), first = (int)(blockIdx.x / blocks) * IMAGES;
+    real sum[IMAGES] = {};
+    for (size_t in = 0; in < inputs; in++) {
+        real weight = w[((in / p.C * p.N + n) * p.C + in % p.C) * p.D + d];
+        for (int i = 0; i < IMAGES; i++)
+            if (first + i < B) sum[i] += x[(first + i) * inputs + in] * weight;
+    }
+    for (int i = 0; i < IMAGES; i++)
+        if (first + i < B) y[(first + i) * outputs + at] = sum[i];
+}
+
+/* The weights of token m in, [N][C][D], as rows of [M][C][N][D]. */
+__global__ void interleaved(fc_sizes p, array<real> w, array<const real> token, int m, size_t weights)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= weights) return;
+    size_t d = at % p.D, n = at / p.D % p.N, c = at / p.D / p.N;
+    w[m * weights + at] = token[(n * p.C + c) * p.D + d];
+}
+
+fc_sizes sizes_of(const struct fc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D}; }
+
+template <int rung> status fc_prepare(struct plan *plan)
+{
+    const struct fc_problem *p = (const struct fc_problem *)plan->of;
+    struct fc_device *on = (struct fc_device *)plan->state;
+    device_reals(plan, &on->x, "x", p->B, p->M, p->C, 1);
+    device_reals(plan, &on->y, "y", p->B, p->N, p->D, 1);
+    device_reals(plan, &on->w, "w", p->M, p->N, p->C, p->D);
+    device_reals(plan, &on->token, "the weights of a token", rung == 3, p->N, p->C, p->D);
+    return room_status(&plan->room);
+}
+
+template <int rung> status fc_load(struct plan *plan)
+{
+    const struct fc_problem *p = (const struct fc_problem *)plan->of;
+    struct fc_device *on = (struct fc_device *)plan->state;
+    struct device *d = &on->device;
+    size_t weights = p->N * p->C * p->D;
+
+    device_place(d);
+    if (rung < 3) device_upload(d, on->w, p->w, p->M * weights);
+    for (size_t m = 0; rung == 3 && m < p->M; m++) {
+        device_upload(d, on->token, p->w + m * weights, weights);
+        LAUNCH(d, interleaved, device_blocks(weights, 256), 256, 0, sizes_of(p), on->w, on->token, (int)m, weights);
+    }
+    return device_status(d);
+}
+
+template <int rung> status fc_run(struct plan *plan, real *y, const real *x)
+{
+    const struct fc_problem *p = (const struct fc_problem *)plan->of;
+    struct fc_device *on = (struct fc_device *)plan->state;
+    struct device *d = &on->device;
+    size_t outputs = p->N * p->D, inputs = p->M * p->C;
+    size_t together = (size_t)device_blocks(outputs, 128) * device_blocks(p->B, IMAGES);
+
+    device_upload(d, on->x, x, p->B * inputs);
+    if (rung == 1)
+        LAUNCH(d, each_output, device_blocks(p->B * outputs, 128), 128, 0, sizes_of(p), on->y, on->x, on->w,
+               p->B * outputs);
+    else if (rung == 2)
+        LAUNCH(d, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
+    else
+        device_product(d, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
+    device_download(d, y, on->y, p->B * outputs);
+    return device_status(d);
+}
+
+/* ---- dfc-cp ----------------------------------------------------------------------- */
+
+constexpr int TOKENS = 8;       /* threads that share a component's sum */
+
+struct cp_device {
+    struct device device;
+    array<real> x, y;                   /* [B][M][C], [B][N][D] */
+    array<real> u1, u2, u3, u4, u5, b;
+    array<real> z;                      /* [B][M][R]; of cuda2 and cuda3 */
+    array<real> sum, gated;             /* [B][R], [B][N][R]; of cuda2 */
+    array<real> u5_of_image;            /* [B][D][R]; of cuda3 */
+};
+
+struct cp_sizes { int M, N, C, D, R; };
+
+/* Eq. 5 in Eq. 3. */
+__global__ void each_sum(cp_sizes p, array<real> y, array<const real> x, array<const real> u1, array<const real> u2,
+                         array<const real> u3, array<const real> u4, array<const real> u5, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int d = (int)(at % p.D), n = (int)(at / p.D % p.N);
+    size_t i = at / p.D / p.N;
+    real sum = 0;
+    for (int m = 0; m < p.M; m++)
+        for (int c = 0; c < p.C; c++) {
+            real weight = 0;
+            for (int r = 0; r < p.R; r++)
+                weight += u1[i * p.R + r] * u2[(size_t)m * p.R + r] * u3[(size_t)n * p.R + r] *
+                          u4[(size_t)c * p.R + r] * u5[(size_t)d * p.R + r];
+            sum += x[(i * p.M + m) * p.C + c] * weight;
+        }
+    y[at] = sum;
+}
+
+/* s_ir = u1_ir sum_m u2_mr z_imr: a thread for each component of an image. */
+__global__ void tokens_summed(cp_sizes p, array<real> sum, array<const real> z, array<const real> u1,
+                              array<const real> u2, size_t components)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= components) return;
+    size_t r = at % p.R, i = at / p.R;
+    real s = 0;
+    for (int m = 0; m < p.M; m++) s += u2[m * p.R + r] * z[(i * p.M + m) * p.R + r];
+    sum[at] = u1[at] * s;
+}
+
+/* u3_nr s_ir: a thread for each component of a token out. */
+__global__ void tokens_gated(cp_sizes p, array<real> gated, array<const real> sum, array<const real> u3,
+                             size_t components)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= components) return;
+    size_t r = at % p.R, n = at / p.R % p.N, i = at / p.R / p.N;
+    gated[at] = u3[n * p.R + r] * sum[i * p.R + r];
+}
+
+/* u5_dr s_ir: 32 components of an image for each block, TOKENS rows of threads. */
+__global__ void image_in_u5(cp_sizes p, array<real> out, array<const real> z, array<const real> u1,
+                            array<const real> u2, array<const real> u5)
+{
+    SHARED(real, part, TOKENS * 32);
+    int blocks = (p.R + 31) / 32, row = threadIdx.y, lane = threadIdx.x, r = blockIdx.x % blocks * 32 + lane;
+    size_t i = blockIdx.x / blocks;
+
+    /* Step 1: every thread its tokens; neighbours read neighbouring components. */
+    real s = 0;
+    for (int m = row; m < p.M && r < p.R; m += TOKENS) s += u2[(size_t)m * p.R + r] * z[(i * p.M + m) * p.R + r];
+    part[row * 32 + lane] = s;
+    __syncthreads();
+
+    /* Step 2: all rows of threads need the sum, and each adds it up: in the same order. */
+    s = 0;
+    for (int t = 0; t < TOKENS; t++) s += part[t * 32 + lane];
+    if (r < p.R) s *= u1[i * p.R + r];
+    for (int d = row; d < p.D && r < p.R; d += TOKENS) out[(i * p.D + d) * p.R + r] = u5[(size_t)d * p.R + r] * s;
+}
+
+cp_sizes sizes_of(const struct dfc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D, (int)p->R}; }
+
+template <int rung> status cp_prepare(struct plan *plan)
+{
+    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
+    struct cp_device *on = (struct cp_device *)plan->state;
+    size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
+    device_reals(plan, &on->x, "x", B, M, C, 1);
+    device_reals(plan, &on->y, "y", B, N, D, 1);
+    device_reals(plan, &on->u1, "u1", B, R, 1, 1);
+    device_reals(plan, &on->u2, "u2", M, R, 1, 1);
+    device_reals(plan, &on->u3, "u3", N, R, 1, 1);
+    device_reals(plan, &on->u4, "u4", C, R, 1, 1);
+    device_reals(plan, &on->u5, "u5", D, R, 1, 1);
+    device_reals(plan, &on->b, "b", N, D, 1, 1);
+    device_reals(plan, &on->z, "the components of the tokens in", rung > 1 ? B : 0, M, R, 1);
+    device_reals(plan, &on->sum, "the components of an image", rung == 2 ? B : 0, R, 1, 1);
+    device_reals(plan, &on->gated, "the components of the tokens out", rung == 2 ? B : 0, N, R, 1);
+    device_reals(plan, &on->u5_of_image, "u5 of an image", rung == 3 ? B : 0, D, R, 1);
+    return room_status(&plan->room);
+}
+
+status cp_load(struct plan *plan)
+{
+    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
+    struct cp_device *on = (struct cp_device *)plan->state;
+    struct device *d = &on->device;
+    device_place(d);
+    device_upload(d, on->u1, p->u1, p->B * p->R);
+    device_upload(d, on->u2, p->u2, p->M * p->R);
+    device_upload(d, on->u3, p->u3, p->N * p->R);
+    device_upload(d, on->u4, p->u4, p->C * p->R);
+    device_upload(d, on->u5, p->u5, p->D * p->R);
+    device_upload(d, on->b, p->b, p->N * p->D);
+    return device_status(d);
+}
+
+template <int rung> status cp_run(struct plan *plan, real *y, const real *x)
+{
+    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
+    struct cp_device *on = (struct cp_device *)plan->state;
+    struct device *d = &on->device;
+    const cp_sizes of = sizes_of(p);
+    size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
+
+    device_upload(d, on->x, x, B * M * C);
+    if (rung > 1) device_product(d, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
+    if (rung == 1) {
+        LAUNCH(d, each_sum, device_blocks(outputs, 128), 128, 0, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4,
+               on->u5, outputs);
+    } else if (rung == 2) {
+        LAUNCH(d, tokens_summed, device_blocks(B * R, 128), 128, 0, of, on->sum, on->z, on->u1, on->u2, B * R);
+        LAUNCH(d, tokens_gated, device_blocks(gated, 128), 128, 0, of, on->gated, on->sum, on->u3, gated);
+        device_product(d, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
+    } else {
+        LAUNCH(d, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, of, on->u5_of_image, on->z, on->u1,
+               on->u2, on->u5);
+        device_product(d, on->y, {on->u3, false, 0}, {on->u5_of_image, true, D * R}, N, R, D, B);
+    }
+    activate(d, p->gelu ? GELU : IDENTITY, on->y, on->b, outputs, 1, N * D);
+    device_download(d, y, on->y, outputs);
+    return device_status(d);
+}
+
+template <int rung> double cp_multiply_adds(const void *of)
+{
+    const struct dfc_problem *p = (const struct dfc_problem *)of;
+    double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
+    if (rung == 1) return (double)p->B * M * N * C * D * (4 * R + 1);
+    return (double)p->B * (M * C * R + M * R + R + (rung == 2 ? N * R : D * R) + N * D * R);
+}
+
+void release(struct plan *plan) { device_release((struct device *)plan->state); }
+
+} // namespace
+
+#define FC_RUNG(number) \
+    extern "C" const struct form fc_cuda##number; \
+    const struct form fc_cuda##number = {"cuda" #number, sizeof(struct fc_device), fc_prepare<number>, \
+                                         fc_load<number>, fc_run<number>, release, fc_multiply_adds}
+#define CP_RUNG(number) \
+    extern "C" const struct form dfc_cp_cuda##number; \
+    const struct form dfc_cp_cuda##number = {"cuda" #number, sizeof(struct cp_device), cp_prepare<number>, cp_load, \
+                                             cp_run<number>, release, cp_multiply_adds<number>}
+
+FC_RUNG(1);
+FC_RUNG(2);
+FC_RUNG(3);
+CP_RUNG(1);
+CP_RUNG(2);
+CP_RUNG(3);

@@ -1,0 +1,738 @@
+/* elsa.cu -- ELSA on the device, one idea a rung
+ *
+ *   cuda1   The equation: a thread for each output y_ic, which goes over its neighbours
+ *           three times, for the largest logit, the sum of the weights and the mean of the
+ *           values, and takes every logit, 2 C products, anew each time.
+ *   cuda2   A thread for each token and head takes its logits and their softmax once, and
+ *           leaves the weights in memory, tokens side by side; a thread for each output
+ *           applies them.  The ghost head bends each weight on its way: the filters of the
+ *           channels, K^2 C N numbers, are nowhere.
+ *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  The products z = q o k of its tile
+ *           and of the halo around it are made once, some channels at a time, in shared
+ *           memory, as planes that a warp reads without bank conflicts; the K^2 logits of a
+ *           thread stay in its registers, and so does their softmax.
+ *   cuda4   And are applied from there.  The values come as the products came, through the
+ *           same planes, and the rows of the ghost head as the embeddings did.  What a layer
+ *           of Eq. 7 does between its projections is one kernel, and no weight is written.
+ *
+ * Neighbours that are d apart never meet those between them: a dilated layer is d^2 layers
+ * on a lattice each, and tiles are cut from a lattice, so that a halo is K/2 wide whatever d.
+ *
+ * The final variant's convolution has a kernel of its own in every rung: a thread for each
+ * of its outputs up to cuda2, then tiles with halos where groups are of 4 or of multiples of
+ * 8 channels, as in the authors' models; its map to the logits is Eq. 7's own half.
+ *
+ * What falls back: K above 7, whose logits no thread can hold, and Eq. 4, whose dot product
+ * is another for each pair, are told by cuda2 in the rungs above it; other groups are
+ * convolved as there.
+ *
+ * The counts stand in the chapter, and test_cuda_elsa.c holds them.  Compiled for sm_80
+ * nothing spills, and cuda4 takes at K = 7 160 registers of a thread and 43 KiB of shared
+ * memory: two blocks of 192 threads on a multiprocessor.  Three of them, with 96 registers,
+ * spilled 32 bytes a thread in float and a thousand in double.
+ *
+ * Contract: reference/elsa.h. */
+
+#include "../../reference/elsa.h"
+#include "heads.h"
+
+namespace {
+
+struct elsa_device {
+    struct device_heads heads;
+    struct ghost ghost;         /* on the host, to be copied */
+    array<real> rk, rq, rb;     /* as in the contract; in final rk is mix_w turned, rb is mix_b */
+    array<real> factor, summand;        /* [C][K^2] */
+    array<real> conv_w, conv_b, mix_w;
+    array<real> fours;          /* [Q/4][g][K^2][4]: conv_w with four outputs side by side */
+    array<real> convolved;      /* [B][N][Q] */
+    array<real> weights;        /* [B][h][K^2][N] */
+};
+
+/* What every kernel is given. */
+struct problem_of_elsa {
+    int H, W, N, K, entries, dilation;
+    int h, c, C, Q, g, width;   /* width: of a row of query, key and value */
+    int equation, T;
+    bool qk, qr, rk, b, windows, by_block, ghosted;
+    enum elsa_norm norm;
+    real scale;
+};
+
+/* ---- rungs 1 and 2: what a thread asks for ---------------------------------------- */
+
+/* Everything that a logit is made of. */
+struct sources {
+    array<const real> qkv, convolved, rk, rq, rb;
+};
+
+/* Neighbour n of token i: another token, or OFF_GRID. */
+__device__ inline int neighbour(const problem_of_elsa &p, int i, int n)
+{
+    int y = i / p.W, x = i % p.W;
+    if (p.windows) return (y / p.K * p.K + n / p.K) * p.W + x / p.K * p.K + n % p.K;
+    y += (n / p.K - p.K / 2) * p.dilation;
+    x += (n % p.K - p.K / 2) * p.dilation;
+    return y < 0 || x < 0 || y >= p.H || x >= p.W ? OFF_GRID : y * p.W + x;
+}
+
+/* Eq. 4: the embedding of neighbour n, below T. */
+__device__ inline int embedding(const problem_of_elsa &p, int i, int n)
+{
+    if (!p.windows) return n;
+    int y = n / p.K - i / p.W % p.K, x = n % p.K - i % p.W % p.K;
+    return (y + p.K - 1) * (2 * p.K - 1) + x + p.K - 1;
+}
+
+/* The terms of Eq. 4; the first tokens of the images are told by `image`.  Off the grid
+ * the key is zero: all lanes read some key, and those that have none forget it. */
+__device__ inline real terms(const problem_of_elsa &p, const sources &of, size_t image, int i, int n, int a)
+{
+    int j = neighbour(p, i, n);
+    bool there = j != OFF_GRID;
+    size_t q = (image + i) * p.width, k = (image + (there ? j : i)) * p.width + p.C;
+    size_t t = (size_t)a * p.T + embedding(p, i, n), step = (size_t)p.h * p.T;
+    real dot = 0, sum = 0;
+
+    for (int d = a * p.c; p.qk && d < (a + 1) * p.c; d++) dot += of.qkv[q + d] * of.qkv[k + d];
+    if (there) sum = p.scale * dot;
+    for (int d = 0; p.qr && d < p.C; d++) sum += of.qkv[q + d] * of.rk[d * step + t];
+    for (int d = 0; p.rk && d < p.C; d++) {
+        real key = of.qkv[k + d];
+        sum += (there ? key : (real)0) * of.rq[d * step + t];
+    }
+    if (p.b) sum += of.rb[t];
+    return sum;
+}
+
+/* The logit l_ani of all other equations. */
+__device__ inline real logit(const problem_of_elsa &p, const sources &of, size_t image, int i, int n, int a)
+{
+    if (p.equation == 4) return terms(p, of, image, i, n, a);
+    size_t t = (size_t)a * p.entries + n, step = (size_t)p.h * p.entries;
+    real sum = of.rb[t];
+
+    /* Step 1: the final variant has convolved before. */
+    if (!p.equation) {
+        for (int o = 0; o < p.Q; o++) sum += of.convolved[(image + i) * p.Q + o] * of.rk[o * step + t];
+        return sum;
+    }
+
+    /* Step 2: what the token says, and what its neighbour says. */
+    int j = neighbour(p, i, n);
+    bool there = j != OFF_GRID;
+    size_t own = (image + i) * p.width, other = (image + (there ? j : i)) * p.width;
+    for (int d = 0; d < p.C; d++) {
+        real q = of.qkv[own + d], k = of.qkv[other + p.C + d];
+        real z = p.equation == 6 ? k : of.qkv[other + d] * k;
+        if (p.equation == 7) q *= of.qkv[own + p.C + d];
+        sum += p.scale * q * of.rk[d * step + t];
+        sum += (there ? p.scale * z : (real)0) * of.rq[d * step + t];
+    }
+    return sum;
+}
+
+/* A weight is exp(l - shift) factor under a softmax, else (l - shift) factor. */
+struct norm_of_filter {
+    real shift, factor;
+};
+
+__device__ inline real weight(const problem_of_elsa &p, const norm_of_filter &of, real l)
+{
+    return (p.norm == ELSA_SOFTMAX ? exp(l - of.shift) : l - of.shift) * of.factor;
+}
+
+/* The head whose filter a value channel meets. */
+__device__ inline int head_of(const problem_of_elsa &p, int channel)
+{
+    return p.by_block ? channel / p.c : channel % p.h;
+}
+
+__device__ inline real gelu_of(real x)
+{
+    return x * (1 + erf(x * (real)0.70710678118654752440)) / 2;
+}
+
+/* The final variant's g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), a thread for each. */
+__global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<const real> qkv,
+                               array<const real> conv_w, array<const real> conv_b, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int o = (int)(at % p.Q), i = (int)(at / p.Q % p.N);
+    size_t image = at / p.Q / p.N * p.N;
+    real sum = conv_b[o];
+    for (int n = 0; n < p.entries; n++) {
+        int j = neighbour(p, i, n);
+        if (j == OFF_GRID) continue;
+        size_t q = (image + j) * p.width + o / p.g * p.g;
+        for (int d = 0; d < p.g; d++)
+            sum += conv_w[((size_t)o * p.g + d) * p.entries + n] * (p.scale * (qkv[q + d] * qkv[q + p.Q + d]));
+    }
+    convolved[at] = gelu_of(sum);
+}
+
+/* ---- rung 1: a thread for each output ---------------------------------------------- */
+
+__global__ void each_output(problem_of_elsa p, array<real> y, sources of, array<const real> factor,
+                            array<const real> summand, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int channel = (int)(at % p.C), i = (int)(at / p.C % p.N), a = head_of(p, channel);
+    size_t image = at / p.C / p.N * p.N;
+
+    /* Step 1: the largest logit, or the filter's mean. */
+    norm_of_filter norm = {0, 1};
+    for (int n = 0; n < p.entries && p.norm != ELSA_IDENTITY; n++) {
+        real l = logit(p, of, image, i, n, a);
+        if (p.norm == ELSA_SOFTMAX) norm.shift = n ? fmax(norm.shift, l) : l;
+        else norm.shift += l / p.entries;
+    }
+
+    /* Step 2: the sum of the weights, or the deviation. */
+    real sum = 0;
+    for (int n = 0; n < p.entries && p.norm != ELSA_IDENTITY; n++) {
+        real w = weight(p, norm, logit(p, of, image, i, n, a));
+        sum += p.norm == ELSA_SOFTMAX ? w : w * w / p.entries;
+    }
+    if (p.norm == ELSA_SOFTMAX) norm.factor = 1 / sum;
+    if (p.norm == ELSA_FILTER) norm.factor = 1 / sqrt(sum + (real)1e-10);
+
+    /* Step 3: the values under the weights, bent by the ghost head. */
+    real mean = 0;
+    for (int n = 0; n < p.entries; n++) {
+        int j = neighbour(p, i, n);
+        if (j == OFF_GRID) continue;
+        real w = weight(p, norm, logit(p, of, image, i, n, a));
+        size_t cn = (size_t)channel * p.entries + n;
+        if (p.ghosted) w = factor[cn] * w + summand[cn];
+        mean += w * of.qkv[(image + j) * p.width + 2 * p.Q + channel];
+    }
+    y[at] = mean;
+}
+
+/* ---- rung 2: a thread for each token and head ---------------------------------------- */
+
+/* Leaves the filter of a token and a head in weights [a][n][i]: neighbouring threads have
+ * neighbouring tokens. */
+__global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, size_t filters)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= filters) return;
+    int i = (int)(at % p.N), a = (int)(at / p.N % p.h);
+    size_t image = at / p.N / p.h * p.N, first = at / p.N * p.entries * p.N + i;
+    norm_of_filter norm = {0, 1};
+    real sum = 0;
+
+    /* Step 1: the logits; of a softmax also the sum of the weights under the largest so far. */
+    for (int n = 0; n < p.entries; n++) {
+        real l = logit(p, of, image, i, n, a);
+        weights[first + (size_t)n * p.N] = l;
+        if (p.norm != ELSA_SOFTMAX) {
+            sum += l;
+            continue;
+        }
+        real top = n ? fmax(norm.shift, l) : l;
+        sum = sum * exp(norm.shift - top) + exp(l - top);
+        norm.shift = top;
+    }
+    if (p.norm == ELSA_IDENTITY) return;
+
+    /* Step 2: a filter's deviation wants its mean first. */
+    if (p.norm == ELSA_FILTER) {
+        norm.shift = sum / p.entries;
+        sum = 0;
+        for (int n = 0; n < p.entries; n++) {
+            real w = weight(p, norm, weights[first + (size_t)n * p.N]);
+            sum += w * w;
+        }
+        sum = sqrt(sum / p.entries + (real)1e-10);
+    }
+
+    /* Step 3: the weights. */
+    norm.factor = 1 / sum;
+    for (int n = 0; n < p.entries; n++) {
+        real l = weights[first + (size_t)n * p.N];
+        weights[first + (size_t)n * p.N] = weight(p, norm, l);
+    }
+}
+
+/* y_ic = sum_n filter_cni v_{i+n,c}, the filter made on the way. */
+__global__ void each_value(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> weights,
+                           array<const real> factor, array<const real> summand, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int channel = (int)(at % p.C), i = (int)(at / p.C % p.N);
+    size_t image = at / p.C / p.N, first = (image * p.h + head_of(p, channel)) * p.entries * p.N + i;
+    real sum = 0;
+    for (int n = 0; n < p.entries; n++) {
+        int j = neighbour(p, i, n);
+        if (j == OFF_GRID) continue;
+        real w = weights[first + (size_t)n * p.N];
+        size_t cn = (size_t)channel * p.entries + n;
+        if (p.ghosted) w = factor[cn] * w + summand[cn];
+        sum += w * qkv[(image * p.N + j) * p.width + 2 * p.Q + channel];
+    }
+    y[at] = sum;
+}
+
+/* ---- tiles with halos ------------------------------------------------------------------ */
+
+constexpr int TILE = 8, TOKENS = TILE * TILE;   /* of a block */
+constexpr int HEADS = 3;                        /* of a block, at most */
+constexpr int CHUNK = 32 / sizeof(real);        /* channels at a time: a sector of a row */
+constexpr int OWN = TOKENS + 4;                 /* from one channel's tokens to the next */
+constexpr int K_MOST = 7;
+
+/* A plane holds a channel of the tile and its halo.  A warp reads 4 rows of 8 tokens: rows
+ * 8 or 24 words apart lie in other banks.  It writes 8 channels of 4 neighbours: so do
+ * planes of 32 n + 4 words. */
+template <int K> struct planes {
+    static constexpr int edge = TILE + K - 1, pitch = K > 1 ? 24 : 8;
+    static constexpr int size = (edge * pitch + 27) / 32 * 32 + 4;
+    static constexpr int entries = K * K, row = (entries + 3) / 4 * 4;     /* of a filter, in packs of four */
+    static_assert((edge + 3) / 4 * 4 <= pitch, "a row of a plane holds a row of the halo");
+};
+
+/* A tile of a lattice of every `dilation`th row and column. */
+struct tile {
+    size_t image;               /* its first token */
+    int y, x;                   /* where the lattice starts on the grid */
+    int top, left;              /* where the tile starts on the lattice */
+};
+
+__device__ __host__ inline int less(int a, int b) { return a < b ? a : b; }
+__device__ __host__ inline int rounded_up(int a, int b) { return (a + b - 1) / b; }
+
+/* Tiles of a lattice, along an axis of so many tokens. */
+__device__ __host__ inline int tiles_along(int size, int dilation)
+{
+    return rounded_up(rounded_up(size, dilation), TILE);
+}
+
+__device__ inline tile tile_at(const problem_of_elsa &p, size_t number)
+{
+    int down = tiles_along(p.H, p.dilation), across = tiles_along(p.W, p.dilation), columns = less(p.W, p.dilation);
+    size_t lattice = number / ((size_t)down * across), lattices = (size_t)less(p.H, p.dilation) * columns;
+    tile t = {lattice / lattices * p.N, (int)(lattice % lattices / columns), (int)(lattice % lattices % columns), 0, 0};
+    t.top = (int)(number / across % down) * TILE;
+    t.left = (int)(number % across) * TILE;
+    return t;
+}
+
+/* A token of a lattice, or OFF_GRID. */
+__device__ inline int lattice_token(const problem_of_elsa &p, const tile &t, int row, int column)
+{
+    int y = t.y + row * p.dilation, x = t.x + column * p.dilation;
+    return row < 0 || column < 0 || y >= p.H || x >= p.W ? OFF_GRID : y * p.W + x;
+}
+
+/* Has the threads of a block bring(channel, row, column, token) to all places of a plane, for
+ * some channels: neighbouring threads bring neighbouring channels, then columns, which are
+ * counted in fours. */
+template <int K, int CHANNELS, class bringing>
+__device__ inline void bring_halo(const problem_of_elsa &p, const tile &t, bringing bring)
+{
+    constexpr int EDGE = planes<K>::edge, COLUMNS = (EDGE + 3) / 4 * 4;
+    for (int e = threadIdx.x; e < EDGE * COLUMNS * CHANNELS; e += blockDim.x) {
+        int channel = e % CHANNELS, column = e / CHANNELS % COLUMNS, row = e / CHANNELS / COLUMNS;
+        int token = lattice_token(p, t, t.top + row - K / 2, t.left + column - K / 2);
+        bring(channel, row, column, column < EDGE ? token : OFF_GRID);
+    }
+}
+
+/* ---- rungs 3 and 4: neighbourhoods ------------------------------------------------------ */
+
+/* sum_n (factor_n w_n + summand_n) v_n, or without a ghost head sum_n w_n v_n; v is a plane
+ * from the first neighbour on, and the rows of the ghost head come in packs. */
+template <int K, bool GHOST>
+__device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<real> factor, shared<real> summand)
+{
+    real sum = 0;
+    #pragma unroll
+    for (int n = 0; n < K * K; n += 4) {
+        pack<real, 4> f = {}, s = {};
+        if (GHOST) {
+            f = load<4>(factor, n);
+            s = load<4>(summand, n);
+        }
+        #pragma unroll
+        for (int m = n; m < n + 4 && m < K * K; m++)
+            sum += (GHOST ? f[m - n] * w[m] + s[m - n] : w[m]) * v[m / K * planes<K>::pitch + m % K];
+    }
+    return sum;
+}
+
+/* A block: a tile of one image, and up to HEADS heads of it; a thread: a token and a head.
+ * FUSED writes y, else weights [a][n][i] as rung 2 has them.  In the final variant the own
+ * half is all there is, and `convolved` holds what it maps. */
+template <int K, bool NEIGHBOURS, bool FUSED>
+__global__ void __launch_bounds__(TOKENS * HEADS, 2)
+neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> convolved,
+              array<const real> rk, array<const real> rq, array<const real> rb, array<const real> factor,
+              array<const real> summand)
+{
+    using planes = planes<K>;
+    constexpr int ENTRIES = planes::entries, ROW = planes::row, SLOTS = HEADS * CHUNK;
+    constexpr int LOGITS = CHUNK * (NEIGHBOURS ? planes::size : 0) + CHUNK * OWN + 2 * SLOTS * ROW;
+    constexpr int VALUES = FUSED ? SLOTS * planes::size + 2 * SLOTS * ROW : 0;
+    SHARED(real, room, LOGITS > VALUES ? LOGITS : VALUES);
+    int groups = rounded_up(p.h, HEADS), each = rounded_up(p.h, groups);
+    int first_head = (int)(blockIdx.x % groups) * each, heads = less(each, p.h - first_head);
+    tile t = tile_at(p, blockIdx.x / groups);
+    int token = threadIdx.x % TOKENS, head = threadIdx.x / TOKENS;
+    bool mine = head < heads;               /* the last group may have a head less */
+    if (!mine) head = 0;
+    int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
+    int place = token / TILE * planes::pitch + token % TILE;        /* of the first neighbour */
+
+    real w[ENTRIES];                        /* logits, then weights */
+    for (int n = 0; n < ENTRIES; n++) w[n] = rb[(size_t)(first_head + head) * ENTRIES + n];
+
+    shared<real> own = room, r_own = own + CHUNK * OWN, r_other = r_own + SLOTS * ROW, other = r_other + SLOTS * ROW;
+    for (int first = 0; first < p.Q; first += CHUNK) {
+        /* Step 1: some channels of the embeddings, zero beyond the last. */
+        for (int e = threadIdx.x; e < CHUNK * heads * ROW; e += blockDim.x) {
+            int n = e % ROW, channel = first + e / ROW / heads;
+            size_t at = ((size_t)channel * p.h + first_head + e / ROW % heads) * ENTRIES + n;
+            bool there = channel < p.Q && n < ENTRIES;
+            r_own[e] = there ? rk[at] : (real)0;
+            if (NEIGHBOURS) r_other[e] = there ? rq[at] : (real)0;
+        }
+
+        /* Step 2: the products of the tile and its halo; in Eq. 6 keys, and the queries apart. */
+        if constexpr (NEIGHBOURS)
+            bring_halo<K, CHUNK>(p, t, [&](int channel, int row, int column, int j) {
+                real z = 0;
+                if (j != OFF_GRID && first + channel < p.Q) {
+                    size_t at = (t.image + j) * p.width + first + channel;
+                    z = qkv[at + p.C];
+                    if (p.equation == 7) z *= qkv[at];
+                }
+                other[channel * planes::size + row * planes::pitch + column] = p.scale * z;
+            });
+        for (int e = threadIdx.x; p.equation != 7 && e < CHUNK * TOKENS; e += blockDim.x) {
+            int channel = first + e % CHUNK, at = e / CHUNK;
+            int j = lattice_token(p, t, t.top + at / TILE, t.left + at % TILE);
+            size_t row = t.image + j;
+            real z = 0;
+            if (j != OFF_GRID && channel < p.Q)
+                z = NEIGHBOURS ? p.scale * qkv[row * p.width + channel] : convolved[row * p.Q + channel];
+            own[e % CHUNK * OWN + at] = z;
+        }
+        __syncthreads();
+
+        /* Step 3: both halves of the logits.  The warp has one head: its embeddings are read
+         * four at a time, by all lanes at once. */
+        for (int channel = 0; channel < CHUNK; channel++) {
+            shared<real> plane = other + (channel * planes::size + place);
+            real z = p.equation == 7 ? plane[K / 2 * planes::pitch + K / 2] : own[channel * OWN + token];
+            int r = (channel * heads + head) * ROW;
+            #pragma unroll
+            for (int n = 0; n < ENTRIES; n += 4) {
+                pack<real, 4> a = load<4>(r_own, r + n), b = {};
+                if (NEIGHBOURS) b = load<4>(r_other, r + n);
+                #pragma unroll
+                for (int m = n; m < n + 4 && m < ENTRIES; m++) {
+                    w[m] += z * a[m - n];
+                    if (NEIGHBOURS) w[m] += plane[m / K * planes::pitch + m % K] * b[m - n];
+                }
+            }
+        }
+        __syncthreads();                    /* all has been read */
+    }
+
+    /* Step 4: the softmax, those off the grid included. */
+    real top = w[0], sum = 0;
+    for (int n = 1; n < ENTRIES; n++) top = fmax(top, w[n]);
+    for (int n = 0; n < ENTRIES; n++) {
+        w[n] = exp(w[n] - top);
+        sum += w[n];
+    }
+    sum = 1 / sum;
+    for (int n = 0; n < ENTRIES; n++) w[n] *= sum;
+    if constexpr (!FUSED) {
+        size_t at = ((t.image / p.N * p.h + first_head + head) * ENTRIES) * p.N + i;
+        for (int n = 0; mine && i != OFF_GRID && n < ENTRIES; n++) y[at + (size_t)n * p.N] = w[n];
+        return;
+    }
+
+    /* Some channels of each head; where number m of them is a value channel, or -1. */
+    shared<real> v = room, factors = v + SLOTS * planes::size, summands = factors + SLOTS * ROW;
+    for (int first = 0; FUSED && first < p.c; first += CHUNK) {
+        auto channel_of = [&](int m) {
+            int a = p.by_block ? m / CHUNK : m % heads, n = first + (p.by_block ? m % CHUNK : m / heads);
+            return n >= p.c ? -1 : p.by_block ? (first_head + a) * p.c + n : n * p.h + first_head + a;
+        };
+
+        /* Step 5: their values and their rows of the ghost head. */
+        for (int part = 0; part < heads; part++)
+            bring_halo<K, CHUNK>(p, t, [&](int m, int row, int column, int j) {
+                int channel = channel_of(part * CHUNK + m);
+                bool there = j != OFF_GRID && channel >= 0;
+                v[(part * CHUNK + m) * planes::size + row * planes::pitch + column] =
+                    there ? qkv[(t.image + j) * p.width + 2 * p.Q + channel] : (real)0;
+            });
+        for (int e = threadIdx.x; p.ghosted && e < heads * CHUNK * ROW; e += blockDim.x) {
+            int channel = channel_of(e / ROW), n = e % ROW;
+            bool there = channel >= 0 && n < ENTRIES;
+            factors[e] = there ? factor[(size_t)channel * ENTRIES + n] : (real)0;
+            summands[e] = there ? summand[(size_t)channel * ENTRIES + n] : (real)0;
+        }
+        __syncthreads();
+
+        /* Step 6: filters are made where they are applied. */
+        real mean[CHUNK];
+        #pragma unroll
+        for (int n = 0; n < CHUNK; n++) {
+            int m = p.by_block ? head * CHUNK + n : n * heads + head;
+            shared<real> values = v + m * planes::size + place, f = factors + m * ROW, s = summands + m * ROW;
+            mean[n] = p.ghosted ? applied<K, true>(w, values, f, s) : applied<K, false>(w, values, f, s);
+        }
+        __syncthreads();
+
+        /* Step 7: the planes turn the outputs, so that neighbouring threads write neighbouring
+         * channels. */
+        for (int n = 0; mine && n < CHUNK; n++)
+            v[(p.by_block ? head * CHUNK + n : n * heads + head) * OWN + token] = mean[n];
+        __syncthreads();
+        for (int e = threadIdx.x; e < heads * CHUNK * TOKENS; e += blockDim.x) {
+            int at = e / CHUNK % TOKENS, m = e / CHUNK / TOKENS * CHUNK + e % CHUNK, channel = channel_of(m);
+            int j = lattice_token(p, t, t.top + at / TILE, t.left + at % TILE);
+            if (j != OFF_GRID && channel >= 0) y[(t.image + j) * p.C + channel] = v[m * OWN + at];
+        }
+        __syncthreads();
+    }
+}
+
+/* ---- rungs 3 and 4: the final variant's convolution ----------------------------------------- */
+
+constexpr int EIGHT = 8;        /* outputs of a block, four a thread, and inputs at a time */
+
+/* Groups of 4 channels, two in a block, or of a multiple of 8. */
+template <int K>
+__global__ void __launch_bounds__(2 * TOKENS)
+convolve(problem_of_elsa p, array<real> convolved, array<const real> qkv, array<const real> fours,
+         array<const real> conv_b)
+{
+    constexpr int ENTRIES = planes<K>::entries, SIZE = planes<K>::size;
+    SHARED(real, z, EIGHT * SIZE);
+    SHARED(real, kernels, 2 * EIGHT * ENTRIES * 4);
+    int blocks = rounded_up(p.Q, EIGHT), octet = (int)(blockIdx.x % blocks) * EIGHT;
+    tile t = tile_at(p, blockIdx.x / blocks);
+    int token = threadIdx.x % TOKENS, part = threadIdx.x / TOKENS, o = octet + 4 * part;
+    int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
+    int place = token / TILE * planes<K>::pitch + token % TILE;
+    int inputs = less(p.g, EIGHT), from = p.g < EIGHT ? 4 * part : 0;       /* of eight, those of this thread's group */
+
+    pack<real, 4> sum = {};
+    for (int first = 0; first < p.g; first += EIGHT) {
+        /* Step 1: eight channels, and what they are multiplied with. */
+        bring_halo<K, EIGHT>(p, t, [&](int channel, int row, int column, int j) {
+            int d = octet / p.g * p.g + first + channel;
+            size_t at = (t.image + j) * p.width + d;
+            z[channel * SIZE + row * planes<K>::pitch + column] =
+                j != OFF_GRID && d < p.Q ? p.scale * (qkv[at] * qkv[at + p.Q]) : (real)0;
+        });
+        for (int e = threadIdx.x; e < 2 * inputs * ENTRIES * 4; e += blockDim.x) {
+            int q = e / (inputs * ENTRIES * 4), rest = e % (inputs * ENTRIES * 4);
+            if (octet + 4 * q < p.Q) kernels[e] = fours[(((size_t)octet / 4 + q) * p.g + first) * ENTRIES * 4 + rest];
+        }
+        __syncthreads();
+
+        /* Step 2: a product meets four filters while it is in a register. */
+        for (int channel = 0; o < p.Q && channel < inputs; channel++)
+            for (int n = 0; n < ENTRIES; n++) {
+                pack<real, 4> f = load<4>(kernels, ((part * inputs + channel) * ENTRIES + n) * 4);
+                real value = z[(from + channel) * SIZE + place + n / K * planes<K>::pitch + n % K];
+                for (int k = 0; k < 4; k++) sum[k] += f[k] * value;
+            }
+        __syncthreads();
+    }
+    if (i == OFF_GRID || o >= p.Q) return;
+    for (int k = 0; k < 4; k++) sum[k] = gelu_of(sum[k] + conv_b[o + k]);
+    store(convolved, (t.image + i) * p.Q + o, sum);
+}
+
+/* ---- the ladder ------------------------------------------------------------------------------- */
+
+problem_of_elsa given(const struct elsa_problem *p)
+{
+    problem_of_elsa g = {};
+    g.H = (int)p->grid.size[0];
+    g.W = (int)p->grid.size[1];
+    g.N = (int)p->heads.N;
+    g.K = (int)p->K;
+    g.entries = (int)p->entries;
+    g.dilation = (int)p->dilation;
+    g.h = (int)p->heads.h;
+    g.c = (int)p->heads.c;
+    g.C = (int)p->heads.C;
+    g.Q = (int)p->heads.Q;
+    g.g = (int)p->g;
+    g.width = 2 * g.Q + g.C;
+    g.equation = p->equation;
+    g.T = (int)p->T;
+    g.qk = p->terms.qk;
+    g.qr = p->terms.qr;
+    g.rk = p->terms.rk;
+    g.b = p->terms.b;
+    g.windows = p->windows;
+    g.by_block = p->equation == 4 || p->ghost.by_block;
+    g.ghosted = p->ghost.add;
+    g.norm = p->norm;
+    g.scale = p->scale;
+    return g;
+}
+
+/* Whether a rung plays its trick on this problem, and whether on its convolution. */
+bool in_tiles(const struct elsa_problem *p, int rung)
+{
+    return rung > 2 && p->equation != 4 && p->K <= K_MOST;
+}
+
+bool convolved_in_tiles(const struct elsa_problem *p, int rung)
+{
+    return in_tiles(p, rung) && !p->equation && (p->g == 4 || p->g % EIGHT == 0);
+}
+
+size_t tiles_of(const struct elsa_problem *p)
+{
+    int H = (int)p->grid.size[0], W = (int)p->grid.size[1], d = (int)p->dilation;
+    return p->heads.B * less(H, d) * less(W, d) * tiles_along(H, d) * tiles_along(W, d);
+}
+
+template <int K> void launch_convolve(struct elsa_device *on, const struct elsa_problem *p)
+{
+    size_t blocks = tiles_of(p) * device_blocks(p->heads.Q, EIGHT);
+    LAUNCH(&on->heads.device, convolve<K>, blocks, 2 * TOKENS, 0, given(p), on->convolved, on->heads.qkv, on->fours,
+           on->conv_b);
+}
+
+template <int K, bool NEIGHBOURS, bool FUSED>
+void launch_neighbourhood(struct elsa_device *on, const struct elsa_problem *p, array<real> to)
+{
+    size_t groups = device_blocks(p->heads.h, HEADS), threads = TOKENS * device_blocks(p->heads.h, groups);
+    LAUNCH(&on->heads.device, (neighbourhood<K, NEIGHBOURS, FUSED>), tiles_of(p) * groups, threads, 0, given(p), to,
+           on->heads.qkv, on->convolved, on->rk, on->rq, on->rb, on->factor, on->summand);
+}
+
+/* K, and what else is counted when a kernel is compiled. */
+template <int K> void launch_tiles(struct elsa_device *on, const struct elsa_problem *p, int rung)
+{
+    array<real> y = device_heads_output(&on->heads);
+    if (convolved_in_tiles(p, rung)) launch_convolve<K>(on, p);
+    if (rung == 3 && p->equation) launch_neighbourhood<K, true, false>(on, p, on->weights);
+    else if (rung == 3) launch_neighbourhood<K, false, false>(on, p, on->weights);
+    else if (p->equation) launch_neighbourhood<K, true, true>(on, p, y);
+    else launch_neighbourhood<K, false, true>(on, p, y);
+}
+
+template <int rung> void heart(struct plan *plan)
+{
+    struct elsa_device *on = (struct elsa_device *)plan->state;
+    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
+    struct device *d = &on->heads.device;
+    size_t rows = p->heads.B * p->heads.N, outputs = rows * p->heads.C, filters = rows * p->heads.h;
+    array<real> y = device_heads_output(&on->heads);
+    sources of = {on->heads.qkv, on->convolved, on->rk, on->rq, on->rb};
+
+    /* Step 1: the final variant's convolution, where no tiles make it. */
+    if (!p->equation && !convolved_in_tiles(p, rung))
+        LAUNCH(d, each_convolved, device_blocks(rows * p->heads.Q, 128), 128, 0, given(p), on->convolved, on->heads.qkv,
+               on->conv_w, on->conv_b, rows * p->heads.Q);
+
+    /* Step 2: the filters. */
+    if (rung == 1)
+        LAUNCH(d, each_output, device_blocks(outputs, 128), 128, 0, given(p), y, of, on->factor, on->summand, outputs);
+    else if (!in_tiles(p, rung))
+        LAUNCH(d, each_filter, device_blocks(filters, 128), 128, 0, given(p), on->weights, of, filters);
+    else if (p->K == 1) launch_tiles<1>(on, p, rung);
+    else if (p->K == 3) launch_tiles<3>(on, p, rung);
+    else if (p->K == 5) launch_tiles<5>(on, p, rung);
+    else launch_tiles<7>(on, p, rung);
+
+    /* Step 3: the values under them, where weights have been written. */
+    if (rung > 1 && !(rung > 3 && in_tiles(p, rung)))
+        LAUNCH(d, each_value, device_blocks(outputs, 128), 128, 0, given(p), y, on->heads.qkv, on->weights, on->factor,
+               on->summand, outputs);
+}
+
+template <int rung> status prepare(struct plan *plan)
+{
+    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
+    struct elsa_device *on = (struct elsa_device *)plan->state;
+    size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, final = p->equation ? 0 : Q;
+    bool tiles = convolved_in_tiles(p, rung), weights = rung > 1 && !(rung > 3 && in_tiles(p, rung));
+
+    device_heads_prepare(plan);
+    ghost_prepare(&on->ghost, &plan->room, OF_LOAD, &p->ghost);
+    device_reals(plan, &on->rk, "rk", p->rk ? C : final, h, p->equation ? p->T : p->entries, 1);
+    device_reals(plan, &on->rq, "rq", p->rq ? C : 0, h, p->T, 1);
+    device_reals(plan, &on->rb, "rb", p->rb || final ? h : 0, p->equation ? p->T : p->entries, 1, 1);
+    device_reals(plan, &on->factor, "the ghost head's factors", p->ghost.add ? C : 0, p->entries, 1, 1);
+    device_reals(plan, &on->summand, "the ghost head's summands", p->ghost.add ? C : 0, p->entries, 1, 1);
+    device_reals(plan, &on->conv_w, "conv_w", final, p->g, p->entries, 1);
+    device_reals(plan, &on->conv_b, "conv_b", final, 1, 1, 1);
+    device_reals(plan, &on->mix_w, "mix_w", h, p->entries, final, 1);
+    device_reals(plan, &on->fours, "conv_w in fours", tiles ? Q : 0, p->g, p->entries, 1);
+    device_reals(plan, &on->convolved, "the convolved products", p->heads.B, N, final, 1);
+    device_reals(plan, &on->weights, "the filters of tokens and heads", weights ? p->heads.B : 0, N, h, p->entries);
+    return room_status(&plan->room);
+}
+
+/* rk [Q][h K^2] from mix_w [h K^2][Q]. */
+__global__ void turn(array<real> rk, array<const real> mix_w, size_t rows, size_t columns)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < rows * columns) rk[at] = mix_w[at % rows * columns + at / rows];
+}
+
+/* [Q/4][g K^2][4] from conv_w [Q][g K^2]. */
+__global__ void in_fours(array<real> fours, array<const real> conv_w, size_t each, size_t count)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < count) fours[at] = conv_w[(at / 4 / each * 4 + at % 4) * each + at / 4 % each];
+}
+
+template <int rung> status load(struct plan *plan)
+{
+    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
+    struct elsa_device *on = (struct elsa_device *)plan->state;
+    struct device *d = &on->heads.device;
+    size_t C = p->heads.C, Q = p->heads.Q, h = p->heads.h, maps = h * p->entries, each = p->g * p->entries;
+
+    device_heads_load(plan);
+    ghost_load(&on->ghost, &p->ghost);
+    device_upload(d, on->factor, on->ghost.factor, C * p->entries);
+    device_upload(d, on->summand, on->ghost.summand, C * p->entries);
+    if (p->equation) {
+        device_upload(d, on->rk, p->rk, C * h * p->T);
+        device_upload(d, on->rq, p->rq, C * h * p->T);
+        device_upload(d, on->rb, p->rb, h * p->T);
+        return device_status(d);
+    }
+    device_upload(d, on->conv_w, p->conv_w, Q * each);
+    device_upload(d, on->conv_b, p->conv_b, Q);
+    device_upload(d, on->mix_w, p->mix_w, maps * Q);
+    device_upload(d, on->rb, p->mix_b, maps);
+    LAUNCH(d, turn, device_blocks(maps * Q, 128), 128, 0, on->rk, on->mix_w, maps, Q);
+    if (convolved_in_tiles(p, rung))
+        LAUNCH(d, in_fours, device_blocks(Q * each, 128), 128, 0, on->fours, on->conv_w, each, Q * each);
+    return device_status(d);
+}
+
+double cost(const void *of)
+{
+    const struct elsa_problem *p = (const struct elsa_problem *)of;
+    return elsa_multiply_adds(p, elsa_pairs(p));
+}
+
+} // namespace
+
+RUNG(elsa_cuda1, "cuda1", elsa_device, prepare<1>, load<1>, heart<1>, cost);
+RUNG(elsa_cuda2, "cuda2", elsa_device, prepare<2>, load<2>, heart<2>, cost);
+RUNG(elsa_cuda3, "cuda3", elsa_device, prepare<3>, load<3>, heart<3>, cost);
+RUNG(elsa_cuda4, "cuda4", elsa_device, prepare<4>, load<4>, heart<4>, cost);

@@ -1,0 +1,652 @@
+/* emulator.cc -- blocks, fibers and races; see emulator.h
+ *
+ * A fiber starts by makecontext, once, and from then on is left and entered by setjmp and
+ * longjmp, which save no signal mask and so need no system call; when its thread has
+ * ended it waits for the thread of the next block.  All state is the calling thread's own:
+ * several threads may emulate at once. */
+
+/* A checked longjmp takes the way from one stack to another for a mistake. */
+#undef _FORTIFY_SOURCE
+
+#include "device.h"
+#include "requests.h"
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <setjmp.h>
+#include <ucontext.h>
+#include <vector>
+
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#else
+#define VALGRIND_STACK_REGISTER(from, to) 0
+#define VALGRIND_MAKE_MEM_DEFINED(from, bytes) 0
+#endif
+
+namespace emulator {
+
+__thread const self_indices *self;
+
+namespace {
+
+constexpr unsigned THREADS_MAX = 1024, THREADS_DEEP = 64;
+constexpr size_t STATIC_MAX = 48 << 10, SHARED_MAX = 227 << 10;     /* of a block; of sm_90 */
+
+/* A stack, and below it what nobody may write. */
+constexpr size_t STACK = 128 << 10, MARGIN = 8 << 10;
+constexpr unsigned char MARK = 0xa5;
+
+/* Who has been at a word: a thread of the block, all of a warp that `lanes` names, or
+ * several.  Of what atomics wrote with ATOMIC set. */
+constexpr uint16_t ATOMIC = 0x4000, MANY_OF_WARP = 0x8000, MANY_BLOCKS = 0xbffd, MANY = 0xbffe;
+constexpr uint32_t EPOCHS_MAX = 0xf0000000u;
+
+enum waiting { RUNS, AT_BLOCK_BARRIER, AT_WARP_BARRIER, AT_EXCHANGE, DONE };
+
+struct fiber {
+    self_indices indices;
+    jmp_buf state;
+    char *stack = nullptr;              /* of MARGIN + STACK bytes */
+    bool started = false;
+    waiting waits;
+    unsigned number, warp, lane;
+    place at = 0;                       /* where it waits */
+    unsigned mask;                      /* of the lanes that it waits for */
+    uint64_t brought;
+    uint16_t met[WARP];                 /* the turn of its warp at which it met each lane last */
+#if defined __SANITIZE_ADDRESS__
+    void *fake;
+#endif
+};
+
+struct warp {
+    unsigned live;                      /* lanes that have not ended */
+    uint16_t turn;                      /* how often any of it have met since the last barrier */
+    uint64_t taken[WARP];               /* of the exchange that was completed last */
+};
+
+std::atomic<uint32_t> epochs{1};
+
+struct machine {
+    bool counting = false;
+    uint64_t seed = 0;
+    std::vector<launch_counts> launches;
+
+    /* The launch and the block that run. */
+    const std::function<void()> *body = nullptr;
+    launch_counts now{};
+    uint32_t launch_epoch = 0, block_epoch = 0, epoch = 0;
+    unsigned count = 0;                 /* threads of a block */
+    std::vector<fiber> fibers;          /* THREADS_MAX, so that none ever moves */
+    std::vector<warp> warps;
+    std::vector<unsigned> order;
+    fiber *running = nullptr;
+    jmp_buf home;
+    ucontext_t first;                   /* of a fiber that starts; no local variable, since start never returns */
+    status fault{};
+    requests asked;
+    uint64_t dice = 0;
+#if defined __SANITIZE_ADDRESS__
+    void *fake = nullptr;
+    const void *bottom = nullptr;
+    size_t size = 0;
+#endif
+
+    /* Shared memory. */
+    std::vector<char> bytes_of_block;   /* and 128 more, so that banks begin where they do on a device */
+    char *memory_of_block = nullptr;
+    std::vector<trace> traces_of_block;
+    struct declared { const char *name, *file; int line; size_t at; };
+    std::vector<declared> declarations;
+    size_t used = 0, dynamic_size = 0;
+
+    ~machine() { for (fiber &f : fibers) free(f.stack); }
+};
+
+/* The calling thread's, and while it launches a pointer to it, which is found faster. */
+machine &own()
+{
+    thread_local machine kept;
+    return kept;
+}
+__thread machine *m;
+
+uint64_t roll()                         /* splitmix64 */
+{
+    uint64_t z = (m->dice += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+size_t roll_below(size_t n) { return n > UINT32_MAX ? roll() % n : (roll() >> 32) * n >> 32; }
+
+bool same(const char *a, const char *b) { return a == b || !strcmp(a, b); }
+bool same_line(const place &a, const place &b) { return a.line == b.line && same(a.file, b.file); }
+
+/* ---- switching -------------------------------------------------------------- */
+
+/* Back to the scheduler, until the fiber is entered again. */
+void leave()
+{
+    fiber &f = *m->running;
+#if defined __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(&f.fake, m->bottom, m->size);
+#endif
+    if (!_setjmp(f.state)) _longjmp(m->home, 1);
+#if defined __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(f.fake, &m->bottom, &m->size);
+#endif
+}
+
+/* A fiber's whole life: the thread of its number, block after block. */
+void live()
+{
+#if defined __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(nullptr, &m->bottom, &m->size);
+#endif
+    for (;;) {
+        try {
+            (*m->body)();
+        } catch (const std::bad_alloc &) {
+            m->fault = out_of_memory("the emulation of a kernel");
+        }
+        m->running->waits = DONE;
+        leave();
+    }
+}
+
+__attribute__((noinline)) void start(fiber &f)
+{
+    f.started = true;
+    getcontext(&m->first);
+    m->first.uc_stack.ss_sp = f.stack + MARGIN;
+    m->first.uc_stack.ss_size = STACK;
+    m->first.uc_link = nullptr;
+    makecontext(&m->first, live, 0);
+    setcontext(&m->first);
+}
+
+__attribute__((noinline)) void enter(fiber &f)
+{
+    m->running = &f;
+    self = &f.indices;
+#if defined __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(&m->fake, f.stack + MARGIN, STACK);
+#endif
+    if (!_setjmp(m->home)) {
+        if (f.started) _longjmp(f.state, 1);
+        start(f);
+    }
+#if defined __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(m->fake, nullptr, nullptr);
+#endif
+    m->running = nullptr;
+    self = nullptr;
+}
+
+/* ---- blocks ----------------------------------------------------------------- */
+
+unsigned lanes_of(unsigned warp)
+{
+    unsigned left = m->count - warp * WARP;
+    return left < WARP ? left : WARP;
+}
+
+/* From now on what these lanes did is ordered before what any of them does, and so is
+ * what they had met already. */
+void join(warp &w, fiber *lanes, unsigned mask)
+{
+    uint16_t met[WARP] = {}, turn = ++w.turn;
+    const place &at = lanes[__builtin_ctz(mask)].at;
+    if (turn == 0)
+        m->fault = failure("%s:%d: %s: a warp meets more than 65535 times between barriers of its block", at.file,
+                           at.line, m->now.kernel);
+    for (unsigned left = mask; left; left &= left - 1)
+        for (unsigned o = 0; o < WARP; o++) {
+            uint16_t known = lanes[__builtin_ctz(left)].met[o];
+            if (known > met[o]) met[o] = known;
+        }
+    for (unsigned left = mask; left; left &= left - 1) met[__builtin_ctz(left)] = turn;
+    for (unsigned left = mask; left; left &= left - 1) memcpy(lanes[__builtin_ctz(left)].met, met, sizeof met);
+}
+
+/* Lets the lanes of a warp go that wait for each other and have all come.  Gives whether
+ * there were some.  Of a __syncwarp's mask those count that live; an exchange misses all
+ * that are not there. */
+bool complete(unsigned number)
+{
+    warp &w = m->warps[number];
+    fiber *lanes = &m->fibers[number * WARP];
+    unsigned size = lanes_of(number);
+    for (unsigned l = 0; l < size; l++) {
+        waiting what = lanes[l].waits;
+        if (what != AT_EXCHANGE && what != AT_WARP_BARRIER) continue;
+        unsigned here = 0, wanted = what == AT_EXCHANGE ? lanes[l].mask : lanes[l].mask & w.live;
+        for (unsigned k = l; k < size; k++)
+            if (lanes[k].waits == what && lanes[k].mask == lanes[l].mask && same_line(lanes[k].at, lanes[l].at))
+                here |= 1u << k;
+        if (here != wanted) continue;
+        if (what == AT_WARP_BARRIER) join(w, lanes, here);
+        for (; here; here &= here - 1) {
+            unsigned k = (unsigned)__builtin_ctz(here);
+            w.taken[k] = lanes[k].brought;
+            lanes[k].waits = RUNS;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Who waits where, when nobody can go on. */
+status stuck()
+{
+    const fiber *waits = nullptr, *ended = nullptr;
+    for (unsigned t = 0; t < m->count; t++) {
+        const fiber &f = m->fibers[t];
+        if (f.waits == AT_EXCHANGE || f.waits == AT_WARP_BARRIER)
+            return failure("%s:%d: %s: thread %u waits for lanes %08x of warp %u, and not all of them come", f.at.file,
+                           f.at.line, m->now.kernel, f.number, f.mask, f.warp);
+        if (f.waits == DONE) { if (!ended) ended = &f; }
+        else if (!waits) waits = &f;
+        else if (!same_line(f.at, waits->at))
+            return failure("%s:%d: %s: thread %u waits at this barrier, and thread %u at that of line %d",
+                           waits->at.file, waits->at.line, m->now.kernel, waits->number, f.number, f.at.line);
+    }
+    return failure("%s:%d: %s: thread %u waits at a barrier that thread %u does not reach", waits->at.file,
+                   waits->at.line, m->now.kernel, waits->number, ended->number);
+}
+
+/* Whether all threads of the block wait at one line. */
+bool all_wait()
+{
+    for (unsigned t = 0; t < m->count; t++)
+        if (m->fibers[t].waits != AT_BLOCK_BARRIER || !same_line(m->fibers[t].at, m->fibers[0].at)) return false;
+    return true;
+}
+
+/* No thread ran into the margin of its stack, which is whole again from now on. */
+bool whole(const fiber &f)
+{
+    size_t at = 0;
+    (void)VALGRIND_MAKE_MEM_DEFINED(f.stack, MARGIN);       /* below the stack, and to be read */
+    while (at < MARGIN && (unsigned char)f.stack[at] == MARK) at += 256;
+    if (at < MARGIN) memset(f.stack, MARK, MARGIN);
+    return at >= MARGIN;
+}
+
+/* The threads in a new order; when counting, those of a warp one behind another, so that
+ * only one warp's requests stand open. */
+void shuffle()
+{
+    std::vector<unsigned> &order = m->order;
+    if (!m->counting) {
+        for (unsigned t = m->count; t > 1; t--) std::swap(order[t - 1], order[roll_below(t)]);
+        return;
+    }
+    unsigned warps = (unsigned)m->warps.size(), filled = 0, turn[THREADS_MAX / WARP];
+    for (unsigned w = 0; w < warps; w++) turn[w] = w;
+    for (unsigned w = warps; w > 1; w--) std::swap(turn[w - 1], turn[roll_below(w)]);
+    for (unsigned w = 0; w < warps; w++) {
+        unsigned *of = &order[filled], lanes = lanes_of(turn[w]);
+        for (unsigned l = 0; l < lanes; l++) of[l] = turn[w] * WARP + l;
+        for (unsigned l = lanes; l > 1; l--) std::swap(of[l - 1], of[roll_below(l)]);
+        filled += lanes;
+    }
+}
+
+/* A new phase: what was before it is ordered before what comes. */
+void next_epoch()
+{
+    m->epoch = epochs++;
+    for (unsigned t = 0; t < m->count; t++) memset(m->fibers[t].met, 0, sizeof m->fibers[t].met);
+    for (warp &w : m->warps) w.turn = 0;
+}
+
+void begin_block(const uint3 &block, const dim3 &blocks, const dim3 &threads)
+{
+    m->declarations.clear();
+    m->used = 0;
+    memset(m->memory_of_block, 0xff, STATIC_MAX + m->dynamic_size);
+    for (unsigned w = 0; w < m->warps.size(); w++)
+        m->warps[w].live = lanes_of(w) == WARP ? ~0u : (1u << lanes_of(w)) - 1;
+    for (unsigned t = 0; t < m->count; t++) {
+        fiber &f = m->fibers[t];
+        f.indices = {{t % threads.x, t / threads.x % threads.y, t / threads.x / threads.y}, block, threads, blocks};
+        f.number = t;
+        f.warp = t / WARP;
+        f.lane = t % WARP;
+        f.waits = RUNS;
+    }
+    next_epoch();
+    m->block_epoch = m->epoch;
+    if (m->counting) m->asked.begin_block(m->count);
+}
+
+/* All threads of one block, until all have ended or one has failed. */
+void run_block(const uint3 &block, const dim3 &blocks, const dim3 &threads)
+{
+    begin_block(block, blocks, threads);
+    for (unsigned done = 0; done < m->count;) {
+        /* Step 1: all that need not wait. */
+        bool moved = false;
+        shuffle();
+        for (unsigned t : m->order) {
+            fiber &f = m->fibers[t];
+            if (f.waits != RUNS) continue;
+            enter(f);
+            if (m->fault.code) return;
+            moved = true;
+            if (f.waits != DONE) continue;
+            if (!whole(f)) {
+                m->fault = failure("%s: a thread needs more than %zu bytes of stack", m->now.kernel, STACK);
+                return;
+            }
+            done++;
+            m->warps[f.warp].live &= ~(1u << f.lane);
+            if (m->counting) m->asked.ended(f.warp, f.lane);
+        }
+
+        /* Step 2: warps that met. */
+        for (unsigned w = 0; w < m->warps.size(); w++) while (complete(w)) moved = true;
+        if (m->fault.code) return;
+        if (moved || done == m->count) continue;
+
+        /* Step 3: the block that met, or never will. */
+        if (!all_wait()) {
+            m->fault = stuck();
+            return;
+        }
+        for (unsigned t = 0; t < m->count; t++) m->fibers[t].waits = RUNS;
+        next_epoch();
+        m->now.barriers++;
+        if (m->counting) m->asked.met();
+    }
+    if (m->counting) m->asked.met();
+}
+
+} // namespace
+
+/* ---- what kernels call ------------------------------------------------------ */
+
+/* Ends the launch.  The fiber is left where it is, and will start anew. */
+void fault(const place &from, const char *format, ...)
+{
+    char text[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!m || !m->running) {
+        fprintf(stderr, "%s:%d: outside of any kernel: %s\n", from.file, from.line, text);
+        abort();                /* as a device's memory that the processor touches */
+    }
+    const uint3 &b = self->block;
+    m->fault = failure("%s:%d: %s: block %u,%u,%u, thread %u: %s", from.file, from.line, m->now.kernel, b.x, b.y, b.z,
+                       m->running->number, text);
+    leave();
+    abort();
+}
+
+/* Who did what a trace tells, if that is not ordered before what the running thread does;
+ * else NULL. */
+static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t lanes)
+{
+    const machine &k = *m;
+    if (epoch < (where == SHARED_MEMORY ? k.block_epoch : k.launch_epoch)) return nullptr;
+    if (who == MANY_BLOCKS || epoch < k.block_epoch) return "another block";
+    if (epoch != k.epoch) return nullptr;
+    if (who == MANY) return "other threads";
+    const fiber &f = *k.running;
+    if (who == f.number) return nullptr;
+    unsigned w = who >= MANY_OF_WARP ? who - MANY_OF_WARP : who / WARP;
+    if (w != f.warp) return "another thread";
+    for (lanes &= ~(1u << f.lane); lanes; lanes &= lanes - 1)
+        if (turn >= f.met[__builtin_ctz(lanes)]) return "another thread of the warp";
+    return nullptr;
+}
+
+static inline const char *meets_writer(memory where, const trace &t)
+{
+    uint16_t who = t.writer & (uint16_t)~ATOMIC;
+    return meets(where, t.write_epoch, who, t.write_turn, 1u << who % WARP);
+}
+
+static inline const char *meets_readers(memory where, const trace &t)
+{
+    return meets(where, t.read_epoch, t.reader, t.read_turn, t.lanes);
+}
+
+static inline void note_writer(trace &t, uint16_t who)
+{
+    t.write_epoch = m->epoch;
+    t.write_turn = m->warps[m->running->warp].turn;
+    t.writer = who;
+}
+
+/* One more reader; those that are ordered before it need not be known any more. */
+static inline void note_reader(memory where, trace &t)
+{
+    const fiber &f = *m->running;
+    if (!meets_readers(where, t)) {
+        t.reader = (uint16_t)f.number;
+        t.lanes = 1u << f.lane;
+    } else if (t.reader == MANY_BLOCKS || t.read_epoch < m->block_epoch) {
+        t.reader = MANY_BLOCKS;
+    } else if (t.reader != MANY) {
+        unsigned w = t.reader >= MANY_OF_WARP ? t.reader - MANY_OF_WARP : t.reader / WARP;
+        t.reader = w == f.warp ? (uint16_t)(MANY_OF_WARP + w) : MANY;
+        t.lanes |= 1u << f.lane;
+    }
+    t.read_epoch = m->epoch;
+    t.read_turn = m->warps[f.warp].turn;
+}
+
+void access(memory where, const void *address, trace *traces, size_t bytes, bool write, const place &from)
+{
+    if (!m || !m->running) fault(from, "device memory is touched");
+    const fiber &f = *m->running;
+    for (size_t n = 0; n < words(bytes); n++) {
+        trace &t = traces[n];
+        const char *other;
+        if ((other = meets_writer(where, t)))
+            fault(from, "%s a word that %s wrote, and no barrier between", write ? "writes" : "reads", other);
+        if (!write) note_reader(where, t);
+        else if ((other = meets_readers(where, t)))
+            fault(from, "writes a word that %s read, and no barrier between", other);
+        else note_writer(t, (uint16_t)f.number);
+    }
+    if (m->counting) m->asked.add(f.warp, f.lane, where, address, bytes, from);
+}
+
+/* Atomics meet each other without harm, and plain accesses as writes do. */
+void atomic(memory where, const void *address, trace *traces, size_t bytes, const place &from)
+{
+    if (!m || !m->running) fault(from, "device memory is touched");
+    const fiber &f = *m->running;
+    for (size_t n = 0; n < words(bytes); n++) {
+        trace &t = traces[n];
+        const char *other = meets_writer(where, t), *reader = meets_readers(where, t);
+        if (other && !(t.writer & ATOMIC)) fault(from, "adds to a word that %s wrote, and no barrier between", other);
+        if (reader) fault(from, "adds to a word that %s read, and no barrier between", reader);
+        bool blocks = other && (t.write_epoch < m->block_epoch || t.writer == (MANY_BLOCKS | ATOMIC));
+        note_writer(t, (uint16_t)((blocks ? MANY_BLOCKS : other ? MANY : f.number) | ATOMIC));
+    }
+    m->now.atomics++;
+    if (m->counting) m->asked.add(f.warp, f.lane, where, address, bytes, from);
+}
+
+void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &from)
+{
+    for (const machine::declared &d : m->declarations)
+        if (d.line == from.line && same(d.name, name) && same(d.file, from.file)) {
+            *traces = m->traces_of_block.data() + d.at / WORD;
+            return m->memory_of_block + d.at;
+        }
+    size_t at = (m->used + 15) / 16 * 16;
+    if (bytes > STATIC_MAX || at + bytes > STATIC_MAX)
+        fault(from, "%zu bytes of static shared memory, of which there are %zu", at + bytes, STATIC_MAX);
+    if (at + bytes + m->dynamic_size > SHARED_MAX)
+        fault(from, "%zu bytes of shared memory, of which there are %zu", at + bytes + m->dynamic_size, SHARED_MAX);
+    m->declarations.push_back({name, from.file, from.line, at});
+    m->used = at + bytes;
+    if (m->used + m->dynamic_size > m->now.shared_bytes) m->now.shared_bytes = m->used + m->dynamic_size;
+    *traces = m->traces_of_block.data() + at / WORD;
+    return m->memory_of_block + at;
+}
+
+void *dynamic_bytes(size_t *bytes, trace **traces)
+{
+    *bytes = m->dynamic_size;
+    *traces = m->traces_of_block.data() + STATIC_MAX / WORD;
+    return m->memory_of_block + STATIC_MAX;
+}
+
+/* The running thread waits for those of the mask, of its block where that is 0. */
+static void wait(waiting what, unsigned mask, uint64_t mine, const place &from)
+{
+    fiber &f = *m->running;
+    if (what != AT_BLOCK_BARRIER && !(mask >> f.lane & 1))
+        fault(from, "lane %u is not in its own mask %08x", f.lane, mask);
+    f.waits = what;
+    f.at = from;
+    f.mask = mask;
+    f.brought = mine;
+    leave();
+}
+
+void block_barrier(const place &from) { wait(AT_BLOCK_BARRIER, 0, 0, from); }
+void warp_barrier(unsigned mask, const place &from) { wait(AT_WARP_BARRIER, mask, 0, from); }
+
+/* What the lanes brought, counted once for all of them. */
+static const uint64_t *swap(unsigned mask, uint64_t mine, const place &from)
+{
+    const fiber &f = *m->running;
+    wait(AT_EXCHANGE, mask, mine, from);
+    if (f.lane == (unsigned)__builtin_ctz(mask)) m->now.exchanges++;
+    return m->warps[f.warp].taken;
+}
+
+uint64_t exchange(unsigned mask, uint64_t mine, int lane, const place &from)
+{
+    const uint64_t *taken = swap(mask, mine, from);
+    if (lane < 0 || lane > 31 || !(mask >> lane & 1))
+        fault(from, "takes from lane %d, which mask %08x does not name", lane, mask);
+    return taken[lane];
+}
+
+unsigned ballot(unsigned mask, bool mine, const place &from)
+{
+    const uint64_t *taken = swap(mask, mine, from);
+    unsigned all = 0;
+    for (unsigned k = 0; k < WARP; k++)
+        if (mask >> k & 1 && taken[k]) all |= 1u << k;
+    return all;
+}
+
+int lane_number() { return (int)m->running->lane; }
+
+/* ---- launching -------------------------------------------------------------- */
+
+/* Stacks for so many threads, once for all launches. */
+static status take_stacks(unsigned count)
+{
+    m->fibers.reserve(THREADS_MAX);
+    while (m->fibers.size() < count) {
+        char *stack = (char *)malloc(MARGIN + STACK);
+        if (!stack) return out_of_memory("the stack of an emulated thread");
+        memset(stack, MARK, MARGIN);
+        (void)VALGRIND_STACK_REGISTER(stack, stack + MARGIN + STACK);
+        m->fibers.emplace_back();
+        m->fibers.back().stack = stack;
+    }
+    return status_ok();
+}
+
+static void run_blocks(const dim3 &blocks, const dim3 &threads, size_t grid)
+{
+    /* In an order of the seed: a stride that shares no divisor with their number. */
+    size_t stride = grid > 1 ? 1 + roll_below(grid - 1) : 1, first = roll_below(grid);
+    auto divisor = [](size_t a, size_t b) { while (b) { size_t t = a % b; a = b; b = t; } return a; };
+    while (divisor(grid, stride) != 1) stride++;
+    for (size_t n = 0, b = first; n < grid && !m->fault.code; n++, b = (b + stride) % grid)
+        run_block({(unsigned)(b % blocks.x), (unsigned)(b / blocks.x % blocks.y), (unsigned)(b / blocks.x / blocks.y)},
+                  blocks, threads);
+}
+
+status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const std::function<void()> &body)
+{
+    size_t count = (size_t)threads.x * threads.y * threads.z, grid = (size_t)blocks.x * blocks.y * blocks.z;
+    if (m) return failure("%s: launched from a kernel", kernel);
+    if (!threads.x || !threads.y || threads.x > THREADS_MAX || threads.y > THREADS_MAX || threads.z > THREADS_DEEP ||
+        count == 0 || count > THREADS_MAX || grid == 0 || blocks.x > INT32_MAX || blocks.y > 65535 || blocks.z > 65535)
+        return failure("%s: launched with %u x %u x %u blocks of %u x %u x %u threads, which no device takes", kernel,
+                       blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z);
+    if (bytes > SHARED_MAX)
+        return failure("%s: asks for %zu bytes of shared memory, of which there are %zu", kernel, bytes, SHARED_MAX);
+    if (epochs > EPOCHS_MAX) return failure("%s: this process has emulated all that it can", kernel);
+
+    m = &own();
+    try {
+        m->body = &body;
+        m->now = {};
+        m->now.kernel = kernel;
+        m->now.blocks = (unsigned)grid;
+        m->now.threads = (unsigned)count;
+        m->now.shared_bytes = m->dynamic_size = bytes;
+        m->bytes_of_block.resize(STATIC_MAX + bytes + 128);
+        m->memory_of_block = m->bytes_of_block.data() + (128 - (uintptr_t)m->bytes_of_block.data() % 128);
+        m->traces_of_block.resize(words(STATIC_MAX + bytes));
+        m->count = (unsigned)count;
+        m->warps.resize((count + WARP - 1) / WARP);
+        m->order.resize(count);
+        for (unsigned t = 0; t < count; t++) m->order[t] = t;
+        m->launch_epoch = epochs++;
+        m->dice = m->seed + 0x632be59bd9b4e019u;
+        if (m->counting) m->asked.begin_launch(&m->now);
+        m->fault = take_stacks(m->count);
+        if (!m->fault.code) run_blocks(blocks, threads, grid);
+        if (m->counting && !m->fault.code) {
+            m->asked.end_launch();
+            m->launches.push_back(m->now);
+        }
+    } catch (const std::bad_alloc &) {
+        m->fault = out_of_memory("the emulation of a kernel");
+    }
+    status s = m->fault;
+    if (s.code)
+        for (fiber &f : m->fibers) f.started = false;   /* they stand in the middle of a kernel */
+    m->running = nullptr;
+    m = nullptr;
+    self = nullptr;
+    return s;
+}
+
+} // namespace emulator
+
+void emulator_watch(bool counting, uint64_t seed)
+{
+    emulator::machine &own = emulator::own();
+    own.counting = counting;
+    own.seed = seed;
+    own.launches.clear();
+}
+
+size_t emulator_launches(void) { return emulator::own().launches.size(); }
+
+const struct launch_counts *emulator_launch(size_t at)
+{
+    const std::vector<launch_counts> &all = emulator::own().launches;
+    return at < all.size() ? &all[at] : NULL;
+}

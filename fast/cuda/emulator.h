@@ -1,0 +1,272 @@
+/* emulator.h -- the kernels of this folder on a processor, checked as no device checks them
+ *
+ * g++ compiles the same .cu files that nvcc does; this header gives it CUDA's words.  A
+ * block's threads are fibers of one thread of the processor, and each runs until it must
+ * wait for others.  Slow, and meant to be: its use is to prove, not to compute.
+ *
+ *   - Fibers and blocks take turns in an order drawn from a seed, so that nothing leans
+ *     on threads going in step.
+ *   - Shared memory holds NaN before each block.
+ *   - A barrier that a thread of the block misses, or that different threads reach at
+ *     different lines, is an error; so is a shuffle whose mask names a lane that is not there.
+ *   - A race is an error: two threads at one word, one of them writing, and no barrier
+ *     between; in device memory also two blocks of one launch.  Threads that met at a
+ *     __syncwarp are ordered by it, and those that exchanged are not.  Atomics do not race
+ *     with each other.
+ *   - So is an index out of range, and a wide access that is not aligned.
+ *   - Where it is asked to count (counts.h), a warp's accesses are taken together as a
+ *     device would: sectors of 32 bytes, banks of 4 bytes.
+ *
+ * The first error ends the launch, and is told with its file and line.  What is read too
+ * early is found whatever the order of the threads, since each word knows who wrote it;
+ * what depends on a value that a thread happened to see is found in the orders drawn.
+ *
+ * Nothing is said about time, occupancy, registers, how tensor cores round, whether what
+ * is restricted overlaps, or blocks that wait for each other: these run one after another.
+ * Stacks and notes are memory of its own, like a library's, which memory.h does not count.
+ *
+ * Included by device.h alone. */
+
+#ifndef TWICETOLD_FAST_CUDA_EMULATOR_H
+#define TWICETOLD_FAST_CUDA_EMULATOR_H
+
+#include "../../reference/status.h"
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    dim3(size_t across = 1, size_t down = 1, size_t deep = 1) : x(whole(across)), y(whole(down)), z(whole(deep)) {}
+    static unsigned whole(size_t n) { return n > UINT32_MAX ? 0 : (unsigned)n; }    /* 0 is refused */
+};
+
+#define __global__ static
+#define __device__ static
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+
+using std::exp; using std::exp2; using std::log; using std::sqrt; using std::erf;
+using std::fmax; using std::fabs; using std::floor;
+
+namespace emulator {
+
+/* Where in the source something is done.  An index converts to a place at the line that
+ * writes it. */
+struct place {
+    long long at;
+    const char *file;
+    int line;
+    template <class I, class = std::enable_if_t<std::is_integral<I>::value>>
+    place(I index, const char *in = __builtin_FILE(), int number = __builtin_LINE())
+        : at((long long)index), file(in), line(number) {}
+};
+
+/* Who last wrote a word and who read it since: epochs count barriers and launches, over
+ * all of the process, so that a trace of an earlier launch says nothing. */
+struct trace {
+    uint32_t write_epoch, read_epoch;
+    uint32_t lanes;                     /* of the reader's warp, that have read */
+    uint16_t writer, reader;            /* threads of the block, or one of MANY */
+    uint16_t write_turn, read_turn;     /* how often their warp had met */
+};
+
+/* The thread that runs now.  (__thread, since thread_local may call a function to look.) */
+struct self_indices { uint3 thread, block; dim3 block_size, grid_size; };
+extern __thread const self_indices *self;
+
+enum memory { DEVICE_MEMORY, SHARED_MEMORY };
+
+/* One access by the thread that runs: `bytes` at an address, whose words have traces
+ * from `traces` on. */
+void access(memory where, const void *address, trace *traces, size_t bytes, bool write, const place &from);
+void atomic(memory where, const void *address, trace *traces, size_t bytes, const place &from);
+
+/* Ends the launch with a message. */
+[[noreturn]] void fault(const place &from, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+constexpr size_t WORD = 4;
+constexpr size_t words(size_t bytes) { return (bytes + WORD - 1) / WORD; }
+
+/* An element that can be read and written. */
+template <class T> struct cell {
+    T *element;
+    trace *traces;
+    memory where;
+    place from;
+    operator T() const { access(where, element, traces, sizeof(T), false, from); return *element; }
+    const cell &operator=(T value) const
+    {
+        access(where, element, traces, sizeof(T), true, from);
+        *element = value;
+        return *this;
+    }
+    const cell &operator=(const cell &other) const { return *this = (T)other; }
+    const cell &operator+=(T value) const { return *this = (T)*this + value; }
+    const cell &operator-=(T value) const { return *this = (T)*this - value; }
+    const cell &operator*=(T value) const { return *this = (T)*this * value; }
+    const cell &operator/=(T value) const { return *this = (T)*this / value; }
+};
+
+/* A pointer that knows its array. */
+template <class T, memory M> struct pointer {
+    using plain = std::remove_const_t<T>;
+    plain *base;
+    trace *traces;              /* of each element, words(sizeof(T)) of them */
+    size_t count;
+    long long at;               /* where it points, in elements */
+
+    operator pointer<const T, M>() const { return {base, traces, count, at}; }
+    explicit operator bool() const { return base; }
+    template <class I> pointer operator+(I by) const { return {base, traces, count, at + (long long)by}; }
+    template <class I> pointer &operator+=(I by) { at += (long long)by; return *this; }
+
+    size_t checked(const place &index, size_t width) const
+    {
+        long long i = at + index.at;
+        if (!base) fault(index, "element %lld of an array that is not there", index.at);
+        if (i < 0 || (unsigned long long)i + width > count)
+            fault(index, "element %lld of an array of %zu", i, count);
+        return (size_t)i;
+    }
+    auto operator[](place index) const
+    {
+        size_t i = checked(index, 1);
+        if constexpr (std::is_const<T>::value) {
+            access(M, base + i, traces + i * words(sizeof(T)), sizeof(T), false, index);
+            return base[i];
+        } else {
+            return cell<plain>{base + i, traces + i * words(sizeof(T)), M, index};
+        }
+    }
+    auto operator*() const { return (*this)[place(0)]; }
+};
+
+/* Shared memory of the block: the same for all its threads, by the name and the line that
+ * declare it. */
+void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &from);
+void *dynamic_bytes(size_t *bytes, trace **traces);
+
+template <class T> pointer<T, SHARED_MEMORY> shared_array(size_t count, const char *name, place from = 0)
+{
+    trace *traces;
+    T *base = (T *)shared_bytes(count * sizeof(T), &traces, name, from);
+    return {base, traces, count, 0};
+}
+template <class T> pointer<T, SHARED_MEMORY> dynamic_array()
+{
+    trace *traces;
+    size_t bytes;
+    T *base = (T *)dynamic_bytes(&bytes, &traces);
+    return {base, traces, bytes / sizeof(T), 0};
+}
+
+/* Runs a kernel, `body`, on all blocks.  Its first error, or OK. */
+status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const std::function<void()> &body);
+
+/* Waiting for others. */
+void block_barrier(const place &from);
+void warp_barrier(unsigned mask, const place &from);
+uint64_t exchange(unsigned mask, uint64_t mine, int lane, const place &from);       /* what lane brought */
+unsigned ballot(unsigned mask, bool mine, const place &from);
+int lane_number();
+
+template <class T> T shuffled(unsigned mask, T value, int lane, const place &from)
+{
+    static_assert(sizeof(T) <= 8, "a shuffle carries at most eight bytes");
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    bits = exchange(mask, bits, lane, from);
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+} // namespace emulator
+
+template <class T> using array = emulator::pointer<T, emulator::DEVICE_MEMORY>;
+template <class T> using shared = emulator::pointer<T, emulator::SHARED_MEMORY>;
+
+#define SHARED(type, name, count) shared<type> name = emulator::shared_array<type>(count, #name)
+#define DYNAMIC_SHARED(type, name) shared<type> name = emulator::dynamic_array<type>()
+
+#define threadIdx (emulator::self->thread)
+#define blockIdx (emulator::self->block)
+#define blockDim (emulator::self->block_size)
+#define gridDim (emulator::self->grid_size)
+
+#define __syncthreads() emulator::block_barrier(emulator::place(0))
+#define __syncwarp(...) emulator::warp_barrier(emulator::mask_of(__VA_ARGS__), emulator::place(0))
+namespace emulator { constexpr unsigned mask_of(unsigned mask = 0xffffffffu) { return mask; } }
+
+template <class T> T __shfl_sync(unsigned mask, T v, int lane, emulator::place from = 0)
+{
+    return emulator::shuffled(mask, v, lane, from);
+}
+template <class T> T __shfl_xor_sync(unsigned mask, T v, int by, emulator::place from = 0)
+{
+    return emulator::shuffled(mask, v, emulator::lane_number() ^ by, from);
+}
+template <class T> T __shfl_up_sync(unsigned mask, T v, int by, emulator::place from = 0)
+{
+    int lane = emulator::lane_number();
+    return emulator::shuffled(mask, v, lane < by ? lane : lane - by, from);
+}
+template <class T> T __shfl_down_sync(unsigned mask, T v, int by, emulator::place from = 0)
+{
+    int lane = emulator::lane_number();
+    return emulator::shuffled(mask, v, lane + by > 31 ? lane : lane + by, from);
+}
+inline unsigned __ballot_sync(unsigned mask, bool v, emulator::place from = 0)
+{
+    return emulator::ballot(mask, v, from);
+}
+inline bool __any_sync(unsigned mask, bool v, emulator::place from = 0) { return emulator::ballot(mask, v, from) != 0; }
+inline bool __all_sync(unsigned mask, bool v, emulator::place from = 0)
+{
+    return emulator::ballot(mask, !v, from) == 0;
+}
+
+/* Adds to an element, whoever else does; gives what it held. */
+template <class T, emulator::memory M, class I>
+T atomic_add(emulator::pointer<T, M> p, I index, T value, emulator::place from = 0)
+{
+    size_t i = p.checked(emulator::place(index, from.file, from.line), 1);
+    emulator::atomic(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), sizeof(T), from);
+    T old = p.base[i];
+    p.base[i] = old + value;
+    return old;
+}
+
+/* W neighbours in one access, aligned to their size: a pack of W elements. */
+template <class T, int W> struct pack {
+    T element[W];
+    T &operator[](int i) { return element[i]; }
+    const T &operator[](int i) const { return element[i]; }
+};
+
+template <int W, class T, emulator::memory M, class I>
+pack<std::remove_const_t<T>, W> load(emulator::pointer<T, M> p, I index, emulator::place from = 0)
+{
+    emulator::place at(index, from.file, from.line);
+    size_t i = p.checked(at, W);
+    if ((p.at + at.at) % W) emulator::fault(at, "%d elements at once from element %zu: not aligned", W, i);
+    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), false, at);
+    pack<std::remove_const_t<T>, W> out;
+    std::memcpy(out.element, p.base + i, sizeof out);
+    return out;
+}
+template <int W, class T, emulator::memory M, class I>
+void store(emulator::pointer<T, M> p, I index, const pack<T, W> &value, emulator::place from = 0)
+{
+    emulator::place at(index, from.file, from.line);
+    size_t i = p.checked(at, W);
+    if ((p.at + at.at) % W) emulator::fault(at, "%d elements at once to element %zu: not aligned", W, i);
+    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), true, at);
+    std::memcpy(p.base + i, value.element, sizeof value);
+}
+
+#endif

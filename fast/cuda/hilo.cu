@@ -1,0 +1,218 @@
+/* hilo.cu -- HiLo on the device, one idea a rung
+ *
+ * The padded plane is laid out window by window: the s^2 rows of a window follow each other.
+ * Then Hi-Fi is attention in groups of s^2 rows, Lo-Fi's means are means of neighbouring
+ * rows, and no kernel of the attention knows what a window is (rows.h).  The last kernel
+ * puts both branches side by side where the tokens were, and drops the padding.
+ *
+ *   cuda1   The equation, a thread for each output of either branch.
+ *   cuda2   A thread for each query and head.
+ *   cuda3   Lo-Fi's keys and values, which all queries of an image share, in tiles of shared
+ *           memory; Hi-Fi's too, in windows of 64 tokens or more.
+ *
+ * Both branches go through one stream, one after the other.
+ *
+ * Contract: reference/hilo.h. */
+
+#include "../../reference/hilo.h"
+#include "rows.h"
+
+namespace {
+
+struct hilo_device {
+    struct device device;
+    array<real> h_qkv, h_qkv_b, h_proj, h_proj_b, l_q, l_q_b, l_kv, l_kv_b, l_proj, l_proj_b;
+    array<real> x, y;           /* [B][N][C] */
+    array<real> rows;           /* [B][M][C]: windows one after the other, with the padding */
+    array<real> pooled;         /* [B][n][C] */
+    array<real> high_qkv, high_z, high;         /* [B][M][3hd], [B][M][hd] twice */
+    array<real> low_q, low_kv, low_z, low;      /* [B][R][ld], [B][n][2ld], [B][R][ld] twice */
+};
+
+struct plane_of_hilo {
+    int H, W, C, s, down, across, hd;   /* down, across: windows */
+};
+
+/* The row of a token of the padded plane, counted within its image. */
+__device__ inline int row_of(const plane_of_hilo &p, int y, int x)
+{
+    return ((y / p.s * p.across + x / p.s) * p.s + y % p.s) * p.s + x % p.s;
+}
+
+/* x in windows, zeros where the padding is: a thread for each number of a row. */
+__global__ void in_windows(plane_of_hilo p, array<real> rows, array<const real> x, size_t count)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / p.C;
+    if (at >= count) return;
+    int T = p.s * p.s, n = p.down * p.across, t = (int)(row % T), w = (int)(row / T % n);
+    int i = w / p.across * p.s + t / p.s, j = w % p.across * p.s + t % p.s;
+    bool there = i < p.H && j < p.W;
+    rows[at] = there ? x[((row / T / n * p.H + i) * p.W + j) * p.C + at % p.C] : (real)0;
+}
+
+/* The mean of s^2 neighbouring rows. */
+__global__ void pool(array<real> pooled, array<const real> rows, int T, int C, size_t count)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    real sum = 0;
+    for (int t = 0; t < T; t++) sum += rows[(at / C * T + t) * C + at % C];
+    pooled[at] = sum / T;
+}
+
+/* Where point i of a plane lies among windows: at (i + 1/2)/s - 1/2, not beyond the outermost. */
+struct tap_of_hilo {
+    int low, high;
+    real weight;
+};
+
+__device__ inline tap_of_hilo tap_at(int i, int s, int windows)
+{
+    int twice = 2 * i + 1 - s;          /* 2 s of what is wanted */
+    if (twice < 0) twice = 0;
+    int low = twice / (2 * s);
+    return {low, low + 1 < windows ? low + 1 : low, (real)(twice - low * 2 * s) / (2 * s)};
+}
+
+/* Eq. 6: the branches side by side, a thread for each output.  Lo-Fi has a row for each token,
+ * or spread it is one for each window. */
+__global__ void side_by_side(plane_of_hilo p, array<real> y, array<const real> high, array<const real> low, bool spread,
+                             size_t count)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    int channel = (int)(at % p.C), i = (int)(at / p.C / p.W % p.H), j = (int)(at / p.C % p.W), ld = p.C - p.hd;
+    size_t n = (size_t)p.down * p.across, image = at / p.C / p.W / p.H, row = image * n * p.s * p.s + row_of(p, i, j);
+    if (channel < p.hd) {
+        y[at] = high[row * p.hd + channel];
+        return;
+    }
+    channel -= p.hd;
+    if (!spread) {
+        y[at] = low[row * ld + channel];
+        return;
+    }
+    tap_of_hilo a = tap_at(i, p.s, p.down), b = tap_at(j, p.s, p.across);
+    size_t upper = image * n + (size_t)a.low * p.across, lower = image * n + (size_t)a.high * p.across;
+    real upper_left = low[(upper + b.low) * ld + channel], lower_left = low[(lower + b.low) * ld + channel];
+    real above = upper_left + b.weight * (low[(upper + b.high) * ld + channel] - upper_left);
+    real below = lower_left + b.weight * (low[(lower + b.high) * ld + channel] - lower_left);
+    y[at] = above + a.weight * (below - above);
+}
+
+/* ---- the ladder --------------------------------------------------------------------- */
+
+void near(struct hilo_device *on, const struct hilo_problem *p, int rung)
+{
+    struct device *d = &on->device;
+    size_t hd = p->hd, rows = p->B * p->M;
+    int T = (int)(p->s * p->s), width = (int)hd;
+    rows_problem windows = {p->B * p->n, T, T, (int)(hd / p->c), (int)p->c, width, 3 * width, 3 * width, p->scale};
+
+    device_linear(d, on->high_qkv, on->rows, on->h_qkv, on->h_qkv_b, rows, p->C, 3 * hd);
+    rows_attend(d, rung, windows, on->high_z, on->high_qkv, on->high_qkv + hd, on->high_qkv + 2 * hd);
+    device_linear(d, on->high, on->high_z, on->h_proj, on->h_proj_b, rows, hd, hd);
+}
+
+void far(struct hilo_device *on, const struct hilo_problem *p, int rung)
+{
+    struct device *d = &on->device;
+    size_t ld = p->ld, means = p->B * p->n * p->C, R = p->pooled_queries ? p->n : p->M;
+    int T = (int)(p->s * p->s), width = (int)ld;
+    rows_problem image = {p->B, (int)R, (int)p->n, (int)(ld / p->c), (int)p->c, width, width, 2 * width, p->scale};
+
+    LAUNCH(d, pool, device_blocks(means, 128), 128, 0, on->pooled, on->rows, T, (int)p->C, means);
+    device_linear(d, on->low_q, p->pooled_queries ? on->pooled : on->rows, on->l_q, on->l_q_b, p->B * R, p->C, ld);
+    device_linear(d, on->low_kv, on->pooled, on->l_kv, on->l_kv_b, p->B * p->n, p->C, 2 * ld);
+    rows_attend(d, rung, image, on->low_z, on->low_q, on->low_kv, on->low_kv + ld);
+    device_linear(d, on->low, on->low_z, on->l_proj, on->l_proj_b, p->B * R, ld, ld);
+}
+
+template <int rung> status run(struct plan *plan, real *y, const real *x)
+{
+    struct hilo_device *on = (struct hilo_device *)plan->state;
+    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
+    struct device *d = &on->device;
+    size_t count = p->B * p->N * p->C, padded = p->B * p->M * p->C;
+    plane_of_hilo plane = {(int)p->H, (int)p->W, (int)p->C, (int)p->s, (int)p->windows.rows, (int)p->windows.columns,
+                           (int)p->hd};
+
+    device_upload(d, on->x, x, count);
+    LAUNCH(d, in_windows, device_blocks(padded, 128), 128, 0, plane, on->rows, on->x, padded);
+    if (p->hd) near(on, p, rung);
+    if (p->ld) far(on, p, rung);
+    LAUNCH(d, side_by_side, device_blocks(count, 128), 128, 0, plane, on->y, on->high, on->low,
+           p->pooled_queries, count);
+    device_download(d, y, on->y, count);
+    return device_status(d);
+}
+
+status prepare(struct plan *plan)
+{
+    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
+    struct hilo_device *on = (struct hilo_device *)plan->state;
+    size_t B = p->B, C = p->C, M = p->M, n = p->n, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : M;
+
+    device_reals(plan, &on->h_qkv, "h_qkv", 3, hd, C, 1);
+    device_reals(plan, &on->h_qkv_b, "h_qkv_b", p->h_qkv_b ? 3 : 0, hd, 1, 1);
+    device_reals(plan, &on->h_proj, "h_proj", hd, hd, 1, 1);
+    device_reals(plan, &on->h_proj_b, "h_proj_b", p->h_proj_b ? hd : 0, 1, 1, 1);
+    device_reals(plan, &on->l_q, "l_q", ld, C, 1, 1);
+    device_reals(plan, &on->l_q_b, "l_q_b", p->l_q_b ? ld : 0, 1, 1, 1);
+    device_reals(plan, &on->l_kv, "l_kv", 2, ld, C, 1);
+    device_reals(plan, &on->l_kv_b, "l_kv_b", p->l_kv_b ? 2 : 0, ld, 1, 1);
+    device_reals(plan, &on->l_proj, "l_proj", ld, ld, 1, 1);
+    device_reals(plan, &on->l_proj_b, "l_proj_b", p->l_proj_b ? ld : 0, 1, 1, 1);
+    device_reals(plan, &on->x, "x", B, p->N, C, 1);
+    device_reals(plan, &on->y, "y", B, p->N, C, 1);
+    device_reals(plan, &on->rows, "the windows one after the other", B, M, C, 1);
+    device_reals(plan, &on->pooled, "the means of the windows", ld ? B : 0, n, C, 1);
+    device_reals(plan, &on->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
+    device_reals(plan, &on->high_z, "Hi-Fi's heads side by side", B, M, hd, 1);
+    device_reals(plan, &on->high, "Hi-Fi's output", B, M, hd, 1);
+    device_reals(plan, &on->low_q, "Lo-Fi's query", B, R, ld, 1);
+    device_reals(plan, &on->low_kv, "Lo-Fi's key and value", B, n, ld, 2);
+    device_reals(plan, &on->low_z, "Lo-Fi's heads side by side", B, R, ld, 1);
+    device_reals(plan, &on->low, "Lo-Fi's output", B, R, ld, 1);
+    return room_status(&plan->room);
+}
+
+status load(struct plan *plan)
+{
+    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
+    struct hilo_device *on = (struct hilo_device *)plan->state;
+    struct device *d = &on->device;
+    size_t C = p->C, hd = p->hd, ld = p->ld;
+
+    device_place(d);
+    device_upload(d, on->h_qkv, p->h_qkv, 3 * hd * C);
+    device_upload(d, on->h_qkv_b, p->h_qkv_b, 3 * hd);
+    device_upload(d, on->h_proj, p->h_proj, hd * hd);
+    device_upload(d, on->h_proj_b, p->h_proj_b, hd);
+    device_upload(d, on->l_q, p->l_q, ld * C);
+    device_upload(d, on->l_q_b, p->l_q_b, ld);
+    device_upload(d, on->l_kv, p->l_kv, 2 * ld * C);
+    device_upload(d, on->l_kv_b, p->l_kv_b, 2 * ld);
+    device_upload(d, on->l_proj, p->l_proj, ld * ld);
+    device_upload(d, on->l_proj_b, p->l_proj_b, ld);
+    return device_status(d);
+}
+
+/* Of tokens and padding, each branch with the keys it has. */
+double cost(const void *of)
+{
+    const struct hilo_problem *p = (const struct hilo_problem *)of;
+    double M = (double)p->M, R = p->pooled_queries ? (double)p->n : M, hd = (double)p->hd, ld = (double)p->ld;
+    double one = 2 * M * (double)(p->s * p->s) * hd + 2 * R * (double)p->n * ld;
+    if (p->pooled_queries) one += 3 * (double)p->N * ld;
+    return hilo_projections(p, p->M) + (double)p->B * one;
+}
+
+void release(struct plan *plan) { device_release((struct device *)plan->state); }
+
+} // namespace
+
+extern "C" const struct form hilo_cuda1, hilo_cuda2, hilo_cuda3;
+const struct form hilo_cuda1 = {"cuda1", sizeof(struct hilo_device), prepare, load, run<1>, release, cost};
+const struct form hilo_cuda2 = {"cuda2", sizeof(struct hilo_device), prepare, load, run<2>, release, cost};
+const struct form hilo_cuda3 = {"cuda3", sizeof(struct hilo_device), prepare, load, run<3>, release, cost};

@@ -1,0 +1,412 @@
+/* lisa.cu -- LiSA on the device, one idea a rung
+ *
+ *   cuda1   The equation: a thread for each output y_ik, which sums over all keys and all
+ *           values for each latent.  Every channel's thread computes a_id anew.
+ *   cuda2   The identity of the chapter, by the library's Fourier transforms: on a circle
+ *           that is large enough, the sums over tokens are products of spectra.  Two
+ *           latents at a time: product, inverse, contraction, each a launch that goes
+ *           through the device's memory.
+ *   cuda3   Grids stay in shared memory: one kernel takes the product on its way in,
+ *           transforms there, and contracts with the query, or weighs with a, on its way
+ *           out.  Between two latents nothing is written: beside the spectra of key and
+ *           value only a, N D numbers, goes through the device's memory.
+ *           Eq. 4 takes tiles of keys and values there, as msa's last rung does.
+ *
+ * All begin by making query and key unit vectors.  Eq. 4-7 and local kernels are exact:
+ * their circles are so large that nothing comes around.  A circle on which one channel
+ * does not fit a block's shared memory is left to cuda2: of 227 KB, where nothing is
+ * padded, 19 000 points in float and half as many in double.  So are Eq. 4's heads of more
+ * than 32 channels, which do not fit the registers.
+ *
+ * The last rung's kernels take 48 to 56 registers on sm_80 in float, Eq. 4's tiles 64 or 96;
+ * in double 66 to 76, and 94 or 166.  None spills.  What the rungs ask of the memory is held
+ * by test_cuda_lisa.c, and stands in the chapter.
+ *
+ * Not taken: repeating the key's transform for each pair of latents would save its spectra,
+ * N c numbers as the key itself, and cost half of the passes more.  Small windows would be
+ * better off without circles, as on the processor (fast/lisa/local.h); no rung tells that.
+ *
+ * Contract: reference/lisa.h. */
+
+#include "lisa_fused.h"
+#include "lisa_library.h"
+#include "heads.h"
+
+namespace {
+
+struct lisa_device {
+    struct device_heads heads;
+    struct circulant circle;
+    struct shared_grids grids;
+    bool shares;                /* whether rung 3 finds room in shared memory */
+    array<real> key, value;     /* the tables; e is the value's */
+    array<real> ba, bb;
+    array<real> a;              /* [B][h][pairs][N][2] */
+    array<real> kernels;        /* cuda2: [points][pairs rows + values][re, im] */
+    array<real> z, G;           /* [points][B][C][re, im]: spectra, and what becomes of them */
+    array<real> key_kernel;     /* cuda3: [pairs][groups, or 1][points][lanes, or 1][re, im] */
+    array<real> value_kernel;   /* [pairs][points][re, im] */
+    array<real> spectra;        /* [B][key, value][h][groups][points][lanes][re, im] */
+    array<real> turns;
+};
+
+constexpr int THREADS = 256;
+
+/* Query and key of a token and a head become unit vectors: a thread for each. */
+__global__ void normalise(problem_of_lisa p, array<real> qkv, size_t count)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    size_t row = at / (2 * p.h) * 3 * p.C + at % (2 * p.h) * p.c;
+    real squares = 0;
+    for (int ch = 0; ch < p.c; ch++) {
+        real x = qkv[row + ch];
+        squares += x * x;
+    }
+    real norm = sqrt(squares), least = (real)1e-12;
+    if (norm < least) norm = least;
+    for (int ch = 0; ch < p.c; ch++) qkv[row + ch] /= norm;
+}
+
+/* ---- rung 1: a thread for each output ------------------------------------------------ */
+
+/* Eq. 4: y_ik = sum_j (q_i . k_j) R_ij v_jk. */
+__global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> e,
+                                   size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, width = 3 * p.C;
+    if (at >= outputs) return;
+    int channel = (int)(at % p.C), head = channel / p.c, i = (int)(at / p.C % p.N);
+    size_t image = at / p.C / p.N * p.N, q = (image + i) * width + head * p.c;
+    real sum = 0;
+    for (int j = 0; j < p.N; j++) {
+        size_t row = (image + j) * width, k = row + p.C + head * p.c;
+        real A = 0;
+        for (int ch = 0; ch < p.c; ch++) A += qkv[q + ch] * qkv[k + ch];
+        sum += A * e[(size_t)pair_entry(p, i, j) * p.tables + (p.tables > 1 ? head : 0)] * qkv[row + 2 * p.C + channel];
+    }
+    y[at] = sum;
+}
+
+/* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd). */
+__global__ void each_output(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> wa,
+                            array<const real> wb, array<const real> ba, array<const real> bb, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, width = 3 * p.C;
+    if (at >= outputs) return;
+    int channel = (int)(at % p.C), head = channel / p.c, i = (int)(at / p.C % p.N);
+    size_t image = at / p.C / p.N * p.N, q = (image + i) * width + head * p.c;
+    real sum = 0;
+    for (int d = 0; d < p.D; d++) {
+        real a = 0, G = bb[channel % p.c * p.D + d];
+
+        /* Step 1: one pass over the tokens, as keys and as values. */
+        for (int n = 0; n < p.N; n++) {
+            int entry = pair_entry(p, i, n);
+            if (entry < 0) continue;
+            size_t row = (image + n) * width, k = row + p.C + head * p.c;
+            for (int ch = 0; ch < p.c; ch++)
+                a += qkv[q + ch] * qkv[k + ch] * wa[((size_t)entry * p.rows + (p.rows > 1 ? ch : 0)) * p.D + d];
+            G += qkv[row + 2 * p.C + channel] * wb[(size_t)entry * p.D + d];
+        }
+
+        /* Step 2: the bias on the key's side, once. */
+        for (int ch = 0; ba && ch < p.c; ch++) a += qkv[q + ch] * ba[ch * p.D + d];
+        sum += a * G;
+    }
+    y[at] = sum;
+}
+
+/* ---- the ladder ------------------------------------------------------------------------ */
+
+problem_of_lisa given(const struct plan *plan)
+{
+    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
+    const struct lisa_device *on = (const struct lisa_device *)plan->state;
+    const struct circulant *circle = &on->circle;
+    problem_of_lisa g = {};
+    g.N = (int)p->heads.N;
+    g.h = (int)p->heads.h;
+    g.c = (int)p->heads.c;
+    g.C = (int)p->heads.C;
+    g.D = (int)p->D;
+    g.pairs = (int)((p->equation == 4 ? p->heads.c : p->D) + 1) / 2;
+    for (int a = 0; a < GRID_AXES; a++) {
+        g.grid[a] = (int)p->g.size[a];
+        g.window[a] = p->window.axes ? (int)p->window.size[a] : 0;
+        g.entries[a] = p->wraps ? g.grid[a] : p->window.axes ? g.window[a] : 2 * g.grid[a] - 1;
+        g.circle[a] = (int)circle->size[a];
+        g.reach[a] = (int)circle->reach[a];
+    }
+    g.points = (int)circle->points;
+    g.wraps = p->wraps;
+    g.local = p->window.axes;
+    g.rows = p->equation > 5 ? g.c : 1;
+    g.tables = (int)p->e_columns;
+    return g;
+}
+
+/* Each rung first. */
+void unit_vectors(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    const struct heads_problem *of = &on->heads.of;
+    size_t count = of->B * of->N * 2 * of->h;
+    LAUNCH(&on->heads.device, normalise, device_blocks(count, 128), 128, 0, given(plan), on->heads.qkv, count);
+}
+
+void heart_1(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    struct device *d = &on->heads.device;
+    const struct heads_problem *of = &on->heads.of;
+    size_t outputs = of->B * of->N * of->C;
+    unsigned blocks = device_blocks(outputs, 128);
+    problem_of_lisa p = given(plan);
+    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv;
+
+    unit_vectors(plan);
+    if (p.tables) LAUNCH(d, each_output_of_eq4, blocks, 128, 0, p, y, qkv, on->value, outputs);
+    else LAUNCH(d, each_output, blocks, 128, 0, p, y, qkv, on->key, on->value, on->ba, on->bb, outputs);
+}
+
+enum { KERNELS, SIGNALS };                  /* the library's two plans */
+
+/* Kernels of the key, and all kernels, as cuda2 keeps them side by side. */
+int key_kernels(const problem_of_lisa &p) { return p.tables ? 0 : p.pairs * p.rows; }
+int all_kernels(const problem_of_lisa &p) { return key_kernels(p) + (p.tables ? p.tables : p.pairs); }
+
+void heart_2(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    struct device *d = &on->heads.device;
+    const struct heads_problem *of = &on->heads.of;
+    problem_of_lisa p = given(plan);
+    size_t signals = of->B * of->C, outputs = signals * of->N, tokens = of->B * of->N * of->h;
+    unsigned all = device_blocks(signals * p.points, THREADS);
+    int keys = key_kernels(p), width = all_kernels(p);
+    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv, z = on->z, G = on->G, w = on->kernels;
+    enum { KEY = 1, VALUE };
+
+    unit_vectors(plan);
+
+    /* Step 1: a, two latents at a time. */
+    if (keys) {
+        LAUNCH(d, lay_tokens, all, THREADS, 0, p, z, qkv, (int)KEY, 0, signals);
+        device_fourier(d, SIGNALS, z, false);
+    }
+    for (int pair = 0; keys && pair < p.pairs; pair++) {
+        LAUNCH(d, multiply, all, THREADS, 0, p, G, z, w, pair * p.rows, p.rows, width, on->ba, 2 * pair, signals);
+        device_fourier(d, SIGNALS, G, true);
+        LAUNCH(d, contract, device_blocks(tokens, 128), 128, 0, p, on->a, G, qkv, pair, tokens, signals);
+    }
+
+    /* Step 2: y likewise; in Eq. 4 with two channels of key and query. */
+    for (int pair = 0; pair < p.pairs; pair++) {
+        if (!pair || p.tables) {
+            LAUNCH(d, lay_tokens, all, THREADS, 0, p, z, qkv, (int)VALUE, 2 * pair, signals);
+            device_fourier(d, SIGNALS, z, false);
+        }
+        int kernel = p.tables ? 0 : keys + pair;
+        LAUNCH(d, multiply, all, THREADS, 0, p, G, z, w, kernel, 1, width, on->bb, 2 * pair, signals);
+        device_fourier(d, SIGNALS, G, true);
+        LAUNCH(d, weigh, device_blocks(outputs, 128), 128, 0, p, y, G, on->a, qkv, pair, outputs, signals);
+    }
+}
+
+size_t fused_bytes(const struct shared_grids *g, size_t N, int shift)
+{
+    return (2 * (size_t)g->fft.turns + ((2 * (size_t)g->fft.points + N) << shift)) * sizeof(real);
+}
+
+template <int CHANNELS> void heart_of_eq4(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    const struct heads_problem *of = &on->heads.of;
+    dim3 blocks(device_blocks(of->N, 128), of->h, of->B);
+    array<real> y = device_heads_output(&on->heads);
+    LAUNCH(&on->heads.device, tiled<CHANNELS>, blocks, 128, 0, given(plan), y, on->heads.qkv, on->value);
+}
+
+void heart_3(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    struct device *d = &on->heads.device;
+    const struct heads_problem *of = &on->heads.of;
+    const struct shared_grids *g = &on->grids;
+    problem_of_lisa p = given(plan);
+    size_t bytes = fused_bytes(g, of->N, g->shift);
+    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv, spectra = on->spectra;
+    dim3 both(g->groups, of->h, 2 * of->B), pairs(p.pairs, of->h, of->B), groups(g->groups, of->h, of->B);
+
+    if (!on->shares) return heart_2(plan);
+    unit_vectors(plan);
+    if (p.tables) return p.c <= 16 ? heart_of_eq4<16>(plan) : heart_of_eq4<32>(plan);
+    LAUNCH(d, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
+    LAUNCH(d, fused_structure, pairs, THREADS, bytes, p, *g, on->a, qkv, spectra, on->key_kernel, on->ba, on->turns);
+    LAUNCH(d, fused_output, groups, THREADS, bytes, p, *g, y, on->a, spectra, on->value_kernel, on->bb, on->turns);
+}
+
+/* ---- the forms --------------------------------------------------------------------------- */
+
+/* The tables, the biases, and the circles of the library, or smooth ones. */
+void prepare_tables(struct plan *plan, bool smooth_only)
+{
+    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    size_t entries = p->equation == 10 ? p->M : p->g.offsets, c = p->heads.c;
+    size_t columns = p->equation == 4 ? p->e_columns : p->D;
+
+    room_refuse(&plan->room, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
+    device_reals(plan, &on->key, "the key's table", p->D ? entries : 0, p->equation == 5 ? 1 : c, p->D, 1);
+    device_reals(plan, &on->value, "the value's table", entries, columns, 1, 1);
+    device_reals(plan, &on->ba, "ba", p->ba ? c : 0, p->D, 1, 1);
+    device_reals(plan, &on->bb, "bb", p->bb ? c : 0, p->D, 1, 1);
+}
+
+status prepare_1(struct plan *plan)
+{
+    device_heads_prepare(plan);
+    prepare_tables(plan, false);
+    return room_status(&plan->room);
+}
+
+status prepare_2(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    status s = prepare_1(plan);
+    if (s.code) return s;
+    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
+    size_t B = p->heads.B, points = on->circle.points;
+    problem_of_lisa g = given(plan);
+    device_reals(plan, &on->a, "the structure vectors", p->D ? B * p->heads.h : 0, g.pairs, p->heads.N, 2);
+    device_reals(plan, &on->kernels, "the spectra of the kernels", points, all_kernels(g), 2, 1);
+    device_reals(plan, &on->z, "spectra", points, B, p->heads.C, 2);
+    device_reals(plan, &on->G, "convolutions", points, B, p->heads.C, 2);
+    return room_status(&plan->room);
+}
+
+/* Whether a problem is for rung 3, and how it lies there.  Lanes: as many channels as half
+ * of a block's shared memory has room for, 16 at most, so that two blocks meet on a
+ * multiprocessor; or one that needs more. */
+bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
+{
+    size_t most = device_shared_bytes(), N = p->heads.N;
+    struct circulant circle;
+    if (p->equation == 4) return p->heads.c <= 32;              /* registers */
+    if (circulant_create(&circle, &p->g, &p->window, p->wraps, true).code) return false;
+    if (!shared_fft_of(&g->fft, circle.size)) return false;
+    for (g->shift = 4; g->shift > 0; g->shift--)
+        if (1u << g->shift < 2 * p->heads.c && fused_bytes(g, N, g->shift) <= most / 2) break;
+    g->groups = (int)((p->heads.c + (1u << g->shift) - 1) >> g->shift);
+    return fused_bytes(g, N, g->shift) <= most;
+}
+
+status prepare_3(struct plan *plan)
+{
+    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    struct shared_grids *g = &on->grids;
+    size_t B = p->heads.B, h = p->heads.h;
+
+    on->shares = finds_room(g, p);
+    if (!on->shares) return prepare_2(plan);
+    device_heads_prepare(plan);
+    prepare_tables(plan, p->equation != 4);
+    if (p->equation == 4) return room_status(&plan->room);
+    size_t lanes = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
+    bool one_for_all = p->equation == 5;
+    device_reals(plan, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
+    device_reals(plan, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups,
+                 points, one_for_all ? 2 : 2 * lanes);
+    device_reals(plan, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2, 1);
+    device_reals(plan, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
+    device_reals(plan, &on->turns, "turns", g->fft.turns, 2, 1, 1);
+    return room_status(&plan->room);
+}
+
+status load_1(struct plan *plan)
+{
+    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    struct device *d = &on->heads.device;
+    size_t entries = p->equation == 10 ? p->M : p->g.offsets, rows = p->equation == 5 ? 1 : p->heads.c;
+    const real *key = p->wa ? p->wa : p->ea, *value = p->e ? p->e : p->wb ? p->wb : p->eb;
+
+    device_heads_load(plan);
+    device_upload(d, on->key, key, entries * rows * p->D);
+    device_upload(d, on->value, value, entries * (p->e ? p->e_columns : p->D));
+    device_upload(d, on->ba, p->ba, p->heads.c * p->D);
+    device_upload(d, on->bb, p->bb, p->heads.c * p->D);
+    return device_status(d);
+}
+
+status load_2(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    struct device *d = &on->heads.device;
+    const struct circulant *circle = &on->circle;
+    problem_of_lisa p = given(plan);
+    int keys = key_kernels(p), width = all_kernels(p), values = width - keys;
+    status s = load_1(plan);
+    if (s.code) return s;
+
+    device_fourier_load(d, KERNELS, on->kernels, circle->tokens.axes, circle->size, width);
+    device_fourier_load(d, SIGNALS, on->z, circle->tokens.axes, circle->size, on->heads.of.B * on->heads.of.C);
+    unsigned blocks = device_blocks((size_t)p.points * keys, THREADS);
+    if (keys) LAUNCH(d, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->key, p.rows, p.D, 2, keys, 0, width);
+    blocks = device_blocks((size_t)p.points * values, THREADS);
+    int columns = p.tables ? p.tables : p.D, each = p.tables ? 1 : 2;
+    LAUNCH(d, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->value, 1, columns, each, values, keys, width);
+    device_fourier(d, KERNELS, on->kernels, false);
+    return device_status(d);
+}
+
+status load_3(struct plan *plan)
+{
+    struct lisa_device *on = (struct lisa_device *)plan->state;
+    struct device *d = &on->heads.device;
+    const struct shared_grids *g = &on->grids;
+    problem_of_lisa p = given(plan);
+    if (!on->shares) return load_2(plan);
+    status s = load_1(plan);
+    if (s.code || p.tables) return s;
+
+    for (int a = 0, table = 0; a < GRID_AXES; table += p.circle[a++])
+        LAUNCH(d, shared_fft_turns, device_blocks(p.circle[a], 128), 128, 0, on->turns, table, p.circle[a]);
+    bool one_for_all = p.rows == 1;
+    int shift = one_for_all ? 0 : g->shift;
+    dim3 keys(one_for_all ? 1 : g->groups, p.pairs), values(1, p.pairs);
+    size_t bytes = fused_bytes(g, p.N, shift), bytes_of_one = fused_bytes(g, p.N, 0);
+    LAUNCH(d, kernel_spectra, keys, THREADS, bytes, p, *g, shift, on->key_kernel, on->key, p.rows, on->turns);
+    LAUNCH(d, kernel_spectra, values, THREADS, bytes_of_one, p, *g, 0, on->value_kernel, on->value, 1, on->turns);
+    return device_status(d);
+}
+
+double cost_1(const void *of)
+{
+    const struct lisa_problem *p = (const struct lisa_problem *)of;
+    double outputs = (double)p->heads.B * (double)p->heads.N * (double)p->heads.C;
+    double c = (double)p->heads.c, D = (double)p->D;
+    double met = p->equation == 10 ? lisa_pairs(p) / (double)p->heads.N : (double)p->heads.N;      /* of a token */
+    double one = p->equation == 4 ? met * (c + 2) : D * (met * (2 * c + 1) + (p->ba ? c : 0) + 1);
+    return heads_multiply_adds(&p->heads) + outputs * one;
+}
+
+double cost_2(const void *of) { return circulant_multiply_adds((const struct lisa_problem *)of, false); }
+
+double cost_3(const void *of)
+{
+    const struct lisa_problem *p = (const struct lisa_problem *)of;
+    double pairs = (double)p->heads.B * (double)p->heads.h * (double)p->heads.N * (double)p->heads.N;
+    struct shared_grids g;
+    if (!finds_room(&g, p)) return cost_2(of);
+    if (p->equation != 4) return circulant_multiply_adds(p, true);
+    return heads_multiply_adds(&p->heads) + pairs * (2 * (double)p->heads.c + 1);
+}
+
+} // namespace
+
+RUNG(lisa_cuda1, "cuda1", lisa_device, prepare_1, load_1, heart_1, cost_1);
+RUNG(lisa_cuda2, "cuda2", lisa_device, prepare_2, load_2, heart_2, cost_2);
+RUNG(lisa_cuda3, "cuda3", lisa_device, prepare_3, load_3, heart_3, cost_3);

@@ -1,0 +1,481 @@
+/* msa.cu -- self-attention on the device, one idea a rung
+ *
+ *   cuda1   The equation: a thread for each output y_ic, which goes over all keys twice, for
+ *           the largest score, and for the weights and the mean of the values.  Neighbouring
+ *           threads are neighbouring channels: they ask for the same keys, and each computes
+ *           every score anew.
+ *   cuda2   A thread for each query.  Its scores are computed once: the softmax runs along,
+ *           and shrinks what it has gathered when a larger score comes.  q_i and the mean
+ *           stay in registers.
+ *   cuda3   The threads of a block take keys and values a tile at a time into shared
+ *           memory: each is read from the device once for BLOCK queries, not once for each.
+ *   cuda4   Eight threads share four queries, and each has four of their keys at a time: what
+ *           it takes from shared memory, four channels in an access, meets four others in
+ *           registers.  A product of a score takes 1/8 of an access in place of one, a
+ *           product with a value from 1/8 to 1/12.  Scores pass to those who gather values
+ *           through shared memory of their own warp.
+ *
+ * All rungs know windows, shifted windows and the ghost head, whose weights differ by
+ * channel: there cuda4 is cuda3, whose ghosts of more than 32 channels a head spill some
+ * registers.  Heads of more than 64 channels take rung 1; where queries, keys, values and
+ * scores do not fit in 48 KB (in double, beyond 28 channels) cuda4 is cuda3.
+ *
+ * Contract: reference/msa.h. */
+
+#include "../../reference/msa.h"
+#include "heads.h"
+#include "meeting.h"
+#include "online.h"
+
+namespace {
+
+struct msa_device {
+    struct device_heads heads;
+    array<real> rpe;
+    struct ghost ghost;                 /* its matrices on the host, while they are loaded */
+    array<real> factor, summand;        /* [C][P], there with a ghost head */
+};
+
+/* What every rung's kernel is given. */
+struct problem_of_msa {
+    struct meeting meet;
+    int h, c, width;            /* width: of a row of query, key and value */
+    int tables;                 /* columns of the RPE, 0 for none */
+    int offsets;                /* P */
+    int own_channels;           /* a head's channels lie side by side; else they are h apart */
+    real scale;
+};
+
+constexpr int BLOCK = 64;       /* queries of a block */
+
+/* Eq. 8's matrices, which are not there without a ghost head. */
+struct ghost_arrays {
+    array<const real> factor, summand;
+};
+
+/* The nth channel whose values are under the weights of a head. */
+__device__ inline int channel_of(const problem_of_msa &p, int head, int n)
+{
+    return p.own_channels ? head * p.c + n : head + n * p.h;
+}
+
+__device__ inline real bias(const problem_of_msa &p, array<const real> rpe, int i, int j, int head)
+{
+    return rpe[(size_t)meeting_offset(p.meet, i, j) * p.tables + (p.tables > 1 ? head : 0)];
+}
+
+__device__ inline real score(const problem_of_msa &p, array<const real> qkv, array<const real> rpe, size_t q, size_t k,
+                             int i, int j, int head)
+{
+    real sum = 0;
+    for (int d = 0; d < p.c; d++) sum += qkv[q + d] * qkv[k + d];
+    sum *= p.scale;
+    if (p.tables) sum += bias(p, rpe, i, j, head);
+    return sum;
+}
+
+/* ---- rung 1: a thread for each output ------------------------------------------ */
+
+__global__ void each_output(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
+                            ghost_arrays ghost, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int C = p.h * p.c, channel = (int)(at % C), head = p.own_channels ? channel / p.c : channel % p.h;
+    int i = (int)(at / C % p.meet.tokens);
+    size_t image = at / C / p.meet.tokens * p.meet.tokens;
+    size_t q = (image + i) * p.width + head * p.c;
+    int window = meeting_window(p.meet, i), side = meeting_side(p.meet, window, meeting_entry(p.meet, i));
+
+    /* Step 1: the largest score. */
+    real top = LOWEST;
+    for (int e = 0; e < p.meet.entries; e++) {
+        int j = meeting_token(p.meet, window, e);
+        if (meeting_side(p.meet, window, e) != side) continue;
+        top = fmax(top, score(p, qkv, rpe, q, (image + j) * p.width + C + head * p.c, i, j, head));
+    }
+
+    /* Step 2: the weights' sum, and the values under them; with a ghost head those under
+     * its factors, and those under its summands, which no softmax has seen. */
+    real sum = 0, mean = 0, plain = 0;
+    for (int e = 0; e < p.meet.entries; e++) {
+        int j = meeting_token(p.meet, window, e);
+        if (meeting_side(p.meet, window, e) != side) continue;
+        size_t k = (image + j) * p.width + C + head * p.c;
+        real weight = exp(score(p, qkv, rpe, q, k, i, j, head) - top);
+        real value = qkv[(image + j) * p.width + 2 * C + channel];
+        sum += weight;
+        if (ghost.factor) {
+            size_t pair = (size_t)channel * p.offsets + meeting_offset(p.meet, i, j);
+            mean += ghost.factor[pair] * weight * value;
+            plain += ghost.summand[pair] * value;
+        } else {
+            mean += weight * value;
+        }
+    }
+    y[at] = mean / sum + plain;
+}
+
+/* ---- rung 2: a thread for each query --------------------------------------------- */
+
+/* The query of a thread: blocks of queries of one window of one head of one image, the
+ * window and the block on the grid's first axis, the head on its second, the image on
+ * its third. */
+struct query_of_thread {
+    bool there;                 /* all threads fetch tiles, and some have no query */
+    int i, window, side, head;
+    size_t image;
+};
+
+__device__ inline query_of_thread own_query(const problem_of_msa &p)
+{
+    int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
+    int e = blockIdx.x % blocks * BLOCK + threadIdx.x;
+    bool there = e < p.meet.entries;
+    return {there, meeting_token(p.meet, window, there ? e : 0), window, meeting_side(p.meet, window, e),
+            (int)blockIdx.y, (size_t)blockIdx.z * p.meet.tokens};
+}
+
+/* What the summands of a ghost head add: they know no softmax, so it does not shrink. */
+template <int CHANNELS, bool GHOST> struct ghosted {
+    real mean[GHOST ? CHANNELS : 1];
+};
+
+/* One value more, under a weight: in each channel the nth of value(n). */
+template <int CHANNELS, bool GHOST, class V>
+__device__ inline void gather_value(gathered<CHANNELS> &g, ghosted<CHANNELS, GHOST> &plain, const problem_of_msa &p,
+                                    real weight, const ghost_arrays &ghost, const query_of_thread &own, int j, V value)
+{
+    g.sum += weight;
+    size_t pair = 0;
+    if (GHOST) pair = meeting_offset(p.meet, own.i, j);
+    for (int n = 0; n < CHANNELS; n++)
+        if (n < p.c) {
+            real v = value(n);
+            if (GHOST) {
+                /* Neighbouring queries meet neighbouring offsets. */
+                size_t at = (size_t)channel_of(p, own.head, n) * p.offsets + pair;
+                g.mean[n] += ghost.factor[at] * weight * v;
+                plain.mean[n] += ghost.summand[at] * v;
+            } else {
+                g.mean[n] += weight * v;
+            }
+        }
+}
+
+template <int CHANNELS, bool GHOST>
+__device__ inline void write(array<real> y, const gathered<CHANNELS> &g, const ghosted<CHANNELS, GHOST> &plain,
+                             const problem_of_msa &p, const query_of_thread &own)
+{
+    for (int n = 0; n < CHANNELS; n++)
+        if (n < p.c) {
+            size_t at = (own.image + own.i) * p.h * p.c + channel_of(p, own.head, n);
+            if (GHOST) y[at] = g.mean[n] / g.sum + plain.mean[n];
+            else y[at] = g.mean[n] / g.sum;
+        }
+}
+
+template <int CHANNELS, bool GHOST>
+__global__ void each_query(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
+                           ghost_arrays ghost)
+{
+    query_of_thread own = own_query(p);
+    if (!own.there) return;
+    int C = p.h * p.c, channel = own.head * p.c;
+    real q[CHANNELS];
+    gathered<CHANNELS> g = {LOWEST, 0, {}};
+    ghosted<CHANNELS, GHOST> plain = {};
+
+    fetch_row(q, qkv, (own.image + own.i) * p.width + channel, p.c, p.scale);
+    for (int key = 0; key < p.meet.entries; key++) {
+        int j = meeting_token(p.meet, own.window, key);
+        if (meeting_side(p.meet, own.window, key) != own.side) continue;
+        size_t row = (own.image + j) * p.width, k = row + C + channel, v = row + 2 * C;
+        real a = 0;
+        for (int d = 0; d < CHANNELS; d++)
+            if (d < p.c) a += q[d] * qkv[k + d];
+        if (p.tables) a += bias(p, rpe, own.i, j, own.head);
+        gather(g, a);
+        gather_value(g, plain, p, exp(a - g.top), ghost, own, j,
+                     [&](int n) -> real { return qkv[v + channel_of(p, own.head, n)]; });
+    }
+    write(y, g, plain, p, own);
+}
+
+/* ---- rung 3: keys and values in tiles --------------------------------------------- */
+
+template <int CHANNELS, bool GHOST>
+__global__ void tiled(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
+                      ghost_arrays ghost)
+{
+    constexpr int TILE = 32;
+    SHARED(real, k, TILE * CHANNELS);
+    SHARED(real, v, TILE * CHANNELS);
+    query_of_thread own = own_query(p);
+    int C = p.h * p.c, channel = own.head * p.c;
+    real q[CHANNELS];
+    gathered<CHANNELS> g = {LOWEST, 0, {}};
+    ghosted<CHANNELS, GHOST> plain = {};
+
+    fetch_row(q, qkv, (own.image + own.i) * p.width + channel, p.c, p.scale);
+    for (int first = 0; first < p.meet.entries; first += TILE) {
+        int keys = p.meet.entries - first < TILE ? p.meet.entries - first : TILE;
+
+        /* Step 1: neighbouring threads fetch neighbouring channels. */
+        for (int n = threadIdx.x; n < keys * p.c; n += BLOCK) {
+            size_t row = (own.image + meeting_token(p.meet, own.window, first + n / p.c)) * p.width;
+            k[n] = qkv[row + C + channel + n % p.c];
+            v[n] = qkv[row + 2 * C + channel_of(p, own.head, n % p.c)];
+        }
+        __syncthreads();
+
+        /* Step 2: all threads of a warp read the same word: one turn of the banks. */
+        for (int key = 0; own.there && key < keys; key++) {
+            int j = meeting_token(p.meet, own.window, first + key);
+            if (meeting_side(p.meet, own.window, first + key) != own.side) continue;
+            real a = 0;
+            for (int d = 0; d < CHANNELS; d++)
+                if (d < p.c) a += q[d] * k[key * p.c + d];
+            if (p.tables) a += bias(p, rpe, own.i, j, own.head);
+            gather(g, a);
+            gather_value(g, plain, p, exp(a - g.top), ghost, own, j, [&](int n) -> real { return v[key * p.c + n]; });
+        }
+        __syncthreads();                    /* the tile has been read */
+    }
+    if (own.there) write(y, g, plain, p, own);
+}
+
+/* ---- rung 4: four queries and four keys a thread ------------------------------------ */
+
+constexpr int THREADS = 128;            /* 16 groups of eight */
+constexpr int SHARE = 4;                /* queries of a group, 16 apart; keys of a thread, 8 apart */
+constexpr int KEYS = 8 * SHARE;         /* of a tile */
+constexpr int WEIGHTS = KEYS + 8;       /* from one query's weights to the next's: 8 banks */
+constexpr size_t ROOM = 48 * 1024 / sizeof(real);
+
+/* Rows of a tile lie an odd number of accesses apart: eight of them fill the banks. */
+inline int blocked_pitch(int c)
+{
+    int fours = (c + 3) / 4;
+    return 4 * (fours % 2 ? fours : fours + 1);
+}
+
+inline size_t blocked_reals(int c)
+{
+    return (size_t)(BLOCK + 2 * KEYS) * blocked_pitch(c) + BLOCK * WEIGHTS;
+}
+
+/* Rows of entries first ... first + rows - 1 of a window, `column` of their query, key and
+ * value, times a scale; zeros where there is no entry or no channel. */
+template <int W>
+__device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_msa &p, array<const real> qkv,
+                                  size_t image, int window, int first, int rows, int column, real scale)
+{
+    int wide = (p.c + 3) / 4 * 4;
+    for (int n = W * threadIdx.x; n < rows * wide; n += W * THREADS) {
+        int e = first + n / wide, d = n % wide;
+        pack<real, W> some = {};
+        if (e < p.meet.entries && d < p.c)
+            some = load<W>(qkv, (image + meeting_token(p.meet, window, e)) * p.width + column + d);
+        for (int l = 0; l < W; l++) some[l] *= scale;
+        store(to, n / wide * pitch + d, some);
+    }
+}
+
+/* GROUPS: of 32 channels, four of each for every thread of eight. */
+template <int GROUPS>
+__global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const real> qkv, array<const real> rpe)
+{
+    DYNAMIC_SHARED(real, memory);
+    shared<real> q = memory, k = q + BLOCK * pitch, v = k + KEYS * pitch, weights = v + KEYS * pitch;
+    int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
+    int block = blockIdx.x % blocks * BLOCK;        /* its first entry */
+    int across = threadIdx.x % 8, down = threadIdx.x / 8, head = blockIdx.y, channel = head * p.c, C = p.h * p.c;
+    int wide = (p.c + 3) / 4 * 4;
+    size_t image = (size_t)blockIdx.z * p.meet.tokens;
+    real top[SHARE], sum[SHARE] = {}, mean[SHARE][4 * GROUPS] = {};     /* sum: of this thread's keys */
+
+    for (int r = 0; r < SHARE; r++) top[r] = LOWEST;
+    if (p.c % 4 == 0) fetch_rows<4>(q, pitch, p, qkv, image, window, block, BLOCK, channel, p.scale);
+    else fetch_rows<1>(q, pitch, p, qkv, image, window, block, BLOCK, channel, p.scale);
+    for (int first = 0; first < p.meet.entries; first += KEYS) {
+        if (p.c % 4 == 0) {
+            fetch_rows<4>(k, pitch, p, qkv, image, window, first, KEYS, C + channel, 1);
+            fetch_rows<4>(v, pitch, p, qkv, image, window, first, KEYS, 2 * C + channel, 1);
+        } else {
+            fetch_rows<1>(k, pitch, p, qkv, image, window, first, KEYS, C + channel, 1);
+            fetch_rows<1>(v, pitch, p, qkv, image, window, first, KEYS, 2 * C + channel, 1);
+        }
+        __syncthreads();
+
+        /* Step 1: sixteen scores from eight accesses for every four channels. */
+        real score[SHARE][SHARE] = {};
+        for (int d = 0; d < wide; d += 4) {
+            pack<real, 4> queries[SHARE], keys[SHARE];
+            for (int r = 0; r < SHARE; r++) queries[r] = load<4>(q, (down + 16 * r) * pitch + d);
+            for (int n = 0; n < SHARE; n++) keys[n] = load<4>(k, (across + 8 * n) * pitch + d);
+            for (int r = 0; r < SHARE; r++)
+                for (int n = 0; n < SHARE; n++)
+                    for (int l = 0; l < 4; l++) score[r][n] += queries[r][l] * keys[n][l];
+        }
+
+        /* Step 2: the largest of a query's scores, and its weights; none for a key that it
+         * does not meet. */
+        UNROLL for (int r = 0; r < SHARE; r++) {
+            int e = block + down + 16 * r, side = meeting_side(p.meet, window, e);
+            real most = top[r];
+            bool meets[SHARE];
+            for (int n = 0; n < SHARE; n++) {
+                int key = first + across + 8 * n;
+                meets[n] = e < p.meet.entries && key < p.meet.entries && meeting_side(p.meet, window, key) == side;
+                if (!meets[n]) continue;
+                int i = meeting_token(p.meet, window, e), j = meeting_token(p.meet, window, key);
+                if (p.tables) score[r][n] += bias(p, rpe, i, j, head);
+                most = fmax(most, score[r][n]);
+            }
+            for (int by = 1; by < 8; by *= 2) most = fmax(most, __shfl_xor_sync(0xffffffffu, most, by));
+            real shrink = exp(top[r] - most);
+            top[r] = most;
+            sum[r] *= shrink;
+            for (int d = 0; d < 4 * GROUPS; d++) mean[r][d] *= shrink;
+            for (int n = 0; n < SHARE; n++) {
+                real weight = meets[n] ? exp(score[r][n] - most) : (real)0;
+                sum[r] += weight;
+                weights[(down + 16 * r) * WEIGHTS + across + 8 * n] = weight;
+            }
+        }
+        __syncwarp();                       /* a query's weights are made and read by one warp */
+
+        /* Step 3: the values under them, four channels of four queries. */
+        for (int key = 0; key < KEYS; key += 4) {
+            pack<real, 4> weight[SHARE];
+            for (int r = 0; r < SHARE; r++) weight[r] = load<4>(weights, (down + 16 * r) * WEIGHTS + key);
+            for (int l = 0; l < 4; l++)
+                for (int g = 0; g < GROUPS; g++)
+                    if (32 * g + 4 * across < wide) {
+                        pack<real, 4> value = load<4>(v, (key + l) * pitch + 32 * g + 4 * across);
+                        for (int r = 0; r < SHARE; r++)
+                            for (int d = 0; d < 4; d++) mean[r][4 * g + d] += weight[r][l] * value[d];
+                    }
+        }
+        __syncthreads();                    /* the tile has been read */
+    }
+
+    /* Step 4: the sums of eight threads are one, and each writes its channels. */
+    UNROLL for (int r = 0; r < SHARE; r++) {
+        int e = block + down + 16 * r;
+        for (int by = 1; by < 8; by *= 2) sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], by);
+        if (e >= p.meet.entries) continue;
+        size_t at = (image + meeting_token(p.meet, window, e)) * C + channel;
+        for (int g = 0; g < GROUPS; g++) {
+            int d = 32 * g + 4 * across;
+            pack<real, 4> out;
+            for (int l = 0; l < 4; l++) out[l] = mean[r][4 * g + l] / sum[r];
+            if (p.c % 4 == 0 && d < p.c) store(y, at + d, out);
+            for (int l = 0; p.c % 4 && l < 4; l++)
+                if (d + l < p.c) y[at + d + l] = out[l];
+        }
+    }
+}
+
+/* ---- the ladder -------------------------------------------------------------------- */
+
+problem_of_msa given(const struct plan *plan)
+{
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    return {meeting_of(&p->windows), (int)p->heads.h, (int)p->c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
+            (int)p->windows.tokens.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
+}
+
+void heart_1(struct plan *plan)
+{
+    struct msa_device *on = (struct msa_device *)plan->state;
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    size_t outputs = p->heads.B * p->heads.N * p->heads.C;
+    LAUNCH(&on->heads.device, each_output, device_blocks(outputs, 128), 128, 0, given(plan),
+           device_heads_output(&on->heads), on->heads.qkv, on->rpe, ghost_arrays{on->factor, on->summand}, outputs);
+}
+
+/* Registers are counted when the kernel is compiled: heads of up to so many channels. */
+template <int CHANNELS, bool GHOST> void heart_of(struct plan *plan, int rung)
+{
+    struct msa_device *on = (struct msa_device *)plan->state;
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    dim3 blocks(p->windows.count * device_blocks(p->windows.entries, BLOCK), p->heads.h, p->heads.B);
+    array<real> y = device_heads_output(&on->heads);
+    array<const real> qkv = on->heads.qkv;
+    ghost_arrays ghost = {on->factor, on->summand};
+    struct device *d = &on->heads.device;
+    if (rung == 2) LAUNCH(d, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, given(plan), y, qkv, on->rpe, ghost);
+    else LAUNCH(d, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, given(plan), y, qkv, on->rpe, ghost);
+}
+
+template <int CHANNELS> void heart_of_width(struct plan *plan, int rung)
+{
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    if (p->ghost.add) heart_of<CHANNELS, true>(plan, rung);
+    else heart_of<CHANNELS, false>(plan, rung);
+}
+
+template <int rung> void heart_in_registers(struct plan *plan)
+{
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    if (p->c <= 16) heart_of_width<16>(plan, rung);
+    else if (p->c <= 32) heart_of_width<32>(plan, rung);
+    else if (p->c <= 64) heart_of_width<64>(plan, rung);
+    else heart_1(plan);                 /* wider heads than any network has */
+}
+
+void heart_4(struct plan *plan)
+{
+    struct msa_device *on = (struct msa_device *)plan->state;
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    int c = (int)p->c, pitch = blocked_pitch(c);
+    dim3 blocks(p->windows.count * device_blocks(p->windows.entries, BLOCK), p->heads.h, p->heads.B);
+    array<real> y = device_heads_output(&on->heads);
+    size_t bytes = blocked_reals(c) * sizeof(real);
+    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) heart_in_registers<3>(plan);
+    else if (c <= 32)
+        LAUNCH(&on->heads.device, blocked<1>, blocks, THREADS, bytes, given(plan), pitch, y, on->heads.qkv, on->rpe);
+    else LAUNCH(&on->heads.device, blocked<2>, blocks, THREADS, bytes, given(plan), pitch, y, on->heads.qkv, on->rpe);
+}
+
+status prepare(struct plan *plan)
+{
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    struct msa_device *on = (struct msa_device *)plan->state;
+    size_t ghosts = p->ghost.add ? p->heads.C : 0;
+    device_heads_prepare(plan);
+    device_reals(plan, &on->rpe, "rpe", p->rpe ? p->windows.tokens.offsets : 0, p->rpe_columns, 1, 1);
+    device_reals(plan, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets, 1, 1);
+    device_reals(plan, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets, 1, 1);
+    ghost_prepare(&on->ghost, &plan->room, WHILE_LOADING, &p->ghost);
+    return room_status(&plan->room);
+}
+
+double cost(const void *of)
+{
+    const struct msa_problem *p = (const struct msa_problem *)of;
+    return msa_multiply_adds(p, windows_pairs(&p->windows));
+}
+
+status load(struct plan *plan)
+{
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    struct msa_device *on = (struct msa_device *)plan->state;
+    device_heads_load(plan);
+    device_upload(&on->heads.device, on->rpe, p->rpe, p->windows.tokens.offsets * p->rpe_columns);
+    if (p->ghost.add) {
+        ghost_load(&on->ghost, &p->ghost);
+        device_upload(&on->heads.device, on->factor, on->ghost.factor, p->heads.C * p->ghost.offsets);
+        device_upload(&on->heads.device, on->summand, on->ghost.summand, p->heads.C * p->ghost.offsets);
+    }
+    return device_status(&on->heads.device);
+}
+
+} // namespace
+
+RUNG(msa_cuda1, "cuda1", msa_device, prepare, load, heart_1, cost);
+RUNG(msa_cuda2, "cuda2", msa_device, prepare, load, heart_in_registers<2>, cost);
+RUNG(msa_cuda3, "cuda3", msa_device, prepare, load, heart_in_registers<3>, cost);
+RUNG(msa_cuda4, "cuda4", msa_device, prepare, load, heart_4, cost);

@@ -1,0 +1,42 @@
+/* plugin.h -- what the plug-in of a machine with CUDA brings
+ *
+ * nvcc makes libtwicetold-cuda.so of this folder, one for each precision, and puts into it
+ * what it needs of reference/.  The program loads it where it is there
+ * (reference/program/devices.h), so that one build serves machines with and without a device. */
+
+#ifndef TWICETOLD_FAST_CUDA_PLUGIN_H
+#define TWICETOLD_FAST_CUDA_PLUGIN_H
+
+#include "../../reference/forms.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cuda_plugin {
+    size_t real_bytes, plan_bytes;      /* of a real and of a struct plan, when it was built */
+    const struct form_row *forms;       /* of declarations of its own: known by their names */
+
+    /* All plans made from now on are of this device, and each may take so many bytes of its
+     * memory, 0 for three quarters of what is free.  Refuses a device that is not there. */
+    status (*choose)(int device, size_t allowed);
+    const char *(*name)(void);          /* of that device */
+
+    /* Bytes of the device that a plan takes. */
+    size_t (*bytes)(const struct plan *plan);
+
+    /* From now on runs of this plan copy neither x nor y: they take the x that is on the
+     * device, of the last run that copied, and leave y there.  For measuring alone. */
+    void (*stay)(struct plan *plan, bool stays);
+};
+
+extern const struct form_row cuda_forms[];
+
+/* The one name that the plug-in exports. */
+__attribute__((visibility("default"))) const struct cuda_plugin *twicetold_cuda_plugin(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,173 @@
+/* requests.cc -- what the threads of a warp ask for together; see requests.h */
+
+#include "requests.h"
+#include <algorithm>
+
+namespace emulator {
+
+namespace {
+
+constexpr size_t SECTOR = 32, BANKS = 32;
+constexpr size_t TABLE = 1024;              /* lines of a kernel, at most half of it used */
+constexpr size_t MANY_SECTORS = 1 << 16;
+
+size_t hash(memory where, const place &p)
+{
+    return ((size_t)p.line * 37 + (uintptr_t)p.file / 8 + where * 511) % TABLE;
+}
+
+/* Turns that the banks take for sorted, distinct words: a bank serves one word in a turn,
+ * and whoever wants that word. */
+size_t turns(const std::vector<uintptr_t> &words)
+{
+    size_t most = 0, of[BANKS] = {};
+    for (uintptr_t w : words) most = std::max(most, ++of[w % BANKS]);
+    return most;
+}
+
+/* Keeps one of each. */
+void sort_distinct(std::vector<uintptr_t> &of)
+{
+    std::sort(of.begin(), of.end());
+    of.erase(std::unique(of.begin(), of.end()), of.end());
+}
+
+} // namespace
+
+void requests::begin_launch(struct launch_counts *into)
+{
+    now = into;
+    touched.clear();
+    sorted = 0;
+    lines = 0;
+    table.assign(TABLE, {nullptr, 0, DEVICE_MEMORY, 0});
+    warps.clear();
+}
+
+void requests::begin_block(unsigned threads)
+{
+    warps.resize((threads + WARP - 1) / WARP);
+    for (unsigned w = 0; w < warps.size(); w++) {
+        unsigned lanes = std::min(threads - w * WARP, WARP);
+        warps[w].live = warps[w].begun = lanes == WARP ? ~0u : (1u << lanes) - 1;
+    }
+}
+
+/* Lines are numbered as they are met. */
+unsigned requests::number_of(memory where, const place &from)
+{
+    for (size_t at = hash(where, from);; at = (at + 1) % TABLE) {
+        known &k = table[at];
+        if (k.file == from.file && k.line == from.line && k.where == where) return (unsigned)k.number;
+        if (k.file) continue;
+        if (lines == TABLE / 2) fault(from, "more than %zu lines of a kernel: too many to count", TABLE / 2);
+        k = {from.file, from.line, where, (int)lines};
+        return lines++;
+    }
+}
+
+void requests::add(unsigned number, unsigned lane, memory where, const void *address, size_t bytes, const place &from)
+{
+    warp &w = warps[number];
+    unsigned at = number_of(where, from);
+    if (at >= w.lines.size()) w.lines.resize(at + 1);
+    line &l = w.lines[at];
+    unsigned index = l.came[lane]++ - l.first;
+    if (index >= l.open.size()) l.open.push_back({0, where, (unsigned)bytes, false, {}});
+    request &r = l.open[index];
+    r.lanes |= 1u << lane;
+    r.address[lane] = (uintptr_t)address;
+
+    /* All that live have come: what ended before them stays away for good. */
+    if ((r.lanes & w.live) != w.live) return;
+    count(w, r);
+    r.counted = true;
+    while (!l.open.empty() && l.open.front().counted) {
+        l.open.pop_front();
+        l.first++;
+    }
+}
+
+void requests::ended(unsigned number, unsigned lane)
+{
+    warps[number].live &= ~(1u << lane);
+}
+
+void requests::met()
+{
+    for (warp &w : warps) {
+        for (line &l : w.lines) {
+            for (const request &r : l.open)
+                if (!r.counted) count(w, r);
+            l.open.clear();
+            l.first = 0;
+            std::fill(l.came, l.came + WARP, 0);
+        }
+        w.begun = w.live;
+    }
+}
+
+void requests::end_launch()
+{
+    sort_touched();
+    now->touched = touched.size() * SECTOR;
+}
+
+void requests::count(const warp &w, const request &r)
+{
+    if (r.lanes != w.begun) now->partial++;
+    if (r.where == DEVICE_MEMORY) count_sectors(r);
+    else count_turns(r);
+}
+
+void requests::count_sectors(const request &r)
+{
+    uintptr_t sector[2 * WARP];
+    size_t count = 0;
+    for (unsigned l = 0; l < WARP; l++) {
+        if (!(r.lanes >> l & 1)) continue;
+        uintptr_t first = r.address[l] / SECTOR, last = (r.address[l] + r.bytes - 1) / SECTOR;
+        now->asked += words(r.bytes) * WORD;
+        if (count == 0 || sector[count - 1] != first) sector[count++] = first;
+        if (last != first) sector[count++] = last;
+    }
+    std::sort(sector, sector + count);
+    count = (size_t)(std::unique(sector, sector + count) - sector);
+    now->requests++;
+    now->sectors += count;
+    touched.insert(touched.end(), sector, sector + count);
+    if (touched.size() > std::max(MANY_SECTORS, 2 * sorted)) sort_touched();
+}
+
+void requests::sort_touched()
+{
+    sort_distinct(touched);
+    sorted = touched.size();
+}
+
+/* Wide accesses take turns of 128 bytes by nature.  Those of 8 and 16 bytes are served by
+ * halves and quarters of the warp: where threads of one part are in each other's way, the
+ * parts go one after another. */
+void requests::count_turns(const request &r)
+{
+    std::vector<uintptr_t> all, part;
+    unsigned lanes_of_part = r.bytes == 16 ? WARP / 4 : r.bytes == 8 ? WARP / 2 : WARP;
+    size_t one_after_another = 0;
+    bool conflict = false;
+    for (unsigned l = 0; l < WARP; l++) {
+        if (r.lanes >> l & 1)
+            for (size_t b = 0; b < r.bytes; b += WORD) part.push_back((r.address[l] + b) / WORD);
+        if ((l + 1) % lanes_of_part || part.empty()) continue;
+        sort_distinct(part);
+        size_t taken = turns(part);
+        conflict |= taken > (part.size() + BANKS - 1) / BANKS;
+        one_after_another += taken;
+        all.insert(all.end(), part.begin(), part.end());
+        part.clear();
+    }
+    sort_distinct(all);
+    now->shared_requests += (all.size() + BANKS - 1) / BANKS;
+    now->wavefronts += conflict ? std::max(turns(all), one_after_another) : turns(all);
+}
+
+} // namespace emulator

@@ -1,0 +1,169 @@
+/* rows.h -- softmax attention of rows with rows, told three times
+ *
+ * Rows of queries and rows of keys and values lie in groups; a query meets the keys of its
+ * group.  SRA has a group for each image; HiLo one for each window, and one for each image.
+ *
+ *   1   A thread for each output: three times over the keys, each score taken anew.
+ *   2   A thread for each query and head: its scores are taken once, the softmax runs along,
+ *       query and mean stay in registers.
+ *   3   Blocks of 64 queries of one group take keys and values 32 rows at a time into shared
+ *       memory.  Groups of fewer queries are left with 2: their keys are few.
+ *
+ * Heads of more than 64 channels are told by 1.  Compiled for sm_80 the last rung takes 72,
+ * 108 or 177 registers of a thread for heads of up to 16, 32 or 64 channels and spills
+ * nothing, but 168 bytes at 64 channels in double.  msa.cu says the same of windows and tables;
+ * here are no biases and no windows, but keys that are fewer than queries. */
+
+#ifndef TWICETOLD_FAST_CUDA_ROWS_H
+#define TWICETOLD_FAST_CUDA_ROWS_H
+
+#include "device.h"
+
+namespace {
+
+constexpr int ROWS_BLOCK = 64, ROWS_TILE = 32;
+
+struct rows_problem {
+    size_t groups;
+    int queries, keys, heads, c;        /* of a group; channels of a head */
+    int y_stride, q_stride, kv_stride;  /* from one row to the next */
+    real scale;
+};
+
+__device__ inline real rows_score(const rows_problem &p, array<const real> q, array<const real> k, size_t at,
+                                  size_t key)
+{
+    real sum = 0;
+    for (int d = 0; d < p.c; d++) sum += q[at + d] * k[key + d];
+    return p.scale * sum;
+}
+
+__global__ void rows_each_output(rows_problem p, array<real> y, array<const real> q, array<const real> k,
+                                 array<const real> v)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int channels = p.heads * p.c, channel = (int)(at % channels), first = channel / p.c * p.c;
+    size_t row = at / channels, group = row / p.queries;
+    if (group >= p.groups) return;
+
+    /* Step 1: the largest score. */
+    real top = 0;
+    for (int j = 0; j < p.keys; j++) {
+        real a = rows_score(p, q, k, row * p.q_stride + first, (group * p.keys + j) * p.kv_stride + first);
+        top = j ? fmax(top, a) : a;
+    }
+
+    /* Step 2: the weights' sum, and the values under them. */
+    real sum = 0, mean = 0;
+    for (int j = 0; j < p.keys; j++) {
+        size_t key = (group * p.keys + j) * p.kv_stride;
+        real w = exp(rows_score(p, q, k, row * p.q_stride + first, key + first) - top);
+        sum += w;
+        mean += w * v[key + channel];
+    }
+    y[row * p.y_stride + channel] = mean / sum;
+}
+
+/* What a query has gathered so far. */
+template <int CHANNELS> struct rows_gathered {
+    real q[CHANNELS], mean[CHANNELS], top, sum;
+};
+
+template <int CHANNELS>
+__device__ inline void rows_begin(rows_gathered<CHANNELS> &g, const rows_problem &p, array<const real> q, size_t at,
+                                  bool there)
+{
+    g.top = (real)-1e30;
+    g.sum = 0;
+    for (int d = 0; d < CHANNELS; d++) {
+        g.q[d] = there && d < p.c ? p.scale * q[at + d] : (real)0;
+        g.mean[d] = 0;
+    }
+}
+
+/* One key and its value, wherever they are. */
+template <int CHANNELS, class memory>
+__device__ inline void rows_meet(rows_gathered<CHANNELS> &g, int c, memory k, memory v, size_t at)
+{
+    real a = 0;
+    for (int d = 0; d < CHANNELS; d++) if (d < c) a += g.q[d] * k[at + d];
+    real top = fmax(g.top, a), shrink = exp(g.top - top), w = exp(a - top);
+    g.top = top;
+    g.sum = g.sum * shrink + w;
+    for (int d = 0; d < CHANNELS; d++) if (d < c) g.mean[d] = g.mean[d] * shrink + w * v[at + d];
+}
+
+template <int CHANNELS>
+__device__ inline void rows_end(const rows_gathered<CHANNELS> &g, int c, array<real> y, size_t at)
+{
+    for (int d = 0; d < CHANNELS; d++) if (d < c) y[at + d] = g.mean[d] / g.sum;
+}
+
+template <int CHANNELS>
+__global__ void rows_each_query(rows_problem p, array<real> y, array<const real> q, array<const real> k,
+                                array<const real> v)
+{
+    size_t at = (size_t)blockIdx.x * ROWS_BLOCK + threadIdx.x, rows = p.groups * p.queries, row = at % rows;
+    int first = (int)(at / rows) * p.c;
+    if (first >= p.heads * p.c) return;
+    rows_gathered<CHANNELS> g;
+    rows_begin(g, p, q, row * p.q_stride + first, true);
+    size_t key = row / p.queries * p.keys * p.kv_stride + first;
+    for (int j = 0; j < p.keys; j++, key += p.kv_stride) rows_meet(g, p.c, k, v, key);
+    rows_end(g, p.c, y, row * p.y_stride + first);
+}
+
+template <int CHANNELS>
+__global__ void rows_tiled(rows_problem p, array<real> y, array<const real> q, array<const real> k, array<const real> v)
+{
+    SHARED(real, keys, ROWS_TILE * CHANNELS);
+    SHARED(real, values, ROWS_TILE * CHANNELS);
+    int blocks = (p.queries + ROWS_BLOCK - 1) / ROWS_BLOCK, head = (int)(blockIdx.x / blocks % p.heads);
+    int i = (int)(blockIdx.x % blocks) * ROWS_BLOCK + threadIdx.x;
+    size_t group = blockIdx.x / blocks / p.heads, row = group * p.queries + i;
+    bool there = i < p.queries;         /* all threads fetch, and some have no query */
+    rows_gathered<CHANNELS> g;
+    rows_begin(g, p, q, row * p.q_stride + head * p.c, there);
+
+    for (int from = 0; from < p.keys; from += ROWS_TILE) {
+        int count = p.keys - from < ROWS_TILE ? p.keys - from : ROWS_TILE;
+
+        /* Step 1: neighbouring threads fetch neighbouring channels. */
+        for (int e = threadIdx.x; e < count * p.c; e += ROWS_BLOCK) {
+            size_t at = (group * p.keys + from + e / p.c) * p.kv_stride + head * p.c + e % p.c;
+            keys[e] = k[at];
+            values[e] = v[at];
+        }
+        __syncthreads();
+
+        /* Step 2: all lanes read the same key: one turn of the banks. */
+        for (int j = 0; j < count; j++) rows_meet(g, p.c, keys, values, j * p.c);
+        __syncthreads();
+    }
+    if (there) rows_end(g, p.c, y, row * p.y_stride + head * p.c);
+}
+
+template <int CHANNELS>
+void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<real> y, array<const real> q,
+                       array<const real> k, array<const real> v)
+{
+    size_t tiles = p.groups * p.heads * device_blocks(p.queries, ROWS_BLOCK);
+    size_t blocks = device_blocks(p.groups * p.queries * p.heads, ROWS_BLOCK);
+    if (rung > 2 && p.queries >= ROWS_BLOCK) LAUNCH(d, rows_tiled<CHANNELS>, tiles, ROWS_BLOCK, 0, p, y, q, k, v);
+    else LAUNCH(d, rows_each_query<CHANNELS>, blocks, ROWS_BLOCK, 0, p, y, q, k, v);
+}
+
+/* The attention of all groups, by a rung. */
+void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, array<const real> q,
+                 array<const real> k, array<const real> v)
+{
+    size_t outputs = p.groups * p.queries * p.heads * p.c;
+    if (rung == 1 || p.c > 64) LAUNCH(d, rows_each_output, device_blocks(outputs, 128), 128, 0, p, y, q, k, v);
+    else if (p.c <= 16) rows_in_registers<16>(d, rung, p, y, q, k, v);
+    else if (p.c <= 32) rows_in_registers<32>(d, rung, p, y, q, k, v);
+    else rows_in_registers<64>(d, rung, p, y, q, k, v);
+}
+
+} // namespace
+
+#endif

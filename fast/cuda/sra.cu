@@ -1,0 +1,181 @@
+/* sra.cu -- spatial-reduction attention on the device, one idea a rung
+ *
+ *   cuda1   The equations: a thread for each output of the convolution, one for each token of
+ *           the norm, one for each output of the attention.
+ *   cuda2   Patches do not overlap: laid out as rows of C s^2 numbers they are x once more,
+ *           in another order, and the convolution is a matrix product, the library's.  A warp
+ *           has a token of the norm, lanes its channels.  A thread has a query and a head.
+ *   cuda3   Keys and values in tiles of shared memory (rows.h).
+ *
+ * Contract: reference/sra.h. */
+
+#include "../../reference/sra.h"
+#include "rows.h"
+
+namespace {
+
+struct sra_device {
+    struct device device;
+    array<real> w_q, b_q, w_kv, b_kv, w_o, b_o;
+    array<real> sr_w, sr_b, norm_g, norm_b;
+    array<real> x, y;           /* [B][N][C] */
+    array<real> patches;        /* [B][M][C s^2] */
+    array<real> reduced;        /* [B][M][C], not there where s = 1 */
+    array<real> q, kv, joined;  /* [B][N][C], [B][M][2C], [B][N][C] only where w_o is given */
+};
+
+struct plane_of_sra {
+    int N, W, M, C, s, columns; /* columns of patches */
+};
+
+/* Token t of patch m, counted over all images. */
+__device__ inline size_t token_of(const plane_of_sra &p, size_t m, int t)
+{
+    int patch = (int)(m % p.M), y = patch / p.columns * p.s + t / p.s, x = patch % p.columns * p.s + t % p.s;
+    return m / p.M * p.N + (size_t)y * p.W + x;
+}
+
+__global__ void convolve_each(plane_of_sra p, array<real> reduced, array<const real> x, array<const real> sr_w,
+                              array<const real> sr_b, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int o = (int)(at % p.C), T = p.s * p.s;
+    real sum = sr_b ? sr_b[o] : (real)0;
+    for (int t = 0; t < T; t++) {
+        size_t token = token_of(p, at / p.C, t);
+        for (int e = 0; e < p.C; e++) sum += sr_w[((size_t)o * p.C + e) * T + t] * x[token * p.C + e];
+    }
+    reduced[at] = sum;
+}
+
+/* Patches as rows in the order of sr_w's: channels, then tokens. */
+__global__ void lay_out(plane_of_sra p, array<real> patches, array<const real> x, size_t count)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    int T = p.s * p.s, e = (int)(at % p.C), t = (int)(at / p.C % T);
+    size_t m = at / p.C / T;
+    patches[(m * p.C + e) * T + t] = x[token_of(p, m, t) * p.C + e];
+}
+
+/* The layer norm, in place: LANES threads have a token. */
+template <int LANES>
+__global__ void normalise(array<real> rows, array<const real> gain, array<const real> bias, size_t count, int C)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / LANES;
+    int lane = (int)(at % LANES);
+    bool there = row < count;           /* of a warp all lanes, or none */
+    real mean = 0, variance = 0;
+    for (int e = lane; there && e < C; e += LANES) mean += rows[row * C + e];
+    for (int by = LANES / 2; by; by /= 2) mean += __shfl_xor_sync(0xffffffffu, mean, by);
+    mean /= C;
+    for (int e = lane; there && e < C; e += LANES) {
+        real off = rows[row * C + e] - mean;
+        variance += off * off;
+    }
+    for (int by = LANES / 2; by; by /= 2) variance += __shfl_xor_sync(0xffffffffu, variance, by);
+    real scale = 1 / sqrt(variance / C + (real)SRA_EPSILON);
+    for (int e = lane; there && e < C; e += LANES) {
+        real value = rows[row * C + e];
+        rows[row * C + e] = (value - mean) * scale * gain[e] + bias[e];
+    }
+}
+
+/* ---- the ladder ------------------------------------------------------------------ */
+
+void reduce(struct sra_device *on, const struct sra_problem *p, int rung)
+{
+    struct device *d = &on->device;
+    size_t rows = p->B * p->M, all = p->B * p->N * p->C;
+    plane_of_sra plane = {(int)p->N, (int)p->patches.tokens.size[1], (int)p->M, (int)p->C, (int)p->s,
+                          (int)p->patches.columns};
+    if (rung == 1) {
+        LAUNCH(d, convolve_each, device_blocks(rows * p->C, 128), 128, 0, plane, on->reduced, on->x, on->sr_w,
+               on->sr_b, rows * p->C);
+        LAUNCH(d, normalise<1>, device_blocks(rows, 128), 128, 0, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
+        return;
+    }
+    LAUNCH(d, lay_out, device_blocks(all, 128), 128, 0, plane, on->patches, on->x, all);
+    device_linear(d, on->reduced, on->patches, on->sr_w, on->sr_b, rows, p->C * p->s * p->s, p->C);
+    LAUNCH(d, normalise<32>, device_blocks(rows * 32, 128), 128, 0, on->reduced, on->norm_g, on->norm_b, rows,
+           (int)p->C);
+}
+
+template <int rung> status run(struct plan *plan, real *y, const real *x)
+{
+    struct sra_device *on = (struct sra_device *)plan->state;
+    const struct sra_problem *p = (const struct sra_problem *)plan->of;
+    struct device *d = &on->device;
+    size_t tokens = p->B * p->N, rows = p->B * p->M, C = p->C;
+    int c = (int)p->c, width = (int)C;
+    rows_problem heads = {p->B, (int)p->N, (int)p->M, (int)p->h, c, width, width, 2 * width, p->scale};
+
+    device_upload(d, on->x, x, tokens * C);
+    if (p->s > 1) reduce(on, p, rung);
+    device_linear(d, on->q, on->x, on->w_q, on->b_q, tokens, C, C);
+    device_linear(d, on->kv, p->s > 1 ? on->reduced : on->x, on->w_kv, on->b_kv, rows, C, 2 * C);
+    rows_attend(d, rung, heads, p->w_o ? on->joined : on->y, on->q, on->kv, on->kv + C);
+    if (p->w_o) device_linear(d, on->y, on->joined, on->w_o, on->b_o, tokens, C, C);
+    device_download(d, y, on->y, tokens * C);
+    return device_status(d);
+}
+
+template <int rung> status prepare(struct plan *plan)
+{
+    const struct sra_problem *p = (const struct sra_problem *)plan->of;
+    struct sra_device *on = (struct sra_device *)plan->state;
+    size_t B = p->B, N = p->N, M = p->M, C = p->C, R = p->s > 1 ? C : 0;
+
+    device_reals(plan, &on->w_q, "w_q", C, C, 1, 1);
+    device_reals(plan, &on->b_q, "b_q", p->b_q ? C : 0, 1, 1, 1);
+    device_reals(plan, &on->w_kv, "w_kv", 2 * C, C, 1, 1);
+    device_reals(plan, &on->b_kv, "b_kv", p->b_kv ? 2 * C : 0, 1, 1, 1);
+    device_reals(plan, &on->w_o, "w_o", p->w_o ? C : 0, C, 1, 1);
+    device_reals(plan, &on->b_o, "b_o", p->b_o ? C : 0, 1, 1, 1);
+    device_reals(plan, &on->sr_w, "sr_w", R, C, p->s, p->s);
+    device_reals(plan, &on->sr_b, "sr_b", p->sr_b ? R : 0, 1, 1, 1);
+    device_reals(plan, &on->norm_g, "norm_g", R, 1, 1, 1);
+    device_reals(plan, &on->norm_b, "norm_b", R, 1, 1, 1);
+    device_reals(plan, &on->x, "x", B, N, C, 1);
+    device_reals(plan, &on->y, "y", B, N, C, 1);
+    device_reals(plan, &on->patches, "the patches as rows", rung > 1 && p->s > 1 ? B : 0, N, C, 1);
+    device_reals(plan, &on->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C, 1);
+    device_reals(plan, &on->q, "the query", B, N, C, 1);
+    device_reals(plan, &on->kv, "key and value", B, M, 2, C);
+    device_reals(plan, &on->joined, "the heads side by side", p->w_o ? B : 0, N, C, 1);
+    return room_status(&plan->room);
+}
+
+status load(struct plan *plan)
+{
+    const struct sra_problem *p = (const struct sra_problem *)plan->of;
+    struct sra_device *on = (struct sra_device *)plan->state;
+    struct device *d = &on->device;
+    size_t C = p->C;
+
+    device_place(d);
+    device_upload(d, on->w_q, p->w_q, C * C);
+    device_upload(d, on->b_q, p->b_q, C);
+    device_upload(d, on->w_kv, p->w_kv, 2 * C * C);
+    device_upload(d, on->b_kv, p->b_kv, 2 * C);
+    device_upload(d, on->w_o, p->w_o, C * C);
+    device_upload(d, on->b_o, p->b_o, C);
+    device_upload(d, on->sr_w, p->sr_w, C * C * p->s * p->s);
+    device_upload(d, on->sr_b, p->sr_b, C);
+    device_upload(d, on->norm_g, p->norm_g, C);
+    device_upload(d, on->norm_b, p->norm_b, C);
+    return device_status(d);
+}
+
+void release(struct plan *plan) { device_release((struct device *)plan->state); }
+
+} // namespace
+
+extern "C" const struct form sra_cuda1, sra_cuda2, sra_cuda3;
+const struct form sra_cuda1 = {"cuda1", sizeof(struct sra_device), prepare<1>, load, run<1>, release,
+                               sra_multiply_adds};
+const struct form sra_cuda2 = {"cuda2", sizeof(struct sra_device), prepare<2>, load, run<2>, release,
+                               sra_multiply_adds};
+const struct form sra_cuda3 = {"cuda3", sizeof(struct sra_device), prepare<3>, load, run<3>, release,
+                               sra_multiply_adds};

@@ -1,0 +1,486 @@
+/* structsa.cu -- structural self-attention on the device, one idea a rung
+ *
+ *   cuda1   The equation: a thread for each output y_ic, which goes over all centres and
+ *           patterns twice, for the largest score and for the weights.  A score is the
+ *           correlation of the query with a window, channel by channel, under a detector;
+ *           each thread computes every score anew.  The kernel kappa_ij is not formed: its
+ *           terms go into the sum as they come.
+ *   cuda2   Eq. 15: the query waits.  One launch makes the virtual keys and values, J D of
+ *           each, a thread for each of their channels; then a thread for each query goes
+ *           over them once, with a softmax that runs along.
+ *   cuda3   The threads of a block take virtual keys and values a tile at a time into
+ *           shared memory, four channels in an access: each is read from the device once
+ *           for BLOCK queries, not once for each warp of them.
+ *   cuda4   Virtual tokens are never written.  A block makes those of a tile itself: eight
+ *           centres of one row, with the tokens around them (the halo) in shared memory.
+ *           A detector's entry is fetched once for the eight centres, whose sums stay in
+ *           registers.  Every block makes all tiles anew, (|M| + |M'|) / 2 BLOCK of the
+ *           products with them; and it asks for halos and filters, which the caches hold,
+ *           where rung 3 asks for 2 J D tokens a head that they may not.
+ *
+ * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float):
+ *
+ *             requests    sectors     wavefronts of shared memory     bytes touched, at most
+ *     cuda1    704 016   1 858 624             0                          12 800
+ *     cuda2      5 992      10 144             0                          25 088 + 20 480
+ *     cuda3      1 928       6 560         1 152                          25 088 + 20 480
+ *     cuda4        184       1 152         2 432                          12 800
+ *
+ * (two launches in the middle).  There are no bank conflicts.  Registers of the last rung, for
+ * sm_80: 88, 120 and 206 for heads of up to 16, 32 and 64 channels, without spills; in double
+ * heads of more than 32 channels spill.
+ *
+ * Registers hold heads of up to 64 channels: wider ones take rung 1.  Where a halo does
+ * not fit beside the tile of one pattern in the 48 KB that every block may have, not even 32
+ * channels at a time, rung 4 is rung 3.  Filters lie as they are in the file, and three
+ * steps tell the equations apart: in Eq. 4 and 5 that of a channel is 0.
+ *
+ * tests/test_cuda_structsa.c holds these numbers.  What they are worth in time nobody has
+ * measured: no device was at hand.
+ *
+ * Contract: reference/structsa.h. */
+
+#include "../../reference/structsa.h"
+#include "heads.h"
+#include "online.h"
+
+namespace {
+
+struct structsa_device {
+    struct device_heads heads;
+    array<real> hk, hv;         /* as given: uk and uv in Eq. 4 and 5 */
+    array<real> key, value;     /* [B][h][J D][c], where they are written */
+};
+
+/* Sizes or coordinates on a grid; axes that it has not come first, with size 1. */
+struct box {
+    int t, y, x;
+};
+
+/* Keys or values: their windows, where they stand in a row of query, key and value, and
+ * the steps of their filters. */
+struct side {
+    box window;
+    int entries, part;
+    int pattern, entry, channel;
+};
+
+/* What every rung's kernel is given. */
+struct problem_of_structsa {
+    box tokens, centres, stride;
+    int N, J, D, h, c, width;   /* width: of a row of query, key and value */
+    int pitch;                  /* of a virtual token in shared memory: c, up to a multiple of 4 */
+    int blocks;                 /* of queries, of one head */
+    real scale;
+    side keys, values;
+};
+
+constexpr int BLOCK = 128;      /* queries of a block */
+constexpr int TILE = 32;        /* virtual tokens of a tile of rung 3 */
+constexpr int CENTRES = 8;      /* of a tile of rung 4 */
+constexpr int SLAB = 32;        /* channels of a halo that is not held whole */
+constexpr int ROOM = 48 * 1024 / (int)sizeof(real);
+
+__device__ inline box place(int n, const box &size)
+{
+    return {n / size.x / size.y, n / size.x % size.y, n % size.x};
+}
+
+/* The token there, or OFF_GRID. */
+__device__ inline int token_at(const problem_of_structsa &p, int t, int y, int x)
+{
+    bool on = t >= 0 && t < p.tokens.t && y >= 0 && y < p.tokens.y && x >= 0 && x < p.tokens.x;
+    return on ? (t * p.tokens.y + y) * p.tokens.x + x : OFF_GRID;
+}
+
+/* At entry m of the window around centre j. */
+__device__ inline int token_around(const problem_of_structsa &p, const side &s, int j, int m)
+{
+    box at = place(j, p.centres), step = place(m, s.window);
+    return token_at(p, at.t * p.stride.t + step.t - s.window.t / 2, at.y * p.stride.y + step.y - s.window.y / 2,
+                    at.x * p.stride.x + step.x - s.window.x / 2);
+}
+
+/* h_dmc, of a channel of all heads. */
+__device__ inline real filter(const side &s, array<const real> filters, int d, int m, int channel)
+{
+    return filters[(size_t)d * s.pattern + (size_t)m * s.entry + (size_t)channel * s.channel];
+}
+
+/* sum_m h_dmc row_{j+m,c}: a channel of the virtual token of pattern d at centre j. */
+__device__ inline real convolved(const problem_of_structsa &p, const side &s, array<const real> filters,
+                                 array<const real> qkv, size_t image, int j, int d, int channel)
+{
+    real sum = 0;
+    for (int m = 0; m < s.entries; m++) {
+        int token = token_around(p, s, j, m);
+        if (token == OFF_GRID) continue;
+        sum += filter(s, filters, d, m, channel) * qkv[(image + token) * p.width + s.part + channel];
+    }
+    return sum;
+}
+
+/* ---- rung 1: a thread for each output ------------------------------------------ */
+
+/* Eq. 3 and 13: sum_mc q_ic k_{j+m,c} h_dmc. */
+__device__ inline real score(const problem_of_structsa &p, array<const real> hk, array<const real> qkv, size_t image,
+                             int i, int j, int d, int head)
+{
+    real sum = 0;
+    for (int m = 0; m < p.keys.entries; m++) {
+        int token = token_around(p, p.keys, j, m);
+        if (token == OFF_GRID) continue;
+        size_t q = (image + i) * p.width, k = (image + token) * p.width + p.keys.part;
+        for (int channel = head * p.c; channel < (head + 1) * p.c; channel++)
+            sum += p.scale * qkv[q + channel] * qkv[k + channel] * filter(p.keys, hk, d, m, channel);
+    }
+    return sum;
+}
+
+__global__ void each_output(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> hk,
+                            array<const real> hv, size_t outputs)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int C = p.h * p.c, channel = (int)(at % C), head = channel / p.c, i = (int)(at / C % p.N);
+    size_t image = at / C / p.N * p.N;
+
+    /* Step 1: the largest score of all centres and patterns. */
+    real top = LOWEST;
+    for (int j = 0; j < p.J; j++)
+        for (int d = 0; d < p.D; d++) top = fmax(top, score(p, hk, qkv, image, i, j, d, head));
+
+    /* Step 2: one softmax over both, and the values around each centre. */
+    real sum = 0, mean = 0;
+    for (int j = 0; j < p.J; j++)
+        for (int d = 0; d < p.D; d++) {
+            real weight = exp(score(p, hk, qkv, image, i, j, d, head) - top);
+            sum += weight;
+            mean += weight * convolved(p, p.values, hv, qkv, image, j, d, channel);
+        }
+    y[at] = mean / sum;
+}
+
+/* ---- rung 2: virtual tokens, and a thread for each query ------------------------- */
+
+/* Neighbouring threads are neighbouring channels of all heads: tokens and filters are read
+ * side by side, and written so within a head. */
+__global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, array<real> value, array<const real> qkv,
+                                    array<const real> hk, array<const real> hv, size_t items)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, virtual_tokens = (size_t)p.J * p.D;
+    if (at >= items) return;
+    int C = p.h * p.c, channel = (int)(at % C), head = channel / p.c;
+    size_t jd = at / C % virtual_tokens, b = at / C / virtual_tokens, image = b * p.N;
+    size_t to = ((b * p.h + head) * virtual_tokens + jd) * p.c + channel % p.c;
+    key[to] = convolved(p, p.keys, hk, qkv, image, (int)(jd / p.D), (int)(jd % p.D), channel);
+    value[to] = convolved(p, p.values, hv, qkv, image, (int)(jd / p.D), (int)(jd % p.D), channel);
+}
+
+/* The query of a thread: blocks of queries of one head of one image. */
+struct query_of_thread {
+    bool there;                 /* the last block has threads without one */
+    int head;
+    size_t group;               /* of heads of all images */
+    size_t image, q, y;         /* its tokens' first row; where the query and its output begin */
+};
+
+__device__ inline query_of_thread own_query(const problem_of_structsa &p)
+{
+    size_t group = blockIdx.x / p.blocks, image = group / p.h * p.N;
+    int head = (int)(group % p.h), i = blockIdx.x % p.blocks * BLOCK + threadIdx.x, C = p.h * p.c;
+    return {i < p.N, head, group, image, (image + i) * p.width + head * p.c, (image + i) * C + head * p.c};
+}
+
+template <int CHANNELS>
+__global__ void each_query(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
+                           array<const real> value)
+{
+    query_of_thread own = own_query(p);
+    if (!own.there) return;
+    size_t virtual_tokens = (size_t)p.J * p.D, first = own.group * virtual_tokens;
+    real q[CHANNELS];
+    gathered<CHANNELS> g = {LOWEST, 0, {}};
+
+    fetch_row(q, qkv, own.q, p.c, p.scale);
+    for (size_t jd = first; jd < first + virtual_tokens; jd++) {
+        real a = 0;
+        for (int d = 0; d < CHANNELS; d++)
+            if (d < p.c) a += q[d] * key[jd * p.c + d];
+        gather(g, a);
+        real weight = exp(a - g.top);
+        g.sum += weight;
+        for (int d = 0; d < CHANNELS; d++)
+            if (d < p.c) g.mean[d] += weight * value[jd * p.c + d];
+    }
+    store_mean(y, own.y, g, p.c);
+}
+
+/* ---- rung 3: virtual tokens in tiles --------------------------------------------- */
+
+/* Dense rows from the device into rows of `pitch`, by all threads of the block. */
+template <int W>
+__device__ inline void fetch_tile(shared<real> to, array<const real> from, size_t at, int rows, int c, int pitch)
+{
+    for (int n = W * threadIdx.x; n < rows * pitch; n += W * BLOCK) {
+        pack<real, W> some = {};
+        if (n % pitch < c) some = load<W>(from, at + (size_t)(n / pitch) * c + n % pitch);
+        store(to, n, some);
+    }
+}
+
+template <int CHANNELS>
+__global__ void tiled(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
+                      array<const real> value)
+{
+    SHARED(real, k, TILE * CHANNELS);
+    SHARED(real, v, TILE * CHANNELS);
+    query_of_thread own = own_query(p);
+    size_t virtual_tokens = (size_t)p.J * p.D;
+    real q[CHANNELS] = {};
+    gathered<CHANNELS> g = {LOWEST, 0, {}};
+
+    if (own.there) fetch_row(q, qkv, own.q, p.c, p.scale);
+    for (size_t first = 0; first < virtual_tokens; first += TILE) {
+        int keys = virtual_tokens - first < TILE ? (int)(virtual_tokens - first) : TILE;
+        size_t at = (own.group * virtual_tokens + first) * p.c;
+
+        /* Step 1: a tile is one stretch of memory; four reals at once where rows are
+         * multiples of four. */
+        if (p.c % 4 == 0) {
+            fetch_tile<4>(k, key, at, keys, p.c, p.pitch);
+            fetch_tile<4>(v, value, at, keys, p.c, p.pitch);
+        } else {
+            fetch_tile<1>(k, key, at, keys, p.c, p.pitch);
+            fetch_tile<1>(v, value, at, keys, p.c, p.pitch);
+        }
+        __syncthreads();
+
+        /* Step 2: each query against all of it. */
+        if (own.there) attend(g, q, k, v, keys, p.pitch);
+        __syncthreads();        /* the tile has been read */
+    }
+    if (own.there) store_mean(y, own.y, g, p.c);
+}
+
+/* ---- rung 4: virtual tokens of a tile, made in place ------------------------------ */
+
+/* How much of it is there at a time; all centres of a tile are. */
+struct tile {
+    int patterns, slab;         /* of D; channels of the halo */
+    int halo;                   /* reals of it */
+};
+
+/* The run of centres of a tile: the first of them, and how many. */
+struct run {
+    box first;
+    int centres, columns;       /* columns: of its halo */
+};
+
+/* Channels first ... first + slab - 1 of the tokens around a run; zeros off the grid. */
+template <int W>
+__device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &p, const side &s, const run &r,
+                                  array<const real> rows, size_t image, int head, int first, int slab)
+{
+    for (int n = W * threadIdx.x; n < s.window.t * s.window.y * r.columns * slab; n += W * BLOCK) {
+        int channel = first + n % slab, column = n / slab % r.columns, row = n / slab / r.columns;
+        int token = token_at(p, r.first.t * p.stride.t + row / s.window.y - s.window.t / 2,
+                             r.first.y * p.stride.y + row % s.window.y - s.window.y / 2,
+                             r.first.x * p.stride.x + column - s.window.x / 2);
+        pack<real, W> some = {};
+        size_t at = (image + (token == OFF_GRID ? 0 : token)) * p.width + s.part + head * p.c + channel;
+        if (token != OFF_GRID && channel < p.c) some = load<W>(rows, at);
+        store(halo, n, some);
+    }
+}
+
+/* The virtual tokens of `patterns` patterns at a run, in a slab of channels.  A thread has
+ * a pattern and a channel. */
+__device__ inline void convolve(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s,
+                                const run &r, array<const real> filters, int head, int pattern, int patterns,
+                                int first, int slab)
+{
+    for (int n = threadIdx.x; n < patterns * slab; n += BLOCK) {
+        int channel = first + n % slab, d = n / slab;
+        real sum[CENTRES] = {};
+        for (int m = 0; m < s.entries; m++) {
+            real h = channel < p.c ? filter(s, filters, pattern + d, m, head * p.c + channel) : (real)0;
+            int at = (m / s.window.x * r.columns + m % s.window.x) * slab + n % slab;
+            for (int t = 0; t < CENTRES; t++)
+                if (t < r.centres) sum[t] += h * halo[at + t * p.stride.x * slab];
+        }
+        for (int t = 0; t < CENTRES; t++)
+            if (t < r.centres) to[(t * patterns + d) * p.pitch + channel] = sum[t];
+    }
+}
+
+/* Both, slab by slab. */
+__device__ inline void make_tile(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
+                                 const tile &by, array<const real> rows, array<const real> filters,
+                                 const query_of_thread &own, int pattern, int patterns)
+{
+    r.columns = (r.centres - 1) * p.stride.x + s.window.x;
+    for (int first = 0; first < p.pitch; first += by.slab) {
+        int slab = p.pitch - first < by.slab ? p.pitch - first : by.slab;
+
+        /* Step 1: neighbouring threads fetch neighbouring channels of a token. */
+        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, own.image, own.head, first, slab);
+        else fetch_halo<1>(halo, p, s, r, rows, own.image, own.head, first, slab);
+        __syncthreads();
+
+        /* Step 2: where a window hangs over the border, the halo has zeros. */
+        convolve(to, halo, p, s, r, filters, own.head, pattern, patterns, first, slab);
+        __syncthreads();        /* the halo has been read, and the tile is there */
+    }
+}
+
+template <int CHANNELS>
+__global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
+                              array<const real> hk, array<const real> hv)
+{
+    DYNAMIC_SHARED(real, memory);
+    shared<real> halo = memory, k = halo + by.halo, v = k + CENTRES * by.patterns * p.pitch;
+    query_of_thread own = own_query(p);
+    int runs = (p.centres.x + CENTRES - 1) / CENTRES;
+    real q[CHANNELS] = {};
+    gathered<CHANNELS> g = {LOWEST, 0, {}};
+
+    if (own.there) fetch_row(q, qkv, own.q, p.c, p.scale);
+    for (int n = 0; n < p.centres.t * p.centres.y * runs; n++) {
+        int row = n / runs, x = n % runs * CENTRES;
+        run r = {{row / p.centres.y, row % p.centres.y, x}, p.centres.x - x < CENTRES ? p.centres.x - x : CENTRES, 0};
+        for (int pattern = 0; pattern < p.D; pattern += by.patterns) {
+            int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
+
+            /* Step 1: the virtual keys and values of this tile. */
+            make_tile(k, halo, p, p.keys, r, by, qkv, hk, own, pattern, patterns);
+            make_tile(v, halo, p, p.values, r, by, qkv, hv, own, pattern, patterns);
+
+            /* Step 2: each query against all of them.  Those who are done fetch the next
+             * halo, which nobody reads now. */
+            if (own.there) attend(g, q, k, v, r.centres * patterns, p.pitch);
+        }
+    }
+    if (own.there) store_mean(y, own.y, g, p.c);
+}
+
+/* ---- the ladder -------------------------------------------------------------------- */
+
+/* Axes that are not there come first. */
+box box_of(int axes, const size_t size[GRID_AXES])
+{
+    return {axes > 2 ? (int)size[0] : 1, axes > 1 ? (int)size[axes - 2] : 1, (int)size[axes - 1]};
+}
+
+problem_of_structsa given(const struct plan *plan)
+{
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    int axes = p->tokens.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
+    box tokens = box_of(axes, p->tokens.size), stride = box_of(axes, p->stride);
+    bool channels = p->equation == STRUCTSA_EQ16;
+    return {
+        tokens, {(tokens.t - 1) / stride.t + 1, (tokens.y - 1) / stride.y + 1, (tokens.x - 1) / stride.x + 1}, stride,
+        (int)p->N, (int)p->J, D, (int)p->heads.h, (int)p->c, 3 * C, ((int)p->c + 3) / 4 * 4,
+        (int)device_blocks(p->N, BLOCK), p->scale,
+        {box_of(axes, p->key_window.size), M, C, channels ? M * C : 1, channels ? C : D, channels},
+        {box_of(axes, p->value_window.size), Mv, 2 * C, channels ? Mv * C : 1, channels ? C : D, channels},
+    };
+}
+
+/* As many patterns as fit beside the halo: of all channels, or of a slab of them. */
+bool fits(tile *by, const problem_of_structsa &p)
+{
+    int centres = p.centres.x < CENTRES ? p.centres.x : CENTRES;
+    double most = 0, one = 2.0 * CENTRES * p.pitch;
+    for (const side &s : {p.keys, p.values}) {
+        double tokens = (double)s.window.t * s.window.y * ((double)(centres - 1) * p.stride.x + s.window.x);
+        most = tokens > most ? tokens : most;
+    }
+    for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
+        if (most * slab + one > ROOM) continue;
+        int patterns = (int)((ROOM - most * slab) / one);
+        *by = {patterns < p.D ? patterns : p.D, slab, (int)most * slab};
+        return true;
+    }
+    return false;
+}
+
+void heart_1(struct plan *plan)
+{
+    struct structsa_device *on = (struct structsa_device *)plan->state;
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    size_t outputs = p->heads.B * p->heads.N * p->heads.C;
+    LAUNCH(&on->heads.device, each_output, device_blocks(outputs, 128), 128, 0, given(plan),
+           device_heads_output(&on->heads), on->heads.qkv, on->hk, on->hv, outputs);
+}
+
+template <int CHANNELS> void heart_of(struct plan *plan, int rung)
+{
+    struct structsa_device *on = (struct structsa_device *)plan->state;
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    problem_of_structsa of = given(plan);
+    dim3 blocks(p->heads.B * of.h * of.blocks);
+    array<real> y = device_heads_output(&on->heads);
+    array<const real> qkv = on->heads.qkv;
+    struct device *d = &on->heads.device;
+    size_t items = p->heads.B * p->J * p->D * p->heads.C;
+    tile by;
+
+    if (rung == 4 && fits(&by, of)) {
+        size_t bytes = ((size_t)by.halo + 2 * CENTRES * (size_t)by.patterns * of.pitch) * sizeof(real);
+        LAUNCH(d, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
+        return;
+    }
+    LAUNCH(d, make_virtual_tokens, device_blocks(items, 128), 128, 0, of, on->key, on->value, qkv, on->hk, on->hv,
+           items);
+    if (rung == 2) LAUNCH(d, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+    else LAUNCH(d, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+}
+
+constexpr size_t WIDEST = 64;   /* head whose channels are held in registers */
+
+template <int rung> void heart_in_registers(struct plan *plan)
+{
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    if (p->c <= 16) heart_of<16>(plan, rung);
+    else if (p->c <= 32) heart_of<32>(plan, rung);
+    else if (p->c <= WIDEST) heart_of<64>(plan, rung);
+    else heart_1(plan);
+}
+
+template <int rung> status prepare(struct plan *plan)
+{
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    struct structsa_device *on = (struct structsa_device *)plan->state;
+    tile by;
+    bool written = rung > 1 && p->c <= WIDEST && !(rung == 4 && fits(&by, given(plan)));
+    size_t heads = written ? p->heads.B * p->heads.h : 0;
+    size_t columns = p->equation == STRUCTSA_EQ16 ? p->heads.C : 1;
+
+    device_heads_prepare(plan);
+    device_reals(plan, &on->hk, "the detectors", p->D, p->M, columns, 1);
+    device_reals(plan, &on->hv, "the aggregators", p->D, p->Mv, columns, 1);
+    device_reals(plan, &on->key, "the virtual keys", heads, p->J, p->D, p->c);
+    device_reals(plan, &on->value, "the virtual values", heads, p->J, p->D, p->c);
+    return room_status(&plan->room);
+}
+
+status load(struct plan *plan)
+{
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    struct structsa_device *on = (struct structsa_device *)plan->state;
+    bool channels = p->equation == STRUCTSA_EQ16;
+    size_t columns = channels ? p->heads.C : 1;
+
+    device_heads_load(plan);
+    device_upload(&on->heads.device, on->hk, channels ? p->hk : p->uk, p->D * p->M * columns);
+    device_upload(&on->heads.device, on->hv, channels ? p->hv : p->uv, p->D * p->Mv * columns);
+    return device_status(&on->heads.device);
+}
+
+} // namespace
+
+RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, load, heart_1, structsa_multiply_adds);
+RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, load, heart_in_registers<2>, structsa_multiply_adds);
+RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, load, heart_in_registers<3>, structsa_multiply_adds);
+RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, load, heart_in_registers<4>, structsa_multiply_adds);

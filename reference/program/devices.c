@@ -1,0 +1,122 @@
+/* devices.c -- forms by what someone typed, rungs on a device among them; see devices.h */
+
+#define _GNU_SOURCE
+
+#include "devices.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libtwicetold-cuda.so"
+
+/* ---- the plug-in ----------------------------------------------------------- */
+
+/* Where it lies, into path; false where it does not. */
+static bool find(char *path, size_t size)
+{
+    static const char *const beside[] = {"/", "/../lib/"};
+    char program[2048];
+    const char *told = getenv("TWICETOLD_CUDA");
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = '\0';
+    for (size_t n = 0; n < sizeof beside / sizeof *beside; n++) {
+        if (told) snprintf(path, size, "%s", told);
+        else snprintf(path, size, "%s%s%s", program, beside[n], LIBRARY);
+        if (access(path, R_OK) == 0) return true;
+    }
+    return false;
+}
+
+static status load(const struct cuda_plugin **plugin)
+{
+    char path[2200];
+    const struct cuda_plugin *(*entry)(void) = NULL;
+    if (!find(path, sizeof path))
+        return failure("%s is not beside the program, nor where TWICETOLD_CUDA says", LIBRARY);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library ? dlsym(library, "twicetold_cuda_plugin") : NULL;
+    if (!symbol) {
+        const char *why = dlerror();
+        return failure("%.120s", why ? why : path);
+    }
+    memcpy(&entry, &symbol, sizeof entry);      /* ISO C converts no object to a function */
+    *plugin = entry();
+    if ((*plugin)->real_bytes != sizeof(real) || (*plugin)->plan_bytes != sizeof(struct plan))
+        return failure("%.90s is of another build or precision", path);
+    return status_ok();
+}
+
+status devices_plugin(const struct cuda_plugin **plugin)
+{
+    static const struct cuda_plugin *loaded;
+    static status found;
+    static bool asked;
+    if (!asked) found = load(&loaded);
+    asked = true;
+    *plugin = found.code ? NULL : loaded;
+    return found;
+}
+
+bool device_present(void)
+{
+    const struct cuda_plugin *plugin;
+    return !devices_plugin(&plugin).code && !plugin->choose(0, 0).code;
+}
+
+/* ---- forms ------------------------------------------------------------------ */
+
+const struct form *device_rung_at(const struct cuda_plugin *plugin, const struct declaration *d, int at)
+{
+    for (const struct form_row *row = plugin->forms; row->declaration; row++)
+        if (!strcmp(row->declaration->name, d->name) && at-- == 0) return row->form;
+    return NULL;
+}
+
+const struct form *device_rung(const struct cuda_plugin *plugin, const struct declaration *d, const char *name)
+{
+    const struct form *form, *last = NULL;
+    for (int at = 0; (form = device_rung_at(plugin, d, at)); at++) {
+        if (!strcmp(form->name, name)) return form;
+        last = form;
+    }
+    return strcmp(name, "cuda") ? NULL : last;
+}
+
+/* The same status, with what one may do without a device. */
+static status or_emulate(status s, const char *name)
+{
+    return bad_input("option --form: %.10s needs a CUDA device: %.160s; --device host emulates one", name, s.message);
+}
+
+status form_on(const struct form **form, const struct declaration *d, const char *name, const char *device,
+               size_t allowed)
+{
+    const struct cuda_plugin *plugin;
+    *form = NULL;
+
+    /* Step 1: what needs no device. */
+    const struct form *emulated = name && !operator_form(d, name) ? operator_rung(d, name) : NULL;
+    if (!emulated) {
+        status s = form_named(form, d, name);
+        if (s.code || !device) return s;
+        return bad_input("option --device: found '%.40s' beside --form %s, which runs on the processor; expected a "
+                         "form cuda, cuda1, ...", device, name);
+    }
+    if (device && !strcmp(device, "host")) {
+        *form = emulated;
+        return status_ok();
+    }
+
+    /* Step 2: a device of that number. */
+    if (device && (strspn(device, "0123456789") != strlen(device) || strlen(device) > 3))
+        return bad_input("option --device: found '%.40s', expected a number from 0, or host", device);
+    status s = devices_plugin(&plugin);
+    if (!s.code) s = plugin->choose(device ? atoi(device) : 0, allowed);
+    if (s.code) return or_emulate(s, name);
+    *form = device_rung(plugin, d, name);
+    return *form ? s : or_emulate(failure("the plug-in has no such rung"), name);
+}

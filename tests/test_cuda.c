@@ -1,0 +1,236 @@
+/* test_cuda.c -- every rung of every ladder is its operator, emulated
+ *
+ * The kernels of fast/cuda run on the emulator (fast/cuda/emulator.h), which ends at the
+ * first race, missed barrier or stray index: a rung that passes here has none at these
+ * sizes, in any order of threads that was drawn. */
+
+#define _XOPEN_SOURCE 700
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "support.h"
+#include "trial.h"
+#include "promises.h"
+#include "../fast/cuda/counts.h"
+#include "../reference/chopd.h"
+#include "../reference/dfc.h"
+#include "../reference/lisa.h"
+#include "../reference/msa.h"
+#include "../reference/program/devices.h"
+#include "../reference/structsa.h"
+#include "../reference/elsa.h"
+#include "../reference/hilo.h"
+#include "../reference/msa.h"
+#include "../reference/sra.h"
+
+static const struct {
+    const struct declaration *operator;
+    const char *options;
+    size_t batch, channels;
+    const char *sizes, *without;
+} size[] = {
+    {&elsa, "--grid 1x1 --kernel 1", 1, 1, "", ""},
+    {&elsa, "--grid 3x3 --kernel 3 --heads 2", 2, 6, "", "b_qkv"},
+    {&elsa, "--grid 7x5 --kernel 3 --heads 3 --head-map block --equation 6 --scale 0.7",
+     2, 9, "", "ghost_mul ghost_add"},
+    {&elsa, "--grid 5x10 --kernel 5 --heads 4 --lambda 2 --gamma 0.5", 2, 12, "", "w_o b_o"},
+    {&elsa, "--grid 9x10 --kernel 7 --heads 5 --lambda 0", 1, 10, "", "ghost_mul b_o"},
+    {&elsa, "--grid 14x14 --kernel 3 --dilation 3 --heads 2 --head-map block", 1, 22, "", "b_qkv w_o b_o"},
+    {&elsa, "--grid 4x17 --kernel 5 --dilation 5", 1, 3, "", "ghost_mul ghost_add"},
+    {&elsa, "--grid 6x3 --kernel 9 --heads 2", 1, 4, "", ""},
+    {&elsa, "--grid 7x5 --kernel 3 --heads 3 --variant final --group-width 4 --lambda 0", 2, 9, "Q=12", "ghost_mul"},
+    {&elsa, "--grid 9x4 --kernel 7 --heads 2 --variant final --group-width 8 --head-map block",
+     1, 6, "Q=8", "ghost_mul ghost_add"},
+    {&elsa, "--grid 5x5 --kernel 5 --dilation 2 --variant final --group-width 16 --scale 1.5", 1, 4, "Q=32", "b_qkv"},
+    {&elsa, "--grid 4x5 --kernel 3 --heads 2 --variant final --group-width 3", 2, 4, "Q=6", ""},
+    {&elsa, "--grid 4x5 --kernel 9 --variant final --group-width 8", 1, 4, "Q=8", ""},
+    {&elsa, "--grid 5x4 --kernel 3 --equation 4 --heads 2 --scale 0.5", 2, 6, "", ""},
+    {&elsa, "--grid 6x4 --kernel 3 --dilation 2 --equation 4 --heads 2 --terms qk+b --norm identity --head-map modulo",
+     1, 4, "", "b_qkv"},
+    {&elsa, "--grid 5x5 --kernel 5 --equation 4 --terms qr+rk --norm filter", 1, 3, "", "w_o b_o"},
+    {&elsa, "--grid 6x9 --kernel 3 --equation 4 --heads 3 --area window", 2, 6, "", ""},
+    {&elsa, "--grid 3x3 --kernel 3 --equation 4 --terms b --norm filter --area window", 1, 2, "", ""},
+    {&hilo, "--grid 1x1", 1, 1, "", ""},
+    {&hilo, "--grid 5x7 --window 2 --heads 4 --alpha 0.5", 2, 12, "", ""},
+    {&hilo, "--grid 5x7 --window 3 --heads 3 --alpha 0.4 --pooled-queries", 2, 6, "", "h_qkv_b l_q_b l_kv_b"},
+    {&hilo, "--grid 9x10 --window 8 --heads 2 --alpha 0", 1, 34, "", "h_proj_b"},
+    {&hilo, "--grid 10x9 --window 2 --heads 2 --alpha 1 --pooled-queries", 1, 8, "", "l_proj_b"},
+    {&hilo, "--grid 4x5 --window 1 --heads 2", 2, 6, "", ""},
+    {&hilo, "--grid 4x4 --window 2 --alpha 1", 1, 70, "", ""},
+    {&msa, "--grid 1", 1, 1, "", ""},
+    {&msa, "--grid 7 --heads 3", 2, 6, "", ""},
+    {&msa, "--grid 1x5", 1, 3, "", "rpe b_qkv"},
+    {&msa, "--grid 13x7 --heads 2", 2, 34, "", ""},
+    {&msa, "--grid 2x3x4 --heads 2 --scale 0.3", 3, 8, "", "b_o"},
+    {&msa, "--grid 6x4 --heads 2 --window 2", 2, 8, "", ""},
+    {&msa, "--grid 14x14 --heads 3 --window 7", 1, 24, "", "b_qkv w_o"},
+    {&msa, "--grid 3x3", 1, 70, "", "b_qkv w_o"},
+    {&fc, "", 1, 1, "M=1 N=1 D=1", ""},
+    {&fc, "", 9, 3, "M=4 N=5 D=7", ""},
+    {&fc, "", 2, 5, "M=3 N=2 D=70", ""},
+    {&dfc_cp, "", 1, 1, "M=1 N=1 D=1 R=1", ""},
+    {&dfc_cp, "", 3, 2, "M=5 N=4 D=3 R=7", ""},
+    {&dfc_cp, "--activation none", 2, 3, "M=19 N=2 D=3 R=35", ""},
+    {&chopd, "--grid 1x1 --gate-size 1", 1, 1, "R=1 D=1 G=1 S=1", ""},
+    {&chopd, "--grid 7x5 --gate-size 3", 2, 3, "R=5 D=4 G=3 S=2", ""},
+    {&chopd, "--grid 3x35 --gate-size 5 --activation none", 1, 2, "R=3 D=2 G=5 S=3", ""},
+    {&chopd, "--grid 14x14", 2, 6, "R=2 D=7 G=4 S=3", ""},
+    {&chopd, "--grid 2x33 --gate-size 40", 1, 2, "R=2 D=2 G=2 S=1", ""},
+    {&chopd, "--grid 20x9 --gate-size 2", 1, 2, "R=1 D=1 G=40 S=1", ""},       /* more than a block's shared memory */
+    {&lisa, "--grid 1 --equation 4", 1, 1, "", ""},
+    {&lisa, "--grid 7x5 --equation 4 --heads 2", 2, 6, "e=1", "b_o"},
+    {&lisa, "--grid 3x4 --equation 4 --heads 2", 1, 34, "", "w_o"},
+    {&lisa, "--grid 2x3 --equation 4", 1, 67, "", "w_o"},
+    {&lisa, "--grid 7 --equation 5", 2, 3, "D=3", ""},
+    {&lisa, "--grid 3x5 --equation 5 --heads 2", 1, 6, "D=2", "ba"},
+    {&lisa, "--grid 13 --equation 6 --heads 2", 1, 6, "D=1", "b_qkv w_o"},
+    {&lisa, "--grid 2x3x4 --equation 7 --heads 2", 2, 6, "D=3", ""},
+    {&lisa, "--grid 3x4 --equation 7", 1, 17, "D=2", "b_qkv"},
+    {&lisa, "--grid 1", 1, 1, "D=1", ""},
+    {&lisa, "--grid 11 --heads 2", 2, 6, "D=2", ""},
+    {&lisa, "--grid 7x5 --heads 2", 1, 34, "D=3", "b_qkv"},
+    {&lisa, "--grid 14x14", 1, 3, "D=2", "w_o"},
+    {&lisa, "--grid 8x9", 1, 3, "D=2", "w_o"},
+    {&lisa, "--grid 2x3x4", 2, 3, "D=3", ""},
+    {&lisa, "--grid 6x5 --kernel 3x3 --heads 2", 2, 6, "D=3", ""},
+    {&lisa, "--grid 2x3 --kernel 5x7", 1, 3, "D=2", ""},
+    {&lisa, "--grid 9 --kernel 5", 1, 17, "D=2", "b_o"},
+    {&lisa, "--grid 2x3x4 --kernel 3x1x3", 1, 2, "D=1", ""},
+    {&msa, "--grid 9x11", 1, 28, "", "w_o b_o"},
+    {&msa, "--grid 6x4 --heads 2 --window 2 --shift 1", 2, 6, "", ""},
+    {&msa, "--grid 7x7 --heads 2 --window 7 --shift 3", 1, 10, "", "rpe"},
+    {&msa, "--grid 5x10 --heads 3 --window 5 --shift 2", 1, 12, "", "w_o b_o"},
+    {&msa, "--grid 3x5 --heads 2 --lambda 1 --gamma 0.5", 2, 6, "", ""},
+    {&msa, "--grid 11 --heads 3 --head-map block --gamma -1", 1, 60, "", "rpe b_qkv w_o"},
+    {&msa, "--grid 2x3x2 --lambda 0", 1, 40, "", "ghost_mul"},
+    {&msa, "--grid 5 --lambda 2", 1, 66, "", ""},
+    {&structsa, "--grid 1 --kernel 1", 1, 1, "D=1", ""},
+    {&structsa, "--grid 11 --kernel 3 --heads 3 --equation 4", 2, 6, "D=2", ""},
+    {&structsa, "--grid 7x3 --kernel 3x5 --heads 2 --equation 5", 1, 6, "D=3", "b_qkv w_o"},
+    {&structsa, "--grid 2x9 --kernel 3x3 --equation 5 --stride 1x2 --value-kernel 1x5", 2, 5, "D=2", ""},
+    {&structsa, "--grid 5x9 --kernel 3x3 --heads 2", 1, 8, "D=5", ""},
+    {&structsa, "--grid 6x5 --kernel 3x3 --stride 4x1 --scale 0.4 --value-kernel 5x1", 2, 20, "D=2", "b_o"},
+    {&structsa, "--grid 2x3x4 --kernel 3x3x3 --heads 2", 1, 6, "D=2", ""},
+    {&structsa, "--grid 3x4x5 --kernel 3x3x1 --stride 1x2x2 --value-kernel 1x3x3", 1, 3, "D=4", "b_qkv"},
+    {&structsa, "--grid 14x14 --kernel 3x3 --stride 7", 1, 6, "D=1", ""},
+    {&structsa, "--grid 1x9 --kernel 1x11 --stride 1x8 --equation 4", 1, 36, "D=3", ""},
+    {&structsa, "--grid 3x3 --kernel 3x3 --stride 3", 1, 70, "D=2", "b_qkv w_o"},
+    {&structsa, "--grid 2x3 --kernel 1x1 --value-kernel 11x31 --stride 2x3", 1, 40, "D=5", ""},
+    {&structsa, "--grid 1x3 --kernel 3x3 --value-kernel 65x33 --stride 1x2", 1, 40, "D=2", ""},
+    {&sra, "--grid 1x1 --reduction 1", 1, 1, "", ""},
+    {&sra, "--grid 6x4 --heads 3", 2, 6, "", "b_q b_kv sr_b"},
+    {&sra, "--grid 9x9 --reduction 3 --heads 2 --scale 0.4", 1, 34, "", "w_o b_o"},
+    {&sra, "--grid 3x5 --reduction 1 --heads 2", 2, 8, "", "b_o"},
+    {&sra, "--grid 16x8 --reduction 2 --heads 2", 2, 40, "", ""},
+    {&sra, "--grid 4x4 --reduction 4", 1, 70, "", ""},
+};
+
+/* Claim      Every rung computes what the naive form does, whatever the order of its
+ *            threads, and has no race, no missed barrier and no stray index.
+ * Paper      as the naive form's.
+ * Measure    Largest |rung - naive| over the largest |naive|, for three seeds.
+ * Tolerance  That of all forms (promises.h).
+ * Would it fail?  test_emulator.c plants mistakes. */
+START_TEST(every_rung_is_its_operator)
+{
+    struct trial t = trial(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
+                           size[_i].without);
+    double tolerance = promise_tolerance(&t.problem);
+    const struct form *rung;
+    char line[160];
+    t.y = trial_run(&t, "naive", 1);
+    for (int r = 0; (rung = operator_rung_at(size[_i].operator, r)); r++)
+        for (unsigned seed = 1; seed <= 3; seed++) {
+            snprintf(line, sizeof line, "%s %s, %s, seed %u", size[_i].operator->name, size[_i].options, rung->name,
+                     seed);
+            emulator_watch(seed == 1, seed);
+            within(line, relative_difference(run_form(&t.problem, rung, 1, t.x), t.y, t.outputs), tolerance);
+        }
+    emulator_watch(false, 0);
+}
+END_TEST
+
+/* ---- where there is a device --------------------------------------------------------- */
+
+/* Whether there is none, which is said once in a line that is counted (run.sh). */
+static bool no_device(const struct cuda_plugin **plugin)
+{
+    status s = devices_plugin(plugin);
+    if (!s.code) s = (*plugin)->choose(0, 0);
+    if (s.code) printf("skipped: every rung on a CUDA device: %s\n", s.message);
+    else printf("on %s\n", (*plugin)->name());
+    return s.code;
+}
+
+/* y of a plan on the device: twice the same, of new tokens between, and of runs that copy
+ * nothing. */
+static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, const struct form *rung)
+{
+    struct plan plan;
+    real *y = zeros(t->outputs), *again = zeros(t->outputs), *other = normal(3, t->inputs);
+    succeeds(plan_create(&plan, &t->problem, rung, 1));
+    ck_assert_uint_gt(plugin->bytes(&plan), (t->inputs + t->outputs) * sizeof(real) - 1);
+    succeeds(plan_run(&plan, y, t->x));
+    succeeds(plan_run(&plan, again, other));
+    unequal(again, y, t->outputs);
+    succeeds(plan_run(&plan, again, t->x));
+    plugin->stay(&plan, true);
+    real *kept = copy(again, t->outputs);
+    succeeds(plan_run(&plan, again, other));
+    equal(again, kept, t->outputs);
+    plugin->stay(&plan, false);
+    plan_release(&plan);
+    within("    again", relative_difference(kept, y, t->outputs), promise_tolerance(&t->problem));
+    return y;
+}
+
+/* Claim      Every rung computes what the naive form does on a device, too: in the order that
+ *            a device takes, with its own exp and its library's linear maps.
+ * Paper      as the naive form's.
+ * Measure    Largest |rung - naive| over the largest |naive|; a second run after other tokens;
+ *            a run that copies nothing changes no y.
+ * Tolerance  That of all forms (promises.h).
+ * Would it fail?  Not seen: there was no device when it was written. */
+START_TEST(every_rung_is_its_operator_on_the_device)
+{
+    const struct cuda_plugin *plugin;
+    const struct form *rung;
+    char line[160];
+    if (no_device(&plugin)) return;
+    for (size_t n = 0; n < COUNT(size); n++) {
+        struct trial t = trial(size[n].options, size[n].operator, size[n].batch, size[n].channels, size[n].sizes,
+                               size[n].without);
+        t.y = trial_run(&t, "naive", 1);
+        for (int r = 0; (rung = device_rung_at(plugin, size[n].operator, r)); r++) {
+            snprintf(line, sizeof line, "%s %.100s, %s", size[n].operator->name, size[n].options, rung->name);
+            within(line, relative_difference(run_there(plugin, &t, rung), t.y, t.outputs),
+                   promise_tolerance(&t.problem));
+        }
+    }
+}
+END_TEST
+
+/* Above this suite's folder lies the plug-in of its build. */
+static void name_plugin(void)
+{
+    char path[2048 + 40];
+    ssize_t length = readlink("/proc/self/exe", path, 2047);
+    path[length > 0 ? length : 0] = '\0';
+    for (int up = 0; up < 2; up++)
+        if (strrchr(path, '/')) *strrchr(path, '/') = '\0';
+    strcat(path, "/libtwicetold-cuda.so");
+    setenv("TWICETOLD_CUDA", path, 0);
+}
+
+int main(void)
+{
+    name_plugin();
+    Suite *suite = suite_create("cuda");
+    TCase *rungs = add_case(suite, "every rung, emulated");
+    tcase_add_loop_test(rungs, every_rung_is_its_operator, 0, (int)COUNT(size));
+    TCase *device = add_case(suite, "every rung, on the device");
+    tcase_set_timeout(device, 300);
+    tcase_add_test(device, every_rung_is_its_operator_on_the_device);
+    return run_suite(suite, "test_cuda");
+}

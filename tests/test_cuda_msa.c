@@ -1,0 +1,106 @@
+/* test_cuda_msa.c -- what the last rungs of self-attention ask of the memory
+ *
+ * Counted by the emulator (fast/cuda/counts.h), and held by formula, on a size whose
+ * tiles are full: 8 x 8 tokens, 2 heads of 16 channels, one block of queries a head.
+ *
+ *     N, C, c   tokens, channels, those of a head     h  heads    TILE  keys of a tile */
+
+#include <stdio.h>
+#include <string.h>
+#include "support.h"
+#include "trial.h"
+#include "../fast/cuda/counts.h"
+#include "../reference/msa.h"
+
+enum { N = 64, C = 32, c = 16, h = 2, TILE = 32, TILES = N / TILE };
+enum { WORDS = sizeof(real) / 4, SECTOR = 32 / sizeof(real) };  /* of a real; reals of a sector */
+
+/* Counts of one run of a rung, which is one launch. */
+static struct launch_counts watched(const char *options, size_t channels, const char *rung, unsigned seed)
+{
+    struct trial t = trial(options, &msa, 1, channels, "", "rpe w_o b_o b_qkv");
+    emulator_watch(true, seed);
+    run_form(&t.problem, operator_rung(&msa, rung), 1, t.x);
+    ck_assert_uint_eq(emulator_launches(), 1);
+    struct launch_counts l = *emulator_launch(0);
+    emulator_watch(false, 0);
+    return l;
+}
+
+static void is(const char *what, unsigned long long counted, unsigned long long expected)
+{
+    printf("    %s: %llu\n", what, counted);
+    ck_assert_msg(counted == expected, "%s: counted %llu, expected %llu", what, counted, expected);
+}
+
+/* Claim      In tiles a warp of queries takes from shared memory one word for each product.
+ * Measure    Requests of rung 3, and its turns of the banks.
+ * Tolerance  Zero.
+ * Would it fail?  Seen: it does when keys are read four channels at a time. */
+START_TEST(tiles_ask_shared_memory_for_every_product)
+{
+    struct launch_counts l = watched("--grid 8x8 --heads 2", C, "cuda3", 1 + (unsigned)_i);
+    unsigned warps = N / 32;
+    is("requests", l.requests, h * (2ull * N * c / 32 + warps * (c / 4 + c)));
+    is("shared", l.shared_requests, h * (2ull * N * c / 32 * WORDS + warps * N * 2ull * c));
+    is("wavefronts", l.wavefronts, l.shared_requests);
+    is("barriers", l.barriers, h * 2 * TILES);
+}
+END_TEST
+
+/* Claim      With four queries and four keys a thread, shared memory is asked about four times
+ *            less, without bank conflicts; the device gives each sector of query, key and
+ *            value once, and takes each of the output once.
+ * Measure    Counts of rung 4.  Wavefronts in float, whose width the banks have.
+ * Tolerance  Zero.
+ * Would it fail?  Seen: it does with rows of c channels and no more, whose banks meet, and
+ *                 without the barrier of a warp, where the emulator ends the run. */
+START_TEST(blocks_of_registers_ask_four_times_less)
+{
+    struct launch_counts l = watched("--grid 8x8 --heads 2", C, "cuda4", 1 + (unsigned)_i);
+    unsigned long long warps = 4, rows = 4, fours = c / 4;
+    is("requests", l.requests, h * (3ull * N * fours / 32 + warps * rows));
+    is("sectors", l.sectors, 4ull * N * C / SECTOR);
+    is("touched", l.touched, 4ull * N * C * sizeof(real));
+
+    /* Of a tile: its two sides are stored; a warp reads four queries and four keys for four
+     * channels, stores sixteen weights a thread, and reads them and the values. */
+    unsigned long long scores = fours * (rows + rows * WORDS), weights = rows * 4 * WORDS;
+    unsigned long long values = TILE / 4 * rows + TILE;
+    unsigned long long tile = 2ull * TILE * c / 32 * WORDS + warps * (scores + weights + values);
+    is("shared", l.shared_requests, h * ((unsigned long long)N * c / 32 * WORDS + TILES * tile));
+    /* Stored are two rows of 16 channels by eight lanes, 20 words apart: they meet at four banks. */
+    unsigned long long stored = h * ((unsigned long long)N * c + TILES * 2ull * TILE * c) / 32;
+    if (WORDS == 1) is("wavefronts", l.wavefronts, l.shared_requests + stored);
+    is("barriers", l.barriers, h * 2 * TILES);
+    is("exchanges", l.exchanges, h * warps * 3 * rows * (TILES + 1));
+    unsigned long long tiled = 2ull * N * c / 32 * WORDS + N / 32 * N * 2ull * c;
+    ck_assert(4 * l.shared_requests < h * tiled * (WORDS == 1 ? 1 : 2));
+}
+END_TEST
+
+/* Claim      Where that rung's trick does not apply, the rung below is taken: a ghost head,
+ *            and heads that are too wide.
+ * Measure    Names of the kernels that the last rung launches.
+ * Would it fail?  Seen: it does when nothing is said of ghosts. */
+static const struct { const char *options; size_t channels; const char *kernel; } taken[] = {
+    {"--grid 3x3", 28, "blocked"}, {"--grid 4x4 --window 2 --shift 1", 28, "blocked"},
+    {"--grid 3x3 --gamma 1", 28, "tiled"}, {"--grid 3x3", 66, "each_output"},
+    {"--grid 3x3", 64, sizeof(real) == 4 ? "blocked" : "tiled"},
+};
+START_TEST(blocks_of_registers_fall_back_to_tiles)
+{
+    struct launch_counts l = watched(taken[_i].options, taken[_i].channels, "cuda", 1);
+    ck_assert_msg(strstr(l.kernel, taken[_i].kernel), "%s: %s", taken[_i].options, l.kernel);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cuda_msa");
+    TCase *counts = add_case(suite, "what the last rungs ask for");
+    tcase_add_loop_test(counts, tiles_ask_shared_memory_for_every_product, 0, 2);
+    tcase_add_loop_test(counts, blocks_of_registers_ask_four_times_less, 0, 2);
+    tcase_add_loop_test(counts, blocks_of_registers_fall_back_to_tiles, 0, (int)COUNT(taken));
+    return run_suite(suite, "test_cuda_msa");
+}
