@@ -110,7 +110,7 @@ all: $(if $(and $(CUDA),$(CUBLAS)),$(FOLDERS:=/libtwicetold-cuda.so))
 # set of sources: each is written to a file that changes only when the set does.
 MACHINE       := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
 STATE_flags    = $(COMPILE) $(EMULATE) $(COUNT) $(LINK) $(LDLIBS) $(VERSION) $(MACHINE)
-STATE_sources  = $(SOURCES) $(EMULATED) $(COUNTED)
+STATE_sources  = $(SOURCES) $(EMULATED) $(COUNTED) $(DRAWERS)
 STATE_nvcc     = $(DEVICE) $(KERNELS) $(CARRIED)
 REQUIRE_flags  = sh reference/program/depend.sh build $(CC) $(LIBRARIES) &&
 $(BUILD)/flags $(BUILD)/sources $(BUILD)/nvcc: always
@@ -241,7 +241,9 @@ $(BUILD)/check:
 	@mkdir -p $(@D)
 	@sh reference/program/depend.sh build $(CC) $(LIBRARIES) check && touch $@
 $(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPPORT))))): | $(BUILD)/check
-$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure
+$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure $(DRAWERS:%=\%/%)
+$(FOLDERS:=/tests/test_program.o): private CPPFLAGS += -DDRAWERS='"$(DRAWERS)"'
+$(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
 
 SUITE = BUILD=$(BUILD) sh tests/run.sh
 PROOF = $(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/$@ WERROR=$(WERROR)

@@ -51,7 +51,8 @@ static real h[ENTRIES * TOKENS], filters[CHANNELS * ENTRIES * TOKENS];
 static void draw(const real *pixels, const char *origin, const struct neighbours *around)
 {
     struct elsa_problem p = {.heads = {.N = TOKENS, .C = SEEN, .Q = SEEN, .h = 1}, .K = K, .entries = ENTRIES,
-                             .equation = 7, .scale = 6, .rk = rk, .rq = rq, .rb = rb};
+                             .equation = 7, .scale = 6, .rk = rk, .rq = rq, .rb = rb,
+                             .ghost = {.channels = CHANNELS, .heads = 1, .offsets = ENTRIES, .lambda = 1, .gamma = 1}};
 
     /* Step 1: the scene. */
     picture_see(x, SEEN, pixels);

@@ -1,11 +1,12 @@
-/* test_program.c -- the program as one meets it on the command line
+/* test_program.c -- the programs as one meets them on the command line
  *
- * Runs the `twicetold` that lies beside this test's folder, and for sizes that do
- * not fit the `measure` there, in a folder of its own.  Bad input must give exit
+ * Runs the `twicetold` that lies beside this test's folder, for sizes that do not fit
+ * the `measure` there, and all that compute figures, in a folder of its own.  Bad input must give exit
  * status 2, one line on stderr, and no file. */
 
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +22,19 @@
 
 static char folder_of_programs[4096], folder[] = "/tmp/twicetold-test-XXXXXX";
 
-/* Becomes the program on these words (parted by single blanks), or its neighbour
- * `measure` on those behind that word, writing to these two. */
+/* Becomes the program on these words (parted by single blanks), or a neighbour, which
+ * is `measure` or begins with figures/, on those behind that word, writing to these
+ * two. */
 static void become(const char *words, int out, int err)
 {
     char line[1024], path[sizeof folder_of_programs + 16], *argv[32] = {path}, *rest = NULL;
-    bool measure = !strncmp(words, "measure ", 8);
+    bool neighbour = !strncmp(words, "measure ", 8) || !strncmp(words, "figures/", 8);
     int argc = 1;
-    snprintf(path, sizeof path, "%s/%s", folder_of_programs, measure ? "measure" : "twicetold");
-    snprintf(line, sizeof line, "%s", measure ? words + 8 : words);
-    for (char *w = strtok_r(line, " ", &rest); w && argc < 31; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
+    snprintf(line, sizeof line, "%s", words);
+    char *w = strtok_r(line, " ", &rest);
+    snprintf(path, sizeof path, "%s/%s", folder_of_programs, neighbour ? w : "twicetold");
+    if (neighbour) w = strtok_r(NULL, " ", &rest);
+    for (; w && argc < 31; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
     dup2(out, 1);
     dup2(err, 2);
     execv(path, argv);
@@ -312,6 +316,45 @@ START_TEST(bad_input_is_one_line_and_status_two)
     ck_assert_int_ne(access("y.safetensors", F_OK), 0);
     ck_assert_int_ne(access("x.safetensors", F_OK), 0);
     ck_assert_int_ne(access("z.safetensors", F_OK), 0);
+}
+END_TEST
+
+/* What those want to be told that want something. */
+static const char *const told[][2] = {
+    {"figures/chopd-boxes", "0.001 5 7"},
+    {"figures/chopd-error", "14"},
+    {"figures/chopd-pooling", "planes fractional 14 4 2 1 1"},
+    {"figures/chopd-rank", "1 1 2"},
+    {"figures/lisa-error", "7 49 7x7"},
+};
+
+/* Every program that computes a figure ends well, and each number that it prints is
+ * one.  The proofs draw nothing, and what a figure builds by hand for a heart can miss
+ * a field that the heart has learnt to read. */
+START_TEST(figures_are_computed)
+{
+    static char out[1 << 20], err[sizeof out];
+    char programs[] = DRAWERS, *rest = NULL;
+    for (char *name = strtok_r(programs, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+        char words[256];
+        snprintf(words, sizeof words, "%s", name);
+        for (size_t i = 0; i < COUNT(told); i++)
+            if (!strcmp(told[i][0], name)) snprintf(words, sizeof words, "%s %s", told[i][0], told[i][1]);
+        ck_assert_msg(run(words, out, err, sizeof out) == 0, "%s: %s", words, err);
+        size_t numbers = 0;
+        char *lines = NULL;
+        for (char *line = strtok_r(out, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
+            char *fields = NULL, *end;
+            for (char *f = strtok_r(line, "\t ", &fields); f && *line != '#'; f = strtok_r(NULL, "\t ", &fields)) {
+                double value = strtod(f, &end);
+                if (end > f && !*end) {
+                    ck_assert_msg(isfinite(value), "%s prints %s", words, f);
+                    numbers++;
+                }
+            }
+        }
+        ck_assert_msg(numbers > 0 || !strcmp(name, "figures/machine"), "%s prints no number", words);
+    }
 }
 END_TEST
 
@@ -640,6 +683,7 @@ int main(int argc, char **argv)
     tcase_add_test(cases, apply_writes_y);
     tcase_add_loop_test(cases, bad_input_is_one_line_and_status_two, 0, (int)COUNT(bad));
     tcase_add_test(cases, measure_leaves_out_what_does_not_fit);
+    tcase_add_test(cases, figures_are_computed);
     tcase_add_test(cases, the_program_explains_itself);
     tcase_add_test(cases, every_letter_is_defined);
     tcase_add_test(cases, a_value_may_stand_behind_an_equals_sign);
