@@ -7,6 +7,7 @@
 # numbers as this machine has them: where they differ from the committed ones,
 # they stand below those.  ../tap, beside FOLDER, holds what the suites printed
 # when they last ran.  The order of the chapters is that of book.md's contents.
+# SOURCES=no leaves the sources out.
 
 set -e
 export LC_ALL=C.UTF-8
@@ -24,8 +25,9 @@ leaf() { case $1 in book.md) echo index.html ;; *) basename "$1" .md | sed 's/$/
 
 # MathML as TeX would set it.  Pandoc lets every bracket grow, not only those of
 # matrices, gives those of \bigl and \Big a size without a unit, which browsers do
-# not honour, puts wide spaces around the names of functions, and makes a sign
-# that follows a bracket, a comma or another sign an operation.
+# not honour, puts wide spaces around the names of functions, makes a sign that
+# follows a bracket, a comma or another sign an operation, and takes an overline,
+# which few fonts have, for a bar.
 sized() {
     sed -e 's/stretchy="true" \(form="prefix">[^<]*<\/mo><mtable\)/stretchy="TRUE" \1/g' \
         -e 's/\(<\/mtable><mo stretchy=\)"true"/\1"TRUE"/g' \
@@ -34,7 +36,8 @@ sized() {
         -e 's/\(m[a-z]*size="[0-9.]*\)" \(m[a-z]*size="[0-9.]*\)" stretchy="false"/\1em" \2em" stretchy="true"/g' \
         -e 's/<mo>\([A-Za-z][A-Za-z]*\)<\/mo>/<mo lspace="0.167em" rspace="0.167em">\1<\/mo>/g' \
         -e 's/rspace="0.167em">\([A-Za-z]*<\/mo><mrow><mo [^>]*>[([]\)/rspace="0em">\1/g' \
-        -e 's/\([([,=]<\/mo>\)<mo>−<\/mo>/\1<mo form="prefix">−<\/mo>/g'
+        -e 's/\([([,=]<\/mo>\)<mo>−<\/mo>/\1<mo form="prefix">−<\/mo>/g' \
+        -e 's/<mo accent="true">‾</<mo accent="true">¯</g'
 }
 
 # The font of the formulas goes with the book, so that a phone shows them too.
@@ -101,6 +104,9 @@ bind_suites() {
 Every claim of the book names a test, and every test stands here: what it claims, where the paper says so, what it
 measures, how much error it allows and why, and whether it would fail; then its code; then what it measured when the
 suites last ran on this machine. `make test` runs them all. What they share lies in [tests/](source/tests/index.html).
+
+<p class="paper">On paper they are told in words. Their code, and all that they measured, would fill more pages than the
+book: they are in tests/, and in the built book on the screen.</p>
 
 | Suite | What it proves | Tests | In float | In double |
 |---|---|---:|---|---|
@@ -179,6 +185,6 @@ for page in "$@"; do
     bind "$page" "$before" "$after"
 done
 bind_suites
-closure | while read -r source; do bind_source "$source"; done
+test "$SOURCES" = no || closure | while read -r source; do bind_source "$source"; done
 { echo 'const book = ['; cat "$notes/found"; echo '];'; } >"$folder/found.js"
 echo "$folder/index.html"

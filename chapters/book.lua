@@ -78,10 +78,11 @@ local function html(text)
 end
 
 -- Machine and day at the head of the table that a figure is drawn from: its
--- own, or its chapter's.
+-- own, or its chapter's.  Figures drawn by hand, which begin without a declaration
+-- of XML, have none.
 local function origin(place, name)
     local data = text_of(place .. name .. '.tsv') or text_of(place .. name:gsub('%-.*', '') .. '.tsv')
-    if not data or name:match('%-idea$') then return nil end
+    if not data or (text_of('figures/' .. name .. '.svg') or ''):match('^<svg') then return nil end
     local machine, day = data:match('# machine: ([^\n]*)'), data:match('# measured: ([%d-]*)')
     return machine and html(machine .. (day and ', ' .. day or ''))
 end
@@ -118,15 +119,18 @@ local function findable(text, target, where)
     found:write('[', quoted(text), ', ', quoted(target), ', ', quoted(where), '],\n')
 end
 
-local function long_name(code)
-    if #code.text < 16 or not code.text:find('_') then return code end
+local function breakable(code)
     return pandoc.RawInline('html', '<code>' .. html(code.text):gsub('_', '_<wbr>') .. '</code>')
+end
+
+local function long_name(code)
+    return #code.text >= 16 and code.text:find('_') and breakable(code) or code
 end
 
 local function proof(code, anchor)
     local suite = suites[code.text]
     if not suite then return long_name(code) end
-    return pandoc.Link({ long_name(code) }, suite .. '.html#' .. code.text, '', { id = anchor or '' })
+    return pandoc.Link({ breakable(code) }, suite .. '.html#' .. code.text, '', { id = anchor or '' })
 end
 
 -- The first row that names a test is where its proof leads back to.
@@ -153,7 +157,9 @@ local function claims(block)
             findable(pandoc.utils.stringify(row[claim]), target, title)
         end
     end
-    return pandoc.utils.from_simple_table(simple)
+    local last = pandoc.utils.stringify(simple.headers[#simple.headers] or {})
+    return pandoc.utils.from_simple_table(simple), claim == 1 and 'table claims'
+        or last == 'by' and 'table stated' or (claim > 0 or last == 'Test') and 'table told' or 'table'
 end
 
 -- ---- blocks
@@ -172,7 +178,8 @@ local function boxes(blocks)
         elseif sole(block, 'Link') and last and last.t == 'CodeBlock' then
             out[#out] = pandoc.Div({ last, block }, { class = 'excerpt' })
         elseif block.t == 'Table' then
-            out:insert(pandoc.Div(claims(block), { class = 'table', tabindex = '0' }))
+            local rows, class = claims(block)
+            out:insert(pandoc.Div(rows, { class = class, tabindex = '0' }))
         elseif sole(block, 'Image') then
             out:insert(figure(block.content[1]))
         elseif sole(block, 'Emph') and pandoc.utils.stringify(block):match('^On %a+ machine: ') then

@@ -4,8 +4,12 @@
 #
 # Every page is read twice: for its headings, which make the contents, and for
 # its text.  Anchors get their page's name in front, links between pages become
-# links within the one, and links to what is not printed are none.  `numbers`
-# has lines "ANCHOR PAGE"; without them the contents have no numbers.
+# links within the one, and links to what is not printed are none.  Suites of proofs
+# follow each other in one chapter, without code and tables.  `numbers` has lines
+# "ANCHOR PAGE"; without them there is room for numbers in the contents, and behind
+# the tests that tables name.
+
+function is_suite(file) { return file ~ /^test_/ }
 
 function stem(file) { sub(/\.html$/, "", file); return file }
 
@@ -22,6 +26,7 @@ function target(link,    at, file, anchor) {
 
 # A line with its anchors and links made those of print; figures do not lead anywhere.
 function printable(line,    out, link) {
+    if (line ~ /^(href|id)="/) line = " " line
     gsub(/<a href="#cb[0-9]+-[0-9]+"[^>]*><\/a>/, "", line)
     gsub(/ id="cb[0-9]+(-[0-9]+)?"/, "", line)
     gsub(/ id="/, "&" stem(FILENAME) "--", line)
@@ -30,6 +35,16 @@ function printable(line,    out, link) {
         link = target(substr(line, RSTART + 7, RLENGTH - 8))
         out = out substr(line, 1, RSTART - 1) (link == "" ? "" : " href=\"" link "\"")
         line = substr(line, RSTART + RLENGTH)
+        if (in_table && link ~ /^#test_.*--/) proof = substr(link, 2)
+        if (proof != "" && match(line, /<\/a>/)) {
+            out = out substr(line, 1, RSTART + 3) "<span class=\"page\">" page[proof] "</span>"
+            line = substr(line, RSTART + 4)
+            proof = ""
+        }
+    }
+    if (proof != "" && match(line, /<\/a>/)) {         # a link that began on the line before
+        line = substr(line, 1, RSTART + 3) "<span class=\"page\">" page[proof] "</span>" substr(line, RSTART + 4)
+        proof = ""
     }
     return out line
 }
@@ -47,6 +62,7 @@ function begin_book(    i, name) {
     print "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Attention, Twice Told</title>"
     print "<link rel=\"stylesheet\" href=\"book.css\">\n<style>"
     for (i = 2; i <= pages; i++) {
+        if (is_suite(file[i])) { print "#" css(stem(file[i])) " { page: " name "; }"; continue }
         name = "p" i
         print "@page " name " { @top-right { content: \"" plain(title[file[i]]) "\"; } }"
         print "#" css(stem(file[i])) " { page: " name "; }"
@@ -62,6 +78,7 @@ function css(name) { return name ~ /^[0-9]/ ? "\\3" substr(name, 1, 1) " " subst
 function contents(    i, j) {
     print "<section class=\"toc\">\n<h2>Contents</h2>\n<ol>"
     for (i = 2; i <= pages; i++) {
+        if (is_suite(file[i])) { entry("section", stem(file[i]), title[file[i]]); continue }
         entry("chapter", stem(file[i]), title[file[i]])
         for (j = 1; j <= sections[file[i]]; j++) entry("section", anchor[file[i], j], section[file[i], j])
     }
@@ -74,7 +91,7 @@ BEGIN {
     while ((getline line < numbers) > 0) { split(line, field, " "); page[field[1]] = field[2] }
 }
 
-FNR == 1 { inside = skipping = 0; reading[FILENAME]++; if (++read == pages + 1) begin_book() }
+FNR == 1 { inside = skipping = 0; above = ""; reading[FILENAME]++; if (++read == pages + 1) begin_book() }
 
 # First reading: titles, and the sections of chapters.
 reading[FILENAME] == 1 {
@@ -93,7 +110,7 @@ reading[FILENAME] == 1 {
 
 # Second reading.
 /^<h1>/ {
-    print "<section class=\"" (FILENAME == file[1] ? "title" : "chapter") "\" id=\"" stem(FILENAME) "\">\n" $0
+    print "<section class=\"" (FILENAME == file[1] ? "title" : is_suite(FILENAME) ? "appendix" : "chapter") "\" id=\"" stem(FILENAME) "\">\n" $0
     next
 }
 /^<main>/ { inside = 1; next }
@@ -101,6 +118,15 @@ reading[FILENAME] == 1 {
 !inside { next }
 FILENAME == file[1] && /^<h2/ { skipping = /id="(contents|claims)"/ }
 skipping { next }
+/<table/ { in_table = 1 }
+is_suite(FILENAME) && /^<(div class="(sourceCode|table)"|details)/ { omitted = /^<details/ ? "</details>" : "</div>" }
+omitted != "" { if (index($0, omitted)) omitted = ""; next }
+is_suite(FILENAME) && /^<p class="result">Not run/ { next }
+
+# A heading in a suite waits for what it is the heading of.
+is_suite(FILENAME) && (/^<h2/ || (above != "" && above !~ /<\/h2>/)) { above = (/^<h2/ ? "" : above "\n") printable($0); next }
+above != "" && /[^ ]/ { print above; above = "" }
 { print printable($0) }
+/<\/table>/ { in_table = 0 }
 
 END { print "</body>\n</html>" }

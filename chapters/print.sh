@@ -5,24 +5,24 @@
 #
 # Joins FOLDER's pages into one and lets Chromium print it twice: the first
 # print tells on which page each section begins, the second has that in its
-# contents.  The proofs and the sources stay on the screen.
+# contents, and beside the tests that claims name.  The proofs are an appendix in words:
+# with their code and all that they measured it would be longer than the book.  That,
+# and the sources, stay on the screen.
 
 set -e
 export LC_ALL=C.UTF-8
 folder=$1
 book=$folder/attention-twice-told.pdf
-for browser in chromium chromium-browser google-chrome; do
-    command -v $browser >/dev/null && break
-    browser=
-done
-test -n "$browser" || { echo "a PDF needs Chromium (Debian: apt-get install chromium)" >&2; exit 1; }
+sh chapters/browse.sh || exit
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"; rm -f "$folder/print.html"' EXIT
 trap 'exit 130' INT TERM
 
-pages="index.html $(sed -n '/<nav class="book"/,/<\/nav>/s/.*<li><a href="\([^"]*\)".*/\1/p' "$folder/index.html" |
-    grep -v proofs.html)"
+pages="index.html
+    $(sed -n '/<nav class="book"/,/<\/nav>/s/.*<li><a href="\([^"]*\)".*/\1/p' "$folder/index.html")
+    $(sed -n 's/^<td><a href="\(test_[a-z0-9_]*\.html\)".*/\1/p' "$folder/proofs.html")"
+pages=$(echo $pages)
 
 # join PAGE_NUMBERS: all pages in one; PAGE_NUMBERS has lines "ANCHOR PAGE".
 join() {
@@ -31,13 +31,8 @@ join() {
 }
 
 print_pdf() {
-    "$browser" --headless --disable-gpu $(test "$(id -u)" -ne 0 || echo --no-sandbox) \
-        --user-data-dir="$scratch/profile" --allow-file-access-from-files --virtual-time-budget=20000 \
-        --no-pdf-header-footer --print-to-pdf="$scratch/book.pdf" "file://$(realpath "$folder")/print.html" \
-        >"$scratch/said" 2>&1 && test -s "$scratch/book.pdf" && return
-    cat "$scratch/said" >&2
-    echo "$browser printed nothing" >&2
-    exit 1
+    sh chapters/browse.sh "$folder/print.html" --no-pdf-header-footer --print-to-pdf="$scratch/book.pdf"
+    test -s "$scratch/book.pdf" || { echo "Chromium printed nothing" >&2; exit 1; }
 }
 
 # Where each anchor of the PDF is: its destinations name page objects, and the tree of pages orders those.

@@ -5,7 +5,8 @@
 #
 # The head of the suite introduces the page.  Each test has a heading and its
 # name for an anchor; its comment becomes a list of claim, paper, measure,
-# tolerance and the rest; its code follows; then what it measured when the
+# tolerance and the rest; its code follows, with what stands between the comment
+# and it; then what it measured when the
 # suites last ran here (tests/run.sh keeps that), the largest shares of the
 # tolerance first, and where in the book it is claimed.
 #
@@ -51,8 +52,30 @@ function words(name) {
     return toupper(substr(name, 1, 1)) substr(name, 2)
 }
 
+# A comment that is not right above a test: what claims something waits for the next
+# test, and with it all that stands between; else it is code like other code.
+function release(    i) {
+    if (!lines) return
+    if (claims_something()) {
+        flush()
+        for (i = 1; i <= lines; i++) waiting[i] = comment[i]
+        waits = lines
+    } else {
+        for (i = 1; i <= lines; i++) code[++held] = comment[i]
+    }
+    lines = 0
+}
+
+function claims_something() { return lines && comment[1] ~ /^\/\* (Claim|Reading)  / }
+
 # What is between two tests is shown as it is.
 function flush(    i, first) {
+    if (waits) {
+        for (i = held; i >= 1; i--) code[waits + i] = code[i]
+        for (i = 1; i <= waits; i++) code[i] = waiting[i]
+        held += waits
+        waits = 0
+    }
     for (first = 1; first <= held && code[first] ~ /^[ \t]*$/; first++) ;
     for (; held >= first && code[held] ~ /^[ \t]*$/; held--) ;
     if (held >= first) {
@@ -71,11 +94,17 @@ function bare(text) {
     return text
 }
 
-# The comment above a test: labelled parts, and what stands before the first.
-function parts(n,    i, text, label, out, before, blank) {
-    out = before = ""
-    for (i = 1; i <= n; i++) {
-        text = bare(comment[i])
+# The comment above a test: labelled parts, and what stands before the first.  Two may share a line.
+function parts(n,    i, text, rest, label, out, before, blank) {
+    out = before = rest = ""
+    for (i = 1; i <= n; i += rest == "") {
+        text = rest == "" ? bare(comment[i]) : rest
+        rest = ""
+        if (match(text, /[^ ]  +(Paper|Measure|Tolerance|Would it fail\?)  /)) {
+            rest = substr(text, RSTART + 1)
+            sub(/^ +/, "", rest)
+            text = substr(text, 1, RSTART)
+        }
         if (match(text, /^[A-Z][A-Za-z ]*\??  +/) || text ~ /^Would it fail\?/) {
             if (text ~ /^Would it fail\?/) match(text, /^Would it fail\? */)
             label = substr(text, 1, RLENGTH)
@@ -107,13 +136,13 @@ function read_log(file, precision,    line, part, test, n, i, parts_of, reason) 
             kept[++n] = line
         } else if (line ~ /^skipped: /) {
             reason = substr(line, 10)
-        } else if (line ~ /^[^ ]+:[0-9]+:[PFE]:/) {
+        } else if (line ~ /^(not )?ok [0-9]+ - /) {
             parts_of = split(line, part, ":")
             test = ""
-            for (i = 4; i <= parts_of && test == ""; i++) if (part[i] in own) test = part[i]
+            for (i = 3; i <= parts_of && test == ""; i++) if (part[i] in own) test = part[i]
             if (test != "") {
                 runs[test, precision]++
-                if (part[3] != "P") lost[test, precision]++
+                if (line ~ /^not/) lost[test, precision]++
                 if (reason != "") { skipped[test, precision]++; why[test, precision] = reason }
                 for (i = 1; i <= n; i++) measure(test, precision, kept[i])
             }
@@ -199,11 +228,20 @@ function result(test,    n, i, j, t, order, out, last) {
     return out
 }
 
-function prove(test, n, start,    i, head) {
+function prove(test, start,    i, head) {
+    if (waits && !claims_something()) {         # what it claims, then what it is tried on, then the test
+        release()
+        for (i = 1; i <= waits; i++) comment[i] = waiting[i]
+        lines = waits
+        for (i = body; i >= 1; i--) statement[held + i] = statement[i]
+        for (i = 1; i <= held; i++) statement[i] = code[i]
+        body += held
+        held = waits = 0
+    }
     flush()
     print "\n### " words(test) " {#" test "}\n"
     head = "<p class=\"at\"><a href=\"source/" FILENAME ".html#L-" start "\"><code>" test "</code></a></p>\n"
-    raw(head parts(n))
+    raw(head parts(lines))
     print "~~~~~~~~ {.c}"
     for (i = 1; i <= body; i++) print statement[i]
     print "~~~~~~~~"
@@ -244,7 +282,7 @@ heading {
     next
 }
 
-inside { statement[++body] = $0; if (/^END_TEST/) { inside = 0; prove(name, lines, start); lines = 0 } next }
+inside { statement[++body] = $0; if (/^END_TEST/) { inside = 0; prove(name, start); lines = 0 } next }
 
 /^\/\* ---- / {
     flush()
@@ -255,7 +293,7 @@ inside { statement[++body] = $0; if (/^END_TEST/) { inside = 0; prove(name, line
 }
 
 # A comment may belong to the test below it.
-!commenting && /^\/\*/ { for (i = 1; i <= lines; i++) code[++held] = comment[i]; lines = 0; commenting = 1 }
+!commenting && /^\/\*/ { release(); commenting = 1 }
 commenting { comment[++lines] = $0; if (/\*\//) commenting = 0; next }
 
 /^START_TEST\(/ {
@@ -270,9 +308,8 @@ commenting { comment[++lines] = $0; if (/\*\//) commenting = 0; next }
 }
 
 {
-    for (i = 1; i <= lines; i++) code[++held] = comment[i]
-    lines = 0
+    release()
     code[++held] = $0
 }
 
-END { flush() }
+END { release(); flush() }

@@ -17,6 +17,9 @@
 #         table of measurements stands the machine.
 #     <!-- claims -->  ... <!-- /claims -->
 #         The tables of claims of all chapters that the page has linked so far.
+#     <!-- exercises: CHAPTER -->  ... <!-- /exercises -->
+#     <!-- answers: CHAPTER -->  ... <!-- /answers -->
+#         What chapters/exercises asks in that chapter, and the answers.
 #
 # With `here`, each table of figures/ that is another one in that folder, where
 # it was measured anew, is followed by that one.  What is missing or ambiguous is an
@@ -276,16 +279,43 @@ function claims(    p, text, inside, title, out, n) {
     return out
 }
 
+# ---- Exercises
+
+# What the pages chapters/exercises/CHAPTER.n.md ask, a paragraph or more each; or their
+# answers, under headings.
+function exercises(chapter, answered,    n, file, text, title, keys, part, body, out, kind_called) {
+    kind_called["predict"] = "predict"; kind_called["measure"] = "measure"
+    kind_called["hole"] = "fill the hole"; kind_called["break"] = "break it"
+    for (n = 1; (getline text < (file = "chapters/exercises/" chapter "." n ".md")) > 0; n++) {
+        title = substr(text, 3)
+        part = "asked"
+        body = keys = ""
+        while ((getline text < file) > 0) {
+            if (text ~ /^## /) part = substr(text, 4)
+            else if (part == "asked" && match(text, /^[a-z]+: /) && body ~ /^\n*$/)
+                keys = keys (text ~ /^kind: / ? kind_called[substr(text, 7)] : text ~ /^minutes: / ? ", " substr(text, 10) " minutes" : "")
+            else if (part == (answered ? "Answer" : "asked")) body = body text "\n"
+        }
+        close(file)
+        gsub(/^\n+|\n+$/, "", body)
+        if (body == "") die(file ": nothing is " (answered ? "answered" : "asked"))
+        out = out (n > 1 ? "\n\n" : "") (answered ? "### " chapter "." n " " title "\n\n" body : \
+            "**" chapter "." n " " title "** (" keys "). " body)
+    }
+    if (n == 1) die("chapter " chapter " has no exercises")
+    return out
+}
+
 # ---- The page
 
 FNR == 1 { up = FILENAME ~ /\// ? "../" : "" }
 
 skipping {
     if ($0 ~ ("^<!-- /" skipping " -->")) { skipping = ""; print }
-    else if ($0 ~ /^<!-- (code:|table:|claims|\/code|\/table|\/claims)/) die("the block of line " opened " is not closed")
+    else if ($0 ~ /^<!-- \/?(code|table|claims|exercises|answers)/) die("the block of line " opened " is not closed")
     next
 }
-/^<!-- \/(code|table|claims) -->/ { die("nothing is open here") }
+/^<!-- \/(code|table|claims|exercises|answers) -->/ { die("nothing is open here") }
 
 {
     print
@@ -306,6 +336,10 @@ skipping {
     split($0, asked, " ")
     print tables(asked, NF)
     skipping = "table"
+}
+/^<!-- (exercises|answers): [0-9]+ -->/ {
+    skipping = $2 == "answers:" ? "answers" : "exercises"
+    print exercises($3, skipping == "answers")
 }
 /^<!-- claims -->/ { print claims(); skipping = "claims" }
 skipping { opened = FNR }

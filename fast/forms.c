@@ -1,5 +1,6 @@
-/* forms.c -- the forms that fast/ tells; see reference/forms.h */
+/* forms.c -- the forms that fast/ tells; see forms.h */
 
+#include "forms.h"
 #include "../reference/forms.h"
 #include "../reference/msa.h"
 #include "../reference/sra.h"
@@ -9,9 +10,6 @@
 #include "../reference/dfc.h"
 #include "../reference/chopd.h"
 #include "../reference/hilo.h"
-
-extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast, structsa_permuted, elsa_fast, fc_fast,
-    dfc_cp_fast, chopd_fast, hilo_fast;
 
 const struct form_row fast_forms[] = {
     {&msa, &msa_fast},

@@ -38,6 +38,7 @@ INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const r
     for (size_t k = 0; k < keys; k++)
         for (size_t q = 0; q < queries; q++) {
             size_t n = k + queries - 1 - q;
+            /* cppcheck-suppress uninitvar ; all of k + queries - 1 - q below queries + keys - 1 are written above */
             sum[q] += (f[n] * w[q * w_stride + k] + s[n]) * v[k];
         }
 }

@@ -26,6 +26,7 @@
 #include "ghosted.h"
 #include "packed_linear.h"
 #include "tiled_hearts.h"
+#include "forms.h"
 
 struct msa_fast {
     struct heads heads;
@@ -123,13 +124,14 @@ static status prepare(struct plan *plan)
     struct msa_fast *f = plan->state;
     struct room *room = &plan->room;
     size_t N = p->heads.N, s = p->windows.edge, together = p->ghost.add ? 1 : images_in_flight(N, p->heads.B);
+    const size_t sides[] = {s, s};
     grid meeting = p->windows.tokens;       /* the tokens that meet each other */
 
     heads_prepare(plan, (struct hearts){
-        .heart = attend, .maps = &linear_packed, .in_flight = together,
-        .parts = s ? p->windows.count : tiled_blocks(N),
+        .heart = attend, .parts = s ? p->windows.count : tiled_blocks(N),
+        .maps = &linear_packed, .in_flight = together,
     });
-    if (s) room_refuse(room, grid_create(&meeting, 2, (size_t[]){s, s}));
+    if (s) room_refuse(room, grid_create(&meeting, 2, sides));
     attention_rpe_prepare(&f->rpe, room, &meeting, p->rpe && !p->ghost.add ? p->rpe_columns : 0);
     tiled_prepare(&f->tiled, room, p->c, s ? p->windows.entries : 0);
     room_reals(room, OF_LOAD, &f->written, "the relative positions of windows",

@@ -40,7 +40,7 @@ static inline void norm_row(real *x, const real *gain, const real *bias, size_t 
         squares += off * off;
     }
     for (variance = lanes_sum(squares); i < n; i++) variance += (x[i] - mean) * (x[i] - mean);
-    real scale = (real)(1 / sqrt((double)variance / (double)n + epsilon));
+    real scale = (real)(1 / sqrt((wide_real)variance / (wide_real)n + epsilon));
     for (i = 0; i < n; i++) x[i] = (x[i] - mean) * scale * gain[i] + bias[i];
 }
 

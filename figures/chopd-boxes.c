@@ -12,8 +12,8 @@
  *
  * Loops of direct and axes run along x innermost, where the compiler makes
  * vectors of them, and leave out what is off the grid.  All are compared with
- * each other first.  One row a way and side: the median of as many runs as fit
- * into SECONDS, at least three. */
+ * each other first.  One row a way and side: the median and the quartiles of as
+ * many runs as fit into SECONDS, at least three. */
 
 #include <math.h>
 #include <omp.h>
@@ -108,7 +108,8 @@ static void measure(const struct scene *s, way *run, const char *name, double li
         spent += seconds[runs++] = omp_get_wtime() - start;
     }
     qsort(seconds, (size_t)runs, sizeof *seconds, by_value);
-    printf("%s\t%d\t%.4g\t%d\n", name, (int)(2 * s->reach + 1), seconds[runs / 2], runs);
+    printf("%s\t%d\t%.4g\t%d\t%.4g\t%.4g\n", name, (int)(2 * s->reach + 1), seconds[runs / 2], runs,
+           seconds[runs / 4], seconds[(3 * runs - 1) / 4]);
     fflush(stdout);
 }
 
@@ -130,8 +131,9 @@ static status compare(const struct scene *s)
 {
     double apart = 0, largest = 0, side = fmin(2 * (double)s->reach + 1, EDGE);
     for (size_t n = 0; n < PLANES * TOKENS; n++) {
-        apart = fmax(apart, fabs((double)s->out[n] - (double)s->other[n]));
-        largest = fmax(largest, fabs((double)s->other[n]));
+        double d = fabs((double)s->out[n] - (double)s->other[n]), size = fabs((double)s->other[n]);
+        if (d > apart) apart = d;
+        if (size > largest) largest = size;
     }
     double allowed = (side * side + EDGE) * (double)REAL_EPSILON;
     if (apart <= allowed * largest) return status_ok();
@@ -174,7 +176,7 @@ int main(int count, char **word)
     status result = limit > 0 ? scene_create(&s) : bad_input("expected SECONDS SIDE..., sides odd");
     if (!result.code) {
         random_fill_uniform(s.in, PLANES * TOKENS, SEED, 0, 0, 1);
-        printf("#way\tside\tmedian_seconds\truns\n");
+        printf("#way\tside\tmedian_seconds\truns\tlower_quartile\tupper_quartile\n");
     }
     for (int w = 2; w < count && !result.code; w++) {
         s.reach = strtol(word[w], NULL, 10) / 2;

@@ -20,12 +20,15 @@ set rmargin at screen 0.71
 set bmargin at screen 0.275
 set tmargin at screen 0.885
 
+# Data of before there were quartiles has none.
+bars = int(system(awk("{ print (NF > 5); exit }")))
 eval title("Time of the means over one box a channel", "graph -0.02,1.07")
-eval foot(2, "96 planes of 56×56 tokens, one thread, float.", 2)
+eval foot(2, "96 planes of 56×56 tokens, one thread, float.".(bars ? "  Bars: quartiles." : ""), 2)
 eval measured(6, 0)
 eval foot(3, "Loops leave out what lies off the grid, so they grow more slowly once boxes are as large as it is.", 1)
 set label 4 "the grid" at 56,graph 0.03 right offset -0.5,0 font font.",12" textcolor rgb faint
 set arrow 1 from 56,graph 0 to 56,graph 1 nohead back linecolor rgb faint linewidth 1 dashtype 3
 
-plot for [k in keys] "< ".series(k) using 2:3 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.5, \
+plot for [k in bars ? keys : ""] "< ".series(k) using 2:3:5:6 with yerrorbars linecolor rgb colour(k) linewidth 1 pointtype 0, \
+     for [k in keys] "< ".series(k) using 2:3 with linespoints linecolor rgb colour(k) linewidth 2 pointtype 7 pointsize 0.5, \
      for [k in keys] "< ".series(k)." | tail -n 1" using 2:3:(name(k)) with labels left offset 0.9,(k eq "fractional" ? 0.35 : k eq "whole" ? -0.35 : 0) textcolor rgb written(colour(k))

@@ -41,7 +41,8 @@ static void picture(const char *name, const real *w, size_t step, size_t at, dou
 static double largest(const real *a, size_t count, size_t step)
 {
     double top = 0;
-    for (size_t i = 0; i < count; i += step) top = fmax(top, fabs((double)a[i]));
+    for (size_t i = 0; i < count; i += step)
+        if (fabs((double)a[i]) > top) top = fabs((double)a[i]);
     return top;
 }
 

@@ -29,7 +29,14 @@ tables() {
     (export OMP_NUM_THREADS=1; map chopd-rank $sweeps $ranks)
 }
 
+counts() {
+    count chopd --grid 14x14 --channels 8 --batch 2 --sizes R=8,D=8,G=4,S=2
+    count fc --channels 8 --batch 8 --sizes M=16,N=16,D=32
+    count dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40
+}
+
 drawings() {
     scaling time memory work
     draw chopd-boxes chopd-error chopd-tensor chopd-rank
+    ladder
 }

@@ -36,7 +36,8 @@ static real made_by_hand(size_t c, size_t n)
 static void filter(const char *name, const real *h, size_t step)
 {
     double top = 0;
-    for (size_t n = 0; n < ENTRIES; n++) top = fmax(top, fabs((double)h[n * step]));
+    for (size_t n = 0; n < ENTRIES; n++)
+        if (fabs((double)h[n * step]) > top) top = fabs((double)h[n * step]);
     printf("# %s\n", name);
     for (size_t n = 0; n < ENTRIES; n++) printf("%.4f%s", (double)h[n * step] / top, n % K == K - 1 ? "\n" : "\t");
     printf("\n\n");

@@ -29,7 +29,12 @@ tables() {
     map elsa-filters
 }
 
+counts() {
+    count elsa --grid 16x16 --channels 24 --heads 3 --kernel 7
+}
+
 drawings() {
     scaling time memory
     draw elsa-kernel elsa-border elsa-filters
+    ladder
 }

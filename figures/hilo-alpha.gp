@@ -8,7 +8,8 @@
 load here."/style.gp"
 eval sheet(720, 450, 15)
 
-planes = system(awk("!seen[$(at[\"grid\"])]++ { print $(at[\"grid\"]) }"))
+planes = system(awk("$1 == 0 && !seen[$(at[\"grid\"])]++ { print $(at[\"grid\"]) }"))
+if (!words(planes)) { exit status 1 }
 rows(plane, c) = awk(sprintf("$(at[\"grid\"]) == \"%s\" { y = $(at[\"%s\"]); if ($1 == 0) none = y; print $1 \"\t\" y / none }", plane, c))
 times(plane) = awk(sprintf("$(at[\"grid\"]) == \"%s\" { if ($1 == 0) none = $(at[\"median_seconds\"]); print $1 \"\t\" ".\
     "$(at[\"median_seconds\"]) / none \"\t\" $(at[\"q1_seconds\"]) / none \"\t\" $(at[\"q3_seconds\"]) / none }", plane))
@@ -32,7 +33,7 @@ set arrow 1 from 10,graph 0 to 10,graph 0.94 nohead linecolor rgb faint dashtype
 set label 5 "α = 0.9" at 9.85,0.12 right font font.",13" textcolor rgb faint
 
 set multiplot
-do for [n = 1:2] {
+do for [n = 1:words(planes)] {
     plane = word(planes, n)
     set lmargin at screen 0.07 + 0.49*(n-1); set rmargin at screen 0.48 + 0.49*(n-1)
     set label 3 tokens(plane) at graph 0,1.07 left textcolor rgb ink

@@ -45,7 +45,13 @@ tables() {
     map hilo-spectrum
 }
 
+counts() {
+    count hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32
+    count sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o
+}
+
 drawings() {
     scaling time memory
     draw hilo-layers hilo-alpha hilo-cost hilo-spectrum
+    ladder
 }

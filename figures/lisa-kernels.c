@@ -85,7 +85,8 @@ static status read_kernels(real *kernel, struct bench *b, real *x, const struct 
 static void print_matrix(const char *name, size_t t, const real *a)
 {
     double largest = 0;
-    for (size_t i = 0; i < TOKENS; i++) largest = fmax(largest, fabs((double)a[i]));
+    for (size_t i = 0; i < TOKENS; i++)
+        if (fabs((double)a[i]) > largest) largest = fabs((double)a[i]);
     printf("# %s %zu\n", name, t);
     for (size_t i = 0; i < TOKENS; i++)
         printf("%.3f%c", largest > 0 ? (double)a[i] / largest : 0, (i + 1) % EDGE ? '\t' : '\n');

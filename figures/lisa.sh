@@ -45,7 +45,12 @@ tables() {
     done
 }
 
+counts() {
+    count lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o
+}
+
 drawings() {
     scaling time memory work
     draw lisa-border lisa-kernels lisa-error
+    ladder
 }

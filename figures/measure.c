@@ -3,7 +3,7 @@
  *     build/measure OPERATOR [--form F]... [--device N] --grid G... --channels C [--heads h]
  *         [--sizes LETTER=n,...] [--without NAME,...] [operator options]
  *         [--batch B] [--threads T]... [--repeats R] [--seconds S]
- *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv]
+ *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv] [--yes]
  *
  * Tokens of real images go in, parameters are drawn at random, and every
  * combination of grid, threads and form becomes one line on stdout: of
@@ -50,7 +50,7 @@
 static const char usage[] =
     "usage: measure OPERATOR [--form F]... [--device N] --grid G... --channels C [--heads h] [--sizes LETTER=n,...]\n"
     "               [--without NAME,...] [options of the operator] [--batch B] [--threads T]... [--repeats R]\n"
-    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv]\n\n"
+    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv] [--yes]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
     "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all rungs beside all other forms\n"
     "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
@@ -61,7 +61,8 @@ static const char usage[] =
     "  --max-memory  a form that would bring all memory in use above this is left out, and where nothing fits the\n"
     "                command refused; bytes, as 512M or 8G (3/4 of what is free)\n"
     "  --images      IDX or PNG file that the tokens are cut from\n"
-    "  --tsv         tab-separated values on a terminal too, as they are in a pipe or a file\n\n"
+    "  --tsv         tab-separated values on a terminal too, as they are in a pipe or a file\n"
+    "  --yes         measure what takes hours, too: on a terminal it is left out unless one says so\n\n"
     "Times are those of one run on the whole batch: median and quartiles. Memory is what a form takes beside x,\n"
     "y and the parameters. --key=value is the same as --key value.\n";
 
@@ -85,6 +86,7 @@ struct request {
     int form_count;
     const struct cuda_plugin *plugin;                           /* NULL where no rung is measured */
     bool tsv, table;            /* asked for; whether rows are for people */
+    bool yes;                   /* to work of hours */
 };
 
 static status append(struct list *list, const char *option, const char *word)
@@ -149,9 +151,10 @@ static status sort_words(struct request *r, const char *const *argv)
     };
 
     for (; *argv; argv++) {
-        bool taken = !strcmp(*argv, "--tsv");
+        bool tsv = !strcmp(*argv, "--tsv"), yes = !strcmp(*argv, "--yes"), taken = tsv || yes;
         status s = status_ok();
-        r->tsv |= taken;
+        r->tsv |= tsv;
+        r->yes |= yes;
         for (size_t o = 0; o < sizeof own / sizeof *own && !taken; o++)
             if ((taken = !strcmp(*argv, own[o].option))) s = take_value(own[o].value, &argv);
         for (size_t o = 0; o < sizeof lists / sizeof *lists && !taken; o++)
@@ -165,7 +168,7 @@ static status sort_words(struct request *r, const char *const *argv)
 /* A rung takes two places: as it is called, and with x and y on the device. */
 static void enter_form(struct request *r, const struct form *form, bool of_device)
 {
-    for (int stays = 0; stays <= of_device && r->form_count < OPERATOR_FORMS; stays++) {
+    for (int stays = 0; stays < (of_device ? 2 : 1) && r->form_count < OPERATOR_FORMS; stays++) {
         r->of_device[r->form_count] = of_device;
         r->stays[r->form_count] = stays;
         r->forms[r->form_count++] = form;
@@ -394,7 +397,9 @@ static status run_once(struct race *race, struct entrant *e)
  * with the root of their number, so the error is about u sqrt(terms) of the
  * root mean square (Higham and Mary, "A new approach to probabilistic rounding
  * error analysis", 2019, give a factor that for any likely failure stays below
- * 8); there are two forms, and 2 more for normalisation and softmax. */
+ * 8); there are two forms, and 2 more for normalisation and softmax.  A rung on tensor
+ * cores rounds four numbers once more behind each entry, to fewer digits: a query, a
+ * key, a weight and a value. */
 static bool agrees(struct race *race, const struct entrant *e)
 {
     if (!race->first) {
@@ -409,6 +414,7 @@ static bool agrees(struct race *race, const struct entrant *e)
     }
     double error = square > 0 ? sqrt(difference / square) : sqrt(difference);
     double tolerance = 32 * sqrt(race->terms) * (double)REAL_EPSILON / 2;
+    tolerance += 32 * sqrt(4) * fmax(form_rounding(e->form), form_rounding(race->first));
     char text[160];
     if (isfinite(square) && error <= tolerance) {
         snprintf(text, sizeof text, "agrees with %s to %.2g of its root mean square, allowed %.2g",
@@ -494,7 +500,7 @@ static void print_heading(const struct request *r)
         return;
     }
     printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->C, r->B, REAL_NAME);
-    printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 13 : 8, "form", "thr", "median",
+    printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 17 : 8, "form", "thr", "median",
            "q1", "q3", "prepare", "memory", "mul-adds", "params", "runs");
 }
 
@@ -510,7 +516,7 @@ static void print_row(const struct race *race, struct entrant *e)
     clear_progress(race->progress);
     if (race->request->table) {
         char text[7][UNITS_TEXT];
-        printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, race->request->plugin ? 13 : 8, e->name,
+        printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, race->request->plugin ? 17 : 8, e->name,
                race->threads,
                units_seconds(text[0], 8, median), units_seconds(text[1], 8, q1), units_seconds(text[2], 8, q3),
                units_seconds(text[3], 8, e->prepare_seconds), units_bytes(text[4], 9, (double)e->peak),
@@ -522,6 +528,13 @@ static void print_row(const struct race *race, struct entrant *e)
                e->peak, work, parameters);
     }
     fflush(stdout);
+}
+
+/* Whether a run of so many multiply-adds takes hours, as far as is known; one that is expected
+ * to take so many seconds, or 0. */
+static bool takes_hours(double work, double expected)
+{
+    return expected > 0 ? expected > 3600 : work > WORK_OF_HOURS;
 }
 
 /* All forms of one grid and number of threads.  rate holds seconds per
@@ -542,12 +555,19 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
         entrant[f].plugin = r->of_device[f] ? r->plugin : NULL;
         entrant[f].stays = r->stays[f];
         snprintf(entrant[f].name, sizeof entrant[f].name, "%.14s%s", r->forms[f]->name, r->stays[f] ? "/kernels" : "");
-        double expected = rate[f] * form_multiply_adds(r->forms[f], race->problem);
-        if (expected <= r->max_seconds) continue;
-        snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g",
-                 expected, r->max_seconds);
+        double work = form_multiply_adds(r->forms[f], race->problem), expected = rate[f] * work;
+        bool hours = takes_hours(work, expected);
+        if (expected > r->max_seconds) {
+            snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g",
+                     expected, r->max_seconds);
+            entrant[f].state = LEFT_OUT;
+        } else if (hours && (isatty(1) || isatty(2)) && !r->yes) {
+            snprintf(text, sizeof text, "left out, a run of %.3g multiply-adds may take hours; --yes measures it", work);
+            entrant[f].state = LEFT_OUT;
+        } else if (hours) {
+            snprintf(text, sizeof text, "a run of %.3g multiply-adds may take hours", work);
+        } else continue;
         say(race, entrant[f].name, text);
-        entrant[f].state = LEFT_OUT;
     }
 
     /* Step 2: as many side by side as fit in memory, then the others; one that

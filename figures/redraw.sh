@@ -9,15 +9,16 @@
 #     CHAPTER     one chapter alone; all without it
 #     FULL        not empty: the long sweep, all grids, as the committed data
 #     BUDGET      seconds for each chapter (30; 300 with FULL), roughly kept; 0
-#                 measures nothing and draws the tables in TABLES once more
+#                 measures nothing and draws the tables in TABLES once more.  What
+#                 is the same on every machine is counted anew, outside of it
 #     TABLES      where those are (OUTPUT)
 #     MAX_MEMORY  the most that forms may take, as 8G (1536M; with FULL 8G), but
 #                 never more than three quarters of the machine's
 #
 # What a chapter measures and draws stands in a file of its own, lisa.sh for
-# chapters/1-lisa.md: two functions, tables and drawings, which use the helpers
-# below.  Files appear in OUTPUT when the whole chapter has succeeded, and stay when a
-# later one does not.
+# chapters/1-lisa.md: three functions, tables, counts and drawings, which use the
+# helpers below.  Files appear in OUTPUT when the whole chapter has succeeded, and stay
+# when a later one does not.
 
 set -eu
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE        # they choose slow kernels
@@ -34,7 +35,7 @@ spent() { echo $(($(date +%s) - start)); }
 
 case $budget in *[!0-9]*) status=2 fail "BUDGET: found '$budget', expected whole seconds" ;; esac
 command -v gnuplot >/dev/null || fail "gnuplot is missing (Debian: gnuplot-nox)"
-[ "$budget" = 0 ] || [ -x "$build/measure" ] || fail "$build/measure is missing: run make first"
+[ -x "$build/measure" ] || fail "$build/measure is missing: run make first"
 
 memory=$(echo "${MAX_MEMORY:-$([ "$full" ] && echo 8G || echo 1536M)}" | awk \
     -v pages="$(getconf _PHYS_PAGES)" -v page="$(getconf PAGE_SIZE)" '
@@ -83,6 +84,13 @@ map() {
     { about; "$build/figures/$name" "$@"; } >"$work/$name.tsv"
 }
 
+# count OPERATOR WORD...: what the rungs of its ladder ask of the memory, into the
+# chapter's table of that; the same on every machine.
+count() {
+    echo "  count $1" >&2
+    "$build/figures/cuda" "$@" >>"$work/$chapter-cuda.tsv"
+}
+
 # ---- for drawings -----------------------------------------------------------
 
 # draw NAME...: each by its own script from its own table.
@@ -101,12 +109,22 @@ scaling() {
     done
 }
 
-# draw_as FIGURE SCRIPT TABLE [ASSIGNMENTS].  Series may be empty.  The drawing is
+# ladder: the chapter's table of counts.
+ladder() { draw_as "$chapter-cuda" cuda "$chapter-cuda"; }
+
+# draw_as FIGURE SCRIPT TABLE [ASSIGNMENTS].  Series may be empty; what was measured
+# just now may be too little for a drawing, which is then left out.  The drawing is
 # named by its own title, not by the program and its parts by nothing; the pixels of maps
 # stay sharp when enlarged.
 draw_as() {
-    gnuplot -e "here='$here'; data='$work/$3.tsv'; out='$work/drawn'; ${4-}" "$here/$2.gp" 2>"$work/said" \
-        || { cat "$work/said" >&2; fail "gnuplot cannot draw $1"; }
+    LC_ALL=C.UTF-8 gnuplot -e "here='$here'; data='$work/$3.tsv'; out='$work/drawn'; ${4-}" "$here/$2.gp" 2>"$work/said" \
+        || {
+            cat "$work/said" >&2
+            [ "$budget" != 0 ] || fail "gnuplot cannot draw $1"
+            echo "  $1 is not drawn: too little could be measured" >&2
+            rm -f "$output/$1.svg"
+            return
+        }
     grep -v -e 'no valid points' -e '^$' -e '^title: ' "$work/said" >&2 || :
     heading=$(sed -n 's/^title: //p' "$work/said" | head -n 1 | tr -d '{}_^|\\')
     sed -e 's/<image /<image image-rendering="optimizeSpeed" style="image-rendering:pixelated" /' \
@@ -133,6 +151,8 @@ for chapter in ${CHAPTER:-$chapters}; do
     else
         tables
     fi
+    rm -f "$work/$chapter-cuda.tsv"
+    counts
     drawings
     mkdir -p "$output"
     for file in "$work/$chapter"*.tsv "$work/$chapter"*.svg; do

@@ -79,8 +79,9 @@ gap = spread * log10(top * room / low)
 step = 10**(away * log10(1.12**2 * largest / smallest))
 eval system(cut("leaders", "all"))
 eval title(heading, "graph -0.02,1.07")
-eval foot(2, layer.run_on, 3)
-if (system(cut("fits", "all")) + 0) { eval foot(6, "Exponents of N are fitted over the last factor of 16 in N, where four sizes or more lie in it.", 2) }
+fitted = system(cut("fits", "all")) + 0
+eval foot(2, layer.run_on, fitted ? 3 : 2)
+if (fitted) { eval foot(6, "Exponents of N are fitted over the last factor of 16 in N, where four sizes or more lie in it.", 2) }
 eval foot(8, remarks, 1)
 if (!work) { eval measured(7, 0) }
 

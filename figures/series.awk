@@ -67,6 +67,7 @@ function quadratic(a, k, size,    last, n1, n2, p, q) {
     if (last < 2) return square(a, k, size)
     n1 = N[k, last - 1]; n2 = N[k, last]
     p = (a[k, last] / n2 - a[k, last - 1] / n1) / (n2 - n1); q = a[k, last] / n2 - p * n2
+    if (p < 0) return a[k, last] * size / n2            # grown more slowly than N: no square is seen yet
     return p * size * size + q * size
 }
 function beyond(k, size) {
@@ -128,8 +129,8 @@ function ends(    s, part, k, end, last, m, i, j, t, round, low, high, rank, x, 
         y[m] = end[m] = log(stopped(k) ? beyond(k, largest) : value[k, last]) / log(10)
         text[m] = part[2] exponent(k); colour[m] = part[3]
     }
-    # From the lowest to the highest, so that pushing keeps their order.  Only
-    # labels that stand above each other meet.
+    # From the lowest to the highest, so that pushing keeps their order.  With leaders all
+    # stand at the largest size; else only labels that stand above each other meet.
     for (i = 1; i <= m; i++) {
         rank[i] = i
         for (j = i; j > 1 && y[rank[j]] < y[rank[j - 1]]; j--) { t = rank[j]; rank[j] = rank[j - 1]; rank[j - 1] = t }
@@ -138,15 +139,15 @@ function ends(    s, part, k, end, last, m, i, j, t, round, low, high, rank, x, 
         for (i = 1; i < m; i++) {
             low = rank[i]; high = rank[i + 1]
             t = (gap - (y[high] - y[low])) / 2
-            if (t <= 0 || x[low] / x[high] >= 4 || x[high] / x[low] >= 4) continue
+            if (t <= 0 || (step == 1 && (x[low] / x[high] >= 4 || x[high] / x[low] >= 4))) continue
             y[low] -= t; y[high] += t
         }
     for (i = 1; i <= m; i++) {
-        if (want == "ends") printf "%s\t%.6g\t%s\t%d\n", x[i], exp(y[i] * log(10)), text[i], colour[i]
+        if (want == "ends") printf "%s\t%.6g\t%s\t%d\n", step == 1 ? x[i] : largest, exp(y[i] * log(10)), text[i], colour[i]
         t = y[i] > end[i] ? y[i] - end[i] : end[i] - y[i]
-        if (want == "leaders" && t > gap / 2)
+        if (want == "leaders" && (t > gap / 2 || x[i] < largest))
             printf "set arrow from %s,%.6g to %s,%.6g nohead back linewidth 0.5 linecolor rgb %d; ",
-                x[i] * step ^ 0.2, exp(end[i] * log(10)), x[i] * step ^ 0.85, exp(y[i] * log(10)), colour[i]
+                x[i] * step ^ 0.2, exp(end[i] * log(10)), largest * step ^ 0.85, exp(y[i] * log(10)), colour[i]
     }
 }
 

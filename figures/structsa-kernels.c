@@ -64,7 +64,8 @@ static size_t token(const size_t at[2])
 static double largest(const real *a, size_t count)
 {
     double most = 0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, fabs((double)a[i]));
+    for (size_t i = 0; i < count; i++)
+        if (fabs((double)a[i]) > most) most = fabs((double)a[i]);
     return most;
 }
 

@@ -98,7 +98,8 @@ static void print_slice(const char *name, int direction, const real *window, dou
 static double largest(const real *a, size_t count)
 {
     double most = 0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, fabs((double)a[i]));
+    for (size_t i = 0; i < count; i++)
+        if (fabs((double)a[i]) > most) most = fabs((double)a[i]);
     return most;
 }
 

@@ -44,7 +44,12 @@ tables() {
     map structsa-motion
 }
 
+counts() {
+    count structsa --grid 4x8 --channels 16 --heads 2 --kernel 3x3 --sizes D=4 --without b_qkv,w_o,b_o
+}
+
 drawings() {
     scaling time memory work
     draw structsa-shape structsa-kernels structsa-motion
+    ladder
 }

@@ -36,7 +36,8 @@ TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
 # PyTorch's side of every operator is a file of its own, versus-OPERATOR.py, or
 # versus-SIDE.py where a case says so: its CASES, draw(case, normal) for the
 # operator's own parameters (None for one that it has not), and forms(case,
-# tensors), which gives PyTorch's ways to compute it, name -> function of nothing.
+# tensors), which gives PyTorch's ways to compute it, name -> function of nothing; and
+# asked(case, tensors) where our side is more than twicetold apply.
 # Our side is build/measure with the fast form, or the case's programs: label ->
 # program and arguments, to which threads and repeats are added.
 SIDES = {path.stem[len("versus-"):]: importlib.import_module(path.stem)
@@ -78,11 +79,11 @@ def write_safetensors(path, tensors):
         f.write(struct.pack("<Q", len(text)) + text + b"".join(data))
 
 
-def read_y(path):
+def read(path, name):
     with open(path, "rb") as f:
         raw = f.read()
     n, = struct.unpack("<Q", raw[:8])
-    entry = json.loads(raw[8:8 + n])["y"]
+    entry = json.loads(raw[8:8 + n])[name]
     return numpy.frombuffer(raw[8 + n:], dtype="<f4").reshape(entry["shape"])
 
 
@@ -117,17 +118,23 @@ def options(case):
     return ["--grid", grid] + case["options"]
 
 
+def asked(case, tensors):
+    """The files that our program is given, its words, and the tensor that it makes."""
+    own = getattr(side_of(case), "asked", None)
+    return own(case, tensors) if own else ({"in": tensors}, ["apply", case["operator"], *options(case), "in"], "y")
+
+
 def check(name, build):
     """The largest difference between the two sides, over the largest entry."""
     torch.set_grad_enabled(False)
     case = CASES[name]
     tensors = draw(case)
+    files, words, made = asked(case, tensors)
     with tempfile.TemporaryDirectory() as folder:
-        source, target = os.path.join(folder, "in.safetensors"), os.path.join(folder, "out.safetensors")
-        write_safetensors(source, tensors)
-        subprocess.run([os.path.join(build, "twicetold"), "apply", case["operator"], *options(case), source, "-o", target],
-                       check=True)
-        ours = torch.from_numpy(read_y(target).copy())
+        for file, held in files.items():
+            write_safetensors(os.path.join(folder, file), held)
+        subprocess.run([os.path.abspath(os.path.join(build, "twicetold")), *words, "-o", "out"], check=True, cwd=folder)
+        ours = torch.from_numpy(read(os.path.join(folder, "out"), made).copy())
     worst = 0.0
     for way in forms(case, tensors).values():
         theirs = way()

@@ -115,12 +115,12 @@ static void fly(const struct flight *t)
     size_t N = p->N, M = p->M, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
     const struct branch high = {
         .heart = high_head, .heads = hd / p->c, .parts = 1, .channels = p->c, .queries = M, .keys = M,
-        .y = f->high_z, .q = f->high_qkv, .k = f->high_qkv + hd, .v = f->high_qkv + 2 * hd,
+        .y = f->high_z, .q = f->high_qkv, .k = room_at(f->high_qkv, hd), .v = room_at(f->high_qkv, 2 * hd),
         .y_stride = hd, .q_stride = 3 * hd, .kv_stride = 3 * hd,
     };
     const struct branch low = {
         .heart = low_head, .heads = ld / p->c, .parts = 1, .channels = p->c, .queries = R, .keys = M,
-        .y = f->low_z, .q = f->low_q, .k = f->low_kv, .v = f->low_kv + ld,
+        .y = f->low_z, .q = f->low_q, .k = f->low_kv, .v = room_at(f->low_kv, ld),
         .y_stride = ld, .q_stride = ld, .kv_stride = 2 * ld,
     };
     size_t first = flight_from(t, t->images), end = flight_to(t, t->images);
@@ -137,7 +137,7 @@ static void fly(const struct flight *t)
     linear_apply(f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->l_q, t->images * R, t->part, t->parts);
     linear_apply(f->window_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n, t->part, t->parts);
     flight_meet(t);
-    for (size_t b = first; b < end; b++)
+    for (size_t b = first; b < end && ld; b++)
         hilo_naive_carry(f->low_kv + b * M * 2 * ld, f->window_kv + b * n * 2 * ld, p, 2 * ld);
     flight_meet(t);
 
@@ -154,12 +154,12 @@ static void fly(const struct flight *t)
     /* Step 5: side by side (Eq. 6), without the padding. */
     for (size_t b = first; b < end; b++) {
         real *y = t->y + b * N * C;
-        const real *low_b = f->low + b * R * ld;
-        if (p->pooled_queries) {
+        const real *low_b = room_at(f->low, b * R * ld);
+        if (f->spread) {
             hilo_naive_spread(f->spread + b * M * ld, low_b, p, ld);
             low_b = f->spread + b * M * ld;
         }
-        hilo_naive_crop(y, C, f->high + b * M * hd, p, hd);
+        hilo_naive_crop(y, C, room_at(f->high, b * M * hd), p, hd);
         hilo_naive_crop(y + hd, C, low_b, p, ld);
     }
 }

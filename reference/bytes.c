@@ -1,4 +1,4 @@
-/* bytes.c -- how much memory a program may take; see bytes.h */
+/* bytes.c -- how much memory and work a program may take; see bytes.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -43,4 +43,11 @@ status bytes_fit(size_t needed, size_t allowed)
     if (needed <= allowed) return status_ok();
     return bad_input("needs %s%zu bytes of memory, allowed are %zu (option --max-memory)",
                      needed == SIZE_MAX ? "more than " : "", needed, allowed);
+}
+
+status work_fits(double multiply_adds, double allowed)
+{
+    if (!(multiply_adds > allowed)) return status_ok();
+    return bad_input("makes %.3g multiply-adds, allowed are %.3g (option --max-work)",
+                     multiply_adds, allowed);
 }

@@ -1,8 +1,9 @@
-/* bytes.h -- how much memory a program may take, and what it says where that is
- * too little
+/* bytes.h -- how much memory and work a program may take, and what it says where
+ * that is too little
  *
- * What a problem needs is known before any of it is taken (room.h), so a size
- * that does not fit is refused at once, and not by the machine an hour later. */
+ * What a problem needs is known before any of it is taken (room.h), and what it
+ * multiplies before it begins (plan.h), so a size that does not fit is refused at once,
+ * and not by the machine an hour later, or the day after. */
 
 #ifndef TWICETOLD_BYTES_H
 #define TWICETOLD_BYTES_H
@@ -21,6 +22,13 @@ status bytes_allowed(size_t *allowed, const char *text);
 
 /* Refuses to need more than is allowed; SIZE_MAX is more than can be counted. */
 status bytes_fit(size_t needed, size_t allowed);
+
+/* So many multiply-adds take hours: 10^13 are three hours of loops that make 10^9 in a
+ * second, and some minutes of a fast form. */
+#define WORK_OF_HOURS 1e13
+
+/* Refuses to make more multiply-adds than are allowed. */
+status work_fits(double multiply_adds, double allowed);
 
 #ifdef __cplusplus
 }

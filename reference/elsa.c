@@ -131,11 +131,12 @@ static status resolve(void *of, const struct problem *p)
     struct elsa_problem *e = of;
     const char *terms = lookup_text(&names, "terms");
     *e = (struct elsa_problem){
-        .heads = heads_problem(&names), .grid = p->grid, .K = lookup_size(&names, "K"), .g = lookup_size(&names, "g"),
-        .dilation = lookup_whole(&names, "dilation"), .scale = (real)lookup_number(&names, "scale"),
+        .heads = heads_problem(&names), .grid = p->grid, .K = lookup_size(&names, "K"),
+        .dilation = lookup_whole(&names, "dilation"), .g = lookup_size(&names, "g"),
         .equation = lookup_given(&names, "variant") ? 0 : (int)lookup_number(&names, "equation"),
-        .terms.qk = words_have(terms, "qk", 2), .terms.qr = words_have(terms, "qr", 2),
-        .terms.rk = words_have(terms, "rk", 2), .terms.b = words_have(terms, "b", 1),
+        .scale = (real)lookup_number(&names, "scale"),
+        .terms = {.qk = words_have(terms, "qk", 2), .qr = words_have(terms, "qr", 2),
+                  .rk = words_have(terms, "rk", 2), .b = words_have(terms, "b", 1)},
         .T = lookup_size(&names, "T"), .norm = (enum elsa_norm)lookup_choice(&names, "norm"),
         .windows = lookup_choice(&names, "area") == 1,
         .rk = lookup_tensor(&names, "rk"), .rq = lookup_tensor(&names, "rq"), .rb = lookup_tensor(&names, "rb"),
@@ -188,8 +189,9 @@ void elsa_normalise(real *filter, size_t entries, enum elsa_norm norm)
 
 void elsa_area_prepare(struct elsa_area *area, struct room *room, const struct elsa_problem *p)
 {
+    const size_t sides[] = {p->K, p->K};
     grid window;
-    room_refuse(room, grid_create(&window, 2, (size_t[]){p->K, p->K}));
+    room_refuse(room, grid_create(&window, 2, sides));
     room_refuse(room, windows_create(&area->windows, &p->grid, p->windows ? p->K : 0));
     neighbours_prepare(&area->around, room, &p->grid, &window, NULL, p->dilation);
     if (p->equation == 4)

@@ -23,7 +23,8 @@ struct form_row {
  * of this list run emulated on the processor, slowly and checked (fast/cuda). */
 extern const struct form_row naive_forms[], fast_forms[], cuda_forms[];
 
-/* Operator number `at`, NULL behind the last; the operator of that name, or NULL. */
+/* Operator number `at`, NULL behind the last; the operator of that name, or NULL.  A layer
+ * (layers/layers.h) is found by its name too, and counted among its own. */
 const struct declaration *operator_at(int at);
 const struct declaration *operator_find(const char *name);
 
@@ -36,12 +37,16 @@ status form_named(const struct form **form, const struct declaration *d, const c
  * which all others are compared with. */
 const struct form *operator_form_at(const struct declaration *d, int at);
 
-/* The form of that name, or NULL. */
+/* The form of that name, or NULL.  A layer is told once: its one form is its naive one and its fast one. */
 const struct form *operator_form(const struct declaration *d, const char *name);
 
-/* The same for its rungs, from 0; "cuda" is the last. */
+/* The same for its rungs, from 0; "cuda" is the last that rounds as reals do. */
 const struct form *operator_rung_at(const struct declaration *d, int at);
 const struct form *operator_rung(const struct declaration *d, const char *name);
+
+/* The unit roundoff of the factors of a form's products, where these have fewer digits than a
+ * real, which its name says: ...-tf32 and ...-bf16, of 11 digits and 8.  Else 0. */
+double form_rounding(const struct form *form);
 
 /* More forms than any operator has, rungs among them. */
 #define OPERATOR_FORMS 32

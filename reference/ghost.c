@@ -53,7 +53,7 @@ void ghost_load(struct ghost *ghost, const struct ghost_problem *of)
 {
     if (!of->add) return;
     for (size_t i = 0; i < of->channels * of->offsets; i++) {
-        ghost->factor[i] = of->mul ? (real)pow((double)of->mul[i], of->lambda) : 1;
+        ghost->factor[i] = of->mul ? (real)pow(of->mul[i], of->lambda) : 1;
         ghost->summand[i] = (real)of->gamma * of->add[i];
     }
 }

@@ -13,7 +13,7 @@ static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},
     {.name = "equation", .kind = OPTION_CHOICE, .fallback = "10", .choices = "4|5|6|7|10",
      .meaning = "the paper's equation; 10 is LiSA itself"},
-    {.name = "kernel", .kind = OPTION_KERNEL, .letter = "M", .fallback = "",
+    {.name = "kernel", .kind = OPTION_KERNEL, .fallback = "", .letter = "M",
      .meaning = "Eq. 10 with local kernels, odd sizes; without, they span the grid"},
     OPTION_HEADS,
     {0}
@@ -54,8 +54,8 @@ static status resolve(void *of, const struct problem *p)
     struct lisa_problem *l = of;
     *l = (struct lisa_problem){
         .heads = heads_problem(&names), .g = p->grid,
-        .M = lookup_size(&names, "M"), .D = lookup_size(&names, "D"),
-        .equation = (int)lookup_number(&names, "equation"),
+        .M = lookup_size(&names, "M"), .equation = (int)lookup_number(&names, "equation"),
+        .D = lookup_size(&names, "D"),
         .e = lookup_tensor(&names, "e"), .e_columns = lookup_axis(&names, "e", 1),
         .ea = lookup_tensor(&names, "ea"), .eb = lookup_tensor(&names, "eb"),
         .wa = lookup_tensor(&names, "wa"), .wb = lookup_tensor(&names, "wb"),

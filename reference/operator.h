@@ -59,13 +59,15 @@ struct option {
 struct tensor_row {
     const char *name;
     const char *shape;
-    const char *when;           /* "equation=6|7", "variant=" (not given), "terms~qr" (one of a+b+c), and
+    const char *when;           /* "equation=6|7", "depthwise=given" (a flag), "variant=" (not given), "terms~qr" (one
+                                 * of a+b+c), and
                                  * several parted by " & ": only then; NULL: always */
     bool optional;
     const char *asked;          /* no problem is shaped with it unless one of these options, "lambda|gamma", is
                                  * given; a file may hold it all the same.  NULL: always */
     const char *with;           /* refused unless this tensor is there too; or NULL */
     const char *fan;            /* random entries are normal with variance 1 / this shape's product */
+    bool observed;              /* not learnt: counted and drawn with the parameters, but none */
     void (*adjust)(real *drawn, size_t count);  /* makes values of them that the tensor may have; or NULL */
     const char *meaning;
 };
@@ -152,6 +154,9 @@ status problem_shape(struct problem *p, bool (*without)(const char *name, void *
 /* Draws every parameter (not x) of a shaped problem: one owned block, which
  * the caller frees with memory_free after the problem's last use. */
 status problem_draw(struct problem *p, uint64_t seed, real **block);
+
+/* The same into a block that is there, of problem_parameters reals. */
+status problem_draw_into(struct problem *p, uint64_t seed, real *block);
 
 /* The size that a letter stands for; 0 where it is not bound. */
 size_t problem_size(const struct problem *p, const char *letter);

@@ -1,6 +1,7 @@
 /* outline.c -- a problem without a file; see outline.h */
 
 #include "outline.h"
+#include "shape.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,23 @@ static status name_open_letters(const struct problem *p, status refusal)
     return bad_input("size %s is not known, expected --sizes %s", first, list);
 }
 
+/* The second of their shapes for the tensors of a list, where they have two. */
+static status take_second(struct problem *p, const char *list)
+{
+    const struct tensor_row *rows = p->declaration->tensors;
+    for (int r = 0; list && rows[r].name; r++) {
+        const char *shape = shape_next_alternative(rows[r].shape);
+        if (!p->tensor[r].present || !shape || !listed(rows[r].name, &list)) continue;
+        status s = shape_sizes(&p->tensor[r].axes, p->tensor[r].size, p, shape);
+        if (s.code) return status_at(s, rows[r].name);
+        p->tensor[r].count = 1;
+        for (int a = 0; a < p->tensor[r].axes; a++)
+            if (!size_multiply(&p->tensor[r].count, p->tensor[r].count, p->tensor[r].size[a]))
+                return bad_input("tensor %s: its size overflows", rows[r].name);
+    }
+    return status_ok();
+}
+
 status outline_problem(struct problem *p, const struct declaration *d, const struct outline *o)
 {
     const char *without = o->without;
@@ -138,6 +156,7 @@ status outline_problem(struct problem *p, const struct declaration *d, const str
 
     /* Step 2: the shapes, and how the tokens of x lie. */
     if ((s = problem_shape(p, listed, &without)).code) return name_open_letters(p, s);
+    if ((s = take_second(p, o->second)).code) return s;
     if (!p->grid.axes) {
         char line[24];
         snprintf(line, sizeof line, "%zu", p->tensor[0].size[1]);

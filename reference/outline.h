@@ -27,6 +27,7 @@ struct outline {
     size_t batch, channels;
     const char *sizes;          /* "D=16,R=4", parted by commas or blanks; NULL: none */
     const char *without;        /* optional tensors that are absent, likewise; NULL: none */
+    const char *second;         /* tensors of the second of their shapes, "rpe", likewise; NULL: none */
 };
 
 /* A problem with options, sizes and shapes, and without data.

@@ -156,7 +156,10 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
                              word[w], d->name);
         if (p->option[o].given) return bad_input("option %s: given twice, expected once", word[w]);
         p->option[o].given = true;
-        if (d->options[o].kind == OPTION_FLAG) continue;
+        if (d->options[o].kind == OPTION_FLAG) {
+            p->option[o].text = "given";
+            continue;
+        }
         if (w + 1 == words) return bad_input("option %s: found no value, expected one", word[w]);
         w++;
         if ((s = set_option(p, o, word[w])).code) return s;
@@ -378,12 +381,16 @@ status problem_loaded(const struct problem *p)
 
 status problem_draw(struct problem *p, uint64_t seed, real **block)
 {
-    size_t total = problem_parameters(p), at = 0;
-    *block = memory_reals(total, 1, 1, 1);
-    if (!*block) return out_of_memory("random parameters");
+    *block = memory_reals(problem_parameters(p), 1, 1, 1);
+    return *block ? problem_draw_into(p, seed, *block) : out_of_memory("random parameters");
+}
+
+status problem_draw_into(struct problem *p, uint64_t seed, real *block)
+{
+    size_t at = 0;
     for (int r = 1; p->declaration->tensors[r].name; r++) {
         if (!p->tensor[r].present) continue;
-        p->tensor[r].data = *block + at;
+        p->tensor[r].data = block + at;
         at += p->tensor[r].count;
         random_fill_normal(p->tensor[r].data, p->tensor[r].count, seed, (uint64_t)r,
                            1 / sqrt(shape_product(p, p->declaration->tensors[r].fan)));

@@ -14,12 +14,20 @@
 #include <float.h>
 #include <stddef.h>
 
-#ifdef COUNTING_REAL            /* tests/counting.h: a real that counts its multiplications */
+#ifdef COUNTING_REAL            /* a class in its place: tests/counting.h, which counts, or tests/exact/field.h */
 #include COUNTING_REAL
 #elif defined TWICETOLD_DOUBLE
 typedef double real;
 #else
 typedef float real;
+#endif
+
+/* For the few numbers that are made once and not in bulk: at least double, so that float
+ * loses nothing in between.  A real that is no floating-point number is its own. */
+#ifdef COUNTING_REAL
+typedef real wide_real;
+#else
+typedef double wide_real;
 #endif
 
 #ifdef TWICETOLD_DOUBLE

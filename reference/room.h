@@ -38,15 +38,17 @@ extern "C" {
 
 enum room_time { OF_LOAD, OF_RUN, OF_THREAD, WHILE_LOADING, ROOM_TIMES };
 
+struct room_array {
+    void *where;                /* the pointer that will be set */
+    enum room_time time;
+    size_t at;                  /* bytes from the beginning of its time's part */
+};
+
 struct room {
     int threads;
     status refusal;             /* the first thing that went wrong */
     int arrays;
-    struct room_array {
-        void *where;            /* the pointer that will be set */
-        enum room_time time;
-        size_t at;              /* bytes from the beginning of its time's part */
-    } array[ROOM_ARRAYS];
+    struct room_array array[ROOM_ARRAYS];
     size_t bytes[ROOM_TIMES];   /* of each part; of OF_THREAD, for one thread */
     const char *largest;        /* the name of the largest array, and its bytes in all */
     size_t largest_bytes;
@@ -82,6 +84,12 @@ void room_release(struct room *room);
 
 /* An array of OF_THREAD as this thread's own, number 0 ... threads - 1. */
 void *room_own(const struct room *room, const void *array, size_t thread);
+
+/* Number n of an array, and NULL of an array that is NULL: C knows not even NULL + 0. */
+static inline real *room_at(real *array, size_t n)
+{
+    return array ? array + n : NULL;
+}
 
 #ifdef __cplusplus
 }

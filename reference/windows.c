@@ -88,8 +88,8 @@ struct window_side windows_side(const struct windows *w, size_t window, size_t s
     size_t s = w->edge, seam = s - w->shift, row = beside ? side / 2 : side, column = beside ? side % 2 : 0;
     if (!s) return (struct window_side){.rows = 1, .columns = w->entries};
     return (struct window_side){
-        .top = row ? seam : 0, .rows = !below ? s : row ? w->shift : seam,
-        .left = column ? seam : 0, .columns = !beside ? s : column ? w->shift : seam,
+        .top = row ? seam : 0, .left = column ? seam : 0,
+        .rows = !below ? s : row ? w->shift : seam, .columns = !beside ? s : column ? w->shift : seam,
     };
 }
 

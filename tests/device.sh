@@ -6,10 +6,12 @@
 # Writes into the folder OUTPUT:
 #
 #     device.txt      the device, its driver, the toolkit
-#     proofs.txt      every rung against naive, on the device, in float and in double
+#     proofs.txt      every rung against naive, on the device, in float and in double; those on
+#                     tensor cores within what their digits allow
 #     memcheck.txt, racecheck.txt, synccheck.txt
 #                     the same in float under compute-sanitizer, where that is installed
-#     OPERATOR.tsv    measure: every rung, with copies and without, beside fast
+#     OPERATOR.tsv    measure: every rung, with copies and without, beside fast; of msa and
+#                     structsa cuda-tf32 and cuda-bf16 among them
 #
 # Each part gets what is left of BUDGET seconds and no more; one that does not end in time
 # is cut short and says so.  The exit status is 0 when no proof failed and nothing was

@@ -14,12 +14,6 @@
 #include "trial.h"
 #include "../naive/dfc.h"
 
-/* The larger of both; NaN stays. */
-static inline void worse(double *worst, double error)
-{
-    if (!isnan(*worst) && !(error <= *worst)) *worst = error;
-}
-
 /* Whole numbers from -2 to 2 in every parameter and in x. */
 static inline void make_whole(struct trial *t)
 {

@@ -38,7 +38,8 @@ static inline struct scene empty_scene(const struct subject *s)
     grid window;
 
     succeeds(grid_parse(&m.of.grid, s->grid));
-    succeeds(grid_create(&window, 2, (size_t[]){s->K, s->K}));
+    const size_t sides[] = {s->K, s->K};
+    succeeds(grid_create(&window, 2, sides));
     m.of.heads.N = N = m.of.grid.tokens;
     neighbours_prepare(&m.around, &sizes, &m.of.grid, &window, NULL, s->dilation);
     m.around.token = (int *)zeros(N * entries);

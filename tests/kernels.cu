@@ -224,6 +224,47 @@ __global__ void a_launch_in_a_launch(array<real>, array<const real> x)
     emulator::fault(emulator::place(x ? 0 : 1, __FILE__, marked[0]), "%s", s.message);
 }
 
+/* Of a lane's part of a product: whole numbers have few digits. */
+struct parts { uint32_t a[4], b[2]; float sums[4]; };
+parts of_lane(int t) { return {{tf32_of((float)t), 0, 0, 0}, {tf32_of(1), 0}, {0, 0, 0, 0}}; }
+
+__global__ void a_product_with_absent_lanes(array<real> y, array<const real> x)
+{
+    int t = threadIdx.x;
+    parts p = of_lane(t);
+    if (t != 31) { AT multiply_tf32(p.sums, p.a, p.b); }
+    y[t] = x[t] + (real)p.sums[0];
+}
+
+/* Of two kinds, at one line. */
+__global__ void half_a_product(array<real> y, array<const real> x)
+{
+    int t = threadIdx.x;
+    parts p = of_lane(t);
+    AT if (t < 16) multiply_tf32(p.sums, p.a, p.b); else multiply_bf16(p.sums, p.a, p.b);
+    y[t] = x[t] + (real)p.sums[0];
+}
+
+__global__ void a_factor_that_is_not_rounded(array<real> y, array<const real> x)
+{
+    int t = threadIdx.x;
+    parts p = of_lane(t);
+    p.b[0] = __float_as_uint(1 + 0x1p-12f);
+    AT multiply_tf32(p.sums, p.a, p.b);
+    y[t] = x[t] + (real)p.sums[0];
+}
+
+/* A product orders no memory. */
+__global__ void a_product_for_a_barrier(array<real> y, array<const real> x)
+{
+    SHARED(real, s, 32);
+    int t = threadIdx.x;
+    parts p = of_lane(t);
+    AT s[t] = x[t];
+    multiply_tf32(p.sums, p.a, p.b);
+    AT y[t] = s[t ^ 1] + (real)p.sums[0];
+}
+
 #if !defined __SANITIZE_ADDRESS__
 /* 130 of 128 KiB, and what they are read for. */
 __global__ void too_much_stack(array<real> y, array<const real> x)
@@ -400,6 +441,44 @@ __global__ void four_at_once(array<real> y, array<const real> x)
     store(y, 4 * (63 - t), load<4>(s, 4 * (63 - t)));
 }
 
+/* sums [16][8] + a [16][K] b [K][8] of x, one matrix behind the other, fragment by fragment as
+ * NVIDIA's manual of PTX draws them (m16n8k8 of .tf32, m16n8k16 of .bf16).  FLAW takes one for
+ * another: 1 rows of a, 2 columns of a, 3 rows of b, 4 rows of the sums, 5 halves of b's words. */
+template <bool PAIRS, int FLAW> __global__ void multiplies(array<real> y, array<const real> x)
+{
+    constexpr int K = PAIRS ? 16 : 8;
+    int lane = threadIdx.x, group = lane >> 2, place = lane & 3;
+    array<const real> a = x, b = x + 16 * K, c = x + 24 * K;
+    uint32_t of_a[4], of_b[2];
+    float sums[4];
+    auto word = [&](array<const real> at, int first, int step, bool turned) {
+        float low = (float)(real)at[first], high = PAIRS ? (float)(real)at[first + step] : 0;
+        return !PAIRS ? tf32_of(low) : turned ? bf16_pair(high, low) : bf16_pair(low, high);
+    };
+    for (int i = 0; i < 4; i++) {
+        int low = FLAW == 1 ? i >= 2 : i & 1, right = FLAW == 2 ? i & 1 : i >= 2;
+        int row = low ? group + 8 : group, column = PAIRS ? place * 2 + (right ? 8 : 0) : place + (right ? 4 : 0);
+        of_a[i] = word(a, row * K + column, 1, false);
+        int down = FLAW == 4 ? i & 1 : i >= 2;
+        sums[i] = (float)(real)c[(down ? group + 8 : group) * 8 + place * 2 + (FLAW == 4 ? i >= 2 : i & 1)];
+    }
+    for (int i = 0; i < 2; i++) {
+        int lower = FLAW == 3 ? !i : i;
+        int row = PAIRS ? place * 2 + (lower ? 8 : 0) : place + (lower ? 4 : 0);
+        of_b[i] = word(b, row * 8 + group, 8, FLAW == 5);
+    }
+    if (PAIRS) multiply_bf16(sums, of_a, of_b);
+    else multiply_tf32(sums, of_a, of_b);
+    for (int i = 0; i < 4; i++)
+        y[(i < 2 ? group : group + 8) * 8 + place * 2 + (i & 1)] = (real)sums[i];
+}
+template <int K> double product_of_warp(const real *x, int i)
+{
+    double sum = (double)x[24 * K + i];
+    for (int k = 0; k < K; k++) sum += (double)x[i / 8 * K + k] * (double)x[16 * K + k * 8 + i % 8];
+    return sum;
+}
+
 /* ---- counted --------------------------------------------------------------------------- */
 
 __global__ void in_step(array<real> y, array<const real> x) { y[threadIdx.x] = x[threadIdx.x]; }
@@ -450,6 +529,24 @@ __global__ void quarters_in_their_own_way(array<real> y, array<const real> x)
     store(s, t % 8 * 128 + t / 8 * 4, pack<float, 4>{{(float)x[t], 0, 0, 0}});
     y[t] = (real)0;
 }
+/* More and more lanes take part in a loop, at whose end the warp meets: in its turn all read
+ * one word, and those that come late are not with those that read another before. */
+__global__ void some_turns_of_a_loop(array<real> y, array<const real> x)
+{
+    real sum = 0;
+    for (int turn = 0; turn < 4; turn++) {
+        if ((int)threadIdx.x / 8 <= turn) sum += x[32 * turn];
+        __syncwarp();
+    }
+    y[threadIdx.x] = sum;
+}
+__global__ void products_of_warps(array<real> y, array<const real> x)
+{
+    parts p = of_lane(threadIdx.x);
+    for (int n = 0; n < 3; n++) multiply_tf32(p.sums, p.a, p.b);
+    multiply_bf16(p.sums, p.a, p.b);
+    y[threadIdx.x] = x[threadIdx.x] + (real)p.sums[0];
+}
 __global__ void exchanges_and_atomics(array<real> y, array<const real> x)
 {
     real v = x[threadIdx.x];
@@ -458,6 +555,91 @@ __global__ void exchanges_and_atomics(array<real> y, array<const real> x)
     __syncthreads();
     __syncthreads();
 }
+
+/* ---- branches ------------------------------------------------------------------------------ */
+
+/* What a form would be that launches in branches. */
+struct forked {
+    struct device device;
+    array<real> y;
+    array<const real> x;
+};
+struct forked *forked_of(struct plan *plan) { return (struct forked *)plan->state; }
+
+__global__ void writes_first(array<real> y, array<const real> x) { AT y[threadIdx.x] = x[threadIdx.x]; }
+__global__ void writes_second(array<real> y, array<const real> x) { AT y[B + threadIdx.x] = x[threadIdx.x]; }
+__global__ void reads_first(array<real> y, array<const real>)
+{
+    AT y[2 * B + threadIdx.x] = y[threadIdx.x];
+}
+__global__ void reads_first_too(array<real> y, array<const real>)
+{
+    AT y[3 * B + threadIdx.x] = y[threadIdx.x];
+}
+__global__ void reads_both(array<real> y, array<const real> x)
+{
+    y[2 * B + threadIdx.x] = y[threadIdx.x] + y[B + threadIdx.x] + x[threadIdx.x];
+}
+__global__ void adds_to_the_first(array<real> y, array<const real>) { AT atomic_add(y, 0, (real)1); }
+__global__ void takes_a_ticket(array<real> y, real name)
+{
+    int number = (int)atomic_add(y, 2, (real)1);
+    y[number] = name;
+}
+
+double copies_of_64(const real *x, int i) { return (i < 2 * B ? 1 : 3) * (double)x[i % B]; }
+double counts_to_128(const real *, int i) { return i % (2 * B) == 0 ? 128 : 0; }
+double products_of_64(const real *x, int)
+{
+    double sum = 0;
+    for (int n = 0; n < B; n++) sum += (double)x[n] * (double)x[n];
+    return sum;
+}
+
+#define BRANCH(kernel) \
+    [](struct plan *plan) { \
+        struct forked *f = forked_of(plan); \
+        LAUNCH(&f->device, kernel, 1, B, 0, f->y, f->x); \
+    }
+
+/* Launches in a branch, beside it, and after the join, each where it is given; without a
+ * join, what comes after is beside the branch too. */
+using branch_of = void (*)(struct plan *);
+status run_branches(array<real> y, array<const real> x, branch_of branch, branch_of beside, bool joins, branch_of after)
+{
+    struct plan plan = {};
+    struct forked f = {};
+    plan.state = &f;
+    f.device.forks = true;
+    f.y = y;
+    f.x = x;
+    device_fork(&plan, branch);
+    if (beside) beside(&plan);
+    if (joins) device_join(&f.device);
+    if (after) after(&plan);
+    return device_status(&f.device);
+}
+
+/* The library reads what is written beside it, and writes what is read. */
+void product_of_the_first(struct plan *plan)
+{
+    struct forked *f = forked_of(plan);
+    device_linear(&f->device, f->y + 2 * B, f->y, f->x, {}, 1, B, 1);
+}
+void product_into_the_first(struct plan *plan)
+{
+    struct forked *f = forked_of(plan);
+    device_linear(&f->device, f->y, f->x, f->x, {}, 1, B, 1);
+}
+status branch_unsaid(real *, const real *)
+{
+    struct plan plan = {};
+    struct forked f = {};
+    plan.state = &f;
+    device_fork(&plan, BRANCH(writes_first));
+    return device_status(&f.device);
+}
+void branch_in_a_branch(struct plan *plan) { device_fork(plan, BRANCH(writes_first)); }
 
 /* ---- how they are run -------------------------------------------------------------------- */
 
@@ -481,6 +663,13 @@ template <class Launch> status with_arrays(real *y, const real *x, Launch launch
     [](real *y, const real *x) { \
         return with_arrays(y, x, [](array<real> to, array<const real> from) { \
             return emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(to, from); }); \
+        }); \
+    }
+
+#define RUN_BRANCHES(branch, beside, joins, after) \
+    [](real *y, const real *x) { \
+        return with_arrays(y, x, [](array<real> to, array<const real> from) { \
+            return run_branches(to, from, branch, beside, joins, after); \
         }); \
     }
 
@@ -518,12 +707,50 @@ const struct planted planted[] = {
      RUN(too_much_static_memory, 1, B, 0)},
     {"too much memory of both kinds", "bytes of shared memory, of which there are 232448",
      RUN(too_much_memory_of_both_kinds, 1, B, 226 << 10)},
+    {"a product with absent lanes", "waits for lanes ffffffff of warp 0, and not all",
+     RUN(a_product_with_absent_lanes, 1, 32, 0)},
+    {"a product in half a warp", "waits for lanes ffffffff of warp 1, and not all", RUN(products_of_warps, 1, 48, 0)},
+    {"half a product", "waits for lanes ffffffff of warp 0, and not all", RUN(half_a_product, 1, 32, 0)},
+    {"a factor that is not rounded", "a factor of 1.00024414, which has more digits than TF32",
+     RUN(a_factor_that_is_not_rounded, 1, 32, 0)},
+    {"a product for a barrier", "and no barrier between", RUN(a_product_for_a_barrier, 1, 32, 0)},
     {"a launch in a launch", "launched from a kernel", RUN(a_launch_in_a_launch, 1, 1, 0)},
 #if !defined __SANITIZE_ADDRESS__
     {"too much stack", "a thread needs more than 131072 bytes of stack", RUN(too_much_stack, 1, B, 0)},
 #endif
 };
 const int planted_count = sizeof planted / sizeof *planted;
+
+const struct meeting_branches meeting_branches[] = {
+    {{"a join that is missing", "a word that the other branch",
+     RUN_BRANCHES(BRANCH(writes_first), nullptr, false, BRANCH(reads_first))}, 1, false},
+    {{"a join that comes too late", "a word that the other branch",
+     RUN_BRANCHES(BRANCH(reads_first), BRANCH(writes_first), true, nullptr)}, 1, false},
+    {{"branches that write one word", "writes a word that the other branch wrote",
+     RUN_BRANCHES(BRANCH(writes_first), BRANCH(writes_first), true, nullptr)}, 1, false},
+    {{"branches that read, and one that writes then", "a word that the other branch",
+     RUN_BRANCHES(BRANCH(reads_first_too), [](struct plan *plan) {
+         BRANCH(reads_first)(plan);
+         BRANCH(writes_first)(plan);
+     }, true, nullptr)}, 2, false},
+    {{"branches of which one adds and one reads", "a word that the other branch",
+     RUN_BRANCHES(BRANCH(adds_to_the_first), BRANCH(reads_first), true, nullptr)}, 1, false},
+    {{"branches that add, and one that reads then", "a word that the other branch",
+     RUN_BRANCHES(BRANCH(adds_to_the_first), [](struct plan *plan) {
+         BRANCH(adds_to_the_first)(plan);
+         BRANCH(reads_first)(plan);
+     }, true, nullptr)}, 2, false},
+    {{"a library that reads what is written beside it", "the other branch",
+     RUN_BRANCHES(product_of_the_first, BRANCH(writes_first), true, nullptr)}, 1, true},
+    {{"a library that writes what is read beside it", "the other branch",
+     RUN_BRANCHES(BRANCH(reads_first), product_into_the_first, true, nullptr)}, 1, true},
+    {{"libraries that meet", "an array: the library",
+     RUN_BRANCHES(product_of_the_first, product_into_the_first, true, nullptr)}, 0, true},
+    {{"a branch in a branch", "a branch in a branch",
+      RUN_BRANCHES(branch_in_a_branch, nullptr, true, nullptr)}, 0, true},
+    {{"a branch that was not said", "of a form that does not say that it forks", branch_unsaid}, 0, true},
+};
+const int meeting_count = sizeof meeting_branches / sizeof *meeting_branches;
 
 const struct right right[] = {
     {"copies", RUN(copies, 8, 128, 0), copied, 1000},
@@ -539,45 +766,78 @@ const struct right right[] = {
     {"adds atomically", RUN(adds_atomically, 4, B, 0), sum_of_256, 1},
     {"transposes", RUN(transposes, 1, dim3(32, 8), 32 * 33 * sizeof(real)), transposed, 1024},
     {"four at once", RUN(four_at_once, 1, B, 0), copied, 256},
+    {"multiplies, TF32", RUN((multiplies<false, 0>), 1, 32, 0), product_of_warp<8>, 128},
+    {"multiplies, BF16", RUN((multiplies<true, 0>), 1, 32, 0), product_of_warp<16>, 128},
     {"a full block", RUN(copies, 1, 1024, 0), copied, 1000},
     {"a thread alone", RUN(copies, 1000, 1, 0), copied, 1000},
+    {"branches that join",
+     RUN_BRANCHES(BRANCH(writes_first), BRANCH(writes_second), true, BRANCH(reads_both)), copies_of_64, 3 * B},
+    {"branches that both add",
+     RUN_BRANCHES(BRANCH(adds_to_the_first), BRANCH(adds_to_the_first), true, BRANCH(reads_first)),
+     counts_to_128, 3 * B},
+    {"libraries that join", RUN_BRANCHES(product_into_the_first, BRANCH(writes_second), true, product_of_the_first),
+     products_of_64, 1},
 };
 const int right_count = sizeof right / sizeof *right;
 
 /* Per warp of 32 reals: 4 W sectors in step, 128 W bytes asked.  kernel, blocks, threads,
  * shared_bytes, requests, sectors, asked, touched, shared_requests, wavefronts, partial,
- * barriers, exchanges, atomics. */
+ * barriers, exchanges, atomics, products. */
 const struct counted counted[] = {
-    {"in step", RUN(in_step, 1, 64, 0), {"", 1, 64, 0, 4, 16 * W, 512 * W, 512 * W, 0, 0, 0, 0, 0, 0}},
+    {"in step", RUN(in_step, 1, 64, 0), {"", 1, 64, 0, 4, 16 * W, 512 * W, 512 * W, 0, 0, 0, 0, 0, 0, 0}},
     {"in strides",
-     RUN(in_strides, 1, 32, 0), {"", 1, 32, 0, 2, 32 + 4 * W, 256 * W, 32 * (32 + 4 * W), 0, 0, 0, 0, 0, 0}},
+     RUN(in_strides, 1, 32, 0), {"", 1, 32, 0, 2, 32 + 4 * W, 256 * W, 32 * (32 + 4 * W), 0, 0, 0, 0, 0, 0, 0}},
     {"one word for all", RUN(one_word_for_all, 1, 32, 0),
-     {"", 1, 32, 0, 2, 1 + 4 * W, 256 * W, 32 * (1 + 4 * W), 0, 0, 0, 0, 0, 0}},
+     {"", 1, 32, 0, 2, 1 + 4 * W, 256 * W, 32 * (1 + 4 * W), 0, 0, 0, 0, 0, 0, 0}},
     {"off by one",
-     RUN(off_by_one, 1, 32, 0), {"", 1, 32, 0, 2, 8 * W + 1, 256 * W, 32 * (8 * W + 1), 0, 0, 0, 0, 0, 0}},
-    {"by fours", RUN(by_fours, 1, 32, 0), {"", 1, 32, 0, 2, 32 * W, 1024 * W, 1024 * W, 0, 0, 0, 0, 0, 0}},
-    {"eight of a warp", RUN(eight_of_a_warp, 1, 32, 0), {"", 1, 32, 0, 2, 2 * W, 64 * W, 64 * W, 0, 0, 2, 0, 0, 0}},
-    {"half a block", RUN(in_step, 1, 48, 0), {"", 1, 48, 0, 4, 12 * W, 384 * W, 384 * W, 0, 0, 0, 0, 0, 0}},
+     RUN(off_by_one, 1, 32, 0), {"", 1, 32, 0, 2, 8 * W + 1, 256 * W, 32 * (8 * W + 1), 0, 0, 0, 0, 0, 0, 0}},
+    {"by fours", RUN(by_fours, 1, 32, 0), {"", 1, 32, 0, 2, 32 * W, 1024 * W, 1024 * W, 0, 0, 0, 0, 0, 0, 0}},
+    {"eight of a warp", RUN(eight_of_a_warp, 1, 32, 0), {"", 1, 32, 0, 2, 2 * W, 64 * W, 64 * W, 0, 0, 2, 0, 0, 0, 0}},
+    {"half a block", RUN(in_step, 1, 48, 0), {"", 1, 48, 0, 4, 12 * W, 384 * W, 384 * W, 0, 0, 0, 0, 0, 0, 0}},
     {"again and again",
-     RUN(again_and_again, 1, 32, 0), {"", 1, 32, 0, 11, 44 * W, 11 * 128 * W, 256 * W, 0, 0, 0, 0, 0, 0}},
+     RUN(again_and_again, 1, 32, 0), {"", 1, 32, 0, 11, 44 * W, 11 * 128 * W, 256 * W, 0, 0, 0, 0, 0, 0, 0}},
     {"stride 1",
-     RUN(at_stride<1>, 1, 32, 0), {"", 1, 32, 33 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 2 * W, 0, 0, 0, 0}},
+     RUN(at_stride<1>, 1, 32, 0), {"", 1, 32, 33 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 2 * W, 0, 0, 0, 0, 0}},
     {"stride 2",
-     RUN(at_stride<2>, 1, 32, 0), {"", 1, 32, 65 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 4 * W, 0, 0, 0, 0}},
+     RUN(at_stride<2>, 1, 32, 0), {"", 1, 32, 65 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 4 * W, 0, 0, 0, 0, 0}},
     {"stride 32", RUN(at_stride<32>, 1, 32, 0),
-     {"", 1, 32, 1025 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 64, 0, 0, 0, 0}},
+     {"", 1, 32, 1025 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 64, 0, 0, 0, 0, 0}},
     {"stride 33", RUN(at_stride<33>, 1, 32, 0),
-     {"", 1, 32, 1057 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 2 * W, 0, 0, 0, 0}},
+     {"", 1, 32, 1057 * 4 * W, 2, 8 * W, 256 * W, 256 * W, 2 * W, 2 * W, 0, 0, 0, 0, 0}},
     {"one shared word", RUN(one_shared_word, 1, 64, 0),
-     {"", 1, 64, 4 * W, 3, 8 * W + 1, 260 * W, 256 * W + 32, 3, 3, 2, 1, 0, 0}},
+     {"", 1, 64, 4 * W, 3, 8 * W + 1, 260 * W, 256 * W + 32, 3, 3, 2, 1, 0, 0, 0}},
     {"both memories at a line", RUN(both_memories_at_a_line, 1, 32, 0),
-     {"", 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, W + (W + 1) / 2, W + (W + 1) / 2, 2, 0, 0, 0}},
+     {"", 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, W + (W + 1) / 2, W + (W + 1) / 2, 2, 0, 0, 0, 0}},
     {"quarters in their own way", RUN(quarters_in_their_own_way, 1, 32, 0),
-     {"", 1, 32, 4096, 2, 8 * W, 256 * W, 256 * W, 4, 32, 0, 0, 0, 0}},
+     {"", 1, 32, 4096, 2, 8 * W, 256 * W, 256 * W, 4, 32, 0, 0, 0, 0, 0}},
+    {"some turns of a loop", RUN(some_turns_of_a_loop, 1, 32, 0),
+     {"", 1, 32, 0, 5, 4 + 4 * W, 448 * W, 128 + 128 * W, 0, 0, 3, 0, 0, 0, 0}},
+    {"products of warps", RUN(products_of_warps, 1, 64, 0),
+     {"", 1, 64, 0, 4, 16 * W, 512 * W, 512 * W, 0, 0, 0, 0, 0, 0, 8}},
     {"exchanges and atomics", RUN(exchanges_and_atomics, 2, 32, 0),
-     {"", 2, 32, 0, 4, 8 * W + 2, 512 * W, 128 * W + 32, 0, 0, 0, 4, 4, 64}},
+     {"", 2, 32, 0, 4, 8 * W + 2, 512 * W, 128 * W + 32, 0, 0, 0, 4, 4, 64, 0}},
 };
 const int counted_count = sizeof counted / sizeof *counted;
+
+const struct right misplaced[] = {
+    {"rows of a, TF32", RUN((multiplies<false, 1>), 1, 32, 0), product_of_warp<8>, 128},
+    {"columns of a, TF32", RUN((multiplies<false, 2>), 1, 32, 0), product_of_warp<8>, 128},
+    {"rows of b, TF32", RUN((multiplies<false, 3>), 1, 32, 0), product_of_warp<8>, 128},
+    {"rows of the sums, TF32", RUN((multiplies<false, 4>), 1, 32, 0), product_of_warp<8>, 128},
+    {"rows of a, BF16", RUN((multiplies<true, 1>), 1, 32, 0), product_of_warp<16>, 128},
+    {"columns of a, BF16", RUN((multiplies<true, 2>), 1, 32, 0), product_of_warp<16>, 128},
+    {"rows of b, BF16", RUN((multiplies<true, 3>), 1, 32, 0), product_of_warp<16>, 128},
+    {"rows of the sums, BF16", RUN((multiplies<true, 4>), 1, 32, 0), product_of_warp<16>, 128},
+    {"halves of a word, BF16", RUN((multiplies<true, 5>), 1, 32, 0), product_of_warp<16>, 128},
+};
+const int misplaced_count = sizeof misplaced / sizeof *misplaced;
+
+float rounded(float value, int digits)
+{
+    if (digits == 11) return __uint_as_float(tf32_of(value));
+    uint32_t lower = bf16_pair(value, 0) << 16, upper = bf16_pair(0, value);
+    return lower == upper ? __uint_as_float(upper) : 0;
+}
 
 bool names_a_marked_line(const char *message)
 {
@@ -600,6 +860,21 @@ __global__ void tickets(array<real> y)
     int number = (int)atomic_add(y, TICKETS, (real)1);
     y[number] = (real)(blockIdx.x * blockDim.x + threadIdx.x);
 }
+}
+
+bool branch_comes_first(void)
+{
+    real y[KERNEL_REALS] = {};
+    with_arrays(y, y, [](array<real> to, array<const real> from) {
+        return run_branches(to, from, [](struct plan *plan) {
+            struct forked *f = forked_of(plan);
+            LAUNCH(&f->device, takes_a_ticket, 1, 1, 0, f->y, (real)1);
+        }, [](struct plan *plan) {
+            struct forked *f = forked_of(plan);
+            LAUNCH(&f->device, takes_a_ticket, 1, 1, 0, f->y, (real)2);
+        }, true, nullptr);
+    });
+    return y[0] == 1;
 }
 
 status take_tickets(real *y)

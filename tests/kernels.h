@@ -22,6 +22,15 @@ struct planted {
     status (*run)(real *y, const real *x);
 };
 
+/* The mistake is what two branches do to each other. */
+struct meeting_branches {
+    struct planted planted;
+    unsigned launches_before;                       /* that are right, at most */
+    bool library;                                   /* it may be a library that complains, which has no line */
+};
+extern const struct meeting_branches meeting_branches[];
+extern const int meeting_count;
+
 struct right {
     const char *name;
     status (*run)(real *y, const real *x);
@@ -36,9 +45,12 @@ struct counted {
 };
 
 extern const struct planted planted[];
-extern const struct right right[];
+extern const struct right right[], misplaced[];     /* the latter: products whose fragments lie wrong */
 extern const struct counted counted[];
-extern const int planted_count, right_count, counted_count;
+extern const int planted_count, right_count, counted_count, misplaced_count;
+
+/* A float as tensor cores take it: of 11 digits (TF32) or 8 (BF16). */
+float rounded(float value, int digits);
 
 /* Whether the message names a line that the last planted mistake of this thread marked. */
 bool names_a_marked_line(const char *message);
@@ -46,6 +58,9 @@ bool names_a_marked_line(const char *message);
 /* A launch of a kernel that does nothing; one of which every thread says when it came. */
 status launch_nothing(size_t x, size_t y, size_t z, size_t across, size_t down, size_t deep, size_t bytes);
 status take_tickets(real *y);
+
+/* Whether a branch was run before what was launched beside it. */
+bool branch_comes_first(void);
 
 #define TICKETS 192             /* of 3 blocks of 64 threads: y[n] is the thread that came as number n */
 

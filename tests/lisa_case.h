@@ -176,7 +176,7 @@ static inline size_t window_entry(const grid *window, const grid *g, size_t i, s
 
 static inline real *fig6(const struct one_head *o, const real *Ba)
 {
-    const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .bb = o->Bb, .ba = Ba};
+    const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .ba = Ba, .bb = o->Bb};
     real *y = zeros(o->N * o->c), *KRa = zeros(o->N * o->c * o->D), *RbV = zeros(o->N * o->c * o->D);
     lisa_naive_fig6(y, KRa, RbV, o->q, o->k, o->v,
                     toeplitz_of(&o->g, o->ea, o->D), toeplitz_of(&o->g, o->eb, o->D), &p);

@@ -36,6 +36,11 @@ double promise_tolerance(const struct problem *p)
     return 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * UNIT_ROUNDOFF;
 }
 
+double promise_rung_tolerance(const struct problem *p, const struct form *rung)
+{
+    return promise_tolerance(p) + 32 * sqrt(4) * form_rounding(rung);
+}
+
 void promise_one_function(struct trial *t, const char *what, double tolerance)
 {
     char line[160];

@@ -11,8 +11,9 @@
 #include "trial.h"
 
 /* How far two forms of any operator may lie apart, over the largest entry (the
- * claim of test_promises.c derives it). */
+ * claim of test_promises.c derives it), and a rung, which may round to fewer digits. */
 double promise_tolerance(const struct problem *p);
+double promise_rung_tolerance(const struct problem *p, const struct form *rung);
 
 /* Each form, with one thread and with two, is within the tolerance of the naive
  * form, and its root mean square error within the statistical bound of roundoff.h. */

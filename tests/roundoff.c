@@ -14,8 +14,7 @@ double mean_square_root(const real *a, size_t n)
     return n ? sqrt(squares / (double)n) : 0;
 }
 
-/* Of a - b over that of b. */
-static double mean_of(const real *a, const double *b, size_t n)
+double mean_error(const real *a, const double *b, size_t n)
 {
     double apart = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
@@ -32,7 +31,7 @@ static double *doubles(const real *a, size_t n)
     return wide;
 }
 
-double mean_difference(const real *a, const real *b, size_t n) { return mean_of(a, doubles(b, n), n); }
+double mean_difference(const real *a, const real *b, size_t n) { return mean_error(a, doubles(b, n), n); }
 
 /* Both shares in one line; NaN fails. */
 static void hold(const char *what, double error, double safe, double mean, double statistical)
@@ -116,6 +115,6 @@ void trial_holds(struct trial *t, const char *what, const char *form, int thread
     }
     real *y = trial_run(t, form, threads);
     double few = t->sharp ? chance(1) / chance(t->outputs) : 1;
-    hold(what, relative_difference(y, t->y, t->outputs), safe, mean_of(y, t->exact, t->outputs),
+    hold(what, relative_difference(y, t->y, t->outputs), safe, mean_error(y, t->exact, t->outputs),
          few * statistical_bound(p, t->sensitivity, f, sizeof(real) == 8 ? naive : NULL));
 }

@@ -3,14 +3,15 @@
 #
 #     BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.sh PROGRAM... [book]
 #
-# Shows each suite's closing line, and all of what failed or was skipped, one suite
-# after another as they end.  The whole output of a suite stays in $TAP/float and
-# $TAP/double ($BUILD/tap/...), each test's verdict below what it measured, and the
-# verdicts alone beside it (.tap).  `book` proofreads the pages against those, when
-# all others are done.  The last line is "N passed, N failed, N skipped";
-# the exit status is 0 when nothing failed.  A suite that ends without its closing line,
-# or unhappily with no failure to show for it, has failed once more than it says; so
-# has one that is not done within LIMIT seconds.  An interrupt ends all of them.
+# Shows a line for each suite, and all of what failed or was skipped, one suite after
+# another as they end.  The whole output of a suite stays in $TAP/float, $TAP/double and
+# $TAP/exact ($BUILD/tap/...), each test's verdict below what it measured, and the
+# verdicts alone beside it (.tap).  `book` proofreads the pages against those, and
+# has a browser lay them out, when all others are done.  The last line is "N passed,
+# N failed, N skipped"; the exit status is 0 when nothing failed.  A suite that ends
+# without its closing line, or unhappily with no failure to show for it, has failed once
+# more than it says; so has one that is not done within LIMIT seconds.  An interrupt
+# ends all of them.
 #
 # JOBS suites run at a time, as many as there are processors, and those that took
 # longest the last time ($BUILD/seconds) begin first.
@@ -22,7 +23,7 @@ tap=${TAP:-$BUILD/tap}
 passed=0 failed=0 skipped=0 running=0 jobs= book=
 
 rm -rf "$tap"
-mkdir -p "$tap/float" "$tap/double"
+mkdir -p "$tap/float" "$tap/double" "$tap/exact"
 touch "$BUILD/seconds"
 mkfifo "$tap/ended"
 exec 3<>"$tap/ended"
@@ -31,6 +32,7 @@ exec 3<>"$tap/ended"
 place() {
     case $1 in
     */double/tests/*) echo "$tap/double/${1##*/}" ;;
+    */exact/*) echo "$tap/exact/${1##*/}" ;;
     *) echo "$tap/float/${1##*/}" ;;
     esac
 }
@@ -56,13 +58,15 @@ report() {
     rm "$to.end"
     grep -E '^(not )?ok [0-9]+ - ' "$log" >"$to.tap"
     precision=$(basename "$(dirname "$to")")
-    echo "${program##*/}, $precision, $seconds s"
-
     closing=$(grep -E '^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$' "$log" | tail -n 1)
     counts=$(echo "$closing" | tr -c '0-9\n' ' ')
     set -- ${counts:-0 0 0 0}
     checks=$2 failures=$(($3 + $4))
     skips=$(grep -c '^skipped: ' "$log")
+    told="$((checks - failures - skips)) passed"
+    [ $failures -eq 0 ] || told="$told, $failures failed"
+    [ "$skips" -eq 0 ] || told="$told, $skips skipped"
+    echo "${program##*/}, $precision, $seconds s: $told"
 
     grep '^skipped: ' "$log"
     grep -E '^[^ ]+:[0-9]+:[FE]:' "$log"
@@ -71,7 +75,6 @@ report() {
         echo "$program: exit status $ended, ${closing:-no closing line}"
         failed=$((failed + 1))
     fi
-    test -z "$closing" || echo "$closing"
 
     passed=$((passed + checks - failures - skips))
     failed=$((failed + failures))
@@ -82,10 +85,12 @@ report() {
 
 proofread() {
     echo "the book"
-    { sh chapters/proofread.sh "$tap" book.md README.md chapters/*.md; sh chapters/ledger.sh; } \
-        >"$tap/book.log" 2>&1
+    { sh chapters/proofread.sh "$tap" book.md README.md chapters/*.md
+      sh chapters/ledger.sh
+      sh chapters/layout.sh "$BUILD/layout"; } >"$tap/book.log" 2>&1
     passed=$((passed + $(grep -c '^ok - ' "$tap/book.log")))
     failed=$((failed + $(grep -c '^not ok - ' "$tap/book.log")))
+    skipped=$((skipped + $(grep -c '^skipped: ' "$tap/book.log")))
     cat "$tap/book.log"
 }
 

@@ -85,6 +85,11 @@ double largest_difference(const real *a, const real *b, size_t n)
     return worst;
 }
 
+void worse(double *worst, double error)
+{
+    if (!isnan(*worst) && !(error <= *worst)) *worst = error;
+}
+
 double relative_difference(const real *a, const real *b, size_t n)
 {
     double difference = largest_difference(a, b, n);

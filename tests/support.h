@@ -24,6 +24,14 @@
 /* u: the largest relative error of one rounding. */
 #define UNIT_ROUNDOFF ((double)REAL_EPSILON / 2)
 
+/* An array of so many things that lives as long as the statement it stands in, for C and
+ * for C++ (tests/exact). */
+#ifdef __cplusplus
+#define LIST(type, ...) (std::initializer_list<type>{__VA_ARGS__}.begin())
+#else
+#define LIST(type, ...) ((type[]){__VA_ARGS__})
+#endif
+
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 /* Room for count objects of this size, all bytes zero, freed when the test ends;
@@ -41,6 +49,9 @@ real *copy(const real *a, size_t n);
 double largest(const real *a, size_t n);
 double largest_difference(const real *a, const real *b, size_t n);
 double relative_difference(const real *a, const real *b, size_t n);
+
+/* *worst = the larger of both; NaN, once there, stays. */
+void worse(double *worst, double error);
 
 /* A test fails where it stands: each assertion below is a function that says what is
  * wrong, or NULL, and a macro that hands this to Check with its own file and line. */

@@ -436,7 +436,8 @@ START_TEST(self_attention_ignores_the_order_of_tokens)
 {
     size_t N = 11 * 13, c = 6;
     grid g;
-    succeeds(grid_create(&g, 2, (size_t[]){11, 13}));
+    const size_t sides[] = {11, 13};
+    succeeds(grid_create(&g, 2, sides));
     for (size_t f = 0; f < COUNT(form); f++) {
         struct arrays x = arrays(N, N, c, c), z = x;
         z.q = move_rows(x.q, N, c);

@@ -89,6 +89,26 @@ START_TEST(every_tensor_of_the_layers_counts)
 }
 END_TEST
 
+/* Claim      A box may be as small as numbers are: the mean over it is the token that it lies in.
+ * Measure    Every form, 5 x 7 tokens: sides of 1e-20 and of 1e-40 beside 1, of the smallest number, and in double
+ *            of 1e-200; the naive form divides by one side and then by the other.
+ * Tolerance  chopd_case.h.
+ * Would it fail?  Seen with the fast form's shares divided by the area, which is zero in all of these. */
+START_TEST(boxes_may_be_as_small_as_numbers_are)
+{
+    static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};
+    struct trial t = trial("--grid 5x7", &chopd, 1, 3, "D=2 R=5 G=1 S=2", "");
+    real *box = trial_tensor(&t, "boxes");
+    for (size_t r = 0; r < COUNT(side); r++)
+        for (int axis = 0; axis < 2; axis++) {
+            real least = sizeof(real) == 4 ? (real)1e-45 : (real)5e-324, length = (real)side[r][axis];
+            box[4 * r + (size_t)axis] = 0;
+            box[4 * r + 2 + (size_t)axis] = length > least ? length : least;
+        }
+    promise_one_function(&t, "small boxes", layer_tolerance(&t.problem));
+}
+END_TEST
+
 /* ---- by hand ---------------------------------------------------------- */
 
 /* Claim      Pooling, mix, gate and bias, by hand: two tokens side by side, one channel. The
@@ -298,6 +318,7 @@ int main(void)
     tcase_add_loop_test(equality, forms_of_the_layers_are_one_function, 0, (int)COUNT(size));
     tcase_add_loop_test(equality, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
     tcase_add_loop_test(equality, every_tensor_of_the_layers_counts, 0, KINDS);
+    tcase_add_test(equality, boxes_may_be_as_small_as_numbers_are);
     tcase_add_test(equality, two_tokens_are_pooled_by_hand);
     tcase_add_test(equality, gelu_in_lanes_is_gelu);
     TCase *refusals = add_case(suite, "refused");

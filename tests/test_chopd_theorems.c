@@ -376,11 +376,11 @@ static real *pooled(const char *form, size_t H, size_t W, const struct box *box,
 }
 
 /* The mean over a box around token n, square by square. */
-static double direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
+static wide_real direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
-    double sum = 0;
+    wide_real sum = 0;
     for (size_t m = 0; m < H * W; m++)
-        sum += (double)plane[m] * meets((double)(m / W) - (double)(n / W), b->y0, b->y1)
+        sum += (wide_real)plane[m] * meets((double)(m / W) - (double)(n / W), b->y0, b->y1)
              * meets((double)(m % W) - (double)(n % W), b->x0, b->x1);
     return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
 }
@@ -406,17 +406,17 @@ START_TEST(integral_image_is_the_direct_sum)
     bool near = false;
     for (size_t n = 0; n < H * W; n++) {
         for (size_t r = 0; r < COUNT(box); r++) {
-            double sum = 0;
+            wide_real sum = 0;
             for (size_t row = 0; row < 8 * H; row++)
                 for (size_t column = 0; column < 8 * W; column++) {
                     double down = ((double)row + 0.5) / 8 - 0.5 - (double)(n / W);
                     double across = ((double)column + 0.5) / 8 - 0.5 - (double)(n % W);
                     if (down > box[r].y0 && down < box[r].y1 && across > box[r].x0 && across < box[r].x1)
-                        sum += (double)plane[row / 8 * W + column / 8];
+                        sum += (wide_real)plane[row / 8 * W + column / 8];
                 }
-            double mean = sum / 64 / ((box[r].y1 - box[r].y0) * (box[r].x1 - box[r].x0));
-            ck_assert_msg((double)y[n * COUNT(box) + r] == mean, "box %zu at token %zu: %g, expected %g", r, n,
-                          (double)y[n * COUNT(box) + r], mean);
+            wide_real mean = sum / 64 / ((box[r].y1 - box[r].y0) * (box[r].x1 - box[r].x0));
+            ck_assert_msg((wide_real)y[n * COUNT(box) + r] == mean, "box %zu at token %zu: %g, expected %g", r, n,
+                          (double)y[n * COUNT(box) + r], (double)mean);
         }
         near = near || y[n * COUNT(box) + 4] != y[n * COUNT(box) + 5];
         ck_assert(y[n * COUNT(box) + 8] == 0);
@@ -455,7 +455,7 @@ START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
             for (size_t r = 0; r < BOXES; r++) {
                 double area = (box[r].y1 - box[r].y0) * (box[r].x1 - box[r].x0);
                 double allowed = 4 * (double)((H + W) * N) / fmin(fmax(area, 1), (double)N) + (double)N + 64;
-                double share = fabs((double)y[n * BOXES + r] - direct(&box[r], plane, H, W, n)) / allowed;
+                double share = fabs((double)((wide_real)y[n * BOXES + r] - direct(&box[r], plane, H, W, n))) / allowed;
                 worse(&worst, share);
             }
         within(fast ? "fast, over its bound" : "naive, over its bound", worst, UNIT_ROUNDOFF * largest(plane, N));
@@ -536,14 +536,16 @@ START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
     chopd_naive_pooling(P, box, 5, 6, 3, 4);
     for (size_t n = 0; n < 30; n++)
         for (size_t rg = 0; rg < 12; rg++) {
-            double sum = 0, edge[4];
+            wide_real sum = 0;
+            double edge[4];
             for (size_t e = 0; e < 4; e++) edge[e] = (double)box[4 * rg + e] + (double)(e % 2 ? n % 6 : n / 6);
             double down = fmin(edge[2], 4.5) - fmax(edge[0], -.5), across = fmin(edge[3], 5.5) - fmax(edge[1], -.5);
-            double share = fmax(0, down) / (edge[2] - edge[0]) * (fmax(0, across) / (edge[3] - edge[1]));
-            for (size_t m = 0; m < 30; m++) sum += (double)P[(m * 30 + n) * 12 + rg];
-            worse(&worst, fabs(sum - share));
-            least = fmin(least, share);
-            most = fmax(most, share);
+            wide_real high = edge[2] - edge[0], broad = edge[3] - edge[1];
+            wide_real share = fmax(0, down) / high * (fmax(0, across) / broad);
+            for (size_t m = 0; m < 30; m++) sum += (wide_real)P[(m * 30 + n) * 12 + rg];
+            worse(&worst, fabs((double)(sum - share)));
+            least = fmin(least, fmax(0, down));
+            worse(&most, down / (edge[2] - edge[0]));
         }
     ck_assert(least < 0.1 && most > 0.9);
     within("sums of P", worst, 38 * UNIT_ROUNDOFF);
@@ -574,8 +576,8 @@ START_TEST(pooled_value_is_continuous_in_the_box)
             worse(&worst, (change - 32 * UNIT_ROUNDOFF * (double)x_most) / (bound / h));
             struct box low = box[r], high = box[r + 1];
             low.y0 = high.y0 = -2.5, low.y1 = floor(low.y1) + 0.5, high.y1 = floor(high.y1) + 0.5;
-            if (low.y1 > low.y0)
-                worse(&leap, fabs(direct(&high, plane, H, W, n) - direct(&low, plane, H, W, n)) / (bound / h));
+            double jump = (double)(direct(&high, plane, H, W, n) - direct(&low, plane, H, W, n));
+            if (low.y1 > low.y0) worse(&leap, fabs(jump) / (bound / h));
         }
     ck_assert(largest(y, H * W * STEPS) > 0.5);
     within("changes, over their bound", worst, 1);
@@ -622,7 +624,7 @@ START_TEST(derivative_by_an_edge_has_a_closed_form)
             double allowed = UNIT_ROUNDOFF * most * (16 / step + 8 / h);
             real *y = pooled("fast", H, W, moved, 2, plane);
             for (size_t n = 0; n < H * W; n++) {
-                double e = direct(&line, plane, H, W, n), far = direct(&opposite, plane, H, W, n);
+                double e = (double)direct(&line, plane, H, W, n), far = (double)direct(&opposite, plane, H, W, n);
                 double sign = last ? 1 : -1;
                 double difference = (double)(y[2 * n + 1] - y[2 * n]) / (2 * step) * (1 - step * step / (h * h));
                 worse(&worst, fabs(difference - sign * (e - (double)v[n]) / h) / allowed);
@@ -774,14 +776,14 @@ START_TEST(gate_is_dynamic_and_adaptive)
         ck_assert(gate[at / NR][at % NR] > 0 && gate[at / NR][at % NR] < 1);
     }
     for (size_t at = 0; at < NR; at++) {
-        images = fmax(images, fabs((double)(gate[0][at] - gate[1][at])));
-        tokens = fmax(tokens, fabs((double)(gate[0][at] - gate[0][at % 3])));
+        worse(&images, fabs((double)(gate[0][at] - gate[1][at])));
+        worse(&tokens, fabs((double)(gate[0][at] - gate[0][at % 3])));
     }
     beyond("between images", images, 0.001);
     beyond("between tokens", tokens, 0.001);
     for (size_t c = 0; c < 3; c++) other[c] += 20;
     real *after = trial_run_on(&t, _i ? "fast" : "naive", 1, other);
-    for (size_t at = 3; at < NR; at++) touched = fmax(touched, fabs((double)(after[at] - y[at])));
+    for (size_t at = 3; at < NR; at++) worse(&touched, fabs((double)(after[at] - y[at])));
     beyond("of other tokens, when one changes", touched, 0.001);
     equal(after + NR, y + NR, NR);
 }
@@ -797,8 +799,8 @@ START_TEST(gate_without_its_last_map_is_constant)
     real *y = trial_run(&t, _i ? "fast" : "naive", 1);
     double worst = 0;
     for (size_t at = 0; at < t.outputs; at++) {
-        double gate = 1 / (1 + exp(-(double)trial_tensor(&t, "phi_b2")[at % 3]));
-        worse(&worst, fabs((double)y[at] / (double)t.x[at] - gate));
+        wide_real gate = 1 / (1 + exp(-(wide_real)trial_tensor(&t, "phi_b2")[at % 3]));
+        worse(&worst, fabs((double)((wide_real)y[at] / (wide_real)t.x[at] - gate)));
     }
     within("gates", worst, 8 * UNIT_ROUNDOFF);
 }

@@ -95,6 +95,59 @@ START_TEST(blocks_of_registers_fall_back_to_tiles)
 }
 END_TEST
 
+#ifndef TWICETOLD_DOUBLE
+/* Claim      On tensor cores a warp makes an instruction of 16 x 8 x 8 products in TF32, or
+ *            16 x 8 x 16 in BF16, and none for what is not there; from shared memory it takes a
+ *            third of what cuda4 takes, or a sixth, and weights do not pass through it.  The
+ *            device's memory is asked as by cuda4, each sector once.
+ * Measure    Counts of cuda-tf32 and cuda-bf16, of 64 full queries and tiles.
+ * Tolerance  Zero.
+ * Would it fail?  Seen: it does with rows of values that lie without a gap, whose banks meet, and
+ *                 with an instruction made twice. */
+START_TEST(tensor_cores_multiply_sixteen_by_eight)
+{
+    const unsigned each = _i < 2 ? 1 : 2, warps = N / 16, fours = c / 4;
+    struct launch_counts l = watched("--grid 8x8 --heads 2", C, each == 1 ? "cuda-tf32" : "cuda-bf16",
+                                     1 + (unsigned)_i % 2);
+    is("products", l.products, 2ull * h * N * N * c / (16 * 8 * 8 * each));
+    is("requests", l.requests, h * (TILES * (2ull * TILE * fours / 32) + warps * (2 + 2)));
+    is("sectors", l.sectors, 4ull * N * C / SECTOR);
+    is("touched", l.touched, 4ull * N * C * sizeof(real));
+
+    /* Of a tile: both sides are stored, in words; a warp reads them as words of a key and its
+     * channels, and of a channel and its keys. */
+    unsigned long long words = 2ull * TILE * c / each / 32;
+    is("shared", l.shared_requests, h * TILES * (words + warps * words));
+    /* Rows of 16 channels are stored beside gaps, which makes two turns of one: values; in BF16
+     * keys too, every other row at a time. */
+    is("wavefronts", l.wavefronts, l.shared_requests + h * TILES * (TILE * c / 32));
+    is("barriers", l.barriers, h * 2 * TILES);
+    is("exchanges", l.exchanges, h * warps * 4 * (TILES + 1));
+    is("partial", l.partial, 0);
+    struct launch_counts plain = watched("--grid 8x8 --heads 2", C, "cuda4", 1);
+    ck_assert(3 * each * l.shared_requests < plain.shared_requests);
+}
+END_TEST
+
+/* Claim      Weights are summed as they were rounded: where all values are one number, of few
+ *            digits, that is what comes out.
+ * Measure    Values of 1.5 under any weights; the largest |y - 1.5| over 1.5.
+ * Tolerance  Two sums of 49 weights, all of one sign, and a division: 2 (49 + 1) u.
+ * Would it fail?  Seen: with the sum of the weights before they are rounded it is 1e-4 in TF32. */
+START_TEST(equal_values_come_back)
+{
+    static const char *const rungs[] = {"cuda-tf32", "cuda-bf16"};
+    struct trial t = trial("--grid 7x7 --heads 2", &msa, 1, C, "", "w_o b_o");
+    real *w = trial_tensor(&t, "w_qkv"), *b = trial_tensor(&t, "b_qkv"), *all = zeros(t.outputs);
+    for (int n = 2 * C * C; n < 3 * C * C; n++) w[n] = 0;
+    for (int n = 2 * C; n < 3 * C; n++) b[n] = (real)1.5;
+    for (size_t n = 0; n < t.outputs; n++) all[n] = (real)1.5;
+    real *y = run_form(&t.problem, operator_rung(&msa, rungs[_i]), 1, t.x);
+    within(rungs[_i], relative_difference(y, all, t.outputs), 2 * (49 + 1) * UNIT_ROUNDOFF);
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *suite = suite_create("cuda_msa");
@@ -102,5 +155,9 @@ int main(void)
     tcase_add_loop_test(counts, tiles_ask_shared_memory_for_every_product, 0, 2);
     tcase_add_loop_test(counts, blocks_of_registers_ask_four_times_less, 0, 2);
     tcase_add_loop_test(counts, blocks_of_registers_fall_back_to_tiles, 0, (int)COUNT(taken));
+#ifndef TWICETOLD_DOUBLE
+    tcase_add_loop_test(counts, tensor_cores_multiply_sixteen_by_eight, 0, 4);
+    tcase_add_loop_test(counts, equal_values_come_back, 0, 2);
+#endif
     return run_suite(suite, "test_cuda_msa");
 }

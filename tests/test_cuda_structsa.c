@@ -142,6 +142,45 @@ START_TEST(rung_4_touches_no_virtual_token)
 }
 END_TEST
 
+#ifndef TWICETOLD_DOUBLE
+/* Claim      On tensor cores a pattern at eight centres is eight keys of a product, 16 x 8 x 8 in
+ *            TF32 and 16 x 8 x 16 in BF16; the device's memory is touched as by cuda4, and
+ *            filters are asked for two at a time; less than half passes through shared memory.
+ * Measure    Counts of cuda-tf32 and cuda-bf16, with heads of 16 channels.
+ * Tolerance  Zero.
+ * Would it fail?  Seen: it does with filters one at a time, with an instruction made twice, and
+ *                 with rows of values that lie without a gap. */
+START_TEST(tensor_cores_take_a_pattern_as_eight_keys)
+{
+    enum { width = 16 };                    /* channels of a head */
+    const unsigned each = _i < 2 ? 1 : 2;
+    struct trial t = trial("--grid 4x8 --kernel 3x3 --heads 2", &structsa, 1, h * width, "D=4", "w_o b_o b_qkv");
+    struct launch_counts l[1], plain[1];
+    ck_assert_uint_eq(watched(l, 1, &t, each == 1 ? "cuda-tf32" : "cuda-bf16", 1 + (unsigned)_i % 2), 1);
+    ck_assert_uint_eq(watched(plain, 1, &t, "cuda4", 1), 1);
+    unsigned long long tiles = 4, warps = N / 16, around = (2 + 3 + 3 + 2) * 8;
+    is("products", l->products, 2ull * h * N * J * D * width / (16 * 8 * 8 * each));
+    is("touched", l->touched, plain->touched);
+    is("sectors", l->sectors, h * (SIDES * (around + tiles * M * D) + 2ull * N) * width / SECTOR);
+
+    /* A halo of 3 x 10 tokens is 120 lanes' work; where its first or last row is off the grid, a
+     * warp has nothing to ask for. */
+    is("requests", l->requests, h * (SIDES * ((3 + 4 + 4 + 3) + tiles * M) + warps * (2 + 2)));
+
+    /* Stored: zeros once; of each side and tile its halo, four channels a thread, and the tile.  Read:
+     * eight centres for each entry, and by each warp the tile. */
+    unsigned long long tile = 8 * D * width / each / 32, halo = 30 * width / 32, gap = 8 * D * 4 / 32;
+    is("shared", l->shared_requests,
+       h * (2 * tile + gap + tiles * (SIDES * (halo + 8 * M) + 2 * tile + warps * 2 * tile)));
+    /* Patterns are stored to the same banks: two turns for one, and four for keys in BF16. */
+    is("wavefronts", l->wavefronts, l->shared_requests + h * tiles * 2 * 8 * D * width / 32);
+    is("barriers", l->barriers, h * tiles * SIDES * 2);
+    is("exchanges", l->exchanges, h * (warps * tiles * (D / 2) * 4 + 8 * 4));
+    ck_assert(2 * l->shared_requests < plain->shared_requests);
+}
+END_TEST
+#endif
+
 /* Claim      Where a rung's trick does not apply, the rung below is taken: rung 1 for heads wider
  *            than 64 channels, rung 3 for windows whose halo does not fit.  A halo that does
  *            not fit whole is taken in slabs.
@@ -173,5 +212,8 @@ int main(void)
     tcase_add_loop_test(counts, rung_3_fetches_virtual_tokens_once_a_block, 0, 2);
     tcase_add_loop_test(counts, rung_4_touches_no_virtual_token, 0, 2);
     tcase_add_loop_test(counts, a_rung_falls_back_to_the_one_below, 0, (int)COUNT(taken));
+#ifndef TWICETOLD_DOUBLE
+    tcase_add_loop_test(counts, tensor_cores_take_a_pattern_as_eight_keys, 0, 4);
+#endif
     return run_suite(suite, "test_cuda_structsa");
 }

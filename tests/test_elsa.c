@@ -444,7 +444,8 @@ int main(void)
     tcase_add_loop_test(equality, narrow_groups_are_wide_ones_with_zeros, 0, (int)COUNT(width));
     tcase_add_loop_test(equality, ghost_sums_alone_are_powers_of_zero, 0, 2);
     tcase_add_test(equality, neighbours_off_the_grid_take_part);
-    tcase_add_loop_test(equality, golden_vectors_of_elsa, 0, (int)COUNT(golden));
+    TCase *others = add_case(suite, "golden vectors");
+    tcase_add_loop_test(others, golden_vectors_of_elsa, 0, (int)COUNT(golden));
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, elsa_refuses_wrong_options, 0, (int)COUNT(wrong));
     tcase_add_loop_test(refusals, powers_without_a_value_are_refused, 0, (int)COUNT(power));

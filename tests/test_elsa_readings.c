@@ -101,10 +101,10 @@ START_TEST(spatial_filter_of_ddf_is_a_case_of_eq4)
     pass_x(&t, true);
     pass_x(&plain, true);
     for (int i = 0; i < 30; i++) {
-        double filter[9], mean = 0, square = 0;
+        wide_real filter[9], mean = 0, square = 0;
         for (int n = 0; n < 9; n++) {
-            filter[n] = (double)b[n];
-            for (int c = 0; c < 4; c++) filter[n] += (double)t.x[i * 4 + c] * (double)w[c * 9 + n];
+            filter[n] = (wide_real)b[n];
+            for (int c = 0; c < 4; c++) filter[n] += (wide_real)t.x[i * 4 + c] * (wide_real)w[c * 9 + n];
             mean += filter[n] / 9;
         }
         for (int n = 0; n < 9; n++) square += (filter[n] - mean) * (filter[n] - mean) / 9;
@@ -217,8 +217,8 @@ START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
     double factor = sqrt((double)(n - 1) / (double)n);
     for (size_t i = 0; i < n; i++) {
         double theirs = ((double)w[i] - mean) / (sqrt(square) + 1e-10);
-        worst = fmax(worst, fabs(theirs - factor * (double)ours[i]));
-        without = fmax(without, fabs(theirs - (double)ours[i]));
+        worse(&worst, fabs(theirs - factor * (double)ours[i]));
+        worse(&without, fabs(theirs - (double)ours[i]));
     }
     printf("    %zu entries: %.4f\n", n, factor);
     within("times the root", worst, 16 * 7 * UNIT_ROUNDOFF * 8 + 3e-10 * largest(ours, n));

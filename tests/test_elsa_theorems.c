@@ -420,11 +420,11 @@ START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
     struct scene no_factor = ghosted(false, 0, 1), no_summand = ghosted(false, 1, 0);
     for (size_t cn = 0; cn < 54; cn++)
         for (size_t i = 0; i < 20; i++) {
-            double h = (double)none.h[(cn / 9 % 2 * 9 + cn % 9) * 20 + i];
-            ck_assert((double)none.filters[cn * 20 + i] == h);
-            ck_assert(no_summand.filters[cn * 20 + i] == (real)((double)both.factor[cn] * h));
-            ck_assert(fabs((double)no_factor.filters[cn * 20 + i] - (h + (double)both.summand[cn]))
-                      <= 2 * UNIT_ROUNDOFF * (h + fabs((double)both.summand[cn])));
+            wide_real h = (wide_real)none.h[(cn / 9 % 2 * 9 + cn % 9) * 20 + i];
+            ck_assert((wide_real)none.filters[cn * 20 + i] == h);
+            ck_assert(no_summand.filters[cn * 20 + i] == (real)((wide_real)both.factor[cn] * h));
+            ck_assert(fabs((double)((wide_real)no_factor.filters[cn * 20 + i] - (h + (wide_real)both.summand[cn])))
+                      <= 2 * UNIT_ROUNDOFF * (fabs((double)h) + fabs((double)both.summand[cn])));
         }
 }
 END_TEST

@@ -16,9 +16,9 @@
 
 /* Claim      A kernel with a mistake fails, whatever the order of its threads, and the
  *            message names the line: barriers that are missing, missed or not one; races in
- *            a warp, in a block and between blocks, with atomics too; shuffles with lanes
- *            that do not come; indices out of range at both ends, halos and tails among
- *            them; wide accesses off their place; too much memory.
+ *            a warp, in a block and between blocks, with atomics too; shuffles and products with
+ *            lanes that do not come; factors that nobody rounded; indices out of range at both
+ *            ends, halos and tails among them; wide accesses off their place; too much memory.
  * Measure    The status and its message, for 20 seeds; and that a right kernel passes after it.
  * Would it fail?  Seen with blocks and warps that do not race, a meeting of some lanes that
  *            orders all, shuffles that order memory, barriers that are all one, atomics that
@@ -37,6 +37,33 @@ START_TEST(planted_mistakes_are_found)
         ck_assert_uint_eq(emulator_launches(), 0);
         if (seed == 1) printf("%s: %s\n", planted[_i].name, s.message);
         succeeds(right[3].run(y, x));
+    }
+    emulator_watch(false, 0);
+}
+END_TEST
+
+/* Claim      So does what two branches do to each other that have not joined: a join that is missing,
+ *            words that one writes and the other writes, reads or adds to, in a kernel or by the
+ *            library, whichever comes first; and a branch in a branch, or of a form that never said it has one.
+ * Measure    As above.  Kernels of the run that came before the mistake are counted, the one
+ *            that has it is not.
+ * Would it fail?  Seen with readers of both branches that are taken for those of the last, with
+ *            adders that are, with libraries that leave no trace, and without a look at branches. */
+START_TEST(branches_that_meet_are_found)
+{
+    const struct meeting_branches *b = &meeting_branches[_i];
+    real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
+    for (unsigned seed = 1; seed <= SEEDS; seed++) {
+        emulator_watch(true, seed);
+        status s = b->planted.run(y, x);
+        ck_assert_msg(s.code == STATUS_FAILURE, "%s, seed %u: not found", b->planted.name, seed);
+        ck_assert_msg(strstr(s.message, b->planted.complaint) != NULL, "%s: '%s' lacks '%s'", b->planted.name,
+                      s.message, b->planted.complaint);
+        ck_assert_msg(b->library || names_a_marked_line(s.message), "%s: '%s' names another line", b->planted.name,
+                      s.message);
+        ck_assert_uint_le(emulator_launches(), b->launches_before);
+        if (seed < 3) printf("%s: %s\n", b->planted.name, s.message);
+        succeeds(right[right_count - 1].run(y, x));
     }
     emulator_watch(false, 0);
 }
@@ -66,11 +93,54 @@ START_TEST(right_kernels_pass)
 }
 END_TEST
 
+/* Claim      The emulator's product of a warp has the fragments that PTX has: where two places
+ *            of one are taken for each other, the matrix is another one.
+ * Measure    right_kernels_pass has the products themselves, of whole numbers, against the plain
+ *            sum; here, that each mistake shows.
+ * Would it fail?  Seen with both rows of the sums alike. */
+START_TEST(fragments_that_lie_wrong_show)
+{
+    real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
+    int wrong = 0;
+    succeeds(misplaced[_i].run(y, x));
+    for (int i = 0; i < misplaced[_i].outputs; i++) wrong += (double)y[i] != misplaced[_i].expected(x, i);
+    ck_assert_msg(wrong > misplaced[_i].outputs / 4, "%s: only %d show", misplaced[_i].name, wrong);
+}
+END_TEST
+
+/* Claim      Factors are the nearest of 11 digits, halves away from zero (cvt.rna.tf32), or of 8,
+ *            halves to the even one (cvt.rn.bf16x2); infinities stay, what is too large becomes
+ *            one, and NaN is NaN.
+ * Paper      NVIDIA, PTX ISA, cvt.
+ * Tolerance  None.
+ * Would it fail?  Seen with digits cut off, and with halves rounded the other way. */
+START_TEST(factors_are_rounded_to_the_nearest)
+{
+    static const struct { float value; float tf32, bf16; } row[] = {
+        {0, 0, 0}, {1, 1, 1}, {-1.5f, -1.5f, -1.5f},
+        {1 + 0x1p-10f, 1 + 0x1p-10f, 1}, {1 + 0x1p-11f, 1 + 0x1p-10f, 1}, {1 + 3 * 0x1p-11f, 1 + 0x1p-9f, 1},
+        {1 + 0x1p-12f, 1, 1}, {-1 - 0x1p-11f, -1 - 0x1p-10f, -1}, {1 + 0x1p-11f - 0x1p-23f, 1, 1},
+        {1 + 0x1p-8f, 1 + 0x1p-8f, 1}, {1 + 3 * 0x1p-8f, 1 + 3 * 0x1p-8f, 1 + 0x1p-6f},
+        {1 + 0x1p-8f + 0x1p-23f, 1 + 0x1p-8f, 1 + 0x1p-7f}, {-1 - 3 * 0x1p-8f, -1 - 3 * 0x1p-8f, -1 - 0x1p-6f},
+        {0x1.fffffep127f, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY},
+    };
+    for (size_t n = 0; n < COUNT(row); n++) {
+        ck_assert_msg(rounded(row[n].value, 11) == row[n].tf32, "%a: %a in TF32", (double)row[n].value,
+                      (double)rounded(row[n].value, 11));
+        ck_assert_msg(rounded(row[n].value, 8) == row[n].bf16, "%a: %a in BF16", (double)row[n].value,
+                      (double)rounded(row[n].value, 8));
+    }
+    ck_assert(isnan(rounded(NAN, 11)) && isnan(rounded(NAN, 8)));
+}
+END_TEST
+
 /* Claim      Known accesses have known counts, in any order of the threads: 32 floats in
  *            step are 4 sectors, 32 apart 32, all the same 1, off by one 5, in double 8, 32,
  *            1 and 9; a stride of 2 words takes 2 turns of the banks, one of 32 takes 32,
- *            one of 33 takes 1; a double is two words.
- * Would it fail?  Seen with sectors of 64 bytes, with 16 banks, and without quarters. */
+ *            one of 33 takes 1; a double is two words.  Lanes that leave out a turn of a loop do
+ *            not meet others a turn too early, where the warp meets at its end.
+ * Would it fail?  Seen with sectors of 64 bytes, with 16 banks, without quarters, and with
+ *            requests that go on where a warp has met. */
 START_TEST(known_accesses_have_known_counts)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
@@ -88,6 +158,7 @@ START_TEST(known_accesses_have_known_counts)
             {"shared_requests", c->shared_requests, e->shared_requests}, {"wavefronts", c->wavefronts, e->wavefronts},
             {"partial", c->partial, e->partial}, {"barriers", c->barriers, e->barriers},
             {"exchanges", c->exchanges, e->exchanges}, {"atomics", c->atomics, e->atomics},
+            {"products", c->products, e->products},
         };
         for (size_t n = 0; n < COUNT(row); n++)
             ck_assert_msg(row[n].is == row[n].expected, "%s, seed %u: %s %llu, expected %llu", counted[_i].name, seed,
@@ -140,6 +211,24 @@ START_TEST(the_seed_draws_the_order)
             before = y;
         }
     emulator_watch(false, 0);
+}
+END_TEST
+
+/* Claim      The seed draws which of two branches comes first, too.
+ * Measure    20 seeds: either order, at least five times.
+ * Would it fail?  Seen with branches that always come first. */
+START_TEST(the_seed_draws_which_branch_comes_first)
+{
+    int first = 0;
+    for (unsigned seed = 1; seed <= SEEDS; seed++) {
+        emulator_watch(false, seed);
+        bool one = branch_comes_first();
+        ck_assert(branch_comes_first() == one);
+        first += one;
+    }
+    emulator_watch(false, 0);
+    printf("first in %d of %d\n", first, SEEDS);
+    ck_assert(first >= 5 && first <= SEEDS - 5);
 }
 END_TEST
 
@@ -226,9 +315,13 @@ int main(void)
     Suite *suite = suite_create("emulator");
     TCase *finds = add_case(suite, "what it finds");
     tcase_add_loop_test(finds, planted_mistakes_are_found, 0, planted_count);
+    tcase_add_loop_test(finds, branches_that_meet_are_found, 0, meeting_count);
     tcase_add_loop_test(finds, right_kernels_pass, 0, right_count);
+    tcase_add_loop_test(finds, fragments_that_lie_wrong_show, 0, misplaced_count);
+    tcase_add_test(finds, factors_are_rounded_to_the_nearest);
     tcase_add_test(finds, launches_that_no_device_takes_are_refused);
     tcase_add_test(finds, the_seed_draws_the_order);
+    tcase_add_test(finds, the_seed_draws_which_branch_comes_first);
     tcase_add_test(finds, threads_emulate_at_once);
 #if !defined __SANITIZE_ADDRESS__
     tcase_add_test(finds, memory_that_fails_is_a_status_of_the_launch);

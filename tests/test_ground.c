@@ -114,6 +114,9 @@ START_TEST(bytes_are_read_and_compared)
     succeeds(bytes_fit(7, 7));
     refused(bytes_fit(8, 7), STATUS_BAD_INPUT, "needs 8 bytes of memory, allowed are 7 (option --max-memory)");
     refused(bytes_fit(SIZE_MAX, 7), STATUS_BAD_INPUT, "needs more than");
+    succeeds(work_fits(1e13, 1e13));
+    refused(work_fits(2e16, 1e13), STATUS_BAD_INPUT,
+            "makes 2e+16 multiply-adds, allowed are 1e+13 (option --max-work)");
 }
 END_TEST
 
@@ -127,6 +130,24 @@ START_TEST(messages_stay_on_one_line)
     ck_assert_str_eq(status_at(s, "here").message, "here: found 'two?lines?[31m'");
     ck_assert_int_eq(status_at(status_ok(), "here").code, STATUS_OK);
     ck_assert_int_eq(out_of_memory("it").code, STATUS_FAILURE);
+}
+END_TEST
+
+/* Claim      A grid may have as many tokens and offsets as an int counts, and not one more; its text is how it
+ *            was written.
+ * Measure    2^30 tokens on a line have 2^31 - 1 offsets, and so has that line made a plane.
+ * Would it fail?  Seen with 2 + n for 2 n, with each limit taken for one too many, and with axes not parted. */
+START_TEST(grids_end_where_int_does)
+{
+    static const char *const fits[] = {"1073741824", "1073741824x1", "1x1073741824x1", "2x3x4", "14x14", "7"};
+    static const char *const large[] = {"1073741825", "1073741825x1", "30000x30000", "2147483647", "2x1073741824"};
+    char text[64];
+    grid g;
+    for (size_t n = 0; n < COUNT(fits); n++) {
+        succeeds(grid_parse(&g, fits[n]));
+        ck_assert_str_eq(grid_text(text, sizeof text, &g), fits[n]);
+    }
+    for (size_t n = 0; n < COUNT(large); n++) refused(grid_parse(&g, large[n]), STATUS_BAD_INPUT, "grid too large");
 }
 END_TEST
 
@@ -463,6 +484,7 @@ int main(void)
     tcase_add_test(memory, tensors_own_what_they_hold);
     TCase *grids = add_case(suite, "grids");
     tcase_add_test(grids, grids_are_read_strictly);
+    tcase_add_test(grids, grids_end_where_int_does);
     tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
     tcase_add_loop_test(grids, shifted_windows_have_sides, 0, (int)COUNT(rolled_windows));
     tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));

@@ -382,7 +382,8 @@ int main(void)
     tcase_add_test(equality, naive_hilo_is_its_hearts);
     tcase_add_test(equality, rows_of_windows_are_spread_bilinearly);
     tcase_add_test(equality, heads_are_shared_out_in_whole_numbers);
-    tcase_add_loop_test(equality, golden_vectors_of_hilo, 0, (int)COUNT(golden));
+    TCase *others = add_case(suite, "golden vectors");
+    tcase_add_loop_test(others, golden_vectors_of_hilo, 0, (int)COUNT(golden));
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, hilo_refuses_wrong_options, 0, (int)COUNT(wrong));
     tcase_add_loop_test(refusals, a_branch_without_heads_has_no_tensors, 0, (int)COUNT(offered));

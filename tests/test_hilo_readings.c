@@ -29,7 +29,7 @@ static status bind_on_50x80(const struct declaration *d, const char *without)
 {
     struct tensors file = file_of(d, 4000, without);
     struct problem p;
-    succeeds(problem_create(&p, d, 4, (const char *[]){"--grid", "50x80", "--heads", "3"}));
+    succeeds(problem_create(&p, d, 4, LIST(const char *, "--grid", "50x80", "--heads", "3")));
     status s = problem_bind(&p, &file);
     for (size_t t = 0; t < file.count; t++) tensor_release(&file.tensor[t]);
     return s;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 #include "../reference/random.h"
@@ -169,6 +170,11 @@ START_TEST(idx_headers_that_lie)
         {{0, 0, 8, 3, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, "at most"},
         {{0, 0, 8, 3, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 5, 0, 0, 0, 6}, "at most"},
         {{0, 0, 8, 3, 0x80, 0, 0, 0, 0, 0, 0, 2, 0x80, 0, 0, 0}, "at most"},
+        {{0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0x20, 0, 0, 0, 0x20, 0}, "holds 210 bytes of pixels, expected 67108864"},
+        {{0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0x20, 0, 0, 0, 0x20, 1}, "expected at most 67108864 pixels"},
+        {{0, 0, 8, 3, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 1},
+         "holds 210 bytes of pixels, expected 2147483647"},
+        {{0, 0, 8, 3, 0x80, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1}, "and 2147483647 in all"},
         {{0, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 7}, "holds 210 bytes of pixels, expected 245"},
         {{0, 0, 8, 3, 0, 0, 0, 7, 0, 0, 0, 5, 0, 0, 0, 5}, "goes on after the 175 bytes"},
         {{0, 0, 8, 3, 0, 0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 6}, "goes on after the 180 bytes"},
@@ -180,6 +186,24 @@ START_TEST(idx_headers_that_lie)
     refused(try_set(in_folder("lie")), STATUS_BAD_INPUT, lie[_i].expected);
     write_gzip(in_folder("lie"), bytes, IDX_SIZE);
     refused(try_set(in_folder("lie")), STATUS_BAD_INPUT, lie[_i].expected);
+}
+END_TEST
+
+/* Claim      Bytes behind the last image are noticed where the pixels fill whole pieces of what is read at a time.
+ * Measure    Four images of 32 x 32, 4096 bytes, and of 64 x 64; nothing behind them, and a byte.
+ * Would it fail?  Seen with the reading ended where the pixels do. */
+START_TEST(idx_files_with_a_byte_more)
+{
+    static unsigned char bytes[16 + 4 * 64 * 64 + 1];
+    for (unsigned char side = 32; side <= 64; side *= 2) {
+        const unsigned char header[16] = {0, 0, 8, 3, 0, 0, 0, 4, 0, 0, 0, side, 0, 0, 0, side};
+        memcpy(bytes, header, sizeof header);
+        for (size_t more = 0; more < 2; more++) {
+            write_bytes(in_folder("more"), bytes, sizeof header + 4 * (size_t)side * side + more);
+            if (!more) succeeds(try_set(in_folder("more")));
+            else refused(try_set(in_folder("more")), STATUS_BAD_INPUT, "goes on after the");
+        }
+    }
 }
 END_TEST
 
@@ -416,15 +440,48 @@ START_TEST(png_files_that_lie)
 }
 END_TEST
 
+/* Claim      The limits themselves are allowed, and one more is not: of the pixels of an image, of the bytes of a set;
+ *            an image has at least one row, column and channel.
+ * Measure    What the file that states the limit is refused for then: that its pixels are not there, or that there is
+ *            no memory for them. */
+START_TEST(limits_are_limits)
+{
+    static const struct { size_t rows, columns, channels; } none[] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
+    const size_t side = 8192;           /* its square is IMAGE_PIXELS_MAX */
+    struct image im, most = {side, side, 1, NULL}, beyond = {side, side + 1, 1, NULL};
+    unsigned char bytes[256];
+
+    ck_assert_uint_eq(side * side, IMAGE_PIXELS_MAX);
+    for (size_t n = 0; n < COUNT(none); n++)
+        refused(image_create(&im, none[n].rows, none[n].columns, none[n].channels), STATUS_BAD_INPUT,
+                "expected at least 1 of each");
+    refused(image_write_png(&beyond, in_folder("beyond.png")), STATUS_BAD_INPUT, "expected at most 67108864 in all");
+    memory_fail_after(0);
+    status s = image_write_png(&most, in_folder("most.png"));
+    memory_fail_after(-1);
+    refused(s, STATUS_FAILURE, "not enough memory");
+
+    for (size_t more = 0; more < 2; more++) {
+        static const unsigned char nothing[4] = {0};
+        write_bytes(in_folder("large.png"), bytes, make_png(bytes, side, side + more, 8, nothing, sizeof nothing));
+        memory_fail_after(0);
+        s = image_read_png(&im, in_folder("large.png"));
+        memory_fail_after(-1);
+        if (more) refused(s, STATUS_BAD_INPUT, "expected at most 67108864 in all");
+        else refused(s, STATUS_FAILURE, "not enough memory");
+    }
+}
+END_TEST
+
 /* Claim      What cannot be written is refused or fails in words, and leaves nothing behind and nothing spoiled. */
 START_TEST(png_that_cannot_be_written)
 {
     struct image im = random_image(5, 3, 3, 1), two = random_image(5, 3, 3, 2);
     struct image other = random_image(6, 3, 3, 1), back;
     refused(image_write_png(&two, in_folder("two.png")), STATUS_BAD_INPUT, "2 channels");
-    refused(image_write_png(&im, folder), STATUS_BAD_INPUT, "not a regular file");
-    refused(image_write_png(&im, "/dev/null"), STATUS_BAD_INPUT, "not a regular file");
-    refused(image_write_png(&im, in_folder("nowhere/image.png")), STATUS_FAILURE, "cannot be written: No such file");
+    refused(image_write_png(&im, folder), STATUS_BAD_INPUT, "is a folder");
+    refused(image_write_png(&im, "/dev/null"), STATUS_BAD_INPUT, "is no regular file");
+    refused(image_write_png(&im, in_folder("nowhere/image.png")), STATUS_BAD_INPUT, "cannot be written: No such file");
     ck_assert_int_eq(files(false), 0);
 
     /* A file of that name with .0 behind it belongs to somebody else. */
@@ -453,6 +510,41 @@ START_TEST(png_that_cannot_be_written)
     image_release(&im);
     image_release(&two);
     image_release(&other);
+}
+END_TEST
+
+/* Claim      libpng's want of memory is no fault of the file.
+ * Measure    A row of 900 000 pixels, of which libpng holds 8 bytes each and more than once, and the image 3: in a
+ *            process of its own whose address space may grow by 6 MiB.  Not where a sanitizer or valgrind has an
+ *            address space that cannot be bounded.
+ * Would it fail?  Seen with every word of libpng's taken for one about the file. */
+START_TEST(png_without_memory_is_a_failure)
+{
+    static png_uint_16 pixels[4 * 900000];
+    png_image png = {.version = PNG_IMAGE_VERSION, .width = 900000, .height = 1,
+                     .format = PNG_FORMAT_LINEAR_RGB_ALPHA};
+    const char *preloaded = getenv("LD_PRELOAD"), *path = in_folder("wide.png");
+    int state, bounded = !preloaded || !strstr(preloaded, "valgrind");
+#ifdef __SANITIZE_ADDRESS__
+    bounded = 0;
+#endif
+    for (size_t n = 0; n < COUNT(pixels); n++) pixels[n] = 0xffff;
+    ck_assert(png_image_write_to_file(&png, path, 0, pixels, 0, NULL));
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        struct image im;
+        unsigned long pages = 0;
+        FILE *statm = fopen("/proc/self/statm", "r");
+        if (!statm || fscanf(statm, "%lu", &pages) != 1) _exit(3);
+        fclose(statm);
+        rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (6 << 20);
+        if (bounded && setrlimit(RLIMIT_AS, &(struct rlimit){most, most})) _exit(4);
+        status s = image_read_png(&im, path);
+        _exit(s.code == (bounded ? STATUS_FAILURE : STATUS_OK) && (!bounded || strstr(s.message, "memory")) ? 0 : 5);
+    }
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert_msg(WIFEXITED(state) && WEXITSTATUS(state) == 0, "ended with %d", WEXITSTATUS(state));
 }
 END_TEST
 
@@ -500,7 +592,7 @@ START_TEST(fitting)
     for (size_t i = 0; i < 400; i++) im.pixels[i] = (real)((i / 20 + i % 20) % 2);
     succeeds(image_fit(&fitted, &im, 4, 4));
     double worst = 0;
-    for (size_t i = 0; i < 16; i++) worst = fmax(worst, fabs((double)fitted.pixels[i] - 0.5));
+    for (size_t i = 0; i < 16; i++) worse(&worst, fabs((double)fitted.pixels[i] - 0.5));
     within("chess board", worst, 1.0 / 50);
     image_release(&fitted);
     image_release(&im);
@@ -655,8 +747,8 @@ START_TEST(channels_are_standardised)
             mean += v / (double)N;
             squares += v * v / (double)N;
         }
-        worst_mean = fmax(worst_mean, fabs(mean));
-        worst_variance = fmax(worst_variance, fabs(squares - 1));
+        worse(&worst_mean, fabs(mean));
+        worse(&worst_variance, fabs(squares - 1));
     }
     double sums = 2 * ((double)N + 8) * 0x1p-53;
     within("means", worst_mean, UNIT_ROUNDOFF + sums * sqrt((double)N));
@@ -744,8 +836,8 @@ START_TEST(noise_falls_as_one_over_f)
     double low = 1, high = 0, n = (double)P - 1, mean_x = 0, mean_y = 0, xx = 0, xy = 0;
     succeeds(spectrum(out, im.pixels, 1, H, W, 1));
     for (size_t i = 0; i < P; i++) {
-        low = fmin(low, (double)im.pixels[i]);
-        high = fmax(high, (double)im.pixels[i]);
+        if ((double)im.pixels[i] < low) low = (double)im.pixels[i];
+        if ((double)im.pixels[i] > high) high = (double)im.pixels[i];
     }
     ck_assert(low == 0 && high == 1);
 
@@ -767,6 +859,44 @@ START_TEST(noise_falls_as_one_over_f)
     within("slope of 1/f noise, from -1", fabs(xy / xx + 1), tolerance);
     if (P > 50000) beyond("... from -1.1", fabs(xy / xx + 1.1), tolerance);
     image_release(&im);
+}
+END_TEST
+
+/* Claim      Noise is the same everywhere: coefficient n of a plane is the normal draws 2 n and 2 n + 1 of a stream of
+ *            its own, over the frequency.
+ * Measure    12 x 20 pixels, two seeds, against the sum over all coefficients, stretched to 0 ... 1.
+ * Tolerance  A pixel is a chain of at most log2(12 20) + 4 stages, each off by a few u of the largest pixel, and is
+ *            stretched by twice that range: 64 u.
+ * Would it fail?  Seen with draw 3 n for 2 n: other noise, as 1/f and as random. */
+START_TEST(noise_is_the_same_everywhere)
+{
+    enum { H = 12, W = 20 };
+    static double plane[H * W];
+    const double turn = 6.283185307179586;
+    struct token_source source = {.kind = TOKENS_NOISE};
+    grid g = make_grid("3x5");
+    struct image im;
+    for (source.seed = 5; source.seed < 7; source.seed++) {
+        double low = INFINITY, high = -INFINITY, worst = 0;
+        for (size_t i = 0; i < H * W; i++) {
+            plane[i] = 0;
+            for (size_t n = 1; n < H * W; n++) {
+                double u = (double)(n / W), v = (double)(n % W);
+                double angle = turn * (u * (double)(i / W) / H + v * (double)(i % W) / W);
+                double f = hypot(fmin(u, H - u) / H, fmin(v, W - v) / W);
+                plane[i] += (random_normal(source.seed, 0x6e6f00000000, 2 * n) * cos(angle)
+                             - random_normal(source.seed, 0x6e6f00000000, 2 * n + 1) * sin(angle)) / f;
+            }
+            if (plane[i] < low) low = plane[i];
+            if (plane[i] > high) high = plane[i];
+        }
+        succeeds(tokens_frame(&im, &g, 0, &source, NULL, 0));
+        ck_assert(im.rows == H && im.columns == W);
+        for (size_t i = 0; i < H * W; i++)
+            worse(&worst, fabs((double)im.pixels[i] - (plane[i] - low) / (high - low)));
+        within("noise", worst, 64 * UNIT_ROUNDOFF);
+        image_release(&im);
+    }
 }
 END_TEST
 
@@ -916,13 +1046,16 @@ int main(void)
     TCase *tokens = add_folder_case(suite, "tokens");
 
     tcase_add_loop_test(sets, idx_gives_back_its_bytes, 0, 2);
-    tcase_add_loop_test(sets, idx_headers_that_lie, 0, 20);
+    tcase_add_loop_test(sets, idx_headers_that_lie, 0, 24);
     tcase_add_test(sets, idx_files_that_are_damaged);
+    tcase_add_test(sets, idx_files_with_a_byte_more);
     tcase_add_test(sets, what_is_not_a_file);
     tcase_add_test(png, png_there_and_back);
     tcase_add_test(png, png_of_other_kinds);
     tcase_add_test(png, png_files_that_lie);
+    tcase_add_test(png, limits_are_limits);
     tcase_add_test(png, png_that_cannot_be_written);
+    tcase_add_test(png, png_without_memory_is_a_failure);
     tcase_add_test(png, fitting);
     tcase_add_test(png, block_means);
     tcase_add_loop_test(tokens, the_canvas_is_a_mosaic, 0, 4);
@@ -931,6 +1064,7 @@ int main(void)
     tcase_add_test(tokens, lines_and_videos);
     tcase_add_test(tokens, constant_channels_become_zeros);
     tcase_add_loop_test(tokens, noise_falls_as_one_over_f, 0, 4);
+    tcase_add_test(tokens, noise_is_the_same_everywhere);
     tcase_add_test(tokens, without_the_data_set);
     tcase_add_test(tokens, bytes_of_tokens_are_known_beforehand);
     tcase_add_test(tokens, no_memory);

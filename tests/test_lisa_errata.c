@@ -178,7 +178,8 @@ static real *by_real_fft(const real *a, const real *w, size_t N, size_t length)
     FFTW(plan) plan = FFTW(plan_dft_c2r_1d)((int)length, (void *)product, G, FFTW_ESTIMATE | FFTW_UNALIGNED);
     FFTW(execute)(plan);
     FFTW(destroy_plan)(plan);
-    return scaled(G, length, 1.0 / (double)length);
+    for (size_t i = 0; i < length; i++) G[i] /= (real)length;
+    return G;
 }
 
 /* Claim      Fig. 7 calls irfft without a length.  The length then is 2 (N/2 + 1
@@ -231,7 +232,7 @@ static double backbone(size_t N)
 }
 
 /* In millions, as printed. */
-static double millions(double operator, size_t N) { return (backbone(N) + 12 * operator) / 1e6; }
+static double millions(double one, size_t N) { return (backbone(N) + 12 * one) / 1e6; }
 
 /* Rows of Tab. 3b: the operator, the tensor that it is without, tables where the
  * declaration counts one, and whether the row has biases in its projections. */

@@ -68,7 +68,8 @@ START_TEST(toeplitz_matrix_reads_as_printed)
     enum { N = 6 };
     grid g;
     real e[2 * N - 1];
-    succeeds(grid_create(&g, 1, (size_t[]){N}));
+    const size_t length[] = {N};
+    succeeds(grid_create(&g, 1, length));
     for (int m = 0; m < 2 * N - 1; m++) e[m] = (real)(m + 1);
     real *R = toeplitz_of(&g, e, 1);
     for (int i = 1; i <= N; i++)
@@ -205,7 +206,8 @@ START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
         for (ptrdiff_t dy = -1; dy <= 1; dy++)
             for (ptrdiff_t dx = -1; dx <= 1; dx++) {
                 size_t j;
-                if (grid_neighbour(&o.g, (size_t)i, (ptrdiff_t[]){dy, dx, 0}, &j))
+                const ptrdiff_t step[] = {dy, dx, 0};
+                if (grid_neighbour(&o.g, (size_t)i, step, &j))
                     y[i] += (real)filter[_i][dy + 1][dx + 1] * o.v[j];
             }
     equal(eq4(&o), y, o.N);
@@ -234,7 +236,7 @@ START_TEST(a_softmax_makes_no_gradient_filter)
     within("softmax, naive", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
     const struct attention a = {
         .queries = N, .keys = N, .channels = c, .scale = (real)0.5,
-        .q = q, .q_stride = c, .k = k, .k_stride = c, .v = ones, .v_stride = c,
+        .q = q, .k = k, .v = ones, .q_stride = c, .k_stride = c, .v_stride = c,
     };
     ck_assert(attention_fast_workspace(&reals, c, N));
     room = memory_reals(reals, 1, 1, 1);
@@ -587,7 +589,8 @@ static real *local_eq7(const struct one_head *o, ptrdiff_t r)
             }
             for (ptrdiff_t dy = -r; dy <= r; dy++)
                 for (ptrdiff_t dx = -r; dx <= r; dx++) {
-                    if (!grid_neighbour(&o->g, i, (ptrdiff_t[]){dy, dx, 0}, &n)) continue;
+                    const ptrdiff_t step[] = {dy, dx, 0};
+                    if (!grid_neighbour(&o->g, i, step, &n)) continue;
                     size_t entry = grid_offset(&o->g, i, n);
                     for (size_t ch = 0; ch < c; ch++) {
                         a += o->q[i * c + ch] * o->k[n * c + ch] * o->eac[(entry * c + ch) * D + d];
@@ -978,10 +981,10 @@ START_TEST(eq9_is_eq7_by_zero_padding)
         for (size_t i = 0; i < N; i++) {
             size_t at[GRID_AXES];
             grid_coordinates(at, &o.g, i);
-            double g = (double)convolved[grid_index(&large, at)];
-            ck_assert(!isnan(g));
-            worst = fmax(worst, fabs(g - nearbyint(g)));
-            G[value][(i * c + ch) * D + d] = (real)nearbyint(g);
+            real g = convolved[grid_index(&large, at)], whole = (real)nearbyint(g);
+            ck_assert(!isnan((double)g));
+            worst = fmax(worst, fabs((double)g - (double)whole));
+            G[value][(i * c + ch) * D + d] = whole;
         }
     }
     within(place[_i].grid, worst, allowed);
@@ -1126,7 +1129,8 @@ START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
 {
     struct one_head o = whole_head("5x6", 3, 2);
     size_t from[30];
-    moved(from, &o.g, (size_t[]){2, 5, 0});
+    const size_t by[] = {2, 5, 0};
+    moved(from, &o.g, by);
     struct one_head p = with_tokens(&o, from);
     for (size_t e = 0; e < COUNT(equations); e++) {
         real *y_moved = equations[e].y(&p), *moved_y = reordered(equations[e].y(&o), from, o.N, o.c);
@@ -1151,7 +1155,8 @@ START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
             memset(o.k + n * 3, 0, 3 * sizeof *o.k);
             memset(o.v + n * 3, 0, 3 * sizeof *o.v);
         }
-    moved(from, &o.g, (size_t[]){3, 2, 0});
+    const size_t by[] = {3, 2, 0};
+    moved(from, &o.g, by);
     struct one_head p = with_tokens(&o, from);
     real *y = equations[_i].y(&o);
     ck_assert(largest(y, o.N * o.c) > 0);

@@ -124,7 +124,7 @@ static real *by_coordinates(struct trial *t, size_t H, size_t W, size_t h, size_
     linear_map(qkv, 3 * C, t->x, C, trial_tensor(t, "w_qkv"), NULL, N, C, 3 * C);
     for (size_t a = 0; a < h; a++)
         for (size_t i = 0; i < N; i++) {
-            double sum = 0, total[64] = {0};
+            wide_real sum = 0, total[64] = {0};
             size_t yi = i / W, xi = i % W;
             for (size_t j = 0; j < N; j++) {
                 size_t yj = j / W, xj = j % W;
@@ -132,13 +132,13 @@ static real *by_coordinates(struct trial *t, size_t H, size_t W, size_t h, size_
                            && (xi + W - shift) % W / s == (xj + W - shift) % W / s;
                 bool carried = (yi < shift) == (yj < shift) && (xi < shift) == (xj < shift);
                 if (!window || !carried) continue;
-                double dot = 0, weight;
+                wide_real dot = 0, weight;
                 for (size_t n = a * c; n < (a + 1) * c; n++)
-                    dot += (double)qkv[i * 3 * C + n] * (double)qkv[j * 3 * C + C + n];
+                    dot += (wide_real)qkv[i * 3 * C + n] * (wide_real)qkv[j * 3 * C + C + n];
                 size_t offset = (yj + H - 1 - yi) * (2 * W - 1) + xj + W - 1 - xi;
-                weight = exp(dot / sqrt((double)c) + (double)rpe[offset]);
+                weight = exp(dot / sqrt((double)c) + (wide_real)rpe[offset]);
                 sum += weight;
-                for (size_t n = 0; n < c; n++) total[n] += weight * (double)qkv[j * 3 * C + 2 * C + a * c + n];
+                for (size_t n = 0; n < c; n++) total[n] += weight * (wide_real)qkv[j * 3 * C + 2 * C + a * c + n];
             }
             for (size_t n = 0; n < c; n++) y[i * C + a * c + n] = (real)(total[n] / sum);
         }
@@ -311,11 +311,11 @@ START_TEST(ghost_heads_are_asked_for)
     };
     for (size_t n = 0; n < COUNT(given); n++)
         succeeds(tensor_create(&list[n], given[n].name, (int)given[n].axes, given[n].size));
-    succeeds(problem_create(&plain, &msa, 2, (const char *[]){"--grid", "3x5"}));
+    succeeds(problem_create(&plain, &msa, 2, LIST(const char *, "--grid", "3x5")));
     succeeds(problem_bind(&plain, &file));
     ck_assert(problem_tensor(&plain, "ghost_mul") != NULL);
     file.count = 3;
-    succeeds(problem_create(&plain, &msa, 2, (const char *[]){"--grid", "3x5"}));
+    succeeds(problem_create(&plain, &msa, 2, LIST(const char *, "--grid", "3x5")));
     refused(problem_bind(&plain, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
     for (size_t n = 0; n < COUNT(given); n++) tensor_release(&list[n]);
 }
@@ -342,10 +342,10 @@ START_TEST(shifts_and_ghost_heads_are_refused_where_they_say_nothing)
 
     struct tensor list[3] = {{0}};
     struct tensors file = {3, list};
-    succeeds(tensor_create(&list[0], "x", 3, (size_t[]){1, 16, 4}));
-    succeeds(tensor_create(&list[1], "w_qkv", 2, (size_t[]){12, 4}));
-    succeeds(tensor_create(&list[2], "ghost_add", 2, (size_t[]){4, 49}));
-    succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "4x4", "--window", "2"}));
+    succeeds(tensor_create(&list[0], "x", 3, LIST(size_t, 1, 16, 4)));
+    succeeds(tensor_create(&list[1], "w_qkv", 2, LIST(size_t, 12, 4)));
+    succeeds(tensor_create(&list[2], "ghost_add", 2, LIST(size_t, 4, 49)));
+    succeeds(problem_create(&p, &msa, 4, LIST(const char *, "--grid", "4x4", "--window", "2")));
     refused(problem_bind(&p, &file), STATUS_BAD_INPUT, "tensor ghost_add: not of this operator with these options");
     for (size_t n = 0; n < COUNT(list); n++) tensor_release(&list[n]);
 
@@ -383,7 +383,7 @@ START_TEST(one_embedding_serves_all_heads)
         }
     }
     struct trial u = t;
-    succeeds(problem_create(&u.problem, &msa, 4, (const char *[]){"--grid", "4x5", "--heads", "2"}));
+    succeeds(problem_create(&u.problem, &msa, 4, LIST(const char *, "--grid", "4x5", "--heads", "2")));
     succeeds(problem_bind(&u.problem, &file));
     static const char *const forms[] = {"naive", "fast"};
     for (size_t f = 0; f < COUNT(forms); f++)

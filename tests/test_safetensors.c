@@ -8,11 +8,13 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -680,8 +682,7 @@ START_TEST(what_cannot_be_written_is_refused)
 }
 END_TEST
 
-/* Claim      The new file has the permissions that any new file has, takes the
- *            place of an old one, is reached through a symbolic link that stays
+/* Claim      The new file takes the place of an old one, is reached through a symbolic link that stays
  *            one, and may have the longest name that the system allows, also in
  *            the working folder.  A link left where it is first written, by a
  *            killed process or in malice, is not written through. */
@@ -700,7 +701,6 @@ START_TEST(the_new_file_takes_the_old_ones_place)
     ck_assert(S_ISLNK(found.st_mode));
     ck_assert_int_eq(lstat(in_folder("file"), &found), 0);
     ck_assert(S_ISREG(found.st_mode));
-    ck_assert_uint_eq(found.st_mode & 07777, 0640);
     succeeds(safetensors_read(&back, in_folder("link")));
     ck_assert_uint_eq(back.count, 2);
     tensors_release(&back);
@@ -716,6 +716,73 @@ START_TEST(the_new_file_takes_the_old_ones_place)
     ck_assert_int_eq(lstat(left_behind, &found), 0);
     ck_assert_int_ne(lstat("victim", &found), 0);
     ck_assert_int_eq(entries_of_folder(false), 4);
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      A new file has the permissions that any new file has; one that takes an old one's place has
+ *            those of the old one, its owner and its group; one that may not be written to is not replaced.
+ * Would it fail?  Seen with what the old one let whom do not looked at. */
+START_TEST(a_replaced_file_hands_its_permissions_on)
+{
+    struct tensors list = small_list();
+    struct stat found;
+    bool root = geteuid() == 0;
+
+    umask(027);
+    succeeds(safetensors_write(in_folder("new"), list.tensor, 2));
+    ck_assert_int_eq(stat(in_folder("new"), &found), 0);
+    ck_assert_uint_eq(found.st_mode & 07777, 0640);
+
+    for (int n = 0; n < 2; n++) {
+        static const mode_t mode[] = {0600, 0664};
+        stored("old", 3);
+        ck_assert_int_eq(chmod(in_folder("file"), mode[n]), 0);
+        if (root) ck_assert_int_eq(chown(in_folder("file"), 1234, 4321), 0);
+        succeeds(safetensors_write(in_folder("file"), list.tensor, 2));
+        ck_assert_int_eq(stat(in_folder("file"), &found), 0);
+        ck_assert_uint_eq(found.st_mode & 07777, mode[n]);
+        if (root) ck_assert(found.st_uid == 1234 && found.st_gid == 4321);
+        ck_assert_int_gt((int)found.st_size, 3);
+        ck_assert_int_eq(unlink(in_folder("file")), 0);
+    }
+
+    stored("old", 3);
+    ck_assert_int_eq(chmod(in_folder("file"), 0444), 0);
+    ck_assert_int_eq(chmod(folder, 0777), 0);
+    if (root) ck_assert_int_eq(seteuid(1234), 0);
+    status refusal = safetensors_write(in_folder("file"), list.tensor, 2);
+    if (root) ck_assert_int_eq(seteuid(0), 0);
+    refused(refusal, STATUS_BAD_INPUT, "cannot be written: Permission denied");
+    ck_assert_uint_eq(contents(in_folder("file")).count, 3);
+    ck_assert_int_eq(entries_of_folder(false), 2);
+    tensors_release(&list);
+}
+END_TEST
+
+/* Claim      What a killed process left is removed by the next that writes there; not what somebody is
+ *            writing, nor what only looks like it.
+ * Would it fail?  Seen with the folder not looked through, and with no lock asked for. */
+START_TEST(what_a_killed_process_left_is_removed)
+{
+    static const char *const stays[] = {".twicetold-1-0", ".twicetold-12-3.txt", ".twicetold-x-1", ".twicetold-12",
+                                        "twicetold-12-3", ".twicetold-7-7"};
+    struct tensors list = small_list();
+    for (size_t n = 0; n < COUNT(stays); n++) fclose(fopen(in_folder(stays[n]), "wb"));
+    ck_assert_int_eq(unlink(in_folder(stays[5])), 0);
+    ck_assert_int_eq(mkdir(in_folder(stays[5]), 0700), 0);
+    int held = open(in_folder(stays[0]), O_RDONLY);
+    ck_assert_int_eq(flock(held, LOCK_EX), 0);
+    fclose(fopen(in_folder(".twicetold-99999-0"), "wb"));
+    fclose(fopen(in_folder(".twicetold-1-17"), "wb"));
+
+    succeeds(safetensors_write(in_folder("y"), list.tensor, 2));
+    for (size_t n = 0; n < COUNT(stays); n++) ck_assert_msg(access(in_folder(stays[n]), F_OK) == 0, "%s", stays[n]);
+    ck_assert_int_eq(entries_of_folder(false), (int)COUNT(stays) + 1);
+    close(held);
+    succeeds(safetensors_write(in_folder("y"), list.tensor, 2));
+    ck_assert_int_eq(entries_of_folder(false), (int)COUNT(stays));
+    rmdir(in_folder(stays[5]));
     tensors_release(&list);
 }
 END_TEST
@@ -845,6 +912,10 @@ int main(void)
     tcase_add_test(c, what_cannot_be_written_is_refused);
     c = add_folder_case(suite, "the new file");
     tcase_add_test(c, the_new_file_takes_the_old_ones_place);
+    c = add_folder_case(suite, "an old file's permissions");
+    tcase_add_test(c, a_replaced_file_hands_its_permissions_on);
+    c = add_folder_case(suite, "what was left");
+    tcase_add_test(c, what_a_killed_process_left_is_removed);
     c = add_folder_case(suite, "one file by two names");
     tcase_add_test(c, links_to_one_file_are_one_file);
     c = add_folder_case(suite, "when memory is out");

@@ -295,7 +295,7 @@ START_TEST(convolution_is_there_where_something_is_reduced)
     for (size_t t = 0; t < COUNT(all); t++)
         if (!files[_i].missing || strcmp(files[_i].missing, all[t].name))
             succeeds(tensor_create(&tensor[file.count++], all[t].name, all[t].axes, all[t].size));
-    succeeds(problem_create(&p, &sra, 4, (const char *[]){"--grid", "2x4", "--reduction", files[_i].reduction}));
+    succeeds(problem_create(&p, &sra, 4, LIST(const char *, "--grid", "2x4", "--reduction", files[_i].reduction)));
     if (files[_i].complaint) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, files[_i].complaint);
     else succeeds(problem_bind(&p, &file));
     for (size_t t = 0; t < file.count; t++) tensor_release(&tensor[t]);

@@ -7,6 +7,7 @@
 #include "golden.h"
 #include "promises.h"
 #include "structsa_case.h"
+#include "../fast/structsa/depthwise.h"
 #include "../reference/linear.h"
 
 /* ---- equality -------------------------------------------------------- */
@@ -205,7 +206,9 @@ START_TEST(structsa_refuses_wrong_options)
 }
 END_TEST
 
-/* Each equation has its own tensors, of its own shapes. */
+/* Claim      Each equation has its own tensors, of its own shapes: one that is missing, of
+ *            another shape, or another equation's is refused.
+ * Measure    Status and message. */
 static const struct { const char *equation, *values, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
     {"4", "", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
     {"5", "", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
@@ -249,6 +252,8 @@ START_TEST(structsa_refuses_tensors_that_do_not_fit)
 }
 END_TEST
 
+/* Claim      Heads that do not divide the channels are refused.
+ * Measure    Status and message. */
 START_TEST(structsa_refuses_heads_that_do_not_divide)
 {
     struct problem p;
@@ -334,6 +339,31 @@ START_TEST(structsa_refuses_sizes_that_overflow)
 }
 END_TEST
 
+/* Claim      Virtual tokens are the same however many are made at once and wherever one begins.
+ * Measure    The fast form's keys and values, 5 filters and 11, any first and any count, against one at a time.
+ * Tolerance  Zero: each is summed by itself.
+ * Would it fail?  Seen with pieces that end D + d filters on, not D - d. */
+START_TEST(virtual_tokens_are_made_in_any_pieces)
+{
+    struct trial t = trial("--grid 3x4 --kernel 3x3", &structsa, 1, 5, _i ? "D=11" : "D=5", "");
+    struct plan plan;
+    succeeds(plan_create(&plan, &t.problem, operator_form(&structsa, "fast"), 1));
+    const struct virtual_tokens *f = plan.state;
+    for (int side = 0; side < 2; side++) {
+        const struct depthwise *w = side ? &f->values : &f->keys;
+        size_t all = w->around->centres * w->filters, c = w->channels;
+        real *one = zeros(all * c), *some = zeros(all * c);
+        for (size_t n = 0; n < all; n++) depthwise_run(one + n * c, w, 0, n, 1, t.x, c);
+        for (size_t first = 0; first < all; first++)
+            for (size_t count = 1; first + count <= all; count++) {
+                depthwise_run(some, w, 0, first, count, t.x, c);
+                equal(some, one + first * c, count * c);
+            }
+    }
+    plan_release(&plan);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("StructSA");
@@ -341,8 +371,10 @@ int main(void)
     tcase_add_loop_test(equality, structsa_forms_are_one_function, 0, EQUATIONS * (int)COUNT(size));
     tcase_add_loop_test(equality, every_tensor_of_structsa_counts, 0, EQUATIONS);
     tcase_add_loop_test(equality, naive_structsa_is_its_hearts, 0, EQUATIONS);
-    tcase_add_loop_test(equality, golden_vectors_of_structsa, 0, (int)COUNT(golden));
     tcase_add_test(equality, windows_hang_over_the_border);
+    tcase_add_loop_test(equality, virtual_tokens_are_made_in_any_pieces, 0, 2);
+    TCase *others = add_case(suite, "golden vectors");
+    tcase_add_loop_test(others, golden_vectors_of_structsa, 0, (int)COUNT(golden));
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, structsa_refuses_wrong_options, 0, (int)COUNT(wrong));
     tcase_add_loop_test(refusals, structsa_refuses_tensors_that_do_not_fit, 0, (int)COUNT(misfit));

@@ -22,10 +22,10 @@ static const struct subject subjects[] = {
 };
 #define SUBJECTS ((int)COUNT(subjects))
 
-static double dot(const real *a, const real *b, size_t n)
+static wide_real dot(const real *a, const real *b, size_t n)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
+    wide_real sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (wide_real)a[i] * (wide_real)b[i];
     return sum;
 }
 
@@ -141,10 +141,10 @@ START_TEST(windows_of_one_token_leave_temperatures)
         for (size_t ic = 0; ic < 20 * 3; ic++) hot[ic] = h.hk[d] * h.q[ic];
         attention_naive(part, a, hot, h.k, h.v, NULL, 1, 20, 20, 3);
         for (size_t i = 0; i < 20; i++) {
-            double share = 0, all = 0;
+            wide_real share = 0, all = 0;
             for (size_t j = 0; j < 20; j++)
                 for (size_t e = 0; e < 4; e++) {
-                    double weight = exp((double)h.hk[e] * dot(h.q + i * 3, h.k + j * 3, 3));
+                    wide_real weight = exp((wide_real)h.hk[e] * dot(h.q + i * 3, h.k + j * 3, 3));
                     all += weight;
                     if (e == d) share += weight;
                 }
@@ -275,8 +275,8 @@ START_TEST(channel_wise_detectors_may_share_their_aggregators)
     for (size_t ijm = 0; ijm < 20 * 20 * 9; ijm++) {
         size_t i = ijm / 180, m = ijm % 9;
         int token = h.values.token[ijm % 180];
-        double kernel = 0;
-        for (size_t d = 0; d < 3; d++) kernel += (double)h.a[ijm / 9 * 3 + d] * (double)uv[d * 9 + m];
+        wide_real kernel = 0;
+        for (size_t d = 0; d < 3; d++) kernel += (wide_real)h.a[ijm / 9 * 3 + d] * (wide_real)uv[d * 9 + m];
         for (size_t ch = 0; ch < 4 && token != OFF_GRID; ch++)
             y[i * 4 + ch] += (real)kernel * h.v[(size_t)token * 4 + ch];
     }
@@ -404,16 +404,16 @@ START_TEST(one_softmax_is_not_many)
     double most = 0, squares = 0, elsewhere = 0;
     for (size_t i = 0; i < 196; i++)
         for (size_t d = 0; d < 4; d++) {
-            double share = 0;
+            wide_real share = 0;
             for (size_t j = 0; j < 196; j++) {
                 column[j] = scores[(i * 196 + j) * 4 + d];
-                share += (double)h.a[(i * 196 + j) * 4 + d];
+                share += (wide_real)h.a[(i * 196 + j) * 4 + d];
             }
             softmax(column, 196);
-            for (size_t j = 0; j < 196; j++) product[(i * 196 + j) * 4 + d] = (real)(share * (double)column[j]);
-            most = fmax(most, share);
-            squares += share * share / 196;
-            elsewhere += fabs(share - 0.25) / 2 / 196;
+            for (size_t j = 0; j < 196; j++) product[(i * 196 + j) * 4 + d] = (real)(share * (wide_real)column[j]);
+            most = fmax(most, (double)share);
+            squares += (double)share * (double)share / 196;
+            elsewhere += fabs((double)share - 0.25) / 2 / 196;
         }
     printf("    %s: the largest share is %.3f; as uneven as %.1f equal patterns; %.0f %% of the weight elsewhere\n",
            origin, most, 1 / squares, 100 * elsewhere);
@@ -499,22 +499,23 @@ START_TEST(merged_kernels_reproduce_the_output)
     double border = 0;
     (void)tell(&h);
     for (size_t i = 0; i < h.of.N; i++) {
-        double inside = 0, outside = 0, lost = 0, all = 0, absolute = 0;
+        wide_real inside = 0, outside = 0, all = 0;
+        double lost = 0, absolute = 0;
         kernels_of(&h, i);
         structsa_naive_merge(merged, h.kernels, &h.values, &h.of);
         for (size_t n = 0; n < h.of.N; n++)
             for (size_t ch = 0; ch < h.of.c; ch++)
                 y[i * h.of.c + ch] += merged[n * h.of.columns + (h.of.columns == 1 ? 0 : ch)] * h.v[n * h.of.c + ch];
-        for (size_t ne = 0; ne < h.of.N * h.of.columns; ne++) inside += (double)merged[ne];
+        for (size_t ne = 0; ne < h.of.N * h.of.columns; ne++) inside += (wide_real)merged[ne];
         for (size_t jme = 0; jme < entries * h.of.columns; jme++) {
             if (h.values.token[jme / h.of.columns] == OFF_GRID) {
-                outside += (double)h.kernels[jme];
+                outside += (wide_real)h.kernels[jme];
                 lost += fabs((double)h.kernels[jme]);
             }
-            all += (double)h.kernels[jme];
+            all += (wide_real)h.kernels[jme];
             absolute += fabs((double)h.kernels[jme]);
         }
-        ck_assert(fabs(all - outside - inside) <= 8 * sqrt((double)entries) * UNIT_ROUNDOFF * absolute);
+        ck_assert(fabs((double)(all - outside - inside)) <= 8 * sqrt((double)entries) * UNIT_ROUNDOFF * absolute);
         border = fmax(border, lost / absolute);
     }
     within("y from merged kernels", relative_difference(y, h.y, h.of.N * h.of.c), head_tolerance(&h));
@@ -571,16 +572,16 @@ START_TEST(at_the_query_scores_are_self_similarity)
         for (int c = 0; c < 8; c++)
             for (size_t d = 0; d < 2; d++) {
                 size_t i = (size_t)(r * 8 + c), at = (i * 56 + i) * 2 + d;
-                double sum = 0;
+                wide_real sum = 0;
                 for (int dr = -1; dr <= 1; dr++)
                     for (int dc = -1; dc <= 1; dc++)
                         for (size_t ch = 0; ch < 3; ch++) {
                             if (r + dr < 0 || r + dr >= 7 || c + dc < 0 || c + dc >= 8) continue;
                             size_t n = (size_t)((r + dr) * 8 + c + dc), m = (size_t)((dr + 1) * 3 + dc + 1);
-                            sum += (double)(h.q[i * 3 + ch] * h.k[n * 3 + ch])
-                                 * (double)h.hk[(d * 9 + m) * h.of.columns + (_i ? ch : 0)];
+                            sum += (wide_real)(h.q[i * 3 + ch] * h.k[n * 3 + ch])
+                                 * (wide_real)h.hk[(d * 9 + m) * h.of.columns + (_i ? ch : 0)];
                         }
-                ck_assert((double)scores[at] == sum);
+                ck_assert((wide_real)scores[at] == sum);
                 if (abs(r - 3) > 1 || abs(c - 6) > 1) ck_assert(others[at] == scores[at]);
             }
     unequal(others, scores, 56 * 56 * 2);
@@ -704,13 +705,13 @@ START_TEST(a_stride_leaves_centres_out)
     real *a = zeros(120 * coarse.of.J * 2), *to = a;
     for (size_t i = 0; i < 120; i++, to += coarse.of.J * 2) {
         size_t t = 0;
-        double sum = 0;
+        wide_real sum = 0;
         for (size_t j = 0; j < 120; j++) {
             if (j / 30 % step[0] || j / 6 % 5 % step[1] || j % 6 % step[2]) continue;
-            for (size_t d = 0; d < 2; d++, t++) sum += (double)(to[t] = h.a[(i * 120 + j) * 2 + d]);
+            for (size_t d = 0; d < 2; d++, t++) sum += (wide_real)(to[t] = h.a[(i * 120 + j) * 2 + d]);
         }
         ck_assert_uint_eq(t, coarse.of.J * 2);
-        while (t-- > 0) to[t] = (real)((double)to[t] / sum);
+        while (t-- > 0) to[t] = (real)((wide_real)to[t] / sum);
     }
     within(strides[_i].text, relative_difference(coarse.a, a, 120 * coarse.of.J * 2), head_tolerance(&h));
 }
@@ -839,8 +840,8 @@ START_TEST(scale_zero_is_the_mean_of_virtual_values)
     h.q = zeros(80);
     for (size_t i = 0; i < 20; i++)
         for (size_t ch = 0; ch < 4; ch++) {
-            double sum = 0;
-            for (size_t t = 0; t < 60; t++) sum += (double)value[t * 4 + ch];
+            wide_real sum = 0;
+            for (size_t t = 0; t < 60; t++) sum += (wide_real)value[t * 4 + ch];
             mean[i * 4 + ch] = (real)(sum / 60);
         }
     within("y", relative_difference(tell(&h), mean, 80), head_tolerance(&h));

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include "../naive/forms.h"
+#include "../reference/layers/layers.h"
 #include "../reference/memory.h"
 
 bool wider_run(double *y, const struct problem *narrow, const float *x);
@@ -25,15 +26,18 @@ bool wider_run(double *y, const struct problem *narrow, const float *x)
     const struct form_row *row = naive_forms;
     size_t inputs = problem_input_count(&p), count = inputs;
 
-    /* Step 1: the operator of that name in this library, and room for its parameters and x. */
+    /* Step 1: the operator or layer of that name in this library, and room for its parameters and x. */
     while (row->declaration && strcmp(row->declaration->name, narrow->declaration->name)) row++;
+    if (!row->declaration)
+        for (row = layer_forms; row->declaration && strcmp(row->declaration->name, narrow->declaration->name);) row++;
     if (!row->declaration) return false;
     p.declaration = row->declaration;
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) count += p.tensor[r].data ? p.tensor[r].count : 0;
-    double *block = memory_get(count, sizeof *block), *next = block + inputs;
+    double *block = memory_get(count, sizeof *block);
     if (!block) return false;
 
     /* Step 2: the same numbers, and one run. */
+    double *next = block + inputs;
     widen(block, x, inputs);
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
         if (!p.tensor[r].data) continue;

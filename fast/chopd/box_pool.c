@@ -29,8 +29,7 @@
  *    it read one of these, wherever they would be.
  * 4. An edge inside a cell takes a share of it: the bilinear corners of the
  *    integral image, gathered into three differences (box_pool.h).  A box
- *    narrower than a cell is then a share of one difference, and loses nothing
- *    however narrow it is.
+ *    within a cell is one of them, and loses nothing however narrow it is.
  * 5. Two vectors of columns at a time, so that S of all boxes stays near too and
  *    their weighted sum stays in registers.
  * 6. Loads across cache lines count double and are what T costs.  The vector one
@@ -66,11 +65,18 @@ static struct span span_of(double lo, double hi, size_t size)
     double limit = (double)size + 1, low = token_of(lo), high = token_of(hi);
     struct span s = {.first = (real)(low + 0.5 - lo), .last = (real)(hi - (high - 0.5)), .weight = 1};
 
-    if (low == high) s = (struct span){.kind = SPAN_WITHIN, .first = (real)(hi - lo), .weight = 1};
+    if (low == high) s = (struct span){.kind = SPAN_WITHIN, .first = 1, .weight = 1};
     else if (s.first == 1 && s.last == 0) s.kind = SPAN_WHOLE;
     s.low = (ptrdiff_t)fmax(-limit, fmin(low, limit));
     s.high = (ptrdiff_t)fmax(-limit, fmin(high, limit));
     return s;
+}
+
+/* What a span's shares are still to be divided by.  A box within one token has none of its
+ * length: it may be so short that the area of such a box is no number. */
+static wide_real length_of(const struct span *s, real lo, real hi)
+{
+    return s->kind == SPAN_WITHIN ? 1 : (wide_real)hi - (wide_real)lo;
 }
 
 /* Rows of S: H + 1, and one more above and below. */
@@ -92,12 +98,13 @@ void box_pool_prepare(struct box_pool *pool, struct room *room, size_t H, size_t
 void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)
 {
     for (size_t b = 0; b < pool->components * pool->G; b++, boxes += 4) {
-        double area = ((double)boxes[2] - (double)boxes[0]) * ((double)boxes[3] - (double)boxes[1]);
-        pool->down[b] = span_of((double)boxes[0], (double)boxes[2], pool->H);
-        pool->across[b] = span_of((double)boxes[1], (double)boxes[3], pool->W);
-        pool->down[b].weight = (real)((double)mix[b] / area);
-        pool->down[b].first *= pool->down[b].weight;
-        pool->down[b].last *= pool->down[b].weight;
+        struct span *down = &pool->down[b], *across = &pool->across[b];
+        *down = span_of((double)boxes[0], (double)boxes[2], pool->H);
+        *across = span_of((double)boxes[1], (double)boxes[3], pool->W);
+        wide_real area = length_of(down, boxes[0], boxes[2]) * length_of(across, boxes[1], boxes[3]);
+        down->weight = (real)((wide_real)mix[b] / area);
+        down->first *= down->weight;
+        down->last *= down->weight;
     }
 }
 

@@ -28,9 +28,12 @@
  *
  *     first (T[t+low+1] - T[t+low]) + (T[t+high] - T[t+low+1]) + last (T[t+high+1] - T[t+high])
  *
- * and if both edges are in one token, the first term alone. */
+ * and if both edges are in one token, the first term alone, with a share of 1: the mean
+ * over such a box is that token, however narrow the box is. */
+enum span_kind { SPAN_GENERAL, SPAN_WITHIN, SPAN_WHOLE };   /* WITHIN one token; of WHOLE tokens: first is 1, last 0 */
+
 struct span {
-    enum { SPAN_GENERAL, SPAN_WITHIN, SPAN_WHOLE } kind;    /* WITHIN one token; of WHOLE tokens: first is 1, last 0 */
+    enum span_kind kind;
     ptrdiff_t low, high;
     real first, last;
     real weight;                /* of the middle term; first and last are multiplied by it already */

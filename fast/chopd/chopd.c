@@ -22,6 +22,7 @@
 #include "../../reference/chopd.h"
 #include "../../reference/flight.h"
 #include "../../reference/linear.h"
+#include "../forms.h"
 #include "../gelu.h"
 #include "box_pool.h"
 

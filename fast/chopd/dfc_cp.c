@@ -15,6 +15,7 @@
 #include "../../reference/dfc.h"
 #include "../../reference/flight.h"
 #include "../../reference/linear.h"
+#include "../forms.h"
 #include "../gelu.h"
 
 struct dfc_cp_fast {

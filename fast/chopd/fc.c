@@ -11,6 +11,7 @@
 
 #include "../../reference/dfc.h"
 #include "../../reference/flight.h"
+#include "../forms.h"
 #include "../packed_linear.h"
 
 struct fc_fast {

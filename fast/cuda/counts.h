@@ -33,7 +33,8 @@ struct launch_counts {
         partial,                        /* requests in which not all lanes of the warp took part */
         barriers,                       /* of blocks, each counted once a block */
         exchanges,                      /* shuffles and votes of warps */
-        atomics;
+        atomics,
+        products;                       /* of tensor cores, one instruction of a warp each */
 };
 
 /* From now on, launches of this thread are counted or not, and threads take

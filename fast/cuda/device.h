@@ -6,6 +6,7 @@
  *     array<real>                 memory of the device: a pointer, or one that checks its bounds
  *     SHARED(real, tile, 1056);   shared memory of a block, also as the parameter shared<real>
  *     load<4>(x, i), store(x, i, pack)    four neighbours in one access
+ *     multiply_tf32(sums, a, b)           a product of a warp on tensor cores
  *     LAUNCH(d, kernel, blocks, threads, bytes, arguments...)
  *
  * The rest is CUDA: threadIdx, __syncthreads, __shfl_xor_sync, ...
@@ -49,6 +50,39 @@ template <int W, class T> __device__ inline void store(T *p, size_t i, const pac
 }
 template <class T> __device__ inline T atomic_add(T *p, size_t i, T v) { return atomicAdd(p + i, v); }
 
+/* Floats in fewer digits, for tensor cores: one of 11 in a word, two of 8 in another. */
+__device__ inline uint32_t tf32_of(float value)
+{
+    uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+    return bits;
+}
+__device__ inline uint32_t bf16_pair(float low, float high)
+{
+    uint32_t bits;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+    return bits;
+}
+
+/* sums [16][8] += a [16][K] b [K][8] of a warp, K = 8 in TF32 and 16 in BF16, sums in float.
+ * A lane holds these entries, with g = lane / 4 and t = lane % 4:
+ *
+ *             TF32                                    BF16, lower and upper half of a word
+ *     a[r]    row g + 8 (r % 2), column t + 4 (r / 2)     row the same, columns 2 t + 8 (r / 2) and the next
+ *     b[r]    row t + 4 r, column g                       rows 2 t + 8 r and the next, column g
+ *     sums[r] row g + 8 (r / 2), column 2 t + r % 2       the same */
+#define TENSOR_PRODUCT(name, shape, type) \
+    __device__ inline void name(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) \
+    { \
+        asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type ".f32 " \
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                     : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]) \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+    }
+TENSOR_PRODUCT(multiply_tf32, "m16n8k8", "tf32")
+TENSOR_PRODUCT(multiply_bf16, "m16n8k16", "bf16")
+#undef TENSOR_PRODUCT
+
 #else
 #include "../lisa/fft.h"
 #include "emulator.h"
@@ -58,6 +92,8 @@ constexpr int DEVICE_ARRAYS = 48, DEVICE_FOURIERS = 2;
 
 struct device {
     status refusal;                     /* the first thing that went wrong */
+    bool forks;                         /* set by the prepare of a form that does */
+    bool apart;                         /* there are two branches now */
     int arrays;
     struct held {
         void *where;                    /* the array<real> itself */
@@ -67,11 +103,16 @@ struct device {
 #ifdef __CUDACC__
     size_t bytes;                       /* of all arrays */
     bool placed, stays;                 /* whether x and y stay where they are (plugin.h) */
-    cudaStream_t stream;
-    cublasHandle_t blas;
+    struct stream {
+        cudaStream_t stream;
+        cublasHandle_t blas;
+        cudaEvent_t reached;
+    } here, aside;                      /* where launches go, and the other, which only a form that forks has */
     struct { bool made; cufftHandle plan; } fourier[DEVICE_FOURIERS];
 #else
     struct fft fourier[DEVICE_FOURIERS];
+    void (*late)(struct plan *);        /* a branch that is to run when they join */
+    struct plan *late_of;
 #endif
 };
 
@@ -110,6 +151,11 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals);
 void device_fourier(struct device *d, int which, array<real> points, bool inverse);
 
+/* A branch: what it launches comes after all that was launched before, and what is launched
+ * from now on does not wait for it, until they join.  One at a time, and none in a branch. */
+void device_fork(struct plan *plan, void (*branch)(struct plan *plan));
+void device_join(struct device *d);
+
 /* The shared memory that a block may have, in bytes. */
 size_t device_shared_bytes(void);
 
@@ -134,7 +180,7 @@ constexpr size_t DEVICE_SHARED = 48 << 10;
             device_check(d, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)), \
                          #kernel); \
         if ((d)->refusal.code) break; \
-        kernel<<<blocks, threads, bytes, (d)->stream>>>(__VA_ARGS__); \
+        kernel<<<blocks, threads, bytes, (d)->here.stream>>>(__VA_ARGS__); \
         device_check(d, cudaGetLastError(), #kernel); \
     } while (0)
 void device_check(struct device *d, cudaError_t error, const char *what);

@@ -74,6 +74,22 @@ void device_reals(struct plan *plan, array<real> *where, const char *name, size_
                                            "--max-memory), at %s", allowed, name));
 }
 
+/* Each has a handle of its own: two streams of one handle would share its workspace. */
+static void make_stream(struct device *d, struct device::stream *s)
+{
+    if (!d->refusal.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");
+    if (!d->refusal.code) device_check(d, cudaEventCreateWithFlags(&s->reached, cudaEventDisableTiming), "an event");
+    if (!d->refusal.code) check_library(d, cublasCreate(&s->blas), "cuBLAS");
+    if (!d->refusal.code) check_library(d, cublasSetStream(s->blas, s->stream), "cuBLAS");
+}
+
+static void release_stream(struct device::stream *s)
+{
+    if (s->blas) cublasDestroy(s->blas);
+    if (s->reached) cudaEventDestroy(s->reached);
+    if (s->stream) cudaStreamDestroy(s->stream);
+}
+
 void device_place(struct device *d)
 {
     if (d->placed) return;
@@ -81,9 +97,8 @@ void device_place(struct device *d)
     device_check(d, cudaSetDevice(chosen), "choosing the device");
     for (int n = 0; n < d->arrays && !d->refusal.code; n++)
         if (d->held[n].bytes) device_check(d, cudaMalloc((void **)d->held[n].where, d->held[n].bytes), d->held[n].name);
-    if (!d->refusal.code) device_check(d, cudaStreamCreate(&d->stream), "a stream");
-    if (!d->refusal.code) check_library(d, cublasCreate(&d->blas), "cuBLAS");
-    if (!d->refusal.code) check_library(d, cublasSetStream(d->blas, d->stream), "cuBLAS");
+    make_stream(d, &d->here);
+    if (d->forks) make_stream(d, &d->aside);
 }
 
 /* Nobody is left to be told what fails here. */
@@ -91,8 +106,8 @@ void device_release(struct device *d)
 {
     for (int n = 0; n < d->arrays; n++) cudaFree(*(void **)d->held[n].where);
     for (auto &f : d->fourier) if (f.made) cufftDestroy(f.plan);
-    if (d->blas) cublasDestroy(d->blas);
-    if (d->stream) cudaStreamDestroy(d->stream);
+    release_stream(&d->here);
+    release_stream(&d->aside);
 }
 
 void device_upload(struct device *d, array<real> to, const real *from, size_t count)
@@ -100,14 +115,14 @@ void device_upload(struct device *d, array<real> to, const real *from, size_t co
     if (!from || !count || d->stays) return;
     device_check(d, cudaSetDevice(chosen), "choosing the device");
     if (!d->refusal.code)
-        device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyHostToDevice, d->stream),
+        device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyHostToDevice, d->here.stream),
                      "copying to the device");
 }
 
 void device_download(struct device *d, real *to, array<const real> from, size_t count)
 {
     if (!d->refusal.code && !d->stays)
-        device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyDeviceToHost, d->stream),
+        device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyDeviceToHost, d->here.stream),
                      "copying from the device");
 }
 
@@ -141,7 +156,7 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
         return;
     }
     cublasOperation_t of_a = a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, of_b = b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_library(d, product(d->blas, of_b, of_a, (int)columns, (int)rows, (int)inner,
+    check_library(d, product(d->here.blas, of_b, of_a, (int)columns, (int)rows, (int)inner,
                              b.at, (int)(b.transposed ? inner : columns), (long long)b.step,
                              a.at, (int)(a.transposed ? rows : inner), (long long)a.step, y, (int)batch), "a product");
 }
@@ -175,7 +190,6 @@ void device_fourier_load(struct device *d, int which, array<real>, int axes, con
                                    sizeof(real) == 4 ? CUFFT_C2C : CUFFT_Z2Z, many), "a Fourier transform's plan");
     if (d->refusal.code) return;
     f.made = true;
-    check_fourier(d, cufftSetStream(f.plan, d->stream), "a Fourier transform's plan");
 }
 
 void device_fourier(struct device *d, int which, array<real> points, bool inverse)
@@ -183,9 +197,45 @@ void device_fourier(struct device *d, int which, array<real> points, bool invers
     int way = inverse ? CUFFT_INVERSE : CUFFT_FORWARD;
     if (d->refusal.code) return;
     cufftHandle plan = d->fourier[which].plan;
+    check_fourier(d, cufftSetStream(plan, d->here.stream), "a Fourier transform's stream");
     check_fourier(d, sizeof(real) == 4 ? cufftExecC2C(plan, (cufftComplex *)points, (cufftComplex *)points, way) :
                      cufftExecZ2Z(plan, (cufftDoubleComplex *)points, (cufftDoubleComplex *)points, way),
                       "a Fourier transform");
+}
+
+/* The stream that waits takes up where the other one has come to. */
+static void wait_for(struct device *d, struct device::stream *waits, struct device::stream *other)
+{
+    if (!d->refusal.code) device_check(d, cudaEventRecord(other->reached, other->stream), "an event");
+    if (!d->refusal.code) device_check(d, cudaStreamWaitEvent(waits->stream, other->reached, 0), "a stream that waits");
+}
+
+static void change_streams(struct device *d)
+{
+    struct device::stream kept = d->here;
+    d->here = d->aside;
+    d->aside = kept;
+}
+
+void device_fork(struct plan *plan, void (*branch)(struct plan *))
+{
+    struct device *d = (struct device *)plan->state;
+    if (d->refusal.code) return;
+    if (!d->forks || d->apart) {
+        d->refusal = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
+        return;
+    }
+    d->apart = true;
+    wait_for(d, &d->aside, &d->here);
+    change_streams(d);
+    branch(plan);
+    change_streams(d);
+}
+
+void device_join(struct device *d)
+{
+    if (d->apart) wait_for(d, &d->here, &d->aside);
+    d->apart = false;
 }
 
 size_t device_shared_bytes(void)
@@ -197,7 +247,9 @@ size_t device_shared_bytes(void)
 
 status device_status(struct device *d)
 {
-    if (!d->refusal.code && d->stream) device_check(d, cudaStreamSynchronize(d->stream), "waiting for the device");
+    if (d->apart) device_join(d);
+    if (!d->refusal.code && d->here.stream)
+        device_check(d, cudaStreamSynchronize(d->here.stream), "waiting for the device");
     status s = d->refusal;
     d->refusal = status_ok();
     return s;

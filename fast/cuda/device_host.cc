@@ -2,7 +2,7 @@
  *
  * Its arrays are the plan's own room: one of reals, and one of traces that the emulator
  * finds races by.  The library's linear map is the sum as it is written, its Fourier
- * transform FFTW's. */
+ * transform FFTW's.  Two branches run one after the other, in an order that the seed draws. */
 
 #include "device.h"
 
@@ -34,19 +34,70 @@ void device_release(struct device *d)
     for (struct fft &f : d->fourier) fft_release(&f);
 }
 
-void device_upload(struct device *, array<real> to, const real *from, size_t count)
+/* While there are two branches: notes what the library does to so many reals, and refuses
+ * what the other branch does to them too. */
+static void library(struct device *d, array<const real> a, size_t count, bool write)
 {
-    if (from && count) memcpy(to.base + to.at, from, count * sizeof(real));
+    constexpr size_t words = emulator::words(sizeof(real));
+    if (!d->apart || d->refusal.code || !a) return;
+    if (emulator::library_access(a.traces + a.at * words, count * words, write)) return;
+    const char *name = "an array";
+    for (int n = 0; n < d->arrays; n++)
+        if (((array<real> *)d->held[n].where)->base == a.base) name = d->held[n].name;
+    d->refusal = failure("%s: the library %s what the other branch %s, and no join between", name,
+                         write ? "writes" : "reads", write ? "reads or writes" : "writes");
+}
+
+void device_fork(struct plan *plan, void (*branch)(struct plan *))
+{
+    struct device *d = (struct device *)plan->state;
+    if (d->refusal.code) return;
+    if (!d->forks || d->apart) {
+        d->refusal = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
+        return;
+    }
+    d->apart = true;
+    emulator::fork();
+    d->late_of = plan;
+    if (emulator::branch_is_late()) {
+        d->late = branch;
+        return;
+    }
+    branch(plan);
+    emulator::turn();
+}
+
+void device_join(struct device *d)
+{
+    if (d->late) {
+        emulator::turn();
+        d->late(d->late_of);
+    }
+    d->late = nullptr;
+    d->apart = false;
+    emulator::join();
+}
+
+void device_upload(struct device *d, array<real> to, const real *from, size_t count)
+{
+    if (!from || !count) return;
+    library(d, to, count, true);
+    memcpy(to.base + to.at, from, count * sizeof(real));
 }
 
 void device_download(struct device *d, real *to, array<const real> from, size_t count)
 {
+    library(d, from, count, false);
     if (!d->refusal.code) memcpy(to, from.base + from.at, count * sizeof(real));
 }
 
 void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
                    size_t rows, size_t in, size_t out)
 {
+    library(d, x, rows * in, false);
+    library(d, w, in * out, false);
+    library(d, b, out, false);
+    library(d, y, rows * out, true);
     if (d->refusal.code) return;
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
@@ -66,6 +117,9 @@ static real entry(const real *at, bool transposed, size_t rows, size_t columns, 
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch)
 {
+    library(d, a.at, (batch - 1) * a.step + rows * inner, false);
+    library(d, b.at, (batch - 1) * b.step + inner * columns, false);
+    library(d, y, batch * rows * columns, true);
     if (d->refusal.code) return;
     for (size_t n = 0; n < batch; n++) {
         const real *a_n = a.at.base + a.at.at + n * a.step, *b_n = b.at.base + b.at.at + n * b.step;
@@ -86,6 +140,7 @@ void device_fourier_load(struct device *d, int which, array<real> points, int ax
 
 void device_fourier(struct device *d, int which, array<real> points, bool inverse)
 {
+    library(d, points, points.count, true);
     if (!d->refusal.code) fft_run(&d->fourier[which], points.base, inverse);
 }
 
@@ -93,6 +148,7 @@ size_t device_shared_bytes(void) { return 227 << 10; }      /* of sm_90 */
 
 status device_status(struct device *d)
 {
+    if (d->apart) device_join(d);
     status s = d->refusal;
     d->refusal = status_ok();
     return s;

@@ -49,10 +49,13 @@ constexpr unsigned char MARK = 0xa5;
 
 /* Who has been at a word: a thread of the block, all of a warp that `lanes` names, or
  * several.  Of what atomics wrote with ATOMIC set. */
-constexpr uint16_t ATOMIC = 0x4000, MANY_OF_WARP = 0x8000, MANY_BLOCKS = 0xbffd, MANY = 0xbffe;
+constexpr uint16_t ATOMIC = 0x4000, MANY_OF_WARP = 0x8000, BOTH_BRANCHES = 0xbffc, MANY_BLOCKS = 0xbffd, MANY = 0xbffe;
 constexpr uint32_t EPOCHS_MAX = 0xf0000000u;
 
-enum waiting { RUNS, AT_BLOCK_BARRIER, AT_WARP_BARRIER, AT_EXCHANGE, DONE };
+enum waiting { RUNS, AT_BLOCK_BARRIER, AT_WARP_BARRIER, AT_EXCHANGE, AT_PRODUCT_TF32, AT_PRODUCT_BF16, DONE };
+
+/* A lane's part of a product. */
+struct fragments { float *sums; const uint32_t *a, *b; };
 
 struct fiber {
     self_indices indices;
@@ -64,6 +67,7 @@ struct fiber {
     place at = 0;                       /* where it waits */
     unsigned mask;                      /* of the lanes that it waits for */
     uint64_t brought;
+    fragments product;
     uint16_t met[WARP];                 /* the turn of its warp at which it met each lane last */
 #if defined __SANITIZE_ADDRESS__
     void *fake;
@@ -82,6 +86,7 @@ struct machine {
     bool counting = false;
     uint64_t seed = 0;
     std::vector<launch_counts> launches;
+    uint32_t forked = 0, turned = 0;    /* epochs at which the two branches began; 0: there are none */
 
     /* The launch and the block that run. */
     const std::function<void()> *body = nullptr;
@@ -222,9 +227,31 @@ void join(warp &w, fiber *lanes, unsigned mask)
     for (unsigned left = mask; left; left &= left - 1) memcpy(lanes[__builtin_ctz(left)].met, met, sizeof met);
 }
 
+/* A product of tensor cores, from the fragments of all lanes (device.h) to their sums.  The
+ * products of two factors are exact; here they are added one after another. */
+void multiply(fiber *lanes, waiting kind)
+{
+    const int halves = kind == AT_PRODUCT_BF16 ? 2 : 1, depth = 8 * halves;
+    float a[16][16], b[16][8];
+    for (int l = 0; l < (int)WARP; l++)
+        for (int n = 0; n < 6 * halves; n++) {
+            int r = n / halves, g = l / 4, t = l % 4, half = n % halves;
+            uint32_t word = r < 4 ? lanes[l].product.a[r] : lanes[l].product.b[r - 4];
+            float factor = __uint_as_float(halves == 1 ? word : half ? word & 0xffff0000u : word << 16);
+            int eights = r < 4 ? r / 2 : r - 4, inner = halves == 1 ? t + 4 * eights : 2 * t + half + 8 * eights;
+            if (r < 4) a[g + 8 * (r % 2)][inner] = factor;
+            else b[inner][g] = factor;
+        }
+    for (int l = 0; l < (int)WARP; l++)
+        for (int r = 0; r < 4; r++)
+            for (int k = 0; k < depth; k++)
+                lanes[l].product.sums[r] += a[l / 4 + 8 * (r / 2)][k] * b[k][l % 4 * 2 + r % 2];
+    m->now.products++;
+}
+
 /* Lets the lanes of a warp go that wait for each other and have all come.  Gives whether
- * there were some.  Of a __syncwarp's mask those count that live; an exchange misses all
- * that are not there. */
+ * there were some.  Of a __syncwarp's mask those count that live; an exchange and a product
+ * miss all that are not there. */
 bool complete(unsigned number)
 {
     warp &w = m->warps[number];
@@ -232,13 +259,15 @@ bool complete(unsigned number)
     unsigned size = lanes_of(number);
     for (unsigned l = 0; l < size; l++) {
         waiting what = lanes[l].waits;
-        if (what != AT_EXCHANGE && what != AT_WARP_BARRIER) continue;
-        unsigned here = 0, wanted = what == AT_EXCHANGE ? lanes[l].mask : lanes[l].mask & w.live;
+        if (what == RUNS || what == AT_BLOCK_BARRIER || what == DONE) continue;
+        unsigned here = 0, wanted = what == AT_WARP_BARRIER ? lanes[l].mask & w.live : lanes[l].mask;
         for (unsigned k = l; k < size; k++)
             if (lanes[k].waits == what && lanes[k].mask == lanes[l].mask && same_line(lanes[k].at, lanes[l].at))
                 here |= 1u << k;
         if (here != wanted) continue;
         if (what == AT_WARP_BARRIER) join(w, lanes, here);
+        if (what == AT_PRODUCT_TF32 || what == AT_PRODUCT_BF16) multiply(lanes, what);
+        if (m->counting && here == w.live) m->asked.warp_met(number);
         for (; here; here &= here - 1) {
             unsigned k = (unsigned)__builtin_ctz(here);
             w.taken[k] = lanes[k].brought;
@@ -255,7 +284,7 @@ status stuck()
     const fiber *waits = nullptr, *ended = nullptr;
     for (unsigned t = 0; t < m->count; t++) {
         const fiber &f = m->fibers[t];
-        if (f.waits == AT_EXCHANGE || f.waits == AT_WARP_BARRIER)
+        if (f.waits != DONE && f.waits != AT_BLOCK_BARRIER)
             return failure("%s:%d: %s: thread %u waits for lanes %08x of warp %u, and not all of them come", f.at.file,
                            f.at.line, m->now.kernel, f.number, f.mask, f.warp);
         if (f.waits == DONE) { if (!ended) ended = &f; }
@@ -399,12 +428,23 @@ void fault(const place &from, const char *format, ...)
     abort();
 }
 
+constexpr char OTHER_BRANCH[] = "the other branch";
+static const char *missed(const char *other) { return other == OTHER_BRANCH ? "join" : "barrier"; }
+
+/* Whether a trace tells of the branch that came before this one, which has not joined. */
+static inline bool of_other_branch(const machine &k, uint32_t epoch, uint16_t who)
+{
+    return k.turned && epoch >= k.forked && (epoch < k.turned || who == BOTH_BRANCHES);
+}
+
 /* Who did what a trace tells, if that is not ordered before what the running thread does;
  * else NULL. */
 static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t lanes)
 {
     const machine &k = *m;
-    if (epoch < (where == SHARED_MEMORY ? k.block_epoch : k.launch_epoch)) return nullptr;
+    if (epoch < (where == SHARED_MEMORY ? k.block_epoch : k.launch_epoch))
+        return where == DEVICE_MEMORY && of_other_branch(k, epoch, who) ? OTHER_BRANCH : nullptr;
+    if (who == BOTH_BRANCHES) return OTHER_BRANCH;
     if (who == MANY_BLOCKS || epoch < k.block_epoch) return "another block";
     if (epoch != k.epoch) return nullptr;
     if (who == MANY) return "other threads";
@@ -442,6 +482,8 @@ static inline void note_reader(memory where, trace &t)
     if (!meets_readers(where, t)) {
         t.reader = (uint16_t)f.number;
         t.lanes = 1u << f.lane;
+    } else if (t.reader == BOTH_BRANCHES || of_other_branch(*m, t.read_epoch, t.reader)) {
+        t.reader = BOTH_BRANCHES;
     } else if (t.reader == MANY_BLOCKS || t.read_epoch < m->block_epoch) {
         t.reader = MANY_BLOCKS;
     } else if (t.reader != MANY) {
@@ -461,10 +503,10 @@ void access(memory where, const void *address, trace *traces, size_t bytes, bool
         trace &t = traces[n];
         const char *other;
         if ((other = meets_writer(where, t)))
-            fault(from, "%s a word that %s wrote, and no barrier between", write ? "writes" : "reads", other);
+            fault(from, "%s a word that %s wrote, and no %s between", write ? "writes" : "reads", other, missed(other));
         if (!write) note_reader(where, t);
         else if ((other = meets_readers(where, t)))
-            fault(from, "writes a word that %s read, and no barrier between", other);
+            fault(from, "writes a word that %s read, and no %s between", other, missed(other));
         else note_writer(t, (uint16_t)f.number);
     }
     if (m->counting) m->asked.add(f.warp, f.lane, where, address, bytes, from);
@@ -478,10 +520,13 @@ void atomic(memory where, const void *address, trace *traces, size_t bytes, cons
     for (size_t n = 0; n < words(bytes); n++) {
         trace &t = traces[n];
         const char *other = meets_writer(where, t), *reader = meets_readers(where, t);
-        if (other && !(t.writer & ATOMIC)) fault(from, "adds to a word that %s wrote, and no barrier between", other);
-        if (reader) fault(from, "adds to a word that %s read, and no barrier between", reader);
+        if (other && !(t.writer & ATOMIC))
+            fault(from, "adds to a word that %s wrote, and no %s between", other, missed(other));
+        if (reader) fault(from, "adds to a word that %s read, and no %s between", reader, missed(reader));
+        bool branches = other && (t.writer == (BOTH_BRANCHES | ATOMIC) || of_other_branch(*m, t.write_epoch, 0));
         bool blocks = other && (t.write_epoch < m->block_epoch || t.writer == (MANY_BLOCKS | ATOMIC));
-        note_writer(t, (uint16_t)((blocks ? MANY_BLOCKS : other ? MANY : f.number) | ATOMIC));
+        unsigned who = branches ? BOTH_BRANCHES : blocks ? MANY_BLOCKS : other ? MANY : f.number;
+        note_writer(t, (uint16_t)(who | ATOMIC));
     }
     m->now.atomics++;
     if (m->counting) m->asked.add(f.warp, f.lane, where, address, bytes, from);
@@ -555,7 +600,47 @@ unsigned ballot(unsigned mask, bool mine, const place &from)
     return all;
 }
 
+/* Digits that a factor may not have are a device's to drop: here they are a mistake. */
+void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], digits kind, const place &from)
+{
+    for (int r = 0; r < 6 && kind == TF32; r++) {
+        float factor = __uint_as_float(r < 4 ? a[r] : b[r - 4]);
+        if (factor == factor && __float_as_uint(factor) & 0x1fffu)
+            fault(from, "a factor of %.9g, which has more digits than TF32", (double)factor);
+    }
+    m->running->product = {sums, a, b};
+    wait(kind == TF32 ? AT_PRODUCT_TF32 : AT_PRODUCT_BF16, ~0u, 0, from);
+}
+
 int lane_number() { return (int)m->running->lane; }
+
+/* ---- branches --------------------------------------------------------------- */
+
+void fork() { own().forked = own().turned = epochs++; }
+void turn() { own().turned = epochs++; }
+void join() { own().forked = own().turned = 0; }
+
+bool branch_is_late() { return (own().seed + 1) * 0x9e3779b97f4a7c15u >> 63; }
+
+bool library_access(trace *traces, size_t count, bool write)
+{
+    const machine &k = own();
+    uint32_t epoch = epochs++;
+    for (size_t n = 0; n < count; n++) {
+        trace &t = traces[n];
+        uint16_t writer = t.writer & (uint16_t)~ATOMIC;
+        bool read = of_other_branch(k, t.read_epoch, t.reader);
+        if (of_other_branch(k, t.write_epoch, writer) || (write && read)) return false;
+        if (write) {
+            t.write_epoch = epoch;
+            t.writer = 0;
+        } else {
+            t.read_epoch = epoch;
+            t.reader = read ? BOTH_BRANCHES : (uint16_t)0;
+        }
+    }
+    return true;
+}
 
 /* ---- launching -------------------------------------------------------------- */
 

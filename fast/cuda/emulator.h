@@ -8,11 +8,12 @@
  *     on threads going in step.
  *   - Shared memory holds NaN before each block.
  *   - A barrier that a thread of the block misses, or that different threads reach at
- *     different lines, is an error; so is a shuffle whose mask names a lane that is not there.
+ *     different lines, is an error; so is a shuffle whose mask names a lane that is not there,
+ *     and a product of tensor cores at which not all of the warp are.
  *   - A race is an error: two threads at one word, one of them writing, and no barrier
- *     between; in device memory also two blocks of one launch.  Threads that met at a
- *     __syncwarp are ordered by it, and those that exchanged are not.  Atomics do not race
- *     with each other.
+ *     between; in device memory also two blocks of one launch, and the launches of two
+ *     branches (device_fork) until they have joined.  Threads that met at a __syncwarp are
+ *     ordered by it, and those that exchanged are not.  Atomics do not race with each other.
  *   - So is an index out of range, and a wide access that is not aligned.
  *   - Where it is asked to count (counts.h), a warp's accesses are taken together as a
  *     device would: sectors of 32 bytes, banks of 4 bytes.
@@ -21,8 +22,9 @@
  * early is found whatever the order of the threads, since each word knows who wrote it;
  * what depends on a value that a thread happened to see is found in the orders drawn.
  *
- * Nothing is said about time, occupancy, registers, how tensor cores round, whether what
- * is restricted overlaps, or blocks that wait for each other: these run one after another.
+ * Nothing is said about time, occupancy, registers, in which order and with how many digits
+ * tensor cores sum, whether what is restricted overlaps, or blocks that wait for each other:
+ * these run one after another.
  * Stacks and notes are memory of its own, like a library's, which memory.h does not count.
  *
  * Included by device.h alone. */
@@ -168,12 +170,28 @@ template <class T> pointer<T, SHARED_MEMORY> dynamic_array()
 /* Runs a kernel, `body`, on all blocks.  Its first error, or OK. */
 status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const std::function<void()> &body);
 
+/* Two branches of launches, of which neither waits for the other.  They run one after the
+ * other, in an order that the seed draws: fork begins the first, turn the second, and join
+ * ends both.  What each does to device memory meets what the other did. */
+void fork();
+void turn();
+void join();
+bool branch_is_late();                  /* whether the seed lets it run when they join */
+
+/* What a library does to words while there are two branches: false where the other one is
+ * met. */
+bool library_access(trace *traces, size_t count, bool write);
+
 /* Waiting for others. */
 void block_barrier(const place &from);
 void warp_barrier(unsigned mask, const place &from);
 uint64_t exchange(unsigned mask, uint64_t mine, int lane, const place &from);       /* what lane brought */
 unsigned ballot(unsigned mask, bool mine, const place &from);
 int lane_number();
+
+/* sums += a b of a warp on tensor cores, fragments as in device.h. */
+enum digits { TF32, BF16 };
+void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], digits kind, const place &from);
 
 template <class T> T shuffled(unsigned mask, T value, int lane, const place &from)
 {
@@ -228,6 +246,44 @@ inline bool __any_sync(unsigned mask, bool v, emulator::place from = 0) { return
 inline bool __all_sync(unsigned mask, bool v, emulator::place from = 0)
 {
     return emulator::ballot(mask, !v, from) == 0;
+}
+
+inline float __uint_as_float(uint32_t bits)
+{
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+inline uint32_t __float_as_uint(float value)
+{
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* To 11 digits, the nearest, halves away from zero; NaN is one NaN. */
+inline uint32_t tf32_of(float value)
+{
+    return value != value ? 0x7fffffffu : (__float_as_uint(value) + 0x1000u) & ~0x1fffu;
+}
+
+/* Two to 8 digits each, the nearest, halves to the even one; the first in the lower half. */
+inline uint32_t bf16_pair(float low, float high)
+{
+    auto one = [](float value) -> uint32_t {
+        uint32_t bits = __float_as_uint(value);
+        return value != value ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+    };
+    return one(low) | one(high) << 16;
+}
+
+inline void multiply_tf32(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulator::place from = 0)
+{
+    emulator::warp_product(sums, a, b, emulator::TF32, from);
+}
+inline void multiply_bf16(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulator::place from = 0)
+{
+    emulator::warp_product(sums, a, b, emulator::BF16, from);
 }
 
 /* Adds to an element, whoever else does; gives what it held. */

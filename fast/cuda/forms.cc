@@ -2,7 +2,8 @@
  *
  * Compiled by g++ these are the emulated forms, which are in every build; compiled by
  * nvcc, those of a device.  An operator's rungs stand in order: the last is the form
- * called cuda. */
+ * called cuda.  Behind it stand those that round to fewer digits than a float has, which
+ * nobody gets unasked; in double there are none. */
 
 #include "../../reference/forms.h"
 #include "../../reference/msa.h"
@@ -18,23 +19,31 @@
 extern "C" {
 
 extern const struct form msa_cuda1, msa_cuda2, msa_cuda3, msa_cuda4;
-extern const struct form sra_cuda1, sra_cuda2, sra_cuda3;
+#ifndef TWICETOLD_DOUBLE
+extern const struct form msa_tf32, msa_bf16, structsa_tf32, structsa_bf16;
+#endif
+extern const struct form sra_cuda1, sra_cuda2, sra_cuda3, sra_cuda4;
 extern const struct form lisa_cuda1, lisa_cuda2, lisa_cuda3;
 extern const struct form structsa_cuda1, structsa_cuda2, structsa_cuda3, structsa_cuda4;
 extern const struct form elsa_cuda1, elsa_cuda2, elsa_cuda3, elsa_cuda4;
 extern const struct form fc_cuda1, fc_cuda2, fc_cuda3;
 extern const struct form dfc_cp_cuda1, dfc_cp_cuda2, dfc_cp_cuda3;
 extern const struct form chopd_cuda1, chopd_cuda2, chopd_cuda3, chopd_cuda4, chopd_cuda5, chopd_cuda6;
-extern const struct form hilo_cuda1, hilo_cuda2, hilo_cuda3;
+extern const struct form hilo_cuda1, hilo_cuda2, hilo_cuda3, hilo_cuda4, hilo_cuda5;
 
 const struct form_row cuda_forms[] = {
     {&msa, &msa_cuda1},
     {&msa, &msa_cuda2},
     {&msa, &msa_cuda3},
     {&msa, &msa_cuda4},
+#ifndef TWICETOLD_DOUBLE
+    {&msa, &msa_tf32},
+    {&msa, &msa_bf16},
+#endif
     {&sra, &sra_cuda1},
     {&sra, &sra_cuda2},
     {&sra, &sra_cuda3},
+    {&sra, &sra_cuda4},
     {&lisa, &lisa_cuda1},
     {&lisa, &lisa_cuda2},
     {&lisa, &lisa_cuda3},
@@ -42,6 +51,10 @@ const struct form_row cuda_forms[] = {
     {&structsa, &structsa_cuda2},
     {&structsa, &structsa_cuda3},
     {&structsa, &structsa_cuda4},
+#ifndef TWICETOLD_DOUBLE
+    {&structsa, &structsa_tf32},
+    {&structsa, &structsa_bf16},
+#endif
     {&elsa, &elsa_cuda1},
     {&elsa, &elsa_cuda2},
     {&elsa, &elsa_cuda3},
@@ -61,6 +74,8 @@ const struct form_row cuda_forms[] = {
     {&hilo, &hilo_cuda1},
     {&hilo, &hilo_cuda2},
     {&hilo, &hilo_cuda3},
+    {&hilo, &hilo_cuda4},
+    {&hilo, &hilo_cuda5},
     {NULL, NULL}
 };
 

@@ -39,8 +39,8 @@ using device_heart = void (*)(struct plan *plan);
 status device_heads_run(struct plan *plan, real *y, const real *x, device_heart heart);
 void device_heads_on(struct plan *plan, device_heart heart);        /* from on->x to on->y */
 
-/* A rung as a form.  The names of all but the last are cuda1, cuda2, ...; the last is
- * known as cuda too (forms.cc). */
+/* A rung as a form.  Their names are cuda1, cuda2, ...; the last is known as cuda, too.  Those
+ * that round to fewer digits are cuda-tf32 and cuda-bf16 (forms.cc). */
 #define RUNG(id, name, kept, prepare, load, heart, multiply_adds) \
     static status id##_run(struct plan *plan, real *y, const real *x) { return device_heads_run(plan, y, x, heart); } \
     static void id##_release(struct plan *plan) { device_release((struct device *)plan->state); } \

@@ -15,10 +15,25 @@
  *           product with a value from 1/8 to 1/12.  Scores pass to those who gather values
  *           through shared memory of their own warp.
  *
+ *   cuda-tf32, cuda-bf16
+ *           Tensor cores (tensor.h): cuda4's tiles, and a warp for 16 queries.  Scores and means
+ *           are products of 16 x 8 x 8 or 16 x 8 x 16 in one instruction, whose factors q, k, v
+ *           and the weights are rounded to 11 digits or 8; sums are float.  Weights stay in
+ *           registers from one product to the next.  On 8 x 8 tokens, 2 heads of 16 channels,
+ *           256 instructions, or 128; of shared memory they ask 640 times, or 320, where cuda4
+ *           asks 1984 times.  What failed: heads of more than 16 channels ask for each sector of
+ *           y twice, since a lane has eight channels side by side and stores four at a time.
+ *           Registers, for heads of up to 16, 32 and 64 channels on sm_80: 73, 98 and 128 in
+ *           TF32, 64, 80 and 110 in BF16, without spills.
+ *
+ * Plain float is what cuda means: the last two are taken only by their names, and are not
+ * there in double.  The projections around them stay plain.
+ *
  * All rungs know windows, shifted windows and the ghost head, whose weights differ by
  * channel: there cuda4 is cuda3, whose ghosts of more than 32 channels a head spill some
  * registers.  Heads of more than 64 channels take rung 1; where queries, keys, values and
- * scores do not fit in 48 KB (in double, beyond 28 channels) cuda4 is cuda3.
+ * scores do not fit in 48 KB (in double, beyond 28 channels) cuda4 is cuda3.  With a ghost
+ * head, or beyond 64 channels, cuda-tf32 and cuda-bf16 are cuda4.
  *
  * Contract: reference/msa.h. */
 
@@ -26,6 +41,9 @@
 #include "heads.h"
 #include "meeting.h"
 #include "online.h"
+#ifndef TWICETOLD_DOUBLE
+#include "tensor.h"
+#endif
 
 namespace {
 
@@ -378,6 +396,82 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const 
     }
 }
 
+#ifndef TWICETOLD_DOUBLE
+/* ---- on tensor cores ----------------------------------------------------------------- */
+
+/* Entries first ... first + KEYS - 1 of a window: their keys in words along the channels, and
+ * their values in words across as many entries as share one; zeros where there is none. */
+template <class P, int CHANNELS>
+__device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const problem_of_msa &p,
+                                   array<const real> qkv, size_t image, int window, int first, int channel)
+{
+    constexpr int EACH = P::EACH, FOURS = CHANNELS / 4;
+    int C = p.h * p.c;
+    for (int n = threadIdx.x; n < KEYS / EACH * FOURS; n += THREADS) {
+        int d = n % FOURS * 4;
+        pack<real, 4> values[EACH] = {};
+        UNROLL for (int e = 0; e < EACH; e++) {
+            int entry = n / FOURS * EACH + e;
+            bool there = first + entry < p.meet.entries;
+            size_t row = 0;
+            pack<real, 4> key = {};
+            if (there) row = (image + meeting_token(p.meet, window, first + entry)) * p.width + channel;
+            if (there) key = four_channels(qkv, row + C, d, p.c);
+            if (there) values[e] = four_channels(qkv, row + 2 * C, d, p.c);
+            store(k, entry * pitches<P, CHANNELS>::key + d / EACH, along(P(), key));
+        }
+        store(v, n / FOURS * pitches<P, CHANNELS>::value + d, across(P(), values));
+    }
+}
+
+template <class P, int CHANNELS>
+__global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe)
+{
+    SHARED(uint32_t, k, (KEYS * pitches<P, CHANNELS>::key));
+    SHARED(uint32_t, v, (KEYS / P::EACH * pitches<P, CHANNELS>::value));
+    int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
+    int mine = blockIdx.x % blocks * BLOCK + threadIdx.x / 32 * 16;     /* the first entry of this warp's queries */
+    int upper = mine + threadIdx.x % 32 / 4, head = blockIdx.y, channel = head * p.c, C = p.h * p.c;
+    size_t image = (size_t)blockIdx.z * p.meet.tokens, query[2], output[2];
+    int i[2], side[2];
+    bool there[2];
+    sixteen<P, CHANNELS> own;
+
+    for (int r = 0; r < 2; r++) {
+        there[r] = upper + 8 * r < p.meet.entries;
+        i[r] = meeting_token(p.meet, window, there[r] ? upper + 8 * r : 0);
+        side[r] = meeting_side(p.meet, window, upper + 8 * r);
+        query[r] = (image + i[r]) * p.width + channel;
+        output[r] = (image + i[r]) * C + channel;
+    }
+    fetch_queries(own, qkv, query, there, p.c, p.scale);
+    for (int first = 0; first < p.meet.entries; first += KEYS) {
+        fetch_words<P, CHANNELS>(k, v, p, qkv, image, window, first, channel);
+        __syncthreads();
+        if (mine < p.meet.entries) {        /* all of a warp or none */
+            /* Step 1: 16 queries with 32 keys. */
+            float score[KEYS / 8][4];
+            score_keys(score, own, k, 0);
+
+            /* Step 2: what stands beside the product. */
+            UNROLL for (int n = 0; n < KEYS / 8; n++)
+                UNROLL for (int e = 0; e < 4; e++) {
+                    int key = first + 8 * n + threadIdx.x % 4 * 2 + e % 2;
+                    bool meets = key < p.meet.entries && meeting_side(p.meet, window, key) == side[e / 2];
+                    if (!meets) score[n][e] = -INFINITY;
+                    else if (p.tables) score[n][e] += bias(p, rpe, i[e / 2], meeting_token(p.meet, window, key), head);
+                }
+
+            /* Step 3: weights, and the values under them. */
+            weigh(score, own);
+            gather_values(own, score, v, 0);
+        }
+        __syncthreads();                    /* the tile has been read */
+    }
+    store_means(y, output, there, own, p.c);
+}
+#endif
+
 /* ---- the ladder -------------------------------------------------------------------- */
 
 problem_of_msa given(const struct plan *plan)
@@ -440,6 +534,22 @@ void heart_4(struct plan *plan)
     else LAUNCH(&on->heads.device, blocked<2>, blocks, THREADS, bytes, given(plan), pitch, y, on->heads.qkv, on->rpe);
 }
 
+#ifndef TWICETOLD_DOUBLE
+template <class P> void heart_of_tensor_cores(struct plan *plan)
+{
+    struct msa_device *on = (struct msa_device *)plan->state;
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    struct device *d = &on->heads.device;
+    dim3 blocks(p->windows.count * device_blocks(p->windows.entries, BLOCK), p->heads.h, p->heads.B);
+    array<real> y = device_heads_output(&on->heads);
+    array<const real> qkv = on->heads.qkv;
+    if (p->ghost.add || p->c > 64) heart_4(plan);
+    else if (p->c <= 16) LAUNCH(d, (on_tensor_cores<P, 16>), blocks, THREADS, 0, given(plan), y, qkv, on->rpe);
+    else if (p->c <= 32) LAUNCH(d, (on_tensor_cores<P, 32>), blocks, THREADS, 0, given(plan), y, qkv, on->rpe);
+    else LAUNCH(d, (on_tensor_cores<P, 64>), blocks, THREADS, 0, given(plan), y, qkv, on->rpe);
+}
+#endif
+
 status prepare(struct plan *plan)
 {
     const struct msa_problem *p = (const struct msa_problem *)plan->of;
@@ -479,3 +589,7 @@ RUNG(msa_cuda1, "cuda1", msa_device, prepare, load, heart_1, cost);
 RUNG(msa_cuda2, "cuda2", msa_device, prepare, load, heart_in_registers<2>, cost);
 RUNG(msa_cuda3, "cuda3", msa_device, prepare, load, heart_in_registers<3>, cost);
 RUNG(msa_cuda4, "cuda4", msa_device, prepare, load, heart_4, cost);
+#ifndef TWICETOLD_DOUBLE
+RUNG(msa_tf32, "cuda-tf32", msa_device, prepare, load, heart_of_tensor_cores<tf32>, cost);
+RUNG(msa_bf16, "cuda-bf16", msa_device, prepare, load, heart_of_tensor_cores<bf16>, cost);
+#endif

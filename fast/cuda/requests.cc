@@ -93,17 +93,24 @@ void requests::ended(unsigned number, unsigned lane)
     warps[number].live &= ~(1u << lane);
 }
 
+/* What is open stays partial. */
+void requests::warp_met(unsigned number)
+{
+    warp &w = warps[number];
+    for (line &l : w.lines) {
+        for (const request &r : l.open)
+            if (!r.counted) count(w, r);
+        l.open.clear();
+        l.first = 0;
+        std::fill(l.came, l.came + WARP, 0);
+    }
+}
+
 void requests::met()
 {
-    for (warp &w : warps) {
-        for (line &l : w.lines) {
-            for (const request &r : l.open)
-                if (!r.counted) count(w, r);
-            l.open.clear();
-            l.first = 0;
-            std::fill(l.came, l.came + WARP, 0);
-        }
-        w.begun = w.live;
+    for (unsigned w = 0; w < warps.size(); w++) {
+        warp_met(w);
+        warps[w].begun = warps[w].live;
     }
 }
 

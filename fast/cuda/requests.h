@@ -1,9 +1,16 @@
 /* requests.h -- what the threads of a warp ask for together
  *
- * On a device the threads of a warp go in step: what they ask of a memory at one line for
- * the nth time is one request.  Emulated threads go one after another, so what each asks for is kept
- * until all of its warp that live have come by; then the request is counted (counts.h).
- * Lanes that stay away leave it open until the block meets: it counts as partial.
+ * On a device the threads of a warp go in step.  Emulated threads go one after another, so
+ * what each asks for is kept until all of its warp that live have come by; then the request
+ * is counted (counts.h).  What is one request: what lanes ask of a memory at one line for the
+ * nth time since all of the warp last met, at a barrier, a shuffle, a vote or a product.
+ * Lanes that stay away leave it open until the next such meeting: it counts as partial.
+ *
+ * That is a device's request wherever the lanes that come by a line come equally often
+ * between meetings, or stay away for good.  A lane that leaves out some turns of a loop in
+ * which nobody meets is taken together with others a turn too early: there are fewer
+ * requests, then, and fuller ones, than a device makes.  Bytes asked and touched are exact
+ * in any case.
  *
  * Knows no fiber and finds no mistake: that is the emulator's. */
 
@@ -25,6 +32,7 @@ public:
     void begin_block(unsigned threads);
     void add(unsigned warp, unsigned lane, memory where, const void *address, size_t bytes, const place &from);
     void ended(unsigned warp, unsigned lane);       /* a thread */
+    void warp_met(unsigned warp);                   /* all of it that live */
     void met();                                     /* a block, at a barrier or at its end */
     void end_launch();
 

@@ -1,4 +1,4 @@
-/* rows.h -- softmax attention of rows with rows, told three times
+/* rows.h -- softmax attention of rows with rows, told four times
  *
  * Rows of queries and rows of keys and values lie in groups; a query meets the keys of its
  * group.  SRA has a group for each image; HiLo one for each window, and one for each image.
@@ -9,10 +9,16 @@
  *   3   Blocks of 64 queries of one group take keys and values 32 rows at a time into shared
  *       memory.  Groups of fewer queries are left with 2: their keys are few.
  *
- * Heads of more than 64 channels are told by 1.  Compiled for sm_80 the last rung takes 72,
- * 108 or 177 registers of a thread for heads of up to 16, 32 or 64 channels and spills
- * nothing, but 168 bytes at 64 channels in double.  msa.cu says the same of windows and tables;
- * here are no biases and no windows, but keys that are fewer than queries. */
+ *   4   A group that meets itself, of at most 16 rows, stays in registers: of a warp's lanes
+ *       each has a row of it and a part of the channels of a head, asks the device for these
+ *       once, and takes keys and values of the other rows by shuffles.
+ *
+ * Heads of more than 64 channels are told by 1.  What does not fit into the registers of 4 is
+ * left with 3: heads of more than 256 channels in groups of 4 rows, 64 in groups of 16; in double
+ * half as many.  Compiled for sm_80 the third takes 72, 108 or 177 registers of a thread for heads
+ * of up to 16, 32 or 64 channels and spills nothing, but 168 bytes at 64 channels in double:
+ * with fewer channels for a thread those heads would be left to 1.  msa.cu says the same of
+ * windows and tables; here are no biases and no windows, but keys that are fewer than queries. */
 
 #ifndef TWICETOLD_FAST_CUDA_ROWS_H
 #define TWICETOLD_FAST_CUDA_ROWS_H
@@ -153,11 +159,92 @@ void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<
     else LAUNCH(d, rows_each_query<CHANNELS>, blocks, ROWS_BLOCK, 0, p, y, q, k, v);
 }
 
+/* ---- a group in registers ------------------------------------------------------------- */
+
+/* PACKS times four channels of a row, which lie so that the lanes that share the row ask for
+ * neighbours together; zeros beyond its c channels. */
+template <int PACKS>
+__device__ inline void rows_part(real (&own)[4 * PACKS], array<const real> from, size_t at, int c, int part, int parts,
+                                 bool there)
+{
+    for (int i = 0; i < PACKS; i++) {
+        int d = 4 * (part + parts * i);
+        pack<real, 4> four = {};
+        if (c % 4) for (int e = 0; e < 4; e++) four[e] = there && d + e < c ? from[at + d + e] : (real)0;
+        else if (there && d < c) four = load<4>(from, at + d);
+        for (int e = 0; e < 4; e++) own[4 * i + e] = four[e];
+    }
+}
+
+template <int PACKS>
+__global__ void rows_exchanged(rows_problem p, int parts, array<real> y, array<const real> q, array<const real> k,
+                               array<const real> v)
+{
+    constexpr unsigned ALL = 0xffffffffu;
+    int lane = threadIdx.x % 32, lanes = p.queries * parts, number = lane / lanes, part = lane % parts;
+    size_t warp = (size_t)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, pair = warp * (32 / lanes) + number;
+    bool there = number < 32 / lanes && pair < p.groups * p.heads;      /* the rest exchange for nothing */
+    size_t row = pair / p.heads * p.queries + lane % lanes / parts;
+    int channel = (int)(pair % p.heads) * p.c, first = there ? number * lanes : 0;
+
+    /* Step 1: each number once. */
+    real query[4 * PACKS], key[4 * PACKS], value[4 * PACKS], mean[4 * PACKS] = {}, top = (real)-1e30, sum = 0;
+    rows_part<PACKS>(query, q, row * p.q_stride + channel, p.c, part, parts, there);
+    rows_part<PACKS>(key, k, row * p.kv_stride + channel, p.c, part, parts, there);
+    rows_part<PACKS>(value, v, row * p.kv_stride + channel, p.c, part, parts, there);
+
+    /* Step 2: the rows in turn, each from the lane that has it and the same part. */
+    for (int j = 0; j < p.keys; j++) {
+        int other = first + j * parts + part;
+        real a = 0;
+        for (int d = 0; d < 4 * PACKS; d++) a += query[d] * __shfl_sync(ALL, key[d], other);
+        for (int by = parts / 2; by; by /= 2) a += __shfl_xor_sync(ALL, a, by);
+        a *= p.scale;
+        real above = fmax(top, a), shrink = exp(top - above), w = exp(a - above);
+        top = above;
+        sum = sum * shrink + w;
+        for (int d = 0; d < 4 * PACKS; d++) mean[d] = mean[d] * shrink + w * __shfl_sync(ALL, value[d], other);
+    }
+
+    /* Step 3: the outputs as the queries came. */
+    for (int i = 0; there && i < PACKS; i++) {
+        int d = 4 * (part + parts * i);
+        size_t at = row * p.y_stride + channel + d;
+        pack<real, 4> four;
+        for (int e = 0; e < 4; e++) four[e] = mean[4 * i + e] / sum;
+        if (p.c % 4) {
+            for (int e = 0; e < 4; e++) if (d + e < p.c) y[at + e] = four[e];
+        } else if (d < p.c) {
+            store(y, at, four);
+        }
+    }
+}
+
+/* Whether that is how a group is told: as many lanes a row as have channels, but no more than
+ * the warp has, and no more channels a lane than registers. */
+bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, array<const real> q, array<const real> k,
+                   array<const real> v)
+{
+    constexpr int MOST = sizeof(real) == 4 ? 8 : 4;
+    int parts = 1;
+    if (p.queries != p.keys || p.keys > 16) return false;
+    while (4 * parts < p.c && 2 * parts * p.queries <= 32) parts *= 2;
+    size_t at_once = 32 / (p.queries * parts), blocks = device_blocks(p.groups * p.heads, 4 * at_once);
+    int packs = (p.c + 4 * parts - 1) / (4 * parts);
+    if (packs > MOST) return false;
+    if (packs == 1) LAUNCH(d, rows_exchanged<1>, blocks, 128, 0, p, parts, y, q, k, v);
+    else if (packs == 2) LAUNCH(d, rows_exchanged<2>, blocks, 128, 0, p, parts, y, q, k, v);
+    else if (packs <= 4) LAUNCH(d, rows_exchanged<4>, blocks, 128, 0, p, parts, y, q, k, v);
+    else LAUNCH(d, rows_exchanged<MOST>, blocks, 128, 0, p, parts, y, q, k, v);
+    return true;
+}
+
 /* The attention of all groups, by a rung. */
 void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, array<const real> q,
                  array<const real> k, array<const real> v)
 {
     size_t outputs = p.groups * p.queries * p.heads * p.c;
+    if (rung > 3 && rows_in_lanes(d, p, y, q, k, v)) return;
     if (rung == 1 || p.c > 64) LAUNCH(d, rows_each_output, device_blocks(outputs, 128), 128, 0, p, y, q, k, v);
     else if (p.c <= 16) rows_in_registers<16>(d, rung, p, y, q, k, v);
     else if (p.c <= 32) rows_in_registers<32>(d, rung, p, y, q, k, v);

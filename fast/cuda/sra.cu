@@ -6,6 +6,11 @@
  *           in another order, and the convolution is a matrix product, the library's.  A warp
  *           has a token of the norm, lanes its channels.  A thread has a query and a head.
  *   cuda3   Keys and values in tiles of shared memory (rows.h).
+ *   cuda4   Queries on one stream, keys and values with their convolution on another.  It asks
+ *           for what cuda3 asks for: all that it can save is time.
+ *
+ * Registers, in which HiLo's windows stay (rows.h), are no place for the keys of an image: they
+ * are many, and meet more queries than a warp has.
  *
  * Contract: reference/sra.h. */
 
@@ -102,20 +107,29 @@ void reduce(struct sra_device *on, const struct sra_problem *p, int rung)
            (int)p->C);
 }
 
+template <int rung> void keys_and_values(struct plan *plan)
+{
+    struct sra_device *on = (struct sra_device *)plan->state;
+    const struct sra_problem *p = (const struct sra_problem *)plan->of;
+    if (p->s > 1) reduce(on, p, rung);
+    device_linear(&on->device, on->kv, p->s > 1 ? on->reduced : on->x, on->w_kv, on->b_kv, p->B * p->M, p->C, 2 * p->C);
+}
+
 template <int rung> status run(struct plan *plan, real *y, const real *x)
 {
     struct sra_device *on = (struct sra_device *)plan->state;
     const struct sra_problem *p = (const struct sra_problem *)plan->of;
     struct device *d = &on->device;
-    size_t tokens = p->B * p->N, rows = p->B * p->M, C = p->C;
+    size_t tokens = p->B * p->N, C = p->C;
     int c = (int)p->c, width = (int)C;
     rows_problem heads = {p->B, (int)p->N, (int)p->M, (int)p->h, c, width, width, 2 * width, p->scale};
 
     device_upload(d, on->x, x, tokens * C);
-    if (p->s > 1) reduce(on, p, rung);
+    if (d->forks) device_fork(plan, keys_and_values<rung>);
+    else keys_and_values<rung>(plan);
     device_linear(d, on->q, on->x, on->w_q, on->b_q, tokens, C, C);
-    device_linear(d, on->kv, p->s > 1 ? on->reduced : on->x, on->w_kv, on->b_kv, rows, C, 2 * C);
-    rows_attend(d, rung, heads, p->w_o ? on->joined : on->y, on->q, on->kv, on->kv + C);
+    device_join(d);
+    rows_attend(d, rung < 3 ? rung : 3, heads, p->w_o ? on->joined : on->y, on->q, on->kv, on->kv + C);
     if (p->w_o) device_linear(d, on->y, on->joined, on->w_o, on->b_o, tokens, C, C);
     device_download(d, y, on->y, tokens * C);
     return device_status(d);
@@ -127,6 +141,7 @@ template <int rung> status prepare(struct plan *plan)
     struct sra_device *on = (struct sra_device *)plan->state;
     size_t B = p->B, N = p->N, M = p->M, C = p->C, R = p->s > 1 ? C : 0;
 
+    on->device.forks = rung == 4;
     device_reals(plan, &on->w_q, "w_q", C, C, 1, 1);
     device_reals(plan, &on->b_q, "b_q", p->b_q ? C : 0, 1, 1, 1);
     device_reals(plan, &on->w_kv, "w_kv", 2 * C, C, 1, 1);
@@ -172,10 +187,12 @@ void release(struct plan *plan) { device_release((struct device *)plan->state); 
 
 } // namespace
 
-extern "C" const struct form sra_cuda1, sra_cuda2, sra_cuda3;
+extern "C" const struct form sra_cuda1, sra_cuda2, sra_cuda3, sra_cuda4;
 const struct form sra_cuda1 = {"cuda1", sizeof(struct sra_device), prepare<1>, load, run<1>, release,
                                sra_multiply_adds};
 const struct form sra_cuda2 = {"cuda2", sizeof(struct sra_device), prepare<2>, load, run<2>, release,
                                sra_multiply_adds};
 const struct form sra_cuda3 = {"cuda3", sizeof(struct sra_device), prepare<3>, load, run<3>, release,
+                               sra_multiply_adds};
+const struct form sra_cuda4 = {"cuda4", sizeof(struct sra_device), prepare<4>, load, run<4>, release,
                                sra_multiply_adds};

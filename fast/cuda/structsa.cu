@@ -17,6 +17,12 @@
  *           registers.  Every block makes all tiles anew, (|M| + |M'|) / 2 BLOCK of the
  *           products with them; and it asks for halos and filters, which the caches hold,
  *           where rung 3 asks for 2 J D tokens a head that they may not.
+ *   cuda-tf32, cuda-bf16
+ *           Tensor cores (tensor.h), for the products with virtual tokens.  These are made as
+ *           in cuda4, in float, two channels a thread, and rounded to 11 digits or 8 when they
+ *           are put away.  A pattern at its eight centres is eight keys of an instruction; a
+ *           block has eight warps of 16 queries.  Plain float is what cuda means: these two are
+ *           taken only by their names, and are not there in double.
  *
  * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float):
  *
@@ -26,13 +32,22 @@
  *     cuda3      1 928       6 560         1 152                          25 088 + 20 480
  *     cuda4        184       1 152         2 432                          12 800
  *
- * (two launches in the middle).  There are no bank conflicts.  Registers of the last rung, for
+ * (two launches in the middle).  There are no bank conflicts.  With heads of 16 channels:
+ *
+ *             requests    sectors     of shared memory    wavefronts     instructions
+ *     cuda4         360       2 304         4 848             4 848               0
+ *     cuda-tf32     216       2 048         2 232             2 488             256
+ *     cuda-bf16     216       2 048         1 816             2 072             128
+ *
+ * What failed: virtual tokens of different patterns are put away to the same banks.  Registers of the last rung, for
  * sm_80: 88, 120 and 206 for heads of up to 16, 32 and 64 channels, without spills; in double
- * heads of more than 32 channels spill.
+ * heads of more than 32 channels spill.  On tensor cores: 96, 108 and 142 in TF32, 93, 98 and
+ * 123 in BF16, without spills.
  *
  * Registers hold heads of up to 64 channels: wider ones take rung 1.  Where a halo does
  * not fit beside the tile of one pattern in the 48 KB that every block may have, not even 32
- * channels at a time, rung 4 is rung 3.  Filters lie as they are in the file, and three
+ * channels at a time, rung 4 is rung 3; and where one does not beside the words of two
+ * patterns, cuda-tf32 and cuda-bf16 are rung 4.  Filters lie as they are in the file, and three
  * steps tell the equations apart: in Eq. 4 and 5 that of a channel is 0.
  *
  * tests/test_cuda_structsa.c holds these numbers.  What they are worth in time nobody has
@@ -43,6 +58,9 @@
 #include "../../reference/structsa.h"
 #include "heads.h"
 #include "online.h"
+#ifndef TWICETOLD_DOUBLE
+#include "tensor.h"
+#endif
 
 namespace {
 
@@ -282,7 +300,7 @@ template <int W>
 __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &p, const side &s, const run &r,
                                   array<const real> rows, size_t image, int head, int first, int slab)
 {
-    for (int n = W * threadIdx.x; n < s.window.t * s.window.y * r.columns * slab; n += W * BLOCK) {
+    for (int n = W * threadIdx.x; n < s.window.t * s.window.y * r.columns * slab; n += W * (int)blockDim.x) {
         int channel = first + n % slab, column = n / slab % r.columns, row = n / slab / r.columns;
         int token = token_at(p, r.first.t * p.stride.t + row / s.window.y - s.window.t / 2,
                              r.first.y * p.stride.y + row % s.window.y - s.window.y / 2,
@@ -364,6 +382,134 @@ __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, arr
     if (own.there) store_mean(y, own.y, g, p.c);
 }
 
+#ifndef TWICETOLD_DOUBLE
+/* ---- on tensor cores ----------------------------------------------------------------- */
+
+constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads: eight warps of 16 queries, of rung 4's BLOCK */
+
+/* Row d CENTRES + t of a tile is the virtual token of pattern d at centre t: eight keys of a
+ * product are one pattern's.  Of an odd number of patterns the last has zeros beside it. */
+__host__ __device__ inline int even(int patterns) { return (patterns + 1) / 2 * 2; }
+
+template <class P, int CHANNELS> constexpr int key_words = CENTRES * pitches<P, CHANNELS>::key;
+template <class P, int CHANNELS> constexpr int value_words = CENTRES / P::EACH * pitches<P, CHANNELS>::value;
+
+/* h_dmc of a channel of a head and the next, zeros beyond c: at once where both have one. */
+__device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const side &s, array<const real> filters,
+                                            int d, int m, int head, int channel)
+{
+    size_t at = (size_t)d * s.pattern + (size_t)m * s.entry + (size_t)(head * p.c + channel) * s.channel;
+    pack<real, 2> h = {};
+    if (s.channel && p.c % 2 == 0) {
+        if (channel < p.c) h = load<2>(filters, at);
+    } else {
+        for (int l = 0; l < 2; l++)
+            if (channel + l < p.c) h[l] = filters[at + l * s.channel];
+    }
+    return h;
+}
+
+/* As convolve, with a pattern and two channels for a thread, which puts away what it has made
+ * of them at all centres: put(sums, pattern, channel). */
+template <class Put>
+__device__ inline void convolve_two(Put put, shared<real> halo, const problem_of_structsa &p, const side &s,
+                                    const run &r, array<const real> filters, int head, int pattern, int patterns,
+                                    int first, int slab)
+{
+    for (int n = threadIdx.x; n < even(patterns) * slab / 2; n += WIDE_BLOCK) {
+        int channel = n % (slab / 2) * 2, d = n / (slab / 2), of_all = first + channel;
+        pack<real, 2> sum[CENTRES] = {};
+        for (int m = 0; d < patterns && m < s.entries; m++) {
+            pack<real, 2> h = two_filters(p, s, filters, pattern + d, m, head, of_all);
+            int at = (m / s.window.x * r.columns + m % s.window.x) * slab + channel;
+            UNROLL for (int t = 0; t < CENTRES; t++)
+                if (t < r.centres) {
+                    pack<real, 2> around = load<2>(halo, at + t * p.stride.x * slab);
+                    for (int l = 0; l < 2; l++) sum[t][l] += h[l] * around[l];
+                }
+        }
+        put(sum, d, of_all);
+    }
+}
+
+/* As make_tile. */
+template <class Put>
+__device__ inline void make_rows(Put put, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
+                                 const tile &by, array<const real> rows, array<const real> filters, size_t image,
+                                 int head, int pattern, int patterns)
+{
+    r.columns = (r.centres - 1) * p.stride.x + s.window.x;
+    for (int first = 0; first < p.pitch; first += by.slab) {
+        int slab = p.pitch - first < by.slab ? p.pitch - first : by.slab;
+        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, image, head, first, slab);
+        else fetch_halo<1>(halo, p, s, r, rows, image, head, first, slab);
+        __syncthreads();
+        convolve_two(put, halo, p, s, r, filters, head, pattern, patterns, first, slab);
+        __syncthreads();        /* the halo has been read, and the tile is there */
+    }
+}
+
+template <class P, int CHANNELS>
+__global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
+                                array<const real> hk, array<const real> hv)
+{
+    DYNAMIC_SHARED(uint32_t, memory);
+    DYNAMIC_SHARED(real, halo);             /* behind the tile */
+    constexpr int EACH = P::EACH;
+    shared<uint32_t> k = memory, v = k + by.patterns * key_words<P, CHANNELS>;
+    int words = by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>);
+    size_t group = blockIdx.x / p.blocks, image = group / p.h * p.N, query[2], output[2];
+    int head = (int)(group % p.h), mine = blockIdx.x % p.blocks * BLOCK + threadIdx.x / 32 * 16;
+    int runs = (p.centres.x + CENTRES - 1) / CENTRES, C = p.h * p.c;
+    bool there[2];
+    sixteen<P, CHANNELS> own;
+
+    /* Step 1: channels that a head has not stay zeros. */
+    halo += words;
+    for (int n = threadIdx.x; n < words; n += WIDE_BLOCK) memory[n] = 0;
+    for (int r = 0; r < 2; r++) {
+        int i = mine + threadIdx.x % 32 / 4 + 8 * r;
+        there[r] = i < p.N;
+        query[r] = (image + i) * p.width + head * p.c;
+        output[r] = (image + i) * C + head * p.c;
+    }
+    fetch_queries(own, qkv, query, there, p.c, p.scale);
+    for (int n = 0; n < p.centres.t * p.centres.y * runs; n++) {
+        int row = n / runs, x = n % runs * CENTRES;
+        run r = {{row / p.centres.y, row % p.centres.y, x}, p.centres.x - x < CENTRES ? p.centres.x - x : CENTRES, 0};
+        for (int pattern = 0; pattern < p.D; pattern += by.patterns) {
+            int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
+
+            /* Step 2: virtual keys in words along their channels, values across centres. */
+            make_rows([&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
+                UNROLL for (int t = 0; t < CENTRES; t++)
+                    store(k, (d * CENTRES + t) * pitches<P, CHANNELS>::key + channel / EACH, along(P(), made[t]));
+            }, halo, p, p.keys, r, by, qkv, hk, image, head, pattern, patterns);
+            make_rows([&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
+                UNROLL for (int t = 0; t < CENTRES; t += EACH) {
+                    pack<real, 2> rows[EACH];
+                    for (int e = 0; e < EACH; e++) rows[e] = made[t + e];
+                    store(v, (d * CENTRES + t) / EACH * pitches<P, CHANNELS>::value + channel, across(P(), rows));
+                }
+            }, halo, p, p.values, r, by, qkv, hv, image, head, pattern, patterns);
+
+            /* Step 3: 16 queries with two patterns at eight centres. */
+            for (int d = 0; mine < p.N && d < patterns; d += 2) {
+                float score[2][4];
+                score_keys(score, own, k, d * CENTRES);
+                UNROLL for (int two = 0; two < 2; two++)
+                    UNROLL for (int e = 0; e < 4; e++)
+                        if (d + two >= patterns || (int)threadIdx.x % 4 * 2 + e % 2 >= r.centres)
+                            score[two][e] = -INFINITY;
+                weigh(score, own);
+                gather_values(own, score, v, d * CENTRES);
+            }
+        }
+    }
+    store_means(y, output, there, own, p.c);
+}
+#endif
+
 /* ---- the ladder -------------------------------------------------------------------- */
 
 /* Axes that are not there come first. */
@@ -387,15 +533,22 @@ problem_of_structsa given(const struct plan *plan)
     };
 }
 
-/* As many patterns as fit beside the halo: of all channels, or of a slab of them. */
-bool fits(tile *by, const problem_of_structsa &p)
+/* Of the larger halo; a double, since it may be beyond all integers. */
+double halo_tokens(const problem_of_structsa &p)
 {
     int centres = p.centres.x < CENTRES ? p.centres.x : CENTRES;
-    double most = 0, one = 2.0 * CENTRES * p.pitch;
+    double most = 0;
     for (const side &s : {p.keys, p.values}) {
         double tokens = (double)s.window.t * s.window.y * ((double)(centres - 1) * p.stride.x + s.window.x);
         most = tokens > most ? tokens : most;
     }
+    return most;
+}
+
+/* As many patterns as fit beside the halo: of all channels, or of a slab of them. */
+bool fits(tile *by, const problem_of_structsa &p)
+{
+    double most = halo_tokens(p), one = 2.0 * CENTRES * p.pitch;
     for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
         if (most * slab + one > ROOM) continue;
         int patterns = (int)((ROOM - most * slab) / one);
@@ -404,6 +557,22 @@ bool fits(tile *by, const problem_of_structsa &p)
     }
     return false;
 }
+
+#ifndef TWICETOLD_DOUBLE
+/* The same of words: patterns by twos. */
+template <class P, int CHANNELS> bool fits_in_words(tile *by, const problem_of_structsa &p)
+{
+    const double two = 2 * (key_words<P, CHANNELS> + value_words<P, CHANNELS>);
+    double most = halo_tokens(p);
+    for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
+        if (most * slab + two > ROOM) continue;
+        int twos = (int)((ROOM - most * slab) / two);
+        *by = {2 * twos < even(p.D) ? 2 * twos : even(p.D), slab, (int)most * slab};
+        return true;
+    }
+    return false;
+}
+#endif
 
 void heart_1(struct plan *plan)
 {
@@ -448,6 +617,31 @@ template <int rung> void heart_in_registers(struct plan *plan)
     else heart_1(plan);
 }
 
+#ifndef TWICETOLD_DOUBLE
+template <class P, int CHANNELS> void heart_in_words(struct plan *plan)
+{
+    struct structsa_device *on = (struct structsa_device *)plan->state;
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    problem_of_structsa of = given(plan);
+    array<real> y = device_heads_output(&on->heads);
+    tile by;
+    if (!fits_in_words<P, CHANNELS>(&by, of)) return heart_in_registers<4>(plan);
+    size_t words = (size_t)by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>) + (size_t)by.halo;
+    LAUNCH(&on->heads.device, (on_tensor_cores<P, CHANNELS>), dim3(p->heads.B * of.h * of.blocks), WIDE_BLOCK,
+           words * sizeof(real), of, by, y, on->heads.qkv, on->hk, on->hv);
+}
+
+template <class P> void heart_of_tensor_cores(struct plan *plan)
+{
+    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
+    if (p->c <= 16) heart_in_words<P, 16>(plan);
+    else if (p->c <= 32) heart_in_words<P, 32>(plan);
+    else if (p->c <= WIDEST) heart_in_words<P, 64>(plan);
+    else heart_1(plan);
+}
+#endif
+
+/* Tensor cores are rung 4's: where they are not taken, that is. */
 template <int rung> status prepare(struct plan *plan)
 {
     const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
@@ -484,3 +678,9 @@ RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, load, heart_1, struct
 RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, load, heart_in_registers<2>, structsa_multiply_adds);
 RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, load, heart_in_registers<3>, structsa_multiply_adds);
 RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, load, heart_in_registers<4>, structsa_multiply_adds);
+#ifndef TWICETOLD_DOUBLE
+RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare<4>, load, heart_of_tensor_cores<tf32>,
+     structsa_multiply_adds);
+RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare<4>, load, heart_of_tensor_cores<bf16>,
+     structsa_multiply_adds);
+#endif

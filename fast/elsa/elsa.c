@@ -37,6 +37,7 @@
 
 #include "elsa.h"
 #include "../exponential.h"
+#include "../forms.h"
 
 /* ---- the softmax --------------------------------------------------------- */
 
@@ -66,7 +67,7 @@ void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
         const real *from = other + n * N + here->reached[r].token;
         const lanes_mask *mask = on_grid + n % K * whole;
         for (size_t v = 0; v < vectors; v++)
-            w[n * ELSA_CHUNK + v] += (lanes)((lanes_mask)lanes_load_anywhere(from + v * LANES) & mask[v]) * LOG2_E;
+            w[n * ELSA_CHUNK + v] += lanes_pick(mask[v], lanes_load_anywhere(from + v * LANES), (lanes){0}) * LOG2_E;
     }
 
     /* Step 3: the softmax over the neighbours, lane by lane. */

@@ -26,6 +26,7 @@
 #include "../../reference/hilo.h"
 #include <string.h>
 #include "../../reference/resample.h"
+#include "../forms.h"
 #include "../packed_linear.h"
 #include "../tiled_hearts.h"
 #include "window_attention.h"
@@ -100,17 +101,17 @@ static void fly(const struct flight *t)
     size_t means = f->pooled ? n : 0, spread = f->low ? p->H : 0;
     real *pooled = own(t, f->pooled), *of_tokens = own(t, f->of_tokens), *of_windows = own(t, f->of_windows);
     real *high_z = own(t, f->high_z), *low_z = own(t, f->low_z), *low_y = f->low ? own(t, f->low) : t->y + hd;
-    const real *low_q = f->coarse_queries ? of_windows : of_tokens + 3 * hd;
-    const real *low_k = of_windows + (f->coarse_queries ? ld : 0);
+    const real *low_q = f->coarse_queries ? of_windows : room_at(of_tokens, 3 * hd);
+    real *low_k = room_at(of_windows, f->coarse_queries ? ld : 0);
     const struct branch high = {
         .heart = high_head, .heads = hd / p->c, .parts = f->small ? window_attention_parts(&p->windows) : n,
         .channels = p->c, .queries = N, .keys = N,
-        .y = high_z, .q = of_tokens, .k = of_tokens + hd, .v = of_tokens + 2 * hd,
+        .y = high_z, .q = of_tokens, .k = room_at(of_tokens, hd), .v = room_at(of_tokens, 2 * hd),
         .y_stride = hd, .q_stride = f->fine.out, .kv_stride = f->fine.out,
     };
     const struct branch low = {
         .heart = low_head, .heads = ld / p->c, .parts = tiled_blocks(R), .channels = p->c, .queries = R, .keys = n,
-        .y = low_z, .q = low_q, .k = low_k, .v = low_k + ld,
+        .y = low_z, .q = low_q, .k = low_k, .v = room_at(low_k, ld),
         .y_stride = ld, .q_stride = f->coarse_queries ? f->coarse.out : f->fine.out, .kv_stride = f->coarse.out,
     };
     const struct small_map map = {low_y, p->windows.rows, p->windows.columns, ld};

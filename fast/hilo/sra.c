@@ -16,6 +16,7 @@
 
 #include "../../reference/sra.h"
 #include <string.h>
+#include "../forms.h"
 #include "../packed_linear.h"
 #include "../steps.h"
 #include "../tiled_hearts.h"

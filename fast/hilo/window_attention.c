@@ -40,6 +40,7 @@ static void pack(lanes *to, const real *const *row, size_t offset, size_t channe
 
     for (size_t ch = 0; ch < whole; ch += LANES) {
         lanes square[LANES];
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a window has a token at least */
         for (size_t l = 0; l < LANES; l++) square[l] = lanes_load_anywhere(row[l] + offset + ch) * scale;
         lanes_transpose(square);
         for (size_t l = 0; l < LANES; l++) to[ch + l] = square[l];

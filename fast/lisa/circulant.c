@@ -24,6 +24,7 @@ status circulant_create(struct circulant *circle, const grid *tokens, const grid
             while (!smooth(size)) size++;
         }
         circle->reach[a] = reach;
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): points is a product of sizes, and no size is 0 */
         if (size > INT_MAX / circle->points)
             return bad_input("grid too large, expected at most %d points with its zero padding", INT_MAX);
         circle->size[a] = size;

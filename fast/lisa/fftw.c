@@ -22,6 +22,7 @@
 #include "circulant.h"
 #include "fft.h"
 #include "../../reference/steps.h"
+#include "../forms.h"
 
 struct lisa_fftw {
     struct heads heads;

@@ -15,7 +15,6 @@
  * say; the first stage reads by i and the last writes by o, so that no pass is
  * spent on putting points in order. */
 
-#include <math.h>
 #include "circulant.h"
 #include "lane_pass.h"
 
@@ -87,7 +86,6 @@ void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n)
  * Returns where the next stage's twiddle factors begin. */
 static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t s, unsigned *from, real *twiddle)
 {
-    const long double turn = 6.283185307179586476925286766559L;
     const struct digit *d = &digit[s];
     size_t n = fft->n;
     unsigned *to = from + n;
@@ -118,9 +116,8 @@ static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t
         /* Step 4: its twiddle factors, where the power has stages to come. */
         for (size_t k = 1; k < d->radix && d->rest > 1; k++) {
             size_t size = d->radix * d->rest;
-            long double angle = turn * (long double)(later * k % size) / (long double)size;
-            *twiddle++ = (real)cosl(angle);
-            *twiddle++ = (real)-sinl(angle);
+            *twiddle++ = turn_cosine(later * k % size, size);
+            *twiddle++ = -turn_sine(later * k % size, size);
         }
     }
     return twiddle;

@@ -18,6 +18,7 @@
 #define TWICETOLD_LANE_PASS_H
 
 #include "lane_fft.h"
+#include "turns.h"
 
 /* Under a sanitizer each access becomes a test and a call, and to inline all of
  * them takes the compiler minutes; there speed is not the point. */
@@ -71,7 +72,7 @@ INLINED void butterfly_4(point z[4])
  * sqrt(1/2). */
 INLINED void butterfly_8(point z[8])
 {
-    const real r = (real)0.70710678118654752440L;
+    const real r = eighth;
     point even[4] = {z[0], z[2], z[4], z[6]}, odd[4] = {z[1], z[3], z[5], z[7]};
     butterfly_4(even);
     butterfly_4(odd);
@@ -87,22 +88,6 @@ INLINED void butterfly_8(point z[8])
         z[k + 4] = (point){even[k].re - r * odd[k].re, even[k].im - r * odd[k].im};
     }
 }
-
-/* cos and sin of 2 pi m / p for m = 0 ... p-1, p = 3, 5, 7. */
-static const real cosine[8][7] = {
-    [3] = {1, -0.5L, -0.5L},
-    [5] = {1, 0.309016994374947424102L, -0.809016994374947424102L,
-           -0.809016994374947424102L, 0.309016994374947424102L},
-    [7] = {1, 0.623489801858733530525L, -0.222520933956314404289L, -0.900968867902419126236L,
-           -0.900968867902419126236L, -0.222520933956314404289L, 0.623489801858733530525L},
-};
-static const real sine[8][7] = {
-    [3] = {0, 0.866025403784438646764L, -0.866025403784438646764L},
-    [5] = {0, 0.951056516295153572116L, 0.587785252292473129169L,
-           -0.587785252292473129169L, -0.951056516295153572116L},
-    [7] = {0, 0.781831482468029808708L, 0.974927912181823607018L, 0.433883739117558120475L,
-           -0.433883739117558120475L, -0.974927912181823607018L, -0.781831482468029808708L},
-};
 
 /* Odd primes p, by the sums and differences of points that mirror each other:
  * Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */

@@ -41,6 +41,7 @@
 #include "kernels.h"
 #include "lane_pass.h"
 #include "local.h"
+#include "../forms.h"
 #include "../steps.h"
 #include "../../reference/flight.h"
 

@@ -13,8 +13,8 @@ void depthwise_prepare(struct depthwise *w, struct room *room, const struct neig
 
     *w = (struct depthwise){
         .around = around, .channels = p->c, .filters = p->D, .columns = p->columns, .sets = p->sets,
-        .block_step = p->columns == 1 ? 0 : around->entries * p->D * LANES,
         .set_step = blocks * around->entries * p->D * LANES,
+        .block_step = p->columns == 1 ? 0 : around->entries * p->D * LANES,
     };
     room_reals(room, OF_LOAD, &w->packed, "the filters", p->sets * blocks, around->entries, p->D, LANES);
 }

@@ -10,6 +10,7 @@
  * Contract: reference/structsa.h. */
 
 #include "../../reference/structsa.h"
+#include "../forms.h"
 #include "../steps.h"
 #include "depthwise.h"
 

@@ -37,6 +37,7 @@
 
 #include "../../reference/structsa.h"
 #include "../attention.h"
+#include "../forms.h"
 #include "depthwise.h"
 
 /* What a block's queries and sums may take of the second-level cache. */

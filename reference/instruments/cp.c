@@ -282,13 +282,14 @@ static double factorise(struct work *w)
 {
     blasint rank = (blasint)w->rank, info = 1;
     double lambda = damping;
-    for (; lambda < 1; lambda *= 100) {
+    while (lambda < 1) {
         for (size_t r = 0; r < w->rank; r++)
             for (size_t c = 0; c < w->rank; c++)
                 w->system[r * w->rank + c] = r == c ? 1 + lambda
                                            : w->normal[r * w->rank + c] / w->scale[r] / w->scale[c];
         dpotrf_("U", &rank, w->system, &rank, &info);
         if (info == 0) return lambda;
+        lambda *= 100;
     }
     return 0;
 }

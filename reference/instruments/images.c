@@ -13,6 +13,7 @@
 #include <tgmath.h>
 #include <unistd.h>
 #include <zlib.h>
+#include "beside.h"
 
 #define HEADER 16               /* bytes of an IDX header with three axes */
 #define CHUNK 4096              /* bytes read at a time */
@@ -187,6 +188,15 @@ status image_is_png(bool *png, const char *path)
     return status_ok();
 }
 
+/* What libpng has to say: of the file, or, which only its words tell apart, of memory. */
+static status png_refused(const char *what, const png_image *png)
+{
+    static const char *const memory[] = {"ut of memory", "ut of Memory", "nsufficient memory", "llocation failed"};
+    for (size_t m = 0; m < sizeof memory / sizeof *memory; m++)
+        if (strstr(png->message, memory[m])) return out_of_memory("libpng");
+    return bad_input("%s (%s)", what, png->message);
+}
+
 /* The pixels of a PNG whose header libpng has read. */
 static status decode_png(struct image *im, png_image *png)
 {
@@ -204,7 +214,7 @@ static status decode_png(struct image *im, png_image *png)
     if (!bytes) return out_of_memory("a PNG image");
     if (!png_image_finish_read(png, &black, bytes, 0, NULL)) {
         memory_free(bytes);
-        return bad_input("is a broken PNG (%s)", png->message);
+        return png_refused("is a broken PNG", png);
     }
 
     /* Step 3: reals. */
@@ -228,7 +238,7 @@ status image_read_png(struct image *im, const char *path)
         return out_of_memory("a file");
     }
     if (png_image_begin_read_from_stdio(&png, file)) s = decode_png(im, &png);
-    else s = bad_input("is not a PNG (%s)", png.message);
+    else s = png_refused("is not a PNG", &png);
     png_image_free(&png);
     fclose(file);
     return status_at(s, path);
@@ -241,63 +251,29 @@ static unsigned char byte_of(real v)
     return v > 0 ? (unsigned char)(255 * v + (real)0.5) : 0;
 }
 
-/* *file = a new file whose name, path.0 or path.1 or ..., goes to beside. */
-static status create_beside(FILE **file, char *beside, size_t size, const char *path)
+status image_write_png(const struct image *im, const char *path)
 {
-    for (int n = 0; n < 100; n++) {
-        snprintf(beside, size, "%s.%d", path, n);
-        int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor < 0 && errno == EEXIST) continue;
-        if (descriptor < 0) return failure("cannot be written: %s", strerror(errno));
-        *file = fdopen(descriptor, "wb");
-        if (*file) return status_ok();
-        close(descriptor);
-        unlink(beside);
-        return out_of_memory("a file");
-    }
-    return failure("cannot be written: files of that name with .0 ... .99 behind it are in the way");
-}
-
-/* Writes the bytes beside path and renames them into place. */
-static status write_png(const unsigned char *bytes, const struct image *im, char *beside, size_t size,
-                        const char *path)
-{
-    FILE *file = NULL;
+    size_t pixels;
+    struct beside b;
     png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns,
                      .height = (png_uint_32)im->rows,
                      .format = im->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
-    status s = create_beside(&file, beside, size, path);
-    if (s.code) return s;
-    if (!png_image_write_to_stdio(&png, file, 0, bytes, 0, NULL))
-        s = failure("cannot be written: %s", png.message);
-    if (fclose(file) != 0 && !s.code) s = failure("cannot be written: %s", strerror(errno));
-    if (!s.code && rename(beside, path) != 0)
-        s = failure("cannot be written: %s", strerror(errno));
-    if (s.code) unlink(beside);
-    return s;
-}
-
-status image_write_png(const struct image *im, const char *path)
-{
-    struct stat about;
-    size_t pixels, length = strlen(path) + sizeof ".99";
     if (im->channels != 1 && im->channels != 3)
         return bad_input("%.60s: %zu channels, expected 1 (grey) or 3 (RGB)", path, im->channels);
     if (!size_multiply(&pixels, im->rows, im->columns) || pixels > IMAGE_PIXELS_MAX)
         return bad_input("%.60s: %zu x %zu pixels, expected at most %zu in all",
                          path, im->rows, im->columns, IMAGE_PIXELS_MAX);
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
-        return bad_input("%.60s: is there and is not a regular file", path);
 
     unsigned char *bytes = memory_get(pixels, im->channels);
-    char *beside = memory_get(length, 1);
-    status s = out_of_memory("a PNG image");
-    if (bytes && beside) {
-        for (size_t i = 0; i < pixels * im->channels; i++) bytes[i] = byte_of(im->pixels[i]);
-        s = status_at(write_png(bytes, im, beside, length, path), path);
+    if (!bytes) return out_of_memory("a PNG image");
+    for (size_t i = 0; i < pixels * im->channels; i++) bytes[i] = byte_of(im->pixels[i]);
+    status s = beside_open(&b, path);
+    if (!s.code) {
+        if (!png_image_write_to_stdio(&png, b.file, 0, bytes, 0, NULL))
+            s = failure("%.120s cannot be written: %s", path, png.message);
+        s = beside_close(&b, s);
     }
     memory_free(bytes);
-    memory_free(beside);
     return s;
 }
 

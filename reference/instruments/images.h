@@ -70,9 +70,8 @@ status image_read_png(struct image *im, const char *path);
 
 /* Writes 8-bit grey (1 channel) or RGB (3): v is rounded to the nearest of
  * 0, 1/255 ... 1; beyond is clipped and NaN is black.  The file is written
- * beside and renamed, so path holds the whole image or what it held before.
- * Refused: other numbers of channels; a path that is there and no regular
- * file. */
+ * beside and renamed (beside.h), so path holds the whole image or what it held before.
+ * Refused: other numbers of channels; a path that cannot be a file. */
 status image_write_png(const struct image *im, const char *path);
 
 /* fitted = im, scaled by one factor to cover rows x columns, centred, what

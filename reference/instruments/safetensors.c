@@ -8,7 +8,7 @@
  *
  * This is not a JSON parser: scan looks at tokens, never at grammar. */
 
-#define _XOPEN_SOURCE 700       /* realpath, openat, fseeko */
+#define _XOPEN_SOURCE 700       /* fseeko */
 
 #include "safetensors.h"
 #include <cjson/cJSON.h>
@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "beside.h"
 
 #define HEADER_LIMIT ((size_t)100000000)
 #define NESTING 3                       /* file, tensor, shape */
@@ -43,19 +44,6 @@ struct claim {
     size_t width;               /* bytes of one element: 4 for F32, 8 for F64 */
     size_t begin, end;          /* in the data section */
 };
-
-/* A path that the system refuses: the caller's fault where another path would
- * have helped, the machine's where it would not. */
-static status cannot(const char *be_done, const char *path, int error)
-{
-    switch (error) {
-    case ENOENT: case ENOTDIR: case EISDIR: case ELOOP: case ENAMETOOLONG:
-    case EACCES: case EPERM: case EROFS: case ENXIO: case ENODEV: case EOVERFLOW:
-        return bad_input("%.120s cannot be %s: %s", path, be_done, strerror(error));
-    default:
-        return failure("%.120s cannot be %s: %s", path, be_done, strerror(error));
-    }
-}
 
 /* ---- The scan: what cJSON would let pass ---- */
 
@@ -506,15 +494,15 @@ status safetensors_open(struct safetensors *opened, const char *path)
     /* Step 1: a regular file; O_NONBLOCK, as opening a pipe would wait for its writer. */
     *opened = (struct safetensors){0};
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return cannot("opened", path, errno);
-    status s = fstat(fd, &found) != 0 ? cannot("read", path, errno) : status_ok();
+    if (fd < 0) return path_refused("opened", path, errno);
+    status s = fstat(fd, &found) != 0 ? path_refused("read", path, errno) : status_ok();
     if (!s.code && !S_ISREG(found.st_mode))
         s = bad_input("%.120s is %s, expected a file", path,
                       S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
 
     /* Step 2: its header. */
     if (!s.code) opened->file = fdopen(fd, "rb");
-    if (!s.code && !opened->file) s = cannot("read", path, errno);
+    if (!s.code && !opened->file) s = path_refused("read", path, errno);
     if (!opened->file) {
         close(fd);
         return s;
@@ -657,89 +645,30 @@ static bool put(FILE *file, const char *text, const struct tensor *tensors, size
     return true;
 }
 
-/* A new file in the folder, under a name that nobody has. */
-static int create_beside(int folder, char *name, size_t size)
+/* The file beside, of this header and these tensors. */
+static status write_beside(struct beside *b, const char *text, const struct tensor *tensors, size_t count)
 {
-    int fd = -1;
-    for (unsigned attempt = 0; fd < 0 && attempt < 1000; attempt++) {
-        snprintf(name, size, ".twicetold-%ld-%u", (long)getpid(), attempt);
-        fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST) break;
-    }
-    return fd;
-}
-
-/* Writes the file beside folder/base, then renames it over. */
-static status replace(int folder, const char *base, const char *path, const char *text,
-                      const struct tensor *tensors, size_t count)
-{
-    char beside[64];
-    struct stat found;
-
-    /* Step 1: only nothing or a regular file is ever replaced. */
-    if (fstatat(folder, base, &found, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (!S_ISREG(found.st_mode))
-            return bad_input("%.120s is %s, expected a file", path,
-                             S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
-    } else if (errno != ENOENT) {
-        return cannot("written", path, errno);
-    }
-
-    /* Step 2: write beside. */
     unsigned char *chunk = memory_get(CHUNK, 1);
-    if (!chunk) return out_of_memory("the file");
-    int fd = create_beside(folder, beside, sizeof beside);
-    if (fd < 0) {
-        int error = errno;
-        memory_free(chunk);
-        return cannot("written", path, error);
-    }
-    FILE *file = fdopen(fd, "wb");
-    int error = file && put(file, text, tensors, count, chunk) ? 0 : errno ? errno : EIO;
+    status s = chunk ? status_ok() : out_of_memory("the file");
+    errno = 0;
+    if (!s.code && !put(b->file, text, tensors, count, chunk)) s = path_refused("written", b->path, errno ? errno : EIO);
     memory_free(chunk);
-    if ((file ? fclose(file) : close(fd)) != 0 && error == 0) error = errno;
-
-    /* Step 3: rename over, or take it all back. */
-    if (error == 0 && renameat(folder, beside, folder, base) != 0) error = errno;
-    if (error == 0) return status_ok();
-    unlinkat(folder, beside, 0);
-    return cannot("written", path, error);
+    return s;
 }
 
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count)
 {
-    struct stat found;
-    char *text, *followed = NULL;
+    struct beside b;
+    char *text;
 
     /* Step 1: the header, before any file is touched. */
     status s = check_own_names(tensors, count);
-    if (s.code) return s;
-    s = compose_header(&text, tensors, count);
+    if (!s.code) s = compose_header(&text, tensors, count);
     if (s.code) return s;
 
-    /* Step 2: the path, a symbolic link followed, cut into folder and base. */
-    if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode)) {
-        followed = realpath(path, NULL);
-        if (!followed) s = cannot("written", path, errno);
-    }
-    const char *target = followed ? followed : path;
-    const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
-    size_t cut = (size_t)(base - target);
-    char *folder_path = memory_get(cut + 2, 1);
-    if (!s.code && !folder_path) s = out_of_memory("the path");
-    if (!s.code && !*base) s = bad_input("'%.120s' does not name a file", path);
-
-    /* Step 3: replace the file in its folder, which is held open, as the name
-     * of the file beside may be longer than the path may grow. */
-    if (!s.code) {
-        memcpy(folder_path, target, cut);
-        strcpy(folder_path + cut, cut ? "" : ".");
-        int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        s = folder < 0 ? cannot("written", path, errno) : replace(folder, base, path, text, tensors, count);
-        if (folder >= 0) close(folder);
-    }
-    memory_free(folder_path);
-    free(followed);
+    /* Step 2: beside, and into its place. */
+    s = beside_open(&b, path);
+    if (!s.code) s = beside_close(&b, write_beside(&b, text, tensors, count));
     cJSON_free(text);
     return s;
 }

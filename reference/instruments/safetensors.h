@@ -75,13 +75,12 @@ size_t safetensors_width(const struct safetensors *opened, size_t t);
 /* A file of these tensors in this order: F32 from the float build, F64 from
  * the double build; read back, they are the same to the bit.
  *
- * Written under another name in the same folder, then renamed, so that path
- * holds the old file or the whole new one, and after an error still the old one;
- * only a killed process leaves a file .twicetold-... behind.  A symbolic link
- * is followed: the file it names is replaced, the link stays.
+ * Written beside and renamed (beside.h), so that path holds the old file or the whole
+ * new one, and after an error still the old one.  The new one has the permissions of the
+ * old one; a symbolic link is followed.
  *
  * STATUS_BAD_INPUT where path is a folder or not a regular file, its folder is
- * absent or not writable, or a name occurs twice, is not UTF-8 or is
+ * absent or it or its folder not writable, or a name occurs twice, is not UTF-8 or is
  * __metadata__; STATUS_FAILURE where disk or memory is full. */
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count);
 

@@ -18,6 +18,7 @@ static void put(struct page *page, const char *format, ...)
     size_t left = page->length < page->size ? page->size - page->length : 0;
     va_list arguments;
     va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above */
     int length = vsnprintf(left ? page->text + page->length : NULL, left, format, arguments);
     va_end(arguments);
     if (length > 0) page->length += (size_t)length;

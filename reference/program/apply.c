@@ -1,8 +1,10 @@
 /* apply.c -- the command that computes an operator */
 
 #include <omp.h>
+#include <string.h>
 #include "../bytes.h"
 #include "../instruments/safetensors.h"
+#include "../lookup.h"
 #include "command.h"
 #include "devices.h"
 
@@ -27,6 +29,15 @@ static status compute(struct tensor *y, struct plan *plan)
     return s.code ? s : plan_run(plan, y->data, plan->problem->tensor[0].data);
 }
 
+/* Multiply-adds that are allowed.  An emulated device makes 10^7 in a second, a hundredth
+ * of what loops make. */
+static double work_allowed(const struct call *c)
+{
+    const char *device = own_text(c, "device", "");
+    if (problem_given(&c->own, "max-work")) return problem_number(&c->own, "max-work");
+    return strcmp(device, "host") ? WORK_OF_HOURS : WORK_OF_HOURS / 100;
+}
+
 static status apply(const struct call *c)
 {
     struct problem p;
@@ -43,11 +54,12 @@ static status apply(const struct call *c)
         s = form_on(&form, c->operator, own_text(c, "form", NULL), own_text(c, "device", NULL), most ? allowed : 0);
     if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
 
-    /* Step 2: what is in the file, and whether there is memory for it. */
+    /* Step 2: what is in the file, and whether there is memory and time for it. */
     s = safetensors_open(&file, c->input[0]);
     if (!s.code) s = problem_bind(&p, &file.tensors);
     if (!s.code) s = plan_prepare(&plan, &p, form, omp_get_max_threads());
     if (!s.code) s = fits(&plan, &file.tensors, allowed);
+    if (!s.code) s = work_fits(form_multiply_adds(form, &p), work_allowed(c));
 
     /* Step 3: read, compute, write; whatever happens, let go. */
     if (!s.code) s = safetensors_load(&file);
@@ -64,9 +76,11 @@ static status apply(const struct call *c)
 
 static const struct option options[] = {
     {.name = "form", .kind = OPTION_CHOICE, .fallback = "fast", .value = "FORM",
-     .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its rungs"},
+     .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its plain rungs"},
     OPTION_DEVICE,
     OPTION_MAX_MEMORY,
+    {.name = "max-work", .kind = OPTION_REAL, .fallback = "", .low = 1, .high = 1e300, .value = "N",
+     .meaning = "refuse before work begins what takes hours: more multiply-adds than this (1e13; emulated 1e11)"},
     {0}
 };
 

@@ -8,28 +8,35 @@
 #define TWICETOLD_PROGRAM_COMMAND_H
 
 #include "../forms.h"
+#include "../networks/network.h"
 #include "words.h"
 
 /* A command line, sorted. */
 struct call {
     const struct command *command;
     const struct declaration *operator;         /* NULL where the command takes none */
+    const struct network_table *network;        /* likewise */
     int words;
     const char **word;                          /* the operator's options */
     struct problem own;                         /* the command's own, read */
     const char *input[2], *output;
+    const char **file;                          /* all inputs, where a command takes many */
+    int files;
 };
 
 struct command {
     struct declaration own;                     /* name, summary, options */
     const char *what;                           /* more of it, for help; or NULL */
     bool operator;                              /* its first word names one, whose options it takes */
+    bool network;                               /* its first word names one */
     const char *inputs[2];                      /* what its files are called; NULL: none */
+    bool many;                                  /* takes as many of the first as there are, and none if none */
     bool output;                                /* writes a file, -o */
     status (*run)(const struct call *);
 };
 
-extern const struct command apply_command, tokens_command, parameters_command, compare_command, spectrum_command;
+extern const struct command apply_command, tokens_command, parameters_command, compare_command, spectrum_command,
+    network_command;
 
 /* Command number `at`, NULL behind the last, of those that compute; the one of that name, or NULL. */
 const struct command *command_at(int at);
@@ -67,6 +74,7 @@ void print_list(void);
 void print_usage(void);
 void print_command(const struct command *command);
 void print_operator(const struct declaration *d, const struct command *command);
+void print_network(const struct network_table *table, const struct command *command);
 status print_topic(const char *name);
 void print_completions(int count, const char *const *word);
 

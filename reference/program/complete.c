@@ -8,12 +8,20 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "../layers/layers.h"
 #include "command.h"
 
 static void print_operators(void)
 {
     const struct declaration *d;
     for (int o = 0; (d = operator_at(o)); o++) printf("%s\n", d->name);
+    for (int l = 0; (d = layer_at(l)); l++) printf("%s\n", d->name);
+}
+
+static void print_networks(void)
+{
+    const struct network_table *t;
+    for (int n = 0; (t = network_at(n)); n++) printf("%s\n", t->name);
 }
 
 static void print_commands(void)
@@ -66,11 +74,16 @@ void print_completions(int count, const char *const *word)
     if (!strcmp(word[0], "help") && count == 2) {
         print_commands();
         print_operators();
+        print_networks();
     }
     if (!c) return;
     const struct declaration *d = c->operator && count > 2 ? operator_find(word[1]) : NULL;
     if (c->operator && count == 2) {
         print_operators();
+        return;
+    }
+    if (c->network && count == 2) {
+        print_networks();
         return;
     }
 

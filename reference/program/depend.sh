@@ -5,7 +5,7 @@
 #     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are there
 #
 # Asks for nothing and prints nothing when all is there.  What apt would fetch is named
-# first, with its size.
+# first, with its size, and on a terminal apt asks before it does.
 
 # Debian package, how to see it without Debian, where it comes from.
 # "data" and "font" are missed, not required: measurements then use seeded noise,
@@ -34,8 +34,11 @@ python3-numpy           module:numpy        https://numpy.org
 developer='
 clang                   command:clang       https://clang.llvm.org
 libomp-dev              command:clang       https://openmp.llvm.org
+clang-tidy              command:clang-tidy  https://clang.llvm.org/extra/clang-tidy
+cppcheck                command:cppcheck    https://cppcheck.sourceforge.io
 valgrind                command:valgrind    https://valgrind.org
 python3-torch           command:python3     https://pytorch.org
+chromium                command:chromium    https://www.chromium.org
 '
 
 present() {
@@ -80,7 +83,9 @@ install_by_apt() {
     test -n "$missing" || exit 0
     echo "to fetch, with what these need: $(LC_ALL=C apt-get install --print-uris -qq -y --no-install-recommends $missing |
         awk '{ n++; bytes += $3 } END { printf "%d packages, %.1f MB", n, bytes / 1e6 }')"
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+    yes=-y
+    test ! -t 0 || yes=
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q $yes --no-install-recommends $missing
 }
 
 # Without apt: look for each, and say where the missing ones come from.

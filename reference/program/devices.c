@@ -64,7 +64,8 @@ status devices_plugin(const struct cuda_plugin **plugin)
 bool device_present(void)
 {
     const struct cuda_plugin *plugin;
-    return !devices_plugin(&plugin).code && !plugin->choose(0, 0).code;
+    status s = devices_plugin(&plugin);
+    return !s.code && !plugin->choose(0, 0).code;
 }
 
 /* ---- forms ------------------------------------------------------------------ */
@@ -81,7 +82,7 @@ const struct form *device_rung(const struct cuda_plugin *plugin, const struct de
     const struct form *form, *last = NULL;
     for (int at = 0; (form = device_rung_at(plugin, d, at)); at++) {
         if (!strcmp(form->name, name)) return form;
-        last = form;
+        if (form_rounding(form) == 0) last = form;
     }
     return strcmp(name, "cuda") ? NULL : last;
 }
@@ -89,7 +90,7 @@ const struct form *device_rung(const struct cuda_plugin *plugin, const struct de
 /* The same status, with what one may do without a device. */
 static status or_emulate(status s, const char *name)
 {
-    return bad_input("option --form: %.10s needs a CUDA device: %.160s; --device host emulates one", name, s.message);
+    return bad_input("option --form: %.10s needs a CUDA device: %.154s; apply --device host emulates one", name, s.message);
 }
 
 status form_on(const struct form **form, const struct declaration *d, const char *name, const char *device,
@@ -115,7 +116,7 @@ status form_on(const struct form **form, const struct declaration *d, const char
     if (device && (strspn(device, "0123456789") != strlen(device) || strlen(device) > 3))
         return bad_input("option --device: found '%.40s', expected a number from 0, or host", device);
     status s = devices_plugin(&plugin);
-    if (!s.code) s = plugin->choose(device ? atoi(device) : 0, allowed);
+    if (!s.code) s = plugin->choose(device ? (int)strtol(device, NULL, 10) : 0, allowed);
     if (s.code) return or_emulate(s, name);
     *form = device_rung(plugin, d, name);
     return *form ? s : or_emulate(failure("the plug-in has no such rung"), name);

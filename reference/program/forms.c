@@ -3,6 +3,7 @@
  * The rest of reference/ knows no form, and links without this file. */
 
 #include "../forms.h"
+#include "../layers/layers.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -19,11 +20,11 @@ const struct declaration *operator_find(const char *name)
     const struct declaration *d;
     for (int o = 0; (d = operator_at(o)); o++)
         if (!strcmp(d->name, name)) return d;
-    return NULL;
+    return layer_find(name);
 }
 
 /* The tellings, in the order in which their forms are named: a new kind is one line here. */
-static const struct form_row *const lists[] = {naive_forms, fast_forms};
+static const struct form_row *const lists[] = {naive_forms, fast_forms, layer_forms};
 
 static const struct form *of_list(const struct form_row *list, const struct declaration *d, int *at)
 {
@@ -49,7 +50,8 @@ const struct form *operator_form(const struct declaration *d, const char *name)
     const struct form *form;
     for (int f = 0; (form = operator_form_at(d, f)); f++)
         if (!strcmp(form->name, name)) return form;
-    return NULL;
+    bool told = !strcmp(name, "naive") || !strcmp(name, "fast");
+    return told && layer_find(d->name) == d ? operator_form_at(d, 0) : NULL;
 }
 
 const struct form *operator_rung(const struct declaration *d, const char *name)
@@ -57,9 +59,16 @@ const struct form *operator_rung(const struct declaration *d, const char *name)
     const struct form *form, *last = NULL;
     for (int f = 0; (form = operator_rung_at(d, f)); f++) {
         if (!strcmp(form->name, name)) return form;
-        last = form;
+        if (form_rounding(form) == 0) last = form;
     }
     return strcmp(name, "cuda") ? NULL : last;
+}
+
+double form_rounding(const struct form *form)
+{
+    const char *end = strrchr(form->name, '-');
+    if (!end) return 0;
+    return !strcmp(end, "-tf32") ? 0x1p-11 : !strcmp(end, "-bf16") ? 0x1p-8 : 0;
 }
 
 /* ---- by what someone typed ---------------------------------------------------- */

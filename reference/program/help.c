@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "../layers/layers.h"
 #include "../shape.h"
 #include "command.h"
 #include "devices.h"
+#include "units.h"
 
 #define WIDTH 110               /* columns of a synopsis */
 
@@ -14,11 +16,14 @@ static void print_forms(const struct declaration *d, const char *separator)
     for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s%s", f ? separator : "", form->name);
 }
 
+static void print_piece(int *column, const char *open, const char *piece, const char *close);
+
 /* The rungs are in every build, emulated; where there is a device they run there too. */
 void print_list(void)
 {
     const struct declaration *d;
     const struct form *rung;
+    const struct network_table *t;
     const char *place = device_present() ? "host, device" : "host";
     for (int o = 0; (d = operator_at(o)); o++) {
         printf("%-10s ", d->name);
@@ -26,6 +31,12 @@ void print_list(void)
         for (int r = 0; (rung = operator_rung_at(d, r)); r++) printf(" %s", rung->name);
         printf(operator_rung_at(d, 0) ? " (%s)\n" : "\n", place);
     }
+    printf("\nlayers, told once:");
+    for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
+    printf("\n\nnetworks:");
+    int column = 9;
+    for (int n = 0; (t = network_at(n)); n++) print_piece(&column, "", t->name, "");
+    printf("\n");
 }
 
 /* ---- lines of a table --------------------------------------------------- */
@@ -128,12 +139,14 @@ static void print_synopsis(const struct command *c, const struct declaration *d)
 {
     int column = printf("  twicetold %s", c->own.name);
     if (c->operator) print_piece(&column, "", d ? d->name : "OPERATOR", "");
+    if (c->network) print_piece(&column, "", "NETWORK", "");
     if (d) print_options_of(&column, d, NULL, true);
     print_options_of(&column, &c->own, d, true);
     if (d) print_options_of(&column, d, NULL, false);
     else if (c->operator) print_piece(&column, "[", "options of the operator", "]");
     print_options_of(&column, &c->own, d, false);
-    for (int i = 0; i < 2 && c->inputs[i]; i++) print_piece(&column, "", c->inputs[i], "");
+    const char *open = c->many ? "[" : "", *close = c->many ? "...]" : "";
+    for (int i = 0; i < 2 && c->inputs[i]; i++) print_piece(&column, open, c->inputs[i], close);
     if (c->output) print_piece(&column, "", "-o OUTPUT.safetensors", "");
     printf("\n");
 }
@@ -145,11 +158,13 @@ void print_usage(void)
     const struct command *c;
     const struct declaration *d;
     printf("usage: twicetold COMMAND [WORDS]\n\n"
-           "  %-11s operators, and the forms of each that are built in\n"
-           "  %-11s this text, or all about a command or an operator\n", "list", "help [NAME]");
+           "  %-11s operators, and the forms of each that are built in; layers; networks\n"
+           "  %-11s this text, or all about a command, an operator, a layer or a network\n", "list", "help [NAME]");
     for (int at = 0; (c = command_at(at)); at++) printf("  %-11s %s\n", c->own.name, c->own.summary);
     printf("  %-11s version and precision\n\noperators:", "version");
     for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
+    printf("\nlayers:   ");
+    for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
     printf("\n\n--key=value is the same as --key value; --help, -h and --version are answered everywhere.\n");
 }
 
@@ -187,17 +202,63 @@ void print_operator(const struct declaration *d, const struct command *c)
     }
 }
 
+/* ---- a network ------------------------------------------------------------- */
+
+static void print_steps(const struct network_step *step)
+{
+    static const char *const moves[] = {"x = f(x)", "h = f(x)", "h = f(h)", "x += f(h)", "x += f(x)"};
+    static const char *const turns[] = {"", ", blocks 1, 3, ...", ", blocks 2, 4, ..."};
+    for (; step && step->name; step++) {
+        printf("    %-12s %-10s %s%s%s%s%s%s%s%s\n", step->name, moves[step->move], step->what,
+               step->options ? " " : "", step->options ? step->options : "", step->sizes ? " with " : "",
+               step->sizes ? step->sizes : "", step->without ? " without " : "", step->without ? step->without : "",
+               turns[step->turn]);
+    }
+}
+
+void print_network(const struct network_table *t, const struct command *c)
+{
+    struct network n;
+    char parameters[UNITS_TEXT], cost[UNITS_TEXT], bare[UNITS_TEXT], bytes[UNITS_TEXT];
+
+    /* Step 1: what one types. */
+    printf("%s: %s\n\n", t->name, t->summary);
+    print_synopsis(c, NULL);
+
+    /* Step 2: the table. */
+    for (int i = 0; i < NETWORK_STAGES && t->stage[i].block; i++) {
+        const struct network_stage *s = &t->stage[i];
+        printf("\nstage %d: %zu channels, %zu heads\n", i + 1, s->width, s->heads);
+        print_steps(s->entry);
+        printf("  and %zu times\n", s->depth);
+        print_steps(s->block);
+    }
+    printf("\nthe end\n");
+    print_steps(t->end);
+    printf("\n%%C is the stage's channels, %%h its heads, %%s 1/sqrt(C/h), %%q query channels, %%K classes.\n");
+
+    /* Step 3: what it costs. */
+    if (network_create(&n, t, &(struct network_request){.threads = 1}).code) return;
+    printf("\nat %s pixels, fast: %zu parameters (%s), %s multiply-adds, %s bare (without norms and positions), %s\n",
+           t->grid, network_parameters(&n), units_count(parameters, 0, (double)network_parameters(&n)),
+           units_count(cost, 0, network_multiply_adds(&n)), units_count(bare, 0, network_bare_multiply_adds(&n)),
+           units_bytes(bytes, 0, (double)network_bytes(&n, true)));
+    network_release(&n);
+}
+
 status print_topic(const char *name)
 {
     const struct declaration *d = operator_find(name);
+    const struct network_table *t = network_find(name);
     const struct command *c = command_find(name);
     char names[120];
     if (d) print_operator(d, &apply_command);
     else if (c) print_command(c);
+    else if (t) print_network(t, &network_command);
     else if (!strcmp(name, "list") || !strcmp(name, "help") || !strcmp(name, "version")) print_usage();
     else {
         status s = operator_named(&d, name);
-        return bad_input("%s; or of %s", s.message, command_names(names, sizeof names));
+        return bad_input("%s; a layer, a network; or of %s", s.message, command_names(names, sizeof names));
     }
     return status_ok();
 }

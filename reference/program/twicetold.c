@@ -3,15 +3,20 @@
  * The library returns statuses; only the program prints them.  Bad input gets
  * one line on stderr and exit status 2, a failing machine exit status 1. */
 
+#define _POSIX_C_SOURCE 200809L
+
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../instruments/beside.h"
 #include "../instruments/safetensors.h"
 #include "../lookup.h"
 #include "command.h"
 
 static const struct command *const commands[] = {
     &apply_command, &parameters_command, &compare_command, &tokens_command, &spectrum_command,
+    &network_command,
 };
 
 const struct command *command_at(int at)
@@ -51,6 +56,10 @@ static status take_input(struct call *c, const char *word)
     const char *const *names = c->command->inputs;
     if (!names[0]) return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
                                     c->command->own.name);
+    if (c->command->many) {
+        c->file[c->files++] = word;
+        return status_ok();
+    }
     for (int i = 0; i < 2 && names[i]; i++)
         if (!c->input[i]) {
             c->input[i] = word;
@@ -58,6 +67,16 @@ static status take_input(struct call *c, const char *word)
         }
     return bad_input("found a %s input '%.60s', expected %s", names[1] ? "third" : "second", word,
                      names[1] ? "two" : "one");
+}
+
+/* Whose option this is: where both have one of that name the operator's, unless the command cannot do without its
+ * own (a layer makes --channels, but parameters has to know those of x; --sizes says the layer's). */
+static const struct declaration *owner(const struct call *c, const char *name)
+{
+    int theirs = c->operator ? declaration_option(c->operator, name) : -1, own = declaration_option(&c->command->own, name);
+    bool required = own >= 0 && !c->command->own.options[own].fallback && c->command->own.options[own].letter;
+    if (theirs >= 0 && !required) return c->operator;
+    return own >= 0 ? &c->command->own : NULL;
 }
 
 /* Files, the operator's options and the command's own, each to its place.  own
@@ -80,9 +99,7 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
             if (s.code) return s;
             continue;
         }
-        if (c->operator && declaration_option(c->operator, word + 2) >= 0) d = c->operator;
-        else if (declaration_option(&c->command->own, word + 2) >= 0) d = &c->command->own;
-        if (!d)
+        if (!(d = owner(c, word + 2)))
             return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
                              c->operator ? c->operator->name : c->command->own.name);
         const char **list = d == c->operator ? c->word : own;
@@ -96,13 +113,15 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
 
 static status check_files(const struct call *c)
 {
-    for (int i = 0; i < 2 && c->command->inputs[i]; i++)
+    for (int i = 0; i < 2 && c->command->inputs[i] && !c->command->many; i++)
         if (!c->input[i]) return bad_input("input: missing, expected %s", c->command->inputs[i]);
     if (!c->command->output) return status_ok();
     if (!c->output) return bad_input("option -o: missing, expected -o OUTPUT.safetensors");
-    for (int i = 0; i < 2; i++)
-        if (c->input[i] && same_file(c->input[i], c->output))
+    for (int i = 0; i < 2 + c->files; i++) {
+        const char *input = i < 2 ? c->input[i] : c->file[i - 2];
+        if (input && same_file(input, c->output))
             return bad_input("output: found the input's own path '%.100s', expected another", c->output);
+    }
     return status_ok();
 }
 
@@ -117,15 +136,22 @@ static status perform(const struct command *command, const struct words *w)
         if (s.code) return status_at(s, name);
         first++;
     }
+    if (command->network) {
+        status s = network_named(&c.network, w->count > first ? w->word[first] : NULL);
+        if (s.code) return status_at(s, command->own.name);
+        first++;
+    }
     const char **own = calloc((size_t)w->count + 1, sizeof *own);
     c.word = calloc((size_t)w->count + 1, sizeof *c.word);
-    status s = own && c.word ? sort_words(&c, own, &owned, w, first) : out_of_memory("the command line");
+    c.file = calloc((size_t)w->count + 1, sizeof *c.file);
+    status s = own && c.word && c.file ? sort_words(&c, own, &owned, w, first) : out_of_memory("the command line");
     if (!s.code) s = problem_create(&c.own, &command->own, owned, own);
     if (!s.code) s = check_files(&c);
     if (!s.code) s = command->run(&c);
+    free(c.file);
     free(c.word);
     free(own);
-    return status_at(s, c.operator ? c.operator->name : command->own.name);
+    return status_at(s, c.operator ? c.operator->name : c.network ? c.network->name : command->own.name);
 }
 
 /* ---- the program ----------------------------------------------------- */
@@ -134,7 +160,9 @@ static status perform(const struct command *command, const struct words *w)
 static status explain(const struct command *command, const struct words *w)
 {
     const struct declaration *d = command && command->operator && w->count > 1 ? operator_find(w->word[1]) : NULL;
+    const struct network_table *t = command && command->network && w->count > 1 ? network_find(w->word[1]) : NULL;
     if (d) print_operator(d, command);
+    else if (t) print_network(t, command);
     else if (command) print_command(command);
     else if (w->count == 2 && !strcmp(w->word[0], "help")) return print_topic(w->word[1]);
     else print_usage();
@@ -168,9 +196,25 @@ static status dispatch(const struct words *w)
                      command_names(names, sizeof names));
 }
 
+/* No file is left beside where it was to go; then the signal's own action, which is back. */
+static void interrupted(int number)
+{
+    beside_remove_all();
+    raise(number);
+}
+
+static void expect_interruptions(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+    struct sigaction before, action = {.sa_handler = interrupted, .sa_flags = SA_RESETHAND};
+    for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
+        if (sigaction(ends[n], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(ends[n], &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct words w;
+    expect_interruptions();
     status s = words_take(&w, argc > 0 ? argc - 1 : 0, (const char *const *)argv + (argc > 0));
     if (!s.code) s = dispatch(&w);
     if (!s.code && fflush(stdout)) s = failure("standard output: cannot be written");

@@ -5,7 +5,8 @@
 #
 # Installs into a folder of its own under $BUILD, and leaves nothing there.  FLAGS are
 # those that a sanitizer's library asks of a program.  Exit status 77: cannot be
-# asked here.  The questions of check.py are asked with the Python that has NumPy.
+# asked here.  The questions of check.py are asked with the Python that has NumPy, that
+# of rename.py with one that has PyTorch.
 
 set -e
 : "${CC:=cc}" "${CXX:=c++}"
@@ -22,10 +23,10 @@ fail() {
     exit 1
 }
 
-# The first Python that has NumPy; the first of all where none has.
+# The first Python that has NumPy, or another module; the first of all where none has.
 find_python() {
     for python in "${PYTHON:-python3}" /usr/bin/python3; do
-        "$python" -c 'import numpy' 2>/dev/null && return
+        "$python" -c "import ${1:-numpy}" 2>/dev/null && return
     done
     python=python3
     return 1
@@ -117,6 +118,9 @@ names|readme_lines|static_too)
 python_line)
     find_python || exit 77
     $question ;;
+rename)
+    find_python torch || exit 77
+    "$python" tests/pytorch/_check_rename.py "$scratch" ;;
 *)
     find_python || exit 77
     # To the bit with one thread alone: clang's OpenMP is not the one that NumPy's BLAS brings,

@@ -51,7 +51,9 @@ def algorithm_1(t, attention, channels, power, gamma, by_block):
     head = torch.arange(channels) // (channels // heads) if by_block else torch.arange(channels) % heads
     filters = attention[:, head]
     if "ghost_mul" in t:
-        filters = (t["ghost_mul"] ** power)[None, :, :, None, None] * filters + gamma * t["ghost_add"][None, :, :, None, None]
+        filters = (t["ghost_mul"] ** power)[None, :, :, None, None] * filters
+    if "ghost_add" in t:
+        filters = filters + gamma * t["ghost_add"][None, :, :, None, None]
     return filters
 
 

@@ -57,14 +57,35 @@ def equation_4(t, q, k, v, grid):
 def equation_5(t, q, k, v, grid):
     k_ra = torch.einsum("bhmc,nmd->bhncd", k, toeplitz(t["ea"], grid))
     rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
-    return gather(q, k_ra, rb_v + t["bb"])
+    return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
 
 
 def equation_6_or_7(t, q, k, v, grid):
-    """Fig. 6 with an RPE for every channel, and ba where it is given."""
+    """Fig. 6 with an RPE for every channel; ba, as in Eq. 5, where it is given."""
     k_ra = torch.einsum("bhmc,nmcd->bhncd", k, toeplitz(t["ea"], grid))
     rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
     return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
+
+
+# ---- Tab. 3c: Eq. 10 with kernels of a few tokens ----
+
+def local_kernels(t, q, k, v, grid, kernel):
+    """A convolution turns the kernel round; conv1d, conv2d and conv3d do not, and pad with zeros."""
+    batch, heads, tokens, c = q.shape
+    convolve = {1: torch.nn.functional.conv1d, 2: torch.nn.functional.conv2d, 3: torch.nn.functional.conv3d}[len(grid)]
+    axes = tuple(range(-len(grid), 0))
+
+    def convolved(a, filters):
+        """[B, h, N, c] by [M, c, D] into [B, h, N, c, D]: filters of each channel apart."""
+        latent = filters.shape[-1]
+        plane = a.transpose(2, 3).reshape(-1, c, *grid)
+        weight = filters.permute(1, 2, 0).reshape(c * latent, 1, *kernel).flip(axes)
+        out = convolve(plane, weight, padding=tuple(n // 2 for n in kernel), groups=c)
+        return out.reshape(batch, heads, c, latent, tokens).permute(0, 1, 4, 2, 3)
+
+    ga = convolved(k, t["wa"])
+    gb = convolved(v, t["wb"][:, None, :].expand(-1, c, -1))
+    return gather(q, ga + t["ba"], gb + t["bb"])
 
 
 # ---- Fig. 7, on the grid's own axes ----
@@ -91,12 +112,14 @@ def equation_10(t, q, k, v, grid):
 EQUATIONS = {4: equation_4, 5: equation_5, 6: equation_6_or_7, 7: equation_6_or_7, 10: equation_10}
 
 
-def lisa(t, equation, grid, heads):
+def lisa(t, equation, grid, heads, kernel=None):
     q, k, v = unit_heads(t, t["x"], heads)
+    if kernel:
+        return join_heads(t, local_kernels(t, q, k, v, grid, kernel))
     return join_heads(t, EQUATIONS[equation](t, q, k, v, grid))
 
 
-def inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection):
+def inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None, with_ba=False):
     tokens = int(numpy.prod(grid))
     table = int(numpy.prod([2 * n - 1 for n in grid]))
     channels = heads * c
@@ -106,11 +129,12 @@ def inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, pr
     if equation == 4:
         rows += [("e", (table, 1 if shared_rpe else heads), tokens)]
     elif equation == 10:
-        rows += [("wa", (tokens, c, latent), tokens), ("wb", (tokens, latent), tokens)]
+        taps = int(numpy.prod(kernel or grid))
+        rows += [("wa", (taps, c, latent), taps), ("wb", (taps, latent), taps)]
     else:
         rows += [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens),
                  ("eb", (table, latent), tokens)]
-    if equation in (7, 10):
+    if equation in (7, 10) or with_ba:
         rows += [("ba", (c, latent), c)]
     if equation != 4:
         rows += [("bb", (c, latent), c)]
@@ -135,15 +159,21 @@ CASES = [("eq4_line",           4, (7,),       2, 2, 3, 0, True,  True,  True),
          ("eq10_odd_plane",    10, (6, 5),     2, 2, 4, 3, True,  True,  True),
          ("eq10_even_plane",   10, (5, 6),     3, 1, 4, 2, True,  False, True),
          ("eq10_block",        10, (2, 3, 4),  2, 1, 3, 2, True,  True,  False),
-         ("eq10_paper",        10, (14, 14),   2, 1, 4, 2, True,  True,  True)]
+         ("eq10_paper",        10, (14, 14),   2, 1, 4, 2, True,  True,  True),
+         ("eq10_local_line",   10, (9,),       2, 2, 4, 3, True,  True,  True,  (3,)),
+         ("eq10_local_plane",  10, (6, 5),     2, 1, 4, 2, True,  True,  False, (3, 5)),
+         ("eq10_local_block",  10, (2, 4, 3),  1, 2, 3, 2, True,  False, True,  (3, 3, 1)),
+         ("eq10_local_beyond", 10, (3, 2),     2, 1, 3, 2, True,  True,  True,  (7, 5)),
+         ("eq5_bias",           5, (3, 5),     2, 2, 4, 3, True,  True,  True,  None, True)]
 
 
 def main():
     for seed, (name, equation, grid, heads, *rest) in enumerate(CASES, 1):
+        kernel = rest[6] if len(rest) > 6 else None
         tensors = inputs(seed, equation, grid, heads, *rest)
-        tensors["y_expected"] = lisa(tensors, equation, grid, heads)
-        shown = "x".join(map(str, grid))
-        write("lisa", name, tensors, f"--grid {shown} --equation {equation} --heads {heads}")
+        tensors["y_expected"] = lisa(tensors, equation, grid, heads, kernel)
+        words = f" --kernel {'x'.join(map(str, kernel))}" if kernel else ""
+        write("lisa", name, tensors, f"--grid {'x'.join(map(str, grid))} --equation {equation}{words} --heads {heads}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,21 @@
+/* forms.h -- the forms that fast/ tells, each defined in the file of its row
+ *
+ * What they compute: reference/NAME.h. */
+
+#ifndef TWICETOLD_FAST_FORMS_H
+#define TWICETOLD_FAST_FORMS_H
+
+#include "../reference/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct form msa_fast, sra_fast, lisa_fast, lisa_fftw, structsa_fast, structsa_permuted, elsa_fast, fc_fast,
+    dfc_cp_fast, chopd_fast, hilo_fast;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

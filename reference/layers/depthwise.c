@@ -1,0 +1,122 @@
+/* depthwise.c -- a convolution of each channel by itself
+ *
+ *     y_nc = b_c + sum_m w_cm x_{n+m,c}
+ *
+ * over a window of odd sizes around n; what is off the grid is zero.  The weights are
+ * turned to [M][C], and a token is summed a vector of channels at a time: its window's
+ * rows of x are each read once and the sum stays in a register.
+ *
+ * Cost: B N M C multiply-adds; the weights once more, and 2 M pointers for each thread. */
+
+#include "layer.h"
+
+struct depthwise {
+    size_t B, N, C, M;
+    size_t grid[GRID_AXES], size[GRID_AXES];    /* last is fastest */
+    const real *w, *b;
+};
+
+struct depthwise_form {
+    real *w;                    /* [M][C] */
+    const real **taps;          /* of each thread [2][M]: rows of x, and of weights */
+};
+
+static const struct option options[] = {
+    LAYER_GRID(1, 3, "N, HxW or TxHxW"),
+    {.name = "size", .kind = OPTION_KERNEL, .letter = "M", .meaning = "of the window, odd: M, MxM or MxMxM"},
+    {0}
+};
+
+static const struct tensor_row tensors[] = {
+    LAYER_TOKENS,
+    {.name = "w", .shape = "C M", .fan = "M", .meaning = "a window for each channel"},
+    {.name = "b", .shape = "C", .optional = true, .fan = "M", .meaning = "its bias"},
+    {0}
+};
+
+static status resolve(void *of, const struct problem *problem)
+{
+    struct lookup names = {.problem = problem};
+    struct depthwise *p = of;
+    *p = (struct depthwise){
+        .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
+        .M = lookup_size(&names, "M"), .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
+    };
+    align_axes(p->grid, problem->grid.size, problem->grid.axes, 1);
+    align_axes(p->size, lookup_sizes(&names, "size"), problem->grid.axes, 1);
+    return names.refusal;
+}
+
+/* The window at token n of an image: rows of x and of weights; how many are on the grid. */
+static size_t window(const real **rows, const real **weights, const real *x, const struct depthwise_form *f,
+                     const struct depthwise *p, size_t n)
+{
+    size_t taps = 0, m = 0, half[GRID_AXES], at[GRID_AXES] = {n / p->grid[2] / p->grid[1], n / p->grid[2] % p->grid[1],
+                                                              n % p->grid[2]};
+    for (int a = 0; a < GRID_AXES; a++) half[a] = p->size[a] / 2;
+    for (size_t i = 0; i < p->size[0]; i++)
+        for (size_t j = 0; j < p->size[1]; j++)
+            for (size_t k = 0; k < p->size[2]; k++, m++) {
+                size_t t = at[0] + i - half[0], r = at[1] + j - half[1], c = at[2] + k - half[2];
+                if (t >= p->grid[0] || r >= p->grid[1] || c >= p->grid[2]) continue;    /* below 0 is huge */
+                rows[taps] = x + ((t * p->grid[1] + r) * p->grid[2] + c) * p->C;
+                weights[taps++] = f->w + m * p->C;
+            }
+    return taps;
+}
+
+static void fly(const struct flight *t)
+{
+    const struct depthwise *p = t->plan->of;
+    const struct depthwise_form *f = t->plan->state;
+    size_t C = p->C, items = t->images * p->N;
+    const real **rows = room_own(&t->plan->room, f->taps, t->thread), **weights = rows + p->M;
+
+    for (size_t n = flight_from(t, items), to = flight_to(t, items); n < to; n++) {
+        size_t taps = window(rows, weights, t->x + n / p->N * p->N * C, f, p, n % p->N);
+        sum_taps(t->y + n * C, rows, weights, taps, p->b, C, false);
+    }
+}
+
+static status prepare(struct plan *plan)
+{
+    const struct depthwise *p = plan->of;
+    struct depthwise_form *f = plan->state;
+    room_reals(&plan->room, OF_LOAD, &f->w, "the weights, entries first", p->M, p->C, 1, 1);
+    room_objects(&plan->room, OF_THREAD, &f->taps, "the window of a token", p->M, 2, sizeof *f->taps);
+    return room_status(&plan->room);
+}
+
+static status load(struct plan *plan)
+{
+    const struct depthwise *p = plan->of;
+    const struct depthwise_form *f = plan->state;
+    entries_first(f->w, p->w, p->C, p->M);
+    return status_ok();
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct depthwise *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct depthwise *p = of;
+    return (double)p->B * (double)p->N * (double)p->M * (double)p->C;
+}
+
+const struct form layer_depthwise_form = {
+    "layer", sizeof(struct depthwise_form), prepare, load, run, NULL, multiply_adds};
+
+const struct declaration layer_depthwise = {
+    .name = "depthwise",
+    .summary = "a convolution of each channel by itself, odd sizes, zeros around",
+    .output = "B N C",
+    .options = options,
+    .tensors = tensors,
+    .resolved = sizeof(struct depthwise),
+    .resolve = resolve,
+};

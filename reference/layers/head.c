@@ -1,0 +1,99 @@
+/* head.c -- the end of a network: the mean over the tokens, and a linear map to classes
+ *
+ *     y = W (1/N sum_n x_n) + b
+ *
+ * Cost: B (N C + C K) multiply-adds; B C reals for the means.  The threads share the
+ * classes, since there may be one image. */
+
+#include "layer.h"
+
+struct classes_head {
+    size_t B, N, C, K;
+    const real *w, *b;
+};
+
+struct head_form { real *means; };      /* [B][C] */
+
+static const struct option options[] = {
+    {.name = "classes", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e9, .letter = "K",
+     .meaning = "numbers that it makes; as the weights have it where nothing is said"},
+    {0}
+};
+
+static const struct tensor_row tensors[] = {
+    LAYER_TOKENS,
+    {.name = "w", .shape = "K C", .fan = "C", .meaning = "a row for each class"},
+    {.name = "b", .shape = "K", .optional = true, .fan = "C", .meaning = "its bias"},
+    {0}
+};
+
+static const struct letter letters[] = {{"K", "classes"}, {0}};
+
+static status resolve(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    *(struct classes_head *)of = (struct classes_head){
+        .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
+        .K = lookup_size(&names, "K"), .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
+    };
+    return names.refusal;
+}
+
+static void fly(const struct flight *t)
+{
+    const struct classes_head *p = t->plan->of;
+    const struct head_form *f = t->plan->state;
+    size_t C = p->C, from, to;
+
+    /* Step 1: the means, a share of the channels of each image. */
+    from = flight_from(t, C);
+    to = flight_to(t, C);
+    for (size_t b = 0; b < t->images; b++) {
+        real *mean = f->means + b * C;
+        for (size_t c = from; c < to; c++) mean[c] = 0;
+        for (size_t n = 0; n < p->N; n++)
+            for (size_t c = from; c < to; c++) mean[c] += t->x[(b * p->N + n) * C + c];
+        for (size_t c = from; c < to; c++) mean[c] /= (real)p->N;
+    }
+    flight_meet(t);
+
+    /* Step 2: a share of the classes. */
+    from = flight_from(t, p->K);
+    to = flight_to(t, p->K);
+    if (from < to)
+        linear_map(t->y + from, p->K, f->means, C, p->w + from * C, p->b ? p->b + from : NULL, t->images, C, to - from);
+}
+
+static status prepare(struct plan *plan)
+{
+    const struct classes_head *p = plan->of;
+    struct head_form *f = plan->state;
+    room_reals(&plan->room, OF_RUN, &f->means, "the means over the tokens", p->B, p->C, 1, 1);
+    return room_status(&plan->room);
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct classes_head *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->K, .in_flight = p->B};
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct classes_head *p = of;
+    return (double)p->B * (double)p->C * ((double)p->N + (double)p->K);
+}
+
+const struct form layer_head_form = {"layer", sizeof(struct head_form), prepare, NULL, run, NULL, multiply_adds};
+
+const struct declaration layer_head = {
+    .name = "head",
+    .summary = "the mean over the tokens, and a linear map to classes",
+    .letters = letters,
+    .output = "B K",
+    .options = options,
+    .tensors = tensors,
+    .resolved = sizeof(struct classes_head),
+    .resolve = resolve,
+};

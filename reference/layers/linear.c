@@ -1,0 +1,86 @@
+/* linear.c -- y = W x + b, token by token
+ *
+ * What linear.h does, as a layer.  Cost: B N C D multiply-adds; the weights once more. */
+
+#include "layer.h"
+
+struct tokens_map {
+    size_t B, N, C, D;
+    const real *w, *b;
+};
+
+struct map_form { struct linear map; };
+
+static const struct option options[] = {
+    {.name = "channels", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e9, .letter = "D",
+     .meaning = "channels that it makes; as the weights have it where nothing is said"},
+    {0}
+};
+
+static const struct tensor_row tensors[] = {
+    LAYER_TOKENS,
+    {.name = "w", .shape = "D C", .fan = "C", .meaning = "a row for each channel of y"},
+    {.name = "b", .shape = "D", .optional = true, .fan = "C", .meaning = "its bias"},
+    {0}
+};
+
+static const struct letter letters[] = {{"D", "channels of y"}, {0}};
+
+static status resolve(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    *(struct tokens_map *)of = (struct tokens_map){
+        .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
+        .D = lookup_size(&names, "D"), .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
+    };
+    return names.refusal;
+}
+
+static void fly(const struct flight *t)
+{
+    const struct tokens_map *p = t->plan->of;
+    const struct map_form *f = t->plan->state;
+    linear_apply(t->y, p->D, t->x, p->C, &f->map, t->images * p->N, t->part, t->parts);
+}
+
+static status prepare(struct plan *plan)
+{
+    const struct tokens_map *p = plan->of;
+    struct map_form *f = plan->state;
+    linear_prepare(&f->map, &linear_packed, &plan->room, p->C, p->D);
+    return room_status(&plan->room);
+}
+
+static status load(struct plan *plan)
+{
+    const struct tokens_map *p = plan->of;
+    struct map_form *f = plan->state;
+    linear_load(&f->map, 0, p->D, p->w, p->b);
+    return status_ok();
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct tokens_map *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .in_flight = p->B};
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct tokens_map *p = of;
+    return (double)p->B * (double)p->N * (double)p->C * (double)p->D;
+}
+
+const struct form layer_linear_form = {"layer", sizeof(struct map_form), prepare, load, run, NULL, multiply_adds};
+
+const struct declaration layer_linear = {
+    .name = "linear",
+    .summary = "a linear map of each token",
+    .letters = letters,
+    .output = "B N D",
+    .options = options,
+    .tensors = tensors,
+    .resolved = sizeof(struct tokens_map),
+    .resolve = resolve,
+};

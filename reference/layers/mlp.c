@@ -1,0 +1,171 @@
+/* mlp.c -- two linear maps and a GELU, with a 3 x 3 convolution between them or without
+ *
+ *     y = W_2 gelu(W_1 x + b_1) + b_2
+ *     y = W_2 gelu(conv(W_1 x + b_1) + conv_b) + b_2            --depthwise
+ *
+ * conv takes each of the r C hidden channels by itself, zeros around the plane.  Without
+ * it a tile of tokens goes from x to y while its hidden channels stay in the cache.
+ * With it the hidden channels of an image are made first; then a tile is convolved,
+ * activated and mapped, so that only one of the two hidden maps is ever in memory.
+ *
+ * Cost: 2 B N r C^2 multiply-adds, and 9 B N r C with the convolution.  Memory: the weights once
+ * more, a tile for each thread, and N r C of each image in flight with the convolution. */
+
+#include "layer.h"
+
+struct mlp {
+    size_t B, N, C, hidden;     /* hidden = r C */
+    size_t H, W;                /* the plane, with the convolution */
+    bool depthwise;
+    const real *w_1, *b_1, *conv_w, *conv_b, *w_2, *b_2;
+};
+
+struct mlp_form {
+    struct linear first, second;
+    real *conv;                 /* [3][3][hidden] */
+    real *hidden;               /* [images in flight][N][hidden] */
+    real *rows;                 /* of each thread [tile][hidden] */
+};
+
+static const struct option options[] = {
+    LAYER_GRID(1, 3, "N, HxW or TxHxW"),
+    {.name = "ratio", .kind = OPTION_INTEGER, .fallback = "4", .low = 1, .high = 1024, .letter = "r",
+     .meaning = "hidden channels over C"},
+    {.name = "depthwise", .kind = OPTION_FLAG, .meaning = "a 3x3 convolution of each hidden channel before the GELU"},
+    {0}
+};
+
+static const struct tensor_row tensors[] = {
+    LAYER_TOKENS,
+    {.name = "w_1", .shape = "r*C C", .fan = "C", .meaning = "to the hidden channels"},
+    {.name = "b_1", .shape = "r*C", .optional = true, .fan = "C", .meaning = "its bias"},
+    {.name = "conv_w", .shape = "r*C 3 3", .when = "depthwise=given", .fan = "9",
+     .meaning = "the convolution of each hidden channel"},
+    {.name = "conv_b", .shape = "r*C", .when = "depthwise=given", .optional = true, .fan = "9", .meaning = "its bias"},
+    {.name = "w_2", .shape = "C r*C", .fan = "r*C", .meaning = "back from them"},
+    {.name = "b_2", .shape = "C", .optional = true, .fan = "r*C", .meaning = "its bias"},
+    {0}
+};
+
+static const struct letter letters[] = {{"r", "hidden channels over C"}, {0}};
+
+static status derive(struct problem *p)
+{
+    size_t hidden;
+    if (problem_given(p, "depthwise") && p->grid.axes != 2)
+        return bad_input("option --depthwise: found a grid of %d axes, expected two", p->grid.axes);
+    if (!size_multiply(&hidden, problem_size(p, "r"), problem_size(p, "C")) || hidden > INT_MAX)
+        return bad_input("option --ratio: found %zu, expected at most %d hidden channels", problem_size(p, "r"),
+                         INT_MAX);
+    return status_ok();
+}
+
+static status resolve(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    *(struct mlp *)of = (struct mlp){
+        .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
+        .hidden = lookup_size(&names, "r") * lookup_size(&names, "C"),
+        .H = p->grid.size[0], .W = p->grid.size[1], .depthwise = lookup_given(&names, "depthwise"),
+        .w_1 = lookup_tensor(&names, "w_1"), .b_1 = lookup_tensor(&names, "b_1"),
+        .conv_w = lookup_tensor(&names, "conv_w"), .conv_b = lookup_tensor(&names, "conv_b"),
+        .w_2 = lookup_tensor(&names, "w_2"), .b_2 = lookup_tensor(&names, "b_2"),
+    };
+    return names.refusal;
+}
+
+/* conv and gelu of token n of an image. */
+static void convolve(real *z, const real *hidden, const struct mlp *p, const real *weights, size_t n)
+{
+    const real *x[9], *w[9];
+    size_t taps = 0, row = n / p->W, column = n % p->W;
+    for (size_t tap = 0; tap < 9; tap++) {
+        size_t y = row + tap / 3, z_at = column + tap % 3;     /* one too large, so that none is negative */
+        if (y < 1 || y > p->H || z_at < 1 || z_at > p->W) continue;
+        x[taps] = hidden + ((y - 1) * p->W + z_at - 1) * p->hidden;
+        w[taps++] = weights + tap * p->hidden;
+    }
+    sum_taps(z, x, w, taps, p->conv_b, p->hidden, true);
+}
+
+static void fly(const struct flight *t)
+{
+    const struct mlp *p = t->plan->of;
+    const struct mlp_form *f = t->plan->state;
+    size_t C = p->C, width = p->hidden, items = t->images * p->N, tile = layer_tile(width);
+    size_t from = flight_from(t, items), to = flight_to(t, items);
+    real *rows = room_own(&t->plan->room, f->rows, t->thread);
+
+    /* Step 1: the hidden channels, where neighbours will ask for them. */
+    if (p->depthwise) linear_apply(f->hidden, width, t->x, C, &f->first, items, t->part, t->parts);
+    if (p->depthwise) flight_meet(t);
+
+    for (size_t n = from, end; n < to; n = end) {
+        end = tile_end(n, tile, to);
+
+        /* Step 2: those of a tile, activated. */
+        if (!p->depthwise) {
+            linear_apply(rows, width, t->x + n * C, C, &f->first, end - n, 0, 1);
+            gelu_row(rows, (end - n) * width);
+        }
+        for (size_t i = n; i < end && p->depthwise; i++)
+            convolve(rows + (i - n) * width, f->hidden + i / p->N * p->N * width, p, f->conv, i % p->N);
+
+        /* Step 3: back. */
+        linear_apply(t->y + n * C, C, rows, width, &f->second, end - n, 0, 1);
+    }
+}
+
+static status prepare(struct plan *plan)
+{
+    const struct mlp *p = plan->of;
+    struct mlp_form *f = plan->state;
+    struct room *room = &plan->room;
+    size_t together = p->depthwise ? images_in_flight(p->N, p->B) : 0;
+    linear_prepare(&f->first, &linear_packed, room, p->C, p->hidden);
+    linear_prepare(&f->second, &linear_packed, room, p->hidden, p->C);
+    room_reals(room, OF_LOAD, &f->conv, "the convolution, entries first", p->depthwise ? 9 : 0, p->hidden, 1, 1);
+    room_reals(room, OF_RUN, &f->hidden, "the hidden channels", together, p->N, p->hidden, 1);
+    room_reals(room, OF_THREAD, &f->rows, "a tile of hidden channels", layer_tile(p->hidden), p->hidden, 1, 1);
+    return room_status(room);
+}
+
+static status load(struct plan *plan)
+{
+    const struct mlp *p = plan->of;
+    struct mlp_form *f = plan->state;
+    linear_load(&f->first, 0, p->hidden, p->w_1, p->b_1);
+    linear_load(&f->second, 0, p->C, p->w_2, p->b_2);
+    if (p->depthwise) entries_first(f->conv, p->conv_w, p->hidden, 9);
+    return status_ok();
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct mlp *p = plan->of;
+    const struct batch batch = {
+        .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C,
+        .in_flight = p->depthwise ? images_in_flight(p->N, p->B) : p->B,
+    };
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct mlp *p = of;
+    return (double)p->B * (double)p->N * (double)p->hidden * (2 * (double)p->C + (p->depthwise ? 9 : 0));
+}
+
+const struct form layer_mlp_form = {"layer", sizeof(struct mlp_form), prepare, load, run, NULL, multiply_adds};
+
+const struct declaration layer_mlp = {
+    .name = "mlp",
+    .summary = "two linear maps and a GELU between, with a 3x3 convolution of each hidden channel or without",
+    .letters = letters,
+    .output = "B N C",
+    .options = options,
+    .tensors = tensors,
+    .derive = derive,
+    .resolved = sizeof(struct mlp),
+    .resolve = resolve,
+};

@@ -1,0 +1,197 @@
+/* patch.c -- a convolution of any size, stride and padding: patch embeddings
+ *
+ *     y_n = W (x_m of the window at n) + b
+ *
+ * Windows are laid out as rows, a tile of tokens at a time, and multiplied: [C][M] of
+ * the weights is turned into [M][C], so that neighbouring tokens are copied as they
+ * lie.  Zeros stand for what is off the grid.
+ *
+ * Cost: B N' M C D multiply-adds; the weights once more, and a tile for each thread. */
+
+#include "layer.h"
+
+struct patch {
+    size_t B, N, C, D, M, windows;              /* windows = N' */
+    size_t grid[GRID_AXES], out[GRID_AXES], size[GRID_AXES], stride[GRID_AXES], pad[GRID_AXES];    /* last is fastest */
+    const real *w, *b;
+};
+
+struct patch_form {
+    struct linear map;          /* of rows [M][C] */
+    real *w;                    /* [D][M][C], while loading */
+    real *rows;                 /* of each thread [tile][M][C] */
+};
+
+static const struct option options[] = {
+    LAYER_GRID(1, 3, "N, HxW or TxHxW"),
+    {.name = "size", .kind = OPTION_STEPS, .fallback = "2", .low = 1, .high = 65536,
+     .meaning = "of a window: one number, or one for each axis"},
+    {.name = "stride", .kind = OPTION_STEPS, .fallback = "", .low = 1, .high = 65536,
+     .meaning = "from window to window; their size where nothing is said"},
+    {.name = "pad", .kind = OPTION_STEPS, .fallback = "0", .low = 0, .high = 65536, .meaning = "zeros at every side"},
+    {.name = "channels", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e9, .letter = "D",
+     .meaning = "channels that it makes; as the weights have it where nothing is said"},
+    {0}
+};
+
+static const struct tensor_row tensors[] = {
+    LAYER_TOKENS,
+    {.name = "w", .shape = "D C M", .fan = "C*M", .meaning = "a window's channels, and the entries of each"},
+    {.name = "b", .shape = "D", .optional = true, .fan = "C*M", .meaning = "its bias"},
+    {0}
+};
+
+static const struct letter letters[] = {
+    {"D", "channels of y"}, {"M", "entries of a window"}, {"N'", "windows, the tokens of y"}, {0}
+};
+
+static const size_t *stride_of(struct lookup *names)
+{
+    const size_t *stride = lookup_sizes(names, "stride");
+    return stride[0] ? stride : lookup_sizes(names, "size");
+}
+
+status layer_patch_grid(grid *out, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    const size_t *size = lookup_sizes(&names, "size"), *stride = stride_of(&names), *pad = lookup_sizes(&names, "pad");
+    size_t points[GRID_AXES];
+    for (int a = 0; a < p->grid.axes; a++) {
+        size_t padded = p->grid.size[a] + 2 * pad[a];
+        if (padded < size[a])
+            return bad_input("option --size: found %zu, expected at most %zu, the padded grid", size[a], padded);
+        points[a] = (padded - size[a]) / stride[a] + 1;
+    }
+    return names.refusal.code ? names.refusal : grid_create(out, p->grid.axes, points);
+}
+
+static status derive(struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    const size_t *size = lookup_sizes(&names, "size");
+    size_t M = 1, reals, tokens;
+    grid out;
+    status s = names.refusal.code ? names.refusal : layer_patch_grid(&out, p);
+    if (s.code) return s;
+    for (int a = 0; a < p->grid.axes; a++) M *= size[a];
+    if (!size_multiply(&reals, M, problem_size(p, "C")) || reals > INT_MAX)
+        return bad_input("option --size: found windows of %zu tokens, expected at most %d numbers in each", M, INT_MAX);
+    if (!size_multiply(&tokens, problem_size(p, "B"), out.tokens) || tokens > INT_MAX)
+        return bad_input("tensor y: B N' is too large, expected at most %d", INT_MAX);
+    s = problem_set_size(p, "M", M);
+    return s.code ? s : problem_set_size(p, "N'", out.tokens);
+}
+
+static status resolve(void *of, const struct problem *problem)
+{
+    struct lookup names = {.problem = problem};
+    struct patch *p = of;
+    int axes = problem->grid.axes;
+    grid out;
+    status s = layer_patch_grid(&out, problem);
+    if (s.code) return s;
+    *p = (struct patch){
+        .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
+        .D = lookup_size(&names, "D"), .M = lookup_size(&names, "M"), .windows = out.tokens,
+        .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
+    };
+    align_axes(p->grid, problem->grid.size, axes, 1);
+    align_axes(p->out, out.size, axes, 1);
+    align_axes(p->size, lookup_sizes(&names, "size"), axes, 1);
+    align_axes(p->stride, stride_of(&names), axes, 1);
+    align_axes(p->pad, lookup_sizes(&names, "pad"), axes, 0);
+    return names.refusal;
+}
+
+/* One axis of a window: where it begins, off the grid or on it, and its entries on the grid. */
+struct reach { ptrdiff_t start; size_t from, to; };
+
+static struct reach reach(const struct patch *p, int axis, size_t at)
+{
+    ptrdiff_t start = (ptrdiff_t)(at * p->stride[axis]) - (ptrdiff_t)p->pad[axis];
+    ptrdiff_t from = start < 0 ? -start : 0, to = (ptrdiff_t)p->grid[axis] - start;
+    if (to > (ptrdiff_t)p->size[axis]) to = (ptrdiff_t)p->size[axis];
+    if (to < from) to = from = 0;
+    return (struct reach){start, (size_t)from, (size_t)to};
+}
+
+/* The window at token n, as a row [M][C]. */
+static void gather(real *row, const real *x, const struct patch *p, size_t n)
+{
+    size_t C = p->C, line = p->size[2] * C;
+    struct reach t = reach(p, 0, n / p->out[2] / p->out[1]), y = reach(p, 1, n / p->out[2] % p->out[1]);
+    struct reach z = reach(p, 2, n % p->out[2]);
+
+    for (size_t i = 0; i < p->size[0]; i++)
+        for (size_t j = 0; j < p->size[1]; j++, row += line) {
+            bool inside = i >= t.from && i < t.to && j >= y.from && j < y.to && z.from < z.to;
+            if (!inside || z.to - z.from < p->size[2]) memset(row, 0, line * sizeof *row);
+            if (!inside) continue;
+            size_t frame = (size_t)(t.start + (ptrdiff_t)i), line_at = (size_t)(y.start + (ptrdiff_t)j);
+            size_t token = (frame * p->grid[1] + line_at) * p->grid[2] + (size_t)(z.start + (ptrdiff_t)z.from);
+            memcpy(row + z.from * C, x + token * C, (z.to - z.from) * C * sizeof *row);
+        }
+}
+
+static void fly(const struct flight *t)
+{
+    const struct patch *p = t->plan->of;
+    const struct patch_form *f = t->plan->state;
+    size_t width = p->M * p->C, items = t->images * p->windows, tile = layer_tile(width);
+    real *rows = room_own(&t->plan->room, f->rows, t->thread);
+
+    for (size_t n = flight_from(t, items), to = flight_to(t, items), end; n < to; n = end) {
+        end = tile_end(n, tile, to);
+        for (size_t i = n; i < end; i++)
+            gather(rows + (i - n) * width, t->x + i / p->windows * p->N * p->C, p, i % p->windows);
+        linear_apply(t->y + n * p->D, p->D, rows, width, &f->map, end - n, 0, 1);
+    }
+}
+
+static status prepare(struct plan *plan)
+{
+    const struct patch *p = plan->of;
+    struct patch_form *f = plan->state;
+    linear_prepare(&f->map, &linear_packed, &plan->room, p->M * p->C, p->D);
+    room_reals(&plan->room, WHILE_LOADING, &f->w, "the weights, entries first", p->D, p->M, p->C, 1);
+    room_reals(&plan->room, OF_THREAD, &f->rows, "a tile of windows", layer_tile(p->M * p->C), p->M, p->C, 1);
+    return room_status(&plan->room);
+}
+
+static status load(struct plan *plan)
+{
+    const struct patch *p = plan->of;
+    struct patch_form *f = plan->state;
+    for (size_t d = 0; d < p->D; d++) entries_first(f->w + d * p->M * p->C, p->w + d * p->C * p->M, p->C, p->M);
+    linear_load(&f->map, 0, p->D, f->w, p->b);
+    return status_ok();
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct patch *p = plan->of;
+    const struct batch batch = {
+        .images = p->B, .x_image = p->N * p->C, .y_image = p->windows * p->D, .in_flight = p->B,
+    };
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct patch *p = of;
+    return (double)p->B * (double)p->windows * (double)p->M * (double)p->C * (double)p->D;
+}
+
+const struct form layer_patch_form = {"layer", sizeof(struct patch_form), prepare, load, run, NULL, multiply_adds};
+
+const struct declaration layer_patch = {
+    .name = "patch",
+    .summary = "a convolution of any size, stride and zero padding: patch embeddings",
+    .letters = letters,
+    .output = "B N' D",
+    .options = options,
+    .tensors = tensors,
+    .derive = derive,
+    .resolved = sizeof(struct patch),
+    .resolve = resolve,
+};

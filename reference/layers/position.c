@@ -1,0 +1,61 @@
+/* position.c -- y = x + table: a learned vector for each place
+ *
+ * Cost: one addition an entry, counted as a multiply-add. */
+
+#include "layer.h"
+
+struct position {
+    size_t B, N, C;
+    const real *table;
+};
+
+static const struct option options[] = {{0}};
+
+static const struct tensor_row tensors[] = {
+    LAYER_TOKENS,
+    {.name = "table", .shape = "N C", .fan = "1", .meaning = "what is added to each token"},
+    {0}
+};
+
+static status resolve(void *of, const struct problem *p)
+{
+    struct lookup names = {.problem = p};
+    *(struct position *)of = (struct position){
+        .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
+        .table = lookup_tensor(&names, "table"),
+    };
+    return names.refusal;
+}
+
+static void fly(const struct flight *t)
+{
+    const struct position *p = t->plan->of;
+    size_t C = p->C, items = t->images * p->N;
+    for (size_t n = flight_from(t, items), to = flight_to(t, items); n < to; n++)
+        for (size_t c = 0; c < C; c++) t->y[n * C + c] = t->x[n * C + c] + p->table[n % p->N * C + c];
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct position *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct position *p = of;
+    return (double)p->B * (double)p->N * (double)p->C;
+}
+
+const struct form layer_position_form = {"layer", 0, NULL, NULL, run, NULL, multiply_adds};
+
+const struct declaration layer_position = {
+    .name = "position",
+    .summary = "a learned vector for each place, added",
+    .output = "B N C",
+    .options = options,
+    .tensors = tensors,
+    .resolved = sizeof(struct position),
+    .resolve = resolve,
+};

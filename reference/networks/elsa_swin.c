@@ -1,0 +1,56 @@
+/* elsa_swin.c -- ELSA-Swin: Zhou, Wang, Wang, Liu, Li and Jin, "ELSA: Enhanced Local Self-Attention for Vision
+ * Transformer", 2021, Tab. 4-6, and Swin-T, which it is made of
+ *
+ * Swin with the authors' final module in place of windows: 7 x 7 neighbours, lambda 0
+ * and gamma 1, so that the ghost head only adds.  Query and key have two thirds of
+ * the channels, rounded up to whole groups.  Planes of 7 x 7 tokens are one window,
+ * with Swin's attention, a bias for each offset and head.  The paper gives the depths
+ * and widths of Swin; kernel, group width and powers are those of the authors' code.
+ * In Swin-T windows are smaller than planes, and msa's table is that of the plane:
+ * 147 504 of its numbers are never read. */
+
+#include "steps.h"
+
+static const struct network_step embed[] = {STEPS_EMBED_4, {0}};
+static const struct network_step merge[] = {{.name = "merge", .move = ON, .what = "merge"}, {0}};
+
+#define ELSA(group) { \
+    STEP_NORM1, \
+    {.name = "mixer", .move = JOIN, .what = "elsa", .sizes = "Q=%q", .without = "ghost_mul", \
+     .options = "--variant final --kernel 7 --group-width " #group " --heads %h --head-map block --lambda 0"}, \
+    STEP_NORM2, STEP_MLP, {0}}
+static const struct network_step elsa_4[] = ELSA(4), elsa_8[] = ELSA(8);
+
+#define STEP_ATTENTION(...) \
+    {.name = "mixer", .move = JOIN, .what = "msa", .without = "ghost_add,ghost_mul", .second = "rpe", __VA_ARGS__}
+static const struct network_step attention[] = {
+    STEP_NORM1, STEP_ATTENTION(.options = "--heads %h"), STEP_NORM2, STEP_MLP, {0}};
+static const struct network_step windows[] = {
+    STEP_NORM1,
+    STEP_ATTENTION(.options = "--heads %h --window 7", .turn = ODD),
+    STEP_ATTENTION(.options = "--heads %h --window 7 --shift 3", .turn = EVEN),
+    STEP_NORM2, STEP_MLP, {0}};
+static const struct network_step end[] = {STEPS_END, {0}};
+
+/* Two thirds of C, rounded up to whole groups. */
+static size_t in_groups_of_4(size_t C) { return (C / 3 * 2 + 3) / 4 * 4; }
+static size_t in_groups_of_8(size_t C) { return (C / 3 * 2 + 7) / 8 * 8; }
+
+#define STAGES(third, C, mixer) \
+    .grid = "224x224", .end = end, \
+    .stage = {{2, C, C / 32, embed, mixer}, {2, 2 * C, C / 16, merge, mixer}, {third, 4 * C, C / 8, merge, mixer}, \
+              {2, 8 * C, C / 4, merge, attention}}
+
+const struct network_table elsa_swin_t = {
+    .name = "elsa-swin-t", .summary = "Swin-T with ELSA in place of windows (Zhou et al. 2021)",
+    .query = in_groups_of_4, STAGES(6, 96, elsa_4)};
+const struct network_table elsa_swin_s = {
+    .name = "elsa-swin-s", .summary = "Swin-S with ELSA in place of windows (Zhou et al. 2021)",
+    .query = in_groups_of_8, STAGES(18, 96, elsa_8)};
+const struct network_table elsa_swin_b = {
+    .name = "elsa-swin-b", .summary = "Swin-B with ELSA in place of windows (Zhou et al. 2021)",
+    .query = in_groups_of_8, STAGES(18, 128, elsa_8)};
+const struct network_table swin_t = {
+    .name = "swin-t",
+    .summary = "Swin-T: attention in windows of 7 x 7, every second block shifted by 3 (Liu et al. 2021)",
+    STAGES(6, 96, windows)};

@@ -1,0 +1,50 @@
+/* lisanet.c -- LiSANet: Kwon, Castro, Marin-Jimenez, Guil and Alahari, "Lightweight Structure-Aware Attention for
+ * Visual Understanding", 2022, Tab. 2, 7 and 8
+ *
+ * Isotropic: DeiT-Ti with LiSA in place of attention, patches of 16 x 16, and a learned vector for
+ * each place, which the printed parameters ask for.  Hierarchical: four stages without
+ * positions; the paper calls the embeddings overlapping, but the printed counts of H-T and
+ * H-S are those of patches side by side, and of H-B those of overlapping ones.
+ * 16 channels a head throughout; biases everywhere. */
+
+#include "steps.h"
+
+#define LISA(latent) { \
+    STEP_NORM1, \
+    {.name = "mixer", .move = JOIN, .what = "lisa", .options = "--heads %h", .sizes = "D=" #latent}, \
+    STEP_NORM2, STEP_MLP, {0}}
+static const struct network_step lisa_1[] = LISA(1), lisa_4[] = LISA(4), lisa_8[] = LISA(8), lisa_16[] = LISA(16);
+
+static const struct network_step patches[] = {
+    {.name = "embed", .move = ON, .what = "patch", .options = "--size 16 --channels %C"},
+    {.name = "position", .move = ON, .what = "position"}, {0}};
+static const struct network_step end[] = {STEPS_END, {0}};
+
+#define STEP_EMBED(words) {{.name = "embed", .move = ON, .what = "patch", .options = words " --channels %C"}, {0}}
+static const struct network_step
+    first[] = STEP_EMBED("--size 4"), next[] = STEP_EMBED("--size 2"),
+    first_overlapping[] = STEP_EMBED("--size 7 --stride 4 --pad 3"),
+    next_overlapping[] = STEP_EMBED("--size 3 --stride 2 --pad 1");
+
+#define ISOTROPIC(called, D, mixer) { \
+    .name = called, .summary = "LiSANet-I-T with " #D " latent dimensions (Kwon et al. 2022)", \
+    .grid = "224x224", .end = end, .stage = {{12, 192, 12, patches, mixer}}}
+
+const struct network_table lisanet_i_t_d1 = ISOTROPIC("lisanet-i-t-d1", 1, lisa_1);
+const struct network_table lisanet_i_t_d4 = ISOTROPIC("lisanet-i-t-d4", 4, lisa_4);
+const struct network_table lisanet_i_t_d8 = ISOTROPIC("lisanet-i-t-d8", 8, lisa_8);
+const struct network_table lisanet_i_t = ISOTROPIC("lisanet-i-t", 16, lisa_16);
+
+#define HIERARCHICAL(called, told, a, b, c, d, C, way, further, mixer) { \
+    .name = called, .summary = told " (Kwon et al. 2022)", .grid = "224x224", .end = end, \
+    .stage = {{a, C, C / 16, way, mixer}, {b, 2 * C, C / 8, further, mixer}, {c, 4 * C, C / 4, further, mixer}, \
+              {d, 8 * C, C / 2, further, mixer}}}
+
+const struct network_table lisanet_h_t =
+    HIERARCHICAL("lisanet-h-t", "LiSANet-H-T: four stages, 8 latent dimensions", 1, 2, 5, 2, 64, first, next, lisa_8);
+const struct network_table lisanet_h_s =
+    HIERARCHICAL("lisanet-h-s", "LiSANet-H-S: twice as deep, 16 latent dimensions", 1, 2, 11, 2, 64, first, next,
+                 lisa_16);
+const struct network_table lisanet_h_b =
+    HIERARCHICAL("lisanet-h-b", "LiSANet-H-B: wider, overlapping patches", 2, 3, 16, 3, 96, first_overlapping,
+                 next_overlapping, lisa_16);

@@ -1,0 +1,524 @@
+/* network.c -- tables become problems and plans, and run one after another; see network.h */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "network.h"
+#include <limits.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "../layers/layers.h"
+#include "../outline.h"
+#include "../random.h"
+
+#define WORDS 32
+
+/* ---- what was asked for ------------------------------------------------------- */
+
+/* One whole number for each stage, "2,2,6,2", into number[]. */
+static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const char *option, const char *text)
+{
+    const char *at = text;
+    int count = 0;
+    for (; count < stages; count++) {
+        char *end;
+        unsigned long value = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+        if (!value || value > 65536 || (*end && *end != ',')) break;
+        number[count] = value;
+        at = *end ? end + 1 : end;
+    }
+    if (count == stages && !*at && text[strlen(text) - 1] != ',') return status_ok();
+    return bad_input("option --%s: found '%.40s', expected %d whole numbers parted by commas", option, text, stages);
+}
+
+/* The stages with other depths and widths; heads keep their channels. */
+static status choose_stages(struct network *n, const struct network_request *r)
+{
+    size_t number[NETWORK_STAGES];
+    status s = status_ok();
+    while (n->stages < NETWORK_STAGES && n->table->stage[n->stages].block) n->stages++;
+    memcpy(n->stage, n->table->stage, sizeof n->stage);
+    if (r->depths && (s = stage_numbers(number, n->stages, "depths", r->depths)).code) return s;
+    for (int i = 0; i < n->stages && r->depths; i++) n->stage[i].depth = number[i];
+    if (r->widths && (s = stage_numbers(number, n->stages, "widths", r->widths)).code) return s;
+    for (int i = 0; i < n->stages && r->widths; i++) {
+        struct network_stage *stage = &n->stage[i];
+        size_t c = stage->width / stage->heads, heads = number[i] / c;
+        stage->width = number[i];
+        stage->heads = heads ? heads : 1;
+    }
+    if (r->heads && (s = stage_numbers(number, n->stages, "heads", r->heads)).code) return s;
+    for (int i = 0; i < n->stages && r->heads; i++) n->stage[i].heads = number[i];
+    return s;
+}
+
+/* ---- the words of a step ------------------------------------------------------ */
+
+/* One placeholder at *from, behind its "%", and *from moved behind it. */
+static void spell(char *to, size_t size, const char **from, const struct network *n, const struct network_stage *stage)
+{
+    char *end;
+    size_t C = stage ? stage->width : 0, h = stage ? stage->heads : 1;
+    size_t times = strtoul(*from, &end, 10), value = 0;
+    *from = end + 1;
+    switch (*end) {
+    case 'C': value = C * (times ? times : 1); break;
+    case 'h': value = h; break;
+    case 'q': value = n->table->query ? n->table->query(C) : 0; break;
+    case 'K': value = n->classes; break;
+    case 's': snprintf(to, size, "%.17g", 1 / sqrt((double)C / (double)h)); return;
+    default: break;
+    }
+    if (**from == '/') {
+        size_t by = strtoul(*from + 1, &end, 10);
+        value = by ? value / by : 0;
+        *from = end;
+    }
+    snprintf(to, size, "%zu", value);
+}
+
+/* A text of the table with its placeholders spelled out, behind what is in `to`. */
+static status spell_out(char *to, size_t size, const char *from, const struct network *n,
+                        const struct network_stage *stage)
+{
+    size_t at = 0;
+    while (from && *from) {
+        char piece[32] = {*from++};
+        if (*piece == '%') spell(piece, sizeof piece, &from, n, stage);
+        at += (size_t)snprintf(to + at, size - at, "%s", piece);
+        if (at >= size) return failure("a step's options are longer than %zu characters", size);
+    }
+    to[at] = '\0';
+    return status_ok();
+}
+
+/* ---- one step ----------------------------------------------------------------- */
+
+/* What flows: how its tokens lie, and how many channels they have; no grid behind the head. */
+struct flow { grid grid; size_t channels; };
+
+static status make_problem(struct part *p, const struct network *n, const struct flow *in)
+{
+    const struct declaration *d = operator_find(p->step->what);
+    const struct network_stage *stage = p->stage ? &n->stage[p->stage - 1] : NULL;
+    const char *word[WORDS];
+    char g[64];
+    size_t options = sizeof p->words / 2;
+    int words = 0;
+    if (!d) return failure("the table names '%s', which is neither an operator nor a layer", p->step->what);
+
+    /* Step 1: options in the first half of the words, sizes in the second. */
+    char *sizes = p->words + options;
+    status s = spell_out(p->words, options, p->step->options, n, stage);
+    if (!s.code) s = spell_out(sizes, sizeof p->words - options, p->step->sizes, n, stage);
+    if (s.code) return s;
+    for (char *at = p->words; *at && words < WORDS;) {
+        word[words++] = at;
+        at += strcspn(at, " ");
+        if (*at) *at++ = '\0';
+    }
+
+    /* Step 2: the problem.  It reads --grid before this returns, and keeps no word of it. */
+    const struct outline o = {
+        .words = words, .word = word, .grid = grid_text(g, sizeof g, &in->grid),
+        .batch = n->batch, .channels = in->channels, .sizes = sizes, .without = p->step->without,
+        .second = p->step->second,
+    };
+    s = outline_problem(&p->problem, d, &o);
+    for (int option = 0; d->options[option].name; option++)
+        if (d->options[option].kind == OPTION_GRID) p->problem.option[option].text = NULL;
+    return s;
+}
+
+/* What flows behind a step. */
+static status behind(struct flow *out, const struct part *p)
+{
+    int axes;
+    size_t size[TENSOR_AXES];
+    status s = problem_output_shape(&p->problem, &axes, size);
+    if (s.code) return s;
+    *out = (struct flow){.grid = layer_grid(&p->problem), .channels = size[axes - 1]};
+    if (axes < 3) return grid_create(&out->grid, 1, (size_t[]){1});
+    return size[1] == out->grid.tokens ? s : failure("%s makes %zu tokens of a grid of %zu", p->step->what, size[1],
+                                                     out->grid.tokens);
+}
+
+/* The next part: its problem and its plan, and x and h as they are behind it. */
+static status add_part(struct network *n, const struct network_step *step, int stage, size_t block, const char *form,
+                       struct flow *x, struct flow *h)
+{
+    struct part *p = &n->part[n->parts];
+    const struct form *f;
+    struct flow y;
+    char path[NETWORK_STEP];
+    bool from_h = step->move == ALONG || step->move == JOIN, to_x = step->move == JOIN || step->move == ADD;
+
+    /* Step 1: its path. */
+    *p = (struct part){.step = step, .stage = stage};
+    if (stage && block) snprintf(path, sizeof path, "stage%d.block%zu.%s", stage, block, step->name);
+    else if (stage) snprintf(path, sizeof path, "stage%d.%s", stage, step->name);
+    else snprintf(path, sizeof path, "%s", step->name);
+    memcpy(p->path, path, sizeof path);
+
+    /* Step 2: what it is, and what it makes. */
+    status s = make_problem(p, n, from_h ? h : x);
+    if (!s.code) s = behind(&y, p);
+    if (s.code) return status_at(s, path);
+    if (to_x && (y.channels != x->channels || y.grid.tokens != x->grid.tokens))
+        return bad_input("%s: found %zu tokens of %zu channels, expected %zu of %zu to add them to", path,
+                         y.grid.tokens, y.channels, x->grid.tokens, x->channels);
+    if (step->move == ON) *x = y;
+    if (step->move == INTO || step->move == ALONG) *h = y;
+
+    /* Step 3: its plan, without memory yet. */
+    f = operator_form(p->problem.declaration, form);
+    if (!f)
+        return bad_input("option --form: found '%.20s', which %s has not; expected naive or fast", form, step->what);
+    s = plan_prepare(&p->plan, &p->problem, f, n->threads);
+    if (s.code) return status_at(s, path);
+    n->parts++;
+    size_t made = problem_output_count(&p->problem), workspace = room_workspace_bytes(&p->plan.room);
+    if (made > n->activations) n->activations = made;
+    if (workspace > n->workspace) n->workspace = workspace;
+    return s;
+}
+
+/* ---- the whole ------------------------------------------------------------------ */
+
+/* Whether a step is there in this block. */
+static bool takes_turn(const struct network_step *step, size_t block)
+{
+    return step->turn == ALWAYS || (step->turn == ODD) == (block % 2 == 1);
+}
+
+static size_t count_steps(const struct network_step *step, size_t block)
+{
+    size_t count = 0;
+    for (; step && step->name; step++) count += takes_turn(step, block);
+    return count;
+}
+
+static size_t count_parts(const struct network *n)
+{
+    size_t count = count_steps(n->table->end, 0);
+    for (int i = 0; i < n->stages; i++) {
+        count += count_steps(n->stage[i].entry, 0);
+        for (size_t block = 1; block <= n->stage[i].depth; block++) count += count_steps(n->stage[i].block, block);
+    }
+    return count;
+}
+
+/* The steps that a stage begins with, or those of a block, counted from 1; behind the last stage, those of the end. */
+static status add_steps(struct network *n, int stage, size_t block, const char *form, struct flow *x, struct flow *h)
+{
+    const struct network_step *step = n->table->end;
+    status s = status_ok();
+    if (stage) step = block ? n->stage[stage - 1].block : n->stage[stage - 1].entry;
+    for (; step && step->name && !s.code; step++)
+        if (takes_turn(step, block)) s = add_part(n, step, stage, block, form, x, h);
+    return s;
+}
+
+static size_t pixel_channels(const struct network *n) { return n->table->channels ? n->table->channels : 3; }
+
+/* All parts in their order. */
+static status add_parts(struct network *n, const char *form)
+{
+    struct flow x = {.grid = n->grid, .channels = pixel_channels(n)}, h = x;
+    status s = status_ok();
+    for (int i = 0; i < n->stages; i++) {
+        for (size_t block = 0; block <= n->stage[i].depth; block++)
+            if ((s = add_steps(n, i + 1, block, form, &x, &h)).code) return s;
+        n->part[n->parts - 1].closes = true;
+        if (x.channels != n->stage[i].width)
+            return bad_input("stage%d: found %zu channels, expected %zu as the widths say", i + 1, x.channels,
+                             n->stage[i].width);
+    }
+    if ((s = add_steps(n, 0, 0, form, &x, &h)).code) return s;
+    if (n->part[0].step->move != ON) return failure("%s: its first step is not ON", n->table->name);
+    return s;
+}
+
+status network_create(struct network *n, const struct network_table *table, const struct network_request *r)
+{
+    *n = (struct network){
+        .table = table, .batch = r->batch ? r->batch : 1,
+        .classes = r->classes ? r->classes : table->classes ? table->classes : 1000,
+        .threads = r->threads < 1 ? 1 : r->threads,
+    };
+    status s = grid_parse(&n->grid, r->grid ? r->grid : table->grid);
+    if (s.code) return status_at(s, "option --grid");
+    if ((s = choose_stages(n, r)).code) return s;
+    size_t parts = count_parts(n);
+    n->part = memory_get(parts, sizeof *n->part);
+    if (!n->part) return out_of_memory("the parts of a network");
+    s = add_parts(n, r->form ? r->form : "fast");
+    if (s.code) network_release(n);
+    return s;
+}
+
+void network_release(struct network *n)
+{
+    for (size_t p = 0; p < n->parts; p++) plan_release(&n->part[p].plan);
+    memory_free(n->part);
+    memory_free(n->drawn);
+    memory_free(n->shared);
+    memory_free(n->x);
+    memory_free(n->h);
+    memory_free(n->y);
+    *n = (struct network){0};
+}
+
+/* ---- weights ---------------------------------------------------------------------- */
+
+/* The path of tensor r of a part; false where it is absent. */
+static bool weight_path(char path[NETWORK_PATH], const struct part *p, int r)
+{
+    snprintf(path, NETWORK_PATH, "%s.%s", p->path, p->problem.declaration->tensors[r].name);
+    return p->problem.tensor[r].present;
+}
+
+static const char *row_name(const struct part *p, int r) { return p->problem.declaration->tensors[r].name; }
+
+static status bind_weight(struct part *p, int r, const struct tensors *file)
+{
+    char path[NETWORK_PATH], found[96], expected[96];
+    if (!weight_path(path, p, r)) return status_ok();
+    const struct tensor *t = tensors_find(file, path);
+    int axes = p->problem.tensor[r].axes;
+    shape_text(expected, sizeof expected, axes, p->problem.tensor[r].size);
+    if (!t) return bad_input("tensor %s: missing, expected %s", path, expected);
+    if (t->axes != axes || memcmp(t->size, p->problem.tensor[r].size, (size_t)axes * sizeof *t->size))
+        return bad_input("tensor %s: found %s, expected %s", path, shape_text(found, sizeof found, t->axes, t->size),
+                         expected);
+    p->problem.tensor[r].data = t->data;
+    return status_ok();
+}
+
+/* Whether a tensor of a file is one of the network's. */
+static bool known(const struct network *n, const char *name)
+{
+    char path[NETWORK_PATH];
+    for (size_t p = 0; p < n->parts; p++) {
+        size_t length = strlen(n->part[p].path);
+        if (strncmp(name, n->part[p].path, length) || name[length] != '.') continue;
+        for (int r = 1; row_name(&n->part[p], r); r++)
+            if (weight_path(path, &n->part[p], r) && !strcmp(path, name)) return true;
+    }
+    return false;
+}
+
+/* What no shape can say about the numbers. */
+static status check(const struct part *p)
+{
+    status s = status_ok();
+    const struct declaration *d = p->problem.declaration;
+    if (d->check && !problem_loaded(&p->problem).code) s = d->check(&p->problem);
+    return status_at(s, p->path);
+}
+
+status network_bind(struct network *n, const struct tensors *file)
+{
+    status s;
+    for (size_t p = 0; p < n->parts; p++)
+        for (int r = 1; row_name(&n->part[p], r); r++)
+            if ((s = bind_weight(&n->part[p], r, file)).code) return s;
+    for (size_t t = 0; t < file->count; t++)
+        if (!known(n, file->tensor[t].name))
+            return bad_input("tensor %.60s: not of this network, expected none ('twicetold help %s')",
+                             file->tensor[t].name, n->table->name);
+    for (size_t p = 0; p < n->parts; p++)
+        if ((s = check(&n->part[p])).code) return s;
+    return status_ok();
+}
+
+status network_draw(struct network *n, uint64_t seed)
+{
+    memory_free(n->drawn);
+    n->drawn = memory_reals(network_weights(n), 1, 1, 1);
+    if (!n->drawn) return out_of_memory("random weights");
+    real *next = n->drawn;
+    for (size_t p = 0; p < n->parts; p++) {
+        struct problem *problem = &n->part[p].problem;
+        status s = problem_draw_into(problem, random_bits(seed, 0, p), next);
+        if (s.code) return status_at(s, n->part[p].path);
+        next += problem_parameters(problem);
+    }
+    return status_ok();
+}
+
+bool network_weight(struct tensor *t, char path[NETWORK_PATH], const struct network *n, size_t at)
+{
+    for (size_t p = 0; p < n->parts; p++)
+        for (int r = 1; row_name(&n->part[p], r); r++) {
+            const struct problem *problem = &n->part[p].problem;
+            if (!weight_path(path, &n->part[p], r) || at-- > 0) continue;
+            *t = (struct tensor){.name = path, .axes = problem->tensor[r].axes, .count = problem->tensor[r].count,
+                                 .data = problem->tensor[r].data};
+            memcpy(t->size, problem->tensor[r].size, sizeof t->size);
+            return true;
+        }
+    return false;
+}
+
+/* ---- what it costs --------------------------------------------------------------- */
+
+size_t network_weights(const struct network *n)
+{
+    size_t sum = 0;
+    for (size_t p = 0; p < n->parts; p++) size_add(&sum, problem_parameters(&n->part[p].problem), 1);
+    return sum;
+}
+
+size_t network_parameters(const struct network *n)
+{
+    size_t sum = 0;
+    for (size_t p = 0; p < n->parts; p++)
+        for (int r = 1; row_name(&n->part[p], r); r++)
+            if (!n->part[p].problem.declaration->tensors[r].observed) sum += n->part[p].problem.tensor[r].count;
+    return sum;
+}
+
+static double sum_multiply_adds(const struct network *n, bool bare)
+{
+    double sum = 0;
+    for (size_t p = 0; p < n->parts; p++) {
+        const char *what = n->part[p].step->what;
+        if (bare && (!strcmp(what, "norm") || !strcmp(what, "position"))) continue;
+        sum += form_multiply_adds(n->part[p].plan.form, &n->part[p].problem);
+    }
+    return sum;
+}
+
+double network_multiply_adds(const struct network *n) { return sum_multiply_adds(n, false); }
+double network_bare_multiply_adds(const struct network *n) { return sum_multiply_adds(n, true); }
+
+/* Bytes as memory.h hands them out: whole lines of 64. */
+static void add_block(size_t *bytes, size_t count, size_t size)
+{
+    size_t block = 63;
+    size_add(&block, count, size);
+    size_add(bytes, block == SIZE_MAX ? block : block / 64 * 64, 1);
+}
+
+size_t network_bytes(const struct network *n, bool drawn)
+{
+    size_t bytes = 0;
+    add_block(&bytes, n->parts, sizeof *n->part);
+    for (int array = 0; array < 3; array++) add_block(&bytes, n->activations, sizeof(real));
+    add_block(&bytes, n->workspace, 1);
+    if (drawn) add_block(&bytes, network_weights(n), sizeof(real));
+    for (size_t p = 0; p < n->parts; p++) {
+        const struct part *part = &n->part[p];
+        size_t all = room_bytes(&part->plan.room), resolved = part->problem.declaration->resolved;
+        add_block(&bytes, all == SIZE_MAX ? all : all - room_workspace_bytes(&part->plan.room), 1);
+        add_block(&bytes, (resolved + 63) / 64 * 64 + part->plan.form->state, 1);       /* plan_prepare's own */
+    }
+    return bytes;
+}
+
+void network_input_shape(const struct network *n, size_t size[3])
+{
+    size[0] = n->batch;
+    size[1] = n->grid.tokens;
+    size[2] = pixel_channels(n);
+}
+
+/* As the last step of the stage makes it. */
+void network_stage_shape(const struct network *n, int stage, size_t size[3])
+{
+    int axes = 0;
+    size_t all[TENSOR_AXES];
+    size[0] = size[1] = size[2] = 0;
+    for (size_t p = 0; p < n->parts; p++) {
+        const struct part *part = &n->part[p];
+        if (!part->closes || part->stage != stage + 1) continue;
+        if (problem_output_shape(&part->problem, &axes, all).code) continue;
+        for (int a = 0; a < 3; a++) size[a] = all[a];
+    }
+}
+
+/* ---- running ----------------------------------------------------------------------- */
+
+status network_place(struct network *n)
+{
+    /* Step 1: the three arrays, and the workspace. */
+    n->x = memory_reals(n->activations, 1, 1, 1);
+    n->h = memory_reals(n->activations, 1, 1, 1);
+    n->y = memory_reals(n->activations, 1, 1, 1);
+    if (!n->x || !n->h || !n->y) return out_of_memory("what flows through a network");
+    n->shared = n->workspace ? memory_get(n->workspace, 1) : NULL;
+    if (n->workspace && !n->shared) return out_of_memory("the workspace of a network");
+
+    /* Step 2: the plans. */
+    for (size_t p = 0; p < n->parts; p++) {
+        status s = plan_place(&n->part[p].plan, n->workspace ? n->shared : NULL);
+        if (s.code) return status_at(s, n->part[p].path);
+    }
+    return network_load(n);
+}
+
+status network_load(struct network *n)
+{
+    for (size_t p = 0; p < n->parts; p++) {
+        status s = plan_load(&n->part[p].plan);
+        if (s.code) return status_at(s, n->part[p].path);
+    }
+    return status_ok();
+}
+
+static void swap(real **a, real **b)
+{
+    real *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void add(real *x, const real *y, size_t count, int threads)
+{
+    #pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < count; i++) x[i] += y[i];
+}
+
+/* Seconds since whenever.  A plan of one thread works on the calling thread alone, whose own time
+ * leaves out what else the machine does. */
+static double now(int threads)
+{
+    struct timespec t;
+    if (threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return omp_get_wtime();
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One step: f into y, and y to where it moves. */
+static status run_part(struct network *n, struct part *p, const real *x)
+{
+    enum move move = p->step->move;
+    double began = now(n->threads);
+    status s = plan_run(&p->plan, n->y, move == ALONG || move == JOIN ? n->h : x);
+    double ran = now(n->threads);
+    if (s.code) return status_at(s, p->path);
+    if (move == ON) swap(&n->x, &n->y);
+    else if (move == INTO || move == ALONG) swap(&n->h, &n->y);
+    else add(n->x, n->y, problem_output_count(&p->problem), n->threads);
+    p->seconds = ran - began;
+    n->adding += now(n->threads) - ran;
+    return s;
+}
+
+status network_run(struct network *n, real *logits, const real *x, real *const *stage)
+{
+    size_t count = 0;
+    n->adding = 0;
+    for (size_t p = 0; p < n->parts; p++) {
+        status s = run_part(n, &n->part[p], p ? n->x : x);
+        if (s.code) return s;
+        count = problem_output_count(&n->part[p].problem);
+        if (stage && n->part[p].closes && stage[n->part[p].stage - 1])
+            memcpy(stage[n->part[p].stage - 1], n->x, count * sizeof *n->x);
+    }
+    memcpy(logits, n->x, count * sizeof *logits);
+    return status_ok();
+}

@@ -1,0 +1,52 @@
+/* photo.c -- a picture as classifiers of ImageNet are given it; see photo.h */
+
+#include "photo.h"
+#include <stdio.h>
+
+/* So much of a side of the target is covered: 256 for 224, rounded up. */
+static size_t covered(size_t side) { return (side * 256 + 223) / 224; }
+
+status photo_prepare(real *x, const struct image *im, size_t H, size_t W)
+{
+    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    struct image fitted = {0};
+    status s = image_fit(&fitted, im, covered(H), covered(W));
+    if (s.code) return s;
+    size_t top = (fitted.rows - H) / 2, left = (fitted.columns - W) / 2;
+    for (size_t n = 0; n < H * W; n++)
+        for (size_t c = 0; c < 3; c++) {
+            size_t pixel = (top + n / W) * fitted.columns + left + n % W;
+            real value = fitted.pixels[pixel * fitted.channels + (fitted.channels == 3 ? c : 0)];
+            x[n * 3 + c] = (real)(((double)value - mean[c]) / deviation[c]);
+        }
+    image_release(&fitted);
+    return s;
+}
+
+/* x [H][W] of a whole image: the mean of its colours, 0 ... 1. */
+static status prepare_grey(real *x, const struct image *im, size_t H, size_t W)
+{
+    struct image fitted = {0};
+    status s = image_fit(&fitted, im, H, W);
+    for (size_t n = 0; n < H * W && !s.code; n++) {
+        double sum = 0;
+        for (size_t c = 0; c < fitted.channels; c++) sum += (double)fitted.pixels[n * fitted.channels + c];
+        x[n] = (real)(sum / (double)fitted.channels);
+    }
+    image_release(&fitted);
+    return s;
+}
+
+status photo_read(real *x, const char *path, size_t H, size_t W, size_t channels)
+{
+    struct image im = {0};
+    char where[120];
+    bool png;
+    status s = image_is_png(&png, path);
+    if (!s.code && !png) s = bad_input("found no PNG, expected one; --input takes tensors");
+    if (!s.code) s = image_read_png(&im, path);
+    if (!s.code) s = channels == 1 ? prepare_grey(x, &im, H, W) : photo_prepare(x, &im, H, W);
+    image_release(&im);
+    snprintf(where, sizeof where, "%.110s", path);
+    return status_at(s, where);
+}

@@ -1,0 +1,87 @@
+/* structvit.c -- StructViT: Kim, Seo, Schmid and Cho, "Learning Correlation Structures for Vision Transformers", CVPR
+ * 2024, Tab. 2
+ *
+ * UniFormer with StructSA in place of its attention.  Every block begins with a 3 x 3 convolution of each
+ * channel.  Stages 1 and 2 mix by convolutions behind batch norms, 3 and 4 by
+ * StructSA (Eq. 16, windows of 3 x 3) behind layer norms of epsilon 1e-6.  The name's
+ * numbers are D, patterns, and the stride of the windows.  q is scaled by 1/sqrt(c), as UniFormer
+ * has it; the paper does not say.
+ *
+ * The video networks take frames of 224 x 224 in pairs (UniFormer's: patches of 3 x 4 x 4 at strides of 2, 4 and 4);
+ * their convolutions and windows have three axes, and windows stride in space alone. */
+
+#include "steps.h"
+
+#define STEP_LOCAL(words) {.name = "local", .move = ADD, .what = "depthwise", .options = words}
+#define STEP_BATCH(called) {.name = called, .move = INTO, .what = "norm", .options = "--kind batch"}
+#define STEP_FINE(called) {.name = called, .move = INTO, .what = "norm", .options = "--epsilon 1e-6"}
+
+#define CONVOLVE(near, far) { \
+    STEP_LOCAL("--size " near), \
+    STEP_BATCH("norm1"), \
+    {.name = "in", .move = ALONG, .what = "linear", .options = "--channels %C"}, \
+    {.name = "mixer", .move = ALONG, .what = "depthwise", .options = "--size " far}, \
+    {.name = "out", .move = JOIN, .what = "linear", .options = "--channels %C"}, \
+    STEP_BATCH("norm2"), STEP_MLP, {0}}
+#define CORRELATE(near, D, strides) { \
+    STEP_LOCAL("--size " near), \
+    STEP_FINE("norm1"), \
+    {.name = "mixer", .move = JOIN, .what = "structsa", .sizes = "D=" #D, \
+     .options = "--kernel " near " --stride " strides " --heads %h --scale %s"}, \
+    STEP_FINE("norm2"), STEP_MLP, {0}}
+
+static const struct network_step
+    convolve[] = CONVOLVE("3x3", "5x5"), convolve_video[] = CONVOLVE("3x3x3", "5x5x5"),
+    correlate_4_2[] = CORRELATE("3x3", 4, "2"), correlate_4_1[] = CORRELATE("3x3", 4, "1"),
+    correlate_8_1[] = CORRELATE("3x3", 8, "1"),
+    video_4_2[] = CORRELATE("3x3x3", 4, "1x2x2"), video_4_1[] = CORRELATE("3x3x3", 4, "1"),
+    video_8_1[] = CORRELATE("3x3x3", 8, "1");
+
+#define EMBED(words) { \
+    {.name = "embed", .move = ON, .what = "patch", .options = words " --channels %C"}, \
+    {.name = "embed_norm", .move = ON, .what = "norm"}, {0}}
+static const struct network_step
+    first[] = EMBED("--size 4"), next[] = EMBED("--size 2"),
+    first_video[] = EMBED("--size 3x4x4 --stride 2x4x4 --pad 1x0x0"), next_video[] = EMBED("--size 1x2x2");
+
+static const struct network_step end[] = {
+    {.name = "norm", .move = ON, .what = "norm", .options = "--kind batch"}, STEP_HEAD, {0}};
+
+#define STAGES(a, b, c, d, C1, C2, C3, C4, begin, on, local, global) \
+    .end = end, .stage = {{a, C1, C1 / 64, begin, local}, {b, C2, C2 / 64, on, local}, {c, C3, C3 / 64, on, global}, \
+                          {d, C4, C4 / 64, on, global}}
+#define S(...) STAGES(3, 4, 8, 3, 64, 128, 320, 512, __VA_ARGS__)
+#define B(...) STAGES(5, 8, 20, 7, 64, 128, 320, 512, __VA_ARGS__)
+#define L(...) STAGES(5, 10, 24, 7, 128, 192, 448, 640, __VA_ARGS__)
+#define OF_IMAGES(mixer) first, next, convolve, mixer
+#define OF_VIDEOS(mixer) first_video, next_video, convolve_video, mixer
+
+#define IMAGES(called, told, size, mixer) { \
+    .name = called, .summary = told " (Kim et al. 2024)", .grid = "224x224", size(OF_IMAGES(mixer))}
+#define VIDEOS(called, told, size, mixer) { \
+    .name = called, .summary = told " (Kim et al. 2024)", .grid = "16x224x224", size(OF_VIDEOS(mixer))}
+
+const struct network_table structvit_s_4_2 =
+    IMAGES("structvit-s-4-2", "StructViT-S: 4 patterns, every second window", S, correlate_4_2);
+const struct network_table structvit_s_4_1 =
+    IMAGES("structvit-s-4-1", "StructViT-S: 4 patterns, every window", S, correlate_4_1);
+const struct network_table structvit_s_8_1 =
+    IMAGES("structvit-s-8-1", "StructViT-S: 8 patterns, every window", S, correlate_8_1);
+const struct network_table structvit_b_4_2 =
+    IMAGES("structvit-b-4-2", "StructViT-B: 4 patterns, every second window", B, correlate_4_2);
+const struct network_table structvit_b_4_1 =
+    IMAGES("structvit-b-4-1", "StructViT-B: 4 patterns, every window", B, correlate_4_1);
+const struct network_table structvit_b_8_1 =
+    IMAGES("structvit-b-8-1", "StructViT-B: 8 patterns, every window", B, correlate_8_1);
+const struct network_table structvit_l_4_1 =
+    IMAGES("structvit-l-4-1", "StructViT-L: 4 patterns, every window", L, correlate_4_1);
+const struct network_table structvit_s_4_2_video =
+    VIDEOS("structvit-s-4-2-video", "StructViT-S on video: 4 patterns, every second window", S, video_4_2);
+const struct network_table structvit_s_4_1_video =
+    VIDEOS("structvit-s-4-1-video", "StructViT-S on video: 4 patterns, every window", S, video_4_1);
+const struct network_table structvit_s_8_1_video =
+    VIDEOS("structvit-s-8-1-video", "StructViT-S on video: 8 patterns, every window", S, video_8_1);
+const struct network_table structvit_b_4_2_video =
+    VIDEOS("structvit-b-4-2-video", "StructViT-B on video: 4 patterns, every second window", B, video_4_2);
+const struct network_table structvit_b_4_1_video =
+    VIDEOS("structvit-b-4-1-video", "StructViT-B on video: 4 patterns, every window", B, video_4_1);

@@ -1,0 +1,265 @@
+/* network.c -- the command that runs a whole network
+ *
+ * On PNG files, prepared as networks/photo.h says, or on tensors.  Everything that it
+ * takes is known before it is taken, and refused where it is too much. */
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../bytes.h"
+#include "../instruments/safetensors.h"
+#include "../lookup.h"
+#include "../networks/photo.h"
+#include "command.h"
+#include "units.h"
+
+#define PROFILE_RUNS 9          /* behind one that warms the caches */
+
+/* ---- images ------------------------------------------------------------------- */
+
+/* The frames of a grid: one image each, the others of a video. */
+static size_t frames_of(const grid *g) { return g->axes == 3 ? g->size[0] : 1; }
+
+static status read_images(real *x, const struct call *c, const grid *g, size_t channels)
+{
+    size_t H = g->size[g->axes - 2], W = g->size[g->axes - 1];
+    status s = status_ok();
+    for (int f = 0; f < c->files && !s.code; f++)
+        s = photo_read(x + (size_t)f * H * W * channels, c->file[f], H, W, channels);
+    return s;
+}
+
+/* ---- the input ------------------------------------------------------------------ */
+
+/* How many images there are: of the file's x, or of the files given. */
+static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
+{
+    const struct tensor *x = tensors_find(input, "x");
+    size_t frames = frames_of(g);
+    *batch = 1;
+    if (input->count) {
+        if (!x || input->count > 1) return bad_input("--input: found %zu tensors, expected one, x", input->count);
+        size_t channels = c->network->channels ? c->network->channels : 3;
+        if (x->axes != 3 || x->size[1] != g->tokens || x->size[2] != channels)
+            return bad_input("tensor x: expected [B, %zu, %zu], the pixels of the grid", g->tokens, channels);
+        *batch = x->size[0];
+    } else {
+        if (!c->files) return bad_input("input: missing, expected images, or --input INPUT.safetensors");
+        if ((size_t)c->files % frames)
+            return bad_input("found %d images, expected a multiple of %zu frames", c->files, frames);
+        *batch = (size_t)c->files / frames;
+    }
+    return status_ok();
+}
+
+/* ---- the profile ------------------------------------------------------------------ */
+
+/* What one kind of step takes. */
+struct kind {
+    const char *what;
+    size_t steps;
+    double seconds, multiply_adds;
+};
+
+static int by_seconds(const void *a, const void *b)
+{
+    double x = ((const struct kind *)a)->seconds, y = ((const struct kind *)b)->seconds;
+    return (x < y) - (x > y);
+}
+
+static void print_kind(const struct kind *k, const struct kind *all)
+{
+    char seconds[UNITS_TEXT], cost[UNITS_TEXT], rate[UNITS_TEXT];
+    double share = k->seconds / all->seconds;
+    printf("%-10s %5zu  %s %6.1f %%  %s %6.1f %%  %s/s", k->what, k->steps, units_seconds(seconds, 9, k->seconds),
+           100 * share, units_count(cost, 8, k->multiply_adds), 100 * k->multiply_adds / all->multiply_adds,
+           units_count(rate, 8, k->multiply_adds / k->seconds));
+    if (k == all) printf("\n");
+    else printf("  %8.2f\n", 1 / (1 - share));
+}
+
+/* Seconds and multiply-adds by what the steps are, the slowest first; and Amdahl's law. */
+static void print_profile(const struct network *n)
+{
+    struct kind kind[32] = {{.what = "x + f", .seconds = n->adding}}, all = {.what = "all"};
+    int kinds = 1;
+    for (size_t p = 0; p < n->parts; p++) {
+        const struct part *part = &n->part[p];
+        int k = 0;
+        while (k < kinds && strcmp(kind[k].what, part->step->what)) k++;
+        if (k == kinds && kinds < 31) kind[kinds++] = (struct kind){.what = part->step->what};
+        kind[k].steps++;
+        kind[k].seconds += part->seconds;
+        kind[k].multiply_adds += form_multiply_adds(part->plan.form, &part->problem);
+    }
+    for (int k = 0; k < kinds; k++) {
+        all.steps += kind[k].steps;
+        all.seconds += kind[k].seconds;
+        all.multiply_adds += kind[k].multiply_adds;
+    }
+    qsort(kind, (size_t)kinds, sizeof *kind, by_seconds);
+    printf("%-10s %5s  %9s %8s  %8s %8s  %10s  %8s\n", "step", "times", "time", "share", "m-adds", "share", "m-adds/s",
+           "if free");
+    for (int k = 0; k < kinds; k++) print_kind(&kind[k], &all);
+    print_kind(&all, &all);
+}
+
+/* Each step's fastest of some runs stays in the network's times: what else the machine does meets
+ * one run or another, and seldom the same step in all of them. */
+static status profile(struct network *n, real *logits, const real *x)
+{
+    double *least = memory_get(n->parts, sizeof *least), adding = INFINITY;
+    status s = least ? status_ok() : out_of_memory("the times of a profile");
+    for (size_t p = 0; p < n->parts && !s.code; p++) least[p] = INFINITY;
+    for (int run = 0; run <= PROFILE_RUNS && !s.code; run++) {
+        s = network_run(n, logits, x, NULL);
+        adding = fmin(adding, n->adding);
+        for (size_t p = 0; p < n->parts; p++) least[p] = fmin(least[p], n->part[p].seconds);
+    }
+    for (size_t p = 0; p < n->parts && !s.code; p++) n->part[p].seconds = least[p];
+    n->adding = adding;
+    memory_free(least);
+    if (!s.code) print_profile(n);
+    return s;
+}
+
+/* ---- the command --------------------------------------------------------------------- */
+
+/* All that will be in memory at once. */
+static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t allowed)
+{
+    size_t needed = memory_in_use() - n->parts * sizeof *n->part, size[3], count;
+    size_add(&needed, network_bytes(n, drawn), 1);
+    for (size_t t = 0; t < weights->count; t++) size_add(&needed, weights->tensor[t].count, sizeof(real));
+    network_input_shape(n, size);
+    size_add(&needed, size[0] * size[1], size[2] * sizeof(real));
+    size_add(&needed, n->batch * n->classes, sizeof(real));
+    for (int i = 0; i < n->stages && stages; i++) {
+        network_stage_shape(n, i, size);
+        if (!size_multiply(&count, size[0] * size[1], size[2])) count = SIZE_MAX;
+        size_add(&needed, count, sizeof(real));
+    }
+    return bytes_fit(needed, allowed);
+}
+
+static status make_outputs(struct tensor *out, const struct network *n, bool stages)
+{
+    size_t size[3] = {n->batch, n->classes};
+    status s = tensor_create(&out[0], "logits", 2, size);
+    for (int i = 0; i < n->stages && stages && !s.code; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "stage%d", i + 1);
+        network_stage_shape(n, i, size);
+        s = tensor_create(&out[i + 1], name, 3, size);
+    }
+    return s;
+}
+
+static status load_weights(struct network *n, struct safetensors *file, const char *path)
+{
+    status s = safetensors_load(file);
+    if (!s.code) s = network_bind(n, &file->tensors);
+    return s.code ? status_at(s, path) : s;
+}
+
+static status run_network(const struct call *c)
+{
+    const struct problem *own = &c->own;
+    const char *weights_path = own_text(c, "weights", NULL), *input_path = own_text(c, "input", NULL);
+    const char *seed = own_text(c, "random", NULL);
+    bool stages = problem_given(own, "stages");
+    struct safetensors weights = {0}, input = {0};
+    struct network n = {0};
+    struct tensor x = {0}, out[NETWORK_STAGES + 1] = {{0}};
+    size_t allowed, size[3];
+    grid g;
+
+    /* Step 1: what was asked for. */
+    if (!weights_path == !seed)
+        return bad_input("expected one of --weights FILE and --random SEED");
+    if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
+    status s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
+    if (!s.code) s = grid_parse(&g, own_text(c, "grid", c->network->grid));
+    if (!s.code && g.axes < 2) s = bad_input("option --grid: found a line, expected HxW or TxHxW");
+    if (!s.code && input_path) s = safetensors_open(&input, input_path);
+    struct network_request r = {
+        .form = own_text(c, "form", NULL), .grid = own_text(c, "grid", NULL), .classes = problem_size(own, "K"),
+        .depths = own_text(c, "depths", NULL), .widths = own_text(c, "widths", NULL),
+        .heads = own_text(c, "heads", NULL),
+        .threads = own_text(c, "threads", NULL) ? (int)problem_number(own, "threads") : omp_get_max_threads(),
+    };
+    if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
+
+    /* Step 2: all sizes, and whether there is memory for them. */
+    if (!s.code) s = network_create(&n, c->network, &r);
+    if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
+    if (!s.code && weights_path) s = network_bind(&n, &weights.tensors);
+    if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, allowed);
+    if (!s.code) memory_set_limit(allowed);
+
+    /* Step 3: the input, the weights. */
+    if (!s.code) network_input_shape(&n, size);
+    if (!s.code && input_path) s = safetensors_load(&input);
+    if (!s.code && !input_path) s = tensor_create(&x, "x", 3, size);
+    if (!s.code && !input_path) s = read_images(x.data, c, &g, size[2]);
+    if (!s.code && weights_path) s = load_weights(&n, &weights, weights_path);
+    if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
+
+    /* Step 4: run and write; whatever happens, let go. */
+    if (!s.code) s = network_place(&n);
+    if (!s.code) s = make_outputs(out, &n, stages);
+    real *stage[NETWORK_STAGES] = {0};
+    for (int i = 0; i < n.stages; i++) stage[i] = out[i + 1].data;
+    const real *given = input_path && !s.code ? tensors_find(&input.tensors, "x")->data : x.data;
+    if (!s.code && problem_given(own, "profile")) s = profile(&n, out[0].data, given);
+    if (!s.code) s = network_run(&n, out[0].data, given, stage);
+    if (!s.code) s = safetensors_write(c->output, out, stages ? (size_t)n.stages + 1 : 1);
+    for (int i = 0; i <= NETWORK_STAGES; i++) tensor_release(&out[i]);
+    tensor_release(&x);
+    network_release(&n);
+    safetensors_close(&weights);
+    safetensors_close(&input);
+    return s;
+}
+
+static const struct option options[] = {
+    {.name = "form", .kind = OPTION_CHOICE, .fallback = "fast", .choices = "naive|fast",
+     .meaning = "of the operators; layers have one form"},
+    {.name = "weights", .kind = OPTION_CHOICE, .fallback = "", .value = "FILE",
+     .meaning = "a tensor for each path of the network"},
+    {.name = "random", .kind = OPTION_INTEGER, .fallback = "", .low = 0, .high = 1e9, .value = "SEED",
+     .meaning = "or weights drawn at random: same seed, same numbers"},
+    {.name = "input", .kind = OPTION_CHOICE, .fallback = "", .value = "FILE",
+     .meaning = "x [B, H*W, 3] in place of images"},
+    {.name = "grid", .kind = OPTION_GRID, .fallback = "", .low = 2, .high = 3,
+     .meaning = "pixels: HxW, or TxHxW of a video; the table's where nothing is said"},
+    {.name = "classes", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e6, .letter = "K",
+     .meaning = "numbers that the head makes; those of the table where nothing is said"},
+    {.name = "depths", .kind = OPTION_CHOICE, .fallback = "", .value = "n,...",
+     .meaning = "blocks of each stage in place of the table's"},
+    {.name = "widths", .kind = OPTION_CHOICE, .fallback = "", .value = "C,...",
+     .meaning = "channels of each stage"},
+    {.name = "heads", .kind = OPTION_CHOICE, .fallback = "", .value = "h,...",
+     .meaning = "heads of each stage; where widths alone are given they keep their channels, and are at least one"},
+    {.name = "threads", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1024,
+     .meaning = "all cores where nothing is said"},
+    {.name = "profile", .kind = OPTION_FLAG,
+     .meaning = "print time and multiply-adds of each kind of step, the fastest of ten runs; of one thread processor time"},
+    {.name = "stages", .kind = OPTION_FLAG, .meaning = "write what every stage makes, too: stage1, stage2, ..."},
+    OPTION_MAX_MEMORY,
+    {0}
+};
+
+const struct command network_command = {
+    .own = {.name = "network", .summary = "run a whole network on images, or on tensors", .options = options},
+    .what = "Images are PNG files: scaled to cover 256/224 of the grid (bilinear, free of aliases), the middle cut\n"
+            "out, normalised as ImageNet's. For a grid of three axes each image is a frame. Logits are [B, classes].\n"
+            "'if free' in the profile is Amdahl's law: how much faster all would be if that kind took no time.",
+    .network = true,
+    .inputs = {"IMAGE.png"},
+    .many = true,
+    .output = true,
+    .run = run_network,
+};

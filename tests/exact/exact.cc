@@ -1,0 +1,66 @@
+/* exact.cc -- problems drawn from the field, and runs of them; see exact.h */
+
+#include "exact.h"
+#include "../support.h"
+
+int exact_draws(void)
+{
+    const char *asked = getenv("DRAWS");
+    return asked ? atoi(asked) : 20;
+}
+
+void exact_begin(void)
+{
+    exp2(real(1));
+    circle_cosine(1, 1);
+}
+
+real *exact_numbers(uint64_t stream, size_t n)
+{
+    real *a = zeros(n);
+    for (size_t i = 0; i < n; i++) a[i] = field_number(stream, i);
+    return a;
+}
+
+real exact_on_the_line(uint64_t stream, uint64_t n)
+{
+    return real((double)(field_bits(stream, n) % 65) / 16 - 2);
+}
+
+real *exact_draw(struct problem *p)
+{
+    real *block;
+    succeeds(problem_draw(p, 1, &block));
+    return exact_numbers(0, problem_input_count(p));
+}
+
+real *exact_run(const struct problem *p, const struct form *form, int threads, const real *x)
+{
+    struct plan plan;
+    real *y = exact_numbers(99, problem_output_count(p));      /* what no form may find there */
+    succeeds(plan_create(&plan, p, form, threads));
+    succeeds(plan_run(&plan, y, x));
+    plan_release(&plan);
+    return y;
+}
+
+void heights_begin(void) { highest_argument = highest_exponent = 0; }
+
+void heights_see(struct heights *seen, const real *a, const real *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (degree(a[i]) + degree(b[i]) > seen->y) seen->y = degree(a[i]) + degree(b[i]);
+    if (2 * highest_argument > seen->argument) seen->argument = 2 * highest_argument;
+    if (2 * highest_exponent > seen->exponent) seen->exponent = 2 * highest_exponent;
+}
+
+double heights_doubt(const struct heights *seen)
+{
+    return exact_draws() * log2((double)(seen->y + seen->argument) / (double)P + (double)seen->exponent / (double)Q);
+}
+
+/* Kernels for a device are C++ of their own, and not among these forms. */
+extern "C" {
+extern const struct form_row cuda_forms[];
+const struct form_row cuda_forms[] = {{NULL, NULL}};
+}

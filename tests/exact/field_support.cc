@@ -1,0 +1,183 @@
+/* field_support.cc -- tests/support.h, tests/roundoff.h and reference/random.h where the
+ * field has another answer
+ *
+ * The rest of those files is compiled as it is; what stands here takes the place of
+ * functions that are renamed there (Makefile). */
+
+#include "exact.h"
+#include <time.h>
+#include "theorems.h"
+#include "../roundoff.h"
+#include "../support.h"
+#include "../../reference/random.h"
+
+static struct heights seen;
+static size_t compared;
+
+/* ---- comparisons -------------------------------------------------------- */
+
+/* 0 where all are 0, else large. */
+double largest(const real *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != real(0)) return 1024;
+    return 0;
+}
+
+double largest_difference(const real *a, const real *b, size_t n)
+{
+    double differ = 0;
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) differ = 1;
+    heights_see(&seen, a, b, n);
+    compared += n;
+    return differ;
+}
+
+double relative_difference(const real *a, const real *b, size_t n) { return largest_difference(a, b, n); }
+double mean_difference(const real *a, const real *b, size_t n) { return largest_difference(a, b, n); }
+double mean_square_root(const real *a, size_t n) { return largest(a, n); }
+
+const char *fault_equal(const real *a, const real *b, size_t n)
+{
+    return largest_difference(a, b, n) == 0 ? NULL : "differ, expected to be equal";
+}
+
+const char *fault_unequal(const real *a, const real *b, size_t n)
+{
+    return largest_difference(a, b, n) == 0 ? "are equal, expected to differ" : NULL;
+}
+
+/* The tolerance does not matter. */
+const char *fault_within(const char *what, double error, double)
+{
+    static char message[300];
+    snprintf(message, sizeof message, "%s: differ", what);
+    return error == 0 ? NULL : message;
+}
+
+const char *fault_beyond(const char *what, double error, double)
+{
+    static char message[300];
+    snprintf(message, sizeof message, "%s: are equal, expected to differ", what);
+    return error > 0 ? NULL : message;
+}
+
+void alike(const char *what, const real *a, const real *b, size_t n, double, double)
+{
+    FAILS_IF(fault_within(what, largest_difference(a, b, n), 0));
+}
+
+double *reference(const struct problem *, const real *) { return NULL; }
+double sensitivity(const struct problem *, const real *, const double *) { return 1; }
+double chance(size_t) { return 0; }
+double statistical_bound(const struct problem *, double, const struct form *, const struct form *) { return 0; }
+
+void trial_holds(struct trial *t, const char *what, const char *form, int threads, double)
+{
+    FAILS_IF(fault_within(what, trial_difference(t, form, threads), 0));
+}
+
+/* ---- draws -------------------------------------------------------------- */
+
+extern "C" {
+
+static void fill(real *a, size_t count, uint64_t seed, uint64_t stream)
+{
+    for (size_t n = 0; n < count; n++) a[n] = field_number(seed << 32 | stream << 8 | 7, n);
+}
+
+void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, double, double)
+{
+    fill(a, count, seed, stream);
+}
+
+void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double)
+{
+    fill(a, count, seed, stream);
+}
+
+void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream, int)
+{
+    fill(a, count, seed, stream);
+}
+
+/* What an operator adjusts has a place on the line; no checks. */
+status problem_draw(struct problem *p, uint64_t seed, real **block)
+{
+    size_t at = 0;
+    *block = memory_reals(problem_parameters(p), 1, 1, 1);
+    if (!*block) return out_of_memory("random parameters");
+    for (size_t r = 1; p->declaration->tensors[r].name; r++) {
+        const struct tensor_row *row = &p->declaration->tensors[r];
+        size_t count = p->tensor[r].count;
+        real *to = *block + at;
+        if (!p->tensor[r].present) continue;
+        fill(to, count, seed, r);
+        for (size_t n = 0; row->adjust && n < count; n++) to[n] = exact_on_the_line(seed << 8 | r, n);
+        if (row->adjust) row->adjust(to, count);
+        p->tensor[r].data = to;
+        at += count;
+    }
+    return status_ok();
+}
+
+}
+
+/* ---- claims ------------------------------------------------------------- */
+
+#undef add_case
+TCase *add_case(Suite *suite, const char *name);
+
+TCase *exact_case(Suite *suite, const char *name)
+{
+    TCase *c = add_case(suite, name);
+    tcase_set_timeout(c, 600);
+    return c;
+}
+
+/* The rest of a line of a list that begins with the test, or with the test and its index;
+ * NULL where there is none. */
+static const char *listed(const char *path, const char *test, int index)
+{
+    static char line[400];
+    char numbered[160];
+    const char *found = NULL;
+    FILE *list = fopen(path, "r");
+    snprintf(numbered, sizeof numbered, "%s %d", test, index);
+    ck_assert_ptr_nonnull(list);
+    while (!found && fgets(line, sizeof line, list)) {
+        size_t length = strcspn(line, "\t\n");
+        line[strcspn(line, "\n")] = '\0';
+        bool here = (length == strlen(test) && !strncmp(line, test, length))
+                 || (length == strlen(numbered) && !strncmp(line, numbered, length));
+        if (here) found = line + length + (line[length] == '\t');
+    }
+    fclose(list);
+    return found;
+}
+
+void exact_claim(const char *test, void (*once)(int index), int index)
+{
+    const char *why = getenv("LEFT_OUT") ? NULL : listed("tests/exact/left_out.tsv", test, index);
+    clock_t start = clock();
+    if (why) {
+        printf("    %s %d: not here: %s\n", test, index, why);
+        return;
+    }
+    field_lends_places = true;
+    field_constants_are_low = !strcmp(test, "scale_of_query_and_key_is_lost");
+    exact_begin();
+    seen = (struct heights){0, 0, 0};
+    compared = 0;
+    heights_begin();
+    for (int draw = 1; draw <= exact_draws(); draw++) {
+        field_seed = (uint64_t)draw;
+        once(index);
+    }
+    heights_see(&seen, NULL, NULL, 0);
+    printf("    %s %d: %d draws, %zu numbers compared; degrees %lu, of arguments %lu, of exponents %lu: doubt 2^%.0f; "
+           "%.2f s\n", test, index, exact_draws(), compared, (unsigned long)seen.y, (unsigned long)seen.argument,
+           (unsigned long)seen.exponent, heights_doubt(&seen), (double)(clock() - start) / CLOCKS_PER_SEC);
+    fflush(stdout);
+}

@@ -1,0 +1,47 @@
+/* not_here.cc -- what suites name and the field has not: pictures, a decomposition by least
+ * squares, multiplications counted, and layers, which are told once
+ *
+ * A test that asks for one of these fails, and is listed in left_out.tsv; but tokens cut
+ * from a picture are tokens, and are drawn. */
+
+#include "exact.h"
+#include "../support.h"
+#include "../trial.h"
+#include "../../reference/chopd.h"
+#include "../../reference/instruments/cp.h"
+#include "../../reference/instruments/tokens.h"
+#include "../../reference/layers/layers.h"
+#include "../../reference/random.h"
+
+extern "C" {
+
+status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const struct token_source *, char *origin,
+                   size_t size)
+{
+    random_fill_normal(x, batch * g->tokens * channels, 11, 0, 1);
+    if (size) *origin = '\0';
+    return status_ok();
+}
+
+status spectrum(real *, const real *, size_t, size_t, size_t, size_t)
+{
+    return failure("magnitudes have no place in a field");
+}
+
+status cp_als(struct cp *, const double *, int, const size_t[], size_t, const struct cp_options *)
+{
+    return failure("least squares have no place in a field");
+}
+
+void cp_release(struct cp *) {}
+
+const struct form_row layer_forms[] = {{NULL, NULL}};
+const struct declaration *layer_find(const char *) { return NULL; }
+
+status cp_reconstruct(double *, const struct cp *) { return failure("least squares have no place in a field"); }
+
+}
+
+unsigned long long multiplications(void) { return 0; }
+const struct form *counted_form(const struct declaration *) { return NULL; }
+void counted_chopd_larger(real *, const real *, const struct chopd_problem *) {}

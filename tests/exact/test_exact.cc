@@ -1,0 +1,64 @@
+/* test_exact.cc -- the forms of every operator are one function, with no tolerance
+ *
+ * Walks the cases that the float proofs of test_promises.c walk.  x and all parameters are
+ * drawn from the field, every element as likely as another; but boxes, whose edges decide
+ * which tokens they meet, from the line.  Forms run with one thread and with two, in turns.
+ *
+ * Two rational functions of degree d that differ agree at such a point with probability
+ * at most d / P (Schwartz 1980, Zippel 1979), and exp, sqrt and erf of two arguments that
+ * differ as functions coincide with probability d / Q at most. */
+
+#include "exact.h"
+#include <time.h>
+#include "../cases.h"
+#include "../support.h"
+
+static void compare(struct heights *seen, struct problem *p, uint64_t draw)
+{
+    field_seed = draw;
+    heights_begin();
+    real *x = exact_draw(p), *naive = exact_run(p, operator_form_at(p->declaration, 0), 1, x);
+    size_t outputs = problem_output_count(p);
+    const struct form *form;
+    for (int f = 1; (form = operator_form_at(p->declaration, f)); f++) {
+        real *y = exact_run(p, form, draw % 2 ? 1 : 2, x);
+        size_t differ = 0, at = 0;
+        for (size_t n = outputs; n-- > 0;)
+            if (y[n] != naive[n]) differ++, at = n;
+        ck_assert_msg(!differ, "%s, draw %lu: %zu of %zu entries differ, the first at %zu", form->name,
+                      (unsigned long)draw, differ, outputs, at);
+        heights_see(seen, y, naive, outputs);
+    }
+}
+
+/* Claim      All forms of an operator are one function.
+ * Measure    Entries of y that differ from the naive form's, of DRAWS draws.
+ * Tolerance  None.
+ * Would it fail?  Seen with every mistake of tests/exact/mistakes (test_mistakes.cc). */
+START_TEST(forms_are_one_rational_function)
+{
+    const struct one_case *one = &cases[_i];
+    struct problem p;
+    struct heights seen = {0, 0, 0};
+    clock_t start = clock();
+    status s = case_shape(&p, one);
+    if (one->chosen && s.code == STATUS_BAD_INPUT) return;
+    succeeds(s);
+    for (uint64_t draw = 1; draw <= (uint64_t)exact_draws(); draw++) compare(&seen, &p, draw);
+    printf("    equal in %d draws; x %zu, parameters %zu, y %zu; degrees %lu, of arguments %lu, of exponents %lu: "
+           "doubt 2^%.0f; %.2f s\n", exact_draws(), problem_input_count(&p), problem_parameters(&p),
+           problem_output_count(&p), (unsigned long)seen.y, (unsigned long)seen.argument,
+           (unsigned long)seen.exponent, heights_doubt(&seen), (double)(clock() - start) / CLOCKS_PER_SEC);
+}
+END_TEST
+
+int main(void)
+{
+    exact_begin();
+    enumerate_cases(operator_at);
+    Suite *suite = suite_create("forms");
+    TCase *all = add_case(suite, "one function");
+    tcase_set_timeout(all, 600);
+    tcase_add_loop_test(all, forms_are_one_rational_function, 0, case_count);
+    return run_suite(suite, "test_exact");
+}

@@ -1,0 +1,215 @@
+/* test_field.cc -- the field itself: that it is one, and that exp and circles are what they
+ * are said to be (field.h)
+ *
+ * Nothing here has a tolerance. */
+
+#include "exact.h"
+#include "../support.h"
+
+enum { TRIES = 1000 };
+
+static real drawn(int n) { return field_number(1000, (uint64_t)n); }
+
+static void same(const real &a, const real &b)
+{
+    ck_assert(a.p == b.p);
+    if (a.q < Q && b.q < Q) ck_assert_uint_eq(a.q, b.q);
+}
+
+/* ---- primes -------------------------------------------------------------- */
+
+static uint64_t times(uint64_t a, uint64_t b, uint64_t n) { return (uint64_t)((twice)a * b % n); }
+
+static uint64_t power(uint64_t a, uint64_t k, uint64_t n)
+{
+    uint64_t result = 1;
+    for (; k; k >>= 1, a = times(a, a, n))
+        if (k & 1) result = times(result, a, n);
+    return result;
+}
+
+/* Miller's test with the first twelve primes, which decides for all numbers below 2^64. */
+static bool prime(uint64_t n)
+{
+    uint64_t odd = n - 1;
+    int halvings = 0;
+    for (; odd % 2 == 0; odd /= 2) halvings++;
+    for (uint64_t base : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37}) {
+        uint64_t x = power(base, odd, n);
+        bool witness = x != 1 && x != n - 1;
+        for (int r = 1; r < halvings && witness; r++) {
+            x = times(x, x, n);
+            witness = x != n - 1;
+        }
+        if (witness) return false;
+    }
+    return true;
+}
+
+/* Claim      P and Q are prime; Q divides P - 1, CIRCLES divides P + 1, and both are 3 modulo 4.
+ * Would it fail?  Seen with P + 6. */
+START_TEST(both_moduli_are_prime_and_fit_each_other)
+{
+    ck_assert(prime(P) && prime(Q) && !prime(P + 6));
+    ck_assert_uint_eq((P - 1) % Q, 0);
+    ck_assert_uint_eq((P + 1) % CIRCLES, 0);
+    ck_assert(P % 4 == 3 && Q % 4 == 3);
+}
+END_TEST
+
+/* Claim      Sums, products and quotients obey the laws of a field, and products by Barrett's
+ *            quotient are those of 128 bits.
+ * Would it fail?  Seen with the last subtraction of Barrett's quotient left out. */
+START_TEST(sums_and_products_obey_the_laws)
+{
+    for (int n = 0; n < TRIES; n++) {
+        real a = drawn(3 * n), b = drawn(3 * n + 1), c = drawn(3 * n + 2);
+        ck_assert_uint_eq((a * b).p, times(a.p, b.p, P));
+        ck_assert_uint_eq((a * b).q, times(a.q, b.q, Q));
+        same((a + b) + c, a + (b + c));
+        same((a * b) * c, a * (b * c));
+        same(a * (b + c), a * b + a * c);
+        same(a - a, real(0));
+        same(a / b * b, a);
+        same(-(-a), a);
+    }
+    uint64_t edge[] = {0, 1, 2, P / 2, P - 2, P - 1};
+    for (uint64_t a : edge)
+        for (uint64_t b : edge) ck_assert_uint_eq(multiply_p(a, b), times(a, b, P));
+}
+END_TEST
+
+/* Claim      A double stands for itself: sums and products of small ones are those of the
+ *            doubles, and a number made of one gives it back.
+ * Would it fail?  Seen with the exponent's sign forgotten. */
+START_TEST(doubles_are_themselves)
+{
+    static const double some[] = {0, 1, -1, 0.5, -0.375, 0.1, 1024.0625, 1.44269504088896340736, -3e9};
+    for (double a : some) {
+        ck_assert((double)real(a) == a);
+        for (double b : {0.5, -3.0, 0.0625}) {
+            if (fma(a, b, -(a * b)) == 0) same(real(a) * real(b), real(a * b));
+            same(real(0.25) + real(b), real(0.25 + b));
+        }
+        if (a < 100) ck_assert(real(a) < real(101));
+    }
+    same(real(7) / real(2), real(3.5));
+    ck_assert(real(-INFINITY) < real(-1e300) && !isfinite(real(-INFINITY)) && isnan(real(NAN)));
+}
+END_TEST
+
+/* Claim      exp(a + b) = exp(a) exp(b), exp(0) = 1, exp(a) = 1 for no other a, minus infinity has
+ *            exp 0, and 2^(x log2(e)) is exp(x).
+ * Would it fail?  Seen with 5 itself for a base, whose order is no divisor of Q. */
+START_TEST(exp_turns_sums_into_products)
+{
+    for (int n = 0; n < TRIES; n++) {
+        real a = drawn(2 * n), b = drawn(2 * n + 1);
+        same(exp(a + b), exp(a) * exp(b));
+        same(exp(a) * exp(-a), real(1));
+        same(exp2(a * LOG2_E), exp(a));
+        ck_assert(exp(a) != real(1));
+    }
+    same(exp(real(0)), real(1));
+    same(exp(real(-INFINITY) + drawn(1)), real(0));
+}
+END_TEST
+
+/* Claim      cos and sin of 2 pi k / n lie on the circle, add as angles do, mirror, and are
+ *            those of a quarter, a third and a sixth that they are for real numbers; the n-th
+ *            roots of unity sum to 0.
+ * Would it fail?  Seen with a root whose fourth power is -i. */
+START_TEST(circles_are_circles)
+{
+    static const size_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 25, 28, 32, 49, 60, 64, 128};
+    for (size_t n : sizes) {
+        real sum = 0;
+        for (size_t k = 0; k < n; k++) {
+            real c = circle_cosine(k, n), s = circle_sine(k, n), c1 = circle_cosine(1, n), s1 = circle_sine(1, n);
+            same(c * c + s * s, real(1));
+            same(circle_cosine(k + 1, n), c * c1 - s * s1);
+            same(circle_sine(k + 1, n), s * c1 + c * s1);
+            same(circle_cosine(n - k, n), c);
+            same(circle_sine(n - k, n), -s);
+            same(circle_cosine(2 * k, 2 * n <= 128 ? 2 * n : n), 2 * n <= 128 ? c : circle_cosine(2 * k, n));
+            sum += c;
+        }
+        same(sum, n == 1 ? real(1) : real(0));
+    }
+    same(circle_sine(1, 4), real(1));
+    same(circle_cosine(1, 3), real(-0.5));
+    same(circle_cosine(1, 6), real(0.5));
+    same(circle_cosine(1, 8), circle_sine(1, 8));
+    same(eighth * eighth, real(0.5));
+}
+END_TEST
+
+/* Claim      sqrt(a)^2 is a or -a, sqrt(a^2 b) is a sqrt(b) but for the sign, of small whole
+ *            numbers it is the root; erf is odd.
+ * Would it fail?  Seen with the exponent (P - 1) / 4. */
+START_TEST(roots_are_roots)
+{
+    for (int n = 0; n < TRIES; n++) {
+        real a = drawn(2 * n), b = drawn(2 * n + 1), root = sqrt(a), other = sqrt(a * a * b);
+        ck_assert(root * root == a || root * root == -a);
+        ck_assert(other == a * sqrt(b) || other == -(a * sqrt(b)));
+        same(erf(-a), -erf(a));
+    }
+    for (int n = 1; n <= 16; n++) ck_assert(sqrt(real(n * n)) == real(n));
+}
+END_TEST
+
+/* Claim      A comparison is a coin that falls as often on one side as on the other, remembers
+ *            how it fell, never says that both are smaller, and falls anew with another seed.
+ * Tolerance  500 of 1000 coins, and 5 standard deviations, 79.
+ * Would it fail?  Seen with the order of the numbers modulo P. */
+START_TEST(comparisons_are_coins)
+{
+    int less = 0, changed = 0, falling = 0;
+    for (int n = 0; n < TRIES; n++) {
+        real a = drawn(2 * n), b = drawn(2 * n + 1);
+        bool first = a < b;
+        less += first;
+        falling += first == (a.p < b.p);
+        ck_assert((a < b) == first && (b < a) != first && !(a < a));
+        field_seed++;
+        changed += (a < b) != first;
+        field_seed--;
+    }
+    ck_assert_int_le(abs(less - TRIES / 2), 79);
+    ck_assert_int_le(abs(changed - TRIES / 2), 79);
+    ck_assert_int_le(abs(falling - TRIES / 2), 79);
+}
+END_TEST
+
+/* Claim      Degrees are those of the polynomials that were multiplied, or more: of (x y + z) x / w
+ *            it is 3 or more, of a sum of products not the sum of theirs.
+ * Would it fail?  Seen with the degree of a sum as the smaller one. */
+START_TEST(degrees_are_bounds)
+{
+    real x = drawn(1), y = drawn(2), z = drawn(3), w = drawn(4);
+    ck_assert_uint_eq(degree(x * y + z), 2);
+    ck_assert_uint_eq(degree((x * y + z) * x), 3);
+    ck_assert_uint_eq(degree((x * y + z) * x / w), 4);
+    ck_assert_uint_eq(degree(x / w + y / z), 4);
+    ck_assert_uint_eq(degree(x * real(3) + real(1)), 1);
+    ck_assert_uint_eq(degree(exp(x * y)), 1);
+}
+END_TEST
+
+int main(void)
+{
+    exact_begin();
+    field_seed = 1;
+    Suite *suite = suite_create("field");
+    TCase *all = add_case(suite, "laws");
+    tcase_add_test(all, both_moduli_are_prime_and_fit_each_other);
+    tcase_add_test(all, sums_and_products_obey_the_laws);
+    tcase_add_test(all, doubles_are_themselves);
+    tcase_add_test(all, exp_turns_sums_into_products);
+    tcase_add_test(all, circles_are_circles);
+    tcase_add_test(all, roots_are_roots);
+    tcase_add_test(all, comparisons_are_coins);
+    tcase_add_test(all, degrees_are_bounds);
+    return run_suite(suite, "test_field");
+}

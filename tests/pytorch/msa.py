@@ -1,0 +1,127 @@
+"""Golden vectors for self-attention: plain, in windows, shifted, and with a ghost head, in PyTorch.
+
+    /usr/bin/python3 tests/pytorch/msa.py [FOLDER]      (default: tests/golden)
+
+Vaswani et al. 2017; windows and their shift as in Liu et al. 2021; the ghost head
+as in Zhou et al. 2021, App. C.  _golden.py says what is in the files.  Needs torch
+and numpy; nothing of the C code.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import numpy
+import torch
+
+from _golden import drawn, join_heads, split_heads, write
+from lisa import toeplitz
+
+
+def scores(t, q, k, grid):
+    """[B, h, N, N], each pair with what its offset on the grid adds."""
+    logits = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    if "rpe" in t:
+        logits = logits + toeplitz(t["rpe"].expand(-1, q.shape[1]), grid).permute(2, 0, 1)
+    return logits
+
+
+def plain(t, q, k, v, grid):
+    return scores(t, q, k, grid).softmax(-1) @ v
+
+
+def ghosted(t, q, k, v, grid, power, gamma, by_block):
+    """Weights of heads become weights of channels, [B, C, N, N], before they meet the values."""
+    heads, c = q.shape[1], q.shape[-1]
+    channels = heads * c
+    weights = scores(t, q, k, grid).softmax(-1)
+    of = [ch // c if by_block else ch % heads for ch in range(channels)]
+    weights = weights[:, of]
+    if "ghost_mul" in t:
+        weights = weights * toeplitz(t["ghost_mul"].T, grid).permute(2, 0, 1) ** power
+    weights = weights + gamma * toeplitz(t["ghost_add"].T, grid).permute(2, 0, 1)
+    values = v.transpose(1, 2).flatten(2).transpose(1, 2)              # [B, C, N]
+    y = torch.einsum("bcij,bcj->bci", weights, values)
+    return y.reshape(-1, heads, c, y.shape[-1]).transpose(2, 3)
+
+
+def in_windows(t, q, k, v, grid, edge, shift):
+    """The plane is rolled, cut into windows, and rolled back; what a seam parts has a score of -inf."""
+    rows, columns = grid
+    batch, heads, _, c = q.shape
+
+    def cut(a):
+        a = a.reshape(batch, heads, rows // edge, edge, columns // edge, edge, -1)
+        return a.permute(0, 1, 2, 4, 3, 5, 6).reshape(batch, heads, -1, edge * edge, a.shape[-1])
+
+    def rolled(a):
+        return cut(a.reshape(batch, heads, rows, columns, -1).roll((-shift, -shift), (2, 3)))
+
+    # Regions between which a window has a seam: the plane's last `shift` rows and columns lie apart.
+    side = torch.zeros(rows, columns, dtype=torch.long)
+    if shift:
+        side[rows - shift:, :] += 1
+        side[:, columns - shift:] += 2
+    side = cut(side.expand(batch, heads, rows, columns)[..., None])[..., 0]
+    apart = side[..., :, None] != side[..., None, :]
+
+    # The middle of the grid's table, as the table of a window.
+    inner = dict(t)
+    if "rpe" in t:
+        table = t["rpe"].reshape(2 * rows - 1, 2 * columns - 1, -1)
+        middle = table[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1]
+        inner["rpe"] = middle.reshape(-1, table.shape[-1])
+    logits = rolled(q) @ rolled(k).transpose(-1, -2) / c ** 0.5
+    if "rpe" in t:
+        bias = toeplitz(inner["rpe"].expand(-1, heads), (edge, edge)).permute(2, 0, 1)
+        logits = logits + bias[None, :, None]
+    y = logits.masked_fill(apart, -torch.inf).softmax(-1) @ rolled(v)
+    y = y.reshape(batch, heads, rows // edge, columns // edge, edge, edge, c).permute(0, 1, 2, 4, 3, 5, 6)
+    return y.reshape(batch, heads, rows, columns, c).roll((shift, shift), (2, 3)).flatten(2, 3)
+
+
+#        name             grid       heads batch c  columns of rpe, how
+CASES = [("plain_line",    (7,),      2, 2, 3, 1, "plain", {}),
+         ("plain_block",   (2, 3, 2), 2, 1, 4, 2, "plain", {}),
+         ("windows",       (6, 4),    2, 2, 4, 2, "windows", {"window": 2}),
+         ("shifted",       (6, 9),    2, 2, 4, 2, "windows", {"window": 3, "shift": 1}),
+         ("shifted_wide",  (5, 10),   3, 1, 2, 1, "windows", {"window": 5, "shift": 3}),
+         ("shifted_whole", (4, 4),    1, 1, 5, 0, "windows", {"window": 4, "shift": 2}),
+         ("shifted_swin",  (14, 14),  2, 1, 4, 2, "windows", {"window": 7, "shift": 3}),
+         ("ghost",         (4, 3),    2, 2, 3, 2, "ghost", {"lambda": 1, "gamma": 1}),
+         ("ghost_line",    (6,),      3, 1, 2, 1, "ghost", {"lambda": 2, "gamma": -0.5, "head-map": "block"}),
+         ("ghost_added",   (3, 4),    2, 1, 4, 0, "ghost", {"lambda": 0, "gamma": 0.25})]
+
+
+def inputs(seed, grid, heads, batch, c, columns, how, options):
+    tokens, table = int(numpy.prod(grid)), int(numpy.prod([2 * n - 1 for n in grid]))
+    channels = heads * c
+    rows = [("x", (batch, tokens, channels), 1), ("w_qkv", (3 * channels, channels), channels),
+            ("b_qkv", (3 * channels,), channels)]
+    if columns:
+        rows += [("rpe", (table, columns), 1)]
+    if how == "ghost":
+        rows += [("ghost_add", (channels, table), tokens)]
+    if how == "ghost" and options["lambda"]:
+        rows += [("ghost_mul", (channels, table), 1)]
+    rows += [("w_o", (channels, channels), channels), ("b_o", (channels,), channels)]
+    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+
+
+def main():
+    for seed, (name, grid, heads, batch, c, columns, how, options) in enumerate(CASES, 71):
+        tensors = inputs(seed, grid, heads, batch, c, columns, how, options)
+        q, k, v = split_heads(tensors, tensors["x"], heads)
+        if how == "plain":
+            y = plain(tensors, q, k, v, grid)
+        elif how == "windows":
+            y = in_windows(tensors, q, k, v, grid, options["window"], options.get("shift", 0))
+        else:
+            y = ghosted(tensors, q, k, v, grid, options["lambda"], options["gamma"], options.get("head-map") == "block")
+        tensors["y_expected"] = join_heads(tensors, y)
+        words = "".join(f" --{option} {value}" for option, value in options.items())
+        write("msa", name, tensors, f"--grid {'x'.join(map(str, grid))} --heads {heads}{words}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,484 @@
+"""Golden vectors for whole networks: layers, operators and tables of the five papers, told again in PyTorch.
+
+    /usr/bin/python3 tests/pytorch/networks.py [FOLDER]      (default: tests/golden)
+
+LITv2 (Z. Pan et al., NeurIPS 2022, Tab. 7), ELSA-Swin (J. Zhou et al., 2021),
+LiSANet (H. Kwon et al., 2022, Tab. 2, 7 and 8), StructViT (M. Kim et al., CVPR
+2024, Tab. 2), a ChoP'D Former of our own widths (the paper's are not at hand),
+and Swin-T beside them.  A network is a table of steps; tensors have the paths
+that the C code gives them.  Operators are those of the other files here.
+
+Refuses to be fast, or to be the C code: sampling is bilinear by its formula,
+batch norms are not folded, and planes are planes.
+_golden.py says what is in the files.  Needs torch and numpy; nothing of the C
+code.
+"""
+
+import itertools
+import math
+import sys
+from collections import namedtuple
+
+sys.dont_write_bytecode = True
+
+import torch
+import torch.nn.functional as F
+
+import chopd as of_chopd
+import elsa as of_elsa
+import hilo as of_hilo
+import lisa as of_lisa
+import structsa as of_structsa
+from _golden import drawn, join_heads, split_heads, write
+
+# ---- layers -----------------------------------------------------------------
+#
+# A layer on tokens [B, N, C] of a grid: its tensors as (name, shape, fan), what
+# it makes of tokens, and the channels and the grid behind it.
+
+Layer = namedtuple("Layer", "tensors run C grid")
+
+
+def planes(x, grid):
+    """[B, N, C] -> [B, C, ...grid]"""
+    return x.transpose(1, 2).reshape(x.shape[0], -1, *grid)
+
+
+def tokens(plane):
+    """[B, C, ...grid] -> [B, N, C]"""
+    return plane.flatten(2).transpose(1, 2)
+
+
+def convolve(grid, *given, **options):
+    return (F.conv1d, F.conv2d, F.conv3d)[len(grid) - 1](*given, **options)
+
+
+def per_axis(number, grid):
+    return tuple(number) if isinstance(number, (tuple, list)) else (number,) * len(grid)
+
+
+def rows(weight, weight_shape, bias, fan):
+    """A weight, and a bias where it has a name."""
+    return [(weight, weight_shape, fan)] + ([(bias, weight_shape[:1], fan)] if bias else [])
+
+
+def patch(C, grid, channels, size, stride, pad=0):
+    size, stride, pad = (per_axis(n, grid) for n in (size, stride, pad))
+    behind = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(grid, pad, size, stride))
+    M, steps = math.prod(size), dict(stride=stride, padding=pad)
+    run = lambda t, x: tokens(convolve(grid, planes(x, grid), t["w"].unflatten(2, size), t["b"], **steps))
+    return Layer(rows("w", (channels, C, M), "b", C * M), run, channels, behind)
+
+
+def norm(C, grid, kind="layer", epsilon=1e-5):
+    if kind == "layer":
+        run = lambda t, x: F.layer_norm(x, (C,), t["g"], t["b"], eps=epsilon)
+    else:
+        run = lambda t, x: tokens(F.batch_norm(planes(x, grid), t["mean"], t["var"], t["g"], t["b"], eps=epsilon))
+    names = ("g", "b") if kind == "layer" else ("g", "b", "mean", "var")
+    return Layer([(name, (C,), 1) for name in names], run, C, grid)
+
+
+def mlp(C, grid, ratio=4, depthwise=False):
+    H = ratio * C
+    middle = rows("conv_w", (H, 3, 3), "conv_b", 9) if depthwise else []
+
+    def run(t, x):
+        h = F.linear(x, t["w_1"], t["b_1"])
+        if depthwise:
+            h = tokens(F.conv2d(planes(h, grid), t["conv_w"][:, None], t["conv_b"], padding=1, groups=H))
+        return F.linear(F.gelu(h), t["w_2"], t["b_2"])
+    return Layer(rows("w_1", (H, C), "b_1", C) + middle + rows("w_2", (C, H), "b_2", H), run, C, grid)
+
+
+def depthwise(C, grid, size):
+    size = per_axis(size, grid)
+    each = dict(padding=tuple(k // 2 for k in size), groups=C)
+    run = lambda t, x: tokens(convolve(grid, planes(x, grid), t["w"].reshape(C, 1, *size), t["b"], **each))
+    return Layer(rows("w", (C, math.prod(size)), "b", math.prod(size)), run, C, grid)
+
+
+def linear(C, grid):
+    return Layer(rows("w", (C, C), "b", C), lambda t, x: F.linear(x, t["w"], t["b"]), C, grid)
+
+
+def merge(C, grid):
+    def run(t, x):
+        plane = x.unflatten(1, grid)
+        four = torch.cat([plane[:, y::2, z::2] for y, z in [(0, 0), (1, 0), (0, 1), (1, 1)]], dim=-1)
+        four = F.layer_norm(four.flatten(1, 2), (4 * C,), t["norm_g"], t["norm_b"])
+        return F.linear(four, t["w"])
+    return Layer([("norm_g", (4 * C,), 1), ("norm_b", (4 * C,), 1), ("w", (2 * C, 4 * C), 4 * C)], run, 2 * C,
+                 tuple(n // 2 for n in grid))
+
+
+def sampled(plane, y, x):
+    """[B, C, H, W] at real places [B, h, w]: bilinear between the four around, zeros outside."""
+    B, C, H, W = plane.shape
+    value = torch.zeros(B, C, *y.shape[1:], dtype=plane.dtype)
+    for near_y, near_x in [(y.floor() + a, x.floor() + b) for a in (0, 1) for b in (0, 1)]:
+        weight = (1 - (y - near_y).abs()) * (1 - (x - near_x).abs())
+        inside = (near_y >= 0) & (near_y < H) & (near_x >= 0) & (near_x < W)
+        place = (near_y.clamp(0, H - 1) * W + near_x.clamp(0, W - 1)).long().flatten(1)
+        corner = plane.flatten(2).gather(2, place[:, None].expand(-1, C, -1)).unflatten(2, y.shape[1:])
+        value = value + (weight * inside)[:, None] * corner
+    return value
+
+
+def deform(C, grid):
+    behind = tuple(n // 2 for n in grid)
+
+    def run(t, x):
+        plane = planes(x, grid)
+        offset = F.conv2d(plane, t["offset_w"], t["offset_b"], stride=2)
+        y, z = torch.meshgrid(*(2.0 * torch.arange(n, dtype=x.dtype) for n in behind), indexing="ij")
+        value = t["b"][None, :, None, None]
+        for tap, (a, b) in enumerate(itertools.product((0, 1), (0, 1))):
+            at = sampled(plane, y + a + offset[:, 2 * tap], z + b + offset[:, 2 * tap + 1])
+            value = value + torch.einsum("bchw,dc->bdhw", at, t["w"][:, :, a, b])
+        normal = F.batch_norm(value, t["norm_mean"], t["norm_var"], t["norm_g"], t["norm_b"], eps=1e-5)
+        return tokens(F.gelu(normal))
+    # Offsets of a token or two: between tokens, and beyond the edge.
+    tensors = rows("w", (2 * C, C, 2, 2), "b", 4 * C) + rows("offset_w", (8, C, 2, 2), "offset_b", 4 * C)
+    return Layer(tensors + [("norm_" + name, (2 * C,), 1) for name in ("g", "b", "mean", "var")], run, 2 * C, behind)
+
+
+def position(C, grid):
+    N = math.prod(grid)
+    return Layer([("table", (N, C), 1)], lambda t, x: x + t["table"], C, grid)
+
+
+def head(C, grid, classes):
+    return Layer(rows("w", (classes, C), "b", C), lambda t, x: F.linear(x.mean(1), t["w"], t["b"]), classes, ())
+
+
+# ---- operators --------------------------------------------------------------
+
+def projections(C, w_qkv):
+    return rows("w_qkv", (w_qkv, C), "b_qkv", C), rows("w_o", (C, C), "b_o", C)
+
+
+def hilo(C, grid, heads, window=2, alpha=0.9):
+    case = dict(grid=grid, heads=heads, window=window, alpha=alpha, pooled=False)
+    hd, ld = (count * C // heads for count in of_hilo.shares(case))
+    named = [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C), ("l_proj", ld, ld)]
+    tensors = [row for name, out, fan in named if out for row in rows(name, (out, fan), name + "_b", fan)]
+    return Layer(tensors, lambda t, x: of_hilo.hilo({**t, "x": x}, case), C, grid)
+
+
+def elsa(C, grid, heads, group_width, kernel=7):
+    """The authors' final module, with the adding half of the ghost head alone."""
+    Q, taps = math.ceil(C // 3 * 2 / group_width) * group_width, kernel * kernel
+    case = {**of_elsa.DEFAULT, "grid": grid, "C": C, "Q": Q, "heads": heads, "kernel": kernel, "equation": 0,
+            "lambda": 0, "map": "block"}
+    before, after = projections(C, 2 * Q + C)
+    own = rows("conv_w", (Q, group_width, kernel, kernel), "conv_b", group_width * taps)
+    own += rows("mix_w", (heads * taps, Q), "mix_b", Q) + [("ghost_add", (C, taps), taps)]
+    return Layer(before + own + after, lambda t, x: of_elsa.elsa({**t, "x": x}, case), C, grid)
+
+
+def lisa(C, grid, heads, latent):
+    N, c = math.prod(grid), C // heads
+    before, after = projections(C, 3 * C)
+    own = [("wa", (N, c, latent), N), ("wb", (N, latent), N), ("ba", (c, latent), c), ("bb", (c, latent), c)]
+    return Layer(before + own + after, lambda t, x: of_lisa.lisa({**t, "x": x}, 10, grid, heads), C, grid)
+
+
+def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
+    M, strides = per_axis(kernel, grid), per_axis(stride, grid)
+    taps = math.prod(M)
+    before, after = projections(C, 3 * C)
+    own = [("hk", (patterns, taps, C), taps), ("hv", (patterns, taps, C), taps)]
+    run = lambda t, x: of_structsa.structsa({**t, "x": x}, grid, M, M, strides, 16, scale, heads)
+    return Layer(before + own + after, run, C, grid)
+
+
+def msa(C, grid, heads, window=None, shift=0):
+    """Self-attention with a bias for each offset and head; in windows, which may be shifted."""
+    size = per_axis(window, grid) if window else grid
+    before, after = projections(C, 3 * C)
+    own = [("rpe", (math.prod(2 * n - 1 for n in grid), heads), 1)]
+    return Layer(before + own + after, lambda t, x: windowed(t, x, grid, size, shift, heads), C, grid)
+
+
+def chopd(C, grid, components, boxes, hidden):
+    R, G, S = components, boxes, hidden
+    tensors = [("u4", (C, R), C), ("boxes", (R, G, 4), 1), ("mix", (R, G), G), ("phi_w1", (S, C, 3, 3), 9 * C),
+               ("phi_b1", (S,), 1), ("phi_w2", (R, S), S), ("phi_b2", (R,), 1), ("u5", (C, R), R), ("b", (C,), 1)]
+
+    def run(t, x):
+        case = {**of_chopd.DEFAULT, "B": x.shape[0], "C": C, "R": R, "grid": grid}
+        return of_chopd.chopd({**t, "x": x}, case)
+    return Layer(tensors, run, C, grid)
+
+
+def windowed(t, x, grid, size, shift, heads):
+    """All pairs of tokens, most of them forbidden: those of another window, and of another side of the seam."""
+    q, k, v = split_heads(t, x, heads)
+    bias = of_lisa.toeplitz(t["rpe"], grid).permute(2, 0, 1)
+    at = torch.stack(torch.meshgrid(*[torch.arange(n) for n in grid], indexing="ij")).flatten(1)
+    allowed = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool)
+    for axis, (n, s) in enumerate(zip(grid, size)):
+        rolled = (at[axis] - shift) % n
+        group = torch.div(rolled, s, rounding_mode="floor") * 2 + (at[axis] < shift)
+        allowed &= group[:, None] == group[None, :]
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]) + bias
+    return join_heads(t, scores.masked_fill(~allowed, -math.inf).softmax(-1) @ v)
+
+
+# ---- tables -----------------------------------------------------------------
+#
+# A stage has steps once, and a block of steps `depth` times; block(j) are those
+# of block j, from 1.  A step moves: ON, x = f(x); INTO, h = f(x); ALONG, h = f(h);
+# JOIN, x += f(h); ADD, x += f(x).
+
+ON, INTO, ALONG, JOIN, ADD = "on", "into", "along", "join", "add"
+Step = namedtuple("Step", "name move layer options")
+Stage = namedtuple("Stage", "entry block depth")
+Network = namedtuple("Network", "stages end")
+
+
+def step(name, move, layer, **options):
+    return Step(name, move, layer, options)
+
+
+def residual(mixer, **norms):
+    """x += mixer(norm1 x); x += mlp(norm2 x)."""
+    return [step("norm1", INTO, norm, **norms), mixer, step("norm2", INTO, norm, **norms), step("mlp", JOIN, mlp)]
+
+
+def always(block):
+    return lambda j: block
+
+
+def end(classes, **norms):
+    return [step("norm", ON, norm, **norms), step("head", ON, head, classes=classes)]
+
+
+def litv2(widths, depths, heads, classes):
+    def block(s):
+        feed = [step("norm2", INTO, norm), step("mlp", JOIN, mlp, depthwise=True)]
+        mixer = step("mixer", JOIN, hilo, heads=heads[s], window=2 if s == 2 else 1)
+        return feed if s < 2 else [step("norm1", INTO, norm), mixer] + feed
+    first = [step("embed", ON, patch, channels=widths[0], size=4, stride=4), step("embed_norm", ON, norm)]
+    entries = [first] + [[step("deform", ON, deform)]] * 3
+    return Network([Stage(entries[s], always(block(s)), depths[s]) for s in range(4)], end(classes))
+
+
+def elsa_swin(widths, depths, heads, classes, group_width):
+    def mixer(s):
+        if s < 3:
+            return step("mixer", JOIN, elsa, heads=heads[s], group_width=group_width)
+        return step("mixer", JOIN, msa, heads=heads[s])
+    first = [step("embed", ON, patch, channels=widths[0], size=4, stride=4), step("embed_norm", ON, norm)]
+    entries = [first] + [[step("merge", ON, merge)]] * 3
+    return Network([Stage(entries[s], always(residual(mixer(s))), depths[s]) for s in range(4)], end(classes))
+
+
+def swin(widths, depths, heads, classes):
+    def block(s):
+        whole = step("mixer", JOIN, msa, heads=heads[s])
+        shifted = lambda shift: step("mixer", JOIN, msa, heads=heads[s], window=7, shift=shift)
+        return lambda j: residual(whole if s == 3 else shifted(0 if j % 2 else 3))
+    first = [step("embed", ON, patch, channels=widths[0], size=4, stride=4), step("embed_norm", ON, norm)]
+    entries = [first] + [[step("merge", ON, merge)]] * 3
+    return Network([Stage(entries[s], block(s), depths[s]) for s in range(4)], end(classes))
+
+
+def lisanet_i(widths, depths, heads, classes, latent):
+    entry = [step("embed", ON, patch, channels=widths[0], size=16, stride=16), step("position", ON, position)]
+    mixer = step("mixer", JOIN, lisa, heads=heads[0], latent=latent)
+    return Network([Stage(entry, always(residual(mixer)), depths[0])], end(classes))
+
+
+def lisanet_h(widths, depths, heads, classes, latent, overlap):
+    def entry(s):
+        k = (4 if s == 0 else 2) + (3 if s == 0 else 1) * overlap
+        return [step("embed", ON, patch, channels=widths[s], size=k, stride=4 if s == 0 else 2, pad=k // 2 * overlap)]
+    block = lambda s: residual(step("mixer", JOIN, lisa, heads=heads[s], latent=latent))
+    return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes))
+
+
+def structvit(widths, depths, heads, classes, patterns, stride, video=False):
+    """Stages of convolutions, and stages of StructSA; images, or frames of a video."""
+    epsilon, axes = 1e-6, 3 if video else 2
+
+    def entry(s):
+        size, steps, pad = (4, 4, 0) if s == 0 else (2, 2, 0)
+        if video:
+            size, steps, pad = ((3, 4, 4), (2, 4, 4), (1, 0, 0)) if s == 0 else ((1, 2, 2), (1, 2, 2), 0)
+        return [step("embed", ON, patch, channels=widths[s], size=size, stride=steps, pad=pad),
+                step("embed_norm", ON, norm)]
+
+    def block(s):
+        local = step("local", ADD, depthwise, size=3)
+        if s < 2:
+            return [local, step("norm1", INTO, norm, kind="batch"), step("in", ALONG, linear),
+                    step("mixer", ALONG, depthwise, size=5), step("out", JOIN, linear),
+                    step("norm2", INTO, norm, kind="batch"), step("mlp", JOIN, mlp)]
+        strides = (1,) * (axes - 2) + (stride,) * 2
+        mixer = step("mixer", JOIN, structsa, heads=heads[s], patterns=patterns, stride=strides,
+                     scale=(widths[s] // heads[s]) ** -0.5)
+        return [local] + residual(mixer, epsilon=epsilon)
+    return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes, kind="batch"))
+
+
+def chopd_former(widths, depths, heads, classes):
+    """Widths, components, boxes and gates are ours; the paper's are in a supplement that is not at hand."""
+    def entry(s):
+        k = 4 if s == 0 else 2
+        return [step("embed", ON, patch, channels=widths[s], size=k, stride=k), step("embed_norm", ON, norm)]
+
+    def block(s):
+        return [step("norm1", INTO, norm),
+                step("mixer", JOIN, chopd, components=4 * widths[s], boxes=4, hidden=widths[s] // 8)]
+    return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes))
+
+
+# ---- from a table to steps, parameters and numbers ---------------------------
+
+# grid is that of the tokens that the step meets.
+Placed = namedtuple("Placed", "path move layer stage step grid")
+
+
+def placed(network, grid=(224, 224), C=3):
+    """The steps of an image of this grid in the order they run; stage is the number of the stage that ends there."""
+    x, h, steps = (C, tuple(grid)), None, []
+
+    def place(prefix, each):
+        nonlocal x, h
+        met = h if each.move in (ALONG, JOIN) else x
+        layer = each.layer(*met, **each.options)
+        steps.append(Placed(prefix + each.name, each.move, layer, 0, each, met[1]))
+        if each.move in (INTO, ALONG):
+            h = layer.C, layer.grid
+        else:
+            x = layer.C, layer.grid
+    for i, stage in enumerate(network.stages, 1):
+        for each in stage.entry:
+            place(f"stage{i}.", each)
+        for j in range(1, stage.depth + 1):
+            for each in stage.block(j):
+                place(f"stage{i}.block{j}.", each)
+        steps[-1] = steps[-1]._replace(stage=i)
+    for each in network.end:
+        place("", each)
+    return steps
+
+
+def shapes(steps):
+    return {f"{each.path}.{name}": shape for each in steps for name, shape, _ in each.layer.tensors}
+
+
+def parameters(steps):
+    """Learnable numbers: a batch norm's mean and variance are observed, not learnt."""
+    return sum(math.prod(shape) for path, shape in shapes(steps).items() if not path.endswith(("mean", "var")))
+
+
+def own(each, t):
+    """The tensors of a step, by their own names."""
+    return {name: t[f"{each.path}.{name}"] for name, _, _ in each.layer.tensors}
+
+
+def run(steps, t, x):
+    """The logits, and every stage's output."""
+    outputs, h = {}, None
+    for each in steps:
+        y = each.layer.run(own(each, t), h if each.move in (ALONG, JOIN) else x)
+        if each.move in (INTO, ALONG):
+            h = y
+        else:
+            x = y if each.move == ON else x + y
+        if each.stage:
+            outputs[f"stage{each.stage}"] = x
+    return {**outputs, "logits": x}
+
+
+def weights(seed, steps):
+    t = {}
+    for each in steps:
+        for name, shape, fan in each.layer.tensors:
+            value = drawn(1000 * seed + len(t), shape, fan ** -0.5)
+            last = name.split("_")[-1]
+            if last == "g":
+                value = 1 + value / 4
+            elif last == "var":
+                value = value.abs() + 0.25
+            elif last == "boxes":       # edges on eighths of a token
+                value = (8 * value).round() / 8
+                value = torch.cat([value[..., :2], value[..., :2] + value[..., 2:].abs() + 0.125], -1)
+            t[f"{each.path}.{name}"] = value
+    return t
+
+
+# Name: the table, widths, depths, channels of a head, what else the table takes, and the image.
+def doubled(C):
+    return [C << s for s in range(4)]
+
+
+SQUARE, FRAMES, SMALL, MEDIUM = (224, 224), (16, 224, 224), (2, 2, 6, 2), (2, 2, 18, 2)
+UNIFORMER = {"s": ([64, 128, 320, 512], (3, 4, 8, 3)), "b": ([64, 128, 320, 512], (5, 8, 20, 7)),
+             "l": ([128, 192, 448, 640], (5, 10, 24, 7))}
+NETWORKS = {
+    "litv2-s": (litv2, doubled(96), SMALL, 32, {}, SQUARE),
+    "litv2-m": (litv2, doubled(96), MEDIUM, 32, {}, SQUARE),
+    "litv2-b": (litv2, doubled(128), MEDIUM, 32, {}, SQUARE),
+    "elsa-swin-t": (elsa_swin, doubled(96), SMALL, 32, dict(group_width=4), SQUARE),
+    "elsa-swin-s": (elsa_swin, doubled(96), MEDIUM, 32, dict(group_width=8), SQUARE),
+    "elsa-swin-b": (elsa_swin, doubled(128), MEDIUM, 32, dict(group_width=8), SQUARE),
+    "swin-t": (swin, doubled(96), SMALL, 32, {}, SQUARE),
+    "lisanet-i-t": (lisanet_i, [192], (12,), 16, dict(latent=16), SQUARE),
+    "lisanet-i-t-d1": (lisanet_i, [192], (12,), 16, dict(latent=1), SQUARE),
+    "lisanet-i-t-d4": (lisanet_i, [192], (12,), 16, dict(latent=4), SQUARE),
+    "lisanet-i-t-d8": (lisanet_i, [192], (12,), 16, dict(latent=8), SQUARE),
+    "lisanet-h-t": (lisanet_h, doubled(64), (1, 2, 5, 2), 16, dict(latent=8, overlap=False), SQUARE),
+    "lisanet-h-s": (lisanet_h, doubled(64), (1, 2, 11, 2), 16, dict(latent=16, overlap=False), SQUARE),
+    "lisanet-h-b": (lisanet_h, doubled(96), (2, 3, 16, 3), 16, dict(latent=16, overlap=True), SQUARE),
+    **{f"structvit-{size}-{D}-{s}": (structvit, *UNIFORMER[size], 64, dict(patterns=D, stride=s), SQUARE)
+       for size, D, s in [("s", 4, 1), ("s", 4, 2), ("s", 8, 1), ("b", 4, 1), ("b", 4, 2), ("b", 8, 1), ("l", 4, 1)]},
+    **{f"structvit-{size}-{D}-{s}-video":
+       (structvit, *UNIFORMER[size], 64, dict(patterns=D, stride=s, video=True), FRAMES)
+       for size, D, s in [("s", 4, 1), ("s", 4, 2), ("s", 8, 1), ("b", 4, 1), ("b", 4, 2)]},
+    "chopd-former-15m": (chopd_former, doubled(64), (3, 3, 9, 3), math.inf, {}, SQUARE),
+    "chopd-former-28m": (chopd_former, doubled(64), (6, 6, 18, 6), math.inf, {}, SQUARE),
+}
+
+
+def network(name, widths=None, depths=None, heads=None, classes=1000):
+    table, own_widths, own_depths, c, more, _ = NETWORKS[name]
+    widths = widths or own_widths
+    heads = heads or [max(1, int(width // c)) for width in widths]
+    return table(widths, depths or own_depths, heads, classes, **more)
+
+
+# ---- golden vectors -----------------------------------------------------------
+#
+# The tables themselves, with few channels and blocks, on images that are no
+# squares.  Offsets of deformable merging reach between tokens and off the grid.
+
+CASES = {
+    "litv2-s": dict(grid=(64, 32), widths=(4, 8, 16, 32), depths=(1, 1, 2, 1), heads=(1, 1, 4, 2)),
+    "elsa-swin-t": dict(grid=(32, 64), widths=(4, 8, 16, 32), depths=(1, 1, 1, 1), heads=(1, 2, 4, 2)),
+    "lisanet-i-t": dict(grid=(48, 32), widths=(16,), depths=(2,), heads=(2,), batch=2),
+    "lisanet-h-t": dict(grid=(32, 64), widths=(8, 8, 16, 16), depths=(1, 1, 1, 1), heads=(2, 4, 4, 2)),
+    "lisanet-h-b": dict(grid=(64, 32), widths=(8, 8, 16, 16), depths=(1, 1, 1, 1), heads=(4, 4, 2, 4)),
+    "structvit-s-4-2": dict(grid=(64, 32), widths=(8, 8, 16, 16), depths=(2, 1, 1, 1), heads=(1, 1, 2, 4)),
+    "structvit-s-4-2-video": dict(grid=(4, 32, 32), widths=(4, 8, 8, 16), depths=(1, 1, 1, 1), heads=(1, 1, 2, 2)),
+    "chopd-former-15m": dict(grid=(64, 32), widths=(8, 8, 16, 16), depths=(1, 1, 1, 1)),
+}
+
+
+def main():
+    for seed, (name, case) in enumerate(CASES.items(), 1):
+        steps = placed(network(name, case["widths"], case["depths"], case.get("heads"), classes=5), case["grid"])
+        x = drawn(1000 * seed + 999, (case.get("batch", 1), math.prod(case["grid"]), 3), 1)
+        t = weights(seed, steps)
+        answers = run(steps, t, x)
+        options = [f"{name} --grid {'x'.join(map(str, case['grid']))}"]
+        options += [f"--{key} {','.join(map(str, case[key]))}" for key in ("depths", "widths", "heads") if key in case]
+        options += ["--classes 5"]
+        write("network", name, {"x": x, **t, **answers}, " ".join(options), answers)
+
+
+if __name__ == "__main__":
+    main()

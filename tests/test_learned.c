@@ -1,0 +1,221 @@
+/* test_learned.c -- proofs of networks that were trained: what PyTorch answers, the C network answers
+ *
+ * Five tiny networks, one for each operator, trained on Fashion-MNIST by
+ * tests/pytorch/train.py; weights and answers lie in tests/golden/learned/.  Pictures are
+ * those of the data set, and without it every test here is skipped. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "roundoff.h"
+#include "support.h"
+#include "../reference/instruments/images.h"
+#include "../reference/instruments/safetensors.h"
+#include "../reference/networks/network.h"
+
+enum { IMAGES = 1000, BATCH = 50, FEW = 20, CLASSES = 10, PIXELS = 28 * 28 };
+
+static const char *const operators[] = {"lisa", "structsa", "elsa", "chopd", "hilo"};
+
+/* A network with its weights, ready to run, and what PyTorch answers. */
+struct trained {
+    const char *name;
+    struct tensors weights, answers;
+    struct network network;
+    const real *logits, *predictions;           /* [IMAGES][CLASSES], [10000] */
+};
+
+static const struct tensor *found(const struct tensors *file, const char *name)
+{
+    const struct tensor *t = tensors_find(file, name);
+    ck_assert_msg(t != NULL, "no tensor %s", name);
+    return t;
+}
+
+static void make(struct network *n, const char *operator, const struct tensors *weights, const char *form, size_t batch)
+{
+    char name[40];
+    snprintf(name, sizeof name, "learned-%s", operator);
+    const struct network_request request = {.form = form, .batch = batch, .threads = 2};
+    succeeds(network_create(n, network_find(name), &request));
+    succeeds(network_bind(n, weights));
+    succeeds(network_place(n));
+}
+
+static void enter(struct trained *t, int operator)
+{
+    char path[96];
+    t->name = operators[operator];
+    snprintf(path, sizeof path, "tests/golden/learned/%s.safetensors", t->name);
+    succeeds(safetensors_read(&t->weights, path));
+    snprintf(path, sizeof path, "tests/golden/learned/%s-answers.safetensors", t->name);
+    succeeds(safetensors_read(&t->answers, path));
+    make(&t->network, t->name, &t->weights, "fast", BATCH);
+    t->logits = found(&t->answers, "y_expected")->data;
+    t->predictions = found(&t->answers, "predictions")->data;
+}
+
+static void leave(struct trained *t)
+{
+    network_release(&t->network);
+    tensors_release(&t->weights);
+    tensors_release(&t->answers);
+}
+
+/* The first pictures of the test set, read once. */
+static const real *pictures(void)
+{
+    static real pixels[IMAGES * PIXELS];
+    static bool read;
+    struct image_set set;
+    if (read) return pixels;
+    succeeds(image_set_open(&set, IMAGES_DEFAULT));
+    succeeds(image_set_read(pixels, &set, 0, IMAGES));
+    image_set_close(&set);
+    read = true;
+    return pixels;
+}
+
+/* logits [images][CLASSES], a batch of the network's at a time. */
+static real *classify(struct network *n, const real *pixels, size_t images)
+{
+    real *logits = zeros(images * CLASSES);
+    for (size_t b = 0; b < images; b += n->batch)
+        succeeds(network_run(n, logits + b * CLASSES, pixels + b * PIXELS, NULL));
+    return logits;
+}
+
+static size_t class_of(const real *logits)
+{
+    size_t best = 0;
+    for (size_t c = 1; c < CLASSES; c++)
+        if (logits[c] > logits[best]) best = c;
+    return best;
+}
+
+/* How far the best logit is ahead of the second. */
+static double margin(const real *logits)
+{
+    size_t best = class_of(logits);
+    double second = -INFINITY;
+    for (size_t c = 0; c < CLASSES; c++)
+        if (c != best) second = fmax(second, (double)logits[c]);
+    return (double)logits[best] - second;
+}
+
+/* kappa of roundoff.h, of a whole network: by how much logits move, for each share by which
+ * pixels and all weights are moved. */
+static double moves(const struct trained *t)
+{
+    double d = ldexp(1, sizeof(real) == 4 ? -12 : -30);
+    struct tensors other = {t->weights.count, keep(t->weights.count, sizeof *other.tensor)};
+    for (size_t w = 0; w < other.count; w++) {
+        other.tensor[w] = t->weights.tensor[w];
+        size_t count = other.tensor[w].count;
+        real *data = copy(other.tensor[w].data, count), *by = uniform(30 + w, count, -d, d);
+        for (size_t i = 0; i < count; i++) data[i] += data[i] * by[i];
+        other.tensor[w].data = data;
+    }
+    real *pixels = copy(pictures(), FEW * PIXELS), *by = uniform(29, FEW * PIXELS, -d, d);
+    for (size_t i = 0; i < FEW * PIXELS; i++) pixels[i] += pixels[i] * by[i];
+
+    struct network still, moved;
+    make(&still, t->name, &t->weights, "fast", FEW);
+    make(&moved, t->name, &other, "fast", FEW);
+    real *y = classify(&still, pictures(), FEW), *z = classify(&moved, pixels, FEW);
+    network_release(&still);
+    network_release(&moved);
+    return fmax(1, mean_difference(z, y, FEW * CLASSES) / d);
+}
+
+/* The multiply-adds behind one entry of the step that has most of them. */
+static double longest(const struct network *n)
+{
+    double most = 1;
+    for (size_t p = 0; p < n->parts; p++)
+        most = fmax(most, form_multiply_adds(n->part[p].plan.form, &n->part[p].problem) /
+                              (double)problem_output_count(&n->part[p].problem));
+    return most;
+}
+
+/* Claim      The C network computes PyTorch's logits of trained weights and real pictures, and chooses its classes,
+ *            picture by picture.
+ * Paper      None: the networks are ours. The operators are Eq. 10 (LiSA), Eq. 16, Eq. 7 with Eq. 8, Eq. 10 (ChoP'D),
+ *            and Eq. 6 of HiLo.
+ * Measure    Logits of 1000 test pictures by the fast forms, against PyTorch in float64; and the classes. Two
+ *            pictures by the naive forms, but not chopd's, which would make its whole tensor with 7.6 G multiply-adds
+ *            a picture.
+ * Tolerance  Both of roundoff.h for T multiply-adds an entry and the network's own kappa: kappa T u where all roundings
+ *            conspire, (2 + 2/sqrt(m)) kappa sqrt(T) u for the root mean square, T on either side. A class may differ
+ *            where PyTorch's two best logits are nearer than twice the first; such pictures are counted.
+ * Would it fail?  The mixers of both blocks exchanged, or the classes of the next picture. */
+START_TEST(trained_networks_answer_as_pytorch_does)
+{
+    struct trained t;
+    struct stat about;
+    if (stat(IMAGES_DEFAULT, &about) != 0) {
+        printf("skipped: no data set at %s\n", IMAGES_DEFAULT);
+        return;
+    }
+    enter(&t, _i);
+    double kappa = moves(&t), T = longest(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
+    double statistical = chance(IMAGES * CLASSES) * kappa * sqrt(T) * UNIT_ROUNDOFF;
+    real *logits = classify(&t.network, pictures(), IMAGES);
+    printf("%s: kappa %.1f, T %.0f\n", t.name, kappa, T);
+    alike(t.name, logits, t.logits, IMAGES * CLASSES, safe, statistical);
+
+    /* Step 1: the classes. */
+    double near = 2 * safe * largest(t.logits, IMAGES * CLASSES);
+    size_t differ = 0, next = 0, ties = 0;
+    for (size_t b = 0; b < IMAGES; b++) {
+        size_t class = class_of(logits + b * CLASSES);
+        bool tie = margin(t.logits + b * CLASSES) <= near;
+        ck_assert_uint_eq((size_t)t.predictions[b], class_of(t.logits + b * CLASSES));
+        ties += tie;
+        differ += !tie && (real)class != t.predictions[b];
+        next += (real)class != t.predictions[b + 1];
+    }
+    printf("    %zu pictures with two classes nearer than %.2g\n", ties, near);
+    ck_assert_msg(differ == 0, "%s: %zu classes differ", t.name, differ);
+    ck_assert_msg(next > IMAGES / 2, "%s: %zu classes differ from the next picture's", t.name, next);
+    ck_assert_msg(ties < IMAGES / 50, "%s: %zu pictures are too near to tell", t.name, ties);
+
+    /* Step 2: the naive forms. */
+    if (strcmp(t.name, "chopd") != 0) {
+        struct network naive;
+        make(&naive, t.name, &t.weights, "naive", 2);
+        real *few = classify(&naive, pictures(), 2);
+        double terms = longest(&naive);
+        alike("    naive", few, t.logits, 2 * CLASSES, 2 * kappa * terms * UNIT_ROUNDOFF,
+              chance(2 * CLASSES) * kappa * sqrt(terms) * UNIT_ROUNDOFF);
+        network_release(&naive);
+    }
+
+    /* Step 3: mixers exchanged. */
+    struct tensors swapped = {t.weights.count, keep(t.weights.count, sizeof *swapped.tensor)};
+    for (size_t w = 0; w < swapped.count; w++) {
+        char name[NETWORK_PATH];
+        swapped.tensor[w] = t.weights.tensor[w];
+        snprintf(name, sizeof name, "%s", t.weights.tensor[w].name);
+        if (!strstr(name, "mixer")) continue;
+        char *block = strstr(name, "block") + strlen("block");
+        *block = *block == '1' ? '2' : '1';
+        swapped.tensor[w].data = found(&t.weights, name)->data;
+    }
+    struct network wrong;
+    make(&wrong, t.name, &swapped, "fast", FEW);
+    real *other = classify(&wrong, pictures(), FEW);
+    beyond("    mixers exchanged", relative_difference(other, t.logits, FEW * CLASSES), safe);
+    network_release(&wrong);
+    leave(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("learned");
+    TCase *cases = add_case(suite, "trained networks");
+    tcase_add_loop_test(cases, trained_networks_answer_as_pytorch_does, 0, (int)COUNT(operators));
+    return run_suite(suite, "test_learned");
+}

@@ -1,0 +1,643 @@
+/* test_network.c -- whole networks: tables, weights by path, numbers against PyTorch's
+ *
+ * Networks run here with few channels and blocks; what their full tables count is
+ * known without running them.  What their layers and operators compute has suites of its own. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "golden.h"
+#include "published.h"
+#include "roundoff.h"
+#include "support.h"
+#include "../reference/layers/layers.h"
+#include "../reference/networks/network.h"
+#include "../reference/networks/photo.h"
+#include "../reference/random.h"
+
+/* ---- small networks ----------------------------------------------------------- */
+
+static const char *const form[] = {"naive", "fast"};
+
+/* The sizes at which a network is run here. */
+struct small { const char *name, *grid, *depths, *widths, *heads; size_t batch; };
+
+/* All ways from stage to stage, all mixers, images and video; widths that fill no vector. */
+static const struct small small[] = {
+    {"litv2-s", "64x64", "1,2,2,1", "6,12,24,48", "1,2,4,4", 2},
+    {"elsa-swin-t", "64x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
+    {"elsa-swin-b", "32x64", "1,1,1,1", "8,16,32,64", "1,2,4,4", 1},
+    {"swin-t", "224x224", "2,1,1,1", "2,4,8,16", "1,1,2,2", 1},
+    {"lisanet-i-t", "48x64", "2", "12", "3", 2},
+    {"lisanet-i-t-d1", "64x32", "1", "20", "4", 1},
+    {"lisanet-h-t", "64x64", "1,1,2,1", "4,6,8,20", "1,2,4,5", 1},
+    {"lisanet-h-b", "64x32", "1,1,1,1", "4,6,8,20", "2,3,4,4", 2},
+    {"structvit-s-4-2", "64x64", "1,1,2,1", "4,6,8,20", "1,1,2,4", 2},
+    {"structvit-b-8-1", "32x64", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
+    {"structvit-s-4-2-video", "4x64x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
+    {"structvit-b-4-1-video", "2x32x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
+    {"chopd-former-15m", "32x32", "1,1,2,1", "8,16,24,32", NULL, 2},
+};
+
+static struct network made(const struct small *s, const char *called, int threads)
+{
+    struct network n;
+    const struct network_table *table;
+    succeeds(network_named(&table, s->name));
+    succeeds(network_create(&n, table, &(struct network_request){
+        .form = called, .grid = s->grid, .batch = s->batch, .classes = 7, .depths = s->depths, .widths = s->widths,
+        .heads = s->heads, .threads = threads}));
+    return n;
+}
+
+/* The same, with weights drawn, ready to run. */
+static struct network ready(const struct small *s, const char *called, int threads)
+{
+    struct network n = made(s, called, threads);
+    succeeds(network_draw(&n, 5));
+    succeeds(network_place(&n));
+    return n;
+}
+
+static size_t logits_of(const struct network *n) { return n->batch * n->classes; }
+static size_t pixels_of(const struct network *n) { return n->batch * n->grid.tokens * 3; }
+
+/* The logits, freed when the test ends; a run allocates nothing. */
+static real *run(struct network *n, const real *x)
+{
+    real *y = zeros(logits_of(n));
+    memory_fail_after(0);
+    status s = network_run(n, y, x, NULL);
+    memory_fail_after(-1);
+    succeeds(s);
+    return y;
+}
+
+/* ---- how far two ways to the same logits may lie apart ---------------------------- */
+
+/* Every number of x and of the weights moved by a share between -d and d, d = 2^-9 in float, 2^-22 in double: far
+ * above what is rounded and far below 1; the root mean square of what y moves by is kappa d of
+ * its own (roundoff.h). */
+static double kappa_of(struct network *n, const real *x, const real *y, size_t count)
+{
+    const double d = ldexp(1, sizeof(real) == 4 ? -9 : -22);
+    char path[NETWORK_PATH];
+    struct tensor t;
+    real *moved = copy(x, pixels_of(n));
+    for (size_t i = 0; i < pixels_of(n); i++) moved[i] *= (real)(1 + d * (2 * random_uniform(1, 0, i) - 1));
+    real **kept = keep(4096, sizeof *kept);
+    for (size_t w = 0; network_weight(&t, path, n, w); w++) {
+        kept[w] = copy(t.data, t.count);
+        for (size_t i = 0; i < t.count; i++) t.data[i] *= (real)(1 + d * (2 * random_uniform(1, w + 1, i) - 1));
+    }
+    succeeds(network_load(n));
+    double kappa = mean_difference(run(n, moved), y, count) / d;
+    for (size_t w = 0; network_weight(&t, path, n, w); w++) memcpy(t.data, kept[w], t.count * sizeof *t.data);
+    succeeds(network_load(n));
+    return fmax(1, kappa);
+}
+
+/* The statistical bound of roundoff.h for a whole network: the roundings of each step count as its weights'
+ * and its input's moves do, so they go through the others as kappa says; and no sum of any step has more terms
+ * than that step makes multiply-adds for an entry. */
+static double bound(struct network *n, const real *x, const real *y)
+{
+    double terms = 1;
+    for (size_t p = 0; p < n->parts; p++)
+        terms = fmax(terms, form_multiply_adds(n->part[p].plan.form, &n->part[p].problem)
+                            / (double)problem_output_count(&n->part[p].problem));
+    return chance(logits_of(n)) * kappa_of(n, x, y, logits_of(n)) * sqrt(terms) * UNIT_ROUNDOFF;
+}
+
+/* Independent errors are within 8 root mean squares, but once in 10^14 times; and the largest y is not below its
+ * root mean square. */
+#define SAFE 8
+
+/* Claim      The naive forms and the fast ones, each through a whole network, make the same logits; so
+ *            do one thread and two.
+ * Measure    Root mean square, and the largest error over the largest logit.
+ * Tolerance  Above.
+ * Would it fail?  Seen with a coefficient of the fast forms' GELU off by a thousandth. */
+START_TEST(naive_networks_are_fast_ones)
+{
+    const struct small *s = &small[_i];
+    struct network naive = ready(s, "naive", 1);
+    const real *x = normal(3, pixels_of(&naive)), *y = run(&naive, x);
+    double allowed = bound(&naive, x, y);
+    ck_assert(largest(y, logits_of(&naive)) > 0);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct network fast = ready(s, "fast", threads);
+        alike(s->name, run(&fast, x), y, logits_of(&fast), SAFE * allowed, allowed);
+        network_release(&fast);
+    }
+    network_release(&naive);
+}
+END_TEST
+
+/* ---- PyTorch ------------------------------------------------------------------------ */
+
+static const char *const golden[] = {"litv2-s", "elsa-swin-t", "lisanet-i-t", "lisanet-h-t", "lisanet-h-b",
+                                     "structvit-s-4-2", "structvit-s-4-2-video", "chopd-former-15m"};
+
+/* A golden network: its file, and in it the weights, x and the answers. */
+struct answers {
+    struct golden g;
+    struct network n;
+    struct tensors weights;
+    const struct tensor *x, *logits, *stage[NETWORK_STAGES];
+};
+
+/* What stands behind "--key " in the options. */
+static const char *option_of(const struct answers *a, const char *key)
+{
+    for (int w = 1; w + 1 < 32 && a->g.word[w + 1]; w += 2)
+        if (!strcmp(a->g.word[w] + 2, key)) return a->g.word[w + 1];
+    return NULL;
+}
+
+static void open_answers(struct answers *a, const char *name, const char *called)
+{
+    char path[128];
+    int words = 0;
+    *a = (struct answers){.n = {0}};
+    snprintf(path, sizeof path, "tests/golden/network_%s.safetensors", name);
+    golden_options(&a->g, path);
+    for (char *w = strtok(a->g.options, " "); w && words < 31; w = strtok(NULL, " ")) a->g.word[words++] = w;
+    succeeds(safetensors_read(&a->g.file, path));
+
+    /* Step 1: the weights are what is neither x nor an answer; they borrow the file's. */
+    a->weights.tensor = keep(a->g.file.count, sizeof *a->weights.tensor);
+    for (size_t t = 0; t < a->g.file.count; t++) {
+        const struct tensor *each = &a->g.file.tensor[t];
+        bool answer = !strchr(each->name, '.');
+        if (!strcmp(each->name, "x")) a->x = each;
+        else if (!strcmp(each->name, "logits")) a->logits = each;
+        else if (answer) a->stage[each->name[5] - '1'] = each;
+        else a->weights.tensor[a->weights.count++] = *each;
+    }
+    ck_assert(a->x && a->logits && a->stage[0]);
+
+    /* Step 2: the network. */
+    const struct network_table *table;
+    succeeds(network_named(&table, a->g.word[0]));
+    succeeds(network_create(&a->n, table, &(struct network_request){
+        .form = called, .grid = option_of(a, "grid"), .batch = a->x->size[0], .classes = a->logits->size[1],
+        .depths = option_of(a, "depths"), .widths = option_of(a, "widths"),
+        .heads = option_of(a, "heads"), .threads = 1}));
+    succeeds(network_bind(&a->n, &a->weights));
+    succeeds(network_place(&a->n));
+}
+
+static void close_answers(struct answers *a)
+{
+    network_release(&a->n);
+    tensors_release(&a->g.file);
+}
+
+/* Claim      Logits and the output of every stage are those of the same network in PyTorch (tests/pytorch/networks.py),
+ *            with its weights, under their paths.
+ * Paper      LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks.
+ * Measure    Root mean square, and the largest error over the largest entry.
+ * Tolerance  Above, and kappa of the logits for stages too, which fewer steps lead to; twice that, since
+ *            PyTorch rounds as well.
+ * Would it fail?  Seen with --alpha 0.5 in LITv2, and with that coefficient in all networks that have a GELU. */
+START_TEST(networks_are_pytorchs)
+{
+    struct answers a;
+    char what[80];
+    open_answers(&a, golden[_i / 2], form[_i % 2]);
+    real *stage[NETWORK_STAGES] = {0}, *logits = zeros(logits_of(&a.n));
+    for (int i = 0; i < a.n.stages; i++) {
+        size_t size[3];
+        network_stage_shape(&a.n, i, size);
+        ck_assert(a.stage[i] && !memcmp(size, a.stage[i]->size, sizeof size));
+        stage[i] = zeros(a.stage[i]->count);
+    }
+    succeeds(network_run(&a.n, logits, a.x->data, stage));
+    double allowed = 2 * bound(&a.n, a.x->data, logits);
+    for (int i = 0; i < a.n.stages; i++) {
+        snprintf(what, sizeof what, "%s, %s, stage %d", golden[_i / 2], form[_i % 2], i + 1);
+        alike(what, stage[i], a.stage[i]->data, a.stage[i]->count, SAFE * allowed, allowed);
+    }
+    snprintf(what, sizeof what, "%s, %s, logits", golden[_i / 2], form[_i % 2]);
+    alike(what, logits, a.logits->data, a.logits->count, SAFE * allowed, allowed);
+    close_answers(&a);
+}
+END_TEST
+
+/* How far the logits are from PyTorch's, or the stage that is the farthest: some networks sample so far off the
+ * plane that little of a stage reaches the next. */
+static double farthest(struct answers *a)
+{
+    real *stage[NETWORK_STAGES] = {0}, *logits = zeros(logits_of(&a->n));
+    for (int i = 0; i < a->n.stages; i++) stage[i] = zeros(a->stage[i]->count);
+    succeeds(network_run(&a->n, logits, a->x->data, stage));
+    double most = mean_difference(logits, a->logits->data, a->logits->count);
+    for (int i = 0; i < a->n.stages; i++)
+        most = fmax(most, mean_difference(stage[i], a->stage[i]->data, a->stage[i]->count));
+    return most;
+}
+
+/* Claim      The comparison above would notice a wrong weight, in whatever tensor of whatever step.
+ * Measure    Normal numbers over 8 added to a tensor, positive ones where it holds boxes or variances; the logits or a
+ *            stage then miss PyTorch's by more than is allowed.
+ * Would it fail?  Seen where all of a deformable convolution's samples lay off the plane. */
+START_TEST(every_weight_of_a_network_counts)
+{
+    struct answers a;
+    char path[NETWORK_PATH];
+    struct tensor t;
+    open_answers(&a, golden[_i], "fast");
+    const real *y = run(&a.n, a.x->data);
+    double allowed = 2 * bound(&a.n, a.x->data, y);
+    for (size_t w = 0; network_weight(&t, path, &a.n, w); w++) {
+        real *kept = copy(t.data, t.count);
+        bool boxes = strstr(path, "boxes"), positive = boxes || strstr(path, "var");
+        for (size_t i = 0; i < t.count; i++) {
+            double move = random_normal(1, w, boxes ? 0 : i) / 8;
+            t.data[i] += (real)(positive ? fabs(move) : move);
+        }
+        status s = network_load(&a.n);
+        if (!s.code) beyond(path, farthest(&a), allowed);
+        memcpy(t.data, kept, t.count * sizeof *t.data);
+        succeeds(s);
+    }
+    close_answers(&a);
+}
+END_TEST
+
+/* ---- counts ---------------------------------------------------------------------------- */
+
+/* Parameters: exactly, where the authors' own model was counted; and in millions as printed, with the
+ * unit of the last digit, 0 where the print is another number.  Bare multiply-adds likewise, in G. */
+static const struct count { const char *name; size_t exactly; double millions, unit, giga, giga_unit; } count[] = {
+    {"litv2-s", 27844000, 28, 1, 3.7, 0.1},
+    {"litv2-m", 48830368, 49, 1, 7.5, 0.1},
+    {"litv2-b", 86520704, 87, 1, 13.2, 0.1},
+    {"elsa-swin-t", 29140978, 29, 1, 4.8, 0},
+    {"elsa-swin-s", 52874626, 53, 1, 9.6, 0},
+    {"elsa-swin-b", 92682464, 93, 1, 16.7, 0},
+    {"swin-t", 28288354 + 147504, 28, 1, 4.5, 0.1},         /* and what its windows never read (elsa_swin.c) */
+    {"lisanet-i-t-d1", 0, 5.76, 0.01, 0, 0},
+    {"lisanet-i-t-d4", 0, 5.88, 0.01, 0, 0},
+    {"lisanet-i-t-d8", 0, 6.04, 0.01, 0, 0},
+    {"lisanet-i-t", 0, 6.36, 0.01, 0, 0},
+    {"lisanet-h-t", 0, 12.7, 0.1, 1.8, 0.1},
+    {"lisanet-h-s", 0, 19, 1, 0, 0},
+    {"lisanet-h-b", 0, 59, 1, 0, 0},
+    {"structvit-s-4-2", 0, 23, 0, 3.6, 0.1},
+    {"structvit-s-4-1", 0, 23, 0, 4.3, 0.1},
+    {"structvit-s-8-1", 0, 24, 0, 5.4, 0},
+    {"structvit-b-4-2", 0, 51, 0, 8.3, 0.1},
+    {"structvit-b-4-1", 0, 51, 0, 9.9, 0.1},
+    {"structvit-b-8-1", 0, 52, 0, 12.0, 0.1},
+    {"structvit-l-4-1", 0, 103, 0, 15.4, 0},
+    {"chopd-former-15m", 0, 15, 1, 2.4, 0},
+    {"chopd-former-28m", 0, 28, 0, 4.5, 0},
+};
+
+static struct network whole(const char *name, const char *called, const char *pixels)
+{
+    struct network n;
+    succeeds(network_create(&n, network_find(name), &(struct network_request){.form = called, .grid = pixels}));
+    return n;
+}
+
+/* Claim      Parameters are those of the authors' models to the unit, and as printed to the last digit,
+ *            but where chapter 7 says that they cannot be; multiply-adds as printed likewise.
+ * Paper      LITv2 Tab. 1; ELSA Tab. 4, 5, 6; LiSA Tab. 2, 7; StructSA Tab. 3; ChoP'D Tab. 1.
+ * Measure    Exactly; rounded; and where the table says that a print is another number, that it is.
+ * Would it fail?  Seen with one bias left out. */
+START_TEST(networks_count_what_is_printed)
+{
+    const struct count *c = &count[_i];
+    struct network n = whole(c->name, "fast", NULL);
+    double millions = (double)network_parameters(&n) / 1e6, giga = network_bare_multiply_adds(&n) / 1e9;
+    printf("%s: %zu parameters, printed %g M; %.3f G multiply-adds, printed %g\n", c->name, network_parameters(&n),
+           c->millions, giga, c->giga);
+    if (c->exactly) ck_assert_uint_eq(network_parameters(&n), c->exactly);
+    ck_assert(prints(millions, c->millions, c->unit > 0 ? c->unit : 1) == (c->unit > 0));
+    if (c->giga > 0) ck_assert(prints(giga, c->giga, c->giga_unit > 0 ? c->giga_unit : 0.1) == (c->giga_unit > 0));
+    network_release(&n);
+}
+END_TEST
+
+/* Claim      A network costs what its paper's formulas add up to: LITv2 with HiLo's own formula, at 224 and at 384.
+ * Measure    Exactly, and at 384 LITv2-B as printed, 39.7 G.
+ * Would it fail?  Seen with one block too few. */
+START_TEST(litv2_costs_what_its_formulas_say)
+{
+    static const struct { const char *name, *grid; double side, C, third; } one[] = {
+        {"litv2-s", "224x224", 56, 96, 6}, {"litv2-m", "224x224", 56, 96, 18}, {"litv2-b", "224x224", 56, 128, 18},
+        {"litv2-b", "384x384", 96, 128, 18}};
+    for (size_t i = 0; i < COUNT(one); i++) {
+        struct network n = whole(one[i].name, "fast", one[i].grid);
+        double N = one[i].side * one[i].side, C = one[i].C, sum = N * 48 * C;
+        const double depth[] = {2, 2, one[i].third, 2};
+        for (int s = 0; s < 4; s++, N /= 4, C *= 2) {
+            if (s) sum += N * (8 * C / 2 * C / 2 + 48 * C / 2);                     /* from C/2: deform */
+            sum += depth[s] * N * (8 * C * C + 36 * C);                              /* mlp */
+            double ld = s == 2 ? 32 * floor(0.9 * C / 32) : C, hd = C - ld, w = s == 2 ? N / 4 : N;
+            double hilo = N * hd * (3 * C + hd) + 8 * N * hd + N * ld * (C + ld) + 2 * w * C * ld + 2 * N * w * ld;
+            if (s >= 2) sum += depth[s] * hilo;
+        }
+        sum += N * 4 * C / 2 + C / 2 * 1000;                                         /* behind the loop: N/4, 2C */
+        ck_assert_msg(sum == network_bare_multiply_adds(&n), "%s at %s: %.0f, expected %.0f", one[i].name, one[i].grid,
+                      network_bare_multiply_adds(&n), sum);
+        if (one[i].side > 56) ck_assert(prints(sum / 1e9, 39.7, 0.1));
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* Claim      ELSA-Swin costs K^2 (w Q + h Q + C) and maps of 2 Q C + 2 C^2 a token, and K^2 C more for the ghost
+ *            head; the printed 4.8, 9.6, 16.7 G are those with it, counted by hand to 4.770, 9.556, 16.664.
+ * Measure    The naive forms, which count neighbours off the grid as the formula does: exactly, and to
+ *            the last digit of those three.
+ * Would it fail?  Seen with Q = 2C/3 not rounded up. */
+START_TEST(elsa_swin_costs_what_its_formulas_say)
+{
+    static const struct { const char *name; double C, third, w, ghosted; } one[] = {
+        {"elsa-swin-t", 96, 6, 4, 4.770}, {"elsa-swin-s", 96, 18, 8, 9.556}, {"elsa-swin-b", 128, 18, 8, 16.664}};
+    for (size_t i = 0; i < COUNT(one); i++) {
+        struct network n = whole(one[i].name, "naive", NULL);
+        double N = 3136, C = one[i].C, sum = N * 48 * C, scores = 0;
+        const double depth[] = {2, 2, one[i].third, 2};
+        for (int s = 0; s < 4; s++, N /= 4, C *= 2) {
+            double Q = ceil(2 * floor(C / 3) / one[i].w) * one[i].w, h = C / 32;
+            if (s) sum += N * (8 * C / 2 * C / 2);                                   /* merge; its norm is below */
+            sum += depth[s] * N * 8 * C * C;                                         /* mlp */
+            if (s < 3) sum += depth[s] * N * (2 * Q * C + 2 * C * C + 49 * (one[i].w * Q + h * Q + 2 * C));
+            else sum += depth[s] * N * (4 * C * C + 2 * N * C);
+            /* each score's scale; q, k, scale */
+            scores += s == 3 ? depth[s] * h * N * N : depth[s] * 2 * N * Q;
+            if (s) scores += N * 12 * C / 2;                                         /* merge's norm */
+        }
+        sum += C / 2 * 1000;
+        double apart = network_bare_multiply_adds(&n) - sum - scores - N * 4 * C / 2;
+        printf("%s: %.3f G\n", one[i].name, sum / 1e9);
+        ck_assert_msg(fabs(apart) < 0.5, "%s: %.0f more than expected", one[i].name, apart);
+        ck_assert(prints(sum / 1e9, one[i].ghosted, 0.001));
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* ---- what a file of weights must hold ------------------------------------------------ */
+
+/* All weights of a network as a list that borrows them. */
+static struct tensors listed(const struct network *n)
+{
+    struct tensors list = {.tensor = keep(512, sizeof *list.tensor)};
+    for (char *path = keep(NETWORK_PATH, 1); network_weight(&list.tensor[list.count], path, n, list.count);
+         path = keep(NETWORK_PATH, 1))
+        list.count++;
+    return list;
+}
+
+/* Claim      A file that lacks a weight, has one too many, or one of another shape is refused by
+ *            the weight's path; and so with sizes alone, before any number is read.
+ * Measure    Messages, for every weight of a network. */
+START_TEST(weights_are_refused_by_their_paths)
+{
+    struct network n = ready(&small[0], "fast", 1);
+    struct tensors all = listed(&n);
+    for (int loaded = 1; loaded >= 0; loaded--) {
+        for (size_t w = 0; w < all.count && !loaded; w++) all.tensor[w].data = NULL;
+        succeeds(network_bind(&n, &all));
+        for (size_t w = 0; w < all.count; w++) {
+            struct tensor kept = all.tensor[w];
+            char expected[160];
+            snprintf(expected, sizeof expected, "tensor %s: missing", kept.name);
+            all.tensor[w].name = "nobody";
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, expected);
+            all.tensor[w] = kept;
+            all.tensor[w].size[0]++;
+            snprintf(expected, sizeof expected, "tensor %s: found [", kept.name);
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, expected);
+            all.tensor[w] = kept;
+        }
+        all.tensor[all.count] = all.tensor[0];
+        all.tensor[all.count++].name = "stage1.embed.gain";
+        refused(network_bind(&n, &all), STATUS_BAD_INPUT, "tensor stage1.embed.gain: not of this network");
+        all.count--;
+    }
+    network_release(&n);
+}
+END_TEST
+
+/* Claim      What does not fit is refused in one line, by the step that it does not fit, and leaves
+ *            nothing behind.
+ * Measure    Messages, and bytes in use. */
+START_TEST(networks_refuse)
+{
+    static const struct { const char *name, *grid, *depths, *widths, *heads, *form, *says; } wrong[] = {
+        {"litv2-s", "60x60", NULL, NULL, NULL, NULL, "stage2.deform: option --grid"},
+        {"litv2-s", NULL, "1,1,1", NULL, NULL, NULL, "option --depths: found '1,1,1', expected 4"},
+        {"litv2-s", NULL, "1,1,1,1,", NULL, NULL, NULL, "option --depths"},
+        {"litv2-s", NULL, "1,0,1,1", NULL, NULL, NULL, "option --depths"},
+        {"litv2-s", NULL, NULL, "8,16,32,60", NULL, NULL, "stage4: found 64 channels, expected 60"},
+        {"litv2-s", NULL, NULL, NULL, "1,1,5,1", NULL, "stage3.block1.mixer: option --heads"},
+        {"lisanet-i-t", "64x3", NULL, NULL, NULL, NULL, "stage1.embed: option --size"},
+        {"swin-t", "64x64", NULL, NULL, NULL, NULL, "stage1.block1.mixer: option --window"},
+        {"structvit-s-4-2", "0x4", NULL, NULL, NULL, NULL, "option --grid"},
+        {"structvit-s-4-1", NULL, NULL, NULL, NULL, "fftw", "option --form: found 'fftw'"},
+    };
+    const struct network_table *table;
+    size_t before = memory_in_use();
+    refused(network_named(&table, "litv3"), STATUS_BAD_INPUT, "network litv3: not known");
+    refused(network_named(&table, NULL), STATUS_BAD_INPUT, "found no network");
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct network n;
+        refused(network_create(&n, network_find(wrong[i].name), &(struct network_request){
+            .grid = wrong[i].grid, .depths = wrong[i].depths, .widths = wrong[i].widths, .heads = wrong[i].heads,
+            .form = wrong[i].form}), STATUS_BAD_INPUT, wrong[i].says);
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+}
+END_TEST
+
+/* ---- promises ---------------------------------------------------------------------------- */
+
+/* Claim      NaN in one image shows in all of its logits, and changes no bit of another image's.
+ * Measure    Two images, each in its turn; both forms.
+ * Would it fail?  Seen with a head that begins its sums at what an array holds. */
+START_TEST(nan_reaches_the_logits_of_its_image)
+{
+    struct network n = ready(&small[_i / 2], form[_i % 2], 1);
+    size_t in = n.grid.tokens * 3, K = n.classes;
+    real *x = normal(3, 2 * in);
+    const real *y = n.batch == 2 ? run(&n, x) : NULL;
+    for (size_t image = 0; y && image < 2; image++) {
+        real *touched = copy(x, 2 * in);
+        touched[image * in + in / 2] = (real)NAN;
+        const real *z = run(&n, touched);
+        for (size_t k = 0; k < K; k++) ck_assert(isnan((double)z[image * K + k]));
+        equal(z + (1 - image) * K, y + (1 - image) * K, K);
+    }
+    network_release(&n);
+}
+END_TEST
+
+/* Claim      The same network gives the same bits again, whatever it has seen, and so does another one with the same
+ *            weights; and its input is as it was.
+ * Measure    To the bit, with one, two and three threads.
+ * Would it fail?  Seen with a first step that adds to what the run before has left. */
+START_TEST(networks_repeat)
+{
+    for (int threads = 1; threads <= 3; threads++) {
+        struct network n = ready(&small[_i], "fast", threads), other = ready(&small[_i], "fast", threads);
+        real *x = normal(3, pixels_of(&n)), *before = copy(x, pixels_of(&n));
+        const real *y = run(&n, x);
+        unequal(run(&n, normal(4, pixels_of(&n))), y, logits_of(&n));
+        memset(n.shared, 0xff, n.workspace);
+        equal(run(&n, x), y, logits_of(&n));
+        equal(run(&other, x), y, logits_of(&n));
+        equal(x, before, pixels_of(&n));
+        network_release(&n);
+        network_release(&other);
+    }
+}
+END_TEST
+
+/* Claim      Whichever request for memory fails, alone or with all that follow, is a status, and
+ *            leaves nothing behind.
+ * Measure    Each request from create to place in turn. */
+START_TEST(networks_without_memory)
+{
+    const struct small *s = &small[0];
+    size_t before = memory_in_use();
+    for (int once = 0; once < 2; once++) {
+        bool done = false;
+        for (long request = 0; !done; request++) {
+            struct network n = {0};
+            (once ? memory_fail_once : memory_fail_after)(request);
+            status s1 = network_create(&n, network_find(s->name), &(struct network_request){
+                .grid = s->grid, .classes = 7, .depths = "1,1,1,1", .widths = s->widths, .heads = s->heads,
+                .threads = 2});
+            if (!s1.code) {
+                s1 = network_draw(&n, 1);
+                if (!s1.code) s1 = network_place(&n);
+                network_release(&n);
+            }
+            memory_fail_after(-1);
+            done = !s1.code;
+            if (!done) refused(s1, STATUS_FAILURE, "not enough memory");
+            ck_assert_uint_eq(memory_in_use(), before);
+            ck_assert_int_lt(request, 4096);
+        }
+    }
+}
+END_TEST
+
+/* Claim      The bytes that a network says it will take are those that it takes, before any is taken: three arrays, one
+ *            workspace, and what plans keep.
+ * Measure    The peak from create to the end of a run, to the byte; one, two and three threads.
+ * Would it fail?  Seen with the workspace counted twice, and with blocks that were no whole lines. */
+START_TEST(bytes_of_networks_are_known_beforehand)
+{
+    for (int threads = 1; threads <= 3; threads++) {
+        size_t before = memory_in_use();
+        struct network n = made(&small[_i], form[threads % 2], threads);
+        size_t said = network_bytes(&n, true), input = pixels_of(&n), output = logits_of(&n);
+        network_release(&n);
+        real *x = normal(3, input), *y = zeros(output);
+        size_t held = memory_in_use();
+        memory_reset_peak();
+        n = ready(&small[_i], form[threads % 2], threads);
+        succeeds(network_run(&n, y, x, NULL));
+        size_t took = memory_peak() - held;
+        network_release(&n);
+        ck_assert_msg(took == said, "%s, %d threads: took %zu bytes, said %zu", small[_i].name, threads, took, said);
+        ck_assert_uint_eq(memory_in_use(), held);
+        ck_assert_uint_ge(held, before);
+    }
+}
+END_TEST
+
+/* Claim      Every table stands: its steps fit each other at the grid that it was made for, and with its own
+ *            name it is found.
+ * Measure    All networks are created, naive and fast. */
+START_TEST(tables_stand)
+{
+    const struct network_table *t = network_at(_i);
+    ck_assert_ptr_eq(network_find(t->name), t);
+    ck_assert_ptr_null(operator_find(t->name));
+    for (int f = 0; f < 2; f++) {
+        struct network n = whole(t->name, form[f], NULL);
+        ck_assert_uint_eq(problem_output_count(&n.part[n.parts - 1].problem), t->classes ? t->classes : 1000);
+        ck_assert(network_bytes(&n, true) < SIZE_MAX);
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* ---- pictures ---------------------------------------------------------------------------- */
+
+/* Claim      A picture of one colour becomes that colour, normalised; a grey one the same as three equal
+ *            colours; and of a wide one the middle is taken.
+ * Measure    Within 4 u of the colour over its deviation; to the bit; and a picture whose left and right
+ *            quarters are NaN shows none.
+ * Would it fail?  Seen with the deviations of red and blue exchanged. */
+START_TEST(pictures_are_prepared)
+{
+    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    struct image colour, grey, three, wide;
+    real x[32 * 32 * 3], z[32 * 32 * 3];
+    const real tone[] = {(real)0.25, (real)0.5, 1};
+
+    succeeds(image_create(&colour, 50, 40, 3));
+    for (size_t i = 0; i < 50 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
+    succeeds(photo_prepare(x, &colour, 32, 32));
+    for (size_t i = 0; i < COUNT(x); i++)
+        within("a colour", fabs((double)x[i] - ((double)tone[i % 3] - mean[i % 3]) / deviation[i % 3]),
+               16 * UNIT_ROUNDOFF);
+
+    succeeds(image_create(&grey, 45, 64, 1));
+    succeeds(image_create(&three, 45, 64, 3));
+    for (size_t i = 0; i < 45 * 64 * 3; i++) {
+        grey.pixels[i / 3] = (real)random_uniform(1, 0, i / 3);
+        three.pixels[i] = grey.pixels[i / 3];
+    }
+    succeeds(photo_prepare(x, &grey, 32, 32));
+    succeeds(photo_prepare(z, &three, 32, 32));
+    equal(x, z, COUNT(x));
+
+    succeeds(image_create(&wide, 40, 160, 1));
+    for (size_t i = 0; i < 40 * 160; i++) wide.pixels[i] = i % 160 < 40 || i % 160 >= 120 ? (real)NAN : (real)0.5;
+    succeeds(photo_prepare(x, &wide, 32, 32));
+    ck_assert(largest(x, COUNT(x)) > 0);
+    image_release(&colour);
+    image_release(&grey);
+    image_release(&three);
+    image_release(&wide);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("network");
+    const int smalls = (int)COUNT(small), goldens = (int)COUNT(golden);
+    int tables = 0;
+    while (network_at(tables)) tables++;
+    TCase *function = add_case(suite, "function");
+    tcase_add_loop_test(function, networks_are_pytorchs, 0, 2 * goldens);
+    tcase_add_loop_test(function, naive_networks_are_fast_ones, 0, smalls);
+    tcase_add_loop_test(function, every_weight_of_a_network_counts, 0, goldens);
+    TCase *counts = add_case(suite, "counts");
+    tcase_add_loop_test(counts, tables_stand, 0, tables);
+    tcase_add_loop_test(counts, networks_count_what_is_printed, 0, (int)COUNT(count));
+    tcase_add_test(counts, litv2_costs_what_its_formulas_say);
+    tcase_add_test(counts, elsa_swin_costs_what_its_formulas_say);
+    TCase *promises = add_case(suite, "promises");
+    tcase_add_test(promises, weights_are_refused_by_their_paths);
+    tcase_add_test(promises, networks_refuse);
+    tcase_add_loop_test(promises, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
+    tcase_add_loop_test(promises, networks_repeat, 0, smalls);
+    tcase_add_test(promises, networks_without_memory);
+    tcase_add_loop_test(promises, bytes_of_networks_are_known_beforehand, 0, smalls);
+    tcase_add_test(promises, pictures_are_prepared);
+    return run_suite(suite, "test_network");
+}

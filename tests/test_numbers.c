@@ -1,0 +1,246 @@
+/* test_numbers.c -- where numbers go that are none, too large or too small
+ *
+ * One entry of one tensor is made NaN, infinite or 1e30, and outputs are counted that
+ * are no numbers then: the table that the chapter shows is tests/numbers.tsv, and each of
+ * its rows is computed here.  NUMBERS=FILE build/tests/test_numbers writes the rows
+ * to FILE instead, which is how the table is made anew, in float. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support.h"
+#include "promises.h"
+
+#define CHANNELS 8
+#define PLACES ((size_t)9)      /* entries of a tensor that are tried, from the first to the last */
+
+/* Each operator, and its equations and variants where they treat tensors otherwise. */
+static const struct { const char *name, *options, *sizes, *without; } kind[] = {
+    {"msa", "--grid 3x4 --heads 2", "", "ghost_mul ghost_add"},
+    {"msa", "--grid 4x4 --heads 2 --window 2 --shift 1", "", "ghost_mul ghost_add rpe"},
+    {"sra", "--grid 4x4 --heads 2 --reduction 2", "", ""},
+    {"lisa", "--grid 3x4 --heads 2", "D=3", "b_qkv"},
+    {"lisa", "--grid 3x4 --heads 2 --equation 4", "", ""},
+    {"lisa", "--grid 3x4 --heads 2 --equation 5", "D=3", ""},
+    {"lisa", "--grid 3x4 --heads 2 --equation 7", "D=3", ""},
+    {"structsa", "--grid 3x4 --heads 2 --kernel 3x3", "D=3", ""},
+    {"structsa", "--grid 3x4 --heads 2 --kernel 3x3 --equation 4", "D=3", ""},
+    {"elsa", "--grid 4x5 --heads 2 --kernel 3", "", ""},
+    {"elsa", "--grid 4x5 --heads 2 --kernel 3 --variant final", "Q=8", "ghost_mul ghost_add"},
+    {"fc", "", "M=4 N=3 D=2", ""},
+    {"dfc-cp", "", "M=4 N=3 D=2 R=3", ""},
+    {"chopd", "--grid 3x4 --gate-size 2", "D=3 R=2 G=2 S=2", ""},
+    {"hilo", "--grid 4x4 --heads 2 --alpha 0.5", "", ""},
+    {"hilo", "--grid 4x4 --heads 2 --alpha 0.5 --pooled-queries", "", ""},
+};
+
+static struct trial drawn(int at)
+{
+    return trial(kind[at].options, operator_find(kind[at].name), 2, CHANNELS, kind[at].sizes, kind[at].without);
+}
+
+/* Tensor r of the trial, x of its first image; NULL where it is not there, or refuses such numbers. */
+static real *tensor_of(const struct trial *t, size_t r, size_t *count)
+{
+    *count = r ? t->problem.tensor[r].count : t->inputs / 2;
+    if (r && !t->problem.tensor[r].data) return NULL;
+    if (!strcmp(t->problem.declaration->tensors[r].name, "boxes")) return NULL;
+    return r ? t->problem.tensor[r].data : t->x;
+}
+
+static size_t place(size_t n, size_t count) { return (count - 1) * n / (PLACES - 1); }
+
+static size_t no_numbers(const real *y, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) found += !isfinite((double)y[i]);
+    return found;
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+/* Outputs that are no numbers, fewest and most over the places. */
+struct reach { size_t fewest, most; };
+
+static struct reach reach_of(const struct trial *t, const struct form *form, size_t r, real value)
+{
+    struct reach reach = {SIZE_MAX, 0};
+    size_t count;
+    real *data = tensor_of(t, r, &count);
+    for (size_t n = 0; n < PLACES; n++) {
+        real kept = data[place(n, count)];
+        data[place(n, count)] = value;
+        size_t found = no_numbers(run_form(&t->problem, form, 1, t->x), t->outputs);
+        data[place(n, count)] = kept;
+        if (found < reach.fewest) reach.fewest = found;
+        if (found > reach.most) reach.most = found;
+    }
+    return reach;
+}
+
+/* Appends "12 of 192", or in words what is all, or all of an image; of a value in range only whether
+ * there are some, as a sum may overflow in one order and not in another. */
+static void tell(char *cell, size_t size, struct reach reach, size_t outputs, bool in_range)
+{
+    char least[48] = "", most[48];
+    size_t at = strlen(cell);
+    if (!reach.most || reach.most == outputs || reach.most == outputs / 2)
+        snprintf(most, sizeof most, "%s", !reach.most ? "none" : reach.most == outputs ? "all" : "its image");
+    else snprintf(most, sizeof most, "%zu of %zu", reach.most, outputs);
+    if (reach.fewest < reach.most && !in_range) snprintf(least, sizeof least, "%zu to ", reach.fewest);
+    snprintf(cell + at, size - at, "%s%s", least, in_range && reach.most ? "some" : most);
+}
+
+/* The naive form, and every other one that reaches as far as it does not. */
+static void make_cell(char *cell, size_t size, const struct trial *t, size_t r, real value)
+{
+    const struct form *form;
+    bool in_range = isfinite((double)value);
+    struct reach naive = {0, 0};
+    *cell = '\0';
+    for (int f = 0; (form = operator_form_at(t->problem.declaration, f)); f++) {
+        struct reach reach = reach_of(t, form, r, value);
+        size_t at = strlen(cell);
+        if (f == 0) naive = reach;
+        else if (in_range ? !reach.most == !naive.most : reach.fewest == naive.fewest && reach.most == naive.most)
+            continue;
+        if (f) snprintf(cell + at, size - at, "; %s: ", form->name);
+        tell(cell, size, reach, t->outputs, in_range);
+    }
+}
+
+/* Whether the table has a row that begins so. */
+static bool in_table(const char *row)
+{
+    char line[512];
+    bool found = false;
+    FILE *table = fopen("tests/numbers.tsv", "r");
+    ck_assert_msg(table != NULL, "tests/numbers.tsv cannot be read");
+    while (!found && fgets(line, sizeof line, table)) found = !strncmp(line, row, strlen(row));
+    fclose(table);
+    return found;
+}
+
+/* Claim      NaN, infinity and a number whose square overflows, anywhere in any tensor of any operator, reach in
+ *            each form as many outputs as the chapter's table says.  In double the square of 1e30 is a number,
+ *            and nothing overflows.
+ * Measure    Entries that are not finite, two images, nine places of each tensor; naive, fast and other forms.
+ * Tolerance  None: they are counted.
+ * Would it fail?  Seen with a row of the table changed. */
+START_TEST(numbers_go_where_the_table_says)
+{
+    struct trial t = drawn(_i);
+    const char *anew = getenv("NUMBERS");
+    const real value[] = {(real)NAN, (real)INFINITY, (real)1e30};
+    const bool single = sizeof(real) == 4;
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
+        size_t count;
+        if (r && !t.problem.tensor[r].present) continue;
+        if (!tensor_of(&t, r, &count)) continue;
+        char row[512], cell[3][96];
+        for (size_t v = 0; v < COUNT(value); v++) make_cell(cell[v], sizeof cell[v], &t, r, value[v]);
+        snprintf(row, sizeof row, "%s %s\t%s\t%s\t%s\t%s%s", kind[_i].name, kind[_i].options,
+                 t.problem.declaration->tensors[r].name, cell[0], cell[1], single ? cell[2] : "", single ? "\n" : "");
+        if (!single) ck_assert_msg(!strcmp(cell[2], "none"), "%s: %s", row, cell[2]);
+        if (anew) {
+            FILE *table = fopen(anew, "a");
+            ck_assert_ptr_nonnull(table);
+            fputs(row, table);
+            ck_assert_int_eq(fclose(table), 0);
+        } else ck_assert_msg(in_table(row), "not in tests/numbers.tsv: %s", row);
+    }
+}
+END_TEST
+
+/* ---- what is small, and what is large and in range --------------------------- */
+
+/* All forms finite, and one function. */
+static void ordinary(struct trial *t, const char *what)
+{
+    char line[160];
+    const struct form *form;
+    double tolerance = promise_tolerance(&t->problem);
+    real *naive = trial_run(t, "naive", 1);
+    ck_assert_msg(!no_numbers(naive, t->outputs), "%s: naive has no number", what);
+    for (int f = 1; (form = operator_form_at(t->problem.declaration, f)); f++) {
+        real *y = run_form(&t->problem, form, 1, t->x);
+        snprintf(line, sizeof line, "%s, %s", what, form->name);
+        within(line, relative_difference(y, naive, t->outputs), tolerance);
+    }
+}
+
+/* Claim      Numbers that are tiny, subnormal or zero, tokens of zeros and tensors of zeros are numbers like others:
+ *            the forms stay finite and one function.
+ * Measure    1e-30 (in double 1e-300), the least number there is and zero, at three places of each tensor; the first
+ *            token, and each tensor, all zeros; largest difference from naive over its largest entry.
+ * Tolerance  That of the promises.
+ * Would it fail?  Seen with l2_normalise dividing by the norm alone. */
+START_TEST(small_numbers_are_numbers)
+{
+    struct trial t = drawn(_i);
+    const bool single = sizeof(real) == 4;
+    const double value[] = {single ? 1e-30 : 1e-300, single ? 1e-45 : 5e-324, 0};
+    char what[64];
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
+        size_t count;
+        real *data;
+        if ((r && !t.problem.tensor[r].present) || !(data = tensor_of(&t, r, &count))) continue;
+        const char *name = t.problem.declaration->tensors[r].name;
+        real *kept = copy(data, count);
+        for (size_t v = 0; v < COUNT(value); v++)
+            for (size_t n = 0; n < PLACES; n += 4) {
+                snprintf(what, sizeof what, "%s[%zu] = %g", name, place(n, count), value[v]);
+                data[place(n, count)] = (real)value[v];
+                ordinary(&t, what);
+                memcpy(data, kept, count * sizeof *data);
+            }
+        if (!r) {
+            memset(data, 0, CHANNELS * sizeof *data);
+            ordinary(&t, "a token of zeros");
+            memcpy(data, kept, count * sizeof *data);
+        }
+        snprintf(what, sizeof what, "%s = 0", name);
+        memset(data, 0, count * sizeof *data);
+        ordinary(&t, what);
+        memcpy(data, kept, count * sizeof *data);
+    }
+}
+END_TEST
+
+/* Claim      Scores of 10^4, of either sign, overflow no softmax.
+ * Measure    All forms of what has a softmax, with a tensor that makes scores large: they grow by 10^4, and were
+ *            of the order of one.  e^10000 is no number in either precision.
+ * Would it fail?  Seen with the largest score left in, in reference/steps.c and in the tiled attention. */
+static const struct { const char *tensor; double factor; } loud[] = {
+    {"w_qkv", 100}, {"w_q", 1e4}, {"h_qkv", 100}, {"l_q", 1e4},
+};
+
+START_TEST(scores_of_ten_thousand_overflow_no_softmax)
+{
+    struct trial t = drawn(_i);
+    const struct form *form;
+    bool louder = false;
+    for (size_t n = 0; n < COUNT(loud); n++) {
+        int r = problem_row(&t.problem, loud[n].tensor);
+        if (r < 0) continue;
+        for (size_t i = 0; i < t.problem.tensor[r].count; i++) t.problem.tensor[r].data[i] *= (real)loud[n].factor;
+        louder = true;
+    }
+    for (int f = 0; louder && (form = operator_form_at(t.problem.declaration, f)); f++) {
+        real *y = run_form(&t.problem, form, 1, t.x);
+        ck_assert_msg(!no_numbers(y, t.outputs), "%s %s: %s", kind[_i].name, kind[_i].options, form->name);
+        ck_assert(largest(y, t.outputs) > 0);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("numbers");
+    TCase *cases = add_case(suite, "where numbers go");
+    tcase_add_loop_test(cases, numbers_go_where_the_table_says, 0, (int)COUNT(kind));
+    tcase_add_loop_test(cases, small_numbers_are_numbers, 0, (int)COUNT(kind));
+    tcase_add_loop_test(cases, scores_of_ten_thousand_overflow_no_softmax, 0, (int)COUNT(kind));
+    return run_suite(suite, "test_numbers");
+}
