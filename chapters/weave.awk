@@ -16,7 +16,8 @@
 #         its count is not theirs: then the first line of data does.  Above a
 #         table of measurements stands the machine.
 #     <!-- claims -->  ... <!-- /claims -->
-#         The tables of claims of all chapters that the page has linked so far.
+#         The tables of claims of all chapters that the page has linked so far, and how
+#         each was judged.
 #     <!-- exercises: CHAPTER -->  ... <!-- /exercises -->
 #     <!-- answers: CHAPTER -->  ... <!-- /answers -->
 #         What chapters/exercises asks in that chapter, and the answers.
@@ -254,8 +255,41 @@ function table(file, asked, n, whose,    text, head, machine, day, names, name, 
 
 # ---- Claims
 
+# How each test judges: over the field (tests/exact), by counting, or within a tolerance
+# that its comment states.
+function learn_hows(    list, file, text, field, name, tolerance) {
+    while ((getline text < "tests/exact/claims.tsv") > 0) {
+        split(text, field, "\t")
+        if (text !~ /^#/) how[field[2]] = "exact"
+    }
+    close("tests/exact/claims.tsv")
+    list = "ls tests/test_*.c"
+    while ((list | getline file) > 0) {
+        tolerance = 0
+        while ((getline text < file) > 0) {
+            if (text ~ /^\/\*/) tolerance = 0
+            if (text ~ /^ \* Tolerance/) tolerance = text !~ /Tolerance +(None|Zero)/
+            if (text !~ /^START_TEST\(/) continue
+            name = substr(text, 12, index(text, ")") - 12)
+            if (name in how) continue
+            if (file ~ /_(counts|published)\.c|_cuda_/) how[name] = "counted"
+            else if (tolerance) how[name] = "measured"
+        }
+        close(file)
+    }
+    close(list)
+}
+
+# The strongest of the tests that a cell names.
+function how_claimed(tests,    n, i, word, found) {
+    n = split(tests, word, "`")
+    for (i = 2; i <= n; i += 2) found = found " " (word[i] in how ? how[word[i]] : "")
+    return found ~ /exact/ ? "exact" : found ~ /measured/ ? "measured" : found ~ /counted/ ? "counted" : ""
+}
+
 function claims(    p, text, inside, title, out, n) {
-    out = "| Chapter | Claim | Paper | Test | Verdict |\n|---|---|---|---|---|"
+    learn_hows()
+    out = "| Chapter | Claim | Paper | Test | How | Verdict |\n|---|---|---|---|---|---|"
     for (p = 1; p <= linked; p++) {
         inside = 0
         title = ""
@@ -269,7 +303,8 @@ function claims(    p, text, inside, title, out, n) {
             n = cells(text)
             if (n != 4) die(page[p] ": a row of its claims has " n " cells: " text)
             if (cell[1] == "Claim" || cell[1] ~ /^:?-+:?$/) continue
-            text = "| [" title "](" page[p] "#claims) | " cell[1] " | " cell[2] " | " cell[3] " | " cell[4] " |"
+            text = "| [" title "](" page[p] "#claims) | " cell[1] " | " cell[2] " | " cell[3] \
+                " | " how_claimed(cell[3]) " | " cell[4] " |"
             gsub(/\]\(\.\.\//, "](", text)
             gsub(/\]\(#/, "](" page[p] "#", text)
             out = out "\n" text

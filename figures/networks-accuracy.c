@@ -73,7 +73,7 @@ static status count(const char *operator, struct image_set *set, const unsigned 
 int main(int words, char **word)
 {
     static unsigned char label[10000];
-    struct image_set set;
+    struct image_set set = {0};
     long pictures = words > 1 ? strtol(word[1], NULL, 10) : (long)sizeof label;
     status s = status_ok();
     if (pictures < BATCH || pictures > (long)sizeof label || pictures % BATCH)
@@ -87,6 +87,7 @@ int main(int words, char **word)
     if (!s.code) printf("#network\tparameters\tmixers\tmultiply_adds\tright\tpytorch\tdiffer\n");
     for (size_t n = 0; n < sizeof operators / sizeof *operators && !s.code; n++)
         s = count(operators[n], &set, label, (size_t)pictures);
+    image_set_close(&set);
     if (s.code) fprintf(stderr, "networks-accuracy: %s\n", s.message);
     return s.code;
 }
