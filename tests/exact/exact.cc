@@ -2,6 +2,7 @@
 
 #include "exact.h"
 #include "../support.h"
+#include "../trial.h"
 
 int exact_draws(void)
 {
@@ -29,8 +30,7 @@ real exact_on_the_line(uint64_t stream, uint64_t n)
 
 real *exact_draw(struct problem *p)
 {
-    real *block;
-    succeeds(problem_draw(p, 1, &block));
+    draw_parameters(p, 1);
     return exact_numbers(0, problem_input_count(p));
 }
 
