@@ -2,7 +2,7 @@
 #
 # Everything that is built lies under $(BUILD): the float build in it, the
 # double build in $(BUILD)/double.  Settings for the command line: CC, CXX,
-# CFLAGS, ARCH (empty for a portable build), CUDA (empty for none), BUILD, WERROR=1,
+# CFLAGS, CXXFLAGS, ARCH (empty for a portable build), CUDA (empty for none), BUILD, WERROR=1,
 # PREFIX, DESTDIR, and V=1, which shows the commands.  CC may be gcc or clang; CXX is g++:
 # the counting library (below) is C, read as C++, which clang++ does not forgive.
 
@@ -11,6 +11,7 @@ PREFIX  = /usr/local
 VERSION = 1.0
 ARCH    = -march=native
 CFLAGS  = -O3
+CXXFLAGS = $(CFLAGS)
 ifeq ($(origin CC),default)
 CC      = gcc
 endif
@@ -22,6 +23,7 @@ endif
 # figures/redraw.sh: FULL=1 is the long sweep, BUDGET seconds per chapter,
 # MAX_MEMORY (8G) the most a form may take; COMMIT=1 puts the figures into figures/.
 CHAPTER    =
+override CHAPTER := $(CHAPTER:the-%=%)
 FULL       =
 BUDGET     =
 MAX_MEMORY =
@@ -36,7 +38,7 @@ comma := ,
 
 .DEFAULT_GOAL = all
 
-deps:                   ## install what is missing (DEVELOPER=1: also what clang, lint, valgrind, golden, pdf need)
+deps:                   ## install what is missing (DEVELOPER=1: also for clang, lint, valgrind, golden, pdf, browsers)
 	@sh reference/program/depend.sh install $(if $(DEVELOPER),developer)
 
 # Compilers and libraries are looked up as this file is read, so what is asked
@@ -65,6 +67,13 @@ CHECK_CFLAGS   := $(shell pkg-config --cflags check 2>/dev/null)
 CHECK_LIBS     := $(shell pkg-config --libs check 2>/dev/null)
 LIBRARY_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 LIBRARY_LIBS   := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null)
+# oneDNN has no file for pkg-config: where a program of this compiler's links with it, floats go through it.
+ONEDNN         := $(shell echo 'int main(void) { return __x86_64__ && !dnnl_version(); }' | \
+                    $(CC) $(ARCH) -include oneapi/dnnl/dnnl.h -x c - $(LDFLAGS) -ldnnl -o /dev/null 2>/dev/null && echo yes)
+ifneq ($(ONEDNN),)
+LIBRARY_CFLAGS += -DTWICETOLD_ONEDNN
+LIBRARY_LIBS   += -Wl,--push-state,--as-needed -ldnnl -Wl,--pop-state
+endif
 LIBRARY_RPATH  := $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow $(if $(WERROR),-Werror)
@@ -75,11 +84,11 @@ COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(EXCESS)
 # product of a real and a vector of reals a product of a wider one, which GNU C refuses.
 EXCESS  := $(if $(filter-out 0,$(shell $(CC) -std=c11 $(ARCH) -dM -E -x c /dev/null 2>/dev/null | \
              sed -n 's/^.define __FLT_EVAL_METHOD__ //p')),-fexcess-precision=fast)
-EMULATE  = $(CXX) -std=gnu++17 $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(filter-out -Wshadow,$(WARNINGS)) \
+EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(filter-out -Wshadow,$(WARNINGS)) \
            -Wno-unknown-pragmas $(CPPFLAGS) -MMD -MP
-COUNT    = $(CXX) -std=gnu++17 $(COMMON) -fpermissive -w -fno-exceptions -fno-rtti
+COUNTER  = $(CXX) -std=gnu++17 $(COMMON) -fpermissive -w -fno-exceptions -fno-rtti
 EXACT    = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti -fno-operator-names -DTWICETOLD_DOUBLE \
-           -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' -I. -include tests/exact/seams.h
+           -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -I. -include tests/exact/seams.h
 IDENTITY = -DTWICETOLD_VERSION='"$(VERSION)"' -DTWICETOLD_FLAGS='"$(strip $(CFLAGS) $(ARCH))"'
 LINK     = $(CC) $(CFLAGS) $(ARCH) -fopenmp $(LDFLAGS)
 LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) -lstdc++ -ldl -lm
@@ -101,10 +110,13 @@ SOURCES  := $(wildcard reference/*.c reference/instruments/*.c reference/layers/
 EMULATED := $(filter-out %_gpu.cu,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
 PLANTED  := $(wildcard tests/*.cu)
 PROGRAM  := $(basename $(filter-out %/forms.c %/units.c,$(wildcard reference/program/*.c)))
-DRAWERS  := $(basename $(filter-out figures/measure.c,$(wildcard figures/*.c)))
+DRAWERS  := $(basename $(filter-out figures/measure.c figures/judge.c,$(wildcard figures/*.c)))
+RUNGS    := $(wildcard figures/rungs/*.c)
 TESTS    := $(basename $(wildcard tests/test_*.c))
-SUPPORT  := $(filter-out tests/test_% tests/wider.c,$(wildcard tests/*.c))
-COUNTED  := $(wildcard naive/*.c) tests/counting.cc
+SUPPORT  := $(filter-out tests/test_% tests/wider.c tests/exercise_count.c,$(wildcard tests/*.c))
+FUZZED   := $(basename $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c)))
+COUNTED  := $(wildcard naive/*.c) $(RUNGS) tests/counting.cc
+BEFORE_COUNTED := math.h string.h tgmath.h $(wildcard reference/*.h) tests/counting.h
 PROVED_EXACTLY := $(filter-out reference/instruments/% reference/layers/% reference/networks/%,$(SOURCES)) tests/cases.c tests/support.c tests/trial.c \
                   $(filter-out tests/exact/test_%,$(wildcard tests/exact/*.cc))
 
@@ -114,7 +126,7 @@ IDENTITIES := $(addprefix lisa_,theorems errata) $(addprefix structsa_,theorems 
               $(addprefix elsa_,theorems readings errata) $(addprefix hilo_,theorems readings) msa
 EXACT_SUITES := $(patsubst tests/exact/%.cc,$(BUILD)/exact/%,$(wildcard tests/exact/test_*.cc)) \
                 $(IDENTITIES:%=$(BUILD)/exact/exact_%)
-SUITES   := $(foreach f,$(FOLDERS),$(addprefix $f/,$(if $(filter %/double,$f),$(filter-out tests/test_exercises,$(TESTS)),$(TESTS)))) \
+SUITES   := $(foreach f,$(FOLDERS),$(addprefix $f/,$(if $(filter %/double,$f),$(filter-out tests/test_exercises tests/test_live,$(TESTS)),$(TESTS)))) \
             $(EXACT_SUITES)
 
 all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
@@ -122,13 +134,13 @@ all: $(if $(and $(CUDA),$(CUBLAS)),$(FOLDERS:=/libtwicetold-cuda.so))
 
 # Objects belong to one set of flags on one kind of machine, the library to one
 # set of sources: each is written to a file that changes only when the set does.
-MACHINE       := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
-STATE_flags    = $(COMPILE) $(EMULATE) $(COUNT) $(LINK) $(LDLIBS) $(VERSION) $(MACHINE)
-STATE_sources  = $(SOURCES) $(EMULATED) $(COUNTED) $(PROVED_EXACTLY) $(DRAWERS)
+PROCESSOR     := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
+STATE_flags    = $(COMPILE) $(EMULATE) $(COUNTER) $(LINK) $(LDLIBS) $(VERSION) $(PROCESSOR)
+STATE_sources  = $(SOURCES) $(RUNGS) $(EMULATED) $(COUNTED) $(PROVED_EXACTLY) $(DRAWERS)
 STATE_exactly  = $(subst ',,$(EXACT))
 STATE_nvcc     = $(DEVICE) $(KERNELS) $(CARRIED)
-REQUIRE_flags  = sh reference/program/depend.sh build $(CC) $(LIBRARIES) &&
-$(BUILD)/flags $(BUILD)/exactly $(BUILD)/sources $(BUILD)/nvcc: always
+REQUIRE_flags  = sh reference/program/depend.sh build '$(CC)' $(LIBRARIES) &&
+$(BUILD)/flags $(BUILD)/exactly $(BUILD)/sources $(BUILD)/nvcc $(BUILD)/browsers: always
 	@mkdir -p $(@D)
 	@echo '$(STATE_$(@F))' | cmp -s - $@ || { $(REQUIRE_$(@F)) echo '$(STATE_$(@F))' >$@; }
 
@@ -164,15 +176,15 @@ $1/libtwicetold-cuda.so: $(KERNELS:%=$1/device/%.o) $1/device/libcarried.a fast/
 	    -Xlinker --version-script=fast/cuda/plugin.map -Xlinker -rpath=$(TOOLKIT)/lib64 \
 	    -Xlinker --as-needed -lcublas -lcufft -o $$@
 
-# naive/ once more, as C++ with a real that counts what is done to it.  All that it
-# defines stands in a namespace, so that both builds can be linked together; all
-# that it uses of others is included before that.
+# naive/ and the rungs once more, as C++ with a real that counts what is done to it.  All
+# that they define stands in a namespace, so that both builds can be linked together; all
+# that they use of others is included before that.
 $1/counting/%.o: % $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q){ printf '#include "%s"\n' math.h string.h $(wildcard reference/*.h) tests/counting.h; \
-	    printf '$$(if $$(filter naive/%,$$<),namespace counting {)\n#include "$$<"\n$$(if $$(filter naive/%,$$<),})\n'; } | \
-	    $$(COUNT) $2 -DCOUNTING_REAL='"$$(abspath tests/counting.h)"' -I. -MT $$@ -MF $$(@:.o=.d) -x c++ -c - -o $$@
+	$$(Q){ printf '#include "%s"\n' $(BEFORE_COUNTED) $$(if $$(filter figures/%,$$<),tests/plain_lanes.h); \
+	    printf '$$(if $$(filter tests/%,$$<),,namespace counting {)\n#include "$$<"\n$$(if $$(filter tests/%,$$<),,})\n'; } | \
+	    $$(COUNTER) $2 -DCOUNTING_REAL='"$$(abspath tests/counting.h)"' -I. -MT $$@ -MF $$(@:.o=.d) -x c++ -c - -o $$@
 
 $1/libcounting.a: $(COUNTED:%=$1/counting/%.o) $(BUILD)/sources
 $1/libtwicetold.a: $(SOURCES:%.c=$1/%.o) $(EMULATED:%=$1/%.o) $(BUILD)/sources
@@ -181,21 +193,35 @@ $1/libcounting.a $1/libtwicetold.a:
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 
 $1/twicetold: $(PROGRAM:%=$1/%.o) $1/reference/program/units.o
-$1/measure: $1/figures/measure.o $1/reference/program/devices.o $1/reference/program/units.o $1/reference/program/words.o
+$1/measure: $1/figures/measure.o $1/figures/judge.o $1/reference/program/devices.o $1/reference/program/units.o $1/reference/program/words.o
 $(DRAWERS:%=$1/%): $1/%: $1/%.o
+$1/figures/ladder $1/tests/test_ladder: $(RUNGS:%.c=$1/%.o)
 $(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $2,,$(BUILD)/wider.o) $1/libcounting.a
 $1/tests/test_emulator: $(PLANTED:%=$1/%.o)
+$1/tests/test_fuzz $1/fuzzer: $(FUZZED:%=$1/%.o) $(addprefix $1/,$(addsuffix .o,$(filter-out %/twicetold,$(PROGRAM)) \
+                              reference/program/units))
 $1/tests/test_cuda: $1/reference/program/devices.o
+$1/tests/test_cheats: $1/figures/judge.o
 $(addprefix $1/,twicetold measure $(DRAWERS) $(TESTS)): $1/libtwicetold.a $(BUILD)/flags
 	$$(if $$(V),,@echo "  link    $$@")
 	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(if $$(findstring /tests/,$$@),$$(CHECK_LIBS)) $$(LDLIBS) -o $$@
+
+$1/tests/test_faults: | $1/tests/refusing.so $1/twicetold $1/measure
+$1/tests/refusing.so: tests/faults/refusing.c $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) -std=gnu11 -O1 $$(WARNINGS) -fPIC -shared $$< -ldl -o $$@
+
+# For clang alone: its libFuzzer brings the main.
+$1/fuzzer: $1/tests/fuzz/entry.o $1/libtwicetold.a $(BUILD)/flags
+	$$(if $$(V),,@echo "  link    $$@")
+	$$(Q)$$(LINK) -fsanitize=fuzzer $$(filter %.o,$$^) $$(filter %.a,$$^) $$(LDLIBS) -o $$@
 endef
 $(foreach f,$(FOLDERS),$(eval $(call precision,$f,$(if $(filter %/double,$f),-DTWICETOLD_DOUBLE))))
 
 # The naive forms in double, with one name to be seen: what the suites in float are measured against.
 $(BUILD)/wider.o: $(BUILD)/double/tests/wider.o $(BUILD)/double/libtwicetold.a
 	$(if $(V),,@echo "  link    $@")
-	$(Q)$(LD) -r -o $@ $^ && objcopy --keep-global-symbol=wider_run $@
+	$(Q)$(LD) -r -o $@ $^ && $(OBJCOPY) --keep-global-symbol=wider_run $@
 
 # All of reference/, naive/ and fast/ a third time, as C++ over a finite field (tests/exact).
 $(BUILD)/exact/%.o: % $(BUILD)/exactly | $(BUILD)/check
@@ -298,35 +324,67 @@ install: all            ## install libraries, header, Python module, program, ma
 wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
 	@$(PYTHON) reference/library/wheel.py '$(BUILD)' '$(VERSION)' '$(BUILD)'
 
+# ---- The library for a page: reference/live, WebAssembly in base64
+
+# Debian's clang, lld, wasi-libc and the compiler's runtime make it; without them, and with
+# `make WASM=`, the book has no live figures, and their proofs are skipped.
+WASI     = /usr/include/wasm32-wasi
+WASM    := $(shell command -v clang >/dev/null && command -v wasm-ld >/dev/null && [ -e $(WASI)/stdio.h ] && \
+             [ -e "$$(clang -print-resource-dir)/lib/wasi/libclang_rt.builtins-wasm32.a" ] && echo clang)
+BROWSER  = $(WASM) --target=wasm32-wasi --sysroot=/usr -I$(WASI) -std=c11 -D_GNU_SOURCE -O3 -msimd128 -fno-math-errno \
+           -ffp-contract=fast -Ireference/live $(WARNINGS) -Wno-unknown-pragmas -DTWICETOLD_WITHOUT_FFTW -MMD -MP
+CARRIES := $(filter-out %/fft.c %/fftw.c,$(wildcard reference/*.c reference/live/*.c naive/*.c fast/*.c fast/*/*.c)) \
+           reference/program/forms.c
+MODULE  := $(if $(WASM),$(BUILD)/live/module.js)
+STATE_browsers = $(BROWSER) $(CARRIES)
+
+live: $(MODULE)         ## the library as WebAssembly, for the figures of the book that run it
+	@$(if $(WASM),:,rm -f $(BUILD)/live/module.js $(BUILD)/live/library.wasm; \
+	    echo "no live figures: clang for WebAssembly is missing (make deps)")
+
+$(BUILD)/live/%.o: %.c $(BUILD)/browsers
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  compile $@")
+	$(Q)$(BROWSER) -c $< -o $@
+$(BUILD)/live/library.wasm: $(CARRIES:%.c=$(BUILD)/live/%.o) $(BUILD)/browsers
+	$(if $(V),,@echo "  link    $@")
+	$(Q)$(WASM) --target=wasm32-wasi --sysroot=/usr -L/usr/lib/wasm32-wasi -mexec-model=reactor -O3 \
+	    -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576 $(filter %.o,$^) -o $@
+$(BUILD)/live/module.js: $(BUILD)/live/library.wasm
+	@{ printf 'const library_packed = "'; gzip -9 -n -c $< | base64 -w 0; printf '";\n'; } >$@
+-include $(wildcard $(CARRIES:%.c=$(BUILD)/live/%.d))
+
 # ---- The proofs
 
 # They alone need Check; one of them runs the programs.
 $(BUILD)/check:
 	@mkdir -p $(@D)
-	@sh reference/program/depend.sh build $(CC) $(LIBRARIES) check && touch $@
+	@sh reference/program/depend.sh build '$(CC)' $(LIBRARIES) check && touch $@
 $(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPPORT))))): | $(BUILD)/check
 $(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure $(DRAWERS:%=\%/%)
 $(FOLDERS:=/tests/test_program.o): private CPPFLAGS += -DDRAWERS='"$(DRAWERS)"'
 $(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
+$(BUILD)/tests/test_live: | $(MODULE)
 
 SUITE = BUILD=$(BUILD) sh tests/run.sh
 PROOF = $(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/$@ WERROR=$(WERROR)
 
-test: all $(SUITES) ## run all proofs, in both precisions, and proofread the book
+test: all $(SUITES) live ## run all proofs, in both precisions, and proofread the book
 	@$(SUITE) $(SUITES) book
 
-# Suites are named after their chapter; some are not, and all others are of the ground.
+# A chapter is called by the last word of its page's name: chapters/6-the-gap.md is gap.  Suites are
+# named after their chapter; some are not, and all others are of the ground.
 OF_lisa  = lisa% lane_fft
 OF_chopd = chopd% cp
 OF_hilo  = hilo% sra spectrum
 OF_networks = network% layers% learned%
-ROWS    := $(foreach page,$(sort $(wildcard chapters/[1-9]*.md)),$(word 2,$(subst -, ,$(basename $(notdir $(page))))))
+ROWS    := $(foreach page,$(sort $(wildcard chapters/[1-9]*.md)),$(lastword $(subst -, ,$(basename $(notdir $(page))))))
 suites_of = $(foreach f,$(FOLDERS),$(foreach pattern,$(or $(OF_$1),$1%),$(filter $f/tests/test_$(pattern),$(SUITES))))
 suites_of_exact = $(EXACT_SUITES)
 PROVED   := $(if $(filter ground,$(CHAPTER)),$(filter-out $(EXACT_SUITES) $(foreach row,$(ROWS),$(call suites_of,$(row))),$(SUITES)),\
               $(if $(CHAPTER),$(or $(suites_of_$(CHAPTER)),$(call suites_of,$(CHAPTER)))))
-ifneq ($(CHAPTER),$(filter $(CHAPTER),ground $(ROWS)))
-$(error CHAPTER: found '$(CHAPTER)', expected one of: ground $(ROWS))
+ifneq ($(CHAPTER),$(filter $(CHAPTER),ground ladder $(ROWS)))
+$(error CHAPTER: found '$(CHAPTER)', expected one of: ground ladder $(ROWS))
 endif
 
 # ---- Exercises: N=1.2, and ANSWER='...' for those that want one
@@ -334,55 +392,93 @@ endif
 N        =
 ANSWER   =
 EXERCISE = BUILD=$(BUILD) sh tests/exercise.sh
-JUDGE    = $(addprefix $(BUILD)/tests/,$(shell sed -n 's/^suite: *//p' chapters/exercises/$(or $(N),none).md 2>/dev/null))
+JUDGE    = $(patsubst $(BUILD)/tests/exact/%,$(BUILD)/exact/%,$(addprefix $(BUILD)/tests/,$(shell sed -n 's/^suite: *//p' chapters/exercises/$(or $(N),none).md 2>/dev/null)))
 
 # How a source is compiled and its suite linked, with one object in the library's place.
 WITH = $(SUPPORT:%.c=$(BUILD)/%.o) $(BUILD)/wider.o $(BUILD)/libcounting.a $(BUILD)/libtwicetold.a $(CHECK_LIBS) $(LDLIBS)
-$(BUILD)/exercises.sh: $(BUILD)/flags $(BUILD)/sources
-	@printf "%s='%s'\n" compile '$(COMPILE) $(CHECK_CFLAGS)' emulate '$(EMULATE)' link '$(LINK)' with '$(WITH)' >$@
+$(BUILD)/exercises.sh: $(BUILD)/flags $(BUILD)/sources $(BUILD)/tests/exercise_count.o
+	@printf "%s='%s'\n" compile '$(COMPILE) $(CHECK_CFLAGS)' emulate '$(EMULATE)' link '$(LINK)' with '$(WITH)' \
+	    count '$(COUNTER) -DCOUNTING_REAL="$(abspath tests/counting.h)"' before '$(BEFORE_COUNTED)' \
+	    exact '$(STATE_exactly)' exact_with '$(BUILD)/libexact.a $(CHECK_LIBS) -lstdc++ -lm' >$@
 $(BUILD)/tests/test_exercises: | $(BUILD)/exercises.sh all $(filter-out %/test_exercises,$(TESTS:%=$(BUILD)/%))
 
 exercise:               ## list the exercises, or open one (N=1.2)
 	@$(EXERCISE) $(if $(N),open $(N),list)
-check: $(JUDGE) $(BUILD)/exercises.sh $(BUILD)/measure $(BUILD)/twicetold ## judge an exercise (N=1.2 ANSWER=...)
+check: $(JUDGE) $(BUILD)/exercises.sh $(BUILD)/measure $(BUILD)/figures/ladder $(BUILD)/twicetold ## judge an exercise (N=1.2 ANSWER=...)
 	@$(EXERCISE) check '$(N)' '$(ANSWER)'
+check: $(BUILD)/figures/roofline
 hint:                   ## a hint for an exercise, one more each time (N=1.2)
 	@$(EXERCISE) hint '$(N)'
 
 prove: $(PROVED)        ## run the proofs of one chapter (CHAPTER=lisa; ground is chapter 0)
 	@$(if $(CHAPTER),TAP=$(BUILD)/proved $(SUITE) $(PROVED),echo "CHAPTER: missing, expected one of: ground $(ROWS)" >&2; exit 2)
 
-exact: $(EXACT_SUITES) ## the proofs over a finite field alone: draws, sizes and seconds of each claim (COMMIT=1: chapter 8's tables)
+exact: $(EXACT_SUITES) ## the proofs over a finite field alone: draws, sizes, seconds of each claim (PRIME=2: another field; COMMIT=1: chapter 8's tables)
 	@for suite in $(EXACT_SUITES); do $$suite >$$suite.log; failed=$$?; cat $$suite.log; [ $$failed = 0 ] || exit 1; done
 	@cd $(BUILD)/exact && for table in forms:test_exact claims:exact_\* mistakes:test_mistakes; do \
 	    (cd - >/dev/null && awk -v table=$${table%:*} -f tests/exact/tables.awk $(BUILD)/exact/$${table#*:}.log) \
 	        >$${table%:*}.tsv || exit 1; done
 	@$(if $(COMMIT),cp $(addprefix $(BUILD)/exact/,forms.tsv claims.tsv mistakes.tsv) tests/exact)
 
-# The exact suites prove no memory: their sources are those of the others, which do.
-IN_MEMORY = $(filter-out $(EXACT_SUITES),$(SUITES))
-suites: all $(IN_MEMORY)
-	@$(SUITE) $(IN_MEMORY)
+suites: all $(SUITES)
+	@$(SUITE) $(SUITES)
 
 device: all $(filter %/test_cuda,$(SUITES)) ## on a machine with a GPU: the rungs' proofs there, and their times, into build/gpu
 	@BUILD=$(BUILD) sh tests/device.sh $(BUILD)/gpu
 
-# One process per suite, so that its leaks are counted once, where it ends.
+# One process per suite, so that its leaks are counted once, where it ends; and one draw from the field, which
+# shows where memory is touched as well as twenty.
 sanitize:               ## run the proofs under the address and undefined-behaviour sanitizers
-	+@CK_FORK=no LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	+@CK_FORK=no DRAWS=1 LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	$(PROOF) suites CFLAGS='-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
+
+# OpenMP's runtime is clang's, of which archer tells the sanitizer who waits for whom; OpenBLAS and FFTW tell it
+# nothing.  The double build stands for both.
+races:                  ## run the proofs of threads under clang's thread sanitizer
+	@command -v clang >/dev/null || { echo "clang is missing (make deps DEVELOPER=1)" >&2; exit 1; }
+	+@$(PROOF) CC='clang -fsanitize=thread' CXXFLAGS=-O0 $(BUILD)/races/double/tests/test_threads CFLAGS='-O1 -g1'
+	@CK_FORK=no OMP_TOOL_LIBRARIES=libarcher.so ARCHER_OPTIONS=verbose=0 \
+	    TSAN_OPTIONS='ignore_noninstrumented_modules=1 exitcode=66' \
+	    LD_LIBRARY_PATH="$$(dirname "$$(clang -print-file-name=libarcher.so)")$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
+	    $(BUILD)/races/double/tests/test_threads
+
+# TIME is for all targets together; TARGET=forms is one alone.  What was tried is kept in $(BUILD)/fuzz, and
+# the next run goes on there.
+TIME   = 600
+TARGET =
+fuzz:                   ## give bytes that nobody chose to readers, program and forms (TIME=seconds TARGET=; COMMIT=1: the page of promises)
+	@command -v clang >/dev/null || { echo "clang is missing (make deps DEVELOPER=1)" >&2; exit 1; }
+	+@$(PROOF) CC=clang CXXFLAGS='-O1 -g1' $(FOLDERS:$(BUILD)%=$(BUILD)/fuzz%/fuzzer) \
+	    CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function -fno-sanitize-recover=all'
+	@TIME='$(TIME)' TARGET='$(TARGET)' sh tests/fuzz/fuzz.sh $(BUILD)/fuzz
+	$(if $(COMMIT),+@$(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/fuzz/covered CC=clang CXXFLAGS='-O1 -g1' \
+	    $(BUILD)/fuzz/covered/fuzzer CFLAGS='-O1 -g1 -fprofile-instr-generate -fcoverage-mapping' && \
+	    sh tests/fuzz/covered.sh $(BUILD)/fuzz)
+
+COUNT   = 60
+SEED    = 1
+QUICK   =
+mutants:                ## plant mistakes in naive/, fast/ and reference/, and see which proofs fall (COUNT=60 SEED=1 QUICK=1)
+	@mkdir -p $(BUILD)
+	@$(PYTHON) tests/plant.py --build $(BUILD) --count $(COUNT) --seed $(SEED) $(if $(QUICK),--quick)
+
+# Libraries are fetched into $(BUILD)/cross; ONLY="ground safetensors" runs these suites alone.
+MACHINE =
+ONLY    =
+cross:                  ## run the proofs on another machine, emulated (MACHINE=s390x, aarch64 or i386; ONLY="ground ...")
+	+@MACHINE='$(MACHINE)' BUILD=$(BUILD) ONLY='$(ONLY)' sh tests/cross.sh
 
 # Valgrind 3.19 knows AVX2 and no more.
 VALGRIND_ARCH := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v3)
 valgrind:               ## run the proofs under valgrind (takes a while)
 	@command -v valgrind >/dev/null || { echo "valgrind is missing (Debian: valgrind)" >&2; exit 1; }
-	+@CK_FORK=no OMP_WAIT_POLICY=passive LIMIT=3600 \
+	+@CK_FORK=no DRAWS=1 OMP_WAIT_POLICY=passive LIMIT=3600 \
 	RUN='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' \
 	$(PROOF) suites ARCH='$(VALGRIND_ARCH)' CFLAGS='-O1 -g1'
 
 # .clang-tidy says which of its checks are off, and why.  A finding that is none is answered where it
 # stands, with its reason.
-LINTED = $(wildcard $(addsuffix /*.c,reference reference/* naive fast fast/* figures))
+LINTED = $(filter-out reference/live/%,$(wildcard $(addsuffix /*.c,reference reference/* naive fast fast/* figures figures/*)))
 lint:                   ## clang-tidy and cppcheck over all sources (minutes)
 	@for tool in clang-tidy cppcheck; do command -v $$tool >/dev/null || { \
 	    echo "$$tool is missing (make deps DEVELOPER=1)" >&2; exit 1; }; done
@@ -397,10 +493,12 @@ golden:                 ## remake tests/golden/ with PyTorch
 	@for script in $$(grep -l '^from _golden import.*write' tests/pytorch/*.py); do \
 	    echo "  $$script"; /usr/bin/python3 "$$script" || exit 1; done
 
-versus: all      ## time the fast forms against PyTorch, into figures/versus.tsv
-	@/usr/bin/python3 -c 'import torch, numpy' 2>/dev/null || { \
+# By any Python's PyTorch, which the table names; Debian's where nothing is said.
+versus: TORCH = $(if $(filter file,$(origin PYTHON)),/usr/bin/python3,$(PYTHON))
+versus: all      ## time the fast forms against PyTorch, into figures/versus.tsv (PYTHON=python3)
+	@$(TORCH) -c 'import torch, numpy' 2>/dev/null || { \
 	    echo "the comparison needs PyTorch and NumPy (Debian: python3-torch python3-numpy)" >&2; exit 1; }
-	@/usr/bin/python3 figures/versus.py --build $(BUILD) >$(BUILD)/versus.tsv && mv $(BUILD)/versus.tsv figures/versus.tsv
+	@$(TORCH) figures/versus.py --build $(BUILD) >$(BUILD)/versus.tsv && mv $(BUILD)/versus.tsv figures/versus.tsv
 
 # ---- The book
 
@@ -413,10 +511,14 @@ weave:                  ## refill the excerpts and tables of the committed chapt
 # run goes on where it was; anew when programs, drawings or settings changed.  Without
 # settings those of the last run hold.
 MEASURED  = $(abspath $(BUILD))/book/here
-DRAWN    := $(foreach row,ground $(ROWS),$(if $(wildcard figures/$(row).sh),$(row)))
+DRAWN    := $(foreach row,ground $(ROWS) ladder,$(if $(wildcard figures/$(row).sh),$(row)))
 WANTED   := $(if $(CHAPTER),$(filter $(CHAPTER),$(DRAWN)),$(DRAWN))
 COMMITTED = $(wildcard figures/*.svg figures/*.tsv)
 REDRAW    = BUILD=$(BUILD) sh figures/redraw.sh
+
+# Tables and drawings are named after their chapter too, but for the gap's roofline.
+FILES_gap = gap roofline
+files_of  = $(foreach row,$2,$(foreach name,$(or $(FILES_$(row)),$(row)),$1/$(name)*.svg $1/$(name)*.tsv))
 
 $(MEASURED)/settings: always
 	@mkdir -p $(@D)
@@ -425,27 +527,37 @@ $(MEASURED)/settings: always
 	    cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
 
 # One after another, or they would measure each other.
-$(foreach row,$(WANTED),$(eval $(MEASURED)/$(row).done: figures/$(row).sh $(wildcard figures/$(row)*.gp) | $(EARLIER))\
+$(foreach row,$(WANTED),$(eval $(MEASURED)/$(row).done: figures/$(row).sh $(wildcard $(patsubst %,figures/%*.gp,$(or $(FILES_$(row)),$(row)))) | $(EARLIER))\
     $(eval EARLIER := $(MEASURED)/$(row).done))
 $(DRAWN:%=$(MEASURED)/%.done): $(PROGRAMS) $(MEASURED)/settings figures/redraw.sh figures/series.awk \
                                $(addprefix figures/,scaling.gp cuda.gp style.gp)
 	@. $(MEASURED)/settings && export FULL BUDGET MAX_MEMORY && CHAPTER=$(basename $(@F)) OUTPUT=$(@D) $(REDRAW)
 	@touch $@
+# The gap is drawn from what the other rows have measured, where they are asked for too.
+$(MEASURED)/gap.done: figures/gap.awk $(if $(CHAPTER),,$(patsubst %,$(MEASURED)/%.done,lisa structsa elsa chopd hilo))
 
 DONE = $(if $(filter 0,$(BUDGET)),,$(WANTED:%=$(MEASURED)/%.done))
 figures: all $(DONE)    ## measure and draw into build/book/here (FULL=1 CHAPTER=lisa BUDGET=seconds MAX_MEMORY=8G COMMIT=1)
-	@$(if $(DONE),$(if $(COMMIT),cp $(WANTED:%=$(MEASURED)/%*.svg) $(WANTED:%=$(MEASURED)/%*.tsv) figures),\
+	@$(if $(DONE),$(if $(COMMIT),cp $(call files_of,$(MEASURED),$(WANTED)) figures),\
 	    TABLES=figures OUTPUT=$(if $(COMMIT),figures,$(BUILD)/drawn) BUDGET=0 CHAPTER='$(CHAPTER)' $(REDRAW))
+	@$(if $(COMMIT),OUTPUT=figures BUDGET=0 CHAPTER=gap $(REDRAW))     # worked out of all rows, as they are there now
+
+.PHONY: ladder
+ladder:                 ## time both ladders rung by rung, and draw them (FULL=1 COMMIT=1)
+	@$(MAKE) --no-print-directory figures CHAPTER=ladder
 
 # The book shows the committed figures, and below them this machine's.
-book: $(DONE)           ## measure here, bind build/book/index.html (BUDGET=seconds a chapter; 0: measures nothing)
+book: $(DONE) live      ## measure here, bind build/book/index.html (BUDGET=seconds a chapter; 0: measures nothing)
 	@rm -rf $(BUILD)/book/figures && mkdir -p $(BUILD)/book/figures
 	@$(if $(COMMITTED),cp $(COMMITTED) $(BUILD)/book/figures)
-	@$(if $(DONE),cp $(WANTED:%=$(MEASURED)/%*.svg) $(WANTED:%=$(MEASURED)/%*.tsv) $(BUILD)/book/figures)
+	@$(if $(DONE),cp $(call files_of,$(MEASURED),$(WANTED)) $(BUILD)/book/figures)
 	@sh chapters/bind.sh $(BUILD)/book $(PAGES)
 
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
 	@sh chapters/print.sh $(BUILD)/book
+
+slides:                 ## the gaps, the roofline and the rows' figures for a lecture: build/slides.pdf (needs Chromium)
+	@mkdir -p $(BUILD) && sh chapters/slides.sh $(BUILD)
 
 # ---- Elsewhere
 
@@ -455,6 +567,7 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all deps test exercise check hint prove exact suites device lint sanitize valgrind golden versus weave figures book pdf \
+.PHONY: all deps live test exercise check hint prove exact suites device lint sanitize races fuzz cross mutants valgrind golden versus \
+        weave figures book pdf slides \
         install clean help always
 endif

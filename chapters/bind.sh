@@ -6,7 +6,8 @@
 # FOLDER gets index.html and all beside it.  FOLDER/figures holds drawings and
 # numbers as this machine has them: where they differ from the committed ones,
 # they stand below those.  ../tap, beside FOLDER, holds what the suites printed
-# when they last ran.  The order of the chapters is that of book.md's contents.
+# when they last ran.  ../live/module.js, where there is one, is the library for the
+# live figures (chapters/live); without it no page has any.  The order of the chapters is that of book.md's contents.
 # SOURCES=no leaves the sources out.
 
 set -e
@@ -18,6 +19,13 @@ notes=$folder/chapters          # what one step leaves for the next
 mkdir -p "$notes" "$folder/ours"
 cp chapters/book.css chapters/book.js "$folder"
 cp figures/*.svg "$folder/ours"
+live=
+rm -rf "$folder/live"
+if test -f "$(dirname "$folder")/live/module.js"; then
+    live=yes
+    mkdir "$folder/live"
+    cp chapters/live/*.js chapters/live/*.css "$(dirname "$folder")/live/module.js" "$folder/live"
+fi
 for note in sources claimed found; do : >"$notes/$note"; done
 
 title() { sed -n 's/^# //p' "$1" | sed 1q; }
@@ -61,7 +69,7 @@ page() {
     from=$1 name=$2 leaf=$3
     shift 3
     pandoc "$from" --to=html5 --standalone --mathml --toc --template=chapters/book.html --lua-filter=chapters/book.lua \
-        -M page="$name" -M folder="$folder" -V top= \
+        -M page="$name" -M folder="$folder" ${live:+-M live=yes} -V top= \
         -V list="$(echo "$list" | sed "s/href=\"$leaf\"/& aria-current=\"page\"/")" "$@" --output=- |
         sized >"$folder/$leaf"
 }
@@ -75,24 +83,33 @@ bind() {
         ${3:+-V after="$(leaf "$3")" -V after_title="$(title "$3")"}
 }
 
-# The verdicts of a suite in one precision: how many tests, how many failed.
+# The verdicts of a suite in one precision, or over the field: how many tests, how many failed.
+# Nothing where it does not run there.
 counted() {
     tap=$reports/$1/$2.tap
+    case $1/$3 in
+    float/tests/exact/* | double/tests/exact/*) return ;;
+    exact/tests/test_*) test -e "$tap" || return ;;
+    esac
     test -s "$tap" || { echo "not run"; return; }
     awk '/^ok /{ n++ } /^not ok /{ n++; f++ } END { printf f ? "%d of %d failed" : "passed", f, n }' "$tap"
 }
 
 # bind_suite SUITE BEFORE AFTER: a suite as a page, and its line in the list of all.
 bind_suite() {
-    suite=$(basename "$1" .c)
-    log=$reports/float/$suite.log
+    suite=$(basename "${1%.c*}")
+    case $1 in
+    tests/exact/*) field=$suite log=$reports/exact/$suite.log ;;
+    *) field=exact_${suite#test_} log=$reports/float/$suite.log ;;
+    esac
     test ! -f "$log" || ran="Last run here on $(date -r "$log" +%Y-%m-%d)${machine:+, on $machine}."
     awk -v names="$notes/tests" -v claimed="$notes/claimed" -v shown=6 -v ran="$ran" \
-        -v float="$log" -v double="$reports/double/$suite.log" -f chapters/proofs.awk "$1" >"$notes/$suite.md"
+        -v float="$reports/float/$suite.log" -v double="$reports/double/$suite.log" \
+        -v exact="$reports/exact/$field.log" -f chapters/proofs.awk "$1" >"$notes/$suite.md"
     page "$notes/$suite.md" "$1" "$suite.html" --from=markdown --toc-depth=3 -V proof=yes \
         -V before="$2.html" -V before_title="${2#test_}" ${3:+-V after="$3.html" -V after_title="${3#test_}"}
     echo "| [$suite]($suite.html) | $(title "$notes/$suite.md") | $(grep -c '^START_TEST' "$1") |" \
-        "$(counted float "$suite") | $(counted double "$suite") |" >>"$notes/proofs.md"
+        "$(counted float "$suite" "$1") | $(counted double "$suite" "$1") | $(counted exact "$field" "$1") |" >>"$notes/proofs.md"
 }
 
 bind_suites() {
@@ -103,18 +120,19 @@ bind_suites() {
 
 Every claim of the book names a test, and every test stands here: what it claims, where the paper says so, what it
 measures, how much error it allows and why, and whether it would fail; then its code; then what it measured when the
-suites last ran on this machine. `make test` runs them all. What they share lies in [tests/](source/tests/index.html).
+suites last ran on this machine. `make test` runs them all; some of them a second time over a field of numbers that do
+not round, where nothing is allowed ([chapter 8](8-exact.html)). What they share lies in [tests/](source/tests/index.html).
 
 <p class="paper">On paper they are told in words. Their code, and all that they measured, would fill more pages than the
 book: they are in tests/, and in the built book on the screen.</p>
 
-| Suite | What it proves | Tests | In float | In double |
-|---|---|---:|---|---|
+| Suite | What it proves | Tests | In float | In double | Over the field |
+|---|---|---:|---|---|---|
 END
     echo "tests/index" >>"$notes/sources"
     before=proofs page=
-    for next in tests/test_*.c ''; do
-        test -z "$page" || { bind_suite "$page" $before "$(basename "$next" .c)"; before=$(basename "$page" .c); }
+    for next in tests/test_*.c tests/exact/test_*.cc ''; do
+        test -z "$page" || { bind_suite "$page" $before "$(basename "${next%.c*}")"; before=$(basename "${page%.c*}"); }
         page=$next
     done
     page "$notes/proofs.md" proofs.md proofs.html --from=gfm+tex_math_dollars -V proof=yes
@@ -138,6 +156,8 @@ bind_source() {
     *.py) kind=python ;;
     *.sh | *.ci/run) kind=bash ;;
     *.awk) kind=awk ;;
+    *.js) kind=javascript ;;
+    *.css) kind=css ;;
     Makefile) kind=makefile ;;
     *) kind=default ;;
     esac
@@ -172,8 +192,8 @@ closure() {
 contents=$(grep -o '](chapters/[^)#]*\.md' book.md | sed 's/^](//' | awk '!seen[$0]++')
 list=$(beside)
 # A name that two suites share is that of the row's own, not of the promises that all rows make.
-grep -H '^START_TEST(' tests/test_promises.c $(ls tests/test_*.c | grep -v promises) |
-    sed 's,^tests/\([^.]*\)\.c:START_TEST(\([a-z0-9_]*\)).*,\2 \1,' >"$notes/tests"
+grep -H '^START_TEST(' tests/test_promises.c $(ls tests/test_*.c tests/exact/test_*.cc | grep -v promises) |
+    sed 's,^tests/\(exact/\)*\([^.]*\)\.cc*:START_TEST(\([a-z0-9_]*\)).*,\3 \2,' >"$notes/tests"
 carry_font
 for page in "$@"; do
     before= after= last=book.md

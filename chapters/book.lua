@@ -8,7 +8,9 @@
 -- number, which MathML has no place for, and the punctuation after it; long
 -- names may break after an underscore.
 --
--- Metadata: page, its Markdown; folder, where the book is made.  Reads
+-- A mark `<!-- live: lisa -->` is where a live figure stands, if the book has those.
+--
+-- Metadata: page, its Markdown; folder, where the book is made; live, whether figures run.  Reads
 -- folder/chapters/tests ("TEST SUITE"); appends to these files in
 -- folder/chapters: sources, the paths that the page points to; claimed,
 -- "TEST <tab> PAGE <tab> TITLE"; found, what a search can find.
@@ -17,6 +19,7 @@ local page, leaf, folder, title
 local suites, seen = {}, {}
 local sources, claimed, found
 local listed, figures = {}, 0
+local live, lives = false, false
 
 local function normal(path)
     local parts = {}
@@ -51,8 +54,8 @@ local function resolve(target)
         return path:match('([^/]+)%.md$') .. '.html' .. fragment
     end
     if path:match('^figures/.*%.svg$') then return path:gsub('^figures', 'ours') end
-    if path:match('^tests/test_[a-z_]+%.c$') and fragment == '' then
-        return path:match('([^/]+)%.c$') .. '.html'
+    if (path:match('^tests/test_[a-z_]+%.c$') or path:match('^tests/exact/test_[a-z_]+%.cc$')) and fragment == '' then
+        return path:match('([^/]+)%.cc?$') .. '.html'
     end
     if path == 'tests' then return 'proofs.html' end
     if is_folder(path) then path = path .. '/index'
@@ -173,7 +176,11 @@ local function boxes(blocks)
     local out = pandoc.List()
     for _, block in ipairs(blocks) do
         local last = out[#out]
-        if block.t == 'RawBlock' and block.text:match('^<!%-%-') then
+        local scene = block.t == 'RawBlock' and block.text:match('^<!%-%- live: (%a+) %-%->')
+        if scene and live then
+            lives = true
+            out:insert(pandoc.RawBlock('html', ('<figure class="live" data-scene="%s" hidden></figure>'):format(scene)))
+        elseif block.t == 'RawBlock' and block.text:match('^<!%-%-') then
             -- weaving marks stay behind
         elseif sole(block, 'Link') and last and last.t == 'CodeBlock' then
             out[#out] = pandoc.Div({ last, block }, { class = 'excerpt' })
@@ -225,6 +232,7 @@ end
 function Pandoc(document)
     page = pandoc.utils.stringify(document.meta.page)
     folder = pandoc.utils.stringify(document.meta.folder)
+    live = document.meta.live ~= nil
     leaf = page == 'book.md' and 'index.html' or page:match('([^/]*)%.%a+$') .. '.html'
     for name, suite in (text_of(folder .. '/chapters/tests') or ''):gmatch('(%S+) (%S+)\n') do suites[name] = suite end
     sources = assert(io.open(folder .. '/chapters/sources', 'a'))
@@ -253,6 +261,7 @@ function Pandoc(document)
             return link
         end,
     }
+    document.meta.figures = lives or nil
     sources:close()
     claimed:close()
     found:close()

@@ -12,7 +12,7 @@
 test $# -gt 0 || set -- reference/published/*-statements.tsv chapters/errata.md
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cat tests/*.c | sed -n 's/^START_TEST(\([a-z0-9_]*\)).*/\1/p' >"$scratch/written"
+cat tests/*.c tests/exact/*.cc | sed -n 's/^START_TEST(\([a-z0-9_]*\)).*/\1/p' >"$scratch/written"
 
 failed=0
 for file in "$@"; do

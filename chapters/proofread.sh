@@ -110,12 +110,12 @@ claims_are_proved() {
         gsub(/\\\|/, "\001", text)
         n = split(text, cell, "|")
         heading = !rows++
-        if (heading && text !~ /^\| *Claim *\| *Paper *\| *Test *\| *Verdict *\|$/)
-            print page ":" FNR ": expected the columns Claim | Paper | Test | Verdict"
+        if (heading && text !~ /^\| *Claim *\| *Paper *\| *Test *\| *How *\| *Verdict *\|$/)
+            print page ":" FNR ": expected the columns Claim | Paper | Test | How | Verdict"
         if (heading || text ~ /^[|: -]*$/) next
         claims++
-        if (n != 6) print page ":" FNR ": expected four columns, found " n - 2
-        if (cell[5] !~ /[a-z]/) print page ":" FNR ": a claim without a verdict"
+        if (n != 7) print page ":" FNR ": expected five columns, found " n - 2
+        if (cell[6] !~ /[a-z]/) print page ":" FNR ": a claim without a verdict"
         tests = 0
         while (match(cell[4], /`[^`]*`/)) {
             name = substr(cell[4], RSTART + 1, RLENGTH - 2)
@@ -124,7 +124,7 @@ claims_are_proved() {
             if (name in failed) print page ":" FNR ": the test " name " failed"
             else if (!(name in passed)) print page ":" FNR ": no test " name " has run"
         }
-        if (!tests && cell[5] !~ /not checkable/) print page ":" FNR ": a claim without a test"
+        if (!tests && cell[6] !~ /not checkable/) print page ":" FNR ": a claim without a test"
     }
     END { print claims >count }' - "$page" >"$scratch/wrong"
     claims=$(cat "$scratch/count")

@@ -1,6 +1,6 @@
 # proofs.awk -- a suite as a page of the book, for pandoc's Markdown
 #
-#     awk -v names=FILE -v claimed=FILE -v float=LOG -v double=LOG -v ran=TEXT -v shown=10 \
+#     awk -v names=FILE -v claimed=FILE -v float=LOG -v double=LOG -v exact=LOG -v ran=TEXT -v shown=10 \
 #         -f chapters/proofs.awk tests/test_lisa.c >page.md
 #
 # The head of the suite introduces the page.  Each test has a heading and its
@@ -12,7 +12,7 @@
 #
 #     names      lines "TEST SUITE": tests that comments name become links
 #     claimed    lines "TEST <tab> PAGE <tab> TITLE": what claims them
-#     float, double   what the suite printed; a missing file is a suite not run
+#     float, double, exact   what the suite printed; a missing file is a suite not run
 #     ran        when, and on which machine
 #     shown      how many measurements are seen before one asks for more
 
@@ -136,6 +136,13 @@ function read_log(file, precision,    line, part, test, n, i, parts_of, reason) 
             kept[++n] = line
         } else if (line ~ /^skipped: /) {
             reason = substr(line, 10)
+        } else if (line ~ /^    [a-z0-9_]+ [0-9]+: [0-9]+ draws, [0-9]+ numbers compared/) {
+            split(line, part, " ")
+            draws[part[1]] = part[3]
+            compared[part[1]] += part[5]
+        } else if (line ~ /^    [a-z0-9_]+ [0-9]+: not here: /) {
+            reason = line
+            sub(/.*: not here: /, "", reason)
         } else if (line ~ /^(not )?ok [0-9]+ - /) {
             parts_of = split(line, part, ":")
             test = ""
@@ -198,20 +205,28 @@ function rows(test, order, first, last,    i, out) {
     return out "</tbody></table></div>\n"
 }
 
-# What became of a test in one precision.
+# Whether a suite of the field alone: it runs in no precision.
+function of_the_field() { return FILENAME ~ /^tests\/exact\// }
+
+# What became of a test in one precision; nothing where its suite has no business there.
 function verdict(test, precision,    n, bad) {
+    if (precision != "exact" && of_the_field()) return ""
+    if (precision == "exact" && !of_the_field() && !("exact" in there)) return ""
     if (!((test, precision) in runs)) return precision ": not run on this machine"
     n = runs[test, precision]
     bad = lost[test, precision] + 0
     if (!bad && skipped[test, precision] == n) return precision ": skipped, " html(why[test, precision])
-    return precision ": " (bad ? "<strong>" bad " of " n " failed</strong>" : "passed" (n > 1 ? ", " n " cases" : ""))
+    return precision ": " (bad ? "<strong>" bad " of " n " failed</strong>" : "passed" (n > 1 ? ", " n " cases" : "")) \
+        (precision == "exact" && compared[test] ? ", " compared[test] " numbers equal in " draws[test] " draws" : "")
 }
 
 function result(test,    n, i, j, t, order, out, last) {
-    out = "<p class=\"result\">" verdict(test, "float") "; " verdict(test, "double") "."
+    out = verdict(test, "float") "; " verdict(test, "double") "; " verdict(test, "exact") "."
+    gsub(/^(; )+|; *\./, "", out)
+    out = "<p class=\"result\">" out (out ~ /\.$/ ? "" : ".")
     n = measured[test] + 0
     out = out (n ? "" : " No error is measured here: it holds or it does not.") "</p>\n"
-    if (!((test, "float") in runs) && !((test, "double") in runs))
+    if (!((test, "float") in runs) && !((test, "double") in runs) && !((test, "exact") in runs))
         out = "<p class=\"result\">Not run on this machine.</p>\n"
     for (i = 1; i <= n; i++) {
         t = i
@@ -261,6 +276,7 @@ BEGIN {
     close(ARGV[1])
     read_log(float, "float")
     read_log(double, "double")
+    read_log(exact, "exact")
 }
 
 # The head of the file: its first paragraph is the title.
@@ -276,7 +292,7 @@ heading {
         gsub(/[][*_`\\$<>]/, "\\\\&", title)
         print "# " toupper(substr(title, 1, 1)) substr(title, 2)
         raw("<p class=\"suite\"><a href=\"source/" FILENAME ".html\">" FILENAME "</a>. " \
-            ("float" in there || "double" in there ? ran : "Not run on this machine; <code>make test</code> does.") "</p>\n" \
+            ("float" in there || "double" in there || "exact" in there ? ran : "Not run on this machine; <code>make test</code> does.") "</p>\n" \
             (intro ? intro "</p>" : ""))
     }
     next

@@ -16,11 +16,13 @@
 #         its count is not theirs: then the first line of data does.  Above a
 #         table of measurements stands the machine.
 #     <!-- claims -->  ... <!-- /claims -->
-#         The tables of claims of all chapters that the page has linked so far, and how
-#         each was judged.
+#         The tables of claims of all chapters that the page has linked so far.
 #     <!-- exercises: CHAPTER -->  ... <!-- /exercises -->
 #     <!-- answers: CHAPTER -->  ... <!-- /answers -->
 #         What chapters/exercises asks in that chapter, and the answers.
+#
+# The table below a chapter's heading "Claims" gets its column How: how each claim was judged,
+# which its tests say (learn_hows).
 #
 # With `here`, each table of figures/ that is another one in that folder, where
 # it was measured anew, is followed by that one.  What is missing or ambiguous is an
@@ -255,25 +257,32 @@ function table(file, asked, n, whose,    text, head, machine, day, names, name, 
 
 # ---- Claims
 
-# How each test judges: over the field (tests/exact), by counting, or within a tolerance
-# that its comment states.
-function learn_hows(    list, file, text, field, name, tolerance) {
+# How each test judges: over the field (tests/exact), where its suite ran there, or test_exact says the
+# same; within a tolerance that its comment states or its code asks for; by counting; or as a
+# promise that is kept or not: a refusal, the same bits, NaN.
+function learn_hows(    list, file, text, field, name, tolerance, judged, numbers) {
+    if (learned++) return
     while ((getline text < "tests/exact/claims.tsv") > 0) {
         split(text, field, "\t")
         if (text !~ /^#/) how[field[2]] = "exact"
     }
     close("tests/exact/claims.tsv")
-    list = "ls tests/test_*.c"
+    list = "ls tests/test_*.c tests/exact/test_*.cc"
     while ((list | getline file) > 0) {
-        tolerance = 0
+        name = ""
         while ((getline text < file) > 0) {
             if (text ~ /^\/\*/) tolerance = 0
-            if (text ~ /^ \* Tolerance/) tolerance = text !~ /Tolerance +(None|Zero)/
-            if (text !~ /^START_TEST\(/) continue
-            name = substr(text, 12, index(text, ")") - 12)
-            if (name in how) continue
-            if (file ~ /_(counts|published)\.c|_cuda_/) how[name] = "counted"
-            else if (tolerance) how[name] = "measured"
+            if (text ~ /^ \* (Tolerance|Measure,? (and )?tolerance)/) tolerance = text !~ /Tolerance +(None|Zero)/
+            if (text ~ /^START_TEST\(/) {
+                name = substr(text, 12, index(text, ")") - 12)
+                judged = numbers = 0
+            }
+            if (text ~ /(^|[^A-Za-z_])(within|beyond|alike|worse|[a-z_]*holds)\(/ && text !~ /, 0\);$/) judged = 1
+            if (text ~ /(multiplications|trial_peak|multiply_adds|trial_hearts|problem_parameters)\(/) numbers = 1
+            if (text !~ /^END_TEST/ || name in how) continue
+            if (name ~ /forms_(of_the_layers_)?are_one_function$/ || (file ~ /exact/ && !tolerance)) how[name] = "exact"
+            else if (file ~ /_(counts|published)\.c|_cuda_/) how[name] = "counted"
+            else how[name] = tolerance || judged ? "measured" : numbers ? "counted" : "kept"
         }
         close(file)
     }
@@ -284,7 +293,18 @@ function learn_hows(    list, file, text, field, name, tolerance) {
 function how_claimed(tests,    n, i, word, found) {
     n = split(tests, word, "`")
     for (i = 2; i <= n; i += 2) found = found " " (word[i] in how ? how[word[i]] : "")
-    return found ~ /exact/ ? "exact" : found ~ /measured/ ? "measured" : found ~ /counted/ ? "counted" : ""
+    return found ~ /exact/ ? "exact" : found ~ /measured/ ? "measured" : found ~ /counted/ ? "counted" : \
+        found ~ /kept/ ? "kept" : ""
+}
+
+# A row of a chapter's own table of claims, with how it was judged.
+function claimed(row,    n) {
+    n = cells(row)
+    if (n != 4 && n != 5) die("a row of its claims has " n " cells: " row)
+    if (cell[1] ~ /^:?-+:?$/) return "|---|---|---|---|---|"
+    learn_hows()
+    return "| " cell[1] " | " cell[2] " | " cell[3] " | " (cell[1] == "Claim" ? "How" : how_claimed(cell[3])) \
+        " | " cell[n] " |"
 }
 
 function claims(    p, text, inside, title, out, n) {
@@ -301,10 +321,10 @@ function claims(    p, text, inside, title, out, n) {
             if (text ~ /^## /) inside = text ~ /^## Claims[ \t]*$/
             if (!inside || text !~ /^[ \t]*\|/) continue
             n = cells(text)
-            if (n != 4) die(page[p] ": a row of its claims has " n " cells: " text)
+            if (n != 4 && n != 5) die(page[p] ": a row of its claims has " n " cells: " text)
             if (cell[1] == "Claim" || cell[1] ~ /^:?-+:?$/) continue
             text = "| [" title "](" page[p] "#claims) | " cell[1] " | " cell[2] " | " cell[3] \
-                " | " how_claimed(cell[3]) " | " cell[4] " |"
+                " | " how_claimed(cell[3]) " | " cell[n] " |"
             gsub(/\]\(\.\.\//, "](", text)
             gsub(/\]\(#/, "](" page[p] "#", text)
             out = out "\n" text
@@ -352,8 +372,9 @@ skipping {
 }
 /^<!-- \/(code|table|claims|exercises|answers) -->/ { die("nothing is open here") }
 
+/^## / { claiming = FILENAME ~ /^chapters\// && /^## Claims[ \t]*$/ }
 {
-    print
+    print claiming && /^[ \t]*\|/ ? claimed($0) : $0
     rest = $0
     while (match(rest, /\]\(chapters\/[^)#]*\.md/)) {
         name = substr(rest, RSTART + 2, RLENGTH - 2)

@@ -15,7 +15,10 @@
 /* Keys are taken ATTENTION_TILE at a time.  ATTENTION_BLOCK queries are a good
  * share for one call; where keys are made on the fly a larger one makes them
  * less often. */
-enum { ATTENTION_TILE = 96, ATTENTION_BLOCK = 96 };
+#ifndef ATTENTION_TILE
+#define ATTENTION_TILE 96
+#endif
+enum { ATTENTION_BLOCK = 96 };
 
 /* Makes keys and values first ... first + count - 1: k and v are dense,
  * [count][channels].  first is a multiple of ATTENTION_TILE, and count is

@@ -15,7 +15,9 @@ const struct form_row fast_forms[] = {
     {&msa, &msa_fast},
     {&sra, &sra_fast},
     {&lisa, &lisa_fast},
+#ifndef TWICETOLD_WITHOUT_FFTW          /* reference/live */
     {&lisa, &lisa_fftw},
+#endif
     {&structsa, &structsa_fast},
     {&structsa, &structsa_permuted},
     {&elsa, &elsa_fast},

@@ -1,122 +1,167 @@
 /* packed_linear.c -- linear maps with their weights repacked once; see
  * packed_linear.h
  *
- * ROWS tokens by WIDE vectors of outputs are sums in registers: for each input
- * WIDE loads and ROWS repeated numbers feed ROWS WIDE multiply-adds.  A panel
- * comes from the second cache, as the tokens pass by it.
+ * Some tokens by some vectors of outputs are sums in registers: 6 tokens by 4 vectors, 8
+ * by 3.  For each input these are 4 loads and 6 repeated numbers, or 3 and 8, which feed
+ * 24 multiply-adds.  A panel comes from the second cache, as the tokens pass by it; and
+ * while they do, the next panel is sent for, which may lie in memory.
  *
  * On one core of a Zen 5 with AVX-512, 196 tokens, 768 inputs and 1024 outputs
  * take 1.35 ms (228 of 265 GFLOP/s), and 1.51 by OpenBLAS; 49 tokens and 1280
  * outputs 0.42 ms, and 0.62.  What did not help: the inputs in parts, so that
  * a panel fits the first cache (sums then pass through memory); 7 rows by 4
- * and 5 by 5; larger chunks.  Beyond a few hundred tokens a BLAS, which lays out
- * the tokens too, is faster: hence one image after the other. */
+ * and 5 by 5; larger chunks.
+ *
+ * On one core of an Emerald Rapids (158 GFLOP/s by multiply-adds alone, and up to 174 as its
+ * clock allows), GFLOP/s by turns with oneDNN's:
+ *
+ *     tokens, inputs, outputs     42 768 3072    49 768 2304    85 384 1536    341 384 96
+ *     panels of 4 and of 1             99            113            160            150
+ *     almost equal panels              -              -              -             174
+ *     ... and the next sent for       137            144            170            174
+ *     oneDNN                           90            102            140            169
+ *
+ * Panels of 1 load as much as they add.  Beyond a few hundred tokens a BLAS, which lays out
+ * the tokens too, is as fast: hence one image after the other. */
 
 #include "packed_linear.h"
 #include <string.h>
 #include "../reference/flight.h"
 #include "lanes.h"
 
-/* 24 sums of 32 registers, or 12 of 16. */
+/* So many sums are in registers: 24 of 32, or 12 of 16.  Panels of fewer vectors meet more
+ * tokens at a time; above 8, sums wait for nothing, and the tokens' loads are what counts. */
 #if defined __AVX512F__ || defined __aarch64__
-#define ROWS 6
+#define SUMS 24
 #define WIDE 4
 #else
-#define ROWS 4
+#define SUMS 12
 #define WIDE 3
 #endif
+#define ROWS(vectors) (SUMS / (vectors) < 8 ? SUMS / (vectors) : 8)
 
-/* Tokens of an item of work. */
+/* Tokens of an item of work, and at least so many of a group of them. */
 #define CHUNK 48
+#define GROUP 256
+
+/* Reals of a cache line. */
+#define LINE (64 / sizeof(real))
+
+static size_t vectors_of(const struct linear *map) { return (map->out + LANES - 1) / LANES; }
+static size_t panels_of(const struct linear *map) { return (vectors_of(map) + WIDE - 1) / WIDE; }
 
 static void prepare(struct linear *map, struct room *room)
 {
-    size_t vectors = map->in ? (map->out + LANES - 1) / LANES : 0;
-    room_reals(room, OF_LOAD, &map->panels, "repacked weights", vectors, LANES, map->in + 1, 1);
+    room_reals(room, OF_LOAD, &map->panels, "repacked weights", map->in ? vectors_of(map) : 0, LANES, map->in + 1, 1);
 }
 
-/* The panel that holds an output: where it begins, and its vectors. */
-static size_t panel_of(size_t *vectors, const struct linear *map, size_t out)
+/* Panel number `panel`: its first vector of outputs, and how many it has. */
+static size_t panel_at(size_t *vectors, const struct linear *map, size_t panel)
 {
-    size_t width = WIDE * LANES, wide = map->out / width * width;
-    *vectors = out < wide ? WIDE : 1;
-    return out / (*vectors * LANES) * (*vectors * LANES);
+    size_t first = share(vectors_of(map), panel, panels_of(map));
+    *vectors = share(vectors_of(map), panel + 1, panels_of(map)) - first;
+    return first;
 }
 
 static void load(struct linear *map, size_t first, size_t rows, const real *weight, const real *bias)
 {
-    /* The last panel is filled up with zeros. */
-    if (first + rows == map->out && map->out % LANES)
-        for (size_t n = 0; n <= map->in; n++)
-            for (size_t l = map->out % LANES; l < LANES; l++)
-                map->panels[map->out / LANES * LANES * (map->in + 1) + n * LANES + l] = 0;
+    for (size_t panel = 0; panel < panels_of(map); panel++) {
+        size_t vectors, from = panel_at(&vectors, map, panel) * LANES, width = vectors * LANES;
+        real *to = map->panels + from * (map->in + 1);
 
-    for (size_t row = 0; row < rows; row++) {
-        size_t vectors, panel = panel_of(&vectors, map, first + row);
-        real *to = map->panels + panel * (map->in + 1) + first + row - panel;
-        *to = bias ? bias[row] : 0;
-        for (size_t n = 0; n < map->in; n++) to[(n + 1) * vectors * LANES] = weight[row * map->in + n];
+        for (size_t o = 0; o < width; o++) {
+            size_t out = from + o, row = out - first;
+            if (out >= map->out && first + rows == map->out)        /* the last is filled up with zeros */
+                for (size_t n = 0; n <= map->in; n++) to[n * width + o] = 0;
+            if (out < first || row >= rows) continue;
+            to[o] = bias ? bias[row] : 0;
+            for (size_t n = 0; n < map->in; n++) to[(n + 1) * width + o] = weight[row * map->in + n];
+        }
     }
 }
 
-/* y of so many tokens and one panel, of which `wanted` outputs are written.
- * Callers pass constants for rows and vectors, so that `sum` is registers. */
+/* y of so many tokens and one panel, of whose last vector `last` outputs are written.  Callers pass
+ * constants for rows and vectors, so that `sum` is registers.  What lies `ahead`, a share
+ * of the next panel, is sent for meanwhile, a line for each input. */
 INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_stride, const real *panel,
-                                 size_t in, size_t wanted, size_t rows, size_t vectors)
+                           const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
 {
-    lanes sum[ROWS][WIDE];
+    lanes sum[8][WIDE];
 
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vectors; v++) sum[r][v] = lanes_load(panel + v * LANES);
     for (size_t n = 0; n < in; n++) {
         panel += vectors * LANES;
+        __builtin_prefetch(ahead + n * LINE, 0, 2);
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * x_stride + n] * lanes_load(panel + v * LANES);
     }
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vectors; v++) {
-            if (wanted >= (v + 1) * LANES) lanes_store_anywhere(y + r * y_stride + v * LANES, sum[r][v]);
-            else lanes_store_part(y + r * y_stride + v * LANES, sum[r][v], wanted - v * LANES);
+            if (v + 1 < vectors || last == LANES) lanes_store_anywhere(y + r * y_stride + v * LANES, sum[r][v]);
+            else lanes_store_part(y + r * y_stride + v * LANES, sum[r][v], last);
         }
 }
 
-INLINED void any_rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_stride, const real *panel,
-                                     size_t in, size_t wanted, size_t rows, size_t vectors)
+/* Tokens first ... end - 1 by one panel, in blocks of almost the same number of tokens, none of
+ * them small.  `sent` lines of the next panel have been sent for; returns how many then have. */
+INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t x_stride, const real *panel,
+                              size_t sent, size_t in, size_t last, size_t tokens, size_t vectors)
 {
-    switch (rows) {
-#if ROWS > 4
-    case 6: rows_by_panel(y, y_stride, x, x_stride, panel, in, wanted, 6, vectors); break;
-    case 5: rows_by_panel(y, y_stride, x, x_stride, panel, in, wanted, 5, vectors); break;
+    const real *next = panel + (in + 1) * vectors * LANES;
+    for (size_t blocks = (tokens + ROWS(vectors) - 1) / ROWS(vectors); blocks; blocks--) {
+        size_t rows = (tokens + blocks - 1) / blocks;
+        const real *ahead = next + sent * LINE;
+        switch (rows) {
+#define CASE(n) case n: \
+            if (n <= ROWS(vectors)) rows_by_panel(y, y_stride, x, x_stride, panel, ahead, in, last, n, vectors); \
+            break;
+        CASE(8) CASE(7) CASE(6) CASE(5) CASE(4) CASE(3) CASE(2) CASE(1)
+#undef CASE
+        }
+        y += rows * y_stride;
+        x += rows * x_stride;
+        tokens -= rows;
+        if (sent < in * vectors * LANES / LINE) sent += in;
+    }
+    return sent;
+}
+
+/* One group of tokens, which meets all panels. */
+static void group(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
+                  size_t tokens, size_t part, size_t parts)
+{
+    size_t chunks = (tokens + CHUNK - 1) / CHUNK, items = panels_of(map) * chunks, sent = 0;
+
+    for (size_t item = share(items, part, parts); item < share(items, part + 1, parts); item++) {
+        size_t vectors, out = panel_at(&vectors, map, item / chunks) * LANES, chunk = item % chunks;
+        size_t token = share(tokens, chunk, chunks), count = share(tokens, chunk + 1, chunks) - token;
+        size_t last = item / chunks + 1 < panels_of(map) ? LANES : (map->out - 1) % LANES + 1;
+        const real *panel = map->panels + out * (map->in + 1), *from = x + token * x_stride;
+        real *to = y + token * y_stride + out;
+
+        if (!chunk) sent = 0;
+        switch (vectors) {
+#if WIDE > 3
+        case 4: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 4); break;
 #endif
-    case 4: rows_by_panel(y, y_stride, x, x_stride, panel, in, wanted, 4, vectors); break;
-    case 3: rows_by_panel(y, y_stride, x, x_stride, panel, in, wanted, 3, vectors); break;
-    case 2: rows_by_panel(y, y_stride, x, x_stride, panel, in, wanted, 2, vectors); break;
-    default: rows_by_panel(y, y_stride, x, x_stride, panel, in, wanted, 1, vectors); break;
+        case 3: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 3); break;
+        case 2: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 2); break;
+        default: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 1); break;
+        }
     }
 }
 
+/* Groups have so many tokens that their part of x and y, a megabyte in float, stays in the second
+ * cache; but at least GROUP, since each sends for all weights anew. */
 static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
                   size_t tokens, size_t part, size_t parts)
 {
-    size_t wide = map->out / (WIDE * LANES), narrow = (map->out - wide * WIDE * LANES + LANES - 1) / LANES;
-    size_t chunks = (tokens + CHUNK - 1) / CHUNK, items = (wide + narrow) * chunks;
+    size_t most = 262144 / (map->in + map->out + 1), groups = tokens / (most < GROUP ? GROUP : most) + 1;
 
-    for (size_t item = share(items, part, parts); item < share(items, part + 1, parts); item++) {
-        size_t number = item / chunks, vectors = number < wide ? WIDE : 1;
-        size_t out = number < wide ? number * WIDE * LANES : (wide * WIDE + number - wide) * LANES;
-        size_t token = share(tokens, item % chunks, chunks), end = share(tokens, item % chunks + 1, chunks);
-        const real *panel = map->panels + out * (map->in + 1);
-
-        /* Blocks of almost the same number of tokens, none of them small. */
-        for (size_t blocks = (end - token + ROWS - 1) / ROWS; blocks; blocks--) {
-            size_t rows = (end - token + blocks - 1) / blocks;
-            real *to = y + token * y_stride + out;
-            const real *from = x + token * x_stride;
-            if (vectors == WIDE)
-                any_rows_by_panel(to, y_stride, from, x_stride, panel, map->in, WIDE * LANES, rows, WIDE);
-            else any_rows_by_panel(to, y_stride, from, x_stride, panel, map->in, map->out - out, rows, 1);
-            token += rows;
-        }
+    for (size_t g = 0; g < groups; g++) {
+        size_t first = share(tokens, g, groups), end = share(tokens, g + 1, groups);
+        group(y + first * y_stride, y_stride, x + first * x_stride, x_stride, map, end - first, part, parts);
     }
 }
 

@@ -6,9 +6,9 @@
  * of the work; here it is done when a plan is loaded.  Several maps of the
  * same input make one, their rows one behind the other.
  *
- * Panels of WIDE vectors of outputs, [1 + in][WIDE LANES]: the bias, then one
- * row for each input.  What is left over makes panels of one vector, the last
- * of them filled up with zeros.
+ * Panels of a few vectors of outputs, [1 + in][vectors LANES]: the bias, then one
+ * row for each input.  All are almost equally wide, and the last is filled up with
+ * zeros.
  *
  * Each output is one sum in the order of the inputs, and the same to the last
  * bit however tokens and panels are divided.  Memory: the weights once more, out

@@ -1,5 +1,5 @@
 /* learned.h -- a tiny trained network, or the same with random weights, up to the mixer
- * of its second block
+ * of its second block; and what the programs that draw one picture by both share
  *
  * The networks are those of reference/networks/learned.c.  Their trained weights are in
  * tests/golden/learned/; random ones are drawn as network_draw draws. */
@@ -80,6 +80,45 @@ static inline void learned_print(const char *name, const real *a, size_t rows, s
     for (size_t i = 0; i < rows * columns; i++)
         printf("%.4f%c", (double)a[i] / (most > 0 ? most : 1), (i + 1) % columns ? '\t' : '\n');
     printf("\n\n");
+}
+
+/* A picture, and places on the grid of tokens at which it is looked at. */
+struct learned_view {
+    const char *program, *operator;
+    size_t number;              /* of the picture in the test set */
+    const char *called;         /* what the places are: "queries" */
+    int places;
+    const size_t (*place)[2];   /* row, column */
+};
+
+/* What a program prints of one network. */
+typedef status learned_drawing(const char *kind, struct learned *l);
+
+/* The picture and the places; then the drawing of the network with random weights and with trained ones.
+ * Returns the exit status. */
+static inline int learned_compare(const struct learned_view *view, learned_drawing *draw)
+{
+    static const char *const kinds[] = {"random", "trained"};
+    static real pixels[TOKENS];
+    const char *origin = "";
+    status s = picture(pixels, view->number, &origin);
+    if (!s.code) {
+        printf("# %s: the second block of a tiny network, image %zu of %s\n", view->program, view->number, origin);
+        printf("# %s (row, column):", view->called);
+        for (int p = 0; p < view->places; p++) printf(" %zu %zu", view->place[p][0], view->place[p][1]);
+        printf("\n");
+        learned_print("image", pixels, EDGE, EDGE, 0);
+    }
+    for (int trained = 0; trained < 2 && !s.code; trained++) {
+        struct learned l;
+        s = learned_open(&l, view->operator, 1, trained);
+        if (s.code) break;
+        s = learned_meet(&l, pixels);
+        if (!s.code) s = draw(kinds[trained], &l);
+        learned_close(&l);
+    }
+    if (s.code) fprintf(stderr, "%s: %s\n", view->program, s.message);
+    return s.code;
 }
 
 static inline double learned_largest(const real *a, size_t count)

@@ -2,7 +2,7 @@
  *
  *     build/figures/machine
  *
- * CPU, cores, memory, compiler, flags, BLAS and FFTW; no name of the machine,
+ * CPU, cores, memory, compiler, flags, oneDNN, BLAS and FFTW; no name of the machine,
  * no path, nothing of its owner. */
 
 #define _POSIX_C_SOURCE 200809L
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "../reference/real.h"
+#include "../reference/product.h"
 
 #ifndef TWICETOLD_FLAGS         /* the Makefile knows what it compiled with */
 #define TWICETOLD_FLAGS "flags not said"
@@ -57,12 +57,14 @@ static const char *vectors(void)
 
 int main(void)
 {
-    char name[200];
+    char name[200], products[60];
     processor(name, sizeof name);
     double gibibytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 0x1p30;
     printf("# machine: %s, %d core%s, %.0f GiB, %s\n", name, omp_get_num_procs(),
            omp_get_num_procs() == 1 ? "" : "s", gibibytes, vectors());
     printf("# built: %s%s, %s\n", COMPILER, __VERSION__, TWICETOLD_FLAGS);
-    printf("# libraries: %.60s, its core %s; %s\n", openblas_get_config(), openblas_get_corename(), FFTW(version));
+    product_library(products, sizeof products);
+    printf("# libraries: %s%s%.60s, its core %s; %s\n", products, *products ? "; " : "",
+           openblas_get_config(), openblas_get_corename(), FFTW(version));
     return ferror(stdout) != 0;
 }

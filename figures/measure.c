@@ -1,6 +1,6 @@
 /* measure.c -- seconds and bytes of the forms of an operator, one line each
  *
- *     build/measure OPERATOR [--form F]... [--device N] --grid G... --channels C [--heads h]
+ *     build/measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]
  *         [--sizes LETTER=n,...] [--without NAME,...] [operator options]
  *         [--batch B] [--threads T]... [--repeats R] [--seconds S]
  *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv] [--yes]
@@ -14,7 +14,8 @@
  * in turn, A B C A B C, so that a slow moment of the machine hits all of them
  * and their ratios hold.  Each runs once before the clock matters, and what it
  * computes is compared with the first form: a form that disagrees is not
- * timed.  prepare is timed apart.  Median and quartiles are of single runs on
+ * timed.  What it computes while it is timed is compared too, on inputs that it has not seen before
+ * (judge.h).  prepare is timed apart.  Median and quartiles are of single runs on
  * the whole batch; peak_bytes is what a form allocated beyond x, y and the
  * parameters, as memory.h counted it.
  *
@@ -40,6 +41,7 @@
 #include "../reference/program/devices.h"
 #include "../reference/program/units.h"
 #include "../reference/program/words.h"
+#include "judge.h"
 
 #define SEED 1
 #define LIST 64                 /* words that one option may be given */
@@ -48,10 +50,12 @@
 #define SHORT_RUN 0.05          /* seconds; shorter runs are warmed up before every timing */
 
 static const char usage[] =
-    "usage: measure OPERATOR [--form F]... [--device N] --grid G... --channels C [--heads h] [--sizes LETTER=n,...]\n"
-    "               [--without NAME,...] [options of the operator] [--batch B] [--threads T]... [--repeats R]\n"
+    "usage: measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]\n"
+    "               [--sizes LETTER=n,...] [--without NAME,...] [options of the operator] [--batch B]\n"
+    "               [--threads T]... [--repeats R]\n"
     "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv] [--yes]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
+    "  --judge       a form that is run before and after, to compare with, and not timed (the first of those timed)\n"
     "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all rungs beside all other forms\n"
     "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
     "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
@@ -77,13 +81,14 @@ struct request {
     const struct declaration *declaration;
     struct list form, grid, thread, operator_word;
     const char *sizes, *without;
-    const char *device, *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text, *images;
+    const char *device, *judge, *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text;
+    const char *images;
     size_t C, B, max_memory;
     int threads[LIST], repeats;
     double seconds, max_seconds;        /* HUGE_VAL where there is no bound */
     const struct form *forms[OPERATOR_FORMS];
     bool of_device[OPERATOR_FORMS], stays[OPERATOR_FORMS];     /* a rung; and with x and y where it runs */
-    int form_count;
+    int form_count, untimed;                                    /* how many of the first are there to compare with */
     const struct cuda_plugin *plugin;                           /* NULL where no rung is measured */
     bool tsv, table;            /* asked for; whether rows are for people */
     bool yes;                   /* to work of hours */
@@ -145,6 +150,7 @@ static status sort_words(struct request *r, const char *const *argv)
         {"--channels", &r->channels}, {"--batch", &r->batch}, {"--sizes", &r->sizes}, {"--without", &r->without},
         {"--repeats", &r->repeats_text}, {"--seconds", &r->seconds_text}, {"--max-seconds", &r->max_seconds_text},
         {"--max-memory", &r->max_memory_text}, {"--images", &r->images}, {"--device", &r->device},
+        {"--judge", &r->judge},
     };
     const struct { const char *option; struct list *list; } lists[] = {
         {"--form", &r->form}, {"--grid", &r->grid}, {"--threads", &r->thread},
@@ -181,7 +187,16 @@ static status choose_forms(struct request *r)
     const struct form *each;
     bool rungs = false;
 
-    /* Step 1: all that the processor has, where none is named, and on a device all rungs. */
+    /* Step 1: the one that is not timed. */
+    if (r->judge) {
+        status s = form_on(&each, d, r->judge, NULL, 0);
+        if (s.code) return s;
+        if (!r->form.count) return bad_input("option --judge: found without --form, expected the forms that are timed");
+        enter_form(r, each, false);
+        r->untimed = 1;
+    }
+
+    /* Step 2: all that the processor has, where none is named, and on a device all rungs. */
     if (r->device && !strcmp(r->device, "host"))
         return bad_input("option --device: found 'host', expected a number: the time of an emulated device says "
                          "nothing");
@@ -189,7 +204,7 @@ static status choose_forms(struct request *r)
     for (int f = 0; !r->form.count && r->device && (each = operator_rung_at(d, f)); f++)
         append(&r->form, "--form", each->name);
 
-    /* Step 2: those that are. */
+    /* Step 3: those that are. */
     for (int f = 0; f < r->form.count; f++) {
         const char *name = r->form.word[f];
         bool rung = !operator_form(d, name) && operator_rung(d, name);
@@ -248,14 +263,17 @@ static status shape_problem(struct problem *p, struct request *r, const char *gr
 
 /* ---- memory ---------------------------------------------------------- */
 
-/* Bytes that a grid takes beside the plans: x, y twice and the parameters, and
+/* Arrays of the size of y: y, two of the first form, and one for each form. */
+static size_t results(const struct request *r) { return 3 + (size_t)r->form_count; }
+
+/* Bytes that a grid takes beside the plans: x, what the judge keeps of y and the parameters, and
  * while x is made what that takes. */
 static status grid_bytes(size_t *held, size_t *making, const struct request *r, const struct problem *p)
 {
     struct token_source source = token_source(r);
     *held = memory_in_use();
     size_add(held, problem_input_count(p), sizeof(real));
-    size_add(held, problem_output_count(p), 2 * sizeof(real));
+    size_add(held, problem_output_count(p), results(r) * sizeof(real));
     *making = *held;
     size_add(held, problem_parameters(p), sizeof(real));
     size_t tokens = 0;
@@ -315,13 +333,14 @@ static void clear_progress(const struct progress *p)
 
 /* One form on the starting line. */
 struct entrant {
+    struct contestant judged;   /* first, so that the one is the other */
     const struct form *form;
     const struct cuda_plugin *plugin;   /* of a rung; NULL for what runs on the processor */
     bool stays;                 /* x and y on the device */
     char name[24];
     struct plan plan;
     enum { WAITING, READY, DONE, LEFT_OUT } state;
-    double prepare_seconds, last, spent;
+    double prepare_seconds, spent;
     size_t own, peak;           /* bytes it holds; the most it ever held */
     double *seconds;            /* of each timed run */
     int count;
@@ -333,11 +352,8 @@ struct race {
     const struct problem *problem;
     const char *grid_word;
     int threads;
-    const real *x;
-    real *y, *reference;
-    size_t outputs;
-    const struct form *first;   /* whose result is in reference; NULL as yet */
-    double terms;               /* products behind one entry of y, at most */
+    struct judge judge;
+    real *kept;                 /* a y for each form */
     struct progress *progress;
     bool disagreed;
 };
@@ -380,101 +396,87 @@ static bool prepare(struct race *race, struct entrant *e, status *why)
     return true;
 }
 
-static status run_once(struct race *race, struct entrant *e)
+static status run_once(struct contestant *judged, real *y, const real *x)
 {
+    struct entrant *e = (struct entrant *)judged;
     size_t before = memory_in_use();
     memory_reset_peak();
     double start = omp_get_wtime();
-    status s = plan_run(&e->plan, race->y, race->x);
-    e->last = omp_get_wtime() - start;
+    status s = plan_run(&e->plan, y, x);
+    judged->last = omp_get_wtime() - start;
     size_t peak = memory_peak() - before + e->own;
     if (peak > e->peak) e->peak = peak;
     return s;
 }
 
-/* Whether y is what the first form computed.  An entry of y is a chain of sums
- * over at most `terms` products.  Rounding errors that are independent grow
- * with the root of their number, so the error is about u sqrt(terms) of the
- * root mean square (Higham and Mary, "A new approach to probabilistic rounding
- * error analysis", 2019, give a factor that for any likely failure stays below
- * 8); there are two forms, and 2 more for normalisation and softmax.  A rung on tensor
- * cores rounds four numbers once more behind each entry, to fewer digits: a query, a
- * key, a weight and a value. */
-static bool agrees(struct race *race, const struct entrant *e)
+/* Says what the judge found, where that is news; false where the form is refused. */
+static bool passes(struct race *race, struct entrant *e, bool news)
 {
-    if (!race->first) {
-        memcpy(race->reference, race->y, race->outputs * sizeof *race->y);
-        race->first = e->form;
-    }
-    double square = 0, difference = 0;
-    for (size_t i = 0; i < race->outputs; i++) {
-        double reference = (double)race->reference[i], d = (double)race->y[i] - reference;
-        square += reference * reference;
-        difference += d * d;
-    }
-    double error = square > 0 ? sqrt(difference / square) : sqrt(difference);
-    double tolerance = 32 * sqrt(race->terms) * (double)REAL_EPSILON / 2;
-    tolerance += 32 * sqrt(4) * fmax(form_rounding(e->form), form_rounding(race->first));
-    char text[160];
-    if (isfinite(square) && error <= tolerance) {
-        snprintf(text, sizeof text, "agrees with %s to %.2g of its root mean square, allowed %.2g",
-                 race->first->name, error, tolerance);
-        if (race->first != e->form && !race->request->table) say(race, e->name, text);
-        return true;
-    }
-    snprintf(text, sizeof text, "differs from %s by %.2g of its root mean square, allowed %.2g; not timed",
-             race->first->name, error, tolerance);
-    say(race, e->name, text);
-    race->disagreed = true;
-    return false;
+    char text[260];
+    const struct entrant *first = (const struct entrant *)race->judge.first;
+    bool refused = e->judged.refused;
+    if (refused) e->state = LEFT_OUT;
+    race->disagreed |= refused;
+    snprintf(text, sizeof text, "%s%s: %s%s", first && first != e ? "beside " : "alone",
+             first && first != e ? first->name : "", e->judged.said, refused ? "; not timed" : "");
+    if (refused || (news && first != e && !race->request->table)) say(race, e->name, text);
+    return !refused;
 }
 
 /* Whether this form has had all the runs that it gets. */
 static bool finished(const struct request *r, const struct entrant *e)
 {
-    return e->state != READY || e->count >= r->repeats || (e->count > 0 && e->spent + e->last > r->seconds);
+    return e->state != READY || e->count >= r->repeats || (e->count > 0 && e->spent + e->judged.last > r->seconds);
 }
 
 static void record(struct entrant *e)
 {
-    e->seconds[e->count++] = e->last;
-    e->spent += e->last;
+    e->seconds[e->count++] = e->judged.last;
+    e->spent += e->judged.last;
 }
 
 /* Measures all entrants that fit in memory side by side. */
 static status measure_ready(struct race *race, struct entrant *entrant, int entrants)
 {
     const struct request *r = race->request;
+    struct judge *judge = &race->judge;
     status s;
 
     /* Step 1: a first run, to warm up and to compare.  One that takes longer
      * than the time allowed for all runs is not made twice. */
     for (int e = 0; e < entrants; e++) {
+        struct contestant *c = &entrant[e].judged;
         if (entrant[e].state != READY) continue;
         show_progress(race->progress, entrant[e].name, race->grid_word);
-        if ((s = run_once(race, &entrant[e])).code) return s;
-        if (entrant[e].stays) {     /* from now on: y is still what the first run has made */
-            entrant[e].plugin->stay(&entrant[e].plan, true);
-            if ((s = run_once(race, &entrant[e])).code) return s;
+        if ((s = judge_first(judge, c)).code) return s;
+        if (!passes(race, &entrant[e], true)) continue;
+        if (entrant[e].stays) {
+            entrant[e].plugin->stay(&entrant[e].plan, c->blind = true);
+            if ((s = run_once(c, judge->y, judge->x)).code) return s;
         }
-        if (!agrees(race, &entrant[e])) entrant[e].state = LEFT_OUT;
-        else if (entrant[e].last > r->seconds) record(&entrant[e]);
+        if (c->last > r->seconds) record(&entrant[e]);
     }
 
     /* Step 2: in turn.  A short run is repeated, so that it finds the cache as
      * it left it and not as the others did. */
     for (bool running = true; running;) {
         running = false;
-        for (int e = 0; e < entrants; e++) {
+        judge_round(judge);
+        for (int e = r->untimed; e < entrants; e++) {
             if (finished(r, &entrant[e])) continue;
-            if (entrant[e].last < SHORT_RUN && (s = run_once(race, &entrant[e])).code) return s;
-            if ((s = run_once(race, &entrant[e])).code) return s;
-            record(&entrant[e]);
+            if ((s = judge_timed(judge, &entrant[e].judged, entrant[e].judged.last < SHORT_RUN)).code) return s;
+            if (passes(race, &entrant[e], false)) record(&entrant[e]);
             running = true;
         }
     }
-    for (int e = 0; e < entrants; e++)
-        if (entrant[e].state == READY) entrant[e].state = DONE;
+
+    /* Step 3: whether what was timed was right. */
+    for (int e = 0; e < entrants; e++) {
+        if (entrant[e].state != READY) continue;
+        if (entrant[e].stays) entrant[e].plugin->stay(&entrant[e].plan, false);
+        if ((s = judge_last(judge, &entrant[e].judged)).code) return s;
+        if (passes(race, &entrant[e], entrant[e].count > 0)) entrant[e].state = DONE;
+    }
     return status_ok();
 }
 
@@ -542,7 +544,7 @@ static bool takes_hours(double work, double expected)
 static status run_race(struct race *race, double rate[OPERATOR_FORMS])
 {
     const struct request *r = race->request;
-    struct entrant entrant[OPERATOR_FORMS] = {{0}};
+    struct entrant entrant[OPERATOR_FORMS] = {{.form = NULL}};
     status s = status_ok(), why = status_ok();
     char text[300];
 
@@ -554,6 +556,9 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
         entrant[f].form = r->forms[f];
         entrant[f].plugin = r->of_device[f] ? r->plugin : NULL;
         entrant[f].stays = r->stays[f];
+        entrant[f].judged.run = run_once;
+        entrant[f].judged.rounding = form_rounding(r->forms[f]);
+        entrant[f].judged.kept = race->kept + (size_t)f * race->judge.outputs;
         snprintf(entrant[f].name, sizeof entrant[f].name, "%.14s%s", r->forms[f]->name, r->stays[f] ? "/kernels" : "");
         double work = form_multiply_adds(r->forms[f], race->problem), expected = rate[f] * work;
         bool hours = takes_hours(work, expected);
@@ -593,14 +598,22 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
             }
         }
         if (ready > 0 && !s.code) s = measure_ready(race, entrant, r->form_count);
-        for (int f = 0; f < r->form_count; f++) plan_release(&entrant[f].plan);
+        for (int f = 0; f < r->form_count; f++) {
+            if (entrant[f].state != WAITING) entrant[f].judged.run = NULL;
+            plan_release(&entrant[f].plan);
+        }
     }
+    judge_close(&race->judge);
 
     /* Step 3: say what was found, and whether anything vouches for it. */
     int done = 0;
     for (int f = 0; f < r->form_count; f++) done += entrant[f].state == DONE;
     for (int f = 0; f < r->form_count; f++) {
         struct entrant *e = &entrant[f];
+        if (f < r->untimed) {
+            memory_free(e->seconds);
+            continue;
+        }
         if (done == 1 && e->state == DONE) say(race, e->name, "timed but not compared: no other form was run");
         if (!s.code && e->state == DONE) {
             print_row(race, e);
@@ -638,7 +651,7 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     status fit = bytes_fit(held > making ? held : making, r->max_memory);
     if (fit.code) return leave_out(r, grid_word, progress, fit);
     size_t outputs = problem_output_count(&p);
-    real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(outputs, 2, 1, 1);
+    real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(outputs, results(r), 1, 1);
     if (!x || !y) s = out_of_memory("x and y");
     if (!s.code) s = tokens_make(x, r->B, &p.grid, r->C, &source, origin, sizeof origin);
     if (!s.code) s = problem_draw(&p, SEED, &parameters);
@@ -651,8 +664,10 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
         for (int f = 0; f < r->form_count; f++) most = fmax(most, form_multiply_adds(r->forms[f], &p));
         struct race race = {
             .request = r, .problem = &p, .grid_word = grid_word, .threads = r->threads[t],
-            .x = x, .y = y, .reference = y + outputs, .outputs = outputs,
-            .terms = fmax(1, most / (double)outputs), .progress = progress,
+            .judge = {.x = x, .y = y, .original = y + outputs, .reference = y + 2 * outputs,
+                      .inputs = problem_input_count(&p), .outputs = outputs, .width = r->C,
+                      .terms = fmax(1, most / (double)outputs)},
+            .kept = y + 3 * outputs, .progress = progress,
         };
         s = run_race(&race, rate[t]);
         *disagreed |= race.disagreed;

@@ -69,27 +69,16 @@ static void print_kernels(const char *kind, const struct learned *l, const real 
         }
 }
 
+static status draw(const char *kind, struct learned *l)
+{
+    static real a[N * HEADS * D];
+    status s = read_back(a, l);
+    if (!s.code) print_kernels(kind, l, a);
+    return s;
+}
+
 int main(void)
 {
-    static real pixels[TOKENS], a[N * HEADS * D];
-    const char *origin = "";
-    status s = picture(pixels, PICTURE, &origin);
-    if (!s.code) {
-        printf("# networks-lisa: the second block of a tiny network, image %d of %s\n", PICTURE, origin);
-        printf("# queries (row, column):");
-        for (int t = 0; t < QUERIES; t++) printf(" %zu %zu", query[t][0], query[t][1]);
-        printf("\n");
-        learned_print("image", pixels, EDGE, EDGE, 0);
-    }
-    for (int trained = 0; trained < 2 && !s.code; trained++) {
-        struct learned l;
-        s = learned_open(&l, "lisa", 1, trained);
-        if (s.code) break;
-        s = learned_meet(&l, pixels);
-        if (!s.code) s = read_back(a, &l);
-        if (!s.code) print_kernels(trained ? "trained" : "random", &l, a);
-        learned_close(&l);
-    }
-    if (s.code) fprintf(stderr, "networks-lisa: %s\n", s.message);
-    return s.code;
+    const struct learned_view view = {"networks-lisa", "lisa", PICTURE, "queries", QUERIES, query};
+    return learned_compare(&view, draw);
 }

@@ -25,16 +25,23 @@ static const size_t stride[GRID_AXES] = {2, 2, 1};
 static real q[N * WIDTH], k[N * WIDTH], map[(size_t)N * N * WIDTH], windows[J * M * WIDTH];
 static real a_i[J * D], kernels[J * M * WIDTH], merged[N * WIDTH], hk[D * M * WIDTH], hv[D * M * WIDTH];
 
+/* The filters of a pattern for four channels in one matrix, two by two, each over its largest magnitude, and zeros
+ * between them. */
 static void print_filters(const char *kind, const char *side, const real *h)
 {
-    for (size_t d = 0; d < D; d++)
+    enum { TALL = 7 };
+    for (size_t d = 0; d < D; d++) {
+        char name[40];
+        real four[TALL * TALL] = {0};
         for (size_t ch = 0; ch < CHANNELS; ch++) {
-            char name[40];
-            real filter[M];
+            real filter[M], *corner = four + ch / 2 * 4 * TALL + ch % 2 * 4;
             for (size_t m = 0; m < M; m++) filter[m] = h[(d * M + m) * WIDTH + ch];
-            snprintf(name, sizeof name, "%s %s %zu %zu", kind, side, d, ch);
-            learned_print(name, filter, 3, 3, learned_largest(filter, M));
+            for (size_t m = 0; m < M; m++)
+                corner[m / 3 * TALL + m % 3] = (real)((double)filter[m] / learned_largest(filter, M));
         }
+        snprintf(name, sizeof name, "%s %s %zu", kind, side, d);
+        learned_print(name, four, TALL, TALL, 0);
+    }
 }
 
 static void print_query(const char *kind, size_t t)
@@ -98,7 +105,7 @@ static void survey(const char *kind, const struct structsa_problem *p, const str
 }
 
 /* Both heads in numbers, the first in pictures. */
-static void draw(const char *kind, const struct learned *l, const struct neighbours *around)
+static void draw_around(const char *kind, const struct learned *l, const struct neighbours *around)
 {
     const struct structsa_problem p = {.N = N, .c = WIDTH, .D = D, .J = J, .M = M, .Mv = M, .columns = WIDTH};
     for (size_t head = HEADS; head-- > 0;) {
@@ -115,41 +122,26 @@ static void draw(const char *kind, const struct learned *l, const struct neighbo
     }
 }
 
-int main(void)
+/* A centre at every second token of each axis. */
+static status draw(const char *kind, struct learned *l)
 {
-    static real pixels[TOKENS];
     struct room room = room_open(1);
     struct neighbours around;
-    const char *origin = "";
     grid tokens, window;
-
-    /* Step 1: the windows, a centre at every second token of each axis. */
     room_refuse(&room, grid_create(&tokens, 2, (size_t[]){SIDE, SIDE}));
     room_refuse(&room, grid_create(&window, 2, (size_t[]){3, 3}));
     neighbours_prepare(&around, &room, &tokens, &window, stride, 1);
     status s = room_place(&room, NULL);
     if (!s.code) {
         neighbours_load(&around);
-        s = picture(pixels, PICTURE, &origin);
+        draw_around(kind, l, &around);
     }
-
-    /* Step 2: the picture, and both networks. */
-    if (!s.code) {
-        printf("# networks-structsa: the second block of a tiny network, image %d of %s\n", PICTURE, origin);
-        printf("# queries (row, column):");
-        for (int t = 0; t < QUERIES; t++) printf(" %zu %zu", query[t][0], query[t][1]);
-        printf("\n");
-        learned_print("image", pixels, EDGE, EDGE, 0);
-    }
-    for (int trained = 0; trained < 2 && !s.code; trained++) {
-        struct learned l;
-        s = learned_open(&l, "structsa", 1, trained);
-        if (s.code) break;
-        s = learned_meet(&l, pixels);
-        if (!s.code) draw(trained ? "trained" : "random", &l, &around);
-        learned_close(&l);
-    }
-    if (s.code) fprintf(stderr, "networks-structsa: %s\n", s.message);
     room_release(&room);
-    return s.code;
+    return s;
+}
+
+int main(void)
+{
+    const struct learned_view view = {"networks-structsa", "structsa", PICTURE, "queries", QUERIES, query};
+    return learned_compare(&view, draw);
 }

@@ -16,8 +16,9 @@
 #                 never more than three quarters of the machine's
 #
 # What a chapter measures and draws stands in a file of its own, lisa.sh for
-# chapters/1-lisa.md: three functions, tables, counts and drawings, which use the
-# helpers below.  Files appear in OUTPUT when the whole chapter has succeeded, and stay
+# chapters/1-lisa.md, gap.sh for chapters/6-the-gap.md: three functions, tables, counts
+# and drawings, which use the helpers below.  Its files begin with its name, or with one
+# of `also`.  Files appear in OUTPUT when the whole chapter has succeeded, and stay
 # when a later one does not.
 
 set -eu
@@ -115,7 +116,7 @@ ladder() { draw_as "$chapter-cuda" cuda "$chapter-cuda"; }
 # draw_as FIGURE SCRIPT TABLE [ASSIGNMENTS].  Series may be empty; what was measured
 # just now may be too little for a drawing, which is then left out.  The drawing is
 # named by its own title, not by the program and its parts by nothing; the pixels of maps
-# stay sharp when enlarged.
+# stay sharp when enlarged; groups that hold nothing, half of what gnuplot writes, are left out.
 draw_as() {
     LC_ALL=C.UTF-8 gnuplot -e "here='$here'; data='$work/$3.tsv'; out='$work/drawn'; ${4-}" "$here/$2.gp" 2>"$work/said" \
         || {
@@ -129,25 +130,31 @@ draw_as() {
     heading=$(sed -n 's/^title: //p' "$work/said" | head -n 1 | tr -d '{}_^|\\')
     sed -e 's/<image /<image image-rendering="optimizeSpeed" style="image-rendering:pixelated" /' \
         -e "s|<title>Gnuplot</title>|<name>$heading</name>|" -e '/<desc>Produced by GNUPLOT/d' \
-        -e 's|<title>[^<]*</title>||' -e 's|<\(/*\)name>|<\1title>|g' "$work/drawn" >"$work/$1.svg"
+        -e 's|<title>[^<]*</title>||' -e 's|<\(/*\)name>|<\1title>|g' -e 's| stroke-linecap="butt" stroke-linejoin="miter"||' \
+        "$work/drawn" | awk '
+        /^\t*<g [^>]*>$/ { open[++opened] = $0; next }
+        /^\t*<\/g>$/ && opened { opened--; next }
+        { for (i = 1; i <= opened; i++) print open[i]; opened = 0; print }' >"$work/$1.svg"
 }
 
 # ---- all --------------------------------------------------------------------
 
-# The chapters that have figures, in their order.
+# The chapters that have figures, in their order, and the ladders.
 chapters=
 for page in "$here"/../chapters/[0-9]*.md; do
-    chapter=$(basename "$page" .md | sed 's/^[0-9]*-//')
+    chapter=$(basename "$page" .md | sed 's/.*-//')
     [ ! -f "$here/$chapter.sh" ] || chapters="$chapters${chapters:+ }$chapter"
 done
+chapters="$chapters ladder"
 
 for chapter in ${CHAPTER:-$chapters}; do
+    chapter=${chapter#the-}
     case " $chapters " in *" $chapter "*) ;; *) status=2 fail "CHAPTER: found '$chapter', expected one of: $chapters" ;; esac
-    start=$(date +%s) each= repeats=
+    start=$(date +%s) each= repeats= also=
     . "$here/$chapter.sh"
     echo "figures of $chapter" >&2
     if [ "$budget" = 0 ]; then
-        cp "${TABLES:-$output}/$chapter"*.tsv "$work"
+        for name in $chapter $also; do cp "${TABLES:-$output}/$name"*.tsv "$work"; done
     else
         tables
     fi
@@ -155,8 +162,10 @@ for chapter in ${CHAPTER:-$chapters}; do
     counts
     drawings
     mkdir -p "$output"
-    for file in "$work/$chapter"*.tsv "$work/$chapter"*.svg; do
-        mv "$file" "$output/"
+    for name in $chapter $also; do
+        for file in "$work/$name"*.tsv "$work/$name"*.svg; do
+            mv "$file" "$output/"
+        done
     done
     echo "figures of $chapter: $(spent) seconds, in $output" >&2
 done

@@ -60,6 +60,16 @@ write(n, text, x, y, how) = sprintf("set label %d \"%s\" at screen %g,%g %s", n,
 note(n, text, up) = write(n, text, 16, high - up, "left font '".font.",14' textcolor rgb faint")
 small_print = "center textcolor rgb faint font '".font.",14'"
 
+# A sheet of many small matrices: its axes are its pixels, so that all matrices of one palette
+# are one plot.  A matrix of so many cells a side with its upper left corner there, as a
+# piece of a plot; a square of lines and no filling, as a piece of a datablock, $frames or another.
+tiled = "unset border; unset grid; unset colorbox; unset xtics; unset ytics; set origin 0,0; set size 1,1; ".\
+    "set lmargin at screen 0; set rmargin at screen 1; set bmargin at screen 0; set tmargin at screen 1; ".\
+    "set xrange [0:wide]; set yrange [high:0]"
+tile(name, cells, x, y, side) = sprintf("data index \"%s\" matrix using (%g + $1 * %g):(%g + $2 * %g):3 with image, ", \
+    name, x + side * 0.5 / cells, side * 1.0 / cells, y + side * 0.5 / cells, side * 1.0 / cells)
+box(x, y, side) = sprintf("%g\t%g\n%g\t%g\n%g\t%g\n%g\t%g\n%g\t%g\nNaN\tNaN", x, y, x + side, y, x + side, y + side, x, y + side, x, y)
+
 # What a comment of the data says.
 remark(word) = system("sed -n 's/^# ".word.": //p' '".data."' | head -n 1")
 

@@ -119,6 +119,7 @@ def forms(case, t):
     ways = poolings(case, t)
     if "programs" in case:
         planes = t["x"][0].t().reshape(-1, height, width).contiguous()
+        t["again"] = lambda: planes.copy_(t["x"][0].t().reshape(-1, height, width))
         return {name: (lambda pool: lambda: pool(planes).flatten(1).t()[None])(pool) for name, pool in ways.items()}
 
     u4 = t["u4"].t().contiguous()

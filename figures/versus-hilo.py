@@ -37,7 +37,11 @@ def draw(case, normal):
 
 
 def forms(case, t):
-    ways = {"hilo": hilo, "sra": sra}.get(case["operator"], windows if "--window" in case["options"] else msa)(case, t)
+    tell = {"hilo": hilo, "sra": sra}.get(case["operator"], windows if "--window" in case["options"] else msa)
+    ways = tell(case, t, attend)
+    if hasattr(F, "scaled_dot_product_attention"):
+        library = tell(case, t, F.scaled_dot_product_attention)
+        ways.update({f"{name}, library's attention": way for name, way in library.items()})
     if case.get("batch", 1) == 1:
         return ways
 
@@ -75,7 +79,7 @@ def glue(x, grid, edge):
     return x.transpose(2, 3).reshape(-1, height * width, x.shape[-1])
 
 
-def msa(case, t):
+def msa(case, t, attend):
 
     def plain(x=t["x"]):
         q, k, v = split(F.linear(x, t["w_qkv"]), 3)
@@ -84,7 +88,7 @@ def msa(case, t):
     return {"plain": plain}
 
 
-def windows(case, t):
+def windows(case, t, attend):
 
     def plain(x=t["x"]):
         q, k, v = split(F.linear(cut(x, case["grid"], 7), t["w_qkv"]), 3)
@@ -93,7 +97,7 @@ def windows(case, t):
     return {"plain": plain}
 
 
-def sra(case, t):
+def sra(case, t, attend):
     height, width = case["grid"]
     channels = case["channels"]
     rows = t["sr_w"].permute(0, 2, 3, 1).reshape(channels, -1).contiguous()
@@ -114,7 +118,7 @@ def sra(case, t):
     return {"literal": literal, "patches": patches}
 
 
-def hilo(case, t):
+def hilo(case, t, attend):
     height, width = case["grid"]
     tall, wide, taps = height // EDGE, width // EDGE, EDGE * EDGE
     first = torch.cat([t["h_qkv"], t["l_q"]]).contiguous()

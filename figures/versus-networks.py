@@ -3,9 +3,10 @@
 The tables are those of tests/pytorch/networks.py.  `literal` has the layers as the
 authors' public modules have them: ELSA unfolds its values and makes all filters,
 Swin cuts windows, LITv2 merges by grid_sample.  `best` has what we found faster in
-eager PyTorch: ELSA adds up neighbours one at a time, depth-wise convolutions stay
+PyTorch: ELSA adds up neighbours one at a time, depth-wise convolutions stay
 in one layout, linear maps of a token are never turned into convolutions.
 """
+import functools
 import math
 import pathlib
 import sys
@@ -39,6 +40,12 @@ def attend(q, k, v, count, bias=None):
     return (scores.softmax(-1) @ v).transpose(-2, -3).flatten(-2)
 
 
+def library(q, k, v, count, bias=None):
+    """The same by PyTorch's own attention."""
+    q, k, v = (heads_of(rows, count) for rows in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(-2, -3).flatten(-2)
+
+
 def cut(plane, s):
     """[B, H, W, C] -> [B, windows, s s, C]"""
     return plane.unflatten(1, (-1, s)).unflatten(3, (-1, s)).transpose(2, 3).flatten(3, 4).flatten(1, 2)
@@ -49,7 +56,7 @@ def glue(windows, grid, s):
     return windows.reshape(B, grid[0] // s, grid[1] // s, s, s, C).transpose(2, 3).reshape(B, *grid, C)
 
 
-def hilo(t, x, grid, heads, window=2, alpha=0.9):
+def hilo(t, x, grid, heads, window=2, alpha=0.9, attend=attend):
     if window == 1:
         k, v = F.linear(x, t["l_kv"], t["l_kv_b"]).chunk(2, -1)
         return F.linear(attend(F.linear(x, t["l_q"], t["l_q_b"]), k, v, heads), t["l_proj"], t["l_proj_b"])
@@ -111,7 +118,7 @@ def elsa_neighbours(t, x, grid, heads, group_width, kernel=7):
     return F.linear(tokens(y.reshape(B, C, *grid)), t["w_o"], t["b_o"])
 
 
-def window_attention(t, x, grid, heads, window=None, shift=0):
+def window_attention(t, x, grid, heads, window=None, shift=0, attend=attend):
     """Swin's: the plane rolled, windows cut, those of both sides of the seam masked."""
     s = window or grid[0]
     plane = rolled(F.linear(x, t["w_qkv"], t["b_qkv"]).unflatten(1, grid), -shift)
@@ -144,6 +151,8 @@ def ready(t, grid, heads, window=None, shift=0):
 
 LITERAL = {networks.hilo: hilo, networks.deform: deform, networks.elsa: elsa_unfolded, networks.msa: window_attention}
 BEST = {**LITERAL, networks.elsa: elsa_neighbours}
+LIBRARY = {**BEST, networks.hilo: functools.partial(hilo, attend=library),
+           networks.msa: functools.partial(window_attention, attend=library)}
 
 
 def draw(case, normal):
@@ -172,7 +181,7 @@ def forms(case, t):
             run, own = each.layer.run, networks.own(each, t)
             if each.step.layer in table:
                 other, grid, options = table[each.step.layer], each.grid, each.step.options
-                own = ready(own, grid, **options) if other is window_attention else own
+                own = ready(own, grid, **options) if each.step.layer is networks.msa else own
                 run = lambda t, x, other=other, grid=grid, options=options: other(t, x, grid, **options)
             parts.append((each, run, own))
 
@@ -186,4 +195,9 @@ def forms(case, t):
                     x = y if each.move == networks.ON else x + y
             return x
         return whole
-    return {"literal": way(LITERAL), "best": way(BEST)} if "elsa" in case["network"] else {"literal": way(LITERAL)}
+    ways = {"literal": way(LITERAL)}
+    if "elsa" in case["network"]:
+        ways["best"] = way(BEST)
+    if hasattr(F, "scaled_dot_product_attention"):
+        ways["library's attention"] = way(LIBRARY)
+    return ways

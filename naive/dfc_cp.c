@@ -9,7 +9,7 @@
 #include "forms.h"
 #include "../reference/steps.h"
 
-/* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr. */
+/* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr; u1 may be absent, and is then one. */
 void dfc_naive_tensor(real *w, const struct dfc_problem *p)
 {
     size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
@@ -19,10 +19,12 @@ void dfc_naive_tensor(real *w, const struct dfc_problem *p)
             for (size_t n = 0; n < N; n++)
                 for (size_t c = 0; c < C; c++)
                     for (size_t d = 0; d < D; d++) {
-                        const real *u1_i = p->u1 + i * R, *u2_m = p->u2 + m * R, *u3_n = p->u3 + n * R;
+                        const real *u1_i = p->u1 ? p->u1 + i * R : NULL;
+                        const real *u2_m = p->u2 + m * R, *u3_n = p->u3 + n * R;
                         const real *u4_c = p->u4 + c * R, *u5_d = p->u5 + d * R;
                         real sum = 0;
-                        for (size_t r = 0; r < R; r++) sum += u1_i[r] * u2_m[r] * u3_n[r] * u4_c[r] * u5_d[r];
+                        for (size_t r = 0; r < R; r++)
+                            sum += (u1_i ? u1_i[r] : (real)1) * u2_m[r] * u3_n[r] * u4_c[r] * u5_d[r];
                         w[(((i * M + m) * N + n) * C + c) * D + d] = sum;
                     }
 }

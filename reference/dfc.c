@@ -15,7 +15,8 @@ static const struct tensor_row fc_tensors[] = {
 
 static const struct tensor_row cp_tensors[] = {
     {.name = "x", .shape = "B M C", .meaning = "the tokens in"},
-    {.name = "u1", .shape = "B R", .fan = "1", .meaning = "what an image makes of each component"},
+    {.name = "u1", .shape = "B R", .optional = true, .fan = "1",
+     .meaning = "what an image makes of each component; ones where it is absent"},
     {.name = "u2", .shape = "M R", .fan = "M", .meaning = "the tokens in"},
     {.name = "u3", .shape = "N R", .fan = "1", .meaning = "the tokens out"},
     {.name = "u4", .shape = "C R", .fan = "C", .meaning = "the channels in"},

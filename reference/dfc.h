@@ -8,6 +8,8 @@
  *              Eq. 3    y_ind = sigma(sum_mc x_imc W_imncd + b_nd)
  *              Eq. 6    y_ind = sigma(sum_r u5_dr u3_nr u1_ir sum_m u2_mr sum_c u4_cr x_imc + b_nd)
  *
+ *     u1 may be absent, and is then one: the same layer for all images, FC-CP of Tab. 1.
+ *
  *     i  images, B of them       m  tokens in, M of them      n  tokens out, N of them
  *     c  channels in, C          d  channels out, D           r  components, R of them
  *     sigma  GELU with the exact normal distribution function, or nothing
@@ -56,7 +58,7 @@ struct fc_problem {
 struct dfc_problem {
     size_t B, M, N, C, D, R;
     bool gelu;                  /* sigma: GELU, or nothing */
-    const real *u1, *u2, *u3, *u4, *u5;     /* [B][R], [M][R], [N][R], [C][R], [D][R] */
+    const real *u1, *u2, *u3, *u4, *u5;     /* [B][R] or NULL, [M][R], [N][R], [C][R], [D][R] */
     const real *b;              /* [N][D] */
 };
 

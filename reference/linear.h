@@ -10,7 +10,8 @@
  *
  * All sizes and strides are at most INT_MAX (problem.c and shape.c refuse
  * larger ones); y overlaps no input.  Multiply-adds: tokens * in * out.
- * CBLAS, on the calling thread where plan_run or plan_load called the form. */
+ * A library's product of matrices (product.h), on the calling thread where plan_run or plan_load
+ * called the form. */
 
 #ifndef TWICETOLD_LINEAR_H
 #define TWICETOLD_LINEAR_H

@@ -2,11 +2,11 @@
  *
  * Every byte that a form asks for passes here, so that its peak is measured
  * and not estimated.  Blocks are aligned to 64 bytes, one cache line and one
- * AVX-512 vector.  What FFTW, OpenBLAS and the C library keep for themselves
+ * AVX-512 vector.  What FFTW, OpenBLAS, oneDNN and the C library keep for themselves
  * is not seen.  Nor can it be answered for where it fails: FFTW then aborts the
  * process, libgomp ends it with a line of its own, and OpenBLAS, which takes its
  * buffers before main, waits for ever where an address space is limited (ulimit -v)
- * to less than about 330 MB for two threads.
+ * to less than about 330 MB for two threads.  Where oneDNN has none, OpenBLAS multiplies.
  *
  * The counters are shared by all threads and exact; peaks of two operators
  * that run at the same time cannot be told apart. */

@@ -49,7 +49,7 @@ bool declaration_letter(char letter[4], const struct declaration *d, int at)
             while (n < count && strcmp(met[n], letter)) n++;
             if (n < count) continue;
             if (count == at) return true;
-            if (count < PROBLEM_LETTERS) strcpy(met[count++], letter);
+            if (count < PROBLEM_LETTERS) memcpy(met[count++], letter, strlen(letter) + 1);
         }
     } while ((t++)->name);
     return false;

@@ -29,7 +29,8 @@ status problem_set_size(struct problem *p, const char *letter, size_t size)
         }
     if (size > INT_MAX) return bad_input("size %s: found %zu, expected at most %d", letter, size, INT_MAX);
     if (p->letters == PROBLEM_LETTERS) return failure("more than %d sizes", PROBLEM_LETTERS);
-    strcpy(p->letter[p->letters].name, letter);
+    if (strlen(letter) >= sizeof p->letter->name) return failure("size %.20s: no letter has such a name", letter);
+    memcpy(p->letter[p->letters].name, letter, strlen(letter) + 1);
     p->letter[p->letters++].size = size;
     return status_ok();
 }

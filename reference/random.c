@@ -101,8 +101,10 @@ void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, 
         a[n] = (real)(low + (high - low) * random_uniform(seed, stream, n));
 }
 
+/* A number depends on its place alone, so threads may share the places: the weights of a network are millions. */
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation)
 {
+    #pragma omp parallel for schedule(static) if (count > 65536)
     for (size_t n = 0; n < count; n++)
         a[n] = (real)(deviation * random_normal(seed, stream, n));
 }

@@ -12,6 +12,7 @@ namespace counting {
 #include "../naive/forms.h"
 #include "../naive/hilo.h"
 #include "../naive/lisa.h"
+#include "../figures/rungs/rungs.h"
 }
 
 extern "C" {
@@ -32,6 +33,14 @@ const struct form *counted_form(const struct declaration *d)
     for (const struct form_row *row = counting::naive_forms; row->declaration; row++)
         if (row->declaration == d) return row->form;
     return nullptr;
+}
+
+/* That of rung number `at` of an operator's ladder. */
+const struct form *counted_rung(const struct declaration *d, int at);
+const struct form *counted_rung(const struct declaration *d, int at)
+{
+    const struct counting::ladder *ladder = d == counting::msa_ladder.of ? &counting::msa_ladder : &counting::lisa_ladder;
+    return &ladder->rung[at].form;
 }
 
 /* Hearts that suites count by themselves, Fig. 6's order of LiSA's Eq. 5 among

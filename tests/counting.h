@@ -1,9 +1,10 @@
 /* counting.h -- a real that counts its multiplications (C++)
  *
- * The sources of naive/ are compiled a second time, as C++, with this class in
- * the place of real (reference/real.h asks for it) and nothing else changed but
- * that all they define stands in a namespace of its own (the Makefile wraps it
- * around them).  So both builds are linked together, and no name clashes.
+ * The sources of naive/, and the rungs of figures/rungs, are compiled a second time, as C++,
+ * with this class in the place of real (reference/real.h asks for it; vectors are made of
+ * it by plain_lanes.h) and nothing else changed but that all they define stands in a
+ * namespace of its own (the Makefile wraps it around them).  So both builds are linked
+ * together, and no name clashes.
  *
  * The class is laid out as the float or double that it stands for, so both
  * compilations share arrays and the functions of reference/.  It needs nothing
@@ -11,6 +12,8 @@
 
 #ifndef TWICETOLD_TESTS_COUNTING_H
 #define TWICETOLD_TESTS_COUNTING_H
+
+#include <math.h>
 
 #ifdef TWICETOLD_DOUBLE
 typedef double plain_real;
@@ -42,5 +45,11 @@ inline real operator*(real a, real b) { a *= b; return a; }
 inline real operator/(real a, real b) { a /= b; return a; }
 inline bool operator<(real a, real b) { return a.number < b.number; }
 inline bool operator>(real a, real b) { return a.number > b.number; }
+
+/* Counted as nothing: they are no products. */
+inline real exp(real a) { return real(exp((double)a)); }
+inline real exp2(real a) { return real(exp2((double)a)); }
+
+#define restrict __restrict     /* which C++ has not */
 
 #endif

@@ -15,7 +15,11 @@
 #               `suite:`, of which the case `case:` is run (all without).  A section
 #               "Instead" holds what stands in the hole at first, "When TEST" what is said
 #               when that proof fails, "Wrong: NAME" an answer that must not pass.
-#               Where the file is a header, `source:` is what includes it and is compiled.
+#               A suite exact/NAME is one over the field.  Where the file is a header,
+#               `source:` is what includes it and is compiled.
+#               `counts: OPERATOR CHANNELS SIZES OPTIONS` is a problem on which a solution in
+#               naive/ that the proofs let pass is counted, and must not multiply more
+#               often than the form's formula says: a clock is not needed.
 #     predict   the command of section "Command" prints the answer last; a number may
 #     measure   be off by the factor `within:`.  `truth:` is what it printed for us, and a
 #               prediction's is proved, to a twentieth at most.
@@ -91,7 +95,7 @@ region() {
 # fill FOLDER FILE: puts standard input into the hole, as deep as it was.
 fill() {
     where=$(region)
-    [ "$where" ] || refuse "$N: nothing to cut at $(key cut)"
+    [ "$where" ] || { cat >/dev/null; refuse "$N: nothing to cut at $(key cut)"; }
     awk -v first="${where% *}" -v last="${where#* }" '
         NR == FNR { with[++n] = $0; next }
         FNR == first { match($0, /^ */); for (i = 1; i <= n; i++) print (with[i] == "" ? "" : substr($0, 1, RLENGTH) with[i]) }
@@ -108,9 +112,14 @@ proofs() {
     suite=$(key suite)
     source=$(key source)
     source=${source:-$2}
-    case $source in *.c) by=$compile ;; *) by="$emulate -x c++" ;; esac
+    object=$BUILD/tests/$suite.o
+    case $suite,$source in
+    exact/*) by="$exact -x c++" object=$BUILD/exact/tests/$suite.cc.o suite=${suite#exact/} with=$exact_with ;;
+    *.c) by=$compile ;;
+    *) by="$emulate -x c++" ;;
+    esac
     if ! $by -O1 -c "$1/$source" -o "$1/work.o" 2>"$1/said"; then return 1; fi
-    if ! $link "$BUILD/tests/$suite.o" "$1/work.o" $with -o "$1/$suite" 2>"$1/said"; then return 1; fi
+    if ! $link "$object" "$1/work.o" $with -o "$1/$suite" 2>"$1/said"; then return 1; fi
     case=$(key case)
     [ "$verb/$(key kind)" != check/break ] || case=
     env -u CK_TAP_LOG_FILE_NAME -u CK_FORK CK_TIMEOUT_MULTIPLIER=0.2 ${case:+CK_RUN_CASE="$case"} \
@@ -119,8 +128,32 @@ proofs() {
     return 1
 }
 
+# counted FOLDER FILE: 0 if the solution multiplies no more often than the formula of its
+# form says; 1 and both numbers in $1/many, or what the compiler says in $1/said.
+counted() {
+    problem=$(key counts)
+    [ "$problem" ] || return 0
+    # shellcheck disable=SC2086
+    (cd "$1" && { printf '#include "%s"\n' $before; printf 'namespace counting {\n#include "%s"\n}' "$2"; } |
+        $count -I. -x c++ -c - -o counted.o) 2>"$1/compiled" &&
+        $link "$BUILD/tests/exercise_count.o" "$1/counted.o" $with -o "$1/count" 2>"$1/compiled" ||
+        { mv "$1/compiled" "$1/said"; return 1; }
+    # shellcheck disable=SC2046
+    env -u CK_TAP_LOG_FILE_NAME -u CK_RUN_CASE "$1/count" $(echo "$problem" | cut -d" " -f1-3) \
+        "$(echo "$problem" | cut -d" " -f4-)" >"$1/many" || return 1
+    awk '{ few = $1 <= $2 } END { exit !few }' "$1/many"
+}
+
+# solved FOLDER FILE: all proofs pass, at the price that the form states.
+solved() { rm -f "$1/many"; proofs "$1" "$2" && counted "$1" "$2"; }
+
 # What a teacher says of what fell.
 comment() {
+    if [ -s "$1/many" ]; then
+        echo "The result is right, and the price is not: $(cut -d' ' -f1 "$1/many") multiplications where" \
+            "$(cut -d' ' -f2 "$1/many") do ($(key counts))."
+        return
+    fi
     if [ ! -s "$1/fell" ]; then
         grep -m 5 -E 'error|undefined' "$1/said" | sed "s|$1/||"
         echo "It does not compile yet, or does not end."
@@ -137,7 +170,7 @@ comment() {
 # ---- answers ----------------------------------------------------------------------
 
 # The last number that the command prints, or its last word where it prints none.
-truth() { sh -c "PATH=$BUILD:\$PATH; $(section Command | block)" 2>/dev/null | tail -n 1 | awk '{ print $NF }'; }
+truth() { sh -c "PATH=$BUILD:$BUILD/figures:\$PATH; $(section Command | block)" 2>/dev/null | tail -n 1 | awk '{ print $NF }'; }
 
 # near A B FACTOR: two words, alike; two numbers, within the factor.
 near() {
@@ -205,8 +238,9 @@ judge_break() {
 judge_hole() {
     file=$(key cut | cut -d' ' -f1)
     [ -e "$here/$N/$file" ] || refuse "$N is not open: make exercise N=$N"
-    if proofs "$here/$N" "$file"; then
-        echo "Right: $(grep -oE 'Checks: [0-9]+' "$here/$N/said" | tail -n 1 | cut -d' ' -f2) proofs of $(key suite) hold."
+    if solved "$here/$N" "$file"; then
+        echo "Right: $(grep -oE 'Checks: [0-9]+' "$here/$N/said" | tail -n 1 | cut -d' ' -f2) proofs of $(key suite) hold" \
+            "$([ ! -s "$here/$N/many" ] || echo "with the $(cut -d' ' -f2 "$here/$N/many") multiplications of $(key counts)")"
         done_with
     else
         comment "$here/$N"
@@ -225,18 +259,18 @@ prove() {
     hole)
         [ "$(grep -c '^## Wrong: ' "$(page)")" -ge 2 ] || { echo "$N: fewer than two wrong answers"; bad=1; }
         tree "$folder/t" "$file"
-        proofs "$folder/t" "$file" || { echo "$N: the solution does not pass"; cat "$folder/t/said"; bad=1; }
+        solved "$folder/t" "$file" || { echo "$N: the solution does not pass"; cat "$folder/t/said"; bad=1; }
         skeleton "$folder/t" "$file"
-        if proofs "$folder/t" "$file"; then echo "$N: the skeleton passes"; bad=1
-        elif [ ! -s "$folder/t/fell" ]; then echo "$N: the skeleton does not compile, or does not end"; cat "$folder/t/said"; bad=1; fi
+        if solved "$folder/t" "$file"; then echo "$N: the skeleton passes"; bad=1
+        elif [ ! -s "$folder/t/fell" ] && [ ! -s "$folder/t/many" ]; then echo "$N: the skeleton does not compile, or does not end"; cat "$folder/t/said"; bad=1; fi
         sed -n 's/^## \(Wrong: .*\)/\1/p' "$(page)" >"$folder/wrongs"
         while read -r wrong; do
             section "$wrong" | block | fill "$folder/t" "$file"
-            if proofs "$folder/t" "$file"; then echo "$N: passes: $wrong"; bad=1
-            elif [ ! -s "$folder/t/fell" ]; then echo "$N: does not compile: $wrong"; cat "$folder/t/said"; bad=1; fi
+            if solved "$folder/t" "$file"; then echo "$N: passes: $wrong"; bad=1
+            elif [ ! -s "$folder/t/fell" ] && [ ! -s "$folder/t/many" ]; then echo "$N: does not compile: $wrong"; cat "$folder/t/said"; bad=1; fi
         done <"$folder/wrongs"
         for test in $(sed -n 's/^## When //p' "$(page)"); do
-            grep -q "START_TEST($test)" "tests/$(key suite).c" || { echo "$N: no proof is called $test"; bad=1; }
+            cat "tests/$(key suite)".c* | grep -q "START_TEST($test)" || { echo "$N: no proof is called $test"; bad=1; }
         done ;;
     predict)
         is=$(truth)

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Plant mistakes in naive/ and fast/, one at a time, and see which proofs fall.
+"""Plant mistakes in naive/, fast/ and reference/, one at a time, and see which proofs fall.
 
-    python3 tests/plant.py [--seed 1] [--count 60] [--only fast/lisa] [--build build]
+    python3 tests/plant.py [--seed 1] [--count 60] [--only fast/lisa] [--build build] [--quick]
+
+`make mutants COUNT=60 SEED=1` is the same.
 
 A mistake is one of six: an arithmetic operator, an index, a bound, a sign, a
 constant, a missing line.  They are drawn by the seed, spread evenly over the
 files, from code alone: no comment, no string, no preprocessor line.  Each is
 planted in a copy of the tree, built in float, and met by the suites, those of
-its own row first; the first failure ends it.  One that all suites pass is met
-by the double build, and last by the sanitizers.
+its own row first and the quick before the slow; the first failure ends it, and a suite
+is linked when its turn comes.  One that all suites pass is met by the double build, and
+last by the sanitizers; not so with --quick, which is float alone.
 
-Prints a line for each mistake: what fell, or SURVIVED; "(time)" behind a suite
+Prints a line for each mistake, and appends it to planted.tsv in the build folder: what fell, or SURVIVED; "(time)" behind a suite
 that no longer ended, and was stopped by the clock.  Exit status 0 when
 none survived.  A survivor may be equivalent (a larger workspace, a hint to the
 cache, a remainder that another loop would do): that is for a person to judge.
@@ -24,8 +27,9 @@ import subprocess
 import sys
 import time
 
-CODE = ("naive", "fast")
+CODE = ("naive", "fast", "reference")
 LIMIT = 20                              # times a suite's own time, and seconds added to it
+LAST = {"test_exercises", "test_installed", "test_library", "test_program", "test_faults"}     # they want all programs
 
 
 def blanked(text):
@@ -101,22 +105,25 @@ def words(name):
 
 
 class Tree:
-    """A copy of the tree with its suites built; times[suite] is how long each takes."""
+    """A copy of the tree; times[suite] is how long a suite takes there with no mistake, once it was wanted."""
 
-    def __init__(self, folder, targets, variables):
-        self.folder, self.variables, self.times = folder, variables, {}
+    def __init__(self, folder, targets, variables, seconds):
+        self.folder, self.variables, self.seconds, self.times = folder, variables, seconds, {}
         self.suites = targets
-        if not self.make(targets):
-            sys.exit(f"plant: {folder} cannot be built")
-        for suite in targets:
-            start = time.monotonic()
-            if self.outcome(suite, 900) != PASSED:
-                sys.exit(f"plant: {suite} fails before any mistake is planted")
-            self.times[suite] = time.monotonic() - start
 
     def make(self, targets):
-        return subprocess.run(["make", f"-j{os.cpu_count()}", *self.variables, *targets], cwd=self.folder,
+        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+        return subprocess.run(["make", "CUDA=", f"-j{os.cpu_count()}", *self.variables, *targets], cwd=self.folder, env=environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+    def accept(self, suite):
+        """Builds a suite of the tree as it should be, and sees it pass."""
+        if not self.make([suite]):
+            sys.exit(f"plant: {suite} cannot be built")
+        start = time.monotonic()
+        if self.outcome(suite, 1800) != PASSED:
+            sys.exit(f"plant: {suite} fails before any mistake is planted")
+        self.times[suite] = time.monotonic() - start
 
     def outcome(self, suite, limit):
         environment = {**os.environ, "OMP_NUM_THREADS": "2", "CK_FORK": "no" if self.variables else "yes",
@@ -127,10 +134,21 @@ class Tree:
         except subprocess.TimeoutExpired:
             return STOPPED
 
-    def first_to_fall(self, path):
-        """The first suite that fails, own row first, the quick before the slow; None if all pass."""
+    def order(self, path):
+        """Suites of the file's own row first, those that want all programs last, the quick before the slow."""
         own = self.rows_of(path)
-        for suite in sorted(self.suites, key=lambda s: (own.isdisjoint(words(s)), self.times[s])):
+        return sorted(self.suites, key=lambda s: (os.path.basename(s) in LAST, own.isdisjoint(words(s)),
+                                                  self.times.get(s, self.seconds.get(os.path.basename(s), 5))))
+
+    def first_to_fall(self, path):
+        """The first suite that fails; None if all pass.  The mistake is planted, and stays so."""
+        for suite in self.order(path):
+            if suite not in self.times:
+                changed = swap(self.folder, path)
+                self.accept(suite)
+                restore(self.folder, path, changed)
+            if not self.make([suite]):
+                return suite + " (link)"
             outcome = self.outcome(suite, self.times[suite] * LIMIT + LIMIT)
             if outcome != PASSED:
                 return suite + (" (time)" if outcome == STOPPED else "")
@@ -150,10 +168,23 @@ def plant(folder, path, place):
     name = os.path.join(folder, path)
     with open(name) as f:
         text = f.read()
+    ORIGINAL[path] = text
     with open(name, "w") as f:
         f.write(text[:start] + new + text[end:])
     line = text.count("\n", 0, start)
     return text, line + 1, text.split("\n")[line].strip()
+
+
+ORIGINAL = {}                           # the file that the mistake is planted in, as it was
+
+
+def swap(folder, path):
+    """Takes the mistake out for a while; the text with it."""
+    name = os.path.join(folder, path)
+    with open(name) as f:
+        changed = f.read()
+    restore(folder, path, ORIGINAL[path])
+    return changed
 
 
 def restore(folder, path, text):
@@ -167,6 +198,7 @@ def main():
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--only", default="")
     parser.add_argument("--build", default="build")
+    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
 
     here = os.path.abspath(os.path.join(arguments.build, "planted"))
@@ -178,30 +210,33 @@ def main():
 
     suites = sorted(os.path.basename(p)[:-2] for p in os.listdir(os.path.join(here, "tests"))
                     if p.startswith("test_") and p.endswith(".c"))
-    checks = ("-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all",)
-    float_build = Tree(here, [f"build/tests/{s}" for s in suites], [])
-    later = [([f"build/double/tests/{s}" for s in suites], []),
-             ([f"build/checked/tests/{s}" for s in suites], ["BUILD=build/checked", f"CFLAGS={checks[0]}"])]
-    others = []
+    seconds = {}
+    if os.path.exists(os.path.join(arguments.build, "seconds")):
+        with open(os.path.join(arguments.build, "seconds")) as f:
+            seconds = {os.path.basename(line.split()[1]): float(line.split()[0]) for line in f}
+    checks = "-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
+    trees = [Tree(here, [f"build/tests/{s}" for s in suites], [], seconds)]
+    if not arguments.quick:
+        trees += [Tree(here, [f"build/double/tests/{s}" for s in suites if s != "test_exercises"], [], seconds),
+                  Tree(here, [f"build/checked/tests/{s}" for s in suites], ["BUILD=build/checked", f"CFLAGS={checks}"], seconds)]
+    if not trees[0].make(["build/libtwicetold.a"]):
+        sys.exit(f"plant: {here} cannot be built")
 
     survivors = planted = 0
     for path, place in draw(mistakes(here, arguments.only), arguments.seed, 3 * arguments.count):
         if planted == arguments.count:
             break
         text, number, line = plant(here, path, place)
-        if not float_build.make(float_build.suites):        # a mistake that the compiler refuses is none
-            restore(here, path, text)
-            continue
-        planted += 1
-        fallen = float_build.first_to_fall(path)
-        if not fallen:
-            restore(here, path, text)
-            others = others or [Tree(here, targets, variables) for targets, variables in later]
-            plant(here, path, place)
-            fallen = next((f for f in (t.make(t.suites) and t.first_to_fall(path) for t in others) if f), None)
+        fallen = None
+        if trees[0].make(["build/libtwicetold.a", "build/libcounting.a"]):      # a mistake that the compiler refuses is none
+            planted += 1
+            fallen = next((f for f in (t.first_to_fall(path) for t in trees) if f), None)
+            survivors += not fallen
+            said = f"{path}:{number}: {place[0]}: {line}  ->  {place[3].strip() or '(nothing)'}"
+            print(f"{fallen or 'SURVIVED':44} {said}", flush=True)
+            with open(os.path.join(arguments.build, "planted.tsv"), "a") as f:
+                f.write(f"{arguments.seed}\t{fallen or 'SURVIVED'}\t{said}\n")
         restore(here, path, text)
-        survivors += not fallen
-        print(f"{fallen or 'SURVIVED':44} {path}:{number}: {place[0]}: {line}  ->  {place[3].strip() or '(nothing)'}", flush=True)
     print(f"{planted - survivors} of {planted} mistakes fell (seed {arguments.seed})")
     sys.exit(survivors > 0)
 

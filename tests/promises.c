@@ -317,7 +317,7 @@ void promise_loads_again(const struct trial *t)
         plan_release(&plan);
         real *other = run_form(&t->problem, form_at(t, f), 2, t->x);
         ck_assert_msg(same_bits(y, other, t->outputs), "%s", form_at(t, f)->name);
-        unequal(y, first, t->outputs);
+        if (count) unequal(y, first, t->outputs);           /* a mean has no parameters */
         memcpy(block, before, count * sizeof *block);
     }
 }

@@ -105,16 +105,21 @@ double statistical_bound(const struct problem *p, double kappa, const struct for
 
 void trial_holds(struct trial *t, const char *what, const char *form, int threads, double safe)
 {
+    form_holds(t, what, operator_form(t->problem.declaration, form), threads, safe);
+}
+
+void form_holds(struct trial *t, const char *what, const struct form *form, int threads, double safe)
+{
     const struct problem *p = &t->problem;
-    const struct form *f = operator_form(p->declaration, form), *naive = operator_form(p->declaration, "naive");
+    const struct form *naive = operator_form(p->declaration, "naive");
     if (!t->y) t->y = trial_run(t, "naive", 1);
     if (t->exact_of != t->y) {
         t->exact = reference(p, t->x);
         t->sensitivity = sensitivity(p, t->x, t->exact);
         t->exact_of = t->y;
     }
-    real *y = trial_run(t, form, threads);
+    real *y = run_form(p, form, threads, t->x);
     double few = t->sharp ? chance(1) / chance(t->outputs) : 1;
     hold(what, relative_difference(y, t->y, t->outputs), safe, mean_error(y, t->exact, t->outputs),
-         few * statistical_bound(p, t->sensitivity, f, sizeof(real) == 8 ? naive : NULL));
+         few * statistical_bound(p, t->sensitivity, form, sizeof(real) == 8 ? naive : NULL));
 }

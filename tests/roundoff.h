@@ -66,5 +66,6 @@ double statistical_bound(const struct problem *p, double kappa, const struct for
 /* Fails unless a form with so many threads is within both bounds: `safe`, over the
  * largest entry of the naive form's y, and the statistical one. */
 void trial_holds(struct trial *t, const char *what, const char *form, int threads, double safe);
+void form_holds(struct trial *t, const char *what, const struct form *form, int threads, double safe);
 
 #endif

@@ -7,7 +7,7 @@
 # another as they end.  The whole output of a suite stays in $TAP/float, $TAP/double and
 # $TAP/exact ($BUILD/tap/...), each test's verdict below what it measured, and the
 # verdicts alone beside it (.tap).  `book` proofreads the pages against those, and
-# has a browser lay them out, when all others are done.  The last line is "N passed,
+# has a browser lay them out and use their live figures, when all others are done.  The last line is "N passed,
 # N failed, N skipped"; the exit status is 0 when nothing failed.  A suite that ends
 # without its closing line, or unhappily with no failure to show for it, has failed once
 # more than it says; so has one that is not done within LIMIT seconds.  An interrupt
@@ -87,7 +87,8 @@ proofread() {
     echo "the book"
     { sh chapters/proofread.sh "$tap" book.md README.md chapters/*.md
       sh chapters/ledger.sh
-      sh chapters/layout.sh "$BUILD/layout"; } >"$tap/book.log" 2>&1
+      sh chapters/layout.sh "$BUILD/layout"
+      sh chapters/live.sh "$BUILD/layout" "$BUILD/live/library.wasm"; } >"$tap/book.log" 2>&1
     passed=$((passed + $(grep -c '^ok - ' "$tap/book.log")))
     failed=$((failed + $(grep -c '^not ok - ' "$tap/book.log")))
     skipped=$((skipped + $(grep -c '^skipped: ' "$tap/book.log")))

@@ -96,8 +96,8 @@ START_TEST(naive_elsa_is_its_hearts)
     struct trial t = trial("--grid 3x4 --kernel 3 --heads 2", &elsa, 2, 4, "", "w_o b_o b_qkv ghost_mul ghost_add");
     const struct subject s = {"3x4", 4, 2, 3, 1, 7};
     real *y = trial_run(&t, "naive", 2), *qkv = zeros(24 * 12);
-    linear_map(qkv, 12, t.x, 4, trial_tensor(&t, "w_qkv"), NULL, 24, 4, 12);
     for (size_t image = 0; image < 2; image++) {
+        linear_map(qkv + image * 12 * 12, 12, t.x + image * 48, 4, trial_tensor(&t, "w_qkv"), NULL, 12, 4, 12);
         struct scene m = empty_scene(&s);
         real *part[3];
         for (size_t p = 0; p < 3; p++) {

@@ -71,6 +71,7 @@ static double told_patch(const struct told *t, size_t b, size_t n, size_t d)
 static double told_depthwise(const struct told *t, size_t b, size_t n, size_t c)
 {
     size_t M = size_of(t, "M"), place[GRID_AXES];
+    bool learned = problem_tensor(t->p, "w") != NULL;
     double sum = at(t, "b", c);
     struct lookup names = {.problem = t->p};
     const size_t *size = lookup_sizes(&names, "size");
@@ -79,7 +80,7 @@ static double told_depthwise(const struct told *t, size_t b, size_t n, size_t c)
         ptrdiff_t entry[GRID_AXES], from[GRID_AXES] = {0};
         entry_of(entry, m, size, t->in.axes);
         for (int a = 0; a < t->in.axes; a++) from[a] = (ptrdiff_t)place[a] + entry[a] - (ptrdiff_t)(size[a] / 2);
-        sum += at(t, "w", c * M + m) * x_at(t, b, from, c);
+        sum += (learned ? at(t, "w", c * M + m) : 1 / (double)M) * x_at(t, b, from, c);
     }
     return sum;
 }
@@ -128,7 +129,8 @@ static double told_linear(const struct told *t, size_t b, size_t n, size_t d)
 {
     ptrdiff_t place[GRID_AXES];
     signed_place(place, &t->in, n);
-    return mapped(t, "w", "b", b, place, d);
+    double value = mapped(t, "w", "b", b, place, d);
+    return problem_given(t->p, "gelu") ? told_gelu(value) : value;
 }
 
 /* Number k of a row, normalised over the row. */
@@ -240,6 +242,8 @@ static const struct { const struct declaration *layer; entry *told; const char *
     {&layer_depthwise, told_depthwise, "--grid 3x4x5 --size 3x1x5", 2, 7, "", ""},
     {&layer_depthwise, told_depthwise, "--grid 2x2 --size 7x5", 1, 17, "", ""},
     {&layer_depthwise, told_depthwise, "--grid 9 --size 3", 3, 1, "", ""},
+    {&layer_depthwise, told_depthwise, "--grid 6x5 --size 3x3 --kind mean", 2, 19, "", ""},
+    {&layer_depthwise, told_depthwise, "--grid 2x3x4 --size 1x5x3 --kind mean", 1, 5, "", ""},
     {&layer_mlp, told_mlp, "--grid 5x6", 2, 7, "", ""},
     {&layer_mlp, told_mlp, "--grid 4 --ratio 1", 1, 5, "", "b_1 b_2"},
     {&layer_mlp, told_mlp, "--grid 24x24 --ratio 3", 1, 3, "", ""},
@@ -248,6 +252,8 @@ static const struct { const struct declaration *layer; entry *told; const char *
     {&layer_mlp, told_mlp, "--grid 23x24 --depthwise --ratio 2", 3, 2, "", "conv_b b_2"},
     {&layer_linear, told_linear, "--channels 9", 2, 7, "N=13", ""},
     {&layer_linear, told_linear, "--channels 1", 1, 20, "N=1", "b"},
+    {&layer_linear, told_linear, "--channels 19 --gelu", 2, 7, "N=13", ""},
+    {&layer_linear, told_linear, "--channels 513 --gelu", 3, 2, "N=300", "b"},
     {&layer_norm_of_tokens, told_norm, "", 2, 19, "N=7", ""},
     {&layer_norm_of_tokens, told_norm, "--epsilon 0.5", 1, 64, "N=3", ""},
     {&layer_norm_of_tokens, told_norm, "--kind batch", 2, 18, "N=5", ""},
@@ -301,7 +307,7 @@ static void holds(const struct trial *t, const char *what, const real *expected,
  * Tolerance  Above.
  * Would it fail?  Seen with channels and entries of patch's weights exchanged, taps off the plane kept in
  *            depthwise and mlp, merge in row-major order, (dx, dy) for (dy, dx), a bias or a mean not
- *            folded, a head that sums. */
+ *            folded, a head that sums, a mean over M - 1, a GELU left out. */
 START_TEST(layers_are_what_they_say)
 {
     struct trial t = drawn(_i);

@@ -249,6 +249,10 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"apply msa --grid 2x2 msa.safetensors -o msa.safetensors", "the input's own path"},
     {"apply msa --grid 2x2 msa.safetensors -o ./msa.safetensors", "the input's own path"},
     {"apply msa --grid 2x2 msa.safetensors -o twin.safetensors", "the input's own path"},
+    {"tokens --grid 2x2 --channels 4 --images msa.safetensors -o ./msa.safetensors", "the input's own path"},
+    {"parameters msa --grid 2x2 --channels 4 --images msa.safetensors -o twin.safetensors", "the input's own path"},
+    {"network learned-lisa --random 1 --input msa.safetensors -o msa.safetensors", "the input's own path"},
+    {"network learned-lisa --weights msa.safetensors -o twin.safetensors lie.safetensors", "the input's own path"},
     {"apply msa --grid 2x2 msa.safetensors -o absent/y.safetensors", "msa: "},
     {"tokens --grid 4x4 -o x.safetensors", "tokens: option --channels: missing"},
     {"tokens --grid 4x4 --channels 8 stray -o x.safetensors", "found 'stray'"},
@@ -553,8 +557,12 @@ static const char *const told[][2] = {
     {"figures/network-seconds", "lisanet-i-t fast 32x32 1 1 1"},
     {"figures/chopd-rank", "1 1 2"},
     {"figures/cuda", "msa --grid 3x3 --channels 4"},
+    {"figures/ground-error", "7 49"},
+    {"figures/ladder", "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2"},
     {"figures/lisa-error", "7 49 7x7"},
     {"figures/networks-accuracy", "100"},
+    {"figures/roofline", "0.001 1048576"},
+    {"figures/networks-profile", "1 lisanet-i-t fast"},
 };
 
 /* Every program that computes a figure ends well, and each number that it prints is

@@ -94,7 +94,9 @@ START_TEST(naive_structsa_is_its_hearts)
     const struct subject s = {"3x4", "3x3", "1", 3, 3, _i == 2 ? 3 : 1, _i == 0 ? "1x1" : ""};
     size_t N = 12, c = 3, C = 6, D = 3;
     real *y = trial_run(&t, "naive", 2), *qkv = zeros(2 * N * 3 * C);
-    linear_map(qkv, 3 * C, t.x, C, trial_tensor(&t, "w_qkv"), NULL, 2 * N, C, 3 * C);
+    for (size_t image = 0; image < 2; image++)
+        linear_map(qkv + image * N * 3 * C, 3 * C, t.x + image * N * C, C, trial_tensor(&t, "w_qkv"), NULL,
+                   N, C, 3 * C);
 
     for (size_t image = 0; image < 2; image++)
         for (size_t head = 0; head < 2; head++) {

@@ -4,7 +4,7 @@
  * indices is there:
  *
  *     z_mr = sum_c u4_cr x_mc                one product of matrices
- *     s_r  = u1_r sum_m u2_mr z_mr           the whole image in R numbers
+ *     s_r  = u1_r sum_m u2_mr z_mr           the whole image in R numbers; u1 may be absent
  *     y_nd = sum_r (u3_nr s_r) u5_dr         another product
  *
  * Every step is linear in the tokens.  What an image is to the tokens out are
@@ -45,7 +45,7 @@ static void one_image(const struct flight *t)
     size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
     size_t m_first = flight_from(t, M), m_end = flight_to(t, M), n_first = flight_from(t, N), n_end = flight_to(t, N);
     real *z = f->z + t->slot * M * R, *sum = f->sum + t->slot * R, *gated = f->gated + t->slot * N * R;
-    const real *u1_i = p->u1 + t->first * R;
+    const real *u1_i = p->u1 ? p->u1 + t->first * R : NULL;
 
     /* Step 1: channels to components. */
     linear_product(z + m_first * R, R, t->x + m_first * C, C, p->u4, m_end - m_first, C, R);
@@ -56,7 +56,7 @@ static void one_image(const struct flight *t)
     for (size_t r = from; r < to; r++) sum[r] = 0;
     for (size_t m = 0; m < M; m++)
         for (size_t r = from; r < to; r++) sum[r] += p->u2[m * R + r] * z[m * R + r];
-    for (size_t r = from; r < to; r++) sum[r] *= u1_i[r];
+    for (size_t r = from; r < to && u1_i; r++) sum[r] *= u1_i[r];
     flight_meet(t);
 
     /* Step 3: what each token takes of it, components to channels, and sigma. */
@@ -77,7 +77,7 @@ static double multiply_adds(const void *of)
 {
     const struct dfc_problem *p = of;
     double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
-    return (double)p->B * (M * C * R + M * R + R + N * R + N * D * R);
+    return (double)p->B * (M * C * R + M * R + (p->u1 ? R : 0) + N * R + N * D * R);
 }
 
 const struct form dfc_cp_fast = {"fast", sizeof(struct dfc_cp_fast), prepare, NULL, run, NULL, multiply_adds};

@@ -160,7 +160,7 @@ __global__ void each_sum(cp_sizes p, array<real> y, array<const real> x, array<c
         for (int c = 0; c < p.C; c++) {
             real weight = 0;
             for (int r = 0; r < p.R; r++)
-                weight += u1[i * p.R + r] * u2[(size_t)m * p.R + r] * u3[(size_t)n * p.R + r] *
+                weight += (u1 ? u1[i * p.R + r] : (real)1) * u2[(size_t)m * p.R + r] * u3[(size_t)n * p.R + r] *
                           u4[(size_t)c * p.R + r] * u5[(size_t)d * p.R + r];
             sum += x[(i * p.M + m) * p.C + c] * weight;
         }
@@ -176,7 +176,7 @@ __global__ void tokens_summed(cp_sizes p, array<real> sum, array<const real> z, 
     size_t r = at % p.R, i = at / p.R;
     real s = 0;
     for (int m = 0; m < p.M; m++) s += u2[m * p.R + r] * z[(i * p.M + m) * p.R + r];
-    sum[at] = u1[at] * s;
+    sum[at] = u1 ? u1[at] * s : s;
 }
 
 /* u3_nr s_ir: a thread for each component of a token out. */
@@ -206,7 +206,7 @@ __global__ void image_in_u5(cp_sizes p, array<real> out, array<const real> z, ar
     /* Step 2: all rows of threads need the sum, and each adds it up: in the same order. */
     s = 0;
     for (int t = 0; t < TOKENS; t++) s += part[t * 32 + lane];
-    if (r < p.R) s *= u1[i * p.R + r];
+    if (u1 && r < p.R) s *= u1[i * p.R + r];
     for (int d = row; d < p.D && r < p.R; d += TOKENS) out[(i * p.D + d) * p.R + r] = u5[(size_t)d * p.R + r] * s;
 }
 
@@ -219,7 +219,7 @@ template <int rung> status cp_prepare(struct plan *plan)
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
     device_reals(plan, &on->x, "x", B, M, C, 1);
     device_reals(plan, &on->y, "y", B, N, D, 1);
-    device_reals(plan, &on->u1, "u1", B, R, 1, 1);
+    device_reals(plan, &on->u1, "u1", p->u1 ? B : 0, R, 1, 1);
     device_reals(plan, &on->u2, "u2", M, R, 1, 1);
     device_reals(plan, &on->u3, "u3", N, R, 1, 1);
     device_reals(plan, &on->u4, "u4", C, R, 1, 1);

@@ -38,6 +38,7 @@
 #include "elsa.h"
 #include "../exponential.h"
 #include "../forms.h"
+#include "../packed_linear.h"
 
 /* ---- the softmax --------------------------------------------------------- */
 
@@ -234,7 +235,8 @@ static status prepare(struct plan *plan)
 
     /* Step 1: the projections, and the heart of Eq. 4; the others fly by themselves. */
     heads_prepare(plan, (struct hearts){
-        .heart = elsa_unified, .whole = true, .parts = N, .in_flight = unified ? images_in_flight(N, p->heads.B) : 1,
+        .heart = elsa_unified, .whole = true, .parts = N, .maps = &linear_packed,
+        .in_flight = unified ? images_in_flight(N, p->heads.B) : 1,
     });
     if (unified) {
         elsa_unified_prepare(f, room, p);

@@ -149,7 +149,7 @@ static status find_place(struct beside *b)
     char *folder = memory_get(cut + 2, 1);
     if (!folder) return out_of_memory("the path");
     memcpy(folder, target, cut);
-    strcpy(folder + cut, cut ? "" : ".");
+    memcpy(folder + cut, cut ? "" : ".", cut ? 1 : 2);
     b->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error = errno;
     memory_free(folder);

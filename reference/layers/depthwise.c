@@ -2,9 +2,10 @@
  *
  *     y_nc = b_c + sum_m w_cm x_{n+m,c}
  *
- * over a window of odd sizes around n; what is off the grid is zero.  The weights are
- * turned to [M][C], and a token is summed a vector of channels at a time: its window's
- * rows of x are each read once and the sum stays in a register.
+ * over a window of odd sizes around n; what is off the grid is zero.  With --kind mean all
+ * w are 1/M, zeros off the grid count too, and there is no b.  The weights are turned to
+ * [M][C], and a token is summed a vector of channels at a time: its window's rows of x
+ * are each read once and the sum stays in a register.
  *
  * Cost: B N M C multiply-adds; the weights once more, and 2 M pointers for each thread. */
 
@@ -13,6 +14,7 @@
 struct depthwise {
     size_t B, N, C, M;
     size_t grid[GRID_AXES], size[GRID_AXES];    /* last is fastest */
+    bool mean;
     const real *w, *b;
 };
 
@@ -24,13 +26,15 @@ struct depthwise_form {
 static const struct option options[] = {
     LAYER_GRID(1, 3, "N, HxW or TxHxW"),
     {.name = "size", .kind = OPTION_KERNEL, .letter = "M", .meaning = "of the window, odd: M, MxM or MxMxM"},
+    {.name = "kind", .kind = OPTION_CHOICE, .fallback = "learned", .choices = "learned|mean",
+     .meaning = "by weights of each channel's own, or the mean of the window"},
     {0}
 };
 
 static const struct tensor_row tensors[] = {
     LAYER_TOKENS,
-    {.name = "w", .shape = "C M", .fan = "M", .meaning = "a window for each channel"},
-    {.name = "b", .shape = "C", .optional = true, .fan = "M", .meaning = "its bias"},
+    {.name = "w", .shape = "C M", .when = "kind=learned", .fan = "M", .meaning = "a window for each channel"},
+    {.name = "b", .shape = "C", .when = "kind=learned", .optional = true, .fan = "M", .meaning = "its bias"},
     {0}
 };
 
@@ -40,7 +44,8 @@ static status resolve(void *of, const struct problem *problem)
     struct depthwise *p = of;
     *p = (struct depthwise){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
-        .M = lookup_size(&names, "M"), .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
+        .M = lookup_size(&names, "M"), .mean = lookup_choice(&names, "kind") == 1,
+        .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
     };
     align_axes(p->grid, problem->grid.size, problem->grid.axes, 1);
     align_axes(p->size, lookup_sizes(&names, "size"), problem->grid.axes, 1);
@@ -91,7 +96,8 @@ static status load(struct plan *plan)
 {
     const struct depthwise *p = plan->of;
     const struct depthwise_form *f = plan->state;
-    entries_first(f->w, p->w, p->C, p->M);
+    for (size_t m = 0; p->mean && m < p->M * p->C; m++) f->w[m] = 1 / (real)p->M;
+    if (!p->mean) entries_first(f->w, p->w, p->C, p->M);
     return status_ok();
 }
 
@@ -113,7 +119,7 @@ const struct form layer_depthwise_form = {
 
 const struct declaration layer_depthwise = {
     .name = "depthwise",
-    .summary = "a convolution of each channel by itself, odd sizes, zeros around",
+    .summary = "a convolution of each channel by itself, or its mean; odd sizes, zeros around",
     .output = "B N C",
     .options = options,
     .tensors = tensors,

@@ -17,16 +17,21 @@
 #define LAYER_GRID(lowest, highest, axes) \
     {.name = "grid", .kind = OPTION_GRID, .low = lowest, .high = highest, .meaning = "the token grid: " axes}
 
-/* Tokens in a tile of so many reals each: half a megabyte in float, so that a tile and the
- * weights that it meets fit the cache next to the core. */
+/* The most tokens in a tile of so many reals each: half a megabyte in float, so that a tile and
+ * the weights that it meets fit the cache next to the core; but each tile asks memory for all weights
+ * anew, for which fewer than 128 tokens do not pay. */
 static inline size_t layer_tile(size_t reals)
 {
     size_t tokens = 131072 / (reals ? reals : 1);
-    return tokens < 32 ? 32 : tokens > 512 ? 512 : tokens;
+    return tokens < 128 ? 128 : tokens > 512 ? 512 : tokens;
 }
 
-/* The end of a tile that begins at `from`. */
-static inline size_t tile_end(size_t from, size_t tile, size_t to) { return to - from < tile ? to : from + tile; }
+/* The end of a tile that begins at `from`: all tiles up to `to` are almost of one size. */
+static inline size_t tile_end(size_t from, size_t tile, size_t to)
+{
+    size_t tiles = (to - from + tile - 1) / tile;
+    return from + (to - from + tiles - 1) / tiles;
+}
 
 /* Sizes of a grid's axes, moved so that the last is the fastest whatever their number. */
 static inline void align_axes(size_t aligned[GRID_AXES], const size_t *size, int axes, size_t missing)

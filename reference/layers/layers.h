@@ -16,9 +16,10 @@
  *                a 3 x 3 convolution of each channel, zeros around
  *                w_1 [rC][C]  b_1? [rC]  conv_w [rC][3][3]  conv_b? [rC]
  *                w_2 [C][rC]  b_2? [C]                                        y [B][N][C]
- *     depthwise  a convolution of each channel, odd sizes, stride 1, zeros around
+ *     depthwise  a convolution of each channel, odd sizes, stride 1, zeros around; with --kind mean
+ *                the mean of M entries, without w and b
  *                w [C][M]  b? [C]                                             y [B][N][C]
- *     linear     y = W x + b
+ *     linear     y = W x + b, or with --gelu gelu of that
  *                w [D][C]  b? [D]                                             y [B][N][D]
  *     merge      2 x 2 tokens, (0,0), (1,0), (0,1), (1,1) of (row, column), side by side;
  *                a layer norm of their 4C channels; a linear map without bias

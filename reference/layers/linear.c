@@ -1,11 +1,13 @@
-/* linear.c -- y = W x + b, token by token
+/* linear.c -- y = W x + b, token by token, and gelu of it if asked
  *
- * What linear.h does, as a layer.  Cost: B N C D multiply-adds; the weights once more. */
+ * What linear.h does, as a layer; with --gelu tile by tile, while y is in the cache.
+ * Cost: B N C D multiply-adds; the weights once more. */
 
 #include "layer.h"
 
 struct tokens_map {
     size_t B, N, C, D;
+    bool gelu;
     const real *w, *b;
 };
 
@@ -14,6 +16,7 @@ struct map_form { struct linear map; };
 static const struct option options[] = {
     {.name = "channels", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e9, .letter = "D",
      .meaning = "channels that it makes; as the weights have it where nothing is said"},
+    {.name = "gelu", .kind = OPTION_FLAG, .meaning = "gelu of what it makes"},
     {0}
 };
 
@@ -31,7 +34,8 @@ static status resolve(void *of, const struct problem *p)
     struct lookup names = {.problem = p};
     *(struct tokens_map *)of = (struct tokens_map){
         .B = lookup_size(&names, "B"), .N = lookup_size(&names, "N"), .C = lookup_size(&names, "C"),
-        .D = lookup_size(&names, "D"), .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
+        .D = lookup_size(&names, "D"), .gelu = lookup_given(&names, "gelu"),
+        .w = lookup_tensor(&names, "w"), .b = lookup_tensor(&names, "b"),
     };
     return names.refusal;
 }
@@ -40,7 +44,14 @@ static void fly(const struct flight *t)
 {
     const struct tokens_map *p = t->plan->of;
     const struct map_form *f = t->plan->state;
-    linear_apply(t->y, p->D, t->x, p->C, &f->map, t->images * p->N, t->part, t->parts);
+    size_t items = t->images * p->N, tile = layer_tile(p->D), to = flight_to(t, items);
+
+    if (!p->gelu) linear_apply(t->y, p->D, t->x, p->C, &f->map, items, t->part, t->parts);
+    for (size_t n = flight_from(t, items), end; p->gelu && n < to; n = end) {
+        end = tile_end(n, tile, to);
+        linear_apply(t->y + n * p->D, p->D, t->x + n * p->C, p->C, &f->map, end - n, 0, 1);
+        gelu_row(t->y + n * p->D, (end - n) * p->D);
+    }
 }
 
 static status prepare(struct plan *plan)
@@ -76,7 +87,7 @@ const struct form layer_linear_form = {"layer", sizeof(struct map_form), prepare
 
 const struct declaration layer_linear = {
     .name = "linear",
-    .summary = "a linear map of each token",
+    .summary = "a linear map of each token, with a GELU behind it or without",
     .letters = letters,
     .output = "B N D",
     .options = options,

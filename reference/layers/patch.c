@@ -87,7 +87,7 @@ static status resolve(void *of, const struct problem *problem)
     struct lookup names = {.problem = problem};
     struct patch *p = of;
     int axes = problem->grid.axes;
-    grid out;
+    grid out = {0};
     status s = layer_patch_grid(&out, problem);
     if (s.code) return s;
     *p = (struct patch){

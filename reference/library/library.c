@@ -80,8 +80,9 @@ static status choose(struct API(plan) *plan, const struct declaration *d, const 
 
     const char *word[2 * PROBLEM_OPTIONS];
     for (size_t w = 0; w < count; w++) {
-        word[w] = strcpy(plan->words + at, option[w]);
-        at += strlen(option[w]) + 1;
+        size_t length = strlen(option[w]) + 1;
+        word[w] = memcpy(plan->words + at, option[w], length);
+        at += length;
     }
     return problem_create(&plan->problem, d, (int)count, word);
 }

@@ -5,7 +5,8 @@
 Writes FOLDER/twicetold-VERSION-py3-none-PLATFORM.whl, which pip installs without a
 compiler: a folder twicetold/ of the module and the libraries, and what the format of
 wheels asks for (packaging.python.org, "Binary distribution format").  The same input
-gives the same file.  FFTW, OpenBLAS and OpenMP are not in it: they are the system's.
+gives the same file.  FFTW, oneDNN (where it was built with), OpenBLAS and OpenMP are not in
+it: they are the system's.
 """
 
 import base64

@@ -37,7 +37,7 @@ static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const cha
 /* The stages with other depths and widths; heads keep their channels. */
 static status choose_stages(struct network *n, const struct network_request *r)
 {
-    size_t number[NETWORK_STAGES];
+    size_t number[NETWORK_STAGES] = {0};
     status s = status_ok();
     while (n->stages < NETWORK_STAGES && n->table->stage[n->stages].block) n->stages++;
     memcpy(n->stage, n->table->stage, sizeof n->stage);
@@ -228,7 +228,7 @@ static size_t pixel_channels(const struct network *n) { return n->table->channel
 static status add_parts(struct network *n, const char *form)
 {
     struct flow x = {.grid = n->grid, .channels = pixel_channels(n)}, h = x;
-    status s = status_ok();
+    status s;
     for (int i = 0; i < n->stages; i++) {
         for (size_t block = 0; block <= n->stage[i].depth; block++)
             if ((s = add_steps(n, i + 1, block, form, &x, &h)).code) return s;

@@ -43,10 +43,11 @@ status photo_read(real *x, const char *path, size_t H, size_t W, size_t channels
     char where[120];
     bool png;
     status s = image_is_png(&png, path);
-    if (!s.code && !png) s = bad_input("found no PNG, expected one; --input takes tensors");
-    if (!s.code) s = image_read_png(&im, path);
-    if (!s.code) s = channels == 1 ? prepare_grey(x, &im, H, W) : photo_prepare(x, &im, H, W);
-    image_release(&im);
     snprintf(where, sizeof where, "%.110s", path);
+    if (!s.code && !png) return status_at(bad_input("found no PNG, expected one; --input takes tensors"), where);
+    if (!s.code) s = image_read_png(&im, path);
+    if (s.code) return s;                       /* which names the path */
+    s = channels == 1 ? prepare_grey(x, &im, H, W) : photo_prepare(x, &im, H, W);
+    image_release(&im);
     return status_at(s, where);
 }

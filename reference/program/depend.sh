@@ -27,25 +27,50 @@ pandoc                  command:pandoc      https://pandoc.org
 fonts-texgyre-math      font:/usr/share/texmf/fonts/opentype/public/tex-gyre-math  https://www.gust.org.pl/projects/e-foundry/tg-math
 dataset-fashion-mnist   data:/usr/share/datasets/fashion-mnist  https://github.com/zalandoresearch/fashion-mnist
 '
-# Missed, not required: where this cannot be had, things go on without.
+# Missed, not required: where one cannot be had, things go on without it.
 wished='
 python3-numpy           module:numpy        https://numpy.org
 '
+# Floats are multiplied by it where its kernels are, on x86-64.
+test "$(uname -m)" != x86_64 || wished="${wished}libdnnl-dev  header:oneapi/dnnl/dnnl.h  https://github.com/oneapi-src/oneDNN
+"
 developer='
 clang                   command:clang       https://clang.llvm.org
 libomp-dev              command:clang       https://openmp.llvm.org
 clang-tidy              command:clang-tidy  https://clang.llvm.org/extra/clang-tidy
 cppcheck                command:cppcheck    https://cppcheck.sourceforge.io
 valgrind                command:valgrind    https://valgrind.org
+libclang-rt-dev         cross:llvm-cov      https://llvm.org
+llvm                    command:llvm-cov    https://llvm.org
+qemu-user               command:qemu-s390x  https://www.qemu.org
+g++-s390x-linux-gnu     cross:s390x-linux-gnu-g++    https://gcc.gnu.org
+g++-aarch64-linux-gnu   cross:aarch64-linux-gnu-g++  https://gcc.gnu.org
+g++-i686-linux-gnu      cross:i686-linux-gnu-g++     https://gcc.gnu.org
 python3-torch           command:python3     https://pytorch.org
 chromium                command:chromium    https://www.chromium.org
+nodejs                  command:node        https://nodejs.org
 '
+
+# The library as WebAssembly, for the live figures of the book, which is complete without them.
+# The runtime is of the compiler's own version.
+browsers() {
+    version=$(apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p')
+    cat <<END
+clang                   live:clang          https://clang.llvm.org
+lld                     live:wasm-ld        https://lld.llvm.org
+wasi-libc               live:/usr/include/wasm32-wasi  https://github.com/WebAssembly/wasi-libc
+libclang-rt-${version:-14}-dev-wasm32  live:clang  https://compiler-rt.llvm.org (for wasm32)
+END
+}
 
 present() {
     case $1 in
+    header:*)  echo "#include <${1#header:}>" | ${CC:-gcc} -E - >/dev/null 2>&1 ;;
     module:*)  /usr/bin/python3 -c "import ${1#module:}" 2>/dev/null ;;
-    command:*) command -v "${1#command:}" >/dev/null ;;
+    command:* | cross:*) command -v "${1#*:}" >/dev/null ;;
     library:*) pkg-config --exists "${1#library:}" 2>/dev/null ;;
+    live:/*)   test -e "${1#*:}" ;;
+    live:*)    command -v "${1#live:}" >/dev/null ;;
     data:* | font:*) test -e "${1#*:}" ;;
     esac
 }
@@ -75,7 +100,7 @@ install_by_apt() {
     for package in $missing; do
         apt-cache show "$package" >/dev/null 2>&1 && continue
         case $(echo "$needed" | awk -v p="$package" '$1 == p { print $2 }') in
-        data:* | font:*)
+        data:* | font:* | cross:*)
             echo "this system has no package $package; going on without" >&2
             missing=$(echo "$missing" | sed "s/ $package\$//; s/ $package / /") ;;
         esac
@@ -97,8 +122,11 @@ look() {
             present "$probe" && continue
             echo "missing: ${probe#*:} (Debian's $package; $place)" >&2
             case $probe in
+            header:*) echo "    without it, OpenBLAS multiplies floats, slower on new processors" >&2 ;;
             module:*) echo "    without it, the Python module is not tested" >&2 ;;
+            live:*) echo "    without it, the book has no live figures" >&2 ;;
             data:*) echo "    without it, seeded noise stands in for images" >&2 ;;
+            cross:*) echo "    without it, a sanitizer or another machine is not tried" >&2 ;;
             font:*) echo "    without it, the browser chooses a font for formulas" >&2 ;;
             *) lacking=1 ;;
             esac
@@ -112,10 +140,14 @@ install)
     test "$2" = developer && needed="$needed$developer"
     if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
         (install_by_apt) || exit
-        needed=$wished
-        (install_by_apt) || echo "going on without NumPy: the Python module is not tested" >&2
+        for package in $(echo "$wished" | awk '{ print $1 }'); do
+            needed=$(echo "$wished" | grep "^$package ")
+            (install_by_apt) || echo "going on without $package" >&2
+        done
+        needed=$(browsers)
+        (install_by_apt) || echo "going on without a compiler for WebAssembly: the book has no live figures" >&2
     else
-        needed="$needed$wished"
+        needed="$needed$wished$(browsers)"
         look
     fi ;;
 build)

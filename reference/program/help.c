@@ -228,7 +228,7 @@ void print_network(const struct network_table *t, const struct command *c)
     /* Step 2: the table. */
     for (int i = 0; i < NETWORK_STAGES && t->stage[i].block; i++) {
         const struct network_stage *s = &t->stage[i];
-        printf("\nstage %d: %zu channels, %zu heads\n", i + 1, s->width, s->heads);
+        printf("\nstage %d: %zu channels, %zu head%s\n", i + 1, s->width, s->heads, s->heads == 1 ? "" : "s");
         print_steps(s->entry);
         printf("  and %zu times\n", s->depth);
         print_steps(s->block);

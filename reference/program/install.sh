@@ -26,9 +26,10 @@ case $prefix in
 *) remember=' -Wl,-rpath,${libdir}' ;;
 esac
 
-# library NAME PRECISION FFTW; what is told in C++ needs its library where it is linked statically.
+# library NAME PRECISION FFTW; what is told in C++ needs its library where it is linked statically, and floats oneDNN.
 library() {
     nm -u "$build/lib/lib$1.a" | grep -q __cxa && cxx=' -lstdc++' || cxx=
+    nm -u "$build/lib/lib$1.a" | grep -q dnnl_ && onednn=' -ldnnl' || onednn=
     install -m 644 "$build/lib/lib$1.a" "$to/lib"
     install -m 755 "$build/lib/lib$1".so.* "$to/lib"
     cp -P "$build/lib/lib$1.so" "$to/lib"
@@ -42,7 +43,7 @@ Description: Attention operators of five papers, each naive and fast, in $2
 Version: $version
 Cflags: -I\${includedir}
 Libs: -L\${libdir}$remember -l$1
-Libs.private: -l$3 -lopenblas -fopenmp$cxx -lm
+Libs.private: -l$3$onednn -lopenblas -fopenmp$cxx -lm
 PC
 }
 library twicetold float fftw3f

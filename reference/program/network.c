@@ -3,7 +3,6 @@
  * On PNG files, prepared as networks/photo.h says, or on tensors.  Everything that it
  * takes is known before it is taken, and refused where it is too much. */
 
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "../instruments/safetensors.h"
 #include "../lookup.h"
 #include "../networks/photo.h"
+#include "../networks/profile.h"
 #include "command.h"
 #include "units.h"
 
@@ -56,72 +56,27 @@ static status count_batch(size_t *batch, const struct call *c, const struct tens
 
 /* ---- the profile ------------------------------------------------------------------ */
 
-/* What one kind of step takes. */
-struct kind {
-    const char *what;
-    size_t steps;
-    double seconds, multiply_adds;
-};
-
-static int by_seconds(const void *a, const void *b)
-{
-    double x = ((const struct kind *)a)->seconds, y = ((const struct kind *)b)->seconds;
-    return (x < y) - (x > y);
-}
-
-static void print_kind(const struct kind *k, const struct kind *all)
+static void print_kind(const struct network_kind *k, const struct network_kind *all)
 {
     char seconds[UNITS_TEXT], cost[UNITS_TEXT], rate[UNITS_TEXT];
-    double share = k->seconds / all->seconds;
     printf("%-10s %5zu  %s %6.1f %%  %s %6.1f %%  %s/s", k->what, k->steps, units_seconds(seconds, 9, k->seconds),
-           100 * share, units_count(cost, 8, k->multiply_adds), 100 * k->multiply_adds / all->multiply_adds,
-           units_count(rate, 8, k->multiply_adds / k->seconds));
+           100 * k->seconds / all->seconds, units_count(cost, 8, k->multiply_adds),
+           100 * k->multiply_adds / all->multiply_adds, units_count(rate, 8, k->multiply_adds / k->seconds));
     if (k == all) printf("\n");
-    else printf("  %8.2f\n", 1 / (1 - share));
+    else printf("  %8.2f\n", network_if_free(k, all));
 }
 
 /* Seconds and multiply-adds by what the steps are, the slowest first; and Amdahl's law. */
-static void print_profile(const struct network *n)
+static status profile(struct network *n, real *logits, const real *x)
 {
-    struct kind kind[32] = {{.what = "x + f", .seconds = n->adding}}, all = {.what = "all"};
-    int kinds = 1;
-    for (size_t p = 0; p < n->parts; p++) {
-        const struct part *part = &n->part[p];
-        int k = 0;
-        while (k < kinds && strcmp(kind[k].what, part->step->what)) k++;
-        if (k == kinds && kinds < 31) kind[kinds++] = (struct kind){.what = part->step->what};
-        kind[k].steps++;
-        kind[k].seconds += part->seconds;
-        kind[k].multiply_adds += form_multiply_adds(part->plan.form, &part->problem);
-    }
-    for (int k = 0; k < kinds; k++) {
-        all.steps += kind[k].steps;
-        all.seconds += kind[k].seconds;
-        all.multiply_adds += kind[k].multiply_adds;
-    }
-    qsort(kind, (size_t)kinds, sizeof *kind, by_seconds);
+    struct network_kind kind[NETWORK_KINDS], all;
+    status s = network_profile(n, logits, x, PROFILE_RUNS);
+    if (s.code) return s;
+    int kinds = network_kinds(kind, &all, n);
     printf("%-10s %5s  %9s %8s  %8s %8s  %10s  %8s\n", "step", "times", "time", "share", "m-adds", "share", "m-adds/s",
            "if free");
     for (int k = 0; k < kinds; k++) print_kind(&kind[k], &all);
     print_kind(&all, &all);
-}
-
-/* Each step's fastest of some runs stays in the network's times: what else the machine does meets
- * one run or another, and seldom the same step in all of them. */
-static status profile(struct network *n, real *logits, const real *x)
-{
-    double *least = memory_get(n->parts, sizeof *least), adding = INFINITY;
-    status s = least ? status_ok() : out_of_memory("the times of a profile");
-    for (size_t p = 0; p < n->parts && !s.code; p++) least[p] = INFINITY;
-    for (int run = 0; run <= PROFILE_RUNS && !s.code; run++) {
-        s = network_run(n, logits, x, NULL);
-        adding = fmin(adding, n->adding);
-        for (size_t p = 0; p < n->parts; p++) least[p] = fmin(least[p], n->part[p].seconds);
-    }
-    for (size_t p = 0; p < n->parts && !s.code; p++) n->part[p].seconds = least[p];
-    n->adding = adding;
-    memory_free(least);
-    if (!s.code) print_profile(n);
     return s;
 }
 
@@ -195,7 +150,7 @@ static status run_network(const struct call *c)
     /* Step 2: all sizes, and whether there is memory for them. */
     if (!s.code) s = network_create(&n, c->network, &r);
     if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
-    if (!s.code && weights_path) s = network_bind(&n, &weights.tensors);
+    if (!s.code && weights_path) s = status_at(network_bind(&n, &weights.tensors), weights_path);
     if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, allowed);
     if (!s.code) memory_set_limit(allowed);
 

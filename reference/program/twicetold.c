@@ -111,17 +111,24 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
     return status_ok();
 }
 
+static bool is_output(const struct call *c, const char *input) { return input && same_file(input, c->output); }
+
+static status own_path(const struct call *c)
+{
+    return bad_input("output: found the input's own path '%.100s', expected another", c->output);
+}
+
+/* All inputs are named, and none of them, be it the value of an option, is the output too. */
 static status check_files(const struct call *c)
 {
     for (int i = 0; i < 2 && c->command->inputs[i] && !c->command->many; i++)
         if (!c->input[i]) return bad_input("input: missing, expected %s", c->command->inputs[i]);
     if (!c->command->output) return status_ok();
     if (!c->output) return bad_input("option -o: missing, expected -o OUTPUT.safetensors");
-    for (int i = 0; i < 2 + c->files; i++) {
-        const char *input = i < 2 ? c->input[i] : c->file[i - 2];
-        if (input && same_file(input, c->output))
-            return bad_input("output: found the input's own path '%.100s', expected another", c->output);
-    }
+    for (int i = 0; i < 2 + c->files; i++)
+        if (is_output(c, i < 2 ? c->input[i] : c->file[i - 2])) return own_path(c);
+    for (const struct option *o = c->command->own.options; o->name; o++)
+        if (o->value && !strcmp(o->value, "FILE") && is_output(c, own_text(c, o->name, NULL))) return own_path(c);
     return status_ok();
 }
 

@@ -20,7 +20,7 @@ status words_take(struct words *w, int argc, const char *const *argv)
 
     char *at = w->room;
     for (int a = 0; a < argc; a++) {
-        strcpy(at, argv[a]);
+        memcpy(at, argv[a], strlen(argv[a]) + 1);
         w->help |= !strcmp(at, "--help") || !strcmp(at, "-h");
         w->version |= !strcmp(at, "--version");
         char *equals = strncmp(at, "--", 2) ? NULL : strchr(at, '=');

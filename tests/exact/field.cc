@@ -250,5 +250,12 @@ static pair on_circle(size_t k, size_t n)
     return power(root, CIRCLES / n * (k % n));
 }
 
-real circle_cosine(size_t k, size_t n) { return real(on_circle(k, n).re, NO_EXPONENT, 0); }
-real circle_sine(size_t k, size_t n) { return real(on_circle(k, n).im, NO_EXPONENT, 0); }
+real circle_cosine(size_t k, size_t n)
+{
+    return real(on_circle(k, n).re, NO_EXPONENT, 0);
+}
+
+real circle_sine(size_t k, size_t n)
+{
+    return real(on_circle(k, n).im, NO_EXPONENT, 0);
+}

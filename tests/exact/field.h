@@ -5,7 +5,8 @@
  * a pair: what it is in the field of P elements, and what it is in that of Q.  Sums,
  * products and quotients are exact in both.  The second part is what exponents live in:
  *
- *     P = 692986173953673599      prime, P - 1 divisible by Q, P + 1 by CIRCLES
+ *     P = 692986173953673599      prime, P - 1 divisible by Q, P + 1 by CIRCLES; or the next
+ *                                 such prime, P + CIRCLES Q, where the build says FIELD_PRIME=2
  *     Q = 2^31 - 1                prime
  *     exp(a) = g^(a mod Q) mod P, g of order Q, so that exp(a + b) = exp(a) exp(b)
  *
@@ -33,17 +34,23 @@
 
 typedef unsigned __int128 twice;
 
-constexpr uint64_t P = 692986173953673599u;
+#ifndef FIELD_PRIME
+#define FIELD_PRIME 1
+#endif
+
 constexpr uint32_t Q = 0x7fffffffu;
 constexpr uint64_t CIRCLES = 605404800u;        /* 2^7 3^3 5^2 7^2 11 13 */
+constexpr uint64_t P = 692986173953673599u + (FIELD_PRIME - 1) * CIRCLES * Q;
+constexpr int BITS = P >> 60 ? 60 : 59;         /* P has so many, and one */
+static_assert(P >> BITS == 1, "Barrett's quotient is for these two primes");
 constexpr uint32_t NO_EXPONENT = 0x80000000u, BELOW_ALL = 0x80000001u, NOWHERE = 0x80000002u;
 
 /* a b mod P by Barrett's quotient: no division. */
 inline uint64_t multiply_p(uint64_t a, uint64_t b)
 {
-    constexpr uint64_t reciprocal = (uint64_t)(((twice)1 << 120) / P);
+    constexpr uint64_t reciprocal = (uint64_t)(((twice)1 << (2 * BITS + 2)) / P);
     twice x = (twice)a * b;
-    uint64_t quotient = (uint64_t)((twice)(uint64_t)(x >> 59) * reciprocal >> 61);
+    uint64_t quotient = (uint64_t)((twice)(uint64_t)(x >> BITS) * reciprocal >> (BITS + 2));
     uint64_t rest = (uint64_t)x - quotient * P;
     while (rest >= P) rest -= P;
     return rest;

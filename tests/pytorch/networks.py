@@ -91,6 +91,13 @@ def mlp(C, grid, ratio=4, depthwise=False):
     return Layer(rows("w_1", (H, C), "b_1", C) + middle + rows("w_2", (C, H), "b_2", H), run, C, grid)
 
 
+def mean_of(C, grid, size):
+    """The mean of a window, zeros around counted in."""
+    size = per_axis(size, grid)
+    run = lambda t, x: tokens(F.avg_pool2d(planes(x, grid), size, 1, tuple(k // 2 for k in size)))
+    return Layer([], run, C, grid)
+
+
 def depthwise(C, grid, size):
     size = per_axis(size, grid)
     each = dict(padding=tuple(k // 2 for k in size), groups=C)
@@ -98,8 +105,10 @@ def depthwise(C, grid, size):
     return Layer(rows("w", (C, math.prod(size)), "b", math.prod(size)), run, C, grid)
 
 
-def linear(C, grid):
-    return Layer(rows("w", (C, C), "b", C), lambda t, x: F.linear(x, t["w"], t["b"]), C, grid)
+def linear(C, grid, channels=None, gelu=False):
+    D = channels or C
+    run = lambda t, x: F.linear(x, t["w"], t["b"])
+    return Layer(rows("w", (D, C), "b", C), (lambda t, x: F.gelu(run(t, x))) if gelu else run, D, grid)
 
 
 def merge(C, grid):
@@ -209,6 +218,16 @@ def chopd(C, grid, components, boxes, hidden):
     def run(t, x):
         case = {**of_chopd.DEFAULT, "B": x.shape[0], "C": C, "R": R, "grid": grid}
         return of_chopd.chopd({**t, "x": x}, case)
+    return Layer(tensors, run, C, grid)
+
+
+def fc_cp(C, grid, components):
+    """Eq. 5 without its factor of the image: a static layer."""
+    N, R = math.prod(grid), components
+    tensors = [("u2", (N, R), N), ("u3", (N, R), 1), ("u4", (C, R), C), ("u5", (C, R), R), ("b", (N, C), 1)]
+
+    def run(t, x):
+        return of_chopd.dfc_cp({**t, "x": x, "u1": torch.ones(len(x), R, dtype=x.dtype)}, {"activation": "gelu"})
     return Layer(tensors, run, C, grid)
 
 
@@ -323,15 +342,24 @@ def structvit(widths, depths, heads, classes, patterns, stride, video=False):
     return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes, kind="batch"))
 
 
-def chopd_former(widths, depths, heads, classes):
-    """Widths, components, boxes and gates are ours; the paper's are in a supplement that is not at hand."""
+def chopd_former(widths, depths, heads, classes, kind="chopd"):
+    """Widths, components, boxes and gates are ours; the paper's are in a supplement that is not at hand.
+
+    The kinds are the five layers of Tab. 1."""
     def entry(s):
         k = 4 if s == 0 else 2
         return [step("embed", ON, patch, channels=widths[s], size=k, stride=k), step("embed_norm", ON, norm)]
 
     def block(s):
-        return [step("norm1", INTO, norm),
-                step("mixer", JOIN, chopd, components=4 * widths[s], boxes=4, hidden=widths[s] // 8)]
+        C = widths[s]
+        if kind == "chopd":
+            return [step("norm1", INTO, norm), step("mixer", JOIN, chopd, components=4 * C, boxes=4, hidden=C // 8)]
+        if kind == "fc":
+            return [step("norm1", INTO, norm), step("mixer", JOIN, fc_cp, components=2 * C)]
+        spatial = {"depthwise": [step("mixer", ALONG, depthwise, size=3)],
+                   "pool": [step("mixer", ALONG, mean_of, size=3)], "linear": []}[kind]
+        return [step("norm1", INTO, norm), step("in", ALONG, linear, channels=19 * C // 4), *spatial,
+                step("out", JOIN, linear, channels=C, gelu=True)]
     return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes))
 
 
@@ -439,8 +467,9 @@ NETWORKS = {
     **{f"structvit-{size}-{D}-{s}-video":
        (structvit, *UNIFORMER[size], 64, dict(patterns=D, stride=s, video=True), FRAMES)
        for size, D, s in [("s", 4, 1), ("s", 4, 2), ("s", 8, 1), ("b", 4, 1), ("b", 4, 2)]},
-    "chopd-former-15m": (chopd_former, doubled(64), (3, 3, 9, 3), math.inf, {}, SQUARE),
-    "chopd-former-28m": (chopd_former, doubled(64), (6, 6, 18, 6), math.inf, {}, SQUARE),
+    **{f"chopd-former-{kind}{size}m": (chopd_former, doubled(64), (n, n, 3 * n, n), math.inf,
+                                       {"kind": kind.strip("-")} if kind else {}, SQUARE)
+       for kind in ("", "fc-", "depthwise-", "pool-", "linear-") for size, n in ((15, 3), (28, 6))},
 }
 
 
@@ -465,6 +494,10 @@ CASES = {
     "structvit-s-4-2": dict(grid=(64, 32), widths=(8, 8, 16, 16), depths=(2, 1, 1, 1), heads=(1, 1, 2, 4)),
     "structvit-s-4-2-video": dict(grid=(4, 32, 32), widths=(4, 8, 8, 16), depths=(1, 1, 1, 1), heads=(1, 1, 2, 2)),
     "chopd-former-15m": dict(grid=(64, 32), widths=(8, 8, 16, 16), depths=(1, 1, 1, 1)),
+    "chopd-former-fc-15m": dict(grid=(32, 32), widths=(8, 8, 16, 16), depths=(1, 1, 2, 1)),
+    "chopd-former-depthwise-15m": dict(grid=(32, 32), widths=(4, 4, 8, 8), depths=(1, 1, 1, 1), batch=2),
+    "chopd-former-pool-15m": dict(grid=(64, 32), widths=(4, 4, 8, 8), depths=(1, 1, 1, 1)),
+    "chopd-former-linear-15m": dict(grid=(32, 32), widths=(4, 4, 8, 8), depths=(1, 1, 1, 1)),
 }
 
 

@@ -1,0 +1,413 @@
+/* figure.js -- a live figure on a page: controls, maps, and a race of both forms
+ *
+ * A page holds <figure class="live" data-scene="lisa" hidden>.  Without this script, or in a
+ * browser without what it needs, that stays hidden, and the page is complete.  The module
+ * itself comes as a script of base64 when a figure is nearly in sight: a page
+ * that is opened from a disk may load scripts, and nothing else.
+ *
+ * Nothing is sent anywhere.  One thread; the browser's clock is rounded, so what is short
+ * is repeated until it is long enough to be timed.
+ *
+ * It refuses to know what an operator does: scenes.js does. */
+
+"use strict";
+
+const able = typeof WebAssembly === "object" && typeof DecompressionStream === "function";
+const LONG_ENOUGH = 25, TOO_LONG = 1000;        /* milliseconds */
+
+/* ---- the module --------------------------------------------------------------------- */
+
+let opening = null;
+function open_module() {
+    opening = opening || new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = "live/module.js";
+        script.onload = resolve;
+        script.onerror = () => reject(new Error("live/module.js is not there"));
+        document.head.append(script);
+    }).then(async () => {
+        const packed = Uint8Array.from(atob(library_packed), letter => letter.charCodeAt(0));
+        const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+        return library_open(await new Response(stream).arrayBuffer());
+    });
+    return opening;
+}
+
+/* Milliseconds of one run: the least of some rounds, as many as get it faster.  A browser compiles
+ * what runs often once more, and better. */
+function milliseconds(plan) {
+    const most = Math.max(1, Math.min(4096, 3e8 / plan.multiply_adds));
+    let best = Infinity;
+    for (let times = 1, round = 0; round < 6;) {
+        const start = performance.now();
+        plan.run(times);
+        const spent = performance.now() - start, before = best;
+        if (spent < LONG_ENOUGH && times < most) {
+            times = Math.min(most, spent > 0 ? Math.ceil(times * 1.5 * LONG_ENOUGH / spent) : 8 * times);
+            continue;
+        }
+        best = Math.min(best, spent / times);
+        if (spent > 10 * LONG_ENOUGH || (++round > 1 && best > 0.95 * before)) break;
+    }
+    return best;
+}
+
+/* Two digits, or three before the point, and no power of ten. */
+function figures(value) {
+    return value >= 100 ? thousands(+value.toPrecision(2)) : value.toPrecision(2);
+}
+
+function told(ms) {
+    if (!(ms > 0)) return "too little for this clock";
+    return ms >= 1000 ? `${figures(ms / 1000)} s` : ms >= 0.1 ? `${figures(ms)} ms` : `${figures(1000 * ms)} µs`;
+}
+
+function thousands(value) {
+    return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, " ");
+}
+
+/* ---- elements ------------------------------------------------------------------------- */
+
+function element(name, attributes = {}, ...inside) {
+    const made = document.createElementNS(/^(svg|path|text|line|circle)$/.test(name) ? "http://www.w3.org/2000/svg"
+        : "http://www.w3.org/1999/xhtml", name);
+    for (const key in attributes) {
+        if (typeof attributes[key] === "function") made.addEventListener(key, attributes[key]);
+        else if (attributes[key] === true) made.setAttribute(key, "");
+        else if (attributes[key] !== false && attributes[key] !== undefined) made.setAttribute(key, attributes[key]);
+    }
+    made.append(...inside);
+    return made;
+}
+
+/* A labelled control; changed(value) is called as it moves. */
+function control({ label, low, high, step, values, flag, value, told = String }, changed) {
+    if (flag) {
+        const box = element("input", { type: "checkbox", checked: value, change: () => changed(box.checked) });
+        return element("label", { class: "flag" }, box, " " + label);
+    }
+    if (values) {
+        const list = element("select", { change: () => changed(values[list.selectedIndex]) },
+            ...values.map(each => element("option", { selected: each === value }, String(each))));
+        return element("label", {}, element("span", {}, label), list);
+    }
+    const shown = element("output", {}, told(value));
+    const slider = element("input", { type: "range", min: low, max: high, step, value, input() {
+        changed(+slider.value);
+        tell(box, slider.value, told(+slider.value));
+    } });
+    const box = element("label", {}, element("span", {}, label, " ", shown), slider);
+    return box;
+}
+
+/* What a slider stands at, for those who see it and those who hear it. */
+function tell(label, value, words) {
+    const slider = label.querySelector("input");
+    slider.value = value;
+    slider.setAttribute("aria-valuetext", words);
+    label.querySelector("output").textContent = words;
+}
+
+/* ---- maps --------------------------------------------------------------------------------- */
+
+function colour(name) {
+    const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}
+
+function mix(a, b, share) {
+    return a.map((value, i) => value + (b[i] - value) * share);
+}
+
+/* A matrix onto a canvas of as many points: grey from its least to its most; or, linear, from 0,
+ * which is the paper, to its largest magnitude, one colour for each sign; or, signed, by the
+ * root of that, which shows what is small beside it. */
+function paint(canvas, { data, columns, kind }) {
+    const pen = canvas.getContext("2d"), rows = data.length / columns || 1;
+    canvas.width = columns || 1;
+    canvas.height = rows;
+    const picture = pen.createImageData(canvas.width, rows);
+    const paper = colour("--panel"), more = colour("--accent"), less = colour("--string");
+    const low = data.reduce((a, b) => Math.min(a, b), Infinity);
+    const high = data.reduce((a, b) => Math.max(a, b), -Infinity);
+    const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
+    data.forEach((value, i) => {
+        const shade = kind === "grey" ? Array(3).fill(255 * (high > low ? (value - low) / (high - low) : 0.5))
+            : mix(paper, value > 0 ? more : less, (Math.abs(value) / most) ** (kind === "linear" ? 1 : 0.5));
+        picture.data.set([...shade, 255], 4 * i);
+    });
+    pen.putImageData(picture, 0, 0);
+}
+
+/* ---- the race ------------------------------------------------------------------------------- */
+
+const SHEET_X = 340, SHEET_Y = 190, LEFT = 46, BOTTOM = 26;
+
+/* Seconds against tokens, both in logarithms. */
+function chart(points, sides) {
+    const first = Math.log(sides[0] ** 2), last = Math.log(sides[sides.length - 1] ** 2);
+    const top = Math.log(TOO_LONG * 2), least = Math.log(0.002);
+    const x = N => LEFT + (Math.log(N) - first) / (last - first) * (SHEET_X - LEFT - 44);
+    const high = ms => (Math.log(Math.max(ms, 0.002)) - least) / (top - least);
+    const y = ms => SHEET_Y - BOTTOM - high(ms) * (SHEET_Y - BOTTOM - 10);
+    const parts = [];
+    const marks = { 0.01: "10 µs", 0.1: "0.1 ms", 1: "1 ms", 10: "10 ms", 100: "0.1 s", 1000: "1 s" };
+    for (const ms in marks)
+        parts.push(element("line", { class: "grid", x1: LEFT, x2: SHEET_X - 40, y1: y(ms), y2: y(ms) }),
+            element("text", { x: LEFT - 5, y: y(ms) + 4, "text-anchor": "end" }, marks[ms]));
+    for (const side of sides.filter((_, at) => at % 2 === 0))
+        parts.push(element("text", { x: x(side ** 2), y: SHEET_Y - 9, "text-anchor": "middle" }, String(side ** 2)));
+    for (const form in points) {
+        const line = points[form], last = line[line.length - 1];
+        if (!last) continue;
+        parts.push(element("path", { class: form, d: "M" + line.map(p => `${x(p.N)} ${y(p.ms)}`).join("L") }),
+            ...line.map(p => element("circle", { class: form, cx: x(p.N), cy: y(p.ms), r: 3 })),
+            element("text", { class: form, x: x(last.N) + 6, y: y(last.ms) + 4 }, form));
+    }
+    const about = { viewBox: `0 0 ${SHEET_X} ${SHEET_Y}`, role: "img", "aria-label": outcome(points) };
+    return element("svg", about, ...parts);
+}
+
+/* From which size on the naive form is behind, in words. */
+function outcome({ naive, fast }) {
+    const rival = N => (fast.find(point => point.N === N) || {}).ms;
+    const both = naive.map(({ N, ms }) => ({ N, times: ms / rival(N) })).filter(({ times }) => times > 0);
+    if (!both.length) return "Seconds of a run against tokens.";
+    let from = both.length;
+    while (from > 0 && both[from - 1].times > 1) from--;
+    const last = both[both.length - 1], ahead = fast[fast.length - 1];
+    return (from === both.length ? `Up to ${last.N} tokens the naive form is not behind.`
+        : `From ${both[from].N} tokens on the naive form is left behind: at ${last.N} it takes ` +
+          `${figures(last.times)} times as long.`) +
+        (ahead.N > last.N ? ` The fast form does ${ahead.N} in ${told(ahead.ms)}.` : "");
+}
+
+/* ---- a figure --------------------------------------------------------------------------------- */
+
+function live_figure(place) {
+    const scene = scenes[place.dataset.scene];
+    const settings = { C: scene.race.C, form: "fast", picture: "shapes" };
+    for (const each of scene.controls) settings[each.key] = each.value;
+    let library = null, sheet = draw_picture(settings.picture), waiting = 0, racing = null;
+    let state = null, row = 0.5, column = 0.5;          /* the query, as a share of the side */
+
+    /* Step 1: the elements. */
+    const panels = element("div", { class: "maps" }), track = element("div", { class: "track" });
+    const said = element("p", { class: "said", "aria-live": "polite" }, " ");
+    const result = element("p", { class: "said", "aria-live": "polite" });
+    const own = element("input", { type: "file", accept: "image/*", change: () => own.files[0] && take(own.files[0]) });
+    const start = element("button", { type: "button", click: () => racing ? stop() : race() }, "Race both forms");
+    const share = (label, value, told, changed) =>
+        control({ label, low: 0, high: 1, step: 0.01, value, told }, changed);
+    const place_row = share("query, row", row, () => at().y, value => point(value, column));
+    const place_column = share("query, column", column, () => at().x, value => point(row, value));
+    const set = key => value => {
+        settings[key] = value;
+        change();
+    };
+    const labels = Object.fromEntries(scene.controls.map(each => [each.key, control(each, set(each.key))]));
+    place.append(
+        element("div", { class: "controls", role: "group", "aria-label": "What the figure shows" },
+            control({ label: "picture", values: Object.keys(pictures), value: settings.picture }, value => {
+                sheet = draw_picture(value);
+                change();
+            }),
+            element("label", {}, element("span", {}, "or your own, which stays here"), own),
+            ...scene.controls.map(each => labels[each.key]),
+            control({ label: "form", values: ["fast", "naive"], value: "fast" }, set("form")),
+            place_row, place_column),
+        panels,
+        element("figcaption", {}, "Each map has a range of its own; of two colours, red is above 0 and blue below."),
+        said,
+        element("div", { class: "controls", role: "group", "aria-label": "The race" }, start,
+            control({ label: "channels C in the race", values: scene.race.channels || [16, 32, 64],
+                value: scene.race.C }, value => { settings.C = value; })),
+        track, result);
+    if (scene.across) panels.style.setProperty("--across", scene.across);
+    place.classList.toggle("dragged", Boolean(scene.press));
+    place.hidden = false;
+
+    function at() {
+        const of = share => Math.min(settings.E - 1, Math.floor(share * settings.E));
+        return { y: of(row), x: of(column), i: of(row) * settings.E + of(column) };
+    }
+
+    /* Step 2: what there is to see. */
+    function change() {
+        clearTimeout(waiting);
+        waiting = setTimeout(compute, 30);
+    }
+
+    function compute() {
+        if (!library) return;
+        let problem = null;
+        state = null;
+        try {
+            const pixels = shrink(sheet, settings.E);
+            problem = scene.show(library, settings, pixels);
+            const plan = problem.plan(settings.form), ms = milliseconds(plan), { x, y } = problem.tensor;
+            const held = { settings: { ...settings }, pixels, x: x.slice(), y: y.slice() };
+            state = { ...held, kernels: scene.kernel(library, settings, problem) };
+            const work = thousands(plan.multiply_adds), memory = thousands(plan.bytes / 1024);
+            said.textContent = `${settings.form}: ${told(ms)} a run on this machine, ${work} multiply-adds, ` +
+                `${memory} KiB beside the tensors.`;
+        } catch (error) {
+            said.textContent = `It cannot be shown: ${error.message}`;
+        } finally {
+            if (problem) problem.close();
+        }
+        show();
+    }
+
+    function show() {
+        if (!state) return;
+        const { E } = state.settings, here = at(), percent = value => `${100 * value / E}%`;
+        const lie = ({ style }, top, left, bottom, right) => Object.assign(style,
+            { top: percent(top), left: percent(left), height: percent(bottom - top), width: percent(right - left) });
+        const maps = [{ title: "picture", data: state.pixels, columns: E, kind: "grey" }, ...scene.maps(state, here)];
+        while (panels.children.length > maps.length) panels.lastChild.remove();
+        while (panels.children.length < maps.length) panels.append(panel(panels.children.length === 0));
+        maps.forEach((map, number) => {
+            const [title, box] = panels.children[number].children, [canvas, query] = box.children;
+            title.textContent = map.title;
+            paint(canvas, map);
+            canvas.setAttribute("aria-label", `${map.title}, ${canvas.height} by ${canvas.width}`);
+            const large = map.columns === E && !map.apart;
+            box.classList.toggle("plane", large);
+            query.hidden = !large;
+            lie(query, here.y, here.x, here.y + 1, here.x + 1);
+            const frame = box.children[2];
+            frame.hidden = !large || !scene.frame;
+            if (!frame.hidden) {
+                const [top, left, bottom, right] = scene.frame(state.settings);
+                lie(frame, here.y + 0.5 + top, here.x + 0.5 + left, here.y + 0.5 + bottom, here.x + 0.5 + right);
+            }
+        });
+        tell(place_row, row, here.y);
+        tell(place_column, column, here.x);
+        place.live = { settings: state.settings, query: here, maps };       /* for the proofs */
+        place.dispatchEvent(new Event("shown"));
+    }
+
+    function panel(first) {
+        const box = element("div", { class: "map", pointerdown: press, pointermove: press },
+            element("canvas", { role: "img" }), element("i", { class: "query" }), element("i", { class: "frame" }));
+        if (first) {
+            box.tabIndex = 0;
+            box.setAttribute("aria-label", "The picture; arrows move the query");
+            box.setAttribute("role", "group");
+            box.addEventListener("keydown", steer);
+        }
+        return element("div", {}, element("span", {}), box);
+    }
+
+    function press(event) {
+        const box = event.currentTarget, inside = box.getBoundingClientRect();
+        if (!box.classList.contains("plane") || (event.type === "pointermove" && !event.buttons)) return;
+        const share = (value, from, size) => Math.min(0.999, Math.max(0, (value - from) / size));
+        const y = share(event.clientY, inside.top, inside.height), x = share(event.clientX, inside.left, inside.width);
+        const first = event.type === "pointerdown", { E } = settings;
+        if (first && event.isTrusted) box.setPointerCapture(event.pointerId);
+        if (scene.press && scene.press(settings, at(), y * E, x * E, first)) drag();
+        else point(y, x);
+        event.preventDefault();
+    }
+
+    function steer(event) {
+        const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+        if (!step) return;
+        const here = at(), into = value => (Math.min(settings.E - 1, Math.max(0, value)) + 0.5) / settings.E;
+        point(into(here.y + step[0]), into(here.x + step[1]));
+        event.preventDefault();
+    }
+
+    function point(y, x) {
+        row = Math.min(0.999, y);
+        column = Math.min(0.999, x);
+        show();
+    }
+
+    /* What was dragged is what the sliders say. */
+    function drag() {
+        for (const each of scene.controls)
+            if (each.low !== undefined)
+                tell(labels[each.key], settings[each.key], settings[each.key]);
+        change();
+    }
+
+    /* A picture of the reader's own: its middle square, in grey. */
+    async function take(file) {
+        try {
+            const bitmap = await createImageBitmap(file), side = Math.min(bitmap.width, bitmap.height);
+            const pen = element("canvas", { width: SHEET, height: SHEET }).getContext("2d");
+            const left = (bitmap.width - side) / 2, top = (bitmap.height - side) / 2;
+            pen.drawImage(bitmap, left, top, side, side, 0, 0, SHEET, SHEET);
+            const { data } = pen.getImageData(0, 0, SHEET, SHEET);
+            sheet = Float32Array.from({ length: SHEET * SHEET }, (_, i) =>
+                (0.299 * data[4 * i] + 0.587 * data[4 * i + 1] + 0.114 * data[4 * i + 2]) / 255);
+            change();
+        } catch (error) {
+            said.textContent = `${file.name} is no picture that this browser reads.`;
+        }
+    }
+
+    /* Step 3: the race, one run after another, so that the page can be used between them. */
+    async function race(sides = scene.race.sides) {
+        const points = { naive: [], fast: [] }, over = {};
+        const mine = racing = {};
+        start.textContent = "Stop";
+        for (const E of sides)
+            for (const form of ["naive", "fast"]) {
+                await new Promise(resolve => setTimeout(resolve, 10));
+                if (racing !== mine) return points;
+                if (over[form]) continue;
+                over[form] = !measure(points[form], E, form);
+                track.replaceChildren(chart(points, scene.race.sides));
+                result.textContent = outcome(points);
+            }
+        stop();
+        return points;
+    }
+
+    function stop() {
+        racing = null;
+        start.textContent = "Race both forms";
+    }
+
+    /* One point more; false where the next one would take too long. */
+    function measure(line, E, form) {
+        let problem = null;
+        try {
+            const sized = { ...settings, E };
+            problem = library.problem(scene.options(sized), scene.sizes(sized, settings.C));
+            problem.draw(1);
+            fill_noise(problem.tensor.x);
+            const plan = problem.plan(form), last = line[line.length - 1];
+            if (last && last.ms * plan.multiply_adds / last.work > TOO_LONG) return false;
+            line.push({ N: E * E, ms: milliseconds(plan), work: plan.multiply_adds });
+            return true;
+        } catch (error) {
+            return false;
+        } finally {
+            if (problem) problem.close();
+        }
+    }
+
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+
+    /* Step 4: the module, when it is nearly in sight. */
+    place.begin = () => open_module().then(opened => {
+        library = opened;
+        compute();
+    }).catch(error => { said.textContent = `It cannot be shown: ${error.message}`; });
+    place.race = race;
+    new IntersectionObserver((entries, watch) => {
+        if (!entries.some(entry => entry.isIntersecting)) return;
+        watch.disconnect();
+        place.begin();
+    }, { rootMargin: "300px" }).observe(place);
+}
+
+if (able) for (const place of document.querySelectorAll("figure.live")) live_figure(place);

@@ -1,0 +1,168 @@
+/* judge.c -- whether what is timed is what was asked for; see judge.h */
+
+#include "judge.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../reference/random.h"
+
+/* Streams of chance: which number of a row, of x and of y; which round is kept. */
+enum { SEED = 20, EXCHANGE = 1, MARK, KEEP };
+
+/* ---- x ---------------------------------------------------------------- */
+
+/* Exchanges one number of every row with that of the row as far from the end; the row in
+ * the middle, two of its own.  Twice is nothing. */
+static void exchange(struct judge *j, uint64_t of)
+{
+    size_t rows = j->inputs / j->width;
+    for (size_t n = 0; n < (rows + 1) / 2 && of; n++) {
+        size_t m = rows - 1 - n, c = random_bits(SEED + of, EXCHANGE, n) % j->width;
+        real *a = j->x + n * j->width + c, *b = j->x + m * j->width + (m == n ? (c + 1) % j->width : c), held = *a;
+        *a = a == b ? -*b : *b;
+        if (a != b) *b = held;
+    }
+}
+
+static void give(struct judge *j, uint64_t of)
+{
+    exchange(j, j->at);
+    exchange(j, of);
+    j->at = of;
+}
+
+/* A sum over the bits, in which each place has a weight of its own. */
+static uint64_t bits_of(const real *a, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t n = 0; n < count; n++) {
+        uint64_t bits = 0;
+        memcpy(&bits, a + n, sizeof *a);
+        sum += bits * (2 * n + 1);
+    }
+    return sum;
+}
+
+/* ---- y ---------------------------------------------------------------- */
+
+/* The n-th mark: one entry in each `width`, and in what is left at the end. */
+static size_t mark_at(const struct judge *j, uint64_t of, size_t n)
+{
+    size_t from = n * j->width, left = j->outputs - from < j->width ? j->outputs - from : j->width;
+    return from + random_bits(SEED + of, MARK, n) % left;
+}
+
+static size_t marks(const struct judge *j) { return (j->outputs + j->width - 1) / j->width; }
+
+static void refuse(struct contestant *c, const char *why)
+{
+    c->refused = true;
+    snprintf(c->said, sizeof c->said, "%s", why);
+}
+
+/* Whether y is what the first form made of this x.  An entry of y is a chain of sums over
+ * at most `terms` products.  Rounding errors that are independent grow with the root of
+ * their number: u sqrt(terms / 6) of the root mean square for a sum of either sign
+ * (tests/roundoff.h).  8 sqrt(terms) u leaves a factor of 20 for the other form and for how errors
+ * of one stage go through the next; and a y of half the digits of a float is refused up to some ten
+ * thousand terms.  A form that rounds to fewer digits by itself rounds four numbers behind
+ * each entry: a query, a key, a weight and a value. */
+static void same(const struct judge *j, struct contestant *c, const real *y, const real *expected, const char *when)
+{
+    double square = 0, difference = 0;
+    for (size_t i = 0; i < j->outputs; i++) {
+        double reference = (double)expected[i], d = (double)y[i] - reference;
+        square += reference * reference;
+        difference += d * d;
+    }
+    double error = square > 0 ? sqrt(difference / square) : sqrt(difference);
+    double allowed = 8 * sqrt(j->terms) * (double)REAL_EPSILON / 2;
+    allowed += 32 * sqrt(4) * fmax(c->rounding, j->first->rounding);
+    bool holds = isfinite(square) && error <= allowed;
+    c->refused |= !holds;
+    snprintf(c->said, sizeof c->said, "%s %.2g of its root mean square%s, allowed %.2g",
+             holds ? "agrees to" : "differs by", error, when, allowed);
+}
+
+/* One run on the x that is there, with all that can be seen of it at once. */
+static status watched(struct judge *j, struct contestant *c)
+{
+    uint64_t before = bits_of(j->x, j->inputs);
+    for (size_t n = 0; n < marks(j) && !c->blind; n++) j->y[mark_at(j, j->at, n)] = (real)NAN;
+    status s = c->run(c, j->y, j->x);
+    if (s.code) return s;
+    for (size_t n = 0; n < marks(j) && !c->refused; n++)
+        if (isnan(j->y[mark_at(j, j->at, n)])) refuse(c, "leaves entries of y as they were, or makes NaN of them");
+    if (bits_of(j->x, j->inputs) != before) refuse(c, "writes to x");
+    return s;
+}
+
+/* ---- the race ---------------------------------------------------------- */
+
+status judge_first(struct judge *j, struct contestant *c)
+{
+    give(j, 0);
+    for (size_t n = 0; n < j->outputs; n++) j->y[n] = (real)NAN;
+    status s = watched(j, c);
+    if (s.code || c->refused) return s;
+    if (!j->first) {
+        memcpy(j->original, j->y, j->outputs * sizeof *j->y);
+        j->first = c;
+    }
+    same(j, c, j->y, j->original, "");
+    return s;
+}
+
+void judge_round(struct judge *j) { j->round++; }
+
+status judge_timed(struct judge *j, struct contestant *c, bool warm)
+{
+    uint64_t of = 2 * j->round;
+    status s = status_ok();
+
+    /* Step 1: what the run has to read, nearly. */
+    if (warm && !c->blind) give(j, of + 1);
+    if (warm && (s = c->run(c, j->y, j->x)).code) return s;
+
+    /* Step 2: what it has to read. */
+    if (!c->blind) give(j, of);
+    if ((s = watched(j, c)).code || c->refused || c->blind) return s;
+
+    /* Step 3: now, where the first form has made y of this x, and later.  Each of r rounds is kept
+     * with probability 1 / r, in place of those before, and it is the same one for all who run in it. */
+    if (c == j->first) {
+        memcpy(j->reference, j->y, j->outputs * sizeof *j->y);
+        j->reference_of = of;
+    } else if (j->reference_of == of) {
+        same(j, c, j->y, j->reference, " while it was timed");
+    }
+    if (!c->refused && random_uniform(SEED, KEEP, j->round) * (double)j->round < 1) {
+        memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
+        c->kept_of = of;
+    }
+    return s;
+}
+
+status judge_last(struct judge *j, struct contestant *c)
+{
+    status s = status_ok();
+    bool alone = !j->first || !j->first->run;
+    if (c->refused || c == j->first || !(c->kept_of || c->blind)) return s;
+    if (c->blind || alone) {            /* a run more that it can be seen in */
+        c->blind = false;
+        c->kept_of = alone ? 0 : 2 * j->round + 3;
+        give(j, c->kept_of);
+        if ((s = watched(j, c)).code || c->refused) return s;
+        memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
+    }
+    if (!alone && j->reference_of != c->kept_of) {
+        give(j, c->kept_of);
+        if ((s = j->first->run(j->first, j->y, j->x)).code) return s;
+        memcpy(j->reference, j->y, j->outputs * sizeof *j->y);
+        j->reference_of = c->kept_of;
+    }
+    same(j, c, c->kept, alone ? j->original : j->reference, " when it was timed");
+    return s;
+}
+
+void judge_close(struct judge *j) { give(j, 0); }

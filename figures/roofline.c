@@ -1,0 +1,344 @@
+/* roofline.c -- what the machine allows, and how near the forms come
+ *
+ *     build/figures/roofline [SECONDS [BYTES]]
+ *
+ * One thread.  First the roofs: how many multiply-adds a second the vectors of
+ * fast/lanes.h do from registers, and how many bytes a second they read from each
+ * cache and from memory.  Then every fast form, and the naive ones on grids that do
+ * not take all day: its multiply-adds by its own formula, over the bytes that it is
+ * given, makes and works in, is its intensity, and that times the bandwidth of the level
+ * which holds those bytes, or the peak where that is less, is its roof.
+ *
+ *     bytes    x and y, once each; the parameters, or what the form keeps of them
+ *              where that is more; the workspace of a run, once
+ *
+ * So a form that reads something twice has more traffic than is counted, and one whose
+ * workspace lies in a nearer cache a higher roof.  Exponentials, roots and sums without
+ * a product are no multiply-adds (but for transforms, counted two operations to one), and
+ * make a share of the roof look smaller than the share of the machine that is at work.
+ *
+ * Times and rates are the best of many, SECONDS (0.5) for each: what else runs can
+ * only slow them.  The roofs are measured before the forms and once more behind them.
+ * BYTES (1 GiB) is the most that is read through.  Rows:
+ *
+ *     level   NAME  bytes read through  G bytes a second, or G multiply-adds
+ *     form    OPERATOR  FORM  GRID  ...
+ *
+ * It is no profiler: why a form stays below its roof is in the chapters. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <cblas.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "../fast/lanes.h"
+#include "../reference/forms.h"
+#include "../reference/memory.h"
+#include "../reference/outline.h"
+#include "../reference/random.h"
+
+enum { CHAINS = 12, LEVELS = 4, WORDS = 16, SEED = 3, FEW = 4099 };
+
+/* ---- the forms --------------------------------------------------------- */
+
+/* The layers of figures/versus.py, and the grid that the naive form gets. */
+static const struct layer {
+    const char *name, *options, *grid, *naive_grid;
+    size_t channels;
+    const char *sizes, *without;
+} layers[] = {
+    {"msa", "", "56x56", "14x14", 96, NULL, "b_qkv,b_o,rpe,ghost_mul,ghost_add"},
+    {"msa", "--heads 3 --window 7", "56x56", "14x14", 96, NULL, "b_qkv,b_o,rpe"},
+    {"lisa", "", "56x56", "14x14", 96, "D=16", "b_qkv,w_o,b_o"},
+    {"structsa", "--heads 6 --kernel 3x3", "28x28", "6x6", 384, "D=8", "b_qkv,w_o,b_o"},
+    {"elsa", "--heads 3 --kernel 7", "56x56", "14x14", 96, NULL, "b_qkv,w_o,b_o"},
+    {"chopd", "", "56x56", "3x3", 96, "D=96,R=96,G=4,S=24", NULL},
+    {"dfc-cp", "", "56x56", "3x3", 96, "D=96,R=96", NULL},
+    {"hilo", "--heads 12", "14x14", "14x14", 768, NULL, "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"},
+    {"sra", "--heads 12 --reduction 2", "14x14", "4x4", 768, NULL, "b_q,b_kv,sr_b,b_o"},
+};
+
+/* ---- the roofs --------------------------------------------------------- */
+
+struct level {
+    const char *name;
+    double holds;               /* bytes */
+    size_t through;             /* bytes that are read through to measure it */
+    double rate;                /* bytes a second */
+};
+
+struct roofs {
+    double peak;                /* multiply-adds a second */
+    struct level level[LEVELS]; /* from the nearest; the last is memory */
+    int levels;
+};
+
+static volatile real sink, half = (real)0.5, one = 1;  /* the compiler knows none of them */
+
+/* Multiply-adds from registers: twelve chains, so that one is ready whenever another waits. */
+static double multiply_add_rate(size_t rounds)
+{
+    lanes sum[CHAINS], by = (lanes){0} + half, more = (lanes){0} + one;
+    for (size_t i = 0; i < CHAINS; i++) sum[i] = more * (real)i;
+    double start = omp_get_wtime();
+    for (size_t r = 0; r < rounds; r++) {
+#pragma GCC unroll 12
+        for (size_t i = 0; i < CHAINS; i++) sum[i] = sum[i] * by + more;
+    }
+    double seconds = omp_get_wtime() - start;
+    for (size_t i = 0; i < CHAINS; i++) sink = lanes_sum(sum[i]);
+    return (double)(rounds * CHAINS * LANES) / seconds;
+}
+
+/* Bytes a second of reading through `count` reals so many times. */
+static double read_rate(const real *from, size_t count, size_t passes)
+{
+    enum { ABREAST = 8 };
+    lanes sum[ABREAST] = {{0}};
+    double start = omp_get_wtime();
+    for (size_t p = 0; p < passes; p++) {
+        const real *at = from;
+        for (size_t n = count / (ABREAST * LANES); n; n--, at += ABREAST * LANES) {
+#pragma GCC unroll 8
+            for (size_t i = 0; i < ABREAST; i++) sum[i] += lanes_load(at + i * LANES);
+        }
+        __asm__ volatile("" ::: "memory");              /* the next pass reads anew */
+    }
+    double seconds = omp_get_wtime() - start;
+    for (size_t i = 0; i < ABREAST; i++) sink = lanes_sum(sum[i]);
+    return (double)(count * passes * sizeof *from) / seconds;
+}
+
+/* The best rate within so many seconds, of batches that take about a millisecond. */
+static double best_read_rate(const real *from, size_t bytes, double seconds)
+{
+    size_t count = bytes / sizeof *from, passes = 1 + ((size_t)1 << 23) / bytes;
+    double best = read_rate(from, count, 1), start = omp_get_wtime();
+    do {
+        double rate = read_rate(from, count, passes);
+        if (rate > best) best = rate;
+    } while (omp_get_wtime() - start < seconds);
+    return best;
+}
+
+/* The caches that the system knows of, nearest first; how many. */
+static int caches_told(size_t holds[LEVELS - 1])
+{
+    int found = 0;
+#if defined _SC_LEVEL1_DCACHE_SIZE && defined _SC_LEVEL2_CACHE_SIZE && defined _SC_LEVEL3_CACHE_SIZE
+    const int name[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    for (int i = 0; i < LEVELS - 1; i++) {
+        long bytes = sysconf(name[i]);
+        if (bytes > 0) holds[found++] = (size_t)bytes;
+    }
+#else
+    (void)holds;
+#endif
+    return found;
+}
+
+/* Where the system does not say: a cache ends where twice the bytes, and four times,
+ * are read at less than two thirds of its best rate, in the better of three sweeps. */
+static int caches_found(size_t holds[LEVELS - 1], const real *from, size_t most)
+{
+    double rate[40] = {0}, best = 0;
+    int found = 0, steps = 0;
+    for (int sweep = 0; sweep < 3; sweep++) {
+        steps = 0;
+        for (size_t bytes = 1 << 12; bytes <= most; bytes *= 2, steps++) {
+            double now = best_read_rate(from, bytes, 0.01);
+            if (now > rate[steps]) rate[steps] = now;
+        }
+    }
+    for (int n = 0; n + 2 < steps && found < LEVELS - 1; n++) {
+        if (rate[n] > best) best = rate[n];
+        if (3 * rate[n + 1] >= 2 * best || 3 * rate[n + 2] >= 2 * best) continue;
+        holds[found++] = (size_t)1 << (12 + n);
+        best = 0;
+    }
+    return found;
+}
+
+/* What is measured of each level: half of the first, four times what is nearer for the
+ * others, if that fits into half of them; and of memory as much as may be. */
+static void find_levels(struct roofs *r, const real *from, size_t most)
+{
+    static const char *const name[] = {"L1", "L2", "L3", "memory"};
+    size_t holds[LEVELS - 1];
+    int caches = caches_told(holds);
+    if (!caches) caches = caches_found(holds, from, most);
+    for (int i = 0; i < caches; i++) {
+        size_t through = i && 4 * holds[i - 1] < holds[i] / 2 ? 4 * holds[i - 1] : holds[i] / 2;
+        r->level[r->levels++] =
+            (struct level){.name = name[i], .holds = (double)holds[i], .through = through < most ? through : most};
+    }
+    r->level[r->levels++] = (struct level){.name = name[LEVELS - 1], .holds = 1e300, .through = most};
+}
+
+/* The best of what was there and of what is measured now. */
+static void raise_roofs(struct roofs *r, const real *from, double seconds)
+{
+    double start = omp_get_wtime();
+    do {
+        double rate = multiply_add_rate(200000);
+        if (rate > r->peak) r->peak = rate;
+    } while (omp_get_wtime() - start < seconds);
+    for (int i = 0; i < r->levels; i++) {
+        double rate = best_read_rate(from, r->level[i].through, seconds);
+        if (rate > r->level[i].rate) r->level[i].rate = rate;
+    }
+}
+
+/* ---- a form ------------------------------------------------------------ */
+
+struct dot {
+    const struct layer *layer;
+    const char *form, *grid;
+    double multiply_adds, x, weights, y, workspace;     /* the last four in bytes */
+    double seconds;
+};
+
+/* The options, parted by blanks, and the problem that they make on this grid. */
+static status shape(struct problem *p, const struct layer *l, const char *grid_word)
+{
+    static char text[LEVELS][128];                      /* outlives the problem */
+    static int turn;
+    const char *word[WORDS];
+    char *rest = NULL, *own = text[turn++ % LEVELS];
+    struct outline o = {.word = word, .grid = grid_word, .batch = 1, .channels = l->channels,
+                        .sizes = l->sizes, .without = l->without};
+    snprintf(own, sizeof text[0], "%s", l->options);
+    for (char *w = strtok_r(own, " ", &rest); w && o.words < WORDS; w = strtok_r(NULL, " ", &rest)) word[o.words++] = w;
+    return outline_problem(p, operator_find(l->name), &o);
+}
+
+/* Parameters that say nothing: a few draws, over and over, as small as weights are. */
+static void fill(struct problem *p, real *block)
+{
+    static real few[FEW];
+    random_fill_normal(few, FEW, SEED, 1, 0.05);
+    for (int r = 1; p->declaration->tensors[r].name; r++) {
+        if (!p->tensor[r].present) continue;
+        p->tensor[r].data = block;
+        for (size_t i = 0; i < p->tensor[r].count; i++) *block++ = few[i % FEW];
+        if (p->declaration->tensors[r].adjust)
+            p->declaration->tensors[r].adjust(p->tensor[r].data, p->tensor[r].count);
+    }
+}
+
+/* Counts and times one form. */
+static status place_dot(struct dot *d, double seconds)
+{
+    const struct form *form = operator_form(operator_find(d->layer->name), d->form);
+    struct problem p;
+    struct plan plan = {0};
+    real *block = NULL;
+    status s = shape(&p, d->layer, d->grid);
+    if (!s.code && !(block = memory_reals(problem_parameters(&p), 1, 1, 1))) s = out_of_memory("parameters");
+    if (!s.code) fill(&p, block);
+    if (!s.code) s = plan_create(&plan, &p, form, 1);
+    if (s.code) {
+        memory_free(block);
+        return s;
+    }
+
+    /* Step 1: what is counted. */
+    const size_t *of = plan.room.bytes;
+    double parameters = (double)(problem_parameters(&p) * sizeof(real));
+    d->multiply_adds = form_multiply_adds(form, &p);
+    d->x = (double)(problem_input_count(&p) * sizeof(real));
+    d->y = (double)(problem_output_count(&p) * sizeof(real));
+    d->weights = parameters > (double)of[OF_LOAD] ? parameters : (double)of[OF_LOAD];
+    d->workspace = (double)(of[OF_RUN] + of[OF_THREAD]);
+
+    /* Step 2: what is timed; the first run is not. */
+    real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(problem_output_count(&p), 1, 1, 1);
+    if (!x || !y) s = out_of_memory("x and y");
+    if (!s.code) random_fill_normal(x, problem_input_count(&p), SEED, 0, 1);
+    if (!s.code) s = plan_run(&plan, y, x);
+    double begin = omp_get_wtime();
+    d->seconds = 1e300;
+    while (!s.code) {
+        double start = omp_get_wtime(), end;
+        s = plan_run(&plan, y, x);
+        end = omp_get_wtime();
+        if (end - start < d->seconds) d->seconds = end - start;
+        if (end - begin > seconds) break;
+    }
+    memory_free(x);
+    memory_free(y);
+    plan_release(&plan);
+    memory_free(block);
+    return s;
+}
+
+static void print_dot(const struct dot *d, const struct roofs *r)
+{
+    double bytes = d->x + d->weights + d->y + d->workspace, intensity = d->multiply_adds / bytes;
+    int at = 0;
+    while (r->level[at].holds < bytes) at++;
+    double roof = intensity * r->level[at].rate, reached = d->multiply_adds / d->seconds;
+    if (roof > r->peak) roof = r->peak;
+    printf("form\t%s\t%s\t%s\t%s\t%s\t%zu\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.3g\t%s\t%.3g\t%.5g\t%.3g\t%.1f\n",
+           d->layer->name, d->layer->options, d->layer->sizes ? d->layer->sizes : "", d->form, d->grid,
+           d->layer->channels, d->layer->without ? d->layer->without : "", d->multiply_adds, d->x, d->weights, d->y,
+           d->workspace, intensity, r->level[at].name, roof / 1e9, d->seconds, reached / 1e9, 100 * reached / roof);
+}
+
+/* ---- all --------------------------------------------------------------- */
+
+static status draw_all(double seconds, size_t most)
+{
+    enum { DOTS = 2 * sizeof layers / sizeof *layers };
+    static struct dot dot[DOTS];
+    struct roofs r = {0};
+    status s = status_ok();
+
+    /* Step 1: the roofs. */
+    real *from = memory_get(most, 1);
+    if (!from) return out_of_memory("what is read through");
+    memset(from, 0, most);
+    find_levels(&r, from, most);
+    raise_roofs(&r, from, seconds);
+
+    /* Step 2: the forms, and the roofs again. */
+    for (size_t d = 0; d < DOTS && !s.code; d++) {
+        const struct layer *l = &layers[d / 2];
+        dot[d] = (struct dot){.layer = l, .form = d % 2 ? "fast" : "naive", .grid = d % 2 ? l->grid : l->naive_grid};
+        s = place_dot(&dot[d], seconds);
+    }
+    raise_roofs(&r, from, seconds);
+    memory_free(from);
+    if (s.code) return s;
+
+    /* Step 3: rows. */
+    printf("level\tmultiply-adds\t0\t%.5g\n", r.peak / 1e9);
+    for (int i = 0; i < r.levels; i++)
+        printf("level\t%s\t%zu\t%.5g\n", r.level[i].name, r.level[i].through, r.level[i].rate / 1e9);
+    for (size_t d = 0; d < DOTS; d++) print_dot(&dot[d], &r);
+    return s;
+}
+
+/* A gibibyte, or the quarter of the memory that there is, or what was asked for. */
+static size_t read_through(const char *asked)
+{
+    size_t most = (size_t)1 << 30, quarter = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);
+    if (asked) return strtoul(asked, NULL, 10) / 4096 * 4096;
+    return most < quarter ? most : quarter / 4096 * 4096;
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.5;
+    size_t most = read_through(argc > 2 ? argv[2] : NULL);
+    status s = bad_input("expected [SECONDS [BYTES]], of which the bytes are 65536 or more");
+    omp_set_num_threads(1);
+    openblas_set_num_threads(1);
+    if (argc <= 3 && seconds > 0 && most >= 65536) s = draw_all(seconds, most);
+    if (s.code) fprintf(stderr, "roofline: %s\n", s.message);
+    return s.code;
+}

@@ -1,0 +1,38 @@
+/* profile.h -- where the time of a network goes: its steps by what they are
+ *
+ * A run leaves the seconds of each step in its part (network.h); here they are added up by kind,
+ * beside the multiply-adds of the same steps.  What is added to x between steps is a kind
+ * of its own, "x + f", without multiply-adds. */
+
+#ifndef TWICETOLD_PROFILE_H
+#define TWICETOLD_PROFILE_H
+
+#include "network.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NETWORK_KINDS 32
+
+struct network_kind {
+    const char *what;           /* an operator, a layer, "x + f", or "all" */
+    size_t steps;
+    double seconds, multiply_adds;
+};
+
+/* The kinds of the last run, the slowest first; how many.  *all is their sum. */
+int network_kinds(struct network_kind kind[NETWORK_KINDS], struct network_kind *all, const struct network *n);
+
+/* Amdahl's law: how many times faster all would be if this kind took no time. */
+double network_if_free(const struct network_kind *kind, const struct network_kind *all);
+
+/* Runs so many times, behind one that warms the caches, and leaves each step's fastest in the network's
+ * times: what else the machine does meets one run or another, and seldom the same step in all of them. */
+status network_profile(struct network *n, real *logits, const real *x, int runs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

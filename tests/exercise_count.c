@@ -1,0 +1,40 @@
+/* exercise_count.c -- how many multiplications an exercise's solution takes
+ *
+ *     exercise_count OPERATOR CHANNELS SIZES OPTIONS      lisa 8 D=3 "--grid 5x4 --heads 2"
+ *
+ * The naive form, compiled with the real that counts (counting.h), runs once on one
+ * image.  Printed are the multiplications that it took and those of its formula.
+ * tests/exercise.sh links this with the scratch copy in the place of the source.  It is a
+ * suite of one test because what draws a problem is made for tests. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "support.h"
+#include "trial.h"
+#include "../reference/forms.h"
+
+static char **word;
+
+START_TEST(multiplications_of_a_solution)
+{
+    const struct declaration *d = operator_find(word[1]);
+    struct trial t = trial(word[4], d, 1, (size_t)atol(word[2]), word[3], "");
+    multiplications();
+    run_form(&t.problem, counted_form(d), 1, t.x);
+    printf("%llu %.0f\n", multiplications(), trial_hearts(&t, operator_form(d, "naive")));
+}
+END_TEST
+
+int main(int count, char **words)
+{
+    if (count != 5 || !operator_find(words[1])) return 2;
+    word = words;
+    Suite *suite = suite_create("the price of a solution");
+    tcase_add_test(add_case(suite, "counted"), multiplications_of_a_solution);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_SILENT);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,221 @@
+/* forms.c -- every form of an operator against the naive one, on any problem
+ *
+ * The bytes choose an operator, options, sizes, what is left out, and numbers.  Both tellings
+ * refuse, or both agree: as near as a sum of so many products allows (test_promises.c), times
+ * what large scores may add. */
+
+#include "fuzz.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../../reference/forms.h"
+#include "../../reference/lookup.h"
+#include "../../reference/outline.h"
+#include "../../reference/random.h"
+
+#define MOST_WORK 2e6           /* multiply-adds of a form */
+#define MOST_EMULATED 5e4       /* and of a rung */
+#define MOST_BYTES ((size_t)64 << 20)
+
+/* One value for an option, appended to the words. */
+static void choose_value(char *text, size_t size, const struct option *o, int axes, struct bytes *b)
+{
+    static const char *const reals[] = {"0", "0.25", "0.5", "1", "2", "-1", "1e-3", "3"};
+    static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+b", "qr+rk", "qk+qr+rk+b", "qk+rk"};
+    size_t at = strlen(text);
+    unsigned pick, most = o->kind == OPTION_GRID ? (axes == 1 ? 24 : axes == 2 ? 7 : 4) : 4;
+    switch (o->kind) {
+    case OPTION_FLAG:
+        break;
+    case OPTION_REAL:
+        snprintf(text + at, size - at, " %s", reals[choose(b, 8)]);
+        break;
+    case OPTION_INTEGER:
+        pick = choose(b, 10);
+        snprintf(text + at, size - at, " %.0f", pick == 9 ? o->high : o->low + pick);
+        break;
+    case OPTION_CHOICE: {
+        const char *word = o->choices ? o->choices : terms[choose(b, 8)];
+        for (pick = o->choices ? choose(b, 8) : 0; pick > 0; pick--) {
+            const char *bar = strchr(word, '|');
+            word = bar ? bar + 1 : o->choices;
+        }
+        snprintf(text + at, size - at, " %.*s", (int)strcspn(word, "|"), word);
+        break;
+    }
+    default:
+        for (int a = 0; a < axes; a++) {
+            unsigned n = choose(b, most) + 1;
+            if (o->kind == OPTION_KERNEL) n = 2 * n - 1;
+            at = strlen(text);
+            snprintf(text + at, size - at, "%s%u", a ? "x" : " ", n);
+            if (o->kind != OPTION_GRID && a == 0 && choose(b, 8) == 0) break;
+        }
+    }
+}
+
+/* Options for an operator, as one would type them. */
+static void choose_options(char *text, size_t size, const struct declaration *d, struct bytes *b)
+{
+    int axes = 1 + (int)choose(b, 3);
+    *text = '\0';
+    for (const struct option *o = d->options; o->name; o++) {
+        if (o->fallback && choose(b, 3)) continue;
+        if (o->kind == OPTION_GRID && axes < (int)o->low) axes = (int)o->low;
+        if (o->kind == OPTION_GRID && axes > (int)o->high) axes = (int)o->high;
+        size_t at = strlen(text);
+        snprintf(text + at, size - at, "%s--%s", at ? " " : "", o->name);
+        choose_value(text, size, o, axes, b);
+    }
+}
+
+static void choose_absent(char *text, size_t size, const struct declaration *d, struct bytes *b)
+{
+    *text = '\0';
+    for (const struct tensor_row *t = d->tensors; t->name; t++) {
+        if (!t->optional || choose(b, 3)) continue;
+        size_t at = strlen(text);
+        snprintf(text + at, size - at, "%s%s", at ? " " : "", t->name);
+    }
+}
+
+/* A problem with all sizes, or a refusal. */
+static status choose_problem(struct problem *p, const struct declaration *d, char *options, struct bytes *b)
+{
+    static char sizes[128], without[256];
+    static const char *word[48];
+    char letter[4];
+    int words = 0;
+    choose_options(options, 512, d, b);
+    choose_absent(without, sizeof without, d, b);
+    for (char *w = strtok(options, " "); w && words < 48; w = strtok(NULL, " ")) word[words++] = w;
+    struct outline o = {.words = words, .word = word, .batch = choose(b, 3) + 1, .channels = choose(b, 26) + 1,
+                        .sizes = sizes, .without = without};
+    *sizes = '\0';
+    status s = outline_problem(p, d, &o);
+    for (int n = 0; n < 10 && s.code && outline_open_letter(letter, p); n++) {
+        size_t at = strlen(sizes);
+        snprintf(sizes + at, sizeof sizes - at, "%s%s=%u", at ? " " : "", letter, choose(b, 12) + 1);
+        s = outline_problem(p, d, &o);
+    }
+    return s;
+}
+
+/* Numbers: standard normal; or one tensor is zero, or whole numbers; and the bytes that are left
+ * stand in x, as sixteenths. */
+static void choose_numbers(struct problem *p, real *x, size_t inputs, struct bytes *b)
+{
+    unsigned row = choose(b, PROBLEM_TENSORS), kind = choose(b, 4);
+    random_fill_normal(x, inputs, 2, 0, 1);
+    if (row > 0 && p->tensor[row].data && !p->declaration->tensors[row].adjust) {
+        if (kind == 1) memset(p->tensor[row].data, 0, p->tensor[row].count * sizeof(real));
+        if (kind == 2) random_fill_integers(p->tensor[row].data, p->tensor[row].count, 3, row, 2);
+    }
+    for (size_t n = 0; n < inputs && b->left; n++) x[n] = (real)((int)choose(b, 256) - 128) / 16;
+}
+
+/* How far forms may lie apart, over the largest entry.  Scores of unit queries and keys stay below 25, times
+ * the scale, and x and weights of whole numbers are up to 8 and 2: a score is off by so many times more. */
+static double tolerance(const struct problem *p, double largest_x)
+{
+    const struct form *form;
+    double most = 1, scale = 1;
+    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) most = fmax(most, form_multiply_adds(form, p));
+    if (declaration_option(p->declaration, "scale") >= 0 && problem_given(p, "scale"))
+        scale = fmax(1, fabs(problem_number(p, "scale")));
+    double scores = 25 * scale * fmax(1, largest_x * largest_x);
+    return (1 + 2 * scores) * 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * (double)REAL_EPSILON / 2;
+}
+
+static status run(real *y, const struct problem *p, const struct form *form, int threads, const real *x)
+{
+    struct plan plan;
+    status s = plan_create(&plan, p, form, threads);
+    if (!s.code) s = plan_run(&plan, y, x);
+    plan_release(&plan);
+    return s;
+}
+
+static bool small_enough(const struct problem *p, const struct form *form, double most)
+{
+    struct plan plan;
+    double work = form_multiply_adds(form, p);
+    if (!(work <= most)) return false;
+    status s = plan_prepare(&plan, p, form, 3);
+    bool small = s.code || room_bytes(&plan.room) <= MOST_BYTES;
+    plan_release(&plan);
+    return small;
+}
+
+/* One form against the naive one, whose status and y are these. */
+static const char *compare(const struct problem *p, const struct form *form, int threads, const real *x, real *z,
+                           status naive, const real *y, double allowed)
+{
+    const char *name = p->declaration->name;
+    double apart = 0, most = 0;
+    size_t count = problem_output_count(p), before = memory_in_use();
+    status s = run(z, p, form, threads, x);
+    const char *fault = wrong_status(s);
+    if (fault) return fault;
+    if (memory_in_use() != before) return wrong("%s %s: memory is left", name, form->name);
+    if (s.code != naive.code)
+        return wrong("%s %s: '%.120s', naive: '%.120s'", name, form->name, s.message, naive.message);
+    if (s.code) return NULL;
+    for (size_t n = 0; n < count; n++) {
+        if (!isfinite((double)z[n]) || !isfinite((double)y[n]))
+            return wrong("%s %s: y[%zu] is %g, naive: %g", name, form->name, n, (double)z[n], (double)y[n]);
+        apart = fmax(apart, fabs((double)z[n] - (double)y[n]));
+        most = fmax(most, fabs((double)y[n]));
+    }
+    if (apart > allowed * fmax(most, 1e-3))
+        return wrong("%s %s, %d threads: %.2e from naive, expected %.2e of %.2e", name, form->name, threads, apart,
+                     allowed, most);
+    return NULL;
+}
+
+const char *fuzz_forms(const uint8_t *bytes, size_t size)
+{
+    struct bytes b = {bytes, size};
+    struct problem p;
+    char options[512];
+    int operators = 0;
+    const char *fault;
+    real *block = NULL;
+    while (operator_at(operators)) operators++;
+
+    /* Step 1: a problem, of no great size. */
+    const struct declaration *d = operator_at((int)choose(&b, (unsigned)operators));
+    int threads = 1 + (int)choose(&b, 3);
+    unsigned rung = choose(&b, 12);
+    size_t before = memory_in_use();
+    status s = choose_problem(&p, d, options, &b);
+    const struct form *naive = operator_form(d, "naive"), *form;
+    if ((fault = wrong_status(s)) || s.code) return fault;
+    for (int f = 0; (form = operator_form_at(d, f)); f++)
+        if (!small_enough(&p, form, MOST_WORK)) return memory_in_use() != before ? wrong("memory is left") : NULL;
+
+    /* Step 2: numbers for it. */
+    size_t inputs = problem_input_count(&p), outputs = problem_output_count(&p);
+    if (inputs > 100000 || outputs > 100000 || problem_parameters(&p) > 1000000) return NULL;
+    real *x = memory_reals(inputs, 1, 1, 1), *y = memory_reals(outputs, 2, 1, 1);
+    s = x && y ? problem_draw(&p, 1, &block) : out_of_memory("the trial");
+    if (!s.code) {
+        double largest_x = 3;
+        choose_numbers(&p, x, inputs, &b);
+        for (size_t n = 0; n < inputs; n++) largest_x = fmax(largest_x, fabs((double)x[n]));
+
+        /* Step 3: the naive form, and the others. */
+        status first = run(y, &p, naive, 1, x);
+        fault = wrong_status(first);
+        for (int f = 1; (form = operator_form_at(d, f)) && !fault; f++)
+            fault = compare(&p, form, threads, x, y + outputs, first, y, tolerance(&p, largest_x / 3));
+        form = operator_rung_at(d, (int)rung);
+        if (form && !fault && form_rounding(form) == 0 && small_enough(&p, form, MOST_EMULATED))
+            fault = compare(&p, form, threads, x, y + outputs, first, y, tolerance(&p, largest_x / 3));
+    }
+    memory_free(block);
+    memory_free(x);
+    memory_free(y);
+    if (!fault && memory_in_use() != before) fault = wrong("memory is left");
+    return fault;
+}

@@ -1,0 +1,135 @@
+/* images.c -- the readers of images, given any bytes
+ *
+ * The first byte says what the others are: a file as it stands; a PNG file, whose check sums
+ * are made right; or an IDX file, which is packed by gzip.  The second is the size that an
+ * image is brought to. */
+
+#include "fuzz.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include "../../reference/instruments/tokens.h"
+
+#define MOST ((size_t)32 << 20)         /* bytes of memory */
+
+/* The chunks of a PNG file: length, name, data, and the CRC of the latter two. */
+static void mend_sums(uint8_t *png, size_t size)
+{
+    for (size_t at = 8; at + 12 <= size;) {
+        size_t length = (size_t)png[at] << 24 | (size_t)png[at + 1] << 16 | (size_t)png[at + 2] << 8 | png[at + 3];
+        if (length > size - at - 12) return;
+        unsigned long sum = crc32(0, png + at + 4, (unsigned)length + 4);
+        for (int b = 0; b < 4; b++) png[at + 8 + length + (size_t)b] = (uint8_t)(sum >> (24 - 8 * b));
+        at += 12 + length;
+    }
+}
+
+static const char *pack(const uint8_t *bytes, size_t size)
+{
+    gzFile z = gzopen("in", "wb1");
+    int written = z && size ? gzwrite(z, bytes, (unsigned)size) : 0;
+    return !z || gzclose(z) != Z_OK || written != (int)size ? wrong("in: cannot be packed") : NULL;
+}
+
+/* A grey or coloured image comes back from PNG as it went, but for rounding to a byte. */
+static const char *there_and_back(const struct image *im)
+{
+    struct image back;
+    const char *fault = NULL;
+    status s = image_write_png(im, "out");
+    if (!s.code) s = image_read_png(&back, "out");
+    if (s.code) return wrong("read, and not written and read again: %s", s.message);
+    size_t count = im->rows * im->columns * im->channels;
+    if (back.rows != im->rows || back.columns != im->columns || back.channels != im->channels)
+        fault = wrong("%zux%zux%zu came back as %zux%zux%zu", im->rows, im->columns, im->channels, back.rows,
+                      back.columns, back.channels);
+    for (size_t n = 0; n < count && !fault; n++)
+        if (!(fabs((double)im->pixels[n] - (double)back.pixels[n]) <= 0.5 / 255 + 1e-6))
+            fault = wrong("pixel %zu: %g came back as %g", n, (double)im->pixels[n], (double)back.pixels[n]);
+    image_release(&back);
+    return fault;
+}
+
+static const char *within_bounds(const real *pixels, size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        if (!(pixels[n] >= 0 && pixels[n] <= 1 + 1e-5)) return wrong("pixel %zu is %g", n, (double)pixels[n]);
+    return NULL;
+}
+
+static const char *attempt_png(size_t side)
+{
+    struct image im, fitted;
+    status s = image_read_png(&im, "in");
+    const char *fault = wrong_status(s);
+    if (fault || s.code) return fault;
+    fault = within_bounds(im.pixels, im.rows * im.columns * im.channels);
+    if (!fault) fault = there_and_back(&im);
+    s = image_fit(&fitted, &im, side, 2 * side + 1);
+    if (!fault) fault = wrong_status(s);
+    if (!fault && !s.code) fault = within_bounds(fitted.pixels, fitted.rows * fitted.columns * fitted.channels);
+    if (!s.code) image_release(&fitted);
+    image_release(&im);
+    return fault;
+}
+
+/* The last image first, and then all, as far as they are few. */
+static const char *attempt_set(void)
+{
+    struct image_set set;
+    status s = image_set_open(&set, "in");
+    const char *fault = wrong_status(s);
+    if (fault || s.code) return fault;
+    size_t pixels = set.rows * set.columns, few = 65536 / pixels < set.count ? 65536 / pixels : set.count;
+    real *room = memory_reals(few ? few : 1, pixels, 1, 1);
+    if (room && few) {
+        s = image_set_read(room, &set, set.count - 1, 1);
+        if (!s.code) s = image_set_read(room, &set, 0, few);
+        fault = s.code ? wrong("opened, and not read: %s", s.message) : within_bounds(room, few * pixels);
+    }
+    memory_free(room);
+    image_set_close(&set);
+    return fault;
+}
+
+static const char *attempt_tokens(size_t patch)
+{
+    grid g;
+    real x[2 * 12 * 3];
+    char origin[80];
+    struct token_source source = {.kind = TOKENS_IMAGES, .path = "in", .patch = patch, .seed = 1};
+    if (grid_parse(&g, "3x4").code) return wrong("3x4 is no grid");
+    status s = tokens_make(x, 2, &g, 3, &source, origin, sizeof origin);
+    const char *fault = wrong_status(s);
+    for (size_t n = 0; n < sizeof x / sizeof *x && !s.code && !fault; n++)
+        if (!(fabs((double)x[n]) <= 4)) fault = wrong("token %zu is %g", n / 3, (double)x[n]);
+    return fault;
+}
+
+const char *fuzz_images(const uint8_t *bytes, size_t size)
+{
+    struct bytes b = {bytes, size};
+    struct scratch here;
+    unsigned kind = choose(&b, 3), side = choose(&b, 24) + 1;
+    size_t before = memory_in_use();
+    bool png;
+    const char *fault = scratch_enter(&here);
+    if (fault) return fault;
+
+    uint8_t *file = malloc(b.left + 1);
+    if (file && b.left) memcpy(file, b.next, b.left);
+    if (file && kind == 1) mend_sums(file, b.left);
+    fault = !file ? wrong("no memory") : kind == 2 ? pack(file, b.left) : scratch_write("in", file, b.left);
+    free(file);
+
+    memory_set_limit(before + MOST);
+    if (!fault) fault = wrong_status(image_is_png(&png, "in"));
+    if (!fault) fault = attempt_png(side);
+    if (!fault) fault = attempt_set();
+    if (!fault) fault = attempt_tokens(side);
+    memory_set_limit(0);
+    if (!fault && memory_in_use() != before) fault = wrong("memory is left");
+    const char *left = scratch_leave(&here, "in out");
+    return fault ? fault : left;
+}

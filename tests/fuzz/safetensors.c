@@ -1,0 +1,97 @@
+/* safetensors.c -- the reader and the writer of tensors, given any bytes
+ *
+ * The first byte says what the others are: a file as it stands, or a header, to which
+ * its length and a data section as long as its largest offset are added. */
+
+#include "fuzz.h"
+#include <stdlib.h>
+#include <string.h>
+#include "../../reference/instruments/safetensors.h"
+
+#define MOST 65536              /* bytes of an added data section */
+
+/* The largest number below MOST among the digits of a header. */
+static size_t longest(const uint8_t *header, size_t size)
+{
+    size_t most = 0, number = 0;
+    for (size_t n = 0; n <= size; n++) {
+        bool digit = n < size && header[n] >= '0' && header[n] <= '9';
+        if (digit && number < MOST) number = 10 * number + (size_t)(header[n] - '0');
+        if (digit) continue;
+        if (number > most && number <= MOST) most = number;
+        number = 0;
+    }
+    return most;
+}
+
+/* The file that the bytes stand for, in `length` bytes; owned. */
+static uint8_t *file_of(size_t *length, const uint8_t *bytes, size_t size)
+{
+    bool whole = size == 0 || bytes[0] % 2 == 0;
+    size_t inside = size ? size - 1 : 0, data = whole ? 0 : longest(bytes + 1, inside);
+    uint8_t *file = calloc(8 + inside + data, 1), *header = file ? file + (whole ? 0 : 8) : NULL;
+    if (!file) return NULL;
+    if (inside) memcpy(header, bytes + 1, inside);
+    for (int b = 0; b < 8 && !whole; b++) file[b] = (uint8_t)((uint64_t)inside >> 8 * b);
+    for (size_t n = 0; n < data; n++) header[inside + n] = (uint8_t)(n * 37 + n / 5);
+    *length = (whole ? 0 : 8) + inside + data;
+    return file;
+}
+
+/* Names, shapes, and numbers to the bit: NaN is data, too. */
+static const char *same(const struct tensors *a, const struct tensors *b)
+{
+    if (a->count != b->count) return wrong("%zu tensors came back as %zu", a->count, b->count);
+    for (size_t t = 0; t < a->count; t++) {
+        const struct tensor *x = &a->tensor[t], *y = &b->tensor[t];
+        if (strcmp(x->name, y->name) || x->axes != y->axes || x->count != y->count
+            || memcmp(x->size, y->size, (size_t)x->axes * sizeof *x->size))
+            return wrong("tensor %zu came back as another", t);
+        if (memcmp(x->data, y->data, x->count * sizeof *x->data)) return wrong("the numbers of tensor %zu changed", t);
+    }
+    return NULL;
+}
+
+/* Each number as a double is what was read as a real. */
+static const char *same_doubles(const struct tensors *list, const char *path)
+{
+    struct safetensors opened = {0};
+    const char *fault = NULL;
+    status s = safetensors_open(&opened, path);
+    for (size_t t = 0; t < list->count && !s.code && !fault; t++) {
+        double last;
+        size_t n = list->tensor[t].count - 1;
+        s = safetensors_doubles(&last, &opened, t, n, 1);
+        real as = (real)last;
+        if (!s.code && as == as && as != list->tensor[t].data[n]) fault = wrong("tensor %zu differs as doubles", t);
+        if (safetensors_width(&opened, t) != 4 && safetensors_width(&opened, t) != 8) fault = wrong("no such width");
+    }
+    safetensors_close(&opened);
+    return s.code ? wrong("read once, and then: %s", s.message) : fault;
+}
+
+const char *fuzz_safetensors(const uint8_t *bytes, size_t size)
+{
+    struct tensors list = {0}, again = {0};
+    struct scratch here;
+    size_t length = 0, before = memory_in_use();
+    uint8_t *file = file_of(&length, bytes, size);
+    const char *fault = file ? scratch_enter(&here) : wrong("no memory");
+    if (!fault) fault = scratch_write("in", file, length);
+    free(file);
+    if (fault) return fault;
+    status s = safetensors_read(&list, "in");
+    if (!fault) fault = wrong_status(s);
+    if (!fault && s.code && (list.count || memory_in_use() != before)) fault = wrong("refused, and something is left");
+    if (!fault && !s.code) fault = same_doubles(&list, "in");
+    if (!fault && !s.code) {
+        s = safetensors_write("out", list.tensor, list.count);
+        if (!s.code) s = safetensors_read(&again, "out");
+        fault = s.code ? wrong("read, and not written and read again: %s", s.message) : same(&list, &again);
+    }
+    tensors_release(&list);
+    tensors_release(&again);
+    if (!fault && memory_in_use() != before) fault = wrong("memory is left");
+    const char *left = scratch_leave(&here, "in out");
+    return fault ? fault : left;
+}

@@ -1,0 +1,349 @@
+/* test_cheats.c -- forms that cheat, and the judge that lets none of them be timed
+ *
+ * A kernel that is rated by its time alone is soon a kernel that does something else.  Here are
+ * sixteen ways to be fast, each around the honest fast form of self-attention.  They run under the
+ * judge of `measure` (figures/judge.h), as measure runs forms: a first run, rounds beside the
+ * naive form or without it, and a last look.  Of each it is said when it was found.
+ *
+ * One is not here: a form that is honest in most of its runs, where the naive form does not run beside
+ * it and one run in many is looked at.  And none that knows the judge. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "support.h"
+#include "trial.h"
+#include "../reference/msa.h"
+#include "../figures/judge.h"
+
+enum { ROUNDS = 6, BATCH = 2, TOKENS = 35, CHANNELS = 16 };
+
+/* A form on its plan, and what a cheat remembers. */
+struct runner {
+    struct contestant judged;       /* first, so that the one is the other */
+    struct plan *plan;
+    real *held, *last;              /* a y, the beginning of an x */
+    const real *where;
+    size_t inputs, outputs;
+    int calls;
+};
+
+static status honest(struct runner *r, real *y, const real *x) { return plan_run(r->plan, y, x); }
+
+/* ---- cheats ------------------------------------------------------------- */
+
+static status zeros_for_y(struct runner *r, real *y, const real *x)
+{
+    (void)x;
+    memset(y, 0, r->outputs * sizeof *y);
+    return status_ok();
+}
+
+static status no_numbers(struct runner *r, real *y, const real *x)
+{
+    (void)x;
+    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)NAN;
+    return status_ok();
+}
+
+static status infinity_for_y(struct runner *r, real *y, const real *x)
+{
+    (void)x;
+    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)INFINITY;
+    return status_ok();
+}
+
+/* y is what lay there: perhaps another form has just been right. */
+static status nothing_at_all(struct runner *r, real *y, const real *x)
+{
+    (void)r, (void)y, (void)x;
+    return status_ok();
+}
+
+static status first_call_only(struct runner *r, real *y, const real *x)
+{
+    return r->calls ? status_ok() : honest(r, y, x);
+}
+
+/* The y of the first call is kept, and handed out again. */
+static status y_of_the_first_call(struct runner *r, real *y, const real *x)
+{
+    status s = r->calls ? status_ok() : honest(r, r->held, x);
+    memcpy(y, r->held, r->outputs * sizeof *y);
+    return s;
+}
+
+/* x lies where it lay: it must be the same. */
+static status same_pointer(struct runner *r, real *y, const real *x)
+{
+    status s = r->where == x ? status_ok() : honest(r, r->held, x);
+    r->where = x;
+    memcpy(y, r->held, r->outputs * sizeof *y);
+    return s;
+}
+
+/* x begins as it began. */
+static status same_beginning(struct runner *r, real *y, const real *x)
+{
+    status s = r->calls && !memcmp(r->last, x, 2 * sizeof *x) ? status_ok() : honest(r, r->held, x);
+    memcpy(r->last, x, 2 * sizeof *x);
+    memcpy(y, r->held, r->outputs * sizeof *y);
+    return s;
+}
+
+/* Hands out what the call before has asked for, and leaves its own work for later. */
+static status late_by_a_call(struct runner *r, real *y, const real *x)
+{
+    if (r->calls) memcpy(y, r->held, r->outputs * sizeof *y);
+    status s = honest(r, r->held, x);
+    if (!r->calls) memcpy(y, r->held, r->outputs * sizeof *y);
+    return s;
+}
+
+/* Honest in every seventh call, the first among them. */
+static status now_and_then(struct runner *r, real *y, const real *x)
+{
+    status s = r->calls % 7 ? status_ok() : honest(r, r->held, x);
+    memcpy(y, r->held, r->outputs * sizeof *y);
+    return s;
+}
+
+/* x serves as a workspace. */
+static status writes_to_x(struct runner *r, real *y, const real *x)
+{
+    status s = honest(r, y, x);
+    ((real *)x)[r->inputs - 1] /= 2;
+    return s;
+}
+
+/* Left out is left as it was. */
+static status spares(struct runner *r, real *y, const real *x, size_t from, size_t to)
+{
+    status s = honest(r, r->held, x);
+    memcpy(y, r->held, from * sizeof *y);
+    memcpy(y + to, r->held + to, (r->outputs - to) * sizeof *y);
+    return s;
+}
+
+static status skips_the_last_token(struct runner *r, real *y, const real *x)
+{
+    return spares(r, y, x, r->outputs - CHANNELS, r->outputs);
+}
+
+static status a_threads_share_is_missing(struct runner *r, real *y, const real *x)
+{
+    return spares(r, y, x, r->outputs / 4, r->outputs / 2);
+}
+
+/* Images of a batch are alike. */
+static status one_image_for_all(struct runner *r, real *y, const real *x)
+{
+    status s = honest(r, y, x);
+    memcpy(y + r->outputs / 2, y, r->outputs / 2 * sizeof *y);
+    return s;
+}
+
+/* The last three tokens are those before them. */
+static status a_few_tokens_are_copies(struct runner *r, real *y, const real *x)
+{
+    status s = honest(r, y, x);
+    memcpy(y + r->outputs - 3 * CHANNELS, y + r->outputs - 6 * CHANNELS, 3 * CHANNELS * sizeof *y);
+    return s;
+}
+
+/* The 11 digits of a half. */
+static status half_precision(struct runner *r, real *y, const real *x)
+{
+    status s = honest(r, y, x);
+    for (size_t n = 0; n < r->outputs; n++) {
+        int exponent;
+        double digits = frexp((double)y[n], &exponent);
+        y[n] = (real)ldexp(nearbyint(ldexp(digits, 11)), exponent - 11);
+    }
+    return s;
+}
+
+#define CHEAT(name, why) {#name, name, why}
+#define UNWRITTEN "leaves entries of y as they were"
+static const struct {
+    const char *name;
+    status (*run)(struct runner *, real *, const real *);
+    const char *why;                /* what is said of it */
+} cheat[] = {
+    CHEAT(zeros_for_y, "differs"), CHEAT(no_numbers, UNWRITTEN), CHEAT(infinity_for_y, "differs"),
+    CHEAT(nothing_at_all, UNWRITTEN), CHEAT(first_call_only, UNWRITTEN), CHEAT(y_of_the_first_call, "differs"),
+    CHEAT(same_pointer, "differs"), CHEAT(same_beginning, "differs"), CHEAT(late_by_a_call, "differs"),
+    CHEAT(now_and_then, "differs"), CHEAT(writes_to_x, "writes to x"), CHEAT(skips_the_last_token, UNWRITTEN),
+    CHEAT(a_threads_share_is_missing, UNWRITTEN), CHEAT(one_image_for_all, "differs"),
+    CHEAT(a_few_tokens_are_copies, "differs"), CHEAT(half_precision, "differs"),
+};
+
+/* ---- a race --------------------------------------------------------------- */
+
+static int cheating;                /* which, or -1: none */
+static bool waits;                  /* until its first call is over */
+
+static status run_honest(struct contestant *c, real *y, const real *x)
+{
+    return honest((struct runner *)c, y, x);
+}
+
+static status run_cheat(struct contestant *c, real *y, const real *x)
+{
+    struct runner *r = (struct runner *)c;
+    status s = cheating < 0 || (waits && !r->calls) ? honest(r, y, x) : cheat[cheating].run(r, y, x);
+    r->calls++;
+    return s;
+}
+
+/* A form whose y is x. */
+static status keep_x(struct contestant *c, real *y, const real *x)
+{
+    struct runner *r = (struct runner *)c;
+    memcpy(r->held, x, r->inputs * sizeof *x);
+    memcpy(y, x, r->inputs * sizeof *x);
+    return status_ok();
+}
+
+static struct runner runner(struct plan *plan, struct trial *t, const char *form)
+{
+    succeeds(plan_create(plan, &t->problem, operator_form(t->problem.declaration, form), 1));
+    return (struct runner){
+        .judged = {.run = !strcmp(form, "naive") ? run_honest : run_cheat, .kept = zeros(t->outputs)}, .plan = plan,
+        .held = zeros(t->outputs), .last = zeros(t->inputs), .inputs = t->inputs, .outputs = t->outputs,
+    };
+}
+
+/* When the cheat was found: in its first run, in a round, at the last look; or never. */
+static const char *found(int which, bool beside, bool warm, char said[200])
+{
+    struct trial t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
+    struct plan plan[2];
+    struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
+    const double products = form_multiply_adds(operator_form(&msa, "naive"), &t.problem);
+    struct judge j = {
+        .x = copy(t.x, t.inputs), .y = zeros(t.outputs), .original = zeros(t.outputs), .reference = zeros(t.outputs),
+        .inputs = t.inputs, .outputs = t.outputs, .width = CHANNELS, .terms = products / (double)t.outputs,
+    };
+    const char *when = NULL;
+    cheating = which;
+
+    succeeds(judge_first(&j, &naive.judged));
+    succeeds(judge_first(&j, &fast.judged));
+    if (fast.judged.refused) when = "in its first run";
+    for (int round = 0; round < ROUNDS && !when; round++) {
+        judge_round(&j);
+        if (beside) succeeds(judge_timed(&j, &naive.judged, warm));
+        succeeds(judge_timed(&j, &fast.judged, warm));
+        if (fast.judged.refused) when = "while it was timed";
+    }
+    if (!when) succeeds(judge_last(&j, &fast.judged));
+    if (!when && fast.judged.refused) when = "when all was over";
+    ck_assert(!naive.judged.refused);
+    judge_close(&j);
+    if (which < 0) equal(j.x, t.x, t.inputs);
+    strcpy(said, fast.judged.said);
+    for (int p = 0; p < 2; p++) plan_release(&plan[p]);
+    return when;
+}
+
+/* Claim      A form that cheats is refused: from its first call on or once that is over, the naive
+ *            form running beside it or only before and after, short runs warmed up or not; and it is
+ *            said what is wrong.
+ * Measure    When the judge refused it.
+ * Would it fail?  Seen with the same x in all runs: the five that remember are timed; without marks in
+ *            y: the four that leave some of it as it was, which is right where the naive form has just
+ *            written there; without the sum over the bits of x: nobody says who spoils it; without
+ *            the last look: ten that the naive form does not run beside. */
+START_TEST(cheats_are_refused)
+{
+    char said[200];
+    for (int way = 0; way < 8; way++) {
+        waits = way & 4;
+        const char *when = found(_i, way & 1, way & 2, said);
+        ck_assert_msg(when, "%s is timed, %s the naive form, %s, %s", cheat[_i].name, way & 1 ? "beside" : "without",
+                      way & 2 ? "warmed up" : "cold", waits ? "once its first call is over" : "from its first call on");
+        ck_assert_msg(strstr(said, cheat[_i].why), "%s: %s", cheat[_i].name, said);
+        if (way == 0 || way > 5) printf("    %s: found %s: %s\n", cheat[_i].name, when, said);
+    }
+}
+END_TEST
+
+/* Claim      The honest form is not refused, and x is as it was in the end, to the bit.
+ * Would it fail?  Seen with a judge_close that does nothing. */
+START_TEST(honest_forms_are_timed)
+{
+    char said[200];
+    waits = false;
+    for (int way = 0; way < 4; way++) {
+        const char *when = found(-1, way & 1, way & 2, said);
+        ck_assert_msg(!when, "refused %s: %s", when ? when : "", said);
+        ck_assert_ptr_nonnull(strstr(said, "agrees to"));
+    }
+}
+END_TEST
+
+/* Claim      Every token is another one when a run is timed than when x was drawn, of one token or one
+ *            channel too; and x comes back.
+ * Would it fail?  Seen with the token in the middle exchanged with itself. */
+START_TEST(every_token_is_fresh)
+{
+    static const size_t rows[] = {1, 2, 5, 6}, widths[] = {1, 4};
+    for (size_t shape = 0; shape < COUNT(rows) * COUNT(widths); shape++) {
+        size_t width = widths[shape % 2], count = rows[shape / 2] * width;
+        struct runner r = {.judged = {.run = keep_x, .kept = zeros(count)}, .held = zeros(count), .inputs = count};
+        real *drawn = normal(5, count);
+        struct judge j = {
+            .x = copy(drawn, count), .y = zeros(count), .original = zeros(count), .reference = zeros(count),
+            .inputs = count, .outputs = count, .width = width, .terms = 1,
+        };
+        judge_round(&j);
+        succeeds(judge_timed(&j, &r.judged, true));
+        for (size_t n = 0; n < count; n += width) unequal(r.held + n, drawn + n, width);
+        judge_close(&j);
+        equal(j.x, drawn, count);
+    }
+}
+END_TEST
+
+/* Claim      A second form that shares the race is judged when the first one's memory is gone, by
+ *            what the first made of the x that was drawn.
+ * Would it fail?  Seen with the call of the first form left in, which has no plan any more. */
+START_TEST(the_first_form_may_be_gone)
+{
+    struct trial t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
+    struct plan plan[2];
+    struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
+    struct judge j = {
+        .x = copy(t.x, t.inputs), .y = zeros(t.outputs), .original = zeros(t.outputs), .reference = zeros(t.outputs),
+        .inputs = t.inputs, .outputs = t.outputs, .width = CHANNELS, .terms = 1000,
+    };
+    for (cheating = -1; cheating < 4; cheating += 4) {      /* none; nothing_at_all, once the first run is over */
+        int which = cheating;
+        cheating = -1;
+        j.first = NULL;
+        fast.judged.refused = false;
+        naive.judged.run = run_honest;
+        succeeds(judge_first(&j, &naive.judged));
+        naive.judged.run = NULL;
+        succeeds(judge_first(&j, &fast.judged));
+        judge_round(&j);
+        succeeds(judge_timed(&j, &fast.judged, false));
+        cheating = which;
+        succeeds(judge_last(&j, &fast.judged));
+        ck_assert_int_eq(fast.judged.refused, which >= 0);
+    }
+    for (int p = 0; p < 2; p++) plan_release(&plan[p]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cheats");
+    TCase *cases = add_case(suite, "the judge");
+    tcase_add_loop_test(cases, cheats_are_refused, 0, (int)COUNT(cheat));
+    tcase_add_test(cases, honest_forms_are_timed);
+    tcase_add_test(cases, every_token_is_fresh);
+    tcase_add_test(cases, the_first_form_may_be_gone);
+    return run_suite(suite, "test_cheats");
+}
