@@ -138,6 +138,9 @@ END
     page "$notes/proofs.md" proofs.md proofs.html --from=gfm+tex_math_dollars -V proof=yes
 }
 
+# What can be a page: the seeds of tests/fuzz are bytes that no encoding has.
+is_text() { grep -Iq . "$1" && iconv -f UTF-8 -t UTF-8 "$1" >/dev/null 2>&1; }
+
 # A source file as a page whose lines can be pointed at; a folder as the list of what lies in it.
 bind_source() {
     page=$folder/source/$1.html
@@ -167,7 +170,7 @@ bind_source() {
             name=$(basename "$entry")
             what=$(sed -n '1,2s/^[^a-zA-Z]*[^ ]* -- //p' "$entry" 2>/dev/null | sed 's, *\*/$,,; s,[|<$_`\],\\&,g; 1q')
             if test -d "$entry"; then echo "| [$name/]($name/index.html) | |"
-            elif grep -Iq . "$entry"; then echo "| [$name]($name.html) | $what |"
+            elif is_text "$entry"; then echo "| [$name]($name.html) | $what |"
             else echo "| $name | |"; fi
         done
     else
@@ -183,7 +186,7 @@ closure() {
     sort -u "$notes/sources" | while read -r source; do
         echo "$source"
         case $source in */index) find "${source%/index}" -type f | while read -r file; do
-            grep -Iq . "$file" && echo "$file"
+            is_text "$file" && echo "$file"
             echo "$(dirname "$file")/index"
         done ;; esac
     done | sort -u

@@ -22,6 +22,7 @@
 #include <string.h>
 #include "../fast/chopd/box_pool.h"
 #include "../reference/random.h"
+#include "quantile.h"
 
 enum { EDGE = 56, TOKENS = EDGE * EDGE, PLANES = 96, SEED = 7, LEAST = 3, MOST = 200 };
 
@@ -91,12 +92,6 @@ static void sums(const struct scene *s)
 
 /* ---- the clock ---------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void measure(const struct scene *s, way *run, const char *name, double limit)
 {
     double seconds[MOST], spent = 0;
@@ -107,9 +102,9 @@ static void measure(const struct scene *s, way *run, const char *name, double li
         run(s);
         spent += seconds[runs++] = omp_get_wtime() - start;
     }
-    qsort(seconds, (size_t)runs, sizeof *seconds, by_value);
-    printf("%s\t%d\t%.4g\t%d\t%.4g\t%.4g\n", name, (int)(2 * s->reach + 1), seconds[runs / 2], runs,
-           seconds[runs / 4], seconds[(3 * runs - 1) / 4]);
+    quantile_sort(seconds, (size_t)runs);
+    printf("%s\t%d\t%.4g\t%d\t%.4g\t%.4g\n", name, (int)(2 * s->reach + 1), quantile(seconds, (size_t)runs, 0.5),
+           runs, quantile(seconds, (size_t)runs, 0.25), quantile(seconds, (size_t)runs, 0.75));
     fflush(stdout);
 }
 

@@ -20,6 +20,7 @@
 #include "../fast/chopd/box_pool.h"
 #include "../fast/transpose.h"
 #include "../reference/random.h"
+#include "quantile.h"
 
 enum { SEED = 6, SAMPLE = 61, REPEATS_MAX = 1000 };
 
@@ -153,12 +154,6 @@ static double difference(const struct scene *s)
 
 /* ---- the clock ---------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_seconds(const struct scene *s, int repeats)
 {
     static double seconds[REPEATS_MAX];
@@ -167,8 +162,8 @@ static double median_seconds(const struct scene *s, int repeats)
         pool(s);
         seconds[r] = omp_get_wtime() - start;
     }
-    qsort(seconds, (size_t)repeats, sizeof *seconds, by_value);
-    return seconds[repeats / 2];
+    quantile_sort(seconds, (size_t)repeats);
+    return quantile(seconds, (size_t)repeats, 0.5);
 }
 
 /* A sum along an axis has as many terms as the axis. */

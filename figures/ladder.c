@@ -26,6 +26,7 @@
 #include "../reference/memory.h"
 #include "../reference/outline.h"
 #include "../reference/random.h"
+#include "quantile.h"
 #include "rungs/rungs.h"
 
 #define WORDS 32
@@ -101,20 +102,6 @@ static const struct form projections_alone = {
 
 /* ---- the race ---------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The quantile of sorted numbers, linear between neighbours. */
-static double quantile(const double *sorted, int count, double q)
-{
-    double at = q * (count - 1);
-    int low = (int)at, high = low + 1 < count ? low + 1 : low;
-    return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
-}
-
 /* Whether y is what the first rung computed, within what measure allows two forms. */
 static status agrees(const struct climber *c, const struct problem *p, const struct form *first, const real *y,
                      const real *reference)
@@ -179,16 +166,16 @@ static void print_all(struct climber *c, int climbers, const struct problem *p)
            "\tq3_seconds\tfaster\n");
     for (int n = 0; n < climbers; n++) {
         char bytes[80] = "–\t–", faster[40] = "–";
-        qsort(c[n].seconds, (size_t)c[n].runs, sizeof *c[n].seconds, by_size);
-        double median = quantile(c[n].seconds, c[n].runs, 0.5);
+        quantile_sort(c[n].seconds, (size_t)c[n].runs);
+        double median = quantile(c[n].seconds, (size_t)c[n].runs, 0.5);
         if (c[n].bytes.asked > 0) {
             snprintf(bytes, sizeof bytes, "%.0f\t%.0f", c[n].bytes.asked, c[n].bytes.moved);
             if (before > 0) snprintf(faster, sizeof faster, "%.2f", before / median);
             before = median;
         }
         printf("%s\t%s\t%d\t%d\t%.0f\t%s\t%.5g\t%.5g\t%.5g\t%s\n", c[n].name, c[n].idea, c[n].threads, c[n].runs,
-               form_multiply_adds(c[n].form, p), bytes, median, quantile(c[n].seconds, c[n].runs, 0.25),
-               quantile(c[n].seconds, c[n].runs, 0.75), faster);
+               form_multiply_adds(c[n].form, p), bytes, median, quantile(c[n].seconds, (size_t)c[n].runs, 0.25),
+               quantile(c[n].seconds, (size_t)c[n].runs, 0.75), faster);
     }
 }
 

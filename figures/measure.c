@@ -42,6 +42,7 @@
 #include "../reference/program/units.h"
 #include "../reference/program/words.h"
 #include "judge.h"
+#include "quantile.h"
 
 #define SEED 1
 #define LIST 64                 /* words that one option may be given */
@@ -480,20 +481,6 @@ static status measure_ready(struct race *race, struct entrant *entrant, int entr
     return status_ok();
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The quantile of sorted numbers, linear between neighbours. */
-static double quantile(const double *sorted, int count, double q)
-{
-    double at = q * (count - 1);
-    int low = (int)at, high = low + 1 < count ? low + 1 : low;
-    return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
-}
-
 static void print_heading(const struct request *r)
 {
     if (!r->table) {
@@ -511,10 +498,10 @@ static void print_row(const struct race *race, struct entrant *e)
     const struct problem *p = race->problem;
     size_t heads = problem_size(p, "h"), parameters = problem_parameters(p);
     double work = form_multiply_adds(e->form, p), median, q1, q3;
-    qsort(e->seconds, (size_t)e->count, sizeof *e->seconds, by_size);
-    median = quantile(e->seconds, e->count, 0.5);
-    q1 = quantile(e->seconds, e->count, 0.25);
-    q3 = quantile(e->seconds, e->count, 0.75);
+    quantile_sort(e->seconds, (size_t)e->count);
+    median = quantile(e->seconds, (size_t)e->count, 0.5);
+    q1 = quantile(e->seconds, (size_t)e->count, 0.25);
+    q3 = quantile(e->seconds, (size_t)e->count, 0.75);
     clear_progress(race->progress);
     if (race->request->table) {
         char text[7][UNITS_TEXT];
@@ -617,7 +604,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
         if (done == 1 && e->state == DONE) say(race, e->name, "timed but not compared: no other form was run");
         if (!s.code && e->state == DONE) {
             print_row(race, e);
-            rate[f] = quantile(e->seconds, e->count, 0.5) / form_multiply_adds(e->form, race->problem);
+            rate[f] = quantile(e->seconds, (size_t)e->count, 0.5) / form_multiply_adds(e->form, race->problem);
         }
         memory_free(e->seconds);
     }

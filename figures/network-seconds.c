@@ -9,15 +9,10 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include "quantile.h"
 #include "timed.h"
 
 enum { REPEATS_MAX = 1000 };
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static status measure(struct timed *t, const char *form, size_t repeats)
 {
@@ -36,13 +31,13 @@ static status measure(struct timed *t, const char *form, size_t repeats)
     if (s.code) return s;
 
     /* Step 2: the row. */
-    qsort(seconds, repeats, sizeof *seconds, by_value);
+    quantile_sort(seconds, repeats);
     printf("#network\tform\tgrid\tbatch\tthreads\trepeats\tmedian_seconds\tq1_seconds\tq3_seconds\tbytes\t"
            "multiply_adds\tparameters\tshares\n");
     printf("%s\t%s\t%s\t%zu\t%d\t%zu\t%.4g\t%.4g\t%.4g\t%zu\t%.6g\t%zu\t", n->table->name, form,
-           grid_text(text, sizeof text, &n->grid), n->batch, n->threads, repeats, seconds[repeats / 2],
-           seconds[repeats / 4], seconds[repeats * 3 / 4], network_bytes(n, true), network_bare_multiply_adds(n),
-           network_parameters(n));
+           grid_text(text, sizeof text, &n->grid), n->batch, n->threads, repeats,
+           quantile(seconds, repeats, 0.5), quantile(seconds, repeats, 0.25), quantile(seconds, repeats, 0.75),
+           network_bytes(n, true), network_bare_multiply_adds(n), network_parameters(n));
     int kinds = network_kinds(kind, &all, n);
     for (int k = 0; k < kinds; k++) printf("%s%s=%.4f", k ? "," : "", kind[k].what, kind[k].seconds / all.seconds);
     printf("\n");

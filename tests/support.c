@@ -157,18 +157,10 @@ TCase *add_case(Suite *suite, const char *name)
     return c;
 }
 
-int run_suite(Suite *suite, const char *program)
+int run_suite(Suite *suite)
 {
-    char report[512];
-    const char *folder = getenv("TAP_FOLDER");
     SRunner *runner = srunner_create(suite);
-
-    if (folder) {
-        snprintf(report, sizeof report, "%s/%s.tap", folder, program);
-        srunner_set_tap(runner, report);
-        srunner_set_log(runner, "-");           /* each verdict below what its test measured: the book reads that */
-    }
-    srunner_run_all(runner, folder ? CK_SILENT : CK_NORMAL);
+    srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -3,7 +3,7 @@
  *
  * A test file defines one Suite and ends in
  *
- *     int main(void) { return run_suite(suite, "test_lisa"); }
+ *     int main(void) { return run_suite(suite); }
  *
  * which prints Check's closing line, writes a TAP report for the table of
  * claims, and returns 0 when every test passed. */
@@ -85,6 +85,6 @@ const char *fault_refused(status s, int code, const char *text);
 /* A case of the suite whose arrays are freed after each test. */
 TCase *add_case(Suite *suite, const char *name);
 
-int run_suite(Suite *suite, const char *program);
+int run_suite(Suite *suite);
 
 #endif

@@ -837,5 +837,5 @@ int main(void)
     tcase_add_test(ground, the_workspace_does_not_know_the_number_of_tokens);
     tcase_add_test(ground, powers_of_two_err_by_one_ulp);
     tcase_add_test(ground, powers_of_two_vanish_far_below);
-    return run_suite(suite, "test_attention");
+    return run_suite(suite);
 }

@@ -345,5 +345,5 @@ int main(void)
     tcase_add_test(cases, honest_forms_are_timed);
     tcase_add_test(cases, every_token_is_fresh);
     tcase_add_test(cases, the_first_form_may_be_gone);
-    return run_suite(suite, "test_cheats");
+    return run_suite(suite);
 }

@@ -331,5 +331,5 @@ int main(void)
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, layers_survive_failed_allocations, 0, KINDS);
     tcase_add_test(memory, layers_refuse_sizes_that_overflow);
-    return run_suite(suite, "test_chopd");
+    return run_suite(suite);
 }

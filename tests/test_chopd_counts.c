@@ -348,5 +348,5 @@ int main(void)
     tcase_add_test(pooling, chopd_costs_the_same_for_every_token);
     tcase_add_test(pooling, chopd_does_not_see_the_size_of_its_boxes);
     tcase_add_test(pooling, chopd_takes_memory_for_its_components);
-    return run_suite(suite, "test_chopd_counts");
+    return run_suite(suite);
 }

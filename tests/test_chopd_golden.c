@@ -55,5 +55,5 @@ int main(void)
     Suite *suite = suite_create("chapter 4, golden");
     TCase *told = add_case(suite, "golden vectors");
     tcase_add_loop_test(told, golden_vectors_of_chapter_4, 0, (int)COUNT(golden));
-    return run_suite(suite, "test_chopd_golden");
+    return run_suite(suite);
 }

@@ -503,5 +503,5 @@ int main(void)
     tcase_add_test(dynamic, modulated_deformable_convolution_is_dynamic_fully_connected);
     tcase_add_test(dynamic, decoupled_dynamic_filter_is_dynamic_fully_connected);
     tcase_add_test(dynamic, outlooker_is_dynamic_fully_connected);
-    return run_suite(suite, "test_chopd_layers");
+    return run_suite(suite);
 }

@@ -133,5 +133,5 @@ int main(void)
     tcase_add_test(tables, gains_of_chopds_text_are_those_of_its_tables);
     tcase_add_test(tables, orders_of_chopds_text_are_those_of_its_tables);
     tcase_add_loop_test(tables, chopd_costs_between_one_tap_and_nine, 0, 4);
-    return run_suite(suite, "test_chopd_published");
+    return run_suite(suite);
 }

@@ -477,5 +477,5 @@ int main(void)
     tcase_add_test(pooling, eq8_needs_no_n_on_unfolded_tokens);
     tcase_add_test(pooling, gate_is_no_product_of_image_and_token);
     tcase_add_test(pooling, gate_is_constant_in_n_but_its_use_is_not);
-    return run_suite(suite, "test_chopd_readings");
+    return run_suite(suite);
 }

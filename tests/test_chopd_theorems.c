@@ -907,5 +907,5 @@ int main(void)
     tcase_add_loop_test(gate, gate_without_its_last_map_is_constant, 0, 2);
     tcase_add_test(gate, same_parameters_serve_any_size);
     tcase_add_loop_test(gate, pooling_commutes_with_shifts_and_the_gate_does_not, 0, 2);
-    return run_suite(suite, "test_chopd_theorems");
+    return run_suite(suite);
 }

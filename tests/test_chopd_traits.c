@@ -551,5 +551,5 @@ int main(void)
     tcase_add_test(tables, static_layers_undo_no_random_shuffle);
     tcase_add_test(tables, rows_of_table_1_are_one_tensor);
     tcase_add_test(tables, variants_of_table_1_are_cases_of_two_layers);
-    return run_suite(suite, "test_chopd_traits");
+    return run_suite(suite);
 }

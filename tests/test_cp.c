@@ -689,5 +689,5 @@ int main(void)
     tcase_add_test(manners, what_is_no_tensor_is_refused);
     tcase_add_test(manners, decomposition_survives_want_of_memory);
     tcase_add_test(manners, decomposition_is_repeatable);
-    return run_suite(suite, "test_cp");
+    return run_suite(suite);
 }

@@ -307,5 +307,5 @@ int main(void)
     TCase *device = add_case(suite, "every rung, on the device");
     tcase_set_timeout(device, 300);
     tcase_add_test(device, every_rung_is_its_operator_on_the_device);
-    return run_suite(suite, "test_cuda");
+    return run_suite(suite);
 }

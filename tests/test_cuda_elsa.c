@@ -268,5 +268,5 @@ int main(void)
     tcase_add_loop_test(counts, tiles_have_no_bank_conflicts, 0, 5);
     tcase_add_test(counts, a_dilation_is_as_many_lattices);
     tcase_add_loop_test(counts, convolutions_share_their_products, 0, 2);
-    return run_suite(suite, "test_cuda_elsa");
+    return run_suite(suite);
 }

@@ -207,5 +207,5 @@ int main(void)
     tcase_add_loop_test(counts, windows_in_registers_are_asked_for_once, 0, (int)COUNT(windows));
     tcase_add_loop_test(counts, what_does_not_fit_into_registers_is_left_with_tiles, 0, (int)COUNT(taken));
     tcase_add_loop_test(counts, two_streams_ask_for_what_one_does, 0, (int)COUNT(streams));
-    return run_suite(suite, "test_cuda_hilo");
+    return run_suite(suite);
 }

@@ -217,5 +217,5 @@ int main(void)
     tcase_add_loop_test(counts, a_block_asks_for_each_key_of_eq4_once, 0, 2);
     TCase *shared = add_case(suite, "what blocks hold");
     tcase_add_loop_test(shared, blocks_take_as_many_channels_as_fit, 0, (int)COUNT(room));
-    return run_suite(suite, "test_cuda_lisa");
+    return run_suite(suite);
 }

@@ -159,5 +159,5 @@ int main(void)
     tcase_add_loop_test(counts, tensor_cores_multiply_sixteen_by_eight, 0, 4);
     tcase_add_loop_test(counts, equal_values_come_back, 0, 2);
 #endif
-    return run_suite(suite, "test_cuda_msa");
+    return run_suite(suite);
 }

@@ -215,5 +215,5 @@ int main(void)
 #ifndef TWICETOLD_DOUBLE
     tcase_add_loop_test(counts, tensor_cores_take_a_pattern_as_eight_keys, 0, 4);
 #endif
-    return run_suite(suite, "test_cuda_structsa");
+    return run_suite(suite);
 }

@@ -459,5 +459,5 @@ int main(void)
     tcase_add_loop_test(memory, elsa_survives_failed_allocations, 0, KINDS);
     tcase_add_loop_test(memory, workspace_may_hold_anything, 0, KINDS);
     tcase_add_test(memory, elsa_refuses_sizes_that_overflow);
-    return run_suite(suite, "test_elsa");
+    return run_suite(suite);
 }

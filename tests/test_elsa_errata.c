@@ -120,5 +120,5 @@ int main(void)
     tcase_add_test(errata, shift_kernels_are_built_with_a_missing_bracket);
     tcase_add_loop_test(errata, bias_of_the_shifted_branch_is_lost_along_a_frame, 0, 2);
     tcase_add_test(errata, value_stands_outside_the_norm);
-    return run_suite(suite, "test_elsa_errata");
+    return run_suite(suite);
 }

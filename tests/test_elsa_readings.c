@@ -523,5 +523,5 @@ int main(void)
     TCase *elsewhere = add_case(suite, "windows and ghost heads");
     tcase_add_test(elsewhere, shifted_windows_see_four_windows);
     tcase_add_test(elsewhere, ghost_head_doubles_the_heads_of_self_attention);
-    return run_suite(suite, "test_elsa_readings");
+    return run_suite(suite);
 }

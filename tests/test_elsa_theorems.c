@@ -450,5 +450,5 @@ int main(void)
     tcase_add_test(ghost, ghost_heads_are_grouped_modulo_or_by_block);
     tcase_add_test(ghost, ghosted_filters_do_not_sum_to_one);
     tcase_add_test(ghost, lambda_and_gamma_remove_halves_of_the_ghost_head);
-    return run_suite(suite, "test_elsa_theorems");
+    return run_suite(suite);
 }

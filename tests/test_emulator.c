@@ -328,5 +328,5 @@ int main(void)
 #endif
     TCase *counts = add_case(suite, "what it counts");
     tcase_add_loop_test(counts, known_accesses_have_known_counts, 0, counted_count);
-    return run_suite(suite, "test_emulator");
+    return run_suite(suite);
 }

@@ -114,5 +114,5 @@ int main(int argc, char **argv)
     tcase_add_loop_test(cases, measurements_have_an_answer, 0, pages[MEASURE]);
     tcase_add_loop_test(cases, mistakes_fell_the_proofs_named, 0, pages[BREAK]);
     tcase_add_loop_test(cases, an_exercise_that_is_none_is_refused, 0, 4);
-    return run_suite(suite, "test_exercises");
+    return run_suite(suite);
 }

@@ -229,5 +229,5 @@ int main(int argc, char **argv)
     TCase *c = add_case(suite, "memory");
     tcase_set_timeout(c, 900);
     tcase_add_loop_test(c, any_request_may_be_refused, 0, (int)COUNT(commands));
-    return run_suite(suite, "test_faults");
+    return run_suite(suite);
 }

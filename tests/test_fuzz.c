@@ -58,5 +58,5 @@ int main(void)
     Suite *suite = suite_create("fuzz");
     TCase *replay = add_case(suite, "replay");
     tcase_add_loop_test(replay, bytes_that_fuzzing_found, 0, count);
-    return run_suite(suite, "test_fuzz");
+    return run_suite(suite);
 }

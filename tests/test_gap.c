@@ -483,5 +483,5 @@ int main(void)
     tcase_add_test(papers, resolutions_begin_at_table_4);
     TCase *roofs = add_case(suite, "roofs");
     tcase_add_test(roofs, dots_of_the_roofline_are_formulas);
-    return run_suite(suite, "test_gap");
+    return run_suite(suite);
 }

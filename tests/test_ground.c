@@ -499,5 +499,5 @@ int main(void)
     tcase_add_test(steps, gelu_is_exact);
     tcase_add_test(steps, layer_norm_standardises);
     tcase_add_test(steps, linear_map_is_the_sum);
-    return run_suite(suite, "test_ground");
+    return run_suite(suite);
 }

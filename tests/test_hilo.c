@@ -396,5 +396,5 @@ int main(void)
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, hilo_survives_failed_allocations, 0, KINDS);
     tcase_add_test(memory, hilo_refuses_sizes_that_overflow);
-    return run_suite(suite, "test_hilo");
+    return run_suite(suite);
 }

@@ -427,5 +427,5 @@ int main(void)
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, naive_hilo_takes_the_memory_it_states, 0, 3);
     tcase_add_test(memory, fast_hilo_takes_the_memory_it_states);
-    return run_suite(suite, "test_hilo_counts");
+    return run_suite(suite);
 }

@@ -198,5 +198,5 @@ int main(void)
     tcase_add_test(errata, table_5_exchanges_two_digits);
     tcase_add_test(errata, windows_of_four_save_what_table_2_says);
     tcase_add_test(errata, table_4_has_hilo_too_dear_on_ade20k);
-    return run_suite(suite, "test_hilo_errata");
+    return run_suite(suite);
 }

@@ -729,5 +729,5 @@ int main(void)
     tcase_add_test(text, gains_of_hilos_text_are_those_of_its_tables);
     tcase_add_test(text, orders_of_hilos_text_are_those_of_its_tables);
     tcase_add_test(text, rows_that_hilos_tables_repeat_agree);
-    return run_suite(suite, "test_hilo_published");
+    return run_suite(suite);
 }

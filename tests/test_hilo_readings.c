@@ -137,5 +137,5 @@ int main(void)
     TCase *positions = add_case(suite, "positions");
     tcase_add_test(positions, relative_positions_belong_to_their_plane);
     tcase_add_test(positions, zeros_around_a_convolution_tell_the_border);
-    return run_suite(suite, "test_hilo_readings");
+    return run_suite(suite);
 }

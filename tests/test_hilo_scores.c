@@ -43,5 +43,5 @@ int main(void)
     Suite *suite = suite_create("HiLo, large scores");
     TCase *scores = add_case(suite, "scores");
     tcase_add_loop_test(scores, large_scores_are_no_trouble, 0, (int)COUNT(size));
-    return run_suite(suite, "test_hilo_scores");
+    return run_suite(suite);
 }

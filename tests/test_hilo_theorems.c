@@ -718,5 +718,5 @@ int main(void)
     tcase_add_test(frequencies, lofi_is_no_low_pass);
     tcase_add_test(frequencies, hifi_is_no_high_pass);
     tcase_add_test(frequencies, high_frequencies_with_random_weights);
-    return run_suite(suite, "test_hilo_theorems");
+    return run_suite(suite);
 }

@@ -1069,5 +1069,5 @@ int main(void)
     tcase_add_test(tokens, bytes_of_tokens_are_known_beforehand);
     tcase_add_test(tokens, no_memory);
     tcase_add_test(tokens, the_default_data_set);
-    return run_suite(suite, "test_images");
+    return run_suite(suite);
 }

@@ -273,5 +273,5 @@ int main(void)
 #if !defined TWICETOLD_DOUBLE
     tcase_add_loop_test(costs, drawn_ladders_are_those_of_the_formulas, 0, (int)COUNT(ladders));
 #endif
-    return run_suite(suite, "test_ladder");
+    return run_suite(suite);
 }

@@ -440,5 +440,5 @@ int main(void)
     TCase *axes = add_case(suite, "grids");
     tcase_add_loop_test(axes, a_grid_is_its_axes_in_turn, 0, (int)COUNT(grids));
     tcase_add_loop_test(axes, a_grid_convolves, 0, (int)COUNT(convolution));
-    return run_suite(suite, "test_lane_fft");
+    return run_suite(suite);
 }

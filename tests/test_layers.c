@@ -539,5 +539,5 @@ int main(void)
     tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
     tcase_add_test(c, layers_refuse);
     tcase_add_test(c, layers_are_told_once);
-    return run_suite(suite, "test_layers");
+    return run_suite(suite);
 }

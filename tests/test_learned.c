@@ -217,5 +217,5 @@ int main(void)
     Suite *suite = suite_create("learned");
     TCase *cases = add_case(suite, "trained networks");
     tcase_add_loop_test(cases, trained_networks_answer_as_pytorch_does, 0, (int)COUNT(operators));
-    return run_suite(suite, "test_learned");
+    return run_suite(suite);
 }

@@ -419,5 +419,5 @@ int main(void)
     tcase_add_loop_test(errors, a_wrong_call_is_one_line, 0, (int)COUNT(wrong));
     tcase_add_test(errors, a_plan_is_loaded_again);
     tcase_add_test(errors, memory_that_fails_is_code_one);
-    return run_suite(suite, "test_library");
+    return run_suite(suite);
 }

@@ -431,5 +431,5 @@ int main(void)
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, every_failed_allocation_is_survived, 0, EQUATIONS);
     tcase_add_test(memory, sizes_that_overflow_are_refused);
-    return run_suite(suite, "test_lisa");
+    return run_suite(suite);
 }

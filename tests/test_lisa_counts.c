@@ -451,5 +451,5 @@ int main(void)
     tcase_add_test(memory, quadratic_memory_is_a_matter_of_order);
     tcase_add_test(memory, table_1_forgets_the_rpe_tensors_of_eq5);
     tcase_add_test(memory, memory_of_lisa_is_linear_in_tokens);
-    return run_suite(suite, "test_lisa_counts");
+    return run_suite(suite);
 }

@@ -359,5 +359,5 @@ int main(void)
     tcase_add_loop_test(numbers, shapes_give_the_parameters_of_tab_3c_and_3d, 0, (int)COUNT(tab_3cd));
     tcase_add_test(numbers, rpes_of_tab_3b_are_tables_of_the_plane);
     tcase_add_loop_test(numbers, half_the_parameters_is_a_quarter_on_a_plane, 0, (int)COUNT(halves));
-    return run_suite(suite, "test_lisa_errata");
+    return run_suite(suite);
 }

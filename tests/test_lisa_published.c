@@ -637,5 +637,5 @@ int main(void)
     TCase *figure = add_case(suite, "Fig. 4");
     tcase_add_test(figure, windows_and_pooling_take_a_quarter_of_the_products);
     tcase_add_test(figure, lisa_costs_less_than_windows_of_a_quarter_from_some_700_tokens_on);
-    return run_suite(suite, "test_lisa_published");
+    return run_suite(suite);
 }

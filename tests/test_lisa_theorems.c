@@ -1488,5 +1488,5 @@ int main(void)
     tcase_add_loop_test(resolutions, resampling_w_is_exact_for_band_limited_kernels, 0, (int)COUNT(resolution));
     tcase_add_test(resolutions, middle_bin_of_an_even_grid_is_kept_as_a_cosine);
     tcase_add_test(resolutions, resampled_w_must_shrink_as_tokens_grow);
-    return run_suite(suite, "test_lisa_theorems");
+    return run_suite(suite);
 }

@@ -239,5 +239,5 @@ int main(int argc, char **argv)
     missing = look();           /* then once is enough */
     tcase_add_loop_test(cases, the_library_in_a_page_is_the_library, 0, missing ? 1 : (int)vectors.gl_pathc);
     tcase_add_loop_test(cases, the_kernel_shown_is_the_programs, 0, missing ? 1 : (int)COUNT(scene));
-    return run_suite(suite, "test_live");
+    return run_suite(suite);
 }

@@ -214,5 +214,5 @@ int main(void)
     TCase *declarations = add_case(suite, "declarations");
     tcase_add_test(declarations, declarations_are_limited);
     tcase_add_test(declarations, files_bind_before_they_have_data);
-    return run_suite(suite, "test_lookup");
+    return run_suite(suite);
 }

@@ -440,5 +440,5 @@ int main(void)
     tcase_add_test(theorems, one_embedding_serves_all_heads);
     tcase_add_test(theorems, threads_and_batch_change_nothing);
     tcase_add_test(theorems, tiles_need_no_square);
-    return run_suite(suite, "test_msa");
+    return run_suite(suite);
 }

@@ -40,5 +40,5 @@ int main(void)
     Suite *suite = suite_create("msa, golden vectors");
     TCase *told = add_case(suite, "golden vectors");
     tcase_add_loop_test(told, golden_vectors_of_self_attention, 0, (int)COUNT(golden));
-    return run_suite(suite, "test_msa_golden");
+    return run_suite(suite);
 }

@@ -631,5 +631,5 @@ int main(void)
     tcase_add_test(promises, networks_without_memory);
     tcase_add_loop_test(promises, bytes_of_networks_are_known_beforehand, 0, smalls);
     tcase_add_test(promises, pictures_are_prepared);
-    return run_suite(suite, "test_network");
+    return run_suite(suite);
 }

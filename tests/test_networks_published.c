@@ -185,5 +185,5 @@ int main(void)
     TCase *told = add_case(suite, "tables");
     tcase_add_test(told, printed_networks_are_counted_by_their_tables);
     tcase_add_test(told, no_printed_network_is_left_out);
-    return run_suite(suite, "test_networks_published");
+    return run_suite(suite);
 }

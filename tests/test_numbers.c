@@ -242,5 +242,5 @@ int main(void)
     tcase_add_loop_test(cases, numbers_go_where_the_table_says, 0, (int)COUNT(kind));
     tcase_add_loop_test(cases, small_numbers_are_numbers, 0, (int)COUNT(kind));
     tcase_add_loop_test(cases, scores_of_ten_thousand_overflow_no_softmax, 0, (int)COUNT(kind));
-    return run_suite(suite, "test_numbers");
+    return run_suite(suite);
 }

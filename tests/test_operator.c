@@ -204,5 +204,5 @@ int main(void)
     tcase_add_test(tensors, shapes_are_described);
     tcase_add_test(tensors, sizes_beyond_int_are_refused);
     tcase_add_test(tensors, windows_must_fit);
-    return run_suite(suite, "test_operator");
+    return run_suite(suite);
 }

@@ -86,5 +86,5 @@ int main(void)
     TCase *equality = add_case(suite, "the map that they were");
     tcase_add_loop_test(equality, packed_maps_are_linear_maps, 0, (int)COUNT(size));
     tcase_add_loop_test(equality, packed_sums_err_as_sums_do, 0, (int)COUNT(size));
-    return run_suite(suite, "test_packed_linear");
+    return run_suite(suite);
 }

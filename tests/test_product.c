@@ -120,5 +120,5 @@ int main(void)
     TCase *equality = add_case(suite, "the sums");
     tcase_add_loop_test(equality, product_is_the_sum, 0, (int)COUNT(size));
     tcase_add_test(equality, nan_reaches_its_row);
-    return run_suite(suite, "test_product");
+    return run_suite(suite);
 }

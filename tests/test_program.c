@@ -980,5 +980,5 @@ int main(int argc, char **argv)
     tcase_add_test(cases, numbers_have_three_digits_and_a_unit);
     tcase_add_test(cases, measure_prints_a_table_on_a_terminal);
     tcase_add_test(cases, tokens_and_spectrum_write_their_tensors);
-    return run_suite(suite, "test_program");
+    return run_suite(suite);
 }

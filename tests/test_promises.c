@@ -319,5 +319,5 @@ int main(void)
     tcase_add_loop_test(memory, bytes_are_known_beforehand, 0, plain_count);
     tcase_add_loop_test(memory, plans_share_a_workspace, 0, plain_count);
     tcase_add_loop_test(memory, sizes_that_do_not_fit_take_nothing, 0, operator_count);
-    return run_suite(suite, "test_promises");
+    return run_suite(suite);
 }

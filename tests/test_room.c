@@ -313,5 +313,5 @@ int main(void)
     tcase_add_loop_test(flights, every_item_is_flown_once, 1, 6);
     tcase_add_test(flights, shares_are_equal);
     tcase_add_test(flights, images_fly_together);
-    return run_suite(suite, "test_room");
+    return run_suite(suite);
 }

@@ -920,5 +920,5 @@ int main(void)
     tcase_add_test(c, links_to_one_file_are_one_file);
     c = add_folder_case(suite, "when memory is out");
     tcase_add_test(c, any_request_for_memory_may_fail);
-    return run_suite(suite, "test_safetensors");
+    return run_suite(suite);
 }

@@ -222,5 +222,5 @@ int main(void)
     tcase_add_loop_test(theorems, squares_add_up, 0, COUNT(size));
     tcase_add_test(theorems, logarithms_are_averaged);
     tcase_add_test(edges, bad_sizes_and_no_memory);
-    return run_suite(suite, "test_spectrum");
+    return run_suite(suite);
 }

@@ -429,5 +429,5 @@ int main(void)
     tcase_add_test(costs, sra_takes_the_memory_it_states);
     tcase_add_loop_test(costs, sra_survives_failed_allocations, 0, KINDS);
     tcase_add_test(costs, sra_refuses_sizes_that_overflow);
-    return run_suite(suite, "test_sra");
+    return run_suite(suite);
 }

@@ -389,5 +389,5 @@ int main(void)
     TCase *memory = add_case(suite, "memory");
     tcase_add_loop_test(memory, structsa_survives_failed_allocations, 0, EQUATIONS);
     tcase_add_test(memory, structsa_refuses_sizes_that_overflow);
-    return run_suite(suite, "test_structsa");
+    return run_suite(suite);
 }

@@ -474,5 +474,5 @@ int main(void)
     tcase_add_test(tables, numbers_of_tab_7_on_videos_are_those_of_two_patterns);
     tcase_add_loop_test(tables, windows_of_tab_6b_are_problems, 0, (int)COUNT(tab_6b));
     tcase_add_loop_test(tables, rows_of_table_3_follow_from_uniformer, 0, (int)COUNT(follows));
-    return run_suite(suite, "test_structsa_counts");
+    return run_suite(suite);
 }

@@ -142,5 +142,5 @@ int main(void)
     tcase_add_loop_test(equations, eq21_reads_kernels_reversed, 0, 4);
     tcase_add_test(equations, eq13_scales_neighbours_where_it_means_channels);
     tcase_add_test(equations, self_attention_is_equivariant_not_invariant);
-    return run_suite(suite, "test_structsa_errata");
+    return run_suite(suite);
 }

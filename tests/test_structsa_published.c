@@ -570,5 +570,5 @@ int main(void)
     tcase_add_loop_test(text, orders_of_structsas_text_are_those_of_its_tables, 0, (int)COUNT(order));
     tcase_add_loop_test(text, structvit_is_first_where_the_text_has_it_first, 0, (int)COUNT(best));
     tcase_add_loop_test(text, rows_that_structsas_tables_repeat_agree, 0, (int)COUNT(repeated));
-    return run_suite(suite, "test_structsa_published");
+    return run_suite(suite);
 }

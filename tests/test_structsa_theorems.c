@@ -919,5 +919,5 @@ int main(void)
     tcase_add_test(patterns, scale_multiplies_the_scores);
     tcase_add_test(patterns, scale_zero_is_the_mean_of_virtual_values);
     tcase_add_loop_test(patterns, heads_have_their_own_filters_in_eq16, 0, 2);
-    return run_suite(suite, "test_structsa_theorems");
+    return run_suite(suite);
 }

@@ -154,5 +154,5 @@ int main(void)
     tcase_add_test(c, eight_threads_do_not_meet);
     tcase_add_test(c, a_plan_may_change_hands);
     tcase_add_loop_test(c, each_number_of_threads_repeats, 0, THREADS);
-    return run_suite(suite, "test_threads");
+    return run_suite(suite);
 }

@@ -156,6 +156,17 @@ void device_fourier(struct device *d, int which, array<real> points, bool invers
 void device_fork(struct plan *plan, void (*branch)(struct plan *plan));
 void device_join(struct device *d);
 
+/* Whether there may be two branches now; from here on there are. */
+static inline bool device_parts(struct device *d)
+{
+    if (d->refusal.code) return false;
+    if (!d->forks || d->apart) {
+        d->refusal = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
+        return false;
+    }
+    return d->apart = true;
+}
+
 /* The shared memory that a block may have, in bytes. */
 size_t device_shared_bytes(void);
 

@@ -220,12 +220,7 @@ static void change_streams(struct device *d)
 void device_fork(struct plan *plan, void (*branch)(struct plan *))
 {
     struct device *d = (struct device *)plan->state;
-    if (d->refusal.code) return;
-    if (!d->forks || d->apart) {
-        d->refusal = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
-        return;
-    }
-    d->apart = true;
+    if (!device_parts(d)) return;
     wait_for(d, &d->aside, &d->here);
     change_streams(d);
     branch(plan);

@@ -51,12 +51,7 @@ static void library(struct device *d, array<const real> a, size_t count, bool wr
 void device_fork(struct plan *plan, void (*branch)(struct plan *))
 {
     struct device *d = (struct device *)plan->state;
-    if (d->refusal.code) return;
-    if (!d->forks || d->apart) {
-        d->refusal = failure("a branch %s", d->apart ? "in a branch" : "of a form that does not say that it forks");
-        return;
-    }
-    d->apart = true;
+    if (!device_parts(d)) return;
     emulator::fork();
     d->late_of = plan;
     if (emulator::branch_is_late()) {

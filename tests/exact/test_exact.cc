@@ -60,5 +60,5 @@ int main(void)
     TCase *all = add_case(suite, "one function");
     tcase_set_timeout(all, 600);
     tcase_add_loop_test(all, forms_are_one_rational_function, 0, case_count);
-    return run_suite(suite, "test_exact");
+    return run_suite(suite);
 }

@@ -215,5 +215,5 @@ int main(void)
     tcase_add_test(all, roots_are_roots);
     tcase_add_test(all, comparisons_are_coins);
     tcase_add_test(all, degrees_are_bounds);
-    return run_suite(suite, "test_field");
+    return run_suite(suite);
 }
