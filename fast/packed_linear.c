@@ -153,12 +153,14 @@ static void group(real *y, size_t y_stride, const real *x, size_t x_stride, cons
 }
 
 /* Groups have so many tokens that their part of x and y, a megabyte in float, stays in the second
- * cache; but at least GROUP, since each sends for all weights anew.  No tokens are no group: x and y may be NULL. */
+ * cache; but at least GROUP, since each sends for all weights anew.  Where there are no tokens or no outputs x and
+ * y may be NULL. */
 static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
                   size_t tokens, size_t part, size_t parts)
 {
-    size_t most = 262144 / (map->in + map->out + 1), groups = tokens ? tokens / (most < GROUP ? GROUP : most) + 1 : 0;
+    size_t most = 262144 / (map->in + map->out + 1), groups = tokens / (most < GROUP ? GROUP : most) + 1;
 
+    if (!tokens || !map->out) return;
     for (size_t g = 0; g < groups; g++) {
         size_t first = share(tokens, g, groups), end = share(tokens, g + 1, groups);
         group(y + first * y_stride, y_stride, x + first * x_stride, x_stride, map, end - first, part, parts);
