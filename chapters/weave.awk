@@ -197,12 +197,13 @@ function tables(asked, n,    file, out, text) {
     return text == out || substr(text, 10) == substr(out, 9) ? out : out "\n\n" text
 }
 
-function table(file, asked, n, whose,    text, head, machine, day, names, name, rows, row, out, i, j, k, field, fields,
+function table(file, asked, n, whose,    text, head, machine, day, peer, names, name, rows, row, out, i, j, k, field, fields,
                number, rule, where, only, picks, pick, value, kept) {
     while ((getline text < file) > 0) {
         sub(/\r$/, "", text)
         if (text ~ /^# machine: /) machine = substr(text, 12)
         if (text ~ /^# measured: /) day = substr(text, 13, 10)
+        if (text ~ /^# PyTorch [0-9]/) { peer = substr(text, 3); sub(/[+;].*/, "", peer) }
         if (text ~ /^#/) { if (!rows) { sub(/^# */, "", text); head = text } continue }
         if (text ~ /^[ \t]*$/) continue
         row[++rows] = text
@@ -239,7 +240,7 @@ function table(file, asked, n, whose,    text, head, machine, day, names, name, 
         }
         out = out " |\n"
     }
-    machine = machine == "" ? "" : "*On " whose " machine: " machine (day ? ", " day : "") ".*\n\n"
+    machine = machine == "" ? "" : "*On " whose " machine: " machine (day ? ", " day : "") (peer ? ", " peer : "") ".*\n\n"
     if (out == "" && whose == "your")
         return substr(machine, 1, length(machine) - 4) ": not measured in the time that was given.*"
     if (out == "") die("no such row in " file)

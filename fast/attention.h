@@ -13,8 +13,7 @@
 #include "../reference/room.h"
 
 /* Keys are taken ATTENTION_TILE at a time.  ATTENTION_BLOCK queries are a good
- * share for one call; where keys are made on the fly a larger one makes them
- * less often. */
+ * share for one call; attention_block (below) says where more of them are better. */
 #ifndef ATTENTION_TILE
 #define ATTENTION_TILE 96
 #endif
@@ -57,6 +56,15 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
  * that overflows.  Or a plan asks for it, one for each thread. */
 bool attention_fast_workspace(size_t *reals, size_t channels, size_t block);
 void attention_prepare(struct room *room, real **workspace, size_t channels, size_t block);
+
+/* Queries of a block.  Each block reads all keys and values, or has them made, anew; so blocks
+ * are large where that costs, and what one gathers still stays in the second cache.  They
+ * are as many as it takes to give every thread the same number of the blocks of so many heads,
+ * or enough that it does not matter.  A query's result does not depend on its block. */
+size_t attention_block(size_t queries, size_t channels, size_t heads, size_t threads);
+
+/* What queries and sums of a block, or keys and values, may take of the second cache. */
+#define ATTENTION_BYTES (512 * 1024)
 
 /* ---- relative positions ------------------------------------------------- */
 

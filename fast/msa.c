@@ -127,13 +127,15 @@ static status prepare(struct plan *plan)
     const size_t sides[] = {s, s};
     grid meeting = p->windows.tokens;       /* the tokens that meet each other */
 
+    tiled_prepare(&f->tiled, plan,
+                  (struct attention){.queries = p->windows.entries, .keys = p->windows.entries, .channels = p->c},
+                  together * p->heads.h, s ? p->windows.entries : 0);
     heads_prepare(plan, (struct hearts){
-        .heart = attend, .parts = s ? p->windows.count : tiled_blocks(N),
+        .heart = attend, .parts = s ? p->windows.count : tiled_blocks(&f->tiled, N),
         .maps = &linear_packed, .in_flight = together,
     });
     if (s) room_refuse(room, grid_create(&meeting, 2, sides));
     attention_rpe_prepare(&f->rpe, room, &meeting, p->rpe && !p->ghost.add ? p->rpe_columns : 0);
-    tiled_prepare(&f->tiled, room, p->c, s ? p->windows.entries : 0);
     room_reals(room, OF_LOAD, &f->written, "the relative positions of windows",
                s && p->windows.entries <= ATTENTION_TILE ? f->rpe.tables : 0, kinds(p), p->windows.entries,
                attention_written_width(p->windows.entries));

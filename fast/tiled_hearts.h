@@ -14,15 +14,20 @@
 
 /* Of each thread: attention's workspace, and one window of one head. */
 struct tiled {
+    size_t block;               /* queries of a block */
     real *workspace;
     real *q, *k, *v, *y;        /* [entries][channels], where a window was asked for */
 };
 
-/* entries: tokens of a window; 0 for blocks alone. */
-void tiled_prepare(struct tiled *own, struct room *room, size_t channels, size_t entries);
+/* For this many heads of queries, keys and channels as `a` says; or for windows of so many tokens, which
+ * `a` then is about. */
+void tiled_prepare(struct tiled *own, struct plan *plan, struct attention a, size_t heads, size_t entries);
 
 /* Blocks of a head. */
-static inline size_t tiled_blocks(size_t queries) { return (queries + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK; }
+static inline size_t tiled_blocks(const struct tiled *own, size_t queries)
+{
+    return (queries + own->block - 1) / own->block;
+}
 
 /* Block one->part of the queries; rows are read where they lie. */
 void tiled_block(const struct head *one, struct attention a, const struct tiled *own);

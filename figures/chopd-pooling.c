@@ -10,7 +10,8 @@
  * a time, of which C and N must be multiples.
  *
  * Before the clock matters, what comes out is compared with sums over the boxes
- * in double.  One row, the median of the runs. */
+ * in double.  One row, the median of the runs; multiply-adds are those of box_pool.h, and the
+ * parameters four edges and a weight for each box. */
 
 #include <math.h>
 #include <omp.h>
@@ -174,10 +175,11 @@ static status measure(struct scene *s, bool whole, int repeats)
     pool(s);
     double apart = difference(s), allowed = 8 * (double)s->edge * (double)REAL_EPSILON;
     if (!(apart <= allowed)) return failure("differs by %.2g, allowed %.2g; not timed", apart, allowed);
-    printf("#layout\tedges\tgrid\tchannels\tboxes\tthreads\trepeats\tmedian_seconds\tlargest_relative_difference\n");
-    printf("%s\t%s\t%zux%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.1e\n", s->by_token ? "tokens" : "planes",
+    printf("#layout\tedges\tgrid\tchannels\tboxes\tthreads\trepeats\tmedian_seconds\tlargest_relative_difference\t"
+           "multiply_adds\tparameters\n");
+    printf("%s\t%s\t%zux%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.1e\t%zu\t%zu\n", s->by_token ? "tokens" : "planes",
            whole ? "whole" : "fractional", s->edge, s->edge, s->C, s->G, s->threads, repeats,
-           median_seconds(s, repeats), apart);
+           median_seconds(s, repeats), apart, s->N * s->C * s->G * (whole ? 1 : 6), 5 * s->C * s->G);
     return result;
 }
 

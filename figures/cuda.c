@@ -45,7 +45,7 @@ static status outline_words(struct outline *o, const char **word, int *from, con
     }
     o->batch = strtoul(batch, NULL, 10);
     o->channels = channels ? strtoul(channels, NULL, 10) : 0;
-    *from = atoi(first);
+    *from = (int)strtol(first, NULL, 10);
     if (!o->batch || !o->channels || *from < 1)
         return bad_input("found --batch %s, --channels %s, --from %s, expected whole numbers from 1 on", batch,
                          channels ? channels : "not at all", first);

@@ -118,7 +118,7 @@ void judge_round(struct judge *j) { j->round++; }
 status judge_timed(struct judge *j, struct contestant *c, bool warm)
 {
     uint64_t of = 2 * j->round;
-    status s = status_ok();
+    status s;
 
     /* Step 1: what the run has to read, nearly. */
     if (warm && !c->blind) give(j, of + 1);

@@ -232,7 +232,7 @@ int main(int argc, char **argv)
         if (!strcmp(argv[1], ladders[l]->of->name)) ladder = ladders[l];
     status s = ladder ? request_words(&r, (const char *const *)argv + 2) :
                         bad_input("found '%.40s', expected msa or lisa", argc > 1 ? argv[1] : "");
-    if (!s.code) s = outline_problem(&p, ladder->of, &r.outline);
+    if (ladder && !s.code) s = outline_problem(&p, ladder->of, &r.outline);
     if (!s.code) s = problem_draw(&p, 1, &parameters);
     if (!s.code) {
         printf("# ladder:");

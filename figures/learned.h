@@ -109,8 +109,8 @@ static inline int learned_compare(const struct learned_view *view, learned_drawi
         printf("\n");
         learned_print("image", pixels, EDGE, EDGE, 0);
     }
+    struct learned l;
     for (int trained = 0; trained < 2 && !s.code; trained++) {
-        struct learned l;
         s = learned_open(&l, view->operator, 1, trained);
         if (s.code) break;
         s = learned_meet(&l, pixels);

@@ -1,6 +1,6 @@
 /* roofline.c -- what the machine allows, and how near the forms come
  *
- *     build/figures/roofline [SECONDS [BYTES]]
+ *     build/figures/roofline [SECONDS [BYTES [alone]]]
  *
  * One thread.  First the roofs: how many multiply-adds a second the vectors of
  * fast/lanes.h do from registers, and how many bytes a second they read from each
@@ -17,11 +17,11 @@
  * a product are no multiply-adds (but for transforms, counted two operations to one), and
  * make a share of the roof look smaller than the share of the machine that is at work.
  *
- * Times and rates are the best of many, SECONDS (0.5) for each: what else runs can
- * only slow them.  The roofs are measured before the forms and once more behind them.
- * BYTES (1 GiB) is the most that is read through.  Rows:
+ * Times are the processor's, and times and rates the best of many, SECONDS (0.5) for
+ * each: what else runs can only slow them.  The roofs are measured before the forms and once more behind them.
+ * BYTES (1 GiB) is the most that is read through; alone are the roofs.  Rows:
  *
- *     level   NAME  bytes read through  G bytes a second, or G multiply-adds
+ *     level   NAME  bytes read through  G bytes a second, or G multiply-adds  bytes that it holds
  *     form    OPERATOR  FORM  GRID  ...
  *
  * It is no profiler: why a form stays below its roof is in the chapters. */
@@ -34,6 +34,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "../fast/lanes.h"
 #include "../reference/forms.h"
@@ -79,17 +80,25 @@ struct roofs {
 
 static volatile real sink, half = (real)0.5, one = 1;  /* the compiler knows none of them */
 
+/* What this thread has had of the processor. */
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Multiply-adds from registers: twelve chains, so that one is ready whenever another waits. */
 static double multiply_add_rate(size_t rounds)
 {
     lanes sum[CHAINS], by = (lanes){0} + half, more = (lanes){0} + one;
     for (size_t i = 0; i < CHAINS; i++) sum[i] = more * (real)i;
-    double start = omp_get_wtime();
+    double start = processor_seconds();
     for (size_t r = 0; r < rounds; r++) {
 #pragma GCC unroll 12
         for (size_t i = 0; i < CHAINS; i++) sum[i] = sum[i] * by + more;
     }
-    double seconds = omp_get_wtime() - start;
+    double seconds = processor_seconds() - start;
     for (size_t i = 0; i < CHAINS; i++) sink = lanes_sum(sum[i]);
     return (double)(rounds * CHAINS * LANES) / seconds;
 }
@@ -99,7 +108,7 @@ static double read_rate(const real *from, size_t count, size_t passes)
 {
     enum { ABREAST = 8 };
     lanes sum[ABREAST] = {{0}};
-    double start = omp_get_wtime();
+    double start = processor_seconds();
     for (size_t p = 0; p < passes; p++) {
         const real *at = from;
         for (size_t n = count / (ABREAST * LANES); n; n--, at += ABREAST * LANES) {
@@ -108,7 +117,7 @@ static double read_rate(const real *from, size_t count, size_t passes)
         }
         __asm__ volatile("" ::: "memory");              /* the next pass reads anew */
     }
-    double seconds = omp_get_wtime() - start;
+    double seconds = processor_seconds() - start;
     for (size_t i = 0; i < ABREAST; i++) sink = lanes_sum(sum[i]);
     return (double)(count * passes * sizeof *from) / seconds;
 }
@@ -117,11 +126,11 @@ static double read_rate(const real *from, size_t count, size_t passes)
 static double best_read_rate(const real *from, size_t bytes, double seconds)
 {
     size_t count = bytes / sizeof *from, passes = 1 + ((size_t)1 << 23) / bytes;
-    double best = read_rate(from, count, 1), start = omp_get_wtime();
+    double best = read_rate(from, count, 1), start = processor_seconds();
     do {
         double rate = read_rate(from, count, passes);
         if (rate > best) best = rate;
-    } while (omp_get_wtime() - start < seconds);
+    } while (processor_seconds() - start < seconds);
     return best;
 }
 
@@ -182,11 +191,11 @@ static void find_levels(struct roofs *r, const real *from, size_t most)
 /* The best of what was there and of what is measured now. */
 static void raise_roofs(struct roofs *r, const real *from, double seconds)
 {
-    double start = omp_get_wtime();
+    double start = processor_seconds();
     do {
         double rate = multiply_add_rate(200000);
         if (rate > r->peak) r->peak = rate;
-    } while (omp_get_wtime() - start < seconds);
+    } while (processor_seconds() - start < seconds);
     for (int i = 0; i < r->levels; i++) {
         double rate = best_read_rate(from, r->level[i].through, seconds);
         if (rate > r->level[i].rate) r->level[i].rate = rate;
@@ -260,12 +269,12 @@ static status place_dot(struct dot *d, double seconds)
     if (!x || !y) s = out_of_memory("x and y");
     if (!s.code) random_fill_normal(x, problem_input_count(&p), SEED, 0, 1);
     if (!s.code) s = plan_run(&plan, y, x);
-    double begin = omp_get_wtime();
+    double begin = processor_seconds();
     d->seconds = 1e300;
     while (!s.code) {
-        double start = omp_get_wtime(), end;
+        double start = processor_seconds(), end;
         s = plan_run(&plan, y, x);
-        end = omp_get_wtime();
+        end = processor_seconds();
         if (end - start < d->seconds) d->seconds = end - start;
         if (end - begin > seconds) break;
     }
@@ -291,10 +300,10 @@ static void print_dot(const struct dot *d, const struct roofs *r)
 
 /* ---- all --------------------------------------------------------------- */
 
-static status draw_all(double seconds, size_t most)
+static status draw_all(double seconds, size_t most, bool alone)
 {
-    enum { DOTS = 2 * sizeof layers / sizeof *layers };
-    static struct dot dot[DOTS];
+    static struct dot dot[2 * sizeof layers / sizeof *layers];
+    size_t dots = alone ? 0 : sizeof dot / sizeof *dot;
     struct roofs r = {0};
     status s = status_ok();
 
@@ -306,7 +315,7 @@ static status draw_all(double seconds, size_t most)
     raise_roofs(&r, from, seconds);
 
     /* Step 2: the forms, and the roofs again. */
-    for (size_t d = 0; d < DOTS && !s.code; d++) {
+    for (size_t d = 0; d < dots && !s.code; d++) {
         const struct layer *l = &layers[d / 2];
         dot[d] = (struct dot){.layer = l, .form = d % 2 ? "fast" : "naive", .grid = d % 2 ? l->grid : l->naive_grid};
         s = place_dot(&dot[d], seconds);
@@ -316,10 +325,11 @@ static status draw_all(double seconds, size_t most)
     if (s.code) return s;
 
     /* Step 3: rows. */
-    printf("level\tmultiply-adds\t0\t%.5g\n", r.peak / 1e9);
+    printf("level\tmultiply-adds\t0\t%.5g\t0\n", r.peak / 1e9);
     for (int i = 0; i < r.levels; i++)
-        printf("level\t%s\t%zu\t%.5g\n", r.level[i].name, r.level[i].through, r.level[i].rate / 1e9);
-    for (size_t d = 0; d < DOTS; d++) print_dot(&dot[d], &r);
+        printf("level\t%s\t%zu\t%.5g\t%.7g\n", r.level[i].name, r.level[i].through, r.level[i].rate / 1e9,
+               r.level[i].holds);
+    for (size_t d = 0; d < dots; d++) print_dot(&dot[d], &r);
     return s;
 }
 
@@ -335,10 +345,11 @@ int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.5;
     size_t most = read_through(argc > 2 ? argv[2] : NULL);
-    status s = bad_input("expected [SECONDS [BYTES]], of which the bytes are 65536 or more");
+    bool alone = argc == 4 && !strcmp(argv[3], "alone");
+    status s = bad_input("expected [SECONDS [BYTES [alone]]], of which the bytes are 65536 or more");
     omp_set_num_threads(1);
     openblas_set_num_threads(1);
-    if (argc <= 3 && seconds > 0 && most >= 65536) s = draw_all(seconds, most);
+    if ((argc <= 3 || alone) && seconds > 0 && most >= 65536) s = draw_all(seconds, most, alone);
     if (s.code) fprintf(stderr, "roofline: %s\n", s.message);
     return s.code;
 }

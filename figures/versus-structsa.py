@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 CASES = {
     "structsa": dict(operator="structsa", grid=(28, 28), channels=384, sizes={"D": 8},
-                     options=["--kernel", "3x3", "--heads", "6"]),
+                     options=["--kernel", "3x3", "--heads", "6"], judge="permuted"),
 }
 
 

@@ -1,24 +1,39 @@
 #!/usr/bin/env python3
 """Our fast forms against PyTorch, both sides in one run.
 
-    python3 figures/versus.py [CASE ...] [--threads 1,2] [--rounds 5] [--build build] [--eager]
+    python3 figures/versus.py [CASE ...] [--threads 1,2] [--rounds 5] [--runs 7] [--minutes 10] [--build build]
+                              [--eager] [--unjudged] [--goals FILE]
 
 Needs PyTorch and NumPy, those of the Python that runs it.  Each case is first checked:
 the same tensors go through `twicetold apply` and through PyTorch, and must agree.
-Each of PyTorch's ways is there once more through torch.compile, where this PyTorch has
-it and unless --eager is said (compiling takes minutes); a way that does not run here is
-left out, and said on stderr.
+Each of PyTorch's ways that is not slow as it is is there once more through torch.compile,
+tuned, where this PyTorch has it and unless --eager is said, and while half of the case's share
+of the minutes lasts; a way that does not run here is left out, and said on stderr.
 Then the two sides take turns for a number of rounds; what is printed is the
 median over the rounds of each side's median, and the ratio of the medians.
+A way that took three times the best of its side in a round is not timed again, and no
+round is begun after a case has had its share of the minutes: the cases with goals come
+first and have three times the share of the others, and what one leaves over is for those that follow.
 No run of PyTorch gets an x that it has had before, and what its last timed run of each round
-has made is checked as before; our side has figures/judge.h, and in the last round the naive form
-to compare with.
+has made is checked as before; our side has figures/judge.h, and in the first round, unless
+--unjudged is said, another form to compare with.
+
+FILE gets the goals: our form against the best of PyTorch's ways, tuned or not, compiled or
+not, and against the floor below which no code gets on this machine,
+
+    floor = max(multiply-adds / peak, bytes / bandwidth)
+
+with the multiply-adds of our form's formula, the bytes of x, y and the parameters, each once,
+and peak and bandwidth as figures/roofline measures them before and after all cases, on one
+core: more threads are granted so many times both.  The most that could be had is PyTorch
+over the floor; where that is less than the goal, the floor stops it.
 
 PyTorch is timed twice: stock, and tuned as a user in earnest would (its
 allocator keeps large blocks, AVX-512 kernels).  Environment variables that
 make OpenBLAS choose slower kernels are taken out for both sides.
 """
 import argparse
+import datetime
 import importlib
 import json
 import math
@@ -39,7 +54,22 @@ sys.dont_write_bytecode = True          # what is built lies under build/
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
          "MALLOC_TOP_PAD_": "268435456", "ATEN_CPU_CAPABILITY": "avx512"}
 
-EAGER = False
+EAGER, JUDGED = False, True
+SLOW = 3                                # times the best of its side: not timed again
+
+# Case, whose side of ours, how many times as fast as PyTorch's best way it is to be, and what is compared.
+GOALS = [
+    ("msa", "ours", 1.5, "self-attention, 56×56, 64 channels"),
+    ("lisa", "ours", 10, "LiSA, 56×56, 96 channels, D = 16"),
+    ("structsa", "ours", 2.2, "StructSA, 28×28, 384 channels, D = 8"),
+    ("elsa", "ours", 18, "ELSA, 56×56, 96 channels, K = 7"),
+    ("window", "ours, elsa", 1.1, "ELSA against self-attention in 7×7 windows"),
+    ("chopd", "ours", 5, "ChoP'D's layer, 56×56, 96 channels"),
+    ("chopd-pool-whole", "ours", 12, "its pooling, whole tokens"),
+    ("chopd-pool-edges", "ours", 12, "its pooling, edges inside tokens"),
+    ("hilo", "ours", 1.5, "HiLo, 14×14, 768 channels"),
+    ("hilo-64", "ours", 1.3, "HiLo, a batch of 64"),
+]
 
 # PyTorch's side of every operator is a file of its own, versus-OPERATOR.py, or
 # versus-SIDE.py where a case says so: its CASES, draw(case, normal) for the
@@ -48,8 +78,8 @@ EAGER = False
 # tensors["again"] where those read what was made of x beforehand; and
 # asked(case, tensors) where our side is more than twicetold apply.
 # Our side is build/measure with the fast form, and with that of other cases where one
-# names them as `beside`; or the case's programs: label -> program and arguments, to
-# which threads and repeats are added.
+# names them as `beside`, judged by the form that is called `judge`, or the naive one; or the
+# case's programs: label -> program and arguments, to which threads and repeats are added.
 SIDES = {path.stem[len("versus-"):]: importlib.import_module(path.stem)
          for path in sorted(pathlib.Path(__file__).parent.glob("versus-*.py"))}
 CASES = {name: case for side in SIDES.values() for name, case in side.CASES.items()}
@@ -72,12 +102,16 @@ def draw(case):
     return {name: tensor for name, tensor in drawn.items() if tensor is not None}
 
 
+COMPILED = ", compiled"
+
+
 def forms(case, tensors):
     """PyTorch's ways, name -> function of nothing, and each once more through torch.compile."""
     ways = side_of(case).forms(case, tensors)
     if hasattr(torch, "compile") and not EAGER:
+        torch._dynamo.reset()                   # it compiles one function for a few cases only
         for name, way in list(ways.items()):
-            ways[f"{name}, compiled"] = torch.compile(way)
+            ways[name + COMPILED] = torch.compile(way)
     return ways
 
 
@@ -102,8 +136,8 @@ def read(path, name):
     return numpy.frombuffer(raw[8 + n:], dtype="<f4").reshape(entry["shape"])
 
 
-def torch_side(name, threads, names, rounds_wanted):
-    """A child process: answers each line on stdin with the medians of these ways."""
+def torch_side(name, threads, names, warm, rounds_wanted):
+    """A child process: answers each line on stdin with the medians of the ways that it numbers."""
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     case = CASES[name]
@@ -111,20 +145,28 @@ def torch_side(name, threads, names, rounds_wanted):
     x, drawn = tensors["x"], tensors["x"].clone()
     ways = forms(case, tensors)
     ways = [ways[way] for way in names]
-    for way in ways:
-        way()
-        way()
+    broken = set()                              # what ran when it was checked, and does not here
+    for index in warm:
+        try:
+            ways[index]()
+            ways[index]()
+        except Exception as refusal:
+            print(f"{name}: {names[index]}: left out: {str(refusal).strip().splitlines()[0]}", file=sys.stderr)
+            broken.add(index)
     for line in sys.stdin:
-        number, folder = line.split(None, 1)
+        number, wanted, folder = line.split(None, 2)
         row = []
-        for index, way in enumerate(ways):
+        for index in map(int, wanted.split(",")):
+            if index in broken:
+                row.append(math.inf)
+                continue
             times = []
             for run in range(rounds_wanted):
                 x.copy_(drawn)
                 exchange(x, int(number) * rounds_wanted + run)
                 tensors.get("again", bool)()            # where a form is timed on what was made of x
                 start = time.perf_counter()
-                y = way()
+                y = ways[index]()
                 times.append(time.perf_counter() - start)
             row.append(statistics.median(times))
             write_safetensors(os.path.join(folder.strip(), f"y{index}"), {"y": y})
@@ -179,17 +221,33 @@ def alike(name, ours, results, when):
     return worst
 
 
-def check(name, build):
-    """Both sides on the tensors that are drawn, before anything is timed; and the ways that run."""
+def check(name, threads, build, until):
+    """Both sides on the tensors that are drawn, before anything is timed; and the ways that run.
+
+    Compiled are those that are not slow as they are, while there is time.
+    """
     torch.set_grad_enabled(False)
+    torch.set_num_threads(threads)
     case = CASES[name]
     tensors = draw(case)
-    results = {}
-    for way, run in forms(case, tensors).items():
+    results, seconds = {}, {}
+    ways = forms(case, dict(tensors))                           # where they leave what is no tensor
+    plainly = [way for way in ways if not way.endswith(COMPILED)]
+
+    def first(way):
         try:
-            results[way] = run()
+            ways[way]()
+            start = time.perf_counter()
+            results[way] = ways[way]()
+            seconds[way] = time.perf_counter() - start
         except Exception as refusal:
             print(f"{name}: {way}: left out: {str(refusal).strip().splitlines()[0]}", file=sys.stderr)
+
+    for way in plainly:
+        first(way)
+    for way in sorted(seconds, key=seconds.get):                # the fastest first
+        if way + COMPILED in ways and seconds[way] <= SLOW * min(seconds.values()) and time.monotonic() < until:
+            first(way + COMPILED)
     return alike(name, ours_of(case, tensors, build), results.values(), "before timing"), list(results)
 
 
@@ -198,7 +256,7 @@ def check_timed(name, build, folder, ways):
     case = CASES[name]
     tensors = draw(case)
     tensors["x"] = torch.from_numpy(read(os.path.join(folder, "x"), "x").copy())
-    results = (torch.from_numpy(read(os.path.join(folder, f"y{index}"), "y").copy()) for index in range(ways))
+    results = (torch.from_numpy(read(os.path.join(folder, f"y{index}"), "y").copy()) for index in ways)
     return alike(name, ours_of(case, tensors, build), results, "while it was timed")
 
 
@@ -223,33 +281,53 @@ def commands(case, threads, build):
             for label, (program, *arguments) in case["programs"].items()}
 
 
+def case_of(label, case):
+    """The case whose form of ours this is: "ours, NAME" is that of another."""
+    return CASES.get(label.removeprefix("ours, "), case)
+
+
 def ours_once(command, threads):
+    """The row that our program prints, by its columns."""
     lines = subprocess.run(command, check=True, capture_output=True, text=True,
                            env=environment(threads, False)).stdout.splitlines()
-    head, row = lines[0].lstrip("#").split(), lines[-1].split()
-    return float(row[head.index("median_seconds")])
+    return dict(zip(lines[0].lstrip("#").split("\t"), lines[-1].split("\t")))
 
 
-def versus(name, threads, rounds, build):
+def versus(name, threads, rounds, runs, build, until):
+    """Prints a row for each side; returns milliseconds by side, and the counts of ours."""
     case = CASES[name]
-    difference, ways = check(name, build)
-    sides = {}
+    now = time.monotonic()
+    difference, ways = check(name, threads, build, now + (until - now) / 2)
+    sides, counts = {}, {}
+    left = {"stock": [index for index, way in enumerate(ways) if not way.endswith(COMPILED)],
+            "tuned": list(range(len(ways)))}
     for label, tuned in (("stock", False), ("tuned", True)):
-        command = [sys.executable, __file__, name, "--child", str(threads), "--ways", json.dumps(ways)]
+        command = [sys.executable, __file__, name, "--child", str(threads), "--ways", json.dumps(ways),
+                   "--warm", json.dumps(left[label]), "--runs", str(runs)]
         sides[label] = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment(threads, tuned))
     seen = {"ours": []}
     for number in range(rounds):
+        if number and time.monotonic() > until:
+            break
         for label, command in commands(case, threads, build).items():
-            judged = ["--judge", "naive"] if "--form" in command and number == rounds - 1 else []
-            seen.setdefault(label, []).append(ours_once(command + judged, threads))
+            judge = case_of(label, case).get("judge", "naive")
+            judged = ["--judge", judge] if "--form" in command and not number and JUDGED else []
+            counts[label] = ours_once(command + judged, threads)
+            seen.setdefault(label, []).append(float(counts[label]["median_seconds"]))
         for label, side in sides.items():
+            wanted = left[label]
             with tempfile.TemporaryDirectory() as folder:
-                side.stdin.write(f"{number} {folder}\n")
+                side.stdin.write(f"{number} {','.join(map(str, wanted))} {folder}\n")
                 side.stdin.flush()
-                for way, seconds in zip(ways, map(float, side.stdout.readline().split())):
-                    seen.setdefault(f"{label} {way}", []).append(seconds)
-                difference = max(difference, check_timed(name, build, folder, len(ways)))
+                row = list(map(float, side.stdout.readline().split()))
+                if len(row) != len(wanted):
+                    sys.exit(f"{name}: PyTorch's side ended ({label})")
+                wanted, row = zip(*((index, seconds) for index, seconds in zip(wanted, row) if seconds < math.inf))
+                for index, seconds in zip(wanted, row):
+                    seen.setdefault(f"{label} {ways[index]}", []).append(seconds)
+                difference = max(difference, check_timed(name, build, folder, wanted))
+            left[label] = [index for index, seconds in zip(wanted, row) if seconds <= SLOW * min(row)]
     for side in sides.values():
         side.stdin.close()
         side.wait()
@@ -257,6 +335,76 @@ def versus(name, threads, rounds, build):
     for label, times in seen.items():
         median = statistics.median(times)
         print(f"{name}\t{threads}\t{label}\t{1e3 * median:.3f}\t{median / ours:.2f}\t{difference:.1e}", flush=True)
+    return {label: 1e3 * statistics.median(times) for label, times in seen.items()}, counts
+
+
+# ---- goals and floors -------------------------------------------------------
+
+def roofs(build):
+    """G multiply-adds a second, and [(level, bytes that it holds, G bytes a second)], of one core."""
+    rows = subprocess.run([os.path.join(build, "figures", "roofline"), "0.3", str(1 << 28), "alone"], check=True,
+                          capture_output=True, text=True, env=environment(1, False)).stdout.splitlines()
+    cells = [row.split("\t") for row in rows]
+    return float(cells[0][3]), [(name, float(holds), float(rate)) for _, name, _, rate, holds in cells[1:]]
+
+
+def higher(a, b):
+    return max(a[0], b[0]), [(name, holds, max(rate, other)) for (name, holds, rate), (_, _, other) in zip(a[1], b[1])]
+
+
+def counted(case, row):
+    """Multiply-adds and bytes of x, y and the parameters; y is as large as x in all of these layers."""
+    numbers = 2 * case.get("batch", 1) * math.prod(case["grid"]) * case["channels"] + int(row["parameters"])
+    return float(row["multiply_adds"]), 4.0 * numbers
+
+
+def layer(case):
+    """What our program is told of a case: operator, options, grid, channels, batch, sizes, tensors left out."""
+    without = case.get("biases", ["b_qkv", "b_o"]) + case.get("without", [])
+    sizes = (f"{letter}={size}" for letter, size in case["sizes"].items())
+    return [case["operator"], " ".join(case["options"]), "x".join(map(str, case["grid"])), case["channels"],
+            case.get("batch", 1), ",".join(sizes), ",".join(without)]
+
+
+def goal_row(goal, threads, milliseconds, counts, machine):
+    name, label, wanted, what = goal
+    case = case_of(label, CASES[name])
+    theirs = {side: ms for side, ms in milliseconds.items() if not side.startswith("ours")}
+    way = min(theirs, key=theirs.get)
+    pytorch, ours = round(theirs[way], 3), round(milliseconds[label], 3)
+    work, traffic = counted(case, counts[label])
+    peak, levels = machine
+    level, _, rate = next(row for row in levels if traffic <= row[1])
+    by_work, by_traffic = (1e3 * amount / (threads * 1e9 * speed) for amount, speed in ((work, peak), (traffic, rate)))
+    floor, most = max(by_work, by_traffic), pytorch / max(by_work, by_traffic)
+    verdict = "met" if pytorch / ours >= wanted else "stopped by the floor" if most < wanted else "missed"
+    return [what, name, threads, way, f"{pytorch:.3f}", label, f"{ours:.3f}", f"{pytorch / ours:.2f}", f"{wanted:g}",
+            f"{floor:.4g}", "arithmetic" if by_work >= by_traffic else level, f"{most:.3g}", verdict,
+            f"{100 * floor / ours:.0f}", *layer(case), f"{work:.0f}", f"{traffic:.0f}", f"{peak:.5g}", f"{rate:.5g}"]
+
+
+def write_goals(path, about, seen, machine):
+    """The table of goals, those whose case was measured."""
+    columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio goal floor_ms floor_of most verdict "
+               "reached operator options grid channels batch sizes without multiply_adds given_bytes peak bandwidth")
+    with open(path, "w", encoding="utf-8") as file:
+        print(about, end="", file=file)
+        print("#" + "\t".join(columns.split()), file=file)
+        for goal in GOALS:
+            for (name, threads), (milliseconds, counts) in sorted(seen.items()):
+                if name == goal[0]:
+                    print(*goal_row(goal, threads, milliseconds, counts, machine), sep="\t", file=file)
+
+
+def measured(build):
+    """The comments at the head of both tables: machine, day, PyTorch."""
+    about = subprocess.run([os.path.join(build, "figures", "machine")], check=True, capture_output=True, text=True,
+                           env=environment(1, False)).stdout
+    here = pathlib.Path(__file__).parent
+    commit = subprocess.run(["git", "-C", here, "describe", "--always"], capture_output=True, text=True).stdout.strip()
+    today = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
+    return (f"{about}# measured: {today}{', commit ' * bool(commit)}{commit}\n"
+            f"# PyTorch {torch.__version__}; milliseconds are medians, both sides in one run\n")
 
 
 def main():
@@ -264,23 +412,34 @@ def main():
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--unjudged", action="store_true")
+    parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--build", default="build")
+    parser.add_argument("--goals", metavar="FILE")
     parser.add_argument("--child", type=int)
     parser.add_argument("--ways", type=json.loads)
+    parser.add_argument("--warm", type=json.loads)
     parser.add_argument("--eager", action="store_true")
     a = parser.parse_args()
-    global EAGER
-    EAGER = a.eager
+    global EAGER, JUDGED
+    EAGER, JUDGED = a.eager, not a.unjudged
     if a.child:
-        return torch_side(a.cases[0], a.child, a.ways, 7)
-    about = subprocess.run([os.path.join(a.build, "figures", "machine")], check=True, capture_output=True, text=True,
-                           env=environment(1, False)).stdout
+        return torch_side(a.cases[0], a.child, a.ways, a.warm, a.runs)
+    about = measured(a.build)
     print(about, end="")
-    print(f"# PyTorch {torch.__version__}; milliseconds are medians, both sides in one run")
-    print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference")
-    for name in a.cases or CASES:
-        for threads in map(int, a.threads.split(",")):
-            versus(name, threads, a.rounds, a.build)
+    print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference", flush=True)
+    with_goals = [goal[0] for goal in GOALS]
+    names = a.cases or with_goals + [name for name in CASES if name not in with_goals]
+    runs = [(name, threads) for name in names for threads in map(int, a.threads.split(","))]
+    end, seen, machine = time.monotonic() + 60 * a.minutes, {}, roofs(a.build)
+    weights = [3 if name in with_goals else 1 for name, _ in runs]
+    for done, (name, threads) in enumerate(runs):
+        now = time.monotonic()
+        until = now + (end - now) * weights[done] / sum(weights[done:])
+        seen[name, threads] = versus(name, threads, a.rounds, a.runs, a.build, until)
+    if a.goals:
+        write_goals(a.goals, about, seen, higher(machine, roofs(a.build)))
 
 
 main()

@@ -10,15 +10,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The machine may have more memory than a process has addresses. */
+static size_t addressable(uint64_t bytes)
+{
+    return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
 static size_t free_bytes(void)
 {
     char line[128];
-    size_t kilobytes = 0;
+    uint64_t bytes = 0;
     FILE *file = fopen("/proc/meminfo", "r");
-    while (file && !kilobytes && fgets(line, sizeof line, file))
-        if (!strncmp(line, "MemAvailable:", 13)) kilobytes = (size_t)strtoull(line + 13, NULL, 10);
+    while (file && !bytes && fgets(line, sizeof line, file))
+        if (!strncmp(line, "MemAvailable:", 13)) bytes = strtoull(line + 13, NULL, 10) * 1024;
     if (file) fclose(file);
-    return kilobytes ? kilobytes * 1024 : (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    if (!bytes) bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return addressable(bytes);
 }
 
 status bytes_allowed(size_t *allowed, const char *text)
@@ -34,13 +41,13 @@ status bytes_allowed(size_t *allowed, const char *text)
     if (unit) value *= ldexp(1, 10 * (int)(unit - suffix + 1));
     if (!digits || text + digits != end || *rest || !(value >= 1) || value > 0x1p62)
         return bad_input("option --max-memory: found '%.40s', expected bytes, as 512M or 8G", text);
-    *allowed = (size_t)value;
+    *allowed = addressable((uint64_t)value);
     return status_ok();
 }
 
 status bytes_fit(size_t needed, size_t allowed)
 {
-    if (needed <= allowed) return status_ok();
+    if (needed <= allowed && needed < SIZE_MAX) return status_ok();
     return bad_input("needs %s%zu bytes of memory, allowed are %zu (option --max-memory)",
                      needed == SIZE_MAX ? "more than " : "", needed, allowed);
 }

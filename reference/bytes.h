@@ -16,11 +16,12 @@ extern "C" {
 #endif
 
 /* What --max-memory allows: bytes, or with a suffix K, M, G or T of powers of
- * 1024.  Where the text is NULL, three quarters of what is free: of MemAvailable
- * in /proc/meminfo where that can be read, else of all that the machine has. */
+ * 1024, and never more than there are addresses.  Where the text is NULL, three quarters
+ * of what is free: of MemAvailable in /proc/meminfo where that can be read, else of all
+ * that the machine has. */
 status bytes_allowed(size_t *allowed, const char *text);
 
-/* Refuses to need more than is allowed; SIZE_MAX is more than can be counted. */
+/* Refuses to need more than is allowed; SIZE_MAX is more than can be counted, and never allowed. */
 status bytes_fit(size_t needed, size_t allowed);
 
 /* So many multiply-adds take hours: 10^13 are three hours of loops that make 10^9 in a

@@ -38,9 +38,10 @@
  * 2 N s^2 C with windows, 3 N^2 C with a ghost head; in shifted windows the fast
  * form leaves out the pairs across the seam.  Extra memory per head in flight:
  * naive N^2 reals, with a ghost head (h + 1) N^2 and 2 C P for its matrices; fast a
- * tile, all weights once more in the order of use, and for small windows R of the
- * pairs of one (of each kind of side, where they are shifted); with a ghost head 16 N for
- * each thread, N C for the values and 2 C P, channels of a head filled up to vectors.
+ * tile and a block of queries (less than a megabyte for each thread), all weights once more
+ * in the order of use, and for small windows R of the pairs of one (of each kind of side,
+ * where they are shifted); with a ghost head 16 N for each thread, N C for the values and
+ * 2 C P, channels of a head filled up to vectors.
  *
  * Errors: heads that do not divide C; a window that does not divide the grid; a shift
  * without windows, or no smaller than they are; a ghost head in windows, or one that

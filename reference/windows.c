@@ -14,7 +14,7 @@ status windows_create(struct windows *w, const grid *tokens, size_t edge)
     w->rows = (tokens->size[0] - 1) / edge + 1;
     w->columns = (tokens->size[1] - 1) / edge + 1;
     w->count = w->rows * w->columns;
-    w->entries = edge > INT_MAX ? SIZE_MAX : edge * edge;
+    w->entries = edge > INT_MAX / edge ? SIZE_MAX : edge * edge;
     if (!size_multiply(&padded, w->count, w->entries) || padded > INT_MAX)
         return bad_input("found %zu, which pads %zu x %zu tokens to more than %d", edge,
                          tokens->size[0], tokens->size[1], INT_MAX);

@@ -15,7 +15,11 @@ namespace counting {
 #include "../figures/rungs/rungs.h"
 }
 
+#undef gelu
 extern "C" {
+
+plain_real gelu(plain_real x);
+real counted_gelu(real x) { return real((double)gelu(x.number)); }
 
 /* Multiplications since the last call. */
 unsigned long long multiplications(void);

@@ -42,7 +42,7 @@ static inline struct scene empty_scene(const struct subject *s)
     succeeds(grid_create(&window, 2, sides));
     m.of.heads.N = N = m.of.grid.tokens;
     neighbours_prepare(&m.around, &sizes, &m.of.grid, &window, NULL, s->dilation);
-    m.around.token = (int *)zeros(N * entries);
+    m.around.token = keep(N * entries, sizeof(int));
     neighbours_load(&m.around);
     m.hp = zeros(N * C);
     m.kp = zeros(N * C);

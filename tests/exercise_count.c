@@ -18,7 +18,7 @@ static char **word;
 START_TEST(multiplications_of_a_solution)
 {
     const struct declaration *d = operator_find(word[1]);
-    struct trial t = trial(word[4], d, 1, (size_t)atol(word[2]), word[3], "");
+    struct trial t = trial(word[4], d, 1, strtoul(word[2], NULL, 10), word[3], "");
     multiplications();
     run_form(&t.problem, counted_form(d), 1, t.x);
     printf("%llu %.0f\n", multiplications(), trial_hearts(&t, operator_form(d, "naive")));

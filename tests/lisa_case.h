@@ -215,8 +215,8 @@ static inline const char *local_kernel(const char *word, const char *place)
 static inline struct trial lisa_trial(const struct sizes *z, const char *word)
 {
     char options[120], latents[24], without[24];
-    snprintf(options, sizeof options, "--grid %s --equation %d --heads %zu%s", z->grid, atoi(word), z->h,
-             local_kernel(word, z->grid));
+    snprintf(options, sizeof options, "--grid %s --equation %ld --heads %zu%s", z->grid, strtol(word, NULL, 10),
+             z->h, local_kernel(word, z->grid));
     snprintf(latents, sizeof latents, "D=%zu", z->D);
     snprintf(without, sizeof without, "%s%s", strstr(word, "Ba") ? "" : "ba", z->bare ? " b_qkv w_o b_o" : "");
     return trial(options, &lisa, z->B, z->c * z->h, latents, without);

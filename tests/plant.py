@@ -2,52 +2,78 @@
 """Plant mistakes in naive/, fast/ and reference/, one at a time, and see which proofs fall.
 
     python3 tests/plant.py [--seed 1] [--count 60] [--only fast/lisa] [--build build] [--quick]
+                           [--jobs 2] [--patience 120] [--bar 95] [--minutes 5] [--make CXXFLAGS=-O1] [--list]
 
-`make mutants COUNT=60 SEED=1` is the same.
+`make mutants COUNT=60 SEED=1 [QUICK=1]` is the same.
 
-A mistake is one of six: an arithmetic operator, an index, a bound, a sign, a
-constant, a missing line.  They are drawn by the seed, spread evenly over the
-files, from code alone: no comment, no string, no preprocessor line.  Each is
-planted in a copy of the tree, built in float, and met by the suites, those of
-its own row first and the quick before the slow; the first failure ends it, and a suite
-is linked when its turn comes.  One that all suites pass is met by the double build, and
-last by the sanitizers; not so with --quick, which is float alone.
+A mistake is one of six: an arithmetic operator, an index, a bound, a sign, a constant, a missing line.
+They are drawn by the seed, spread evenly over the files, from code alone: no comment, no string, no
+preprocessor line, and nothing before a file's first function.  Each is planted in a copy of the tree and
+built with the tree's own flags.  Two kinds are not counted: what the compiler refuses, and what gives the
+same object files to the last bit, which the compiler has then proved equivalent (in float and in double;
+--quick looks at float alone for what is in fast/).
 
-Prints a line for each mistake, and appends it to planted.tsv in the build folder: what fell, or SURVIVED; "(time)" behind a suite
-that no longer ended, and was stopped by the clock.  Exit status 0 when
-none survived.  A survivor may be equivalent (a larger workspace, a hint to the
-cache, a remainder that another loop would do): that is for a person to judge.
+The others meet the suites of the float build that execute their line, as tests/reach.py has seen it:
+those called like the file first, and the quick before the slow.  The first failure ends it, within the suite
+too.  Without build/reach.json (a --quick run makes none) every suite may meet every mistake.  What is
+met is bounded: suites that together take more than PATIENCE seconds are left out, and said to be.
+A mistake that all pass is met by the double build, by the proofs over a field, and last by the
+sanitizers; not so with --quick, which is float alone.  Exercises and live figures are not asked.
+
+A survivor may be equivalent (a larger workspace, a hint to the cache, a remainder that another loop would
+do): that is for a person to judge, and tests/survivors.tsv is where: what stands there as equivalent is
+planted no more, and named so.
+
+Prints a line for each mistake, and appends it to planted.tsv in the build folder, from which a run that
+was stopped goes on; what did not fall is met again where --quick or the patience is another.  The last line
+says how many fell.  Exit status 0 when they are at least BAR percent of those not known to be equivalent:
+95, or 80 with --quick, whose survivors meet little and nobody has judged.
 """
 import argparse
+import filecmp
+import hashlib
+import json
 import os
 import random
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 CODE = ("naive", "fast", "reference")
-LIMIT = 20                              # times a suite's own time, and seconds added to it
-LAST = {"test_exercises", "test_installed", "test_library", "test_program", "test_faults"}     # they want all programs
+ENDINGS = (".c", ".h", ".cu", ".cc")
+UNBUILT = ("_gpu.cu",)                  # for a device alone
+BROWSERS = "reference/live/"            # for a page alone
+LIMIT = 6                               # times a suite's own time, and 20 seconds
+LEFT_OUT = {"test_exercises", "test_live"}
+LAST = {"test_installed", "test_library", "test_program", "test_faults"}     # they want all programs
+CHECKS = "-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
 def blanked(text):
     """The text with comments, strings and preprocessor lines turned into blanks, place by place."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group(0))
-    text = re.sub(r"/\*.*?\*/", blank, text, flags=re.S)
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", blank, text, flags=re.S)
     text = re.sub(r'"(?:[^"\\\n]|\\.)*"', blank, text)
     return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.M)
 
 
 KINDS = {
-    "arithmetic": [(r"(?<=[\w)\]]) ([+*/-]) (?=[\w(*&])", lambda m: {"+": " - ", "-": " + ", "*": " + ", "/": " * "}[m.group(1)])],
+    "arithmetic": [(r"(?<=[\w)\]]) ([+*/-]) (?=[\w(*&])",
+                    lambda m: {"+": " - ", "-": " + ", "*": " + ", "/": " * "}[m.group(1)])],
     "index": [(r"(?<=\w)\[([^\[\]=]+)\](?! *=[^=]* *\{)", lambda m: f"[{m.group(1)} + 1]")],
     "bound": [(r" (<=|>=|<|>) ", lambda m: {"<": " <= ", "<=": " < ", ">": " >= ", ">=": " > "}[m.group(1)])],
-    "sign": [(r" ([+-]=) ", lambda m: {"+=": " -= ", "-=": " += "}[m.group(1)]), (r"(?<=[=(,] )-(?=\w)", lambda m: "")],
+    "sign": [(r" ([+-]=) ", lambda m: {"+=": " -= ", "-=": " += "}[m.group(1)]),
+             (r"(?<=[=(,] )-(?=\w)", lambda m: "")],
     "constant": [(r"(?<![\w.])([0-9]+)(?![\w.])", lambda m: str(int(m.group(1)) + 1))],
-    "missing line": [(r"^[ \t]+(?!return|break|continue|case|default|struct|const|size_t|real|lanes|static|int|bool|double|enum)"
+    "missing line": [(r"^[ \t]+(?!return|break|continue|case|default|struct|const|size_t|real|lanes|static|int|bool|"
+                      r"double|enum)"
                       r"[a-zA-Z_*(][^;{}\n]*;[ \t]*$", lambda m: "")],
 }
 
@@ -59,7 +85,9 @@ def mistakes(folder, only):
         for where, _, names in sorted(os.walk(os.path.join(folder, top))):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(where, name), folder)
-                if not name.endswith((".c", ".h")) or (only and not path.startswith(only)):
+                if not name.endswith(ENDINGS) or name.endswith(UNBUILT) or path.startswith(BROWSERS):
+                    continue
+                if only and not path.startswith(only):
                     continue
                 with open(os.path.join(folder, path)) as f:
                     text = f.read()
@@ -77,7 +105,7 @@ def mistakes(folder, only):
 
 
 def draw(found, seed, count):
-    """Files in turn, of each a kind in turn, of each a place by the seed."""
+    """Files in turn, of each a kind by the seed, of that a place by the seed."""
     dice = random.Random(seed)
     files, drawn, seen = sorted(found), [], set()
     dice.shuffle(files)
@@ -96,63 +124,356 @@ def draw(found, seed, count):
     return drawn
 
 
-PASSED, FAILED, STOPPED = 0, 1, 2       # how a suite ends
+class Mistake:
+    """One mistake: the file with it and without, and how it is told in tables."""
+
+    def __init__(self, folder, path, place):
+        self.path, self.place = path, place
+        kind, start, end, new = place
+        with open(os.path.join(folder, path)) as f:
+            self.text = f.read()
+        self.changed = self.text[:start] + new + self.text[end:]
+        stripped = start + len(self.text[start:end]) - len(self.text[start:end].lstrip())
+        self.line = self.text.count("\n", 0, stripped) + 1
+        was, became = (t.split("\n")[self.line - 1].strip() for t in (self.text, self.changed))
+        self.row = (path, kind, was, became or "(nothing)")
+
+    def __str__(self):
+        path, kind, was, became = self.row
+        return f"{path}:{self.line}: {kind}: {was}  ->  {became}"
+
+
+# ---- Suites, and which of them execute a line
+
+PASSED, FAILED, STOPPED = "passed", "failed", "stopped"
+
+
+def run_suite(folder, suite, limit, alone):
+    """Runs a suite up to its first failure; how it ended, and its seconds."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "DRAWS": "1",
+                   "CK_TAP_LOG_FILE_NAME": "-", "CK_TIMEOUT_MULTIPLIER": "5", "CK_FORK": "no" if alone else "yes",
+                   "ASAN_OPTIONS": "detect_leaks=1"}
+    start = time.monotonic()
+    terminal, theirs = os.openpty()                         # on which lines are not held back
+    process = subprocess.Popen([suite], cwd=folder, env=environment, start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    ended, begun = None, b"\n"
+    while ended is None:
+        left = start + limit - time.monotonic()
+        if left <= 0 or not select.select([terminal], [], [], left)[0]:
+            ended = STOPPED
+            break
+        try:
+            said = os.read(terminal, 65536)
+        except OSError:                                     # the other end is closed
+            said = b""
+        begun += said
+        if not said:
+            ended = FAILED if process.wait() else PASSED
+        elif b"\nnot ok " in begun:
+            ended = FAILED
+        begun = begun[begun.rfind(b"\n"):]
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    os.close(terminal)
+    return ended, time.monotonic() - start
 
 
 def words(name):
     """What a suite or a file is called by: test_dfc_cp is dfc and cp."""
-    return set(os.path.splitext(os.path.basename(name))[0].split("_")) - {"test"}
+    return set(os.path.splitext(os.path.basename(name))[0].split("_")) - {"test", "exact"}
+
+
+class Reach:
+    """build/reach.json: the suites that execute a line."""
+
+    def __init__(self, path, folder):
+        self.files, self.measured = {}, set()
+        if os.path.exists(path):
+            with open(path) as f:
+                said = json.load(f)
+            self.measured = set(said["seconds"])
+            for source, known in said["files"].items():
+                with open(os.path.join(folder, source), "rb") as f:
+                    if hashlib.sha1(f.read()).hexdigest() == known["digest"]:
+                        self.files[source] = known
+
+    def ran(self, path, line):
+        """The suites that execute a line, of those measured; None where that is not known."""
+        known = self.files.get(path)
+        if not known:
+            return None
+        lines = known["lines"]
+        around = [(first, last) for first, last in known["functions"] if first <= line <= last]
+        if not around:                                              # a table: whoever executes the file
+            return set().union(*map(set, lines.values()))
+        first = max(around)[0]
+        while line > first and str(line) not in lines:              # a statement on several lines
+            line -= 1
+        return set(lines[str(line)]) if str(line) in lines else None
+
+
+# ---- Copies of the tree
+
+def clean_environment():
+    return {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")} | LINKER
+
+
+def quick_linker(folder):
+    """Where the compiler finds the linker: gold takes a third of the time."""
+    gold = shutil.which("ld.gold")
+    if not gold:
+        return {}
+    os.makedirs(folder, exist_ok=True)
+    if not os.path.lexists(os.path.join(folder, "ld")):
+        os.symlink(gold, os.path.join(folder, "ld"))
+    return {"COMPILER_PATH": os.path.abspath(folder)}
+
+
+LINKER = {}
+GIVEN = []                              # what --make says
 
 
 class Tree:
-    """A copy of the tree; times[suite] is how long a suite takes there with no mistake, once it was wanted."""
+    """A copy of the tree, in which one mistake is planted at a time."""
 
-    def __init__(self, folder, targets, variables, seconds):
-        self.folder, self.variables, self.seconds, self.times = folder, variables, seconds, {}
-        self.suites = targets
+    def __init__(self, folder, jobs):
+        self.folder, self.jobs = folder, jobs
 
-    def make(self, targets):
-        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-        return subprocess.run(["make", "CUDA=", f"-j{os.cpu_count()}", *self.variables, *targets], cwd=self.folder, env=environment,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    def make(self, targets, *variables):
+        return subprocess.run(["make", "CUDA=", f"-j{self.jobs}", *GIVEN, *variables, *targets], cwd=self.folder,
+                              env=clean_environment(), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
 
-    def accept(self, suite):
-        """Builds a suite of the tree as it should be, and sees it pass."""
-        if not self.make([suite]):
-            sys.exit(f"plant: {suite} cannot be built")
-        start = time.monotonic()
-        if self.outcome(suite, 1800) != PASSED:
-            sys.exit(f"plant: {suite} fails before any mistake is planted")
-        self.times[suite] = time.monotonic() - start
+    def write(self, path, text):
+        with open(os.path.join(self.folder, path), "w") as f:
+            f.write(text)
 
-    def outcome(self, suite, limit):
-        environment = {**os.environ, "OMP_NUM_THREADS": "2", "CK_FORK": "no" if self.variables else "yes",
-                       "ASAN_OPTIONS": "detect_leaks=1"}
-        try:
-            return subprocess.run([suite], cwd=self.folder, timeout=limit, env=environment,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode and FAILED
-        except subprocess.TimeoutExpired:
-            return STOPPED
+    def objects(self):
+        """For each source the objects that depend on it, but for those of tests and programs that draw."""
+        found = {}
+        for where, _, names in os.walk(os.path.join(self.folder, "build")):
+            top = os.path.relpath(where, self.folder)
+            if re.match(r"build/(double/)?(tests|figures|device|live|lib)|build/(exact|checked)", top):
+                continue
+            for name in names:
+                if name.endswith(".d"):
+                    with open(os.path.join(where, name)) as f:
+                        told = f.read().replace("\\\n", " ").split("\n")[0]
+                    for source in told.split(":", 1)[1].split():
+                        path = os.path.relpath(os.path.normpath(os.path.join(self.folder, source)), self.folder)
+                        found.setdefault(path, set()).add(os.path.join(top, name[:-2] + ".o"))
+        return {path: sorted(of) for path, of in found.items()}
 
-    def order(self, path):
-        """Suites of the file's own row first, those that want all programs last, the quick before the slow."""
-        own = self.rows_of(path)
-        return sorted(self.suites, key=lambda s: (os.path.basename(s) in LAST, own.isdisjoint(words(s)),
-                                                  self.times.get(s, self.seconds.get(os.path.basename(s), 5))))
+    def digests(self, objects):
+        said = []
+        for name in objects:
+            with open(os.path.join(self.folder, name), "rb") as f:
+                said.append(hashlib.sha1(f.read()).digest())
+        return said
 
-    def first_to_fall(self, path):
-        """The first suite that fails; None if all pass.  The mistake is planted, and stays so."""
-        for suite in self.order(path):
+
+class Ground:
+    """The tree as it should be, of which the others are copies: what each object is, and how long each suite takes."""
+
+    def __init__(self, build, jobs, quick):
+        self.build, self.quick = build, quick
+        self.tree = Tree(os.path.abspath(os.path.join(build, "planted", "0")), jobs)
+        self.times, self.lock, self.accepting = {}, threading.Lock(), threading.Lock()
+        self.failing = set()
+        self.accepted = os.path.join(build, "planted", "seconds")
+        if self.copy() and os.path.exists(self.accepted):
+            os.remove(self.accepted)
+        self.times = {suite: float(seconds) for seconds, suite in self.rows_of_seconds(self.accepted)}
+        self.keep_objects()
+        self.suites = sorted(os.path.basename(p)[:-2] for p in os.listdir(os.path.join(self.tree.folder, "tests"))
+                             if p.startswith("test_") and p.endswith(".c") and p[:-2] not in LEFT_OUT)
+        folders = ["build"] if quick else ["build", "build/double"]
+        targets = [f"{f}/{t}" for f in folders for t in ("libtwicetold.a", "libcounting.a", "twicetold", "measure",
+                                                       "reference/library/library.o", "reference/library/describe.o")]
+        if not self.tree.make([*targets, "build/wider.o", *(f"build/tests/{s}.o" for s in self.suites)]):
+            sys.exit(f"plant: {self.tree.folder} cannot be built")
+        self.objects = self.tree.objects()
+        for path, of in self.objects.items() if quick else ():
+            if path.startswith("fast/"):
+                of[:] = [o for o in of if not o.startswith("build/double/")]
+        self.digests = {path: self.tree.digests(of) for path, of in self.objects.items() if path.startswith(CODE)}
+        self.reach = Reach(os.path.join(build, "reach.json"), self.tree.folder)
+        self.before = dict(self.seconds_before())
+
+    def keep_objects(self):
+        """Objects that were copied are as good as made here, where at most -Werror parts their flags from ours."""
+        if not self.tree.make(["build/flags", "build/sources"]):
+            sys.exit(f"plant: {self.tree.folder}: no Makefile that works")
+        for name in ("flags", "sources"):
+            ours, theirs = (os.path.join(top, name) for top in (os.path.join(self.tree.folder, "build"), self.build))
+            if os.path.exists(theirs):
+                with open(ours) as one, open(theirs) as other:
+                    if one.read().replace(" -Werror", "") == other.read().replace(" -Werror", ""):
+                        os.utime(ours, (0, 0))
+
+    def copy(self):
+        """The tracked files as they are, the first time with the objects built from them; whether any changed."""
+        changed = False
+        tracked = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout.split("\n")
+        names = [p for p in tracked if p and os.path.exists(p)]
+        if not os.path.exists(os.path.join(self.tree.folder, "Makefile")):
+            for top in (self.build, os.path.join(self.build, "double")):
+                for part in (*CODE, "counting", "tests", "figures"):
+                    for where, _, files in os.walk(os.path.join(top, part)):
+                        names += [os.path.join(where, n) for n in files if n.endswith((".o", ".d"))]
+        for path in names:
+            below = os.path.relpath(path, self.build)
+            to = os.path.join(self.tree.folder, path if below.startswith("..") else os.path.join("build", below))
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            if not os.path.exists(to):
+                shutil.copy2(path, to)                      # as old as it is, for make
+                changed = True
+            elif below.startswith("..") and not filecmp.cmp(path, to, shallow=False):
+                shutil.copy(path, to)
+                changed = True
+        for top in (*CODE, "tests"):                        # what is gone since the last run
+            for where, _, files in os.walk(os.path.join(self.tree.folder, top)):
+                for name in files:
+                    path = os.path.relpath(os.path.join(where, name), self.tree.folder)
+                    if path not in names and name.endswith(ENDINGS):
+                        os.remove(os.path.join(self.tree.folder, path))
+        return changed
+
+    @staticmethod
+    def rows_of_seconds(path):
+        """Pairs of a table of seconds and suites, where there is one."""
+        if os.path.exists(path):
+            with open(path) as f:
+                yield from (line.split() for line in f)
+
+    def seconds_before(self):
+        """Seconds of each suite as tests/run.sh saw them, for the order in which they are met."""
+        for seconds, suite in self.rows_of_seconds(os.path.join(self.build, "seconds")):
+            yield re.sub(r"^.*?(double/tests/|exact/|tests/)", r"build/\1", suite), float(seconds)
+
+    def usual(self, suite):
+        """How long a suite takes, as far as that is known."""
+        return self.before.get(suite) or self.times.get(suite, 5)
+
+    def passed(self, suite, seconds):
+        """A suite that passed, with a mistake or without, passes in this tree."""
+        with self.lock:
             if suite not in self.times:
-                changed = swap(self.folder, path)
-                self.accept(suite)
-                restore(self.folder, path, changed)
-            if not self.make([suite]):
-                return suite + " (link)"
-            outcome = self.outcome(suite, self.times[suite] * LIMIT + LIMIT)
-            if outcome != PASSED:
-                return suite + (" (time)" if outcome == STOPPED else "")
-        return None
+                with open(self.accepted, "a") as f:
+                    f.write(f"{seconds:.2f} {suite}\n")
+            self.times[suite] = max(seconds, self.times.get(suite, 0))
+
+    def accept(self, suite, variables):
+        """Whether a suite that has failed passes without the mistake: it must."""
+        with self.accepting:
+            if suite in self.failing:
+                return False
+            if suite not in self.times:
+                if not self.tree.make([suite], *variables):
+                    raise RuntimeError(f"plant: {suite} cannot be built")
+                ended, seconds = run_suite(self.tree.folder, suite, 1800, bool(variables))
+                if ended != PASSED:
+                    print(f"plant: {suite} fails before any mistake is planted, and is not asked", file=sys.stderr)
+                    self.failing.add(suite)
+                    return False
+                self.passed(suite, seconds)
+        return True
+
+
+class Planter(Tree):
+    """A copy in which mistakes are planted."""
+
+    def __init__(self, ground, folder, jobs, patience):
+        super().__init__(folder, jobs)
+        self.ground, self.patience = ground, patience
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run(["cp", "-a", ground.tree.folder, folder], check=True)
+
+    def outcome(self, mistake):
+        """What becomes of a mistake: a suite that falls, or why none does."""
+        began = time.time() - 0.01
+        self.write(mistake.path, mistake.changed)
+        try:
+            return self.met(mistake)
+        finally:
+            self.restore(mistake.path, began)
+
+    def restore(self, path, began):
+        """The source as it was, and all that was built since then, without compiling again."""
+        clean = self.ground.tree.folder
+        shutil.copy2(os.path.join(clean, path), os.path.join(self.folder, path))
+        for where, _, names in os.walk(os.path.join(self.folder, "build")):
+            for name in names:
+                made = os.path.join(where, name)
+                if os.lstat(made).st_mtime >= began:
+                    kept = os.path.join(clean, os.path.relpath(made, self.folder))
+                    os.remove(made)
+                    if name.endswith((".o", ".d", ".a")) and os.path.exists(kept):
+                        shutil.copy2(kept, made)
+
+    def met(self, mistake):
+        path, ground = mistake.path, self.ground
+        objects = ground.objects.get(path, [])
+        if not objects:
+            return "refused (in no object)"
+        if not self.make(objects):
+            return "refused"
+        if self.digests(objects) == ground.digests[path]:
+            return "same object"
+        reached = ground.reach.ran(path, mistake.line)
+        if reached is not None and not reached and {f"tests/{s}" for s in ground.suites} <= ground.reach.measured:
+            return "SURVIVED, no suite reaches it"
+
+        rounds = [([f"build/tests/{s}" for s in ground.suites], ())]
+        if not ground.quick:
+            rounds += [([f"build/double/tests/{s}" for s in ground.suites], ()), (self.exact(), ()),
+                       ([f"build/checked/tests/{s}" for s in ground.suites],
+                        ("BUILD=build/checked", f"CFLAGS={CHECKS}"))]
+        left = 0
+        for suites, variables in rounds:
+            spent = 0
+            for suite in self.order(path, suites, reached):
+                seconds = ground.usual(suite)
+                if suite in ground.failing:
+                    continue
+                if spent and spent + seconds > self.patience:
+                    left += 1
+                    continue
+                spent += seconds + 1                    # to link it
+                kept = ["-o", "build/wider.o"] if path.startswith("fast/") and not variables else []
+                if not self.make([*kept, suite], *variables):
+                    return suite + " (link)"
+                limit = LIMIT * max(seconds, ground.times.get(suite, 0)) + 20
+                ended, seconds = run_suite(self.folder, suite, limit, bool(variables))
+                if ended == PASSED:
+                    ground.passed(suite, seconds)
+                elif ground.accept(suite, variables):
+                    return suite + (" (time)" if ended == STOPPED else "")
+        return "SURVIVED" + (f", {left} left out" if left else "")
+
+    def exact(self):
+        said = subprocess.run(["make", "-pn", "help"], cwd=self.folder, env=clean_environment(), capture_output=True,
+                              text=True).stdout
+        line = re.search(r"^EXACT_SUITES := (.*)", said, flags=re.M).group(1)
+        return [s for s in line.split() if not s.endswith("test_mistakes")]
+
+    def order(self, path, suites, reached):
+        """Those that may execute the line: the more they are called like it the sooner, and the quick sooner."""
+        own, ground = self.rows_of(path), self.ground
+
+        def name(suite):
+            return re.sub(r"^build/(double/|checked/)?", "", suite)
+
+        def may(suite):
+            return reached is None or name(suite) not in ground.reach.measured or name(suite) in reached
+        return sorted(filter(may, suites), key=lambda s: (-len(own & words(s)), name(s) not in ground.reach.measured,
+                                                          os.path.basename(s) in LAST,
+                                                          ground.usual(s)))
 
     def rows_of(self, path):
         """The words of a file's name, its folder's, and the folder of fast/ that holds a file of that name."""
@@ -163,33 +484,26 @@ class Tree:
         return set().union(*map(words, parts))
 
 
-def plant(folder, path, place):
-    _, start, end, new = place
-    name = os.path.join(folder, path)
-    with open(name) as f:
-        text = f.read()
-    ORIGINAL[path] = text
-    with open(name, "w") as f:
-        f.write(text[:start] + new + text[end:])
-    line = text.count("\n", 0, start)
-    return text, line + 1, text.split("\n")[line].strip()
+# ---- What was done before, and what is known
+
+def table(path):
+    """The rows of a table, without its heading lines."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as f:
+        return [line.rstrip("\n").split("\t") for line in f if line.strip() and not line.startswith("#")]
 
 
-ORIGINAL = {}                           # the file that the mistake is planted in, as it was
-
-
-def swap(folder, path):
-    """Takes the mistake out for a while; the text with it."""
-    name = os.path.join(folder, path)
-    with open(name) as f:
-        changed = f.read()
-    restore(folder, path, ORIGINAL[path])
-    return changed
-
-
-def restore(folder, path, text):
-    with open(os.path.join(folder, path), "w") as f:
-        f.write(text)
+def report(outcomes, seed, known):
+    """The last line, and the percentage that fell of those that count."""
+    counted = [o for o in outcomes if not o.startswith(("refused", "same"))]
+    fell = sum(not o.startswith(("SURVIVED", "equivalent")) for o in counted)
+    equivalent = sum(o.startswith("equivalent") for o in counted)
+    share = 100 * fell / max(len(counted) - equivalent, 1)
+    same = sum(o.startswith("same") for o in outcomes)
+    print(f"{fell} of {len(counted)} mistakes fell, {equivalent} are known to be equivalent: {share:.1f} % of the "
+          f"others (seed {seed}; beside them {same} that change no object)", flush=True)
+    return share
 
 
 def main():
@@ -199,46 +513,70 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--build", default="build")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--patience", type=float, help="seconds of suites for one mistake: 120; 20 with --quick")
+    parser.add_argument("--bar", type=float, help="percent that must fall: 95; 80 with --quick")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="plant no more after so long")
+    parser.add_argument("--make", action="append", default=[], help="a setting for make, such as CXXFLAGS=-O1")
+    parser.add_argument("--list", action="store_true", help="what would be planted, and no more")
     arguments = parser.parse_args()
+    arguments.patience = arguments.patience or (20 if arguments.quick else 120)
+    arguments.bar = arguments.bar or (80 if arguments.quick else 95)
+    began = time.monotonic()
+    drawn = [Mistake(".", path, place) for path, place in
+             draw(mistakes(".", arguments.only), arguments.seed, 3 * arguments.count)]
+    if arguments.list:
+        print("\n".join(map(str, drawn[:arguments.count])))
+        return
 
-    here = os.path.abspath(os.path.join(arguments.build, "planted"))
-    shutil.rmtree(here, ignore_errors=True)
-    for path in subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout.split("\n"):
-        if path:
-            os.makedirs(os.path.dirname(os.path.join(here, path)), exist_ok=True)
-            shutil.copy2(path, os.path.join(here, path))
+    kept = os.path.join(arguments.build, "planted.tsv")
+    said = f"{'float' if arguments.quick else 'all'} {arguments.patience:g}"
+    known = {tuple(r[:4]): r[4] for r in table("tests/survivors.tsv")}
+    before = {}
+    for outcome, how, *row in table(kept):
+        as_far = how.split()[0] in ("all", said.split()[0]) and float(how.split()[1]) >= arguments.patience
+        if as_far or not outcome.startswith(("SURVIVED", "same")):
+            before[tuple(row[1:])] = outcome
 
-    suites = sorted(os.path.basename(p)[:-2] for p in os.listdir(os.path.join(here, "tests"))
-                    if p.startswith("test_") and p.endswith(".c"))
-    seconds = {}
-    if os.path.exists(os.path.join(arguments.build, "seconds")):
-        with open(os.path.join(arguments.build, "seconds")) as f:
-            seconds = {os.path.basename(line.split()[1]): float(line.split()[0]) for line in f}
-    checks = "-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-    trees = [Tree(here, [f"build/tests/{s}" for s in suites], [], seconds)]
-    if not arguments.quick:
-        trees += [Tree(here, [f"build/double/tests/{s}" for s in suites if s != "test_exercises"], [], seconds),
-                  Tree(here, [f"build/checked/tests/{s}" for s in suites], ["BUILD=build/checked", f"CFLAGS={checks}"], seconds)]
-    if not trees[0].make(["build/libtwicetold.a"]):
-        sys.exit(f"plant: {here} cannot be built")
+    GIVEN.extend(arguments.make)
+    LINKER.update(quick_linker(os.path.join(arguments.build, "planted", "linker")))
+    ground = Ground(arguments.build, arguments.jobs, arguments.quick)
+    planters = [Planter(ground, os.path.join(os.path.dirname(ground.tree.folder), str(n + 1)), 1, arguments.patience)
+                for n in range(arguments.jobs)]
+    outcomes, running, free, queue = [], {}, list(planters), iter(drawn)
 
-    survivors = planted = 0
-    for path, place in draw(mistakes(here, arguments.only), arguments.seed, 3 * arguments.count):
-        if planted == arguments.count:
-            break
-        text, number, line = plant(here, path, place)
-        fallen = None
-        if trees[0].make(["build/libtwicetold.a", "build/libcounting.a"]):      # a mistake that the compiler refuses is none
-            planted += 1
-            fallen = next((f for f in (t.first_to_fall(path) for t in trees) if f), None)
-            survivors += not fallen
-            said = f"{path}:{number}: {place[0]}: {line}  ->  {place[3].strip() or '(nothing)'}"
-            print(f"{fallen or 'SURVIVED':44} {said}", flush=True)
-            with open(os.path.join(arguments.build, "planted.tsv"), "a") as f:
-                f.write(f"{arguments.seed}\t{fallen or 'SURVIVED'}\t{said}\n")
-        restore(here, path, text)
-    print(f"{planted - survivors} of {planted} mistakes fell (seed {arguments.seed})")
-    sys.exit(survivors > 0)
+    def tell(mistake, outcome):
+        outcomes.append(outcome)
+        print(f"{outcome:44} {mistake}", flush=True)
+
+    with ThreadPoolExecutor(len(planters)) as pool:
+        exhausted = False
+        while not exhausted or running:
+            counted = sum(not o.startswith(("refused", "same")) for o in outcomes)
+            exhausted = exhausted or time.monotonic() - began > 60 * arguments.minutes
+            while free and not exhausted and counted + len(running) < arguments.count:
+                mistake = next(queue, None)
+                if mistake is None:
+                    exhausted = True
+                elif known.get(mistake.row) == "equivalent":
+                    tell(mistake, "equivalent")
+                    counted += 1
+                elif mistake.row in before:
+                    tell(mistake, before[mistake.row])
+                    counted += not before[mistake.row].startswith(("refused", "same"))
+                else:
+                    planter = free.pop()
+                    running[pool.submit(planter.outcome, mistake)] = planter, mistake
+            if not running:
+                break
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                planter, mistake = running.pop(done)
+                free.append(planter)
+                outcome = done.result()
+                tell(mistake, outcome)
+                with open(kept, "a") as f:
+                    f.write("\t".join((outcome, said, str(mistake.line), *mistake.row)) + "\n")
+    sys.exit(report(outcomes, arguments.seed, known) < arguments.bar)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,6 @@ void trial_holds(struct trial *t, const char *what, const char *form, int thread
 void form_holds(struct trial *t, const char *what, const struct form *form, int threads, double safe)
 {
     const struct problem *p = &t->problem;
-    const struct form *naive = operator_form(p->declaration, "naive");
     if (!t->y) t->y = trial_run(t, "naive", 1);
     if (t->exact_of != t->y) {
         t->exact = reference(p, t->x);
@@ -121,5 +120,6 @@ void form_holds(struct trial *t, const char *what, const struct form *form, int 
     real *y = run_form(p, form, threads, t->x);
     double few = t->sharp ? chance(1) / chance(t->outputs) : 1;
     hold(what, relative_difference(y, t->y, t->outputs), safe, mean_error(y, t->exact, t->outputs),
-         few * statistical_bound(p, t->sensitivity, form, sizeof(real) == 8 ? naive : NULL));
+         few * statistical_bound(p, t->sensitivity, form,
+                                 sizeof(real) == 8 ? operator_form(p->declaration, "naive") : NULL));
 }

@@ -37,7 +37,7 @@ static inline struct neighbours windows_around(const grid *tokens, const grid *w
     struct neighbours n;
     struct room room = room_open(1);
     neighbours_prepare(&n, &room, tokens, window, stride, 1);
-    n.token = (int *)zeros(n.centres * n.entries * sizeof(int) / sizeof(real) + 1);
+    n.token = keep(n.centres * n.entries, sizeof(int));
     neighbours_load(&n);
     return n;
 }

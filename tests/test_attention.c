@@ -759,6 +759,30 @@ START_TEST(the_workspace_does_not_know_the_number_of_tokens)
 }
 END_TEST
 
+/* Claim      Blocks of queries are whole groups, and what one gathers fits the second cache; two
+ *            threads get the same number of them.
+ * Measure    attention_block for 1 ... 4000 queries, 1 ... 700 channels, 0 ... 30 heads and
+ *            1 ... 9 threads: queries and sums are 2 channels + 2 numbers a query.  Then 3136
+ *            queries of 96 channels and one head, which are 5 blocks of 672 for one thread.
+ * Tolerance  None; a block of one group may be larger than the cache.
+ * Would it fail?  Without the loop that adds blocks, one of two threads has a block more. */
+START_TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
+{
+    size_t group = 3 * LANES;
+    for (size_t queries = 1; queries <= 4000; queries += 119)
+        for (size_t channels = 1; channels <= 700; channels += 99)
+            for (size_t heads = 0; heads <= 30; heads++)
+                for (size_t threads = 1; threads <= 9; threads++) {
+                    size_t block = attention_block(queries, channels, heads, threads);
+                    ck_assert(block && block % group == 0);
+                    ck_assert(block == group || block * (2 * channels + 2) * sizeof(real) <= ATTENTION_BYTES);
+                }
+    size_t alone = attention_block(3136, 96, 1, 1), both = attention_block(3136, 96, 1, 2);
+    ck_assert(sizeof(real) == sizeof(double) || LANES != 16 || alone == 672);
+    ck_assert_uint_eq(((3136 - 1) / both + 1) % 2, 0);
+}
+END_TEST
+
 static real exp2_of(real x)
 {
     lanes all = (lanes){0} + x;
@@ -835,6 +859,7 @@ int main(void)
 
     TCase *ground = add_case(suite, "what it stands on");
     tcase_add_test(ground, the_workspace_does_not_know_the_number_of_tokens);
+    tcase_add_test(ground, blocks_of_queries_fit_the_cache_and_are_shared_evenly);
     tcase_add_test(ground, powers_of_two_err_by_one_ulp);
     tcase_add_test(ground, powers_of_two_vanish_far_below);
     return run_suite(suite);

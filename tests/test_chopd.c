@@ -261,8 +261,8 @@ END_TEST
 START_TEST(layers_refuse_sizes_that_overflow)
 {
     struct problem factors = shaped("", &dfc_cp, 1, 40000, "M=40000 N=40000 D=40000 R=40000", "");
-    struct problem pooled = shaped("--grid 20000x20000 --gate-size 1024", &chopd, 1, 40000,
-                                   "R=40000 G=40000 S=40000 D=40000", "");
+    struct problem pooled = shaped("--grid 20000x20000 --gate-size 1024", &chopd, 1, BY_ADDRESSES(40000, 8),
+                                   BY_ADDRESSES("R=40000 G=40000 S=40000 D=40000", "R=20000 G=40000 S=40000 D=8"), "");
     promise_overflow(&factors);
     promise_overflow(&pooled);
 }
@@ -311,6 +311,29 @@ START_TEST(pooling_errs_as_running_sums_do)
 }
 END_TEST
 
+/* Claim      Drawn boxes lie around their token: their middles are normal with deviation 3 about it, and
+ *            no side is shorter than half a token.
+ * Tolerance  Five standard errors of a mean and of a variance from n normal draws.
+ * Would it fail?  Seen with 3 + x for 3 x. */
+START_TEST(drawn_boxes_lie_around_their_token)
+{
+    struct trial t = trial("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
+    const real *box = problem_tensor(&t.problem, "boxes");
+    double n = 512 * 2, sum[2] = {0}, squares[2] = {0};
+    for (size_t b = 0; b < 1024; b++, box += 4)
+        for (int a = 0; a < 2; a++) {
+            double middle = ((double)box[a] + (double)box[a + 2]) / 2;
+            ck_assert((double)box[a + 2] - (double)box[a] > 0.4999);
+            sum[a] += middle;
+            squares[a] += middle * middle;
+        }
+    for (int a = 0; a < 2; a++) {
+        within("mean of the middles", fabs(sum[a] / n), 5 * 3 / sqrt(n));
+        within("variance of the middles, from 9", fabs(squares[a] / n - 9), 9 * 5 * sqrt(2 / n));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ChoP'D");
@@ -324,6 +347,7 @@ int main(void)
     TCase *refusals = add_case(suite, "refused");
     tcase_add_loop_test(refusals, layers_refuse_wrong_options, 0, (int)COUNT(wrong));
     tcase_add_loop_test(refusals, boxes_without_an_inside_are_refused, 0, (int)COUNT(bad_box));
+    tcase_add_test(refusals, drawn_boxes_lie_around_their_token);
     TCase *separate = add_case(suite, "repeatable and separable");
     tcase_add_loop_test(separate, layers_repeat_to_the_bit, 0, KINDS);
     tcase_add_loop_test(separate, plans_of_the_layers_do_not_meet, 0, KINDS);

@@ -275,9 +275,9 @@ START_TEST(image_is_r_numbers_to_the_tokens_out)
     struct trial t = trial("--activation none", &dfc_cp, 1, C, "M=6 N=5 D=2 R=4", "");
     make_whole(&t);
     real *u2 = trial_tensor(&t, "u2"), *u3 = trial_tensor(&t, "u3"), *b = trial_tensor(&t, "b");
-    memcpy(u3 + 3 * R, u3 + 1 * R, R * sizeof *u3);
-    memcpy(b + 3 * D, b + 1 * D, D * sizeof *b);
-    memcpy(u2 + 4 * R, u2 + 2 * R, R * sizeof *u2);
+    for (int r = 0; r < R; r++) u3[3 * R + r] = u3[1 * R + r];
+    for (int d = 0; d < D; d++) b[3 * D + d] = b[1 * D + d];
+    for (int r = 0; r < R; r++) u2[4 * R + r] = u2[2 * R + r];
     real *y = trial_run(&t, form, 1), *moved = copy(t.x, M * C), *elsewhere = copy(t.x, M * C);
     equal(y + 3 * D, y + 1 * D, D);
     unequal(y + 2 * D, y + 1 * D, D);

@@ -8,6 +8,7 @@
  * draws and a rank below the sizes is at most some hundreds. */
 
 #include "support.h"
+#include <limits.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -569,7 +570,7 @@ END_TEST
 START_TEST(what_is_no_tensor_is_refused)
 {
     size_t size[] = {2, 3, 4, 1, 1}, none[] = {2, 0, 4}, huge[] = {SIZE_MAX / 4, 8, 8};
-    size_t wide[] = {2, 3, SIZE_MAX / 64};
+    size_t wide[] = {2, 3, (size_t)INT_MAX + 1};
     double *t = gaussian(80, 24);
     size_t before = memory_in_use();
     struct cp cp, from = known_terms(81, 3, size, 2);
@@ -579,7 +580,8 @@ START_TEST(what_is_no_tensor_is_refused)
     refused(cp_als(&cp, t, 3, size, 0, NULL), STATUS_BAD_INPUT, "rank 0");
     refused(cp_als(&cp, t, 3, size, SIZE_MAX, NULL), STATUS_BAD_INPUT, "rank");
     refused(cp_als(&cp, t, 3, huge, 1, NULL), STATUS_BAD_INPUT, "addressed");
-    refused(cp_als(&cp, t, 3, wide, 1, NULL), STATUS_BAD_INPUT, "half of the axes");
+    refused(cp_als(&cp, t, 3, wide, 1, NULL), STATUS_BAD_INPUT,
+            sizeof(size_t) > 4 ? "half of the axes" : "addressed");
     struct cp_options start_from = {.from = &from};
     refused(cp_als(&cp, t, 3, size, 1, &start_from), STATUS_BAD_INPUT, "at most 1");
     refused(cp_als(&cp, t, 3, (size_t[]){3, 2, 4}, 2, &start_from), STATUS_BAD_INPUT, "in axis 0");

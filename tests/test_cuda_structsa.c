@@ -29,7 +29,7 @@ static size_t watched(struct launch_counts *to, size_t room, const struct trial 
     emulator_watch(true, seed);
     run_form(&t->problem, operator_rung(&structsa, rung), 1, t->x);
     size_t launches = emulator_launches();
-    ck_assert(launches <= room);
+    ck_assert(launches > 0 && launches <= room);
     for (size_t l = 0; l < launches; l++) to[l] = *emulator_launch(l);
     emulator_watch(false, 0);
     return launches;

@@ -170,7 +170,7 @@ END_TEST
 
 /* Claim      A launch that no device takes is refused: no threads, too many, too deep, too
  *            large a grid, too much shared memory, sizes beyond 32 bits.
- * Would it fail?  Seen with sizes that were cut to 32 bits. */
+ * Would it fail?  Seen with sizes that were cut to 32 bits, 2^32 + 1 to 1. */
 START_TEST(launches_that_no_device_takes_are_refused)
 {
     static const struct { size_t x, y, z, across, down, deep, bytes; const char *complaint; } bad[] = {
@@ -179,7 +179,7 @@ START_TEST(launches_that_no_device_takes_are_refused)
         {1, 1, 1, 1, 1, 65, 0, "which no device takes"},           {1, 65536, 1, 32, 1, 1, 0, "which no device takes"},
         {1, 1, 65536, 32, 1, 1, 0, "which no device takes"},
         {(size_t)1 << 31, 1, 1, 32, 1, 1, 0, "which no device takes"},
-        {((size_t)1 << 32) + 1, 1, 1, 32, 1, 1, 0, "which no device takes"},
+        {SIZE_MAX > UINT32_MAX ? SIZE_MAX / UINT32_MAX : SIZE_MAX, 1, 1, 32, 1, 1, 0, "which no device takes"},
         {1, 1, 1, 32, 1, 1, (227 << 10) + 1, "asks for 232449 bytes of shared memory"},
     };
     for (size_t n = 0; n < COUNT(bad); n++)

@@ -23,7 +23,7 @@ static int by_name(const void *a, const void *b) { return strcmp(*(char *const *
 START_TEST(bytes_that_fuzzing_found)
 {
     static uint8_t bytes[LONGEST];
-    char folder[80], path[400], *names[1000];
+    char folder[80], path[400], *names[1000] = {NULL};
     size_t files = 0;
     const struct target *target = &targets[_i];
     snprintf(folder, sizeof folder, "tests/fuzz/%s", target->name);

@@ -90,21 +90,25 @@ START_TEST(sums_stop_at_the_largest_size)
 }
 END_TEST
 
-/* Claim      Bytes are digits, with a suffix of powers of 1024 where one likes; where
- *            nothing is said they are some, and at most three quarters of the machine's.
- *            What needs more than is allowed is refused in one line that says both. */
+/* Claim      Bytes are digits, with a suffix of powers of 1024 where one likes, and never
+ *            more than there are addresses; where nothing is said they are some, and at most
+ *            three quarters of the machine's.  What needs more than is allowed is refused in
+ *            one line that says both; so is what cannot be counted, whatever is allowed.
+ * Would it fail?  Seen on a machine of 32 bits, where 8G became 0. */
 START_TEST(bytes_are_read_and_compared)
 {
-    static const struct { const char *text; size_t bytes; } right[] = {
-        {"1", 1}, {"512", 512}, {"3K", 3072}, {"1.5M", 1572864}, {"8G", (size_t)8 << 30}, {"2T", (size_t)2 << 40},
+    static const struct { const char *text; uint64_t bytes; } right[] = {
+        {"1", 1}, {"512", 512}, {"3K", 3072}, {"1.5M", 1572864}, {"8G", UINT64_C(8) << 30},
+        {"2T", UINT64_C(2) << 40},
     };
     static const char *const wrong[] = {
         "", "0", "-1", "K", "1k", "1KB", "1 K", "1e9", "0x10", "inf", "nan", "9999999999T", ".",
     };
-    size_t allowed, all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    size_t allowed;
     for (size_t r = 0; r < COUNT(right); r++) {
         succeeds(bytes_allowed(&allowed, right[r].text));
-        ck_assert_uint_eq(allowed, right[r].bytes);
+        ck_assert_uint_eq(allowed, right[r].bytes < SIZE_MAX ? right[r].bytes : SIZE_MAX);
     }
     for (size_t w = 0; w < COUNT(wrong); w++)
         refused(bytes_allowed(&allowed, wrong[w]), STATUS_BAD_INPUT, "--max-memory: found '");
@@ -114,15 +118,24 @@ START_TEST(bytes_are_read_and_compared)
     succeeds(bytes_fit(7, 7));
     refused(bytes_fit(8, 7), STATUS_BAD_INPUT, "needs 8 bytes of memory, allowed are 7 (option --max-memory)");
     refused(bytes_fit(SIZE_MAX, 7), STATUS_BAD_INPUT, "needs more than");
+    refused(bytes_fit(SIZE_MAX, SIZE_MAX), STATUS_BAD_INPUT, "needs more than");
     succeeds(work_fits(1e13, 1e13));
     refused(work_fits(2e16, 1e13), STATUS_BAD_INPUT,
             "makes 2e+16 multiply-adds, allowed are 1e+13 (option --max-work)");
 }
 END_TEST
 
-/* Claim      A message is one line, whatever bytes it quotes. */
+/* Claim      A message is one line, whatever bytes it quotes.
+ * Measure    The bytes on either side of each limit: what UTF-8 spells C2 80 and C2 9F goes, C2 A0 and a C2 with
+ *            nothing to follow it stay.
+ * Would it fail?  Seen with the second byte looked for in the third place, and with each limit moved by one. */
 START_TEST(messages_stay_on_one_line)
 {
+    static const char *const said[][2] = {
+        {"\x1f \x7f~", "? ?~"}, {"\xc2\x80.", "?\x80."}, {"\xc2\x9f.", "?\x9f."}, {"\xc2\xa0.", "\xc2\xa0."},
+        {"\xc2.", "\xc2."}, {"\xc2", "\xc2"}, {"\xc3\x80", "\xc3\x80"}, {"\xc2\x7e\x80", "\xc2\x7e\x80"},
+    };
+    for (size_t n = 0; n < COUNT(said); n++) ck_assert_str_eq(bad_input("%s", said[n][0]).message, said[n][1]);
     status s = bad_input("found '%s'", "two\nlines\033[31m"), t = bad_input("\xc2\x9b\xc3\xa9");
     ck_assert_int_eq(s.code, STATUS_BAD_INPUT);
     ck_assert_str_eq(s.message, "found 'two?lines?[31m'");
@@ -300,13 +313,15 @@ START_TEST(shifted_windows_have_sides)
 }
 END_TEST
 
-/* Claim      Windows are of planes, and their tokens can be counted in int. */
+/* Claim      Windows are of planes, and their tokens can be counted in int.
+ * Would it fail?  Seen on a machine of 32 bits, where the square of 65536 is 0. */
 START_TEST(windows_are_refused)
 {
+    enum { HALF = CHAR_BIT * sizeof(size_t) / 2 };
     static const struct { const char *grid; size_t edge; const char *text; } bad_windows[] = {
         {"8", 2, "grid of 1 axes, expected two"}, {"2x3x4", 1, "grid of 3 axes, expected two"},
         {"2x2", 50000, "found 50000, which pads 2 x 2 tokens to more than 2147483647"},
-        {"2x2", SIZE_MAX, "more than 2147483647"}, {"2x2", (size_t)1 << 32, "more than 2147483647"},
+        {"2x2", SIZE_MAX, "more than 2147483647"}, {"2x2", (size_t)1 << HALF, "more than 2147483647"},
         {"46000x1", 33000, "found 33000"},
     };
     struct windows w;

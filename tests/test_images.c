@@ -346,11 +346,12 @@ static size_t put_chunk(unsigned char *bytes, size_t at, const char *type, const
 }
 
 /* A grey PNG by hand: its header, its pixels (a filter byte before each row), its end. */
-static size_t make_png(unsigned char *bytes, size_t rows, size_t columns, unsigned char depth,
-                       const unsigned char *data, size_t count)
+static void make_png(const char *path, size_t rows, size_t columns, unsigned char depth, const unsigned char *data,
+                     size_t count)
 {
     static const unsigned char begin[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     unsigned char header[13] = {0, 0, 0, 0, 0, 0, 0, 0, depth, 0, 0, 0, 0}, packed[64];
+    unsigned char bytes[256] = {0};
     uLongf length = sizeof packed;
     for (size_t i = 0; i < 4; i++) {
         header[i] = (unsigned char)(columns >> (24 - 8 * i));
@@ -360,7 +361,7 @@ static size_t make_png(unsigned char *bytes, size_t rows, size_t columns, unsign
     memcpy(bytes, begin, 8);
     size_t at = put_chunk(bytes, 8, "IHDR", header, 13);
     at = put_chunk(bytes, at, "IDAT", packed, length);
-    return put_chunk(bytes, at, "IEND", header, 0);
+    write_bytes(path, bytes, put_chunk(bytes, at, "IEND", header, 0));
 }
 
 /* Claim      Transparent pixels are laid on black; a coloured file has 3 channels and a grey one 1; 16 bits are
@@ -370,7 +371,6 @@ START_TEST(png_of_other_kinds)
 {
     static const unsigned char rgba[8] = {255, 0, 51, 255, 255, 255, 255, 0}, grey_alpha[4] = {102, 255, 200, 0};
     static const unsigned char deep[5] = {0, 0x80, 0x80, 0x33, 0x34};
-    unsigned char bytes[256];
     const char *path = in_folder("kind.png");
     struct image im;
 
@@ -387,7 +387,7 @@ START_TEST(png_of_other_kinds)
     ck_assert(im.pixels[0] == (real)102 / 255 && im.pixels[1] == 0);
     image_release(&im);
 
-    write_bytes(path, bytes, make_png(bytes, 1, 2, 16, deep, sizeof deep));
+    make_png(path, 1, 2, 16, deep, sizeof deep);
     succeeds(image_read_png(&im, path));
     ck_assert(im.pixels[0] == (real)128 / 255 && im.pixels[1] == (real)51 / 255);
     image_release(&im);
@@ -407,16 +407,16 @@ START_TEST(png_files_that_lie)
 
     memory_reset_peak();
     size_t before = memory_in_use();
-    write_bytes(path, bytes, make_png(bytes, 1000000, 1000000, 8, row, 3));
+    make_png(path, 1000000, 1000000, 8, row, 3);
     refused(image_read_png(&back, path), STATUS_BAD_INPUT, "states 1000000 x 1000000 pixels");
-    write_bytes(path, bytes, make_png(bytes, 8193, 8192, 8, row, 3));
+    make_png(path, 8193, 8192, 8, row, 3);
     refused(image_read_png(&back, path), STATUS_BAD_INPUT, "states 8193 x 8192 pixels");
-    write_bytes(path, bytes, make_png(bytes, 0x7fffffff, 0x7fffffff, 8, row, 3));
+    make_png(path, 0x7fffffff, 0x7fffffff, 8, row, 3);
     refused(image_read_png(&back, path), STATUS_BAD_INPUT, "PNG");
-    write_bytes(path, bytes, make_png(bytes, 0, 5, 8, row, 3));
+    make_png(path, 0, 5, 8, row, 3);
     refused(image_read_png(&back, path), STATUS_BAD_INPUT, "PNG");
     ck_assert_uint_eq(memory_peak(), before);
-    write_bytes(path, bytes, make_png(bytes, 2, 2, 8, row, 3));
+    make_png(path, 2, 2, 8, row, 3);
     refused(image_read_png(&back, path), STATUS_BAD_INPUT, "is a broken PNG");
 
     succeeds(image_write_png(&im, path));
@@ -449,7 +449,6 @@ START_TEST(limits_are_limits)
     static const struct { size_t rows, columns, channels; } none[] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
     const size_t side = 8192;           /* its square is IMAGE_PIXELS_MAX */
     struct image im, most = {side, side, 1, NULL}, beyond = {side, side + 1, 1, NULL};
-    unsigned char bytes[256];
 
     ck_assert_uint_eq(side * side, IMAGE_PIXELS_MAX);
     for (size_t n = 0; n < COUNT(none); n++)
@@ -463,7 +462,7 @@ START_TEST(limits_are_limits)
 
     for (size_t more = 0; more < 2; more++) {
         static const unsigned char nothing[4] = {0};
-        write_bytes(in_folder("large.png"), bytes, make_png(bytes, side, side + more, 8, nothing, sizeof nothing));
+        make_png(in_folder("large.png"), side, side + more, 8, nothing, sizeof nothing);
         memory_fail_after(0);
         s = image_read_png(&im, in_folder("large.png"));
         memory_fail_after(-1);

@@ -35,6 +35,7 @@ static double x_at(const struct told *t, size_t b, const ptrdiff_t place[GRID_AX
 {
     size_t inside[GRID_AXES] = {0};
     for (int a = 0; a < t->in.axes; a++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
         if (place[a] < 0 || place[a] >= (ptrdiff_t)t->in.size[a]) return 0;
         inside[a] = (size_t)place[a];
     }
@@ -91,6 +92,7 @@ static double mapped(const struct told *t, const char *w, const char *bias, size
 {
     double sum = at(t, bias, k);
     for (int a = 0; a < t->in.axes; a++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
         if (place[a] < 0 || place[a] >= (ptrdiff_t)t->in.size[a]) return 0;
     for (size_t c = 0; c < t->C; c++) sum += at(t, w, k * t->C + c) * x_at(t, b, place, c);
     return sum;
@@ -144,7 +146,7 @@ static double normalised(const double *row, size_t count, size_t k, double epsil
 
 static double told_norm(const struct told *t, size_t b, size_t n, size_t c)
 {
-    double row[64], epsilon = problem_number(t->p, "epsilon");
+    double row[64] = {0}, epsilon = problem_number(t->p, "epsilon");
     ck_assert_uint_le(t->C, COUNT(row));
     for (size_t i = 0; i < t->C; i++) row[i] = (double)t->x[(b * t->N + n) * t->C + i];
     double value = problem_tensor(t->p, "var") ? (row[c] - at(t, "mean", c)) / sqrt(at(t, "var", c) + epsilon)

@@ -972,6 +972,7 @@ START_TEST(eq9_is_eq7_by_zero_padding)
     double worst = 0, allowed = 0;
     for (size_t cd = 0; cd < 2 * c * D; cd++) {
         bool value = cd >= c * D;
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): no size is 0 */
         size_t ch = cd % (c * D) / D, d = cd % D;
         real *signal = in_the_corner(&large, &o.g, column(value ? o.v : o.k, N, c, ch));
         real *table = value ? column(o.eb, o.P, D, d) : column(o.eac, o.P, c * D, ch * D + d);
@@ -1128,7 +1129,7 @@ static void moved(size_t *from, const grid *g, const size_t step[GRID_AXES])
 START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
 {
     struct one_head o = whole_head("5x6", 3, 2);
-    size_t from[30];
+    size_t from[30] = {0};
     const size_t by[] = {2, 5, 0};
     moved(from, &o.g, by);
     struct one_head p = with_tokens(&o, from);

@@ -60,7 +60,7 @@ static struct problem problem(int words, const char *const *word)
 /* Claim      What was chosen, what stands where nothing was, and what has no data yet
  *            are read by name; a letter that is not bound, an absent tensor and an axis
  *            too many are 0 and NULL; no name of the declaration is refused.
- * Would it fail?  Seen with choices counted from 1. */
+ * Would it fail?  Seen with choices counted from 1, and with the first option taken for one not given. */
 START_TEST(names_are_looked_up)
 {
     struct problem p = problem(7, (const char *[]){"--grid", "2x3", "--way", "16", "--both", "--terms", "a+bc"});
@@ -74,7 +74,7 @@ START_TEST(names_are_looked_up)
     ck_assert_int_eq(lookup_choice(&names, "terms"), -1);
     ck_assert_str_eq(lookup_text(&names, "terms"), "a+bc");
     ck_assert_str_eq(lookup_text(&names, "scale"), "");
-    ck_assert(lookup_given(&names, "both") && lookup_given(&names, "way"));
+    ck_assert(lookup_given(&names, "both") && lookup_given(&names, "way") && lookup_given(&names, "grid"));
     ck_assert(!lookup_given(&names, "heads") && !lookup_given(&names, "scale"));
 
     ck_assert(isnan((double)*lookup_tensor(&names, "w")));

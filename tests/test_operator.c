@@ -1,11 +1,14 @@
 /* test_operator.c -- declarations are read to the letter: options, shapes,
  * what a file must hold, what is drawn at random */
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include "support.h"
+#include "../reference/forms.h"
 #include "../reference/lisa.h"
 #include "../reference/msa.h"
+#include "../reference/outline.h"
 #include "../reference/shape.h"
 
 /* Options as one types them, and the complaint they earn. */
@@ -170,9 +173,9 @@ START_TEST(sizes_beyond_int_are_refused)
     struct problem p;
     succeeds(problem_create(&p, &msa, 2, (const char *[]){"--grid", "20000x20000"}));
     succeeds(problem_set_size(&p, "B", 6));
-    succeeds(problem_set_size(&p, "C", 4));
+    succeeds(problem_set_size(&p, "C", 1));
     refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
-    refused(problem_set_size(&p, "D", (size_t)1 << 40), STATUS_BAD_INPUT, "at most 2147483647");
+    refused(problem_set_size(&p, "D", (size_t)INT_MAX + 1), STATUS_BAD_INPUT, "at most 2147483647");
 }
 END_TEST
 
@@ -191,6 +194,34 @@ START_TEST(windows_must_fit)
 }
 END_TEST
 
+/* Claim      A size is typed as a whole number from 1 to a billion, and not one more.
+ * Would it fail?  Seen with the billion itself refused. */
+START_TEST(typed_sizes_end_at_a_billion)
+{
+    static const char *const word[] = {"--grid", "4"}, *const bad[] = {"D=1000000001", "D=0", "D=", "D=2x", "D= 2"};
+    struct outline o = {.words = 2, .word = word, .batch = 1, .channels = 6, .sizes = "D=1000000000"};
+    struct problem p;
+    succeeds(outline_problem(&p, &lisa, &o));
+    ck_assert_uint_eq(problem_size(&p, "D"), 1000000000);
+    for (size_t n = 0; n < COUNT(bad); n++) {
+        o.sizes = bad[n];
+        refused(outline_problem(&p, &lisa, &o), STATUS_BAD_INPUT, "a whole number from 1 to 1000000000 behind D=");
+    }
+}
+END_TEST
+
+/* Claim      The name of a form says what its factors are rounded to: 11 digits of TF32, 8 of BF16, or a real's.
+ * Would it fail?  Seen with 2^-9 for BF16, which every tolerance built on it would have allowed. */
+START_TEST(a_rounding_is_in_the_name)
+{
+    static const struct { const char *name; double unit; } row[] = {
+        {"naive", 0}, {"cuda", 0}, {"cuda3", 0}, {"cuda-tf32", 1. / 2048}, {"cuda-bf16", 1. / 256}, {"cuda-other", 0},
+    };
+    for (size_t n = 0; n < COUNT(row); n++)
+        ck_assert_msg(form_rounding(&(struct form){.name = row[n].name}) == row[n].unit, "%s", row[n].name);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("operator");
@@ -198,6 +229,8 @@ int main(void)
     tcase_add_loop_test(options, options_are_read_strictly, 0, (int)COUNT(refusals));
     tcase_add_test(options, reals_are_finite_and_decimal);
     tcase_add_test(options, defaults_stand);
+    tcase_add_test(options, typed_sizes_end_at_a_billion);
+    tcase_add_test(options, a_rounding_is_in_the_name);
     TCase *tensors = add_case(suite, "tensors");
     tcase_add_loop_test(tensors, files_are_checked_against_the_table, 0, (int)COUNT(changes));
     tcase_add_test(tensors, random_parameters_follow_the_table);

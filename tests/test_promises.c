@@ -182,7 +182,8 @@ END_TEST
 
 /* Claim      Sizes that no memory holds are known to be too large, and nothing is taken
  *            of them: a batch of five images of 19998 x 19998 tokens with 12288
- *            channels, or of layers without a grid 8192 times the tokens.
+ *            channels, or of layers without a grid 8192 times the tokens; where addresses
+ *            have 32 bits, 2 channels and 256 times.
  * Measure    Statuses, with a megabyte allowed.
  * Would it fail?  Seen with a form that took an array of N reals in prepare. */
 START_TEST(sizes_that_do_not_fit_take_nothing)
@@ -193,7 +194,8 @@ START_TEST(sizes_that_do_not_fit_take_nothing)
     char options[128];
     struct problem p;
     required(options, sizeof options, d, large[axes], kernels[axes]);
-    succeeds(shaped_openly(&p, options, d, 5, 12288, "", "", axes ? 1 : 8192));
+    succeeds(shaped_openly(&p, options, d, 5, BY_ADDRESSES(12288, 2), "", "",
+                           axes ? 1 : BY_ADDRESSES(8192, 256)));
     promise_overflow(&p);
 }
 END_TEST

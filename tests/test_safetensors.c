@@ -412,8 +412,7 @@ static const struct { const char *header; size_t length, zeros; const char *mess
     {TEXT(ENTRY("\"F32\"", "[1,1,1,1,1,1,1,1,2]", "[0,8]")), 8, "tensor x: 9 axes, expected at most 8"},
     {TEXT(ENTRY("\"F32\"", "[4294967296,4294967296]", "[0,8]")), 8, "tensor x: its size overflows"},
     {TEXT(ENTRY("\"F32\"", "[4294967296,1073741824]", "[0,0]")), 8, "tensor x: its size overflows"},
-    {TEXT(ENTRY("\"F32\"", "[1000000000000000]", "[0,8]")), 8,
-     "tensor x: data_offsets [0, 8], expected 4000000000000000"},
+    {TEXT(ENTRY("\"F32\"", "[1000000000]", "[0,8]")), 8, "tensor x: data_offsets [0, 8], expected 4000000000 bytes"},
 
     /* Places. */
     {TEXT(ENTRY("\"F32\"", "[2]", "8")), 8, "tensor x: data_offsets is a number, expected an array"},
@@ -529,7 +528,7 @@ START_TEST(a_file_is_opened_before_its_data_are_read)
     /* Step 2: more than there is memory for. */
     struct bytes b = file_of(vast, sizeof vast - 1, 0);
     const char *path = stored(b.at, b.count);
-    ck_assert_int_eq(truncate(path, (off_t)(b.count + 8000000000)), 0);
+    ck_assert_int_eq(truncate(path, (off_t)b.count + 8000000000), 0);
     memory_reset_peak();
     succeeds(safetensors_open(&opened, path));
     ck_assert_uint_eq(opened.tensors.tensor[0].count, 1000000000);

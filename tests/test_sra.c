@@ -251,7 +251,7 @@ static const struct { const char *word[8]; size_t channels; const char *text; } 
     {{"--grid", "4x4", "--heads", "3"}, 4, "--heads: found 3, expected a divisor of C = 4"},
     {{"--grid", "16"}, 4, "found '16', a grid of 1 axes"},
     {{"--grid", "2x2x4"}, 4, "a grid of 3 axes"},
-    {{"--grid", "16384x16384", "--reduction", "16384"}, 16,
+    {{"--grid", "16384x16384", "--reduction", "16384"}, 8,
      "option --reduction: found 16384, expected at most 2147483647 numbers"},
 };
 
@@ -400,7 +400,7 @@ END_TEST
 /* Claim      Sizes whose product overflows are refused before anything is allocated by them. */
 START_TEST(sra_refuses_sizes_that_overflow)
 {
-    struct problem p = shaped("--grid 16384x16384", &sra, 1, 1 << 20, "", "");
+    struct problem p = shaped("--grid 16384x16384", &sra, 1, BY_ADDRESSES(1 << 20, 8), "", "");
     promise_overflow(&p);
 }
 END_TEST

@@ -281,11 +281,13 @@ END_TEST
 /* Claim      A query's result does not depend on how queries are shared out: one
  *            thread, two or five give the same to the bit in the tiled form.
  * Measure    Bits of y on 784 tokens of one head, so that there are more blocks with
- *            more threads, and on 60 of three. */
+ *            more threads, on 60 of three, and on 300, of which five threads would have
+ *            five blocks and four are filled. */
 START_TEST(tiled_structsa_does_not_see_threads)
 {
-    struct trial t = trial(_i ? "--grid 28x28 --kernel 3x3 --heads 1" : "--grid 5x12 --kernel 3x3 --heads 3", &structsa,
-                           1, _i ? 16 : 12, "D=3", "");
+    static const char *const options[] = {"--grid 5x12 --kernel 3x3 --heads 3", "--grid 28x28 --kernel 3x3 --heads 1",
+                                          "--grid 15x20 --kernel 3x3 --heads 1"};
+    struct trial t = trial(options[_i], &structsa, 1, _i ? 16 : 12, "D=3", "");
     real *one = trial_run(&t, "fast", 1);
     equal(trial_run(&t, "fast", 2), one, t.outputs);
     equal(trial_run(&t, "fast", 5), one, t.outputs);
@@ -322,22 +324,24 @@ END_TEST
 /* Claim      Sizes whose product overflows are refused, and not taken for the small
  *            number that they wrap to.
  * Measure    2^30 tokens, 2^20 centres and 2^14 patterns: the attention has 2^64 entries,
- *            which is 0.  The forms that hold it name it; the tiled form is refused the
- *            projections, which are beyond the memory that the test allows. */
+ *            which is 0; where addresses have 32 bits, 2^14, 2^13 and 2^5 make 2^32.  The
+ *            forms that hold it name it; the tiled form is refused the projections, which
+ *            are beyond the memory that the test allows. */
 START_TEST(structsa_refuses_sizes_that_overflow)
 {
-    struct problem p = shaped("--grid 1073741824 --kernel 1 --stride 1024 --equation 4", &structsa, 1, 1, "D=16384",
-                              "");
+    struct problem p = shaped(BY_ADDRESSES("--grid 1073741824 --kernel 1 --stride 1024 --equation 4",
+                                           "--grid 16384 --kernel 1 --stride 2 --equation 4"),
+                              &structsa, 1, 1, BY_ADDRESSES("D=16384", "D=32"), "");
     struct plan plan;
     promise_overflow(&p);
     refused(plan_create(&plan, &p, operator_form(&structsa, "naive"), 1), STATUS_FAILURE,
             "the attention of all queries");
     refused(plan_create(&plan, &p, operator_form(&structsa, "permuted"), 1), STATUS_FAILURE,
             "the map of all queries against all virtual keys");
-    memory_set_limit(memory_in_use() + (1 << 27));
+    memory_set_limit(memory_in_use() + BY_ADDRESSES(1 << 27, 1 << 16));
     status s = plan_create(&plan, &p, operator_form(&structsa, "fast"), 1);
     memory_set_limit(0);
-    refused(s, STATUS_FAILURE, "query, key and value");
+    refused(s, STATUS_FAILURE, BY_ADDRESSES("query, key and value", "not enough memory"));
 }
 END_TEST
 
@@ -383,7 +387,7 @@ int main(void)
     tcase_add_test(refusals, structsa_refuses_heads_that_do_not_divide);
     TCase *separate = add_case(suite, "repeatable and separable");
     tcase_add_loop_test(separate, structsa_repeats_to_the_bit, 0, EQUATIONS);
-    tcase_add_loop_test(separate, tiled_structsa_does_not_see_threads, 0, 2);
+    tcase_add_loop_test(separate, tiled_structsa_does_not_see_threads, 0, 3);
     tcase_add_loop_test(separate, structsa_plans_do_not_meet, 0, EQUATIONS);
     tcase_add_loop_test(separate, nan_fills_its_image_in_structsa, 0, EQUATIONS);
     TCase *memory = add_case(suite, "memory");

@@ -45,10 +45,24 @@ void draw_parameters(struct problem *p, uint64_t seed)
     memory_free(block);
 }
 
+/* Numbers that stand before y and behind it, which no run may touch. */
+enum { MARGIN = 4096, MARGIN_BYTE = 0x5a };
+
+static bool untouched(const real *margin)
+{
+    const unsigned char *byte = (const unsigned char *)margin;
+    size_t b = 0;
+    while (b < MARGIN * sizeof *margin && byte[b] == MARGIN_BYTE) b++;
+    return b == MARGIN * sizeof *margin;
+}
+
 real *run_form(const struct problem *p, const struct form *form, int threads, const real *x)
 {
     struct plan plan;
-    real *y = zeros(problem_output_count(p));
+    size_t count = problem_output_count(p);
+    real *before_y = zeros(count + 2 * MARGIN), *y = before_y + MARGIN;
+    memset((void *)before_y, MARGIN_BYTE, MARGIN * sizeof *y);
+    memset((void *)(y + count), MARGIN_BYTE, MARGIN * sizeof *y);
     size_t before = memory_in_use();
     succeeds(plan_create(&plan, p, form, threads));
     size_t prepared = memory_in_use();
@@ -58,6 +72,7 @@ real *run_form(const struct problem *p, const struct form *form, int threads, co
                   memory_peak() - prepared);
     plan_release(&plan);
     ck_assert_uint_eq(memory_in_use(), before);
+    ck_assert_msg(untouched(before_y) && untouched(y + count), "%s: writes beside y", form->name);
     return y;
 }
 

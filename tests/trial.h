@@ -15,9 +15,12 @@
 /* Draws every parameter of a shaped problem; freed when the test ends. */
 void draw_parameters(struct problem *p, uint64_t seed);
 
-/* y of a form: one run, which must allocate nothing, of one plan, which must
+/* y of a form: one run, which must allocate nothing and write nothing beside y, of one plan, which must
  * leave nothing behind.  Freed when the test ends. */
 real *run_form(const struct problem *p, const struct form *form, int threads, const real *x);
+
+/* What overflows where addresses have 64 bits, or 32: less can be said of tensors there. */
+#define BY_ADDRESSES(wide, narrow) (sizeof(size_t) > 4 ? (wide) : (narrow))
 
 /* A problem with all its sizes and no data, to be asked what it costs. */
 struct problem shaped(const char *options, const struct declaration *d, size_t batch, size_t channels,

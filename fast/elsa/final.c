@@ -17,7 +17,7 @@ void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct els
 {
     const size_t *size = p->grid.size;
     planes_prepare(&f->products, room, "the products as planes", p->heads.Q, size[0], size[1], elsa_widest(p));
-    room_reals(room, OF_RUN, &f->convolved, "the convolved products", p->heads.Q, p->heads.N, 1, 1);
+    room_reals(room, OF_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane, 1, 1);
 }
 
 /* Some outputs of one group from o on, `vectors` vectors of tokens: constants
@@ -33,11 +33,13 @@ void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, siz
     for (size_t c = 0; c < g; c++) {
         const real *z = planes_row(&here->f->products, o / g * g + c, here->row) + here->x;
         const real *weight = here->p->conv_w + (o * g + c) * entries;
-        for (size_t r = 0; r < here->count; r++)
+        for (size_t r = 0; r < here->count; r++) {
+            ptrdiff_t there = here->reached[r].dy * (ptrdiff_t)here->f->products.stride + here->reached[r].dx;
             for (size_t v = 0; v < vectors; v++) {
-                lanes shifted = lanes_load_anywhere(z + here->reached[r].offset + v * LANES);
+                lanes shifted = lanes_load_anywhere(z + there + v * LANES);
                 for (size_t b = 0; b < outputs; b++) sum[b][v] += weight[b * kernels + here->reached[r].n] * shifted;
             }
+        }
     }
     for (size_t b = 0; b < outputs; b++)
         for (size_t v = 0; v < vectors; v++) out[b][v] = sum[b][v];
@@ -74,17 +76,17 @@ static void chunk(real *planes, size_t plane, const struct elsa_chunk *here)
     }
 }
 
-void elsa_final_logits(const struct flight *t, size_t from, size_t to)
+void elsa_final_logits(const struct flight *t, size_t strip)
 {
     const struct elsa_problem *p = t->plan->of;
     const struct elsa_fast *f = t->plan->state;
-    size_t W = p->grid.size[1], Q = p->heads.Q, chunks = elsa_chunks(p), first = from * W, tokens = (to - from) * W;
-    real *convolved = f->convolved + first * Q;
+    size_t H = p->grid.size[0], W = p->grid.size[1], Q = p->heads.Q, chunks = elsa_chunks(p);
+    size_t from = strip * f->strip, to = from + f->strip < H ? from + f->strip : H, tokens = (to - from) * W;
+    real *convolved = room_own(&t->plan->room, f->convolved, t->thread);
 
-    if (!tokens) return;
     for (size_t item = from * chunks; item < to * chunks; item++) {
         struct elsa_chunk here = elsa_chunk_at(t, item);
-        chunk(convolved + here.row * W + here.x - first, tokens, &here);
+        chunk(convolved + (here.row - from) * W + here.x, tokens, &here);
     }
-    linear_product(f->logits + first, p->heads.N, p->mix_w, Q, convolved, p->heads.h * p->entries, Q, tokens);
+    linear_product(f->logits + strip * f->halves * f->plane, f->plane, p->mix_w, Q, convolved, f->halves, Q, tokens);
 }

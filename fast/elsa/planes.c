@@ -40,19 +40,3 @@ void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t 
         for (size_t x = end; x < p->stride; x++) planes_row(p, c, row)[x] = 0;
     if (row == 0) memset(p->data, 0, p->stride * sizeof *p->data);
 }
-
-void planes_drain(real *tokens, size_t step, const lanes *block, size_t vectors, size_t count, size_t channels)
-{
-    for (size_t v = 0; v * LANES < count; v++)
-        for (size_t c = 0; c < channels; c += LANES) {
-            size_t here = channels - c < LANES ? channels - c : LANES, left = count - v * LANES;
-            lanes square[LANES];
-            for (size_t l = 0; l < LANES; l++) square[l] = l < here ? block[(c + l) * vectors + v] : (lanes){0};
-            lanes_transpose(square);
-            for (size_t l = 0; l < LANES && l < left; l++) {
-                real *to = tokens + (v * LANES + l) * step + c;
-                if (here == LANES) lanes_store_anywhere(to, square[l]);
-                else lanes_store_part(to, square[l], here);
-            }
-        }
-}

@@ -39,8 +39,4 @@ static inline real *planes_row(const struct planes *p, size_t channel, size_t ro
  * Threads may fill different rows. */
 void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t step);
 
-/* Tokens [count][channels], `step` reals apart, from lanes [channels][vectors]:
- * number l of vector v is token v LANES + l; count <= vectors LANES. */
-void planes_drain(real *tokens, size_t step, const lanes *block, size_t vectors, size_t count, size_t channels);
-
 #endif

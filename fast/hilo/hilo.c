@@ -110,7 +110,8 @@ static void fly(const struct flight *t)
         .y_stride = hd, .q_stride = f->fine.out, .kv_stride = f->fine.out,
     };
     const struct branch low = {
-        .heart = low_head, .heads = ld / p->c, .parts = tiled_blocks(R), .channels = p->c, .queries = R, .keys = n,
+        .heart = low_head, .heads = ld / p->c, .parts = tiled_blocks(&f->tiled, R),
+        .channels = p->c, .queries = R, .keys = n,
         .y = low_z, .q = low_q, .k = low_k, .v = room_at(low_k, ld),
         .y_stride = ld, .q_stride = f->coarse_queries ? f->coarse.out : f->fine.out, .kv_stride = f->coarse.out,
     };
@@ -178,7 +179,8 @@ static status prepare(struct plan *plan)
 
     /* Step 3: the hearts. */
     if (small) window_attention_prepare(room, &f->small, p->s, p->c);
-    tiled_prepare(&f->tiled, room, p->c, hd && !small ? p->windows.entries : 0);
+    tiled_prepare(&f->tiled, plan, (struct attention){.queries = f->R, .keys = n, .channels = p->c}, ld / p->c,
+                  hd && !small ? p->windows.entries : 0);
     return room_status(room);
 }
 

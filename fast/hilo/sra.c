@@ -55,7 +55,8 @@ static void fly(const struct flight *t)
     size_t rows = f->reduced ? t->images * p->patches.rows * p->s : 0;
     real *joined = p->w_o ? f->patches : t->y;
     const struct branch heads = {
-        .heart = one_head, .heads = p->h, .parts = tiled_blocks(p->N), .channels = p->c, .queries = p->N, .keys = p->M,
+        .heart = one_head, .heads = p->h, .parts = tiled_blocks(&f->tiled, p->N), .channels = p->c,
+        .queries = p->N, .keys = p->M,
         .y = joined, .q = f->q, .k = f->kv, .v = f->kv + C, .y_stride = C, .q_stride = C, .kv_stride = 2 * C,
     };
 
@@ -112,7 +113,7 @@ static status prepare(struct plan *plan)
     room_reals(room, OF_RUN, &f->patches, "the patches", s > 1 || p->w_o ? flying : 0, N, C, 1);
     room_reals(room, OF_RUN, &f->reduced, "the reduced plane", s > 1 ? flying : 0, M, C, 1);
     room_reals(room, OF_RUN, &f->kv, "key and value", flying, M, C, 2);
-    tiled_prepare(&f->tiled, room, p->c, 0);
+    tiled_prepare(&f->tiled, plan, (struct attention){.queries = N, .keys = M, .channels = p->c}, flying * p->h, 0);
     return room_status(room);
 }
 

@@ -189,8 +189,8 @@ static status prepare(struct plan *plan)
                f->pairs, f->circle.points, f->kernels, 2);
     room_reals(room, OF_LOAD, &f->value_kernel, "the spectra of the value's kernels",
                f->values, f->circle.points, 2, 1);
-    room_reals(room, OF_THREAD, &f->z, "the spectra of a head", f->signals, 1, 1, 1);
-    room_reals(room, OF_THREAD, &f->G, "the convolutions of a head", f->signals, 1, 1, 1);
+    room_reals(room, OF_THREAD, &f->z, "the spectra of a head", 2, f->circle.points, c, 1);
+    room_reals(room, OF_THREAD, &f->G, "the convolutions of a head", 2, f->circle.points, c, 1);
     room_reals(room, OF_THREAD, &f->a, "the structure vectors", 2 * f->pairs, N, 1, 1);
     return room_status(room);
 }

@@ -9,10 +9,14 @@
  *
  *     static void enter(const struct lane_stage *stage, void *source, void *line)
  *     {
- *         lane_stage_through(stage, load, source, line_store, line);
+ *         struct source own = *(struct source *)source;
+ *         lane_stage_through(stage, load, &own, line_store, line);
  *     }
  *
- * and hands it to lane_pass; leaving is likewise, from line_load to `store`. */
+ * and hands it to lane_pass; leaving is likewise, from line_load to `store`.  The copy is
+ * there because a vector that is stored may lie anywhere, for all the compiler knows, so also
+ * where the caller's struct does, which would be read again after every store; of a struct whose
+ * address nobody has been given it makes registers. */
 
 #ifndef TWICETOLD_LANE_PASS_H
 #define TWICETOLD_LANE_PASS_H

@@ -26,7 +26,9 @@
  *
  * What mattered besides: the key's spectra, 19 MB, lie in the order in which
  * they are read and are prefetched.  Read as the butterflies jump, and not
- * prefetched, they took 1.2 ms more.
+ * prefetched, they took 1.2 ms more.  And each part of a transform copies what it was told to
+ * a struct of its own (lane_pass.h): 10 % of the value's side on an Emerald Rapids, where 6.4 ms
+ * are reached on one thread, 1.3 of them projections and 1.0 the spectra on their way from memory.
  *
  * What failed: taking many images together so that they share each spectrum.
  * It saves less there than it loses on keys and queries that no longer stay in
@@ -133,7 +135,8 @@ INLINED void store_products(void *sink, size_t i, point z)
 
 static void leave_products(const struct lane_stage *stage, void *line, void *sink)
 {
-    lane_stage_through(stage, line_load, line, store_products, sink);
+    struct contraction own = *(struct contraction *)sink;
+    lane_stage_through(stage, line_load, line, store_products, &own);
 }
 
 /* The sums over the lanes of L vectors that are `stride` reals apart. */
@@ -252,7 +255,8 @@ INLINED void store_weighed(void *sink, size_t i, point z)
 
 static void leave_weighed(const struct lane_stage *stage, void *line, void *sink)
 {
-    lane_stage_through(stage, line_load, line, store_weighed, sink);
+    struct accumulation own = *(struct accumulation *)sink;
+    lane_stage_through(stage, line_load, line, store_weighed, &own);
 }
 
 static void accumulate(const struct lane_grid *g, real *sum, const real *a, size_t a_row,

@@ -40,12 +40,9 @@
 #include "../forms.h"
 #include "depthwise.h"
 
-/* What a block's queries and sums may take of the second-level cache. */
-#define BLOCK_BYTES (512 * 1024)
-
 struct structsa_fast {
     struct virtual_tokens tokens;
-    size_t block, blocks;       /* queries in a block; blocks of a head */
+    size_t block;               /* queries in a block */
     real *workspace;            /* of each thread: attention's own */
 };
 
@@ -76,28 +73,13 @@ static void block_head(const struct head *one)
                    head_own(one, f->workspace));
 }
 
-/* Few blocks, so that tiles are seldom made; but none beyond the cache, and as
- * many as it takes to give every thread the same number of them, or enough
- * that it does not matter.  A query's result does not depend on its block. */
-static void divide(struct structsa_fast *f, const struct structsa_problem *p, size_t threads)
-{
-    size_t heads = p->heads.B * p->heads.h, unit = ATTENTION_BLOCK / 2;
-    size_t most = BLOCK_BYTES / sizeof(real) / (2 * p->c + 2) / unit * unit;
-
-    if (most < unit) most = unit;
-    f->blocks = (p->N - 1) / most + 1;
-    while (heads * f->blocks % threads && heads * f->blocks < 8 * threads && f->blocks * unit < p->N) f->blocks++;
-    f->block = ((p->N - 1) / f->blocks / unit + 1) * unit;
-    f->blocks = (p->N - 1) / f->block + 1;
-}
-
 static status prepare(struct plan *plan)
 {
     const struct structsa_problem *p = plan->of;
     struct structsa_fast *f = plan->state;
 
-    divide(f, p, (size_t)plan->threads);
-    virtual_tokens_prepare(plan, (struct hearts){.heart = block_head, .parts = f->blocks});
+    f->block = attention_block(p->N, p->c, p->heads.B * p->heads.h, (size_t)plan->threads);
+    virtual_tokens_prepare(plan, (struct hearts){.heart = block_head, .parts = (p->N - 1) / f->block + 1});
     attention_prepare(&plan->room, &f->workspace, p->c, f->block);
     return room_status(&plan->room);
 }

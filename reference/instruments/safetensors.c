@@ -14,6 +14,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,13 @@
 #define CHUNK ((size_t)65536)           /* bytes converted at a time */
 #define METADATA "__metadata__"
 
-_Static_assert(sizeof(off_t) <= sizeof(size_t), "the length of a file is a size");
+_Static_assert(sizeof(off_t) == sizeof(uint64_t), "a file may be longer than there are addresses");
 _Static_assert(sizeof(real) == 4 || sizeof(real) == 8, "a real is stored as F32 or F64");
 
 /* Where the file keeps a tensor, and in how many bytes an element. */
 struct place {
-    size_t at, width;
+    uint64_t at;
+    size_t width;
 };
 
 /* What the header claims of one tensor; the name belongs to the JSON tree. */
@@ -42,7 +44,7 @@ struct claim {
     int axes;
     size_t size[TENSOR_AXES];
     size_t width;               /* bytes of one element: 4 for F32, 8 for F64 */
-    size_t begin, end;          /* in the data section */
+    uint64_t begin, end;        /* in the data section */
 };
 
 /* ---- The scan: what cJSON would let pass ---- */
@@ -165,7 +167,7 @@ static const char *kind(const cJSON *item)
 
 /* Up to `most` whole numbers of a field; *count is how many there are.  The
  * scan has left no fraction, sign or exponent. */
-static status read_sizes(size_t *sizes, size_t most, size_t *count,
+static status read_sizes(uint64_t *sizes, size_t most, size_t *count,
                          const char *name, const char *field, const cJSON *array)
 {
     const cJSON *item;
@@ -176,9 +178,9 @@ static status read_sizes(size_t *sizes, size_t most, size_t *count,
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsNumber(item))
             return bad_input("tensor %.60s: %s holds %s, expected whole numbers", name, field, kind(item));
-        if (item->valuedouble >= WHOLE_LIMIT || item->valuedouble > (double)SIZE_MAX)
+        if (item->valuedouble >= WHOLE_LIMIT)
             return bad_input("tensor %.60s: %s holds a number beyond 2^53", name, field);
-        if (*count < most) sizes[*count] = (size_t)item->valuedouble;
+        if (*count < most) sizes[*count] = (uint64_t)item->valuedouble;
         ++*count;
     }
     return status_ok();
@@ -186,12 +188,13 @@ static status read_sizes(size_t *sizes, size_t most, size_t *count,
 
 /* What one entry of the header claims, checked against itself and against the
  * bytes of the data section. */
-static status read_claim(struct claim *c, const cJSON *entry, size_t data_bytes)
+static status read_claim(struct claim *c, const cJSON *entry, uint64_t data_bytes)
 {
     static const char *const names[3] = {"dtype", "shape", "data_offsets"};
     const cJSON *fields[3] = {NULL, NULL, NULL}, *field;
     const char *name = entry->string;
-    size_t axes, offsets[2], count, bytes;
+    uint64_t sizes[TENSOR_AXES], offsets[2], bytes;
+    size_t axes, count;
     char shape[61];
     status s;
 
@@ -218,21 +221,22 @@ static status read_claim(struct claim *c, const cJSON *entry, size_t data_bytes)
     if (c->width == 0) return bad_input("tensor %.60s: dtype %.20s, expected F32 or F64", name, dtype);
 
     /* Step 3: the shape, and the bytes it asks for. */
-    s = read_sizes(c->size, TENSOR_AXES, &axes, name, "shape", fields[1]);
+    s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
     if (s.code) return s;
     if (axes > TENSOR_AXES)
         return bad_input("tensor %.60s: %zu axes, expected at most %d", name, axes, TENSOR_AXES);
     c->axes = (int)axes;
-    count = 1;
+    bytes = c->width;
     for (size_t a = 0; a < axes; a++) {
-        if (c->size[a] == 0)
+        if (sizes[a] == 0)
             return bad_input("tensor %.60s: axis %zu has size 0, expected at least 1", name, a);
-        if (!size_multiply(&count, count, c->size[a]))
+        if (bytes > UINT64_MAX / sizes[a])
             return bad_input("tensor %.60s: its size overflows", name);
+        bytes *= sizes[a];
+        c->size[a] = (size_t)sizes[a];
     }
-    if (!size_multiply(&bytes, count, c->width)) return bad_input("tensor %.60s: its size overflows", name);
 
-    /* Step 4: the place of its data. */
+    /* Step 4: the place of its data, of which a file may have more than there are addresses. */
     s = read_sizes(offsets, 2, &count, name, "data_offsets", fields[2]);
     if (s.code) return s;
     if (count != 2)
@@ -240,11 +244,13 @@ static status read_claim(struct claim *c, const cJSON *entry, size_t data_bytes)
     c->begin = offsets[0];
     c->end = offsets[1];
     if (c->begin > c->end || c->end > data_bytes)
-        return bad_input("tensor %.60s: data_offsets [%zu, %zu], expected them in order"
-                         " and within %zu bytes of data", name, c->begin, c->end, data_bytes);
+        return bad_input("tensor %.60s: data_offsets [%" PRIu64 ", %" PRIu64 "], expected them in order"
+                         " and within %" PRIu64 " bytes of data", name, c->begin, c->end, data_bytes);
+    if (bytes / c->width > SIZE_MAX) return bad_input("tensor %.60s: its size overflows", name);
     if (c->end - c->begin != bytes)
-        return bad_input("tensor %.60s: data_offsets [%zu, %zu], expected %zu bytes for %s %s", name, c->begin,
-                         c->end, bytes, dtype, shape_text(shape, sizeof shape, c->axes, c->size));
+        return bad_input("tensor %.60s: data_offsets [%" PRIu64 ", %" PRIu64 "], expected %" PRIu64
+                         " bytes for %s %s", name, c->begin, c->end, bytes,
+                         dtype, shape_text(shape, sizeof shape, c->axes, c->size));
     return status_ok();
 }
 
@@ -265,7 +271,7 @@ static int by_text(const void *a, const void *b)
 
 static int by_begin(const void *a, const void *b)
 {
-    size_t x = (*(const struct claim *const *)a)->begin, y = (*(const struct claim *const *)b)->begin;
+    uint64_t x = (*(const struct claim *const *)a)->begin, y = (*(const struct claim *const *)b)->begin;
     return (x > y) - (x < y);
 }
 
@@ -281,29 +287,29 @@ static status check_names(const char **names, size_t count)
 
 /* Whether the data of all tensors cover the data section, each byte once; sorts
  * them by where they begin. */
-static status check_tiles(const struct claim **claims, size_t count, size_t data_bytes)
+static status check_tiles(const struct claim **claims, size_t count, uint64_t data_bytes)
 {
-    size_t end = 0;
+    uint64_t end = 0;
 
     qsort(claims, count, sizeof *claims, by_begin);
     for (size_t i = 0; i < count; i++) {
         const struct claim *c = claims[i];
         if (c->begin < end)
-            return bad_input("tensor %.60s: begins at %zu and overlaps tensor %.60s, which ends at %zu",
+            return bad_input("tensor %.60s: begins at %" PRIu64 " and overlaps tensor %.60s, which ends at %" PRIu64,
                              c->name, c->begin, claims[i - 1]->name, end);
         if (c->begin > end)
-            return bad_input("tensor %.60s: begins at %zu and leaves a gap, expected %zu",
+            return bad_input("tensor %.60s: begins at %" PRIu64 " and leaves a gap, expected %" PRIu64,
                              c->name, c->begin, end);
         end = c->end;
     }
     if (end != data_bytes)
-        return bad_input("%zu bytes of data belong to no tensor, expected none after byte %zu",
+        return bad_input("%" PRIu64 " bytes of data belong to no tensor, expected none after byte %" PRIu64,
                          data_bytes - end, end);
     return status_ok();
 }
 
 /* All claims of the header, in its order, checked; *claims is freed by the caller. */
-static status read_claims(struct claim **claims, size_t *count, const cJSON *header, size_t data_bytes)
+static status read_claims(struct claim **claims, size_t *count, const cJSON *header, uint64_t data_bytes)
 {
     const cJSON *entry;
     size_t entries = 0;
@@ -437,7 +443,7 @@ static status read_data(struct tensor *t, FILE *file, struct place place, unsign
 }
 
 /* The tensors that checked claims describe, and where the file keeps them. */
-static status describe(struct safetensors *opened, const struct claim *claims, size_t count, size_t data_at)
+static status describe(struct safetensors *opened, const struct claim *claims, size_t count, uint64_t data_at)
 {
     struct tensors *list = &opened->tensors;
     status s = status_ok();
@@ -454,7 +460,7 @@ static status describe(struct safetensors *opened, const struct claim *claims, s
 }
 
 /* What the header of an open file of this many bytes says. */
-static status read_header(struct safetensors *opened, size_t bytes)
+static status read_header(struct safetensors *opened, uint64_t bytes)
 {
     FILE *file = opened->file;
     unsigned char first[8];
@@ -463,11 +469,11 @@ static status read_header(struct safetensors *opened, size_t bytes)
     cJSON *header = NULL;
 
     /* Step 1: how long the header is. */
-    if (bytes < sizeof first) return bad_input("the file has %zu bytes, expected at least 8", bytes);
+    if (bytes < sizeof first) return bad_input("the file has %" PRIu64 " bytes, expected at least 8", bytes);
     if (fread(first, 1, sizeof first, file) != sizeof first) return failure("the file cannot be read");
     uint64_t stated = from_little_endian(first, sizeof first);
     if (stated == 0 || stated > bytes - sizeof first || stated > HEADER_LIMIT)
-        return bad_input("a header of %llu bytes, expected 1 to %zu", (unsigned long long)stated,
+        return bad_input("a header of %" PRIu64 " bytes, expected 1 to %" PRIu64, stated,
                          bytes - sizeof first < HEADER_LIMIT ? bytes - sizeof first : HEADER_LIMIT);
     size_t length = (size_t)stated, data_at = sizeof first + length;
 
@@ -507,7 +513,7 @@ status safetensors_open(struct safetensors *opened, const char *path)
         close(fd);
         return s;
     }
-    s = read_header(opened, (size_t)found.st_size);
+    s = read_header(opened, (uint64_t)found.st_size);
     if (s.code) safetensors_close(opened);
     return s;
 }
@@ -531,7 +537,7 @@ status safetensors_doubles(double *values, struct safetensors *opened, size_t t,
 {
     struct place place = opened->place[t];
     unsigned char chunk[4096];
-    if (fseeko(opened->file, (off_t)(place.at + first * place.width), SEEK_SET) != 0)
+    if (fseeko(opened->file, (off_t)(place.at + (uint64_t)first * place.width), SEEK_SET) != 0)
         return failure("tensor %.60s: cannot be read: %s", opened->tensors.tensor[t].name, strerror(errno));
     for (size_t done = 0, n; done < count; done += n) {
         n = sizeof chunk / place.width;

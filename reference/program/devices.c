@@ -64,8 +64,8 @@ status devices_plugin(const struct cuda_plugin **plugin)
 bool device_present(void)
 {
     const struct cuda_plugin *plugin;
-    status s = devices_plugin(&plugin);
-    return !s.code && !plugin->choose(0, 0).code;
+    (void)devices_plugin(&plugin);
+    return plugin && !plugin->choose(0, 0).code;
 }
 
 /* ---- forms ------------------------------------------------------------------ */
@@ -116,7 +116,8 @@ status form_on(const struct form **form, const struct declaration *d, const char
     if (device && (strspn(device, "0123456789") != strlen(device) || strlen(device) > 3))
         return bad_input("option --device: found '%.40s', expected a number from 0, or host", device);
     status s = devices_plugin(&plugin);
-    if (!s.code) s = plugin->choose(device ? (int)strtol(device, NULL, 10) : 0, allowed);
+    if (!plugin) return or_emulate(s, name);
+    s = plugin->choose(device ? (int)strtol(device, NULL, 10) : 0, allowed);
     if (s.code) return or_emulate(s, name);
     *form = device_rung(plugin, d, name);
     return *form ? s : or_emulate(failure("the plug-in has no such rung"), name);

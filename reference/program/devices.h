@@ -10,7 +10,7 @@
 
 #include "../../fast/cuda/plugin.h"
 
-/* The plug-in, or why there is none. */
+/* The plug-in, or NULL and why there is none. */
 status devices_plugin(const struct cuda_plugin **plugin);
 
 /* Whether there is one, and a device for it. */

@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     expect_interruptions();
     status s = words_take(&w, argc > 0 ? argc - 1 : 0, (const char *const *)argv + (argc > 0));
     if (!s.code) s = dispatch(&w);
-    if (!s.code && fflush(stdout)) s = failure("standard output: cannot be written");
+    if (!s.code && (fflush(stdout) || ferror(stdout))) s = failure("standard output: cannot be written");
     if (s.code) fprintf(stderr, "twicetold: %s\n", s.message);
     words_release(&w);
     return s.code;

@@ -23,11 +23,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the C library's own, behind these */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 void __libc_free(void *block);
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 static atomic_bool armed;
 static atomic_long seen, refused;
@@ -167,6 +169,7 @@ static int watched_main(int count, char **words, char **environment)
     return code;
 }
 
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the one that runs their main */
 int __libc_start_main(main_function *begin, int count, char **words, void (*a)(void), void (*b)(void), void (*c)(void),
                       void *stack);
 int __libc_start_main(main_function *begin, int count, char **words, void (*a)(void), void (*b)(void), void (*c)(void),

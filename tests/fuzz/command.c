@@ -6,7 +6,7 @@
  * tried, nor what may take long. */
 
 #define main twicetold_main
-#include "../../reference/program/twicetold.c"
+#include "../../reference/program/twicetold.c"      /* NOLINT(bugprone-suspicious-include): its main, by another name */
 #undef main
 
 #include <fcntl.h>
@@ -40,14 +40,13 @@ static int cut(const char *word[], char *text, size_t size, size_t *file)
 static bool harmless(const char *word, const char *before)
 {
     size_t bytes, most;
-    double number;
     if (strchr(word, '/') || strlen(word) > 200) return false;
     const char *value = strchr(word, '=');
     const char *key = value ? word : before;
     value = value ? value + 1 : word;
     if (!strncmp(key, "--max-memory", 12) && !bytes_allowed(&most, MEMORY).code)
         return bytes_allowed(&bytes, value).code || bytes <= most;
-    if (!strncmp(key, "--max-work", 10)) return sscanf(value, "%lf", &number) != 1 || number <= strtod(WORK, NULL);
+    if (!strncmp(key, "--max-work", 10)) return strtod(value, NULL) <= strtod(WORK, NULL);
     if (!strncmp(key, "--threads", 9)) return strlen(value) == 1;
     return true;
 }
@@ -90,7 +89,7 @@ static void draw(const char *const *word, int words)
         memcpy(all[count].size, p.tensor[r].size, sizeof all[count].size);
         count++;
     }
-    if (count) s = safetensors_write("drawn", all, count);
+    if (count) (void)safetensors_write("drawn", all, count);     /* without it the program says so */
     memory_free(block);
     memory_free(x);
 }
