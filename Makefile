@@ -456,7 +456,7 @@ races:                  ## run the proofs of threads under clang's thread saniti
 # the next run goes on there.
 TIME   = 600
 TARGET =
-fuzz:                   ## give bytes that nobody chose to readers, program and forms (TIME=seconds TARGET=; COMMIT=1: the page of promises)
+fuzz:                   ## give bytes that nobody chose to readers, program and forms (TIME=seconds TARGET= SEED=; COMMIT=1: the page of promises)
 	@command -v clang >/dev/null || { echo "clang is missing (make deps DEVELOPER=1)" >&2; exit 1; }
 	+@$(PROOF) CC=clang CXXFLAGS='-O1 -g1' $(FOLDERS:$(BUILD)%=$(BUILD)/fuzz%/fuzzer) \
 	    CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function -fno-sanitize-recover=all'

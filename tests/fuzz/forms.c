@@ -102,12 +102,14 @@ static status choose_problem(struct problem *p, const struct declaration *d, cha
 }
 
 /* Numbers: standard normal; or one tensor is zero, or whole numbers; and the bytes that are left
- * stand in x, as sixteenths. */
+ * stand in x, as sixteenths.  A ghost head's bases stay as they are drawn: a program that reads others may
+ * have to refuse them, for the power they are raised to. */
 static void choose_numbers(struct problem *p, real *x, size_t inputs, struct bytes *b)
 {
     unsigned row = choose(b, PROBLEM_TENSORS), kind = choose(b, 4);
     random_fill_normal(x, inputs, 2, 0, 1);
-    if (row > 0 && p->tensor[row].data && !p->declaration->tensors[row].adjust) {
+    const struct tensor_row *of = &p->declaration->tensors[row];
+    if (row > 0 && p->tensor[row].data && !of->adjust && strcmp(of->name, "ghost_mul")) {
         if (kind == 1) memset(p->tensor[row].data, 0, p->tensor[row].count * sizeof(real));
         if (kind == 2) random_fill_integers(p->tensor[row].data, p->tensor[row].count, 3, row, 2);
     }

@@ -1,12 +1,13 @@
 #!/bin/sh
 # fuzz.sh -- let libFuzzer look for bytes that a target does not stand
 #
-#     TIME=seconds [TARGET=forms] fuzz.sh BUILD
+#     TIME=seconds [TARGET=forms] [SEED=1] fuzz.sh BUILD
 #
 # BUILD/fuzzer and BUILD/double/fuzzer are there.  Each target has its share of the time; the
-# forms are tried in both precisions.  What a target has seen stays in BUILD/corpus, so that the
-# next run goes on; bytes of which it told something are put into BUILD/finds.  A line for each
-# run goes into BUILD/runs.tsv: target, precision, seconds, executions, edges reached.
+# forms are tried in both precisions.  Without SEED each run draws anew.  What a target has seen
+# stays in BUILD/corpus, so that the next run goes on; bytes of which it told something are put
+# into BUILD/finds.  A line for each run goes into BUILD/runs.tsv: target, precision, seconds,
+# executions, edges reached.
 # The exit status is 0 when nothing was found.
 
 build=$1 status=0
@@ -30,7 +31,7 @@ while read -r target precision tenths most; do
     find "$build/finds" -name "$target-$precision-*" -exec rm {} +
     TARGET=$target "$(program "$precision")" -max_total_time=$((seconds > 0 ? seconds : 1)) -max_len="$most" -timeout=60 \
         -rss_limit_mb=3000 -dict=tests/fuzz/words.dict -artifact_prefix="$build/finds/$target-$precision-" \
-        -print_final_stats=1 "$build/corpus/$target" "tests/fuzz/$target" >"$log" 2>&1 </dev/null
+        -print_final_stats=1 -seed="${SEED:-0}" "$build/corpus/$target" "tests/fuzz/$target" >"$log" 2>&1 </dev/null
     ended=$?
     runs=$(awk '$1 == "stat::number_of_executed_units:" { n = $2 } END { print n + 0 }' "$log")
     edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
