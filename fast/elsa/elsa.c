@@ -116,7 +116,7 @@ static void chunk(const struct flight *t, size_t item)
 
 /* ---- a strip ------------------------------------------------------------- */
 
-/* z = scale q o k of some tokens, or for Eq. 6 both apart. */
+/* z = scale q o k of some tokens, or where there are others, for Eq. 6, both apart. */
 static void products(real *own, real *other, const real *qkv, const struct elsa_problem *p, size_t tokens)
 {
     size_t Q = p->heads.Q, width = 2 * Q + p->heads.C;
@@ -124,7 +124,7 @@ static void products(real *own, real *other, const real *qkv, const struct elsa_
 
     for (size_t i = 0; i < tokens; i++, qkv += width) {
         const real *q_i = qkv, *k_i = qkv + Q;
-        if (p->equation == 6)
+        if (other)
             for (size_t c = 0; c < Q; c++) {
                 own[i * Q + c] = scale * q_i[c];
                 other[i * Q + c] = scale * k_i[c];
