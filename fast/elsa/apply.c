@@ -114,11 +114,11 @@ void sum_block(lanes *out, const struct elsa_chunk *here, const real *w, const r
         ptrdiff_t tokens_on = here->reached[r].dy * columns + here->reached[r].dx;
         const real *there = value + tokens_on * (ptrdiff_t)(vectors * LANES);
         const real *weight = w + n * ELSA_CHUNK * LANES;
-        const lanes *factor = bend + n * 2 * vectors, *summand = factor + vectors;
+        const lanes *factor = ghost ? bend + n * 2 * vectors : NULL;     /* and the summands behind */
         for (size_t t = 0; t < tokens; t++)
             for (size_t v = 0; v < vectors; v++) {
                 lanes value_tv = lanes_load(there + (t * vectors + v) * LANES);
-                if (ghost) sum[t][v] += (factor[v] * weight[t] + summand[v]) * value_tv;
+                if (ghost) sum[t][v] += (factor[v] * weight[t] + factor[vectors + v]) * value_tv;
                 else sum[t][v] += weight[t] * value_tv;
             }
     }
