@@ -20,12 +20,13 @@ static const struct form *form_at(const struct trial *t, int f)
     return operator_form_at(t->problem.declaration, f);
 }
 
-/* The block of all parameters, as draw_parameters lays them. */
+/* The block of all parameters, as draw_parameters lays them; of no parameters, a block of which nothing is read. */
 static real *first_data(const struct problem *p)
 {
+    static real none;
     size_t first = 1;
-    while (!p->tensor[first].data) first++;
-    return p->tensor[first].data;
+    while (first < PROBLEM_TENSORS && !p->tensor[first].data) first++;
+    return first < PROBLEM_TENSORS ? p->tensor[first].data : &none;
 }
 
 double promise_tolerance(const struct problem *p)
