@@ -233,7 +233,8 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, 
             sum += l;
             continue;
         }
-        real top = n ? fmax(norm.shift, l) : l;
+        if (!n) norm.shift = l;         /* not 0, above which l may lie so far that nothing times exp is NaN */
+        real top = fmax(norm.shift, l);
         sum = sum * exp(norm.shift - top) + exp(l - top);
         norm.shift = top;
     }
