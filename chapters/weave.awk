@@ -11,7 +11,7 @@
 #         whole file.  Step n is
 #         the comment "Step n: ..." in that function, up to the next blank line.
 #     <!-- table: FILE.tsv [COLUMN | COLUMN=VALUE]... -->  ... <!-- /table -->
-#         These columns, of the rows with these values.  Lines of "#" are
+#         These columns, of the rows with these values (a space in one: _).  Lines of "#" are
 #         comments; the last of them before the data names the columns, unless
 #         its count is not theirs: then the first line of data does.  Above a
 #         table of measurements stands the machine.
@@ -230,7 +230,11 @@ function table(file, asked, n, whose,    text, head, machine, day, peer, names, 
         fields = split(row[i], field, "\t")
         if (fields != names) die(file ": a row of " fields " fields under " names " names")
         kept = 1
-        for (j in only) if (field[j] != only[j]) kept = 0
+        for (j in only) {
+            value = field[j]
+            gsub(/ /, "_", value)
+            if (value != only[j] && field[j] != only[j]) kept = 0
+        }
         if (!kept) continue
         for (k = 1; k <= picks; k++) {
             value = shown(name[pick[k]], field[pick[k]])
