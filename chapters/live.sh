@@ -11,6 +11,7 @@
 
 folder=$1 module=$2 pictures=$3
 skip() { echo "skipped: the live figures$1: $2"; }
+test -z "$pictures" || mkdir -p "$pictures"
 
 # use BROWSER [PICTURES]
 use() { timeout 600 node tests/press.js "$@" || echo "not ok - the live figures are used in $1"; }
