@@ -11,8 +11,9 @@ tuned, where this PyTorch has it and unless --eager is said, and while half of t
 of the minutes lasts; a way that does not run here is left out, and said on stderr.
 Then the two sides take turns for a number of rounds; what is printed is the
 median over the rounds of each side's median, and the ratio of the medians.
+Neither side is timed while the other still compiles.
 A way that took three times the best of its side in a round is not timed again, and no
-round is begun after a case has had its share of the minutes: the cases with goals come
+fourth round is begun after a case has had its share of the minutes: the cases with goals come
 first and have three times the share of the others, and what one leaves over is for those that follow.
 No run of PyTorch gets an x that it has had before, and what its last timed run of each round
 has made is checked as before; our side has figures/judge.h, and in the first round, unless
@@ -29,7 +30,7 @@ core: more threads are granted so many times both.  The most that could be had i
 over the floor; where that is less than the goal, the floor stops it.
 
 PyTorch is timed twice: stock, and tuned as a user in earnest would (its
-allocator keeps large blocks, AVX-512 kernels).  Environment variables that
+allocator keeps large blocks, and in large pages; AVX-512 kernels).  Environment variables that
 make OpenBLAS choose slower kernels are taken out for both sides.
 """
 import argparse
@@ -51,11 +52,13 @@ import torch
 
 sys.dont_write_bytecode = True          # what is built lies under build/
 
-TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184",
-         "MALLOC_TOP_PAD_": "268435456", "ATEN_CPU_CAPABILITY": "avx512"}
+TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184", "MALLOC_TOP_PAD_": "268435456",
+         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1",       # large pages, as ours
+         "ATEN_CPU_CAPABILITY": "avx512"}
 
 EAGER, JUDGED = False, True
 SLOW = 3                                # times the best of its side: not timed again
+FEWEST = 3                              # rounds, whatever the time
 
 # Case, whose side of ours, how many times as fast as PyTorch's best way it is to be, and what is compared.
 GOALS = [
@@ -153,6 +156,7 @@ def torch_side(name, threads, names, warm, rounds_wanted):
         except Exception as refusal:
             print(f"{name}: {names[index]}: left out: {str(refusal).strip().splitlines()[0]}", file=sys.stderr)
             broken.add(index)
+    print("ready", flush=True)
     for line in sys.stdin:
         number, wanted, folder = line.split(None, 2)
         row = []
@@ -306,9 +310,10 @@ def versus(name, threads, rounds, runs, build, until):
                    "--warm", json.dumps(left[label]), "--runs", str(runs)]
         sides[label] = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment(threads, tuned))
+        sides[label].stdout.readline()                          # it compiles, and nothing else is to run beside it
     seen = {"ours": []}
     for number in range(rounds):
-        if number and time.monotonic() > until:
+        if number >= FEWEST and time.monotonic() > until:
             break
         for label, command in commands(case, threads, build).items():
             judge = case_of(label, case).get("judge", "naive")
