@@ -13,6 +13,10 @@ def draw(case, normal):
                 ghost_mul=normal(1, channels, 49), ghost_add=normal(49, channels, 49))
 
 
+def exponentials(case, tokens, heads):
+    return heads * tokens * 49
+
+
 def forms(case, t):
     height, width = case["grid"]
     channels, heads, kernel = case["channels"], 3, 7

@@ -36,6 +36,13 @@ def draw(case, normal):
     return {}
 
 
+def exponentials(case, tokens, heads):
+    if case["operator"] == "hilo":
+        return (HIGH * EDGE ** 2 + LOW * tokens // EDGE ** 2) // WIDTH * tokens
+    keys = tokens // EDGE ** 2 if case["operator"] == "sra" else 49 if "--window" in case["options"] else tokens
+    return heads * tokens * keys
+
+
 def forms(case, t):
     tell = {"hilo": hilo, "sra": sra}.get(case["operator"], windows if "--window" in case["options"] else msa)
     ways = tell(case, t, attend)

@@ -15,6 +15,10 @@ def draw(case, normal):
     return {}
 
 
+def exponentials(case, tokens, heads, edge=7):
+    return heads * tokens * (edge ** 2 if "--window" in case["options"] else tokens)
+
+
 def forms(case, t):
     return windows(case, t) if "--window" in case["options"] else whole(case, t)
 

@@ -13,6 +13,10 @@ def draw(case, normal):
     return dict(hk=normal(9 * channels // 6, patterns, 9, channels), hv=normal(9, patterns, 9, channels))
 
 
+def exponentials(case, tokens, heads):
+    return heads * case["sizes"]["D"] * tokens ** 2
+
+
 def forms(case, t):
     height, width = case["grid"]
     tokens, channels, heads, patterns = height * width, case["channels"], 6, case["sizes"]["D"]

@@ -22,9 +22,10 @@ has made is checked as before; our side has figures/judge.h, and in the first ro
 FILE gets the goals: our form against the best of PyTorch's ways, tuned or not, compiled or
 not, and against the floor below which no code gets on this machine,
 
-    floor = max(multiply-adds / peak, bytes / bandwidth)
+    floor = max((multiply-adds + 11 exponentials) / peak, bytes / bandwidth)
 
-with the multiply-adds of our form's formula, the bytes of x, y and the parameters, each once,
+with the multiply-adds of our form's formula, the exponentials of its softmaxes (EXPONENTIAL
+says what 11 are), the bytes of x, y and the parameters, each once,
 and peak and bandwidth as figures/roofline measures them before and after all cases, on one
 core: more threads are granted so many times both.  The most that could be had is PyTorch
 over the floor; where that is less than the goal, the floor stops it.
@@ -59,6 +60,13 @@ TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184", "MALL
 EAGER, JUDGED = False, True
 SLOW = 3                                # times the best of its side: not timed again
 FEWEST = 3                              # rounds, whatever the time
+FEW = 15                                # runs of our side in a round, at the least
+LEAST, MOST = 0.1, 301                  # seconds that a way is timed for in a round, as clocks rise slowly; and runs
+
+# What an exponential of a softmax takes of the units that do multiply-adds, at the least: a product less the
+# maximum, a rounding, a difference, five terms of a polynomial that is true to a float, a scaling; and its part in
+# the maximum and in the sum.
+EXPONENTIAL = 11
 
 # Case, whose side of ours, how many times as fast as PyTorch's best way it is to be, and what is compared.
 GOALS = [
@@ -78,7 +86,8 @@ GOALS = [
 # versus-SIDE.py where a case says so: its CASES, draw(case, normal) for the
 # operator's own parameters (None for one that it has not), and forms(case,
 # tensors), which gives PyTorch's ways to compute it, name -> function of nothing, and leaves
-# tensors["again"] where those read what was made of x beforehand; and
+# tensors["again"] where those read what was made of x beforehand;
+# exponentials(case, tokens, heads), of all softmaxes of an image, where there are any; and
 # asked(case, tensors) where our side is more than twicetold apply.
 # Our side is build/measure with the fast form, and with that of other cases where one
 # names them as `beside`, judged by the form that is called `judge`, or the naive one; or the
@@ -149,10 +158,13 @@ def torch_side(name, threads, names, warm, rounds_wanted):
     ways = forms(case, tensors)
     ways = [ways[way] for way in names]
     broken = set()                              # what ran when it was checked, and does not here
+    runs = {}                                   # of each way in a round
     for index in warm:
         try:
             ways[index]()
+            start = time.perf_counter()
             ways[index]()
+            runs[index] = repeats(rounds_wanted, time.perf_counter() - start)
         except Exception as refusal:
             print(f"{name}: {names[index]}: left out: {str(refusal).strip().splitlines()[0]}", file=sys.stderr)
             broken.add(index)
@@ -165,9 +177,9 @@ def torch_side(name, threads, names, warm, rounds_wanted):
                 row.append(math.inf)
                 continue
             times = []
-            for run in range(rounds_wanted):
+            for run in range(MOST - runs[index], MOST):         # all ways end with the same x
                 x.copy_(drawn)
-                exchange(x, int(number) * rounds_wanted + run)
+                exchange(x, int(number) * MOST + run)
                 tensors.get("again", bool)()            # where a form is timed on what was made of x
                 start = time.perf_counter()
                 y = ways[index]()
@@ -176,6 +188,11 @@ def torch_side(name, threads, names, warm, rounds_wanted):
             write_safetensors(os.path.join(folder.strip(), f"y{index}"), {"y": y})
         write_safetensors(os.path.join(folder.strip(), "x"), {"x": x})
         print(*row, flush=True)
+
+
+def repeats(few, seconds):
+    """How often to run what takes so long."""
+    return max(few, min(MOST, math.ceil(LEAST / seconds)))
 
 
 def exchange(x, run):
@@ -265,23 +282,23 @@ def check_timed(name, build, folder, ways):
 
 
 def measure(case, threads, build):
-    """The command that times the fast form."""
+    """The command that times the fast form, but for how often."""
     command = [os.path.join(build, "measure"), case["operator"], *options(case), "--channels", str(case["channels"]),
-               "--batch", str(case.get("batch", 1)), "--form", "fast", "--threads", str(threads), "--repeats", "15"]
+               "--batch", str(case.get("batch", 1)), "--form", "fast", "--threads", str(threads)]
     without = case.get("biases", ["b_qkv", "b_o"]) + case.get("without", [])
     if without:
         command += ["--without", ",".join(without)]
     if case["sizes"]:
         command += ["--sizes", ",".join(f"{letter}={size}" for letter, size in case["sizes"].items())]
-    return command
+    return command + ["--repeats"]
 
 
 def commands(case, threads, build):
-    """Our side of a case, label -> command."""
+    """Our side of a case, label -> command, to which the number of runs is added."""
     if "programs" not in case:
         beside = {f"ours, {name}": measure(CASES[name], threads, build) for name in case.get("beside", [])}
         return {"ours": measure(case, threads, build), **beside}
-    return {label: [os.path.join(build, program), *arguments, str(threads), "101"]
+    return {label: [os.path.join(build, program), *arguments, str(threads)]
             for label, (program, *arguments) in case["programs"].items()}
 
 
@@ -290,9 +307,9 @@ def case_of(label, case):
     return CASES.get(label.removeprefix("ours, "), case)
 
 
-def ours_once(command, threads):
+def ours_once(command, threads, times, *judged):
     """The row that our program prints, by its columns."""
-    lines = subprocess.run(command, check=True, capture_output=True, text=True,
+    lines = subprocess.run([*command, str(times), *judged], check=True, capture_output=True, text=True,
                            env=environment(threads, False)).stdout.splitlines()
     return dict(zip(lines[0].lstrip("#").split("\t"), lines[-1].split("\t")))
 
@@ -310,15 +327,19 @@ def versus(name, threads, rounds, runs, build, until):
                    "--warm", json.dumps(left[label]), "--runs", str(runs)]
         sides[label] = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment(threads, tuned))
-        sides[label].stdout.readline()                          # it compiles, and nothing else is to run beside it
-    seen = {"ours": []}
+    for side in sides.values():
+        side.stdout.readline()                                  # it has compiled, which is not to run beside others
+    seen, ours_by = {"ours": []}, {}
+    for label, command in commands(case, threads, build).items():
+        once = float(ours_once(command, threads, FEW)["median_seconds"])
+        ours_by[label] = command, repeats(FEW, once)
     for number in range(rounds):
         if number >= FEWEST and time.monotonic() > until:
             break
-        for label, command in commands(case, threads, build).items():
+        for label, (command, times) in ours_by.items():
             judge = case_of(label, case).get("judge", "naive")
             judged = ["--judge", judge] if "--form" in command and not number and JUDGED else []
-            counts[label] = ours_once(command + judged, threads)
+            counts[label] = ours_once(command, threads, times, *judged)
             seen.setdefault(label, []).append(float(counts[label]["median_seconds"]))
         for label, side in sides.items():
             wanted = left[label]
@@ -358,9 +379,12 @@ def higher(a, b):
 
 
 def counted(case, row):
-    """Multiply-adds and bytes of x, y and the parameters; y is as large as x in all of these layers."""
+    """Multiply-adds, exponentials, and bytes of x, y and the parameters; y is as large as x in all of these layers."""
+    exponentials, words = getattr(side_of(case), "exponentials", None), case["options"]
+    heads = int(words[words.index("--heads") + 1]) if "--heads" in words else 1
+    powers = case.get("batch", 1) * exponentials(case, math.prod(case["grid"]), heads) if exponentials else 0
     numbers = 2 * case.get("batch", 1) * math.prod(case["grid"]) * case["channels"] + int(row["parameters"])
-    return float(row["multiply_adds"]), 4.0 * numbers
+    return float(row["multiply_adds"]), powers, 4.0 * numbers
 
 
 def layer(case):
@@ -377,21 +401,23 @@ def goal_row(goal, threads, milliseconds, counts, machine):
     theirs = {side: ms for side, ms in milliseconds.items() if not side.startswith("ours")}
     way = min(theirs, key=theirs.get)
     pytorch, ours = round(theirs[way], 3), round(milliseconds[label], 3)
-    work, traffic = counted(case, counts[label])
+    work, powers, traffic = counted(case, counts[label])
     peak, levels = machine
     level, _, rate = next(row for row in levels if traffic <= row[1])
-    by_work, by_traffic = (1e3 * amount / (threads * 1e9 * speed) for amount, speed in ((work, peak), (traffic, rate)))
+    by_work, by_traffic = (1e3 * amount / (threads * 1e9 * speed)
+                           for amount, speed in ((work + EXPONENTIAL * powers, peak), (traffic, rate)))
     floor, most = max(by_work, by_traffic), pytorch / max(by_work, by_traffic)
     verdict = "met" if pytorch / ours >= wanted else "stopped by the floor" if most < wanted else "missed"
     return [what, name, threads, way, f"{pytorch:.3f}", label, f"{ours:.3f}", f"{pytorch / ours:.2f}", f"{wanted:g}",
             f"{floor:.4g}", "arithmetic" if by_work >= by_traffic else level, f"{most:.3g}", verdict,
-            f"{100 * floor / ours:.0f}", *layer(case), f"{work:.0f}", f"{traffic:.0f}", f"{peak:.5g}", f"{rate:.5g}"]
+            f"{100 * floor / ours:.0f}", *layer(case), f"{work:.0f}", powers, f"{traffic:.0f}", f"{peak:.5g}",
+            f"{rate:.5g}"]
 
 
 def write_goals(path, about, seen, machine):
     """The table of goals, those whose case was measured."""
-    columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio goal floor_ms floor_of most verdict "
-               "reached operator options grid channels batch sizes without multiply_adds given_bytes peak bandwidth")
+    columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio goal floor_ms floor_of most verdict reached "
+               "operator options grid channels batch sizes without multiply_adds exponentials given_bytes peak bandwidth")
     with open(path, "w", encoding="utf-8") as file:
         print(about, end="", file=file)
         print("#" + "\t".join(columns.split()), file=file)

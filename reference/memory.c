@@ -2,12 +2,11 @@
  *
  * Each block is preceded by one line of 64 bytes that remembers its size.
  *
- * Large blocks lie in large pages, where Linux has them (transparent huge pages, 2 MiB on most
- * machines): a column of a field of tokens touches as many pages of 4 KiB as it has points, and
- * the core remembers where few of them are; nor do large ones crowd by chance into the same
- * sets of the second cache.  On a core of an Emerald Rapids LiSA at 56 x 56 tokens
- * takes 5 to 10 % less time so, HiLo at 14 x 14 of 768 channels 5 %, ELSA 3 %.  What is counted is what was asked for; a block
- * may take up to one large page more. */
+ * Large blocks lie in large pages, where Linux has them (transparent huge pages, 2 MiB on most machines): a column
+ * of a field of tokens touches as many pages of 4 KiB as it has points, and the core remembers where few of them are;
+ * nor do large ones crowd by chance into the same sets of the second cache.  On a core of an Emerald Rapids LiSA at
+ * 56 x 56 tokens takes 5 to 10 % less time so, HiLo at 14 x 14 of 768 channels 5 %, ELSA 3 %.  What is counted is
+ * what was asked for; a block may take up to one large page more. */
 
 #ifdef __linux__
 #define _DEFAULT_SOURCE 1       /* madvise */

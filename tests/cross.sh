@@ -61,9 +61,11 @@ test -e "$build/fetched" || fetch || exit 1
 # One place for all of it, in both precisions.
 root=$(realpath "$root") include=$root/usr/include
 touch "$build/check"
-# A program that this kernel runs itself finds that machine's loader and libraries in its own file.
-loading=
+# A program that this kernel runs itself finds that machine's loader and libraries in its own file; its suites
+# are those that go through the kernels' emulator, too, and want it quick.
+loading= kernels=-O0
 if [ "$native" ]; then
+    kernels=-O1
     loading="-Wl,--dynamic-linker=$root/lib/$loader,--disable-new-dtags,-rpath,$root/lib/$triplet:$root/usr/lib/$triplet"
 fi
 targets=
@@ -72,11 +74,12 @@ for suite in ${ONLY:-$suites}; do
     test -e "tests/$suite.c" || { echo "ONLY: found '${suite#test_}', which is no suite" >&2; exit 2; }
     targets="$targets $build/tests/$suite $build/double/tests/$suite"
 done
-make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CFLAGS=-O2 CXXFLAGS=-O0 \
+make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CFLAGS=-O2 CXXFLAGS=$kernels \
     CC="$prefix-gcc --sysroot=$root" \
     CXX="$prefix-g++ --sysroot=$root" AR="$prefix-ar" LD="$prefix-ld" OBJCOPY="$prefix-objcopy" \
     REQUIRE_flags= LDFLAGS="$loading" \
     LIBRARY_CFLAGS="-I$include/$triplet/openblas-openmp -I$include/cjson" CHECK_CFLAGS= CHECK_LIBS='-lcheck -lsubunit -pthread' \
     LIBRARY_LIBS="-L$root/usr/lib/$triplet/openblas-openmp -lfftw3 -lfftw3f -lopenblas -lcjson -lpng -lz" $targets || exit 1
+export CK_TIMEOUT_MULTIPLIER=4                                  # vectors of 16 bytes at most, -O2
 [ "$native" ] || export EMULATED=1 CK_TIMEOUT_MULTIPLIER=10     # qemu does not bound an address space
 BUILD=$build LIMIT=${LIMIT:-1800} RUN="${qemu:+$qemu -L $root}" sh tests/run.sh $targets

@@ -631,6 +631,22 @@ void product_into_the_first(struct plan *plan)
     struct forked *f = forked_of(plan);
     device_linear(&f->device, f->y, f->x, f->x, {}, 1, B, 1);
 }
+/* A product of which a factor begins with the first B numbers of y and ends in the second. */
+void left_factor_of_both(struct plan *plan)
+{
+    struct forked *f = forked_of(plan);
+    device_product(&f->device, f->y + 2 * B, {f->y, false, 0}, {f->x, false, 0}, 8, B / 4, 1, 1);
+}
+void right_factor_of_both(struct plan *plan)
+{
+    struct forked *f = forked_of(plan);
+    device_product(&f->device, f->y + 2 * B, {f->x, false, 0}, {f->y, false, 0}, 1, B / 4, 8, 1);
+}
+void second_product_of_the_second(struct plan *plan)
+{
+    struct forked *f = forked_of(plan);
+    device_product(&f->device, f->y + 2 * B, {f->y, false, B}, {f->x, false, 0}, 1, B / 4, 1, 2);
+}
 status branch_unsaid(real *, const real *)
 {
     struct plan plan = {};
@@ -744,6 +760,12 @@ const struct meeting_branches meeting_branches[] = {
      RUN_BRANCHES(product_of_the_first, BRANCH(writes_first), true, nullptr)}, 1, true},
     {{"a library that writes what is read beside it", "the other branch",
      RUN_BRANCHES(BRANCH(reads_first), product_into_the_first, true, nullptr)}, 1, true},
+    {{"a product whose left factor is written beside it", "the other branch",
+     RUN_BRANCHES(left_factor_of_both, BRANCH(writes_second), true, nullptr)}, 1, true},
+    {{"a product whose right factor is written beside it", "the other branch",
+     RUN_BRANCHES(right_factor_of_both, BRANCH(writes_second), true, nullptr)}, 1, true},
+    {{"products of which the last reads what is written beside it", "the other branch",
+     RUN_BRANCHES(second_product_of_the_second, BRANCH(writes_second), true, nullptr)}, 1, true},
     {{"libraries that meet", "an array: the library",
      RUN_BRANCHES(product_of_the_first, product_into_the_first, true, nullptr)}, 0, true},
     {{"a branch in a branch", "a branch in a branch",

@@ -8,33 +8,34 @@
 
 A mistake is one of six: an arithmetic operator, an index, a bound, a sign, a constant, a missing line.
 They are drawn by the seed, spread evenly over the files, from code alone: no comment, no string, no
-preprocessor line, and nothing before a file's first function.  Each is planted in a copy of the tree and
-built with the tree's own flags.  Two kinds are not counted: what the compiler refuses, and what gives the
-same object files to the last bit, which the compiler has then proved equivalent (in float and in double;
---quick looks at float alone for what is in fast/).
+preprocessor line, and nothing before a file's first function.  An edit moves only what is drawn from the
+lines it touches.  Each is planted in a copy of the tree and built with the tree's own flags.  Two kinds are
+not counted: what the compiler refuses, and what gives the same object files to the last bit, which the
+compiler has then proved equivalent (in float and in double; --quick looks at float alone for what is in fast/).
 
-The others meet the suites of the float build that execute their line, as tests/reach.py has seen it:
-those called like the file first, and the quick before the slow.  The first failure ends it, within the suite
-too.  Without build/reach.json (a --quick run makes none) every suite may meet every mistake.  What is
-met is bounded: suites that together take more than PATIENCE seconds are left out, and said to be.
-A mistake that all pass is met by the double build, by the proofs over a field, and last by the
-sanitizers; not so with --quick, which is float alone.  Exercises and live figures are not asked.
+The others meet the suites of the float build that execute their line, as tests/reach.py has seen it: first
+those that promise most for a second of theirs, by their name, by what they reached, and by what has fallen
+before them of this file and this folder.  The first failure ends it, within the suite too.  Without
+build/reach.json (a --quick run makes none) every suite may meet every mistake.  What is met is bounded:
+suites that together take more than PATIENCE seconds are left out, and said to be.  A mistake that all pass is
+met by the double build, by the proofs over a field, and last by the sanitizers; not so with --quick, which is
+float alone.  Exercises and live figures are not asked.
 
 A survivor may be equivalent (a larger workspace, a hint to the cache, a remainder that another loop would
 do): that is for a person to judge, and tests/survivors.tsv is where: what stands there as equivalent is
 planted no more, and named so.
 
 Prints a line for each mistake, and appends it to planted.tsv in the build folder, from which a run that
-was stopped goes on; what did not fall is met again where --quick or the patience is another.  The last line
-says how many fell.  Exit status 0 when they are at least BAR percent of those not known to be equivalent:
-95, or 80 with --quick, whose survivors meet little and nobody has judged.
+was stopped goes on: what that seed drew before comes first, as far as the sources still have it; what did not
+fall is met again where --quick or the patience is another.  The last line says how many fell.  Exit status 0
+when they are at least BAR percent of those not known to be equivalent: 95, or 80 with --quick, whose survivors
+meet little and nobody has judged.
 """
 import argparse
 import filecmp
 import hashlib
 import json
 import os
-import random
 import re
 import select
 import shutil
@@ -104,39 +105,58 @@ def mistakes(folder, only):
     return found
 
 
-def draw(found, seed, count):
-    """Files in turn, of each a kind by the seed, of that a place by the seed."""
-    dice = random.Random(seed)
-    files, drawn, seen = sorted(found), [], set()
-    dice.shuffle(files)
-    kinds = list(KINDS)
+def draw(found, folder, seed, count, before=()):
+    """What was drawn before; then files in turn, of each a kind by the seed, of that a place by the seed.
+
+    Of those that read alike in a file, as two loops over the same may, one is drawn.
+    """
+    def dice(*words):
+        return hashlib.sha1("\t".join(map(str, (seed, *words))).encode()).digest()
+
+    files, drawn, seen = {}, [], set()
+    for path, places in found.items():
+        with open(os.path.join(folder, path)) as f:
+            text = f.read()
+        files[path] = [Mistake(path, place, text) for place in places]
+    for line, *row in before:
+        same = [m for m in files.get(row[0], ()) if m.row == tuple(row) and m.row not in seen]
+        if same:
+            seen.add(tuple(row))
+            drawn.append(min(same, key=lambda m: abs(m.line - int(line))))
+
+    order, kinds, queues = sorted(files, key=dice), list(KINDS), {}
+    for path in order:
+        for kind in kinds:
+            queues[path, kind] = sorted((m for m in files[path] if m.place[0] == kind), key=lambda m: dice(*m.row),
+                                        reverse=True)
     for n in range(100 * count):
-        if len(drawn) == count:
+        if len(drawn) >= count:
             break
-        path, kind = files[n % len(files)], dice.choice(kinds)
-        places = [p for p in found[path] if p[0] == kind]
-        if not places:
-            continue
-        place = dice.choice(places)
-        if (path, place) not in seen:
-            seen.add((path, place))
-            drawn.append((path, place))
+        path, turn = order[n % len(order)], n // len(order)
+        queue = queues[path, kinds[dice(path, turn)[0] % len(kinds)]]
+        if queue and (mistake := queue.pop()) and mistake.row not in seen:
+            seen.add(mistake.row)
+            drawn.append(mistake)
     return drawn
 
 
 class Mistake:
     """One mistake: the file with it and without, and how it is told in tables."""
 
-    def __init__(self, folder, path, place):
-        self.path, self.place = path, place
+    def __init__(self, path, place, text):
+        self.path, self.place, self.text = path, place, text
         kind, start, end, new = place
-        with open(os.path.join(folder, path)) as f:
-            self.text = f.read()
-        self.changed = self.text[:start] + new + self.text[end:]
-        stripped = start + len(self.text[start:end]) - len(self.text[start:end].lstrip())
-        self.line = self.text.count("\n", 0, stripped) + 1
-        was, became = (t.split("\n")[self.line - 1].strip() for t in (self.text, self.changed))
+        stripped = start + len(text[start:end]) - len(text[start:end].lstrip())
+        self.line = text.count("\n", 0, stripped) + 1
+        begin, stop = text.rfind("\n", 0, stripped) + 1, (text + "\n").index("\n", end)
+        was, became = (line.split("\n")[0].strip() for line in
+                       (text[begin:stop], text[begin:max(start, begin)] + new + text[end:stop]))
         self.row = (path, kind, was, became or "(nothing)")
+
+    def changed(self):
+        """The file with the mistake."""
+        _, start, end, new = self.place
+        return self.text[:start] + new + self.text[end:]
 
     def __str__(self):
         path, kind, was, became = self.row
@@ -188,19 +208,31 @@ def words(name):
     return set(os.path.splitext(os.path.basename(name))[0].split("_")) - {"test", "exact"}
 
 
+def short(suite):
+    """A suite's name, in whichever build: tests/test_msa."""
+    return re.sub(r"^build/(double/|checked/)?", "", suite.split(" ")[0])
+
+
 class Reach:
-    """build/reach.json: the suites that execute a line."""
+    """build/reach.json: the suites that execute a line, of those that are as they were when they were measured."""
 
     def __init__(self, path, folder):
         self.files, self.measured = {}, set()
         if os.path.exists(path):
             with open(path) as f:
                 said = json.load(f)
-            self.measured = set(said["seconds"])
+            self.measured = {suite for suite, known in said["suites"].items()
+                             if self.digest(os.path.join(folder, suite + ".c")) == known}
             for source, known in said["files"].items():
-                with open(os.path.join(folder, source), "rb") as f:
-                    if hashlib.sha1(f.read()).hexdigest() == known["digest"]:
-                        self.files[source] = known
+                if self.digest(os.path.join(folder, source)) == known["digest"]:
+                    self.files[source] = known
+
+    @staticmethod
+    def digest(path):
+        if not os.path.exists(path):
+            return None
+        with open(path, "rb") as f:
+            return hashlib.sha1(f.read()).hexdigest()
 
     def ran(self, path, line):
         """The suites that execute a line, of those measured; None where that is not known."""
@@ -284,7 +316,7 @@ class Ground:
         self.build, self.quick = build, quick
         self.tree = Tree(os.path.abspath(os.path.join(build, "planted", "0")), jobs)
         self.times, self.lock, self.accepting = {}, threading.Lock(), threading.Lock()
-        self.failing = set()
+        self.failing, self.history = set(), {}
         self.accepted = os.path.join(build, "planted", "seconds")
         if self.copy() and os.path.exists(self.accepted):
             os.remove(self.accepted)
@@ -356,6 +388,18 @@ class Ground:
         for seconds, suite in self.rows_of_seconds(os.path.join(self.build, "seconds")):
             yield re.sub(r"^.*?(double/tests/|exact/|tests/)", r"build/\1", suite), float(seconds)
 
+    def fallen(self, path, suite):
+        """A suite that fell, in whichever build, for the order in which others of this file and folder meet it."""
+        with self.lock:
+            for place in (path, os.path.dirname(path)):
+                of = self.history.setdefault(place, {})
+                of[short(suite)] = of.get(short(suite), 0) + 1
+
+    def share(self, place, suite):
+        """The part of the falls at a file or a folder that was this suite's."""
+        of = self.history.get(place, {})
+        return of.get(short(suite), 0) / (sum(of.values()) + 2)
+
     def usual(self, suite):
         """How long a suite takes, as far as that is known."""
         return self.before.get(suite) or self.times.get(suite, 5)
@@ -377,6 +421,8 @@ class Ground:
                 if not self.tree.make([suite], *variables):
                     raise RuntimeError(f"plant: {suite} cannot be built")
                 ended, seconds = run_suite(self.tree.folder, suite, 1800, bool(variables))
+                if ended != PASSED:                             # a busy machine may have been too slow
+                    ended, seconds = run_suite(self.tree.folder, suite, 1800, bool(variables))
                 if ended != PASSED:
                     print(f"plant: {suite} fails before any mistake is planted, and is not asked", file=sys.stderr)
                     self.failing.add(suite)
@@ -397,7 +443,7 @@ class Planter(Tree):
     def outcome(self, mistake):
         """What becomes of a mistake: a suite that falls, or why none does."""
         began = time.time() - 0.01
-        self.write(mistake.path, mistake.changed)
+        self.write(mistake.path, mistake.changed())
         try:
             return self.met(mistake)
         finally:
@@ -453,6 +499,7 @@ class Planter(Tree):
                 if ended == PASSED:
                     ground.passed(suite, seconds)
                 elif ground.accept(suite, variables):
+                    ground.fallen(path, suite)
                     return suite + (" (time)" if ended == STOPPED else "")
         return "SURVIVED" + (f", {left} left out" if left else "")
 
@@ -463,17 +510,17 @@ class Planter(Tree):
         return [s for s in line.split() if not s.endswith("test_mistakes")]
 
     def order(self, path, suites, reached):
-        """Those that may execute the line: the more they are called like it the sooner, and the quick sooner."""
+        """Those that may execute the line: what promises most for its seconds first."""
         own, ground = self.rows_of(path), self.ground
 
-        def name(suite):
-            return re.sub(r"^build/(double/|checked/)?", "", suite)
-
         def may(suite):
-            return reached is None or name(suite) not in ground.reach.measured or name(suite) in reached
-        return sorted(filter(may, suites), key=lambda s: (-len(own & words(s)), name(s) not in ground.reach.measured,
-                                                          os.path.basename(s) in LAST,
-                                                          ground.usual(s)))
+            return reached is None or short(suite) not in ground.reach.measured or short(suite) in reached
+
+        def promise(suite):
+            hope = 0.02 + 0.2 * len(own & words(suite)) + 0.1 * (reached is not None and short(suite) in reached)
+            hope += ground.share(path, suite) + ground.share(os.path.dirname(path), suite)
+            return hope / (ground.usual(suite) + (10 if os.path.basename(suite) in LAST else 2))
+        return sorted(filter(may, suites), key=promise, reverse=True)
 
     def rows_of(self, path):
         """The words of a file's name, its folder's, and the folder of fast/ that holds a file of that name."""
@@ -522,18 +569,22 @@ def main():
     arguments = parser.parse_args()
     arguments.patience = arguments.patience or (20 if arguments.quick else 120)
     arguments.bar = arguments.bar or (80 if arguments.quick else 95)
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):   # suites do not inherit that nohup ignores them
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
     began = time.monotonic()
-    drawn = [Mistake(".", path, place) for path, place in
-             draw(mistakes(".", arguments.only), arguments.seed, 3 * arguments.count)]
+    kept = os.path.join(arguments.build, "planted.tsv")
+    rows = table(kept)
+    drawn = draw(mistakes(".", arguments.only), ".", arguments.seed, 3 * arguments.count,
+                 [row[2:] for row in rows if row[1].split()[2:] == [str(arguments.seed)]])
     if arguments.list:
         print("\n".join(map(str, drawn[:arguments.count])))
         return
 
-    kept = os.path.join(arguments.build, "planted.tsv")
-    said = f"{'float' if arguments.quick else 'all'} {arguments.patience:g}"
+    said = f"{'float' if arguments.quick else 'all'} {arguments.patience:g} {arguments.seed}"
     known = {tuple(r[:4]): r[4] for r in table("tests/survivors.tsv")}
     before = {}
-    for outcome, how, *row in table(kept):
+    for outcome, how, *row in rows:
         as_far = how.split()[0] in ("all", said.split()[0]) and float(how.split()[1]) >= arguments.patience
         if as_far or not outcome.startswith(("SURVIVED", "same")):
             before[tuple(row[1:])] = outcome
@@ -541,6 +592,9 @@ def main():
     GIVEN.extend(arguments.make)
     LINKER.update(quick_linker(os.path.join(arguments.build, "planted", "linker")))
     ground = Ground(arguments.build, arguments.jobs, arguments.quick)
+    for outcome, _, _, path, *_ in rows:
+        if outcome.startswith("build/"):
+            ground.fallen(path, outcome)
     planters = [Planter(ground, os.path.join(os.path.dirname(ground.tree.folder), str(n + 1)), 1, arguments.patience)
                 for n in range(arguments.jobs)]
     outcomes, running, free, queue = [], {}, list(planters), iter(drawn)

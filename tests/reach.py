@@ -5,8 +5,9 @@
 
 Builds the tree once more under build/reach, at -O1 with counters, runs each suite alone, and writes
 build/reach.json: for each source its text's digest, its functions' first and last lines, and for each line
-that is code the suites that ran it, of the float build, with --exact also those over the field; and how many
-seconds each took.  A run that was stopped goes on where it was, while no source changes.
+that is code the suites that ran it, of the float build, with --exact also those over the field; for each suite
+the digest of its text, and how many seconds it took.  A run that was stopped goes on where it was, while no
+source changes; a suite that changed runs again.
 
 What it cannot say: a line that is only a macro counts where the macro is used, and one that ran in a process
 that died (a signal, _exit) counts as never run.  The exercises and the live figures are left out.
@@ -30,6 +31,11 @@ LIMIT = 900
 def digest(path):
     with open(path, "rb") as f:
         return hashlib.sha1(f.read()).hexdigest()
+
+
+def digest_of_suite(suite):
+    """Of tests/NAME.c; those over the field are read from other files too, and are theirs who ask for them."""
+    return digest(suite + ".c") if os.path.exists(suite + ".c") else ""
 
 
 def suites_of(exact):
@@ -90,16 +96,26 @@ class Table:
     """build/reach.json, written after each suite.  One of another tree lends its seconds alone."""
 
     def __init__(self, path):
-        self.path, self.seconds, self.files, self.before = path, {}, {}, {}
+        self.path, self.seconds, self.files, self.suites, self.before = path, {}, {}, {}, {}
         if os.path.exists(path):
             with open(path) as f:
                 said = json.load(f)
             self.before = said["seconds"]
             if all(os.path.exists(p) and digest(p) == known["digest"] for p, known in said["files"].items()):
-                self.seconds, self.files = said["seconds"], said["files"]
+                self.seconds, self.files, self.suites = said["seconds"], said["files"], said["suites"]
+                for suite in [s for s, known in self.suites.items() if digest_of_suite(s) != known]:
+                    self.forget(suite)
+
+    def forget(self, suite):
+        """A suite that is another by now is measured anew."""
+        del self.suites[suite], self.seconds[suite]
+        for known in self.files.values():
+            for by in known["lines"].values():
+                by[:] = [s for s in by if s != suite]
 
     def add(self, suite, seconds, lines, functions):
         self.seconds[suite] = round(seconds, 2)
+        self.suites[suite] = digest_of_suite(suite)
         for path, of in lines.items():
             known = self.files.setdefault(path, {"digest": digest(path), "functions": [], "lines": {}})
             known["functions"] = sorted(set(map(tuple, known["functions"])) | functions[path])
@@ -108,7 +124,7 @@ class Table:
                 if ran:
                     by.append(suite)
         with open(self.path + ".new", "w") as f:
-            json.dump({"seconds": self.seconds, "files": self.files}, f)
+            json.dump({"seconds": self.seconds, "suites": self.suites, "files": self.files}, f)
         os.rename(self.path + ".new", self.path)
 
 

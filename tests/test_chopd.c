@@ -311,25 +311,28 @@ START_TEST(pooling_errs_as_running_sums_do)
 }
 END_TEST
 
-/* Claim      Drawn boxes lie around their token: their middles are normal with deviation 3 about it, and
- *            no side is shorter than half a token.
- * Tolerance  Five standard errors of a mean and of a variance from n normal draws.
- * Would it fail?  Seen with 3 + x for 3 x. */
+/* Claim      Drawn boxes lie around their token: their middles are normal with deviation 3 about it, half
+ *            their sides 1/4 more than the size of such a number, so that none is shorter than half a token.
+ * Tolerance  Five standard errors of a mean and of a variance from n normal draws z, and of a mean of |z|, which is
+ *            sqrt(2 / pi), with the variance 1 - 2 / pi.
+ * Would it fail?  Seen with 3 + x for 3 x, in a middle and in a side. */
 START_TEST(drawn_boxes_lie_around_their_token)
 {
     struct trial t = trial("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
     const real *box = problem_tensor(&t.problem, "boxes");
-    double n = 512 * 2, sum[2] = {0}, squares[2] = {0};
+    double n = 512 * 2, sum[2] = {0}, squares[2] = {0}, half[2] = {0};
     for (size_t b = 0; b < 1024; b++, box += 4)
         for (int a = 0; a < 2; a++) {
             double middle = ((double)box[a] + (double)box[a + 2]) / 2;
             ck_assert((double)box[a + 2] - (double)box[a] > 0.4999);
+            half[a] += ((double)box[a + 2] - (double)box[a]) / 2;
             sum[a] += middle;
             squares[a] += middle * middle;
         }
     for (int a = 0; a < 2; a++) {
         within("mean of the middles", fabs(sum[a] / n), 5 * 3 / sqrt(n));
         within("variance of the middles, from 9", fabs(squares[a] / n - 9), 9 * 5 * sqrt(2 / n));
+        within("mean of half a side", fabs(half[a] / n - 0.25 - 3 * 0.79788456), 5 * 3 * sqrt(0.36338023 / n));
     }
 }
 END_TEST

@@ -235,6 +235,27 @@ START_TEST(small_planes_share_a_warp)
 }
 END_TEST
 
+/* Claim      A plane that fills shared memory to the byte is kept there still.
+ * Paper      fast/cuda/chopd.cu, cuda5 and cuda6.
+ * Measure    12 G + s W + H (W + 1) + 32 G (H + 1) numbers in 96 KiB: blocks of plane_kept, and y against cuda1's.
+ * Tolerance  That of all rungs (promises.h).
+ * Would it fail?  Seen with a plane fewer at the limit: with none in a block. */
+START_TEST(plane_that_fills_shared_memory_is_kept)
+{
+    struct trial t = sizeof(real) == 4 ? trial("--grid 20x28 --gate-size 2", &chopd, 1, 1, "R=1 D=1 G=35 S=1", "")
+                                       : trial("--grid 15x13 --gate-size 2", &chopd, 1, 1, "R=1 D=1 G=23 S=1", "");
+    real *y = run_form(&t.problem, operator_rung(&chopd, "cuda1"), 1, t.x);
+    for (int n = 5; n <= 6; n++) {
+        const struct form *rung = operator_rung(&chopd, n == 5 ? "cuda5" : "cuda6");
+        struct launch_counts kept = watched(&t, rung->name, "plane_kept", 1);
+        ck_assert_uint_eq(kept.blocks, 1);
+        ck_assert_uint_eq(kept.shared_bytes, 96 << 10);
+        within(rung->name, relative_difference(run_form(&t.problem, rung, 1, t.x), y, t.outputs),
+               promise_rung_tolerance(&t.problem, rung));
+    }
+}
+END_TEST
+
 /* Claim      Means over small boxes keep their digits on the device too.
  * Paper      ChoP'D, Sec. 2.3.
  * Measure    Every rung against the sum in double, 64 x 64 tokens between 0 and 1: boxes of one token, on the grid and
@@ -335,6 +356,26 @@ START_TEST(image_in_u5_takes_nothing_for_tokens_out)
 }
 END_TEST
 
+/* Claim      A rung of dfc-cp states the multiply-adds of the order in which it takes the sums: cuda1 those of the
+ *            naive form, cuda2 those of the fast one, cuda3 those with what an image is on u5's D rows, not on N
+ *            tokens.
+ * Paper      ChoP'D, Eq. 5 and 6; fast/cuda/dfc.cu.
+ * Measure    What each states, 2 images, M = 5, N = 4, D = 3, R = 7: the forms' own are counted in
+ *            naive_former_multiplies_as_its_formula_says and eq6_multiplies_as_its_formula_says.
+ * Would it fail?  Seen with B M + N ... for B M N .... */
+START_TEST(rungs_of_dfc_cp_cost_what_their_order_does)
+{
+    enum { B = 2, N = 4, D = 3, R = 7 };
+    struct trial t = trial("", &dfc_cp, B, 2, "M=5 N=4 D=3 R=7", "");
+    static const char *const rung[] = {"cuda1", "cuda2", "cuda3"}, *const form[] = {"naive", "fast", "fast"};
+    for (int n = 0; n < 3; n++) {
+        double of_form = form_multiply_adds(operator_form(&dfc_cp, form[n]), &t.problem);
+        double of_rung = form_multiply_adds(operator_rung(&dfc_cp, rung[n]), &t.problem);
+        ck_assert_msg(of_rung == of_form + (n == 2 ? B * (D - N) * R : 0), "%s: %.0f", rung[n], of_rung);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("the ladders of chapter 4");
@@ -344,10 +385,12 @@ int main(void)
     tcase_add_test(pools, kept_plane_is_read_once_and_written_once);
     tcase_add_test(pools, kept_plane_meets_no_bank_twice);
     tcase_add_test(pools, small_planes_share_a_warp);
+    tcase_add_test(pools, plane_that_fills_shared_memory_is_kept);
     tcase_add_test(pools, small_boxes_keep_their_digits_on_the_device);
     tcase_add_test(pools, boxes_at_the_limits_are_boxes);
     TCase *layers = add_case(suite, "fc and dfc-cp");
     tcase_add_test(layers, weights_serve_eight_images);
     tcase_add_test(layers, image_in_u5_takes_nothing_for_tokens_out);
+    tcase_add_test(layers, rungs_of_dfc_cp_cost_what_their_order_does);
     return run_suite(suite);
 }

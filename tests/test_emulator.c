@@ -48,7 +48,8 @@ END_TEST
  * Measure    As above.  Kernels of the run that came before the mistake are counted, the one
  *            that has it is not.
  * Would it fail?  Seen with readers of both branches that are taken for those of the last, with
- *            adders that are, with libraries that leave no trace, and without a look at branches. */
+ *            adders that are, with libraries that leave no trace, or one as long as a row and a column, and
+ *            without a look at branches. */
 START_TEST(branches_that_meet_are_found)
 {
     const struct meeting_branches *b = &meeting_branches[_i];

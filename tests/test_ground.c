@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "support.h"
@@ -90,11 +91,24 @@ START_TEST(sums_stop_at_the_largest_size)
 }
 END_TEST
 
+/* What Linux says is available; 0 elsewhere. */
+static uint64_t bytes_of_meminfo(void)
+{
+    char line[128];
+    unsigned long long kilobytes = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu", &kilobytes) < 1) {
+    }
+    if (file) fclose(file);
+    return 1024 * (uint64_t)kilobytes;
+}
+
 /* Claim      Bytes are digits, with a suffix of powers of 1024 where one likes, and never
- *            more than there are addresses; where nothing is said they are some, and at most
- *            three quarters of the machine's.  What needs more than is allowed is refused in
- *            one line that says both; so is what cannot be counted, whatever is allowed.
- * Would it fail?  Seen on a machine of 32 bits, where 8G became 0. */
+ *            more than there are addresses; where nothing is said they are at most three
+ *            quarters of the machine's, and more than half of what is available.  What needs
+ *            more than is allowed is refused in one line that says both; so is what cannot be
+ *            counted, whatever is allowed.
+ * Would it fail?  Seen on a machine of 32 bits, where 8G became 0; and with a quarter for three. */
 START_TEST(bytes_are_read_and_compared)
 {
     static const struct { const char *text; uint64_t bytes; } right[] = {
@@ -104,7 +118,7 @@ START_TEST(bytes_are_read_and_compared)
     static const char *const wrong[] = {
         "", "0", "-1", "K", "1k", "1KB", "1 K", "1e9", "0x10", "inf", "nan", "9999999999T", ".",
     };
-    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t available = bytes_of_meminfo(), all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     size_t allowed;
     for (size_t r = 0; r < COUNT(right); r++) {
         succeeds(bytes_allowed(&allowed, right[r].text));
@@ -114,6 +128,7 @@ START_TEST(bytes_are_read_and_compared)
         refused(bytes_allowed(&allowed, wrong[w]), STATUS_BAD_INPUT, "--max-memory: found '");
     succeeds(bytes_allowed(&allowed, NULL));
     ck_assert(allowed > 0 && allowed <= all / 4 * 3);
+    ck_assert(allowed > (available < SIZE_MAX ? available : SIZE_MAX) / 2);
 
     succeeds(bytes_fit(7, 7));
     refused(bytes_fit(8, 7), STATUS_BAD_INPUT, "needs 8 bytes of memory, allowed are 7 (option --max-memory)");
@@ -377,6 +392,26 @@ START_TEST(random_draws_have_their_moments)
 }
 END_TEST
 
+/* Claim      Numbers drawn between two limits fill what lies between them, whatever their signs.
+ * Measure    The least and the largest of n = 10000, from -3 to 5 and from 2 to 3; and each against its own draw.
+ * Tolerance  The least of n draws lies 12 / n of the way in once in e^12 seeds, 160000; a draw is rounded thrice.
+ * Would it fail?  Seen with the limits' sum for their difference. */
+START_TEST(uniform_numbers_fill_their_limits)
+{
+    enum { n = 10000 };
+    const double low = _i ? 2 : -3, high = _i ? 3 : 5, in = 12 * (high - low) / n;
+    real *a = zeros(n), least = (real)high, largest_one = (real)low;
+    random_fill_uniform(a, n, 4, 9, low, high);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert(fabs((double)a[i] - low - (high - low) * random_uniform(4, 9, i)) <= 4 * high * UNIT_ROUNDOFF);
+        if (a[i] < least) least = a[i];
+        if (a[i] > largest_one) largest_one = a[i];
+    }
+    ck_assert((double)least >= low && (double)least < low + in);
+    ck_assert((double)largest_one <= high && (double)largest_one > high - in);
+}
+END_TEST
+
 /* Claim      Normal draws are the same doubles on every platform.
  * Measure    A few of them, to the last bit, as first drawn.  They come from
  *            comparisons, one division and one sum of doubles, all exactly
@@ -507,6 +542,7 @@ int main(void)
     TCase *random = add_case(suite, "random numbers");
     tcase_add_test(random, random_bits_are_philox);
     tcase_add_test(random, random_draws_have_their_moments);
+    tcase_add_loop_test(random, uniform_numbers_fill_their_limits, 0, 2);
     tcase_add_test(random, random_normals_are_the_same_everywhere);
     TCase *steps = add_case(suite, "plain steps");
     tcase_add_test(steps, softmax_sums_to_one);

@@ -637,8 +637,9 @@ static grid make_grid(const char *text)
 
 /* Claim      The canvas is a mosaic of the images in order, row by row, the last cut off, and from image 0 again
  *            after the last; a video's frame t starts 2 t pixels further right; a line of 13 tokens is cut from
- *            4 x 4 of them.
- * Measure    every pixel of frame 0 ... T-1 against the bytes of the file; tolerance zero. */
+ *            4 x 4 of them.  What is said of it is cut to the room there is, and ended.
+ * Measure    every pixel of frame 0 ... T-1 against the bytes of the file; tolerance zero.
+ * Would it fail?  Seen with a room of one byte that was left as it was. */
 START_TEST(the_canvas_is_a_mosaic)
 {
     static const struct { const char *grid; size_t T, rows, columns, across, first; const char *origin; } made[] = {
@@ -668,6 +669,13 @@ START_TEST(the_canvas_is_a_mosaic)
         }
         image_release(&frame);
         ck_assert_msg(strstr(origin, made[_i].origin) == origin, "%s", origin);
+    }
+    for (size_t size = 0; size < 9; size++) {
+        char cut[10] = "#########";
+        succeeds(tokens_frame(&frame, &g, 0, &source, cut, size));
+        image_release(&frame);
+        if (size > 0) ck_assert(strlen(cut) == size - 1 && strncmp(cut, origin, size - 1) == 0);
+        ck_assert_int_eq(cut[size], '#');
     }
     refused(tokens_frame(&frame, &g, made[_i].T, &source, NULL, 0), STATUS_BAD_INPUT, "frame");
 }

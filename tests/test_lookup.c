@@ -60,7 +60,8 @@ static struct problem problem(int words, const char *const *word)
 /* Claim      What was chosen, what stands where nothing was, and what has no data yet
  *            are read by name; a letter that is not bound, an absent tensor and an axis
  *            too many are 0 and NULL; no name of the declaration is refused.
- * Would it fail?  Seen with choices counted from 1, and with the first option taken for one not given. */
+ * Would it fail?  Seen with choices counted from 1, with the first option taken for one not given, and with the
+ *            first tensor taken for an absent one. */
 START_TEST(names_are_looked_up)
 {
     struct problem p = problem(7, (const char *[]){"--grid", "2x3", "--way", "16", "--both", "--terms", "a+bc"});
@@ -77,7 +78,7 @@ START_TEST(names_are_looked_up)
     ck_assert(lookup_given(&names, "both") && lookup_given(&names, "way") && lookup_given(&names, "grid"));
     ck_assert(!lookup_given(&names, "heads") && !lookup_given(&names, "scale"));
 
-    ck_assert(isnan((double)*lookup_tensor(&names, "w")));
+    ck_assert(isnan((double)*lookup_tensor(&names, "x")) && isnan((double)*lookup_tensor(&names, "w")));
     ck_assert_ptr_null(problem_tensor(&p, "w"));
     p.tensor[1].data = data;
     ck_assert_ptr_eq(lookup_tensor(&names, "w"), data);

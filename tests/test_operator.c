@@ -5,7 +5,9 @@
 #include <math.h>
 #include <string.h>
 #include "support.h"
+#include "../reference/dfc.h"
 #include "../reference/forms.h"
+#include "../reference/hilo.h"
 #include "../reference/lisa.h"
 #include "../reference/msa.h"
 #include "../reference/outline.h"
@@ -155,7 +157,9 @@ START_TEST(random_parameters_follow_the_table)
 }
 END_TEST
 
-/* Claim      Shapes are written for people: sums, products, alternatives. */
+/* Claim      Shapes are written for people: sums, products, alternatives; of one that is too long
+ *            as many axes are read as a tensor may have.
+ * Would it fail?  Seen with a size written behind the last. */
 START_TEST(shapes_are_described)
 {
     char text[120];
@@ -163,11 +167,21 @@ START_TEST(shapes_are_described)
     ck_assert_str_eq(text, "[2Q+C, h·K·K]");
     shape_letters(text, sizeof text, "P 1 | P h");
     ck_assert_str_eq(text, "[P, 1] or [P, h]");
+
+    struct problem p;
+    int axes;
+    size_t size[TENSOR_AXES + 1] = {0};
+    succeeds(problem_create(&p, &fc, 0, NULL));
+    succeeds(problem_set_size(&p, "B", 7));
+    succeeds(shape_sizes(&axes, size, &p, "B B B B B B B B B B B B"));
+    ck_assert_int_eq(axes, TENSOR_AXES);
+    ck_assert(size[TENSOR_AXES - 1] == 7 && size[TENSOR_AXES] == 0);
 }
 END_TEST
 
 /* Claim      Sizes that overflow, or that BLAS cannot count, are refused before
- *            anything is allocated. */
+ *            anything is allocated; the largest int is not too large, nor a product that is as large.
+ * Would it fail?  Seen with dfc's and HiLo's products refused at the largest int itself. */
 START_TEST(sizes_beyond_int_are_refused)
 {
     struct problem p;
@@ -176,6 +190,23 @@ START_TEST(sizes_beyond_int_are_refused)
     succeeds(problem_set_size(&p, "C", 1));
     refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
     refused(problem_set_size(&p, "D", (size_t)INT_MAX + 1), STATUS_BAD_INPUT, "at most 2147483647");
+
+    for (size_t D = 1; D <= 2; D++) {
+        succeeds(problem_create(&p, &fc, 0, NULL));
+        for (const char *letter = "BMC"; *letter; letter++)
+            succeeds(problem_set_size(&p, (char[]){*letter, '\0'}, 1));
+        succeeds(problem_set_size(&p, "N", D == 1 ? INT_MAX : (size_t)INT_MAX / 2 + 1));
+        succeeds(problem_set_size(&p, "D", D));
+        if (D == 1) succeeds(fc.check(&p));
+        else refused(fc.check(&p), STATUS_BAD_INPUT, "N D: found 1073741824 x 2, expected a product of at most");
+    }
+    for (size_t edge = 1; edge <= 2; edge++) {
+        succeeds(problem_create(&p, &hilo, 4, (const char *[]){"--grid", "1x1", "--window", edge == 1 ? "1" : "2"}));
+        succeeds(problem_set_size(&p, "B", edge == 1 ? INT_MAX : (size_t)INT_MAX / 4 + 1));
+        succeeds(problem_set_size(&p, "C", 1));
+        if (edge == 1) succeeds(hilo.derive(&p));
+        else refused(hilo.derive(&p), STATUS_BAD_INPUT, "pads 536870912 images of 1 x 1 tokens to more than 21474");
+    }
 }
 END_TEST
 

@@ -855,6 +855,68 @@ START_TEST(compare_measures_against_b)
 }
 END_TEST
 
+/* A file of one tensor x, whole numbers. */
+static void write_input(const char *path, size_t images, size_t pixels, size_t channels, const real *x)
+{
+    struct tensor t;
+    succeeds(tensor_create(&t, "x", 3, (size_t[]){images, pixels, channels}));
+    memcpy(t.data, x, images * pixels * channels * sizeof *x);
+    succeeds(safetensors_write(path, &t, 1));
+    tensor_release(&t);
+}
+
+/* Claim      A network runs on pixels of a file as it does on pictures: a batch gives the logits of each image;
+ *            a file of another grid or of other channels is refused in a line.
+ * Measure    Two images of 28 x 28 pixels together, and each alone, the same random weights.
+ * Tolerance  1e-4 (float), 1e-10 (double) of the largest: a product of more rows may be summed in another order.
+ * Would it fail?  Seen with the channels looked for behind the axes. */
+START_TEST(networks_run_on_pixels_of_a_file)
+{
+    enum { N = 28 * 28 };
+    static const size_t wrong[][2] = {{N - 1, 1}, {N, 3}, {N / 2, 2}};
+    const double tolerance = sizeof(real) == sizeof(float) ? 1e-4 : 1e-10;
+    real *x = integers(7, 3 * N, 2), *both = zeros(20);
+    char out[4096], err[4096];
+    for (size_t n = 0; n < 3; n++) {
+        struct tensors made;
+        write_input("x.safetensors", n < 2 ? 1 : 2, N, 1, x + (n == 1 ? N : 0));
+        int code = run("network learned-lisa --random 1 --input x.safetensors -o z.safetensors", out, err, sizeof err);
+        ck_assert_msg(code == 0, "%d: %s", code, err);
+        succeeds(safetensors_read(&made, "z.safetensors"));
+        ck_assert_uint_eq(made.tensor[0].count, n < 2 ? 10 : 20);
+        if (n < 2) memcpy(both + 10 * n, made.tensor[0].data, 10 * sizeof *both);
+        else within("logits", relative_difference(made.tensor[0].data, both, 20), tolerance);
+        tensors_release(&made);
+    }
+    unequal(both, both + 10, 10);
+    for (size_t n = 0; n < COUNT(wrong); n++) {
+        write_input("x.safetensors", 1, wrong[n][0], wrong[n][1], x);
+        ck_assert_int_eq(run("network learned-lisa --random 1 --input x.safetensors -o z.safetensors", out, err,
+                             sizeof err), 2);
+        ck_assert_msg(strstr(err, "tensor x: expected [B, 784, 1], the pixels of the grid") != NULL, "%s", err);
+    }
+}
+END_TEST
+
+/* Claim      Tensors of more numbers than are read at a time are compared to the end, and once.
+ * Measure    9000 ones, the last of A a two: differences of 1 and of sqrt(1 / 9000).
+ * Would it fail?  Seen with a last piece as long as all that came before it. */
+START_TEST(compare_reads_long_tensors_in_pieces)
+{
+    char out[4096], err[4096];
+    for (int n = 0; n < 2; n++) {
+        struct tensor t;
+        succeeds(tensor_create(&t, "t", 1, (size_t[]){9000}));
+        for (int i = 0; i < 9000; i++) t.data[i] = 1;
+        if (n == 0) t.data[8999] = 2;
+        succeeds(safetensors_write(n ? "z.safetensors" : "y.safetensors", &t, 1));
+        tensor_release(&t);
+    }
+    int code = run("compare y.safetensors z.safetensors --tolerance 1", out, err, sizeof err);
+    ck_assert_msg(code == 0 && strstr(out, "           1       0.0105            1\n"), "%d: %s%s", code, out, err);
+}
+END_TEST
+
 /* Claim      compare reads F64 as such in both builds: a difference of 1e-9 in one of four ones
  *            is beyond the 1e-10 that two files of F64 are allowed, and within what F32 is. */
 START_TEST(compare_sees_what_float_does_not)
@@ -911,7 +973,8 @@ START_TEST(numbers_have_three_digits_and_a_unit)
         {units_seconds, 3725, "  3725 s"},
         {units_bytes, 1023, "  1023 B"}, {units_bytes, 1536, "1.50 KiB"}, {units_bytes, 1023.7 * 1024, "1.00 MiB"},
         {units_bytes, 1.8e14, " 164 TiB"}, {units_count, 12, "      12"}, {units_count, 2.456e9, "  2.46 G"},
-        {units_count, 999999, "  1.00 M"}, {units_seconds, NAN, "       -"}, {units_count, INFINITY, "       -"},
+        {units_count, 999999, "  1.00 M"}, {units_count, 99.95, "     100"}, {units_seconds, NAN, "       -"},
+        {units_count, INFINITY, "       -"},
     };
     char text[UNITS_TEXT];
     for (size_t r = 0; r < COUNT(row); r++) ck_assert_str_eq(row[r].say(text, 8, row[r].number), row[r].text);
@@ -994,6 +1057,8 @@ int main(int argc, char **argv)
     for (operators = 0; operator_at(operators); operators++) continue;
     tcase_add_loop_test(cases, parameters_apply_and_compare_make_a_chain, 0, operators);
     tcase_add_test(cases, compare_measures_against_b);
+    tcase_add_test(cases, compare_reads_long_tensors_in_pieces);
+    tcase_add_test(cases, networks_run_on_pixels_of_a_file);
     tcase_add_test(cases, compare_sees_what_float_does_not);
     tcase_add_test(cases, the_shell_is_told_what_may_come_next);
     tcase_add_test(cases, numbers_have_three_digits_and_a_unit);

@@ -342,7 +342,7 @@ static const struct { const char *header; size_t length, zeros; const char *mess
     {TEXT("{\"x"), 0, "header byte 1: a string begins and does not end"},
     {TEXT("{\"x\\"), 0, "an escape that JSON does not have"},
     {TEXT("{\"x\\q\":1}"), 0, "an escape that JSON does not have"},
-    {TEXT("{\"x\\u12\":1}"), 0, "\\u, expected four hexadecimal digits"},
+    {TEXT("{\"x\\u12\":1}"), 0, "header byte 3: \\u, expected four hexadecimal digits"},
     {TEXT("{\"x\\uzzzz\":1}"), 0, "\\u, expected four hexadecimal digits"},
     {TEXT("{\"x\\udc00\":1}"), 0, "expected JSON"},
     {TEXT("{\"x\\ud800\":1}"), 0, "expected JSON"},

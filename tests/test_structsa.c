@@ -126,6 +126,34 @@ START_TEST(naive_structsa_is_its_hearts)
 }
 END_TEST
 
+/* Claim      The map of N tokens by N is written whole, and nothing behind it.
+ * Paper      StructSA, Eq. 2 and 11.
+ * Measure    A map full of sevens, for one channel and for a column of each: those within become sums of whole
+ *            numbers, the number behind stays a seven.
+ * Tolerance  Zero: small whole numbers.
+ * Would it fail?  Seen with one column too many cleared. */
+START_TEST(naive_maps_end_where_they_do)
+{
+    enum { N = 3, C = 5 };
+    const struct structsa_problem p = {.N = N, .c = C, .columns = _i ? C : 1};
+    real *map = zeros(N * N * C + 1), q[N * C], k[N * C];
+    for (size_t i = 0; i <= N * N * C; i++) map[i] = 7;
+    for (size_t i = 0; i < N * C; i++) q[i] = (real)(i % 4), k[i] = (real)(i % 7) - 3;
+    structsa_naive_correlate(map, q, k, &p);
+    for (size_t i = 0; i < N; i++)
+        for (size_t n = 0; n < N; n++) {
+            real sum = 0;
+            for (size_t ch = 0; ch < C; ch++) {
+                real product = q[i * C + ch] * k[n * C + ch];
+                if (_i) ck_assert(map[(i * N + n) * C + ch] == product);
+                sum += product;
+            }
+            if (!_i) ck_assert(map[i * N + n] == sum);
+        }
+    ck_assert(map[N * N * p.columns] == 7);
+}
+END_TEST
+
 /* ---- golden vectors -------------------------------------------------- */
 
 static const char *const golden[] = {
@@ -375,6 +403,7 @@ int main(void)
     tcase_add_loop_test(equality, structsa_forms_are_one_function, 0, EQUATIONS * (int)COUNT(size));
     tcase_add_loop_test(equality, every_tensor_of_structsa_counts, 0, EQUATIONS);
     tcase_add_loop_test(equality, naive_structsa_is_its_hearts, 0, EQUATIONS);
+    tcase_add_loop_test(equality, naive_maps_end_where_they_do, 0, 2);
     tcase_add_test(equality, windows_hang_over_the_border);
     tcase_add_loop_test(equality, virtual_tokens_are_made_in_any_pieces, 0, 2);
     TCase *others = add_case(suite, "golden vectors");
