@@ -544,7 +544,7 @@ golden:                 ## remake tests/golden/ with PyTorch
 
 # By any Python's PyTorch, which the table names; Debian's where nothing is said.
 versus: TORCH = $(if $(filter file,$(origin PYTHON)),/usr/bin/python3,$(PYTHON))
-versus: all      ## time the fast forms against PyTorch, into figures/versus*.tsv (PYTHON=python3; 12 minutes, 25 with torch.compile)
+versus: all      ## time the fast forms against PyTorch, into figures/versus*.tsv (PYTHON=python3; 20 minutes, 35 with torch.compile)
 	@$(TORCH) -c 'import torch, numpy' 2>/dev/null || { \
 	    echo "the comparison needs PyTorch and NumPy (Debian: python3-torch python3-numpy)" >&2; exit 1; }
 	@$(TORCH) figures/versus.py --build $(BUILD) --goals $(BUILD)/versus-goals.tsv >$(BUILD)/versus.tsv && \

@@ -14,7 +14,7 @@ def draw(case, normal):
 
 
 def exponentials(case, tokens, heads):
-    return heads * tokens * 49
+    return heads * tokens * 7 ** 2
 
 
 def forms(case, t):

@@ -37,10 +37,7 @@ def draw(case, normal):
 
 
 def exponentials(case, tokens, heads):
-    if case["operator"] == "hilo":
-        return (HIGH * EDGE ** 2 + LOW * tokens // EDGE ** 2) // WIDTH * tokens
-    keys = tokens // EDGE ** 2 if case["operator"] == "sra" else 49 if "--window" in case["options"] else tokens
-    return heads * tokens * keys
+    return (HIGH * EDGE ** 2 + LOW * tokens // EDGE ** 2) // WIDTH * tokens
 
 
 def forms(case, t):

@@ -15,8 +15,8 @@ def draw(case, normal):
     return {}
 
 
-def exponentials(case, tokens, heads, edge=7):
-    return heads * tokens * (edge ** 2 if "--window" in case["options"] else tokens)
+def exponentials(case, tokens, heads):
+    return heads * tokens ** 2
 
 
 def forms(case, t):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our fast forms against PyTorch, both sides in one run.
 
-    python3 figures/versus.py [CASE ...] [--threads 1,2] [--rounds 5] [--runs 7] [--minutes 10] [--build build]
+    python3 figures/versus.py [CASE ...] [--threads 1,2] [--rounds 15] [--runs 7] [--minutes 20] [--build build]
                               [--eager] [--unjudged] [--goals FILE]
 
 Needs PyTorch and NumPy, those of the Python that runs it.  Each case is first checked:
@@ -9,12 +9,14 @@ the same tensors go through `twicetold apply` and through PyTorch, and must agre
 Each of PyTorch's ways that is not slow as it is is there once more through torch.compile,
 tuned, where this PyTorch has it and unless --eager is said, and while half of the case's share
 of the minutes lasts; a way that does not run here is left out, and said on stderr.
-Then the two sides take turns for a number of rounds; what is printed is the
-median over the rounds of each side's median, and the ratio of the medians.
-Neither side is timed while the other still compiles.
-A way that took three times the best of its side in a round is not timed again, and no
-fourth round is begun after a case has had its share of the minutes: the cases with goals come
-first and have three times the share of the others, and what one leaves over is for those that follow.
+Then the two sides take turns for a number of rounds, neither while the other still
+compiles; what is printed is the median over the rounds of each side's median, and the
+ratio of the medians.  A core may be half as fast again in one second as in the next, so
+rounds are short and many.  A way that took three times the best of its side in the first
+round is not timed again, nor one whose best of the first three is more than half as much
+again as the best of all; and no fourth round is begun after a case has had its share of the
+minutes: the cases with goals come first and have three times the share of the others, and
+what one leaves over is for those that follow.
 No run of PyTorch gets an x that it has had before, and what its last timed run of each round
 has made is checked as before; our side has figures/judge.h, and in the first round, unless
 --unjudged is said, another form to compare with.
@@ -58,7 +60,7 @@ TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184", "MALL
          "ATEN_CPU_CAPABILITY": "avx512"}
 
 EAGER, JUDGED = False, True
-SLOW = 3                                # times the best of its side: not timed again
+SLOW, FAR = 3, 1.5                      # times the best: not timed again after one round, after the fewest
 FEWEST = 3                              # rounds, whatever the time
 FEW = 15                                # runs of our side in a round, at the least
 LEAST, MOST = 0.1, 301                  # seconds that a way is timed for in a round, as clocks rise slowly; and runs
@@ -87,8 +89,8 @@ GOALS = [
 # operator's own parameters (None for one that it has not), and forms(case,
 # tensors), which gives PyTorch's ways to compute it, name -> function of nothing, and leaves
 # tensors["again"] where those read what was made of x beforehand;
-# exponentials(case, tokens, heads), of all softmaxes of an image, where there are any; and
-# asked(case, tensors) where our side is more than twicetold apply.
+# exponentials(case, tokens, heads), of all softmaxes of an image, where a case with a goal has any;
+# and asked(case, tensors) where our side is more than twicetold apply.
 # Our side is build/measure with the fast form, and with that of other cases where one
 # names them as `beside`, judged by the form that is called `judge`, or the naive one; or the
 # case's programs: label -> program and arguments, to which threads and repeats are added.
@@ -148,7 +150,7 @@ def read(path, name):
     return numpy.frombuffer(raw[8 + n:], dtype="<f4").reshape(entry["shape"])
 
 
-def torch_side(name, threads, names, warm, rounds_wanted):
+def torch_side(name, threads, names, warm, few):
     """A child process: answers each line on stdin with the medians of the ways that it numbers."""
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
@@ -164,7 +166,7 @@ def torch_side(name, threads, names, warm, rounds_wanted):
             ways[index]()
             start = time.perf_counter()
             ways[index]()
-            runs[index] = repeats(rounds_wanted, time.perf_counter() - start)
+            runs[index] = repeats(few, time.perf_counter() - start)
         except Exception as refusal:
             print(f"{name}: {names[index]}: left out: {str(refusal).strip().splitlines()[0]}", file=sys.stderr)
             broken.add(index)
@@ -342,7 +344,8 @@ def versus(name, threads, rounds, runs, build, until):
             counts[label] = ours_once(command, threads, times, *judged)
             seen.setdefault(label, []).append(float(counts[label]["median_seconds"]))
         for label, side in sides.items():
-            wanted = left[label]
+            if not (wanted := left[label]):
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 side.stdin.write(f"{number} {','.join(map(str, wanted))} {folder}\n")
                 side.stdin.flush()
@@ -353,7 +356,11 @@ def versus(name, threads, rounds, runs, build, until):
                 for index, seconds in zip(wanted, row):
                     seen.setdefault(f"{label} {ways[index]}", []).append(seconds)
                 difference = max(difference, check_timed(name, build, folder, wanted))
-            left[label] = [index for index, seconds in zip(wanted, row) if seconds <= SLOW * min(row)]
+            left[label] = [index for index, seconds in zip(wanted, row) if number or seconds <= SLOW * min(row)]
+        if number + 1 == FEWEST:
+            near = FAR * min(min(times) for label, times in seen.items() if not label.startswith("ours"))
+            for label in sides:
+                left[label] = [index for index in left[label] if min(seen[f"{label} {ways[index]}"]) <= near]
     for side in sides.values():
         side.stdin.close()
         side.wait()
@@ -442,10 +449,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--unjudged", action="store_true")
-    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--build", default="build")
     parser.add_argument("--goals", metavar="FILE")
     parser.add_argument("--child", type=int)

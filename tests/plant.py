@@ -46,6 +46,9 @@ import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
+sys.dont_write_bytecode = True          # what is built lies under build/
+from reach import digest, digest_of_suite
+
 CODE = ("naive", "fast", "reference")
 ENDINGS = (".c", ".h", ".cu", ".cc")
 UNBUILT = ("_gpu.cu",)                  # for a device alone
@@ -221,18 +224,12 @@ class Reach:
         if os.path.exists(path):
             with open(path) as f:
                 said = json.load(f)
-            self.measured = {suite for suite, known in said["suites"].items()
-                             if self.digest(os.path.join(folder, suite + ".c")) == known}
+            self.measured = {suite for suite, known in said.get("suites", {}).items()
+                             if digest_of_suite(os.path.join(folder, suite)) == known}
             for source, known in said["files"].items():
-                if self.digest(os.path.join(folder, source)) == known["digest"]:
+                path = os.path.join(folder, source)
+                if os.path.exists(path) and digest(path) == known["digest"]:
                     self.files[source] = known
-
-    @staticmethod
-    def digest(path):
-        if not os.path.exists(path):
-            return None
-        with open(path, "rb") as f:
-            return hashlib.sha1(f.read()).hexdigest()
 
     def ran(self, path, line):
         """The suites that execute a line, of those measured; None where that is not known."""

@@ -102,7 +102,7 @@ class Table:
                 said = json.load(f)
             self.before = said["seconds"]
             if all(os.path.exists(p) and digest(p) == known["digest"] for p, known in said["files"].items()):
-                self.seconds, self.files, self.suites = said["seconds"], said["files"], said["suites"]
+                self.seconds, self.files, self.suites = said["seconds"], said["files"], said.get("suites", {})
                 for suite in [s for s, known in self.suites.items() if digest_of_suite(s) != known]:
                     self.forget(suite)
 
