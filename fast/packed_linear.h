@@ -21,4 +21,10 @@
 
 extern const struct linear_kind linear_packed;
 
+/* For weights that live no longer than a step of a run: rows of W that lie `stride` apart, into a map
+ * {&linear_packed, in, out} whose panels are the caller's: in + 1 times out, rounded up to LANES, aligned to 64
+ * bytes. */
+void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
+                        const real *bias);
+
 #endif

@@ -17,11 +17,17 @@ static inline real dot(const real *a, const real *b, size_t n)
     return sum + lanes_sum(sums);
 }
 
-/* l2_normalise: x / max(|x|, 1e-12). */
-static inline void normalise_row(real *x, size_t n)
+/* What normalises a row: 1 / max(|x|, 1e-12). */
+static inline real normaliser(const real *x, size_t n)
 {
     real norm = sqrt(dot(x, x, n)), least = (real)1e-12;
-    real scale = 1 / (norm < least ? least : norm);
+    return 1 / (norm < least ? least : norm);
+}
+
+/* l2_normalise. */
+static inline void normalise_row(real *x, size_t n)
+{
+    real scale = normaliser(x, n);
     for (size_t i = 0; i < n; i++) x[i] *= scale;
 }
 

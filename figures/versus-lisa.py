@@ -55,10 +55,13 @@ def forms(case, t):
 
     wa_cached = torch.fft.rfft2(wa.permute(3, 2, 0, 1).contiguous())
     wb_cached = torch.fft.rfft2(wb.permute(2, 0, 1).contiguous())
+    # What a weighs are tokens, all channels alike: W_o may go before the sums.
+    w_through = torch.cat([t["w_qkv"][:2 * channels], t["w_o"] @ t["w_qkv"][2 * channels:]])
+    bb_through = t["w_o"] @ t["bb"]
 
     def streamed():
-        """Channels first, spectra cached, one latent at a time."""
-        q, k, v = F.linear(t["x"][0], t["w_qkv"]).t().contiguous().reshape(3, channels, rows, columns)
+        """Channels first, spectra cached, the output projected with the value, one latent at a time."""
+        q, k, v = F.linear(t["x"][0], w_through).t().contiguous().reshape(3, channels, rows, columns)
         q, k = F.normalize(q, dim=0), F.normalize(k, dim=0)
         k_hat, v_hat = torch.fft.rfft2(k, s=(height, width)), torch.fft.rfft2(v, s=(height, width))
         y = torch.zeros(channels, rows, columns)
@@ -66,7 +69,7 @@ def forms(case, t):
             ga = torch.fft.irfft2(k_hat * wa_cached[d], s=(height, width))[:, :rows, :columns]
             a = (q * (ga + t["ba"][:, d, None, None])).sum(0)
             gb = torch.fft.irfft2(v_hat * wb_cached[d], s=(height, width))[:, :rows, :columns]
-            y.addcmul_(a.expand_as(gb), gb + t["bb"][:, d, None, None])
-        return F.linear(y.reshape(channels, tokens).t().contiguous()[None], t["w_o"])
+            y.addcmul_(a.expand_as(gb), gb + bb_through[:, d, None, None])
+        return y.reshape(channels, tokens).t().contiguous()[None]
 
     return {"literal": literal, "streamed": streamed}

@@ -45,8 +45,8 @@
  *                   and N c D more with ba
  *     naive 6, 7    N^2 (2c + c D + D)        N^2 (c D + c + D + 1)
  *     naive 10      2 N^2 c D                 2 N c D
- *     fast          O(N c D log N)            N D, O(N c) per thread,   fast/lisa/lisa.c
- *                                             and the kernels' spectra
+ *     fast          O(N c D log N)            N (D + c), O(N c) per     fast/lisa/lisa.c
+ *                                             thread, kernels' spectra
  *     fftw          the same                  O(N (c + D)) per thread,  fast/lisa/fftw.c
  *                                             and the kernels' spectra
  *   local kernels, S <= N M pairs of a token and an entry on the grid:

@@ -14,7 +14,8 @@
  * grid; dilations that leave the grid; rows of more than four vectors; numbers
  * of channels that fill no vector, odd numbers of channels to a head; scores so
  * large that a softmax from which the largest is not taken off would overflow;
- * groups of every width, one output at a time and four; a ghost head of one matrix. */
+ * groups of every width, one output at a time and four; a ghost head of one matrix; so many rows that the
+ * logits of some lie where those of others lay. */
 static const struct { const char *options; size_t batch, channels; const char *sizes, *without; } size[] = {
     {"--grid 1x1 --kernel 1", 1, 1, "", "ghost_mul ghost_add"},
     {"--grid 1x7 --kernel 3 --heads 3", 2, 6, "", ""},
@@ -24,6 +25,7 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 6x8 --kernel 3 --dilation 50 --heads 2 --lambda 0", 2, 8, "", ""},
     {"--grid 14x14 --kernel 7 --heads 3", 1, 96, "", ""},
     {"--grid 3x150 --kernel 5 --heads 2 --scale -0.7", 1, 10, "", ""},
+    {"--grid 28x71 --kernel 5 --heads 2", 1, 6, "", ""},
     {"--grid 9x33 --kernel 3 --heads 5 --head-map block --gamma 0", 1, 15, "", "ghost_mul ghost_add b_qkv"},
     {"--grid 8x6 --kernel 3 --heads 2 --equation 6 --scale 1.5", 3, 12, "", ""},
     {"--grid 5x40 --kernel 5 --heads 1 --equation 6", 1, 17, "", "ghost_mul ghost_add w_o b_o"},

@@ -107,7 +107,7 @@ END_TEST
  * Paper      ELSA, Sec. 4.3, "memory-consuming".
  * Measure    Peak bytes with K = 7 less those with K = 3, against 2 h (49 - 9) N logits, the maps of
  *            that size, two zeros more behind each row of the values, K masks, and of a chunk the
- *            attention and the list of neighbours, four words each.
+ *            attention, and where K rows of neighbours stand.
  * Tolerance  64 bytes for each of the six arrays, as they are rounded up.
  * Failure    The naive form's difference is more than C (49 - 9) N reals, twice over. */
 START_TEST(fast_elsa_unfolds_nothing)
@@ -115,9 +115,9 @@ START_TEST(fast_elsa_unfolds_nothing)
     struct trial seven = trial("--grid 16x16 --kernel 7 --heads 2", &elsa, 1, 32, "", "w_o b_o ghost_mul ghost_add");
     struct trial three = trial("--grid 16x16 --kernel 3 --heads 2", &elsa, 1, 32, "", "w_o b_o ghost_mul ghost_add");
     double logits = 2 * 2 * 40 * 256.0, maps = 2 * 2 * 40 * 32.0, padding = 32 * 16 * 4.0, masks = 4 * 16;
-    double chunk = 40 * 4.0 * LANES, reached = 40 * 4.0 * sizeof(size_t);
+    double chunk = 40 * 4.0 * LANES, rows = 4.0 * sizeof(size_t);
     double more = trial_peak(&seven, fast()) - trial_peak(&three, fast());
-    double expected = (logits + maps + padding + masks + chunk) * sizeof(real) + reached;
+    double expected = (logits + maps + padding + masks + chunk) * sizeof(real) + rows;
     within("fast, bytes", fabs(more - expected), 6 * 64);
     ck_assert(trial_peak(&seven, naive()) - trial_peak(&three, naive()) > 2 * 32 * 40 * 256.0 * sizeof(real));
 }

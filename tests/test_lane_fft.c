@@ -99,15 +99,17 @@ static struct room ready(struct lane_fft *fft, size_t n)
  * parts on the way in and on the way out turns a transform into its inverse. */
 struct strided { real *re, *im; size_t stride; };
 
-static point load_strided(void *line, size_t i)
+static point load_strided(void *line, size_t place)
 {
     const struct strided *s = line;
+    size_t i = place / POINT;
     return (point){lanes_load(s->re + i * s->stride), lanes_load(s->im + i * s->stride)};
 }
 
-static void store_strided(void *line, size_t i, point z)
+static void store_strided(void *line, size_t place, point z)
 {
     const struct strided *s = line;
+    size_t i = place / POINT;
     lanes_store(s->re + i * s->stride, z.re);
     lanes_store(s->im + i * s->stride, z.im);
 }

@@ -251,7 +251,8 @@ END_TEST
  *            8 points: 4 keys and 4 values there, 8 back; 8 times a product and two latents of each token.
  *            Eq. 4 goes round 15: for each of 2 pairs of the query's channels 4 values there and back, a
  *            product, and for each token a complex factor before and after, of 2.  Of 7 latents there are 4
- *            pairs, as of 8 channels of one head.
+ *            pairs, as of 8 channels of one head.  There the fast form projects its output with the
+ *            value: N C^2 less.
  * Would it fail?  Seen with 4 + P for 4 P, and with threes for pairs. */
 START_TEST(fft_forms_cost_what_is_counted)
 {
@@ -259,12 +260,15 @@ START_TEST(fft_forms_cost_what_is_counted)
     struct trial eq10 = trial("--grid 8 --heads 2", &lisa, 1, 8, "D=2", "");
     struct trial eq4 = trial("--grid 8 --heads 2 --equation 4", &lisa, 1, 8, "", "");
     struct trial odd = trial("--grid 8 --heads 2", &lisa, 1, 8, "D=7", "");
-    struct trial wide = trial("--grid 8 --equation 4", &lisa, 1, 8, "", "");
+    struct trial wide = trial("--grid 8 --equation 4", &lisa, 1, 8, "", "w_o b_o");
+    struct trial one = trial("--grid 8 --equation 4", &lisa, 1, 8, "", "");
     for (size_t f = 0; f < COUNT(forms); f++) {
         double seven = trial_hearts(&odd, operator_form(&lisa, forms[f])) / 2;
         double eight = trial_hearts(&wide, operator_form(&lisa, forms[f]));
         ck_assert_double_eq(seven, 40 * 2.5 * 8 * 3 + 32 * (4 * 8 + 2 * 8));
         within("Eq. 4, 8 channels", fabs(eight - (64 * 2.5 * 15 * log2(15) + 32 * (4 * 15 + 4 * 8))) / eight, 1e-12);
+        double before = eight - trial_hearts(&one, operator_form(&lisa, forms[f]));
+        ck_assert_double_eq(before, f ? 0 : 8 * 8 * 8);
         double ten = trial_hearts(&eq10, operator_form(&lisa, forms[f])) / 2;
         double four = trial_hearts(&eq4, operator_form(&lisa, forms[f])) / 2;
         ck_assert_double_eq(ten, 16 * 2.5 * 8 * 3 + 8 * (4 * 8 + 2 * 8));

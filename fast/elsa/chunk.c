@@ -29,30 +29,51 @@ size_t elsa_chunks(const struct elsa_problem *p)
     return (p->grid.size[1] - 1) / (ELSA_CHUNK * LANES) + 1;
 }
 
+size_t elsa_strip_at(const struct flight *t, size_t strip)
+{
+    const struct elsa_fast *f = t->plan->state;
+    const size_t *slot = room_own(&t->plan->room, f->slot, t->thread);
+    return slot[strip] * f->halves * f->plane;
+}
+
+/* Where a token of a row stands in plane 0 of its strip. */
+static size_t token_at(const struct flight *t, size_t row, size_t x)
+{
+    const struct elsa_problem *p = t->plan->of;
+    const struct elsa_fast *f = t->plan->state;
+    return elsa_strip_at(t, row / f->strip) + row % f->strip * p->grid.size[1] + x;
+}
+
+/* One more row or column of those that lie together. */
+static void reach(struct elsa_reach *r, size_t k)
+{
+    if (r->first > k) r->first = k;
+    r->end = k + 1;
+}
+
 struct elsa_chunk elsa_chunk_at(const struct flight *t, size_t item)
 {
     const struct elsa_problem *p = t->plan->of;
     const struct elsa_fast *f = t->plan->state;
     const struct room *room = &t->plan->room;
-    struct elsa_reached *reached = room_own(room, f->reached, t->thread);
+    ptrdiff_t *there = room_own(room, f->there, t->thread);
     struct elsa_chunk here = {
         .p = p, .f = f, .row = item / elsa_chunks(p), .x = item % elsa_chunks(p) * ELSA_CHUNK * LANES,
-        .reached = reached, .w = room_own(room, f->w, t->thread),
+        .down = {p->K, 0}, .across = {p->K, 0}, .there = there, .w = room_own(room, f->w, t->thread),
     };
     real *out = room_own(room, f->out, t->thread);
     ptrdiff_t H = (ptrdiff_t)p->grid.size[0], W = (ptrdiff_t)p->grid.size[1];
-    ptrdiff_t token = (ptrdiff_t)elsa_row_at(f, here.row, p->grid.size[1]);
 
-    here.token = (size_t)token + here.x;
+    here.token = token_at(t, here.row, here.x);
     here.out = out + (here.row % f->strip * p->grid.size[1] + here.x) * p->heads.C;
-
     here.tokens = p->grid.size[1] - here.x < ELSA_CHUNK * LANES ? p->grid.size[1] - here.x : ELSA_CHUNK * LANES;
     here.vectors = (here.tokens - 1) / LANES + 1;
-    for (size_t n = 0; n < p->entries; n++) {
-        ptrdiff_t dy = elsa_step(p, n / p->K), dx = elsa_step(p, n % p->K), y = (ptrdiff_t)here.row + dy;
-        if (y < 0 || y >= H || dx <= -W || dx >= W) continue;
-        ptrdiff_t there = (ptrdiff_t)elsa_row_at(f, (size_t)y, p->grid.size[1]);
-        reached[here.count++] = (struct elsa_reached){n, dy, dx, there - token + dx};
+    for (size_t k = 0; k < p->K; k++) {
+        ptrdiff_t step = elsa_step(p, k), y = (ptrdiff_t)here.row + step;
+        if (step > -W && step < W) reach(&here.across, k);
+        if (y < 0 || y >= H) continue;
+        reach(&here.down, k);
+        there[k] = (ptrdiff_t)token_at(t, (size_t)y, here.x);
     }
     return here;
 }

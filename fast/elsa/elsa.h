@@ -8,8 +8,9 @@
 
 /* The values in groups of channels, for fast/elsa/apply.c, which has the layout. */
 struct elsa_values {
-    size_t vectors, groups;     /* of a group; of a head */
+    size_t groups;              /* of a head */
     size_t pad, columns;        /* zeros on each side of a row; those and its tokens */
+    size_t beside;              /* neighbours of a row that are taken at once: K, or 1 */
     real *data;
     lanes *bend;                /* the ghost head's matrices; NULL without */
 };
@@ -19,25 +20,27 @@ struct elsa_fast {
 
     /* Tables of the parameters. */
     lanes_mask *on_grid;        /* [K][vectors of a row]: columns with a neighbour so far away */
-    real *maps;                 /* [2 h K^2][C]: rk, then rq */
+    real *maps;                 /* [2 h K^2][C]: rk, then rq; final: mix_w [h K^2][Q]; for powers of two */
     struct ghost ghost;
     real *w_o;                  /* [C][C], while it is loaded: columns head by head */
 
     /* One image, in strips of rows.  A strip has `plane` tokens, the last may have fewer. */
     size_t strip, strips;       /* rows of one; how many */
+    size_t near;                /* strips on either side that tokens of one look at */
     size_t plane, halves;       /* strip W; 2 h K^2, in the final variant h K^2 */
-    real *logits;               /* [strips][halves][plane] */
+    real *logits;               /* [slots][halves][plane] */
     struct elsa_values values;
     struct planes products;     /* final: z */
 
     /* Of each thread, one strip. */
+    size_t *slot;               /* [strips]: where the logits of each lie */
     real *qkv;                  /* [plane][2Q + C]: the values head by head */
-    real *own, *other;          /* [plane][Q]: z; in Eq. 6 query and key */
+    real *panels;               /* z, or in Eq. 6 query or key, repacked */
     real *convolved;            /* final: [Q][plane] */
     real *out;                  /* [plane][C], head by head */
 
     /* Of each thread, one chunk. */
-    struct elsa_reached *reached;       /* [K^2] */
+    ptrdiff_t *there;           /* [K]: where rows of neighbours stand among the logits */
     lanes *w;                   /* [K^2][ELSA_CHUNK]: the attention of one head */
 
     /* Eq. 4. */
@@ -57,12 +60,9 @@ static inline void elsa_permute(real *rows, const real *table, size_t maps, size
 
 #define ELSA_CHUNK ((size_t)4)          /* vectors of tokens of a row at a time */
 
-/* A neighbour that some token of a row has on the grid. */
-struct elsa_reached {
-    size_t n;                   /* its number, below K^2 */
-    ptrdiff_t dy, dx;           /* where it stands from here */
-    ptrdiff_t token;            /* ... and among the logits */
-};
+/* Rows or columns of a neighbourhood that some token has on the grid. */
+struct elsa_reach { size_t first, end; };
+static inline bool elsa_meets(const struct elsa_reach *r, size_t k) { return r->first <= k && k < r->end; }
 
 /* Some tokens of a row, as one thread works on them. */
 struct elsa_chunk {
@@ -70,9 +70,9 @@ struct elsa_chunk {
     const struct elsa_fast *f;
     size_t row, x;              /* the first of them */
     size_t tokens, vectors;     /* the last vector may have fewer */
-    const struct elsa_reached *reached; /* in the order of n */
-    size_t count;
+    struct elsa_reach down, across;
     size_t token;               /* where the first stands in plane 0 of its strip, from the first logit on */
+    const ptrdiff_t *there;     /* [K]: and so those above and below it, in rows of its neighbourhood */
     lanes *w;                   /* this thread's, as in struct elsa_fast */
     real *out;                  /* [tokens][C] */
 };
@@ -81,11 +81,8 @@ struct elsa_chunk {
 size_t elsa_chunks(const struct elsa_problem *p);
 struct elsa_chunk elsa_chunk_at(const struct flight *t, size_t item);
 
-/* Where token 0 of a row stands in plane 0 of its strip, from the first logit on. */
-static inline size_t elsa_row_at(const struct elsa_fast *f, size_t row, size_t W)
-{
-    return row / f->strip * f->halves * f->plane + row % f->strip * W;
-}
+/* Where the logits of a strip lie, from the first logit on. */
+size_t elsa_strip_at(const struct flight *t, size_t strip);
 
 /* Step number `at` of a neighbourhood, in rows or columns; and the widest step
  * along a row that still meets the grid. */

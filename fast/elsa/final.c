@@ -25,21 +25,25 @@ void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct els
 INLINED
 void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs, size_t vectors)
 {
-    size_t g = here->p->g, entries = here->p->entries, kernels = g * entries;
+    const struct elsa_problem *p = here->p;
+    size_t g = p->g, entries = p->entries, kernels = g * entries;
+    ptrdiff_t stride = (ptrdiff_t)here->f->products.stride;
     lanes sum[OUTPUTS][ELSA_CHUNK];
 
     for (size_t b = 0; b < outputs; b++)
         for (size_t v = 0; v < vectors; v++) sum[b][v] = (lanes){0};
     for (size_t c = 0; c < g; c++) {
         const real *z = planes_row(&here->f->products, o / g * g + c, here->row) + here->x;
-        const real *weight = here->p->conv_w + (o * g + c) * entries;
-        for (size_t r = 0; r < here->count; r++) {
-            ptrdiff_t there = here->reached[r].dy * (ptrdiff_t)here->f->products.stride + here->reached[r].dx;
-            for (size_t v = 0; v < vectors; v++) {
-                lanes shifted = lanes_load_anywhere(z + there + v * LANES);
-                for (size_t b = 0; b < outputs; b++) sum[b][v] += weight[b * kernels + here->reached[r].n] * shifted;
+        const real *weight = p->conv_w + (o * g + c) * entries;
+        for (size_t ky = here->down.first; ky < here->down.end; ky++)
+            for (size_t kx = here->across.first; kx < here->across.end; kx++) {
+                const real *there = z + elsa_step(p, ky) * stride + elsa_step(p, kx);
+                for (size_t v = 0; v < vectors; v++) {
+                    lanes shifted = lanes_load_anywhere(there + v * LANES);
+                    for (size_t b = 0; b < outputs; b++)
+                        sum[b][v] += weight[b * kernels + ky * p->K + kx] * shifted;
+                }
             }
-        }
     }
     for (size_t b = 0; b < outputs; b++)
         for (size_t v = 0; v < vectors; v++) out[b][v] = sum[b][v];
@@ -88,5 +92,5 @@ void elsa_final_logits(const struct flight *t, size_t strip)
         struct elsa_chunk here = elsa_chunk_at(t, item);
         chunk(convolved + (here.row - from) * W + here.x, tokens, &here);
     }
-    linear_product(f->logits + strip * f->halves * f->plane, f->plane, p->mix_w, Q, convolved, f->halves, Q, tokens);
+    linear_product(f->logits + elsa_strip_at(t, strip), f->plane, f->maps, Q, convolved, f->halves, Q, tokens);
 }

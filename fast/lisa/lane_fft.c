@@ -24,7 +24,8 @@ struct digit {
     size_t in_weight, out_weight, place;
 };
 
-static const size_t prime[] = {2, 3, 5, 7};
+/* 2 comes last: a butterfly of 8 leaves as many points at once as sums over the lanes want (lisa.c). */
+static const size_t prime[] = {7, 5, 3, 2};
 
 /* The radix for the next stage of a power of this prime.  Eights, and fours
  * where eights would leave a two. */
@@ -109,8 +110,8 @@ static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t
         /* Step 3: where its points come from and go to. */
         for (size_t k = 0; k < d->radix; k++) {
             size_t here = at + k * d->place;
-            *from++ = (unsigned)(s == 0 ? (i + k * d->in_weight) % n : here);
-            *to++ = (unsigned)(s == fft->stages - 1 ? (o + k * d->out_weight) % n : here);
+            *from++ = (unsigned)((s == 0 ? (i + k * d->in_weight) % n : here) * POINT);
+            *to++ = (unsigned)((s == fft->stages - 1 ? (o + k * d->out_weight) % n : here) * POINT);
         }
 
         /* Step 4: its twiddle factors, where the power has stages to come. */

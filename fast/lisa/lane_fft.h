@@ -23,7 +23,9 @@
 
 /* One stage: n / radix butterflies.  Butterfly b takes the points from[b radix
  * + k], k < radix, and leaves its results at to[b radix + k], all but the
- * first multiplied by a twiddle factor where there are any. */
+ * first multiplied by a twiddle factor where there are any.  Point i of a line without
+ * gaps is known by its place, i POINT reals from the first: multiplied here once, not by
+ * each line. */
 struct lane_stage {
     size_t radix;               /* 1, 2, 3, 4, 5, 7 or 8 */
     size_t butterflies;
@@ -43,5 +45,8 @@ struct lane_fft {
  * Refused: n with a prime factor beyond 7. */
 void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n);
 void lane_fft_load(struct lane_fft *fft);
+
+/* The places of a transformed line's points, [n], in the order in which the last stage leaves them. */
+static inline const unsigned *lane_fft_order(const struct lane_fft *fft) { return fft->stage[fft->stages - 1].to; }
 
 #endif

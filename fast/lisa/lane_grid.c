@@ -59,14 +59,15 @@ INLINED lanes token(const struct token_line *t, size_t i)
     return lanes_load_anywhere(t->at + i * t->stride);
 }
 
-INLINED point load_tokens(void *line, size_t i)
+INLINED point load_tokens(void *line, size_t place)
 {
-    return (point){token(line, i), {0}};
+    return (point){token(line, place / POINT), {0}};
 }
 
-INLINED point load_weighed_tokens(void *line, size_t i)
+INLINED point load_weighed_tokens(void *line, size_t place)
 {
     const struct token_line *t = line;
+    size_t i = place / POINT;
     const lanes a = token(t, i);
     if (i >= t->tokens) return (point){a, a};
     return (point){a * t->even[i], a * t->odd[i]};
@@ -84,19 +85,19 @@ static void enter_weighed_tokens(const struct lane_stage *stage, void *source, v
     lane_stage_through(stage, load_weighed_tokens, &own, line_store, line);
 }
 
-/* Points of a field, `step` reals apart: only the first `kept` are there. */
+/* Points of a field, of which each `step` is one of the line: only the first `kept` are there. */
 struct field_line { real *at; size_t step, kept; };
 
-INLINED point load_field(void *line, size_t i)
+INLINED point load_field(void *line, size_t place)
 {
     const struct field_line *f = line;
-    return i < f->kept ? line_load(f->at + i * f->step, 0) : (point){{0}, {0}};
+    return place < f->kept * POINT ? line_load(f->at, place * f->step) : (point){{0}, {0}};
 }
 
-INLINED void store_field(void *line, size_t i, point z)
+INLINED void store_field(void *line, size_t place, point z)
 {
     struct field_line *f = line;
-    if (i < f->kept) line_store(f->at + i * f->step, 0, z);
+    if (place < f->kept * POINT) line_store(f->at, place * f->step, z);
 }
 
 static void enter_field(const struct lane_stage *stage, void *source, void *line)
@@ -120,7 +121,7 @@ static void along_middle(const struct lane_grid *g, real *field, size_t rows, si
     for (size_t t = 0; t < rows; t++)
         for (size_t x = 0; x < columns; x++) {
             real *at = field + (t * g->size[1] * g->row + x) * POINT;
-            struct field_line source = {at, g->row * POINT, in}, sink = {at, g->row * POINT, out};
+            struct field_line source = {at, g->row, in}, sink = {at, g->row, out};
             lane_pass(&g->fft[1], enter_field, &source, leave_field, &sink, line);
         }
 }
@@ -134,7 +135,7 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
     for (size_t t = 0; t < T; t++)
         for (size_t m = 0; m < M; m++) {
             struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels, NULL, NULL};
-            struct field_line sink = {field + (t * g->size[1] + m) * g->row * POINT, POINT, columns};
+            struct field_line sink = {field + (t * g->size[1] + m) * g->row * POINT, 1, columns};
             lane_pass(&g->fft[2], enter_tokens, &source, leave_field, &sink, line);
         }
 
@@ -144,7 +145,7 @@ void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *t
     /* Step 3: the slow axis, into the order of use. */
     for (size_t x = 0; x < columns; x++)
         for (size_t m = 0; m < g->size[1]; m++, spectrum += g->size[0] * POINT) {
-            struct field_line source = {field + (m * g->row + x) * POINT, g->size[1] * g->row * POINT, T};
+            struct field_line source = {field + (m * g->row + x) * POINT, g->size[1] * g->row, T};
             lane_pass(&g->fft[0], enter_field, &source, lane_line, spectrum, line);
         }
 }
@@ -167,7 +168,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
     for (size_t x = 0; x <= W / 2; x++)
         for (size_t m = 0; m < M; m++)
             for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++) {
-                struct field_line source = {field + column_at(g, m, x, mirrored) * POINT, M * g->row * POINT, T};
+                struct field_line source = {field + column_at(g, m, x, mirrored) * POINT, M * g->row, T};
                 lane_pass(&g->fft[0], enter_field, &source, lane_line, transformed, line);
                 for (size_t t = 0; t < T; t++, kernel += POINT) {
                     point z = line_load(transformed, order[t]);
@@ -180,16 +181,16 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
  * on the kernel's place. */
 struct factors { const real *block, *kernel; size_t size; };
 
-INLINED point block_point(const struct factors *f, size_t i)
+INLINED point block_point(const struct factors *f, size_t place)
 {
-    return line_load((real *)f->block, i);
+    return line_load((real *)f->block, place);
 }
 
 /* The block is real: its spectrum at the mirrored frequency is the conjugate
  * of that at this one. */
-INLINED point mirrored_point(const struct factors *f, size_t i)
+INLINED point mirrored_point(const struct factors *f, size_t place)
 {
-    point a = block_point(f, i ? f->size - i : 0);
+    point a = block_point(f, place ? f->size * POINT - place : 0);
     return (point){a.re, -a.im};
 }
 
@@ -211,10 +212,10 @@ INLINED point times_one(point a, struct factors *f)
     return (point){a.re * im + a.im * re, a.re * re - a.im * im};
 }
 
-INLINED point load_each(void *f, size_t i) { return times_each(block_point(f, i), f); }
-INLINED point load_each_mirrored(void *f, size_t i) { return times_each(mirrored_point(f, i), f); }
-INLINED point load_one(void *f, size_t i) { return times_one(block_point(f, i), f); }
-INLINED point load_one_mirrored(void *f, size_t i) { return times_one(mirrored_point(f, i), f); }
+INLINED point load_each(void *f, size_t place) { return times_each(block_point(f, place), f); }
+INLINED point load_each_mirrored(void *f, size_t place) { return times_each(mirrored_point(f, place), f); }
+INLINED point load_one(void *f, size_t place) { return times_one(block_point(f, place), f); }
+INLINED point load_one_mirrored(void *f, size_t place) { return times_one(mirrored_point(f, place), f); }
 
 static void enter_each(const struct lane_stage *stage, void *source, void *line)
 {
@@ -251,7 +252,7 @@ static void multiply_columns(const struct lane_grid *g, real *field, const real 
             for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++, kernel += T * width) {
                 struct factors source = {spectrum, kernel, T};
                 real *at = field + column_at(g, m, x, mirrored) * POINT;
-                struct field_line sink = {at, M * g->row * POINT, g->tokens[0]};
+                struct field_line sink = {at, M * g->row, g->tokens[0]};
                 lane_pass(&g->fft[0], mirrored ? enter_mirrored : enter, &source, leave_field, &sink, line);
             }
 }
@@ -287,7 +288,7 @@ void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens
         for (size_t m = 0; m < g->size[1]; m++)
             for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++, kernel += 2 * g->size[0]) {
                 real *at = field + column_at(g, m, x, mirrored) * POINT;
-                struct field_line column = {at, g->size[1] * g->row * POINT, T};
+                struct field_line column = {at, g->size[1] * g->row, T};
                 struct factors product = {transformed, kernel, g->size[0]};
                 lane_pass(&g->fft[0], enter_field, &column, lane_line, transformed, line);
                 lane_pass(&g->fft[0], enter_one, &product, leave_field, &column, line);

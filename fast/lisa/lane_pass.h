@@ -31,20 +31,25 @@
 #define INLINED static inline
 #endif
 
-/* Hands over point i of a line; takes point i of the transformed line. */
-typedef point lane_load(void *line, size_t i);
-typedef void lane_store(void *line, size_t i, point z);
+/* Hands over the point of a line at a place; takes that of the transformed line.  A place is a
+ * multiple of POINT (lane_fft.h). */
+typedef point lane_load(void *line, size_t place);
+typedef void lane_store(void *line, size_t place, point z);
+
+/* Takes the results of a whole butterfly, `count` of them, which are numbers first, first + 1, ... in the
+ * order in which the stage comes to them: in the last stage, lane_fft_order. */
+typedef void lane_take(void *sink, size_t first, const point *z, size_t count);
 
 /* A line of points without gaps. */
-INLINED point line_load(void *line, size_t i)
+INLINED point line_load(void *line, size_t place)
 {
-    const real *at = (const real *)line + i * POINT;
+    const real *at = (const real *)line + place;
     return (point){lanes_load(at), lanes_load(at + LANES)};
 }
 
-INLINED void line_store(void *line, size_t i, point z)
+INLINED void line_store(void *line, size_t place, point z)
 {
-    real *at = (real *)line + i * POINT;
+    real *at = (real *)line + place;
     lanes_store(at, z.re);
     lanes_store(at + LANES, z.im);
 }
@@ -117,9 +122,10 @@ INLINED void butterfly_odd(point *z, const size_t p)
     }
 }
 
-/* All butterflies of one stage; radix is a constant wherever this is inlined. */
+/* All butterflies of one stage; radix is a constant wherever this is inlined.  Results are stored
+ * one by one, or taken together where there is no `store`. */
 INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
-                      lane_load load, void *source, lane_store store, void *sink)
+                      lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
     const unsigned *from = stage->from, *to = stage->to;
     const real *twiddle = stage->twiddle;
@@ -138,24 +144,37 @@ INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
                 z[k] = (point){z[k].re * twiddle[0] - z[k].im * twiddle[1],
                                z[k].re * twiddle[1] + z[k].im * twiddle[0]};
         }
+        if (!store) take(sink, b * radix, z, radix);
 #pragma GCC unroll 8
-        for (size_t k = 0; k < radix; k++) store(sink, to[k], z[k]);
+        for (size_t k = 0; store && k < radix; k++) store(sink, to[k], z[k]);
     }
 }
 
-/* One stage, from a line that `load` reads to one that `store` writes. */
+INLINED void stage_of_any(const struct lane_stage *stage,
+                          lane_load load, void *source, lane_store store, lane_take take, void *sink)
+{
+    switch (stage->radix) {
+    case 1: stage_of(1, stage, load, source, store, take, sink); break;
+    case 2: stage_of(2, stage, load, source, store, take, sink); break;
+    case 3: stage_of(3, stage, load, source, store, take, sink); break;
+    case 4: stage_of(4, stage, load, source, store, take, sink); break;
+    case 5: stage_of(5, stage, load, source, store, take, sink); break;
+    case 7: stage_of(7, stage, load, source, store, take, sink); break;
+    case 8: stage_of(8, stage, load, source, store, take, sink); break;
+    }
+}
+
+/* One stage, from a line that `load` reads to one that `store` writes, or to `take`. */
 INLINED void lane_stage_through(const struct lane_stage *stage,
                                 lane_load load, void *source, lane_store store, void *sink)
 {
-    switch (stage->radix) {
-    case 1: stage_of(1, stage, load, source, store, sink); break;
-    case 2: stage_of(2, stage, load, source, store, sink); break;
-    case 3: stage_of(3, stage, load, source, store, sink); break;
-    case 4: stage_of(4, stage, load, source, store, sink); break;
-    case 5: stage_of(5, stage, load, source, store, sink); break;
-    case 7: stage_of(7, stage, load, source, store, sink); break;
-    case 8: stage_of(8, stage, load, source, store, sink); break;
-    }
+    stage_of_any(stage, load, source, store, NULL, sink);
+}
+
+INLINED void lane_stage_taken(const struct lane_stage *stage,
+                              lane_load load, void *source, lane_take take, void *sink)
+{
+    stage_of_any(stage, load, source, NULL, take, sink);
 }
 
 /* One stage of a line, compiled. */
