@@ -5,23 +5,42 @@
 # Reads x, y, name and colour, tab-separated, of dots on two logarithmic axes, a decade of
 # which is so many pixels across and up.  Prints where the name begins, in the
 # units of the axes, the name and the colour: to the right of its dot where there is
-# room, else to the left, below, above, or further off.  `letter` and `line` are how
-# wide a letter and how high a line is, `dot` how wide a dot, in pixels.  Names end before
-# x = most.
+# room, else to the left, below, above, or further off.  Behind them a stroke from a dot
+# to a name that is not beside it: where it begins, and how far it goes, nowhere for
+# the others.  `letter` and `line` are how wide a letter and how high a line is, `dot` how wide a
+# dot, in pixels.  Names end before x = most, and stay below y = top.
 
 BEGIN { FS = OFS = "\t"; if (!letter) letter = 7; if (!line) line = 13; if (!dot) dot = 10 }
 { n++; x[n] = across * log($1) / log(10); y[n] = up * log($2) / log(10); name[n] = $3; colour[n] = $4 }
 
-# Whether the name n, from left to right pixels and about this height, meets anything.
-function meets(n, left, height,    right, i) {
-    right = left + width(n)
-    if (most && right > across * log(most) / log(10)) return 1
+# Whether a box, from left to right and from low to high pixels, meets a dot other than n, a name or a stroke.
+function meets(n, left, right, low, high,    i) {
     for (i in x)
-        if (i != n && x[i] > left - dot / 2 && x[i] < right + dot / 2 && y[i] > height - (line + dot) / 2 && y[i] < height + (line + dot) / 2) return 1
-    for (i in begin)
-        if (begin[i] < right + 4 && begin[i] + width(i) > left - 4 && at[i] < height + line && at[i] > height - line) return 1
+        if (i != n && x[i] > left - dot / 2 && x[i] < right + dot / 2 && y[i] > low - dot / 2 && y[i] < high + dot / 2) return 1
+    for (i in begin) {
+        if (begin[i] < right + 4 && begin[i] + width(i) > left - 4 && at[i] - line / 2 < high && at[i] + line / 2 > low) return 1
+        if (stroke(i, left - 2, right + 2, low, high)) return 1
+    }
     return 0
 }
+# Whether the stroke of the name i passes through the box.
+function stroke(i, left, right, low, high) {
+    return smaller(x[i], tip[i]) < right && larger(x[i], tip[i]) > left && smaller(y[i], edge[i]) < high && larger(y[i], edge[i]) > low
+}
+# Whether the name n may begin there, at this height, with a stroke from its dot to (to, end) where it is far off.
+function fits(n, left, height, far, to, end,    right) {
+    right = left + width(n)
+    if (most && right > across * log(most) / log(10)) return 0
+    if (top && height + line / 2 > up * log(top) / log(10)) return 0
+    if (meets(n, left, right, height - line / 2, height + line / 2)) return 0
+    if (!far) return 1
+    return !meets(n, smaller(x[n], to), larger(x[n], to), smaller(y[n], end), larger(y[n], end))
+}
+function smaller(a, b) { return a < b ? a : b }
+function larger(a, b) { return a < b ? b : a }
+function across_at(pixels) { return exp(pixels / across * log(10)) }
+function up_at(pixels) { return exp(pixels / up * log(10)) }
+
 # A letter beyond ASCII is one, in whatever locale.
 function width(n,    text) {
     text = name[n]
@@ -29,17 +48,43 @@ function width(n,    text) {
     return letter * length(text)
 }
 
+# A side: right, left, below or above in the middle, and below or above to the right and to the left.
+function try(n, side, far,    off, down, left, height, to, end) {
+    off = 3 + dot / 2 + 12 * far
+    down = side > 2
+    left = side == 1 ? x[n] + off : side == 2 ? x[n] - off - width(n) : side < 5 ? x[n] - width(n) / 2 : side < 7 ? x[n] - dot / 2 : x[n] + dot / 2 - width(n)
+    height = !down ? y[n] : side % 2 ? y[n] - off - 5 : y[n] + off + 5
+    to = side == 1 ? left - 2 : side == 2 ? left + width(n) + 2 : x[n]
+    end = !down ? y[n] : side % 2 ? height + line / 2 : height - line / 2
+    if (!fits(n, left, height, far, to, end)) return 0
+    begin[n] = left; at[n] = height
+    tip[n] = far ? to : x[n]; edge[n] = far ? end : y[n]
+    return 1
+}
+
+# Dots choose in turn, those with most others around them first: the first that finds no place, or 0.
+function place_all(    turn, i, k, far, side, done, chosen) {
+    split("", begin)
+    for (turn = 1; turn <= n; turn++) {
+        i = 0
+        for (k = 1; k <= n; k++) if (!(k in chosen) && (!i || around[k] > around[i])) i = k
+        chosen[i] = 1
+        done = 0
+        for (far = 0; far < 12 && !done; far++)
+            for (side = 1; side <= 8 && !done; side++) done = try(i, side, far)
+        if (!done) return i
+    }
+    return 0
+}
+
 END {
+    for (i = 1; i <= n; i++)
+        for (k = 1; k <= n; k++) around[i] += k != i && (x[i] - x[k]) ^ 2 + (y[i] - y[k]) ^ 2 < (6 * line) ^ 2
+    # Who finds none goes first the next time.
+    for (time = 1; time <= 50 && (i = place_all()); time++) around[i] += n
     for (i = 1; i <= n; i++) {
-        for (far = 0; far < 5; far++) {
-            off = 3 + dot / 2 + 12 * far
-            split((x[i] + off) " " (x[i] - off - width(i)) " " (x[i] - width(i) / 2) " " (x[i] - width(i) / 2), left, " ")
-            split(y[i] " " y[i] " " (y[i] - off - 5) " " (y[i] + off + 5), height, " ")
-            for (side = 1; side <= 4; side++) if (!meets(i, left[side], height[side])) break
-            if (side <= 4) break
-        }
-        if (side > 4) side = 1
-        begin[i] = left[side]; at[i] = height[side]
-        printf "%.6g\t%.6g\t%s\t%d\n", exp(begin[i] / across * log(10)), exp(at[i] / up * log(10)), name[i], colour[i]
+        if (!(i in begin)) { begin[i] = x[i] + 3 + dot / 2; at[i] = edge[i] = y[i]; tip[i] = x[i] }
+        printf "%.6g\t%.6g\t%s\t%d\t%.6g\t%.6g\t%.6g\t%.6g\n", across_at(begin[i]), up_at(at[i]), name[i], colour[i],
+            across_at(x[i]), up_at(y[i]), across_at(tip[i]) - across_at(x[i]), up_at(edge[i]) - up_at(y[i])
     }
 }
