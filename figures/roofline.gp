@@ -46,10 +46,12 @@ set label 20 sprintf("vectors from registers: %.0f", peak) at 5600,peak*(slide ?
 decade_x = 0.865 * wide / log10(6000 / 0.05)
 decade_y = (high - below - over) / log10(above / 0.3 * peak)
 slant = atan2(decade_y, decade_x) * 180 / pi
-n = 20
+n = 20; before = 1e9
 do for [l in there] {
     n = n + 1
-    set label n sprintf("%s  %.0f", l, rate(l)) at 0.058,0.058*rate(l) offset 1,(slide ? 0.9 : 1.7) rotate by slant \
+    x = before < 2 * rate(l) ? 2.5 * x : 0.058          # further on where the slope before is near
+    before = rate(l)
+    set label n sprintf("%s  %.0f", l, rate(l)) at x,x*rate(l) offset 1,(slide ? 0.9 : 1.7) rotate by slant \
         font font.",".(slide ? 15 : small) textcolor rgb faint
 }
 named = sprintf("< %s | awk -v across=%g -v up=%g -v letter=%g -v line=%g -v dot=%g -v most=5500 -v top=%g -f '%s/apart.awk'", \
