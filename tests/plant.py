@@ -171,6 +171,16 @@ class Mistake:
 PASSED, FAILED, STOPPED = "passed", "failed", "stopped"
 
 
+def end_session(leader):
+    """Kills a suite and all that it has started: Check gives every test a process group of its own."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getsid(int(name)) == leader:
+                os.kill(int(name), signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
 def run_suite(folder, suite, limit, alone):
     """Runs a suite up to its first failure; how it ended, and its seconds."""
     environment = {**os.environ, "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "DRAWS": "1",
@@ -197,10 +207,8 @@ def run_suite(folder, suite, limit, alone):
         elif b"\nnot ok " in begun:
             ended = FAILED
         begun = begun[begun.rfind(b"\n"):]
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    if process.returncode is None:
+        end_session(process.pid)
     process.wait()
     os.close(terminal)
     return ended, time.monotonic() - start
