@@ -43,7 +43,8 @@
 #define SUMS 12
 #define WIDE 3
 #endif
-#define ROWS(vectors) (SUMS / (vectors) < 8 ? SUMS / (vectors) : 8)
+#define MOST_ROWS 8
+#define ROWS(vectors) (SUMS / (vectors) < MOST_ROWS ? SUMS / (vectors) : MOST_ROWS)
 
 /* Tokens of an item of work, and at least so many of a group of them. */
 #define CHUNK 48
@@ -118,7 +119,7 @@ static void load(struct linear *map, size_t first, size_t rows, const real *weig
 INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_stride, const real *panel,
                            const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
 {
-    lanes sum[8][WIDE];
+    lanes sum[MOST_ROWS][WIDE];
 
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vectors; v++) sum[r][v] = lanes_load(panel + v * LANES);
@@ -132,7 +133,7 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_str
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) lanes_store_anywhere(y + r * y_stride + v * LANES, sum[r][v]);
     } else {
-        lanes kept[8][WIDE];
+        lanes kept[MOST_ROWS][WIDE];
         for (size_t r = 0; r < rows; r++)
             for (size_t v = 0; v < vectors; v++) kept[r][v] = sum[r][v];
         for (size_t r = 0; r < rows; r++)

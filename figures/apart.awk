@@ -49,13 +49,22 @@ function width(n,    text) {
 }
 
 # A side: right, left, below or above in the middle, and below or above to the right and to the left.
-function try(n, side, far,    off, down, left, height, to, end) {
+function try(n, side, far,    off, left, height, to, end) {
     off = 3 + dot / 2 + 12 * far
-    down = side > 2
-    left = side == 1 ? x[n] + off : side == 2 ? x[n] - off - width(n) : side < 5 ? x[n] - width(n) / 2 : side < 7 ? x[n] - dot / 2 : x[n] + dot / 2 - width(n)
-    height = !down ? y[n] : side % 2 ? y[n] - off - 5 : y[n] + off + 5
-    to = side == 1 ? left - 2 : side == 2 ? left + width(n) + 2 : x[n]
-    end = !down ? y[n] : side % 2 ? height + line / 2 : height - line / 2
+    if (side == 1) left = x[n] + off
+    else if (side == 2) left = x[n] - off - width(n)
+    else if (side <= 4) left = x[n] - width(n) / 2
+    else if (side <= 6) left = x[n] - dot / 2
+    else left = x[n] + dot / 2 - width(n)
+
+    if (side <= 2) {                    # a stroke goes to the nearer end of the name
+        height = end = y[n]
+        to = side == 1 ? left - 2 : left + width(n) + 2
+    } else {                            # up or down
+        height = side % 2 ? y[n] - off - 5 : y[n] + off + 5
+        end = side % 2 ? height + line / 2 : height - line / 2
+        to = x[n]
+    }
     if (!fits(n, left, height, far, to, end)) return 0
     begin[n] = left; at[n] = height
     tip[n] = far ? to : x[n]; edge[n] = far ? end : y[n]

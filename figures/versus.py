@@ -14,7 +14,7 @@ compiles; what is printed is the median over the rounds of each side's median, a
 ratio of the medians.  A core may be half as fast again in one second as in the next, so
 rounds are short and many.  A way that took three times the best of its side in the first
 round is not timed again, nor one whose best of the first three is more than half as much
-again as the best of all; and no fourth round is begun after a case has had its share of the
+again as the best of PyTorch's; and no fourth round is begun after a case has had its share of the
 minutes: the cases with goals come first and have three times the share of the others, and
 what one leaves over is for those that follow.
 No run of PyTorch gets an x that it has had before, and what its last timed run of each round
@@ -33,7 +33,7 @@ core: more threads are granted so many times both.  The most that could be had i
 over the floor; where that is less than the goal, the floor stops it.
 
 PyTorch is timed twice: stock, and tuned as a user in earnest would (its
-allocator keeps large blocks, and in large pages; AVX-512 kernels).  Environment variables that
+allocator keeps large blocks, and in large pages; AVX-512 kernels, where the processor has them).  Environment variables that
 make OpenBLAS choose slower kernels are taken out for both sides.
 """
 import argparse
@@ -56,8 +56,10 @@ import torch
 sys.dont_write_bytecode = True          # what is built lies under build/
 
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184", "MALLOC_TOP_PAD_": "268435456",
-         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1",       # large pages, as ours
-         "ATEN_CPU_CAPABILITY": "avx512"}
+         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1"}       # large pages, as ours
+CPUINFO = pathlib.Path("/proc/cpuinfo")
+if CPUINFO.exists() and " avx512vl " in CPUINFO.read_text():
+    TUNED["ATEN_CPU_CAPABILITY"] = "avx512"                     # PyTorch believes it, on a processor without, too
 
 EAGER, JUDGED = False, True
 SLOW, FAR = 3, 1.5                      # times the best: not timed again after one round, after the fewest

@@ -72,7 +72,7 @@ struct elsa_chunk {
     size_t tokens, vectors;     /* the last vector may have fewer */
     struct elsa_reach down, across;
     size_t token;               /* where the first stands in plane 0 of its strip, from the first logit on */
-    const ptrdiff_t *there;     /* [K]: and so those above and below it, in rows of its neighbourhood */
+    const ptrdiff_t *there;     /* [K]: its column in every row of its neighbourhood, likewise */
     lanes *w;                   /* this thread's, as in struct elsa_fast */
     real *out;                  /* [tokens][C] */
 };

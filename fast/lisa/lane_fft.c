@@ -85,11 +85,11 @@ void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n)
 
 /* Fills stage s: its places at `from`, the twiddle factors at `twiddle`.
  * Returns where the next stage's twiddle factors begin. */
-static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t s, unsigned *from, real *twiddle)
+static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t s, size_t *from, real *twiddle)
 {
     const struct digit *d = &digit[s];
     size_t n = fft->n;
-    unsigned *to = from + n;
+    size_t *to = from + n;
 
     fft->stage[s] = (struct lane_stage){
         .radix = d->radix, .butterflies = n / d->radix, .from = from, .to = to, .twiddle = d->rest > 1 ? twiddle : NULL,
@@ -110,8 +110,8 @@ static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t
         /* Step 3: where its points come from and go to. */
         for (size_t k = 0; k < d->radix; k++) {
             size_t here = at + k * d->place;
-            *from++ = (unsigned)((s == 0 ? (i + k * d->in_weight) % n : here) * POINT);
-            *to++ = (unsigned)((s == fft->stages - 1 ? (o + k * d->out_weight) % n : here) * POINT);
+            *from++ = (s == 0 ? (i + k * d->in_weight) % n : here) * POINT;
+            *to++ = (s == fft->stages - 1 ? (o + k * d->out_weight) % n : here) * POINT;
         }
 
         /* Step 4: its twiddle factors, where the power has stages to come. */

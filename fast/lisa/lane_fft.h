@@ -29,7 +29,7 @@
 struct lane_stage {
     size_t radix;               /* 1, 2, 3, 4, 5, 7 or 8 */
     size_t butterflies;
-    const unsigned *from, *to;
+    const size_t *from, *to;
     const real *twiddle;        /* [butterflies][radix-1][re, im], or NULL */
 };
 
@@ -37,7 +37,7 @@ struct lane_fft {
     size_t n;
     size_t stages;              /* two or more */
     struct lane_stage stage[LANE_FFT_STAGES];
-    unsigned *places;           /* all from and to */
+    size_t *places;             /* all from and to */
     real *twiddles;             /* all twiddle */
 };
 
@@ -47,6 +47,6 @@ void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n);
 void lane_fft_load(struct lane_fft *fft);
 
 /* The places of a transformed line's points, [n], in the order in which the last stage leaves them. */
-static inline const unsigned *lane_fft_order(const struct lane_fft *fft) { return fft->stage[fft->stages - 1].to; }
+static inline const size_t *lane_fft_order(const struct lane_fft *fft) { return fft->stage[fft->stages - 1].to; }
 
 #endif

@@ -162,7 +162,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
     along_middle(g, field, T, W, M, M, line);
 
     /* Step 2: the slow axis, each line followed by its mirror image. */
-    const unsigned *order = g->fft[0].stage[0].from;
+    const size_t *order = g->fft[0].stage[0].from;
     const real share = 1 / (real)g->points;
     real *transformed = line + g->line * POINT;
     for (size_t x = 0; x <= W / 2; x++)

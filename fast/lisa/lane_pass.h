@@ -127,7 +127,7 @@ INLINED void butterfly_odd(point *z, const size_t p)
 INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
                       lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
-    const unsigned *from = stage->from, *to = stage->to;
+    const size_t *from = stage->from, *to = stage->to;
     const real *twiddle = stage->twiddle;
 
     for (size_t b = 0; b < stage->butterflies; b++, from += radix, to += radix) {

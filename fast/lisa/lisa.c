@@ -251,7 +251,7 @@ static void key_spectra(const struct flight *t)
                            of->C, block_channels(of, task % blocks), s.field, s.line);
 }
 
-/* All of a, from the queries, which y holds.  A thread owns some of the (pair,
+/* All of a, from the queries in their blocks.  A thread owns some of the (pair,
  * image, head) and takes all blocks of theirs, so that sums have one order. */
 static void key_side(const struct flight *t)
 {
@@ -512,10 +512,9 @@ static status load(struct plan *plan)
 static double multiply_adds(const void *of)
 {
     const struct heads_problem *heads = of;
+    double C = (double)heads->C, output = (double)heads->B * (double)heads->N * C * C;
     if (lisa_local_is_cheaper(of)) return lisa_local_multiply_adds(of);
-    struct heads_problem merged = *heads;
-    if (passes_through(heads)) merged.w_o = NULL;
-    return circulant_multiply_adds(of, true) - heads_multiply_adds(heads) + heads_multiply_adds(&merged);
+    return circulant_multiply_adds(of, true) - (passes_through(heads) ? output : 0);
 }
 
 const struct form lisa_fast = {"fast", sizeof(union state), prepare, load, run, NULL, multiply_adds};
