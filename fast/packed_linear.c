@@ -25,6 +25,17 @@
  * vector: 224 tokens, 96 inputs and 288 outputs were at 91 % of what multiply-adds alone reach, and with whole
  * stores told apart from those of a part they are at 95.
  *
+ * Of 16 registers 12 are sums, 4 rows by 3 vectors; three hold the weights, so that each is loaded once and not once
+ * for each row, and one the input.  On one core of a Zen 3, which does 51.7, G multiply-adds a second, the best of 41:
+ *
+ *     tokens, inputs, outputs    196 768 2304    49 768 1280    784 384 1152    3136 96 288    3136 96 96
+ *     weights where they lie         34.9            34.7           34.0           34.8           36.1
+ *     weights held                   45.8            44.5           45.0           47.7           48.5
+ *     oneDNN                         42.1            40.9           45.3           46.4           47.5
+ *     OpenBLAS                       41.6            32.9           43.1           38.5           38.6
+ *
+ * 6 rows by 2 vectors were as fast; inputs in parts of 256 for the first cache, slower.
+ *
  * Panels of 1 load as much as they add.  Beyond a few hundred tokens a BLAS, which lays out
  * the tokens too, is as fast: hence one image after the other. */
 
@@ -126,8 +137,10 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_str
     for (size_t n = 0; n < in; n++) {
         panel += vectors * LANES;
         __builtin_prefetch(ahead + n * LINE, 0, 2);
+        lanes weight[WIDE];
+        for (size_t v = 0; v < vectors; v++) weight[v] = lanes_held(lanes_load(panel + v * LANES));
         for (size_t r = 0; r < rows; r++)
-            for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * x_stride + n] * lanes_load(panel + v * LANES);
+            for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * x_stride + n] * weight[v];
     }
     if (last == LANES) {        /* apart from the rest, so that `sum` is registers */
         for (size_t r = 0; r < rows; r++)

@@ -56,6 +56,8 @@ LANES_OPERATOR(/)
 
 inline lanes operator-(const lanes &a) { return real(0) - a; }
 
+inline lanes lanes_held(const lanes &a) { return a; }
+
 inline lanes lanes_load_anywhere(const real *from)
 {
     lanes a;

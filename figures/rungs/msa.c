@@ -307,9 +307,12 @@ INLINED void some_rows(lanes *out, const real *a, size_t row_step, size_t term_s
     lanes sum[ROWS][WIDE];
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < WIDE; v++) sum[r][v] = (lanes){0};
-    for (size_t t = 0; t < terms; t++)
+    for (size_t t = 0; t < terms; t++) {
+        lanes held[WIDE];
+        for (size_t v = 0; v < WIDE; v++) held[v] = lanes_held(b[t * WIDE + v]);
         for (size_t r = 0; r < rows; r++)
-            for (size_t v = 0; v < WIDE; v++) sum[r][v] += a[r * row_step + t * term_step] * b[t * WIDE + v];
+            for (size_t v = 0; v < WIDE; v++) sum[r][v] += a[r * row_step + t * term_step] * held[v];
+    }
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < WIDE; v++) out[r * WIDE + v] += sum[r][v];
 }
