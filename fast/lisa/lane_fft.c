@@ -109,16 +109,16 @@ static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t
 
         /* Step 3: where its points come from and go to. */
         for (size_t k = 0; k < d->radix; k++) {
-            size_t here = at + k * d->place;
-            *from++ = (s == 0 ? (i + k * d->in_weight) % n : here) * POINT;
-            *to++ = (s == fft->stages - 1 ? (o + k * d->out_weight) % n : here) * POINT;
+            size_t result = lane_fft_result(d->radix, k);
+            *from++ = (s == 0 ? (i + k * d->in_weight) % n : at + k * d->place) * POINT;
+            *to++ = (s == fft->stages - 1 ? (o + result * d->out_weight) % n : at + result * d->place) * POINT;
         }
 
         /* Step 4: its twiddle factors, where the power has stages to come. */
         for (size_t k = 1; k < d->radix && d->rest > 1; k++) {
-            size_t size = d->radix * d->rest;
-            *twiddle++ = turn_cosine(later * k % size, size);
-            *twiddle++ = -turn_sine(later * k % size, size);
+            size_t size = d->radix * d->rest, turn = later * lane_fft_result(d->radix, k) % size;
+            *twiddle++ = turn_cosine(turn, size);
+            *twiddle++ = -turn_sine(turn, size);
         }
     }
     return twiddle;

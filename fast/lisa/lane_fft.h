@@ -21,8 +21,17 @@
 
 #define LANE_FFT_STAGES 32
 
+/* The number of the m-th result that a butterfly leaves: two which share most of their sums come one after the
+ * other, and go before the next two are made, so that 16 registers hold almost all. */
+static inline size_t lane_fft_result(size_t radix, size_t m)
+{
+    if (radix == 8) return m / 2 + m % 2 * 4;
+    if (radix % 2 && m) return m % 2 ? m / 2 + 1 : radix - m / 2;
+    return m;
+}
+
 /* One stage: n / radix butterflies.  Butterfly b takes the points from[b radix
- * + k], k < radix, and leaves its results at to[b radix + k], all but the
+ * + k], k < radix, and leaves its m-th result at to[b radix + m], all but the
  * first multiplied by a twiddle factor where there are any.  Point i of a line without
  * gaps is known by its place, i POINT reals from the first: multiplied here once, not by
  * each line. */

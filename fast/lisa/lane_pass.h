@@ -21,6 +21,7 @@
 #ifndef TWICETOLD_LANE_PASS_H
 #define TWICETOLD_LANE_PASS_H
 
+#include <stdbool.h>
 #include "lane_fft.h"
 #include "turns.h"
 
@@ -98,69 +99,98 @@ INLINED void butterfly_8(point z[8])
     }
 }
 
-/* Odd primes p, by the sums and differences of points that mirror each other:
+/* Odd primes p, by the sums and differences of points that mirror each other, which come to where these were:
  * Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
-INLINED void butterfly_odd(point *z, const size_t p)
+INLINED void mirrored_odd(point *z, const size_t p)
 {
-    point sum[3], difference[3], first = z[0];
     for (size_t j = 1; 2 * j < p; j++) {
-        sum[j - 1] = add(z[j], z[p - j]);
-        difference[j - 1] = subtract(z[j], z[p - j]);
-        z[0] = add(z[0], sum[j - 1]);
-    }
-    for (size_t k = 1; 2 * k < p; k++) {
-        point c = first, s = {{0}, {0}};
-        for (size_t j = 1; 2 * j < p; j++) {
-            const real cos_jk = cosine[p][j * k % p], sin_jk = sine[p][j * k % p];
-            c.re += cos_jk * sum[j - 1].re;
-            c.im += cos_jk * sum[j - 1].im;
-            s.re += sin_jk * difference[j - 1].im;
-            s.im -= sin_jk * difference[j - 1].re;
-        }
-        z[k] = add(c, s);
-        z[p - k] = subtract(c, s);
+        const point sum = add(z[j], z[p - j]), difference = subtract(z[j], z[p - j]);
+        z[j] = sum;
+        z[p - j] = difference;
     }
 }
 
-/* All butterflies of one stage; radix is a constant wherever this is inlined.  Results are stored
- * one by one, or taken together where there is no `store`. */
-INLINED void stage_of(const size_t radix, const struct lane_stage *stage,
+INLINED point first_odd(const point *z, const size_t p)
+{
+    point all = z[0];
+    for (size_t j = 1; 2 * j < p; j++) all = add(all, z[j]);
+    return all;
+}
+
+/* Results k and p - k, 0 < 2 k < p. */
+INLINED void pair_odd(point pair[2], const point *z, const size_t p, const size_t k)
+{
+    const real sin_k = sine[p][k];
+    point c = z[0], s = {sin_k * z[p - 1].re, sin_k * z[p - 1].im};
+    for (size_t j = 1; 2 * j < p; j++) {
+        const real cos_jk = cosine[p][j * k % p], sin_jk = sine[p][j * k % p];
+        c = (point){c.re + cos_jk * z[j].re, c.im + cos_jk * z[j].im};
+        if (j > 1) s = (point){s.re + sin_jk * z[p - j].re, s.im + sin_jk * z[p - j].im};
+    }
+    pair[0] = (point){c.re + s.im, c.im - s.re};
+    pair[1] = (point){c.re - s.im, c.im + s.re};
+}
+
+/* All of it at once. */
+INLINED void butterfly_odd(point *z, const size_t p)
+{
+    point pair[3][2];
+    mirrored_odd(z, p);
+    for (size_t k = 1; 2 * k < p; k++) pair_odd(pair[k - 1], z, p, k);
+    z[0] = first_odd(z, p);
+    for (size_t k = 1; 2 * k < p; k++) {
+        z[k] = pair[k - 1][0];
+        z[p - k] = pair[k - 1][1];
+    }
+}
+
+/* All butterflies of one stage; radix is a constant wherever this is inlined, and so is whether there are twiddle
+ * factors, or all points of a butterfly would have to be somewhere until that is known.  Results are stored
+ * one by one, or taken together where there is no `store`.  That twiddle factors are known of, and each pair of an
+ * odd butterfly's results goes before the next is made: on a Zen 3, which has 16 registers, stages of 7 take about
+ * 0.8 of their time, and product and columns of 56x56 points 0.9. */
+INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane_stage *stage,
                       lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
     const size_t *from = stage->from, *to = stage->to;
     const real *twiddle = stage->twiddle;
 
     for (size_t b = 0; b < stage->butterflies; b++, from += radix, to += radix) {
-        point z[8];
+        point z[8], pair[2], result[8];
 #pragma GCC unroll 8
         for (size_t k = 0; k < radix; k++) z[k] = load(source, from[k]);
         if (radix == 2) butterfly_2(z);
         if (radix == 4) butterfly_4(z);
         if (radix == 8) butterfly_8(z);
-        if (radix % 2 && radix > 1) butterfly_odd(z, radix);
-        if (twiddle) {
+        if (radix % 2) mirrored_odd(z, radix);
 #pragma GCC unroll 8
-            for (size_t k = 1; k < radix; k++, twiddle += 2)
-                z[k] = (point){z[k].re * twiddle[0] - z[k].im * twiddle[1],
-                               z[k].re * twiddle[1] + z[k].im * twiddle[0]};
+        for (size_t n = 0; n < radix; n++) {
+            const size_t k = lane_fft_result(radix, n);
+            if (radix % 2 && n % 2) pair_odd(pair, z, radix, k);
+            point y = radix % 2 == 0 ? z[k] : n ? pair[1 - n % 2] : first_odd(z, radix);
+            if (twiddled && n) {
+                const real *t = twiddle + 2 * (n - 1);
+                y = (point){y.re * t[0] - y.im * t[1], y.re * t[1] + y.im * t[0]};
+            }
+            if (store) store(sink, to[n], y);
+            else result[n] = y;
         }
-        if (!store) take(sink, b * radix, z, radix);
-#pragma GCC unroll 8
-        for (size_t k = 0; store && k < radix; k++) store(sink, to[k], z[k]);
+        if (!store) take(sink, b * radix, result, radix);
+        if (twiddled) twiddle += 2 * (radix - 1);
     }
 }
 
-INLINED void stage_of_any(const struct lane_stage *stage,
+INLINED void stage_of_any(const bool twiddled, const struct lane_stage *stage,
                           lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
     switch (stage->radix) {
-    case 1: stage_of(1, stage, load, source, store, take, sink); break;
-    case 2: stage_of(2, stage, load, source, store, take, sink); break;
-    case 3: stage_of(3, stage, load, source, store, take, sink); break;
-    case 4: stage_of(4, stage, load, source, store, take, sink); break;
-    case 5: stage_of(5, stage, load, source, store, take, sink); break;
-    case 7: stage_of(7, stage, load, source, store, take, sink); break;
-    case 8: stage_of(8, stage, load, source, store, take, sink); break;
+    case 1: stage_of(1, twiddled, stage, load, source, store, take, sink); break;
+    case 2: stage_of(2, twiddled, stage, load, source, store, take, sink); break;
+    case 3: stage_of(3, twiddled, stage, load, source, store, take, sink); break;
+    case 4: stage_of(4, twiddled, stage, load, source, store, take, sink); break;
+    case 5: stage_of(5, twiddled, stage, load, source, store, take, sink); break;
+    case 7: stage_of(7, twiddled, stage, load, source, store, take, sink); break;
+    case 8: stage_of(8, twiddled, stage, load, source, store, take, sink); break;
     }
 }
 
@@ -168,13 +198,14 @@ INLINED void stage_of_any(const struct lane_stage *stage,
 INLINED void lane_stage_through(const struct lane_stage *stage,
                                 lane_load load, void *source, lane_store store, void *sink)
 {
-    stage_of_any(stage, load, source, store, NULL, sink);
+    if (stage->twiddle) stage_of_any(true, stage, load, source, store, NULL, sink);
+    else stage_of_any(false, stage, load, source, store, NULL, sink);
 }
 
 INLINED void lane_stage_taken(const struct lane_stage *stage,
                               lane_load load, void *source, lane_take take, void *sink)
 {
-    stage_of_any(stage, load, source, NULL, take, sink);
+    stage_of_any(false, stage, load, source, NULL, take, sink);
 }
 
 /* One stage of a line, compiled. */
