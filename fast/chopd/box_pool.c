@@ -47,6 +47,9 @@
 
 /* Vectors of columns at a time. */
 #define CHUNK ((size_t)2)
+#ifndef PUT_TOGETHER
+#define PUT_TOGETHER (LANE_BYTES == 64)
+#endif
 
 /* ---- boxes -------------------------------------------------------------- */
 
@@ -92,7 +95,7 @@ void box_pool_prepare(struct box_pool *pool, struct room *room, size_t H, size_t
     room_objects(room, OF_LOAD, &pool->down, "the boxes", components, G, sizeof *pool->down);
     room_objects(room, OF_LOAD, &pool->across, "the boxes", components, G, sizeof *pool->across);
     room_reals(room, OF_THREAD, &pool->T, "running sums along the rows", H, pool->line, 1, 1);
-    room_reals(room, OF_THREAD, &pool->S, "running sums down the columns", G, table_rows(pool), CHUNK * LANES, 1);
+    room_reals(room, OF_THREAD, &pool->S, "running sums down the columns", table_rows(pool) + H, CHUNK, LANES, 1);
 }
 
 void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)
@@ -118,8 +121,7 @@ void box_pool_clear(const struct box_pool *pool, const struct room *room, size_t
         lanes_store(T, zero);
         lanes_store(T + LANES, zero);
     }
-    for (size_t g = 0; g < pool->G; g++, S += table_rows(pool) * CHUNK)
-        for (size_t v = 0; v < 2 * CHUNK; v++) S[v] = zero;
+    for (size_t v = 0; v < 2 * CHUNK; v++) S[v] = zero;
 }
 
 static inline ptrdiff_t clamp(ptrdiff_t at, ptrdiff_t low, ptrdiff_t high)
@@ -145,12 +147,12 @@ static inline lanes running(lanes v)
     v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27);
     v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
 #elif LANES == 8
-    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 11, 12, 13, 14);
-    v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 10, 11, 12, 13);
-    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 8, 9, 10, 11);
+    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 0, 12, 13, 14);
+    v += __builtin_shufflevector(zero, v, 0, 0, 8, 9, 0, 0, 12, 13);
+    v += __builtin_shufflevector(zero, v, 0, 0, 0, 0, 11, 11, 11, 11);
 #elif LANES == 4
-    v += __builtin_shufflevector(zero, v, 0, 4, 5, 6);
-    v += __builtin_shufflevector(zero, v, 0, 1, 4, 5);
+    v += __builtin_shufflevector(zero, v, 0, 4, 0, 6);
+    v += __builtin_shufflevector(zero, v, 0, 0, 5, 5);
 #else
     v += __builtin_shufflevector(zero, v, 0, 2);
 #endif
@@ -178,19 +180,20 @@ static void make_rows(real *T, const struct box_pool *pool, const real *plane)
     size_t W = pool->W, whole = W / LANES * LANES;
     for (size_t y = 0; y < pool->H; y++, plane += W) {
         real *row = row_start(T, pool, y) + 1;
-        lanes sums = {0};
+        lanes before = {0};
         for (size_t x = 0; x < whole; x += LANES) {
-            sums = running(lanes_load_anywhere(plane + x)) + repeat_last(sums);
-            lanes_store(row + x, sums);
+            lanes here = running(lanes_load_anywhere(plane + x));
+            lanes_store(row + x, here + before);
+            before += repeat_last(here);
         }
         if (whole < W) {
             size_t x = W < LANES ? 0 : W - LANES;
             lanes numbers = W < LANES ? lanes_load_part(plane, W) : lanes_load_anywhere(plane + x);
-            sums = running(numbers) + row[(ptrdiff_t)x - 1];
+            lanes sums = running(numbers) + row[(ptrdiff_t)x - 1];
             lanes_store_anywhere(row + x, sums);
+            before = repeat_last(sums);
         }
-        sums = repeat_last(sums);
-        lanes_store_anywhere(row + W, sums);
+        lanes_store_anywhere(row + W, before);
     }
 }
 
@@ -225,15 +228,15 @@ INLINED void columns_of(lanes *S, const real *T, const struct box_pool *pool, co
         high[v] = clamp((ptrdiff_t)(x + v * LANES) + across->high, -(ptrdiff_t)LANES, ends);
     }
 
-    for (size_t y = 0; y < pool->H; y++, T += pool->line, S += CHUNK) {
+    for (size_t y = 0, H = pool->H, line = pool->line; y < H; y++, T += line, S += CHUNK) {
         lanes A[CHUNK + 1], C[CHUNK + 1];
         for (size_t v = 0; v < vectors; v++) {
-            A[v] = lanes_load_anywhere(T + low[v]);
-            C[v] = lanes_load_anywhere(T + high[v]);
+            A[v] = lanes_held(lanes_load_anywhere(T + low[v]));
+            C[v] = lanes_held(lanes_load_anywhere(T + high[v]));
         }
         for (size_t v = 0; v < vectors; v++) {
-            bool end = v + 1 == vectors;
-            lanes B = end ? lanes_load_anywhere(T + low[v] + 1) : moved_up(A[v], A[v + 1]);
+            bool end = !PUT_TOGETHER || v + 1 == vectors;
+            lanes B = end ? lanes_held(lanes_load_anywhere(T + low[v] + 1)) : moved_up(A[v], A[v + 1]);
             lanes D = end ? lanes_load_anywhere(T + high[v] + 1) : moved_up(C[v], C[v + 1]);
             if (kind == SPAN_WITHIN) sum[v] += first * (B - A[v]);
             else if (kind == SPAN_WHOLE) sum[v] += C[v] - A[v];
@@ -256,19 +259,63 @@ INLINED void make_columns(lanes *S, const real *T, const struct box_pool *pool, 
 
 /* ---- out ------------------------------------------------------------------ */
 
-/* Adds one box's share to row y of the tokens. */
-INLINED void add_box(lanes sum[CHUNK], const lanes *S, const struct box_pool *pool, const struct span *down,
-                     ptrdiff_t y, size_t vectors)
+/* The first row of tokens after row y for which an edge begins or ceases to move in the table: beyond the border
+ * it stays where it is. */
+static inline ptrdiff_t next_turn(ptrdiff_t y, ptrdiff_t edge, ptrdiff_t end)
 {
-    const lanes *low = S + clamp(y + down->low, -1, (ptrdiff_t)pool->H) * (ptrdiff_t)CHUNK;
-    const lanes *high = S + clamp(y + down->high, -1, (ptrdiff_t)pool->H) * (ptrdiff_t)CHUNK;
-    real weight = down->weight, first = down->first, last = down->last;
+    return y + edge < -1 ? -1 - edge : y + edge < end ? end - edge : end;
+}
+
+/* Adds one box's share to `sums`, some vectors for each row of tokens; kind and vectors are constants to the caller.
+ * What lies below an edge is what lies above it one row of tokens later, so half of the rows are in registers. */
+INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
+                        size_t vectors, int kind)
+{
+    ptrdiff_t low = down->low, high = down->high, end = (ptrdiff_t)pool->H;
+    lanes first = (lanes){0} + down->first, weight = (lanes){0} + down->weight, last = (lanes){0} + down->last;
+    const lanes *below = S + clamp(low, -1, end) * (ptrdiff_t)CHUNK;
+    const lanes *ahead = S + clamp(high, -1, end) * (ptrdiff_t)CHUNK;
+    lanes A[CHUNK], C[CHUNK];
 
     for (size_t v = 0; v < vectors; v++) {
-        if (down->kind == SPAN_WITHIN) sum[v] += first * (low[v + CHUNK] - low[v]);
-        else if (down->kind == SPAN_WHOLE) sum[v] += weight * (high[v] - low[v]);
-        else sum[v] += first * (low[v + CHUNK] - low[v]) + weight * (high[v] - low[v + CHUNK])
-                     + last * (high[v + CHUNK] - high[v]);
+        A[v] = below[v];
+        C[v] = ahead[v];
+    }
+    if (kind != SPAN_WHOLE) below += CHUNK, ahead += CHUNK;
+    for (ptrdiff_t y = 0, stop; y < end; y = stop) {
+        ptrdiff_t low_turn = next_turn(y, low, end), high_turn = next_turn(y, high, end);
+        size_t low_step = y + low >= -1 && y + low < end ? CHUNK : 0;
+        size_t high_step = y + high >= -1 && y + high < end ? CHUNK : 0;
+        stop = clamp(low_turn, y + 1, clamp(high_turn, y + 1, end));
+        for (const lanes *till = sums + (size_t)(stop - y) * CHUNK; sums < till; sums += CHUNK) {
+            for (size_t v = 0; v < vectors; v++) {
+                if (kind == SPAN_WHOLE) {
+                    sums[v] += weight * (ahead[v] - below[v]);
+                    continue;
+                }
+                lanes B = lanes_held(below[v]);
+                if (kind == SPAN_WITHIN) {
+                    sums[v] += first * (B - A[v]);
+                } else {
+                    lanes D = lanes_held(ahead[v]);
+                    sums[v] += first * (B - A[v]) + weight * (C[v] - B) + last * (D - C[v]);
+                    C[v] = D;
+                }
+                A[v] = B;
+            }
+            below += low_step;
+            ahead += high_step;
+        }
+    }
+}
+
+INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
+                     size_t vectors)
+{
+    switch (down->kind) {
+    case SPAN_WITHIN: add_box_of(sums, S, pool, down, vectors, SPAN_WITHIN); break;
+    case SPAN_WHOLE: add_box_of(sums, S, pool, down, vectors, SPAN_WHOLE); break;
+    default: add_box_of(sums, S, pool, down, vectors, SPAN_GENERAL); break;
     }
 }
 
@@ -287,21 +334,22 @@ INLINED void pool_columns(real *out, real *T, lanes *S, const struct box_pool *p
                           const struct box_pool_factor *factor, size_t x, size_t vectors, size_t count)
 {
     const struct span *down = pool->down + component * pool->G, *across = pool->across + component * pool->G;
-    size_t table = table_rows(pool) * CHUNK;
+    lanes *sums = S + table_rows(pool) * CHUNK;
 
-    S += CHUNK;
-    for (size_t g = 0; g < pool->G; g++)
-        make_columns(S + g * table, row_start(T, pool, 0), pool, &across[g], x, vectors);
-    for (size_t y = 0; y < pool->H; y++) {
-        lanes sum[CHUNK] = {{0}};
-        for (size_t g = 0; g < pool->G; g++) add_box(sum, S + g * table, pool, &down[g], (ptrdiff_t)y, vectors);
-        for (size_t v = 0; v < vectors; v++) {
-            real *to = out + y * pool->W + x + v * LANES;
-            if (factor) sum[v] *= factor_of(factor, y, x + v * LANES, count);
-            if (count < LANES) lanes_store_part(to, sum[v], count);
-            else lanes_store_anywhere(to, sum[v]);
-        }
+    for (size_t y = 0; y < pool->H; y++)
+        for (size_t v = 0; v < vectors; v++) sums[y * CHUNK + v] = (lanes){0};
+    for (size_t g = 0; g < pool->G; g++) {
+        make_columns(S + CHUNK, row_start(T, pool, 0), pool, &across[g], x, vectors);
+        add_box(sums, S + CHUNK, pool, &down[g], vectors);
     }
+    out += x;
+    for (size_t y = 0, H = pool->H, W = pool->W; y < H; y++, out += W, sums += CHUNK)
+        for (size_t v = 0; v < vectors; v++) {
+            lanes sum = sums[v];
+            if (factor) sum *= factor_of(factor, y, x + v * LANES, count);
+            if (count < LANES) lanes_store_part(out + v * LANES, sum, count);
+            else lanes_store_anywhere(out + v * LANES, sum);
+        }
 }
 
 void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
