@@ -44,6 +44,14 @@ static inline lanes gelu_lanes(lanes x)
 #endif
 }
 
+/* y <- gelu(y), so many numbers. */
+static inline void gelu_row(real *y, size_t count)
+{
+    size_t at = 0;
+    for (; at + LANES <= count; at += LANES) lanes_store_anywhere(y + at, gelu_lanes(lanes_load_anywhere(y + at)));
+    if (at < count) lanes_store_part(y + at, gelu_lanes(lanes_load_part(y + at, count - at)), count - at);
+}
+
 /* y <- sigma(y + b), a row of so many numbers; sigma is GELU, or nothing. */
 static inline void bias_and_gelu(real *y, const real *b, size_t count, bool with_gelu)
 {

@@ -12,8 +12,8 @@
  *
  * Cost of a plane: 2 additions for each token and box, and at most 6
  * multiply-adds; 1 where the edges lie between tokens.  Memory: two spans for
- * each box of each component; for each thread about H (W + 5 L) + 2 G L (H + 3)
- * reals, L of them in a vector. */
+ * each box of each component; for each thread about H (W + 9 L) reals, L of
+ * them in a vector. */
 
 #ifndef TWICETOLD_BOX_POOL_H
 #define TWICETOLD_BOX_POOL_H

@@ -39,14 +39,6 @@ static inline void align_axes(size_t aligned[GRID_AXES], const size_t *size, int
     for (int a = 0; a < GRID_AXES; a++) aligned[a] = a < GRID_AXES - axes ? missing : size[a - (GRID_AXES - axes)];
 }
 
-/* x <- gelu(x). */
-static inline void gelu_row(real *x, size_t count)
-{
-    size_t at = 0;
-    for (; at + LANES <= count; at += LANES) lanes_store_anywhere(x + at, gelu_lanes(lanes_load_anywhere(x + at)));
-    if (at < count) lanes_store_part(x + at, gelu_lanes(lanes_load_part(x + at, count - at)), count - at);
-}
-
 /* y_c = b_c + sum_t w_tc x_tc over so many taps, each of which has its row of x and of
  * weights; gelu of it, if asked. */
 static inline void sum_taps(real *y, const real *const *x, const real *const *w, size_t taps, const real *b,
