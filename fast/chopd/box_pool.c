@@ -314,6 +314,7 @@ INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool
     }
 }
 
+/* The same for any kind of box. */
 INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
                      size_t vectors)
 {

@@ -144,11 +144,11 @@ INLINED void butterfly_odd(point *z, const size_t p)
     }
 }
 
-/* All butterflies of one stage; radix is a constant wherever this is inlined, and so is whether there are twiddle
- * factors, or all points of a butterfly would have to be somewhere until that is known.  Results are stored
- * one by one, or taken together where there is no `store`.  That twiddle factors are known of, and each pair of an
- * odd butterfly's results goes before the next is made: on a Zen 3, which has 16 registers, stages of 7 take about
- * 0.8 of their time, and product and columns of 56x56 points 0.9. */
+/* All butterflies of one stage.  radix is a constant wherever this is inlined, and so is whether there are twiddle
+ * factors: until that was known, all points of a butterfly had to be somewhere.  Results are stored one by one, or
+ * taken together where there is no `store`; each pair of an odd butterfly's goes before the next is made.  With 16
+ * registers, on a Zen 3, stages of 7 take 0.74 of the time that they took when all results were there at once, and all
+ * of LiSA at 56x56 tokens 0.95. */
 INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane_stage *stage,
                       lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
