@@ -469,11 +469,14 @@ START_TEST(dots_of_the_roofline_are_formulas)
 }
 END_TEST
 
+/* Tables of PyTorch beside ours, and of the goals, a pair for each machine. */
+static const char *const versus[] = {"versus", "versus-avx2"}, *const goals[] = {"versus-goals", "versus-goals-avx2"};
+
 /* PyTorch's best way in a case: the least of its sides' milliseconds, whose name goes to `way`; and our form's. */
-static double best_of(char way[64], double *ours, const char *name, const char *form, double threads)
+static double best_of(char way[64], double *ours, const char *table, const char *name, const char *form, double threads)
 {
     double best = HUGE_VAL;
-    for (struct table *t = table_open("versus"); table_row(t);) {
+    for (struct table *t = table_open(table); table_row(t);) {
         if (strcmp(cell(t, "case"), name) || number(t, "threads") != threads) continue;
         double here = number(t, "milliseconds");
         if (!strcmp(cell(t, "side"), form)) *ours = here;
@@ -488,7 +491,7 @@ static double best_of(char way[64], double *ours, const char *name, const char *
  *            least of all its ways; the floor is the larger of our formula's multiply-adds and eleven for each of the
  *            softmaxes' exponentials over the peak, and of the bytes given and made over the bandwidth, times the
  *            threads; ratio, most and verdict follow from these.
- * Measure    figures/versus-goals.tsv against figures/versus.tsv and the declarations; of the pooling alone the
+ * Measure    figures/versus-goals*.tsv against figures/versus*.tsv and the declarations; of the pooling alone the
  *            count of fast/chopd/box_pool.h.
  * Tolerance  Zero for counts and names; for what is worked out 0.6 %, of numbers printed to three digits or more,
  *            or half of the ratio's last digit.
@@ -503,7 +506,7 @@ START_TEST(goals_are_against_the_best_way_and_the_floor)
     const double exponentials[COUNT(goal)] = {N * N, 0, 6 * 8 * 784. * 784, 3 * N * K, 3 * N * K, 0, 0, 0,
                                               196 * (2 * 4 + 10 * 49), 64 * 196 * (2 * 4 + 10 * 49)};
     unsigned seen[COUNT(goal)] = {0};
-    for (struct table *t = table_open("versus-goals"); table_row(t);) {
+    for (struct table *t = table_open(goals[_i]); table_row(t);) {
         const char *name = cell(t, "case");
         double threads = number(t, "threads"), ours = NAN;
         char way[64] = "";
@@ -513,7 +516,7 @@ START_TEST(goals_are_against_the_best_way_and_the_floor)
         seen[at] |= threads == 1 ? 1u : threads == 2 ? 2u : 0u;
 
         /* Step 1: the two sides. */
-        double theirs = best_of(way, &ours, name, cell(t, "our_form"), threads);
+        double theirs = best_of(way, &ours, versus[_i], name, cell(t, "our_form"), threads);
         ck_assert_str_eq(way, cell(t, "PyTorch's_best"));
         ck_assert(number(t, "its_ms") == theirs && number(t, "our_ms") == ours);
         ck_assert(fabs(number(t, "ratio") - theirs / ours) < 0.0051);
@@ -546,7 +549,7 @@ START_TEST(goals_are_against_the_best_way_and_the_floor)
     size_t measured = 0;
     for (size_t at = 0; at < COUNT(goal); at++) {
         bool there = false;
-        for (struct table *t = table_open("versus"); table_row(t);) there |= !strcmp(cell(t, "case"), goal[at]);
+        for (struct table *t = table_open(versus[_i]); table_row(t);) there |= !strcmp(cell(t, "case"), goal[at]);
         ck_assert_msg(seen[at] == (there ? 3 : 0), "%s: a row is missing, or one too many", goal[at]);
         measured += there;
     }
@@ -568,6 +571,6 @@ int main(void)
     tcase_add_test(papers, resolutions_begin_at_table_4);
     TCase *roofs = add_case(suite, "roofs");
     tcase_add_test(roofs, dots_of_the_roofline_are_formulas);
-    tcase_add_test(roofs, goals_are_against_the_best_way_and_the_floor);
+    tcase_add_loop_test(roofs, goals_are_against_the_best_way_and_the_floor, 0, (int)COUNT(goals));
     return run_suite(suite);
 }
