@@ -53,7 +53,7 @@
  * the mean of equal scores would no longer be exact.
  *
  * With 16 registers, 4 rows by 3 vectors: the vectors of b are held, where GCC would load each once for each row,
- * and a Zen 3 takes 0.7 of the time (lanes.h).
+ * and a Zen 3 would take 1.3 times as long (lanes.h).
  *
  * What did not help: the largest score out of the registers of the product,
  * 2^n added to the exponent instead of multiplied, prefetching the next tile, a

@@ -26,6 +26,7 @@ dots(f) = awk(sprintf("BEGIN { n = split(\"%s\", pair, \";\"); for (i = 1; i <= 
 set logscale xy
 set xrange [0.05:6000]
 above = slide ? 3.2 : 1.7                    # times the roof; on a slide some names stand there
+# A little below the lowest dot.
 lowest = 0.6 * real(system(awk("!/^#/ { if (!least || $17 < least) least = $17 } END { print least }")))
 set yrange [lowest:peak*above]
 set xtics ("1/16" 0.0625, "1/4" 0.25, "1" 1, "4" 4, "16" 16, "64" 64, "256" 256, "1 024" 1024, "4 096" 4096)

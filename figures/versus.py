@@ -32,9 +32,10 @@ and peak and bandwidth as figures/roofline measures them before and after all ca
 core: more threads are granted so many times both.  The most that could be had is PyTorch
 over the floor; where that is less than the goal, the floor stops it.
 
-PyTorch is timed twice: stock, and tuned as a user in earnest would (its
-allocator keeps large blocks, and in large pages; AVX-512 kernels, where the processor has them).  Environment variables that
-make OpenBLAS choose slower kernels are taken out for both sides.
+PyTorch is timed twice: stock, and tuned as a user in earnest would (its allocator
+keeps large blocks, and in large pages; AVX-512 kernels, where the processor has them).
+Environment variables that make OpenBLAS choose slower kernels are taken out for both
+sides.
 """
 import argparse
 import datetime

@@ -496,7 +496,8 @@ static double best_of(char way[64], double *ours, const char *table, const char 
  * Tolerance  Zero for counts and names; for what is worked out 0.6 %, of numbers printed to three digits or more,
  *            or half of the ratio's last digit.
  * Would it fail?  Seen with the second best of PyTorch's ways, with a goal less, with a floor of two threads in
- *            a row of one, with a count of exponentials 49 larger, and with ten operations for each. */
+ *            a row of one, with a count of exponentials 49 larger, with ten operations for each, and with another
+ *            ratio in the second machine's table. */
 START_TEST(goals_are_against_the_best_way_and_the_floor)
 {
     const double N = 56 * 56, K = 7 * 7;

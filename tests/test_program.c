@@ -884,7 +884,8 @@ static const real *logits_of(const real *x, size_t images)
  *            a file of another grid or of other channels is refused in a line.
  * Measure    Two images of 28 x 28 pixels, the same random weights and one thread on both sides.
  * Tolerance  Zero: the same code on the same numbers.
- * Would it fail?  Seen with the channels looked for behind the axes, and with images that begin at the second pixel. */
+ * Would it fail?  Seen with the channels looked for behind the axes, with images that begin at the second pixel, and
+ *            with a NaN among the logits. */
 START_TEST(networks_run_on_pixels_of_a_file)
 {
     enum { N = 28 * 28 };

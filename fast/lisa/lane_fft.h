@@ -21,11 +21,10 @@
 
 #define LANE_FFT_STAGES 32
 
-/* The number of the m-th result that a butterfly leaves: two which share most of their sums come one after the
- * other, and go before the next two are made, so that 16 registers hold almost all. */
+/* The number of the m-th result that a butterfly leaves: of an odd radix two which share most of their sums come one
+ * after the other, and go before the next two are made, so that 16 registers hold almost all. */
 static inline size_t lane_fft_result(size_t radix, size_t m)
 {
-    if (radix == 8) return m / 2 + m % 2 * 4;
     if (radix % 2 && m) return m % 2 ? m / 2 + 1 : radix - m / 2;
     return m;
 }

@@ -131,19 +131,6 @@ INLINED void pair_odd(point pair[2], const point *z, const size_t p, const size_
     pair[1] = (point){c.re - s.im, c.im + s.re};
 }
 
-/* All of it at once. */
-INLINED void butterfly_odd(point *z, const size_t p)
-{
-    point pair[3][2];
-    mirrored_odd(z, p);
-    for (size_t k = 1; 2 * k < p; k++) pair_odd(pair[k - 1], z, p, k);
-    z[0] = first_odd(z, p);
-    for (size_t k = 1; 2 * k < p; k++) {
-        z[k] = pair[k - 1][0];
-        z[p - k] = pair[k - 1][1];
-    }
-}
-
 /* All butterflies of one stage.  radix is a constant wherever this is inlined, and so is whether there are twiddle
  * factors: until that was known, all points of a butterfly had to be somewhere.  Results are stored one by one, or
  * taken together where there is no `store`; each pair of an odd butterfly's goes before the next is made.  With 16
@@ -166,8 +153,11 @@ INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane
 #pragma GCC unroll 8
         for (size_t n = 0; n < radix; n++) {
             const size_t k = lane_fft_result(radix, n);
+            point y;
             if (radix % 2 && n % 2) pair_odd(pair, z, radix, k);
-            point y = radix % 2 == 0 ? z[k] : n ? pair[1 - n % 2] : first_odd(z, radix);
+            if (radix % 2 == 0) y = z[k];
+            else if (n == 0) y = first_odd(z, radix);
+            else y = pair[1 - n % 2];
             if (twiddled && n) {
                 const real *t = twiddle + 2 * (n - 1);
                 y = (point){y.re * t[0] - y.im * t[1], y.re * t[1] + y.im * t[0]};

@@ -418,7 +418,20 @@ static void in_lanes(const struct head *one)
 
 /* ---- 7. registers ------------------------------------------------------------------------- */
 
-/* The transform of p points in registers (lane_pass.h); p is a constant where it is called. */
+/* The transform of an odd prime of points in registers, by the sums and differences of lane_pass.h. */
+INLINED void butterfly_odd(point *z, const size_t p)
+{
+    point pair[3][2];
+    mirrored_odd(z, p);
+    for (size_t k = 1; 2 * k < p; k++) pair_odd(pair[k - 1], z, p, k);
+    z[0] = first_odd(z, p);
+    for (size_t k = 1; 2 * k < p; k++) {
+        z[k] = pair[k - 1][0];
+        z[p - k] = pair[k - 1][1];
+    }
+}
+
+/* The same for any of the primes and powers that have one; p is a constant where it is called. */
 INLINED void butterfly(point z[8], const size_t p)
 {
     if (p == 2) butterfly_2(z);
