@@ -71,7 +71,7 @@
 #define WIDE 3
 
 /* Rows of sums in registers: 24 of 32, or 12 of 16. */
-#if defined __AVX512F__ || defined __aarch64__
+#if LANE_REGISTERS == 32
 #define ROWS 8
 #else
 #define ROWS 4

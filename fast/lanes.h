@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 #include "../reference/real.h"
+#include "registers.h"
 
 #if defined __AVX512F__
 #define LANE_BYTES 64
@@ -49,7 +50,7 @@ static inline lanes lanes_load_anywhere(const real *from) { return *(const lanes
  * 1.3 times as long on a Zen 3.  Of 32 it keeps what it needs unasked. */
 static inline lanes lanes_held(lanes a)
 {
-#if defined __x86_64__ && !defined __AVX512F__
+#if defined __x86_64__ && LANE_REGISTERS == 16
     __asm__("" : "+x"(a));
 #endif
     return a;
@@ -111,24 +112,6 @@ static inline real lanes_sum(lanes a)
     real sum = 0;
     for (size_t l = 0; l < LANES; l++) sum += a[l];
     return sum;
-}
-
-/* Sums of neighbours: L/2 of them from a, then L/2 from b.  Halving L vectors
- * pairwise until one is left sums each of them over its lanes, and the sums
- * lie in the order of the vectors. */
-static inline lanes lanes_add_neighbours(lanes a, lanes b)
-{
-#if LANES == 16
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
-         + __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-#elif LANES == 8
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
-         + __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-#elif LANES == 4
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6) + __builtin_shufflevector(a, b, 1, 3, 5, 7);
-#else
-    return __builtin_shufflevector(a, b, 0, 2) + __builtin_shufflevector(a, b, 1, 3);
-#endif
 }
 
 #endif

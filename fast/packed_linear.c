@@ -47,7 +47,7 @@
 
 /* So many sums are in registers: 24 of 32, or 12 of 16.  Panels of fewer vectors meet more
  * tokens at a time; above 8, sums wait for nothing, and the tokens' loads are what counts. */
-#if defined __AVX512F__ || defined __aarch64__
+#if LANE_REGISTERS == 32
 #define SUMS 24
 #define WIDE 4
 #else

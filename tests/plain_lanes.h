@@ -11,6 +11,7 @@
 #define TWICETOLD_EXPONENTIAL_H
 
 #include <string.h>
+#include "../fast/registers.h"
 
 #define LANES 4
 #define LANE_BYTES 64
@@ -115,11 +116,6 @@ inline real lanes_sum(const lanes &a)
     real sum = 0;
     for (size_t l = 0; l < LANES; l++) sum += a[l];
     return sum;
-}
-
-inline lanes lanes_add_neighbours(const lanes &a, const lanes &b)
-{
-    return {{a[0] + a[1], a[2] + a[3], b[0] + b[1], b[2] + b[3]}};
 }
 
 /* Lanes of a and then of b, by their numbers. */

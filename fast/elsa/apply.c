@@ -31,7 +31,7 @@
 #include <string.h>
 
 /* Tokens of a block: sums in registers, of which there are 32 or 16. */
-#if defined __AVX512F__ || defined __aarch64__
+#if LANE_REGISTERS == 32
 #define TOKENS ((size_t)8)
 #else
 #define TOKENS ((size_t)4)

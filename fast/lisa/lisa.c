@@ -63,6 +63,7 @@
 #include "local.h"
 #include "../forms.h"
 #include "../steps.h"
+#include "../transpose.h"
 #include "../../reference/flight.h"
 
 struct lisa_fast {
@@ -178,16 +179,6 @@ static void project_output(const struct flight *t)
 /* Sums a row's products with the query over the lanes; parts come exchanged. */
 struct contraction { real *a; const real *query; };
 
-/* The sums over the lanes of L vectors, in their order. */
-INLINED lanes lane_sums(lanes s[LANES])
-{
-#pragma GCC unroll 4
-    for (size_t left = LANES; left > 1; left /= 2)
-#pragma GCC unroll 8
-        for (size_t n = 0; n < left / 2; n++) s[n] = lanes_add_neighbours(s[2 * n], s[2 * n + 1]);
-    return s[0];
-}
-
 /* The two products of every point, side by side: a butterfly of 8 points leaves 16 vectors, whose sums
  * are one vector of 16 where there are 16 lanes.  Behind them zeros are added, to what comes next. */
 INLINED void take_products(void *sink, size_t first, const point *z, size_t count)
@@ -202,7 +193,7 @@ INLINED void take_products(void *sink, size_t first, const point *z, size_t coun
             product[n] = (lanes){0};
             if (k < count) product[n] = lanes_load(s->query + (first + k) * LANES) * (n % 2 ? z[k].re : z[k].im);
         }
-        lanes_store_anywhere(to, lanes_load_anywhere(to) + lane_sums(product));
+        lanes_store_anywhere(to, lanes_load_anywhere(to) + lanes_sums(product));
     }
 }
 

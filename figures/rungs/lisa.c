@@ -21,6 +21,7 @@
 
 #include <string.h>
 #include "../../fast/lisa/lane_pass.h"
+#include "../../fast/transpose.h"
 #include "../../naive/lisa.h"
 #include "../../reference/steps.h"
 #include "lisa_costs.h"
@@ -337,14 +338,6 @@ static void lay_lanes(point *z, const real *tokens, size_t points, size_t ch, si
     for (size_t n = 0; n < points; n++) z[n] = (point){channels_at(tokens + n * c, ch, c), {0}};
 }
 
-/* What the sum of a over its lanes is, for L vectors: halved pairwise, until one is left. */
-static lanes sums(lanes a[LANES])
-{
-    for (size_t left = LANES; left > 1; left /= 2)
-        for (size_t n = 0; n < left / 2; n++) a[n] = lanes_add_neighbours(a[2 * n], a[2 * n + 1]);
-    return a[0];
-}
-
 /* a += q (G + bias), summed over the lanes, for two latents. */
 static void read_lanes(real *even, real *odd, const point *G, const real *q, point bias, size_t points, size_t ch,
                        size_t c)
@@ -359,8 +352,8 @@ static void read_lanes(real *even, real *odd, const point *G, const real *q, poi
             re[l] = query * (G[n].im + bias.re);
             im[l] = query * (G[n].re + bias.im);
         }
-        lanes_store(even + first, lanes_load(even + first) + sums(re));
-        lanes_store(odd + first, lanes_load(odd + first) + sums(im));
+        lanes_store(even + first, lanes_load(even + first) + lanes_sums(re));
+        lanes_store(odd + first, lanes_load(odd + first) + lanes_sums(im));
     }
 }
 

@@ -31,7 +31,7 @@
 
 enum { TILE = 64, BLOCK = 32 };         /* keys that come together, queries that meet them */
 enum { WIDE = 3 };                      /* vectors of queries in registers */
-#if defined __AVX512F__ || defined __aarch64__
+#if LANE_REGISTERS == 32
 enum { ROWS = 8 };                      /* and keys, or channels: 24 of 32 registers, or 12 of 16 */
 #else
 enum { ROWS = 4 };

@@ -1,0 +1,12 @@
+/* registers.h -- how many vectors the processor has registers for */
+
+#ifndef TWICETOLD_REGISTERS_H
+#define TWICETOLD_REGISTERS_H
+
+#if defined __AVX512F__ || defined __aarch64__
+#define LANE_REGISTERS 32
+#else
+#define LANE_REGISTERS 16
+#endif
+
+#endif
