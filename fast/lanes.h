@@ -15,12 +15,14 @@
 #include "../reference/real.h"
 #include "registers.h"
 
+#ifndef LANE_BYTES              /* make cross MACHINE=wide asks for more than the machine has */
 #if defined __AVX512F__
 #define LANE_BYTES 64
 #elif defined __AVX__
 #define LANE_BYTES 32
 #else
 #define LANE_BYTES 16
+#endif
 #endif
 
 #ifdef TWICETOLD_DOUBLE
