@@ -20,7 +20,8 @@ static real *parameter(const struct problem *p, const char *name)
 /* ---- equality -------------------------------------------------------- */
 
 /* Grids one wide, prime, odd, even, not square, of 1, 2 and 3 axes; single
- * latents and channels, and numbers of them that fill no SIMD vector. */
+ * latents and channels, numbers of them that fill no SIMD vector, and more pairs
+ * of latents than the widest has lanes. */
 static const struct sizes size[] = {
     {"1", 1, 1, 1, 1, true},       {"1", 3, 2, 2, 3, false},     {"7", 3, 1, 2, 1, true},
     {"1x1", 3, 1, 3, 1, false},    {"1x5", 3, 2, 2, 1, false},   {"5x1", 16, 1, 1, 1, true},
@@ -28,6 +29,7 @@ static const struct sizes size[] = {
     {"5x12", 17, 1, 3, 1, false},  {"2x3x4", 3, 3, 2, 3, false}, {"3x5x7", 1, 3, 1, 1, true},
     {"64", 17, 1, 3, 1, false},    {"2", 1, 5, 16, 2, true},     {"31", 4, 1, 2, 1, false},
     {"4x4x4", 16, 1, 16, 1, true}, {"6x10", 8, 4, 4, 2, false},  {"11x11", 5, 1, 7, 1, true},
+    {"3x5", 3, 1, 35, 1, false},
 };
 
 /* Claim      Every form computes the function that the naive form computes, on
@@ -38,7 +40,7 @@ static const struct sizes size[] = {
  * Measure    The largest |form - naive| over y.
  * Tolerance  lisa_case.h, derived there from the number of roundings on the
  *            way and the size of y; q, k and v are common to both forms.
- * Would it fail?  See every_tensor_counts. */
+ * Would it fail?  See every_tensor_counts; and seen with the spectra of the first LANES pairs of latents alone. */
 START_TEST(forms_are_one_function)
 {
     char what[80];
