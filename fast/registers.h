@@ -1,4 +1,6 @@
-/* registers.h -- how many vectors the processor has registers for */
+/* registers.h -- how many vectors the processor has registers for
+ *
+ * Apart from lanes.h, for proofs put other vectors in the place of those. */
 
 #ifndef TWICETOLD_REGISTERS_H
 #define TWICETOLD_REGISTERS_H

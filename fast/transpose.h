@@ -8,10 +8,9 @@
  * Groups of four lanes are turned first, each by itself, and then whole groups
  * change places.  In float a group is 16 bytes, and within these x86-64 moves
  * numbers by one cheap instruction.  Where every round went across them, AVX2
- * needed six for what two do here: on a Zen 3 LiSA at 56x56 tokens takes 0.95 of
- * the time that it took, and ChoP'D's layer 0.97.  AVX-512 needs no more either
- * way, but numbers that go across wait three cycles instead of one, and for a
- * register that says where each goes. */
+ * needed six for what two do here, and LiSA at 56x56 tokens takes 0.95 of the time
+ * on a Zen 3.  With AVX-512 it is as many either way, but one across takes three
+ * cycles instead of one, and a register that says where each number goes. */
 
 #ifndef TWICETOLD_TRANSPOSE_H
 #define TWICETOLD_TRANSPOSE_H

@@ -52,12 +52,10 @@
  * side, so that writing goes straight on and reading jumps: the same.  Two lines by
  * turns through the stages: 5 % more.  Projections by panels of tokens: the same.
  *
- * On one core of a Zen 3, with AVX2, 8.8 ms at best: projections 2.0, the key's side
- * 3.5, the value's 3.3, where transforms in the first cache alone would take 3.9 of
- * these 6.8.  There, besides: butterflies of 8 in two halves, which read their points
- * twice and spill nothing, the next row of the field sent for during this one, and
- * spectra past the second cache, which is too small for all that is at work: nothing
- * that a clock shows.
+ * On a Zen 3, with AVX2, a clock showed no gain from butterflies of 8 in two halves,
+ * which read their points twice and spill less; from sending for the next row of the
+ * field during this one; and from spectra that pass by the second cache, which is too
+ * small there for all that is at work.
  *
  * Local kernels of Eq. 10 go the same way, on circles as much larger than the grid
  * as the window reaches; small windows have a better one (local.h).
