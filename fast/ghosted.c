@@ -130,7 +130,7 @@ void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, cons
     size_t N = p->heads.N, C = p->heads.C, c = p->c;
     real scale = p->scale * LOG2_E;
 
-    for (size_t j = flight_from(t, N); j < flight_to(t, N); j++) {
+    for (size_t j; flight_next(t, N, &j);) {
         const real *k_j = qkv + j * 3 * C + C, *v_j = k_j + C;
         for (size_t a = 0; a < p->heads.h; a++) {
             for (size_t n = 0; n < c; n++) own->keys[(a * N + j) * c + n] = scale * k_j[a * c + n];

@@ -110,7 +110,7 @@ static void fly_ghosted(const struct flight *t)
     flight_meet(t);
 
     /* Step 2: blocks of queries. */
-    for (size_t block = flight_from(t, blocks); block < flight_to(t, blocks); block++)
+    for (size_t block; flight_next(t, blocks, &block);)
         ghosted_block(&f->ghosted, p, heads_joined(t), f->heads.qkv, block, map);
     flight_meet(t);
 

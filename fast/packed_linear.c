@@ -178,44 +178,43 @@ INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t x_
     return sent;
 }
 
-/* One group of tokens, which meets all panels. */
-static void group(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
-                  size_t tokens, size_t part, size_t parts)
+/* One chunk of tokens meets one panel. */
+static size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
+                          size_t panel, size_t sent, size_t tokens)
 {
-    size_t chunks = (tokens + CHUNK - 1) / CHUNK, items = panels_of(map) * chunks, sent = 0;
+    size_t vectors, out = panel_at(&vectors, map, panel) * LANES, in = map->in;
+    size_t last = panel + 1 < panels_of(map) ? LANES : (map->out - 1) % LANES + 1;
+    const real *weights = map->panels + out * (in + 1);
 
-    for (size_t item = share(items, part, parts); item < share(items, part + 1, parts); item++) {
-        size_t vectors, out = panel_at(&vectors, map, item / chunks) * LANES, chunk = item % chunks;
-        size_t token = share(tokens, chunk, chunks), count = share(tokens, chunk + 1, chunks) - token;
-        size_t last = item / chunks + 1 < panels_of(map) ? LANES : (map->out - 1) % LANES + 1;
-        const real *panel = map->panels + out * (map->in + 1), *from = x + token * x_stride;
-        real *to = y + token * y_stride + out;
-
-        if (!chunk) sent = 0;
-        switch (vectors) {
+    y += out;
+    switch (vectors) {
 #if WIDE > 3
-        case 4: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 4); break;
+    case 4: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 4);
 #endif
-        case 3: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 3); break;
-        case 2: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 2); break;
-        default: sent = chunk_by_panel(to, y_stride, from, x_stride, panel, sent, map->in, last, count, 1); break;
-        }
+    case 3: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 3);
+    case 2: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 2);
+    default: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 1);
     }
 }
 
-/* Groups have so many tokens that their part of x and y, a megabyte in float, stays in the second
- * cache; but at least GROUP, since each sends for all weights anew.  Where there are no tokens or no outputs x and
- * y may be NULL. */
+/* A group of tokens meets one panel after the other, chunk by chunk, and then comes the next group.  Groups have so
+ * many tokens that their part of x and y, a megabyte in float, stays in the second cache; but at least GROUP, since
+ * each sends for all weights anew.  Where there are no tokens or no outputs x and y may be NULL. */
 static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
                   size_t tokens, size_t part, size_t parts)
 {
     size_t most = 262144 / (map->in + map->out + 1), groups = tokens / (most < GROUP ? GROUP : most) + 1;
+    size_t panels = panels_of(map), chunks = (tokens / groups) / CHUNK + 1, items = groups * panels * chunks, sent = 0;
 
     if (!tokens || !map->out) return;
-    for (size_t g = 0; g < groups; g++) {
-        size_t first = share(tokens, g, groups), end = share(tokens, g + 1, groups);
-        group(y + first * y_stride, y_stride, x + first * x_stride, x_stride, map, end - first, part, parts);
+    for (size_t item = share(items, part, parts); item < share(items, part + 1, parts); item++) {
+        size_t group = item / chunks / panels, chunk = group * chunks + item % chunks;
+        size_t first = share(tokens, chunk, groups * chunks), end = share(tokens, chunk + 1, groups * chunks);
+        if (item % chunks == 0) sent = 0;
+        if (first == end) continue;
+        sent = chunk_meets(y + first * y_stride, y_stride, x + first * x_stride, x_stride, map,
+                           item / chunks % panels, sent, end - first);
     }
 }
 
-const struct linear_kind linear_packed = {prepare, load, apply};
+const struct linear_kind linear_packed = {8, prepare, load, apply};

@@ -123,21 +123,20 @@ static void fly(const struct flight *t)
         .y = f->low_z, .q = f->low_q, .k = f->low_kv, .v = room_at(f->low_kv, ld),
         .y_stride = ld, .q_stride = ld, .kv_stride = 2 * ld,
     };
-    size_t first = flight_from(t, t->images), end = flight_to(t, t->images);
 
     /* Step 1: a plane that windows tile, and the mean of each window. */
-    for (size_t b = first; b < end; b++) {
+    for (size_t b; flight_next(t, t->images, &b);) {
         hilo_naive_pad(f->padded + b * M * C, t->x + b * N * C, p);
         hilo_naive_pool(f->pooled + b * n * C, f->padded + b * M * C, p);
     }
     flight_meet(t);
 
     /* Step 2: queries, keys and values. */
-    linear_apply(f->high_qkv, 3 * hd, f->padded, C, &f->h_qkv, t->images * M, t->part, t->parts);
-    linear_apply(f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->l_q, t->images * R, t->part, t->parts);
-    linear_apply(f->window_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n, t->part, t->parts);
+    flight_linear(t, f->high_qkv, 3 * hd, f->padded, C, &f->h_qkv, t->images * M);
+    flight_linear(t, f->low_q, ld, p->pooled_queries ? f->pooled : f->padded, C, &f->l_q, t->images * R);
+    flight_linear(t, f->window_kv, 2 * ld, f->pooled, C, &f->l_kv, t->images * n);
     flight_meet(t);
-    for (size_t b = first; b < end && ld; b++)
+    for (size_t b; ld && flight_next(t, t->images, &b);)
         hilo_naive_carry(f->low_kv + b * M * 2 * ld, f->window_kv + b * n * 2 * ld, p, 2 * ld);
     flight_meet(t);
 
@@ -147,12 +146,12 @@ static void fly(const struct flight *t)
     flight_meet(t);
 
     /* Step 4: the output projections mix the heads of a branch. */
-    linear_apply(f->high, hd, f->high_z, hd, &f->h_proj, t->images * M, t->part, t->parts);
-    linear_apply(f->low, ld, f->low_z, ld, &f->l_proj, t->images * R, t->part, t->parts);
+    flight_linear(t, f->high, hd, f->high_z, hd, &f->h_proj, t->images * M);
+    flight_linear(t, f->low, ld, f->low_z, ld, &f->l_proj, t->images * R);
     flight_meet(t);
 
     /* Step 5: side by side (Eq. 6), without the padding. */
-    for (size_t b = first; b < end; b++) {
+    for (size_t b; flight_next(t, t->images, &b);) {
         real *y = t->y + b * N * C;
         const real *low_b = room_at(f->low, b * R * ld);
         if (f->spread) {

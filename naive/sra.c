@@ -58,15 +58,15 @@ static void fly(const struct flight *t)
     };
 
     /* Step 1: every patch becomes one token, and is normalised. */
-    for (size_t b = flight_from(t, reduced); b < flight_to(t, reduced); b++) {
+    for (size_t b; flight_next(t, reduced, &b);) {
         sra_naive_convolve(f->reduced + b * M * C, t->x + b * N * C, p);
         for (size_t m = 0; m < M; m++) layer_norm(f->reduced + (b * M + m) * C, p->norm_g, p->norm_b, C, SRA_EPSILON);
     }
     flight_meet(t);
 
     /* Step 2: queries of tokens, keys and values of patches. */
-    linear_apply(f->q, C, t->x, C, &f->query, t->images * N, t->part, t->parts);
-    linear_apply(f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, t->images * M, t->part, t->parts);
+    flight_linear(t, f->q, C, t->x, C, &f->query, t->images * N);
+    flight_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, t->images * M);
     flight_meet(t);
 
     /* Step 3: the equation, head by head. */
@@ -74,7 +74,7 @@ static void fly(const struct flight *t)
     flight_meet(t);
 
     /* Step 4: the output projection mixes the heads. */
-    if (p->w_o) linear_apply(t->y, C, joined, C, &f->output, t->images * N, t->part, t->parts);
+    if (p->w_o) flight_linear(t, t->y, C, joined, C, &f->output, t->images * N);
 }
 
 static status run(struct plan *plan, real *y, const real *x)

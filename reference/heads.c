@@ -43,7 +43,7 @@ void branch_attend(const struct flight *t, const struct branch *b)
 {
     size_t items = t->images * b->heads * b->parts;
 
-    for (size_t item = flight_from(t, items); item < flight_to(t, items); item++) {
+    for (size_t item; flight_next(t, items, &item);) {
         size_t image = item / b->parts / b->heads, head = item / b->parts % b->heads;
         size_t query = image * b->queries, key = image * b->keys, channel = head * b->channels;
         struct head one = {
@@ -110,7 +110,7 @@ void heads_project(const struct flight *t)
 {
     const struct heads *heads = t->plan->state;
     size_t tokens = t->images * heads->of.N;
-    linear_apply(heads->qkv, width_of(heads), t->x, heads->of.C, &heads->input, tokens, t->part, t->parts);
+    flight_linear(t, heads->qkv, width_of(heads), t->x, heads->of.C, &heads->input, tokens);
 }
 
 real *heads_joined(const struct flight *t)
@@ -123,7 +123,7 @@ void heads_join(const struct flight *t)
 {
     const struct heads *heads = t->plan->state;
     size_t C = heads->of.C, tokens = t->images * heads->of.N;
-    if (heads->joined) linear_apply(t->y, C, heads->joined, C, &heads->output, tokens, t->part, t->parts);
+    if (heads->joined) flight_linear(t, t->y, C, heads->joined, C, &heads->output, tokens);
 }
 
 /* A heart between copies of its own. */

@@ -53,7 +53,7 @@ double projections_multiply_adds(const struct problem *p);
      .meaning = "heads, each of c = C/h channels"}
 
 #define OPTION_SCALE \
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "", .low = -DBL_MAX, .high = DBL_MAX, \
+    {.name = "scale", .kind = OPTION_REAL, .fallback = "", .low = -REAL_MAX, .high = REAL_MAX, \
      .meaning = "multiplies q.k in place of 1/sqrt(c)"}
 
 #define TENSOR_TOKENS {.name = "x", .shape = "B N C", .meaning = "the tokens"}
@@ -98,7 +98,7 @@ struct branch {
     size_t y_stride, q_stride, kv_stride;
 };
 
-/* The calling thread's share of the hearts of a branch. */
+/* The hearts of a branch, those that the calling thread takes. */
 void branch_attend(const struct flight *t, const struct branch *branch);
 
 /* ---- from x to y with one heart ------------------------------------------- */

@@ -18,13 +18,6 @@ void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
             tokens, in, out);
 }
 
-void linear_from_planes(real *y, size_t y_stride, const real *planes, size_t plane, const real *weight,
-                        size_t tokens, size_t in, size_t out)
-{
-    product(y, y_stride, (struct factor){planes, plane, true}, (struct factor){weight, in, true}, NULL,
-            tokens, in, out);
-}
-
 /* ---- weights as they lie -------------------------------------------------- */
 
 static void prepare(struct linear *map, struct room *room)
@@ -50,4 +43,4 @@ static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, cons
                    to - from, map->in, map->out);
 }
 
-const struct linear_kind linear_as_it_lies = {prepare, load, apply};
+const struct linear_kind linear_as_it_lies = {1, prepare, load, apply};

@@ -29,11 +29,6 @@ void linear_map(real *y, size_t y_stride, const real *x, size_t x_stride,
 void linear_product(real *y, size_t y_stride, const real *x, size_t x_stride,
                     const real *values, size_t tokens, size_t in, size_t out);
 
-/* y = P^T W^T for planes P [in][tokens], rows `plane` apart: the tokens' entries
- * of one channel lie side by side. */
-void linear_from_planes(real *y, size_t y_stride, const real *planes, size_t plane, const real *weight,
-                        size_t tokens, size_t in, size_t out);
-
 /* ---- a map that a plan holds ---------------------------------------------- */
 
 struct linear {
@@ -45,6 +40,8 @@ struct linear {
 
 /* What may be done with the weights before they meet tokens. */
 struct linear_kind {
+    size_t pieces;              /* a thread's share may be cut into so many, at no cost */
+
     /* Asks for what is kept. */
     void (*prepare)(struct linear *map, struct room *room);
 

@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -218,38 +219,44 @@ END_TEST
 
 /* ---- flights ----------------------------------------------------------- */
 
-#define ITEMS 5                 /* of an image, in each of two steps */
+#define ITEMS 5                 /* of an image, in each loop */
 #define IMAGES 7                /* at most */
+#define MEETINGS 3
+#define STEPS (FLIGHT_LOOPS * (MEETINGS + 1))
 
-static atomic_int done[2][IMAGES][ITEMS], slot_taken[8], wrong;
+static atomic_int done[STEPS][IMAGES * ITEMS], slot_taken[8], wrong, waited;
 static const real *all_x;
 static real *all_y;
 
-/* Two steps: an item of the second looks at one of the first that another
- * thread did. */
+/* Between two meetings as many loops as there may be, every other one in runs of up to 3.  An item looks at one
+ * of the loop before the last meeting that another thread did. */
 static void fly(const struct flight *t)
 {
-    size_t items = t->images * ITEMS;
+    size_t items = t->images * ITEMS, first = t->first * ITEMS;
     bool alone = t->parts == 1;     /* then others may be on their way */
     if (t->x != all_x + 3 * t->first || t->y != all_y + 2 * t->first) wrong++;
     if (alone && atomic_fetch_add(&slot_taken[t->slot], 1)) wrong++;
-    for (size_t i = flight_from(t, items); i < flight_to(t, items); i++) done[0][t->first + i / ITEMS][i % ITEMS]++;
-    flight_meet(t);
-    for (size_t i = flight_from(t, items); i < flight_to(t, items); i++) {
-        size_t other = items - 1 - i;
-        if (done[0][t->first + other / ITEMS][other % ITEMS] != 1) wrong++;
-        done[1][t->first + i / ITEMS][i % ITEMS]++;
+    for (size_t step = 0; step < STEPS; step++) {
+        if (step && step % FLIGHT_LOOPS == 0) flight_meet(t);
+        size_t met = step / FLIGHT_LOOPS * FLIGHT_LOOPS, end;
+        for (size_t i; step % 2 == 0 && flight_next(t, items, &i); done[step][first + i]++)
+            if (met && done[met - 1][first + items - 1 - i] != 1) wrong++;
+        for (size_t i; step % 2 && flight_run(t, items, 3, &i, &end);) {
+            if (i >= end || end - i > 3) wrong++;
+            for (; i < end; i++) done[step][first + i]++;
+        }
     }
     if (!alone) return;
     for (int n = 0; n < 10; n++) sched_yield();
     slot_taken[t->slot]--;
 }
 
-/* Claim      Every item of every step is done exactly once, by 1 to 5 threads for 0 to 7
- *            images, so many at a time or each thread its own; no step begins before the
- *            last one is done; flights of one thread each have their own slot.
+/* Claim      Every item of every loop is done exactly once, one by one or in runs, by 1 to 5 threads for 0 to 7
+ *            images, so many at a time or each thread its own; nothing begins before the last
+ *            meeting; flights of one thread each have their own slot.
  * Would it fail?  Seen without the barrier, with images left over flown by each thread
- *            alone, and with every thread in slot 0. */
+ *            alone, with every thread in slot 0, and with counts that are cleared as a loop begins, for
+ *            itself. */
 START_TEST(every_item_is_flown_once)
 {
     struct plan plan = {.threads = _i};
@@ -263,10 +270,34 @@ START_TEST(every_item_is_flown_once)
             };
             memset(done, 0, sizeof done);
             succeeds(flights_run(&plan, y, x, &batch, fly));
-            for (size_t n = 0; n < 2 * IMAGES * ITEMS; n++)
-                ck_assert_int_eq(done[n / ITEMS / IMAGES][n / ITEMS % IMAGES][n % ITEMS], n / ITEMS % IMAGES < images);
+            for (size_t step = 0; step < STEPS; step++)
+                for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[step][n], n < images * ITEMS);
             ck_assert_int_eq(wrong, 0);
         }
+}
+END_TEST
+
+/* The first item is done when all others are, or ten seconds later. */
+static void fly_with_one_slow(const struct flight *t)
+{
+    for (size_t i; flight_next(t, ITEMS * IMAGES, &i); done[0][i]++) {
+        double begun = omp_get_wtime();
+        while (i == 0 && waited < ITEMS * IMAGES - 1 && omp_get_wtime() < begun + 10) sched_yield();
+        if (i == 0 && waited < ITEMS * IMAGES - 1) wrong++;
+        waited++;
+    }
+}
+
+/* Claim      While one thread is held up by an item, the others do what is left of its share.
+ * Measure    The item that holds it up ends when all others are done.
+ * Would it fail?  Seen with threads that take their own shares only: ten seconds pass. */
+START_TEST(what_is_left_is_done_by_others)
+{
+    struct plan plan = {.threads = _i};
+    const struct batch batch = {.images = 1, .in_flight = 1};
+    succeeds(flights_run(&plan, zeros(1), zeros(1), &batch, fly_with_one_slow));
+    for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[0][n], 1);
+    ck_assert_int_eq(wrong, 0);
 }
 END_TEST
 
@@ -311,6 +342,7 @@ int main(void)
     tcase_add_test(rooms, a_failing_placement_leaves_nothing);
     TCase *flights = add_case(suite, "flights");
     tcase_add_loop_test(flights, every_item_is_flown_once, 1, 6);
+    tcase_add_loop_test(flights, what_is_left_is_done_by_others, 2, 6);
     tcase_add_test(flights, shares_are_equal);
     tcase_add_test(flights, images_fly_together);
     return run_suite(suite);

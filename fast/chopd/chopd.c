@@ -127,29 +127,31 @@ static void one_image(const struct flight *t)
     const struct chopd_problem *p = t->plan->of;
     const struct chopd_fast *f = t->plan->state;
     const struct room *room = &t->plan->room;
-    size_t N = p->N, C = p->C, D = p->D, R = p->R, first = flight_from(t, N), end = flight_to(t, N);
+    size_t N = p->N, C = p->C, D = p->D, R = p->R, strips = (N - 1) / STRIP + 1;
     const real *map = f->gate.map + t->slot * p->s * p->s * R;
     real *z = f->z + t->slot * R * N, *rows = room_own(room, f->rows, t->thread);
     real *turned = room_own(room, f->turned, t->thread);
 
     /* Step 1: what the gate will be, and channels to components. */
     if (t->part == 0) chopd_gate(&f->gate, t->slot, t->x, p);
-    for (size_t n = first; n < end; n += STRIP)
-        to_planes(z + n, t->x + n * C, f, p, room_own(room, f->panels, t->thread), end - n < STRIP ? end - n : STRIP);
+    for (size_t s; flight_next(t, strips, &s);) {
+        size_t n = s * STRIP, tokens = N - n < STRIP ? N - n : STRIP;
+        to_planes(z + n, t->x + n * C, f, p, room_own(room, f->panels, t->thread), tokens);
+    }
     flight_meet(t);
 
     /* Step 2: every component pools over its boxes. */
     const struct box_pool_factor factor = {rows, p->W, f->down};
     box_pool_clear(&f->pool, room, t->thread);
-    for (size_t r = flight_from(t, R); r < flight_to(t, R); r++) {
+    for (size_t r; flight_next(t, R, &r);) {
         gate_rows(rows, map, f->across, p, r);
         box_pool_plane(&f->pool, r, z + r * N, z + r * N, &factor, room, t->thread);
     }
     flight_meet(t);
 
     /* Step 3: components to channels, and sigma. */
-    for (size_t n = first; n < end; n += STRIP) {
-        size_t tokens = end - n < STRIP ? end - n : STRIP;
+    for (size_t s; flight_next(t, strips, &s);) {
+        size_t n = s * STRIP, tokens = N - n < STRIP ? N - n : STRIP;
         turn(turned, z + n, p, tokens);
         linear_apply(t->y + n * D, D, turned, R, &f->output, tokens, 0, 1);
         if (p->gelu) gelu_row(t->y + n * D, tokens * D);

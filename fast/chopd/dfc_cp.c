@@ -18,6 +18,9 @@
 #include "../forms.h"
 #include "../gelu.h"
 
+/* Tokens of a run, at most: enough for a product, and their components stay near. */
+#define RUN ((size_t)512)
+
 struct dfc_cp_fast {
     real *z;                    /* [slots][M][R] */
     real *sum;                  /* [slots][R] */
@@ -43,12 +46,12 @@ static void one_image(const struct flight *t)
     const struct dfc_problem *p = t->plan->of;
     const struct dfc_cp_fast *f = t->plan->state;
     size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
-    size_t m_first = flight_from(t, M), m_end = flight_to(t, M), n_first = flight_from(t, N), n_end = flight_to(t, N);
     real *z = f->z + t->slot * M * R, *sum = f->sum + t->slot * R, *gated = f->gated + t->slot * N * R;
     const real *u1_i = p->u1 ? p->u1 + t->first * R : NULL;
 
     /* Step 1: channels to components. */
-    linear_product(z + m_first * R, R, t->x + m_first * C, C, p->u4, m_end - m_first, C, R);
+    for (size_t m, end; flight_run(t, M, RUN, &m, &end);)
+        linear_product(z + m * R, R, t->x + m * C, C, p->u4, end - m, C, R);
     flight_meet(t);
 
     /* Step 2: all tokens into one number per component, and what this image makes of it. */
@@ -60,10 +63,12 @@ static void one_image(const struct flight *t)
     flight_meet(t);
 
     /* Step 3: what each token takes of it, components to channels, and sigma. */
-    for (size_t n = n_first; n < n_end; n++)
-        for (size_t r = 0; r < R; r++) gated[n * R + r] = p->u3[n * R + r] * sum[r];
-    linear_map(t->y + n_first * D, D, gated + n_first * R, R, p->u5, NULL, n_end - n_first, R, D);
-    for (size_t n = n_first; n < n_end; n++) bias_and_gelu(t->y + n * D, p->b + n * D, D, p->gelu);
+    for (size_t first, end; flight_run(t, N, RUN, &first, &end);) {
+        for (size_t n = first; n < end; n++)
+            for (size_t r = 0; r < R; r++) gated[n * R + r] = p->u3[n * R + r] * sum[r];
+        linear_map(t->y + first * D, D, gated + first * R, R, p->u5, NULL, end - first, R, D);
+        for (size_t n = first; n < end; n++) bias_and_gelu(t->y + n * D, p->b + n * D, D, p->gelu);
+    }
 }
 
 static status run(struct plan *plan, real *y, const real *x)

@@ -45,7 +45,7 @@ static void all_images(const struct flight *t)
 {
     const struct fc_problem *p = t->plan->of;
     const struct fc_fast *f = t->plan->state;
-    linear_apply(t->y, p->N * p->D, t->x, p->M * p->C, &f->layer, t->images, t->part, t->parts);
+    flight_linear(t, t->y, p->N * p->D, t->x, p->M * p->C, &f->layer, t->images);
 }
 
 static status run(struct plan *plan, real *y, const real *x)

@@ -118,12 +118,12 @@ static void fly(const struct flight *t)
     const struct small_map map = {low_y, p->windows.rows, p->windows.columns, ld};
 
     /* Step 1: the mean of every window; the projections of tokens. */
-    for (size_t w = flight_from(t, means); w < flight_to(t, means); w++) pool(pooled + w * C, t->x, p, w);
-    linear_apply(of_tokens, f->fine.out, t->x, C, &f->fine, N, t->part, t->parts);
+    for (size_t w; flight_next(t, means, &w);) pool(pooled + w * C, t->x, p, w);
+    flight_linear(t, of_tokens, f->fine.out, t->x, C, &f->fine, N);
     flight_meet(t);
 
     /* Step 2: the projections of windows. */
-    linear_apply(of_windows, f->coarse.out, means ? pooled : t->x, C, &f->coarse, n, t->part, t->parts);
+    flight_linear(t, of_windows, f->coarse.out, means ? pooled : t->x, C, &f->coarse, n);
     flight_meet(t);
 
     /* Step 3: attention, head by head. */
@@ -132,10 +132,10 @@ static void fly(const struct flight *t)
     flight_meet(t);
 
     /* Step 4: each branch into its channels of y. */
-    linear_apply(t->y, C, high_z, hd, &f->h_proj, N, t->part, t->parts);
-    linear_apply(low_y, spread ? ld : C, low_z, ld, &f->l_proj, R, t->part, t->parts);
+    flight_linear(t, t->y, C, high_z, hd, &f->h_proj, N);
+    flight_linear(t, low_y, spread ? ld : C, low_z, ld, &f->l_proj, R);
     if (spread) flight_meet(t);
-    for (size_t row = flight_from(t, spread); row < flight_to(t, spread); row++)
+    for (size_t row; flight_next(t, spread, &row);)
         bilinear_row(t->y + row * p->W * C + hd, C, p->W, &map, row, p->windows.rows * p->s, p->windows.columns * p->s);
 }
 

@@ -61,19 +61,19 @@ static void fly(const struct flight *t)
     };
 
     /* Step 1: queries of tokens; patches.  Images follow each other as rows do. */
-    linear_apply(f->q, C, t->x, C, &f->query, tokens, t->part, t->parts);
-    for (size_t row = flight_from(t, rows); row < flight_to(t, rows); row++) cut_row(f->patches, t->x, p, row);
+    flight_linear(t, f->q, C, t->x, C, &f->query, tokens);
+    for (size_t row; flight_next(t, rows, &row);) cut_row(f->patches, t->x, p, row);
     flight_meet(t);
 
     /* Step 2: every patch becomes one token, and is normalised. */
-    linear_apply(f->reduced, C, f->patches, p->s * p->s * C, &f->convolution, reduced, t->part, t->parts);
+    flight_linear(t, f->reduced, C, f->patches, p->s * p->s * C, &f->convolution, reduced);
     flight_meet(t);
-    for (size_t m = flight_from(t, reduced); m < flight_to(t, reduced); m++)
+    for (size_t m; flight_next(t, reduced, &m);)
         norm_row(f->reduced + m * C, p->norm_g, p->norm_b, C, SRA_EPSILON);
     flight_meet(t);
 
     /* Step 3: keys and values of patches. */
-    linear_apply(f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, patches, t->part, t->parts);
+    flight_linear(t, f->kv, 2 * C, f->reduced ? f->reduced : t->x, C, &f->key_value, patches);
     flight_meet(t);
 
     /* Step 4: attention, by heads and blocks of queries. */
@@ -81,7 +81,7 @@ static void fly(const struct flight *t)
     flight_meet(t);
 
     /* Step 5: the output projection mixes the heads. */
-    if (p->w_o) linear_apply(t->y, C, joined, C, &f->output, tokens, t->part, t->parts);
+    if (p->w_o) flight_linear(t, t->y, C, joined, C, &f->output, tokens);
 }
 
 static status run(struct plan *plan, real *y, const real *x)

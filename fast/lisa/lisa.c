@@ -116,6 +116,9 @@ static size_t block_channels(const struct heads_problem *of, size_t block)
 
 /* ---- projections ------------------------------------------------------------ */
 
+/* Tokens of a run, at most: enough for a product, and they stay near. */
+#define RUN ((size_t)512)
+
 enum third { QUERY, KEY, VALUE };
 
 /* A row of queries, in y, normalised into blocks, in the order in which `contract` meets them. */
@@ -142,25 +145,27 @@ static void lay_queries(const struct flight *t, size_t row)
     }
 }
 
-/* y = x W^T + b for a third of w_qkv, whole rows of tokens to a thread; query and key are normalised. */
+/* y = x W^T + b for a third of w_qkv, some rows of tokens at a time; query and key are normalised while they are
+ * near. */
 static void project(const struct flight *t, enum third third)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
-    size_t C = of->C, rows = t->images * f->rows, W = f->grid.tokens[2];
-    size_t from = flight_from(t, rows) * W, to = flight_to(t, rows) * W;
+    size_t C = of->C, W = f->grid.tokens[2];
     const real *weight = of->w_qkv + third * C * C, *bias = of->b_qkv ? of->b_qkv + third * C : NULL;
+    bool laid = third == QUERY && f->query, normalised = third != VALUE && !laid;
 
-    if (from == to) return;
     if (third == VALUE && f->w_through) {
         weight = f->w_through;
         bias = f->b_through;
     }
-    linear_map(t->y + from * C, C, t->x + from * C, C, weight, bias, to - from, C, C);
-    bool laid = third == QUERY && f->query;
-    for (size_t row = from / W; laid && row < to / W; row++) lay_queries(t, row);
-    for (size_t head = from * of->h; !laid && third != VALUE && head < to * of->h; head++)
-        normalise_row(t->y + head * of->c, of->c);
+    for (size_t row, end; flight_run(t, t->images * f->rows, (RUN - 1) / W + 1, &row, &end);) {
+        size_t from = row * W, tokens = end * W - from;
+        linear_map(t->y + from * C, C, t->x + from * C, C, weight, bias, tokens, C, C);
+        for (; laid && row < end; row++) lay_queries(t, row);
+        for (size_t head = 0; normalised && head < tokens * of->h; head++)
+            normalise_row(t->y + from * C + head * of->c, of->c);
+    }
 }
 
 /* y = y W_o^T + b_o in place, as many tokens at a time as a field has room for. */
@@ -168,14 +173,13 @@ static void project_output(const struct flight *t)
 {
     const struct heads_problem *of = t->plan->of;
     const struct lisa_fast *f = t->plan->state;
-    size_t C = of->C, tokens = t->images * of->N, to = flight_to(t, tokens), panel = f->field_reals / C;
+    size_t C = of->C, tokens = t->images * of->N, panel = f->field_reals / C;
     real *copy = scratch_of(t).field;
 
     if (!of->w_o || f->w_through) return;
-    for (size_t n = flight_from(t, tokens); n < to; n += panel) {
-        size_t rows = to - n < panel ? to - n : panel;
-        memcpy(copy, t->y + n * C, rows * C * sizeof *copy);
-        linear_map(t->y + n * C, C, copy, C, of->w_o, of->b_o, rows, C, C);
+    for (size_t n, end; flight_run(t, tokens, panel < RUN ? panel : RUN, &n, &end);) {
+        memcpy(copy, t->y + n * C, (end - n) * C * sizeof *copy);
+        linear_map(t->y + n * C, C, copy, C, of->w_o, of->b_o, end - n, C, C);
     }
 }
 
@@ -241,14 +245,13 @@ static void key_spectra(const struct flight *t)
     size_t blocks = f->kernels.blocks, tasks = t->images * of->h * blocks;
     struct scratch s = scratch_of(t);
 
-    for (size_t task = flight_from(t, tasks); task < flight_to(t, tasks); task++)
+    for (size_t task; flight_next(t, tasks, &task);)
         lane_grid_spectrum(&f->grid, f->spectra + task * f->grid.half * POINT,
                            t->y + head_at(of, task / blocks) + task % blocks * LANES,
                            of->C, block_channels(of, task % blocks), s.field, s.line);
 }
 
-/* All of a, from the queries in their blocks.  A thread owns some of the (pair,
- * image, head) and takes all blocks of theirs, so that sums have one order. */
+/* All of a, from the queries in their blocks.  All meet after each block, so that sums have one order. */
 static void key_side(const struct flight *t)
 {
     const struct lisa_problem *p = t->plan->of;
@@ -260,8 +263,9 @@ static void key_side(const struct flight *t)
     bool one_for_all = p->equation == 5;
     struct scratch s = scratch_of(t);
 
-    for (size_t block = 0; block < k->blocks; block++)
-        for (size_t task = flight_from(t, tasks); task < flight_to(t, tasks); task++) {
+    for (size_t block = 0; block < k->blocks; block++) {
+        if (block) flight_meet(t);
+        for (size_t task; flight_next(t, tasks, &task);) {
             size_t pair = task / items, item = task % items;
             const real *kernel = one_for_all ? k->key + pair * g->points * 2
                                              : k->key + (block * k->pairs + pair) * g->points * POINT;
@@ -273,6 +277,7 @@ static void key_side(const struct flight *t)
             contract(g, a, s.field, f->query + (item * k->blocks + block) * f->rows * f->row * LANES,
                      k->key_bias + (block * k->pairs + pair) * POINT, s.line);
         }
+    }
 }
 
 /* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one
@@ -283,7 +288,7 @@ static void keys_by_channel(const struct flight *t)
     const struct lisa_fast *f = t->plan->state;
     size_t items = t->images * of->h, channels = 2 * f->kernels.pairs;
 
-    for (size_t item = flight_from(t, items); item < flight_to(t, items); item++)
+    for (size_t item; flight_next(t, items, &item);)
         for (size_t c = 0; c < channels; c++) {
             real *row = f->keys + (item * channels + c) * of->N;
             const real *from = t->y + head_at(of, item) + c;
@@ -298,7 +303,7 @@ static void queries_by_pair(const struct flight *t)
     const struct lisa_fast *f = t->plan->state;
     size_t items = t->images * of->h, pairs = f->kernels.pairs, W = f->grid.tokens[2];
 
-    for (size_t task = flight_from(t, items * pairs); task < flight_to(t, items * pairs); task++) {
+    for (size_t task; flight_next(t, items * pairs, &task);) {
         size_t c = task % pairs * 2;
         const real *from = t->y + head_at(of, task / pairs) + c;
         real *to = f->a + task * f->a_reals;
@@ -366,7 +371,7 @@ static void value_side(const struct flight *t)
     struct scratch s = scratch_of(t);
     real *spectrum = f->spectra + 2 * t->thread * g->half * POINT, *sum = spectrum + g->half * POINT;
 
-    for (size_t task = flight_from(t, tasks); task < flight_to(t, tasks); task++) {
+    for (size_t task; flight_next(t, tasks, &task);) {
         size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(of, block);
         real *tokens = t->y + head_at(of, item) + block * LANES;
 

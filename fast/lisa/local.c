@@ -99,8 +99,9 @@ static void fly(const struct flight *t)
     /* Step 1: query, key and value; the former two become unit vectors. */
     heads_project(t);
     flight_meet(t);
-    for (size_t n = flight_from(t, tokens); n < flight_to(t, tokens); n++)
-        for (size_t head = 0; head < 2 * of->h; head++) normalise_row(heads->qkv + n * row + head * of->c, of->c);
+    for (size_t n, end; flight_run(t, tokens, TILE, &n, &end);)
+        for (; n < end; n++)
+            for (size_t head = 0; head < 2 * of->h; head++) normalise_row(heads->qkv + n * row + head * of->c, of->c);
     flight_meet(t);
 
     /* Step 2: the tiles of all heads. */

@@ -100,9 +100,7 @@ static void fly(const struct flight *t)
     real *rows = room_own(&t->plan->room, f->rows, t->thread);
     real *offsets = room_own(&t->plan->room, f->offsets, t->thread);
 
-    for (size_t n = flight_from(t, items), to = flight_to(t, items), end; n < to; n = end) {
-        end = tile_end(n, tile, to);
-
+    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
         /* Step 1: the patches as they stand, and where each tap is moved. */
         for (size_t i = n; i < end; i++) {
             size_t at = i % patches, first = at / half * 2 * p->W + at % half * 2;

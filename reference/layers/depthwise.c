@@ -77,10 +77,11 @@ static void fly(const struct flight *t)
     size_t C = p->C, items = t->images * p->N;
     const real **rows = room_own(&t->plan->room, f->taps, t->thread), **weights = rows + p->M;
 
-    for (size_t n = flight_from(t, items), to = flight_to(t, items); n < to; n++) {
-        size_t taps = window(rows, weights, t->x + n / p->N * p->N * C, f, p, n % p->N);
-        sum_taps(t->y + n * C, rows, weights, taps, p->b, C, false);
-    }
+    for (size_t n, end; flight_run(t, items, layer_tile(C), &n, &end);)
+        for (; n < end; n++) {
+            size_t taps = window(rows, weights, t->x + n / p->N * p->N * C, f, p, n % p->N);
+            sum_taps(t->y + n * C, rows, weights, taps, p->b, C, false);
+        }
 }
 
 static status prepare(struct plan *plan)

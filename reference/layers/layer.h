@@ -26,13 +26,6 @@ static inline size_t layer_tile(size_t reals)
     return tokens < 128 ? 128 : tokens > 512 ? 512 : tokens;
 }
 
-/* The end of a tile that begins at `from`: all tiles up to `to` are almost of one size. */
-static inline size_t tile_end(size_t from, size_t tile, size_t to)
-{
-    size_t tiles = (to - from + tile - 1) / tile;
-    return from + (to - from + tiles - 1) / tiles;
-}
-
 /* Sizes of a grid's axes, moved so that the last is the fastest whatever their number. */
 static inline void align_axes(size_t aligned[GRID_AXES], const size_t *size, int axes, size_t missing)
 {

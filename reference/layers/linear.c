@@ -44,11 +44,10 @@ static void fly(const struct flight *t)
 {
     const struct tokens_map *p = t->plan->of;
     const struct map_form *f = t->plan->state;
-    size_t items = t->images * p->N, tile = layer_tile(p->D), to = flight_to(t, items);
+    size_t items = t->images * p->N, tile = layer_tile(p->D);
 
-    if (!p->gelu) linear_apply(t->y, p->D, t->x, p->C, &f->map, items, t->part, t->parts);
-    for (size_t n = flight_from(t, items), end; p->gelu && n < to; n = end) {
-        end = tile_end(n, tile, to);
+    if (!p->gelu) flight_linear(t, t->y, p->D, t->x, p->C, &f->map, items);
+    for (size_t n, end; p->gelu && flight_run(t, items, tile, &n, &end);) {
         linear_apply(t->y + n * p->D, p->D, t->x + n * p->C, p->C, &f->map, end - n, 0, 1);
         gelu_row(t->y + n * p->D, (end - n) * p->D);
     }

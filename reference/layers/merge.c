@@ -57,8 +57,7 @@ static void fly(const struct flight *t)
     size_t C = p->C, patches = p->N / 4, items = t->images * patches, tile = layer_tile(4 * C);
     real *rows = room_own(&t->plan->room, f->rows, t->thread);
 
-    for (size_t n = flight_from(t, items), to = flight_to(t, items), end; n < to; n = end) {
-        end = tile_end(n, tile, to);
+    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
         for (size_t i = n; i < end; i++)
             gather(rows + (i - n) * 4 * C, t->x + i / patches * p->N * C, p, i % patches);
         linear_apply(t->y + n * 2 * C, 2 * C, rows, 4 * C, &f->map, end - n, 0, 1);

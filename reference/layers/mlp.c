@@ -93,16 +93,13 @@ static void fly(const struct flight *t)
     const struct mlp *p = t->plan->of;
     const struct mlp_form *f = t->plan->state;
     size_t C = p->C, width = p->hidden, items = t->images * p->N, tile = layer_tile(width);
-    size_t from = flight_from(t, items), to = flight_to(t, items);
     real *rows = room_own(&t->plan->room, f->rows, t->thread);
 
     /* Step 1: the hidden channels, where neighbours will ask for them. */
-    if (p->depthwise) linear_apply(f->hidden, width, t->x, C, &f->first, items, t->part, t->parts);
+    if (p->depthwise) flight_linear(t, f->hidden, width, t->x, C, &f->first, items);
     if (p->depthwise) flight_meet(t);
 
-    for (size_t n = from, end; n < to; n = end) {
-        end = tile_end(n, tile, to);
-
+    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
         /* Step 2: those of a tile, activated. */
         if (!p->depthwise) {
             linear_apply(rows, width, t->x + n * C, C, &f->first, end - n, 0, 1);

@@ -57,16 +57,17 @@ static void fly(const struct flight *t)
     const struct norm_form *f = t->plan->state;
     size_t C = p->C, items = t->images * p->N;
 
-    for (size_t n = flight_from(t, items), to = flight_to(t, items); n < to; n++) {
-        const real *x = t->x + n * C;
-        real *y = t->y + n * C;
-        if (p->batch) {
-            for (size_t c = 0; c < C; c++) y[c] = x[c] * f->factor[c] + f->summand[c];
-        } else {
-            memcpy(y, x, C * sizeof *y);
-            norm_row(y, p->g, p->b, C, p->epsilon);
+    for (size_t n, end; flight_run(t, items, layer_tile(C), &n, &end);)
+        for (; n < end; n++) {
+            const real *x = t->x + n * C;
+            real *y = t->y + n * C;
+            if (p->batch) {
+                for (size_t c = 0; c < C; c++) y[c] = x[c] * f->factor[c] + f->summand[c];
+            } else {
+                memcpy(y, x, C * sizeof *y);
+                norm_row(y, p->g, p->b, C, p->epsilon);
+            }
         }
-    }
 }
 
 static status prepare(struct plan *plan)

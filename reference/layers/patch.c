@@ -140,8 +140,7 @@ static void fly(const struct flight *t)
     size_t width = p->M * p->C, items = t->images * p->windows, tile = layer_tile(width);
     real *rows = room_own(&t->plan->room, f->rows, t->thread);
 
-    for (size_t n = flight_from(t, items), to = flight_to(t, items), end; n < to; n = end) {
-        end = tile_end(n, tile, to);
+    for (size_t n, end; flight_run(t, items, tile, &n, &end);) {
         for (size_t i = n; i < end; i++)
             gather(rows + (i - n) * width, t->x + i / p->windows * p->N * p->C, p, i % p->windows);
         linear_apply(t->y + n * p->D, p->D, rows, width, &f->map, end - n, 0, 1);

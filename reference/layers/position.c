@@ -31,8 +31,9 @@ static void fly(const struct flight *t)
 {
     const struct position *p = t->plan->of;
     size_t C = p->C, items = t->images * p->N;
-    for (size_t n = flight_from(t, items), to = flight_to(t, items); n < to; n++)
-        for (size_t c = 0; c < C; c++) t->y[n * C + c] = t->x[n * C + c] + p->table[n % p->N * C + c];
+    for (size_t n, end; flight_run(t, items, layer_tile(C), &n, &end);)
+        for (; n < end; n++)
+            for (size_t c = 0; c < C; c++) t->y[n * C + c] = t->x[n * C + c] + p->table[n % p->N * C + c];
 }
 
 static status run(struct plan *plan, real *y, const real *x)
