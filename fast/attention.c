@@ -81,11 +81,7 @@
 #define OVERRUN (64 / LANE_BYTES)
 
 /* What top_i is before the first score: nothing finite lies below. */
-#ifdef TWICETOLD_DOUBLE
-#define LOWEST (-DBL_MAX)
-#else
-#define LOWEST (-FLT_MAX)
-#endif
+#define LOWEST (-REAL_MAX)
 
 /* Some queries and what they have gathered.  Each array has `vectors` vectors
  * per entry, which hold one number of every query. */

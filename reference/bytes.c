@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "decimal.h"
 
 /* The machine may have more memory than a process has addresses. */
 static size_t addressable(uint64_t bytes)
@@ -35,7 +36,7 @@ status bytes_allowed(size_t *allowed, const char *text)
     if (!text) return status_ok();
 
     char *end = NULL;
-    double value = strtod(text, &end);
+    double value = decimal_read(text, &end);
     size_t digits = strspn(text, "0123456789.");
     const char *unit = *end ? strchr(suffix, *end) : NULL, *rest = unit ? end + 1 : end;
     if (unit) value *= ldexp(1, 10 * (int)(unit - suffix + 1));

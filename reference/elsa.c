@@ -21,7 +21,7 @@ static const struct option options[] = {
     {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "h",
      .meaning = "heads: filters for each token"},
     OPTIONS_GHOST,
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
+    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX,
      .meaning = "multiplies q*k; in Eq. 6 q and k each, in Eq. 4 q.k"},
     {.name = "terms", .kind = OPTION_CHOICE, .fallback = "qk+qr+rk+b", .meaning = "of Eq. 4: some of these"},
     {.name = "norm", .kind = OPTION_CHOICE, .fallback = "softmax", .choices = "softmax|identity|filter",

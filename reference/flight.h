@@ -71,7 +71,7 @@ struct flight_count {
 static inline bool flight_next(const struct flight *t, size_t items, size_t *item);
 #define FLIGHT_LOOPS 4
 
-/* The same in runs of items that follow each other, at most `most` of them and all almost equally many:
+/* The same in runs of items that follow each other, from one to `most` of them and all almost equally many:
  *     for (size_t n, end; flight_run(t, tokens, 64, &n, &end);)
  *         for (; n < end; n++) heart(n); */
 static inline bool flight_run(const struct flight *t, size_t items, size_t most, size_t *from, size_t *end);
@@ -105,10 +105,11 @@ static inline bool flight_next(const struct flight *t, size_t items, size_t *ite
 
 static inline bool flight_run(const struct flight *t, size_t items, size_t most, size_t *from, size_t *end)
 {
-    size_t each = (items + most * t->parts - 1) / (most * t->parts), run;
-    if (!flight_next(t, each * t->parts, &run)) return false;
-    *from = share(items, run, each * t->parts);
-    *end = share(items, run + 1, each * t->parts);
+    size_t runs = (items + most * t->parts - 1) / (most * t->parts) * t->parts, run;
+    if (runs > items) runs = items;
+    if (!flight_next(t, runs, &run)) return false;
+    *from = share(items, run, runs);
+    *end = share(items, run + 1, runs);
     return true;
 }
 

@@ -29,9 +29,9 @@ const struct declaration *operator_at(int at);
 const struct declaration *operator_find(const char *name);
 
 /* The same for a name that someone typed: refused, with the names that there are, where
- * it is NULL or not one of them. */
+ * it is NULL or not one of them.  Rungs are named among the forms by a caller who has them too. */
 status operator_named(const struct declaration **d, const char *name);
-status form_named(const struct form **form, const struct declaration *d, const char *name);
+status form_named(const struct form **form, const struct declaration *d, const char *name, bool rungs);
 
 /* Form number `at` of an operator, NULL behind the last; 0 is the naive form,
  * which all others are compared with. */

@@ -57,9 +57,9 @@ void ghost_load(struct ghost *ghost, const struct ghost_problem *of);
 #define OPTIONS_GHOST \
     {.name = "head-map", .kind = OPTION_CHOICE, .fallback = "modulo", .choices = "modulo|block", \
      .meaning = "head of channel c: c mod h, or c div (C/h)"}, \
-    {.name = "lambda", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX, \
+    {.name = "lambda", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX, \
      .meaning = "power of ghost_mul, which may be absent if 0"}, \
-    {.name = "gamma", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX, \
+    {.name = "gamma", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX, \
      .meaning = "factor of ghost_add"}
 
 /* Their shape, the options they are there with, and those without which none is made

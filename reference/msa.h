@@ -32,7 +32,8 @@
  *
  * y overlaps no input.  A NaN in a query, key, value or bias reaches every
  * output that depends on it.  A score of -inf is a weight of zero; a row with no
- * other scores is NaN, as is a row with a score of +inf.
+ * other scores is NaN, as is a row with a score of +inf.  The fast form takes exponentials
+ * to the base 2: from 0.69 of the largest real on, scale, bias and scores are infinite to it.
  *
  * Cost beside the projections, all heads of one image: 2 N^2 C multiply-adds,
  * 2 N s^2 C with windows, 3 N^2 C with a ghost head; in shifted windows the fast
@@ -40,8 +41,8 @@
  * naive N^2 reals, with a ghost head (h + 1) N^2 and 2 C P for its matrices; fast a
  * tile and a block of queries (less than a megabyte for each thread), all weights once more
  * in the order of use, and for small windows R of the pairs of one (of each kind of side,
- * where they are shifted); with a ghost head 16 N for each thread, N C for the values and
- * 2 C P, channels of a head filled up to vectors.
+ * where they are shifted); with a ghost head 16 N for each thread, 2 N C for keys and
+ * values and 2 C P, twice that while loading, channels of a head filled up to vectors.
  *
  * Errors: heads that do not divide C; a window that does not divide the grid; a shift
  * without windows, or no smaller than they are; a ghost head in windows, or one that

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "decimal.h"
 #include "operator.h"
 #include "random.h"
 #include "shape.h"
@@ -85,7 +86,7 @@ static status set_number(struct problem *p, int at, const struct option *o, cons
     bool whole = o->kind == OPTION_INTEGER;
     const char *digits = whole ? "0123456789" : "0123456789+-.eE";
     char *end = NULL;
-    double number = strtod(text, &end);
+    double number = decimal_read(text, &end);
     if (!*text || strspn(text, digits) != strlen(text) || *end || !isfinite(number)
         || number < o->low || number > o->high)
         return bad_input("found '%.40s', expected a %s from %.15g to %.15g", text,
@@ -161,7 +162,8 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
             p->option[o].text = "given";
             continue;
         }
-        if (w + 1 == words) return bad_input("option %s: found no value, expected one", word[w]);
+        if (w + 1 == words || (!strncmp(word[w + 1], "--", 2) && declaration_option(d, word[w + 1] + 2) >= 0))
+            return bad_input("option %s: found no value, expected one", word[w]);
         w++;
         if ((s = set_option(p, o, word[w])).code) return s;
     }
@@ -216,7 +218,7 @@ int problem_row(const struct problem *p, const char *name)
 size_t problem_parameters(const struct problem *p)
 {
     size_t sum = 0;
-    for (int r = 1; p->declaration->tensors[r].name; r++) sum += p->tensor[r].count;
+    for (int r = 1; p->declaration->tensors[r].name; r++) size_add(&sum, p->tensor[r].count, 1);
     return sum;
 }
 

@@ -1,6 +1,7 @@
 /* random.c -- numbers that depend on a seed and a place; see random.h */
 
 #include "random.h"
+#include <math.h>
 #include <stdbool.h>
 
 /* Philox4x32-10: ten rounds of two 32 x 32 -> 64 bit products over a counter
@@ -98,7 +99,7 @@ double random_normal(uint64_t seed, uint64_t stream, uint64_t n)
 void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, double low, double high)
 {
     for (size_t n = 0; n < count; n++)
-        a[n] = (real)(low + (high - low) * random_uniform(seed, stream, n));
+        a[n] = (real)fma(high - low, random_uniform(seed, stream, n), low);     /* one rounding, on every machine */
 }
 
 /* A number depends on its place alone, so threads may share the places: the weights of a network are millions. */

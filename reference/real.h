@@ -33,11 +33,13 @@ typedef double wide_real;
 #ifdef TWICETOLD_DOUBLE
 #define REAL_NAME "double"
 #define REAL_EPSILON DBL_EPSILON        /* the gap above 1; the unit roundoff is half of it */
+#define REAL_MAX DBL_MAX
 #define BLAS(name) cblas_d##name        /* BLAS(gemm) */
 #define FFTW(name) fftw_##name          /* FFTW(plan) */
 #else
 #define REAL_NAME "float"
 #define REAL_EPSILON FLT_EPSILON
+#define REAL_MAX FLT_MAX
 #define BLAS(name) cblas_s##name
 #define FFTW(name) fftwf_##name
 #endif

@@ -15,7 +15,7 @@ static const struct option options[] = {
      .meaning = "one key every s tokens along all axes, or along each: s, HxW or TxHxW"},
     {.name = "equation", .kind = OPTION_CHOICE, .fallback = "16", .choices = "4|5|16",
      .meaning = "the paper's equation; 16 is StructSA itself"},
-    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -DBL_MAX, .high = DBL_MAX,
+    {.name = "scale", .kind = OPTION_REAL, .fallback = "1", .low = -REAL_MAX, .high = REAL_MAX,
      .meaning = "multiplies q"},
     OPTION_HEADS,
     {0}

@@ -17,7 +17,8 @@
  * twicetold_plan is there twicetold_double_plan, so that the compiler sees where
  * they are mixed.  Numbers are converted by nobody.
  *
- * Errors are values.  Nothing in the library prints, exits or aborts.
+ * Errors are values.  Nothing in the library prints, exits or aborts; but OpenMP's own
+ * library ends a process that cannot have the threads it asked for.
  *
  * Plans share nothing: each thread may work with its own.  One plan is for one
  * thread at a time, and shares its work among threads of its own.

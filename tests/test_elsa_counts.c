@@ -103,7 +103,8 @@ START_TEST(naive_elsa_takes_the_memory_it_states)
 }
 END_TEST
 
-/* Claim      Nothing unfolded: the fast form's memory grows with h K^2 N, and not with C K^2 N.
+/* Claim      Nothing unfolded: the fast form's memory grows with h K^2 for each token of the strips at hand, here of
+ *            the only one, and not with C K^2.
  * Paper      ELSA, Sec. 4.3, "memory-consuming".
  * Measure    Peak bytes with K = 7 less those with K = 3, against 2 h (49 - 9) N logits, the maps of
  *            that size, two zeros more behind each row of the values, K masks, and of a chunk the

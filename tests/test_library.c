@@ -5,8 +5,10 @@
  * nothing behind, and that what the door says of an operator is what is declared.
  * The library as it is installed, and Python, are test_installed.c's. */
 
+#define _POSIX_C_SOURCE 200809L
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,7 @@ static void says(twicetold_status s, int code, const char *line)
 /* ---- golden vectors, as a caller has them ------------------------------------ */
 
 #define CASES 128
+#define OPERATORS 16            /* at most */
 
 static char names[CASES][64];
 static int name_count;
@@ -252,6 +255,7 @@ END_TEST
 static void no_name(struct caller *c) { c->request.name = NULL; }
 static void other_name(struct caller *c) { c->request.name = "nothing"; }
 static void other_form(struct caller *c) { c->request.form = "cuba"; }
+static void form_of_a_device(struct caller *c) { c->request.form = "cuda1"; }
 static void little_memory(struct caller *c) { c->request.max_memory = "1K"; }
 static void wordy_memory(struct caller *c) { c->request.max_memory = "much"; }
 static void no_options(struct caller *c) { c->request.options = NULL; }
@@ -280,6 +284,7 @@ static const struct { void (*change)(struct caller *); const char *line; } wrong
     {no_name, "found no operator"},
     {other_name, "operator nothing: not known"},
     {other_form, "lisa: option --form: found 'cuba'"},
+    {form_of_a_device, "lisa: option --form: found 'cuda1', expected one that is built in: naive, fast, fftw"},
     {little_memory, "lisa: needs "},
     {wordy_memory, "lisa: option --max-memory: found 'much'"},
     {no_options, "lisa: option --grid: missing"},
@@ -301,9 +306,9 @@ static const struct { void (*change)(struct caller *); const char *line; } wrong
 };
 
 /* Claim      Whatever is wrong with a call gets code 2, one line that names operator and
- *            culprit, no plan and no memory kept.
+ *            culprit and no form that cannot be had, no plan and no memory kept.
  * Would it fail?  Seen with a tensor that is given twice, the second of which was passed
- *            over. */
+ *            over, and with the rungs of a device among the forms. */
 START_TEST(a_wrong_call_is_one_line)
 {
     struct caller c;
@@ -314,7 +319,9 @@ START_TEST(a_wrong_call_is_one_line)
     size_t before = memory_in_use();
     done(all_in_one(&c));
     wrong[_i].change(&c);
-    says(all_in_one(&c), 2, wrong[_i].line);
+    twicetold_status s = all_in_one(&c);
+    says(s, 2, wrong[_i].line);
+    ck_assert_msg(!strstr(s.message, "cuda2"), "what no device is asked for is offered: %s", s.message);
     ck_assert_uint_eq(memory_in_use(), before);
     leave(&c);
 }
@@ -406,6 +413,48 @@ START_TEST(memory_that_fails_is_code_one)
 }
 END_TEST
 
+/* ---- the host ------------------------------------------------------------------ */
+
+/* A locale that writes a comma, made in a folder of its own; false where the system has nothing to make it from. */
+static bool speak_german(void)
+{
+    char folder[] = "/tmp/twicetold-test-XXXXXX", command[200];
+    ck_assert(mkdtemp(folder) != NULL);
+    snprintf(command, sizeof command, "localedef -c -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/said 2>&1", folder, folder);
+    bool made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    return made;
+}
+
+/* Claim      In a host that writes its numbers with a comma the library's options and descriptions have a point.
+ * Measure    HiLo with its own alpha, 0.9; memory of 1.5 G; every operator's description, letter by letter.
+ * Would it fail?  Seen with strtod and with printf in their place, each by itself. */
+START_TEST(a_hosts_comma_changes_nothing)
+{
+    static char before[OPERATORS][40000], after[40000];
+    const struct declaration *d;
+    struct caller c;
+    for (int o = 0; (d = operator_at(o)); o++)
+        ck_assert_uint_lt(API(describe)(before[o], sizeof before[o], d->name), sizeof before[o]);
+    if (!speak_german()) {
+        printf("skipped: a_hosts_comma_changes_nothing, for want of a locale with a comma\n");
+        return;
+    }
+    ck_assert_str_eq(localeconv()->decimal_point, ",");
+    enter(&c, "hilo_both");
+    c.request.max_memory = "1.5G";
+    done(all_in_one(&c));
+    leave(&c);
+    for (int o = 0; (d = operator_at(o)); o++) {
+        API(describe)(after, sizeof after, d->name);
+        ck_assert_str_eq(after, before[o]);
+    }
+    ck_assert_str_eq(localeconv()->decimal_point, ",");
+    setlocale(LC_ALL, "C");
+}
+END_TEST
+
 int main(void)
 {
     int operators = 0;
@@ -421,5 +470,7 @@ int main(void)
     tcase_add_loop_test(errors, a_wrong_call_is_one_line, 0, (int)COUNT(wrong));
     tcase_add_test(errors, a_plan_is_loaded_again);
     tcase_add_test(errors, memory_that_fails_is_code_one);
+    TCase *host = add_case(suite, "the host");
+    tcase_add_test(host, a_hosts_comma_changes_nothing);
     return run_suite(suite);
 }

@@ -196,7 +196,7 @@ END_TEST
 #define UNCOUNTED "its size overflows"
 
 static const struct { const char *words, *complaint; } bad[] = {
-    {"", "expected list, help"},
+    {"", "found no command, expected list, help"},
     {"frobnicate", "command frobnicate: not known, expected list, help, version, apply, "},
     {"list all", "list: found 'all', expected nothing more"},
     {"help msa lisa", "help: found 'lisa'"},
@@ -243,6 +243,15 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"measure msa --grid 2x2 --channels 4 --form fast --device 0",
      "--device: found '0', but no form that runs on a device"},
     {"apply msa --grid 2x2 --form", "--form: found no value"},
+    {"apply msa --grid --heads 2 msa.safetensors -o y.safetensors", "msa: option --grid: found no value"},
+    {"apply msa --grid 2x2 msa.safetensors -o --heads 2", "msa: option -o: found no value"},
+    {"tokens --grid --channels 8 -o y.safetensors", "tokens: option --grid: found no value"},
+    {"measure msa --form --grid 2x2 --channels 4", "option --form: found no value"},
+    {"measure msa --grid --channels 4", "option --grid: found no value"},
+    {"measure msa --channels --grid 2x2", "option --channels: found no value"},
+#ifndef TWICETOLD_DOUBLE
+    {"apply msa --grid 2x2 --scale 1e39 msa.safetensors -o y.safetensors", "--scale: found '1e39', expected a finite"},
+#endif
     {"apply msa msa.safetensors -o y.safetensors", "--grid: missing"},
     {"apply msa --grid 2x3 msa.safetensors -o y.safetensors",
      "tensor x: found [1, 4, 1], expected [B, N, C] = [B, 6, C]"},
@@ -316,6 +325,8 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"tokens --grid 11000x11000 --channels 65536 --batch 60000 -o x.safetensors", "tokens: needs "},
     {"tokens --grid 64x64 --channels 64 --max-memory 1M -o x.safetensors",
      "bytes of memory, allowed are 1048576 (option"},
+    {"parameters structsa --grid 1 --channels 1024 --kernel 16777215 --value-kernel 16777217 --sizes D=536870912"
+     " -o y.safetensors", NARROW ? UNCOUNTED : "structsa: needs more than 18446744073709551615 bytes"},
     {"tokens --grid 8x8 --channels 8 --max-memory 1X -o x.safetensors", "--max-memory: found '1X'"},
     {"measure msa --grid 40000x50000 --channels 3", "msa: option --grid: grid too large"},
     {"measure msa --grid 11000x11000 --channels 1 --form naive", "measure: msa: needs "},

@@ -197,28 +197,29 @@ static status prepare(struct plan *plan)
 
 /* The spectra of kernels, `pairs` of [points][rows], each two columns of the
  * table [entries][rows][columns] as real and imaginary part, over the number
- * of points.  Where each column stands alone, the imaginary part is 0. */
-static status load_kernels(real *kernels, const struct circulant *circle, size_t pairs, const real *table,
-                           size_t rows, size_t columns, size_t columns_each)
+ * of points.  Where each column stands alone, the imaginary part is 0.  Each is made in `aligned`, as FFTW
+ * wants points where its plan had them, and then put in its place. */
+static status load_kernels(real *kernels, real *aligned, const struct circulant *circle, size_t pairs,
+                           const real *table, size_t rows, size_t columns, size_t columns_each)
 {
     real share_of_one = 1 / (real)circle->points;
     struct fft fft = {0};
-    status s = fft_load(&fft, circle->tokens.axes, circle->size, rows, kernels);
+    status s = fft_load(&fft, circle->tokens.axes, circle->size, rows, aligned);
     if (s.code) return s;
 
     for (size_t pair = 0; pair < pairs; pair++) {
-        real *kernel = kernels + pair * circle->points * rows * 2;
         for (size_t i = 0; i < circle->points; i++) {
             size_t entry = circulant_entry(circle, i);
             for (size_t row = 0; row < rows; row++)
                 for (size_t part = 0; part < 2; part++) {
                     size_t column = pair * columns_each + part;
                     bool there = entry != NO_ENTRY && part < columns_each && column < columns;
-                    kernel[(i * rows + row) * 2 + part] =
+                    aligned[(i * rows + row) * 2 + part] =
                         there ? table[(entry * rows + row) * columns + column] * share_of_one : 0;
                 }
         }
-        fft_run(&fft, kernel, false);
+        fft_run(&fft, aligned, false);
+        memcpy(kernels + pair * circle->points * rows * 2, aligned, circle->points * rows * 2 * sizeof *kernels);
     }
     fft_release(&fft);
     return s;
@@ -233,9 +234,9 @@ static status load(struct plan *plan)
 
     status s = fft_load(&f->side_by_side, circle->tokens.axes, circle->size, p->heads.c, f->z);
     if (s.code) return s;
-    if (p->equation == 4) s = load_kernels(f->value_kernel, circle, f->values, p->e, 1, f->values, 1);
-    else s = load_kernels(f->value_kernel, circle, f->values, value, 1, p->D, 2);
-    if (!s.code && key) s = load_kernels(f->key_kernel, circle, f->pairs, key, f->kernels, p->D, 2);
+    if (p->equation == 4) s = load_kernels(f->value_kernel, f->z, circle, f->values, p->e, 1, f->values, 1);
+    else s = load_kernels(f->value_kernel, f->z, circle, f->values, value, 1, p->D, 2);
+    if (!s.code && key) s = load_kernels(f->key_kernel, f->z, circle, f->pairs, key, f->kernels, p->D, 2);
     return s.code ? s : heads_load(plan);
 }
 

@@ -9,6 +9,7 @@
  *
  * Contract: reference/structsa.h. */
 
+#include <limits.h>
 #include "../../reference/structsa.h"
 #include "../forms.h"
 #include "../steps.h"
@@ -50,6 +51,9 @@ static status prepare(struct plan *plan)
     room_reals(room, OF_THREAD, &f->key, "the virtual keys", p->J, p->D, p->c, 1);
     room_reals(room, OF_THREAD, &f->value, "the virtual values", p->J, p->D, p->c, 1);
     room_reals(room, OF_THREAD, &f->map, "the map of all queries against all virtual keys", p->N, p->J, p->D, 1);
+    if (p->J > INT_MAX / p->D)
+        room_refuse(room, bad_input("%zu keys of %zu kernels each are too many for a library's product, expected at most "
+                                    "%d in all", p->J, p->D, INT_MAX));
     return room_status(room);
 }
 

@@ -18,6 +18,7 @@
 
 status path_refused(const char *be_done, const char *path, int error)
 {
+    if (!*path) path = "''";
     switch (error) {
     case ENOENT: case ENOTDIR: case EISDIR: case ELOOP: case ENAMETOOLONG:
     case EACCES: case EPERM: case EROFS: case ENXIO: case ENODEV: case EOVERFLOW:

@@ -84,7 +84,7 @@ static status check_header(struct image_set *set, const unsigned char *header)
     const char *other = other_format(header);
     if (other) return bad_input("is %s, expected PNG or IDX: convert it to PNG first", other);
     if (header[0] != 0 || header[1] != 0)
-        return bad_input("begins with 0x%02x%02x, expected 0x0000 as in an IDX file", header[0], header[1]);
+        return bad_input("begins with 0x%02x%02x, expected a PNG, or 0x0000 as in an IDX file", header[0], header[1]);
     if (header[2] != 0x08)
         return bad_input("holds IDX elements of type 0x%02x, expected 0x08 (unsigned bytes)", header[2]);
     if (header[3] != 3)

@@ -3,6 +3,7 @@
 #include "describe.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include "../decimal.h"
 #include "../forms.h"
 #include "../shape.h"
 
@@ -55,7 +56,8 @@ static void put_option(struct page *page, const struct option *o)
     put_pair(page, "{", "name", o->name);
     put_pair(page, ", ", "kind", kind[o->kind]);
     put_pair(page, ", ", "default", o->fallback);
-    put(page, ", \"low\": %.17g, \"high\": %.17g", o->low, o->high);
+    char low[DECIMAL_TEXT], high[DECIMAL_TEXT];
+    put(page, ", \"low\": %s, \"high\": %s", decimal_write(low, o->low), decimal_write(high, o->high));
     put_pair(page, ", ", "choices", o->choices);
     put_pair(page, ", ", "meaning", o->meaning);
     put(page, "}");

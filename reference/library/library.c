@@ -141,7 +141,7 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     /* Step 1: the operator, its form and its options. */
     status s = operator_named(&d, request->name);
     if (s.code) return said(s, NULL);
-    s = form_named(&form, d, request->form ? request->form : "fast");
+    s = form_named(&form, d, request->form ? request->form : "fast", false);
     if (!s.code) s = bytes_allowed(&allowed, request->max_memory);
     if (s.code) return said(s, d->name);
     struct API(plan) *made = memory_get(1, sizeof *made);

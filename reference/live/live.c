@@ -242,7 +242,7 @@ struct plan *LIVE(live_plan)(struct live *l)
 {
     const struct form *form;
     struct plan *plan = calloc(1, sizeof *plan);
-    status s = plan ? form_named(&form, l->problem.declaration, text) : out_of_memory("a plan");
+    status s = plan ? form_named(&form, l->problem.declaration, text, false) : out_of_memory("a plan");
     if (!s.code) s = check(&l->problem);
     if (!s.code) s = plan_create(plan, &l->problem, form, 1);
     if (!said(s)) return plan;

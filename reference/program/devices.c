@@ -102,7 +102,7 @@ status form_on(const struct form **form, const struct declaration *d, const char
     /* Step 1: what needs no device. */
     const struct form *emulated = name && !operator_form(d, name) ? operator_rung(d, name) : NULL;
     if (!emulated) {
-        status s = form_named(form, d, name);
+        status s = form_named(form, d, name, true);
         if (s.code || !device) return s;
         return bad_input("option --device: found '%.40s' beside --form %s, which runs on the processor; expected a "
                          "form cuda, cuda1, ...", device, name);

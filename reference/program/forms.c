@@ -87,17 +87,17 @@ status operator_named(const struct declaration **d, const char *name)
     *d = name ? operator_find(name) : NULL;
     if (*d) return status_ok();
     for (int o = 0; (each = operator_at(o)); o++) append(names, sizeof names, each->name);
-    return name ? bad_input("operator %.40s: not known, expected one of %s", name, names)
-                : bad_input("found no operator, expected one of %s", names);
+    return name ? bad_input("operator %.40s: not known, expected one of %s, or a layer", name, names)
+                : bad_input("found no operator, expected one of %s, or a layer", names);
 }
 
-status form_named(const struct form **form, const struct declaration *d, const char *name)
+status form_named(const struct form **form, const struct declaration *d, const char *name, bool rungs)
 {
     char names[120] = "";
     const struct form *each;
     *form = name ? operator_form(d, name) : NULL;
     if (*form) return status_ok();
     for (int f = 0; (each = operator_form_at(d, f)); f++) append(names, sizeof names, each->name);
-    for (int f = 0; (each = operator_rung_at(d, f)); f++) append(names, sizeof names, each->name);
+    for (int f = 0; rungs && (each = operator_rung_at(d, f)); f++) append(names, sizeof names, each->name);
     return bad_input("option --form: found '%.40s', expected one that is built in: %s", name ? name : "", names);
 }

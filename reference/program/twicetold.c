@@ -79,6 +79,12 @@ static const struct declaration *owner(const struct call *c, const char *name)
     return own >= 0 ? &c->command->own : NULL;
 }
 
+/* Whether the next word may be an option's value: it is none itself, unless = joins it to this one. */
+static bool has_value(const struct words *w, int i)
+{
+    return i + 1 < w->count && (w->joined[i + 1] || strncmp(w->word[i + 1], "--", 2));
+}
+
 /* Files, the operator's options and the command's own, each to its place.  own
  * has room for as many words as there are. */
 static status sort_words(struct call *c, const char **own, int *owned, const struct words *w, int first)
@@ -90,7 +96,7 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
         if (w->joined[i]) return bad_input("option %s: found a value, expected none", w->word[i - 1]);
         if (!strcmp(word, "-o") && c->command->output) {
             if (c->output) return bad_input("option -o: given twice, expected once");
-            if (i + 1 == w->count) return bad_input("option -o: found no value, expected one");
+            if (!has_value(w, i)) return bad_input("option -o: found no value, expected one");
             c->output = w->word[++i];
             continue;
         }
@@ -105,8 +111,9 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
         const char **list = d == c->operator ? c->word : own;
         int *count = d == c->operator ? &c->words : owned;
         list[(*count)++] = word;
-        if (d->options[declaration_option(d, word + 2)].kind != OPTION_FLAG && i + 1 < w->count)
-            list[(*count)++] = w->word[++i];
+        if (d->options[declaration_option(d, word + 2)].kind == OPTION_FLAG) continue;
+        if (!has_value(w, i)) return bad_input("option %s: found no value, expected one", word);
+        list[(*count)++] = w->word[++i];
     }
     return status_ok();
 }
@@ -199,8 +206,9 @@ static status dispatch(const struct words *w)
     }
     if (!strcmp(name, "help") || !strcmp(name, "list") || !strcmp(name, "version"))
         return bad_input("%s: found '%.40s', expected nothing more", name, w->word[w->count - 1]);
-    return bad_input("command %.40s: not known, expected %s", *name ? name : "''",
-                     command_names(names, sizeof names));
+    command_names(names, sizeof names);
+    return *name ? bad_input("command %.40s: not known, expected %s", name, names)
+                 : bad_input("found no command, expected %s", names);
 }
 
 /* No file is left beside where it was to go; then the signal's own action, which is back. */
