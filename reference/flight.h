@@ -15,7 +15,8 @@
  * Each thread begins with a share of its own, whose rows it may have near, and
  * goes on with what others have left of theirs.  So all come to the meeting at
  * almost the same time, also where one processor is slower than another or has
- * something else to do.  Who does an item changes nothing in what comes out.
+ * something else to do (flight.c has figures).  Who does an item changes nothing
+ * in what comes out.
  *
  * Or images fly apart: each thread takes images of its own through all steps,
  * and nobody waits; those left over at the end are shared by all, one by one. */
