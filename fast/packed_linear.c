@@ -204,14 +204,13 @@ static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, cons
                   size_t tokens, size_t part, size_t parts)
 {
     size_t most = 262144 / (map->in + map->out + 1), groups = tokens / (most < GROUP ? GROUP : most) + 1;
-    size_t panels = panels_of(map), chunks = (tokens / groups) / CHUNK + 1, items = groups * panels * chunks, sent = 0;
+    size_t panels = panels_of(map), chunks = (tokens + groups * CHUNK - 1) / (groups * CHUNK), sent = 0;
+    size_t items = groups * panels * chunks;
 
-    if (!tokens || !map->out) return;
     for (size_t item = share(items, part, parts); item < share(items, part + 1, parts); item++) {
         size_t group = item / chunks / panels, chunk = group * chunks + item % chunks;
         size_t first = share(tokens, chunk, groups * chunks), end = share(tokens, chunk + 1, groups * chunks);
         if (item % chunks == 0) sent = 0;
-        if (first == end) continue;
         sent = chunk_meets(y + first * y_stride, y_stride, x + first * x_stride, x_stride, map,
                            item / chunks % panels, sent, end - first);
     }
