@@ -80,14 +80,18 @@ local function html(text)
     return (text:gsub('[&<>"]', { ['&'] = '&amp;', ['<'] = '&lt;', ['>'] = '&gt;', ['"'] = '&quot;' }))
 end
 
--- Machine and day at the head of the table that a figure is drawn from: its
--- own, or its chapter's.  Figures drawn by hand, which begin without a declaration
--- of XML, have none.
+-- Machine and day at the head of the table that a figure is drawn from: the one that has most of
+-- its name.  A drawing of times and peaks names its day; one without was counted, or drawn by hand, and
+-- is the same on every machine.
 local function origin(place, name)
-    local data = text_of(place .. name .. '.tsv') or text_of(place .. name:gsub('%-.*', '') .. '.tsv')
-    if not data or (text_of('figures/' .. name .. '.svg') or ''):match('^<svg') then return nil end
+    local drawing, from, data = text_of(place .. name .. '.svg'), name, nil
+    repeat
+        data = text_of(place .. from .. '.tsv')
+        from = from:match('^(.*)%-')
+    until data or not from
+    if not data or not drawing then return nil end
     local machine, day = data:match('# machine: ([^\n]*)'), data:match('# measured: ([%d-]*)')
-    return machine and html(machine .. (day and ', ' .. day or ''))
+    return machine and day and drawing:find(day, 1, true) and html(machine .. ', ' .. day) or nil
 end
 
 local function picture(path, words)
@@ -105,8 +109,8 @@ local function figure(image)
     local out = ('<figure id="figure-%s">%s<figcaption><b>Figure %s.</b> %s%s%s</figcaption>'):format(
         number:gsub('%.', '-'), picture('ours/' .. name .. '.svg', words), number, words, words:match('[.!?]$') and '' or '.',
         ours and ' <span class="machine">Our machine: ' .. ours .. '.</span>' or '')
-    if drawn and yours and drawn ~= text_of('figures/' .. name .. '.svg') then
-        out = out .. '<details class="yours" open><summary>Your machine: ' .. yours .. '</summary>' ..
+    if drawn and drawn ~= text_of('figures/' .. name .. '.svg') then
+        out = out .. '<details class="yours" open><summary>Your machine' .. (yours and ': ' .. yours or '') .. '</summary>' ..
             picture('figures/' .. name .. '.svg', words .. ' (your machine)') .. '</details>'
     end
     return pandoc.RawBlock('html', out .. '</figure>')
