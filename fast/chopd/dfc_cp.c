@@ -55,11 +55,12 @@ static void one_image(const struct flight *t)
     flight_meet(t);
 
     /* Step 2: all tokens into one number per component, and what this image makes of it. */
-    size_t from = flight_from(t, R), to = flight_to(t, R);
-    for (size_t r = from; r < to; r++) sum[r] = 0;
-    for (size_t m = 0; m < M; m++)
-        for (size_t r = from; r < to; r++) sum[r] += p->u2[m * R + r] * z[m * R + r];
-    for (size_t r = from; r < to && u1_i; r++) sum[r] *= u1_i[r];
+    for (size_t from, end; flight_run(t, R, R, &from, &end);) {
+        for (size_t r = from; r < end; r++) sum[r] = 0;
+        for (size_t m = 0; m < M; m++)
+            for (size_t r = from; r < end; r++) sum[r] += p->u2[m * R + r] * z[m * R + r];
+        for (size_t r = from; r < end && u1_i; r++) sum[r] *= u1_i[r];
+    }
     flight_meet(t);
 
     /* Step 3: what each token takes of it, components to channels, and sigma. */
