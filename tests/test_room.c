@@ -298,6 +298,8 @@ START_TEST(what_is_left_is_done_by_others)
 {
     struct plan plan = {.threads = _i};
     const struct batch batch = {.images = 1, .in_flight = 1};
+    memset(done, 0, sizeof done);
+    waited = 0;
     succeeds(flights_run(&plan, zeros(1), zeros(1), &batch, fly_with_one_slow));
     for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[0][n], 1);
     ck_assert_int_eq(wrong, 0);
