@@ -40,7 +40,7 @@ static status outline_words(struct outline *o, const char **word, int *from, con
             word[o->words++] = *argv;
             continue;
         }
-        if (!argv[1]) return bad_input("option %s: found no value, expected one", *argv);
+        if (!word_is_value(argv[1])) return bad_input("option %s: found no value, expected one", *argv);
         *own[n].value = *++argv;
     }
     o->batch = strtoul(batch, NULL, 10);

@@ -69,7 +69,7 @@ static status request_words(struct request *r, const char *const *argv)
             r->word[r->outline.words++] = *argv;
             continue;
         }
-        if (!argv[1]) return bad_input("option %s: found no value, expected one", *argv);
+        if (!word_is_value(argv[1])) return bad_input("option %s: found no value, expected one", *argv);
         *own[n].value = *++argv;
     }
     r->outline.batch = strtoul(batch, NULL, 10);

@@ -102,15 +102,12 @@ static status append(struct list *list, const char *option, const char *word)
     return status_ok();
 }
 
-/* Whether a word follows that is no option itself. */
-static bool has_value(const char *const *argv) { return argv[1] && strncmp(argv[1], "--", 2); }
-
 /* Takes the value of an option, and for a list all words up to the next option. */
 static status take_list(struct list *list, const char *const **argv)
 {
     const char *option = **argv;
     status s;
-    if (!has_value(*argv)) return bad_input("option %s: found no value, expected one", option);
+    if (!word_is_value((*argv)[1])) return bad_input("option %s: found no value, expected one", option);
     do {
         if ((s = append(list, option, *++*argv)).code) return s;
     } while ((*argv)[1] && (*argv)[1][0] != '-');
@@ -121,7 +118,7 @@ static status take_value(const char **value, const char *const **argv)
 {
     const char *option = **argv;
     if (*value) return bad_input("option %s: given twice, expected once", option);
-    if (!has_value(*argv)) return bad_input("option %s: found no value, expected one", option);
+    if (!word_is_value((*argv)[1])) return bad_input("option %s: found no value, expected one", option);
     *value = *++*argv;
     return status_ok();
 }

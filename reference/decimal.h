@@ -1,9 +1,9 @@
 /* decimal.h -- numbers as text, whatever the host's language
  *
- * strtod and printf write the point that the process's locale asks for, and a
- * program that calls the library may have asked for a comma.  Options and JSON
- * have a point: these two look away from the locale, on the calling thread and
- * for the time of the call. */
+ * strtod reads and printf writes a point or a comma, as the process's locale has
+ * it, and a program that calls the library may have asked for a comma.  Options and
+ * JSON have a point: these two look away from the locale, on the calling thread
+ * and for the time of the call. */
 
 #ifndef TWICETOLD_DECIMAL_H
 #define TWICETOLD_DECIMAL_H

@@ -67,20 +67,6 @@ struct flight_count {
     size_t *taken;              /* how many items of every share, the team's (flight.c) */
 };
 
-/* The next of so many items that nobody has taken, or false where none is left.  A loop goes on until then,
- * and there are at most FLIGHT_LOOPS of them between two meetings. */
-static inline bool flight_next(const struct flight *t, size_t items, size_t *item);
-#define FLIGHT_LOOPS 4
-
-/* The same in runs of items that follow each other, from one to `most` of them and all almost equally many:
- *     for (size_t n, end; flight_run(t, tokens, 64, &n, &end);)
- *         for (; n < end; n++) heart(n); */
-static inline bool flight_run(const struct flight *t, size_t items, size_t most, size_t *from, size_t *end);
-
-/* y = x W^T + b of all tokens. */
-void flight_linear(const struct flight *t, real *y, size_t y_stride, const real *x, size_t x_stride,
-                   const struct linear *map, size_t tokens);
-
 /* Where share `part` of `parts` of so many items begins; share `parts` begins
  * where all end.  The first shares take one more where they are not equal. */
 static inline size_t share(size_t items, size_t part, size_t parts)
@@ -88,12 +74,12 @@ static inline size_t share(size_t items, size_t part, size_t parts)
     return items / parts * part + (part < items % parts ? part : items % parts);
 }
 
-/* The calling thread's share, from ... to - 1, for a step whose shares must be done as they are. */
-static inline size_t flight_from(const struct flight *t, size_t items) { return share(items, t->part, t->parts); }
-static inline size_t flight_to(const struct flight *t, size_t items) { return share(items, t->part + 1, t->parts); }
-
 /* flight_next where there are several threads. */
 bool flight_next_of_all(const struct flight *t, size_t items, size_t *item);
+
+/* The next of so many items that nobody has taken, or false where none is left.  A loop goes on until then,
+ * and there are at most FLIGHT_LOOPS of them between two meetings. */
+#define FLIGHT_LOOPS 4
 
 static inline bool flight_next(const struct flight *t, size_t items, size_t *item)
 {
@@ -104,6 +90,12 @@ static inline bool flight_next(const struct flight *t, size_t items, size_t *ite
     return false;
 }
 
+/* The same in runs of items that follow each other, from one to `most` of them and all almost equally many:
+ *     for (size_t n, end; flight_run(t, tokens, FLIGHT_TOKENS, &n, &end);)
+ *         for (; n < end; n++) heart(n);
+ * So many tokens are enough for a product, and stay near. */
+#define FLIGHT_TOKENS ((size_t)512)
+
 static inline bool flight_run(const struct flight *t, size_t items, size_t most, size_t *from, size_t *end)
 {
     size_t runs = (items + most * t->parts - 1) / (most * t->parts) * t->parts, run;
@@ -113,6 +105,10 @@ static inline bool flight_run(const struct flight *t, size_t items, size_t most,
     *end = share(items, run + 1, runs);
     return true;
 }
+
+/* y = x W^T + b of all tokens. */
+void flight_linear(const struct flight *t, real *y, size_t y_stride, const real *x, size_t x_stride,
+                   const struct linear *map, size_t tokens);
 
 /* Images of N tokens that fly together well: as many as make 1024 tokens, at
  * least one, at most all B. */

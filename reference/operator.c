@@ -102,3 +102,8 @@ bool words_have(const char *text, const char *word, size_t length)
         if (!*text) return false;
     }
 }
+
+bool word_is_value(const char *word)
+{
+    return word && (strncmp(word, "--", 2) || word[2] < 'a' || word[2] > 'z');
+}

@@ -109,6 +109,9 @@ const char *letter_meaning(const struct declaration *d, const char *letter);
 int word_place(const char *list, const char *word);
 bool words_have(const char *text, const char *word, size_t length);
 
+/* Whether the word behind an option may be its value: there is one, and it is not written like an option. */
+bool word_is_value(const char *word);
+
 /* ---- the problem ----------------------------------------------------- */
 
 #define PROBLEM_OPTIONS 16

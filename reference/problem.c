@@ -109,7 +109,7 @@ static status set_option(struct problem *p, int at, const char *text)
     case OPTION_CHOICE:
         if (o->choices && word_place(o->choices, text) < 0)
             s = bad_input("found '%.40s', expected one of %s", text, o->choices);
-        p->option[at].number = strtod(text, NULL);
+        p->option[at].number = decimal_read(text, NULL);
         break;
     case OPTION_INTEGER:
     case OPTION_REAL: s = set_number(p, at, o, text); break;
@@ -162,7 +162,7 @@ status problem_create(struct problem *p, const struct declaration *d, int words,
             p->option[o].text = "given";
             continue;
         }
-        if (w + 1 == words || (!strncmp(word[w + 1], "--", 2) && declaration_option(d, word[w + 1] + 2) >= 0))
+        if (w + 1 == words || !word_is_value(word[w + 1]))
             return bad_input("option %s: found no value, expected one", word[w]);
         w++;
         if ((s = set_option(p, o, word[w])).code) return s;

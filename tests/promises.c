@@ -372,7 +372,10 @@ void promise_overflow(const struct problem *p)
     for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) {
         struct plan plan;
         status s = plan_prepare(&plan, p, form, 1);
-        if (s.code == STATUS_BAD_INPUT && f > 1) continue;      /* more than the library behind it counts */
+        if (s.code && f > 1) {
+            refused(s, STATUS_BAD_INPUT, "too many for a library's product");
+            continue;
+        }
         succeeds(s);
         if (room_bytes(&plan.room) > 1 << 20) refused(plan_place(&plan, NULL), STATUS_FAILURE, "not enough memory");
         plan_release(&plan);

@@ -18,9 +18,6 @@
 #include "../forms.h"
 #include "../gelu.h"
 
-/* Tokens of a run, at most: enough for a product, and their components stay near. */
-#define RUN ((size_t)512)
-
 struct dfc_cp_fast {
     real *z;                    /* [slots][M][R] */
     real *sum;                  /* [slots][R] */
@@ -50,7 +47,7 @@ static void one_image(const struct flight *t)
     const real *u1_i = p->u1 ? p->u1 + t->first * R : NULL;
 
     /* Step 1: channels to components. */
-    for (size_t m, end; flight_run(t, M, RUN, &m, &end);)
+    for (size_t m, end; flight_run(t, M, FLIGHT_TOKENS, &m, &end);)
         linear_product(z + m * R, R, t->x + m * C, C, p->u4, end - m, C, R);
     flight_meet(t);
 
@@ -64,7 +61,7 @@ static void one_image(const struct flight *t)
     flight_meet(t);
 
     /* Step 3: what each token takes of it, components to channels, and sigma. */
-    for (size_t first, end; flight_run(t, N, RUN, &first, &end);) {
+    for (size_t first, end; flight_run(t, N, FLIGHT_TOKENS, &first, &end);) {
         for (size_t n = first; n < end; n++)
             for (size_t r = 0; r < R; r++) gated[n * R + r] = p->u3[n * R + r] * sum[r];
         linear_map(t->y + first * D, D, gated + first * R, R, p->u5, NULL, end - first, R, D);

@@ -221,7 +221,8 @@ static void place(size_t *slot, const struct flight *t, size_t strips, size_t ne
 static void fly(const struct flight *t)
 {
     const struct elsa_fast *f = t->plan->state;
-    size_t from = flight_from(t, f->strips), to = flight_to(t, f->strips), made = from, end = to, near = f->near;
+    size_t from = share(f->strips, t->part, t->parts), to = share(f->strips, t->part + 1, t->parts);
+    size_t made = from, end = to, near = f->near;
 
     place(room_own(&t->plan->room, f->slot, t->thread), t, f->strips, near);
     if (t->part) for (; made < end && made < from + near; made++) make(t, made);

@@ -116,9 +116,6 @@ static size_t block_channels(const struct heads_problem *of, size_t block)
 
 /* ---- projections ------------------------------------------------------------ */
 
-/* Tokens of a run, at most: enough for a product, and they stay near. */
-#define RUN ((size_t)512)
-
 enum third { QUERY, KEY, VALUE };
 
 /* A row of queries, in y, normalised into blocks, in the order in which `contract` meets them. */
@@ -159,7 +156,7 @@ static void project(const struct flight *t, enum third third)
         weight = f->w_through;
         bias = f->b_through;
     }
-    for (size_t row, end; flight_run(t, t->images * f->rows, (RUN - 1) / W + 1, &row, &end);) {
+    for (size_t row, end; flight_run(t, t->images * f->rows, (FLIGHT_TOKENS - 1) / W + 1, &row, &end);) {
         size_t from = row * W, tokens = end * W - from;
         linear_map(t->y + from * C, C, t->x + from * C, C, weight, bias, tokens, C, C);
         for (; laid && row < end; row++) lay_queries(t, row);
@@ -177,7 +174,7 @@ static void project_output(const struct flight *t)
     real *copy = scratch_of(t).field;
 
     if (!of->w_o || f->w_through) return;
-    for (size_t n, end; flight_run(t, tokens, panel < RUN ? panel : RUN, &n, &end);) {
+    for (size_t n, end; flight_run(t, tokens, panel < FLIGHT_TOKENS ? panel : FLIGHT_TOKENS, &n, &end);) {
         memcpy(copy, t->y + n * C, (end - n) * C * sizeof *copy);
         linear_map(t->y + n * C, C, copy, C, of->w_o, of->b_o, end - n, C, C);
     }

@@ -43,25 +43,22 @@ static void fly(const struct flight *t)
 {
     const struct classes_head *p = t->plan->of;
     const struct head_form *f = t->plan->state;
-    size_t C = p->C, from, to;
+    size_t C = p->C;
 
-    /* Step 1: the means, a share of the channels of each image. */
-    from = flight_from(t, C);
-    to = flight_to(t, C);
-    for (size_t b = 0; b < t->images; b++) {
-        real *mean = f->means + b * C;
-        for (size_t c = from; c < to; c++) mean[c] = 0;
-        for (size_t n = 0; n < p->N; n++)
-            for (size_t c = from; c < to; c++) mean[c] += t->x[(b * p->N + n) * C + c];
-        for (size_t c = from; c < to; c++) mean[c] /= (real)p->N;
-    }
+    /* Step 1: the means, some channels of each image. */
+    for (size_t from, end; flight_run(t, C, C, &from, &end);)
+        for (size_t b = 0; b < t->images; b++) {
+            real *mean = f->means + b * C;
+            for (size_t c = from; c < end; c++) mean[c] = 0;
+            for (size_t n = 0; n < p->N; n++)
+                for (size_t c = from; c < end; c++) mean[c] += t->x[(b * p->N + n) * C + c];
+            for (size_t c = from; c < end; c++) mean[c] /= (real)p->N;
+        }
     flight_meet(t);
 
-    /* Step 2: a share of the classes. */
-    from = flight_from(t, p->K);
-    to = flight_to(t, p->K);
-    if (from < to)
-        linear_map(t->y + from, p->K, f->means, C, p->w + from * C, p->b ? p->b + from : NULL, t->images, C, to - from);
+    /* Step 2: some classes. */
+    for (size_t from, end; flight_run(t, p->K, p->K, &from, &end);)
+        linear_map(t->y + from, p->K, f->means, C, p->w + from * C, p->b ? p->b + from : NULL, t->images, C, end - from);
 }
 
 static status prepare(struct plan *plan)

@@ -87,8 +87,8 @@ status operator_named(const struct declaration **d, const char *name)
     *d = name ? operator_find(name) : NULL;
     if (*d) return status_ok();
     for (int o = 0; (each = operator_at(o)); o++) append(names, sizeof names, each->name);
-    return name ? bad_input("operator %.40s: not known, expected one of %s, or a layer", name, names)
-                : bad_input("found no operator, expected one of %s, or a layer", names);
+    return name ? bad_input("operator %.40s: not known, expected one of %s or a layer", name, names)
+                : bad_input("found no operator, expected one of %s or a layer", names);
 }
 
 status form_named(const struct form **form, const struct declaration *d, const char *name, bool rungs)

@@ -258,7 +258,7 @@ status print_topic(const char *name)
     else if (!strcmp(name, "list") || !strcmp(name, "help") || !strcmp(name, "version")) print_usage();
     else {
         status s = operator_named(&d, name);
-        return bad_input("%s; a layer, a network; or of %s", s.message, command_names(names, sizeof names));
+        return bad_input("%s, a network, or one of %s", s.message, command_names(names, sizeof names));
     }
     return status_ok();
 }

@@ -79,10 +79,10 @@ static const struct declaration *owner(const struct call *c, const char *name)
     return own >= 0 ? &c->command->own : NULL;
 }
 
-/* Whether the next word may be an option's value: it is none itself, unless = joins it to this one. */
+/* Whether the next word is this option's value: = joins them, or it may be one. */
 static bool has_value(const struct words *w, int i)
 {
-    return i + 1 < w->count && (w->joined[i + 1] || strncmp(w->word[i + 1], "--", 2));
+    return i + 1 < w->count && (w->joined[i + 1] || word_is_value(w->word[i + 1]));
 }
 
 /* Files, the operator's options and the command's own, each to its place.  own
