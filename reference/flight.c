@@ -1,9 +1,11 @@
 /* flight.c -- a batch carried from x to y, some images at a time; see flight.h
  *
  * What it buys that threads go on with what others have left: on two cores of a Zen 3, one of them shared with a process
- * that does nothing else but run, layers with two threads take, by turns with shares that are fixed, 0.31 of the time
- * (ChoP'D), 0.77 (StructSA), 0.81 (self-attention), 0.93 (HiLo), 0.97 (LiSA), medians of 8 rounds.  With both cores to
- * themselves it makes no difference beyond the noise.  ELSA's strips (fast/elsa/elsa.c) stay where they are. */
+ * that does nothing else but run, layers with two threads took, in two trials of 8 and of 5 rounds by turns with
+ * shares that are fixed, 0.97 and 0.69 of the time (LiSA), 0.77 and 0.90 (StructSA), 0.31 and 0.83 (ChoP'D), 0.93 and
+ * 0.87 (HiLo), 0.81 and 1.13 (self-attention, whose blocks are few): much is chance there.  With both cores to themselves
+ * it makes hardly a difference.  To see it, let the loop over shares end after the first.  ELSA's strips
+ * (fast/elsa/elsa.c) stay where they are. */
 
 #include "flight.h"
 #include <omp.h>
