@@ -427,20 +427,24 @@ static bool speak_german(void)
     return made;
 }
 
+/* What the library says of an operator, kept. */
+static char *description(const struct declaration *d)
+{
+    size_t room = API(describe)(NULL, 0, d->name) + 1;
+    char *text = keep(room, 1);
+    API(describe)(text, room, d->name);
+    return text;
+}
+
 /* Claim      In a host that writes its numbers with a comma the library's options and descriptions have a point.
  * Measure    HiLo with an alpha of 0.5; memory of 1.5 G; every operator's description, letter by letter.
  * Would it fail?  Seen with strtod and with printf in their place, each by itself. */
 START_TEST(a_hosts_comma_changes_nothing)
 {
-    char *before[OPERATORS];
-    const struct declaration *d;
+    char *before[OPERATORS] = {NULL};
     struct caller c;
-    for (int o = 0; (d = operator_at(o)); o++) {
-        ck_assert_int_lt(o, OPERATORS);
-        size_t room = API(describe)(NULL, 0, d->name) + 1;
-        before[o] = keep(room, 1);
-        API(describe)(before[o], room, d->name);
-    }
+    ck_assert_ptr_null(operator_at(OPERATORS));
+    for (int o = 0; o < OPERATORS && operator_at(o); o++) before[o] = description(operator_at(o));
     if (!speak_german()) {
         printf("skipped: a_hosts_comma_changes_nothing, for want of a locale with a comma\n");
         return;
@@ -450,12 +454,8 @@ START_TEST(a_hosts_comma_changes_nothing)
     c.request.max_memory = "1.5G";
     done(all_in_one(&c));
     leave(&c);
-    for (int o = 0; (d = operator_at(o)); o++) {
-        size_t room = API(describe)(NULL, 0, d->name) + 1;
-        char *after = keep(room, 1);
-        API(describe)(after, room, d->name);
-        ck_assert_str_eq(after, before[o]);
-    }
+    for (int o = 0; o < OPERATORS && operator_at(o); o++)
+        ck_assert_str_eq(description(operator_at(o)), before[o]);
     ck_assert_str_eq(localeconv()->decimal_point, ",");
     setlocale(LC_ALL, "C");
 }
