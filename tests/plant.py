@@ -14,8 +14,9 @@ not counted: what the compiler refuses, and what gives the same object files to 
 compiler has then proved equivalent (in float and in double; --quick looks at float alone for what is in fast/).
 
 The others meet the suites of the float build that execute their line, as tests/reach.py has seen it: first
-those that promise most for a second of theirs, by their name, by what they reached, and by what has fallen
-before them of this file and this folder.  The first failure ends it, within the suite too.  Without
+those that are called by words of the file and its folder alone, however long they take (test_lisa, for what is in
+fast/lisa), then those that promise most for a second of theirs, by their name, by what they reached, and by what
+has fallen before them of this file and this folder.  The first failure ends it, within the suite too.  Without
 build/reach.json (a --quick run makes none) every suite may meet every mistake.  What is met is bounded:
 suites that together take more than PATIENCE seconds are left out, and said to be.  A mistake that all pass is
 met by the double build, by the proofs over a field, and last by the sanitizers; not so with --quick, which is
@@ -515,7 +516,7 @@ class Planter(Tree):
         return [s for s in line.split() if not s.endswith("test_mistakes")]
 
     def order(self, path, suites, reached):
-        """Those that may execute the line: what promises most for its seconds first."""
+        """Those that may execute the line: its namesakes, however long, then what promises most for its seconds."""
         own, ground = self.rows_of(path), self.ground
 
         def may(suite):
@@ -525,7 +526,10 @@ class Planter(Tree):
             hope = 0.02 + 0.2 * len(own & words(suite)) + 0.1 * (reached is not None and short(suite) in reached)
             hope += ground.share(path, suite) + ground.share(os.path.dirname(path), suite)
             return hope / (ground.usual(suite) + (10 if os.path.basename(suite) in LAST else 2))
-        return sorted(filter(may, suites), key=promise, reverse=True)
+
+        def namesake(suite):
+            return len(words(suite)) if words(suite) <= own else 0
+        return sorted(filter(may, suites), key=lambda suite: (namesake(suite), promise(suite)), reverse=True)
 
     def rows_of(self, path):
         """The words of a file's name, its folder's, and the folder of fast/ that holds a file of that name."""
