@@ -320,7 +320,7 @@ def ours_once(command, threads, times, *judged):
 
 
 def versus(name, threads, rounds, runs, build, until):
-    """Prints a row for each side; returns milliseconds by side, and the counts of ours."""
+    """Prints a row for each side; returns milliseconds by side, as printed, and the counts of ours."""
     case = CASES[name]
     now = time.monotonic()
     difference, ways = check(name, threads, build, now + (until - now) / 2)
@@ -367,11 +367,11 @@ def versus(name, threads, rounds, runs, build, until):
     for side in sides.values():
         side.stdin.close()
         side.wait()
-    ours = statistics.median(seen["ours"])
-    for label, times in seen.items():
-        median = statistics.median(times)
-        print(f"{name}\t{threads}\t{label}\t{1e3 * median:.3f}\t{median / ours:.2f}\t{difference:.1e}", flush=True)
-    return {label: 1e3 * statistics.median(times) for label, times in seen.items()}, counts
+    # As they are printed, so that every ratio is that of two printed numbers.
+    milliseconds = {label: round(1e3 * statistics.median(times), 3) for label, times in seen.items()}
+    for label, median in milliseconds.items():
+        print(f"{name}\t{threads}\t{label}\t{median:.3f}\t{median / milliseconds['ours']:.2f}\t{difference:.1e}", flush=True)
+    return milliseconds, counts
 
 
 # ---- goals and floors -------------------------------------------------------
@@ -410,7 +410,7 @@ def goal_row(goal, threads, milliseconds, counts, machine):
     case = case_of(label, CASES[name])
     theirs = {side: ms for side, ms in milliseconds.items() if not side.startswith("ours")}
     way = min(theirs, key=theirs.get)
-    pytorch, ours = round(theirs[way], 3), round(milliseconds[label], 3)
+    pytorch, ours = theirs[way], milliseconds[label]
     work, powers, traffic = counted(case, counts[label])
     peak, levels = machine
     level, _, rate = next(row for row in levels if traffic <= row[1])

@@ -283,8 +283,8 @@ static void many_options(struct caller *c)
 static const struct { void (*change)(struct caller *); const char *line; } wrong[] = {
     {no_name, "found no operator"},
     {other_name, "operator nothing: not known"},
-    {other_form, "lisa: option --form: found 'cuba'"},
-    {form_of_a_device, "lisa: option --form: found 'cuda1', expected one that is built in: naive, fast, fftw"},
+    {other_form, "lisa: form 'cuba': not known"},
+    {form_of_a_device, "lisa: form 'cuda1': not known, expected one of naive, fast, fftw"},
     {little_memory, "lisa: needs "},
     {wordy_memory, "lisa: option --max-memory: found 'much'"},
     {no_options, "lisa: option --grid: missing"},

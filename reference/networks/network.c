@@ -176,7 +176,7 @@ static status add_part(struct network *n, const struct network_step *step, int s
     /* Step 3: its plan, without memory yet. */
     f = operator_form(p->problem.declaration, form);
     if (!f)
-        return bad_input("option --form: found '%.20s', which %s has not; expected naive or fast", form, step->what);
+        return bad_input("form '%.20s': not known to %s, expected naive or fast", form, step->what);
     s = plan_prepare(&p->plan, &p->problem, f, n->threads);
     if (s.code) return status_at(s, path);
     n->parts++;

@@ -90,7 +90,7 @@ const struct form *device_rung(const struct cuda_plugin *plugin, const struct de
 /* The same status, with what one may do without a device. */
 static status or_emulate(status s, const char *name)
 {
-    return bad_input("option --form: %.10s needs a CUDA device: %.154s; apply --device host emulates one", name, s.message);
+    return bad_input("form %.10s: needs a CUDA device: %.154s; apply --device host emulates one", name, s.message);
 }
 
 status form_on(const struct form **form, const struct declaration *d, const char *name, const char *device,

@@ -99,5 +99,5 @@ status form_named(const struct form **form, const struct declaration *d, const c
     if (*form) return status_ok();
     for (int f = 0; (each = operator_form_at(d, f)); f++) append(names, sizeof names, each->name);
     for (int f = 0; rungs && (each = operator_rung_at(d, f)); f++) append(names, sizeof names, each->name);
-    return bad_input("option --form: found '%.40s', expected one that is built in: %s", name ? name : "", names);
+    return bad_input("form '%.40s': not known, expected one of %s", name ? name : "", names);
 }

@@ -149,7 +149,7 @@ def errors():
     for said, line in ((refusal(twicetold.hilo, tensors["x"], pooled_queries=3), "hilo: option --pooled-queries: found"),
                        (refusal(twicetold.lisa, **given, gird=3), "lisa: found '--gird'"),
                        (refusal(twicetold.plan, "nothing", tensors["x"]), "operator nothing: not known"),
-                       (refusal(twicetold.lisa, **given, form="cuba"), "lisa: option --form: found 'cuba'"),
+                       (refusal(twicetold.lisa, **given, form="cuba"), "lisa: form 'cuba': not known"),
                        (refusal(twicetold.lisa, **given, heads=2, max_memory=64), "lisa: needs ")):
         assert said.startswith(line), said
 
