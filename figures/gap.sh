@@ -1,7 +1,8 @@
 # gap.sh -- what redraw.sh measures and draws for the gap's chapter
 #
 # The gap itself is not measured again: it is worked out of the tables of the rows, those
-# of this machine where they are there.
+# of this machine where they are there.  Nor are the goals, which make versus measures: the
+# tables of three machines are set side by side.
 
 also=roofline
 
@@ -105,6 +106,9 @@ counts() {
     mv "$work/small" "$work/gap-loses.tsv"
     awk -v want=choice -f "$here/gap.awk" "$work/rows" "$work/gap-choice.tsv" >"$work/choice"
     mv "$work/choice" "$work/gap-choices.tsv"
+    goals=$here/versus-goals
+    awk -f "$here/goals.awk" "$goals.tsv" "$goals-zen4.tsv" "$goals-zen3.tsv" >"$work/goals"
+    mv "$work/goals" "$work/gap-goals.tsv"
     echo "  count gap-resolution" >&2
     "$build/figures/gap-resolution" >"$work/gap-resolution.tsv"
     resolutions "$here/../reference/published/hilo.tsv" "$work/gap-resolution.tsv" >"$work/gap-resolutions.tsv"
