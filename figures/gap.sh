@@ -17,7 +17,7 @@ lisa|LiSA, Eq. 10|lisa|eq10|fast|$N C D \log N$|$N C D / h$
 structsa|StructSA, D = 4|structsa|d4|naive|$N^2 C (1 + 2 D M + M)$|$N^2 (C / h + D)$
 structsa|StructSA, D = 4|structsa|d4|fast|$2 N^2 C D$|$N C$
 elsa|ELSA, K = 7|elsa|k7|naive|$N K^2 (2 h + 2) C$|$N K^2 (3 C + h)$
-elsa|ELSA, K = 7|elsa|k7|fast|the same, on the grid|$N (2 h K^2 + C)$
+elsa|ELSA, K = 7|elsa|k7|fast|the same, on the grid|$N C$
 chopd|ChoP'D|chopd|chopd|naive|$3 N^2 C D R$|$N^2 C D$
 chopd|ChoP'D|chopd|chopd|fast|$N R (C + D + 6 G) + \varphi$|$N R + \varphi$
 hilo|HiLo, s = 2|hilo|s2|naive|$2 N^2 C$|$2 N^2$
