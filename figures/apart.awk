@@ -8,7 +8,7 @@
 # room, else to the left, below, above, or further off.  Behind them a stroke from a dot
 # to a name that is not beside it: where it begins, and how far it goes, nowhere for
 # the others.  `letter` and `line` are how wide a letter and how high a line is, `dot` how wide a
-# dot, in pixels.  Names end before x = most, and stay below y = top.
+# dot, in pixels.  Names end before x = most, stay below y = top and off the line y = roof.
 
 BEGIN { FS = OFS = "\t"; if (!letter) letter = 7; if (!line) line = 13; if (!dot) dot = 10 }
 { n++; x[n] = across * log($1) / log(10); y[n] = up * log($2) / log(10); name[n] = $3; colour[n] = $4 }
@@ -32,6 +32,7 @@ function fits(n, left, height, far, to, end,    right) {
     right = left + width(n)
     if (most && right > across * log(most) / log(10)) return 0
     if (top && height + line / 2 > up * log(top) / log(10)) return 0
+    if (roof && height - line / 2 < up * log(roof) / log(10) && height + line / 2 > up * log(roof) / log(10)) return 0
     if (meets(n, left, right, height - line / 2, height + line / 2)) return 0
     if (!far) return 1
     return !meets(n, smaller(x[n], to), larger(x[n], to), smaller(y[n], end), larger(y[n], end))

@@ -56,8 +56,8 @@ do for [l in there] {
     set label n sprintf("%s  %.0f", l, rate(l)) at x,x*rate(l) offset 1,(slide ? 0.9 : 1.7) rotate by slant \
         font font.",".(slide ? 15 : small) textcolor rgb faint
 }
-named = sprintf("< %s | awk -v across=%g -v up=%g -v letter=%g -v line=%g -v dot=%g -v most=5500 -v top=%g -f '%s/apart.awk'", \
-    dots("."), decade_x, decade_y, slide ? 8.9 : 7.2, slide ? 17 : 13, slide ? 14 : 10, slide ? above * peak : peak, here)
+named = sprintf("< %s | awk -v across=%g -v up=%g -v letter=%g -v line=%g -v dot=%g -v most=5500 -v top=%g -v roof=%g -f '%s/apart.awk'", \
+    dots("."), decade_x, decade_y, slide ? 8.9 : 7.2, slide ? 17 : 13, slide ? 14 : 10, slide ? above * peak : peak, peak, here)
 plot for [l in there] roof(l, x) linecolor rgb faint linewidth 1.2, \
      named using 5:6:7:8 with vectors nohead linecolor rgb faint linewidth 0.8, \
      "< ".dots("naive") using 1:2 with points pointtype 6 pointsize dot linewidth 1.5 linecolor rgb vermilion, \
