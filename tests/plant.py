@@ -220,6 +220,11 @@ def words(name):
     return set(os.path.splitext(os.path.basename(name))[0].split("_")) - {"test", "exact"}
 
 
+def namesake(own, suite):
+    """How many words a suite is called by, if all of them are a file's own."""
+    return len(words(suite)) if words(suite) <= own else 0
+
+
 def short(suite):
     """A suite's name, in whichever build: tests/test_msa."""
     return re.sub(r"^build/(double/|checked/)?", "", suite.split(" ")[0])
@@ -486,14 +491,14 @@ class Planter(Tree):
             rounds += [([f"build/double/tests/{s}" for s in ground.suites], ()), (self.exact(), ()),
                        ([f"build/checked/tests/{s}" for s in ground.suites],
                         ("BUILD=build/checked", f"CFLAGS={CHECKS}"))]
-        left = 0
+        own, left = self.rows_of(path), 0
         for suites, variables in rounds:
             spent = 0
             for suite in self.order(path, suites, reached):
                 seconds = ground.usual(suite)
                 if suite in ground.failing:
                     continue
-                if spent and spent + seconds > self.patience:
+                if spent and not namesake(own, suite) and spent + seconds > self.patience:
                     left += 1
                     continue
                 spent += seconds + 1                    # to link it
@@ -527,9 +532,7 @@ class Planter(Tree):
             hope += ground.share(path, suite) + ground.share(os.path.dirname(path), suite)
             return hope / (ground.usual(suite) + (10 if os.path.basename(suite) in LAST else 2))
 
-        def namesake(suite):
-            return len(words(suite)) if words(suite) <= own else 0
-        return sorted(filter(may, suites), key=lambda suite: (namesake(suite), promise(suite)), reverse=True)
+        return sorted(filter(may, suites), key=lambda suite: (namesake(own, suite), promise(suite)), reverse=True)
 
     def rows_of(self, path):
         """The words of a file's name, its folder's, and the folder of fast/ that holds a file of that name."""
