@@ -198,7 +198,7 @@ function tables(asked, n,    file, out, text) {
 }
 
 function table(file, asked, n, whose,    text, head, machine, day, peer, names, name, rows, row, out, i, j, k, field, fields,
-               number, rule, where, only, picks, pick, value, kept, several) {
+               number, rule, where, only, picks, pick, value, kept) {
     while ((getline text < file) > 0) {
         sub(/\r$/, "", text)
         if (text ~ /^# machine: /) machine = substr(text, 12)
@@ -244,9 +244,8 @@ function table(file, asked, n, whose,    text, head, machine, day, peer, names, 
         }
         out = out " |\n"
     }
-    several = machine ~ /; /                            # each with its day
-    if (peer) peer = (several ? "; " : ", ") peer
-    machine = machine == "" ? "" : "*On " whose " machine" (several ? "s: " : ": ") machine (day ? ", " day : "") peer ".*\n\n"
+    machine = machine == "" ? "" : "*On " whose " machine" (machine ~ /; / ? "s: " : ": ") machine (day ? ", " day : "") \
+        (peer ? ", " peer : "") ".*\n\n"
     if (out == "" && whose == "your")
         return substr(machine, 1, length(machine) - 4) ": not measured in the time that was given.*"
     if (out == "") die("no such row in " file)

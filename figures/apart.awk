@@ -72,13 +72,12 @@ function try(n, side, far,    off, left, height, to, end) {
     return 1
 }
 
-# Dots choose in turn, those that press most first.  Returns how many find no place, and calls the last of them
-# `homeless`.
+# Dots choose in turn, that of the largest rank first.  Returns how many find no place; the last of them is `homeless`.
 function place_all(    turn, i, k, far, side, done, chosen, failed) {
     split("", begin)
     for (turn = 1; turn <= n; turn++) {
         i = 0
-        for (k = 1; k <= n; k++) if (!(k in chosen) && (!i || press[k] > press[i])) i = k
+        for (k = 1; k <= n; k++) if (!(k in chosen) && (!i || rank[k] > rank[i])) i = k
         chosen[i] = 1
         done = 0
         for (far = 0; far < 12 && !done; far++)
@@ -95,23 +94,21 @@ END {
     seed = 1
     for (i = 1; i <= n; i++)
         for (k = 1; k <= n; k++) around[i] += k != i && (x[i] - x[k]) ^ 2 + (y[i] - y[k]) ^ 2 < (6 * line) ^ 2
-    # First by how many others are around; then who finds no place goes sooner, and the others as it falls.
-    for (time = 1; time <= 200; time++) {
-        for (i = 1; i <= n; i++) press[i] = around[i] + (time > 1 ? n * chance() / 2 : 0)
+    # Most others around go first.  While a dot finds no place it goes sooner the next time, and chance shuffles the rest.
+    for (time = 1; time <= 200 && (time == 1 || fewest); time++) {
+        for (i = 1; i <= n; i++) rank[i] = around[i] + (time > 1 ? n * chance() / 2 : 0)
         failed = place_all()
         if (time == 1 || failed < fewest) {
             fewest = failed
-            for (i = 1; i <= n; i++) {
-                found[i] = i in begin
-                if (found[i]) { begins[i] = begin[i]; ats[i] = at[i]; tips[i] = tip[i]; edges[i] = edge[i] }
-            }
+            for (i = 1; i <= n; i++) best[i] = rank[i]
         }
-        if (!failed) break
-        around[homeless]++
+        if (failed) around[homeless]++
     }
+    for (i = 1; i <= n; i++) rank[i] = best[i]
+    place_all()
     for (i = 1; i <= n; i++) {
-        if (!found[i]) { begins[i] = x[i] + 3 + dot / 2; ats[i] = edges[i] = y[i]; tips[i] = x[i] }
-        printf "%.6g\t%.6g\t%s\t%d\t%.6g\t%.6g\t%.6g\t%.6g\n", across_at(begins[i]), up_at(ats[i]), name[i], colour[i],
-            across_at(x[i]), up_at(y[i]), across_at(tips[i]) - across_at(x[i]), up_at(edges[i]) - up_at(y[i])
+        if (!(i in begin)) { begin[i] = x[i] + 3 + dot / 2; at[i] = edge[i] = y[i]; tip[i] = x[i] }
+        printf "%.6g\t%.6g\t%s\t%d\t%.6g\t%.6g\t%.6g\t%.6g\n", across_at(begin[i]), up_at(at[i]), name[i], colour[i],
+            across_at(x[i]), up_at(y[i]), across_at(tip[i]) - across_at(x[i]), up_at(edge[i]) - up_at(y[i])
     }
 }

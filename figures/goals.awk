@@ -10,13 +10,12 @@ BEGIN { FS = OFS = "\t" }
 
 FNR == 1 { machines++ }
 
-/^# machine: / {
-    machine = substr($0, 12)
-    called = machine; gsub(/\([RTMC]+\)| Processor/, "", called); sub(/,.*, /, ",_", called); gsub(/ /, "_", called)
-    name[machines] = called
+/^# machine: / { machine = name[machines] = substr($0, 12); sub(/,.*, /, ", ", name[machines]) }
+/^# measured: / { day = substr($0, 13, 10) }
+/^# PyTorch [0-9]/ {
+    peer = substr($0, 3); sub(/[+;].*/, "", peer)
+    all = all (all ? "; " : "") machine " (" day ", " peer ")"
 }
-/^# measured: / { here = here (here ? "; " : "") machine " (" substr($0, 13, 10) ")" }
-/^# PyTorch [0-9]/ { peer = $0 }
 /^#what/ { sub(/^#/, ""); for (f = 1; f <= NF; f++) at[$f] = f; next }
 /^#/ { next }
 {
@@ -27,8 +26,7 @@ FNR == 1 { machines++ }
 }
 
 END {
-    print "# machine: " here
-    print peer
+    print "# machine: " all
     printf "#what\tthreads\tgoal"
     for (m = 1; m <= machines; m++) printf "\t%s", name[m]
     print ""

@@ -494,7 +494,7 @@ class Planter(Tree):
         own, left = self.rows_of(path), 0
         for suites, variables in rounds:
             spent = 0
-            for suite in self.order(path, suites, reached):
+            for suite in self.order(path, own, suites, reached):
                 seconds = ground.usual(suite)
                 if suite in ground.failing:
                     continue
@@ -520,9 +520,9 @@ class Planter(Tree):
         line = re.search(r"^EXACT_SUITES := (.*)", said, flags=re.M).group(1)
         return [s for s in line.split() if not s.endswith("test_mistakes")]
 
-    def order(self, path, suites, reached):
+    def order(self, path, own, suites, reached):
         """Those that may execute the line: its namesakes, however long, then what promises most for its seconds."""
-        own, ground = self.rows_of(path), self.ground
+        ground = self.ground
 
         def may(suite):
             return reached is None or short(suite) not in ground.reach.measured or short(suite) in reached
