@@ -35,12 +35,12 @@ static inline void normalise_row(real *x, size_t n)
 static inline void norm_row(real *x, const real *gain, const real *bias, size_t n, double epsilon)
 {
     lanes sums = {0}, squares = {0};
-    real mean = 0, variance = 0;
+    real first = x[0], mean = 0, variance = 0;
     size_t whole = n - n % LANES, i;
 
-    for (i = 0; i < whole; i += LANES) sums += lanes_load_anywhere(x + i);
-    for (mean = lanes_sum(sums); i < n; i++) mean += x[i];
-    mean /= (real)n;
+    for (i = 0; i < whole; i += LANES) sums += lanes_load_anywhere(x + i) - first;
+    for (mean = lanes_sum(sums); i < n; i++) mean += x[i] - first;
+    mean = first + mean / (real)n;
     for (i = 0; i < whole; i += LANES) {
         lanes off = lanes_load_anywhere(x + i) - mean;
         squares += off * off;

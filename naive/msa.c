@@ -16,7 +16,7 @@
 
 struct msa_naive {
     struct heads heads;
-    struct attention_copies copies; /* one window of one head */
+    struct attention_copies copies; /* one window of one head; for a ghost head query and key alone */
     real *r;                        /* [n][n]: its bias */
     struct ghost ghost;
     real *maps;                     /* [h][N][N]: the weights of all heads, for a ghost head */
@@ -110,7 +110,12 @@ static status prepare(struct plan *plan)
     size_t n = p->windows.entries, ghosts = p->ghost.add ? p->heads.h : 0;
 
     heads_prepare(plan, (struct hearts){.heart = ghosts ? ghosted_image : one_head, .whole = ghosts > 0});
-    attention_copies_prepare(&f->copies, room, n, n, p->c);
+    if (ghosts) {
+        room_reals(room, OF_THREAD, &f->copies.q, "the query of a head", n, p->c, 1, 1);
+        room_reals(room, OF_THREAD, &f->copies.k, "the key of a head", n, p->c, 1, 1);
+    } else {
+        attention_copies_prepare(&f->copies, room, n, n, p->c);
+    }
     room_reals(room, OF_THREAD, &f->r, "the bias of all pairs", p->rpe || p->windows.shift ? n : 0, n, 1, 1);
     ghost_prepare(&f->ghost, room, OF_LOAD, &p->ghost);
     room_reals(room, OF_THREAD, &f->maps, "the weights of all heads", ghosts, n, n, 1);

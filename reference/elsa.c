@@ -78,7 +78,7 @@ static status check_terms(const char *text)
 /* Options that have a meaning in Eq. 4 only, or not there. */
 static status misplaced(const struct problem *p)
 {
-    static const char *const unified[] = {"terms", "norm", "area"}, *const ghost[] = {"lambda", "gamma"};
+    static const char *const unified[] = {"terms", "norm", "area"}, *const ghost[] = {"head-map", "lambda", "gamma"};
     bool four = problem_number(p, "equation") == 4;
 
     if (problem_given(p, "variant") && problem_given(p, "equation"))

@@ -48,7 +48,7 @@
  *                    multiply-adds                            extra memory (reals)
  *     naive 6, 7     N K^2 (2 h C + C), + N K^2 C ghosted     N K^2 (3 C + h)
  *     naive final    N K^2 (g Q + h Q + C), + the same        N K^2 (Q + 2 C + h)
- *     naive 4        the terms of N K^2 pairs, + N^2 C        N^2
+ *     naive 4        the terms of N K^2 pairs, + N^2 C        N^2, and 2 N K^2 ints
  *     fast 6, 7      as naive, without pairs off the grid     2 M h K^2 + N (C + pads), M <= N at hand
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints

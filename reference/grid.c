@@ -28,7 +28,7 @@ status grid_numbers(int *axes, size_t number[GRID_AXES], const char *text)
     for (*axes = 0; *axes < GRID_AXES && *p >= '0' && *p <= '9'; p++) {
         size_t n = 0;
         for (; *p >= '0' && *p <= '9'; p++)
-            n = n > INT_MAX ? n : n * 10 + (size_t)(*p - '0');
+            n = n > INT_MAX / 10 ? (size_t)INT_MAX + 1 : n * 10 + (size_t)(*p - '0');
         number[(*axes)++] = n;
         if (*p == '\0') return status_ok();
         if (*p != 'x') break;

@@ -109,6 +109,8 @@ static status set_option(struct problem *p, int at, const char *text)
     case OPTION_CHOICE:
         if (o->choices && word_place(o->choices, text) < 0)
             s = bad_input("found '%.40s', expected one of %s", text, o->choices);
+        else if (!*text)
+            s = bad_input("found '', expected a value");
         p->option[at].number = decimal_read(text, NULL);
         break;
     case OPTION_INTEGER:

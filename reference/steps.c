@@ -32,9 +32,9 @@ real gelu(real x)
 
 void layer_norm(real *x, const real *gain, const real *bias, size_t n, double epsilon)
 {
-    real mean = 0, variance = 0;
-    for (size_t j = 0; j < n; j++) mean += x[j];
-    mean /= (real)n;
+    real first = x[0], mean = 0, variance = 0;
+    for (size_t j = 0; j < n; j++) mean += x[j] - first;
+    mean = first + mean / (real)n;
     for (size_t j = 0; j < n; j++) variance += (x[j] - mean) * (x[j] - mean);
     real scale = 1 / sqrt(variance / (real)n + (real)epsilon);
     for (size_t j = 0; j < n; j++)

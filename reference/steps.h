@@ -23,7 +23,10 @@ void l2_normalise(real *x, size_t n);
 real gelu(real x);
 
 /* (x - mean) / sqrt(variance + epsilon) gain + bias, the variance divided by
- * n.  gain and bias have n entries, or are NULL for 1 and 0. */
+ * n.  gain and bias have n entries, or are NULL for 1 and 0.  The mean is
+ * that of what lies beyond x[0], which is added again: so equal entries are
+ * their own mean to the last bit, whose rounding a small epsilon would make
+ * 1 / sqrt(epsilon) times as large. */
 void layer_norm(real *x, const real *gain, const real *bias, size_t n, double epsilon);
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ static const struct {
     {&elsa, "--grid 4x5 --kernel 3 --heads 2 --variant final --group-width 3", 2, 4, "Q=6", ""},
     {&elsa, "--grid 4x5 --kernel 9 --variant final --group-width 8", 1, 4, "Q=8", ""},
     {&elsa, "--grid 5x4 --kernel 3 --equation 4 --heads 2 --scale 0.5", 2, 6, "", ""},
-    {&elsa, "--grid 6x4 --kernel 3 --dilation 2 --equation 4 --heads 2 --terms qk+b --norm identity --head-map modulo",
+    {&elsa, "--grid 6x4 --kernel 3 --dilation 2 --equation 4 --heads 2 --terms qk+b --norm identity",
      1, 4, "", "b_qkv"},
     {&elsa, "--grid 5x5 --kernel 5 --equation 4 --terms qr+rk --norm filter", 1, 3, "", "w_o b_o"},
     {&elsa, "--grid 6x9 --kernel 3 --equation 4 --heads 3 --area window", 2, 6, "", ""},
@@ -156,6 +156,39 @@ START_TEST(every_rung_is_its_operator)
                    promise_rung_tolerance(&t.problem, rung));
         }
     emulator_watch(false, 0);
+}
+END_TEST
+
+/* Claim      A norm takes equal entries for their own mean, to the last bit: a filter norm makes zeros of them, and a
+ *            layer norm its bias.  (A mean that is a rounding off would be made up to 10^5 times as large.)
+ * Measure    y of ELSA's Eq. 4 whose filters are equal entries, zero; y of SRA whose patches are one number in all
+ *            channels, to the bit that of patches of zeros.  Naive, fast and every rung.
+ * Would it fail?  Seen with the plain mean in reference/steps.c, fast/steps.h, and each place in fast/cuda. */
+static void norms_have_no_deviation(const struct trial *t, const struct form *form, real *entry, size_t entries)
+{
+    real *expected = zeros(t->outputs);
+    for (size_t n = 0; n < entries; n++) entry[n] = 0;
+    if (t->problem.declaration == &sra) expected = run_form(&t->problem, form, 1, t->x);
+    for (size_t n = 0; n < entries; n++) entry[n] = (real)1000.7;
+    real *y = run_form(&t->problem, form, 1, t->x);
+    for (size_t n = 0; n < t->outputs; n++)
+        ck_assert_msg(y[n] == expected[n], "%s %s: y[%zu] is off by %g", t->problem.declaration->name, form->name, n,
+                      (double)(y[n] - expected[n]));
+}
+
+START_TEST(equal_entries_are_their_own_mean)
+{
+    const size_t C = 37, K = 7, s = 2;
+    struct trial t = _i ? trial("--grid 8x6 --reduction 2", &sra, 2, C, "", "")
+                        : trial("--grid 6x5 --kernel 7 --equation 4 --terms b --norm filter", &elsa, 1, C, "",
+                                "b_qkv w_o b_o");
+    const struct declaration *operator = t.problem.declaration;
+    const struct form *form;
+    real *entry = trial_tensor(&t, _i ? "sr_b" : "rb");
+    size_t entries = _i ? C : K * K;
+    for (size_t n = 0; _i && n < C * C * s * s; n++) trial_tensor(&t, "sr_w")[n] = 0;
+    for (int f = 0; (form = operator_form_at(operator, f)); f++) norms_have_no_deviation(&t, form, entry, entries);
+    for (int r = 0; (form = operator_rung_at(operator, r)); r++) norms_have_no_deviation(&t, form, entry, entries);
 }
 END_TEST
 
@@ -301,6 +334,7 @@ int main(void)
     Suite *suite = suite_create("cuda");
     TCase *rungs = add_case(suite, "every rung, emulated");
     tcase_add_loop_test(rungs, every_rung_is_its_operator, 0, (int)COUNT(size));
+    tcase_add_loop_test(rungs, equal_entries_are_their_own_mean, 0, 2);
 #ifndef TWICETOLD_DOUBLE
     tcase_add_loop_test(rungs, tensor_cores_err_as_they_round, 0, (int)COUNT(size));
 #endif

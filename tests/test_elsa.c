@@ -221,6 +221,8 @@ static const struct { const char *words[10]; int count; const char *text; } wron
      "option --norm: found, expected only with --equation 4"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--lambda", "1"}, 8,
      "option --lambda: found with --equation 4"},
+    {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--head-map", "modulo"}, 8,
+     "option --head-map: found with --equation 4, which has no ghost head"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--terms", "qk+qq"}, 8, "option --terms: found 'qk+qq'"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--terms", "b+b"}, 8, "option --terms: found 'b+b'"},
     {{"--grid", "4x4", "--kernel", "3", "--equation", "4", "--area", "window"}, 8, "expected a divisor of 4 and 4"},

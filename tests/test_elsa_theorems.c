@@ -108,7 +108,7 @@ END_TEST
 START_TEST(eq6_is_eq4_without_the_dot_product)
 {
     static const char *const name[] = {"w_qkv", "b_qkv", "rk", "rq", "rb", "w_o", "b_o"};
-    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 4 --terms qr+rk+b", &elsa,
+    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa,
                               2, 9, "", "");
     struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 6", &elsa, 2, 9, "",
                                "ghost_mul ghost_add");
@@ -176,11 +176,11 @@ START_TEST(hadamard_attention_is_of_third_order)
 }
 END_TEST
 
-/* Claim      A filter norm has mean 0 and variance 1, and forgets a filter's scale and offset; a
- *            softmax forgets the offset alone. We divide by the deviation over n; the public code has n - 1,
+/* Claim      A filter norm has mean 0 and variance 1, and forgets a filter's scale and offset, all of it where the
+ *            filter is nothing else; a softmax forgets the offset alone. We divide by the deviation over n; the public code has n - 1,
  *            and a gain behind it (filter_norm_of_the_code_is_a_constant_times_ours).
  * Paper      ELSA, Sec. 4.2, appendix A.
- * Measure    Moments of normalised filters; and the norm of 3 w + 5 against that of w.
+ * Measure    Moments of normalised filters; the norm of 3 w + 5 against that of w; and of equal entries, 0.
  * Tolerance  16 sqrt(49) u, means and deviations of 49 numbers, and the 1e-10 under the root. */
 START_TEST(filter_norm_forgets_scale_and_offset)
 {
@@ -198,6 +198,12 @@ START_TEST(filter_norm_forgets_scale_and_offset)
     within("mean", fabs(mean), allowed);
     within("variance", fabs(square - 1), allowed);
     within("3 w + 5", largest_difference(scaled, w, 49), allowed);
+    for (size_t i = 0; i < 4; i++) {
+        const double offset[] = {0.1, 3.3, 100.3, 1000.7};
+        for (size_t n = 0; n < 49; n++) w[n] = (real)offset[i];
+        elsa_normalise(w, 49, ELSA_FILTER);
+        for (size_t n = 0; n < 49; n++) ck_assert_msg(w[n] == 0, "of entries %g there is %g", offset[i], (double)w[n]);
+    }
     elsa_normalise(soft, 49, ELSA_SOFTMAX);
     elsa_normalise(soft_scaled, 49, ELSA_SOFTMAX);
     elsa_normalise(soft_moved, 49, ELSA_SOFTMAX);

@@ -465,7 +465,8 @@ START_TEST(gelu_is_exact)
 }
 END_TEST
 
-/* Claim      A normalised layer has mean 0 and variance 1 before gain and bias.
+/* Claim      A normalised layer has mean 0 and variance 1 before gain and bias; equal entries are their own mean to
+ *            the last bit.
  * Tolerance  n roundings in each sum, n = 4, of numbers below 4. */
 START_TEST(layer_norm_standardises)
 {
@@ -474,6 +475,11 @@ START_TEST(layer_norm_standardises)
     double expected = 1 - 2 * 1.5 / sqrt(1.25);
     within("first entry of the normalised row", fabs((double)x[0] - expected), 32 * UNIT_ROUNDOFF);
     within("sum of the row, from n times the bias", fabs((double)(x[0] + x[1] + x[2] + x[3]) - 4), 32 * UNIT_ROUNDOFF);
+
+    real same[49];
+    for (size_t n = 0; n < 49; n++) same[n] = (real)1000.7;
+    layer_norm(same, NULL, NULL, 49, 1e-10);
+    for (size_t n = 0; n < 49; n++) ck_assert(same[n] == 0);
 }
 END_TEST
 

@@ -484,6 +484,17 @@ START_TEST(a_batch_norm_of_nothing_is_nothing)
 }
 END_TEST
 
+/* Claim      The layer norm of equal channels is its bias, to the last bit: they are their own mean.
+ * Measure    Tokens of 1000.7 in all of 37 channels, which is no whole vectors. */
+START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
+{
+    struct trial t = trial("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
+    for (size_t n = 0; n < t.inputs; n++) t.x[n] = (real)1000.7;
+    real *y = trial_run(&t, "layer", 1);
+    for (size_t n = 0; n < t.outputs; n++) ck_assert(y[n] == trial_tensor(&t, "b")[n % 37]);
+}
+END_TEST
+
 /* Claim      Layers refuse what they cannot do, in one line.
  * Measure    Messages. */
 START_TEST(layers_refuse)
@@ -539,6 +550,7 @@ int main(void)
     tcase_add_test(c, offsets_that_are_no_numbers_show);
     tcase_add_test(c, merge_reads_columns_first);
     tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
+    tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);
     tcase_add_test(c, layers_refuse);
     tcase_add_test(c, layers_are_told_once);
     return run_suite(suite);

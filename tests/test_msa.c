@@ -252,6 +252,24 @@ START_TEST(self_attention_multiplies_as_its_formulas_say)
 }
 END_TEST
 
+/* Claim      The naive form takes the memory it states: the map of all pairs, as much again for R, and with a ghost
+ *            head h maps more and its two matrices; beside q, k, v and what it copies of a head.
+ * Paper      The table of reference/msa.h.
+ * Measure    Peak bytes against the formula: one and two heads, with and without R and a ghost head.
+ * Tolerance  1 KiB: the plan, and blocks rounded up. */
+START_TEST(naive_self_attention_takes_the_memory_it_states)
+{
+    const bool bias = _i & 1, ghost = _i & 2;
+    const double N = 16 * 20, C = 8, h = 1 + _i / 4, c = C / h, P = 31 * 39;
+    char options[64], without[64];
+    snprintf(options, sizeof options, "--grid 16x20 --heads %d%s", 1 + _i / 4, ghost ? " --gamma 1" : "");
+    snprintf(without, sizeof without, "w_o b_o%s", bias ? "" : " rpe");
+    struct trial t = trial(options, &msa, 1, 8, "", without);
+    double reals = 3 * N * C + (bias ? 2 : 1) * N * N + (ghost ? h * N * N + 2 * C * P + 2 * N * c : 4 * N * c);
+    within(options, fabs(trial_peak(&t, operator_form(&msa, "naive")) - reals * sizeof(real)), 1024);
+}
+END_TEST
+
 /* ---- the ghost head -------------------------------------------------------------- */
 
 /* Claim      With lambda = 0 and gamma = 0 a ghost head leaves the weights: by block it is plain
@@ -434,6 +452,7 @@ int main(void)
     tcase_add_loop_test(theorems, shifted_windows_by_coordinates, 0, (int)COUNT(plane));
     tcase_add_loop_test(theorems, shifted_windows_are_windows_of_a_rolled_plane, 1, 3);
     tcase_add_loop_test(theorems, self_attention_multiplies_as_its_formulas_say, 0, (int)COUNT(costs));
+    tcase_add_loop_test(theorems, naive_self_attention_takes_the_memory_it_states, 0, 8);
     tcase_add_test(theorems, a_ghost_head_of_zeros_leaves_the_weights);
     tcase_add_test(theorems, ghost_heads_are_asked_for);
     tcase_add_test(theorems, shifts_and_ghost_heads_are_refused_where_they_say_nothing);

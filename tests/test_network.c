@@ -450,6 +450,13 @@ START_TEST(networks_refuse)
             .form = wrong[i].form}), STATUS_BAD_INPUT, wrong[i].says);
         ck_assert_uint_eq(memory_in_use(), before);
     }
+
+    /* Depths that nobody has memory for, before any is taken. */
+    struct network n;
+    memory_reset_peak();
+    refused(network_create(&n, network_find("litv2-s"), &(struct network_request){
+        .depths = "65536,65536,65536,65536", .allowed = 1 << 20}), STATUS_BAD_INPUT, "allowed are 1048576");
+    ck_assert_uint_eq(memory_peak(), before);
 }
 END_TEST
 

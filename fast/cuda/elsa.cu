@@ -184,11 +184,14 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, array<
 
     /* Step 1: the largest logit, or the filter's mean. */
     norm_of_filter norm = {0, 1};
+    real first = 0, beyond = 0;         /* as layer_norm has it: equal entries are their own mean */
     for (int n = 0; n < p.entries && p.norm != ELSA_IDENTITY; n++) {
         real l = logit(p, of, image, i, n, a);
+        if (!n) first = l;
         if (p.norm == ELSA_SOFTMAX) norm.shift = n ? fmax(norm.shift, l) : l;
-        else norm.shift += l / p.entries;
+        else beyond += l - first;
     }
+    if (p.norm == ELSA_FILTER) norm.shift = first + beyond / p.entries;
 
     /* Step 2: the sum of the weights, or the deviation. */
     real sum = 0;
@@ -230,7 +233,7 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, 
         real l = logit(p, of, image, i, n, a);
         weights[first + (size_t)n * p.N] = l;
         if (p.norm != ELSA_SOFTMAX) {
-            sum += l;
+            sum += l - weights[first];
             continue;
         }
         if (!n) norm.shift = l;         /* not 0, above which l may lie so far that nothing times exp is NaN */
@@ -240,9 +243,9 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, 
     }
     if (p.norm == ELSA_IDENTITY) return;
 
-    /* Step 2: a filter's deviation wants its mean first. */
+    /* Step 2: a filter's deviation wants its mean first, as layer_norm has it. */
     if (p.norm == ELSA_FILTER) {
-        norm.shift = sum / p.entries;
+        norm.shift = weights[first] + sum / p.entries;
         sum = 0;
         for (int n = 0; n < p.entries; n++) {
             real w = weight(p, norm, weights[first + (size_t)n * p.N]);

@@ -64,17 +64,20 @@ __global__ void lay_out(plane_of_sra p, array<real> patches, array<const real> x
     patches[(m * p.C + e) * T + t] = x[token_of(p, m, t) * p.C + e];
 }
 
-/* The layer norm, in place: LANES threads have a token. */
+/* The layer norm, in place: LANES threads have a token, 1 or a warp.  The mean is that of what lies beyond the
+ * first channel, as layer_norm has it. */
 template <int LANES>
 __global__ void normalise(array<real> rows, array<const real> gain, array<const real> bias, size_t count, int C)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / LANES;
     int lane = (int)(at % LANES);
     bool there = row < count;           /* of a warp all lanes, or none */
-    real mean = 0, variance = 0;
-    for (int e = lane; there && e < C; e += LANES) mean += rows[row * C + e];
+    real own = there && lane < C ? rows[row * C + lane] : (real)0;
+    real first = LANES > 1 ? __shfl_sync(0xffffffffu, own, 0) : own;
+    real mean = there && lane < C ? own - first : (real)0, variance = 0;
+    for (int e = lane + LANES; there && e < C; e += LANES) mean += rows[row * C + e] - first;
     for (int by = LANES / 2; by; by /= 2) mean += __shfl_xor_sync(0xffffffffu, mean, by);
-    mean /= C;
+    mean = first + mean / C;
     for (int e = lane; there && e < C; e += LANES) {
         real off = rows[row * C + e] - mean;
         variance += off * off;

@@ -226,9 +226,10 @@ class Plan:
     def load(self, **changed):
         """Takes other parameters of the same shapes; what is not named stays.  Call it too where an array
         that the plan reads was changed in place."""
-        arrays = {**self._arrays, **self._own(changed)}
-        listed = _tensors(arrays)
+        own = self._own(changed)
         with self._lock:
+            arrays = {**self._arrays, **own}
+            listed = _tensors(arrays)
             self._library.plan_load(self._plan, listed, len(listed)).expect()
             self._arrays = arrays
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "../bytes.h"
 #include "../layers/layers.h"
 #include "../outline.h"
 #include "../random.h"
@@ -252,7 +253,9 @@ status network_create(struct network *n, const struct network_table *table, cons
     status s = grid_parse(&n->grid, r->grid ? r->grid : table->grid);
     if (s.code) return status_at(s, "option --grid");
     if ((s = choose_stages(n, r)).code) return s;
-    size_t parts = count_parts(n);
+    size_t parts = count_parts(n), bytes = 0;
+    size_add(&bytes, parts, sizeof *n->part);
+    if (r->allowed && (s = bytes_fit(bytes, r->allowed)).code) return s;
     n->part = memory_get(parts, sizeof *n->part);
     if (!n->part) return out_of_memory("the parts of a network");
     s = add_parts(n, r->form ? r->form : "fast");

@@ -95,6 +95,7 @@ struct network_request {
     const char *depths, *widths, *heads;    /* of the stages, "1,1,1,1" "16,32,64,64"; NULL: the table's.  Where widths
                                              * alone are given heads keep their channels, and are at least one */
     int threads;
+    size_t allowed;                         /* bytes: more parts than fit into these are refused; 0: any */
 };
 
 /* One step where it stands. */

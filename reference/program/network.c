@@ -42,8 +42,10 @@ static status count_batch(size_t *batch, const struct call *c, const struct tens
     if (input->count) {
         if (!x || input->count > 1) return bad_input("--input: found %zu tensors, expected one, x", input->count);
         size_t channels = c->network->channels ? c->network->channels : 3;
+        char found[96];
         if (x->axes != 3 || x->size[1] != g->tokens || x->size[2] != channels)
-            return bad_input("tensor x: expected [B, %zu, %zu], the pixels of the grid", g->tokens, channels);
+            return bad_input("tensor x: found %s, expected [B, %zu, %zu], the pixels of the grid",
+                             shape_text(found, sizeof found, x->axes, x->size), g->tokens, channels);
         *batch = x->size[0];
     } else {
         if (!c->files) return bad_input("input: missing, expected images, or --input INPUT.safetensors");
@@ -82,10 +84,11 @@ static status profile(struct network *n, real *logits, const real *x)
 
 /* ---- the command --------------------------------------------------------------------- */
 
-/* All that will be in memory at once. */
-static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t allowed)
+/* All that will be in memory at once, beside what was `held` before there was a network. */
+static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t held,
+                   size_t allowed)
 {
-    size_t needed = memory_in_use() - n->parts * sizeof *n->part, size[3], count;
+    size_t needed = held, size[3], count;
     size_add(&needed, network_bytes(n, drawn), 1);
     for (size_t t = 0; t < weights->count; t++) size_add(&needed, weights->tensor[t].count, sizeof(real));
     network_input_shape(n, size);
@@ -128,7 +131,7 @@ static status run_network(const struct call *c)
     struct safetensors weights = {0}, input = {0};
     struct network n = {0};
     struct tensor x = {0}, out[NETWORK_STAGES + 1] = {{0}};
-    size_t allowed, size[3];
+    size_t allowed, held = 0, size[3];
     grid g;
 
     /* Step 1: what was asked for. */
@@ -148,10 +151,12 @@ static status run_network(const struct call *c)
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
     /* Step 2: all sizes, and whether there is memory for them. */
-    if (!s.code) s = network_create(&n, c->network, &r);
     if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
+    r.allowed = allowed;
+    held = memory_in_use();
+    if (!s.code) s = network_create(&n, c->network, &r);
     if (!s.code && weights_path) s = status_at(network_bind(&n, &weights.tensors), weights_path);
-    if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, allowed);
+    if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, held, allowed);
     if (!s.code) memory_set_limit(allowed);
 
     /* Step 3: the input, the weights. */
