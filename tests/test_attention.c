@@ -572,19 +572,21 @@ START_TEST(a_constant_score_changes_nothing)
 END_TEST
 
 /* Claim      Scores of any finite size neither overflow nor vanish: scores far apart
- *            leave all the weight with the largest, wherever it comes.
- * Measure    Exactly: the other weights are 0, below 2^-126 even for a gap of 100. */
+ *            leave all the weight with the largest, wherever it comes, also where all are far below 0.
+ * Measure    Exactly: the other weights are 0, below 2^-126 even for a gap of 100. Keys from -100 and from -300 on,
+ *            of which the latter make all scores of a query negative, or all positive.
+ * Would it fail?  Seen with a running maximum that begins at -1000. */
 START_TEST(large_scores_do_not_overflow)
 {
     static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
     for (size_t f = 0; f < COUNT(form); f++)
-        for (size_t n = 0; n < COUNT(scale); n++) {
+        for (size_t n = 0; n < 2 * COUNT(scale); n++) {
             struct arrays x = arrays(20, 200, 5, 5);
             for (size_t i = 0; i < x.queries * x.stride; i++) x.q[i] = 1;
-            for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - 100;
-            x.scale = (real)scale[n];
+            for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - (n % 2 ? 300 : 100);
+            x.scale = (real)scale[n / 2];
             real *y = form[f](&x);
-            const real *largest_one = x.v + (scale[n] > 0 ? x.keys - 1 : 0) * x.stride;
+            const real *largest_one = x.v + (scale[n / 2] > 0 ? x.keys - 1 : 0) * x.stride;
             for (size_t i = 0; i < x.queries; i++)
                 ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
         }

@@ -159,6 +159,57 @@ START_TEST(every_rung_is_its_operator)
 }
 END_TEST
 
+/* Claim      Scores far below every other number keep their order: a running maximum begins below all that is finite.
+ * Measure    Maps of queries that are 2^53 throughout and of keys that are -2^53, for tokens of small whole numbers,
+ *            so that no score is rounded and the largest takes all the weight.  y of each rung and of fast, beside
+ *            naive.
+ * Tolerance  That of all forms.
+ * Would it fail?  Seen with maxima that begin at -10^30, in fast/cuda/device.h. */
+static const struct { const char *options; const struct declaration *operator; const char *sizes, *without; } deep[] = {
+    {"--grid 3x5 --heads 4", &msa, "", "b_qkv rpe"},
+    {"--grid 5x7 --heads 4 --gamma 0.5", &msa, "", "b_qkv rpe"},
+    {"--grid 4x6 --heads 4 --window 2 --shift 1", &msa, "", "b_qkv rpe"},
+    {"--grid 9x8 --heads 1", &msa, "", "b_qkv rpe"},
+    {"--grid 4x5 --heads 4 --kernel 3x3", &structsa, "D=2", "b_qkv"},
+    {"--grid 6x4 --heads 4 --alpha 0.5", &hilo, "", "h_qkv_b l_q_b l_kv_b"},
+    {"--grid 3x5 --heads 4 --reduction 1", &sra, "", "b_q b_kv"},
+};
+
+static void fill(struct trial *t, const char *name, size_t first, size_t count, real value)
+{
+    real *w = trial_tensor(t, name);
+    for (size_t n = first; n < first + count; n++) w[n] = value;
+}
+
+START_TEST(scores_far_below_every_number_keep_their_order)
+{
+    const size_t C = 16, half = C / 2;
+    const real far = (real)0x1p53;
+    const struct declaration *operator = deep[_i].operator;
+    struct trial t = trial(deep[_i].options, operator, 2, C, deep[_i].sizes, deep[_i].without);
+    const struct form *rung;
+    for (size_t n = 0; n < t.inputs; n++) t.x[n] = (real)(1 + n * n % 7);
+    if (operator == &msa || operator == &structsa) {
+        fill(&t, "w_qkv", 0, C * C, far);
+        fill(&t, "w_qkv", C * C, C * C, -far);
+        if (operator == &structsa) fill(&t, "hk", 0, 2 * 9 * C, 1);
+    } else if (operator == &sra) {
+        fill(&t, "w_q", 0, C * C, far);
+        fill(&t, "w_kv", 0, C * C, -far);
+    } else {
+        fill(&t, "h_qkv", 0, half * C, far);
+        fill(&t, "h_qkv", half * C, half * C, -far);
+        fill(&t, "l_q", 0, half * C, far);
+        fill(&t, "l_kv", 0, half * C, -far);
+    }
+    t.y = trial_run(&t, "naive", 1);
+    for (int r = 0; (rung = operator_rung_at(operator, r)); r++)
+        within(rung->name, relative_difference(run_form(&t.problem, rung, 1, t.x), t.y, t.outputs),
+               promise_rung_tolerance(&t.problem, rung));
+    within("fast", relative_difference(trial_run(&t, "fast", 1), t.y, t.outputs), promise_tolerance(&t.problem));
+}
+END_TEST
+
 /* Claim      A norm takes equal entries for their own mean, to the last bit: a filter norm makes zeros of them, and a
  *            layer norm its bias.  (A mean that is a rounding off would be made up to 10^5 times as large.)
  * Measure    y of ELSA's Eq. 4 whose filters are equal entries, zero; y of SRA whose patches are one number in all
@@ -334,6 +385,7 @@ int main(void)
     Suite *suite = suite_create("cuda");
     TCase *rungs = add_case(suite, "every rung, emulated");
     tcase_add_loop_test(rungs, every_rung_is_its_operator, 0, (int)COUNT(size));
+    tcase_add_loop_test(rungs, scores_far_below_every_number_keep_their_order, 0, (int)COUNT(deep));
     tcase_add_loop_test(rungs, equal_entries_are_their_own_mean, 0, 2);
 #ifndef TWICETOLD_DOUBLE
     tcase_add_loop_test(rungs, tensor_cores_err_as_they_round, 0, (int)COUNT(size));

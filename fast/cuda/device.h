@@ -90,6 +90,9 @@ TENSOR_PRODUCT(multiply_bf16, "m16n8k16", "bf16")
 
 constexpr int DEVICE_ARRAYS = 48, DEVICE_FOURIERS = 2;
 
+/* What a running maximum begins with: no finite score lies below it. */
+constexpr real LOWEST = -REAL_MAX;
+
 struct device {
     status refusal;                     /* the first thing that went wrong */
     bool forks;                         /* set by the prepare of a form that does */

@@ -17,8 +17,6 @@
 #define UNROLL
 #endif
 
-constexpr real LOWEST = (real)-1e30;
-
 /* What a query has gathered: the largest score, the sum of the weights under it, and the
  * values under them (chapter 0, the fast form). */
 template <int CHANNELS> struct gathered {

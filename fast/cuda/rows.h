@@ -79,7 +79,7 @@ template <int CHANNELS>
 __device__ inline void rows_begin(rows_gathered<CHANNELS> &g, const rows_problem &p, array<const real> q, size_t at,
                                   bool there)
 {
-    g.top = (real)-1e30;
+    g.top = LOWEST;
     g.sum = 0;
     for (int d = 0; d < CHANNELS; d++) {
         g.q[d] = there && d < p.c ? p.scale * q[at + d] : (real)0;
@@ -188,7 +188,7 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, array<c
     int channel = (int)(pair % p.heads) * p.c, first = there ? number * lanes : 0;
 
     /* Step 1: each number once. */
-    real query[4 * PACKS], key[4 * PACKS], value[4 * PACKS], mean[4 * PACKS] = {}, top = (real)-1e30, sum = 0;
+    real query[4 * PACKS], key[4 * PACKS], value[4 * PACKS], mean[4 * PACKS] = {}, top = LOWEST, sum = 0;
     rows_part<PACKS>(query, q, row * p.q_stride + channel, p.c, part, parts, there);
     rows_part<PACKS>(key, k, row * p.kv_stride + channel, p.c, part, parts, there);
     rows_part<PACKS>(value, v, row * p.kv_stride + channel, p.c, part, parts, there);
