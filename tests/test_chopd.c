@@ -194,6 +194,9 @@ static const struct { double box[4]; const char *text; } bad_box[] = {
     {{-1, 2, 1, 1}, "tensor boxes: found (-1, 2, 1, 1) at [1, 0]"},
     {{-1, -1, NAN, 1}, "tensor boxes"},
     {{-1, -INFINITY, 1, 1}, "tensor boxes"},
+    {{-INFINITY, -1, 1, 1}, "tensor boxes"},
+    {{-1, -1, INFINITY, 1}, "tensor boxes"},
+    {{-1, -1, 1, INFINITY}, "tensor boxes"},
     {{-1, -1, 1, 1}, NULL},
 };
 START_TEST(boxes_without_an_inside_are_refused)

@@ -240,8 +240,8 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
     real *one = seen_from(options, 1, outputs), *three = seen_from(options, 3, outputs);
     double by_one = 0, by_three = 0, tolerance = 8 * (2 * sqrt(12.0) + 18) * UNIT_ROUNDOFF * largest(still, outputs);
     for (size_t r = 4; r < 10; r++) {
-        by_one = fmax(by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
-        by_three = fmax(by_three, largest_difference(three + (r - 3) * row, still + r * row, r < 4 ? 0 : row));
+        worse(&by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
+        worse(&by_three, largest_difference(three + (r - 3) * row, still + r * row, r < 4 ? 0 : row));
     }
     if (_i) beyond("windows, one row", by_one, 0.01);
     else within("neighbourhoods, one row", by_one, 2 * tolerance);

@@ -219,7 +219,7 @@ START_TEST(masked_attention_is_windows)
             token[t] = (w / z.windows.columns * z.s + t / z.s) * z.W + w % z.windows.columns * z.s + t % z.s;
         real *y = head_of(reordered(q, token, T, c), reordered(k, token, T, c), reordered(v, token, T, c),
                           NULL, T, T, c);
-        difference = fmax(difference, largest_difference(reordered(masked, token, T, c), y, T * c));
+        worse(&difference, largest_difference(reordered(masked, token, T, c), y, T * c));
     }
     within("windows", difference / largest(masked, M * c), 8 * (2 * (double)z.s + 10) * UNIT_ROUNDOFF);
     beyond("without the mask", relative_difference(head_of(q, k, v, NULL, M, M, c), masked, M * c), 0.1);

@@ -221,9 +221,9 @@ START_TEST(an_impulse_turns_at_its_own_rate)
             for (size_t o = 0; o < n; o++) {
                 double angle = turn * (double)(at * o % n) / (double)n;
                 double re = (double)b[o * POINT + lane], im = (double)b[o * POINT + LANES + lane];
-                error = fmax(error, hypot(re - cos(angle), im + sin(angle)));
+                worse(&error, hypot(re - cos(angle), im + sin(angle)));
                 turned = fmax(turned, hypot(re - cos(angle), im - sin(angle)));
-                if (at == 0) flat = fmax(flat, hypot(re - 1, im));
+                if (at == 0) worse(&flat, hypot(re - 1, im));
                 b[o * POINT + lane] = b[o * POINT + LANES + lane] = 0;
             }
             ck_assert(error <= bound(n) * sqrt((double)n));

@@ -185,7 +185,7 @@ START_TEST(one_patch_answers_every_token)
             struct trial t = trial(options, &sra, 1, 8, "", "w_o b_o");
             real *y = trial_run(&t, forms[f], 1);
             double apart = 0;
-            for (size_t n = 1; n < 16; n++) apart = fmax(apart, largest_difference(y + n * 8, y, 8));
+            for (size_t n = 1; n < 16; n++) worse(&apart, largest_difference(y + n * 8, y, 8));
             if (patches == 1) within("rows apart, one patch", apart, 0);
             else beyond("rows apart, four patches", apart, 0);
         }
