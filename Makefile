@@ -422,7 +422,7 @@ prove: $(PROVED)        ## run the proofs of one chapter (CHAPTER=lisa; ground i
 exact: $(EXACT_SUITES) ## the proofs over a finite field alone: draws, sizes, seconds of each claim (PRIME=2: another field; COMMIT=1: chapter 8's tables)
 	@for suite in $(EXACT_SUITES); do $$suite >$$suite.log; failed=$$?; cat $$suite.log; [ $$failed = 0 ] || exit 1; done
 	@cd $(BUILD)/exact && for table in forms:test_exact claims:exact_\* mistakes:test_mistakes; do \
-	    (cd - >/dev/null && awk -v table=$${table%:*} -f tests/exact/tables.awk $(BUILD)/exact/$${table#*:}.log) \
+	    (cd - >/dev/null && LC_ALL=C.UTF-8 awk -v table=$${table%:*} -f tests/exact/tables.awk $(BUILD)/exact/$${table#*:}.log) \
 	        >$${table%:*}.tsv || exit 1; done
 	@$(if $(COMMIT),cp $(addprefix $(BUILD)/exact/,forms.tsv claims.tsv mistakes.tsv) tests/exact)
 
@@ -565,7 +565,7 @@ weave:                  ## refill the excerpts and tables of the committed chapt
 # What is measured here lies in $(BUILD)/book/here, a chapter at a time, so that an interrupted
 # run goes on where it was; anew when programs, drawings or settings changed.  Without
 # settings those of the last run hold.
-MEASURED  = $(abspath $(BUILD))/book/here
+MEASURED  = $(BUILD)/book/here
 DRAWN    := $(foreach row,ground $(ROWS) ladder,$(if $(wildcard figures/$(row).sh),$(row)))
 WANTED   := $(if $(CHAPTER),$(filter $(CHAPTER),$(DRAWN)),$(DRAWN))
 COMMITTED = $(wildcard figures/*.svg figures/*.tsv)

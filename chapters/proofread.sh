@@ -9,6 +9,7 @@
 # one line per question, "ok - ..." or "not ok - ...", each failure with the
 # place above it.
 
+export LC_ALL=C.UTF-8         # awk writes numbers as the locale has them
 reports=$1
 shift
 scratch=$(mktemp -d)

@@ -4,6 +4,7 @@
 #     weave.sh PAGE...
 
 set -e
+export LC_ALL=C.UTF-8         # awk writes numbers as the locale has them
 woven=$(mktemp)
 trap 'rm -f "$woven"' EXIT
 for page in "$@"; do

@@ -95,7 +95,11 @@ tables() {
 
 counts() {
     gap_rows >"$work/rows"
-    measured="$(row_table lisa) $(row_table structsa) $(row_table elsa) $(row_table chopd) $(row_table hilo)"
+    measured=
+    for row in lisa structsa elsa chopd hilo; do
+        of_row=$(row_table $row)
+        measured="$measured $of_row"
+    done
     for want in pairs factors fits; do
         awk -v want=$want -f "$here/gap.awk" "$work/rows" $measured >"$work/gap-$want"
     done
@@ -138,5 +142,6 @@ drawings() {
     for quantity in work time memory; do
         draw_as gap-blocks-$quantity scaling gap-blocks "row='gap-blocks'; quantity='$quantity'"
     done
-    draw_as gap-resolution gap-resolution gap-resolution "layers='$(row_table hilo)'"
+    of_row=$(row_table hilo)
+    draw_as gap-resolution gap-resolution gap-resolution "layers='$of_row'"
 }

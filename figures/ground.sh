@@ -5,9 +5,13 @@ tables() {
     keys="64 256 1024 3136 12544 50176 200704"
     [ "$full" ] || keys="64 256 1024 3136 12544"
     map ground-error $keys
-    "$build/double/figures/ground-error" ${keys% *} | grep -v '^#' >>"$work/ground-error.tsv"
-    "${PYTHON:-python3}" "$here/ground-error.py" $keys 2>/dev/null >>"$work/ground-error.tsv" ||
+    "$build/double/figures/ground-error" ${keys% *} >"$work/lines"
+    grep -v '^#' "$work/lines" >>"$work/ground-error.tsv"
+    if "${PYTHON:-python3}" "$here/ground-error.py" $keys >"$work/lines" 2>/dev/null; then
+        cat "$work/lines" >>"$work/ground-error.tsv"
+    else
         echo "  no PyTorch 2 or later: its lines are left out" >&2
+    fi
 }
 
 counts() {

@@ -26,20 +26,22 @@ tables() {
 # LITv2-S's.
 rates() {
     echo "  measure networks-rate" >&2
+    for which in S M B B,up384; do
+        name=litv2-$(echo "${which%,*}" | tr SMB smb) grid=224x224
+        [ "$which" = "${which#*,up}" ] || grid=${which#*,up}x${which#*,up}
+        "$build/figures/networks-profile" "$runs" "$name" fast "$grid" >"$work/rate"
+        awk -F '\t' -v row="LITv2-$(echo "$which" | tr , ' ')" '
+            $1 == 1 && $2 == row && $3 == "throughput" { printed = $4 }
+            $3 == "all" { printf "%s\t%s\t%.4g\t%s\t%s\n", $1, grid, 1 / $5, printed, $7 }
+        ' grid="$grid" "$here/../reference/published/hilo.tsv" "$work/rate"
+    done >"$work/rates"
     {
         about
         printf '#network\tgrid\timages_a_second\tratio\tprinted\tprinted_ratio\tmultiply_adds\tits_ratio\n'
-        for which in S M B B,up384; do
-            name=litv2-$(echo "${which%,*}" | tr SMB smb) grid=224x224
-            [ "$which" = "${which#*,up}" ] || grid=${which#*,up}x${which#*,up}
-            "$build/figures/networks-profile" "$runs" "$name" fast "$grid" >"$work/rate"
-            awk -F '\t' -v row="LITv2-$(echo "$which" | tr , ' ')" '
-                $1 == 1 && $2 == row && $3 == "throughput" { printed = $4 }
-                $3 == "all" { printf "%s\t%s\t%.4g\t%s\t%s\n", $1, grid, 1 / $5, printed, $7 }
-            ' grid="$grid" "$here/../reference/published/hilo.tsv" "$work/rate"
-        done | awk -F '\t' -v OFS='\t' '
+        awk -F '\t' -v OFS='\t' '
             NR == 1 { images = $3; printed = $4; cost = $5 }
-            { print $1, $2, $3, sprintf("%.2f", $3 / images), $4, sprintf("%.2f", $4 / printed), $5, sprintf("%.2f", cost / $5) }'
+            { print $1, $2, $3, sprintf("%.2f", $3 / images), $4, sprintf("%.2f", $4 / printed), $5, sprintf("%.2f", cost / $5) }
+        ' "$work/rates"
     } >"$work/networks-rate.tsv"
 }
 

@@ -22,6 +22,7 @@
 # when a later one does not.
 
 set -eu
+export LC_ALL=C.UTF-8         # awk writes numbers as the locale has them
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE        # they choose slow kernels
 here=$(dirname "$0")
 output=${OUTPUT:-figures}
@@ -54,7 +55,9 @@ trap 'exit 130' INT TERM
 # The comments at the head of every table: machine, compiler, commit, day.
 about() {
     "$build/figures/machine"
-    commit=$(git -C "$here" describe --always 2>/dev/null) || commit=
+    commit=
+    # Not the commit of somebody else's repository that this tree was unpacked into.
+    if git -C "$here" ls-files --error-unmatch redraw.sh >/dev/null 2>&1; then commit=$(git -C "$here" describe --always); fi
     [ "$commit" ] && { git -C "$here" diff --quiet HEAD -- ../reference ../naive ../fast '*.[ch]' || commit="$commit and changes"; }
     echo "# measured: $(date -u +%Y-%m-%d)${commit:+, commit $commit}"
 }
@@ -118,7 +121,7 @@ ladder() { draw_as "$chapter-cuda" cuda "$chapter-cuda"; }
 # named by its own title, not by the program and its parts by nothing; the pixels of maps
 # stay sharp when enlarged; groups that hold nothing, half of what gnuplot writes, are left out.
 draw_as() {
-    LC_ALL=C.UTF-8 gnuplot -e "here='$here'; data='$work/$3.tsv'; out='$work/drawn'; ${4-}" "$here/$2.gp" 2>"$work/said" \
+    gnuplot -e "here='$here'; data='$work/$3.tsv'; out='$work/drawn'; ${4-}" "$here/$2.gp" 2>"$work/said" \
         || {
             cat "$work/said" >&2
             [ "$budget" != 0 ] || fail "gnuplot cannot draw $1"

@@ -10,7 +10,7 @@
 # executions, edges reached.
 # The exit status is 0 when nothing was found.
 
-build=$1 status=0
+build=$1 status=0 tried=0
 : "${TIME:=600}" "${OMP_NUM_THREADS:=2}" "${OMP_WAIT_POLICY:=passive}"
 export OMP_NUM_THREADS OMP_WAIT_POLICY
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
@@ -24,6 +24,7 @@ program() {
 # Target, precision, tenths of the time, bytes at most.
 while read -r target precision tenths most; do
     case ${TARGET:-$target} in $target) ;; *) continue ;; esac
+    tried=$((tried + 1))
     [ -z "$TARGET" ] || { [ "$target" = forms ] && tenths=5 || tenths=10; }
     log=$build/$target-$precision.log
     seconds=$((TIME * tenths / 10))
@@ -51,4 +52,5 @@ command float 2 2048
 forms float 3 200
 forms double 3 200
 END
+[ $tried -gt 0 ] || { echo "TARGET: found '$TARGET', expected one of safetensors, images, command, forms" >&2; exit 2; }
 exit $status
