@@ -237,7 +237,7 @@ static status read_numbers(struct request *r)
     r->repeats = (int)number;
     if (!r->thread.count) append(&r->thread, "--threads", "1");
     for (int t = 0; t < r->thread.count; t++) {
-        if ((s = whole_number(&number, "--threads", r->thread.word[t], 1, 1024)).code) return s;
+        if ((s = whole_number(&number, "--threads", r->thread.word[t], 1, PLAN_THREADS)).code) return s;
         r->threads[t] = (int)number;
     }
     if ((s = seconds_of(&r->seconds, "--seconds", r->seconds_text)).code) return s;
@@ -709,7 +709,7 @@ int main(int argc, char **argv)
     if (!s.code && w.help) fputs(usage, stdout);
     else if (!s.code && w.version) print_version("measure");
     else if (!s.code) s = measure(w.word);
-    if (!s.code && fflush(stdout)) s = failure("standard output: cannot be written");
+    if (!s.code && (fflush(stdout) || ferror(stdout))) s = failure("standard output: cannot be written");
     if (s.code) fprintf(stderr, "measure: %s\n", s.message);
     words_release(&w);
     return s.code;

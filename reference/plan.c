@@ -36,6 +36,12 @@ status plan_place(struct plan *plan, void *workspace)
     return s;
 }
 
+int plan_threads(void)
+{
+    int threads = omp_get_max_threads();
+    return threads < PLAN_THREADS ? threads : PLAN_THREADS;
+}
+
 /* A library that is called within a plan uses the calling thread alone; what
  * the caller had asked of OpenMP is put back. */
 static int threads_aside(void)

@@ -42,6 +42,10 @@ struct form {
     double (*multiply_adds)(const void *of);                /* of one run, by formula, from the resolved problem */
 };
 
+/* Threads of a plan, at most; and as many as it has where nobody says: what OpenMP would take, and no more. */
+#define PLAN_THREADS 1024
+int plan_threads(void);
+
 struct plan {
     const struct problem *problem;
     const struct form *form;

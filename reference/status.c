@@ -7,9 +7,9 @@
 /* A message may quote a file's own bytes.  Whatever they are, it stays one
  * line and cannot steer a terminal: neither by control characters nor by those
  * that UTF-8 spells C2 80 ... C2 9F. */
-static void keep_to_one_line(char *message)
+void status_one_line(char *text)
 {
-    for (unsigned char *p = (unsigned char *)message; *p; p++)
+    for (unsigned char *p = (unsigned char *)text; *p; p++)
         if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)) *p = '?';
 }
 
@@ -17,7 +17,7 @@ static status compose(int code, const char *format, va_list arguments)
 {
     status s = {.code = code};
     vsnprintf(s.message, sizeof s.message, format, arguments);
-    keep_to_one_line(s.message);
+    status_one_line(s.message);
     return s;
 }
 
@@ -54,6 +54,6 @@ status status_at(status s, const char *where)
     status longer = {.code = s.code};
     if (!s.code) return s;
     snprintf(longer.message, sizeof longer.message, "%.60s: %.180s", where, s.message);
-    keep_to_one_line(longer.message);
+    status_one_line(longer.message);
     return longer;
 }

@@ -42,6 +42,9 @@ status out_of_memory(const char *what);
  * returned as it is. */
 status status_at(status s, const char *where);
 
+/* Writes '?' for what would end a line or steer a terminal, in text that a file has written. */
+void status_one_line(char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,7 +18,8 @@
  * they are mixed.  Numbers are converted by nobody.
  *
  * Errors are values.  Nothing in the library prints, exits or aborts; but OpenMP's own
- * library ends a process that cannot have the threads it asked for.
+ * library ends a process that cannot have the threads it asked for.  Nor are its threads there
+ * in a child of fork whose parent has run a plan with several: there a plan may have one alone.
  *
  * Plans share nothing: each thread may work with its own.  One plan is for one
  * thread at a time, and shares its work among threads of its own.
@@ -56,7 +57,7 @@ typedef struct twicetold_request {
     const char *name;                   /* of the operator, "lisa" */
     const char *const *options;         /* "--grid", "14x14", ..., NULL: as on the command line */
     const char *form;                   /* "naive", "fast", ...; NULL: "fast" */
-    int threads;                        /* 0: as many as OpenMP would take */
+    int threads;                        /* at most 1024; 0: as many as OpenMP would take */
     const char *max_memory;             /* bytes for the plan, as "8G"; NULL: three quarters of what is free */
 } twicetold_request;
 

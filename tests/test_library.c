@@ -261,6 +261,8 @@ static void wordy_memory(struct caller *c) { c->request.max_memory = "much"; }
 static void no_options(struct caller *c) { c->request.options = NULL; }
 static void other_option(struct caller *c) { c->options[0] = "--gird"; }
 static void half_an_option(struct caller *c) { c->options[1] = NULL; }
+static void many_threads(struct caller *c) { c->request.threads = 1025; }
+static void less_than_no_thread(struct caller *c) { c->request.threads = -1; }
 static void other_heads(struct caller *c) { c->options[5] = "5"; }
 static void no_tensors(struct caller *c) { c->count = 0; }
 static void no_parameters(struct caller *c) { c->count = 1; }
@@ -287,6 +289,8 @@ static const struct { void (*change)(struct caller *); const char *line; } wrong
     {form_of_a_device, "lisa: form 'cuda1': not known, expected one of naive, fast, fftw"},
     {little_memory, "lisa: needs "},
     {wordy_memory, "lisa: option --max-memory: found 'much'"},
+    {many_threads, "lisa: threads: found 1025, expected at most 1024, or 0"},
+    {less_than_no_thread, "lisa: threads: found -1, expected"},
     {no_options, "lisa: option --grid: missing"},
     {other_option, "lisa: found '--gird', expected an option"},
     {half_an_option, "lisa: option --grid: found no value"},

@@ -352,6 +352,8 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"parameters structsa --grid 1 --channels 1024 --kernel 16777215 --value-kernel 16777217 --sizes D=536870912"
      " -o y.safetensors", NARROW ? UNCOUNTED : "structsa: needs more than 18446744073709551615 bytes"},
     {"tokens --grid 8x8 --channels 8 --max-memory 1X -o x.safetensors", "--max-memory: found '1X'"},
+    {"network litv2-s --depths 0,0,0,0 --random 1 no.png -o z.safetensors",
+     "option --depths: found '0,0,0,0', expected 4 whole numbers from 1 to 65536"},
     {"tokens --grid 8x8 --channels 8 --max-memory= -o x.safetensors", "--max-memory: found '', expected a value"},
     {"tokens --grid 8x8 --channels 8 --images= -o x.safetensors", "--images: found '', expected a value"},
     {"network litv2-s --depths 65536,65536,65536,65536 --random 1 --max-memory 64M no.png -o z.safetensors",
@@ -475,7 +477,6 @@ static const char *writing(size_t w, const char *output)
 
 static void fill_the_disk(void)
 {
-    signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096});
 }
 
@@ -549,8 +550,10 @@ START_TEST(no_output_is_half_written)
     for (size_t f = 0; f < COUNT(full); f++) {
         beforehand = full[f];
         ck_assert_int_eq(run(writing(2, "y.safetensors"), out, err, sizeof err), 1);
-        beforehand = NULL;
         ck_assert_ptr_nonnull(strstr(err, "standard output: cannot be written"));
+        ck_assert_int_eq(run("measure msa --grid 2x2 --channels 4 --repeats 1", out, err, sizeof err), 1);
+        ck_assert_ptr_nonnull(strstr(err, "standard output: cannot be written"));
+        beforehand = NULL;
     }
     static const char *const made[] = {"old", "pipe", "dangling", "loop", "link"};
     for (size_t m = 0; m < COUNT(made); m++) unlink(made[m]);
@@ -973,6 +976,35 @@ START_TEST(compare_reads_long_tensors_in_pieces)
 }
 END_TEST
 
+/* Claim      compare finds tensors by their names, in whatever order a file has them, and shows no name that would
+ *            steer the terminal; a tensor that only one file has is named. */
+START_TEST(compare_finds_tensors_by_name)
+{
+    static const struct { const char *name[3]; const char *says; int code; } second[] = {
+        {{"b", "a\x1b[31m\n", "c"}, "a?[31m?                     0            0", 0},
+        {{"b", "a", "c"}, "tensor a: in B and not in A", 2},
+        {{"b", "c", NULL}, "tensor a?[31m?: in A and not in B", 2},
+    };
+    char out[4096], err[4096];
+    for (size_t n = 0; n <= COUNT(second); n++) {
+        static const char *const first[] = {"a\x1b[31m\n", "b", "c"};
+        const char *const *name = n ? second[n - 1].name : first;
+        struct tensor t[3];
+        size_t count = name[2] ? 3 : 2;
+        for (size_t i = 0; i < count; i++) {
+            succeeds(tensor_create(&t[i], name[i], 1, (size_t[]){1}));
+            t[i].data[0] = (real)(1 + name[i][0]);
+        }
+        succeeds(safetensors_write(n ? "z.safetensors" : "y.safetensors", t, count));
+        for (size_t i = 0; i < count; i++) tensor_release(&t[i]);
+        if (n == 0) continue;
+        int code = run("compare y.safetensors z.safetensors", out, err, sizeof out);
+        const char *line = strstr(second[n - 1].code ? err : out, second[n - 1].says);
+        ck_assert_msg(code == second[n - 1].code && line, "%d: %s%s", code, out, err);
+    }
+}
+END_TEST
+
 /* Claim      compare reads F64 as such in both builds: a difference of 1e-9 in one of four ones
  *            is beyond the 1e-10 that two files of F64 are allowed, and within what F32 is. */
 START_TEST(compare_sees_what_float_does_not)
@@ -1116,6 +1148,7 @@ int main(int argc, char **argv)
     tcase_add_test(cases, compare_measures_against_b);
     tcase_add_test(cases, compare_reads_long_tensors_in_pieces);
     tcase_add_test(cases, networks_run_on_pixels_of_a_file);
+    tcase_add_test(cases, compare_finds_tensors_by_name);
     tcase_add_test(cases, compare_sees_what_float_does_not);
     tcase_add_test(cases, the_shell_is_told_what_may_come_next);
     tcase_add_test(cases, numbers_have_three_digits_and_a_unit);

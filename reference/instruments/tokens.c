@@ -225,8 +225,7 @@ static void describe(char *origin, size_t size, const struct scene *scene, const
                  last < (double)scene->set.count ? "" : " (from 0 again after the last)",
                  standard ? "Fashion-MNIST (test)" : path, scene->down, scene->across, scene->p, scene->p);
     }
-    for (unsigned char *c = (unsigned char *)origin; *c; c++)
-        if (*c < 0x20 || *c == 0x7f) *c = '?';
+    status_one_line(origin);
 }
 
 /* --------------------------------------------------------------- tokens */

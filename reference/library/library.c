@@ -143,12 +143,14 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     if (s.code) return said(s, NULL);
     s = form_named(&form, d, request->form ? request->form : "fast", false);
     if (!s.code) s = bytes_allowed(&allowed, request->max_memory);
+    if (!s.code && (request->threads < 0 || request->threads > PLAN_THREADS))
+        s = bad_input("threads: found %d, expected at most %d, or 0", request->threads, PLAN_THREADS);
     if (s.code) return said(s, d->name);
     struct API(plan) *made = memory_get(1, sizeof *made);
     if (!made) return said(out_of_memory("a plan"), d->name);
     memset(made, 0, sizeof *made);
     made->form = form;
-    made->threads = request->threads > 0 ? request->threads : omp_get_max_threads();
+    made->threads = request->threads ? request->threads : plan_threads();
     s = choose(made, d, request->options);
 
     /* Step 2: the shapes, and whether there is memory for what they ask. */

@@ -32,7 +32,8 @@ static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const cha
         at = *end ? end + 1 : end;
     }
     if (count == stages && !*at && text[strlen(text) - 1] != ',') return status_ok();
-    return bad_input("option --%s: found '%.40s', expected %d whole numbers parted by commas", option, text, stages);
+    return bad_input("option --%s: found '%.40s', expected %d whole numbers from 1 to 65536, parted by commas", option,
+                     text, stages);
 }
 
 /* The stages with other depths and widths; heads keep their channels. */

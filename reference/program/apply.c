@@ -1,6 +1,5 @@
 /* apply.c -- the command that computes an operator */
 
-#include <omp.h>
 #include <string.h>
 #include "../bytes.h"
 #include "../instruments/safetensors.h"
@@ -57,7 +56,7 @@ static status apply(const struct call *c)
     /* Step 2: what is in the file, and whether there is memory and time for it. */
     s = safetensors_open(&file, c->input[0]);
     if (!s.code) s = problem_bind(&p, &file.tensors);
-    if (!s.code) s = plan_prepare(&plan, &p, form, omp_get_max_threads());
+    if (!s.code) s = plan_prepare(&plan, &p, form, plan_threads());
     if (!s.code) s = fits(&plan, &file.tensors, allowed);
     if (!s.code) s = work_fits(form_multiply_adds(form, &p), work_allowed(c));
 

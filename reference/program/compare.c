@@ -5,9 +5,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "../instruments/safetensors.h"
 #include "../lookup.h"
+#include "../memory.h"
 #include "command.h"
 
 #define PIECE ((size_t)4096)            /* numbers at a time */
@@ -63,27 +65,32 @@ static status differences(double *largest, double *mean, struct safetensors *a, 
     return status_ok();
 }
 
-/* Where in a file the tensor of that name is; its count of tensors where nowhere. */
-static size_t place_of(const struct safetensors *file, const char *name)
+/* A file's tensors in the order of their names, which are unique. */
+static int by_name(const void *a, const void *b)
 {
-    size_t t = 0;
-    while (t < file->tensors.count && strcmp(file->tensors.tensor[t].name, name)) t++;
-    return t;
+    return strcmp((*(const struct tensor *const *)a)->name, (*(const struct tensor *const *)b)->name);
+}
+
+static const struct tensor **sorted(const struct safetensors *file)
+{
+    size_t count = file->tensors.count;
+    const struct tensor **tensors = memory_get(count, sizeof *tensors);
+    if (!tensors) return NULL;
+    for (size_t t = 0; t < count; t++) tensors[t] = &file->tensors.tensor[t];
+    qsort(tensors, count, sizeof *tensors, by_name);
+    return tensors;
 }
 
 /* Refuses files that do not hold the same tensors in the same shapes. */
-static status alike(const struct safetensors *a, const struct safetensors *b)
+static status alike(const struct tensor *const *a, size_t in_a, const struct tensor *const *b, size_t in_b)
 {
     char found[120], expected[120];
-    if (!a->tensors.count) return bad_input("A holds no tensor, expected some");
-    for (size_t t = 0; t < b->tensors.count; t++)
-        if (place_of(a, b->tensors.tensor[t].name) == a->tensors.count)
-            return bad_input("tensor %.60s: in B and not in A", b->tensors.tensor[t].name);
-    for (size_t t = 0; t < a->tensors.count; t++) {
-        const struct tensor *one = &a->tensors.tensor[t], *two;
-        size_t at = place_of(b, one->name);
-        if (at == b->tensors.count) return bad_input("tensor %.60s: in A and not in B", one->name);
-        two = &b->tensors.tensor[at];
+    if (!in_a) return bad_input("A holds no tensor, expected some");
+    for (size_t t = 0; t < in_a || t < in_b; t++) {
+        int order = t >= in_a ? 1 : t >= in_b ? -1 : strcmp(a[t]->name, b[t]->name);
+        if (order > 0) return bad_input("tensor %.60s: in B and not in A", b[t]->name);
+        if (order < 0) return bad_input("tensor %.60s: in A and not in B", a[t]->name);
+        const struct tensor *one = a[t], *two = b[t];
         if (one->axes != two->axes || memcmp(one->size, two->size, (size_t)one->axes * sizeof *one->size))
             return bad_input("tensor %.60s: found %.60s in A, expected %.60s as in B", one->name,
                              shape_text(found, sizeof found, one->axes, one->size),
@@ -92,19 +99,35 @@ static status alike(const struct safetensors *a, const struct safetensors *b)
     return status_ok();
 }
 
-static status compare_files(struct safetensors *a, struct safetensors *b, const struct call *c)
+/* *twin = where in B each tensor of A is, of files that hold the same. */
+static status find_twins(size_t **twin, const struct safetensors *a, const struct safetensors *b)
+{
+    const struct tensor **of_a = sorted(a), **of_b = sorted(b);
+    *twin = memory_get(a->tensors.count, sizeof **twin);
+    status s = out_of_memory("the names of tensors");
+    if (of_a && of_b && *twin) {
+        s = alike(of_a, a->tensors.count, of_b, b->tensors.count);
+        for (size_t t = 0; t < a->tensors.count && !s.code; t++)
+            (*twin)[of_a[t] - a->tensors.tensor] = (size_t)(of_b[t] - b->tensors.tensor);
+    }
+    memory_free(of_a);
+    memory_free(of_b);
+    return s;
+}
+
+static status compare_twins(struct safetensors *a, struct safetensors *b, const size_t *twin, const struct call *c)
 {
     bool given = problem_given(&c->own, "tolerance");
     int beyond = 0;
-    status s = alike(a, b);
-    if (s.code) return s;
+    status s = status_ok();
     printf("%-16s %12s %12s %12s\n", "tensor", "largest", "rms", "allowed");
     for (size_t t = 0; t < a->tensors.count; t++) {
-        const char *name = a->tensors.tensor[t].name;
-        size_t at = place_of(b, name);
-        bool exact = safetensors_width(a, t) == 8 && safetensors_width(b, at) == 8;
+        char name[80];
+        snprintf(name, sizeof name, "%s", a->tensors.tensor[t].name);
+        status_one_line(name);
+        bool exact = safetensors_width(a, t) == 8 && safetensors_width(b, twin[t]) == 8;
         double largest, mean, allowed = given ? problem_number(&c->own, "tolerance") : exact ? 1e-10 : 1e-4;
-        if ((s = differences(&largest, &mean, a, t, b, at)).code) return s;
+        if ((s = differences(&largest, &mean, a, t, b, twin[t])).code) return s;
         bool within = largest <= allowed;
         beyond += !within;
         printf("%-16s %12.3g %12.3g %12.3g%s\n", name, largest, mean, allowed, within ? "" : "  beyond");
@@ -116,11 +139,14 @@ static status compare_files(struct safetensors *a, struct safetensors *b, const 
 static status compare(const struct call *c)
 {
     struct safetensors a, b;
+    size_t *twin = NULL;
     status s = status_at(safetensors_open(&a, c->input[0]), "A");
     if (s.code) return s;
     s = status_at(safetensors_open(&b, c->input[1]), "B");
     if (!s.code) {
-        s = compare_files(&a, &b, c);
+        s = find_twins(&twin, &a, &b);
+        if (!s.code) s = compare_twins(&a, &b, twin, c);
+        memory_free(twin);
         safetensors_close(&b);
     }
     safetensors_close(&a);

@@ -3,7 +3,6 @@
  * On PNG files, prepared as networks/photo.h says, or on tensors.  Everything that it
  * takes is known before it is taken, and refused where it is too much. */
 
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +145,7 @@ static status run_network(const struct call *c)
         .form = own_text(c, "form", NULL), .grid = own_text(c, "grid", NULL), .classes = problem_size(own, "K"),
         .depths = own_text(c, "depths", NULL), .widths = own_text(c, "widths", NULL),
         .heads = own_text(c, "heads", NULL),
-        .threads = own_text(c, "threads", NULL) ? (int)problem_number(own, "threads") : omp_get_max_threads(),
+        .threads = own_text(c, "threads", NULL) ? (int)problem_number(own, "threads") : plan_threads(),
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
@@ -203,7 +202,7 @@ static const struct option options[] = {
      .meaning = "channels of each stage"},
     {.name = "heads", .kind = OPTION_CHOICE, .fallback = "", .value = "h,...",
      .meaning = "heads of each stage; where widths alone are given they keep their channels, and are at least one"},
-    {.name = "threads", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1024,
+    {.name = "threads", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = PLAN_THREADS,
      .meaning = "all cores where nothing is said"},
     {.name = "profile", .kind = OPTION_FLAG,
      .meaning = "print time and multiply-adds of each kind of step, the fastest of ten runs; of one thread processor time"},

@@ -224,6 +224,7 @@ static void expect_interruptions(void)
     struct sigaction before, action = {.sa_handler = interrupted, .sa_flags = SA_RESETHAND};
     for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
         if (sigaction(ends[n], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(ends[n], &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);       /* a file that has grown too large cannot be written, and that is said */
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@ Run in the top folder by check.sh.  The program of this precision is the judge.
 """
 
 import contextlib
+import copy
 import glob
 import importlib.util
 import inspect
@@ -13,6 +14,7 @@ import io
 import json
 import os
 import pathlib
+import pickle
 import re
 import struct
 import subprocess
@@ -150,6 +152,11 @@ def errors():
                        (refusal(twicetold.lisa, **given, gird=3), "lisa: found '--gird'"),
                        (refusal(twicetold.plan, "nothing", tensors["x"]), "operator nothing: not known"),
                        (refusal(twicetold.lisa, **given, form="cuba"), "lisa: form 'cuba': not known"),
+                       (refusal(twicetold.lisa, **given, form="fast\0er"), "found 'fast\\x00er', expected no NUL"),
+                       (refusal(twicetold.lisa, **given, threads=2.5), "lisa: threads: found 2.5, expected a whole"),
+                       (refusal(twicetold.lisa, **given, threads=0), "lisa: threads: found 0, expected a whole"),
+                       (refusal(twicetold.lisa, **given, threads=2 ** 32), "lisa: threads: found 4294967296"),
+                       (refusal(twicetold.forms, "nothing"), "operator 'nothing': not known, expected one of msa"),
                        (refusal(twicetold.lisa, **given, heads=2, max_memory=64), "lisa: needs ")):
         assert said.startswith(line), said
 
@@ -261,6 +268,17 @@ def plans():
         for shared, own in ys:
             same(shared, expected[n][0], f"thread {n}, a plan for all")
             same(own, expected[n][1], f"thread {n}, its own plan")
+
+    # Step 4: nobody gets a second handle of a plan; and a child of fork has one thread, or is told.
+    for second in (copy.copy, copy.deepcopy, pickle.dumps):
+        assert "neither copied nor pickled" in refusal(second, plan)
+    same(plan(x), y, "after no copy")
+    child = os.fork()
+    if child == 0:
+        told = refusal(plan, x) + refusal(twicetold.plan, operator, **tensors, **given, threads=2)
+        alike = abs(function(operator)(**tensors, **given) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
+        os._exit(0 if alike and told.count("expected threads=1") == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0, "a child of fork"
 
 
 def documented():
