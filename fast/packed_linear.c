@@ -102,12 +102,16 @@ void linear_packed_load(struct linear *map, size_t first, size_t rows, const rea
     for (size_t panel = 0; panel < panels_of(map); panel++) {
         size_t vectors, from = panel_at(&vectors, map, panel) * LANES, width = vectors * LANES;
         real *to = map->panels + from * (map->in + 1);
+        if (from + width <= first) continue;
+        if (from >= first + rows) break;
 
-        for (size_t o = 0; o < width; o++) {
+        for (size_t o = from < first ? first - from : 0; o < width; o++) {
             size_t out = from + o, row = out - first;
-            if (out >= map->out && first + rows == map->out)        /* the last is filled up with zeros */
+            if (row >= rows && first + rows < map->out) break;
+            if (out >= map->out) {                          /* the last is filled up with zeros */
                 for (size_t n = 0; n <= map->in; n++) to[n * width + o] = 0;
-            if (out < first || row >= rows) continue;
+                continue;
+            }
             if (o % LANES == 0 && rows - row >= LANES) {
                 load_vector(to + o, width, weight + row * stride, stride, bias ? bias + row : NULL, map->in);
                 o += LANES - 1;

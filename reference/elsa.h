@@ -53,6 +53,8 @@
  *     fast final     as naive, without pairs off the grid     N h K^2 + N (Q + C + pads)
  *     fast 4         the terms, + N K^2 C                     2 N K^2 ints
  *
+ * Pairs off the grid are not counted where a form multiplies zeros in their stead.
+ *
  * Errors: heads that do not divide C; an even K; windows that do not divide
  * the grid; Q no multiple of g; a power that has no value; ghost_add alone with another
  * lambda than 0; memory; a file that does not fit.

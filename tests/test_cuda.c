@@ -210,6 +210,26 @@ START_TEST(scores_far_below_every_number_keep_their_order)
 }
 END_TEST
 
+/* Claim      A batch may hold more images than a launch's second and third axis take.
+ * Measure    65,536 images of one token and one channel, half as many where keys and values of an image are two; y
+ *            of the third rung beside fast: those above it have the same blocks, and take minutes here.
+ * Tolerance  That of all forms.
+ * Would it fail?  Seen with all images in one launch, in fast/cuda/device.h. */
+static const struct { const char *options; const struct declaration *operator; const char *sizes; size_t images; } many[] = {
+    {"--grid 1x1 --heads 1", &msa, "", 65536},
+    {"--grid 1x1 --heads 1", &lisa, "D=1", 32768},
+};
+
+START_TEST(a_batch_may_be_longer_than_a_third_axis)
+{
+    struct trial t = trial(many[_i].options, many[_i].operator, many[_i].images, 1, many[_i].sizes, "");
+    const struct form *rung = operator_rung_at(many[_i].operator, 2);
+    t.y = trial_run(&t, "fast", 2);
+    within(rung->name, relative_difference(run_form(&t.problem, rung, 1, t.x), t.y, t.outputs),
+           promise_rung_tolerance(&t.problem, rung));
+}
+END_TEST
+
 /* Claim      A norm takes equal entries for their own mean, to the last bit: a filter norm makes zeros of them, and a
  *            layer norm its bias.  (A mean that is a rounding off would be made up to 10^5 times as large.)
  * Measure    y of ELSA's Eq. 4 whose filters are equal entries, zero; y of SRA whose patches are one number in all
@@ -386,6 +406,8 @@ int main(void)
     TCase *rungs = add_case(suite, "every rung, emulated");
     tcase_add_loop_test(rungs, every_rung_is_its_operator, 0, (int)COUNT(size));
     tcase_add_loop_test(rungs, scores_far_below_every_number_keep_their_order, 0, (int)COUNT(deep));
+    TCase *images = add_case(suite, "many images");
+    tcase_add_loop_test(images, a_batch_may_be_longer_than_a_third_axis, 0, (int)COUNT(many));
     tcase_add_loop_test(rungs, equal_entries_are_their_own_mean, 0, 2);
 #ifndef TWICETOLD_DOUBLE
     tcase_add_loop_test(rungs, tensor_cores_err_as_they_round, 0, (int)COUNT(size));

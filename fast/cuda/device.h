@@ -183,6 +183,13 @@ static inline unsigned device_blocks(size_t items, size_t each)
     return blocks > INT32_MAX ? 0 : (unsigned)blocks;
 }
 
+/* Calls launch(first, count) for so many images at a time as a grid's third axis takes, were they two for each. */
+template <class F> inline void device_images(size_t images, F launch)
+{
+    constexpr size_t MOST = 65535 / 2;
+    for (size_t first = 0; first < images; first += MOST) launch(first, images - first < MOST ? images - first : MOST);
+}
+
 /* Dynamic shared memory that a launch gets unasked; LAUNCH asks for more. */
 constexpr size_t DEVICE_SHARED = 48 << 10;
 
@@ -194,10 +201,14 @@ constexpr size_t DEVICE_SHARED = 48 << 10;
             device_check(d, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)), \
                          #kernel); \
         if ((d)->refusal.code) break; \
-        kernel<<<blocks, threads, bytes, (d)->here.stream>>>(__VA_ARGS__); \
+        kernel<<<device_grid(blocks), threads, bytes, (d)->here.stream>>>(__VA_ARGS__); \
         device_check(d, cudaGetLastError(), #kernel); \
     } while (0)
 void device_check(struct device *d, cudaError_t error, const char *what);
+
+/* What counts blocks may be more than a dim3 holds. */
+static inline dim3 device_grid(dim3 blocks) { return blocks; }
+static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks, 1)); }
 #else
 #define LAUNCH(d, kernel, blocks, threads, bytes, ...) \
     do { \

@@ -387,7 +387,7 @@ neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<con
     int first_head = (int)(blockIdx.x % groups) * each, heads = less(each, p.h - first_head);
     tile t = tile_at(p, blockIdx.x / groups);
     int token = threadIdx.x % TOKENS, head = threadIdx.x / TOKENS;
-    bool mine = head < heads;               /* the last group may have a head less */
+    bool mine = head < heads;               /* the last group may have fewer heads */
     if (!mine) head = 0;
     int i = lattice_token(p, t, t.top + token / TILE, t.left + token % TILE);
     int place = token / TILE * planes::pitch + token % TILE;        /* of the first neighbour */

@@ -137,8 +137,8 @@ __global__ void each_output(problem_of_msa p, array<real> y, array<const real> q
 /* ---- rung 2: a thread for each query --------------------------------------------- */
 
 /* The query of a thread: blocks of queries of one window of one head of one image, the
- * window and the block on the grid's first axis, the head on its second, the image on
- * its third. */
+ * window and the block on the grid's first axis, the head on its second, the image, of
+ * those of this launch, on its third. */
 struct query_of_thread {
     bool there;                 /* all threads fetch tiles, and some have no query */
     int i, window, side, head;
@@ -490,18 +490,31 @@ void heart_1(struct plan *plan)
            device_heads_output(&on->heads), on->heads.qkv, on->rpe, ghost_arrays{on->factor, on->summand}, outputs);
 }
 
+/* Calls launch(blocks, y, qkv) for images that one launch takes. */
+template <class F> void in_launches(struct plan *plan, F launch)
+{
+    struct msa_device *on = (struct msa_device *)plan->state;
+    const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    size_t across = p->windows.count * device_blocks(p->windows.entries, BLOCK), image = p->heads.N * p->heads.C;
+    array<real> y = device_heads_output(&on->heads);
+    array<const real> qkv = on->heads.qkv;
+    device_images(p->heads.B, [&](size_t first, size_t images) {
+        launch(dim3(across, p->heads.h, images), y + first * image, qkv + 3 * first * image);
+    });
+}
+
 /* Registers are counted when the kernel is compiled: heads of up to so many channels. */
 template <int CHANNELS, bool GHOST> void heart_of(struct plan *plan, int rung)
 {
     struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    dim3 blocks(p->windows.count * device_blocks(p->windows.entries, BLOCK), p->heads.h, p->heads.B);
-    array<real> y = device_heads_output(&on->heads);
-    array<const real> qkv = on->heads.qkv;
+    problem_of_msa of = given(plan);
+    array<const real> rpe = on->rpe;
     ghost_arrays ghost = {on->factor, on->summand};
     struct device *d = &on->heads.device;
-    if (rung == 2) LAUNCH(d, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, given(plan), y, qkv, on->rpe, ghost);
-    else LAUNCH(d, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, given(plan), y, qkv, on->rpe, ghost);
+    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+        if (rung == 2) LAUNCH(d, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, rpe, ghost);
+        else LAUNCH(d, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, rpe, ghost);
+    });
 }
 
 template <int CHANNELS> void heart_of_width(struct plan *plan, int rung)
@@ -524,14 +537,16 @@ void heart_4(struct plan *plan)
 {
     struct msa_device *on = (struct msa_device *)plan->state;
     const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    problem_of_msa of = given(plan);
+    struct device *d = &on->heads.device;
+    array<const real> rpe = on->rpe;
     int c = (int)p->c, pitch = blocked_pitch(c);
-    dim3 blocks(p->windows.count * device_blocks(p->windows.entries, BLOCK), p->heads.h, p->heads.B);
-    array<real> y = device_heads_output(&on->heads);
     size_t bytes = blocked_reals(c) * sizeof(real);
-    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) heart_in_registers<3>(plan);
-    else if (c <= 32)
-        LAUNCH(&on->heads.device, blocked<1>, blocks, THREADS, bytes, given(plan), pitch, y, on->heads.qkv, on->rpe);
-    else LAUNCH(&on->heads.device, blocked<2>, blocks, THREADS, bytes, given(plan), pitch, y, on->heads.qkv, on->rpe);
+    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return heart_in_registers<3>(plan);
+    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+        if (c <= 32) LAUNCH(d, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, rpe);
+        else LAUNCH(d, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, rpe);
+    });
 }
 
 #ifndef TWICETOLD_DOUBLE
@@ -539,14 +554,15 @@ template <class P> void heart_of_tensor_cores(struct plan *plan)
 {
     struct msa_device *on = (struct msa_device *)plan->state;
     const struct msa_problem *p = (const struct msa_problem *)plan->of;
+    problem_of_msa of = given(plan);
     struct device *d = &on->heads.device;
-    dim3 blocks(p->windows.count * device_blocks(p->windows.entries, BLOCK), p->heads.h, p->heads.B);
-    array<real> y = device_heads_output(&on->heads);
-    array<const real> qkv = on->heads.qkv;
-    if (p->ghost.add || p->c > 64) heart_4(plan);
-    else if (p->c <= 16) LAUNCH(d, (on_tensor_cores<P, 16>), blocks, THREADS, 0, given(plan), y, qkv, on->rpe);
-    else if (p->c <= 32) LAUNCH(d, (on_tensor_cores<P, 32>), blocks, THREADS, 0, given(plan), y, qkv, on->rpe);
-    else LAUNCH(d, (on_tensor_cores<P, 64>), blocks, THREADS, 0, given(plan), y, qkv, on->rpe);
+    array<const real> rpe = on->rpe;
+    if (p->ghost.add || p->c > 64) return heart_4(plan);
+    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+        if (of.c <= 16) LAUNCH(d, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, rpe);
+        else if (of.c <= 32) LAUNCH(d, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, rpe);
+        else LAUNCH(d, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, rpe);
+    });
 }
 #endif
 

@@ -588,7 +588,7 @@ template <int CHANNELS> void heart_of(struct plan *plan, int rung)
     struct structsa_device *on = (struct structsa_device *)plan->state;
     const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
     problem_of_structsa of = given(plan);
-    dim3 blocks(p->heads.B * of.h * of.blocks);
+    size_t blocks = p->heads.B * of.h * of.blocks;
     array<real> y = device_heads_output(&on->heads);
     array<const real> qkv = on->heads.qkv;
     struct device *d = &on->heads.device;
@@ -627,7 +627,7 @@ template <class P, int CHANNELS> void heart_in_words(struct plan *plan)
     tile by;
     if (!fits_in_words<P, CHANNELS>(&by, of)) return heart_in_registers<4>(plan);
     size_t words = (size_t)by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>) + (size_t)by.halo;
-    LAUNCH(&on->heads.device, (on_tensor_cores<P, CHANNELS>), dim3(p->heads.B * of.h * of.blocks), WIDE_BLOCK,
+    LAUNCH(&on->heads.device, (on_tensor_cores<P, CHANNELS>), p->heads.B * of.h * of.blocks, WIDE_BLOCK,
            words * sizeof(real), of, by, y, on->heads.qkv, on->hk, on->hv);
 }
 

@@ -33,7 +33,7 @@ size_t elsa_strip_at(const struct flight *t, size_t strip)
 {
     const struct elsa_fast *f = t->plan->state;
     const size_t *slot = room_own(&t->plan->room, f->slot, t->thread);
-    return slot[strip] * f->halves * f->plane;
+    return slot[strip] * f->apart * f->plane;
 }
 
 /* Where a token of a row stands in plane 0 of its strip. */

@@ -263,16 +263,16 @@ static status prepare(struct plan *plan)
     ghost_prepare(&f->ghost, room, WHILE_LOADING, &p->ghost);
 
     /* Step 3: one image, in strips of almost the same number of rows for every thread.  Shifted vectors
-     * may reach behind the last of the logits. */
+     * may reach behind the last logits of a strip, and not into another's, which its thread may be writing. */
     f->strip = p->heads.N <= 2 * STRIP ? share_of_rows : STRIP / W < 1 ? 1 : STRIP / W;
     f->strip = (share_of_rows - 1) / ((share_of_rows - 1) / f->strip + 1) + 1;
     f->strips = (H - 1) / f->strip + 1;
     f->plane = f->strip * W;
     f->halves = p->equation ? 2 * maps : maps;
+    f->apart = f->halves + (elsa_widest(p) + LANES) / f->plane + 1;
     f->near = p->equation ? (elsa_farthest(p) + f->strip - 1) / f->strip : f->strips;
     slots = (size_t)plan->threads * places(f->near);
-    room_reals(room, OF_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips,
-               f->halves + (elsa_widest(p) + LANES) / f->plane + 1, f->plane, 1);
+    room_reals(room, OF_RUN, &f->logits, "the logits", slots < f->strips ? slots : f->strips, f->apart, f->plane, 1);
     elsa_values_prepare(f, room, p);
     if (!p->equation) elsa_final_prepare(f, room, p);
 
@@ -344,7 +344,8 @@ static status run(struct plan *plan, real *y, const real *x)
     return p->equation == 4 ? heads_run(plan, y, x) : flights_run(plan, y, x, &batch, fly);
 }
 
-/* Neighbours off the grid are not multiplied. */
+/* Neighbours off the grid count for nothing, though only their rows are left out: columns off the grid are
+ * lanes of zeros. */
 static double multiply_adds(const void *of)
 {
     return elsa_multiply_adds(of, elsa_pairs(of));

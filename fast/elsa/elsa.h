@@ -28,7 +28,8 @@ struct elsa_fast {
     size_t strip, strips;       /* rows of one; how many */
     size_t near;                /* strips on either side that tokens of one look at */
     size_t plane, halves;       /* strip W; 2 h K^2, in the final variant h K^2 */
-    real *logits;               /* [slots][halves][plane] */
+    size_t apart;               /* planes from slot to slot: halves, and what a shifted vector reads behind them */
+    real *logits;               /* [slots][apart][plane] */
     struct elsa_values values;
     struct planes products;     /* final: z */
 
