@@ -9,7 +9,7 @@
  *     cblas.h                 the products of matrices that reference/linear.c asks for
  *     fftw3.h                 the transform by its definition, over a + b i
  *
- * And a tile of attention has 9 keys, so that some tens of tokens fill many.  Nothing else is changed, and
+ * And a tile of attention has 5 keys, so that some tens of tokens fill many.  Nothing else is changed, and
  * nothing of it knows an operator. */
 
 #ifndef TWICETOLD_TESTS_SEAMS_H
@@ -45,7 +45,7 @@ typedef bool atomic_bool;
 
 /* ---- fast/lanes.h, fast/exponential.h ---------------------------------------- */
 
-#define ATTENTION_TILE 9
+#define ATTENTION_TILE 5
 #include "../plain_lanes.h"
 
 /* ---- fast/lisa/turns.h -------------------------------------------------- */
