@@ -277,9 +277,9 @@ START_TEST(fft_forms_cost_what_is_counted)
 }
 END_TEST
 
-/* Claim      The cost of self-attention grows "exponentially" with the tokens. It
- *            grows with their square: twice the tokens, four times the count,
- *            whatever their number; exponentially, the count would be squared.
+/* Claim      The cost of self-attention grows with the square of the tokens: twice the
+ *            tokens, four times the count, whatever their number.  ("Exponentially", as
+ *            the text also says, is loosely said: so the count would be squared.)
  * Paper      LiSA, Sec. 1 and 5.2; Table 1 of the paper itself says N^2.
  * Measure    Counts at N and 2 N. */
 START_TEST(self_attention_grows_quadratically_not_exponentially)
