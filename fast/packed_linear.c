@@ -80,6 +80,15 @@ static size_t panel_at(size_t *vectors, const struct linear *map, size_t panel)
     return first;
 }
 
+/* The panel that an output lies in: there, or next to where equal panels would have it. */
+static size_t panel_of(const struct linear *map, size_t out)
+{
+    size_t vectors, panel = out / LANES * panels_of(map) / vectors_of(map);
+    while (panel_at(&vectors, map, panel) * LANES > out) panel--;
+    while (panel_at(&vectors, map, panel + 1) * LANES <= out) panel++;
+    return panel;
+}
+
 /* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in
  * registers. */
 static void load_vector(real *to, size_t width, const real *weight, size_t stride, const real *bias, size_t in)
@@ -99,10 +108,10 @@ static void load_vector(real *to, size_t width, const real *weight, size_t strid
 void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
                         const real *bias)
 {
-    for (size_t panel = 0; panel < panels_of(map); panel++) {
+    if (!rows) return;                          /* a map may have no outputs, and so no panel */
+    for (size_t panel = panel_of(map, first); panel < panels_of(map); panel++) {
         size_t vectors, from = panel_at(&vectors, map, panel) * LANES, width = vectors * LANES;
         real *to = map->panels + from * (map->in + 1);
-        if (from + width <= first) continue;
         if (from >= first + rows) break;
 
         for (size_t o = from < first ? first - from : 0; o < width; o++) {

@@ -1,8 +1,10 @@
 /* test_packed_linear.c -- repacked weights are the linear map that they were */
 
 #include <math.h>
+#include <string.h>
 #include "roundoff.h"
 #include "support.h"
+#include "../fast/lanes.h"
 #include "../fast/packed_linear.h"
 
 /* One of each; outputs that fill no vector, one and many; whole panels and what is left over; more
@@ -51,6 +53,48 @@ START_TEST(packed_maps_are_linear_maps)
 }
 END_TEST
 
+/* Claim      Rows may be loaded in any pieces: the panels are the same, zeros behind the last row included.
+ * Measure    To the bit: all at once, in pieces of 1 to 19 rows from the last on, and a row at a time; in arrays that were
+ *            NaN before.
+ * Would it fail?  Seen with the first panel of a piece taken one too late, and with the zeros left out. */
+START_TEST(rows_are_loaded_in_any_pieces)
+{
+    static const size_t pieces[] = {1, 2, 7, 16, 19};
+    size_t in = size[_i].in, out = size[_i].out + size[_i].second, reals = (out + LANES - 1) / LANES * LANES * (in + 1);
+    real *w = normal(1, out * in), *b = normal(2, out), *whole = zeros(reals);
+    struct room room = room_open(1);
+    struct linear map;
+
+    linear_prepare(&map, &linear_packed, &room, in, out);
+    succeeds(room_place(&room, NULL));
+    for (size_t n = 0; n <= COUNT(pieces); n++) {
+        size_t rows = n ? pieces[n - 1] : out;
+        for (size_t i = 0; i < reals; i++) map.panels[i] = (real)NAN;
+        for (size_t first = (out - 1) / rows * rows;; first -= rows) {
+            linear_load(&map, first, out - first < rows ? out - first : rows, w + first * in, b + first);
+            if (first == 0) break;
+        }
+        if (n == 0) memcpy(whole, map.panels, reals * sizeof *whole);
+        equal(map.panels, whole, reals);
+    }
+    room_release(&room);
+}
+END_TEST
+
+/* Claim      A map of no outputs is loaded and applied as one of many: nothing is read or written.
+ * Would it fail?  Seen with the panel of its first row sought. */
+START_TEST(a_map_may_have_no_outputs)
+{
+    struct room room = room_open(1);
+    struct linear map;
+    linear_prepare(&map, &linear_packed, &room, 5, 0);
+    succeeds(room_place(&room, NULL));
+    linear_load(&map, 0, 0, NULL, NULL);
+    linear_apply(NULL, 0, normal(1, 3 * 5), 5, &map, 3, 0, 1);
+    room_release(&room);
+}
+END_TEST
+
 /* Claim      Their sums err as sums of that many products do, and no weight is off in its last digits.
  * Measure    Root mean square of the difference from sums in long double, over that of y; normal draws.
  * Tolerance  A chance (roundoff.h) times sqrt(n / 6 + 1 / 3) u, of n = in + 1 terms of either sign that are
@@ -85,6 +129,8 @@ int main(void)
     Suite *suite = suite_create("packed linear maps");
     TCase *equality = add_case(suite, "the map that they were");
     tcase_add_loop_test(equality, packed_maps_are_linear_maps, 0, (int)COUNT(size));
+    tcase_add_loop_test(equality, rows_are_loaded_in_any_pieces, 0, (int)COUNT(size));
+    tcase_add_test(equality, a_map_may_have_no_outputs);
     tcase_add_loop_test(equality, packed_sums_err_as_sums_do, 0, (int)COUNT(size));
     return run_suite(suite);
 }
