@@ -53,7 +53,7 @@ status status_at(status s, const char *where)
 {
     status longer = {.code = s.code};
     if (!s.code) return s;
-    snprintf(longer.message, sizeof longer.message, "%.60s: %.180s", where, s.message);
+    snprintf(longer.message, sizeof longer.message, "%.60s: %.180s", *where ? where : "''", s.message);
     status_one_line(longer.message);
     return longer;
 }

@@ -39,7 +39,7 @@ status failure(const char *format, ...) PRINTF_LIKE(1, 2);
 status out_of_memory(const char *what);
 
 /* The same status with "WHERE: " put before its message; an OK status is
- * returned as it is. */
+ * returned as it is.  An empty WHERE, a path that is none, shows as quotes. */
 status status_at(status s, const char *where);
 
 /* Writes '?' for what would end a line or steer a terminal, in text that a file has written. */

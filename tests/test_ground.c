@@ -156,6 +156,7 @@ START_TEST(messages_stay_on_one_line)
     ck_assert_str_eq(s.message, "found 'two?lines?[31m'");
     ck_assert_str_eq(t.message, "?\x9b\xc3\xa9");
     ck_assert_str_eq(status_at(s, "here").message, "here: found 'two?lines?[31m'");
+    ck_assert_str_eq(status_at(s, "").message, "'': found 'two?lines?[31m'");
     ck_assert_int_eq(status_at(status_ok(), "here").code, STATUS_OK);
     ck_assert_int_eq(out_of_memory("it").code, STATUS_FAILURE);
 }
