@@ -366,7 +366,7 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
     }
 
     /* Step 3: one tile of keys after another, met by every group.  A bias need not write
-     * lanes without a query, so they are zero before and nothing stale. */
+     * lanes without a query: they are made zero first. */
     for (size_t j = 0; j < a->keys; j += ATTENTION_TILE) {
         struct tile tile = tile_at(a, j, made);
         for (size_t i = 0; i < count;) {

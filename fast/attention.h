@@ -26,9 +26,9 @@ typedef void attention_fill(real *k, real *v, size_t first, size_t count, void *
 
 /* Writes R of queries i ... i + queries - 1 and keys j ... j + keys - 1, keys
  * outermost: R_ij at r[0], the next key's row `stride` further on.  There are
- * at most ATTENTION_TILE keys and as many queries as three vectors have
- * lanes, and stride >= queries.  Rows written in order may run over into the next, and the last
- * one by 64 bytes. */
+ * at most ATTENTION_TILE keys and as many queries as three vectors have lanes,
+ * and stride >= queries.  Rows written in order may run over into the next, and
+ * the last one by 64 bytes. */
 typedef void attention_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys,
                             void *context);
 

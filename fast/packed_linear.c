@@ -108,16 +108,17 @@ static void load_vector(real *to, size_t width, const real *weight, size_t strid
 void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
                         const real *bias)
 {
+    /* The last row of all brings zeros behind it, up to a whole vector. */
+    size_t end = first + rows < map->out ? first + rows : vectors_of(map) * LANES;
     if (!rows) return;                          /* a map may have no outputs, and so no panel */
     for (size_t panel = panel_of(map, first); panel < panels_of(map); panel++) {
         size_t vectors, from = panel_at(&vectors, map, panel) * LANES, width = vectors * LANES;
         real *to = map->panels + from * (map->in + 1);
-        if (from >= first + rows) break;
+        if (from >= end) break;
 
-        for (size_t o = from < first ? first - from : 0; o < width; o++) {
-            size_t out = from + o, row = out - first;
-            if (row >= rows && first + rows < map->out) break;
-            if (out >= map->out) {                          /* the last is filled up with zeros */
+        for (size_t o = from < first ? first - from : 0; o < width && from + o < end; o++) {
+            size_t row = from + o - first;
+            if (row >= rows) {
                 for (size_t n = 0; n <= map->in; n++) to[n * width + o] = 0;
                 continue;
             }

@@ -210,7 +210,7 @@ START_TEST(scores_far_below_every_number_keep_their_order)
 }
 END_TEST
 
-/* Claim      A batch may hold more images than a launch's second and third axis take.
+/* Claim      A batch may hold more images than a launch's third axis takes.
  * Measure    65,536 images of one token and one channel, half as many where keys and values of an image are two; y
  *            of the third rung beside fast: those above it have the same blocks, and take minutes here.
  * Tolerance  That of all forms.

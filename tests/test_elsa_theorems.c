@@ -176,9 +176,9 @@ START_TEST(hadamard_attention_is_of_third_order)
 }
 END_TEST
 
-/* Claim      A filter norm has mean 0 and variance 1, and forgets a filter's scale and offset, all of it where the
- *            filter is nothing else; a softmax forgets the offset alone. We divide by the deviation over n; the public code has n - 1,
- *            and a gain behind it (filter_norm_of_the_code_is_a_constant_times_ours).
+/* Claim      A filter norm has mean 0 and variance 1, and forgets a filter's scale and offset: equal entries
+ *            become 0. A softmax forgets the offset alone. We divide by the deviation over n; the public code
+ *            has n - 1, and a gain behind it (filter_norm_of_the_code_is_a_constant_times_ours).
  * Paper      ELSA, Sec. 4.2, appendix A.
  * Measure    Moments of normalised filters; the norm of 3 w + 5 against that of w; and of equal entries, 0.
  * Tolerance  16 sqrt(49) u, means and deviations of 49 numbers, and the 1e-10 under the root. */

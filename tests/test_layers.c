@@ -485,7 +485,8 @@ START_TEST(a_batch_norm_of_nothing_is_nothing)
 END_TEST
 
 /* Claim      The layer norm of equal channels is its bias, to the last bit: they are their own mean.
- * Measure    Tokens of 1000.7 in all of 37 channels, which is no whole vectors. */
+ * Measure    Tokens of 1000.7 in all of 37 channels, which is no whole vectors.
+ * Would it fail?  Seen with the plain mean in fast/steps.h. */
 START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
     struct trial t = trial("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");

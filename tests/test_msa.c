@@ -256,7 +256,8 @@ END_TEST
  *            head h maps more and its two matrices; beside q, k, v and what it copies of a head.
  * Paper      The table of reference/msa.h.
  * Measure    Peak bytes against the formula: one and two heads, with and without R and a ghost head.
- * Tolerance  1 KiB: the plan, and blocks rounded up. */
+ * Tolerance  1 KiB: the plan, and blocks rounded up.
+ * Would it fail?  Seen with the copies of value, output and map taken for a ghost head, too. */
 START_TEST(naive_self_attention_takes_the_memory_it_states)
 {
     const bool bias = _i & 1, ghost = _i & 2;

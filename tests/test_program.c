@@ -977,7 +977,8 @@ START_TEST(compare_reads_long_tensors_in_pieces)
 END_TEST
 
 /* Claim      compare finds tensors by their names, in whatever order a file has them, and shows no name that would
- *            steer the terminal; a tensor that only one file has is named. */
+ *            steer the terminal; a tensor that only one file has is named.
+ * Would it fail?  Seen with tensors taken in the order of the files, and with names shown as they are. */
 START_TEST(compare_finds_tensors_by_name)
 {
     static const struct { const char *name[3]; const char *says; int code; } second[] = {

@@ -223,13 +223,11 @@ template <int CHANNELS> void heart_of_eq4(struct plan *plan)
 {
     struct lisa_device *on = (struct lisa_device *)plan->state;
     const struct heads_problem *of = &on->heads.of;
-    struct device *d = &on->heads.device;
-    problem_of_lisa p = given(plan);
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv, e = on->value;
+    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv;
     device_images(of->B, [&](size_t first, size_t images) {
         dim3 blocks(device_blocks(of->N, 128), of->h, images);
         size_t from = first * of->N * of->C;
-        LAUNCH(d, tiled<CHANNELS>, blocks, 128, 0, p, y + from, qkv + 3 * from, e);
+        LAUNCH(&on->heads.device, tiled<CHANNELS>, blocks, 128, 0, given(plan), y + from, qkv + 3 * from, on->value);
     });
 }
 
@@ -242,21 +240,20 @@ void heart_3(struct plan *plan)
     problem_of_lisa p = given(plan);
     size_t bytes = fused_bytes(g, of->N, g->shift);
     size_t turned = of->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);     /* reals of a key's spectra */
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv, spectra = on->spectra;
-    array<real> weights = on->a, of_key = on->key_kernel, of_value = on->value_kernel;
-    array<real> ba = on->ba, bb = on->bb, turns = on->turns;
+    array<real> y = device_heads_output(&on->heads);
 
     if (!on->shares) return heart_2(plan);
     unit_vectors(plan);
     if (p.tables) return p.c <= 16 ? heart_of_eq4<16>(plan) : heart_of_eq4<32>(plan);
     device_images(of->B, [&](size_t first, size_t images) {
         size_t from = first * of->N * of->C;
-        array<real> of_images = qkv + 3 * from, s = spectra + 2 * first * turned;
-        array<real> a = weights + 2 * first * of->h * p.pairs * of->N;
+        array<real> qkv = on->heads.qkv + 3 * from, spectra = on->spectra + 2 * first * turned;
+        array<real> a = on->a + 2 * first * of->h * p.pairs * of->N;
         dim3 both(g->groups, of->h, 2 * images), pairs(p.pairs, of->h, images), groups(g->groups, of->h, images);
-        LAUNCH(d, token_spectra, both, THREADS, bytes, p, *g, s, of_images, turns);
-        LAUNCH(d, fused_structure, pairs, THREADS, bytes, p, *g, a, of_images, s, of_key, ba, turns);
-        LAUNCH(d, fused_output, groups, THREADS, bytes, p, *g, y + from, a, s, of_value, bb, turns);
+        LAUNCH(d, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
+        LAUNCH(d, fused_structure, pairs, THREADS, bytes, p, *g, a, qkv, spectra, on->key_kernel, on->ba, on->turns);
+        LAUNCH(d, fused_output, groups, THREADS, bytes, p, *g, y + from, a, spectra, on->value_kernel, on->bb,
+               on->turns);
     });
 }
 

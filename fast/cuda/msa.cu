@@ -508,12 +508,11 @@ template <int CHANNELS, bool GHOST> void heart_of(struct plan *plan, int rung)
 {
     struct msa_device *on = (struct msa_device *)plan->state;
     problem_of_msa of = given(plan);
-    array<const real> rpe = on->rpe;
     ghost_arrays ghost = {on->factor, on->summand};
     struct device *d = &on->heads.device;
     in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (rung == 2) LAUNCH(d, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, rpe, ghost);
-        else LAUNCH(d, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, rpe, ghost);
+        if (rung == 2) LAUNCH(d, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
+        else LAUNCH(d, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
     });
 }
 
@@ -539,13 +538,12 @@ void heart_4(struct plan *plan)
     const struct msa_problem *p = (const struct msa_problem *)plan->of;
     problem_of_msa of = given(plan);
     struct device *d = &on->heads.device;
-    array<const real> rpe = on->rpe;
     int c = (int)p->c, pitch = blocked_pitch(c);
     size_t bytes = blocked_reals(c) * sizeof(real);
     if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return heart_in_registers<3>(plan);
     in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (c <= 32) LAUNCH(d, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, rpe);
-        else LAUNCH(d, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, rpe);
+        if (c <= 32) LAUNCH(d, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
+        else LAUNCH(d, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
     });
 }
 
@@ -556,12 +554,11 @@ template <class P> void heart_of_tensor_cores(struct plan *plan)
     const struct msa_problem *p = (const struct msa_problem *)plan->of;
     problem_of_msa of = given(plan);
     struct device *d = &on->heads.device;
-    array<const real> rpe = on->rpe;
     if (p->ghost.add || p->c > 64) return heart_4(plan);
     in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (of.c <= 16) LAUNCH(d, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, rpe);
-        else if (of.c <= 32) LAUNCH(d, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, rpe);
-        else LAUNCH(d, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, rpe);
+        if (of.c <= 16) LAUNCH(d, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+        else if (of.c <= 32) LAUNCH(d, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+        else LAUNCH(d, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, on->rpe);
     });
 }
 #endif

@@ -158,7 +158,7 @@ def _threads(operator, count):
     """How many threads a plan asks for; 0 where that is left to OpenMP, which a child of fork cannot do."""
     if count is not None and (not isinstance(count, (int, numpy.integer)) or not 1 <= count <= 1024):
         raise Error(f"{operator}: threads: found {count!r}, expected a whole number from 1 to 1024, or None")
-    return count or int(_teams_are_lost)
+    return count or int(_threads_are_lost)
 
 
 def _word(value):
@@ -196,12 +196,12 @@ def _sort(described, given):
 # ---- Plans
 
 # OpenMP's threads do not come along when a process forks, and a child that counts on them waits for ever.
-_teams = _teams_are_lost = False
+_threads_have_run = _threads_are_lost = False
 
 
 def _forked():
-    global _teams_are_lost
-    _teams_are_lost = _teams
+    global _threads_are_lost
+    _threads_are_lost = _threads_have_run
 
 
 if hasattr(os, "register_at_fork"):
@@ -233,7 +233,7 @@ class Plan:
         self._plan = ctypes.c_void_p()
         library.plan_create(ctypes.byref(self._plan), ctypes.byref(request), listed, len(listed)).expect()
         weakref.finalize(self, library.plan_release, self._plan)
-        self._team()
+        self._begin()
         library.plan_load(self._plan, listed, len(listed)).expect()
 
         # Step 3: what one may ask.
@@ -248,15 +248,15 @@ class Plan:
         return {name: numpy.asarray(_shared(self.operator, name, value), self.dtype, order="C")
                 for name, value in tensors.items()}
 
-    def _team(self):
+    def _begin(self):
         """To be called before threads may begin to work."""
-        global _teams
+        global _threads_have_run
         if self._threads == 1:
             return
-        if _teams_are_lost:
+        if _threads_are_lost:
             raise Error(f"{self.operator}: a process with threads has forked, and they are not in the child: "
                         "expected threads=1 there")
-        _teams = True
+        _threads_have_run = True
 
     def __reduce_ex__(self, protocol):
         raise Error(f"{self.operator}: a plan is neither copied nor pickled, expected another plan")
@@ -265,7 +265,7 @@ class Plan:
         """Takes other parameters of the same shapes; what is not named stays.  Call it too where an array
         that the plan reads was changed in place."""
         own = self._own(changed)
-        self._team()
+        self._begin()
         with self._lock:
             arrays = {**self._arrays, **own}
             listed = _tensors(arrays)
@@ -279,7 +279,7 @@ class Plan:
             raise Error(f"{self.operator}: tensor x: found {list(shared.shape)} of {shared.dtype}, "
                         f"expected {list(planned.shape)} of {planned.dtype} as when the plan was created")
         dense, y = numpy.asarray(shared, self.dtype, order="C"), numpy.empty(self.shape, self.dtype)
-        self._team()
+        self._begin()
         with self._lock:
             self._library.plan_run(self._plan, y.ctypes.data, dense.ctypes.data).expect()
         return _like(x, y)

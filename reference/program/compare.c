@@ -99,35 +99,22 @@ static status alike(const struct tensor *const *a, size_t in_a, const struct ten
     return status_ok();
 }
 
-/* *twin = where in B each tensor of A is, of files that hold the same. */
-static status find_twins(size_t **twin, const struct safetensors *a, const struct safetensors *b)
-{
-    const struct tensor **of_a = sorted(a), **of_b = sorted(b);
-    *twin = memory_get(a->tensors.count, sizeof **twin);
-    status s = out_of_memory("the names of tensors");
-    if (of_a && of_b && *twin) {
-        s = alike(of_a, a->tensors.count, of_b, b->tensors.count);
-        for (size_t t = 0; t < a->tensors.count && !s.code; t++)
-            (*twin)[of_a[t] - a->tensors.tensor] = (size_t)(of_b[t] - b->tensors.tensor);
-    }
-    memory_free(of_a);
-    memory_free(of_b);
-    return s;
-}
-
-static status compare_twins(struct safetensors *a, struct safetensors *b, const size_t *twin, const struct call *c)
+/* A line for each tensor of files that hold the same, which are listed in one order. */
+static status compare_pairs(struct safetensors *a, const struct tensor *const *of_a, struct safetensors *b,
+                            const struct tensor *const *of_b, const struct call *c)
 {
     bool given = problem_given(&c->own, "tolerance");
     int beyond = 0;
     status s = status_ok();
     printf("%-16s %12s %12s %12s\n", "tensor", "largest", "rms", "allowed");
     for (size_t t = 0; t < a->tensors.count; t++) {
+        size_t at_a = (size_t)(of_a[t] - a->tensors.tensor), at_b = (size_t)(of_b[t] - b->tensors.tensor);
         char name[80];
-        snprintf(name, sizeof name, "%s", a->tensors.tensor[t].name);
+        snprintf(name, sizeof name, "%s", of_a[t]->name);
         status_one_line(name);
-        bool exact = safetensors_width(a, t) == 8 && safetensors_width(b, twin[t]) == 8;
+        bool exact = safetensors_width(a, at_a) == 8 && safetensors_width(b, at_b) == 8;
         double largest, mean, allowed = given ? problem_number(&c->own, "tolerance") : exact ? 1e-10 : 1e-4;
-        if ((s = differences(&largest, &mean, a, t, b, twin[t])).code) return s;
+        if ((s = differences(&largest, &mean, a, at_a, b, at_b)).code) return s;
         bool within = largest <= allowed;
         beyond += !within;
         printf("%-16s %12.3g %12.3g %12.3g%s\n", name, largest, mean, allowed, within ? "" : "  beyond");
@@ -136,17 +123,27 @@ static status compare_twins(struct safetensors *a, struct safetensors *b, const 
                             beyond == 1 ? "is" : "are") : s;
 }
 
+static status compare_files(struct safetensors *a, struct safetensors *b, const struct call *c)
+{
+    const struct tensor **of_a = sorted(a), **of_b = sorted(b);
+    status s = out_of_memory("the names of tensors");
+    if (of_a && of_b) {
+        s = alike(of_a, a->tensors.count, of_b, b->tensors.count);
+        if (!s.code) s = compare_pairs(a, of_a, b, of_b, c);
+    }
+    memory_free(of_a);
+    memory_free(of_b);
+    return s;
+}
+
 static status compare(const struct call *c)
 {
     struct safetensors a, b;
-    size_t *twin = NULL;
     status s = status_at(safetensors_open(&a, c->input[0]), "A");
     if (s.code) return s;
     s = status_at(safetensors_open(&b, c->input[1]), "B");
     if (!s.code) {
-        s = find_twins(&twin, &a, &b);
-        if (!s.code) s = compare_twins(&a, &b, twin, c);
-        memory_free(twin);
+        s = compare_files(&a, &b, c);
         safetensors_close(&b);
     }
     safetensors_close(&a);
