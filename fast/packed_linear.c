@@ -138,10 +138,11 @@ static void load(struct linear *map, size_t first, size_t rows, const real *weig
     linear_packed_load(map, first, rows, weight, map->in, bias);
 }
 
-/* y of so many tokens and one panel, of whose last vector `last` outputs are written.  Callers pass
- * constants for rows and vectors, so that `sum` is registers.  What lies `ahead`, a share
- * of the next panel, is sent for meanwhile, a line for each input. */
-INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_stride, const real *panel,
+/* y of so many tokens and one panel, of whose last vector `last` outputs are written.  In x a token lies `token`
+ * further on than the one before it, and an input `input`; one of the two is 1.  Callers pass constants for that one,
+ * for rows and for vectors, so that `sum` is registers.  What lies `ahead`, a share of the next panel, is sent for
+ * meanwhile, a line for each input. */
+INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                            const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
 {
     lanes sum[MOST_ROWS][WIDE];
@@ -154,7 +155,7 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_str
         lanes weight[WIDE];
         for (size_t v = 0; v < vectors; v++) weight[v] = lanes_held(lanes_load(panel + v * LANES));
         for (size_t r = 0; r < rows; r++)
-            for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * x_stride + n] * weight[v];
+            for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * token + n * input] * weight[v];
     }
     if (last == LANES) {        /* apart from the rest, so that `sum` is registers */
         for (size_t r = 0; r < rows; r++)
@@ -170,7 +171,7 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t x_str
 
 /* Tokens first ... end - 1 by one panel, in blocks of almost the same number of tokens, none of
  * them small.  `sent` lines of the next panel have been sent for; returns how many then have. */
-INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t x_stride, const real *panel,
+INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                               size_t sent, size_t in, size_t last, size_t tokens, size_t vectors)
 {
     const real *next = panel + (in + 1) * vectors * LANES;
@@ -179,13 +180,13 @@ INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t x_
         const real *ahead = next + sent * LINE;
         switch (rows) {
 #define CASE(n) case n: \
-            if (n <= ROWS(vectors)) rows_by_panel(y, y_stride, x, x_stride, panel, ahead, in, last, n, vectors); \
+            if (n <= ROWS(vectors)) rows_by_panel(y, y_stride, x, token, input, panel, ahead, in, last, n, vectors); \
             break;
         CASE(8) CASE(7) CASE(6) CASE(5) CASE(4) CASE(3) CASE(2) CASE(1)
 #undef CASE
         }
         y += rows * y_stride;
-        x += rows * x_stride;
+        x += rows * token;
         tokens -= rows;
         if (sent < in * vectors * LANES / LINE) sent += in;
     }
@@ -193,8 +194,8 @@ INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t x_
 }
 
 /* One chunk of tokens meets one panel. */
-static size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
-                          size_t panel, size_t sent, size_t tokens)
+INLINED size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t token, size_t input,
+                           const struct linear *map, size_t panel, size_t sent, size_t tokens)
 {
     size_t vectors, out = panel_at(&vectors, map, panel) * LANES, in = map->in;
     size_t last = panel + 1 < panels_of(map) ? LANES : (map->out - 1) % LANES + 1;
@@ -203,31 +204,44 @@ static size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t x_stri
     y += out;
     switch (vectors) {
 #if WIDE > 3
-    case 4: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 4);
+    case 4: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 4);
 #endif
-    case 3: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 3);
-    case 2: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 2);
-    default: return chunk_by_panel(y, y_stride, x, x_stride, weights, sent, in, last, tokens, 1);
+    case 3: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 3);
+    case 2: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 2);
+    default: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 1);
     }
 }
 
 /* A group of tokens meets one panel after the other, chunk by chunk, and then comes the next group.  Groups have so
  * many tokens that their part of x and y, a megabyte in float, stays in the second cache; but at least GROUP, since
- * each sends for all weights anew.  Where there are no tokens or no outputs x and y may be NULL. */
-static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
-                  size_t tokens, size_t part, size_t parts)
+ * each sends for all weights anew. */
+INLINED void all_meet(real *y, size_t y_stride, const real *x, size_t token, size_t input, const struct linear *map,
+                      size_t tokens, size_t part, size_t parts)
 {
     size_t most = 262144 / (map->in + map->out + 1), groups = tokens / (most < GROUP ? GROUP : most) + 1;
     size_t panels = panels_of(map), chunks = (tokens + groups * CHUNK - 1) / (groups * CHUNK), sent = 0;
     size_t items = groups * panels * chunks;
+    if (!panels || !chunks) return;             /* no outputs, or no tokens; x and y may be NULL */
 
     for (size_t item = share(items, part, parts); item < share(items, part + 1, parts); item++) {
         size_t group = item / chunks / panels, chunk = group * chunks + item % chunks;
         size_t first = share(tokens, chunk, groups * chunks), end = share(tokens, chunk + 1, groups * chunks);
         if (item % chunks == 0) sent = 0;
-        sent = chunk_meets(y + first * y_stride, y_stride, x + first * x_stride, x_stride, map,
+        sent = chunk_meets(y + first * y_stride, y_stride, x + first * token, token, input, map,
                            item / chunks % panels, sent, end - first);
     }
+}
+
+static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
+                  size_t tokens, size_t part, size_t parts)
+{
+    all_meet(y, y_stride, x, x_stride, 1, map, tokens, part, parts);
+}
+
+void linear_packed_planes(real *y, size_t y_stride, const real *planes, size_t plane, const struct linear *map,
+                          size_t tokens)
+{
+    all_meet(y, y_stride, planes, 1, plane, map, tokens, 0, 1);
 }
 
 const struct linear_kind linear_packed = {8, prepare, load, apply};

@@ -27,4 +27,10 @@ extern const struct linear_kind linear_packed;
 void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
                         const real *bias);
 
+/* y of tokens that lie in planes, one for each input, `plane` reals apart: input n of token t is
+ * planes[n * plane + t].  A number is repeated over a vector of outputs from wherever it lies, so no token need be put
+ * together first. */
+void linear_packed_planes(real *y, size_t y_stride, const real *planes, size_t plane, const struct linear *map,
+                          size_t tokens);
+
 #endif

@@ -15,17 +15,18 @@ static const struct { size_t tokens, in, out, second; } size[] = {
 
 /* Claim      Weights repacked once are the map that they were, for any numbers of tokens, inputs and
  *            outputs, two maps one behind the other, and whoever does which share.
- * Measure    linear_packed, in 1, 2, 3 and 40 shares, against linear_map; whole numbers.  What lies
- *            beside y is not written.
+ * Measure    linear_packed, in 1, 2, 3 and 40 shares, against linear_map; and of x in planes; whole numbers.  What
+ *            lies beside y is not written.
  * Tolerance  Zero: sums of whole numbers are exact in every order.
- * Would it fail?  With one weight of the second map a half larger. */
+ * Would it fail?  With one weight of the second map a half larger.  Seen with planes taken to lie one token closer. */
 START_TEST(packed_maps_are_linear_maps)
 {
     static const size_t shares[] = {1, 2, 3, 40};
     size_t tokens = size[_i].tokens, in = size[_i].in, first = size[_i].out, out = first + size[_i].second,
            wide = out + 3;
     real *x = integers(1, tokens * (in + 2), 3), *w = integers(2, out * in, 3), *b = integers(3, out, 3);
-    real *y = zeros(tokens * wide), *moved = zeros(tokens * wide);
+    real *y = zeros(tokens * wide), *moved = zeros(tokens * wide), *by_planes = zeros(tokens * wide);
+    real *planes = normal(4, in * (tokens + 1));
     struct room room = room_open(1);
     struct linear map;
 
@@ -41,6 +42,10 @@ START_TEST(packed_maps_are_linear_maps)
             linear_apply(mine, wide, x, in + 2, &map, tokens, part, shares[s]);
         equal(mine, y, tokens * wide);
     }
+    for (size_t t = 0; t < tokens; t++)
+        for (size_t n = 0; n < in; n++) planes[n * (tokens + 1) + t] = x[t * (in + 2) + n];
+    linear_packed_planes(by_planes, wide, planes, tokens + 1, &map, tokens);
+    equal(by_planes, y, tokens * wide);
 
     /* It would fail; x must not be zero where it looks. */
     x[in - 1] = 1;
