@@ -26,7 +26,7 @@ case $MACHINE in
 s390x)   arch=s390x triplet=s390x-linux-gnu prefix=s390x-linux-gnu loader=ld64.so.1 flags=-march=z14 ;;
 aarch64) arch=arm64 triplet=aarch64-linux-gnu prefix=aarch64-linux-gnu loader=ld-linux-aarch64.so.1 flags= ;;
 i386)    arch=i386 triplet=i386-linux-gnu prefix=i686-linux-gnu loader=ld-linux.so.2 flags='-msse2 -mfpmath=sse' ;;
-*)       echo "MACHINE: found '$MACHINE', expected s390x, aarch64, i386, sse2, avx2 or clang" >&2; exit 2 ;;
+*)       echo "MACHINE: found '$MACHINE', expected s390x, aarch64, i386, sse2, avx2, wide or clang" >&2; exit 2 ;;
 esac
 case $MACHINE:$(uname -m) in
 aarch64:aarch64 | s390x:s390x | i386:x86_64 | i386:i?86) native=1 qemu=

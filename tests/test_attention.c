@@ -149,7 +149,7 @@ static double score_size(const struct arrays *x)
             for (size_t c = 0; c < x->channels; c++)
                 sum += fabs((double)x->q[i * x->stride + c] * (double)x->k[j * x->stride + c]);
             sum = fabs((double)x->scale) * sum + (x->r ? fabs((double)x->r[i * x->keys + j]) : 0);
-            if (!(sum <= worst)) worst = sum;
+            worse(&worst, sum);
         }
     return worst;
 }
@@ -814,8 +814,8 @@ START_TEST(powers_of_two_err_by_one_ulp)
             long double exact = exp2l((long double)x), ulp = ldexpl(REAL_EPSILON, ilogbl(exact));
             double error = (double)(fabsl((long double)exp2_of(x) - exact) / ulp);
             double wrong = (double)(fabsl((long double)exp2_of(x * (1 - 2 * REAL_EPSILON)) - exact) / ulp);
-            if (!(error <= worst)) worst = error;
-            if (!(wrong <= off)) off = wrong;
+            worse(&worst, error);
+            worse(&off, wrong);
         }
         within(n ? "2^x for |x| <= 1, in ulps" : "2^x, in ulps", worst, 1.5);
         beyond("arguments off by 4 u", off, 1.5);

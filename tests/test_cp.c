@@ -164,7 +164,7 @@ START_TEST(weights_are_shared_by_the_axes)
         double length[4] = {0};
         for (int a = 0; a < 4; a++)
             for (size_t i = 0; i < size[a]; i++) length[a] = hypot(length[a], cp.factor[a][i * 4 + r]);
-        for (int a = 1; a < 4; a++) worst = fmax(worst, fabs(length[a] / length[0] - 1));
+        for (int a = 1; a < 4; a++) worse(&worst, fabs(length[a] / length[0] - 1));
     }
     within("lengths", worst, 1e-13);
     cp_release(&cp);
@@ -444,7 +444,7 @@ START_TEST(some_tensors_have_no_best_approximation)
         succeeds(cp_als(&cp, t, 3, size, 2, &o));
         error[k] = cp.error;
         length[k] = 0;
-        for (size_t i = 0; i < 4; i++) length[k] = fmax(length[k], fabs(cp.factor[0][i]));
+        for (size_t i = 0; i < 4; i++) worse(&length[k], fabs(cp.factor[0][i]));
         cp_release(&cp);
     }
     within("5 000 sweeps against 50", error[1] / error[0], 0.5);

@@ -59,7 +59,7 @@ END_TEST
  *            which has it, makes the pairs one by one; and unfolded it holds K^2 keys for every token.
  * Paper      ELSA, Sec. 4.3 and 5.
  * Measure    Multiply-adds of Eq. 4 (all terms, neighbourhoods) and of Eq. 7 by the fast forms'
- *            formulas, 56 x 56 tokens, 96 channels, 3 heads, K = 7: what q.k adds is less than a tenth;
+ *            formulas, 56 x 56 tokens, 96 channels, 3 heads, K = 7: what q.k adds is less than an eighth of Eq. 7;
  *            and the bytes of both forms of Eq. 7 on 14 x 14 tokens. */
 START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
 {
@@ -67,7 +67,7 @@ START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
     struct trial seven = trial("--grid 56x56 --kernel 7 --heads 3", &elsa, 1, 96, "", "w_o b_o ghost_mul ghost_add");
     double ratio = trial_hearts(&four, fast()) / trial_hearts(&seven, fast());
     printf("    Net7-N multiplies %.2f times as often as Eq. 7\n", ratio);
-    ck_assert(ratio > 1 && ratio < 1.15);
+    ck_assert(ratio > 1 && ratio < 1.125);
 
     struct trial small = trial("--grid 14x14 --kernel 7 --heads 3", &elsa, 1, 96, "", "w_o b_o");
     double unfolded = trial_peak(&small, naive()), not = trial_peak(&small, fast());

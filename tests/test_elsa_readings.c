@@ -202,7 +202,7 @@ END_TEST
  *            (n - 1) / n: a constant.
  * Paper      ELSA, App. A.                     Left open: by which the paper divides.
  * Measure    Filters of 9, 25 and 49 normal numbers.
- * Tolerance  16 sqrt(49) u as in filter_norm_forgets_scale_and_offset; our 1e-10 under the root and theirs behind it,
+ * Tolerance  128 sqrt(49) u as in filter_norm_forgets_scale_and_offset; our 1e-10 under the root and theirs behind it,
  *            1.5e-10 of an entry together where the variance is one: twice that.
  * Would it fail?  Without the factor it is farther than a hundredth. */
 START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)

@@ -181,7 +181,8 @@ END_TEST
  *            has n - 1, and a gain behind it (filter_norm_of_the_code_is_a_constant_times_ours).
  * Paper      ELSA, Sec. 4.2, appendix A.
  * Measure    Moments of normalised filters; the norm of 3 w + 5 against that of w; and of equal entries, 0.
- * Tolerance  16 sqrt(49) u, means and deviations of 49 numbers, and the 1e-10 under the root. */
+ * Tolerance  128 sqrt(49) u: the mean and the deviation of 49 numbers, and entries of up to some four deviations about a
+ *            mean of five that is subtracted; and the 1e-10 under the root. */
 START_TEST(filter_norm_forgets_scale_and_offset)
 {
     real *w = normal(1, 49), *scaled = copy(w, 49);

@@ -229,7 +229,7 @@ START_TEST(an_impulse_turns_at_its_own_rate)
             ck_assert(error <= bound(n) * sqrt((double)n));
             share = fmax(share, error / (bound(n) * sqrt((double)n)));
             if (n > 2 && at == 1) backwards = fmin(backwards, turned / (bound(n) * sqrt((double)n)));
-            other = fmax(other, largest(b, n * POINT));
+            worse(&other, largest(b, n * POINT));
         }
         memory_free(a);
         memory_free(b);

@@ -437,7 +437,7 @@ START_TEST(fractions_of_offsets_mix_neighbours)
 END_TEST
 
 /* Claim      An offset that is no number makes a sample that is none; one that is huge makes zeros.
- * Measure    NaN in all channels of that token, and in no other; and y as for offsets of 100. */
+ * Measure    Offsets of NaN for all tokens: no y is a number; huge ones: y as for offsets of 100. */
 START_TEST(offsets_that_are_no_numbers_show)
 {
     struct trial t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);

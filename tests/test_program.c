@@ -769,16 +769,26 @@ START_TEST(every_letter_is_defined)
 END_TEST
 
 /* Claim      --key=value is the same as --key value, in both programs.
- * Measure    The files are equal to the byte; 3.5 as above. */
+ * Measure    Parameters whose scores differ, so that the scale is seen: the files are equal to the byte, and another
+ *            scale's is not.
+ * Would it fail?  Seen with the value behind the sign not read. */
 START_TEST(a_value_may_stand_behind_an_equals_sign)
 {
+    static const char *const line[] = {
+        "parameters msa --grid=2x2 --channels=4 --seed=1 -o any.safetensors",
+        "parameters msa --grid 2x2 --channels 4 --seed 1 -o same.safetensors",
+        "apply msa --grid=2x2 --form=naive --scale=-3 any.safetensors -o y.safetensors",
+        "apply msa --grid 2x2 --form naive --scale -3 same.safetensors -o z.safetensors",
+        "apply msa --grid 2x2 --form naive any.safetensors -o x.safetensors",
+    };
     char out[4096], err[4096];
-    struct tensors file;
-    ck_assert_int_eq(run("apply msa --grid=2x2 --form=naive --scale=-3 msa.safetensors -o y.safetensors", out, err,
-                         sizeof err), 0);
-    succeeds(safetensors_read(&file, "y.safetensors"));
-    ck_assert(file.tensor[0].data[0] == (real)3.5);
-    tensors_release(&file);
+    for (size_t l = 0; l < COUNT(line); l++)
+        ck_assert_msg(run(line[l], out, err, sizeof err) == 0, "%s: %s", line[l], err);
+    ck_assert(same_bytes("any.safetensors", "same.safetensors"));
+    ck_assert(same_bytes("y.safetensors", "z.safetensors"));
+    ck_assert(!same_bytes("y.safetensors", "x.safetensors"));
+    unlink("any.safetensors");
+    unlink("same.safetensors");
     ck_assert_int_eq(run("measure msa --grid=4x4 --channels=4 --form=naive --repeats=1", out, err, sizeof err), 0);
     ck_assert_msg(strstr(out, "msa\tnaive\t4x4\t16\t4\t") != NULL, "%s", out);
 }

@@ -135,7 +135,7 @@ START_TEST(circles_are_circles)
             same(circle_sine(k + 1, n), s * c1 + c * s1);
             same(circle_cosine(n - k, n), c);
             same(circle_sine(n - k, n), -s);
-            same(circle_cosine(2 * k, 2 * n <= 128 ? 2 * n : n), 2 * n <= 128 ? c : circle_cosine(2 * k, n));
+            if (2 * n <= 128) same(circle_cosine(2 * k, 2 * n), c);
             sum += c;
         }
         same(sum, n == 1 ? real(1) : real(0));

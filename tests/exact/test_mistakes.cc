@@ -52,7 +52,7 @@ static int lines(const char *mistake, const char *program, const char *word)
 }
 
 /* Claim      A mistake too small for double, or in a branch that numbers of an ordinary size
- *            do not take, passes all promises of its operator in double, and changes
+ *            do not take, passes its operator's promise of one function in double, and changes
  *            entries in the field, or divides by zero there: one draw is enough.
  * Measure    Whether suites pass; cases in which entries differ, and cases that the field
  *            stopped.  Each case of the planted program is a process of its own, as a weight that

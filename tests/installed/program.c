@@ -61,7 +61,7 @@ int main(void)
     in_double(&request);
     for (int i = 0; i < N * C; i++) {
         double difference = y[i] > y_double[i] ? y[i] - y_double[i] : y_double[i] - y[i];
-        if (!(difference <= apart)) apart = difference;
+        if (difference > apart || difference != difference) apart = difference;     /* NaN stays */
     }
     printf("float and double lie %.1e apart\n", apart);
     return 0;
