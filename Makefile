@@ -199,6 +199,7 @@ $1/libcounting.a $1/libtwicetold.a:
 $1/twicetold: $(PROGRAM:%=$1/%.o) $1/reference/program/units.o
 $1/measure: $1/figures/measure.o $1/figures/judge.o $1/reference/program/devices.o $1/reference/program/units.o $1/reference/program/words.o
 $(DRAWERS:%=$1/%): $1/%: $1/%.o
+$1/figures/chopd-pooling $1/figures/network-seconds: $1/figures/judge.o
 $1/figures/ladder $1/tests/test_ladder: $(RUNGS:%.c=$1/%.o)
 $(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $2,,$(BUILD)/wider.o) $1/libcounting.a
 $1/tests/test_emulator: $(PLANTED:%=$1/%.o)

@@ -11,8 +11,8 @@
  *     fractional  the same with a box a quarter larger on every side: edges in tokens
  *
  * Loops of direct and axes run along x innermost, where the compiler makes
- * vectors of them, and leave out what is off the grid.  All are compared with
- * each other first.  One row a way and side: the median and the quartiles of as
+ * vectors of them, and leave out what is off the grid.  The first three compute the
+ * same, and are compared with each other first.  One row a way and side: the median and the quartiles of as
  * many runs as fit into SECONDS, at least three. */
 
 #include <math.h>
@@ -127,7 +127,7 @@ static status compare(const struct scene *s)
     double apart = 0, largest = 0, side = fmin(2 * (double)s->reach + 1, EDGE);
     for (size_t n = 0; n < PLANES * TOKENS; n++) {
         double d = fabs((double)s->out[n] - (double)s->other[n]), size = fabs((double)s->other[n]);
-        if (d > apart) apart = d;
+        if (d > apart || isnan(d)) apart = d;
         if (size > largest) largest = size;
     }
     double allowed = (side * side + EDGE) * (double)REAL_EPSILON;

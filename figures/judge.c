@@ -165,4 +165,11 @@ status judge_last(struct judge *j, struct contestant *c)
     return s;
 }
 
+const real *judge_kept(struct judge *j, const struct contestant *c)
+{
+    if (!c->kept_of) return NULL;
+    give(j, c->kept_of);
+    return c->kept;
+}
+
 void judge_close(struct judge *j) { give(j, 0); }

@@ -62,6 +62,9 @@ status judge_timed(struct judge *j, struct contestant *c, bool warm);
 /* After the last round.  Where the first form is gone, a run more on the x that was drawn has to do. */
 status judge_last(struct judge *j, struct contestant *c);
 
+/* The y of this contestant that was kept, and x once more as it was for that run; NULL where none is. */
+const real *judge_kept(struct judge *j, const struct contestant *c);
+
 /* x as it was drawn. */
 void judge_close(struct judge *j);
 

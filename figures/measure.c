@@ -3,7 +3,7 @@
  *     build/measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]
  *         [--sizes LETTER=n,...] [--without NAME,...] [operator options]
  *         [--batch B] [--threads T]... [--repeats R] [--seconds S]
- *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv] [--yes]
+ *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--keep FILE] [--tsv] [--yes]
  *
  * Tokens of real images go in, parameters are drawn at random, and every
  * combination of grid, threads and form becomes one line on stdout: of
@@ -37,6 +37,7 @@
 #include "../reference/bytes.h"
 #include "../reference/forms.h"
 #include "../reference/outline.h"
+#include "../reference/instruments/safetensors.h"
 #include "../reference/instruments/tokens.h"
 #include "../reference/program/devices.h"
 #include "../reference/program/units.h"
@@ -54,7 +55,8 @@ static const char usage[] =
     "usage: measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]\n"
     "               [--sizes LETTER=n,...] [--without NAME,...] [options of the operator] [--batch B]\n"
     "               [--threads T]... [--repeats R]\n"
-    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--tsv] [--yes]\n\n"
+    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--keep FILE] [--tsv]\n"
+    "               [--yes]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
     "  --judge       a form that is run before and after, to compare with, and not timed (the first of those timed)\n"
     "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all rungs beside all other forms\n"
@@ -66,6 +68,7 @@ static const char usage[] =
     "  --max-memory  a form that would bring all memory in use above this is left out, and where nothing fits the\n"
     "                command refused; bytes, as 512M or 8G (3/4 of what is free)\n"
     "  --images      IDX or PNG file that the tokens are cut from\n"
+    "  --keep        write x, the parameters and y of one timed run, which chance has chosen, as safetensors\n"
     "  --tsv         tab-separated values on a terminal too, as they are in a pipe or a file\n"
     "  --yes         measure what takes hours, too: on a terminal it is left out unless one says so\n\n"
     "Times are those of one run on the whole batch: median and quartiles. Memory is what a form takes beside x,\n"
@@ -83,7 +86,7 @@ struct request {
     struct list form, grid, thread, operator_word;
     const char *sizes, *without;
     const char *device, *judge, *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text;
-    const char *images;
+    const char *images, *keep;
     size_t C, B, max_memory;
     int threads[LIST], repeats;
     double seconds, max_seconds;        /* HUGE_VAL where there is no bound */
@@ -151,7 +154,7 @@ static status sort_words(struct request *r, const char *const *argv)
         {"--channels", &r->channels}, {"--batch", &r->batch}, {"--sizes", &r->sizes}, {"--without", &r->without},
         {"--repeats", &r->repeats_text}, {"--seconds", &r->seconds_text}, {"--max-seconds", &r->max_seconds_text},
         {"--max-memory", &r->max_memory_text}, {"--images", &r->images}, {"--device", &r->device},
-        {"--judge", &r->judge},
+        {"--judge", &r->judge}, {"--keep", &r->keep},
     };
     const struct { const char *option; struct list *list; } lists[] = {
         {"--form", &r->form}, {"--grid", &r->grid}, {"--threads", &r->thread},
@@ -220,6 +223,8 @@ static status choose_forms(struct request *r)
     if (r->device && !rungs)
         return bad_input("option --device: found '%.40s', but no form that runs on a device", r->device);
     if (r->form_count == OPERATOR_FORMS) return bad_input("option --form: more forms than %d", OPERATOR_FORMS - 1);
+    if (r->keep && (r->form_count > r->untimed + 1 || r->grid.count > 1 || r->thread.count > 1))
+        return bad_input("option --keep: expected one form, one grid and one number of threads");
     return status_ok();
 }
 
@@ -519,6 +524,18 @@ static void print_row(const struct race *race, struct entrant *e)
     fflush(stdout);
 }
 
+/* What the only form has made in one timed run, and of what. */
+static status keep(struct race *race, const struct entrant *e)
+{
+    struct tensor all[PROBLEM_TENSORS + 1], *y = all + problem_list(all, race->problem);
+    const real *kept = e->state == DONE ? judge_kept(&race->judge, &e->judged) : NULL;
+    if (!kept) return failure("%s: nothing was timed that could be kept", race->request->keep);
+    all[0].data = race->judge.x;
+    *y = (struct tensor){.name = (char[]){"y"}, .count = race->judge.outputs, .data = (real *)(size_t)kept};
+    status s = problem_output_shape(race->problem, &y->axes, y->size);
+    return s.code ? s : safetensors_write(race->request->keep, all, (size_t)(y - all) + 1);
+}
+
 /* Whether a run of so many multiply-adds takes hours, as far as is known; one that is expected
  * to take so many seconds, or 0. */
 static bool takes_hours(double work, double expected)
@@ -590,6 +607,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
             plan_release(&entrant[f].plan);
         }
     }
+    if (!s.code && r->keep) s = keep(race, &entrant[r->form_count - 1]);
     judge_close(&race->judge);
 
     /* Step 3: say what was found, and whether anything vouches for it. */

@@ -2,32 +2,51 @@
  *
  *     build/figures/network-seconds NETWORK FORM GRID BATCH THREADS REPEATS
  *
- * Weights and pixels are random; the first run is not timed.  GRID "-" is the network's own.  One row:
+ * Weights and pixels are random; the first run is not timed, and each has pixels of its own (judge.h).  GRID "-" is the network's own.  One row:
  * median and quartiles of the runs, bytes of the network, multiply-adds of one run without norms, and
  * the share of the time that each kind of step takes in the last run, as "mlp=0.62,hilo=0.17". */
 
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include "judge.h"
 #include "quantile.h"
 #include "timed.h"
 
 enum { REPEATS_MAX = 1000 };
+
+struct runner { struct contestant judged; struct network *network; };
+
+static status run_once(struct contestant *judged, real *y, const real *x)
+{
+    double start = omp_get_wtime();
+    status s = network_run(((struct runner *)judged)->network, y, x, NULL);
+    judged->last = omp_get_wtime() - start;
+    return s;
+}
 
 static status measure(struct timed *t, const char *form, size_t repeats)
 {
     static double seconds[REPEATS_MAX];
     struct network_kind kind[NETWORK_KINDS], all;
     struct network *n = &t->network;
+    size_t outputs = t->logits.count;
     char text[64];
 
     /* Step 1: a run that is not timed, and the others. */
-    status s = network_run(n, t->logits.data, t->x.data, NULL);
+    real *seen = memory_reals(3, outputs, 1, 1);
+    if (!seen) return out_of_memory("the logits");
+    struct runner r = {.judged = {.run = run_once, .kept = seen}, .network = n};
+    struct judge judge = {.x = t->x.data, .y = t->logits.data, .original = seen + outputs, .reference = seen + 2 * outputs,
+                          .inputs = t->x.count, .outputs = outputs, .width = 3, .terms = 1};
+    status s = judge_first(&judge, &r.judged);
     for (size_t i = 0; i < repeats && !s.code; i++) {
-        double start = omp_get_wtime();
-        s = network_run(n, t->logits.data, t->x.data, NULL);
-        seconds[i] = omp_get_wtime() - start;
+        judge_round(&judge);
+        s = judge_timed(&judge, &r.judged, false);
+        seconds[i] = r.judged.last;
     }
+    if (!s.code && r.judged.refused) s = failure("%s; not timed", r.judged.said);
+    memory_free(seen);
     if (s.code) return s;
 
     /* Step 2: the row. */

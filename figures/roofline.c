@@ -46,7 +46,8 @@ enum { CHAINS = 12, LEVELS = 4, WORDS = 16, SEED = 3, FEW = 4099 };
 
 /* ---- the forms --------------------------------------------------------- */
 
-/* The layers of figures/versus.py, and the grid that the naive form gets. */
+/* Layers of the sizes that figures/versus.py has, some without their last projection; and the grid that the naive form
+ * gets. */
 static const struct layer {
     const char *name, *options, *grid, *naive_grid;
     size_t channels;

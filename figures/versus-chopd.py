@@ -3,7 +3,8 @@ tokens and with edges inside tokens."""
 import torch
 import torch.nn.functional as F
 
-LAYER = dict(operator="chopd", grid=(56, 56), channels=96, biases=[], sizes={"D": 96, "R": 96, "G": 4, "S": 24})
+LAYER = dict(operator="chopd", grid=(56, 56), channels=96, biases=[], sizes={"D": 96, "R": 96, "G": 4, "S": 24},
+             judge=None)                        # the naive form's tensor would take 362 GB
 
 
 def alone(edges):

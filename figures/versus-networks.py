@@ -75,15 +75,21 @@ def deform(t, x, grid):
     plane = planes(x, grid)
     offset = F.conv2d(plane, t["offset_w"], t["offset_b"], stride=2)
     B, _, h, w = offset.shape
-    tap = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=x.dtype)
-    first = torch.stack(torch.meshgrid(2.0 * torch.arange(h), 2.0 * torch.arange(w), indexing="ij"), -1)
-    at = first + tap[:, None, None] + offset.reshape(B, 4, 2, h, w).permute(0, 1, 3, 4, 2)
-    scale = torch.tensor([2 / (grid[1] - 1), 2 / (grid[0] - 1)], dtype=x.dtype)
-    samples = F.grid_sample(plane, (at.flip(-1) * scale - 1).reshape(B, 4 * h, w, 2), align_corners=True)
+    at = t["ready_at"] + offset.reshape(B, 4, 2, h, w).permute(0, 1, 3, 4, 2)
+    samples = F.grid_sample(plane, (at.flip(-1) * t["ready_scale"] - 1).reshape(B, 4 * h, w, 2), align_corners=True)
     rows = samples.reshape(B, -1, 4, h * w).flatten(1, 2).transpose(1, 2)
-    y = F.linear(rows, t["w"].flatten(1), t["b"])
+    return F.gelu(F.linear(rows, t["ready_w"], t["ready_b"]))
+
+
+def ready_deform(t, grid):
+    """Where samples would be without offsets, and the norm folded into the map."""
+    tap = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    first = torch.stack(torch.meshgrid(2.0 * torch.arange(grid[0] // 2), 2.0 * torch.arange(grid[1] // 2),
+                                       indexing="ij"), -1)
     gain = t["norm_g"] / (t["norm_var"] + 1e-5).sqrt()
-    return F.gelu((y - t["norm_mean"]) * gain + t["norm_b"])
+    return {**t, "ready_at": first + tap[:, None, None],
+            "ready_scale": torch.tensor([2 / (grid[1] - 1), 2 / (grid[0] - 1)]),
+            "ready_w": t["w"].flatten(1) * gain[:, None], "ready_b": (t["b"] - t["norm_mean"]) * gain + t["norm_b"]}
 
 
 def elsa_front(t, x, grid, heads, group_width, kernel=7):
@@ -123,8 +129,7 @@ def window_attention(t, x, grid, heads, window=None, shift=0, attend=attend):
     s = window or grid[0]
     plane = rolled(F.linear(x, t["w_qkv"], t["b_qkv"]).unflatten(1, grid), -shift)
     q, k, v = (cut(part, s) for part in plane.chunk(3, -1))
-    bias = t["ready_bias"] if not shift else t["ready_bias"] + t["ready_mask"]
-    y = glue(attend(q, k, v, heads, bias), grid, s)
+    y = glue(attend(q, k, v, heads, t["ready_bias"]), grid, s)
     return F.linear(rolled(y, shift).flatten(1, 2), t["w_o"], t["b_o"])
 
 
@@ -144,13 +149,14 @@ def ready(t, grid, heads, window=None, shift=0):
         side = side + (axis * late).reshape([-1 if a == axis else 1 for a in range(4)])
     side = cut(side, s)[..., 0]
     mask = torch.zeros(()).masked_fill((side[..., :, None] != side[..., None, :]), -math.inf) if shift else 0
-    return {**t, "ready_bias": bias.contiguous(), "ready_mask": mask[:, :, None] if shift else 0}
+    return {**t, "ready_bias": (bias + mask[:, :, None] if shift else bias).contiguous()}
 
 
 # ---- networks ---------------------------------------------------------------
 
 LITERAL = {networks.hilo: hilo, networks.deform: deform, networks.elsa: elsa_unfolded, networks.msa: window_attention}
 BEST = {**LITERAL, networks.elsa: elsa_neighbours}
+READY = {networks.deform: ready_deform, networks.msa: ready}
 LIBRARY = {**BEST, networks.hilo: functools.partial(hilo, attend=library),
            networks.msa: functools.partial(window_attention, attend=library)}
 
@@ -181,7 +187,7 @@ def forms(case, t):
             run, own = each.layer.run, networks.own(each, t)
             if each.step.layer in table:
                 other, grid, options = table[each.step.layer], each.grid, each.step.options
-                own = ready(own, grid, **options) if each.step.layer is networks.msa else own
+                own = READY.get(each.step.layer, lambda t, grid, **_: t)(own, grid, **options)
                 run = lambda t, x, other=other, grid=grid, options=options: other(t, x, grid, **options)
             parts.append((each, run, own))
 

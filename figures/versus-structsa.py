@@ -48,4 +48,12 @@ def forms(case, t):
              for a in range(heads)]
         return join(torch.stack(y))
 
-    return {"plain": plain, "chunked": chunked}
+    ways = {"plain": plain, "chunked": chunked}
+    if hasattr(F, "scaled_dot_product_attention"):
+        def library():                          # which divides scores by the root of c
+            q, key, value = (a[None] for a in virtual())
+            y = F.scaled_dot_product_attention(q * head ** 0.5, key.transpose(2, 3).contiguous(),
+                                               value.transpose(2, 3).contiguous())
+            return join(y[0])
+        ways["library"] = library
+    return ways

@@ -17,9 +17,10 @@ round is not timed again, nor one whose best of the first three is more than hal
 again as the best of PyTorch's; and no fourth round is begun after a case has had its share of the
 minutes: the cases with goals come first and have three times the share of the others, and
 what one leaves over is for those that follow.
-No run of PyTorch gets an x that it has had before, and what its last timed run of each round
-has made is checked as before; our side has figures/judge.h, and in the first round, unless
---unjudged is said, another form to compare with.
+No run of either side gets an x that it has had before.  What PyTorch's last timed run of each round
+has made is checked as before; and unless --unjudged is said, what a timed run of ours has made in the first
+round is compared with PyTorch's ways on the same tensors, and with another form of ours, where one can
+run.  The programs that time a pooling or a whole network check themselves (chopd-pooling.c, network-seconds.c).
 
 FILE gets the goals: our form against the best of PyTorch's ways, tuned or not, compiled or
 not, and against the floor below which no code gets on this machine,
@@ -29,7 +30,7 @@ not, and against the floor below which no code gets on this machine,
 with the multiply-adds of our form's formula, the exponentials of its softmaxes (EXPONENTIAL
 says what 11 are), the bytes of x, y and the parameters, each once,
 and peak and bandwidth as figures/roofline measures them before and after all cases, on one
-core: more threads are granted so many times both.  The most that could be had is PyTorch
+core: more threads are granted so many times both, and the caches of as many cores.  The most that could be had is PyTorch
 over the floor; where that is less than the goal, the floor stops it.
 
 PyTorch is timed twice: stock, and tuned as a user in earnest would (its allocator
@@ -65,7 +66,6 @@ if CPUINFO.exists() and " avx512vl " in CPUINFO.read_text():
 EAGER, JUDGED = False, True
 SLOW, FAR = 3, 1.5                      # times the best: not timed again after one round, after the fewest
 FEWEST = 3                              # rounds, whatever the time
-FEW = 15                                # runs of our side in a round, at the least
 LEAST, MOST = 0.1, 301                  # seconds that a way is timed for in a round, as clocks rise slowly; and runs
 
 # What an exponential of a softmax takes of the units that do multiply-adds, at the least: a product less the
@@ -95,7 +95,7 @@ GOALS = [
 # exponentials(case, tokens, heads), of all softmaxes of an image, where a case with a goal has any;
 # and asked(case, tensors) where our side is more than twicetold apply.
 # Our side is build/measure with the fast form, and with that of other cases where one
-# names them as `beside`, judged by the form that is called `judge`, or the naive one; or the
+# names them as `beside`, judged by the form that is called `judge`, or the naive one (None: none can run); or the
 # case's programs: label -> program and arguments, to which threads and repeats are added.
 SIDES = {path.stem[len("versus-"):]: importlib.import_module(path.stem)
          for path in sorted(pathlib.Path(__file__).parent.glob("versus-*.py"))}
@@ -145,12 +145,16 @@ def write_safetensors(path, tensors):
         f.write(struct.pack("<Q", len(text)) + text + b"".join(data))
 
 
-def read(path, name):
+def read(path):
+    """name -> tensor"""
     with open(path, "rb") as f:
         raw = f.read()
     n, = struct.unpack("<Q", raw[:8])
-    entry = json.loads(raw[8:8 + n])[name]
-    return numpy.frombuffer(raw[8 + n:], dtype="<f4").reshape(entry["shape"])
+
+    def tensor(entry):
+        first, end = (8 + n + at for at in entry["data_offsets"])
+        return torch.from_numpy(numpy.frombuffer(raw[first:end], dtype="<f4").reshape(entry["shape"]).copy())
+    return {name: tensor(entry) for name, entry in json.loads(raw[8:8 + n]).items() if name != "__metadata__"}
 
 
 def torch_side(name, threads, names, warm, few):
@@ -233,18 +237,17 @@ def ours_of(case, tensors, build):
         for file, held in files.items():
             write_safetensors(os.path.join(folder, file), held)
         subprocess.run([os.path.abspath(os.path.join(build, "twicetold")), *words, "-o", "out"], check=True, cwd=folder)
-        return torch.from_numpy(read(os.path.join(folder, "out"), made).copy())
+        return read(os.path.join(folder, "out"))[made]
 
 
 def alike(name, ours, results, when):
-    """The largest difference between the two sides, over the largest entry."""
-    worst = 0.0
-    for theirs in results:
-        difference = float((ours - theirs).abs().max() / theirs.abs().max())
-        if not difference < 1e-4:                               # nor if it is NaN
-            sys.exit(f"{name}: the two sides differ by {difference:.1e} {when}")
-        worst = max(worst, difference)
-    return worst
+    """way -> the largest difference from our side, over the largest entry; results are of (way, y)."""
+    apart = {}
+    for way, theirs in results:
+        apart[way] = float((ours - theirs).abs().max() / theirs.abs().max())
+        if not apart[way] < 1e-4:                               # nor if it is NaN
+            sys.exit(f"{name}: the two sides differ by {apart[way]:.1e} {when} ({way})")
+    return apart
 
 
 def check(name, threads, build, until):
@@ -274,16 +277,24 @@ def check(name, threads, build, until):
     for way in sorted(seconds, key=seconds.get):                # the fastest first
         if way + COMPILED in ways and seconds[way] <= SLOW * min(seconds.values()) and time.monotonic() < until:
             first(way + COMPILED)
-    return alike(name, ours_of(case, tensors, build), results.values(), "before timing"), list(results)
+    return alike(name, ours_of(case, tensors, build), results.items(), "before timing")
 
 
 def check_timed(name, build, folder, ways):
-    """What PyTorch has made while it was timed, and what our program makes of the same x."""
+    """What PyTorch's ways, number -> name, have made while they were timed, and our program of the same x."""
     case = CASES[name]
     tensors = draw(case)
-    tensors["x"] = torch.from_numpy(read(os.path.join(folder, "x"), "x").copy())
-    results = (torch.from_numpy(read(os.path.join(folder, f"y{index}"), "y").copy()) for index in ways)
+    tensors["x"] = read(os.path.join(folder, "x"))["x"]
+    results = ((way, read(os.path.join(folder, f"y{index}"))["y"]) for index, way in ways.items())
     return alike(name, ours_of(case, tensors, build), results, "while it was timed")
+
+
+def check_ours(label, case, kept):
+    """What our side has made while it was timed, and PyTorch of the same tensors."""
+    tensors = read(kept)
+    made = tensors.pop("y")
+    ways = side_of(case).forms(case, tensors)
+    return max(alike(label, made, ((way, ways[way]()) for way in list(ways)[:1]), "while ours was timed").values())
 
 
 def measure(case, threads, build):
@@ -312,19 +323,31 @@ def case_of(label, case):
     return CASES.get(label.removeprefix("ours, "), case)
 
 
-def ours_once(command, threads, times, *judged):
+def ours_once(command, threads, times, *words):
     """The row that our program prints, by its columns."""
-    lines = subprocess.run([*command, str(times), *judged], check=True, capture_output=True, text=True,
-                           env=environment(threads, False)).stdout.splitlines()
+    done = subprocess.run([*command, str(times), *words], capture_output=True, text=True, env=environment(threads, False))
+    if done.returncode or ("--judge" in words and "timed but not compared" in done.stderr):
+        sys.exit(done.stderr)
+    lines = done.stdout.splitlines()
     return dict(zip(lines[0].lstrip("#").split("\t"), lines[-1].split("\t")))
+
+
+def ours_judged(command, label, case, threads, times):
+    """The same, with another form beside it where one can run; and how far what was timed is from PyTorch."""
+    judge = case.get("judge", "naive")
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.path.join(folder, "kept")
+        row = ours_once(command, threads, times, "--keep", kept, *(["--judge", judge] if judge else []))
+        return row, check_ours(label, case, kept)
 
 
 def versus(name, threads, rounds, runs, build, until):
     """Prints a row for each side; returns milliseconds by side, as printed, and the counts of ours."""
     case = CASES[name]
     now = time.monotonic()
-    difference, ways = check(name, threads, build, now + (until - now) / 2)
-    sides, counts = {}, {}
+    apart = check(name, threads, build, now + (until - now) / 2)
+    ways = list(apart)
+    sides, counts, differences = {}, {}, {"ours": max(apart.values())}
     left = {"stock": [index for index, way in enumerate(ways) if not way.endswith(COMPILED)],
             "tuned": list(range(len(ways)))}
     for label, tuned in (("stock", False), ("tuned", True)):
@@ -332,19 +355,20 @@ def versus(name, threads, rounds, runs, build, until):
                    "--warm", json.dumps(left[label]), "--runs", str(runs)]
         sides[label] = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment(threads, tuned))
-    for side in sides.values():
-        side.stdout.readline()                                  # it has compiled, which is not to run beside others
+        sides[label].stdout.readline()      # it has compiled, and counted its runs, which is not to be beside others
     seen, ours_by = {"ours": []}, {}
     for label, command in commands(case, threads, build).items():
-        once = float(ours_once(command, threads, FEW)["median_seconds"])
-        ours_by[label] = command, repeats(FEW, once)
+        once = float(ours_once(command, threads, runs)["median_seconds"])
+        ours_by[label] = command, repeats(runs, once)
     for number in range(rounds):
         if number >= FEWEST and time.monotonic() > until:
             break
         for label, (command, times) in ours_by.items():
-            judge = case_of(label, case).get("judge", "naive")
-            judged = ["--judge", judge] if "--form" in command and not number and JUDGED else []
-            counts[label] = ours_once(command, threads, times, *judged)
+            if "--form" in command and not number and JUDGED:
+                counts[label], far = ours_judged(command, label, case_of(label, case), threads, times)
+                differences[label] = max(far, differences.get(label, 0))
+            else:
+                counts[label] = ours_once(command, threads, times)
             seen.setdefault(label, []).append(float(counts[label]["median_seconds"]))
         for label, side in sides.items():
             if not (wanted := left[label]):
@@ -356,9 +380,11 @@ def versus(name, threads, rounds, runs, build, until):
                 if len(row) != len(wanted):
                     sys.exit(f"{name}: PyTorch's side ended ({label})")
                 wanted, row = zip(*((index, seconds) for index, seconds in zip(wanted, row) if seconds < math.inf))
+                timed = check_timed(name, build, folder, {index: ways[index] for index in wanted})
                 for index, seconds in zip(wanted, row):
-                    seen.setdefault(f"{label} {ways[index]}", []).append(seconds)
-                difference = max(difference, check_timed(name, build, folder, wanted))
+                    way = f"{label} {ways[index]}"
+                    seen.setdefault(way, []).append(seconds)
+                    differences[way] = max(apart[ways[index]], timed[ways[index]], differences.get(way, 0))
             left[label] = [index for index, seconds in zip(wanted, row) if number or seconds <= SLOW * min(row)]
         if number + 1 == FEWEST:
             near = FAR * min(min(times) for label, times in seen.items() if not label.startswith("ours"))
@@ -370,7 +396,9 @@ def versus(name, threads, rounds, runs, build, until):
     # As they are printed, so that every ratio is that of two printed numbers.
     milliseconds = {label: round(1e3 * statistics.median(times), 3) for label, times in seen.items()}
     for label, median in milliseconds.items():
-        print(f"{name}\t{threads}\t{label}\t{median:.3f}\t{median / milliseconds['ours']:.2f}\t{difference:.1e}", flush=True)
+        far = f"{differences[label]:.1e}" if label in differences else "-"
+        print(f"{name}\t{threads}\t{label}\t{median:.3f}\t{median / milliseconds['ours']:.2f}\t{far}\t{len(seen[label])}",
+              flush=True)
     return milliseconds, counts
 
 
@@ -413,7 +441,7 @@ def goal_row(goal, threads, milliseconds, counts, machine):
     pytorch, ours = theirs[way], milliseconds[label]
     work, powers, traffic = counted(case, counts[label])
     peak, levels = machine
-    level, _, rate = next(row for row in levels if traffic <= row[1])
+    level, _, rate = next(row for row in levels if traffic <= threads * row[1])
     by_work, by_traffic = (1e3 * amount / (threads * 1e9 * speed)
                            for amount, speed in ((work + EXPONENTIAL * powers, peak), (traffic, rate)))
     floor, most = max(by_work, by_traffic), pytorch / max(by_work, by_traffic)
@@ -476,7 +504,7 @@ def main():
         return torch_side(a.cases[0], a.child, a.ways, a.warm, a.runs)
     about = measured(a.build)
     print(about, end="")
-    print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference", flush=True)
+    print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference\trounds", flush=True)
     with_goals = [goal[0] for goal in GOALS]
     names = a.cases or with_goals + [name for name in CASES if name not in with_goals]
     runs = [(name, threads) for name in names for threads in map(int, a.threads.split(","))]

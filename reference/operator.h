@@ -176,6 +176,10 @@ size_t problem_parameters(const struct problem *p);
 
 /* Reals in x and in y; SIZE_MAX where those of y overflow. */
 size_t problem_input_count(const struct problem *p);
+
+/* The tensors that are there, as those of a file, which borrow names and data; how many. */
+size_t problem_list(struct tensor all[PROBLEM_TENSORS], const struct problem *p);
+
 size_t problem_output_count(const struct problem *p);
 status problem_output_shape(const struct problem *p, int *axes, size_t size[TENSOR_AXES]);
 

@@ -224,6 +224,19 @@ size_t problem_parameters(const struct problem *p)
     return sum;
 }
 
+size_t problem_list(struct tensor all[PROBLEM_TENSORS], const struct problem *p)
+{
+    size_t count = 0;
+    for (int r = 0; p->declaration->tensors[r].name; r++) {
+        if (!p->tensor[r].present) continue;
+        struct tensor *t = &all[count++];
+        *t = (struct tensor){.name = (char *)(size_t)p->declaration->tensors[r].name, .axes = p->tensor[r].axes,
+                             .count = p->tensor[r].count, .data = p->tensor[r].data};
+        for (int a = 0; a < t->axes; a++) t->size[a] = p->tensor[r].size[a];
+    }
+    return count;
+}
+
 size_t problem_input_count(const struct problem *p)
 {
     return p->tensor[0].count;

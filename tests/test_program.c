@@ -241,6 +241,8 @@ static const struct { const char *words, *complaint; } bad[] = {
      "option --pooled-queries: found a value, expected none"},
     {"measure msa --grid 2x2 --channels 4 --form cuba",
      "form 'cuba': not known, expected one of naive, fast"},
+    {"measure msa --grid 2x2 --channels 4 --form fast naive --keep y.safetensors",
+     "option --keep: expected one form, one grid and one number of threads"},
     {"measure msa --grid 2x2 --channels 4 --form fast --judge cuba",
      "form 'cuba': not known, expected one of naive, fast"},
     {"apply msa --grid 2x2 --form fast --form fast msa.safetensors -o y.safetensors", "--form: given twice"},
@@ -768,6 +770,29 @@ START_TEST(every_letter_is_defined)
 }
 END_TEST
 
+/* Claim      measure keeps what a timed run has made, and of what.
+ * Measure    The file's y, its last tensor, against what apply makes of the others, to the bit.
+ * Would it fail?  Seen with the x that was drawn written in place of that of the run. */
+START_TEST(measure_keeps_what_it_timed)
+{
+    char out[4096], err[4096];
+    struct tensors kept, made;
+    ck_assert_msg(run("measure msa --grid 3x4 --channels 8 --form fast --repeats 20 --keep kept.safetensors", out, err,
+                      sizeof err) == 0, "%s", err);
+    succeeds(safetensors_read(&kept, "kept.safetensors"));
+    ck_assert_uint_gt(kept.count, 2);
+    ck_assert_str_eq(kept.tensor[kept.count - 1].name, "y");
+    succeeds(safetensors_write("x.safetensors", kept.tensor, kept.count - 1));
+    ck_assert_msg(run("apply msa --grid 3x4 x.safetensors -o y.safetensors", out, err, sizeof err) == 0, "%s", err);
+    succeeds(safetensors_read(&made, "y.safetensors"));
+    ck_assert_uint_eq(made.tensor[0].count, 12 * 8);
+    equal(kept.tensor[kept.count - 1].data, made.tensor[0].data, 12 * 8);
+    tensors_release(&kept);
+    tensors_release(&made);
+    unlink("kept.safetensors");
+}
+END_TEST
+
 /* Claim      --key=value is the same as --key value, in both programs.
  * Measure    Parameters whose scores differ, so that the scale is seen: the files are equal to the byte, and another
  *            scale's is not.
@@ -1153,6 +1178,7 @@ int main(int argc, char **argv)
 #endif
     tcase_add_test(cases, the_program_explains_itself);
     tcase_add_test(cases, every_letter_is_defined);
+    tcase_add_test(cases, measure_keeps_what_it_timed);
     tcase_add_test(cases, a_value_may_stand_behind_an_equals_sign);
     for (operators = 0; operator_at(operators); operators++) continue;
     tcase_add_loop_test(cases, parameters_apply_and_compare_make_a_chain, 0, operators);

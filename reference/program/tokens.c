@@ -59,25 +59,11 @@ static status tokens(const struct call *c)
 
 /* ---- parameters ------------------------------------------------------------- */
 
-/* x and the parameters of a problem that has been drawn, as a file of them. */
-static status write_problem(const char *path, const struct problem *p)
-{
-    struct tensor all[PROBLEM_TENSORS];
-    size_t count = 0;
-    for (int r = 0; p->declaration->tensors[r].name; r++) {
-        if (!p->tensor[r].present) continue;
-        struct tensor *t = &all[count++];
-        *t = (struct tensor){.name = (char *)p->declaration->tensors[r].name, .axes = p->tensor[r].axes,
-                             .count = p->tensor[r].count, .data = p->tensor[r].data};
-        for (int a = 0; a < t->axes; a++) t->size[a] = p->tensor[r].size[a];
-    }
-    return safetensors_write(path, all, count);
-}
-
 static status parameters(const struct call *c)
 {
     struct problem p;
     struct token_source source = source_of(c);
+    struct tensor all[PROBLEM_TENSORS];
     real *x = NULL, *block = NULL;
     char origin[200];
 
@@ -97,7 +83,7 @@ static status parameters(const struct call *c)
     if (!s.code) s = tokens_make(x, o.batch, &p.grid, o.channels, &source, origin, sizeof origin);
     if (!s.code) s = problem_draw(&p, source.seed, &block);
     p.tensor[0].data = x;
-    if (!s.code) s = write_problem(c->output, &p);
+    if (!s.code) s = safetensors_write(c->output, all, problem_list(all, &p));
     if (!s.code) printf("tokens of %s\n%zu parameters, drawn with seed %llu\n", origin, problem_parameters(&p),
                         (unsigned long long)source.seed);
     memory_free(block);
