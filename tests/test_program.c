@@ -358,6 +358,18 @@ static const struct { const char *words, *complaint; } bad[] = {
      "option --depths: found '0,0,0,0', expected 4 whole numbers from 1 to 65536"},
     {"tokens --grid 8x8 --channels 8 --max-memory= -o x.safetensors", "--max-memory: found '', expected a value"},
     {"tokens --grid 8x8 --channels 8 --images= -o x.safetensors", "--images: found '', expected a value"},
+    {"network litv2-s no.png -o z.safetensors", "litv2-s: expected one of --weights FILE and --random SEED"},
+    {"network litv2-s --weights msa.safetensors --random 1 no.png -o z.safetensors",
+     "litv2-s: expected one of --weights FILE and --random SEED"},
+    {"network litv2-s --random 1 --input msa.safetensors no.png -o z.safetensors",
+     "litv2-s: found images beside --input, expected one or the other"},
+    {"network litv2-s --random 1 -o z.safetensors", "litv2-s: input: missing, expected images, or --input"},
+    {"network litv2-s --random 1 --input msa.safetensors -o z.safetensors",
+     "litv2-s: --input: found 2 tensors, expected one, x"},
+    {"network structvit-s-4-2-video --grid 4x32x32 --random 1 no.png no.png no.png -o z.safetensors",
+     "structvit-s-4-2-video: found 3 images, expected a multiple of 4 frames"},
+    {"network litv2-s --grid 64 --random 1 no.png -o z.safetensors",
+     "option --grid: found '64', a grid of 1 axes, expected two, HxW, or three, TxHxW"},
     {"network litv2-s --depths 65536,65536,65536,65536 --random 1 --max-memory 64M no.png -o z.safetensors",
      "bytes of memory, allowed are 67108864 (option"},
     {"measure msa --grid 40000x50000 --channels 3", "msa: option --grid: grid too large"},
@@ -378,7 +390,7 @@ static const struct { const char *words, *complaint; } bad[] = {
  *            and no output file, whole or half.  So do sizes that do not fit in
  *            memory, before any of it is taken: with what is needed and what is allowed.
  *            Where addresses have 32 bits, some of these tensors cannot be, and that is said.
- * Would it fail?  Seen with everything said to fit. */
+ * Would it fail?  Seen with everything said to fit, and with the refusals of a network's input taken out. */
 START_TEST(bad_input_is_one_line_and_status_two)
 {
     char out[4096], err[4096];

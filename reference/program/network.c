@@ -139,7 +139,6 @@ static status run_network(const struct call *c)
     if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
     status s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
     if (!s.code) s = grid_parse(&g, own_text(c, "grid", c->network->grid));
-    if (!s.code && g.axes < 2) s = bad_input("option --grid: found a line, expected HxW or TxHxW");
     if (!s.code && input_path) s = safetensors_open(&input, input_path);
     struct network_request r = {
         .form = own_text(c, "form", NULL), .grid = own_text(c, "grid", NULL), .classes = problem_size(own, "K"),
