@@ -24,6 +24,8 @@
 #include "../reference/forms.h"
 #include "../reference/instruments/safetensors.h"
 #include "../reference/networks/network.h"
+#include "../reference/networks/photo.h"
+#include "../reference/networks/profile.h"
 #include "../reference/outline.h"
 #include "../reference/program/units.h"
 
@@ -176,7 +178,8 @@ static void enter(void)
 static void leave(void)
 {
     static const char *const made[] = {"out", "err", "msa.safetensors", "twin.safetensors", "lie.safetensors",
-                                       "vast.safetensors", "tests", "y.safetensors", "x.safetensors", "z.safetensors"};
+                                       "vast.safetensors", "tests", "y.safetensors", "x.safetensors", "z.safetensors",
+                                       "w.safetensors", "0.png", "1.png", "2.png", "3.png"};
     for (size_t f = 0; f < COUNT(made); f++) unlink(made[f]);
     ck_assert_int_eq(chdir("/"), 0);
     ck_assert_msg(rmdir(folder) == 0, "%s: something half-written was left there", folder);
@@ -1004,6 +1007,209 @@ START_TEST(networks_run_on_pixels_of_a_file)
 }
 END_TEST
 
+/* ---- whole networks -------------------------------------------------------------- */
+
+/* The smallest of a network of images and of one of video: their words, and how many pictures are two inputs. */
+static const struct little { const char *name, *grid, *depths, *widths, *heads; int pictures; } little[] = {
+    {"litv2-s", "32x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
+    {"structvit-b-4-1-video", "2x32x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 4},
+};
+
+/* "network litv2-s --grid 32x32 ... --threads 1", and behind it what else is wanted. */
+static const char *network_words(const struct little *l, const char *more)
+{
+    static char words[512];
+    snprintf(words, sizeof words, "network %s --grid %s --classes 7 --depths %s --widths %s --heads %s --threads 1 %s",
+             l->name, l->grid, l->depths, l->widths, l->heads, more);
+    return words;
+}
+
+/* The library's own, of two inputs, with the weights of this seed. */
+static struct network network_of(const struct little *l, uint64_t seed)
+{
+    struct network n;
+    succeeds(network_create(&n, network_find(l->name), &(struct network_request){
+        .grid = l->grid, .batch = 2, .classes = 7, .depths = l->depths, .widths = l->widths, .heads = l->heads,
+        .threads = 1}));
+    succeeds(network_draw(&n, seed));
+    succeeds(network_place(&n));
+    return n;
+}
+
+/* w.safetensors: the weights of a network, one of them under another name, unless that is NULL. */
+static void write_weights(const struct network *n, const char *renamed)
+{
+    struct tensor *list = keep(512, sizeof *list);
+    size_t count = 0;
+    for (char *path = keep(NETWORK_PATH, 1); network_weight(&list[count], path, n, count); path = keep(NETWORK_PATH, 1)) {
+        if (renamed && !strcmp(path, renamed)) list[count].name = "nobody";
+        count++;
+    }
+    succeeds(safetensors_write("w.safetensors", list, count));
+}
+
+/* Fails unless the program, on these words of a network, ends well. */
+static void network_runs(const struct little *l, const char *more, char *out, char *err, size_t size)
+{
+    const char *words = network_words(l, more);
+    int code = run(words, out, err, size);
+    ck_assert_msg(code == 0 && !*err, "%s: %d, %s", words, code, err);
+}
+
+/* Claim      Drawn weights that come from a file make the same logits as those drawn here, and others make others; a
+ *            file in which a weight has another name is refused in one line by the file's path and the weight's, and
+ *            nothing is written.
+ * Measure    To the byte; the first weight renamed, one in the middle and the last.
+ * Would it fail?  Seen with weights drawn although a file was given, and with the file's path left out. */
+START_TEST(a_network_takes_its_weights_from_a_file)
+{
+    char out[4096], err[4096], name[NETWORK_PATH], line[256];
+    struct tensor t;
+    struct network n = network_of(little, 3);
+    size_t weights = 0, size[3];
+    while (network_weight(&t, name, &n, weights)) weights++;
+    network_input_shape(&n, size);
+    write_input("x.safetensors", 1, size[1], size[2], normal(7, size[1] * size[2]));
+
+    network_runs(little, "--random 3 --input x.safetensors -o y.safetensors", out, err, sizeof err);
+    write_weights(&n, NULL);
+    network_runs(little, "--weights w.safetensors --input x.safetensors -o z.safetensors", out, err, sizeof err);
+    ck_assert(same_bytes("y.safetensors", "z.safetensors"));
+    network_runs(little, "--random 4 --input x.safetensors -o z.safetensors", out, err, sizeof err);
+    ck_assert(!same_bytes("y.safetensors", "z.safetensors"));
+    unlink("z.safetensors");
+
+    for (size_t w = 0; w < 3; w++) {
+        ck_assert(network_weight(&t, name, &n, w * (weights - 1) / 2));
+        write_weights(&n, name);
+        int code = run(network_words(little, "--weights w.safetensors --input x.safetensors -o z.safetensors"), out, err,
+                       sizeof err);
+        snprintf(line, sizeof line, "twicetold: %s: w.safetensors: tensor %s: missing", little->name, name);
+        ck_assert_msg(code == 2 && !strncmp(err, line, strlen(line)), "%d: %s, expected %s", code, err, line);
+        ck_assert(strchr(err, '\n') == err + strlen(err) - 1 && access("z.safetensors", F_OK) != 0);
+    }
+    network_release(&n);
+}
+END_TEST
+
+/* 0.png, 1.png, ...: different pictures that are cut to a square, and the pixels that a network gets of them. */
+static real *write_pictures(int pictures, size_t H, size_t W)
+{
+    real *x = zeros((size_t)pictures * H * W * 3);
+    for (int p = 0; p < pictures; p++) {
+        char name[16];
+        struct image im;
+        succeeds(image_create(&im, 40, 48, 3));
+        const real *drawn = uniform((uint64_t)p + 1, 40 * 48 * 3, 0, 1);
+        memcpy(im.pixels, drawn, 40 * 48 * 3 * sizeof *drawn);
+        snprintf(name, sizeof name, "%d.png", p);
+        succeeds(image_write_png(&im, name));
+        succeeds(photo_read(x + (size_t)p * H * W * 3, name, H, W, 3));
+        image_release(&im);
+    }
+    return x;
+}
+
+/* Claim      Of several pictures at once each has the logits and the stages that it has in the library, in the order in
+ *            which they are given; of a video several are one input.  Without --stages the logits are alone in the
+ *            file, and the same, with --profile and without.
+ * Measure    To the bit: two inputs, and the same two in the other order.
+ * Would it fail?  Seen with pictures read from the last to the first, with stages under each other's names, and with
+ *            pixels that begin one later beside --profile. */
+START_TEST(a_network_sees_its_pictures_in_order)
+{
+    const struct little *l = &little[_i];
+    struct network n = network_of(l, 3);
+    const size_t H = n.grid.size[n.grid.axes - 2], W = n.grid.size[n.grid.axes - 1];
+    real *x = write_pictures(l->pictures, H, W), *y = zeros(2 * n.classes), *stage[NETWORK_STAGES] = {0};
+    size_t size[NETWORK_STAGES][3];
+    char out[4096], err[4096], name[16], more[192], pictures[2][64] = {"", ""};
+    for (int i = 0; i < n.stages; i++) {
+        network_stage_shape(&n, i, size[i]);
+        stage[i] = zeros(size[i][0] * size[i][1] * size[i][2]);
+    }
+    succeeds(network_run(&n, y, x, stage));
+    unequal(y, y + n.classes, n.classes);
+    for (int p = 0; p < l->pictures; p++) {
+        snprintf(pictures[0] + strlen(pictures[0]), 16, " %d.png", p);
+        snprintf(pictures[1] + strlen(pictures[1]), 16, " %d.png", (p + l->pictures / 2) % l->pictures);
+    }
+
+    /* Step 1: stages. */
+    for (int order = 0; order < 2; order++) {
+        struct tensors made;
+        snprintf(more, sizeof more, "--random 3 --stages -o %s%s", order ? "y.safetensors" : "z.safetensors",
+                 pictures[order]);
+        network_runs(l, more, out, err, sizeof err);
+        ck_assert_str_eq(out, "");
+        succeeds(safetensors_read(&made, order ? "y.safetensors" : "z.safetensors"));
+        ck_assert_uint_eq(made.count, (size_t)n.stages + 1);
+        for (int i = -1; i < n.stages; i++) {
+            snprintf(name, sizeof name, i < 0 ? "logits" : "stage%d", i + 1);
+            const struct tensor *t = tensors_find(&made, name);
+            const real *expected = i < 0 ? y : stage[i];
+            ck_assert(t && t->axes == (i < 0 ? 2 : 3));
+            size_t half = t->count / 2;
+            for (int a = 0; a < t->axes; a++)
+                ck_assert_uint_eq(t->size[a], i >= 0 ? size[i][a] : a ? n.classes : 2);
+            equal(t->data, expected + (order ? half : 0), half);
+            equal(t->data + half, expected + (order ? 0 : half), half);
+        }
+        tensors_release(&made);
+    }
+
+    /* Step 2: logits alone, and a profile. */
+    static const char *const how[] = {"", " --profile"};
+    for (size_t h = 0; h < COUNT(how); h++) {
+        struct tensors made;
+        snprintf(more, sizeof more, "--random 3%s -o y.safetensors%s", how[h], pictures[0]);
+        network_runs(l, more, out, err, sizeof err);
+        succeeds(safetensors_read(&made, "y.safetensors"));
+        ck_assert(made.count == 1 && !strcmp(made.tensor[0].name, "logits"));
+        ck_assert_uint_eq(made.tensor[0].count, 2 * n.classes);
+        equal(made.tensor[0].data, y, 2 * n.classes);
+        tensors_release(&made);
+        ck_assert_int_eq(*out != '\0', h == 1);
+    }
+    network_release(&n);
+}
+END_TEST
+
+/* Claim      --profile prints a line for each kind of step, how often it is run and what it costs, as the library
+ *            counts them, and all of them at the end; the steps add up.
+ * Measure    Names, times and multiply-adds; the seconds are numbers, and what they are is not looked at.
+ * Would it fail?  Seen with the last kind left out, and with the steps of all in place of a kind's. */
+START_TEST(a_profile_has_every_kind_of_step)
+{
+    struct network n = network_of(little, 3);
+    struct network_kind kind[NETWORK_KINDS], all;
+    char out[8192], err[4096], count[UNITS_TEXT], *rest = NULL;
+    write_pictures(2, 32, 32);
+    network_runs(little, "--random 3 --profile -o y.safetensors 0.png 1.png", out, err, sizeof err);
+    succeeds(network_run(&n, zeros(2 * n.classes), normal(1, 2 * 32 * 32 * 3), NULL));
+    int kinds = network_kinds(kind, &all, &n), lines = 0;
+    size_t steps = 0;
+    bool seen[NETWORK_KINDS] = {false};
+    char *line = strtok_r(out, "\n", &rest);
+    ck_assert(line && !strncmp(line, "step ", 5));
+    for (; (line = strtok_r(NULL, "\n", &rest)); lines++) {
+        int k = 0;
+        char head[32];
+        while (k < kinds && (strncmp(line, kind[k].what, strlen(kind[k].what)) || line[strlen(kind[k].what)] != ' ')) k++;
+        const struct network_kind *found = k < kinds ? &kind[k] : &all;
+        ck_assert_msg(k < kinds ? !seen[k] : lines == kinds && !strncmp(line, "all ", 4), "line %d: %s", lines, line);
+        if (k < kinds) seen[k] = true;
+        if (k < kinds) steps += found->steps;
+        snprintf(head, sizeof head, "%-10s %5zu ", found->what, found->steps);
+        ck_assert_msg(!strncmp(line, head, strlen(head)), "'%s' does not begin with '%s'", line, head);
+        ck_assert_msg(strstr(line, units_count(count, 8, found->multiply_adds)) && !strstr(line, "nan"), "%s", line);
+    }
+    ck_assert_int_eq(lines, kinds + 1);
+    ck_assert_uint_eq(steps, n.parts);
+    network_release(&n);
+}
+END_TEST
+
 /* Claim      Tensors of more numbers than are read at a time are compared to the end, and once.
  * Measure    9000 ones, the last of A a two: differences of 1 and of sqrt(1 / 9000).
  * Would it fail?  Seen with a last piece as long as all that came before it. */
@@ -1196,12 +1402,18 @@ int main(int argc, char **argv)
     tcase_add_loop_test(cases, parameters_apply_and_compare_make_a_chain, 0, operators);
     tcase_add_test(cases, compare_measures_against_b);
     tcase_add_test(cases, compare_reads_long_tensors_in_pieces);
-    tcase_add_test(cases, networks_run_on_pixels_of_a_file);
     tcase_add_test(cases, compare_finds_tensors_by_name);
     tcase_add_test(cases, compare_sees_what_float_does_not);
     tcase_add_test(cases, the_shell_is_told_what_may_come_next);
     tcase_add_test(cases, numbers_have_three_digits_and_a_unit);
     tcase_add_test(cases, measure_prints_a_table_on_a_terminal);
     tcase_add_test(cases, tokens_and_spectrum_write_their_tensors);
+
+    TCase *networks = add_case(suite, "whole networks");
+    tcase_add_checked_fixture(networks, enter, leave);
+    tcase_add_test(networks, networks_run_on_pixels_of_a_file);
+    tcase_add_test(networks, a_network_takes_its_weights_from_a_file);
+    tcase_add_loop_test(networks, a_network_sees_its_pictures_in_order, 0, (int)COUNT(little));
+    tcase_add_test(networks, a_profile_has_every_kind_of_step);
     return run_suite(suite);
 }
