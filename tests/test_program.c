@@ -117,6 +117,31 @@ static int run(const char *words, char *out, char *err, size_t size)
     return WEXITSTATUS(state);
 }
 
+/* Runs the program, its output a terminal or a file, until it has said this, and stops it there; false where it
+ * ends without. */
+static bool says_and_is_stopped(const char *words, bool on_terminal, const char *text)
+{
+    int master = -1, out, end[2], state;
+    char said[4096];
+    size_t at = 0;
+    if (on_terminal) ck_assert(open_terminal(&master, &out));
+    else ck_assert_int_ge(out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0666), 0);
+    ck_assert_int_eq(pipe(end), 0);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) become(words, out, end[1]);
+    close(out);
+    close(end[1]);
+    *said = '\0';
+    for (ssize_t n; !strstr(said, text) && (n = read(end[0], said + at, sizeof said - 1 - at)) > 0;)
+        said[at += (size_t)n] = '\0';
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    close(end[0]);
+    if (on_terminal) close(master);
+    return strstr(said, text) != NULL;
+}
+
 static bool same_bytes(const char *a, const char *b)
 {
     FILE *one = fopen(a, "rb"), *two = fopen(b, "rb");
@@ -411,10 +436,12 @@ END_TEST
 
 /* Claim      Work of hours is refused by apply before it begins, with what it is and what is allowed, which an
  *            option lifts; an emulated device makes a hundredth.  measure leaves it out on a terminal unless
- *            told --yes, and elsewhere says what it is about to do.
+ *            told --yes, and then, as elsewhere, says what it is about to do.
  * Measure    HiLo pads 5 x 7 tokens to one window of 1800 x 1800, whose attention costs 2 M s^2 hd = 8.4 10^13.
- *            (Of such windows one cannot be run here; what the option lifts is seen with less allowed.)
- * Would it fail?  Seen with everything said to be allowed: it ran until it was stopped. */
+ *            (Of such windows one cannot be run here; what the option lifts is seen with less allowed, and measure
+ *            is stopped as soon as it has said it.)
+ * Would it fail?  Seen with everything said to be allowed: it ran until it was stopped; with --yes not heard, and with
+ *            a file taken for a terminal. */
 START_TEST(work_of_hours_is_asked_about)
 {
     char out[4096], err[4096];
@@ -435,15 +462,19 @@ START_TEST(work_of_hours_is_asked_about)
     ck_assert_int_eq(run("apply msa --grid 2x2 --max-work 44 msa.safetensors -o z.safetensors", out, err, sizeof err),
                      0);
 
-    if (!terminal_there("work_of_hours_is_asked_about")) return;
     static const char *const asks = "measure hilo --grid 5x7 --heads 4 --alpha 0.5 --window 1800 --channels 8 "
                                     "--form fast --repeats 1";
+    ck_assert(says_and_is_stopped(asks, false, "a run of 8.4e+13 multiply-adds may take hours\n"));
+    if (!terminal_there("work_of_hours_is_asked_about")) return;
     ck_assert_int_eq(run_on_terminal(asks, out, sizeof out), 0);
     FILE *said = fopen("err", "r");
     ck_assert_ptr_nonnull(said);
     err[fread(err, 1, sizeof err - 1, said)] = '\0';
     fclose(said);
     ck_assert_msg(strstr(err, "left out, a run of 8.4e+13 multiply-adds may take hours; --yes") != NULL, "%s", err);
+    char agreed[256];
+    snprintf(agreed, sizeof agreed, "%s --yes", asks);
+    ck_assert(says_and_is_stopped(agreed, true, "a run of 8.4e+13 multiply-adds may take hours\n"));
 }
 END_TEST
 
@@ -726,6 +757,44 @@ START_TEST(measure_leaves_out_what_does_not_fit)
     for (size_t n = 0; n < COUNT(rows); n++) ck_assert_msg(strstr(out, rows[n]) != NULL, "%s", out);
     ck_assert_ptr_null(strstr(out, "naive\t64x64"));
     ck_assert_ptr_null(strstr(out, "256x256"));
+}
+END_TEST
+
+/* Claim      measure times the forms that are named, each with each number of threads, as often as it is told or as the
+ *            seconds allow; of a form that is there to be compared with it prints no row; and what is expected to take
+ *            longer than --max-seconds it leaves out and says so.
+ * Measure    Rows by form, grid, threads and runs, none of them more; what was said and was not.  No run lasts less
+ *            than 1e-300 s, nor a thousand of them 10^6 s.
+ * Would it fail?  Seen with the judge printed too, with every race run with one thread, with --seconds not read and
+ *            with --max-seconds not read. */
+START_TEST(measure_does_as_its_options_say)
+{
+    static const struct { const char *words, *row[4], *says, *not; } ask[] = {
+        {"--form fast --grid 2x2 3x3 --repeats 2 --max-seconds 1e-300", {"fast\t2x2\t4\t4\t1\t1\t1\t2\t"},
+         "fast 3x3, 1 thread: left out, a run is expected to take ", "2x2, 1 thread: left out"},
+        {"--form fast --grid 2x2 3x3 --repeats 2 --max-seconds 1e6",
+         {"fast\t2x2\t4\t4\t1\t1\t1\t2\t", "fast\t3x3\t9\t4\t1\t1\t1\t2\t"}, "timed but not compared", "left out"},
+        {"--form fast --grid 2x2 --seconds 1e-300", {"fast\t2x2\t4\t4\t1\t1\t1\t1\t"}, "not compared", "left out"},
+        {"--form fast --grid 2x2 --seconds 1e6", {"fast\t2x2\t4\t4\t1\t1\t1\t1000\t"}, "not compared", "left out"},
+        {"--form fast --grid 2x2", {"fast\t2x2\t4\t4\t1\t1\t1\t9\t"}, "not compared", "left out"},
+        {"--form fast --judge naive --grid 2x2 --repeats 3", {"fast\t2x2\t4\t4\t1\t1\t1\t3\t"},
+         "msa fast 2x2, 1 thread: beside naive: agrees to ", "not compared"},
+        {"--form naive fast --grid 2x2 --threads 1 2 --repeats 2 --yes",
+         {"naive\t2x2\t4\t4\t1\t1\t1\t2\t", "fast\t2x2\t4\t4\t1\t1\t1\t2\t", "naive\t2x2\t4\t4\t1\t1\t2\t2\t",
+          "fast\t2x2\t4\t4\t1\t1\t2\t2\t"}, "2 threads: beside naive: agrees to ", "hours"},
+    };
+    char out[4096], err[4096], words[256];
+    for (size_t a = 0; a < COUNT(ask); a++) {
+        snprintf(words, sizeof words, "measure msa --channels 4 %s", ask[a].words);
+        int code = run(words, out, err, sizeof err);
+        ck_assert_msg(code == 0, "%s: %d, %s", words, code, err);
+        size_t expected = 0, rows = 0;
+        for (size_t r = 0; r < COUNT(ask[a].row) && ask[a].row[r]; r++, expected++)
+            ck_assert_msg(strstr(out, ask[a].row[r]) != NULL, "%s: no %s in\n%s", words, ask[a].row[r], out);
+        for (const char *at = out; (at = strstr(at, "\nmsa\t")); at++) rows++;
+        ck_assert_msg(rows == expected, "%s: %zu rows\n%s", words, rows, out);
+        ck_assert_msg(strstr(err, ask[a].says) && !strstr(err, ask[a].not), "%s: %s", words, err);
+    }
 }
 END_TEST
 
@@ -1386,10 +1455,8 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(cases, enter, leave);
     tcase_add_test(cases, apply_writes_y);
     tcase_add_loop_test(cases, bad_input_is_one_line_and_status_two, 0, (int)COUNT(bad));
-    tcase_add_test(cases, work_of_hours_is_asked_about);
     tcase_add_test(cases, no_output_is_half_written);
     tcase_add_test(cases, an_interrupted_command_leaves_nothing_beside);
-    tcase_add_test(cases, measure_leaves_out_what_does_not_fit);
     tcase_add_test(cases, figures_are_computed);
 #if !defined TWICETOLD_DOUBLE
     tcase_add_test(cases, drawn_counts_are_those_of_the_kernels);
@@ -1406,8 +1473,14 @@ int main(int argc, char **argv)
     tcase_add_test(cases, compare_sees_what_float_does_not);
     tcase_add_test(cases, the_shell_is_told_what_may_come_next);
     tcase_add_test(cases, numbers_have_three_digits_and_a_unit);
-    tcase_add_test(cases, measure_prints_a_table_on_a_terminal);
     tcase_add_test(cases, tokens_and_spectrum_write_their_tensors);
+
+    TCase *measured = add_case(suite, "measure");
+    tcase_add_checked_fixture(measured, enter, leave);
+    tcase_add_test(measured, work_of_hours_is_asked_about);
+    tcase_add_test(measured, measure_leaves_out_what_does_not_fit);
+    tcase_add_test(measured, measure_does_as_its_options_say);
+    tcase_add_test(measured, measure_prints_a_table_on_a_terminal);
 
     TCase *networks = add_case(suite, "whole networks");
     tcase_add_checked_fixture(networks, enter, leave);
