@@ -9,11 +9,13 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <locale.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "golden.h"
 #include "support.h"
+#include "../reference/plan.h"
 #include "../reference/twicetold.h"
 
 #ifdef TWICETOLD_DOUBLE
@@ -465,6 +467,49 @@ START_TEST(a_hosts_comma_changes_nothing)
 }
 END_TEST
 
+/* The bytes of a plan with so many threads; where `run`, it is run too. */
+static size_t bytes_with(struct caller *c, int threads, bool run)
+{
+    API(plan) *plan;
+    c->request.threads = threads;
+    done(API(plan_create)(&plan, &c->request, c->tensor, c->count));
+    size_t bytes = API(plan_bytes)(plan);
+    if (run) done(API(plan_load)(plan, c->tensor, c->count));
+    if (run) done(API(plan_run)(plan, c->y, c->golden.x->data));
+    API(plan_release)(plan);
+    return bytes;
+}
+
+/* Claim      No number of threads is as many as OpenMP would take, and at most PLAN_THREADS.
+ * Measure    y to the bit and the bytes of the plan, which grow with its threads, where OpenMP would take three; bytes
+ *            alone, of a plan that is not run, where it would take 5000.
+ * Would it fail?  Seen with one thread where nothing is said, and with 5000 where that is what OpenMP would take. */
+START_TEST(no_threads_are_openmps)
+{
+    struct caller c;
+    const char *form;
+    int before = omp_get_max_threads();
+    enter(&c, "lisa_eq10_paper");
+    for (int f = 0; (form = API(form)(c.request.name, f)); f++) {
+        c.request.form = form;
+        omp_set_num_threads(3);
+        ck_assert_int_eq(plan_threads(), 3);
+        size_t of_three = bytes_with(&c, 3, true);
+        real *y = copy(c.y, c.golden.expected->count);
+        memset(c.y, 0, c.golden.expected->count * sizeof *c.y);
+        ck_assert_uint_eq(bytes_with(&c, 0, true), of_three);
+        equal(c.y, y, c.golden.expected->count);
+        ck_assert(bytes_with(&c, 1, false) < of_three && bytes_with(&c, 4, false) > of_three);
+
+        omp_set_num_threads(5000);
+        ck_assert_int_eq(plan_threads(), PLAN_THREADS);
+        ck_assert_uint_eq(bytes_with(&c, 0, false), bytes_with(&c, PLAN_THREADS, false));
+    }
+    omp_set_num_threads(before);
+    leave(&c);
+}
+END_TEST
+
 int main(void)
 {
     int operators = 0;
@@ -482,5 +527,6 @@ int main(void)
     tcase_add_test(errors, memory_that_fails_is_code_one);
     TCase *host = add_case(suite, "the host");
     tcase_add_test(host, a_hosts_comma_changes_nothing);
+    tcase_add_test(host, no_threads_are_openmps);
     return run_suite(suite);
 }
