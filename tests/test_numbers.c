@@ -2,7 +2,7 @@
  *
  * One entry of one tensor is made NaN, infinite or 1e30, and outputs are counted that
  * are no numbers then: the table that the chapter shows is tests/numbers.tsv, and each of
- * its rows is computed here.  NUMBERS=FILE build/tests/test_numbers writes the rows
+ * its rows is computed here, and no other is there.  NUMBERS=FILE build/tests/test_numbers writes the rows
  * to FILE instead, which is how the table is made anew, in float. */
 
 #include <math.h>
@@ -153,6 +153,39 @@ START_TEST(numbers_go_where_the_table_says)
 }
 END_TEST
 
+/* How many rows of the table begin so. */
+static int rows_of_table(const char *start)
+{
+    char line[512];
+    int count = 0;
+    FILE *table = fopen("tests/numbers.tsv", "r");
+    ck_assert_msg(table != NULL, "tests/numbers.tsv cannot be read");
+    while (fgets(line, sizeof line, table)) count += *line != '#' && !strncmp(line, start, strlen(start));
+    fclose(table);
+    return count;
+}
+
+/* Claim      The table has one row for each tensor of each operator that is tried above, and no other.
+ * Would it fail?  Seen with a row of another operator, with one of a tensor that is not there, and with a row twice. */
+START_TEST(no_row_of_the_table_is_left_over)
+{
+    int rows = 0;
+    for (int at = 0; at < (int)COUNT(kind); at++) {
+        struct trial t = drawn(at);
+        for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
+            size_t count;
+            char start[256];
+            if ((r && !t.problem.tensor[r].present) || !tensor_of(&t, r, &count)) continue;
+            snprintf(start, sizeof start, "%s %s\t%s\t", kind[at].name, kind[at].options,
+                     t.problem.declaration->tensors[r].name);
+            ck_assert_msg(rows_of_table(start) == 1, "%d rows begin with %s", rows_of_table(start), start);
+            rows++;
+        }
+    }
+    ck_assert_msg(rows_of_table("") == rows, "%d rows, of which %d are tried", rows_of_table(""), rows);
+}
+END_TEST
+
 /* ---- what is small, and what is large and in range --------------------------- */
 
 /* All forms finite, and one function. */
@@ -240,6 +273,7 @@ int main(void)
     Suite *suite = suite_create("numbers");
     TCase *cases = add_case(suite, "where numbers go");
     tcase_add_loop_test(cases, numbers_go_where_the_table_says, 0, (int)COUNT(kind));
+    if (!getenv("NUMBERS")) tcase_add_test(cases, no_row_of_the_table_is_left_over);
     tcase_add_loop_test(cases, small_numbers_are_numbers, 0, (int)COUNT(kind));
     tcase_add_loop_test(cases, scores_of_ten_thousand_overflow_no_softmax, 0, (int)COUNT(kind));
     return run_suite(suite);
