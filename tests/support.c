@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../reference/instruments/images.h"
 #include "../reference/random.h"
 
 /* All that the running test keeps, each chained to the one before it. */
@@ -146,6 +147,14 @@ const char *fault_refused(status s, int code, const char *text)
 {
     return fault(s.code != code || !strstr(s.message, text), "status %d '%s', expected %d with '%s'", s.code, s.message,
                  code, text);
+}
+
+bool images_there(const char *claim)
+{
+    FILE *images = fopen(IMAGES_DEFAULT, "rb");
+    if (images) fclose(images);
+    else printf("skipped: %s: no data set at %s\n", claim, IMAGES_DEFAULT);
+    return images != NULL;
 }
 
 TCase *add_case(Suite *suite, const char *name)

@@ -12,6 +12,7 @@
 #define TWICETOLD_TESTS_SUPPORT_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include "../reference/memory.h"
 #include "../reference/real.h"
@@ -81,6 +82,10 @@ const char *fault_unequal(const real *a, const real *b, size_t n);
 #define refused(...) FAILS_IF(fault_refused(__VA_ARGS__))
 const char *fault_succeeds(status s);
 const char *fault_refused(status s, int code, const char *text);
+
+/* Whether the data set is there that images are taken from; otherwise noise stands in for them, and what is claimed of
+ * images is skipped, which this says. */
+bool images_there(const char *claim);
 
 /* A case of the suite whose arrays are freed after each test. */
 TCase *add_case(Suite *suite, const char *name);

@@ -296,7 +296,8 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
     within("zero scores, an edge", fabs(equally[7] - 21.0 / 49), scene_tolerance(&blank));
     printf("    %s: lost in the corner %.0f %%, at an edge %.0f %%, inside %.0f %%\n", origin,
            100 * lost[0], 100 * lost[7], 100 * lost[105]);
-    within("images, the corner", fabs(lost[0] - equally[0]), 0.1);
+    if (images_there("the corner of images in weight_leaks_to_the_frame_of_zeros"))
+        within("images, the corner", fabs(lost[0] - equally[0]), 0.1);
 }
 END_TEST
 

@@ -419,7 +419,8 @@ START_TEST(one_softmax_is_not_many)
            origin, most, 1 / squares, 100 * elsewhere);
     within("a = share x softmax", relative_difference(h.a, product, 196 * 784),
            structsa_tolerance(9, 9, 16, 784, largest(scores, 196 * 784) / 2));
-    beyond("    the largest share", most, 0.375);
+    if (images_there("the shares of images in one_softmax_is_not_many"))
+        beyond("    the largest share", most, 0.375);
 }
 END_TEST
 
