@@ -1136,10 +1136,8 @@ static void write_weights(const struct network *n, const char *renamed)
 {
     struct tensor *list = keep(512, sizeof *list);
     size_t count = 0;
-    for (char *path = keep(NETWORK_PATH, 1); network_weight(&list[count], path, n, count); path = keep(NETWORK_PATH, 1)) {
+    for (char *path; path = keep(NETWORK_PATH, 1), network_weight(&list[count], path, n, count); count++)
         if (renamed && !strcmp(path, renamed)) list[count].name = "nobody";
-        count++;
-    }
     succeeds(safetensors_write("w.safetensors", list, count));
 }
 
@@ -1177,8 +1175,8 @@ START_TEST(a_network_takes_its_weights_from_a_file)
     for (size_t w = 0; w < 3; w++) {
         ck_assert(network_weight(&t, name, &n, w * (weights - 1) / 2));
         write_weights(&n, name);
-        int code = run(network_words(little, "--weights w.safetensors --input x.safetensors -o z.safetensors"), out, err,
-                       sizeof err);
+        const char *words = network_words(little, "--weights w.safetensors --input x.safetensors -o z.safetensors");
+        int code = run(words, out, err, sizeof err);
         snprintf(line, sizeof line, "twicetold: %s: w.safetensors: tensor %s: missing", little->name, name);
         ck_assert_msg(code == 2 && !strncmp(err, line, strlen(line)), "%d: %s, expected %s", code, err, line);
         ck_assert(strchr(err, '\n') == err + strlen(err) - 1 && access("z.safetensors", F_OK) != 0);
@@ -1290,7 +1288,8 @@ START_TEST(a_profile_has_every_kind_of_step)
     for (; (line = strtok_r(NULL, "\n", &rest)); lines++) {
         int k = 0;
         char head[32];
-        while (k < kinds && (strncmp(line, kind[k].what, strlen(kind[k].what)) || line[strlen(kind[k].what)] != ' ')) k++;
+        for (size_t length; k < kinds; k++)
+            if (length = strlen(kind[k].what), !strncmp(line, kind[k].what, length) && line[length] == ' ') break;
         const struct network_kind *found = k < kinds ? &kind[k] : &all;
         ck_assert_msg(k < kinds ? !seen[k] : lines == kinds && !strncmp(line, "all ", 4), "line %d: %s", lines, line);
         if (k < kinds) seen[k] = true;

@@ -202,7 +202,8 @@ static void read_each_alone(const char *folder)
         for (size_t m = 0; m < n; m++)
             ck_assert(!file[n].s.code || strcmp(file[n].s.message, file[m].s.message) != 0);
     }
-    for (size_t n = 0; n < COUNT(headers); n++) ck_assert_int_eq(file[n].s.code, n % 2 || n == 4 ? STATUS_BAD_INPUT : 0);
+    for (size_t n = 0; n < COUNT(headers); n++)
+        ck_assert_int_eq(file[n].s.code, n % 2 || n == 4 ? STATUS_BAD_INPUT : 0);
 }
 
 static bool same_tensors(const struct tensors *a, const struct tensors *b)
