@@ -1215,7 +1215,7 @@ START_TEST(a_network_sees_its_pictures_in_order)
     struct network n = network_of(l, 3);
     const size_t H = n.grid.size[n.grid.axes - 2], W = n.grid.size[n.grid.axes - 1];
     real *x = write_pictures(l->pictures, H, W), *y = zeros(2 * n.classes), *stage[NETWORK_STAGES] = {0};
-    size_t size[NETWORK_STAGES][3];
+    size_t size[NETWORK_STAGES][3] = {{0}};
     char out[4096], err[4096], name[16], more[192], pictures[2][64] = {"", ""};
     for (int i = 0; i < n.stages; i++) {
         network_stage_shape(&n, i, size[i]);
