@@ -2,9 +2,9 @@
  *
  *     build/figures/network-seconds NETWORK FORM GRID BATCH THREADS REPEATS
  *
- * Weights and pixels are random; the first run is not timed, and each has pixels of its own (judge.h).  GRID "-" is the network's own.  One row:
- * median and quartiles of the runs, bytes of the network, multiply-adds of one run without norms, and
- * the share of the time that each kind of step takes in the last run, as "mlp=0.62,hilo=0.17". */
+ * Weights and pixels are random; the first run is not timed, and each has pixels of its own (judge.h).  GRID "-" is the
+ * network's own.  One row: median and quartiles of the runs, bytes of the network, multiply-adds of one run without
+ * norms, and the share of the time that each kind of step takes in the last run, as "mlp=0.62,hilo=0.17". */
 
 #include <omp.h>
 #include <stdlib.h>
@@ -37,8 +37,9 @@ static status measure(struct timed *t, const char *form, size_t repeats)
     real *seen = memory_reals(3, outputs, 1, 1);
     if (!seen) return out_of_memory("the logits");
     struct runner r = {.judged = {.run = run_once, .kept = seen}, .network = n};
-    struct judge judge = {.x = t->x.data, .y = t->logits.data, .original = seen + outputs, .reference = seen + 2 * outputs,
-                          .inputs = t->x.count, .outputs = outputs, .width = 3, .terms = 1};
+    struct judge judge = {.x = t->x.data, .y = t->logits.data, .original = seen + outputs,
+                          .reference = seen + 2 * outputs, .inputs = t->x.count, .outputs = outputs, .width = 3,
+                          .terms = 1};
     status s = judge_first(&judge, &r.judged);
     for (size_t i = 0; i < repeats && !s.code; i++) {
         judge_round(&judge);

@@ -30,8 +30,8 @@ not, and against the floor below which no code gets on this machine,
 with the multiply-adds of our form's formula, the exponentials of its softmaxes (EXPONENTIAL
 says what 11 are), the bytes of x, y and the parameters, each once,
 and peak and bandwidth as figures/roofline measures them before and after all cases, on one
-core: more threads are granted so many times both, and the caches of as many cores.  The most that could be had is PyTorch
-over the floor; where that is less than the goal, the floor stops it.
+core: more threads are granted so many times both, and the caches of as many cores.  The most that could be had is
+PyTorch over the floor; where that is less than the goal, the floor stops it.
 
 PyTorch is timed twice: stock, and tuned as a user in earnest would (its allocator
 keeps large blocks, and in large pages; AVX-512 kernels, where the processor has them).
@@ -325,7 +325,8 @@ def case_of(label, case):
 
 def ours_once(command, threads, times, *words):
     """The row that our program prints, by its columns."""
-    done = subprocess.run([*command, str(times), *words], capture_output=True, text=True, env=environment(threads, False))
+    done = subprocess.run([*command, str(times), *words], capture_output=True, text=True,
+                          env=environment(threads, False))
     if done.returncode or ("--judge" in words and "timed but not compared" in done.stderr):
         sys.exit(done.stderr)
     lines = done.stdout.splitlines()

@@ -309,7 +309,9 @@ INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool
                     sums[v] += first * (B - A[v]);
                 } else {
                     lanes D = lanes_held(ahead[v]);
-                    sums[v] += first * (B - A[v]) + weight * (C[v] - B) + last * (D - C[v]);
+                    lanes sum = sums[v] + first * (B - A[v]);       /* one by one: a multiply-add each */
+                    sum += weight * (C[v] - B);
+                    sums[v] = sum + last * (D - C[v]);
                     C[v] = D;
                 }
                 A[v] = B;

@@ -79,7 +79,8 @@ def keywords(words):
 
 
 def cases():
-    """Name, operator, words, tensors of each golden vector, in this precision, and of msa on a plane that no golden vector has."""
+    """Name, operator, words, tensors of each golden vector, in this precision, and of msa on a plane that none of them
+    has."""
     for path in sorted(glob.glob("tests/golden/*.safetensors")):
         tensors, said = read(path)
         if said["operator"] == "network":
