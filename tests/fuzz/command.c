@@ -103,7 +103,7 @@ static status perform_words(const char *const *word, int words)
     return s;
 }
 
-/* An input is only read, unless the words say that it is to be written. */
+/* An input is only read. */
 static const char *still_there(const char *name, const uint8_t *bytes, size_t size)
 {
     FILE *f = fopen(name, "rb");
@@ -154,7 +154,7 @@ const char *fuzz_command(const uint8_t *bytes, size_t size)
     if (!fault) fault = wrong_status(s);
     memory_set_limit(0);
 
-    /* Step 3: nothing is left but what was asked for. */
+    /* Step 3: nothing is left but what was asked for; words may ask for an output over "in". */
     struct stat found;
     if (!fault && s.code && output && strcmp(output, "in") && strcmp(output, "drawn") && !stat(output, &found)
         && S_ISREG(found.st_mode))
