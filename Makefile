@@ -255,28 +255,6 @@ $(EXACT_SUITES): $(BUILD)/libexact.a
 	$(if $(V),,@echo "  link    $@")
 	$(Q)$(LINK) $(filter %.o,$^) $(filter %.a,$^) $(CHECK_LIBS) -lstdc++ -lm -o $@
 
-# Mistakes, each planted in one source by a script of sed: the program of the exact proofs
-# with it, and that of the promises in double.
-MISTAKES := $(basename $(notdir $(wildcard tests/exact/mistakes/*.sed)))
-define mistake
-$(BUILD)/exact/mistakes/$1/planted.c: $2 tests/exact/mistakes/$1.sed
-	@mkdir -p $$(@D)
-	@sed -f tests/exact/mistakes/$1.sed $2 >$$@.new && if cmp -s $2 $$@.new; then \
-	    echo "tests/exact/mistakes/$1.sed: changes nothing in $2" >&2; exit 1; fi && mv $$@.new $$@
-$(BUILD)/exact/mistakes/$1/exact.o $(BUILD)/exact/mistakes/$1/double.o: %.o: $(BUILD)/exact/mistakes/$1/planted.c $(BUILD)/exactly
-	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q)$$(if $$(filter exact,$$(*F)),$$(EXACT) -x c++,$$(COMPILE) -DTWICETOLD_DOUBLE) -iquote $(dir $2) -c $$< -o $$@
-$(BUILD)/exact/mistakes/$1/exact: $(BUILD)/exact/tests/exact/test_exact.cc.o $(BUILD)/libexact.a
-$(BUILD)/exact/mistakes/$1/double: $(BUILD)/double/tests/test_promises.o $(SUPPORT:%.c=$(BUILD)/double/%.o) \
-                                   $(BUILD)/double/libcounting.a $(BUILD)/double/libtwicetold.a
-$(BUILD)/exact/mistakes/$1/exact $(BUILD)/exact/mistakes/$1/double: %: %.o
-	$$(if $$(V),,@echo "  link    $$@")
-	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(CHECK_LIBS) $$(LDLIBS) -o $$@
-$(BUILD)/exact/test_mistakes: | $(BUILD)/exact/mistakes/$1/exact $(BUILD)/exact/mistakes/$1/double
--include $(wildcard $(BUILD)/exact/mistakes/$1/*.d)
-endef
-$(foreach m,$(MISTAKES),$(eval $(call mistake,$m,$(shell sed -n 's/^\# in \([^,]*\),.*/\1/p' tests/exact/mistakes/$m.sed))))
-
 -include $(wildcard $(foreach file,$(PROVED_EXACTLY) $(wildcard tests/exact/test_*.cc) $(IDENTITIES:%=tests/test_%.c),$(BUILD)/exact/$(file).d))
 -include $(wildcard $(foreach f,$(FOLDERS),$(addprefix $f/,\
     $(addsuffix .d,$(basename $(wildcard */*.c */*/*.c)) $(EMULATED) $(PLANTED) $(COUNTED:%=counting/%) \
@@ -422,10 +400,10 @@ prove: $(PROVED)        ## run the proofs of one chapter (CHAPTER=lisa; ground i
 
 exact: $(EXACT_SUITES) ## the proofs over a finite field alone: draws, sizes, seconds of each claim (PRIME=2: another field; COMMIT=1: chapter 8's tables)
 	@for suite in $(EXACT_SUITES); do $$suite >$$suite.log; failed=$$?; cat $$suite.log; [ $$failed = 0 ] || exit 1; done
-	@cd $(BUILD)/exact && for table in forms:test_exact claims:exact_\* mistakes:test_mistakes; do \
+	@cd $(BUILD)/exact && for table in forms:test_exact claims:exact_\*; do \
 	    (cd - >/dev/null && LC_ALL=C.UTF-8 awk -v table=$${table%:*} -f tests/exact/tables.awk $(BUILD)/exact/$${table#*:}.log) \
 	        >$${table%:*}.tsv || exit 1; done
-	@$(if $(COMMIT),cp $(addprefix $(BUILD)/exact/,forms.tsv claims.tsv mistakes.tsv) tests/exact)
+	@$(if $(COMMIT),cp $(addprefix $(BUILD)/exact/,forms.tsv claims.tsv) tests/exact)
 
 suites: all $(SUITES)
 	@$(SUITE) $(SUITES)
@@ -437,11 +415,14 @@ quick: $(DOUBLED)
 device: all $(filter %/test_cuda,$(SUITES)) ## on a machine with a GPU: the rungs' proofs there, and their times, into build/gpu
 	@BUILD=$(BUILD) sh tests/device.sh $(BUILD)/gpu
 
+CHECKED = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+QUICK   =
+
 # One process per suite, so that its leaks are counted once, where it ends; and one draw from the field, which
 # shows where memory is touched as well as twenty.  QUICK=1 is the double build alone.
 sanitize:               ## run the proofs under the address and undefined-behaviour sanitizers (QUICK=1)
 	+@CK_FORK=no DRAWS=1 LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	$(PROOF) $(if $(QUICK),quick,suites) CFLAGS='-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
+	$(PROOF) $(if $(QUICK),quick,suites) CFLAGS='$(CHECKED)'
 
 # OpenMP's runtime is clang's, of which archer tells the sanitizer who waits for whom; OpenBLAS and FFTW tell it
 # nothing.  It sees no access of more than 16 bytes, so vectors have no more here.  The double build stands for both.
@@ -454,30 +435,23 @@ races:                  ## run the proofs of threads under clang's thread saniti
 	    LD_LIBRARY_PATH="$$(dirname "$$(clang -print-file-name=libarcher.so)")$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
 	    $$suite || exit; done
 
-# TIME is for all targets together; TARGET=forms is one alone.  What was tried is kept in $(BUILD)/fuzz, and
-# the next run goes on there.
-TIME   = 600
+# RUNS is the number of executions of the forms in each precision; the other targets take a multiple (tests/fuzz/fuzz.sh).
+# Inputs that reach new code are kept in $(BUILD)/fuzz/corpus, where the next run starts; with SEED nothing is kept.
+RUNS   = 20000
 TARGET =
-fuzz:                   ## give bytes that nobody chose to readers, program and forms (TIME=seconds TARGET= SEED=; COMMIT=1: the page of promises)
+SEED   =
+fuzz:                   ## give random bytes to readers, program and forms (RUNS=20000 TARGET=forms SEED=1; COMMIT=1: the page of promises)
 	@command -v clang >/dev/null || { echo "clang is missing (make deps DEVELOPER=1)" >&2; exit 1; }
 	+@$(PROOF) CC=clang CXXFLAGS='-O1 -g1' $(FOLDERS:$(BUILD)%=$(BUILD)/fuzz%/fuzzer) \
 	    CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function -fno-sanitize-recover=all'
-	@TIME='$(TIME)' TARGET='$(TARGET)' sh tests/fuzz/fuzz.sh $(BUILD)/fuzz
+	@RUNS='$(RUNS)' TARGET='$(TARGET)' SEED='$(SEED)' sh tests/fuzz/fuzz.sh $(BUILD)/fuzz
 	$(if $(COMMIT),+@$(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/fuzz/covered CC=clang CXXFLAGS='-O1 -g1' \
 	    $(BUILD)/fuzz/covered/fuzzer CFLAGS='-O1 -g1 -fprofile-instr-generate -fcoverage-mapping' && \
 	    sh tests/fuzz/covered.sh $(BUILD)/fuzz)
 
-# QUICK=1 is the float build alone, and plants no more after five minutes.  What reach has found is used where
-# the sources are still the same.
-COUNT   = 60
-SEED    = 1
-QUICK   =
-mutants:                ## plant mistakes in naive/, fast/ and reference/, and see which proofs fall (COUNT=60 SEED=1 QUICK=1)
+mutants:                ## apply each mutation of tests/mutations.tsv; a suite must detect it (ONLY=pattern)
 	@mkdir -p $(BUILD)
-	@$(PYTHON) tests/plant.py --build $(BUILD) --count $(COUNT) --seed $(SEED) $(if $(QUICK),--quick --minutes 5)
-reach:                  ## find which suites execute which line, into build/reach.json, for mutants (takes a while)
-	@mkdir -p $(BUILD)
-	@$(PYTHON) tests/reach.py --build $(BUILD)
+	@CHECKED='$(CHECKED)' $(PYTHON) tests/mutants.py '$(BUILD)' '$(ONLY)'
 
 # Lesser processors of this kind, a greater one, and the other compiler: a claim that does not hold there was one about
 # a processor.  The greater one's vectors are those of AVX-512, which the compiler puts together from what there is: its
@@ -623,7 +597,7 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants reach valgrind golden versus \
+.PHONY: all deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants valgrind golden versus \
         weave figures book pdf slides \
         install clean help always
 endif

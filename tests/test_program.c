@@ -1509,10 +1509,6 @@ int main(int argc, char **argv)
     tcase_add_loop_test(cases, bad_input_is_one_line_and_status_two, 0, (int)COUNT(bad));
     tcase_add_test(cases, no_output_is_half_written);
     tcase_add_test(cases, an_interrupted_command_leaves_nothing_beside);
-    tcase_add_test(cases, figures_are_computed);
-#if !defined TWICETOLD_DOUBLE
-    tcase_add_test(cases, drawn_counts_are_those_of_the_kernels);
-#endif
     tcase_add_test(cases, the_program_explains_itself);
     tcase_add_test(cases, every_letter_is_defined);
     tcase_add_test(cases, measure_keeps_what_it_timed);
@@ -1540,5 +1536,12 @@ int main(int argc, char **argv)
     tcase_add_test(networks, a_network_takes_its_weights_from_a_file);
     tcase_add_loop_test(networks, a_network_sees_its_pictures_in_order, 0, (int)COUNT(little));
     tcase_add_test(networks, a_profile_has_every_kind_of_step);
+
+    TCase *figures = add_case(suite, "figures");        /* the slowest last */
+    tcase_add_checked_fixture(figures, enter, leave);
+    tcase_add_test(figures, figures_are_computed);
+#if !defined TWICETOLD_DOUBLE
+    tcase_add_test(figures, drawn_counts_are_those_of_the_kernels);
+#endif
     return run_suite(suite);
 }

@@ -1,10 +1,9 @@
 # tables.awk -- what the exact proofs printed, as tables of chapter 8
 #
-#     awk -v table=forms|claims|mistakes -f tests/exact/tables.awk LOG...
+#     awk -v table=forms|claims -f tests/exact/tables.awk LOG...
 #
 # forms: of each operator the cases, draws, largest output, highest degrees, the
 # largest doubt of a case, and seconds.  claims: of each suite the tests that compared numbers.
-# mistakes: what each is, from the script that plants it, and in how many cases it falls.
 
 function larger(a, b) { return a > b ? a : b }
 
@@ -12,7 +11,6 @@ BEGIN {
     OFS = "\t"
     if (table == "forms") print "# operator", "cases", "draws", "entries of y", "degree", "of arguments", "of exponents", "doubt", "seconds"
     if (table == "claims") print "# suite", "test", "numbers compared", "degree", "doubt"
-    if (table == "mistakes") print "# mistake", "source", "operator", "falls in"
 }
 
 FNR == 1 {
@@ -59,21 +57,6 @@ table == "claims" && / draws, [0-9]+ numbers compared; degrees / {
     compared[key] += n[2]
     degree[key] = larger(degree[key], n[3] + 0)
     if (n[6] + 0 > doubt[key]) doubt[key] = n[6] + 0
-}
-
-table == "mistakes" && /: passes in double, falls in / {
-    name = $1
-    sub(/,$/, "", name)
-    script = "tests/exact/mistakes/" name ".sed"
-    getline what < script
-    getline where < script
-    close(script)
-    sub(/^# /, "", what)
-    sub(/\.$/, "", what)
-    sub(/^# in /, "", where)
-    sub(/,.*/, "", where)
-    match($0, /falls in [0-9]+ of [0-9]+/)
-    print what, where, substr($2, 1, length($2) - 1), substr($0, RSTART + 9, RLENGTH - 9) " cases"
 }
 
 END {

@@ -34,7 +34,7 @@ static void compare(struct heights *seen, struct problem *p, uint64_t draw)
 /* Claim      All forms of an operator are one function.
  * Measure    Entries of y that differ from the naive form's, of DRAWS draws.
  * Tolerance  None.
- * Would it fail?  Seen with every mistake of tests/exact/mistakes (test_mistakes.cc). */
+ * Would it fail?  Seen with every mutation of tests/mutations.tsv whose build is exact. */
 START_TEST(forms_are_one_rational_function)
 {
     const struct one_case *one = &cases[_i];

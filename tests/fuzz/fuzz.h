@@ -3,7 +3,7 @@
  * A target takes any bytes, does with them what a stranger might, and says what is wrong:
  * one line, or NULL.  It keeps nothing from one call to the next and leaves no file behind.
  *
- *     make fuzz TIME=600      clang's libFuzzer looks for bytes on which a target says something (entry.c)
+ *     make fuzz RUNS=20000    clang's libFuzzer looks for bytes on which a target says something (entry.c)
  *     tests/test_fuzz.c       every file of tests/fuzz/TARGET/ once more, with any compiler
  *
  * Bytes that once told of a mistake stay there, named after it; the others are seeds. */
