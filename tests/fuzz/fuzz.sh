@@ -5,13 +5,14 @@
 #
 # BUILD/fuzzer and BUILD/double/fuzzer exist.  RUNS is the number of executions of the forms in each precision; the other
 # targets take the multiples in the table below, which need about as long.  Inputs that reach new code stay in
-# BUILD/corpus, where the next run starts.  With SEED a run starts from tests/fuzz alone, with one thread, so that one seed
-# gives one result.  Inputs that a target reports go into BUILD/finds.  Each run adds a line to BUILD/runs.tsv: target,
-# precision, seconds, executions, edges reached.  The exit status is 0 when nothing was found.
+# BUILD/corpus, where the next run starts.  With SEED a run starts from tests/fuzz alone, with one thread and without the
+# operands of comparisons, which may be addresses or process numbers: one seed gives one result.  Inputs that a target
+# reports go into BUILD/finds.  Each run adds a line to BUILD/runs.tsv: target, precision, seconds, executions, edges
+# reached.  The exit status is 0 when nothing was found.
 
 build=$1 status=0 tried=0
-corpus=$build/corpus
-[ -z "$SEED" ] || { corpus=$build/seeded OMP_NUM_THREADS=1; rm -rf "$corpus"; }
+corpus=$build/corpus repeatable=
+[ -z "$SEED" ] || { corpus=$build/seeded repeatable=-use_cmp=0; rm -rf "$corpus"; export OMP_THREAD_LIMIT=1; }
 : "${RUNS:=20000}" "${OMP_NUM_THREADS:=2}" "${OMP_WAIT_POLICY:=passive}"
 export OMP_NUM_THREADS OMP_WAIT_POLICY
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
@@ -29,7 +30,7 @@ while read -r target precision times most; do
     log=$build/$target-$precision.log
     mkdir -p "$corpus/$target"
     find "$build/finds" -name "$target-$precision-*" -exec rm {} +
-    TARGET=$target "$(program "$precision")" -runs=$((RUNS * times)) -max_len="$most" -timeout=60 \
+    TARGET=$target "$(program "$precision")" $repeatable -runs=$((RUNS * times)) -max_len="$most" -timeout=60 \
         -rss_limit_mb=3000 -dict=tests/fuzz/words.dict -artifact_prefix="$build/finds/$target-$precision-" \
         -print_final_stats=1 -seed="${SEED:-0}" "$corpus/$target" "tests/fuzz/$target" >"$log" 2>&1 </dev/null
     ended=$?
