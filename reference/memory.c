@@ -23,7 +23,7 @@
 
 static atomic_size_t in_use, peak, limit;
 static atomic_long requests_left = -1;
-static atomic_bool failing_once;
+static atomic_bool failing_once, junk_wanted;
 
 bool size_multiply(size_t *product, size_t a, size_t b)
 {
@@ -83,6 +83,7 @@ void *memory_get(size_t count, size_t size)
     size_t now = atomic_fetch_add(&in_use, bytes - LINE) + bytes - LINE;
     size_t seen = atomic_load(&peak);
     while (now > seen && !atomic_compare_exchange_weak(&peak, &seen, now)) continue;
+    memory_fill_junk(line + LINE, bytes - LINE);
     return line + LINE;
 }
 
@@ -107,6 +108,13 @@ size_t memory_in_use(void) { return atomic_load(&in_use); }
 size_t memory_peak(void) { return atomic_load(&peak); }
 void memory_reset_peak(void) { atomic_store(&peak, atomic_load(&in_use)); }
 void memory_set_limit(size_t bytes) { atomic_store(&limit, bytes); }
+
+void memory_set_junk(bool junk) { atomic_store(&junk_wanted, junk); }
+
+void memory_fill_junk(void *block, size_t bytes)
+{
+    if (bytes && atomic_load(&junk_wanted)) memset(block, 0xff, bytes);
+}
 
 void memory_fail_after(long requests)
 {

@@ -57,7 +57,11 @@ status plan_load(struct plan *plan)
     status s = problem_loaded(p);
     if (!s.code) s = p->declaration->resolve((void *)(size_t)plan->of, p);
     int threads = threads_aside();
-    if (!s.code && plan->form->load) s = plan->form->load(plan);
+    if (!s.code && plan->form->load) {
+        room_begin(&plan->room, WHILE_LOADING);
+        s = plan->form->load(plan);
+        room_end(&plan->room);
+    }
     omp_set_num_threads(threads);
     if (s.code) plan_release(plan);
     return s;
@@ -73,7 +77,9 @@ status plan_create(struct plan *plan, const struct problem *p, const struct form
 status plan_run(struct plan *plan, real *y, const real *x)
 {
     int threads = threads_aside();
+    room_begin(&plan->room, OF_RUN);
     status s = plan->form->run(plan, y, x);
+    room_end(&plan->room);
     omp_set_num_threads(threads);
     return s;
 }

@@ -4,6 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if ROOM_GUARD
+#include <sanitizer/asan_interface.h>
+#endif
+
 #define LINE ((size_t)64)
 
 struct room room_open(int threads)
@@ -29,8 +33,9 @@ static void ask(struct room *room, enum room_time time, void *where, const char 
         room_refuse(room, failure("%s: more than %d arrays in a plan", name, ROOM_ARRAYS));
         return;
     }
-    room->array[room->arrays++] = (struct room_array){where, time, room->bytes[time]};
-    size_add(&room->bytes[time], (bytes - 1) / LINE + 1, LINE);
+    size_t lines = (bytes - 1) / LINE + 1 + ROOM_GUARD / LINE;
+    room->array[room->arrays++] = (struct room_array){where, time, (unsigned)(lines * LINE - bytes), room->bytes[time]};
+    size_add(&room->bytes[time], lines, LINE);
     size_add(&in_all, bytes, time == OF_THREAD ? (size_t)room->threads : 1);
     if (in_all <= room->largest_bytes) return;
     room->largest = name;
@@ -68,6 +73,14 @@ size_t room_bytes(const struct room *room)
     return all;
 }
 
+/* The first byte of the arrays of one time. */
+static char *part(const struct room *room, enum room_time time)
+{
+    char *work = room->work;
+    if (time == OF_LOAD) return room->kept;
+    return time == OF_THREAD ? work + room->bytes[OF_RUN] : work;
+}
+
 status room_place(struct room *room, void *workspace)
 {
     size_t kept = room->bytes[OF_LOAD], own = workspace ? 0 : room_workspace_bytes(room);
@@ -82,20 +95,51 @@ status room_place(struct room *room, void *workspace)
     }
 
     /* Step 2: the pointers.  Each is some other type's, so its bytes are copied. */
-    char *work = workspace ? workspace : room->workspace;
-    char *const part[ROOM_TIMES] = {room->kept, work, work ? work + room->bytes[OF_RUN] : NULL, work};
+    room->work = workspace ? workspace : room->workspace;
     for (int n = 0; n < room->arrays; n++) {
-        void *array = part[room->array[n].time] + room->array[n].at;
+        void *array = part(room, room->array[n].time) + room->array[n].at;
         memcpy(room->array[n].where, &array, sizeof array);
     }
     return status_ok();
+}
+
+/* Poisons the bytes after each array that is used during a load (WHILE_LOADING) or a run (OF_RUN); ROOM_TIMES: none. */
+static void guard(const struct room *room, enum room_time time)
+{
+#if ROOM_GUARD
+    size_t end[ROOM_TIMES];
+    memcpy(end, room->bytes, sizeof end);
+    ASAN_UNPOISON_MEMORY_REGION(room->kept, room->bytes[OF_LOAD]);
+    ASAN_UNPOISON_MEMORY_REGION(room->work, room_workspace_bytes(room));
+    for (int n = room->arrays - 1; n >= 0 && time != ROOM_TIMES; n--) {
+        const struct room_array *a = &room->array[n];
+        bool used = a->time == OF_LOAD || (a->time == WHILE_LOADING) == (time == WHILE_LOADING);
+        for (int t = 0; used && t < (a->time == OF_THREAD ? room->threads : 1); t++)
+            ASAN_POISON_MEMORY_REGION(part(room, a->time) + (size_t)t * room->bytes[a->time] + end[a->time] - a->slack,
+                                      a->slack);
+        end[a->time] = a->at;
+    }
+#else
+    (void)room, (void)time;
+#endif
+}
+
+void room_begin(struct room *room, enum room_time time)
+{
+    memory_fill_junk(room->work, room_workspace_bytes(room));
+    guard(room, time);
+}
+
+void room_end(struct room *room)
+{
+    guard(room, ROOM_TIMES);
 }
 
 void room_release(struct room *room)
 {
     memory_free(room->kept);
     memory_free(room->workspace);
-    room->kept = room->workspace = NULL;
+    room->kept = room->workspace = room->work = NULL;
 }
 
 void *room_own(const struct room *room, const void *array, size_t thread)

@@ -36,11 +36,25 @@ extern "C" {
 
 #define ROOM_ARRAYS 48
 
+/* Bytes reserved after each array: none, or one line in a build for AddressSanitizer, which then reports every
+ * access to them while a plan loads or runs.  room_bytes counts them. */
+#if defined __SANITIZE_ADDRESS__
+#define ROOM_GUARD 64
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define ROOM_GUARD 64
+#endif
+#endif
+#ifndef ROOM_GUARD
+#define ROOM_GUARD 0
+#endif
+
 enum room_time { OF_LOAD, OF_RUN, OF_THREAD, WHILE_LOADING, ROOM_TIMES };
 
 struct room_array {
     void *where;                /* the pointer that will be set */
     enum room_time time;
+    unsigned slack;             /* bytes between its end and the next array of its time */
     size_t at;                  /* bytes from the beginning of its time's part */
 };
 
@@ -53,6 +67,7 @@ struct room {
     const char *largest;        /* the name of the largest array, and its bytes in all */
     size_t largest_bytes;
     void *kept, *workspace;     /* NULL until placed, and where there is nothing of its own */
+    void *work;                 /* the workspace in use: its own, or one that was lent */
 };
 
 struct room room_open(int threads);
@@ -78,6 +93,12 @@ size_t room_bytes(const struct room *room);
  * room_workspace_bytes, which must outlive the room.  Fails when memory is
  * out. */
 status room_place(struct room *room, void *workspace);
+
+/* Each load lies between room_begin(room, WHILE_LOADING) and room_end, each run between room_begin(room, OF_RUN) and
+ * room_end.  In tests room_begin fills the workspace with junk (memory.h).  Under AddressSanitizer the bytes between
+ * arrays are poisoned from room_begin to room_end. */
+void room_begin(struct room *room, enum room_time time);
+void room_end(struct room *room);
 
 /* Lets go of all; accepts a room that was never placed. */
 void room_release(struct room *room);

@@ -54,6 +54,7 @@ static inline void golden_open(struct golden *g, const struct declaration *d, co
     ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
     g->file.count--;
     succeeds(problem_bind(&g->problem, &g->file));
+    own_parameters(&g->problem);
 }
 
 static inline void golden_close(struct golden *g)
@@ -69,11 +70,12 @@ static inline void golden_holds(const struct golden *g, const char *name, double
 {
     size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];
     const struct form *form;
-    double kappa = sensitivity(&g->problem, g->x->data, reference(&g->problem, g->x->data));
+    const real *x = copy(g->x->data, g->x->count);
+    double kappa = sensitivity(&g->problem, x, reference(&g->problem, x));
     for (int f = 0; (form = operator_form_at(g->problem.declaration, f)); f++) {
         char what[160];
         snprintf(what, sizeof what, "%s, %s", name, form->name);
-        real *y = run_form(&g->problem, form, 2, g->x->data);
+        real *y = run_form(&g->problem, form, 2, x);
         alike(what, y, g->expected->data, count, tolerance, statistical_bound(&g->problem, kappa, form, NULL));
         memcpy(y, g->expected->data + columns, columns * sizeof *y);
         beyond("    the second token in the place of the first", relative_difference(y, g->expected->data, count),

@@ -20,13 +20,23 @@ static const struct form *form_at(const struct trial *t, int f)
     return operator_form_at(t->problem.declaration, f);
 }
 
-/* The block of all parameters, as draw_parameters lays them; of no parameters, a block of which nothing is read. */
-static real *first_data(const struct problem *p)
+/* A copy of all parameters, one tensor after another. */
+static real *parameters_of(const struct problem *p)
 {
-    static real none;
-    size_t first = 1;
-    while (first < PROBLEM_TENSORS && !p->tensor[first].data) first++;
-    return first < PROBLEM_TENSORS ? p->tensor[first].data : &none;
+    real *all = zeros(problem_parameters(p)), *next = all;
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+        if (!p->tensor[r].data) continue;
+        memcpy(next, p->tensor[r].data, p->tensor[r].count * sizeof *next);
+        next += p->tensor[r].count;
+    }
+    return all;
+}
+
+/* Sets all parameters, in place, to a factor times such a copy. */
+static void set_parameters(const struct problem *p, const real *all, real factor)
+{
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+        for (size_t i = 0; p->tensor[r].data && i < p->tensor[r].count; i++) p->tensor[r].data[i] = factor * *all++;
 }
 
 double promise_tolerance(const struct problem *p)
@@ -121,7 +131,7 @@ void promise_repeatable(const struct trial *t)
 {
     size_t parameters = problem_parameters(&t->problem), in = t->inputs, out = t->outputs;
     real *other = normal(3, in), *x = copy(t->x, in), *y = normal(4, out);
-    real *block = first_data(&t->problem), *before = copy(block, parameters);
+    real *before = parameters_of(&t->problem);
 
     for (int f = 0; form_at(t, f); f++)
         for (int threads = 1; threads <= 3; threads++) {
@@ -136,7 +146,7 @@ void promise_repeatable(const struct trial *t)
                 ck_assert(same_bits(y, alone, out));
             }
             plan_release(&plan);
-            ck_assert(same_bits(t->x, x, in) && same_bits(block, before, parameters));
+            ck_assert(same_bits(t->x, x, in) && same_bits(parameters_of(&t->problem), before, parameters));
         }
 }
 
@@ -307,27 +317,27 @@ void promise_shared_workspace(const struct trial *t)
 void promise_loads_again(const struct trial *t)
 {
     size_t count = problem_parameters(&t->problem);
-    real *block = first_data(&t->problem), *before = copy(block, count), *y = zeros(t->outputs);
+    real *before = parameters_of(&t->problem), *y = zeros(t->outputs);
     for (int f = 0; form_at(t, f); f++) {
         struct plan plan;
         real *first = run_form(&t->problem, form_at(t, f), 2, t->x);
         succeeds(plan_create(&plan, &t->problem, form_at(t, f), 2));
         succeeds(plan_run(&plan, y, t->x));
-        for (size_t i = 0; i < count; i++) block[i] *= (real)0.75;
+        set_parameters(&t->problem, before, (real)0.75);
         succeeds(plan_load(&plan));
         succeeds(plan_run(&plan, y, t->x));
         plan_release(&plan);
         real *other = run_form(&t->problem, form_at(t, f), 2, t->x);
         ck_assert_msg(same_bits(y, other, t->outputs), "%s", form_at(t, f)->name);
         if (count) unequal(y, first, t->outputs);           /* a mean has no parameters */
-        memcpy(block, before, count * sizeof *block);
+        set_parameters(&t->problem, before, 1);
     }
 }
 
 void promise_rung(const struct trial *t, const struct form *rung, double tolerance)
 {
     size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
-    size_t parameters = problem_parameters(&t->problem), entry = (size_t)(random_bits(3, 0, 0) % in);
+    size_t entry = (size_t)(random_bits(3, 0, 0) % in);
     real *naive = trial_run(t, "naive", 1), *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
     real *y = run_form(&t->problem, rung, 1, t->x), *again = zeros(t->outputs);
     struct plan plan;
@@ -354,14 +364,14 @@ void promise_rung(const struct trial *t, const struct form *rung, double toleran
     ck_assert_msg(same_bits(again, y, t->outputs), "%s: another order of the threads, other bits", rung->name);
 
     /* Step 4: other parameters. */
-    real *block = first_data(&t->problem), *before = copy(block, parameters);
-    for (size_t i = 0; i < parameters; i++) block[i] *= (real)0.75;
+    real *before = parameters_of(&t->problem);
+    set_parameters(&t->problem, before, (real)0.75);
     succeeds(plan_load(&plan));
     succeeds(plan_run(&plan, again, t->x));
     plan_release(&plan);
     ck_assert_msg(same_bits(again, run_form(&t->problem, rung, 1, t->x), t->outputs), "%s: loaded again", rung->name);
     unequal(again, y, t->outputs);
-    memcpy(block, before, parameters * sizeof *block);
+    set_parameters(&t->problem, before, 1);
 }
 
 void promise_overflow(const struct problem *p)

@@ -152,7 +152,8 @@ static real *by_coordinates(struct trial *t, size_t H, size_t W, size_t h, size_
  * Tolerance  That of the first claim, for each of the two.
  * Would it fail?  Seen with the seam one token further, with sides that see each other, and
  *            with the embeddings of a side read as if it were a window. */
-static const struct { size_t H, W, s; } plane[] = {{6, 9, 3}, {4, 4, 4}, {10, 5, 5}, {1, 3, 1}, {7, 14, 7}};
+static const struct { size_t H, W, s; } plane[] = {{6, 9, 3}, {4, 4, 4}, {10, 5, 5}, {1, 3, 1}, {7, 14, 7},
+                                               {9, 9, 3}, {12, 6, 3}};
 START_TEST(shifted_windows_by_coordinates)
 {
     static const char *const forms[] = {"naive", "fast"};

@@ -9,7 +9,7 @@
 
 static const char *const golden[] = {
     "msa_plain_line", "msa_plain_block", "msa_windows", "msa_shifted", "msa_shifted_wide", "msa_shifted_whole",
-    "msa_shifted_swin", "msa_ghost", "msa_ghost_line", "msa_ghost_added",
+    "msa_shifted_swin", "msa_shifted_rows", "msa_ghost", "msa_ghost_line", "msa_ghost_added",
 };
 
 /* Claim      The forms compute what PyTorch does: whole grids, windows, windows of a plane

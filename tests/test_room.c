@@ -11,6 +11,9 @@
 #include "support.h"
 #include "../reference/flight.h"
 #include "../reference/room.h"
+#if ROOM_GUARD
+#include <sanitizer/asan_interface.h>
+#endif
 
 /* ---- rooms ------------------------------------------------------------- */
 
@@ -40,19 +43,25 @@ static real *own_of(const struct room *room, real *array[COUNT(asked)], size_t n
     return asked[n].time == OF_THREAD ? room_own(room, array[n], thread) : array[n];
 }
 
+/* True if number n is used during a load, or during a run. */
+static bool in_use(size_t n, bool loading)
+{
+    return asked[n].time == OF_LOAD || loading == (asked[n].time == WHILE_LOADING);
+}
+
+static size_t threads_of(size_t n) { return asked[n].time == OF_THREAD ? THREADS : 1; }
+
 /* Writes to all arrays of these times, then reads what was written. */
 static void write_and_read(const struct room *room, real *array[COUNT(asked)], bool loading)
 {
     for (int reading = 0; reading < 2; reading++)
-        for (size_t n = 0; n < COUNT(asked); n++) {
-            bool other = asked[n].time != OF_LOAD && loading != (asked[n].time == WHILE_LOADING);
-            for (size_t thread = 0; thread < (asked[n].time == OF_THREAD ? THREADS : 1) && !other; thread++)
+        for (size_t n = 0; n < COUNT(asked); n++)
+            for (size_t thread = 0; thread < threads_of(n) && in_use(n, loading); thread++)
                 for (size_t i = 0; i < reals_of(n); i++) {
                     real *entry = own_of(room, array, n, thread) + i, mark = (real)(1000 * n + 100 * thread + i);
                     if (reading) ck_assert(*entry == mark);
                     else *entry = mark;
                 }
-        }
 }
 
 /* Claim      Arrays of a room are aligned to 64 bytes and lie apart, each thread's own
@@ -85,23 +94,65 @@ START_TEST(arrays_lie_apart)
 END_TEST
 
 /* Claim      The bytes of a room are the lines of what is kept, and the larger of a
- *            loading and a run: that with one part for each thread. */
+ *            loading and a run: that with one part for each thread.  A build for AddressSanitizer
+ *            adds one line to each array. */
 START_TEST(bytes_are_added_up)
 {
+    enum { G = ROOM_GUARD };
     struct room room = room_open(THREADS);
     char *array;
     room_objects(&room, OF_LOAD, &array, "65 bytes", 5, 13, 1);
-    ck_assert_uint_eq(room_bytes(&room), 128);
+    ck_assert_uint_eq(room_bytes(&room), 128 + G);
     ck_assert_uint_eq(room_workspace_bytes(&room), 0);
     room_objects(&room, OF_RUN, &array, "64 bytes", 8, 1, 8);
     room_objects(&room, OF_THREAD, &array, "1 byte", 1, 1, 1);
-    ck_assert_uint_eq(room_workspace_bytes(&room), 64 + THREADS * 64);
+    ck_assert_uint_eq(room_workspace_bytes(&room), 64 + G + THREADS * (64 + G));
     room_objects(&room, WHILE_LOADING, &array, "256 bytes", 1, 256, 1);
-    ck_assert_uint_eq(room_workspace_bytes(&room), 256);
+    ck_assert_uint_eq(room_workspace_bytes(&room), G ? 4 * 128 : 256);
     room_objects(&room, WHILE_LOADING, &array, "1 byte", 1, 1, 1);
-    ck_assert_uint_eq(room_workspace_bytes(&room), 320);
-    ck_assert_uint_eq(room_bytes(&room), 128 + 320);
+    room_objects(&room, WHILE_LOADING, &array, "129 bytes", 129, 1, 1);
+    ck_assert_uint_eq(room_workspace_bytes(&room), 512 + 3 * G);
+    ck_assert_uint_eq(room_bytes(&room), 128 + 512 + 4 * G);
     ck_assert_int_eq(room_open(0).threads, 1);
+}
+END_TEST
+
+static bool poisoned(const char *byte)
+{
+#if ROOM_GUARD
+    return __asan_address_is_poisoned(byte);
+#else
+    (void)byte;
+    return false;
+#endif
+}
+
+/* Claim      Between room_begin and room_end AddressSanitizer reports an access to any byte after an array, up to the
+ *            next one, for every thread, and none to the array itself.  Outside, it reports none.  If junk is
+ *            asked for, arrays of the workspace are NaN at each room_begin, and arrays that are kept at the first.
+ * Measure    A load and a run of all arrays above; the first half only in a build for AddressSanitizer.
+ * Would it fail?  Seen with the guard of the first thread alone, and with junk in new blocks alone. */
+START_TEST(arrays_are_guarded_and_begin_as_nan)
+{
+    real *array[COUNT(asked)];
+    struct room room = ask_all(array);
+    succeeds(room_place(&room, NULL));
+    for (int loading = 1; loading >= 0; loading--) {
+        room_begin(&room, loading ? WHILE_LOADING : OF_RUN);
+        for (size_t n = 0; n < COUNT(asked); n++)
+            for (size_t thread = 0; thread < threads_of(n) && in_use(n, loading); thread++) {
+                const real *own = own_of(&room, array, n, thread);
+                const char *byte = (const char *)own, *end = (const char *)(own + reals_of(n));
+                for (size_t i = 0; i < reals_of(n); i++)
+                    ck_assert(isnan((double)own[i]) == (loading || asked[n].time != OF_LOAD));
+                for (; byte < end; byte++) ck_assert(!poisoned(byte));
+                for (; byte < end + ROOM_GUARD || (ROOM_GUARD && (uintptr_t)byte % 64); byte++) ck_assert(poisoned(byte));
+            }
+        write_and_read(&room, array, loading);
+        room_end(&room);
+        for (size_t b = 0; b < room_workspace_bytes(&room); b++) ck_assert(!poisoned((const char *)room.work + b));
+    }
+    room_release(&room);
 }
 END_TEST
 
@@ -340,6 +391,7 @@ int main(void)
     TCase *rooms = add_case(suite, "rooms");
     tcase_add_test(rooms, arrays_lie_apart);
     tcase_add_test(rooms, bytes_are_added_up);
+    tcase_add_test(rooms, arrays_are_guarded_and_begin_as_nan);
     tcase_add_test(rooms, no_entries_are_no_array);
     tcase_add_loop_test(rooms, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
     tcase_add_test(rooms, too_many_arrays_are_refused);

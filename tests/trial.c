@@ -35,18 +35,22 @@ static char *those_known(const char *list, const struct declaration *d)
     return known;
 }
 
+void own_parameters(struct problem *p)
+{
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++)
+        if (p->tensor[r].data) p->tensor[r].data = copy(p->tensor[r].data, p->tensor[r].count);
+}
+
 void draw_parameters(struct problem *p, uint64_t seed)
 {
     real *block;
     succeeds(problem_draw(p, seed, &block));
-    real *kept = copy(block, problem_parameters(p));
-    for (size_t r = 0; r < PROBLEM_TENSORS; r++)
-        if (p->tensor[r].data) p->tensor[r].data = kept + (p->tensor[r].data - block);
+    own_parameters(p);
     memory_free(block);
 }
 
-/* Numbers that stand before y and behind it, which no run may touch. */
-enum { MARGIN = 4096, MARGIN_BYTE = 0x5a };
+/* Numbers that stand before y and behind it, which no run may touch; none where AddressSanitizer watches these bytes. */
+enum { MARGIN = ROOM_GUARD ? 0 : 4096, MARGIN_BYTE = 0x5a };
 
 static bool untouched(const real *margin)
 {
@@ -133,12 +137,25 @@ real *trial_run(const struct trial *t, const char *form, int threads)
     return trial_run_on(t, form, threads, t->x);
 }
 
+/* Bytes that AddressSanitizer's guards add to a plan of one thread (room.h). */
+static size_t guard_bytes(const struct problem *p, const struct form *form)
+{
+    struct plan plan;
+    if (!ROOM_GUARD) return 0;
+    succeeds(plan_prepare(&plan, p, form, 1));
+    struct room bare = plan.room;
+    for (int n = 0; n < bare.arrays; n++) bare.bytes[bare.array[n].time] -= ROOM_GUARD;
+    size_t bytes = room_bytes(&plan.room) - room_bytes(&bare);
+    plan_release(&plan);
+    return bytes;
+}
+
 double trial_peak(const struct trial *t, const struct form *form)
 {
+    size_t guards = guard_bytes(&t->problem, form), before = memory_in_use();
     memory_reset_peak();
-    size_t before = memory_in_use();
     run_form(&t->problem, form, 1, t->x);
-    return (double)(memory_peak() - before);
+    return (double)(memory_peak() - before - guards);
 }
 
 double trial_hearts(const struct trial *t, const struct form *form)

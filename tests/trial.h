@@ -12,7 +12,10 @@
 #include "../reference/forms.h"
 #include "../reference/lookup.h"
 
-/* Draws every parameter of a shaped problem; freed when the test ends. */
+/* Gives each tensor of a problem an allocation of its own, of exactly its bytes; freed when the test ends. */
+void own_parameters(struct problem *p);
+
+/* Draws every parameter of a shaped problem, each into such an allocation. */
 void draw_parameters(struct problem *p, uint64_t seed);
 
 /* y of a form: one run, which must allocate nothing and write nothing beside y, of one plan, which must
@@ -56,7 +59,7 @@ double trial_difference(struct trial *t, const char *form, int threads);
 /* One of the trial's parameters, to be written to. */
 real *trial_tensor(struct trial *t, const char *name);
 
-/* Bytes that a form takes at most, from prepare to the end of a run. */
+/* Bytes that a form takes at most, from prepare to the end of a run, without AddressSanitizer's guards. */
 double trial_peak(const struct trial *t, const struct form *form);
 
 /* Multiply-adds of a form by its formula, less those of the projections that

@@ -90,7 +90,8 @@ CASES = [("plain_line",    (7,),      2, 2, 3, 1, "plain", {}),
          ("shifted_swin",  (14, 14),  2, 1, 4, 2, "windows", {"window": 7, "shift": 3}),
          ("ghost",         (4, 3),    2, 2, 3, 2, "ghost", {"lambda": 1, "gamma": 1}),
          ("ghost_line",    (6,),      3, 1, 2, 1, "ghost", {"lambda": 2, "gamma": -0.5, "head-map": "block"}),
-         ("ghost_added",   (3, 4),    2, 1, 4, 0, "ghost", {"lambda": 0, "gamma": 0.25})]
+         ("ghost_added",   (3, 4),    2, 1, 4, 0, "ghost", {"lambda": 0, "gamma": 0.25}),
+         ("shifted_rows",  (9, 6),    2, 1, 2, 2, "windows", {"window": 3, "shift": 1})]
 
 
 def inputs(seed, grid, heads, batch, c, columns, how, options):
