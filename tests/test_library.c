@@ -345,6 +345,50 @@ START_TEST(a_wrong_call_is_one_line)
 }
 END_TEST
 
+/* Claim      A NULL argument is bad input: code 2 and one line, or 0 from a function without a status.  The plan stays
+ *            as it was.
+ * Would it fail?  Seen with each of them used without a look, which crashed. */
+START_TEST(a_null_argument_is_bad_input)
+{
+    struct caller c;
+    API(plan) *plan;
+    size_t size[TWICETOLD_AXES];
+    enter(&c, "lisa_eq10_paper");
+    real *x = c.golden.x->data;
+    says(API(plan_create)(NULL, &c.request, c.tensor, c.count), 2, "found NULL, expected the address of a plan");
+    plan = (API(plan) *)&c;
+    says(API(plan_create)(&plan, NULL, c.tensor, c.count), 2, "found no request, expected one");
+    ck_assert_ptr_null(plan);
+    says(API(plan_create)(&plan, &c.request, NULL, c.count), 2, "lisa: tensors: found NULL, expected ");
+    ck_assert_ptr_null(plan);
+    says(API(plan_create)(&plan, &c.request, NULL, 0), 2, "lisa: tensor x: missing");
+    says(API(plan_load)(NULL, c.tensor, c.count), 2, "found no plan, expected one");
+    says(API(plan_run)(NULL, c.y, x), 2, "found no plan, expected one");
+
+    done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, c.y, x));
+    real *y = copy(c.y, c.golden.expected->count);
+    says(API(plan_load)(plan, NULL, c.count), 2, "lisa: tensors: found NULL, expected ");
+    says(API(plan_run)(plan, NULL, x), 2, "lisa: tensor y: found no data, expected some");
+    says(API(plan_run)(plan, c.y, NULL), 2, "lisa: tensor x: found no data, expected some");
+    ck_assert_int_eq(API(plan_shape)(plan, NULL), 0);
+    memset(c.y, 0, c.golden.expected->count * sizeof *c.y);
+    done(API(plan_run)(plan, c.y, x));
+    equal(c.y, y, c.golden.expected->count);
+    API(plan_release)(plan);
+    API(plan_release)(NULL);
+
+    ck_assert_int_eq(API(plan_shape)(NULL, size), 0);
+    ck_assert_uint_eq(API(plan_bytes)(NULL), 0);
+    ck_assert_uint_eq(API(plan_parameters)(NULL), 0);
+    ck_assert(API(plan_multiply_adds)(NULL) == 0);
+    ck_assert_uint_eq(API(describe)(NULL, 99, "lisa"), API(describe)(NULL, 0, "lisa"));
+    ck_assert_uint_eq(API(describe)(NULL, 99, NULL), 0);
+    leave(&c);
+}
+END_TEST
+
 /* Claim      A plan runs when it is loaded, and not before.  It may be loaded again, with
  *            numbers that changed where they were or lie elsewhere.  A load of other
  *            tensors or shapes is refused, and leaves the plan as it was.
@@ -390,7 +434,6 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_run)(plan, c.y, x));
     equal(c.y, anew, count);
     API(plan_release)(plan);
-    API(plan_release)(NULL);
     leave(&c);
 }
 END_TEST
@@ -555,6 +598,7 @@ int main(void)
     tcase_add_loop_test(same_as_inside, operators_are_described_as_declared, 0, operators);
     TCase *errors = add_case(suite, "errors");
     tcase_add_loop_test(errors, a_wrong_call_is_one_line, 0, (int)COUNT(wrong));
+    tcase_add_test(errors, a_null_argument_is_bad_input);
     tcase_add_test(errors, a_plan_is_loaded_again);
     tcase_add_loop_test(errors, memory_that_fails_is_code_one, 0, operators);
     TCase *host = add_case(suite, "the host");
