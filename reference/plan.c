@@ -18,7 +18,10 @@ status plan_prepare(struct plan *plan, const struct problem *p, const struct for
     plan->room = room_open(plan->threads);
 
     char *block = memory_get(resolved_bytes(d) + form->state, 1);
-    if (!block) return out_of_memory("a plan");
+    if (!block) {
+        plan_release(plan);
+        return out_of_memory("a plan");
+    }
     memset(block, 0, resolved_bytes(d) + form->state);
     plan->of = block;
     plan->state = block + resolved_bytes(d);

@@ -46,7 +46,8 @@ extern "C" {
 
 /* What became of a call.  code: 0, done; 1, the machine failed; 2, bad input.
  * message: one line that says what was found and what was expected, the same
- * that the program prints; empty where code is 0. */
+ * that the program prints; empty where code is 0.  A NULL argument has code 2
+ * unless NULL is allowed below; a function without a status returns 0 or NULL. */
 typedef struct twicetold_status {
     int code;
     char message[252];
@@ -86,7 +87,7 @@ TWICETOLD_API const char *twicetold_version(void);
 /* What an operator takes, as JSON in UTF-8: its options with kind, default and
  * range, its tensors with shapes in letters, the letters, its forms.  Like snprintf, it
  * writes what fits into text of `size` bytes and returns the length of all; 0
- * for an operator that is not known. */
+ * for an operator that is not known.  If text is NULL, it writes nothing. */
 TWICETOLD_API size_t twicetold_describe(char *text, size_t size, const char *name);
 
 /* A plan for tensors of these shapes, x among them, in any order.  Data are not

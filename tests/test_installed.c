@@ -82,10 +82,18 @@ START_TEST(python_says_what_the_program_says) { ask("errors"); }
 END_TEST
 
 /* Claim      Arrays need not be dense, of the library's type, writable, nor NumPy's; x decides
- *            the precision; other types are refused.
+ *            the precision; other types, masks and misaligned numbers are rejected.
  * Measure    To the bit.
- * Would it fail?  Seen with arrays taken as they lie. */
+ * Would it fail?  Seen with arrays taken as they lie, and with the mask dropped. */
 START_TEST(arrays_of_any_kind_are_one) { ask("arrays"); }
+END_TEST
+
+/* Claim      A PyTorch tensor whose memory holds other numbers than it stands for (negative, conjugate, zero) gives the
+ *            right result, as x and as a parameter.  A tensor without memory of its own is rejected in one line: sparse,
+ *            meta, quantized, nested, wrapped by vmap, grad, functionalize or a subclass.
+ * Measure    To the bit, against the same numbers in memory.
+ * Would it fail?  Seen with DLPack alone, which exported the negatives, and uninitialized memory for zeros. */
+START_TEST(lazy_tensors_are_their_numbers) { ask_with("PyTorch", "lazy"); }
 END_TEST
 
 /* Claim      A plan is as good as new after a load, after a refused one, with any number of threads
@@ -145,6 +153,7 @@ int main(int argc, char **argv)
         tcase_add_test(python, python_is_the_program);
         tcase_add_test(python, python_says_what_the_program_says);
         tcase_add_test(python, arrays_of_any_kind_are_one);
+        tcase_add_test(python, lazy_tensors_are_their_numbers);
         tcase_add_test(python, plans_are_used_again);
         tcase_add_test(python, functions_are_documented);
         tcase_add_test(python, the_chapter_runs_in_python);

@@ -63,7 +63,7 @@ const char *API(version)(void)
 size_t API(describe)(char *text, size_t size, const char *name)
 {
     const struct declaration *d = name ? operator_find(name) : NULL;
-    return d ? describe_operator(text, size, d) : 0;
+    return d ? describe_operator(text, text ? size : 0, d) : 0;
 }
 
 /* ---- the caller's words and tensors --------------------------------------- */
@@ -107,6 +107,7 @@ static status list_one(struct tensor *t, const API(tensor) *given)
 static status list_all(struct tensors *all, const API(tensor) *given, size_t count)
 {
     status s = status_ok();
+    if (count && !given) return bad_input("tensors: found NULL, expected %zu of them", count);
     *all = (struct tensors){.tensor = memory_get(count, sizeof *all->tensor)};
     if (!all->tensor) return out_of_memory("a list of tensors");
     for (size_t t = 0; t < count && !s.code; t++) {
@@ -120,6 +121,8 @@ static status list_all(struct tensors *all, const API(tensor) *given, size_t cou
 }
 
 /* ---- plans ------------------------------------------------------------------ */
+
+static status no_plan(void) { return bad_input("found no plan, expected one"); }
 
 static status prepare(struct API(plan) *plan)
 {
@@ -136,7 +139,9 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     const struct form *form;
     struct tensors shapes = {0};
     size_t allowed = 0;
+    if (!plan) return said(bad_input("found NULL, expected the address of a plan"), NULL);
     *plan = NULL;
+    if (!request) return said(bad_input("found no request, expected one"), NULL);
 
     /* Step 1: the operator, its form and its options. */
     status s = operator_named(&d, request->name);
@@ -188,6 +193,7 @@ static status same_shapes(const struct problem *now, const struct problem *then)
 
 twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, size_t count)
 {
+    if (!plan) return said(no_plan(), NULL);
     const char *name = plan->problem.declaration->name;
     struct problem anew = plan->problem;
     struct tensors given = {0};
@@ -213,7 +219,9 @@ twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, siz
 
 twicetold_status API(plan_run)(API(plan) *plan, real *y, const real *x)
 {
+    if (!plan) return said(no_plan(), NULL);
     const char *name = plan->problem.declaration->name;
+    if (!y || !x) return said(bad_input("tensor %s: found no data, expected some", y ? "x" : "y"), name);
     if (!plan->loaded) return said(bad_input("the plan is not loaded, expected its parameters first"), name);
     return said(plan_run(&plan->plan, y, x), name);
 }
@@ -231,9 +239,13 @@ void API(plan_release)(API(plan) *plan)
 int API(plan_shape)(const API(plan) *plan, size_t size[TWICETOLD_AXES])
 {
     int axes = 0;
-    return problem_output_shape(&plan->problem, &axes, size).code ? 0 : axes;
+    return !plan || !size || problem_output_shape(&plan->problem, &axes, size).code ? 0 : axes;
 }
 
-size_t API(plan_bytes)(const API(plan) *plan) { return plan->bytes; }
-size_t API(plan_parameters)(const API(plan) *plan) { return problem_parameters(&plan->problem); }
-double API(plan_multiply_adds)(const API(plan) *plan) { return form_multiply_adds(plan->form, &plan->problem); }
+size_t API(plan_bytes)(const API(plan) *plan) { return plan ? plan->bytes : 0; }
+size_t API(plan_parameters)(const API(plan) *plan) { return plan ? problem_parameters(&plan->problem) : 0; }
+
+double API(plan_multiply_adds)(const API(plan) *plan)
+{
+    return plan ? form_multiply_adds(plan->form, &plan->problem) : 0;
+}

@@ -10,8 +10,10 @@ underscore here, and a word of Python gets one behind it: gate_size, lambda_.
 
 x decides: for float32 the float library computes, for float64 the double one, and
 parameters of the other type are converted.  Arrays that are dense and of that type are
-read where they lie; others are copied.  For a tensor of PyTorch y is one too, otherwise
-an array of NumPy.  Gradients are not computed, and y is apart from any graph.
+read where they lie; others are copied.  Masked and misaligned arrays are rejected, and so are
+tensors of PyTorch that have no memory of their own (sparse, meta, within vmap).  For a tensor
+of PyTorch y is one too, otherwise an array of NumPy.  Gradients are not computed, and y is
+apart from any graph.
 
     plan = twicetold.plan("msa", x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
     y = plan(x)                 # as often as one likes: nothing is prepared again
@@ -113,20 +115,46 @@ _libraries = {4: _Library("float32", "libtwicetold.so.1", "twicetold_"),
 
 # ---- Arrays, whoever made them
 
+def _with_memory(tensor):
+    """A tensor of PyTorch whose numbers are in memory as they are.  It may stand for others: for the negatives or
+    conjugates of what is stored, for zeros that are not stored, or for tensors that it wraps."""
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.is_conj():
+        tensor = tensor.resolve_conj()
+    if tensor.is_neg():
+        tensor = tensor.resolve_neg()
+    if tensor._is_zerotensor():
+        tensor = tensor.clone()
+    if tensor.numel() and not tensor.data_ptr():
+        raise BufferError("a tensor without memory of its own")
+    return tensor
+
+
+def _is_masked(value):
+    return (isinstance(value, numpy.ma.MaskedArray)
+            or isinstance(value, (list, tuple)) and any(map(_is_masked, value)))
+
+
 def _shared(operator, name, value):
     """Any array, as one of NumPy: by DLPack where it can, which copies nothing."""
-    if getattr(value, "requires_grad", False):
-        value = value.detach()
+    if _is_masked(value):
+        raise Error(f"{operator}: tensor {name}: found a masked array, expected one without a mask")
     if hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
+        torch = sys.modules.get("torch")
         try:
-            value = numpy.from_dlpack(value)
-        except (BufferError, RuntimeError, TypeError, ValueError):
+            value = numpy.from_dlpack(_with_memory(value) if torch and isinstance(value, torch.Tensor) else value)
+        except Exception as error:      # what a wrapper of PyTorch raises is its own
             kind, device = getattr(value, "dtype", "?"), getattr(value, "device", "?")
-            raise Error(f"{operator}: tensor {name}: found {kind} on {device}, "
-                        "expected float32 or float64 in the memory of the CPU") from None
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
+            raise Error(f"{operator}: tensor {name}: found {kind} on {device} ({reason}), "
+                        "expected dense float32 or float64 in the memory of the CPU") from None
     array = numpy.asarray(value)
     if array.dtype.kind != "f" or array.dtype.itemsize not in _libraries:
         raise Error(f"{operator}: tensor {name}: found {array.dtype}, expected float32 or float64")
+    if not array.flags.aligned:
+        raise Error(f"{operator}: tensor {name}: found numbers that are not aligned, expected addresses that are "
+                    f"multiples of {array.dtype.alignment} (a copy has them)")
     return array
 
 

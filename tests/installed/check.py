@@ -214,7 +214,86 @@ def arrays():
             line = refusal(function(operator), **{**tensors, name: tensors[name].astype(kind)}, **given)
             assert line == f"lisa: tensor {name}: found {kind}, expected float32 or float64", line
     line = refusal(function(operator), **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
-    assert line.startswith("lisa: tensor x: found float32 on cuda:0"), line
+    assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not of this memory), expected dense"), line
+
+    # A mask, and numbers at odd addresses, also where only one matrix of a list has them.
+    def misaligned(t):
+        return numpy.frombuffer(b"?" + t.tobytes(), dtype, offset=1).reshape(t.shape)
+
+    plan = twicetold.plan(operator, **tensors, **given)
+    for change, line in ((numpy.ma.masked_array, "found a masked array, expected one without a mask"),
+                         (lambda t: [numpy.ma.masked_array(t[0])], "found a masked array, expected one without a mask"),
+                         (misaligned, "found numbers that are not aligned, expected addresses that are multiples of")):
+        for name, t in tensors.items():
+            assert numpy.array_equal(change(t)[0], t[0])
+            said = refusal(function(operator), **{**tensors, name: change(t)}, **given)
+            assert said.startswith(f"lisa: tensor {name}: {line}"), said
+            said = refusal(plan, change(t)) if name == "x" else refusal(plan.load, **{name: change(t)})
+            assert said.startswith(f"lisa: tensor {name}: {line}"), said
+    same(plan(tensors["x"]), y, "after what was refused")
+
+
+def lazy():
+    """Tensors of PyTorch that stand for numbers which their memory does not hold."""
+    import torch
+    operator, words, tensors = case("msa")
+    given, tensors = keywords(words), {name: torch.from_numpy(t.copy()) for name, t in tensors.items()}
+    plan = twicetold.plan(operator, **tensors, **given)
+
+    def lies(t):
+        """-t in memory, and t for whoever asks."""
+        return torch.complex(torch.zeros_like(t), -t).conj().imag
+
+    def equal(changed, plain, what):
+        for name, t in changed.items():
+            expected = function(operator)(**{**tensors, name: plain[name]}, **given).numpy()
+            same(function(operator)(**{**tensors, name: t}, **given).numpy(), expected, f"{what} {name}")
+            y = plan(t) if name == "x" else plan.load(**{name: t}) or plan(tensors["x"])
+            same(y.numpy(), expected, f"{what} {name}, in a plan")
+            plan.load(**{name: tensors[name] for name in tensors if name != "x"})
+
+    equal({name: lies(t) for name, t in tensors.items()}, tensors, "negative")
+    equal({name: lies(t).requires_grad_() for name, t in tensors.items()}, tensors, "to be learnt")
+    equal({name: torch.nn.Parameter(t) for name, t in tensors.items()}, tensors, "a parameter")
+    equal({name: t.t().contiguous().t() if t.dim() == 2 else t.transpose(0, 1).contiguous().transpose(0, 1)
+           for name, t in tensors.items()}, tensors, "turned")
+    equal({name: torch._efficientzerotensor(t.shape, dtype=t.dtype) for name, t in tensors.items()},
+          {name: torch.zeros_like(t) for name, t in tensors.items()}, "zeros")
+
+    class Wrapper(torch.Tensor):
+        """A subclass that has a shape, and no memory."""
+
+        @classmethod
+        def __torch_dispatch__(cls, call, types, arguments=(), named=None):
+            inner = call(*(a.inner if isinstance(a, cls) else a for a in arguments), **(named or {}))
+            return wrapped(inner) if isinstance(inner, torch.Tensor) else inner
+
+    def wrapped(t):
+        wrapper = torch.Tensor._make_wrapper_subclass(Wrapper, t.size(), dtype=t.dtype)
+        wrapper.inner = t
+        return wrapper
+
+    try:
+        from torch import func
+    except ImportError:
+        import functorch as func
+    kinds = {"sparse": lambda t: t.to_sparse(), "meta": lambda t: t.to("meta"), "wrapper": wrapped,
+             "conj": lambda t: torch.complex(t, t).conj(), "float16": torch.Tensor.half,
+             "quantized": lambda t: torch.quantize_per_tensor(t.float(), 0.1, 0, torch.qint8),
+             "nested": lambda t: torch.nested.nested_tensor([t, t])}
+    transforms = func.vmap, func.grad, func.functionalize
+    others = {name: t.numpy() for name, t in tensors.items()}
+    for name, t in tensors.items():
+        def rejected(made):
+            for call, changed in ((function(operator), {**others, name: made, **given}),
+                                  (plan, {"x": made}) if name == "x" else (plan.load, {name: made})):
+                line = refusal(call, **changed)
+                assert re.fullmatch(rf"msa: tensor {name}: found .*, expected .*float32 or float64.*", line), line
+
+        for make in kinds.values():
+            rejected(make(t))
+        for transform in transforms:
+            transform(lambda inner: rejected(inner) or inner.sum())(t)
 
 
 def plans():
@@ -355,4 +434,4 @@ def wheel():
 
 
 {"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
- "wheel": wheel}[question]()
+ "wheel": wheel, "lazy": lazy}[question]()
