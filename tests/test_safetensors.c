@@ -709,6 +709,48 @@ END_TEST
 
 /* ---- What is written ---- */
 
+/* The library's fsync: the C library's, which notes the size of the file and whether the old one still had its name; or
+ * one that fails. */
+static bool disk_fails;
+static int synchronised;
+static off_t size_then, old_size_then;
+
+int fsync(int fd)
+{
+    struct stat found, old;
+    synchronised++;
+    size_then = fstat(fd, &found) == 0 ? found.st_size : -1;
+    old_size_then = stat(in_folder("file"), &old) == 0 ? old.st_size : -1;
+    if (!disk_fails) return fdatasync(fd);
+    errno = EIO;
+    return -1;
+}
+
+/* Claim      A new file is on the disk, whole, before it takes the old one's name.
+ * Measure    At the one fsync the new file has its size and the old one its name; one that fails is an error, and
+ *            leaves the old file and no other.
+ * Would it fail?  Seen without fsync, and with an fsync whose failure is ignored. */
+START_TEST(a_new_file_is_on_the_disk_before_it_is_renamed)
+{
+    struct tensors list = small_list();
+    const char *path = stored("old", 3);
+    disk_fails = true;
+    refused(safetensors_write(path, list.tensor, 2), STATUS_FAILURE, "cannot be written: Input/output error");
+    ck_assert_int_eq(entries_of_folder(false), 1);
+    ck_assert_uint_eq(contents(path).count, 3);
+    disk_fails = false;
+    synchronised = 0;
+    succeeds(safetensors_write(path, list.tensor, 2));
+    ck_assert_int_eq(synchronised, 1);
+    ck_assert_int_eq(old_size_then, 3);
+    ck_assert_int_gt(size_then, 3);
+    ck_assert_uint_eq(contents(path).count, (size_t)size_then);
+    ck_assert_int_eq(entries_of_folder(false), 1);
+    ck_assert_int_eq(unlink(path), 0);
+    tensors_release(&list);
+}
+END_TEST
+
 /* Claim      A write that fails leaves the old file, and nothing beside it: on a
  *            disk that is full (here: no file may pass 4096 bytes), whether that
  *            shows at once or, the header being buffered, when the file is
@@ -1002,6 +1044,7 @@ int main(void)
     tcase_add_test(c, one_bit_turned_does_no_harm);
 
     c = add_folder_case(suite, "what is written");
+    tcase_add_test(c, a_new_file_is_on_the_disk_before_it_is_renamed);
     tcase_add_test(c, a_failed_write_leaves_the_old_file);
     c = add_folder_case(suite, "where nothing can be written");
     tcase_add_test(c, what_cannot_be_written_is_refused);
