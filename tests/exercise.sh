@@ -19,7 +19,8 @@
 #               `source:` is what includes it and is compiled.
 #               `counts: OPERATOR CHANNELS SIZES OPTIONS` is a problem on which a solution in
 #               naive/ that the proofs let pass is counted, and must not multiply more
-#               often than the form's formula says: a clock is not needed.
+#               often than the form's formula says: a clock is not needed.  One of the wrong
+#               answers passes the proofs and multiplies more often.
 #     predict   the command of section "Command" prints the answer last; a number may
 #     measure   be off by the factor `within:`.  `truth:` is what it printed for us, and a
 #               prediction's is proved, to a twentieth at most.
@@ -141,6 +142,8 @@ counted() {
     # shellcheck disable=SC2046
     env -u CK_TAP_LOG_FILE_NAME -u CK_RUN_CASE "$1/count" $(echo "$problem" | cut -d" " -f1-3) \
         "$(echo "$problem" | cut -d" " -f4-)" >"$1/many" || return 1
+    grep -qxE '[0-9]+ [1-9][0-9]*' "$1/many" ||
+        refuse "$N: counted '$(cat "$1/many")', expected two numbers: multiplications, and those of the formula"
     awk '{ few = $1 <= $2 } END { exit !few }' "$1/many"
 }
 
@@ -172,10 +175,11 @@ comment() {
 # The last number that the command prints, or its last word where it prints none.
 truth() { sh -c "PATH=$BUILD:$BUILD/figures:\$PATH; $(section Command | block)" 2>/dev/null | tail -n 1 | awk '{ print $NF }'; }
 
-# near A B FACTOR: two words, alike; two numbers, within the factor.
+# near A B FACTOR: two words, alike; two numbers, within the factor.  NaN is near nothing.
 near() {
     awk -v a="$1" -v b="$2" -v factor="${3:-1}" 'BEGIN {
         number = "^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$"
+        if (tolower(a) ~ /^[-+]?nan$/) exit 1
         if (a !~ number || b !~ number) exit a != b
         if (a + 0 == b + 0) exit 0
         if (a * b <= 0) exit 1
@@ -263,12 +267,15 @@ prove() {
         skeleton "$folder/t" "$file"
         if solved "$folder/t" "$file"; then echo "$N: the skeleton passes"; bad=1
         elif [ ! -s "$folder/t/fell" ] && [ ! -s "$folder/t/many" ]; then echo "$N: the skeleton does not compile, or does not end"; cat "$folder/t/said"; bad=1; fi
+        dear=
         sed -n 's/^## \(Wrong: .*\)/\1/p' "$(page)" >"$folder/wrongs"
         while read -r wrong; do
             section "$wrong" | block | fill "$folder/t" "$file"
             if solved "$folder/t" "$file"; then echo "$N: passes: $wrong"; bad=1
             elif [ ! -s "$folder/t/fell" ] && [ ! -s "$folder/t/many" ]; then echo "$N: does not compile: $wrong"; cat "$folder/t/said"; bad=1; fi
+            [ ! -s "$folder/t/many" ] || dear=$wrong
         done <"$folder/wrongs"
+        [ "$dear" ] || [ -z "$(key counts)" ] || { echo "$N: no wrong answer is right and too dear"; bad=1; }
         for test in $(sed -n 's/^## When //p' "$(page)"); do
             cat "tests/$(key suite)".c* | grep -q "START_TEST($test)" || { echo "$N: no proof is called $test"; bad=1; }
         done ;;
@@ -277,7 +284,8 @@ prove() {
         within=$(echo "$(key within) 1.05" | awk '{ print (NF > 1 && $1 < $2 ? $1 : 1.05) }')
         near "$(key truth)" "$is" "$within" || { echo "$N: prints '$is', not $(key truth)"; bad=1; } ;;
     measure)
-        [ "$(truth)" ] || { echo "$N: the command prints nothing"; bad=1; } ;;
+        is=$(truth)
+        { [ "$is" ] && near "$is" "$is"; } || { echo "$N: prints '$is', expected a number or a word"; bad=1; } ;;
     break)
         tree "$folder/t" "$file"
         mistake "$folder/t" "$file"

@@ -52,9 +52,11 @@ static void is_right(int kind, int at)
 
 /* Claim      What was cut out of a source is asked for by the proofs named: with the hole they
  *            fall, with the source's own lines they pass, and with either of two wrong answers,
- *            one of them the popular mistake, they fall again.  All of it compiles.
+ *            one of them the popular mistake, they fall again.  All of it compiles.  Where multiplications are
+ *            counted, an answer that passes the proofs and multiplies more often is rejected.
  * Would it fail?  It is all failing and passing; a page whose wrong answer is the right one
- *            was seen to be refused. */
+ *            was seen to be refused.  With a cost compared with NaN, exercises 4.2 and 5.3 accepted
+ *            every answer that passes the proofs. */
 START_TEST(holes_are_closed_by_the_solution_alone)
 {
     is_right(HOLE, _i);

@@ -621,6 +621,35 @@ START_TEST(pictures_are_prepared)
 }
 END_TEST
 
+/* Claim      The target is the middle of 256/224 of its side, rounded up.
+ * Measure    A picture of just that size is not scaled: of each side, of planes and of stripes, its middle comes back
+ *            within 4 u, over the smallest deviation.
+ * Would it fail?  Seen with the side rounded down, which scales the picture where 7 does not divide it. */
+START_TEST(the_middle_of_256_of_224_is_taken)
+{
+    static const struct { size_t side, covered; } s[] = {
+        {1, 2}, {6, 7}, {7, 8}, {8, 10}, {28, 32}, {30, 35}, {32, 37}, {33, 38}, {224, 256}, {225, 258},
+    };
+    for (size_t down = 0; down < COUNT(s); down++)
+    for (size_t across = 0; across < COUNT(s); across += COUNT(s) - 1) {
+        size_t H = s[down].side, W = s[across].side, columns = s[across].covered;
+        size_t top = (s[down].covered - H) / 2, left = (columns - W) / 2;
+        struct image im;
+        real *x = zeros(H * W * 3);
+        double worst = 0;
+        succeeds(image_create(&im, s[down].covered, columns, 1));
+        for (size_t i = 0; i < im.rows * columns; i++) im.pixels[i] = (real)random_uniform(1, 0, i);
+        succeeds(photo_prepare(x, &im, H, W));
+        for (size_t i = 0; i < H * W; i++) {
+            double expected = ((double)im.pixels[(top + i / W) * columns + left + i % W] - 0.485) / 0.229;
+            worse(&worst, fabs((double)x[3 * i] - expected));
+        }
+        within("the middle", worst, 4 * UNIT_ROUNDOFF / 0.224);
+        image_release(&im);
+    }
+}
+END_TEST
+
 /* Claim      A network of one channel is given the mean of a picture's colours, 0 ... 1; a file that is no PNG is
  *            refused by its name.
  * Measure    A PNG of one colour, whose three bytes are 51, 102 and 204; within 16 u.
@@ -671,6 +700,7 @@ int main(void)
     tcase_add_test(promises, networks_without_memory);
     tcase_add_loop_test(promises, bytes_of_networks_are_known_beforehand, 0, smalls);
     tcase_add_test(promises, pictures_are_prepared);
+    tcase_add_test(promises, the_middle_of_256_of_224_is_taken);
     tcase_add_test(promises, a_grey_picture_is_the_mean_of_its_colours);
     return run_suite(suite);
 }

@@ -373,6 +373,7 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"compare msa.safetensors absent.safetensors", "compare: B: absent.safetensors cannot be opened"},
     {"compare lie.safetensors msa.safetensors", "compare: A: "},
     {"compare msa.safetensors twin.safetensors --tolerance -1", "--tolerance: found '-1'"},
+    {"compare msa.safetensors twin.safetensors --floor -1", "--floor: found '-1'"},
     {"compare msa.safetensors vast.safetensors", "tensor x: found [1, 4, 1] in A, expected [1, 400000000, 1] as in B"},
 
     /* Sizes that do not fit, and work that takes too long. */
@@ -837,7 +838,7 @@ START_TEST(the_program_explains_itself)
         {"help apply", "twicetold apply OPERATOR"}, {"apply --help", "twicetold apply OPERATOR"},
         {"apply lisa --grid 4 -h", "twicetold apply lisa --grid GRID"},
         {"parameters lisa --help", "twicetold parameters lisa --grid GRID --channels C"},
-        {"help parameters", "[--without NAME,...]"}, {"help compare", "[--tolerance T] A.safetensors B.safetensors"},
+        {"help parameters", "[--without NAME,...]"}, {"help compare", "[--tolerance T] [--floor VALUE] A.safetensors B.safetensors"},
         {"help tokens", "twicetold tokens --grid GRID --channels C"}, {"tokens -h", "twicetold tokens --grid GRID"},
         {"help spectrum", "twicetold spectrum INPUT.safetensors -o OUTPUT.safetensors"},
         {"measure --help", "usage: measure"}, {"measure lisa -h", "usage: measure"},
@@ -1015,8 +1016,24 @@ static void write_four(const char *path, double a, double b, double c, double d)
 
 /* Claim      compare prints the largest and the root mean square difference over the root mean
  *            square of B; its status is 0 up to the tolerance, 1 beyond, NaN and infinities are
- *            beyond, and numbers whose squares overflow are not.
- * Measure    B = (3, 1, 1, 5), A = B but for 6 in place of 3: sqrt(36/4) = 3, so 1 and 0.5. */
+ *            beyond, and numbers whose squares overflow are not.  A difference up to the floor is within.  Where it
+ *            is beyond and B is smaller than rounding of ones, the line says that B may cancel.
+ * Measure    B = (3, 1, 1, 5), A = B but for 6 in place of 3: sqrt(36/4) = 3, so 1 and 0.5.  The same over powers of
+ *            two, of which one leaves B that small and one does not.
+ * Would it fail?  Seen with the floor compared with the relative difference, and with a floor that is not read. */
+#ifdef TWICETOLD_DOUBLE
+#define TINY 0x1p-40                    /* three of it are 2.7e-12 */
+#define SMALL 0x1p-30
+#define ROOT "2.7e-12"
+#define MORE "2.8e-12"
+#define USUAL "        1e-10"
+#else
+#define TINY 0x1p-27                    /* three of it are 2.2e-8 */
+#define SMALL 0x1p-13
+#define ROOT "2.2e-08"
+#define MORE "2.3e-08"
+#define USUAL "       0.0001"
+#endif
 START_TEST(compare_measures_against_b)
 {
     static const struct { double a[4], b[4]; const char *tolerance, *line; int code; } row[] = {
@@ -1030,6 +1047,22 @@ START_TEST(compare_measures_against_b)
         {{3, 1, 1, 5}, {3, 1, NAN, 5}, " --tolerance 1e300", "beyond", 1},
         {{NAN, 1, 1, 5}, {NAN, 1, 1, 5}, " --tolerance 1e300", "beyond", 1},
         {{INFINITY, 1, 1, 5}, {INFINITY, 1, 1, 5}, " --tolerance 1e300", "beyond", 1},
+        {{6 * TINY, TINY, TINY, 5 * TINY}, {3 * TINY, TINY, TINY, 5 * TINY}, "",
+         "1          0.5" USUAL "  beyond; B is " ROOT ": if its terms cancel, allow a --floor\n", 1},
+        {{6 * TINY, TINY, TINY, 5 * TINY}, {3 * TINY, TINY, TINY, 5 * TINY}, " --floor " ROOT,
+         "1          0.5" USUAL "  beyond; B is " ROOT, 1},
+        {{6 * TINY, TINY, TINY, 5 * TINY}, {3 * TINY, TINY, TINY, 5 * TINY}, " --floor " MORE,
+         "1          0.5" USUAL "  below the floor\n", 0},
+        {{6 * TINY, TINY, TINY, 5 * TINY}, {3 * TINY, TINY, TINY, 5 * TINY}, " --tolerance 1 --floor " MORE,
+         "1          0.5            1\n", 0},
+        {{6 * SMALL, SMALL, SMALL, 5 * SMALL}, {3 * SMALL, SMALL, SMALL, 5 * SMALL}, "", "  beyond\n", 1},
+        {{6, 1, 1, 5}, {3, 1, 1, 5}, " --floor 2.9", "  beyond\n", 1},
+        {{6, 1, 1, 5}, {3, 1, 1, 5}, " --floor 3", "  below the floor\n", 0},
+        {{0, 1, 0, 0}, {0, 0, 0, 0}, " --floor 1", "  below the floor\n", 0},
+        {{0, 1, 0, 0}, {0, 0, 0, 0}, " --floor 0.9", "  beyond; B is 0: if its terms cancel", 1},
+        {{NAN, 1, 1, 5}, {3, 1, 1, 5}, " --floor 1e300", "  beyond\n", 1},
+        {{3, 1, 1, 5}, {3, 1, NAN, 5}, " --floor 1e300", "  beyond\n", 1},
+        {{INFINITY, 1, 1, 5}, {INFINITY, 1, 1, 5}, " --floor 1e300", "  beyond\n", 1},
         {{6e37, 1e37, 1e37, 5e37}, {3e37, 1e37, 1e37, 5e37}, " --tolerance 1.0001", "1          0.5", 0},
         {{6e-37, 1e-37, 1e-37, 5e-37}, {3e-37, 1e-37, 1e-37, 5e-37}, " --tolerance 1.0001", "1          0.5", 0},
     };
@@ -1385,7 +1418,7 @@ START_TEST(the_shell_is_told_what_may_come_next)
         {"complete apply lisa --form = n", "naive\n", "--grid"},
         {"complete parameters elsa --without g", "ghost_mul\n", "rk"},
         {"complete parameters chopd --sizes R", "R=\n", "--"}, {"complete tokens --", "--images\n", "--equation"},
-        {"complete compare --", "--tolerance\n", "-o"},
+        {"complete compare --", "--tolerance\n", "-o"}, {"complete compare --", "--floor\n", "-o"},
         {"complete apply msa --form c", "cuda\n", "--grid"}, {"complete apply msa --device h", "host\n", "cuda"},
     };
     char out[4096], err[4096];

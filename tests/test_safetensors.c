@@ -284,6 +284,100 @@ START_TEST(either_precision_is_converted)
 }
 END_TEST
 
+/* Claim      Doubles are read from any place of a tensor, whatever its width and that of a real.
+ * Measure    Every tenth beginning and several lengths in an F32 and an F64 of 1500 numbers, of which one piece holds
+ *            1024 or 512; tolerance none.
+ * Would it fail?  Seen with the width of a real in the place of that of the tensor. */
+START_TEST(doubles_are_read_from_the_middle)
+{
+    enum { MANY = 1500 };
+    static const char header[] = "{\"f\":{\"dtype\":\"F32\",\"shape\":[30,50],\"data_offsets\":[12000,18000]},"
+                                 "\"d\":{\"dtype\":\"F64\",\"shape\":[1500],\"data_offsets\":[0,12000]}}";
+    static const size_t length[] = {1, 7, 511, 512, 513, 1024, 1025, MANY};
+    static double values[MANY];
+    struct safetensors opened;
+    struct bytes b = file_of(header, sizeof header - 1, 0);
+    FILE *f = fopen(in_folder("file"), "wb");
+    ck_assert_ptr_nonnull(f);
+    for (int i = 0; i < 2 * MANY; i++) {
+        ck_assert_uint_eq(fwrite(b.at, 1, b.count, f), b.count);
+        b.count = 0;
+        if (i < MANY) append_double(&b, i + 0.5);
+        else append_float(&b, (float)i);
+    }
+    ck_assert_uint_eq(fwrite(b.at, 1, b.count, f), b.count);
+    ck_assert_int_eq(fclose(f), 0);
+
+    succeeds(safetensors_open(&opened, in_folder("file")));
+    for (size_t t = 0; t < 2; t++) {
+        ck_assert_uint_eq(safetensors_width(&opened, t), t ? 8 : 4);
+        for (size_t first = 0; first < MANY; first += 10)
+            for (size_t n = 0; n < COUNT(length); n++) {
+                size_t count = length[n] < MANY - first ? length[n] : MANY - first;
+                succeeds(safetensors_doubles(values, &opened, t, first, count));
+                for (size_t i = 0; i < count; i++)
+                    ck_assert(values[i] == (double)(first + i) + (t ? 0.5 : MANY));
+            }
+    }
+    safetensors_close(&opened);
+}
+END_TEST
+
+/* Claim      Tensors that begin beyond 2 GiB and beyond 4 GiB of a file are loaded, and read as doubles.
+ * Measure    Three tensors, of either width, behind two of 2 GiB that are holes of the file; tolerance none.  The two
+ *            are not loaded, as that would take 4 GiB of memory.
+ * Would it fail?  Seen with the place of a tensor, or of a number in it, cut to 32 bits, with a sign or without. */
+START_TEST(tensors_beyond_4_gib_are_read)
+{
+    static const char header[] =
+        "{\"p\":{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[2147483648,2147483672]},"
+        "\"q\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[4294967320,4294967336]},"
+        "\"r\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[4294967336,4294967352]},"
+        "\"hole\":{\"dtype\":\"F32\",\"shape\":[536870912],\"data_offsets\":[0,2147483648]},"
+        "\"gap\":{\"dtype\":\"F32\",\"shape\":[536870912],\"data_offsets\":[2147483672,4294967320]}}";
+    static const double expected[3][4] = {{1.5, -2.5, 3}, {0.5, 7, -8, 9}, {11, -12.25}};
+    static const size_t count[3] = {3, 4, 2};
+    struct bytes head = file_of(header, sizeof header - 1, 0), p = {0}, last = {0};
+    const char *path = stored(head.at, head.count);
+    const off_t at = (off_t)head.count, whole = at + 4294967352;
+    size_t before = memory_in_use();
+    struct safetensors opened;
+    double values[4];
+
+    for (int i = 0; i < 3; i++) append_double(&p, expected[0][i]);
+    for (int i = 0; i < 4; i++) append_float(&last, (float)expected[1][i]);
+    for (int i = 0; i < 2; i++) append_double(&last, expected[2][i]);
+    int fd = open(path, O_WRONLY);
+    ck_assert_int_ge(fd, 0);
+    if (ftruncate(fd, whole) != 0 || pwrite(fd, p.at, p.count, at + 2147483648) != (ssize_t)p.count
+        || pwrite(fd, last.at, last.count, at + 4294967320) != (ssize_t)last.count) {
+        printf("skipped: no file of 4 GiB can be written: %s\n", strerror(errno));
+        close(fd);
+        unlink(path);
+        return;
+    }
+    ck_assert_int_eq(close(fd), 0);
+
+    succeeds(safetensors_open(&opened, path));
+    ck_assert_uint_eq(opened.tensors.count, 5);
+    for (size_t t = 0; t < 3; t++)
+        for (size_t first = 0; first < count[t]; first++) {
+            succeeds(safetensors_doubles(values, &opened, t, first, count[t] - first));
+            for (size_t i = first; i < count[t]; i++) ck_assert(values[i - first] == expected[t][i]);
+        }
+    succeeds(safetensors_doubles(values, &opened, 4, 536870911, 1));
+    ck_assert(values[0] == 0);
+    opened.tensors.count = 3;
+    succeeds(safetensors_load(&opened));
+    for (size_t t = 0; t < 3; t++)
+        for (size_t i = 0; i < count[t]; i++) ck_assert(opened.tensors.tensor[t].data[i] == (real)expected[t][i]);
+    opened.tensors.count = 5;
+    safetensors_close(&opened);
+    ck_assert_uint_eq(memory_in_use(), before);
+    unlink(path);
+}
+END_TEST
+
 /* ---- What is accepted, and what is not ---- */
 
 #define TEXT(text) text, sizeof text - 1
@@ -615,6 +709,48 @@ END_TEST
 
 /* ---- What is written ---- */
 
+/* The library's fsync: the C library's, which notes the size of the file and whether the old one still had its name; or
+ * one that fails. */
+static bool disk_fails;
+static int synchronised;
+static off_t size_then, old_size_then;
+
+int fsync(int fd)
+{
+    struct stat found, old;
+    synchronised++;
+    size_then = fstat(fd, &found) == 0 ? found.st_size : -1;
+    old_size_then = stat(in_folder("file"), &old) == 0 ? old.st_size : -1;
+    if (!disk_fails) return fdatasync(fd);
+    errno = EIO;
+    return -1;
+}
+
+/* Claim      A new file is on the disk, whole, before it takes the old one's name.
+ * Measure    At the one fsync the new file has its size and the old one its name; one that fails is an error, and
+ *            leaves the old file and no other.
+ * Would it fail?  Seen without fsync, and with an fsync whose failure is ignored. */
+START_TEST(a_new_file_is_on_the_disk_before_it_is_renamed)
+{
+    struct tensors list = small_list();
+    const char *path = stored("old", 3);
+    disk_fails = true;
+    refused(safetensors_write(path, list.tensor, 2), STATUS_FAILURE, "cannot be written: Input/output error");
+    ck_assert_int_eq(entries_of_folder(false), 1);
+    ck_assert_uint_eq(contents(path).count, 3);
+    disk_fails = false;
+    synchronised = 0;
+    succeeds(safetensors_write(path, list.tensor, 2));
+    ck_assert_int_eq(synchronised, 1);
+    ck_assert_int_eq(old_size_then, 3);
+    ck_assert_int_gt(size_then, 3);
+    ck_assert_uint_eq(contents(path).count, (size_t)size_then);
+    ck_assert_int_eq(entries_of_folder(false), 1);
+    ck_assert_int_eq(unlink(path), 0);
+    tensors_release(&list);
+}
+END_TEST
+
 /* Claim      A write that fails leaves the old file, and nothing beside it: on a
  *            disk that is full (here: no file may pass 4096 bytes), whether that
  *            shows at once or, the header being buffered, when the file is
@@ -894,6 +1030,8 @@ int main(void)
     tcase_add_test(c, written_tensors_come_back);
     tcase_add_test(c, the_file_is_what_the_format_says);
     tcase_add_test(c, either_precision_is_converted);
+    tcase_add_test(c, doubles_are_read_from_the_middle);
+    tcase_add_test(c, tensors_beyond_4_gib_are_read);
     tcase_add_loop_test(c, what_the_format_allows_is_read, 0, COUNT(accepted));
 
     c = add_folder_case(suite, "what is turned away");
@@ -906,6 +1044,7 @@ int main(void)
     tcase_add_test(c, one_bit_turned_does_no_harm);
 
     c = add_folder_case(suite, "what is written");
+    tcase_add_test(c, a_new_file_is_on_the_disk_before_it_is_renamed);
     tcase_add_test(c, a_failed_write_leaves_the_old_file);
     c = add_folder_case(suite, "where nothing can be written");
     tcase_add_test(c, what_cannot_be_written_is_refused);

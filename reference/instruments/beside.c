@@ -184,8 +184,9 @@ status beside_close(struct beside *b, status s)
 {
     int error = 0;
 
-    /* Step 1: all of it on its way to the disk, with the old one's permissions. */
-    if (b->file && !s.code && (fflush(b->file) != 0 || (b->old && take_over(fileno(b->file), &b->found) != 0)))
+    /* Step 1: all of it on the disk, with the old one's permissions, before it has the old one's name. */
+    if (b->file && !s.code && (fflush(b->file) != 0 || (b->old && take_over(fileno(b->file), &b->found) != 0)
+                               || fsync(fileno(b->file)) != 0))
         error = errno;
     if (b->file && fclose(b->file) != 0 && !error) error = errno;
     if (error && !s.code) s = path_refused("written", b->path, error);

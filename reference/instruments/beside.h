@@ -14,8 +14,9 @@
  * is followed: the file it names is replaced, the link stays.
  *
  * A killed process leaves its file beside behind.  Whoever writes next into that folder
- * finds it without a lock, and removes it.  There is no fsync: a machine that loses
- * power may lose either file. */
+ * finds it without a lock, and removes it.  The new file is flushed to the disk (fsync)
+ * before it is renamed, so a machine that loses power keeps one of the two, whole.  The
+ * folder is not flushed: that one may still be the old file. */
 
 #ifndef TWICETOLD_BESIDE_H
 #define TWICETOLD_BESIDE_H

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <png.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,47 +189,109 @@ status image_is_png(bool *png, const char *path)
     return status_ok();
 }
 
-/* What libpng has to say: of the file, or, which only its words tell apart, of memory. */
-static status png_refused(const char *what, const png_image *png)
+/* A PNG file that is being read.  libpng returns from an error by longjmp, so the state lies here and in no local
+ * variable of a function that calls setjmp. */
+struct png_reading {
+    png_structp png;
+    png_infop info;
+    unsigned char *bytes;               /* [rows][columns][samples] */
+    size_t rows, columns, samples;      /* grey, grey and alpha, RGB, or RGB and alpha */
+    char message[100];
+};
+
+static void png_failed(png_structp png, png_const_charp message)
+{
+    struct png_reading *r = png_get_error_ptr(png);
+    snprintf(r->message, sizeof r->message, "%s", message);
+    png_longjmp(png, 1);
+}
+
+/* A warning is about a chunk that is not used. */
+static void png_warned(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+/* The error that libpng reported; only its words distinguish a broken file from lack of memory. */
+static status png_refused(const char *what, const struct png_reading *r)
 {
     static const char *const memory[] = {"ut of memory", "ut of Memory", "nsufficient memory", "llocation failed"};
     for (size_t m = 0; m < sizeof memory / sizeof *memory; m++)
-        if (strstr(png->message, memory[m])) return out_of_memory("libpng");
-    return bad_input("%s (%s)", what, png->message);
+        if (strstr(r->message, memory[m])) return out_of_memory("libpng");
+    return bad_input("%s (%s)", what, r->message);
 }
 
-/* The pixels of a PNG whose header libpng has read. */
-static status decode_png(struct image *im, png_image *png)
+/* Reads the header.  Only IHDR, PLTE, tRNS and IDAT are used: gAMA, sRGB and cHRM change nothing.  False after an error. */
+static bool png_header(struct png_reading *r, FILE *file)
 {
-    /* Step 1: what the header says, before a byte is allocated by it. */
-    size_t rows = png->height, columns = png->width;
-    size_t channels = png->format & PNG_FORMAT_FLAG_COLOR ? 3 : 1;
-    if (rows == 0 || columns == 0 || rows > IMAGE_PIXELS_MAX / columns)
-        return bad_input("states %zu x %zu pixels, expected at most %zu in all", rows, columns, IMAGE_PIXELS_MAX);
+    if (setjmp(png_jmpbuf(r->png))) return false;
+    png_init_io(r->png, file);
+    png_set_benign_errors(r->png, 1);
+    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_read_info(r->png, r->info);
+    r->rows = png_get_image_height(r->png, r->info);
+    r->columns = png_get_image_width(r->png, r->info);
+    return true;
+}
 
-    /* Step 2: bytes, the transparent ones laid on black. */
-    const png_color black = {0, 0, 0};
-    png->format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
-    png->flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
-    unsigned char *bytes = memory_get(rows * columns, channels);
-    if (!bytes) return out_of_memory("a PNG image");
-    if (!png_image_finish_read(png, &black, bytes, 0, NULL)) {
-        memory_free(bytes);
-        return png_refused("is a broken PNG", png);
+/* Asks for bytes: a palette is looked up, 1, 2 and 4 bits are expanded, 16 are rounded, and tRNS becomes alpha. */
+static bool png_bytes(struct png_reading *r)
+{
+    if (setjmp(png_jmpbuf(r->png))) return false;
+    png_set_expand(r->png);
+    png_set_scale_16(r->png);
+    (void)png_set_interlace_handling(r->png);
+    png_read_update_info(r->png, r->info);
+    r->samples = png_get_channels(r->png, r->info);
+    return true;
+}
+
+/* Each pass of an interlaced image adds its pixels to the rows of the passes before. */
+static bool png_rows(struct png_reading *r)
+{
+    if (setjmp(png_jmpbuf(r->png))) return false;
+    for (int pass = png_get_interlace_type(r->png, r->info) == PNG_INTERLACE_NONE ? 1 : 7; pass > 0; pass--)
+        for (size_t y = 0; y < r->rows; y++) png_read_row(r->png, r->bytes + y * r->columns * r->samples, NULL);
+    return true;
+}
+
+/* Pixels from bytes; alpha is a factor on the file's own scale, rounded to a byte. */
+static void png_pixels(struct image *im, const struct png_reading *r)
+{
+    bool alpha = r->samples > im->channels;
+    for (size_t i = 0; i < r->rows * r->columns; i++) {
+        const unsigned char *from = r->bytes + i * r->samples;
+        unsigned opacity = alpha ? from[im->channels] : 255;
+        for (size_t c = 0; c < im->channels; c++)
+            im->pixels[i * im->channels + c] = (real)((from[c] * opacity + 127) / 255) / 255;
     }
+}
+
+/* The image in a file; what r holds is released by the caller. */
+static status decode_png(struct image *im, struct png_reading *r, FILE *file)
+{
+    /* Step 1: the header, before memory is allocated for the sizes that it states. */
+    if (!png_header(r, file)) return png_refused("is not a PNG", r);
+    if (r->rows == 0 || r->columns == 0 || r->rows > IMAGE_PIXELS_MAX / r->columns)
+        return bad_input("states %zu x %zu pixels, expected at most %zu in all", r->rows, r->columns, IMAGE_PIXELS_MAX);
+
+    /* Step 2: bytes. */
+    if (!png_bytes(r)) return png_refused("is a broken PNG", r);
+    r->bytes = memory_get(r->rows * r->columns, r->samples);
+    if (!r->bytes) return out_of_memory("a PNG image");
+    if (!png_rows(r)) return png_refused("is a broken PNG", r);
 
     /* Step 3: reals. */
-    status s = image_create(im, rows, columns, channels);
-    for (size_t i = 0; !s.code && i < rows * columns * channels; i++)
-        im->pixels[i] = (real)bytes[i] / 255;
-    memory_free(bytes);
+    status s = image_create(im, r->rows, r->columns, r->samples < 3 ? 1 : 3);
+    if (!s.code) png_pixels(im, r);
     return s;
 }
 
 status image_read_png(struct image *im, const char *path)
 {
     int descriptor;
-    png_image png = {.version = PNG_IMAGE_VERSION};
+    struct png_reading r = {0};
     *im = (struct image){0};
     status s = open_regular(&descriptor, path);
     if (s.code) return status_at(s, path);
@@ -237,9 +300,11 @@ status image_read_png(struct image *im, const char *path)
         close(descriptor);
         return out_of_memory("a file");
     }
-    if (png_image_begin_read_from_stdio(&png, file)) s = decode_png(im, &png);
-    else s = png_refused("is not a PNG", &png);
-    png_image_free(&png);
+    r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, png_failed, png_warned);
+    r.info = r.png ? png_create_info_struct(r.png) : NULL;
+    s = r.info ? decode_png(im, &r, file) : out_of_memory("libpng");
+    png_destroy_read_struct(&r.png, &r.info, NULL);
+    memory_free(r.bytes);
     fclose(file);
     return status_at(s, path);
 }

@@ -64,8 +64,11 @@ void image_set_close(struct image_set *set);
 /* Whether the file begins as a PNG does. */
 status image_is_png(bool *png, const char *path);
 
-/* The image in a PNG file: 1 channel when it is grey, 3 when it is coloured
- * or has a palette, 8 bits each (16 are rounded).  What is transparent is laid on black. */
+/* The image in a PNG file: 1 channel when it is grey, 3 when it is coloured or has a
+ * palette, 8 bits each.  16 bits are rounded to the nearest of 0, 1/255 ... 1; Pillow keeps
+ * the upper 8 of a coloured image, and torchvision all 16.  The chunks gAMA, sRGB, cHRM and
+ * iCCP are ignored, as both do.  Transparent pixels are laid on black: a byte is multiplied
+ * by its alpha, without a curve, and rounded. */
 status image_read_png(struct image *im, const char *path);
 
 /* Writes 8-bit grey (1 channel) or RGB (3): v is rounded to the nearest of

@@ -42,10 +42,13 @@ static double relative(double a, double b)
     return a == 0 && b == 0 ? 0 : a / b;
 }
 
-/* Largest and root mean square difference of a tensor of A from its twin in B,
- * over the root mean square of B.  NaN where an entry of either is not finite. */
-static status differences(double *largest, double *mean, struct safetensors *a, size_t in_a, struct safetensors *b,
-                          size_t in_b)
+/* The difference of a tensor of A from its twin in B; NaN where an entry of either is not finite. */
+struct difference {
+    double largest, mean;               /* the mean is a root mean square, as is that of B */
+    double of_b;
+};
+
+static status differences(struct difference *d, struct safetensors *a, size_t in_a, struct safetensors *b, size_t in_b)
 {
     double x[PIECE], y[PIECE];
     struct norm apart = {0}, whole = {0};
@@ -60,8 +63,7 @@ static status differences(double *largest, double *mean, struct safetensors *a, 
             norm_add(&whole, y[i]);
         }
     }
-    *largest = relative(apart.largest, norm_mean(&whole, count));
-    *mean = relative(norm_mean(&apart, count), norm_mean(&whole, count));
+    *d = (struct difference){apart.largest, norm_mean(&apart, count), norm_mean(&whole, count)};
     return status_ok();
 }
 
@@ -104,6 +106,7 @@ static status compare_pairs(struct safetensors *a, const struct tensor *const *o
                             const struct tensor *const *of_b, const struct call *c)
 {
     bool given = problem_given(&c->own, "tolerance");
+    double absolute = problem_given(&c->own, "floor") ? problem_number(&c->own, "floor") : 0;
     int beyond = 0;
     status s = status_ok();
     printf("%-16s %12s %12s %12s\n", "tensor", "largest", "rms", "allowed");
@@ -113,11 +116,16 @@ static status compare_pairs(struct safetensors *a, const struct tensor *const *o
         snprintf(name, sizeof name, "%s", of_a[t]->name);
         status_one_line(name);
         bool exact = safetensors_width(a, at_a) == 8 && safetensors_width(b, at_b) == 8;
-        double largest, mean, allowed = given ? problem_number(&c->own, "tolerance") : exact ? 1e-10 : 1e-4;
-        if ((s = differences(&largest, &mean, a, at_a, b, at_b)).code) return s;
-        bool within = largest <= allowed;
-        beyond += !within;
-        printf("%-16s %12.3g %12.3g %12.3g%s\n", name, largest, mean, allowed, within ? "" : "  beyond");
+        double usual = exact ? 1e-10 : 1e-4, allowed = given ? problem_number(&c->own, "tolerance") : usual;
+        struct difference d;
+        if ((s = differences(&d, a, at_a, b, at_b)).code) return s;
+        double largest = relative(d.largest, d.of_b);
+        bool within = largest <= allowed, below = d.largest <= absolute;
+        beyond += !within && !below;
+        printf("%-16s %12.3g %12.3g %12.3g%s", name, largest, relative(d.mean, d.of_b), allowed,
+               within ? "" : below ? "  below the floor" : "  beyond");
+        if (!within && !below && d.of_b < usual) printf("; B is %.2g: if its terms cancel, allow a --floor", d.of_b);
+        printf("\n");
     }
     return beyond ? failure("%d of %zu tensors %s further apart than allowed", beyond, a->tensors.count,
                             beyond == 1 ? "is" : "are") : s;
@@ -153,6 +161,8 @@ static status compare(const struct call *c)
 static const struct option options[] = {
     {.name = "tolerance", .kind = OPTION_REAL, .fallback = "", .low = 0, .high = 1e300, .value = "T",
      .meaning = "the largest difference allowed (1e-4 where either is F32, else 1e-10)"},
+    {.name = "floor", .kind = OPTION_REAL, .fallback = "", .low = 0, .high = 1e300, .value = "VALUE",
+     .meaning = "differences up to VALUE are allowed too, whatever the size of B (default 0)"},
     {0}
 };
 
@@ -160,7 +170,9 @@ const struct command compare_command = {
     .own = {.name = "compare", .summary = "how far apart the tensors of two files are", .options = options},
     .what = "Both hold the same tensors in the same shapes. Printed are the largest difference and the root mean\n"
             "square of all, over the root mean square of B. Exit status: 0 where all are within the tolerance,\n"
-            "1 where one is not, 2 for files that cannot be compared. What is not finite is beyond.",
+            "1 where one is not, 2 for files that cannot be compared. What is not finite is beyond.\n"
+            "If the terms of B cancel, B is rounding and a relative difference says nothing. A line that is beyond\n"
+            "says so where the root mean square of B is below 1e-4 (1e-10 in F64): then allow a --floor.",
     .inputs = {"A.safetensors", "B.safetensors"},
     .run = compare,
 };
