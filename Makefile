@@ -202,7 +202,8 @@ $(DRAWERS:%=$1/%): $1/%: $1/%.o
 $1/figures/chopd-pooling $1/figures/network-seconds: $1/figures/judge.o
 $1/figures/ladder $1/tests/test_ladder: $(RUNGS:%.c=$1/%.o)
 $(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $2,,$(BUILD)/wider.o) $1/libcounting.a
-$1/tests/test_emulator: $(PLANTED:%=$1/%.o)
+$1/tests/test_emulator: $1/tests/kernels.cu.o
+$1/tests/test_device: $1/tests/runtime.cu.o
 $1/tests/test_fuzz $1/fuzzer: $(FUZZED:%=$1/%.o) $(addprefix $1/,$(addsuffix .o,$(filter-out %/twicetold,$(PROGRAM)) \
                               reference/program/units))
 $1/tests/test_cuda: $1/reference/program/devices.o

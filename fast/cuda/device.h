@@ -21,11 +21,21 @@
 
 #include "../../reference/plan.h"
 
+/* 1 where the code that is compiled may use tensor cores in TF32 and BF16. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+#define TENSOR_CORES 0
+#else
+#define TENSOR_CORES 1
+#endif
+
 #ifdef __CUDACC__
 
+#ifndef DEVICE_LAUNCH                   /* tests/runtime.cu has a runtime of its own */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <cufft.h>
+#define DEVICE_LAUNCH(kernel, ...) kernel<<<__VA_ARGS__>>>
+#endif
 
 template <class T> using array = T *__restrict__;
 template <class T> using shared = T *;
@@ -104,14 +114,17 @@ struct device {
         const char *name;
     } held[DEVICE_ARRAYS];
 #ifdef __CUDACC__
-    size_t bytes;                       /* of all arrays */
+    int number;                         /* the device of this plan, from prepare on */
+    size_t bytes;                       /* of all arrays, and of the libraries' work areas */
+    size_t blas_bytes;                  /* of cuBLAS's work area, of which each stream has one */
     bool placed, stays;                 /* whether x and y stay where they are (plugin.h) */
     struct stream {
         cudaStream_t stream;
         cublasHandle_t blas;
+        void *work;                     /* cuBLAS's work area */
         cudaEvent_t reached;
     } here, aside;                      /* where launches go, and the other, which only a form that forks has */
-    struct { bool made; cufftHandle plan; } fourier[DEVICE_FOURIERS];
+    struct { bool made; cufftHandle plan; array<real> work; } fourier[DEVICE_FOURIERS];
 #else
     struct fft fourier[DEVICE_FOURIERS];
     void (*late)(struct plan *);        /* a branch that is to run when they join */
@@ -123,7 +136,8 @@ struct device {
  * there and takes nothing. */
 void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d);
 
-/* At the start of a load: the arrays are there from now on. */
+/* At the start of a load: the arrays are there from now on.  If one cannot be had, none is
+ * kept, and a later load tries again. */
 void device_place(struct device *d);
 void device_release(struct device *d);
 
@@ -150,7 +164,8 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
 
 /* Fourier transforms by the library, of complex signals side by side on a grid of one to
  * three axes: [points][signals][re, im] in place, and the inverse does not divide.  The
- * plan, one of DEVICE_FOURIERS, is made while the form is loaded. */
+ * plan, one of DEVICE_FOURIERS, asks for its work area in prepare and is ready after the load. */
+void device_fourier_reals(struct plan *plan, int which, int axes, const size_t *size, size_t signals);
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals);
 void device_fourier(struct device *d, int which, array<real> points, bool inverse);
 
@@ -170,8 +185,20 @@ static inline bool device_parts(struct device *d)
     return d->apart = true;
 }
 
-/* The shared memory that a block may have, in bytes. */
-size_t device_shared_bytes(void);
+/* The shared memory in bytes that a block may have if this many blocks share a multiprocessor. */
+size_t device_shared_bytes(int blocks);
+
+/* Ten times the compute capability: 75, 80, 90. */
+int device_capability(void);
+
+/* For the prepare of a form that multiplies in TF32 or BF16. */
+static inline status device_tensor_cores(const struct plan *plan)
+{
+    int found = device_capability();
+    if (found >= 80) return status_ok();
+    return bad_input("form %s: found a device of compute capability %d.%d, expected at least 8.0", plan->form->name,
+                     found / 10, found % 10);
+}
 
 /* Waits for what was launched, and says how it went. */
 status device_status(struct device *d);
@@ -196,14 +223,17 @@ constexpr size_t DEVICE_SHARED = 48 << 10;
 #ifdef __CUDACC__
 #define LAUNCH(d, kernel, blocks, threads, bytes, ...) \
     do { \
-        if ((d)->refusal.code) break; \
+        if (!device_enter(d)) break; \
         if ((size_t)(bytes) > DEVICE_SHARED) \
             device_check(d, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)), \
                          #kernel); \
         if ((d)->refusal.code) break; \
-        kernel<<<device_grid(blocks), threads, bytes, (d)->here.stream>>>(__VA_ARGS__); \
+        DEVICE_LAUNCH(kernel, device_grid(blocks), threads, bytes, (d)->here.stream)(__VA_ARGS__); \
         device_check(d, cudaGetLastError(), #kernel); \
     } while (0)
+
+/* Makes the plan's device the calling thread's; false after an error, whoever met it. */
+bool device_enter(struct device *d);
 void device_check(struct device *d, cudaError_t error, const char *what);
 
 /* What counts blocks may be more than a dim3 holds. */

@@ -11,16 +11,44 @@
 static int chosen;
 static size_t allowed = SIZE_MAX;       /* bytes of it that a plan may take */
 
+/* True after an error.  The runtime forgets it: a launch asks for the last error, which may
+ * be one of another plan. */
+static bool failed(bool error)
+{
+    if (error) (void)cudaGetLastError();
+    return error;
+}
+
 /* Keeps the first error, by the name of what was being done. */
 void device_check(struct device *d, cudaError_t error, const char *what)
 {
-    if (error != cudaSuccess && !d->refusal.code) d->refusal = failure("%s: CUDA: %s", what, cudaGetErrorString(error));
+    if (failed(error != cudaSuccess) && !d->refusal.code)
+        d->refusal = failure("%s: CUDA: %s", what, cudaGetErrorString(error));
 }
 
 static void check_library(struct device *d, cublasStatus_t error, const char *what)
 {
-    if (error != CUBLAS_STATUS_SUCCESS && !d->refusal.code)
+    if (failed(error != CUBLAS_STATUS_SUCCESS) && !d->refusal.code)
         d->refusal = failure("%s: cuBLAS: %s", what, cublasGetStatusString(error));
+}
+
+static void check_fourier(struct device *d, cufftResult error, const char *what)
+{
+    if (failed(error != CUFFT_SUCCESS) && !d->refusal.code)
+        d->refusal = failure("%s: cuFFT: error %d", what, (int)error);
+}
+
+/* An attribute of a device, or 0. */
+static int attribute(cudaDeviceAttr which, int device)
+{
+    int value = 0;
+    return failed(cudaDeviceGetAttribute(&value, which, device) != cudaSuccess) ? 0 : value;
+}
+
+bool device_enter(struct device *d)
+{
+    if (!d->refusal.code) device_check(d, cudaSetDevice(d->number), "choosing the device");
+    return !d->refusal.code;
 }
 
 static status choose(int device, size_t most)
@@ -28,12 +56,12 @@ static status choose(int device, size_t most)
     int count = 0;
     size_t free = 0, all = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess) return bad_input("none found: %s", cudaGetErrorString(error));
+    if (failed(error != cudaSuccess)) return bad_input("none found: %s", cudaGetErrorString(error));
     if (count == 0) return bad_input("none found");
     if (device < 0 || device >= count) return bad_input("found --device %d, expected 0 ... %d", device, count - 1);
     error = cudaSetDevice(device);
     if (error == cudaSuccess) error = cudaMemGetInfo(&free, &all);
-    if (error != cudaSuccess) return bad_input("device %d: %s", device, cudaGetErrorString(error));
+    if (failed(error != cudaSuccess)) return bad_input("device %d: %s", device, cudaGetErrorString(error));
     chosen = device;
     allowed = most ? most : free / 4 * 3;
     return status_ok();
@@ -42,7 +70,7 @@ static status choose(int device, size_t most)
 static const char *name()
 {
     static cudaDeviceProp properties;
-    return cudaGetDeviceProperties(&properties, chosen) == cudaSuccess ? properties.name : "a CUDA device";
+    return failed(cudaGetDeviceProperties(&properties, chosen) != cudaSuccess) ? "a CUDA device" : properties.name;
 }
 
 static size_t bytes(const struct plan *plan)
@@ -55,9 +83,28 @@ static void stay(struct plan *plan, bool stays)
     ((struct device *)plan->state)->stays = stays;
 }
 
+/* cuBLAS's work area in bytes: what NVIDIA recommends (cublasSetWorkspace). */
+static size_t work_bytes(int device)
+{
+    return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
+}
+
+/* The device of a plan in prepare, whose number and work areas are settled by the first call.
+ * Uncounted: the libraries' own tables, and the pool that cublasCreate makes. */
+static struct device *device_of(struct plan *plan)
+{
+    struct device *d = (struct device *)plan->state;
+    if (!d->bytes) {
+        d->number = chosen;
+        d->blas_bytes = work_bytes(chosen);
+        d->bytes = (d->forks ? 2 : 1) * d->blas_bytes;
+    }
+    return d;
+}
+
 void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d)
 {
-    struct device *on = (struct device *)plan->state;
+    struct device *on = device_of(plan);
     size_t count = 0, more = 0;
     if (on->arrays == DEVICE_ARRAYS)
         return room_refuse(&plan->room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
@@ -74,13 +121,16 @@ void device_reals(struct plan *plan, array<real> *where, const char *name, size_
                                            "--max-memory), at %s", allowed, name));
 }
 
-/* Each has a handle of its own: two streams of one handle would share its workspace. */
+/* Each has a handle of its own: two streams of one handle would share its work area.  To set
+ * the stream takes the work area back, so that comes first. */
 static void make_stream(struct device *d, struct device::stream *s)
 {
     if (!d->refusal.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");
     if (!d->refusal.code) device_check(d, cudaEventCreateWithFlags(&s->reached, cudaEventDisableTiming), "an event");
+    if (!d->refusal.code) device_check(d, cudaMalloc(&s->work, d->blas_bytes), "cuBLAS's work area");
     if (!d->refusal.code) check_library(d, cublasCreate(&s->blas), "cuBLAS");
     if (!d->refusal.code) check_library(d, cublasSetStream(s->blas, s->stream), "cuBLAS");
+    if (!d->refusal.code) check_library(d, cublasSetWorkspace(s->blas, s->work, d->blas_bytes), "cuBLAS");
 }
 
 static void release_stream(struct device::stream *s)
@@ -88,33 +138,45 @@ static void release_stream(struct device::stream *s)
     if (s->blas) cublasDestroy(s->blas);
     if (s->reached) cudaEventDestroy(s->reached);
     if (s->stream) cudaStreamDestroy(s->stream);
+    cudaFree(s->work);
+    *s = {};
+}
+
+/* Nobody is left to be told what fails here. */
+static void take_back(struct device *d)
+{
+    release_stream(&d->here);
+    release_stream(&d->aside);
+    for (int n = 0; n < d->arrays; n++) {
+        cudaFree(*(void **)d->held[n].where);
+        *(void **)d->held[n].where = nullptr;
+    }
+    d->placed = false;
+    (void)cudaGetLastError();
 }
 
 void device_place(struct device *d)
 {
-    if (d->placed) return;
-    d->placed = true;
-    device_check(d, cudaSetDevice(chosen), "choosing the device");
+    if (d->placed || !device_enter(d)) return;
     for (int n = 0; n < d->arrays && !d->refusal.code; n++)
         if (d->held[n].bytes) device_check(d, cudaMalloc((void **)d->held[n].where, d->held[n].bytes), d->held[n].name);
     make_stream(d, &d->here);
     if (d->forks) make_stream(d, &d->aside);
+    d->placed = !d->refusal.code;
+    if (!d->placed) take_back(d);
 }
 
-/* Nobody is left to be told what fails here. */
 void device_release(struct device *d)
 {
-    for (int n = 0; n < d->arrays; n++) cudaFree(*(void **)d->held[n].where);
+    if (!d->bytes) return;              /* never prepared */
+    (void)cudaSetDevice(d->number);
     for (auto &f : d->fourier) if (f.made) cufftDestroy(f.plan);
-    release_stream(&d->here);
-    release_stream(&d->aside);
+    take_back(d);
 }
 
 void device_upload(struct device *d, array<real> to, const real *from, size_t count)
 {
-    if (!from || !count || d->stays) return;
-    device_check(d, cudaSetDevice(chosen), "choosing the device");
-    if (!d->refusal.code)
+    if (from && count && !d->stays && device_enter(d))
         device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyHostToDevice, d->here.stream),
                      "copying to the device");
 }
@@ -150,7 +212,7 @@ static cublasStatus_t product(cublasHandle_t h, cublasOperation_t ta, cublasOper
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch)
 {
-    if (d->refusal.code) return;
+    if (!device_enter(d)) return;
     if (rows > INT_MAX || inner > INT_MAX || columns > INT_MAX || batch > INT_MAX) {
         d->refusal = failure("a product of %zu x %zu x %zu: more than cuBLAS counts", rows, inner, columns);
         return;
@@ -174,28 +236,36 @@ void device_linear(struct device *d, array<real> y, array<const real> x, array<c
     if (b) LAUNCH(d, add_bias, device_blocks(rows * out, 256), 256, 0, y, b, rows * out, out);
 }
 
-static void check_fourier(struct device *d, cufftResult error, const char *what)
+void device_fourier_reals(struct plan *plan, int which, int axes, const size_t *size, size_t signals)
 {
-    if (error != CUFFT_SUCCESS && !d->refusal.code) d->refusal = failure("%s: cuFFT: error %d", what, (int)error);
-}
-
-void device_fourier_load(struct device *d, int which, array<real>, int axes, const size_t *size, size_t signals)
-{
+    struct device *d = device_of(plan);
     auto &f = d->fourier[which];
     int sizes[GRID_AXES], many = (int)signals;
-    if (d->refusal.code || f.made) return;
-    if (signals > INT_MAX) { d->refusal = bad_input("%zu signals, expected at most %d", signals, INT_MAX); return; }
+    size_t bytes = 0;
+    if (signals > INT_MAX)
+        return room_refuse(&plan->room, bad_input("%zu signals, expected at most %d", signals, INT_MAX));
     for (int a = 0; a < axes; a++) sizes[a] = (int)size[a];
-    check_fourier(d, cufftPlanMany(&f.plan, axes, sizes, sizes, many, 1, sizes, many, 1,
-                                   sizeof(real) == 4 ? CUFFT_C2C : CUFFT_Z2Z, many), "a Fourier transform's plan");
-    if (d->refusal.code) return;
-    f.made = true;
+    if (device_enter(d)) check_fourier(d, cufftCreate(&f.plan), "a Fourier transform");
+    f.made = !d->refusal.code;
+    if (f.made) check_fourier(d, cufftSetAutoAllocation(f.plan, 0), "a Fourier transform's work area");
+    if (!d->refusal.code)
+        check_fourier(d, cufftMakePlanMany(f.plan, axes, sizes, sizes, many, 1, sizes, many, 1,
+                                           sizeof(real) == 4 ? CUFFT_C2C : CUFFT_Z2Z, many, &bytes),
+                      "a Fourier transform's plan");
+    if (d->refusal.code) return room_refuse(&plan->room, d->refusal);
+    device_reals(plan, &f.work, "a Fourier transform's work area", bytes / sizeof(real) + 1, 1, 1, 1);
+}
+
+void device_fourier_load(struct device *d, int which, array<real>, int, const size_t *, size_t)
+{
+    auto &f = d->fourier[which];
+    if (device_enter(d)) check_fourier(d, cufftSetWorkArea(f.plan, f.work), "a Fourier transform's work area");
 }
 
 void device_fourier(struct device *d, int which, array<real> points, bool inverse)
 {
     int way = inverse ? CUFFT_INVERSE : CUFFT_FORWARD;
-    if (d->refusal.code) return;
+    if (!device_enter(d)) return;
     cufftHandle plan = d->fourier[which].plan;
     check_fourier(d, cufftSetStream(plan, d->here.stream), "a Fourier transform's stream");
     check_fourier(d, sizeof(real) == 4 ? cufftExecC2C(plan, (cufftComplex *)points, (cufftComplex *)points, way) :
@@ -233,18 +303,27 @@ void device_join(struct device *d)
     d->apart = false;
 }
 
-size_t device_shared_bytes(void)
+/* A block may have the most only if it asks (LAUNCH); the driver keeps some for each. */
+size_t device_shared_bytes(int blocks)
 {
-    int bytes = 0;
-    cudaError_t error = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, chosen);
-    return error == cudaSuccess ? (size_t)bytes : 48 << 10;
+    int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, chosen);
+    int share = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, chosen) / blocks -
+                attribute(cudaDevAttrReservedSharedMemoryPerBlock, chosen);
+    if (share < most) most = share;
+    return most > 0 ? (size_t)most : DEVICE_SHARED / (size_t)blocks;
 }
 
+int device_capability(void)
+{
+    return 10 * attribute(cudaDevAttrComputeCapabilityMajor, chosen) +
+           attribute(cudaDevAttrComputeCapabilityMinor, chosen);
+}
+
+/* Waits after an error, too: copies may be under way from the caller's memory. */
 status device_status(struct device *d)
 {
     if (d->apart) device_join(d);
-    if (!d->refusal.code && d->here.stream)
-        device_check(d, cudaStreamSynchronize(d->here.stream), "waiting for the device");
+    if (d->here.stream) device_check(d, cudaStreamSynchronize(d->here.stream), "waiting for the device");
     status s = d->refusal;
     d->refusal = status_ok();
     return s;

@@ -128,6 +128,9 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
     }
 }
 
+/* FFTW plans with the points themselves, in load, and works in memory of its own. */
+void device_fourier_reals(struct plan *, int, int, const size_t *, size_t) {}
+
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals)
 {
     if (!d->refusal.code) d->refusal = fft_load(&d->fourier[which], axes, size, signals, points.base);
@@ -139,7 +142,9 @@ void device_fourier(struct device *d, int which, array<real> points, bool invers
     if (!d->refusal.code) fft_run(&d->fourier[which], points.base, inverse);
 }
 
-size_t device_shared_bytes(void) { return 227 << 10; }      /* of sm_90 */
+/* Of sm_90: a multiprocessor has 228 KiB, of which each block takes 1 KiB more than it has. */
+size_t device_shared_bytes(int blocks) { return ((size_t)228 << 10) / (size_t)blocks - ((size_t)1 << 10); }
+int device_capability(void) { return 90; }
 
 status device_status(struct device *d)
 {

@@ -1,0 +1,168 @@
+/* test_device.c -- the part of the CUDA column that runs on the host, on a runtime without a device
+ *
+ * runtime.h stands in for CUDA, cuBLAS and cuFFT.  It says nothing about kernels, nor whether the
+ * libraries do what their manuals say. */
+
+#include <stdio.h>
+#include <string.h>
+#include "runtime.h"
+#include "support.h"
+
+/* A plan of the form, prepared on a device that may give this many bytes. */
+static status prepared(struct plan *plan, int device, size_t allowed)
+{
+    *plan = (struct plan){.form = &on_the_runtime, .threads = 1};
+    plan->room = room_open(1);
+    plan->state = keep(1, on_the_runtime.state);
+    status s = runtime_plugin()->choose(device, allowed);
+    return s.code ? s : on_the_runtime.prepare(plan);
+}
+
+static status loaded_and_run(struct plan *plan, real *y, const real *x)
+{
+    memset(y, 0, RUNTIME_REALS * sizeof *y);
+    status s = on_the_runtime.load(plan);
+    return s.code ? s : on_the_runtime.run(plan, y, x);
+}
+
+static void nothing_is_left(void)
+{
+    struct runtime_state left = runtime_state();
+    ck_assert_int_eq(left.handles, 0);
+    ck_assert_uint_eq(left.bytes[0] + left.bytes[1], 0);
+    ck_assert(!left.error_left);
+    ck_assert_int_eq(left.foreign, 0);
+}
+
+/* Claim      If a call of CUDA, cuBLAS or cuFFT fails, the plan reports it, waits for its copies, and
+ *            leaves no error that a later launch would report.  A second load and run then succeed,
+ *            and release returns all memory and handles, with the second load or without.
+ * Measure    Each call of a plan's life fails once, in turn: choose, prepare, load, run and release.
+ * Would it fail?  Seen with errors that are not asked for; with a plan that counts as placed before
+ *            its last allocation, or that keeps its arrays, or their addresses, when one cannot be
+ *            had; with a run that does not wait after an error. */
+static bool fails_at(int call, bool again)
+{
+    real *x = integers(1, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
+    struct plan plan;
+    runtime_open(90);
+    runtime_fail(call);
+    status s = prepared(&plan, 0, 0);
+    bool there = s.code == STATUS_OK;
+    if (there) s = loaded_and_run(&plan, y, x);
+    struct runtime_state now = runtime_state();
+    ck_assert_msg(!now.error_left, "call %d: its error is left", call);
+    ck_assert_msg(now.copies == 0, "call %d: a copy is under way", call);
+    ck_assert_msg(now.failed == (s.code != STATUS_OK), "call %d: %s", call, s.code ? s.message : "not reported");
+    if (there && now.came && again) {
+        succeeds(loaded_and_run(&plan, y, x));
+        equal(y, x, RUNTIME_REALS);
+    }
+    on_the_runtime.release(&plan);
+    nothing_is_left();
+    return runtime_state().came;
+}
+
+START_TEST(any_call_of_the_runtime_may_fail)
+{
+    int call = 1;
+    while (fails_at(call, true) && fails_at(call, false)) call++;
+    printf("    %d calls\n", call - 1);
+    ck_assert_int_gt(call, 60);
+}
+END_TEST
+
+/* Claim      A plan stays on the device that was chosen when it was prepared, whatever is chosen later.
+ * Measure    Two plans on two devices, prepared, loaded and run alternately, the second time without
+ *            copies, and with each kind of call as a run's first.  The runtime rejects a handle of
+ *            another device than the current one.
+ * Would it fail?  Seen with the device that was chosen last, and without the choice of the device
+ *            before launches, products, transforms and the release. */
+START_TEST(a_plan_keeps_its_device)
+{
+    real *x = integers(2, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
+    struct plan plan[2];
+    runtime_open(80);
+    for (int d = 0; d < 2; d++) succeeds(prepared(&plan[d], d, 0));
+    for (int d = 0; d < 2; d++) {
+        succeeds(loaded_and_run(&plan[d], y, x));
+        equal(y, x, RUNTIME_REALS);
+    }
+    for (int d = 0; d < 2; d++) {
+        ck_assert_uint_eq(runtime_state().bytes[d], runtime_plugin()->bytes(&plan[d]));
+        runtime_plugin()->stay(&plan[d], true);
+    }
+    for (int step = 0; step < 6; step++) {
+        runtime_first(step / 2);
+        succeeds(on_the_runtime.run(&plan[step % 2], y, x));
+    }
+    for (int d = 0; d < 2; d++) on_the_runtime.release(&plan[d]);
+    nothing_is_left();
+}
+END_TEST
+
+/* Claim      The bytes of a plan are those that it takes from the device, with the work areas of cuBLAS and
+ *            cuFFT.  A plan that may have this many is prepared, and one that may have one less is rejected.
+ * Measure    The plug-in's count beside the runtime's, after a load; a work area of cuBLAS has 4 MiB before
+ *            capability 9.0, and 32 MiB from there on, as NVIDIA recommends.
+ * Would it fail?  Seen without the work areas of either library in the count. */
+START_TEST(work_areas_are_counted)
+{
+    static const struct { int capability; size_t blas; } device[] = {{75, 4}, {80, 4}, {90, 32}, {120, 32}};
+    real *x = integers(3, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
+    struct plan plan;
+    runtime_open(device[_i].capability);
+    succeeds(prepared(&plan, 0, 0));
+    succeeds(loaded_and_run(&plan, y, x));
+    size_t bytes = runtime_plugin()->bytes(&plan);
+    ck_assert_uint_eq(bytes, runtime_state().bytes[0]);
+    ck_assert_uint_eq(bytes >> 20, 2 * device[_i].blas);
+    on_the_runtime.release(&plan);
+    succeeds(prepared(&plan, 0, bytes));
+    on_the_runtime.release(&plan);
+    refused(prepared(&plan, 0, bytes - 1), STATUS_BAD_INPUT, "--max-memory");
+    on_the_runtime.release(&plan);
+    nothing_is_left();
+}
+END_TEST
+
+/* Claim      The shared memory of one block, and of each of two on a multiprocessor, is what the device has,
+ *            less what the driver reserves for every block.
+ * Measure    KiB by capability, from the table of the CUDA C++ Programming Guide.
+ * Would it fail?  Seen with half of a block's most for each of two. */
+START_TEST(two_blocks_share_a_multiprocessor)
+{
+    static const struct { int capability; size_t one, two; } device[] = {
+        {75, 64, 32}, {80, 163, 81}, {86, 99, 49}, {90, 227, 113},
+    };
+    runtime_open(device[_i].capability);
+    ck_assert_uint_eq(runtime_shared_bytes(1), device[_i].one << 10);
+    ck_assert_uint_eq(runtime_shared_bytes(2), device[_i].two << 10);
+}
+END_TEST
+
+/* Claim      A form that multiplies in TF32 or BF16 is rejected before capability 8.0.
+ * Would it fail?  Seen with 7.5 allowed, and with 8.0 rejected. */
+START_TEST(tensor_cores_need_capability_8)
+{
+    struct form form = {.name = "cuda-tf32"};
+    struct plan plan = {.form = &form};
+    runtime_open(80);
+    succeeds(runtime_tensor_cores(&plan));
+    runtime_open(75);
+    refused(runtime_tensor_cores(&plan), STATUS_BAD_INPUT,
+            "form cuda-tf32: found a device of compute capability 7.5, expected at least 8.0");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("device");
+    TCase *host = add_case(suite, "the host's part");
+    tcase_add_test(host, any_call_of_the_runtime_may_fail);
+    tcase_add_test(host, a_plan_keeps_its_device);
+    tcase_add_loop_test(host, work_areas_are_counted, 0, 4);
+    tcase_add_loop_test(host, two_blocks_share_a_multiprocessor, 0, 4);
+    tcase_add_test(host, tensor_cores_need_capability_8);
+    return run_suite(suite);
+}
