@@ -7,7 +7,7 @@
 
 load here."/style.gp"
 
-array heading[4] = ["sectors", "bytes asked for", "bytes touched", "turns of banks"]
+array heading[4] = ["sectors", "bytes asked for", "bytes touched", "shared cycles"]
 array number[4] = [5, 6, 7, 9]
 array colour[4] = [blue, blue, blue, orange]
 array low[4]; array high_end[4]
@@ -39,7 +39,7 @@ shown(n) = n == 0 ? "–" : scaled(n, 0)
 
 eval sheet(600, 134 + 25 * lines, 15)
 eval title("What each rung asks of the memory", sprintf("screen %g,%g", 16 / wide, 1 - 24 / high))
-eval foot(2, "Counted in one run, in float: the same on every machine.", 2)
+eval foot(2, "Counted in one run, in float: the same on every machine.  Cycles of shared memory by a model.", 2)
 eval foot(6, "Sectors: of 32 bytes, as often as warps ask.  Touched: each sector once a launch.", 1)
 eval foot(10, "Not counted: the library's products and transforms.  Lines: factors of 10.", 0)
 

@@ -529,6 +529,21 @@ __global__ void quarters_in_their_own_way(array<real> y, array<const real> x)
     store(s, t % 8 * 128 + t / 8 * 4, pack<float, 4>{{(float)x[t], 0, 0, 0}});
     y[t] = (real)0;
 }
+/* The first LANES lanes load W neighbours each: lanes n and n ^ BY the same ones (all lanes if
+ * BY is 0, none if it is 32), except for lane ODD. */
+template <int W, unsigned BY, unsigned LANES = 32, unsigned ODD = 32>
+__global__ void wide_shared_loads(array<real> y, array<const real> x)
+{
+    SHARED(float, s, 128);
+    constexpr unsigned PAIR = BY ? BY : 1;
+    unsigned t = threadIdx.x, from = BY ? t % PAIR + t / (2 * PAIR) * PAIR : 0;
+    real v = x[t];
+    for (unsigned n = 0; n < 4; n++) s[32 * n + t] = (float)v;
+    __syncwarp();
+    if (t == ODD) from = 16;
+    if (t < LANES) v += (real)load<W>(s, W * from)[0];
+    y[t] = v;
+}
 /* More and more lanes take part in a loop, at whose end the warp meets: in its turn all read
  * one word, and those that come late are not with those that read another before. */
 __global__ void some_turns_of_a_loop(array<real> y, array<const real> x)
@@ -802,6 +817,11 @@ const struct right right[] = {
 };
 const int right_count = sizeof right / sizeof *right;
 
+/* Four stores of 4 bytes, and one load that takes this many cycles. */
+#define WIDE(cycles, partial, ...) \
+    RUN((wide_shared_loads<__VA_ARGS__>), 1, 32, 0), \
+    {"", 1, 32, 512, 2, 8 * W, 256 * W, 256 * W, 4 + cycles, 4 + cycles, partial, 0, 0, 0, 0}
+
 /* Per warp of 32 reals: 4 W sectors in step, 128 W bytes asked.  kernel, blocks, threads,
  * shared_bytes, requests, sectors, asked, touched, shared_requests, wavefronts, partial,
  * barriers, exchanges, atomics, products. */
@@ -829,9 +849,23 @@ const struct counted counted[] = {
     {"one shared word", RUN(one_shared_word, 1, 64, 0),
      {"", 1, 64, 4 * W, 3, 8 * W + 1, 260 * W, 256 * W + 32, 3, 3, 2, 1, 0, 0, 0}},
     {"both memories at a line", RUN(both_memories_at_a_line, 1, 32, 0),
-     {"", 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, W + (W + 1) / 2, W + (W + 1) / 2, 2, 0, 0, 0, 0}},
+     {"", 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, 2 * W, 2 * W, 2, 0, 0, 0, 0}},
     {"quarters in their own way", RUN(quarters_in_their_own_way, 1, 32, 0),
      {"", 1, 32, 4096, 2, 8 * W, 256 * W, 256 * W, 4, 32, 0, 0, 0, 0, 0}},
+    {"16 bytes", WIDE(4, 0, 4, 32)},
+    {"16 bytes, one address", WIDE(2, 0, 4, 0)},
+    {"16 bytes, n and n ^ 1", WIDE(2, 0, 4, 1)},
+    {"16 bytes, n and n ^ 2", WIDE(2, 0, 4, 2)},
+    {"16 bytes, n and n ^ 4", WIDE(4, 0, 4, 4)},
+    {"16 bytes, one pair differs", WIDE(4, 0, 4, 1, 32, 31)},
+    {"16 bytes, half a warp", WIDE(4, 1, 4, 32, 16)},
+    {"16 bytes, one lane of a pair", WIDE(2, 1, 4, 1, 31)},
+    {"8 bytes", WIDE(2, 0, 2, 32)},
+    {"8 bytes, one address", WIDE(1, 0, 2, 0)},
+    {"8 bytes, n and n ^ 1", WIDE(1, 0, 2, 1)},
+    {"8 bytes, n and n ^ 2", WIDE(1, 0, 2, 2)},
+    {"8 bytes, n and n ^ 4", WIDE(2, 0, 2, 4)},
+    {"8 bytes, half a warp", WIDE(2, 1, 2, 32, 16)},
     {"some turns of a loop", RUN(some_turns_of_a_loop, 1, 32, 0),
      {"", 1, 32, 0, 5, 4 + 4 * W, 448 * W, 128 + 128 * W, 0, 0, 3, 0, 0, 0, 0}},
     {"products of warps", RUN(products_of_warps, 1, 64, 0),

@@ -161,16 +161,17 @@ START_TEST(kept_plane_is_read_once_and_written_once)
 }
 END_TEST
 
-/* Claim      No access to the kept plane makes banks take turns, and a token whose thread has the one above too costs
+/* Claim      No access to the kept plane has bank conflicts, and a token whose thread has the one above too costs
  *            half the reads down the columns.
  * Paper      fast/cuda/chopd.cu, cuda4 and cuda5.
- * Measure    Wavefronts of plane_kept against shared_requests, the turns that cannot be saved: 8 x 32 tokens;
+ * Measure    Wavefronts of plane_kept against shared_requests, the cycles without conflicts: 8 x 32 tokens;
  *            13 x 27 and, in three strips, 5 x 96 tokens with random boxes; three seeds.  On the first against the
- *            sum, with u turns for 32 reals: 12 G / 32 u for the boxes, s u for the gates; for each row 1 for the zero
- *            before it and u; for each box 2 for its numbers, u for a zero, and 5 u for each row; then for each ROWS
- *            tokens of a column and each box 2 and 2 (ROWS + 1) u, and 2 u for the gate of each token.  Barriers: 3.
+ *            sum, with u cycles for 32 reals: 12 G / 32 u for the boxes, s u for the gates; for each row 1 for the
+ *            zero before it and u; for each box 4 u for its eight numbers, the same for all lanes, u for a zero, and
+ *            5 u for each row; then for each ROWS tokens of a column and each box 4 u and 2 (ROWS + 1) u, and 2 u for
+ *            the gate of each token.  Barriers: 3.
  *            Shuffles: 6 a row.
- * Would it fail?  With S [G][32][H + 1], 13 x 27 tokens take 1392 wavefronts for 996.  Each of the three barriers left
+ * Would it fail?  With S [G][32][H + 1], 13 x 27 tokens have conflicts.  Each of the three barriers left
  *            out is a race, told with its line; so is a fourth row where H has three. */
 START_TEST(kept_plane_meets_no_bank_twice)
 {
@@ -181,8 +182,8 @@ START_TEST(kept_plane_meets_no_bank_twice)
         for (unsigned rung = 4; rung <= 5; rung++) {
             const char *name = rung == 4 ? "cuda4" : "cuda5";
             unsigned rows = rung == 4 ? 1 : 4;
-            unsigned before = 12 * BOXES / 32 * u + CELLS * u + H * (1 + u) + BOXES * (2 + u + 5 * u * H);
-            unsigned after = H / rows * BOXES * (2 + 2 * (rows + 1) * u) + H * 2 * u;
+            unsigned before = 12 * BOXES / 32 * u + CELLS * u + H * (1 + u) + BOXES * (4 * u + u + 5 * u * H);
+            unsigned after = H / rows * BOXES * (4 + 2 * (rows + 1)) * u + H * 2 * u;
             unsigned reals = 12 * BOXES + CELLS * COLUMNS + H * 33 + 32 * BOXES * (H + 1);
             struct launch_counts kept = watched(&t, name, "plane_kept", seed);
             struct launch_counts any = watched(&odd, name, "plane_kept", seed);
@@ -199,22 +200,24 @@ START_TEST(kept_plane_meets_no_bank_twice)
 }
 END_TEST
 
-/* Turns of the banks of one block that cannot be saved, in float: so many planes of side x side tokens with 4 boxes
+/* Cycles of shared memory of one block without conflicts, in float: this many planes of side x side tokens with 4 boxes
  * and a gate of 7 rows, ROWS of 4.  Neighbouring numbers by warps; for each row of all planes the zero before it and
- * the row; for each box its numbers, a zero, and 4 sums and 1 written a row; then box and sums, and the gates. */
-static unsigned turns_of_block(unsigned planes, unsigned side)
+ * the row; for each box its numbers, a zero, and 4 sums and 1 written a row; then box and sums, and the gates.  The
+ * numbers are two loads of 16 bytes: 2 cycles each where lanes n and n ^ 1 have one plane, 4 on planes of 7 columns. */
+static unsigned cycles_of_block(unsigned planes, unsigned side)
 {
+    unsigned numbers = planes > 1 && side % 2 ? 8 : 4;
     unsigned written = (planes * 4 * 12 + 31) / 32 + (planes * 7 * side + 31) / 32 + 2 * planes * side;
-    return written + 4 * (3 + 5 * side) + (side + 3) / 4 * 4 * (2 + 10) + 2 * side;
+    return written + 4 * (numbers + 1 + 5 * side) + (side + 3) / 4 * 4 * (numbers + 10) + 2 * side;
 }
 
 /* Claim      Small planes share a warp: a block asks the device for as much as its planes alone, and takes little more
- *            turns of the banks than one of them.
+ *            cycles of shared memory than one of them.
  * Paper      fast/cuda/chopd.cu, cuda5 and cuda6.
  * Measure    14 x 14 tokens, two planes together, and 7 x 7, four; 8 planes of 4 random boxes; bytes asked and
- *            touched, barriers, shared_requests.  Wavefronts: at worst all planes take turns where their boxes differ,
- *            which is at 4 sums a row of T, at the gates and at the boxes' numbers, and not at S; that would be fewer
- *            than without company still.  In double a turn holds 16 numbers, and there is nothing to share.
+ *            touched, barriers, shared_requests.  Wavefronts: at worst planes are served one after another where
+ *            their boxes differ, which is at 4 sums a row of T, at the gates and at the boxes' numbers, and not at S;
+ *            that is still fewer than one plane a block takes.  In double the sum is not held, only that it is less.
  * Would it fail?  The last block, which has no other plane, with lanes for one reads and writes beyond the end; the
  *            boxes of the first plane for all give another function (test_cuda.c). */
 START_TEST(small_planes_share_a_warp)
@@ -225,11 +228,12 @@ START_TEST(small_planes_share_a_warp)
         struct launch_counts one = watched(&t, "cuda5", "plane_kept", 1), few = watched(&t, "cuda6", "plane_kept", 1);
         ck_assert(one.asked == few.asked && one.touched == few.touched);
         ck_assert(one.blocks == planes && few.blocks == planes / together && few.barriers == planes / together * 3);
+        ck_assert(few.wavefronts < one.wavefronts);
         if (sizeof(real) != 4) continue;
-        ck_assert_uint_eq(one.wavefronts, planes * turns_of_block(1, side));
-        ck_assert_uint_eq(few.shared_requests, planes / together * turns_of_block(together, side));
+        ck_assert_uint_eq(one.wavefronts, planes * cycles_of_block(1, side));
+        ck_assert_uint_eq(few.shared_requests, planes / together * cycles_of_block(together, side));
         unsigned apart = 4 * (4 * side + 2) + (side + 3) / 4 * 4 * 2 + 2 * side;
-        unsigned worst = planes / together * (turns_of_block(together, side) + (together - 1) * apart);
+        unsigned worst = planes / together * (cycles_of_block(together, side) + (together - 1) * apart);
         ck_assert(few.wavefronts <= worst && worst < one.wavefronts);
     }
 }

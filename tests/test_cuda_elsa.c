@@ -192,7 +192,7 @@ END_TEST
 
 /* Claim      Shared memory is read and written without bank conflicts, in float: by rungs 3 and 4, and by
  *            the final variant's convolution.
- * Measure    Turns of the banks against requests.
+ * Measure    Cycles of shared memory against those without conflicts.
  * Would it fail?  Rows of planes 16 words apart; planes of a multiple of 32 words. */
 START_TEST(tiles_have_no_bank_conflicts)
 {

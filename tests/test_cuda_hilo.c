@@ -50,7 +50,7 @@ static size_t asked(int rung, size_t groups, size_t heads, size_t queries, size_
  *            64 queries; laid out as rows, patches are read and written once, where a thread for each
  *            output of the convolution asks for s^2 C numbers of x and as many weights.
  * Paper      PVT, Eq. 1-4.
- * Measure    Bytes that all threads ask for, two seeds; turns of the banks, in float.
+ * Measure    Bytes that all threads ask for, two seeds; cycles of shared memory, in float.
  * Would it fail?  A tile whose values are read twice; a tile without its second barrier. */
 START_TEST(sra_shares_keys_and_values)
 {

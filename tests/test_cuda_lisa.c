@@ -132,7 +132,7 @@ END_TEST
 
 /* Claim      Transforms in place need a barrier for each pass, and one on either side; and
  *            with 16 channels in the lanes no bank is asked for two words at a time.
- * Measure    Barriers: 14 is 2 x 7, so four passes.  Turns of the banks, against requests;
+ * Measure    Barriers: 14 is 2 x 7, so four passes.  Cycles of shared memory against those without conflicts;
  *            bytes of a block.
  * Tolerance  None.
  * Would it fail?  It did when neighbouring threads took neighbouring tokens, not lanes, to
@@ -154,9 +154,9 @@ START_TEST(shared_transforms_have_no_bank_conflicts)
 END_TEST
 
 /* Claim      In Eq. 4's tiles a block of 128 queries asks for each key and value once, and all
- *            threads of a warp read the same words of them in one turn of the banks.
+ *            threads of a warp read the same words of them in one cycle.
  * Measure    Requests: 2 N c / 32 of a block; of a warp of queries besides N for the RPE, and
- *            2 c for q and y.  Turns of the banks against requests.
+ *            2 c for q and y.  Cycles of shared memory against those without conflicts.
  * Tolerance  None.
  * Would it fail?  It did when q was read for each key anew; without the barrier behind a tile
  *            the emulator names the race. */

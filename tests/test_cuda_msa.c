@@ -5,6 +5,7 @@
  *
  *     N, C, c   tokens, channels, those of a head     h  heads    TILE  keys of a tile */
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "support.h"
@@ -34,7 +35,7 @@ static void is(const char *what, unsigned long long counted, unsigned long long 
 }
 
 /* Claim      In tiles a warp of queries takes from shared memory one word for each product.
- * Measure    Requests of rung 3, and its turns of the banks.
+ * Measure    Requests of rung 3, and its cycles of shared memory.
  * Tolerance  Zero.
  * Would it fail?  Seen: it does when keys are read four channels at a time. */
 START_TEST(tiles_ask_shared_memory_for_every_product)
@@ -48,14 +49,17 @@ START_TEST(tiles_ask_shared_memory_for_every_product)
 }
 END_TEST
 
-/* Claim      With four queries and four keys a thread, shared memory is asked about four times
- *            less, without bank conflicts; the device gives each sector of query, key and
- *            value once, and takes each of the output once.
- * Measure    Counts of rung 4.  Wavefronts in float, whose width the banks have.
+/* Claim      In float, four queries and four keys a thread take 63 % of the shared memory cycles
+ *            of tiles for heads of 16 channels, and 41 % for heads of 32.  In double they take
+ *            more cycles than tiles, since four doubles at one address take four cycles and one
+ *            takes one.  Loads have no bank conflicts; the device reads each sector of query,
+ *            key and value once, and writes each sector of the output once.
+ * Measure    Counts of rung 4.
  * Tolerance  Zero.
- * Would it fail?  Seen: it does with rows of c channels and no more, whose banks meet, and
- *                 without the barrier of a warp, where the emulator ends the run. */
-START_TEST(blocks_of_registers_ask_four_times_less)
+ * Would it fail?  Seen: it does with rows of c channels and no more, whose banks meet,
+ *                 without the barrier of a warp, where the emulator ends the run, and where a
+ *                 load of 16 bytes takes as many cycles as its words fill rows of banks. */
+START_TEST(register_blocks_save_shared_memory_cycles_in_float)
 {
     struct launch_counts l = watched("--grid 8x8 --heads 2", C, "cuda4", 1 + (unsigned)_i);
     unsigned long long warps = 4, rows = 4, fours = c / 4;
@@ -64,18 +68,24 @@ START_TEST(blocks_of_registers_ask_four_times_less)
     is("touched", l.touched, 4ull * N * C * sizeof(real));
 
     /* Of a tile: its two sides are stored; a warp reads four queries and four keys for four
-     * channels, stores sixteen weights a thread, and reads them and the values. */
-    unsigned long long scores = fours * (rows + rows * WORDS), weights = rows * 4 * WORDS;
-    unsigned long long values = TILE / 4 * rows + TILE;
-    unsigned long long tile = 2ull * TILE * c / 32 * WORDS + warps * (scores + weights + values);
-    is("shared", l.shared_requests, h * ((unsigned long long)N * c / 32 * WORDS + TILES * tile));
+     * channels, stores sixteen weights a thread, and reads them and the values.  Neighbouring
+     * lanes have the same query and weights, in half the cycles, and other keys and values. */
+    unsigned long long scores = fours * (rows * 2 + rows * 4), weights = rows * 4;
+    unsigned long long values = TILE / 4 * rows * 2 + TILE * 4;
+    unsigned long long tile = 2ull * TILE * c / 32 + warps * (scores + weights + values);
+    is("shared", l.shared_requests, h * WORDS * ((unsigned long long)N * c / 32 + TILES * tile));
     /* Stored are two rows of 16 channels by eight lanes, 20 words apart: they meet at four banks. */
     unsigned long long stored = h * ((unsigned long long)N * c + TILES * 2ull * TILE * c) / 32;
     if (WORDS == 1) is("wavefronts", l.wavefronts, l.shared_requests + stored);
     is("barriers", l.barriers, h * 2 * TILES);
     is("exchanges", l.exchanges, h * warps * 3 * rows * (TILES + 1));
-    unsigned long long tiled = 2ull * N * c / 32 * WORDS + N / 32 * N * 2ull * c;
-    ck_assert(4 * l.shared_requests < h * tiled * (WORDS == 1 ? 1 : 2));
+    for (unsigned twice = 1; twice <= 2; twice++) {
+        double blocks = (double)watched("--grid 8x8 --heads 2", twice * C, "cuda4", 1).wavefronts;
+        double tiles = (double)watched("--grid 8x8 --heads 2", twice * C, "cuda3", 1).wavefronts;
+        printf("    heads of %u channels: %.3f of the cycles of tiles\n", twice * c, blocks / tiles);
+        if (WORDS == 1) ck_assert(fabs(blocks / tiles - (twice == 1 ? 0.63 : 0.41)) < 0.005);
+        else if (twice == 1) ck_assert(blocks > tiles);
+    }
 }
 END_TEST
 
@@ -97,8 +107,8 @@ END_TEST
 
 #ifndef TWICETOLD_DOUBLE
 /* Claim      On tensor cores a warp makes an instruction of 16 x 8 x 8 products in TF32, or
- *            16 x 8 x 16 in BF16, and none for what is not there; from shared memory it takes a
- *            third of what cuda4 takes, or a sixth, and weights do not pass through it.  The
+ *            16 x 8 x 16 in BF16, and none for what is not there; shared memory takes less than a
+ *            seventh of cuda4's cycles, or a fourteenth, and weights do not pass through it.  The
  *            device's memory is asked as by cuda4, each sector once.
  * Measure    Counts of cuda-tf32 and cuda-bf16, of 64 full queries and tiles.
  * Tolerance  Zero.
@@ -118,14 +128,14 @@ START_TEST(tensor_cores_multiply_sixteen_by_eight)
      * channels, and of a channel and its keys. */
     unsigned long long words = 2ull * TILE * c / each / 32;
     is("shared", l.shared_requests, h * TILES * (words + warps * words));
-    /* Rows of 16 channels are stored beside gaps, which makes two turns of one: values; in BF16
+    /* Rows of 16 channels are stored beside gaps, which makes two cycles of one: values; in BF16
      * keys too, every other row at a time. */
     is("wavefronts", l.wavefronts, l.shared_requests + h * TILES * (TILE * c / 32));
     is("barriers", l.barriers, h * 2 * TILES);
     is("exchanges", l.exchanges, h * warps * 4 * (TILES + 1));
     is("partial", l.partial, 0);
     struct launch_counts plain = watched("--grid 8x8 --heads 2", C, "cuda4", 1);
-    ck_assert(3 * each * l.shared_requests < plain.shared_requests);
+    ck_assert(7 * each * l.shared_requests < plain.shared_requests);
 }
 END_TEST
 
@@ -153,7 +163,7 @@ int main(void)
     Suite *suite = suite_create("cuda_msa");
     TCase *counts = add_case(suite, "what the last rungs ask for");
     tcase_add_loop_test(counts, tiles_ask_shared_memory_for_every_product, 0, 2);
-    tcase_add_loop_test(counts, blocks_of_registers_ask_four_times_less, 0, 2);
+    tcase_add_loop_test(counts, register_blocks_save_shared_memory_cycles_in_float, 0, 2);
     tcase_add_loop_test(counts, blocks_of_registers_fall_back_to_tiles, 0, (int)COUNT(taken));
 #ifndef TWICETOLD_DOUBLE
     tcase_add_loop_test(counts, tensor_cores_multiply_sixteen_by_eight, 0, 4);

@@ -92,8 +92,8 @@ START_TEST(rung_2_makes_virtual_tokens_once)
 END_TEST
 
 /* Claim      In tiles each real of a virtual token comes from the device once for all queries
- *            of a block, four at a time; from shared memory a thread takes four at a time, and
- *            no bank is asked twice.
+ *            of a block, four at a time; from shared memory all threads of a warp take the same
+ *            four in two cycles, and no bank is asked twice.
  * Measure    Requests, sectors and wavefronts of rung 3's second launch.
  * Tolerance  Zero.
  * Would it fail?  Seen: it does with single accesses, and without the barrier behind a tile,
@@ -106,7 +106,7 @@ START_TEST(rung_3_fetches_virtual_tokens_once_a_block)
     unsigned long long tokens = SIDES * J * D * c, row = c / 4;     /* tokens: reals of one head's */
     is("requests", l[1].requests, h * (tokens / 4 / 32 + 2 * row));
     is("sectors", l[1].sectors, h * (tokens / SECTOR + 2 * row * 32));
-    is("shared", l[1].shared_requests, h * (tokens * WORDS / 32 + tokens / 4));
+    is("shared", l[1].shared_requests, h * WORDS * (tokens / 32 + tokens / 4 * 2));
     is("wavefronts", l[1].wavefronts, l[1].shared_requests);
     is("barriers", l[1].barriers, h * J * D / 32 * 2);
 }
@@ -135,8 +135,8 @@ START_TEST(rung_4_touches_no_virtual_token)
     /* Two warps store the 30 tokens of a halo; one convolves: the same c words for all
      * patterns, eight centres for each entry. */
     unsigned long long second = 30 * c - 128, halo = 4 * WORDS + (second * WORDS + 31) / 32;
-    unsigned long long make = halo + 8 * M + 8 * WORDS;
-    is("shared", l->shared_requests, h * (SIDES * tiles * make + SIDES * J * D * row));
+    unsigned long long make = halo + 8 * M * WORDS + 8 * WORDS;
+    is("shared", l->shared_requests, h * (SIDES * tiles * make + SIDES * J * D * row * 2 * WORDS));
     is("wavefronts", l->wavefronts, l->shared_requests);
     is("barriers", l->barriers, h * tiles * SIDES * 2);
 }
@@ -145,7 +145,8 @@ END_TEST
 #ifndef TWICETOLD_DOUBLE
 /* Claim      On tensor cores a pattern at eight centres is eight keys of a product, 16 x 8 x 8 in
  *            TF32 and 16 x 8 x 16 in BF16; the device's memory is touched as by cuda4, and
- *            filters are asked for two at a time; less than half passes through shared memory.
+ *            filters are asked for two at a time; without conflicts, shared memory takes less than
+ *            half of cuda4's cycles.
  * Measure    Counts of cuda-tf32 and cuda-bf16, with heads of 16 channels.
  * Tolerance  Zero.
  * Would it fail?  Seen: it does with filters one at a time, with an instruction made twice, and
@@ -168,11 +169,11 @@ START_TEST(tensor_cores_take_a_pattern_as_eight_keys)
     is("requests", l->requests, h * (SIDES * ((3 + 4 + 4 + 3) + tiles * M) + warps * (2 + 2)));
 
     /* Stored: zeros once; of each side and tile its halo, four channels a thread, and the tile.  Read:
-     * eight centres for each entry, and by each warp the tile. */
+     * eight centres for each entry, two channels a thread, and by each warp the tile. */
     unsigned long long tile = 8 * D * width / each / 32, halo = 30 * width / 32, gap = 8 * D * 4 / 32;
     is("shared", l->shared_requests,
-       h * (2 * tile + gap + tiles * (SIDES * (halo + 8 * M) + 2 * tile + warps * 2 * tile)));
-    /* Patterns are stored to the same banks: two turns for one, and four for keys in BF16. */
+       h * (2 * tile + gap + tiles * (SIDES * (halo + 8 * M * 2) + 2 * tile + warps * 2 * tile)));
+    /* Patterns are stored to the same banks: two cycles for one, and four for keys in BF16. */
     is("wavefronts", l->wavefronts, l->shared_requests + h * tiles * 2 * 8 * D * width / 32);
     is("barriers", l->barriers, h * tiles * SIDES * 2);
     is("exchanges", l->exchanges, h * (warps * tiles * (D / 2) * 4 + 8 * 4));

@@ -137,11 +137,15 @@ END_TEST
 
 /* Claim      Known accesses have known counts, in any order of the threads: 32 floats in
  *            step are 4 sectors, 32 apart 32, all the same 1, off by one 5, in double 8, 32,
- *            1 and 9; a stride of 2 words takes 2 turns of the banks, one of 32 takes 32,
- *            one of 33 takes 1; a double is two words.  Lanes that leave out a turn of a loop do
- *            not meet others a turn too early, where the warp meets at its end.
- * Would it fail?  Seen with sectors of 64 bytes, with 16 banks, without quarters, and with
- *            requests that go on where a warp has met. */
+ *            1 and 9; in shared memory a stride of 2 words takes 2 cycles, one of 32 takes
+ *            32, one of 33 takes 1; a double is two words.  A shared load of 16 bytes takes 4
+ *            cycles and one of 8 takes 2, however many lanes are active; half of that if all
+ *            active lanes n and n ^ 1, or all n and n ^ 2, have the same address.  Lanes that leave out a turn
+ *            of a loop do not meet others a turn too early, where the warp meets at its end.
+ * Paper      NVIDIA developer forum, thread 77228.
+ * Would it fail?  Seen with sectors of 64 bytes, with 16 banks, without quarters, with
+ *            requests that go on where a warp has met, with loads that only the banks limit,
+ *            and with pairs of lanes n and n ^ 4. */
 START_TEST(known_accesses_have_known_counts)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);

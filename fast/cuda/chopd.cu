@@ -27,10 +27,10 @@
  *   cuda5   A thread takes ROWS tokens below one another: the sums at the lower end of one
  *           are those at the upper end of the next.  For 4 tokens and a box that is 10 reads
  *           of shared memory for 16, and the box's own numbers are read once for 4 times.
- *   cuda6   Planes of less than 32 columns share a warp, 2 of 14 x 14 and 4 of 7 x 7: a
- *           turn of the banks serves all of them.  Their boxes lie apart, so that lanes of
- *           two planes may want one bank of T; alone they would have taken two turns anyway.
- *           (In double 32 numbers are two turns, and nothing is saved but requests.)
+ *   cuda6   Planes of less than 32 columns share a warp, 2 of 14 x 14 and 4 of 7 x 7: one
+ *           load serves all of them, in the cycles that it takes for a plane alone.  Their boxes
+ *           lie apart, so that lanes of two planes may want one bank of T; alone they would
+ *           have taken two cycles anyway.
  *
  * How a box lies to the grid is the same for all tokens; it is computed once, in double, on
  * the host: a box narrower than a rounding of its edges is a box still.

@@ -29,7 +29,7 @@ struct launch_counts {
         sectors,                        /* of 32 bytes, that these touch, each counted anew */
         asked,                          /* bytes that its threads asked for */
         touched,                        /* bytes of all the sectors that the launch touched, each counted once */
-        shared_requests, wavefronts,    /* of shared memory; turns of its banks: as many without conflicts */
+        shared_requests, wavefronts,    /* cycles of shared memory without bank conflicts, and with (requests.h) */
         partial,                        /* requests in which not all lanes of the warp took part */
         barriers,                       /* of blocks, each counted once a block */
         exchanges,                      /* shuffles and votes of warps */

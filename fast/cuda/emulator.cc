@@ -509,7 +509,7 @@ void access(memory where, const void *address, trace *traces, size_t bytes, bool
             fault(from, "writes a word that %s read, and no %s between", other, missed(other));
         else note_writer(t, (uint16_t)f.number);
     }
-    if (m->counting) m->asked.add(f.warp, f.lane, where, address, bytes, from);
+    if (m->counting) m->asked.add(f.warp, f.lane, where, !write, address, bytes, from);
 }
 
 /* Atomics meet each other without harm, and plain accesses as writes do. */
@@ -529,7 +529,7 @@ void atomic(memory where, const void *address, trace *traces, size_t bytes, cons
         note_writer(t, (uint16_t)(who | ATOMIC));
     }
     m->now.atomics++;
-    if (m->counting) m->asked.add(f.warp, f.lane, where, address, bytes, from);
+    if (m->counting) m->asked.add(f.warp, f.lane, where, false, address, bytes, from);
 }
 
 void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &from)

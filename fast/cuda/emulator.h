@@ -16,7 +16,8 @@
  *     ordered by it, and those that exchanged are not.  Atomics do not race with each other.
  *   - So is an index out of range, and a wide access that is not aligned.
  *   - Where it is asked to count (counts.h), a warp's accesses are taken together as a
- *     device would: sectors of 32 bytes, banks of 4 bytes.
+ *     device would: sectors of 32 bytes, banks of 4 bytes.  The cycles of shared memory are
+ *     a model that was not compared with a device (requests.h).
  *
  * The first error ends the launch, and is told with its file and line.  What is read too
  * early is found whatever the order of the threads, since each word knows who wrote it;

@@ -11,17 +11,20 @@
  *           memory: each is read from the device once for BLOCK queries, not once for each.
  *   cuda4   Eight threads share four queries, and each has four of their keys at a time: what
  *           it takes from shared memory, four channels in an access, meets four others in
- *           registers.  A product of a score takes 1/8 of an access in place of one, a
- *           product with a value from 1/8 to 1/12.  Scores pass to those who gather values
- *           through shared memory of their own warp.
+ *           registers.  For four channels a warp reads q in 4 x 2 cycles of shared memory and k
+ *           in 4 x 4 (requests.h): 24 cycles for 64 products a lane, where cuda3 takes 64.
+ *           Of four keys it reads weights and 4 GROUPS values a lane in the same way.  The
+ *           128 float lanes of a multiprocessor make those 64 products in 16 cycles, so that
+ *           shared memory bounds cuda4 too.  Scores pass to those who gather values through
+ *           shared memory of their own warp.
  *
  *   cuda-tf32, cuda-bf16
  *           Tensor cores (tensor.h): cuda4's tiles, and a warp for 16 queries.  Scores and means
  *           are products of 16 x 8 x 8 or 16 x 8 x 16 in one instruction, whose factors q, k, v
  *           and the weights are rounded to 11 digits or 8; sums are float.  Weights stay in
  *           registers from one product to the next.  On 8 x 8 tokens, 2 heads of 16 channels,
- *           256 instructions, or 128; of shared memory they ask 640 times, or 320, where cuda4
- *           asks 1984 times.  What failed: heads of more than 16 channels ask for each sector of
+ *           256 instructions, or 128; they take 704 cycles of shared memory, or 384, where cuda4
+ *           takes 5248.  What failed: heads of more than 16 channels ask for each sector of
  *           y twice, since a lane has eight channels side by side and stores four at a time.
  *           Registers, for heads of up to 16, 32 and 64 channels on sm_80: 73, 98 and 128 in
  *           TF32, 64, 80 and 110 in BF16, without spills.
@@ -247,7 +250,7 @@ __global__ void tiled(problem_of_msa p, array<real> y, array<const real> qkv, ar
         }
         __syncthreads();
 
-        /* Step 2: all threads of a warp read the same word: one turn of the banks. */
+        /* Step 2: all threads of a warp read the same word, in one cycle. */
         for (int key = 0; own.there && key < keys; key++) {
             int j = meeting_token(p.meet, own.window, first + key);
             if (meeting_side(p.meet, own.window, first + key) != own.side) continue;

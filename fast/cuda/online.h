@@ -66,7 +66,7 @@ template <int CHANNELS> __device__ inline void store_mean(array<real> to, size_t
 
 /* A query against keys and values in shared memory, in rows of `pitch`: a multiple of
  * four, so that one access brings four channels.  All threads of a warp read the same
- * words: one turn of the banks.  Keys are zero beyond their channels. */
+ * words, four floats in two cycles (requests.h).  Keys are zero beyond their channels. */
 template <int CHANNELS>
 __device__ inline void attend(gathered<CHANNELS> &g, const real (&q)[CHANNELS], shared<real> k, shared<real> v,
                               int keys, int pitch)

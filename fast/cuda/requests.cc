@@ -16,9 +16,9 @@ size_t hash(memory where, const place &p)
     return ((size_t)p.line * 37 + (uintptr_t)p.file / 8 + where * 511) % TABLE;
 }
 
-/* Turns that the banks take for sorted, distinct words: a bank serves one word in a turn,
- * and whoever wants that word. */
-size_t turns(const std::vector<uintptr_t> &words)
+/* Cycles that the banks take for sorted, distinct words: a bank serves one word in a cycle,
+ * to every lane that asks for it. */
+size_t bank_cycles(const std::vector<uintptr_t> &words)
 {
     size_t most = 0, of[BANKS] = {};
     for (uintptr_t w : words) most = std::max(most, ++of[w % BANKS]);
@@ -66,14 +66,15 @@ unsigned requests::number_of(memory where, const place &from)
     }
 }
 
-void requests::add(unsigned number, unsigned lane, memory where, const void *address, size_t bytes, const place &from)
+void requests::add(unsigned number, unsigned lane, memory where, bool load, const void *address, size_t bytes,
+                   const place &from)
 {
     warp &w = warps[number];
     unsigned at = number_of(where, from);
     if (at >= w.lines.size()) w.lines.resize(at + 1);
     line &l = w.lines[at];
     unsigned index = l.came[lane]++ - l.first;
-    if (index >= l.open.size()) l.open.push_back({0, where, (unsigned)bytes, false, {}});
+    if (index >= l.open.size()) l.open.push_back({0, where, (unsigned)bytes, load, false, {}});
     request &r = l.open[index];
     r.lanes |= 1u << lane;
     r.address[lane] = (uintptr_t)address;
@@ -124,7 +125,7 @@ void requests::count(const warp &w, const request &r)
 {
     if (r.lanes != w.begun) now->partial++;
     if (r.where == DEVICE_MEMORY) count_sectors(r);
-    else count_turns(r);
+    else count_wavefronts(r);
 }
 
 void requests::count_sectors(const request &r)
@@ -152,29 +153,43 @@ void requests::sort_touched()
     sorted = touched.size();
 }
 
-/* Wide accesses take turns of 128 bytes by nature.  Those of 8 and 16 bytes are served by
- * halves and quarters of the warp: where threads of one part are in each other's way, the
- * parts go one after another. */
-void requests::count_turns(const request &r)
+/* Cycles in which the results of a load reach the registers of the warp: one word of every
+ * lane in a cycle, two words where lanes n and n ^ 1, or n and n ^ 2, have the same address. */
+size_t requests::return_cycles(const request &r)
+{
+    bool pairs[] = {true, true};
+    for (unsigned l = 0; l < WARP; l++)
+        for (unsigned by = 1; by <= 2; by++) {
+            bool both = r.lanes >> l & r.lanes >> (l ^ by) & 1;
+            if (both && r.address[l] != r.address[l ^ by]) pairs[by - 1] = false;
+        }
+    size_t each = words(r.bytes);
+    return each > 1 && (pairs[0] || pairs[1]) ? each / 2 : each;
+}
+
+/* Accesses of 8 and 16 bytes are served by halves and quarters of the warp: if lanes of one
+ * part conflict, the parts go one after another.  A load takes at least its return cycles. */
+void requests::count_wavefronts(const request &r)
 {
     std::vector<uintptr_t> all, part;
     unsigned lanes_of_part = r.bytes == 16 ? WARP / 4 : r.bytes == 8 ? WARP / 2 : WARP;
-    size_t one_after_another = 0;
+    size_t one_after_another = 0, returned = r.load ? return_cycles(r) : 0;
     bool conflict = false;
     for (unsigned l = 0; l < WARP; l++) {
         if (r.lanes >> l & 1)
             for (size_t b = 0; b < r.bytes; b += WORD) part.push_back((r.address[l] + b) / WORD);
         if ((l + 1) % lanes_of_part || part.empty()) continue;
         sort_distinct(part);
-        size_t taken = turns(part);
+        size_t taken = bank_cycles(part);
         conflict |= taken > (part.size() + BANKS - 1) / BANKS;
         one_after_another += taken;
         all.insert(all.end(), part.begin(), part.end());
         part.clear();
     }
     sort_distinct(all);
-    now->shared_requests += (all.size() + BANKS - 1) / BANKS;
-    now->wavefronts += conflict ? std::max(turns(all), one_after_another) : turns(all);
+    size_t cycles = conflict ? std::max(bank_cycles(all), one_after_another) : bank_cycles(all);
+    now->shared_requests += std::max((all.size() + BANKS - 1) / BANKS, returned);
+    now->wavefronts += std::max(cycles, returned);
 }
 
 } // namespace emulator

@@ -142,7 +142,7 @@ __global__ void rows_tiled(rows_problem p, array<real> y, array<const real> q, a
         }
         __syncthreads();
 
-        /* Step 2: all lanes read the same key: one turn of the banks. */
+        /* Step 2: all lanes read the same word, in one cycle. */
         for (int j = 0; j < count; j++) rows_meet(g, p.c, keys, values, j * p.c);
         __syncthreads();
     }

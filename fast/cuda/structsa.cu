@@ -26,18 +26,18 @@
  *
  * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float):
  *
- *             requests    sectors     wavefronts of shared memory     bytes touched, at most
+ *             requests    sectors     cycles of shared memory         bytes touched, at most
  *     cuda1    704 016   1 858 624             0                          12 800
  *     cuda2      5 992      10 144             0                          25 088 + 20 480
- *     cuda3      1 928       6 560         1 152                          25 088 + 20 480
- *     cuda4        184       1 152         2 432                          12 800
+ *     cuda3      1 928       6 560         2 176                          25 088 + 20 480
+ *     cuda4        184       1 152         3 456                          12 800
  *
  * (two launches in the middle).  There are no bank conflicts.  With heads of 16 channels:
  *
- *             requests    sectors     of shared memory    wavefronts     instructions
- *     cuda4         360       2 304         4 848             4 848               0
- *     cuda-tf32     216       2 048         2 232             2 488             256
- *     cuda-bf16     216       2 048         1 816             2 072             128
+ *             requests    sectors    cycles of shared memory, and with conflicts     instructions
+ *     cuda4         360       2 304             6 896         6 896                        0
+ *     cuda-tf32     216       2 048             3 384         3 640                      256
+ *     cuda-bf16     216       2 048             2 968         3 224                      128
  *
  * What failed: virtual tokens of different patterns are put away to the same banks.  Registers of the last rung, for
  * sm_80: 88, 120 and 206 for heads of up to 16, 32 and 64 channels, without spills; in double
