@@ -25,6 +25,7 @@ import time
 BUILD, ONLY = sys.argv[1], sys.argv[2]
 FOLDER = {"float": BUILD, "double": BUILD + "/double", "exact": BUILD, "address": BUILD + "/sanitize/double"}
 SETTINGS = {"address": ["BUILD=" + BUILD + "/sanitize", "WERROR=", "CFLAGS=" + os.environ.get("CHECKED", "")]}
+LOGS = {"address": "sanitize/tap/double"}
 JOBS, LIMIT, TOP = os.cpu_count(), 300, os.getcwd()
 RULES, SOURCES = {}, {}         # of a target: the command that makes it; of an object: all files that it is compiled from
 
@@ -103,10 +104,11 @@ class Mutant:
         return any(content(self.copy, name) != content(TOP, name) for name in self.made & SOURCES.keys())
 
 
-def failure(suite, path):
+def failure(build, suite, path):
     """Run a suite and return the test that fails first, or ""."""
     settings = {"DRAWS": "1", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "CK_TAP_LOG_FILE_NAME": "-",
-                "CK_TIMEOUT_MULTIPLIER": "3", **({"OPERATOR": suite.split("@")[1]} if "@" in suite else {})}
+                "CK_TIMEOUT_MULTIPLIER": "3", "CK_FORK": "no" if build == "address" else "yes",
+                **({"OPERATOR": suite.split("@")[1]} if "@" in suite else {})}
     terminal, theirs = os.openpty()                         # a terminal gets each line at once
     process = subprocess.Popen([path], env={**os.environ, **settings}, start_new_session=True, stdin=subprocess.DEVNULL,
                                stdout=theirs, stderr=subprocess.DEVNULL)
@@ -129,12 +131,12 @@ def failure(suite, path):
 def baseline(build, suite):
     """The same without a mutation; a suite that `make test` has seen pass is not run again."""
     path = program(build, suite)
-    log = f"{BUILD}/tap/{'exact' if '/' in suite else build}/{os.path.basename(path)}.log"
+    log = f"{BUILD}/{LOGS.get(build, 'tap/' + build)}/{os.path.basename(path)}.log"
     if os.path.exists(log) and os.path.getmtime(log) > os.path.getmtime(path):
         with open(log, errors="replace") as f:
             if re.search(r"(?m)^100%: Checks: ", f.read()):
                 return ""
-    return failure(suite, os.path.abspath(path))
+    return failure(build, suite, os.path.abspath(path))
 
 
 def meet(row, copies):
@@ -159,7 +161,7 @@ def meet(row, copies):
                 mutant.place(target)
             if not mutant.changes():
                 raise ValueError(f"no object of {suite} changes")
-            failed = failure(suite, os.path.join(copy, targets[0]))
+            failed = failure(build, suite, os.path.join(copy, targets[0]))
             if failed:
                 return f"{time.monotonic() - began:5.1f} s  {path}: {why}: {suite}: {failed}", True
     except (OSError, ValueError) as error:
