@@ -1,9 +1,12 @@
-/* bytes.c -- how much memory and work a program may take; see bytes.h */
+/* bytes.c -- how much memory, work and threads a program may take; see bytes.h */
 
 #define _POSIX_C_SOURCE 200809L
 
 #include "bytes.h"
 #include <math.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,3 +62,56 @@ status work_fits(double multiply_adds, double allowed)
     return bad_input("makes %.3g multiply-adds, allowed are %.3g (option --max-work)",
                      multiply_adds, allowed);
 }
+
+/* ---- threads ------------------------------------------------------------------ */
+
+#ifdef _OPENMP
+/* The process that has loaded this library; that in which a team has worked; and that which a test has named. */
+static long loaded_in;
+static atomic_long worked_in;
+static long named;
+
+__attribute__((constructor)) static void remember_process(void)
+{
+    loaded_in = (long)getpid();
+}
+
+/* The kernel marks a process that was forked and has not called exec (PF_FORKNOEXEC; ps shows it as flag 1): field 9 of
+ * /proc/self/stat, where field 2 is a name in parentheses. */
+static bool is_forked(void)
+{
+    unsigned long flags = 0;
+    char line[512];
+    if (named == (long)getpid()) return false;
+    if (loaded_in != (long)getpid()) return true;
+    FILE *file = fopen("/proc/self/stat", "r");
+    const char *field = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    for (int n = 2; field && n < 9; n++) field = strchr(field + 1, ' ');
+    if (field) flags = strtoul(field, NULL, 10);
+    if (file) fclose(file);
+    return flags & 0x40;
+}
+
+int default_threads(void)
+{
+    return is_forked() ? 1 : omp_get_max_threads();
+}
+
+void default_threads_here(void)
+{
+    named = (long)getpid();
+}
+
+status team_begins(int threads)
+{
+    long here = (long)getpid(), there = threads > 1 ? atomic_load(&worked_in) : here;
+    if (there && there != here)
+        return bad_input("threads: found %d, expected 1 in a child of fork, where the parent's threads are not", threads);
+    if (!there) atomic_store(&worked_in, here);
+    return status_ok();
+}
+#else
+int default_threads(void) { return 1; }
+void default_threads_here(void) { }
+status team_begins(int threads) { return (void)threads, status_ok(); }
+#endif

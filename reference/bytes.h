@@ -1,4 +1,4 @@
-/* bytes.h -- how much memory and work a program may take, and what it says where
+/* bytes.h -- how much memory, work and threads a program may take, and what it says where
  * that is too little
  *
  * What a problem needs is known before any of it is taken (room.h), and what it
@@ -30,6 +30,18 @@ status bytes_fit(size_t needed, size_t allowed);
 
 /* Refuses to make more multiply-adds than are allowed. */
 status work_fits(double multiply_adds, double allowed);
+
+/* How many threads to use if nobody says: as many as OpenMP would take, and one in a child of fork.  A child has none of
+ * its parent's threads, and a team of OpenMP would wait for them for ever, whoever had started them.  A process counts
+ * as a child of fork until it calls exec.  A fork before this library was loaded is noticed by /proc/self/stat alone. */
+int default_threads(void);
+
+/* For tests, as Check runs them in children of fork: this process counts as none. */
+void default_threads_here(void);
+
+/* To be called before a team of this library works.  Bad input if a team has worked in a process from which
+ * this one was forked. */
+status team_begins(int threads);
 
 #ifdef __cplusplus
 }

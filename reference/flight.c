@@ -10,6 +10,7 @@
 #include "flight.h"
 #include <omp.h>
 #include <string.h>
+#include "bytes.h"
 
 void flight_meet(const struct flight *t)
 {
@@ -83,6 +84,8 @@ status flights_run(const struct plan *plan, real *y, const real *x, const struct
     size_t B = batch->images, at_once = batch->apart ? 1 : batch->in_flight;
 
     size_t counts[SLOTS * SHARES * LINE];
+    status s = team_begins(plan->threads);
+    if (s.code) return s;
 
     memset(counts, 0, sizeof counts);
     #pragma omp parallel num_threads(plan->threads)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+#include "bytes.h"
 
 /* Behind one another in one block: the resolved problem, the form's state. */
 static size_t resolved_bytes(const struct declaration *d)
@@ -41,7 +42,7 @@ status plan_place(struct plan *plan, void *workspace)
 
 int plan_threads(void)
 {
-    int threads = omp_get_max_threads();
+    int threads = default_threads();
     return threads < PLAN_THREADS ? threads : PLAN_THREADS;
 }
 

@@ -42,7 +42,7 @@ struct form {
     double (*multiply_adds)(const void *of);                /* of one run, by formula, from the resolved problem */
 };
 
-/* Threads of a plan, at most; and as many as it has where nobody says: what OpenMP would take, and no more. */
+/* Threads of a plan, at most; and if nobody says how many: default_threads() (bytes.h), and no more than that. */
 #define PLAN_THREADS 1024
 int plan_threads(void);
 

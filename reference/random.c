@@ -3,6 +3,7 @@
 #include "random.h"
 #include <math.h>
 #include <stdbool.h>
+#include "bytes.h"
 
 /* Philox4x32-10: ten rounds of two 32 x 32 -> 64 bit products over a counter
  * of four words, under a key of two.  Here the counter is (n, draw | stream)
@@ -105,7 +106,7 @@ void random_fill_uniform(real *a, size_t count, uint64_t seed, uint64_t stream, 
 /* A number depends on its place alone, so threads may share the places: the weights of a network are millions. */
 void random_fill_normal(real *a, size_t count, uint64_t seed, uint64_t stream, double deviation)
 {
-    #pragma omp parallel for schedule(static) if (count > 65536)
+    #pragma omp parallel for num_threads(count > 65536 ? default_threads() : 1) schedule(static)
     for (size_t n = 0; n < count; n++)
         a[n] = (real)(deviation * random_normal(seed, stream, n));
 }

@@ -18,8 +18,13 @@
  * they are mixed.  Numbers are converted by nobody.
  *
  * Errors are values.  Nothing in the library prints, exits or aborts; but OpenMP's own
- * library ends a process that cannot have the threads it asked for.  Nor are its threads there
- * in a child of fork whose parent has run a plan with several: there a plan may have one alone.
+ * library ends a process that cannot have the threads it asked for.
+ *
+ * A child of fork has none of its parent's threads, and OpenMP waits for them for ever.  So
+ * the default there is one thread, until the process calls exec.  If the parent has run a plan
+ * of several threads, running one in the child is bad input.  The library does not see whether
+ * other code of the parent has used OpenMP: ask for several threads in a child only if none has.
+ * If the library is loaded after the fork, it needs /proc to notice the fork.
  *
  * Plans share nothing: each thread may work with its own.  One plan is for one
  * thread at a time, and shares its work among threads of its own.
@@ -58,7 +63,7 @@ typedef struct twicetold_request {
     const char *name;                   /* of the operator, "lisa" */
     const char *const *options;         /* "--grid", "14x14", ..., NULL: as on the command line */
     const char *form;                   /* "naive", "fast", ...; NULL: "fast" */
-    int threads;                        /* at most 1024; 0: as many as OpenMP would take */
+    int threads;                        /* at most 1024; 0: as many as OpenMP would take, one in a child of fork */
     const char *max_memory;             /* bytes for the plan, as "8G"; NULL: three quarters of what is free */
 } twicetold_request;
 

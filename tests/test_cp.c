@@ -13,6 +13,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../reference/bytes.h"
 #include "../reference/instruments/cp.h"
 #include "../reference/random.h"
 
@@ -645,6 +646,7 @@ START_TEST(decomposition_is_repeatable)
     double *t = gaussian(95, entries(5, size));
     int threads = omp_get_max_threads();
     struct cp cp[RUNS];
+    default_threads_here();
     for (int run = 0; run < RUNS; run++) {
         omp_set_num_threads(run < 3 ? run + 1 : 2);
         struct cp_options o = {.seed = run == 4, .starts = 2, .sweeps = 6};

@@ -9,13 +9,20 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <locale.h>
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "golden.h"
 #include "support.h"
+#include "../reference/bytes.h"
+#include "../reference/instruments/cp.h"
+#include "../reference/instruments/tokens.h"
 #include "../reference/plan.h"
+#include "../reference/random.h"
 #include "../reference/twicetold.h"
 
 #ifdef TWICETOLD_DOUBLE
@@ -564,6 +571,7 @@ START_TEST(no_threads_are_openmps)
     struct caller c;
     const char *form;
     int before = omp_get_max_threads();
+    default_threads_here();
     enter(&c, "lisa_eq10_paper");
     for (int f = 0; (form = API(form)(c.request.name, f)); f++) {
         c.request.form = form;
@@ -581,6 +589,124 @@ START_TEST(no_threads_are_openmps)
         ck_assert_uint_eq(bytes_with(&c, 0, false), bytes_with(&c, PLAN_THREADS, false));
     }
     omp_set_num_threads(before);
+    leave(&c);
+}
+END_TEST
+
+/* What starts threads of OpenMP if nobody says how many: five numbers of each. */
+static void plan_of_one_token(real *y)
+{
+    static const real number[1] = {2}, weights[3] = {1, 1, 3};
+    static const API(tensor) tensors[] = {
+        {.name = "x", .axes = 3, .size = {1, 1, 1}}, {.name = "w_qkv", .axes = 2, .size = {3, 1}, .data = weights},
+    };
+    API(plan) *plan;
+    done(API(plan_create)(&plan, &(twicetold_request){.name = "msa", .options = LIST(const char *, "--grid", "1", NULL)},
+                          tensors, COUNT(tensors)));
+    done(API(plan_load)(plan, tensors, COUNT(tensors)));
+    done(API(plan_run)(plan, y, number));
+    API(plan_release)(plan);
+}
+
+static void fitted_image(real *y)
+{
+    struct image image, fitted;
+    succeeds(image_create(&image, 1, 1, 1));
+    image.pixels[0] = 6;
+    succeeds(image_fit(&fitted, &image, 5, 1));
+    memcpy(y, fitted.pixels, 5 * sizeof *y);
+    image_release(&image);
+    image_release(&fitted);
+}
+
+static void drawn_numbers(real *y)
+{
+    enum { MANY = 70000 };
+    real *a = zeros(MANY);
+    random_fill_normal(a, MANY, 1, 2, 1);
+    memcpy(y, a + MANY - 5, 5 * sizeof *y);
+    y[4] = (real)(6 + random_normal(1, 2, MANY - 1)) - y[4];
+}
+
+static void tokens_of_noise(real *y)
+{
+    grid g;
+    real *x = zeros(16);
+    succeeds(grid_parse(&g, "4x4"));
+    succeeds(tokens_make(x, 1, &g, 1, &(struct token_source){.kind = TOKENS_NOISE}, NULL, 0));
+    for (int n = 0; n < 16; n++) y[0] += x[n] * x[n] * 6 / 16;
+}
+
+static void decomposition(real *y)
+{
+    static const double ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    struct cp cp;
+    double error;
+    succeeds(cp_als(&cp, ones, 3, LIST(size_t, 2, 2, 2), 1, NULL));
+    succeeds(cp_error(&error, &cp, ones));
+    y[0] = (real)(6 + error);
+    cp_release(&cp);
+}
+
+static const struct { const char *name; void (*start)(real *y); int at; } starts[] = {
+    {"a plan", plan_of_one_token, 0}, {"image_fit", fitted_image, 4}, {"random_fill_normal", drawn_numbers, 4},
+    {"tokens_make", tokens_of_noise, 0}, {"cp_als", decomposition, 0},
+};
+
+/* Claim      In a child of fork nothing waits for threads that are not there, although the parent's OpenMP has run
+ *            without this library's knowledge: the default is one thread.
+ * Measure    The result, which is 6 for each, within 20 seconds.
+ * Would it fail?  Seen with OpenMP's own default: each of them waited for ever. */
+START_TEST(a_child_of_fork_has_one_thread)
+{
+    int sum = 0, state;
+    omp_set_num_threads(2);
+    #pragma omp parallel reduction(+ : sum)
+    sum += 1;
+    ck_assert_int_eq(sum, 2);
+    fflush(stdout);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        alarm(20);
+        real *y = zeros(5);
+        int threads = plan_threads();
+        starts[_i].start(y);
+        _exit(threads == 1 && fabs((double)y[starts[_i].at] - 6) < 1e-4 ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert_msg(state == 0, "%s: %s", starts[_i].name, WIFSIGNALED(state) ? "did not return" : "wrong");
+}
+END_TEST
+
+/* Claim      A plan of several threads that would work in a child of fork, although several have worked in the parent, is
+ *            bad input; a plan of one thread works there.
+ * Would it fail?  Seen without the check: the child waited for ever. */
+START_TEST(threads_of_the_parent_are_asked_for_in_vain)
+{
+    struct caller c;
+    API(plan) *plan;
+    int state;
+    enter(&c, "msa_ghost");
+    done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, c.y, c.golden.x->data));
+    done(API(plan_run)(plan, c.y, c.golden.x->data));
+    fflush(stdout);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        alarm(20);
+        twicetold_status inherited = API(plan_run)(plan, c.y, c.golden.x->data), anew = all_in_one(&c);
+        c.request.threads = 1;
+        twicetold_status one = all_in_one(&c);
+        static const char line[] = "msa: threads: found 2, expected 1 in a child of fork";
+        _exit(!one.code && inherited.code == 2 && anew.code == 2 && !strncmp(inherited.message, line, strlen(line))
+              && !strncmp(anew.message, line, strlen(line)) ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert_msg(state == 0, "%s", WIFSIGNALED(state) ? "did not return" : "wrong");
+    API(plan_release)(plan);
     leave(&c);
 }
 END_TEST
@@ -604,5 +730,8 @@ int main(void)
     TCase *host = add_case(suite, "the host");
     tcase_add_test(host, a_hosts_comma_changes_nothing);
     tcase_add_test(host, no_threads_are_openmps);
+    tcase_set_timeout(host, 60);
+    tcase_add_loop_test(host, a_child_of_fork_has_one_thread, 0, (int)COUNT(starts));
+    tcase_add_test(host, threads_of_the_parent_are_asked_for_in_vain);
     return run_suite(suite);
 }

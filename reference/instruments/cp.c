@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include "../bytes.h"
 #include "../memory.h"
 #include "../random.h"
 
@@ -485,7 +486,7 @@ status cp_als(struct cp *cp, const double *tensor, int axes, const size_t size[]
     /* Step 2: one start after another, the best is kept. */
     for (int a = 0; a < axes; a++) memset(w.best[a], 0, size[a] * rank * sizeof(double));
     if (w.norm == 0) least = 0;
-    #pragma omp parallel
+    #pragma omp parallel num_threads(default_threads())
     #pragma omp single
     for (size_t start = 0; start < o.starts && !(least <= o.enough); start++) {
         size_t sweeps;
@@ -562,7 +563,7 @@ status cp_error(double *error, const struct cp *cp, const double *tensor)
     }
     for (size_t i = 0; i < w.left * w.right; i++) squares += tensor[i] * tensor[i];
     double away = 0;
-    #pragma omp parallel
+    #pragma omp parallel num_threads(default_threads())
     #pragma omp single
     away = distance(&w, tensor, sums);
     *error = away == 0 ? 0 : away / sqrt(squares);

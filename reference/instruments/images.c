@@ -14,6 +14,7 @@
 #include <tgmath.h>
 #include <unistd.h>
 #include <zlib.h>
+#include "../bytes.h"
 #include "beside.h"
 
 #define HEADER 16               /* bytes of an IDX header with three axes */
@@ -376,7 +377,7 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
     if (s.code) return s;
 
     double scale = fmax((double)rows / (double)im->rows, (double)columns / (double)im->columns);
-    #pragma omp parallel for
+    #pragma omp parallel for num_threads(default_threads())
     for (size_t y = 0; y < rows; y++)
     for (size_t x = 0; x < columns; x++) {
         struct span down = span_under(y, rows, im->rows, scale);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <tgmath.h>
+#include "../bytes.h"
 #include "../linear.h"
 #include "../random.h"
 
@@ -71,7 +72,7 @@ static status measure_canvas(struct scene *scene, const grid *g, size_t patch)
  * part are as independent and as normal, each the symmetric part of two. */
 static void draw_coefficients(FFTW(complex) *F, size_t rows, size_t columns, uint64_t seed, uint64_t stream)
 {
-    #pragma omp parallel for
+    #pragma omp parallel for num_threads(default_threads())
     for (size_t u = 0; u < rows; u++)
     for (size_t v = 0; v < columns; v++) {
         size_t n = u * columns + v;

@@ -183,10 +183,10 @@ def _bytes(text):
 
 
 def _threads(operator, count):
-    """How many threads a plan asks for; 0 where that is left to OpenMP, which a child of fork cannot do."""
+    """How many threads a plan asks for; 0 if that is left to the library."""
     if count is not None and (not isinstance(count, (int, numpy.integer)) or not 1 <= count <= 1024):
         raise Error(f"{operator}: threads: found {count!r}, expected a whole number from 1 to 1024, or None")
-    return count or int(_threads_are_lost)
+    return count or 0
 
 
 def _word(value):
@@ -223,19 +223,6 @@ def _sort(described, given):
 
 # ---- Plans
 
-# OpenMP's threads do not come along when a process forks, and a child that counts on them waits for ever.
-_threads_have_run = _threads_are_lost = False
-
-
-def _forked():
-    global _threads_are_lost
-    _threads_are_lost = _threads_have_run
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
-
-
 class Plan:
     """An operator with its options, its parameters and one of its forms, ready to run; see twicetold.plan.
 
@@ -254,14 +241,12 @@ class Plan:
 
         # Step 2: the plan, which is released with this object.
         options = (ctypes.c_char_p * (len(words) + 1))(*map(_bytes, words))
-        self._threads = _threads(operator, threads)
-        request = _Request(_bytes(operator), options, _bytes(form), self._threads,
+        request = _Request(_bytes(operator), options, _bytes(form), _threads(operator, threads),
                            None if max_memory is None else _bytes(max_memory))
         listed = _tensors(self._arrays)
         self._plan = ctypes.c_void_p()
         library.plan_create(ctypes.byref(self._plan), ctypes.byref(request), listed, len(listed)).expect()
         weakref.finalize(self, library.plan_release, self._plan)
-        self._begin()
         library.plan_load(self._plan, listed, len(listed)).expect()
 
         # Step 3: what one may ask.
@@ -276,16 +261,6 @@ class Plan:
         return {name: numpy.asarray(_shared(self.operator, name, value), self.dtype, order="C")
                 for name, value in tensors.items()}
 
-    def _begin(self):
-        """To be called before threads may begin to work."""
-        global _threads_have_run
-        if self._threads == 1:
-            return
-        if _threads_are_lost:
-            raise Error(f"{self.operator}: a process with threads has forked, and they are not in the child: "
-                        "expected threads=1 there")
-        _threads_have_run = True
-
     def __reduce_ex__(self, protocol):
         raise Error(f"{self.operator}: a plan is neither copied nor pickled, expected another plan")
 
@@ -293,7 +268,6 @@ class Plan:
         """Takes other parameters of the same shapes; what is not named stays.  Call it too where an array
         that the plan reads was changed in place."""
         own = self._own(changed)
-        self._begin()
         with self._lock:
             arrays = {**self._arrays, **own}
             listed = _tensors(arrays)
@@ -307,7 +281,6 @@ class Plan:
             raise Error(f"{self.operator}: tensor x: found {list(shared.shape)} of {shared.dtype}, "
                         f"expected {list(planned.shape)} of {planned.dtype} as when the plan was created")
         dense, y = numpy.asarray(shared, self.dtype, order="C"), numpy.empty(self.shape, self.dtype)
-        self._begin()
         with self._lock:
             self._library.plan_run(self._plan, y.ctypes.data, dense.ctypes.data).expect()
         return _like(x, y)
@@ -316,8 +289,9 @@ class Plan:
 def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
     """A plan for arrays of the shape and type of x; tensors and options as the operator's own function takes them.
 
-    form is one of forms(operator).  threads: as many as OpenMP would take where it is None; in a child of fork, where
-    its threads are not, one.  max_memory: bytes for the plan, as "8G"; three quarters of what is free where it is
+    form is one of forms(operator).  threads: if None, as many as OpenMP would take, and one in a child of fork.  Other
+    threads of the parent do not exist there, so if a plan of several has run in it, a plan of several is an error in the
+    child.  max_memory: bytes for the plan, as "8G"; three quarters of what is free where it is
     None.  Threads of Python may call one plan; they take turns."""
     return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
 

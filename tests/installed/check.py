@@ -355,10 +355,36 @@ def plans():
     same(plan(x), y, "after no copy")
     child = os.fork()
     if child == 0:
-        told = refusal(plan, x) + refusal(twicetold.plan, operator, **tensors, **given, threads=2)
+        told = refusal(plan, x) + refusal(twicetold.plan(operator, **tensors, **given, threads=2), x)
         alike = abs(function(operator)(**tensors, **given) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
-        os._exit(0 if alike and told.count("expected threads=1") == 2 else 1)
+        os._exit(0 if alike and told.count("expected 1 in a child of fork") == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
+
+
+def fork():
+    """A parent that has run somebody else's threads, and its child, which imports the module before or after."""
+    tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
+    others = {"three lines of C": "import ctypes; assert ctypes.CDLL(sys.argv[1] + '/loop.so').loop() == 2",
+              "NumPy": "a = numpy.ones((1000, 1000)); a @ a",
+              "PyTorch": "import torch; torch.set_num_threads(2); torch.ones(1000, 1000).exp() @ torch.ones(1000, 1000)"}
+    numpy.savez(scratch + "/in.npz", **tensors)
+    for who, threads in others.items():
+        if who == "PyTorch" and not importlib.util.find_spec("torch"):
+            print("left out, without torch")
+            continue
+        for before, after in (("import twicetold", "pass"), ("pass", "import twicetold")):
+            script = f"""if True:
+                import os, signal, sys, numpy
+                {before}
+                {threads}
+                tensors = dict(numpy.load(sys.argv[1] + "/in.npz"))
+                if os.fork() == 0:
+                    signal.alarm(20)
+                    {after}
+                    os._exit(0 if twicetold.msa(**tensors, grid=1) == 6 else 1)
+                sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))"""
+            ran = subprocess.run([sys.executable, "-c", script, scratch], capture_output=True, text=True)
+            assert ran.returncode == 0, f"{who}, {before}: {ran.returncode}, {ran.stderr}"
 
 
 def documented():
@@ -434,4 +460,4 @@ def wheel():
 
 
 {"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
- "wheel": wheel, "lazy": lazy}[question]()
+ "wheel": wheel, "lazy": lazy, "fork": fork}[question]()

@@ -125,7 +125,18 @@ rename)
     case $question in lazy) find_python torch ;; *) find_python ;; esac || exit 77
     # To the bit with one thread alone: clang's OpenMP is not the one that NumPy's BLAS brings,
     # and what BLAS cuts a product into depends on the threads that it sees.
-    case $question in agree|wheel) export OMP_NUM_THREADS=1 ;; esac
+    case $question in
+    agree|wheel) export OMP_NUM_THREADS=1 ;;
+    fork)
+        export OMP_NUM_THREADS=2
+        echo 'int loop(void)
+              {
+                  int sum = 0;
+                  _Pragma("omp parallel reduction(+ : sum)")
+                  sum += 1;
+                  return sum;
+              }' | $CC -fopenmp -fPIC -shared -x c - -o "$scratch/loop.so" ;;
+    esac
     export TWICETOLD_LIBRARY="$BUILD/lib" PYTHONPATH="$top/reference/library" SCRATCH="$scratch"
     "$python" tests/installed/check.py "$question" "$@" ;;
 esac
