@@ -38,7 +38,7 @@ comma := ,
 
 .DEFAULT_GOAL = all
 
-deps:                   ## install what is missing (DEVELOPER=1: also for clang, lint, valgrind, golden, pdf, browsers)
+deps:                   ## install what is missing, by sudo apt-get (DEVELOPER=1: also for clang, lint, valgrind, golden, pdf, browsers)
 	@sh reference/program/depend.sh install $(if $(DEVELOPER),developer)
 
 # Compilers and libraries are looked up as this file is read, so what is asked

@@ -46,11 +46,14 @@ picture() {
     echo "<img src=\"$name.svg\" alt=\"\">"
 }
 
-# page TITLE: what is on standard input, below it; and where its numbers come from, if that is said.
+# page TITLE TABLE [TEXT]: what is on standard input, below it; and at its foot the text, and the machine that
+# figures/TABLE.tsv was measured on.
 page() {
+    machine=$(sed -n 's/^# machine: //p' "figures/$2.tsv" | sed 's/([RTMC]*)//g; 1q')
+    test "$machine" || { echo "figures/$2.tsv: found no machine, expected a line '# machine: ...'" >&2; exit 1; }
     printf '<section><h1>%s</h1>\n<div>\n' "$1"
     cat
-    printf '</div>\n%s</section>\n' "${2:+<footer>$2</footer>}"
+    printf '</div>\n<footer>%s</footer></section>\n' "${3:+$3  }$machine"
 }
 
 # table FILE COLUMN...: the rows as HTML; `where` may be a condition.
@@ -89,10 +92,6 @@ table() {
 ratio() { awk '{ x = $1; if (x < 10) printf "%.1f", x; else if (x < 1000) printf "%.0f", x
     else { x = sprintf("%.0f", x / (x < 10000 ? 10 : 100)) * (x < 10000 ? 10 : 100); printf "%d %03d", x / 1000, x % 1000 } }'; }
 
-machine() { sed -n 's/^# machine: //p' "figures/$1.tsv" | sed 's/([RTMC]*)//g; 1q'; }
-rows=$(machine gap)
-here=$(machine roofline)
-
 # One operator: its gap at the largest plane that both forms were measured at.
 gap_page() {
     key=$1 called=$2 of=$3 series=$4
@@ -100,7 +99,7 @@ gap_page() {
     grid=$(cell gap grid "\$at[\"series\"] == \"$key\"" | sed 's/x/×/')
     faster=$(cell gap times_faster "\$at[\"series\"] == \"$key\"" | ratio)
     smaller=$(cell gap times_smaller "\$at[\"series\"] == \"$key\"" | ratio)
-    picture "$folder/gap-$key.svg" | page "$called: $faster times as fast, $smaller times smaller, at $grid tokens" "$5  $rows"
+    picture "$folder/gap-$key.svg" | page "$called: $faster times as fast, $smaller times smaller, at $grid tokens" "$of" "$5"
 }
 
 {
@@ -132,32 +131,32 @@ p { font-size: 32px; max-width: 1080px; margin: 12px 0 }
 <p>Five operators of vision attention, each told as its equation reads, and fast; and proved to be the same function</p></section>
 END
     for quantity in time memory; do draw "gap-$quantity" gap gap "slide='$quantity'"; done
-    picture "$folder/gap-time.svg" | page "How many times as fast the fast form is" "One thread, float.  $rows"
-    picture "$folder/gap-memory.svg" | page "How many times smaller its memory is" "One thread, float.  $rows"
+    picture "$folder/gap-time.svg" | page "How many times as fast the fast form is" gap "One thread, float."
+    picture "$folder/gap-memory.svg" | page "How many times smaller its memory is" gap "One thread, float."
     gap_page lisa "LiSA" lisa eq10 "Eq. 10, 96 channels, D = 16, by Fourier transforms."
     gap_page structsa "StructSA" structsa d4 "192 channels, D = 4, convolutions first, then tiles."
     gap_page elsa "ELSA" elsa k7 "96 channels, 7×7 neighbours, nothing unfolded."
     gap_page chopd "ChoP’D" chopd chopd "96 channels, the dense tensor or its factors."
     gap_page hilo "HiLo" hilo s2 "384 channels, windows of 2×2, fewer keys and the same mean."
     table gap-factors operator grid naive_seconds fast_seconds times_faster less_work more_a_second |
-        page "A gap is two factors: less work, and more of it a second" "$rows"
+        page "A gap is two factors: less work, and more of it a second" gap-factors
     table gap-fits operator form from to work_exponent time_exponent memory_exponent |
-        page "Exponents of N, over the range that was fitted" "Work by formula, time and memory measured.  $rows"
+        page "Exponents of N, over the range that was fitted" gap-fits "Work by formula, time and memory measured."
     where='$at["what"] == "time"' table gap-loses operator 1×1 2×2 3×3 4×4 6×6 8×8 14×14 |
-        page "On small planes the gap closes: naive time over fast" "$here"
+        page "On small planes the gap closes: naive time over fast" gap-loses
     where='$at["what"] == "memory"' table gap-loses operator 1×1 2×2 3×3 4×4 6×6 8×8 14×14 |
-        page "There the fast form takes more memory: naive over fast" "$here"
+        page "There the fast form takes more memory: naive over fast" gap-loses
     where='$at["what"] == "milliseconds"' table gap-choices operator 7×7 14×14 28×28 56×56 112×112 |
-        page "Which one? Milliseconds of a layer of 96 channels" "Fast forms, one image, one thread, float.  $here"
+        page "Which one? Milliseconds of a layer of 96 channels" gap-choices "Fast forms, one image, one thread, float."
     draw roofline roofline roofline "slide=1"
-    picture "$folder/roofline.svg" | page "How near to what the machine allows: full dots fast, hollow naive" "One thread, float.  Slopes: levels of memory, and GB/s read from them.  $here"
+    picture "$folder/roofline.svg" | page "How near to what the machine allows: full dots fast, hollow naive" roofline "One thread, float.  Slopes: levels of memory, and GB/s read from them."
     where='$at["form"] == "fast"' table roofline operator grid intensity roof reached share |
-        page "Shares of the roof, in percent of G multiply-adds a second" "Multiply-adds by formula, intensity in multiply-adds for each byte.  $here"
+        page "Shares of the roof, in percent of G multiply-adds a second" roofline "Multiply-adds by formula, intensity in multiply-adds for each byte."
     for row in lisa:LiSA structsa:StructSA elsa:ELSA chopd:ChoP’D hilo:HiLo; do
-        picture "figures/${row%:*}.svg" 40 422 | page "${row#*:}: time of one layer against the number of tokens" "$(machine "${row%:*}")"
+        picture "figures/${row%:*}.svg" 40 422 | page "${row#*:}: time of one layer against the number of tokens" "${row%:*}"
     done
-    picture figures/gap-blocks-time.svg 40 422 | page "The four blocks of LiSA’s Fig. 4, by fast forms" "$here"
-    picture figures/gap-resolution.svg 32 390 | page "LITv2-S on larger images, by its attention" "Rings: what HiLo’s Table 4 prints.  $rows"
+    picture figures/gap-blocks-time.svg 40 422 | page "The four blocks of LiSA’s Fig. 4, by fast forms" gap-blocks
+    picture figures/gap-resolution.svg 32 390 | page "LITv2-S on larger images, by its attention" hilo "Rings: what HiLo’s Table 4 prints."
 } >"$pages"
 sh chapters/browse.sh "$pages" --no-pdf-header-footer --print-to-pdf="$build/slides.pdf"
 test -s "$build/slides.pdf" || { echo "Chromium printed nothing" >&2; exit 1; }

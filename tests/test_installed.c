@@ -63,6 +63,13 @@ END_TEST
 START_TEST(static_libraries_link_together) { ask("static_too"); }
 END_TEST
 
+/* Claim      `make deps` says that it will call sudo before it does, and so does `make help`.
+ * Measure    What depend.sh prints where no package is installed, for a user who is not root, and where the programs
+ *            that it calls only print their names.
+ * Would it fail?  Seen with the line that names only the packages. */
+START_TEST(sudo_is_announced) { ask("sudo_said"); }
+END_TEST
+
 /* Claim      The Python module is found where it was installed, and finds the libraries in its
  *            prefix.
  * Would it fail?  Seen with the libraries in another folder. */
@@ -154,6 +161,7 @@ int main(int argc, char **argv)
     tcase_add_test(linked, no_name_leaves_the_library_without_its_prefix);
     tcase_add_test(linked, readme_lines_work_as_printed);
     tcase_add_test(linked, static_libraries_link_together);
+    tcase_add_test(linked, sudo_is_announced);
     if (!SANITIZED) {
         TCase *python = add_case(suite, "python");
         tcase_add_test(python, python_finds_what_was_installed);

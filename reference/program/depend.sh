@@ -5,7 +5,8 @@
 #     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are there
 #
 # Asks for nothing and prints nothing when all is there.  What apt would fetch is named
-# first, with its size, and on a terminal apt asks before it does.
+# first, with its size, and on a terminal apt asks before it does.  Whoever is not root
+# is told that sudo will be called, before it is.
 
 # Debian package, how to see it without Debian, where it comes from.
 # "data" and "font" are missed, not required: measurements then use seeded noise,
@@ -96,7 +97,7 @@ install_by_apt() {
             exit 1
         }
     fi
-    echo "installing:$missing"
+    echo "installing${as_root:+, by sudo apt-get$(test -t 0 || echo " -y")}:$missing"
     $as_root apt-get update -q || echo "apt-get update failed; going on with the lists at hand" >&2
 
     for package in $missing; do

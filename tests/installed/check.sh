@@ -109,10 +109,23 @@ python_line() {
     grep -q 'w_qkv \[3C, C\]' said || fail "README's line: $(cat said)"
 }
 
+# depend.sh among programs that only say their names, where no package is installed.
+sudo_said() {
+    mkdir "$scratch/bin"
+    cd "$scratch/bin"
+    for name in apt-get apt-cache dpkg-query sudo; do printf '#!/bin/sh\necho "called: %s $*"\n' $name >$name; done
+    printf '#!/bin/sh\necho 1000\n' >id
+    chmod +x ./*
+    PATH="$scratch/bin:$PATH" sh "$top/reference/program/depend.sh" install </dev/null >"$scratch/said" 2>&1 || true
+    awk '/^installing/ { told = /by sudo apt-get -y:/ } /called: sudo/ { calls++; bad += !told } END { exit bad || !calls }' \
+       "$scratch/said" || fail "sudo is called before that is said: $(cat "$scratch/said")"
+    MAKEFLAGS='' make -s -C "$top" help | grep -q '^make deps .*sudo' || fail "make help: deps does not name sudo"
+}
+
 question=$1
 shift
 case $question in
-names|readme_lines|static_too)
+names|readme_lines|static_too|sudo_said)
     find_python || true
     $question ;;
 python_line)
