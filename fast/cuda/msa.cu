@@ -427,6 +427,7 @@ __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const
 template <class P, int CHANNELS>
 __global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe)
 {
+#if TENSOR_CORES
     SHARED(uint32_t, k, (KEYS * pitches<P, CHANNELS>::key));
     SHARED(uint32_t, v, (KEYS / P::EACH * pitches<P, CHANNELS>::value));
     int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
@@ -469,6 +470,7 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const rea
         __syncthreads();                    /* the tile has been read */
     }
     store_means(y, output, there, own, p.c);
+#endif
 }
 #endif
 
@@ -576,6 +578,14 @@ status prepare(struct plan *plan)
     return room_status(&plan->room);
 }
 
+#ifndef TWICETOLD_DOUBLE
+status prepare_tensor_cores(struct plan *plan)
+{
+    status s = device_tensor_cores(plan);
+    return s.code ? s : prepare(plan);
+}
+#endif
+
 double cost(const void *of)
 {
     const struct msa_problem *p = (const struct msa_problem *)of;
@@ -603,6 +613,6 @@ RUNG(msa_cuda2, "cuda2", msa_device, prepare, load, heart_in_registers<2>, cost)
 RUNG(msa_cuda3, "cuda3", msa_device, prepare, load, heart_in_registers<3>, cost);
 RUNG(msa_cuda4, "cuda4", msa_device, prepare, load, heart_4, cost);
 #ifndef TWICETOLD_DOUBLE
-RUNG(msa_tf32, "cuda-tf32", msa_device, prepare, load, heart_of_tensor_cores<tf32>, cost);
-RUNG(msa_bf16, "cuda-bf16", msa_device, prepare, load, heart_of_tensor_cores<bf16>, cost);
+RUNG(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<tf32>, cost);
+RUNG(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<bf16>, cost);
 #endif
