@@ -20,8 +20,7 @@
  *           an image is, R numbers, is multiplied to u5, D R numbers, not to u3, N R: the
  *           components of the tokens out are never there, and u3 is read as it lies.
  *
- * images_together and image_in_u5 take 30 and 28 registers, in double 40 and 30.  What a
- * library call asks of the memory the emulator does not see.
+ * The emulator does not see what a library call asks of the memory.
  *
  * Contract: reference/dfc.h. */
 

@@ -23,8 +23,6 @@
  *           256 instructions, or 128; of shared memory they ask 640 times, or 320, where cuda4
  *           asks 1984 times.  What failed: heads of more than 16 channels ask for each sector of
  *           y twice, since a lane has eight channels side by side and stores four at a time.
- *           Registers, for heads of up to 16, 32 and 64 channels on sm_80: 73, 98 and 128 in
- *           TF32, 64, 80 and 110 in BF16, without spills.
  *
  * Plain float is what cuda means: the last two are taken only by their names, and are not
  * there in double.  The projections around them stay plain.

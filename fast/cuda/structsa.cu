@@ -39,10 +39,7 @@
  *     cuda-tf32     216       2 048         2 232             2 488             256
  *     cuda-bf16     216       2 048         1 816             2 072             128
  *
- * What failed: virtual tokens of different patterns are put away to the same banks.  Registers of the last rung, for
- * sm_80: 88, 120 and 206 for heads of up to 16, 32 and 64 channels, without spills; in double
- * heads of more than 32 channels spill.  On tensor cores: 96, 108 and 142 in TF32, 93, 98 and
- * 123 in BF16, without spills.
+ * What failed: virtual tokens of different patterns are put away to the same banks.
  *
  * Registers hold heads of up to 64 channels: wider ones take rung 1.  Where a halo does
  * not fit beside the tile of one pattern in the 48 KB that every block may have, not even 32
