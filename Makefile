@@ -2,9 +2,11 @@
 #
 # Everything that is built lies under $(BUILD): the float build in it, the
 # double build in $(BUILD)/double.  Settings for the command line: CC, CXX,
-# CFLAGS, CXXFLAGS, ARCH (empty for a portable build), CUDA (empty for none), BUILD, WERROR=1,
-# PREFIX, DESTDIR, and V=1, which shows the commands.  CC may be gcc or clang; CXX is g++:
-# the counting library (below) is C, read as C++, which clang++ does not forgive.
+# CFLAGS, CXXFLAGS, ARCH (empty for a portable build), CUDA (nvcc; empty for none),
+# ARCHES (GPU architectures, "75 80 90" where nvcc knows them; a later GPU compiles
+# the last one's PTX), BUILD, WERROR=1, PREFIX, DESTDIR, and V=1, which shows the
+# commands.  CC may be gcc or clang; CXX is g++: the counting library (below) is C,
+# read as C++, which clang++ does not forgive.
 
 BUILD   = build
 PREFIX  = /usr/local
@@ -97,13 +99,12 @@ IDENTITY = -DTWICETOLD_VERSION='"$(VERSION)"' -DTWICETOLD_FLAGS='"$(strip $(CFLA
 LINK     = $(CC) $(CFLAGS) $(ARCH) -fopenmp $(LDFLAGS)
 LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) -lstdc++ -ldl -lm
 
-# nvcc, with cuBLAS beside it, makes the plug-in for machines with a device; `make CUDA=`
-# builds without.
+# nvcc makes the plug-in for machines with a device; `make CUDA=` builds without.
 CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 TOOLKIT  = $(abspath $(dir $(CUDA))..)
-CUBLAS   = $(wildcard $(addsuffix /cublas_v2.h,$(TOOLKIT)/include $(wildcard $(TOOLKIT)/targets/*/include) /usr/include))
-ARCHES   = -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
-DEVICE   = $(if $(CUDA),$(CUDA) -std=c++17 -O3 $(ARCHES) $(if $(WERROR),-Werror all-warnings) \
+ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
+GENCODE  = $(foreach a,$(ARCHES),-gencode arch=compute_$a,code=[sm_$a$(if $(filter $a,$(lastword $(ARCHES))),$(comma)compute_$a)])
+DEVICE   = $(if $(CUDA),$(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
            -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS))
 
 # ---- What is built of what
@@ -134,7 +135,17 @@ SUITES   := $(foreach f,$(FOLDERS),$(addprefix $f/,$(if $(filter %/double,$f),$(
             $(EXACT_SUITES)
 
 all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
-all: $(if $(and $(CUDA),$(CUBLAS)),$(FOLDERS:=/libtwicetold-cuda.so))
+all: $(if $(CUDA),plug-ins)
+
+# If the toolkit is too old, broken or incomplete, there is no plug-in, and a line says why.
+plug-ins: $(BUILD)/toolkit $(BUILD)/flags $(BUILD)/sources
+	+@[ ! -e $(BUILD)/toolkit ] || $(MAKE) --no-print-directory $(FOLDERS:=/libtwicetold-cuda.so)
+$(BUILD)/toolkit: $(BUILD)/nvcc
+	@rm -f $@; why="it knows none of sm_75, sm_80 and sm_90"; \
+	{ $(if $(ARCHES),why=$$(printf '#include <cublas_v2.h>\n#include <cufft.h>\n%s\n' \
+	      'int main() { cublasHandle_t b; cufftHandle f; return cublasCreate(&b) || cufftCreate(&f); }' | \
+	      $(DEVICE) -x cu - -lcublas -lcufft -o $@.new 2>&1),false); } && rm -f $@.new && touch $@ || \
+	echo "built without CUDA: $(CUDA) fails:" $$(echo "$${why:-it says nothing}" | sed q)
 
 # Objects belong to one set of flags on one kind of machine, the library to one
 # set of sources: each is written to a file that changes only when the set does.
@@ -598,7 +609,7 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants valgrind golden versus \
+.PHONY: all plug-ins deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants valgrind golden versus \
         weave figures book pdf slides \
         install clean help always
 endif

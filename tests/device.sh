@@ -47,7 +47,7 @@ report() {
 
 # ---- the device
 
-[ -e "$BUILD/libtwicetold-cuda.so" ] || { echo "skipped: no plug-in: nvcc was not found when $BUILD was built"; exit 0; }
+[ -e "$BUILD/libtwicetold-cuda.so" ] || { echo "skipped: no plug-in: $BUILD was built without CUDA"; exit 0; }
 "$BUILD/twicetold" list | grep -q 'device)' || { echo "skipped: no CUDA device"; exit 0; }
 device=$("$BUILD/measure" msa --form cuda1 --device 0 --grid 4 --channels 4 --repeats 1 2>&1 >/dev/null |
     sed -n 's/^measure: on //p')

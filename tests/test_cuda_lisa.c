@@ -172,17 +172,19 @@ START_TEST(a_block_asks_for_each_key_of_eq4_once)
 }
 END_TEST
 
-/* Claim      A block takes as many channels as half of its shared memory holds, and one that
- *            needs more than half. A circle that does not fit at all is the library's.
+/* Claim      A block takes as many channels as fit if two blocks share a multiprocessor, and one
+ *            channel that needs more. A circle that does not fit at all is the library's.
  *            What comes out is LiSA.
  * Measure    Bytes of a block, for each grid as many channels as in the table; which kernels
  *            ran; the largest difference from the fast form over its largest entry.
  * Tolerance  None; that of all forms (promises.h).
  * Would it fail?  It did when blocks took all of the shared memory: 28 x 28 had 16 channels;
- *            and when the inverse turned the way that the transform does. */
+ *            when they took half of one block's most, without what the driver reserves for each of
+ *            two: 30 x 40 had 8 channels; and when the inverse turned the way that the transform does. */
 static const struct { struct sizes z; const char *word; size_t tokens, points, turns, lanes; } room[] = {
     {{"28x28", 17, 1, 2, 1, false}, "10", 784, 784, 57, sizeof(real) == 4 ? 8 : 4},
     {{"56x56", 2, 1, 2, 1, true}, "10", 3136, 3136, 113, sizeof(real) == 4 ? 2 : 1},
+    {{"30x40", 5, 1, 1, 1, true}, "10", 1200, 1200, 71, sizeof(real) == 4 ? 4 : 2},
     {{"14x14", 9, 1, 1, 1, false}, "7", 196, 729, 55, sizeof(real) == 4 ? 16 : 8},
     {{"13x11", 5, 1, 2, 1, true}, "10", 143, 525, 47, 8},
     {{"141x141", 1, 1, 1, 1, true}, "10", 0, 0, 0, 0},

@@ -38,8 +38,8 @@
  * cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G
  * (H + 1) for all, of which a block takes at most 96 KiB; larger planes, and many boxes, go
  * by cuda3.  With 4 boxes and s = 7, 96 x 96 tokens fit in float, and 112 x 112 do not.
- * 56 x 56 tokens are 43 KiB, and 86 in double: an SM with 227 KiB holds five blocks of 4
- * warps, or two.  plane_kept takes 40 registers, in double 48, and spills none.
+ * 56 x 56 tokens are 43 KiB, and 86 in double: an SM with 228 KiB holds five blocks of 4
+ * warps, or two.
  *
  * phi is the same in all rungs: two products, and a thread for each number of the rest.
  *

@@ -116,7 +116,7 @@ struct device {
 #ifdef __CUDACC__
     int number;                         /* the device of this plan, from prepare on */
     size_t bytes;                       /* of all arrays, and of the libraries' work areas */
-    size_t blas_bytes;                  /* of cuBLAS's work area, of which each stream has one */
+    size_t blas_bytes;                  /* of one stream's work area for cuBLAS */
     bool placed, stays;                 /* whether x and y stay where they are (plugin.h) */
     struct stream {
         cudaStream_t stream;

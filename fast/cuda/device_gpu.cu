@@ -142,7 +142,7 @@ static void release_stream(struct device::stream *s)
     *s = {};
 }
 
-/* Nobody is left to be told what fails here. */
+/* Frees everything.  Errors are not reported: no caller can act on them. */
 static void take_back(struct device *d)
 {
     release_stream(&d->here);

@@ -20,8 +20,7 @@
  *           an image is, R numbers, is multiplied to u5, D R numbers, not to u3, N R: the
  *           components of the tokens out are never there, and u3 is read as it lies.
  *
- * images_together and image_in_u5 take 30 and 28 registers, in double 40 and 30.  What a
- * library call asks of the memory the emulator does not see.
+ * The emulator does not see what a library call asks of the memory.
  *
  * Contract: reference/dfc.h. */
 
@@ -65,11 +64,12 @@ __global__ void images_together(fc_sizes p, array<real> y, array<const real> x, 
     if (at >= outputs) return;
     int d = (int)(at % p.D), n = (int)(at / p.D), first = (int)(blockIdx.x / blocks) * IMAGES;
     real sum[IMAGES] = {};
-    for (size_t in = 0; in < inputs; in++) {
-        real weight = w[((in / p.C * p.N + n) * p.C + in % p.C) * p.D + d];
-        for (int i = 0; i < IMAGES; i++)
-            if (first + i < B) sum[i] += x[(first + i) * inputs + in] * weight;
-    }
+    for (int m = 0; m < p.M; m++)
+        for (int c = 0; c < p.C; c++) {
+            real weight = w[(((size_t)m * p.N + n) * p.C + c) * p.D + d];
+            for (int i = 0; i < IMAGES; i++)
+                if (first + i < B) sum[i] += x[(first + i) * inputs + (size_t)m * p.C + c] * weight;
+        }
     for (int i = 0; i < IMAGES; i++)
         if (first + i < B) y[(first + i) * outputs + at] = sum[i];
 }

@@ -16,8 +16,6 @@
  *   cuda5   The branches on two streams: neither waits for the other.  Its counts are those of
  *           cuda4, since all that it can save is time.
  *
- * Compiled for sm_80 and sm_90 the windows of cuda4 take 40, 56, 96 or 168 registers of a
- * thread that has up to 4, 8, 16 or 32 channels, 66, 102 or 166 in double, and spill none.
  * Projections are the library's throughout.
  *
  * Contract: reference/hilo.h. */

@@ -18,9 +18,7 @@
  * padded, 19 000 points in float and half as many in double.  So are Eq. 4's heads of more
  * than 32 channels, which do not fit the registers.
  *
- * The last rung's kernels take 48 to 56 registers on sm_80 in float, Eq. 4's tiles 64 or 96;
- * in double 66 to 76, and 94 or 166.  None spills.  What the rungs ask of the memory is held
- * by test_cuda_lisa.c, and stands in the chapter.
+ * The chapter has the counts of each rung's memory accesses, and test_cuda_lisa.c checks them.
  *
  * Not taken: repeating the key's transform for each pair of latents would save its spectra,
  * N c numbers as the key itself, and cost half of the passes more.  Small windows would be

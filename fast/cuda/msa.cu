@@ -26,8 +26,6 @@
  *           256 instructions, or 128; they take 704 cycles of shared memory, or 384, where cuda4
  *           takes 5248.  What failed: heads of more than 16 channels ask for each sector of
  *           y twice, since a lane has eight channels side by side and stores four at a time.
- *           Registers, for heads of up to 16, 32 and 64 channels on sm_80: 73, 98 and 128 in
- *           TF32, 64, 80 and 110 in BF16, without spills.
  *
  * Plain float is what cuda means: the last two are taken only by their names, and are not
  * there in double.  The projections around them stay plain.
@@ -430,6 +428,7 @@ __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const
 template <class P, int CHANNELS>
 __global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe)
 {
+#if TENSOR_CORES
     SHARED(uint32_t, k, (KEYS * pitches<P, CHANNELS>::key));
     SHARED(uint32_t, v, (KEYS / P::EACH * pitches<P, CHANNELS>::value));
     int blocks = (p.meet.entries + BLOCK - 1) / BLOCK, window = blockIdx.x / blocks;
@@ -472,6 +471,7 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const rea
         __syncthreads();                    /* the tile has been read */
     }
     store_means(y, output, there, own, p.c);
+#endif
 }
 #endif
 
@@ -579,6 +579,14 @@ status prepare(struct plan *plan)
     return room_status(&plan->room);
 }
 
+#ifndef TWICETOLD_DOUBLE
+status prepare_tensor_cores(struct plan *plan)
+{
+    status s = device_tensor_cores(plan);
+    return s.code ? s : prepare(plan);
+}
+#endif
+
 double cost(const void *of)
 {
     const struct msa_problem *p = (const struct msa_problem *)of;
@@ -606,6 +614,6 @@ RUNG(msa_cuda2, "cuda2", msa_device, prepare, load, heart_in_registers<2>, cost)
 RUNG(msa_cuda3, "cuda3", msa_device, prepare, load, heart_in_registers<3>, cost);
 RUNG(msa_cuda4, "cuda4", msa_device, prepare, load, heart_4, cost);
 #ifndef TWICETOLD_DOUBLE
-RUNG(msa_tf32, "cuda-tf32", msa_device, prepare, load, heart_of_tensor_cores<tf32>, cost);
-RUNG(msa_bf16, "cuda-bf16", msa_device, prepare, load, heart_of_tensor_cores<bf16>, cost);
+RUNG(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<tf32>, cost);
+RUNG(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<bf16>, cost);
 #endif

@@ -15,10 +15,8 @@
  *
  * Heads of more than 64 channels are told by 1.  What does not fit into the registers of 4 is
  * left with 3: heads of more than 256 channels in groups of 4 rows, 64 in groups of 16; in double
- * half as many.  Compiled for sm_80 the third takes 72, 108 or 177 registers of a thread for heads
- * of up to 16, 32 or 64 channels and spills nothing, but 168 bytes at 64 channels in double:
- * with fewer channels for a thread those heads would be left to 1.  msa.cu says the same of
- * windows and tables; here are no biases and no windows, but keys that are fewer than queries. */
+ * half as many.  msa.cu says the same of windows and tables; here are no biases and no windows,
+ * but keys that are fewer than queries. */
 
 #ifndef TWICETOLD_FAST_CUDA_ROWS_H
 #define TWICETOLD_FAST_CUDA_ROWS_H

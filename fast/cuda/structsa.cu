@@ -39,10 +39,7 @@
  *     cuda-tf32     216       2 048             3 384         3 640                      256
  *     cuda-bf16     216       2 048             2 968         3 224                      128
  *
- * What failed: virtual tokens of different patterns are put away to the same banks.  Registers of the last rung, for
- * sm_80: 88, 120 and 206 for heads of up to 16, 32 and 64 channels, without spills; in double
- * heads of more than 32 channels spill.  On tensor cores: 96, 108 and 142 in TF32, 93, 98 and
- * 123 in BF16, without spills.
+ * What failed: virtual tokens of different patterns are put away to the same banks.
  *
  * Registers hold heads of up to 64 channels: wider ones take rung 1.  Where a halo does
  * not fit beside the tile of one pattern in the 48 KB that every block may have, not even 32
@@ -453,6 +450,7 @@ template <class P, int CHANNELS>
 __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
                                 array<const real> hk, array<const real> hv)
 {
+#if TENSOR_CORES
     DYNAMIC_SHARED(uint32_t, memory);
     DYNAMIC_SHARED(real, halo);             /* behind the tile */
     constexpr int EACH = P::EACH;
@@ -507,6 +505,7 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, a
         }
     }
     store_means(y, output, there, own, p.c);
+#endif
 }
 #endif
 
@@ -659,6 +658,14 @@ template <int rung> status prepare(struct plan *plan)
     return room_status(&plan->room);
 }
 
+#ifndef TWICETOLD_DOUBLE
+status prepare_tensor_cores(struct plan *plan)
+{
+    status s = device_tensor_cores(plan);
+    return s.code ? s : prepare<4>(plan);
+}
+#endif
+
 status load(struct plan *plan)
 {
     const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
@@ -679,8 +686,8 @@ RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, load, heart_in_regist
 RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, load, heart_in_registers<3>, structsa_multiply_adds);
 RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, load, heart_in_registers<4>, structsa_multiply_adds);
 #ifndef TWICETOLD_DOUBLE
-RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare<4>, load, heart_of_tensor_cores<tf32>,
+RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, load, heart_of_tensor_cores<tf32>,
      structsa_multiply_adds);
-RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare<4>, load, heart_of_tensor_cores<bf16>,
+RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, load, heart_of_tensor_cores<bf16>,
      structsa_multiply_adds);
 #endif
