@@ -430,7 +430,7 @@ static double of_table_10(const struct declaration *d, const char *options)
 }
 
 /* Claim      With all heads in either branch HiLo would cost more than self-attention; as it is it costs less.
- * Paper      HiLo, Sec. 4.1, "directly doubles the total number of heads".   Holds.
+ * Paper      HiLo, Sec. 4.1, "doubling heads results in more computational cost".   Holds.
  * Measure    Table 10's layer: Hi-Fi alone 463.626 M and Lo-Fi alone 303.766 M, together 767.392; self-
  *            attention 521.429; HiLo 298.296.
  * Tolerance  Zero: whole numbers of multiply-adds. */
@@ -445,7 +445,7 @@ START_TEST(doubled_heads_cost_more_than_self_attention)
 END_TEST
 
 /* Claim      Hi-Fi and Lo-Fi, half of the heads each, cost less than self-attention, and so do both together.
- * Paper      HiLo, Sec. 4.1, "each branch has a lower complexity than a standard MSA"; Eq. 7-12.   Holds.
+ * Paper      HiLo, Sec. 4.1, "each attention has a lower complexity than a standard MSA"; Eq. 7-12.   Holds.
  * Measure    The fast forms' multiply-adds: both, less Lo-Fi's by Eq. 10-12, is Hi-Fi.  24, 384 and 768
  *            channels, planes of 2, 4 and 8 windows of 2, 3, 4 and 7 tokens to a side.
  * Tolerance  Zero.     Would it fail?  As above, with all heads twice. */
@@ -585,8 +585,8 @@ START_TEST(pvtv2_b2_is_left_behind_by_1_95_on_v100)
 }
 END_TEST
 
-/* Claim      "1.4x faster than spatial reduction attention, 1.6x faster than local window attention" and 17.4x
- *            faster than VAN on a CPU; on V100 1.7 times as fast as XCiT-S12 and ConvNext-Ti, 3.5 times as
+/* Claim      "1.4x faster than spatial reduction attention and 1.6x faster than local window attention on CPUs", and
+ *            17.4x faster than VAN; on V100 1.7 times as fast as XCiT-S12 and ConvNext-Ti, 3.5 times as
  *            fast as Focal-Tiny; faster than LITv1 by 13, 27 and 36 %; Focal-Tiny is much slower than Swin-Ti
  *            at about its FLOPs.
  * Paper      HiLo, abstract, Sec. 1, 5.1, 5.4; Tables 1, 6 and 10.           Agrees.
