@@ -7,7 +7,8 @@
  * with Swin's attention, a bias for each offset and head.  The paper gives the depths
  * and widths of Swin; kernel, group width, powers and scale are those of the authors' code.
  * Its class ELSA has a scale of 1/sqrt(c) by default, but the block of the published
- * models passes 1.
+ * models passes 1.  In stage 4 attention goes over the whole plane, which at 224 pixels is
+ * the authors' window of 7 x 7; on larger images theirs stays 7 x 7.
  * In Swin-T windows are smaller than planes, and msa's table is that of the plane:
  * 147 504 of its numbers are never read. */
 
