@@ -43,6 +43,7 @@ tables() {
 
     map hilo-cost
     map hilo-spectrum
+    map hilo-alias
 }
 
 counts() {
@@ -52,6 +53,6 @@ counts() {
 
 drawings() {
     scaling time memory
-    draw hilo-layers hilo-alpha hilo-cost hilo-spectrum
+    draw hilo-layers hilo-alpha hilo-cost hilo-spectrum hilo-alias
     ladder
 }

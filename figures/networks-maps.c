@@ -100,7 +100,7 @@ static status through_litv2(const real *picture_of)
     static real pixels[PHOTO * PHOTO * 3];
     status s = image_create(&im, EDGE, EDGE, 1);
     if (!s.code) memcpy(im.pixels, picture_of, TOKENS * sizeof *im.pixels);
-    if (!s.code) s = photo_prepare(pixels, &im, PHOTO, PHOTO);
+    if (!s.code) s = photo_prepare(pixels, &im, &network_find("litv2-s")->photo, PHOTO, PHOTO);
     image_release(&im);
     if (!s.code) s = network_create(&n, network_find("litv2-s"), &(struct network_request){.threads = 2});
     if (s.code) return s;

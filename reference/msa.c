@@ -20,7 +20,7 @@ static const struct tensor_row tensors[] = {
     TENSOR_TOKENS,
     TENSORS_QKV,
     {.name = "rpe", .shape = "P 1 | P h", .optional = true, .fan = "1",
-     .meaning = "one RPE added to the scores, or one per head"},
+     .meaning = "added to the scores, one for all heads or one per head: entry key minus query, row-major"},
     TENSORS_GHOST("C P", "window=", "head-map|lambda|gamma"),
     TENSORS_OUTPUT,
     {0}

@@ -27,7 +27,7 @@
  *
  *     x      [B][N][C]     C = h c                 y      [B][N][C]
  *     w_qkv  [3C][C]       b_qkv [3C] or absent    w_o    [C][C] or absent, b_o [C] or absent
- *     rpe    [P][1] (all heads) or [P][h], or absent
+ *     rpe    [P][1] (all heads) or [P][h], or absent; entry j - i, key minus query, row-major
  *     ghost_mul, ghost_add  [C][P], both or neither; the second alone with --lambda 0
  *
  * y overlaps no input.  A NaN in a query, key, value or bias reaches every
@@ -51,9 +51,15 @@
  *
  * Departs from the paper: Eq. 1 divides by sqrt(C); with heads that is
  * sqrt(c), the width of one head.  Swin drops the shift where one window is the
- * whole grid; here it is kept.  ELSA's App. C doubles the heads and does not say how
- * its matrices are indexed: here every channel has rows of its own, over the offsets
- * of the grid, and equal rows within half a head are the doubled heads. */
+ * whole grid; here it is kept.  Swin's public code stores a table of one window,
+ * (2s-1)^2 entries by query minus key: reversed along both axes it is the middle of ours,
+ * with anything around it (tests/pytorch/rename.py converts).  Its masks hold -100 where
+ * pairs across the seam have a score of -inf here.  The difference is below the rounding
+ * of float unless a score across the seam exceeds the largest one on the query's own side
+ * by more than 83: such a key has the weight e^(excess - 100) there and none here.
+ * ELSA's App. C doubles the heads and does not say how its matrices are indexed: here
+ * every channel has rows of its own, over the offsets of the grid; heads are doubled if
+ * the rows are equal over each half of a head's channels. */
 
 #ifndef TWICETOLD_MSA_H
 #define TWICETOLD_MSA_H

@@ -275,7 +275,7 @@ END_TEST
 
 /* Claim      ChoP'D's complexity is O(M) for M tokens: each costs the same, however many there are.  As the
  *            dense tensor of its factors it is O(M N).
- * Paper      ChoP'D, Sec. 2.3, "reduced from O(M N) to O(M)".
+ * Paper      ChoP'D, Sec. 2.3, reduced from O(M N) to O(M).
  * Measure    What a token more costs, by the formulas of both forms, from 7 x 14 to 112 x 56 tokens; the fast
  *            form's is at most C R + R D + R (6 G + 3), that of chopd.h. */
 START_TEST(chopd_costs_the_same_for_every_token)

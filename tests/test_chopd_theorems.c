@@ -27,7 +27,7 @@ static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 
 /* Claim      With enough terms the CP decomposition is exact, whatever W: a term for every entry of four
  *            of the five indices, whose fifth factor is a fibre of W.
- * Paper      ChoP'D, Eq. 5, "for R >= rank(W) the error is zero".
+ * Paper      ChoP'D, Eq. 5: with R >= rank(W) no error is left.
  * Measure    For each choice of the fifth index: Eq. 5 of those factors against W, and both forms of dfc-cp
  *            against Eq. 3 of W; 2 x 4 x 3 x 3 x 2, and b.
  * Tolerance  Zero: whole numbers.

@@ -176,7 +176,7 @@ END_TEST
 /* ---- exactness ----------------------------------------------------------- */
 
 /* Claim      A tensor made of R terms is found again with R terms, exactly; with fewer it is not.
- * Paper      ChoP'D, Sec. 2.3: "for R >= rank the error is zero".
+ * Paper      ChoP'D, Sec. 2.3: with R >= rank(W) no error is left.
  * Measure    error of the decomposition of sums of normal draws, five tensors of each shape, at their
  *            rank, at one term more and, where there are two, at one term less.
  * Tolerance  1e-12 (head of this file); 1e-9 with a term too many, as two terms that nearly cancel

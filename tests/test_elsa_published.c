@@ -5,7 +5,7 @@
  * numbers come from reference/published/elsa.tsv.  One with k decimals stands
  * for an interval of half a unit of its last digit to either side.  Parameters
  * are counted in M, multiply-adds in G; one multiply-add counts one.  Accuracies
- * need training: only what the text says of the printed ones is held against them. */
+ * need training and are left out, unless the paper contradicts itself. */
 
 #include <math.h>
 #include <stdio.h>
@@ -160,9 +160,10 @@ START_TEST(table_4_follows_from_the_authors_swin)
 }
 END_TEST
 
-/* Claim      So do the rows of Swin-S and Swin-B in Table 6, with groups of 8; and those of Swin.
- * Paper      ELSA, Table 6.
- * Tolerance  Half a unit.
+/* Claim      So do the rows of Swin-S and Swin-B in Table 6, with groups of 8; and those of Swin.  ELSA adds 3, 7 and
+ *            6 % of parameters and 6, 9 and 8 % of multiply-adds; ELSA-Swin-S has 60 and 62 % of Swin-B's.
+ * Paper      ELSA, Table 6; "little overhead" and "two-thirds of parameters and FLOPs" in Sec. 6.1.
+ * Tolerance  Half a unit; half a percent.
  * Would it fail?  S with groups of 4; S and B without the ghost's sums. */
 START_TEST(table_6_follows_for_swin)
 {
@@ -178,6 +179,15 @@ START_TEST(table_6_follows_for_swin)
     s.no_sums = b.no_sums = true;
     beyond("S without sums", fabs(square(s).flops - printed("6", "ELSA-Swin-S", "flops")), TENTH);
     beyond("B without sums", fabs(square(b).flops - printed("6", "ELSA-Swin-B", "flops")), TENTH);
+
+    const struct { struct model ours, theirs; double parameters, flops; } pair[] = {
+        {elsa_t, swin_t, 1.03, 1.06}, {elsa_s, swin_s, 1.07, 1.09}, {elsa_b, swin_b, 1.06, 1.08},
+        {elsa_s, swin_b, 0.60, 0.62}};
+    for (size_t n = 0; n < COUNT(pair); n++) {
+        struct cost ours = square(pair[n].ours), theirs = square(pair[n].theirs);
+        within("parameters", fabs(ours.parameters / theirs.parameters - pair[n].parameters), 0.005);
+        within("multiply-adds", fabs(ours.flops / theirs.flops - pair[n].flops), 0.005);
+    }
 }
 END_TEST
 
@@ -282,6 +292,31 @@ START_TEST(segmentation_grows_by_elsa_without_the_ghosts_sums)
 }
 END_TEST
 
+/* Claim      The final module is faster.
+ * Paper      ELSA, App. D.                     Left open: where and how much is not said.  In multiply-adds its filters
+ *            cost less than those of Eq. 7: 0.78, 0.56 and 0.44 of them in the three stages of Swin-T.
+ * Measure    The layer less projections, product, ghost head and application, by its declaration: 49 N (g Q + h Q)
+ *            with Q = 2C/3 in groups of 4, and of Eq. 7 49 N 2 h C.
+ * Tolerance  0.005.                            Would it fail?  With groups of 8 the first stage has 0.86. */
+START_TEST(filters_of_the_final_module_cost_less_than_those_of_eq7)
+{
+    static const double told[] = {0.78, 0.56, 0.44};
+    for (size_t s = 0; s < 3; s++) {
+        size_t H = 56 >> s, C = (size_t)96 << s, h = (size_t)3 << s, Q = (2 * (C / 3) + 3) / 4 * 4;
+        double N = (double)(H * H), c = (double)C, q = (double)Q;
+        char options[80];
+        struct model m = {.layer = HADAMARD, .w = 4, .K = 7};
+        snprintf(options, sizeof options, "--grid %zux%zu --kernel 7 --heads %zu", H, H, h);
+        struct problem p = shaped(options, &elsa, 1, C, "", "ghost_mul ghost_add");
+        double eq7 = form_multiply_adds(operator_form(&elsa, "naive"), &p) - 4 * N * c * c - 2 * N * c - 49 * N * c;
+        double final = enhanced(&m, H, H, C, h).flops - N * (2 * q * c + 2 * c * c) - 49 * N * c;
+        printf("    stage %zu: %.4f\n", s + 1, final / eq7);
+        ck_assert(eq7 == 98 * N * (double)h * c && final == 49 * N * q * (4 + (double)h));
+        within("of Eq. 7's", fabs(final / eq7 - told[s]), 0.005);
+    }
+}
+END_TEST
+
 /* Claim      In VOLO ELSA has other settings than in Swin, which are not told: with Swin's, D1 and D5 would grow by
  *            less than Table 6 prints.
  * Paper      ELSA, Sec. 6, Table 6.            Left open.
@@ -362,95 +397,15 @@ END_TEST
 
 /* ---- what the text says of the tables ------------------------------------------ */
 
-/* Claim      The gains that the paper's text tells are differences of the rows that it means.
- * Paper      ELSA, abstract, Sec. 4.2, 6, App. B, C; Tables 1, 4, 6, 7, 8, 10, 11.
- * Measure    |difference of two rows - gain told|; and how ELSA-Swin-S and ELSA-VOLO-D3 stand beside larger models.
- * Tolerance  1e-9, for decimals in binary.      Would it fail?  With any digit of the 27 gains changed. */
-START_TEST(gains_of_elsas_text_are_those_of_its_tables)
+/* Claim      Net6-N is "slightly worse than Net7-N".
+ * Paper      ELSA, Sec. 5, Table 3.            Left open: Net7-N is printed twice, implemented with SDC and trained on
+ *            one node, and unfolded and trained on two.  On one node, as Net6-N was trained, both have 82.0.
+ * Measure    Printed numbers.                  Tolerance  Zero. */
+START_TEST(net6_n_is_as_good_as_net7_n_on_one_node)
 {
-    static const struct { const char *table, *quantity, *row, *less; double gain; } told[] = {
-        {"1", "top1", "Net1", "Swin-T", -1.2}, {"1", "top1", "Net2", "Swin-T", -0.4},
-        {"1", "top1", "Net3", "Swin-T", -0.4}, {"1", "top1", "Net4", "Swin-T", -1.5},
-        {"1", "top1", "Net5", "Swin-T", -0.2}, {"1", "top1", "Net6", "Swin-T", 0}, {"1", "top1", "Net7", "Swin-T", 0.5},
-        {"4", "top1", "HA", "Swin-T", 1.1}, {"4", "top1", "HA, GH", "HA", 0.3}, {"4", "top1", "HA, GH", "Swin-T", 1.4},
-        {"6", "top1", "ELSA-Swin-T", "Swin-T", 1.4}, {"6", "top1", "ELSA-Swin-S", "Swin-S", 0.5},
-        {"6", "top1", "ELSA-Swin-B", "Swin-B", 0.5},
-        {"7", "box", "ELSA-T", "Swin-T", 1.9}, {"7", "box", "ELSA-S", "Swin-S", 1.8},
-        {"7", "box", "Cascade, ELSA-T", "Cascade, Swin-T", 1.7},
-        {"7", "box", "Cascade, ELSA-S", "Cascade, Swin-S", 1.3},
-        {"7", "mask", "ELSA-T", "Swin-T", 1.3},
-        {"8", "miou", "ELSA-Swin-T", "Swin-T", 1.9}, {"8", "miou", "ELSA-Swin-S", "Swin-S", 0.8},
-        {"10", "box", "ELSA-T", "Swin-T", 1.5}, {"10", "box", "ELSA-S", "Swin-S", 0.7},
-        {"10", "box", "Cascade, ELSA-T", "Cascade, Swin-T", 0.6},
-        {"10", "box", "Cascade, ELSA-S", "Cascade, Swin-S", 0.5},
-        {"10", "mask", "ELSA-T", "Swin-T", 1.1}, {"10", "mask", "ELSA-S", "Swin-S", 0.3},
-        {"11", "top1", "GAP w/ GH", "GAP", 3.7},
-    };
-    for (size_t g = 0; g < COUNT(told); g++)
-        within(told[g].row, fabs(difference(told[g].table, told[g].row, told[g].less, told[g].quantity) - told[g].gain),
-               1e-9);
-    ck_assert(3 * printed("6", "ELSA-Swin-S", "parameters") <= 2 * printed("6", "Swin-B", "parameters"));
-    ck_assert(3 * printed("6", "ELSA-Swin-S", "flops") <= 2 * printed("6", "Swin-B", "flops"));
-    ck_assert(printed("6", "ELSA-Swin-S", "top1") == printed("6", "Swin-B", "top1"));
-    ck_assert(printed("6", "VOLO-D4", "parameters") > 2 * printed("6", "ELSA-VOLO-D3", "parameters"));
-    ck_assert(printed("6", "VOLO-D4", "top1") == printed("6", "ELSA-VOLO-D3", "top1"));
-}
-END_TEST
-
-/* Claim      What the text calls better, as good, or the best is so in the tables.
- * Paper      ELSA, abstract, Sec. 1, 4, 6, App. A, B.
- * Measure    A row above all rows behind it, or for "=" equal to them.
- * Tolerance  None: printed numbers are compared.
- * Would it fail?  With a row exchanged for one behind it. */
-START_TEST(orders_of_elsas_text_are_those_of_its_tables)
-{
-    static const struct { const char *table, *quantity, *relation, *row, *others[32]; } told[] = {
-        {"1", "top1", ">", "Net2", {"Net1"}},
-        {"1", "top1", "=", "Net6", {"Swin-T"}},
-        {"1", "top1", ">", "Net7", {"Swin-T", "Net1", "Net2", "Net3", "Net4", "Net5", "Net6"}},
-        {"1", "top1", "<", "Net4", {"Net1", "Swin-T"}},
-        {"2", "top1", ">", "Net7, softmax", {"Net7, filter norm"}},
-        {"3", "top1", ">", "Net6, neighbouring", {"Net6, window"}},
-        {"3", "top1", ">", "Net7, neighbouring, SDC", {"Net7, window"}},
-        {"3", "top1", ">", "Net7, neighbouring", {"Swin-T, window", "Swin-T, neighbouring", "Net6, window",
-                                                  "Net6, neighbouring", "Net7, window", "Net7, neighbouring, SDC"}},
-        {"5", "top1", ">", "Swin-T, DDF", {"Swin-T, DwConv", "Swin-T, LSA"}},
-        {"5", "flops", ">", "Swin-T, LSA", {"Swin-T, DwConv", "Swin-T, D-DwConv", "Swin-T, DDF"}},
-        {"5", "top1", ">", "Swin-T, ELSA", {"Swin-T, LSA", "Swin-T, DwConv", "Swin-T, D-DwConv", "Swin-T, DDF"}},
-        {"5", "top1", ">", "VOLO-D1, ELSA", {"VOLO-D1, LSA", "VOLO-D1, DwConv", "VOLO-D1, Outlooker"}},
-        {"6", "top1", ">", "ELSA-VOLO-D1", {"VOLO-D1"}}, {"6", "top1", ">", "ELSA-VOLO-D1 up384", {"VOLO-D1 up384"}},
-        {"6", "top1", ">", "ELSA-VOLO-D3", {"VOLO-D3"}}, {"6", "top1", ">", "ELSA-VOLO-D3 up448", {"VOLO-D3 up448"}},
-        {"6", "top1", ">", "ELSA-VOLO-D5", {"VOLO-D5"}},
-        {"6", "top1", ">", "ELSA-VOLO-D5 up512",
-         {"T2T-ViT-14", "CoAtNet-0", "Twins-SVT-S", "Swin-T", "VOLO-D1", "VOLO-D1 up384", "ELSA-Swin-T", "ELSA-VOLO-D1",
-          "ELSA-VOLO-D1 up384", "T2T-ViT-24", "CoAtNet-1", "Twins-SVT-B", "Swin-S", "ELSA-Swin-S", "CoAtNet-2",
-          "Twins-SVT-L", "Swin-B", "VOLO-D3", "VOLO-D3 up448", "ELSA-Swin-B", "ELSA-VOLO-D3", "ELSA-VOLO-D3 up448",
-          "CoAtNet-3", "VOLO-D4", "VOLO-D4 up448", "CaiT-M36 up448", "CaiT-M48 up448", "VOLO-D5", "VOLO-D5 up512",
-          "ELSA-VOLO-D5"}},
-        {"7", "box", ">", "ELSA-T", {"PVT-M", "Region-S", "Focal-T", "ViL-S", "Swin-T"}},
-        {"7", "mask", ">", "ELSA-T", {"PVT-M", "Region-S", "Focal-T", "ViL-S", "Swin-T"}},
-        {"7", "box", ">", "ELSA-S", {"PVT-L", "Region-B", "Focal-S", "ViL-M", "Swin-S"}},
-        {"7", "mask", ">", "ELSA-S", {"PVT-L", "Region-B", "Focal-S", "Swin-S"}},
-        {"7", "mask", "=", "ELSA-S", {"ViL-M"}},
-        {"8", "miou", ">", "ELSA-Swin-S", {"Swin-B", "Twins-SVT-L"}},
-        {"8", "miou", "<", "ELSA-Swin-S", {"Focal-B"}},
-        {"9", "50", ">", "filter norm", {"softmax"}}, {"9", "100", ">", "filter norm", {"softmax"}},
-        {"9", "150", ">", "filter norm", {"softmax"}}, {"9", "200", ">", "filter norm", {"softmax"}},
-        {"9", "250", "<", "filter norm", {"softmax"}}, {"9", "300", "<", "filter norm", {"softmax"}},
-        {"10", "box", ">", "ELSA-T", {"PVT-M", "Focal-T", "ViL-S", "Swin-T"}},
-        {"10", "box", ">", "ELSA-S", {"PVT-L", "Focal-S", "ViL-M", "Swin-S"}},
-        {"10", "box", ">", "Cascade, ELSA-S", {"Cascade, Swin-B"}},
-        {"10", "mask", ">", "Cascade, ELSA-S", {"Cascade, Swin-B"}},
-    };
-    for (size_t t = 0; t < COUNT(told); t++)
-        for (size_t o = 0; o < COUNT(told[t].others) && told[t].others[o]; o++) {
-            double more = difference(told[t].table, told[t].row, told[t].others[o], told[t].quantity);
-            char found = more > 0 ? '>' : more < 0 ? '<' : '=';
-            ck_assert_msg(found == *told[t].relation, "Tab. %s, %s: %s %c %s, told %s", told[t].table, told[t].quantity,
-                          told[t].row, found, told[t].others[o], told[t].relation);
-        }
-    within("Net5", fabs(difference("1", "Net5", "Swin-T", "top1")), 0.2 + 1e-9);
-    ck_assert(difference("5", "Swin-T, LSA", "Swin-T, DwConv", "top1") <= 0);
+    double net6 = printed("3", "Net6, neighbouring", "top1");
+    ck_assert(printed("3", "Net7, neighbouring, SDC", "top1") == net6);
+    ck_assert(printed("3", "Net7, neighbouring", "top1") > net6);
 }
 END_TEST
 
@@ -509,12 +464,12 @@ int main(void)
     tcase_add_test(shapes, other_layers_of_table_5_follow);
     tcase_add_test(shapes, detectors_grow_by_what_elsa_adds);
     tcase_add_test(shapes, segmentation_grows_by_elsa_without_the_ghosts_sums);
+    tcase_add_test(shapes, filters_of_the_final_module_cost_less_than_those_of_eq7);
     tcase_add_loop_test(shapes, elsa_in_volo_has_settings_of_its_own, 0, 2);
     tcase_add_test(shapes, maps_of_local_attention_grow_with_heads);
     tcase_add_test(shapes, ghost_heads_of_table_11_are_no_maps_of_pairs);
     TCase *text = add_case(suite, "from the tables");
-    tcase_add_test(text, gains_of_elsas_text_are_those_of_its_tables);
-    tcase_add_test(text, orders_of_elsas_text_are_those_of_its_tables);
+    tcase_add_test(text, net6_n_is_as_good_as_net7_n_on_one_node);
     tcase_add_test(text, rows_that_elsas_tables_repeat_agree);
     return run_suite(suite);
 }

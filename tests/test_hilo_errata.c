@@ -25,7 +25,7 @@ static real *panels_as_printed(const real *logs, size_t B, size_t C, size_t P)
     return panels;
 }
 
-/* Claim      "Frequency magnitude from 8 output channels": panel i shows channel i.
+/* Claim      The figures show "8 output channels": panel i shows channel i.
  * Paper      HiLo, Algorithm 1, fftshift(fft_output); Fig. 5, 8, 9.       Left open: that the eight are the
  *            first eight is not said.
  * Measure    Eight channels of known content (channel c has c + 1 waves across), B = 3 images of noise on

@@ -274,29 +274,46 @@ START_TEST(alternating_windows_and_sra_make_t_msa)
 }
 END_TEST
 
-/* Claim      No setting of SRA has 4.0 G, 32 M and, on ADE20K, 42.4 G.
+/* Claim      No setting of SRA has 4.0 G, 32 M and, on ADE20K, 42.4 G, whichever reduction stages 3 and 4 have.
  * Paper      HiLo, Table 4.                       4.0 does not hold: 3.9.
- * Measure    s = 2 in stage 3, without the norms and with them at five operations: 3.909 and 3.921 G, 31.6 M,
- *            42.42 G. With the convolution of s = 1 and its norm in stage 4 as well, 3.97 G prints 4.0, and
- *            neither of the others is printed so.
+ * Measure    Reductions 1, 2, 7 and 14 of stage 3, which are all that divide its plane; stage 4 as it is, and with a
+ *            convolution of reduction 1 or 7; each between no norms and norms at five operations.  With 2 in stage 3
+ *            alone 3.909 to 3.921 G, 31.6 M and 42.42 G: the latter two are as printed.  With reduction 1 in stage 4
+ *            as well 4.0 G is printed, and the other two are missed.
  * Tolerance  Half of the last digit; 0.1 G on ADE20K: two rounded numbers. */
 START_TEST(sra_has_no_setting_that_fits_table_4)
 {
+    static const int third[] = {1, 2, 7, 14}, fourth[] = {0, 1, 7};      /* 0: no convolution, no norm */
     const struct net *small = &nets[SMALL];
-    double flops = net_flops(small, layer_flops(SRA, small, 14, 14), 224, true);
-    double all = flops + norms(small, 224) + 5 * 6 * 49 * 384 / 1e9;
-    double parameters = net_parameters(small, layer_parameters(SRA, small), true, 1000);
-    double on_ade20k = told("4", "MSA", "ade-flops") - 6 * ade20k(MSA) + 6 * ade20k(SRA);
-    double convolution = 2 * 768.0 * 768 / 1e6, of_tokens = convolution / 1e3;
-    printf("    %.4f to %.4f G, %.3f M, ADE20K %.3f G\n", flops, all, parameters, on_ade20k);
-    ck_assert(!prints_between(flops, all, told("4", "SRA", "flops"), 0.1));
-    ck_assert(prints(parameters, told("4", "SRA", "parameters"), 1));
-    within("ADE20K", fabs(on_ade20k - told("4", "SRA", "ade-flops")), 0.1);
-
-    parameters += convolution + 2 * 3 * 768 / 1e6;
-    ck_assert(prints(flops + 49 * of_tokens, told("4", "SRA", "flops"), 0.1));
-    ck_assert(!prints(parameters, told("4", "SRA", "parameters"), 1));
-    beyond("ADE20K, stage 4 as well", fabs(on_ade20k + 256 * of_tokens - told("4", "SRA", "ade-flops")), 0.1);
+    char options[24];
+    for (size_t i = 0; i < COUNT(third); i++)
+        for (size_t k = 0; k < COUNT(fourth); k++) {
+            snprintf(options, sizeof options, "--reduction %d", third[i]);
+            struct layer at = {&sra, options};
+            double r = fourth[k] ? fourth[k] : 1, tokens_4 = 49 / (r * r), C = 768, keys = third[i] * third[i];
+            double flops = net_flops(small, layer_flops(at, small, 14, 14), 224, true);
+            double parameters = net_parameters(small, layer_parameters(at, small), true, 1000);
+            double on_ade20k = told("4", "MSA", "ade-flops") - 6 * ade20k(MSA);
+            /* 512 pixels: reductions that do not divide the plane are taken on one that they tile. */
+            size_t edge = 32 / (size_t)third[i] * (size_t)third[i];
+            on_ade20k += 6 * layer_flops(at, small, edge, edge) * 32 * 32 / (double)(edge * edge);
+            double all = flops + norms(small, 224) + (third[i] > 1 ? 5 * 6 * 196 / keys * 384 / 1e9 : 0);
+            if (fourth[k]) {
+                double kept = 1 - 1 / (r * r);              /* of keys and values, and of attention, what goes */
+                parameters += 2 * (C * C * r * r + 3 * C) / 1e6;
+                double own = 2 * (49 * C * C - kept * (2 * 49 * C * C + 2 * 49 * 49 * C)) / 1e9;
+                flops += own;
+                all += own + 2 * 5 * tokens_4 * C / 1e9;
+                on_ade20k += 2 * (256 * C * C - kept * (2 * 256 * C * C + 2 * 256 * 256 * C)) / 1e9;
+            }
+            bool fits[] = {prints_between(flops, all, told("4", "SRA", "flops"), 0.1),
+                           prints(parameters, told("4", "SRA", "parameters"), 1),
+                           fabs(on_ade20k - told("4", "SRA", "ade-flops")) <= 0.1};
+            printf("    %2d, %d: %.3f to %.3f G%s, %.2f M%s, ADE20K %.2f G%s\n", third[i], fourth[k], flops, all,
+                   fits[0] ? " fits" : "", parameters, fits[1] ? " fits" : "", on_ade20k, fits[2] ? " fits" : "");
+            ck_assert(!(fits[0] && fits[1] && fits[2]));
+            ck_assert((fits[1] && fits[2]) == (third[i] == 2 && !fourth[k]));
+        }
 }
 END_TEST
 
@@ -413,7 +430,7 @@ static double of_table_10(const struct declaration *d, const char *options)
 }
 
 /* Claim      With all heads in either branch HiLo would cost more than self-attention; as it is it costs less.
- * Paper      HiLo, Sec. 4.1, "directly doubles the total number of heads".   Holds.
+ * Paper      HiLo, Sec. 4.1, "doubling heads results in more computational cost".   Holds.
  * Measure    Table 10's layer: Hi-Fi alone 463.626 M and Lo-Fi alone 303.766 M, together 767.392; self-
  *            attention 521.429; HiLo 298.296.
  * Tolerance  Zero: whole numbers of multiply-adds. */
@@ -428,7 +445,7 @@ START_TEST(doubled_heads_cost_more_than_self_attention)
 END_TEST
 
 /* Claim      Hi-Fi and Lo-Fi, half of the heads each, cost less than self-attention, and so do both together.
- * Paper      HiLo, Sec. 4.1, "each branch has a lower complexity than a standard MSA"; Eq. 7-12.   Holds.
+ * Paper      HiLo, Sec. 4.1, "each attention has a lower complexity than a standard MSA"; Eq. 7-12.   Holds.
  * Measure    The fast forms' multiply-adds: both, less Lo-Fi's by Eq. 10-12, is Hi-Fi.  24, 384 and 768
  *            channels, planes of 2, 4 and 8 windows of 2, 3, 4 and 7 tokens to a side.
  * Tolerance  Zero.     Would it fail?  As above, with all heads twice. */
@@ -478,34 +495,52 @@ START_TEST(parameters_do_not_depend_on_the_window)
 }
 END_TEST
 
-/* Claim      Shifted windows, crossed windows, Linformer, XCA and VAN have the parameters and FLOPs of Table
- *            10.
- * Paper      HiLo, Table 10, A.5: 14 x 14 tokens, 12 heads of 64 channels.   Follows.
- * Measure    Four linear maps of D channels, and: windows of 7; stripes of 7 x 14 with a depth-wise 3 x 3 of
- *            the values; 256 rows of keys and values, each a sum of tokens; maps of 64 x 64 channels with a
- *            factor for each head; VAN three linear maps and depth-wise 5 x 5 and 7 x 7.  Biases of the maps
- *            are in the parameters but of the windows, as printed of either.
- * Tolerance  Half of the last digit.  256 is fitted, to two numbers at once.
- * Would it fail?  Linformer with 192 or 320 rows, crossed windows without the 3 x 3 and VAN without the 5 x 5:
- *            asserted. */
-START_TEST(five_more_rows_of_table_10_follow)
+/* Claim      The ten other rows of Table 10 have the printed parameters and FLOPs, with the settings of the authors'
+ *            benchmark.
+ * Paper      HiLo, Table 10, A.5: 14 x 14 tokens, 12 heads of 64 channels.   Follows.  LITv2's README links
+ *            HubHop/vit-attention-benchmark, which has the settings and counts by fvcore.
+ * Measure    fvcore counts a multiply-add as one, five operations for each number of a layer or group norm, four for
+ *            each number that is sampled bilinearly, and half of a product without a sum.  Four linear maps of D
+ *            channels, and: shifted windows of 7; crossed ones of 7 x 14 with a depth-wise 3 x 3 of the values; DAT's
+ *            offsets of 3 groups by a depth-wise 5 x 5, a norm and a map to 2; Performer's 256 features of a head;
+ *            Linformer's 256 rows of keys and values (the default of its class; the script's own example has 128);
+ *            Focal's 49 keys, 132 around them and 9 pooled ones; XCA's maps of 64 x 64; QuadTree's 49 coarse keys,
+ *            the convolutions of its coarse values (its fine attention is a kernel that fvcore does not count).  VAN
+ *            has three linear maps, HorNet those of 4 orders.  Biases of the maps are in the parameters but of the
+ *            windows, as printed of either.
+ * Tolerance  Half of the last digit.
+ * Would it fail?  Linformer with 128, 192 or 320 rows, crossed windows without the 3 x 3, VAN without the 5 x 5, DAT
+ *            without sampling, QuadTree without group norms: asserted. */
+START_TEST(ten_more_rows_of_table_10_follow)
 {
-    const double N = 196, D = 768, maps = 4 * N * D * D, weights = 4 * D * D;
+    const double N = 196, D = 768, h = 12, maps = 4 * N * D * D, weights = 4 * D * D, features = 256;
+    const double orders = 96 * 192 + 192 * 384 + 384 * 768, mixed = 96 + 192 + 384 + 768;
+    const double dat = maps + 2 * N * N * D + 3 * N * 256 * (25 + 5 + 2), sampled = 4 * (N * D + h * N * N);
+    const double tree = maps + 49 * 5 * D * D + 2 * 49 * 49 * D + 9 * (N + 49) * D, norms_of_tree = 5 * (N + 49) * D;
     const struct { const char *row; double parameters, flops; } row[] = {
         {"Shifted Window", weights, maps + 2 * N * 49 * D},
         {"Cross Window", weights + 14 * D, maps + 2 * N * 98 * D + 9 * N * D},
+        {"DAT", weights + 4 * D + 256 * 26 + 4 * 256 + h * 27 * 27, dat + sampled},
+        {"Performer", weights + 4 * D, maps + 4 * N * features * D + h * N * features + N * D / 2},
         {"Linformer", weights + 4 * D + 2 * 256 * N, maps + 4 * N * 256 * D},
+        {"Focal", weights + 4 * D + h * (13 * 13 + 49 * 132 + 81) + 50,
+            maps + 4 * 3 * D * D + N * D + 2 * N * (49 + 132 + 9) * D},
         {"XCA", weights + 4 * D + 12, maps + 2 * N * 64 * D},
+        {"QuadTree", weights + 4 * D + 5 * D * D + 6 * D + 20 * D + 2, tree + norms_of_tree},
         {"VAN", 3 * D * D + 79 * D, 3 * N * D * D + (25 + 49) * N * D},
+        {"HorNet", 3 * D * D + 50 * mixed + orders + 3 * D + 192 + 384 + 768,
+            N * (3 * D * D + 49 * mixed + orders)},
     };
     const struct { const char *row; double flops; } wrong[] = {
-        {"Linformer", maps + 4 * N * 192 * D}, {"Linformer", maps + 4 * N * 320 * D},
-        {"Cross Window", maps + 2 * N * 98 * D}, {"VAN", 3 * N * D * D + 49 * N * D},
+        {"Linformer", maps + 4 * N * 128 * D}, {"Linformer", maps + 4 * N * 192 * D},
+        {"Linformer", maps + 4 * N * 320 * D}, {"Cross Window", maps + 2 * N * 98 * D},
+        {"VAN", 3 * N * D * D + 49 * N * D}, {"DAT", dat}, {"QuadTree", tree},
     };
     for (size_t n = 0; n < COUNT(row); n++) {
         printf("    %-15s %.3f M parameters, %.3f M\n", row[n].row, row[n].parameters / 1e6, row[n].flops / 1e6);
         ck_assert(prints(row[n].parameters / 1e6, told("10", row[n].row, "parameters"), 0.01));
         ck_assert(prints(row[n].flops / 1e6, told("10", row[n].row, "flops"), 0.1));
+        ck_assert(row[n].flops / 1e6 > of_table_10(&hilo, "--alpha 0.9"));
     }
     for (size_t n = 0; n < COUNT(wrong); n++)
         ck_assert(!prints(wrong[n].flops / 1e6, told("10", wrong[n].row, "flops"), 0.1));
@@ -515,10 +550,11 @@ END_TEST
 
 /* ---- what the text says of the tables --------------------------------------- */
 
-/* Claim      "LITv2 consistently outperforms" ResNet and ConvNext "in terms of FLOPs, throughput and memory".
+/* Claim      LITv2 models "outperform all counterparts of ResNet and ConvNext in terms of FLOPs, throughput and memory
+ *            consumption".
  * Paper      HiLo, Sec. 5.1, Table 1.             Does not hold of FLOPs: LITv2-B takes 13.2 G, ResNet-152
  *            11.6.
- * Measure    The rows, pair by pair.  (Throughput and memory: orders_of_hilos_text_are_those_of_its_tables.)
+ * Measure    The rows, pair by pair.
  * Excluded   A wrong digit of 13.2: litv2_has_the_parameters_and_flops_of_table_1.
  * Tolerance  None for orders; the one against the text exceeds 0.1, both rows' rounding. */
 START_TEST(resnet_152_takes_fewer_flops_than_litv2_b)
@@ -549,8 +585,8 @@ START_TEST(pvtv2_b2_is_left_behind_by_1_95_on_v100)
 }
 END_TEST
 
-/* Claim      "1.4x faster than spatial reduction attention, 1.6x faster than local window attention" and 17.4x
- *            faster than VAN on a CPU; on V100 1.7 times as fast as XCiT-S12 and ConvNext-Ti, 3.5 times as
+/* Claim      "1.4x faster than spatial reduction attention and 1.6x faster than local window attention on CPUs", and
+ *            17.4x faster than VAN; on V100 1.7 times as fast as XCiT-S12 and ConvNext-Ti, 3.5 times as
  *            fast as Focal-Tiny; faster than LITv1 by 13, 27 and 36 %; Focal-Tiny is much slower than Swin-Ti
  *            at about its FLOPs.
  * Paper      HiLo, abstract, Sec. 1, 5.1, 5.4; Tables 1, 6 and 10.           Agrees.
@@ -580,90 +616,43 @@ START_TEST(ratios_of_hilos_text_are_those_of_its_tables)
 }
 END_TEST
 
-/* Claim      On ADE20K LITv2 gains 2.8, 0.5 and 1.2 points over Swin; alpha = 0.9 gains 0.6 over 43.7 with
- *            alpha = 1.
- * Paper      HiLo, Sec. 5.3, 5.4, Table 3.        Agrees.
- * Measure    The differences of the rows; 43.7 is told in the text alone.
- * Tolerance  Zero.     Would it fail?  A tenth more or less does. */
-START_TEST(gains_of_hilos_text_are_those_of_its_tables)
-{
-    static const struct { const char *ours, *other; double gain; } said[] = {
-        {"LITv2-S", "Swin-Ti", 2.8}, {"LITv2-M", "Swin-S", 0.5}, {"LITv2-B", "Swin-B", 1.2},
-    };
-    for (size_t n = 0; n < COUNT(said); n++)
-        within("gain", fabs(difference("3", said[n].ours, said[n].other, "miou") - said[n].gain), DECIMALS);
-    within("alpha", fabs(told("3", "LITv2-S", "miou") - 43.7 - 0.6), DECIMALS);
-}
-END_TEST
-
-/* The row's number is larger, or smaller, than that of each of the others. */
-struct order { const char *table, *row, *than[8], *more[5], *less[5]; };
-
-#define LIT_1(row, other) \
-    {"1", row, {other}, {"throughput"}, {"train-memory", "test-memory"}}
-#define LEADS_TABLE_2(row, ...) \
-    {"2", row, {__VA_ARGS__}, {"retinanet-box", "mask-rcnn-box", "mask-rcnn-mask"}, {NULL}}
-#define STARRED(row) \
-    {"2", row "*", {row}, {"retinanet-fps", "mask-rcnn-fps"}, {"retinanet-box", "mask-rcnn-box", "mask-rcnn-mask"}}
-
-static const struct order orders[] = {
-    {"1", "LITv2-S", {"LITv1-S"}, {"top1", "throughput"}, {"flops", "train-memory"}},
-    {"1", "LITv2-M", {"LITv1-M"}, {"top1", "throughput"}, {"flops", "train-memory"}},
-    {"1", "LITv2-B", {"LITv1-B"}, {"top1", "throughput"}, {"flops", "train-memory"}},
-    LIT_1("LITv2-S", "ResNet-50"), LIT_1("LITv2-S", "ConvNext-Ti"), LIT_1("LITv2-M", "ResNet-101"),
-    LIT_1("LITv2-M", "ConvNext-S"), LIT_1("LITv2-B", "ResNet-152"), LIT_1("LITv2-B", "ConvNext-B"),
-    {"1", "LITv2-S", {"PVT-S", "Twins-PCPVT-S"}, {"top1", "throughput"}, {NULL}},
-    {"1", "Focal-Tiny", {"LITv2-S"}, {"top1", "train-memory"}, {"throughput"}},
-    {"1", "LITv2-B up384", {"DeiT-B up384", "Swin-B up384"}, {"top1", "throughput"}, {"flops"}},
-    LEADS_TABLE_2("LITv2-S", "ResNet-50", "PVT-S", "Swin-T", "Twins-SVT-S", "LITv1-S", "LITv2-S*"),
-    LEADS_TABLE_2("LITv2-M", "ResNet-101", "PVT-M", "Swin-S", "Twins-SVT-B", "LITv2-M*"),
-    LEADS_TABLE_2("LITv2-B", "ResNeXt101-64x4d", "PVT-L", "Swin-B", "Twins-SVT-L", "LITv2-B*"),
-    {"2", "LITv2-S", {"LITv1-S"}, {"retinanet-fps", "mask-rcnn-fps"}, {"retinanet-flops", "mask-rcnn-flops"}},
-    STARRED("LITv2-S"), STARRED("LITv2-M"), STARRED("LITv2-B"),
-    {"3", "LITv2-S", {"Swin-Ti"}, {"fps"}, {NULL}},
-    {"3", "LITv2-M", {"Swin-S"}, {"fps"}, {NULL}},
-    {"3", "LITv2-B", {"Swin-B"}, {"fps"}, {NULL}},
-    {"4", "HiLo", {"SRA", "W-MSA", "T-MSA"}, {"throughput", "top1", "ade-miou"}, {"flops"}},
-    {"5", "+ ConvFNN", {"LITv1-S"}, {"top1"}, {NULL}},
-    {"6", "LITv2-S", {"ResNet-50", "PVT-S", "Twins-PCPVT-S", "Swin-Ti", "TNT-S", "CvT-13"},
-        {"a100", "v100", "rtx-6000", "rtx-3090"}, {NULL}},
-    {"6", "LITv2-S", {"CoAtNet-0", "CaiT-XS24", "PVTv2-B2", "XCiT-S12", "ConvNext-Ti", "Focal-Tiny"},
-        {"a100", "v100", "rtx-6000", "rtx-3090"}, {NULL}},
-    {"8", "2", {"3", "4", "5", "6", "7"}, {"top1"}, {NULL}},
-    {"10", "HiLo", {"MSA", "Cross Window", "DAT", "Performer", "Linformer", "SRA", "Local Window"},
-        {"cpu", "gpu"}, {"flops"}},
-    {"10", "HiLo", {"Shifted Window", "Focal", "XCA", "QuadTree", "VAN", "HorNet"}, {"cpu", "gpu"}, {"flops"}},
-};
-
-/* Claim      What the text says of faster, better, cheaper and smaller: of LITv2 among the others, of windows
- *            of 4 beside 2, of HiLo among attentions, of each modification of LITv1.
- * Paper      HiLo, Sec. 5 and A.5, Tables 1 to 6, 8 and 10.                  Agrees.
- * Measure    The inequalities above, between printed numbers.  Positions removed cost 0.2 points and make
- *            detection more than four times as fast.
- * But        On ADE20K HiLo's printed 42.6 G is not the least: SRA has 42.4.  The 41.3 that follow
+/* Claim      LITv2 takes fewer FLOPs than LITv1, and at 384 pixels than DeiT-B and Swin-B; in Table 4 HiLo takes fewer
+ *            than SRA, W-MSA, T-MSA and self-attention.
+ * Paper      HiLo, Sec. 5.1, 5.2 and 5.4, Tables 1, 2 and 4.                  Agrees.
+ * Measure    Printed numbers.  On ADE20K HiLo's 42.6 G is not the least, since SRA has 42.4; the 41.3 that follow
  *            (flops_of_table_4_are_frames_of_table_3) are.
- * Tolerance  None. */
-START_TEST(orders_of_hilos_text_are_those_of_its_tables)
+ * Tolerance  None; 0.1 on ADE20K. */
+START_TEST(hilo_takes_the_fewest_flops_that_are_printed)
 {
+    static const struct { const char *table, *quantity, *ours, *other; } pair[] = {
+        {"1", "flops", "LITv2-S", "LITv1-S"}, {"1", "flops", "LITv2-M", "LITv1-M"},
+        {"1", "flops", "LITv2-B", "LITv1-B"}, {"1", "flops", "LITv2-B up384", "DeiT-B up384"},
+        {"1", "flops", "LITv2-B up384", "Swin-B up384"}, {"2", "retinanet-flops", "LITv2-S", "LITv1-S"},
+        {"2", "mask-rcnn-flops", "LITv2-S", "LITv1-S"}, {"4", "flops", "HiLo", "SRA"}, {"4", "flops", "HiLo", "MSA"},
+        {"4", "flops", "HiLo", "W-MSA"}, {"4", "flops", "HiLo", "T-MSA"},
+    };
     static const char *const rival[] = {"MSA", "SRA", "W-MSA", "T-MSA"};
-    size_t compared = 0;
-    for (size_t n = 0; n < COUNT(orders); n++) {
-        const struct order *o = &orders[n];
-        for (size_t t = 0; o->than[t]; t++) {
-            for (size_t q = 0; o->more[q]; q++, compared++)
-                ck_assert_msg(difference(o->table, o->row, o->than[t], o->more[q]) > 0, "%s, %s, %s, %s", o->table,
-                              o->row, o->than[t], o->more[q]);
-            for (size_t q = 0; o->less[q]; q++, compared++)
-                ck_assert_msg(difference(o->table, o->row, o->than[t], o->less[q]) < 0, "%s, %s, %s, %s", o->table,
-                              o->row, o->than[t], o->less[q]);
-        }
-    }
-    printf("    %zu inequalities\n", compared);
-    within("positions removed", fabs(difference("5", "+ ConvFNN", "+ Remove RPE", "top1") - 0.2), DECIMALS);
-    ck_assert(ratio("5", "+ Remove RPE", "+ ConvFNN", "coco-fps") > 4);
+    for (size_t n = 0; n < COUNT(pair); n++)
+        ck_assert(difference(pair[n].table, pair[n].ours, pair[n].other, pair[n].quantity) < 0);
     double follows = told("4", "MSA", "ade-flops") - 6 * ade20k(MSA) + 6 * ade20k(HILO);
     for (size_t n = 0; n < COUNT(rival); n++) ck_assert(follows < told("4", rival[n], "ade-flops") - 0.1);
     ck_assert(difference("4", "HiLo", "SRA", "ade-flops") > 0);
+}
+END_TEST
+
+/* Claim      LITv2 "runs slightly slower in some cases" than ResNet.
+ * Paper      HiLo, Sec. 5.2, Table 2.             Left open: of six pairs one is faster, one 8 % slower, and four are 20
+ *            to 40 % slower.  What is slight is not said.
+ * Measure    Images per second of six pairs of rows.     Tolerance  Half of the last digit of a percentage. */
+START_TEST(litv2_is_up_to_forty_percent_slower_than_resnet)
+{
+    static const struct { const char *ours, *other, *quantity; double ratio; } pair[] = {
+        {"LITv2-S", "ResNet-50", "retinanet-fps", 1.01}, {"LITv2-B", "ResNeXt101-64x4d", "retinanet-fps", 0.92},
+        {"LITv2-M", "ResNet-101", "retinanet-fps", 0.80}, {"LITv2-B", "ResNeXt101-64x4d", "mask-rcnn-fps", 0.75},
+        {"LITv2-S", "ResNet-50", "mask-rcnn-fps", 0.69}, {"LITv2-M", "ResNet-101", "mask-rcnn-fps", 0.60},
+    };
+    for (size_t n = 0; n < COUNT(pair); n++)
+        ck_assert(prints(ratio("2", pair[n].ours, pair[n].other, pair[n].quantity), pair[n].ratio, 0.01));
 }
 END_TEST
 
@@ -721,13 +710,13 @@ int main(void)
     tcase_add_test(layers, doubled_heads_cost_more_than_self_attention);
     tcase_add_test(layers, either_branch_costs_less_than_self_attention);
     tcase_add_test(layers, parameters_do_not_depend_on_the_window);
-    tcase_add_test(layers, five_more_rows_of_table_10_follow);
+    tcase_add_test(layers, ten_more_rows_of_table_10_follow);
     TCase *text = add_case(suite, "text and tables");
     tcase_add_test(text, resnet_152_takes_fewer_flops_than_litv2_b);
     tcase_add_test(text, pvtv2_b2_is_left_behind_by_1_95_on_v100);
     tcase_add_test(text, ratios_of_hilos_text_are_those_of_its_tables);
-    tcase_add_test(text, gains_of_hilos_text_are_those_of_its_tables);
-    tcase_add_test(text, orders_of_hilos_text_are_those_of_its_tables);
+    tcase_add_test(text, hilo_takes_the_fewest_flops_that_are_printed);
+    tcase_add_test(text, litv2_is_up_to_forty_percent_slower_than_resnet);
     tcase_add_test(text, rows_that_hilos_tables_repeat_agree);
     return run_suite(suite);
 }

@@ -10,10 +10,13 @@
 static const char *const golden[] = {
     "msa_plain_line", "msa_plain_block", "msa_windows", "msa_shifted", "msa_shifted_wide", "msa_shifted_whole",
     "msa_shifted_swin", "msa_shifted_rows", "msa_ghost", "msa_ghost_line", "msa_ghost_added",
+    "msa_public", "msa_public_shift",
 };
 
 /* Claim      The forms compute what PyTorch does: whole grids, windows, windows of a plane
- *            that is rolled, masked across the seams and rolled back, and a ghost head.
+ *            that is rolled, masked across the seams and rolled back, and a ghost head.  In the cases
+ *            msa_public the bias comes from a table of Swin's public layout, by query minus key, and the
+ *            forms read it as rename.py converts it.
  * Paper      Vaswani et al. 2017; Liu et al. 2021; ELSA, App. C; each written once more in
  *            float64 (tests/pytorch/msa.py).
  * Measure    The largest |form - y_expected| over the largest y_expected; root mean square

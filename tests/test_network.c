@@ -581,6 +581,30 @@ END_TEST
 
 /* ---- pictures ---------------------------------------------------------------------------- */
 
+/* Claim      Every ELSA step of the published models states a scale of 1, as the authors' block passes it; the
+ *            default of their class, 1/sqrt(c), is no published model's.
+ * Paper      ELSA's public code: ELSASwinBlock has qk_scale=1.
+ * Measure    The options of every step of three networks: --scale is among them, and is 1.
+ * Would it fail?  Seen without --scale, which has another default in other operators. */
+START_TEST(published_elsa_models_state_a_scale_of_one)
+{
+    static const char *const name[] = {"elsa-swin-t", "elsa-swin-s", "elsa-swin-b"};
+    static const size_t blocks[] = {10, 22, 22};
+    for (size_t i = 0; i < COUNT(name); i++) {
+        struct network n = whole(name[i], "fast", NULL);
+        size_t stated = 0;
+        for (size_t p = 0; p < n.parts; p++) {
+            if (strcmp(n.part[p].step->what, "elsa")) continue;
+            ck_assert_msg(problem_given(&n.part[p].problem, "scale"), "%s: no --scale", n.part[p].path);
+            ck_assert(problem_number(&n.part[p].problem, "scale") == 1);
+            stated++;
+        }
+        ck_assert_uint_eq(stated, blocks[i]);
+        network_release(&n);
+    }
+}
+END_TEST
+
 /* Claim      A picture of one colour becomes that colour, normalised; a grey one the same as three equal
  *            colours; and of a wide one the middle is taken.
  * Measure    Within 4 u of the colour over its deviation; to the bit; and a picture whose left and right
@@ -589,13 +613,14 @@ END_TEST
 START_TEST(pictures_are_prepared)
 {
     static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    const struct photo_recipe plain = {0};
     struct image colour, grey, three, wide;
     real x[32 * 32 * 3], z[32 * 32 * 3];
     const real tone[] = {(real)0.25, (real)0.5, 1};
 
     succeeds(image_create(&colour, 50, 40, 3));
     for (size_t i = 0; i < 50 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
-    succeeds(photo_prepare(x, &colour, 32, 32));
+    succeeds(photo_prepare(x, &colour, &plain, 32, 32));
     for (size_t i = 0; i < COUNT(x); i++)
         within("a colour", fabs((double)x[i] - ((double)tone[i % 3] - mean[i % 3]) / deviation[i % 3]),
                16 * UNIT_ROUNDOFF);
@@ -606,13 +631,13 @@ START_TEST(pictures_are_prepared)
         grey.pixels[i / 3] = (real)random_uniform(1, 0, i / 3);
         three.pixels[i] = grey.pixels[i / 3];
     }
-    succeeds(photo_prepare(x, &grey, 32, 32));
-    succeeds(photo_prepare(z, &three, 32, 32));
+    succeeds(photo_prepare(x, &grey, &plain, 32, 32));
+    succeeds(photo_prepare(z, &three, &plain, 32, 32));
     equal(x, z, COUNT(x));
 
     succeeds(image_create(&wide, 40, 160, 1));
     for (size_t i = 0; i < 40 * 160; i++) wide.pixels[i] = i % 160 < 40 || i % 160 >= 120 ? (real)NAN : (real)0.5;
-    succeeds(photo_prepare(x, &wide, 32, 32));
+    succeeds(photo_prepare(x, &wide, &plain, 32, 32));
     ck_assert(largest(x, COUNT(x)) > 0);
     image_release(&colour);
     image_release(&grey);
@@ -621,32 +646,55 @@ START_TEST(pictures_are_prepared)
 }
 END_TEST
 
-/* Claim      The target is the middle of 256/224 of its side, rounded up.
- * Measure    A picture of just that size is not scaled: of each side, of planes and of stripes, its middle comes back
- *            within 4 u, over the smallest deviation.
- * Would it fail?  Seen with the side rounded down, which scales the picture where 7 does not divide it. */
-START_TEST(the_middle_of_256_of_224_is_taken)
+/* Claim      Each network prepares a photograph as its authors' code does: for 224 pixels LITv2 and Swin keep the
+ *            middle of 256, ELSA of 248; LITv2-B at 384 keeps all of it, each axis scaled by its own factor.
+ * Paper      Public code: data/build.py of LITv2 and of Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384.
+ * Measure    A black square photograph with a white frame, as wide as the recipe cuts off: all is black; one pixel
+ *            wider, and it is not.  A photograph of 192 x 384 ramps at 384 x 384: its columns to the bit, rows
+ *            between two of its own by quarters.
+ * Tolerance  16 u of the pixel over the deviation.
+ * Would it fail?  Seen with one recipe for all. */
+START_TEST(photographs_are_prepared_as_their_authors_do)
 {
-    static const struct { size_t side, covered; } s[] = {
-        {1, 2}, {6, 7}, {7, 8}, {8, 10}, {28, 32}, {30, 35}, {32, 37}, {33, 38}, {224, 256}, {225, 258},
-    };
-    for (size_t down = 0; down < COUNT(s); down++)
-    for (size_t across = 0; across < COUNT(s); across += COUNT(s) - 1) {
-        size_t H = s[down].side, W = s[across].side, columns = s[across].covered;
-        size_t top = (s[down].covered - H) / 2, left = (columns - W) / 2;
-        struct image im;
-        real *x = zeros(H * W * 3);
-        double worst = 0;
-        succeeds(image_create(&im, s[down].covered, columns, 1));
-        for (size_t i = 0; i < im.rows * columns; i++) im.pixels[i] = (real)random_uniform(1, 0, i);
-        succeeds(photo_prepare(x, &im, H, W));
-        for (size_t i = 0; i < H * W; i++) {
-            double expected = ((double)im.pixels[(top + i / W) * columns + left + i % W] - 0.485) / 0.229;
-            worse(&worst, fabs((double)x[3 * i] - expected));
+    static const struct { const char *name; size_t side, covered; } one[] = {
+        {"litv2-s", 224, 256}, {"litv2-m", 224, 256}, {"litv2-b", 224, 256}, {"swin-t", 224, 256},
+        {"elsa-swin-t", 224, 248}, {"elsa-swin-s", 224, 248}, {"elsa-swin-b", 224, 248}, {"litv2-s", 384, 438},
+        {"litv2-b", 384, 384}};
+    const double black = -0.485 / 0.229;
+    for (size_t i = 0; i < COUNT(one); i++) {
+        const struct photo_recipe *recipe = &network_find(one[i].name)->photo;
+        size_t side = one[i].side, all = one[i].covered, frame = (all - side) / 2;
+        real *x = zeros(side * side * 3);
+        for (size_t wider = 0; wider < 2; wider++) {
+            struct image im;
+            double worst = 0;
+            succeeds(image_create(&im, all, all, 1));
+            size_t edge = frame + wider, end = all - edge;
+            for (size_t p = 0; p < all * all; p++) {
+                size_t row = p / all, column = p % all;
+                im.pixels[p] = row < edge || row >= end || column < edge || column >= end;
+            }
+            succeeds(photo_prepare(x, &im, recipe, side, side));
+            for (size_t p = 0; p < side * side; p++) worse(&worst, fabs((double)x[p * 3] - black));
+            if (wider) ck_assert(worst > 1);
+            else within(one[i].name, worst, 16 * UNIT_ROUNDOFF);
+            image_release(&im);
         }
-        within("the middle", worst, 4 * UNIT_ROUNDOFF / 0.224);
-        image_release(&im);
     }
+
+    struct image ramps;
+    const size_t W = 384, H = W / 2;
+    real *x = zeros(W * W * 3);
+    double worst = 0;
+    succeeds(image_create(&ramps, H, W, 1));
+    for (size_t p = 0; p < H * W; p++) ramps.pixels[p] = (real)(p / W) / 256 + (real)(p % W) / 2048;
+    succeeds(photo_prepare(x, &ramps, &network_find("litv2-b")->photo, W, W));
+    for (size_t p = 0; p < W * W; p++) {
+        double row = fmin(fmax((double)(p / W) / 2 - 0.25, 0), (double)(H - 1));
+        worse(&worst, fabs((double)x[p * 3] - (row / 256 + (double)(p % W) / 2048 - 0.485) / 0.229));
+    }
+    within("ramps", worst, 16 * UNIT_ROUNDOFF);
+    image_release(&ramps);
 }
 END_TEST
 
@@ -664,11 +712,11 @@ START_TEST(a_grey_picture_is_the_mean_of_its_colours)
     int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
 
-    refused(photo_read(x, path, 28, 28, 1), STATUS_BAD_INPUT, path);
+    refused(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1), STATUS_BAD_INPUT, path);
     succeeds(image_create(&colour, 30, 40, 3));
     for (size_t i = 0; i < 30 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
     succeeds(image_write_png(&colour, path));
-    succeeds(photo_read(x, path, 28, 28, 1));
+    succeeds(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1));
     for (size_t i = 0; i < COUNT(x); i++) worse(&worst, fabs((double)x[i] - 357. / 765));
     within("grey", worst, 16 * UNIT_ROUNDOFF);
     image_release(&colour);
@@ -699,8 +747,9 @@ int main(void)
     tcase_add_loop_test(promises, networks_repeat, 0, smalls);
     tcase_add_test(promises, networks_without_memory);
     tcase_add_loop_test(promises, bytes_of_networks_are_known_beforehand, 0, smalls);
+    tcase_add_test(counts, published_elsa_models_state_a_scale_of_one);
     tcase_add_test(promises, pictures_are_prepared);
-    tcase_add_test(promises, the_middle_of_256_of_224_is_taken);
+    tcase_add_test(promises, photographs_are_prepared_as_their_authors_do);
     tcase_add_test(promises, a_grey_picture_is_the_mean_of_its_colours);
     return run_suite(suite);
 }

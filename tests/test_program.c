@@ -1141,6 +1141,7 @@ END_TEST
 static const struct little { const char *name, *grid, *depths, *widths, *heads; int pictures; } little[] = {
     {"litv2-s", "32x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
     {"structvit-b-4-1-video", "2x32x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 4},
+    {"elsa-swin-t", "64x64", "1,1,1,1", "6,12,24,48", "1,2,4,4", 2},
 };
 
 /* "network litv2-s --grid 32x32 ... --threads 1", and behind it what else is wanted. */
@@ -1219,7 +1220,7 @@ START_TEST(a_network_takes_its_weights_from_a_file)
 END_TEST
 
 /* 0.png, 1.png, ...: different pictures that are cut to a square, and the pixels that a network gets of them. */
-static real *write_pictures(int pictures, size_t H, size_t W)
+static real *write_pictures(int pictures, const struct photo_recipe *recipe, size_t H, size_t W)
 {
     real *x = zeros((size_t)pictures * H * W * 3);
     for (int p = 0; p < pictures; p++) {
@@ -1230,7 +1231,7 @@ static real *write_pictures(int pictures, size_t H, size_t W)
         memcpy(im.pixels, drawn, 40 * 48 * 3 * sizeof *drawn);
         snprintf(name, sizeof name, "%d.png", p);
         succeeds(image_write_png(&im, name));
-        succeeds(photo_read(x + (size_t)p * H * W * 3, name, H, W, 3));
+        succeeds(photo_read(x + (size_t)p * H * W * 3, name, recipe, H, W, 3));
         image_release(&im);
     }
     return x;
@@ -1247,7 +1248,7 @@ START_TEST(a_network_sees_its_pictures_in_order)
     const struct little *l = &little[_i];
     struct network n = network_of(l, 3);
     const size_t H = n.grid.size[n.grid.axes - 2], W = n.grid.size[n.grid.axes - 1];
-    real *x = write_pictures(l->pictures, H, W), *y = zeros(2 * n.classes), *stage[NETWORK_STAGES] = {0};
+    real *x = write_pictures(l->pictures, &network_find(l->name)->photo, H, W), *y = zeros(2 * n.classes), *stage[NETWORK_STAGES] = {0};
     size_t size[NETWORK_STAGES][3] = {{0}};
     char out[4096], err[4096], name[16], more[192], pictures[2][64] = {"", ""};
     for (int i = 0; i < n.stages; i++) {
@@ -1310,7 +1311,7 @@ START_TEST(a_profile_has_every_kind_of_step)
     struct network n = network_of(little, 3);
     struct network_kind kind[NETWORK_KINDS], all;
     char out[8192], err[4096], count[UNITS_TEXT], *rest = NULL;
-    write_pictures(2, 32, 32);
+    write_pictures(2, &(struct photo_recipe){0}, 32, 32);
     network_runs(little, "--random 3 --profile -o y.safetensors 0.png 1.png", out, err, sizeof err);
     succeeds(network_run(&n, zeros(2 * n.classes), normal(1, 2 * 32 * 32 * 3), NULL));
     int kinds = network_kinds(kind, &all, &n), lines = 0;

@@ -370,18 +370,19 @@ static double tent(struct span s, size_t j)
     return height > 0 ? height : 0;
 }
 
-status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns)
+/* down_by and across_by are the pixels of fitted for one of im, along a column and along a row. */
+static status scale_by(struct image *fitted, const struct image *im, size_t rows, size_t columns, double down_by,
+                       double across_by)
 {
     size_t channels = im->channels;
     status s = image_create(fitted, rows, columns, channels);
     if (s.code) return s;
 
-    double scale = fmax((double)rows / (double)im->rows, (double)columns / (double)im->columns);
     #pragma omp parallel for num_threads(default_threads())
     for (size_t y = 0; y < rows; y++)
     for (size_t x = 0; x < columns; x++) {
-        struct span down = span_under(y, rows, im->rows, scale);
-        struct span across = span_under(x, columns, im->columns, scale);
+        struct span down = span_under(y, rows, im->rows, down_by);
+        struct span across = span_under(x, columns, im->columns, across_by);
         for (size_t c = 0; c < channels; c++) {
             /* The nearest pixel and a mean of differences: a constant stays one to the last digit. */
             double nearest = (double)im->pixels[(down.nearest * im->columns + across.nearest) * channels + c];
@@ -396,6 +397,17 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
         }
     }
     return status_ok();
+}
+
+status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns)
+{
+    double scale = fmax((double)rows / (double)im->rows, (double)columns / (double)im->columns);
+    return scale_by(fitted, im, rows, columns, scale, scale);
+}
+
+status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns)
+{
+    return scale_by(fitted, im, rows, columns, (double)rows / (double)im->rows, (double)columns / (double)im->columns);
 }
 
 status image_block_means(struct image *small, const struct image *im, size_t patch)

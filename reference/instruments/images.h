@@ -84,6 +84,9 @@ status image_write_png(const struct image *im, const char *path);
  * fitted. */
 status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns);
 
+/* The same with a factor for each axis, so that all of im is there and nothing is cut off. */
+status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns);
+
 /* small [rows/patch][columns/patch][1] = the mean of each patch x patch block
  * over all channels; rows and columns must be multiples of patch.  Creates
  * small. */

@@ -3,7 +3,9 @@
  * Of the paper's networks four stages, the ratio 1:1:3:1 of their depths, four pooling
  * layers and the totals, 15 M and 28 M parameters, are known; all else stands in a
  * supplement that is not at hand.  THESE WIDTHS ARE OURS, chosen so that the totals
- * come near.  A block is one layer behind a norm; embeddings are patches side by side.
+ * come near.  In place of the pooling layers, whose kind is not said, learned maps of
+ * patches side by side lead from stage to stage.  A block is one layer behind a norm,
+ * with a residual.
  *
  * The table has five layers, each with one trait less than the one before: Eq. 10 with four boxes for each component
  * and a gate of C/8 hidden channels; FC-CP, a static layer of all tokens, which is dfc-cp without the factor of the

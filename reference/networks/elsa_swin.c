@@ -5,7 +5,10 @@
  * and gamma 1, so that the ghost head only adds.  Query and key have two thirds of
  * the channels, rounded up to whole groups.  Planes of 7 x 7 tokens are one window,
  * with Swin's attention, a bias for each offset and head.  The paper gives the depths
- * and widths of Swin; kernel, group width and powers are those of the authors' code.
+ * and widths of Swin; kernel, group width, powers and scale are those of the authors' code.
+ * Its class ELSA has a scale of 1/sqrt(c) by default, but the block of the published
+ * models passes 1.  In stage 4 attention goes over the whole plane, which at 224 pixels is
+ * the authors' window of 7 x 7; on larger images theirs stays 7 x 7.
  * In Swin-T windows are smaller than planes, and msa's table is that of the plane:
  * 147 504 of its numbers are never read. */
 
@@ -17,7 +20,8 @@ static const struct network_step merge[] = {{.name = "merge", .move = ON, .what 
 #define ELSA(group) { \
     STEP_NORM1, \
     {.name = "mixer", .move = JOIN, .what = "elsa", .sizes = "Q=%q", .without = "ghost_mul", \
-     .options = "--variant final --kernel 7 --group-width " #group " --heads %h --head-map block --lambda 0"}, \
+     .options = "--variant final --kernel 7 --group-width " #group " --heads %h --head-map block --lambda 0 " \
+                "--scale 1"}, \
     STEP_NORM2, STEP_MLP, {0}}
 static const struct network_step elsa_4[] = ELSA(4), elsa_8[] = ELSA(8);
 
@@ -43,13 +47,13 @@ static size_t in_groups_of_8(size_t C) { return (C / 3 * 2 + 7) / 8 * 8; }
 
 const struct network_table elsa_swin_t = {
     .name = "elsa-swin-t", .summary = "Swin-T with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_4, STAGES(6, 96, elsa_4)};
+    .query = in_groups_of_4, .photo = {.crop = 0.9}, STAGES(6, 96, elsa_4)};
 const struct network_table elsa_swin_s = {
     .name = "elsa-swin-s", .summary = "Swin-S with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_8, STAGES(18, 96, elsa_8)};
+    .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 96, elsa_8)};
 const struct network_table elsa_swin_b = {
     .name = "elsa-swin-b", .summary = "Swin-B with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_8, STAGES(18, 128, elsa_8)};
+    .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 128, elsa_8)};
 const struct network_table swin_t = {
     .name = "swin-t",
     .summary = "Swin-T: attention in windows of 7 x 7, every second block shifted by 3 (Liu et al. 2021)",

@@ -64,6 +64,12 @@ struct network_step {
     enum turn turn;
 };
 
+/* How the authors' code prepares a photograph for a grid of H x W pixels (photo.h). */
+struct photo_recipe {
+    double crop;                            /* H over the rows that the scaled photograph covers; 0: 224/256 */
+    size_t squeezed;                        /* at this H and W the whole photograph is scaled to H x W; 0: never */
+};
+
 /* Arrays of steps end at a name of NULL. */
 struct network_stage {
     size_t depth, width, heads;             /* blocks, C, h */
@@ -78,6 +84,7 @@ struct network_table {
     const char *grid;                       /* the grid of pixels that it was made for */
     size_t channels, classes;               /* of a pixel, and of the logits; 0: 3, and 1000 */
     size_t (*query)(size_t C);              /* %q; NULL where no step asks */
+    struct photo_recipe photo;
 };
 
 /* Network number `at`, NULL behind the last; the network of that name, or NULL.  The same

@@ -1,16 +1,28 @@
-/* photo.c -- a picture as classifiers of ImageNet are given it; see photo.h */
+/* photo.c -- a photograph as a classifier of ImageNet gets it; see photo.h */
 
 #include "photo.h"
+#include <math.h>
 #include <stdio.h>
 
-/* So much of a side of the target is covered: 256 for 224, rounded up. */
-static size_t covered(size_t side) { return (side * 256 + 223) / 224; }
+/* Pixels of a side that the scaled photograph covers: 256 for 224, or as the recipe has it. */
+static size_t covered(const struct photo_recipe *recipe, size_t side)
+{
+    double crop = recipe->crop > 0 ? recipe->crop : 224. / 256;
+    return (size_t)floor((double)side / crop);
+}
 
-status photo_prepare(real *x, const struct image *im, size_t H, size_t W)
+static bool squeezed(const struct photo_recipe *recipe, size_t H, size_t W)
+{
+    return recipe->squeezed && recipe->squeezed == H && recipe->squeezed == W;
+}
+
+status photo_prepare(real *x, const struct image *im, const struct photo_recipe *recipe, size_t H, size_t W)
 {
     static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
     struct image fitted = {0};
-    status s = image_fit(&fitted, im, covered(H), covered(W));
+    bool whole = squeezed(recipe, H, W);
+    status s = whole ? image_stretch(&fitted, im, H, W)
+                     : image_fit(&fitted, im, covered(recipe, H), covered(recipe, W));
     if (s.code) return s;
     size_t top = (fitted.rows - H) / 2, left = (fitted.columns - W) / 2;
     for (size_t n = 0; n < H * W; n++)
@@ -21,6 +33,14 @@ status photo_prepare(real *x, const struct image *im, size_t H, size_t W)
         }
     image_release(&fitted);
     return s;
+}
+
+const char *photo_text(char *text, size_t size, const struct photo_recipe *recipe, size_t H, size_t W)
+{
+    if (squeezed(recipe, H, W)) snprintf(text, size, "scaled to %zux%zu pixels, nothing cut off", H, W);
+    else snprintf(text, size, "scaled to cover %zux%zu pixels, the middle %zux%zu kept", covered(recipe, H),
+                  covered(recipe, W), H, W);
+    return text;
 }
 
 /* x [H][W] of a whole image: the mean of its colours, 0 ... 1. */
@@ -37,7 +57,7 @@ static status prepare_grey(real *x, const struct image *im, size_t H, size_t W)
     return s;
 }
 
-status photo_read(real *x, const char *path, size_t H, size_t W, size_t channels)
+status photo_read(real *x, const char *path, const struct photo_recipe *recipe, size_t H, size_t W, size_t channels)
 {
     struct image im = {0};
     char where[120];
@@ -47,7 +67,7 @@ status photo_read(real *x, const char *path, size_t H, size_t W, size_t channels
     if (!s.code && !png) return status_at(bad_input("found no PNG, expected one; --input takes tensors"), where);
     if (!s.code) s = image_read_png(&im, path);
     if (s.code) return s;                       /* which names the path */
-    s = channels == 1 ? prepare_grey(x, &im, H, W) : photo_prepare(x, &im, H, W);
+    s = channels == 1 ? prepare_grey(x, &im, H, W) : photo_prepare(x, &im, recipe, H, W);
     image_release(&im);
     return status_at(s, where);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../layers/layers.h"
+#include "../networks/photo.h"
 #include "../shape.h"
 #include "command.h"
 #include "devices.h"
@@ -237,7 +238,18 @@ void print_network(const struct network_table *t, const struct command *c)
     print_steps(t->end);
     printf("\n%%C is the stage's channels, %%h its heads, %%s 1/sqrt(C/h), %%q query channels, %%K classes.\n");
 
-    /* Step 3: what it costs. */
+    /* Step 3: what photographs become. */
+    char words[96];
+    grid g;
+    if (t->channels == 1) printf("\nphotographs: scaled to cover %s pixels, in grey\n", t->grid);
+    else if (!grid_parse(&g, t->grid).code)
+        printf("\nphotographs: %s\n",
+               photo_text(words, sizeof words, &t->photo, g.size[g.axes - 2], g.size[g.axes - 1]));
+    if (t->photo.squeezed)
+        printf("at %zux%zu: %s\n", t->photo.squeezed, t->photo.squeezed,
+               photo_text(words, sizeof words, &t->photo, t->photo.squeezed, t->photo.squeezed));
+
+    /* Step 4: what it costs. */
     if (network_create(&n, t, &(struct network_request){.threads = 1}).code) return;
     printf("\nat %s pixels, fast: %zu parameters (%s), %s multiply-adds, %s bare (without norms and positions), %s\n",
            t->grid, network_parameters(&n), units_count(parameters, 0, (double)network_parameters(&n)),

@@ -26,7 +26,7 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
     size_t H = g->size[g->axes - 2], W = g->size[g->axes - 1];
     status s = status_ok();
     for (int f = 0; f < c->files && !s.code; f++)
-        s = photo_read(x + (size_t)f * H * W * channels, c->file[f], H, W, channels);
+        s = photo_read(x + (size_t)f * H * W * channels, c->file[f], &c->network->photo, H, W, channels);
     return s;
 }
 
@@ -212,8 +212,9 @@ static const struct option options[] = {
 
 const struct command network_command = {
     .own = {.name = "network", .summary = "run a whole network on images, or on tensors", .options = options},
-    .what = "Images are PNG files: scaled to cover 256/224 of the grid (bilinear, free of aliases), the middle cut\n"
-            "out, normalised as ImageNet's. For a grid of three axes each image is a frame. Logits are [B, classes].\n"
+    .what = "Images are PNG files, scaled (bilinear, free of aliases) and cropped as the network's authors do it, which\n"
+            "'help NETWORK' tells, and normalised as ImageNet's. For a grid of three axes each image is a frame. Logits\n"
+            "are [B, classes].\n"
             "'if free' in the profile is Amdahl's law: how much faster all would be if that kind took no time.",
     .network = true,
     .inputs = {"IMAGE.png"},

@@ -91,6 +91,27 @@ def elsa_swin(C, depths, group, classes=1000):
             yield from pair(f"{layer}.downsample.norm", (4 * c,))
 
 
+def swin(C, depths, classes=1000):
+    yield from both_ends(C, classes)
+    for i, depth in enumerate(depths):
+        c, layer, heads = C * 2 ** i, f"layers.{i}", C * 2 ** i // 32
+        for j in range(depth):
+            block = f"{layer}.blocks.{j}"
+            if j % 2 and i < 3:
+                yield f"{block}.attn_mask", ((8 >> i) ** 2, 49, 49)
+            yield from pair(f"{block}.norm1", (c,))
+            yield f"{block}.attn.relative_position_bias_table", (169, heads)
+            yield f"{block}.attn.relative_position_index", (49, 49)
+            yield from pair(f"{block}.attn.qkv", (3 * c, c))
+            yield from pair(f"{block}.attn.proj", (c, c))
+            yield from pair(f"{block}.norm2", (c,))
+            yield from pair(f"{block}.mlp.fc1", (4 * c, c))
+            yield from pair(f"{block}.mlp.fc2", (c, 4 * c))
+        if i < 3:
+            yield from pair(f"{layer}.downsample.reduction", (2 * c, 4 * c), bias=False)
+            yield from pair(f"{layer}.downsample.norm", (4 * c,))
+
+
 SMALL, MEDIUM = (2, 2, 6, 2), (2, 2, 18, 2)
 PUBLISHED = {
     "litv2-s": (litv2(96, SMALL), 27844000),
@@ -99,6 +120,7 @@ PUBLISHED = {
     "elsa-swin-t": (elsa_swin(96, SMALL, 4), 29140978),
     "elsa-swin-s": (elsa_swin(96, MEDIUM, 8), 52874626),
     "elsa-swin-b": (elsa_swin(128, MEDIUM, 8), 92682464),
+    "swin-t": (swin(96, SMALL), 28288354),
 }
 
 
@@ -118,17 +140,20 @@ def whole_networks():
     for name, (layout, learnt) in PUBLISHED.items():
         theirs = {path: torch.empty(shape, device="meta") for path, shape in layout}
         counted = sum(math.prod(shape) for path, shape in ((p, t.shape) for p, t in theirs.items())
-                      if not path.endswith(("running_mean", "running_var", "num_batches_tracked", "relative_id")))
+                      if not path.endswith(("running_mean", "running_var", "num_batches_tracked", "relative_id",
+                                            "relative_position_index", "attn_mask")))
         assert counted == learnt, f"{name}: {counted} numbers"
         steps = networks.placed(networks.network(name))
         ours, wrong = rename.renamed(name, steps, theirs)
         assert not wrong, wrong
         assert {path: tuple(t.shape) for path, t in ours.items()} == networks.shapes(steps), name
-        assert networks.parameters(steps) == learnt, name
+        unread = 147504 if name == "swin-t" else 0          # of its tables, which are those of planes
+        assert networks.parameters(steps) == learnt + unread, name
 
 
 def small(name):
-    layout = {"litv2-s": litv2(96, (1, 1, 2, 1), 10), "elsa-swin-t": elsa_swin(96, (1, 1, 2, 1), 4, 10)}[name]
+    layout = {"litv2-s": litv2(96, (1, 1, 2, 1), 10), "elsa-swin-t": elsa_swin(96, (1, 1, 2, 1), 4, 10),
+              "swin-t": swin(96, (1, 1, 2, 1), 10)}[name]
     steps = networks.placed(networks.network(name, depths=(1, 1, 2, 1), classes=10))
     return filled(layout), steps
 
@@ -161,9 +186,20 @@ def values():
     assert ours["stage3.block2.mixer.mix_w"][49 * 2 + 5, 9] == theirs[f"{first}.attn.2.weight"][49 * 2 + 5, 9, 0, 0]
     assert ours["stage2.merge.w"].equal(theirs["layers.0.downsample.reduction.weight"])
 
+    theirs, steps = small("swin-t")
+    ours, wrong = rename.renamed("swin-t", steps, theirs)
+    assert not wrong, wrong
+    assert ours["stage3.block2.mixer.w_qkv"].equal(theirs["layers.2.blocks.1.attn.qkv.weight"])
+    for stage, side in enumerate((56, 28, 14, 7), 1):           # a query at (3, 4) of a window, keys around it
+        table = theirs[f"layers.{stage - 1}.blocks.0.attn.relative_position_bias_table"]
+        plane = ours[f"stage{stage}.block1.mixer.rpe"].unflatten(0, (2 * side - 1, 2 * side - 1))
+        for row, column in ((0, 0), (2, 6), (6, 1), (3, 4)):
+            theirs_at = (3 - row + 6) * 13 + 4 - column + 6     # query minus key, each from 0
+            assert plane[row - 3 + side - 1, column - 4 + side - 1].equal(table[theirs_at]), (stage, row, column)
+
 
 def there_and_back():
-    for name in ("litv2-s", "elsa-swin-t"):
+    for name in ("litv2-s", "elsa-swin-t", "swin-t"):
         theirs, steps = small(name)
         ours, _ = rename.renamed(name, steps, theirs)
         for path, (source, _, layout) in rename.rules(name, steps).items():
@@ -189,11 +225,11 @@ def command():
     theirs = filled(litv2(96, SMALL))
     source, target = FOLDER / "authors.pth", FOLDER / "ours.safetensors"
 
-    def ran(name):
-        asked = [sys.executable, RENAME, name, str(source), str(target)]
+    def ran(name, *which):
+        asked = [sys.executable, RENAME, *which, name, str(source), str(target)]
         return subprocess.run(asked, capture_output=True, text=True)
     torch.save({"model": theirs, "epoch": 3}, source)
-    for name in ("litv2-m", "swin-t", "litv2"):
+    for name in ("litv2-m", "swin-t", "litv2", "lisanet-i-t"):
         answer = ran(name)
         assert answer.returncode == 2 and answer.stderr and not target.exists(), (name, answer)
     answer = ran("litv2-s")
@@ -203,6 +239,25 @@ def command():
     assert list(found) == list(expected)
     for path, value in expected.items():
         assert found[path].shape == value.shape and found[path].equal(value), path
+    target.unlink()
+
+    # Two sets of weights in one file: one is taken where it is named, and none where not.
+    torch.save({"state_dict": theirs, "state_dict_ema": {path: value + 1 for path, value in theirs.items()}}, source)
+    answer = ran("litv2-s")
+    assert answer.returncode == 2 and not target.exists(), answer
+    assert answer.stderr == (f"{source}: found state_dict and state_dict_ema, expected one of them, or --raw or --ema "
+                             "to say which\n"), answer.stderr
+    for which, more in (("--raw", 0), ("--ema", 1)):
+        answer = ran("litv2-s", which)
+        assert answer.returncode == 0, answer.stderr
+        assert read(target)["norm.g"].equal(expected["norm.g"] + more), which
+    target.unlink()
+    torch.save({"model": theirs}, source)
+    answer = ran("litv2-s", "--ema")
+    assert answer.returncode == 2 and not target.exists(), answer
+    assert answer.stderr == f"{source}: --ema: found model, expected model_ema or state_dict_ema\n", answer.stderr
+    torch.save(theirs, source)
+    assert ran("litv2-s", "--raw").returncode == 0
     source.unlink()
     target.unlink()
 

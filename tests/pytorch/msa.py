@@ -3,7 +3,8 @@
     /usr/bin/python3 tests/pytorch/msa.py [FOLDER]      (default: tests/golden)
 
 Vaswani et al. 2017; windows and their shift as in Liu et al. 2021; the ghost head
-as in Zhou et al. 2021, App. C.  _golden.py says what is in the files.  Needs torch
+as in Zhou et al. 2021, App. C.  In the cases "public" y_expected comes from a table
+as Swin's public code stores it, and rpe is this table as rename.py converts it.  _golden.py says what is in the files.  Needs torch
 and numpy; nothing of the C code.
 """
 
@@ -24,6 +25,38 @@ def scores(t, q, k, grid):
     if "rpe" in t:
         logits = logits + toeplitz(t["rpe"].expand(-1, q.shape[1]), grid).permute(2, 0, 1)
     return logits
+
+
+def of_windows(table, grid, edge):
+    """Swin's table of one window [(2s-1)^2, h], by query minus key, as the middle of the plane's table by
+    key minus query: reversed along both axes, zeros around it, which windows do not read."""
+    inner, (rows, columns) = 2 * edge - 1, grid
+    whole = table.new_zeros(2 * rows - 1, 2 * columns - 1, table.shape[-1])
+    whole[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1] = \
+        table.reshape(inner, inner, -1).flip((0, 1))
+    return whole.flatten(0, 1)
+
+
+def public_windows(table, q, k, v, grid, edge, shift):
+    """Swin's windows pair by pair: the entry of a pair is found by the coordinates of query minus key within
+    the window, and the masks hold -100 where its code has it."""
+    rows, columns = grid
+    y = torch.zeros_like(v)
+    place = [(r, c) for r in range(rows) for c in range(columns)]
+    moved = {(r, c): ((r - shift) % rows, (c - shift) % columns) for r, c in place}     # where the roll puts it
+    window = {at: (moved[at][0] // edge, moved[at][1] // edge) for at in place}
+    part = {at: tuple((m >= n - edge) + (m >= n - shift) for m, n in zip(moved[at], grid)) for at in place}
+    for i, query in enumerate(place):
+        keys = [j for j, key in enumerate(place) if window[key] == window[query]]
+        entries, masks = [], []
+        for key in (place[j] for j in keys):
+            down, across = (moved[query][axis] % edge - moved[key][axis] % edge + edge - 1 for axis in (0, 1))
+            entries.append(down * (2 * edge - 1) + across)
+            masks.append(-100. if shift and part[key] != part[query] else 0.)
+        logits = (q[:, :, i, None] * k[:, :, keys]).sum(-1) / q.shape[-1] ** 0.5
+        weights = (logits + table[entries].T + torch.tensor(masks, dtype=table.dtype)).softmax(-1)
+        y[:, :, i] = (weights[..., None] * v[:, :, keys]).sum(2)
+    return y
 
 
 def plain(t, q, k, v, grid):
@@ -92,6 +125,8 @@ CASES = [("plain_line",    (7,),      2, 2, 3, 1, "plain", {}),
          ("ghost_line",    (6,),      3, 1, 2, 1, "ghost", {"lambda": 2, "gamma": -0.5, "head-map": "block"}),
          ("ghost_added",   (3, 4),    2, 1, 4, 0, "ghost", {"lambda": 0, "gamma": 0.25}),
          ("shifted_rows",  (9, 6),    2, 1, 2, 2, "windows", {"window": 3, "shift": 1})]
+PUBLIC = [("public",        (4, 4),   2, 2, 4, 2, "public", {"window": 2}),
+          ("public_shift",  (6, 9),   2, 1, 4, 2, "public", {"window": 3, "shift": 1})]
 
 
 def inputs(seed, grid, heads, batch, c, columns, how, options):
@@ -110,10 +145,16 @@ def inputs(seed, grid, heads, batch, c, columns, how, options):
 
 
 def main():
-    for seed, (name, grid, heads, batch, c, columns, how, options) in enumerate(CASES, 71):
+    cases = [*enumerate(CASES, 71), *enumerate(PUBLIC, 171)]
+    for seed, (name, grid, heads, batch, c, columns, how, options) in cases:
         tensors = inputs(seed, grid, heads, batch, c, columns, how, options)
         q, k, v = split_heads(tensors, tensors["x"], heads)
-        if how == "plain":
+        if how == "public":
+            edge = options["window"]
+            public = drawn(1000 * seed + 999, ((2 * edge - 1) ** 2, heads), 1)
+            tensors["rpe"] = of_windows(public, grid, edge)
+            y = public_windows(public, q, k, v, grid, edge, options.get("shift", 0))
+        elif how == "plain":
             y = plain(tensors, q, k, v, grid)
         elif how == "windows":
             y = in_windows(tensors, q, k, v, grid, options["window"], options.get("shift", 0))

@@ -1,10 +1,10 @@
 """The weights that authors published, under the paths of our networks.
 
-    /usr/bin/python3 tests/pytorch/rename.py NETWORK CHECKPOINT.pth WEIGHTS.safetensors
+    /usr/bin/python3 tests/pytorch/rename.py [--raw | --ema] NETWORK CHECKPOINT.pth WEIGHTS.safetensors
 
 NETWORK is one of litv2-s, -m, -b (the checkpoints of "Fast Vision Transformers
-with HiLo Attention") and elsa-swin-t, -s, -b (those of "ELSA: Enhanced Local
-Self-Attention").  WEIGHTS.safetensors is what `twicetold network` reads.  A
+with HiLo Attention"), elsa-swin-t, -s, -b (those of "ELSA: Enhanced Local
+Self-Attention") and swin-t (those of "Swin Transformer").  WEIGHTS.safetensors is what `twicetold network` reads.  A
 tensor that is missing, extra or of another shape is named by its path, all of
 them at once; exit status 2, and nothing is written.
 
@@ -12,9 +12,14 @@ Most tensors change their names alone.  Convolutions over one token are linear
 maps; depth-wise kernels lose the axis of the one channel that they see.
 ELSA-Swin's windows have the rows of value, query and key in this order, and a
 table of heads by offsets; ours are query, key, value, and offsets by heads.
-Both count offsets from the query to the key.
+Both take key minus query.  Swin's tables of relative positions take query minus
+key and have the offsets of one window: they are reversed along both axes and
+become the middle of a table of the plane (of_windows in msa.py).
 
-Refuses to guess: a network has one set of names.  Needs torch and numpy.
+Does not guess.  A checkpoint may hold the weights of the last step (state_dict,
+model) and their moving average (state_dict_ema, model_ema).  If it holds both, say
+which: --raw takes the first, --ema the second.  ELSA-Swin-B was trained with an
+average, and its authors test with it (--use-ema).  Needs torch and numpy.
 """
 
 import re
@@ -26,6 +31,7 @@ import torch
 
 import networks
 from _golden import safetensors
+from msa import of_windows
 
 # ---- layouts ------------------------------------------------------------------
 #
@@ -72,6 +78,25 @@ class Turned:
     ours = back = staticmethod(lambda value: value.t())
 
 
+class OfWindows:
+    """Offsets on a square plane, key minus query, kept as those of a window of 7 x 7, query minus key."""
+
+    def __init__(self, shape):
+        self.side = (round(shape[0] ** 0.5) + 1) // 2
+        self.edge = min(7, self.side)
+
+    def theirs(self, shape):
+        return ((2 * self.edge - 1) ** 2, shape[1])
+
+    def ours(self, value):
+        return of_windows(value, (self.side, self.side), self.edge)
+
+    def back(self, value):
+        whole = value.unflatten(0, (2 * self.side - 1,) * 2)
+        middle = slice(self.side - self.edge, self.side + self.edge - 1)
+        return whole[middle, middle].flip((0, 1)).flatten(0, 1)
+
+
 class ValueFirst:
     """Rows of query, key, value, kept as value, query, key."""
     theirs = staticmethod(lambda shape: shape)
@@ -113,15 +138,23 @@ ELSA = {
     "merge.w": ("downsample.reduction.weight", Same),
     "merge.norm_g": ("downsample.norm.weight", Same), "merge.norm_b": ("downsample.norm.bias", Same),
 }
+SWIN = {
+    **COMMON,
+    "mixer.w_qkv": ("attn.qkv.weight", Same), "mixer.b_qkv": ("attn.qkv.bias", Same),
+    "mixer.rpe": ("attn.relative_position_bias_table", OfWindows),
+    "mixer.w_o": ("attn.proj.weight", Same), "mixer.b_o": ("attn.proj.bias", Same),
+    "merge.w": ("downsample.reduction.weight", Same),
+    "merge.norm_g": ("downsample.norm.weight", Same), "merge.norm_b": ("downsample.norm.bias", Same),
+}
 # The same name of ours, in ELSA and in windows.
 PROJECTIONS = {
     "elsa": {"mixer.w_qkv": ("attn.pre_proj.weight", Pixel), "mixer.b_qkv": ("attn.pre_proj.bias", Same)},
     "windows": {"mixer.w_qkv": ("attn.pre_proj.weight", ValueFirst), "mixer.b_qkv": ("attn.pre_proj.bias", ValueFirst)},
 }
-FAMILIES = {"litv2": LITV2, "elsa-swin": ELSA}
+FAMILIES = {"litv2": LITV2, "elsa-swin": ELSA, "swin": SWIN}
 
 # What their files hold besides: counters, and indices that follow from sizes.
-DERIVED = re.compile(r"num_batches_tracked$|relative_id$|attn_mask$")
+DERIVED = re.compile(r"num_batches_tracked$|relative_id$|relative_position_index$|attn_mask$")
 
 
 def rules(name, steps):
@@ -134,7 +167,8 @@ def rules(name, steps):
         for tensor, shape, _ in each.layer.tensors:
             path = f"{each.path}.{tensor}"
             stage, block, last = re.fullmatch(r"(?:stage(\d)\.)?(?:block(\d+)\.)?(.*)", path).groups()
-            theirs, layout = {**table, **more}[last]
+            theirs, layout = {**more, **table}[last]
+            layout = layout(shape) if layout is OfWindows else layout
             if block:
                 theirs = f"layers.{int(stage) - 1}.blocks.{int(block) - 1}.{theirs}"
             elif theirs.startswith("downsample"):
@@ -159,19 +193,34 @@ def renamed(name, steps, checkpoint):
     return ours, wrong
 
 
-def unwrapped(checkpoint):
-    """The tensors of a file that may hold an optimizer's state beside them."""
-    for key in ("model", "state_dict"):
-        checkpoint = checkpoint.get(key, checkpoint)
-    return {theirs.removeprefix("module."): value for theirs, value in checkpoint.items()}
+# Where files keep the weights of the last step, and their moving average.
+SETS = {"--raw": ("model", "state_dict"), "--ema": ("model_ema", "state_dict_ema")}
+
+
+def unwrapped(checkpoint, which=None):
+    """The tensors of a file that may hold several sets of them and an optimizer's state; and what is wrong.
+
+    A file of tensors alone is one set, the raw one."""
+    found = {kind: [key for key in keys if isinstance(checkpoint.get(key), dict)] for kind, keys in SETS.items()}
+    held = [key for keys in found.values() for key in keys]
+    if len(held) > 1 and (not which or len(found[which]) != 1):
+        return None, f"found {' and '.join(held)}, expected one of them, or --raw or --ema to say which"
+    if which and (held and not found[which] or which == "--ema" and not held):
+        return None, f"{which}: found {' and '.join(held) or 'tensors alone'}, expected {' or '.join(SETS[which])}"
+    tensors = checkpoint[(found[which] if which else held)[0]] if held else checkpoint
+    return {theirs.removeprefix("module."): value for theirs, value in tensors.items()}, None
 
 
 def main():
+    which = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in SETS else None
     if len(sys.argv) != 4 or not re.match("|".join(FAMILIES), sys.argv[1]) or sys.argv[1] not in networks.NETWORKS:
         print(__doc__.split("\n\n")[1].strip(), file=sys.stderr)
         sys.exit(2)
     name, source, target = sys.argv[1:]
-    checkpoint = unwrapped(torch.load(source, map_location="cpu", weights_only=True))
+    checkpoint, trouble = unwrapped(torch.load(source, map_location="cpu", weights_only=True), which)
+    if trouble:
+        print(f"{source}: {trouble}", file=sys.stderr)
+        sys.exit(2)
     ours, wrong = renamed(name, networks.placed(networks.network(name)), checkpoint)
     if wrong:
         print("\n".join(wrong), file=sys.stderr)
