@@ -111,7 +111,7 @@ END_TEST
 
 /* Claim      Eq. 4 with R = 1 is linear attention: without a softmax the sums
  *            may change places, y_i = q_i (K^T V), and no N x N matrix is needed.
- *            R_ij is what forbids this.
+ *            A softmax forbids this; an R_ij leaves convolutions, which FFTs compute.
  * Paper      LiSA, Eq. 4; Sec. 2, factorized attention.
  * Measure    y of Eq. 4 against Q (K^T V).       Tolerance  Zero. */
 START_TEST(eq4_without_rpe_is_linear_attention)
@@ -527,7 +527,7 @@ END_TEST
  *            by q_i, is that term with D = c and B^a the identity.  An involution
  *            that spans the grid, whose kernel at token i is any linear map of q_i,
  *            is that term with a latent for each offset.
- * Paper      LiSA, below Eq. 8: "akin to" Lambda convolution and Involution.
+ * Paper      LiSA, below Eq. 8: "roughly equivalent to Lambda convolution or Involution".
  * Measure    Eq. 7 without tables of the key and without Bb, whole numbers; against
  *            sums over lambda, and over kappa_i = Ba^T q_i.      Tolerance  Zero.
  * Would it fail?  With kappa_i read at the opposite offset it does. */
