@@ -526,6 +526,14 @@ $(filter %.analysed,$(FINDINGS)): $(BUILD)/lint/%.analysed: %
 	$(if $(V),,@echo "  analyse $<")
 	$(Q)$(ANALYSED) -S $< -o /dev/null && touch $@
 
+sample:                 ## draw twenty statements of the papers, to be read against paper and test (SEED=1)
+	@$(PYTHON) tests/sample.py '$(SEED)'
+
+# PAPERS is a folder with lisa.md, structsa.md, elsa.md, chopd.md and hilo.md, the texts of the papers.
+PAPERS  =
+quotes:                 ## check that words in quotation marks are the papers' (PAPERS=folder; skipped without it)
+	@$(PYTHON) tests/quotes.py '$(PAPERS)'
+
 golden:                 ## remake tests/golden/ with PyTorch
 	@for module in torch numpy; do /usr/bin/python3 -c "import $$module" 2>/dev/null || { \
 	    echo "golden vectors need $$module (Debian: python3-$$module)" >&2; exit 1; }; done
@@ -609,7 +617,7 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all plug-ins deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants valgrind golden versus \
+.PHONY: all plug-ins deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants valgrind golden sample quotes versus \
         weave figures book pdf slides \
         install clean help always
 endif

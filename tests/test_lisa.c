@@ -8,6 +8,7 @@
 #include "lisa_case.h"
 #include "promises.h"
 #include "../fast/lisa/local.h"
+#include "../reference/instruments/regrid.h"
 #include "../reference/steps.h"
 
 /* A copy of one of the parameters, NULL where it is absent. */
@@ -414,6 +415,157 @@ START_TEST(sizes_that_overflow_are_refused)
 }
 END_TEST
 
+/* ---- appendix B: another grid ------------------------------------------- */
+
+/* x [tokens of from] by a rule. */
+static real *on_another_grid(const real *x, const char *from_text, const char *to_text, enum regrid_rule rule)
+{
+    grid from, to;
+    succeeds(grid_parse(&from, from_text));
+    succeeds(grid_parse(&to, to_text));
+    real *y = zeros(to.tokens);
+    succeeds(regrid(y, x, 1, from.size, to.size, 1, rule));
+    return y;
+}
+
+/* Reading    Appendix B of LiSA may mean two operations.  With zeros at new frequencies the kernel is
+ *            stretched with the image; with the spectrum interpolated it keeps its width in tokens.
+ *            Both keep the sum of the kernel, and they differ.
+ * Paper      LiSA, appendix B: "changing the resolution is equal to changing the sampling interval of
+ *            spectrums", "simple interpolation".
+ * Measure    The taps 1/4, 1/2, 1/4 around token 0 of 14, whose spectrum is (1 + cos(2 pi f/14))/2, on 24
+ *            tokens.  Zeros: against the sum of that cosine over f = -7 ... 7.  Spectrum: against the same
+ *            three taps; and against the sum over 13 bins of the cubic polynomial between the samples
+ *            of that cosine.
+ * Tolerance  The sums: 64 roundings of numbers of size 1, since both sides are computed in double and
+ *            rounded once.  The taps: the cubic's error is at most 0.003 a token (0.0026 measured, at
+ *            tokens 11 and 13).
+ * Would it fail?  Seen with zeros in the place of spectrum, and without aligned corners. */
+START_TEST(appendix_b_has_two_readings)
+{
+    real taps[14] = {(real)0.5, (real)0.25}, sums[2][24], same[24] = {(real)0.5, (real)0.25};
+    const double turn = 2 * 3.14159265358979323846;
+    taps[13] = same[23] = (real)0.25;
+    for (int m = 0; m < 24; m++) {
+        double stretched = 0, kept = 0;
+        for (int f = -7; f <= 7; f++)
+            stretched += (f == 7 || f == -7 ? 0.5 : 1) * (1 + cos(turn * f / 14)) / 2 * cos(turn * f * m / 24);
+        for (int bin = 0; bin <= 12; bin++) {
+            /* Bin `bin` of 12 lies t beyond bin `low` of 7; four bins around it, the first and last repeated. */
+            int low = 7 * bin / 12;
+            double t = 7.0 * bin / 12 - low, g[4];
+            for (int k = 0; k < 4; k++) {
+                int at = low + k - 1 < 0 ? 0 : low + k - 1 > 7 ? 7 : low + k - 1;
+                g[k] = (1 + cos(turn * at / 14)) / 2;
+            }
+            double first = 0.75 * (g[2] - g[0]), second = 0.75 * (g[3] - g[1]), step = g[2] - g[1];
+            double value = g[1] + t * first + t * t * (3 * step - 2 * first - second)
+                           + t * t * t * (first + second - 2 * step);
+            kept += (bin && bin < 12 ? 2 : 1) * value * cos(turn * bin * m / 24);
+        }
+        sums[0][m] = (real)(stretched / 24);
+        sums[1][m] = (real)(kept / 24);
+    }
+    real *zero = on_another_grid(taps, "14", "24", REGRID_ZEROS);
+    real *bins = on_another_grid(taps, "14", "24", REGRID_SPECTRUM);
+    within("zeros, the sum", largest_difference(zero, sums[0], 24), 64 * UNIT_ROUNDOFF);
+    within("spectrum, the sum", largest_difference(bins, sums[1], 24), 64 * UNIT_ROUNDOFF);
+    within("spectrum keeps the taps", largest_difference(bins, same, 24), 0.003);
+    static const double printed[] = {0.292, 0.233, 0.110, 0.018};
+    for (int m = 0; m < 4; m++) within("zeros, as printed in chapter 1", fabs((double)zero[m] - printed[m]), 0.0005);
+    beyond("the readings", largest_difference(zero, bins, 24), 0.2);
+}
+END_TEST
+
+/* Claim      Both rules keep the sum of a kernel, on grids of one, two and three axes.  A wave that the
+ *            coarse grid holds is the same wave, smaller, after adding zeros.  The same grid changes nothing.
+ * Measure    Sums of a random kernel.  cos(2 pi sum of f_a n_a / N_a) with f_a below half of the axis,
+ *            against the same formula on the fine grid, times the ratio of tokens.
+ * Tolerance  4 N roundings of numbers of size 1 for sums of N; 64 roundings for one entry.
+ * Would it fail?  Seen with the division by the new size left out, and with the middle bin counted twice. */
+START_TEST(resampled_kernels_keep_their_sum)
+{
+    static const struct { const char *from, *to; } step[] = {
+        {"14", "24"}, {"7", "12"}, {"14x14", "24x24"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"}, {"1x6", "1x7"},
+    };
+    grid from, to;
+    succeeds(grid_parse(&from, step[_i].from));
+    succeeds(grid_parse(&to, step[_i].to));
+    real *kernel = uniform(7, from.tokens, -1, 1), *wave = zeros(from.tokens), *expected = zeros(to.tokens);
+    for (int fine = 0; fine < 2; fine++) {
+        const grid *g = fine ? &to : &from;
+        for (size_t n = 0; n < g->tokens; n++) {
+            size_t at[GRID_AXES];
+            double turns = 0.1;
+            grid_coordinates(at, g, n);
+            for (int a = 0; a < g->axes; a++)
+                turns += (double)(((from.size[a] - 1) / 2 - (size_t)(a == 1 && from.size[a] > 4)) * at[a] % g->size[a])
+                         / (double)g->size[a];
+            *(fine ? expected + n : wave + n) = (real)(cos(2 * 3.14159265358979323846 * turns)
+                                                       * (fine ? (double)from.tokens / (double)to.tokens : 1));
+        }
+    }
+    within("the wave", largest_difference(on_another_grid(wave, step[_i].from, step[_i].to, REGRID_ZEROS), expected,
+                                          to.tokens), 64 * UNIT_ROUNDOFF);
+    for (enum regrid_rule rule = REGRID_ZEROS; rule <= REGRID_SPECTRUM; rule++) {
+        real *y = on_another_grid(kernel, step[_i].from, step[_i].to, rule);
+        double before = 0, after = 0;
+        for (size_t n = 0; n < from.tokens; n++) before += (double)kernel[n];
+        for (size_t n = 0; n < to.tokens; n++) after += (double)y[n];
+        within("the sum", fabs(after - before), 4 * (double)to.tokens * UNIT_ROUNDOFF);
+        within("the same grid", largest_difference(on_another_grid(kernel, step[_i].from, step[_i].from, rule), kernel,
+                                                   from.tokens), 64 * UNIT_ROUNDOFF);
+    }
+}
+END_TEST
+
+/* Claim      The rules spectrum and bicubic compute what PyTorch's F.interpolate computes, with aligned
+ *            corners between rfft2 and irfft2 for the first and without them for the second.
+ * Measure    The largest |regrid - y_expected| over two channels (tests/pytorch/resample.py).
+ * Tolerance  64 roundings of the largest entry: both sides are computed in double and rounded once.
+ * Would it fail?  Seen with a = -0.5, with aligned corners exchanged, and with another axis halved. */
+static const struct { const char *name, *from, *to; enum regrid_rule rule; } resampled_by_pytorch[] = {
+    {"spectrum", "6x5", "9x8", REGRID_SPECTRUM}, {"spectrum_even", "4x6", "7x11", REGRID_SPECTRUM},
+    {"spectrum_smaller", "6x8", "5x4", REGRID_SPECTRUM}, {"tokens", "4x3", "6x7", REGRID_BICUBIC},
+    {"tokens_smaller", "7x4", "3x4", REGRID_BICUBIC}, {"offsets", "5x3", "7x9", REGRID_BICUBIC},
+};
+
+START_TEST(resampling_is_pytorchs)
+{
+    char path[128];
+    grid from, to;
+    struct tensors file;
+    snprintf(path, sizeof path, "tests/golden/resample/plane_%s.safetensors", resampled_by_pytorch[_i].name);
+    succeeds(grid_parse(&from, resampled_by_pytorch[_i].from));
+    succeeds(grid_parse(&to, resampled_by_pytorch[_i].to));
+    succeeds(safetensors_read(&file, path));
+    const struct tensor *x = tensors_find(&file, "x"), *expected = tensors_find(&file, "y_expected");
+    ck_assert(x && expected && x->count == 2 * from.tokens && expected->count == 2 * to.tokens);
+    real *y = zeros(2 * to.tokens);
+    succeeds(regrid(y, x->data, 1, from.size, to.size, 2, resampled_by_pytorch[_i].rule));
+    within(resampled_by_pytorch[_i].name, relative_difference(y, expected->data, expected->count), 64 * UNIT_ROUNDOFF);
+    tensors_release(&file);
+}
+END_TEST
+
+/* Claim      Zeros cannot be added to an axis that shrinks, and missing memory is an error: nothing is
+ *            kept in either case. */
+START_TEST(resampling_that_cannot_be_is_an_error)
+{
+    real y[16], x[16] = {0};
+    size_t before = memory_in_use();
+    refused(regrid(y, x, 1, (size_t[]){4, 1, 1}, (size_t[]){3, 1, 1}, 1, REGRID_ZEROS), STATUS_BAD_INPUT,
+            "found 3 tokens along axis 1 for 4");
+    for (long requests = 0; requests < 3; requests++) {
+        memory_fail_after(requests);
+        status s = regrid(y, x, 1, (size_t[]){3, 1, 1}, (size_t[]){4, 1, 1}, 1, REGRID_ZEROS);
+        memory_fail_after(-1);
+        refused(s, STATUS_FAILURE, "a resampled table");
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("LiSA");
@@ -427,6 +579,11 @@ int main(void)
     tcase_add_test(equality, heads_may_have_their_own_rpe);
     TCase *others = add_case(suite, "golden vectors");
     tcase_add_loop_test(others, golden_vectors_of_the_pseudo_code, 0, (int)COUNT(golden));
+    TCase *grids = add_case(suite, "appendix B, another grid");
+    tcase_add_test(grids, appendix_b_has_two_readings);
+    tcase_add_loop_test(grids, resampled_kernels_keep_their_sum, 0, 6);
+    tcase_add_loop_test(grids, resampling_is_pytorchs, 0, (int)COUNT(resampled_by_pytorch));
+    tcase_add_test(grids, resampling_that_cannot_be_is_an_error);
     TCase *separate = add_case(suite, "repeatable and separable");
     tcase_add_loop_test(separate, runs_repeat_to_the_bit, 0, EQUATIONS);
     tcase_add_loop_test(separate, plans_of_two_threads_do_not_meet, 0, EQUATIONS);

@@ -311,9 +311,12 @@ static double fft_operations(int side, bool back)
  *            bin; and the contraction with the query.
  * Paper      LiSA, Table 1, row 4.
  * Measure    Operations, as FFTW counts them for its plans, on 8 x 8 ... 128 x 128
- *            tokens, C = 96, D = 16, over N C D log2 N.
+ *            tokens, C = 96, D = 16, over N C D log2 N.  And the multiply-adds of
+ *            the two forms of this program that use transforms, by their formula
+ *            (fft_forms_cost_what_is_counted), two operations each.
  * Tolerance  No more than radix 2 takes: 5/2 N log2 N for each real transform
- *            (Cooley and Tukey), 6 for a complex product, 4 N C D to contract.
+ *            (Cooley and Tukey), 6 for a complex product, 4 N C D to contract.  The
+ *            forms transform complex numbers, twice as many operations: twice that.
  * Would it fail?  The count of Eq. 10's sums, 2 N^2 C D multiply-adds, is beyond. */
 START_TEST(lisa_takes_n_log_n)
 {
@@ -327,6 +330,15 @@ START_TEST(lisa_takes_n_log_n)
         snprintf(what, sizeof what, "%dx%d, over N C D log2 N", side, side);
         within(what, (forth + back + products) / unit, radix_2 / unit);
         beyond("    the sums of Eq. 10", 4 * N * N * C * D / unit, radix_2 / unit);
+
+        char options[48];
+        snprintf(options, sizeof options, "--grid %dx%d --heads 6", side, side);
+        struct problem p = shaped(options, &lisa, 1, 96, "D=16", "b_qkv w_o b_o");
+        static const char *const forms[] = {"fast", "fftw"};
+        for (size_t f = 0; f < COUNT(forms); f++) {
+            const struct form *form = operator_form(&lisa, forms[f]);
+            within(forms[f], 2 * (form_multiply_adds(form, &p) - projections_multiply_adds(&p)) / unit, 2 * radix_2 / unit);
+        }
     }
 }
 END_TEST

@@ -183,15 +183,15 @@ static real *by_real_fft(const real *a, const real *w, size_t N, size_t length)
     return G;
 }
 
-/* Claim      Fig. 7 calls irfft without a length.  The length then is 2 (N/2 + 1
- *            - 1): right for even N, N - 1 for odd N, and not only is a token
- *            lost, the others are wrong as well, being read off another circle.
- * Paper      LiSA, Fig. 7.
+/* Reading    Fig. 7 calls irfft without a length.  As pseudo-code it returns the N
+ *            tokens that its comment names.  A library that is called this way
+ *            returns 2 (N/2 + 1 - 1) numbers: N for even N, N - 1 for odd N, and
+ *            some of these differ from the convolution.
+ * Paper      LiSA, Fig. 7.  Left open: no library has the functions of the listing.
  * Measure    The convolution of N tokens by real FFTs, with that length and with
  *            N, against whole numbers summed here.
  * Tolerance  Three transforms and a product (21 log2 N + 5 squares), size |a| |w|.
- * Failure    N odd: N - 1 tokens, beyond the tolerance.
- * Correction irfft(.., n = N). */
+ * Would it fail?  For odd N the largest difference is beyond; irfft(.., n = N) is within. */
 START_TEST(irfft_without_a_length_loses_a_token)
 {
     static const size_t line[] = {7, 8, 9, 14, 15};
@@ -318,7 +318,7 @@ START_TEST(rpes_of_tab_3b_are_tables_of_the_plane)
 }
 END_TEST
 
-/* Reading    "Half the size of parameters", 2N - 1 to N, has the letters of a line,
+/* Reading    "The half size of parameters", 2N - 1 to N, has the letters of a line,
  *            and holds there.  The tables that an image needs have (2H-1)(2W-1) entries, so that circular
  *            kernels have a quarter on a plane and an eighth in a block.
  * Paper      LiSA, Sec. 4.3.

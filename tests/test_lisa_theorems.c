@@ -111,7 +111,7 @@ END_TEST
 
 /* Claim      Eq. 4 with R = 1 is linear attention: without a softmax the sums
  *            may change places, y_i = q_i (K^T V), and no N x N matrix is needed.
- *            R_ij is what forbids this.
+ *            A softmax forbids this; an R_ij leaves convolutions, which FFTs compute.
  * Paper      LiSA, Eq. 4; Sec. 2, factorized attention.
  * Measure    y of Eq. 4 against Q (K^T V).       Tolerance  Zero. */
 START_TEST(eq4_without_rpe_is_linear_attention)
@@ -527,7 +527,7 @@ END_TEST
  *            by q_i, is that term with D = c and B^a the identity.  An involution
  *            that spans the grid, whose kernel at token i is any linear map of q_i,
  *            is that term with a latent for each offset.
- * Paper      LiSA, below Eq. 8: "akin to" Lambda convolution and Involution.
+ * Paper      LiSA, below Eq. 8: "roughly equivalent to Lambda convolution or Involution".
  * Measure    Eq. 7 without tables of the key and without Bb, whole numbers; against
  *            sums over lambda, and over kappa_i = Ba^T q_i.      Tolerance  Zero.
  * Would it fail?  With kappa_i read at the opposite offset it does. */
@@ -1314,8 +1314,9 @@ static real *sampled(const grid *g, int band, uint64_t seed)
 }
 
 /* w of one grid on a finer one: its spectrum with zeros at the new, higher
- * frequencies.  Along an axis of even size n the bin n/2 stands for +n/2 and
- * -n/2 at once, which are two bins now: half of it goes to each. */
+ * frequencies, times the ratio of tokens, so that it is the same function at more
+ * points.  Along an axis of even size n the bin n/2 stands for +n/2 and -n/2 at
+ * once, which are two bins now: half of it goes to each. */
 static real *resampled(const grid *fine, const grid *g, const real *w)
 {
     real *spectrum = dft(g, made_complex(w, g->tokens), FFTW_FORWARD), *wide = zeros(2 * fine->tokens);
@@ -1351,10 +1352,10 @@ static double resampling_error(const grid *fine)
     return rounding_error(2 * 40 * 40 + 14 * log2((double)fine->tokens), sqrt(WAVES));
 }
 
-/* Claim      W goes to another resolution through its spectrum, and exactly so
- *            where it holds no frequency that its grid cannot: below n/2 per axis.
- * Paper      LiSA, appendix B: circular embeddings are samples, and changing the
- *            resolution is changing the sampling interval.
+/* Claim      If zeros are added to the spectrum of W, as one reading of appendix B
+ *            has it, the result is exact for a W with frequencies below n/2 per axis only.
+ * Paper      LiSA, appendix B: "changing the resolution is equal to changing the
+ *            sampling interval of spectrums".
  * Measure    A sum of waves sampled on the fine grid against the same sum sampled
  *            on the coarse grid and resampled.
  * Tolerance  resampling_error above.
@@ -1396,12 +1397,11 @@ START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
 }
 END_TEST
 
-/* Reading    "Simple interpolation" of W itself is not all that a larger grid asks
- *            for: a sum over M tokens instead of N makes both convolutions M/N times
- *            larger, and y (M/N)^2 times, 8.6 from 224 to 384 pixels.  Of its
- *            spectrum it is all, as the global filter layer does: W is then divided
- *            by M/N, and the same picture gives the same answer, which the last step
- *            shows.
+/* Reading    "Simple interpolation" of the values of W is not enough on a larger grid: a
+ *            sum over M tokens instead of N makes both convolutions M/N times larger,
+ *            and y (M/N)^2 times, 8.6 from 224 to 384 pixels.  A spectrum whose bins are
+ *            kept and joined by zeros divides W by M/N; then an image of one colour gives
+ *            the same answer, which the last step shows.
  * Paper      LiSA, appendix B: "adapted to higher resolutions by simple interpolation".
  * Measure    y of a picture of one colour on 14 x 14 and on 24 x 24, biases 0,
  *            W resampled: the ratio of the two; and with W divided by M/N.

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include "support.h"
 #include "../reference/forms.h"
+#include "../reference/instruments/regrid.h"
 #include "../reference/instruments/safetensors.h"
 #include "../reference/instruments/spectrum.h"
 #include "../reference/instruments/tokens.h"
@@ -345,6 +346,18 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"spectrum --batch 3 msa.safetensors -o z.safetensors", "spectrum: found '--batch'"},
     {"spectrum --form fast y.safetensors -o z.safetensors", "spectrum: found '--form'"},
     {"spectrum --max-memory 1G y.safetensors -o z.safetensors", "spectrum: found '--max-memory'"},
+    {"resample", "resample: found no operator"},
+    {"resample msa --from 2x2 --to 3x3 msa.safetensors -o z.safetensors", "msa: option --by: missing"},
+    {"resample msa --from 2x2 --to 3 --by bicubic msa.safetensors -o z.safetensors",
+     "msa: option --to: found 1 axes, expected 2 as --from has"},
+    {"resample msa --from 2x2 --to 3x3 --by linear msa.safetensors -o z.safetensors",
+     "option --by: found 'linear', expected one of zeros|spectrum|bicubic"},
+    {"resample msa --grid 2x2 --from 2x2 --to 3x3 --by bicubic msa.safetensors -o z.safetensors",
+     "msa: option --grid: found, expected --from and --to"},
+    {"resample msa --from 2x2 --to 3x3 --by bicubic msa.safetensors -o z.safetensors",
+     "msa: found no tensor with an entry for each token or offset"},
+    {"resample mlp --from 2x2 --to 3x3 --by bicubic msa.safetensors -o z.safetensors", "mlp: tensor w_qkv: not of mlp"},
+    {"resample msa --from 2x2 --to 3x3 --by bicubic msa.safetensors -o msa.safetensors", "the input's own path"},
 
     /* Parameters and comparisons. */
     {"parameters msa --grid 2x2 -o y.safetensors", "msa: option --channels: missing"},
@@ -841,6 +854,7 @@ START_TEST(the_program_explains_itself)
         {"help parameters", "[--without NAME,...]"}, {"help compare", "[--tolerance T] [--floor VALUE] A.safetensors B.safetensors"},
         {"help tokens", "twicetold tokens --grid GRID --channels C"}, {"tokens -h", "twicetold tokens --grid GRID"},
         {"help spectrum", "twicetold spectrum INPUT.safetensors -o OUTPUT.safetensors"},
+        {"help resample", "twicetold resample OPERATOR --from GRID --to GRID --by zeros|spectrum|bicubic"},
         {"measure --help", "usage: measure"}, {"measure lisa -h", "usage: measure"},
         {"version", REAL_NAME}, {"--version", "twicetold 1"}, {"tokens --version", REAL_NAME},
         {"measure --version", "measure 1"},
@@ -1420,6 +1434,7 @@ START_TEST(the_shell_is_told_what_may_come_next)
         {"complete parameters elsa --without g", "ghost_mul\n", "rk"},
         {"complete parameters chopd --sizes R", "R=\n", "--"}, {"complete tokens --", "--images\n", "--equation"},
         {"complete compare --", "--tolerance\n", "-o"}, {"complete compare --", "--floor\n", "-o"},
+        {"complete resample lisa --by s", "spectrum\n", "--from"},
         {"complete apply msa --form c", "cuda\n", "--grid"}, {"complete apply msa --device h", "host\n", "cuda"},
     };
     char out[4096], err[4096];
@@ -1525,6 +1540,79 @@ START_TEST(tokens_and_spectrum_write_their_tensors)
 }
 END_TEST
 
+/* Claim      resample changes every tensor with an entry for each token or offset as the library does, whichever
+ *            axis that is, and copies all others, x among them; apply then computes on the new grid.  A rule that is not
+ *            for a tensor, and a tensor of another grid, are errors.
+ * Measure    To the bit: LiSA's kernels by both rules, an RPE, the ghost matrices [C, P] of msa, a position table; a
+ *            local kernel is not of the grid.
+ * Would it fail?  Seen with the axes before the resampled one left out, and with the rules exchanged. */
+START_TEST(resample_fits_tensors_to_another_grid)
+{
+    static const struct { const char *made, *command, *tensor; size_t outer, inner; enum regrid_rule rule; } chain[] = {
+        {"lisa --grid 4x3 --heads 2 --channels 4 --sizes D=3", "lisa --heads 2 --by zeros", "wa", 1, 6, REGRID_ZEROS},
+        {"lisa --grid 4x3 --heads 2 --channels 4 --sizes D=3", "lisa --by spectrum", "wb", 1, 3, REGRID_SPECTRUM},
+        {"lisa --grid 4x3 --equation 6 --channels 4 --sizes D=3", "lisa --equation 6 --by bicubic", "ea", 1, 12,
+         REGRID_BICUBIC},
+        {"msa --grid 4x3 --channels 4 --lambda 1", "msa --by bicubic", "ghost_add", 4, 1, REGRID_BICUBIC},
+        {"position --grid 4x3 --channels 5", "position --by bicubic", "table", 1, 5, REGRID_BICUBIC},
+    };
+    char out[4096], err[4096], words[200];
+    struct tensors before, after;
+    for (size_t n = 0; n < COUNT(chain); n++) {
+        snprintf(words, sizeof words, "parameters %s -o w.safetensors", chain[n].made);
+        ck_assert_msg(run(words, out, err, sizeof out) == 0, "%s", err);
+        snprintf(words, sizeof words, "resample %s --from 4x3 --to 6x5 w.safetensors -o z.safetensors", chain[n].command);
+        ck_assert_msg(run(words, out, err, sizeof out) == 0, "%s", err);
+        succeeds(safetensors_read(&before, "w.safetensors"));
+        succeeds(safetensors_read(&after, "z.safetensors"));
+        ck_assert_uint_eq(before.count, after.count);
+        for (size_t t = 0; t < after.count; t++) {
+            const struct tensor *a = &before.tensor[t], *b = &after.tensor[t];
+            ck_assert_str_eq(a->name, b->name);
+            ck_assert_int_eq(a->axes, b->axes);
+            if (!strcmp(a->name, chain[n].tensor)) {
+                bool table = chain[n].rule == REGRID_BICUBIC && strcmp(a->name, "table") != 0;
+                size_t from[] = {4, 3, 1}, to[] = {6, 5, 1};
+                for (int axis = 0; table && axis < 2; axis++) {
+                    from[axis] = 2 * from[axis] - 1;
+                    to[axis] = 2 * to[axis] - 1;
+                }
+                real *y = zeros(b->count);
+                ck_assert_uint_eq(b->count, chain[n].outer * to[0] * to[1] * chain[n].inner);
+                succeeds(regrid(y, a->data, chain[n].outer, from, to, chain[n].inner, chain[n].rule));
+                equal(b->data, y, b->count);
+            } else if (a->count == b->count) {
+                equal(b->data, a->data, a->count);
+            }
+            ck_assert(strcmp(a->name, "x") != 0 || a->count == b->count);
+        }
+        tensors_release(&before);
+        tensors_release(&after);
+    }
+
+    static const struct { const char *words, *complaint; } wrong[] = {
+        {"resample position --from 4x3 --to 6x5 --by zeros w.safetensors -o z.safetensors",
+         "position: tensor table: found --by zeros, expected bicubic"},
+        {"resample position --from 4x4 --to 6x5 --by bicubic w.safetensors -o z.safetensors",
+         "position: tensor table: found [12, 5], expected 16 entries along axis 1 of 2"},
+        {"parameters lisa --grid 4x3 --channels 4 --kernel 3x3 --sizes D=3 -o w.safetensors", ""},
+        {"resample lisa --kernel 3x3 --from 4x3 --to 6x5 --by zeros w.safetensors -o z.safetensors",
+         "lisa: found no tensor with an entry for each token"},
+        {"parameters lisa --grid 4x3 --channels 4 --sizes D=3 -o w.safetensors", ""},
+        {"resample lisa --from 4x3 --to 6x5 --by bicubic w.safetensors -o z.safetensors",
+         "lisa: tensor wa: found --by bicubic, expected zeros or spectrum"},
+        {"resample lisa --from 4x3 --to 4x2 --by zeros w.safetensors -o z.safetensors",
+         "lisa: tensor wa: found 2 tokens along axis 2 for 3, expected no fewer"},
+    };
+    unlink("z.safetensors");
+    for (size_t n = 0; n < COUNT(wrong); n++) {
+        ck_assert_int_eq(run(wrong[n].words, out, err, sizeof out), *wrong[n].complaint ? 2 : 0);
+        ck_assert_msg(strstr(err, wrong[n].complaint) != NULL, "'%s' lacks '%s'", err, wrong[n].complaint);
+    }
+    ck_assert_int_ne(access("z.safetensors", F_OK), 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     /* build/tests/test_program runs build/twicetold. */
@@ -1556,6 +1644,7 @@ int main(int argc, char **argv)
     tcase_add_test(cases, the_shell_is_told_what_may_come_next);
     tcase_add_test(cases, numbers_have_three_digits_and_a_unit);
     tcase_add_test(cases, tokens_and_spectrum_write_their_tensors);
+    tcase_add_test(cases, resample_fits_tensors_to_another_grid);
 
     TCase *measured = add_case(suite, "measure");
     tcase_add_checked_fixture(measured, enter, leave);

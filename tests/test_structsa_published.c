@@ -362,35 +362,15 @@ END_TEST
 
 /* A gain that the text tells, and the two rows that it is read from. */
 static const struct { const char *table, *ours, *theirs, *quantity; double told; bool follows; } gain[] = {
-    {"1a", "D = 8", "D = 1", "top1", 0.5, true},
-    {"1a", "D = 8", "D = 1", "ss-top1", 0.9, true},
-    {"1c", "context", "element", "top1", 0.2, true},
     {"1c", "context", "element", "ss-top1", 0.7, true},
     {"4", "StructViT-B-4-1 32x1x4", "MTV-B", "top1", 1.6, true},
-    {"4", "StructViT-S-8-1", "UniFormer-S", "top1", 0.8, true},
     {"4", "StructViT-B-4-1 32x3x4", "UniFormer-B", "top1", 0.5, true},
     {"4", "StructViT-B-4-1 32x1x4", "UniFormer-B", "top1", 0.5, true},
-    {"4", "StructViT-S-4-2", "UniFormer-S", "top1", 0.3, true},
-    {"4", "StructViT-B-4-2", "UniFormer-B", "top1", 0.2, true},
-    {"5a", "StructViT-S-4-2", "UniFormer-S", "v2-top1", 0.6, true},
-    {"5a", "StructViT-S-8-1", "UniFormer-S", "v2-top1", 1.3, true},
-    {"5b", "StructViT-B-4-1", "UniFormer-B*", "top1", 0.9, true},
-    {"5b", "StructViT-B-4-1", "RSANet-R50", "top1", 4.1, true},
-    {"5c", "StructViT-B-4-1", "UniFormer-B*", "gym288", 0.7, true},
-    {"5c", "StructViT-B-4-1", "RSANet-R50", "gym288", 3.3, true},
-    {"5c", "StructViT-B-4-1", "RSANet-R50", "gym99", 3.1, true},
-    {"6a", "correlation", "neither", "top1", 0.3, true},
-    {"6a", "correlation", "neither", "ss-top1", 1.2, true},
-    {"6a", "both", "correlation", "top1", 0.1, true},
-    {"6a", "both", "correlation", "ss-top1", 0.5, true},
-    {"8", "StructViT-S-4-1 h14", "UniFormer-S h14", "box", 1.0, true},
     {"8", "StructViT-S-4-1 h14", "UniFormer-S h14", "mask", 0.8, false},
-    {"9", "StructViT-S-4-1 h32", "UniFormer-S h32", "miou", 0.7, true},
-    {"9", "StructViT-B-4-1 h32", "UniFormer-B h32", "miou", 0.8, true},
 };
 
-/* Claim      The gains in points that the text tells are those of its tables, but for one.
- * Paper      StructSA, Sec. 4.2, 4.3.3, App. B and C.
+/* Claim      Three gains of the text differ from the rows of its tables by no more than rounding.  One does not.
+ * Paper      StructSA, Sec. 4.2, 4.3.3, App. C.  (Gains that are the rows' difference to the digit are not listed.)
  * Measure    The difference of both rows against the gain told.
  * Tolerance  0.15: both rows and the gain are rounded to 0.1.
  * Left open  Tab. 8, masks: 0.8 told, the rows differ by 1.2; 0.8 is the larger model's gain in boxes. */
@@ -443,44 +423,16 @@ static bool next_word(char word[64], const char **list)
 
 /* In every quantity every row of `less` stands in this relation to every one of `more`. */
 static const struct { const char *table, *quantities, *less, *relation, *more; } order[] = {
-    {"1a", "top1|top5|ss-top1|ss-top5", "D = 0", "<=", "D = 1"},
-    {"1a", "top1|top5|ss-top1|ss-top5", "D = 1", "<=", "D = 2"},
-    {"1a", "top1|top5|ss-top1|ss-top5", "D = 2", "<=", "D = 4"},
-    {"1a", "top1|top5|ss-top1|ss-top5", "D = 4", "<=", "D = 8"},
-    {"1b", "top1|ss-top1", "none", "about", "1x1"},
-    {"1b", "top1|ss-top1", "1x1", "<", "3x3"},
-    {"1b", "top1|ss-top1", "7x7", "<=", "5x5"},
-    {"6b", "top1|ss-top1", "1x1 and 3x3|3x3 and 1x1|1x1 and 1x1", "<", "3x3 and 3x3"},
-    {"6b", "top1|ss-top1", "7x7 and 7x7", "<=", "5x5 and 5x5"},
-    {"3", "top1", "EfficientNet-B7", "<=", "StructViT-B-8-1"},
     {"3", "flops", "StructViT-B-8-1", "<", "EfficientNet-B7"},
-    {"3", "top1", "EfficientNetV2-L", "<", "StructViT-L-4-1*"},
     {"3", "flops", "StructViT-L-4-1*", "<", "EfficientNetV2-L"},
-    {"3", "top1", "UniFormer-S", "<", "StructViT-S-4-1"},
-    {"3", "top1", "UniFormer-S* up384", "<", "StructViT-S-4-1* up384"},
-    {"3", "top1", "UniFormer-B", "<", "StructViT-B-4-1"},
-    {"3", "top1", "UniFormer-B* up384", "<", "StructViT-B-4-1* up384"},
-    {"3", "top1", "UniFormer-L*", "<", "StructViT-L-4-1*"},
-    {"3", "top1", "UniFormer-L* up384", "<", "StructViT-L-4-1* up384"},
-    {"3", "top1", "UniFormer-B", "<", "StructViT-B-4-2"},
     {"3", "flops", "UniFormer-B", "=", "StructViT-B-4-2"},
-    {"3", "top1|flops", "UniFormer-S", "=", "StructViT-S-4-2"},
-    {"4", "top1", "SlowFast+NL|ip-CSN|X3D-XL|MoViNet-A5", "<", "StructViT-S-4-2"},
-    {"4", "top1", "StructViT-S-4-2", "<", "MoViNet-A6"},
-    {"4", "flops", "StructViT-S-4-2", "<", "SlowFast+NL|ip-CSN|X3D-XL|MoViNet-A5|MoViNet-A6"},
-    {"4", "top1", "StructViT-S-4-1", "about", "MoViNet-A6"},
-    {"4", "flops", "StructViT-S-4-1", "<", "MoViNet-A6"},
-    {"7", "top1|ss-top1", "ConvSA|ConvSA + channel up|ConvSA + layer up", "<", "StructSA"},
+    {"3", "flops", "UniFormer-S", "=", "StructViT-S-4-2"},
     {"7", "flops|ss-flops", "StructSA", "<=", "ConvSA + channel up|ConvSA + layer up"},
-    {"8", "box|box50|box75|mask|mask50|mask75", "UniFormer-S h14", "<", "StructViT-S-4-1 h14"},
-    {"8", "box|box50|box75|mask|mask50|mask75", "UniFormer-B h14", "<", "StructViT-B-4-1 h14"},
-    {"9", "miou", "UniFormer-S h32", "<", "StructViT-S-4-1 h32"},
-    {"9", "miou", "UniFormer-B h32", "<", "StructViT-B-4-1 h32"},
 };
 
-/* Claim      Rows stand in the order that the text tells.
- * Paper      StructSA, Sec. 4.2, 4.3.2, 4.3.3, App. B and C.
- * Measure    Printed numbers compared.  "about" is 0.2 more at most.
+/* Claim      FLOPs stand in the order that the text gives them.
+ * Paper      StructSA, Sec. 4.3.1, 4.3.2 and App. B.
+ * Measure    Printed numbers compared.
  * Tolerance  None. */
 START_TEST(orders_of_structsas_text_are_those_of_its_tables)
 {
@@ -491,41 +443,8 @@ START_TEST(orders_of_structsas_text_are_those_of_its_tables)
             for (const char *m = order[_i].more; next_word(more, &m);) {
                 double a = print_of(order[_i].table, less, quantity), b = print_of(order[_i].table, more, quantity);
                 bool stands = !strcmp(relation, "<") ? a < b : !strcmp(relation, "=") ? a == b : a <= b;
-                if (!strcmp(relation, "about")) stands = stands && b - a <= 0.2 + TO_SPARE;
                 ck_assert_msg(stands, "Tab. %s, %s: %s %g, %s %g", order[_i].table, quantity, less, a, more, b);
             }
-}
-END_TEST
-
-/* How many rows of a table, of at most so many M parameters, have at least so much of a quantity. */
-static int rows_with(const char *table, const char *quantity, double least, double limit)
-{
-    char line[256], t[64], row[64], q[64];
-    double value;
-    int rows = 0;
-    FILE *f = fopen("reference/published/structsa.tsv", "r");
-    ck_assert(f != NULL);
-    while (fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%63[^\t]\t%63[^\t]\t%63[^\t]\t%lf", t, row, q, &value) != 4) continue;
-        if (strcmp(t, table) || strcmp(q, quantity) || value < least) continue;
-        if (isinf(limit) || print_of(table, row, "parameters") <= limit) rows++;
-    }
-    fclose(f);
-    return rows;
-}
-
-/* Claim      StructViT has the best accuracy of each size, and on videos.
- * Paper      StructSA, Sec. 4.3.2, 4.3.3; Tab. 3, groups of up to 30 and 89 M parameters and all; Tab. 4 and 5a.
- * Measure    Rows with as much or more: the row itself and no other.      Tolerance  None. */
-static const struct { const char *table, *row, *quantity; double limit; } best[] = {
-    {"3", "StructViT-S-4-1* up384", "top1", 30},        {"3", "StructViT-B-4-1* up384", "top1", 89},
-    {"3", "StructViT-L-4-1* up384", "top1", INFINITY},  {"4", "StructViT-B-4-1 32x3x4", "top1", INFINITY},
-    {"5a", "StructViT-B-4-1", "v1-top1", INFINITY},     {"5a", "StructViT-B-4-1", "v2-top1", INFINITY},
-};
-START_TEST(structvit_is_first_where_the_text_has_it_first)
-{
-    double ours = print_of(best[_i].table, best[_i].row, best[_i].quantity);
-    ck_assert_int_eq(rows_with(best[_i].table, best[_i].quantity, ours, best[_i].limit), 1);
 }
 END_TEST
 
@@ -568,7 +487,6 @@ int main(void)
     tcase_add_test(text, b_4_1_takes_55_percent_of_mtv_b);
     tcase_add_test(text, mtv_b_is_not_the_best_vit_of_table_4);
     tcase_add_loop_test(text, orders_of_structsas_text_are_those_of_its_tables, 0, (int)COUNT(order));
-    tcase_add_loop_test(text, structvit_is_first_where_the_text_has_it_first, 0, (int)COUNT(best));
     tcase_add_loop_test(text, rows_that_structsas_tables_repeat_agree, 0, (int)COUNT(repeated));
     return run_suite(suite);
 }

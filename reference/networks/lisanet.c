@@ -43,8 +43,8 @@ const struct network_table lisanet_i_t = ISOTROPIC("lisanet-i-t", 16, lisa_16);
 const struct network_table lisanet_h_t =
     HIERARCHICAL("lisanet-h-t", "LiSANet-H-T: four stages, 8 latent dimensions", 1, 2, 5, 2, 64, first, next, lisa_8);
 const struct network_table lisanet_h_s =
-    HIERARCHICAL("lisanet-h-s", "LiSANet-H-S: twice as deep, 16 latent dimensions", 1, 2, 11, 2, 64, first, next,
-                 lisa_16);
+    HIERARCHICAL("lisanet-h-s", "LiSANet-H-S: twice as deep, 16 latent dimensions, overlapping patches", 1, 2, 11, 2, 64,
+                 first_overlapping, next_overlapping, lisa_16);
 const struct network_table lisanet_h_b =
     HIERARCHICAL("lisanet-h-b", "LiSANet-H-B: wider, overlapping patches", 2, 3, 16, 3, 96, first_overlapping,
                  next_overlapping, lisa_16);

@@ -36,7 +36,7 @@ struct command {
 };
 
 extern const struct command apply_command, tokens_command, parameters_command, compare_command, spectrum_command,
-    network_command;
+    resample_command, network_command;
 
 /* Command number `at`, NULL behind the last, of those that compute; the one of that name, or NULL. */
 const struct command *command_at(int at);

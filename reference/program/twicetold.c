@@ -16,7 +16,7 @@
 
 static const struct command *const commands[] = {
     &apply_command, &parameters_command, &compare_command, &tokens_command, &spectrum_command,
-    &network_command,
+    &resample_command, &network_command,
 };
 
 const struct command *command_at(int at)

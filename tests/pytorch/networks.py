@@ -460,7 +460,7 @@ NETWORKS = {
     "lisanet-i-t-d4": (lisanet_i, [192], (12,), 16, dict(latent=4), SQUARE),
     "lisanet-i-t-d8": (lisanet_i, [192], (12,), 16, dict(latent=8), SQUARE),
     "lisanet-h-t": (lisanet_h, doubled(64), (1, 2, 5, 2), 16, dict(latent=8, overlap=False), SQUARE),
-    "lisanet-h-s": (lisanet_h, doubled(64), (1, 2, 11, 2), 16, dict(latent=16, overlap=False), SQUARE),
+    "lisanet-h-s": (lisanet_h, doubled(64), (1, 2, 11, 2), 16, dict(latent=16, overlap=True), SQUARE),
     "lisanet-h-b": (lisanet_h, doubled(96), (2, 3, 16, 3), 16, dict(latent=16, overlap=True), SQUARE),
     **{f"structvit-{size}-{D}-{s}": (structvit, *UNIFORMER[size], 64, dict(patterns=D, stride=s), SQUARE)
        for size, D, s in [("s", 4, 1), ("s", 4, 2), ("s", 8, 1), ("b", 4, 1), ("b", 4, 2), ("b", 8, 1), ("l", 4, 1)]},

@@ -1,0 +1,107 @@
+"""Are words in quotation marks, where a paper is spoken of, the paper's own words?
+
+    python3 tests/quotes.py PAPERS          (make quotes PAPERS=folder)
+
+PAPERS is a folder with the texts of the papers: lisa.md, structsa.md, elsa.md, chopd.md, hilo.md.
+Without it nothing is checked.  Looked at are the tables of statements, the errata, chapters 1 to 7, and
+the claims of tests that name a paper.  Letters and digits are compared, without case, marks, blanks and
+numbers of references; an ellipsis parts a quotation.  Prints each quotation that is not found, and how many are.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NAMES = {"LiSA": "lisa", "StructSA": "structsa", "ELSA": "elsa", "ChoP'D": "chopd", "HiLo": "hilo"}
+
+# Printed words that the scans have otherwise, as (printed, scanned): look at the print before a line is added.
+VARIANTS = {"lisa": [], "structsa": [], "elsa": [], "chopd": [], "hilo": []}
+# Words in quotation marks that no paper is said to have: names, titles and our own program.
+OURS = {
+    "5x6", "asked", "the grid has been read", "touched",
+}
+
+
+def plain(text):
+    """Letters and digits alone: scans break words and set formulas apart as they like."""
+    text = re.sub(r"\[\d[\d, ]*\]|</?[a-z]+>|\\(mathcal|mathbf|mathrm|mathsf|text|bar|hat|operatorname|left|right)\b", "", text)
+    for scanned, letters in ("\\times", "x"), ("×", "x"), ("α", "alpha"), ("\\geq", ""):
+        text = text.replace(scanned, letters)
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def quotations(text):
+    """Each quotation of a text, whatever lines it takes, but for headings of our chapters."""
+    text = re.sub(r'chapter \d+,\s+"[^"]+"', "", text, flags=re.I)
+    for quoted in re.findall(r'"([^"]+)"|“([^”]+)”', text):
+        yield quoted[0] or quoted[1]
+
+
+def of_tables():
+    for paper in NAMES.values():
+        path = f"reference/published/{paper}-statements.tsv"
+        for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1):
+            if not line.startswith("#"):
+                yield f"{path}:{number}", [paper], line
+
+
+def of_pages():
+    """Paragraphs of the errata and of chapters, without code, tags and links' addresses."""
+    pages = {"errata": None, "1-lisa": "lisa", "2-structsa": "structsa", "3-elsa": "elsa", "4-chopd": "chopd",
+             "5-hilo": "hilo", "6-the-gap": None, "7-networks": None}
+    for page, paper in pages.items():
+        path = f"chapters/{page}.md"
+        text = (ROOT / path).read_text(encoding="utf-8")
+        blank = lambda found: re.sub(r"[^\n]", " ", found.group())
+        for pattern in (r"<!-- code:.*?<!-- /code -->", r"```.*?```", r"^    .*$", r"`[^`\n]*`", r"<[^<>\n]*>", r"\]\([^)]*\)"):
+            text = re.sub(pattern, blank, text, flags=re.S if "code" in pattern or "```" in pattern else re.M)
+        section, number = paper, 1
+        for block in re.split(r"(\n[ \t]*\n|\n(?=\|))", text):
+            heading = re.match(r"\s*## (\S+)", block)
+            if page == "errata" and heading:
+                section = NAMES.get(heading.group(1), section)
+            yield f"{path}:{number}", \
+                [section] if section else list(NAMES.values()), block
+            number += block.count("\n")
+
+
+def of_claims():
+    """Comments of tests that have a line "Paper" which names one."""
+    for path in sorted([*ROOT.glob("tests/*.c"), *ROOT.glob("tests/*.h"), *ROOT.glob("tests/exact/*.cc")]):
+        text = path.read_text(encoding="utf-8")
+        for comment in re.finditer(r"/\*.*?\*/", text, flags=re.S):
+            words = re.sub(r"\n \* ?", "\n", comment.group())
+            field = re.search(r"^Paper\s(.*?)(?=^[A-Z][a-z]+( it fail\?)?  |\Z)", words, flags=re.S | re.M)
+            papers = [paper for name, paper in NAMES.items() if field and re.search(rf"\b{name}\b", field.group(1))]
+            if papers:
+                number = text.count("\n", 0, comment.start()) + 1
+                yield f"{path.relative_to(ROOT)}:{number}", papers, words
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1] else None
+    if not folder:
+        print("quotes: skipped, no PAPERS=folder with the papers' texts")
+        return 0
+    texts = {}
+    for paper in NAMES.values():
+        texts[paper] = plain((folder / f"{paper}.md").read_text(encoding="utf-8"))
+        for printed, scanned in VARIANTS[paper]:
+            texts[paper] += plain(printed) if plain(scanned) in texts[paper] else ""
+    found = missing = 0
+    for where, papers, text in [*of_tables(), *of_pages(), *of_claims()]:
+        for quoted in quotations(text):
+            if quoted in OURS:
+                continue
+            pieces = [plain(piece) for piece in re.split(r"\.\.\.|…", quoted)]
+            here = any(all(piece in texts[paper] for piece in pieces) for paper in papers)
+            found += here
+            missing += not here
+            if not here:
+                print(f"{where}: not in {' or '.join(papers)}: \"{' '.join(quoted.split())}\"")
+    print(f"{'not ok' if missing else 'ok'} - {found} quotations found, {missing} not")
+    return 1 if missing else 0
+
+
+sys.exit(main())
