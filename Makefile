@@ -302,7 +302,7 @@ all: $(LIBRARY)
 define library
 $(DOOR:%=$1/%.o): private CPPFLAGS += $(IDENTITY)
 $1/tests/test_library: $(DOOR:%=$1/%.o)
-$1/tests/test_installed: | $(LIBRARY) $(FOLDERS:=/twicetold)
+$1/tests/test_installed: | $(LIBRARY) $(FOLDERS:=/twicetold) $1/tests/refusing.so
 
 $2.o: $(DOOR:%=$1/%.o) $1/libtwicetold.a
 	@mkdir -p $$(@D)

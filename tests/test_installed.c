@@ -110,6 +110,13 @@ END_TEST
 START_TEST(a_child_of_fork_computes) { ask("fork"); }
 END_TEST
 
+/* Claim      If memory is out at any request of the library, of a plan, of a load or of the load after that, Python raises
+ *            an Error of code 1, and the plan can be loaded again.
+ * Measure    Every operator and form, each pair of requests; y to the bit.
+ * Would it fail?  Seen with a form that stayed in the plan although its block could not be allocated: Python crashed. */
+START_TEST(python_survives_requests_that_fail) { ask("faults"); }
+END_TEST
+
 /* Claim      Every operator has a function whose signature and page name all options and
  *            tensors that it declares.
  * Would it fail?  Seen with options whose names are words of Python. */
@@ -163,6 +170,7 @@ int main(int argc, char **argv)
         tcase_add_test(python, lazy_tensors_are_their_numbers);
         tcase_add_test(python, plans_are_used_again);
         tcase_add_test(python, a_child_of_fork_computes);
+        tcase_add_test(python, python_survives_requests_that_fail);
         tcase_add_test(python, functions_are_documented);
         tcase_add_test(python, the_chapter_runs_in_python);
         tcase_add_test(python, the_wheel_is_whole);

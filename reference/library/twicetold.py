@@ -247,14 +247,14 @@ class Plan:
         self._plan = ctypes.c_void_p()
         library.plan_create(ctypes.byref(self._plan), ctypes.byref(request), listed, len(listed)).expect()
         weakref.finalize(self, library.plan_release, self._plan)
-        library.plan_load(self._plan, listed, len(listed)).expect()
 
-        # Step 3: what one may ask.
+        # Step 3: what one may ask, and the parameters.
         size = (ctypes.c_size_t * _AXES)()
         self.shape = tuple(size[:library.plan_shape(self._plan, size)])
         self.bytes = library.plan_bytes(self._plan)
         self.parameters = library.plan_parameters(self._plan)
         self.multiply_adds = library.plan_multiply_adds(self._plan)
+        library.plan_load(self._plan, listed, len(listed)).expect()
 
     def _own(self, tensors):
         """Arrays of the library's type, dense, copied only where they are not."""

@@ -7,10 +7,12 @@ Run in the top folder by check.sh.  The program of this precision is the judge.
 
 import contextlib
 import copy
+import ctypes
 import glob
 import importlib.util
 import inspect
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -361,6 +363,48 @@ def plans():
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
 
 
+def faults():
+    """Under tests/faults/refusing.c: each request of the library for memory fails while a plan is made, and each of the
+    load after that."""
+    refuse_of = ctypes.CDLL(None).refuse_of
+    refuse_of.argtypes, refuse_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
+
+    def fails(number, call, *arguments, **given):
+        """Whether call raises, if this request fails."""
+        refuse_of(b"libtwicetold", number)
+        try:
+            call(*arguments, **given)
+        except twicetold.Error as error:
+            assert error.code == 1 and ": not enough memory for " in str(error), error
+            return True
+        finally:
+            counted = refuse_of(b"libtwicetold", -1)
+        assert counted <= number, f"request {number} of {counted} failed, and nothing was said"
+        return False
+
+    first_case, loads = {}, 0
+    for name, operator, words, tensors in cases():
+        first_case.setdefault(operator, (name, keywords(words), tensors))
+    for operator, (name, given, tensors) in first_case.items():
+        for form in twicetold.forms(operator):
+            y = function(operator)(**tensors, **given, form=form)
+            first = second = made = 0
+            while not made:
+                plan = twicetold.Plan.__new__(twicetold.Plan)
+                made = not fails(first, plan.__init__, operator, **tensors, **given, form=form)
+                if not made and not plan._plan:
+                    assert refusal(plan.load) == "found no plan, expected one"
+                    first += 1
+                    continue
+                assert made or "is not loaded" in refusal(plan, tensors["x"])
+                again = fails(second, plan.load)
+                if again:
+                    plan.load()
+                same(plan(tensors["x"]), y, f"{name}, {form}, requests {first} and {second}")
+                first, second, loads = (first, second + 1, loads + 1) if again else (first + 1, 0, loads + 1)
+    print(loads, "loads after one that failed")
+
+
 def fork():
     """A parent that has run somebody else's threads, and its child, which imports the module before or after."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
@@ -460,4 +504,4 @@ def wheel():
 
 
 {"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
- "wheel": wheel, "lazy": lazy, "fork": fork}[question]()
+ "wheel": wheel, "lazy": lazy, "fork": fork, "faults": faults}[question]()
