@@ -328,7 +328,7 @@ install: all            ## install libraries, header, Python module, program, ma
 
 .PHONY: wheel
 wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
-	@$(PYTHON) reference/library/wheel.py '$(BUILD)' '$(VERSION)' '$(BUILD)'
+	@$(CC) $(CFLAGS) $(ARCH) -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py '$(BUILD)' '$(VERSION)' '$(BUILD)'
 
 # ---- The library for a page: reference/live, WebAssembly in base64
 

@@ -129,8 +129,9 @@ END_TEST
 START_TEST(the_chapter_runs_in_python) { ask("chapter"); }
 END_TEST
 
-/* Claim      The wheel holds what its record says, and what it holds computes.
- * Would it fail?  Seen with a library left out of it. */
+/* Claim      The wheel holds what its record says, and what it holds computes.  On a processor that lacks a feature the
+ *            wheel was built for, importing it fails with one line that names the feature, before a library is loaded.
+ * Would it fail?  Seen with a library left out of it, and without the check. */
 START_TEST(the_wheel_is_whole) { ask("wheel"); }
 END_TEST
 

@@ -47,6 +47,27 @@ class Error(ValueError):
         self.code = code
 
 
+# ---- The processor
+
+_NEEDS = ""         # features, as /proc/cpuinfo names them; wheel.py writes here what its libraries were compiled for
+
+
+def _check_processor():
+    """Without these features the libraries would end the process, by SIGILL."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            flags = next(line for line in file if line.startswith("flags")).split()
+    except (OSError, StopIteration):
+        return      # no x86, or no Linux
+    missing = [feature for feature in _NEEDS.split() if feature not in flags]
+    if missing:
+        raise ImportError(f"twicetold: the processor lacks {', '.join(missing)}, expected all that the wheel was built "
+                          "for (make wheel ARCH= builds one for any processor)")
+
+
+_check_processor()
+
+
 # ---- The two libraries: structs and functions of twicetold.h
 
 class _Status(ctypes.Structure):

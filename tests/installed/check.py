@@ -480,7 +480,9 @@ def chapter():
 
 def wheel():
     packing = [sys.executable, "reference/library/wheel.py", build, "1.0", scratch]
-    path = subprocess.run(packing, capture_output=True, text=True, check=True).stdout.strip()
+    asked = [os.environ.get("CC", "cc"), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    macros = subprocess.run(asked, capture_output=True, text=True).stdout       # none where it knows no native
+    path = subprocess.run(packing, input=macros, capture_output=True, text=True, check=True).stdout.strip()
     with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
         packed.extractall(scratch)
@@ -501,6 +503,30 @@ def wheel():
     ran = subprocess.run([sys.executable, "-c", script], cwd=scratch, env=alone, capture_output=True, text=True)
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
     same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
+
+    # What the compiler may use is recorded, and a processor that lacks it is told so in the last line.
+    flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    if not flags:
+        print("left out, without flags in /proc/cpuinfo: processors that lack some")
+        return
+    flags, recorded = flags.group(1).split(), scratch + "/twicetold/__init__.py"
+
+    def needs():
+        return re.search('^_NEEDS = "(.*)"', pathlib.Path(recorded).read_text(), re.M).group(1).split()
+
+    assert set(needs()) <= set(flags) and ("avx2" in needs()) == ("__AVX2__" in macros), needs()
+    lacking = next((name, macro) for name, macro in (("xop", "XOP"), ("avx512_fp16", "AVX512FP16"), ("fma4", "FMA4"))
+                   if name not in flags)
+    macros = f"#define __SSE3__ 1\n#define __{lacking[1]}__ 1\n"
+    subprocess.run(packing, input=macros, capture_output=True, text=True, check=True)
+    with zipfile.ZipFile(path) as packed:
+        packed.extractall(scratch)
+    assert needs() == ["pni", lacking[0]], needs()
+    for name in ("libtwicetold.so.1", "libtwicetold-double.so.1"):
+        pathlib.Path(scratch, "twicetold", name).write_bytes(b"not loaded")
+    ran = subprocess.run([sys.executable, "-c", "import twicetold"], cwd=scratch, env=alone, capture_output=True, text=True)
+    line = f"ImportError: twicetold: the processor lacks {lacking[0]}, expected all that the wheel was built for (make wheel "
+    assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith(line), ran.stderr
 
 
 {"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
