@@ -66,10 +66,9 @@ status work_fits(double multiply_adds, double allowed)
 /* ---- threads ------------------------------------------------------------------ */
 
 #ifdef _OPENMP
-/* The process that has loaded this library; that in which a team has worked; and that which a test has named. */
-static long loaded_in;
-static atomic_long worked_in;
-static long named;
+static long loaded_in;              /* the process that loaded this library */
+static long named;                  /* the process that default_threads_here was called in */
+static atomic_long worked_in;       /* the first process that ran a team of several threads */
 
 __attribute__((constructor)) static void remember_process(void)
 {

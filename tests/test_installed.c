@@ -110,8 +110,8 @@ END_TEST
 START_TEST(a_child_of_fork_computes) { ask("fork"); }
 END_TEST
 
-/* Claim      If memory is out at any request of the library, of a plan, of a load or of the load after that, Python raises
- *            an Error of code 1, and the plan can be loaded again.
+/* Claim      If a request of the library for memory fails, Python raises an Error of code 1.  A plan whose load failed can
+ *            be loaded again, also after a second load that failed.
  * Measure    Every operator and form, each pair of requests; y to the bit.
  * Would it fail?  Seen with a form that stayed in the plan although its block could not be allocated: Python crashed. */
 START_TEST(python_survives_requests_that_fail) { ask("faults"); }

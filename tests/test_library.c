@@ -593,7 +593,7 @@ START_TEST(no_threads_are_openmps)
 }
 END_TEST
 
-/* What starts threads of OpenMP if nobody says how many: five numbers of each. */
+/* Five functions that start OpenMP threads by default.  Each writes at most five numbers. */
 static void plan_of_one_token(real *y)
 {
     static const real number[1] = {2}, weights[3] = {1, 1, 3};

@@ -204,7 +204,7 @@ def _bytes(text):
 
 
 def _threads(operator, count):
-    """How many threads a plan asks for; 0 if that is left to the library."""
+    """The number of threads to request; 0 leaves it to the library."""
     if count is not None and (not isinstance(count, (int, numpy.integer)) or not 1 <= count <= 1024):
         raise Error(f"{operator}: threads: found {count!r}, expected a whole number from 1 to 1024, or None")
     return count or 0

@@ -370,7 +370,7 @@ def faults():
     refuse_of.argtypes, refuse_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
 
     def fails(number, call, *arguments, **given):
-        """Whether call raises, if this request fails."""
+        """True if call raises when this request fails."""
         refuse_of(b"libtwicetold", number)
         try:
             call(*arguments, **given)
@@ -504,7 +504,7 @@ def wheel():
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
     same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
 
-    # What the compiler may use is recorded, and a processor that lacks it is told so in the last line.
+    # The wheel records the features that the compiler may use.  If one is missing, the import fails and names it.
     flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     if not flags:
         print("left out, without flags in /proc/cpuinfo: processors that lack some")
