@@ -105,7 +105,8 @@ status team_begins(int threads)
 {
     long here = (long)getpid(), there = threads > 1 ? atomic_load(&worked_in) : here;
     if (there && there != here)
-        return bad_input("threads: found %d, expected 1 in a child of fork, where the parent's threads are not", threads);
+        return bad_input("threads: found %d, expected 1 in a child of fork, which has none of the parent's threads",
+                         threads);
     if (!there) atomic_store(&worked_in, here);
     return status_ok();
 }

@@ -89,8 +89,8 @@ START_TEST(arrays_of_any_kind_are_one) { ask("arrays"); }
 END_TEST
 
 /* Claim      A PyTorch tensor whose memory holds other numbers than it stands for (negative, conjugate, zero) gives the
- *            right result, as x and as a parameter.  A tensor without memory of its own is rejected in one line: sparse,
- *            meta, quantized, nested, wrapped by vmap, grad, functionalize or a subclass.
+ *            right result, as x and as a parameter.  A tensor without memory of its own is rejected in one line:
+ *            sparse, meta, quantized, nested, wrapped by vmap, grad, functionalize or a subclass.
  * Measure    To the bit, against the same numbers in memory.
  * Would it fail?  Seen with DLPack alone, which exported the negatives, and uninitialized memory for zeros. */
 START_TEST(lazy_tensors_are_their_numbers) { ask_with("PyTorch", "lazy"); }
@@ -106,14 +106,14 @@ END_TEST
 /* Claim      In a child of fork a plan with default threads returns, although OpenMP has run in the parent: by three
  *            lines of C, NumPy or PyTorch; also if the module is imported after the fork.
  * Measure    The result, which is 6, within 20 seconds.
- * Would it fail?  Seen with OpenMP's own default, and with the number of the process alone in place of the kernel's flag. */
+ * Would it fail?  Seen with OpenMP's own default, and with the process's number alone, without the kernel's flag. */
 START_TEST(a_child_of_fork_computes) { ask("fork"); }
 END_TEST
 
-/* Claim      If a request of the library for memory fails, Python raises an Error of code 1.  A plan whose load failed can
- *            be loaded again, also after a second load that failed.
+/* Claim      If a request of the library for memory fails, Python raises an Error of code 1.  A plan whose load failed
+ *            can be loaded again, also after a second load that failed.
  * Measure    Every operator and form, each pair of requests; y to the bit.
- * Would it fail?  Seen with a form that stayed in the plan although its block could not be allocated: Python crashed. */
+ * Would it fail?  Seen with a form that stayed in a plan whose block could not be allocated: Python crashed. */
 START_TEST(python_survives_requests_that_fail) { ask("faults"); }
 END_TEST
 

@@ -601,8 +601,8 @@ static void plan_of_one_token(real *y)
         {.name = "x", .axes = 3, .size = {1, 1, 1}}, {.name = "w_qkv", .axes = 2, .size = {3, 1}, .data = weights},
     };
     API(plan) *plan;
-    done(API(plan_create)(&plan, &(twicetold_request){.name = "msa", .options = LIST(const char *, "--grid", "1", NULL)},
-                          tensors, COUNT(tensors)));
+    const char *options[] = {"--grid", "1", NULL};
+    done(API(plan_create)(&plan, &(twicetold_request){.name = "msa", .options = options}, tensors, COUNT(tensors)));
     done(API(plan_load)(plan, tensors, COUNT(tensors)));
     done(API(plan_run)(plan, y, number));
     API(plan_release)(plan);
@@ -679,8 +679,8 @@ START_TEST(a_child_of_fork_has_one_thread)
 }
 END_TEST
 
-/* Claim      A plan of several threads that would work in a child of fork, although several have worked in the parent, is
- *            bad input; a plan of one thread works there.
+/* Claim      If a plan of several threads has run in the parent, running one in a child of fork is bad input.  A plan
+ *            of one thread runs there.
  * Would it fail?  Seen without the check: the child waited for ever. */
 START_TEST(threads_of_the_parent_are_asked_for_in_vain)
 {

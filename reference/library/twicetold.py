@@ -310,9 +310,9 @@ class Plan:
 def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
     """A plan for arrays of the shape and type of x; tensors and options as the operator's own function takes them.
 
-    form is one of forms(operator).  threads: if None, as many as OpenMP would take, and one in a child of fork.  Other
-    threads of the parent do not exist there, so if a plan of several has run in it, a plan of several is an error in the
-    child.  max_memory: bytes for the plan, as "8G"; three quarters of what is free where it is
+    form is one of forms(operator).  threads: if None, as many as OpenMP would take, and one in a child of fork, which
+    has none of its parent's threads: if a plan of several has run in the parent, running one in the child is an error.
+    max_memory: bytes for the plan, as "8G"; three quarters of what is free where it is
     None.  Threads of Python may call one plan; they take turns."""
     return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
 
