@@ -292,7 +292,7 @@ all: $(LIBRARY)
 define library
 $(DOOR:%=$1/%.o): private CPPFLAGS += $(IDENTITY)
 $1/tests/test_library: $(DOOR:%=$1/%.o)
-$1/tests/test_installed: | $(LIBRARY) $(FOLDERS:=/twicetold)
+$1/tests/test_installed: | $(LIBRARY) $(FOLDERS:=/twicetold) $1/tests/refusing.so
 
 $2.o: $(DOOR:%=$1/%.o) $1/libtwicetold.a
 	@mkdir -p $$(@D)
@@ -318,7 +318,7 @@ install: all            ## install libraries, header, Python module, program, ma
 
 .PHONY: wheel
 wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
-	@$(PYTHON) reference/library/wheel.py '$(BUILD)' '$(VERSION)' '$(BUILD)'
+	@$(CC) $(CFLAGS) $(ARCH) -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py '$(BUILD)' '$(VERSION)' '$(BUILD)'
 
 # ---- The library for a page: reference/live, WebAssembly in base64
 

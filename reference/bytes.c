@@ -66,10 +66,9 @@ status work_fits(double multiply_adds, double allowed)
 /* ---- threads ------------------------------------------------------------------ */
 
 #ifdef _OPENMP
-/* The process that has loaded this library; that in which a team has worked; and that which a test has named. */
-static long loaded_in;
-static atomic_long worked_in;
-static long named;
+static long loaded_in;              /* the process that loaded this library */
+static long named;                  /* the process that default_threads_here was called in */
+static atomic_long worked_in;       /* the first process that ran a team of several threads */
 
 __attribute__((constructor)) static void remember_process(void)
 {
@@ -106,7 +105,8 @@ status team_begins(int threads)
 {
     long here = (long)getpid(), there = threads > 1 ? atomic_load(&worked_in) : here;
     if (there && there != here)
-        return bad_input("threads: found %d, expected 1 in a child of fork, where the parent's threads are not", threads);
+        return bad_input("threads: found %d, expected 1 in a child of fork, which has none of the parent's threads",
+                         threads);
     if (!there) atomic_store(&worked_in, here);
     return status_ok();
 }

@@ -31,12 +31,12 @@ status bytes_fit(size_t needed, size_t allowed);
 /* Refuses to make more multiply-adds than are allowed. */
 status work_fits(double multiply_adds, double allowed);
 
-/* How many threads to use if nobody says: as many as OpenMP would take, and one in a child of fork.  A child has none of
- * its parent's threads, and a team of OpenMP would wait for them for ever, whoever had started them.  A process counts
- * as a child of fork until it calls exec.  A fork before this library was loaded is noticed by /proc/self/stat alone. */
+/* The default number of threads: as many as OpenMP would take, and one in a child of fork.  A child has none of its
+ * parent's threads, and a team of OpenMP would wait for them for ever, whoever had started them.  A process counts as a
+ * child of fork until it calls exec.  If the fork was before this library was loaded, only /proc/self/stat tells. */
 int default_threads(void);
 
-/* For tests, as Check runs them in children of fork: this process counts as none. */
+/* For tests, which Check runs in children of fork: this process counts as one that was not forked. */
 void default_threads_here(void);
 
 /* To be called before a team of this library works.  Bad input if a team has worked in a process from which

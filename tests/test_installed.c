@@ -96,8 +96,8 @@ START_TEST(arrays_of_any_kind_are_one) { ask("arrays"); }
 END_TEST
 
 /* Claim      A PyTorch tensor whose memory holds other numbers than it stands for (negative, conjugate, zero) gives the
- *            right result, as x and as a parameter.  A tensor without memory of its own is rejected in one line: sparse,
- *            meta, quantized, nested, wrapped by vmap, grad, functionalize or a subclass.
+ *            right result, as x and as a parameter.  A tensor without memory of its own is rejected in one line:
+ *            sparse, meta, quantized, nested, wrapped by vmap, grad, functionalize or a subclass.
  * Measure    To the bit, against the same numbers in memory.
  * Would it fail?  Seen with DLPack alone, which exported the negatives, and uninitialized memory for zeros. */
 START_TEST(lazy_tensors_are_their_numbers) { ask_with("PyTorch", "lazy"); }
@@ -113,8 +113,15 @@ END_TEST
 /* Claim      In a child of fork a plan with default threads returns, although OpenMP has run in the parent: by three
  *            lines of C, NumPy or PyTorch; also if the module is imported after the fork.
  * Measure    The result, which is 6, within 20 seconds.
- * Would it fail?  Seen with OpenMP's own default, and with the number of the process alone in place of the kernel's flag. */
+ * Would it fail?  Seen with OpenMP's own default, and with the process's number alone, without the kernel's flag. */
 START_TEST(a_child_of_fork_computes) { ask("fork"); }
+END_TEST
+
+/* Claim      If a request of the library for memory fails, Python raises an Error of code 1.  A plan whose load failed
+ *            can be loaded again, also after a second load that failed.
+ * Measure    Every operator and form, each pair of requests; y to the bit.
+ * Would it fail?  Seen with a form that stayed in a plan whose block could not be allocated: Python crashed. */
+START_TEST(python_survives_requests_that_fail) { ask("faults"); }
 END_TEST
 
 /* Claim      Every operator has a function whose signature and page name all options and
@@ -129,8 +136,9 @@ END_TEST
 START_TEST(the_chapter_runs_in_python) { ask("chapter"); }
 END_TEST
 
-/* Claim      The wheel holds what its record says, and what it holds computes.
- * Would it fail?  Seen with a library left out of it. */
+/* Claim      The wheel holds what its record says, and what it holds computes.  On a processor that lacks a feature the
+ *            wheel was built for, importing it fails with one line that names the feature, before a library is loaded.
+ * Would it fail?  Seen with a library left out of it, and without the check. */
 START_TEST(the_wheel_is_whole) { ask("wheel"); }
 END_TEST
 
@@ -173,6 +181,7 @@ int main(int argc, char **argv)
         tcase_add_test(python, lazy_tensors_are_their_numbers);
         tcase_add_test(python, plans_are_used_again);
         tcase_add_test(python, a_child_of_fork_computes);
+        tcase_add_test(python, python_survives_requests_that_fail);
         tcase_add_test(python, functions_are_documented);
         tcase_add_test(python, the_chapter_runs_in_python);
         tcase_add_test(python, the_wheel_is_whole);

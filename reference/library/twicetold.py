@@ -47,6 +47,27 @@ class Error(ValueError):
         self.code = code
 
 
+# ---- The processor
+
+_NEEDS = ""         # features, as /proc/cpuinfo names them; wheel.py writes here what its libraries were compiled for
+
+
+def _check_processor():
+    """Without these features the libraries would end the process, by SIGILL."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            flags = next(line for line in file if line.startswith("flags")).split()
+    except (OSError, StopIteration):
+        return      # no x86, or no Linux
+    missing = [feature for feature in _NEEDS.split() if feature not in flags]
+    if missing:
+        raise ImportError(f"twicetold: the processor lacks {', '.join(missing)}, expected all that the wheel was built "
+                          "for (make wheel ARCH= builds one for any processor)")
+
+
+_check_processor()
+
+
 # ---- The two libraries: structs and functions of twicetold.h
 
 class _Status(ctypes.Structure):
@@ -183,7 +204,7 @@ def _bytes(text):
 
 
 def _threads(operator, count):
-    """How many threads a plan asks for; 0 if that is left to the library."""
+    """The number of threads to request; 0 leaves it to the library."""
     if count is not None and (not isinstance(count, (int, numpy.integer)) or not 1 <= count <= 1024):
         raise Error(f"{operator}: threads: found {count!r}, expected a whole number from 1 to 1024, or None")
     return count or 0
@@ -247,14 +268,14 @@ class Plan:
         self._plan = ctypes.c_void_p()
         library.plan_create(ctypes.byref(self._plan), ctypes.byref(request), listed, len(listed)).expect()
         weakref.finalize(self, library.plan_release, self._plan)
-        library.plan_load(self._plan, listed, len(listed)).expect()
 
-        # Step 3: what one may ask.
+        # Step 3: what one may ask, and the parameters.
         size = (ctypes.c_size_t * _AXES)()
         self.shape = tuple(size[:library.plan_shape(self._plan, size)])
         self.bytes = library.plan_bytes(self._plan)
         self.parameters = library.plan_parameters(self._plan)
         self.multiply_adds = library.plan_multiply_adds(self._plan)
+        library.plan_load(self._plan, listed, len(listed)).expect()
 
     def _own(self, tensors):
         """Arrays of the library's type, dense, copied only where they are not."""
@@ -289,9 +310,9 @@ class Plan:
 def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
     """A plan for arrays of the shape and type of x; tensors and options as the operator's own function takes them.
 
-    form is one of forms(operator).  threads: if None, as many as OpenMP would take, and one in a child of fork.  Other
-    threads of the parent do not exist there, so if a plan of several has run in it, a plan of several is an error in the
-    child.  max_memory: bytes for the plan, as "8G"; three quarters of what is free where it is
+    form is one of forms(operator).  threads: if None, as many as OpenMP would take, and one in a child of fork, which
+    has none of its parent's threads: if a plan of several has run in the parent, running one in the child is an error.
+    max_memory: bytes for the plan, as "8G"; three quarters of what is free where it is
     None.  Threads of Python may call one plan; they take turns."""
     return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
 

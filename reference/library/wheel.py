@@ -1,16 +1,18 @@
 """wheel.py -- pack the Python module and both libraries
 
-    python3 wheel.py BUILD VERSION FOLDER
+    cc -march=native -dM -E -x c /dev/null | python3 wheel.py BUILD VERSION FOLDER
 
 Writes FOLDER/twicetold-VERSION-py3-none-PLATFORM.whl, which pip installs without a
 compiler: a folder twicetold/ of the module and the libraries, and what the format of
 wheels asks for (packaging.python.org, "Binary distribution format").  The same input
-gives the same file.  FFTW, oneDNN (where it was built with), OpenBLAS and OpenMP are not in
-it: they are the system's.
+gives the same file.  The compiler's macros say which features of an x86 processor it may use;
+the module checks for them before it loads a library.  FFTW, oneDNN (where it was built with),
+OpenBLAS and OpenMP are not in it: they are the system's.
 """
 
 import base64
 import hashlib
+import re
 import sys
 import sysconfig
 import zipfile
@@ -26,8 +28,20 @@ def read(file):
         return opened.read()
 
 
+# Features that a compiler uses unasked, by their macros; in /proc/cpuinfo they are lower case but for these.
+MACROS = """SSE3 SSSE3 SSE4_1 SSE4_2 POPCNT MOVBE BMI BMI2 LZCNT AVX AVX2 FMA FMA4 XOP TBM F16C GFNI AVXVNNI AVX512F
+            AVX512CD AVX512BW AVX512DQ AVX512VL AVX512IFMA AVX512VBMI AVX512VBMI2 AVX512VNNI AVX512BITALG
+            AVX512VPOPCNTDQ AVX512BF16 AVX512FP16""".split()
+NAMES = {"SSE3": "pni", "BMI": "bmi1", "LZCNT": "abm", "AVXVNNI": "avx_vnni",
+         **{"AVX512" + rest: "avx512_" + rest.lower() for rest in "VBMI2 VNNI BITALG VPOPCNTDQ BF16 FP16".split()}}
+defined = re.findall(r"^#define __(\w+)__ 1$", sys.stdin.read(), re.M)
+needs = " ".join(NAMES.get(macro, macro.lower()) for macro in MACROS if macro in defined)
+module, count = re.subn(rb'^_NEEDS = ""', f'_NEEDS = "{needs}"'.encode(), read("reference/library/twicetold.py"),
+                        flags=re.M)
+assert count == 1, "twicetold.py: no line _NEEDS"
+
 files = {
-    "twicetold/__init__.py": read("reference/library/twicetold.py"),
+    "twicetold/__init__.py": module,
     "twicetold/libtwicetold.so.1": read(f"{build}/lib/libtwicetold.so.1"),
     "twicetold/libtwicetold-double.so.1": read(f"{build}/lib/libtwicetold-double.so.1"),
     f"{info}/LICENSE": read("LICENSE"),

@@ -32,6 +32,7 @@ void __libc_free(void *block);
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 static atomic_bool armed;
+static char only[64];
 static atomic_long seen, refused;
 static long refuse = -1;
 static int all, report = -1;
@@ -96,12 +97,22 @@ static void forget(void *block)
 /* Whether this request is refused. */
 static bool refuses(const void *caller)
 {
-    if (!atomic_load(&armed)) return false;
+    if (!atomic_load(&armed) || (*only && strncmp(file_of(caller), only, strlen(only)) != 0)) return false;
     long number = atomic_fetch_add(&seen, 1);
     if (refuse < 0 || number < refuse || (number > refuse && !all)) return false;
     if (atomic_fetch_add(&refused, 1) < 8) tell(file_of(caller));
     errno = ENOMEM;
     return true;
+}
+
+/* For a process that makes many requests of its own (Python): from now on, only requests from files whose names begin
+ * like this count, from 0 again, and number `number` fails (-1: none).  Returns how many counted since the last call. */
+long refuse_of(const char *file, long number);
+long refuse_of(const char *file, long number)
+{
+    snprintf(only, sizeof only, "%s", file);
+    refuse = number;
+    return atomic_exchange(&seen, 0);
 }
 
 #define CALLER __builtin_return_address(0)

@@ -7,10 +7,12 @@ Run in the top folder by check.sh.  The program of this precision is the judge.
 
 import contextlib
 import copy
+import ctypes
 import glob
 import importlib.util
 import inspect
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -361,12 +363,54 @@ def plans():
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
 
 
+def faults():
+    """Under tests/faults/refusing.c: each request of the library for memory fails while a plan is made, and each of the
+    load after that."""
+    refuse_of = ctypes.CDLL(None).refuse_of
+    refuse_of.argtypes, refuse_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
+
+    def fails(number, call, *arguments, **given):
+        """True if call raises when this request fails."""
+        refuse_of(b"libtwicetold", number)
+        try:
+            call(*arguments, **given)
+        except twicetold.Error as error:
+            assert error.code == 1 and ": not enough memory for " in str(error), error
+            return True
+        finally:
+            counted = refuse_of(b"libtwicetold", -1)
+        assert counted <= number, f"request {number} of {counted} failed, and nothing was said"
+        return False
+
+    first_case, loads = {}, 0
+    for name, operator, words, tensors in cases():
+        first_case.setdefault(operator, (name, keywords(words), tensors))
+    for operator, (name, given, tensors) in first_case.items():
+        for form in twicetold.forms(operator):
+            y = function(operator)(**tensors, **given, form=form)
+            first = second = made = 0
+            while not made:
+                plan = twicetold.Plan.__new__(twicetold.Plan)
+                made = not fails(first, plan.__init__, operator, **tensors, **given, form=form)
+                if not made and not plan._plan:
+                    assert refusal(plan.load) == "found no plan, expected one"
+                    first += 1
+                    continue
+                assert made or "is not loaded" in refusal(plan, tensors["x"])
+                again = fails(second, plan.load)
+                if again:
+                    plan.load()
+                same(plan(tensors["x"]), y, f"{name}, {form}, requests {first} and {second}")
+                first, second, loads = (first, second + 1, loads + 1) if again else (first + 1, 0, loads + 1)
+    print(loads, "loads after one that failed")
+
+
 def fork():
     """A parent that has run somebody else's threads, and its child, which imports the module before or after."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
     others = {"three lines of C": "import ctypes; assert ctypes.CDLL(sys.argv[1] + '/loop.so').loop() == 2",
               "NumPy": "a = numpy.ones((1000, 1000)); a @ a",
-              "PyTorch": "import torch; torch.set_num_threads(2); torch.ones(1000, 1000).exp() @ torch.ones(1000, 1000)"}
+              "PyTorch": "import torch; torch.set_num_threads(2); a = torch.ones(1000, 1000); a.exp() @ a"}
     numpy.savez(scratch + "/in.npz", **tensors)
     for who, threads in others.items():
         if who == "PyTorch" and not importlib.util.find_spec("torch"):
@@ -436,7 +480,9 @@ def chapter():
 
 def wheel():
     packing = [sys.executable, "reference/library/wheel.py", build, "1.0", scratch]
-    path = subprocess.run(packing, capture_output=True, text=True, check=True).stdout.strip()
+    asked = [os.environ.get("CC", "cc"), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    macros = subprocess.run(asked, capture_output=True, text=True).stdout       # none where it knows no native
+    path = subprocess.run(packing, input=macros, capture_output=True, text=True, check=True).stdout.strip()
     with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
         packed.extractall(scratch)
@@ -458,6 +504,31 @@ def wheel():
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
     same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
 
+    # The wheel records the features that the compiler may use.  If one is missing, the import fails and names it.
+    flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    if not flags:
+        print("left out, without flags in /proc/cpuinfo: processors that lack some")
+        return
+    flags, recorded = flags.group(1).split(), scratch + "/twicetold/__init__.py"
+
+    def needs():
+        return re.search('^_NEEDS = "(.*)"', pathlib.Path(recorded).read_text(), re.M).group(1).split()
+
+    assert set(needs()) <= set(flags) and ("avx2" in needs()) == ("__AVX2__" in macros), needs()
+    lacking = next((name, macro) for name, macro in (("xop", "XOP"), ("avx512_fp16", "AVX512FP16"), ("fma4", "FMA4"))
+                   if name not in flags)
+    macros = f"#define __SSE3__ 1\n#define __{lacking[1]}__ 1\n"
+    subprocess.run(packing, input=macros, capture_output=True, text=True, check=True)
+    with zipfile.ZipFile(path) as packed:
+        packed.extractall(scratch)
+    assert needs() == ["pni", lacking[0]], needs()
+    for name in ("libtwicetold.so.1", "libtwicetold-double.so.1"):
+        pathlib.Path(scratch, "twicetold", name).write_bytes(b"not loaded")
+    ran = subprocess.run([sys.executable, "-c", "import twicetold"], cwd=scratch, env=alone, capture_output=True,
+                         text=True)
+    line = f"ImportError: twicetold: the processor lacks {lacking[0]}, expected all that the wheel was built for (make "
+    assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith(line), ran.stderr
+
 
 {"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
- "wheel": wheel, "lazy": lazy, "fork": fork}[question]()
+ "wheel": wheel, "lazy": lazy, "fork": fork, "faults": faults}[question]()

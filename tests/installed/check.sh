@@ -140,6 +140,7 @@ rename)
     # and what BLAS cuts a product into depends on the threads that it sees.
     case $question in
     agree|wheel) export OMP_NUM_THREADS=1 ;;
+    faults) export OMP_NUM_THREADS=2 shim="$BUILD$(test "$1" = float32 || echo /double)/tests/refusing.so" ;;
     fork)
         export OMP_NUM_THREADS=2
         echo 'int loop(void)
@@ -151,5 +152,5 @@ rename)
               }' | $CC -fopenmp -fPIC -shared -x c - -o "$scratch/loop.so" ;;
     esac
     export TWICETOLD_LIBRARY="$BUILD/lib" PYTHONPATH="$top/reference/library" SCRATCH="$scratch"
-    "$python" tests/installed/check.py "$question" "$@" ;;
+    LD_PRELOAD="$shim" "$python" tests/installed/check.py "$question" "$@" ;;
 esac
