@@ -175,7 +175,7 @@ comment() {
 # The last number that the command prints, or its last word where it prints none.
 truth() { sh -c "PATH=$BUILD:$BUILD/figures:\$PATH; $(section Command | block)" 2>/dev/null | tail -n 1 | awk '{ print $NF }'; }
 
-# near A B FACTOR: two words, alike; two numbers, within the factor.  NaN is near nothing.
+# near A B FACTOR: two words, alike; two numbers, within the factor.  NaN is not near any number.
 near() {
     awk -v a="$1" -v b="$2" -v factor="${3:-1}" 'BEGIN {
         number = "^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$"

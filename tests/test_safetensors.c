@@ -285,8 +285,8 @@ START_TEST(either_precision_is_converted)
 END_TEST
 
 /* Claim      Doubles are read from any place of a tensor, whatever its width and that of a real.
- * Measure    Every tenth beginning and several lengths in an F32 and an F64 of 1500 numbers, of which one piece holds
- *            1024 or 512; tolerance none.
+ * Measure    Every tenth beginning and several lengths in an F32 and an F64 of 1500 numbers.  The library reads pieces
+ *            of 1024 or 512.  Tolerance none.
  * Would it fail?  Seen with the width of a real in the place of that of the tensor. */
 START_TEST(doubles_are_read_from_the_middle)
 {

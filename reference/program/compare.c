@@ -170,7 +170,7 @@ const struct command compare_command = {
     .own = {.name = "compare", .summary = "how far apart the tensors of two files are", .options = options},
     .what = "Both hold the same tensors in the same shapes. Printed are the largest difference and the root mean\n"
             "square of all, over the root mean square of B. Exit status: 0 where all are within the tolerance,\n"
-            "1 where one is not, 2 for files that cannot be compared. What is not finite is beyond.\n"
+            "1 where one is not, 2 for files that cannot be compared. Values that are not finite are beyond.\n"
             "If the terms of B cancel, B is rounding and a relative difference says nothing. A line that is beyond\n"
             "says so where the root mean square of B is below 1e-4 (1e-10 in F64): then allow a --floor.",
     .inputs = {"A.safetensors", "B.safetensors"},

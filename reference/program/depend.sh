@@ -5,8 +5,8 @@
 #     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are there
 #
 # Asks for nothing and prints nothing when all is there.  What apt would fetch is named
-# first, with its size, and on a terminal apt asks before it does.  Whoever is not root
-# is told that sudo will be called, before it is.
+# first, with its size, and on a terminal apt asks before it does.  If apt needs sudo, the
+# line that names the packages says so before sudo is called.
 
 # Debian package, how to see it without Debian, where it comes from.
 # "data" and "font" are missed, not required: measurements then use seeded noise,

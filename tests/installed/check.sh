@@ -118,7 +118,7 @@ sudo_said() {
     chmod +x ./*
     PATH="$scratch/bin:$PATH" sh "$top/reference/program/depend.sh" install </dev/null >"$scratch/said" 2>&1 || true
     awk '/^installing/ { told = /by sudo apt-get -y:/ } /called: sudo/ { calls++; bad += !told } END { exit bad || !calls }' \
-       "$scratch/said" || fail "sudo is called before that is said: $(cat "$scratch/said")"
+       "$scratch/said" || fail "depend.sh calls sudo before it names it: $(cat "$scratch/said")"
     MAKEFLAGS='' make -s -C "$top" help | grep -q '^make deps .*sudo' || fail "make help: deps does not name sudo"
 }
 
