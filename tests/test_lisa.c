@@ -548,14 +548,16 @@ START_TEST(resampling_is_pytorchs)
 }
 END_TEST
 
-/* Claim      Zeros cannot be added to an axis that shrinks, and missing memory is an error: nothing is
- *            kept in either case. */
+/* Claim      Zeros cannot be added to an axis that shrinks, an axis of no token has no kernel, and missing
+ *            memory is an error: nothing is kept in any case. */
 START_TEST(resampling_that_cannot_be_is_an_error)
 {
     real y[16], x[16] = {0};
     size_t before = memory_in_use();
     refused(regrid(y, x, 1, (size_t[]){4, 1, 1}, (size_t[]){3, 1, 1}, 1, REGRID_ZEROS), STATUS_BAD_INPUT,
             "found 3 tokens along axis 1 for 4");
+    refused(regrid(y, x, 1, (size_t[]){4, 0, 1}, (size_t[]){4, 1, 1}, 1, REGRID_BICUBIC), STATUS_BAD_INPUT,
+            "found no token along axis 2");
     for (long requests = 0; requests < 3; requests++) {
         memory_fail_after(requests);
         status s = regrid(y, x, 1, (size_t[]){3, 1, 1}, (size_t[]){4, 1, 1}, 1, REGRID_ZEROS);

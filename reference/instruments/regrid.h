@@ -1,7 +1,7 @@
 /* regrid.h -- kernels and tables for another grid
  *
- * A model that was trained on one grid of tokens can run on another one if the parameters that
- * have an entry for each token, or for each offset between two tokens, are resampled.
+ * Some parameters have an entry for each token, or for each offset between two tokens.  A model
+ * that was trained on one grid can run on another one if these are resampled.
  *
  * LiSA's circular kernels have two rules, since its appendix B allows two readings.  Both keep
  * the sum of a kernel, so a constant image gives the same answer on both grids.
@@ -40,7 +40,8 @@ extern "C" {
 enum regrid_rule { REGRID_ZEROS, REGRID_SPECTRUM, REGRID_BICUBIC };
 
 /* y [outer][to][inner] of x [outer][from][inner], where from and to are the products of the
- * sizes of each axis.  STATUS_BAD_INPUT where REGRID_ZEROS would have to shrink an axis;
+ * sizes of each axis.  STATUS_BAD_INPUT for a size of 0, and where REGRID_ZEROS would have to
+ * shrink an axis;
  * STATUS_FAILURE where memory is out. */
 status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES], const size_t to[GRID_AXES],
               size_t inner, enum regrid_rule rule);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "../bytes.h"
 #include "../instruments/regrid.h"
 #include "../instruments/safetensors.h"
 #include "../layers/layers.h"
@@ -9,7 +10,7 @@
 #include "../lookup.h"
 #include "command.h"
 
-/* What the entries of a tensor stand for. */
+/* Meaning of the entries of a tensor. */
 enum kind { COPIED, CIRCULAR, PLACES, OFFSETS };
 
 struct resampled {
@@ -100,7 +101,7 @@ static status resample(const struct call *c)
     struct tensors file = {0}, out = {0};
     grid from, to;
     const char *from_text = own_text(c, "from", ""), *rule = own_text(c, "by", "");
-    size_t changed = 0;
+    size_t changed = 0, allowed;
 
     /* Step 1: the options, before any file is touched. */
     status s = status_at(grid_parse(&from, from_text), "option --from");
@@ -108,6 +109,8 @@ static status resample(const struct call *c)
     if (!s.code && from.axes != to.axes)
         s = bad_input("option --to: found %d axes, expected %d as --from has", to.axes, from.axes);
     if (!s.code) s = operator_on(&p, c, from_text);
+    if (!s.code) s = bytes_allowed(&allowed, NULL);
+    if (!s.code) memory_set_limit(allowed);
     if (s.code || (s = safetensors_read(&file, c->input[0])).code) return s;
 
     /* Step 2: tensor by tensor. */
