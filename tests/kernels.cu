@@ -643,6 +643,19 @@ void product_of_the_first(struct plan *plan)
 }
 void product_into_the_first(struct plan *plan)
 {
+/* What an array of the device holds after it has been placed, whatever lay there. */
+status placed_array(real *y, const real *)
+{
+    std::vector<emulator::trace> traces((size_t)(B * W));
+    std::vector<real> room(B, 1);
+    array<real> a = {room.data(), traces.data(), B, 0};
+    struct device d = {};
+    d.held[d.arrays++] = {&a, B * sizeof(real), "a"};
+    device_place(&d);
+    memcpy(y, room.data(), B * sizeof(real));
+    return status_ok();
+}
+
     struct forked *f = forked_of(plan);
     device_linear(&f->device, f->y, f->x, f->x, {}, 1, B, 1);
 }
@@ -807,6 +820,7 @@ const struct right right[] = {
     {"multiplies, BF16", RUN((multiplies<true, 0>), 1, 32, 0), product_of_warp<16>, 128},
     {"a full block", RUN(copies, 1, 1024, 0), copied, 1000},
     {"a thread alone", RUN(copies, 1000, 1, 0), copied, 1000},
+    {"an array of the device that nobody wrote", placed_array, not_a_number, B},
     {"branches that join",
      RUN_BRANCHES(BRANCH(writes_first), BRANCH(writes_second), true, BRANCH(reads_both)), copies_of_64, 3 * B},
     {"branches that both add",

@@ -75,10 +75,10 @@ static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); 
 /* Claim      Right kernels pass and compute what they should, in 20 orders of their
  *            threads: reductions in blocks and warps, half warps with masks of their own,
  *            threads that leave early, votes, halos, atomics, a transposition, wide
- *            accesses.  Shared memory that nobody wrote is not a number.
+ *            accesses.  Memory that nobody wrote is not a number, shared or the device's.
  * Tolerance  None: whole numbers.
  * Would it fail?  Seen with readers of a warp that are never forgotten, with lanes that have
- *            ended waited for, and with shared memory of zeros. */
+ *            ended waited for, with shared memory of zeros, and with device memory left as it was. */
 START_TEST(right_kernels_pass)
 {
     real *x = integers(1, KERNEL_REALS, 9);

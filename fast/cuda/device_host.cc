@@ -25,6 +25,7 @@ void device_place(struct device *d)
 {
     for (int n = 0; n < d->arrays; n++) {
         array<real> *a = (array<real> *)d->held[n].where;
+        if (a->base) memset(a->base, 0xff, a->count * sizeof(real));     /* NaN until it is written */
         if (a->traces) memset((void *)a->traces, 0, a->count * emulator::words(sizeof(real)) * sizeof(emulator::trace));
     }
 }

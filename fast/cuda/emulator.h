@@ -6,7 +6,7 @@
  *
  *   - Fibers and blocks take turns in an order drawn from a seed, so that nothing leans
  *     on threads going in step.
- *   - Shared memory holds NaN before each block.
+ *   - Shared memory holds NaN before each block, and device memory before each load.
  *   - A barrier that a thread of the block misses, or that different threads reach at
  *     different lines, is an error; so is a shuffle whose mask names a lane that is not there,
  *     and a product of tensor cores at which not all of the warp are.
