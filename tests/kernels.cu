@@ -214,6 +214,14 @@ __global__ void too_much_memory_of_both_kinds(array<real> y, array<const real> x
     y[threadIdx.x] = s[threadIdx.x];
 }
 
+/* Of static shared memory; the launch has dynamic shared memory too. */
+__global__ void sixteen_kibibytes(array<real> y, array<const real> x)
+{
+    AT SHARED(float, s, 4096);
+    s[threadIdx.x] = (float)x[threadIdx.x];
+    y[threadIdx.x] = (real)s[threadIdx.x];
+}
+
 __global__ void nothing()
 {
 }
@@ -635,14 +643,6 @@ status run_branches(array<real> y, array<const real> x, branch_of branch, branch
     return device_status(&f.device);
 }
 
-/* The library reads what is written beside it, and writes what is read. */
-void product_of_the_first(struct plan *plan)
-{
-    struct forked *f = forked_of(plan);
-    device_linear(&f->device, f->y + 2 * B, f->y, f->x, {}, 1, B, 1);
-}
-void product_into_the_first(struct plan *plan)
-{
 /* What an array of the device holds after it has been placed, whatever lay there. */
 status placed_array(real *y, const real *)
 {
@@ -656,6 +656,14 @@ status placed_array(real *y, const real *)
     return status_ok();
 }
 
+/* The library reads what is written beside it, and writes what is read. */
+void product_of_the_first(struct plan *plan)
+{
+    struct forked *f = forked_of(plan);
+    device_linear(&f->device, f->y + 2 * B, f->y, f->x, {}, 1, B, 1);
+}
+void product_into_the_first(struct plan *plan)
+{
     struct forked *f = forked_of(plan);
     device_linear(&f->device, f->y, f->x, f->x, {}, 1, B, 1);
 }
@@ -751,6 +759,11 @@ const struct planted planted[] = {
      RUN(too_much_static_memory, 1, B, 0)},
     {"too much memory of both kinds", "bytes of shared memory, of which there are 232448",
      RUN(too_much_memory_of_both_kinds, 1, B, 226 << 10)},
+    {"static memory beside all of the dynamic",
+     "65536 bytes of static and dynamic shared memory, of which a launch gets 49152",
+     RUN(sixteen_kibibytes, 1, B, 48 << 10)},
+    {"one word too much of both kinds", "49156 bytes of static and dynamic shared memory, of which a launch gets 49152",
+     RUN(sixteen_kibibytes, 1, B, (32 << 10) + 4)},
     {"a product with absent lanes", "waits for lanes ffffffff of warp 0, and not all",
      RUN(a_product_with_absent_lanes, 1, 32, 0)},
     {"a product in half a warp", "waits for lanes ffffffff of warp 1, and not all", RUN(products_of_warps, 1, 48, 0)},
@@ -804,7 +817,10 @@ const int meeting_count = sizeof meeting_branches / sizeof *meeting_branches;
 
 const struct right right[] = {
     {"copies", RUN(copies, 8, 128, 0), copied, 1000},
+    {"both kinds, to the word", RUN(sixteen_kibibytes, 1, B, 32 << 10), copied, B},
+    {"both kinds, asked for", RUN(sixteen_kibibytes, 1, B, (48 << 10) + 4), copied, B},
     {"reads what nobody wrote", RUN(reads_what_nobody_wrote, 1, B, 0), not_a_number, B},
+    {"an array of the device that nobody wrote", placed_array, not_a_number, B},
     {"sums a block", RUN(sums_a_block, 7, 128, 0), sum_of_128, 7},
     {"sums a warp", RUN(sums_a_warp, 1, 128, 0), sum_of_32, 128},
     {"counts in turn", RUN(counts_in_turn, 1, 32, 0), thirty_one, 32},
@@ -820,7 +836,6 @@ const struct right right[] = {
     {"multiplies, BF16", RUN((multiplies<true, 0>), 1, 32, 0), product_of_warp<16>, 128},
     {"a full block", RUN(copies, 1, 1024, 0), copied, 1000},
     {"a thread alone", RUN(copies, 1000, 1, 0), copied, 1000},
-    {"an array of the device that nobody wrote", placed_array, not_a_number, B},
     {"branches that join",
      RUN_BRANCHES(BRANCH(writes_first), BRANCH(writes_second), true, BRANCH(reads_both)), copies_of_64, 3 * B},
     {"branches that both add",
@@ -922,6 +937,12 @@ bool names_a_marked_line(const char *message)
 status launch_nothing(size_t x, size_t y, size_t z, size_t across, size_t down, size_t deep, size_t bytes)
 {
     return emulator::launch("nothing", dim3(x, y, z), dim3(across, down, deep), bytes, [] { nothing(); });
+}
+
+status tensor_product(real *y, const real *x)
+{
+    status (*run)(real *, const real *) = RUN(products_of_warps, 1, 32, 0);
+    return run(y, x);
 }
 
 namespace {

@@ -41,6 +41,12 @@ struct launch_counts {
  * their turns by this seed.  Forgets the launches so far. */
 void emulator_watch(bool counting, uint64_t seed);
 
+/* Limits of an emulated device: forms that this thread prepares from now on, and its launches,
+ * have those of that name, of sm_90 if it is NULL.  False if the name is not known, and then
+ * nothing changes.  Name number `at` of those known, and NULL after the last. */
+bool emulator_device(const char *name);
+const char *emulator_device_name(int at);
+
 size_t emulator_launches(void);
 const struct launch_counts *emulator_launch(size_t at);
 

@@ -170,8 +170,8 @@ static inline bool device_parts(struct device *d)
     return d->apart = true;
 }
 
-/* The shared memory that a block may have, in bytes. */
-size_t device_shared_bytes(void);
+/* The shared memory in bytes that a block may have if this many blocks share a multiprocessor. */
+size_t device_shared_bytes(int blocks);
 
 /* Waits for what was launched, and says how it went. */
 status device_status(struct device *d);

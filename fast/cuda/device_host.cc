@@ -140,7 +140,7 @@ void device_fourier(struct device *d, int which, array<real> points, bool invers
     if (!d->refusal.code) fft_run(&d->fourier[which], points.base, inverse);
 }
 
-size_t device_shared_bytes(void) { return 227 << 10; }      /* of sm_90 */
+size_t device_shared_bytes(int blocks) { return emulator::shared_most(blocks); }
 
 status device_status(struct device *d)
 {

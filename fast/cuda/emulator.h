@@ -183,6 +183,11 @@ bool branch_is_late();                  /* whether the seed lets it run when the
  * met. */
 bool library_access(trace *traces, size_t count, bool write);
 
+/* The shared memory in bytes that a block may have if this many share a multiprocessor, and
+ * ten times the compute capability; of the device that is emulated (counts.h). */
+size_t shared_most(int blocks);
+int capability();
+
 /* Waiting for others. */
 void block_barrier(const place &from);
 void warp_barrier(unsigned mask, const place &from);

@@ -296,18 +296,17 @@ status prepare_2(struct plan *plan)
     return room_status(&plan->room);
 }
 
-/* Whether a problem is for rung 3, and how it lies there.  Lanes: as many channels as half
- * of a block's shared memory has room for, 16 at most, so that two blocks meet on a
- * multiprocessor; or one that needs more. */
+/* Whether a problem is for rung 3, and how it lies there.  Lanes: as many channels, up to 16,
+ * as leave room for two blocks on a multiprocessor, or one channel. */
 bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
 {
-    size_t most = device_shared_bytes(), N = p->heads.N;
+    size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
     struct circulant circle;
     if (p->equation == 4) return p->heads.c <= 32;              /* registers */
     if (circulant_create(&circle, &p->g, &p->window, p->wraps, true).code) return false;
     if (!shared_fft_of(&g->fft, circle.size)) return false;
     for (g->shift = 4; g->shift > 0; g->shift--)
-        if (1u << g->shift < 2 * p->heads.c && fused_bytes(g, N, g->shift) <= most / 2) break;
+        if (1u << g->shift < 2 * p->heads.c && fused_bytes(g, N, g->shift) <= half) break;
     g->groups = (int)((p->heads.c + (1u << g->shift) - 1) >> g->shift);
     return fused_bytes(g, N, g->shift) <= most;
 }
