@@ -643,7 +643,7 @@ status run_branches(array<real> y, array<const real> x, branch_of branch, branch
     return device_status(&f.device);
 }
 
-/* What an array of the device holds after it has been placed, whatever lay there. */
+/* Copies an array of the device as device_place leaves it. */
 status placed_array(real *y, const real *)
 {
     std::vector<emulator::trace> traces((size_t)(B * W));
@@ -760,9 +760,9 @@ const struct planted planted[] = {
     {"too much memory of both kinds", "bytes of shared memory, of which there are 232448",
      RUN(too_much_memory_of_both_kinds, 1, B, 226 << 10)},
     {"static memory beside all of the dynamic",
-     "65536 bytes of static and dynamic shared memory, of which a launch gets 49152",
+     "found 65536 bytes of static and dynamic shared memory, expected at most 49152",
      RUN(sixteen_kibibytes, 1, B, 48 << 10)},
-    {"one word too much of both kinds", "49156 bytes of static and dynamic shared memory, of which a launch gets 49152",
+    {"one word too much of both kinds", "found 49156 bytes of static and dynamic shared memory, expected at most 49152",
      RUN(sixteen_kibibytes, 1, B, (32 << 10) + 4)},
     {"a product with absent lanes", "waits for lanes ffffffff of warp 0, and not all",
      RUN(a_product_with_absent_lanes, 1, 32, 0)},

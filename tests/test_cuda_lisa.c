@@ -172,8 +172,8 @@ START_TEST(a_block_asks_for_each_key_of_eq4_once)
 }
 END_TEST
 
-/* Claim      A block takes as many channels as leave room for two blocks on a multiprocessor, or
- *            one. A circle that does not fit at all is the library's. What comes out is LiSA, on
+/* Claim      A block takes as many channels as let two blocks share a multiprocessor, or one
+ *            channel. The library transforms a circle that does not fit. The output is LiSA's on
  *            every device.
  * Measure    Bytes of a block, for each grid as many channels as in the table; which kernels
  *            ran; the largest difference from the fast form over its largest entry.

@@ -145,8 +145,8 @@ END_TEST
  *            of a loop do not meet others a turn too early, where the warp meets at its end.
  * Paper      NVIDIA developer forum, thread 77228.
  * Would it fail?  Seen with sectors of 64 bytes, with 16 banks, without quarters, with
- *            requests that go on where a warp has met, with loads that only the banks limit,
- *            and with pairs of lanes n and n ^ 4. */
+ *            requests that go on where a warp has met.  Seen also with loads that only the
+ *            banks limit, and with pairs of lanes n and n ^ 4. */
 START_TEST(known_accesses_have_known_counts)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);

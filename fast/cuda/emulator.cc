@@ -554,8 +554,8 @@ void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &
         fault(from, "%zu bytes of static shared memory, of which there are %zu", at + bytes, STATIC_MAX);
     size_t all = at + bytes + m->dynamic_size;
     if (m->dynamic_size <= DEVICE_SHARED && all > DEVICE_SHARED)
-        fault(from, "%zu bytes of static and dynamic shared memory, of which a launch gets %zu unasked", all,
-              DEVICE_SHARED);
+        fault(from, "found %zu bytes of static and dynamic shared memory, expected at most %zu: no more was asked for",
+              all, DEVICE_SHARED);
     if (all > shared_most(1)) fault(from, "%zu bytes of shared memory, of which there are %zu", all, shared_most(1));
     m->declarations.push_back({name, from.file, from.line, at});
     m->used = at + bytes;
