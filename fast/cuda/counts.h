@@ -1,6 +1,7 @@
 /* counts.h -- what the emulated kernels of the last run asked of the memory
  *
- * Exact, and the same on every machine: requests of warps, not time.
+ * The same on every machine: requests of warps, not time.  Exact, except that the cycles of
+ * shared memory are those of a model (requests.h).
  *
  *     emulator_watch(true, 7);             count; take turns by seed 7
  *     plan_run(&plan, y, x);
