@@ -201,9 +201,9 @@ static status choose_forms(struct request *r)
     }
 
     /* Step 2: all that the processor has, where none is named, and on a device all rungs. */
-    if (r->device && !strcmp(r->device, "host"))
-        return bad_input("option --device: found 'host', expected a number: the time of an emulated device says "
-                         "nothing");
+    if (device_is_emulated(r->device))
+        return bad_input("option --device: found '%.40s', expected a number: the time of an emulated device says "
+                         "nothing", r->device);
     for (int f = 0; !r->form.count && (each = operator_form_at(d, f)); f++) enter_form(r, each, false);
     for (int f = 0; !r->form.count && r->device && (each = operator_rung_at(d, f)); f++)
         append(&r->form, "--form", each->name);

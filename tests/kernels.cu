@@ -214,6 +214,14 @@ __global__ void too_much_memory_of_both_kinds(array<real> y, array<const real> x
     y[threadIdx.x] = s[threadIdx.x];
 }
 
+/* Of static shared memory; the launch has dynamic shared memory too. */
+__global__ void sixteen_kibibytes(array<real> y, array<const real> x)
+{
+    AT SHARED(float, s, 4096);
+    s[threadIdx.x] = (float)x[threadIdx.x];
+    y[threadIdx.x] = (real)s[threadIdx.x];
+}
+
 __global__ void nothing()
 {
 }
@@ -635,6 +643,19 @@ status run_branches(array<real> y, array<const real> x, branch_of branch, branch
     return device_status(&f.device);
 }
 
+/* Copies an array of the device as device_place leaves it. */
+status placed_array(real *y, const real *)
+{
+    std::vector<emulator::trace> traces((size_t)(B * W));
+    std::vector<real> room(B, 1);
+    array<real> a = {room.data(), traces.data(), B, 0};
+    struct device d = {};
+    d.held[d.arrays++] = {&a, B * sizeof(real), "a"};
+    device_place(&d);
+    memcpy(y, room.data(), B * sizeof(real));
+    return status_ok();
+}
+
 /* The library reads what is written beside it, and writes what is read. */
 void product_of_the_first(struct plan *plan)
 {
@@ -738,6 +759,11 @@ const struct planted planted[] = {
      RUN(too_much_static_memory, 1, B, 0)},
     {"too much memory of both kinds", "bytes of shared memory, of which there are 232448",
      RUN(too_much_memory_of_both_kinds, 1, B, 226 << 10)},
+    {"static memory beside all of the dynamic",
+     "found 65536 bytes of static and dynamic shared memory, expected at most 49152",
+     RUN(sixteen_kibibytes, 1, B, 48 << 10)},
+    {"one word too much of both kinds", "found 49156 bytes of static and dynamic shared memory, expected at most 49152",
+     RUN(sixteen_kibibytes, 1, B, (32 << 10) + 4)},
     {"a product with absent lanes", "waits for lanes ffffffff of warp 0, and not all",
      RUN(a_product_with_absent_lanes, 1, 32, 0)},
     {"a product in half a warp", "waits for lanes ffffffff of warp 1, and not all", RUN(products_of_warps, 1, 48, 0)},
@@ -791,7 +817,10 @@ const int meeting_count = sizeof meeting_branches / sizeof *meeting_branches;
 
 const struct right right[] = {
     {"copies", RUN(copies, 8, 128, 0), copied, 1000},
+    {"both kinds, to the word", RUN(sixteen_kibibytes, 1, B, 32 << 10), copied, B},
+    {"both kinds, asked for", RUN(sixteen_kibibytes, 1, B, (48 << 10) + 4), copied, B},
     {"reads what nobody wrote", RUN(reads_what_nobody_wrote, 1, B, 0), not_a_number, B},
+    {"an array of the device that nobody wrote", placed_array, not_a_number, B},
     {"sums a block", RUN(sums_a_block, 7, 128, 0), sum_of_128, 7},
     {"sums a warp", RUN(sums_a_warp, 1, 128, 0), sum_of_32, 128},
     {"counts in turn", RUN(counts_in_turn, 1, 32, 0), thirty_one, 32},
@@ -908,6 +937,12 @@ bool names_a_marked_line(const char *message)
 status launch_nothing(size_t x, size_t y, size_t z, size_t across, size_t down, size_t deep, size_t bytes)
 {
     return emulator::launch("nothing", dim3(x, y, z), dim3(across, down, deep), bytes, [] { nothing(); });
+}
+
+status tensor_product(real *y, const real *x)
+{
+    status (*run)(real *, const real *) = RUN(products_of_warps, 1, 32, 0);
+    return run(y, x);
 }
 
 namespace {

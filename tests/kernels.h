@@ -59,6 +59,9 @@ bool names_a_marked_line(const char *message);
 status launch_nothing(size_t x, size_t y, size_t z, size_t across, size_t down, size_t deep, size_t bytes);
 status take_tickets(real *y);
 
+/* A launch that multiplies on tensor cores. */
+status tensor_product(real *y, const real *x);
+
 /* Whether a branch was run before what was launched beside it. */
 bool branch_comes_first(void);
 

@@ -35,7 +35,7 @@ static void is(const char *what, unsigned long long counted, unsigned long long 
 }
 
 /* Claim      In tiles a warp of queries takes from shared memory one word for each product.
- * Measure    Requests of rung 3, and its cycles of shared memory.
+ * Measure    Requests of cuda3, and its cycles of shared memory.
  * Tolerance  Zero.
  * Would it fail?  Seen: it does when keys are read four channels at a time. */
 START_TEST(tiles_ask_shared_memory_for_every_product)
@@ -51,14 +51,14 @@ END_TEST
 
 /* Claim      In float, four queries and four keys a thread take 63 % of the shared memory cycles
  *            of tiles for heads of 16 channels, and 41 % for heads of 32.  In double they take
- *            more cycles than tiles, since four doubles at one address take four cycles and one
- *            takes one.  Loads have no bank conflicts; the device reads each sector of query,
+ *            more cycles than tiles, since four doubles at one address take four cycles, and one
+ *            double takes one.  Loads have no bank conflicts; the device reads each sector of query,
  *            key and value once, and writes each sector of the output once.
  * Measure    Counts of rung 4.
  * Tolerance  Zero.
- * Would it fail?  Seen: it does with rows of c channels and no more, whose banks meet,
- *                 without the barrier of a warp, where the emulator ends the run, and where a
- *                 load of 16 bytes takes as many cycles as its words fill rows of banks. */
+ * Would it fail?  Seen: it does with rows of c channels and no more, whose banks meet, and
+ *                 without the barrier of a warp, where the emulator ends the run.  So it does
+ *                 if the banks alone limit a load of 16 bytes. */
 START_TEST(register_blocks_save_shared_memory_cycles_in_float)
 {
     struct launch_counts l = watched("--grid 8x8 --heads 2", C, "cuda4", 1 + (unsigned)_i);

@@ -18,11 +18,12 @@
  *            message names the line: barriers that are missing, missed or not one; races in
  *            a warp, in a block and between blocks, with atomics too; shuffles and products with
  *            lanes that do not come; factors that nobody rounded; indices out of range at both
- *            ends, halos and tails among them; wide accesses off their place; too much memory.
+ *            ends, halos and tails among them; wide accesses off their place; too much memory, static
+ *            and dynamic together if the launch does not ask for more than 48 KiB.
  * Measure    The status and its message, for 20 seeds; and that a right kernel passes after it.
  * Would it fail?  Seen with blocks and warps that do not race, a meeting of some lanes that
  *            orders all, shuffles that order memory, barriers that are all one, atomics that
- *            leave no trace, and stacks that nobody looks at. */
+ *            leave no trace, stacks that nobody looks at, and static memory that is not added. */
 START_TEST(planted_mistakes_are_found)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
@@ -75,10 +76,10 @@ static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); 
 /* Claim      Right kernels pass and compute what they should, in 20 orders of their
  *            threads: reductions in blocks and warps, half warps with masks of their own,
  *            threads that leave early, votes, halos, atomics, a transposition, wide
- *            accesses.  Shared memory that nobody wrote is not a number.
+ *            accesses.  Memory that nobody wrote is not a number, shared or the device's.
  * Tolerance  None: whole numbers.
  * Would it fail?  Seen with readers of a warp that are never forgotten, with lanes that have
- *            ended waited for, and with shared memory of zeros. */
+ *            ended waited for, with shared memory of zeros, and with device memory left as it was. */
 START_TEST(right_kernels_pass)
 {
     real *x = integers(1, KERNEL_REALS, 9);
@@ -144,8 +145,8 @@ END_TEST
  *            of a loop do not meet others a turn too early, where the warp meets at its end.
  * Paper      NVIDIA developer forum, thread 77228.
  * Would it fail?  Seen with sectors of 64 bytes, with 16 banks, without quarters, with
- *            requests that go on where a warp has met, with loads that only the banks limit,
- *            and with pairs of lanes n and n ^ 4. */
+ *            requests that go on where a warp has met.  Seen also with loads that only the
+ *            banks limit, and with pairs of lanes n and n ^ 4. */
 START_TEST(known_accesses_have_known_counts)
 {
     real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
@@ -191,6 +192,35 @@ START_TEST(launches_that_no_device_takes_are_refused)
         refused(launch_nothing(bad[n].x, bad[n].y, bad[n].z, bad[n].across, bad[n].down, bad[n].deep, bad[n].bytes),
                 STATUS_FAILURE, bad[n].complaint);
     succeeds(launch_nothing(3, 2, 2, 16, 8, 8, 227 << 10));
+}
+END_TEST
+
+/* Claim      Launches have the limits of the device that is named, sm_90 if none is: the largest
+ *            shared memory of a block is accepted, one byte more is rejected, and without 8.0
+ *            so is a product in TF32.  A name that is not known changes nothing.
+ * Paper      NVIDIA, CUDA C++ Programming Guide, technical specifications per compute capability.
+ * Would it fail?  Seen with one limit for all devices, and with products on all. */
+START_TEST(devices_have_their_limits)
+{
+    static const struct { const char *name; size_t kibibytes; bool products; } device[] = {
+        {"sm_75", 64, false}, {"sm_80", 163, true}, {"sm_86", 99, true}, {"sm_90", 227, true}, {"sm_120", 99, true},
+        {NULL, 227, true},
+    };
+    real *x = integers(1, KERNEL_REALS, 9), *y = zeros(KERNEL_REALS);
+    for (size_t n = 0; n < COUNT(device); n++) {
+        char complaint[60];
+        ck_assert(emulator_device(device[n].name));
+        ck_assert(!emulator_device("sm_61") && !emulator_device(""));
+        if (device[n].name) ck_assert_str_eq(emulator_device_name((int)n), device[n].name);
+        else ck_assert_ptr_null(emulator_device_name((int)n));
+        size_t most = device[n].kibibytes << 10;
+        snprintf(complaint, sizeof complaint, "of shared memory, of which there are %zu", most);
+        succeeds(launch_nothing(1, 1, 1, 32, 1, 1, most));
+        refused(launch_nothing(1, 1, 1, 32, 1, 1, most + 1), STATUS_FAILURE, complaint);
+        status s = tensor_product(y, x);
+        if (device[n].products) succeeds(s);
+        else refused(s, STATUS_FAILURE, "found compute capability 7.5, expected at least 8.0");
+    }
 }
 END_TEST
 
@@ -325,6 +355,7 @@ int main(void)
     tcase_add_loop_test(finds, fragments_that_lie_wrong_show, 0, misplaced_count);
     tcase_add_test(finds, factors_are_rounded_to_the_nearest);
     tcase_add_test(finds, launches_that_no_device_takes_are_refused);
+    tcase_add_test(finds, devices_have_their_limits);
     tcase_add_test(finds, the_seed_draws_the_order);
     tcase_add_test(finds, the_seed_draws_which_branch_comes_first);
     tcase_add_test(finds, threads_emulate_at_once);

@@ -228,6 +228,8 @@ START_TEST(apply_writes_y)
         "apply msa --window 2 --grid 2x2 -o y.safetensors --scale -3 --form fast msa.safetensors",
         "apply msa --grid 2x2 --form cuda --device host msa.safetensors -o y.safetensors",
         "apply msa --grid 2x2 --form=cuda1 --device=host msa.safetensors -o y.safetensors",
+        "apply msa --grid 2x2 --form cuda --device host:sm_75 msa.safetensors -o y.safetensors",
+        "apply msa --grid 2x2 --form cuda --device host:sm_120 msa.safetensors -o y.safetensors",
     };
     char out[4096], err[4096];
     for (size_t l = 0; l < COUNT(line); l++) {
@@ -295,7 +297,11 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"apply msa --grid 2x2 --device host msa.safetensors -o y.safetensors",
      "--device: found 'host' beside --form fast"},
     {"apply msa --grid 2x2 --form cuda --device gpu msa.safetensors -o y.safetensors",
-     "--device: found 'gpu', expected a number from 0, or host"},
+     "--device: found 'gpu', expected a number from 0, or host, host:sm_75, host:sm_80, host:sm_86, host:sm_90, host:sm_120"},
+    {"apply msa --grid 2x2 --form cuda --device host:sm_61 msa.safetensors -o y.safetensors",
+     "--device: found 'host:sm_61', expected a number from 0, or host, host:sm_75"},
+    {"apply msa --grid 2x2 --form cuda --device host: msa.safetensors -o y.safetensors", "--device: found 'host:'"},
+    {"apply msa --grid 2x2 --form cuda --device hosts msa.safetensors -o y.safetensors", "--device: found 'hosts'"},
     {"apply msa --grid 2x2 --form cuda99 --device host msa.safetensors -o y.safetensors",
      "form 'cuda99': not known, expected one of naive, fast, cuda1"},
     {"apply msa --grid 2x2 --form cuda --device 999 msa.safetensors -o y.safetensors",
@@ -309,6 +315,8 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"apply msa --grid 2x2 --form cuda --device host --max-memory 64 msa.safetensors -o y.safetensors", "msa: needs "},
     {"measure msa --grid 2x2 --channels 4 --form cuda --device host",
      "--device: found 'host', expected a number: the time of an emulated device says nothing"},
+    {"measure msa --grid 2x2 --channels 4 --form cuda --device host:sm_75",
+     "--device: found 'host:sm_75', expected a number: the time of an emulated device says nothing"},
     {"measure msa --grid 2x2 --channels 4 --form cuda1 --device 999", "form cuda1: needs a CUDA device: "},
     {"measure msa --grid 2x2 --channels 4 --form fast --device 0",
      "--device: found '0', but no form that runs on a device"},
@@ -479,8 +487,12 @@ START_TEST(work_of_hours_is_asked_about)
          "hilo: makes 8.4e+13 multiply-adds, allowed are 1e+13 (option --max-work)"},
         {"apply hilo --grid 5x7 --heads 4 --alpha 0.5 --window 1800 --max-work 8e13 y.safetensors -o z.safetensors",
          "allowed are 8e+13"},
-        {"apply hilo --grid 5x7 --heads 4 --alpha 0.5 --window 500 --form cuda --device host y.safetensors "
-         "-o z.safetensors", "allowed are 1e+11"},
+        {"apply hilo --grid 5x7 --heads 4 --alpha 0.5 --window 160 --form cuda --device host y.safetensors "
+         "-o z.safetensors", "makes 5.25e+09 multiply-adds, allowed are 1e+09 (option --max-work)"},
+        {"apply hilo --grid 5x7 --heads 4 --alpha 0.5 --window 160 --form cuda --device host:sm_75 y.safetensors "
+         "-o z.safetensors", "allowed are 1e+09 (option --max-work)"},
+        {"apply msa --grid 2x2 --form cuda --device host --max-work 43 msa.safetensors -o z.safetensors",
+         "makes 44 multiply-adds, allowed are 43 (option --max-work)"},
     };
     ck_assert_int_eq(run("parameters hilo --grid 5x7 --heads 4 --alpha 0.5 --window 2 --channels 8 -o y.safetensors",
                          out, err, sizeof err), 0);
@@ -874,11 +886,11 @@ END_TEST
 START_TEST(every_letter_is_defined)
 {
     const struct declaration *d;
-    char words[64], line[64], letter[4], out[8192], err[4096];
+    char words[64], line[64], letter[4], out[8192], err[sizeof out];
     for (int o = 0; (d = operator_at(o)); o++) {
         int letters = 0, lines = 0;
         snprintf(words, sizeof words, "help %s", d->name);
-        ck_assert_int_eq(run(words, out, err, sizeof err), 0);
+        ck_assert_int_eq(run(words, out, err, sizeof out), 0);
         char *below = strstr(out, "\nletters\n");
         ck_assert_ptr_nonnull(below);
         for (; declaration_letter(letter, d, letters); letters++) {

@@ -36,10 +36,10 @@
  * the host: a box narrower than a rounding of its edges is a box still.
  *
  * cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G
- * (H + 1) for all, of which a block takes at most 96 KiB; larger planes, and many boxes, go
- * by cuda3.  With 4 boxes and s = 7, 96 x 96 tokens fit in float, and 112 x 112 do not.
- * 56 x 56 tokens are 43 KiB, and 86 in double: an SM with 228 KiB holds five blocks of 4
- * warps, or two.
+ * (H + 1) for all, of which a block takes at most 96 KiB, or what the device has if that is
+ * less; larger planes, and many boxes, go by cuda3.  With 4 boxes and s = 7, 96 x 96 tokens
+ * fit in float, and 112 x 112 do not.  56 x 56 tokens are 43 KiB, and 86 in double: an SM with
+ * 228 KiB holds five blocks of 4 warps, or two.
  *
  * phi is the same in all rungs: two products, and a thread for each number of the rest.
  *
@@ -337,6 +337,8 @@ __global__ void edges_gathered(layer p, array<real> out, array<const real> colum
 
 constexpr int PLANE_THREADS = 128;
 
+size_t shared_most() { return device_shared_bytes(1) < SHARED_MOST ? device_shared_bytes(1) : SHARED_MOST; }
+
 /* Bytes of shared memory of a block of so many planes. */
 size_t plane_bytes(const struct chopd_problem *p, size_t planes)
 {
@@ -448,14 +450,14 @@ __global__ void plane_kept(layer p, array<real> z, array<const real> lies, array
 /* Whether a rung goes by cuda3's passes. */
 bool by_passes(int rung, const struct chopd_problem *p)
 {
-    return rung == 3 || (rung > 3 && plane_bytes(p, 1) > SHARED_MOST);
+    return rung == 3 || (rung > 3 && plane_bytes(p, 1) > shared_most());
 }
 
 /* Planes of a block: as many as a warp has lanes for, and shared memory. */
 size_t planes_together(int rung, const struct chopd_problem *p)
 {
     size_t planes = rung > 5 && p->W < 32 ? 32 / p->W : 1;
-    while (plane_bytes(p, planes) > SHARED_MOST) planes--;
+    while (plane_bytes(p, planes) > shared_most()) planes--;
     return planes;
 }
 

@@ -1,6 +1,7 @@
 /* counts.h -- what the emulated kernels of the last run asked of the memory
  *
- * Exact, and the same on every machine: requests of warps, not time.
+ * The same on every machine: requests of warps, not time.  Exact, except that the cycles of
+ * shared memory are those of a model (requests.h).
  *
  *     emulator_watch(true, 7);             count; take turns by seed 7
  *     plan_run(&plan, y, x);
@@ -40,6 +41,12 @@ struct launch_counts {
 /* From now on, launches of this thread are counted or not, and threads take
  * their turns by this seed.  Forgets the launches so far. */
 void emulator_watch(bool counting, uint64_t seed);
+
+/* Limits of an emulated device: forms that this thread prepares from now on, and its launches,
+ * have those of that name, of sm_90 if it is NULL.  False if the name is not known, and then
+ * nothing changes.  Name number `at` of those known, and NULL after the last. */
+bool emulator_device(const char *name);
+const char *emulator_device_name(int at);
 
 size_t emulator_launches(void);
 const struct launch_counts *emulator_launch(size_t at);

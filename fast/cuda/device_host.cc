@@ -25,6 +25,7 @@ void device_place(struct device *d)
 {
     for (int n = 0; n < d->arrays; n++) {
         array<real> *a = (array<real> *)d->held[n].where;
+        if (a->base) memset(a->base, 0xff, a->count * sizeof(real));     /* NaN until it is written */
         if (a->traces) memset((void *)a->traces, 0, a->count * emulator::words(sizeof(real)) * sizeof(emulator::trace));
     }
 }
@@ -142,9 +143,8 @@ void device_fourier(struct device *d, int which, array<real> points, bool invers
     if (!d->refusal.code) fft_run(&d->fourier[which], points.base, inverse);
 }
 
-/* Of sm_90: a multiprocessor has 228 KiB, of which each block takes 1 KiB more than it has. */
-size_t device_shared_bytes(int blocks) { return ((size_t)228 << 10) / (size_t)blocks - ((size_t)1 << 10); }
-int device_capability(void) { return 90; }
+size_t device_shared_bytes(int blocks) { return emulator::shared_most(blocks); }
+int device_capability(void) { return emulator::capability(); }
 
 status device_status(struct device *d)
 {

@@ -41,7 +41,16 @@ __thread const self_indices *self;
 namespace {
 
 constexpr unsigned THREADS_MAX = 1024, THREADS_DEEP = 64;
-constexpr size_t STATIC_MAX = 48 << 10, SHARED_MAX = 227 << 10;     /* of a block; of sm_90 */
+constexpr size_t STATIC_MAX = 48 << 10;
+
+/* Limits of devices, from the table of technical specifications in NVIDIA's CUDA C++
+ * Programming Guide: KiB of shared memory of a multiprocessor, and those of them that the
+ * system takes for each block.  Registers are not here: the emulator has none. */
+struct limits { const char *name; int capability; size_t shared, reserved; };
+constexpr limits devices[] = {
+    {"sm_75", 75, 64, 0}, {"sm_80", 80, 164, 1}, {"sm_86", 86, 100, 1}, {"sm_90", 90, 228, 1}, {"sm_120", 120, 100, 1},
+};
+constexpr int DEVICES = sizeof devices / sizeof *devices, SM_90 = 3;
 
 /* A stack, and below it what nobody may write. */
 constexpr size_t STACK = 128 << 10, MARGIN = 8 << 10;
@@ -86,6 +95,7 @@ struct machine {
     bool counting = false;
     uint64_t seed = 0;
     std::vector<launch_counts> launches;
+    const limits *device = &devices[SM_90];
     uint32_t forked = 0, turned = 0;    /* epochs at which the two branches began; 0: there are none */
 
     /* The launch and the block that run. */
@@ -542,8 +552,11 @@ void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &
     size_t at = (m->used + 15) / 16 * 16;
     if (bytes > STATIC_MAX || at + bytes > STATIC_MAX)
         fault(from, "%zu bytes of static shared memory, of which there are %zu", at + bytes, STATIC_MAX);
-    if (at + bytes + m->dynamic_size > SHARED_MAX)
-        fault(from, "%zu bytes of shared memory, of which there are %zu", at + bytes + m->dynamic_size, SHARED_MAX);
+    size_t all = at + bytes + m->dynamic_size;
+    if (m->dynamic_size <= DEVICE_SHARED && all > DEVICE_SHARED)
+        fault(from, "found %zu bytes of static and dynamic shared memory, expected at most %zu: no more was asked for",
+              all, DEVICE_SHARED);
+    if (all > shared_most(1)) fault(from, "%zu bytes of shared memory, of which there are %zu", all, shared_most(1));
     m->declarations.push_back({name, from.file, from.line, at});
     m->used = at + bytes;
     if (m->used + m->dynamic_size > m->now.shared_bytes) m->now.shared_bytes = m->used + m->dynamic_size;
@@ -603,6 +616,9 @@ unsigned ballot(unsigned mask, bool mine, const place &from)
 /* Digits that a factor may not have are a device's to drop: here they are a mistake. */
 void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], digits kind, const place &from)
 {
+    if (capability() < 80)
+        fault(from, "a product in TF32 or BF16: found compute capability %d.%d, expected at least 8.0",
+              capability() / 10, capability() % 10);
     for (int r = 0; r < 6 && kind == TF32; r++) {
         float factor = __uint_as_float(r < 4 ? a[r] : b[r - 4]);
         if (factor == factor && __float_as_uint(factor) & 0x1fffu)
@@ -611,6 +627,14 @@ void warp_product(float (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[
     m->running->product = {sums, a, b};
     wait(kind == TF32 ? AT_PRODUCT_TF32 : AT_PRODUCT_BF16, ~0u, 0, from);
 }
+
+size_t shared_most(int blocks)
+{
+    const limits &of = *own().device;
+    return (of.shared << 10) / (size_t)blocks - (of.reserved << 10);
+}
+
+int capability() { return own().device->capability; }
 
 int lane_number() { return (int)m->running->lane; }
 
@@ -678,8 +702,9 @@ status launch(const char *kernel, dim3 blocks, dim3 threads, size_t bytes, const
         count == 0 || count > THREADS_MAX || grid == 0 || blocks.x > INT32_MAX || blocks.y > 65535 || blocks.z > 65535)
         return failure("%s: launched with %u x %u x %u blocks of %u x %u x %u threads, which no device takes", kernel,
                        blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z);
-    if (bytes > SHARED_MAX)
-        return failure("%s: asks for %zu bytes of shared memory, of which there are %zu", kernel, bytes, SHARED_MAX);
+    if (bytes > shared_most(1))
+        return failure("%s: asks for %zu bytes of shared memory, of which there are %zu", kernel, bytes,
+                       shared_most(1));
     if (epochs > EPOCHS_MAX) return failure("%s: this process has emulated all that it can", kernel);
 
     m = &own();
@@ -726,6 +751,21 @@ void emulator_watch(bool counting, uint64_t seed)
     own.counting = counting;
     own.seed = seed;
     own.launches.clear();
+}
+
+const char *emulator_device_name(int at)
+{
+    return at < emulator::DEVICES ? emulator::devices[at].name : NULL;
+}
+
+bool emulator_device(const char *name)
+{
+    for (const emulator::limits &d : emulator::devices)
+        if (!strcmp(d.name, name ? name : "sm_90")) {
+            emulator::own().device = &d;
+            return true;
+        }
+    return false;
 }
 
 size_t emulator_launches(void) { return emulator::own().launches.size(); }

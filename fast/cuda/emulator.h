@@ -6,7 +6,7 @@
  *
  *   - Fibers and blocks take turns in an order drawn from a seed, so that nothing leans
  *     on threads going in step.
- *   - Shared memory holds NaN before each block.
+ *   - Shared memory holds NaN before each block, and device memory before each load.
  *   - A barrier that a thread of the block misses, or that different threads reach at
  *     different lines, is an error; so is a shuffle whose mask names a lane that is not there,
  *     and a product of tensor cores at which not all of the warp are.
@@ -182,6 +182,11 @@ bool branch_is_late();                  /* whether the seed lets it run when the
 /* What a library does to words while there are two branches: false where the other one is
  * met. */
 bool library_access(trace *traces, size_t count, bool write);
+
+/* The shared memory in bytes that a block may have if this many share a multiprocessor, and
+ * ten times the compute capability; of the device that is emulated (counts.h). */
+size_t shared_most(int blocks);
+int capability();
 
 /* Waiting for others. */
 void block_barrier(const place &from);

@@ -153,8 +153,8 @@ void requests::sort_touched()
     sorted = touched.size();
 }
 
-/* Cycles in which the results of a load reach the registers of the warp: one word of every
- * lane in a cycle, two words where lanes n and n ^ 1, or n and n ^ 2, have the same address. */
+/* A load returns one word of every lane in a cycle, or two if all lanes n and n ^ 1, or all
+ * n and n ^ 2, have the same address. */
 size_t requests::return_cycles(const request &r)
 {
     bool pairs[] = {true, true};

@@ -54,7 +54,8 @@ const char *own_text(const struct call *c, const char *option, const char *missi
      .meaning = "refuse before work begins what needs more; as 512M or 8G (3/4 of what is free)"}
 #define OPTION_DEVICE \
     {.name = "device", .kind = OPTION_CHOICE, .fallback = "", .value = "N", \
-     .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates one, slowly"}
+     .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates sm_90, slowly, " \
+                "or host:sm_75, host:sm_80, host:sm_86, host:sm_120"}
 #define OPTIONS_TOKENS \
     {.name = "channels", .kind = OPTION_INTEGER, .low = 1, .high = 65536, .letter = "C", .value = "C", \
      .meaning = "channels of a token"}, \

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "../../fast/cuda/counts.h"
 #include "../layers/layers.h"
 #include "command.h"
 
@@ -53,7 +54,11 @@ static void print_values(const struct option *o, const struct declaration *d)
         for (int f = 0; (form = operator_rung_at(d, f)); f++) printf("%s\n", form->name);
         printf("cuda\n");
     }
-    if (!strcmp(o->name, "device")) printf("host\n0\n");
+    if (!strcmp(o->name, "device")) {
+        printf("host\n");
+        for (int at = 0; emulator_device_name(at); at++) printf("host:%s\n", emulator_device_name(at));
+        printf("0\n");
+    }
     if (d && !strcmp(o->name, "sizes"))
         for (const struct letter *l = d->letters; l && l->name; l++)
             if (declaration_has_letter(d, l->name)) printf("%s=\n", l->name);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include "devices.h"
+#include "../../fast/cuda/counts.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,20 @@ const struct form *device_rung(const struct cuda_plugin *plugin, const struct de
     return strcmp(name, "cuda") ? NULL : last;
 }
 
+bool device_is_emulated(const char *device)
+{
+    return device && !strncmp(device, "host", 4) && (!device[4] || device[4] == ':');
+}
+
+static status device_unknown(const char *device)
+{
+    char names[128] = "";
+    const char *name;
+    for (int at = 0; (name = emulator_device_name(at)); at++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), ", host:%s", name);
+    return bad_input("option --device: found '%.40s', expected a number from 0, or host%s", device, names);
+}
+
 /* The same status, with what one may do without a device. */
 static status or_emulate(status s, const char *name)
 {
@@ -107,14 +122,15 @@ status form_on(const struct form **form, const struct declaration *d, const char
         return bad_input("option --device: found '%.40s' beside --form %s, which runs on the processor; expected a "
                          "form cuda, cuda1, ...", device, name);
     }
-    if (device && !strcmp(device, "host")) {
+    if (device_is_emulated(device)) {
+        if (!emulator_device(device[4] ? device + 5 : NULL)) return device_unknown(device);
         *form = emulated;
         return status_ok();
     }
 
     /* Step 2: a device of that number. */
     if (device && (strspn(device, "0123456789") != strlen(device) || strlen(device) > 3))
-        return bad_input("option --device: found '%.40s', expected a number from 0, or host", device);
+        return device_unknown(device);
     status s = devices_plugin(&plugin);
     if (!plugin) return or_emulate(s, name);
     s = plugin->choose(device ? (int)strtol(device, NULL, 10) : 0, allowed);
