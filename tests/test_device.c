@@ -169,8 +169,10 @@ static const struct { const char *nvcc, *why; } toolkit[] = {
 START_TEST(make_goes_on_without_a_toolkit)
 {
     char command[800], said[200] = "", more[200] = "";
-    snprintf(command, sizeof command, "unset MAKEFLAGS MAKELEVEL; d=$(mktemp -d) && echo '%s' >$d/nvcc && chmod +x $d/nvcc && "
-             "make --no-print-directory plug-ins CUDA=$d/nvcc BUILD=$d/build 2>&1; status=$?; rm -rf $d; exit $status", toolkit[_i].nvcc);
+    snprintf(command, sizeof command,
+             "unset MAKEFLAGS MAKELEVEL; d=$(mktemp -d) && echo '%s' >$d/nvcc && chmod +x $d/nvcc && "
+             "make --no-print-directory plug-ins CUDA=$d/nvcc BUILD=$d/build 2>&1; status=$?; rm -rf $d; exit $status",
+             toolkit[_i].nvcc);
     FILE *make = popen(command, "r");
     ck_assert_ptr_nonnull(make);
     ck_assert(fgets(said, sizeof said, make) && !fgets(more, sizeof more, make));
