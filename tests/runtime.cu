@@ -115,7 +115,10 @@ cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cuda(); }
 template <class K> cudaError_t cudaFuncSetAttribute(K, int, int) { return cuda(); }
 
 const char *cublasGetStatusString(cublasStatus_t) { return "an error"; }
-cublasStatus_t cublasCreate(cublasHandle_t *h) { return created(h) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED; }
+cublasStatus_t cublasCreate(cublasHandle_t *h)
+{
+    return created(h) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
 void cublasDestroy(cublasHandle_t h) { destroyed(h); }
 cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t) { h->work = nullptr; return blas(h); }
 cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *at, size_t bytes)
@@ -134,7 +137,8 @@ template <class... A> cublasStatus_t any_product(cublasHandle_t h, A...)
 cufftResult cufftCreate(cufftHandle *f) { return created(f) ? CUFFT_SUCCESS : CUFFT_INTERNAL_ERROR; }
 void cufftDestroy(cufftHandle f) { destroyed(f); }
 cufftResult cufftSetAutoAllocation(cufftHandle f, int) { return fft(f); }
-cufftResult cufftMakePlanMany(cufftHandle f, int, int *size, int *, int, int, int *, int, int, int, int many, size_t *bytes)
+cufftResult cufftMakePlanMany(cufftHandle f, int, int *size, int *, int, int, int *, int, int, int, int many,
+                              size_t *bytes)
 {
     *bytes = f->needs = (size_t)size[0] * (size_t)many * 2 * sizeof(real);
     return fft(f);

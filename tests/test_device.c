@@ -3,6 +3,7 @@
  * runtime.h stands in for CUDA, cuBLAS and cuFFT.  It says nothing about kernels, nor whether the
  * libraries do what their manuals say. */
 
+#define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <string.h>
 #include "runtime.h"
@@ -155,6 +156,31 @@ START_TEST(tensor_cores_need_capability_8)
 }
 END_TEST
 
+/* Claim      If nvcc fails, make builds without CUDA, succeeds, and says why in one line.
+ * Measure    make plug-ins with an nvcc that exits 1, one that knows only old architectures, and one that
+ *            compiles nothing.
+ * Would it fail?  Seen with the Makefile before, which ran nvcc on every kernel and failed. */
+static const struct { const char *nvcc, *why; } toolkit[] = {
+    {"exit 1", "it knows none of sm_75, sm_80 and sm_90"},
+    {"echo compute_35; echo compute_61", "it knows none of sm_75, sm_80 and sm_90"},
+    {"test $1 != --list-gpu-arch || exec echo compute_80; echo fatal: no compiler >&2; exit 1", "fatal: no compiler"},
+};
+
+START_TEST(make_goes_on_without_a_toolkit)
+{
+    char command[800], said[200] = "", more[200] = "";
+    snprintf(command, sizeof command,
+             "unset MAKEFLAGS MAKELEVEL; d=$(mktemp -d) && echo '%s' >$d/nvcc && chmod +x $d/nvcc && "
+             "make --no-print-directory plug-ins CUDA=$d/nvcc BUILD=$d/build 2>&1; status=$?; rm -rf $d; exit $status",
+             toolkit[_i].nvcc);
+    FILE *make = popen(command, "r");
+    ck_assert_ptr_nonnull(make);
+    ck_assert(fgets(said, sizeof said, make) && !fgets(more, sizeof more, make));
+    ck_assert_int_eq(pclose(make), 0);
+    ck_assert_msg(!strncmp(said, "built without CUDA: ", 20) && strstr(said, toolkit[_i].why), "%s", said);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("device");
@@ -164,5 +190,7 @@ int main(void)
     tcase_add_loop_test(host, work_areas_are_counted, 0, 4);
     tcase_add_loop_test(host, two_blocks_share_a_multiprocessor, 0, 4);
     tcase_add_test(host, tensor_cores_need_capability_8);
+    TCase *build = add_case(suite, "the build");
+    tcase_add_loop_test(build, make_goes_on_without_a_toolkit, 0, 3);
     return run_suite(suite);
 }

@@ -392,6 +392,7 @@ template <class P, int CHANNELS> constexpr int key_words = CENTRES * pitches<P, 
 template <class P, int CHANNELS> constexpr int value_words = CENTRES / P::EACH * pitches<P, CHANNELS>::value;
 
 /* h_dmc of a channel of a head and the next, zeros beyond c: at once where both have one. */
+[[maybe_unused]]
 __device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const side &s, array<const real> filters,
                                             int d, int m, int head, int channel)
 {
