@@ -103,12 +103,12 @@ static void add(struct one_case one)
 
 static bool chooses(const struct option *o) { return o->kind == OPTION_CHOICE || o->kind == OPTION_FLAG; }
 
-/* Every value of each option. */
-static void add_values(struct one_case one)
+/* Every value of each option, or of each choice and flag. */
+static void add_values(struct one_case one, bool choices_alone)
 {
     int axes = usual_axes(one.of);
     for (const struct option *o = one.of->options; o->name; o++)
-        for (int n = 0;; n++) {
+        for (int n = 0; chooses(o) || !choices_alone; n++) {
             struct one_case chosen = one;
             chosen.chosen = true;
             if (!choose(chosen.options, sizeof chosen.options, o, n, axes)) break;
@@ -203,7 +203,13 @@ void enumerate_cases(const struct declaration *(*declared)(int))
             required(one.options, sizeof one.options, d, grids[axes], kernels[axes]);
             add(one);
         }
-        add_values(usual(d));
+        add_values(usual(d), false);
+        if (usual_axes(d) == 2) {
+            one.chosen = true;      /* a reduction, or windows, need more rows */
+            required(one.options, sizeof one.options, d, "1x12", kernels[2]);
+            add(one);
+            add_values(one, true);
+        }
         add_followers(usual(d));
         every[operator_count++] = d;
         for (const struct tensor_row *t = d->tensors; t->name; t++) {

@@ -1,7 +1,7 @@
 /* cases.h -- every operator under every option, for whoever has a claim about all of them
  *
  * Of each operator the axes of its grid, other values of its options, choices and
- * flags two by two too, numbers that are refused alone beside the option that they
+ * flags also in pairs and on a grid of one row, numbers that are refused alone together with the option that they
  * need; and without what is optional.  A new operator is among them with no line here. */
 
 #ifndef TWICETOLD_TESTS_CASES_H

@@ -258,6 +258,14 @@ void promise_memory(const struct trial *t)
         memory_fail_after(-1);
         plan_release(&plan);
         succeeds(s);
+        for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+            struct problem bare = t->problem;
+            size_t before = memory_in_use();
+            if (!bare.tensor[r].data) continue;
+            bare.tensor[r].data = NULL;
+            refused(plan_create(&plan, &bare, form_at(t, f), 2), STATUS_FAILURE, "has no data yet");
+            ck_assert_uint_eq(memory_in_use(), before);
+        }
         trial_without_memory(t, form_at(t, f)->name);
     }
 }

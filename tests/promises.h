@@ -44,7 +44,7 @@ void promise_nan_is_seen(const struct trial *t);
 
 /* A run allocates nothing, and does not mind if there is no memory; whichever
  * request of plan_create fails, alone or with all later ones, it says so and
- * leaves nothing behind. */
+ * leaves nothing behind.  It fails in the same way if any one tensor has no data. */
 void promise_memory(const struct trial *t);
 
 /* What a plan without data says that it will take is what it takes, to the byte. */

@@ -30,6 +30,7 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 8x6 --kernel 3 --heads 2 --equation 6 --scale 1.5", 3, 12, "", ""},
     {"--grid 5x40 --kernel 5 --heads 1 --equation 6", 1, 17, "", "ghost_mul ghost_add w_o b_o"},
     {"--grid 6x7 --kernel 3 --heads 2 --variant final", 2, 6, "Q=16", ""},
+    {"--grid 1x11 --kernel 3 --heads 2 --variant final", 2, 6, "Q=16", ""},
     {"--grid 7x70 --kernel 5 --dilation 2 --heads 3 --variant final --head-map block --scale 0.5", 1, 9,
      "Q=8", "ghost_mul ghost_add"},
     {"--grid 1x1 --kernel 3 --variant final", 1, 1, "Q=24", "w_o b_o b_qkv"},

@@ -57,6 +57,13 @@ START_TEST(memory_runs_out_on_request)
     void *small = memory_get(900, 1);
     ck_assert_ptr_nonnull(small);
     ck_assert_ptr_null(memory_get(900, 1));
+    size_t room = memory_in_use() + 64;     /* blocks are whole lines: the limit itself is granted, a line more is not */
+    memory_set_limit(room);
+    ck_assert_ptr_null(memory_get(65, 1));
+    void *exact = memory_get(64, 1);
+    ck_assert_ptr_nonnull(exact);
+    ck_assert_uint_eq(memory_in_use(), room);
+    memory_free(exact);
     memory_set_limit(0);
     memory_fail_after(1);
     void *granted = memory_get(1, 1);

@@ -3,11 +3,13 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "support.h"
 #include "../reference/dfc.h"
 #include "../reference/forms.h"
 #include "../reference/hilo.h"
+#include "../reference/layers/layers.h"
 #include "../reference/lisa.h"
 #include "../reference/msa.h"
 #include "../reference/outline.h"
@@ -199,6 +201,10 @@ START_TEST(sizes_beyond_int_are_refused)
     succeeds(problem_set_size(&p, "C", 1));
     refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
     refused(problem_set_size(&p, "D", (size_t)INT_MAX + 1), STATUS_BAD_INPUT, "at most 2147483647");
+    succeeds(problem_create(&p, &msa, 2, (const char *[]){"--grid", "1"}));
+    succeeds(problem_set_size(&p, "B", INT_MAX));
+    succeeds(problem_set_size(&p, "C", 1));
+    succeeds(problem_shape(&p, NULL, NULL));
 
     for (size_t D = 1; D <= 2; D++) {
         succeeds(problem_create(&p, &fc, 0, NULL));
@@ -216,6 +222,98 @@ START_TEST(sizes_beyond_int_are_refused)
         if (edge == 1) succeeds(hilo.derive(&p));
         else refused(hilo.derive(&p), STATUS_BAD_INPUT, "pads 536870912 images of 1 x 1 tokens to more than 21474");
     }
+}
+END_TEST
+
+/* A product that ends at the largest int: of which operator or layer, with which options; the size that grows, its
+ * largest value and the first that is rejected, 0 if there is none. */
+static const struct { const char *name, *options, *letter; size_t largest, beyond; const char *complaint; } ends[] = {
+    {"patch", "--grid 1 --size 1 --channels 1", "C", INT_MAX, 0, ""},
+    {"patch", "--grid 2 --size 2 --channels 1", "C", INT_MAX / 2, INT_MAX / 2 + 1, "numbers in each"},
+    {"patch", "--grid 1 --size 1 --channels 1", "B", INT_MAX, 0, ""},
+    {"patch", "--grid 2 --size 1 --channels 1", "B", INT_MAX / 2, INT_MAX / 2 + 1, "B N' is too large"},
+    {"patch", "--grid 3 --size 5 --pad 1 --channels 1", "C", 1, 0, ""},
+    {"patch", "--grid 3 --size 6 --pad 1 --channels 1", "C", 0, 1, "expected at most 5, the padded grid"},
+    {"mlp", "--grid 1 --ratio 1", "C", INT_MAX, 0, ""},
+    {"mlp", "--grid 1 --ratio 2", "C", INT_MAX / 2, INT_MAX / 2 + 1, "hidden channels"},
+    {"merge", "--grid 2x2", "C", INT_MAX / 8, INT_MAX / 8 + 1, "tensor x: C is"},
+    {"sra", "--grid 1x1 --reduction 1", "C", INT_MAX, 0, ""},
+    {"sra", "--grid 2x2 --reduction 2", "C", INT_MAX / 4, INT_MAX / 4 + 1, "numbers in a patch"},
+    {"chopd", "--grid 1x1", "C", INT_MAX / 9, INT_MAX / 9 + 1, "9 C is too large"},
+};
+
+static const struct declaration *find(const char *name)
+{
+    return layer_find(name) ? layer_find(name) : operator_find(name);
+}
+
+/* Claim      Every such product may be as large as its limit, and is rejected beyond it.
+ * Would it fail?  Seen with each limit rejected itself. */
+START_TEST(products_end_at_the_largest_int)
+{
+    const struct declaration *d = find(ends[_i].name);
+    for (int beyond = 0; beyond < 2; beyond++) {
+        size_t size = beyond ? ends[_i].beyond : ends[_i].largest;
+        const char *word[16];
+        char text[80];
+        int words = 0;
+        struct problem p;
+        if (!size) continue;
+        snprintf(text, sizeof text, "%s", ends[_i].options);
+        for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) word[words++] = w;
+        succeeds(problem_create(&p, d, words, word));
+        succeeds(problem_set_size(&p, ends[_i].letter, size));
+        succeeds(problem_set_size(&p, *ends[_i].letter == 'B' ? "C" : "B", 1));
+        status s = d->derive ? d->derive(&p) : d->check(&p);
+        if (beyond) refused(s, STATUS_BAD_INPUT, ends[_i].complaint);
+        else succeeds(s);
+    }
+}
+END_TEST
+
+/* The options that an operator requires, and one of its options with this value. */
+static status with_value(const struct declaration *d, const struct option *tested, const char *value)
+{
+    static const char *const grids[] = {"", "4", "4x4", "4x4x4"}, *const odd[] = {"", "3", "3x3", "3x3x3"};
+    const char *word[32];
+    char name[16][32];
+    int words = 0, axes = 1;
+    struct problem p;
+    for (const struct option *o = d->options; o->name; o++) {
+        if (o != tested && (o->fallback || o->kind == OPTION_FLAG)) continue;
+        if (o->kind == OPTION_GRID) axes = (int)o->low;
+        snprintf(name[words / 2], sizeof name[0], "--%s", o->name);
+        word[words] = name[words / 2];
+        word[words + 1] = o == tested ? value : o->kind == OPTION_GRID ? grids[axes] : o->kind == OPTION_KERNEL ? odd[axes] : "1";
+        words += 2;
+    }
+    return problem_create(&p, d, words, word);
+}
+
+/* Claim      Every option that is a number, of every operator and layer, may be as small and as large as its limits, and
+ *            is rejected beyond them.
+ * Measure    Whole numbers one beyond, reals 2 |limit| + 1.
+ * Would it fail?  Seen with the largest number rejected, and with the largest of several numbers. */
+START_TEST(options_end_at_their_limits)
+{
+    const struct declaration *d;
+    int tried = 0;
+    for (int n = 0, layers = 0; (d = layers ? layer_at(n) : operator_at(n)) || !layers++; n = d ? n + 1 : 0) {
+        for (const struct option *o = d ? d->options : NULL; o && o->name; o++) {
+            bool whole = o->kind == OPTION_INTEGER || o->kind == OPTION_STEPS;
+            const double beyond[] = {whole ? o->low - 1 : -2 * fabs(o->low) - 1, whole ? o->high + 1 : 2 * fabs(o->high) + 1};
+            char text[40];
+            if (!whole && o->kind != OPTION_REAL) continue;
+            for (int end = 0; end < 2; end++) {
+                snprintf(text, sizeof text, "%.17g", end ? o->high : o->low);
+                succeeds(with_value(d, o, text));
+                snprintf(text, sizeof text, "%.17g", beyond[end]);
+                refused(with_value(d, o, text), STATUS_BAD_INPUT, o->name);
+            }
+            tried++;
+        }
+    }
+    ck_assert_int_gt(tried, 20);
 }
 END_TEST
 
@@ -269,6 +367,7 @@ int main(void)
     tcase_add_loop_test(options, options_are_read_strictly, 0, (int)COUNT(refusals));
     tcase_add_test(options, reals_are_finite_and_decimal);
     tcase_add_test(options, defaults_stand);
+    tcase_add_test(options, options_end_at_their_limits);
     tcase_add_test(options, typed_sizes_end_at_a_billion);
     tcase_add_test(options, a_rounding_is_in_the_name);
     TCase *tensors = add_case(suite, "tensors");
@@ -276,6 +375,7 @@ int main(void)
     tcase_add_test(tensors, random_parameters_follow_the_table);
     tcase_add_test(tensors, shapes_are_described);
     tcase_add_test(tensors, sizes_beyond_int_are_refused);
+    tcase_add_loop_test(tensors, products_end_at_the_largest_int, 0, (int)COUNT(ends));
     tcase_add_test(tensors, windows_must_fit);
     return run_suite(suite);
 }

@@ -137,7 +137,8 @@ START_TEST(plans_do_not_meet)
 END_TEST
 
 /* Claim      A request for memory that fails, alone or with all later ones, gives a
- *            status and leaves nothing behind; a run requests nothing.
+ *            status and leaves nothing behind; a run requests nothing.  A plan does not load while
+ *            any one of its tensors has no data.
  * Would it fail?  Seen with a room that does not ask whether it got its workspace. */
 START_TEST(memory_that_fails_is_a_status)
 {
