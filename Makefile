@@ -397,7 +397,7 @@ $(BUILD)/exercises.sh: $(BUILD)/flags $(BUILD)/sources $(BUILD)/tests/exercise_c
 	@printf "%s='%s'\n" compile '$(filter-out -Werror,$(COMPILE) $(CHECK_CFLAGS))' emulate '$(filter-out -Werror,$(EMULATE))' link '$(LINK)' with '$(WITH)' \
 	    count '$(COUNTER) -DCOUNTING_REAL="$(abspath tests/counting.h)"' before '$(BEFORE_COUNTED)' \
 	    exact '$(STATE_exactly)' exact_with '$(BUILD)/libexact.a $(CHECK_LIBS) -lstdc++ -lm' >$@
-$(BUILD)/tests/test_exercises: | $(BUILD)/exercises.sh all $(filter-out %/test_exercises,$(TESTS:%=$(BUILD)/%))
+$(BUILD)/tests/test_exercises: | $(BUILD)/exact/test_field $(BUILD)/exercises.sh all $(filter-out %/test_exercises,$(TESTS:%=$(BUILD)/%))
 
 exercise:               ## list the exercises, or open one (N=1.2)
 	@$(EXERCISE) $(if $(N),open $(N),list)
