@@ -31,7 +31,7 @@ do for [after = 0:1] {
 set origin 0,0; set size 1,1
 unset border
 set xrange [0:1]; set yrange [0:1]
-eval note(1, "The first eight of 32 components in the second block of a tiny network of 14×14 tokens; four boxes each, in", 51)
+eval note(1, "Eight of 32 components, second block of a tiny network, 14×14 tokens; four boxes each, in", 51)
 eval note(2, "colours of their own; the dot is the token.  An edge has moved by ".remark("mean distance of an edge from where it began")." tokens on the mean;", 32)
 eval note(3, "medians of the longer sides: ".word(remark("median of the longer sides, before and after"), 1)." tokens before, ".word(remark("median of the longer sides, before and after"), 2)." after.", 13)
 plot NaN notitle
