@@ -187,7 +187,7 @@ static void share_one_processor(bool one)
 }
 
 /* Claim      Lo-Fi's output is complete before it is spread over the tokens, with pooled queries and several threads.
- * Measure    48 x 48 tokens of 512 channels, 10 runs of four threads that share a processor: when one has taken the last
+ * Measure    48 x 48 tokens of 512 channels, 40 runs of eight threads that share a processor: when one has taken the last
  *            item of a step, the others have been interrupted within theirs.  Memory is NaN before each run.
  * Would it fail?  Seen without the barrier between the two. */
 START_TEST(lofi_is_complete_before_it_is_spread)
@@ -196,15 +196,15 @@ START_TEST(lofi_is_complete_before_it_is_spread)
     real *alone = trial_run(&t, "fast", 1), *y = zeros(t.outputs);
     struct plan plan;
     int same = 0;
-    succeeds(plan_create(&plan, &t.problem, operator_form(&hilo, "fast"), 4));
+    succeeds(plan_create(&plan, &t.problem, operator_form(&hilo, "fast"), THREADS));
     share_one_processor(true);
-    for (int again = 0; again < 10; again++) {
+    for (int again = 0; again < 40; again++) {
         succeeds(plan_run(&plan, y, t.x));
         same += same_bits(y, alone, t.outputs);
     }
     share_one_processor(false);
     plan_release(&plan);
-    ck_assert_int_eq(same, 10);
+    ck_assert_int_eq(same, 40);
 }
 END_TEST
 
