@@ -71,7 +71,7 @@ static const char *values(const struct option *o, int axes)
     if (!o->fallback || is_heads(o)) return NULL;
     if (o->kind == OPTION_KERNEL) return windows[axes];
     if (o->kind == OPTION_STEPS) return steps[axes];
-    if (o->kind == OPTION_INTEGER) return o->low > 0 ? "2|3" : "1|2";      /* a shift of 1 suits three rows of windows */
+    if (o->kind == OPTION_INTEGER) return o->low > 0 ? "2|3" : "1|2";   /* windows of 2, in three rows, shift by 1 */
     return o->kind == OPTION_REAL ? o->low <= 2 && o->high >= 2 ? "2" : "0.5" : NULL;
 }
 

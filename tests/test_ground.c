@@ -57,7 +57,7 @@ START_TEST(memory_runs_out_on_request)
     void *small = memory_get(900, 1);
     ck_assert_ptr_nonnull(small);
     ck_assert_ptr_null(memory_get(900, 1));
-    size_t room = memory_in_use() + 64;     /* blocks are whole lines: the limit itself is granted, a line more is not */
+    size_t room = memory_in_use() + 64;     /* one line: a block that reaches the limit exactly is granted */
     memory_set_limit(room);
     ck_assert_ptr_null(memory_get(65, 1));
     void *exact = memory_get(64, 1);

@@ -225,7 +225,7 @@ START_TEST(sizes_beyond_int_are_refused)
 }
 END_TEST
 
-/* A product that ends at the largest int: of which operator or layer, with which options; the size that grows, its
+/* A product that ends at the largest int: the operator or layer and its options; the size that grows, its
  * largest value and the first that is rejected, 0 if there is none. */
 static const struct { const char *name, *options, *letter; size_t largest, beyond; const char *complaint; } ends[] = {
     {"patch", "--grid 1 --size 1 --channels 1", "C", INT_MAX, 0, ""},
@@ -284,14 +284,15 @@ static status with_value(const struct declaration *d, const struct option *teste
         if (o->kind == OPTION_GRID) axes = (int)o->low;
         snprintf(name[words / 2], sizeof name[0], "--%s", o->name);
         word[words] = name[words / 2];
-        word[words + 1] = o == tested ? value : o->kind == OPTION_GRID ? grids[axes] : o->kind == OPTION_KERNEL ? odd[axes] : "1";
+        const char *usual = o->kind == OPTION_GRID ? grids[axes] : o->kind == OPTION_KERNEL ? odd[axes] : "1";
+        word[words + 1] = o == tested ? value : usual;
         words += 2;
     }
     return problem_create(&p, d, words, word);
 }
 
-/* Claim      Every option that is a number, of every operator and layer, may be as small and as large as its limits, and
- *            is rejected beyond them.
+/* Claim      Every option that is a number, of every operator and layer, may be as small and as large as its limits,
+ *            and is rejected beyond them.
  * Measure    Whole numbers one beyond, reals 2 |limit| + 1.
  * Would it fail?  Seen with the largest number rejected, and with the largest of several numbers. */
 START_TEST(options_end_at_their_limits)
@@ -301,13 +302,14 @@ START_TEST(options_end_at_their_limits)
     for (int n = 0, layers = 0; (d = layers ? layer_at(n) : operator_at(n)) || !layers++; n = d ? n + 1 : 0) {
         for (const struct option *o = d ? d->options : NULL; o && o->name; o++) {
             bool whole = o->kind == OPTION_INTEGER || o->kind == OPTION_STEPS;
-            const double beyond[] = {whole ? o->low - 1 : -2 * fabs(o->low) - 1, whole ? o->high + 1 : 2 * fabs(o->high) + 1};
+            const double below = whole ? o->low - 1 : -2 * fabs(o->low) - 1;
+            const double above = whole ? o->high + 1 : 2 * fabs(o->high) + 1;
             char text[40];
             if (!whole && o->kind != OPTION_REAL) continue;
             for (int end = 0; end < 2; end++) {
                 snprintf(text, sizeof text, "%.17g", end ? o->high : o->low);
                 succeeds(with_value(d, o, text));
-                snprintf(text, sizeof text, "%.17g", beyond[end]);
+                snprintf(text, sizeof text, "%.17g", end ? above : below);
                 refused(with_value(d, o, text), STATUS_BAD_INPUT, o->name);
             }
             tried++;

@@ -146,7 +146,8 @@ START_TEST(arrays_are_guarded_and_begin_as_nan)
                 for (size_t i = 0; i < reals_of(n); i++)
                     ck_assert(isnan((double)own[i]) == (loading || asked[n].time != OF_LOAD));
                 for (; byte < end; byte++) ck_assert(!poisoned(byte));
-                for (; byte < end + ROOM_GUARD || (ROOM_GUARD && (uintptr_t)byte % 64); byte++) ck_assert(poisoned(byte));
+                for (; byte < end + ROOM_GUARD || (ROOM_GUARD && (uintptr_t)byte % 64); byte++)
+                    ck_assert(poisoned(byte));
             }
         write_and_read(&room, array, loading);
         room_end(&room);

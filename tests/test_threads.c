@@ -187,8 +187,8 @@ static void share_one_processor(bool one)
 }
 
 /* Claim      Lo-Fi's output is complete before it is spread over the tokens, with pooled queries and several threads.
- * Measure    48 x 48 tokens of 512 channels, 40 runs of eight threads that share a processor: when one has taken the last
- *            item of a step, the others have been interrupted within theirs.  Memory is NaN before each run.
+ * Measure    48 x 48 tokens of 512 channels, 40 runs of eight threads that share a processor: when one has taken
+ *            the last item of a step, the others have been interrupted within theirs.  Memory is NaN before each run.
  * Would it fail?  Seen without the barrier between the two. */
 START_TEST(lofi_is_complete_before_it_is_spread)
 {

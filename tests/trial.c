@@ -49,7 +49,7 @@ void draw_parameters(struct problem *p, uint64_t seed)
     memory_free(block);
 }
 
-/* Numbers that stand before y and behind it, which no run may touch; none where AddressSanitizer watches these bytes. */
+/* Numbers before and after y, which no run may touch; none where AddressSanitizer watches these bytes. */
 enum { MARGIN = ROOM_GUARD ? 0 : 4096, MARGIN_BYTE = 0x5a };
 
 static bool untouched(const real *margin)
