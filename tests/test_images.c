@@ -430,7 +430,7 @@ static struct image write_encoded(const char *path, size_t rows, size_t columns,
 
     /* Step 2: samples, and what they show.  Of grey and of RGB the colour of pixel 0 is the transparent one. */
     for (size_t i = 0; i < rows * columns; i++) {
-        unsigned k[4], seen[4] = {0};
+        unsigned k[4] = {0}, seen[4] = {0};
         bool as_first = true;
         for (size_t s = 0; s < samples; s++) {
             k[s] = (unsigned)(random_bits(12, s, i) % levels);
