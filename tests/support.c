@@ -105,6 +105,13 @@ real *column_of(const real *a, size_t rows, size_t columns, size_t which)
     return b;
 }
 
+real *transposed(const real *a, size_t rows, size_t columns)
+{
+    real *b = zeros(rows * columns);
+    for (size_t n = 0; n < rows * columns; n++) b[n % columns * rows + n / columns] = a[n];
+    return b;
+}
+
 real *matrix_product(const real *a, const real *b, size_t rows, size_t columns, size_t others)
 {
     real *ab = zeros(rows * others);

@@ -50,9 +50,10 @@ real *filled(size_t n, double value);
 real *identity_matrix(size_t n);
 real *sum_of(const real *a, double factor, const real *b, size_t n);
 
-/* Of a [rows][columns]: row r of the result is row from[r] of a; one column; a b, where b is [columns][others]. */
+/* Of a [rows][columns]: row r of the result is row from[r] of a; one column; the transpose; a b, b [columns][others]. */
 real *rows_in_order(const real *a, const size_t *from, size_t rows, size_t columns);
 real *column_of(const real *a, size_t rows, size_t columns, size_t which);
+real *transposed(const real *a, size_t rows, size_t columns);
 real *matrix_product(const real *a, const real *b, size_t rows, size_t columns, size_t others);
 
 /* The rank of a [rows][columns], by elimination in double with the largest pivot; pivots up to `least` count as 0. */
