@@ -222,40 +222,6 @@ START_TEST(an_impulse_turns_at_its_own_rate)
 }
 END_TEST
 
-/* The inverse gives n times the signal, and the spectrum is sqrt(n) times as long (Parseval). Tolerance: 2 bound(n),
- * since a length off by e has a square off by 2 e. */
-START_TEST(there_and_back)
-{
-    double share = 0, lengths = 0, noticed = INFINITY;
-    for (size_t n = 1; n <= LONGEST; n++) {
-        if (!smooth(n)) continue;
-        struct lane_fft fft;
-        struct room room = ready(&fft, n);
-        real *a = random_points(n, n), *b = points(n), *line = points(n);
-        double before = 0, after = 0;
-        transform(&fft, b, 1, a, 1, false, line);
-        for (size_t i = 0; i < n * POINT; i++) {
-            before += (double)a[i] * (double)a[i];
-            after += (double)b[i] * (double)b[i];
-        }
-        double parseval = fabs(after / ((double)n * before) - 1);
-        transform(&fft, b, 1, b, 1, true, line);
-        for (size_t i = 0; i < n * POINT; i++) b[i] /= (real)n;
-        double error = relative_length(b, a, n * POINT), tolerance = 2 * bound(n);
-        ck_assert(error <= tolerance && parseval <= tolerance);
-        share = fmax(share, error / tolerance);
-        lengths = fmax(lengths, parseval / tolerance);
-        for (size_t i = 0; i < n * POINT; i++) b[i] *= (real)1.002;
-        noticed = fmin(noticed, relative_length(b, a, n * POINT) / tolerance);
-        free_points();
-        room_release(&room);
-    }
-    within("there and back, share of the bound", share, 1);
-    within("Parseval, share of the bound", lengths, 1);
-    beyond("two thousandths more", noticed, 1);
-}
-END_TEST
-
 /* Tolerance: the bounds of all axes, added. */
 static const size_t grids[][3] = {{1, 8, 8}, {1, 7, 12}, {1, 30, 5}, {1, 1, 56}, {4, 5, 6}, {3, 14, 2}, {8, 1, 9}};
 
@@ -386,7 +352,6 @@ int main(void)
     TCase *line = add_case(suite, "one axis");
     tcase_add_test(line, every_lane_is_fftw);
     tcase_add_test(line, an_impulse_turns_at_its_own_rate);
-    tcase_add_test(line, there_and_back);
     tcase_add_test(line, other_sizes_are_refused);
     TCase *axes = add_case(suite, "grids");
     tcase_add_loop_test(axes, a_grid_is_its_axes_in_turn, 0, (int)COUNT(grids));
