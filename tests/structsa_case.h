@@ -126,19 +126,12 @@ static inline const real *tell(struct case_head *h)
     return h->y;
 }
 
-/* The rows of a in reverse order; a head whose tokens are in reverse order. */
-static inline real *reversed(const real *a, size_t rows, size_t columns)
-{
-    size_t *from = (size_t *)keep(rows, sizeof *from);
-    for (size_t r = 0; r < rows; r++) from[r] = rows - 1 - r;
-    return rows_in_order(a, from, rows, columns);
-}
-
+/* The same head with its tokens in reverse order. */
 static inline void turn_around(struct case_head *h)
 {
-    h->q = reversed(h->q, h->of.N, h->of.c);
-    h->k = reversed(h->k, h->of.N, h->of.c);
-    h->v = reversed(h->v, h->of.N, h->of.c);
+    h->q = rows_reversed(h->q, h->of.N, h->of.c);
+    h->k = rows_reversed(h->k, h->of.N, h->of.c);
+    h->v = rows_reversed(h->v, h->of.N, h->of.c);
 }
 
 /* Virtual tokens [J][D][c] of one side: sum_m filter_dmc row_{j+m,c}. */

@@ -1,4 +1,4 @@
-/* support.c -- what every proof needs; see support.h */
+/* support.c -- reproducible inputs and comparisons; see support.h */
 
 #include "support.h"
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "../reference/instruments/images.h"
 #include "../reference/random.h"
 
-/* All that the running test keeps, each chained to the one before it. */
+/* The memory of the running test, as a chain. */
 static struct kept { struct kept *before; void *data; } *kept;
 
 void *keep(size_t count, size_t size)
@@ -23,7 +23,7 @@ void *keep(size_t count, size_t size)
     return k->data;
 }
 
-/* Memory that a form reads before it writes there is NaN in every test. */
+/* Memory that a form reads before it writes is NaN. */
 static void begin(void)
 {
     memory_set_junk(true);
@@ -95,6 +95,13 @@ real *rows_in_order(const real *a, const size_t *from, size_t rows, size_t colum
 {
     real *b = zeros(rows * columns);
     for (size_t r = 0; r < rows; r++) memcpy(b + r * columns, a + from[r] * columns, columns * sizeof *b);
+    return b;
+}
+
+real *rows_reversed(const real *a, size_t rows, size_t columns)
+{
+    real *b = zeros(rows * columns);
+    for (size_t n = 0; n < rows * columns; n++) b[n] = a[(rows - 1 - n / columns) * columns + n % columns];
     return b;
 }
 

@@ -519,7 +519,7 @@ START_TEST(windows_see_the_order_of_tokens)
     const struct subject s = {"4x5", _i < 2 ? "1x1" : "3x3", "1", 3, 3, _i % 2 ? 3 : 1, ""};
     struct case_head h = normal_head(&s), turned = normal_head(&s);
     turn_around(&turned);
-    real *y = reversed(tell(&h), 20, 3);
+    real *y = rows_reversed(tell(&h), 20, 3);
     if (_i < 2) within("windows of one token", relative_difference(tell(&turned), y, 60), head_tolerance(&h));
     else beyond("windows of 3 x 3", relative_difference(tell(&turned), y, 60), 0.01);
 }
@@ -579,8 +579,8 @@ START_TEST(patterns_have_no_order_and_no_number)
     struct case_head h = normal_head(&s), turned = normal_head(&s), doubled = normal_head(&twice);
     static const size_t each_twice[] = {0, 0, 1, 1, 2, 2};
     size_t t = taps(&h);
-    turned.hk = reversed(h.hk, 3, t), doubled.hk = rows_in_order(h.hk, each_twice, 6, t);
-    turned.hv = reversed(h.hv, 3, t), doubled.hv = rows_in_order(h.hv, each_twice, 6, t);
+    turned.hk = rows_reversed(h.hk, 3, t), doubled.hk = rows_in_order(h.hk, each_twice, 6, t);
+    turned.hv = rows_reversed(h.hv, 3, t), doubled.hv = rows_in_order(h.hv, each_twice, 6, t);
     (void)tell(&h);
     within("in reverse order", relative_difference(tell(&turned), h.y, 80), head_tolerance(&doubled));
     within("each twice", relative_difference(tell(&doubled), h.y, 80), head_tolerance(&doubled));

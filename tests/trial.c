@@ -1,4 +1,4 @@
-/* trial.c -- one problem drawn at random, run by whichever form; see trial.h */
+/* trial.c -- one random problem, run by any form; see trial.h */
 
 #include "trial.h"
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "../reference/heads.h"
 #include "../reference/outline.h"
 
-/* Words parted by blanks into word[]; the text they point at is kept. */
+/* Splits words at blanks; the text lives until the test ends. */
 static int split(const char *text, const char *word[], int most)
 {
     int words = 0;
@@ -18,8 +18,7 @@ static int split(const char *text, const char *word[], int most)
     return words;
 }
 
-/* Of "D=16 R=4" or "rpe w_o" those that an operator knows, so that one list serves
- * tests of several operators. */
+/* The words of "D=16 R=4" or "rpe w_o" that an operator knows, so that several operators can share a list. */
 static char *those_known(const char *list, const struct declaration *d)
 {
     const char *word[16];
@@ -49,7 +48,7 @@ void draw_parameters(struct problem *p, uint64_t seed)
     memory_free(block);
 }
 
-/* Numbers before and after y, which no run may touch; none where AddressSanitizer watches these bytes. */
+/* Numbers before and after y, which no run may touch; none if AddressSanitizer watches these bytes. */
 enum { MARGIN = ROOM_GUARD ? 0 : 4096, MARGIN_BYTE = 0x5a };
 
 static bool untouched(const real *margin)
@@ -231,8 +230,7 @@ void trial_take(struct trial *to, const struct trial *from, const char *names)
     }
 }
 
-/* Fails request after request, by one of the two ways of memory.h to do so, and
- * counts them. */
+/* Lets one request after another fail, in one of the two ways of memory.h, and counts them. */
 static long fail_each(const struct trial *t, const struct form *form, void (*allow)(long requests))
 {
     size_t before = memory_in_use();
