@@ -129,6 +129,7 @@ static real *tiled(const struct arrays *x)
 
 static real *(*const form[])(const struct arrays *) = {naive, tiled};
 static const char *const form_name[] = {"naive", "tiled"};
+#define FORMS ((int)COUNT(form))
 
 /* ---- tolerance ------------------------------------------------------- */
 
@@ -195,15 +196,11 @@ static void exact_mean(long double *y, const struct arrays *x, size_t i)
     for (size_t c = 0; c < x->channels; c++) y[c] /= sum;
 }
 
-/* The statistical bound of roundoff.h, against y in long double.  Squares, in u^2, relative to the mean square of y: a
- * score of c products, the scale, log2(e) and the bias, S^2 (c / 6 + 4 / 3), S its root mean square; the maximum taken
- * off, S^2 / 3; an exponential of 1.5 ulp, 3; n terms of either sign above, n / 6, and of one sign below, n / 9; a
- * division, 1.  Errors of weights are independent from key to key. */
-static void holds(const char *what, const struct arrays *x, const real *y)
+/* The root mean square of the error of y, relative to that of y in long double. */
+static double mean_error_of(const struct arrays *x, const real *y)
 {
-    size_t entries = x->queries * x->channels;
     long double *exact = keep(x->channels, sizeof *exact);
-    double apart_squares = 0, squares = 0, S = scores_of(x).usual, c = (double)x->channels, n = (double)x->keys;
+    double apart_squares = 0, squares = 0;
     for (size_t i = 0; i < x->queries; i++) {
         exact_mean(exact, x, i);
         for (size_t ch = 0; ch < x->channels; ch++) {
@@ -211,8 +208,18 @@ static void holds(const char *what, const struct arrays *x, const real *y)
             squares += pow((double)exact[ch], 2);
         }
     }
+    return sqrt(apart_squares / squares);
+}
+
+/* The statistical bound of roundoff.h.  Squares, in u^2, relative to the mean square of y: a score of c products, the
+ * scale, log2(e) and the bias, S^2 (c / 6 + 4 / 3), S its root mean square; the maximum taken off, S^2 / 3; an
+ * exponential of 1.5 ulp, 3; n terms of either sign above, n / 6, and of one sign below, n / 9; a division, 1.  Errors
+ * of weights are independent from key to key. */
+static void holds(const char *what, const struct arrays *x, const real *y)
+{
+    double S = scores_of(x).usual, c = (double)x->channels, n = (double)x->keys;
     double bound = sqrt(S * S * (c / 6 + 5.0 / 3) + 3 + n / 6 + n / 9 + 1) * UNIT_ROUNDOFF;
-    within(what, sqrt(apart_squares / squares), chance(entries) * bound);
+    within(what, mean_error_of(x, y), chance(x->queries * x->channels) * bound);
 }
 
 /* ---- two forms, one result ------------------------------------------- */
@@ -384,30 +391,26 @@ START_TEST(self_attention_ignores_the_order_of_tokens)
     grid g;
     const size_t sides[] = {11, 13};
     succeeds(grid_create(&g, 2, sides));
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(N, N, c, c), z = x;
-        z.q = move_rows(x.q, N, c);
-        z.k = move_rows(x.k, N, c);
-        z.v = move_rows(x.v, N, c);
-        within(form_name[f], apart(&x, form[f](&z), move_rows(form[f](&x), N, c)), tolerance(&x));
+    struct arrays x = arrays(N, N, c, c), z = x;
+    z.q = move_rows(x.q, N, c);
+    z.k = move_rows(x.k, N, c);
+    z.v = move_rows(x.v, N, c);
+    within(form_name[_i], apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), tolerance(&x));
 
-        x.r = z.r = zeros(N * N);
-        toeplitz(x.r, normal(6, g.offsets), 1, &g, 1);
-        beyond("with an embedding", apart(&x, form[f](&z), move_rows(form[f](&x), N, c)), 0.1);
-    }
+    x.r = z.r = zeros(N * N);
+    toeplitz(x.r, normal(6, g.offsets), 1, &g, 1);
+    beyond("with an embedding", apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), 0.1);
 }
 END_TEST
 
 START_TEST(keys_may_fall_in_any_tile)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(20, 150, 16, 16), z = x;
-        z.k = move_rows(x.k, x.keys, x.stride);
-        z.v = move_rows(x.v, x.keys, x.stride);
-        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&x));
-        z.v = x.v;
-        beyond("values that stayed behind", apart(&x, form[f](&z), form[f](&x)), tolerance(&x));
-    }
+    struct arrays x = arrays(20, 150, 16, 16), z = x;
+    z.k = move_rows(x.k, x.keys, x.stride);
+    z.v = move_rows(x.v, x.keys, x.stride);
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
+    z.v = x.v;
+    beyond("values that stayed behind", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
 }
 END_TEST
 
@@ -428,12 +431,10 @@ END_TEST
 /* A constant value comes back. Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
 START_TEST(weights_sum_to_one)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(50, 333, 4, 4);
-        x.v = filled(x.keys * x.stride, 1);
-        real *ones = filled(x.queries * x.channels, 1);
-        within(form_name[f], apart(&x, form[f](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
-    }
+    struct arrays x = arrays(50, 333, 4, 4);
+    x.v = filled(x.keys * x.stride, 1);
+    real *ones = filled(x.queries * x.channels, 1);
+    within(form_name[_i], apart(&x, form[_i](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
 }
 END_TEST
 
@@ -458,43 +459,37 @@ END_TEST
 /* HiLo, Sec. 3, Lo-Fi: its pooled keys rest on this. */
 START_TEST(repeated_keys_leave_the_mean)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(30, 49, 16, 16), z = x;
-        size_t from[4 * 49];
-        z.keys = 4 * x.keys;
-        for (size_t j = 0; j < z.keys; j++) from[j] = j / 4;
-        z.k = rows_in_order(x.k, from, z.keys, x.stride);
-        z.v = rows_in_order(x.v, from, z.keys, x.stride);
-        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
-    }
+    struct arrays x = arrays(30, 49, 16, 16), z = x;
+    size_t from[4 * 49];
+    z.keys = 4 * x.keys;
+    for (size_t j = 0; j < z.keys; j++) from[j] = j / 4;
+    z.k = rows_in_order(x.k, from, z.keys, x.stride);
+    z.v = rows_in_order(x.v, from, z.keys, x.stride);
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
 }
 END_TEST
 
 /* Exact: its weight is 2^0 = 1. */
 START_TEST(one_key_returns_its_value)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(70, 1, 11, 11);
-        real *y = form[f](&x);
-        for (size_t i = 0; i < x.queries; i++)
-            ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
-    }
+    struct arrays x = arrays(70, 1, 11, 11);
+    real *y = form[_i](&x);
+    for (size_t i = 0; i < x.queries; i++)
+        ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
 }
 END_TEST
 
 /* The constant, another one for each query, counts as part of the score in the tolerance. */
 START_TEST(a_constant_score_changes_nothing)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(40, 130, 8, 8), z = x;
-        z.r = zeros(x.queries * x.keys);
-        for (size_t i = 0; i < x.queries; i++)
-            for (size_t j = 0; j < x.keys; j++) z.r[i * x.keys + j] = (real)i - 20;
-        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
-        for (size_t i = 0; i < x.queries; i++)
-            for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
-        beyond("added to half of the keys", apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
-    }
+    struct arrays x = arrays(40, 130, 8, 8), z = x;
+    z.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys; j++) z.r[i * x.keys + j] = (real)i - 20;
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
+    beyond("added to half of the keys", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
 }
 END_TEST
 
@@ -503,17 +498,16 @@ END_TEST
 START_TEST(large_scores_do_not_overflow)
 {
     static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
-    for (size_t f = 0; f < COUNT(form); f++)
-        for (size_t n = 0; n < 2 * COUNT(scale); n++) {
-            struct arrays x = arrays(20, 200, 5, 5);
-            x.q = filled(x.queries * x.stride, 1);
-            for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - (n % 2 ? 300 : 100);
-            x.scale = (real)scale[n / 2];
-            real *y = form[f](&x);
-            const real *largest_one = x.v + (scale[n / 2] > 0 ? x.keys - 1 : 0) * x.stride;
-            for (size_t i = 0; i < x.queries; i++)
-                ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
-        }
+    for (size_t n = 0; n < 2 * COUNT(scale); n++) {
+        struct arrays x = arrays(20, 200, 5, 5);
+        x.q = filled(x.queries * x.stride, 1);
+        for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - (n % 2 ? 300 : 100);
+        x.scale = (real)scale[n / 2];
+        real *y = form[_i](&x);
+        const real *largest_one = x.v + (scale[n / 2] > 0 ? x.keys - 1 : 0) * x.stride;
+        for (size_t i = 0; i < x.queries; i++)
+            ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
+    }
 }
 END_TEST
 
@@ -562,18 +556,9 @@ START_TEST(tiles_are_summed_from_zero)
 {
     static const struct { size_t queries, keys; } many[] = {{48, 3136}, {16, 31360}};
     struct arrays x = arrays(many[_i].queries, many[_i].keys, 32, 32);
-    double b = ATTENTION_TILE, t = ceil((double)x.keys / b), s = fmax(8, ceil(sqrt(t))), r = ceil(t / s), squares = 0;
-    long double exact[32];
+    double b = ATTENTION_TILE, t = ceil((double)x.keys / b), s = fmax(8, ceil(sqrt(t))), r = ceil(t / s);
     x.v = uniform(3, x.keys * x.stride, 1, 2);
-    real *y = tiled(&x);
-    for (size_t i = 0; i < x.queries; i++) {
-        exact_mean(exact, &x, i);
-        for (size_t c = 0; c < x.channels; c++) {
-            double off = (double)(((long double)y[i * x.channels + c] - exact[c]) / exact[c]);
-            squares += off * off;
-        }
-    }
-    within("root mean square error", sqrt(squares / (double)(x.queries * x.channels)),
+    within("root mean square error", mean_error_of(&x, tiled(&x)),
            chance(x.queries * x.channels) * sqrt(2 * (b / t + s / r + r) / 9 + 1.0 / 3) * UNIT_ROUNDOFF);
 }
 END_TEST
@@ -582,35 +567,32 @@ END_TEST
  * overflow. */
 START_TEST(one_large_score_is_found_anywhere)
 {
-    for (size_t f = 0; f < COUNT(form); f++)
-        for (size_t j = 0; j < 151; j++) {
-            struct arrays x = arrays(3, 151, 2, 2);
-            x.r = zeros(x.queries * x.keys);
-            for (size_t i = 0; i < x.queries; i++) x.r[i * x.keys + j] = 1000;
-            real *y = form[f](&x);
-            for (size_t i = 0; i < x.queries; i++)
-                ck_assert_mem_eq(y + i * x.channels, x.v + j * x.stride, x.channels * sizeof *y);
-        }
+    for (size_t j = 0; j < 151; j++) {
+        struct arrays x = arrays(3, 151, 2, 2);
+        x.r = zeros(x.queries * x.keys);
+        for (size_t i = 0; i < x.queries; i++) x.r[i * x.keys + j] = 1000;
+        real *y = form[_i](&x);
+        for (size_t i = 0; i < x.queries; i++)
+            ck_assert_mem_eq(y + i * x.channels, x.v + j * x.stride, x.channels * sizeof *y);
+    }
 }
 END_TEST
 
 /* Also a whole tile of keys. A query without any key is NaN, its neighbours are not. */
 START_TEST(minus_infinity_takes_a_key_away)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        size_t away = 70;
-        struct arrays x = arrays(21, 200, 8, 8), left = x;
-        x.r = zeros(x.queries * x.keys);
-        for (size_t i = 0; i < x.queries; i++)
-            for (size_t j = 0; j < (i == 20 ? x.keys : away); j++) x.r[i * x.keys + j] = -INFINITY;
-        left.k += away * x.stride;
-        left.v += away * x.stride;
-        left.keys -= away;
-        left.queries = 20;
-        real *y = form[f](&x);
-        within(form_name[f], apart(&left, y, form[f](&left)), tolerance(&left));
-        for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
-    }
+    size_t away = 70;
+    struct arrays x = arrays(21, 200, 8, 8), left = x;
+    x.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < (i == 20 ? x.keys : away); j++) x.r[i * x.keys + j] = -INFINITY;
+    left.k += away * x.stride;
+    left.v += away * x.stride;
+    left.keys -= away;
+    left.queries = 20;
+    real *y = form[_i](&x);
+    within(form_name[_i], apart(&left, y, form[_i](&left)), tolerance(&left));
+    for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
 }
 END_TEST
 
@@ -618,26 +600,25 @@ END_TEST
  * score of +inf makes its row NaN. */
 START_TEST(nan_reaches_the_output)
 {
-    for (size_t f = 0; f < COUNT(form); f++)
-        for (size_t at = 0; at < 150; at += 7)
-            for (int where = 0; where < 5; where++) {
-                struct arrays x = arrays(23, 150, 5, 5);
-                size_t i_nan = at % x.queries, c_nan = at % x.channels;
-                x.r = zeros(x.queries * x.keys);
-                if (where == 0) x.q[i_nan * x.stride + c_nan] = NAN;
-                if (where == 1) x.k[at * x.stride + c_nan] = NAN;
-                if (where == 2) x.v[at * x.stride + c_nan] = NAN;
-                if (where == 3) x.r[i_nan * x.keys + at] = NAN;
-                if (where == 4) x.r[i_nan * x.keys + at] = INFINITY;
-                real *y = form[f](&x);
-                for (size_t i = 0; i < x.queries; i++)
-                    for (size_t c = 0; c < x.channels; c++) {
-                        bool expected = where == 1 || (where == 2 && c == c_nan)
-                                     || (where != 2 && i == i_nan);
-                        ck_assert_msg(!isnan(y[i * x.channels + c]) == !expected,
-                                      "%s, case %d, at %zu: y[%zu][%zu]", form_name[f], where, at, i, c);
-                    }
-            }
+    for (size_t at = 0; at < 150; at += 7)
+        for (int where = 0; where < 5; where++) {
+            struct arrays x = arrays(23, 150, 5, 5);
+            size_t i_nan = at % x.queries, c_nan = at % x.channels;
+            x.r = zeros(x.queries * x.keys);
+            if (where == 0) x.q[i_nan * x.stride + c_nan] = NAN;
+            if (where == 1) x.k[at * x.stride + c_nan] = NAN;
+            if (where == 2) x.v[at * x.stride + c_nan] = NAN;
+            if (where == 3) x.r[i_nan * x.keys + at] = NAN;
+            if (where == 4) x.r[i_nan * x.keys + at] = INFINITY;
+            real *y = form[_i](&x);
+            for (size_t i = 0; i < x.queries; i++)
+                for (size_t c = 0; c < x.channels; c++) {
+                    bool expected = where == 1 || (where == 2 && c == c_nan)
+                                 || (where != 2 && i == i_nan);
+                    ck_assert_msg(!isnan(y[i * x.channels + c]) == !expected,
+                                  "%s, case %d, at %zu: y[%zu][%zu]", form_name[_i], where, at, i, c);
+                }
+        }
 }
 END_TEST
 
@@ -727,21 +708,21 @@ int main(void)
     tcase_add_loop_test(equal, tiled_attention_adds_relative_positions, 0, (int)COUNT(embedding));
 
     TCase *theorems = add_case(suite, "theorems");
-    tcase_add_test(theorems, self_attention_ignores_the_order_of_tokens);
-    tcase_add_test(theorems, keys_may_fall_in_any_tile);
+    tcase_add_loop_test(theorems, self_attention_ignores_the_order_of_tokens, 0, FORMS);
+    tcase_add_loop_test(theorems, keys_may_fall_in_any_tile, 0, FORMS);
     tcase_add_test(theorems, blocks_of_queries_change_no_bit);
-    tcase_add_test(theorems, weights_sum_to_one);
+    tcase_add_loop_test(theorems, weights_sum_to_one, 0, FORMS);
     tcase_add_test(theorems, equal_scores_give_the_mean);
-    tcase_add_test(theorems, repeated_keys_leave_the_mean);
-    tcase_add_test(theorems, one_key_returns_its_value);
-    tcase_add_test(theorems, a_constant_score_changes_nothing);
-    tcase_add_test(theorems, large_scores_do_not_overflow);
+    tcase_add_loop_test(theorems, repeated_keys_leave_the_mean, 0, FORMS);
+    tcase_add_loop_test(theorems, one_key_returns_its_value, 0, FORMS);
+    tcase_add_loop_test(theorems, a_constant_score_changes_nothing, 0, FORMS);
+    tcase_add_loop_test(theorems, large_scores_do_not_overflow, 0, FORMS);
     tcase_add_loop_test(theorems, rising_scores_are_rescaled, 0, 2);
     tcase_add_loop_test(theorems, steps_between_tiles_are_rescaled, 0, (int)COUNT(stairs));
     tcase_add_loop_test(theorems, tiles_are_summed_from_zero, 0, 2);
-    tcase_add_test(theorems, one_large_score_is_found_anywhere);
-    tcase_add_test(theorems, minus_infinity_takes_a_key_away);
-    tcase_add_test(theorems, nan_reaches_the_output);
+    tcase_add_loop_test(theorems, one_large_score_is_found_anywhere, 0, FORMS);
+    tcase_add_loop_test(theorems, minus_infinity_takes_a_key_away, 0, FORMS);
+    tcase_add_loop_test(theorems, nan_reaches_the_output, 0, FORMS);
 
     TCase *ground = add_case(suite, "what it stands on");
     tcase_add_test(ground, the_workspace_does_not_know_the_number_of_tokens);
