@@ -279,7 +279,7 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
         if (text !~ /^#/) how[field[2]] = "exact"
     }
     close("tests/exact/claims.tsv")
-    list = "ls tests/test_*.c tests/exact/test_*.cc"
+    list = "ls tests/test_*.c tests/support/battery.c tests/exact/test_*.cc"
     while ((list | getline file) > 0) {
         name = ""
         while ((getline text < file) > 0) {
@@ -292,8 +292,8 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
             if (text ~ /(^|[^A-Za-z_])(within|beyond|alike|worse|[a-z_]*holds)\(/ && text !~ /, 0\);$/) judged = 1
             if (text ~ /(multiplications|trial_peak|multiply_adds|trial_hearts|problem_parameters)\(/) numbers = 1
             if (text !~ /^END_TEST/ || name in how) continue
-            if (name ~ /forms_(of_the_layers_)?are_one_function$/ || (file ~ /exact/ && !tolerance)) how[name] = "exact"
-            else if (file ~ /_(counts|published)\.c|_cuda_/) how[name] = "counted"
+            if (name ~ /^forms_(of_the_layers_)?are_one_function$|_forms_are_one_function$|^forms_agree$/ || (file ~ /exact/ && !tolerance)) how[name] = "exact"
+            else if (file ~ /_(counts|published)\.c|_cuda_/ || name ~ /_multiplies_as_its_formula_says$/) how[name] = "counted"
             else how[name] = tolerance || judged ? "measured" : numbers ? "counted" : "kept"
         }
         close(file)
@@ -304,7 +304,10 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
 # The strongest of the tests that a cell names.
 function how_claimed(tests,    n, i, word, found) {
     n = split(tests, word, "`")
-    for (i = 2; i <= n; i += 2) found = found " " (word[i] in how ? how[word[i]] : "")
+    for (i = 2; i <= n; i += 2) {
+        sub(/^[a-z_]*\//, "", word[i])             # SUITE/TEST
+        found = found " " (word[i] in how ? how[word[i]] : "")
+    }
     return found ~ /exact/ ? "exact" : found ~ /measured/ ? "measured" : found ~ /counted/ ? "counted" : \
         found ~ /kept/ ? "kept" : ""
 }
