@@ -396,7 +396,8 @@ START_TEST(random_normals_are_the_same_everywhere)
 }
 END_TEST
 
-/* Nor does a common shift or size matter. Tolerance: n entries e_j (1 + 3 u) over a sum of n terms. */
+/* A common shift has no effect, and large scores do not overflow. Tolerance: n entries, each e_j (1 + 3 u), over a sum
+ * with n rounding errors. */
 START_TEST(softmax_sums_to_one)
 {
     real x[] = {1000, 1001, 999, -1000}, y[] = {0, 1, -1, -2000}, sum = 0;

@@ -169,8 +169,7 @@ START_TEST(an_element_is_a_window_of_one_token)
     snprintf(by_eq4, sizeof by_eq4, "%s --equation 4", options);
     snprintf(by_eq5, sizeof by_eq5, "%s --equation 5 --value-kernel 1x1", options);
     struct trial four = trial(by_eq4, &structsa, 2, 6, "D=3", ""), five = trial(by_eq5, &structsa, 2, 6, "D=3", "");
-    trial_take(&five, &four, NULL);
-    trial_put(&five, "uv", trial_tensor(&four, "uv"));
+    trial_take(&five, &four, "w_qkv b_qkv uk uv w_o b_o");
     same_in_every_form(&five, &four);
 }
 END_TEST
@@ -272,7 +271,7 @@ START_TEST(a_value_kernel_is_a_larger_one_with_zeros_around)
                              "D=2", "");
     struct trial wide = trial("--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2", &structsa, 2, 6, "D=2", "");
     const char *small = _i ? "hk" : "hv";
-    trial_take(&wide, &own, NULL);
+    trial_take(&wide, &own, _i ? "w_qkv b_qkv hv w_o b_o" : "w_qkv b_qkv hk w_o b_o");
     trial_put(&wide, small, widened(trial_tensor(&own, small), 2, 6));
     real *y = trial_run(&wide, "naive", 1);
     forms_within(&own, y, 2 * problem_tolerance(&wide.problem));
