@@ -1,12 +1,9 @@
-/* test_cheats.c -- forms that cheat, and the judge that lets none of them be timed
+/* test_cheats.c -- adversarial forms, and the benchmark harness that must reject them
  *
- * A kernel that is rated by its time alone is soon a kernel that does something else.  Here are
- * sixteen ways to be fast, each around the honest fast form of self-attention.  They run under the
- * judge of `measure` (figures/judge.h), as measure runs forms: a first run, rounds beside the
- * naive form or without it, and a last look.  Of each it is said when it was found.
- *
- * One is not here: a form that is honest in most of its runs, where the naive form does not run beside
- * it and one run in many is looked at.  And none that knows the judge. */
+ * Sixteen wrong ways to be fast, each around the fast form of self-attention, run under the judge of `measure`
+ * (figures/judge.h) as measure runs forms: a first run, timed rounds with or without the naive form, a last look. Not
+ * covered: a form that is right in most runs where the naive form does not run and few runs are looked at; a form that
+ * knows the judge. */
 
 #include <math.h>
 #include <stdio.h>
@@ -248,14 +245,8 @@ static const char *found(int which, bool beside, bool warm, char said[200])
     return when;
 }
 
-/* Claim      A form that cheats is refused: from its first call on or once that is over, the naive
- *            form running beside it or only before and after, short runs warmed up or not; and it is
- *            said what is wrong.
- * Measure    When the judge refused it.
- * Would it fail?  Seen with the same x in all runs: the five that remember are timed; without marks in
- *            y: the four that leave some of it as it was, which is right where the naive form has just
- *            written there; without the sum over the bits of x: nobody says who spoils it; without
- *            the last look: ten that the naive form does not run beside. */
+/* From the first call on or after it, with the naive form in the rounds or not, with warm-up or not; the message says
+ * what is wrong. */
 START_TEST(cheats_are_refused)
 {
     char said[200];
@@ -270,8 +261,7 @@ START_TEST(cheats_are_refused)
 }
 END_TEST
 
-/* Claim      The honest form is not refused, and x is as it was in the end, to the bit.
- * Would it fail?  Seen with a judge_close that does nothing. */
+/* And x is in the end as it was, to the bit. */
 START_TEST(honest_forms_are_timed)
 {
     char said[200];
@@ -284,9 +274,7 @@ START_TEST(honest_forms_are_timed)
 }
 END_TEST
 
-/* Claim      Every token is another one when a run is timed than when x was drawn, of one token or one
- *            channel too; and x comes back.
- * Would it fail?  Seen with the token in the middle exchanged with itself. */
+/* Every token differs from the original x in a timed run, also for one token or one channel; and x comes back. */
 START_TEST(every_token_is_fresh)
 {
     static const size_t rows[] = {1, 2, 5, 6}, widths[] = {1, 4};
@@ -307,9 +295,7 @@ START_TEST(every_token_is_fresh)
 }
 END_TEST
 
-/* Claim      A second form that shares the race is judged when the first one's memory is gone, by
- *            what the first made of the x that was drawn.
- * Would it fail?  Seen with the call of the first form left in, which has no plan any more. */
+/* A second form is judged after the first one's memory is released, by the first one's y of the original x. */
 START_TEST(the_first_form_may_be_gone)
 {
     struct trial t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");

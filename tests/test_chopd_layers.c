@@ -1,16 +1,14 @@
-/* test_chopd_layers.c -- which layers are fully connected ones
+/* test_chopd_layers.c -- layers that are fully connected ones, static or dynamic
  *
- * The tensor W_mncd, or W_imncd as a function of x, is built from which tokens
- * meet and applied by Eq. 2 or 3; beside it stands the layer as one would write
- * it.  The paper's appendix, which is said to show this, is not public: the
- * tensors are derived here.  Where only exact sums are involved the numbers are
- * whole and the tolerance is zero. */
+ * ChoP'D, Sec. 2.2: W_mncd, or W_imncd as a function of x, is applied by Eq. 2 or 3 and compared with the layer
+ * written by coordinates. The paper's appendix is not public, so tensors are derived here. Where all sums are exact,
+ * numbers are whole and the tolerance is zero. */
 
 #include "dfc_case.h"
 #include "../reference/msa.h"
 #include "../reference/steps.h"
 
-/* Both forms of fc, and Eq. 3 with the same tensor for each of 2 images, make y of x. */
+/* y is what both forms of fc make of x, and Eq. 3 with the same tensor for each image. */
 static void is_fc(const struct dfc_problem *s, const real *w, const real *x, const real *y)
 {
     char sizes[80];
@@ -32,7 +30,6 @@ static const struct window window[] = {
     {4, 5, 5, 1, 2}, {7, 5, 3, 3, 1}, {3, 3, 1, 1, 0},
 };
 
-/* The token under entry k of output n's window, or -1 off the grid. */
 static int under(const struct window *v, size_t n, size_t k)
 {
     int y = (int)(n / columns_out(v) * v->stride + k / v->k) - (int)v->padding;
@@ -42,13 +39,7 @@ static int under(const struct window *v, size_t n, size_t k)
 
 /* ---- static layers ----------------------------------------------------- */
 
-/* Claim      A convolution is a fully connected layer: W_mncd = w_dc[m - n] inside the window, else 0; with
- *            a stride and zero padding too.
- * Paper      ChoP'D, Sec. 2.2, Eq. 2.
- * Measure    fc and Eq. 3 against sums over the window by coordinates; windows of 1, 2, 3 and 5, strides of
- *            1, 2 and 3, padding of 0, 1 and 2; 2 images, 3 channels in, 2 out.
- * Tolerance  Zero: whole numbers.
- * Would it fail?  A tensor with m and n changed about gives other sums wherever the kernel is not symmetrical. */
+/* W_mncd = w_dc[m - n] inside the window, else 0; with strides and zero padding too. */
 START_TEST(convolution_is_fully_connected)
 {
     const struct window *v = &window[_i];
@@ -65,9 +56,7 @@ START_TEST(convolution_is_fully_connected)
 }
 END_TEST
 
-/* Claim      A depth-wise convolution is one too, diagonal in the channels: W_mncd = w_c[m - n] delta_cd.
- * Paper      ChoP'D, Sec. 2.2.           Measure   As above, 3 channels.
- * Tolerance  Zero: whole numbers. */
+/* W_mncd = w_c[m - n] delta_cd. */
 START_TEST(depthwise_convolution_is_fully_connected)
 {
     const struct window *v = &window[_i];
@@ -82,10 +71,7 @@ START_TEST(depthwise_convolution_is_fully_connected)
 }
 END_TEST
 
-/* Claim      A point-wise convolution, a linear map of every token, is one too, diagonal in the tokens:
- *            W_mncd = delta_mn w_cd.
- * Paper      ChoP'D, Sec. 2.2.           Measure   12 tokens, 4 channels in, 3 out, 2 images.
- * Tolerance  Zero: whole numbers. */
+/* W_mncd = delta_mn w_cd. */
 START_TEST(pointwise_convolution_is_fully_connected)
 {
     struct dfc_problem s = {.B = 2, .M = 12, .N = 12, .C = 4, .D = 3};
@@ -103,11 +89,7 @@ static const struct window pooling[] = {
     {6, 8, 2, 2, 0}, {5, 6, 2, 1, 0}, {8, 8, 4, 4, 0}, {7, 6, 4, 1, 1}, {4, 4, 4, 4, 0},
 };
 
-/* Claim      Average pooling is one too, the same for all channels: W_mncd = delta_cd / K in the window; and
- *            global pooling, W_mncd = delta_cd / M.
- * Paper      ChoP'D, Sec. 2.2.
- * Measure    fc against means by coordinates: windows of 2, 4 and the whole grid of 4 x 4, apart and overlapping.
- * Tolerance  Zero: whole numbers over 4 and 16. */
+/* W_mncd = delta_cd / K in the window; global pooling delta_cd / M. Windows have 4 or 16 tokens, so all is exact. */
 START_TEST(average_pooling_is_fully_connected)
 {
     const struct window *v = &pooling[_i];
@@ -128,10 +110,7 @@ START_TEST(average_pooling_is_fully_connected)
 }
 END_TEST
 
-/* Claim      Every fully connected layer is a dynamic one, whose function g of x is constant.
- * Paper      ChoP'D, Sec. 2.2, i).
- * Measure    Eq. 3 with W of fc for each of 3 images, and fc; normal numbers, M, N, C, D all different.
- * Tolerance  Zero: naive fc takes the same sums in the same order. */
+/* ChoP'D, Sec. 2.2, i). Normal numbers; the naive fc takes the same sums in the same order. */
 START_TEST(fully_connected_is_dynamic_with_constant_g)
 {
     struct dfc_problem s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
@@ -142,11 +121,7 @@ START_TEST(fully_connected_is_dynamic_with_constant_g)
 }
 END_TEST
 
-/* Claim      Some dynamic layer is no fully connected one: it need not be linear.
- * Paper      ChoP'D, Sec. 2.2, ii).
- * Measure    One token, one channel, g(x) = x: Eq. 3 gives x^2.  Of the images 1, 2 and 3 the sum of the
- *            first two is not the third's; with a constant g it is.
- * Tolerance  Zero: whole numbers. */
+/* ChoP'D, Sec. 2.2, ii). One token, one channel, g(x) = x: Eq. 3 gives x^2. */
 START_TEST(some_dynamic_layer_is_not_linear)
 {
     struct dfc_problem s = {.B = 3, .M = 1, .N = 1, .C = 1, .D = 1};
@@ -159,13 +134,8 @@ END_TEST
 
 /* ---- dynamic layers ---------------------------------------------------- */
 
-/* Claim      Self-attention with h heads is a dynamic fully connected layer:
- *            W_imncd = sum_h softmax(q_in k_im)_h (Wv Wo)_h,cd.
- * Paper      ChoP'D, Sec. 2.2, Eq. 3.
- * Measure    Eq. 3 with W built from x against msa, 3 x 4 tokens, 6 channels, 1, 2 and 3 heads, 2 images.
- * Tolerance  (M C + C + 3 M + 200) u sum |x| |W|: an entry of W is a sum over C, a softmax over M, and the
- *            error of a logit, itself below 8 and three sums over C, 8 u 3 C.  msa has as many: twice.
- * Would it fail?  The layer of the other image is not that of this one: W depends on x. */
+/* W_imncd = sum_h softmax(q_in k_im)_h (Wv Wo)_h,cd. Tolerance: (M C + C + 3 M + 200) u sum |x| |W|, twice: an entry
+ * of W is a sum over C, a softmax over M, and a logit below 8 of three sums over C. The other image's W differs. */
 START_TEST(self_attention_is_dynamic_fully_connected)
 {
     enum { M = 12, C = 6 };
@@ -208,13 +178,8 @@ START_TEST(self_attention_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* Claim      Dynamic convolution is a dynamic fully connected layer, with a kernel made by every token
- *            (W_imncd = delta_cd K_k,in for m = n + k), or one for an image, mixed of several (W_imncd =
- *            sum_j a_j(x_i) w_jdc[m - n]).
- * Paper      ChoP'D, Sec. 2.2; after Wu et al. 2019 and Chen et al. 2020, without the softmax that would
- *            leave the whole numbers.
- * Measure    Eq. 3 against sums over 3 x 3 windows by coordinates, 4 x 4 tokens, 3 channels, 2 images.
- * Tolerance  Zero: whole numbers; the mean of an image is in sixteenths. */
+/* After Wu et al. 2019: each token makes its kernel, W_imncd = delta_cd K_k,in for m = n + k. After Chen et al. 2020:
+ * one kernel for an image, W_imncd = sum_j a_j(x_i) w_jdc[m - n]. Without their softmax, so that numbers stay whole. */
 START_TEST(dynamic_convolution_is_dynamic_fully_connected)
 {
     enum { M = 16, C = 3, K = 9 };
@@ -262,12 +227,8 @@ START_TEST(dynamic_convolution_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* Claim      Gating channels in the manner of squeeze-and-excitation is a dynamic fully connected layer, diagonal
- *            in tokens and channels: W_imncd = delta_mn delta_cd logistic(W2 h(W1 mean of x_i))_c, h a leaky ReLU.
- * Paper      ChoP'D, Sec. 2.2; after Hu et al. 2018.
- * Measure    Eq. 3 against x times the gate, 12 tokens, 4 channels, 2 images.
- * Tolerance  Zero: one product, and sums of zeros.
- * Would it fail?  The gates of the two images differ, so no FC does for both. */
+/* After Hu et al. 2018: W_imncd = delta_mn delta_cd logistic(W2 h(W1 mean of x_i))_c, h a leaky ReLU. Exact: one
+ * product, and sums of zeros. The gates of the two images differ. */
 START_TEST(squeeze_and_excitation_is_dynamic_fully_connected)
 {
     enum { M = 12, C = 4, S = 2 };
@@ -297,7 +258,7 @@ START_TEST(squeeze_and_excitation_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* What lies at (y, x), in tokens, between the tokens of channel c: four reads, zeros off the grid. */
+/* What lies at (y, x), in tokens, of channel c: bilinear, zeros off the grid. */
 static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, double y, double x)
 {
     double top = floor(y), left = floor(x), sum = 0;
@@ -312,16 +273,9 @@ static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, d
 
 enum { DEFORMABLE, MODULATED };
 
-/* Claim      Deformable convolution is a dynamic fully connected layer: with offsets (dy, dx)_k that token n makes
- *            of itself, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y - dy) hat(m_x - n_x - k_x - dx), where
- *            hat(t) = max(0, 1 - |t|).  With a factor a_nk for each sample, made by the token too, its terms have that
- *            factor.
- * Paper      ChoP'D, Sec. 2.2; after Dai et al. 2017 and Zhu et al. 2019.
- * Measure    Eq. 3 against four reads for each entry of the kernel by coordinates, 5 x 4 tokens, 3 x 3
- *            entries, 2 channels in, 3 out, 2 images; offsets up to 3 tokens, some off the grid, factors in quarters.
- * Tolerance  Zero: whole numbers, offsets in quarters.
- * Would it fail?  Without offsets W is that of a convolution and gives another y; without factors it is that of the
- *            other layer, which does as well. */
+/* After Dai et al. 2017: token n makes offsets (dy, dx)_k, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y - dy) hat(m_x -
+ * n_x - k_x - dx), hat(t) = max(0, 1 - |t|). After Zhu et al. 2019: with a factor for each sample. Offsets in
+ * quarters. */
 static void deformable_layer(int kind)
 {
     enum { H = 5, W = 4, M = H * W, C = 2, D = 3, K = 9 };
@@ -385,12 +339,8 @@ static void standardise(double *filter, size_t n)
     for (size_t k = 0; k < n; k++) filter[k] = (filter[k] - mean) / sqrt(square);
 }
 
-/* Claim      A decoupled dynamic filter (DDF) is a dynamic fully connected layer: W_imncc = s_in[m - n] k_ic[m - n],
- *            with s a linear map of token n, k one of the mean of the image, both normalised.
- * Paper      ChoP'D, Sec. 2.2; ELSA, Eq. 2; after Zhou et al. 2021.
- * Measure    Eq. 3 against sums over the window by coordinates, 5 x 6 tokens, 3 x 3 entries, 3 channels, 2 images.
- * Tolerance  Of layer_bound, with a rounding for W.
- * Would it fail?  Without k it is the filter of tokens alone, and gives another y. */
+/* ELSA, Eq. 2; after Zhou et al. 2021: W_imncc = s_in[m - n] k_ic[m - n], s a linear map of token n, k one of the mean
+ * of the image, both normalised. Tolerance: layer_bound, with a rounding for W. */
 START_TEST(decoupled_dynamic_filter_is_dynamic_fully_connected)
 {
     enum { M = 30, C = 3, K = 9 };
@@ -432,14 +382,8 @@ START_TEST(decoupled_dynamic_filter_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* Claim      An outlooker is a dynamic fully connected layer. Token p makes a matrix A_p of 9 x 9 weights of itself,
- *            its rows softmaxed, for the tokens in its window: entry k' of the window is given sum_k A_pk'k v_(p+k),
- *            and what a token is given is added: W_imncd = sum_p A_ip[n - p][m - p] V_cd, A that of d's head.
- * Paper      ChoP'D, Sec. 2.2; ELSA, Eq. 2; after Yuan et al. 2021.
- * Measure    Eq. 3 against unfolding, products and folding, 5 x 6 tokens, 3 x 3 entries, 4 channels in 2 heads, 2
- *            images.
- * Tolerance  layer_bound with 9 + 4 roundings more: of the sum over p, which Eq. 3 has in W, and of v.
- * Would it fail?  With the entries of A_p changed about it gives another y. */
+/* ELSA, Eq. 2; after Yuan et al. 2021: token p makes weights A_p of 9 x 9, W_imncd = sum_p A_ip[n - p][m - p] V_cd, A
+ * that of d's head. Tolerance: layer_bound with 9 + 4 roundings more, of the sum over p and of v. */
 START_TEST(outlooker_is_dynamic_fully_connected)
 {
     enum { M = 30, C = 4, K = 9, H = 2 };

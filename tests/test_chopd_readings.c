@@ -1,6 +1,6 @@
-/* test_chopd_readings.c -- what ChoP'D leaves open, and what each reading makes of it
+/* test_chopd_readings.c -- what ChoP'D leaves open, and what follows from each reading
  *
- * Numbers are whole and the tolerance is zero where none is given. */
+ * Where no tolerance is given, numbers are whole and it is zero. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
@@ -9,7 +9,7 @@
 
 void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p);
 
-/* Tokens in a row, with factors of whole numbers; u2 has so many rows of them. */
+/* N tokens in a row, with factors of whole numbers; u2 has this many rows. */
 static struct dfc_problem whole_factors_on(size_t N, size_t rows)
 {
     enum { B = 2, C = 3, D = 2, R = 4 };
@@ -20,7 +20,6 @@ static struct dfc_problem whole_factors_on(size_t N, size_t rows)
     };
 }
 
-/* 6 of them. */
 static struct dfc_problem whole_factors(size_t rows)
 {
     return whole_factors_on(6, rows);
@@ -50,12 +49,8 @@ static real *eq6_repeated(const struct dfc_problem *s, const real *x, struct ste
 
 /* ---- Eq. 5, 6 and the costs -------------------------------------------------- */
 
-/* Claim      The two gates cost O(R) each for a token; for all of them u3 takes N R.
- * Paper      ChoP'D, Sec. 2.3, the total complexity, which does not say of what.
- * Measure    Products of u3 and u1 in Eq. 6, counted, for an image, in both readings of the unfolding.
- *            u1 takes R where the token mixing gives one number for all tokens (absolute positions), else N R.
- * Would it fail?  With R numbers in u3, the first token's for all, another layer is computed, in which all tokens
- *            out are equal. */
+/* ChoP'D, Sec. 2.3, prints O(R), which is right for a token. u1 takes R for an image where token mixing gives one
+ * number for all tokens, else N R. With the first token's u3 for all, all tokens out are equal: another layer. */
 START_TEST(gating_costs_n_r)
 {
     struct dfc_problem f = whole_factors(11), g = f;
@@ -76,12 +71,8 @@ START_TEST(gating_costs_n_r)
 }
 END_TEST
 
-/* Claim      Eq. 6 follows from Eq. 4 and 5 by rearranging terms, with x unfolded and u2 a depth-wise convolution.
- * Paper      ChoP'D, Eq. 6 and its first footnote, which allow two readings.
- * Measure    Eq. 6 in both readings against Eq. 5 in Eq. 3; 6 tokens in a row, u3 of ones.  With m the tokens of
- *            Eq. 3 and 5 Eq. 6 is what the rearranging gives, and dfc-cp reads it so.
- * Would it fail?  With sliding patches among zeros m counts positions relative to n.  Then tokens out differ,
- *            which in Eq. 5 with such u3 they cannot, whatever u2: it is another layer. */
+/* ChoP'D, Eq. 6, footnote 1. With u3 of ones all tokens out are equal in Eq. 5, whatever u2. With sliding patches
+ * among zeros, where m is relative to n, they are not. */
 START_TEST(relative_reading_of_eq6_is_another_layer)
 {
     struct dfc_problem f = whole_factors(11);
@@ -98,13 +89,7 @@ START_TEST(relative_reading_of_eq6_is_another_layer)
 }
 END_TEST
 
-/* Claim      Both readings meet where the kernel is exponential in the offset, a^(m - n) = a^m a^-n for each
- *            component, so that the gate can take the share of n; and for one token.
- * Paper      ChoP'D, Eq. 6; derived.
- * Measure    Relative positions with kernels of 2, 1/2, -1 and 1 to the power of the offset against absolute
- *            ones with u2 = a^m and u3 a^-n; and any kernel with N = 1.
- * Tolerance  Zero: powers of two.
- * Would it fail?  With one number of the kernel changed they part. */
+/* Derived from Eq. 6: a^(m - n) = a^m a^-n, so the gate can take the share of n. Exact: powers of two. */
 START_TEST(readings_of_eq6_meet_for_exponential_kernels)
 {
     static const double base[] = {2, 0.5, -1, 1};
@@ -153,13 +138,8 @@ static size_t rank_of(double *a, size_t n)
     return rank;
 }
 
-/* Claim      The relative reading with R components is an absolute CP with R N: a term for each component and
- *            token out.  N for each are needed in general, as the matrix of a kernel, its entries those of m - n,
- *            has rank N.
- * Paper      ChoP'D, Eq. 5 and 6; derived.
- * Measure    Both forms of dfc-cp with R N terms against Eq. 6 read relatively; the rank of the kernels'
- *            matrices, by elimination; that of an exponential kernel's, one.
- * Tolerance  Zero; 1e-9 for a pivot of small whole numbers. */
+/* Derived from Eq. 5 and 6: one term for each component and token out. The matrix of a kernel, entries those of m - n,
+ * has rank N, and rank one if the kernel is exponential. */
 START_TEST(relative_reading_is_absolute_with_r_n_terms)
 {
     enum { B = 2, N = 6, C = 3, D = 2, R = 4, MANY = R * N };
@@ -217,12 +197,7 @@ START_TEST(window_of_n_does_not_reach_all_tokens)
 }
 END_TEST
 
-/* Claim      Patches of N positions are global where they repeat the image, or wrap around it.  Repeated, Eq. 6 is
- *            Eq. 5 in Eq. 3, and its second step takes M N R products.
- * Paper      ChoP'D, Eq. 6 and its first footnote: two more of the readings.
- * Measure    Pairs of tokens in and out that meet, of 1 to 12 tokens in a row; Eq. 6 so, for 6 tokens.
- * Tolerance  Zero.
- * Would it fail?  Centred, with zeros around, fewer pairs meet from two tokens on; patches of 2 N - 1 meet all. */
+/* ChoP'D, Eq. 6, footnote 1. With the image repeated for each token out Eq. 6 is Eq. 5 in Eq. 3. */
 START_TEST(unfolding_that_repeats_or_wraps_is_global)
 {
     for (size_t N = 1; N <= 12; N++) {
@@ -255,13 +230,7 @@ START_TEST(unfolding_that_repeats_or_wraps_is_global)
 }
 END_TEST
 
-/* Claim      The total that is printed for Eq. 6 is right as an order in every reading: none takes more than 1 + 2 / D
- *            times as much.
- * Paper      ChoP'D, Sec. 2.3, M C R + M N R + R + R + N D R.
- * Measure    Products counted, for an image; M = N = 6, 60, 600, C = 3, D = 2, R = 4.  For 6 the print makes 272,
- *            tokens as m 172, repeated or relative positions 312.
- * Tolerance  Zero against print + 2 N R, which is at most print (1 + 2 / D), since it has N D R.
- * Would it fail?  The print itself is no bound: repeated and relative positions take more at every size. */
+/* ChoP'D, Sec. 2.3. */
 START_TEST(total_of_eq6_is_of_the_printed_order)
 {
     const double C = 3, D = 2, R = 4;
@@ -282,11 +251,7 @@ START_TEST(total_of_eq6_is_of_the_printed_order)
 }
 END_TEST
 
-/* Claim      Eq. 6 costs M C R + M N R + R + R + N D R as an order; as a number of products in neither reading.
- * Paper      ChoP'D, Sec. 2.3, which prints orders.
- * Measure    The five steps counted, for an image, in both readings; M = N = 6, C = 3, D = 2, R = 4.
- *            M C R + M R + R + N R + N D R with absolute positions, M C R + M N R + 2 N R + N D R with relative
- *            ones.  The second term printed is that of the relative reading, the gates' are for a token. */
+/* ChoP'D, Sec. 2.3. */
 START_TEST(total_cost_fits_neither_reading)
 {
     const double M = 6, N = 6, C = 3, D = 2, R = 4;
@@ -303,13 +268,8 @@ START_TEST(total_cost_fits_neither_reading)
 }
 END_TEST
 
-/* Claim      U123_imnh = softmax(Q_imch K_inch): the queries at the tokens m that are summed, the keys at n.
- * Paper      ChoP'D, Eq. 7, footnote 3, which does not say what the softmax sums over.
- * Measure    sum_m U123_mn x_m with these scores, normalised over the keys n, as softmax attention does, and over
- *            m, against msa; 9 tokens, 4 channels, one head.
- *            Over m, with the names of Q and K exchanged, it is self-attention: one axis alone makes sense.
- * Would it fail?  Over the keys the weights of a token out do not sum to one, and y is another.
- * Tolerance  As for self-attention (test_chopd_layers.c): (M C + C + 3 M + 200) u sum |x| |W|, twice. */
+/* ChoP'D, Eq. 7, footnote 3: softmax(Q_imch K_inch) has queries at m and keys at n. Summed over m, with Q and K
+ * exchanged, it is self-attention; over the keys it is not. Tolerance as for self-attention (test_chopd_layers.c). */
 START_TEST(softmax_sums_over_the_tokens_in)
 {
     enum { M = 9, C = 4 };
@@ -344,15 +304,8 @@ END_TEST
 
 /* ---- ChoP'D -------------------------------------------------------------------- */
 
-/* Claim      u2_mr = sum_g P_mrg E_rg needs no index for the token out where m counts positions around it, as
- *            Eq. 10 unfolds x.
- * Paper      ChoP'D, Eq. 8 and 10.
- * Measure    P over the 5 x 7 offsets of 3 x 4 tokens: what of the unit square at an offset the box covers, over
- *            the box's area.  x unfolded with zeros, u4, the sums over offsets with P and over g with E, u5, against
- *            both forms of chopd with gates of one.
- * Tolerance  Zero: sides powers of two.
- * Would it fail?  With the first token's offsets for all, which is m read as tokens, every token out is the same;
- *            with P moved by one offset the layer is another. */
+/* ChoP'D, Eq. 8 and 10: u2_mr = sum_g P_mrg E_rg, m one of 5 x 7 offsets on 3 x 4 tokens. If m counts tokens, all
+ * tokens out are equal; with P moved by one offset the layer differs. Exact: sides are powers of two. */
 START_TEST(eq8_needs_no_n_on_unfolded_tokens)
 {
     enum { H = 3, W = 4, N = H * W, C = 2, D = 3, R = 2, G = 2, DOWN = 2 * H - 1, ACROSS = 2 * W - 1 };
@@ -412,14 +365,8 @@ static double largest_minor(const real *gate, size_t images, size_t N, size_t R)
     return most / (entry * entry);
 }
 
-/* Claim      The gate u13_inr is no product u1_ir u3_nr: for each component its matrix of images by tokens has a rank
- *            above one.  It replaces the product.
- * Paper      ChoP'D, Eq. 9 and 10.
- * Measure    Minors of two images and two tokens of chopd's gate, 3 images of noise on 5 x 5 tokens, phi of 3 x 3
- *            cells, 2 components.
- * Tolerance  Beyond a thousandth of the largest entry squared.
- * Would it fail?  Those of u1_ir u3_nr are zero in whole numbers; chopd's without phi's last map are within 16 u, the
- *            roundings of four entries, of which interpolation made each of equal ones. */
+/* ChoP'D, Eq. 9 and 10: a product u1_ir u3_nr has no minors but zeros. Without phi's last map the gate's minors are
+ * within 16 u, the roundings of four entries. */
 START_TEST(gate_is_no_product_of_image_and_token)
 {
     enum { B = 3, N = 25, C = 3, R = 2 };
@@ -437,12 +384,7 @@ START_TEST(gate_is_no_product_of_image_and_token)
 }
 END_TEST
 
-/* Claim      The complexity of phi is constant with respect to N.  To spread its map and to apply it takes N R.
- * Paper      ChoP'D, Sec. 2.3, below Eq. 9.  phi's share is the paper's; the interpolation is ours.
- * Measure    phi's multiply-adds, and the counted ones of making its map larger, on 7 x 7 and 14 x 14 tokens,
- *            the map of 4 x 4.
- *            The interpolation takes 3 N R, and applying the gate N R: constant for a token, as all else in
- *            Eq. 10. */
+/* ChoP'D, Sec. 2.3, below Eq. 9. phi's cost is the paper's; interpolating takes 3 N R. */
 START_TEST(gate_is_constant_in_n_but_its_use_is_not)
 {
     double phi[2], larger[2];

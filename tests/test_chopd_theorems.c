@@ -1,9 +1,6 @@
-/* test_chopd_theorems.c -- what Formers promise, whoever computes them
+/* test_chopd_theorems.c -- theorems about Eq. 5, 6, 7 and 10 of ChoP'D
  *
- * When a CP decomposition is exact, what Eq. 6 is and in which order, the
- * transformer as a Former; what an integral image gives, how it follows its
- * boxes, and what the gate and the pooling depend on.  Where only exact sums
- * are involved the numbers are whole and the tolerance is zero. */
+ * Where all sums are exact, numbers are whole and the tolerance is zero. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
@@ -14,7 +11,7 @@
 
 /* ---- factors ------------------------------------------------------------ */
 
-/* A dfc-cp of 2 images, 4 tokens in, 3 out, 3 channels in, 2 out, as a trial. */
+/* A dfc-cp of 2 images, 4 tokens in, 3 out, 3 channels in, 2 out. */
 static struct trial small_former(size_t R)
 {
     char sizes[40];
@@ -25,13 +22,8 @@ static struct trial small_former(size_t R)
 static const size_t small[5] = {2, 4, 3, 3, 2};
 static const char *const factor[5] = {"u1", "u2", "u3", "u4", "u5"};
 
-/* Claim      With enough terms the CP decomposition is exact, whatever W: a term for every entry of four
- *            of the five indices, whose fifth factor is a fibre of W.
- * Paper      ChoP'D, Eq. 5: with R >= rank(W) no error is left.
- * Measure    For each choice of the fifth index: Eq. 5 of those factors against W, and both forms of dfc-cp
- *            against Eq. 3 of W; 2 x 4 x 3 x 3 x 2, and b.
- * Tolerance  Zero: whole numbers.
- * Would it fail?  Without the last term, which is not zero, it is not W. */
+/* ChoP'D, Eq. 5: with R >= rank(W) no error is left. One term for every entry of four of the five indices is enough:
+ * the fifth factor is a fibre of W. Without the last term, which is not zero, the tensor differs. */
 START_TEST(enough_terms_make_any_layer)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
@@ -83,13 +75,9 @@ static size_t rank_of(double *a, size_t n)
     return rank;
 }
 
-/* Claim      A depth-wise convolution is M C terms: one for each token and channel in, with its row of the kernel's
- *            matrix. Where that matrix is invertible fewer are not enough: W as a matrix [m c][n d] is a sum of R
- *            matrices of rank one, and has rank M C.
- * Paper      ChoP'D, Eq. 5; derived.
- * Measure    Eq. 5 of those factors against W, 3 x 3 taps on 4 x 4 tokens, 2 channels; the rank of the matrix.
- * Tolerance  Zero; whole numbers in double.
- * Would it fail?  Nine ones on 2 x 2 tokens, where all see all, have rank C. */
+/* Derived from Eq. 5. Where the kernel's matrix is invertible, M C terms are also necessary: W as a matrix [m c][n d]
+ * is a sum of R matrices of rank one, and has rank M C. Nine ones on 2 x 2 tokens, where all tokens see all, have rank
+ * C. */
 START_TEST(depthwise_convolution_has_m_c_terms)
 {
     enum { C = 2 };
@@ -118,13 +106,8 @@ START_TEST(depthwise_convolution_has_m_c_terms)
 }
 END_TEST
 
-/* Claim      The factors that alternating least squares finds of W_imncd are the layer: dfc-cp of them is Eq. 3
- *            of W.
- * Paper      ChoP'D, Eq. 3, 5 and 6.
- * Measure    y of both forms against Eq. 3; W of 2 and 4 normal terms, 2 x 4 x 3 x 3 x 2, cp_als at that rank.
- * Tolerance  What cp_als leaves, times ||W|| ||x||, and (M C + 5 R + 20) u times Eq. 3 of the factors' absolute
- *            values, twice.
- * Would it fail?  With one term less the layer is another. */
+/* ChoP'D, Eq. 3, 5, 6. Tolerance: what cp_als leaves, times ||W|| ||x||, and (M C + 5 R + 20) u times Eq. 3 of the
+ * factors' absolute values, twice. With one term less the layer differs. */
 START_TEST(factors_that_als_finds_are_the_layer)
 {
     enum { ENTRIES = 2 * 4 * 3 * 3 * 2 };
@@ -171,11 +154,7 @@ START_TEST(factors_that_als_finds_are_the_layer)
 }
 END_TEST
 
-/* Claim      Eq. 6 is Eq. 5 put into Eq. 3, with m and n tokens in and out.  (What Eq. 5 calls V is the W of
- *            Eq. 3 and 4; Eq. 7 has other V, of two indices.)
- * Paper      ChoP'D, Eq. 3, 5 and 6.
- * Measure    Eq. 6 step by step, fast dfc-cp and naive against Eq. 5 in Eq. 3, sizes all different, some 1.
- * Tolerance  Zero: whole numbers. */
+/* What Eq. 5 calls V is the W of Eq. 3 and 4. Eq. 7 has other V, of two indices. */
 START_TEST(eq6_is_eq5_in_eq3)
 {
     static const struct { size_t B, C; const char *sizes; } shape[] = {
@@ -262,12 +241,8 @@ START_TEST(order_of_the_five_steps)
 }
 END_TEST
 
-/* Claim      With absolute positions an image is R numbers to the tokens out: what differs between those is u3
- *            alone.  Eq. 5 of few terms is a narrow door, whatever M.
- * Paper      ChoP'D, Eq. 6; derived.
- * Measure    fast and naive dfc-cp, 6 tokens: with two equal rows in u3 their outputs are equal; two
- *            tokens in with equal rows in u2 may give to each other whatever they like; another token may not.
- * Tolerance  Zero: whole numbers. */
+/* Derived from Eq. 6: tokens out with equal rows of u3 have equal outputs; two tokens in with equal rows of u2 may
+ * exchange any amount, another token may not. */
 START_TEST(image_is_r_numbers_to_the_tokens_out)
 {
     enum { M = 6, N = 5, C = 3, D = 2, R = 4 };
@@ -290,16 +265,9 @@ START_TEST(image_is_r_numbers_to_the_tokens_out)
 }
 END_TEST
 
-/* Claim      What a transformer block mixes, self-attention with h heads between two maps of channels, is
- *            Y_ind = sum_r U5_dr sum_m U123_imnr sum_c U4_cr x_imc with U4 = W1 W2, U5 = V1 V2 and U123 the
- *            softmax of r's head.  U123 is no product u1_ir u2_mr u3_nr.
- * Paper      ChoP'D, Eq. 7 and footnote 3.
- * Measure    A map of channels, msa, a map of channels, against Eq. 3 with the tensor that the three factors
- *            define; 7 tokens, 5 channels in, 4 out, 6 components in 1, 2 and 3 heads, 2 images.
- * Tolerance  (M C + 2 R + 3 M + 200) u sum |x| |W~|, W~ the tensor of absolute factors, as for self-attention
- *            (test_chopd_layers.c), twice.
- * Would it fail?  A head's softmax has minors of two rows and columns that are not zero, so as a term of Eq. 5
- *            it would need several; with the softmax of another head for each component, y is another. */
+/* ChoP'D, Eq. 7, footnote 3: U4 = W1 W2, U5 = V1 V2, U123 the softmax of r's head, which has minors that are not zero
+ * and so is no product u1_ir u2_mr u3_nr. Tolerance as for self-attention (test_chopd_layers.c), with absolute
+ * factors. */
 START_TEST(transformer_block_is_a_former)
 {
     enum { B = 2, M = 7, C = 5, D = 4, R = 6 };
@@ -368,14 +336,13 @@ END_TEST
 
 /* ---- pooling ------------------------------------------------------------ */
 
-/* What a form of chopd makes of one plane: y [N][boxes] (chopd_case.h). */
 static real *pooled(const char *form, size_t H, size_t W, const struct box *box, size_t boxes, const real *plane)
 {
     struct trial t = pooling(H, W, box, boxes);
     return trial_run_on(&t, form, 1, plane);
 }
 
-/* The mean over a box around token n, square by square. */
+/* The mean over a box around token n, one token's square after the other. */
 static wide_real direct(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     wide_real sum = 0;
@@ -385,14 +352,8 @@ static wide_real direct(const struct box *b, const real *plane, size_t H, size_t
     return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
 }
 
-/* Claim      What is read off an integral image is the sum over the box, whatever the box: of whole tokens,
- *            with fractional edges, partly and wholly off the grid, larger than it, inside one token, across
- *            the border of two.
- * Paper      ChoP'D, Sec. 2.3.
- * Measure    Both forms of chopd, reduced to the pooling, against squares of an eighth of a token counted
- *            one by one, 7 x 9 tokens.
- * Tolerance  Zero: whole numbers, edges in eighths, sides powers of two.
- * Would it fail?  An edge an eighth to the side gives another sum: the boxes in fifth and sixth place. */
+/* ChoP'D, Sec. 2.3. Expected: squares of an eighth of a token, counted one by one. Edges are in eighths and sides
+ * powers of two. Boxes 4 and 5 differ by an eighth, and so must their sums. */
 START_TEST(integral_image_is_the_direct_sum)
 {
     enum { H = 7, W = 9 };
@@ -425,14 +386,8 @@ START_TEST(integral_image_is_the_direct_sum)
 }
 END_TEST
 
-/* Claim      The same for any numbers and any boxes.
- * Paper      ChoP'D, Sec. 2.3.
- * Measure    Both forms against the sum in double, square by square: 5 x 7, 17 x 9 and 1 x 12 tokens, 20 boxes
- *            with middles up to 6 tokens away and sides from 0.1 to 20 tokens; two have one edge of an axis
- *            between tokens and the other inside one.
- * Tolerance  u max |x| (4 (H + W) N / A + N + 64): four corners of an integral image, each a sum of at most N
- *            tokens with H + W roundings, over the box's area A, which counts as 1 at least and as N at most;
- *            and N + 64 for the naive sum and for the edges, which are rounded, too. */
+/* Tolerance: u max |x| (4 (H + W) N / A + N + 64). Four corners, each a sum of at most N tokens with H + W roundings,
+ * over the area A, which counts as between 1 and N; N + 64 for the naive sum and the edges. */
 START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
 {
     static const size_t shape[][2] = {{5, 7}, {17, 9}, {1, 12}};
@@ -463,8 +418,7 @@ START_TEST(integral_image_is_the_direct_sum_on_any_numbers)
 }
 END_TEST
 
-/* What lies left of and above (y, x), in tokens from the plane's corner, between the corners of a table of
- * H + 1 rows and W + 1 columns. */
+/* The integral image of H + 1 rows and W + 1 columns at (y, x), in tokens from the plane's corner. */
 static real table_at(const real *table, size_t H, size_t W, double y, double x)
 {
     y = fmin(fmax(y, 0), (double)H), x = fmin(fmax(x, 0), (double)W);
@@ -475,15 +429,9 @@ static real table_at(const real *table, size_t H, size_t W, double y, double x)
     return upper + down * (lower - upper);
 }
 
-/* Claim      Means over small boxes keep their digits on large planes, however narrow the boxes are.
- * Paper      ChoP'D, Sec. 2.3: boxes of any size at one price.
- * Measure    fast chopd against the sum in double, 64 x 64 and 1024 x 1024 tokens between 0 and 1; boxes of one
- *            token, on the grid and between, and of 1e-3, inside one token and across the corner of four.
- * Tolerance  (2 W + 2 H + 160) u.  Running sums of a row are at most W, each rounded once when it is
- *            made, so the difference of two is within 2 W u and what was rounded within a vector; those of a column
- *            are at most H times the box's width, by which the mean is divided again: 2 H u.
- * Would it fail?  A table of both sums at once, of the same numbers, loses more with every one of these boxes.  So
- *            does, on the smaller plane, a narrow box that is told as what is left of whole tokens. */
+/* Tolerance: (2 W + 2 H + 160) u. Running sums of a row are at most W, so two differ within 2 W u; those of a column
+ * are at most H times the box's width, by which the mean is divided. One table of both sums loses more for every
+ * box. */
 START_TEST(small_boxes_keep_their_digits_on_large_planes)
 {
     size_t side = _i ? 1024 : 64, N = side * side;
@@ -522,11 +470,7 @@ START_TEST(small_boxes_keep_their_digits_on_large_planes)
 }
 END_TEST
 
-/* Claim      A box's shares of the tokens sum to the part of its area that is on the grid: to one inside, to less
- *            at the border, to nothing off it.
- * Paper      ChoP'D, Eq. 8; off the grid there is nothing.
- * Measure    sum_m P_mnrg of the naive heart against the area of box and grid, 5 x 6 tokens, random boxes.
- * Tolerance  (N + 8) u. */
+/* ChoP'D, Eq. 8; off the grid there is nothing. Tolerance: (N + 8) u. */
 START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
 {
     struct trial t = trial("--grid 5x6", &chopd, 1, 2, "R=3 D=2 G=4 S=2", "");
@@ -552,14 +496,8 @@ START_TEST(pooling_sums_to_what_of_the_box_is_on_the_grid)
 }
 END_TEST
 
-/* Claim      The pooled value is continuous in the edges: when one moves by e the mean changes by at most
- *            e 2 max |x| / h, h the shorter of the heights.  Rounded to whole tokens it leaps.
- * Paper      ChoP'D, Sec. 2.3, "fully differentiable pooling layers with learnable receptive field".
- * Measure    fast, 5 x 6 tokens: a box's lower edge from just below its upper one to far off the grid, in 200
- *            steps of 1/16; the largest change of any token over its bound.
- * Tolerance  The bound, and 16 u max |x| for each of two means: numbers are whole and edges in sixteenths, so that
- *            all sums are exact and only a few weights are rounded.
- * Would it fail?  The mean over the tokens whose middle is in the box changes by more than the bound. */
+/* ChoP'D, Sec. 2.3. When an edge moves by e the mean changes by at most e 2 max |x| / h. Tolerance: 16 u max |x| for
+ * each of two means, of which only weights are rounded. Means over tokens whose middle is in the box change by more. */
 START_TEST(pooled_value_is_continuous_in_the_box)
 {
     enum { STEPS = 200, H = 5, W = 6 };
@@ -585,17 +523,9 @@ START_TEST(pooled_value_is_continuous_in_the_box)
 }
 END_TEST
 
-/* Claim      The mean v over a box of height h changes with its lower edge as (e - v) / h, e the mean along that
- *            edge, with its upper one as (v - e) / h; likewise for left and right.  So the receptive field can be
- *            learned: a box grows towards what is larger than its mean.
- * Paper      ChoP'D, Sec. 2.3; derived.
- * Measure    Central differences of fast with steps s of 1/16 (float) and 1/1024 (double), against the
- *            closed form: all four edges, 6 x 7 tokens, 3 boxes, at tokens in the middle and at the border, where
- *            part of the edge is off the grid.  While the edge stays in one row of tokens the mean of the larger
- *            box is (v h + e s) / (h + s), so the difference is the closed form over (1 - s^2 / h^2), exactly.
- * Tolerance  16 u max |x| / s for two means of which only the weights are rounded (whole numbers, edges in
- *            fractions of two), and 8 u max |x| / h for v.
- * Would it fail?  With e - v of the opposite edge it is not so; without the mean of the box neither. */
+/* The mean v over a box of height h changes with its lower edge as (e - v) / h, where e is the mean along that edge.
+ * Central differences with a step s give this over 1 - s^2 / h^2, exactly. Tolerance: 16 u max |x| / s + 8 u max |x| /
+ * h. */
 START_TEST(derivative_by_an_edge_has_a_closed_form)
 {
     enum { H = 6, W = 7 };
@@ -639,7 +569,7 @@ START_TEST(derivative_by_an_edge_has_a_closed_form)
 }
 END_TEST
 
-/* Adds e to entry `at` of a tensor, and gives what y changes by. */
+/* How y changes when e is added to this entry of a tensor. */
 static real *changed_by(struct trial *t, const char *form, real *entry, real e)
 {
     real kept = *entry, *y = trial_run(t, form, 1);
@@ -650,8 +580,8 @@ static real *changed_by(struct trial *t, const char *form, real *entry, real e)
     return after;
 }
 
-/* A form is linear in each of these tensors: with the tensor zero but for one entry, and without what is added at the
- * end (b, where it is not b itself), y is the derivative by that entry. */
+/* A form is linear in each of these tensors. Where the tensor is zero but for one entry, and b is zero (or u5, if the
+ * tensor is b), y is the derivative by that entry. */
 static void linear_in(struct trial *t, const char *form, const char *const *names, size_t count)
 {
     const size_t biases = t->problem.declaration == &dfc_cp ? problem_size(&t->problem, "N") : 1;
@@ -684,17 +614,9 @@ static void linear_in(struct trial *t, const char *form, const char *const *name
     }
 }
 
-/* Claim      Eq. 6 and 10 have derivatives by all their parameters, so they can be trained end to end.
- * Paper      ChoP'D, Sec. 2.3.
- * Measure    Both forms, activation none.  dfc-cp is linear in each of u1 ... u5 and b, chopd with gates of one in u4,
- *            mix, u5 and b: the change by 3 of any one entry is 3 times y with that tensor zero but for a 1 there.
- *            Boxes: while its right edge moves by e within one token, (w + e) v' = w v + e m, m the mean along the
- *            strip; on either side of the border between tokens 1 and 3 the slopes are 0 and (3 - 1) / w.
- *            phi, without its last map: the change of y by a bias is e u5 mix v g (1 - g), and what is left after
- *            that falls with e by two, for e of 2^-6, 2^-7 and 2^-8.
- * Tolerance  Zero for what is linear and for edges: whole numbers, sides powers of two; for phi a ratio
- *            between 1.9 and 2.1, in double.
- * Would it fail?  With g for g (1 - g) the rest does not fall. */
+/* ChoP'D, Sec. 2.3, "end-to-end". While a right edge moves by e within one token, (w + e) v' = w v + e m, m the mean
+ * along the strip. phi's bias: slope u5 mix v g (1 - g); the rest halves with e, between 1.9 and 2.1 times in
+ * double. */
 START_TEST(derivatives_of_the_layers_are_their_differences)
 {
     static const char *const former[] = {"u1", "u2", "u3", "u4", "u5", "b"};
@@ -740,8 +662,8 @@ END_TEST
 
 /* ---- the gate, sizes and shifts ----------------------------------------- */
 
-/* A chopd whose one box is the token itself, components the channels: y over x is the gate, and the pooling of
- * halves, ones and twos is exact. */
+/* A chopd with the token itself as its only box and the channels as its components: y over x is the gate. The pooling
+ * of halves, ones and twos is exact. */
 static struct trial gate_reader(const char *tokens)
 {
     char options[64];
@@ -759,12 +681,8 @@ static struct trial gate_reader(const char *tokens)
     return t;
 }
 
-/* Claim      The gate is dynamic, another for another image, and adaptive, another for another token.
- * Paper      ChoP'D, Eq. 9.
- * Measure    Gates read off both forms, 8 x 7 tokens, 3 components: the largest difference between the images
- *            at a token and between tokens of an image; all gates between 0 and 1.  A token that is changed
- *            alone changes the gates of others.
- * Tolerance  Seen above 0.001. */
+/* ChoP'D, Eq. 9: another gate for another image, and for another token. A token that changes alone changes the gates
+ * of the other tokens of its image. */
 START_TEST(gate_is_dynamic_and_adaptive)
 {
     enum { NR = 56 * 3 };
@@ -789,9 +707,7 @@ START_TEST(gate_is_dynamic_and_adaptive)
 }
 END_TEST
 
-/* Claim      Where phi's last map is zero the gate is logistic(bias), one number for each component.
- * Paper      ChoP'D, Eq. 9; phi is ours.
- * Measure    Gates read off both forms.     Tolerance  8 u: the logistic and the interpolation. */
+/* ChoP'D, Eq. 9; phi is ours. Tolerance: 8 u, for the logistic and the interpolation. */
 START_TEST(gate_without_its_last_map_is_constant)
 {
     struct trial t = gate_reader("8x7");
@@ -806,12 +722,8 @@ START_TEST(gate_without_its_last_map_is_constant)
 }
 END_TEST
 
-/* Claim      The same parameters serve inputs of any size, and nothing is made smaller for it: boxes may be
- *            larger than the grid.  For Eq. 6, whose factors have an entry for every token, they do not.
- * Paper      ChoP'D, Sec. 2.3, "applied to inputs of arbitrary resolutions".
- * Measure    Parameters by the declarations on 1 x 1, 5 x 7 and 14 x 14 tokens; and both forms with the same
- *            tensors, each against the other.
- * Tolerance  u (4 (H + W) N + N + C + R + 200) times the layer of absolute values with gates of 1. */
+/* ChoP'D, Sec. 2.3, "arbitrary resolutions"; boxes may be larger than the grid. Factors of Eq. 6 grow with the grid.
+ * Tolerance: u (4 (H + W) N + N + C + R + 200) times the layer of absolute values with gates of 1. */
 START_TEST(same_parameters_serve_any_size)
 {
     static const struct { const char *options; size_t H, W; } shape[] = {
@@ -847,12 +759,8 @@ START_TEST(same_parameters_serve_any_size)
 }
 END_TEST
 
-/* Claim      Away from the borders the pooling commutes with shifts, as a convolution does.  The gate, which
- *            knows where on its map a token lies, does not.
- * Paper      ChoP'D, Eq. 8 and 10; the print's U2_mr of Eq. 6 could not.
- * Measure    y of an image and of the same image shifted by (2, -3), 16 x 17 tokens, with zeros around a patch,
- *            boxes that reach 4 tokens; first with gates of one, then with the gate.
- * Tolerance  Zero: whole numbers, sides powers of two. */
+/* ChoP'D, Eq. 8 and 10: true of Eq. 10 away from borders, and not of Eq. 6 with its U2_mr. The gate knows where on its
+ * map a token lies. A patch among zeros is shifted by (2, -3); boxes reach 4 tokens. */
 START_TEST(pooling_commutes_with_shifts_and_the_gate_does_not)
 {
     enum { H = 16, W = 17, N = H * W, C = 2, D = 3 };

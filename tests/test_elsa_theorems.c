@@ -1,9 +1,7 @@
-/* test_elsa_theorems.c -- what ELSA promises, whoever computes it
+/* test_elsa_theorems.c -- theorems about ELSA
  *
- * Its relatives under one paradigm, the orders of its terms, the algorithms
- * that are said to be equivalent, where it sees and where it does not, and
- * what the ghost head does.  Where only exact sums are involved the numbers
- * are whole and the tolerance is zero. */
+ * Its relatives as cases of Eq. 4, the orders of its terms, where it sees, and the ghost head. Where all sums are
+ * exact, numbers are whole and the tolerance is zero. */
 
 #include <stdlib.h>
 #include "elsa_case.h"
@@ -21,11 +19,7 @@ static void take_parameters(struct trial *to, struct trial *from, size_t names, 
 
 /* ---- the paradigm ---------------------------------------------------- */
 
-/* Claim      A depth-wise convolution is Eq. 4 with the term b alone, identity, neighbourhoods and
- *            a head for each channel.
- * Paper      ELSA, Eq. 1 and 4.
- * Measure    y of both forms against sums over offsets by coordinates, 5 x 6 tokens, K = 3.
- * Tolerance  Zero: whole numbers. */
+/* ELSA, Eq. 1 and 4: the term b alone, identity, neighbourhoods, one head per channel. */
 START_TEST(depthwise_convolution_is_a_case_of_eq4)
 {
     struct trial t = trial("--grid 5x6 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "",
@@ -43,10 +37,7 @@ START_TEST(depthwise_convolution_is_a_case_of_eq4)
 }
 END_TEST
 
-/* Claim      A dynamic filter in the manner of Involution is Eq. 4 with the term qr alone and
- *            identity: every token makes its filter by a linear map of itself.
- * Paper      ELSA, Eq. 2 and 4.
- * Measure    y against the sums of Eq. 2, the query being x.    Tolerance  Zero: whole numbers. */
+/* ELSA, Eq. 2 and 4: as in Involution every token makes its filter by a linear map of itself. The query is x. */
 START_TEST(dynamic_filter_is_a_case_of_eq4)
 {
     struct trial t = trial("--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
@@ -69,12 +60,8 @@ START_TEST(dynamic_filter_is_a_case_of_eq4)
 }
 END_TEST
 
-/* Claim      Local self-attention is Eq. 4 with the term qk, softmax and windows (Net1); with the
- *            bias b besides it is that of Swin.
- * Paper      ELSA, Eq. 3 and 4, Tab. 1.
- * Measure    y against msa --window, with an RPE for the second, on one window, which is the
- *            grid, so that both tables have the same offsets.
- * Tolerance  That of elsa_case.h, for either side. */
+/* ELSA, Eq. 3 and 4, Tab. 1: Net1, and with the bias b Swin's attention, on one window, so that both tables have the
+ * same offsets. */
 START_TEST(local_self_attention_is_a_case_of_eq4)
 {
     static const struct { const char *ours, *theirs, *without; } net[] = {
@@ -101,10 +88,7 @@ START_TEST(local_self_attention_is_a_case_of_eq4)
 }
 END_TEST
 
-/* Claim      Eq. 6 is Eq. 4 without the dot product: terms qr, rk and b, softmax, neighbourhoods
- *            (Net6-N).
- * Paper      ELSA, Eq. 4 and 6.          Measure   y of both on the same tensors.
- * Tolerance  That of elsa_case.h, for either side. */
+/* ELSA, Eq. 4 and 6: Net6-N. */
 START_TEST(eq6_is_eq4_without_the_dot_product)
 {
     static const char *const name[] = {"w_qkv", "b_qkv", "rk", "rq", "rb", "w_o", "b_o"};
@@ -123,11 +107,7 @@ START_TEST(eq6_is_eq4_without_the_dot_product)
 }
 END_TEST
 
-/* Claim      Without a norm the terms of Eq. 4 add: Net7's output is that of Net1 ... Net4 together.  (Each
- *            Net alone is every_row_of_table_1_is_a_choice_of_terms.)
- * Paper      ELSA, Eq. 4, Tab. 1.
- * Measure    y of all terms against the sum of y of each, identity, both areas.
- * Tolerance  Zero: whole numbers. */
+/* ELSA, Eq. 4, Tab. 1. Each Net alone is in every_row_of_table_1_is_a_choice_of_terms. */
 START_TEST(terms_of_eq4_add_without_a_norm)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
@@ -152,11 +132,8 @@ END_TEST
 
 /* ---- orders and norms ------------------------------------------------ */
 
-/* Claim      Without its softmax Hadamard attention, Eq. 7, is of third order in x, Eq. 6 of second: where
- *            x grows by t, filters applied grow by t^3 and by t^2. (Net7 is net7_is_of_third_order.)
- * Paper      ELSA, Sec. 5.
- * Measure    The hearts without the softmax and without rb, q, k and v times 2.
- * Tolerance  Zero: whole numbers, powers of two. */
+/* ELSA, Sec. 5. Without the softmax and rb Eq. 7 is of third order in x, and Eq. 6 of second. Net7 is in
+ * net7_is_of_third_order. */
 START_TEST(hadamard_attention_is_of_third_order)
 {
     const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
@@ -176,13 +153,8 @@ START_TEST(hadamard_attention_is_of_third_order)
 }
 END_TEST
 
-/* Claim      A filter norm has mean 0 and variance 1, and forgets a filter's scale and offset: equal entries
- *            become 0. A softmax forgets the offset alone. We divide by the deviation over n; the public code
- *            has n - 1, and a gain behind it (filter_norm_of_the_code_is_a_constant_times_ours).
- * Paper      ELSA, Sec. 4.2, appendix A.
- * Measure    Moments of normalised filters; the norm of 3 w + 5 against that of w; and of equal entries, 0.
- * Tolerance  128 sqrt(49) u: the mean and the deviation of 49 numbers, and entries of up to some four deviations about a
- *            mean of five that is subtracted; and the 1e-10 under the root. */
+/* ELSA, Sec. 4.2, App. A. A softmax forgets the offset alone. We divide by the deviation over n. Tolerance: 128
+ * sqrt(49) u for mean and deviation of 49 numbers of about 5, and the 1e-10 under the root. */
 START_TEST(filter_norm_forgets_scale_and_offset)
 {
     real *w = normal(1, 49), *scaled = copy(w, 49);
@@ -215,7 +187,7 @@ END_TEST
 
 /* ---- where it sees --------------------------------------------------- */
 
-/* y of the tokens of a strip 12 rows high, cut at row `from` of a longer one. */
+/* y of a strip of 12 rows, cut from a longer one at row `from`. */
 static real *seen_from(const char *options, size_t from, size_t outputs)
 {
     const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
@@ -226,12 +198,8 @@ static real *seen_from(const char *options, size_t from, size_t outputs)
     return trial_run(&t, "naive", 1);
 }
 
-/* Claim      Neighbourhoods commute with every shift, away from borders; windows with shifts by
- *            whole windows alone.
- * Paper      ELSA, Sec. 4.2 and 4.3.
- * Measure    A view of 12 x 9 tokens moved down by 1 and by 3 rows over a longer image, K = 3: what
- *            both views see two rows from their borders.
- * Tolerance  That of two sides; windows moved by one row are beyond a hundredth. */
+/* ELSA, Sec. 4.2 and 4.3. Compared two rows away from the borders of both views; windows commute with shifts by whole
+ * windows only. */
 START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
@@ -250,8 +218,8 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 }
 END_TEST
 
-/* The share of each token's softmax that is off the grid, of 14 x 14 tokens, 3 heads and K = 7; with values of
- * one it is what f lacks of 1.  Nothing is lost inside. */
+/* The share of each token's softmax that is off the grid, on 14 x 14 tokens, 3 heads, K = 7. With values of one it is
+ * what f lacks of 1. */
 static double *lost_shares(struct scene *m)
 {
     double *lost = keep(196, sizeof *lost);
@@ -267,14 +235,8 @@ static double *lost_shares(struct scene *m)
     return lost;
 }
 
-/* Claim      At the border weight goes to neighbours that do not exist, and is lost: the value is
- *            zero there. Nothing is lost inside.
- * Paper      ELSA, Algorithm 2 (nn.Unfold pads with zeros).
- * Measure    The share of the softmax off the grid, on 14 x 14 tokens, 24 channels, 3 heads, K = 7: where all
- *            scores are zero, 33 of 49 neighbours in the corner and 21 beside the middle of an edge; and of real
- *            images, whose corners are dark, so that scores there are nearly equal.
- * Tolerance  elsa_case.h; for the corner of images a tenth.
- * Would it fail?  With the softmax over the neighbours on the grid alone nothing is lost. */
+/* ELSA, Algorithm 2: nn.Unfold pads with zeros. Where all scores are zero the corner loses 33 of 49 neighbours and the
+ * middle of an edge 21. In images, whose corners are dark, scores are nearly equal there: within a tenth. */
 START_TEST(weight_leaks_to_the_frame_of_zeros)
 {
     const struct subject s = {"14x14", 24, 3, 7, 1, 7};
@@ -301,11 +263,7 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
 }
 END_TEST
 
-/* Claim      A dilation of d is d x d interleaved images that do not meet: tokens whose coordinates
- *            agree modulo d are a grid of their own, and see it without dilation.
- * Paper      ELSA, the authors' code (dilation); not in the paper.
- * Measure    y of 8 x 6 tokens with dilation 2 against y of its four parts of 4 x 3.
- * Tolerance  That of two sides. */
+/* In the authors' code, not in the paper: tokens whose coordinates agree modulo d are a grid of their own. */
 START_TEST(dilation_interleaves_images)
 {
     struct trial whole = trial("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
@@ -325,12 +283,8 @@ START_TEST(dilation_interleaves_images)
 }
 END_TEST
 
-/* Claim      A neighbour's logit is r^q_{j-i} (q_j o k_j), and the first term (q_i o k_i) r^k_{j-i}: both
- *            offsets from i to j.
- * Paper      ELSA, Eq. 7 against Algorithm 2.
- * Measure    An impulse in the value at one token j reads back the filter: f_i = h_{j-i} at all i that
- *            have j as a neighbour, at the entry of j - i, row-major over (dy, dx).
- * Tolerance  Zero: one term of the sum is not zero. */
+/* ELSA, Eq. 7 against Algorithm 2: both offsets run from i to j. f_i = h_{j-i}, at the entry of j - i in row-major
+ * order. */
 START_TEST(impulse_in_v_reads_back_the_filter)
 {
     const struct subject s = {"5x6", 2, 2, 3, 1, 7};
@@ -350,7 +304,7 @@ END_TEST
 
 /* ---- the ghost head -------------------------------------------------- */
 
-/* The filters [C][K^2][N] of an image with ghost matrices drawn here. */
+/* An image with ghost matrices, after all steps of the naive form. */
 static struct scene ghosted(bool by_block, double lambda, double gamma)
 {
     const struct subject s = {"4x5", 6, 2, 3, 1, 7};
@@ -367,13 +321,8 @@ static struct scene ghosted(bool by_block, double lambda, double gamma)
     return m;
 }
 
-/* Claim      Algorithm 1's reshape gives channel c the head c mod h, as Eq. 8 says; grouping by
- *            c div (C/h), as the authors' code does, is another operator, which a permutation of
- *            the channels turns into the first.
- * Paper      ELSA, Eq. 8, Algorithm 1.
- * Measure    mul_matrix [C] read as [C/h][h]: element (c div h, c mod h) meets head c mod h. And
- *            filters by block of permuted static matrices against filters modulo.
- * Tolerance  Zero: the same operations on the same numbers. */
+/* ELSA, Eq. 8, Algorithm 1: channel c has head c mod h. The authors' code takes c div (C/h), which a permutation of
+ * the channels turns into the first. */
 START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
 {
     struct scene modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
@@ -395,9 +344,7 @@ START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
 }
 END_TEST
 
-/* Claim      A head's filter sums to one; a ghosted one sums to sum_n o_cn h_n + gamma sum_n s_cn.
- * Paper      ELSA, Eq. 8.
- * Measure    Sums over the neighbours, before and after.     Tolerance  elsa_case.h. */
+/* ELSA, Eq. 8. A head's filter sums to one, a ghosted one to sum_n o_cn h_n + gamma sum_n s_cn. */
 START_TEST(ghosted_filters_do_not_sum_to_one)
 {
     struct scene m = ghosted(false, 1, 1);
@@ -419,9 +366,7 @@ START_TEST(ghosted_filters_do_not_sum_to_one)
 }
 END_TEST
 
-/* Claim      lambda = 0 takes the factors away, gamma = 0 the summands; both leave the heads' filters.
- * Paper      ELSA, Eq. 8.
- * Measure    Filters against h + gamma s, o h, and h.         Tolerance  Zero. */
+/* ELSA, Eq. 8. */
 START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
 {
     struct scene both = ghosted(false, 1, 1), none = ghosted(false, 0, 0);

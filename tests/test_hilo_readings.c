@@ -1,8 +1,5 @@
-/* test_hilo_readings.c -- what the paper says of positions, beside HiLo
- *
- * LITv2 has no positions but those that zeros around a convolution tell: Sec. 3
- * and 4.2.  Neither the tables that it leaves out nor the convolution that it puts
- * in is part of HiLo. */
+/* test_hilo_readings.c -- what HiLo says of positions (Sec. 3 and 4.2): tables of offsets, and zeros around a
+ * convolution */
 
 #include <stdio.h>
 #include "hilo_case.h"
@@ -10,7 +7,7 @@
 
 static const char *const forms[] = {"naive", "fast"};
 
-/* The sizes of a file with all tensors of an operator on 14 x 14 tokens but one, x of another plane. */
+/* A file with all tensors of an operator on 14 x 14 tokens but one, x of another plane. */
 static struct tensors file_of(const struct declaration *d, size_t tokens, const char *without)
 {
     struct problem p = shaped("--grid 14x14 --heads 3", d, 1, 24, "", without);
@@ -35,11 +32,8 @@ static status bind_on_50x80(const struct declaration *d, const char *without)
     return s;
 }
 
-/* Claim      Relative positions of one resolution do not fit another; HiLo's parameters fit any.
- * Paper      HiLo, Sec. 3 and 4.2, "fixed relative positional encoding ... interpolated".    Holds.
- * Measure    Self-attention's table has 27^2 = 729 offsets on 14 x 14 tokens, the plane of 224 x 224 pixels,
- *            and 99 * 159 = 15741 on 50 x 80, that of 800 x 1280.  The files of the first, with x of the
- *            second, are offered to the second: one with a table is refused, HiLo's and one without are taken. */
+/* HiLo, Sec. 3 and 4.2. 27^2 = 729 offsets at 224 x 224 pixels, 99 * 159 = 15741 at 800 x 1280. The files of the
+ * first, with x of the second: one with a table is rejected, HiLo's and one without are taken. */
 START_TEST(relative_positions_belong_to_their_plane)
 {
     struct problem small = shaped("--grid 14x14 --heads 3", &msa, 1, 24, "", "");
@@ -55,7 +49,7 @@ END_TEST
 
 enum { EDGE = 6, N = EDGE * EDGE, C = 2, HIDDEN = 3 };
 
-/* h at a token and its eight neighbours, weighed; zeros around the plane. */
+/* h at a token and its eight neighbours, weighted; zeros around the plane. */
 static real neighbourhood(const real *h, size_t i, size_t u)
 {
     real sum = 0;
@@ -68,7 +62,7 @@ static real neighbourhood(const real *h, size_t i, size_t u)
     return sum;
 }
 
-/* y = W max(0, V x), with a depth-wise 3 x 3 convolution behind V or without: whole weights, all positive. */
+/* y = W max(0, V x), with or without a depth-wise 3 x 3 convolution after V: whole weights, all positive. */
 static real *feed_forward(const real *x, bool convolution)
 {
     real *h = zeros(N * HIDDEN), *y = zeros(N * C);
@@ -83,18 +77,8 @@ static real *feed_forward(const real *x, bool convolution)
     return y;
 }
 
-/* Claim      Zeros around a depth-wise convolution tell where the border is, which neither HiLo nor self-
- *            attention nor an FFN sees; blocks without attention see one token, and with the convolution 3 x
- *            3.
- * Paper      HiLo, Sec. 4.2.                      Holds of the border.  What is learned from it needs
- *            training.
- * Measure    6 x 6 tokens that are all the same: y of HiLo and msa, by both forms, and of the FFN is the same
- *            at all tokens (each against the next); with the convolution it is in the middle 4 x 4, is less at
- *            an edge, and less at a corner than beside it.  And one token that is not zero reaches one, and
- *            with the convolution nine.
- * Tolerance  Zero; hilo_case.h for attention.
- * Would it fail?  Without the convolution no border is seen.  HiLo on a plane of 5 x 5, which is padded with
- *            zeros, does see it: beyond a hundredth. */
+/* HiLo, Sec. 4.2. Of equal tokens, HiLo, self-attention and an FFN make equal outputs; with the convolution the
+ * border's are less, and corners' least. HiLo on a plane padded with zeros sees the border too. */
 START_TEST(zeros_around_a_convolution_tell_the_border)
 {
     real *x = zeros(N * C), *impulse = zeros(N * C);

@@ -1,8 +1,7 @@
-/* test_hilo_theorems.c -- what HiLo promises, besides that its forms agree
+/* test_hilo_theorems.c -- theorems about HiLo
  *
- * What its ends are (alpha, window), why Lo-Fi may forget N - N/s^2 keys, what
- * the padding does, which permutations it does not notice, and which
- * frequencies each branch lets pass. */
+ * Its limits (alpha, window), why Lo-Fi needs only N/s^2 keys, what the padding does, which permutations it commutes
+ * with, and which frequencies each branch passes. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,12 +39,7 @@ static real *reordered(const real *rows, const size_t *order, size_t count, size
 
 /* ---- its ends ----------------------------------------------------------- */
 
-/* Claim      alpha = 0 is window attention alone, with its output projection.
- * Paper      HiLo, Sec. 4.1; Tab. 4 and 10 have it as W-MSA and Local Window.
- * Measure    y of hilo against that of msa --window with the same weights, w_qkv = h_qkv and w_o = h_proj,
- *            both forms; windows of 2 and 3, all biases.
- * Tolerance  hilo_case.h.
- * Would it fail?  Windows of another edge are beyond a tenth. */
+/* HiLo, Sec. 4.1; W-MSA in Tab. 4, Local Window in Tab. 10. Windows of another edge differ by more than a tenth. */
 START_TEST(alpha_zero_is_window_attention)
 {
     static const char *const options[][2] = {
@@ -70,11 +64,8 @@ START_TEST(alpha_zero_is_window_attention)
 }
 END_TEST
 
-/* Claim      s = 1 is self-attention, whatever alpha: l_q above l_kv is w_qkv, l_proj is w_o.
- * Paper      HiLo, A.1: so is the last stage of LITv2.
- * Measure    y of hilo --window 1, alpha 0, 0.5 and 1, against that of msa, both forms, all biases.
- * Tolerance  hilo_case.h.
- * Would it fail?  --window 2 is beyond a tenth. */
+/* HiLo, A.1, as in the last stage of LITv2. l_q above l_kv is w_qkv, l_proj is w_o. A window of 2 differs by more than
+ * a tenth. */
 START_TEST(window_of_one_is_self_attention)
 {
     static const char *const options[] = {
@@ -99,11 +90,8 @@ START_TEST(window_of_one_is_self_attention)
 }
 END_TEST
 
-/* Claim      alpha = 1 is Lo-Fi alone: N queries, N/s^2 keys and values, made of the windows' means.
- * Paper      HiLo, Sec. 4.1, "Low-frequency attention".
- * Measure    Both forms against the sentence, implemented here without a carried key: means by their own loop,
- *            linear maps, attention_naive with N queries and n keys, one projection.
- * Tolerance  hilo_case.h. */
+/* HiLo, Sec. 4.1: N queries; N/s^2 keys and values, made of the windows' means. Written here without the naive form's
+ * repeated keys. */
 START_TEST(alpha_one_is_lofi_alone)
 {
     enum { H = 6, W = 9, N = H * W, n = N / 9, C = 8, c = 4 };
@@ -132,11 +120,8 @@ START_TEST(alpha_one_is_lofi_alone)
 }
 END_TEST
 
-/* Claim      Eq. 6 joins what does not meet: Hi-Fi's weights reach its own channels of y alone, and Lo-Fi's
- *            theirs.
- * Paper      HiLo, Eq. 6.
- * Measure    Every tensor in turn drawn anew, both forms: channels of the other branch keep every bit, own
- *            channels change.  (Of l_kv_b and h_qkv_b all is drawn anew, values' part included.) */
+/* HiLo, Eq. 6. With one tensor at a time replaced, channels of the other branch keep every bit, and own channels
+ * change. */
 START_TEST(branches_do_not_meet)
 {
     struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
@@ -172,12 +157,8 @@ static real *head_of(const real *q, const real *k, const real *v, const real *r,
     return y;
 }
 
-/* Claim      Equal keys with equal values, s^2 of each, leave the mean under a softmax as it is: Lo-Fi over
- *            the N keys that tokens carry is Lo-Fi over N/s^2.
- * Paper      HiLo, Sec. 4.1.   Chapter 5, "The naive form".
- * Measure    The naive heart on M carried keys against n keys; windows of 2, 3 and 4.
- * Tolerance  8 (2 sqrt(M) + 10) u: scores are the same to the bit, weights and means are sums of M and n.
- * Would it fail?  Where one window's key is there once more than the others', the mean moves. */
+/* HiLo, Sec. 4.1. s^2 equal keys with equal values leave the softmax's mean; one more of the first key moves it.
+ * Tolerance: scores are equal to the bit, and weights and means are sums of M and of n terms. */
 START_TEST(equal_keys_repeated_leave_the_mean)
 {
     static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
@@ -197,13 +178,8 @@ START_TEST(equal_keys_repeated_leave_the_mean)
 }
 END_TEST
 
-/* Claim      Attention of all tokens under a mask of -inf between windows is attention window by window.
- * Paper      HiLo, Sec. 4.1, "non-overlapping window partition".   Chapter 5, "The naive form".
- * Measure    The naive heart over the plane under hilo_naive_mask, against the same heart on one window's
- *            tokens after the other; windows of 2, 3 and 4 on planes they tile.
- * Tolerance  8 (2 s + 10) u: exp(-inf) is 0 exactly, and of M terms of a sum s^2 are not zero; the order of
- *            summation is the compiler's choice.
- * Would it fail?  Without the mask it is beyond a tenth. */
+/* HiLo, Sec. 4.1, "non-overlapping window partition". Tolerance: exp(-inf) is 0 exactly, so s^2 of the M terms of a
+ * sum are not zero, in an order that the compiler chooses. */
 START_TEST(masked_attention_is_windows)
 {
     static const char *const options[] = {"--grid 8x6", "--grid 6x9 --window 3", "--grid 8x12 --window 4"};
@@ -226,14 +202,8 @@ START_TEST(masked_attention_is_windows)
 }
 END_TEST
 
-/* Claim      Pooling commutes with the projection, bias included: keys and values may be made of the means,
- *            or be means of keys and values.
- * Paper      HiLo, Sec. 4.1: "the average-pooled feature maps are projected".
- * Measure    pool(x W^T + b) against pool(x) W^T + b, whole numbers, windows of 2 and 4.
- * Failure    With padding it holds only as long as the padding is projected too.  Zeros put beside the
- *            projection are no keys of zero tokens: a window that has r of its s^2 tokens lacks (1 - r/s^2)
- *            b.
- * Tolerance  Zero: means over 4 and 16 are exact. */
+/* HiLo, Sec. 4.1, "the average-pooled feature maps are projected". With padding only if the padding is projected too:
+ * zeros added afterwards lack (1 - r/s^2) b in a window that has r of its s^2 tokens. */
 START_TEST(pooling_commutes_with_the_projection)
 {
     static const char *const options[] = {"--grid 8x8", "--grid 8x8 --window 4", "--grid 7x5",
@@ -270,13 +240,8 @@ START_TEST(pooling_commutes_with_the_projection)
 }
 END_TEST
 
-/* Claim      Splitting the heads splits W_o: two projections are one whose other two blocks are zero, and
- *            they have alpha^2 + (1 - alpha)^2 of its parameters: half for alpha = 1/2, 0.72 for ten heads
- *            of twelve, all for 0 and 1.
- * Paper      HiLo, Sec. 4.1, "Head splitting".
- * Measure    y against z times a block-diagonal matrix of both, where z is y with identities in the
- *            projections' places; sizes of the tensors of the declaration, 768 channels.
- * Tolerance  hilo_case.h; the parameters exactly. */
+/* HiLo, Sec. 4.1, "Head splitting". The two projections are a block-diagonal W_o, with alpha^2 + (1 - alpha)^2 of its
+ * parameters: 0.72 for ten heads of twelve. */
 START_TEST(output_projection_splits_in_two)
 {
     enum { N = 30, C = 12 };
@@ -313,10 +278,8 @@ START_TEST(output_projection_splits_in_two)
 }
 END_TEST
 
-/* Claim      Queries of the pooled map give another function; but not where windows are tokens, nor where
- *            there is one window, whose only value is everybody's answer.
- * Paper      HiLo, A.4, Table 9.
- * Measure    y with and without --pooled-queries.           Tolerance  hilo_case.h; beyond a tenth. */
+/* HiLo, A.4, Tab. 9. The same function where windows are tokens, or where there is one window, whose only value is the
+ * output of all tokens. */
 START_TEST(pooled_queries_are_another_function)
 {
     static const struct { const char *pooled, *plain; bool same; } z[] = {
@@ -339,11 +302,7 @@ END_TEST
 
 /* ---- the padding -------------------------------------------------------- */
 
-/* Claim      A plane that windows do not tile is the larger plane with tokens of zeros, cut to size.
- * Paper      The authors' detection code, which pads at the bottom and on the right; Sec. A.3 speaks of
- *            "padding on feature maps for window partition".
- * Measure    y of 5 x 7 against y of 6 x 8 and of 8 x 8, without what was added; both forms, all biases.
- * Tolerance  hilo_case.h. */
+/* The authors' detection code pads at the bottom and on the right; HiLo, Sec. A.3. */
 START_TEST(padding_is_tokens_of_zeros)
 {
     static const struct { const char *small, *large; size_t H, W; } z[] = {
@@ -365,14 +324,8 @@ START_TEST(padding_is_tokens_of_zeros)
 }
 END_TEST
 
-/* Claim      Tokens of the padding answer in Hi-Fi and dilute the means of Lo-Fi, as they are not masked
- *            out. Their keys and values are the biases; as the same biases are in everyone's, what they take
- *            is weight, and b_v passes whole.
- * Measure    Queries of zero, so that all weights are equal: 3 x 3 tokens, s = 2, whole numbers.  The lone
- *            token of the corner window becomes v/4 + b_v in Hi-Fi, where a mask would leave v + b_v; every
- *            token becomes (sum of all v)/16 + b_v in Lo-Fi, where means over the tokens there are would
- *            give the mean of the windows' own.  v = x W_v^T.
- * Tolerance  Zero: weights are 1/4, identities are projections. */
+/* Tokens of the padding are not masked. With queries of zero all weights are equal: the lone token of the corner
+ * window becomes v/4 + b_v in Hi-Fi, and every token (sum of all v)/16 + b_v in Lo-Fi, v = x W_v^T. */
 START_TEST(padding_takes_its_share)
 {
     enum { C = 2, N = 9 };
@@ -408,13 +361,8 @@ START_TEST(padding_takes_its_share)
 }
 END_TEST
 
-/* Claim      On images the padding is felt: in a window that has a quarter of its tokens most weight goes to
- *            zeros, and masking them out would give another y there.
- * Paper      Sec. A.3; window sizes 3 to 6 of Table 8 do not divide 14.
- * Measure    14 x 14 tokens of a real image, 24 channels, 3 heads, s = 4, random weights without biases:
- *            Hi-Fi as it is, and with the padding's keys masked as well; root mean square difference over
- *            the root mean square of the latter, in the windows that are whole and in the corner's.
- * Tolerance  Zero in whole windows; beyond a quarter in the corner. */
+/* HiLo, Sec. A.3; windows of 3 to 6 of Tab. 8 do not divide 14. On images, masking the padding's keys changes Hi-Fi in
+ * the corner window by more than a quarter (root mean square), and in whole windows not at all. */
 START_TEST(masking_the_padding_is_another_function)
 {
     enum { N = 196, C = 24, c = 8 };
@@ -459,14 +407,8 @@ END_TEST
 
 /* ---- what it does not notice -------------------------------------------- */
 
-/* Claim      HiLo has no positions but the windows: tokens that change places inside their window, and
- *            windows that change places, take their outputs with them.
- * Paper      HiLo, Sec. 4.2, "permutation-invariant", said loosely: the answer to one query is, all outputs are
- *            permuted along; and HiLo's to these permutations alone.
- * Measure    y of x permuted, against y permuted: both at once; a shift by one window around the torus,
- *            which is a case of it; a shift by one token, which is none; all tokens at random, which is
- *            none.
- * Tolerance  hilo_case.h; the others are beyond a tenth. */
+/* HiLo, Sec. 4.2, "permutation-invariant": equivariant to permutations of windows and inside windows. Cases: both; a
+ * shift by one window around the torus; a shift by one token, and a random permutation, which differ by a tenth. */
 START_TEST(windows_are_all_that_hilo_knows_of_places)
 {
     enum { H = 6, W = 10, N = H * W, C = 12 };
@@ -489,12 +431,8 @@ START_TEST(windows_are_all_that_hilo_knows_of_places)
 }
 END_TEST
 
-/* Claim      Padding breaks this: on a plane that windows do not tile, whole windows that change places with
- *            each other still take their outputs along, but a shift by a whole window around the torus of
- *            the plane is no permutation of windows any more.
- * Measure    5 x 6 tokens, s = 2, padded to 6 x 6: the first two rows of windows exchanged; and a shift of
- *            two rows.
- * Tolerance  hilo_case.h; the shift is beyond a tenth. */
+/* On a plane that windows do not tile, whole windows may change places, but a shift by a window around the torus is no
+ * permutation of windows: it differs by more than a tenth. */
 START_TEST(padding_ends_the_torus)
 {
     enum { H = 5, W = 6, N = H * W, C = 12 };
@@ -515,10 +453,8 @@ START_TEST(padding_ends_the_torus)
 }
 END_TEST
 
-/* Claim      Heads have no order inside their branch: their rows of h_qkv and columns of h_proj moved
- *            together change nothing; likewise l_q, l_kv and l_proj.
- * Measure    The first two heads of each branch exchanged, four heads, all biases.
- * Tolerance  hilo_case.h.  Would it fail?  With the projections left as they were. */
+/* The first two heads of each branch are exchanged: rows of h_qkv, l_q and l_kv with columns of h_proj and l_proj.
+ * Without the projections y differs by more than a tenth. */
 START_TEST(heads_have_no_order_in_their_branch)
 {
     enum { C = 12, c = 3, b = 6 };
@@ -551,9 +487,7 @@ START_TEST(heads_have_no_order_in_their_branch)
 }
 END_TEST
 
-/* Claim      In the naive form NaN in a token reaches Hi-Fi in all windows: a weight of zero is no mask
- *            against it.  The fast form never meets it (nan_stays_in_its_window).
- * Measure    alpha = 0; one token of one image is NaN, two images. */
+/* A weight of zero does not mask NaN. The fast form never reads it (nan_stays_in_its_window). */
 START_TEST(nan_passes_the_mask_of_the_naive_form)
 {
     struct trial t = trial("--grid 5x7 --heads 3 --alpha 0", &hilo, 2, 9, "", "");
@@ -567,8 +501,8 @@ END_TEST
 
 /* ---- which frequencies pass ----------------------------------------------- */
 
-/* Mean energy, over images and channels, of a branch's part of y [B][196][C]: of the zero
- * frequency, below and above half the band (0.25 cycles a token in either direction). */
+/* Mean energy, over images and channels, of one branch of y [B][196][C]: of the zero frequency, below and above half
+ * the band (0.25 cycles per token in either direction). */
 struct energy { double zero, below, above; };
 
 static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, size_t channels)
@@ -590,17 +524,12 @@ static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, 
     return e;
 }
 
-/* Half the band, above it, of what is not constant. */
+/* The share above half the band of the energy that is not constant. */
 static double share_above(struct energy e) { return e.above / (e.above + e.below); }
 
-/* Claim      The mean of 2 tokens weakens fine waves and removes only the finest.  Of 14 tokens 7 means are left, which
- *            hold frequencies up to 3 periods: a wave of k periods comes out with the amplitude |cos(pi k/14)|, as
- *            one of k periods if k < 4, else as one of 7 - k (aliasing).
- * Paper      HiLo, Sec. 4.1, "averaging is a low-pass filter".        Holds as a weakening: 4, 5 and 6 periods
- *            keep 0.62, 0.43 and 0.22 of their amplitude, under other frequencies.
- * Measure    The means of the naive form, cosines and sines along the rows; their Fourier sums over the 7 windows.
- * Tolerance  16 u of an amplitude of 1.
- * Would it fail?  With a filter that lets nothing finer than its windows pass, k = 4, 5 and 6 would leave 0. */
+/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left: a wave of k periods comes out with
+ * the amplitude |cos(pi k/14)|, with k periods if k < 4, else with 7 - k. An ideal filter would leave 0 of k = 4, 5,
+ * 6. */
 START_TEST(window_means_weaken_and_alias_what_is_finer)
 {
     enum { EDGE = 14, MEANS = EDGE / 2 };
@@ -630,15 +559,8 @@ START_TEST(window_means_weaken_and_alias_what_is_finer)
 }
 END_TEST
 
-/* Claim      Lo-Fi's keys and values hear nothing of a checkerboard; its queries do.  A checkerboard leaves no trace in
- *            the means; asked by a checkerboard, Lo-Fi answers with one.
- * Paper      HiLo, Sec. 4.1, "averaging is a low-pass filter"; Fig. 5, "Lo-Fi mainly focuses on low
- *            frequencies".                        Said of trained networks.  Of the operator the first
- *            holds for keys and values; the output is no low-pass by construction.
- * Measure    14 x 14 tokens, s = 2, one head of two channels, no biases.  Channel 0 a checkerboard of +-1,
- *            channel 1 a ramp of windows.  Keys and values of channel 0: y is zero.  Queries of channel 0,
- *            keys and values of channel 1: all energy but the constant at the highest frequency.
- * Tolerance  Zero; 1e-6 of the energy, and so, of one pair of neighbours, a thousandth of an entry. */
+/* HiLo, Sec. 4.1 and Fig. 5, said of trained networks. A checkerboard leaves no trace in the means; queries that are a
+ * checkerboard get one as their output. Tolerance: 1e-6 of the energy, so a thousandth of an entry of a pair. */
 START_TEST(lofi_is_no_low_pass)
 {
     enum { N = 196, C = 2 };
@@ -666,11 +588,8 @@ START_TEST(lofi_is_no_low_pass)
 }
 END_TEST
 
-/* Claim      Nor is Hi-Fi a high-pass: an image that is the same everywhere passes as its value.
- * Paper      HiLo, Sec. 5.4, "Hi-Fi ... only focuses on high frequencies".     Left open: of what training
- *            makes of it, perhaps; the operator does not see to it.
- * Measure    A constant image, alpha = 0, tiled by its windows: y against h_proj v + h_proj_b.
- * Tolerance  hilo_case.h. */
+/* HiLo, Sec. 5.4, "only focuses on high frequencies". A constant image passes as its value: left open what training
+ * does. */
 START_TEST(hifi_is_no_high_pass)
 {
     enum { N = 48, C = 6 };
@@ -686,19 +605,9 @@ START_TEST(hifi_is_no_high_pass)
 }
 END_TEST
 
-/* Claim      Hi-Fi captures more high frequencies, Lo-Fi mainly low ones.
- * Paper      HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks.
- * Measure    Energy above half the band, 20 mosaics of real images as 14 x 14 tokens of 96 channels, 12
- *            heads, half of them in each branch, s = 2, random weights without biases, eight draws.
- * Holds      In energy: Hi-Fi's above half the band is 3 to 15 times Lo-Fi's, in 40 draws that we made.
- * Does not   As a share of what is not constant, Hi-Fi's is smaller than its input's in every draw, for a
- *            flat softmax is a mean of 2 x 2 tokens; Lo-Fi's is its input's on average and so larger than
- *            Hi-Fi's, for a flat softmax answers nearly linearly, and queries are as fine as the tokens.
- *            What the figures show beyond the energy training must add: queries of Lo-Fi that ask no high
- *            frequencies, scores of Hi-Fi that do not average.  Pooled queries (A.4) alone make Lo-Fi a
- *            low-pass whatever the weights.
- * Tolerance  Margins to the extremes of those draws: a factor of 3.5, a share of 0.38 against 0.45, of 0.11
- *            with pooled queries; Lo-Fi's share less Hi-Fi's is 0.10 on average, and -0.06 at least. */
+/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks. With random weights Hi-Fi has more energy above half the
+ * band than Lo-Fi, but a smaller share than its input; with pooled queries Lo-Fi has less than 0.15. Margins from 40
+ * draws. */
 START_TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };

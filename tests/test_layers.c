@@ -1,8 +1,7 @@
-/* test_layers.c -- each layer is what its line in reference/layers/layers.h says
+/* test_layers.c -- each layer computes its equation of reference/layers/layers.h
  *
- * A layer has one form, so there is nothing to compare it with: each is told here
- * again, in double, token by token and by coordinates, as plainly as may be.
- * What every operator promises, layers promise too (test_promises.c). */
+ * A layer has one form, so its equation is written here again, in double, for one output at a time, by coordinates.
+ * The properties of all operators hold for layers too (test_promises.c). */
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 
 /* ---- layers, told by coordinates ------------------------------------------- */
 
-/* A problem with its tensors as doubles. */
+/* A problem, with its tensors as doubles. */
 struct told {
     const struct problem *p;
     const real *x;
@@ -30,7 +29,7 @@ static double at(const struct told *t, const char *name, size_t i)
 static size_t size_of(const struct told *t, const char *letter) { return problem_size(t->p, letter); }
 static double told_gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
 
-/* x of an image at coordinates that may lie off the grid: 0 there. */
+/* x of an image at coordinates; 0 off the grid. */
 static double x_at(const struct told *t, size_t b, const ptrdiff_t place[GRID_AXES], size_t c)
 {
     size_t inside[GRID_AXES] = {0};
@@ -86,7 +85,7 @@ static double told_depthwise(const struct told *t, size_t b, size_t n, size_t c)
     return sum;
 }
 
-/* sum_c w_kc x_c + b_k of a token that may lie off the grid: then there is nothing, no bias either. */
+/* sum_c w_kc x_c + b_k of a token; off the grid it is 0, without bias. */
 static double mapped(const struct told *t, const char *w, const char *bias, size_t b, const ptrdiff_t place[GRID_AXES],
                      size_t k)
 {
@@ -171,7 +170,7 @@ static double told_merge(const struct told *t, size_t b, size_t n, size_t d)
     return sum;
 }
 
-/* x at a place between tokens: every token of the plane with the weight of a tent of width 1 around it. */
+/* x between tokens: every token of the plane, weighted by a tent of width 1 around it. */
 static double between(const struct told *t, size_t b, double y, double z, size_t c)
 {
     double sum = 0;
@@ -274,7 +273,7 @@ static struct trial drawn(int n)
     return trial(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes, layer[n].without);
 }
 
-/* y of a trial as the layer is told above. */
+/* y of a trial by the equations above. */
 static real *told(const struct trial *t, entry *one)
 {
     const struct problem *p = &t->problem;
@@ -291,8 +290,8 @@ static real *told(const struct trial *t, entry *one)
     return y;
 }
 
-/* What the layer makes against what is expected: 32 sqrt(T) u of the largest entry, T
- * multiply-adds for an entry (promises.h derives it), and the statistical bound of roundoff.h. */
+/* Largest error against 32 sqrt(T) u, T multiply-adds for an output (promises.h derives it); root mean square against
+ * the statistical bound of roundoff.h. */
 static void holds(const struct trial *t, const char *what, const real *expected, int threads)
 {
     const struct problem *p = &t->problem;
@@ -303,13 +302,6 @@ static void holds(const struct trial *t, const char *what, const real *expected,
           statistical_bound(p, kappa, form, other));
 }
 
-/* Claim      Each layer is what its line says, whatever its sizes: here with one thread and with two.
- * Measure    Against the same told in double by coordinates; largest error over the largest entry, and
- *            root mean square.
- * Tolerance  Above.
- * Would it fail?  Seen with channels and entries of patch's weights exchanged, taps off the plane kept in
- *            depthwise and mlp, merge in row-major order, (dx, dy) for (dy, dx), a bias or a mean not
- *            folded, a head that sums, a mean over M - 1, a GELU left out. */
 START_TEST(layers_are_what_they_say)
 {
     struct trial t = drawn(_i);
@@ -324,9 +316,7 @@ START_TEST(layers_are_what_they_say)
 }
 END_TEST
 
-/* Claim      Multiply-adds by formula are those of the definition: windows times channels in times
- *            channels out, 8 C^2 and their like.
- * Measure    Exactly, at sizes where each term counts alone. */
+/* Windows times channels in times channels out, 8 C^2 and their like, at sizes where each term counts alone. */
 START_TEST(layers_cost_what_their_maps_do)
 {
     static const struct { const char *options; const struct declaration *d; size_t B, C; const char *sizes;
@@ -352,7 +342,7 @@ END_TEST
 
 #define DEFORM "--grid 6x8"
 
-/* A deform whose offsets are the same everywhere: dy, dx of every tap. */
+/* A deform whose taps all have the offset (dy, dx). */
 static struct trial moved_by(double dy, double dx)
 {
     struct trial t = trial(DEFORM, &layer_deform, 2, 7, "", "");
@@ -361,7 +351,7 @@ static struct trial moved_by(double dy, double dx)
     return t;
 }
 
-/* x moved by whole tokens, zeros from outside: what stood at (i + dy, j + dx) stands at (i, j). */
+/* x moved by whole tokens, zeros from outside: what was at (i + dy, j + dx) is at (i, j). */
 static real *shifted(const struct trial *t, ptrdiff_t dy, ptrdiff_t dx)
 {
     real *x = zeros(t->inputs);
@@ -377,10 +367,7 @@ static real *shifted(const struct trial *t, ptrdiff_t dy, ptrdiff_t dx)
     return x;
 }
 
-/* Claim      Without offsets a deformable convolution is a convolution: patch, with the norm's factors
- *            laid on its weights, and GELU.
- * Measure    To the statistical bound of roundoff.h, and 32 sqrt(T) u of the largest entry.
- * Would it fail?  Seen with the convolution's bias, and with the kept mean, not folded. */
+/* A patch, with the norm's factors in its weights, and GELU. */
 START_TEST(deform_without_offsets_is_a_convolution)
 {
     struct trial t = moved_by(0, 0), conv = trial(DEFORM " --size 2 --channels 14", &layer_patch, 2, 7, "", "");
@@ -398,9 +385,7 @@ START_TEST(deform_without_offsets_is_a_convolution)
 }
 END_TEST
 
-/* Claim      Whole offsets read the plane moved by so many tokens, and zeros from outside it.
- * Measure    Entries are equal to the bit: shares of 1 and 0 round nothing.
- * Would it fail?  Seen with rows and columns of the offsets exchanged, and with the border repeated outside. */
+/* Exact: weights of 1 and 0 round nothing. */
 START_TEST(whole_offsets_shift_the_plane)
 {
     static const struct { ptrdiff_t dy, dx; } move[] = {{1, 0}, {0, 1}, {-1, 2}, {3, -2}, {-6, 0}, {0, 8}, {100, 100}};
@@ -413,11 +398,7 @@ START_TEST(whole_offsets_shift_the_plane)
 }
 END_TEST
 
-/* Claim      Between tokens the samples are bilinear: in (3/4, 1/4) of the planes moved by the whole offsets around
- *            them, before the norm and GELU, which are not linear.
- * Measure    Against the layer on that mixture of moved planes; within 8 roundings of a sample, kappa and
- *            sum as in `holds`.
- * Would it fail?  Seen with the shares of right and left exchanged. */
+/* The layer on a mixture of planes moved by whole offsets: bilinear before the norm and GELU, which are not linear. */
 START_TEST(fractions_of_offsets_mix_neighbours)
 {
     static const struct { double dy, dx; } move[] = {{0.25, 0}, {0, -0.75}, {-0.5, 1.25}, {5.5, 0.5}, {-2.75, -7.5}};
@@ -436,8 +417,7 @@ START_TEST(fractions_of_offsets_mix_neighbours)
 }
 END_TEST
 
-/* Claim      An offset that is no number makes a sample that is none; one that is huge makes zeros.
- * Measure    Offsets of NaN for all tokens: no y is a number; huge ones: y as for offsets of 100. */
+/* An offset of NaN makes NaN, a huge one zeros. */
 START_TEST(offsets_that_are_no_numbers_show)
 {
     struct trial t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
@@ -449,10 +429,7 @@ END_TEST
 
 /* ---- relations between layers -------------------------------------------------------- */
 
-/* Claim      The order of a merge's four tokens is by columns.
- * Measure    A merge whose norm is undone by its gain, since the patch has mean 0, and whose map takes one
- *            channel of each token: equal to the tokens within 32 u.
- * Would it fail?  Seen with tokens (0,0), (0,1), (1,0), (1,1). */
+/* A norm undone by its gain, as the patch has mean 0, and a map that takes one channel of each token. */
 START_TEST(merge_reads_columns_first)
 {
     struct trial t = trial("--grid 2x2", &layer_merge, 1, 2, "", "");
@@ -470,9 +447,8 @@ START_TEST(merge_reads_columns_first)
 }
 END_TEST
 
-/* Claim      A batch norm folded into one factor and one summand is the batch norm; with mean 0,
- *            variance 1 - epsilon, gain 1 and bias 0 it changes no bit.
- * Measure    As said. */
+/* With mean 0, variance 1, epsilon 0, gain 1 and bias 0 a batch norm, folded into factor and summand, changes no
+ * bit. */
 START_TEST(a_batch_norm_of_nothing_is_nothing)
 {
     struct trial t = trial("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
@@ -484,9 +460,7 @@ START_TEST(a_batch_norm_of_nothing_is_nothing)
 }
 END_TEST
 
-/* Claim      The layer norm of equal channels is its bias, to the last bit: they are their own mean.
- * Measure    Tokens of 1000.7 in all of 37 channels, which is no whole vectors.
- * Would it fail?  Seen with the plain mean in fast/steps.h. */
+/* To the bit: equal channels are their own mean. 37 channels fill no whole vectors. */
 START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
     struct trial t = trial("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
@@ -496,8 +470,6 @@ START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 }
 END_TEST
 
-/* Claim      Layers refuse what they cannot do, in one line.
- * Measure    Messages. */
 START_TEST(layers_refuse)
 {
     static const struct { const struct declaration *d; const char *options, *says; } wrong[] = {
@@ -518,9 +490,7 @@ START_TEST(layers_refuse)
 }
 END_TEST
 
-/* Claim      A layer is told once: its form answers to both tellings, and it is no operator
- *            of the list, though found by its name.
- * Measure    The lists. */
+/* A layer's one form answers to "naive" and "fast"; it is found by its name, but is not in the list of operators. */
 START_TEST(layers_are_told_once)
 {
     const struct declaration *d, *o;

@@ -1,8 +1,7 @@
-/* test_learned.c -- proofs of networks that were trained: what PyTorch answers, the C network answers
+/* test_learned.c -- trained networks answer as PyTorch does
  *
- * Five tiny networks, one for each operator, trained on Fashion-MNIST by
- * tests/pytorch/train.py; weights and answers lie in tests/golden/learned/.  Pictures are
- * those of the data set, and without it every test here is skipped. */
+ * Five tiny networks, one for each operator, trained on Fashion-MNIST by tests/pytorch/train.py; weights and answers
+ * are in tests/golden/learned/. Without the data set every test here is skipped. */
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@ enum { IMAGES = 1000, BATCH = 50, FEW = 20, CLASSES = 10, PIXELS = 28 * 28 };
 
 static const char *const operators[] = {"lisa", "structsa", "elsa", "chopd", "hilo"};
 
-/* A network with its weights, ready to run, and what PyTorch answers. */
+/* A network with its weights, ready to run, and PyTorch's answers. */
 struct trained {
     const char *name;
     struct tensors weights, answers;
@@ -77,7 +76,7 @@ static const real *pictures(void)
     return pixels;
 }
 
-/* logits [images][CLASSES], a batch of the network's at a time. */
+/* logits [images][CLASSES], one batch of the network at a time. */
 static real *classify(struct network *n, const real *pixels, size_t images)
 {
     real *logits = zeros(images * CLASSES);
@@ -94,7 +93,7 @@ static size_t class_of(const real *logits)
     return best;
 }
 
-/* How far the best logit is ahead of the second. */
+/* The best logit less the second. */
 static double margin(const real *logits)
 {
     size_t best = class_of(logits);
@@ -104,8 +103,7 @@ static double margin(const real *logits)
     return (double)logits[best] - second;
 }
 
-/* kappa of roundoff.h, of a whole network: by how much logits move, for each share by which
- * pixels and all weights are moved. */
+/* kappa of roundoff.h for a whole network: pixels and weights are moved by shares up to d, logits move by kappa d. */
 static double moves(const struct trained *t)
 {
     double d = ldexp(1, sizeof(real) == 4 ? -12 : -30);
@@ -129,7 +127,7 @@ static double moves(const struct trained *t)
     return fmax(1, mean_difference(z, y, FEW * CLASSES) / d);
 }
 
-/* The multiply-adds behind one entry of the step that has most of them. */
+/* Multiply-adds for one output of the step that has most of them. */
 static double longest(const struct network *n)
 {
     double most = 1;
@@ -139,17 +137,8 @@ static double longest(const struct network *n)
     return most;
 }
 
-/* Claim      The C network computes PyTorch's logits of trained weights and real pictures, and chooses its classes,
- *            picture by picture.
- * Paper      None: the networks are ours. The operators are Eq. 10 (LiSA), Eq. 16, Eq. 7 with Eq. 8, Eq. 10 (ChoP'D),
- *            and Eq. 6 of HiLo.
- * Measure    Logits of 1000 test pictures by the fast forms, against PyTorch in float64; and the classes. Two
- *            pictures by the naive forms, but not chopd's, which would make its whole tensor with 7.6 G multiply-adds
- *            a picture.
- * Tolerance  Both of roundoff.h for T multiply-adds an entry and the network's own kappa: kappa T u where all roundings
- *            conspire, (2 + 2/sqrt(m)) kappa sqrt(T) u for the root mean square, T on either side. A class may differ
- *            where PyTorch's two best logits are nearer than twice the first; such pictures are counted.
- * Would it fail?  The mixers of both blocks exchanged, or the classes of the next picture. */
+/* Tolerance: both of roundoff.h, T and kappa of the network: 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u. A class
+ * may differ only where PyTorch's two best logits are nearer than twice the first; fewer than 2 % are. */
 START_TEST(trained_networks_answer_as_pytorch_does)
 {
     struct trained t;
