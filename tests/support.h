@@ -45,6 +45,19 @@ real *uniform(uint64_t seed, size_t n, double low, double high);
 real *integers(uint64_t seed, size_t n, int bound);
 real *copy(const real *a, size_t n);
 
+/* More arrays in such room: n times one value; the identity [n][n]; a + factor b.  Matrices lie row by row. */
+real *filled(size_t n, double value);
+real *identity_matrix(size_t n);
+real *sum_of(const real *a, double factor, const real *b, size_t n);
+
+/* Of a [rows][columns]: row r of the result is row from[r] of a; one column; a b, where b is [columns][others]. */
+real *rows_in_order(const real *a, const size_t *from, size_t rows, size_t columns);
+real *column_of(const real *a, size_t rows, size_t columns, size_t which);
+real *matrix_product(const real *a, const real *b, size_t rows, size_t columns, size_t others);
+
+/* The rank of a [rows][columns], by elimination in double with the largest pivot; pivots up to `least` count as 0. */
+size_t matrix_rank(const real *a, size_t rows, size_t columns, double least);
+
 /* The largest |a|, the largest |a - b|, and the latter over the largest |b|
  * (0 where both vanish).  NaN if any entry that takes part is. */
 double largest(const real *a, size_t n);

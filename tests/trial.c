@@ -169,11 +169,66 @@ double trial_difference(struct trial *t, const char *form, int threads)
     return relative_difference(trial_run(t, form, threads), t->y, t->outputs);
 }
 
-real *trial_tensor(struct trial *t, const char *name)
+const char *fault_forms_equal(const struct trial *t, const real *y)
+{
+    const char *wrong = NULL;
+    const struct form *form;
+    for (int f = 0; !wrong && (form = operator_form_at(t->problem.declaration, f)); f++)
+        wrong = fault_equal(run_form(&t->problem, form, 1, t->x), y, t->outputs);
+    return wrong;
+}
+
+const char *fault_forms_within(const struct trial *t, const real *y, double tolerance)
+{
+    const char *wrong = NULL;
+    const struct form *form;
+    for (int f = 0; !wrong && (form = operator_form_at(t->problem.declaration, f)); f++)
+        wrong = fault_within(form->name, relative_difference(run_form(&t->problem, form, 1, t->x), y, t->outputs),
+                             tolerance);
+    return wrong;
+}
+
+/* The row of a parameter that the trial has. */
+static int present_row(const struct trial *t, const char *name)
 {
     int row = problem_row(&t->problem, name);
     ck_assert_msg(row > 0 && t->problem.tensor[row].data, "%s has no tensor %s", t->problem.declaration->name, name);
-    return t->problem.tensor[row].data;
+    return row;
+}
+
+real *trial_tensor(struct trial *t, const char *name) { return t->problem.tensor[present_row(t, name)].data; }
+size_t trial_count(const struct trial *t, const char *name) { return t->problem.tensor[present_row(t, name)].count; }
+
+void trial_put(struct trial *t, const char *name, const real *values)
+{
+    memcpy(trial_tensor(t, name), values, trial_count(t, name) * sizeof *values);
+}
+
+void trial_put_identity(struct trial *t, const char *name, size_t n)
+{
+    ck_assert_uint_eq(trial_count(t, name), n * n);
+    trial_put(t, name, identity_matrix(n));
+}
+
+void trial_fill(struct trial *t, const char *name, double value)
+{
+    trial_put(t, name, filled(trial_count(t, name), value));
+}
+
+void trial_take(struct trial *to, const struct trial *from, const char *names)
+{
+    const char *word[32];
+    for (int w = 0, words = names ? split(names, word, 32) : 0; w < words; w++) {
+        ck_assert_uint_eq(trial_count(to, word[w]), trial_count(from, word[w]));
+        trial_put(to, word[w], from->problem.tensor[present_row(from, word[w])].data);
+    }
+    const struct tensor_row *rows = to->problem.declaration->tensors;
+    for (int r = 1; !names && rows[r].name; r++) {
+        int row = problem_row(&from->problem, rows[r].name);
+        const real *data = row > 0 ? from->problem.tensor[row].data : NULL;
+        if (to->problem.tensor[r].data && data && to->problem.tensor[r].count == from->problem.tensor[row].count)
+            trial_put(to, rows[r].name, data);
+    }
 }
 
 /* Fails request after request, by one of the two ways of memory.h to do so, and

@@ -56,8 +56,25 @@ real *trial_run_on(const struct trial *t, const char *form, int threads, const r
 /* Its largest difference from the naive form, over the naive form's largest entry. */
 double trial_difference(struct trial *t, const char *form, int threads);
 
-/* One of the trial's parameters, to be written to. */
+/* Fails unless every form of the operator, on one thread, gives y: to the bit, or within a tolerance over the
+ * largest entry of y. */
+#define forms_equal(...) FAILS_IF(fault_forms_equal(__VA_ARGS__))
+#define forms_within(...) FAILS_IF(fault_forms_within(__VA_ARGS__))
+const char *fault_forms_equal(const struct trial *t, const real *y);
+const char *fault_forms_within(const struct trial *t, const real *y, double tolerance);
+
+/* One of the trial's parameters, to be written to, and how many numbers it has. */
 real *trial_tensor(struct trial *t, const char *name);
+size_t trial_count(const struct trial *t, const char *name);
+
+/* Writes a parameter: these numbers; the identity; one value everywhere. */
+void trial_put(struct trial *t, const char *name, const real *values);
+void trial_put_identity(struct trial *t, const char *name, size_t n);
+void trial_fill(struct trial *t, const char *name, double value);
+
+/* Copies parameters from one trial to another: those of these names, parted by blanks, which must have equal sizes;
+ * or, for NULL, all that both trials have in equal sizes. */
+void trial_take(struct trial *to, const struct trial *from, const char *names);
 
 /* Bytes that a form takes at most, from prepare to the end of a run, without AddressSanitizer's guards. */
 double trial_peak(const struct trial *t, const struct form *form);
