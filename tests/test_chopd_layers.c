@@ -5,31 +5,48 @@
  * numbers are whole and the tolerance is zero. */
 
 #include "dfc_case.h"
+#include "../reference/elsa.h"
+#include "../reference/layers/layers.h"
+#include "../reference/linear.h"
 #include "../reference/msa.h"
-#include "../reference/steps.h"
 
 /* y is what both forms of fc make of x, and Eq. 3 with the same tensor for each image. */
-static void is_fc(const struct dfc_problem *s, const real *w, const real *x, const real *y)
+static void is_fc(const struct dfc_problem *s, const real *w, real *x, const real *y)
 {
     char sizes[80];
     size_t weights = s->M * s->N * s->C * s->D;
     snprintf(sizes, sizeof sizes, "M=%zu N=%zu D=%zu", s->M, s->N, s->D);
     struct trial t = trial("", &fc, s->B, s->C, sizes, "");
-    memcpy(trial_tensor(&t, "w"), w, weights * sizeof *w);
+    trial_put(&t, "w", w);
+    t.x = x;
     ck_assert(largest(y, t.outputs) > 0.5);
-    equal(trial_run_on(&t, "naive", 1, x), y, t.outputs);
-    equal(trial_run_on(&t, "fast", 2, x), y, t.outputs);
+    forms_equal(&t, y);
 
     real *each = zeros(s->B * weights);
     for (size_t i = 0; i < s->B; i++) memcpy(each + i * weights, w, weights * sizeof *w);
     equal(layer(s, each, x), y, t.outputs);
 }
 
-static const struct window window[] = {
-    {5, 6, 3, 1, 1}, {5, 6, 3, 1, 0}, {7, 6, 3, 2, 1}, {6, 6, 2, 2, 0},
-    {4, 5, 5, 1, 2}, {7, 5, 3, 3, 1}, {3, 3, 1, 1, 0},
-};
+/* The convolution of the layer patch, for kernel [D][C][k k]. */
+static real *convolved(const struct window *v, const real *x, const real *kernel, size_t B, size_t C, size_t D)
+{
+    char options[120];
+    snprintf(options, sizeof options, "--grid %zux%zu --size %zu --stride %zu --pad %zu --channels %zu", v->H, v->W,
+             v->k, v->stride, v->padding, D);
+    struct trial t = trial(options, &layer_patch, B, C, "", "b");
+    trial_put(&t, "w", kernel);
+    return trial_run_on(&t, "layer", 1, x);
+}
 
+/* A depth-wise kernel [C][K] as that of a convolution, [C][C][K]. */
+static real *diagonal(const real *kernel, size_t C, size_t K)
+{
+    real *full = zeros(C * C * K);
+    for (size_t c = 0; c < C; c++) memcpy(full + (c * C + c) * K, kernel + c * K, K * sizeof *full);
+    return full;
+}
+
+/* The token under entry k of output n's window, or -1 off the grid. */
 static int under(const struct window *v, size_t n, size_t k)
 {
     int y = (int)(n / columns_out(v) * v->stride + k / v->k) - (int)v->padding;
@@ -39,20 +56,18 @@ static int under(const struct window *v, size_t n, size_t k)
 
 /* ---- static layers ----------------------------------------------------- */
 
+static const struct window window[] = {
+    {5, 6, 3, 1, 1}, {5, 6, 3, 1, 0}, {7, 6, 3, 2, 1}, {6, 6, 2, 2, 0},
+    {4, 5, 5, 1, 2}, {7, 5, 3, 3, 1}, {3, 3, 1, 1, 0},
+};
+
 /* W_mncd = w_dc[m - n] inside the window, else 0; with strides and zero padding too. */
 START_TEST(convolution_is_fully_connected)
 {
     const struct window *v = &window[_i];
     struct dfc_problem s = window_sizes(v, 2, 3, 2);
-    size_t K = v->k * v->k;
-    real *x = integers(1, s.B * s.M * s.C, 3), *kernel = integers(2, s.D * s.C * K, 3), *y = zeros(s.B * s.N * s.D);
-    for (size_t in = 0; in < s.B * s.N; in++)
-        for (size_t k = 0; k < K; k++)
-            for (size_t dc = 0; under(v, in % s.N, k) >= 0 && dc < s.D * s.C; dc++) {
-                size_t m = (size_t)under(v, in % s.N, k);
-                y[in * s.D + dc / s.C] += kernel[dc * K + k] * x[(in / s.N * s.M + m) * s.C + dc % s.C];
-            }
-    is_fc(&s, convolution_tensor(v, kernel, s.C, s.D), x, y);
+    real *x = integers(1, s.B * s.M * s.C, 3), *kernel = integers(2, s.D * s.C * v->k * v->k, 3);
+    is_fc(&s, convolution_tensor(v, kernel, s.C, s.D), x, convolved(v, x, kernel, s.B, s.C, s.D));
 }
 END_TEST
 
@@ -62,25 +77,19 @@ START_TEST(depthwise_convolution_is_fully_connected)
     const struct window *v = &window[_i];
     struct dfc_problem s = window_sizes(v, 2, 3, 3);
     size_t K = v->k * v->k;
-    real *x = integers(3, s.B * s.M * 3, 3), *kernel = integers(4, 3 * K, 3), *y = zeros(s.B * s.N * 3);
-    for (size_t in = 0; in < s.B * s.N; in++)
-        for (size_t k = 0; k < K; k++)
-            for (size_t c = 0; under(v, in % s.N, k) >= 0 && c < 3; c++)
-                y[in * 3 + c] += kernel[c * K + k] * x[(in / s.N * s.M + (size_t)under(v, in % s.N, k)) * 3 + c];
-    is_fc(&s, depthwise_tensor(v, kernel, 3), x, y);
+    real *x = integers(3, s.B * s.M * 3, 3), *kernel = integers(4, 3 * K, 3);
+    is_fc(&s, depthwise_tensor(v, kernel, 3), x, convolved(v, x, diagonal(kernel, 3, K), 2, 3, 3));
 }
 END_TEST
 
-/* W_mncd = delta_mn w_cd. */
+/* W_mncd = delta_mn w_dc. */
 START_TEST(pointwise_convolution_is_fully_connected)
 {
     struct dfc_problem s = {.B = 2, .M = 12, .N = 12, .C = 4, .D = 3};
-    real *x = integers(5, 2 * 12 * 4, 3), *map = integers(6, 12, 3);
-    real *y = zeros(2 * 12 * 3), *w = zeros(12 * 12 * 12);
-    for (size_t n = 0; n < 12; n++) memcpy(w + place(&s, 0, n, n, 0, 0), map, 12 * sizeof *map);
-    for (size_t token = 0; token < 24; token++)
-        for (size_t d = 0; d < 3; d++)
-            for (size_t c = 0; c < 4; c++) y[token * 3 + d] += x[token * 4 + c] * map[c * 3 + d];
+    real *x = integers(5, 2 * 12 * 4, 3), *map = integers(6, 12, 3), *y = zeros(2 * 12 * 3), *w = zeros(12 * 12 * 12);
+    for (size_t n = 0; n < 12; n++)
+        for (size_t dc = 0; dc < 12; dc++) w[place(&s, 0, n, n, dc % 4, dc / 4)] = map[dc];
+    linear_map(y, 3, x, 4, map, NULL, 24, 4, 3);
     is_fc(&s, w, x, y);
 }
 END_TEST
@@ -95,18 +104,8 @@ START_TEST(average_pooling_is_fully_connected)
     const struct window *v = &pooling[_i];
     struct dfc_problem s = window_sizes(v, 2, 3, 3);
     size_t K = v->k * v->k;
-    real *x = integers(7, s.B * s.M * 3, 9), *kernel = zeros(3 * K), *y = zeros(s.B * s.N * 3);
-    for (size_t ck = 0; ck < 3 * K; ck++) kernel[ck] = 1 / (real)K;
-    for (size_t in = 0; in < s.B * s.N; in++)
-        for (size_t c = 0; c < 3; c++) {
-            real sum = 0;
-            for (size_t k = 0; k < K; k++) {
-                int m = under(v, in % s.N, k);
-                if (m >= 0) sum += x[(in / s.N * s.M + (size_t)m) * 3 + c];
-            }
-            y[in * 3 + c] = sum / (real)K;
-        }
-    is_fc(&s, depthwise_tensor(v, kernel, 3), x, y);
+    real *x = integers(7, s.B * s.M * 3, 9), *kernel = filled(3 * K, 1 / (double)K);
+    is_fc(&s, depthwise_tensor(v, kernel, 3), x, convolved(v, x, diagonal(kernel, 3, K), 2, 3, 3));
 }
 END_TEST
 
@@ -139,7 +138,7 @@ END_TEST
 START_TEST(self_attention_is_dynamic_fully_connected)
 {
     enum { M = 12, C = 6 };
-    size_t h = (size_t)_i + 1, c_head = C / h;
+    const size_t h = (size_t)_i + 1, width = C / h;
     char options[64];
     snprintf(options, sizeof options, "--grid 3x4 --heads %zu --scale 0.5", h);
     struct trial t = trial(options, &msa, 2, C, "", "rpe b_qkv b_o");
@@ -147,27 +146,16 @@ START_TEST(self_attention_is_dynamic_fully_connected)
     const real *qkv = trial_tensor(&t, "w_qkv"), *w_o = trial_tensor(&t, "w_o");
     real *w = zeros(2 * M * M * C * C), *swapped = zeros(2 * M * M * C * C);
 
-    for (size_t i = 0; i < 2; i++)
-        for (size_t a = 0; a < h; a++)
-            for (size_t n = 0; n < M; n++) {
-                real weight[M] = {0};
-                for (size_t m = 0; m < M; m++)
-                    for (size_t e = a * c_head; e < (a + 1) * c_head; e++) {
-                        real q = 0, k = 0;
-                        for (size_t c = 0; c < C; c++) {
-                            q += qkv[e * C + c] * t.x[(i * M + n) * C + c];
-                            k += qkv[(C + e) * C + c] * t.x[(i * M + m) * C + c];
-                        }
-                        weight[m] += (real)0.5 * q * k;
-                    }
-                softmax(weight, M);
-                for (size_t m = 0; m < M; m++)
-                    for (size_t c = 0; c < C; c++)
-                        for (size_t d = 0; d < C; d++)
-                            for (size_t e = a * c_head; e < (a + 1) * c_head; e++)
-                                w[place(&s, i, m, n, c, d)] +=
-                                    weight[m] * (qkv[(2 * C + e) * C + c] * w_o[d * C + e]);
-            }
+    for (size_t ia = 0; ia < 2 * h; ia++) {
+        size_t i = ia / h, first = ia % h * width;
+        const real *w_q = qkv + first * C;
+        const real *map = attention_map(t.x + i * M * C, w_q, w_q + C * C, M, C, width, (real)0.5);
+        for (size_t mn = 0; mn < M * M; mn++)
+            for (size_t cd = 0; cd < C * C; cd++)
+                for (size_t e = first; e < first + width; e++)
+                    w[place(&s, i, mn / M, mn % M, cd / C, cd % C)] +=
+                        map[mn % M * M + mn / M] * (qkv[(2 * C + e) * C + cd / C] * w_o[cd % C * C + e]);
+    }
     double tolerance = 2 * layer_bound(&s, w, t.x, C + 3 * M + 200);
     real *y = layer(&s, w, t.x);
     within("naive", largest_difference(y, trial_run(&t, "naive", 1), t.outputs), tolerance);
@@ -178,8 +166,8 @@ START_TEST(self_attention_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* After Wu et al. 2019: each token makes its kernel, W_imncd = delta_cd K_k,in for m = n + k. After Chen et al. 2020:
- * one kernel for an image, W_imncd = sum_j a_j(x_i) w_jdc[m - n]. Without their softmax, so that numbers stay whole. */
+/* After Wu et al. 2019: each token makes its kernel (ELSA, Eq. 4, term qr), W_imncd = delta_cd K_k,in for m = n + k.
+ * After Chen et al. 2020: one kernel for an image, W_imncd = sum_j a_j(x_i) w_jdc[m - n]. Without their softmax. */
 START_TEST(dynamic_convolution_is_dynamic_fully_connected)
 {
     enum { M = 16, C = 3, K = 9 };
@@ -188,38 +176,30 @@ START_TEST(dynamic_convolution_is_dynamic_fully_connected)
     real *x = integers(11, 2 * M * C, 3), *w = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
 
     if (_i == 0) {
-        real *makes = integers(12, K * C, 2), *made = zeros(2 * M * K);
-        for (size_t in = 0; in < 2 * M; in++)
-            for (size_t kc = 0; kc < K * C; kc++) made[in * K + kc / C] += makes[kc] * x[in * C + kc % C];
-        for (size_t i = 0; i < 2; i++)
-            for (size_t m = 0; m < M; m++)
-                for (size_t n = 0; n < M; n++)
-                    for (size_t c = 0, k = entry(&v, m, n); k < K && c < C; c++)
-                        w[place(&s, i, m, n, c, c)] = made[(i * M + n) * K + k];
-        for (size_t in = 0; in < 2 * M; in++)
-            for (size_t k = 0; k < K; k++)
-                for (size_t c = 0; under(&v, in % M, k) >= 0 && c < C; c++)
-                    y[in * C + c] += made[in * K + k] * x[(in / M * M + (size_t)under(&v, in % M, k)) * C + c];
+        struct trial t = trial("--grid 4x4 --kernel 3 --equation 4 --terms qr --norm identity", &elsa, 2, C, "",
+                               "w_o b_o b_qkv");
+        const real *makes = integers(12, C * K, 2), *made = matrix_product(x, makes, 2 * M, C, K);
+        memcpy(trial_tensor(&t, "w_qkv"), identity_matrix(C), C * C * sizeof *y);
+        memcpy(trial_tensor(&t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof *y);
+        trial_put(&t, "rk", makes);
+        y = trial_run_on(&t, "naive", 1, x);
+        for (size_t imn = 0; imn < 2 * M * M; imn++) {
+            size_t i = imn / (M * M), m = imn / M % M, n = imn % M, k = entry(&v, m, n);
+            for (size_t c = 0; k < K && c < C; c++) w[place(&s, i, m, n, c, c)] = made[(i * M + n) * K + k];
+        }
     } else {
         real *kernels = integers(13, 2 * C * C * K, 2), *share = integers(14, 2 * C, 2);
         for (size_t i = 0; i < 2; i++) {
             real *mixed = zeros(C * C * K), mean[C] = {0};
             for (size_t mc = 0; mc < M * C; mc++) mean[mc % C] += x[i * M * C + mc] / M;
-            for (size_t j = 0; j < 2; j++)
-                for (size_t c = 0; c < C; c++)
-                    for (size_t at = 0; at < C * C * K; at++)
-                        mixed[at] += share[j * C + c] * mean[c] * kernels[j * C * C * K + at];
+            for (size_t j = 0; j < 2; j++) {
+                const real *kernel = kernels + j * C * C * K, *one = convolved(&v, x + i * M * C, kernel, 1, C, C);
+                real a = 0;
+                for (size_t c = 0; c < C; c++) a += share[j * C + c] * mean[c];
+                for (size_t at = 0; at < C * C * K; at++) mixed[at] += a * kernel[at];
+                for (size_t nd = 0; nd < M * C; nd++) y[i * M * C + nd] += a * one[nd];
+            }
             memcpy(w + i * M * M * C * C, convolution_tensor(&v, mixed, C, C), M * M * C * C * sizeof *w);
-            for (size_t j = 0; j < 2; j++)              /* the answers of both kernels, mixed */
-                for (size_t n = 0; n < M; n++)
-                    for (size_t k = 0; k < K; k++)
-                        for (size_t dc = 0; under(&v, n, k) >= 0 && dc < C * C; dc++) {
-                            real a = 0;
-                            for (size_t c = 0; c < C; c++) a += share[j * C + c] * mean[c];
-                            size_t m = (size_t)under(&v, n, k);
-                            real term = kernels[(j * C * C + dc) * K + k] * x[(i * M + m) * C + dc % C];
-                            y[(i * M + n) * C + dc / C] += a * term;
-                        }
         }
     }
     ck_assert(largest(y, 2 * M * C) > 2);
