@@ -5,30 +5,12 @@
 #include "elsa_case.h"
 #include "../reference/msa.h"
 
-/* The token dy and dx from token i of an H x W grid, or -1. */
-static int beside(int i, int H, int W, int dy, int dx)
-{
-    int row = i / W + dy, column = i % W + dx;
-    return row < 0 || row >= H || column < 0 || column >= W ? -1 : row * W + column;
-}
-
 /* x with every entry times a whole number. */
 static real *times(const real *x, size_t n, int by)
 {
     real *y = copy(x, n);
     for (size_t i = 0; i < n; i++) y[i] *= (real)by;
     return y;
-}
-
-/* Query and value, or the value alone, are x itself. */
-static void pass_x(struct trial *t, bool query)
-{
-    size_t C = problem_size(&t->problem, "C");
-    real *w = trial_tensor(t, "w_qkv");
-    for (size_t i = 0; i < C * C; i++) {
-        w[2 * C * C + i] = i / C == i % C;
-        if (query) w[i] = i / C == i % C;
-    }
 }
 
 /* ---- the paradigm -------------------------------------------------------- */
@@ -71,7 +53,7 @@ START_TEST(every_row_of_table_1_is_a_choice_of_terms)
                  "--scale 0.5 --terms %s", terms[r]);
         struct trial t = trial(options, &elsa, 1, 8, "", "w_o b_o b_qkv");
         y[r] = local_attention(&t, terms[r]);
-        both_within(&t, y[r], 2 * elsa_tolerance(&t.problem));
+        forms_within(&t, y[r], 2 * elsa_tolerance(&t.problem));
         for (size_t s = 0; s < r; s++) beyond("    another row", relative_difference(y[s], y[r], t.outputs), 0.01);
     }
 }
@@ -103,7 +85,7 @@ START_TEST(spatial_filter_of_ddf_is_a_case_of_eq4)
                 y[i * 4 + c] += (real)((filter[n] - mean) / sqrt(square + 1e-10)) * t.x[j * 4 + c];
         }
     }
-    both_within(&t, y, elsa_tolerance(&t.problem));
+    forms_within(&t, y, elsa_tolerance(&t.problem));
     beyond("without the norm", relative_difference(trial_run(&plain, "naive", 1), y, t.outputs), 0.01);
 }
 END_TEST

@@ -8,15 +8,6 @@
 #include "../reference/msa.h"
 #include "../reference/instruments/tokens.h"
 
-/* Named parameters of one trial, copied into another. */
-static void take_parameters(struct trial *to, struct trial *from, size_t names, const char *const *name)
-{
-    for (size_t n = 0; n < names; n++) {
-        size_t count = from->problem.tensor[problem_row(&from->problem, name[n])].count;
-        memcpy(trial_tensor(to, name[n]), trial_tensor(from, name[n]), count * sizeof(real));
-    }
-}
-
 /* ---- the paradigm ---------------------------------------------------- */
 
 /* ELSA, Eq. 1 and 4: the term b alone, identity, neighbourhoods, one head per channel. */
@@ -29,9 +20,8 @@ START_TEST(depthwise_convolution_is_a_case_of_eq4)
     real *y = zeros(t.outputs);
     for (int i = 0; i < 30; i++)
         for (int n = 0; n < 9; n++) {
-            int r = i / 6 + n / 3 - 1, c = i % 6 + n % 3 - 1;
-            for (int ch = 0; r >= 0 && r < 5 && c >= 0 && c < 6 && ch < 4; ch++)
-                y[i * 4 + ch] += rb[ch * 9 + n] * t.x[(r * 6 + c) * 4 + ch];
+            int j = beside(i, 5, 6, n / 3 - 1, n % 3 - 1);
+            for (int c = 0; j >= 0 && c < 4; c++) y[i * 4 + c] += rb[c * 9 + n] * t.x[j * 4 + c];
         }
     both_equal(&t, y);
 }
@@ -43,18 +33,12 @@ START_TEST(dynamic_filter_is_a_case_of_eq4)
     struct trial t = trial("--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
                            "w_o b_o b_qkv");
     make_whole(&t, true);
-    real *w = trial_tensor(&t, "w_qkv"), *y = zeros(t.outputs);
-    const real *rk = trial_tensor(&t, "rk");
-    for (size_t i = 0; i < 16; i++) w[i] = i / 4 == i % 4;
+    pass_x(&t, true);
+    real *filter = matrix_product(t.x, trial_tensor(&t, "rk"), 20, 4, 2 * 9), *y = zeros(t.outputs);
     for (int i = 0; i < 20; i++)
         for (int n = 0; n < 9; n++) {
-            int r = i / 5 + n / 3 - 1, c = i % 5 + n % 3 - 1;
-            if (r < 0 || r >= 4 || c < 0 || c >= 5) continue;
-            for (int ch = 0; ch < 4; ch++) {
-                real filter = 0;
-                for (int from = 0; from < 4; from++) filter += t.x[i * 4 + from] * rk[(from * 2 + ch / 2) * 9 + n];
-                y[i * 4 + ch] += filter * t.x[(r * 5 + c) * 4 + ch];
-            }
+            int j = beside(i, 4, 5, n / 3 - 1, n % 3 - 1);
+            for (int c = 0; j >= 0 && c < 4; c++) y[i * 4 + c] += filter[(i * 2 + c / 2) * 9 + n] * t.x[j * 4 + c];
         }
     both_equal(&t, y);
 }
@@ -68,13 +52,12 @@ START_TEST(local_self_attention_is_a_case_of_eq4)
         {"--grid 6x9 --kernel 3 --terms qk", "--grid 6x9 --window 3", "rpe"},
         {"--grid 5x5 --kernel 5 --terms qk+b", "--grid 5x5 --window 5", ""},
     };
-    static const char *const shared[] = {"w_qkv", "b_qkv", "w_o", "b_o"};
     char options[120], their_options[120];
     snprintf(options, sizeof options, "%s --heads 2 --equation 4 --area window --scale 0.5", net[_i].ours);
     snprintf(their_options, sizeof their_options, "%s --heads 2 --scale 0.5", net[_i].theirs);
     struct trial ours = trial(options, &elsa, 2, 8, "", "");
     struct trial theirs = trial(their_options, &msa, 2, 8, "", net[_i].without);
-    take_parameters(&theirs, &ours, COUNT(shared), shared);
+    trial_take(&theirs, &ours, "w_qkv b_qkv w_o b_o");
     if (_i == 1) {
         size_t columns = problem_axis(&theirs.problem, "rpe", 1);
         real *rpe = trial_tensor(&theirs, "rpe"), *rb = trial_tensor(&ours, "rb");
@@ -83,27 +66,23 @@ START_TEST(local_self_attention_is_a_case_of_eq4)
             if (columns == 1) rb[81 + p] = rb[p];
         }
     }
-    memcpy(ours.x, theirs.x, ours.inputs * sizeof(real));
-    both_within(&ours, trial_run(&theirs, "naive", 1), 2 * elsa_tolerance(&ours.problem));
+    forms_within(&ours, trial_run_on(&theirs, "naive", 1, ours.x), 2 * elsa_tolerance(&ours.problem));
 }
 END_TEST
 
 /* ELSA, Eq. 4 and 6: Net6-N. */
 START_TEST(eq6_is_eq4_without_the_dot_product)
 {
-    static const char *const name[] = {"w_qkv", "b_qkv", "rk", "rq", "rb", "w_o", "b_o"};
-    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa,
-                              2, 9, "", "");
-    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 6", &elsa, 2, 9, "",
+    static const char options[] = "--grid 6x5 --kernel 3 --heads 3 --equation 6";
+    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
+    struct trial modulo = trial(options, &elsa, 2, 9, "", "ghost_mul ghost_add");
+    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6 --head-map block", &elsa, 2, 9, "",
                                "ghost_mul ghost_add");
-    struct trial modulo = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6", &elsa, 2, 9, "", "ghost_mul ghost_add");
-    static const char *const form[] = {"naive", "fast"};
-    take_parameters(&four, &block, COUNT(name), name);
-    for (size_t f = 0; f < COUNT(form); f++)
-        within(form[f], relative_difference(trial_run(&four, form[f], 1), trial_run(&block, form[f], 1), block.outputs),
-               2 * elsa_tolerance(&block.problem));
-    beyond("    heads taken modulo",
-           relative_difference(trial_run(&modulo, "naive", 1), trial_run(&block, "naive", 1), block.outputs), 0.01);
+    trial_take(&four, &block, "w_qkv b_qkv rk rq rb w_o b_o");
+    real *y = trial_run(&block, "naive", 1);
+    forms_within(&four, y, 2 * elsa_tolerance(&block.problem));
+    forms_within(&block, y, 2 * elsa_tolerance(&block.problem));
+    beyond("    heads taken modulo", relative_difference(trial_run(&modulo, "naive", 1), y, block.outputs), 0.01);
 }
 END_TEST
 
@@ -111,22 +90,19 @@ END_TEST
 START_TEST(terms_of_eq4_add_without_a_norm)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
-    char options[120];
-    real *sum = NULL, *all = NULL;
-    size_t count = 0;
-    for (int s = 0; s < 5; s++) {
+    real *y[COUNT(terms)], *sum = zeros(36 * 4);
+    for (size_t s = 0; s < COUNT(terms); s++) {
+        char options[120];
         snprintf(options, sizeof options,
                  "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
                  _i ? "window" : "neighbourhood", terms[s]);
         struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
         make_whole(&t, true);
-        if (!sum) sum = zeros(count = t.outputs);
-        real *y = trial_run(&t, _i ? "naive" : "fast", 1);
-        if (s == 4) all = y;
-        for (size_t i = 0; s < 4 && i < count; i++) sum[i] += y[i];
+        y[s] = trial_run(&t, _i ? "naive" : "fast", 1);
+        if (s < 4) sum = sum_of(sum, 1, y[s], 36 * 4);
     }
-    ck_assert(largest(all, count) > 4);
-    equal(all, sum, count);
+    ck_assert(largest(y[4], 36 * 4) > 4);
+    equal(y[4], sum, 36 * 4);
 }
 END_TEST
 
@@ -137,19 +113,20 @@ END_TEST
 START_TEST(hadamard_attention_is_of_third_order)
 {
     const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
-    struct scene m = whole_scene(&s), doubled = whole_scene(&s);
+    struct scene m = whole_scene(&s), doubled = m;
     size_t tokens = 20 * 4;
-    real *q = copy(m.q, tokens), *k = copy(m.k, tokens), *v = copy(m.v, tokens);
-    for (size_t i = 0; i < tokens; i++) q[i] *= 2, k[i] *= 2, v[i] *= 2;
-    doubled.q = q, doubled.k = k, doubled.v = v;
-    m.of.rb = doubled.of.rb = zeros(18);
-    struct scene *both[2] = {&m, &doubled};
-    for (int b = 0; b < 2; b++) {
-        make_logits(both[b]);
-        apply_filters(both[b]);
-    }
-    for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * m.f[i]);
-    ck_assert(largest(m.f, tokens) > 4);
+    m.of.rb = zeros(18);
+    make_logits(&m);
+    apply_filters(&m);
+    const real *f = copy(m.f, tokens);
+    doubled.of.rb = m.of.rb;
+    doubled.q = sum_of(m.q, 1, m.q, tokens);
+    doubled.k = sum_of(m.k, 1, m.k, tokens);
+    doubled.v = sum_of(m.v, 1, m.v, tokens);
+    make_logits(&doubled);
+    apply_filters(&doubled);
+    for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * f[i]);
+    ck_assert(largest(f, tokens) > 4);
 }
 END_TEST
 
@@ -157,25 +134,21 @@ END_TEST
  * sqrt(49) u for mean and deviation of 49 numbers of about 5, and the 1e-10 under the root. */
 START_TEST(filter_norm_forgets_scale_and_offset)
 {
-    real *w = normal(1, 49), *scaled = copy(w, 49);
-    real *soft = copy(w, 49), *soft_scaled = zeros(49), *soft_moved = copy(w, 49);
+    static const double offset[] = {0.1, 3.3, 100.3, 1000.7};
+    const real *five = filled(49, 5);
+    real *w = normal(1, 49), *scaled = sum_of(five, 3, w, 49);
+    real *soft = copy(w, 49), *soft_scaled = sum_of(zeros(49), 3, w, 49), *soft_moved = sum_of(w, 1, five, 49);
     double mean = 0, square = 0, allowed = 16 * 7 * UNIT_ROUNDOFF * 8 + 1e-10;
-    for (size_t n = 0; n < 49; n++) {
-        scaled[n] = 3 * scaled[n] + 5;
-        soft_scaled[n] = 3 * w[n];
-        soft_moved[n] += 5;
-    }
     elsa_normalise(w, 49, ELSA_FILTER);
     elsa_normalise(scaled, 49, ELSA_FILTER);
     for (size_t n = 0; n < 49; n++) mean += (double)w[n] / 49, square += (double)w[n] * (double)w[n] / 49;
     within("mean", fabs(mean), allowed);
     within("variance", fabs(square - 1), allowed);
     within("3 w + 5", largest_difference(scaled, w, 49), allowed);
-    for (size_t i = 0; i < 4; i++) {
-        const double offset[] = {0.1, 3.3, 100.3, 1000.7};
-        for (size_t n = 0; n < 49; n++) w[n] = (real)offset[i];
-        elsa_normalise(w, 49, ELSA_FILTER);
-        for (size_t n = 0; n < 49; n++) ck_assert_msg(w[n] == 0, "of entries %g there is %g", offset[i], (double)w[n]);
+    for (size_t i = 0; i < COUNT(offset); i++) {
+        real *constant = filled(49, offset[i]);
+        elsa_normalise(constant, 49, ELSA_FILTER);
+        equal(constant, zeros(49), 49);
     }
     elsa_normalise(soft, 49, ELSA_SOFTMAX);
     elsa_normalise(soft_scaled, 49, ELSA_SOFTMAX);
@@ -210,7 +183,7 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
     double by_one = 0, by_three = 0, tolerance = 8 * (2 * sqrt(12.0) + 18) * UNIT_ROUNDOFF * largest(still, outputs);
     for (size_t r = 4; r < 10; r++) {
         worse(&by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
-        worse(&by_three, largest_difference(three + (r - 3) * row, still + r * row, r < 4 ? 0 : row));
+        worse(&by_three, largest_difference(three + (r - 3) * row, still + r * row, row));
     }
     if (_i) beyond("windows, one row", by_one, 0.01);
     else within("neighbourhoods, one row", by_one, 2 * tolerance);
@@ -244,11 +217,10 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
     struct token_source source = {0};
     char origin[160];
     grid g;
-    real *x = zeros(196 * 24), *ones = zeros(196 * 24);
+    real *x = zeros(196 * 24);
     succeeds(grid_parse(&g, "14x14"));
     succeeds(tokens_make(x, 1, &g, 24, &source, origin, sizeof origin));
-    for (size_t i = 0; i < 196 * 24; i++) ones[i] = 1;
-    m.v = blank.v = ones;
+    m.v = blank.v = filled(196 * 24, 1);
     m.q = m.k = x;
     blank.q = blank.k = zeros(196 * 24);
     blank.of.rb = zeros(3 * 49);
