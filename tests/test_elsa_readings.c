@@ -5,14 +5,6 @@
 #include "elsa_case.h"
 #include "../reference/msa.h"
 
-/* x with every entry times a whole number. */
-static real *times(const real *x, size_t n, int by)
-{
-    real *y = copy(x, n);
-    for (size_t i = 0; i < n; i++) y[i] *= (real)by;
-    return y;
-}
-
 /* ---- the paradigm -------------------------------------------------------- */
 
 /* Local attention in windows of 3 x 3 on 6 x 9 tokens, 8 channels in 2 heads: Eq. 4 with some of its terms. */
@@ -195,7 +187,7 @@ START_TEST(depthwise_convolution_in_windows_is_net4)
     make_whole(&t, true);
     pass_x(&net4, false);
     const real *rb = trial_tensor(&t, "rb");
-    real *y = zeros(t.outputs), *other = normal(5, t.inputs), *sum = copy(net4.x, t.inputs);
+    real *y = zeros(t.outputs), *other = normal(5, t.inputs), *sum = sum_of(net4.x, 1, other, t.inputs);
     for (int i = 0; i < 54; i++)
         for (int m = 0; m < 9; m++) {
             int row = i / 9 / 3 * 3 + m / 3, column = i % 9 / 3 * 3 + m % 3;
@@ -204,13 +196,11 @@ START_TEST(depthwise_convolution_in_windows_is_net4)
         }
     both_equal(&t, y);
 
-    for (size_t i = 0; i < t.inputs; i++) sum[i] += other[i];
     for (int f = 0; f < 2; f++) {
         const char *form = f ? "fast" : "naive";
-        real *one = trial_run(&net4, form, 1), *two = trial_run_on(&net4, form, 1, other);
-        for (size_t i = 0; i < t.outputs; i++) one[i] += two[i];
-        within("linear", relative_difference(trial_run_on(&net4, form, 1, sum), one, t.outputs),
-               elsa_tolerance(&net4.problem));
+        real *y_of_sum = trial_run_on(&net4, form, 1, sum);
+        real *sum_of_y = sum_of(trial_run(&net4, form, 1), 1, trial_run_on(&net4, form, 1, other), t.outputs);
+        within("linear", relative_difference(y_of_sum, sum_of_y, t.outputs), elsa_tolerance(&net4.problem));
     }
 }
 END_TEST
@@ -231,8 +221,8 @@ START_TEST(net7_is_of_third_order)
                      term[k].terms);
             struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
             make_whole(&t, false);
-            real *one = trial_run(&t, form, 1), *two = trial_run_on(&t, form, 1, times(t.x, t.inputs, 2));
-            real *three = trial_run_on(&t, form, 1, times(t.x, t.inputs, 3));
+            real *one = trial_run(&t, form, 1), *two = trial_run_on(&t, form, 1, sum_of(t.x, 1, t.x, t.inputs));
+            real *three = trial_run_on(&t, form, 1, sum_of(t.x, 2, t.x, t.inputs));
             if (!k) cubic = one;
             ck_assert(largest(one, t.outputs) > 4);
             for (size_t i = 0; i < t.outputs; i++) {
@@ -415,8 +405,7 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
             }
 
     /* Step 3: msa, and ELSA's hearts. */
-    for (size_t f = 0; f < COUNT(forms); f++)
-        within(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, 96), tolerance);
+    forms_within(&t, y, tolerance);
     m.v = v;
     m.of.ghost.by_block = true;
     m.factor = factor, m.summand = summand;
