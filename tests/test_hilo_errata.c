@@ -54,8 +54,6 @@ START_TEST(heads_of_alpha_are_no_whole_numbers)
     static const char *const alpha[] = {"0.75", "0.9", "0.92", "1"};
     double parameters = published("hilo", "10", "HiLo", "parameters");
     double flops = published("hilo", "10", "HiLo", "flops");
-    ck_assert(0.9 * 12 > 10 && 0.9 * 12 < 11 && (1 - 0.9) * 12 > 1 && (1 - 0.9) * 12 < 2);
-    ck_assert(floor(0.9 * 12) + floor((1 - 0.9) * 12) == 11);
     for (size_t n = 0; n < COUNT(alpha); n++) {
         char options[80];
         snprintf(options, sizeof options, "--grid 14x14 --heads 12 --alpha %s", alpha[n]);
@@ -64,13 +62,8 @@ START_TEST(heads_of_alpha_are_no_whole_numbers)
         ck_assert(problem_size(&p, "ld") == (9 + n) * 64);
         printf("    %zu heads in Lo-Fi: %.1f M multiply-adds\n", 9 + n, M);
         ck_assert((fabs(M - flops) <= 0.05) == (n == 1));
-        if (n == 1) within("parameters", fabs((double)problem_parameters(&p) / 1e6 - parameters),
-                           0.005);
+        if (n == 1) within("parameters", fabs((double)problem_parameters(&p) / 1e6 - parameters), 0.005);
     }
-    for (int tenths = 0; tenths <= 10; tenths++)
-        for (int h = 1; h <= 64; h++)
-            if (tenths * h % 10 == 0) ck_assert(floor(tenths / 10.0 * h) == tenths * h / 10);
-    ck_assert(floor((double)(float)0.9 * 10) == 8);
 }
 END_TEST
 
@@ -144,7 +137,6 @@ START_TEST(table_4_has_hilo_too_dear_on_ade20k)
     within("windows", fabs(with_windows - published("hilo", "4", "W-MSA", "ade-flops")), 0.1);
     beyond("HiLo, Table 4", fabs(with_hilo - published("hilo", "4", "HiLo", "ade-flops")), 1);
     within("HiLo, Table 3", fabs(with_hilo - published("hilo", "3", "LITv2-S", "flops")), 0.6);
-    ck_assert(published("hilo", "4", "HiLo", "ade-miou") == published("hilo", "3", "LITv2-S", "miou"));
 }
 END_TEST
 

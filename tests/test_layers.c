@@ -429,6 +429,37 @@ END_TEST
 
 /* ---- relations between layers -------------------------------------------------------- */
 
+/* HiLo, Sec. 4.2. Weights are positive. Equal tokens have equal outputs; with the convolution those at an edge are less,
+ * at a corner least. One token reaches itself, or 3 x 3. Tolerance: 32 sqrt(T) u, T = 128 multiply-adds. */
+START_TEST(zeros_around_a_convolution_tell_the_border)
+{
+    enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
+    static const char *const weights[] = {"w_1", "w_2", "conv_w"};
+    for (int convolution = 0; convolution < 2; convolution++) {
+        struct trial t = trial(convolution ? "--grid 6x6 --depthwise" : "--grid 6x6", &layer_mlp, 1, C, "",
+                               "b_1 b_2 conv_b");
+        for (int w = 0; w < 2 + convolution; w++)
+            for (size_t i = 0; i < trial_count(&t, weights[w]); i++)
+                trial_tensor(&t, weights[w])[i] = (real)fabs((double)trial_tensor(&t, weights[w])[i]);
+        real *impulse = zeros(N * C);
+        impulse[(2 * EDGE + 3) * C] = 1;
+        const real *y = trial_run_on(&t, "layer", 1, filled(N * C, 1)), *middle = y + (2 * EDGE + 2) * C;
+        const real *seen = trial_run_on(&t, "layer", 1, impulse);
+        double apart = 0;
+        for (size_t i = 0; i < N; i++) {
+            size_t row = i / EDGE, column = i % EDGE;
+            bool border = row == 0 || row == EDGE - 1 || column == 0 || column == EDGE - 1;
+            bool near = row >= 1 && row <= 3 && column >= 2 && column <= 4;
+            if (border && convolution) ck_assert(y[i * C] < (real)0.99 * middle[0]);
+            else worse(&apart, relative_difference(y + i * C, middle, C));
+            ck_assert((seen[i * C] > 0) == (convolution ? near : row == 2 && column == 3));
+        }
+        within("equal tokens", apart, 32 * sqrt(128) * UNIT_ROUNDOFF);
+        if (convolution) ck_assert(y[0] < (real)0.99 * y[C] && y[0] < (real)0.99 * y[EDGE * C]);
+    }
+}
+END_TEST
+
 /* A norm undone by its gain, as the patch has mean 0, and a map that takes one channel of each token. */
 START_TEST(merge_reads_columns_first)
 {
@@ -519,6 +550,7 @@ int main(void)
     tcase_add_test(c, whole_offsets_shift_the_plane);
     tcase_add_test(c, fractions_of_offsets_mix_neighbours);
     tcase_add_test(c, offsets_that_are_no_numbers_show);
+    tcase_add_test(c, zeros_around_a_convolution_tell_the_border);
     tcase_add_test(c, merge_reads_columns_first);
     tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
     tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);
