@@ -39,6 +39,7 @@
 #define TWICETOLD_TESTS_ROUNDOFF_H
 
 #include "trial.h"
+#include "../reference/networks/network.h"
 
 /* y of a problem in double, of the float build's problem; false where it cannot be had. */
 bool wider_run(double *y, const struct problem *narrow, const float *x);
@@ -55,6 +56,11 @@ void alike(const char *what, const real *a, const real *b, size_t n, double safe
 /* y by the naive form, in double in either build; and kappa of a problem at x, where y is this. */
 double *reference(const struct problem *p, const real *x);
 double sensitivity(const struct problem *p, const real *x, const double *y);
+
+/* kappa of a whole network at x, where its logits are y; and T of the step that has the largest.  The roundings of a step
+ * pass through later steps as moves of its weights and its input do. */
+double network_sensitivity(struct network *n, const real *x, const real *y);
+double network_terms(const struct network *n);
 
 /* 2 + 2 / sqrt(m). */
 double chance(size_t entries);

@@ -103,38 +103,14 @@ static double margin(const real *logits)
     return (double)logits[best] - second;
 }
 
-/* kappa of roundoff.h for a whole network: pixels and weights are moved by shares up to d, logits move by kappa d. */
-static double moves(const struct trained *t)
+/* kappa, at the first pictures. */
+static double kappa_of(const struct trained *t)
 {
-    double d = ldexp(1, sizeof(real) == 4 ? -12 : -30);
-    struct tensors other = {t->weights.count, keep(t->weights.count, sizeof *other.tensor)};
-    for (size_t w = 0; w < other.count; w++) {
-        other.tensor[w] = t->weights.tensor[w];
-        size_t count = other.tensor[w].count;
-        real *data = copy(other.tensor[w].data, count), *by = uniform(30 + w, count, -d, d);
-        for (size_t i = 0; i < count; i++) data[i] += data[i] * by[i];
-        other.tensor[w].data = data;
-    }
-    real *pixels = copy(pictures(), FEW * PIXELS), *by = uniform(29, FEW * PIXELS, -d, d);
-    for (size_t i = 0; i < FEW * PIXELS; i++) pixels[i] += pixels[i] * by[i];
-
-    struct network still, moved;
-    make(&still, t->name, &t->weights, "fast", FEW);
-    make(&moved, t->name, &other, "fast", FEW);
-    real *y = classify(&still, pictures(), FEW), *z = classify(&moved, pixels, FEW);
-    network_release(&still);
-    network_release(&moved);
-    return fmax(1, mean_difference(z, y, FEW * CLASSES) / d);
-}
-
-/* Multiply-adds for one output of the step that has most of them. */
-static double longest(const struct network *n)
-{
-    double most = 1;
-    for (size_t p = 0; p < n->parts; p++)
-        most = fmax(most, form_multiply_adds(n->part[p].plan.form, &n->part[p].problem) /
-                              (double)problem_output_count(&n->part[p].problem));
-    return most;
+    struct network n;
+    make(&n, t->name, &t->weights, "fast", FEW);
+    double kappa = network_sensitivity(&n, pictures(), classify(&n, pictures(), FEW));
+    network_release(&n);
+    return kappa;
 }
 
 /* Tolerance: both of roundoff.h, T and kappa of the network: 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u. A class
@@ -148,7 +124,7 @@ START_TEST(trained_networks_answer_as_pytorch_does)
         return;
     }
     enter(&t, _i);
-    double kappa = moves(&t), T = longest(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
+    double kappa = kappa_of(&t), T = network_terms(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
     double statistical = chance(IMAGES * CLASSES) * kappa * sqrt(T) * UNIT_ROUNDOFF;
     real *logits = classify(&t.network, pictures(), IMAGES);
     printf("%s: kappa %.1f, T %.0f\n", t.name, kappa, T);
@@ -175,7 +151,7 @@ START_TEST(trained_networks_answer_as_pytorch_does)
         struct network naive;
         make(&naive, t.name, &t.weights, "naive", 2);
         real *few = classify(&naive, pictures(), 2);
-        double terms = longest(&naive);
+        double terms = network_terms(&naive);
         alike("    naive", few, t.logits, 2 * CLASSES, 2 * kappa * terms * UNIT_ROUNDOFF,
               chance(2 * CLASSES) * kappa * sqrt(terms) * UNIT_ROUNDOFF);
         network_release(&naive);

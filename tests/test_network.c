@@ -23,10 +23,10 @@
 
 static const char *const form[] = {"naive", "fast"};
 
-/* All transitions between stages, all mixers, images and video; widths that fill no vector. */
+/* The sizes of a network here. */
 struct small { const char *name, *grid, *depths, *widths, *heads; size_t batch; };
 
-/* All ways from stage to stage, all mixers, images and video; widths that fill no vector. */
+/* All transitions between stages, all mixers, images and video; widths that fill no vector. */
 static const struct small small[] = {
     {"litv2-s", "64x64", "1,2,2,1", "6,12,24,48", "1,2,4,4", 2},
     {"elsa-swin-t", "64x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
@@ -83,36 +83,10 @@ static real *run(struct network *n, const real *x)
 
 /* ---- how far two ways to the same logits may lie apart ---------------------------- */
 
-/* Every number of x and of the weights is multiplied by 1 + share, share in [-d, d], with d far above rounding and far
- * below 1. The root mean square of what y moves by is kappa d of its own (roundoff.h). */
-static double kappa_of(struct network *n, const real *x, const real *y, size_t count)
-{
-    const double d = ldexp(1, sizeof(real) == 4 ? -9 : -22);
-    char path[NETWORK_PATH];
-    struct tensor t;
-    real *moved = copy(x, pixels_of(n));
-    for (size_t i = 0; i < pixels_of(n); i++) moved[i] *= (real)(1 + d * (2 * random_uniform(1, 0, i) - 1));
-    real **kept = keep(4096, sizeof *kept);
-    for (size_t w = 0; network_weight(&t, path, n, w); w++) {
-        kept[w] = copy(t.data, t.count);
-        for (size_t i = 0; i < t.count; i++) t.data[i] *= (real)(1 + d * (2 * random_uniform(1, w + 1, i) - 1));
-    }
-    succeeds(network_load(n));
-    double kappa = mean_difference(run(n, moved), y, count) / d;
-    for (size_t w = 0; network_weight(&t, path, n, w); w++) memcpy(t.data, kept[w], t.count * sizeof *t.data);
-    succeeds(network_load(n));
-    return fmax(1, kappa);
-}
-
-/* roundoff.h's statistical bound: roundings of a step pass through later steps as moves of its weights and input do
- * (kappa), and no sum of a step has more terms than the step makes multiply-adds per output. */
+/* The statistical bound of roundoff.h. */
 static double bound(struct network *n, const real *x, const real *y)
 {
-    double terms = 1;
-    for (size_t p = 0; p < n->parts; p++)
-        terms = fmax(terms, form_multiply_adds(n->part[p].plan.form, &n->part[p].problem)
-                            / (double)problem_output_count(&n->part[p].problem));
-    return chance(logits_of(n)) * kappa_of(n, x, y, logits_of(n)) * sqrt(terms) * UNIT_ROUNDOFF;
+    return chance(logits_of(n)) * network_sensitivity(n, x, y) * sqrt(network_terms(n)) * UNIT_ROUNDOFF;
 }
 
 /* Independent errors are within 8 root mean squares, but once in 10^14 times; and the largest y is not below its
