@@ -29,25 +29,18 @@ static status honest(struct runner *r, real *y, const real *x) { return plan_run
 
 /* ---- cheats ------------------------------------------------------------- */
 
-static status zeros_for_y(struct runner *r, real *y, const real *x)
+static status constant(const struct runner *r, real *y, double value)
 {
-    (void)x;
-    memset(y, 0, r->outputs * sizeof *y);
+    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)value;
     return status_ok();
 }
 
-static status no_numbers(struct runner *r, real *y, const real *x)
-{
-    (void)x;
-    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)NAN;
-    return status_ok();
-}
+static status zeros_for_y(struct runner *r, real *y, const real *x) { return (void)x, constant(r, y, 0); }
+static status no_numbers(struct runner *r, real *y, const real *x) { return (void)x, constant(r, y, (double)NAN); }
 
 static status infinity_for_y(struct runner *r, real *y, const real *x)
 {
-    (void)x;
-    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)INFINITY;
-    return status_ok();
+    return (void)x, constant(r, y, (double)INFINITY);
 }
 
 /* y is what lay there: perhaps another form has just been right. */
@@ -212,6 +205,14 @@ static struct runner runner(struct plan *plan, struct trial *t, const char *form
     };
 }
 
+static struct judge judge_of(const real *x, size_t inputs, size_t outputs, size_t width, double terms)
+{
+    return (struct judge){
+        .x = copy(x, inputs), .y = zeros(outputs), .original = zeros(outputs), .reference = zeros(outputs),
+        .inputs = inputs, .outputs = outputs, .width = width, .terms = terms,
+    };
+}
+
 /* When the cheat was found: in its first run, in a round, at the last look; or never. */
 static const char *found(int which, bool beside, bool warm, char said[200])
 {
@@ -219,10 +220,7 @@ static const char *found(int which, bool beside, bool warm, char said[200])
     struct plan plan[2];
     struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
     const double products = form_multiply_adds(operator_form(&msa, "naive"), &t.problem);
-    struct judge j = {
-        .x = copy(t.x, t.inputs), .y = zeros(t.outputs), .original = zeros(t.outputs), .reference = zeros(t.outputs),
-        .inputs = t.inputs, .outputs = t.outputs, .width = CHANNELS, .terms = products / (double)t.outputs,
-    };
+    struct judge j = judge_of(t.x, t.inputs, t.outputs, CHANNELS, products / (double)t.outputs);
     const char *when = NULL;
     cheating = which;
 
@@ -282,10 +280,7 @@ START_TEST(every_token_is_fresh)
         size_t width = widths[shape % 2], count = rows[shape / 2] * width;
         struct runner r = {.judged = {.run = keep_x, .kept = zeros(count)}, .held = zeros(count), .inputs = count};
         real *drawn = normal(5, count);
-        struct judge j = {
-            .x = copy(drawn, count), .y = zeros(count), .original = zeros(count), .reference = zeros(count),
-            .inputs = count, .outputs = count, .width = width, .terms = 1,
-        };
+        struct judge j = judge_of(drawn, count, count, width, 1);
         judge_round(&j);
         succeeds(judge_timed(&j, &r.judged, true));
         for (size_t n = 0; n < count; n += width) unequal(r.held + n, drawn + n, width);
@@ -301,10 +296,7 @@ START_TEST(the_first_form_may_be_gone)
     struct trial t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
     struct plan plan[2];
     struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
-    struct judge j = {
-        .x = copy(t.x, t.inputs), .y = zeros(t.outputs), .original = zeros(t.outputs), .reference = zeros(t.outputs),
-        .inputs = t.inputs, .outputs = t.outputs, .width = CHANNELS, .terms = 1000,
-    };
+    struct judge j = judge_of(t.x, t.inputs, t.outputs, CHANNELS, 1000);
     for (cheating = -1; cheating < 4; cheating += 4) {      /* none; nothing_at_all, once the first run is over */
         int which = cheating;
         cheating = -1;

@@ -29,16 +29,21 @@ static double at(const struct told *t, const char *name, size_t i)
 static size_t size_of(const struct told *t, const char *letter) { return problem_size(t->p, letter); }
 static double told_gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
 
+static bool inside(const grid *g, const ptrdiff_t place[GRID_AXES])
+{
+    for (int a = 0; a < g->axes; a++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
+        if (place[a] < 0 || place[a] >= (ptrdiff_t)g->size[a]) return false;
+    return true;
+}
+
 /* x of an image at coordinates; 0 off the grid. */
 static double x_at(const struct told *t, size_t b, const ptrdiff_t place[GRID_AXES], size_t c)
 {
-    size_t inside[GRID_AXES] = {0};
-    for (int a = 0; a < t->in.axes; a++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
-        if (place[a] < 0 || place[a] >= (ptrdiff_t)t->in.size[a]) return 0;
-        inside[a] = (size_t)place[a];
-    }
-    return (double)t->x[(b * t->N + grid_index(&t->in, inside)) * t->C + c];
+    size_t index[GRID_AXES] = {0};
+    if (!inside(&t->in, place)) return 0;
+    for (int a = 0; a < t->in.axes; a++) index[a] = (size_t)place[a];
+    return (double)t->x[(b * t->N + grid_index(&t->in, index)) * t->C + c];
 }
 
 /* Entry m of a window of this size, one coordinate for each axis. */
@@ -90,9 +95,7 @@ static double mapped(const struct told *t, const char *w, const char *bias, size
                      size_t k)
 {
     double sum = at(t, bias, k);
-    for (int a = 0; a < t->in.axes; a++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
-        if (place[a] < 0 || place[a] >= (ptrdiff_t)t->in.size[a]) return 0;
+    if (!inside(&t->in, place)) return 0;
     for (size_t c = 0; c < t->C; c++) sum += at(t, w, k * t->C + c) * x_at(t, b, place, c);
     return sum;
 }
@@ -346,7 +349,7 @@ END_TEST
 static struct trial moved_by(double dy, double dx)
 {
     struct trial t = trial(DEFORM, &layer_deform, 2, 7, "", "");
-    memset(trial_tensor(&t, "offset_w"), 0, 8 * 7 * 4 * sizeof(real));
+    trial_fill(&t, "offset_w", 0);
     for (size_t o = 0; o < 8; o++) trial_tensor(&t, "offset_b")[o] = (real)(o % 2 ? dx : dy);
     return t;
 }
@@ -358,10 +361,9 @@ static real *shifted(const struct trial *t, ptrdiff_t dy, ptrdiff_t dx)
     for (size_t b = 0; b < 2; b++)
         for (ptrdiff_t i = 0; i < 6; i++)
             for (ptrdiff_t j = 0; j < 8; j++) {
-                bool inside = i + dy >= 0 && i + dy < 6 && j + dx >= 0 && j + dx < 8;
-                if (inside)
-                    memcpy(x + (b * 48 + (size_t)(i * 8 + j)) * 7,
-                           t->x + (b * 48 + (size_t)((i + dy) * 8 + j + dx)) * 7,
+                const ptrdiff_t from[GRID_AXES] = {i + dy, j + dx};
+                if (inside(&t->problem.grid, from))
+                    memcpy(x + (b * 48 + (size_t)(i * 8 + j)) * 7, t->x + (b * 48 + (size_t)(from[0] * 8 + from[1])) * 7,
                            7 * sizeof *x);
             }
     return x;
@@ -410,7 +412,7 @@ START_TEST(fractions_of_offsets_mix_neighbours)
         for (int corner = 0; corner < 4; corner++) {
             real *x = shifted(&t, (ptrdiff_t)top + corner / 2, (ptrdiff_t)left + corner % 2);
             double share = (corner / 2 ? down : 1 - down) * (corner % 2 ? right : 1 - right);
-            for (size_t i = 0; i < t.inputs; i++) mixed[i] += (real)share * x[i];
+            mixed = sum_of(mixed, share, x, t.inputs);
         }
         holds(&t, "fractions", trial_run_on(&still, "layer", 1, mixed), 1);
     }
@@ -439,8 +441,7 @@ START_TEST(zeros_around_a_convolution_tell_the_border)
         struct trial t = trial(convolution ? "--grid 6x6 --depthwise" : "--grid 6x6", &layer_mlp, 1, C, "",
                                "b_1 b_2 conv_b");
         for (int w = 0; w < 2 + convolution; w++)
-            for (size_t i = 0; i < trial_count(&t, weights[w]); i++)
-                trial_tensor(&t, weights[w])[i] = (real)fabs((double)trial_tensor(&t, weights[w])[i]);
+            trial_put(&t, weights[w], uniform(3, trial_count(&t, weights[w]), 0.25, 1));
         real *impulse = zeros(N * C);
         impulse[(2 * EDGE + 3) * C] = 1;
         const real *y = trial_run_on(&t, "layer", 1, filled(N * C, 1)), *middle = y + (2 * EDGE + 2) * C;
@@ -467,12 +468,10 @@ START_TEST(merge_reads_columns_first)
     static const real patch[4][2] = {{1, -1}, {(real)0.5, (real)-0.5}, {(real)-0.25, (real)0.25},
                                     {(real)1.5, (real)-1.5}};
     for (size_t n = 0; n < 4; n++) memcpy(t.x + 2 * n, patch[n], sizeof patch[n]);
-    memset(trial_tensor(&t, "w"), 0, 4 * 8 * sizeof(real));
+    trial_fill(&t, "w", 0);
     for (size_t d = 0; d < 4; d++) trial_tensor(&t, "w")[d * 8 + 2 * d] = 1;       /* channel 0 of each of the four */
-    for (size_t k = 0; k < 8; k++) {
-        trial_tensor(&t, "norm_g")[k] = (real)sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5);
-        trial_tensor(&t, "norm_b")[k] = 0;
-    }
+    trial_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
+    trial_fill(&t, "norm_b", 0);
     const real expected[4] = {patch[0][0], patch[2][0], patch[1][0], patch[3][0]};
     within("columns first", relative_difference(trial_run(&t, "layer", 1), expected, 4), 32 * UNIT_ROUNDOFF);
 }
@@ -483,10 +482,10 @@ END_TEST
 START_TEST(a_batch_norm_of_nothing_is_nothing)
 {
     struct trial t = trial("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
-    for (size_t c = 0; c < 17; c++) {
-        trial_tensor(&t, "g")[c] = trial_tensor(&t, "var")[c] = 1;
-        trial_tensor(&t, "b")[c] = trial_tensor(&t, "mean")[c] = 0;
-    }
+    trial_fill(&t, "g", 1);
+    trial_fill(&t, "var", 1);
+    trial_fill(&t, "b", 0);
+    trial_fill(&t, "mean", 0);
     equal(trial_run(&t, "layer", 2), t.x, t.outputs);
 }
 END_TEST
@@ -495,8 +494,7 @@ END_TEST
 START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
     struct trial t = trial("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
-    for (size_t n = 0; n < t.inputs; n++) t.x[n] = (real)1000.7;
-    real *y = trial_run(&t, "layer", 1);
+    real *y = trial_run_on(&t, "layer", 1, filled(t.inputs, 1000.7));
     for (size_t n = 0; n < t.outputs; n++) ck_assert(y[n] == trial_tensor(&t, "b")[n % 37]);
 }
 END_TEST
