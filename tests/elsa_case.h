@@ -1,5 +1,4 @@
-/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, and a bound of rounding errors
- */
+/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, a bound of rounding errors */
 
 #ifndef TWICETOLD_TESTS_ELSA_CASE_H
 #define TWICETOLD_TESTS_ELSA_CASE_H
@@ -11,8 +10,7 @@
 #include "trial.h"
 #include "../naive/elsa.h"
 
-/* One image: a problem without projections, its inputs, and the results of the naive form's steps; shapes as in
- * naive/elsa.h. */
+/* One image: a problem without projections, its inputs, and results of the naive form's steps, shaped as there. */
 struct scene {
     struct elsa_problem of;
     struct neighbours around;
@@ -51,8 +49,8 @@ static inline struct scene empty_scene(const struct subject *s)
     return m;
 }
 
-/* Inputs that are whole numbers from -2 to 2, so that logits are exact in every order of summation; or normal ones, maps
- * scaled so that a logit is of order one. */
+/* Inputs are whole numbers from -2 to 2, so that logits are exact in every order of summation, or normal, maps scaled
+ * so that a logit is of order one. */
 static inline struct scene scene_of(const struct subject *s, bool whole)
 {
     struct scene m = empty_scene(s);

@@ -57,8 +57,8 @@ void alike(const char *what, const real *a, const real *b, size_t n, double safe
 double *reference(const struct problem *p, const real *x);
 double sensitivity(const struct problem *p, const real *x, const double *y);
 
-/* kappa of a whole network at x, where its logits are y; and T of the step that has the largest.  The roundings of a step
- * pass through later steps as moves of its weights and its input do. */
+/* kappa of a whole network at x, where its logits are y; and the largest T of its steps.  The roundings of a step pass
+ * through later steps as moves of its weights and its input do. */
 double network_sensitivity(struct network *n, const real *x, const real *y);
 double network_terms(const struct network *n);
 

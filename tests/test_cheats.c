@@ -243,8 +243,8 @@ static const char *found(int which, bool beside, bool warm, char said[200])
     return when;
 }
 
-/* From the first call on or after it, with the naive form in the rounds or not, with warm-up or not; the message says
- * what is wrong. */
+/* From the first call on or after it, with the naive form in the rounds or not, warmed up or not; the reason is
+ * given. */
 START_TEST(cheats_are_refused)
 {
     char said[200];

@@ -253,9 +253,8 @@ static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, d
 
 enum { DEFORMABLE, MODULATED };
 
-/* After Dai et al. 2017: token n makes offsets (dy, dx)_k, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y - dy) hat(m_x -
- * n_x - k_x - dx), hat(t) = max(0, 1 - |t|). After Zhu et al. 2019: with a factor for each sample. Offsets in
- * quarters. */
+/* After Dai et al. 2017: token n makes offsets (dy, dx)_k, in quarters, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y
+ * - dy) hat(m_x - n_x - k_x - dx), hat(t) = max(0, 1 - |t|). After Zhu et al. 2019: with a factor for each sample. */
 static void deformable_layer(int kind)
 {
     enum { H = 5, W = 4, M = H * W, C = 2, D = 3, K = 9 };

@@ -52,8 +52,7 @@ START_TEST(enough_terms_make_any_layer)
 END_TEST
 
 /* Derived from Eq. 5. Where the kernel's matrix is invertible, M C terms are also necessary: W as a matrix [m c][n d]
- * is a sum of R matrices of rank one, and has rank M C. Nine ones on 2 x 2 tokens, where all tokens see all, have rank
- * C. */
+ * is a sum of R matrices of rank one, and has rank M C. Nine ones on 2 x 2 tokens have rank C. */
 START_TEST(depthwise_convolution_has_m_c_terms)
 {
     enum { C = 2 };
@@ -185,8 +184,7 @@ static real *eq7(const struct dfc_problem *s, const real *u4, const real *const 
 }
 
 /* ChoP'D, Eq. 7, footnote 3: U4 = W1 W2, U5 = V1 V2, U123 the softmax of r's head, which has minors that are not zero
- * and so is no product u1_ir u2_mr u3_nr. Tolerance as for self-attention (test_chopd_layers.c), with absolute
- * factors. */
+ * and so is no product u1_ir u2_mr u3_nr. Tolerance as for self-attention (test_chopd_layers.c). */
 START_TEST(transformer_block_is_a_former)
 {
     enum { B = 2, M = 7, C = 5, D = 4, R = 6 };
@@ -320,8 +318,7 @@ static real table_at(const real *table, size_t H, size_t W, double y, double x)
 }
 
 /* Tolerance: (2 W + 2 H + 160) u. Running sums of a row are at most W, so two differ within 2 W u; those of a column
- * are at most H times the box's width, by which the mean is divided. One table of both sums loses more for every
- * box. */
+ * are at most H times the box's width, by which the mean is divided. One table of both sums loses more. */
 START_TEST(small_boxes_keep_their_digits_on_large_planes)
 {
     size_t side = _i ? 1024 : 64, N = side * side;
@@ -413,9 +410,8 @@ START_TEST(pooled_value_is_continuous_in_the_box)
 }
 END_TEST
 
-/* The mean v over a box of height h changes with its lower edge as (e - v) / h, where e is the mean along that edge.
- * Central differences with a step s give this over 1 - s^2 / h^2, exactly. Tolerance: 16 u max |x| / s + 8 u max |x| /
- * h. */
+/* The mean v over a box of height h changes with its lower edge as (e - v) / h, e the mean along that edge. Central
+ * differences with a step s give this over 1 - s^2 / h^2, exactly. Tolerance: 16 u max |x| / s + 8 u max |x| / h. */
 START_TEST(derivative_by_an_edge_has_a_closed_form)
 {
     enum { H = 6, W = 7 };
@@ -498,8 +494,7 @@ static void linear_in(struct trial *t, const char *form, const char *const *name
 }
 
 /* ChoP'D, Sec. 2.3, "end-to-end". While a right edge moves by e within one token, (w + e) v' = w v + e m, m the mean
- * along the strip. phi's bias: slope u5 mix v g (1 - g); the rest halves with e, between 1.9 and 2.1 times in
- * double. */
+ * along the strip. phi's bias, in double: slope u5 mix v g (1 - g); the rest halves with e, 1.9 to 2.1 times. */
 START_TEST(derivatives_of_the_layers_are_their_differences)
 {
     static const char *const former[] = {"u1", "u2", "u3", "u4", "u5", "b"};

@@ -127,8 +127,7 @@ START_TEST(outlooker_is_no_filter_of_its_own_token)
 }
 END_TEST
 
-/* ELSA, Eq. 2 and 4: y_i = sum_m f^m_(i - m), f^m with the term qr and a softmax. Moved the other way the sum
- * differs. */
+/* ELSA, Eq. 2 and 4: y_i = sum_m f^m_(i - m), f^m with the term qr and a softmax. Moved the other way, y differs. */
 START_TEST(outlooker_is_nine_filters_moved_and_added)
 {
     struct trial t = trial("--grid 5x5 --kernel 3 --equation 4 --terms qr --norm softmax", &elsa, 1, 1, "",
@@ -175,8 +174,7 @@ START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
 }
 END_TEST
 
-/* ELSA, Sec. 4.3: Eq. 4 with the term b, windows, one head per channel, without a norm. With its softmax Net4 is still
- * linear in x. */
+/* ELSA, Sec. 4.3: the term b, windows, one head per channel, no norm. With its softmax Net4 is still linear in x. */
 START_TEST(depthwise_convolution_in_windows_is_net4)
 {
     const char *options = "--grid 6x9 --kernel 3 --heads 4 --equation 4 --area window --terms b";
@@ -238,8 +236,7 @@ END_TEST
 
 /* ---- the algorithms of the appendix --------------------------------------------- */
 
-/* ELSA, Sec. 5, Algorithms 2 and 3: r^q (q_j k_j) may be mapped at j to h K^2 maps, and map (a, n) shifted by the
- * offset n. */
+/* ELSA, Sec. 5, Algorithms 2 and 3: r^q (q_j k_j) may be mapped at j to h K^2 maps, map (a, n) shifted by n. */
 START_TEST(mapping_and_shifting_is_unfolding_and_mapping)
 {
     const struct subject s = {"5x6", 3, 2, _i % 2 ? 5 : 3, _i / 2 ? 2 : 1, 7};
@@ -269,7 +266,7 @@ START_TEST(mapping_and_shifting_is_unfolding_and_mapping)
 END_TEST
 
 /* The logits [maps][N] of Algorithm 4, kernels corrected: a 1 x 1 map to 2 maps channels, row r with bias[r] and
- * column weight[r] of rk and rq side by side (m is rk's, maps + m is rq's); then a convolution of groups of two
+ * column weight[r] of rk and rq side by side (m is rk's, maps + m is rq's); a convolution of groups of two
  * channels. */
 static real *algorithm_4(const struct scene *m, const int *weight, const real *bias)
 {
@@ -361,9 +358,8 @@ START_TEST(shifted_windows_see_four_windows)
 }
 END_TEST
 
-/* ELSA, App. C, leaves open how its matrices are indexed; by offsets, here. msa, and Eq. 8 and 5 of ELSA's naive form
- * with 7 x 7 neighbours, which are the whole image. Tolerance: 32 sqrt(24) u, sums of 12 products, factors rounded
- * once more. */
+/* ELSA, App. C, leaves open how its matrices are indexed; by offsets, here. msa, and Eq. 8 and 5 of ELSA's naive
+ * form with 7 x 7 neighbours, which are the whole image. Tolerance: 32 sqrt(24) u, sums of 12 products. */
 START_TEST(ghost_head_doubles_the_heads_of_self_attention)
 {
     static const char *const forms[] = {"naive", "fast"};
@@ -404,13 +400,13 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
                 y[i * 8 + c] += (o[gn] * o[gn] * A[c / 4][i][j] + (real)0.5 * added[gn]) * v[j * 8 + c];
             }
 
-    /* Step 3: msa, and ELSA's hearts. */
+    /* Step 3: msa, and ELSA's naive form. */
     forms_within(&t, y, tolerance);
     m.v = v;
     m.of.ghost.by_block = true;
     m.factor = factor, m.summand = summand;
     apply_filters(&m);
-    within("ELSA's hearts", relative_difference(m.f, y, 96), tolerance);
+    within("ELSA's naive form", relative_difference(m.f, y, 96), tolerance);
 
     for (size_t n = 0; n < 35; n++) {
         real kept = o[35 + n];

@@ -44,8 +44,8 @@ START_TEST(dynamic_filter_is_a_case_of_eq4)
 }
 END_TEST
 
-/* ELSA, Eq. 3 and 4, Tab. 1: Net1, and with the bias b Swin's attention, on one window, so that both tables have the
- * same offsets. */
+/* ELSA, Eq. 3 and 4, Tab. 1: Net1; with b Swin's attention, on one window, where both tables have the same
+ * offsets. */
 START_TEST(local_self_attention_is_a_case_of_eq4)
 {
     static const struct { const char *ours, *theirs, *without; } net[] = {
@@ -171,8 +171,7 @@ static real *seen_from(const char *options, size_t from, size_t outputs)
     return trial_run(&t, "naive", 1);
 }
 
-/* ELSA, Sec. 4.2 and 4.3. Compared two rows away from the borders of both views; windows commute with shifts by whole
- * windows only. */
+/* ELSA, Sec. 4.2 and 4.3. Two rows away from both views' borders. Windows commute with shifts by whole windows. */
 START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
@@ -191,8 +190,7 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 }
 END_TEST
 
-/* The share of each token's softmax that is off the grid, on 14 x 14 tokens, 3 heads, K = 7. With values of one it is
- * what f lacks of 1. */
+/* The share of each token's softmax off the grid, of 14 x 14 tokens, 3 heads, K = 7; what f of ones lacks of 1. */
 static double *lost_shares(struct scene *m)
 {
     double *lost = keep(196, sizeof *lost);
@@ -255,8 +253,7 @@ START_TEST(dilation_interleaves_images)
 }
 END_TEST
 
-/* ELSA, Eq. 7 against Algorithm 2: both offsets run from i to j. f_i = h_{j-i}, at the entry of j - i in row-major
- * order. */
+/* ELSA, Eq. 7 against Algorithm 2: both offsets run from i to j. f_i = h_{j-i}, entries in row-major order. */
 START_TEST(impulse_in_v_reads_back_the_filter)
 {
     const struct subject s = {"5x6", 2, 2, 3, 1, 7};

@@ -1,5 +1,4 @@
-/* test_hilo_readings.c -- what HiLo says of positions (Sec. 3 and 4.2): tables of offsets, and zeros around a
- * convolution */
+/* test_hilo_readings.c -- what HiLo says of positions (Sec. 3 and 4.2): tables of offsets, and the border */
 
 #include <stdio.h>
 #include "hilo_case.h"
@@ -47,8 +46,8 @@ START_TEST(relative_positions_belong_to_their_plane)
 }
 END_TEST
 
-/* HiLo, Sec. 4.2. Equal tokens have equal outputs, but not on a plane that is padded with zeros. What a convolution sees
- * is in zeros_around_a_convolution_tell_the_border. */
+/* HiLo, Sec. 4.2. Equal tokens have equal outputs, but not on a plane padded with zeros. A convolution does see it:
+ * zeros_around_a_convolution_tell_the_border. */
 START_TEST(attention_does_not_see_the_border)
 {
     enum { N = 36, C = 2 };

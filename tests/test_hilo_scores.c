@@ -15,9 +15,8 @@ static const struct { const char *options; const struct declaration *d; const ch
     {"--grid 6x8 --heads 3 --scale 1600", &sra, ""},
 };
 
-/* Both forms subtract the largest score before exponentials: of 710 they overflow in double, of 89 in float. x is 64
- * times as large, so scores 4096 times; SRA's norm removes the size of x, so its scale is large. Tolerance: 4096 times
- * hilo's. */
+/* Both forms subtract the largest score: exponentials of 710 overflow in double, of 89 in float. x is 64 times as
+ * large, so scores 4096 times, as is SRA's scale, whose norm removes the size of x. Tolerance: 4096 times HiLo's. */
 START_TEST(large_scores_are_no_trouble)
 {
     struct trial t = trial(size[_i].options, size[_i].d, 2, 12, "", size[_i].without);

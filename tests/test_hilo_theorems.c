@@ -55,8 +55,7 @@ START_TEST(alpha_zero_is_window_attention)
 }
 END_TEST
 
-/* HiLo, A.1, as in the last stage of LITv2. l_q above l_kv is w_qkv, l_proj is w_o. A window of 2 differs by more than
- * a tenth. */
+/* HiLo, A.1: the last stage of LITv2. l_q above l_kv is w_qkv, l_proj is w_o. Windows of 2 differ by a tenth. */
 START_TEST(window_of_one_is_self_attention)
 {
     static const char *const options[] = {
@@ -79,8 +78,7 @@ START_TEST(window_of_one_is_self_attention)
 }
 END_TEST
 
-/* HiLo, Sec. 4.1: N queries; N/s^2 keys and values, made of the windows' means. Written here without the naive form's
- * repeated keys. */
+/* HiLo, Sec. 4.1: N queries; N/s^2 keys and values of the windows' means, without the naive form's repeated keys. */
 START_TEST(alpha_one_is_lofi_alone)
 {
     enum { H = 6, W = 9, N = H * W, n = N / 9, C = 8, c = 4 };
@@ -100,8 +98,7 @@ START_TEST(alpha_one_is_lofi_alone)
 }
 END_TEST
 
-/* HiLo, Eq. 6. With one tensor at a time replaced, channels of the other branch keep every bit, and own channels
- * change. */
+/* HiLo, Eq. 6. A tensor replaced changes channels of its own branch, and no bit of the other's. */
 START_TEST(branches_do_not_meet)
 {
     struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
@@ -242,8 +239,7 @@ START_TEST(output_projection_splits_in_two)
 }
 END_TEST
 
-/* HiLo, A.4, Tab. 9. The same function where windows are tokens, or where there is one window, whose only value is the
- * output of all tokens. */
+/* HiLo, A.4, Tab. 9. The same function where windows are tokens, or where one window has the only value. */
 START_TEST(pooled_queries_are_another_function)
 {
     static const struct { const char *plain; bool same; } z[] = {
@@ -474,9 +470,8 @@ static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, 
 /* The share above half the band of the energy that is not constant. */
 static double share_above(struct energy e) { return e.above / (e.above + e.below); }
 
-/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left: a wave of k periods comes out with
- * the amplitude |cos(pi k/14)|, with k periods if k < 4, else with 7 - k. An ideal filter would leave 0 of k = 4, 5,
- * 6. */
+/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left: a wave of k periods keeps the
+ * amplitude |cos(pi k/14)|, with k periods if k < 4, else with 7 - k. */
 START_TEST(window_means_weaken_and_alias_what_is_finer)
 {
     enum { EDGE = 14, MEANS = EDGE / 2 };
@@ -535,8 +530,7 @@ START_TEST(lofi_is_no_low_pass)
 }
 END_TEST
 
-/* HiLo, Sec. 5.4, "only focuses on high frequencies". A constant image passes as its value: left open what training
- * does. */
+/* HiLo, Sec. 5.4, "only focuses on high frequencies". A constant image passes as its value; training may differ. */
 START_TEST(hifi_is_no_high_pass)
 {
     enum { N = 48, C = 6 };
@@ -551,8 +545,7 @@ START_TEST(hifi_is_no_high_pass)
 END_TEST
 
 /* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks. With random weights Hi-Fi has more energy above half the
- * band than Lo-Fi, but a smaller share than its input; with pooled queries Lo-Fi has less than 0.15. Margins from 40
- * draws. */
+ * band than Lo-Fi, but a smaller share than its input. Margins are those of 40 draws. */
 START_TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };

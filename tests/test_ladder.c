@@ -50,8 +50,7 @@ static const struct ladder *ladder_of(const struct declaration *d)
 }
 
 /* Self-attention as in tiled_attention_is_the_equation_with_everything_around_it; LiSA as its fast forms
- * (lisa_case.h), and n roundings more for each axis of n points, in six transforms that are plain sums, on both
- * parts. */
+ * (lisa_case.h), and n roundings for each axis of n points, in six transforms that are plain sums, on both parts. */
 static double safe_bound(struct trial *t)
 {
     const struct problem *p = &t->problem;
@@ -139,8 +138,7 @@ START_TEST(rungs_without_memory)
 }
 END_TEST
 
-/* Claim      What a ladder does not know it refuses: windows, embeddings and a ghost head; other equations
- *            than 10, and local kernels. */
+/* Windows, embeddings and a ghost head; other equations than 10, and local kernels. */
 static const struct { const struct declaration *of; const char *options, *without; } unknown[] = {
     {&msa, "--grid 4x4", ""},
     {&msa, "--grid 4x4 --window 2", "rpe"},
@@ -187,7 +185,7 @@ START_TEST(rungs_multiply_as_their_formulas_say)
 END_TEST
 
 #if !defined TWICETOLD_DOUBLE
-/* The lines that both tables begin with, up to the rungs that know the width of a vector. */
+/* The first lines of both tables, before the steps that depend on the width of a vector. */
 enum { WITHOUT_LANES = 5 };
 
 /* Multiply-adds and bytes in figures/ladder-*.tsv, of the steps without vectors, on the layer that the table names. */

@@ -10,7 +10,7 @@
 #include "support.h"
 #include "../reference/layers/layers.h"
 
-/* ---- layers, told by coordinates ------------------------------------------- */
+/* ---- layers by coordinates ------------------------------------------- */
 
 /* A problem, with its tensors as doubles. */
 struct told {
@@ -363,8 +363,8 @@ static real *shifted(const struct trial *t, ptrdiff_t dy, ptrdiff_t dx)
             for (ptrdiff_t j = 0; j < 8; j++) {
                 const ptrdiff_t from[GRID_AXES] = {i + dy, j + dx};
                 if (inside(&t->problem.grid, from))
-                    memcpy(x + (b * 48 + (size_t)(i * 8 + j)) * 7, t->x + (b * 48 + (size_t)(from[0] * 8 + from[1])) * 7,
-                           7 * sizeof *x);
+                    memcpy(x + (b * 48 + (size_t)(i * 8 + j)) * 7,
+                           t->x + (b * 48 + (size_t)(from[0] * 8 + from[1])) * 7, 7 * sizeof *x);
             }
     return x;
 }
@@ -431,7 +431,7 @@ END_TEST
 
 /* ---- relations between layers -------------------------------------------------------- */
 
-/* HiLo, Sec. 4.2. Weights are positive. Equal tokens have equal outputs; with the convolution those at an edge are less,
+/* HiLo, Sec. 4.2. Positive weights. Equal tokens have equal outputs; with the convolution those at an edge are less,
  * at a corner least. One token reaches itself, or 3 x 3. Tolerance: 32 sqrt(T) u, T = 128 multiply-adds. */
 START_TEST(zeros_around_a_convolution_tell_the_border)
 {
@@ -477,8 +477,7 @@ START_TEST(merge_reads_columns_first)
 }
 END_TEST
 
-/* With mean 0, variance 1, epsilon 0, gain 1 and bias 0 a batch norm, folded into factor and summand, changes no
- * bit. */
+/* With mean 0, variance 1, epsilon 0, gain 1, bias 0 a batch norm, folded into factor and summand, changes no bit. */
 START_TEST(a_batch_norm_of_nothing_is_nothing)
 {
     struct trial t = trial("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");

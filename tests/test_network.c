@@ -173,8 +173,7 @@ static void close_answers(struct answers *a)
 }
 
 /* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks, by tests/pytorch/networks.py.
- * Tolerance: kappa of the logits for stages too, which fewer steps lead to; twice the bound, since PyTorch rounds as
- * well. */
+ * Tolerance: kappa of the logits, for stages too; twice the bound, since PyTorch rounds as well. */
 START_TEST(networks_are_pytorchs)
 {
     struct answers a;
@@ -199,8 +198,7 @@ START_TEST(networks_are_pytorchs)
 }
 END_TEST
 
-/* The error of the logits, or of the worst stage: some networks sample so far off the plane that little of a stage
- * reaches the next. */
+/* The error of the logits, or of the worst stage: some networks sample so far off the plane that little passes on. */
 static double farthest(struct answers *a)
 {
     real *stage[NETWORK_STAGES] = {0}, *logits = zeros(logits_of(&a->n));
@@ -264,7 +262,7 @@ START_TEST(litv2_costs_what_its_formulas_say)
             double hilo = N * hd * (3 * C + hd) + 8 * N * hd + N * ld * (C + ld) + 2 * w * C * ld + 2 * N * w * ld;
             if (s >= 2) sum += depth[s] * hilo;
         }
-        sum += N * 4 * C / 2 + C / 2 * 1000;                                         /* behind the loop: N/4, 2C */
+        sum += N * 4 * C / 2 + C / 2 * 1000;                                         /* after the loop: N/4, 2C */
         ck_assert_msg(sum == network_bare_multiply_adds(&n), "%s at %s: %.0f, expected %.0f", one[i].name, one[i].grid,
                       network_bare_multiply_adds(&n), sum);
         if (one[i].side > 56) ck_assert(prints(sum / 1e9, 39.7, 0.1));
@@ -373,7 +371,7 @@ START_TEST(weights_are_refused_by_their_paths)
 }
 END_TEST
 
-/* The message names the step, and nothing is left behind. */
+/* The message names the step, and no memory stays in use. */
 START_TEST(networks_refuse)
 {
     static const struct { const char *name, *grid, *depths, *widths, *heads, *form, *says; } wrong[] = {
@@ -409,7 +407,7 @@ START_TEST(networks_refuse)
 }
 END_TEST
 
-/* ---- promises ---------------------------------------------------------------------------- */
+/* ---- properties -------------------------------------------------------------------------- */
 
 /* In all logits of its image, and in no bit of another image's. */
 START_TEST(nan_reaches_the_logits_of_its_image)
@@ -575,9 +573,8 @@ START_TEST(pictures_are_prepared)
 }
 END_TEST
 
-/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384. A black square with a white frame as
- * wide as the recipe cuts off is all black; with a frame one pixel wider it is not. Tolerance: 16 u over the
- * deviation. */
+/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384. A black square in a white frame as
+ * wide as the recipe cuts off is all black; with a wider frame it is not. Tolerance: 16 u over the deviation. */
 START_TEST(photographs_are_prepared_as_their_authors_do)
 {
     static const struct { const char *name; size_t side, covered; } one[] = {
@@ -622,8 +619,7 @@ START_TEST(photographs_are_prepared_as_their_authors_do)
 }
 END_TEST
 
-/* A network of one channel gets the mean of the colours, within 16 u. The message about a file that is no PNG names
- * it. */
+/* A network of one channel gets the mean of the colours, within 16 u. A file that is no PNG: the message names it. */
 START_TEST(a_grey_picture_is_the_mean_of_its_colours)
 {
     static const real tone[] = {(real)(51. / 255), (real)(102. / 255), (real)(204. / 255)};
@@ -662,16 +658,16 @@ int main(void)
     tcase_add_loop_test(counts, kinds_of_a_profile_are_the_steps, 0, smalls);
     tcase_add_test(counts, litv2_costs_what_its_formulas_say);
     tcase_add_test(counts, elsa_swin_costs_what_its_formulas_say);
-    TCase *promises = add_case(suite, "promises");
-    tcase_add_test(promises, weights_are_refused_by_their_paths);
-    tcase_add_test(promises, networks_refuse);
-    tcase_add_loop_test(promises, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
-    tcase_add_loop_test(promises, networks_repeat, 0, smalls);
-    tcase_add_test(promises, networks_without_memory);
-    tcase_add_loop_test(promises, bytes_of_networks_are_known_beforehand, 0, smalls);
+    TCase *properties = add_case(suite, "properties");
+    tcase_add_test(properties, weights_are_refused_by_their_paths);
+    tcase_add_test(properties, networks_refuse);
+    tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
+    tcase_add_loop_test(properties, networks_repeat, 0, smalls);
+    tcase_add_test(properties, networks_without_memory);
+    tcase_add_loop_test(properties, bytes_of_networks_are_known_beforehand, 0, smalls);
     tcase_add_test(counts, published_elsa_models_state_a_scale_of_one);
-    tcase_add_test(promises, pictures_are_prepared);
-    tcase_add_test(promises, photographs_are_prepared_as_their_authors_do);
-    tcase_add_test(promises, a_grey_picture_is_the_mean_of_its_colours);
+    tcase_add_test(properties, pictures_are_prepared);
+    tcase_add_test(properties, photographs_are_prepared_as_their_authors_do);
+    tcase_add_test(properties, a_grey_picture_is_the_mean_of_its_colours);
     return run_suite(suite);
 }

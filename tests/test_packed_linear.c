@@ -13,8 +13,7 @@ static const struct { size_t tokens, in, out, second; } size[] = {
     {1, 1, 1, 0}, {5, 3, 17, 2}, {7, 20, 64, 64}, {49, 9, 70, 11}, {97, 6, 31, 130}, {200, 33, 5, 1},
 };
 
-/* For all shares of the work, two maps one after the other, and x in planes; nothing next to y is written. Exact:
- * whole numbers. */
+/* For all shares of the work, two maps one after the other, x in planes; nothing next to y is written. Exact. */
 START_TEST(packed_maps_are_linear_maps)
 {
     static const size_t shares[] = {1, 2, 3, 40};
