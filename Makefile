@@ -78,8 +78,11 @@ LIBRARY_LIBS   += -Wl,--push-state,--as-needed -ldnnl -Wl,--pop-state
 endif
 LIBRARY_RPATH  := $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
 
+# For Zen, gcc fuses some multiply-adds of a loop and not others: bits would depend on how many rows a thread has.
+FUSED   := $(shell echo 'int x;' | $(CC) --param avoid-fma-max-bits=0 -Werror -x c -S - -o /dev/null 2>/dev/null && \
+             echo --param avoid-fma-max-bits=0)
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow $(if $(WERROR),-Werror)
-COMMON   = $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(WARNINGS) \
+COMMON   = $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast $(FUSED) -fopenmp $(WARNINGS) \
            $(LIBRARY_CFLAGS) $(CPPFLAGS) -MMD -MP
 COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(TRAITS)
 # Where the machine computes floats in a wider type (i386's x87; s390x, by its ABI), ISO C makes every
@@ -118,7 +121,7 @@ PROGRAM  := $(basename $(filter-out %/forms.c %/units.c,$(wildcard reference/pro
 DRAWERS  := $(basename $(filter-out figures/measure.c figures/judge.c,$(wildcard figures/*.c)))
 RUNGS    := $(wildcard figures/rungs/*.c)
 TESTS    := $(basename $(wildcard tests/test_*.c))
-SUPPORT  := $(filter-out tests/test_% tests/wider.c tests/exercise_count.c,$(wildcard tests/*.c))
+SUPPORT  := $(filter-out tests/test_% tests/wider.c tests/exercise_count.c,$(wildcard tests/*.c tests/support/*.c))
 FUZZED   := $(basename $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c)))
 COUNTED  := $(wildcard naive/*.c) $(RUNGS) tests/counting.cc
 BEFORE_COUNTED := math.h string.h tgmath.h $(wildcard reference/*.h) tests/counting.h
@@ -500,7 +503,7 @@ valgrind:               ## run the proofs under valgrind (takes a while)
 # what else is found after a finding.
 LINTED   = $(filter-out reference/live/%,$(wildcard $(addsuffix /*.c,reference reference/* naive fast fast/* figures \
              figures/*)))
-LINTED_SUITES = $(wildcard tests/*.c tests/fuzz/*.c tests/faults/*.c)
+LINTED_SUITES = $(wildcard tests/*.c tests/support/*.c tests/fuzz/*.c tests/faults/*.c)
 FINDINGS = $(patsubst %,$(BUILD)/lint/%.tidy,$(LINTED) $(LINTED_SUITES)) $(LINTED:%=$(BUILD)/lint/%.analysed)
 AS_BUILT = -std=c11 $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(IDENTITY) \
            -DDRAWERS='"$(DRAWERS)"' $(WARNINGS) $(CPPFLAGS)

@@ -13,6 +13,10 @@ test $# -gt 0 || set -- reference/published/*-statements.tsv chapters/errata.md
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cat tests/*.c tests/exact/*.cc | sed -n 's/^START_TEST(\([a-z0-9_]*\)).*/\1/p' >"$scratch/written"
+# The tests of tests/support/battery.c run in each suite that has its tables, and are named SUITE/TEST.
+for suite in $(grep -l '^    add_battery(' tests/test_*.c | sed 's/.*test_\(.*\)\.c/\1/'); do
+    sed -n "s,^START_TEST(\\([a-z0-9_]*\\)).*,$suite/\\1,p" tests/support/battery.c
+done >>"$scratch/written"
 
 failed=0
 for file in "$@"; do

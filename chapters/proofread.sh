@@ -4,7 +4,8 @@
 #     proofread.sh TAP_FOLDER PAGE...
 #
 # Per page: its excerpts and tables are those of the files they name; its
-# relative links lead somewhere; the tests in its table of claims passed, in
+# relative links lead somewhere, also those that only the built book has (their
+# line numbers may lie beyond the page's end); the tests in its table of claims passed, in
 # the reports of the last run (TAP_FOLDER/float, TAP_FOLDER/double).  Prints
 # one line per question, "ok - ..." or "not ok - ...", each failure with the
 # place above it.
@@ -62,7 +63,7 @@ anchors() {
 links_lead_somewhere() {
     page=$1
     folder=$(dirname "$page")
-    links "$page" >"$scratch/links"
+    { links "$page"; links "$scratch/bound"; } | awk '!seen[$0]++' >"$scratch/links"
     while IFS='|' read -r number path fragment; do
         target=${path:+$folder/$path}
         target=${target:-$page}
@@ -83,25 +84,31 @@ links_lead_somewhere() {
     verdict "$page: its $(awk 'END { print NR }' "$scratch/links") relative links lead somewhere"
 }
 
+# Also leaves the page as the built book has it in $scratch/bound.
 excerpts_are_fresh() {
     page=$1
-    if awk -f chapters/weave.awk "$page" >"$scratch/woven" 2>"$scratch/wrong"; then
+    : >"$scratch/bound"
+    if awk -f chapters/weave.awk "$page" >"$scratch/woven" 2>"$scratch/wrong" &&
+        awk -v here=figures -f chapters/weave.awk "$page" >"$scratch/bound" 2>"$scratch/wrong"; then
         diff "$page" "$scratch/woven" >"$scratch/diff" ||
             { sed -n '1,10p' "$scratch/diff"; echo "stale: run 'make weave'"; } >"$scratch/wrong"
     fi
     verdict "$page: its $(grep -c '^<!-- \(code\|table\):' "$page") excerpts and tables are fresh"
 }
 
-# A claim's tests are the words in backticks of its third column.  Each must
+# A claim's tests are the words in backticks of its third column, as TEST or SUITE/TEST.  Each must
 # have passed wherever it ran; only a claim that is not checkable names none.
 claims_are_proved() {
     page=$1
-    cat "$reports"/*/*.tap 2>/dev/null | awk -v page="$page" -v count="$scratch/count" '
+    awk -v page="$page" -v count="$scratch/count" '
     BEGIN { claims = 0 }
-    FILENAME == "-" {
+    FILENAME ~ /\.tap$/ {
+        suite = FILENAME
+        sub(/.*\/(test|exact)_/, "", suite)
+        sub(/\.tap$/, "", suite)
         at = split($0, part, ":")
-        if (at >= 4 && $0 ~ /^ok /) passed[part[3]] = 1
-        if (at >= 4 && $0 ~ /^not ok /) failed[part[3]] = 1
+        if (at >= 4 && $0 ~ /^ok /) passed[part[3]] = passed[suite "/" part[3]] = 1
+        if (at >= 4 && $0 ~ /^not ok /) failed[part[3]] = failed[suite "/" part[3]] = 1
         next
     }
     /^## / { inside = /^## Claims[ \t]*$/ }
@@ -127,7 +134,7 @@ claims_are_proved() {
         }
         if (!tests && cell[6] !~ /not checkable/) print page ":" FNR ": a claim without a test"
     }
-    END { print claims >count }' - "$page" >"$scratch/wrong"
+    END { print claims >count }' $(ls "$reports"/*/*.tap 2>/dev/null) "$page" >"$scratch/wrong"
     claims=$(cat "$scratch/count")
     case $page in
     chapters/[1-9]*-*) [ "$claims" -gt 0 ] || echo "$page: no table of claims" >>"$scratch/wrong" ;;
@@ -140,7 +147,7 @@ for page in "$@"; do
     excerpts_are_fresh "$page"
     links_lead_somewhere "$page"
     case $page in
-    chapters/*)                 # book.md repeats the claims of the chapters
+    chapters/*)
         claims_are_proved "$page"
         grep -qF "($page" book.md || echo "book.md: $page is not in the contents" >"$scratch/wrong"
         verdict "$page: is in the contents" ;;

@@ -15,11 +15,17 @@
 #         comments; the last of them before the data names the columns, unless
 #         its count is not theirs: then the first line of data does.  Above a
 #         table of measurements stands the machine.
-#     <!-- claims -->  ... <!-- /claims -->
-#         The tables of claims of all chapters that the page has linked so far.
 #     <!-- exercises: CHAPTER -->  ... <!-- /exercises -->
-#     <!-- answers: CHAPTER -->  ... <!-- /answers -->
-#         What chapters/exercises asks in that chapter, and the answers.
+#         The questions of chapters/exercises/CHAPTER.n.md.
+#
+# These marks stand alone.  Text follows them only in the built book, where `here` is given:
+#
+#     <!-- bound: claims -->
+#         The tables of claims of all chapters that the page has linked so far.
+#     <!-- bound: answers -->
+#         The answers of chapters/exercises, chapter by chapter.
+#     <!-- bound: FILE.tsv [COLUMN | COLUMN=VALUE]... -->
+#         A table.
 #
 # The table below a chapter's heading "Claims" gets its column How: how each claim was judged,
 # which its tests say (learn_hows).
@@ -273,7 +279,7 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
         if (text !~ /^#/) how[field[2]] = "exact"
     }
     close("tests/exact/claims.tsv")
-    list = "ls tests/test_*.c tests/exact/test_*.cc"
+    list = "ls tests/test_*.c tests/support/battery.c tests/exact/test_*.cc"
     while ((list | getline file) > 0) {
         name = ""
         while ((getline text < file) > 0) {
@@ -286,8 +292,8 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
             if (text ~ /(^|[^A-Za-z_])(within|beyond|alike|worse|[a-z_]*holds)\(/ && text !~ /, 0\);$/) judged = 1
             if (text ~ /(multiplications|trial_peak|multiply_adds|trial_hearts|problem_parameters)\(/) numbers = 1
             if (text !~ /^END_TEST/ || name in how) continue
-            if (name ~ /forms_(of_the_layers_)?are_one_function$/ || (file ~ /exact/ && !tolerance)) how[name] = "exact"
-            else if (file ~ /_(counts|published)\.c|_cuda_/) how[name] = "counted"
+            if (name ~ /^forms_(of_the_layers_)?are_one_function$|_forms_are_one_function$|^forms_agree$/ || (file ~ /exact/ && !tolerance)) how[name] = "exact"
+            else if (file ~ /_(counts|published)\.c|_cuda_/ || name ~ /_multiplies_as_its_formula_says$/) how[name] = "counted"
             else how[name] = tolerance || judged ? "measured" : numbers ? "counted" : "kept"
         }
         close(file)
@@ -298,7 +304,10 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
 # The strongest of the tests that a cell names.
 function how_claimed(tests,    n, i, word, found) {
     n = split(tests, word, "`")
-    for (i = 2; i <= n; i += 2) found = found " " (word[i] in how ? how[word[i]] : "")
+    for (i = 2; i <= n; i += 2) {
+        sub(/^[a-z_]*\//, "", word[i])             # SUITE/TEST
+        found = found " " (word[i] in how ? how[word[i]] : "")
+    }
     return found ~ /exact/ ? "exact" : found ~ /measured/ ? "measured" : found ~ /counted/ ? "counted" : \
         found ~ /kept/ ? "kept" : ""
 }
@@ -342,8 +351,8 @@ function claims(    p, text, inside, title, out, n) {
 
 # ---- Exercises
 
-# What the pages chapters/exercises/CHAPTER.n.md ask, a paragraph or more each; or their
-# answers, under headings.
+# The questions of chapters/exercises/CHAPTER.n.md, a paragraph or more each; or their answers,
+# under headings.  In the committed page a question's title links to its file, which has hints and answer.
 function exercises(chapter, answered,    n, file, text, title, keys, part, body, out, kind_called) {
     kind_called["predict"] = "predict"; kind_called["measure"] = "measure"
     kind_called["hole"] = "fill the hole"; kind_called["break"] = "break it"
@@ -360,10 +369,25 @@ function exercises(chapter, answered,    n, file, text, title, keys, part, body,
         close(file)
         gsub(/^\n+|\n+$/, "", body)
         if (body == "") die(file ": nothing is " (answered ? "answered" : "asked"))
-        out = out (n > 1 ? "\n\n" : "") (answered ? "### " chapter "." n " " title "\n\n" body : \
-            "**" chapter "." n " " title "** (" keys "). " body)
+        title = chapter "." n " " title
+        if (!answered && here == "") title = "[" title "](exercises/" chapter "." n ".md)"
+        out = out (n > 1 ? "\n\n" : "") (answered ? "### " title "\n\n" body : "**" title "** (" keys "). " body)
     }
     if (n == 1) die("chapter " chapter " has no exercises")
+    return out
+}
+
+# The answers of all chapters, each chapter's under its title.
+function answers(    list, file, text, chapter, out) {
+    list = "ls chapters/[0-9]*-*.md"
+    while ((list | getline file) > 0) {
+        if ((getline text < file) <= 0) die("cannot read " file)
+        close(file)
+        match(file, /[0-9]+-/)
+        chapter = substr(file, RSTART, RLENGTH - 1)
+        out = out (out ? "\n\n" : "") "#" text "\n\n" exercises(chapter, 1)
+    }
+    close(list)
     return out
 }
 
@@ -373,10 +397,10 @@ FNR == 1 { up = FILENAME ~ /\// ? "../" : "" }
 
 skipping {
     if ($0 ~ ("^<!-- /" skipping " -->")) { skipping = ""; print }
-    else if ($0 ~ /^<!-- \/?(code|table|claims|exercises|answers)/) die("the block of line " opened " is not closed")
+    else if ($0 ~ /^<!-- (\/?(code|table|exercises)|bound)/) die("the block of line " opened " is not closed")
     next
 }
-/^<!-- \/(code|table|claims|exercises|answers) -->/ { die("nothing is open here") }
+/^<!-- \/(code|table|exercises) -->/ { die("nothing is open here") }
 
 /^## / { claiming = FILENAME ~ /^chapters\// && /^## Claims[ \t]*$/ }
 {
@@ -399,11 +423,12 @@ skipping {
     print tables(asked, NF)
     skipping = "table"
 }
-/^<!-- (exercises|answers): [0-9]+ -->/ {
-    skipping = $2 == "answers:" ? "answers" : "exercises"
-    print exercises($3, skipping == "answers")
+/^<!-- exercises: [0-9]+ -->/ { print exercises($3); skipping = "exercises" }
+/^<!-- bound: / {
+    if ($3 !~ /^(claims|answers|.*\.tsv)$/) die("not <!-- bound: claims, answers or FILE.tsv [COLUMN...] -->")
+    split($0, asked, " ")
+    if (here != "") print $3 == "claims" ? claims() : $3 == "answers" ? answers() : tables(asked, NF)
 }
-/^<!-- claims -->/ { print claims(); skipping = "claims" }
 skipping { opened = FNR }
 
 END { if (skipping && !dead) die("the block of line " opened " is not closed") }

@@ -39,33 +39,6 @@ static double counted_head(size_t queries, size_t keys, size_t c)
     return (double)multiplications() - (double)(queries * keys);
 }
 
-/* ---- the forms ---------------------------------------------------------- */
-
-/* Claim      The naive form multiplies as its formula says.  (Projections are made by BLAS, softmax and the
- *            means' division are left out.)
- * Paper      The table of reference/hilo.h.
- * Measure    A whole run of the counted naive form against the formula less the projections of M tokens; and
- *            its y against the ordinary one's, so that what was counted is what is meant. */
-START_TEST(naive_hilo_multiplies_as_its_formula_says)
-{
-    struct trial t = trial(size[_i].options, &hilo, size[_i].batch, size[_i].channels, "", "");
-    struct hilo_problem z = resolved(&t.problem);
-    real *y = zeros(t.outputs);
-    struct plan plan;
-    multiplications();
-    succeeds(plan_create(&plan, &t.problem, counted_form(&hilo), 1));
-    ck_assert_uint_eq(multiplications(), 0);
-    succeeds(plan_run(&plan, y, t.x));
-    double counted = (double)multiplications();
-    plan_release(&plan);
-    printf("    %-60s %10.0f multiplications\n", size[_i].options, counted);
-    double formula = form_multiply_adds(operator_form(&hilo, "naive"), &t.problem) - hilo_projections(&z, z.M);
-    ck_assert(counted > 0 && counted == formula);
-    within("the counted form's y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs),
-           hilo_tolerance(&t.problem));
-}
-END_TEST
-
 /* Claim      The fast form's formula is what its parts multiply: a projection for each token that there is,
  *            one of each window for keys and values, windows by themselves, n keys for each query.  (The
  *            scale is taken into the queries, and left out like the means'.)
@@ -412,7 +385,6 @@ int main(void)
 {
     Suite *suite = suite_create("HiLo, counts");
     TCase *arithmetic = add_case(suite, "arithmetic");
-    tcase_add_loop_test(arithmetic, naive_hilo_multiplies_as_its_formula_says, 0, (int)COUNT(size));
     tcase_add_loop_test(arithmetic, fast_hilo_multiplies_as_its_hearts_do, 0, (int)COUNT(size));
     tcase_add_loop_test(arithmetic, costs_of_equations_7_to_12, 0, 3);
     tcase_add_test(arithmetic, lofi_overtakes_hifi);

@@ -1,0 +1,190 @@
+/* battery.c -- one test per row of an operator's tables; see battery.h */
+
+#include "battery.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../golden.h"
+#include "../promises.h"
+#include "../../reference/heads.h"
+
+/* A loop test knows only its index: STRIDE times the operator's place, plus the row. */
+enum { STRIDE = 1000, MOST = 8 };
+static const struct battery *batteries[MOST];
+static int count;
+
+static const struct battery *operator_of(int i) { return batteries[i / STRIDE]; }
+
+static int length(const char *const *list)
+{
+    int n = 0;
+    while (list && list[n]) n++;
+    return n;
+}
+
+static int variants(const struct battery *b) { return b->variants ? length(b->variants) : 1; }
+
+/* The problem of test i in a table, and its options. */
+static struct problem shaped_case(const char **options, const struct battery *b, const struct battery_case *table,
+                                  int i)
+{
+    const struct battery_case *row = &table[i % STRIDE / variants(b)];
+    char *all = keep(256, 1);
+    const char *variant = b->variants ? b->variants[i % STRIDE % variants(b)] : "";
+    if (b->join) b->join(all, 256, row->options, variant);
+    else snprintf(all, 256, "%s %s", row->options, variant);
+    *options = all;
+    return shaped(all, b->operator, row->batch, row->channels, row->sizes, row->without);
+}
+
+static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
+{
+    return trial_of(shaped_case(options, b, table, i));
+}
+
+/* Tolerance: the operator's, for the largest difference; roundoff.h, for the root mean square. */
+START_TEST(forms_agree)
+{
+    const struct battery *b = operator_of(_i);
+    const char *options;
+    struct trial t = trial_case(&options, b, b->sizes, _i);
+    promise_one_function(&t, options, b->tolerance(&t.problem));
+}
+END_TEST
+
+/* A changed entry of any tensor changes y, and all forms follow. */
+START_TEST(every_tensor_counts)
+{
+    const struct battery *b = operator_of(_i);
+    const char *options;
+    struct trial t = trial_case(&options, b, b->kinds, _i);
+    promise_every_tensor_counts(&t, b->tolerance(&t.problem));
+}
+END_TEST
+
+/* The properties of promises.h that need no tolerance. */
+START_TEST(properties_hold)
+{
+    const struct battery *b = operator_of(_i);
+    const char *options;
+    struct trial t = trial_case(&options, b, b->kinds, _i);
+    promise_repeatable(&t);
+    promise_plans_apart(&t);
+    promise_nan_is_seen(&t);
+    promise_memory(&t);
+    promise_bytes(&t);
+    promise_shared_workspace(&t);
+    promise_loads_again(&t);
+}
+END_TEST
+
+START_TEST(nan_reaches_what_it_should)
+{
+    const struct battery *b = operator_of(_i);
+    const struct battery_nan *row = &b->nan[_i % STRIDE];
+    struct trial t = trial(row->of.options, b->operator, row->of.batch, row->of.channels,
+                           row->of.sizes, row->of.without);
+    promise_images_apart(&t, row->entry, row->reached, NULL);
+}
+END_TEST
+
+/* PyTorch's y, in float64. */
+START_TEST(golden_vectors)
+{
+    const struct battery *b = operator_of(_i);
+    const char *name = b->golden[_i % STRIDE];
+    struct golden g;
+    golden_open(&g, b->operator, name);
+    golden_holds(&g, name, b->golden_tolerance * b->tolerance(&g.problem));
+    golden_close(&g);
+}
+END_TEST
+
+/* The message says what was found and what was expected, at the latest when the sizes are known. */
+START_TEST(wrong_options_are_errors)
+{
+    const struct battery *b = operator_of(_i);
+    const struct battery_error *row = &b->errors[_i % STRIDE];
+    struct problem p;
+    refused(shaped_openly(&p, row->options, b->operator, 1, row->channels, "", "", 1), STATUS_BAD_INPUT, row->message);
+}
+END_TEST
+
+START_TEST(sizes_that_overflow_are_errors)
+{
+    const struct battery *b = operator_of(_i);
+    const char *options;
+    struct problem p = shaped_case(&options, b, b->too_large, _i);
+    promise_overflow(&p);
+}
+END_TEST
+
+/* A build of the naive form that counts its multiplications computes the same y, and as many products as the formula
+ * says without the projections, which BLAS makes.  Loading multiplies nothing. */
+START_TEST(naive_form_multiplies_as_its_formula_says)
+{
+    const struct battery *b = operator_of(_i);
+    const char *options;
+    struct trial t = trial_case(&options, b, b->counted, _i);
+    double projections = b->projections ? b->projections(&t.problem) : projections_multiply_adds(&t.problem);
+    real *y = zeros(t.outputs);
+    struct plan plan;
+    multiplications();
+    succeeds(plan_create(&plan, &t.problem, counted_form(b->operator), 1));
+    ck_assert_uint_eq(multiplications(), 0);
+    succeeds(plan_run(&plan, y, t.x));
+    double counted = (double)multiplications();
+    plan_release(&plan);
+    printf("    %-60s %10.0f multiplications\n", options, counted);
+    ck_assert(counted > 0);
+    ck_assert(counted + projections == form_multiply_adds(operator_form(b->operator, "naive"), &t.problem));
+    within("y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs), b->tolerance(&t.problem));
+}
+END_TEST
+
+START_TEST(forms_take_the_memory_they_state)
+{
+    const struct battery *b = operator_of(_i);
+    const struct form *form;
+    const char *options;
+    char what[256];
+    struct trial t = trial_case(&options, b, b->memory, _i);
+    int checked = 0;
+    for (int f = 0; (form = operator_form_at(b->operator, f)); f++) {
+        double stated = b->stated(&t.problem, form);
+        if (stated < 0) continue;
+        snprintf(what, sizeof what, "%s, %s: bytes", options, form->name);
+        within(what, fabs(trial_peak(&t, form) - stated), b->slack);
+        checked++;
+    }
+    ck_assert_int_gt(checked, 0);
+}
+END_TEST
+
+static int rows(const struct battery_case *table)
+{
+    int n = 0;
+    while (table && table[n].options) n++;
+    return n;
+}
+
+void add_battery(Suite *suite, const struct battery *b)
+{
+    int first = STRIDE * count, v = variants(b), nan = 0, errors = 0;
+    TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
+    TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
+    assert(count < MOST);
+    batteries[count++] = b;
+    while (b->nan && b->nan[nan].of.options) nan++;
+    while (b->errors && b->errors[errors].options) errors++;
+    tcase_add_loop_test(forms, forms_agree, first, first + v * rows(b->sizes));
+    tcase_add_loop_test(forms, every_tensor_counts, first, first + v * rows(b->kinds));
+    tcase_add_loop_test(golden, golden_vectors, first, first + length(b->golden));
+    tcase_add_loop_test(properties, properties_hold, first, first + v * rows(b->kinds));
+    tcase_add_loop_test(properties, nan_reaches_what_it_should, first, first + nan);
+    tcase_add_loop_test(properties, wrong_options_are_errors, first, first + errors);
+    tcase_add_loop_test(properties, sizes_that_overflow_are_errors, first, first + v * rows(b->too_large));
+    tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * rows(b->counted));
+    tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * rows(b->memory));
+}

@@ -1,0 +1,48 @@
+/* battery.h -- tests that every operator's suite runs over its own tables
+ *
+ * A suite lists its cases; add_battery adds one test per row.  Each table ends in a row of zeros, and a table that is
+ * NULL adds no tests.  With `variants`, each row of sizes, kinds, counted and memory runs once per variant. */
+
+#ifndef TWICETOLD_TESTS_SUPPORT_BATTERY_H
+#define TWICETOLD_TESTS_SUPPORT_BATTERY_H
+
+#include "../support.h"
+#include "../trial.h"
+
+/* options, sizes ("D=4 R=2") and without (optional tensors that are left out) are words separated by blanks. */
+struct battery_case { const char *options; size_t batch, channels; const char *sizes, *without; };
+
+/* NaN in x[image, entry] must reach y[image, token, channel] where reached() says so (everywhere if NULL), and nothing
+ * else of y. */
+struct battery_nan {
+    struct battery_case of;
+    size_t entry;
+    bool (*reached)(size_t token, size_t channel, void *unused);
+};
+
+/* Options at which an operator with one image must fail, and a part of the message. */
+struct battery_error { const char *options, *message; size_t channels; };
+
+struct battery {
+    const struct declaration *operator;
+    double (*tolerance)(const struct problem *p);       /* of two forms: largest difference over the largest entry */
+    double golden_tolerance;                            /* of golden vectors, in units of the former */
+    const char *const *variants;                        /* options that are appended to a row; NULL: none */
+    void (*join)(char *all, size_t room, const char *options, const char *variant);    /* NULL: separated by a blank */
+    const struct battery_case *sizes;                   /* the forms agree */
+    const struct battery_case *kinds;                   /* the properties of promises.h hold: at least two images */
+    const struct battery_nan *nan;
+    const char *const *golden;                          /* tests/golden/NAME.safetensors */
+    const struct battery_error *errors;
+    const struct battery_case *too_large;               /* more than memory holds: an error, and nothing is allocated */
+    const struct battery_case *counted;                 /* the naive form multiplies as its formula says */
+    double (*projections)(const struct problem *p);     /* multiply-adds by BLAS, not counted; NULL: those of heads.h */
+    const struct battery_case *memory;                  /* each form takes the bytes that the header states */
+    double (*stated)(const struct problem *p, const struct form *form);     /* in bytes; negative: not stated */
+    double slack;                                       /* allowed difference in bytes: the plan, rounded blocks */
+};
+
+/* May be called for several operators of one suite; *b must outlive the suite. */
+void add_battery(Suite *suite, const struct battery *b);
+
+#endif
