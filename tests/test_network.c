@@ -47,21 +47,21 @@ static const struct small small[] = {
     {"chopd-former-linear-15m", "32x32", "1,1,2,1", "4,6,8,20", NULL, 1},
 };
 
-static struct network made(const struct small *s, const char *called, int threads)
+static struct network made(const struct small *s, size_t classes, const char *called, int threads)
 {
     struct network n;
     const struct network_table *table;
     succeeds(network_named(&table, s->name));
     succeeds(network_create(&n, table, &(struct network_request){
-        .form = called, .grid = s->grid, .batch = s->batch, .classes = 7, .depths = s->depths, .widths = s->widths,
-        .heads = s->heads, .threads = threads}));
+        .form = called, .grid = s->grid, .batch = s->batch, .classes = classes, .depths = s->depths,
+        .widths = s->widths, .heads = s->heads, .threads = threads}));
     return n;
 }
 
 /* The same, with random weights, ready to run. */
 static struct network ready(const struct small *s, const char *called, int threads)
 {
-    struct network n = made(s, called, threads);
+    struct network n = made(s, 7, called, threads);
     succeeds(network_draw(&n, 5));
     succeeds(network_place(&n));
     return n;
@@ -156,14 +156,23 @@ static void open_answers(struct answers *a, const char *name, const char *called
     ck_assert(a->x && a->logits && a->stage[0]);
 
     /* Step 2: the network. */
-    const struct network_table *table;
-    succeeds(network_named(&table, a->g.word[0]));
-    succeeds(network_create(&a->n, table, &(struct network_request){
-        .form = called, .grid = option_of(a, "grid"), .batch = a->x->size[0], .classes = a->logits->size[1],
-        .depths = option_of(a, "depths"), .widths = option_of(a, "widths"),
-        .heads = option_of(a, "heads"), .threads = 1}));
+    const struct small sizes = {a->g.word[0], option_of(a, "grid"), option_of(a, "depths"), option_of(a, "widths"),
+                                option_of(a, "heads"), a->x->size[0]};
+    a->n = made(&sizes, a->logits->size[1], called, 1);
     succeeds(network_bind(&a->n, &a->weights));
     succeeds(network_place(&a->n));
+}
+
+/* The logits, and the output of each stage. */
+static real *run_stages(struct answers *a, real *stage[NETWORK_STAGES])
+{
+    real *logits = zeros(logits_of(&a->n));
+    for (int i = 0; i < NETWORK_STAGES; i++) {
+        ck_assert((i < a->n.stages) == (a->stage[i] != NULL));
+        stage[i] = a->stage[i] ? zeros(a->stage[i]->count) : NULL;
+    }
+    succeeds(network_run(&a->n, logits, a->x->data, stage));
+    return logits;
 }
 
 static void close_answers(struct answers *a)
@@ -179,14 +188,12 @@ START_TEST(networks_are_pytorchs)
     struct answers a;
     char what[80];
     open_answers(&a, golden[_i / 2], form[_i % 2]);
-    real *stage[NETWORK_STAGES] = {0}, *logits = zeros(logits_of(&a.n));
+    real *stage[NETWORK_STAGES], *logits = run_stages(&a, stage);
     for (int i = 0; i < a.n.stages; i++) {
         size_t size[3];
         network_stage_shape(&a.n, i, size);
-        ck_assert(a.stage[i] && !memcmp(size, a.stage[i]->size, sizeof size));
-        stage[i] = zeros(a.stage[i]->count);
+        ck_assert(!memcmp(size, a.stage[i]->size, sizeof size));
     }
-    succeeds(network_run(&a.n, logits, a.x->data, stage));
     double allowed = 2 * bound(&a.n, a.x->data, logits);
     for (int i = 0; i < a.n.stages; i++) {
         snprintf(what, sizeof what, "%s, %s, stage %d", golden[_i / 2], form[_i % 2], i + 1);
@@ -201,9 +208,7 @@ END_TEST
 /* The error of the logits, or of the worst stage: some networks sample so far off the plane that little passes on. */
 static double farthest(struct answers *a)
 {
-    real *stage[NETWORK_STAGES] = {0}, *logits = zeros(logits_of(&a->n));
-    for (int i = 0; i < a->n.stages; i++) stage[i] = zeros(a->stage[i]->count);
-    succeeds(network_run(&a->n, logits, a->x->data, stage));
+    real *stage[NETWORK_STAGES], *logits = run_stages(a, stage);
     double most = mean_difference(logits, a->logits->data, a->logits->count);
     for (int i = 0; i < a->n.stages; i++)
         worse(&most, mean_difference(stage[i], a->stage[i]->data, a->stage[i]->count));
@@ -481,7 +486,7 @@ START_TEST(bytes_of_networks_are_known_beforehand)
 {
     for (int threads = 1; threads <= 3; threads++) {
         size_t before = memory_in_use();
-        struct network n = made(&small[_i], form[threads % 2], threads);
+        struct network n = made(&small[_i], 7, form[threads % 2], threads);
         size_t said = network_bytes(&n, true), input = pixels_of(&n), output = logits_of(&n);
         network_release(&n);
         real *x = normal(3, input), *y = zeros(output);
