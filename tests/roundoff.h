@@ -31,6 +31,7 @@
 #define TWICETOLD_TESTS_ROUNDOFF_H
 
 #include "trial.h"
+#include "../reference/networks/network.h"
 
 /* y in double of a problem of the float build; false if there is no such form. */
 bool wider_run(double *y, const struct problem *narrow, const float *x);
@@ -47,6 +48,11 @@ void alike(const char *what, const real *a, const real *b, size_t n, double safe
 /* y by the naive form, in double in either build; and kappa of a problem at x, where y is this. */
 double *reference(const struct problem *p, const real *x);
 double sensitivity(const struct problem *p, const real *x, const double *y);
+
+/* kappa of a whole network at x, where its logits are y; and the largest T of its steps.  The roundings of a step pass
+ * through later steps as moves of its weights and its input do. */
+double network_sensitivity(struct network *n, const real *x, const real *y);
+double network_terms(const struct network *n);
 
 /* 2 + 2 / sqrt(m). */
 double chance(size_t entries);
