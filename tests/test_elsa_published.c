@@ -1,7 +1,7 @@
 /* test_elsa_published.c -- what ELSA adds to detectors and segmentation, and in which stages it costs less
  *
  * Detectors are not written here: the difference of two printed rows is compared with the difference of their layers.
- * Other printed parameters and FLOPs are compared in test_networks_published.c.  M and G; one multiply-add is one FLOP. */
+ * Other printed parameters and FLOPs are compared in test_networks_published.c.  One multiply-add is one FLOP. */
 
 #include <stdio.h>
 #include "published.h"

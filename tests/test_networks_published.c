@@ -5,7 +5,6 @@
  * One multiply-add is one FLOP.  Parameters are in M; FLOPs are in G, of single layers in M. */
 
 #include "published.h"
-#include "trial.h"
 #include "support/tsv.h"
 #include "../reference/lisa.h"
 #include "../reference/sra.h"
@@ -108,15 +107,8 @@ static struct count network_count(const struct network_table *table, const struc
 
 static struct count layer_count(const struct tsv *t)
 {
-    const struct declaration *d = operator_find(tsv_cell(t, "operator"));
-    const char *options = or_null(tsv_cell(t, "options")), *sizes = or_null(tsv_cell(t, "sizes"));
-    const char *without = or_null(tsv_cell(t, "without"));
-    char words[200];
-    ck_assert_ptr_nonnull(d);
-    snprintf(words, sizeof words, "--grid %s %s", tsv_cell(t, "grid"), options ? options : "");
-    struct problem p = shaped(words, d, 1, (size_t)tsv_number(t, "channels"), sizes ? sizes : "",
-                              without ? without : "");
-    const struct form *form = operator_form(d, tsv_cell(t, "form"));
+    struct problem p = tsv_problem(t);
+    const struct form *form = operator_form(p.declaration, tsv_cell(t, "form"));
     return (struct count){(double)problem_parameters(&p), flops_of(form, &p), norms_of(&p)};
 }
 
@@ -224,7 +216,8 @@ START_TEST(networks_that_run_have_all_their_printed_rows)
         char path[64];
         snprintf(path, sizeof path, "reference/published/%s.tsv", printed[p].paper);
         for (struct tsv *all = tsv_open(path); tsv_row(all);) {
-            const char *name = tsv_cell(all, "row"), *of = tsv_cell(all, "table"), *quantity = tsv_cell(all, "quantity");
+            const char *name = tsv_cell(all, "row"), *of = tsv_cell(all, "table");
+            const char *quantity = tsv_cell(all, "quantity");
             if (!strstr(printed[p].tables, of) || strncmp(name, printed[p].begins, strlen(printed[p].begins))) continue;
             if ((strcmp(quantity, "parameters") && strcmp(quantity, "flops")) || strstr(name, "w/ conv")) continue;
             bool found = false;

@@ -1,7 +1,7 @@
 /* tsv.h -- reads tables of tab-separated columns, by the names of the columns
  *
  * The names are in the last line with tabs before the first row, with or without a # in front.
- * Other lines that begin with # are comments. */
+ * Other lines that begin with # are comments.  Empty cells and - mean none where an operator's words stand. */
 
 #ifndef TWICETOLD_TESTS_TSV_H
 #define TWICETOLD_TESTS_TSV_H
@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../support.h"
+#include "../../reference/forms.h"
+#include "../../reference/outline.h"
 
 #define TSV_COLUMNS 32
 
@@ -85,6 +87,32 @@ static inline double tsv_number(const struct tsv *t, const char *name)
     double value = strtod(text, &end);
     ck_assert_msg(end > text && !*end && isfinite(value), "%s, %s: found '%s', expected a number", t->path, name, text);
     return value;
+}
+
+/* A copy of a cell, empty if there is none. */
+static inline char *tsv_words(const struct tsv *t, const char *name)
+{
+    const char *text = tsv_cell(t, name);
+    char *words = keep(strlen(text) + 1, 1);
+    return strcmp(text, "-") ? strcpy(words, text) : words;
+}
+
+/* The problem of columns operator, options, grid, channels, sizes and without. */
+static inline struct problem tsv_problem(const struct tsv *t)
+{
+    struct problem p;
+    const char *word[16];
+    struct outline o = {.word = word, .grid = tsv_words(t, "grid"), .batch = 1, .sizes = tsv_words(t, "sizes"),
+                        .without = tsv_words(t, "without"), .channels = (size_t)tsv_number(t, "channels")};
+    const struct declaration *d = operator_find(tsv_cell(t, "operator"));
+    ck_assert_msg(d != NULL, "%s: found no operator %s", t->path, tsv_cell(t, "operator"));
+    for (char *at = tsv_words(t, "options"); *at && o.words < 16;) {
+        word[o.words++] = at;
+        at += strcspn(at, " ");
+        if (*at) *at++ = '\0';
+    }
+    succeeds(outline_problem(&p, d, &o));
+    return p;
 }
 
 #endif
