@@ -49,15 +49,17 @@ static const struct network_table *varied(const struct network_table *base, cons
     bool two = strchr(tsv_cell(t, "operator"), '|') != NULL;
     v->table = *base;
     for (const char *stage = tsv_cell(t, "stages"); *stage; stage++) {
-        struct network_step *to = v->block[*stage - '1'];
         ck_assert(*stage >= '1' && *stage <= '4');
-        for (const struct network_step *from = base->stage[*stage - '1'].block; from->name; from++) {
+        int s = *stage - '1';
+        struct network_step *to = v->block[s];
+        for (const struct network_step *from = base->stage[s].block; from->name; from++) {
+            ck_assert(to < v->block[s] + COUNT(v->block[s]) - 2);
             bool mixer = !strcmp(from->name, "mixer");
             if (mixer && from->turn == EVEN) continue;
             *to++ = mixer ? mixer_of(v, t, 0, two ? ODD : ALWAYS) : *from;
             if (mixer && two) *to++ = mixer_of(v, t, 1, EVEN);
         }
-        v->table.stage[*stage - '1'].block = v->block[*stage - '1'];
+        v->table.stage[s].block = v->block[s];
     }
     return &v->table;
 }
@@ -199,7 +201,7 @@ START_TEST(printed_networks_are_counted_by_their_tables)
 }
 END_TEST
 
-/* Networks that are trained here have no printed rows.  The position of the convolution in "w/ conv" is not told. */
+/* Networks that are trained here have no printed rows.  "w/ conv" is left out: the position of its convolution is not given. */
 START_TEST(networks_that_run_have_all_their_printed_rows)
 {
     static const struct { const char *paper, *tables, *begins; } printed[] = {
