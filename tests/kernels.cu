@@ -6,6 +6,7 @@
 #include "../fast/cuda/device.h"
 #include "kernels.h"
 #include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <vector>
 
@@ -52,8 +53,9 @@ template <class Launch> status with_arrays(real *y, const real *x, Launch launch
         }); \
     }
 
-template <class T> int listed(T *table, int *count, std::initializer_list<T> rows)
+template <class T, size_t SIZE> int listed(T (&table)[SIZE], int *count, std::initializer_list<T> rows)
 {
+    if (*count + rows.size() > SIZE) abort();
     for (const T &row : rows) table[(*count)++] = row;
     return *count;
 }
@@ -260,7 +262,7 @@ FAULT(a_tail_beyond_the_array, 43, 96, 0, "of an array of 4096")
     AT y[i] = x[i];
 }
 
-/* Three neighbours of B outputs are B + 2 inputs, and not B + 1. */
+/* Sums of three neighbours: B outputs need B + 2 inputs, not B + 1. */
 FAULT(a_halo_off_by_one, 1, B, 0, "element 65 of an array of 65")
 {
     SHARED(real, s, B + 1);
@@ -316,7 +318,7 @@ FAULT(a_product_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0
     y[t] = x[t] + (real)p.sums[0];
 }
 
-/* Of two kinds, at one line. */
+/* Two kinds of product at one line. */
 FAULT(half_a_product, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
 {
     int t = threadIdx.x;
@@ -379,7 +381,7 @@ CORRECT(sixteen_kibibytes, 1, B, 32 << 10, B, x[i])
     y[threadIdx.x] = (real)s[threadIdx.x];
 }
 
-/* What nobody wrote is not a number. */
+/* Unwritten shared memory is not a number. */
 CORRECT(reads_what_nobody_wrote, 1, B, 0, B, NAN)
 {
     SHARED(real, s, B);
@@ -723,7 +725,7 @@ KERNEL(reads_both) { y[2 * B + threadIdx.x] = y[threadIdx.x] + y[B + threadIdx.x
 KERNEL(adds_to_the_first) { AT atomic_add(y, 0, (real)1); }
 __global__ void takes_a_ticket(array<real> y, real name) { y[(int)atomic_add(y, 2, (real)1)] = name; }
 
-/* What a branch does: launches one kernel, or two, or calls the library. */
+/* A branch launches one kernel or two, or calls the library. */
 #define CALL(...) [](struct plan *p) { struct forked *f = forked_of(p); struct device *d = &f->device; __VA_ARGS__; }
 #define ONE(kernel) CALL(LAUNCH(d, kernel, 1, B, 0, f->y, f->x))
 #define TWO(first, then) CALL(LAUNCH(d, first, 1, B, 0, f->y, f->x); LAUNCH(d, then, 1, B, 0, f->y, f->x))
@@ -777,11 +779,11 @@ LIST(faults, fault_count, branches,
               ONE(reads_first), ONE(writes_first), true, nullptr),
      BRANCHES("branches that write one word", "writes a word that the other branch wrote", 1, false,
               ONE(writes_first), ONE(writes_first), true, nullptr),
-     BRANCHES("branches that read, one of which then writes", "a word that the other branch", 2, false,
+     BRANCHES("two branches read, then one writes", "a word that the other branch", 2, false,
               ONE(reads_first_too), TWO(reads_first, writes_first), true, nullptr),
-     BRANCHES("branches of which one adds and one reads", "a word that the other branch", 1, false,
+     BRANCHES("one branch adds, the other reads", "a word that the other branch", 1, false,
               ONE(adds_to_the_first), ONE(reads_first), true, nullptr),
-     BRANCHES("branches that add, one of which then reads", "a word that the other branch", 2, false,
+     BRANCHES("two branches add, then one reads", "a word that the other branch", 2, false,
               ONE(adds_to_the_first), TWO(adds_to_the_first, reads_first), true, nullptr),
      BRANCHES("the library reads what the other branch writes", "the other branch", 1, true,
               reads, ONE(writes_first), true, nullptr),
@@ -805,7 +807,7 @@ LIST(correct, correct_count, branches,
       EXPECT(i % (2 * B) == 0 ? 128 : 0), 3 * B},
      {"libraries that join", RUN_BRANCHES(writes, ONE(writes_second), true, reads), EXPECT(squares(x, B)), 1})
 
-/* Each thread, by its number, in the order in which they came. */
+/* The numbers of the threads, in their order. */
 KERNEL(tickets) { y[(int)atomic_add(y, TICKETS, (real)1)] = (real)(blockIdx.x * blockDim.x + threadIdx.x); }
 
 } // namespace

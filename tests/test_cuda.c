@@ -1,7 +1,8 @@
 /* test_cuda.c -- every version of every kernel computes its operator, on the emulator
  *
- * The emulator (fast/cuda/emulator.h) ends a run at the first race, missed barrier or index out of range, so a version
- * that passes has none at these sizes, in the orders of threads that were tried.  With a device, they run there too. */
+ * The emulator (fast/cuda/emulator.h) ends a run at the first race, missed barrier or index out of range.  A version
+ * that passes has none at these sizes, in the orders of threads that were tried.  If there is a device, versions run
+ * there too. */
 
 #define _XOPEN_SOURCE 700
 #include <math.h>
@@ -306,7 +307,7 @@ START_TEST(small_boxes_keep_their_digits_on_the_device)
 }
 END_TEST
 
-/* Boxes that no float tells from a line, across a token's border: a third lies in one token, two in the next.  Boxes
+/* Boxes as thin as a line in float, across a token's border: a third lies in one token, two in the next.  Boxes
  * 1e30 wide, and 1e30 away.  Fast form and versions against the naive form, on entries of about 1. */
 START_TEST(boxes_at_the_limits_are_boxes)
 {

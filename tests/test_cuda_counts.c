@@ -1,8 +1,8 @@
 /* test_cuda_counts.c -- what the kernels ask of the memory, compared with tests/cuda/counts.tsv
  *
  * The emulator's counts (fast/cuda/counts.h) are exact and the same in every order of threads: the tolerance is zero.
- * `make counts` writes the table's rows anew.  To add a run, add a row that ends after `precision` and call it: the run
- * gets a row for each kernel.  Kernels whose rows are deleted are not compared in that run. */
+ * `make counts` rewrites the table.  To add a run, add a row that ends after `precision` and call it: the run gets a row
+ * for each kernel.  Kernels whose rows are deleted are not compared in that run. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void set_boxes(struct trial *t, const char *numbers)
  * --boxes y,x,height,width,step. */
 static struct trial problem_of(const char *words)
 {
-    const char *word[32], *batch = "1", *channels = "0", *boxes = NULL;
+    const char *word[32] = {""}, *batch = "1", *channels = "0", *boxes = NULL;
     const struct declaration *d;
     struct problem p;
     struct outline o = {.word = word + 1};
