@@ -420,6 +420,9 @@ exact: $(EXACT_SUITES) ## the proofs over a finite field alone: draws, sizes, se
 	        >$${table%:*}.tsv || exit 1; done
 	@$(if $(COMMIT),cp $(addprefix $(BUILD)/exact/,forms.tsv claims.tsv) tests/exact)
 
+counts: $(FOLDERS:=/tests/test_cuda_counts) ## count anew what the kernels ask of the memory, into tests/cuda/counts.tsv
+	@for suite in $^; do $$suite count || exit; done
+
 suites: all $(SUITES)
 	@$(SUITE) $(SUITES)
 
@@ -620,7 +623,7 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all plug-ins deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants valgrind golden sample quotes versus \
+.PHONY: all plug-ins deps live test exercise check hint prove exact counts suites portable quick device lint sanitize races fuzz cross mutants valgrind golden sample quotes versus \
         weave figures book pdf slides \
         install clean help always
 endif
