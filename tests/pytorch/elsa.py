@@ -1,20 +1,9 @@
-"""Golden vectors for ELSA: Algorithms 1 and 2, the final module and Eq. 4, told again in PyTorch.
-
-    /usr/bin/python3 tests/pytorch/elsa.py [FOLDER]      (default: tests/golden)
-
-J. Zhou et al., "ELSA: Enhanced Local Self-Attention for Vision Transformer",
-2021.  _golden.py says what is in the files.  Needs torch and numpy; nothing of
-the C code.
-"""
-
-import sys
-
-sys.dont_write_bytecode = True
+"""Golden vectors for "ELSA: Enhanced Local Self-Attention": Algorithms 1 and 2, the final module, Eq. 4; see _golden.py."""
 
 import torch
 import torch.nn.functional as F
 
-from _golden import drawn, project, write
+from _golden import around, inputs, project, write
 
 
 def planes(tokens, grid):
@@ -46,7 +35,7 @@ def final(t, q, k, kernel, dilation, heads, scale):
 
 
 def algorithm_1(t, attention, channels, power, gamma, by_block):
-    """[B, C, K*K, H, W]: the filters of all channels out of those of the heads."""
+    """[B, C, K*K, H, W]: the filters of all channels, made from those of the heads."""
     heads = attention.shape[1]
     head = torch.arange(channels) // (channels // heads) if by_block else torch.arange(channels) % heads
     filters = attention[:, head]
@@ -82,7 +71,7 @@ def unified(t, q, k, v, grid, kernel, dilation, heads, terms, norm, area, scale)
         scores = scores + torch.einsum("bjc,chij->bhij", k, t["rq"][:, :, offset])
     if "b" in terms:
         scores = scores + t["rb"][:, offset]
-    # Neighbours off the grid have no key; their other terms take part in Norm.
+    # A neighbour off the grid has no key; its other terms are part of Norm.
     y = torch.zeros_like(split[0])
     for i in range(tokens):
         mates = inside[i].nonzero()[:, 0]
@@ -120,27 +109,21 @@ def elsa(t, case):
     return project(t, y)
 
 
-def inputs(seed, case):
-    tokens, C, Q, h = case["grid"][0] * case["grid"][1], case["C"], case["Q"], case["heads"]
-    taps = case["kernel"] ** 2
-    offsets = (2 * case["kernel"] - 1) ** 2 if case["area"] == "window" else taps
-    rows = [("x", (case["batch"], tokens, C), 1), ("w_qkv", (2 * Q + C, C), C)]
-    if case["biases"]:
-        rows += [("b_qkv", (2 * Q + C,), C)]
+def elsa_inputs(seed, case):
+    C, Q, h, K = (case[key] for key in ("C", "Q", "heads", "kernel"))
+    taps = K * K
+    offsets = (2 * K - 1) ** 2 if case["area"] == "window" else taps
     if case["equation"] == 0:
-        rows += [("conv_w", (Q, 8, case["kernel"], case["kernel"]), 8 * taps), ("conv_b", (Q,), 8), ("mix_w", (h * taps, Q), Q),
-                 ("mix_b", (h * taps,), 2)]
+        own = [("conv_w", (Q, 8, K, K), 8 * taps), ("conv_b", (Q,), 8), ("mix_w", (h * taps, Q), Q),
+               ("mix_b", (h * taps,), 2)]
     else:
-        rows += [(name, shape, fan) for name, term, shape, fan in
-                 [("rk", "qr", (C, h, offsets), C), ("rq", "rk", (C, h, offsets), C), ("rb", "b", (h, offsets), 1)]
-                 if case["equation"] != 4 or term in case["terms"]]
+        own = [(name, shape, fan) for name, term, shape, fan in
+               [("rk", "qr", (C, h, offsets), C), ("rq", "rk", (C, h, offsets), C), ("rb", "b", (h, offsets), 1)]
+               if case["equation"] != 4 or term in case["terms"]]
     if case["ghost"]:
-        rows += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
-    if case["projection"]:
-        rows += [("w_o", (C, C), C)]
-    if case["projection"] and case["biases"]:
-        rows += [("b_o", (C,), C)]
-    tensors = {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+        own += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
+    tensors = inputs(seed, around(case["grid"][0] * case["grid"][1], C, own, case["biases"], case["projection"],
+                                  case["batch"], 2 * Q + C))
     if case["ghost"] and case["lambda"] != int(case["lambda"]):
         tensors["ghost_mul"] = tensors["ghost_mul"].abs() + 0.125
     return tensors
@@ -169,7 +152,7 @@ CASES = {
 def main():
     for seed, (name, given) in enumerate(CASES.items(), 1):
         case = {**DEFAULT, "Q": given["C"], **given}
-        tensors = inputs(seed, case)
+        tensors = elsa_inputs(seed, case)
         tensors["y_expected"] = elsa(tensors, case)
         options = [f"--grid {case['grid'][0]}x{case['grid'][1]} --kernel {case['kernel']} --heads {case['heads']}"]
         options += ["--variant final" if case["equation"] == 0 else f"--equation {case['equation']}"]
