@@ -1,5 +1,5 @@
 #!/bin/sh
-# covered.sh -- the lines of the sources that the inputs of BUILD/corpus and tests/fuzz reach, for the page of properties
+# covered.sh -- the lines that the inputs of BUILD/corpus and tests/fuzz reach, for the page of properties
 #
 #     covered.sh BUILD
 #
@@ -27,8 +27,8 @@ for name, pattern in {"tensors": "safetensors", "images and tokens": "images|tok
                       "naive/": "^naive", "fast/": "^fast/([^c]|chopd)"}.items():
     lines = [found for path, found in files if re.search(pattern, path) and not path.startswith("tests")]
     shares.append(f"{name} {sum(l['covered'] for l in lines) / sum(l['count'] for l in lines):.0%}".replace("%", " %"))
-print(f"{sum(int(run[3]) for run in runs) / 1e6:.1f} million executions in {sum(int(run[2]) for run in runs) / 3600:.1f}",
-      f"hours; lines reached: {', '.join(shares)}")
+seconds, executions = (sum(int(run[column]) for run in runs) for column in (2, 3))
+print(f"{executions / 1e6:.1f} million executions in {seconds / 3600:.1f} hours; lines reached: {', '.join(shares)}")
 END
 ) || exit 1
 sh tests/promise.sh "make fuzz" "$figure"
