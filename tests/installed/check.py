@@ -148,7 +148,8 @@ def errors():
         given = {name: t for name, t in {**tensors, **changed}.items() if t is not None}
         compare(words, given)
     given = {**tensors, "grid": (14, 14)}
-    for said, line in ((error_of(twicetold.hilo, tensors["x"], pooled_queries=3), "hilo: option --pooled-queries: found"),
+    for said, line in ((error_of(twicetold.hilo, tensors["x"], pooled_queries=3),
+                        "hilo: option --pooled-queries: found"),
                        (error_of(twicetold.lisa, **given, gird=3), "lisa: found '--gird'"),
                        (error_of(twicetold.plan, "nothing", tensors["x"]), "operator nothing: not known"),
                        (error_of(twicetold.lisa, **given, form="cuba"), "lisa: form 'cuba': not known"),
@@ -323,7 +324,7 @@ def plans():
     litter = [numpy.full_like(t, numpy.nan) for t in tensors.values() for _ in range(8)]
     same(naive(x), expected, f"among {len(litter)} others")
 
-    # Step 3: threads of the plan, and threads of Python with one plan or their own.  Bits depend on the number of threads.
+    # Step 3: threads of the plan; threads of Python, with one plan or their own.  Bits depend on the number of threads.
     for threads in (1, 2, 3):
         again = twicetold.plan(operator, **tensors, **given, threads=threads)
         assert abs(again(x) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
@@ -360,7 +361,7 @@ def plans():
 
 
 def faults():
-    """Each request of the library for memory fails (tests/faults/refusing.c): of making a plan, and of the next load."""
+    """Each request of the library for memory fails (refusing.c): of making a plan, and of the next load."""
     refuse_of = ctypes.CDLL(None).refuse_of
     refuse_of.argtypes, refuse_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
 

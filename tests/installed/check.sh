@@ -3,8 +3,8 @@
 #
 #     BUILD=... check.sh QUESTION [ARGUMENT...]
 #
-# Installs into a temporary folder under $BUILD.  FLAGS are the compiler's, for a sanitized library.  check.py needs NumPy,
-# rename.py PyTorch.
+# Installs into a temporary folder under $BUILD.  FLAGS are the compiler's, for a sanitized library.  check.py needs
+# NumPy, rename.py PyTorch.
 
 set -e
 : "${CC:=cc}" "${CXX:=c++}"

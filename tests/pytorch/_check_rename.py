@@ -242,7 +242,8 @@ def command():
 
     # A file with two sets of weights needs an option.
     torch.save({"state_dict": theirs, "state_dict_ema": {path: value + 1 for path, value in theirs.items()}}, source)
-    rejected(ran("litv2-s"), "found state_dict and state_dict_ema, expected one of them, or --raw or --ema to say which")
+    rejected(ran("litv2-s"),
+             "found state_dict and state_dict_ema, expected one of them, or --raw or --ema to say which")
     for which, more in (("--raw", 0), ("--ema", 1)):
         answer = ran("litv2-s", which)
         assert answer.returncode == 0, answer.stderr

@@ -2,11 +2,11 @@
 
     /usr/bin/python3 tests/pytorch/OPERATOR.py [FOLDER]      (default: tests/golden)
 
-writes the golden vectors of an operator.  Needs torch and numpy; uses no C code.  Everything is computed in float64 from
-inputs that float32 holds exactly, so one file serves both precisions.  Tensors have the names of the operator's table;
-y_expected is the answer, and __metadata__ has the operator and its options.  Tensors of a network have their paths, and
-the answers are the output of each stage and the logits.  A file with the same inputs, whose answers agree to 1e-13, is not
-written again: libraries differ in the last bits.
+writes the golden vectors of an operator.  Needs torch and numpy; uses no C code.  Everything is computed in float64
+from inputs that float32 holds exactly, so one file serves both precisions.  Tensors have the names of the operator's
+table; y_expected is the answer, and __metadata__ has the operator and its options.  Tensors of a network have their
+paths, and the answers are the output of each stage and the logits.  A file with the same inputs, whose answers agree
+to 1e-13, is not written again: libraries differ in the last bits.
 """
 
 import json
@@ -82,8 +82,8 @@ def parts(data):
     start = 8 + struct.unpack("<Q", data[:8])[0]
     header, rest = json.loads(data[8:start]), memoryview(data)[start:]
     metadata = header.pop("__metadata__", {})
-    return metadata, {name: (t["dtype"], t["shape"], numpy.frombuffer(rest[slice(*t["data_offsets"])], WORDS[t["dtype"]]))
-                      for name, t in header.items()}
+    numbers = lambda t: numpy.frombuffer(rest[slice(*t["data_offsets"])], WORDS[t["dtype"]])
+    return metadata, {name: (t["dtype"], t["shape"], numbers(t)) for name, t in header.items()}
 
 
 def read(path):

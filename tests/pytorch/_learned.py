@@ -1,9 +1,9 @@
 """The tiny network that train.py trains, with one of the five operators.
 
-28 x 28 grey pixels; patches of 2 x 2 to C = 32 channels on 14 x 14 tokens; a table of positions; two blocks
-x += mixer(norm1 x), x += mlp(norm2 x), whose MLP is twice as wide; norm, mean over tokens, ten classes.  Weights are a
-dictionary by path, as reference/networks/ reads them.  StructSA, ELSA and ChoP'D are cheaper here than in their scripts, or
-differentiable; agrees() compares both.
+28 x 28 grey pixels; patches of 2 x 2 to C = 32 channels on 14 x 14 tokens; a table of positions; two blocks x +=
+mixer(norm1 x), x += mlp(norm2 x), whose MLP is twice as wide; norm, mean over tokens, ten classes.  Weights are a
+dictionary by path, as reference/networks/ reads them.  StructSA, ELSA and ChoP'D are cheaper here than in their
+scripts, or differentiable; agrees() compares both.
 """
 
 import torch
@@ -73,8 +73,8 @@ def structsa_start(draw):
 # ---- ELSA, Eq. 7 with a ghost head ----
 
 ELSA = dict(heads=4, kernel=5)
-ELSA_CASE = dict(equation=7, grid=GRID, kernel=ELSA["kernel"], dilation=1, heads=ELSA["heads"], C=C, Q=C, scale=C ** -0.5,
-                 map="modulo", gamma=1, **{"lambda": 1})
+ELSA_CASE = dict(ELSA, equation=7, grid=GRID, dilation=1, C=C, Q=C, scale=C ** -0.5, map="modulo", gamma=1,
+                 **{"lambda": 1})
 
 
 def apart():
@@ -155,7 +155,8 @@ def hilo(t, x):
 
 def hilo_start(draw):
     near, far = (count * C // HILO["heads"] for count in hilo_script.shares(HILO))
-    sizes = [("h_qkv", 3 * near, C), ("h_proj", near, near), ("l_q", far, C), ("l_kv", 2 * far, C), ("l_proj", far, far)]
+    sizes = [("h_qkv", 3 * near, C), ("h_proj", near, near), ("l_q", far, C), ("l_kv", 2 * far, C),
+             ("l_proj", far, far)]
     return {name: tensor for weight, rows, columns in sizes
             for name, tensor in ((weight, draw(rows, columns)), (weight + "_b", draw(rows, scale=0)))}
 

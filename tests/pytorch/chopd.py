@@ -1,4 +1,4 @@
-"""Golden vectors for "Chopping Formers is what you need in vision": Eq. 2, Eq. 3 with Eq. 5, and Eq. 10; see _golden.py.
+"""Golden vectors for "Chopping Formers": Eq. 2, Eq. 3 with Eq. 5, and Eq. 10; see _golden.py.
 
 Edges of boxes lie on eighths of a token.  Each token is cut into 8 x 8 cells, so a box is a whole number of cells.
 """
@@ -65,8 +65,8 @@ def fc_inputs(seed, case):
 
 def dfc_cp_inputs(seed, case):
     B, M, N, C, D, R = (case[letter] for letter in "BMNCDR")
-    return inputs(seed, [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (M, R), M), ("u3", (N, R), 1), ("u4", (C, R), C),
-                         ("u5", (D, R), R), ("b", (N, D), 1)])
+    return inputs(seed, [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (M, R), M), ("u3", (N, R), 1),
+                         ("u4", (C, R), C), ("u5", (D, R), R), ("b", (N, D), 1)])
 
 
 def chopd_inputs(seed, case):
@@ -112,7 +112,8 @@ CHOPD = {
 
 
 def main():
-    layers = [("fc", fc, fc_inputs, FC), ("dfc-cp", dfc_cp, dfc_cp_inputs, DFC_CP), ("chopd", chopd, chopd_inputs, CHOPD)]
+    layers = [("fc", fc, fc_inputs, FC), ("dfc-cp", dfc_cp, dfc_cp_inputs, DFC_CP),
+              ("chopd", chopd, chopd_inputs, CHOPD)]
     for operator, layer, made, cases in layers:
         for seed, (name, given) in enumerate(cases.items(), 1):
             case = {**DEFAULT, **given}

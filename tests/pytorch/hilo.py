@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from _golden import inputs, write
+from _golden import axes, inputs, write
 
 
 def heads_of(rows, count):
@@ -41,7 +41,7 @@ def low(t, plane, s, count, pooled_queries):
     answers = linear(t, "l_proj", attention(linear(t, "l_q", asking).flatten(1, 2), k, v, count))
     answers = answers.unflatten(1, asking.shape[1:3])
     if pooled_queries:
-        answers = F.interpolate(answers.permute(0, 3, 1, 2), size=plane.shape[1:3], mode="bilinear", align_corners=False)
+        answers = F.interpolate(answers.permute(0, 3, 1, 2), plane.shape[1:3], mode="bilinear", align_corners=False)
         answers = answers.permute(0, 2, 3, 1)
     return answers
 
@@ -66,7 +66,8 @@ def hilo_inputs(seed, case):
     C, (near, far) = case["C"], shares(case)
     hd, ld = (count * C // case["heads"] for count in (near, far))
     rows = [("x", (case["batch"], case["grid"][0] * case["grid"][1], C), 1)]
-    for name, out, fan in [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C), ("l_proj", ld, ld)]:
+    for name, out, fan in [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C),
+                           ("l_proj", ld, ld)]:
         if out:
             rows += [(name, (out, fan), fan)]
             rows += [(name + "_b", (out,), fan)] if name in case["biases"] else []
@@ -93,7 +94,8 @@ def main():
         case = {**DEFAULT, **given}
         tensors = hilo_inputs(seed, case)
         tensors["y_expected"] = hilo(tensors, case)
-        options = f"--grid {case['grid'][0]}x{case['grid'][1]} --heads {case['heads']} --window {case['window']} --alpha {case['alpha']}"
+        options = f"--grid {axes(case['grid'])} --heads {case['heads']} --window {case['window']}"
+        options += f" --alpha {case['alpha']}"
         write("hilo", name, tensors, options + (" --pooled-queries" if case["pooled"] else ""))
 
 

@@ -109,14 +109,16 @@ def lisa(t, equation, grid, heads, kernel=None):
     return join_heads(t, EQUATIONS[equation](t, q, k, v, grid))
 
 
-def lisa_inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None, with_ba=False):
+def lisa_inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None,
+                with_ba=False):
     tokens, table, taps = math.prod(grid), math.prod(2 * n - 1 for n in grid), math.prod(kernel or grid)
     if equation == 4:
         own = [("e", (table, 1 if shared_rpe else heads), tokens)]
     elif equation == 10:
         own = [("wa", (taps, c, latent), taps), ("wb", (taps, latent), taps)]
     else:
-        own = [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens), ("eb", (table, latent), tokens)]
+        own = [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens),
+               ("eb", (table, latent), tokens)]
     if equation in (7, 10) or with_ba:
         own += [("ba", (c, latent), c)]
     if equation != 4:

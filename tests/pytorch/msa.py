@@ -1,7 +1,8 @@
 """Golden vectors for self-attention (Vaswani et al. 2017); see _golden.py.
 
-Windows and their shift are those of Liu et al. 2021, the ghost head that of Zhou et al. 2021, App. C.  In the cases "public"
-y_expected comes from a table as Swin's public code stores it, and rpe is this table as rename.py converts it.
+Windows and their shift are those of Liu et al. 2021, the ghost head that of Zhou et al. 2021, App. C.  In the cases
+"public" y_expected comes from a table as Swin's public code stores it, and rpe is this table as rename.py converts
+it.
 """
 
 import math
@@ -21,7 +22,7 @@ def scores(t, q, k, grid):
 
 
 def of_windows(table, grid, edge):
-    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to the table of the plane, by key minus query.
+    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to a table of the plane, by key minus query.
 
     It is reversed along both axes.  Windows do not read the zeros around it."""
     inner, (rows, columns) = 2 * edge - 1, grid
@@ -32,7 +33,7 @@ def of_windows(table, grid, edge):
 
 
 def public_windows(table, q, k, v, grid, edge, shift):
-    """Swin's windows pair by pair: query minus key within the window gives the entry; masks are -100, as in its code."""
+    """Swin's windows pair by pair: query minus key in the window gives the entry; masks are -100, as in its code."""
     rows, columns = grid
     y = torch.zeros_like(v)
     place = [(r, c) for r in range(rows) for c in range(columns)]

@@ -1,8 +1,9 @@
 """Golden vectors for whole networks; see _golden.py.
 
-LITv2 (HiLo, Tab. 7), ELSA-Swin, LiSANet (LiSA, Tab. 2, 7 and 8), StructViT (StructSA, Tab. 2), a ChoP'D Former with our own
-widths (the paper's are not at hand), and Swin-T.  A network is a table of steps.  Tensors have the paths of the C code.
-Operators are those of the other files.  Nothing is optimized: batch norms are not folded, and sampling follows its formula.
+LITv2 (HiLo, Tab. 7), ELSA-Swin, LiSANet (LiSA, Tab. 2, 7 and 8), StructViT (StructSA, Tab. 2), a ChoP'D Former with
+our own widths (the paper's are not at hand), and Swin-T.  A network is a table of steps.  Tensors have the paths of
+the C code. Operators are those of the other files.  Nothing is optimized: batch norms are not folded, and sampling
+follows its formula.
 """
 
 import itertools
@@ -21,8 +22,8 @@ from _golden import axes, drawn, join_heads, split_heads, write
 
 # ---- layers -----------------------------------------------------------------
 #
-# A layer on tokens [B, N, C] of a grid: its tensors as (name, shape, fan), its function, and the channels and grid of its
-# result.
+# A layer on tokens [B, N, C] of a grid: its tensors as (name, shape, fan), its function, and the channels and grid of
+# its result.
 
 Layer = namedtuple("Layer", "tensors run C grid")
 
@@ -232,8 +233,8 @@ def windowed(t, x, grid, size, shift, heads):
 
 # ---- tables -----------------------------------------------------------------
 #
-# A stage has an entry and `depth` blocks; block(j), from 1, is a list of steps.  A step is ON: x = f(x); INTO: h = f(x);
-# ALONG: h = f(h); JOIN: x += f(h); or ADD: x += f(x).
+# A stage has an entry and `depth` blocks; block(j), from 1, is a list of steps.  A step is ON: x = f(x); INTO:
+# h = f(x); ALONG: h = f(h); JOIN: x += f(h); or ADD: x += f(x).
 
 ON, INTO, ALONG, JOIN, ADD = "on", "into", "along", "join", "add"
 Step = namedtuple("Step", "name move layer options")
@@ -264,7 +265,8 @@ def stages(entry, block, depths, classes, **norms):
 
 def embedded(channels, size, stride, pad=0):
     """Patches and a norm."""
-    return [step("embed", ON, patch, channels=channels, size=size, stride=stride, pad=pad), step("embed_norm", ON, norm)]
+    return [step("embed", ON, patch, channels=channels, size=size, stride=stride, pad=pad),
+            step("embed_norm", ON, norm)]
 
 
 def merged(C, how):

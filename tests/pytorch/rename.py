@@ -2,11 +2,11 @@
 
     /usr/bin/python3 tests/pytorch/rename.py [--raw | --ema] NETWORK CHECKPOINT.pth WEIGHTS.safetensors
 
-NETWORK is litv2-s, -m or -b (HiLo), elsa-swin-t, -s or -b (ELSA) or swin-t.  `twicetold network` reads WEIGHTS.safetensors.
-If tensors are missing, extra or of another shape, all of them are listed, the exit status is 2, and nothing is written.
-A checkpoint may hold the weights of the last step (state_dict, model) and their moving average (state_dict_ema, model_ema).
-If it holds both, --raw takes the first and --ema the second; the authors of ELSA-Swin-B test with the average.
-Needs torch and numpy.
+NETWORK is litv2-s, -m or -b (HiLo), elsa-swin-t, -s or -b (ELSA) or swin-t.  `twicetold network` reads
+WEIGHTS.safetensors. If tensors are missing, extra or of another shape, all of them are listed, the exit status is 2,
+and nothing is written. A checkpoint may hold the weights of the last step (state_dict, model) and their moving
+average (state_dict_ema, model_ema). If it holds both, --raw takes the first and --ema the second; the authors of
+ELSA-Swin-B test with the average. Needs torch and numpy.
 """
 
 import re
@@ -97,9 +97,11 @@ def map_of(weight, bias, theirs, layout=Same, of_bias=Same):
 
 # Step and tensor of ours: their name after that of the block, and the layout.
 COMMON = {
-    **map_of("norm1.g", "norm1.b", "norm1"), **map_of("norm2.g", "norm2.b", "norm2"), **map_of("norm.g", "norm.b", "norm"),
-    **map_of("embed_norm.g", "embed_norm.b", "patch_embed.norm"), **map_of("embed.w", "embed.b", "patch_embed.proj", Window),
-    **map_of("mlp.w_1", "mlp.b_1", "mlp.fc1"), **map_of("mlp.w_2", "mlp.b_2", "mlp.fc2"), **map_of("head.w", "head.b", "head"),
+    **map_of("norm1.g", "norm1.b", "norm1"), **map_of("norm2.g", "norm2.b", "norm2"),
+    **map_of("norm.g", "norm.b", "norm"), **map_of("head.w", "head.b", "head"),
+    **map_of("embed_norm.g", "embed_norm.b", "patch_embed.norm"),
+    **map_of("embed.w", "embed.b", "patch_embed.proj", Window),
+    **map_of("mlp.w_1", "mlp.b_1", "mlp.fc1"), **map_of("mlp.w_2", "mlp.b_2", "mlp.fc2"),
 }
 MERGE = {"merge.w": ("downsample.reduction.weight", Same), **map_of("merge.norm_g", "merge.norm_b", "downsample.norm")}
 LITV2 = {
@@ -118,7 +120,8 @@ ELSA = {
     "mixer.ghost_add": ("attn.ghost_head", Plane), "mixer.rpe": ("attn.rb", Turned),
 }
 SWIN = {
-    **COMMON, **MERGE, **map_of("mixer.w_qkv", "mixer.b_qkv", "attn.qkv"), **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
+    **COMMON, **MERGE, **map_of("mixer.w_qkv", "mixer.b_qkv", "attn.qkv"),
+    **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
     "mixer.rpe": ("attn.relative_position_bias_table", OfWindows),
 }
 # The projections of ELSA and of its windows have the same names.

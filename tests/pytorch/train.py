@@ -3,11 +3,12 @@
     /usr/bin/python3 tests/pytorch/train.py              the answers of the committed weights, in some minutes
     /usr/bin/python3 tests/pytorch/train.py lisa ...     train these first
 
-Training sees IMAGES images, each at most once, and uses one thread: the same library on the same machine gives the same
-weights.  Accuracies of operators are not comparable.  tests/golden/learned/OPERATOR.safetensors holds the weights in float32,
-and in its metadata seed, images, minutes and accuracy.  OPERATOR-answers.safetensors holds y_expected, the logits of the first
-1,000 test images in float64, predictions, the classes of all 10,000, and for chopd start.boxes, the boxes of the second
-block's mixer before training.  Needs torch, numpy and the data set (Debian: dataset-fashion-mnist).
+Training sees IMAGES images, each at most once, and uses one thread: the same library on the same machine gives the
+same weights.  Accuracies of operators are not comparable.  tests/golden/learned/OPERATOR.safetensors holds the
+weights in float32, and in its metadata seed, images, minutes and accuracy.  OPERATOR-answers.safetensors holds
+y_expected, the logits of the first 1,000 test images in float64, predictions, the classes of all 10,000, and for
+chopd start.boxes, the boxes of the second block's mixer before training.  Needs torch, numpy and the data set
+(Debian: dataset-fashion-mnist).
 """
 
 import gzip
@@ -58,7 +59,8 @@ def train(operator):
         schedule.step()
         # Sides of boxes are at least half a token.
         for boxes in (a.data for name, a in w.items() if name.endswith("boxes")):
-            middle, half = (boxes[..., :2] + boxes[..., 2:]) / 2, ((boxes[..., 2:] - boxes[..., :2]) / 2).clamp(min=0.25)
+            middle = (boxes[..., :2] + boxes[..., 2:]) / 2
+            half = ((boxes[..., 2:] - boxes[..., :2]) / 2).clamp(min=0.25)
             boxes[:] = torch.cat([middle - half, middle + half], dim=-1)
         losses.append(float(loss))
         if step % 100 == 99:
@@ -93,7 +95,7 @@ def main():
         else:
             w, metadata = _golden.read(path)
             logits, right = answer(operator, w)
-            assert f"{right:.4f}" == metadata["accuracy"], f"{operator}: {right:.4f}, its file says {metadata['accuracy']}"
+            assert f"{right:.4f}" == metadata["accuracy"], f"{operator}: {right:.4f}, expected {metadata['accuracy']}"
         answers = {"y_expected": logits[:SHOWN], "predictions": logits.argmax(1)}
         if operator == "chopd":
             answers["start.boxes"] = _learned.start(operator, SEED)["stage1.block2.mixer.boxes"]
