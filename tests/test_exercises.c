@@ -52,7 +52,8 @@ static void is_right(int kind, int at)
 START_TEST(holes_are_closed_by_the_solution_alone) { is_right(HOLE, _i); }
 END_TEST
 
-/* Tolerance: that of the page, at most 1/20, since bytes depend on the length of vectors. */
+/* The command prints the number of the page.
+ * Tolerance: that of the page, at most 1/20, since bytes depend on the length of vectors. */
 START_TEST(predictions_are_what_the_commands_say) { is_right(PREDICT, _i); }
 END_TEST
 

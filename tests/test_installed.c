@@ -42,9 +42,9 @@ static void ask(const char *question) { ask_with("NumPy", question); }
 START_TEST(no_name_leaves_the_library_without_its_prefix) { ask("names"); }
 END_TEST
 
-/* They install, compile program.c and run it, which computes in float and in double.  Tolerance 5e-3 for 584
- * products, in units of the largest, at most 8: (1 + 2 L) 32 sqrt(584) u as in test_promises.c with logits L up to
- * 50; and more than 0. */
+/* They install, compile program.c and run it, which computes in float and in double.
+ * Tolerance 5e-3: (1 + 2 L) 32 sqrt(T) u as in test_promises.c, T = 584 products, logits L up to 50, in units of the
+ * largest entry, at most 8; and more than 0. */
 START_TEST(readme_lines_work_as_printed) { ask("readme_lines"); }
 END_TEST
 
@@ -94,7 +94,8 @@ END_TEST
 START_TEST(functions_are_documented) { ask("documented"); }
 END_TEST
 
-/* Tolerance as in forms_are_one_function, for two sides in float. */
+/* Each block under "Use it from Python" whose imports are installed.
+ * Tolerance: as in forms_are_one_function, for two sides in float. */
 START_TEST(the_chapter_runs_in_python) { ask("chapter"); }
 END_TEST
 

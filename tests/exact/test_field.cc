@@ -146,7 +146,8 @@ START_TEST(roots_are_roots)
 }
 END_TEST
 
-/* A comparison is random, antisymmetric, and fixed for a seed.  Tolerance: 5 standard deviations of 1000 coins, 79. */
+/* A comparison is random, antisymmetric, and fixed for a seed.
+ * Tolerance: 5 standard deviations of 1000 coins, 79. */
 START_TEST(comparisons_are_coins)
 {
     int less = 0, changed = 0, falling = 0;
