@@ -365,7 +365,7 @@ END_TEST
  *            tokens.
  * Paper      ChoP'D, Eq. 5 and 6; fast/cuda/dfc.cu.
  * Measure    What each states, 2 images, M = 5, N = 4, D = 3, R = 7: the forms' own are counted in
- *            naive_former_multiplies_as_its_formula_says and eq6_multiplies_as_its_formula_says.
+ *            chopd/naive_form_multiplies_as_its_formula_says and eq6_multiplies_as_its_formula_says.
  * Would it fail?  Seen with B M + N ... for B M N .... */
 START_TEST(rungs_of_dfc_cp_cost_what_their_order_does)
 {
