@@ -110,10 +110,9 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* The table of reference/hilo.h.  Naive: the tensors of both branches for all images, the mask and one head's map.
- * Fast: one image, the parameters once more, a tile and s^2 (3 c + s^2) vectors for small windows or 4 s^2 c reals
- * for a large one.  Not stated: the naive form on large planes, where it is slow; heads that fill no vector; pooled
- * queries. */
+/* The table of reference/hilo.h.  Naive: both branches of all images, the mask and one head's map.  Fast: one image,
+ * the parameters once more, a tile, s^2 (3 c + s^2) vectors for small windows or 4 s^2 c reals for a large one.
+ * Not stated: naive on large planes, where it is slow; heads that fill no vector; pooled queries. */
 static double stated(const struct problem *p, const struct form *form)
 {
     struct hilo_problem z = resolved(p);

@@ -152,10 +152,9 @@ static double with_heads(size_t low, size_t edge)
     return layer(options, edge, 384);
 }
 
-/* HiLo, Sec. 5.4, Fig. 4, "a larger alpha helps to reduce more FLOPs": holds until alpha = 0.9, ten heads, for stage
- * 3 of LITv2-S.  The sum is a parabola in ld, least at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.  The
- * first head of Lo-Fi saves nothing from N = 2704 = 52^2 on; all in Lo-Fi costs what none does at N = 1168, between
- * 34^2 and 36^2. */
+/* HiLo, Sec. 5.4, Fig. 4, "a larger alpha helps to reduce more FLOPs": in stage 3 of LITv2-S until alpha = 0.9, ten
+ * heads.  The sum is a parabola in ld, least at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.  By N: the first
+ * head saves nothing from 2704 = 52^2 on; all heads cost what none do at 1168, between 34^2 and 36^2. */
 START_TEST(more_alpha_saves_up_to_ten_heads)
 {
     double before = 0, best = 384 - 384 / 8.0 + 2 - 196 / 8.0;
