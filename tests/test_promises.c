@@ -195,15 +195,15 @@ int main(void)
 {
     Suite *suite = suite_create("promises");
     enumerate_cases(operator_or_layer_at);
-    TCase *function = add_case(suite, "one function");
-    tcase_add_loop_test(function, forms_are_one_function, 0, case_count);
-    tcase_add_loop_test(function, every_tensor_counts, 0, case_count);
-    tcase_add_loop_test(function, images_fly_one_after_another, 0, operator_count);
-    tcase_add_loop_test(function, large_logits_do_not_overflow, 0, plain_count);
     TCase *properties = add_case(suite, "properties");
     tcase_add_loop_test(properties, properties_hold, 0, plain_count);
     tcase_add_loop_test(properties, rungs_promise_the_same, 0, plain_count);
     tcase_add_loop_test(properties, names_are_declared, 0, case_count);
     tcase_add_loop_test(properties, sizes_that_do_not_fit_take_nothing, 0, operator_count);
+    TCase *function = add_case(suite, "one function");
+    tcase_add_loop_test(function, forms_are_one_function, 0, case_count);
+    tcase_add_loop_test(function, every_tensor_counts, 0, case_count);
+    tcase_add_loop_test(function, images_fly_one_after_another, 0, operator_count);
+    tcase_add_loop_test(function, large_logits_do_not_overflow, 0, plain_count);
     return run_suite(suite);
 }
