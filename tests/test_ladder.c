@@ -67,7 +67,7 @@ static double safe_bound(struct trial *t)
  * Measure    Largest |rung - naive| over the largest |naive|; root mean square of the error over
  *            that of y.
  * Tolerance  The latter: roundoff.h.  The former, probabilistic: for self-attention that of
- *            tiled_attention_is_the_equation_with_everything_around_it; for LiSA that of its
+ *            support/msa_case.h; for LiSA that of its
  *            fast forms (lisa_case.h), and for transforms that are sums as they stand n
  *            roundings more for each axis of n points, in six transforms, on both parts.
  * Would it fail?  Values a thousandth larger are noticed.  Seen to fail with what was
