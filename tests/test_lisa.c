@@ -150,7 +150,7 @@ static real *absolute(const real *a, size_t n)
     return b;
 }
 
-/* How much roundings of the projection grow: the largest |x| |w| + |b| over the q, k or v that comes of it; for q and k
+/* The growth of a rounding of the projection: the largest |x| |w| + |b| over the q, k or v that results; for q and k
  * the token's vector, which is divided by its length, for v the channel's. */
 static double projection_growth(const struct problem *p, const real *x)
 {

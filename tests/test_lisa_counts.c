@@ -100,8 +100,7 @@ END_TEST
 
 /* ---- Table 1, computation -------------------------------------------------- */
 
-/* LiSA, Table 1, rows 1-3: over N^2 C, and for Fig. 6's order of Eq. 5 over N^2 C D, no more than so many and no less.
- */
+/* LiSA, Table 1, rows 1-3: O(N^2 C), and O(N^2 C D) for Fig. 6's order of Eq. 5. */
 START_TEST(table_1_holds_for_quadratic_operators)
 {
     double N = (double)head_size[_i].N, c = (double)head_size[_i].c, D = (double)head_size[_i].D;
@@ -171,9 +170,8 @@ START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
 }
 END_TEST
 
-/* LiSA, Sec. 4.2, "this process does not require additional computation": not in the order of Fig. 6, where an RPE
- * meets every channel anyway.  Against the first line of Eq. 5 it takes 4.5 times as much.  Tab. 3b prints 3.92 G for
- * both. */
+/* LiSA, Sec. 4.2, "this process does not require additional computation": true in the order of Fig. 6, where an RPE
+ * meets every channel anyway; against the first line of Eq. 5 it takes 4.5 times as much.  Tab. 3b: 3.92 G for both. */
 START_TEST(hadamard_correlation_is_free_in_the_order_of_fig6_only)
 {
     double hadamard = counted(EQ7, 49, 16, 16);

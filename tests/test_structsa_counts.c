@@ -127,9 +127,8 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* Bytes that both other forms hold besides their scratch, with 16 channels and one head: q, k, v as projected; the
- * packed projections and filters; the tables of windows.  While they are loaded the filters lie in the scratch, which
- * is larger. */
+/* Bytes that both other forms hold besides their scratch, with 16 channels and one head: q, k, v as projected; packed
+ * projections and filters; tables of windows.  The scratch is larger than the filters that lie there during a load. */
 static double shared(const char *form, double N, double J, double M, double Mv, double D)
 {
     return plan_itself(form) + reals(3 * N * 16) + reals(3 * 16 * (16 + 1)) + reals(D * M * 16) + reals(D * Mv * 16)
