@@ -78,8 +78,11 @@ LIBRARY_LIBS   += -Wl,--push-state,--as-needed -ldnnl -Wl,--pop-state
 endif
 LIBRARY_RPATH  := $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
 
+# For Zen, gcc fuses some multiply-adds of a loop and not others: bits would depend on how many rows a thread has.
+FUSED   := $(shell echo 'int x;' | $(CC) --param avoid-fma-max-bits=0 -Werror -x c -S - -o /dev/null 2>/dev/null && \
+             echo --param avoid-fma-max-bits=0)
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow $(if $(WERROR),-Werror)
-COMMON   = $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(WARNINGS) \
+COMMON   = $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast $(FUSED) -fopenmp $(WARNINGS) \
            $(LIBRARY_CFLAGS) $(CPPFLAGS) -MMD -MP
 COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(TRAITS)
 # Where the machine computes floats in a wider type (i386's x87; s390x, by its ABI), ISO C makes every

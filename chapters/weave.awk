@@ -284,7 +284,8 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
         name = ""
         while ((getline text < file) > 0) {
             if (text ~ /^\/\*/) tolerance = 0
-            if (text ~ /^ \* (Tolerance|Measure,? (and )?tolerance)/) tolerance = text !~ /Tolerance +(None|Zero)/
+            if (text ~ /^(\/| )\*.*(Tolerance|Measure,? (and )?tolerance)/)
+                tolerance = text !~ /Tolerance:? +([Nn]one|[Zz]ero)/
             if (text ~ /^START_TEST\(/) {
                 name = substr(text, 12, index(text, ")") - 12)
                 judged = numbers = 0

@@ -1,10 +1,9 @@
-/* chopd_case.h -- how much rounding may show between two ways to a layer of chapter 4:
- * a probabilistic bound of the largest error (roundoff.h)
+/* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone, and a probabilistic bound of the largest error
+ * between two ways to a layer of chapter 4 (roundoff.h)
  *
- * Both ways start from the same x and parameters, which are standard normal,
- * scaled by their fan, and differ in the order of their sums.  Rounding errors
- * of a sum of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci.
- * Comput. 41, 2019, lambda = 8). */
+ * Both ways start from the same x and parameters, standard normal and scaled by their fan, and differ in the order of
+ * their sums.  Rounding errors of a sum of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
+ * lambda = 8). */
 
 #ifndef TWICETOLD_TESTS_CHOPD_CASE_H
 #define TWICETOLD_TESTS_CHOPD_CASE_H
@@ -42,15 +41,12 @@ static inline real *gates(const struct chopd_problem *p, const real *x)
 
 /* fc: one sum of M C products.
  *
- * dfc-cp: M C products, each with a weight that is a sum of R products of five;
- * or sums of C, M and R one after the other; sigma adds a few roundings.
+ * dfc-cp: M C products, each with a weight that is a sum of R products of five; or sums of C, M and R one after the
+ * other; sigma adds a few roundings.
  *
- * chopd: N C products, each with a weight that is a sum of R products; or sums
- * of C, of a box, and of R.  A box by running sums: with tokens of no mean, rows
- * of W tokens make sums of order sqrt(W), columns sums of order sqrt(H w), and h
- * of each are between the edges of a box of h x w: sqrt(W / w) + sqrt(H) roundings
- * of the mean, which is of order 1 / sqrt(h w).  The gate is computed once; its
- * resizing and sigma add a few. */
+ * chopd: N C products, each with a weight that is a sum of R products; or sums of C, of a box, and of R.  Running sums
+ * of a row are of order sqrt(W), of a column sqrt(H w), and a box of h x w has h and one of them at its edges:
+ * sqrt(W / w) + sqrt(H) roundings of the mean, which is of order 1 / sqrt(h w).  The gate and sigma add a few. */
 static inline double layer_tolerance(const struct problem *p)
 {
     double M = sqrt((double)problem_size(p, "M")), N = sqrt((double)problem_size(p, "N"));
@@ -63,31 +59,31 @@ static inline double layer_tolerance(const struct problem *p)
 
 struct box { double y0, x0, y1, x1; };
 
-/* A chopd that makes of one plane y [N][boxes], the mean over every box around every token: one channel, a
- * component for each box, gates of one, nothing else. */
+/* A chopd that makes y [N][boxes] of one plane, the mean over every box around every token: one channel, one component
+ * per box, gates of one. */
 static inline struct trial pooling(size_t H, size_t W, const struct box *box, size_t boxes)
 {
     char options[80], sizes[64];
     snprintf(options, sizeof options, "--grid %zux%zu --gate-size 1 --activation none", H, W);
     snprintf(sizes, sizeof sizes, "R=%zu D=%zu G=1 S=1", boxes, boxes);
     struct trial t = trial(options, &chopd, 1, 1, sizes, "");
-    static const char *const none[] = {"phi_w2", "b"};
     for (size_t r = 0; r < boxes; r++) {
         const double edge[4] = {box[r].y0, box[r].x0, box[r].y1, box[r].x1};
         for (size_t e = 0; e < 4; e++) trial_tensor(&t, "boxes")[4 * r + e] = (real)edge[e];
-        trial_tensor(&t, "u4")[r] = 1;
-        trial_tensor(&t, "mix")[r] = 1;
-        trial_tensor(&t, "phi_b2")[r] = 100;            /* the logistic of which is 1 */
-        for (size_t d = 0; d < boxes; d++) trial_tensor(&t, "u5")[d * boxes + r] = d == r;
     }
-    for (size_t k = 0; k < 2; k++) memset(trial_tensor(&t, none[k]), 0, boxes * sizeof(real));
+    trial_fill(&t, "u4", 1);
+    trial_fill(&t, "mix", 1);
+    trial_fill(&t, "phi_w2", 0);
+    trial_fill(&t, "phi_b2", 100);                      /* the logistic of which is 1 */
+    trial_fill(&t, "b", 0);
+    trial_put_identity(&t, "u5", boxes);
     return t;
 }
 
-/* How much of the square around `at` lies between lo and hi. */
+/* The part of the unit interval around `at` between lo and hi. */
 static inline double meets(double at, double lo, double hi) { return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo)); }
 
-/* The mean over a box of at most a token around token n, of the nine squares that it may meet. */
+/* The mean over a box around token n that reaches none but the nine tokens around it. */
 static inline double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
 {
     double sum = 0;

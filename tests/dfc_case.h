@@ -1,8 +1,5 @@
-/* dfc_case.h -- what the proofs of chapter 4 are made on
- *
- * The tensors of layers that are special cases of the fully connected layer,
- * told by which tokens meet; Eq. 6 with its multiplications counted; and the
- * bounds that rounding errors must keep.  Arrays live until the test ends. */
+/* dfc_case.h -- shared by the tests of chapter 4: tensors of layers that are special cases of the fully connected
+ * layer, Eq. 6 with its multiplications counted, and bounds of rounding errors */
 
 #ifndef TWICETOLD_TESTS_DFC_CASE_H
 #define TWICETOLD_TESTS_DFC_CASE_H
@@ -13,6 +10,7 @@
 #include "support.h"
 #include "trial.h"
 #include "../naive/dfc.h"
+#include "../reference/steps.h"
 
 /* Whole numbers from -2 to 2 in every parameter and in x. */
 static inline void make_whole(struct trial *t)
@@ -26,9 +24,15 @@ static inline void make_whole(struct trial *t)
 /* A chopd's gates become one: the logistic of 100. */
 static inline void open_gate(struct trial *t)
 {
-    size_t R = problem_size(&t->problem, "R"), S = problem_size(&t->problem, "S");
-    memset(trial_tensor(t, "phi_w2"), 0, R * S * sizeof(real));
-    for (size_t r = 0; r < R; r++) trial_tensor(t, "phi_b2")[r] = 100;
+    trial_fill(t, "phi_w2", 0);
+    trial_fill(t, "phi_b2", 100);
+}
+
+static inline real *absolute(const real *a, size_t n)
+{
+    real *b = zeros(n);
+    for (size_t i = 0; i < n; i++) b[i] = (real)fabs((double)a[i]);
+    return b;
 }
 
 /* The problem of a dfc-cp, resolved. */
@@ -41,7 +45,7 @@ static inline struct dfc_problem dfc_of(const struct problem *p)
 
 /* ---- tensors: of a dfc_problem only the sizes count --------------------- */
 
-/* Where W_imncd stands. */
+/* The index of W_imncd. */
 static inline size_t place(const struct dfc_problem *s, size_t i, size_t m, size_t n, size_t c, size_t d)
 {
     return (((i * s->M + m) * s->N + n) * s->C + c) * s->D + d;
@@ -55,9 +59,8 @@ static inline real *layer(const struct dfc_problem *s, const real *w, const real
     return y;
 }
 
-/* A bound on the errors of Eq. 3 and of sums of the same terms in another order,
- * where each term was rounded `more` times besides: (M C + more) u times the
- * largest sum of |x| |W|. */
+/* A bound on the errors of Eq. 3 and of sums of the same terms in another order, each term rounded `more` times:
+ * (M C + more) u times the largest sum of |x| |W|. */
 static inline double layer_bound(const struct dfc_problem *s, const real *w, const real *x, double more)
 {
     double most = 0;
@@ -79,7 +82,7 @@ struct window { size_t H, W, k, stride, padding; };
 static inline size_t rows_out(const struct window *v) { return (v->H + 2 * v->padding - v->k) / v->stride + 1; }
 static inline size_t columns_out(const struct window *v) { return (v->W + 2 * v->padding - v->k) / v->stride + 1; }
 
-/* Which entry of output n's window token m is, row by row; k k where it is none. */
+/* The entry of output n's window at token m, row by row; k k if there is none. */
 static inline size_t entry(const struct window *v, size_t m, size_t n)
 {
     size_t dy = m / v->W + v->padding - n / columns_out(v) * v->stride;         /* wraps below 0, and is no entry */
@@ -116,10 +119,30 @@ static inline real *depthwise_tensor(const struct window *v, const real *kernel,
     return w;
 }
 
+/* One head of self-attention on x [M][C], its q and k made by `width` rows of w_q and w_k [][C]: the softmax over m of
+ * scale q_n k_m, at [n][m]. */
+static inline real *attention_map(const real *x, const real *w_q, const real *w_k, size_t M, size_t C, size_t width,
+                                  real scale)
+{
+    real *map = zeros(M * M);
+    for (size_t n = 0; n < M; n++) {
+        for (size_t m = 0; m < M; m++)
+            for (size_t e = 0; e < width; e++) {
+                real q = 0, k = 0;
+                for (size_t c = 0; c < C; c++) {
+                    q += w_q[e * C + c] * x[n * C + c];
+                    k += w_k[e * C + c] * x[m * C + c];
+                }
+                map[n * M + m] += scale * q * k;
+            }
+        softmax(map + n * M, M);
+    }
+    return map;
+}
+
 /* ---- Eq. 6, counted ---------------------------------------------------- */
 
-/* The readings of "unfolding": m counts tokens, or positions from n - (N - 1)
- * to n + N - 1, of which there are 2 N - 1. */
+/* The readings of "unfolding": m counts tokens, or 2 N - 1 positions from n - (N - 1) to n + N - 1. */
 enum reading { ABSOLUTE, RELATIVE };
 
 /* Multiplications of each of the five steps. */
@@ -127,8 +150,8 @@ struct steps { double u4, u2, u3, u1, u5; };
 
 static inline double all_steps(const struct steps *k) { return k->u4 + k->u2 + k->u3 + k->u1 + k->u5; }
 
-/* y [B][N][D] without bias, tokens in a row, in the order of the print: u4, u2, u3, u1, u5; u1 gates what is
- * one for all tokens where that is so. */
+/* y [B][N][D] without bias, tokens in a row, in the order of the print: u4, u2, u3, u1, u5; with absolute positions u1
+ * gates one number for all tokens. */
 static inline real *eq6(const struct dfc_problem *s, const real *x, enum reading how, struct steps *k)
 {
     size_t R = s->R;

@@ -1,8 +1,4 @@
-/* elsa_case.h -- what the proofs of ELSA are made on
- *
- * One image, drawn at random or of small whole numbers, with every tensor of
- * Algorithm 2; and the bound that rounding errors of a whole problem must keep.
- * Arrays live until the test ends. */
+/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, a bound of rounding errors */
 
 #ifndef TWICETOLD_TESTS_ELSA_CASE_H
 #define TWICETOLD_TESTS_ELSA_CASE_H
@@ -14,8 +10,7 @@
 #include "trial.h"
 #include "../naive/elsa.h"
 
-/* One image: a problem without projections, what is given, and what the hearts
- * make of it, shapes as in naive/elsa.h. */
+/* One image: a problem without projections, its inputs, and results of the naive form's steps, shaped as there. */
 struct scene {
     struct elsa_problem of;
     struct neighbours around;
@@ -26,8 +21,7 @@ struct scene {
 
 struct subject { const char *grid; size_t C, h, K, dilation; int equation; };
 
-/* A scene of this shape with room for all that the hearts make, and nothing
- * drawn yet; without a ghost head. */
+/* A scene of this shape with room for all results and no inputs yet; without a ghost head. */
 static inline struct scene empty_scene(const struct subject *s)
 {
     size_t entries = s->K * s->K, C = s->C, N;
@@ -55,41 +49,32 @@ static inline struct scene empty_scene(const struct subject *s)
     return m;
 }
 
-/* Whole numbers from -2 to 2: logits are exact in every order of summation. */
-static inline struct scene whole_scene(const struct subject *s)
+/* Inputs are whole numbers from -2 to 2, so that logits are exact in every order of summation, or normal, maps scaled
+ * so that a logit is of order one. */
+static inline struct scene scene_of(const struct subject *s, bool whole)
 {
     struct scene m = empty_scene(s);
     size_t tokens = m.of.heads.N * s->C, maps = s->C * s->h * m.of.entries;
-    m.q = integers(1, tokens, 2);
-    m.k = integers(2, tokens, 2);
-    m.v = integers(3, tokens, 2);
-    m.of.rk = integers(4, maps, 2);
-    m.of.rq = integers(5, maps, 2);
-    m.of.rb = integers(6, s->h * m.of.entries, 2);
-    return m;
-}
-
-/* Standard normal, the maps scaled so that a logit is of order one. */
-static inline struct scene normal_scene(const struct subject *s)
-{
-    struct scene m = empty_scene(s);
-    size_t tokens = m.of.heads.N * s->C, maps = s->C * s->h * m.of.entries;
-    real *rk = normal(4, maps), *rq = normal(5, maps);
-    for (size_t i = 0; i < maps; i++) {
-        rk[i] /= sqrt((real)s->C);
-        rq[i] /= sqrt((real)s->C);
+    const size_t count[] = {tokens, tokens, tokens, maps, maps, s->h * m.of.entries};
+    real *a[COUNT(count)];
+    for (size_t n = 0; n < COUNT(count); n++) a[n] = whole ? integers(n + 1, count[n], 2) : normal(n + 1, count[n]);
+    for (size_t i = 0; i < maps && !whole; i++) {
+        a[3][i] /= sqrt((real)s->C);
+        a[4][i] /= sqrt((real)s->C);
     }
-    m.q = normal(1, tokens);
-    m.k = normal(2, tokens);
-    m.v = normal(3, tokens);
-    m.of.rk = rk;
-    m.of.rq = rq;
-    m.of.rb = normal(6, s->h * m.of.entries);
+    m.q = a[0];
+    m.k = a[1];
+    m.v = a[2];
+    m.of.rk = a[3];
+    m.of.rq = a[4];
+    m.of.rb = a[5];
     return m;
 }
 
-/* The hearts in their order: the logits of Eq. 6 and 7, in h; and of whatever is
- * in h the filters, applied. */
+static inline struct scene whole_scene(const struct subject *s) { return scene_of(s, true); }
+static inline struct scene normal_scene(const struct subject *s) { return scene_of(s, false); }
+
+/* The steps in their order: the logits of Eq. 6 and 7, in h; the filters of what is in h, applied. */
 static inline void make_logits(struct scene *m)
 {
     elsa_naive_product(m->hp, m->kp, m->q, m->k, &m->of);
@@ -114,18 +99,14 @@ static inline const real *run_hearts(struct scene *m)
 
 /* ---- how much rounding may show -------------------------------------- */
 
-/* Two ways to the same y, from the same q, k and v, over the largest entry of
- * y: a probabilistic bound of the largest error (roundoff.h).
+/* Two ways to the same y, from the same q, k and v, over the largest entry of y: a probabilistic bound of the largest
+ * error (roundoff.h).
  *
- * A logit is two sums of C products (in the final variant g K^2 and then Q)
- * whose partial sums have a root mean square of S = 2 max(1, |scale|), as maps
- * are drawn, with bad luck; its absolute error is the relative error of a weight.
- * K^2 weights and their products with values are summed, each filter bent by
- * the ghost head with one rounding more; 10 for the exponential, the scale and
- * the division.  Without a softmax (Eq. 4) errors of the logits are those of
- * the weights all the same; a filter norm divides by a deviation that may be
- * small: 4 times.  Rounding errors of a sum of n terms grow like sqrt(n) u
- * (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, lambda = 8):
+ * A logit is two sums of C products (in the final variant g K^2 and then Q) whose partial sums have a root mean square
+ * of at most S = 2 max(1, |scale|); its absolute error is the relative error of a weight.  K^2 weights and their
+ * products with values are summed, each filter with one rounding more of the ghost head; 10 for the exponential, the
+ * scale and the division.  A filter norm divides by a deviation that may be small: 4 times.  Rounding errors of a sum
+ * of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, lambda = 8):
  *
  *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or g K^2 + Q */
 static inline double elsa_tolerance(const struct problem *p)
@@ -144,31 +125,37 @@ static inline double scene_tolerance(const struct scene *m)
 
 /* ---- whole problems --------------------------------------------------- */
 
+/* Query and value, or the value alone, are x itself. */
+static inline void pass_x(struct trial *t, bool query)
+{
+    size_t C = problem_size(&t->problem, "C");
+    memcpy(trial_tensor(t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof(real));
+    if (query) memcpy(trial_tensor(t, "w_qkv"), identity_matrix(C), C * C * sizeof(real));
+}
+
 /* Small whole numbers in every parameter; with `values` the value is x itself. */
 static inline void make_whole(struct trial *t, bool values)
 {
-    size_t C = problem_size(&t->problem, "C");
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
         size_t count = t->problem.tensor[r].data ? t->problem.tensor[r].count : 0;
         if (count) memcpy(t->problem.tensor[r].data, integers(10 + r, count, 2), count * sizeof(real));
     }
-    real *w = trial_tensor(t, "w_qkv");
-    for (size_t i = 0; values && i < C * C; i++) w[2 * C * C + i] = i / C == i % C;
+    if (values) pass_x(t, false);
     t->x = integers(9, t->inputs, 2);
 }
 
-/* Both forms give y: exactly, or within a tolerance. */
+/* All forms give exactly y. */
 static inline void both_equal(const struct trial *t, const real *y)
 {
     ck_assert(largest(y, t->outputs) > 4);
-    equal(trial_run(t, "naive", 1), y, t->outputs);
-    equal(trial_run(t, "fast", 1), y, t->outputs);
+    forms_equal(t, y);
 }
 
-static inline void both_within(const struct trial *t, const real *y, double tolerance)
+/* The token dy and dx from token i of an H x W grid, or -1. */
+static inline int beside(int i, int H, int W, int dy, int dx)
 {
-    within("naive", relative_difference(trial_run(t, "naive", 1), y, t->outputs), tolerance);
-    within("fast", relative_difference(trial_run(t, "fast", 1), y, t->outputs), tolerance);
+    int row = i / W + dy, column = i % W + dx;
+    return row < 0 || row >= H || column < 0 || column >= W ? -1 : row * W + column;
 }
 
 #endif

@@ -1,10 +1,7 @@
-/* lisa_case.h -- what the proofs of LiSA are made on
+/* lisa_case.h -- subjects for tests of LiSA
  *
- * Two kinds of subject: one head of small whole numbers, on which the naive
- * hearts are exact and every comparison is to the bit; and a whole problem,
- * drawn or read, with the bound that its rounding errors must keep.
- *
- * Arrays live until the test ends. */
+ * One head of small whole numbers, on which the naive cores are exact; and a whole problem with the bound of its
+ * rounding errors.  Arrays live until the test ends. */
 
 #ifndef TWICETOLD_TESTS_LISA_CASE_H
 #define TWICETOLD_TESTS_LISA_CASE_H
@@ -32,7 +29,7 @@ struct one_head {
     real *Ba, *Bb;              /* [c][D] */
 };
 
-/* Local kernels of so many tokens on every axis, drawn. */
+/* Random local kernels of `edge` tokens on every axis. */
 static inline void give_window(struct one_head *o, size_t edge)
 {
     size_t size[GRID_AXES] = {edge, edge, edge};
@@ -41,9 +38,8 @@ static inline void give_window(struct one_head *o, size_t edge)
     o->lb = integers(13, o->window.tokens * o->D, 2);
 }
 
-/* Whole numbers from -2 to 2; local kernels of 3 on every axis.  A sum of Eq. 7, the longest here, is at most
- * D (8 N c + 4 c) (4 N + 2), and that must be a whole number that a float
- * holds: then every order of summation gives the same. */
+/* Whole numbers from -2 to 2; local kernels of 3 on every axis.  A sum of Eq. 7, the longest, is at most
+ * D (8 N c + 4 c) (4 N + 2).  A float holds that exactly, so every order of summation gives the same. */
 static inline struct one_head whole_head(const char *text, size_t c, size_t D)
 {
     struct one_head o = {.c = c, .D = D};
@@ -73,8 +69,7 @@ static inline real *toeplitz_of(const grid *g, const real *e, size_t columns)
     return R;
 }
 
-/* The structure vectors a [N][D] of Eq. 5, with Ba or without, and of Eq. 7, of
- * Eq. 6 without Ba. */
+/* The structure vectors a [N][D] of Eq. 5, with or without Ba; of Eq. 7, and of Eq. 6 without Ba. */
 static inline real *structure_eq5(const struct one_head *o, const real *Ba)
 {
     real *A = zeros(o->N * o->N), *a = zeros(o->N * o->D);
@@ -122,7 +117,7 @@ static inline real *circular_value(const struct one_head *o, const real *wb, con
     return Gb;
 }
 
-/* y [N][c] of one head by the naive hearts. */
+/* y [N][c] of one head by the naive cores. */
 static inline real *output(const struct one_head *o, const real *kernel, const real *a, size_t D)
 {
     real *y = zeros(o->N * o->c);
@@ -160,7 +155,7 @@ static inline real *eq10_local(const struct one_head *o)
     return y;
 }
 
-/* Which entry of a window has the offset i - n; as many as it has for none. */
+/* The entry of a window for the offset i - n; window->tokens if there is none. */
 static inline size_t window_entry(const grid *window, const grid *g, size_t i, size_t n)
 {
     size_t at_i[GRID_AXES], at_n[GRID_AXES], entry = 0;
@@ -183,7 +178,7 @@ static inline real *fig6(const struct one_head *o, const real *Ba)
     return y;
 }
 
-/* All of them, for the claims that they share. */
+/* All equations, for what they share. */
 typedef real *(*equation)(const struct one_head *);
 static const struct { const char *name; equation y; } equations[] = {
     {"Eq. 4", eq4}, {"Eq. 5", eq5}, {"Eq. 6", eq6}, {"Eq. 7", eq7}, {"Eq. 10", eq10},
@@ -192,7 +187,7 @@ static const struct { const char *name; equation y; } equations[] = {
 
 /* ---- a whole problem ------------------------------------------------- */
 
-/* In the order of the table above. */
+/* In the order of that table. */
 static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", "10 local"};
 #define EQUATIONS ((int)COUNT(equation_word))
 
@@ -202,7 +197,7 @@ struct sizes {
     bool bare;                  /* neither biases nor output projection */
 };
 
-/* A kernel of 3 on every axis of a grid; nothing where the equation is not local. */
+/* A kernel of 3 on every axis of a grid if the equation is local, else nothing. */
 static inline const char *local_kernel(const char *word, const char *place)
 {
     static const char *const kernels[] = {" --kernel 3", " --kernel 3x3", " --kernel 3x3x3"};
@@ -238,7 +233,7 @@ static inline real *projected(const struct lisa_problem *l, const real *x)
     return qkv;
 }
 
-/* The largest Euclidean norm of a column of table [rows][columns]; 0 without. */
+/* The largest Euclidean norm of a column of a table [rows][columns]; 0 without a table. */
 static inline double largest_column(const real *a, size_t rows, size_t columns)
 {
     double worst = 0;
@@ -250,10 +245,8 @@ static inline double largest_column(const real *a, size_t rows, size_t columns)
     return worst;
 }
 
-/* R: the size of y when the signs of what is summed are independent, as they
- * are for drawn parameters: squares add.  |q_i| = |k_n| = 1, so with w standing
- * for the tables of Eq. 5-7 too, |w| the largest norm of one column, and V the
- * largest value,
+/* R: the size of y for random parameters, whose signs are independent: squares add.  |q_i| = |k_n| = 1.  With w for the
+ * tables of Eq. 5-7 too, |w| the largest norm of a column, and V the largest value,
  *
  *     Eq. 4      R = |e| V
  *     Eq. 5-10   R = sqrt(D) (|w^a| + |Ba|) (|w^b| V + |Bb|)
@@ -282,24 +275,19 @@ static inline double natural_size(const struct problem *p, const real *x)
     return R * mixed + (l.heads.b_o ? largest(l.heads.b_o, C) : 0);
 }
 
-/* How far `roundings` roundings along the way move a result of that size.
- * They are taken as independent and of mean zero, so their squares add; the
- * sum exceeds 8 sqrt(roundings) u with a probability of 2 exp(-32) at most
- * (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, thm 2.4). */
+/* How far that many roundings move a result of that size.  Independent ones of mean zero exceed 8 sqrt(roundings) u
+ * with a probability of at most 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, thm 2.4). */
 static inline double rounding_error(double roundings, double of_size)
 {
     return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size;
 }
 
-/* How far two forms may be apart at most, a probabilistic bound (roundoff.h), both starting from the same q, k and v
- * (heads.h).  Along the longest way through either lie 2 N + c + D + 6
- * additions, and C + 1 in the projection.  A fast convolution takes three
- * FFTs of M points and a product; a butterfly's squares are 5 + 1 + 1 (the
- * product of two complex numbers errs by sqrt(5) u at most, Brent, Percival
- * and Zimmermann, Math. Comp. 76, 2007; the twiddle factor; the addition),
- * log2 M times; all that doubled where two signals share a transform; there
- * are two convolutions, and padding makes at most 4 points of one on every
- * axis:  2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
+/* How far two forms may be apart that start from the same q, k and v: a probabilistic bound (roundoff.h).  The longest
+ * way through a form has 2 N + c + D + 6 additions, and C + 1 in the projection.  A fast convolution takes three FFTs
+ * of M points and a product.  A butterfly's squares are 5 + 1 + 1, log2 M times: a complex product errs by at most
+ * sqrt(5) u (Brent, Percival and Zimmermann, Math. Comp. 76, 2007), the twiddle factor and the addition by u; doubled
+ * if two signals share a transform.  There are two convolutions, and padding makes at most 4 points of one on every
+ * axis: 2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
 static inline double tolerance(const struct problem *p, const real *x)
 {
     const struct lisa_problem l = resolved(p);
@@ -308,7 +296,7 @@ static inline double tolerance(const struct problem *p, const real *x)
     return rounding_error(roundings, natural_size(p, x));
 }
 
-/* The same over the largest entry of the naive form's y, as promises.h compares. */
+/* The same, relative to the largest entry of the naive form's y. */
 static inline double relative_tolerance(struct trial *t)
 {
     if (!t->y) t->y = trial_run(t, "naive", 1);

@@ -65,9 +65,8 @@ double *reference(const struct problem *p, const real *x)
 }
 
 /* A copy of a in which each number is moved by a share between -d and d. */
-static real *moved(const real *a, size_t n, uint64_t seed, uint64_t stream)
+static real *moved(const real *a, size_t n, double d, uint64_t seed, uint64_t stream)
 {
-    const double d = ldexp(1, sizeof(real) == 4 ? -16 : -30);
     real *b = copy(a, n);
     for (size_t i = 0; i < n; i++) b[i] *= (real)(1 + d * (2 * random_uniform(seed, stream, i) - 1));
     return b;
@@ -76,16 +75,15 @@ static real *moved(const real *a, size_t n, uint64_t seed, uint64_t stream)
 double sensitivity(const struct problem *p, const real *x, const double *y)
 {
     size_t outputs = problem_output_count(p), draws = outputs < 256 ? 4 : 1;    /* many entries are many draws */
-    double apart = 0, size = 0;
+    double apart = 0, size = 0, d = ldexp(1, sizeof(real) == 4 ? -16 : -30);
     for (uint64_t draw = 0; draw < draws; draw++) {
         struct problem other = *p;
         for (size_t r = 1; r < PROBLEM_TENSORS; r++)
-            if (p->tensor[r].data) other.tensor[r].data = moved(p->tensor[r].data, p->tensor[r].count, 20 + draw, r);
-        double *z = reference(&other, moved(x, problem_input_count(p), 20 + draw, 0));
+            if (p->tensor[r].data) other.tensor[r].data = moved(p->tensor[r].data, p->tensor[r].count, d, 20 + draw, r);
+        double *z = reference(&other, moved(x, problem_input_count(p), d, 20 + draw, 0));
         for (size_t i = 0; i < outputs; i++) apart += (z[i] - y[i]) * (z[i] - y[i]);
     }
     for (size_t i = 0; i < outputs; i++) size += y[i] * y[i];
-    double d = ldexp(1, sizeof(real) == 4 ? -16 : -30);
     return apart == 0 ? 1 : fmax(1, sqrt(apart / (double)draws / size) / d);
 }
 
@@ -93,6 +91,31 @@ double sensitivity(const struct problem *p, const real *x, const double *y)
 static double terms(const struct problem *p, const struct form *form)
 {
     return form ? fmax(1, form_multiply_adds(form, p) / (double)problem_output_count(p)) : 0;
+}
+
+double network_sensitivity(struct network *n, const real *x, const real *y)
+{
+    const double d = ldexp(1, sizeof(real) == 4 ? -9 : -22);
+    size_t outputs = n->batch * n->classes;
+    char path[NETWORK_PATH];
+    struct tensor t;
+    real **kept = keep(4096, sizeof *kept), *z = zeros(outputs);
+    for (size_t w = 0; network_weight(&t, path, n, w); w++) {
+        kept[w] = copy(t.data, t.count);
+        memcpy(t.data, moved(t.data, t.count, d, 1, w + 1), t.count * sizeof *t.data);
+    }
+    succeeds(network_load(n));
+    succeeds(network_run(n, z, moved(x, problem_input_count(&n->part[0].problem), d, 1, 0), NULL));
+    for (size_t w = 0; network_weight(&t, path, n, w); w++) memcpy(t.data, kept[w], t.count * sizeof *t.data);
+    succeeds(network_load(n));
+    return fmax(1, mean_difference(z, y, outputs) / d);
+}
+
+double network_terms(const struct network *n)
+{
+    double most = 1;
+    for (size_t p = 0; p < n->parts; p++) most = fmax(most, terms(&n->part[p].problem, n->part[p].plan.form));
+    return most;
 }
 
 double chance(size_t entries) { return 2 + 2 / sqrt((double)entries); }

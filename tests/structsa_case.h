@@ -1,8 +1,7 @@
-/* structsa_case.h -- what the proofs of StructSA are made on
+/* structsa_case.h -- one head for tests of StructSA, and the bound of rounding errors of a whole problem
  *
- * One head, drawn at random or of small whole numbers, with every array of the
- * naive hearts (naive/structsa.h); and the bound that rounding errors of a whole
- * problem must keep.  Arrays live until the test ends. */
+ * A head is random or of small whole numbers, with every array of the naive cores (naive/structsa.h).  Arrays live
+ * until the test ends. */
 
 #ifndef TWICETOLD_TESTS_STRUCTSA_CASE_H
 #define TWICETOLD_TESTS_STRUCTSA_CASE_H
@@ -23,7 +22,7 @@ struct subject {
     const char *values;                 /* the window of the aggregators; "" for that of the detectors */
 };
 
-/* The sizes and windows of a head, what is given, and what the hearts make. */
+/* Sizes and windows of a head, its inputs, and the arrays of the cores. */
 struct case_head {
     struct structsa_problem of;         /* sizes alone */
     struct neighbours keys, values;
@@ -42,8 +41,7 @@ static inline struct neighbours windows_around(const grid *tokens, const grid *w
     return n;
 }
 
-/* A head of this shape with room for all that the hearts make, and nothing
- * drawn yet. */
+/* A head of this shape with all arrays of the cores, and no numbers yet. */
 static inline struct case_head empty_head(const struct subject *s)
 {
     struct case_head h = {0};
@@ -71,8 +69,7 @@ static inline struct case_head empty_head(const struct subject *s)
 static inline size_t taps(const struct case_head *h) { return h->of.M * h->of.columns; }
 static inline size_t value_taps(const struct case_head *h) { return h->of.Mv * h->of.columns; }
 
-/* Queries, keys and values are standard normal; detectors are scaled so that a
- * score is, too. */
+/* Queries, keys and values are standard normal; detectors are scaled so that scores are, too. */
 static inline struct case_head normal_head(const struct subject *s)
 {
     struct case_head h = empty_head(s);
@@ -129,6 +126,14 @@ static inline const real *tell(struct case_head *h)
     return h->y;
 }
 
+/* The same head with its tokens in reverse order. */
+static inline void turn_around(struct case_head *h)
+{
+    h->q = rows_reversed(h->q, h->of.N, h->of.c);
+    h->k = rows_reversed(h->k, h->of.N, h->of.c);
+    h->v = rows_reversed(h->v, h->of.N, h->of.c);
+}
+
 /* Virtual tokens [J][D][c] of one side: sum_m filter_dmc row_{j+m,c}. */
 static inline real *virtual_tokens(const struct case_head *h, const struct neighbours *n, const real *filters,
                                    const real *rows)
@@ -159,8 +164,7 @@ static inline real *scores_of_map(struct case_head *h)
     return scores;
 }
 
-/* Options and an equation.  --value-kernel stands last among them, and is left out for Eq. 4,
- * which gathers elements. */
+/* Options and an equation.  --value-kernel comes last among the options; Eq. 4 gathers elements and omits it. */
 static inline void options_of_equation(char *text, size_t size, const char *options, const char *equation)
 {
     const char *values = strcmp(equation, "4") ? NULL : strstr(options, " --value-kernel");

@@ -1,4 +1,4 @@
-/* support.c -- what every proof needs; see support.h */
+/* support.c -- reproducible inputs and comparisons; see support.h */
 
 #include "support.h"
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "../reference/instruments/images.h"
 #include "../reference/random.h"
 
-/* All that the running test keeps, each chained to the one before it. */
+/* The memory of the running test, as a chain. */
 static struct kept { struct kept *before; void *data; } *kept;
 
 void *keep(size_t count, size_t size)
@@ -23,7 +23,7 @@ void *keep(size_t count, size_t size)
     return k->data;
 }
 
-/* Memory that a form reads before it writes there is NaN in every test. */
+/* Memory that a form reads before it writes is NaN. */
 static void begin(void)
 {
     memory_set_junk(true);
@@ -68,6 +68,90 @@ real *integers(uint64_t seed, size_t n, int bound)
 real *copy(const real *a, size_t n)
 {
     return memcpy(zeros(n), a, n * sizeof *a);
+}
+
+real *filled(size_t n, double value)
+{
+    real *a = zeros(n);
+    for (size_t i = 0; i < n; i++) a[i] = (real)value;
+    return a;
+}
+
+real *identity_matrix(size_t n)
+{
+    real *a = zeros(n * n);
+    for (size_t i = 0; i < n; i++) a[i * n + i] = 1;
+    return a;
+}
+
+real *sum_of(const real *a, double factor, const real *b, size_t n)
+{
+    real *sum = zeros(n);
+    for (size_t i = 0; i < n; i++) sum[i] = a[i] + (real)factor * b[i];
+    return sum;
+}
+
+real *rows_in_order(const real *a, const size_t *from, size_t rows, size_t columns)
+{
+    real *b = zeros(rows * columns);
+    for (size_t r = 0; r < rows; r++) memcpy(b + r * columns, a + from[r] * columns, columns * sizeof *b);
+    return b;
+}
+
+real *rows_reversed(const real *a, size_t rows, size_t columns)
+{
+    real *b = zeros(rows * columns);
+    for (size_t n = 0; n < rows * columns; n++) b[n] = a[(rows - 1 - n / columns) * columns + n % columns];
+    return b;
+}
+
+real *column_of(const real *a, size_t rows, size_t columns, size_t which)
+{
+    real *b = zeros(rows);
+    for (size_t r = 0; r < rows; r++) b[r] = a[r * columns + which];
+    return b;
+}
+
+real *transposed(const real *a, size_t rows, size_t columns)
+{
+    real *b = zeros(rows * columns);
+    for (size_t n = 0; n < rows * columns; n++) b[n % columns * rows + n / columns] = a[n];
+    return b;
+}
+
+real *matrix_product(const real *a, const real *b, size_t rows, size_t columns, size_t others)
+{
+    real *ab = zeros(rows * others);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c++)
+            for (size_t o = 0; o < others; o++) ab[r * others + o] += a[r * columns + c] * b[c * others + o];
+    return ab;
+}
+
+size_t matrix_rank(const real *a, size_t rows, size_t columns, double least)
+{
+    double *m = keep(rows * columns, sizeof *m);
+    size_t rank = 0;
+    for (size_t i = 0; i < rows * columns; i++) m[i] = (double)a[i];
+    for (; rank < rows; rank++) {
+        double *top = m + rank * columns;
+        size_t pivot = 0;
+        for (size_t i = 0; i < (rows - rank) * columns; i++)
+            if (fabs(top[i]) > fabs(top[pivot])) pivot = i;
+        if (!(fabs(top[pivot]) > least)) break;
+        double *chosen = top + pivot / columns * columns;
+        for (size_t c = 0; c < columns; c++) {
+            double old = top[c];
+            top[c] = chosen[c];
+            chosen[c] = old;
+        }
+        for (size_t r = rank + 1; r < rows; r++) {
+            double *row = m + r * columns, share = row[pivot % columns] / top[pivot % columns];
+            for (size_t c = 0; c < columns; c++) row[c] -= share * top[c];
+            row[pivot % columns] = 0;
+        }
+    }
+    return rank;
 }
 
 double largest(const real *a, size_t n)

@@ -1,11 +1,7 @@
-/* test_attention.c -- the tiled softmax attention is the equation, and both
- * have the properties that the chapters lean on
+/* test_attention.c -- tiled softmax attention is the equation, and both have the properties that chapters use
  *
- *     i  queries     j  keys, n of them     c  channels     u  unit roundoff
- *
- * Errors of outputs are measured against the largest |value|: an output is a
- * mean of values, so nothing larger can come out, and no relative error of a
- * weight can do more harm than that. */
+ * i queries, j keys (n of them), c channels, u unit roundoff.  Errors of outputs are relative to the largest |value|,
+ * since an output is a mean of values.  Tolerances are those of `tolerance` below if a comment gives none. */
 
 #include <math.h>
 #include <stdio.h>
@@ -29,8 +25,7 @@ struct arrays {
 
 static real *rows(uint64_t seed, size_t count, size_t channels, size_t stride)
 {
-    real *dense = normal(seed, count * channels), *a = zeros(count * stride);
-    for (size_t n = 0; n < count * stride; n++) a[n] = NAN;
+    real *dense = normal(seed, count * channels), *a = filled(count * stride, NAN);
     for (size_t n = 0; n < count; n++) memcpy(a + n * stride, dense + n * channels, channels * sizeof *a);
     return a;
 }
@@ -85,8 +80,7 @@ static void bias(real *r, size_t stride, size_t i, size_t queries, size_t j, siz
         for (size_t l = 0; l < queries; l++) r[t * stride + l] = x->r[(i + l) * x->keys + j + t];
 }
 
-/* The whole of Y, `block` queries a call, each of which must leave alone what
- * lies behind its workspace and its rows of y. */
+/* All of Y, `block` queries in each call, which must not write behind its workspace or its rows of y. */
 static real *tiled_in_blocks(struct attention a, size_t block)
 {
     size_t reals, guard = 64;
@@ -135,46 +129,42 @@ static real *tiled(const struct arrays *x)
 
 static real *(*const form[])(const struct arrays *) = {naive, tiled};
 static const char *const form_name[] = {"naive", "tiled"};
+#define FORMS ((int)COUNT(form))
 
 /* ---- tolerance ------------------------------------------------------- */
 
-/* The largest scale sum_c |q_ic k_jc| + |r_ij|: no score and no partial sum of
- * one exceeds it. */
-static double score_size(const struct arrays *x)
+/* Scores: the root mean square of scale q k + r over all pairs; and the largest scale sum_c |q_ic k_jc| + |r_ij|, which
+ * no score and no partial sum of one exceeds. */
+struct scores { double usual, most; };
+
+static struct scores scores_of(const struct arrays *x)
 {
-    double worst = 0;
+    double squares = 0, most = 0;
     for (size_t i = 0; i < x->queries; i++)
         for (size_t j = 0; j < x->keys; j++) {
-            double sum = 0;
-            for (size_t c = 0; c < x->channels; c++)
-                sum += fabs((double)x->q[i * x->stride + c] * (double)x->k[j * x->stride + c]);
-            sum = fabs((double)x->scale) * sum + (x->r ? fabs((double)x->r[i * x->keys + j]) : 0);
-            worse(&worst, sum);
+            double sum = 0, size = 0, r = x->r ? (double)x->r[i * x->keys + j] : 0;
+            for (size_t c = 0; c < x->channels; c++) {
+                double product = (double)x->q[i * x->stride + c] * (double)x->k[j * x->stride + c];
+                sum += product;
+                size += fabs(product);
+            }
+            squares += pow((double)x->scale * sum + r, 2);
+            worse(&most, fabs((double)x->scale) * size + fabs(r));
         }
-    return worst;
+    return (struct scores){sqrt(squares / (double)(x->queries * x->keys)), most};
 }
 
-/* How far the two forms may be apart, or one of them from itself with its sums
- * in another order: to first order in u, in units of the largest |value|.
+/* How far the two forms, or two orders of one form's sums, may be apart: a worst case, to first order in u.
  *
- * Score: naive c + 2 roundings (products and their sum, scale, bias), tiled
- * c + 4 (the scale's factor log2(e) and its product, the folded query), each
- * at most u S with S = score_size; taking off the largest score costs 2 u S
- * more in either form.
- * Weight: an error of the score is a relative one of its exponential, which
- * errs by itself: 2 u (naive, 1 ulp) and 3 u (tiled, 1.5 ulp).  It enters
- * numerator and denominator: twice.
- * Sums: n u for the denominator and n u for the numerator in either form, in
- * the tiled one 2 u for each of the n/64 + 1 times that both may be rescaled
- * (the factor's own error is common to both and cancels); 2 u for the divisions.
- *
- * All in all 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u.  It is a worst
- * case, in which all roundings conspire; a hundredth of it is used, and it is
- * the double build that shows the forms to be the same algebra. */
+ * Score: naive c + 2 roundings (products, sum, scale, bias), tiled c + 4 (log2(e), its product, the folded query), each
+ * at most u S, S the largest score; taking off the maximum 2 u S more.
+ * Weight: twice, above and below, the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).
+ * Sums: n u above and n u below in each form; 2 u for each of n/64 + 1 times that the tiled form rescales; 2 u for the
+ * divisions.  In all 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
 static double tolerance(const struct arrays *x)
 {
     double c = (double)x->channels, n = (double)x->keys;
-    return (4 * (c + 5) * score_size(x) + 4 * n + n / 32 + 14) * UNIT_ROUNDOFF;
+    return (4 * (c + 5) * scores_of(x).most + 4 * n + n / 32 + 14) * UNIT_ROUNDOFF;
 }
 
 static double largest_value(const struct arrays *x)
@@ -206,31 +196,11 @@ static void exact_mean(long double *y, const struct arrays *x, size_t i)
     for (size_t c = 0; c < x->channels; c++) y[c] /= sum;
 }
 
-/* The root mean square of scale q k + r, over all pairs. */
-static double usual_score(const struct arrays *x)
+/* The root mean square of the error of y, relative to that of y in long double. */
+static double mean_error_of(const struct arrays *x, const real *y)
 {
-    double squares = 0;
-    for (size_t i = 0; i < x->queries; i++)
-        for (size_t j = 0; j < x->keys; j++) {
-            double score = 0;
-            for (size_t c = 0; c < x->channels; c++)
-                score += (double)x->q[i * x->stride + c] * (double)x->k[j * x->stride + c];
-            squares += pow((double)x->scale * score + (x->r ? (double)x->r[i * x->keys + j] : 0), 2);
-        }
-    return sqrt(squares / (double)(x->queries * x->keys));
-}
-
-/* The statistical bound of roundoff.h, with errors of stages by formula.  Squares, in u^2,
- * relative to the root mean square of y: a score of c products, the scale, log2(e) and the
- * bias, S^2 (c / 6 + 4 / 3), S its root mean square; the largest taken off, S^2 / 3; an
- * exponential of 1.5 ulp, 3.  They are errors of the weights, independent from key to key,
- * and of the values' sum what they are of a weight.  n terms of either sign above, n / 6, and
- * of one sign below, n / 9; 1 for the division.  What is read is y in long double. */
-static void holds(const char *what, const struct arrays *x, const real *y)
-{
-    size_t entries = x->queries * x->channels;
     long double *exact = keep(x->channels, sizeof *exact);
-    double apart_squares = 0, squares = 0, S = usual_score(x), c = (double)x->channels, n = (double)x->keys;
+    double apart_squares = 0, squares = 0;
     for (size_t i = 0; i < x->queries; i++) {
         exact_mean(exact, x, i);
         for (size_t ch = 0; ch < x->channels; ch++) {
@@ -238,15 +208,24 @@ static void holds(const char *what, const struct arrays *x, const real *y)
             squares += pow((double)exact[ch], 2);
         }
     }
+    return sqrt(apart_squares / squares);
+}
+
+/* The statistical bound of roundoff.h.  Squares, in u^2, relative to the mean square of y: a score of c products, the
+ * scale, log2(e) and the bias, S^2 (c / 6 + 4 / 3), S its root mean square; the maximum taken off, S^2 / 3; an
+ * exponential of 1.5 ulp, 3; n terms of either sign above, n / 6, and of one sign below, n / 9; a division, 1.  Errors
+ * of weights are independent from key to key. */
+static void holds(const char *what, const struct arrays *x, const real *y)
+{
+    double S = scores_of(x).usual, c = (double)x->channels, n = (double)x->keys;
     double bound = sqrt(S * S * (c / 6 + 5.0 / 3) + 3 + n / 6 + n / 9 + 1) * UNIT_ROUNDOFF;
-    within(what, sqrt(apart_squares / squares), chance(entries) * bound);
+    within(what, mean_error_of(x, y), chance(x->queries * x->channels) * bound);
 }
 
 /* ---- two forms, one result ------------------------------------------- */
 
-/* One of everything; primes; tiles that end early and late by one; queries that
- * fill a vector, miss it by one or exceed it by one; more queries than keys
- * and fewer; every remainder of channels and keys by 8; slices of projections. */
+/* One of everything; primes; tiles that end early and late by one; queries that fill a vector, or miss or exceed it by
+ * one; more queries than keys and fewer; every remainder of channels and keys by 8; slices of projections. */
 static const struct { size_t queries, keys, channels, stride; bool bias, made; } size[] = {
     {1, 1, 1, 1, false, false},     {1, 1, 64, 192, true, true},    {1, 257, 3, 3, false, false},
     {257, 1, 3, 9, true, false},    {2, 3, 16, 16, false, true},    {13, 17, 1, 1, true, false},
@@ -257,15 +236,8 @@ static const struct { size_t queries, keys, channels, stride; bool bias, made; }
     {5, 7, 9, 11, false, false},    {95, 140, 6, 8, true, false},
 };
 
-/* Claim      The tiled form, which never holds the matrix of scores, computes what
- *            the equation says, with a bias or without, on keys and values found or made.
- * Paper      LiSA, Sec. 3, Eq. 1 and 3.
- * Measure    Largest |tiled - naive| over the largest |value|; root mean square of the error of
- *            each, over that of y.
- * Tolerance  Above.
- * Would it fail?  Seen with scores 128 machine epsilons too large, and with weights 16 too large
- *            after their sum was taken.  One entry of one value off by 1 is noticed: it moves a mean of n
- *            values by at least 1/n where its weight is the largest. */
+/* LiSA, Eq. 1 and 3, with and without a bias, keys and values found or made. One value off by 1, where its weight is
+ * largest, moves a mean of n values by at least 1/n, and is noticed. */
 START_TEST(tiled_attention_is_the_equation)
 {
     char what[96];
@@ -341,11 +313,8 @@ static real *written_out(const struct position *p)
     return r;
 }
 
-/* Claim      The reversed table, read a vector at a time, gives the entries of the
- *            Toeplitz matrix, for any block of queries and any tile of keys, on a grid or
- *            a window of it; and it overruns its rows by no more than it may.
- * Paper      LiSA, Eq. 2.
- * Measure    Exactly: entries are copied, not computed. */
+/* LiSA, Eq. 2: the table is read a vector at a time, for any block of queries and tile of keys, on a grid or a window
+ * of it. It overruns its rows by at most one vector. */
 START_TEST(the_reversed_table_is_the_toeplitz_matrix)
 {
     struct position p = position(_i);
@@ -378,11 +347,7 @@ START_TEST(the_reversed_table_is_the_toeplitz_matrix)
 }
 END_TEST
 
-/* Claim      With it, the tiled form is Eq. 3 with R = T(e).
- * Paper      LiSA, Eq. 2 and 3.
- * Measure, tolerance  As above.
- * Would it fail?  The table read in the wrong direction is noticed, wherever
- *            there are two tokens. */
+/* LiSA, Eq. 2 and 3 with R = T(e). */
 START_TEST(tiled_attention_adds_relative_positions)
 {
     char what[48], name[32];
@@ -403,75 +368,53 @@ START_TEST(tiled_attention_adds_relative_positions)
     holds("    root mean square", &x, y);
     room_release(&room);
 
-    real *turned = zeros(N * N);
-    for (size_t i = 0; i < N; i++)
-        for (size_t j = 0; j < N; j++) turned[i * N + j] = x.r[j * N + i];
-    x.r = turned;
+    x.r = transposed(x.r, N, N);
     if (N > 1) beyond("R transposed", apart(&x, y, naive(&x)), tolerance(&x));
 }
 END_TEST
 
 /* ---- theorems -------------------------------------------------------- */
 
-/* The place that token n moves to: a permutation, as 7 does not divide `count`. */
-static size_t moved(size_t n, size_t count)
-{
-    return (7 * n + 3) % count;
-}
-
+/* Rows in another order, a permutation as 7 does not divide `count`. */
 static real *move_rows(const real *a, size_t count, size_t width)
 {
-    real *b = zeros(count * width);
-    for (size_t n = 0; n < count; n++) memcpy(b + moved(n, count) * width, a + n * width, width * sizeof *b);
-    return b;
+    size_t *from = keep(count, sizeof *from);
+    for (size_t n = 0; n < count; n++) from[n] = (7 * n + 3) % count;
+    return rows_in_order(a, from, count, width);
 }
 
-/* Claim      Self-attention ignores the order of tokens: permuted tokens give the
- *            outputs permuted.  A relative position embedding breaks that.
- * Paper      LiSA, Sec. 3, below Eq. 1, and Eq. 3.
- * Measure    Largest difference to the permuted outputs over the largest |value|.
- * Tolerance  As above, for two orders of the same sums: 0 in the order of queries, whose
- *            rows do not meet, but keys are summed in another order. */
+/* LiSA, Sec. 3, below Eq. 1, and Eq. 3: permuted tokens give permuted outputs, unless there is a relative position
+ * embedding. */
 START_TEST(self_attention_ignores_the_order_of_tokens)
 {
     size_t N = 11 * 13, c = 6;
     grid g;
     const size_t sides[] = {11, 13};
     succeeds(grid_create(&g, 2, sides));
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(N, N, c, c), z = x;
-        z.q = move_rows(x.q, N, c);
-        z.k = move_rows(x.k, N, c);
-        z.v = move_rows(x.v, N, c);
-        within(form_name[f], apart(&x, form[f](&z), move_rows(form[f](&x), N, c)), tolerance(&x));
+    struct arrays x = arrays(N, N, c, c), z = x;
+    z.q = move_rows(x.q, N, c);
+    z.k = move_rows(x.k, N, c);
+    z.v = move_rows(x.v, N, c);
+    within(form_name[_i], apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), tolerance(&x));
 
-        x.r = z.r = zeros(N * N);
-        toeplitz(x.r, normal(6, g.offsets), 1, &g, 1);
-        beyond("with an embedding", apart(&x, form[f](&z), move_rows(form[f](&x), N, c)), 0.1);
-    }
+    x.r = z.r = zeros(N * N);
+    toeplitz(x.r, normal(6, g.offsets), 1, &g, 1);
+    beyond("with an embedding", apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), 0.1);
 }
 END_TEST
 
-/* Claim      The order of keys does not matter, nor which tile they fall in, as long as
- *            each value follows its key.
- * Measure, tolerance  As above.
- * Would it fail?  Values that do not follow their keys are noticed. */
 START_TEST(keys_may_fall_in_any_tile)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(20, 150, 16, 16), z = x;
-        z.k = move_rows(x.k, x.keys, x.stride);
-        z.v = move_rows(x.v, x.keys, x.stride);
-        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&x));
-        z.v = x.v;
-        beyond("values that stayed behind", apart(&x, form[f](&z), form[f](&x)), tolerance(&x));
-    }
+    struct arrays x = arrays(20, 150, 16, 16), z = x;
+    z.k = move_rows(x.k, x.keys, x.stride);
+    z.v = move_rows(x.v, x.keys, x.stride);
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
+    z.v = x.v;
+    beyond("values that stayed behind", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
 }
 END_TEST
 
-/* Claim      A query's output is the same to the bit whichever queries share its call,
- *            its vector or its group: no lane looks at another.
- * Measure    Exactly, for blocks of 1, 7, 48, 96 and all queries. */
+/* No lane reads another: outputs do not depend on which queries share a call, a vector or a group. */
 START_TEST(blocks_of_queries_change_no_bit)
 {
     static const size_t block[] = {1, 7, 48, ATTENTION_BLOCK, 211};
@@ -485,25 +428,17 @@ START_TEST(blocks_of_queries_change_no_bit)
 }
 END_TEST
 
-/* Claim      The weights of a query sum to one: a constant value comes back.
- * Measure    Largest |y - 1|.
- * Tolerance  (2 n + 8) u: the weights are the same in numerator and denominator, so only
- *            the roundings of two sums of n terms, of rescaling and of the division remain. */
+/* A constant value comes back. Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
 START_TEST(weights_sum_to_one)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(50, 333, 4, 4);
-        for (size_t n = 0; n < x.keys * x.stride; n++) x.v[n] = 1;
-        real *ones = zeros(x.queries * x.channels);
-        for (size_t n = 0; n < x.queries * x.channels; n++) ones[n] = 1;
-        within(form_name[f], apart(&x, form[f](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
-    }
+    struct arrays x = arrays(50, 333, 4, 4);
+    x.v = filled(x.keys * x.stride, 1);
+    real *ones = filled(x.queries * x.channels, 1);
+    within(form_name[_i], apart(&x, form[_i](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
 }
 END_TEST
 
-/* Claim      With equal scores the output is the plain mean, for any number of keys.
- * Measure    Exactly, in the tiled form: the weights are 2^0 = 1, sums of small whole
- *            numbers are exact, and one division is rounded. */
+/* Exact: weights are 2^0 = 1, sums of small whole numbers are exact, and one division is rounded. */
 START_TEST(equal_scores_give_the_mean)
 {
     static const size_t keys[] = {1, 2, 63, 64, 65, 300};
@@ -521,82 +456,62 @@ START_TEST(equal_scores_give_the_mean)
 }
 END_TEST
 
-/* Claim      Repeating every key and its value leaves the output as it was: HiLo's
- *            pooled keys rest on this (its Sec. 3, Lo-Fi).
- * Measure, tolerance  As above, with the repeated keys' n. */
+/* HiLo, Sec. 3, Lo-Fi: its pooled keys rest on this. */
 START_TEST(repeated_keys_leave_the_mean)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(30, 49, 16, 16), z = x;
-        z.keys = 4 * x.keys;
-        z.k = zeros(z.keys * z.stride);
-        z.v = zeros(z.keys * z.stride);
-        for (size_t j = 0; j < z.keys; j++) {
-            memcpy(z.k + j * z.stride, x.k + j / 4 * x.stride, x.channels * sizeof *z.k);
-            memcpy(z.v + j * z.stride, x.v + j / 4 * x.stride, x.channels * sizeof *z.v);
-        }
-        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
-    }
+    struct arrays x = arrays(30, 49, 16, 16), z = x;
+    size_t from[4 * 49];
+    z.keys = 4 * x.keys;
+    for (size_t j = 0; j < z.keys; j++) from[j] = j / 4;
+    z.k = rows_in_order(x.k, from, z.keys, x.stride);
+    z.v = rows_in_order(x.v, from, z.keys, x.stride);
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
 }
 END_TEST
 
-/* Claim      One key returns its value, whatever the score.
- * Measure    Exactly: its weight is 2^0 = 1. */
+/* Exact: its weight is 2^0 = 1. */
 START_TEST(one_key_returns_its_value)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(70, 1, 11, 11);
-        real *y = form[f](&x);
-        for (size_t i = 0; i < x.queries; i++)
-            ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
-    }
+    struct arrays x = arrays(70, 1, 11, 11);
+    real *y = form[_i](&x);
+    for (size_t i = 0; i < x.queries; i++)
+        ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
 }
 END_TEST
 
-/* Claim      A constant added to all scores of a query changes nothing.
- * Measure, tolerance  As above, where the constant counts as part of the score.
- * Would it fail?  Added to half of the keys it is noticed. */
+/* The constant, another one for each query, counts as part of the score in the tolerance. */
 START_TEST(a_constant_score_changes_nothing)
 {
-    for (size_t f = 0; f < COUNT(form); f++) {
-        struct arrays x = arrays(40, 130, 8, 8), z = x;
-        z.r = zeros(x.queries * x.keys);
-        for (size_t i = 0; i < x.queries; i++)
-            for (size_t j = 0; j < x.keys; j++) z.r[i * x.keys + j] = (real)i - 20;
-        within(form_name[f], apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
-        for (size_t i = 0; i < x.queries; i++)
-            for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
-        beyond("added to half of the keys", apart(&x, form[f](&z), form[f](&x)), tolerance(&z));
-    }
+    struct arrays x = arrays(40, 130, 8, 8), z = x;
+    z.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys; j++) z.r[i * x.keys + j] = (real)i - 20;
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
+    beyond("added to half of the keys", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
 }
 END_TEST
 
-/* Claim      Scores of any finite size neither overflow nor vanish: scores far apart
- *            leave all the weight with the largest, wherever it comes, also where all are far below 0.
- * Measure    Exactly: the other weights are 0, below 2^-126 even for a gap of 100. Keys from -100 and from -300 on,
- *            of which the latter make all scores of a query negative, or all positive.
- * Would it fail?  Seen with a running maximum that begins at -1000. */
+/* The largest score has all the weight, wherever it is, also if all scores are far below 0 (keys from -300 on): other
+ * weights are below 2^-126, and 0. */
 START_TEST(large_scores_do_not_overflow)
 {
     static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
-    for (size_t f = 0; f < COUNT(form); f++)
-        for (size_t n = 0; n < 2 * COUNT(scale); n++) {
-            struct arrays x = arrays(20, 200, 5, 5);
-            for (size_t i = 0; i < x.queries * x.stride; i++) x.q[i] = 1;
-            for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - (n % 2 ? 300 : 100);
-            x.scale = (real)scale[n / 2];
-            real *y = form[f](&x);
-            const real *largest_one = x.v + (scale[n / 2] > 0 ? x.keys - 1 : 0) * x.stride;
-            for (size_t i = 0; i < x.queries; i++)
-                ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
-        }
+    for (size_t n = 0; n < 2 * COUNT(scale); n++) {
+        struct arrays x = arrays(20, 200, 5, 5);
+        x.q = filled(x.queries * x.stride, 1);
+        for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - (n % 2 ? 300 : 100);
+        x.scale = (real)scale[n / 2];
+        real *y = form[_i](&x);
+        const real *largest_one = x.v + (scale[n / 2] > 0 ? x.keys - 1 : 0) * x.stride;
+        for (size_t i = 0; i < x.queries; i++)
+            ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
+    }
 }
 END_TEST
 
-/* Claim      What was gathered shrinks by the right factor whenever a larger score comes:
- *            scores that rise through all the keys, for each query at another pace.
- * Measure, tolerance  As above, for keys of one stretch of tiles, and of several.
- * Would it fail?  Seen with sums of earlier stretches that keep the old measure: at 2000 keys alone. */
+/* Scores rise through all keys, for each query at another pace: in one stretch of tiles, and in several. */
 START_TEST(rising_scores_are_rescaled)
 {
     static const size_t keys[] = {400, 2000};
@@ -612,14 +527,8 @@ END_TEST
 /* How the scores of three tiles stand to each other, in units of a step. */
 static const int stairs[][3] = {{0, 1, 1}, {1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 1, 2}, {2, 1, 0}};
 
-/* Claim      So they are where they rise or fall by a step between two tiles, as far as a
- *            weight may grow: by 1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126 and 127 powers
- *            of two (8 times as many in double), for each query another; with values about
- *            1 and about 2^100 (2^800).
- * Measure, tolerance  As above.
- * Would it fail?  A running maximum that lags by 2^8 gathers sums below n 2^8 times the largest
- *            value, here 2^119.  Seen with a lag of 2^127, where 96 keys of score 0 and then 96
- *            of score 87 give NaN, and with one of 2^45. */
+/* Scores rise or fall by up to 127 powers of two (8 times as many in double) between two tiles; values about 1 and
+ * about 2^100 (2^800). A running maximum that lags by 2^8 keeps sums below n 2^8 times the largest value. */
 START_TEST(steps_between_tiles_are_rescaled)
 {
     static const int step[] = {1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126, 127};
@@ -640,114 +549,83 @@ START_TEST(steps_between_tiles_are_rescaled)
 }
 END_TEST
 
-/* Claim      The tiled form's sums are as good as sums of sums of sums, and hardly grow worse with the
- *            keys: each tile is summed from zero, then the tiles of a stretch, then the stretches.
- * Measure    Root mean square of the relative error of y against the equation in long
- *            double, at 3136 and at 31 360 keys, for values in [1, 2), which do not cancel.
- * Tolerance  A sum of n like terms in a row errs, where roundings are independent and
- *            each is spread evenly below u times the sum so far, by the root of
- *            sum_j (j u)^2 / 3, or u sqrt(n) / 3 of itself; the mean of m such errors is a sqrt(m)-th of that.
- *            Here are b = 96 terms in each of t tiles, s = 8 or sqrt(t) tiles in each of
- *            r = t / s stretches, and these: b / t + s / r + r ninths of u^2.  Numerator and denominator both, and
- *            u / sqrt(3) for the division: u sqrt(2 (b / t + s / r + r) / 9 + 1/3), 1.6 u and 2.2 u.
- *            What scores and powers err by, independent from key to key, is divided by
- *            sqrt(n), 56 or more, and a factor common to all weights cancels.  Twice that, as roundoff.h has it.
- * Would it fail?  Seen with the values of all tiles in one running sum, u sqrt(n) / 3, which is 19 u and
- *            59 u; and at 31 360 keys with all tiles in one stretch, 8.5 u. */
+/* Root mean square error, values in [1, 2).  n like terms in a row err by u sqrt(n) / 3, the mean of m such errors by a
+ * sqrt(m)-th of that.  b = 96 terms, s tiles and r stretches: b / t + s / r + r ninths of u^2, above and below, and the
+ * division, u^2 / 3.  One running sum would err by 19 u and 59 u. */
 START_TEST(tiles_are_summed_from_zero)
 {
     static const struct { size_t queries, keys; } many[] = {{48, 3136}, {16, 31360}};
     struct arrays x = arrays(many[_i].queries, many[_i].keys, 32, 32);
-    double b = ATTENTION_TILE, t = ceil((double)x.keys / b), s = fmax(8, ceil(sqrt(t))), r = ceil(t / s), squares = 0;
-    long double exact[32];
+    double b = ATTENTION_TILE, t = ceil((double)x.keys / b), s = fmax(8, ceil(sqrt(t))), r = ceil(t / s);
     x.v = uniform(3, x.keys * x.stride, 1, 2);
-    real *y = tiled(&x);
-    for (size_t i = 0; i < x.queries; i++) {
-        exact_mean(exact, &x, i);
-        for (size_t c = 0; c < x.channels; c++) {
-            double off = (double)(((long double)y[i * x.channels + c] - exact[c]) / exact[c]);
-            squares += off * off;
-        }
-    }
-    within("root mean square error", sqrt(squares / (double)(x.queries * x.channels)),
+    within("root mean square error", mean_error_of(&x, tiled(&x)),
            chance(x.queries * x.channels) * sqrt(2 * (b / t + s / r + r) / 9 + 1.0 / 3) * UNIT_ROUNDOFF);
 }
 END_TEST
 
-/* Claim      The largest score is found wherever it stands.
- * Measure    Exactly, for each of 151 keys: by 1000 above the others, it has all the
- *            weight.  Where it were missed, e^1000 would overflow. */
+/* For each of 151 keys: a score 1000 above the others has all the weight. If it were missed, e^1000 would
+ * overflow. */
 START_TEST(one_large_score_is_found_anywhere)
 {
-    for (size_t f = 0; f < COUNT(form); f++)
-        for (size_t j = 0; j < 151; j++) {
-            struct arrays x = arrays(3, 151, 2, 2);
-            x.r = zeros(x.queries * x.keys);
-            for (size_t i = 0; i < x.queries; i++) x.r[i * x.keys + j] = 1000;
-            real *y = form[f](&x);
-            for (size_t i = 0; i < x.queries; i++)
-                ck_assert_mem_eq(y + i * x.channels, x.v + j * x.stride, x.channels * sizeof *y);
-        }
-}
-END_TEST
-
-/* Claim      A score of -inf takes its key away, also where it takes a whole tile; a
- *            query without any key is NaN, and its neighbours are not.
- * Measure, tolerance  Against attention to the keys that are left, as above. */
-START_TEST(minus_infinity_takes_a_key_away)
-{
-    for (size_t f = 0; f < COUNT(form); f++) {
-        size_t away = 70;
-        struct arrays x = arrays(21, 200, 8, 8), left = x;
+    for (size_t j = 0; j < 151; j++) {
+        struct arrays x = arrays(3, 151, 2, 2);
         x.r = zeros(x.queries * x.keys);
+        for (size_t i = 0; i < x.queries; i++) x.r[i * x.keys + j] = 1000;
+        real *y = form[_i](&x);
         for (size_t i = 0; i < x.queries; i++)
-            for (size_t j = 0; j < (i == 20 ? x.keys : away); j++) x.r[i * x.keys + j] = -INFINITY;
-        left.k += away * x.stride;
-        left.v += away * x.stride;
-        left.keys -= away;
-        left.queries = 20;
-        real *y = form[f](&x);
-        within(form_name[f], apart(&left, y, form[f](&left)), tolerance(&left));
-        for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
+            ck_assert_mem_eq(y + i * x.channels, x.v + j * x.stride, x.channels * sizeof *y);
     }
 }
 END_TEST
 
-/* Claim      NaN is not lost: in a query, key, value or bias, it reaches all the outputs
- *            that depend on it, and no other.  A score of +inf makes its row NaN.
- * Measure    Which outputs are NaN, exactly, for every key of three tiles. */
+/* Also a whole tile of keys. A query without any key is NaN, its neighbours are not. */
+START_TEST(minus_infinity_takes_a_key_away)
+{
+    size_t away = 70;
+    struct arrays x = arrays(21, 200, 8, 8), left = x;
+    x.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < (i == 20 ? x.keys : away); j++) x.r[i * x.keys + j] = -INFINITY;
+    left.k += away * x.stride;
+    left.v += away * x.stride;
+    left.keys -= away;
+    left.queries = 20;
+    real *y = form[_i](&x);
+    within(form_name[_i], apart(&left, y, form[_i](&left)), tolerance(&left));
+    for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
+}
+END_TEST
+
+/* In a query, key, value or bias, at keys of three tiles: all outputs that depend on it are NaN, and no others. A
+ * score of +inf makes its row NaN. */
 START_TEST(nan_reaches_the_output)
 {
-    for (size_t f = 0; f < COUNT(form); f++)
-        for (size_t at = 0; at < 150; at += 7)
-            for (int where = 0; where < 5; where++) {
-                struct arrays x = arrays(23, 150, 5, 5);
-                size_t i_nan = at % x.queries, c_nan = at % x.channels;
-                x.r = zeros(x.queries * x.keys);
-                if (where == 0) x.q[i_nan * x.stride + c_nan] = NAN;
-                if (where == 1) x.k[at * x.stride + c_nan] = NAN;
-                if (where == 2) x.v[at * x.stride + c_nan] = NAN;
-                if (where == 3) x.r[i_nan * x.keys + at] = NAN;
-                if (where == 4) x.r[i_nan * x.keys + at] = INFINITY;
-                real *y = form[f](&x);
-                for (size_t i = 0; i < x.queries; i++)
-                    for (size_t c = 0; c < x.channels; c++) {
-                        bool expected = where == 1 || (where == 2 && c == c_nan)
-                                     || (where != 2 && i == i_nan);
-                        ck_assert_msg(!isnan(y[i * x.channels + c]) == !expected,
-                                      "%s, case %d, at %zu: y[%zu][%zu]", form_name[f], where, at, i, c);
-                    }
-            }
+    for (size_t at = 0; at < 150; at += 7)
+        for (int where = 0; where < 5; where++) {
+            struct arrays x = arrays(23, 150, 5, 5);
+            size_t i_nan = at % x.queries, c_nan = at % x.channels;
+            x.r = zeros(x.queries * x.keys);
+            if (where == 0) x.q[i_nan * x.stride + c_nan] = NAN;
+            if (where == 1) x.k[at * x.stride + c_nan] = NAN;
+            if (where == 2) x.v[at * x.stride + c_nan] = NAN;
+            if (where == 3) x.r[i_nan * x.keys + at] = NAN;
+            if (where == 4) x.r[i_nan * x.keys + at] = INFINITY;
+            real *y = form[_i](&x);
+            for (size_t i = 0; i < x.queries; i++)
+                for (size_t c = 0; c < x.channels; c++) {
+                    bool expected = where == 1 || (where == 2 && c == c_nan)
+                                 || (where != 2 && i == i_nan);
+                    ck_assert_msg(!isnan(y[i * x.channels + c]) == !expected,
+                                  "%s, case %d, at %zu: y[%zu][%zu]", form_name[_i], where, at, i, c);
+                }
+        }
 }
 END_TEST
 
 /* ---- what it stands on ----------------------------------------------- */
 
-/* Claim      The tiled form needs no memory that grows with the number of tokens.
- * Measure    The size of its workspace, which depends on channels and the block alone;
- *            that it stays inside is seen by every test here.  At 64 channels it is
- *            smaller than the matrix of scores from 200 tokens on.  Sizes that
- *            overflow are refused. */
+/* It depends on channels and the block alone; at 64 channels it is smaller than the matrix of scores from 200 tokens
+ * on. Sizes that overflow are rejected. */
 START_TEST(the_workspace_does_not_know_the_number_of_tokens)
 {
     size_t reals, twice, huge = (size_t)-1 / 2;
@@ -763,13 +641,8 @@ START_TEST(the_workspace_does_not_know_the_number_of_tokens)
 }
 END_TEST
 
-/* Claim      Blocks of queries are whole groups, and what one gathers fits the second cache; two
- *            threads get the same number of them.
- * Measure    attention_block for 1 ... 4000 queries, 1 ... 700 channels, 0 ... 30 heads and
- *            1 ... 9 threads: queries and sums are 2 channels + 2 numbers a query.  Then 3136
- *            queries of 96 channels and one head, which are 5 blocks of 672 for one thread.
- * Tolerance  None; a block of one group may be larger than the cache.
- * Would it fail?  Without the loop that adds blocks, one of two threads has a block more. */
+/* Queries and sums are 2 channels + 2 numbers for each query; a block of one group may be larger than the cache. 3136
+ * queries of 96 channels are 5 blocks of 672, or an even number for two threads. */
 START_TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
 {
     size_t group = 3 * LANES;
@@ -792,17 +665,8 @@ static real exp2_of(real x)
     return exp2_lanes(all)[LANES - 1];
 }
 
-/* Claim      exp2_lanes errs by at most 1.5 ulp where 2^x is a normal number, and is exact
- *            at whole numbers.
- * Measure    |exp2_lanes(x) - 2^x| in ulps of 2^x, at a million points of [-126, 9] (or
- *            [-1022, 9]) and as many of [-1, 1]; 2^x by the C library in long double.
- * Tolerance  1.5.  The result is 1 + f g, rounded once: half an ulp.  f g is at most 0.293 in
- *            size where the result is below 1 and an ulp is u (above, the part is 0.414 and the
- *            ulp 2 u).  g errs by its own rounding and 0.2 of that of the step
- *            before, and so on: 1.25 u, or 1.5 u where the products are rounded too; by the
- *            rounded coefficients, 0.6 u; the product f g, where rounded, by another u; the
- *            polynomial itself by 0.04 u.  0.5 + 0.293 (1.5 + 0.6 + 1) + 0.04 = 1.45.
- * Would it fail?  Arguments off by 4 u are noticed. */
+/* Tolerance, 1.5 ulp: half for the rounding of 1 + f g; |f g| <= 0.293 where an ulp is u, times the errors of g, of its
+ * coefficients and of the product, 1.5 u + 0.6 u + u; 0.04 for the polynomial.  Whole numbers are exact. */
 START_TEST(powers_of_two_err_by_one_ulp)
 {
     const double lowest = sizeof(real) == 4 ? -126 : -1022, range[][2] = {{lowest, 9}, {-1, 1}};
@@ -824,7 +688,7 @@ START_TEST(powers_of_two_err_by_one_ulp)
 }
 END_TEST
 
-/* Claim      Below the normal numbers exp2_lanes is 0, also at -inf; NaN stays NaN. */
+/* Below the normal numbers, also at -inf; NaN stays NaN. */
 START_TEST(powers_of_two_vanish_far_below)
 {
     static const double factor[] = {1, 1.003, 1.5, 10, 1e3, 1e7, 1e20, 1e35};
@@ -844,21 +708,21 @@ int main(void)
     tcase_add_loop_test(equal, tiled_attention_adds_relative_positions, 0, (int)COUNT(embedding));
 
     TCase *theorems = add_case(suite, "theorems");
-    tcase_add_test(theorems, self_attention_ignores_the_order_of_tokens);
-    tcase_add_test(theorems, keys_may_fall_in_any_tile);
+    tcase_add_loop_test(theorems, self_attention_ignores_the_order_of_tokens, 0, FORMS);
+    tcase_add_loop_test(theorems, keys_may_fall_in_any_tile, 0, FORMS);
     tcase_add_test(theorems, blocks_of_queries_change_no_bit);
-    tcase_add_test(theorems, weights_sum_to_one);
+    tcase_add_loop_test(theorems, weights_sum_to_one, 0, FORMS);
     tcase_add_test(theorems, equal_scores_give_the_mean);
-    tcase_add_test(theorems, repeated_keys_leave_the_mean);
-    tcase_add_test(theorems, one_key_returns_its_value);
-    tcase_add_test(theorems, a_constant_score_changes_nothing);
-    tcase_add_test(theorems, large_scores_do_not_overflow);
+    tcase_add_loop_test(theorems, repeated_keys_leave_the_mean, 0, FORMS);
+    tcase_add_loop_test(theorems, one_key_returns_its_value, 0, FORMS);
+    tcase_add_loop_test(theorems, a_constant_score_changes_nothing, 0, FORMS);
+    tcase_add_loop_test(theorems, large_scores_do_not_overflow, 0, FORMS);
     tcase_add_loop_test(theorems, rising_scores_are_rescaled, 0, 2);
     tcase_add_loop_test(theorems, steps_between_tiles_are_rescaled, 0, (int)COUNT(stairs));
     tcase_add_loop_test(theorems, tiles_are_summed_from_zero, 0, 2);
-    tcase_add_test(theorems, one_large_score_is_found_anywhere);
-    tcase_add_test(theorems, minus_infinity_takes_a_key_away);
-    tcase_add_test(theorems, nan_reaches_the_output);
+    tcase_add_loop_test(theorems, one_large_score_is_found_anywhere, 0, FORMS);
+    tcase_add_loop_test(theorems, minus_infinity_takes_a_key_away, 0, FORMS);
+    tcase_add_loop_test(theorems, nan_reaches_the_output, 0, FORMS);
 
     TCase *ground = add_case(suite, "what it stands on");
     tcase_add_test(ground, the_workspace_does_not_know_the_number_of_tokens);

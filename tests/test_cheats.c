@@ -1,12 +1,9 @@
-/* test_cheats.c -- forms that cheat, and the judge that lets none of them be timed
+/* test_cheats.c -- adversarial forms, and the benchmark harness that must reject them
  *
- * A kernel that is rated by its time alone is soon a kernel that does something else.  Here are
- * sixteen ways to be fast, each around the honest fast form of self-attention.  They run under the
- * judge of `measure` (figures/judge.h), as measure runs forms: a first run, rounds beside the
- * naive form or without it, and a last look.  Of each it is said when it was found.
- *
- * One is not here: a form that is honest in most of its runs, where the naive form does not run beside
- * it and one run in many is looked at.  And none that knows the judge. */
+ * Sixteen wrong ways to be fast, each around the fast form of self-attention, run under the judge of `measure`
+ * (figures/judge.h) as measure runs forms: a first run, timed rounds with or without the naive form, a last look. Not
+ * covered: a form that is right in most runs where the naive form does not run and few runs are looked at; a form that
+ * knows the judge. */
 
 #include <math.h>
 #include <stdio.h>
@@ -32,25 +29,18 @@ static status honest(struct runner *r, real *y, const real *x) { return plan_run
 
 /* ---- cheats ------------------------------------------------------------- */
 
-static status zeros_for_y(struct runner *r, real *y, const real *x)
+static status constant(const struct runner *r, real *y, double value)
 {
-    (void)x;
-    memset(y, 0, r->outputs * sizeof *y);
+    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)value;
     return status_ok();
 }
 
-static status no_numbers(struct runner *r, real *y, const real *x)
-{
-    (void)x;
-    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)NAN;
-    return status_ok();
-}
+static status zeros_for_y(struct runner *r, real *y, const real *x) { return (void)x, constant(r, y, 0); }
+static status no_numbers(struct runner *r, real *y, const real *x) { return (void)x, constant(r, y, (double)NAN); }
 
 static status infinity_for_y(struct runner *r, real *y, const real *x)
 {
-    (void)x;
-    for (size_t n = 0; n < r->outputs; n++) y[n] = (real)INFINITY;
-    return status_ok();
+    return (void)x, constant(r, y, (double)INFINITY);
 }
 
 /* y is what lay there: perhaps another form has just been right. */
@@ -215,6 +205,14 @@ static struct runner runner(struct plan *plan, struct trial *t, const char *form
     };
 }
 
+static struct judge judge_of(const real *x, size_t inputs, size_t outputs, size_t width, double terms)
+{
+    return (struct judge){
+        .x = copy(x, inputs), .y = zeros(outputs), .original = zeros(outputs), .reference = zeros(outputs),
+        .inputs = inputs, .outputs = outputs, .width = width, .terms = terms,
+    };
+}
+
 /* When the cheat was found: in its first run, in a round, at the last look; or never. */
 static const char *found(int which, bool beside, bool warm, char said[200])
 {
@@ -222,10 +220,7 @@ static const char *found(int which, bool beside, bool warm, char said[200])
     struct plan plan[2];
     struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
     const double products = form_multiply_adds(operator_form(&msa, "naive"), &t.problem);
-    struct judge j = {
-        .x = copy(t.x, t.inputs), .y = zeros(t.outputs), .original = zeros(t.outputs), .reference = zeros(t.outputs),
-        .inputs = t.inputs, .outputs = t.outputs, .width = CHANNELS, .terms = products / (double)t.outputs,
-    };
+    struct judge j = judge_of(t.x, t.inputs, t.outputs, CHANNELS, products / (double)t.outputs);
     const char *when = NULL;
     cheating = which;
 
@@ -248,14 +243,8 @@ static const char *found(int which, bool beside, bool warm, char said[200])
     return when;
 }
 
-/* Claim      A form that cheats is refused: from its first call on or once that is over, the naive
- *            form running beside it or only before and after, short runs warmed up or not; and it is
- *            said what is wrong.
- * Measure    When the judge refused it.
- * Would it fail?  Seen with the same x in all runs: the five that remember are timed; without marks in
- *            y: the four that leave some of it as it was, which is right where the naive form has just
- *            written there; without the sum over the bits of x: nobody says who spoils it; without
- *            the last look: ten that the naive form does not run beside. */
+/* From the first call on or after it, with the naive form in the rounds or not, warmed up or not; the reason is
+ * given. */
 START_TEST(cheats_are_refused)
 {
     char said[200];
@@ -270,8 +259,7 @@ START_TEST(cheats_are_refused)
 }
 END_TEST
 
-/* Claim      The honest form is not refused, and x is as it was in the end, to the bit.
- * Would it fail?  Seen with a judge_close that does nothing. */
+/* And x is in the end as it was, to the bit. */
 START_TEST(honest_forms_are_timed)
 {
     char said[200];
@@ -284,9 +272,7 @@ START_TEST(honest_forms_are_timed)
 }
 END_TEST
 
-/* Claim      Every token is another one when a run is timed than when x was drawn, of one token or one
- *            channel too; and x comes back.
- * Would it fail?  Seen with the token in the middle exchanged with itself. */
+/* Every token differs from the original x in a timed run, also for one token or one channel; and x comes back. */
 START_TEST(every_token_is_fresh)
 {
     static const size_t rows[] = {1, 2, 5, 6}, widths[] = {1, 4};
@@ -294,10 +280,7 @@ START_TEST(every_token_is_fresh)
         size_t width = widths[shape % 2], count = rows[shape / 2] * width;
         struct runner r = {.judged = {.run = keep_x, .kept = zeros(count)}, .held = zeros(count), .inputs = count};
         real *drawn = normal(5, count);
-        struct judge j = {
-            .x = copy(drawn, count), .y = zeros(count), .original = zeros(count), .reference = zeros(count),
-            .inputs = count, .outputs = count, .width = width, .terms = 1,
-        };
+        struct judge j = judge_of(drawn, count, count, width, 1);
         judge_round(&j);
         succeeds(judge_timed(&j, &r.judged, true));
         for (size_t n = 0; n < count; n += width) unequal(r.held + n, drawn + n, width);
@@ -307,18 +290,13 @@ START_TEST(every_token_is_fresh)
 }
 END_TEST
 
-/* Claim      A second form that shares the race is judged when the first one's memory is gone, by
- *            what the first made of the x that was drawn.
- * Would it fail?  Seen with the call of the first form left in, which has no plan any more. */
+/* A second form is judged after the first one's memory is released, by the first one's y of the original x. */
 START_TEST(the_first_form_may_be_gone)
 {
     struct trial t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
     struct plan plan[2];
     struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
-    struct judge j = {
-        .x = copy(t.x, t.inputs), .y = zeros(t.outputs), .original = zeros(t.outputs), .reference = zeros(t.outputs),
-        .inputs = t.inputs, .outputs = t.outputs, .width = CHANNELS, .terms = 1000,
-    };
+    struct judge j = judge_of(t.x, t.inputs, t.outputs, CHANNELS, 1000);
     for (cheating = -1; cheating < 4; cheating += 4) {      /* none; nothing_at_all, once the first run is over */
         int which = cheating;
         cheating = -1;

@@ -1,36 +1,50 @@
-/* test_chopd_layers.c -- which layers are fully connected ones
+/* test_chopd_layers.c -- layers that are fully connected ones, static or dynamic
  *
- * The tensor W_mncd, or W_imncd as a function of x, is built from which tokens
- * meet and applied by Eq. 2 or 3; beside it stands the layer as one would write
- * it.  The paper's appendix, which is said to show this, is not public: the
- * tensors are derived here.  Where only exact sums are involved the numbers are
- * whole and the tolerance is zero. */
+ * ChoP'D, Sec. 2.2: W_mncd, or W_imncd as a function of x, is applied by Eq. 2 or 3 and compared with the layer
+ * written by coordinates. The paper's appendix is not public, so tensors are derived here. Where all sums are exact,
+ * numbers are whole and the tolerance is zero. */
 
 #include "dfc_case.h"
+#include "../reference/elsa.h"
+#include "../reference/layers/layers.h"
+#include "../reference/linear.h"
 #include "../reference/msa.h"
-#include "../reference/steps.h"
 
-/* Both forms of fc, and Eq. 3 with the same tensor for each of 2 images, make y of x. */
-static void is_fc(const struct dfc_problem *s, const real *w, const real *x, const real *y)
+/* y is what both forms of fc make of x, and Eq. 3 with the same tensor for each image. */
+static void is_fc(const struct dfc_problem *s, const real *w, real *x, const real *y)
 {
     char sizes[80];
     size_t weights = s->M * s->N * s->C * s->D;
     snprintf(sizes, sizeof sizes, "M=%zu N=%zu D=%zu", s->M, s->N, s->D);
     struct trial t = trial("", &fc, s->B, s->C, sizes, "");
-    memcpy(trial_tensor(&t, "w"), w, weights * sizeof *w);
+    trial_put(&t, "w", w);
+    t.x = x;
     ck_assert(largest(y, t.outputs) > 0.5);
-    equal(trial_run_on(&t, "naive", 1, x), y, t.outputs);
-    equal(trial_run_on(&t, "fast", 2, x), y, t.outputs);
+    forms_equal(&t, y);
 
     real *each = zeros(s->B * weights);
     for (size_t i = 0; i < s->B; i++) memcpy(each + i * weights, w, weights * sizeof *w);
     equal(layer(s, each, x), y, t.outputs);
 }
 
-static const struct window window[] = {
-    {5, 6, 3, 1, 1}, {5, 6, 3, 1, 0}, {7, 6, 3, 2, 1}, {6, 6, 2, 2, 0},
-    {4, 5, 5, 1, 2}, {7, 5, 3, 3, 1}, {3, 3, 1, 1, 0},
-};
+/* The convolution of the layer patch, for kernel [D][C][k k]. */
+static real *convolved(const struct window *v, const real *x, const real *kernel, size_t B, size_t C, size_t D)
+{
+    char options[120];
+    snprintf(options, sizeof options, "--grid %zux%zu --size %zu --stride %zu --pad %zu --channels %zu", v->H, v->W,
+             v->k, v->stride, v->padding, D);
+    struct trial t = trial(options, &layer_patch, B, C, "", "b");
+    trial_put(&t, "w", kernel);
+    return trial_run_on(&t, "layer", 1, x);
+}
+
+/* A depth-wise kernel [C][K] as that of a convolution, [C][C][K]. */
+static real *diagonal(const real *kernel, size_t C, size_t K)
+{
+    real *full = zeros(C * C * K);
+    for (size_t c = 0; c < C; c++) memcpy(full + (c * C + c) * K, kernel + c * K, K * sizeof *full);
+    return full;
+}
 
 /* The token under entry k of output n's window, or -1 off the grid. */
 static int under(const struct window *v, size_t n, size_t k)
@@ -42,59 +56,40 @@ static int under(const struct window *v, size_t n, size_t k)
 
 /* ---- static layers ----------------------------------------------------- */
 
-/* Claim      A convolution is a fully connected layer: W_mncd = w_dc[m - n] inside the window, else 0; with
- *            a stride and zero padding too.
- * Paper      ChoP'D, Sec. 2.2, Eq. 2.
- * Measure    fc and Eq. 3 against sums over the window by coordinates; windows of 1, 2, 3 and 5, strides of
- *            1, 2 and 3, padding of 0, 1 and 2; 2 images, 3 channels in, 2 out.
- * Tolerance  Zero: whole numbers.
- * Would it fail?  A tensor with m and n changed about gives other sums wherever the kernel is not symmetrical. */
+static const struct window window[] = {
+    {5, 6, 3, 1, 1}, {5, 6, 3, 1, 0}, {7, 6, 3, 2, 1}, {6, 6, 2, 2, 0},
+    {4, 5, 5, 1, 2}, {7, 5, 3, 3, 1}, {3, 3, 1, 1, 0},
+};
+
+/* W_mncd = w_dc[m - n] inside the window, else 0; with strides and zero padding too. */
 START_TEST(convolution_is_fully_connected)
 {
     const struct window *v = &window[_i];
     struct dfc_problem s = window_sizes(v, 2, 3, 2);
-    size_t K = v->k * v->k;
-    real *x = integers(1, s.B * s.M * s.C, 3), *kernel = integers(2, s.D * s.C * K, 3), *y = zeros(s.B * s.N * s.D);
-    for (size_t in = 0; in < s.B * s.N; in++)
-        for (size_t k = 0; k < K; k++)
-            for (size_t dc = 0; under(v, in % s.N, k) >= 0 && dc < s.D * s.C; dc++) {
-                size_t m = (size_t)under(v, in % s.N, k);
-                y[in * s.D + dc / s.C] += kernel[dc * K + k] * x[(in / s.N * s.M + m) * s.C + dc % s.C];
-            }
-    is_fc(&s, convolution_tensor(v, kernel, s.C, s.D), x, y);
+    real *x = integers(1, s.B * s.M * s.C, 3), *kernel = integers(2, s.D * s.C * v->k * v->k, 3);
+    is_fc(&s, convolution_tensor(v, kernel, s.C, s.D), x, convolved(v, x, kernel, s.B, s.C, s.D));
 }
 END_TEST
 
-/* Claim      A depth-wise convolution is one too, diagonal in the channels: W_mncd = w_c[m - n] delta_cd.
- * Paper      ChoP'D, Sec. 2.2.           Measure   As above, 3 channels.
- * Tolerance  Zero: whole numbers. */
+/* W_mncd = w_c[m - n] delta_cd. */
 START_TEST(depthwise_convolution_is_fully_connected)
 {
     const struct window *v = &window[_i];
     struct dfc_problem s = window_sizes(v, 2, 3, 3);
     size_t K = v->k * v->k;
-    real *x = integers(3, s.B * s.M * 3, 3), *kernel = integers(4, 3 * K, 3), *y = zeros(s.B * s.N * 3);
-    for (size_t in = 0; in < s.B * s.N; in++)
-        for (size_t k = 0; k < K; k++)
-            for (size_t c = 0; under(v, in % s.N, k) >= 0 && c < 3; c++)
-                y[in * 3 + c] += kernel[c * K + k] * x[(in / s.N * s.M + (size_t)under(v, in % s.N, k)) * 3 + c];
-    is_fc(&s, depthwise_tensor(v, kernel, 3), x, y);
+    real *x = integers(3, s.B * s.M * 3, 3), *kernel = integers(4, 3 * K, 3);
+    is_fc(&s, depthwise_tensor(v, kernel, 3), x, convolved(v, x, diagonal(kernel, 3, K), 2, 3, 3));
 }
 END_TEST
 
-/* Claim      A point-wise convolution, a linear map of every token, is one too, diagonal in the tokens:
- *            W_mncd = delta_mn w_cd.
- * Paper      ChoP'D, Sec. 2.2.           Measure   12 tokens, 4 channels in, 3 out, 2 images.
- * Tolerance  Zero: whole numbers. */
+/* W_mncd = delta_mn w_dc. */
 START_TEST(pointwise_convolution_is_fully_connected)
 {
     struct dfc_problem s = {.B = 2, .M = 12, .N = 12, .C = 4, .D = 3};
-    real *x = integers(5, 2 * 12 * 4, 3), *map = integers(6, 12, 3);
-    real *y = zeros(2 * 12 * 3), *w = zeros(12 * 12 * 12);
-    for (size_t n = 0; n < 12; n++) memcpy(w + place(&s, 0, n, n, 0, 0), map, 12 * sizeof *map);
-    for (size_t token = 0; token < 24; token++)
-        for (size_t d = 0; d < 3; d++)
-            for (size_t c = 0; c < 4; c++) y[token * 3 + d] += x[token * 4 + c] * map[c * 3 + d];
+    real *x = integers(5, 2 * 12 * 4, 3), *map = integers(6, 12, 3), *y = zeros(2 * 12 * 3), *w = zeros(12 * 12 * 12);
+    for (size_t n = 0; n < 12; n++)
+        for (size_t dc = 0; dc < 12; dc++) w[place(&s, 0, n, n, dc % 4, dc / 4)] = map[dc];
+    linear_map(y, 3, x, 4, map, NULL, 24, 4, 3);
     is_fc(&s, w, x, y);
 }
 END_TEST
@@ -103,35 +98,18 @@ static const struct window pooling[] = {
     {6, 8, 2, 2, 0}, {5, 6, 2, 1, 0}, {8, 8, 4, 4, 0}, {7, 6, 4, 1, 1}, {4, 4, 4, 4, 0},
 };
 
-/* Claim      Average pooling is one too, the same for all channels: W_mncd = delta_cd / K in the window; and
- *            global pooling, W_mncd = delta_cd / M.
- * Paper      ChoP'D, Sec. 2.2.
- * Measure    fc against means by coordinates: windows of 2, 4 and the whole grid of 4 x 4, apart and overlapping.
- * Tolerance  Zero: whole numbers over 4 and 16. */
+/* W_mncd = delta_cd / K in the window; global pooling delta_cd / M. Windows have 4 or 16 tokens, so all is exact. */
 START_TEST(average_pooling_is_fully_connected)
 {
     const struct window *v = &pooling[_i];
     struct dfc_problem s = window_sizes(v, 2, 3, 3);
     size_t K = v->k * v->k;
-    real *x = integers(7, s.B * s.M * 3, 9), *kernel = zeros(3 * K), *y = zeros(s.B * s.N * 3);
-    for (size_t ck = 0; ck < 3 * K; ck++) kernel[ck] = 1 / (real)K;
-    for (size_t in = 0; in < s.B * s.N; in++)
-        for (size_t c = 0; c < 3; c++) {
-            real sum = 0;
-            for (size_t k = 0; k < K; k++) {
-                int m = under(v, in % s.N, k);
-                if (m >= 0) sum += x[(in / s.N * s.M + (size_t)m) * 3 + c];
-            }
-            y[in * 3 + c] = sum / (real)K;
-        }
-    is_fc(&s, depthwise_tensor(v, kernel, 3), x, y);
+    real *x = integers(7, s.B * s.M * 3, 9), *kernel = filled(3 * K, 1 / (double)K);
+    is_fc(&s, depthwise_tensor(v, kernel, 3), x, convolved(v, x, diagonal(kernel, 3, K), 2, 3, 3));
 }
 END_TEST
 
-/* Claim      Every fully connected layer is a dynamic one, whose function g of x is constant.
- * Paper      ChoP'D, Sec. 2.2, i).
- * Measure    Eq. 3 with W of fc for each of 3 images, and fc; normal numbers, M, N, C, D all different.
- * Tolerance  Zero: naive fc takes the same sums in the same order. */
+/* ChoP'D, Sec. 2.2, i). Normal numbers; the naive fc takes the same sums in the same order. */
 START_TEST(fully_connected_is_dynamic_with_constant_g)
 {
     struct dfc_problem s = {.B = 3, .M = 5, .N = 4, .C = 3, .D = 2};
@@ -142,11 +120,7 @@ START_TEST(fully_connected_is_dynamic_with_constant_g)
 }
 END_TEST
 
-/* Claim      Some dynamic layer is no fully connected one: it need not be linear.
- * Paper      ChoP'D, Sec. 2.2, ii).
- * Measure    One token, one channel, g(x) = x: Eq. 3 gives x^2.  Of the images 1, 2 and 3 the sum of the
- *            first two is not the third's; with a constant g it is.
- * Tolerance  Zero: whole numbers. */
+/* ChoP'D, Sec. 2.2, ii). One token, one channel, g(x) = x: Eq. 3 gives x^2. */
 START_TEST(some_dynamic_layer_is_not_linear)
 {
     struct dfc_problem s = {.B = 3, .M = 1, .N = 1, .C = 1, .D = 1};
@@ -159,17 +133,12 @@ END_TEST
 
 /* ---- dynamic layers ---------------------------------------------------- */
 
-/* Claim      Self-attention with h heads is a dynamic fully connected layer:
- *            W_imncd = sum_h softmax(q_in k_im)_h (Wv Wo)_h,cd.
- * Paper      ChoP'D, Sec. 2.2, Eq. 3.
- * Measure    Eq. 3 with W built from x against msa, 3 x 4 tokens, 6 channels, 1, 2 and 3 heads, 2 images.
- * Tolerance  (M C + C + 3 M + 200) u sum |x| |W|: an entry of W is a sum over C, a softmax over M, and the
- *            error of a logit, itself below 8 and three sums over C, 8 u 3 C.  msa has as many: twice.
- * Would it fail?  The layer of the other image is not that of this one: W depends on x. */
+/* W_imncd = sum_h softmax(q_in k_im)_h (Wv Wo)_h,cd. Tolerance: (M C + C + 3 M + 200) u sum |x| |W|, twice: an entry
+ * of W is a sum over C, a softmax over M, and a logit below 8 of three sums over C. The other image's W differs. */
 START_TEST(self_attention_is_dynamic_fully_connected)
 {
     enum { M = 12, C = 6 };
-    size_t h = (size_t)_i + 1, c_head = C / h;
+    const size_t h = (size_t)_i + 1, width = C / h;
     char options[64];
     snprintf(options, sizeof options, "--grid 3x4 --heads %zu --scale 0.5", h);
     struct trial t = trial(options, &msa, 2, C, "", "rpe b_qkv b_o");
@@ -177,27 +146,16 @@ START_TEST(self_attention_is_dynamic_fully_connected)
     const real *qkv = trial_tensor(&t, "w_qkv"), *w_o = trial_tensor(&t, "w_o");
     real *w = zeros(2 * M * M * C * C), *swapped = zeros(2 * M * M * C * C);
 
-    for (size_t i = 0; i < 2; i++)
-        for (size_t a = 0; a < h; a++)
-            for (size_t n = 0; n < M; n++) {
-                real weight[M] = {0};
-                for (size_t m = 0; m < M; m++)
-                    for (size_t e = a * c_head; e < (a + 1) * c_head; e++) {
-                        real q = 0, k = 0;
-                        for (size_t c = 0; c < C; c++) {
-                            q += qkv[e * C + c] * t.x[(i * M + n) * C + c];
-                            k += qkv[(C + e) * C + c] * t.x[(i * M + m) * C + c];
-                        }
-                        weight[m] += (real)0.5 * q * k;
-                    }
-                softmax(weight, M);
-                for (size_t m = 0; m < M; m++)
-                    for (size_t c = 0; c < C; c++)
-                        for (size_t d = 0; d < C; d++)
-                            for (size_t e = a * c_head; e < (a + 1) * c_head; e++)
-                                w[place(&s, i, m, n, c, d)] +=
-                                    weight[m] * (qkv[(2 * C + e) * C + c] * w_o[d * C + e]);
-            }
+    for (size_t ia = 0; ia < 2 * h; ia++) {
+        size_t i = ia / h, first = ia % h * width;
+        const real *w_q = qkv + first * C;
+        const real *map = attention_map(t.x + i * M * C, w_q, w_q + C * C, M, C, width, (real)0.5);
+        for (size_t mn = 0; mn < M * M; mn++)
+            for (size_t cd = 0; cd < C * C; cd++)
+                for (size_t e = first; e < first + width; e++)
+                    w[place(&s, i, mn / M, mn % M, cd / C, cd % C)] +=
+                        map[mn % M * M + mn / M] * (qkv[(2 * C + e) * C + cd / C] * w_o[cd % C * C + e]);
+    }
     double tolerance = 2 * layer_bound(&s, w, t.x, C + 3 * M + 200);
     real *y = layer(&s, w, t.x);
     within("naive", largest_difference(y, trial_run(&t, "naive", 1), t.outputs), tolerance);
@@ -208,13 +166,8 @@ START_TEST(self_attention_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* Claim      Dynamic convolution is a dynamic fully connected layer, with a kernel made by every token
- *            (W_imncd = delta_cd K_k,in for m = n + k), or one for an image, mixed of several (W_imncd =
- *            sum_j a_j(x_i) w_jdc[m - n]).
- * Paper      ChoP'D, Sec. 2.2; after Wu et al. 2019 and Chen et al. 2020, without the softmax that would
- *            leave the whole numbers.
- * Measure    Eq. 3 against sums over 3 x 3 windows by coordinates, 4 x 4 tokens, 3 channels, 2 images.
- * Tolerance  Zero: whole numbers; the mean of an image is in sixteenths. */
+/* After Wu et al. 2019: each token makes its kernel (ELSA, Eq. 4, term qr), W_imncd = delta_cd K_k,in for m = n + k.
+ * After Chen et al. 2020: one kernel for an image, W_imncd = sum_j a_j(x_i) w_jdc[m - n]. Without their softmax. */
 START_TEST(dynamic_convolution_is_dynamic_fully_connected)
 {
     enum { M = 16, C = 3, K = 9 };
@@ -223,38 +176,30 @@ START_TEST(dynamic_convolution_is_dynamic_fully_connected)
     real *x = integers(11, 2 * M * C, 3), *w = zeros(2 * M * M * C * C), *y = zeros(2 * M * C);
 
     if (_i == 0) {
-        real *makes = integers(12, K * C, 2), *made = zeros(2 * M * K);
-        for (size_t in = 0; in < 2 * M; in++)
-            for (size_t kc = 0; kc < K * C; kc++) made[in * K + kc / C] += makes[kc] * x[in * C + kc % C];
-        for (size_t i = 0; i < 2; i++)
-            for (size_t m = 0; m < M; m++)
-                for (size_t n = 0; n < M; n++)
-                    for (size_t c = 0, k = entry(&v, m, n); k < K && c < C; c++)
-                        w[place(&s, i, m, n, c, c)] = made[(i * M + n) * K + k];
-        for (size_t in = 0; in < 2 * M; in++)
-            for (size_t k = 0; k < K; k++)
-                for (size_t c = 0; under(&v, in % M, k) >= 0 && c < C; c++)
-                    y[in * C + c] += made[in * K + k] * x[(in / M * M + (size_t)under(&v, in % M, k)) * C + c];
+        struct trial t = trial("--grid 4x4 --kernel 3 --equation 4 --terms qr --norm identity", &elsa, 2, C, "",
+                               "w_o b_o b_qkv");
+        const real *makes = integers(12, C * K, 2), *made = matrix_product(x, makes, 2 * M, C, K);
+        memcpy(trial_tensor(&t, "w_qkv"), identity_matrix(C), C * C * sizeof *y);
+        memcpy(trial_tensor(&t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof *y);
+        trial_put(&t, "rk", makes);
+        y = trial_run_on(&t, "naive", 1, x);
+        for (size_t imn = 0; imn < 2 * M * M; imn++) {
+            size_t i = imn / (M * M), m = imn / M % M, n = imn % M, k = entry(&v, m, n);
+            for (size_t c = 0; k < K && c < C; c++) w[place(&s, i, m, n, c, c)] = made[(i * M + n) * K + k];
+        }
     } else {
         real *kernels = integers(13, 2 * C * C * K, 2), *share = integers(14, 2 * C, 2);
         for (size_t i = 0; i < 2; i++) {
             real *mixed = zeros(C * C * K), mean[C] = {0};
             for (size_t mc = 0; mc < M * C; mc++) mean[mc % C] += x[i * M * C + mc] / M;
-            for (size_t j = 0; j < 2; j++)
-                for (size_t c = 0; c < C; c++)
-                    for (size_t at = 0; at < C * C * K; at++)
-                        mixed[at] += share[j * C + c] * mean[c] * kernels[j * C * C * K + at];
+            for (size_t j = 0; j < 2; j++) {
+                const real *kernel = kernels + j * C * C * K, *one = convolved(&v, x + i * M * C, kernel, 1, C, C);
+                real a = 0;
+                for (size_t c = 0; c < C; c++) a += share[j * C + c] * mean[c];
+                for (size_t at = 0; at < C * C * K; at++) mixed[at] += a * kernel[at];
+                for (size_t nd = 0; nd < M * C; nd++) y[i * M * C + nd] += a * one[nd];
+            }
             memcpy(w + i * M * M * C * C, convolution_tensor(&v, mixed, C, C), M * M * C * C * sizeof *w);
-            for (size_t j = 0; j < 2; j++)              /* the answers of both kernels, mixed */
-                for (size_t n = 0; n < M; n++)
-                    for (size_t k = 0; k < K; k++)
-                        for (size_t dc = 0; under(&v, n, k) >= 0 && dc < C * C; dc++) {
-                            real a = 0;
-                            for (size_t c = 0; c < C; c++) a += share[j * C + c] * mean[c];
-                            size_t m = (size_t)under(&v, n, k);
-                            real term = kernels[(j * C * C + dc) * K + k] * x[(i * M + m) * C + dc % C];
-                            y[(i * M + n) * C + dc / C] += a * term;
-                        }
         }
     }
     ck_assert(largest(y, 2 * M * C) > 2);
@@ -262,12 +207,8 @@ START_TEST(dynamic_convolution_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* Claim      Gating channels in the manner of squeeze-and-excitation is a dynamic fully connected layer, diagonal
- *            in tokens and channels: W_imncd = delta_mn delta_cd logistic(W2 h(W1 mean of x_i))_c, h a leaky ReLU.
- * Paper      ChoP'D, Sec. 2.2; after Hu et al. 2018.
- * Measure    Eq. 3 against x times the gate, 12 tokens, 4 channels, 2 images.
- * Tolerance  Zero: one product, and sums of zeros.
- * Would it fail?  The gates of the two images differ, so no FC does for both. */
+/* After Hu et al. 2018: W_imncd = delta_mn delta_cd logistic(W2 h(W1 mean of x_i))_c, h a leaky ReLU. Exact: one
+ * product, and sums of zeros. The gates of the two images differ. */
 START_TEST(squeeze_and_excitation_is_dynamic_fully_connected)
 {
     enum { M = 12, C = 4, S = 2 };
@@ -297,7 +238,7 @@ START_TEST(squeeze_and_excitation_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* What lies at (y, x), in tokens, between the tokens of channel c: four reads, zeros off the grid. */
+/* What lies at (y, x), in tokens, of channel c: bilinear, zeros off the grid. */
 static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, double y, double x)
 {
     double top = floor(y), left = floor(x), sum = 0;
@@ -312,16 +253,8 @@ static real between(const real *plane, size_t H, size_t W, size_t C, size_t c, d
 
 enum { DEFORMABLE, MODULATED };
 
-/* Claim      Deformable convolution is a dynamic fully connected layer: with offsets (dy, dx)_k that token n makes
- *            of itself, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y - dy) hat(m_x - n_x - k_x - dx), where
- *            hat(t) = max(0, 1 - |t|).  With a factor a_nk for each sample, made by the token too, its terms have that
- *            factor.
- * Paper      ChoP'D, Sec. 2.2; after Dai et al. 2017 and Zhu et al. 2019.
- * Measure    Eq. 3 against four reads for each entry of the kernel by coordinates, 5 x 4 tokens, 3 x 3
- *            entries, 2 channels in, 3 out, 2 images; offsets up to 3 tokens, some off the grid, factors in quarters.
- * Tolerance  Zero: whole numbers, offsets in quarters.
- * Would it fail?  Without offsets W is that of a convolution and gives another y; without factors it is that of the
- *            other layer, which does as well. */
+/* After Dai et al. 2017: token n makes offsets (dy, dx)_k, in quarters, W_imncd = sum_k w_dc[k] hat(m_y - n_y - k_y
+ * - dy) hat(m_x - n_x - k_x - dx), hat(t) = max(0, 1 - |t|). After Zhu et al. 2019: with a factor for each sample. */
 static void deformable_layer(int kind)
 {
     enum { H = 5, W = 4, M = H * W, C = 2, D = 3, K = 9 };
@@ -385,12 +318,8 @@ static void standardise(double *filter, size_t n)
     for (size_t k = 0; k < n; k++) filter[k] = (filter[k] - mean) / sqrt(square);
 }
 
-/* Claim      A decoupled dynamic filter (DDF) is a dynamic fully connected layer: W_imncc = s_in[m - n] k_ic[m - n],
- *            with s a linear map of token n, k one of the mean of the image, both normalised.
- * Paper      ChoP'D, Sec. 2.2; ELSA, Eq. 2; after Zhou et al. 2021.
- * Measure    Eq. 3 against sums over the window by coordinates, 5 x 6 tokens, 3 x 3 entries, 3 channels, 2 images.
- * Tolerance  Of layer_bound, with a rounding for W.
- * Would it fail?  Without k it is the filter of tokens alone, and gives another y. */
+/* ELSA, Eq. 2; after Zhou et al. 2021: W_imncc = s_in[m - n] k_ic[m - n], s a linear map of token n, k one of the mean
+ * of the image, both normalised. Tolerance: layer_bound, with a rounding for W. */
 START_TEST(decoupled_dynamic_filter_is_dynamic_fully_connected)
 {
     enum { M = 30, C = 3, K = 9 };
@@ -432,14 +361,8 @@ START_TEST(decoupled_dynamic_filter_is_dynamic_fully_connected)
 }
 END_TEST
 
-/* Claim      An outlooker is a dynamic fully connected layer. Token p makes a matrix A_p of 9 x 9 weights of itself,
- *            its rows softmaxed, for the tokens in its window: entry k' of the window is given sum_k A_pk'k v_(p+k),
- *            and what a token is given is added: W_imncd = sum_p A_ip[n - p][m - p] V_cd, A that of d's head.
- * Paper      ChoP'D, Sec. 2.2; ELSA, Eq. 2; after Yuan et al. 2021.
- * Measure    Eq. 3 against unfolding, products and folding, 5 x 6 tokens, 3 x 3 entries, 4 channels in 2 heads, 2
- *            images.
- * Tolerance  layer_bound with 9 + 4 roundings more: of the sum over p, which Eq. 3 has in W, and of v.
- * Would it fail?  With the entries of A_p changed about it gives another y. */
+/* ELSA, Eq. 2; after Yuan et al. 2021: token p makes weights A_p of 9 x 9, W_imncd = sum_p A_ip[n - p][m - p] V_cd, A
+ * that of d's head. Tolerance: layer_bound with 9 + 4 roundings more, of the sum over p and of v. */
 START_TEST(outlooker_is_dynamic_fully_connected)
 {
     enum { M = 30, C = 4, K = 9, H = 2 };

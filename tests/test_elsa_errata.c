@@ -2,10 +2,8 @@
 
 #include "elsa_case.h"
 
-/* The logits [h][K^2][N] of Algorithms 3 and 4, for one image: both 1 x 1 maps
- * with their biases, and the second half shifted by a depth-wise convolution
- * with the kernels that the loop builds, zero-padded.  `printed` takes `_id = i %
- * K*K` as Python reads it, (i % K) K; else i % (K K). */
+/* The logits [h][K^2][N] of Algorithms 3 and 4: both 1 x 1 maps with their biases, the second shifted by a depth-wise
+ * convolution, zero-padded. `printed` takes `_id = i % K*K` as Python does, (i % K) K. */
 static real *algorithm_3(const struct scene *m, const real *own_bias, const real *other_bias, bool printed)
 {
     size_t H = m->of.grid.size[0], W = m->of.grid.size[1], N = H * W;
@@ -41,15 +39,8 @@ static struct scene algorithm_2(const struct subject *s)
     return m;
 }
 
-/* Claim      Algorithms 2, 3 and 4 are equivalent.
- * Paper      ELSA, appendix D.                    Does not hold.
- * Measure    Logits of Algorithm 2 (the hearts) against those of Algorithm 3, 5 x 6 tokens, K = 3, 2
- *            heads, with the bias on the unshifted branch. Algorithm 4 has the same loop; told with the kernels as
- *            corrected, it is algorithm_4_interleaves_its_two_maps.
- * Failure    `_id = i % K*K` parses as (i % K) K: every kernel's one stands in its first column, and
- *            the logits are others.
- * Correction With i % (K*K) they are those of Algorithm 2.
- * Tolerance  Zero: whole numbers. */
+/* ELSA, App. D, does not hold: `_id = i % K*K` puts every kernel's one into its first column. With i % (K*K) Algorithm
+ * 3 is Algorithm 2. Algorithm 4: algorithm_4_interleaves_its_two_maps. */
 START_TEST(shift_kernels_are_built_with_a_missing_bracket)
 {
     const struct subject s = {"5x6", 3, 2, 3, 1, 7};
@@ -60,15 +51,8 @@ START_TEST(shift_kernels_are_built_with_a_missing_bracket)
 }
 END_TEST
 
-/* Claim      The same.
- * Paper      ELSA, appendix D, bias=True in both 1 x 1 convolutions.      Left open: Algorithm 2 has one bias.
- * Measure    Algorithm 3 against Algorithm 2, K = 3 and 5: with the second bias zero; and with biases on both
- *            branches against their sum.
- * Reading    With a second bias of zero all tokens agree. If it is not, the convolution that shifts pads its
- *            branch with zeros after the bias was added, so it is lost where the neighbour is off the grid: along
- *            a frame of width K/2, and nowhere inside.
- * Tolerance  Zero: whole numbers.
- * Would it fail?  The second half does not agree. */
+/* ELSA, App. D, bias=True in both 1 x 1 convolutions: left open. A second bias that is not zero is lost where the
+ * neighbour is off the grid, along a frame of width K/2, since zeros are padded after it was added. */
 START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
 {
     const struct subject s = {"8x7", 2, 2, _i ? 5 : 3, 1, 7};
@@ -91,13 +75,8 @@ START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
 }
 END_TEST
 
-/* Claim      The value weighs what the norm has made: y is linear in it.
- * Paper      ELSA, Eq. 4, where our copy has v_j beside r^b, inside Norm. A softmax's weights sum to one by
- *            definition, so that inside every y would be 1; Eq. 3, 5 and 6 have it outside.
- *                                                 Left open: it rests on the place of one letter.
- * Measure    One channel, softmax, 4 x 5 tokens: y with values twice as large against twice y, both forms.
- * Tolerance  8 u for a sum of nine.
- * Would it fail?  With the value inside, y would stay what it is. */
+/* ELSA, Eq. 4: our copy has v_j beside r^b, inside Norm, where a softmax would make every y 1. Left open, as it rests
+ * on one letter; Eq. 3, 5 and 6 have it outside. Tolerance: 8 u for a sum of nine. */
 START_TEST(value_stands_outside_the_norm)
 {
     struct trial t = trial("--grid 4x5 --kernel 3 --equation 4", &elsa, 1, 1, "", "w_o b_o b_qkv");

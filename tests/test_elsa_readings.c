@@ -1,38 +1,9 @@
-/* test_elsa_readings.c -- what ELSA's sentences mean, told again by plain loops
+/* test_elsa_readings.c -- layers and algorithms of ELSA by coordinates, against the operators
  *
- * The rows of Table 1, the layers that Eq. 2 and 4 are said to hold, the
- * algorithms of the appendix, and what windows and ghost heads do: each written
- * out by coordinates and held against the operators.  Where only exact sums are
- * involved the numbers are whole and the tolerance is zero. */
+ * Where all sums are exact, numbers are whole and the tolerance is zero. */
 
 #include "elsa_case.h"
 #include "../reference/msa.h"
-
-/* The token dy and dx from token i of an H x W grid, or -1. */
-static int beside(int i, int H, int W, int dy, int dx)
-{
-    int row = i / W + dy, column = i % W + dx;
-    return row < 0 || row >= H || column < 0 || column >= W ? -1 : row * W + column;
-}
-
-/* x with every entry times a whole number. */
-static real *times(const real *x, size_t n, int by)
-{
-    real *y = copy(x, n);
-    for (size_t i = 0; i < n; i++) y[i] *= (real)by;
-    return y;
-}
-
-/* Query and value, or the value alone, are x itself. */
-static void pass_x(struct trial *t, bool query)
-{
-    size_t C = problem_size(&t->problem, "C");
-    real *w = trial_tensor(t, "w_qkv");
-    for (size_t i = 0; i < C * C; i++) {
-        w[2 * C * C + i] = i / C == i % C;
-        if (query) w[i] = i / C == i % C;
-    }
-}
 
 /* ---- the paradigm -------------------------------------------------------- */
 
@@ -63,11 +34,7 @@ static real *local_attention(struct trial *t, const char *terms)
     return y;
 }
 
-/* Claim      Swin's attention and Net1 to Net7 are Eq. 4 with the terms that their columns tick.
- * Paper      ELSA, Eq. 4, Tab. 1.
- * Measure    y of both forms, windows and softmax, against a plain loop over windows.
- * Tolerance  elsa_case.h, twice.
- * Would it fail?  Each row's y is farther than a hundredth from every other's. */
+/* ELSA, Eq. 4, Tab. 1: Swin's attention and Net1 to Net7. Rows differ by more than a hundredth. */
 START_TEST(every_row_of_table_1_is_a_choice_of_terms)
 {
     static const char *const terms[] = {"qk+b", "qk", "qr", "rk", "b", "qr+rk", "qr+rk+b", "qk+qr+rk+b"};
@@ -78,18 +45,14 @@ START_TEST(every_row_of_table_1_is_a_choice_of_terms)
                  "--scale 0.5 --terms %s", terms[r]);
         struct trial t = trial(options, &elsa, 1, 8, "", "w_o b_o b_qkv");
         y[r] = local_attention(&t, terms[r]);
-        both_within(&t, y[r], 2 * elsa_tolerance(&t.problem));
+        forms_within(&t, y[r], 2 * elsa_tolerance(&t.problem));
         for (size_t s = 0; s < r; s++) beyond("    another row", relative_difference(y[s], y[r], t.outputs), 0.01);
     }
 }
 END_TEST
 
-/* Claim      DDF's filter of tokens, a linear map of the token with its bias, normalised, is Eq. 4 with the terms qr
- *            and b and the filter norm. (Its filter of channels comes from the mean of the image, which Eq. 2 has not.)
- * Paper      ELSA, Eq. 2 and 4.
- * Measure    y against the sums of Eq. 2, one head, query and value x itself, 5 x 6 tokens.
- * Tolerance  elsa_case.h.
- * Would it fail?  Without the norm it is farther than a hundredth. */
+/* ELSA, Eq. 2 and 4: a linear map of the token with its bias, normalised. DDF's filter of channels comes from the mean
+ * of the image, which Eq. 2 does not have. */
 START_TEST(spatial_filter_of_ddf_is_a_case_of_eq4)
 {
     struct trial t = trial("--grid 5x6 --kernel 3 --equation 4 --terms qr+b --norm filter", &elsa, 1, 4, "",
@@ -114,13 +77,13 @@ START_TEST(spatial_filter_of_ddf_is_a_case_of_eq4)
                 y[i * 4 + c] += (real)((filter[n] - mean) / sqrt(square + 1e-10)) * t.x[j * 4 + c];
         }
     }
-    both_within(&t, y, elsa_tolerance(&t.problem));
+    forms_within(&t, y, elsa_tolerance(&t.problem));
     beyond("without the norm", relative_difference(trial_run(&plain, "naive", 1), y, t.outputs), 0.01);
 }
 END_TEST
 
-/* y of one channel [25] of an outlooker on 5 x 5 tokens: each token makes nine filters, one for each neighbour;
- * y_i adds what the tokens around i answer to i. */
+/* y of one channel [25] of an outlooker on 5 x 5 tokens: each token makes nine filters, one for each neighbour; y_i
+ * adds what the tokens around i give to i. */
 static real *outlooker(const real *x, const real *v, const real *w)
 {
     real *y = zeros(25);
@@ -138,12 +101,8 @@ static real *outlooker(const real *x, const real *v, const real *w)
     return y;
 }
 
-/* Claim      An outlooker is not of Eq. 2's form, whose filters are those of token i alone: the answers of the tokens
- *            around it are added.
- * Paper      ELSA, Eq. 2.                      Left open: the paper names it among dynamic filters.
- * Measure    x of one neighbour of a token changed, values held: y of the token in a plain loop; and in Eq. 4 with
- *            the term qr, values of ones.
- * Tolerance  Beyond a hundredth; zero. */
+/* ELSA, Eq. 2, which names it among dynamic filters: left open. A neighbour of a token changes the outlooker's y
+ * there, values held; in Eq. 4 with the term qr it changes nothing. */
 START_TEST(outlooker_is_no_filter_of_its_own_token)
 {
     real *x = normal(1, 25), *v = normal(2, 25), *w = normal(3, 81);
@@ -168,13 +127,7 @@ START_TEST(outlooker_is_no_filter_of_its_own_token)
 }
 END_TEST
 
-/* Claim      An outlooker is nine dynamic filters of Eq. 4, each of which answers one neighbour, moved there and added:
- *            y_i = sum_m f^m_(i - m), f^m with the term qr and a softmax.
- * Paper      ELSA, Eq. 2 and 4.
- * Measure    Both forms of Eq. 4, nine times, query and value x itself, 5 x 5 tokens, one channel, against the plain
- *            loop.
- * Tolerance  elsa_case.h, nine times.
- * Would it fail?  Moved the other way the sum is farther than a hundredth. */
+/* ELSA, Eq. 2 and 4: y_i = sum_m f^m_(i - m), f^m with the term qr and a softmax. Moved the other way, y differs. */
 START_TEST(outlooker_is_nine_filters_moved_and_added)
 {
     struct trial t = trial("--grid 5x5 --kernel 3 --equation 4 --terms qr --norm softmax", &elsa, 1, 1, "",
@@ -198,13 +151,8 @@ START_TEST(outlooker_is_nine_filters_moved_and_added)
 }
 END_TEST
 
-/* Claim      The public code's filter norm, by the deviation over n - 1 and 1e-10 more, is ours times the root of
- *            (n - 1) / n: a constant.
- * Paper      ELSA, App. A.                     Left open: by which the paper divides.
- * Measure    Filters of 9, 25 and 49 normal numbers.
- * Tolerance  128 sqrt(49) u as in filter_norm_forgets_scale_and_offset; our 1e-10 under the root and theirs behind it,
- *            1.5e-10 of an entry together where the variance is one: twice that.
- * Would it fail?  Without the factor it is farther than a hundredth. */
+/* ELSA, App. A, leaves open what it divides by; the code has n - 1. Tolerance as in
+ * filter_norm_forgets_scale_and_offset; our 1e-10 under the root and theirs after it make 1.5e-10 of an entry. */
 START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
 {
     static const size_t entries[] = {9, 25, 49};
@@ -226,13 +174,7 @@ START_TEST(filter_norm_of_the_code_is_a_constant_times_ours)
 }
 END_TEST
 
-/* Claim      A depth-wise convolution that looks at its window alone is Net4 without a norm; with its softmax Net4 is
- *            still linear in x.
- * Paper      ELSA, Sec. 4.3.
- * Measure    Eq. 4 with the term b, windows, a head for each channel, the value x itself, 6 x 9 tokens: y against
- *            sums over windows, identity; y of a sum against the sum of y's, softmax.
- * Tolerance  Zero: whole numbers; elsa_case.h.
- * Would it fail?  With a bias of x in the score, as qr has it: seen with --terms qr+b. */
+/* ELSA, Sec. 4.3: the term b, windows, one head per channel, no norm. With its softmax Net4 is still linear in x. */
 START_TEST(depthwise_convolution_in_windows_is_net4)
 {
     const char *options = "--grid 6x9 --kernel 3 --heads 4 --equation 4 --area window --terms b";
@@ -243,7 +185,7 @@ START_TEST(depthwise_convolution_in_windows_is_net4)
     make_whole(&t, true);
     pass_x(&net4, false);
     const real *rb = trial_tensor(&t, "rb");
-    real *y = zeros(t.outputs), *other = normal(5, t.inputs), *sum = copy(net4.x, t.inputs);
+    real *y = zeros(t.outputs), *other = normal(5, t.inputs), *sum = sum_of(net4.x, 1, other, t.inputs);
     for (int i = 0; i < 54; i++)
         for (int m = 0; m < 9; m++) {
             int row = i / 9 / 3 * 3 + m / 3, column = i % 9 / 3 * 3 + m % 3;
@@ -252,24 +194,17 @@ START_TEST(depthwise_convolution_in_windows_is_net4)
         }
     both_equal(&t, y);
 
-    for (size_t i = 0; i < t.inputs; i++) sum[i] += other[i];
     for (int f = 0; f < 2; f++) {
         const char *form = f ? "fast" : "naive";
-        real *one = trial_run(&net4, form, 1), *two = trial_run_on(&net4, form, 1, other);
-        for (size_t i = 0; i < t.outputs; i++) one[i] += two[i];
-        within("linear", relative_difference(trial_run_on(&net4, form, 1, sum), one, t.outputs),
-               elsa_tolerance(&net4.problem));
+        real *y_of_sum = trial_run_on(&net4, form, 1, sum);
+        real *sum_of_y = sum_of(trial_run(&net4, form, 1), 1, trial_run_on(&net4, form, 1, other), t.outputs);
+        within("linear", relative_difference(y_of_sum, sum_of_y, t.outputs), elsa_tolerance(&net4.problem));
     }
 }
 END_TEST
 
-/* Claim      Net7's term q k makes filters that, applied, are of third order in x; qr and rk of second, b of
- *            first.
- * Paper      ELSA, Sec. 5, "a third-order mapping" (of the terms: a softmax has no order).
- * Measure    Eq. 4 without a norm and without biases, 4 x 5 tokens: y(2x) against 2^o y(x) for each term; and
- *            of all four the third difference y(3x) - 3 y(2x) + 3 y(x) against 6 times y of qk alone.
- * Tolerance  Zero: whole numbers.
- * Would it fail?  With qr+rk+b the third difference is zero. */
+/* ELSA, Sec. 5, said of terms, without a softmax: y(2x) = 2^o y(x) for each term, and the third difference of all four
+ * is 6 times y of qk alone. */
 START_TEST(net7_is_of_third_order)
 {
     static const struct { const char *terms; int factor; } term[] = {
@@ -284,8 +219,8 @@ START_TEST(net7_is_of_third_order)
                      term[k].terms);
             struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
             make_whole(&t, false);
-            real *one = trial_run(&t, form, 1), *two = trial_run_on(&t, form, 1, times(t.x, t.inputs, 2));
-            real *three = trial_run_on(&t, form, 1, times(t.x, t.inputs, 3));
+            real *one = trial_run(&t, form, 1), *two = trial_run_on(&t, form, 1, sum_of(t.x, 1, t.x, t.inputs));
+            real *three = trial_run_on(&t, form, 1, sum_of(t.x, 2, t.x, t.inputs));
             if (!k) cubic = one;
             ck_assert(largest(one, t.outputs) > 4);
             for (size_t i = 0; i < t.outputs; i++) {
@@ -301,12 +236,7 @@ END_TEST
 
 /* ---- the algorithms of the appendix --------------------------------------------- */
 
-/* Claim      r^q (q_j k_j) may be mapped at j and shifted to i: z mapped to h K^2 maps, map (a, n) moved by the
- *            offset n with zeros moving in, is z unfolded with zeros and mapped.
- * Paper      ELSA, Sec. 5 (1 x 1 convolutions), Algorithms 2 and 3.
- * Measure    Whole numbers, 5 x 6 tokens, K = 3 and 5, dilation 1 and 2: sum_c z_{i+n,c} rq_can both ways.
- * Tolerance  Zero.
- * Would it fail?  With maps moved by the next offset it does. */
+/* ELSA, Sec. 5, Algorithms 2 and 3: r^q (q_j k_j) may be mapped at j to h K^2 maps, map (a, n) shifted by n. */
 START_TEST(mapping_and_shifting_is_unfolding_and_mapping)
 {
     const struct subject s = {"5x6", 3, 2, _i % 2 ? 5 : 3, _i / 2 ? 2 : 1, 7};
@@ -335,9 +265,9 @@ START_TEST(mapping_and_shifting_is_unfolding_and_mapping)
 }
 END_TEST
 
-/* The logits [maps][N] of Algorithm 4, its kernels corrected: one 1 x 1 map to 2 maps channels, whose row r has
- * bias[r] and as its weights column weight[r] of rk and rq side by side (m is rk's, maps + m is rq's); then a
- * convolution of groups of two channels, a one in the middle of the first kernel and at n in the second. */
+/* The logits [maps][N] of Algorithm 4, kernels corrected: a 1 x 1 map to 2 maps channels, row r with bias[r] and
+ * column weight[r] of rk and rq side by side (m is rk's, maps + m is rq's); a convolution of groups of two
+ * channels. */
 static real *algorithm_4(const struct scene *m, const int *weight, const real *bias)
 {
     int H = (int)m->of.grid.size[0], W = (int)m->of.grid.size[1], N = H * W, K = (int)m->of.K, C = (int)m->of.heads.C;
@@ -362,13 +292,8 @@ static real *algorithm_4(const struct scene *m, const int *weight, const real *b
     return logits;
 }
 
-/* Claim      Algorithm 4 interleaves its two maps: as its groups hold two channels each, row 2 m of the merged map is
- *            r^k and row 2 m + 1 r^q of map m. Its second bias must be zero for it to be Algorithm 2.
- * Paper      ELSA, Algorithm 4.                For the bias: left open.
- * Measure    Logits against Algorithm 2's, 5 x 6 and 8 x 7 tokens, K = 3 and 5, 2 heads.
- * Tolerance  Zero: whole numbers.
- * Would it fail?  With one half behind the other they differ; with 1 of each bias moved to the second half they
- *            differ at tokens nearer than K/2 to the border, and there only. */
+/* ELSA, Algorithm 4: row 2 m of the merged map is r^k of map m, row 2 m + 1 is r^q. If its second bias is not zero,
+ * logits differ nearer than K/2 to the border, and only there: left open. */
 START_TEST(algorithm_4_interleaves_its_two_maps)
 {
     const struct subject s = {_i / 2 ? "8x7" : "5x6", 3, 2, _i % 2 ? 5 : 3, 1, 7};
@@ -397,7 +322,6 @@ END_TEST
 
 /* ---- windows, and the ghost head elsewhere ---------------------------------------- */
 
-/* What a form of msa makes of a plane of tokens in windows of 4, or in shifted ones. */
 static real *windows_of_4(const real *x, const char *form, int shift)
 {
     char options[80];
@@ -415,13 +339,8 @@ static void differ_within(const real *y, const real *other, size_t low, size_t h
     }
 }
 
-/* Claim      Windows exchange nothing unless they are shifted: shifted by half they see what lay in four.
- * Paper      ELSA, Sec. 4.3.
- * Measure    8 x 8 tokens in windows of 4, token (3, 3) changed: in windows, in windows shifted by 2 (msa --shift), in
- *            both one behind the other; both forms. What was carried round the plane sees its own side alone:
- *            token (7, 7) reaches the last two rows and columns, and not the first.
- * Tolerance  Zero: each bit is kept where nothing changes.
- * Would it fail?  Seen with windows that begin one token further, and without the mask. */
+/* ELSA, Sec. 4.3. Token (3, 3) is changed. The mask of shifted windows: token (7, 7) reaches the last two rows and
+ * columns, and not the first. */
 START_TEST(shifted_windows_see_four_windows)
 {
     static const char *const forms[] = {"naive", "fast"};
@@ -439,14 +358,8 @@ START_TEST(shifted_windows_see_four_windows)
 }
 END_TEST
 
-/* Claim      The ghost head works on self-attention of the whole image: two heads become four, whose filters are
- *            o_g^lambda A + gamma s_g of their head's map A.
- * Paper      ELSA, App. C.                     Left open there: how its matrices are indexed. By offsets, here.
- * Measure    3 x 4 tokens, C = 8: msa --head-map block with tables equal within half a head, both forms, against a
- *            loop with four maps. And ELSA's own hearts, with neighbourhoods of 7 x 7, which hold the whole image: the
- *            maps of self-attention as filters, through Eq. 8 and 5 of the naive form.
- * Tolerance  32 sqrt(24) u: sums of 12 products, their factors rounded once more.
- * Would it fail?  With the tables of channels 1 and 2 exchanged it is farther than a hundredth. */
+/* ELSA, App. C, leaves open how its matrices are indexed; by offsets, here. msa, and Eq. 8 and 5 of ELSA's naive
+ * form with 7 x 7 neighbours, which are the whole image. Tolerance: 32 sqrt(24) u, sums of 12 products. */
 START_TEST(ghost_head_doubles_the_heads_of_self_attention)
 {
     static const char *const forms[] = {"naive", "fast"};
@@ -487,14 +400,13 @@ START_TEST(ghost_head_doubles_the_heads_of_self_attention)
                 y[i * 8 + c] += (o[gn] * o[gn] * A[c / 4][i][j] + (real)0.5 * added[gn]) * v[j * 8 + c];
             }
 
-    /* Step 3: msa, and ELSA's hearts. */
-    for (size_t f = 0; f < COUNT(forms); f++)
-        within(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, 96), tolerance);
+    /* Step 3: msa, and ELSA's naive form. */
+    forms_within(&t, y, tolerance);
     m.v = v;
     m.of.ghost.by_block = true;
     m.factor = factor, m.summand = summand;
     apply_filters(&m);
-    within("ELSA's hearts", relative_difference(m.f, y, 96), tolerance);
+    within("ELSA's naive form", relative_difference(m.f, y, 96), tolerance);
 
     for (size_t n = 0; n < 35; n++) {
         real kept = o[35 + n];

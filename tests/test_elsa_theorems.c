@@ -1,31 +1,16 @@
-/* test_elsa_theorems.c -- what ELSA promises, whoever computes it
+/* test_elsa_theorems.c -- theorems about ELSA
  *
- * Its relatives under one paradigm, the orders of its terms, the algorithms
- * that are said to be equivalent, where it sees and where it does not, and
- * what the ghost head does.  Where only exact sums are involved the numbers
- * are whole and the tolerance is zero. */
+ * Its relatives as cases of Eq. 4, the orders of its terms, where it sees, and the ghost head. Where all sums are
+ * exact, numbers are whole and the tolerance is zero. */
 
 #include <stdlib.h>
 #include "elsa_case.h"
 #include "../reference/msa.h"
 #include "../reference/instruments/tokens.h"
 
-/* Named parameters of one trial, copied into another. */
-static void take_parameters(struct trial *to, struct trial *from, size_t names, const char *const *name)
-{
-    for (size_t n = 0; n < names; n++) {
-        size_t count = from->problem.tensor[problem_row(&from->problem, name[n])].count;
-        memcpy(trial_tensor(to, name[n]), trial_tensor(from, name[n]), count * sizeof(real));
-    }
-}
-
 /* ---- the paradigm ---------------------------------------------------- */
 
-/* Claim      A depth-wise convolution is Eq. 4 with the term b alone, identity, neighbourhoods and
- *            a head for each channel.
- * Paper      ELSA, Eq. 1 and 4.
- * Measure    y of both forms against sums over offsets by coordinates, 5 x 6 tokens, K = 3.
- * Tolerance  Zero: whole numbers. */
+/* ELSA, Eq. 1 and 4: the term b alone, identity, neighbourhoods, one head per channel. */
 START_TEST(depthwise_convolution_is_a_case_of_eq4)
 {
     struct trial t = trial("--grid 5x6 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "",
@@ -35,59 +20,44 @@ START_TEST(depthwise_convolution_is_a_case_of_eq4)
     real *y = zeros(t.outputs);
     for (int i = 0; i < 30; i++)
         for (int n = 0; n < 9; n++) {
-            int r = i / 6 + n / 3 - 1, c = i % 6 + n % 3 - 1;
-            for (int ch = 0; r >= 0 && r < 5 && c >= 0 && c < 6 && ch < 4; ch++)
-                y[i * 4 + ch] += rb[ch * 9 + n] * t.x[(r * 6 + c) * 4 + ch];
+            int j = beside(i, 5, 6, n / 3 - 1, n % 3 - 1);
+            for (int c = 0; j >= 0 && c < 4; c++) y[i * 4 + c] += rb[c * 9 + n] * t.x[j * 4 + c];
         }
     both_equal(&t, y);
 }
 END_TEST
 
-/* Claim      A dynamic filter in the manner of Involution is Eq. 4 with the term qr alone and
- *            identity: every token makes its filter by a linear map of itself.
- * Paper      ELSA, Eq. 2 and 4.
- * Measure    y against the sums of Eq. 2, the query being x.    Tolerance  Zero: whole numbers. */
+/* ELSA, Eq. 2 and 4: as in Involution every token makes its filter by a linear map of itself. The query is x. */
 START_TEST(dynamic_filter_is_a_case_of_eq4)
 {
     struct trial t = trial("--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
                            "w_o b_o b_qkv");
     make_whole(&t, true);
-    real *w = trial_tensor(&t, "w_qkv"), *y = zeros(t.outputs);
-    const real *rk = trial_tensor(&t, "rk");
-    for (size_t i = 0; i < 16; i++) w[i] = i / 4 == i % 4;
+    pass_x(&t, true);
+    real *filter = matrix_product(t.x, trial_tensor(&t, "rk"), 20, 4, 2 * 9), *y = zeros(t.outputs);
     for (int i = 0; i < 20; i++)
         for (int n = 0; n < 9; n++) {
-            int r = i / 5 + n / 3 - 1, c = i % 5 + n % 3 - 1;
-            if (r < 0 || r >= 4 || c < 0 || c >= 5) continue;
-            for (int ch = 0; ch < 4; ch++) {
-                real filter = 0;
-                for (int from = 0; from < 4; from++) filter += t.x[i * 4 + from] * rk[(from * 2 + ch / 2) * 9 + n];
-                y[i * 4 + ch] += filter * t.x[(r * 5 + c) * 4 + ch];
-            }
+            int j = beside(i, 4, 5, n / 3 - 1, n % 3 - 1);
+            for (int c = 0; j >= 0 && c < 4; c++) y[i * 4 + c] += filter[(i * 2 + c / 2) * 9 + n] * t.x[j * 4 + c];
         }
     both_equal(&t, y);
 }
 END_TEST
 
-/* Claim      Local self-attention is Eq. 4 with the term qk, softmax and windows (Net1); with the
- *            bias b besides it is that of Swin.
- * Paper      ELSA, Eq. 3 and 4, Tab. 1.
- * Measure    y against msa --window, with an RPE for the second, on one window, which is the
- *            grid, so that both tables have the same offsets.
- * Tolerance  That of elsa_case.h, for either side. */
+/* ELSA, Eq. 3 and 4, Tab. 1: Net1; with b Swin's attention, on one window, where both tables have the same
+ * offsets. */
 START_TEST(local_self_attention_is_a_case_of_eq4)
 {
     static const struct { const char *ours, *theirs, *without; } net[] = {
         {"--grid 6x9 --kernel 3 --terms qk", "--grid 6x9 --window 3", "rpe"},
         {"--grid 5x5 --kernel 5 --terms qk+b", "--grid 5x5 --window 5", ""},
     };
-    static const char *const shared[] = {"w_qkv", "b_qkv", "w_o", "b_o"};
     char options[120], their_options[120];
     snprintf(options, sizeof options, "%s --heads 2 --equation 4 --area window --scale 0.5", net[_i].ours);
     snprintf(their_options, sizeof their_options, "%s --heads 2 --scale 0.5", net[_i].theirs);
     struct trial ours = trial(options, &elsa, 2, 8, "", "");
     struct trial theirs = trial(their_options, &msa, 2, 8, "", net[_i].without);
-    take_parameters(&theirs, &ours, COUNT(shared), shared);
+    trial_take(&theirs, &ours, "w_qkv b_qkv w_o b_o");
     if (_i == 1) {
         size_t columns = problem_axis(&theirs.problem, "rpe", 1);
         real *rpe = trial_tensor(&theirs, "rpe"), *rb = trial_tensor(&ours, "rb");
@@ -96,114 +66,89 @@ START_TEST(local_self_attention_is_a_case_of_eq4)
             if (columns == 1) rb[81 + p] = rb[p];
         }
     }
-    memcpy(ours.x, theirs.x, ours.inputs * sizeof(real));
-    both_within(&ours, trial_run(&theirs, "naive", 1), 2 * elsa_tolerance(&ours.problem));
+    forms_within(&ours, trial_run_on(&theirs, "naive", 1, ours.x), 2 * elsa_tolerance(&ours.problem));
 }
 END_TEST
 
-/* Claim      Eq. 6 is Eq. 4 without the dot product: terms qr, rk and b, softmax, neighbourhoods
- *            (Net6-N).
- * Paper      ELSA, Eq. 4 and 6.          Measure   y of both on the same tensors.
- * Tolerance  That of elsa_case.h, for either side. */
+/* ELSA, Eq. 4 and 6: Net6-N. */
 START_TEST(eq6_is_eq4_without_the_dot_product)
 {
-    static const char *const name[] = {"w_qkv", "b_qkv", "rk", "rq", "rb", "w_o", "b_o"};
-    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa,
-                              2, 9, "", "");
-    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --head-map block --equation 6", &elsa, 2, 9, "",
+    static const char options[] = "--grid 6x5 --kernel 3 --heads 3 --equation 6";
+    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
+    struct trial modulo = trial(options, &elsa, 2, 9, "", "ghost_mul ghost_add");
+    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6 --head-map block", &elsa, 2, 9, "",
                                "ghost_mul ghost_add");
-    struct trial modulo = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6", &elsa, 2, 9, "", "ghost_mul ghost_add");
-    static const char *const form[] = {"naive", "fast"};
-    take_parameters(&four, &block, COUNT(name), name);
-    for (size_t f = 0; f < COUNT(form); f++)
-        within(form[f], relative_difference(trial_run(&four, form[f], 1), trial_run(&block, form[f], 1), block.outputs),
-               2 * elsa_tolerance(&block.problem));
-    beyond("    heads taken modulo",
-           relative_difference(trial_run(&modulo, "naive", 1), trial_run(&block, "naive", 1), block.outputs), 0.01);
+    trial_take(&four, &block, "w_qkv b_qkv rk rq rb w_o b_o");
+    real *y = trial_run(&block, "naive", 1);
+    forms_within(&four, y, 2 * elsa_tolerance(&block.problem));
+    forms_within(&block, y, 2 * elsa_tolerance(&block.problem));
+    beyond("    heads taken modulo", relative_difference(trial_run(&modulo, "naive", 1), y, block.outputs), 0.01);
 }
 END_TEST
 
-/* Claim      Without a norm the terms of Eq. 4 add: Net7's output is that of Net1 ... Net4 together.  (Each
- *            Net alone is every_row_of_table_1_is_a_choice_of_terms.)
- * Paper      ELSA, Eq. 4, Tab. 1.
- * Measure    y of all terms against the sum of y of each, identity, both areas.
- * Tolerance  Zero: whole numbers. */
+/* ELSA, Eq. 4, Tab. 1. Each Net alone is in every_row_of_table_1_is_a_choice_of_terms. */
 START_TEST(terms_of_eq4_add_without_a_norm)
 {
     static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
-    char options[120];
-    real *sum = NULL, *all = NULL;
-    size_t count = 0;
-    for (int s = 0; s < 5; s++) {
+    real *y[COUNT(terms)], *sum = zeros(36 * 4);
+    for (size_t s = 0; s < COUNT(terms); s++) {
+        char options[120];
         snprintf(options, sizeof options,
                  "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
                  _i ? "window" : "neighbourhood", terms[s]);
         struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
         make_whole(&t, true);
-        if (!sum) sum = zeros(count = t.outputs);
-        real *y = trial_run(&t, _i ? "naive" : "fast", 1);
-        if (s == 4) all = y;
-        for (size_t i = 0; s < 4 && i < count; i++) sum[i] += y[i];
+        y[s] = trial_run(&t, _i ? "naive" : "fast", 1);
+        if (s < 4) sum = sum_of(sum, 1, y[s], 36 * 4);
     }
-    ck_assert(largest(all, count) > 4);
-    equal(all, sum, count);
+    ck_assert(largest(y[4], 36 * 4) > 4);
+    equal(y[4], sum, 36 * 4);
 }
 END_TEST
 
 /* ---- orders and norms ------------------------------------------------ */
 
-/* Claim      Without its softmax Hadamard attention, Eq. 7, is of third order in x, Eq. 6 of second: where
- *            x grows by t, filters applied grow by t^3 and by t^2. (Net7 is net7_is_of_third_order.)
- * Paper      ELSA, Sec. 5.
- * Measure    The hearts without the softmax and without rb, q, k and v times 2.
- * Tolerance  Zero: whole numbers, powers of two. */
+/* ELSA, Sec. 5. Without the softmax and rb Eq. 7 is of third order in x, and Eq. 6 of second. Net7 is in
+ * net7_is_of_third_order. */
 START_TEST(hadamard_attention_is_of_third_order)
 {
     const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
-    struct scene m = whole_scene(&s), doubled = whole_scene(&s);
+    struct scene m = whole_scene(&s), doubled = m;
     size_t tokens = 20 * 4;
-    real *q = copy(m.q, tokens), *k = copy(m.k, tokens), *v = copy(m.v, tokens);
-    for (size_t i = 0; i < tokens; i++) q[i] *= 2, k[i] *= 2, v[i] *= 2;
-    doubled.q = q, doubled.k = k, doubled.v = v;
-    m.of.rb = doubled.of.rb = zeros(18);
-    struct scene *both[2] = {&m, &doubled};
-    for (int b = 0; b < 2; b++) {
-        make_logits(both[b]);
-        apply_filters(both[b]);
-    }
-    for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * m.f[i]);
-    ck_assert(largest(m.f, tokens) > 4);
+    m.of.rb = zeros(18);
+    make_logits(&m);
+    apply_filters(&m);
+    const real *f = copy(m.f, tokens);
+    doubled.of.rb = m.of.rb;
+    doubled.q = sum_of(m.q, 1, m.q, tokens);
+    doubled.k = sum_of(m.k, 1, m.k, tokens);
+    doubled.v = sum_of(m.v, 1, m.v, tokens);
+    make_logits(&doubled);
+    apply_filters(&doubled);
+    for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * f[i]);
+    ck_assert(largest(f, tokens) > 4);
 }
 END_TEST
 
-/* Claim      A filter norm has mean 0 and variance 1, and forgets a filter's scale and offset: equal entries
- *            become 0. A softmax forgets the offset alone. We divide by the deviation over n; the public code
- *            has n - 1, and a gain behind it (filter_norm_of_the_code_is_a_constant_times_ours).
- * Paper      ELSA, Sec. 4.2, appendix A.
- * Measure    Moments of normalised filters; the norm of 3 w + 5 against that of w; and of equal entries, 0.
- * Tolerance  128 sqrt(49) u: the mean and the deviation of 49 numbers, and entries of up to some four deviations about a
- *            mean of five that is subtracted; and the 1e-10 under the root. */
+/* ELSA, Sec. 4.2, App. A. A softmax forgets the offset alone. We divide by the deviation over n. Tolerance: 128
+ * sqrt(49) u for mean and deviation of 49 numbers of about 5, and the 1e-10 under the root. */
 START_TEST(filter_norm_forgets_scale_and_offset)
 {
-    real *w = normal(1, 49), *scaled = copy(w, 49);
-    real *soft = copy(w, 49), *soft_scaled = zeros(49), *soft_moved = copy(w, 49);
+    static const double offset[] = {0.1, 3.3, 100.3, 1000.7};
+    const real *five = filled(49, 5);
+    real *w = normal(1, 49), *scaled = sum_of(five, 3, w, 49);
+    real *soft = copy(w, 49), *soft_scaled = sum_of(zeros(49), 3, w, 49), *soft_moved = sum_of(w, 1, five, 49);
     double mean = 0, square = 0, allowed = 16 * 7 * UNIT_ROUNDOFF * 8 + 1e-10;
-    for (size_t n = 0; n < 49; n++) {
-        scaled[n] = 3 * scaled[n] + 5;
-        soft_scaled[n] = 3 * w[n];
-        soft_moved[n] += 5;
-    }
     elsa_normalise(w, 49, ELSA_FILTER);
     elsa_normalise(scaled, 49, ELSA_FILTER);
     for (size_t n = 0; n < 49; n++) mean += (double)w[n] / 49, square += (double)w[n] * (double)w[n] / 49;
     within("mean", fabs(mean), allowed);
     within("variance", fabs(square - 1), allowed);
     within("3 w + 5", largest_difference(scaled, w, 49), allowed);
-    for (size_t i = 0; i < 4; i++) {
-        const double offset[] = {0.1, 3.3, 100.3, 1000.7};
-        for (size_t n = 0; n < 49; n++) w[n] = (real)offset[i];
-        elsa_normalise(w, 49, ELSA_FILTER);
-        for (size_t n = 0; n < 49; n++) ck_assert_msg(w[n] == 0, "of entries %g there is %g", offset[i], (double)w[n]);
+    for (size_t i = 0; i < COUNT(offset); i++) {
+        real *constant = filled(49, offset[i]);
+        elsa_normalise(constant, 49, ELSA_FILTER);
+        equal(constant, zeros(49), 49);
     }
     elsa_normalise(soft, 49, ELSA_SOFTMAX);
     elsa_normalise(soft_scaled, 49, ELSA_SOFTMAX);
@@ -215,7 +160,7 @@ END_TEST
 
 /* ---- where it sees --------------------------------------------------- */
 
-/* y of the tokens of a strip 12 rows high, cut at row `from` of a longer one. */
+/* y of a strip of 12 rows, cut from a longer one at row `from`. */
 static real *seen_from(const char *options, size_t from, size_t outputs)
 {
     const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
@@ -226,12 +171,7 @@ static real *seen_from(const char *options, size_t from, size_t outputs)
     return trial_run(&t, "naive", 1);
 }
 
-/* Claim      Neighbourhoods commute with every shift, away from borders; windows with shifts by
- *            whole windows alone.
- * Paper      ELSA, Sec. 4.2 and 4.3.
- * Measure    A view of 12 x 9 tokens moved down by 1 and by 3 rows over a longer image, K = 3: what
- *            both views see two rows from their borders.
- * Tolerance  That of two sides; windows moved by one row are beyond a hundredth. */
+/* ELSA, Sec. 4.2 and 4.3. Two rows away from both views' borders. Windows commute with shifts by whole windows. */
 START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 {
     const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
@@ -242,7 +182,7 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
     double by_one = 0, by_three = 0, tolerance = 8 * (2 * sqrt(12.0) + 18) * UNIT_ROUNDOFF * largest(still, outputs);
     for (size_t r = 4; r < 10; r++) {
         worse(&by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
-        worse(&by_three, largest_difference(three + (r - 3) * row, still + r * row, r < 4 ? 0 : row));
+        worse(&by_three, largest_difference(three + (r - 3) * row, still + r * row, row));
     }
     if (_i) beyond("windows, one row", by_one, 0.01);
     else within("neighbourhoods, one row", by_one, 2 * tolerance);
@@ -250,8 +190,7 @@ START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
 }
 END_TEST
 
-/* The share of each token's softmax that is off the grid, of 14 x 14 tokens, 3 heads and K = 7; with values of
- * one it is what f lacks of 1.  Nothing is lost inside. */
+/* The share of each token's softmax off the grid, of 14 x 14 tokens, 3 heads, K = 7; what f of ones lacks of 1. */
 static double *lost_shares(struct scene *m)
 {
     double *lost = keep(196, sizeof *lost);
@@ -267,14 +206,8 @@ static double *lost_shares(struct scene *m)
     return lost;
 }
 
-/* Claim      At the border weight goes to neighbours that do not exist, and is lost: the value is
- *            zero there. Nothing is lost inside.
- * Paper      ELSA, Algorithm 2 (nn.Unfold pads with zeros).
- * Measure    The share of the softmax off the grid, on 14 x 14 tokens, 24 channels, 3 heads, K = 7: where all
- *            scores are zero, 33 of 49 neighbours in the corner and 21 beside the middle of an edge; and of real
- *            images, whose corners are dark, so that scores there are nearly equal.
- * Tolerance  elsa_case.h; for the corner of images a tenth.
- * Would it fail?  With the softmax over the neighbours on the grid alone nothing is lost. */
+/* ELSA, Algorithm 2: nn.Unfold pads with zeros. Where all scores are zero the corner loses 33 of 49 neighbours and the
+ * middle of an edge 21. In images, whose corners are dark, scores are nearly equal there: within a tenth. */
 START_TEST(weight_leaks_to_the_frame_of_zeros)
 {
     const struct subject s = {"14x14", 24, 3, 7, 1, 7};
@@ -282,11 +215,10 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
     struct token_source source = {0};
     char origin[160];
     grid g;
-    real *x = zeros(196 * 24), *ones = zeros(196 * 24);
+    real *x = zeros(196 * 24);
     succeeds(grid_parse(&g, "14x14"));
     succeeds(tokens_make(x, 1, &g, 24, &source, origin, sizeof origin));
-    for (size_t i = 0; i < 196 * 24; i++) ones[i] = 1;
-    m.v = blank.v = ones;
+    m.v = blank.v = filled(196 * 24, 1);
     m.q = m.k = x;
     blank.q = blank.k = zeros(196 * 24);
     blank.of.rb = zeros(3 * 49);
@@ -301,11 +233,7 @@ START_TEST(weight_leaks_to_the_frame_of_zeros)
 }
 END_TEST
 
-/* Claim      A dilation of d is d x d interleaved images that do not meet: tokens whose coordinates
- *            agree modulo d are a grid of their own, and see it without dilation.
- * Paper      ELSA, the authors' code (dilation); not in the paper.
- * Measure    y of 8 x 6 tokens with dilation 2 against y of its four parts of 4 x 3.
- * Tolerance  That of two sides. */
+/* In the authors' code, not in the paper: tokens whose coordinates agree modulo d are a grid of their own. */
 START_TEST(dilation_interleaves_images)
 {
     struct trial whole = trial("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
@@ -325,12 +253,7 @@ START_TEST(dilation_interleaves_images)
 }
 END_TEST
 
-/* Claim      A neighbour's logit is r^q_{j-i} (q_j o k_j), and the first term (q_i o k_i) r^k_{j-i}: both
- *            offsets from i to j.
- * Paper      ELSA, Eq. 7 against Algorithm 2.
- * Measure    An impulse in the value at one token j reads back the filter: f_i = h_{j-i} at all i that
- *            have j as a neighbour, at the entry of j - i, row-major over (dy, dx).
- * Tolerance  Zero: one term of the sum is not zero. */
+/* ELSA, Eq. 7 against Algorithm 2: both offsets run from i to j. f_i = h_{j-i}, entries in row-major order. */
 START_TEST(impulse_in_v_reads_back_the_filter)
 {
     const struct subject s = {"5x6", 2, 2, 3, 1, 7};
@@ -350,7 +273,7 @@ END_TEST
 
 /* ---- the ghost head -------------------------------------------------- */
 
-/* The filters [C][K^2][N] of an image with ghost matrices drawn here. */
+/* An image with ghost matrices, after all steps of the naive form. */
 static struct scene ghosted(bool by_block, double lambda, double gamma)
 {
     const struct subject s = {"4x5", 6, 2, 3, 1, 7};
@@ -367,13 +290,8 @@ static struct scene ghosted(bool by_block, double lambda, double gamma)
     return m;
 }
 
-/* Claim      Algorithm 1's reshape gives channel c the head c mod h, as Eq. 8 says; grouping by
- *            c div (C/h), as the authors' code does, is another operator, which a permutation of
- *            the channels turns into the first.
- * Paper      ELSA, Eq. 8, Algorithm 1.
- * Measure    mul_matrix [C] read as [C/h][h]: element (c div h, c mod h) meets head c mod h. And
- *            filters by block of permuted static matrices against filters modulo.
- * Tolerance  Zero: the same operations on the same numbers. */
+/* ELSA, Eq. 8, Algorithm 1: channel c has head c mod h. The authors' code takes c div (C/h), which a permutation of
+ * the channels turns into the first. */
 START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
 {
     struct scene modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
@@ -395,9 +313,7 @@ START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
 }
 END_TEST
 
-/* Claim      A head's filter sums to one; a ghosted one sums to sum_n o_cn h_n + gamma sum_n s_cn.
- * Paper      ELSA, Eq. 8.
- * Measure    Sums over the neighbours, before and after.     Tolerance  elsa_case.h. */
+/* ELSA, Eq. 8. A head's filter sums to one, a ghosted one to sum_n o_cn h_n + gamma sum_n s_cn. */
 START_TEST(ghosted_filters_do_not_sum_to_one)
 {
     struct scene m = ghosted(false, 1, 1);
@@ -419,9 +335,7 @@ START_TEST(ghosted_filters_do_not_sum_to_one)
 }
 END_TEST
 
-/* Claim      lambda = 0 takes the factors away, gamma = 0 the summands; both leave the heads' filters.
- * Paper      ELSA, Eq. 8.
- * Measure    Filters against h + gamma s, o h, and h.         Tolerance  Zero. */
+/* ELSA, Eq. 8. */
 START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
 {
     struct scene both = ghosted(false, 1, 1), none = ghosted(false, 0, 0);

@@ -1,5 +1,4 @@
-/* test_ground.c -- the ground under both tellings: memory, grids, random
- * numbers, the plain steps, linear maps */
+/* test_ground.c -- memory, statuses, tensors, grids, windows, random numbers, plain steps */
 
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
@@ -17,10 +16,7 @@
 #include "../reference/tensor.h"
 #include "../reference/windows.h"
 
-/* Claim      A size that overflows is refused, not wrapped; blocks are aligned
- *            to 64 bytes and counted to the byte, rounded up to such lines.
- * Measure    Return values and counters.
- * Would it fail?  SIZE_MAX/2 * 4 wraps to a small number if it is not checked. */
+/* Sizes that overflow are rejected; blocks are aligned to 64 bytes and counted in whole lines. */
 START_TEST(memory_is_checked_aligned_and_counted)
 {
     size_t product = 7, before = memory_in_use();
@@ -48,9 +44,7 @@ START_TEST(memory_is_checked_aligned_and_counted)
 }
 END_TEST
 
-/* Claim      A limit on the bytes in use, and a count of requests, fail just the
- *            requests that they should.
- * Measure    Which requests are granted. */
+/* A limit on the bytes in use, reached exactly or exceeded, and counts of requests. */
 START_TEST(memory_runs_out_on_request)
 {
     memory_set_limit(memory_in_use() + 1000);
@@ -80,7 +74,6 @@ START_TEST(memory_runs_out_on_request)
 }
 END_TEST
 
-/* Claim      Sums of products stop at SIZE_MAX, where they stay. */
 START_TEST(sums_stop_at_the_largest_size)
 {
     size_t sum = 5;
@@ -110,12 +103,8 @@ static uint64_t bytes_of_meminfo(void)
     return 1024 * (uint64_t)kilobytes;
 }
 
-/* Claim      Bytes are digits, with a suffix of powers of 1024 where one likes, and never
- *            more than there are addresses; where nothing is said they are at most three
- *            quarters of the machine's, and more than half of what is available.  What needs
- *            more than is allowed is refused in one line that says both; so is what cannot be
- *            counted, whatever is allowed.
- * Would it fail?  Seen on a machine of 32 bits, where 8G became 0; and with a quarter for three. */
+/* By default a plan may take at most three quarters of the machine's memory, and takes more than half of what is
+ * available. What needs more is rejected with both numbers; so is what cannot be counted, whatever is allowed. */
 START_TEST(bytes_are_read_and_compared)
 {
     static const struct { const char *text; uint64_t bytes; } right[] = {
@@ -147,10 +136,8 @@ START_TEST(bytes_are_read_and_compared)
 }
 END_TEST
 
-/* Claim      A message is one line, whatever bytes it quotes.
- * Measure    The bytes on either side of each limit: what UTF-8 spells C2 80 and C2 9F goes, C2 A0 and a C2 with
- *            nothing to follow it stay.
- * Would it fail?  Seen with the second byte looked for in the third place, and with each limit moved by one. */
+/* Whatever bytes a message quotes. UTF-8 spells C1 controls C2 80 to C2 9F; C2 A0 stays, and so does a C2 with
+ * nothing to follow it. */
 START_TEST(messages_stay_on_one_line)
 {
     static const char *const said[][2] = {
@@ -169,10 +156,7 @@ START_TEST(messages_stay_on_one_line)
 }
 END_TEST
 
-/* Claim      A grid may have as many tokens and offsets as an int counts, and not one more; its text is how it
- *            was written.
- * Measure    2^30 tokens on a line have 2^31 - 1 offsets, and so has that line made a plane.
- * Would it fail?  Seen with 2 + n for 2 n, with each limit taken for one too many, and with axes not parted. */
+/* 2^30 tokens on a line have 2^31 - 1 offsets, and so has that line as a plane. */
 START_TEST(grids_end_where_int_does)
 {
     static const char *const fits[] = {"1073741824", "1073741824x1", "1x1073741824x1", "2x3x4", "14x14", "7"};
@@ -187,7 +171,6 @@ START_TEST(grids_end_where_int_does)
 }
 END_TEST
 
-/* Claim      A grid is what its text says, and nothing else is a grid. */
 START_TEST(grids_are_read_strictly)
 {
     static const char *const wrong[] = {"", "x", "3x", "x3", "3x4x5x6", "0", "3x0", "-3", "+3", " 3", "3 ", "3.0",
@@ -203,11 +186,8 @@ END_TEST
 
 static const char *const some_grids[] = {"1", "7", "1x1", "1x5", "5x1", "4x6", "2x3x4", "3x1x5"};
 
-/* Claim      Index and coordinates are inverse; the offset table is entered at
- *            (j-i)+(n-1) on every axis; circular and bounded neighbours are
- *            what modular and plain arithmetic on coordinates say.
- * Source     grid.h; LiSA, Eq. 2, in 1-D: row i of T(e) begins at e_{N-i}.
- * Measure    All pairs of tokens, exactly. */
+/* For all pairs of tokens, against arithmetic on coordinates. LiSA, Eq. 2, on a line: row i of T(e) begins at
+ * e_{N-i}. */
 START_TEST(grids_index_offsets_and_neighbours)
 {
     grid g;
@@ -243,10 +223,8 @@ static const struct { const char *grid; size_t edge, rows, columns, entries; } s
     {"5x7", 0, 1, 1, 35}, {"8", 0, 1, 1, 8}, {"2x3x4", 0, 1, 1, 24},
 };
 
-/* Claim      Windows hold every token once, row-major and so within each of them; what
- *            they hold beside is padding.  A token's window and entry lead back to it.
- * Measure    All entries of all windows, exactly.
- * Would it fail?  Seen with rows and columns of windows exchanged. */
+/* Windows are row-major, and so are their tokens; other entries are padding. Window and entry of a token lead back to
+ * it. */
 START_TEST(windows_hold_every_token_once)
 {
     struct windows w;
@@ -273,7 +251,7 @@ START_TEST(windows_hold_every_token_once)
             last = token;
         }
     }
-    for (size_t n = 0; n < g.tokens; n++) ck_assert(seen[n] == 1);
+    equal(seen, filled(g.tokens, 1), g.tokens);
     ck_assert_uint_eq(padding, w.count * w.entries - g.tokens);
     if (!w.edge) return;
     ck_assert_uint_eq(windows_token(&w, 0, 0), 0);
@@ -286,12 +264,8 @@ static const struct { const char *grid; size_t edge; } rolled_windows[] = {
     {"6x9", 3}, {"4x2", 2}, {"5x5", 5}, {"1x3", 1}, {"8x12", 4},
 };
 
-/* Claim      Shifted windows hold every token once too, and begin at the token (shift, shift).  The
- *            sides of a window are boxes of its entries, hold each of them once, and are boxes of
- *            the plane: within one a step between entries is the same step between tokens.
- * Measure    All entries of all windows for every shift below the edge, exactly; and pairs on one
- *            side, counted one by one.
- * Would it fail?  Seen with the seam one entry further, and with sides counted column by column. */
+/* They begin at the token (shift, shift). The sides of a window are boxes of its entries, and of the plane, and hold
+ * each entry once; pairs on one side are counted one by one. */
 START_TEST(shifted_windows_have_sides)
 {
     struct windows w;
@@ -329,15 +303,15 @@ START_TEST(shifted_windows_have_sides)
                 }
             }
         }
-        for (size_t n = 0; n < g.tokens; n++) ck_assert(seen[n] == 1 && boxed[n] == 1);
+        equal(seen, filled(g.tokens, 1), g.tokens);
+        equal(boxed, seen, g.tokens);
         ck_assert(pairs == windows_pairs(&w));
     }
     refused(windows_shift(&w, s), STATUS_BAD_INPUT, "expected less than the window's edge");
 }
 END_TEST
 
-/* Claim      Windows are of planes, and their tokens can be counted in int.
- * Would it fail?  Seen on a machine of 32 bits, where the square of 65536 is 0. */
+/* Windows are of planes, and int counts their tokens. */
 START_TEST(windows_are_refused)
 {
     enum { HALF = CHAR_BIT * sizeof(size_t) / 2 };
@@ -361,10 +335,8 @@ START_TEST(windows_are_refused)
 }
 END_TEST
 
-/* Claim      Random bits are Philox4x32-10.
- * Source     Salmon et al. 2011; the known answer that its authors publish
- *            for a counter and a key of zeros begins 6627e8d5 e169c58d.
- * Would it fail?  One wrong constant or one round less changes every bit. */
+/* Philox4x32-10, Salmon et al. 2011; their published answer for a counter and a key of zeros begins 6627e8d5
+ * e169c58d. */
 START_TEST(random_bits_are_philox)
 {
     ck_assert_uint_eq(random_bits(0, 0, 0), 0xe169c58d6627e8d5u);
@@ -374,10 +346,8 @@ START_TEST(random_bits_are_philox)
 }
 END_TEST
 
-/* Claim      Uniform and normal draws have the moments of their distributions.
- * Measure    Mean, variance and fourth moment over n = 200000 draws.
- * Tolerance  Five standard errors: of a mean of z^k, sqrt((E z^2k - (E z^k)^2)/n),
- *            which is 1, 2 and 96 under the root for the normal's k = 1, 2, 4. */
+/* Tolerance: five standard errors. Those of a mean of z^k over n are sqrt((E z^2k - (E z^k)^2) / n), which is 1, 2
+ * and 96 under the root for k = 1, 2, 4 of the normal distribution. */
 START_TEST(random_draws_have_their_moments)
 {
     size_t n = 200000;
@@ -400,10 +370,7 @@ START_TEST(random_draws_have_their_moments)
 }
 END_TEST
 
-/* Claim      Numbers drawn between two limits fill what lies between them, whatever their signs.
- * Measure    The least and the largest of n = 10000, from -3 to 5 and from 2 to 3; and each against its own draw.
- * Tolerance  The least of n draws lies 12 / n of the way in once in e^12 seeds, 160000; a draw is rounded thrice.
- * Would it fail?  Seen with the limits' sum for their difference. */
+/* The least of n numbers lies 12 / n of the way in once in e^12 seeds. Tolerance of each number: three roundings. */
 START_TEST(uniform_numbers_fill_their_limits)
 {
     enum { n = 10000 };
@@ -420,10 +387,7 @@ START_TEST(uniform_numbers_fill_their_limits)
 }
 END_TEST
 
-/* Claim      Normal draws are the same doubles on every platform.
- * Measure    A few of them, to the last bit, as first drawn.  They come from
- *            comparisons, one division and one sum of doubles, all exactly
- *            rounded. */
+/* The same doubles on every platform: comparisons, one division and one sum, all exactly rounded. */
 START_TEST(random_normals_are_the_same_everywhere)
 {
     static const double drawn[] = {-0x1.0ebf93afd81a3p-1, 0x1.a9653f48b052fp-1, 0x1.c21c9ef7776d4p-2,
@@ -432,8 +396,8 @@ START_TEST(random_normals_are_the_same_everywhere)
 }
 END_TEST
 
-/* Claim      softmax sums to one, ignores a common shift, and does not overflow.
- * Tolerance  n entries, each e_j (1 + 3u) over a sum with n rounding errors. */
+/* A common shift has no effect, and large scores do not overflow. Tolerance: n entries, each e_j (1 + 3 u), over a sum
+ * with n rounding errors. */
 START_TEST(softmax_sums_to_one)
 {
     real x[] = {1000, 1001, 999, -1000}, y[] = {0, 1, -1, -2000}, sum = 0;
@@ -448,8 +412,7 @@ START_TEST(softmax_sums_to_one)
 }
 END_TEST
 
-/* Claim      The norm is clamped from below at 1e-12: the zero row stays zero,
- *            a tiny row is divided by the clamp, any other comes to length 1. */
+/* A norm below 1e-12 counts as 1e-12. */
 START_TEST(l2_normalise_clamps_the_norm)
 {
     real zero[3] = {0}, tiny[2] = {(real)3e-14, (real)4e-14}, row[2] = {-3, 4};
@@ -462,9 +425,8 @@ START_TEST(l2_normalise_clamps_the_norm)
 }
 END_TEST
 
-/* Claim      GELU is x times the normal distribution function, exact, not the
- *            tanh fit (which is off by 1e-4 near x = 2).
- * Source     Phi(1) = 0.841344746068543, Phi(2) = 0.977249868051821. */
+/* x Phi(x), not the tanh fit, which is off by 1e-4 near x = 2. Phi(1) = 0.841344746068543, Phi(2) =
+ * 0.977249868051821. */
 START_TEST(gelu_is_exact)
 {
     within("gelu(1)", fabs((double)gelu(1) - 0.841344746068543), 4 * UNIT_ROUNDOFF);
@@ -473,26 +435,20 @@ START_TEST(gelu_is_exact)
 }
 END_TEST
 
-/* Claim      A normalised layer has mean 0 and variance 1 before gain and bias; equal entries are their own mean to
- *            the last bit.
- * Tolerance  n roundings in each sum, n = 4, of numbers below 4. */
+/* Mean 0 and variance 1 before gain and bias; equal entries are exactly 0. Tolerance: n = 4 roundings in each sum. */
 START_TEST(layer_norm_standardises)
 {
-    real x[] = {1, 2, 3, 4}, gain[] = {2, 2, 2, 2}, bias[] = {1, 1, 1, 1};
+    real x[] = {1, 2, 3, 4}, gain[] = {2, 2, 2, 2}, bias[] = {1, 1, 1, 1}, *same = filled(49, 1000.7);
     layer_norm(x, gain, bias, 4, 0);
     double expected = 1 - 2 * 1.5 / sqrt(1.25);
     within("first entry of the normalised row", fabs((double)x[0] - expected), 32 * UNIT_ROUNDOFF);
     within("sum of the row, from n times the bias", fabs((double)(x[0] + x[1] + x[2] + x[3]) - 4), 32 * UNIT_ROUNDOFF);
-
-    real same[49];
-    for (size_t n = 0; n < 49; n++) same[n] = (real)1000.7;
     layer_norm(same, NULL, NULL, 49, 1e-10);
-    for (size_t n = 0; n < 49; n++) ck_assert(same[n] == 0);
+    equal(same, zeros(49), 49);
 }
 END_TEST
 
-/* Claim      linear_map is y = x W^T + b over strided rows.
- * Measure    Small whole numbers, so that every sum is exact: tolerance zero. */
+/* y = x W^T + b over strided rows of small whole numbers. */
 START_TEST(linear_map_is_the_sum)
 {
     size_t tokens = 5, in = 7, out = 3, x_stride = 9, y_stride = 4;
@@ -514,8 +470,6 @@ START_TEST(linear_map_is_the_sum)
 }
 END_TEST
 
-/* Claim      A tensor owns its name and data, refuses what it cannot hold, and
- *            leaks nothing when memory runs out. */
 START_TEST(tensors_own_what_they_hold)
 {
     struct tensor t;

@@ -1,7 +1,4 @@
-/* test_hilo_errata.c -- where HiLo does not hold as printed, and what does
- *
- * And two sentences that leave open what they mean, with what follows from
- * each reading. */
+/* test_hilo_errata.c -- where HiLo does not hold as printed, and what does; two sentences that it leaves open */
 
 #include <stdio.h>
 #include "hilo_case.h"
@@ -12,9 +9,8 @@
 
 /* ---- Algorithm 1 ---------------------------------------------------------- */
 
-/* The panels of Algorithm 1 as printed, [C][H][W], from logarithms of magnitudes of each image
- * [B][C][H][W] whose zero frequency already stands in the middle: fftshift, told no axes, rolls
- * samples and channels as well; then the mean over what is now the first axis. */
+/* The panels of Algorithm 1 as printed, [C][H][W], of [B][C][H][W] whose zero frequency is in the middle: fftshift
+ * without axes rolls samples and channels too. */
 static real *panels_as_printed(const real *logs, size_t B, size_t C, size_t P)
 {
     real *panels = zeros(C * P);
@@ -25,17 +21,8 @@ static real *panels_as_printed(const real *logs, size_t B, size_t C, size_t P)
     return panels;
 }
 
-/* Claim      The figures show "8 output channels": panel i shows channel i.
- * Paper      HiLo, Algorithm 1, fftshift(fft_output); Fig. 5, 8, 9.       Left open: that the eight are the
- *            first eight is not said.
- * Measure    Eight channels of known content (channel c has c + 1 waves across), B = 3 images of noise on
- *            top; panels as printed against those of reference/spectrum.h, which shifts height and width
- *            alone.  The roll of PyTorch is done by hand.  And an odd number of channels.
- * Follows    Panel c shows channel (c - C/2) mod C.  Of LITv2-S's 64 channels of Hi-Fi and 320 of Lo-Fi the
- *            first eight panels are channels 32 ... 39 and 160 ... 167.
- * Harmless   The roll of the samples: they are averaged.
- * Ours       fftshift(fft_output, dim=(-2, -1)).
- * Tolerance  4 B u of the largest logarithm: a mean in another order. */
+/* HiLo, Algorithm 1; Fig. 5, 8, 9, left open which eight channels: panel c shows channel (c - C/2) mod C, for LITv2-S
+ * 32 to 39 and 160 to 167. The roll of samples is averaged away. Tolerance: 4 B u of the largest logarithm. */
 START_TEST(fftshift_without_axes_moves_channels)
 {
     size_t B = 3, C = _i ? 7 : 8, H = 6, W = 20, P = H * W;
@@ -60,23 +47,13 @@ END_TEST
 
 /* ---- alpha ------------------------------------------------------------------ */
 
-/* Claim      "(1 - alpha) N_h heads will be employed for Hi-Fi and the other alpha N_h heads are used for
- *            Lo-Fi."
- * Paper      HiLo, Sec. 4.1, "Head splitting"; alpha = 0.9 with 12 heads (Table 7).    Left open: how
- *            these become whole numbers is not said.
- * Measure    0.9 times 12 is 10.8 and 0.1 times 12 is 1.2.  Multiply-adds and parameters of Table 10's layer
- *            with 9, 10, 11 and 12 heads in Lo-Fi, against 298.3 and 2.20.
- * Ours       Rounded down, the rest to Hi-Fi: 10 heads make 298.3, 11 make 299.4.  Both rounded down would
- *            lose a head.
- * Also       alpha h computed in double: for tenths and up to 64 heads alpha h then never falls short of the
- *            whole number that it should be; in float 0.9 of 10 heads are 8. */
+/* HiLo, Sec. 4.1, Tab. 7, 10, left open how 10.8 and 1.2 heads become whole: 10 in Lo-Fi make the 298.3 M of Tab. 10,
+ * as 9, 11 and 12 do not. */
 START_TEST(heads_of_alpha_are_no_whole_numbers)
 {
     static const char *const alpha[] = {"0.75", "0.9", "0.92", "1"};
     double parameters = published("hilo", "10", "HiLo", "parameters");
     double flops = published("hilo", "10", "HiLo", "flops");
-    ck_assert(0.9 * 12 > 10 && 0.9 * 12 < 11 && (1 - 0.9) * 12 > 1 && (1 - 0.9) * 12 < 2);
-    ck_assert(floor(0.9 * 12) + floor((1 - 0.9) * 12) == 11);
     for (size_t n = 0; n < COUNT(alpha); n++) {
         char options[80];
         snprintf(options, sizeof options, "--grid 14x14 --heads 12 --alpha %s", alpha[n]);
@@ -85,19 +62,14 @@ START_TEST(heads_of_alpha_are_no_whole_numbers)
         ck_assert(problem_size(&p, "ld") == (9 + n) * 64);
         printf("    %zu heads in Lo-Fi: %.1f M multiply-adds\n", 9 + n, M);
         ck_assert((fabs(M - flops) <= 0.05) == (n == 1));
-        if (n == 1) within("parameters", fabs((double)problem_parameters(&p) / 1e6 - parameters),
-                           0.005);
+        if (n == 1) within("parameters", fabs((double)problem_parameters(&p) / 1e6 - parameters), 0.005);
     }
-    for (int tenths = 0; tenths <= 10; tenths++)
-        for (int h = 1; h <= 64; h++)
-            if (tenths * h % 10 == 0) ck_assert(floor(tenths / 10.0 * h) == tenths * h / 10);
-    ck_assert(floor((double)(float)0.9 * 10) == 8);
 }
 END_TEST
 
 /* ---- the layers of LITv2 ---------------------------------------------------- */
 
-/* G multiply-adds of these blocks' attention: the fast form's, on a plane that windows tile. */
+/* G multiply-adds of these blocks' attention, by the fast form, on a plane that windows tile. */
 static double hilo_blocks(const char *grid_and_window, size_t heads, size_t channels, double blocks)
 {
     char options[120];
@@ -114,13 +86,8 @@ static double msa_blocks(const char *grid_and_window, size_t channels, double bl
     return blocks * multiply_adds_of(&p) / 1e9;
 }
 
-/* Claim      FLOPs of LITv1-S on COCO, layer by layer replaced: 306 G with self-attention, 224 G with HiLo.
- * Paper      HiLo, Table 5.                      Does not hold: Table 2 has 242 G for the same model, speed and
- *            AP.
- * Measure    What HiLo (s = 2, alpha = 0.9) takes from the six blocks of stage 3, 50 x 80 tokens of an image
- *            of 800 x 1280 pixels, 384 channels, 12 heads: self-attention's multiply-adds less HiLo's.
- * Failure    63.8 G less, not 82.
- * Correction 242, two digits exchanged.          Tolerance  1 G: both are rounded. */
+/* HiLo, Tab. 5, does not hold: 224 G with HiLo on COCO; Tab. 2 has 242 for the same model. The six blocks of stage 3,
+ * 50 x 80 tokens of 384 channels, save 63.8 G of 306. Tolerance: 1 G, both are rounded. */
 START_TEST(table_5_exchanges_two_digits)
 {
     double saved = msa_blocks("50x80", 384, 6) - hilo_blocks("50x80", 12, 384, 6);
@@ -131,15 +98,8 @@ START_TEST(table_5_exchanges_two_digits)
 }
 END_TEST
 
-/* Claim      On COCO a window of 4 saves LITv2-S 12 G, M 36 G, B 51 G, with either detector.
- * Paper      HiLo, Table 2.                      Holds but for one number: Mask R-CNN with LITv2-M*, 315 G.
- * Measure    HiLo's multiply-adds in stage 3 with s = 2 (50 x 80 tokens) less those with s = 4 (52 x 80,
- *            with the padding), 6 blocks of 384 channels, 18 of 384, 18 of 512; against the differences of
- *            the table.
- * Failure    315 is 52 G less than 367; the layers save 35.9.
- * Correction 331; all five others hold.  So do the 19 G between the detectors, everywhere but here:
- *            two_detectors_differ_by_19_g.
- * Tolerance  1 G: both are rounded. */
+/* HiLo, Tab. 2: windows of 4 save LITv2-S, M, B 12, 36, 51 G in stage 3. Does not hold of Mask R-CNN with LITv2-M*:
+ * 315 is 52 G less, the layers save 35.9, so 331. Tolerance: 1 G, both are rounded. */
 START_TEST(windows_of_four_save_what_table_2_says)
 {
     static const struct { const char *two, *four; size_t heads, channels; double blocks; } model[] = {
@@ -163,16 +123,8 @@ START_TEST(windows_of_four_save_what_table_2_says)
 }
 END_TEST
 
-/* Claim      On ADE20K: 46.5 G with self-attention, 42.4 with SRA, 42.7 with windows, 42.6 with HiLo.
- * Paper      HiLo, Table 4.                      Does not hold of HiLo: Table 3 has 41 G for the same model and mIoU.
- * Measure    What each takes from the six blocks of stage 3, 32 x 32 tokens of 512 x 512 pixels, 384
- *            channels: SRA with s = 2; windows of 7 on a plane padded to 35 x 35; HiLo with s = 2, alpha =
- *            0.9.
- * Holds      SRA 42.42, windows 42.66.
- * Failure    HiLo makes 41.29, not 42.6.
- * Correction 41.3.  42.6 is what Table 3 has as this model's frames per second:
- *            flops_of_table_4_are_frames_of_table_3.
- * Tolerance  0.1 G: two rounded numbers. */
+/* HiLo, Tab. 4, does not hold: 42.6 G with HiLo. The layers make 41.29, and Tab. 3 has 41. SRA's and the windows'
+ * numbers hold (stage 3, 32 x 32 tokens, windows of 7 padded to 35 x 35). Tolerance: 0.1 G, two rounded numbers. */
 START_TEST(table_4_has_hilo_too_dear_on_ade20k)
 {
     struct problem reduced = bare("--grid 32x32", &sra, 384);
@@ -185,7 +137,6 @@ START_TEST(table_4_has_hilo_too_dear_on_ade20k)
     within("windows", fabs(with_windows - published("hilo", "4", "W-MSA", "ade-flops")), 0.1);
     beyond("HiLo, Table 4", fabs(with_hilo - published("hilo", "4", "HiLo", "ade-flops")), 1);
     within("HiLo, Table 3", fabs(with_hilo - published("hilo", "3", "LITv2-S", "flops")), 0.6);
-    ck_assert(published("hilo", "4", "HiLo", "ade-miou") == published("hilo", "3", "LITv2-S", "miou"));
 }
 END_TEST
 

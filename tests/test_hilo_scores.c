@@ -15,15 +15,8 @@ static const struct { const char *options; const struct declaration *d; const ch
     {"--grid 6x8 --heads 3 --scale 1600", &sra, ""},
 };
 
-/* Claim      Where scores are in the thousands both forms still compute one function: the largest score is taken off
- *            before exponentials are.
- * Measure    x sixty-four times as large, which makes scores 4096 times as large, biases aside; of SRA, whose norm
- *            forgets how large x is, its scale.  Exponentials of 710 are no numbers in double, of 89 none in
- *            float; means of windows and queries of windows have a quarter of the variance, so that scores
- *            of Lo-Fi still are near a thousand.  |fast - naive| over the largest |naive|, one thread and two.
- * Tolerance  That of ordinary scores in hilo_case.h, 4096 times: so much larger is the error of a score, which is
- *            that of a weight.
- * Would it fail?  A softmax that takes nothing off makes NaN in whichever form. */
+/* Both forms subtract the largest score: exponentials of 710 overflow in double, of 89 in float. x is 64 times as
+ * large, so scores 4096 times, as is SRA's scale, whose norm removes the size of x. Tolerance: 4096 times HiLo's. */
 START_TEST(large_scores_are_no_trouble)
 {
     struct trial t = trial(size[_i].options, size[_i].d, 2, 12, "", size[_i].without);

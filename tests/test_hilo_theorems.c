@@ -1,12 +1,12 @@
-/* test_hilo_theorems.c -- what HiLo promises, besides that its forms agree
+/* test_hilo_theorems.c -- theorems about HiLo
  *
- * What its ends are (alpha, window), why Lo-Fi may forget N - N/s^2 keys, what
- * the padding does, which permutations it does not notice, and which
- * frequencies each branch lets pass. */
+ * Its limits (alpha, window), why Lo-Fi needs only N/s^2 keys, what the padding does, which permutations it commutes
+ * with, and which frequencies each branch passes. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include "hilo_case.h"
+#include "../reference/heads.h"
 #include "../reference/linear.h"
 #include "../reference/msa.h"
 #include "../reference/instruments/spectrum.h"
@@ -16,65 +16,46 @@ static const char *const forms[] = {"naive", "fast"};
 
 #define BIASES "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"
 
-/* Other numbers in the place of a tensor. */
-static void put(struct trial *t, const char *name, const real *values)
+/* Columns of a matrix whose rows are `stride` apart. */
+static real *columns_of(const real *first, size_t stride, size_t rows, size_t columns)
 {
-    memcpy(trial_tensor(t, name), values, entries(&t->problem, name) * sizeof *values);
+    real *dense = zeros(rows * columns);
+    head_gather(dense, first, stride, rows, columns);
+    return dense;
 }
 
-static void identity(struct trial *t, const char *name, size_t n)
+/* The attention of the naive form, one head on dense rows. */
+static real *head_of(const real *q, const real *k, const real *v, const real *r, size_t queries, size_t keys,
+                     size_t c)
 {
-    real *w = zeros(n * n);
-    for (size_t i = 0; i < n; i++) w[i * n + i] = 1;
-    put(t, name, w);
-}
-
-/* Rows of `channels` in another order: row i of the answer is row order[i]. */
-static real *reordered(const real *rows, const size_t *order, size_t count, size_t channels)
-{
-    real *y = zeros(count * channels);
-    for (size_t i = 0; i < count; i++)
-        memcpy(y + i * channels, rows + order[i] * channels, channels * sizeof *y);
+    real *y = zeros(queries * c);
+    attention_naive(y, zeros(queries * keys), q, k, v, r, (real)0.5, queries, keys, c);
     return y;
 }
 
 /* ---- its ends ----------------------------------------------------------- */
 
-/* Claim      alpha = 0 is window attention alone, with its output projection.
- * Paper      HiLo, Sec. 4.1; Tab. 4 and 10 have it as W-MSA and Local Window.
- * Measure    y of hilo against that of msa --window with the same weights, w_qkv = h_qkv and w_o = h_proj,
- *            both forms; windows of 2 and 3, all biases.
- * Tolerance  hilo_case.h.
- * Would it fail?  Windows of another edge are beyond a tenth. */
+/* HiLo, Sec. 4.1; W-MSA in Tab. 4, Local Window in Tab. 10. Windows of another edge differ by more than a tenth. */
 START_TEST(alpha_zero_is_window_attention)
 {
-    static const char *const options[][2] = {
-        {"--grid 6x12 --heads 3 --alpha 0 --window 2", "--grid 6x12 --heads 3 --window 2"},
-        {"--grid 6x12 --heads 3 --alpha 0 --window 3", "--grid 6x12 --heads 3 --window 3"},
-    };
-    struct trial t = trial(options[_i][0], &hilo, 2, 12, "", "");
-    struct trial u = trial(options[_i][1], &msa, 2, 12, "", "rpe");
-    struct trial other = trial(options[1 - _i][1], &msa, 2, 12, "", "rpe");
+    static const char *const windows[] = {"--grid 6x12 --heads 3 --window 2", "--grid 6x12 --heads 3 --window 3"};
     static const char *const pair[][2] = {{"w_qkv", "h_qkv"}, {"b_qkv", "h_qkv_b"}, {"w_o", "h_proj"},
                                           {"b_o", "h_proj_b"}};
-    for (size_t n = 0; n < COUNT(pair); n++) {
-        put(&u, pair[n][0], trial_tensor(&t, pair[n][1]));
-        put(&other, pair[n][0], trial_tensor(&t, pair[n][1]));
+    char options[80];
+    snprintf(options, sizeof options, "%s --alpha 0", windows[_i]);
+    struct trial t = trial(options, &hilo, 2, 12, "", "");
+    real *y[2];
+    for (int other = 0; other < 2; other++) {
+        struct trial u = trial(windows[other ? 1 - _i : _i], &msa, 2, 12, "", "rpe");
+        for (size_t n = 0; n < COUNT(pair); n++) trial_put(&u, pair[n][0], trial_tensor(&t, pair[n][1]));
+        y[other] = trial_run_on(&u, "naive", 2, t.x);
     }
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run(&u, forms[f], 2), *mine = trial_run_on(&t, forms[f], 2, u.x);
-        within(forms[f], relative_difference(mine, y, t.outputs), hilo_tolerance(&t.problem));
-        beyond("another window", relative_difference(mine, trial_run_on(&other, forms[f], 2, u.x), t.outputs),
-               0.1);
-    }
+    forms_within(&t, y[0], hilo_tolerance(&t.problem));
+    beyond("another window", relative_difference(y[1], y[0], t.outputs), 0.1);
 }
 END_TEST
 
-/* Claim      s = 1 is self-attention, whatever alpha: l_q above l_kv is w_qkv, l_proj is w_o.
- * Paper      HiLo, A.1: so is the last stage of LITv2.
- * Measure    y of hilo --window 1, alpha 0, 0.5 and 1, against that of msa, both forms, all biases.
- * Tolerance  hilo_case.h.
- * Would it fail?  --window 2 is beyond a tenth. */
+/* HiLo, A.1: the last stage of LITv2. l_q above l_kv is w_qkv, l_proj is w_o. Windows of 2 differ by a tenth. */
 START_TEST(window_of_one_is_self_attention)
 {
     static const char *const options[] = {
@@ -89,54 +70,35 @@ START_TEST(window_of_one_is_self_attention)
     memcpy(trial_tensor(&u, "w_qkv") + C * C, trial_tensor(&t, "l_kv"), 2 * C * C * sizeof(real));
     memcpy(trial_tensor(&u, "b_qkv"), trial_tensor(&t, "l_q_b"), C * sizeof(real));
     memcpy(trial_tensor(&u, "b_qkv") + C, trial_tensor(&t, "l_kv_b"), 2 * C * sizeof(real));
-    put(&u, "w_o", trial_tensor(&t, "l_proj"));
-    put(&u, "b_o", trial_tensor(&t, "l_proj_b"));
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run(&u, forms[f], 2), *mine = trial_run_on(&t, forms[f], 2, u.x);
-        if (_i < 3) within(forms[f], relative_difference(mine, y, t.outputs), hilo_tolerance(&t.problem));
-        else beyond("a window of two", relative_difference(mine, y, t.outputs), 0.1);
-    }
+    trial_put(&u, "w_o", trial_tensor(&t, "l_proj"));
+    trial_put(&u, "b_o", trial_tensor(&t, "l_proj_b"));
+    real *y = trial_run_on(&u, "naive", 2, t.x);
+    if (_i < 3) forms_within(&t, y, hilo_tolerance(&t.problem));
+    else beyond("a window of two", relative_difference(trial_run(&t, "fast", 2), y, t.outputs), 0.1);
 }
 END_TEST
 
-/* Claim      alpha = 1 is Lo-Fi alone: N queries, N/s^2 keys and values, made of the windows' means.
- * Paper      HiLo, Sec. 4.1, "Low-frequency attention".
- * Measure    Both forms against the sentence, implemented here without a carried key: means by their own loop,
- *            linear maps, attention_naive with N queries and n keys, one projection.
- * Tolerance  hilo_case.h. */
+/* HiLo, Sec. 4.1: N queries; N/s^2 keys and values of the windows' means, without the naive form's repeated keys. */
 START_TEST(alpha_one_is_lofi_alone)
 {
     enum { H = 6, W = 9, N = H * W, n = N / 9, C = 8, c = 4 };
     struct trial t = trial("--grid 6x9 --window 3 --heads 2 --alpha 1", &hilo, 1, C, "", "");
-    real *mean = zeros(n * C), *q = zeros(N * C), *kv = zeros(n * 2 * C), *z = zeros(N * C);
-    real *y = zeros(N * C), *map = zeros(N * n);
+    real *mean = zeros(n * C), *q = zeros(N * C), *kv = zeros(n * 2 * C), *z = zeros(N * C), *y = zeros(N * C);
     ck_assert(problem_size(&t.problem, "hd") == 0);
     for (size_t i = 0; i < N; i++)
         for (size_t ch = 0; ch < C; ch++) mean[(i / W / 3 * 3 + i % W / 3) * C + ch] += t.x[i * C + ch] / 9;
     linear_map(q, C, t.x, C, trial_tensor(&t, "l_q"), trial_tensor(&t, "l_q_b"), N, C, C);
     linear_map(kv, 2 * C, mean, C, trial_tensor(&t, "l_kv"), trial_tensor(&t, "l_kv_b"), n, C, 2 * C);
-    for (size_t head = 0; head < 2; head++) {
-        real qh[N * c], kh[n * c], vh[n * c], yh[N * c];
-        for (size_t i = 0; i < N * c; i++) qh[i] = q[i / c * C + head * c + i % c];
-        for (size_t j = 0; j < n * c; j++) {
-            kh[j] = kv[j / c * 2 * C + head * c + j % c];
-            vh[j] = kv[j / c * 2 * C + C + head * c + j % c];
-        }
-        attention_naive(yh, map, qh, kh, vh, NULL, (real)0.5, N, n, c);
-        for (size_t i = 0; i < N * c; i++) z[i / c * C + head * c + i % c] = yh[i];
+    for (size_t first = 0; first < C; first += c) {
+        const real *k = columns_of(kv + first, 2 * C, n, c), *v = columns_of(kv + C + first, 2 * C, n, c);
+        head_scatter(z + first, C, head_of(columns_of(q + first, C, N, c), k, v, NULL, N, n, c), N, c);
     }
     linear_map(y, C, z, C, trial_tensor(&t, "l_proj"), trial_tensor(&t, "l_proj_b"), N, C, C);
-    for (size_t f = 0; f < COUNT(forms); f++)
-        within(forms[f], relative_difference(trial_run(&t, forms[f], 2), y, t.outputs),
-               hilo_tolerance(&t.problem));
+    forms_within(&t, y, hilo_tolerance(&t.problem));
 }
 END_TEST
 
-/* Claim      Eq. 6 joins what does not meet: Hi-Fi's weights reach its own channels of y alone, and Lo-Fi's
- *            theirs.
- * Paper      HiLo, Eq. 6.
- * Measure    Every tensor in turn drawn anew, both forms: channels of the other branch keep every bit, own
- *            channels change.  (Of l_kv_b and h_qkv_b all is drawn anew, values' part included.) */
+/* HiLo, Eq. 6. A tensor replaced changes channels of its own branch, and no bit of the other's. */
 START_TEST(branches_do_not_meet)
 {
     struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
@@ -147,15 +109,15 @@ START_TEST(branches_do_not_meet)
         for (size_t r = 1; hilo.tensors[r].name; r++) {
             const char *name = hilo.tensors[r].name;
             bool high = name[0] == 'h', changed = false;
-            real *kept = copy(trial_tensor(&t, name), entries(&t.problem, name));
-            put(&t, name, normal(90 + r, entries(&t.problem, name)));
+            real *kept = copy(trial_tensor(&t, name), trial_count(&t, name));
+            trial_put(&t, name, normal(90 + r, trial_count(&t, name)));
             real *after = trial_run(&t, forms[f], 1);
             for (size_t i = 0; i < t.outputs; i++) {
                 if ((i % 12 < hd) == high) changed = changed || after[i] != before[i];
                 else ck_assert_msg(after[i] == before[i], "%s reaches channel %zu", name, i % 12);
             }
             ck_assert_msg(changed, "%s reaches nothing", name);
-            put(&t, name, kept);
+            trial_put(&t, name, kept);
         }
     }
 }
@@ -163,21 +125,8 @@ END_TEST
 
 /* ---- why N/s^2 keys are enough -------------------------------------------- */
 
-/* The attention of the naive form, one head on dense rows. */
-static real *head_of(const real *q, const real *k, const real *v, const real *r, size_t queries, size_t keys,
-                     size_t c)
-{
-    real *y = zeros(queries * c);
-    attention_naive(y, zeros(queries * keys), q, k, v, r, (real)0.5, queries, keys, c);
-    return y;
-}
-
-/* Claim      Equal keys with equal values, s^2 of each, leave the mean under a softmax as it is: Lo-Fi over
- *            the N keys that tokens carry is Lo-Fi over N/s^2.
- * Paper      HiLo, Sec. 4.1.   Chapter 5, "The naive form".
- * Measure    The naive heart on M carried keys against n keys; windows of 2, 3 and 4.
- * Tolerance  8 (2 sqrt(M) + 10) u: scores are the same to the bit, weights and means are sums of M and n.
- * Would it fail?  Where one window's key is there once more than the others', the mean moves. */
+/* HiLo, Sec. 4.1. s^2 equal keys with equal values leave the softmax's mean; one more of the first key moves it.
+ * Tolerance: scores are equal to the bit, and weights and means are sums of M and of n terms. */
 START_TEST(equal_keys_repeated_leave_the_mean)
 {
     static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
@@ -197,13 +146,8 @@ START_TEST(equal_keys_repeated_leave_the_mean)
 }
 END_TEST
 
-/* Claim      Attention of all tokens under a mask of -inf between windows is attention window by window.
- * Paper      HiLo, Sec. 4.1, "non-overlapping window partition".   Chapter 5, "The naive form".
- * Measure    The naive heart over the plane under hilo_naive_mask, against the same heart on one window's
- *            tokens after the other; windows of 2, 3 and 4 on planes they tile.
- * Tolerance  8 (2 s + 10) u: exp(-inf) is 0 exactly, and of M terms of a sum s^2 are not zero; the order of
- *            summation is the compiler's choice.
- * Would it fail?  Without the mask it is beyond a tenth. */
+/* HiLo, Sec. 4.1, "non-overlapping window partition". Tolerance: exp(-inf) is 0 exactly, so s^2 of the M terms of a
+ * sum are not zero, in an order that the compiler chooses. */
 START_TEST(masked_attention_is_windows)
 {
     static const char *const options[] = {"--grid 8x6", "--grid 6x9 --window 3", "--grid 8x12 --window 4"};
@@ -217,23 +161,17 @@ START_TEST(masked_attention_is_windows)
         size_t token[16];
         for (size_t t = 0; t < T; t++)
             token[t] = (w / z.windows.columns * z.s + t / z.s) * z.W + w % z.windows.columns * z.s + t % z.s;
-        real *y = head_of(reordered(q, token, T, c), reordered(k, token, T, c), reordered(v, token, T, c),
+        real *y = head_of(rows_in_order(q, token, T, c), rows_in_order(k, token, T, c), rows_in_order(v, token, T, c),
                           NULL, T, T, c);
-        worse(&difference, largest_difference(reordered(masked, token, T, c), y, T * c));
+        worse(&difference, largest_difference(rows_in_order(masked, token, T, c), y, T * c));
     }
     within("windows", difference / largest(masked, M * c), 8 * (2 * (double)z.s + 10) * UNIT_ROUNDOFF);
     beyond("without the mask", relative_difference(head_of(q, k, v, NULL, M, M, c), masked, M * c), 0.1);
 }
 END_TEST
 
-/* Claim      Pooling commutes with the projection, bias included: keys and values may be made of the means,
- *            or be means of keys and values.
- * Paper      HiLo, Sec. 4.1: "the average-pooled feature maps are projected".
- * Measure    pool(x W^T + b) against pool(x) W^T + b, whole numbers, windows of 2 and 4.
- * Failure    With padding it holds only as long as the padding is projected too.  Zeros put beside the
- *            projection are no keys of zero tokens: a window that has r of its s^2 tokens lacks (1 - r/s^2)
- *            b.
- * Tolerance  Zero: means over 4 and 16 are exact. */
+/* HiLo, Sec. 4.1, "the average-pooled feature maps are projected". With padding only if the padding is projected too:
+ * zeros added afterwards lack (1 - r/s^2) b in a window that has r of its s^2 tokens. */
 START_TEST(pooling_commutes_with_the_projection)
 {
     static const char *const options[] = {"--grid 8x8", "--grid 8x8 --window 4", "--grid 7x5",
@@ -270,35 +208,23 @@ START_TEST(pooling_commutes_with_the_projection)
 }
 END_TEST
 
-/* Claim      Splitting the heads splits W_o: two projections are one whose other two blocks are zero, and
- *            they have alpha^2 + (1 - alpha)^2 of its parameters: half for alpha = 1/2, 0.72 for ten heads
- *            of twelve, all for 0 and 1.
- * Paper      HiLo, Sec. 4.1, "Head splitting".
- * Measure    y against z times a block-diagonal matrix of both, where z is y with identities in the
- *            projections' places; sizes of the tensors of the declaration, 768 channels.
- * Tolerance  hilo_case.h; the parameters exactly. */
+/* HiLo, Sec. 4.1, "Head splitting". The two projections are a block-diagonal W_o, with alpha^2 + (1 - alpha)^2 of its
+ * parameters: 0.72 for ten heads of twelve. */
 START_TEST(output_projection_splits_in_two)
 {
     enum { N = 30, C = 12 };
     struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    struct trial unprojected = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "h_proj_b l_proj_b");
     size_t hd = problem_size(&t.problem, "hd"), ld = problem_size(&t.problem, "ld");
-    real *block = zeros(C * C), *bias = zeros(C), *whole_y = zeros(N * C);
-    const real *high = trial_tensor(&t, "h_proj"), *low = trial_tensor(&t, "l_proj");
-    for (size_t o = 0; o < C; o++)
-        for (size_t in = 0; in < C; in++) {
-            if (o < hd && in < hd) block[o * C + in] = high[o * hd + in];
-            if (o >= hd && in >= hd) block[o * C + in] = low[(o - hd) * ld + in - hd];
-        }
+    real *block = zeros(C * C), *bias = zeros(C), *y = zeros(N * C);
+    head_scatter(block, C, trial_tensor(&t, "h_proj"), hd, hd);
+    head_scatter(block + hd * C + hd, C, trial_tensor(&t, "l_proj"), ld, ld);
     memcpy(bias, trial_tensor(&t, "h_proj_b"), hd * sizeof(real));
     memcpy(bias + hd, trial_tensor(&t, "l_proj_b"), ld * sizeof(real));
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        struct trial unprojected = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "h_proj_b l_proj_b");
-        real *y = trial_run(&t, forms[f], 1);
-        identity(&unprojected, "h_proj", hd);
-        identity(&unprojected, "l_proj", ld);
-        linear_map(whole_y, C, trial_run_on(&unprojected, forms[f], 1, t.x), C, block, bias, N, C, C);
-        within(forms[f], relative_difference(y, whole_y, N * C), hilo_tolerance(&t.problem));
-    }
+    trial_put_identity(&unprojected, "h_proj", hd);
+    trial_put_identity(&unprojected, "l_proj", ld);
+    linear_map(y, C, trial_run_on(&unprojected, "naive", 1, t.x), C, block, bias, N, C, C);
+    forms_within(&t, y, hilo_tolerance(&t.problem));
 
     static const struct { const char *options; double share; } split[] = {
         {"--grid 2x2 --heads 12 --alpha 0", 1}, {"--grid 2x2 --heads 12 --alpha 0.5", 0.5},
@@ -313,66 +239,51 @@ START_TEST(output_projection_splits_in_two)
 }
 END_TEST
 
-/* Claim      Queries of the pooled map give another function; but not where windows are tokens, nor where
- *            there is one window, whose only value is everybody's answer.
- * Paper      HiLo, A.4, Table 9.
- * Measure    y with and without --pooled-queries.           Tolerance  hilo_case.h; beyond a tenth. */
+/* HiLo, A.4, Tab. 9. The same function where windows are tokens, or where one window has the only value. */
 START_TEST(pooled_queries_are_another_function)
 {
-    static const struct { const char *pooled, *plain; bool same; } z[] = {
-        {"--grid 8x8 --heads 2 --alpha 0.5 --pooled-queries", "--grid 8x8 --heads 2 --alpha 0.5", false},
-        {"--grid 7x8 --heads 2 --alpha 1 --window 3 --pooled-queries",
-         "--grid 7x8 --heads 2 --alpha 1 --window 3", false},
-        {"--grid 8x8 --heads 2 --window 1 --pooled-queries", "--grid 8x8 --heads 2 --window 1", true},
-        {"--grid 5x6 --heads 2 --alpha 1 --window 7 --pooled-queries",
-         "--grid 5x6 --heads 2 --alpha 1 --window 7", true},
+    static const struct { const char *plain; bool same; } z[] = {
+        {"--grid 8x8 --heads 2 --alpha 0.5", false},
+        {"--grid 7x8 --heads 2 --alpha 1 --window 3", false},
+        {"--grid 8x8 --heads 2 --window 1", true},
+        {"--grid 5x6 --heads 2 --alpha 1 --window 7", true},
     };
-    struct trial t = trial(z[_i].pooled, &hilo, 2, 8, "", ""), u = trial(z[_i].plain, &hilo, 2, 8, "", "");
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        double difference = relative_difference(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1),
-                                                t.outputs);
-        if (z[_i].same) within(forms[f], difference, hilo_tolerance(&t.problem));
-        else beyond(forms[f], difference, 0.1);
-    }
+    char pooled[80];
+    snprintf(pooled, sizeof pooled, "%s --pooled-queries", z[_i].plain);
+    struct trial t = trial(pooled, &hilo, 2, 8, "", ""), u = trial(z[_i].plain, &hilo, 2, 8, "", "");
+    const real *y = trial_run(&u, "naive", 1);
+    if (z[_i].same) forms_within(&t, y, hilo_tolerance(&t.problem));
+    for (size_t f = 0; f < COUNT(forms) && !z[_i].same; f++)
+        beyond(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, t.outputs), 0.1);
 }
 END_TEST
 
 /* ---- the padding -------------------------------------------------------- */
 
-/* Claim      A plane that windows do not tile is the larger plane with tokens of zeros, cut to size.
- * Paper      The authors' detection code, which pads at the bottom and on the right; Sec. A.3 speaks of
- *            "padding on feature maps for window partition".
- * Measure    y of 5 x 7 against y of 6 x 8 and of 8 x 8, without what was added; both forms, all biases.
- * Tolerance  hilo_case.h. */
+/* The authors' detection code pads at the bottom and on the right; HiLo, Sec. A.3. */
 START_TEST(padding_is_tokens_of_zeros)
 {
-    static const struct { const char *small, *large; size_t H, W; } z[] = {
-        {"--grid 5x7 --heads 3 --alpha 0.4", "--grid 6x8 --heads 3 --alpha 0.4", 6, 8},
-        {"--grid 5x7 --heads 3 --alpha 0.4 --window 4", "--grid 8x8 --heads 3 --alpha 0.4 --window 4", 8, 8},
-        {"--grid 5x7 --heads 3 --alpha 0.4 --pooled-queries",
-         "--grid 6x8 --heads 3 --alpha 0.4 --pooled-queries", 6, 8},
+    static const struct { const char *rest; size_t H, W; } z[] = {
+        {"--heads 3 --alpha 0.4", 6, 8},
+        {"--heads 3 --alpha 0.4 --window 4", 8, 8},
+        {"--heads 3 --alpha 0.4 --pooled-queries", 6, 8},
     };
-    size_t C = 9, H = z[_i].H, W = z[_i].W;
-    struct trial t = trial(z[_i].small, &hilo, 1, C, "", ""), u = trial(z[_i].large, &hilo, 1, C, "", "");
-    real *x = zeros(H * W * C), *cut = zeros(35 * C);
-    for (size_t i = 0; i < 35; i++) memcpy(x + (i / 7 * W + i % 7) * C, t.x + i * C, C * sizeof *x);
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run_on(&u, forms[f], 1, x);
-        for (size_t i = 0; i < 35; i++) memcpy(cut + i * C, y + (i / 7 * W + i % 7) * C, C * sizeof *y);
-        within(forms[f], relative_difference(trial_run(&t, forms[f], 1), cut, 35 * C),
-               hilo_tolerance(&t.problem));
+    size_t C = 9, H = z[_i].H, W = z[_i].W, inside[35];
+    char small[80], large[80];
+    snprintf(small, sizeof small, "--grid 5x7 %s", z[_i].rest);
+    snprintf(large, sizeof large, "--grid %zux%zu %s", H, W, z[_i].rest);
+    struct trial t = trial(small, &hilo, 1, C, "", ""), u = trial(large, &hilo, 1, C, "", "");
+    real *x = zeros(H * W * C);
+    for (size_t i = 0; i < 35; i++) {
+        inside[i] = i / 7 * W + i % 7;
+        memcpy(x + inside[i] * C, t.x + i * C, C * sizeof *x);
     }
+    forms_within(&t, rows_in_order(trial_run_on(&u, "naive", 1, x), inside, 35, C), hilo_tolerance(&t.problem));
 }
 END_TEST
 
-/* Claim      Tokens of the padding answer in Hi-Fi and dilute the means of Lo-Fi, as they are not masked
- *            out. Their keys and values are the biases; as the same biases are in everyone's, what they take
- *            is weight, and b_v passes whole.
- * Measure    Queries of zero, so that all weights are equal: 3 x 3 tokens, s = 2, whole numbers.  The lone
- *            token of the corner window becomes v/4 + b_v in Hi-Fi, where a mask would leave v + b_v; every
- *            token becomes (sum of all v)/16 + b_v in Lo-Fi, where means over the tokens there are would
- *            give the mean of the windows' own.  v = x W_v^T.
- * Tolerance  Zero: weights are 1/4, identities are projections. */
+/* Tokens of the padding are not masked. With queries of zero all weights are equal: the lone token of the corner
+ * window becomes v/4 + b_v in Hi-Fi, and every token (sum of all v)/16 + b_v in Lo-Fi, v = x W_v^T. */
 START_TEST(padding_takes_its_share)
 {
     enum { C = 2, N = 9 };
@@ -383,14 +294,14 @@ START_TEST(padding_takes_its_share)
     for (size_t n = 0; n < C * C; n++) w[n] = 0;
     for (size_t n = 0; n < C; n++) b[n] = 0, b[2 * C + n] += 5;
     x[8 * C] = 7;
-    put(&high, "h_qkv", w);
-    put(&high, "h_qkv_b", b);
-    identity(&high, "h_proj", C);
-    put(&low, "l_q", w);
-    put(&low, "l_q_b", b);
-    put(&low, "l_kv", w + C * C);
-    put(&low, "l_kv_b", b + C);
-    identity(&low, "l_proj", C);
+    trial_put(&high, "h_qkv", w);
+    trial_put(&high, "h_qkv_b", b);
+    trial_put_identity(&high, "h_proj", C);
+    trial_put(&low, "l_q", w);
+    trial_put(&low, "l_q_b", b);
+    trial_put(&low, "l_kv", w + C * C);
+    trial_put(&low, "l_kv_b", b + C);
+    trial_put_identity(&low, "l_proj", C);
     linear_map(v, C, x, C, w + 2 * C * C, NULL, N, C, C);
     for (size_t f = 0; f < COUNT(forms); f++) {
         real *near = trial_run_on(&high, forms[f], 1, x), *far = trial_run_on(&low, forms[f], 1, x);
@@ -408,13 +319,8 @@ START_TEST(padding_takes_its_share)
 }
 END_TEST
 
-/* Claim      On images the padding is felt: in a window that has a quarter of its tokens most weight goes to
- *            zeros, and masking them out would give another y there.
- * Paper      Sec. A.3; window sizes 3 to 6 of Table 8 do not divide 14.
- * Measure    14 x 14 tokens of a real image, 24 channels, 3 heads, s = 4, random weights without biases:
- *            Hi-Fi as it is, and with the padding's keys masked as well; root mean square difference over
- *            the root mean square of the latter, in the windows that are whole and in the corner's.
- * Tolerance  Zero in whole windows; beyond a quarter in the corner. */
+/* HiLo, Sec. A.3; windows of 3 to 6 of Tab. 8 do not divide 14. On images, masking the padding's keys changes Hi-Fi in
+ * the corner window by more than a quarter (root mean square), and in whole windows not at all. */
 START_TEST(masking_the_padding_is_another_function)
 {
     enum { N = 196, C = 24, c = 8 };
@@ -430,12 +336,8 @@ START_TEST(masking_the_padding_is_another_function)
     hilo_naive_pad(padded, x, &z);
     linear_map(qkv, 3 * c, padded, C, w, NULL, z.M, C, 3 * c);
     hilo_naive_mask(mask, &z);
-    real *q = zeros(z.M * c), *k = zeros(z.M * c), *v = zeros(z.M * c);
-    for (size_t i = 0; i < z.M * c; i++) {
-        q[i] = qkv[i / c * 3 * c + i % c];
-        k[i] = qkv[i / c * 3 * c + c + i % c];
-        v[i] = qkv[i / c * 3 * c + 2 * c + i % c];
-    }
+    const real *q = columns_of(qkv, 3 * c, z.M, c), *k = columns_of(qkv + c, 3 * c, z.M, c);
+    const real *v = columns_of(qkv + 2 * c, 3 * c, z.M, c);
     real *as_it_is = head_of(q, k, v, mask, z.M, z.M, c);
     for (size_t i = 0; i < z.M; i++)
         for (size_t j = 0; j < z.M; j++)
@@ -459,14 +361,8 @@ END_TEST
 
 /* ---- what it does not notice -------------------------------------------- */
 
-/* Claim      HiLo has no positions but the windows: tokens that change places inside their window, and
- *            windows that change places, take their outputs with them.
- * Paper      HiLo, Sec. 4.2, "permutation-invariant", said loosely: the answer to one query is, all outputs are
- *            permuted along; and HiLo's to these permutations alone.
- * Measure    y of x permuted, against y permuted: both at once; a shift by one window around the torus,
- *            which is a case of it; a shift by one token, which is none; all tokens at random, which is
- *            none.
- * Tolerance  hilo_case.h; the others are beyond a tenth. */
+/* HiLo, Sec. 4.2, "permutation-invariant": equivariant to permutations of windows and inside windows. Cases: both; a
+ * shift by one window around the torus; a shift by one token, and a random permutation, which differ by a tenth. */
 START_TEST(windows_are_all_that_hilo_knows_of_places)
 {
     enum { H = 6, W = 10, N = H * W, C = 12 };
@@ -480,21 +376,16 @@ START_TEST(windows_are_all_that_hilo_knows_of_places)
         if (_i == 2) order[i] = row * W + (column + 1) % W;
         if (_i == 3) order[i] = (i * 7 + 3) % N;
     }
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run_on(&t, forms[f], 1, reordered(t.x, order, N, C));
-        real *moved = reordered(trial_run(&t, forms[f], 1), order, N, C);
-        if (_i < 2) within(forms[f], relative_difference(y, moved, N * C), hilo_tolerance(&t.problem));
-        else beyond(forms[f], relative_difference(y, moved, N * C), 0.1);
-    }
+    const real *y = rows_in_order(trial_run(&t, "naive", 1), order, N, C);
+    t.x = rows_in_order(t.x, order, N, C);
+    if (_i < 2) forms_within(&t, y, hilo_tolerance(&t.problem));
+    for (size_t f = 0; f < COUNT(forms) && _i >= 2; f++)
+        beyond(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, N * C), 0.1);
 }
 END_TEST
 
-/* Claim      Padding breaks this: on a plane that windows do not tile, whole windows that change places with
- *            each other still take their outputs along, but a shift by a whole window around the torus of
- *            the plane is no permutation of windows any more.
- * Measure    5 x 6 tokens, s = 2, padded to 6 x 6: the first two rows of windows exchanged; and a shift of
- *            two rows.
- * Tolerance  hilo_case.h; the shift is beyond a tenth. */
+/* On a plane that windows do not tile, whole windows may change places, but a shift by a window around the torus is no
+ * permutation of windows: it differs by more than a tenth. */
 START_TEST(padding_ends_the_torus)
 {
     enum { H = 5, W = 6, N = H * W, C = 12 };
@@ -504,56 +395,42 @@ START_TEST(padding_ends_the_torus)
         exchanged[i] = i / W < 4 ? (i + 2 * W) % (4 * W) : i;
         shifted[i] = (i + 2 * W) % N;
     }
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run(&t, forms[f], 1);
-        real *one = trial_run_on(&t, forms[f], 1, reordered(t.x, exchanged, N, C));
-        real *two = trial_run_on(&t, forms[f], 1, reordered(t.x, shifted, N, C));
-        within(forms[f], relative_difference(one, reordered(y, exchanged, N, C), N * C),
-               hilo_tolerance(&t.problem));
-        beyond("a shift", relative_difference(two, reordered(y, shifted, N, C), N * C), 0.1);
-    }
+    const real *x = t.x, *y = trial_run(&t, "naive", 1);
+    t.x = rows_in_order(x, exchanged, N, C);
+    forms_within(&t, rows_in_order(y, exchanged, N, C), hilo_tolerance(&t.problem));
+    const real *moved = rows_in_order(x, shifted, N, C), *expected = rows_in_order(y, shifted, N, C);
+    for (size_t f = 0; f < COUNT(forms); f++)
+        beyond("a shift", relative_difference(trial_run_on(&t, forms[f], 1, moved), expected, N * C), 0.1);
 }
 END_TEST
 
-/* Claim      Heads have no order inside their branch: their rows of h_qkv and columns of h_proj moved
- *            together change nothing; likewise l_q, l_kv and l_proj.
- * Measure    The first two heads of each branch exchanged, four heads, all biases.
- * Tolerance  hilo_case.h.  Would it fail?  With the projections left as they were. */
+/* The first two heads of each branch are exchanged: rows of h_qkv, l_q and l_kv with columns of h_proj and l_proj.
+ * Without the projections y differs by more than a tenth. */
 START_TEST(heads_have_no_order_in_their_branch)
 {
     enum { C = 12, c = 3, b = 6 };
-    struct trial t = trial("--grid 4x6 --heads 4 --alpha 0.5", &hilo, 1, C, "", "");
     static const struct { const char *name; size_t blocks, columns; } rows[] = {
         {"h_qkv", 3, C}, {"h_qkv_b", 3, 1}, {"l_q", 1, C}, {"l_q_b", 1, 1}, {"l_kv", 2, C}, {"l_kv_b", 2, 1},
     };
+    static const char *const projection[] = {"h_proj", "l_proj"};
+    struct trial t = trial("--grid 4x6 --heads 4 --alpha 0.5", &hilo, 1, C, "", "");
+    real *y = trial_run(&t, "naive", 1);
     size_t order[3 * b];
     for (size_t i = 0; i < 3 * b; i++) order[i] = i / b * b + (i + c) % b;
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *y = trial_run(&t, forms[f], 1);
-        for (size_t n = 0; n < COUNT(rows); n++)
-            put(&t, rows[n].name, reordered(trial_tensor(&t, rows[n].name), order, rows[n].blocks * b,
-                                            rows[n].columns));
-        beyond("without the projections", relative_difference(trial_run(&t, forms[f], 1), y, t.outputs), 0.1);
-        real *high = trial_tensor(&t, "h_proj"), *low = trial_tensor(&t, "l_proj");
-        real *kept_high = copy(high, b * b), *kept_low = copy(low, b * b);
+    for (size_t n = 0; n < COUNT(rows); n++)
+        trial_put(&t, rows[n].name,
+                  rows_in_order(trial_tensor(&t, rows[n].name), order, rows[n].blocks * b, rows[n].columns));
+    beyond("without the projections", relative_difference(trial_run(&t, "fast", 1), y, t.outputs), 0.1);
+    for (size_t n = 0; n < COUNT(projection); n++)
         for (size_t row = 0; row < b; row++) {
-            memcpy(high + row * b, reordered(high + row * b, order, b, 1), b * sizeof(real));
-            memcpy(low + row * b, reordered(low + row * b, order, b, 1), b * sizeof(real));
+            real *w = trial_tensor(&t, projection[n]) + row * b;
+            memcpy(w, rows_in_order(w, order, b, 1), b * sizeof *w);
         }
-        within(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, t.outputs),
-               hilo_tolerance(&t.problem));
-        put(&t, "h_proj", kept_high);
-        put(&t, "l_proj", kept_low);
-        for (size_t n = 0; n < COUNT(rows); n++)
-            put(&t, rows[n].name, reordered(trial_tensor(&t, rows[n].name), order, rows[n].blocks * b,
-                                            rows[n].columns));
-    }
+    forms_within(&t, y, hilo_tolerance(&t.problem));
 }
 END_TEST
 
-/* Claim      In the naive form NaN in a token reaches Hi-Fi in all windows: a weight of zero is no mask
- *            against it.  The fast form never meets it (nan_stays_in_its_window).
- * Measure    alpha = 0; one token of one image is NaN, two images. */
+/* A weight of zero does not mask NaN. The fast form never reads it (nan_stays_in_its_window). */
 START_TEST(nan_passes_the_mask_of_the_naive_form)
 {
     struct trial t = trial("--grid 5x7 --heads 3 --alpha 0", &hilo, 2, 9, "", "");
@@ -567,8 +444,8 @@ END_TEST
 
 /* ---- which frequencies pass ----------------------------------------------- */
 
-/* Mean energy, over images and channels, of a branch's part of y [B][196][C]: of the zero
- * frequency, below and above half the band (0.25 cycles a token in either direction). */
+/* Mean energy, over images and channels, of one branch of y [B][196][C]: of the zero frequency, below and above half
+ * the band (0.25 cycles per token in either direction). */
 struct energy { double zero, below, above; };
 
 static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, size_t channels)
@@ -590,17 +467,11 @@ static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, 
     return e;
 }
 
-/* Half the band, above it, of what is not constant. */
+/* The share above half the band of the energy that is not constant. */
 static double share_above(struct energy e) { return e.above / (e.above + e.below); }
 
-/* Claim      The mean of 2 tokens weakens fine waves and removes only the finest.  Of 14 tokens 7 means are left, which
- *            hold frequencies up to 3 periods: a wave of k periods comes out with the amplitude |cos(pi k/14)|, as
- *            one of k periods if k < 4, else as one of 7 - k (aliasing).
- * Paper      HiLo, Sec. 4.1, "averaging is a low-pass filter".        Holds as a weakening: 4, 5 and 6 periods
- *            keep 0.62, 0.43 and 0.22 of their amplitude, under other frequencies.
- * Measure    The means of the naive form, cosines and sines along the rows; their Fourier sums over the 7 windows.
- * Tolerance  16 u of an amplitude of 1.
- * Would it fail?  With a filter that lets nothing finer than its windows pass, k = 4, 5 and 6 would leave 0. */
+/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left: a wave of k periods keeps the
+ * amplitude |cos(pi k/14)|, with k periods if k < 4, else with 7 - k. */
 START_TEST(window_means_weaken_and_alias_what_is_finer)
 {
     enum { EDGE = 14, MEANS = EDGE / 2 };
@@ -630,15 +501,8 @@ START_TEST(window_means_weaken_and_alias_what_is_finer)
 }
 END_TEST
 
-/* Claim      Lo-Fi's keys and values hear nothing of a checkerboard; its queries do.  A checkerboard leaves no trace in
- *            the means; asked by a checkerboard, Lo-Fi answers with one.
- * Paper      HiLo, Sec. 4.1, "averaging is a low-pass filter"; Fig. 5, "Lo-Fi mainly focuses on low
- *            frequencies".                        Said of trained networks.  Of the operator the first
- *            holds for keys and values; the output is no low-pass by construction.
- * Measure    14 x 14 tokens, s = 2, one head of two channels, no biases.  Channel 0 a checkerboard of +-1,
- *            channel 1 a ramp of windows.  Keys and values of channel 0: y is zero.  Queries of channel 0,
- *            keys and values of channel 1: all energy but the constant at the highest frequency.
- * Tolerance  Zero; 1e-6 of the energy, and so, of one pair of neighbours, a thousandth of an entry. */
+/* HiLo, Sec. 4.1 and Fig. 5, said of trained networks. A checkerboard leaves no trace in the means; queries that are a
+ * checkerboard get one as their output. Tolerance: 1e-6 of the energy, so a thousandth of an entry of a pair. */
 START_TEST(lofi_is_no_low_pass)
 {
     enum { N = 196, C = 2 };
@@ -649,12 +513,12 @@ START_TEST(lofi_is_no_low_pass)
         x[i * C + 1] = ((real)(i / 28) - 3) / 4;
     }
     const real ask[] = {1, 0, 0, 0}, fine[] = {1, 0, 0, 0, 1, 0, 0, 0}, coarse[] = {0, 1, 0, 0, 0, 1, 0, 0};
-    put(&t, "l_q", ask);
-    identity(&t, "l_proj", C);
+    trial_put(&t, "l_q", ask);
+    trial_put_identity(&t, "l_proj", C);
     for (size_t f = 0; f < COUNT(forms); f++) {
-        put(&t, "l_kv", fine);
+        trial_put(&t, "l_kv", fine);
         ck_assert(largest(trial_run_on(&t, forms[f], 1, x), N * C) == 0);
-        put(&t, "l_kv", coarse);
+        trial_put(&t, "l_kv", coarse);
         real *y = trial_run_on(&t, forms[f], 1, x);
         ck_assert(y[0] > (real)0.01);
         within("pairs cancel", fabs((double)(y[0] + y[C])), 1e-3 * (double)y[0]);
@@ -666,39 +530,22 @@ START_TEST(lofi_is_no_low_pass)
 }
 END_TEST
 
-/* Claim      Nor is Hi-Fi a high-pass: an image that is the same everywhere passes as its value.
- * Paper      HiLo, Sec. 5.4, "Hi-Fi ... only focuses on high frequencies".     Left open: of what training
- *            makes of it, perhaps; the operator does not see to it.
- * Measure    A constant image, alpha = 0, tiled by its windows: y against h_proj v + h_proj_b.
- * Tolerance  hilo_case.h. */
+/* HiLo, Sec. 5.4, "only focuses on high frequencies". A constant image passes as its value; training may differ. */
 START_TEST(hifi_is_no_high_pass)
 {
     enum { N = 48, C = 6 };
     struct trial t = trial("--grid 6x8 --heads 3 --alpha 0", &hilo, 1, C, "", "");
-    real *x = zeros(N * C), v[C], y[C], *expected = zeros(N * C);
-    for (size_t i = 0; i < N * C; i++) x[i] = t.x[i % C];
-    linear_map(v, C, x, C, trial_tensor(&t, "h_qkv") + 2 * C * C, trial_tensor(&t, "h_qkv_b") + 2 * C, 1, C, C);
+    real v[C], y[C], *expected = zeros(N * C);
+    for (size_t i = C; i < N * C; i++) t.x[i] = t.x[i % C];
+    linear_map(v, C, t.x, C, trial_tensor(&t, "h_qkv") + 2 * C * C, trial_tensor(&t, "h_qkv_b") + 2 * C, 1, C, C);
     linear_map(y, C, v, C, trial_tensor(&t, "h_proj"), trial_tensor(&t, "h_proj_b"), 1, C, C);
     for (size_t i = 0; i < N * C; i++) expected[i] = y[i % C];
-    for (size_t f = 0; f < COUNT(forms); f++)
-        within(forms[f], relative_difference(trial_run_on(&t, forms[f], 1, x), expected, N * C),
-               hilo_tolerance(&t.problem));
+    forms_within(&t, expected, hilo_tolerance(&t.problem));
 }
 END_TEST
 
-/* Claim      Hi-Fi captures more high frequencies, Lo-Fi mainly low ones.
- * Paper      HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks.
- * Measure    Energy above half the band, 20 mosaics of real images as 14 x 14 tokens of 96 channels, 12
- *            heads, half of them in each branch, s = 2, random weights without biases, eight draws.
- * Holds      In energy: Hi-Fi's above half the band is 3 to 15 times Lo-Fi's, in 40 draws that we made.
- * Does not   As a share of what is not constant, Hi-Fi's is smaller than its input's in every draw, for a
- *            flat softmax is a mean of 2 x 2 tokens; Lo-Fi's is its input's on average and so larger than
- *            Hi-Fi's, for a flat softmax answers nearly linearly, and queries are as fine as the tokens.
- *            What the figures show beyond the energy training must add: queries of Lo-Fi that ask no high
- *            frequencies, scores of Hi-Fi that do not average.  Pooled queries (A.4) alone make Lo-Fi a
- *            low-pass whatever the weights.
- * Tolerance  Margins to the extremes of those draws: a factor of 3.5, a share of 0.38 against 0.45, of 0.11
- *            with pooled queries; Lo-Fi's share less Hi-Fi's is 0.10 on average, and -0.06 at least. */
+/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks. With random weights Hi-Fi has more energy above half the
+ * band than Lo-Fi, but a smaller share than its input. Margins are those of 40 draws. */
 START_TEST(high_frequencies_with_random_weights)
 {
     enum { B = 20, C = 96, DRAWS = 8 };
@@ -721,12 +568,12 @@ START_TEST(high_frequencies_with_random_weights)
         double smooth = share_above(energy_of(pooled, B, C, C / 2, C / 2));
         printf("    energy above: Hi-Fi %.3f, Lo-Fi %.3f; share: Hi-Fi %.2f, Lo-Fi %.2f, with pooled queries %.2f\n",
                high.above, low.above, share_above(high), share_above(low), smooth);
-        ck_assert(high.above > 2 * low.above);
-        ck_assert(share_above(high) < of_x - 0.04);
-        ck_assert(smooth < 0.15);
+        beyond("energy above, Hi-Fi's over Lo-Fi's", high.above / low.above, 2);
+        beyond("Hi-Fi's share, less than the input's", of_x - share_above(high), 0.04);
+        within("Lo-Fi's share with pooled queries", smooth, 0.15);
         more += (share_above(low) - share_above(high)) / DRAWS;
     }
-    ck_assert(more > 0.04);
+    beyond("Lo-Fi's share less Hi-Fi's, on average", more, 0.04);
 }
 END_TEST
 

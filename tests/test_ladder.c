@@ -1,8 +1,6 @@
-/* test_ladder.c -- the two ladders of figures/rungs: every rung is its operator, and costs
- * what it says
+/* test_ladder.c -- the two ladders of figures/rungs: every step computes its operator and costs what it says
  *
- * Rungs are forms that no list has, so the promises (test_promises.c) do not find them; what
- * a reader relies upon is claimed here. */
+ * These steps are in no list of forms, so test_promises.c does not find them; their properties are tested here. */
 
 #include <stdlib.h>
 #include "lisa_case.h"
@@ -11,7 +9,7 @@
 #include "../reference/msa.h"
 #include "../reference/random.h"
 
-/* A rung in the counting build (counting.cc). */
+/* A step in the counting build (counting.cc). */
 const struct form *counted_rung(const struct declaration *d, int at);
 
 static const struct ladder *const ladders[] = {&msa_ladder, &lisa_ladder};
@@ -51,7 +49,8 @@ static const struct ladder *ladder_of(const struct declaration *d)
     return ladders[d == &lisa];
 }
 
-/* The safe bound of the first claim. */
+/* Self-attention as in msa_golden/forms_agree; LiSA as its fast forms
+ * (lisa_case.h), and n roundings for each axis of n points, in six transforms that are plain sums, on both parts. */
 static double safe_bound(struct trial *t)
 {
     const struct problem *p = &t->problem;
@@ -61,18 +60,7 @@ static double safe_bound(struct trial *t)
     return relative_tolerance(t) + rounding_error(12 * axes, natural_size(p, t->x)) / largest(t->y, t->outputs);
 }
 
-/* Claim      Every rung computes what the naive form does: any grid, heads, images and biases,
- *            by one thread and by two.
- * Paper      LiSA, Eq. 1-3 and Eq. 10.
- * Measure    Largest |rung - naive| over the largest |naive|; root mean square of the error over
- *            that of y.
- * Tolerance  The latter: roundoff.h.  The former, probabilistic: for self-attention that of
- *            support/msa_case.h; for LiSA that of its
- *            fast forms (lisa_case.h), and for transforms that are sums as they stand n
- *            roundings more for each axis of n points, in six transforms, on both parts.
- * Would it fail?  Values a thousandth larger are noticed.  Seen to fail with what was
- *            gathered not shrunk, with the last query of a vector left out, with roots turned
- *            too far, and with the second latent's bias forgotten. */
+/* LiSA, Eq. 1-3 and 10. Values larger by a thousandth must be noticed. */
 START_TEST(every_rung_is_the_equation)
 {
     struct trial t = drawn(_i);
@@ -99,9 +87,7 @@ START_TEST(every_rung_is_the_equation)
 }
 END_TEST
 
-/* Claim      NaN in a token reaches every output of its image and no bit of another, in every rung.
- * Measure    Exactly: two images, NaN in the first number, a middle one and the last of either.
- * Would it fail?  Seen with weights that are no numbers passed over. */
+/* NaN reaches every output of its image and no bit of another. */
 START_TEST(nan_climbs_every_rung)
 {
     static const char *const options[] = {"--grid 9x9 --heads 2", "--grid 6x14 --heads 2"};
@@ -123,9 +109,7 @@ START_TEST(nan_climbs_every_rung)
 }
 END_TEST
 
-/* Claim      A rung repeats to the bit, whatever it computed before and by however many threads.
- * Measure    A plan that has seen other tokens; one, two and three threads.
- * Would it fail?  Seen with sums that begin with what the run before has left. */
+/* To the bit, after other tokens and with one, two and three threads. */
 START_TEST(rungs_repeat)
 {
     const struct ladder *ladder = ladders[_i];
@@ -146,8 +130,6 @@ START_TEST(rungs_repeat)
 }
 END_TEST
 
-/* Claim      Memory that fails is a status, and leaves nothing behind.
- * Measure    Each request of a plan fails in turn, alone and with all later ones. */
 START_TEST(rungs_without_memory)
 {
     const struct ladder *ladder = ladders[_i];
@@ -156,8 +138,7 @@ START_TEST(rungs_without_memory)
 }
 END_TEST
 
-/* Claim      What a ladder does not know it refuses: windows, embeddings and a ghost head; other equations
- *            than 10, and local kernels. */
+/* Windows, embeddings and a ghost head; other equations than 10, and local kernels. */
 static const struct { const struct declaration *of; const char *options, *without; } unknown[] = {
     {&msa, "--grid 4x4", ""},
     {&msa, "--grid 4x4 --window 2", "rpe"},
@@ -177,13 +158,8 @@ START_TEST(ladders_refuse_what_they_do_not_know)
 }
 END_TEST
 
-/* Claim      Multiply-adds of every rung are those of its formula; loading counts as nothing.
- * Measure    Multiplications of one run of the rung compiled with a real that counts them, all heads
- *            and images, against the formula less the projections; and its y against that of the
- *            ordinary build.  Vectors have four lanes there.
- * Tolerance  Zero for the counts: whole numbers.  That of the first claim for y.
- * Would it fail?  Seen with a query that is scaled twice, and with latents counted one by one in
- *            `pairs`. */
+/* Multiplications of the counting build, whose vectors have four lanes, against the formula less the projections;
+ * loading counts as nothing. */
 START_TEST(rungs_multiply_as_their_formulas_say)
 {
     struct trial t = drawn(_i);
@@ -209,13 +185,10 @@ START_TEST(rungs_multiply_as_their_formulas_say)
 END_TEST
 
 #if !defined TWICETOLD_DOUBLE
-/* The lines that both tables begin with, up to the rungs that know the width of a vector. */
+/* The first lines of both tables, before the steps that depend on the width of a vector. */
 enum { WITHOUT_LANES = 5 };
 
-/* Claim      The counts that the ladders' figures show are those of the formulas.
- * Measure    Multiply-adds and bytes of figures/ladder-msa.tsv and ladder-lisa.tsv, of the rungs without
- *            lanes; on the layer that the table names.
- * Would it fail?  Seen with one digit changed in a table. */
+/* Multiply-adds and bytes in figures/ladder-*.tsv, of the steps without vectors, on the layer that the table names. */
 START_TEST(drawn_ladders_are_those_of_the_formulas)
 {
     const struct ladder *ladder = ladders[_i];

@@ -1,8 +1,7 @@
-/* test_layers.c -- each layer is what its line in reference/layers/layers.h says
+/* test_layers.c -- each layer computes its equation of reference/layers/layers.h
  *
- * A layer has one form, so there is nothing to compare it with: each is told here
- * again, in double, token by token and by coordinates, as plainly as may be.
- * What every operator promises, layers promise too (test_promises.c). */
+ * A layer has one form, so its equation is written here again, in double, for one output at a time, by coordinates.
+ * The properties of all operators hold for layers too (test_promises.c). */
 
 #include <math.h>
 #include <stdio.h>
@@ -11,9 +10,9 @@
 #include "support.h"
 #include "../reference/layers/layers.h"
 
-/* ---- layers, told by coordinates ------------------------------------------- */
+/* ---- layers by coordinates ------------------------------------------- */
 
-/* A problem with its tensors as doubles. */
+/* A problem, with its tensors as doubles. */
 struct told {
     const struct problem *p;
     const real *x;
@@ -30,16 +29,21 @@ static double at(const struct told *t, const char *name, size_t i)
 static size_t size_of(const struct told *t, const char *letter) { return problem_size(t->p, letter); }
 static double told_gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
 
-/* x of an image at coordinates that may lie off the grid: 0 there. */
+static bool inside(const grid *g, const ptrdiff_t place[GRID_AXES])
+{
+    for (int a = 0; a < g->axes; a++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
+        if (place[a] < 0 || place[a] >= (ptrdiff_t)g->size[a]) return false;
+    return true;
+}
+
+/* x of an image at coordinates; 0 off the grid. */
 static double x_at(const struct told *t, size_t b, const ptrdiff_t place[GRID_AXES], size_t c)
 {
-    size_t inside[GRID_AXES] = {0};
-    for (int a = 0; a < t->in.axes; a++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
-        if (place[a] < 0 || place[a] >= (ptrdiff_t)t->in.size[a]) return 0;
-        inside[a] = (size_t)place[a];
-    }
-    return (double)t->x[(b * t->N + grid_index(&t->in, inside)) * t->C + c];
+    size_t index[GRID_AXES] = {0};
+    if (!inside(&t->in, place)) return 0;
+    for (int a = 0; a < t->in.axes; a++) index[a] = (size_t)place[a];
+    return (double)t->x[(b * t->N + grid_index(&t->in, index)) * t->C + c];
 }
 
 /* Entry m of a window of this size, one coordinate for each axis. */
@@ -86,14 +90,12 @@ static double told_depthwise(const struct told *t, size_t b, size_t n, size_t c)
     return sum;
 }
 
-/* sum_c w_kc x_c + b_k of a token that may lie off the grid: then there is nothing, no bias either. */
+/* sum_c w_kc x_c + b_k of a token; off the grid it is 0, without bias. */
 static double mapped(const struct told *t, const char *w, const char *bias, size_t b, const ptrdiff_t place[GRID_AXES],
                      size_t k)
 {
     double sum = at(t, bias, k);
-    for (int a = 0; a < t->in.axes; a++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
-        if (place[a] < 0 || place[a] >= (ptrdiff_t)t->in.size[a]) return 0;
+    if (!inside(&t->in, place)) return 0;
     for (size_t c = 0; c < t->C; c++) sum += at(t, w, k * t->C + c) * x_at(t, b, place, c);
     return sum;
 }
@@ -171,7 +173,7 @@ static double told_merge(const struct told *t, size_t b, size_t n, size_t d)
     return sum;
 }
 
-/* x at a place between tokens: every token of the plane with the weight of a tent of width 1 around it. */
+/* x between tokens: every token of the plane, weighted by a tent of width 1 around it. */
 static double between(const struct told *t, size_t b, double y, double z, size_t c)
 {
     double sum = 0;
@@ -274,7 +276,7 @@ static struct trial drawn(int n)
     return trial(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes, layer[n].without);
 }
 
-/* y of a trial as the layer is told above. */
+/* y of a trial by the equations above. */
 static real *told(const struct trial *t, entry *one)
 {
     const struct problem *p = &t->problem;
@@ -291,8 +293,8 @@ static real *told(const struct trial *t, entry *one)
     return y;
 }
 
-/* What the layer makes against what is expected: 32 sqrt(T) u of the largest entry, T
- * multiply-adds for an entry (promises.h derives it), and the statistical bound of roundoff.h. */
+/* Largest error against 32 sqrt(T) u, T multiply-adds for an output (promises.h derives it); root mean square against
+ * the statistical bound of roundoff.h. */
 static void holds(const struct trial *t, const char *what, const real *expected, int threads)
 {
     const struct problem *p = &t->problem;
@@ -303,13 +305,6 @@ static void holds(const struct trial *t, const char *what, const real *expected,
           statistical_bound(p, kappa, form, other));
 }
 
-/* Claim      Each layer is what its line says, whatever its sizes: here with one thread and with two.
- * Measure    Against the same told in double by coordinates; largest error over the largest entry, and
- *            root mean square.
- * Tolerance  Above.
- * Would it fail?  Seen with channels and entries of patch's weights exchanged, taps off the plane kept in
- *            depthwise and mlp, merge in row-major order, (dx, dy) for (dy, dx), a bias or a mean not
- *            folded, a head that sums, a mean over M - 1, a GELU left out. */
 START_TEST(layers_are_what_they_say)
 {
     struct trial t = drawn(_i);
@@ -324,9 +319,7 @@ START_TEST(layers_are_what_they_say)
 }
 END_TEST
 
-/* Claim      Multiply-adds by formula are those of the definition: windows times channels in times
- *            channels out, 8 C^2 and their like.
- * Measure    Exactly, at sizes where each term counts alone. */
+/* Windows times channels in times channels out, 8 C^2 and their like, at sizes where each term counts alone. */
 START_TEST(layers_cost_what_their_maps_do)
 {
     static const struct { const char *options; const struct declaration *d; size_t B, C; const char *sizes;
@@ -352,35 +345,31 @@ END_TEST
 
 #define DEFORM "--grid 6x8"
 
-/* A deform whose offsets are the same everywhere: dy, dx of every tap. */
+/* A deform whose taps all have the offset (dy, dx). */
 static struct trial moved_by(double dy, double dx)
 {
     struct trial t = trial(DEFORM, &layer_deform, 2, 7, "", "");
-    memset(trial_tensor(&t, "offset_w"), 0, 8 * 7 * 4 * sizeof(real));
+    trial_fill(&t, "offset_w", 0);
     for (size_t o = 0; o < 8; o++) trial_tensor(&t, "offset_b")[o] = (real)(o % 2 ? dx : dy);
     return t;
 }
 
-/* x moved by whole tokens, zeros from outside: what stood at (i + dy, j + dx) stands at (i, j). */
+/* x moved by whole tokens, zeros from outside: what was at (i + dy, j + dx) is at (i, j). */
 static real *shifted(const struct trial *t, ptrdiff_t dy, ptrdiff_t dx)
 {
     real *x = zeros(t->inputs);
     for (size_t b = 0; b < 2; b++)
         for (ptrdiff_t i = 0; i < 6; i++)
             for (ptrdiff_t j = 0; j < 8; j++) {
-                bool inside = i + dy >= 0 && i + dy < 6 && j + dx >= 0 && j + dx < 8;
-                if (inside)
+                const ptrdiff_t from[GRID_AXES] = {i + dy, j + dx};
+                if (inside(&t->problem.grid, from))
                     memcpy(x + (b * 48 + (size_t)(i * 8 + j)) * 7,
-                           t->x + (b * 48 + (size_t)((i + dy) * 8 + j + dx)) * 7,
-                           7 * sizeof *x);
+                           t->x + (b * 48 + (size_t)(from[0] * 8 + from[1])) * 7, 7 * sizeof *x);
             }
     return x;
 }
 
-/* Claim      Without offsets a deformable convolution is a convolution: patch, with the norm's factors
- *            laid on its weights, and GELU.
- * Measure    To the statistical bound of roundoff.h, and 32 sqrt(T) u of the largest entry.
- * Would it fail?  Seen with the convolution's bias, and with the kept mean, not folded. */
+/* A patch, with the norm's factors in its weights, and GELU. */
 START_TEST(deform_without_offsets_is_a_convolution)
 {
     struct trial t = moved_by(0, 0), conv = trial(DEFORM " --size 2 --channels 14", &layer_patch, 2, 7, "", "");
@@ -398,9 +387,7 @@ START_TEST(deform_without_offsets_is_a_convolution)
 }
 END_TEST
 
-/* Claim      Whole offsets read the plane moved by so many tokens, and zeros from outside it.
- * Measure    Entries are equal to the bit: shares of 1 and 0 round nothing.
- * Would it fail?  Seen with rows and columns of the offsets exchanged, and with the border repeated outside. */
+/* Exact: weights of 1 and 0 round nothing. */
 START_TEST(whole_offsets_shift_the_plane)
 {
     static const struct { ptrdiff_t dy, dx; } move[] = {{1, 0}, {0, 1}, {-1, 2}, {3, -2}, {-6, 0}, {0, 8}, {100, 100}};
@@ -413,11 +400,7 @@ START_TEST(whole_offsets_shift_the_plane)
 }
 END_TEST
 
-/* Claim      Between tokens the samples are bilinear: in (3/4, 1/4) of the planes moved by the whole offsets around
- *            them, before the norm and GELU, which are not linear.
- * Measure    Against the layer on that mixture of moved planes; within 8 roundings of a sample, kappa and
- *            sum as in `holds`.
- * Would it fail?  Seen with the shares of right and left exchanged. */
+/* The layer on a mixture of planes moved by whole offsets: bilinear before the norm and GELU, which are not linear. */
 START_TEST(fractions_of_offsets_mix_neighbours)
 {
     static const struct { double dy, dx; } move[] = {{0.25, 0}, {0, -0.75}, {-0.5, 1.25}, {5.5, 0.5}, {-2.75, -7.5}};
@@ -429,15 +412,14 @@ START_TEST(fractions_of_offsets_mix_neighbours)
         for (int corner = 0; corner < 4; corner++) {
             real *x = shifted(&t, (ptrdiff_t)top + corner / 2, (ptrdiff_t)left + corner % 2);
             double share = (corner / 2 ? down : 1 - down) * (corner % 2 ? right : 1 - right);
-            for (size_t i = 0; i < t.inputs; i++) mixed[i] += (real)share * x[i];
+            mixed = sum_of(mixed, share, x, t.inputs);
         }
         holds(&t, "fractions", trial_run_on(&still, "layer", 1, mixed), 1);
     }
 }
 END_TEST
 
-/* Claim      An offset that is no number makes a sample that is none; one that is huge makes zeros.
- * Measure    Offsets of NaN for all tokens: no y is a number; huge ones: y as for offsets of 100. */
+/* An offset of NaN makes NaN, a huge one zeros. */
 START_TEST(offsets_that_are_no_numbers_show)
 {
     struct trial t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
@@ -449,55 +431,73 @@ END_TEST
 
 /* ---- relations between layers -------------------------------------------------------- */
 
-/* Claim      The order of a merge's four tokens is by columns.
- * Measure    A merge whose norm is undone by its gain, since the patch has mean 0, and whose map takes one
- *            channel of each token: equal to the tokens within 32 u.
- * Would it fail?  Seen with tokens (0,0), (0,1), (1,0), (1,1). */
+/* HiLo, Sec. 4.2. Positive weights. Equal tokens have equal outputs; with the convolution those at an edge are less,
+ * at a corner least. One token reaches itself, or 3 x 3. Tolerance: 32 sqrt(T) u, T = 128 multiply-adds. */
+START_TEST(zeros_around_a_convolution_tell_the_border)
+{
+    enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
+    static const char *const weights[] = {"w_1", "w_2", "conv_w"};
+    for (int convolution = 0; convolution < 2; convolution++) {
+        struct trial t = trial(convolution ? "--grid 6x6 --depthwise" : "--grid 6x6", &layer_mlp, 1, C, "",
+                               "b_1 b_2 conv_b");
+        for (int w = 0; w < 2 + convolution; w++)
+            trial_put(&t, weights[w], uniform(3, trial_count(&t, weights[w]), 0.25, 1));
+        real *impulse = zeros(N * C);
+        impulse[(2 * EDGE + 3) * C] = 1;
+        const real *y = trial_run_on(&t, "layer", 1, filled(N * C, 1)), *middle = y + (2 * EDGE + 2) * C;
+        const real *seen = trial_run_on(&t, "layer", 1, impulse);
+        double apart = 0;
+        for (size_t i = 0; i < N; i++) {
+            size_t row = i / EDGE, column = i % EDGE;
+            bool border = row == 0 || row == EDGE - 1 || column == 0 || column == EDGE - 1;
+            bool near = row >= 1 && row <= 3 && column >= 2 && column <= 4;
+            if (border && convolution) ck_assert(y[i * C] < (real)0.99 * middle[0]);
+            else worse(&apart, relative_difference(y + i * C, middle, C));
+            ck_assert((seen[i * C] > 0) == (convolution ? near : row == 2 && column == 3));
+        }
+        within("equal tokens", apart, 32 * sqrt(128) * UNIT_ROUNDOFF);
+        if (convolution) ck_assert(y[0] < (real)0.99 * y[C] && y[0] < (real)0.99 * y[EDGE * C]);
+    }
+}
+END_TEST
+
+/* A norm undone by its gain, as the patch has mean 0, and a map that takes one channel of each token. */
 START_TEST(merge_reads_columns_first)
 {
     struct trial t = trial("--grid 2x2", &layer_merge, 1, 2, "", "");
     static const real patch[4][2] = {{1, -1}, {(real)0.5, (real)-0.5}, {(real)-0.25, (real)0.25},
                                     {(real)1.5, (real)-1.5}};
     for (size_t n = 0; n < 4; n++) memcpy(t.x + 2 * n, patch[n], sizeof patch[n]);
-    memset(trial_tensor(&t, "w"), 0, 4 * 8 * sizeof(real));
+    trial_fill(&t, "w", 0);
     for (size_t d = 0; d < 4; d++) trial_tensor(&t, "w")[d * 8 + 2 * d] = 1;       /* channel 0 of each of the four */
-    for (size_t k = 0; k < 8; k++) {
-        trial_tensor(&t, "norm_g")[k] = (real)sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5);
-        trial_tensor(&t, "norm_b")[k] = 0;
-    }
+    trial_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
+    trial_fill(&t, "norm_b", 0);
     const real expected[4] = {patch[0][0], patch[2][0], patch[1][0], patch[3][0]};
     within("columns first", relative_difference(trial_run(&t, "layer", 1), expected, 4), 32 * UNIT_ROUNDOFF);
 }
 END_TEST
 
-/* Claim      A batch norm folded into one factor and one summand is the batch norm; with mean 0,
- *            variance 1 - epsilon, gain 1 and bias 0 it changes no bit.
- * Measure    As said. */
+/* With mean 0, variance 1, epsilon 0, gain 1, bias 0 a batch norm, folded into factor and summand, changes no bit. */
 START_TEST(a_batch_norm_of_nothing_is_nothing)
 {
     struct trial t = trial("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
-    for (size_t c = 0; c < 17; c++) {
-        trial_tensor(&t, "g")[c] = trial_tensor(&t, "var")[c] = 1;
-        trial_tensor(&t, "b")[c] = trial_tensor(&t, "mean")[c] = 0;
-    }
+    trial_fill(&t, "g", 1);
+    trial_fill(&t, "var", 1);
+    trial_fill(&t, "b", 0);
+    trial_fill(&t, "mean", 0);
     equal(trial_run(&t, "layer", 2), t.x, t.outputs);
 }
 END_TEST
 
-/* Claim      The layer norm of equal channels is its bias, to the last bit: they are their own mean.
- * Measure    Tokens of 1000.7 in all of 37 channels, which is no whole vectors.
- * Would it fail?  Seen with the plain mean in fast/steps.h. */
+/* To the bit: equal channels are their own mean. 37 channels fill no whole vectors. */
 START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 {
     struct trial t = trial("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
-    for (size_t n = 0; n < t.inputs; n++) t.x[n] = (real)1000.7;
-    real *y = trial_run(&t, "layer", 1);
+    real *y = trial_run_on(&t, "layer", 1, filled(t.inputs, 1000.7));
     for (size_t n = 0; n < t.outputs; n++) ck_assert(y[n] == trial_tensor(&t, "b")[n % 37]);
 }
 END_TEST
 
-/* Claim      Layers refuse what they cannot do, in one line.
- * Measure    Messages. */
 START_TEST(layers_refuse)
 {
     static const struct { const struct declaration *d; const char *options, *says; } wrong[] = {
@@ -518,9 +518,7 @@ START_TEST(layers_refuse)
 }
 END_TEST
 
-/* Claim      A layer is told once: its form answers to both tellings, and it is no operator
- *            of the list, though found by its name.
- * Measure    The lists. */
+/* A layer's one form answers to "naive" and "fast"; it is found by its name, but is not in the list of operators. */
 START_TEST(layers_are_told_once)
 {
     const struct declaration *d, *o;
@@ -549,6 +547,7 @@ int main(void)
     tcase_add_test(c, whole_offsets_shift_the_plane);
     tcase_add_test(c, fractions_of_offsets_mix_neighbours);
     tcase_add_test(c, offsets_that_are_no_numbers_show);
+    tcase_add_test(c, zeros_around_a_convolution_tell_the_border);
     tcase_add_test(c, merge_reads_columns_first);
     tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
     tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);

@@ -1,8 +1,7 @@
-/* test_learned.c -- proofs of networks that were trained: what PyTorch answers, the C network answers
+/* test_learned.c -- trained networks answer as PyTorch does
  *
- * Five tiny networks, one for each operator, trained on Fashion-MNIST by
- * tests/pytorch/train.py; weights and answers lie in tests/golden/learned/.  Pictures are
- * those of the data set, and without it every test here is skipped. */
+ * Five tiny networks, one for each operator, trained on Fashion-MNIST by tests/pytorch/train.py; weights and answers
+ * are in tests/golden/learned/. Without the data set every test here is skipped. */
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@ enum { IMAGES = 1000, BATCH = 50, FEW = 20, CLASSES = 10, PIXELS = 28 * 28 };
 
 static const char *const operators[] = {"lisa", "structsa", "elsa", "chopd", "hilo"};
 
-/* A network with its weights, ready to run, and what PyTorch answers. */
+/* A network with its weights, ready to run, and PyTorch's answers. */
 struct trained {
     const char *name;
     struct tensors weights, answers;
@@ -77,7 +76,7 @@ static const real *pictures(void)
     return pixels;
 }
 
-/* logits [images][CLASSES], a batch of the network's at a time. */
+/* logits [images][CLASSES], one batch of the network at a time. */
 static real *classify(struct network *n, const real *pixels, size_t images)
 {
     real *logits = zeros(images * CLASSES);
@@ -94,7 +93,7 @@ static size_t class_of(const real *logits)
     return best;
 }
 
-/* How far the best logit is ahead of the second. */
+/* The best logit less the second. */
 static double margin(const real *logits)
 {
     size_t best = class_of(logits);
@@ -104,52 +103,18 @@ static double margin(const real *logits)
     return (double)logits[best] - second;
 }
 
-/* kappa of roundoff.h, of a whole network: by how much logits move, for each share by which
- * pixels and all weights are moved. */
-static double moves(const struct trained *t)
+/* kappa, at the first pictures. */
+static double kappa_of(const struct trained *t)
 {
-    double d = ldexp(1, sizeof(real) == 4 ? -12 : -30);
-    struct tensors other = {t->weights.count, keep(t->weights.count, sizeof *other.tensor)};
-    for (size_t w = 0; w < other.count; w++) {
-        other.tensor[w] = t->weights.tensor[w];
-        size_t count = other.tensor[w].count;
-        real *data = copy(other.tensor[w].data, count), *by = uniform(30 + w, count, -d, d);
-        for (size_t i = 0; i < count; i++) data[i] += data[i] * by[i];
-        other.tensor[w].data = data;
-    }
-    real *pixels = copy(pictures(), FEW * PIXELS), *by = uniform(29, FEW * PIXELS, -d, d);
-    for (size_t i = 0; i < FEW * PIXELS; i++) pixels[i] += pixels[i] * by[i];
-
-    struct network still, moved;
-    make(&still, t->name, &t->weights, "fast", FEW);
-    make(&moved, t->name, &other, "fast", FEW);
-    real *y = classify(&still, pictures(), FEW), *z = classify(&moved, pixels, FEW);
-    network_release(&still);
-    network_release(&moved);
-    return fmax(1, mean_difference(z, y, FEW * CLASSES) / d);
+    struct network n;
+    make(&n, t->name, &t->weights, "fast", FEW);
+    double kappa = network_sensitivity(&n, pictures(), classify(&n, pictures(), FEW));
+    network_release(&n);
+    return kappa;
 }
 
-/* The multiply-adds behind one entry of the step that has most of them. */
-static double longest(const struct network *n)
-{
-    double most = 1;
-    for (size_t p = 0; p < n->parts; p++)
-        most = fmax(most, form_multiply_adds(n->part[p].plan.form, &n->part[p].problem) /
-                              (double)problem_output_count(&n->part[p].problem));
-    return most;
-}
-
-/* Claim      The C network computes PyTorch's logits of trained weights and real pictures, and chooses its classes,
- *            picture by picture.
- * Paper      None: the networks are ours. The operators are Eq. 10 (LiSA), Eq. 16, Eq. 7 with Eq. 8, Eq. 10 (ChoP'D),
- *            and Eq. 6 of HiLo.
- * Measure    Logits of 1000 test pictures by the fast forms, against PyTorch in float64; and the classes. Two
- *            pictures by the naive forms, but not chopd's, which would make its whole tensor with 7.6 G multiply-adds
- *            a picture.
- * Tolerance  Both of roundoff.h for T multiply-adds an entry and the network's own kappa: kappa T u where all roundings
- *            conspire, (2 + 2/sqrt(m)) kappa sqrt(T) u for the root mean square, T on either side. A class may differ
- *            where PyTorch's two best logits are nearer than twice the first; such pictures are counted.
- * Would it fail?  The mixers of both blocks exchanged, or the classes of the next picture. */
+/* Tolerance: both of roundoff.h, T and kappa of the network: 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u. A class
+ * may differ only where PyTorch's two best logits are nearer than twice the first; fewer than 2 % are. */
 START_TEST(trained_networks_answer_as_pytorch_does)
 {
     struct trained t;
@@ -159,7 +124,7 @@ START_TEST(trained_networks_answer_as_pytorch_does)
         return;
     }
     enter(&t, _i);
-    double kappa = moves(&t), T = longest(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
+    double kappa = kappa_of(&t), T = network_terms(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
     double statistical = chance(IMAGES * CLASSES) * kappa * sqrt(T) * UNIT_ROUNDOFF;
     real *logits = classify(&t.network, pictures(), IMAGES);
     printf("%s: kappa %.1f, T %.0f\n", t.name, kappa, T);
@@ -186,7 +151,7 @@ START_TEST(trained_networks_answer_as_pytorch_does)
         struct network naive;
         make(&naive, t.name, &t.weights, "naive", 2);
         real *few = classify(&naive, pictures(), 2);
-        double terms = longest(&naive);
+        double terms = network_terms(&naive);
         alike("    naive", few, t.logits, 2 * CLASSES, 2 * kappa * terms * UNIT_ROUNDOFF,
               chance(2 * CLASSES) * kappa * sqrt(terms) * UNIT_ROUNDOFF);
         network_release(&naive);

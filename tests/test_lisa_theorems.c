@@ -1,14 +1,13 @@
-/* test_lisa_theorems.c -- what LiSA's paper says of its operators, and what
- * follows from its equations
+/* test_lisa_theorems.c -- statements of LiSA's paper, and what follows from its equations
  *
- * Most proofs are made on one head of small whole numbers: all sums are exact,
- * so that two expressions are equal to the bit or not at all, and the tolerance
- * is zero.  Fourier transforms here are FFTW's, called directly. */
+ * Most proofs use one head of small whole numbers: all sums are exact, and the tolerance is zero
+ * if the comment gives none.  Fourier transforms in this file are FFTW's, called directly. */
 
 #include <fftw3.h>
 #include <stdlib.h>
 #include "lisa_case.h"
 #include "../fast/attention.h"
+#include "../reference/instruments/regrid.h"
 
 /* Lines, planes and a block; one token, one wide, prime, even, not square. */
 static const struct { const char *grid; size_t c, D; } place[] = {
@@ -21,37 +20,31 @@ static struct one_head head_at(int index)
     return whole_head(place[index].grid, place[index].c, place[index].D);
 }
 
-static real *filled(size_t n, double value)
-{
-    real *a = zeros(n);
-    for (size_t i = 0; i < n; i++) a[i] = (real)value;
-    return a;
-}
-
-/* Rows of a [N][c] in another order: row n of the result is row from[n] of a. */
-static real *reordered(const real *a, const size_t *from, size_t N, size_t c)
-{
-    real *b = zeros(N * c);
-    for (size_t n = 0; n < N; n++) memcpy(b + n * c, a + from[n] * c, c * sizeof *b);
-    return b;
-}
-
 /* The same head with its tokens in another order. */
 static struct one_head with_tokens(const struct one_head *o, const size_t *from)
 {
     struct one_head r = *o;
-    r.q = reordered(o->q, from, o->N, o->c);
-    r.k = reordered(o->k, from, o->N, o->c);
-    r.v = reordered(o->v, from, o->N, o->c);
+    r.q = rows_in_order(o->q, from, o->N, o->c);
+    r.k = rows_in_order(o->k, from, o->N, o->c);
+    r.v = rows_in_order(o->v, from, o->N, o->c);
     return r;
 }
 
-/* a [N or P][columns], one column of it. */
-static real *column(const real *a, size_t rows, size_t columns, size_t which)
+/* The same RPEs for all channels: Ra_incd = Ra_ind. */
+static void share_tables(struct one_head *o)
 {
-    real *b = zeros(rows);
-    for (size_t r = 0; r < rows; r++) b[r] = a[r * columns + which];
-    return b;
+    for (size_t entry = 0; entry < o->P; entry++)
+        for (size_t ch = 0; ch < o->c; ch++)
+            memcpy(o->eac + (entry * o->c + ch) * o->D, o->ea + entry * o->D, o->D * sizeof *o->ea);
+}
+
+/* y_i = sum_j kappa_i(j-i) v_j, for kernels kappa [N][P]. */
+static real *convolved_by_token(const struct one_head *o, const real *kappa)
+{
+    real *weight = zeros(o->N * o->N);
+    for (size_t ij = 0; ij < o->N * o->N; ij++)
+        weight[ij] = kappa[ij / o->N * o->P + grid_offset(&o->g, ij / o->N, ij % o->N)];
+    return matrix_product(weight, o->v, o->N, o->N, o->c);
 }
 
 /* The entry of the offset table for an offset of the opposite sign. */
@@ -59,10 +52,7 @@ static size_t opposite(const struct one_head *o, size_t entry) { return o->P - 1
 
 /* ---- Sec. 4.1: convolutional inductive biases ------------------------- */
 
-/* Claim      T(e) is laid out as Eq. 2 prints it: the first row is e_N ...
- *            e_2N-1, the last e_1 ... e_N, and every diagonal is constant.
- * Paper      LiSA, Eq. 2.
- * Measure    Every entry, e_m = m.               Tolerance  Zero. */
+/* LiSA, Eq. 2: the first row of T(e) is e_N ... e_2N-1, the last one e_1 ... e_N. Here e_m = m. */
 START_TEST(toeplitz_matrix_reads_as_printed)
 {
     enum { N = 6 };
@@ -77,11 +67,8 @@ START_TEST(toeplitz_matrix_reads_as_printed)
 }
 END_TEST
 
-/* Claim      Without relative positions token order is not seen: where R is
- *            constant, tokens in another order give the same outputs in that order.
- * Paper      LiSA, Sec. 3 of self-attention; here of Eq. 4 and 5, whose tables
- *            are the only thing that knows where a token lies.
- * Measure    y of permuted tokens against permuted y.    Tolerance  Zero. */
+/* LiSA, Sec. 3. In Eq. 4 and 5 only the tables know where a token lies: if they are constant, permuted tokens give
+ * permuted outputs. */
 START_TEST(constant_rpe_does_not_see_token_order)
 {
     struct one_head o = whole_head("5x6", 3, 2);
@@ -91,58 +78,39 @@ START_TEST(constant_rpe_does_not_see_token_order)
     o.ea = filled(o.P * o.D, 1);
     o.eb = filled(o.P * o.D, -2);
     struct one_head p = with_tokens(&o, from);
-    equal(eq4(&p), reordered(eq4(&o), from, o.N, o.c), o.N * o.c);
-    equal(eq5(&p), reordered(eq5(&o), from, o.N, o.c), o.N * o.c);
+    equal(eq4(&p), rows_in_order(eq4(&o), from, o.N, o.c), o.N * o.c);
+    equal(eq5(&p), rows_in_order(eq5(&o), from, o.N, o.c), o.N * o.c);
 }
 END_TEST
 
-/* Claim      An RPE breaks that: Eq. 4 "learns relative token orders".
- * Paper      LiSA, Sec. 4.1, below Eq. 4; all equations.
- * Measure    As above, with the tables drawn: not equal. */
+/* LiSA, Sec. 4.1, below Eq. 4: with random tables this fails in all equations. */
 START_TEST(rpe_sees_token_order)
 {
     struct one_head o = whole_head("5x6", 3, 2);
     size_t from[30];
     for (size_t n = 0; n < 30; n++) from[n] = (7 * n + 3) % 30;
     struct one_head p = with_tokens(&o, from);
-    unequal(equations[_i].y(&p), reordered(equations[_i].y(&o), from, o.N, o.c), o.N * o.c);
+    unequal(equations[_i].y(&p), rows_in_order(equations[_i].y(&o), from, o.N, o.c), o.N * o.c);
 }
 END_TEST
 
-/* Claim      Eq. 4 with R = 1 is linear attention: without a softmax the sums
- *            may change places, y_i = q_i (K^T V), and no N x N matrix is needed.
- *            A softmax forbids this; an R_ij leaves convolutions, which FFTs compute.
- * Paper      LiSA, Eq. 4; Sec. 2, factorized attention.
- * Measure    y of Eq. 4 against Q (K^T V).       Tolerance  Zero. */
+/* LiSA, Eq. 4 and Sec. 2. With R = 1 the sums may change places, y = Q (K^T V), and no N x N matrix is needed. */
 START_TEST(eq4_without_rpe_is_linear_attention)
 {
     struct one_head o = head_at(_i);
     size_t c = o.c;
     o.e = filled(o.P, 1);
-    real *KtV = zeros(c * c), *y = zeros(o.N * c);
-    for (size_t n = 0; n < o.N; n++)
-        for (size_t in = 0; in < c; in++)
-            for (size_t out = 0; out < c; out++) KtV[in * c + out] += o.k[n * c + in] * o.v[n * c + out];
-    for (size_t i = 0; i < o.N; i++)
-        for (size_t in = 0; in < c; in++)
-            for (size_t out = 0; out < c; out++) y[i * c + out] += o.q[i * c + in] * KtV[in * c + out];
-    equal(eq4(&o), y, o.N * c);
+    real *KtV = matrix_product(transposed(o.k, o.N, c), o.v, c, o.N, c);
+    equal(eq4(&o), matrix_product(o.q, KtV, o.N, c, c), o.N * c);
 }
 END_TEST
 
-/* Claim      A Toeplitz matrix times a vector is a global convolution, on any
- *            grid: with f_t = e_-t,  (R v)_i = sum_t f_t v_{i-t}, t over all 2n-1
- *            offsets of every axis and v zero outside the grid.
- * Paper      LiSA, Sec. 4.1: "equivalent to a global convolution".
- * Measure    R v against the sum over offsets.   Tolerance  Zero.
- * Would it fail?  With f_t = e_t (not flipped) it does: test_lisa_errata. */
+/* LiSA, Sec. 4.1. With f_t = e_-t, (R v)_i = sum_t f_t v_{i-t} over all 2n - 1 offsets of each axis; v is zero off
+ * the grid. */
 START_TEST(toeplitz_times_vector_is_a_global_convolution)
 {
     struct one_head o = head_at(_i);
-    real *R = toeplitz_of(&o.g, o.e, 1), *v = column(o.v, o.N, o.c, 0), *Rv = zeros(o.N), *convolved = zeros(o.N);
-    for (size_t i = 0; i < o.N; i++)
-        for (size_t j = 0; j < o.N; j++) Rv[i] += R[i * o.N + j] * v[j];
-
+    real *v = column_of(o.v, o.N, o.c, 0), *convolved = zeros(o.N);
     for (size_t i = 0; i < o.N; i++)
         for (size_t entry = 0; entry < o.P; entry++) {
             /* The offset t of this entry, the middle one being 0. */
@@ -154,15 +122,11 @@ START_TEST(toeplitz_times_vector_is_a_global_convolution)
             }
             if (grid_neighbour(&o.g, i, minus_t, &from)) convolved[i] += o.e[opposite(&o, entry)] * v[from];
         }
-    equal(Rv, convolved, o.N);
+    equal(matrix_product(toeplitz_of(&o.g, o.e, 1), v, o.N, o.N, 1), convolved, o.N);
 }
 END_TEST
 
-/* Claim      Eq. 4 is c convolutions per output channel, of key times value,
- *            weighted by the query: Y_ik = sum_c q_ic (R (k_c o v_k))_i.  This
- *            is what makes it fast without approximation.
- * Paper      LiSA, Eq. 4, rearranged.   Chapter 1, "Eq. 4 is not beyond FFT".
- * Measure    Both sides.                         Tolerance  Zero. */
+/* LiSA, Eq. 4, rearranged: Y_ik = sum_c q_ic (R (k_c o v_k))_i, which is fast without approximation. */
 START_TEST(eq4_is_convolutions_of_key_times_value)
 {
     struct one_head o = head_at(_i);
@@ -181,8 +145,7 @@ END_TEST
 
 static const int filter[2][3][3] = {{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}};
 
-/* One head of 5 x 6 tokens whose queries and keys are all equal, and whose table
- * for Eq. 4 is a filter. */
+/* One head of 5 x 6 tokens with equal queries and keys, whose table for Eq. 4 is a filter. */
 static struct one_head filtering(int which)
 {
     struct one_head o = whole_head("5x6", 1, 1);
@@ -193,11 +156,8 @@ static struct one_head filtering(int which)
     return o;
 }
 
-/* Claim      Kernels of Eq. 4 may be negative, so they can be image gradients:
- *            where all queries and keys are equal, an RPE that is a Sobel or a
- *            Laplacian filter makes Eq. 4 that filter.
- * Paper      LiSA, Sec. 3, "limitations"; Sec. 4.1; Sec. 5.5.
- * Measure    y against the filter on a 5 x 6 image, zero outside.  Tolerance  Zero. */
+/* LiSA, Sec. 3, 4.1 and 5.5. Kernels of Eq. 4 may be negative: with equal queries and keys, a table that is a filter
+ * makes Eq. 4 that filter. */
 START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
 {
     struct one_head o = filtering(_i);
@@ -214,16 +174,8 @@ START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
 }
 END_TEST
 
-/* Claim      A softmax cannot be one: its weights are not negative and sum to one,
- *            so that a constant image comes back as it is, whatever queries, keys
- *            and relative positions are.  The filters make zero of it.
- * Paper      LiSA, Sec. 3, "limitations".
- * Measure    An image of ones on 5 x 6 tokens: attention in its naive and its tiled
- *            form, queries and keys normal; Eq. 4 with the filters at the 3 x 4
- *            tokens that are not at the border.
- * Tolerance  A sum of n = 30 weights, another of their products with 1, one
- *            division: (2 n + 8) u for the softmax.  Zero for Eq. 4.
- * Would it fail?  With one value of 1 + 1/100 among them it does. */
+/* LiSA, Sec. 3, "limitations". Weights of a softmax sum to one, so a constant image stays as it is; the filters make
+ * it zero. Tolerance: two sums of n = 30 terms and a division, (2 n + 8) u. */
 START_TEST(a_softmax_makes_no_gradient_filter)
 {
     enum { N = 30, c = 4 };
@@ -256,12 +208,7 @@ START_TEST(a_softmax_makes_no_gradient_filter)
 }
 END_TEST
 
-/* Claim      The two lines of Eq. 5 agree: correlation first, or RPEs times
- *            key and value first (the order of Fig. 6).
- * Paper      LiSA, Eq. 5 and Fig. 6.
- * Measure    The hearts of Eq. 5 against lisa_naive_fig6, without B^a and with it.
- * Tolerance  Zero.
- * Would it fail?  With a bias on one side only it does. */
+/* LiSA, Eq. 5 and Fig. 6: correlation first, or tables times key and value first; without B^a and with it. */
 START_TEST(both_orders_of_eq5_agree)
 {
     struct one_head o = head_at(_i);
@@ -275,11 +222,7 @@ START_TEST(both_orders_of_eq5_agree)
 }
 END_TEST
 
-/* Claim      Eq. 5 holds Eq. 4: with one latent per offset, Ra_d telling where
- *            the offset is d and Rb_d = e_d there, the kernel is A_ij R_ij.
- * Paper      Follows from Eq. 4 and 5; the paper goes from one to the other by
- *            "aggregate and recompute".
- * Measure    y of both, D = P, Bb = 0.           Tolerance  Zero. */
+/* Follows from Eq. 4 and 5: with Ra_d = 1 at offset d only and Rb_d = e_d there, the kernel is A_ij R_ij. */
 START_TEST(eq5_with_a_latent_per_offset_is_eq4)
 {
     struct one_head o = whole_head("3x4", 2, 1);
@@ -296,18 +239,14 @@ START_TEST(eq5_with_a_latent_per_offset_is_eq4)
 }
 END_TEST
 
-/* Claim      The attention kernel is there to be read: a unit impulse in v at
- *            token j, channel k, moves y_ik by kernel_ij, the same for every k,
- *            and leaves all other channels alone.
- * Paper      LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 draws such kernels.
- * Measure    y(v + impulse) - y(v) against the kernel of the equation: A_ij R_ij;
- *            sum_d a_id Rb_ijd; sum_d a_id wb_{i-j,d}.   Tolerance  Zero. */
+/* LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 draws such kernels. An impulse in v at token j, channel k, moves y_ik by kernel_ij,
+ * the same for every k, and no other channel. */
 START_TEST(impulse_in_v_reads_back_the_attention_kernel)
 {
     struct one_head o = whole_head("3x4", 3, 2);
     size_t N = o.N, c = o.c, D = o.D;
 
-    /* Step 1: the kernels, from the hearts that make them. */
+    /* Step 1: the kernels, from the naive cores. */
     real *Ga = circular_key(&o, o.wa, o.Ba);
     real *local = local_key(&o), *kernel[] = {
         kernel_eq4(&o), kernel_of(&o, structure_eq5(&o, NULL)), kernel_of(&o, structure_eq7(&o, NULL)),
@@ -342,50 +281,35 @@ START_TEST(impulse_in_v_reads_back_the_attention_kernel)
 }
 END_TEST
 
-/* Claim      y is linear in v but for the bias: y(v) - y(0) of v + 3 w is that
- *            of v plus three times that of w.
- * Paper      LiSA, Eq. 4-7 and 10.
- * Measure    Both sides.                         Tolerance  Zero. */
+/* LiSA, Eq. 4-7 and 10: linear but for the bias, which is y(0). */
 START_TEST(output_is_linear_in_the_values)
 {
     struct one_head o = whole_head("3x4", 3, 2), w = o, sum = o, none = o;
     size_t n = o.N * o.c;
     w.v = integers(21, n, 2);
     none.v = zeros(n);
-    sum.v = zeros(n);
-    for (size_t i = 0; i < n; i++) sum.v[i] = o.v[i] + 3 * w.v[i];
-    real *y = equations[_i].y(&o), *y_w = equations[_i].y(&w), *y_none = equations[_i].y(&none);
-    for (size_t i = 0; i < n; i++) y[i] += 3 * (y_w[i] - y_none[i]);
-    equal(equations[_i].y(&sum), y, n);
+    sum.v = sum_of(o.v, 3, w.v, n);
+    real *y_w = sum_of(equations[_i].y(&w), -1, equations[_i].y(&none), n);
+    equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_w, n), n);
 }
 END_TEST
 
-/* Claim      y is linear in the normalised query, bias and all, and so a token
- *            without a query gets nothing.
- * Paper      LiSA, Eq. 5, second line; Eq. 6-10: q_ic stands before the sum.
- * Measure    y of q + 3 r against y(q) + 3 y(r); y_i where q_i = 0.  Tolerance  Zero. */
+/* LiSA, Eq. 5-10: linear in the normalised query, bias and all. A token without a query gets nothing. */
 START_TEST(output_is_linear_in_the_query)
 {
     struct one_head o = whole_head("3x4", 3, 2), r = o, sum = o;
     size_t n = o.N * o.c;
     r.q = integers(22, n, 2);
     memset(r.q + 5 * o.c, 0, o.c * sizeof *r.q);
-    sum.q = zeros(n);
-    for (size_t i = 0; i < n; i++) sum.q[i] = o.q[i] + 3 * r.q[i];
-    real *y = equations[_i].y(&o), *y_r = equations[_i].y(&r);
+    sum.q = sum_of(o.q, 3, r.q, n);
+    real *y_r = equations[_i].y(&r);
     equal(y_r + 5 * o.c, zeros(o.c), o.c);
-    for (size_t i = 0; i < n; i++) y[i] += 3 * y_r[i];
-    equal(equations[_i].y(&sum), y, n);
+    equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_r, n), n);
 }
 END_TEST
 
-/* Claim      Only the direction of query and key matters: scaling the rows of
- *            w_qkv and b_qkv that make them changes nothing.
- * Paper      LiSA, Eq. 4: both are L2-normalised.
- * Measure    Bits of y of the naive form, queries doubled, keys eightfold
- *            (powers of two, so that scaling itself rounds nothing).
- * Tolerance  Zero.
- * Would it fail?  Scaled values are seen. */
+/* LiSA, Eq. 4: query and key are normalised. Factors are powers of two, which do not round; scaled values do change
+ * y. */
 START_TEST(scale_of_query_and_key_is_lost)
 {
     static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
@@ -404,11 +328,7 @@ END_TEST
 
 /* ---- Sec. 4.2: expressivity ------------------------------------------- */
 
-/* Claim      Eq. 6 sums the Hadamard correlation A_inc = q_ic k_nc against an
- *            RPE per channel; as printed, with the query outermost, it is the same.
- * Paper      LiSA, Eq. 6.
- * Measure    The heart, which holds A, against sum_c q_ic sum_d (sum_n k_nc Ra_incd)
- *            (sum_j Rb_ijd v_jk + Bb_kd) written here.    Tolerance  Zero. */
+/* LiSA, Eq. 6 as printed, the query outermost: sum_c q_ic sum_d (sum_n k_nc Ra_incd) (sum_j Rb_ijd v_jk + Bb_kd). */
 START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
 {
     struct one_head o = head_at(_i);
@@ -431,16 +351,11 @@ START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
 }
 END_TEST
 
-/* Claim      With the same RPEs for all channels Eq. 6 is Eq. 5: the Hadamard
- *            correlation sums to the dot product.
- * Paper      LiSA, Sec. 4.2.
- * Measure    y of both, Ra_incd = Ra_ind.        Tolerance  Zero. */
+/* LiSA, Sec. 4.2: summed over channels, the Hadamard correlation is the dot product. */
 START_TEST(eq6_with_shared_rpes_is_eq5)
 {
     struct one_head o = head_at(_i);
-    for (size_t entry = 0; entry < o.P; entry++)
-        for (size_t ch = 0; ch < o.c; ch++)
-            memcpy(o.eac + (entry * o.c + ch) * o.D, o.ea + entry * o.D, o.D * sizeof *o.ea);
+    share_tables(&o);
     equal(eq6(&o), eq5(&o), o.N * o.c);
 }
 END_TEST
@@ -455,123 +370,72 @@ static real *term(const struct one_head *o, bool tables_a, bool tables_b)
     return eq5_to_7(&t, structure_eq7(&t, tables_a ? NULL : o->Ba));
 }
 
-/* Claim      The four terms of Eq. 8 sum to Eq. 7.
- * Paper      LiSA, Eq. 7 and 8 (biases once).
- * Measure    (Ra, Rb) + (Ba, Rb) + (Ra, Bb) + (Ba, Bb) against y.   Tolerance  Zero.
- * Would it fail?  No term is zero; three of them do not do. */
+/* LiSA, Eq. 7 and 8, biases once: (Ra, Rb) + (Ba, Rb) + (Ra, Bb) + (Ba, Bb). */
 START_TEST(four_terms_of_eq8_sum_to_eq7)
 {
     struct one_head o = head_at(_i);
     size_t n = o.N * o.c;
     real *y = eq7(&o), *sum = zeros(n);
-    for (int t = 0; t < 4; t++) {
-        real *one = term(&o, t & 1, t & 2);
-        for (size_t i = 0; i < n; i++) sum[i] += one[i];
-    }
+    for (int t = 0; t < 4; t++) sum = sum_of(sum, 1, term(&o, t & 1, t & 2), n);
     equal(sum, y, n);
     real *last = term(&o, false, false);
-    if (largest(last, n) > 0) {
-        for (size_t i = 0; i < n; i++) sum[i] -= last[i];
-        unequal(sum, y, n);
-    }
+    if (largest(last, n) > 0) unequal(sum_of(sum, -1, last, n), y, n);
 }
 END_TEST
 
-/* Claim      The last term is "a common linear projection of the query": one
- *            matrix M_kc = sum_d Bb_kd Ba_cd for every token, blind to key,
- *            value and place.
- * Paper      LiSA, below Eq. 8.
- * Measure    The term against M q_i, keys and values replaced.     Tolerance  Zero. */
+/* LiSA, below Eq. 8: one matrix M_kc = sum_d Bb_kd Ba_cd for every token, whatever keys and values are. */
 START_TEST(last_term_of_eq8_is_a_linear_map_of_the_query)
 {
     struct one_head o = head_at(_i);
-    real *y = term(&o, false, false), *Mq = zeros(o.N * o.c);
-    for (size_t i = 0; i < o.N; i++)
-        for (size_t out = 0; out < o.c; out++)
-            for (size_t ch = 0; ch < o.c; ch++)
-                for (size_t d = 0; d < o.D; d++)
-                    Mq[i * o.c + out] += o.Bb[out * o.D + d] * o.Ba[ch * o.D + d] * o.q[i * o.c + ch];
-    equal(y, Mq, o.N * o.c);
+    real *y = term(&o, false, false), *M = matrix_product(o.Ba, transposed(o.Bb, o.c, o.D), o.c, o.D, o.c);
+    equal(y, matrix_product(o.q, M, o.N, o.c, o.c), o.N * o.c);
     o.k = integers(31, o.N * o.c, 2);
     o.v = integers(32, o.N * o.c, 2);
     equal(term(&o, false, false), y, o.N * o.c);
 }
 END_TEST
 
-/* Claim      The second term is a dynamic convolution driven by the query, as
- *            in Lambda layers and involution: token i convolves v with a kernel
- *            kappa_i = sum_d (Ba^T q_i)_d e^b_d made from its own query alone.
- * Paper      LiSA, below Eq. 8.
- * Measure    The term against sum_j kappa_i[j-i] v_j; keys replaced.   Tolerance  Zero. */
+/* LiSA, below Eq. 8: token i convolves v with a kernel kappa_i = sum_d (Ba^T q_i)_d e^b_d, made from its own query
+ * alone. */
 START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
 {
     struct one_head o = head_at(_i);
-    real *y = term(&o, false, true), *convolved = zeros(o.N * o.c), *kappa = zeros(o.P);
-    for (size_t i = 0; i < o.N; i++) {
-        memset(kappa, 0, o.P * sizeof *kappa);
-        for (size_t d = 0; d < o.D; d++)
-            for (size_t ch = 0; ch < o.c; ch++)
-                for (size_t entry = 0; entry < o.P; entry++)
-                    kappa[entry] += o.Ba[ch * o.D + d] * o.q[i * o.c + ch] * o.eb[entry * o.D + d];
-        for (size_t j = 0; j < o.N; j++)
-            for (size_t ch = 0; ch < o.c; ch++)
-                convolved[i * o.c + ch] += kappa[grid_offset(&o.g, i, j)] * o.v[j * o.c + ch];
-    }
-    equal(y, convolved, o.N * o.c);
+    real *y = term(&o, false, true), *asked = matrix_product(o.q, o.Ba, o.N, o.c, o.D);
+    real *kappa = matrix_product(asked, transposed(o.eb, o.P, o.D), o.N, o.D, o.P);
+    equal(y, convolved_by_token(&o, kappa), o.N * o.c);
     o.k = integers(31, o.N * o.c, 2);
     equal(term(&o, false, true), y, o.N * o.c);
 }
 END_TEST
 
-/* Claim      A Lambda layer's position lambda, lambda_i = sum_j e_{j-i} v_j^T read
- *            by q_i, is that term with D = c and B^a the identity.  An involution
- *            that spans the grid, whose kernel at token i is any linear map of q_i,
- *            is that term with a latent for each offset.
- * Paper      LiSA, below Eq. 8: "roughly equivalent to Lambda convolution or Involution".
- * Measure    Eq. 7 without tables of the key and without Bb, whole numbers; against
- *            sums over lambda, and over kappa_i = Ba^T q_i.      Tolerance  Zero.
- * Would it fail?  With kappa_i read at the opposite offset it does. */
+/* LiSA, below Eq. 8. Lambda: lambda_i = sum_j e_{j-i} v_j^T, read by q_i; here D = c and B^a = 1. Involution over the
+ * whole grid: a latent for each offset, kappa_i = Ba^T q_i. */
 START_TEST(lambda_and_involution_are_cases_of_the_second_term)
 {
     static const char *const grids[] = {"5x6", "2x3x4"};
     struct one_head o = whole_head(grids[_i], 3, 3);
     size_t N = o.N, P = o.P, c = o.c;
-    real *lambda = zeros(c * c), *y = zeros(N * c), *facing = zeros(N * c), *kappa = zeros(P);
+    real *y = zeros(N * c), *e_i = zeros(N * c), *mirrored = zeros(N * P);
 
     /* Step 1: Lambda, eb its table of c columns. */
     o.Bb = zeros(c * P);
-    o.Ba = zeros(c * c);
-    for (size_t ch = 0; ch < c; ch++) o.Ba[ch * c + ch] = 1;
+    o.Ba = identity_matrix(c);
     for (size_t i = 0; i < N; i++) {
-        memset(lambda, 0, c * c * sizeof *lambda);
         for (size_t j = 0; j < N; j++)
-            for (size_t in = 0; in < c; in++)
-                for (size_t out = 0; out < c; out++)
-                    lambda[in * c + out] += o.eb[grid_offset(&o.g, i, j) * c + in] * o.v[j * c + out];
-        for (size_t in = 0; in < c; in++)
-            for (size_t out = 0; out < c; out++) y[i * c + out] += o.q[i * c + in] * lambda[in * c + out];
+            memcpy(e_i + j * c, o.eb + grid_offset(&o.g, i, j) * c, c * sizeof *e_i);
+        real *lambda = matrix_product(transposed(e_i, N, c), o.v, c, N, c);
+        memcpy(y + i * c, matrix_product(o.q + i * c, lambda, 1, c, c), c * sizeof *y);
     }
     equal(term(&o, false, true), y, N * c);
 
-    /* Step 2: involution, Ba its map [c][P]. */
-    memset(y, 0, N * c * sizeof *y);
+    /* Step 2: involution, Ba its map [c][P]; and its kernels read at the opposite offset. */
     o.D = P;
     o.Ba = integers(33, c * P, 2);
-    o.eb = zeros(P * P);
-    for (size_t entry = 0; entry < P; entry++) o.eb[entry * P + entry] = 1;
-    for (size_t i = 0; i < N; i++) {
-        memset(kappa, 0, P * sizeof *kappa);
-        for (size_t ch = 0; ch < c; ch++)
-            for (size_t entry = 0; entry < P; entry++) kappa[entry] += o.Ba[ch * P + entry] * o.q[i * c + ch];
-        for (size_t j = 0; j < N; j++)
-            for (size_t ch = 0; ch < c; ch++) {
-                size_t entry = grid_offset(&o.g, i, j);
-                y[i * c + ch] += kappa[entry] * o.v[j * c + ch];
-                facing[i * c + ch] += kappa[opposite(&o, entry)] * o.v[j * c + ch];
-            }
-    }
-    equal(term(&o, false, true), y, N * c);
-    unequal(term(&o, false, true), facing, N * c);
+    o.eb = identity_matrix(P);
+    real *kappa = matrix_product(o.q, o.Ba, N, c, P);
+    for (size_t at = 0; at < N * P; at++) mirrored[at] = kappa[at / P * P + opposite(&o, at % P)];
+    equal(term(&o, false, true), convolved_by_token(&o, kappa), N * c);
+    unequal(term(&o, false, true), convolved_by_token(&o, mirrored), N * c);
 }
 END_TEST
 
@@ -602,23 +466,8 @@ static real *local_eq7(const struct one_head *o, ptrdiff_t r)
     return y;
 }
 
-/* The rows of a table in reverse order. */
-static void turn_around(real *table, size_t rows, size_t columns)
-{
-    real *before = copy(table, rows * columns);
-    for (size_t r = 0; r < rows; r++)
-        memcpy(table + r * columns, before + (rows - 1 - r) * columns, columns * sizeof *table);
-}
-
-/* Claim      A local kernel of k x k, k = 2 r + 1, is a table of Eq. 7 that is zero for
- *            offsets beyond r, turned around: tables are read by j - i, kernels by
- *            i - n.
- * Paper      LiSA, Tab. 3c.
- * Measure    Eq. 7 with such tables against sums over the neighbours alone, on key
- *            and value, and against Eq. 10 with the local kernels, r = 1 and 2.
- * Tolerance  Zero.
- * Would it fail?  With the tables as drawn, a neighbour more, or kernels that are not
- * turned, it does. */
+/* LiSA, Tab. 3c. Local kernels of 2 r + 1 are tables that are zero beyond r, turned around: tables are read by j - i,
+ * kernels by i - n. Unturned kernels, larger tables and another r fail. */
 START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
 {
     struct one_head o = whole_head("5x6", 3, 2), local = o;
@@ -641,7 +490,7 @@ START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
             memcpy(o.lb + m * o.D, o.eb + entry * o.D, o.D * sizeof *o.lb);
         }
     equal(eq7(&local), eq10_local(&o), o.N * o.c);
-    turn_around(o.la, o.window.tokens, o.c * o.D);
+    o.la = rows_reversed(o.la, o.window.tokens, o.c * o.D);
     unequal(eq7(&local), eq10_local(&o), o.N * o.c);
     equal(eq7(&local), local_eq7(&o, r), o.N * o.c);
     unequal(eq7(&o), local_eq7(&o, r), o.N * o.c);
@@ -649,36 +498,20 @@ START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
 }
 END_TEST
 
-/* One head on a larger grid, its tokens in the first corner and zeros beyond. */
-static struct one_head surrounded(const struct one_head *o, const grid *large)
+/* a [N][columns] on its grid in the first corner of a larger one, zeros around it. */
+static real *in_the_corner(const grid *large, const grid *g, const real *a, size_t columns)
 {
-    struct one_head big = *o;
-    size_t at[GRID_AXES], row = o->c * sizeof *o->q;
-    big.g = *large;
-    big.N = large->tokens;
-    big.q = zeros(big.N * o->c);
-    big.k = zeros(big.N * o->c);
-    big.v = zeros(big.N * o->c);
-    big.wa = zeros(big.N * o->c * o->D);
-    big.wb = zeros(big.N * o->D);
-    for (size_t n = 0; n < o->N; n++) {
-        grid_coordinates(at, &o->g, n);
-        size_t to = grid_index(large, at) * o->c;
-        memcpy(big.q + to, o->q + n * o->c, row);
-        memcpy(big.k + to, o->k + n * o->c, row);
-        memcpy(big.v + to, o->v + n * o->c, row);
+    real *b = zeros(large->tokens * columns);
+    for (size_t n = 0; n < g->tokens; n++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, g, n);
+        memcpy(b + grid_index(large, at) * columns, a + n * columns, columns * sizeof *b);
     }
-    return big;
+    return b;
 }
 
-/* Claim      A local kernel is a global one of Eq. 10 with zeros beyond its reach, on a
- *            grid large enough that nothing comes around: n + r points on an axis of n
- *            tokens.  The orientation is that of Eq. 10, W at i - n.
- * Paper      LiSA, Tab. 3c and Eq. 10.
- * Measure    Eq. 10 of the head on that grid, W holding entry m at step(m), against the
- *            local head, token by token; windows of 1, 3, 5 and 11 on a line, a plane
- *            and a block, reaching beyond the grid too.        Tolerance  Zero.
- * Would it fail?  One point less on every axis, and a border comes around. */
+/* LiSA, Tab. 3c and Eq. 10: a local kernel is a global one with zeros, on a grid of n + r points for an axis of n
+ * tokens, where nothing wraps. With one point less it wraps. */
 static const struct { const char *grid; size_t edge; } locals[] = {
     {"9", 3}, {"6", 5}, {"5x6", 1}, {"5x6", 3}, {"6x4", 5}, {"3x4", 11}, {"1x7", 3}, {"3x2x4", 3}, {"2x3x3", 5},
 };
@@ -697,8 +530,15 @@ START_TEST(a_local_kernel_is_a_global_one_with_zeros)
         }
         succeeds(grid_create(&large, o.g.axes, size));
 
-        /* Step 1: W, entry by entry, at every offset that two tokens have. */
-        struct one_head big = surrounded(&o, &large);
+        /* Step 1: the head in a corner, and W at every offset that two tokens have. */
+        struct one_head big = o;
+        big.g = large;
+        big.N = large.tokens;
+        big.q = in_the_corner(&large, &o.g, o.q, o.c);
+        big.k = in_the_corner(&large, &o.g, o.k, o.c);
+        big.v = in_the_corner(&large, &o.g, o.v, o.c);
+        big.wa = zeros(big.N * row);
+        big.wb = zeros(big.N * o.D);
         for (size_t i = 0; i < o.N; i++)
             for (size_t n = 0; n < o.N; n++) {
                 size_t m = window_entry(&o.window, &o.g, i, n), at_n[GRID_AXES];
@@ -722,19 +562,14 @@ START_TEST(a_local_kernel_is_a_global_one_with_zeros)
 }
 END_TEST
 
-/* Claim      So the local kernel of 2n - 1 on every axis is the whole of Eq. 7, with its
- *            tables turned around; a larger one does no more.
- * Paper      Follows from Eq. 2, 7 and 10.
- * Measure    Both; and kernels of 2n + 1, the table in their middle and anything on
- *            their rim.                          Tolerance  Zero. */
+/* Follows from Eq. 2, 7 and 10: kernels of 2n - 1 are the tables turned around. In larger kernels the rim has no
+ * effect. */
 START_TEST(a_local_kernel_of_all_offsets_is_eq7)
 {
     struct one_head o = whole_head("5x5", 3, 2);
     give_window(&o, 9);
-    memcpy(o.la, o.eac, o.P * o.c * o.D * sizeof *o.la);
-    memcpy(o.lb, o.eb, o.P * o.D * sizeof *o.lb);
-    turn_around(o.la, o.P, o.c * o.D);
-    turn_around(o.lb, o.P, o.D);
+    o.la = rows_reversed(o.eac, o.P, o.c * o.D);
+    o.lb = rows_reversed(o.eb, o.P, o.D);
     equal(eq10_local(&o), eq7(&o), o.N * o.c);
 
     struct one_head wide = o;
@@ -748,29 +583,18 @@ START_TEST(a_local_kernel_of_all_offsets_is_eq7)
 }
 END_TEST
 
-/* Claim      Eq. 5 with a bias B^a, a row of Tab. 3b, reads the dot products with
- *            shared tables and adds Ba^T q_i.  It is Eq. 7 with the same tables for
- *            all channels.
- * Paper      LiSA, Sec. 4.2 and Tab. 3b, "+ bias term".
- * Measure    Both against those sums, written out.           Tolerance  Zero.
- * Would it fail?  Without the bias it does. */
+/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term": both against the sums written out. */
 START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
 {
     struct one_head o = head_at(_i);
     size_t N = o.N, c = o.c, D = o.D;
-    real *y = zeros(N * c);
-    for (size_t entry = 0; entry < o.P; entry++)
-        for (size_t ch = 0; ch < c; ch++)
-            memcpy(o.eac + (entry * c + ch) * D, o.ea + entry * D, D * sizeof *o.ea);
+    real *y = zeros(N * c), *asked = matrix_product(o.q, o.Ba, N, c, D);
+    real *dot = matrix_product(o.q, transposed(o.k, N, c), N, c, N);
+    share_tables(&o);
     for (size_t i = 0; i < N; i++)
         for (size_t d = 0; d < D; d++) {
-            real a = 0;
-            for (size_t ch = 0; ch < c; ch++) a += o.q[i * c + ch] * o.Ba[ch * D + d];
-            for (size_t n = 0; n < N; n++) {
-                real dot = 0;
-                for (size_t ch = 0; ch < c; ch++) dot += o.q[i * c + ch] * o.k[n * c + ch];
-                a += dot * o.ea[grid_offset(&o.g, i, n) * D + d];
-            }
+            real a = asked[i * D + d];
+            for (size_t n = 0; n < N; n++) a += dot[i * N + n] * o.ea[grid_offset(&o.g, i, n) * D + d];
             for (size_t ch = 0; ch < c; ch++) {
                 real gathered = o.Bb[ch * D + d];
                 for (size_t j = 0; j < N; j++) gathered += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + ch];
@@ -783,10 +607,7 @@ START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
 }
 END_TEST
 
-/* Claim      The third term is a structural feature: it projects the pattern of
- *            the correlation and does not look at the values.
- * Paper      LiSA, below Eq. 5 (Bb "directly encodes structural patterns").
- * Measure    The term with values replaced, and with keys replaced.   Tolerance  Zero. */
+/* LiSA, below Eq. 5: Bb "directly encodes structural patterns". */
 START_TEST(third_term_of_eq8_does_not_look_at_values)
 {
     struct one_head o = whole_head("5x6", 3, 2);
@@ -798,9 +619,7 @@ START_TEST(third_term_of_eq8_does_not_look_at_values)
 }
 END_TEST
 
-/* Claim      Latents add: D of them do what D operators of one latent do, summed.
- * Paper      LiSA, Eq. 5-10: sum over d outermost.
- * Measure    y against the sum over single latents.      Tolerance  Zero. */
+/* LiSA, Eq. 5-10: the sum over d is outermost. */
 START_TEST(latents_add)
 {
     struct one_head o = whole_head("3x4", 3, 3), one = o;
@@ -808,17 +627,16 @@ START_TEST(latents_add)
     real *sum = zeros(n);
     one.D = 1;
     for (size_t d = 0; d < o.D; d++) {
-        one.ea = column(o.ea, o.P, o.D, d);
-        one.eac = column(o.eac, o.P * o.c, o.D, d);
-        one.eb = column(o.eb, o.P, o.D, d);
-        one.wa = column(o.wa, o.N * o.c, o.D, d);
-        one.wb = column(o.wb, o.N, o.D, d);
-        one.la = column(o.la, o.window.tokens * o.c, o.D, d);
-        one.lb = column(o.lb, o.window.tokens, o.D, d);
-        one.Ba = column(o.Ba, o.c, o.D, d);
-        one.Bb = column(o.Bb, o.c, o.D, d);
-        real *y = equations[_i].y(&one);
-        for (size_t i = 0; i < n; i++) sum[i] += y[i];
+        one.ea = column_of(o.ea, o.P, o.D, d);
+        one.eac = column_of(o.eac, o.P * o.c, o.D, d);
+        one.eb = column_of(o.eb, o.P, o.D, d);
+        one.wa = column_of(o.wa, o.N * o.c, o.D, d);
+        one.wb = column_of(o.wb, o.N, o.D, d);
+        one.la = column_of(o.la, o.window.tokens * o.c, o.D, d);
+        one.lb = column_of(o.lb, o.window.tokens, o.D, d);
+        one.Ba = column_of(o.Ba, o.c, o.D, d);
+        one.Bb = column_of(o.Bb, o.c, o.D, d);
+        sum = sum_of(sum, 1, equations[_i].y(&one), n);
     }
     equal(sum, equations[_i].y(&o), n);
 }
@@ -886,14 +704,8 @@ static double spectra_error(size_t M, const real *a, size_t a_count, const real 
     return rounding_error(21 * log2((double)M) + 5, size);
 }
 
-/* Claim      The circulant sums of Eq. 10 are products of spectra:
- *            F(K (*) W) = F(K) F(W), on the axes of the grid.
- * Paper      LiSA, Eq. 10.   Chapter 1, "One product per frequency".
- * Measure    Ga and Gb, for every channel and latent, from the sums of the naive
- *            heart, which are exact here, and by FFTW.
- * Tolerance  spectra_error above.
- * Would it fail?  The nearest whole number must be the sum, and a kernel with one
- * entry moved by 1 must be beyond. */
+/* LiSA, Eq. 10: F(K (*) W) = F(K) F(W) on the axes of the grid, for every channel and latent. Tolerance:
+ * spectra_error, below 1/2, so that the nearest whole number is the sum. */
 START_TEST(eq10_is_a_product_of_spectra)
 {
     struct one_head o = head_at(_i);
@@ -901,46 +713,19 @@ START_TEST(eq10_is_a_product_of_spectra)
     real *none = zeros(c * D), *Ga = circular_key(&o, o.wa, none), *Gb = circular_value(&o, o.wb, none);
     double worst = 0, allowed = 0;
     for (size_t cd = 0; cd < c * D; cd++) {
-        real *k = column(o.k, N, c, cd / D), *v = column(o.v, N, c, cd / D);
-        real *wa = column(o.wa, N, c * D, cd), *wb = column(o.wb, N, D, cd % D);
-        worst = fmax(worst, largest_difference(by_spectra(&o.g, k, wa), column(Ga, N, c * D, cd), N));
-        worst = fmax(worst, largest_difference(by_spectra(&o.g, v, wb), column(Gb, N, c * D, cd), N));
+        real *k = column_of(o.k, N, c, cd / D), *v = column_of(o.v, N, c, cd / D);
+        real *wa = column_of(o.wa, N, c * D, cd), *wb = column_of(o.wb, N, D, cd % D);
+        worse(&worst, largest_difference(by_spectra(&o.g, k, wa), column_of(Ga, N, c * D, cd), N));
+        worse(&worst, largest_difference(by_spectra(&o.g, v, wb), column_of(Gb, N, c * D, cd), N));
         allowed = fmax(allowed, fmax(spectra_error(N, k, N, wa, N), spectra_error(N, v, N, wb, N)));
-        ck_assert(!isnan(largest(by_spectra(&o.g, k, wa), N)) && !isnan(largest(by_spectra(&o.g, v, wb), N)));
     }
     within(place[_i].grid, worst, allowed);
     ck_assert(allowed < 0.5);
-    real *k = filled(N, 1), *w = column(o.wa, N, c * D, 0), *before = by_spectra(&o.g, k, w);
+    real *k = filled(N, 1), *w = column_of(o.wa, N, c * D, 0), *before = by_spectra(&o.g, k, w);
     w[0] += 1;
     beyond("one entry moved", largest_difference(by_spectra(&o.g, k, w), before, N), allowed);
 }
 END_TEST
-
-/* y of Eq. 9 from its two convolutions [N][c][D]. */
-static real *eq9(const struct one_head *o, const real *Ga, const real *Gb)
-{
-    size_t c = o->c, D = o->D;
-    real *y = zeros(o->N * c);
-    for (size_t i = 0; i < o->N; i++)
-        for (size_t ch = 0; ch < c; ch++)
-            for (size_t d = 0; d < D; d++)
-                for (size_t out = 0; out < c; out++)
-                    y[i * c + out] += o->q[i * c + ch] * (Ga[(i * c + ch) * D + d] + o->Ba[ch * D + d])
-                                    * (Gb[(i * c + out) * D + d] + o->Bb[out * D + d]);
-    return y;
-}
-
-/* a [N] on its grid in the corner of a larger one, zeros around it. */
-static real *in_the_corner(const grid *large, const grid *g, const real *a)
-{
-    real *b = zeros(large->tokens);
-    for (size_t n = 0; n < g->tokens; n++) {
-        size_t at[GRID_AXES];
-        grid_coordinates(at, g, n);
-        b[grid_index(large, at)] = a[n];
-    }
-    return b;
-}
 
 /* An offset table [P] as a circular kernel on the padded grid, flipped: the
  * entry of offset -t lies at t modulo 2n-1. */
@@ -957,25 +742,21 @@ static real *as_kernel(const grid *large, const grid *g, const real *e)
     return w;
 }
 
-/* Claim      Eq. 9 is Eq. 7 exactly, and FFTs compute it exactly too: on a grid
- *            padded with zeros to 2n-1 points per axis nothing wraps.
- * Paper      LiSA, Eq. 9.   Chapter 1, "Exact, at twice the size".
- * Measure    Convolutions by spectra on the padded grid against whole numbers;
- *            rounded to these, Eq. 9 against Eq. 7.
- * Tolerance  spectra_error, and below 1/2; then zero. */
+/* LiSA, Eq. 9 is Eq. 7: on a grid padded to 2n - 1 points for each axis nothing wraps. Spectra give whole numbers
+ * within spectra_error, below 1/2; rounded, the two are equal. */
 START_TEST(eq9_is_eq7_by_zero_padding)
 {
     struct one_head o = head_at(_i);
     size_t N = o.N, c = o.c, D = o.D;
     grid large = padded(&o.g);
-    real *G[2] = {zeros(N * c * D), zeros(N * c * D)};
+    real *G[2] = {zeros(N * c * D), zeros(N * c * D)}, *y = zeros(N * c);
     double worst = 0, allowed = 0;
     for (size_t cd = 0; cd < 2 * c * D; cd++) {
         bool value = cd >= c * D;
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): no size is 0 */
         size_t ch = cd % (c * D) / D, d = cd % D;
-        real *signal = in_the_corner(&large, &o.g, column(value ? o.v : o.k, N, c, ch));
-        real *table = value ? column(o.eb, o.P, D, d) : column(o.eac, o.P, c * D, ch * D + d);
+        real *signal = in_the_corner(&large, &o.g, column_of(value ? o.v : o.k, N, c, ch), 1);
+        real *table = value ? column_of(o.eb, o.P, D, d) : column_of(o.eac, o.P, c * D, ch * D + d);
         real *kernel = as_kernel(&large, &o.g, table);
         real *convolved = by_spectra(&large, signal, kernel);
         allowed = fmax(allowed, spectra_error(large.tokens, signal, large.tokens, kernel, large.tokens));
@@ -983,14 +764,14 @@ START_TEST(eq9_is_eq7_by_zero_padding)
             size_t at[GRID_AXES];
             grid_coordinates(at, &o.g, i);
             real g = convolved[grid_index(&large, at)], whole = (real)nearbyint(g);
-            ck_assert(!isnan((double)g));
-            worst = fmax(worst, fabs((double)g - (double)whole));
-            G[value][(i * c + ch) * D + d] = whole;
+            worse(&worst, fabs((double)g - (double)whole));
+            G[value][(i * c + ch) * D + d] = whole + (value ? o.Bb : o.Ba)[ch * D + d];
         }
     }
     within(place[_i].grid, worst, allowed);
     ck_assert(allowed < 0.5);
-    equal(eq9(&o, G[0], G[1]), eq7(&o), N * c);
+    lisa_naive_contraction(y, o.q, G[0], G[1], N, c, D);
+    equal(y, eq7(&o), N * c);
 }
 END_TEST
 
@@ -1005,10 +786,7 @@ static void make_circulant(struct one_head *o)
         }
 }
 
-/* Claim      Eq. 10 is Eq. 7 where the Toeplitz tensors are circulant: "the RPEs
- *            are altered by circular position embeddings".
- * Paper      LiSA, Sec. 4.3.
- * Measure    y of both, e_t = w_{-t mod grid}.           Tolerance  Zero. */
+/* LiSA, Sec. 4.3: e_t = w_{-t mod grid}. */
 START_TEST(circular_is_linear_where_toeplitz_is_circulant)
 {
     struct one_head o = head_at(_i);
@@ -1017,15 +795,8 @@ START_TEST(circular_is_linear_where_toeplitz_is_circulant)
 }
 END_TEST
 
-/* Claim      With one latent only there: let any entry but the middle one differ
- *            from its partner a period away, and some output differs.  The middle
- *            one has no partner: there w_0 follows.  Two latents may differ and
- *            cancel: eb_1 + t and eb_2 - t, for any table t, give the same y where
- *            both latents read the same.
- * Paper      LiSA, Sec. 4.3: Eq. 10 is marked as an approximation.
- * Measure    y of Eq. 7 with one entry of one table moved by 1, all data
- *            positive, so that nothing cancels, against y of Eq. 10; and with two
- *            latents, a table drawn for t.         Tolerance  Zero. */
+/* LiSA, Sec. 4.3. With one latent, an entry that differs from its partner a period away changes y; all data are
+ * positive, so nothing cancels. Two latents that read alike may differ and cancel. */
 START_TEST(circular_is_linear_nowhere_else)
 {
     struct one_head o = whole_head("3x4", 2, 1);
@@ -1067,13 +838,8 @@ START_TEST(circular_is_linear_nowhere_else)
 }
 END_TEST
 
-/* Claim      What the approximation costs lies at the border: kernels that reach
- *            r tokens give the same output, circular or not, for every token at
- *            least r from the border, and other outputs within that frame.
- * Paper      LiSA, Eq. 10.   Chapter 1, "Where the difference lives".
- * Measure    y of Eq. 7 and 10 on 7 x 9, r = 0 ... 3: tokens inside that
- *            differ, none; tokens of the frame that differ, on each side some.
- * Tolerance  Zero. */
+/* LiSA, Eq. 10. Kernels that reach r tokens give the same output, circular or not, at all tokens at least r from the
+ * border, and other outputs on each side of the frame. */
 START_TEST(circular_differs_from_linear_at_the_border_only)
 {
     struct one_head o = whole_head("7x9", 2, 1);
@@ -1121,11 +887,7 @@ static void moved(size_t *from, const grid *g, const size_t step[GRID_AXES])
     for (size_t i = 0; i < g->tokens; i++) from[i] = grid_circular(g, i, grid_index(g, step));
 }
 
-/* Claim      Shifting the tokens around the grid shifts the output of Eq. 10,
- *            and does not shift that of Eq. 4-7.
- * Paper      LiSA, Sec. 4.3: circulant matrices.
- * Measure    y of shifted tokens against shifted y.
- * Tolerance  Zero for Eq. 10; the others must differ. */
+/* LiSA, Sec. 4.3, circulant matrices. */
 START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
 {
     struct one_head o = whole_head("5x6", 3, 2);
@@ -1134,18 +896,14 @@ START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
     moved(from, &o.g, by);
     struct one_head p = with_tokens(&o, from);
     for (size_t e = 0; e < COUNT(equations); e++) {
-        real *y_moved = equations[e].y(&p), *moved_y = reordered(equations[e].y(&o), from, o.N, o.c);
+        real *y_moved = equations[e].y(&p), *moved_y = rows_in_order(equations[e].y(&o), from, o.N, o.c);
         if (equations[e].y == eq10) equal(y_moved, moved_y, o.N * o.c);
         else unequal(y_moved, moved_y, o.N * o.c);
     }
 }
 END_TEST
 
-/* Claim      Away from borders all of them are translation invariant: an object
- *            on an empty ground gives the same answer wherever it stands.
- * Paper      LiSA, Sec. 1 ("translation invariance") and 4.1.
- * Measure    Tokens zero but for a 2 x 3 object: y of the moved object against
- *            moved y.                            Tolerance  Zero. */
+/* LiSA, Sec. 1 and 4.1, translation invariance: tokens are zero but for an object of 2 x 3. */
 START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
 {
     struct one_head o = whole_head("5x6", 3, 2);
@@ -1161,14 +919,11 @@ START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
     struct one_head p = with_tokens(&o, from);
     real *y = equations[_i].y(&o);
     ck_assert(largest(y, o.N * o.c) > 0);
-    equal(equations[_i].y(&p), reordered(y, from, o.N, o.c), o.N * o.c);
+    equal(equations[_i].y(&p), rows_in_order(y, from, o.N, o.c), o.N * o.c);
 }
 END_TEST
 
-/* Claim      Kernels of Eq. 10 with a single 1 move the tokens: at 0 they leave
- *            them, so Ga = k and Gb = v; at m they carry token n to n + m.
- * Paper      Follows from Eq. 10: the unit and the shifts of circular convolution.
- * Measure    Ga and Gb.                          Tolerance  Zero. */
+/* Follows from Eq. 10: a single 1 at m carries token n to n + m. */
 START_TEST(impulse_kernels_shift_keys_and_values)
 {
     struct one_head o = head_at(_i);
@@ -1181,42 +936,28 @@ START_TEST(impulse_kernels_shift_keys_and_values)
         real *Ga = circular_key(&o, wa, none), *Gb = circular_value(&o, wb, none);
         for (size_t i = 0; i < N; i++) from[i] = grid_circular(&o.g, i, m);
         for (size_t d = 0; d < D; d++) {
-            equal(column(Ga, N * c, D, d), reordered(o.k, from, N, c), N * c);
-            equal(column(Gb, N * c, D, d), reordered(o.v, from, N, c), N * c);
+            equal(column_of(Ga, N * c, D, d), rows_in_order(o.k, from, N, c), N * c);
+            equal(column_of(Gb, N * c, D, d), rows_in_order(o.v, from, N, c), N * c);
         }
     }
 }
 END_TEST
 
-/* Claim      Constant kernels make a global average: every token gets (q_i . sum k)
- *            (sum v), and place is gone.
- * Paper      Follows from Eq. 10, D = 1, W = 1, biases 0: the bin of frequency 0.
- * Measure    y against that product.             Tolerance  Zero. */
+/* Follows from Eq. 10 with W = 1 and no biases: every token gets (q_i . sum k) (sum v). */
 START_TEST(constant_kernels_make_a_global_sum)
 {
     struct one_head o = whole_head(place[_i].grid, place[_i].c, 1);
-    size_t c = o.c;
-    real *K = zeros(c), *V = zeros(c), *y = zeros(o.N * c);
-    o.wa = filled(o.N * c, 1);
-    o.wb = filled(o.N, 1);
+    size_t N = o.N, c = o.c;
+    real *ones = filled(N, 1), *K = matrix_product(ones, o.k, 1, N, c), *V = matrix_product(ones, o.v, 1, N, c);
+    o.wa = filled(N * c, 1);
+    o.wb = ones;
     o.Ba = o.Bb = zeros(c);
-    for (size_t i = 0; i < o.N * c; i++) {
-        K[i % c] += o.k[i];
-        V[i % c] += o.v[i];
-    }
-    for (size_t i = 0; i < o.N; i++)
-        for (size_t ch = 0; ch < c; ch++)
-            for (size_t out = 0; out < c; out++) y[i * c + out] += o.q[i * c + ch] * K[ch] * V[out];
-    equal(eq10(&o), y, o.N * c);
+    equal(eq10(&o), matrix_product(matrix_product(o.q, K, N, c, 1), V, N, 1, c), N * c);
 }
 END_TEST
 
-/* Claim      Gb shares its kernels among channels, Ga is depth-wise: values in
- *            another order of channels, with the rows of Bb, give outputs in that
- *            order; query and key in another order, with their kernels and the
- *            rows of Ba, change nothing.
- * Paper      LiSA, below Eq. 9.
- * Measure    y, channels permuted by one step.     Tolerance  Zero. */
+/* LiSA, below Eq. 9. Channels of v with rows of Bb may change places, and outputs follow; channels of q and k, with
+ * their kernels and rows of Ba, may without any effect. */
 START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
 {
     struct one_head o = whole_head("5x6", 3, 2), values = o, keys = o;
@@ -1244,44 +985,6 @@ START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
     equal(eq10(&keys), y, N * c);
     keys.wa = o.wa;
     unequal(eq10(&keys), y, N * c);
-}
-END_TEST
-
-/* Claim      Real FFTs do half the work: of the N bins of a real signal, those
- *            beyond the middle of the last axis are conjugates of the others, so
- *            H (W/2 + 1) products do (N/2 + 1 on a line).
- * Paper      LiSA, Sec. 4.3: "reduce the complexity by half".
- * Measure    Every bin of the complex transform against the kept bin of the real
- *            one at the same frequency, or the conjugate of that at the opposite
- *            one; the kept bins, counted.
- * Tolerance  Twice that of one transform: 7 log2 N squares, size |a|.
- * Verdict    Holds in the limit: 8/14 = 57 % of the products on 14 x 14. */
-START_TEST(real_ffts_do_half_the_work)
-{
-    struct one_head o = head_at(_i);
-    size_t N = o.N, last = o.g.size[o.g.axes - 1], half = last / 2 + 1, kept = 0;
-    real *a = column(o.k, N, o.c, 0), *f = dft(&o.g, made_complex(a, N), FFTW_FORWARD);
-    real *in = copy(a, N), *packed = zeros(2 * N / last * half);
-    double worst = 0, allowed = 2 * rounding_error(7 * log2((double)N), largest_column(a, N, 1));
-    int n[GRID_AXES];
-    for (int axis = 0; axis < o.g.axes; axis++) n[axis] = (int)o.g.size[axis];
-    FFTW(plan) plan = FFTW(plan_dft_r2c)(o.g.axes, n, in, (void *)packed, FFTW_ESTIMATE | FFTW_UNALIGNED);
-    FFTW(execute)(plan);
-    FFTW(destroy_plan)(plan);
-
-    for (size_t bin = 0; bin < N; bin++) {
-        bool discarded = bin % last >= half;
-        size_t from = discarded ? grid_circular(&o.g, 0, bin) : bin, at = from / last * half + from % last;
-        ck_assert_uint_lt(from % last, half);
-        kept += !discarded;
-        double re = (double)f[2 * bin] - (double)packed[2 * at];
-        double im = (double)f[2 * bin + 1] - (discarded ? -1 : 1) * (double)packed[2 * at + 1];
-        ck_assert(!isnan(re + im));
-        worst = fmax(worst, hypot(re, im));
-    }
-    within(place[_i].grid, worst, allowed);
-    ck_assert_uint_eq(kept, N / last * half);
-    ck_assert(2 * kept >= N && 2 * kept <= N + 2 * N / last);
 }
 END_TEST
 
@@ -1313,29 +1016,11 @@ static real *sampled(const grid *g, int band, uint64_t seed)
     return w;
 }
 
-/* w of one grid on a finer one: its spectrum with zeros at the new, higher
- * frequencies, times the ratio of tokens, so that it is the same function at more
- * points.  Along an axis of even size n the bin n/2 stands for +n/2 and -n/2 at
- * once, which are two bins now: half of it goes to each. */
-static real *resampled(const grid *fine, const grid *g, const real *w)
+/* The values of w at the points of a finer grid: regrid keeps sums, and so divides them by the growth of the tokens. */
+static real *interpolated(const grid *fine, const grid *g, const real *w)
 {
-    real *spectrum = dft(g, made_complex(w, g->tokens), FFTW_FORWARD), *wide = zeros(2 * fine->tokens);
-    for (size_t bin = 0; bin < g->tokens; bin++)
-        for (int choice = 0; choice < 1 << GRID_AXES; choice++) {
-            size_t at[GRID_AXES];
-            double share = 1;
-            grid_coordinates(at, g, bin);
-            for (int a = 0; a < GRID_AXES; a++) {
-                size_t n = g->size[a];
-                bool middle = 2 * at[a] == n && fine->size[a] > n, second = choice >> a & 1;
-                if (middle) share /= 2;
-                else if (second) share = 0;
-                if (2 * at[a] > n || (middle && second)) at[a] += fine->size[a] - n;
-            }
-            for (size_t part = 0; share > 0 && part < 2; part++)
-                wide[2 * grid_index(fine, at) + part] += (real)share * spectrum[2 * bin + part];
-        }
-    real *values = real_parts(dft(fine, wide, FFTW_BACKWARD), fine->tokens);
+    real *values = zeros(fine->tokens);
+    succeeds(regrid(values, w, 1, g->size, fine->size, 1, REGRID_ZEROS));
     for (size_t n = 0; n < fine->tokens; n++) values[n] *= (real)fine->tokens / (real)g->tokens;
     return values;
 }
@@ -1345,21 +1030,14 @@ static const struct { const char *coarse, *fine; } resolution[] = {
     {"14x14", "24x24"}, {"7", "12"}, {"8", "16"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"},
 };
 
-/* Waves are sampled to 40 u (their phase within a turn per axis) on either
- * grid, and transformed twice. */
+/* Waves are sampled to 40 u (their phase within a turn for each axis) on both grids, and transformed twice. */
 static double resampling_error(const grid *fine)
 {
     return rounding_error(2 * 40 * 40 + 14 * log2((double)fine->tokens), sqrt(WAVES));
 }
 
-/* Claim      If zeros are added to the spectrum of W, as one reading of appendix B
- *            has it, the result is exact for a W with frequencies below n/2 per axis only.
- * Paper      LiSA, appendix B: "changing the resolution is equal to changing the
- *            sampling interval of spectrums".
- * Measure    A sum of waves sampled on the fine grid against the same sum sampled
- *            on the coarse grid and resampled.
- * Tolerance  resampling_error above.
- * Would it fail?  Waves beyond the band are aliased, and that is beyond. */
+/* LiSA, appendix B. If zeros are added to the spectrum of W, a sum of waves below n/2 for each axis is the same sum
+ * on the fine grid; higher waves are aliased. */
 START_TEST(resampling_w_is_exact_for_band_limited_kernels)
 {
     grid coarse, fine;
@@ -1369,21 +1047,16 @@ START_TEST(resampling_w_is_exact_for_band_limited_kernels)
     for (int a = 0; a < coarse.axes; a++)
         if ((int)coarse.size[a] < band) band = (int)coarse.size[a];
     band = (band - 1) / 2;
-    real *fits = resampled(&fine, &coarse, sampled(&coarse, band, 5)), *truth = sampled(&fine, band, 5);
+    real *fits = interpolated(&fine, &coarse, sampled(&coarse, band, 5)), *truth = sampled(&fine, band, 5);
     within(resolution[_i].fine, largest_difference(fits, truth, fine.tokens), resampling_error(&fine));
     band = 2 * band + 2;
-    fits = resampled(&fine, &coarse, sampled(&coarse, band, 5));
+    fits = interpolated(&fine, &coarse, sampled(&coarse, band, 5));
     truth = sampled(&fine, band, 5);
     beyond("waves beyond the band", largest_difference(fits, truth, fine.tokens), resampling_error(&fine));
 }
 END_TEST
 
-/* Claim      On a grid of even size the middle bin is kept as a cosine: half of
- *            it at either sign of the frequency.  A sine of that frequency is zero
- *            at every token, and so cannot be kept by anything.
- * Paper      LiSA, appendix B, does not say what becomes of it; 14 is even.
- * Measure    cos(2 pi 7 t) on 14 points, resampled to 24, against itself.
- * Tolerance  resampling_error. */
+/* LiSA, appendix B, does not say: cos(2 pi 7 t) on 14 points. A sine of that frequency is zero at every token. */
 START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
 {
     grid coarse, fine;
@@ -1392,21 +1065,13 @@ START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
     real *w = zeros(14), *expected = zeros(24);
     for (size_t n = 0; n < 14; n++) w[n] = n % 2 ? -1 : 1;
     for (size_t n = 0; n < 24; n++) expected[n] = (real)cos(TURN * (double)(7 * n % 24) / 24);
-    double error = largest_difference(resampled(&fine, &coarse, w), expected, 24);
+    double error = largest_difference(interpolated(&fine, &coarse, w), expected, 24);
     within("cosine of the middle bin", error, resampling_error(&fine));
 }
 END_TEST
 
-/* Reading    "Simple interpolation" of the values of W is not enough on a larger grid: a
- *            sum over M tokens instead of N makes both convolutions M/N times larger,
- *            and y (M/N)^2 times, 8.6 from 224 to 384 pixels.  A spectrum whose bins are
- *            kept and joined by zeros divides W by M/N; then an image of one colour gives
- *            the same answer, which the last step shows.
- * Paper      LiSA, appendix B: "adapted to higher resolutions by simple interpolation".
- * Measure    y of a picture of one colour on 14 x 14 and on 24 x 24, biases 0,
- *            W resampled: the ratio of the two; and with W divided by M/N.
- * Tolerance  Sums of N and M terms and the resampling, for factors of size |W|_1:
- *            2 (M + N) roundings and those of resampling_error, relative to y. */
+/* LiSA, appendix B, "simple interpolation" of the values of W: sums over M tokens, not N, make y (M/N)^2 times
+ * larger, 8.6 from 14 x 14 to 24 x 24. regrid divides by M/N. Tolerance: sums of N and M terms, and resampling. */
 START_TEST(resampled_w_must_shrink_as_tokens_grow)
 {
     struct one_head coarse = {.c = 1, .D = 1}, fine = coarse;
@@ -1416,7 +1081,7 @@ START_TEST(resampled_w_must_shrink_as_tokens_grow)
     coarse.wa = sampled(&coarse.g, 6, 5);
     for (size_t n = 0; n < 196; n++) coarse.wa[n] += 2;
     coarse.wb = coarse.wa;
-    fine.wa = fine.wb = resampled(&fine.g, &coarse.g, coarse.wa);
+    fine.wa = fine.wb = interpolated(&fine.g, &coarse.g, coarse.wa);
     for (int f = 0; f < 2; f++) {
         struct one_head *o = f ? &fine : &coarse;
         o->N = o->g.tokens;
@@ -1483,7 +1148,6 @@ int main(void)
     tcase_add_loop_test(circular, impulse_kernels_shift_keys_and_values, 0, PLACES);
     tcase_add_loop_test(circular, constant_kernels_make_a_global_sum, 0, PLACES);
     tcase_add_test(circular, value_kernels_are_shared_and_key_kernels_depthwise);
-    tcase_add_loop_test(circular, real_ffts_do_half_the_work, 0, PLACES);
 
     TCase *resolutions = add_case(suite, "appendix B, another resolution");
     tcase_add_loop_test(resolutions, resampling_w_is_exact_for_band_limited_kernels, 0, (int)COUNT(resolution));

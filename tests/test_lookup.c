@@ -1,7 +1,6 @@
-/* test_lookup.c -- what a declaration declares: names that are looked up, limits
+/* test_lookup.c -- names and limits of a declaration
  *
- * The operator here is made up: one option of each kind, and tensors that are
- * there, absent, and without data. */
+ * The operator here is made up: an option of each kind; tensors that are present, absent, and without data. */
 
 #include <math.h>
 #include <string.h>
@@ -57,11 +56,7 @@ static struct problem problem(int words, const char *const *word)
     return p;
 }
 
-/* Claim      What was chosen, what stands where nothing was, and what has no data yet
- *            are read by name; a letter that is not bound, an absent tensor and an axis
- *            too many are 0 and NULL; no name of the declaration is refused.
- * Would it fail?  Seen with choices counted from 1, with the first option taken for one not given, and with the
- *            first tensor taken for an absent one. */
+/* An unbound letter, an absent tensor and an axis too many are 0 or NULL. A tensor without data reads as NaN. */
 START_TEST(names_are_looked_up)
 {
     struct problem p = problem(7, (const char *[]){"--grid", "2x3", "--way", "16", "--both", "--terms", "a+bc"});
@@ -97,9 +92,7 @@ START_TEST(names_are_looked_up)
 }
 END_TEST
 
-/* Claim      A name that is not declared is a failure that says it, of whatever kind it
- *            is; it reads as 0 or NULL, and the first one is the one that is kept.
- * Would it fail?  Seen with an unknown option read as option 0. */
+/* The message says the name and its kind. Unknown names read as 0 or NULL; the first failure is kept. */
 START_TEST(unknown_names_are_failures)
 {
     struct problem p = problem(2, (const char *[]){"--grid", "2x3"});
@@ -129,8 +122,7 @@ START_TEST(unknown_names_are_failures)
 }
 END_TEST
 
-/* Claim      Words of a list are found whole, and letters of a shape.
- * Measure    Words that begin or end as others do. */
+/* Words that begin or end like others, and letters of a shape. */
 START_TEST(words_are_found_whole)
 {
     ck_assert_int_eq(word_place("4|16|four", "16"), 1);
@@ -148,9 +140,7 @@ START_TEST(words_are_found_whole)
 }
 END_TEST
 
-/* Claim      A declaration with more options or tensors than a problem has room for, or
- *            with a larger resolved problem, fails; one with as many does not.
- * Would it fail?  Without the check the option after the last is written to the grid. */
+/* As many options, tensors and resolved bytes as a problem holds, and one more of each. */
 START_TEST(declarations_are_limited)
 {
     struct option many[PROBLEM_OPTIONS + 2];
@@ -176,9 +166,7 @@ START_TEST(declarations_are_limited)
 }
 END_TEST
 
-/* Claim      A file without data binds sizes, and the same problem binds it again when
- *            data have come; then, and not before, the declaration checks them.
- * Would it fail?  Seen with the check called at once, which reads no data. */
+/* A file binds sizes before it has data, and again with them; only then the declaration checks them. */
 START_TEST(files_bind_before_they_have_data)
 {
     struct tensor list[2];

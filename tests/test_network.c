@@ -1,7 +1,6 @@
-/* test_network.c -- whole networks: tables, weights by path, numbers against PyTorch's
+/* test_network.c -- whole networks: their tables, weights by path, logits against PyTorch's
  *
- * Networks run here with few channels and blocks; what their full tables count is
- * known without running them.  What their layers and operators compute has suites of its own. */
+ * Networks run here with few channels and blocks. Their full tables are counted without running them. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -24,10 +23,10 @@
 
 static const char *const form[] = {"naive", "fast"};
 
-/* The sizes at which a network is run here. */
+/* The sizes of a network here. */
 struct small { const char *name, *grid, *depths, *widths, *heads; size_t batch; };
 
-/* All ways from stage to stage, all mixers, images and video; widths that fill no vector. */
+/* All transitions between stages, all mixers, images and video; widths that fill no vector. */
 static const struct small small[] = {
     {"litv2-s", "64x64", "1,2,2,1", "6,12,24,48", "1,2,4,4", 2},
     {"elsa-swin-t", "64x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
@@ -48,21 +47,21 @@ static const struct small small[] = {
     {"chopd-former-linear-15m", "32x32", "1,1,2,1", "4,6,8,20", NULL, 1},
 };
 
-static struct network made(const struct small *s, const char *called, int threads)
+static struct network made(const struct small *s, size_t classes, const char *called, int threads)
 {
     struct network n;
     const struct network_table *table;
     succeeds(network_named(&table, s->name));
     succeeds(network_create(&n, table, &(struct network_request){
-        .form = called, .grid = s->grid, .batch = s->batch, .classes = 7, .depths = s->depths, .widths = s->widths,
-        .heads = s->heads, .threads = threads}));
+        .form = called, .grid = s->grid, .batch = s->batch, .classes = classes, .depths = s->depths,
+        .widths = s->widths, .heads = s->heads, .threads = threads}));
     return n;
 }
 
-/* The same, with weights drawn, ready to run. */
+/* The same, with random weights, ready to run. */
 static struct network ready(const struct small *s, const char *called, int threads)
 {
-    struct network n = made(s, called, threads);
+    struct network n = made(s, 7, called, threads);
     succeeds(network_draw(&n, 5));
     succeeds(network_place(&n));
     return n;
@@ -71,7 +70,7 @@ static struct network ready(const struct small *s, const char *called, int threa
 static size_t logits_of(const struct network *n) { return n->batch * n->classes; }
 static size_t pixels_of(const struct network *n) { return n->batch * n->grid.tokens * 3; }
 
-/* The logits, freed when the test ends; a run allocates nothing. */
+/* The logits, freed when the test ends. A run allocates nothing. */
 static real *run(struct network *n, const real *x)
 {
     real *y = zeros(logits_of(n));
@@ -84,49 +83,17 @@ static real *run(struct network *n, const real *x)
 
 /* ---- how far two ways to the same logits may lie apart ---------------------------- */
 
-/* Every number of x and of the weights moved by a share between -d and d, d = 2^-9 in float, 2^-22 in double: far
- * above what is rounded and far below 1; the root mean square of what y moves by is kappa d of
- * its own (roundoff.h). */
-static double kappa_of(struct network *n, const real *x, const real *y, size_t count)
-{
-    const double d = ldexp(1, sizeof(real) == 4 ? -9 : -22);
-    char path[NETWORK_PATH];
-    struct tensor t;
-    real *moved = copy(x, pixels_of(n));
-    for (size_t i = 0; i < pixels_of(n); i++) moved[i] *= (real)(1 + d * (2 * random_uniform(1, 0, i) - 1));
-    real **kept = keep(4096, sizeof *kept);
-    for (size_t w = 0; network_weight(&t, path, n, w); w++) {
-        kept[w] = copy(t.data, t.count);
-        for (size_t i = 0; i < t.count; i++) t.data[i] *= (real)(1 + d * (2 * random_uniform(1, w + 1, i) - 1));
-    }
-    succeeds(network_load(n));
-    double kappa = mean_difference(run(n, moved), y, count) / d;
-    for (size_t w = 0; network_weight(&t, path, n, w); w++) memcpy(t.data, kept[w], t.count * sizeof *t.data);
-    succeeds(network_load(n));
-    return fmax(1, kappa);
-}
-
-/* The statistical bound of roundoff.h for a whole network: the roundings of each step count as its weights'
- * and its input's moves do, so they go through the others as kappa says; and no sum of any step has more terms
- * than that step makes multiply-adds for an entry. */
+/* The statistical bound of roundoff.h. */
 static double bound(struct network *n, const real *x, const real *y)
 {
-    double terms = 1;
-    for (size_t p = 0; p < n->parts; p++)
-        terms = fmax(terms, form_multiply_adds(n->part[p].plan.form, &n->part[p].problem)
-                            / (double)problem_output_count(&n->part[p].problem));
-    return chance(logits_of(n)) * kappa_of(n, x, y, logits_of(n)) * sqrt(terms) * UNIT_ROUNDOFF;
+    return chance(logits_of(n)) * network_sensitivity(n, x, y) * sqrt(network_terms(n)) * UNIT_ROUNDOFF;
 }
 
 /* Independent errors are within 8 root mean squares, but once in 10^14 times; and the largest y is not below its
  * root mean square. */
 #define SAFE 8
 
-/* Claim      The naive forms and the fast ones, each through a whole network, make the same logits; so
- *            do one thread and two.
- * Measure    Root mean square, and the largest error over the largest logit.
- * Tolerance  Above.
- * Would it fail?  Seen with a coefficient of the fast forms' GELU off by a thousandth. */
+/* Naive and fast forms make the same logits through a whole network, with one thread and two. */
 START_TEST(naive_networks_are_fast_ones)
 {
     const struct small *s = &small[_i];
@@ -158,7 +125,7 @@ struct answers {
     const struct tensor *x, *logits, *stage[NETWORK_STAGES];
 };
 
-/* What stands behind "--key " in the options. */
+/* The word after "--key" in the options. */
 static const char *option_of(const struct answers *a, const char *key)
 {
     for (int w = 1; w + 1 < 32 && a->g.word[w + 1]; w += 2)
@@ -189,14 +156,23 @@ static void open_answers(struct answers *a, const char *name, const char *called
     ck_assert(a->x && a->logits && a->stage[0]);
 
     /* Step 2: the network. */
-    const struct network_table *table;
-    succeeds(network_named(&table, a->g.word[0]));
-    succeeds(network_create(&a->n, table, &(struct network_request){
-        .form = called, .grid = option_of(a, "grid"), .batch = a->x->size[0], .classes = a->logits->size[1],
-        .depths = option_of(a, "depths"), .widths = option_of(a, "widths"),
-        .heads = option_of(a, "heads"), .threads = 1}));
+    const struct small sizes = {a->g.word[0], option_of(a, "grid"), option_of(a, "depths"), option_of(a, "widths"),
+                                option_of(a, "heads"), a->x->size[0]};
+    a->n = made(&sizes, a->logits->size[1], called, 1);
     succeeds(network_bind(&a->n, &a->weights));
     succeeds(network_place(&a->n));
+}
+
+/* The logits, and the output of each stage. */
+static real *run_stages(struct answers *a, real *stage[NETWORK_STAGES])
+{
+    real *logits = zeros(logits_of(&a->n));
+    for (int i = 0; i < NETWORK_STAGES; i++) {
+        ck_assert((i < a->n.stages) == (a->stage[i] != NULL));
+        stage[i] = a->stage[i] ? zeros(a->stage[i]->count) : NULL;
+    }
+    succeeds(network_run(&a->n, logits, a->x->data, stage));
+    return logits;
 }
 
 static void close_answers(struct answers *a)
@@ -205,26 +181,19 @@ static void close_answers(struct answers *a)
     tensors_release(&a->g.file);
 }
 
-/* Claim      Logits and the output of every stage are those of the same network in PyTorch (tests/pytorch/networks.py),
- *            with its weights, under their paths.
- * Paper      LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks.
- * Measure    Root mean square, and the largest error over the largest entry.
- * Tolerance  Above, and kappa of the logits for stages too, which fewer steps lead to; twice that, since
- *            PyTorch rounds as well.
- * Would it fail?  Seen with --alpha 0.5 in LITv2, and with that coefficient in all networks that have a GELU. */
+/* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks, by tests/pytorch/networks.py.
+ * Tolerance: kappa of the logits, for stages too; twice the bound, since PyTorch rounds as well. */
 START_TEST(networks_are_pytorchs)
 {
     struct answers a;
     char what[80];
     open_answers(&a, golden[_i / 2], form[_i % 2]);
-    real *stage[NETWORK_STAGES] = {0}, *logits = zeros(logits_of(&a.n));
+    real *stage[NETWORK_STAGES], *logits = run_stages(&a, stage);
     for (int i = 0; i < a.n.stages; i++) {
         size_t size[3];
         network_stage_shape(&a.n, i, size);
-        ck_assert(a.stage[i] && !memcmp(size, a.stage[i]->size, sizeof size));
-        stage[i] = zeros(a.stage[i]->count);
+        ck_assert(!memcmp(size, a.stage[i]->size, sizeof size));
     }
-    succeeds(network_run(&a.n, logits, a.x->data, stage));
     double allowed = 2 * bound(&a.n, a.x->data, logits);
     for (int i = 0; i < a.n.stages; i++) {
         snprintf(what, sizeof what, "%s, %s, stage %d", golden[_i / 2], form[_i % 2], i + 1);
@@ -236,23 +205,18 @@ START_TEST(networks_are_pytorchs)
 }
 END_TEST
 
-/* How far the logits are from PyTorch's, or the stage that is the farthest: some networks sample so far off the
- * plane that little of a stage reaches the next. */
+/* The error of the logits, or of the worst stage: some networks sample so far off the plane that little passes on. */
 static double farthest(struct answers *a)
 {
-    real *stage[NETWORK_STAGES] = {0}, *logits = zeros(logits_of(&a->n));
-    for (int i = 0; i < a->n.stages; i++) stage[i] = zeros(a->stage[i]->count);
-    succeeds(network_run(&a->n, logits, a->x->data, stage));
+    real *stage[NETWORK_STAGES], *logits = run_stages(a, stage);
     double most = mean_difference(logits, a->logits->data, a->logits->count);
     for (int i = 0; i < a->n.stages; i++)
         worse(&most, mean_difference(stage[i], a->stage[i]->data, a->stage[i]->count));
     return most;
 }
 
-/* Claim      The comparison above would notice a wrong weight, in whatever tensor of whatever step.
- * Measure    Normal numbers over 8 added to a tensor, positive ones where it holds boxes or variances; the logits or a
- *            stage then miss PyTorch's by more than is allowed.
- * Would it fail?  Seen where all of a deformable convolution's samples lay off the plane. */
+/* networks_are_pytorchs would notice a wrong number in any tensor of any step. Moves are normal numbers over 8,
+ * positive for boxes and variances. */
 START_TEST(every_weight_of_a_network_counts)
 {
     struct answers a;
@@ -286,9 +250,7 @@ static struct network whole(const char *name, const char *called, const char *pi
     return n;
 }
 
-/* Claim      A network costs what its paper's formulas add up to: LITv2 with HiLo's own formula, at 224 and at 384.
- * Measure    Exactly, and at 384 LITv2-B as printed, 39.7 G.
- * Would it fail?  Seen with one block too few. */
+/* HiLo's own formula, at 224 and at 384 pixels; LITv2-B at 384 as printed, 39.7 G. */
 START_TEST(litv2_costs_what_its_formulas_say)
 {
     static const struct { const char *name, *grid; double side, C, third; } one[] = {
@@ -305,7 +267,7 @@ START_TEST(litv2_costs_what_its_formulas_say)
             double hilo = N * hd * (3 * C + hd) + 8 * N * hd + N * ld * (C + ld) + 2 * w * C * ld + 2 * N * w * ld;
             if (s >= 2) sum += depth[s] * hilo;
         }
-        sum += N * 4 * C / 2 + C / 2 * 1000;                                         /* behind the loop: N/4, 2C */
+        sum += N * 4 * C / 2 + C / 2 * 1000;                                         /* after the loop: N/4, 2C */
         ck_assert_msg(sum == network_bare_multiply_adds(&n), "%s at %s: %.0f, expected %.0f", one[i].name, one[i].grid,
                       network_bare_multiply_adds(&n), sum);
         if (one[i].side > 56) ck_assert(prints(sum / 1e9, 39.7, 0.1));
@@ -314,11 +276,8 @@ START_TEST(litv2_costs_what_its_formulas_say)
 }
 END_TEST
 
-/* Claim      ELSA-Swin costs K^2 (w Q + h Q + C) and maps of 2 Q C + 2 C^2 a token, and K^2 C more for the ghost
- *            head; the printed 4.8, 9.6, 16.7 G are those with it, counted by hand to 4.770, 9.556, 16.664.
- * Measure    The naive forms, which count neighbours off the grid as the formula does: exactly, and to
- *            the last digit of those three.
- * Would it fail?  Seen with Q = 2C/3 not rounded up. */
+/* K^2 (w Q + h Q + C) and maps of 2 Q C + 2 C^2 a token, and K^2 C for the ghost head. Printed: 4.8, 9.6, 16.7 G; by
+ * hand 4.770, 9.556, 16.664. The naive forms count neighbours off the grid, as the formula does. */
 START_TEST(elsa_swin_costs_what_its_formulas_say)
 {
     static const struct { const char *name; double C, third, w, ghosted; } one[] = {
@@ -347,11 +306,7 @@ START_TEST(elsa_swin_costs_what_its_formulas_say)
 }
 END_TEST
 
-/* Claim      The kinds of a profile are the network's steps: none is lost, and their multiply-adds and seconds
- *            are those of the network.
- * Measure    Steps exactly; multiply-adds and seconds but for the order of the sum.
- * Tolerance  2^-40 of the sum: 500 numbers in double.
- * Would it fail?  Seen with the first step not counted. */
+/* Tolerance: 2^-40 of the sum of 500 numbers in double. */
 START_TEST(kinds_of_a_profile_are_the_steps)
 {
     struct network_kind kind[NETWORK_KINDS], all;
@@ -391,9 +346,8 @@ static struct tensors listed(const struct network *n)
     return list;
 }
 
-/* Claim      A file that lacks a weight, has one too many, or one of another shape is refused by
- *            the weight's path; and so with sizes alone, before any number is read.
- * Measure    Messages, for every weight of a network. */
+/* A file that lacks a weight, has one too many, or one of another shape: the message names the path. So it does with
+ * sizes alone, before any number is read. */
 START_TEST(weights_are_refused_by_their_paths)
 {
     struct network n = ready(&small[0], "fast", 1);
@@ -422,9 +376,7 @@ START_TEST(weights_are_refused_by_their_paths)
 }
 END_TEST
 
-/* Claim      What does not fit is refused in one line, by the step that it does not fit, and leaves
- *            nothing behind.
- * Measure    Messages, and bytes in use. */
+/* The message names the step, and no memory stays in use. */
 START_TEST(networks_refuse)
 {
     static const struct { const char *name, *grid, *depths, *widths, *heads, *form, *says; } wrong[] = {
@@ -460,11 +412,9 @@ START_TEST(networks_refuse)
 }
 END_TEST
 
-/* ---- promises ---------------------------------------------------------------------------- */
+/* ---- properties -------------------------------------------------------------------------- */
 
-/* Claim      NaN in one image shows in all of its logits, and changes no bit of another image's.
- * Measure    As many images as the network takes at once, one or two, each in its turn; both forms.
- * Would it fail?  Seen with a head that begins its sums at what an array holds. */
+/* In all logits of its image, and in no bit of another image's. */
 START_TEST(nan_reaches_the_logits_of_its_image)
 {
     struct network n = ready(&small[_i / 2], form[_i % 2], 1);
@@ -483,10 +433,7 @@ START_TEST(nan_reaches_the_logits_of_its_image)
 }
 END_TEST
 
-/* Claim      The same network gives the same bits again, whatever it has seen, and so does another one with the same
- *            weights; and its input is as it was.
- * Measure    To the bit, with one, two and three threads.
- * Would it fail?  Seen with a first step that adds to what the run before has left. */
+/* A run after another input, with the workspace overwritten, and in a second network gives the same bits. */
 START_TEST(networks_repeat)
 {
     for (int threads = 1; threads <= 3; threads++) {
@@ -504,9 +451,7 @@ START_TEST(networks_repeat)
 }
 END_TEST
 
-/* Claim      Whichever request for memory fails, alone or with all that follow, is a status, and
- *            leaves nothing behind.
- * Measure    Each request from create to place in turn. */
+/* Each request for memory fails in turn, alone or with all that follow. */
 START_TEST(networks_without_memory)
 {
     const struct small *s = &small[0];
@@ -536,15 +481,12 @@ START_TEST(networks_without_memory)
 }
 END_TEST
 
-/* Claim      The bytes that a network says it will take are those that it takes, before any is taken: three arrays, one
- *            workspace, and what plans keep.
- * Measure    The peak from create to the end of a run, to the byte; one, two and three threads.
- * Would it fail?  Seen with the workspace counted twice, and with blocks that were no whole lines. */
+/* Three arrays, one workspace, and what plans keep: the peak from create to the end of a run, to the byte. */
 START_TEST(bytes_of_networks_are_known_beforehand)
 {
     for (int threads = 1; threads <= 3; threads++) {
         size_t before = memory_in_use();
-        struct network n = made(&small[_i], form[threads % 2], threads);
+        struct network n = made(&small[_i], 7, form[threads % 2], threads);
         size_t said = network_bytes(&n, true), input = pixels_of(&n), output = logits_of(&n);
         network_release(&n);
         real *x = normal(3, input), *y = zeros(output);
@@ -561,10 +503,7 @@ START_TEST(bytes_of_networks_are_known_beforehand)
 }
 END_TEST
 
-/* Claim      Every table stands: its steps fit each other at the grid that it was made for, and with its own
- *            name it is found.
- * Measure    All networks are created, naive and fast; what they will take can be counted, or is more than
- *            32 bits address. */
+/* Steps fit each other at the grid of the table. Bytes can be counted, or are more than 32 bits address. */
 START_TEST(tables_stand)
 {
     const struct network_table *t = network_at(_i);
@@ -581,11 +520,7 @@ END_TEST
 
 /* ---- pictures ---------------------------------------------------------------------------- */
 
-/* Claim      Every ELSA step of the published models states a scale of 1, as the authors' block passes it; the
- *            default of their class, 1/sqrt(c), is no published model's.
- * Paper      ELSA's public code: ELSASwinBlock has qk_scale=1.
- * Measure    The options of every step of three networks: --scale is among them, and is 1.
- * Would it fail?  Seen without --scale, which has another default in other operators. */
+/* ELSA's public code: ELSASwinBlock passes qk_scale=1. The default of its class, 1/sqrt(c), is no published model's. */
 START_TEST(published_elsa_models_state_a_scale_of_one)
 {
     static const char *const name[] = {"elsa-swin-t", "elsa-swin-s", "elsa-swin-b"};
@@ -605,11 +540,8 @@ START_TEST(published_elsa_models_state_a_scale_of_one)
 }
 END_TEST
 
-/* Claim      A picture of one colour becomes that colour, normalised; a grey one the same as three equal
- *            colours; and of a wide one the middle is taken.
- * Measure    Within 4 u of the colour over its deviation; to the bit; and a picture whose left and right
- *            quarters are NaN shows none.
- * Would it fail?  Seen with the deviations of red and blue exchanged. */
+/* One colour becomes that colour, normalised (16 u); a grey picture equals three equal colours; of a wide one the
+ * middle is taken: quarters of NaN at its sides do not show. */
 START_TEST(pictures_are_prepared)
 {
     static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
@@ -646,14 +578,8 @@ START_TEST(pictures_are_prepared)
 }
 END_TEST
 
-/* Claim      Each network prepares a photograph as its authors' code does: for 224 pixels LITv2 and Swin keep the
- *            middle of 256, ELSA of 248; LITv2-B at 384 keeps all of it, each axis scaled by its own factor.
- * Paper      Public code: data/build.py of LITv2 and of Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384.
- * Measure    A black square photograph with a white frame, as wide as the recipe cuts off: all is black; one pixel
- *            wider, and it is not.  A photograph of 192 x 384 ramps at 384 x 384: its columns to the bit, rows
- *            between two of its own by quarters.
- * Tolerance  16 u of the pixel over the deviation.
- * Would it fail?  Seen with one recipe for all. */
+/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384. A black square in a white frame as
+ * wide as the recipe cuts off is all black; with a wider frame it is not. Tolerance: 16 u over the deviation. */
 START_TEST(photographs_are_prepared_as_their_authors_do)
 {
     static const struct { const char *name; size_t side, covered; } one[] = {
@@ -698,10 +624,7 @@ START_TEST(photographs_are_prepared_as_their_authors_do)
 }
 END_TEST
 
-/* Claim      A network of one channel is given the mean of a picture's colours, 0 ... 1; a file that is no PNG is
- *            refused by its name.
- * Measure    A PNG of one colour, whose three bytes are 51, 102 and 204; within 16 u.
- * Would it fail?  Seen with the colours subtracted. */
+/* A network of one channel gets the mean of the colours, within 16 u. A file that is no PNG: the message names it. */
 START_TEST(a_grey_picture_is_the_mean_of_its_colours)
 {
     static const real tone[] = {(real)(51. / 255), (real)(102. / 255), (real)(204. / 255)};
@@ -740,16 +663,16 @@ int main(void)
     tcase_add_loop_test(counts, kinds_of_a_profile_are_the_steps, 0, smalls);
     tcase_add_test(counts, litv2_costs_what_its_formulas_say);
     tcase_add_test(counts, elsa_swin_costs_what_its_formulas_say);
-    TCase *promises = add_case(suite, "promises");
-    tcase_add_test(promises, weights_are_refused_by_their_paths);
-    tcase_add_test(promises, networks_refuse);
-    tcase_add_loop_test(promises, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
-    tcase_add_loop_test(promises, networks_repeat, 0, smalls);
-    tcase_add_test(promises, networks_without_memory);
-    tcase_add_loop_test(promises, bytes_of_networks_are_known_beforehand, 0, smalls);
+    TCase *properties = add_case(suite, "properties");
+    tcase_add_test(properties, weights_are_refused_by_their_paths);
+    tcase_add_test(properties, networks_refuse);
+    tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
+    tcase_add_loop_test(properties, networks_repeat, 0, smalls);
+    tcase_add_test(properties, networks_without_memory);
+    tcase_add_loop_test(properties, bytes_of_networks_are_known_beforehand, 0, smalls);
     tcase_add_test(counts, published_elsa_models_state_a_scale_of_one);
-    tcase_add_test(promises, pictures_are_prepared);
-    tcase_add_test(promises, photographs_are_prepared_as_their_authors_do);
-    tcase_add_test(promises, a_grey_picture_is_the_mean_of_its_colours);
+    tcase_add_test(properties, pictures_are_prepared);
+    tcase_add_test(properties, photographs_are_prepared_as_their_authors_do);
+    tcase_add_test(properties, a_grey_picture_is_the_mean_of_its_colours);
     return run_suite(suite);
 }

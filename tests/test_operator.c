@@ -1,5 +1,4 @@
-/* test_operator.c -- declarations are read to the letter: options, shapes,
- * what a file must hold, what is drawn at random */
+/* test_operator.c -- declarations: options, shapes, the tensors of a file, random parameters */
 
 #include <limits.h>
 #include <math.h>
@@ -15,7 +14,7 @@
 #include "../reference/outline.h"
 #include "../reference/shape.h"
 
-/* Options as one types them, and the complaint they earn. */
+/* Options as a user types them, and the error. */
 static const struct { const char *word[8]; const char *complaint; } refusals[] = {
     {{0}, "--grid: missing"},
     {{"--grid"}, "no value"},
@@ -39,8 +38,6 @@ static const struct { const char *word[8]; const char *complaint; } refusals[] =
     {{"--grid", "4", "stray"}, "found 'stray'"},
 };
 
-/* Claim      An option is refused when it is unknown, given twice, without a
- *            value, out of range, or required and missing. */
 START_TEST(options_are_read_strictly)
 {
     struct problem p;
@@ -50,7 +47,6 @@ START_TEST(options_are_read_strictly)
 }
 END_TEST
 
-/* Claim      Reals are finite and decimal. */
 START_TEST(reals_are_finite_and_decimal)
 {
     static const char *const wrong[] = {"inf", "nan", "0x1p3", "1e999", "1 ", "", "--", "1,5"};
@@ -64,7 +60,6 @@ START_TEST(reals_are_finite_and_decimal)
 }
 END_TEST
 
-/* Claim      Defaults stand where nothing was given. */
 START_TEST(defaults_stand)
 {
     struct problem p;
@@ -76,8 +71,7 @@ START_TEST(defaults_stand)
 }
 END_TEST
 
-/* A file for lisa, Eq. 10, on a 2x3 grid: B 2, C 4, h 2, D 3; what is changed
- * in it, and the complaint. */
+/* A file for lisa, Eq. 10, on a 2x3 grid, B 2, C 4, h 2, D 3: what is changed in it, and the error. */
 static const struct { const char *name; int axes; size_t size[3]; const char *complaint; } changes[] = {
     {NULL, 0, {0}, NULL},
     {"x", 2, {6, 4}, "tensor x: found [6, 4], expected [B, N, C] = [B, 6, C]"},
@@ -93,9 +87,7 @@ static const struct { const char *name; int axes; size_t size[3]; const char *co
     {"-wb", 0, {0}, "tensor wb: missing, expected [M, D] = [6, 3]"},
 };
 
-/* Claim      A file with a missing, extra or wrongly shaped tensor is refused,
- *            naming the tensor, what was found and what was expected,
- *            whichever tensor comes first in it. */
+/* The message names the tensor, what was found and what was expected, whichever tensor comes first in the file. */
 START_TEST(files_are_checked_against_the_table)
 {
     static const struct { const char *name; int axes; size_t size[3]; } plain[] = {
@@ -137,22 +129,32 @@ START_TEST(files_are_checked_against_the_table)
 }
 END_TEST
 
+/* The problem of these options, parted by blanks, with B images of C channels. */
+static void create(struct problem *p, const struct declaration *d, const char *options, size_t B, size_t C)
+{
+    const char *word[16];
+    char *text = keep(strlen(options) + 1, 1);
+    int words = 0;
+    strcpy(text, options);
+    for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) word[words++] = w;
+    succeeds(problem_create(p, d, words, word));
+    succeeds(problem_set_size(p, "B", B));
+    succeeds(problem_set_size(p, "C", C));
+}
+
 static bool is_w_o(const char *name, void *of)
 {
     (void)of;
     return !strcmp(name, "w_o");
 }
 
-/* Claim      Random parameters have the table's shapes and its variance, 1 over
- *            the fan; leaving w_o out takes b_o with it.
- * Tolerance  Five standard errors of a variance from n normal draws: 5 sqrt(2/n). */
+/* Shapes, and a variance of 1 over the fan; without w_o there is no b_o. Tolerance: five standard errors of a
+ * variance from n normal numbers, 5 sqrt(2/n). */
 START_TEST(random_parameters_follow_the_table)
 {
     struct problem p;
     real *block;
-    succeeds(problem_create(&p, &lisa, 2, (const char *[]){"--grid", "8x8"}));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 32));
+    create(&p, &lisa, "--grid 8x8", 1, 32);
     refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "size D is not known");
     succeeds(problem_set_size(&p, "D", 4));
     succeeds(problem_shape(&p, is_w_o, NULL));
@@ -168,9 +170,7 @@ START_TEST(random_parameters_follow_the_table)
 }
 END_TEST
 
-/* Claim      Shapes are written for people: sums, products, alternatives; of one that is too long
- *            as many axes are read as a tensor may have.
- * Would it fail?  Seen with a size written behind the last. */
+/* Sums, products, alternatives. A shape with too many axes is read up to the axes that a tensor may have. */
 START_TEST(shapes_are_described)
 {
     char text[120];
@@ -190,35 +190,28 @@ START_TEST(shapes_are_described)
 }
 END_TEST
 
-/* Claim      Sizes that overflow, or that BLAS cannot count, are refused before
- *            anything is allocated; the largest int is not too large, nor a product that is as large.
- * Would it fail?  Seen with dfc's and HiLo's products refused at the largest int itself. */
+/* BLAS counts in int: sizes and products up to the largest int are accepted, larger ones rejected before
+ * allocation. */
 START_TEST(sizes_beyond_int_are_refused)
 {
     struct problem p;
-    succeeds(problem_create(&p, &msa, 2, (const char *[]){"--grid", "20000x20000"}));
-    succeeds(problem_set_size(&p, "B", 6));
-    succeeds(problem_set_size(&p, "C", 1));
+    create(&p, &msa, "--grid 20000x20000", 6, 1);
     refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
     refused(problem_set_size(&p, "D", (size_t)INT_MAX + 1), STATUS_BAD_INPUT, "at most 2147483647");
-    succeeds(problem_create(&p, &msa, 2, (const char *[]){"--grid", "1"}));
-    succeeds(problem_set_size(&p, "B", INT_MAX));
-    succeeds(problem_set_size(&p, "C", 1));
+    create(&p, &msa, "--grid 1", INT_MAX, 1);
     succeeds(problem_shape(&p, NULL, NULL));
 
     for (size_t D = 1; D <= 2; D++) {
-        succeeds(problem_create(&p, &fc, 0, NULL));
-        for (const char *letter = "BMC"; *letter; letter++)
-            succeeds(problem_set_size(&p, (char[]){*letter, '\0'}, 1));
+        create(&p, &fc, "", 1, 1);
+        succeeds(problem_set_size(&p, "M", 1));
         succeeds(problem_set_size(&p, "N", D == 1 ? INT_MAX : (size_t)INT_MAX / 2 + 1));
         succeeds(problem_set_size(&p, "D", D));
         if (D == 1) succeeds(fc.check(&p));
         else refused(fc.check(&p), STATUS_BAD_INPUT, "N D: found 1073741824 x 2, expected a product of at most");
     }
     for (size_t edge = 1; edge <= 2; edge++) {
-        succeeds(problem_create(&p, &hilo, 4, (const char *[]){"--grid", "1x1", "--window", edge == 1 ? "1" : "2"}));
-        succeeds(problem_set_size(&p, "B", edge == 1 ? INT_MAX : (size_t)INT_MAX / 4 + 1));
-        succeeds(problem_set_size(&p, "C", 1));
+        create(&p, &hilo, edge == 1 ? "--grid 1x1 --window 1" : "--grid 1x1 --window 2",
+               edge == 1 ? INT_MAX : (size_t)INT_MAX / 4 + 1, 1);
         if (edge == 1) succeeds(hilo.derive(&p));
         else refused(hilo.derive(&p), STATUS_BAD_INPUT, "pads 536870912 images of 1 x 1 tokens to more than 21474");
     }
@@ -247,23 +240,15 @@ static const struct declaration *find(const char *name)
     return layer_find(name) ? layer_find(name) : operator_find(name);
 }
 
-/* Claim      Every such product may be as large as its limit, and is rejected beyond it.
- * Would it fail?  Seen with each limit rejected itself. */
 START_TEST(products_end_at_the_largest_int)
 {
     const struct declaration *d = find(ends[_i].name);
     for (int beyond = 0; beyond < 2; beyond++) {
         size_t size = beyond ? ends[_i].beyond : ends[_i].largest;
-        const char *word[16];
-        char text[80];
-        int words = 0;
+        bool images = *ends[_i].letter == 'B';
         struct problem p;
         if (!size) continue;
-        snprintf(text, sizeof text, "%s", ends[_i].options);
-        for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) word[words++] = w;
-        succeeds(problem_create(&p, d, words, word));
-        succeeds(problem_set_size(&p, ends[_i].letter, size));
-        succeeds(problem_set_size(&p, *ends[_i].letter == 'B' ? "C" : "B", 1));
+        create(&p, d, ends[_i].options, images ? size : 1, images ? 1 : size);
         status s = d->derive ? d->derive(&p) : d->check(&p);
         if (beyond) refused(s, STATUS_BAD_INPUT, ends[_i].complaint);
         else succeeds(s);
@@ -291,10 +276,8 @@ static status with_value(const struct declaration *d, const struct option *teste
     return problem_create(&p, d, words, word);
 }
 
-/* Claim      Every option that is a number, of every operator and layer, may be as small and as large as its limits,
- *            and is rejected beyond them.
- * Measure    Whole numbers one beyond, reals 2 |limit| + 1.
- * Would it fail?  Seen with the largest number rejected, and with the largest of several numbers. */
+/* Every numeric option of every operator and layer accepts its limits. Rejected: whole numbers one beyond, reals at 2
+ * |limit| + 1. */
 START_TEST(options_end_at_their_limits)
 {
     const struct declaration *d;
@@ -319,23 +302,17 @@ START_TEST(options_end_at_their_limits)
 }
 END_TEST
 
-/* Claim      Windows must divide the grid, which must have two axes. */
+/* Windows must divide the grid, which must have two axes. */
 START_TEST(windows_must_fit)
 {
     struct problem p;
-    succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "6x4", "--window", "3"}));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 4));
+    create(&p, &msa, "--grid 6x4 --window 3", 1, 4);
     refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "--window: found 3, expected a divisor of 6 and 4");
-    succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "6", "--window", "3"}));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 4));
+    create(&p, &msa, "--grid 6 --window 3", 1, 4);
     refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "grid of 1 axes");
 }
 END_TEST
 
-/* Claim      A size is typed as a whole number from 1 to a billion, and not one more.
- * Would it fail?  Seen with the billion itself refused. */
 START_TEST(typed_sizes_end_at_a_billion)
 {
     static const char *const word[] = {"--grid", "4"}, *const bad[] = {"D=1000000001", "D=0", "D=", "D=2x", "D= 2"};
@@ -350,8 +327,7 @@ START_TEST(typed_sizes_end_at_a_billion)
 }
 END_TEST
 
-/* Claim      The name of a form says what its factors are rounded to: 11 digits of TF32, 8 of BF16, or a real's.
- * Would it fail?  Seen with 2^-9 for BF16, which every tolerance built on it would have allowed. */
+/* The name of a form says what its factors are rounded to: 11 bits of TF32, 8 of BF16, or none. */
 START_TEST(a_rounding_is_in_the_name)
 {
     static const struct { const char *name; double unit; } row[] = {

@@ -1,4 +1,4 @@
-/* test_packed_linear.c -- repacked weights are the linear map that they were */
+/* test_packed_linear.c -- linear maps with repacked weights equal linear_map */
 
 #include <math.h>
 #include <string.h>
@@ -13,12 +13,7 @@ static const struct { size_t tokens, in, out, second; } size[] = {
     {1, 1, 1, 0}, {5, 3, 17, 2}, {7, 20, 64, 64}, {49, 9, 70, 11}, {97, 6, 31, 130}, {200, 33, 5, 1},
 };
 
-/* Claim      Weights repacked once are the map that they were, for any numbers of tokens, inputs and
- *            outputs, two maps one behind the other, and whoever does which share.
- * Measure    linear_packed, in 1, 2, 3 and 40 shares, against linear_map; and of x in planes; whole numbers.  What
- *            lies beside y is not written.
- * Tolerance  Zero: sums of whole numbers are exact in every order.
- * Would it fail?  With one weight of the second map a half larger.  Seen with planes taken to lie one token closer. */
+/* For all shares of the work, two maps one after the other, x in planes; nothing next to y is written. Exact. */
 START_TEST(packed_maps_are_linear_maps)
 {
     static const size_t shares[] = {1, 2, 3, 40};
@@ -58,10 +53,7 @@ START_TEST(packed_maps_are_linear_maps)
 }
 END_TEST
 
-/* Claim      Rows may be loaded in any pieces: the panels are the same, zeros behind the last row included.
- * Measure    To the bit: all at once, in pieces of 1 to 19 rows from the last on, and a row at a time; in arrays that were
- *            NaN before.
- * Would it fail?  Seen with the first panel of a piece taken one too late, and with the zeros left out. */
+/* The panels are the same to the bit, zeros after the last row included, in arrays that were NaN. */
 START_TEST(rows_are_loaded_in_any_pieces)
 {
     static const size_t pieces[] = {1, 2, 7, 16, 19};
@@ -86,8 +78,7 @@ START_TEST(rows_are_loaded_in_any_pieces)
 }
 END_TEST
 
-/* Claim      A map of no outputs is loaded and applied as one of many: nothing is read or written.
- * Would it fail?  Seen with the panel of its first row sought. */
+/* Nothing is read or written. */
 START_TEST(a_map_may_have_no_outputs)
 {
     struct room room = room_open(1);
@@ -100,11 +91,8 @@ START_TEST(a_map_may_have_no_outputs)
 }
 END_TEST
 
-/* Claim      Their sums err as sums of that many products do, and no weight is off in its last digits.
- * Measure    Root mean square of the difference from sums in long double, over that of y; normal draws.
- * Tolerance  A chance (roundoff.h) times sqrt(n / 6 + 1 / 3) u, of n = in + 1 terms of either sign that are
- *            rounded as they are summed and once when written.
- * Would it fail?  Seen with weights 16 machine epsilons too large. */
+/* Root mean square against sums in long double. Tolerance: a chance (roundoff.h) times sqrt(n / 6 + 1 / 3) u, n = in +
+ * 1 terms of either sign that are rounded as they are summed and once when written. */
 START_TEST(packed_sums_err_as_sums_do)
 {
     size_t tokens = size[_i].tokens, in = size[_i].in, out = size[_i].out;

@@ -14,7 +14,7 @@
 static bool exhausted;
 static unsigned refused, made;
 
-/* This program's own comes before the library's. */
+/* This definition takes precedence over the library's. */
 dnnl_status_t dnnl_sgemm(char a_op, char b_op, dnnl_dim_t rows, dnnl_dim_t columns, dnnl_dim_t terms, float by,
                          const float *a, dnnl_dim_t a_stride, const float *b, dnnl_dim_t b_stride, float kept,
                          float *c, dnnl_dim_t c_stride)
@@ -46,7 +46,7 @@ static const struct { size_t rows, terms, columns; } size[] = {
     {1, 1, 1}, {5, 0, 3}, {7, 5, 3}, {1, 40, 33}, {50, 17, 1}, {48, 16, 8}, {97, 130, 65}, {13, 400, 49}, {0, 3, 4},
 };
 
-/* x [rows][columns] as it lies, or transposed, `beside` more to a row, which are NaN. */
+/* x [rows][columns], as it is or transposed, in rows that are `beside` longer, filled with NaN. */
 static void laid(const real *x, size_t rows, size_t columns, size_t beside, struct factor *f)
 {
     size_t long_rows = f->transposed ? columns : rows, wide = f->transposed ? rows : columns;
@@ -58,13 +58,8 @@ static void laid(const real *x, size_t rows, size_t columns, size_t beside, stru
     *f = (struct factor){to, wide + beside, f->transposed};
 }
 
-/* Claim      product is start + op(A) op(B) for every op, size and stride; reads neither what C held nor
- *            what lies beside A and B, and writes nothing beside C.
- * Measure    Whole numbers; NaN in C and beside A and B; with and without a start; by the library at hand
- *            and where it is out of memory, having spoilt C.
- * Tolerance  Zero: sums of whole numbers are exact in every order.
- * Would it fail?  Seen with C not begun again before CBLAS tried, with oneDNN's status ignored, and with
- *            oneDNN asked for sums of no terms, where it leaves the NaN. */
+/* start + op(A) op(B) for every op, size and stride, in a C that held NaN; nothing next to A, B and C is read or
+ * written. Also where the library is out of memory and has overwritten C. Exact: whole numbers. */
 START_TEST(product_is_the_sum)
 {
     size_t rows = size[_i].rows, terms = size[_i].terms, columns = size[_i].columns, wide = columns + 2;
@@ -98,8 +93,7 @@ START_TEST(product_is_the_sum)
 }
 END_TEST
 
-/* Claim      NaN and infinity in A reach their row of C, also where they meet zeros of B, and no other row.
- * Would it fail?  With a library that skips zeros. */
+/* NaN and infinity in A reach their row of C, also across zeros of B, and no other row. */
 START_TEST(nan_reaches_its_row)
 {
     size_t rows = 30, terms = 20, columns = 40;

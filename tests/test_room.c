@@ -1,4 +1,4 @@
-/* test_room.c -- what plans work in, and who works there: rooms and flights */
+/* test_room.c -- arenas (room.h), and how threads share a batch (flight.h) */
 
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -19,8 +19,7 @@
 
 #define THREADS 3
 
-/* One array for each time, of sizes that are no whole number of lines, and one
- * more of each. */
+/* Two arrays of each lifetime; sizes are no whole number of lines. */
 static const struct { enum room_time time; size_t a, b, c, d; } asked[] = {
     {OF_LOAD, 3, 5, 1, 1}, {OF_RUN, 1, 1, 1, 1}, {OF_THREAD, 7, 1, 3, 1}, {WHILE_LOADING, 2, 2, 2, 5},
     {OF_THREAD, 1, 1, 1, 17}, {OF_RUN, 16, 1, 1, 1}, {OF_LOAD, 33, 1, 1, 1}, {WHILE_LOADING, 1, 1, 9, 1},
@@ -37,13 +36,13 @@ static struct room ask_all(real *array[COUNT(asked)])
     return room;
 }
 
-/* Number n's array, or a thread's own of it. */
+/* Array n, or the part of one thread. */
 static real *own_of(const struct room *room, real *array[COUNT(asked)], size_t n, size_t thread)
 {
     return asked[n].time == OF_THREAD ? room_own(room, array[n], thread) : array[n];
 }
 
-/* True if number n is used during a load, or during a run. */
+/* True if array n is used during a load, or during a run. */
 static bool in_use(size_t n, bool loading)
 {
     return asked[n].time == OF_LOAD || loading == (asked[n].time == WHILE_LOADING);
@@ -64,14 +63,8 @@ static void write_and_read(const struct room *room, real *array[COUNT(asked)], b
                 }
 }
 
-/* Claim      Arrays of a room are aligned to 64 bytes and lie apart, each thread's own
- *            too; arrays of a loading lie where those of a run do.  Nothing is taken
- *            before the room is placed, then as many bytes as it said, and nothing is
- *            left when it is released.
- * Measure    What is written to all arrays that live at one time is read back; the counters of
- *            memory.h, exactly.
- * Would it fail?  Seen with arrays rounded up to 32 bytes, with threads half a part
- *            apart, and with a loading behind the run. */
+/* Also those of each thread; arrays of a load share the memory of a run. Nothing is allocated before the arena is
+ * placed, then as many bytes as it said. */
 START_TEST(arrays_lie_apart)
 {
     real *array[COUNT(asked)] = {0};
@@ -93,9 +86,8 @@ START_TEST(arrays_lie_apart)
 }
 END_TEST
 
-/* Claim      The bytes of a room are the lines of what is kept, and the larger of a
- *            loading and a run: that with one part for each thread.  A build for AddressSanitizer
- *            adds one line to each array. */
+/* The lines of what is persistent, and the larger of a load and a run, with one part for each thread. A build for
+ * AddressSanitizer adds one line to each array. */
 START_TEST(bytes_are_added_up)
 {
     enum { G = ROOM_GUARD };
@@ -127,11 +119,8 @@ static bool poisoned(const char *byte)
 #endif
 }
 
-/* Claim      Between room_begin and room_end AddressSanitizer reports an access to any byte after an array, up to the
- *            next one, for every thread, and none to the array itself.  Outside, it reports none.  If junk is
- *            asked for, arrays of the workspace are NaN at each room_begin, and arrays that are kept at the first.
- * Measure    A load and a run of all arrays above; the first half only in a build for AddressSanitizer.
- * Would it fail?  Seen with the guard of the first thread alone, and with junk in new blocks alone. */
+/* Between room_begin and room_end AddressSanitizer reports an access to any byte between two arrays, for every
+ * thread. With junk, scratch arrays are NaN at each room_begin, persistent ones at the first. */
 START_TEST(arrays_are_guarded_and_begin_as_nan)
 {
     real *array[COUNT(asked)];
@@ -157,8 +146,7 @@ START_TEST(arrays_are_guarded_and_begin_as_nan)
 }
 END_TEST
 
-/* Claim      An array with an axis of 0 is NULL, for every thread, and takes nothing,
- *            whatever its other axes. */
+/* If one axis is 0, the array is NULL and takes nothing, whatever the other axes are. */
 START_TEST(no_entries_are_no_array)
 {
     struct room room = room_open(THREADS);
@@ -177,7 +165,7 @@ START_TEST(no_entries_are_no_array)
 }
 END_TEST
 
-/* Sizes whose bytes do not fit into a size_t, at whichever step. */
+/* Sizes whose bytes do not fit into a size_t, each at another step. */
 static const struct { enum room_time time; int threads; size_t a, b, c, d; } large[] = {
     {OF_LOAD, 1, SIZE_MAX, 2, 1, 1}, {OF_RUN, 1, (size_t)1 << 22, (size_t)1 << 22, (size_t)1 << 22, 1},
     {OF_THREAD, 1, 1, 1, SIZE_MAX / 2, 3}, {WHILE_LOADING, 1, SIZE_MAX / sizeof(real) + 1, 1, 1, 1},
@@ -185,10 +173,8 @@ static const struct { enum room_time time; int threads; size_t a, b, c, d; } lar
     {OF_RUN, 1, SIZE_MAX / sizeof(real) - 64, 1, 1, 1},
 };
 
-/* Claim      Sizes that overflow, in a product, in rounding, over the threads or in the
- *            sum with others, count as SIZE_MAX bytes; placing them fails with the
- *            name of the array, and takes nothing.
- * Would it fail?  Seen with a sum that wraps, and with threads left out of it. */
+/* Overflow of a product, a rounding, the threads or a sum counts as SIZE_MAX bytes. Allocation fails and names the
+ * array. */
 START_TEST(overflow_counts_as_more_than_there_is)
 {
     real *array = NULL, *other;
@@ -207,8 +193,7 @@ START_TEST(overflow_counts_as_more_than_there_is)
 }
 END_TEST
 
-/* Claim      A room has so many arrays and refuses the next by its name; the first
- *            refusal is the one that is told, and such a room cannot be placed. */
+/* The first error is reported, and the arena cannot be placed. */
 START_TEST(too_many_arrays_are_refused)
 {
     struct room room = room_open(1);
@@ -224,10 +209,7 @@ START_TEST(too_many_arrays_are_refused)
 }
 END_TEST
 
-/* Claim      A workspace may be lent: runs and loadings of several rooms lie in it, none
- *            reaches beyond it, and it is not let go of.
- * Would it fail?  Seen with a room that frees what it was lent, and with one that takes a
- *            workspace of its own beside. */
+/* A workspace may be lent: runs and loads of several arenas lie in it, do not reach beyond it, and do not free it. */
 START_TEST(rooms_share_a_workspace)
 {
     real *array[2][COUNT(asked)];
@@ -252,8 +234,7 @@ START_TEST(rooms_share_a_workspace)
 }
 END_TEST
 
-/* Claim      A placement that fails, whichever of its two blocks is not to be had,
- *            leaves nothing behind and sets no pointer. */
+/* Whichever of its two blocks cannot be allocated; it sets no pointer. */
 START_TEST(a_failing_placement_leaves_nothing)
 {
     real *array[COUNT(asked)] = {0};
@@ -280,8 +261,8 @@ static atomic_int done[STEPS][IMAGES * ITEMS], slot_taken[40], wrong, waited;
 static const real *all_x;
 static real *all_y;
 
-/* Between two meetings as many loops as there may be, every other one in runs of up to 3.  An item looks at one
- * of the loop before the last meeting that another thread did. */
+/* The most loops that there may be between two barriers, every other one in ranges of up to 3.  An item checks an item
+ * of another thread, of the loop before the last barrier. */
 static void fly(const struct flight *t)
 {
     size_t items = t->images * ITEMS, first = t->first * ITEMS;
@@ -303,15 +284,10 @@ static void fly(const struct flight *t)
     slot_taken[t->slot]--;
 }
 
-/* More than there are shares, at last. */
 static const int teams[] = {1, 2, 3, 4, 5, 40};
 
-/* Claim      Every item of every loop is done exactly once, one by one or in runs, by 1 to 40 threads for 0 to 7
- *            images, so many at a time or each thread its own; nothing begins before the last
- *            meeting; flights of one thread each have their own slot.
- * Would it fail?  Seen without the barrier, with images left over flown by each thread
- *            alone, with every thread in slot 0, and with counts that are cleared as a loop begins, for
- *            itself. */
+/* By 1 to 40 threads for 0 to 7 images, one item at a time or in ranges, a few images at once or one image per
+ * thread. No loop begins before the last barrier; chunks of one thread have their own slots. */
 START_TEST(every_item_is_flown_once)
 {
     struct plan plan = {.threads = teams[_i]};
@@ -343,9 +319,7 @@ static void fly_with_one_slow(const struct flight *t)
     }
 }
 
-/* Claim      While one thread is held up by an item, the others do what is left of its share.
- * Measure    The item that holds it up ends when all others are done.
- * Would it fail?  Seen with threads that take their own shares only: ten seconds pass. */
+/* The first item ends when all others are done. Threads without work stealing would take ten seconds, and fail. */
 START_TEST(what_is_left_is_done_by_others)
 {
     struct plan plan = {.threads = _i};
@@ -358,9 +332,7 @@ START_TEST(what_is_left_is_done_by_others)
 }
 END_TEST
 
-/* Claim      Shares follow each other from 0 to the end, and the largest is at most one
- *            item larger than the smallest.
- * Measure    All shares of up to 20 items among up to 9. */
+/* Shares follow each other from 0 to the end, and differ by at most one item. */
 START_TEST(shares_are_equal)
 {
     for (size_t items = 0; items <= 20; items++)
@@ -375,7 +347,7 @@ START_TEST(shares_are_equal)
 }
 END_TEST
 
-/* Claim      As many images fly together as make 1024 tokens, at least one, at most all. */
+/* As many images as make 1024 tokens, at least one, at most all. */
 START_TEST(images_fly_together)
 {
     ck_assert_uint_eq(images_in_flight(196, 64), 5);

@@ -1,8 +1,7 @@
-/* test_threads.c -- many threads, each with problems, plans, runs and files of its own
+/* test_threads.c -- eight threads of a caller, each with its own problems, plans, runs and files
  *
- * Here eight threads of the caller's do what the promises (test_promises.c) do with two, of all
- * operators and layers at once.  `make races` runs this suite under clang's thread sanitizer, which sees a
- * race also where the bits happen to be right. */
+ * test_promises.c does the same with two threads.  `make races` runs this suite under clang's thread sanitizer, which
+ * sees a race even if the bits are right. */
 
 #define _GNU_SOURCE 1           /* sched_setaffinity */
 
@@ -22,7 +21,7 @@
 #define THREADS 8
 #define MOST 160                /* forms of all operators */
 
-/* One form of one operator, a trial of it, and what it gives alone with one and with two threads of its own. */
+/* A form of an operator, a trial of it, and its output alone, with one and with two threads. */
 static struct one { struct trial trial; const struct form *form; real *alone[2]; } all[MOST];
 static int count;
 
@@ -63,7 +62,7 @@ static void prepare_all(void)
 
 struct worker { int number, step, rounds, threads, wrong; pthread_barrier_t *start; };
 
-/* Makes a plan, loads it, runs it twice and lets go, for form after form. */
+/* Makes a plan, runs it twice and releases it, for form after form. */
 static void *work(void *argument)
 {
     struct worker *w = argument;
@@ -104,9 +103,8 @@ static int wrong_in_eight(void *(*job)(void *), int step, int rounds, int thread
     return wrong;
 }
 
-/* Claim      Eight threads prepare and run different operators at once, or all the same one, and
- *            each gets the bits that it gets alone; also where each plan has two threads of its own.
- * Would it fail?  Seen under `make races` with a counter of memory that is not atomic, of which no bit tells. */
+/* Eight threads prepare and run different operators, or the same, also with two threads for each plan; each gets the
+ * bits that it gets alone. */
 START_TEST(eight_threads_do_not_meet)
 {
     prepare_all();
@@ -116,8 +114,6 @@ START_TEST(eight_threads_do_not_meet)
 }
 END_TEST
 
-/* Claim      What the caller has asked of OpenMP is the same behind a plan as before it.
- * Would it fail?  Seen with either line of reference/plan.c that puts it back taken out. */
 START_TEST(openmp_is_as_the_caller_left_it)
 {
     prepare_all();
@@ -148,8 +144,7 @@ static void *release_handed(void *argument)
     return NULL;
 }
 
-/* Claim      A plan that one thread has made another may run, and a third, and a fourth release.
- * Would it fail?  Seen with the address of a form's state kept in a variable of the thread's own. */
+/* One thread makes a plan, a second and a third run it, a fourth releases it. */
 START_TEST(a_plan_may_change_hands)
 {
     prepare_all();
@@ -186,10 +181,8 @@ static void share_one_processor(bool one)
     sched_setaffinity(0, sizeof first, one ? &first : &all_of_them);
 }
 
-/* Claim      Lo-Fi's output is complete before it is spread over the tokens, with pooled queries and several threads.
- * Measure    48 x 48 tokens of 512 channels, 40 runs of eight threads that share a processor: when one has taken
- *            the last item of a step, the others have been interrupted within theirs.  Memory is NaN before each run.
- * Would it fail?  Seen without the barrier between the two. */
+/* 40 runs of eight threads on one processor: when one takes the last item of a step, others are interrupted within
+ * theirs. Memory is NaN before each run. */
 START_TEST(lofi_is_complete_before_it_is_spread)
 {
     struct trial t = trial("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
@@ -210,18 +203,18 @@ END_TEST
 
 /* ---- files ------------------------------------------------------------- */
 
-/* Headers by hand: two that are good, and what is wrong in the others is found by the parser of JSON, at different
- * bytes, or behind it. */
+/* Two good headers, and others whose errors are found by the parser of JSON, at different bytes, or after it. */
 static const char *const headers[] = {
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":0,16]}}",
-    "{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[4,16]},\"c\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+    "{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[4,16]},"
+    "\"c\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
     "{\"a\";{}}",
     "{\"missing\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,12]}}",
     "{\"a\":{}} and more",
 };
 
-/* Each file, and what one alone gets of it. */
+/* Each file, and what one thread reads alone. */
 static struct { char path[64]; struct tensors list; status s; } file[COUNT(headers)];
 
 static void read_each_alone(const char *folder)
@@ -270,11 +263,7 @@ static void *read_files(void *argument)
     return NULL;
 }
 
-/* Claim      Eight threads read files of tensors at once, good ones and broken ones, and each gets the tensors, or the
- *            line, that one alone gets.
- * Measure    Names, shapes, bits and lines; six files, 600 readings of each thread.
- * Would it fail?  Seen under `make races` with the place of the first wrong byte in a static.  The static of cJSON's
- *            it would not see: the sanitizer watches what was compiled for it. */
+/* Six files, good and broken, 600 times in each thread: names, shapes, bits and messages. */
 START_TEST(eight_threads_read_files)
 {
     char folder[] = "/tmp/twicetold-test-XXXXXX";
@@ -290,8 +279,6 @@ START_TEST(eight_threads_read_files)
 }
 END_TEST
 
-/* Claim      A plan of so many threads, 1 to 8, gives the same bits every time.
- * Would it fail?  Seen with one entry moved in every seventh run. */
 START_TEST(each_number_of_threads_repeats)
 {
     prepare_all();
@@ -306,8 +293,8 @@ START_TEST(each_number_of_threads_repeats)
 }
 END_TEST
 
-/* Forms that give each thread's share of the rows to a library's product of matrices, which may sum in another order
- * for another number of rows; README.md names them.  An empty option stands for all. */
+/* Forms that leave each thread's rows to a library's matrix product, which may sum in another order for another number
+ * of rows; README.md names them.  An empty option stands for all. */
 static const struct { const char *name, *form, *option; } by_library[] = {
     {"msa", "naive", ""}, {"sra", "naive", ""}, {"lisa", "naive", ""}, {"lisa", "fast", ""}, {"lisa", "fftw", ""},
     {"structsa", "naive", ""}, {"elsa", "naive", ""}, {"elsa", "fast", "--variant final"}, {"hilo", "naive", ""},
@@ -323,13 +310,8 @@ static bool is_by_library(const struct one_case *one, const struct form *form)
     return false;
 }
 
-/* Claim      Every form of every operator and layer, with every option, gives the bits of one thread with 2, 3 and 5
- *            threads, except for the forms of README.md's list.  Those give what one thread gives, within
- *            rounding, and the same bits in every run.
- * Measure    All cases of cases.h but pairs.  Two runs each in memory that is NaN before the run, so that a thread
- *            that reads before another has written is noticed; `make races` sees it always.
- * Tolerance  Of the exceptions: 1e4 u of the largest entry, which no missing item of work stays below.
- * Would it fail?  Seen without the barrier before HiLo's bilinear rows, and with sums that follow the threads. */
+/* With 2, 3 and 5 threads, except for the forms of README.md's list, which repeat their own bits. Their tolerance:
+ * 1e4 u of the largest entry; a missing item of work exceeds it. */
 START_TEST(every_option_gives_the_bits_of_one_thread)
 {
     struct problem p;
@@ -343,7 +325,9 @@ START_TEST(every_option_gives_the_bits_of_one_thread)
         for (int threads = 2; threads <= 5; threads += threads - 1) {
             real *first = trial_run(&t, form->name, threads);
             ck_assert(same_bits(trial_run(&t, form->name, threads), first, t.outputs));
-            if (!is_by_library(&cases[_i], form)) ck_assert_msg(same_bits(first, alone, t.outputs), "%s", form->name);
+            if (!is_by_library(&cases[_i], form))
+                ck_assert_msg(same_bits(first, alone, t.outputs), "%s %s: %s with %d threads", cases[_i].of->name,
+                              cases[_i].options, form->name, threads);
             else within(form->name, relative_difference(first, alone, t.outputs), 1e4 * UNIT_ROUNDOFF);
         }
     }

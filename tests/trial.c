@@ -1,4 +1,4 @@
-/* trial.c -- one problem drawn at random, run by whichever form; see trial.h */
+/* trial.c -- one random problem, run by any form; see trial.h */
 
 #include "trial.h"
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "../reference/heads.h"
 #include "../reference/outline.h"
 
-/* Words parted by blanks into word[]; the text they point at is kept. */
+/* Splits words at blanks; the text lives until the test ends. */
 static int split(const char *text, const char *word[], int most)
 {
     int words = 0;
@@ -18,8 +18,7 @@ static int split(const char *text, const char *word[], int most)
     return words;
 }
 
-/* Of "D=16 R=4" or "rpe w_o" those that an operator knows, so that one list serves
- * tests of several operators. */
+/* The words of "D=16 R=4" or "rpe w_o" that an operator knows, so that several operators can share a list. */
 static char *those_known(const char *list, const struct declaration *d)
 {
     const char *word[16];
@@ -49,7 +48,7 @@ void draw_parameters(struct problem *p, uint64_t seed)
     memory_free(block);
 }
 
-/* Numbers before and after y, which no run may touch; none where AddressSanitizer watches these bytes. */
+/* Numbers before and after y, which no run may touch; none if AddressSanitizer watches these bytes. */
 enum { MARGIN = ROOM_GUARD ? 0 : 4096, MARGIN_BYTE = 0x5a };
 
 static bool untouched(const real *margin)
@@ -169,15 +168,69 @@ double trial_difference(struct trial *t, const char *form, int threads)
     return relative_difference(trial_run(t, form, threads), t->y, t->outputs);
 }
 
-real *trial_tensor(struct trial *t, const char *name)
+const char *fault_forms_equal(const struct trial *t, const real *y)
+{
+    const char *wrong = NULL;
+    const struct form *form;
+    for (int f = 0; !wrong && (form = operator_form_at(t->problem.declaration, f)); f++)
+        wrong = fault_equal(run_form(&t->problem, form, 1, t->x), y, t->outputs);
+    return wrong;
+}
+
+const char *fault_forms_within(const struct trial *t, const real *y, double tolerance)
+{
+    const char *wrong = NULL;
+    const struct form *form;
+    for (int f = 0; !wrong && (form = operator_form_at(t->problem.declaration, f)); f++)
+        wrong = fault_within(form->name, relative_difference(run_form(&t->problem, form, 1, t->x), y, t->outputs),
+                             tolerance);
+    return wrong;
+}
+
+/* The row of a parameter that the trial has. */
+static int present_row(const struct trial *t, const char *name)
 {
     int row = problem_row(&t->problem, name);
     ck_assert_msg(row > 0 && t->problem.tensor[row].data, "%s has no tensor %s", t->problem.declaration->name, name);
-    return t->problem.tensor[row].data;
+    return row;
 }
 
-/* Fails request after request, by one of the two ways of memory.h to do so, and
- * counts them. */
+real *trial_tensor(struct trial *t, const char *name) { return t->problem.tensor[present_row(t, name)].data; }
+size_t trial_count(const struct trial *t, const char *name) { return t->problem.tensor[present_row(t, name)].count; }
+
+void trial_put(struct trial *t, const char *name, const real *values)
+{
+    memcpy(trial_tensor(t, name), values, trial_count(t, name) * sizeof *values);
+}
+
+void trial_put_identity(struct trial *t, const char *name, size_t n)
+{
+    ck_assert_uint_eq(trial_count(t, name), n * n);
+    trial_put(t, name, identity_matrix(n));
+}
+
+void trial_fill(struct trial *t, const char *name, double value)
+{
+    trial_put(t, name, filled(trial_count(t, name), value));
+}
+
+void trial_take(struct trial *to, const struct trial *from, const char *names)
+{
+    const char *word[32];
+    for (int w = 0, words = names ? split(names, word, 32) : 0; w < words; w++) {
+        ck_assert_uint_eq(trial_count(to, word[w]), trial_count(from, word[w]));
+        trial_put(to, word[w], from->problem.tensor[present_row(from, word[w])].data);
+    }
+    const struct tensor_row *rows = to->problem.declaration->tensors;
+    for (int r = 1; !names && rows[r].name; r++) {
+        int row = problem_row(&from->problem, rows[r].name);
+        const real *data = row > 0 ? from->problem.tensor[row].data : NULL;
+        if (to->problem.tensor[r].data && data && to->problem.tensor[r].count == from->problem.tensor[row].count)
+            trial_put(to, rows[r].name, data);
+    }
+}
+
+/* Lets one request after another fail, in one of the two ways of memory.h, and counts them. */
 static long fail_each(const struct trial *t, const struct form *form, void (*allow)(long requests))
 {
     size_t before = memory_in_use();

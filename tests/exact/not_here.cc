@@ -9,6 +9,7 @@
 #include "../trial.h"
 #include "../../reference/chopd.h"
 #include "../../reference/instruments/cp.h"
+#include "../../reference/instruments/regrid.h"
 #include "../../reference/instruments/tokens.h"
 #include "../../reference/layers/layers.h"
 #include "../../reference/random.h"
@@ -26,6 +27,11 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
 status spectrum(real *, const real *, size_t, size_t, size_t, size_t)
 {
     return failure("magnitudes have no place in a field");
+}
+
+status regrid(real *, const real *, size_t, const size_t[GRID_AXES], const size_t[GRID_AXES], size_t, enum regrid_rule)
+{
+    return failure("angles of a transform have no place in a field");
 }
 
 status cp_als(struct cp *, const double *, int, const size_t[], size_t, const struct cp_options *)
