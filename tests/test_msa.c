@@ -90,15 +90,15 @@ START_TEST(shifted_windows_are_windows_of_a_rolled_plane)
     snprintf(options, sizeof options, "--grid 9x12 --heads 2 --window 3 --shift %zu", shift);
     struct trial t = trial("--grid 9x12 --heads 2 --window 3", &msa, 1, C, "", "");
     struct trial u = trial(options, &msa, 1, C, "", "");
-    real *rolled = zeros(t.inputs);
-    for (size_t n = 0; n < H * W; n++)
-        memcpy(rolled + n * C, u.x + ((n / W + shift) % H * W + (n % W + shift) % W) * C, C * sizeof *rolled);
+    size_t from[H * W];
+    for (size_t n = 0; n < H * W; n++) from[n] = (n / W + shift) % H * W + (n % W + shift) % W;
+    real *rolled = rows_in_order(u.x, from, H * W, C);
     for (size_t f = 0; f < COUNT(forms); f++) {
-        real *plain = trial_run_on(&t, forms[f], 1, rolled), *shifted = trial_run(&u, forms[f], 1);
+        real *plain = trial_run_on(&t, forms[f], 1, rolled);
+        real *shifted = rows_in_order(trial_run(&u, forms[f], 1), from, H * W, C);
         size_t apart = 0, seam = 0;
         for (size_t n = 0; n < H * W; n++) {
-            bool same = !memcmp(plain + n * C, shifted + ((n / W + shift) % H * W + (n % W + shift) % W) * C,
-                                C * sizeof *plain);
+            bool same = !memcmp(plain + n * C, shifted + n * C, C * sizeof *plain);
             bool cut = n / W >= H - s || n % W >= W - s;
             ck_assert(same || cut);
             seam += cut;
@@ -170,34 +170,25 @@ END_TEST
 /* R with one column is that column repeated for every head, to the bit. */
 START_TEST(one_embedding_serves_all_heads)
 {
-    struct trial t = trial("--grid 4x5 --heads 2", &msa, 1, 8, "", "");
-    size_t P = problem_size(&t.problem, "P");
-    real *one = trial_tensor(&t, "rpe"), *both = zeros(2 * P), *x = zeros(t.inputs);
-    struct tensor tensor[8] = {{.name = "x", .axes = 3, .size = {1, 20, 8}, .count = 160, .data = x}};
-    struct tensors file = {1, tensor};
-    for (size_t p = 0; p < P; p++) both[2 * p] = both[2 * p + 1] = one[p];
-    for (int r = 1; msa.tensors[r].name; r++) {
-        if (!t.problem.tensor[r].data) continue;
-        struct tensor *to = &tensor[file.count++];
-        bool embedding = !strcmp(msa.tensors[r].name, "rpe");
-        *to = (struct tensor){.axes = t.problem.tensor[r].axes, .count = t.problem.tensor[r].count,
-                              .data = t.problem.tensor[r].data};
-        to->name = strcpy(keep(strlen(msa.tensors[r].name) + 1, 1), msa.tensors[r].name);
-        memcpy(to->size, t.problem.tensor[r].size, sizeof to->size);
-        if (embedding) {
-            to->size[1] = 2;
-            to->count = 2 * P;
-            to->data = both;
-        }
-    }
-    struct trial u = t;
+    enum { P = 7 * 9, C = 8 };
+    static const struct { const char *name; size_t axes, size[3]; } given[] = {
+        {"x", 3, {1, 20, C}}, {"w_qkv", 2, {3 * C, C}}, {"rpe", 2, {P, 2}},
+    };
+    struct trial t = trial("--grid 4x5 --heads 2", &msa, 1, C, "", "b_qkv w_o b_o"), u = t;
+    struct tensor list[COUNT(given)] = {{0}};
+    struct tensors file = {COUNT(given), list};
+    for (size_t n = 0; n < COUNT(given); n++)
+        succeeds(tensor_create(&list[n], given[n].name, (int)given[n].axes, given[n].size));
+    memcpy(list[1].data, trial_tensor(&t, "w_qkv"), 3 * C * C * sizeof(real));
+    for (size_t p = 0; p < P; p++) list[2].data[2 * p] = list[2].data[2 * p + 1] = trial_tensor(&t, "rpe")[p];
     succeeds(problem_create(&u.problem, &msa, 4, LIST(const char *, "--grid", "4x5", "--heads", "2")));
     succeeds(problem_bind(&u.problem, &file));
     for (size_t f = 0; f < COUNT(forms); f++)
         ck_assert(!memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
-    both[P] += 1;
+    list[2].data[P] += 1;       /* of the second head */
     for (size_t f = 0; f < COUNT(forms); f++)
         ck_assert(memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
+    for (size_t n = 0; n < COUNT(given); n++) tensor_release(&list[n]);
 }
 END_TEST
 
