@@ -415,10 +415,12 @@ prove: $(PROVED)        ## run the proofs of one chapter (CHAPTER=lisa; ground i
 
 exact: $(EXACT_SUITES) ## the proofs over a finite field alone: draws, sizes, seconds of each claim (PRIME=2: another field; COMMIT=1: chapter 8's tables)
 	@for suite in $(EXACT_SUITES); do $$suite >$$suite.log; failed=$$?; cat $$suite.log; [ $$failed = 0 ] || exit 1; done
-	@cd $(BUILD)/exact && for table in forms:test_exact claims:exact_\*; do \
-	    (cd - >/dev/null && LC_ALL=C.UTF-8 awk -v table=$${table%:*} -f tests/exact/tables.awk $(BUILD)/exact/$${table#*:}.log) \
-	        >$${table%:*}.tsv || exit 1; done
+	@$(PYTHON) tests/exact/tables.py forms $(BUILD)/exact/test_exact.log >$(BUILD)/exact/forms.tsv
+	@$(PYTHON) tests/exact/tables.py claims $(BUILD)/exact/exact_*.log >$(BUILD)/exact/claims.tsv
 	@$(if $(COMMIT),cp $(addprefix $(BUILD)/exact/,forms.tsv claims.tsv) tests/exact)
+
+counts: $(FOLDERS:=/tests/test_cuda_counts) ## count anew what the kernels ask of the memory, into tests/cuda/counts.tsv
+	@for suite in $^; do $$suite count || exit; done
 
 suites: all $(SUITES)
 	@$(SUITE) $(SUITES)
@@ -620,7 +622,7 @@ clean:                  ## remove build/
 help:                   ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
-.PHONY: all plug-ins deps live test exercise check hint prove exact suites portable quick device lint sanitize races fuzz cross mutants valgrind golden sample quotes versus \
+.PHONY: all plug-ins deps live test exercise check hint prove exact counts suites portable quick device lint sanitize races fuzz cross mutants valgrind golden sample quotes versus \
         weave figures book pdf slides \
         install clean help always
 endif

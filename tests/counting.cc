@@ -1,4 +1,4 @@
-/* counting.cc -- the counter of counting.h and the counted forms, for C to read */
+/* counting.cc -- the counter of counting.h and the counted forms, for C; suites declare what they call */
 
 #include "counting.h"
 #include "../reference/forms.h"
@@ -22,7 +22,6 @@ plain_real gelu(plain_real x);
 real counted_gelu(real x) { return real((double)gelu(x.number)); }
 
 /* Multiplications since the last call. */
-unsigned long long multiplications(void);
 unsigned long long multiplications(void)
 {
     unsigned long long counted = real::multiplications;
@@ -30,8 +29,7 @@ unsigned long long multiplications(void)
     return counted;
 }
 
-/* The counted twin of an operator's naive form. */
-const struct form *counted_form(const struct declaration *d);
+/* The counted build of an operator's naive form. */
 const struct form *counted_form(const struct declaration *d)
 {
     for (const struct form_row *row = counting::naive_forms; row->declaration; row++)
@@ -39,45 +37,36 @@ const struct form *counted_form(const struct declaration *d)
     return nullptr;
 }
 
-/* That of rung number `at` of an operator's ladder. */
-const struct form *counted_rung(const struct declaration *d, int at);
+/* The counted build of step `at` of an operator's ladder. */
 const struct form *counted_rung(const struct declaration *d, int at)
 {
-    const struct counting::ladder *ladder = d == counting::msa_ladder.of ? &counting::msa_ladder : &counting::lisa_ladder;
-    return &ladder->rung[at].form;
+    const bool msa = d == counting::msa_ladder.of;
+    return &(msa ? counting::msa_ladder : counting::lisa_ladder).rung[at].form;
 }
 
-/* Hearts that suites count by themselves, Fig. 6's order of LiSA's Eq. 5 among
- * them, which no form runs. */
-void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
-                        size_t queries, size_t keys, size_t channels);
+/* Cores that suites count alone, one of which no form runs: Fig. 6's order of LiSA's Eq. 5. */
 void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
                         size_t queries, size_t keys, size_t channels)
 {
     counting::attention_naive(y, a, q, k, v, nullptr, 1, queries, keys, channels);
 }
 
-void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p);
 void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p)
 {
     counting::hilo_naive_spread(tokens, rows, p, p->ld);
 }
 
 void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
-                       const real *Ra, const real *Rb, const struct lisa_problem *p);
-void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
                        const real *Ra, const real *Rb, const struct lisa_problem *p)
 {
     counting::lisa_naive_fig6(y, KRa, RbV, q, k, v, Ra, Rb, p);
 }
 
-void counted_dfc_apply(real *y, const real *x, const real *w, const struct dfc_problem *p);
 void counted_dfc_apply(real *y, const real *x, const real *w, const struct dfc_problem *p)
 {
     counting::dfc_naive_apply(y, x, w, p->B, p->M, p->N, p->C, p->D);
 }
 
-void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p);
 void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p)
 {
     counting::chopd_naive_larger(u13, map, p->s, p->H, p->W, p->R);

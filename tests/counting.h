@@ -1,14 +1,9 @@
 /* counting.h -- a real that counts its multiplications (C++)
  *
- * The sources of naive/, and the rungs of figures/rungs, are compiled a second time, as C++,
- * with this class in the place of real (reference/real.h asks for it; vectors are made of
- * it by plain_lanes.h) and nothing else changed but that all they define stands in a
- * namespace of its own (the Makefile wraps it around them).  So both builds are linked
- * together, and no name clashes.
- *
- * The class is laid out as the float or double that it stands for, so both
- * compilations share arrays and the functions of reference/.  It needs nothing
- * of the C++ library: a C compiler can link it.  One thread at a time. */
+ * The sources of naive/ and figures/rungs are compiled a second time, as C++, with this class as `real`
+ * (reference/real.h), vectors of plain_lanes.h, and a namespace around all definitions (Makefile), so both builds
+ * link into one program. The class has the layout of a float or double: both builds share arrays and the functions
+ * of reference/.  It needs nothing of the C++ library.  Only for one thread. */
 
 #ifndef TWICETOLD_TESTS_COUNTING_H
 #define TWICETOLD_TESTS_COUNTING_H
@@ -46,15 +41,14 @@ inline real operator/(real a, real b) { a /= b; return a; }
 inline bool operator<(real a, real b) { return a.number < b.number; }
 inline bool operator>(real a, real b) { return a.number > b.number; }
 
-/* Counted as nothing: they are no products. */
+/* Not counted. */
 inline real exp(real a) { return real(exp((double)a)); }
 inline real exp2(real a) { return real(exp2((double)a)); }
 
-#define restrict __restrict     /* which C++ has not */
+#define restrict __restrict
 
-/* The one function of reference/ that naive/ calls for a real.  Some machines (i386, s390x) return a
- * number in a register and a class in memory, so it has another name here, and counting.cc asks
- * C's for a number. */
+/* The only function of reference/ that returns a real to naive/.  Some machines (i386, s390x) return a number in a
+ * register but a class in memory, so counting.cc converts. */
 #define gelu(x) counted_gelu(x)
 
 #endif

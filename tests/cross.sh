@@ -1,25 +1,19 @@
 #!/bin/sh
-# cross.sh -- the proofs on another kind of machine, as it is or emulated by qemu
+# cross.sh -- the suites on another machine, native or emulated by qemu
 #
 #     MACHINE=s390x BUILD=build [ONLY="ground ..."] cross.sh
 #
-# MACHINE is s390x (big-endian), aarch64 or i386 (32 bits).  Its libraries are fetched from Debian by an
-# apt of its own, which needs no root and changes nothing outside BUILD/cross; compilers and qemu come
-# from `make deps DEVELOPER=1`.  i386 is not emulated where the kernel runs its programs, as that of
-# x86-64 does: all suites that ask for nothing of this machine run there, those of programs too.
-# ONLY says which suites.
+# MACHINE is s390x (big-endian), aarch64 or i386 (32 bits).  A private apt downloads its libraries from Debian into
+# BUILD/cross, without root; compilers and qemu come from `make deps DEVELOPER=1`.  x86-64 runs i386 natively, with all
+# suites but those of `homely`.  ONLY selects suites.
 
-# Emulated run the ground's suites, the row suites, and their instruments.  Left out are:
-#   program, faults     run other programs of this tree, which the kernel does not know;
-#   promises            takes more than a quarter of an hour: all operators, forms and rungs;
-#   learned             needs the data set;
-#   emulator, cuda*     go through threads one by one, and qemu through the emulator;
-#   *_theorems, *_readings, *_errata, *_counts, *_published, chopd_*, hilo_scores, gap, ladder, cheats
-#                       ask the same forms what papers say of them, whatever the machine.
+# Emulated suites.  Left out: program and faults run other programs; promises, emulator and cuda* are too slow; learned
+# needs the data set; theorems, readings, errata, counts, published, chopd_*, hilo_scores, gap, ladder and cheats do not
+# depend on the machine.
 suites='ground safetensors images operator lookup room fuzz threads numbers product packed_linear lane_fft
     spectrum cp library layers network msa attention lisa structsa elsa chopd hilo sra'
 
-# Of this machine alone: its compiler, browser, Python and device.
+# These need this machine's compiler, browser, Python or device.
 homely='exercises live installed cuda'
 build=$BUILD/cross/$MACHINE root=$BUILD/cross/$MACHINE/root
 case $MACHINE in
@@ -40,7 +34,7 @@ for tool in "$prefix-gcc" "$prefix-g++" $qemu; do
     command -v "$tool" >/dev/null || { echo "$tool is missing (make deps DEVELOPER=1)" >&2; exit 1; }
 done
 
-# The libraries, and the C library that they were made for, unpacked.
+# Download and unpack the libraries and their C library.
 fetch() {
     apt=$(realpath "$build")/apt
     mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial" "$root"
@@ -48,7 +42,7 @@ fetch() {
     set -- -q -y -o APT::Architecture=$arch -o APT::Architectures::=$arch -o Dir::State="$apt/state" \
         -o Dir::State::status="$apt/state/status" -o Dir::Cache="$apt/cache" -o Debug::NoLocking=1 \
         -o APT::Sandbox::User="$(id -un)"
-    apt-get "$@" update >"$apt/log" 2>&1            # a list that did not come may not be needed
+    apt-get "$@" update >"$apt/log" 2>&1            # a missing list may not be needed
     apt-get "$@" --no-install-recommends --download-only install libc6-dev libfftw3-dev libopenblas-openmp-dev \
         libcjson-dev libpng-dev zlib1g-dev check libgomp1 libstdc++6 >>"$apt/log" 2>&1 ||
         { tail -n 20 "$apt/log"; return 1; }
@@ -58,11 +52,9 @@ fetch() {
 mkdir -p "$build"
 test -e "$build/fetched" || fetch || exit 1
 
-# One place for all of it, in both precisions.
 root=$(realpath "$root") include=$root/usr/include
 touch "$build/check"
-# A program that this kernel runs itself finds that machine's loader and libraries in its own file; its suites
-# are those that go through the kernels' emulator, too, and want it quick.
+# Native programs have the path of their loader and libraries, and optimized kernels, since the emulator's suites run.
 loading= kernels=-O0
 if [ "$native" ]; then
     kernels=-O1

@@ -1,22 +1,18 @@
 #!/bin/sh
-# device.sh -- all that wants a GPU, in nine minutes
+# device.sh -- tests and timings on a GPU, in nine minutes
 #
 #     [BUILD=build] [BUDGET=540] device.sh OUTPUT
 #
 # Writes into the folder OUTPUT:
 #
 #     device.txt      the device, its driver, the toolkit
-#     proofs.txt      every rung against naive, on the device, in float and in double; those on
-#                     tensor cores within what their digits allow
+#     proofs.txt      every CUDA version against naive, in float and in double
 #     memcheck.txt, racecheck.txt, synccheck.txt
-#                     the same in float under compute-sanitizer, where that is installed
-#     OPERATOR.tsv    measure: every rung, with copies and without, beside fast; of msa and
-#                     structsa cuda-tf32 and cuda-bf16 among them
+#                     the same in float under compute-sanitizer, if it is installed
+#     OPERATOR.tsv    measure: every CUDA version, with and without copies, and fast
 #
-# Each part gets what is left of BUDGET seconds and no more; one that does not end in time
-# is cut short and says so.  The exit status is 0 when no proof failed and nothing was
-# found; without a device it says that everything was skipped, and is 0.  The device is
-# the first that CUDA shows (CUDA_VISIBLE_DEVICES).
+# A part that exceeds the rest of BUDGET seconds is cut short.  The exit status is 0 if nothing failed, or without a
+# device (the first of CUDA_VISIBLE_DEVICES).
 
 : "${BUILD:=build}" "${BUDGET:=540}"
 output=${1:?"expected a folder to write to"}
@@ -27,7 +23,7 @@ export OMP_WAIT_POLICY=passive
 
 left() { echo $((BUDGET - $(date +%s) + begun)); }
 
-# within SECONDS COMMAND...: at most that long, and no longer than is left.
+# within SECONDS COMMAND...: at most that long, and at most the time left.
 within() {
     most=$1 rest=$(left)
     shift
@@ -59,7 +55,7 @@ device=$("$BUILD/measure" msa --form cuda1 --device 0 --grid 4 --channels 4 --re
 } >"$output/device.txt"
 echo "$device"
 
-# ---- the proofs
+# ---- tests
 
 case='every rung, on the device'
 : >"$output/proofs.txt"
@@ -70,7 +66,7 @@ for folder in "$BUILD" "$BUILD/double"; do
     report "$output/proofs.txt" $code "$folder/tests/test_cuda on the device"
 done
 
-# ---- what compute-sanitizer finds in them
+# ---- compute-sanitizer
 
 if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck racecheck synccheck; do
@@ -82,17 +78,17 @@ else
     echo "  skipped: compute-sanitizer is not installed"
 fi
 
-# ---- the time
+# ---- timings
 
 # time_it OPERATOR WORDS...
 time_it() {
     operator=$1
     shift
-    "$BUILD/twicetold" list | grep -q "^$operator .*cuda" || { echo "  skipped: $operator has no rungs"; return; }
+    "$BUILD/twicetold" list | grep -q "^$operator .*cuda" || { echo "  skipped: $operator has no CUDA version"; return; }
     rungs=$("$BUILD/twicetold" list | awk -v o="$operator" '$1 == o { for (f = 2; f <= NF; f++) if ($f ~ /^cuda/) printf "%s ", $f }')
     file=$output/$operator.tsv
     echo "# $device" >"$file.new"
-    # shellcheck disable=SC2086 -- the rungs are several words
+    # shellcheck disable=SC2086 -- several words
     within 26 "$BUILD/measure" "$operator" --form fast $rungs --device 0 --threads "$(nproc)" \
         --seconds 0.4 --max-seconds 1 "$@" >>"$file.new" 2>"$output/$operator.log"
     code=$?

@@ -1,34 +1,26 @@
 #!/bin/sh
-# exercise.sh -- sets the exercises of chapters/exercises, and judges them
+# exercise.sh -- the exercises of chapters/exercises
 #
-#     BUILD=build exercise.sh list            what there is, and what is done
-#     BUILD=build exercise.sh open N          prepares a scratch copy and says what is asked
-#     BUILD=build exercise.sh check N [TEXT]  judges: the scratch copy, or the answer TEXT
-#     BUILD=build exercise.sh hint N          one hint more each time
-#     BUILD=build exercise.sh prove N         that the exercise itself is right
+#     BUILD=build exercise.sh list            list the exercises, and which are done
+#     BUILD=build exercise.sh open N          make a scratch copy and print the task
+#     BUILD=build exercise.sh check N [TEXT]  check the scratch copy, or the answer TEXT
+#     BUILD=build exercise.sh hint N          print the next hint
+#     BUILD=build exercise.sh prove N         test the exercise itself
 #
-# An exercise is one page, N.md: lines "key: value" below its title, what is asked, and
-# sections.  Its kind says how it is judged.
+# Exit status: 0 right, 1 not yet, 2 bad usage.
 #
-#     hole      `cut: FILE FUNCTION [Step n]` is taken out of the real source.  The scratch
-#               copy is compiled, and takes the place of that source in the suite
-#               `suite:`, of which the case `case:` is run (all without).  A section
-#               "Instead" holds what stands in the hole at first, "When TEST" what is said
-#               when that proof fails, "Wrong: NAME" an answer that must not pass.
-#               A suite exact/NAME is one over the field.  Where the file is a header,
-#               `source:` is what includes it and is compiled.
-#               `counts: OPERATOR CHANNELS SIZES OPTIONS` is a problem on which a solution in
-#               naive/ that the proofs let pass is counted, and must not multiply more
-#               often than the form's formula says: a clock is not needed.  One of the wrong
-#               answers passes the proofs and multiplies more often.
-#     predict   the command of section "Command" prints the answer last; a number may
-#     measure   be off by the factor `within:`.  `truth:` is what it printed for us, and a
-#               prediction's is proved, to a twentieth at most.
-#     break     section "Change" holds two blocks, what stands in the file `cut:` and what is
-#               put there; the answer names proofs of `suite:` that fall.  `falls:` are all
-#               those in its case `case:`.
+# An exercise is a page N.md: a title, lines "key: value", the task, and sections.  Its kind decides how it is checked.
 #
-# Exit status: 0 right, 1 not yet, 2 for what makes no sense.
+#     hole      `cut: FILE FUNCTION [Step n]` is cut out of a source.  The scratch copy is compiled (for a header, the
+#               file `source:` that includes it) and linked into `suite:`, of which the case `case:` runs (default all).
+#               A suite exact/NAME is over the field.  Section "Instead" is the initial text of the hole, "When TEST" the
+#               message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts: OPERATOR CHANNELS
+#               SIZES OPTIONS`, a solution must not multiply more often on this problem than the formula says, and one of
+#               the wrong answers passes the tests but does.
+#     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
+#     measure   `truth:` is our answer; `prove` requires it of a prediction, to 1/20 at most.
+#     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
+#               of `suite:` that then fail.  `falls:` are all of those in its case `case:`.
 
 set -u
 export LC_ALL=C
@@ -42,7 +34,7 @@ page() { echo "$pages/$N.md"; }
 key() { sed -n "s/^$1: *//p" "$(page)" | sed 1q; }
 title() { sed -n 's/^# //p' "$(page)" | sed 1q; }
 
-# What is asked: what stands between the keys and the first section.
+# The task: the text between the keys and the first section.
 asked() { awk '/^## / { exit } /^# / || /^[a-z]+: / { next } { text = text $0 "\n" } END { gsub(/^\n+|\n+$/, "", text); print text }' "$(page)"; }
 
 # section NAME [NTH]: the text of the NTH section of that name.
@@ -52,14 +44,13 @@ section() {
         inside { text = text $0 "\n" } END { gsub(/^\n+|\n+$/, "", text); if (text != "") print text }' "$(page)"
 }
 
-# Of a section's text on standard input: its NTH block of code; and the words around those.
+# Of a section on standard input: its NTH block of code; its text without blocks.
 block() { awk -v nth="${1:-1}" '/^```/ { if (inside) inside = 0; else if (++n == nth) inside = 1; else inside = 2; next } inside == 1'; }
 words() { awk '/^```/ { inside = !inside; next } !inside'; }
 
 # ---- the scratch copy -------------------------------------------------------------
 
-# tree FOLDER FILE: the sources as links, but for the file, what includes it, and the
-# folders above them.
+# tree FOLDER FILE: links to the sources; the file, `source:` and the folders above them are copies.
 tree() {
     rm -rf "$1"
     mkdir -p "$1"
@@ -78,8 +69,8 @@ tree() {
     done
 }
 
-# Where the hole is, "FIRST LAST" in lines: what the weaver finds, without the comment
-# of a step, or without the head and the closing brace of a function.
+# The lines of the hole, "FIRST LAST": the weaver's excerpt without the comment of a step, or without the head and the
+# closing brace of a function.
 region() {
     # shellcheck disable=SC2086
     printf '<!-- code: %s -->\n<!-- /code -->\n' "$(key cut)" | awk -f chapters/weave.awk - | awk '
@@ -93,7 +84,7 @@ region() {
         }'
 }
 
-# fill FOLDER FILE: puts standard input into the hole, as deep as it was.
+# fill FOLDER FILE: put standard input into the hole, with its indentation.
 fill() {
     where=$(region)
     [ "$where" ] || { cat >/dev/null; refuse "$N: nothing to cut at $(key cut)"; }
@@ -105,8 +96,8 @@ fill() {
 
 skeleton() { { echo "/* Exercise $N: write this.  make check N=$N judges. */"; section Instead | block; } | fill "$1" "$2"; }
 
-# proofs FOLDER FILE: 0 all pass; 1 and the names of those that fell, in $1/fell; or that
-# it does not compile, in $1/said.
+# proofs FOLDER FILE: 0 if all tests pass; else 1, with the names of failed tests in $1/fell, or the compiler's errors
+# in $1/said.
 proofs() {
     . "$BUILD/exercises.sh"
     rm -f "$1/fell" "$1/said"
@@ -129,8 +120,8 @@ proofs() {
     return 1
 }
 
-# counted FOLDER FILE: 0 if the solution multiplies no more often than the formula of its
-# form says; 1 and both numbers in $1/many, or what the compiler says in $1/said.
+# counted FOLDER FILE: 0 if the solution multiplies no more often than the formula says; else 1, with both numbers in
+# $1/many, or the compiler's errors in $1/said.
 counted() {
     problem=$(key counts)
     [ "$problem" ] || return 0
@@ -147,10 +138,10 @@ counted() {
     awk '{ few = $1 <= $2 } END { exit !few }' "$1/many"
 }
 
-# solved FOLDER FILE: all proofs pass, at the price that the form states.
+# solved FOLDER FILE: all tests pass, with no more multiplications than the formula.
 solved() { rm -f "$1/many"; proofs "$1" "$2" && counted "$1" "$2"; }
 
-# What a teacher says of what fell.
+# The message about failed tests.
 comment() {
     if [ -s "$1/many" ]; then
         echo "The result is right, and the price is not: $(cut -d' ' -f1 "$1/many") multiplications where" \
@@ -172,10 +163,10 @@ comment() {
 
 # ---- answers ----------------------------------------------------------------------
 
-# The last number that the command prints, or its last word where it prints none.
+# The last word that the command prints.
 truth() { sh -c "PATH=$BUILD:$BUILD/figures:\$PATH; $(section Command | block)" 2>/dev/null | tail -n 1 | awk '{ print $NF }'; }
 
-# near A B FACTOR: two words, alike; two numbers, within the factor.  NaN is not near any number.
+# near A B FACTOR: equal words, or numbers within the factor.  NaN is not near any number.
 near() {
     awk -v a="$1" -v b="$2" -v factor="${3:-1}" 'BEGIN {
         number = "^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$"
@@ -186,7 +177,7 @@ near() {
         exit !(a / b <= factor * 1.000001 && b / a <= factor * 1.000001) }'
 }
 
-# mistake FOLDER FILE: the change of a `break` is made.
+# mistake FOLDER FILE: make the change of a `break`.
 mistake() {
     section Change | block 1 >"$1/old"
     section Change | block 2 >"$1/new"
@@ -252,7 +243,7 @@ judge_hole() {
     fi
 }
 
-# ---- that the exercise is right ----------------------------------------------------
+# ---- tests of an exercise ------------------------------------------------------------
 
 prove() {
     bad=0
@@ -299,7 +290,7 @@ prove() {
     return $bad
 }
 
-# ---- what is asked of this script --------------------------------------------------
+# ---- commands --------------------------------------------------------------------
 
 case $verb in
 list) ;;

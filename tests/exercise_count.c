@@ -1,11 +1,9 @@
-/* exercise_count.c -- how many multiplications an exercise's solution takes
+/* exercise_count.c -- the multiplications of an exercise's solution, and those of its formula
  *
  *     exercise_count OPERATOR CHANNELS SIZES OPTIONS      lisa 8 D=3 "--grid 5x4 --heads 2"
  *
- * The naive form, compiled with the real that counts (counting.h), runs once on one
- * image.  Printed are the multiplications that it took and those of its formula.
- * tests/exercise.sh links this with the scratch copy in the place of the source.  It is a
- * suite of one test because what draws a problem is made for tests. */
+ * Runs the counting build (counting.h) of the naive form once on one image.  tests/exercise.sh links it with the
+ * solution. It is a suite of one test because trial() needs Check. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +13,7 @@
 
 static char **word;
 
-/* The multiplications of an operator's naive form that its own source makes, by its formula: without projections, which
- * BLAS makes, and without the gate of ChoP'D. */
+/* The formula without projections, which BLAS computes, and without the gate of ChoP'D. */
 static double stated(const struct trial *t)
 {
     const struct form *form = operator_form(t->problem.declaration, "naive");

@@ -1,5 +1,4 @@
-/* golden.h -- a golden vector: a file that PyTorch wrote (tests/pytorch/), the
- * problem that its metadata ask for, and the answer */
+/* golden.h -- golden vectors: files of a problem and its result by PyTorch (tests/pytorch/) */
 
 #ifndef TWICETOLD_TESTS_GOLDEN_H
 #define TWICETOLD_TESTS_GOLDEN_H
@@ -20,7 +19,7 @@ struct golden {
     const char *word[32];
 };
 
-/* The options in the metadata of a file, as one would type them. */
+/* The options in the metadata of a file, as typed. */
 static inline void golden_options(struct golden *g, const char *path)
 {
     static const char key[] = "\"options\":\"";
@@ -31,13 +30,13 @@ static inline void golden_options(struct golden *g, const char *path)
     header[fread(header, 1, sizeof header - 1, f)] = '\0';
     fclose(f);
     const char *at = strstr(header, key);
-    ck_assert_msg(at != NULL, "%s does not say how to ask for it", path);
+    ck_assert_msg(at != NULL, "%s has no options in its metadata", path);
     at += sizeof key - 1;
     /* cppcheck-suppress ctuuninitvar ; what is written here need not have been before */
     snprintf(g->options, sizeof g->options, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-/* tests/golden/NAME.safetensors, bound to the operator. */
+/* Open tests/golden/NAME.safetensors and bind it to the operator. */
 static inline void golden_open(struct golden *g, const struct declaration *d, const char *name)
 {
     char path[128];
@@ -48,7 +47,7 @@ static inline void golden_open(struct golden *g, const struct declaration *d, co
     succeeds(safetensors_read(&g->file, path));
     succeeds(problem_create(&g->problem, d, words, g->word));
 
-    /* The answer out of the list; the rest must be the operator's. */
+    /* The result is the last tensor; the others must be the operator's. */
     g->expected = tensors_find(&g->file, "y_expected");
     g->x = tensors_find(&g->file, "x");
     ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
@@ -63,9 +62,8 @@ static inline void golden_close(struct golden *g)
     tensors_release(&g->file);
 }
 
-/* Every form with two threads against the answer, within the tolerance over its
- * largest entry and the statistical bound of roundoff.h; and beyond the tolerance
- * with the second token in the place of the first. */
+/* Each form with two threads equals the result, within this tolerance over its largest entry and roundoff.h's bound;
+ * with the second token in the place of the first, it differs by more. */
 static inline void golden_holds(const struct golden *g, const char *name, double tolerance)
 {
     size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];

@@ -1,8 +1,7 @@
-/* plain_lanes.h -- vectors of a real that is a class (C++)
+/* plain_lanes.h -- replaces fast/lanes.h and fast/exponential.h for a real that is a class (C++)
  *
- * Read before a source that asks for fast/lanes.h or fast/exponential.h.  It takes their
- * include guards and says in their place what they say: a vector is an array, an operation
- * a loop over it, and 2^x the class's exp2.  Like a vector there, it may lie where reals do. */
+ * Included first, it defines their include guards and the same names.  A vector is an array, an operation a loop, and
+ * 2^x the class's exp2. */
 
 #ifndef TWICETOLD_TESTS_PLAIN_LANES_H
 #define TWICETOLD_TESTS_PLAIN_LANES_H
@@ -25,7 +24,7 @@ struct __attribute__((may_alias)) lanes {
 
 struct lanes_mask {
     bool lane[LANES];
-    struct bit {                /* all bits of a lane, or none: -1 or 0 */
+    struct bit {                /* assigned -1 or 0 */
         bool *at;
         void operator=(int set) { *at = set != 0; }
     };
@@ -118,7 +117,7 @@ inline real lanes_sum(const lanes &a)
     return sum;
 }
 
-/* Lanes of a and then of b, by their numbers. */
+/* Lanes 0 to 3 are of a, 4 to 7 of b. */
 inline lanes lanes_shuffle(const lanes &a, const lanes &b, int first, int second, int third, int fourth)
 {
     const int from[LANES] = {first, second, third, fourth};

@@ -1,7 +1,7 @@
 /* published.h -- numbers that the papers print, by table and row
  *
- * reference/published/PAPER.tsv holds lines of table, row, quantity and value,
- * parted by tabs; lines that begin with # are comments. */
+ * reference/published/PAPER.tsv holds lines of table, row, quantity and value, separated by tabs.  Lines that begin
+ * with # are comments. */
 
 #ifndef TWICETOLD_TESTS_PUBLISHED_H
 #define TWICETOLD_TESTS_PUBLISHED_H
@@ -13,7 +13,7 @@
 #include <string.h>
 #include "support.h"
 
-/* The value, as printed; a number that is not there fails the test. */
+/* The printed value; a missing row fails the test. */
 static inline double published(const char *paper, const char *table, const char *row, const char *quantity)
 {
     char path[128], line[256], wanted[256];
@@ -32,7 +32,7 @@ static inline double published(const char *paper, const char *table, const char 
     return value;
 }
 
-/* Whether a value is printed so where the last digit counts `unit`. */
+/* Whether a value rounds to the printed number, whose last digit counts `unit`. */
 static inline bool prints(double value, double printed, double unit)
 {
     return fabs(value - printed) <= unit / 2 * (1 + 1e-9);

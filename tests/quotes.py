@@ -1,11 +1,9 @@
-"""Are words in quotation marks, where a paper is spoken of, the paper's own words?
+"""Check that quotations of papers are theirs, in statements, errata, chapters 1 to 7 and comments of tests.
 
     python3 tests/quotes.py PAPERS          (make quotes PAPERS=folder)
 
-PAPERS is a folder with the texts of the papers: lisa.md, structsa.md, elsa.md, chopd.md, hilo.md.
-Without it nothing is checked.  Looked at are the tables of statements, the errata, chapters 1 to 7, and
-the claims of tests that name a paper.  Letters and digits are compared, without case, marks, blanks and
-numbers of references; an ellipsis parts a quotation.  Prints each quotation that is not found, and how many are.
+PAPERS is a folder with the texts lisa.md, structsa.md, elsa.md, chopd.md and hilo.md; without it nothing is checked.
+Letters and digits are compared, without case and numbers of references; an ellipsis splits a quotation.
 """
 
 import pathlib
@@ -15,16 +13,16 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAMES = {"LiSA": "lisa", "StructSA": "structsa", "ELSA": "elsa", "ChoP'D": "chopd", "HiLo": "hilo"}
 
-# Printed words that the scans have otherwise, as (printed, scanned): look at the print before a line is added.
+# Errors of the scans, as (printed, scanned).
 VARIANTS = {"lisa": [], "structsa": [], "elsa": [], "chopd": [], "hilo": []}
-# Words in quotation marks that no paper is said to have: names, titles and our own program.
+# Names, titles and our own words in quotation marks.
 OURS = {
     "5x6", "asked", "the grid has been read", "touched",
 }
 
 
 def plain(text):
-    """Letters and digits alone: scans break words and set formulas apart as they like."""
+    """Letters and digits only, since scans split words and formulas."""
     text = re.sub(r"\[\d[\d, ]*\]|</?[a-z]+>|\\(mathcal|mathbf|mathrm|mathsf|text|bar|hat|operatorname|left|right)\b", "", text)
     for scanned, letters in ("\\times", "x"), ("×", "x"), ("α", "alpha"), ("\\geq", ""):
         text = text.replace(scanned, letters)
@@ -32,7 +30,7 @@ def plain(text):
 
 
 def quotations(text):
-    """Each quotation of a text, whatever lines it takes, but for headings of our chapters."""
+    """Each quotation of a text, except headings of our chapters."""
     text = re.sub(r'chapter \d+,\s+"[^"]+"', "", text, flags=re.I)
     for quoted in re.findall(r'"([^"]+)"|“([^”]+)”', text):
         yield quoted[0] or quoted[1]
@@ -47,7 +45,7 @@ def of_tables():
 
 
 def of_pages():
-    """Paragraphs of the errata and of chapters, without code, tags and links' addresses."""
+    """Paragraphs of the errata and of chapters, without code, tags and URLs."""
     pages = {"errata": None, "1-lisa": "lisa", "2-structsa": "structsa", "3-elsa": "elsa", "4-chopd": "chopd",
              "5-hilo": "hilo", "6-the-gap": None, "7-networks": None}
     for page, paper in pages.items():
@@ -67,16 +65,15 @@ def of_pages():
 
 
 def of_claims():
-    """Comments of tests that have a line "Paper" which names one."""
-    for path in sorted([*ROOT.glob("tests/*.c"), *ROOT.glob("tests/*.h"), *ROOT.glob("tests/exact/*.cc")]):
+    """Comments of tests that name a paper, or whose suite does."""
+    for path in sorted([*ROOT.glob("tests/*.c"), *ROOT.glob("tests/exact/*.cc")]):
         text = path.read_text(encoding="utf-8")
-        for comment in re.finditer(r"/\*.*?\*/", text, flags=re.S):
-            words = re.sub(r"\n \* ?", "\n", comment.group())
-            field = re.search(r"^Paper\s(.*?)(?=^[A-Z][a-z]+( it fail\?)?  |\Z)", words, flags=re.S | re.M)
-            papers = [paper for name, paper in NAMES.items() if field and re.search(rf"\b{name}\b", field.group(1))]
+        for comment in re.finditer(r"/\*((?:(?!\*/).)*)\*/\nSTART_TEST", text, flags=re.S):
+            words = re.sub(r"\n \* ?", "\n", comment.group(1))
+            papers = [paper for name, paper in NAMES.items() if re.search(rf"\b{name}\b", words)] or \
+                     [paper for paper in NAMES.values() if path.name.startswith(f"test_{paper}_")]
             if papers:
-                number = text.count("\n", 0, comment.start()) + 1
-                yield f"{path.relative_to(ROOT)}:{number}", papers, words
+                yield f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, comment.start()) + 1}", papers, words
 
 
 def main():

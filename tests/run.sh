@@ -1,24 +1,17 @@
 #!/bin/sh
-# run.sh -- run suites side by side, and count
+# run.sh -- run suites in parallel and count their tests
 #
 #     BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.sh PROGRAM... [book]
 #
-# Shows a line for each suite, and all of what failed or was skipped, one suite after
-# another as they end.  The whole output of a suite stays in $TAP/float, $TAP/double and
-# $TAP/exact ($BUILD/tap/...), each test's verdict below what it measured, and the
-# verdicts alone beside it (.tap).  `book` proofreads the pages against those, and
-# has a browser lay them out and use their live figures, when all others are done.  The last line is "N passed,
-# N failed, N skipped"; the exit status is 0 when nothing failed.  A suite that ends
-# without its closing line, or unhappily with no failure to show for it, has failed once
-# more than it says; so has one that is not done within LIMIT seconds.  An interrupt
-# ends all of them.
-#
-# JOBS suites run at a time, as many as there are processors, and those that took
-# longest the last time ($BUILD/seconds) begin first.
+# Prints a line for each suite, its failures and its skipped tests.  $TAP/{float,double,exact} ($BUILD/tap/...) has the
+# whole output (.log) and the results (.tap) of each suite.  `book` then checks the pages against the results, and in a
+# browser.  The last line is "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.  One more failure
+# is a suite without its closing line, with a bad exit status but no failure, or that takes longer than LIMIT seconds.
+# JOBS suites run at a time, the slowest of the last run ($BUILD/seconds) first.
 
 : "${BUILD:=build}" "${LIMIT:=600}" "${JOBS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 : "${OMP_NUM_THREADS:=2}" "${OMP_WAIT_POLICY:=passive}"
-export OMP_NUM_THREADS OMP_WAIT_POLICY          # many short runs: threads that spin would wait for each other
+export OMP_NUM_THREADS OMP_WAIT_POLICY          # threads that spin would slow each other down
 tap=${TAP:-$BUILD/tap}
 passed=0 failed=0 skipped=0 running=0 jobs= book=
 
@@ -28,7 +21,7 @@ touch "$BUILD/seconds"
 mkfifo "$tap/ended"
 exec 3<>"$tap/ended"
 
-# Where the output of a suite goes, but for its suffix.
+# The path of a suite's output, without suffix.
 place() {
     case $1 in
     */double/tests/*) echo "$tap/double/${1##*/}" ;;
@@ -37,8 +30,7 @@ place() {
     esac
 }
 
-# Runs a suite and says so in the pipe.  `timeout` leads a group of its own, to which
-# it hands on what ends it.
+# Run a suite and write its name to the pipe.  `timeout` leads a process group and forwards signals to it.
 prove() {
     to=$(place "$1") suite=
     trap '[ -z "$suite" ] || kill $suite; wait; exit 130' TERM
@@ -50,7 +42,7 @@ prove() {
     echo "$1" >&3
 }
 
-# Prints and counts what a suite that has ended has to say.
+# Print and count the results of a suite that has ended.
 report() {
     to=$(place "$1") program=$1
     log=$to.log
@@ -114,7 +106,7 @@ await_one() {
     report "$over"
 }
 
-# Those that took longest first; those never timed before them.
+# Suites without a time first, then the slowest.
 order=$(for task; do
     case $task in
     book) ;;

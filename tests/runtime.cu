@@ -25,7 +25,7 @@ struct cufftComplex {};
 struct cufftDoubleComplex {};
 struct dim3 { unsigned x; dim3(unsigned of) : x(of) {} } blockIdx = 0, blockDim = 1, threadIdx = 0;
 
-/* A stream, an event, a handle of cuBLAS or a plan of cuFFT, and what was set in it. */
+/* A stream, an event, a cuBLAS handle or a cuFFT plan, and what was set in it. */
 struct handle { int device; void *work; size_t needs; };
 using cudaStream_t = handle *;
 using cudaEvent_t = handle *;
@@ -37,7 +37,7 @@ cudaError_t last;
 struct runtime_state state;
 std::map<void *, std::pair<int, size_t>> memory;        /* its device and bytes */
 
-/* Counts a call.  It fails if it is the one that shall, or if its handle is not of this device. */
+/* Counts a call.  It fails if its number was chosen, or if its handle belongs to another device. */
 bool wrong(bool needed = true, handle *of = nullptr)
 {
     bool now = ++calls == failing;
@@ -126,7 +126,7 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *at, size_t bytes)
     if (memory.at(at) == std::pair(h->device, bytes)) h->work = at;
     return blas(h);
 }
-/* Without a work area it would take one that nobody counts. */
+/* Without a work area of ours cuBLAS would take one that nobody counts. */
 template <class... A> cublasStatus_t any_product(cublasHandle_t h, A...)
 {
     return h->work ? blas(h) : CUBLAS_STATUS_NOT_INITIALIZED;

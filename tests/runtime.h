@@ -18,8 +18,7 @@ extern "C" {
 /* A form that uses all of device.h and copies x to y. */
 extern const struct form on_the_runtime;
 
-/* Both devices of this capability, without an error; then the call with this number fails, from
- * 1, or none. */
+/* Gives both devices this capability and no error; makes the call with this number fail, from 1 on (0: none). */
 void runtime_open(int capability);
 void runtime_fail(int call);
 

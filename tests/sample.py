@@ -1,9 +1,8 @@
-"""Twenty statements of the papers, drawn from all tables of statements: place, statement, result, tests.
+"""Print random statements of the papers from the tables of statements: place, statement, result, tests.
 
-    python3 tests/sample.py SEED [COUNT]
+    python3 tests/sample.py SEED [COUNT]        (default: 20)
 
-Read each against the paper and the tests that it names.  The same seed draws the same statements; a
-table that has changed elsewhere changes little of the draw, since each statement has its own lot.
+Compare each with the paper and with the tests that it names.  A change of a table changes little of the sample.
 """
 
 import hashlib

@@ -1,13 +1,12 @@
-/* test_chopd_traits.c -- what each layer of the tables is: dynamic, adaptive, global, mixing
+/* test_chopd_traits.c -- dynamic, adaptive, global, mixing: the traits that ChoP'D's tables give to layers
  *
- * A trait is a dependence of the tensor W_imncd on an index: i of the image, n of
- * the place, m of far tokens, c and d of other channels.  Tensors are those of
- * 4 x 4 tokens and two channels, of two images; numbers are normal, so none is
- * zero or twice the same, and the tolerance is zero. */
+ * A trait is an index on which the tensor W_imncd depends: i of the image, n of the place, m of far tokens, c and d of
+ * other channels.  Tensors are those of two images of 4 x 4 tokens and two channels.  Their numbers are normal, so none
+ * is zero and no two are equal: the tolerance is zero. */
 
 #include "chopd_case.h"
 #include "dfc_case.h"
-#include "../reference/steps.h"
+#include "../naive/attention.h"
 
 enum { DYNAMIC = 1, ADAPTIVE = 2, GLOBAL = 4, MIXING = 8 };
 enum { B = 2, SIDE = 4, M = SIDE * SIDE, C = 2, ENTRIES = M * M * C * C };
@@ -52,8 +51,8 @@ static real *mean_of_nine(void)
     return for_both(depthwise_tensor(&three, ninth, C));
 }
 
-/* What dfc-cp and chopd define, the latter with a box of 8 x 8 tokens, which every token has all of; phi of as many
- * cells as there are tokens, so that nothing is rounded between them. */
+/* The tensors of dfc-cp and chopd.  Each box of chopd holds all tokens; phi has as many cells as there are tokens, so
+ * that nothing is rounded between them. */
 static real *of_dfc_cp(void)
 {
     struct trial t = trial("", &dfc_cp, B, C, "M=16 N=16 D=2 R=3", "");
@@ -77,15 +76,7 @@ static real *of_chopd(bool gate)
     return w;
 }
 
-/* Claim      DFC is dynamic, adaptive, global and mixes channels.  FC is not dynamic; a convolution is local and not
- *            adaptive either; a depth-wise one and pooling do not mix channels; a point-wise one mixes no tokens.
- *            dfc-cp and chopd have all four traits, chopd without phi's last map is global and mixing.
- * Paper      ChoP'D, Abstract, Fig. 1a, Sec. 4.
- * Measure    Which of i, n, m, c and d the tensors depend on: W differs between images; W_mn is no function of m - n;
- *            it is zero for no m, n; it is not zero for some c other than d.
- * Tolerance  Zero.
- * Would it fail?  Each trait has two layers in the list that differ by it alone, but for global, which of pooling and
- *            a point-wise convolution neither has and fc has. */
+/* Abstract, Fig. 1a, Sec. 4.  Each trait but global tells two of these layers apart by itself. */
 START_TEST(flags_of_layers_are_dependences_of_w)
 {
     real *x = normal(1, B * M * C), *w = normal(2, ENTRIES), *by_image = for_both(w);
@@ -107,32 +98,26 @@ START_TEST(flags_of_layers_are_dependences_of_w)
 }
 END_TEST
 
-/* W_imnc of self-attention with values of ones, in windows so many tokens wide. */
+/* W_imnc of self-attention in windows of this many tokens a side, q = k = x. */
 static real *of_attention(const real *x, size_t window)
 {
     real *w = zeros(B * ENTRIES);
-    for (size_t in = 0; in < B * M; in++) {
-        real weight[M], shared[M];
-        size_t i = in / M, n = in % M, met = 0;
-        for (size_t m = 0; m < M; m++) {
-            if (m / SIDE / window != n / SIDE / window || m % SIDE / window != n % SIDE / window) continue;
-            weight[met] = 0;
-            for (size_t c = 0; c < C; c++) weight[met] += x[in * C + c] * x[(i * M + m) * C + c];
-            met++;
+    for (size_t i = 0; i < B; i++)
+        for (size_t first = 0; first < M; first++) {
+            size_t token[M], tokens = 0;
+            real q[M * C], weight[M * M];
+            if (first / SIDE % window || first % SIDE % window) continue;
+            for (size_t m = 0; m < window * window; m++) token[tokens++] = first + m / window * SIDE + m % window;
+            for (size_t mc = 0; mc < tokens * C; mc++) q[mc] = x[(i * M + token[mc / C]) * C + mc % C];
+            attention_naive_weights(weight, q, q, NULL, 1, tokens, tokens, C);
+            for (size_t nm = 0; nm < tokens * tokens; nm++)
+                for (size_t c = 0; c < C; c++)
+                    w[place(&sizes, i, token[nm % tokens], token[nm / tokens], c, c)] = weight[nm];
         }
-        softmax(weight, met);
-        memcpy(shared, weight, met * sizeof *weight);
-        met = 0;
-        for (size_t m = 0; m < M; m++) {
-            if (m / SIDE / window != n / SIDE / window || m % SIDE / window != n % SIDE / window) continue;
-            for (size_t c = 0; c < C; c++) w[place(&sizes, i, m, n, c, c)] = shared[met];
-            met++;
-        }
-    }
     return w;
 }
 
-/* W_mnc = kernel_c[m - n], around the plane and back. */
+/* W_mnc = kernel_c[m - n], around the plane. */
 static real *of_circular(const real *kernel)
 {
     real *w = zeros(ENTRIES);
@@ -145,31 +130,14 @@ static real *of_circular(const real *kernel)
     return for_both(w);
 }
 
-/* Claim      Of Table 2, self-attention and gated layers are dynamic and adaptive, of the whole image global as
- *            well, of windows not; convolutions and pooling are neither.  A circular convolution as large as the plane
- *            is global alone: it shares its weights, and is not adaptive.
- * Paper      ChoP'D, Sec. 4, Tab. 2; its flag n of GFNet is left open.
- * Measure    As above, channels apart; a gate z1 o (V z2 + b), z1 a map of x, by its derivative by z2; y of a circular
- *            convolution of x moved by (1, 3) against its y moved.
- * Tolerance  Zero; whole numbers for what is moved.
- * Would it fail?  With windows of four tokens a side attention in windows is that of the image. */
+/* Sec. 4, Tab. 2.  A circular convolution as large as the plane is global alone, since it shares its weights; the flag
+ * n of GFNet is left open.  With whole numbers, y moves with x around the plane. */
 START_TEST(flags_of_table_2_are_dependences_of_w)
 {
-    real *x = normal(11, B * M * C), *V = normal(12, M * M), *map = normal(13, C * C), *gated = zeros(B * ENTRIES);
-    for (size_t imn = 0; imn < B * M * M; imn++) {
-        size_t i = imn / (M * M), m = imn / M % M, n = imn % M;
-        for (size_t c = 0; c < C; c++) {
-            real z1 = 0;
-            for (size_t e = 0; e < C; e++) z1 += x[(i * M + n) * C + e] * map[e * C + c];
-            gated[place(&sizes, i, m, n, c, c)] = z1 * V[m * M + n];
-        }
-    }
+    real *x = normal(11, B * M * C);
     const struct { const char *name; const real *w; int traits; } layer_of[] = {
         {"self-attention", of_attention(x, SIDE), DYNAMIC | ADAPTIVE | GLOBAL},
         {"in windows", of_attention(x, 2), DYNAMIC | ADAPTIVE},
-        {"gated", gated, DYNAMIC | ADAPTIVE | GLOBAL},
-        {"depth-wise", for_both(depthwise_tensor(&three, normal(14, C * 9), C)), 0},
-        {"average pooling", mean_of_nine(), 0},
         {"circular convolution", of_circular(normal(15, M * C)), GLOBAL},
     };
     for (size_t k = 0; k < COUNT(layer_of); k++)
@@ -188,29 +156,7 @@ START_TEST(flags_of_table_2_are_dependences_of_w)
 }
 END_TEST
 
-/* Solves a x = b for all columns of b [n][columns], in place, with the largest pivot. */
-static void solve(double *a, double *b, size_t n, size_t columns)
-{
-    for (size_t column = 0; column < n; column++) {
-        size_t pivot = column;
-        for (size_t i = column; i < n; i++)
-            if (fabs(a[i * n + column]) > fabs(a[pivot * n + column])) pivot = i;
-        for (size_t j = 0; j < n; j++) {
-            double kept = a[column * n + j];
-            a[column * n + j] = a[pivot * n + j], a[pivot * n + j] = kept;
-        }
-        for (size_t j = 0; j < columns; j++) {
-            double kept = b[column * columns + j];
-            b[column * columns + j] = b[pivot * columns + j], b[pivot * columns + j] = kept;
-        }
-        for (size_t i = 0; i < n; i++) {
-            double factor = i == column ? 0 : a[i * n + column] / a[column * n + column];
-            for (size_t j = 0; j < n; j++) a[i * n + j] -= factor * a[column * n + j];
-            for (size_t j = 0; j < columns; j++) b[i * columns + j] -= factor * b[column * columns + j];
-        }
-    }
-    for (size_t ij = 0; ij < n * columns; ij++) b[ij] /= a[ij / columns * (n + 1)];
-}
+/* ---- the puzzle ---------------------------------------------------------------- */
 
 /* Shuffle `which` of 24: the place that each patch is taken from. */
 static void shuffle_of(size_t which, size_t from[4])
@@ -224,99 +170,26 @@ static void shuffle_of(size_t which, size_t from[4])
     }
 }
 
-static const double puzzle[5][4] = {{1, 2, 3, 5}, {2, 0, 1, 7}, {3, 3, -1, 4}, {0, -2, 5, 1}, {1, 1, 6, 2}};
-
-/* Adds what an image so shuffled gives to the normal equations of x_n = sum_m W_mn shuffled_m. */
-static void add_shuffled(double *a, double *b, const double *image, const size_t *from)
+/* Sec. 4, the puzzle.  Patches carry a mark of where they belong: W_imn = 1 where the mark of m is n undoes any
+ * shuffle.  The W of shuffle 0 undoes that one only.  Three taps move nothing farther than their window. */
+START_TEST(dynamic_layers_undo_every_shuffle)
 {
-    for (size_t mn = 0; mn < 4 * 4; mn++) {
-        a[mn] += image[from[mn / 4]] * image[from[mn % 4]];
-        b[mn] += image[from[mn / 4]] * image[mn % 4];
-    }
-}
-
-/* What tap t of a kernel that reaches so many patches to each side meets at place n of a shuffled image; zeros
- * around. */
-static double met(const double *image, const size_t *from, size_t n, size_t t, size_t reach)
-{
-    size_t m = n + t - reach;           /* wraps below 0 */
-    return m < 4 ? image[from[m]] : 0;
-}
-
-/* What the best convolution that reaches so far leaves of the images, over what they are: the root mean squares. */
-static double left_by_convolution(size_t reach, const size_t *from)
-{
-    size_t taps = 2 * reach + 1;
-    double a[7 * 7] = {0}, kernel[7] = {0}, left = 0, all = 0;
-    for (size_t kn = 0; kn < 5 * 4; kn++)
-        for (size_t t = 0; t < taps; t++) {
-            double at_t = met(puzzle[kn / 4], from, kn % 4, t, reach);
-            for (size_t u = 0; u < taps; u++) a[t * taps + u] += at_t * met(puzzle[kn / 4], from, kn % 4, u, reach);
-            kernel[t] += at_t * puzzle[kn / 4][kn % 4];
-        }
-    solve(a, kernel, taps, 1);
-    for (size_t kn = 0; kn < 5 * 4; kn++) {
-        double sum = 0, right = puzzle[kn / 4][kn % 4];
-        for (size_t t = 0; t < taps; t++) sum += kernel[t] * met(puzzle[kn / 4], from, kn % 4, t, reach);
-        left += (sum - right) * (sum - right);
-        all += right * right;
-    }
-    return sqrt(left / all);
-}
-
-/* Claim      A fully connected layer undoes a shuffle that is always the same; a convolution does not, even one that
- *            reaches all patches, and one that reaches fewer moves nothing farther than its window. Where all shuffles
- *            are alike probable, the best static layer sees the mean of the patches alone: x_n is foretold as
- *            (sum_k s_k x_kn / sum_k s_k^2) s, with s_k the sum of image k's patches. A dynamic layer, for patches
- *            with a mark of where they belong, undoes any.
- * Paper      ChoP'D, Sec. 4, the puzzle; derived, without training.
- * Measure    Least squares by normal equations, five images of four patches: W and kernels of three and seven taps,
- *            shuffled by (2 0 3 1); W over all 24 shuffles. Eq. 3 with W_imn of one where the mark of m is n, all 24.
- *            y_0 of three taps on 16 tokens.
- * Tolerance  1e-12 for W; what a convolution leaves is beyond a tenth; else zero.
- * Would it fail?  The weights of one shuffle are not those of all; images that are not shuffled are left as they are
- *            by a convolution. */
-START_TEST(static_layers_undo_no_random_shuffle)
-{
-    static const size_t always[4] = {2, 0, 3, 1}, never[4] = {0, 1, 2, 3};
-    double a[4 * 4] = {0}, w[4 * 4] = {0}, all[4 * 4] = {0}, best[4 * 4] = {0}, worst = 0, apart = 0;
-    double by_sum[4] = {0}, squares = 0;
-    for (size_t k = 0; k < 5; k++) {
-        double sum = 0;
-        for (size_t n = 0; n < 4; n++) sum += puzzle[k][n];
-        for (size_t n = 0; n < 4; n++) by_sum[n] += sum * puzzle[k][n];
-        squares += sum * sum;
-        add_shuffled(a, w, puzzle[k], always);
-        for (size_t which = 0; which < 24; which++) {
-            size_t from[4];
-            shuffle_of(which, from);
-            add_shuffled(all, best, puzzle[k], from);
-        }
-    }
-    solve(a, w, 4, 4);
-    solve(all, best, 4, 4);
-    for (size_t mn = 0; mn < 4 * 4; mn++) {
-        worse(&worst, fabs(w[mn] - (always[mn / 4] == mn % 4)));
-        worse(&worst, fabs(best[mn] - by_sum[mn % 4] / squares));
-        apart = fmax(apart, fabs(w[mn] - best[mn]));
-    }
-    within("both W", worst, 1e-12);
-    beyond("    one shuffle's for all", apart, 0.1);
-    within("left by three taps", fabs(left_by_convolution(1, always) - 0.82), 0.005);
-    within("left by seven", fabs(left_by_convolution(3, always) - 0.38), 0.005);
-    within("    where nothing is shuffled", left_by_convolution(1, never), 1e-12);
-
+    static const double puzzle[5][4] = {{1, 2, 3, 5}, {2, 0, 1, 7}, {3, 3, -1, 4}, {0, -2, 5, 1}, {1, 1, 6, 2}};
+    const struct dfc_problem s = {.B = 5, .M = 4, .N = 4, .C = 2, .D = 1};
+    real *always = NULL, *image = zeros(5 * 4);
+    for (size_t km = 0; km < 20; km++) image[km] = (real)puzzle[km / 4][km % 4];
     for (size_t which = 0; which < 24; which++) {
-        const struct dfc_problem s = {.B = 5, .M = 4, .N = 4, .C = 2, .D = 1};
-        real *x = zeros(5 * 4 * 2), *undo = zeros(5 * 4 * 4 * 2), *image = zeros(5 * 4);
+        real *x = zeros(5 * 4 * 2), *undo = zeros(5 * 4 * 4 * 2);
         size_t from[4];
         shuffle_of(which, from);
         for (size_t km = 0; km < 20; km++) {
-            image[km] = (real)puzzle[km / 4][km % 4];
-            x[2 * km] = (real)puzzle[km / 4][from[km % 4]], x[2 * km + 1] = (real)from[km % 4];
+            x[2 * km] = (real)puzzle[km / 4][from[km % 4]];
+            x[2 * km + 1] = (real)from[km % 4];
             for (size_t n = 0; n < 4; n++) undo[place(&s, km / 4, km % 4, n, 0, 0)] = x[2 * km + 1] == (real)n;
         }
+        if (!always) always = undo;
         equal(layer(&s, undo, x), image, 20);
+        if (which) unequal(layer(&s, always, x), image, 20);
     }
 
     const struct window taps = {1, 16, 3, 1, 1};
@@ -324,7 +197,7 @@ START_TEST(static_layers_undo_no_random_shuffle)
     real *kernel = convolution_tensor(&taps, normal(21, 9), 1, 1), *x = normal(22, 16), *far = copy(x, 16);
     far[15] += 1;
     real *y = layer(&row, kernel, x), *moved = layer(&row, kernel, far);
-    equal(moved, y, 1);
+    equal(moved, y, 14);
     unequal(moved + 14, y + 14, 2);
 }
 END_TEST
@@ -333,8 +206,8 @@ END_TEST
 
 enum variant { DEPTHWISE, POOLING, LINEAR };
 
-/* y_nd = sum_r u5_dr sum_k kernel_rk sum_c u4_cr x_(n+k)c + b_d over 3 x 3 tokens, zeros around; or of absolute
- * values. */
+/* y_nd = sum_r u5_dr sum_k kernel_rk sum_c u4_cr x_(n+k)c + b_d over 3 x 3 tokens, zeros around the plane; or the same
+ * of absolute values. */
 static real *by_loops(const struct chopd_problem *p, const real *x, const real *kernel, bool absolute)
 {
     real *y = zeros(p->B * p->N * p->D);
@@ -359,15 +232,9 @@ static real *by_loops(const struct chopd_problem *p, const real *x, const real *
     return y;
 }
 
-/* Claim      The variants are cases of two layers.  FC-CP is dfc-cp with u1 of ones.  With gates of one chopd is
- *            Conv-CP: depth-wise with nine boxes of one token each and the kernel as mix, or pooling with one box of
- *            3 x 3 tokens; and Linear-CP with one box of one token.
- * Paper      ChoP'D, Sec. 4, Tab. 1.
- * Measure    Both forms against loops, 5 x 6 tokens, 3 channels in, 2 out, 4 components, 2 images; dfc-cp's tensor of
- *            two images, and with it Eq. 3.
- * Tolerance  Zero: whole numbers.  For the mean of nine (9 C + R + 16) u times the sum of absolute terms: 1 / 9 is
- *            rounded, so are its products.
- * Would it fail?  With u1 of two values the images differ; the three variants differ from each other. */
+/* Sec. 4, Tab. 1.  FC-CP is dfc-cp with u1 of ones.  chopd with open gates is Conv-CP (nine boxes of one token, or one
+ * of 3 x 3) and Linear-CP (one box of one token).  Tolerance: zero, whole numbers; of the mean of nine, whose 1 / 9 and
+ * products are rounded, (9 C + R + 16) u times the sum of absolute terms. */
 START_TEST(variants_of_table_1_are_cases_of_two_layers)
 {
     enum { IMAGES = 2, H = 5, W = 6, IN = 3, OUT = 2, R = 4, Y = IMAGES * H * W * OUT };
@@ -445,7 +312,7 @@ static real *for_tokens(const real *u2)
     return all;
 }
 
-/* The tensor of two images that one heart makes of these factors: u2 [M][M][R], u13 [B][M][R]. */
+/* The tensor of two images that chopd_naive_tensor makes of these factors: u2 [M][M][R], u13 [B][M][R]. */
 static real *in_factors(const struct chopd_problem *p, const real *u2, const real *u13)
 {
     real *w = zeros(B * ENTRIES);
@@ -475,15 +342,9 @@ static real *around(const struct window *v, const real *kernel)
     return u2;
 }
 
-/* Claim      The five rows of Table 1 are one tensor, W_imncd = sum_r U13_inr U2_mnr U4_cr U5_dr, whose factors are
- *            bound more tightly from row to row: U13 of the image, boxes (DFC-CP); U13_nr = U3, U2_mr (FC-CP); U13 = 1,
- *            and U2 a kernel of 3 x 3 (Conv-CP), the same of ones (pooling), of one token (Linear-CP). The indices that
- *            the row's W has in the table are those that it depends on.
- * Paper      ChoP'D, Tab. 1, Sec. 4.
- * Measure    The heart of Eq. 10's naive form against, row by row: the five sums one after the other; Eq. 5 with u1 of
- *            ones; the tensors of convolutions with the kernel sum_r u5 u4 kernel. The traits of each.
- * Tolerance  Zero: whole numbers, boxes of 64 tokens and of 2.
- * Would it fail?  Each row has another tensor; with a gate that is one for both images the first is not dynamic. */
+/* Sec. 4, Tab. 1: W_imncd = sum_r U13_inr U2_mnr U4_cr U5_dr, whose factors are restricted from row to row: U13 of the
+ * image, boxes (DFC-CP); U13 = U3, U2_mr (FC-CP); U13 = 1 and U2 a kernel of 3 x 3 (Conv-CP), of ones (pooling), of one
+ * token (Linear-CP).  Whole numbers, boxes of 64 tokens and of 2: zero. */
 START_TEST(rows_of_table_1_are_one_tensor)
 {
     enum { R = COMPONENTS };
@@ -548,7 +409,7 @@ int main(void)
     tcase_add_test(flags, flags_of_layers_are_dependences_of_w);
     tcase_add_test(flags, flags_of_table_2_are_dependences_of_w);
     TCase *tables = add_case(suite, "the puzzle and Table 1");
-    tcase_add_test(tables, static_layers_undo_no_random_shuffle);
+    tcase_add_test(tables, dynamic_layers_undo_every_shuffle);
     tcase_add_test(tables, rows_of_table_1_are_one_tensor);
     tcase_add_test(tables, variants_of_table_1_are_cases_of_two_layers);
     return run_suite(suite);

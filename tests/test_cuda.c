@@ -1,8 +1,8 @@
-/* test_cuda.c -- every rung of every ladder is its operator, emulated
+/* test_cuda.c -- every version of every kernel computes its operator, on the emulator
  *
- * The kernels of fast/cuda run on the emulator (fast/cuda/emulator.h), which ends at the
- * first race, missed barrier or stray index: a rung that passes here has none at these
- * sizes, in any order of threads that was drawn. */
+ * The emulator (fast/cuda/emulator.h) ends a run at the first race, missed barrier or index out of range.  A version
+ * that passes has none at these sizes, in the orders of threads that were tried.  If there is a device, versions run
+ * there too. */
 
 #define _XOPEN_SOURCE 700
 #include <math.h>
@@ -12,13 +12,13 @@
 #include <unistd.h>
 #include "support.h"
 #include "trial.h"
+#include "chopd_case.h"
 #include "promises.h"
 #include "roundoff.h"
 #include "../fast/cuda/counts.h"
 #include "../reference/chopd.h"
 #include "../reference/dfc.h"
 #include "../reference/lisa.h"
-#include "../reference/msa.h"
 #include "../reference/program/devices.h"
 #include "../reference/structsa.h"
 #include "../reference/elsa.h"
@@ -134,67 +134,57 @@ static const struct {
     {&sra, "--grid 4x4 --reduction 4", 1, 70, "", ""},
 };
 
-/* Claim      Every rung computes what the naive form does, whatever the order of its
- *            threads, and has no race, no missed barrier and no stray index.
- * Paper      as the naive form's.
- * Measure    Largest |rung - naive| over the largest |naive|, for three seeds.
- * Tolerance  That of all forms (promises.h).
- * Would it fail?  test_emulator.c plants mistakes. */
+/* Each version within the tolerance of all forms of the naive form, for three seeds of the order of threads. */
 START_TEST(every_rung_is_its_operator)
 {
     const char *asked = getenv("OPERATOR");     /* this operator alone, as in cases.c */
     if (asked && strcmp(asked, size[_i].operator->name)) return;
     struct trial t = trial(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
                            size[_i].without);
-    const struct form *rung;
+    const struct form *version;
     char line[160];
     t.y = trial_run(&t, "naive", 1);
-    for (int r = 0; (rung = operator_rung_at(size[_i].operator, r)); r++)
+    for (int r = 0; (version = operator_rung_at(size[_i].operator, r)); r++)
         for (unsigned seed = 1; seed <= 3; seed++) {
-            snprintf(line, sizeof line, "%s %s, %s, seed %u", size[_i].operator->name, size[_i].options, rung->name,
+            snprintf(line, sizeof line, "%s %s, %s, seed %u", size[_i].operator->name, size[_i].options, version->name,
                      seed);
             emulator_watch(seed == 1, seed);
-            within(line, relative_difference(run_form(&t.problem, rung, 1, t.x), t.y, t.outputs),
-                   promise_rung_tolerance(&t.problem, rung));
+            within(line, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
+                   promise_rung_tolerance(&t.problem, version));
         }
     emulator_watch(false, 0);
 }
 END_TEST
 
-/* Claim      The form cuda equals fast under the limits of every device that is known, at sizes where
- *            its kernels depend on them: a plane that fits one device does not fit another.
- * Measure    Largest |cuda - fast| over the largest |fast|, for each device that is known.
- * Tolerance  That of all forms.
- * Would it fail?  Seen with planes of 96 KiB on sm_75, which has 64. */
+/* Sizes at which kernels depend on the limits of a device: a plane that fits one does not fit another; planes that fill
+ * the 96 KiB of shared memory to the byte, in float and in double. */
 static const struct { const struct declaration *operator; const char *options; size_t channels; const char *sizes; }
 large[] = {
     {&lisa, "--grid 28x28 --kernel 3x3", 3, "D=1"},
     {&lisa, "--grid 56x56 --kernel 3x3", 1, "D=1"},
     {&chopd, "--grid 112x120 --gate-size 1", 1, "R=1 D=1 G=1 S=1"},
     {&chopd, "--grid 62x100 --gate-size 1", 1, "R=1 D=1 G=1 S=1"},
+    {&chopd, "--grid 20x28 --gate-size 2", 1, "R=1 D=1 G=35 S=1"},
+    {&chopd, "--grid 15x13 --gate-size 2", 1, "R=1 D=1 G=23 S=1"},
 };
 
 START_TEST(cuda_equals_fast_on_every_device)
 {
     struct trial t = trial(large[_i].options, large[_i].operator, 1, large[_i].channels, large[_i].sizes, "");
-    const struct form *rung = operator_rung(large[_i].operator, "cuda");
+    const struct form *version = operator_rung(large[_i].operator, "cuda");
     const char *device;
     t.y = trial_run(&t, "fast", 1);
     for (int at = 0; (device = emulator_device_name(at)); at++) {
         ck_assert(emulator_device(device));
-        within(device, relative_difference(run_form(&t.problem, rung, 1, t.x), t.y, t.outputs),
-               promise_rung_tolerance(&t.problem, rung));
+        within(device, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
+               promise_rung_tolerance(&t.problem, version));
     }
     emulator_device(NULL);
 }
 END_TEST
 
-/* Claim      Scores far below every other number keep their order: a running maximum begins below all that is finite.
- * Measure    Maps of queries that are 2^53 throughout and of keys that are -2^53, for tokens of small whole numbers,
- *            so that no score is rounded and the largest takes all the weight.  y of each rung and of fast, beside
- *            naive.
- * Tolerance  That of all forms.
- * Would it fail?  Seen with maxima that begin at -10^30, in fast/cuda/device.h. */
+/* A running maximum begins below every finite number.  Queries are 2^53 and keys -2^53 throughout, tokens small whole
+ * numbers: no score is rounded, and the largest takes all the weight. */
 static const struct { const char *options; const struct declaration *operator; const char *sizes, *without; } deep[] = {
     {"--grid 3x5 --heads 4", &msa, "", "b_qkv rpe"},
     {"--grid 5x7 --heads 4 --gamma 0.5", &msa, "", "b_qkv rpe"},
@@ -217,7 +207,7 @@ START_TEST(scores_far_below_every_number_keep_their_order)
     const real far = (real)0x1p53;
     const struct declaration *operator = deep[_i].operator;
     struct trial t = trial(deep[_i].options, operator, 2, C, deep[_i].sizes, deep[_i].without);
-    const struct form *rung;
+    const struct form *version;
     for (size_t n = 0; n < t.inputs; n++) t.x[n] = (real)(1 + n * n % 7);
     if (operator == &msa || operator == &structsa) {
         fill(&t, "w_qkv", 0, C * C, far);
@@ -233,19 +223,17 @@ START_TEST(scores_far_below_every_number_keep_their_order)
         fill(&t, "l_kv", 0, half * C, -far);
     }
     t.y = trial_run(&t, "naive", 1);
-    for (int r = 0; (rung = operator_rung_at(operator, r)); r++)
-        within(rung->name, relative_difference(run_form(&t.problem, rung, 1, t.x), t.y, t.outputs),
-               promise_rung_tolerance(&t.problem, rung));
+    for (int r = 0; (version = operator_rung_at(operator, r)); r++)
+        within(version->name, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
+               promise_rung_tolerance(&t.problem, version));
     within("fast", relative_difference(trial_run(&t, "fast", 1), t.y, t.outputs), promise_tolerance(&t.problem));
 }
 END_TEST
 
-/* Claim      A batch may hold more images than a launch's third axis takes.
- * Measure    65,536 images of one token and one channel, half as many where keys and values of an image are two; y
- *            of the third rung beside fast: those above it have the same blocks, and take minutes here.
- * Tolerance  That of all forms.
- * Would it fail?  Seen with all images in one launch, in fast/cuda/device.h. */
-static const struct { const char *options; const struct declaration *operator; const char *sizes; size_t images; } many[] = {
+/* More images than a launch's third axis takes (65,535), or half of them where keys and values of an image are two.
+ * The third version stands for later ones, which have the same blocks and take minutes here. */
+static const struct { const char *options; const struct declaration *operator; const char *sizes; size_t images; }
+many[] = {
     {"--grid 1x1 --heads 1", &msa, "", 65536},
     {"--grid 1x1 --heads 1", &lisa, "D=1", 32768},
 };
@@ -253,18 +241,15 @@ static const struct { const char *options; const struct declaration *operator; c
 START_TEST(a_batch_may_be_longer_than_a_third_axis)
 {
     struct trial t = trial(many[_i].options, many[_i].operator, many[_i].images, 1, many[_i].sizes, "");
-    const struct form *rung = operator_rung_at(many[_i].operator, 2);
+    const struct form *version = operator_rung_at(many[_i].operator, 2);
     t.y = trial_run(&t, "fast", 2);
-    within(rung->name, relative_difference(run_form(&t.problem, rung, 1, t.x), t.y, t.outputs),
-           promise_rung_tolerance(&t.problem, rung));
+    within(version->name, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
+           promise_rung_tolerance(&t.problem, version));
 }
 END_TEST
 
-/* Claim      A norm takes equal entries for their own mean, to the last bit: a filter norm makes zeros of them, and a
- *            layer norm its bias.  (A mean that is a rounding off would be made up to 10^5 times as large.)
- * Measure    y of ELSA's Eq. 4 whose filters are equal entries, zero; y of SRA whose patches are one number in all
- *            channels, to the bit that of patches of zeros.  Naive, fast and every rung.
- * Would it fail?  Seen with the plain mean in reference/steps.c, fast/steps.h, and each place in fast/cuda. */
+/* A norm takes equal entries for their own mean, to the last bit: ELSA's filter norm (Eq. 4) makes zeros of them, and
+ * SRA's layer norm what it makes of zeros.  A norm multiplies the rounding error of a mean by up to 10^5. */
 static void norms_have_no_deviation(const struct trial *t, const struct form *form, real *entry, size_t entries)
 {
     real *expected = zeros(t->outputs);
@@ -293,35 +278,88 @@ START_TEST(equal_entries_are_their_own_mean)
 }
 END_TEST
 
-/* What the root mean square of a rung's error is allowed: roundoff.h's bound, and on tensor cores
- * sqrt(2) kappa u more, u that of the factors (tensor_cores_err_as_they_round). */
-static double rounding_bound(const struct problem *p, double kappa, const struct form *rung)
+/* Means over small boxes keep their digits (ChoP'D, Sec. 2.3), against the sum in double.  Boxes of one token, on the
+ * grid and between, and of 1e-3, in a token and on the corner of four.  The bound is (2 W + 2 H + 160) u, derived in
+ * test_chopd_theorems.c; sums by doubling round less often. */
+START_TEST(small_boxes_keep_their_digits_on_the_device)
 {
-    return statistical_bound(p, kappa, rung, NULL) +
-           chance(problem_output_count(p)) * sqrt(2) * kappa * form_rounding(rung);
+    enum { SIDE = 64 };
+    const real lo = (real)0.2, up = (real)0.201, left = (real)-0.3, right = (real)-0.299;
+    const real before = (real)0.4995, after = (real)0.5005;
+    const struct box box[] = {
+        {-.5, -.5, .5, .5}, {-.25, -.375, .75, .625}, {(double)lo, (double)left, (double)up, (double)right},
+        {(double)before, (double)before, (double)after, (double)after},
+    };
+    const struct form *version;
+    char line[80];
+    real *plane = uniform(46, SIDE * SIDE, 0, 1);
+    struct trial t = pooling(SIDE, SIDE, box, COUNT(box));
+    for (int f = 0; (version = operator_rung_at(&chopd, f)); f++) {
+        real *y = run_form(&t.problem, version, 1, plane);
+        for (size_t r = 0; r < COUNT(box); r++) {
+            double worst = 0;
+            for (size_t n = 0; n < SIDE * SIDE; n++)
+                worse(&worst, fabs((double)y[n * COUNT(box) + r] - direct_near(&box[r], plane, SIDE, SIDE, n)));
+            snprintf(line, sizeof line, "%s, box %zu", version->name, r);
+            within(line, worst, (4 * SIDE + 160) * UNIT_ROUNDOFF);
+        }
+    }
+}
+END_TEST
+
+/* Boxes as thin as a line in float, across a token's border: a third lies in one token, two in the next.  Boxes
+ * 1e30 wide, and 1e30 away.  Fast form and versions against the naive form, on entries of about 1. */
+START_TEST(boxes_at_the_limits_are_boxes)
+{
+    const double tiny = sizeof(real) == 4 ? 0x1p-25 : 0x1p-54, far = 1e30;
+    const struct box box[] = {
+        {0.5 - tiny, -.5, 0.5 + 2 * tiny, .5}, {-.5, 0.5 - tiny, .5, 0.5 + 2 * tiny}, {-far, -1.5, far, 1.5},
+        {-2, far, 3, 2 * far}, {-2 * far, -1, -far, 1}, {far, -far, 2 * far, far},
+    };
+    const struct form *version;
+    struct trial t = pooling(5, 6, box, COUNT(box));
+    real *y = trial_run(&t, "naive", 1);
+    double tolerance = promise_tolerance(&t.problem) * largest(t.x, t.inputs);
+    within("fast", largest_difference(trial_run(&t, "fast", 1), y, t.outputs), tolerance);
+    for (int f = 0; (version = operator_rung_at(&chopd, f)); f++)
+        within(version->name, largest_difference(run_form(&t.problem, version, 1, t.x), y, t.outputs), tolerance);
+    ck_assert(largest(y, t.outputs) > 0.5);
+}
+END_TEST
+
+/* A version states the multiply-adds of the order of its sums: cuda1 the naive form's, cuda2 the fast form's (both are
+ * counted in test_chopd_counts.c), cuda3 those with the image's factor on u5's D rows, not on N tokens (Eq. 6). */
+START_TEST(rungs_of_dfc_cp_cost_what_their_order_does)
+{
+    enum { B = 2, N = 4, D = 3, R = 7 };
+    struct trial t = trial("", &dfc_cp, B, 2, "M=5 N=4 D=3 R=7", "");
+    static const char *const version[] = {"cuda1", "cuda2", "cuda3"}, *const form[] = {"naive", "fast", "fast"};
+    for (int n = 0; n < 3; n++) {
+        double of_form = form_multiply_adds(operator_form(&dfc_cp, form[n]), &t.problem);
+        double of_version = form_multiply_adds(operator_rung(&dfc_cp, version[n]), &t.problem);
+        ck_assert_msg(of_version == of_form + (n == 2 ? B * (D - N) * R : 0), "%s: %.0f", version[n], of_version);
+    }
+}
+END_TEST
+
+/* The bound of a version's root mean square error: that of roundoff.h, and on tensor cores sqrt(2) kappa u more, with
+ * the u of the factors (tensor_cores_err_as_they_round). */
+static double rounding_bound(const struct problem *p, double kappa, const struct form *version)
+{
+    return statistical_bound(p, kappa, version, NULL) +
+           chance(problem_output_count(p)) * sqrt(2) * kappa * form_rounding(version);
 }
 
 #ifndef TWICETOLD_DOUBLE
-/* Claim      On tensor cores a rung errs as factors of 11 digits, or 8, let it, and no more; and
- *            it does: no plain rung errs so much, and BF16 errs about eight times as much as
- *            TF32.  Where it falls back it is the last plain rung, to the bit.
- * Paper      as the naive form's.
- * Measure    Root mean square of rung - naive in double over that of y, for TF32 and BF16; of the
- *            last plain rung, too.  Where y has 64 entries, BF16's over TF32's: between 4 and 16.
- * Tolerance  Rounding q, k and v moves what a softmax of them is made of by a share spread between
- *            -u and u, and kappa says how far y moves then (roundoff.h: its shares of x and of the
- *            maps move q, k and v as much).  The weights are rounded like the values that they
- *            meet, and move y as much as these do: squares add up, sqrt(2) kappa u at most.  On
- *            top of it what the sums are off by in float.  From below, the plain rung's own bound.
- * Would it fail?  Seen with factors of three digits less, with TF32 in place of BF16, with plain
- *            products in place of either, with two registers of a fragment exchanged, and with
- *            cuda the last of all. */
+/* Rounding q, k and v by u moves y by at most kappa u (roundoff.h), and so does rounding the weights: sqrt(2) kappa u.
+ * It does round: the error exceeds a plain version's bound, and BF16's is 4 to 16 times TF32's.  A version that falls
+ * back equals the last plain version to the bit. */
 START_TEST(tensor_cores_err_as_they_round)
 {
     if (size[_i].operator != &msa && size[_i].operator != &structsa) return;
     struct trial t = trial(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
                            size[_i].without);
-    const struct form *plain = operator_rung(size[_i].operator, "cuda"), *rung;
+    const struct form *plain = operator_rung(size[_i].operator, "cuda"), *version;
     double *exact = reference(&t.problem, t.x), kappa = sensitivity(&t.problem, t.x, exact);
     double error[2] = {0, 0};
     double floats = rounding_bound(&t.problem, kappa, plain);
@@ -330,48 +368,63 @@ START_TEST(tensor_cores_err_as_they_round)
     ck_assert(form_rounding(plain) == 0);
     snprintf(line, sizeof line, "%s %s, plain", size[_i].operator->name, size[_i].options);
     within(line, mean_error(y, exact, t.outputs), floats);
-    for (int r = 0; (rung = operator_rung_at(size[_i].operator, r)); r++) {
-        if (form_rounding(rung) == 0) continue;
+    for (int r = 0; (version = operator_rung_at(size[_i].operator, r)); r++) {
+        if (form_rounding(version) == 0) continue;
         emulator_watch(true, 1);
-        real *z = run_form(&t.problem, rung, 1, t.x);
+        real *z = run_form(&t.problem, version, 1, t.x);
         bool products = emulator_launch(emulator_launches() - 1)->products > 0;
         emulator_watch(false, 0);
         if (!products) {
             equal(z, y, t.outputs);
             continue;
         }
-        snprintf(line, sizeof line, "    %s, against a plain rung's bound", rung->name);
-        double off = error[form_rounding(rung) > 0x1p-10] = mean_error(z, exact, t.outputs);
+        snprintf(line, sizeof line, "    %s, against a plain version's bound", version->name);
+        double off = error[form_rounding(version) > 0x1p-10] = mean_error(z, exact, t.outputs);
         beyond(line, off, floats);
-        snprintf(line, sizeof line, "    %s", rung->name);
-        within(line, off, rounding_bound(&t.problem, kappa, rung));
+        snprintf(line, sizeof line, "    %s", version->name);
+        within(line, off, rounding_bound(&t.problem, kappa, version));
     }
     if (t.outputs < 64 || error[0] == 0) return;
     printf("    BF16 errs %.1f times as much as TF32\n", error[1] / error[0]);
     ck_assert(error[1] > 4 * error[0] && error[1] < 16 * error[0]);
 }
 END_TEST
+
+/* Weights are summed as they were rounded: values that are all 1.5, under any weights, come back.  Two sums of 49
+ * weights of one sign, and a division: 2 (49 + 1) u. */
+START_TEST(equal_values_come_back)
+{
+    enum { C = 32 };
+    static const char *const versions[] = {"cuda-tf32", "cuda-bf16"};
+    struct trial t = trial("--grid 7x7 --heads 2", &msa, 1, C, "", "w_o b_o");
+    real *all = zeros(t.outputs);
+    fill(&t, "w_qkv", 2 * C * C, C * C, 0);
+    fill(&t, "b_qkv", 2 * C, C, (real)1.5);
+    for (size_t n = 0; n < t.outputs; n++) all[n] = (real)1.5;
+    real *y = run_form(&t.problem, operator_rung(&msa, versions[_i]), 1, t.x);
+    within(versions[_i], relative_difference(y, all, t.outputs), 2 * (49 + 1) * UNIT_ROUNDOFF);
+}
+END_TEST
 #endif
 
 /* ---- where there is a device --------------------------------------------------------- */
 
-/* Whether there is none, which is said once in a line that is counted (run.sh). */
+/* True if there is no device, which a line says that run.sh counts. */
 static bool no_device(const struct cuda_plugin **plugin)
 {
     status s = devices_plugin(plugin);
     if (!s.code) s = (*plugin)->choose(0, 0);
-    if (s.code) printf("skipped: every rung on a CUDA device: %s\n", s.message);
+    if (s.code) printf("skipped: every version on a CUDA device: %s\n", s.message);
     else printf("on %s\n", (*plugin)->name());
     return s.code;
 }
 
-/* y of a plan on the device: twice the same, of new tokens between, and of runs that copy
- * nothing. */
-static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, const struct form *rung)
+/* y of a plan on the device: the same again after other tokens; a run that copies nothing leaves y alone. */
+static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, const struct form *version)
 {
     struct plan plan;
     real *y = zeros(t->outputs), *again = zeros(t->outputs), *other = normal(3, t->inputs);
-    succeeds(plan_create(&plan, &t->problem, rung, 1));
+    succeeds(plan_create(&plan, &t->problem, version, 1));
     ck_assert_uint_gt(plugin->bytes(&plan), (t->inputs + t->outputs) * sizeof(real) - 1);
     succeeds(plan_run(&plan, y, t->x));
     succeeds(plan_run(&plan, again, other));
@@ -383,41 +436,35 @@ static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, 
     equal(again, kept, t->outputs);
     plugin->stay(&plan, false);
     plan_release(&plan);
-    within("    again", relative_difference(kept, y, t->outputs), promise_rung_tolerance(&t->problem, rung));
+    within("    again", relative_difference(kept, y, t->outputs), promise_rung_tolerance(&t->problem, version));
     return y;
 }
 
-/* Claim      Every rung computes what the naive form does on a device, too: in the order that
- *            a device takes, with its own exp and its library's linear maps.
- * Paper      as the naive form's.
- * Measure    Largest |rung - naive| over the largest |naive|; a second run after other tokens;
- *            a run that copies nothing changes no y.  On tensor cores the root mean square, too.
- * Tolerance  That of all forms (promises.h); tensor_cores_err_as_they_round.
- * Would it fail?  Not seen: there was no device when it was written. */
+/* In the order of a device's threads, with its own exp and its library's linear maps. */
 START_TEST(every_rung_is_its_operator_on_the_device)
 {
     const struct cuda_plugin *plugin;
-    const struct form *rung;
+    const struct form *version;
     char line[160];
     if (no_device(&plugin)) return;
     for (size_t n = 0; n < COUNT(size); n++) {
         struct trial t = trial(size[n].options, size[n].operator, size[n].batch, size[n].channels, size[n].sizes,
                                size[n].without);
         t.y = trial_run(&t, "naive", 1);
-        for (int r = 0; (rung = device_rung_at(plugin, size[n].operator, r)); r++) {
-            snprintf(line, sizeof line, "%s %.100s, %s", size[n].operator->name, size[n].options, rung->name);
-            real *y = run_there(plugin, &t, rung);
-            within(line, relative_difference(y, t.y, t.outputs), promise_rung_tolerance(&t.problem, rung));
-            if (form_rounding(rung) == 0) continue;
+        for (int r = 0; (version = device_rung_at(plugin, size[n].operator, r)); r++) {
+            snprintf(line, sizeof line, "%s %.100s, %s", size[n].operator->name, size[n].options, version->name);
+            real *y = run_there(plugin, &t, version);
+            within(line, relative_difference(y, t.y, t.outputs), promise_rung_tolerance(&t.problem, version));
+            if (form_rounding(version) == 0) continue;
             double *exact = reference(&t.problem, t.x);
             within("    root mean square", mean_error(y, exact, t.outputs),
-                   rounding_bound(&t.problem, sensitivity(&t.problem, t.x, exact), rung));
+                   rounding_bound(&t.problem, sensitivity(&t.problem, t.x, exact), version));
         }
     }
 }
 END_TEST
 
-/* Above this suite's folder lies the plug-in of its build. */
+/* The plug-in of this build lies above the suite's folder. */
 static void name_plugin(void)
 {
     char path[2048 + 40];
@@ -433,16 +480,20 @@ int main(void)
 {
     name_plugin();
     Suite *suite = suite_create("cuda");
-    TCase *rungs = add_case(suite, "every rung, emulated");
-    tcase_add_loop_test(rungs, every_rung_is_its_operator, 0, (int)COUNT(size));
+    TCase *versions = add_case(suite, "every rung, emulated");
+    tcase_add_loop_test(versions, every_rung_is_its_operator, 0, (int)COUNT(size));
     TCase *devices = add_case(suite, "every device, emulated");
     tcase_add_loop_test(devices, cuda_equals_fast_on_every_device, 0, (int)COUNT(large));
-    tcase_add_loop_test(rungs, scores_far_below_every_number_keep_their_order, 0, (int)COUNT(deep));
+    tcase_add_loop_test(versions, scores_far_below_every_number_keep_their_order, 0, (int)COUNT(deep));
     TCase *images = add_case(suite, "many images");
     tcase_add_loop_test(images, a_batch_may_be_longer_than_a_third_axis, 0, (int)COUNT(many));
-    tcase_add_loop_test(rungs, equal_entries_are_their_own_mean, 0, 2);
+    tcase_add_loop_test(versions, equal_entries_are_their_own_mean, 0, 2);
+    tcase_add_test(versions, small_boxes_keep_their_digits_on_the_device);
+    tcase_add_test(versions, boxes_at_the_limits_are_boxes);
+    tcase_add_test(versions, rungs_of_dfc_cp_cost_what_their_order_does);
 #ifndef TWICETOLD_DOUBLE
-    tcase_add_loop_test(rungs, tensor_cores_err_as_they_round, 0, (int)COUNT(size));
+    tcase_add_loop_test(versions, tensor_cores_err_as_they_round, 0, (int)COUNT(size));
+    tcase_add_loop_test(versions, equal_values_come_back, 0, 2);
 #endif
     TCase *device = add_case(suite, "every rung, on the device");
     tcase_set_timeout(device, 300);

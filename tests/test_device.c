@@ -1,7 +1,7 @@
-/* test_device.c -- the part of the CUDA column that runs on the host, on a runtime without a device
+/* test_device.c -- the host's part of the CUDA forms, on a runtime without a device
  *
- * runtime.h stands in for CUDA, cuBLAS and cuFFT.  It says nothing about kernels, nor whether the
- * libraries do what their manuals say. */
+ * runtime.h stands in for CUDA, cuBLAS and cuFFT.  Nothing here tests kernels, nor whether the libraries do what their
+ * manuals say. */
 
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "runtime.h"
 #include "support.h"
 
-/* A plan of the form, prepared on a device that may give this many bytes. */
+/* A plan of the form, prepared on a device that may give this many bytes (0: all). */
 static status prepared(struct plan *plan, int device, size_t allowed)
 {
     *plan = (struct plan){.form = &on_the_runtime, .threads = 1};
@@ -35,13 +35,8 @@ static void nothing_is_left(void)
     ck_assert_int_eq(left.foreign, 0);
 }
 
-/* Claim      If a call of CUDA, cuBLAS or cuFFT fails, the plan reports it, waits for its copies, and
- *            leaves no error that a later launch would report.  A second load and run then succeed,
- *            and release returns all memory and handles, with the second load or without.
- * Measure    Each call of a plan's life fails once, in turn: choose, prepare, load, run and release.
- * Would it fail?  Seen with errors that are not asked for; with a plan that counts as placed before
- *            its last allocation, or that keeps its arrays, or their addresses, when one cannot be
- *            had; with a run that does not wait after an error. */
+/* Each call of a plan's life fails once: the plan reports it, waits for its copies, and leaves no error that a later
+ * launch would report.  Release returns all memory and handles, after a second load and run or without. */
 static bool fails_at(int call, bool again)
 {
     real *x = integers(1, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
@@ -73,12 +68,8 @@ START_TEST(any_call_of_the_runtime_may_fail)
 }
 END_TEST
 
-/* Claim      A plan stays on the device that was chosen when it was prepared, whatever is chosen later.
- * Measure    Two plans on two devices, prepared, loaded and run alternately, the second time without
- *            copies, and with each kind of call as a run's first.  The runtime rejects a handle of
- *            another device than the current one.
- * Would it fail?  Seen with the device that was chosen last, and without the choice of the device
- *            before launches, products, transforms and the release. */
+/* Two plans on two devices run alternately, the second time without copies, with each kind of call as a run's first.
+ * The runtime rejects a handle of another device than the current one. */
 START_TEST(a_plan_keeps_its_device)
 {
     real *x = integers(2, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
@@ -102,11 +93,8 @@ START_TEST(a_plan_keeps_its_device)
 }
 END_TEST
 
-/* Claim      The bytes of a plan are those that it takes from the device, with the work areas of cuBLAS and
- *            cuFFT.  A plan that may have this many is prepared, and one that may have one less is rejected.
- * Measure    The plug-in's count beside the runtime's, after a load; a work area of cuBLAS has 4 MiB before
- *            capability 9.0, and 32 MiB from there on, as NVIDIA recommends.
- * Would it fail?  Seen without the work areas of either library in the count. */
+/* The plug-in counts the bytes that the runtime does, with the work areas of cuBLAS (NVIDIA: 4 MiB, 32 MiB from 9.0 on)
+ * and cuFFT.  A plan that may have this many bytes is prepared, one that may have one less is rejected. */
 START_TEST(work_areas_are_counted)
 {
     static const struct { int capability; size_t blas; } device[] = {{75, 4}, {80, 4}, {90, 32}, {120, 32}};
@@ -127,10 +115,7 @@ START_TEST(work_areas_are_counted)
 }
 END_TEST
 
-/* Claim      The shared memory of one block, and of each of two on a multiprocessor, is what the device has,
- *            less what the driver reserves for every block.
- * Measure    KiB by capability, from the table of the CUDA C++ Programming Guide.
- * Would it fail?  Seen with half of a block's most for each of two. */
+/* KiB by capability, from the CUDA C++ Programming Guide, less what the driver reserves for every block. */
 START_TEST(two_blocks_share_a_multiprocessor)
 {
     static const struct { int capability; size_t one, two; } device[] = {
@@ -142,8 +127,7 @@ START_TEST(two_blocks_share_a_multiprocessor)
 }
 END_TEST
 
-/* Claim      A form that multiplies in TF32 or BF16 is rejected before capability 8.0.
- * Would it fail?  Seen with 7.5 allowed, and with 8.0 rejected. */
+/* TF32 and BF16 need capability 8.0. */
 START_TEST(tensor_cores_need_capability_8)
 {
     struct form form = {.name = "cuda-tf32"};
@@ -156,10 +140,8 @@ START_TEST(tensor_cores_need_capability_8)
 }
 END_TEST
 
-/* Claim      If nvcc fails, make builds without CUDA, succeeds, and says why in one line.
- * Measure    make plug-ins with an nvcc that exits 1, one that knows only old architectures, and one that
- *            compiles nothing.
- * Would it fail?  Seen with the Makefile before, which ran nvcc on every kernel and failed. */
+/* An nvcc that exits 1, one that knows only old architectures, and one that compiles nothing: make says why in one line
+ * and succeeds. */
 static const struct { const char *nvcc, *why; } toolkit[] = {
     {"exit 1", "it knows none of sm_75, sm_80 and sm_90"},
     {"echo compute_35; echo compute_61", "it knows none of sm_75, sm_80 and sm_90"},

@@ -1,7 +1,4 @@
-/* test_exercises.c -- the exercises themselves: tests/exercise.sh judges what a reader
- * writes, and here it is judged
- *
- * Each page of chapters/exercises is one run of the test for its kind. */
+/* test_exercises.c -- each page of chapters/exercises, by the test of its kind (tests/exercise.sh) */
 
 #define _XOPEN_SOURCE 700
 #include <glob.h>
@@ -16,7 +13,7 @@ static const char *const kinds[KINDS] = {"hole", "predict", "measure", "break"};
 static char number[KINDS][100][16];
 static int pages[KINDS];
 
-/* chapters/exercises/1.2.md into the list of its kind; one without a kind is a hole. */
+/* Add a page to the list of its kind; the default is a hole. */
 static void sort_page(const char *path)
 {
     char line[256], word[16] = "";
@@ -29,7 +26,7 @@ static void sort_page(const char *path)
     if (pages[kind] < 100) snprintf(number[kind][pages[kind]++], sizeof number[0][0], "%.*s", (int)strlen(leaf) - 3, leaf);
 }
 
-/* The script on these words; its exit status, and what it says. */
+/* Run the script; returns its exit status. */
 static int script(char *said, size_t size, const char *words, const char *more)
 {
     char command[256];
@@ -50,44 +47,24 @@ static void is_right(int kind, int at)
     ck_assert_msg(code == 0, "%s: status %d: %s", number[kind][at], code, said);
 }
 
-/* Claim      What was cut out of a source is asked for by the proofs named: with the hole they
- *            fall, with the source's own lines they pass, and with either of two wrong answers,
- *            one of them the popular mistake, they fall again.  All of it compiles.  Where multiplications are
- *            counted, an answer that passes the proofs and multiplies more often is rejected.
- * Would it fail?  It is all failing and passing; a page whose wrong answer is the right one
- *            was seen to be refused.  With a cost compared with NaN, exercises 4.2 and 5.3 accepted
- *            every answer that passes the proofs. */
-START_TEST(holes_are_closed_by_the_solution_alone)
-{
-    is_right(HOLE, _i);
-}
+/* The source's own lines pass; the hole and at least two wrong answers compile and fail.  Where multiplications are
+ * counted, an answer that is right but multiplies more often is rejected. */
+START_TEST(holes_are_closed_by_the_solution_alone) { is_right(HOLE, _i); }
 END_TEST
 
-/* Claim      A prediction's command prints what its page says it does.
- * Tolerance  What the page allows its reader, and a twentieth at most: bytes depend a
- *            little on the length of vectors.
- * Would it fail?  A page that said 53504 for 53824 was seen to. */
-START_TEST(predictions_are_what_the_commands_say)
-{
-    is_right(PREDICT, _i);
-}
+/* The command prints the number of the page.
+ * Tolerance: that of the page, at most 1/20, since bytes depend on the length of vectors. */
+START_TEST(predictions_are_what_the_commands_say) { is_right(PREDICT, _i); }
 END_TEST
 
-/* Claim      A command that measures prints an answer, which is the reader's machine's own. */
-START_TEST(measurements_have_an_answer)
-{
-    is_right(MEASURE, _i);
-}
+START_TEST(measurements_have_an_answer) { is_right(MEASURE, _i); }
 END_TEST
 
-/* Claim      A mistake fells the proofs that its page names, all of them and no other. */
-START_TEST(mistakes_fell_the_proofs_named)
-{
-    is_right(BREAK, _i);
-}
+/* Exactly the tests that the page names fail. */
+START_TEST(mistakes_fell_the_proofs_named) { is_right(BREAK, _i); }
 END_TEST
 
-/* Claim      What makes no sense is one line and status 2. */
+/* One line and status 2. */
 START_TEST(an_exercise_that_is_none_is_refused)
 {
     static const char *const words[][2] = {{"open", "9.9"}, {"check", ""}, {"solve", "1.1"}, {"hint", "../README"}};
@@ -100,7 +77,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    /* build/tests/test_exercises is about build. */
     char here[4096], *slash;
     glob_t found;
     if (argc < 1 || !realpath(argv[0], here) || !(slash = strrchr(here, '/'))) return EXIT_FAILURE;

@@ -1,8 +1,7 @@
-/* test_faults.c -- whole programs on a machine that runs out of memory, whoever asks for it
+/* test_faults.c -- programs whose requests for memory fail
  *
- * Each command is run with its first request for memory refused, then its second, and so on, by
- * tests/faults/refusing.c: once alone, and once with all that follow.  Requests of the libraries count as
- * the program's own do. */
+ * tests/faults/refusing.c lets request n of a command fail, n = 0, 1, ...: alone, and with all later ones.  Requests of
+ * the libraries count, too. */
 
 #define _XOPEN_SOURCE 700
 
@@ -18,7 +17,7 @@
 
 static char programs[4096], tree[4096], shim[4200], folder[] = "/tmp/twicetold-faults-XXXXXX";
 
-/* Commands, what each writes, and every how many requests one is refused, behind the first 60. */
+/* Commands, their output, and the step of n after the first 60 requests. */
 static const struct { const char *words, *output; int every; } commands[] = {
     {"twicetold apply msa msa.in --grid 3x4 --heads 2 -o y", "y", 1},
     {"twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form naive -o y", "y", 1},
@@ -34,7 +33,7 @@ static const struct { const char *words, *output; int every; } commands[] = {
     {"measure msa --grid 3x3 --channels 4 --form naive", NULL, 1},
 };
 
-/* Runs a command on a machine that refuses request number n (none: -1), and all later ones. */
+/* Run a command whose request n fails (-1: none), or n and all later ones. */
 static int run(const char *words, long n, bool all)
 {
     int state;
@@ -61,7 +60,7 @@ static int run(const char *words, long n, bool all)
     return state;
 }
 
-/* The text of a file, cut off where it is long; "" where there is none. */
+/* The beginning of a file, or "". */
 static char *text_of(const char *path)
 {
     static char text[4][4096];
@@ -101,7 +100,7 @@ static void write_bytes(const char *path, const void *bytes, size_t size)
     ck_assert(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0);
 }
 
-/* A copy of a seed of tests/fuzz/images, without the two bytes that say what it is. */
+/* Copy a seed of tests/fuzz/images, without its first two bytes, which are for the fuzz target. */
 static void copy_seed(const char *name, const char *to)
 {
     char path[sizeof tree + 64];
@@ -143,16 +142,16 @@ static void remove_inputs(void)
                                        "said", "complaint", "report"};
     for (size_t n = 0; n < COUNT(made); n++) unlink(made[n]);
     ck_assert(chdir(tree) == 0);
-    ck_assert_msg(rmdir(folder) == 0, "%s: something is left beside", folder);
+    ck_assert_msg(rmdir(folder) == 0, "%s: a file is left", folder);
 }
 
-/* oneDNN asks for itself and through libstdc++. */
 static bool by_onednn(const char *report)
 {
     return !strncmp(report, "libdnnl", 7) || !strncmp(report, "libstdc++", 9);
 }
 
-/* FFTW asserts that it has memory; oneDNN has exceptions that nobody catches, and code that it could not make. */
+/* Without memory, FFTW aborts; oneDNN throws an exception that nothing catches, or calls code that it could not
+ * make. */
 static bool ended_by_a_library(int state, const char *report)
 {
     if (!WIFSIGNALED(state)) return false;
@@ -160,20 +159,14 @@ static bool ended_by_a_library(int state, const char *report)
                                       : WTERMSIG(state) == SIGSEGV && by_onednn(report);
 }
 
-/* Claim      Whichever request for memory is refused, the program's own or a library's, alone or with all later
- *            ones: a command either ends as if nothing had been, or with exit status 1 and one line; the old output
- *            stays, nothing lies beside it, and what the program, cJSON, libpng and zlib had asked for is given
- *            back.  FFTW and oneDNN end the process themselves, by SIGABRT, and oneDNN also by reading at
- *            NULL; then, too, nothing is written.
- * Measure    Request after request, until none was refused any more; of those with which FFTW plans one
- *            in 23, of oneDNN's one in 997.
- * Would it fail?  Seen with libpng's lack of memory taken for a bad image, and with a tree of cJSON's not freed. */
-START_TEST(any_request_may_be_refused)
+/* The command succeeds, or its exit status is 1 and it prints one line; then the old output is unchanged.  No file
+ * is left, and all memory is freed.  FFTW and oneDNN may end the process.  Steps: FFTW 23 requests, oneDNN 997. */
+START_TEST(any_request_may_fail)
 {
     const char *words = commands[_i].words, *output = commands[_i].output;
-    long refusals = 0, aborted = 0, unharmed = 0;
+    long failures = 0, aborted = 0, unharmed = 0;
     if (sizeof(void *) == 8 && getenv("ASAN_OPTIONS")) {
-        printf("skipped: the sanitizers have a malloc of their own\n");
+        printf("skipped: sanitizers have their own malloc\n");
         return;
     }
     make_inputs();
@@ -188,7 +181,7 @@ START_TEST(any_request_may_be_refused)
             state = run(words, n, all);
             char *report = text_of("report"), *complaint = text_of("complaint");
             if (!strncmp(report, "left", 4)) break;
-            refusals++;
+            failures++;
             ck_assert_int_lt(n, 1000000);
             step = by_onednn(report) ? 997 : n < 60 ? 1 : commands[_i].every;
             bool by_library = ended_by_a_library(state, report);
@@ -208,9 +201,10 @@ START_TEST(any_request_may_be_refused)
             ck_assert_msg(!left || !strncmp(left, "\nleft 0 ", 8), "%s, request %ld%s, leaks: %s", words, n,
                           all ? " and later" : "", report);
         }
-    printf("    %-60.60s %4ld refusals, %ld without harm, %ld ended by a library\n", words, refusals, unharmed, aborted);
+    printf("    %-60.60s %4ld failed requests, %ld without effect, %ld ended by a library\n", words, failures, unharmed,
+           aborted);
     fflush(stdout);
-    ck_assert_int_gt(refusals, 10);
+    ck_assert_int_gt(failures, 10);
     remove_inputs();
 }
 END_TEST
@@ -228,6 +222,6 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("faults");
     TCase *c = add_case(suite, "memory");
     tcase_set_timeout(c, 900);
-    tcase_add_loop_test(c, any_request_may_be_refused, 0, (int)COUNT(commands));
+    tcase_add_loop_test(c, any_request_may_fail, 0, (int)COUNT(commands));
     return run_suite(suite);
 }

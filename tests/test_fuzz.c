@@ -1,8 +1,6 @@
-/* test_fuzz.c -- what fuzzing has tried and found, tried once more
+/* test_fuzz.c -- replay every input of tests/fuzz/TARGET/ (fuzz.h), with any compiler
  *
- * Every file of tests/fuzz/TARGET/ is bytes for that target (tests/fuzz/fuzz.h): seeds, from which
- * `make fuzz` sets out, and bytes that once told of a mistake, named after it.  No libFuzzer here:
- * any compiler will do. */
+ * The inputs are the seeds of `make fuzz`, and inputs that once found a defect, named after it. */
 
 #include <dirent.h>
 #include <stdio.h>
@@ -15,12 +13,9 @@
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Claim      No bytes make the readers of tensors and images, the program or an operator's forms crash, leak, leave
- *            a file, print two lines or disagree: those that did once, and those that fuzzing sets out from.
- * Measure    Each file of the target's folder, and each cut off in its middle.
- * Would it fail?  Seen with a naive form that leaves out the last key, and with `tokens` that writes over the image
- *            that it reads (the seed tokens-own told of it). */
-START_TEST(bytes_that_fuzzing_found)
+/* Readers, program and forms do not crash, leak, leave a file, print two lines or disagree.  Each input, and its first
+ * half. */
+START_TEST(inputs_of_fuzzing_find_no_defect)
 {
     static uint8_t bytes[LONGEST];
     char folder[80], path[400], *names[1000] = {NULL};
@@ -40,9 +35,9 @@ START_TEST(bytes_that_fuzzing_found)
         ck_assert_msg(file != NULL, "%s: cannot be read", path);
         size_t size = fread(bytes, 1, LONGEST, file);
         fclose(file);
-        const char *fault = target->attempt(bytes, size);
+        const char *fault = target_run(target, bytes, size);
         ck_assert_msg(!fault, "%s: %s", path, fault);
-        fault = target->attempt(bytes, size / 2);
+        fault = target_run(target, bytes, size / 2);
         ck_assert_msg(!fault, "%s, the first half: %s", path, fault);
     }
     printf("    %s: %zu files\n", target->name, files);
@@ -57,6 +52,6 @@ int main(void)
     while (targets[count].name) count++;
     Suite *suite = suite_create("fuzz");
     TCase *replay = add_case(suite, "replay");
-    tcase_add_loop_test(replay, bytes_that_fuzzing_found, 0, count);
+    tcase_add_loop_test(replay, inputs_of_fuzzing_find_no_defect, 0, count);
     return run_suite(suite);
 }

@@ -1,9 +1,7 @@
-/* test_library.c -- the library through its door, twicetold.h
+/* test_library.c -- the C interface, twicetold.h
  *
- * What an operator computes is proved elsewhere; here it is shown that behind the
- * door stands the same, that whatever is wrong is said in one line and leaves
- * nothing behind, and that what the door says of an operator is what is declared.
- * The library as it is installed, and Python, are test_installed.c's. */
+ * Other suites prove what operators compute.  This one compares the interface with the forms and declarations inside,
+ * and tests its errors.  test_installed.c tests the installed library and the Python module. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <cjson/cJSON.h>
@@ -37,14 +35,14 @@ static void done(twicetold_status s)
     ck_assert_str_eq(s.message, "");
 }
 
-/* Refused with this code and a line that begins like this. */
+/* The error has this code, and one line that begins like this. */
 static void says(twicetold_status s, int code, const char *line)
 {
     ck_assert_msg(s.code == code && !strncmp(s.message, line, strlen(line)) && !strchr(s.message, '\n'),
                   "status %d '%s', expected %d '%s...'", s.code, s.message, code, line);
 }
 
-/* ---- golden vectors, as a caller has them ------------------------------------ */
+/* ---- golden vectors ----------------------------------------------------------- */
 
 #define CASES 128
 #define OPERATORS 16            /* at most */
@@ -52,7 +50,7 @@ static void says(twicetold_status s, int code, const char *line)
 static char names[CASES][64];
 static int name_count;
 
-/* Every file of tests/golden/ that is an operator's, without its suffix. */
+/* The golden vectors of operators, without ".safetensors". */
 static void find_files(void)
 {
     DIR *folder = opendir("tests/golden");
@@ -74,7 +72,7 @@ struct caller {
     real *y;
 };
 
-/* The golden vector of that name; the operator's is the name up to "_". */
+/* Open a golden vector; its name begins with that of the operator and "_". */
 static void enter(struct caller *c, const char *name)
 {
     char operator[32];
@@ -98,7 +96,6 @@ static void leave(struct caller *c)
     golden_close(&c->golden);
 }
 
-/* The name of an operator's first golden vector. */
 static const char *golden_of(const char *operator)
 {
     const char *found = NULL;
@@ -118,7 +115,7 @@ static API(tensor) *tensor_named(struct caller *c, const char *name)
     return NULL;
 }
 
-/* Create, load, run and release, or the first status that is not OK. */
+/* Create, load, run and release a plan; returns the first error. */
 static twicetold_status all_in_one(struct caller *c)
 {
     API(plan) *plan;
@@ -129,14 +126,11 @@ static twicetold_status all_in_one(struct caller *c)
     return s;
 }
 
-/* ---- the claims ------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------ */
 
-/* Claim      Behind the door every operator and form is what it is before it: y, its
- *            shape, the bytes of a plan, the parameters and the multiply-adds.
- * Measure    To the bit, for every golden vector; the caller's options are gone when
- *            the plan runs.
- * Would it fail?  Seen with options that are pointed at, not copied. */
-START_TEST(the_door_leads_to_the_same_operators)
+/* y, its shape, the plan's bytes, parameters and multiply-adds, for each golden vector and form.  The caller's options
+ * are overwritten before the plan runs. */
+START_TEST(c_interface_computes_what_each_form_computes)
 {
     struct caller c;
     const char *form;
@@ -174,10 +168,7 @@ START_TEST(the_door_leads_to_the_same_operators)
 }
 END_TEST
 
-/* Claim      The door names every operator and form, in the order of the lists, and
- *            nothing behind the last.
- * Would it fail?  Seen with forms counted from 1. */
-START_TEST(the_door_lists_operators_and_forms)
+START_TEST(c_interface_lists_operators_and_forms)
 {
     int o = 0;
     for (; operator_at(o); o++) {
@@ -211,12 +202,7 @@ static void same(const cJSON *object, const char *key, const char *expected)
                   found ? found : "null", expected ? expected : "null");
 }
 
-/* Claim      What the door says of an operator is JSON, and says what is declared: each
- *            option with its default, choices and meaning, each tensor with its
- *            condition, each letter of their shapes, in their order.  Like snprintf, it needs no room to count.
- * Measure    Parsed by cJSON.  Room for one byte less than all cuts one byte off.
- * Would it fail?  Seen with a quotation mark in a meaning written as it is, and with the
- *            first option left out. */
+/* Options, tensors and letters in their order, as JSON.  Like snprintf, `describe` returns the length for any size. */
 START_TEST(operators_are_described_as_declared)
 {
     const struct declaration *d = operator_at(_i);
@@ -272,7 +258,7 @@ START_TEST(operators_are_described_as_declared)
 }
 END_TEST
 
-/* What a caller may get wrong.  `change` spoils a good call. */
+/* Errors of a caller; each function changes a correct call. */
 static void no_name(struct caller *c) { c->request.name = NULL; }
 static void other_name(struct caller *c) { c->request.name = "nothing"; }
 static void other_form(struct caller *c) { c->request.form = "cuba"; }
@@ -330,11 +316,8 @@ static const struct { void (*change)(struct caller *); const char *line; } wrong
     {no_data, "lisa: tensor w_qkv: found no data"},
 };
 
-/* Claim      Whatever is wrong with a call gets code 2, one line that names operator and
- *            culprit and no form that cannot be had, no plan and no memory kept.
- * Would it fail?  Seen with a tensor that is given twice, the second of which was passed
- *            over, and with the rungs of a device among the forms. */
-START_TEST(a_wrong_call_is_one_line)
+/* Code 2 and a line that names operator and culprit.  No memory is kept. */
+START_TEST(wrong_calls_are_errors_of_one_line)
 {
     struct caller c;
     enter(&c, "lisa_eq10_paper");
@@ -346,15 +329,13 @@ START_TEST(a_wrong_call_is_one_line)
     wrong[_i].change(&c);
     twicetold_status s = all_in_one(&c);
     says(s, 2, wrong[_i].line);
-    ck_assert_msg(!strstr(s.message, "cuda2"), "what no device is asked for is offered: %s", s.message);
+    ck_assert_msg(!strstr(s.message, "cuda2"), "forms of a device are listed: %s", s.message);
     ck_assert_uint_eq(memory_in_use(), before);
     leave(&c);
 }
 END_TEST
 
-/* Claim      A NULL argument is bad input: code 2 and one line, or 0 from a function without a status.  The plan stays
- *            as it was.
- * Would it fail?  Seen with each of them used without a look, which crashed. */
+/* Code 2 and one line, or 0 from a function without a status.  The plan is not changed. */
 START_TEST(a_null_argument_is_bad_input)
 {
     struct caller c;
@@ -396,11 +377,7 @@ START_TEST(a_null_argument_is_bad_input)
 }
 END_TEST
 
-/* Claim      A plan runs when it is loaded, and not before.  It may be loaded again, with
- *            numbers that changed where they were or lie elsewhere.  A load of other
- *            tensors or shapes is refused, and leaves the plan as it was.
- * Measure    To the bit, against a new plan.
- * Would it fail?  Seen with a refused load that had bound its tensors already. */
+/* A plan runs after a load only.  A load with other tensors or shapes is an error and does not change the plan. */
 START_TEST(a_plan_is_loaded_again)
 {
     struct caller c;
@@ -413,12 +390,12 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_load)(plan, c.tensor, c.count));
     done(API(plan_run)(plan, first, x));
 
-    /* Step 1: what is refused. */
+    /* Step 1: loads that are errors. */
     API(tensor) *w = tensor_named(&c, "w_qkv"), *e = tensor_named(&c, "e"), keep_w = *w, keep_e = *e;
     w->data = NULL;
     says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor w_qkv: found no data");
     *w = keep_w;
-    e->size[1] = 1;                 /* one table for all heads, which the operator takes too */
+    e->size[1] = 1;                 /* one table for all heads: valid for the operator, not for this plan */
     says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor e: found [");
     *e = keep_e;
     API(tensor) more[PROBLEM_TENSORS];
@@ -429,7 +406,7 @@ START_TEST(a_plan_is_loaded_again)
     done(API(plan_run)(plan, c.y, x));
     equal(c.y, first, count);
 
-    /* Step 2: other numbers, elsewhere. */
+    /* Step 2: other numbers at another address. */
     real *other = copy(w->data, 3 * C * C);
     for (size_t n = 0; n < 3 * C * C; n++) other[n] *= (real)0.75;
     w->data = other;
@@ -445,11 +422,8 @@ START_TEST(a_plan_is_loaded_again)
 }
 END_TEST
 
-/* Claim      If memory is out, at any request, the status has code 1 and nothing is left behind.  A plan whose load
- *            failed can be loaded when there is memory again, also after a second load that failed.
- * Measure    For every operator and form: each request of a load, and each of the load after it.  y to the bit.
- * Would it fail?  Seen with the copied options kept when a plan is refused, and with a form that stayed in the plan
- *            although the plan's block could not be allocated. */
+/* Each request for memory fails in turn, and in each load that fails, each request of the next load.  After that the
+ * plan can be loaded, y is equal to the bit, and no memory is left. */
 START_TEST(memory_that_fails_is_code_one)
 {
     struct caller c;
@@ -503,8 +477,8 @@ END_TEST
 
 /* ---- the host ------------------------------------------------------------------ */
 
-/* A locale that writes a comma, made in a folder of its own; false where the system has nothing to make it from. */
-static bool speak_german(void)
+/* Set a locale with a decimal comma, made in a temporary folder; false if the system cannot make it. */
+static bool set_locale_with_comma(void)
 {
     char folder[] = "/tmp/twicetold-test-XXXXXX", command[200];
     ck_assert(mkdtemp(folder) != NULL);
@@ -515,7 +489,6 @@ static bool speak_german(void)
     return made;
 }
 
-/* What the library says of an operator, kept. */
 static char *description(const struct declaration *d)
 {
     size_t room = API(describe)(NULL, 0, d->name) + 1;
@@ -524,17 +497,15 @@ static char *description(const struct declaration *d)
     return text;
 }
 
-/* Claim      In a host that writes its numbers with a comma the library's options and descriptions have a point.
- * Measure    HiLo with an alpha of 0.5; memory of 1.5 G; every operator's description, letter by letter.
- * Would it fail?  Seen with strtod and with printf in their place, each by itself. */
-START_TEST(a_hosts_comma_changes_nothing)
+/* In options (0.5, 1.5G) and in all descriptions. */
+START_TEST(decimal_comma_of_the_locale_is_ignored)
 {
     char *before[OPERATORS] = {NULL};
     struct caller c;
     ck_assert_ptr_null(operator_at(OPERATORS));
     for (int o = 0; o < OPERATORS && operator_at(o); o++) before[o] = description(operator_at(o));
-    if (!speak_german()) {
-        printf("skipped: a_hosts_comma_changes_nothing, for want of a locale with a comma\n");
+    if (!set_locale_with_comma()) {
+        printf("skipped: decimal_comma_of_the_locale_is_ignored: no locale with a comma\n");
         return;
     }
     ck_assert_str_eq(localeconv()->decimal_point, ",");
@@ -549,7 +520,7 @@ START_TEST(a_hosts_comma_changes_nothing)
 }
 END_TEST
 
-/* The bytes of a plan with so many threads; where `run`, it is run too. */
+/* The bytes of a plan with this many threads; runs it on demand. */
 static size_t bytes_with(struct caller *c, int threads, bool run)
 {
     API(plan) *plan;
@@ -562,11 +533,8 @@ static size_t bytes_with(struct caller *c, int threads, bool run)
     return bytes;
 }
 
-/* Claim      No number of threads is as many as OpenMP would take, and at most PLAN_THREADS.
- * Measure    y to the bit and the bytes of the plan, which grow with its threads, where OpenMP would take three; bytes
- *            alone, of a plan that is not run, where it would take 5000.
- * Would it fail?  Seen with one thread where nothing is said, and with 5000 where that is what OpenMP would take. */
-START_TEST(no_threads_are_openmps)
+/* The default is OpenMP's number, at most PLAN_THREADS; the plan's bytes grow with its threads. */
+START_TEST(default_threads_are_those_of_openmp)
 {
     struct caller c;
     const char *form;
@@ -593,7 +561,7 @@ START_TEST(no_threads_are_openmps)
 }
 END_TEST
 
-/* Five functions that start OpenMP threads by default.  Each writes at most five numbers. */
+/* Five functions that start OpenMP threads by default; the result, 6, is at y[at]. */
 static void plan_of_one_token(real *y)
 {
     static const real number[1] = {2}, weights[3] = {1, 1, 3};
@@ -619,7 +587,7 @@ static void fitted_image(real *y)
     image_release(&fitted);
 }
 
-static void drawn_numbers(real *y)
+static void random_numbers(real *y)
 {
     enum { MANY = 70000 };
     real *a = zeros(MANY);
@@ -649,65 +617,69 @@ static void decomposition(real *y)
 }
 
 static const struct { const char *name; void (*start)(real *y); int at; } starts[] = {
-    {"a plan", plan_of_one_token, 0}, {"image_fit", fitted_image, 4}, {"random_fill_normal", drawn_numbers, 4},
+    {"a plan", plan_of_one_token, 0}, {"image_fit", fitted_image, 4}, {"random_fill_normal", random_numbers, 4},
     {"tokens_make", tokens_of_noise, 0}, {"cp_als", decomposition, 0},
 };
 
-/* Claim      In a child of fork nothing waits for threads that are not there, although the parent's OpenMP has run
- *            without this library's knowledge: the default is one thread.
- * Measure    The result, which is 6 for each, within 10 seconds.
- * Would it fail?  Seen with OpenMP's own default: each of them waited for ever. */
+/* Run `passes` in a child of fork, which has 10 seconds. */
+static void child_passes(const char *what, bool (*passes)(void *), void *data)
+{
+    int state;
+    fflush(stdout);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        alarm(10);
+        _exit(passes(data) ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert_msg(state == 0, "%s: %s", what, WIFSIGNALED(state) ? "did not return" : "wrong");
+}
+
+static bool starts_one_thread(void *at)
+{
+    const int *which = at;
+    real *y = zeros(5);
+    if (plan_threads() != 1) return false;
+    starts[*which].start(y);
+    return fabs((double)y[starts[*which].at] - 6) < 1e-4;
+}
+
+/* The threads of the parent's OpenMP do not exist in the child; waiting for them would never end. */
 START_TEST(a_child_of_fork_has_one_thread)
 {
-    int sum = 0, state;
+    int sum = 0, at = _i;
     omp_set_num_threads(2);
     #pragma omp parallel reduction(+ : sum)
     sum += 1;
     ck_assert_int_eq(sum, 2);
-    fflush(stdout);
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        if (plan_threads() != 1) _exit(1);
-        alarm(10);
-        real *y = zeros(5);
-        starts[_i].start(y);
-        _exit(fabs((double)y[starts[_i].at] - 6) < 1e-4 ? 0 : 1);
-    }
-    ck_assert_int_eq(waitpid(child, &state, 0), child);
-    ck_assert_msg(state == 0, "%s: %s", starts[_i].name, WIFSIGNALED(state) ? "did not return" : "wrong");
+    child_passes(starts[at].name, starts_one_thread, &at);
 }
 END_TEST
 
-/* Claim      If a plan of several threads has run in the parent, running one in a child of fork is bad input.  A plan
- *            of one thread runs there.
- * Would it fail?  Seen without the check: the child waited for ever. */
-START_TEST(threads_of_the_parent_are_asked_for_in_vain)
+struct inherited { struct caller c; API(plan) *plan; };
+
+static bool rejects_two_threads(void *data)
 {
-    struct caller c;
-    API(plan) *plan;
-    int state;
-    enter(&c, "msa_ghost");
-    done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
-    done(API(plan_load)(plan, c.tensor, c.count));
-    done(API(plan_run)(plan, c.y, c.golden.x->data));
-    done(API(plan_run)(plan, c.y, c.golden.x->data));
-    fflush(stdout);
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        alarm(10);
-        twicetold_status inherited = API(plan_run)(plan, c.y, c.golden.x->data), anew = all_in_one(&c);
-        c.request.threads = 1;
-        twicetold_status one = all_in_one(&c);
-        static const char line[] = "msa: threads: found 2, expected 1 in a child of fork";
-        _exit(!one.code && inherited.code == 2 && anew.code == 2 && !strncmp(inherited.message, line, strlen(line))
-              && !strncmp(anew.message, line, strlen(line)) ? 0 : 1);
-    }
-    ck_assert_int_eq(waitpid(child, &state, 0), child);
-    ck_assert_msg(state == 0, "%s", WIFSIGNALED(state) ? "did not return" : "wrong");
-    API(plan_release)(plan);
-    leave(&c);
+    static const char line[] = "msa: threads: found 2, expected 1 in a child of fork";
+    struct inherited *i = data;
+    twicetold_status old = API(plan_run)(i->plan, i->c.y, i->c.golden.x->data), anew = all_in_one(&i->c);
+    i->c.request.threads = 1;
+    return !all_in_one(&i->c).code && old.code == 2 && anew.code == 2 && !strncmp(old.message, line, strlen(line))
+        && !strncmp(anew.message, line, strlen(line));
+}
+
+/* Several threads are an error after fork if a plan has used them before; one thread runs. */
+START_TEST(threads_of_the_parent_are_an_error_after_fork)
+{
+    struct inherited i;
+    enter(&i.c, "msa_ghost");
+    done(API(plan_create)(&i.plan, &i.c.request, i.c.tensor, i.c.count));
+    done(API(plan_load)(i.plan, i.c.tensor, i.c.count));
+    for (int run = 0; run < 2; run++) done(API(plan_run)(i.plan, i.c.y, i.c.golden.x->data));
+    child_passes("two threads", rejects_two_threads, &i);
+    API(plan_release)(i.plan);
+    leave(&i.c);
 }
 END_TEST
 
@@ -719,19 +691,19 @@ int main(void)
 
     Suite *suite = suite_create("library");
     TCase *same_as_inside = add_case(suite, "the same");
-    tcase_add_loop_test(same_as_inside, the_door_leads_to_the_same_operators, 0, name_count);
-    tcase_add_test(same_as_inside, the_door_lists_operators_and_forms);
+    tcase_add_loop_test(same_as_inside, c_interface_computes_what_each_form_computes, 0, name_count);
+    tcase_add_test(same_as_inside, c_interface_lists_operators_and_forms);
     tcase_add_loop_test(same_as_inside, operators_are_described_as_declared, 0, operators);
     TCase *errors = add_case(suite, "errors");
-    tcase_add_loop_test(errors, a_wrong_call_is_one_line, 0, (int)COUNT(wrong));
+    tcase_add_loop_test(errors, wrong_calls_are_errors_of_one_line, 0, (int)COUNT(wrong));
     tcase_add_test(errors, a_null_argument_is_bad_input);
     tcase_add_test(errors, a_plan_is_loaded_again);
     tcase_add_loop_test(errors, memory_that_fails_is_code_one, 0, operators);
     TCase *host = add_case(suite, "the host");
-    tcase_add_test(host, a_hosts_comma_changes_nothing);
-    tcase_add_test(host, no_threads_are_openmps);
+    tcase_add_test(host, decimal_comma_of_the_locale_is_ignored);
+    tcase_add_test(host, default_threads_are_those_of_openmp);
     tcase_set_timeout(host, 60);
     tcase_add_loop_test(host, a_child_of_fork_has_one_thread, 0, (int)COUNT(starts));
-    tcase_add_test(host, threads_of_the_parent_are_asked_for_in_vain);
+    tcase_add_test(host, threads_of_the_parent_are_an_error_after_fork);
     return run_suite(suite);
 }

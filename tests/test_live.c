@@ -1,7 +1,6 @@
-/* test_live.c -- the library as a page has it: WebAssembly, run by node
+/* test_live.c -- the library in WebAssembly, run by node (tests/live.js)
  *
- * Without node, or without a compiler for WebAssembly when the tree was built, every
- * test here is skipped.  tests/live.js is node's part. */
+ * Skipped without node, or if the tree was built without a compiler for WebAssembly. */
 
 #define _XOPEN_SOURCE 700
 #include <glob.h>
@@ -15,11 +14,11 @@
 #include "promises.h"
 
 static char module[4096];       /* build/live/library.wasm */
-static glob_t vectors;          /* those of operators; a network's tensors have paths for names */
+static glob_t vectors;          /* golden vectors of operators */
 
-static const char *missing;     /* what the tests want and have not; or NULL */
+static const char *missing;     /* a missing tool, or NULL */
 
-static const char *look(void)
+static const char *missing_tool(void)
 {
     if (access(module, R_OK)) return "no compiler for WebAssembly (make deps)";
     return system("node --version >/dev/null 2>&1") ? "no node" : NULL;
@@ -31,7 +30,7 @@ static bool skips(const char *question)
     return missing;
 }
 
-/* What node prints, at most `count` reals; how many came. */
+/* Read at most `count` reals that node prints; returns their number. */
 static size_t node(real *to, size_t count, const char *words)
 {
     char command[9000];
@@ -45,40 +44,26 @@ static size_t node(real *to, size_t count, const char *words)
     return came;
 }
 
-/* The operator that a golden vector is of. */
-static const struct declaration *operator_of(const char *path)
+/* Each golden vector and form (but fftw, which a page does not have), in float.  Tolerance: promises.h and
+ * roundoff.h, for two forms with the same number of terms; shorter vectors, and loops instead of BLAS, add in
+ * another order. */
+START_TEST(forms_in_webassembly_equal_forms_here)
 {
-    char name[40];
-    snprintf(name, sizeof name, "%s", strrchr(path, '/') + 1);
-    *strchr(name, '_') = '\0';
-    return operator_find(name);
-}
-
-/* Claim      The library in a page is the library: on every golden vector of an operator each
- *            form computes what the same form computes here.  (Variant 1 of LiSA is left out,
- *            and is not there: a page has no FFTW.)
- * Measure    The module's y, which node runs, against the form's y here, both in float: largest
- *            difference over the largest entry, and root mean square.
- * Tolerance  That of all forms (promises.h); roundoff.h's bound for two forms, of the same number
- *            of terms.  Vectors of 16 bytes and loops in place of BLAS add in another order.
- * Would it fail?  Seen with products in cblas.c that forgot what was there before the sum (beta).
- *            The second token in the place of the first is noticed, too. */
-START_TEST(the_library_in_a_page_is_the_library)
-{
-    const char *path = vectors.gl_pathv[_i];
-    const struct declaration *d = operator_of(path);
+    const char *path = vectors.gl_pathv[_i], *leaf = strrchr(path, '/') + 1;
+    const struct declaration *d;
     const struct form *form;
     struct golden g;
-    char name[80], what[160], words[400];
-    if (skips("the library in a page")) return;
-    ck_assert_ptr_nonnull(d);
-    snprintf(name, sizeof name, "%.*s", (int)(strcspn(strrchr(path, '/') + 1, ".")), strrchr(path, '/') + 1);
+    char name[80], operator[40], what[160], words[400];
+    if (skips("forms in WebAssembly")) return;
+    snprintf(operator, sizeof operator, "%.*s", (int)strcspn(leaf, "_"), leaf);
+    ck_assert_ptr_nonnull(d = operator_find(operator));
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(leaf, "."), leaf);
     golden_open(&g, d, name);
     size_t count = g.expected->count, columns = g.expected->size[g.expected->axes - 1];
     double kappa = sensitivity(&g.problem, g.x->data, reference(&g.problem, g.x->data));
     double tolerance = promise_tolerance(&g.problem);
 
-    /* Step 1: every form in the page, one after the other. */
+    /* Step 1: in WebAssembly. */
     size_t forms = 0;
     int at = snprintf(words, sizeof words, "golden %s", path);
     for (int f = 0; (form = operator_form_at(d, f)); f++)
@@ -89,7 +74,7 @@ START_TEST(the_library_in_a_page_is_the_library)
     real *page = zeros(forms * count);
     ck_assert_uint_eq(node(page, forms * count, words), forms * count);
 
-    /* Step 2: the same here. */
+    /* Step 2: here. */
     for (int f = 0; (form = operator_form_at(d, f)); f++) {
         if (!strcmp(form->name, "fftw")) continue;
         real *here = run_form(&g.problem, form, 1, g.x->data);
@@ -106,13 +91,11 @@ END_TEST
 
 /* ---- attention kernels ------------------------------------------------------- */
 
-/* A scene on a grid of so few tokens that its channels, or those that are drawn here, tell
- * them apart; which entries of y the kernel is of: channel `first` and, where each goes
- * by the same weights, those behind it. */
+/* A scene on a small grid.  The kernel is that of channels `first` to `first` + `channels` of y. */
 struct scene {
     const char *name, *settings;
     size_t first, channels;
-    const char *map;            /* the last C rows of it, from `first` on, make the value; "": x is the value */
+    const char *map;            /* its last rows make the value; "": x is the value */
 };
 
 static const struct scene scene[] = {
@@ -131,7 +114,7 @@ static const struct scene scene[] = {
     {"hilo", "{\"E\":4,\"alpha\":1,\"scale\":30,\"kernel\":\"low\"}", 0, 8, "l_kv"},
 };
 
-/* What node leaves in a file, read and bound; the kernel apart from the rest. */
+/* Read the file that node writes: a problem and, as the last tensor, the kernel. */
 static void open_scene(struct golden *g, const struct scene *s, const char *path)
 {
     char command[9000];
@@ -150,9 +133,9 @@ static void open_scene(struct golden *g, const struct scene *s, const char *path
     succeeds(problem_bind(&g->problem, &g->file));
 }
 
-/* Other values: the rows of the map that make them, drawn; or of x the channels that nothing
- * else looks at, the second of which the first component then pools.  v [N][channels]. */
-static void draw_values(real *v, struct golden *g, const struct scene *s, uint64_t seed)
+/* Set random values v [N][channels]: by the rows of the map that make them, or in channel 1 of x, which nothing else
+ * reads and which u4 then selects. */
+static void set_random_values(real *v, struct golden *g, const struct scene *s, uint64_t seed)
 {
     size_t N = g->x->size[1], C = g->x->size[2];
     real *x = g->x->data;
@@ -175,8 +158,8 @@ static void draw_values(real *v, struct golden *g, const struct scene *s, uint64
         }
 }
 
-/* Largest |y - kernel v|, and what is allowed of it when the promised tolerance is 1. */
-static void weigh(double *error, double *unit, const struct golden *g, const struct scene *s, const real *kernel,
+/* Largest |y - kernel v|, and the error that a tolerance of 1 allows. */
+static void compare(double *error, double *unit, const struct golden *g, const struct scene *s, const real *kernel,
                   const real *v, const real *y)
 {
     size_t N = g->x->size[1], width = problem_output_count(&g->problem) / N, E = s->channels;
@@ -189,23 +172,15 @@ static void weigh(double *error, double *unit, const struct golden *g, const str
     worse(unit, largest(y, N * width) + (double)N * largest(kernel, N * N) * largest(v, N * E));
 }
 
-/* Claim      The attention kernel that a live figure shows is the program's: what the naive form
- *            makes of any values is their sum, weighed with the kernel.
- * Paper      of each operator, its equation: y is linear in v.
- * Measure    Largest |y_i - sum_j kernel_ij v_j|, y by the naive form here, the kernel by the fast
- *            form in node, for N + 3 draws of values over tokens that tell each other apart: no
- *            other matrix does it for all of them.
- * Tolerance  That of all forms (promises.h), once of y's largest entry, and once of the kernel's, N
- *            of which meet values.
- * Would it fail?  Two queries' rows exchanged are noticed.  Seen with a query of HiLo's that was
- *            not doubled, and with ELSA's impulses on the way of another channel. */
-START_TEST(the_kernel_shown_is_the_programs)
+/* y = kernel v for N + 3 random v, which determine the kernel: y by the naive form here, the kernel of a live figure
+ * by the fast form in node.  Tolerance: promises.h, of y's largest entry and of N products with the kernel's. */
+START_TEST(kernel_of_a_live_figure_gives_y)
 {
     const struct scene *s = &scene[_i];
     char path[4200], what[160];
     struct golden g = {0};
     double error = 0, unit = 0, other = 0;
-    if (skips("the kernels of live figures")) return;
+    if (skips("kernels of live figures")) return;
     snprintf(path, sizeof path, "%.*s.scene%d", (int)strlen(module) - 5, module, _i);
     open_scene(&g, s, path);
     size_t N = g.x->size[1];
@@ -214,10 +189,10 @@ START_TEST(the_kernel_shown_is_the_programs)
     memcpy(exchanged + N, kernel, N * sizeof *kernel);
 
     for (uint64_t draw = 0; draw < N + 3; draw++) {
-        draw_values(v, &g, s, 10 + draw);
+        set_random_values(v, &g, s, 10 + draw);
         real *y = run_form(&g.problem, operator_form(g.problem.declaration, "naive"), 1, g.x->data);
-        weigh(&error, &unit, &g, s, kernel, v, y);
-        weigh(&other, &unit, &g, s, exchanged, v, y);
+        compare(&error, &unit, &g, s, kernel, v, y);
+        compare(&other, &unit, &g, s, exchanged, v, y);
     }
     snprintf(what, sizeof what, "%s %s", s->name, s->settings);
     within(what, error / unit, promise_tolerance(&g.problem));
@@ -228,7 +203,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    /* build/tests/test_live is about build. */
     char *slash;
     if (argc < 1 || !realpath(argv[0], module) || !(slash = strrchr(module, '/'))) return EXIT_FAILURE;
     snprintf(slash, sizeof module - (size_t)(slash - module), "/../live/library.wasm");
@@ -236,8 +210,8 @@ int main(int argc, char **argv)
 
     Suite *suite = suite_create("live");
     TCase *cases = add_case(suite, "in a page");
-    missing = look();           /* then once is enough */
-    tcase_add_loop_test(cases, the_library_in_a_page_is_the_library, 0, missing ? 1 : (int)vectors.gl_pathc);
-    tcase_add_loop_test(cases, the_kernel_shown_is_the_programs, 0, missing ? 1 : (int)COUNT(scene));
+    missing = missing_tool();
+    tcase_add_loop_test(cases, forms_in_webassembly_equal_forms_here, 0, missing ? 1 : (int)vectors.gl_pathc);
+    tcase_add_loop_test(cases, kernel_of_a_live_figure_gives_y, 0, missing ? 1 : (int)COUNT(scene));
     return run_suite(suite);
 }

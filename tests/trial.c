@@ -217,16 +217,9 @@ void trial_fill(struct trial *t, const char *name, double value)
 void trial_take(struct trial *to, const struct trial *from, const char *names)
 {
     const char *word[32];
-    for (int w = 0, words = names ? split(names, word, 32) : 0; w < words; w++) {
+    for (int w = 0, words = split(names, word, 32); w < words; w++) {
         ck_assert_uint_eq(trial_count(to, word[w]), trial_count(from, word[w]));
         trial_put(to, word[w], from->problem.tensor[present_row(from, word[w])].data);
-    }
-    const struct tensor_row *rows = to->problem.declaration->tensors;
-    for (int r = 1; !names && rows[r].name; r++) {
-        int row = problem_row(&from->problem, rows[r].name);
-        const real *data = row > 0 ? from->problem.tensor[row].data : NULL;
-        if (to->problem.tensor[r].data && data && to->problem.tensor[r].count == from->problem.tensor[row].count)
-            trial_put(to, rows[r].name, data);
     }
 }
 

@@ -70,8 +70,7 @@ void trial_put(struct trial *t, const char *name, const real *values);
 void trial_put_identity(struct trial *t, const char *name, size_t n);
 void trial_fill(struct trial *t, const char *name, double value);
 
-/* Copies parameters from one trial to another: those of these names, parted by blanks, which must have equal sizes;
- * or, for NULL, all that both trials have in equal sizes. */
+/* Copies parameters of these names, parted by blanks, from one trial to another that has them in equal sizes. */
 void trial_take(struct trial *to, const struct trial *from, const char *names);
 
 /* Most bytes of a form from prepare to the end of a run, without AddressSanitizer's guards. */

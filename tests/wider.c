@@ -1,9 +1,7 @@
-/* wider.c -- the naive form in double, for suites in float to measure against
+/* wider.c -- the naive form in double, the reference of suites in float
  *
- * The Makefile links this file and the double library into one object of which
- * wider_run alone can be seen from outside (roundoff.h declares it), so that both
- * precisions stand in one program and no name clashes.  A problem holds sizes,
- * options and pointers and no real, so it is laid out alike in both. */
+ * The Makefile links this file and the double library into one object that exports only wider_run (roundoff.h).  A
+ * problem contains no real, so its layout is the same in both precisions. */
 
 #include <string.h>
 #include "../naive/forms.h"
@@ -12,7 +10,7 @@
 
 bool wider_run(double *y, const struct problem *narrow, const float *x);
 
-/* The numbers of an array that is said to hold reals, one precision wider. */
+/* The array holds floats, whatever its type. */
 static void widen(double *to, const void *from, size_t count)
 {
     const float *narrow = from;
@@ -26,7 +24,7 @@ bool wider_run(double *y, const struct problem *narrow, const float *x)
     const struct form_row *row = naive_forms;
     size_t inputs = problem_input_count(&p), count = inputs;
 
-    /* Step 1: the operator or layer of that name in this library, and room for its parameters and x. */
+    /* Step 1: the operator or layer in the double library, and memory for its parameters and x. */
     while (row->declaration && strcmp(row->declaration->name, narrow->declaration->name)) row++;
     if (!row->declaration)
         for (row = layer_forms; row->declaration && strcmp(row->declaration->name, narrow->declaration->name);) row++;
@@ -36,7 +34,7 @@ bool wider_run(double *y, const struct problem *narrow, const float *x)
     double *block = memory_get(count, sizeof *block);
     if (!block) return false;
 
-    /* Step 2: the same numbers, and one run. */
+    /* Step 2: convert, and run. */
     double *next = block + inputs;
     widen(block, x, inputs);
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {

@@ -172,6 +172,8 @@ __device__ inline int to(real hi, int before, int behind)
     return (real)high + (real)0.5 < hi ? high + 1 : high;
 }
 
+/* Asks for every token of every box. Where neighbouring threads are neighbouring components, each gets a sector for one
+ * number; with PLANES they are neighbouring tokens, and a warp gets 4 or 5 sectors for 32 numbers. */
 template <bool PLANES>
 __global__ void each_pooled(layer p, array<real> out, array<const real> z, array<const real> boxes,
                             array<const real> mix, array<const real> map, array<const real> taps, size_t outputs)
@@ -294,8 +296,8 @@ __device__ inline real sum_before(array<const real> line, size_t first, size_t s
     return v;
 }
 
-/* What of each row lies between a box's left and right edge, summed down the columns: a
- * thread for each column of each box. */
+/* What of each row lies between a box's left and right edge, summed down the columns: a thread for each column of each
+ * box, which asks for 8 numbers of the box, and 4 sums and 1 written for each row (0 before the first token). */
 __global__ void columns_summed(layer p, array<real> columns, array<const real> T, array<const real> lies,
                                size_t threads)
 {
@@ -314,7 +316,7 @@ __global__ void columns_summed(layer p, array<real> columns, array<const real> T
     }
 }
 
-/* Upper and lower edges, mix and gate: a thread for each pooled number. */
+/* Upper and lower edges, mix and gate: a thread for each pooled number, which asks for 9 + 12 G numbers. */
 __global__ void edges_gathered(layer p, array<real> out, array<const real> columns, array<const real> lies,
                                array<const real> map, array<const real> taps, size_t outputs)
 {
@@ -356,8 +358,8 @@ __device__ inline real gate_between(const layer &p, shared<const real> gates, ar
     return above + down[1] * (below - above);
 }
 
-/* A block takes so many planes, side by side in the lanes of a warp if they are more than
- * one, and each thread ROWS tokens of a column in step 4. */
+/* A block takes this many planes, side by side in the lanes of a warp if there are several, and each thread ROWS tokens
+ * of a column in step 4. A plane is read once and written once: with its boxes and gates 12 G + 4 s W + 4 N numbers. */
 template <int ROWS>
 __global__ void plane_kept(layer p, array<real> z, array<const real> lies, array<const real> map,
                            array<const real> taps, int planes, size_t all)

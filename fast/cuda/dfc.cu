@@ -42,6 +42,7 @@ struct fc_device {
 
 struct fc_sizes { int M, N, C, D; };
 
+/* Asks for 2 M C + 1 numbers for each output of an image. */
 __global__ void each_output(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -55,7 +56,8 @@ __global__ void each_output(fc_sizes p, array<real> y, array<const real> x, arra
     y[at] = sum;
 }
 
-/* Blocks of outputs, for one group of images after the other. */
+/* Blocks of outputs, for one group of images after the other: M C weights for each output of a group, and as many
+ * numbers of x for each output of an image. */
 __global__ void images_together(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs,
                                 int B)
 {
@@ -189,7 +191,8 @@ __global__ void tokens_gated(cp_sizes p, array<real> gated, array<const real> su
     gated[at] = u3[n * p.R + r] * sum[i * p.R + r];
 }
 
-/* u5_dr s_ir: 32 components of an image for each block, TOKENS rows of threads. */
+/* u5_dr s_ir: 32 components of an image for each block, TOKENS rows of threads. Asks for 2 M + TOKENS + 2 D numbers for
+ * each component, whatever N. */
 __global__ void image_in_u5(cp_sizes p, array<real> out, array<const real> z, array<const real> u1,
                             array<const real> u2, array<const real> u5)
 {

@@ -26,8 +26,8 @@
  * is another for each pair, are told by cuda2 in the rungs above it; other groups are
  * convolved as there.
  *
- * The counts stand in the chapter, and test_cuda_elsa.c holds them.  Compiled for sm_80
- * nothing spills, and cuda4 takes at K = 7 160 registers of a thread and 43 KiB of shared
+ * tests/cuda/counts.tsv has the counts.  Compiled for sm_80 nothing spills, and cuda4
+ * takes at K = 7 160 registers of a thread and 43 KiB of shared
  * memory: two blocks of 192 threads on a multiprocessor.  Three of them, with 96 registers,
  * spilled 32 bytes a thread in float and a thousand in double.
  *
@@ -174,6 +174,8 @@ __global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<c
 
 /* ---- rung 1: a thread for each output ---------------------------------------------- */
 
+/* Asks for C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, P pairs of a token and a neighbour on the grid: a logit is a
+ * bias and C times query, key and embedding of both tokens, and is made two or three times for each output. */
 __global__ void each_output(problem_of_elsa p, array<real> y, sources of, array<const real> factor,
                             array<const real> summand, size_t outputs)
 {
@@ -217,8 +219,8 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, array<
 
 /* ---- rung 2: a thread for each token and head ---------------------------------------- */
 
-/* Leaves the filter of a token and a head in weights [a][n][i]: neighbouring threads have
- * neighbouring tokens. */
+/* Leaves the filter of a token and a head in weights [a][n][i]: neighbouring threads have neighbouring tokens. Asks for
+ * N h K^2 (6 C + 4) numbers: each logit once, and the weight written, read and written again. */
 __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, size_t filters)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -262,7 +264,7 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, 
     }
 }
 
-/* y_ic = sum_n filter_cni v_{i+n,c}, the filter made on the way. */
+/* y_ic = sum_n filter_cni v_{i+n,c}, the filter made on the way.  Asks for C (4 P + N) numbers, P as above. */
 __global__ void each_value(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> weights,
                            array<const real> factor, array<const real> summand, size_t outputs)
 {
@@ -369,9 +371,9 @@ __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<re
     return sum;
 }
 
-/* A block: a tile of one image, and up to HEADS heads of it; a thread: a token and a head.
- * FUSED writes y, else weights [a][n][i] as rung 2 has them.  In the final variant the own
- * half is all there is, and `convolved` holds what it maps. */
+/* A block: a tile of one image and its halo, each token asked for once, and up to HEADS heads; a thread: a token and a
+ * head.  FUSED writes y, else weights [a][n][i] as rung 2 has them.  In the final variant only the own half exists, and
+ * `convolved` holds what it maps. */
 template <int K, bool NEIGHBOURS, bool FUSED>
 __global__ void __launch_bounds__(TOKENS * HEADS, 2)
 neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> convolved,
@@ -515,7 +517,8 @@ neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<con
 
 constexpr int EIGHT = 8;        /* outputs of a block, four a thread, and inputs at a time */
 
-/* Groups of 4 channels, two in a block, or of a multiple of 8. */
+/* Groups of 4 channels, two in a block, or of a multiple of 8.  Eight outputs share the query and key of a tile and its
+ * halo, where each_convolved asks for 2 g K^2 numbers of them for each output. */
 template <int K>
 __global__ void __launch_bounds__(2 * TOKENS)
 convolve(problem_of_elsa p, array<real> convolved, array<const real> qkv, array<const real> fours,

@@ -18,7 +18,7 @@
  * padded, 19 000 points in float and half as many in double.  So are Eq. 4's heads of more
  * than 32 channels, which do not fit the registers.
  *
- * The chapter has the counts of each rung's memory accesses, and test_cuda_lisa.c checks them.
+ * Counts of memory accesses: tests/cuda/counts.tsv.
  *
  * Not taken: repeating the key's transform for each pair of latents would save its spectra,
  * N c numbers as the key itself, and cost half of the passes more.  Small windows would be
@@ -86,7 +86,8 @@ __global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, array<const
     y[at] = sum;
 }
 
-/* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd). */
+/* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd).  In
+ * Eq. 10 a warp makes D (N (3 c + 2) + 2 c + 1) + 1 requests. */
 __global__ void each_output(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> wa,
                             array<const real> wb, array<const real> ba, array<const real> bb, size_t outputs)
 {

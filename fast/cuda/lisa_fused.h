@@ -113,8 +113,8 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
     }
 }
 
-/* y of a group of channels: blocks of (group, head, image), which take all latents, two
- * at a time, and keep the sums beside the grid. */
+/* y of a group of channels: blocks of (group, head, image), which take all latents, two at a time, and keep the sums
+ * next to the grid: spectra, kernels and a are read once, y is written once, and nothing else. */
 __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, array<const real> a,
                              array<const real> spectra, array<const real> kernels, array<const real> bb,
                              array<const real> turns)
@@ -149,8 +149,8 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, a
     }
 }
 
-/* Eq. 4, a thread for each query, with keys and values in tiles: blocks of (queries,
- * head, image). */
+/* Eq. 4, a thread for each query, with keys and values in tiles: blocks of (queries, head, image), which make 2 N c /
+ * 32 requests for keys and values; a warp makes N more for the RPE and 2 c for q and y. */
 template <int CHANNELS>
 __global__ void tiled(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> e)
 {

@@ -223,6 +223,8 @@ __global__ void each_query(problem_of_msa p, array<real> y, array<const real> qk
 
 /* ---- rung 3: keys and values in tiles --------------------------------------------- */
 
+/* A block asks the device for each key and value once, 2 N c numbers of a head. A warp reads a word of shared memory in
+ * one cycle for each of its 2 N c products. */
 template <int CHANNELS, bool GHOST>
 __global__ void tiled(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
                       ghost_arrays ghost)
@@ -301,7 +303,8 @@ __device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_m
     }
 }
 
-/* GROUPS: of 32 channels, four of each for every thread of eight. */
+/* GROUPS: of 32 channels, four of each for every thread of eight.  For four channels, a lane loads four
+ * queries (2 cycles each: neighbours share them) and four keys (4 cycles each), and makes 64 products. */
 template <int GROUPS>
 __global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const real> qkv, array<const real> rpe)
 {
@@ -425,6 +428,8 @@ __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const
     }
 }
 
+/* An instruction makes 16 x 8 x 8 products in TF32 and 16 x 8 x 16 in BF16.  The device is asked for each sector once,
+ * as by `blocked`, and weights do not pass through shared memory. */
 template <class P, int CHANNELS>
 __global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe)
 {

@@ -42,6 +42,7 @@ __device__ inline real rows_score(const rows_problem &p, array<const real> q, ar
     return p.scale * sum;
 }
 
+/* Asks for keys (4 c + 1) + 1 numbers for each output: two scores and a value for each key. */
 __global__ void rows_each_output(rows_problem p, array<real> y, array<const real> q, array<const real> k,
                                  array<const real> v)
 {
@@ -103,6 +104,7 @@ __device__ inline void rows_end(const rows_gathered<CHANNELS> &g, int c, array<r
     for (int d = 0; d < CHANNELS; d++) if (d < c) y[at + d] = g.mean[d] / g.sum;
 }
 
+/* Asks for 2 c (keys + 1) numbers for each query and head. */
 template <int CHANNELS>
 __global__ void rows_each_query(rows_problem p, array<real> y, array<const real> q, array<const real> k,
                                 array<const real> v)
@@ -117,6 +119,7 @@ __global__ void rows_each_query(rows_problem p, array<real> y, array<const real>
     rows_end(g, p.c, y, row * p.y_stride + first);
 }
 
+/* Asks for 2 c numbers for each query and head, and for the keys and values of a head once for 64 queries. */
 template <int CHANNELS>
 __global__ void rows_tiled(rows_problem p, array<real> y, array<const real> q, array<const real> k, array<const real> v)
 {
@@ -174,6 +177,8 @@ __device__ inline void rows_part(real (&own)[4 * PACKS], array<const real> from,
     }
 }
 
+/* Asks for each number of query, key, value and output once, in whole sectors.  A key takes a shuffle for each of a
+ * lane's channels of key and value, and one for each halving of a sum. */
 template <int PACKS>
 __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, array<const real> q, array<const real> k,
                                array<const real> v)

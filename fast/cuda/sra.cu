@@ -40,6 +40,7 @@ __device__ inline size_t token_of(const plane_of_sra &p, size_t m, int t)
     return m / p.M * p.N + (size_t)y * p.W + x;
 }
 
+/* Asks for s^2 C numbers of x and as many weights for each output. */
 __global__ void convolve_each(plane_of_sra p, array<real> reduced, array<const real> x, array<const real> sr_w,
                               array<const real> sr_b, size_t outputs)
 {

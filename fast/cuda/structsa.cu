@@ -47,8 +47,8 @@
  * patterns, cuda-tf32 and cuda-bf16 are rung 4.  Filters lie as they are in the file, and three
  * steps tell the equations apart: in Eq. 4 and 5 that of a channel is 0.
  *
- * tests/test_cuda_structsa.c holds these numbers.  What they are worth in time nobody has
- * measured: no device was at hand.
+ * tests/cuda/counts.tsv has these numbers.  Nobody has measured what they are worth in time:
+ * no device was at hand.
  *
  * Contract: reference/structsa.h. */
 
@@ -152,6 +152,8 @@ __device__ inline real score(const problem_of_structsa &p, array<const real> hk,
     return sum;
 }
 
+/* A warp makes 2 S (3 c + 1) + 1 requests, S being D times the entries of all windows that are on the grid: q, k and
+ * the detector for each of c channels, in both passes. */
 __global__ void each_output(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> hk,
                             array<const real> hv, size_t outputs)
 {
@@ -207,6 +209,7 @@ __device__ inline query_of_thread own_query(const problem_of_structsa &p)
     return {i < p.N, head, group, image, (image + i) * p.width + head * p.c, (image + i) * C + head * p.c};
 }
 
+/* A warp asks once for each channel of each virtual key and value, 2 J D c times, and gets a sector for one number. */
 template <int CHANNELS>
 __global__ void each_query(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
                            array<const real> value)
@@ -244,6 +247,7 @@ __device__ inline void fetch_tile(shared<real> to, array<const real> from, size_
     }
 }
 
+/* A block asks for each number of its head's virtual tokens once, four at a time: 2 J D c / 4 / 32 requests. */
 template <int CHANNELS>
 __global__ void tiled(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
                       array<const real> value)
@@ -349,6 +353,8 @@ __device__ inline void make_tile(shared<real> to, shared<real> halo, const probl
     }
 }
 
+/* A block asks for its halos four channels at a time, and for each filter once a tile instead of once a centre.  No
+ * virtual token is in the device's memory. */
 template <int CHANNELS>
 __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
                               array<const real> hk, array<const real> hv)

@@ -1,4 +1,4 @@
-/* exact.cc -- problems drawn from the field, and runs of them; see exact.h */
+/* exact.cc -- problems with random numbers from the field; see exact.h */
 
 #include "exact.h"
 #include "../support.h"
@@ -37,7 +37,7 @@ real *exact_draw(struct problem *p)
 real *exact_run(const struct problem *p, const struct form *form, int threads, const real *x)
 {
     struct plan plan;
-    real *y = exact_numbers(99, problem_output_count(p));      /* what no form may find there */
+    real *y = exact_numbers(99, problem_output_count(p));      /* no form may read this */
     succeeds(plan_create(&plan, p, form, threads));
     succeeds(plan_run(&plan, y, x));
     plan_release(&plan);
@@ -54,12 +54,16 @@ void heights_see(struct heights *seen, const real *a, const real *b, size_t n)
     if (2 * highest_exponent > seen->exponent) seen->exponent = 2 * highest_exponent;
 }
 
-double heights_doubt(const struct heights *seen)
+void heights_print(const struct heights *seen, clock_t start)
 {
-    return exact_draws() * log2((double)(seen->y + seen->argument) / (double)P + (double)seen->exponent / (double)Q);
+    double each = (double)(seen->y + seen->argument) / (double)P + (double)seen->exponent / (double)Q;
+    printf("; degrees %lu, of arguments %lu, of exponents %lu: doubt 2^%.0f; %.2f s\n", (unsigned long)seen->y,
+           (unsigned long)seen->argument, (unsigned long)seen->exponent, exact_draws() * log2(each),
+           (double)(clock() - start) / CLOCKS_PER_SEC);
+    fflush(stdout);
 }
 
-/* Kernels for a device are C++ of their own, and not among these forms. */
+/* CUDA forms are not compiled for the field. */
 extern "C" {
 extern const struct form_row cuda_forms[];
 const struct form_row cuda_forms[] = {{NULL, NULL}};

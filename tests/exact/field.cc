@@ -1,4 +1,4 @@
-/* field.cc -- what is too long for field.h */
+/* field.cc -- the longer functions of field.h */
 
 #include "field.h"
 #include <initializer_list>
@@ -15,9 +15,9 @@ void field_stops(const char *why)
     abort();
 }
 
-/* ---- chance ------------------------------------------------------------- */
+/* ---- random numbers ----------------------------------------------------- */
 
-/* Two numbers and the seed, mixed (the finaliser of SplitMix64, Steele, Lea and Flood 2014). */
+/* The finaliser of SplitMix64 (Steele, Lea and Flood 2014). */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -37,21 +37,17 @@ real field_number(uint64_t stream, uint64_t n)
 
 /* ---- both fields -------------------------------------------------------- */
 
-static uint64_t power_p(uint64_t a, uint64_t n)
+/* a^n by this product, whose unit is `power`. */
+template <typename element, typename product>
+static element raise(element a, uint64_t n, element power, product multiply)
 {
-    uint64_t power = 1;
-    for (; n; n >>= 1, a = multiply_p(a, a))
-        if (n & 1) power = multiply_p(power, a);
+    for (; n; n >>= 1, a = multiply(a, a))
+        if (n & 1) power = multiply(power, a);
     return power;
 }
 
-static uint32_t power_q(uint32_t a, uint32_t n)
-{
-    uint32_t power = 1;
-    for (; n; n >>= 1, a = multiply_q(a, a))
-        if (n & 1) power = multiply_q(power, a);
-    return power;
-}
+static uint64_t power_p(uint64_t a, uint64_t n) { return raise(a, n, (uint64_t)1, multiply_p); }
+static uint32_t power_q(uint32_t a, uint32_t n) { return raise(a, n, (uint32_t)1, multiply_q); }
 
 real inverse(const real &a)
 {
@@ -61,7 +57,7 @@ real inverse(const real &a)
     return real(power_p(a.p, P - 2), q, a.height | divided);
 }
 
-/* ---- the line ----------------------------------------------------------- */
+/* ---- real numbers ------------------------------------------------------- */
 
 real real::dyadic(double a)
 {
@@ -82,9 +78,8 @@ real real::dyadic(double a)
                 multiply_q(number.q, power_q((uint32_t)two_q, steps % 31)), 0);
 }
 
-/* Whether a number is n / 2^k with |n| < 2^53 and k <= 60, in both fields, and then which;
- * without a part in the field of Q, with |n| < 2^24 and k <= 16.  A number that is none
- * passes for one with probability below 2^-30. */
+/* True if a number is n / 2^k with |n| < 2^53 and k <= 60 in both fields; without a part in the field of Q, with
+ * |n| < 2^24 and k <= 16.  Other numbers pass with probability below 2^-30. */
 static bool on_the_line(double *place, const real &a)
 {
     bool alone = a.q == NO_EXPONENT;
@@ -117,13 +112,13 @@ real::operator double() const
     double place;
     if (on_the_line(&place, *this)) return place;
     if (q == NOWHERE) return NAN;
-    if (!field_lends_places) field_stops("a number that has no place on the line was asked for it");
+    if (!field_lends_places) field_stops("a number that is not real was made a double");
     bool negative = p > P / 2;
     place = ldexp((double)(field_bits(negative ? P - p : p, 0x706c) >> 12) + 1, -52);
     return negative ? -place : place;
 }
 
-/* The lowest bit of a hash of the pair, turned round where the pair is. */
+/* The lowest bit of a hash of the pair, inverted if the pair is exchanged. */
 bool operator<(const real &a, const real &b)
 {
     double left, right;
@@ -137,7 +132,7 @@ bool operator<(const real &a, const real &b)
 
 /* ---- functions ---------------------------------------------------------- */
 
-static void asked(const real &a)
+static void see_argument(const real &a)
 {
     if (degree(a) > highest_argument) highest_argument = degree(a);
 }
@@ -156,7 +151,7 @@ real exp(const real &a)
     if (degree(a) > highest_exponent) highest_exponent = degree(a);
     if (a.q == BELOW_ALL) return real(0);
     if (a.q == NOWHERE) return a;
-    if (a.q == NO_EXPONENT) field_stops("exp of what exp has returned");
+    if (a.q == NO_EXPONENT) field_stops("exp of a result of exp");
     uint64_t low = multiply_p(table[0][a.q & 255], table[1][a.q >> 8 & 255]);
     uint64_t high = multiply_p(table[2][a.q >> 16 & 255], table[3][a.q >> 24]);
     return real(multiply_p(low, high), NO_EXPONENT, height_of(degree(a) ? 1 : 0, 0));
@@ -168,19 +163,19 @@ real exp2(const real &a)
     return exp(a * unit);
 }
 
-/* Both primes are 3 mod 4: a^((p+1)/4) is a root of a, or of -a where a has none. */
+/* Both primes are 3 mod 4: a^((p+1)/4) is a root of a, or of -a. */
 real sqrt(const real &a)
 {
-    asked(a);
+    see_argument(a);
     if (a.q == BELOW_ALL) field_stops("root of minus infinity");
     uint32_t q = a.q & NO_EXPONENT ? a.q : power_q(a.q, (Q + 1u) / 4);
     return real(power_p(a.p, (P + 1) / 4), q, height_of(degree(a) ? 1 : 0, 0));
 }
 
-/* Any function will do, if it is odd. */
+/* A random odd function. */
 real erf(const real &a)
 {
-    asked(a);
+    see_argument(a);
     if (a.q == BELOW_ALL) field_stops("erf of minus infinity");
     if (a.q == NOWHERE) return a;
     bool negative = a.p > P / 2;
@@ -190,11 +185,11 @@ real erf(const real &a)
     return negative ? -value : value;
 }
 
-/* Whole exponents by multiplication; others are a function of both that nobody knows. */
+/* Whole exponents by multiplication; others by a random function. */
 real pow(const real &a, double exponent)
 {
     if (exponent != floor(exponent) || ::fabs(exponent) > 64) {
-        asked(a);
+        see_argument(a);
         uint64_t both = a.p ^ real(exponent).p;
         return real(field_bits(both, 0x706f77) % P, (uint32_t)(field_bits(both, 0x706f78) % Q), height_of(1, 0));
     }
@@ -207,7 +202,7 @@ real fabs(const real &a) { return a < real(0) ? -a : a; }
 
 /* ---- circles ------------------------------------------------------------ */
 
-/* a + b i with i^2 = -1, which P = 3 mod 4 has no root of. */
+/* a + b i with i^2 = -1; -1 has no root modulo P = 3 mod 4. */
 struct pair { uint64_t re, im; };
 
 static pair operator*(const pair &a, const pair &b)
@@ -219,14 +214,10 @@ static pair operator*(const pair &a, const pair &b)
 
 static pair power(pair a, uint64_t n)
 {
-    pair result = {1, 0};
-    for (; n; n >>= 1, a = a * a)
-        if (n & 1) result = result * a;
-    return result;
+    return raise(a, n, pair{1, 0}, [](pair b, pair c) { return b * c; });
 }
 
-/* z / conj(z) has order P + 1 or a divisor of it: a root of order CIRCLES, with the
- * fourth root that it contains being i and not -i. */
+/* A root of unity of order CIRCLES whose power of order 4 is i, not -i.  The order of z / conj(z) divides P + 1. */
 static pair find_root()
 {
     for (uint64_t z = 2;; z++) {

@@ -1,30 +1,15 @@
-/* field.h -- real as a number without rounding (C++)
+/* field.h -- a real without rounding (C++): the sources are compiled a third time with this class as `real`
  *
- * The sources of reference/, naive/ and fast/ are compiled a third time, as C++,
- * with this class in the place of real (reference/real.h asks for it).  A number is
- * a pair: what it is in the field of P elements, and what it is in that of Q.  Sums,
- * products and quotients are exact in both.  The second part is what exponents live in:
+ * A number is a pair: an element of the field of P elements, and one of the field of Q, for exponents:
  *
- *     P = 692986173953673599      prime, P - 1 divisible by Q, P + 1 by CIRCLES; or the next
- *                                 such prime, P + CIRCLES Q, where the build says FIELD_PRIME=2
+ *     P = 692986173953673599      prime, P - 1 divisible by Q, P + 1 by CIRCLES; FIELD_PRIME=2: P + CIRCLES Q
  *     Q = 2^31 - 1                prime
  *     exp(a) = g^(a mod Q) mod P, g of order Q, so that exp(a + b) = exp(a) exp(b)
  *
- * In the place of the second part a number may have a mark.  What exp returns has no
- * part in the field of Q: nothing here takes exp of an exp, and what does is stopped.
- * Minus infinity, which is added to a logit that shall not count: a sum with it is it,
- * and exp makes 0 of it.  NaN, for what must not be read.
- *
- * cos and sin of 2 pi k / n are numbers for every n that divides CIRCLES.  sqrt is a
- * root where there is one, and erf any odd function.  A field has no order: a
- * comparison is a coin, the same for the same two numbers as long as the seed is the
- * same, but for numbers that a program writes down, whole multiples of powers of two:
- * those have their place on the line.
- *
- * Each number also says how high its degree may be, in the inputs and in what exp,
- * sqrt and erf return; see degree().
- *
- * This file refuses to be a float: nothing is rounded, and nothing overflows. */
+ * The second part may be a mark: NO_EXPONENT for results of exp, whose exp is an error; BELOW_ALL for minus infinity,
+ * whose sums are minus infinity and whose exp is 0; NOWHERE for NaN.  cos and sin of 2 pi k / n exist if n divides
+ * CIRCLES.  sqrt is a root if there is one, erf a random odd function.  A comparison is random but fixed for a seed,
+ * except between dyadic rationals, the real numbers that a program contains.  Each number has a bound of its degree. */
 
 #ifndef TWICETOLD_TESTS_FIELD_H
 #define TWICETOLD_TESTS_FIELD_H
@@ -41,8 +26,8 @@ typedef unsigned __int128 twice;
 constexpr uint32_t Q = 0x7fffffffu;
 constexpr uint64_t CIRCLES = 605404800u;        /* 2^7 3^3 5^2 7^2 11 13 */
 constexpr uint64_t P = 692986173953673599u + (FIELD_PRIME - 1) * CIRCLES * Q;
-constexpr int BITS = P >> 60 ? 60 : 59;         /* P has so many, and one */
-static_assert(P >> BITS == 1, "Barrett's quotient is for these two primes");
+constexpr int BITS = P >> 60 ? 60 : 59;         /* of P, less one */
+static_assert(P >> BITS == 1, "Barrett's quotient needs one of these two primes");
 constexpr uint32_t NO_EXPONENT = 0x80000000u, BELOW_ALL = 0x80000001u, NOWHERE = 0x80000002u;
 
 /* a b mod P by Barrett's quotient: no division. */
@@ -67,7 +52,7 @@ inline uint32_t multiply_q(uint32_t a, uint32_t b)
 struct real {
     uint64_t p;
     uint32_t q;                 /* below Q, or a mark */
-    uint32_t height;            /* degree, twice; and 1 where something was divided */
+    uint32_t height;            /* twice the degree, plus 1 after a division */
 
     real() = default;                                   /* uninitialised, as in C; all bytes zero are 0 */
     real(int a) : real((long)a) {}
@@ -78,12 +63,12 @@ struct real {
         if (p == P) p = 0;
     }
     real(unsigned long a) : p(a % P), q((uint32_t)(a % Q)), height(0) {}
-    real(double a) { *this = dyadic(a); }               /* every double is a dyadic rational */
+    real(double a) { *this = dyadic(a); }               /* a double is a dyadic rational */
     real(long double a) : real((double)a) {}
     real(uint64_t p_, uint32_t q_, uint32_t height_) : p(p_), q(q_), height(height_) {}
 
     static real dyadic(double a);
-    explicit operator double() const;                   /* its place on the line; see field_lends_places */
+    explicit operator double() const;                   /* of a real number; see field_lends_places */
     explicit operator long double() const { return (double)*this; }
 };
 
@@ -91,9 +76,8 @@ static_assert(sizeof(real) == 16 && alignof(real) == 8, "four to a cache line");
 
 /* ---- degrees ------------------------------------------------------------
  *
- * A number is a quotient of two polynomials; its degree is the larger of theirs, or a
- * bound of it: of a product, the sum; of a sum, the larger one where nothing was
- * divided, and else the sum. */
+ * A bound of the larger degree of numerator and denominator.  Of a product: the sum; of a sum: the larger one, or
+ * the sum if something was divided. */
 
 inline uint64_t degree(const real &a) { return a.height >> 1; }
 
@@ -113,15 +97,14 @@ inline uint32_t height_of_product(uint32_t a, uint32_t b)
     return height_of((uint64_t)(a >> 1) + (b >> 1), (a | b) & 1);
 }
 
-/* The highest degree of anything that exp was asked for, and of what sqrt or erf was, since
- * they were set to 0. */
+/* The largest degree of an argument of exp, and of sqrt or erf, since they were set to 0. */
 extern uint64_t highest_exponent, highest_argument;
 
 /* ---- arithmetic --------------------------------------------------------- */
 
 [[noreturn]] void field_stops(const char *why);
 
-/* Of two numbers one of which has a mark: the stronger mark, as they are ordered. */
+/* The stronger mark, in their order. */
 inline uint32_t marked(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 inline real operator+(const real &a, const real &b)
@@ -148,7 +131,7 @@ inline real operator*(const real &a, const real &b)
     return real(multiply_p(a.p, b.p), q, height_of_product(a.height, b.height));
 }
 
-real inverse(const real &a);                            /* of 0 there is none: stops */
+real inverse(const real &a);                            /* of 0: stops */
 inline real operator/(const real &a, const real &b) { return a * inverse(b); }
 
 inline real &operator+=(real &a, const real &b) { return a = a + b; }
@@ -156,14 +139,14 @@ inline real &operator-=(real &a, const real &b) { return a = a - b; }
 inline real &operator*=(real &a, const real &b) { return a = a * b; }
 inline real &operator/=(real &a, const real &b) { return a = a / b; }
 
-/* Equal where it counts: in the field of P, neither being NaN or one minus infinity. */
+/* Equal in the field of P; neither is NaN, and not one of them minus infinity. */
 inline bool operator==(const real &a, const real &b)
 {
     return a.p == b.p && (a.q == BELOW_ALL) == (b.q == BELOW_ALL) && a.q != NOWHERE && b.q != NOWHERE;
 }
 inline bool operator!=(const real &a, const real &b) { return !(a == b); }
 
-/* Whether a < b: for two numbers that have a place on the line, that; else a coin. */
+/* a < b: true or false of real numbers, else random. */
 bool operator<(const real &a, const real &b);
 inline bool operator>(const real &a, const real &b) { return b < a; }
 inline bool operator<=(const real &a, const real &b) { return a == b || a < b; }
@@ -172,34 +155,32 @@ inline bool operator>=(const real &a, const real &b) { return a == b || b < a; }
 /* ---- functions ---------------------------------------------------------- */
 
 real exp(const real &a);
-real exp2(const real &a);                               /* exp(a / log2(e)) for the number that exponential.h has */
+real exp2(const real &a);                               /* exp(a / log2(e)), with exponential.h's constant */
 real sqrt(const real &a);
 real erf(const real &a);
 real pow(const real &a, double exponent);
 real fabs(const real &a);
 inline bool isfinite(const real &a) { return a.q < BELOW_ALL || a.q == NO_EXPONENT; }
 
-inline real nearbyint(const real &a) { return a; }      /* all are whole: nothing is between them */
+inline real nearbyint(const real &a) { return a; }      /* all are whole */
 inline bool isnan(const real &a) { return a.q == NOWHERE; }
 
 /* cos and sin of 2 pi k / n. */
 real circle_cosine(size_t k, size_t n);
 real circle_sine(size_t k, size_t n);
 
-/* ---- what a proof may ask for -------------------------------------------- */
+/* ---- options of a test ---------------------------------------------------- */
 
-/* A number without a place on the line that is made a double stops the program.  Or it is
- * lent one, between -1 and 1: that of -a is opposite to that of a, and no others are equal,
- * so that proofs which compare doubles compare numbers. */
+/* To double: a number that is not real stops the program, or becomes a random one between -1 and 1, -a opposite to
+ * a. */
 extern bool field_lends_places;
 
-/* No coin for a constant beside what depends on inputs: the constant is the smaller one,
- * as the floor of a norm is. */
+/* A constant is smaller than any number that depends on inputs, like the floor of a norm. */
 extern bool field_constants_are_low;
 
-/* ---- draws -------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------ */
 
-/* All that is drawn by chance hangs on the seed: numbers, coins, what erf is. */
+/* The seed of all random numbers, comparisons and erf. */
 extern uint64_t field_seed;
 
 uint64_t field_bits(uint64_t stream, uint64_t n);

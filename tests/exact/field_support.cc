@@ -1,11 +1,8 @@
-/* field_support.cc -- tests/support.h, tests/roundoff.h and reference/random.h where the
- * field has another answer
+/* field_support.cc -- functions of tests/support.h, tests/roundoff.h and reference/random.h that differ in the field
  *
- * The rest of those files is compiled as it is; what stands here takes the place of
- * functions that are renamed there (Makefile). */
+ * The Makefile renames the originals; the rest of those files is compiled unchanged. */
 
 #include "exact.h"
-#include <time.h>
 #include "theorems.h"
 #include "../roundoff.h"
 #include "../support.h"
@@ -16,7 +13,7 @@ static size_t compared;
 
 /* ---- comparisons -------------------------------------------------------- */
 
-/* 0 where all are 0, else large. */
+/* 0 if all are 0. */
 double largest(const real *a, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -48,7 +45,7 @@ const char *fault_unequal(const real *a, const real *b, size_t n)
     return largest_difference(a, b, n) == 0 ? "are equal, expected to differ" : NULL;
 }
 
-/* The tolerance does not matter. */
+/* Tolerances are ignored. */
 const char *fault_within(const char *what, double error, double)
 {
     static char message[300];
@@ -102,7 +99,7 @@ void random_fill_integers(real *a, size_t count, uint64_t seed, uint64_t stream,
     fill(a, count, seed, stream);
 }
 
-/* What an operator adjusts has a place on the line; no checks. */
+/* Tensors that an operator adjusts are real numbers. */
 status problem_draw(struct problem *p, uint64_t seed, real **block)
 {
     size_t at = 0;
@@ -136,22 +133,20 @@ TCase *exact_case(Suite *suite, const char *name)
     return c;
 }
 
-/* The rest of a line of a list that begins with the test, or with the test and its index;
- * NULL where there is none. */
-static const char *listed(const char *path, const char *test, int index)
+/* The reason on the line of left_out.tsv for the test, or for the test and its index; or NULL. */
+static const char *left_out(const char *test, int index)
 {
     static char line[400];
     char numbered[160];
     const char *found = NULL;
-    FILE *list = fopen(path, "r");
+    FILE *list = fopen("tests/exact/left_out.tsv", "r");
     snprintf(numbered, sizeof numbered, "%s %d", test, index);
     ck_assert_ptr_nonnull(list);
     while (!found && fgets(line, sizeof line, list)) {
         size_t length = strcspn(line, "\t\n");
         line[strcspn(line, "\n")] = '\0';
-        bool here = (length == strlen(test) && !strncmp(line, test, length))
-                 || (length == strlen(numbered) && !strncmp(line, numbered, length));
-        if (here) found = line + length + (line[length] == '\t');
+        for (const char *name : {test, (const char *)numbered})
+            if (length == strlen(name) && !strncmp(line, name, length)) found = line + length + (line[length] == '\t');
     }
     fclose(list);
     return found;
@@ -159,7 +154,7 @@ static const char *listed(const char *path, const char *test, int index)
 
 void exact_claim(const char *test, void (*once)(int index), int index)
 {
-    const char *why = getenv("LEFT_OUT") ? NULL : listed("tests/exact/left_out.tsv", test, index);
+    const char *why = getenv("LEFT_OUT") ? NULL : left_out(test, index);
     clock_t start = clock();
     if (why) {
         printf("    %s %d: not here: %s\n", test, index, why);
@@ -176,8 +171,6 @@ void exact_claim(const char *test, void (*once)(int index), int index)
         once(index);
     }
     heights_see(&seen, NULL, NULL, 0);
-    printf("    %s %d: %d draws, %zu numbers compared; degrees %lu, of arguments %lu, of exponents %lu: doubt 2^%.0f; "
-           "%.2f s\n", test, index, exact_draws(), compared, (unsigned long)seen.y, (unsigned long)seen.argument,
-           (unsigned long)seen.exponent, heights_doubt(&seen), (double)(clock() - start) / CLOCKS_PER_SEC);
-    fflush(stdout);
+    printf("    %s %d: %d draws, %zu numbers compared", test, index, exact_draws(), compared);
+    heights_print(&seen, start);
 }

@@ -1,8 +1,6 @@
-/* not_here.cc -- what suites name and the field has not: pictures, a decomposition by least
- * squares, multiplications counted, and layers, which are told once
+/* not_here.cc -- replacements for functions that the field does not have: images, least squares, counters, layers
  *
- * A test that asks for one of these fails, and is listed in left_out.tsv; but tokens cut
- * from a picture are tokens, and are drawn. */
+ * Tests that need them fail, and are listed in left_out.tsv.  Tokens of an image are random. */
 
 #include "exact.h"
 #include "../support.h"
@@ -26,7 +24,7 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
 
 status spectrum(real *, const real *, size_t, size_t, size_t, size_t)
 {
-    return failure("magnitudes have no place in a field");
+    return failure("a field has no magnitudes");
 }
 
 status regrid(real *, const real *, size_t, const size_t[GRID_AXES], const size_t[GRID_AXES], size_t, enum regrid_rule)
@@ -36,7 +34,7 @@ status regrid(real *, const real *, size_t, const size_t[GRID_AXES], const size_
 
 status cp_als(struct cp *, const double *, int, const size_t[], size_t, const struct cp_options *)
 {
-    return failure("least squares have no place in a field");
+    return failure("a field has no least squares");
 }
 
 void cp_release(struct cp *) {}
@@ -44,7 +42,7 @@ void cp_release(struct cp *) {}
 const struct form_row layer_forms[] = {{NULL, NULL}};
 const struct declaration *layer_find(const char *) { return NULL; }
 
-status cp_reconstruct(double *, const struct cp *) { return failure("least squares have no place in a field"); }
+status cp_reconstruct(double *, const struct cp *) { return failure("a field has no least squares"); }
 
 }
 

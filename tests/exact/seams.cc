@@ -9,7 +9,7 @@ void cblas_dgemm(CBLAS_ORDER, CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE trans
                  int terms, real alpha, const real *a, int a_stride, const real *b, int b_stride, real beta, real *c,
                  int c_stride)
 {
-    bool keeps = beta != real(0);               /* where beta is 0, what c holds may be anything */
+    bool keeps = beta != real(0);               /* if beta is 0, c is not read */
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
             real sum = 0, &to = c[(ptrdiff_t)i * c_stride + j];
@@ -20,8 +20,7 @@ void cblas_dgemm(CBLAS_ORDER, CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE trans
         }
 }
 
-/* Signals side by side on a grid of up to three axes, in place; or one signal with its
- * places, whose input or output may be real. */
+/* Interleaved signals on a grid of up to three axes, in place; or one signal at in and out, which may be real. */
 struct fftw_transform {
     int axes, size[3], signals, sign;
     const real *in;
@@ -32,22 +31,29 @@ struct fftw_transform {
     size_t last() const { return (size_t)size[axes - 1]; }
 };
 
-static fftw_plan plan_one(int axes, const int *size, const real *in, real *out, int sign, bool real_in, bool real_out)
+static fftw_plan plan_of(int axes, const int *size, int signals, const real *in, real *out, int sign,
+                         bool real_in = false, bool real_out = false)
 {
     fftw_plan plan = (fftw_plan)malloc(sizeof *plan);
-    *plan = {axes, {1, 1, 1}, 1, sign, in, out, real_in, real_out};
+    *plan = {axes, {1, 1, 1}, signals, sign, in, out, real_in, real_out};
     for (int a = 0; a < axes; a++) plan->size[a] = size[a];
     return plan;
 }
 
+fftw_plan fftw_plan_many_dft(int axes, const int *size, int signals, fftw_complex *, const int *, int, int,
+                             fftw_complex *, const int *, int, int, int sign, unsigned)
+{
+    return plan_of(axes, size, signals, NULL, NULL, sign);
+}
+
 fftw_plan fftw_plan_dft(int axes, const int *size, fftw_complex *in, fftw_complex *out, int sign, unsigned)
 {
-    return plan_one(axes, size, *in, *out, sign, false, false);
+    return plan_of(axes, size, 1, *in, *out, sign);
 }
 
 fftw_plan fftw_plan_dft_r2c(int axes, const int *size, real *in, fftw_complex *out, unsigned)
 {
-    return plan_one(axes, size, in, *out, FFTW_FORWARD, true, false);
+    return plan_of(axes, size, 1, in, *out, FFTW_FORWARD, true);
 }
 
 fftw_plan fftw_plan_dft_r2c_1d(int size, real *in, fftw_complex *out, unsigned flags)
@@ -57,10 +63,10 @@ fftw_plan fftw_plan_dft_r2c_1d(int size, real *in, fftw_complex *out, unsigned f
 
 fftw_plan fftw_plan_dft_c2r_1d(int size, fftw_complex *in, real *out, unsigned)
 {
-    return plan_one(1, &size, *in, out, FFTW_BACKWARD, false, true);
+    return plan_of(1, &size, 1, *in, out, FFTW_BACKWARD, false, true);
 }
 
-/* The whole spectrum of a real signal is half of it and its mirror image, conjugated. */
+/* The spectrum of a real signal: one half, and its conjugate mirror image. */
 void fftw_execute(fftw_plan plan)
 {
     size_t points = plan->points(), n = plan->last(), half = n / 2 + 1;
@@ -80,18 +86,9 @@ void fftw_execute(fftw_plan plan)
     free(z);
 }
 
-fftw_plan fftw_plan_many_dft(int axes, const int *size, int signals, fftw_complex *, const int *, int, int,
-                             fftw_complex *, const int *, int, int, int sign, unsigned)
-{
-    fftw_plan plan = (fftw_plan)malloc(sizeof *plan);
-    *plan = {axes, {1, 1, 1}, signals, sign, NULL, NULL, false, false};
-    for (int a = 0; a < axes; a++) plan->size[a] = size[a];
-    return plan;
-}
-
 void fftw_destroy_plan(fftw_plan plan) { free(plan); }
 
-/* One axis after the other, each line by out_o = sum_i in_i w^(i o). */
+/* Axis by axis, each line by out_o = sum_i in_i w^(i o). */
 void fftw_execute_dft(fftw_plan plan, fftw_complex *in, fftw_complex *z)
 {
     size_t points = 1, step = (size_t)plan->signals;

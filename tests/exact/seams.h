@@ -1,16 +1,9 @@
-/* seams.h -- what the sources reach the machine through, in the field (C++)
+/* seams.h -- replaces the headers below which the sources use the machine (C++)
  *
- * Read before each source of the exact build.  It takes the include guards of five
- * headers and says in their place what they say, for real as field.h has it:
- *
- *     fast/lanes.h            a vector is an array, an operation a loop over it
- *     fast/exponential.h      2^x is exp2 of the field
- *     fast/lisa/turns.h       cos and sin of 2 pi k / n are those of the field's circles
- *     cblas.h                 the products of matrices that reference/linear.c asks for
- *     fftw3.h                 the transform by its definition, over a + b i
- *
- * And a tile of attention has 5 keys, so that some tens of tokens fill many.  Nothing else is changed, and
- * nothing of it knows an operator. */
+ * Included before each source of the exact build.  It defines their include guards and declares the same names for the
+ * field: fast/lanes.h and fast/exponential.h (plain_lanes.h), fast/lisa/turns.h (circles of the field), cblas.h and
+ * fftw3.h (by definition).  A tile of attention has 5 keys, so a few tens of tokens fill several tiles.  Nothing else
+ * changes. */
 
 #ifndef TWICETOLD_TESTS_SEAMS_H
 #define TWICETOLD_TESTS_SEAMS_H
@@ -27,11 +20,11 @@
 #include <initializer_list>
 #include "field.h"
 
-/* ---- what C has and C++ spells otherwise -------------------------------- */
+/* ---- C in C++ ----------------------------------------------------------- */
 
 #define _Alignas alignas
 
-/* reference/memory.c, on one thread. */
+/* Atomics of reference/memory.c, for one thread. */
 #define _STDATOMIC_H
 #define __CLANG_STDATOMIC_H
 typedef size_t atomic_size_t;
@@ -87,7 +80,7 @@ typedef real fftw_complex[2];
 typedef struct fftw_transform *fftw_plan;
 enum { FFTW_FORWARD = -1, FFTW_BACKWARD = 1, FFTW_ESTIMATE = 64, FFTW_UNALIGNED = 2 };
 
-/* Many signals side by side, in place; or one signal, complex or real. */
+/* Many interleaved signals, in place; or one signal, complex or real. */
 fftw_plan fftw_plan_many_dft(int axes, const int *size, int signals, fftw_complex *in, const int *in_embed,
                              int in_stride, int in_distance, fftw_complex *out, const int *out_embed, int out_stride,
                              int out_distance, int sign, unsigned flags);

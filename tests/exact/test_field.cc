@@ -1,14 +1,11 @@
-/* test_field.cc -- the field itself: that it is one, and that exp and circles are what they
- * are said to be (field.h)
- *
- * Nothing here has a tolerance. */
+/* test_field.cc -- the laws of the field, of exp and of circles (field.h), with no tolerance */
 
 #include "exact.h"
 #include "../support.h"
 
 enum { TRIES = 1000 };
 
-static real drawn(int n) { return field_number(1000, (uint64_t)n); }
+static real element(int n) { return field_number(1000, (uint64_t)n); }
 
 static void same(const real &a, const real &b)
 {
@@ -28,7 +25,7 @@ static uint64_t power(uint64_t a, uint64_t k, uint64_t n)
     return result;
 }
 
-/* Miller's test with the first twelve primes, which decides for all numbers below 2^64. */
+/* Miller's test with the first twelve primes is exact below 2^64. */
 static bool prime(uint64_t n)
 {
     uint64_t odd = n - 1;
@@ -46,9 +43,7 @@ static bool prime(uint64_t n)
     return true;
 }
 
-/* Claim      P and Q are prime; Q divides P - 1, CIRCLES divides P + 1, and both are 3 modulo 4; and so it is
- *            with the other P that the build may ask for.
- * Would it fail?  Seen with P + 6. */
+/* Q divides P - 1, CIRCLES divides P + 1, and both primes are 3 modulo 4; also for the other P. */
 START_TEST(both_moduli_are_prime_and_fit_each_other)
 {
     const uint64_t step = CIRCLES * Q, other = FIELD_PRIME == 1 ? P + step : P - step;
@@ -61,13 +56,11 @@ START_TEST(both_moduli_are_prime_and_fit_each_other)
 }
 END_TEST
 
-/* Claim      Sums, products and quotients obey the laws of a field, and products by Barrett's
- *            quotient are those of 128 bits.
- * Would it fail?  Seen with the last subtraction of Barrett's quotient left out. */
+/* Products by Barrett's quotient equal those by 128 bits. */
 START_TEST(sums_and_products_obey_the_laws)
 {
     for (int n = 0; n < TRIES; n++) {
-        real a = drawn(3 * n), b = drawn(3 * n + 1), c = drawn(3 * n + 2);
+        real a = element(3 * n), b = element(3 * n + 1), c = element(3 * n + 2);
         ck_assert_uint_eq((a * b).p, times(a.p, b.p, P));
         ck_assert_uint_eq((a * b).q, times(a.q, b.q, Q));
         same((a + b) + c, a + (b + c));
@@ -83,9 +76,7 @@ START_TEST(sums_and_products_obey_the_laws)
 }
 END_TEST
 
-/* Claim      A double stands for itself: sums and products of small ones are those of the
- *            doubles, and a number made of one gives it back.
- * Would it fail?  Seen with the exponent's sign forgotten. */
+/* A double converts to the field and back; sums and products are those of doubles. */
 START_TEST(doubles_are_themselves)
 {
     static const double some[] = {0, 1, -1, 0.5, -0.375, 0.1, 1024.0625, 1.44269504088896340736, -3e9};
@@ -102,27 +93,21 @@ START_TEST(doubles_are_themselves)
 }
 END_TEST
 
-/* Claim      exp(a + b) = exp(a) exp(b), exp(0) = 1, exp(a) = 1 for no other a, minus infinity has
- *            exp 0, and 2^(x log2(e)) is exp(x).
- * Would it fail?  Seen with 5 itself for a base, whose order is no divisor of Q. */
 START_TEST(exp_turns_sums_into_products)
 {
     for (int n = 0; n < TRIES; n++) {
-        real a = drawn(2 * n), b = drawn(2 * n + 1);
+        real a = element(2 * n), b = element(2 * n + 1);
         same(exp(a + b), exp(a) * exp(b));
         same(exp(a) * exp(-a), real(1));
         same(exp2(a * LOG2_E), exp(a));
         ck_assert(exp(a) != real(1));
     }
     same(exp(real(0)), real(1));
-    same(exp(real(-INFINITY) + drawn(1)), real(0));
+    same(exp(real(-INFINITY) + element(1)), real(0));
 }
 END_TEST
 
-/* Claim      cos and sin of 2 pi k / n lie on the circle, add as angles do, mirror, and are
- *            those of a quarter, a third and a sixth that they are for real numbers; the n-th
- *            roots of unity sum to 0.
- * Would it fail?  Seen with a root whose fourth power is -i. */
+/* cos and sin of 2 pi k / n obey the addition theorems and have the real values for 1/4, 1/3 and 1/6. */
 START_TEST(circles_are_circles)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 25, 28, 32, 49, 60, 64, 128};
@@ -148,13 +133,11 @@ START_TEST(circles_are_circles)
 }
 END_TEST
 
-/* Claim      sqrt(a)^2 is a or -a, sqrt(a^2 b) is a sqrt(b) but for the sign, of small whole
- *            numbers it is the root; erf is odd.
- * Would it fail?  Seen with the exponent (P - 1) / 4. */
+/* sqrt up to signs, and exactly for squares of small whole numbers; erf is odd. */
 START_TEST(roots_are_roots)
 {
     for (int n = 0; n < TRIES; n++) {
-        real a = drawn(2 * n), b = drawn(2 * n + 1), root = sqrt(a), other = sqrt(a * a * b);
+        real a = element(2 * n), b = element(2 * n + 1), root = sqrt(a), other = sqrt(a * a * b);
         ck_assert(root * root == a || root * root == -a);
         ck_assert(other == a * sqrt(b) || other == -(a * sqrt(b)));
         same(erf(-a), -erf(a));
@@ -163,15 +146,13 @@ START_TEST(roots_are_roots)
 }
 END_TEST
 
-/* Claim      A comparison is a coin that falls as often on one side as on the other, remembers
- *            how it fell, never says that both are smaller, and falls anew with another seed.
- * Tolerance  500 of 1000 coins, and 5 standard deviations, 79.
- * Would it fail?  Seen with the order of the numbers modulo P. */
+/* A comparison is random, antisymmetric, and fixed for a seed.
+ * Tolerance: 5 standard deviations of 1000 coins, 79. */
 START_TEST(comparisons_are_coins)
 {
     int less = 0, changed = 0, falling = 0;
     for (int n = 0; n < TRIES; n++) {
-        real a = drawn(2 * n), b = drawn(2 * n + 1);
+        real a = element(2 * n), b = element(2 * n + 1);
         bool first = a < b;
         less += first;
         falling += first == (a.p < b.p);
@@ -186,12 +167,10 @@ START_TEST(comparisons_are_coins)
 }
 END_TEST
 
-/* Claim      Degrees are those of the polynomials that were multiplied, or more: of (x y + z) x / w
- *            it is 3 or more, of a sum of products not the sum of theirs.
- * Would it fail?  Seen with the degree of a sum as the smaller one. */
+/* The degree is that of the polynomial, or more after a division. */
 START_TEST(degrees_are_bounds)
 {
-    real x = drawn(1), y = drawn(2), z = drawn(3), w = drawn(4);
+    real x = element(1), y = element(2), z = element(3), w = element(4);
     ck_assert_uint_eq(degree(x * y + z), 2);
     ck_assert_uint_eq(degree((x * y + z) * x), 3);
     ck_assert_uint_eq(degree((x * y + z) * x / w), 4);

@@ -1,13 +1,9 @@
-/* theorems.h -- a suite of the float proofs, read as exact proofs
+/* theorems.h -- compile a float suite, unchanged, as a suite over the field
  *
- * Read before a suite (tests/test_lisa_theorems.c, ...) that is compiled for the field, its
- * source unchanged.  Each test runs once for each draw.  What `normal`, `uniform` and
- * `integers` draw are elements of the field; two arrays differ by 0 or by 1 (field_support.cc),
- * and `within` accepts 0 alone, whatever its tolerance.  So a claim that two things are
- * equal is proved with no tolerance, and `beyond` says that they are not equal.
- *
- * Claims that are no identities of rational functions - of sizes, of costs, of rounding, of
- * order - are listed in left_out.tsv, each with its reason, and do not run here. */
+ * Included before the suite (tests/test_lisa_theorems.c, ...).  Each test runs once for each draw.  `normal`,
+ * `uniform` and `integers` return elements of the field.  Two arrays differ by 0 or 1 (field_support.cc); `within`
+ * accepts only 0, whatever its tolerance, and `beyond` only 1.  left_out.tsv lists tests that are not identities of
+ * rational functions, with the reason: they do not run here. */
 
 #ifndef TWICETOLD_TESTS_THEOREMS_H
 #define TWICETOLD_TESTS_THEOREMS_H
@@ -15,10 +11,10 @@
 #include "exact.h"
 #include <check.h>
 
-/* Runs a test for all draws, and says what it compared. */
+/* Run a test for all draws, and print what it compared. */
 void exact_claim(const char *test, void (*once)(int index), int index);
 
-/* add_case, for tests that run so many times. */
+/* add_case with a longer timeout. */
 TCase *exact_case(Suite *suite, const char *name);
 #define add_case exact_case
 

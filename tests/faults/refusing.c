@@ -1,12 +1,10 @@
-/* refusing.c -- a malloc that refuses, for any program of this tree and the libraries below it
+/* refusing.c -- a malloc that fails, for a program and all its libraries (glibc only)
  *
  *     LD_PRELOAD=refusing.so REFUSE=12 REFUSE_ALL=1 REFUSE_REPORT=file build/twicetold ...
  *
- * From main's first line to its last, request number REFUSE (from 0) is answered with NULL, and
- * with REFUSE_ALL every later one, whoever asks: the program, FFTW, cJSON, libpng, zlib, OpenMP, the
- * C library.  The report gets a line for each of the first refusals, with the file that asked, and, where
- * main returned, "left N": blocks that the program, cJSON, libpng or zlib had asked for there and not
- * given back.  It stands on glibc's own names, and refuses to be portable. */
+ * While main runs, request number REFUSE (from 0) returns NULL; with REFUSE_ALL, all later ones, too.  The report has a
+ * line for each of the first failed requests, with the file that made it, and after main "left N": blocks that the
+ * program, cJSON, libpng or zlib did not free. */
 
 #define _GNU_SOURCE
 
@@ -23,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the C library's own, behind these */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the C library */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t bytes);
@@ -55,7 +53,7 @@ static void tell(const char *text)
     (void)ignored;
 }
 
-/* ---- blocks that somebody should give back ------------------------------------- */
+/* ---- blocks to be freed ------------------------------------------------------- */
 
 #define PLACES (1u << 16)
 static _Atomic(void *) place[PLACES];
@@ -92,9 +90,8 @@ static void forget(void *block)
     }
 }
 
-/* ---- what is asked for -------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------ */
 
-/* Whether this request is refused. */
 static bool refuses(const void *caller)
 {
     if (!atomic_load(&armed) || (*only && strncmp(file_of(caller), only, strlen(only)) != 0)) return false;
@@ -105,8 +102,8 @@ static bool refuses(const void *caller)
     return true;
 }
 
-/* For a process that makes many requests of its own (Python): from now on, only requests from files whose names begin
- * like this count, from 0 again, and number `number` fails (-1: none).  Returns how many counted since the last call. */
+/* For Python: from now on only requests from files with this prefix count, from 0, and request `number` fails (-1:
+ * none). Returns the number counted since the last call. */
 long refuse_of(const char *file, long number);
 long refuse_of(const char *file, long number)
 {
@@ -159,7 +156,7 @@ void free(void *block)
     __libc_free(block);
 }
 
-/* ---- main, and what is around it ------------------------------------------------ */
+/* ---- main ----------------------------------------------------------------------- */
 
 typedef int main_function(int, char **, char **);
 static main_function *their_main;
@@ -180,7 +177,7 @@ static int watched_main(int count, char **words, char **environment)
     return code;
 }
 
-/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the one that runs their main */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): it calls main */
 int __libc_start_main(main_function *begin, int count, char **words, void (*a)(void), void (*b)(void), void (*c)(void),
                       void *stack);
 int __libc_start_main(main_function *begin, int count, char **words, void (*a)(void), void (*b)(void), void (*c)(void),

@@ -1,6 +1,4 @@
-/* entry.c -- where clang's libFuzzer comes in: the target is what TARGET in the environment names
- *
- * Told of a mistake, it ends by a signal, and libFuzzer keeps the bytes. */
+/* entry.c -- the entry of libFuzzer; TARGET in the environment names the target */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +18,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     exit(2);
 }
 
+/* Abort on a fault: libFuzzer then keeps the input. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    const char *fault = target->attempt(bytes, size);
+    const char *fault = target_run(target, bytes, size);
     if (!fault) return 0;
     fprintf(stderr, "%s: %s\n", target->name, fault);
     abort();

@@ -1,4 +1,4 @@
-/* fuzz.c -- the list of targets, and what they share; see fuzz.h */
+/* fuzz.c -- the list of targets, and their common functions; see fuzz.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "../../reference/memory.h"
 
 const struct target targets[] = {
-    {"safetensors", fuzz_safetensors},
-    {"images", fuzz_images},
-    {"command", fuzz_command},
-    {"forms", fuzz_forms},
-    {NULL, NULL}
+    {"safetensors", fuzz_safetensors, "in out"},
+    {"images", fuzz_images, "in out"},
+    {"command", fuzz_command, "in drawn"},
+    {"forms", fuzz_forms, NULL},
+    {NULL, NULL, NULL}
 };
 
 const struct target *target_named(const char *name)
@@ -38,9 +39,9 @@ const char *wrong(const char *format, ...)
 
 const char *wrong_status(status s)
 {
-    if (s.code == STATUS_OK) return *s.message ? wrong("OK, and says '%s'", s.message) : NULL;
-    if (s.code != STATUS_FAILURE && s.code != STATUS_BAD_INPUT) return wrong("status %d, which there is not", s.code);
-    if (!*s.message) return wrong("status %d without a word", s.code);
+    if (s.code == STATUS_OK) return *s.message ? wrong("OK, with the message '%s'", s.message) : NULL;
+    if (s.code != STATUS_FAILURE && s.code != STATUS_BAD_INPUT) return wrong("status %d, which does not exist", s.code);
+    if (!*s.message) return wrong("status %d without a message", s.code);
     if (!memchr(s.message, '\0', sizeof s.message)) return wrong("a message without an end");
     return strchr(s.message, '\n') ? wrong("a message of two lines: %s", s.message) : NULL;
 }
@@ -52,15 +53,22 @@ unsigned choose(struct bytes *b, unsigned n)
     return *b->next++ % n;
 }
 
-/* ---- the folder ---------------------------------------------------------- */
+const char *write_file(const char *name, const uint8_t *bytes, size_t size)
+{
+    FILE *f = fopen(name, "wb");
+    size_t written = f && size ? fwrite(bytes, 1, size, f) : 0;
+    return !f || fclose(f) || written != size ? wrong("%s: cannot be written", name) : NULL;
+}
 
-const char *scratch_enter(struct scratch *s)
+/* ---- one run ------------------------------------------------------------- */
+
+/* Create a temporary folder and enter it. */
+static const char *enter_folder(char *path, size_t size)
 {
     const char *places[] = {"/dev/shm", "/tmp"};
-    s->before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
-        snprintf(s->path, sizeof s->path, "%s/fuzz-XXXXXX", places[p]);
-        if (mkdtemp(s->path)) return s->before < 0 || chdir(s->path) ? wrong("%s: cannot be entered", s->path) : NULL;
+        snprintf(path, size, "%s/fuzz-XXXXXX", places[p]);
+        if (mkdtemp(path)) return chdir(path) ? wrong("%s: cannot be entered", path) : NULL;
     }
     return wrong("no folder can be made");
 }
@@ -73,25 +81,32 @@ static int among(const char *name, const char *list)
     return 0;
 }
 
-const char *scratch_leave(struct scratch *s, const char *expected)
+static const char *remove_folder(const char *path, int before, const char *expected)
 {
     const char *fault = NULL;
     DIR *folder = opendir(".");
     for (struct dirent *e; folder && (e = readdir(folder));) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-        if (!among(e->d_name, expected)) fault = wrong("left behind: %.200s", e->d_name);
+        if (!among(e->d_name, expected)) fault = wrong("a file is left: %.200s", e->d_name);
         unlink(e->d_name);
     }
     if (folder) closedir(folder);
-    if (fchdir(s->before)) fault = wrong("there is no way back");
-    close(s->before);
-    if (rmdir(s->path)) fault = wrong("%s: cannot be removed", s->path);
+    if (fchdir(before)) fault = wrong("cannot return to the folder before");
+    if (rmdir(path)) fault = wrong("%s: cannot be removed", path);
     return fault;
 }
 
-const char *scratch_write(const char *name, const uint8_t *bytes, size_t size)
+const char *target_run(const struct target *target, const uint8_t *bytes, size_t size)
 {
-    FILE *f = fopen(name, "wb");
-    size_t written = f && size ? fwrite(bytes, 1, size, f) : 0;
-    return !f || fclose(f) || written != size ? wrong("%s: cannot be written", name) : NULL;
+    char path[64];
+    size_t memory = memory_in_use();
+    int before = target->files ? open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const char *fault = target->files ? enter_folder(path, sizeof path) : NULL;
+    if (fault) return fault;
+    fault = target->attempt(bytes, size);
+    memory_set_limit(0);
+    if (!fault && memory_in_use() != memory) fault = wrong("memory is left");
+    const char *left = target->files ? remove_folder(path, before, target->files) : NULL;
+    if (before >= 0) close(before);
+    return fault ? fault : left;
 }

@@ -1,8 +1,7 @@
-/* images.c -- the readers of images, given any bytes
+/* images.c -- the readers of images
  *
- * The first byte says what the others are: a file as it stands; a PNG file, whose check sums
- * are made right; or an IDX file, which is packed by gzip.  The second is the size that an
- * image is brought to. */
+ * The first byte, modulo 3: the others are a file; a PNG file whose check sums are corrected; an IDX file, which is
+ * compressed.  The second byte is the size to which an image is scaled. */
 
 #include "fuzz.h"
 #include <math.h>
@@ -13,8 +12,8 @@
 
 #define MOST ((size_t)32 << 20)         /* bytes of memory */
 
-/* The chunks of a PNG file: length, name, data, and the CRC of the latter two. */
-static void mend_sums(uint8_t *png, size_t size)
+/* A chunk of a PNG file: length, name, data, and the CRC of name and data. */
+static void correct_sums(uint8_t *png, size_t size)
 {
     for (size_t at = 8; at + 12 <= size;) {
         size_t length = (size_t)png[at] << 24 | (size_t)png[at + 1] << 16 | (size_t)png[at + 2] << 8 | png[at + 3];
@@ -25,15 +24,15 @@ static void mend_sums(uint8_t *png, size_t size)
     }
 }
 
-static const char *pack(const uint8_t *bytes, size_t size)
+static const char *compress_file(const uint8_t *bytes, size_t size)
 {
     gzFile z = gzopen("in", "wb1");
     int written = z && size ? gzwrite(z, bytes, (unsigned)size) : 0;
-    return !z || gzclose(z) != Z_OK || written != (int)size ? wrong("in: cannot be packed") : NULL;
+    return !z || gzclose(z) != Z_OK || written != (int)size ? wrong("in: cannot be compressed") : NULL;
 }
 
-/* A grey or coloured image comes back from PNG as it went, but for rounding to a byte. */
-static const char *there_and_back(const struct image *im)
+/* Write an image as PNG and read it; pixels are rounded to a byte. */
+static const char *round_trip(const struct image *im)
 {
     struct image back;
     const char *fault = NULL;
@@ -42,11 +41,11 @@ static const char *there_and_back(const struct image *im)
     if (s.code) return wrong("read, and not written and read again: %s", s.message);
     size_t count = im->rows * im->columns * im->channels;
     if (back.rows != im->rows || back.columns != im->columns || back.channels != im->channels)
-        fault = wrong("%zux%zux%zu came back as %zux%zux%zu", im->rows, im->columns, im->channels, back.rows,
+        fault = wrong("%zux%zux%zu became %zux%zux%zu", im->rows, im->columns, im->channels, back.rows,
                       back.columns, back.channels);
     for (size_t n = 0; n < count && !fault; n++)
         if (!(fabs((double)im->pixels[n] - (double)back.pixels[n]) <= 0.5 / 255 + 1e-6))
-            fault = wrong("pixel %zu: %g came back as %g", n, (double)im->pixels[n], (double)back.pixels[n]);
+            fault = wrong("pixel %zu: %g became %g", n, (double)im->pixels[n], (double)back.pixels[n]);
     image_release(&back);
     return fault;
 }
@@ -65,7 +64,7 @@ static const char *attempt_png(size_t side)
     const char *fault = wrong_status(s);
     if (fault || s.code) return fault;
     fault = within_bounds(im.pixels, im.rows * im.columns * im.channels);
-    if (!fault) fault = there_and_back(&im);
+    if (!fault) fault = round_trip(&im);
     s = image_fit(&fitted, &im, side, 2 * side + 1);
     if (!fault) fault = wrong_status(s);
     if (!fault && !s.code) fault = within_bounds(fitted.pixels, fitted.rows * fitted.columns * fitted.channels);
@@ -74,7 +73,7 @@ static const char *attempt_png(size_t side)
     return fault;
 }
 
-/* The last image first, and then all, as far as they are few. */
+/* Read the last image, and then at most 65,536 pixels. */
 static const char *attempt_set(void)
 {
     struct image_set set;
@@ -110,26 +109,18 @@ static const char *attempt_tokens(size_t patch)
 const char *fuzz_images(const uint8_t *bytes, size_t size)
 {
     struct bytes b = {bytes, size};
-    struct scratch here;
     unsigned kind = choose(&b, 3), side = choose(&b, 24) + 1;
-    size_t before = memory_in_use();
     bool png;
-    const char *fault = scratch_enter(&here);
-    if (fault) return fault;
-
     uint8_t *file = malloc(b.left + 1);
     if (file && b.left) memcpy(file, b.next, b.left);
-    if (file && kind == 1) mend_sums(file, b.left);
-    fault = !file ? wrong("no memory") : kind == 2 ? pack(file, b.left) : scratch_write("in", file, b.left);
+    if (file && kind == 1) correct_sums(file, b.left);
+    const char *fault = !file ? wrong("no memory") : kind == 2 ? compress_file(file, b.left)
+                                                               : write_file("in", file, b.left);
     free(file);
 
-    memory_set_limit(before + MOST);
+    memory_set_limit(memory_in_use() + MOST);
     if (!fault) fault = wrong_status(image_is_png(&png, "in"));
     if (!fault) fault = attempt_png(side);
     if (!fault) fault = attempt_set();
-    if (!fault) fault = attempt_tokens(side);
-    memory_set_limit(0);
-    if (!fault && memory_in_use() != before) fault = wrong("memory is left");
-    const char *left = scratch_leave(&here, "in out");
-    return fault ? fault : left;
+    return fault ? fault : attempt_tokens(side);
 }

@@ -1,7 +1,7 @@
-/* safetensors.c -- the reader and the writer of tensors, given any bytes
+/* safetensors.c -- the reader and the writer of tensors
  *
- * The first byte says what the others are: a file as it stands, or a header, to which
- * its length and a data section as long as its largest offset are added. */
+ * If the first byte is even, the others are a file; else a header, to which its length and a data section as long as
+ * its largest offset are added. */
 
 #include "fuzz.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define MOST 65536              /* bytes of an added data section */
 
-/* The largest number below MOST among the digits of a header. */
+/* The largest number up to MOST in a header. */
 static size_t longest(const uint8_t *header, size_t size)
 {
     size_t most = 0, number = 0;
@@ -24,7 +24,7 @@ static size_t longest(const uint8_t *header, size_t size)
     return most;
 }
 
-/* The file that the bytes stand for, in `length` bytes; owned. */
+/* The file of these bytes, of `length` bytes; the caller frees it. */
 static uint8_t *file_of(size_t *length, const uint8_t *bytes, size_t size)
 {
     bool whole = size == 0 || bytes[0] % 2 == 0;
@@ -38,21 +38,21 @@ static uint8_t *file_of(size_t *length, const uint8_t *bytes, size_t size)
     return file;
 }
 
-/* Names, shapes, and numbers to the bit: NaN is data, too. */
+/* Compare names, shapes, and numbers to the bit, since NaN is data. */
 static const char *same(const struct tensors *a, const struct tensors *b)
 {
-    if (a->count != b->count) return wrong("%zu tensors came back as %zu", a->count, b->count);
+    if (a->count != b->count) return wrong("%zu tensors became %zu", a->count, b->count);
     for (size_t t = 0; t < a->count; t++) {
         const struct tensor *x = &a->tensor[t], *y = &b->tensor[t];
         if (strcmp(x->name, y->name) || x->axes != y->axes || x->count != y->count
             || memcmp(x->size, y->size, (size_t)x->axes * sizeof *x->size))
-            return wrong("tensor %zu came back as another", t);
+            return wrong("name or shape of tensor %zu changed", t);
         if (memcmp(x->data, y->data, x->count * sizeof *x->data)) return wrong("the numbers of tensor %zu changed", t);
     }
     return NULL;
 }
 
-/* Each number as a double is what was read as a real. */
+/* The last number of each tensor, read as a double, equals the real. */
 static const char *same_doubles(const struct tensors *list, const char *path)
 {
     struct safetensors opened = {0};
@@ -73,16 +73,14 @@ static const char *same_doubles(const struct tensors *list, const char *path)
 const char *fuzz_safetensors(const uint8_t *bytes, size_t size)
 {
     struct tensors list = {0}, again = {0};
-    struct scratch here;
     size_t length = 0, before = memory_in_use();
     uint8_t *file = file_of(&length, bytes, size);
-    const char *fault = file ? scratch_enter(&here) : wrong("no memory");
-    if (!fault) fault = scratch_write("in", file, length);
+    const char *fault = file ? write_file("in", file, length) : wrong("no memory");
     free(file);
     if (fault) return fault;
     status s = safetensors_read(&list, "in");
-    if (!fault) fault = wrong_status(s);
-    if (!fault && s.code && (list.count || memory_in_use() != before)) fault = wrong("refused, and something is left");
+    fault = wrong_status(s);
+    if (!fault && s.code && (list.count || memory_in_use() != before)) fault = wrong("an error, and memory is left");
     if (!fault && !s.code) fault = same_doubles(&list, "in");
     if (!fault && !s.code) {
         s = safetensors_write("out", list.tensor, list.count);
@@ -91,7 +89,5 @@ const char *fuzz_safetensors(const uint8_t *bytes, size_t size)
     }
     tensors_release(&list);
     tensors_release(&again);
-    if (!fault && memory_in_use() != before) fault = wrong("memory is left");
-    const char *left = scratch_leave(&here, "in out");
-    return fault ? fault : left;
+    return fault;
 }

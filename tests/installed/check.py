@@ -1,8 +1,6 @@
-"""check.py -- the Python module: one question, whose answer is the exit status
+"""Tests of the Python module, against the program of the same precision; check.sh runs them in the top folder.
 
     BUILD=... SCRATCH=... python3 check.py QUESTION float32|float64
-
-Run in the top folder by check.sh.  The program of this precision is the judge.
 """
 
 import contextlib
@@ -35,7 +33,7 @@ build, scratch = os.environ["BUILD"], os.environ["SCRATCH"]
 program = build + ("/double" if precision == "float64" else "") + "/twicetold"
 
 
-# ---- Files of tensors, and the program that reads them
+# ---- Files of tensors, and the program
 
 def read(path):
     """The tensors of a safetensors file, and its metadata."""
@@ -60,7 +58,7 @@ def write(path, tensors):
 
 
 def apply(operator, words, tensors):
-    """y of the program, or the line that it refused with."""
+    """y of the program, or its error."""
     write(scratch + "/in.safetensors", tensors)
     ran = subprocess.run([program, "apply", operator, *words, scratch + "/in.safetensors", "-o",
                           scratch + "/out.safetensors"], capture_output=True, text=True)
@@ -68,7 +66,7 @@ def apply(operator, words, tensors):
 
 
 def keywords(words):
-    """Words of a command as keywords of Python: a flag is True, all else the text that was typed."""
+    """Options of a command as keywords: a flag is True, any other value a string."""
     given = {}
     for word in words:
         if word.startswith("--"):
@@ -81,8 +79,7 @@ def keywords(words):
 
 
 def cases():
-    """Name, operator, words, tensors of each golden vector, in this precision, and of msa on a plane that none of them
-    has."""
+    """Name, operator, words, tensors of each golden vector in this precision, and of another case of msa."""
     for path in sorted(glob.glob("tests/golden/*.safetensors")):
         tensors, said = read(path)
         if said["operator"] == "network":
@@ -109,17 +106,17 @@ def same(y, expected, what):
     assert y.shape == expected.shape and y.tobytes() == expected.tobytes(), f"{what}: other numbers"
 
 
-def refusal(call, *arguments, **given):
+def error_of(call, *arguments, **given):
     """The line of the exception that this raises."""
     try:
         call(*arguments, **given)
     except twicetold.Error as error:
         assert isinstance(error, ValueError) and error.code == 2, error.code
         return str(error)
-    raise AssertionError(f"nothing was refused, of {given}")
+    raise AssertionError(f"no error, of {given}")
 
 
-# ---- The questions
+# ---- Tests
 
 def agree():
     asked = set()
@@ -130,7 +127,7 @@ def agree():
             same(function(operator)(**tensors, **keywords(words), form=form), y, f"{name}, {form}")
             asked.add((operator, form))
     assert asked == {(o, f) for o in twicetold.operators for f in twicetold.forms(o)}, "a form without a case"
-    print(len(asked), "forms are the program's")
+    print(len(asked), "forms compared")
 
 
 def errors():
@@ -139,8 +136,8 @@ def errors():
 
     def compare(words, tensors):
         line = apply(operator, words, tensors)
-        assert isinstance(line, str), "the program refused nothing"
-        assert "twicetold: " + refusal(function(operator), **tensors, **keywords(words)) == line, line
+        assert isinstance(line, str), "the program accepts it"
+        assert "twicetold: " + error_of(function(operator), **tensors, **keywords(words)) == line, line
         print(line)
 
     for options in ("", "--grid 3x5", "--grid 14x14 --heads 5", "--grid 14x14 --equation 11", "--grid 0x14",
@@ -151,21 +148,22 @@ def errors():
         given = {name: t for name, t in {**tensors, **changed}.items() if t is not None}
         compare(words, given)
     given = {**tensors, "grid": (14, 14)}
-    for said, line in ((refusal(twicetold.hilo, tensors["x"], pooled_queries=3), "hilo: option --pooled-queries: found"),
-                       (refusal(twicetold.lisa, **given, gird=3), "lisa: found '--gird'"),
-                       (refusal(twicetold.plan, "nothing", tensors["x"]), "operator nothing: not known"),
-                       (refusal(twicetold.lisa, **given, form="cuba"), "lisa: form 'cuba': not known"),
-                       (refusal(twicetold.lisa, **given, form="fast\0er"), "found 'fast\\x00er', expected no NUL"),
-                       (refusal(twicetold.lisa, **given, threads=2.5), "lisa: threads: found 2.5, expected a whole"),
-                       (refusal(twicetold.lisa, **given, threads=0), "lisa: threads: found 0, expected a whole"),
-                       (refusal(twicetold.lisa, **given, threads=2 ** 32), "lisa: threads: found 4294967296"),
-                       (refusal(twicetold.forms, "nothing"), "operator 'nothing': not known, expected one of msa"),
-                       (refusal(twicetold.lisa, **given, heads=2, max_memory=64), "lisa: needs ")):
+    for said, line in ((error_of(twicetold.hilo, tensors["x"], pooled_queries=3),
+                        "hilo: option --pooled-queries: found"),
+                       (error_of(twicetold.lisa, **given, gird=3), "lisa: found '--gird'"),
+                       (error_of(twicetold.plan, "nothing", tensors["x"]), "operator nothing: not known"),
+                       (error_of(twicetold.lisa, **given, form="cuba"), "lisa: form 'cuba': not known"),
+                       (error_of(twicetold.lisa, **given, form="fast\0er"), "found 'fast\\x00er', expected no NUL"),
+                       (error_of(twicetold.lisa, **given, threads=2.5), "lisa: threads: found 2.5, expected a whole"),
+                       (error_of(twicetold.lisa, **given, threads=0), "lisa: threads: found 0, expected a whole"),
+                       (error_of(twicetold.lisa, **given, threads=2 ** 32), "lisa: threads: found 4294967296"),
+                       (error_of(twicetold.forms, "nothing"), "operator 'nothing': not known, expected one of msa"),
+                       (error_of(twicetold.lisa, **given, heads=2, max_memory=64), "lisa: needs ")):
         assert said.startswith(line), said
 
 
 class Stranger:
-    """An array that speaks DLPack and nothing else."""
+    """An array that has only DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -213,12 +211,12 @@ def arrays():
     same(function(operator)(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
     for kind in ("float16", "int32", "complex128"):
         for name in ("x", "w_qkv"):
-            line = refusal(function(operator), **{**tensors, name: tensors[name].astype(kind)}, **given)
+            line = error_of(function(operator), **{**tensors, name: tensors[name].astype(kind)}, **given)
             assert line == f"lisa: tensor {name}: found {kind}, expected float32 or float64", line
-    line = refusal(function(operator), **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
+    line = error_of(function(operator), **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
     assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not of this memory), expected dense"), line
 
-    # A mask, and numbers at odd addresses, also where only one matrix of a list has them.
+    # Masks and unaligned numbers, also in only one matrix of a list.
     def misaligned(t):
         return numpy.frombuffer(b"?" + t.tobytes(), dtype, offset=1).reshape(t.shape)
 
@@ -228,22 +226,22 @@ def arrays():
                          (misaligned, "found numbers that are not aligned, expected addresses that are multiples of")):
         for name, t in tensors.items():
             assert numpy.array_equal(change(t)[0], t[0])
-            said = refusal(function(operator), **{**tensors, name: change(t)}, **given)
+            said = error_of(function(operator), **{**tensors, name: change(t)}, **given)
             assert said.startswith(f"lisa: tensor {name}: {line}"), said
-            said = refusal(plan, change(t)) if name == "x" else refusal(plan.load, **{name: change(t)})
+            said = error_of(plan, change(t)) if name == "x" else error_of(plan.load, **{name: change(t)})
             assert said.startswith(f"lisa: tensor {name}: {line}"), said
-    same(plan(tensors["x"]), y, "after what was refused")
+    same(plan(tensors["x"]), y, "after errors")
 
 
 def lazy():
-    """Tensors of PyTorch that stand for numbers which their memory does not hold."""
+    """Tensors of PyTorch whose memory differs from their values."""
     import torch
     operator, words, tensors = case("msa")
     given, tensors = keywords(words), {name: torch.from_numpy(t.copy()) for name, t in tensors.items()}
     plan = twicetold.plan(operator, **tensors, **given)
 
     def lies(t):
-        """-t in memory, and t for whoever asks."""
+        """-t in memory, t in value."""
         return torch.complex(torch.zeros_like(t), -t).conj().imag
 
     def equal(changed, plain, what):
@@ -263,7 +261,7 @@ def lazy():
           {name: torch.zeros_like(t) for name, t in tensors.items()}, "zeros")
 
     class Wrapper(torch.Tensor):
-        """A subclass that has a shape, and no memory."""
+        """A subclass with a shape and no memory."""
 
         @classmethod
         def __torch_dispatch__(cls, call, types, arguments=(), named=None):
@@ -289,7 +287,7 @@ def lazy():
         def rejected(made):
             for call, changed in ((function(operator), {**others, name: made, **given}),
                                   (plan, {"x": made}) if name == "x" else (plan.load, {name: made})):
-                line = refusal(call, **changed)
+                line = error_of(call, **changed)
                 assert re.fullmatch(rf"msa: tensor {name}: found .*, expected .*float32 or float64.*", line), line
 
         for make in kinds.values():
@@ -307,27 +305,26 @@ def plans():
     assert plan.shape == y.shape and plan.dtype == dtype and plan.bytes > 0 and plan.multiply_adds > 0
     assert plan.parameters == sum(t.size for name, t in tensors.items() if name != "x")
 
-    # Step 1: other parameters, and those that are refused.
+    # Step 1: other parameters, and parameters that are errors.
     other = {**tensors, "wa": tensors["wa"] * 2}
     for name, wrong in (("wa", other["wa"][:3]), ("nothing", x), ("w_qkv", x.astype("float16"))):
-        refusal(plan.load, **{name: wrong})
-        same(plan(x), y, "after a refused load")
+        error_of(plan.load, **{name: wrong})
+        same(plan(x), y, "after an error")
     plan.load(wa=other["wa"])
     same(plan(x), function(operator)(**other, **given), "after a load")
     plan.load(wa=tensors["wa"])
     same(plan(x), y, "after a load back")
     for wrong in (x[:, :1], x.astype("float16"), numpy.concatenate([x, x])):
-        assert "tensor x: found" in refusal(plan, wrong)
+        assert "tensor x: found" in error_of(plan, wrong)
 
-    # Step 2: a plan keeps what it was loaded with, whatever comes to lie where others let go.
+    # Step 2: a plan keeps its parameters alive when the caller drops them.
     naive = twicetold.plan(operator, **tensors, **given, form="naive")
     expected = naive(x)
     naive.load(**{name: t.copy() for name, t in tensors.items() if name != "x"})
     litter = [numpy.full_like(t, numpy.nan) for t in tensors.values() for _ in range(8)]
     same(naive(x), expected, f"among {len(litter)} others")
 
-    # Step 3: threads of the plan, and of Python, on one plan and on their own.  To the bit where as many threads
-    # share the tokens: how a library's product rounds may depend on the share.
+    # Step 3: threads of the plan; threads of Python, with one plan or their own.  Bits depend on the number of threads.
     for threads in (1, 2, 3):
         again = twicetold.plan(operator, **tensors, **given, threads=threads)
         assert abs(again(x) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
@@ -351,21 +348,20 @@ def plans():
             same(shared, expected[n][0], f"thread {n}, a plan for all")
             same(own, expected[n][1], f"thread {n}, its own plan")
 
-    # Step 4: nobody gets a second handle of a plan; and a child of fork has one thread, or is told.
+    # Step 4: a plan cannot be copied; several threads are an error in a child of fork.
     for second in (copy.copy, copy.deepcopy, pickle.dumps):
-        assert "neither copied nor pickled" in refusal(second, plan)
+        assert "neither copied nor pickled" in error_of(second, plan)
     same(plan(x), y, "after no copy")
     child = os.fork()
     if child == 0:
-        told = refusal(plan, x) + refusal(twicetold.plan(operator, **tensors, **given, threads=2), x)
+        lines = error_of(plan, x) + error_of(twicetold.plan(operator, **tensors, **given, threads=2), x)
         alike = abs(function(operator)(**tensors, **given) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
-        os._exit(0 if alike and told.count("expected 1 in a child of fork") == 2 else 1)
+        os._exit(0 if alike and lines.count("expected 1 in a child of fork") == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
 
 
 def faults():
-    """Under tests/faults/refusing.c: each request of the library for memory fails while a plan is made, and each of the
-    load after that."""
+    """Each request of the library for memory fails (refusing.c): of making a plan, and of the next load."""
     refuse_of = ctypes.CDLL(None).refuse_of
     refuse_of.argtypes, refuse_of.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_long
 
@@ -379,7 +375,7 @@ def faults():
             return True
         finally:
             counted = refuse_of(b"libtwicetold", -1)
-        assert counted <= number, f"request {number} of {counted} failed, and nothing was said"
+        assert counted <= number, f"request {number} of {counted} failed without an error"
         return False
 
     first_case, loads = {}, 0
@@ -393,10 +389,10 @@ def faults():
                 plan = twicetold.Plan.__new__(twicetold.Plan)
                 made = not fails(first, plan.__init__, operator, **tensors, **given, form=form)
                 if not made and not plan._plan:
-                    assert refusal(plan.load) == "found no plan, expected one"
+                    assert error_of(plan.load) == "found no plan, expected one"
                     first += 1
                     continue
-                assert made or "is not loaded" in refusal(plan, tensors["x"])
+                assert made or "is not loaded" in error_of(plan, tensors["x"])
                 again = fails(second, plan.load)
                 if again:
                     plan.load()
@@ -406,7 +402,7 @@ def faults():
 
 
 def fork():
-    """A parent that has run somebody else's threads, and its child, which imports the module before or after."""
+    """The parent runs threads of another library; the module is imported before or after the fork."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
     others = {"three lines of C": "import ctypes; assert ctypes.CDLL(sys.argv[1] + '/loop.so').loop() == 2",
               "NumPy": "a = numpy.ones((1000, 1000)); a @ a",
@@ -454,7 +450,7 @@ def documented():
 
 
 def chapter():
-    """Every block of Python under "Use it from Python" whose imports are here."""
+    """Each block of Python under "Use it from Python" whose imports are installed."""
     text = pathlib.Path("chapters/0-ground.md").read_text(encoding="utf-8")
     section = text.split("## Use it from Python\n")[1].split("\n## ")[0]
     blocks, ran = re.findall(r"^```python\n(.*?)^```", section, re.S | re.M), 0
@@ -504,7 +500,7 @@ def wheel():
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
     same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
 
-    # The wheel records the features that the compiler may use.  If one is missing, the import fails and names it.
+    # The wheel records the processor features that it needs.  If one is missing, the import fails and names it.
     flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     if not flags:
         print("left out, without flags in /proc/cpuinfo: processors that lack some")

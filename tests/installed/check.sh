@@ -1,12 +1,10 @@
 #!/bin/sh
-# check.sh -- the library as it is installed: one question, whose answer is the exit status
+# check.sh -- tests of the installed library; the exit status is the result, 77 if there is no suitable Python
 #
 #     BUILD=... check.sh QUESTION [ARGUMENT...]
 #
-# Installs into a folder of its own under $BUILD, and leaves nothing there.  FLAGS are
-# those that a sanitizer's library asks of a program.  Exit status 77: cannot be
-# asked here.  The questions of check.py are asked with the Python that has NumPy, that
-# of rename.py with one that has PyTorch.
+# Installs into a temporary folder under $BUILD.  FLAGS are the compiler's, for a sanitized library.  check.py needs
+# NumPy, rename.py PyTorch.
 
 set -e
 : "${CC:=cc}" "${CXX:=c++}"
@@ -23,7 +21,7 @@ fail() {
     exit 1
 }
 
-# The first Python that has NumPy, or another module; the first of all where none has.
+# Set $python to the first Python that has NumPy, or the module $1.
 find_python() {
     for python in "${PYTHON:-python3}" /usr/bin/python3; do
         "$python" -c "import ${1:-numpy}" 2>/dev/null && return
@@ -32,19 +30,18 @@ find_python() {
     return 1
 }
 
-# install PREFIX [DESTDIR]
+# install_into PREFIX [DESTDIR]
 install_into() {
     (cd "$top" && sh reference/program/install.sh "$BUILD" "$2" "$1" 1.0 "$python")
 }
 
-# The lines that README prints under "Use it as a library": those with this word, or all
-# but those.
+# The lines of README under "Use it as a library" that match grep's arguments.
 readme() {
     awk '/^## / { inside = /Use it as a library/ } inside && /^    / { print substr($0, 5) }' "$top/README.md" |
         grep "$@"
 }
 
-# What program.c says: a distance that is there, and small.
+# The distance that program.c prints is small, and not 0.
 small_distance() {
     awk -v said="$1" 'BEGIN { split(said, word); exit !(word[5] > 0 && word[5] < 5e-3) }' || fail "program.c: $1"
     echo "$1"
@@ -74,7 +71,7 @@ names() {
     done
 }
 
-# README's own lines, in a home of its own; make installs what is built already.
+# README's lines in a temporary home; `make install` installs the existing build.
 readme_lines() {
     make() { test "$1" = install && install_into "${2#PREFIX=}"; }
     cc() { command "$CC" $FLAGS "$@"; }
@@ -95,7 +92,7 @@ static_too() {
     small_distance "$(./program)"
 }
 
-# README's Python line, with the module where install.sh put it.
+# README's Python line with the installed module.
 python_line() {
     said=$(install_into "$HOME/.local")
     case $said in
@@ -109,7 +106,7 @@ python_line() {
     grep -q 'w_qkv \[3C, C\]' said || fail "README's line: $(cat said)"
 }
 
-# depend.sh among programs that only say their names, where no package is installed.
+# depend.sh with programs that only print their names, on a machine without packages.
 sudo_said() {
     mkdir "$scratch/bin"
     cd "$scratch/bin"
@@ -136,8 +133,7 @@ rename)
     "$python" tests/pytorch/_check_rename.py "$scratch" ;;
 *)
     case $question in lazy) find_python torch ;; *) find_python ;; esac || exit 77
-    # To the bit with one thread alone: clang's OpenMP is not the one that NumPy's BLAS brings,
-    # and what BLAS cuts a product into depends on the threads that it sees.
+    # Bits of a product depend on the threads that BLAS sees, and clang's OpenMP is not that of NumPy's BLAS.
     case $question in
     agree|wheel) export OMP_NUM_THREADS=1 ;;
     faults) export OMP_NUM_THREADS=2 shim="$BUILD$(test "$1" = float32 || echo /double)/tests/refusing.so" ;;

@@ -1,4 +1,4 @@
-/* program.c -- self-attention in float and in double, and how far they lie apart */
+/* program.c -- self-attention in float and in double, and the largest difference */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@ enum { N = 196, C = 64 };                       /* tokens of a 14 x 14 grid, cha
 static float x[N * C], w_qkv[3 * C * C], y[N * C];
 static double x_double[N * C], w_qkv_double[3 * C * C], y_double[N * C];
 
-/* Some numbers from -1 to 1, the same in both precisions. */
+/* Numbers from -1 to 1, the same in both precisions. */
 static void fill(float *a, double *a_double, int count)
 {
     for (int i = 0; i < count; i++) a_double[i] = a[i] = (float)(2.0 * rand() / RAND_MAX - 1);
 }
 
-/* Whatever goes wrong is one line, and the exit status of the program. */
+/* Exit with the message and code of an error. */
 static void expect(twicetold_status s)
 {
     if (!s.code) return;

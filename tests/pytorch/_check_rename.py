@@ -1,18 +1,14 @@
-"""Whether rename.py does what it says; the answer is the exit status.
+"""Test rename.py; the exit status is the result.
 
-    python3 tests/pytorch/_check_rename.py FOLDER
+    python3 tests/pytorch/_check_rename.py FOLDER       (a folder for temporary files)
 
-The authors' names, shapes and order of rows are written down here once more, as
-their checkpoints have them; nothing is taken from rename.py's tables.  FOLDER
-takes the files that are written on the way.
+The authors' names, shapes and order of rows are written here again, as in their checkpoints: independent of rename.py.
 """
 
 import math
 import pathlib
 import subprocess
 import sys
-
-sys.dont_write_bytecode = True
 
 import torch
 
@@ -24,7 +20,7 @@ FOLDER = pathlib.Path(sys.argv[1])
 RENAME = str(pathlib.Path(__file__).with_name("rename.py"))
 
 
-# ---- checkpoints as the authors lay them out: name and shape --------------------
+# ---- checkpoints of the authors: name and shape ---------------------------------
 
 def pair(name, weight, bias=True):
     yield f"{name}.weight", weight
@@ -39,6 +35,16 @@ def both_ends(C, classes):
     yield from pair("head", (classes, 8 * C))
 
 
+def pairs(path, **shapes):
+    for name, shape in shapes.items():
+        yield from pair(f"{path}.{name}", shape)
+
+
+def merge(layer, c):
+    yield from pair(f"{layer}.downsample.reduction", (2 * c, 4 * c), bias=False)
+    yield from pair(f"{layer}.downsample.norm", (4 * c,))
+
+
 def litv2(C, depths, classes=1000):
     yield from both_ends(C, classes)
     for i, depth in enumerate(depths):
@@ -46,21 +52,16 @@ def litv2(C, depths, classes=1000):
         for block in (f"{layer}.blocks.{j}" for j in range(depth)):
             if i > 1:
                 low = math.floor(0.9 * (c // 32)) * 32 if i == 2 else c
-                yield from pair(f"{block}.norm1", (c,))
+                yield from pairs(block, norm1=(c,))
                 if low < c:
-                    yield from pair(f"{block}.attn.h_qkv", (3 * (c - low), c))
-                    yield from pair(f"{block}.attn.h_proj", (c - low, c - low))
-                yield from pair(f"{block}.attn.l_q", (low, c))
-                yield from pair(f"{block}.attn.l_kv", (2 * low, c))
-                yield from pair(f"{block}.attn.l_proj", (low, low))
-            yield from pair(f"{block}.norm2", (c,))
-            yield from pair(f"{block}.mlp.fc1", (4 * c, c))
+                    yield from pairs(f"{block}.attn", h_qkv=(3 * (c - low), c), h_proj=(c - low, c - low))
+                yield from pairs(f"{block}.attn", l_q=(low, c), l_kv=(2 * low, c), l_proj=(low, low))
+            yield from pairs(block, norm2=(c,))
+            yield from pairs(f"{block}.mlp", fc1=(4 * c, c), fc2=(c, 4 * c))
             yield from pair(f"{block}.mlp.dwconv.dwconv", (4 * c, 1, 3, 3))
-            yield from pair(f"{block}.mlp.fc2", (c, 4 * c))
         if i < 3:
-            yield from pair(f"{layer}.downsample.dconv", (2 * c, c, 2, 2))
+            yield from pairs(f"{layer}.downsample", dconv=(2 * c, c, 2, 2), norm_layer=(2 * c,))
             yield from pair(f"{layer}.downsample.dconv.conv_offset", (8, c, 2, 2))
-            yield from pair(f"{layer}.downsample.norm_layer", (2 * c,))
             yield f"{layer}.downsample.norm_layer.running_mean", (2 * c,)
             yield f"{layer}.downsample.norm_layer.running_var", (2 * c,)
             yield f"{layer}.downsample.norm_layer.num_batches_tracked", ()
@@ -82,13 +83,10 @@ def elsa_swin(C, depths, group, classes=1000):
                 yield f"{block}.attn.relative_id", (2401,)
                 yield from pair(f"{block}.attn.pre_proj", (3 * c, c))
             yield from pair(f"{block}.attn.post_proj", (c, c))
-            yield from pair(f"{block}.norm1", (c,))
-            yield from pair(f"{block}.norm2", (c,))
-            yield from pair(f"{block}.mlp.fc1", (4 * c, c))
-            yield from pair(f"{block}.mlp.fc2", (c, 4 * c))
+            yield from pairs(block, norm1=(c,), norm2=(c,))
+            yield from pairs(f"{block}.mlp", fc1=(4 * c, c), fc2=(c, 4 * c))
         if i < 3:
-            yield from pair(f"{layer}.downsample.reduction", (2 * c, 4 * c), bias=False)
-            yield from pair(f"{layer}.downsample.norm", (4 * c,))
+            yield from merge(layer, c)
 
 
 def swin(C, depths, classes=1000):
@@ -99,17 +97,13 @@ def swin(C, depths, classes=1000):
             block = f"{layer}.blocks.{j}"
             if j % 2 and i < 3:
                 yield f"{block}.attn_mask", ((8 >> i) ** 2, 49, 49)
-            yield from pair(f"{block}.norm1", (c,))
             yield f"{block}.attn.relative_position_bias_table", (169, heads)
             yield f"{block}.attn.relative_position_index", (49, 49)
-            yield from pair(f"{block}.attn.qkv", (3 * c, c))
-            yield from pair(f"{block}.attn.proj", (c, c))
-            yield from pair(f"{block}.norm2", (c,))
-            yield from pair(f"{block}.mlp.fc1", (4 * c, c))
-            yield from pair(f"{block}.mlp.fc2", (c, 4 * c))
+            yield from pairs(f"{block}.attn", qkv=(3 * c, c), proj=(c, c))
+            yield from pairs(block, norm1=(c,), norm2=(c,))
+            yield from pairs(f"{block}.mlp", fc1=(4 * c, c), fc2=(c, 4 * c))
         if i < 3:
-            yield from pair(f"{layer}.downsample.reduction", (2 * c, 4 * c), bias=False)
-            yield from pair(f"{layer}.downsample.norm", (4 * c,))
+            yield from merge(layer, c)
 
 
 SMALL, MEDIUM = (2, 2, 6, 2), (2, 2, 18, 2)
@@ -125,7 +119,7 @@ PUBLISHED = {
 
 
 def filled(layout):
-    """Numbers of which no two are alike, in float32 too."""
+    """Numbers that are all different, also in float32."""
     tensors, start = {}, 1
     for name, shape in layout:
         tensors[name] = torch.arange(start, start + math.prod(shape), dtype=torch.float32).reshape(shape)
@@ -133,10 +127,10 @@ def filled(layout):
     return tensors
 
 
-# ---- the questions ----------------------------------------------------------------
+# ---- tests ------------------------------------------------------------------------
 
 def whole_networks():
-    """Every published network has all of our paths, in our shapes, and nothing is left over."""
+    """Each published network gives all of our paths and shapes, and nothing is left."""
     for name, (layout, learnt) in PUBLISHED.items():
         theirs = {path: torch.empty(shape, device="meta") for path, shape in layout}
         counted = sum(math.prod(shape) for path, shape in ((p, t.shape) for p, t in theirs.items())
@@ -147,7 +141,7 @@ def whole_networks():
         ours, wrong = rename.renamed(name, steps, theirs)
         assert not wrong, wrong
         assert {path: tuple(t.shape) for path, t in ours.items()} == networks.shapes(steps), name
-        unread = 147504 if name == "swin-t" else 0          # of its tables, which are those of planes
+        unread = 147504 if name == "swin-t" else 0          # windows do not read all of a table of the plane
         assert networks.parameters(steps) == learnt + unread, name
 
 
@@ -158,11 +152,16 @@ def small(name):
     return filled(layout), steps
 
 
-def values():
-    """Each number is where it belongs."""
-    theirs, steps = small("litv2-s")
-    ours, wrong = rename.renamed("litv2-s", steps, theirs)
+def both(name):
+    theirs, steps = small(name)
+    ours, wrong = rename.renamed(name, steps, theirs)
     assert not wrong, wrong
+    return theirs, ours
+
+
+def values():
+    """Each number has its place."""
+    theirs, ours = both("litv2-s")
     for path, source in [("stage3.block2.mixer.h_qkv", "layers.2.blocks.1.attn.h_qkv.weight"),
                          ("stage1.block1.mlp.conv_w", "layers.0.blocks.0.mlp.dwconv.dwconv.weight"),
                          ("stage2.deform.offset_w", "layers.0.downsample.dconv.conv_offset.weight"),
@@ -170,9 +169,7 @@ def values():
                          ("norm.g", "norm.weight"), ("stage1.embed.w", "patch_embed.proj.weight")]:
         assert ours[path].flatten().tolist() == theirs[source].flatten().tolist(), path
 
-    theirs, steps = small("elsa-swin-t")
-    ours, wrong = rename.renamed("elsa-swin-t", steps, theirs)
-    assert not wrong, wrong
+    theirs, ours = both("elsa-swin-t")
     last, C = "layers.3.blocks.0.attn", 768
     for bias, kind in (("w_qkv", "weight"), ("b_qkv", "bias")):
         value, query, key = theirs[f"{last}.pre_proj.{kind}"].split(C)
@@ -186,9 +183,7 @@ def values():
     assert ours["stage3.block2.mixer.mix_w"][49 * 2 + 5, 9] == theirs[f"{first}.attn.2.weight"][49 * 2 + 5, 9, 0, 0]
     assert ours["stage2.merge.w"].equal(theirs["layers.0.downsample.reduction.weight"])
 
-    theirs, steps = small("swin-t")
-    ours, wrong = rename.renamed("swin-t", steps, theirs)
-    assert not wrong, wrong
+    theirs, ours = both("swin-t")
     assert ours["stage3.block2.mixer.w_qkv"].equal(theirs["layers.2.blocks.1.attn.qkv.weight"])
     for stage, side in enumerate((56, 28, 14, 7), 1):           # a query at (3, 4) of a window, keys around it
         table = theirs[f"layers.{stage - 1}.blocks.0.attn.relative_position_bias_table"]
@@ -207,7 +202,7 @@ def there_and_back():
 
 
 def complaints():
-    """All that is wrong is said at once, by its path."""
+    """All errors are listed, with their paths."""
     theirs, steps = small("elsa-swin-t")
     del theirs["layers.1.blocks.0.attn.attn.0.bias"]
     theirs["layers.3.blocks.0.attn.rb"] = theirs["layers.3.blocks.0.attn.rb"].t()
@@ -221,13 +216,17 @@ def complaints():
 
 
 def command():
-    """The whole way, from a checkpoint with other things in it to a file; and no file of a wrong one."""
+    """From a checkpoint to a file; a wrong checkpoint gives no file."""
     theirs = filled(litv2(96, SMALL))
     source, target = FOLDER / "authors.pth", FOLDER / "ours.safetensors"
 
     def ran(name, *which):
         asked = [sys.executable, RENAME, *which, name, str(source), str(target)]
         return subprocess.run(asked, capture_output=True, text=True)
+
+    def rejected(answer, line):
+        assert answer.returncode == 2 and not target.exists() and answer.stderr == f"{source}: {line}\n", answer
+
     torch.save({"model": theirs, "epoch": 3}, source)
     for name in ("litv2-m", "swin-t", "litv2", "lisanet-i-t"):
         answer = ran(name)
@@ -235,27 +234,23 @@ def command():
     answer = ran("litv2-s")
     assert answer.returncode == 0, answer.stderr
     expected, _ = rename.renamed("litv2-s", networks.placed(networks.network("litv2-s")), theirs)
-    found = read(target)
+    found, _ = read(target)
     assert list(found) == list(expected)
     for path, value in expected.items():
         assert found[path].shape == value.shape and found[path].equal(value), path
     target.unlink()
 
-    # Two sets of weights in one file: one is taken where it is named, and none where not.
+    # A file with two sets of weights needs an option.
     torch.save({"state_dict": theirs, "state_dict_ema": {path: value + 1 for path, value in theirs.items()}}, source)
-    answer = ran("litv2-s")
-    assert answer.returncode == 2 and not target.exists(), answer
-    assert answer.stderr == (f"{source}: found state_dict and state_dict_ema, expected one of them, or --raw or --ema "
-                             "to say which\n"), answer.stderr
+    rejected(ran("litv2-s"),
+             "found state_dict and state_dict_ema, expected one of them, or --raw or --ema to say which")
     for which, more in (("--raw", 0), ("--ema", 1)):
         answer = ran("litv2-s", which)
         assert answer.returncode == 0, answer.stderr
-        assert read(target)["norm.g"].equal(expected["norm.g"] + more), which
+        assert read(target)[0]["norm.g"].equal(expected["norm.g"] + more), which
     target.unlink()
     torch.save({"model": theirs}, source)
-    answer = ran("litv2-s", "--ema")
-    assert answer.returncode == 2 and not target.exists(), answer
-    assert answer.stderr == f"{source}: --ema: found model, expected model_ema or state_dict_ema\n", answer.stderr
+    rejected(ran("litv2-s", "--ema"), "--ema: found model, expected model_ema or state_dict_ema")
     torch.save(theirs, source)
     assert ran("litv2-s", "--raw").returncode == 0
     source.unlink()

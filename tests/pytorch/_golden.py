@@ -1,13 +1,12 @@
-"""What the golden vectors of all operators share: reproducible inputs, and files.
+"""What the makers of golden vectors share: reproducible inputs, heads, and files.
 
-Everything is computed in float64 from inputs that float32 holds exactly, so
-one file serves both precisions.  Tensors carry the names of the operator's
-table; y_expected is the answer, __metadata__ says how to ask for it.  Of a
-network tensors carry their paths, and the answers are the output of every
-stage and the logits.
+    /usr/bin/python3 tests/pytorch/OPERATOR.py [FOLDER]      (default: tests/golden)
 
-A file whose inputs are the same and whose answers agree to 1e-13 is left as it
-is: libraries differ in the last bits, and that is no news.
+writes the golden vectors of an operator.  Needs torch and numpy; uses no C code.  Everything is computed in float64
+from inputs that float32 holds exactly, so one file serves both precisions.  Tensors have the names of the operator's
+table; y_expected is the answer, and __metadata__ has the operator and its options.  Tensors of a network have their
+paths, and the answers are the output of each stage and the logits.  A file with the same inputs, whose answers agree
+to 1e-13, is not written again: libraries differ in the last bits.
 """
 
 import json
@@ -19,6 +18,7 @@ import numpy
 import torch
 
 torch.set_num_threads(1)
+WORDS = {"F32": "<f4", "F64": "<f8"}
 
 
 def drawn(seed, shape, scale):
@@ -32,6 +32,22 @@ def drawn(seed, shape, scale):
             total += (state >> 40) / 2**24 - 0.5
         values.append(round(2 * total * scale * 65536) / 65536)
     return torch.tensor(values, dtype=torch.float64).reshape(shape)
+
+
+def inputs(seed, rows):
+    """Tensors of rows (name, shape, fan-in)."""
+    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+
+
+def around(tokens, C, own, biases=True, projection=True, batch=1, maps=None):
+    """Rows of x, of the maps to query, key and value, of an operator's own tensors, and of the output's map."""
+    out = maps or 3 * C
+    return [("x", (batch, tokens, C), 1), ("w_qkv", (out, C), C), *[("b_qkv", (out,), C)] * biases, *own,
+            *[("w_o", (C, C), C)] * projection, *[("b_o", (C,), C)] * (projection and biases)]
+
+
+def axes(sizes):
+    return "x".join(map(str, sizes))
 
 
 def split_heads(t, x, heads):
@@ -52,8 +68,8 @@ def safetensors(tensors, metadata, answers=("y_expected",)):
     """The bytes of a safetensors file: inputs F32, the answers F64."""
     header, data = {"__metadata__": metadata}, b""
     for name, value in tensors.items():
-        kind, word = ("F64", "<f8") if name in answers else ("F32", "<f4")
-        raw = value.numpy().astype(word).tobytes()
+        kind = "F64" if name in answers else "F32"
+        raw = value.numpy().astype(WORDS[kind]).tobytes()
         header[name] = {"dtype": kind, "shape": list(value.shape), "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -61,34 +77,29 @@ def safetensors(tensors, metadata, answers=("y_expected",)):
     return struct.pack("<Q", len(text)) + text + data
 
 
-def read(path):
-    """The tensors of a safetensors file."""
-    data = memoryview(pathlib.Path(path).read_bytes())
+def parts(data):
+    """Metadata of a file's bytes; and of each tensor the type, the shape and the numbers."""
     start = 8 + struct.unpack("<Q", data[:8])[0]
-    header, tensors = json.loads(bytes(data[8:start])), {}
-    for name, tensor in header.items():
-        if name != "__metadata__":
-            word = {"F32": "<f4", "F64": "<f8"}[tensor["dtype"]]
-            value = numpy.frombuffer(data[start:][slice(*tensor["data_offsets"])], word)
-            tensors[name] = torch.from_numpy(value.copy()).reshape(tensor["shape"])
-    return tensors
+    header, rest = json.loads(data[8:start]), memoryview(data)[start:]
+    metadata = header.pop("__metadata__", {})
+    numbers = lambda t: numpy.frombuffer(rest[slice(*t["data_offsets"])], WORDS[t["dtype"]])
+    return metadata, {name: (t["dtype"], t["shape"], numbers(t)) for name, t in header.items()}
+
+
+def read(path):
+    """The tensors of a safetensors file, and its metadata."""
+    metadata, tensors = parts(path.read_bytes())
+    return {name: torch.tensor(value.reshape(shape)) for name, (_, shape, value) in tensors.items()}, metadata
 
 
 def same(old, new):
-    """Whether two files differ in nothing but the last bits of the answers."""
+    """True if two files differ at most in the last bits of the answers."""
     start = 8 + struct.unpack("<Q", new[:8])[0]
     if len(old) != len(new) or old[:start] != new[:start]:
         return False
-    for name, tensor in json.loads(new[8:start]).items():
-        if name != "__metadata__":
-            a, b = (file[start:][slice(*tensor["data_offsets"])] for file in (old, new))
-            if tensor["dtype"] == "F64":
-                a, b = (numpy.frombuffer(bits, "<f8") for bits in (a, b))
-                if not numpy.all(numpy.abs(a - b) <= 1e-13 * numpy.abs(b).max()):
-                    return False
-            elif a != b:
-                return False
-    return True
+    before = parts(old)[1]
+    return all(numpy.all(numpy.abs(before[name][2] - value) <= 1e-13 * numpy.abs(value).max()) if kind == "F64"
+               else before[name][2].tobytes() == value.tobytes() for name, (kind, _, value) in parts(new)[1].items())
 
 
 def folder():
@@ -96,7 +107,7 @@ def folder():
 
 
 def write(operator, name, tensors, options, answers=("y_expected",)):
-    """One file, unless it is there already; and a line that says so."""
+    """Write one file, unless it is there already, and print a line."""
     path = folder() / f"{operator}_{name}.safetensors"
     new = safetensors(tensors, {"operator": operator, "options": options}, answers)
     keep = path.exists() and same(path.read_bytes(), new)

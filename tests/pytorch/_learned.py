@@ -1,19 +1,10 @@
-"""The tiny network that train.py trains, with any of the five operators in it.
+"""The tiny network that train.py trains, with one of the five operators.
 
-28 x 28 grey pixels; patches of 2 x 2 to C = 32 channels on 14 x 14 tokens, and a
-table of positions; two blocks x += mixer(norm1 x), x += mlp(norm2 x), the MLP
-twice as wide; norm, mean over tokens, ten classes.  Weights are a dictionary by
-path, as reference/networks/ reads them.
-
-The operators are told here as training wants them, cheap and differentiable, all
-others as their own scripts tell them; told() says whether both agree.
+28 x 28 grey pixels; patches of 2 x 2 to C = 32 channels on 14 x 14 tokens; a table of positions; two blocks x +=
+mixer(norm1 x), x += mlp(norm2 x), whose MLP is twice as wide; norm, mean over tokens, ten classes.  Weights are a
+dictionary by path, as reference/networks/ reads them.  StructSA, ELSA and ChoP'D are cheaper here than in their
+scripts, or differentiable; agrees() compares both.
 """
-
-import sys
-
-sys.dont_write_bytecode = True
-
-import math
 
 import torch
 import torch.nn.functional as F
@@ -36,7 +27,7 @@ def tokens(planes):
     return planes.flatten(2).transpose(1, 2)
 
 
-# ---- LiSA, Eq. 10: as lisa.py tells it ----
+# ---- LiSA, Eq. 10 ----
 
 LISA = dict(heads=2, latent=4)
 
@@ -52,13 +43,13 @@ def lisa_start(draw):
             "w_o": draw(C, C), "b_o": draw(C, scale=0)}
 
 
-# ---- StructSA, Eq. 16: a key and a value for each centre and pattern, made by depth-wise convolutions ----
+# ---- StructSA, Eq. 16: depth-wise convolutions make a key and a value for each centre and pattern ----
 
 STRUCTSA = dict(heads=2, patterns=4, kernel=3, stride=2)
 
 
 def patterned(rows, filters):
-    """[B, N, C], [D, M, C] -> [B, J, D, C]: what a pattern makes of the window around each centre."""
+    """[B, N, C], [D, M, C] -> [B, J, D, C]: each pattern on the window around each centre."""
     d, k = filters.shape[0], STRUCTSA["kernel"]
     weights = filters.permute(2, 0, 1).reshape(C * d, 1, k, k)
     made = F.conv2d(plane(rows), weights, stride=STRUCTSA["stride"], padding=k // 2, groups=C)
@@ -82,12 +73,12 @@ def structsa_start(draw):
 # ---- ELSA, Eq. 7 with a ghost head ----
 
 ELSA = dict(heads=4, kernel=5)
-ELSA_CASE = dict(equation=7, grid=GRID, kernel=ELSA["kernel"], dilation=1, heads=ELSA["heads"], C=C, Q=C, scale=C ** -0.5,
-                 map="modulo", gamma=1, **{"lambda": 1})
+ELSA_CASE = dict(ELSA, equation=7, grid=GRID, dilation=1, C=C, Q=C, scale=C ** -0.5, map="modulo", gamma=1,
+                 **{"lambda": 1})
 
 
 def apart():
-    """[K K, 1, K, K]: the filters that each look at one neighbour alone."""
+    """[K K, 1, K, K]: filters that each pick one neighbour."""
     k = ELSA["kernel"]
     return torch.eye(k * k).reshape(k * k, 1, k, k)
 
@@ -101,8 +92,7 @@ def elsa(t, x):
     other = F.conv2d(other.flatten(1, 2), apart().to(x.dtype).repeat(h, 1, 1, 1), padding=k // 2, groups=h * k * k)
     other = other.reshape(own.shape)
     maps = (own + other + t["rb"][None, :, :, None, None]).softmax(2)
-    # Factors of the ghost head: each neighbour's value times its own.  The summands are one
-    # filter for all tokens, a depth-wise convolution.
+    # Ghost head: ghost_mul multiplies each neighbour's value; ghost_add is a depth-wise convolution.
     factors = (t["ghost_mul"][:, :, None, None, None] * apart().to(x.dtype)).flatten(0, 1)
     around = F.conv2d(v, factors, padding=k // 2, groups=C).reshape(-1, C // h, h, k * k, *GRID)
     moved = (around * maps[:, None]).sum(3).reshape(v.shape)
@@ -117,20 +107,20 @@ def elsa_start(draw):
             "ghost_add": draw(C, taps, scale=0.02), "w_o": draw(C, C), "b_o": draw(C, scale=0)}
 
 
-# ---- chopd, Eq. 10: boxes are learned, so a mean over a box has to be differentiable in its edges ----
+# ---- ChoP'D, Eq. 10: the mean over a box must be differentiable in its edges ----
 
 CHOPD = dict(components=32, boxes=4, gate=8, size=7)
 
 
 def shares(low, high, count):
-    """[R, G] edges from the middle of a token -> [R, G, n, m]: how much of token m an interval around token n covers."""
+    """[R, G] edges from the middle of a token -> [R, G, n, m]: the part of token m in an interval around token n."""
     at = torch.arange(count, dtype=low.dtype)
     begin, end = (at[:, None] + edge[..., None, None] for edge in (low, high))
     return (torch.minimum(end, at + 0.5) - torch.maximum(begin, at - 0.5)).clamp(min=0)
 
 
 def box_means(planes, boxes, mix, grid=GRID):
-    """[B, R, H, W] -> the same: the sum over boxes of mix times the mean over the box; a box is its two intervals."""
+    """[B, R, H, W] -> the same: the sum over boxes of mix times the mean over the box."""
     y0, x0, y1, x1 = boxes.unbind(-1)
     down, across = shares(y0, y1, grid[0]), shares(x0, x1, grid[1])
     down = down * (mix / ((y1 - y0) * (x1 - x0)))[..., None, None]
@@ -146,7 +136,7 @@ def chopd(t, x):
 
 
 def chopd_start(draw):
-    """Boxes of 1 to 7 tokens a side around middles up to 3 tokens away."""
+    """Boxes have sides of 1 to 7 tokens and centres up to 3 tokens away."""
     r, g, s = (CHOPD[key] for key in ("components", "boxes", "gate"))
     middle, side = 3 * draw.uniform(r, g, 2), 4 + 3 * draw.uniform(r, g, 2)
     return {"u4": draw(C, r, scale=C ** -0.5), "boxes": torch.cat([middle - side / 2, middle + side / 2], dim=-1),
@@ -154,7 +144,7 @@ def chopd_start(draw):
             "phi_w2": draw(r, s), "phi_b2": draw(r, scale=0), "u5": draw(C, r), "b": draw(C, scale=0)}
 
 
-# ---- HiLo: as hilo.py tells it ----
+# ---- HiLo ----
 
 HILO = dict(grid=GRID, C=C, heads=4, window=2, alpha=0.5, pooled=False)
 
@@ -165,7 +155,8 @@ def hilo(t, x):
 
 def hilo_start(draw):
     near, far = (count * C // HILO["heads"] for count in hilo_script.shares(HILO))
-    sizes = [("h_qkv", 3 * near, C), ("h_proj", near, near), ("l_q", far, C), ("l_kv", 2 * far, C), ("l_proj", far, far)]
+    sizes = [("h_qkv", 3 * near, C), ("h_proj", near, near), ("l_q", far, C), ("l_kv", 2 * far, C),
+             ("l_proj", far, far)]
     return {name: tensor for weight, rows, columns in sizes
             for name, tensor in ((weight, draw(rows, columns)), (weight + "_b", draw(rows, scale=0)))}
 
@@ -175,25 +166,24 @@ MIXERS = {"lisa": (lisa, lisa_start), "structsa": (structsa, structsa_start), "e
 
 
 def agrees(operator, t, x):
-    """Whether the operator as it is trained is that of its own script, on these tensors."""
-    case = {"lisa": lambda a: lisa_script.lisa(a, 10, GRID, LISA["heads"]),
-            "structsa": lambda a: structsa_script.structsa(a, GRID, (3, 3), (3, 3), (STRUCTSA["stride"],) * 2, 16,
-                                                           (C // STRUCTSA["heads"]) ** -0.5, STRUCTSA["heads"]),
-            "elsa": lambda a: elsa_script.elsa(a, ELSA_CASE),
-            "hilo": lambda a: hilo_script.hilo(a, HILO)}
-    if operator == "chopd":         # whose script wants edges on eighths of a token
+    """The relative difference between the operator here and that of its own script."""
+    chopd_case = dict(B=x.shape[0], C=C, R=CHOPD["components"], grid=GRID, size=CHOPD["size"], activation="gelu")
+    scripts = {"lisa": lambda a: lisa_script.lisa(a, 10, GRID, LISA["heads"]),
+               "structsa": lambda a: structsa_script.structsa(a, GRID, (3, 3), (3, 3), (STRUCTSA["stride"],) * 2, 16,
+                                                              (C // STRUCTSA["heads"]) ** -0.5, STRUCTSA["heads"]),
+               "elsa": lambda a: elsa_script.elsa(a, ELSA_CASE),
+               "chopd": lambda a: chopd_script.chopd(a, chopd_case),
+               "hilo": lambda a: hilo_script.hilo(a, HILO)}
+    if operator == "chopd":         # its script needs edges on eighths of a token
         t = {**t, "boxes": (8 * t["boxes"]).round() / 8}
-        told = chopd_script.chopd({**t, "x": x}, dict(B=x.shape[0], C=C, R=CHOPD["components"], grid=GRID, size=CHOPD["size"],
-                                                      activation="gelu"))
-    else:
-        told = case[operator]({**t, "x": x})
-    return float((MIXERS[operator][0](t, x) - told).abs().max() / told.abs().max())
+    y = scripts[operator]({**t, "x": x})
+    return float((MIXERS[operator][0](t, x) - y).abs().max() / y.abs().max())
 
 
 # ---- the network ----
 
 class Draw:
-    """Normal draws of a seed; without a scale, of fan-in to the power of -1/2."""
+    """Normal draws; the default scale is fan-in^(-1/2)."""
     def __init__(self, seed):
         self.generator = torch.Generator().manual_seed(seed)
 
@@ -205,7 +195,7 @@ class Draw:
 
 
 def start(operator, seed):
-    """The weights before any training, by path."""
+    """The weights before training, by path."""
     draw = Draw(seed)
     w = {"stage1.embed.w": draw(C, 1, 4, scale=0.5), "stage1.embed.b": draw(C, scale=0),
          "stage1.position.table": draw(TOKENS, C, scale=0.02)}
@@ -231,7 +221,7 @@ def norm(w, path, x):
 
 
 def network(w, operator, pixels, mixed=None):
-    """[B, 28, 28] -> logits [B, 10]; into the list mixed go the tokens that meet each mixer."""
+    """[B, 28, 28] -> logits [B, 10]; appends the input of each mixer to the list `mixed`."""
     embed = w["stage1.embed.w"].reshape(C, 1, 2, 2)
     x = tokens(F.conv2d(pixels[:, None], embed, w["stage1.embed.b"], stride=2)) + w["stage1.position.table"]
     for j in range(1, BLOCKS + 1):

@@ -1,24 +1,12 @@
-"""Golden vectors for the layers of chapter 4: Eq. 2, Eq. 3 with Eq. 5, and Eq. 10, told again in PyTorch.
+"""Golden vectors for "Chopping Formers": Eq. 2, Eq. 3 with Eq. 5, and Eq. 10; see _golden.py.
 
-    /usr/bin/python3 tests/pytorch/chopd.py [FOLDER]      (default: tests/golden)
-
-"Chopping Formers is what you need in vision", anonymous, under review.
-_golden.py says what is in the files.  Needs torch and numpy; nothing of the C
-code.
-
-Boxes have edges on eighths of a token here, so a mean over a box needs neither
-overlaps nor running sums: every token is cut into 8 x 8 equal cells, and the box
-is a whole number of them.
+Edges of boxes lie on eighths of a token.  Each token is cut into 8 x 8 cells, so a box is a whole number of cells.
 """
-
-import sys
-
-sys.dont_write_bytecode = True
 
 import torch
 import torch.nn.functional as F
 
-from _golden import drawn, write
+from _golden import inputs, write
 
 CELLS = 8       # of a token, along each axis
 
@@ -35,7 +23,7 @@ def finish(y, case):
 
 
 def dfc_cp(t, case):
-    """Eq. 5 into Eq. 3, the tensor of each image whole."""
+    """Eq. 5 in Eq. 3: the whole tensor of each image."""
     w = torch.einsum("ir,mr,nr,cr,dr->imncd", *(t[f"u{k}"] for k in range(1, 6)))
     return finish(torch.einsum("imc,imncd->ind", t["x"], w) + t["b"], case)
 
@@ -47,7 +35,7 @@ def mean_over(box, plane):
     far = CELLS * 2 * max(height, width) + max(map(abs, (top, left, bottom, right)))
     cells = plane.repeat_interleave(CELLS, 1).repeat_interleave(CELLS, 2)
     cells = F.pad(cells, (far, far, far, far))
-    row, column = far + CELLS // 2 + top, far + CELLS // 2 + left       # where the first token's box begins
+    row, column = far + CELLS // 2 + top, far + CELLS // 2 + left       # the box of the first token
     cells = cells[:, row:row + CELLS * (height - 1) + bottom - top]
     cells = cells[:, :, column:column + CELLS * (width - 1) + right - left]
     return F.avg_pool2d(cells, (bottom - top, right - left), CELLS)
@@ -70,10 +58,6 @@ def chopd(t, case):
     return finish(F.conv2d(pooled, t["u5"][:, :, None, None], t["b"]).flatten(2).transpose(1, 2), case)
 
 
-def inputs(seed, rows):
-    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
-
-
 def fc_inputs(seed, case):
     B, M, N, C, D = (case[letter] for letter in "BMNCD")
     return inputs(seed, [("x", (B, M, C), 1), ("w", (M, N, C, D), M * C)])
@@ -81,8 +65,8 @@ def fc_inputs(seed, case):
 
 def dfc_cp_inputs(seed, case):
     B, M, N, C, D, R = (case[letter] for letter in "BMNCDR")
-    return inputs(seed, [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (M, R), M), ("u3", (N, R), 1), ("u4", (C, R), C),
-                         ("u5", (D, R), R), ("b", (N, D), 1)])
+    return inputs(seed, [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (M, R), M), ("u3", (N, R), 1),
+                         ("u4", (C, R), C), ("u5", (D, R), R), ("b", (N, D), 1)])
 
 
 def chopd_inputs(seed, case):
@@ -96,8 +80,8 @@ def chopd_inputs(seed, case):
     return {**first, "boxes": boxes, **second}
 
 
-# Boxes by what they try, (y0, x0, y1, x1) from the middle of the token.
-WHOLE = [(-0.5, -0.5, 0.5, 0.5), (-1.5, -2.5, 1.5, 0.5)]           # half-integer edges: whole tokens
+# Boxes (y0, x0, y1, x1) from the middle of the token.
+WHOLE = [(-0.5, -0.5, 0.5, 0.5), (-1.5, -2.5, 1.5, 0.5)]           # whole tokens
 EDGES = [(-1.25, -0.625, 0.875, 2.375), (-2.125, 0.25, 3.0, 1.875)]
 NARROW = [(-0.25, -0.375, 0.125, 0.25), (0.375, -1.0, 0.625, 1.0)]  # within a token, and across its border
 OUTSIDE = [(2.5, -4.0, 4.25, -1.625), (-40.0, -40.0, -20.5, -30.0)]    # past the border for some tokens, for all
@@ -128,12 +112,13 @@ CHOPD = {
 
 
 def main():
-    layers = [("fc", fc, fc_inputs, FC), ("dfc-cp", dfc_cp, dfc_cp_inputs, DFC_CP), ("chopd", chopd, chopd_inputs, CHOPD)]
-    for operator, told, made, cases in layers:
+    layers = [("fc", fc, fc_inputs, FC), ("dfc-cp", dfc_cp, dfc_cp_inputs, DFC_CP),
+              ("chopd", chopd, chopd_inputs, CHOPD)]
+    for operator, layer, made, cases in layers:
         for seed, (name, given) in enumerate(cases.items(), 1):
             case = {**DEFAULT, **given}
             tensors = made(seed, case)
-            tensors["y_expected"] = told(tensors, case)
+            tensors["y_expected"] = layer(tensors, case)
             options = [f"--grid {case['grid'][0]}x{case['grid'][1]}"] if operator == "chopd" else []
             options += [f"--gate-size {case['size']}"] if case["size"] != DEFAULT["size"] else []
             options += [f"--activation {case['activation']}"] if case["activation"] != DEFAULT["activation"] else []

@@ -1,20 +1,9 @@
-"""Golden vectors for ELSA: Algorithms 1 and 2, the final module and Eq. 4, told again in PyTorch.
-
-    /usr/bin/python3 tests/pytorch/elsa.py [FOLDER]      (default: tests/golden)
-
-J. Zhou et al., "ELSA: Enhanced Local Self-Attention for Vision Transformer",
-2021.  _golden.py says what is in the files.  Needs torch and numpy; nothing of
-the C code.
-"""
-
-import sys
-
-sys.dont_write_bytecode = True
+"""Golden vectors for ELSA: Algorithms 1 and 2, the final module, and Eq. 4; see _golden.py."""
 
 import torch
 import torch.nn.functional as F
 
-from _golden import drawn, project, write
+from _golden import around, inputs, project, write
 
 
 def planes(tokens, grid):
@@ -40,13 +29,14 @@ def algorithm_2(t, q, k, kernel, dilation, equation, scale):
 def final(t, q, k, kernel, dilation, heads, scale):
     """The authors' module: group convolution, GELU, 1 x 1 convolution."""
     z = scale * q * k
-    g = F.conv2d(z, t["conv_w"], t["conv_b"], padding=kernel // 2 * dilation, dilation=dilation, groups=z.shape[1] // t["conv_w"].shape[1])
+    g = F.conv2d(z, t["conv_w"], t["conv_b"], padding=kernel // 2 * dilation, dilation=dilation,
+                 groups=z.shape[1] // t["conv_w"].shape[1])
     logits = F.conv2d(F.gelu(g), t["mix_w"][:, :, None, None], t["mix_b"])
     return logits.reshape(logits.shape[0], heads, kernel * kernel, *logits.shape[2:])
 
 
 def algorithm_1(t, attention, channels, power, gamma, by_block):
-    """[B, C, K*K, H, W]: the filters of all channels out of those of the heads."""
+    """[B, C, K*K, H, W]: the filters of all channels, made from those of the heads."""
     heads = attention.shape[1]
     head = torch.arange(channels) // (channels // heads) if by_block else torch.arange(channels) % heads
     filters = attention[:, head]
@@ -69,8 +59,8 @@ def unified(t, q, k, v, grid, kernel, dilation, heads, terms, norm, area, scale)
     else:
         reach = kernel // 2 * dilation
         inside = (dy.abs() <= reach) & (dx.abs() <= reach) & (dy % dilation == 0) & (dx % dilation == 0)
-        offset = torch.div(dy, dilation, rounding_mode="floor") * kernel + torch.div(dx, dilation, rounding_mode="floor")
-        offset = offset + kernel // 2 * kernel + kernel // 2
+        down, across = (torch.div(step, dilation, rounding_mode="floor") + kernel // 2 for step in (dy, dx))
+        offset = down * kernel + across
     offset = torch.where(inside, offset, torch.zeros_like(offset))
     split = [a.reshape(*a.shape[:2], heads, -1).transpose(1, 2) for a in (q, k, v)]
     scores = torch.zeros(q.shape[0], heads, tokens, tokens, dtype=q.dtype)
@@ -82,7 +72,7 @@ def unified(t, q, k, v, grid, kernel, dilation, heads, terms, norm, area, scale)
         scores = scores + torch.einsum("bjc,chij->bhij", k, t["rq"][:, :, offset])
     if "b" in terms:
         scores = scores + t["rb"][:, offset]
-    # Neighbours off the grid have no key; their other terms take part in Norm.
+    # A neighbour off the grid has no key; its other terms are part of Norm.
     y = torch.zeros_like(split[0])
     for i in range(tokens):
         mates = inside[i].nonzero()[:, 0]
@@ -120,27 +110,21 @@ def elsa(t, case):
     return project(t, y)
 
 
-def inputs(seed, case):
-    tokens, C, Q, h = case["grid"][0] * case["grid"][1], case["C"], case["Q"], case["heads"]
-    taps = case["kernel"] ** 2
-    offsets = (2 * case["kernel"] - 1) ** 2 if case["area"] == "window" else taps
-    rows = [("x", (case["batch"], tokens, C), 1), ("w_qkv", (2 * Q + C, C), C)]
-    if case["biases"]:
-        rows += [("b_qkv", (2 * Q + C,), C)]
+def elsa_inputs(seed, case):
+    C, Q, h, K = (case[key] for key in ("C", "Q", "heads", "kernel"))
+    taps = K * K
+    offsets = (2 * K - 1) ** 2 if case["area"] == "window" else taps
     if case["equation"] == 0:
-        rows += [("conv_w", (Q, 8, case["kernel"], case["kernel"]), 8 * taps), ("conv_b", (Q,), 8), ("mix_w", (h * taps, Q), Q),
-                 ("mix_b", (h * taps,), 2)]
+        own = [("conv_w", (Q, 8, K, K), 8 * taps), ("conv_b", (Q,), 8), ("mix_w", (h * taps, Q), Q),
+               ("mix_b", (h * taps,), 2)]
     else:
-        rows += [(name, shape, fan) for name, term, shape, fan in
-                 [("rk", "qr", (C, h, offsets), C), ("rq", "rk", (C, h, offsets), C), ("rb", "b", (h, offsets), 1)]
-                 if case["equation"] != 4 or term in case["terms"]]
+        own = [(name, shape, fan) for name, term, shape, fan in
+               [("rk", "qr", (C, h, offsets), C), ("rq", "rk", (C, h, offsets), C), ("rb", "b", (h, offsets), 1)]
+               if case["equation"] != 4 or term in case["terms"]]
     if case["ghost"]:
-        rows += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
-    if case["projection"]:
-        rows += [("w_o", (C, C), C)]
-    if case["projection"] and case["biases"]:
-        rows += [("b_o", (C,), C)]
-    tensors = {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+        own += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
+    tensors = inputs(seed, around(case["grid"][0] * case["grid"][1], C, own, case["biases"], case["projection"],
+                                  case["batch"], 2 * Q + C))
     if case["ghost"] and case["lambda"] != int(case["lambda"]):
         tensors["ghost_mul"] = tensors["ghost_mul"].abs() + 0.125
     return tensors
@@ -151,16 +135,20 @@ DEFAULT = {"dilation": 1, "heads": 1, "batch": 1, "ghost": False, "lambda": 1, "
 CASES = {
     "eq7": dict(equation=7, grid=(5, 6), kernel=3, C=4, heads=2, batch=2, biases=True, projection=True),
     "eq7_ghost": dict(equation=7, grid=(6, 5), kernel=5, C=6, heads=3, ghost=True, scale=0.5, projection=True),
-    "eq7_block": dict(equation=7, grid=(4, 7), kernel=3, C=6, heads=2, ghost=True, map="block", gamma=-0.5, biases=True),
-    "eq7_dilated": dict(equation=7, grid=(7, 8), kernel=3, C=4, heads=2, dilation=3, ghost=True, projection=True, **{"lambda": 2}),
+    "eq7_block": dict(equation=7, grid=(4, 7), kernel=3, C=6, heads=2, ghost=True, map="block", gamma=-0.5,
+                      biases=True),
+    "eq7_dilated": dict(equation=7, grid=(7, 8), kernel=3, C=4, heads=2, dilation=3, ghost=True, projection=True,
+                        **{"lambda": 2}),
     "eq7_root": dict(equation=7, grid=(4, 4), kernel=3, C=4, heads=1, ghost=True, **{"lambda": 0.5}),
     "eq7_paper": dict(equation=7, grid=(14, 14), kernel=7, C=6, heads=3, ghost=True, biases=True, projection=True),
     "eq6": dict(equation=6, grid=(5, 5), kernel=3, C=4, heads=2, batch=2, scale=-1.5, biases=True, projection=True),
     "final": dict(equation=0, grid=(5, 6), kernel=3, C=6, Q=16, heads=2, batch=2, biases=True, projection=True),
     "final_ghost": dict(equation=0, grid=(6, 4), kernel=5, C=8, Q=8, heads=4, dilation=2, ghost=True),
-    "eq4_window": dict(equation=4, grid=(6, 9), kernel=3, C=6, heads=2, area="window", scale=0.5, biases=True, projection=True),
+    "eq4_window": dict(equation=4, grid=(6, 9), kernel=3, C=6, heads=2, area="window", scale=0.5, biases=True,
+                       projection=True),
     "eq4_neighbours": dict(equation=4, grid=(5, 4), kernel=3, C=6, heads=3, batch=2),
-    "eq4_convolution": dict(equation=4, grid=(5, 6), kernel=5, C=4, heads=4, terms="b", norm="identity", projection=True),
+    "eq4_convolution": dict(equation=4, grid=(5, 6), kernel=5, C=4, heads=4, terms="b", norm="identity",
+                            projection=True),
     "eq4_dynamic": dict(equation=4, grid=(4, 5), kernel=3, C=4, heads=2, dilation=2, terms="qr", norm="identity"),
     "eq4_filter": dict(equation=4, grid=(5, 5), kernel=3, C=4, heads=2, terms="qk+rk+b", norm="filter", biases=True),
 }
@@ -169,11 +157,12 @@ CASES = {
 def main():
     for seed, (name, given) in enumerate(CASES.items(), 1):
         case = {**DEFAULT, "Q": given["C"], **given}
-        tensors = inputs(seed, case)
+        tensors = elsa_inputs(seed, case)
         tensors["y_expected"] = elsa(tensors, case)
         options = [f"--grid {case['grid'][0]}x{case['grid'][1]} --kernel {case['kernel']} --heads {case['heads']}"]
         options += ["--variant final" if case["equation"] == 0 else f"--equation {case['equation']}"]
-        options += [f"--{key} {case[key]}" for key in ("dilation", "scale", "lambda", "gamma") if case[key] != DEFAULT[key]]
+        options += [f"--{key} {case[key]}" for key in ("dilation", "scale", "lambda", "gamma")
+                    if case[key] != DEFAULT[key]]
         options += ["--head-map block"] if case["map"] == "block" else []
         if case["equation"] == 4:
             options += [f"--{key} {case[key]}" for key in ("terms", "norm", "area")]

@@ -1,21 +1,11 @@
-"""Golden vectors for HiLo: Hi-Fi, Lo-Fi and their padding, told again in PyTorch.
-
-    /usr/bin/python3 tests/pytorch/hilo.py [FOLDER]      (default: tests/golden)
-
-Z. Pan, J. Cai and B. Zhuang, "Fast Vision Transformers with HiLo Attention",
-NeurIPS 2022, Sec. 4.1 and appendix A.4.  _golden.py says what is in the files.
-Needs torch and numpy; nothing of the C code.
-"""
+"""Golden vectors for "Fast Vision Transformers with HiLo Attention", Sec. 4.1 and App. A.4; see _golden.py."""
 
 import math
-import sys
-
-sys.dont_write_bytecode = True
 
 import torch
 import torch.nn.functional as F
 
-from _golden import drawn, write
+from _golden import axes, inputs, write
 
 
 def heads_of(rows, count):
@@ -35,7 +25,7 @@ def linear(t, name, rows):
 
 
 def high(t, plane, s, count):
-    """[B, H, W, C] -> [B, H, W, hd]: windows become a second batch, and then planes again."""
+    """[B, H, W, C] -> [B, H, W, hd]: windows are a second batch axis."""
     batch, height, width, _ = plane.shape
     windows = plane.unflatten(1, (height // s, s)).unflatten(3, (width // s, s)).transpose(2, 3)
     q, k, v = linear(t, "h_qkv", windows.flatten(3, 4)).chunk(3, dim=-1)
@@ -51,7 +41,7 @@ def low(t, plane, s, count, pooled_queries):
     answers = linear(t, "l_proj", attention(linear(t, "l_q", asking).flatten(1, 2), k, v, count))
     answers = answers.unflatten(1, asking.shape[1:3])
     if pooled_queries:
-        answers = F.interpolate(answers.permute(0, 3, 1, 2), size=plane.shape[1:3], mode="bilinear", align_corners=False)
+        answers = F.interpolate(answers.permute(0, 3, 1, 2), plane.shape[1:3], mode="bilinear", align_corners=False)
         answers = answers.permute(0, 2, 3, 1)
     return answers
 
@@ -72,15 +62,16 @@ def hilo(t, case):
     return torch.cat(parts, dim=-1)[:, :height, :width].flatten(1, 2)
 
 
-def inputs(seed, case):
+def hilo_inputs(seed, case):
     C, (near, far) = case["C"], shares(case)
     hd, ld = (count * C // case["heads"] for count in (near, far))
     rows = [("x", (case["batch"], case["grid"][0] * case["grid"][1], C), 1)]
-    for name, out, fan in [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C), ("l_proj", ld, ld)]:
+    for name, out, fan in [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C),
+                           ("l_proj", ld, ld)]:
         if out:
             rows += [(name, (out, fan), fan)]
             rows += [(name + "_b", (out,), fan)] if name in case["biases"] else []
-    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+    return inputs(seed, rows)
 
 
 ALL = ("h_qkv", "h_proj", "l_q", "l_kv", "l_proj")
@@ -101,9 +92,10 @@ CASES = {
 def main():
     for seed, (name, given) in enumerate(CASES.items(), 1):
         case = {**DEFAULT, **given}
-        tensors = inputs(seed, case)
+        tensors = hilo_inputs(seed, case)
         tensors["y_expected"] = hilo(tensors, case)
-        options = f"--grid {case['grid'][0]}x{case['grid'][1]} --heads {case['heads']} --window {case['window']} --alpha {case['alpha']}"
+        options = f"--grid {axes(case['grid'])} --heads {case['heads']} --window {case['window']}"
+        options += f" --alpha {case['alpha']}"
         write("hilo", name, tensors, options + (" --pooled-queries" if case["pooled"] else ""))
 
 

@@ -1,29 +1,19 @@
-"""Golden vectors for LiSA: the pseudo-code of Fig. 6 and 7, told again in PyTorch.
+"""Golden vectors for "Lightweight Structure-Aware Attention": the pseudo-code of Fig. 6 and 7; see _golden.py."""
 
-    /usr/bin/python3 tests/pytorch/lisa.py [FOLDER]      (default: tests/golden)
+import math
 
-H. Kwon et al., "Lightweight Structure-Aware Attention for Visual Understanding",
-2022.  _golden.py says what is in the files.  Needs torch and numpy; nothing of
-the C code.
-"""
-
-import sys
-
-sys.dont_write_bytecode = True
-
-import numpy
 import torch
 
-from _golden import drawn, join_heads, split_heads, write
+from _golden import around, axes, inputs, join_heads, split_heads, write
 
 
-# ---- what both figures share ----
+# ---- both figures ----
 
 def offsets(grid):
-    """[N, N]: where the table of a grid holds the pair (i, j), i asking for j."""
-    axes = torch.meshgrid(*[torch.arange(n) for n in grid], indexing="ij")
-    place = torch.zeros(axes[0].numel(), axes[0].numel(), dtype=torch.long)
-    for axis, n in zip(axes, grid):
+    """[N, N]: the place of query i and key j in the table of a grid."""
+    at_axes = torch.meshgrid(*[torch.arange(n) for n in grid], indexing="ij")
+    place = torch.zeros(at_axes[0].numel(), at_axes[0].numel(), dtype=torch.long)
+    for axis, n in zip(at_axes, grid):
         at = axis.reshape(-1)
         place = place * (2 * n - 1) + (at[None, :] - at[:, None]) + n - 1
     return place
@@ -41,7 +31,7 @@ def unit_heads(t, x, heads):
 
 
 def gather(query, key_side, value_side):
-    """Both sides [B, h, N, c, D] meet the query, as the last einsum of both figures."""
+    """The last einsum of both figures; both sides are [B, h, N, c, D]."""
     structure = torch.einsum("bhnc,bhncd->bhnd", query, key_side)
     return torch.einsum("bhnd,bhnkd->bhnk", structure, value_side)
 
@@ -61,7 +51,7 @@ def equation_5(t, q, k, v, grid):
 
 
 def equation_6_or_7(t, q, k, v, grid):
-    """Fig. 6 with an RPE for every channel; ba, as in Eq. 5, where it is given."""
+    """Fig. 6 with an RPE for every channel; ba is optional, as in Eq. 5."""
     k_ra = torch.einsum("bhmc,nmcd->bhncd", k, toeplitz(t["ea"], grid))
     rb_v = torch.einsum("nmd,bhmv->bhnvd", toeplitz(t["eb"], grid), v)
     return gather(q, k_ra + t.get("ba", 0.0), rb_v + t["bb"])
@@ -70,16 +60,16 @@ def equation_6_or_7(t, q, k, v, grid):
 # ---- Tab. 3c: Eq. 10 with kernels of a few tokens ----
 
 def local_kernels(t, q, k, v, grid, kernel):
-    """A convolution turns the kernel round; conv1d, conv2d and conv3d do not, and pad with zeros."""
+    """conv1d, conv2d and conv3d do not flip the kernel, so it is flipped here; they pad with zeros."""
     batch, heads, tokens, c = q.shape
     convolve = {1: torch.nn.functional.conv1d, 2: torch.nn.functional.conv2d, 3: torch.nn.functional.conv3d}[len(grid)]
-    axes = tuple(range(-len(grid), 0))
+    ends = tuple(range(-len(grid), 0))
 
     def convolved(a, filters):
-        """[B, h, N, c] by [M, c, D] into [B, h, N, c, D]: filters of each channel apart."""
+        """[B, h, N, c] by [M, c, D] into [B, h, N, c, D], depth-wise."""
         latent = filters.shape[-1]
         plane = a.transpose(2, 3).reshape(-1, c, *grid)
-        weight = filters.permute(1, 2, 0).reshape(c * latent, 1, *kernel).flip(axes)
+        weight = filters.permute(1, 2, 0).reshape(c * latent, 1, *kernel).flip(ends)
         out = convolve(plane, weight, padding=tuple(n // 2 for n in kernel), groups=c)
         return out.reshape(batch, heads, c, latent, tokens).permute(0, 1, 4, 2, 3)
 
@@ -88,18 +78,18 @@ def local_kernels(t, q, k, v, grid, kernel):
     return gather(q, ga + t["ba"], gb + t["bb"])
 
 
-# ---- Fig. 7, on the grid's own axes ----
+# ---- Fig. 7, on the axes of the grid ----
 
 def equation_10(t, q, k, v, grid):
-    """The length given to the inverse keeps the last token of odd grids."""
-    axes = tuple(range(2, 2 + len(grid)))
+    """irfftn needs the grid, or an odd axis loses its last token."""
+    middle = tuple(range(2, 2 + len(grid)))
 
     def spectrum(a):
-        """Of [lead, N, ...], the grid unfolded; [lead, bins..., ...]."""
-        return torch.fft.rfftn(a.reshape(a.shape[0], 1, *grid, *a.shape[2:]), dim=axes)
+        """[lead, N, ...] -> [lead, 1, bins..., ...]"""
+        return torch.fft.rfftn(a.reshape(a.shape[0], 1, *grid, *a.shape[2:]), dim=middle)
 
     def tokens(a):
-        a = torch.fft.irfftn(a, s=grid, dim=axes)
+        a = torch.fft.irfftn(a, s=grid, dim=middle)
         return a.reshape(q.shape[0], q.shape[1], q.shape[2], *a.shape[2 + len(grid):])
 
     fold = lambda a: a.reshape(-1, *a.shape[2:])                  # batch and heads together
@@ -119,30 +109,21 @@ def lisa(t, equation, grid, heads, kernel=None):
     return join_heads(t, EQUATIONS[equation](t, q, k, v, grid))
 
 
-def inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None, with_ba=False):
-    tokens = int(numpy.prod(grid))
-    table = int(numpy.prod([2 * n - 1 for n in grid]))
-    channels = heads * c
-    rows = [("x", (batch, tokens, channels), 1), ("w_qkv", (3 * channels, channels), channels)]
-    if biases:
-        rows += [("b_qkv", (3 * channels,), channels)]
+def lisa_inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None,
+                with_ba=False):
+    tokens, table, taps = math.prod(grid), math.prod(2 * n - 1 for n in grid), math.prod(kernel or grid)
     if equation == 4:
-        rows += [("e", (table, 1 if shared_rpe else heads), tokens)]
+        own = [("e", (table, 1 if shared_rpe else heads), tokens)]
     elif equation == 10:
-        taps = int(numpy.prod(kernel or grid))
-        rows += [("wa", (taps, c, latent), taps), ("wb", (taps, latent), taps)]
+        own = [("wa", (taps, c, latent), taps), ("wb", (taps, latent), taps)]
     else:
-        rows += [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens),
-                 ("eb", (table, latent), tokens)]
+        own = [("ea", (table, latent) if equation == 5 else (table, c, latent), tokens),
+               ("eb", (table, latent), tokens)]
     if equation in (7, 10) or with_ba:
-        rows += [("ba", (c, latent), c)]
+        own += [("ba", (c, latent), c)]
     if equation != 4:
-        rows += [("bb", (c, latent), c)]
-    if projection:
-        rows += [("w_o", (channels, channels), channels)]
-    if projection and biases:
-        rows += [("b_o", (channels,), channels)]
-    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+        own += [("bb", (c, latent), c)]
+    return inputs(seed, around(tokens, heads * c, own, biases, projection, batch))
 
 
 #        name             equation  grid    heads batch c  D  shared  biases projection
@@ -170,10 +151,10 @@ CASES = [("eq4_line",           4, (7,),       2, 2, 3, 0, True,  True,  True),
 def main():
     for seed, (name, equation, grid, heads, *rest) in enumerate(CASES, 1):
         kernel = rest[6] if len(rest) > 6 else None
-        tensors = inputs(seed, equation, grid, heads, *rest)
+        tensors = lisa_inputs(seed, equation, grid, heads, *rest)
         tensors["y_expected"] = lisa(tensors, equation, grid, heads, kernel)
-        words = f" --kernel {'x'.join(map(str, kernel))}" if kernel else ""
-        write("lisa", name, tensors, f"--grid {'x'.join(map(str, grid))} --equation {equation}{words} --heads {heads}")
+        words = f" --kernel {axes(kernel)}" if kernel else ""
+        write("lisa", name, tensors, f"--grid {axes(grid)} --equation {equation}{words} --heads {heads}")
 
 
 if __name__ == "__main__":

@@ -1,26 +1,20 @@
-"""Golden vectors for self-attention: plain, in windows, shifted, and with a ghost head, in PyTorch.
+"""Golden vectors for self-attention (Vaswani et al. 2017); see _golden.py.
 
-    /usr/bin/python3 tests/pytorch/msa.py [FOLDER]      (default: tests/golden)
-
-Vaswani et al. 2017; windows and their shift as in Liu et al. 2021; the ghost head
-as in Zhou et al. 2021, App. C.  In the cases "public" y_expected comes from a table
-as Swin's public code stores it, and rpe is this table as rename.py converts it.  _golden.py says what is in the files.  Needs torch
-and numpy; nothing of the C code.
+Windows and their shift are those of Liu et al. 2021, the ghost head that of Zhou et al. 2021, App. C.  In the cases
+"public" y_expected comes from a table as Swin's public code stores it, and rpe is this table as rename.py converts
+it.
 """
 
-import sys
+import math
 
-sys.dont_write_bytecode = True
-
-import numpy
 import torch
 
-from _golden import drawn, join_heads, split_heads, write
+from _golden import around, axes, drawn, inputs, join_heads, split_heads, write
 from lisa import toeplitz
 
 
 def scores(t, q, k, grid):
-    """[B, h, N, N], each pair with what its offset on the grid adds."""
+    """[B, h, N, N], with the bias of each offset."""
     logits = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     if "rpe" in t:
         logits = logits + toeplitz(t["rpe"].expand(-1, q.shape[1]), grid).permute(2, 0, 1)
@@ -28,8 +22,9 @@ def scores(t, q, k, grid):
 
 
 def of_windows(table, grid, edge):
-    """Swin's table of one window [(2s-1)^2, h], by query minus key, as the middle of the plane's table by
-    key minus query: reversed along both axes, zeros around it, which windows do not read."""
+    """Convert Swin's table of a window [(2s-1)^2, h], by query minus key, to a table of the plane, by key minus query.
+
+    It is reversed along both axes.  Windows do not read the zeros around it."""
     inner, (rows, columns) = 2 * edge - 1, grid
     whole = table.new_zeros(2 * rows - 1, 2 * columns - 1, table.shape[-1])
     whole[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1] = \
@@ -38,12 +33,11 @@ def of_windows(table, grid, edge):
 
 
 def public_windows(table, q, k, v, grid, edge, shift):
-    """Swin's windows pair by pair: the entry of a pair is found by the coordinates of query minus key within
-    the window, and the masks hold -100 where its code has it."""
+    """Swin's windows pair by pair: query minus key in the window gives the entry; masks are -100, as in its code."""
     rows, columns = grid
     y = torch.zeros_like(v)
     place = [(r, c) for r in range(rows) for c in range(columns)]
-    moved = {(r, c): ((r - shift) % rows, (c - shift) % columns) for r, c in place}     # where the roll puts it
+    moved = {(r, c): ((r - shift) % rows, (c - shift) % columns) for r, c in place}     # after the roll
     window = {at: (moved[at][0] // edge, moved[at][1] // edge) for at in place}
     part = {at: tuple((m >= n - edge) + (m >= n - shift) for m, n in zip(moved[at], grid)) for at in place}
     for i, query in enumerate(place):
@@ -64,7 +58,7 @@ def plain(t, q, k, v, grid):
 
 
 def ghosted(t, q, k, v, grid, power, gamma, by_block):
-    """Weights of heads become weights of channels, [B, C, N, N], before they meet the values."""
+    """Weights of heads become weights of channels, [B, C, N, N]."""
     heads, c = q.shape[1], q.shape[-1]
     channels = heads * c
     weights = scores(t, q, k, grid).softmax(-1)
@@ -79,7 +73,7 @@ def ghosted(t, q, k, v, grid, power, gamma, by_block):
 
 
 def in_windows(t, q, k, v, grid, edge, shift):
-    """The plane is rolled, cut into windows, and rolled back; what a seam parts has a score of -inf."""
+    """Roll the plane, cut it into windows, roll it back.  Pairs across a seam have a score of -inf."""
     rows, columns = grid
     batch, heads, _, c = q.shape
 
@@ -90,7 +84,7 @@ def in_windows(t, q, k, v, grid, edge, shift):
     def rolled(a):
         return cut(a.reshape(batch, heads, rows, columns, -1).roll((-shift, -shift), (2, 3)))
 
-    # Regions between which a window has a seam: the plane's last `shift` rows and columns lie apart.
+    # The last `shift` rows and columns of the plane are regions of their own.
     side = torch.zeros(rows, columns, dtype=torch.long)
     if shift:
         side[rows - shift:, :] += 1
@@ -98,15 +92,11 @@ def in_windows(t, q, k, v, grid, edge, shift):
     side = cut(side.expand(batch, heads, rows, columns)[..., None])[..., 0]
     apart = side[..., :, None] != side[..., None, :]
 
-    # The middle of the grid's table, as the table of a window.
-    inner = dict(t)
-    if "rpe" in t:
-        table = t["rpe"].reshape(2 * rows - 1, 2 * columns - 1, -1)
-        middle = table[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1]
-        inner["rpe"] = middle.reshape(-1, table.shape[-1])
     logits = rolled(q) @ rolled(k).transpose(-1, -2) / c ** 0.5
-    if "rpe" in t:
-        bias = toeplitz(inner["rpe"].expand(-1, heads), (edge, edge)).permute(2, 0, 1)
+    if "rpe" in t:                  # the middle of the plane's table is the table of a window
+        table = t["rpe"].reshape(2 * rows - 1, 2 * columns - 1, -1)
+        middle = table[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1].flatten(0, 1)
+        bias = toeplitz(middle.expand(-1, heads), (edge, edge)).permute(2, 0, 1)
         logits = logits + bias[None, :, None]
     y = logits.masked_fill(apart, -torch.inf).softmax(-1) @ rolled(v)
     y = y.reshape(batch, heads, rows // edge, columns // edge, edge, edge, c).permute(0, 1, 2, 4, 3, 5, 6)
@@ -129,25 +119,18 @@ PUBLIC = [("public",        (4, 4),   2, 2, 4, 2, "public", {"window": 2}),
           ("public_shift",  (6, 9),   2, 1, 4, 2, "public", {"window": 3, "shift": 1})]
 
 
-def inputs(seed, grid, heads, batch, c, columns, how, options):
-    tokens, table = int(numpy.prod(grid)), int(numpy.prod([2 * n - 1 for n in grid]))
-    channels = heads * c
-    rows = [("x", (batch, tokens, channels), 1), ("w_qkv", (3 * channels, channels), channels),
-            ("b_qkv", (3 * channels,), channels)]
-    if columns:
-        rows += [("rpe", (table, columns), 1)]
+def msa_inputs(seed, grid, heads, batch, c, columns, how, options):
+    tokens, table, C = math.prod(grid), math.prod(2 * n - 1 for n in grid), heads * c
+    own = [("rpe", (table, columns), 1)] if columns else []
     if how == "ghost":
-        rows += [("ghost_add", (channels, table), tokens)]
-    if how == "ghost" and options["lambda"]:
-        rows += [("ghost_mul", (channels, table), 1)]
-    rows += [("w_o", (channels, channels), channels), ("b_o", (channels,), channels)]
-    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+        own += [("ghost_add", (C, table), tokens)] + [("ghost_mul", (C, table), 1)] * bool(options["lambda"])
+    return inputs(seed, around(tokens, C, own, batch=batch))
 
 
 def main():
     cases = [*enumerate(CASES, 71), *enumerate(PUBLIC, 171)]
     for seed, (name, grid, heads, batch, c, columns, how, options) in cases:
-        tensors = inputs(seed, grid, heads, batch, c, columns, how, options)
+        tensors = msa_inputs(seed, grid, heads, batch, c, columns, how, options)
         q, k, v = split_heads(tensors, tensors["x"], heads)
         if how == "public":
             edge = options["window"]
@@ -162,7 +145,7 @@ def main():
             y = ghosted(tensors, q, k, v, grid, options["lambda"], options["gamma"], options.get("head-map") == "block")
         tensors["y_expected"] = join_heads(tensors, y)
         words = "".join(f" --{option} {value}" for option, value in options.items())
-        write("msa", name, tensors, f"--grid {'x'.join(map(str, grid))} --heads {heads}{words}")
+        write("msa", name, tensors, f"--grid {axes(grid)} --heads {heads}{words}")
 
 
 if __name__ == "__main__":

@@ -1,25 +1,14 @@
-"""Golden vectors for whole networks: layers, operators and tables of the five papers, told again in PyTorch.
+"""Golden vectors for whole networks; see _golden.py.
 
-    /usr/bin/python3 tests/pytorch/networks.py [FOLDER]      (default: tests/golden)
-
-LITv2 (Z. Pan et al., NeurIPS 2022, Tab. 7), ELSA-Swin (J. Zhou et al., 2021),
-LiSANet (H. Kwon et al., 2022, Tab. 2, 7 and 8), StructViT (M. Kim et al., CVPR
-2024, Tab. 2), a ChoP'D Former of our own widths (the paper's are not at hand),
-and Swin-T beside them.  A network is a table of steps; tensors have the paths
-that the C code gives them.  Operators are those of the other files here.
-
-Refuses to be fast, or to be the C code: sampling is bilinear by its formula,
-batch norms are not folded, and planes are planes.
-_golden.py says what is in the files.  Needs torch and numpy; nothing of the C
-code.
+LITv2 (HiLo, Tab. 7), ELSA-Swin, LiSANet (LiSA, Tab. 2, 7 and 8), StructViT (StructSA, Tab. 2), a ChoP'D Former with
+our own widths (the paper's are not at hand), and Swin-T.  A network is a table of steps.  Tensors have the paths of
+the C code. Operators are those of the other files.  Nothing is optimized: batch norms are not folded, and sampling
+follows its formula.
 """
 
 import itertools
 import math
-import sys
 from collections import namedtuple
-
-sys.dont_write_bytecode = True
 
 import torch
 import torch.nn.functional as F
@@ -29,12 +18,12 @@ import elsa as of_elsa
 import hilo as of_hilo
 import lisa as of_lisa
 import structsa as of_structsa
-from _golden import drawn, join_heads, split_heads, write
+from _golden import axes, drawn, join_heads, split_heads, write
 
 # ---- layers -----------------------------------------------------------------
 #
-# A layer on tokens [B, N, C] of a grid: its tensors as (name, shape, fan), what
-# it makes of tokens, and the channels and the grid behind it.
+# A layer on tokens [B, N, C] of a grid: its tensors as (name, shape, fan), its function, and the channels and grid of
+# its result.
 
 Layer = namedtuple("Layer", "tensors run C grid")
 
@@ -58,8 +47,8 @@ def per_axis(number, grid):
 
 
 def rows(weight, weight_shape, bias, fan):
-    """A weight, and a bias where it has a name."""
-    return [(weight, weight_shape, fan)] + ([(bias, weight_shape[:1], fan)] if bias else [])
+    """A weight and its bias."""
+    return [(weight, weight_shape, fan), (bias, weight_shape[:1], fan)]
 
 
 def patch(C, grid, channels, size, stride, pad=0):
@@ -92,7 +81,7 @@ def mlp(C, grid, ratio=4, depthwise=False):
 
 
 def mean_of(C, grid, size):
-    """The mean of a window, zeros around counted in."""
+    """The mean of a window; zeros outside the grid count."""
     size = per_axis(size, grid)
     run = lambda t, x: tokens(F.avg_pool2d(planes(x, grid), size, 1, tuple(k // 2 for k in size)))
     return Layer([], run, C, grid)
@@ -122,7 +111,7 @@ def merge(C, grid):
 
 
 def sampled(plane, y, x):
-    """[B, C, H, W] at real places [B, h, w]: bilinear between the four around, zeros outside."""
+    """Bilinear samples of [B, C, H, W] at real places [B, h, w]; zeros outside."""
     B, C, H, W = plane.shape
     value = torch.zeros(B, C, *y.shape[1:], dtype=plane.dtype)
     for near_y, near_x in [(y.floor() + a, x.floor() + b) for a in (0, 1) for b in (0, 1)]:
@@ -147,7 +136,7 @@ def deform(C, grid):
             value = value + torch.einsum("bchw,dc->bdhw", at, t["w"][:, :, a, b])
         normal = F.batch_norm(value, t["norm_mean"], t["norm_var"], t["norm_g"], t["norm_b"], eps=1e-5)
         return tokens(F.gelu(normal))
-    # Offsets of a token or two: between tokens, and beyond the edge.
+    # This fan gives offsets of a token or two: between tokens, and off the grid.
     tensors = rows("w", (2 * C, C, 2, 2), "b", 4 * C) + rows("offset_w", (8, C, 2, 2), "offset_b", 4 * C)
     return Layer(tensors + [("norm_" + name, (2 * C,), 1) for name in ("g", "b", "mean", "var")], run, 2 * C, behind)
 
@@ -163,8 +152,9 @@ def head(C, grid, classes):
 
 # ---- operators --------------------------------------------------------------
 
-def projections(C, w_qkv):
-    return rows("w_qkv", (w_qkv, C), "b_qkv", C), rows("w_o", (C, C), "b_o", C)
+def between(C, own, maps=None):
+    """An operator's own tensors between its two projections."""
+    return rows("w_qkv", (maps or 3 * C, C), "b_qkv", C) + own + rows("w_o", (C, C), "b_o", C)
 
 
 def hilo(C, grid, heads, window=2, alpha=0.9):
@@ -176,38 +166,34 @@ def hilo(C, grid, heads, window=2, alpha=0.9):
 
 
 def elsa(C, grid, heads, group_width, kernel=7):
-    """The authors' final module, with the adding half of the ghost head alone."""
+    """The authors' final module, with the additive half of the ghost head."""
     Q, taps = math.ceil(C // 3 * 2 / group_width) * group_width, kernel * kernel
     case = {**of_elsa.DEFAULT, "grid": grid, "C": C, "Q": Q, "heads": heads, "kernel": kernel, "equation": 0,
             "lambda": 0, "map": "block"}
-    before, after = projections(C, 2 * Q + C)
     own = rows("conv_w", (Q, group_width, kernel, kernel), "conv_b", group_width * taps)
     own += rows("mix_w", (heads * taps, Q), "mix_b", Q) + [("ghost_add", (C, taps), taps)]
-    return Layer(before + own + after, lambda t, x: of_elsa.elsa({**t, "x": x}, case), C, grid)
+    return Layer(between(C, own, 2 * Q + C), lambda t, x: of_elsa.elsa({**t, "x": x}, case), C, grid)
 
 
 def lisa(C, grid, heads, latent):
     N, c = math.prod(grid), C // heads
-    before, after = projections(C, 3 * C)
     own = [("wa", (N, c, latent), N), ("wb", (N, latent), N), ("ba", (c, latent), c), ("bb", (c, latent), c)]
-    return Layer(before + own + after, lambda t, x: of_lisa.lisa({**t, "x": x}, 10, grid, heads), C, grid)
+    return Layer(between(C, own), lambda t, x: of_lisa.lisa({**t, "x": x}, 10, grid, heads), C, grid)
 
 
 def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
     M, strides = per_axis(kernel, grid), per_axis(stride, grid)
     taps = math.prod(M)
-    before, after = projections(C, 3 * C)
     own = [("hk", (patterns, taps, C), taps), ("hv", (patterns, taps, C), taps)]
     run = lambda t, x: of_structsa.structsa({**t, "x": x}, grid, M, M, strides, 16, scale, heads)
-    return Layer(before + own + after, run, C, grid)
+    return Layer(between(C, own), run, C, grid)
 
 
 def msa(C, grid, heads, window=None, shift=0):
-    """Self-attention with a bias for each offset and head; in windows, which may be shifted."""
+    """Self-attention with a bias for each offset and head, in windows that may be shifted."""
     size = per_axis(window, grid) if window else grid
-    before, after = projections(C, 3 * C)
     own = [("rpe", (math.prod(2 * n - 1 for n in grid), heads), 1)]
-    return Layer(before + own + after, lambda t, x: windowed(t, x, grid, size, shift, heads), C, grid)
+    return Layer(between(C, own), lambda t, x: windowed(t, x, grid, size, shift, heads), C, grid)
 
 
 def chopd(C, grid, components, boxes, hidden):
@@ -222,7 +208,7 @@ def chopd(C, grid, components, boxes, hidden):
 
 
 def fc_cp(C, grid, components):
-    """Eq. 5 without its factor of the image: a static layer."""
+    """Eq. 5 without the factor that depends on the image: a static layer."""
     N, R = math.prod(grid), components
     tensors = [("u2", (N, R), N), ("u3", (N, R), 1), ("u4", (C, R), C), ("u5", (C, R), R), ("b", (N, C), 1)]
 
@@ -232,7 +218,7 @@ def fc_cp(C, grid, components):
 
 
 def windowed(t, x, grid, size, shift, heads):
-    """All pairs of tokens, most of them forbidden: those of another window, and of another side of the seam."""
+    """All pairs of tokens, masked unless both are in one window and on one side of the seam."""
     q, k, v = split_heads(t, x, heads)
     bias = of_lisa.toeplitz(t["rpe"], grid).permute(2, 0, 1)
     at = torch.stack(torch.meshgrid(*[torch.arange(n) for n in grid], indexing="ij")).flatten(1)
@@ -247,9 +233,8 @@ def windowed(t, x, grid, size, shift, heads):
 
 # ---- tables -----------------------------------------------------------------
 #
-# A stage has steps once, and a block of steps `depth` times; block(j) are those
-# of block j, from 1.  A step moves: ON, x = f(x); INTO, h = f(x); ALONG, h = f(h);
-# JOIN, x += f(h); ADD, x += f(x).
+# A stage has an entry and `depth` blocks; block(j), from 1, is a list of steps.  A step is ON: x = f(x); INTO:
+# h = f(x); ALONG: h = f(h); JOIN: x += f(h); or ADD: x += f(x).
 
 ON, INTO, ALONG, JOIN, ADD = "on", "into", "along", "join", "add"
 Step = namedtuple("Step", "name move layer options")
@@ -274,24 +259,34 @@ def end(classes, **norms):
     return [step("norm", ON, norm, **norms), step("head", ON, head, classes=classes)]
 
 
+def stages(entry, block, depths, classes, **norms):
+    return Network([Stage(entry(s), block(s), depth) for s, depth in enumerate(depths)], end(classes, **norms))
+
+
+def embedded(channels, size, stride, pad=0):
+    """Patches and a norm."""
+    return [step("embed", ON, patch, channels=channels, size=size, stride=stride, pad=pad),
+            step("embed_norm", ON, norm)]
+
+
+def merged(C, how):
+    """Patches of 4 x 4 before the first stage, and this layer before the others."""
+    return lambda s: [step(how.__name__, ON, how)] if s else embedded(C, 4, 4)
+
+
 def litv2(widths, depths, heads, classes):
     def block(s):
         feed = [step("norm2", INTO, norm), step("mlp", JOIN, mlp, depthwise=True)]
         mixer = step("mixer", JOIN, hilo, heads=heads[s], window=2 if s == 2 else 1)
-        return feed if s < 2 else [step("norm1", INTO, norm), mixer] + feed
-    first = [step("embed", ON, patch, channels=widths[0], size=4, stride=4), step("embed_norm", ON, norm)]
-    entries = [first] + [[step("deform", ON, deform)]] * 3
-    return Network([Stage(entries[s], always(block(s)), depths[s]) for s in range(4)], end(classes))
+        return always(feed if s < 2 else [step("norm1", INTO, norm), mixer] + feed)
+    return stages(merged(widths[0], deform), block, depths, classes)
 
 
 def elsa_swin(widths, depths, heads, classes, group_width):
-    def mixer(s):
-        if s < 3:
-            return step("mixer", JOIN, elsa, heads=heads[s], group_width=group_width)
-        return step("mixer", JOIN, msa, heads=heads[s])
-    first = [step("embed", ON, patch, channels=widths[0], size=4, stride=4), step("embed_norm", ON, norm)]
-    entries = [first] + [[step("merge", ON, merge)]] * 3
-    return Network([Stage(entries[s], always(residual(mixer(s))), depths[s]) for s in range(4)], end(classes))
+    def block(s):
+        local = step("mixer", JOIN, elsa, heads=heads[s], group_width=group_width)
+        return always(residual(local if s < 3 else step("mixer", JOIN, msa, heads=heads[s])))
+    return stages(merged(widths[0], merge), block, depths, classes)
 
 
 def swin(widths, depths, heads, classes):
@@ -299,78 +294,72 @@ def swin(widths, depths, heads, classes):
         whole = step("mixer", JOIN, msa, heads=heads[s])
         shifted = lambda shift: step("mixer", JOIN, msa, heads=heads[s], window=7, shift=shift)
         return lambda j: residual(whole if s == 3 else shifted(0 if j % 2 else 3))
-    first = [step("embed", ON, patch, channels=widths[0], size=4, stride=4), step("embed_norm", ON, norm)]
-    entries = [first] + [[step("merge", ON, merge)]] * 3
-    return Network([Stage(entries[s], block(s), depths[s]) for s in range(4)], end(classes))
+    return stages(merged(widths[0], merge), block, depths, classes)
 
 
 def lisanet_i(widths, depths, heads, classes, latent):
     entry = [step("embed", ON, patch, channels=widths[0], size=16, stride=16), step("position", ON, position)]
     mixer = step("mixer", JOIN, lisa, heads=heads[0], latent=latent)
-    return Network([Stage(entry, always(residual(mixer)), depths[0])], end(classes))
+    return stages(lambda s: entry, lambda s: always(residual(mixer)), depths, classes)
 
 
 def lisanet_h(widths, depths, heads, classes, latent, overlap):
     def entry(s):
         k = (4 if s == 0 else 2) + (3 if s == 0 else 1) * overlap
         return [step("embed", ON, patch, channels=widths[s], size=k, stride=4 if s == 0 else 2, pad=k // 2 * overlap)]
-    block = lambda s: residual(step("mixer", JOIN, lisa, heads=heads[s], latent=latent))
-    return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes))
+    block = lambda s: always(residual(step("mixer", JOIN, lisa, heads=heads[s], latent=latent)))
+    return stages(entry, block, depths, classes)
 
 
 def structvit(widths, depths, heads, classes, patterns, stride, video=False):
-    """Stages of convolutions, and stages of StructSA; images, or frames of a video."""
-    epsilon, axes = 1e-6, 3 if video else 2
+    """Two stages of convolutions, two of StructSA; of images or of the frames of a video."""
 
     def entry(s):
         size, steps, pad = (4, 4, 0) if s == 0 else (2, 2, 0)
         if video:
             size, steps, pad = ((3, 4, 4), (2, 4, 4), (1, 0, 0)) if s == 0 else ((1, 2, 2), (1, 2, 2), 0)
-        return [step("embed", ON, patch, channels=widths[s], size=size, stride=steps, pad=pad),
-                step("embed_norm", ON, norm)]
+        return embedded(widths[s], size, steps, pad)
 
     def block(s):
         local = step("local", ADD, depthwise, size=3)
         if s < 2:
-            return [local, step("norm1", INTO, norm, kind="batch"), step("in", ALONG, linear),
-                    step("mixer", ALONG, depthwise, size=5), step("out", JOIN, linear),
-                    step("norm2", INTO, norm, kind="batch"), step("mlp", JOIN, mlp)]
-        strides = (1,) * (axes - 2) + (stride,) * 2
+            return always([local, step("norm1", INTO, norm, kind="batch"), step("in", ALONG, linear),
+                           step("mixer", ALONG, depthwise, size=5), step("out", JOIN, linear),
+                           step("norm2", INTO, norm, kind="batch"), step("mlp", JOIN, mlp)])
+        strides = (1,) * video + (stride,) * 2
         mixer = step("mixer", JOIN, structsa, heads=heads[s], patterns=patterns, stride=strides,
                      scale=(widths[s] // heads[s]) ** -0.5)
-        return [local] + residual(mixer, epsilon=epsilon)
-    return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes, kind="batch"))
+        return always([local] + residual(mixer, epsilon=1e-6))
+    return stages(entry, block, depths, classes, kind="batch")
 
 
 def chopd_former(widths, depths, heads, classes, kind="chopd"):
-    """Widths, components, boxes and gates are ours; the paper's are in a supplement that is not at hand.
-
-    The kinds are the five layers of Tab. 1."""
+    """The kinds are the five layers of Tab. 1.  Widths, components, boxes and gates are ours."""
     def entry(s):
         k = 4 if s == 0 else 2
-        return [step("embed", ON, patch, channels=widths[s], size=k, stride=k), step("embed_norm", ON, norm)]
+        return embedded(widths[s], k, k)
 
     def block(s):
         C = widths[s]
-        if kind == "chopd":
-            return [step("norm1", INTO, norm), step("mixer", JOIN, chopd, components=4 * C, boxes=4, hidden=C // 8)]
-        if kind == "fc":
-            return [step("norm1", INTO, norm), step("mixer", JOIN, fc_cp, components=2 * C)]
-        spatial = {"depthwise": [step("mixer", ALONG, depthwise, size=3)],
-                   "pool": [step("mixer", ALONG, mean_of, size=3)], "linear": []}[kind]
-        return [step("norm1", INTO, norm), step("in", ALONG, linear, channels=19 * C // 4), *spatial,
-                step("out", JOIN, linear, channels=C, gelu=True)]
-    return Network([Stage(entry(s), always(block(s)), depths[s]) for s in range(4)], end(classes))
+        mixers = {"chopd": [step("mixer", JOIN, chopd, components=4 * C, boxes=4, hidden=C // 8)],
+                  "fc": [step("mixer", JOIN, fc_cp, components=2 * C)],
+                  "depthwise": [step("mixer", ALONG, depthwise, size=3)],
+                  "pool": [step("mixer", ALONG, mean_of, size=3)], "linear": []}[kind]
+        if kind not in ("chopd", "fc"):
+            mixers = [step("in", ALONG, linear, channels=19 * C // 4), *mixers,
+                      step("out", JOIN, linear, channels=C, gelu=True)]
+        return always([step("norm1", INTO, norm), *mixers])
+    return stages(entry, block, depths, classes)
 
 
 # ---- from a table to steps, parameters and numbers ---------------------------
 
-# grid is that of the tokens that the step meets.
+# grid is that of the step's input.
 Placed = namedtuple("Placed", "path move layer stage step grid")
 
 
 def placed(network, grid=(224, 224), C=3):
-    """The steps of an image of this grid in the order they run; stage is the number of the stage that ends there."""
+    """The steps for an image of this grid, in their order; stage is the number of the stage that ends there, or 0."""
     x, h, steps = (C, tuple(grid)), None, []
 
     def place(prefix, each):
@@ -399,12 +388,12 @@ def shapes(steps):
 
 
 def parameters(steps):
-    """Learnable numbers: a batch norm's mean and variance are observed, not learnt."""
+    """Learnable numbers; a batch norm's mean and variance are not learned."""
     return sum(math.prod(shape) for path, shape in shapes(steps).items() if not path.endswith(("mean", "var")))
 
 
 def own(each, t):
-    """The tensors of a step, by their own names."""
+    """The tensors of a step, without its path."""
     return {name: t[f"{each.path}.{name}"] for name, _, _ in each.layer.tensors}
 
 
@@ -439,11 +428,11 @@ def weights(seed, steps):
     return t
 
 
-# Name: the table, widths, depths, channels of a head, what else the table takes, and the image.
 def doubled(C):
     return [C << s for s in range(4)]
 
 
+# Name: table, widths, depths, channels of a head, other arguments of the table, image.
 SQUARE, FRAMES, SMALL, MEDIUM = (224, 224), (16, 224, 224), (2, 2, 6, 2), (2, 2, 18, 2)
 UNIFORMER = {"s": ([64, 128, 320, 512], (3, 4, 8, 3)), "b": ([64, 128, 320, 512], (5, 8, 20, 7)),
              "l": ([128, 192, 448, 640], (5, 10, 24, 7))}
@@ -482,8 +471,7 @@ def network(name, widths=None, depths=None, heads=None, classes=1000):
 
 # ---- golden vectors -----------------------------------------------------------
 #
-# The tables themselves, with few channels and blocks, on images that are no
-# squares.  Offsets of deformable merging reach between tokens and off the grid.
+# The same tables with few channels and blocks, mostly on images that are not square.
 
 CASES = {
     "litv2-s": dict(grid=(64, 32), widths=(4, 8, 16, 32), depths=(1, 1, 2, 1), heads=(1, 1, 4, 2)),
@@ -507,7 +495,7 @@ def main():
         x = drawn(1000 * seed + 999, (case.get("batch", 1), math.prod(case["grid"]), 3), 1)
         t = weights(seed, steps)
         answers = run(steps, t, x)
-        options = [f"{name} --grid {'x'.join(map(str, case['grid']))}"]
+        options = [f"{name} --grid {axes(case['grid'])}"]
         options += [f"--{key} {','.join(map(str, case[key]))}" for key in ("depths", "widths", "heads") if key in case]
         options += ["--classes 5"]
         write("network", name, {"x": x, **t, **answers}, " ".join(options), answers)

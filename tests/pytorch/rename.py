@@ -1,31 +1,16 @@
-"""The weights that authors published, under the paths of our networks.
+"""Convert checkpoints that authors published to the paths of our networks.
 
     /usr/bin/python3 tests/pytorch/rename.py [--raw | --ema] NETWORK CHECKPOINT.pth WEIGHTS.safetensors
 
-NETWORK is one of litv2-s, -m, -b (the checkpoints of "Fast Vision Transformers
-with HiLo Attention"), elsa-swin-t, -s, -b (those of "ELSA: Enhanced Local
-Self-Attention") and swin-t (those of "Swin Transformer").  WEIGHTS.safetensors is what `twicetold network` reads.  A
-tensor that is missing, extra or of another shape is named by its path, all of
-them at once; exit status 2, and nothing is written.
-
-Most tensors change their names alone.  Convolutions over one token are linear
-maps; depth-wise kernels lose the axis of the one channel that they see.
-ELSA-Swin's windows have the rows of value, query and key in this order, and a
-table of heads by offsets; ours are query, key, value, and offsets by heads.
-Both take key minus query.  Swin's tables of relative positions take query minus
-key and have the offsets of one window: they are reversed along both axes and
-become the middle of a table of the plane (of_windows in msa.py).
-
-Does not guess.  A checkpoint may hold the weights of the last step (state_dict,
-model) and their moving average (state_dict_ema, model_ema).  If it holds both, say
-which: --raw takes the first, --ema the second.  ELSA-Swin-B was trained with an
-average, and its authors test with it (--use-ema).  Needs torch and numpy.
+NETWORK is litv2-s, -m or -b (HiLo), elsa-swin-t, -s or -b (ELSA) or swin-t.  `twicetold network` reads
+WEIGHTS.safetensors. If tensors are missing, extra or of another shape, all of them are listed, the exit status is 2,
+and nothing is written. A checkpoint may hold the weights of the last step (state_dict, model) and their moving
+average (state_dict_ema, model_ema). If it holds both, --raw takes the first and --ema the second; the authors of
+ELSA-Swin-B test with the average. Needs torch and numpy.
 """
 
 import re
 import sys
-
-sys.dont_write_bytecode = True
 
 import torch
 
@@ -35,8 +20,7 @@ from msa import of_windows
 
 # ---- layouts ------------------------------------------------------------------
 #
-# How one of their tensors becomes one of ours, and back: the shape that theirs
-# has for a shape of ours, and both ways.
+# Of a tensor: the shape that theirs has for a shape of ours, and the conversion to ours and back.
 
 
 class Same:
@@ -45,14 +29,14 @@ class Same:
 
 
 class Pixel:
-    """A linear map, kept as a convolution of 1 x 1."""
+    """A linear map, stored as a convolution of 1 x 1."""
     theirs = staticmethod(lambda shape: (*shape, 1, 1))
     ours = staticmethod(lambda value: value.flatten(1))
     back = staticmethod(lambda value: value[:, :, None, None])
 
 
 class Window:
-    """[D, C, M], kept as [D, C, k, k]."""
+    """[D, C, M], stored as [D, C, k, k]."""
     theirs = staticmethod(lambda shape: (*shape[:2], round(shape[2] ** 0.5), round(shape[2] ** 0.5)))
     ours = staticmethod(lambda value: value.flatten(2))
     back = staticmethod(lambda value: value.unflatten(2, (round(value.shape[2] ** 0.5),) * 2))
@@ -66,20 +50,20 @@ class OneChannel:
 
 
 class Plane:
-    """[C, taps], kept as [1, C, K, K]."""
+    """[C, taps], stored as [1, C, K, K]."""
     theirs = staticmethod(lambda shape: (1, shape[0], round(shape[1] ** 0.5), round(shape[1] ** 0.5)))
     ours = staticmethod(lambda value: value[0].flatten(1))
     back = staticmethod(lambda value: value.unflatten(1, (round(value.shape[1] ** 0.5),) * 2)[None])
 
 
 class Turned:
-    """[P, h], kept as [h, P]."""
+    """[P, h], stored as [h, P]."""
     theirs = staticmethod(lambda shape: shape[::-1])
     ours = back = staticmethod(lambda value: value.t())
 
 
 class OfWindows:
-    """Offsets on a square plane, key minus query, kept as those of a window of 7 x 7, query minus key."""
+    """Offsets on a square plane, key minus query, stored as those of a window of 7 x 7, query minus key."""
 
     def __init__(self, shape):
         self.side = (round(shape[0] ** 0.5) + 1) // 2
@@ -98,7 +82,7 @@ class OfWindows:
 
 
 class ValueFirst:
-    """Rows of query, key, value, kept as value, query, key."""
+    """Rows of query, key, value, stored as value, query, key."""
     theirs = staticmethod(lambda shape: shape)
     ours = staticmethod(lambda value: value.roll(-(value.shape[0] // 3), 0))
     back = staticmethod(lambda value: value.roll(value.shape[0] // 3, 0))
@@ -106,59 +90,53 @@ class ValueFirst:
 
 # ---- names ----------------------------------------------------------------------
 
-# Step and tensor of ours: their name behind the block's, and the layout.
-NORM = {"g": "weight", "b": "bias"}
+def map_of(weight, bias, theirs, layout=Same, of_bias=Same):
+    """A weight and its bias."""
+    return {weight: (theirs + ".weight", layout), bias: (theirs + ".bias", of_bias)}
+
+
+# Step and tensor of ours: their name after that of the block, and the layout.
 COMMON = {
-    **{f"{step}.{ours}": (f"{step}.{theirs}", Same)
-       for step in ("norm1", "norm2", "norm") for ours, theirs in NORM.items()},
-    **{f"embed_norm.{ours}": (f"patch_embed.norm.{theirs}", Same) for ours, theirs in NORM.items()},
-    "embed.w": ("patch_embed.proj.weight", Window), "embed.b": ("patch_embed.proj.bias", Same),
-    "mlp.w_1": ("mlp.fc1.weight", Same), "mlp.b_1": ("mlp.fc1.bias", Same),
-    "mlp.w_2": ("mlp.fc2.weight", Same), "mlp.b_2": ("mlp.fc2.bias", Same),
-    "head.w": ("head.weight", Same), "head.b": ("head.bias", Same),
+    **map_of("norm1.g", "norm1.b", "norm1"), **map_of("norm2.g", "norm2.b", "norm2"),
+    **map_of("norm.g", "norm.b", "norm"), **map_of("head.w", "head.b", "head"),
+    **map_of("embed_norm.g", "embed_norm.b", "patch_embed.norm"),
+    **map_of("embed.w", "embed.b", "patch_embed.proj", Window),
+    **map_of("mlp.w_1", "mlp.b_1", "mlp.fc1"), **map_of("mlp.w_2", "mlp.b_2", "mlp.fc2"),
 }
+MERGE = {"merge.w": ("downsample.reduction.weight", Same), **map_of("merge.norm_g", "merge.norm_b", "downsample.norm")}
 LITV2 = {
-    **COMMON,
-    "mlp.conv_w": ("mlp.dwconv.dwconv.weight", OneChannel), "mlp.conv_b": ("mlp.dwconv.dwconv.bias", Same),
-    **{f"mixer.{map}": (f"attn.{map}.weight", Same) for map in ("h_qkv", "h_proj", "l_q", "l_kv", "l_proj")},
-    **{f"mixer.{map}_b": (f"attn.{map}.bias", Same) for map in ("h_qkv", "h_proj", "l_q", "l_kv", "l_proj")},
-    "deform.w": ("downsample.dconv.weight", Same), "deform.b": ("downsample.dconv.bias", Same),
-    "deform.offset_w": ("downsample.dconv.conv_offset.weight", Same),
-    "deform.offset_b": ("downsample.dconv.conv_offset.bias", Same),
-    "deform.norm_g": ("downsample.norm_layer.weight", Same), "deform.norm_b": ("downsample.norm_layer.bias", Same),
+    **COMMON, **map_of("mlp.conv_w", "mlp.conv_b", "mlp.dwconv.dwconv", OneChannel),
+    **{ours: row for name in ("h_qkv", "h_proj", "l_q", "l_kv", "l_proj")
+       for ours, row in map_of(f"mixer.{name}", f"mixer.{name}_b", f"attn.{name}").items()},
+    **map_of("deform.w", "deform.b", "downsample.dconv"),
+    **map_of("deform.offset_w", "deform.offset_b", "downsample.dconv.conv_offset"),
+    **map_of("deform.norm_g", "deform.norm_b", "downsample.norm_layer"),
     "deform.norm_mean": ("downsample.norm_layer.running_mean", Same),
     "deform.norm_var": ("downsample.norm_layer.running_var", Same),
 }
 ELSA = {
-    **COMMON,
-    "mixer.conv_w": ("attn.attn.0.weight", Same), "mixer.conv_b": ("attn.attn.0.bias", Same),
-    "mixer.mix_w": ("attn.attn.2.weight", Pixel), "mixer.mix_b": ("attn.attn.2.bias", Same),
+    **COMMON, **MERGE, **map_of("mixer.conv_w", "mixer.conv_b", "attn.attn.0"),
+    **map_of("mixer.mix_w", "mixer.mix_b", "attn.attn.2", Pixel), **map_of("mixer.w_o", "mixer.b_o", "attn.post_proj"),
     "mixer.ghost_add": ("attn.ghost_head", Plane), "mixer.rpe": ("attn.rb", Turned),
-    "mixer.w_o": ("attn.post_proj.weight", Same), "mixer.b_o": ("attn.post_proj.bias", Same),
-    "merge.w": ("downsample.reduction.weight", Same),
-    "merge.norm_g": ("downsample.norm.weight", Same), "merge.norm_b": ("downsample.norm.bias", Same),
 }
 SWIN = {
-    **COMMON,
-    "mixer.w_qkv": ("attn.qkv.weight", Same), "mixer.b_qkv": ("attn.qkv.bias", Same),
+    **COMMON, **MERGE, **map_of("mixer.w_qkv", "mixer.b_qkv", "attn.qkv"),
+    **map_of("mixer.w_o", "mixer.b_o", "attn.proj"),
     "mixer.rpe": ("attn.relative_position_bias_table", OfWindows),
-    "mixer.w_o": ("attn.proj.weight", Same), "mixer.b_o": ("attn.proj.bias", Same),
-    "merge.w": ("downsample.reduction.weight", Same),
-    "merge.norm_g": ("downsample.norm.weight", Same), "merge.norm_b": ("downsample.norm.bias", Same),
 }
-# The same name of ours, in ELSA and in windows.
+# The projections of ELSA and of its windows have the same names.
 PROJECTIONS = {
-    "elsa": {"mixer.w_qkv": ("attn.pre_proj.weight", Pixel), "mixer.b_qkv": ("attn.pre_proj.bias", Same)},
-    "windows": {"mixer.w_qkv": ("attn.pre_proj.weight", ValueFirst), "mixer.b_qkv": ("attn.pre_proj.bias", ValueFirst)},
+    "elsa": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", Pixel),
+    "windows": map_of("mixer.w_qkv", "mixer.b_qkv", "attn.pre_proj", ValueFirst, ValueFirst),
 }
 FAMILIES = {"litv2": LITV2, "elsa-swin": ELSA, "swin": SWIN}
 
-# What their files hold besides: counters, and indices that follow from sizes.
+# Counters in their files, and indices that follow from sizes.
 DERIVED = re.compile(r"num_batches_tracked$|relative_id$|relative_position_index$|attn_mask$")
 
 
 def rules(name, steps):
-    """Our path: their path, our shape, the layout."""
+    """Of each path of ours: their path, our shape, the layout."""
     table = next(table for family, table in FAMILIES.items() if name.startswith(family + "-"))
     found = {}
     for each in steps:
@@ -172,13 +150,13 @@ def rules(name, steps):
             if block:
                 theirs = f"layers.{int(stage) - 1}.blocks.{int(block) - 1}.{theirs}"
             elif theirs.startswith("downsample"):
-                theirs = f"layers.{int(stage) - 2}.{theirs}"        # they merge behind a stage, we before one
+                theirs = f"layers.{int(stage) - 2}.{theirs}"        # they merge after a stage, we before one
             found[path] = theirs, shape, layout
     return found
 
 
 def renamed(name, steps, checkpoint):
-    """Our tensors, and what is wrong with theirs, a line for each."""
+    """Our tensors, and a line for each error in theirs."""
     ours, wrong, known = {}, [], set()
     for path, (theirs, shape, layout) in rules(name, steps).items():
         known.add(theirs)
@@ -193,14 +171,12 @@ def renamed(name, steps, checkpoint):
     return ours, wrong
 
 
-# Where files keep the weights of the last step, and their moving average.
+# Keys of the weights of the last step, and of their moving average.
 SETS = {"--raw": ("model", "state_dict"), "--ema": ("model_ema", "state_dict_ema")}
 
 
 def unwrapped(checkpoint, which=None):
-    """The tensors of a file that may hold several sets of them and an optimizer's state; and what is wrong.
-
-    A file of tensors alone is one set, the raw one."""
+    """The tensors of a checkpoint, and an error or None.  A file of tensors alone is a raw set."""
     found = {kind: [key for key in keys if isinstance(checkpoint.get(key), dict)] for kind, keys in SETS.items()}
     held = [key for keys in found.values() for key in keys]
     if len(held) > 1 and (not which or len(found[which]) != 1):

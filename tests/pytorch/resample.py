@@ -1,14 +1,7 @@
-"""Golden vectors for kernels and tables on another grid, by PyTorch's own interpolation.
+"""Golden vectors for kernels and tables on another grid, by PyTorch's interpolation; see _golden.py.
 
-    /usr/bin/python3 tests/pytorch/resample.py [FOLDER]      (default: tests/golden)
-
-_golden.py says what is in the files.  x is a kernel [from, channels] or a table, y_expected the
-same on the other grid.  Needs torch and numpy; nothing of the C code.
+x is a kernel [from, channels] or a table, y_expected the same on the other grid.
 """
-
-import sys
-
-sys.dont_write_bytecode = True
 
 import torch
 import torch.nn.functional as F

@@ -1,23 +1,12 @@
-"""Golden vectors for spatial-reduction attention, told again in PyTorch.
+"""Golden vectors for spatial-reduction attention (Wang et al., ICCV 2021, Sec. 3.3); see _golden.py."""
 
-    /usr/bin/python3 tests/pytorch/sra.py [FOLDER]      (default: tests/golden)
-
-W. Wang et al., "Pyramid Vision Transformer", ICCV 2021, Sec. 3.3.  _golden.py
-says what is in the files.  Needs torch and numpy; nothing of the C code.
-"""
-
-import sys
-
-sys.dont_write_bytecode = True
-
-import torch
 import torch.nn.functional as F
 
-from _golden import drawn, join_heads, write
+from _golden import inputs, join_heads, write
 
 
 def reduced(t, grid, reduction):
-    """[B, M, C]: patches through a convolution as wide as its stride, and a layer norm."""
+    """[B, M, C]: a convolution as wide as its stride, and a layer norm."""
     x = t["x"]
     if reduction == 1:
         return x
@@ -35,14 +24,13 @@ def sra(t, grid, reduction, heads, scale):
     return join_heads(t, (scale * q @ k.transpose(2, 3)).softmax(-1) @ v)
 
 
-def inputs(seed, case):
+def rows_of(case):
     s, C = case["reduction"], case["C"]
     rows = [("x", (case["batch"], case["grid"][0] * case["grid"][1], C), 1), ("w_q", (C, C), C), ("b_q", (C,), C)]
     if s > 1:
         rows += [("sr_w", (C, C, s, s), C * s * s), ("sr_b", (C,), C), ("norm_g", (C,), 1), ("norm_b", (C,), C)]
     rows += [("w_kv", (2 * C, C), C), ("b_kv", (2 * C,), C), ("w_o", (C, C), C), ("b_o", (C,), C)]
-    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)
-            if name not in case["without"]}
+    return rows
 
 
 DEFAULT = {"batch": 1, "heads": 1, "scale": None, "without": ()}
@@ -58,7 +46,7 @@ CASES = {
 def main():
     for seed, (name, given) in enumerate(CASES.items(), 1):
         case = {**DEFAULT, **given}
-        tensors = inputs(seed, case)
+        tensors = {name: value for name, value in inputs(seed, rows_of(case)).items() if name not in case["without"]}
         tensors["y_expected"] = sra(tensors, case["grid"], case["reduction"], case["heads"], case["scale"])
         options = f"--grid {case['grid'][0]}x{case['grid'][1]} --heads {case['heads']} --reduction {case['reduction']}"
         options += "" if case["scale"] is None else f" --scale {case['scale']}"

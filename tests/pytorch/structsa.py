@@ -1,27 +1,18 @@
-"""Golden vectors for StructSA: Eq. 4, 5 and 16, told again in PyTorch.
+"""Golden vectors for "Learning Correlation Structures for Vision Transformers": Eq. 4, 5 and 16; see _golden.py.
 
-    /usr/bin/python3 tests/pytorch/structsa.py [FOLDER]      (default: tests/golden)
-
-M. Kim et al., "Learning Correlation Structures for Vision Transformers", CVPR
-2024.  The correlation is taken first, as Eq. 2 and 11 say; windows are slices
-of a padded map.  _golden.py says what is in the files.  Needs torch and numpy;
-nothing of the C code.
+The correlation comes first, as in Eq. 2 and 11.  Windows are slices of a padded map.
 """
 
 import itertools
-import sys
+import math
 
-sys.dont_write_bytecode = True
-
-import numpy
 import torch
 
-from _golden import drawn, join_heads, split_heads, write
+from _golden import around, axes, inputs, join_heads, split_heads, write
 
 
 def windows(rows, grid, kernel, strides):
     """[..., N, c] -> [..., J, M, c]: the tokens around every stride-th one of each axis, zeros off the grid."""
-    axes = len(grid)
     plane = rows.reshape(*rows.shape[:-2], *grid, rows.shape[-1])
     padding = [0, 0]
     for size in reversed(kernel):
@@ -32,7 +23,7 @@ def windows(rows, grid, kernel, strides):
         cut = tuple(slice(c, c + n, s) for c, n, s in zip(corner, grid, strides))
         tap = plane[(...,) + cut + (slice(None),)]
         taps.append(tap.reshape(*rows.shape[:-2], -1, rows.shape[-1]))
-    assert axes == len(kernel)
+    assert len(grid) == len(kernel)
     return torch.stack(taps, dim=-2)
 
 
@@ -43,20 +34,20 @@ def structsa(t, grid, kernel, values, strides, equation, scale, heads):
 
     # The map of every query, [B, h, N(i), N(n), 1 or c], and its windows.
     if equation == 16:
-        around = windows(q[:, :, :, None] * k[:, :, None], grid, kernel, strides)
+        near = windows(q[:, :, :, None] * k[:, :, None], grid, kernel, strides)
         detectors = t["hk"].reshape(*t["hk"].shape[:2], heads, c)
-        scores = torch.einsum("bhijmc,dmhc->bhijd", around, detectors)
+        scores = torch.einsum("bhijmc,dmhc->bhijd", near, detectors)
     else:
-        around = windows((q @ k.transpose(2, 3))[..., None], grid, kernel, strides)
-        scores = torch.einsum("bhijmx,md->bhijd", around, t["uk"])
+        near = windows((q @ k.transpose(2, 3))[..., None], grid, kernel, strides)
+        scores = torch.einsum("bhijmx,md->bhijd", near, t["uk"])
 
     # One softmax over all (j, d) of a query.
     attention = scores.flatten(3).softmax(dim=-1).reshape(scores.shape)
 
     # Dynamic kernels, applied to windows of the value.
     if equation == 4:
-        around = windows(v, grid, [1] * len(grid), strides)[..., 0, :]
-        y = torch.einsum("bhij,bhjc->bhic", attention @ t["uv"], around)
+        near = windows(v, grid, [1] * len(grid), strides)[..., 0, :]
+        y = torch.einsum("bhij,bhjc->bhic", attention @ t["uv"], near)
     elif equation == 5:
         kernels = torch.einsum("bhijd,md->bhijm", attention, t["uv"])
         y = torch.einsum("bhijm,bhjmc->bhic", kernels, windows(v, grid, values, strides))
@@ -67,26 +58,19 @@ def structsa(t, grid, kernel, values, strides, equation, scale, heads):
     return join_heads(t, y)
 
 
-def inputs(seed, grid, kernel, values, equation, heads, batch, c, patterns, biases, projection):
-    tokens, taps, gathered = (int(numpy.prod(sizes)) for sizes in (grid, kernel, values))
-    channels = heads * c
-    rows = [("x", (batch, tokens, channels), 1), ("w_qkv", (3 * channels, channels), channels)]
-    if biases:
-        rows += [("b_qkv", (3 * channels,), channels)]
+def structsa_inputs(seed, grid, kernel, values, equation, heads, batch, c, patterns, biases, projection):
+    tokens, taps, gathered = map(math.prod, (grid, kernel, values))
+    C = heads * c
     if equation == 16:
-        rows += [("hk", (patterns, taps, channels), taps * c / 4), ("hv", (patterns, gathered, channels), gathered)]
+        own = [("hk", (patterns, taps, C), taps * c / 4), ("hv", (patterns, gathered, C), gathered)]
     else:
-        rows += [("uk", (taps, patterns), taps * c / 4),
-                 ("uv", (patterns,) if equation == 4 else (gathered, patterns), gathered)]
-    if projection:
-        rows += [("w_o", (channels, channels), channels)]
-    if projection and biases:
-        rows += [("b_o", (channels,), channels)]
-    return {name: drawn(1000 * seed + r, shape, fan ** -0.5) for r, (name, shape, fan) in enumerate(rows)}
+        own = [("uk", (taps, patterns), taps * c / 4),
+               ("uv", (patterns,) if equation == 4 else (gathered, patterns), gathered)]
+    return inputs(seed, around(tokens, C, own, biases, projection, batch))
 
 
 #        name           grid       kernel     stride eq  scale  heads batch c  D  biases projection
-# A stride of a number is that of all axes.  A pair of kernels: the window of the keys, that of the values.
+# A single stride is that of all axes.  Of two kernels, the first is the window of keys, the second that of values.
 CASES = [("eq4_line",   (9,),      (3,),      1,     4,  1,     2,    2,    3, 3, True,  True),
          ("eq4_plane",  (4, 5),    (3, 3),    1,     4,  0.5,   1,    1,    4, 2, False, False),
          ("eq5_line",   (7,),      (5,),      2,     5,  1,     1,    2,    4, 2, False, True),
@@ -102,19 +86,15 @@ CASES = [("eq4_line",   (9,),      (3,),      1,     4,  1,     2,    2,    3, 3
          ("eq16_video", (4, 5, 6), ((3, 3, 3), (3, 1, 3)), (1, 2, 2), 16, 1, 2, 1, 3, 2, True, True)]
 
 
-def axes_text(sizes):
-    return "x".join(map(str, sizes))
-
-
 def main():
     for seed, (name, grid, kernel, stride, equation, scale, heads, *rest) in enumerate(CASES, 1):
         kernel, values = kernel if isinstance(kernel[0], tuple) else (kernel, kernel)
         strides = stride if isinstance(stride, tuple) else (stride,) * len(grid)
-        tensors = inputs(seed, grid, kernel, values, equation, heads, *rest)
+        tensors = structsa_inputs(seed, grid, kernel, values, equation, heads, *rest)
         tensors["y_expected"] = structsa(tensors, grid, kernel, values, strides, equation, scale, heads)
-        text = axes_text(stride) if isinstance(stride, tuple) else stride
-        own = "" if values == kernel else f" --value-kernel {axes_text(values)}"
-        write("structsa", name, tensors, f"--grid {axes_text(grid)} --kernel {axes_text(kernel)} --stride {text} "
+        text = axes(stride) if isinstance(stride, tuple) else stride
+        own = "" if values == kernel else f" --value-kernel {axes(values)}"
+        write("structsa", name, tensors, f"--grid {axes(grid)} --kernel {axes(kernel)} --stride {text} "
               f"--equation {equation} --scale {scale} --heads {heads}{own}")
 
 

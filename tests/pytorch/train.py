@@ -1,35 +1,25 @@
-"""Trains a tiny network for each of the five operators on Fashion-MNIST, and says what it answers.
+"""Train a tiny network (_learned.py) with each of the five operators on Fashion-MNIST, and write its answers.
 
-    /usr/bin/python3 tests/pytorch/train.py              answers again, from the committed weights, in some minutes
-    /usr/bin/python3 tests/pytorch/train.py lisa ...     trains these first
+    /usr/bin/python3 tests/pytorch/train.py              the answers of the committed weights, in some minutes
+    /usr/bin/python3 tests/pytorch/train.py lisa ...     train these first
 
-_learned.py has the network.  Each image of the training set is seen once at most (IMAGES says
-how many are, as minutes allow), in batches of 32; AdamW, a learning rate that
-rises and falls once, no augmentation; one thread, so that the same library on the same
-machine gives the same weights.  Accuracies of operators are not to be compared.
-
-tests/golden/learned/OPERATOR.safetensors holds the weights, in float32; its
-metadata say seed, images, minutes and accuracy.  OPERATOR-answers.safetensors holds
-what they answer in float64: y_expected, the logits of the first 1,000 test images, and
-predictions, the classes of all 10,000; for chopd also start.boxes, the boxes of the
-second block's mixer before training.
-
-Needs torch and numpy, and the data set (Debian: dataset-fashion-mnist).
+Training sees IMAGES images, each at most once, and uses one thread: the same library on the same machine gives the
+same weights.  Accuracies of operators are not comparable.  tests/golden/learned/OPERATOR.safetensors holds the
+weights in float32, and in its metadata seed, images, minutes and accuracy.  OPERATOR-answers.safetensors holds
+y_expected, the logits of the first 1,000 test images in float64, predictions, the classes of all 10,000, and for
+chopd start.boxes, the boxes of the second block's mixer before training.  Needs torch, numpy and the data set
+(Debian: dataset-fashion-mnist).
 """
 
-import sys
-
-sys.dont_write_bytecode = True
-
 import gzip
-import json
 import pathlib
-import struct
+import sys
 import time
 
 import numpy
 import torch
 
+import _golden
 import _learned
 from _golden import safetensors, same
 
@@ -40,18 +30,18 @@ IMAGES = {"lisa": 24000, "structsa": 60000, "elsa": 20000, "chopd": 60000, "hilo
 
 
 def read(part):
-    """Images [B, 28, 28], pixels 0 ... 1 in float64, and their classes."""
+    """Images [B, 28, 28] with pixels from 0 to 1 in float64, and their classes."""
     images = numpy.frombuffer(gzip.open(DATA / f"{part}-images-idx3-ubyte.gz").read(), "u1", offset=16)
     classes = numpy.frombuffer(gzip.open(DATA / f"{part}-labels-idx1-ubyte.gz").read(), "u1", offset=8)
     return torch.tensor(images.reshape(-1, 28, 28), dtype=torch.float64) / 255, torch.tensor(classes, dtype=torch.long)
 
 
 def train(operator):
-    """The weights, and how many minutes of this processor they took."""
+    """The weights, and the minutes of processor time."""
     images, classes = read("train")
     images = images.float()
     w = {name: tensor.requires_grad_() for name, tensor in _learned.start(operator, SEED).items()}
-    # Matrices fade; biases, norms, and edges of boxes, which mean places, do not.
+    # No weight decay for biases, norms, positions and the edges of boxes.
     fades = [a for name, a in w.items() if a.dim() > 1 and not name.endswith(("boxes", "table"))]
     stays = [a for name, a in w.items() if not any(a is b for b in fades)]
     steps = IMAGES[operator] // BATCH
@@ -67,9 +57,10 @@ def train(operator):
         torch.nn.utils.clip_grad_norm_(w.values(), 1)
         adam.step()
         schedule.step()
-        # No side of a box below half a token.
+        # Sides of boxes are at least half a token.
         for boxes in (a.data for name, a in w.items() if name.endswith("boxes")):
-            middle, half = (boxes[..., :2] + boxes[..., 2:]) / 2, ((boxes[..., 2:] - boxes[..., :2]) / 2).clamp(min=0.25)
+            middle = (boxes[..., :2] + boxes[..., 2:]) / 2
+            half = ((boxes[..., 2:] - boxes[..., :2]) / 2).clamp(min=0.25)
             boxes[:] = torch.cat([middle - half, middle + half], dim=-1)
         losses.append(float(loss))
         if step % 100 == 99:
@@ -78,23 +69,12 @@ def train(operator):
     return {name: tensor.detach() for name, tensor in w.items()}, (time.process_time() - begin) / 60
 
 
-def load(path):
-    """Tensors and metadata of a file whose tensors are all float32."""
-    raw = path.read_bytes()
-    begin = 8 + struct.unpack("<Q", raw[:8])[0]
-    header = json.loads(raw[8:begin])
-    metadata = header.pop("__metadata__")
-    place = lambda entry: raw[begin + entry["data_offsets"][0]:begin + entry["data_offsets"][1]]
-    return {name: torch.tensor(numpy.frombuffer(place(entry), "<f4").reshape(entry["shape"]))
-            for name, entry in header.items()}, metadata
-
-
 def answer(operator, w):
-    """Logits of all test images in float64, and the share of them that is right."""
+    """Logits of all test images in float64, and the accuracy."""
     images, classes = read("t10k")
     w = {name: tensor.double() for name, tensor in w.items()}
     with torch.no_grad():
-        # The operator as its own script tells it, on what meets the second block's mixer.
+        # The operator agrees with its own script on the input of the second block's mixer.
         met = []
         _learned.network(w, operator, images[:3], met)
         apart = _learned.agrees(operator, _learned.below(w, "stage1.block2.mixer."), met[1])
@@ -113,9 +93,9 @@ def main():
             path.write_bytes(safetensors(w, {"operator": operator, "data": "Fashion-MNIST", "seed": str(SEED),
                 "images": str(IMAGES[operator]), "minutes": f"{minutes:.0f}", "accuracy": f"{right:.4f}"}))
         else:
-            w, metadata = load(path)
+            w, metadata = _golden.read(path)
             logits, right = answer(operator, w)
-            assert f"{right:.4f}" == metadata["accuracy"], f"{operator}: {right:.4f}, its file says {metadata['accuracy']}"
+            assert f"{right:.4f}" == metadata["accuracy"], f"{operator}: {right:.4f}, expected {metadata['accuracy']}"
         answers = {"y_expected": logits[:SHOWN], "predictions": logits.argmax(1)}
         if operator == "chopd":
             answers["start.boxes"] = _learned.start(operator, SEED)["stage1.block2.mixer.boxes"]
