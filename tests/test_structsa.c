@@ -123,6 +123,18 @@ START_TEST(windows_hang_over_the_border)
 }
 END_TEST
 
+/* The contract: Eq. 16, no stride, no scale and one head.  Golden files give all four options. */
+START_TEST(defaults_are_those_of_the_contract)
+{
+    const char *given = "--grid 3x4 --kernel 3x3 --equation 16 --stride 1 --scale 1 --heads 1";
+    struct trial t = trial("--grid 3x4 --kernel 3x3", &structsa, 1, 6, "D=3", "");
+    struct trial u = trial(given, &structsa, 1, 6, "D=3", "");
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
+        equal(trial_run(&t, form->name, 1), trial_run(&u, form->name, 1), t.outputs);
+}
+END_TEST
+
 /* Each equation has its own tensors, of its own shapes. */
 static const struct { const char *equation, *values, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
     {"4", "", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
@@ -232,6 +244,7 @@ int main(void)
     TCase *own = add_case(suite, "StructSA alone");
     tcase_add_loop_test(own, naive_maps_end_where_they_do, 0, 2);
     tcase_add_test(own, windows_hang_over_the_border);
+    tcase_add_test(own, defaults_are_those_of_the_contract);
     tcase_add_loop_test(own, tensors_that_do_not_fit_are_errors, 0, (int)COUNT(misfit));
     tcase_add_loop_test(own, tiled_structsa_does_not_see_threads, 0, 2);
     tcase_add_test(own, errors_name_what_is_too_large);
