@@ -224,14 +224,14 @@ START_TEST(terms_are_found_up_to_order_and_scale)
     size_t size[] = {4, 5, 6}, flat[] = {4, 30, 1};
     for (uint64_t seed = 20; seed < 25; seed++) {
         struct cp made = known_terms(seed, 3, size, 4), found;
-        double *t = sum_of(&made);
+        double *t = entries_of(&made);
         succeeds(cp_als(&found, t, 3, size, 4, &(struct cp_options){.starts = 16}));
         within("exact", found.error, EXACT);
         within("terms", unlike(&made, &found), 1e-12);
         cp_release(&found);
 
         struct cp matrix = known_terms(seed, 3, flat, 4);
-        double *m = sum_of(&matrix);
+        double *m = entries_of(&matrix);
         succeeds(cp_als(&found, m, 3, flat, 4, NULL));
         within("a matrix, exact", found.error, EXACT);
         beyond("    and not unique", unlike(&matrix, &found), 0.01);
