@@ -1,11 +1,9 @@
-/* test_cp.c -- proofs of reference/cp.h
+/* test_cp.c -- reference/instruments/cp.h
  *
- * u = 2^-53 throughout: cp.h is double in both builds.  The error that cp_als
- * reports comes from the entries' differences, each wrong by at most
- * (rank + 1) u of sum_r |terms|; for the tensors here, normal draws of a few
- * terms, that is some 1e-15 of the norm.  "Exact" below is an error of 1e-12: the
- * normal equations square the condition of their factors, which for normal
- * draws and a rank below the sizes is at most some hundreds. */
+ * u = 2^-53: cp.h is double in both builds.  cp_als computes the error from the entries' differences, each wrong by at
+ * most (rank + 1) u of sum_r |terms|; for normal draws of a few terms that is some 1e-15 of the norm.  EXACT is 1e-12:
+ * the normal equations square the condition of their factors, at most some hundreds for normal draws and a rank below
+ * the sizes. */
 
 #include "support.h"
 #include <limits.h>
@@ -19,7 +17,7 @@
 
 #define EXACT 1e-12
 
-/* Sizes, and a rank at which normal draws are recovered. */
+/* Sizes, and a rank at which random terms are recovered. */
 static const struct { int axes; size_t size[CP_AXES], rank; } shape[] = {
     {3, {4, 5, 6}, 1},      {3, {4, 5, 6}, 3},        {3, {8, 7, 6}, 5},         {3, {6, 6, 6}, 7},
     {4, {3, 4, 5, 6}, 4},   {4, {3, 4, 5, 6}, 8},     {5, {3, 4, 3, 4, 5}, 4},   {5, {4, 9, 9, 5, 5}, 12},
@@ -46,7 +44,7 @@ static double *gaussian(uint64_t seed, size_t n)
     return a;
 }
 
-/* Terms of normal draws, to be given back with `forget`. */
+/* Terms of normal draws; `forget` frees them. */
 static struct cp known_terms(uint64_t seed, int axes, const size_t size[], size_t rank)
 {
     struct cp cp = {.axes = axes, .rank = rank};
@@ -62,7 +60,7 @@ static void forget(struct cp *cp)
     for (int a = 0; a < cp->axes; a++) free(cp->factor[a]);
 }
 
-/* The sum of the terms by the definition, one entry after the other. */
+/* The sum of the terms by its definition. */
 static double *sum_of(const struct cp *cp)
 {
     size_t n = entries(cp->axes, cp->size);
@@ -99,11 +97,7 @@ static double *normal_terms(uint64_t seed, int axes, const size_t size[], size_t
 
 /* ---- what a decomposition is ------------------------------------------ */
 
-/* Claim      cp_reconstruct gives the sum of the terms, of 3, 4 and 5 axes.
- * Paper      ChoP'D, Sec. 2.1; Kolda and Bader (2009).
- * Measure    every entry against the sum by its definition.
- * Tolerance  Zero: factors are odd whole numbers from -3 to 3, sums stay below 2^53.
- * Would it fail?  One entry of one factor larger by 1 is noticed. */
+/* ChoP'D, Sec. 2.1; Kolda and Bader (2009).  Exact: factors are odd whole numbers from -3 to 3, sums below 2^53. */
 START_TEST(terms_add_up)
 {
     struct cp cp = known_terms(1, shape[_i].axes, shape[_i].size, shape[_i].rank);
@@ -124,10 +118,7 @@ START_TEST(terms_add_up)
 }
 END_TEST
 
-/* Claim      The reported error is ||tensor - terms|| / ||tensor||.
- * Measure    cp.error and cp_error against the sum over all entries, at a rank that does not suffice.
- * Tolerance  1e-13 of the error: sums of at most 5 000 squares, differences of terms of normal size.
- * Would it fail?  A tensor with one entry larger by a thousandth of the norm is noticed. */
+/* 1e-13 of the error: sums of at most 5 000 squares, differences of terms of normal size. */
 START_TEST(reported_error_is_the_distance)
 {
     size_t n = entries(shape[_i].axes, shape[_i].size);
@@ -152,9 +143,7 @@ START_TEST(reported_error_is_the_distance)
 }
 END_TEST
 
-/* Claim      A term's columns have the same length in all axes: weights are absorbed evenly.
- * Measure    largest relative difference of a column's length from that in axis 0.
- * Tolerance  1e-13: two sums of squares and a scaling. */
+/* A term's columns have the same length in all axes.  1e-13: two sums of squares and a scaling. */
 START_TEST(weights_are_shared_by_the_axes)
 {
     size_t size[] = {4, 5, 6, 3};
@@ -175,13 +164,8 @@ END_TEST
 
 /* ---- exactness ----------------------------------------------------------- */
 
-/* Claim      A tensor made of R terms is found again with R terms, exactly; with fewer it is not.
- * Paper      ChoP'D, Sec. 2.3: with R >= rank(W) no error is left.
- * Measure    error of the decomposition of sums of normal draws, five tensors of each shape, at their
- *            rank, at one term more and, where there are two, at one term less.
- * Tolerance  1e-12 (head of this file); 1e-9 with a term too many, as two terms that nearly cancel
- *            cost digits, and the last of them come slowly.
- * Would it fail?  One term less leaves more than a hundredth. */
+/* ChoP'D, Sec. 2.3: no error is left if R >= rank(W).  With a term too many 1e-9: two terms that nearly cancel cost
+ * digits, and the last of them converge slowly. */
 START_TEST(true_rank_is_exact)
 {
     struct cp_options patient = {.seed = 1, .starts = 16, .tolerance = 1e-7};
@@ -205,9 +189,8 @@ START_TEST(true_rank_is_exact)
 }
 END_TEST
 
-/* The largest over the terms of the least |difference| between normalised outer
- * products' parameters: each term of a is matched with the term of b that it
- * resembles most, |product of the columns' cosines|, and none twice. */
+/* The largest over the terms of 1 - product of the columns' cosines.  Each term of a is matched with the term of b that
+ * gives the largest product, and none twice. */
 static double unlike(const struct cp *a, const struct cp *b)
 {
     bool taken[64] = {false};
@@ -233,15 +216,9 @@ static double unlike(const struct cp *a, const struct cp *b)
     return worst;
 }
 
-/* Claim      The terms themselves are found, up to their order and to scales that cancel: CP is unique
- *            where a matrix factorisation is not.
- * Paper      Kruskal (1977): unique when the k-ranks of the factors add to at least 2 R + axes - 1.
- *            Normal draws have k-rank min(size, R): 4 + 4 + 4 >= 2 * 4 + 2.
- * Measure    1 - product of the cosines between the columns of matched terms, at its largest.
- * Tolerance  1e-12: a cosine differs from 1 by half the square of the angle, and the angle is about
- *            EXACT times the condition of the terms; what is left is rounding, some 20 u.
- * Would it fail?  The matrix of two axes of size 4 x (5 * 6), decomposed with 4 terms as a tensor
- *            of one entry in the third axis, is exact too, and its terms are others. */
+/* Kruskal (1977): CP is unique if the k-ranks, here 4 + 4 + 4, add to at least 2 R + axes - 1 = 2 * 4 + 2; a matrix's is
+ * not.  1e-12: 1 - cosine is half the angle squared, the angle about EXACT times the terms' condition; rounding
+ * leaves some 20 u. */
 START_TEST(terms_are_found_up_to_order_and_scale)
 {
     size_t size[] = {4, 5, 6}, flat[] = {4, 30, 1};
@@ -267,8 +244,8 @@ START_TEST(terms_are_found_up_to_order_and_scale)
 }
 END_TEST
 
-/* Squares of the singular values of a [rows][columns], largest first, by
- * Hestenes' rotations of pairs of rows; a is overwritten. */
+/* Squares of the singular values of a [rows][columns], largest first, by one-sided Jacobi rotations of pairs of rows
+ * (Hestenes).  Overwrites a. */
 static void singular_squares(double *square, double *a, size_t rows, size_t columns)
 {
     for (int round = 0; round < 60; round++)
@@ -292,15 +269,9 @@ static void singular_squares(double *square, double *a, size_t rows, size_t colu
     }
 }
 
-/* Claim      Where one axis has a single entry the tensor is a matrix, and the least error of R terms is
- *            that of its singular values: the root of the sum of the squares beyond the R-th.
- * Paper      Eckart and Young (1936); ChoP'D, Sec. 2.1: CP "generalizes ... SVD to tensors".
- * Measure    error at ranks 1, 2, 4 and 7 of a normal 7 x 10 matrix, its axis of one entry first, in the
- *            middle and last, against a one-sided Jacobi SVD.
- * Tolerance  1e-6 of the error: three sweeps that gain less than 1e-9 of it each end a start, where ALS
- *            converges by at least (s_{R+1}/s_R)^2 < 0.998 a sweep: (3e-9)/(1 - 0.998) = 1.5e-6, halved
- *            as the gain ends, not begins; 1e-12 at full rank.
- * Would it fail?  The error of one term less is beyond it. */
+/* Eckart and Young (1936); ChoP'D, Sec. 2.1: CP "generalizes ... SVD to tensors".  1e-6: a start ends after three gains
+ * below 1e-9 of the error; ALS converges by (s_{R+1}/s_R)^2 < 0.998 a sweep: 3e-9/(1 - 0.998) = 1.5e-6, halved as the
+ * gain ends, not begins. */
 START_TEST(matrices_reach_their_singular_values)
 {
     enum { ROWS = 7, COLUMNS = 10 };
@@ -329,12 +300,8 @@ START_TEST(matrices_reach_their_singular_values)
 }
 END_TEST
 
-/* ---- the way there --------------------------------------------------------- */
+/* ---- convergence ------------------------------------------------------------ */
 
-/* Claim      No sweep raises the error, and the last entry of the history is the error reported.
- * Measure    history of a sum of terms (down to 1e-12) and of noise, every sweep.
- * Tolerance  Zero.
- * Would it fail?  A sweep that raised the error would be seen; the last error is below the first. */
 START_TEST(no_sweep_raises_the_error)
 {
     enum { SWEEPS = 300 };
@@ -355,12 +322,8 @@ START_TEST(no_sweep_raises_the_error)
 }
 END_TEST
 
-/* Claim      More terms leave a smaller error, when each rank starts from the terms of the one before; at
- *            the product of all sizes but the largest nothing is left.
- * Paper      ChoP'D, Sec. 2.3: "lower R implies larger errors".
- * Measure    error of a normal 4 x 5 x 6 tensor at ranks 1 ... 20, where 4 * 5 terms are enough for any.
- * Tolerance  Zero for the order while the error is above 1e-8; 1e-8 at the end, as terms are too many.
- * Would it fail?  Rank 1 leaves more than half. */
+/* ChoP'D, Sec. 2.3: "lower R implies larger errors".  4 * 5 terms suffice for any 4 x 5 x 6 tensor: 1e-8 is left, as
+ * terms are too many. */
 START_TEST(error_falls_with_rank)
 {
     size_t size[] = {4, 5, 6};
@@ -381,11 +344,6 @@ START_TEST(error_falls_with_rank)
 }
 END_TEST
 
-/* Claim      Terms that are given to start from are kept: one sweep, which also fits new ones, is already below
- *            their error.
- * Measure    error of a normal 6 x 7 x 8 tensor at 5 terms and after one sweep of 6 that starts from them.
- * Tolerance  Zero.
- * Would it fail?  One sweep from nothing but normal draws leaves more than the 5 terms did. */
 START_TEST(terms_to_start_from_are_kept)
 {
     size_t size[] = {6, 7, 8};
@@ -403,11 +361,8 @@ START_TEST(terms_to_start_from_are_kept)
 }
 END_TEST
 
-/* Claim      More terms than an axis has entries, terms that are alike and factors whose Gram matrices are
- *            singular are no obstacle.
- * Measure    error at rank 9 of a 2 x 2 x 9 tensor of one term, from two equal terms and one of zeros.
- * Tolerance  1e-12; 1e-9 where G is singular from the beginning, and terms too many remain.
- * Would it fail?  Without lambda Cholesky's factorisation of a singular G breaks down and no start is finite. */
+/* Rank 9 of a 2 x 2 x 9 tensor of one term; then a start from two equal terms and one of zeros, whose singular G and
+ * superfluous terms leave 1e-9. */
 START_TEST(singular_systems_are_solved)
 {
     size_t size[] = {2, 2, 9};
@@ -429,12 +384,8 @@ START_TEST(singular_systems_are_solved)
 }
 END_TEST
 
-/* Claim      A tensor without a best approximation of rank 2 (its rank is 3) comes as near as one waits: the
- *            terms grow and nearly cancel.
- * Paper      de Silva and Lim (2008), a a b + a b a + b a a; ChoP'D does not mention it.
- * Measure    error after 50 and after 5 000 sweeps, length of the longest column, at ranks 2 and 3.
- * Tolerance  The error falls to less than half, the columns grow; rank 3 has 1e-6 at most.
- * Would it fail?  For a sum of two terms the columns stay as they are. */
+/* de Silva and Lim (2008), a a b + a b a + b a a has rank 3: with rank 2 the terms grow and nearly cancel, and the error
+ * falls for as long as one waits.  ChoP'D does not mention it.  Rank 3 reaches 1e-6. */
 START_TEST(some_tensors_have_no_best_approximation)
 {
     size_t size[] = {2, 2, 2};
@@ -461,10 +412,8 @@ END_TEST
 
 /* ---- layers ------------------------------------------------------------------- */
 
-/* Claim      The factors store R (M + N + C + D) numbers for M N C D: O(L R), L = max(M, N, C, D).
- * Paper      ChoP'D, Sec. 2.3.          Measure  cp_storage and the tensor's own, and the bound 4 L R.
- * Tolerance  Zero.
- * Would it fail?  Past R = M N C D / (M + N + C + D) the factors are the larger, which the O hides. */
+/* ChoP'D, Sec. 2.3: O(L R), L = max(M, N, C, D).  Past R = M N C D / (M + N + C + D) the factors are larger than the
+ * tensor, which the O hides. */
 START_TEST(storage_is_that_of_the_factors)
 {
     struct cp cp = {.axes = 4, .size = {196, 196, 96, 48}, .rank = 64};
@@ -481,14 +430,8 @@ START_TEST(storage_is_that_of_the_factors)
 }
 END_TEST
 
-/* Claim      Average pooling has rank min(C, D) and a point-wise convolution rank M min(C, D), as the identity
- *            of M tokens has rank M: sharing weights is not low rank.
- * Paper      ChoP'D, Sec. 2.2 and 2.3; derived: the matrix [m c][n d] has rank M min(C, D), and no sum of
- *            fewer terms has that.
- * Measure    error of W_mncd on 4 tokens, C = D = 3: pooling 1/M w_cd at ranks 3 and 2, point-wise
- *            delta_mn w_cd at 12 and 11.
- * Tolerance  1e-12 at the rank.
- * Would it fail?  One term less leaves more than a hundredth. */
+/* ChoP'D, Sec. 2.2 and 2.3.  Pooling has rank min(C, D), a point-wise convolution M min(C, D), since the matrix
+ * [m c][n d] has that rank: sharing weights is not low rank. */
 START_TEST(ranks_of_pooling_and_pointwise_convolution)
 {
     enum { M = 4, C = 3 };
@@ -513,13 +456,8 @@ START_TEST(ranks_of_pooling_and_pointwise_convolution)
 }
 END_TEST
 
-/* Claim      Fast convolution is a CP decomposition: 3 taps on 4 tokens with zero padding, 10 products plainly,
- *            take 6 by Winograd's F(4, 3), and ALS finds 6 terms by itself.
- * Paper      Winograd (1980); ChoP'D, Sec. 2.2 and 2.3, does not mention it.
- * Measure    error of t[m, n, k] = (m - n + 1 == k) at ranks 6 and 4.  At rank 5 the error falls for as long as one
- *            waits while the terms grow, as for a tensor without a best approximation.
- * Tolerance  1e-12 at 6.
- * Would it fail?  Four terms leave more than a tenth. */
+/* Winograd (1980), F(4, 3): 3 taps on 4 zero-padded tokens take 6 products instead of 10; ChoP'D, Sec. 2.2 and 2.3, does
+ * not mention it.  At rank 5 the error falls for as long as one waits. */
 START_TEST(winograd_convolution_has_six_terms)
 {
     size_t size[] = {4, 4, 3};
@@ -538,11 +476,8 @@ START_TEST(winograd_convolution_has_six_terms)
 }
 END_TEST
 
-/* ---- manners ---------------------------------------------------------------------- */
+/* ---- errors, memory, threads ------------------------------------------------------ */
 
-/* Claim      A tensor of zeros has factors of zeros and no error, and terms that are not nothing are
- *            infinitely far from it.
- * Measure    factors, cp_error.      Tolerance  Zero. */
 START_TEST(nothing_is_made_of_nothing)
 {
     size_t size[] = {3, 4, 5};
@@ -566,8 +501,6 @@ START_TEST(nothing_is_made_of_nothing)
 }
 END_TEST
 
-/* Claim      What cannot be decomposed is refused in words, and nothing is kept.
- * Measure    status and message; bytes in use. */
 START_TEST(what_is_no_tensor_is_refused)
 {
     size_t size[] = {2, 3, 4, 1, 1}, none[] = {2, 0, 4}, huge[] = {SIZE_MAX / 4, 8, 8};
@@ -606,8 +539,6 @@ START_TEST(what_is_no_tensor_is_refused)
 }
 END_TEST
 
-/* Claim      Whichever request for memory fails, it is said, nothing stays behind, and the next call works.
- * Measure    status of cp_als, cp_reconstruct and cp_error with the n-th request failing; bytes in use. */
 START_TEST(decomposition_survives_want_of_memory)
 {
     size_t size[] = {3, 4, 5}, before = memory_in_use();
@@ -636,9 +567,7 @@ START_TEST(decomposition_survives_want_of_memory)
 }
 END_TEST
 
-/* Claim      The same seed gives the same bits, whatever the number of threads; another seed does not.
- * Measure    every factor and the error, with 1, 2 and 3 threads, of a tensor that needs many blocks.
- * Tolerance  Zero. */
+/* With 1, 2 and 3 threads.  The tensor has many blocks. */
 START_TEST(decomposition_is_repeatable)
 {
     enum { RUNS = 5 };

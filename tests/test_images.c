@@ -1,7 +1,6 @@
-/* test_images.c -- proofs of reference/images.h and reference/tokens.h
+/* test_images.c -- reference/instruments/images.h and reference/instruments/tokens.h
  *
- * Every file is made here, in a folder of its own that goes when its case is
- * done, so nothing needs a data set.  Bytes over 255 are compared exactly. */
+ * Every file is made in a temporary folder; no test but the last needs a data set.  Bytes over 255 are compared exactly. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -32,7 +31,6 @@ static void make_folder(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
-/* How many files the folder has; removes them when asked. */
 static int files(bool remove_them)
 {
     int count = 0;
@@ -55,7 +53,7 @@ static void remove_folder(void)
     rmdir(folder);
 }
 
-/* The name of a file in the folder, good until the fourth next call. */
+/* A path in the folder; the last four stay valid. */
 static const char *in_folder(const char *name)
 {
     static char path[4][128];
@@ -98,7 +96,7 @@ static size_t read_bytes(const char *path, unsigned char *bytes, size_t room)
 #define COLUMNS 6
 #define IDX_SIZE (16 + COUNT_IN_SET * ROWS * COLUMNS)
 
-/* An honest IDX file: 7 images of 5 x 6. */
+/* A valid IDX file: 7 images of 5 x 6. */
 static void idx(unsigned char bytes[IDX_SIZE])
 {
     const unsigned char header[16] = {0, 0, 8, 3, 0, 0, 0, COUNT_IN_SET, 0, 0, 0, ROWS, 0, 0, 0, COLUMNS};
@@ -114,9 +112,6 @@ static status try_set(const char *path)
     return s;
 }
 
-/* Claim      Images come back as their bytes over 255, whichever are asked for, in whatever order, gzipped or not.
- * Measure    largest difference; tolerance zero, both sides divide the same byte.
- * Would it fail?  One wrong offset shows another random byte. */
 START_TEST(idx_gives_back_its_bytes)
 {
     static const struct { size_t first, count; } range[] = {{0, 1}, {6, 1}, {2, 3}, {0, 7}, {7, 0}, {1, 1}};
@@ -148,7 +143,6 @@ START_TEST(idx_gives_back_its_bytes)
 }
 END_TEST
 
-/* Claim      Each lie of a header is refused by its own message, gzipped or not, before its word is taken. */
 START_TEST(idx_headers_that_lie)
 {
     static const struct { unsigned char header[16]; const char *expected; } lie[] = {
@@ -189,9 +183,7 @@ START_TEST(idx_headers_that_lie)
 }
 END_TEST
 
-/* Claim      Bytes behind the last image are noticed where the pixels fill whole pieces of what is read at a time.
- * Measure    Four images of 32 x 32, 4096 bytes, and of 64 x 64; nothing behind them, and a byte.
- * Would it fail?  Seen with the reading ended where the pixels do. */
+/* The pixels fill whole pieces of what is read at a time: 4096 bytes, and four times that. */
 START_TEST(idx_files_with_a_byte_more)
 {
     static unsigned char bytes[16 + 4 * 64 * 64 + 1];
@@ -207,8 +199,8 @@ START_TEST(idx_files_with_a_byte_more)
 }
 END_TEST
 
-/* Claim      A file cut anywhere, or with a byte more, is refused; so is a gzip file cut anywhere.  A gzip file with
- *            one bit turned over is refused or holds the same images (a time stamp may change). */
+/* Cut anywhere, or with a byte more.  A gzip file with one bit inverted may hold the same images: a time stamp may
+ * change. */
 START_TEST(idx_files_that_are_damaged)
 {
     unsigned char bytes[IDX_SIZE + 1] = {0}, packed[2 * IDX_SIZE];
@@ -249,8 +241,6 @@ START_TEST(idx_files_that_are_damaged)
 }
 END_TEST
 
-/* Claim      What is no regular file is refused at once, in words, and a pipe that nobody writes to is not waited
- *            for. */
 START_TEST(what_is_not_a_file)
 {
     struct image im;
@@ -275,7 +265,6 @@ static struct image new_image(size_t rows, size_t columns, size_t channels)
     return im;
 }
 
-/* Random bytes over 255. */
 static struct image random_image(uint64_t seed, size_t rows, size_t columns, size_t channels)
 {
     struct image im = new_image(rows, columns, channels);
@@ -292,9 +281,7 @@ static void same_image(const struct image *a, const struct image *b)
     ck_assert_double_eq(largest_difference(a->pixels, b->pixels, a->rows * a->columns * a->channels), 0);
 }
 
-/* Claim      A grey or coloured image of whole 255ths is written and read back as it was; what lies between goes to
- *            the nearest, what lies beyond is clipped, NaN is black.  Nothing but the image is left in the folder.
- * Measure    differences; tolerance zero. */
+/* Whole 255ths come back exactly; values between them round to the nearest, values beyond are clipped, NaN is black. */
 START_TEST(png_there_and_back)
 {
     static const double odd[] = {-1, 2, 0.49 / 255, 0.51 / 255, 254.6 / 255, NAN, INFINITY, -INFINITY};
@@ -364,10 +351,7 @@ static void make_png(const char *path, size_t rows, size_t columns, unsigned cha
     write_bytes(path, bytes, put_chunk(bytes, at, "IEND", header, 0));
 }
 
-/* Claim      Transparent pixels are laid on black; a coloured file has 3 channels and a grey one 1; 16 bits are
- *            rounded to 8, without another gamma.
- * Measure    the pixels; tolerance zero.
- * Would it fail?  Seen with the upper 8 of 16 bits kept: 0x10ff is 17 of 255, and 16 there. */
+/* Transparent pixels are composed on black.  16 bits round to 8: 0x10ff is 17, where truncation gives 16. */
 START_TEST(png_of_other_kinds)
 {
     static const unsigned char rgba[8] = {255, 0, 51, 255, 255, 255, 255, 0}, grey_alpha[4] = {102, 255, 200, 0};
@@ -405,8 +389,8 @@ static const struct { int type, depth; } encodings[] = {
 
 enum { NO_CURVE, LINEAR, SRGB, PRIMARIES, CURVES };
 
-/* Writes random pixels in this encoding, with tRNS where asked, and returns them as they must be read.  A sample of depth
- * d is one of 2^d values, of 256 where d is 16; the samples of a palette are places in it. */
+/* Writes random pixels in this encoding and returns them as they must be read.  A sample of depth d has 2^d values (256
+ * if d is 16); a sample of a palette is an index. */
 static struct image write_encoded(const char *path, size_t rows, size_t columns, int type, int depth, bool transparent,
                                   int interlace, int curve)
 {
@@ -428,7 +412,7 @@ static struct image write_encoded(const char *path, size_t rows, size_t columns,
         opacity[k] = transparent ? (png_byte)random_bits(11, 3, k) : 255;
     }
 
-    /* Step 2: samples, and what they show.  Of grey and of RGB the colour of pixel 0 is the transparent one. */
+    /* Step 2: samples and their colours.  With tRNS, grey and RGB have the colour of pixel 0 transparent. */
     for (size_t i = 0; i < rows * columns; i++) {
         unsigned k[4] = {0}, seen[4] = {0};
         bool as_first = true;
@@ -445,7 +429,7 @@ static struct image write_encoded(const char *path, size_t rows, size_t columns,
             shown.pixels[i * channels + c] = (real)floor(seen[c] * a / 255.0 + 0.5) / 255;
     }
 
-    /* Step 3: the file.  Two equal bytes are 16 bits that round to one of them. */
+    /* Step 3: the file.  16 bits of two equal bytes round to that byte. */
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(png);
     FILE *file = fopen(path, "wb");
@@ -474,10 +458,7 @@ static struct image write_encoded(const char *path, size_t rows, size_t columns,
     return shown;
 }
 
-/* Claim      A picture gives the same numbers in every encoding: grey, coloured or with a palette, with alpha, tRNS or
- *            neither, of 1 to 16 bits, interlaced or not, and whatever gAMA, sRGB and cHRM say.
- * Measure    The pixels of 15 encodings at 5 sizes, with 4 choices of those chunks; tolerance zero.
- * Would it fail?  Seen with libpng's simplified reader: it misreads interlaced files of 16 bits and applies a curve. */
+/* 15 encodings at 5 sizes, interlaced or not, with and without tRNS, with 4 choices of gAMA, sRGB and cHRM. */
 START_TEST(png_of_every_encoding)
 {
     static const size_t size[][2] = {{3, 1}, {1, 1}, {1, 9}, {8, 8}, {13, 6}};
@@ -497,8 +478,8 @@ START_TEST(png_of_every_encoding)
 }
 END_TEST
 
-/* Claim      A file that is no PNG, states too many pixels, or is cut or damaged anywhere is refused, or, where the
- *            damage spares them, still gives the same pixels.  Huge sizes are refused before they are allocated. */
+/* Cut or with one bit inverted anywhere, a file is an error or has the same pixels.  Sizes are checked before memory is
+ * allocated. */
 START_TEST(png_files_that_lie)
 {
     unsigned char bytes[1024], row[3] = {0, 7, 9};
@@ -543,10 +524,7 @@ START_TEST(png_files_that_lie)
 }
 END_TEST
 
-/* Claim      The limits themselves are allowed, and one more is not: of the pixels of an image, of the bytes of a set;
- *            an image has at least one row, column and channel.
- * Measure    What the file that states the limit is refused for then: that its pixels are not there, or that there is
- *            no memory for them. */
+/* A file at the limit fails only for lack of memory; one pixel column more is bad input. */
 START_TEST(limits_are_limits)
 {
     static const struct { size_t rows, columns, channels; } none[] = {{0, 1, 1}, {1, 0, 1}, {1, 1, 0}};
@@ -575,7 +553,6 @@ START_TEST(limits_are_limits)
 }
 END_TEST
 
-/* Claim      What cannot be written is refused or fails in words, and leaves nothing behind and nothing spoiled. */
 START_TEST(png_that_cannot_be_written)
 {
     struct image im = random_image(5, 3, 3, 1), two = random_image(5, 3, 3, 2);
@@ -586,7 +563,7 @@ START_TEST(png_that_cannot_be_written)
     refused(image_write_png(&im, in_folder("nowhere/image.png")), STATUS_BAD_INPUT, "cannot be written: No such file");
     ck_assert_int_eq(files(false), 0);
 
-    /* A file of that name with .0 behind it belongs to somebody else. */
+    /* A file named image.png.0 must stay. */
     write_bytes(in_folder("image.png.0"), (const unsigned char *)"mine", 4);
     succeeds(image_write_png(&im, in_folder("image.png")));
     succeeds(image_read_png(&back, in_folder("image.png")));
@@ -594,7 +571,7 @@ START_TEST(png_that_cannot_be_written)
     ck_assert_int_eq(files(false), 2);
     image_release(&back);
 
-    /* A disk that is full: no file may grow beyond 16 bytes. */
+    /* A full disk: no file may grow beyond 16 bytes. */
     struct rlimit usual, small;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &usual), 0);
     small = usual;
@@ -615,11 +592,8 @@ START_TEST(png_that_cannot_be_written)
 }
 END_TEST
 
-/* Claim      libpng's want of memory is no fault of the file.
- * Measure    A row of 900 000 pixels, of which libpng holds 8 bytes each and more than once, and the image 3: in a
- *            process of its own whose address space may grow by 6 MiB.  Not where a sanitizer, valgrind
- *            or qemu has an address space that cannot be bounded.
- * Would it fail?  Seen with every word of libpng's taken for one about the file. */
+/* libpng needs more than 7.2 MB for this row, the image 2.7 MB; the child's address space may grow by 6 MiB.  Sanitizers,
+ * valgrind and qemu do not allow such a limit. */
 START_TEST(png_without_memory_is_a_failure)
 {
     static png_uint_16 pixels[4 * 900000];
@@ -652,14 +626,8 @@ END_TEST
 
 /* -------------------------------------------------------------- scaling */
 
-/* Claim      Fitting to its own size leaves an image as it is; fitting to any size keeps a constant, and keeps a ramp
- *            a ramp away from the border; what is too wide loses as much on the left as on the right; a chess board
- *            shrunk fivefold is grey, where picking pixels would give black or white.
- * Measure    largest differences.
- * Tolerance  0 for the same size, where the tent has weight 1 on one pixel, and for the constant, whose differences
- *            vanish.  The ramp: four products in doubles, below 8 2^-53, and two roundings to real.  The chess board:
- *            along an axis a tent of radius 5, cut by the border or not, weighs even and odd pixels alike to within
- *            one of its steps of 1/5: half of 1/25. */
+/* The ramp: four products in double, below 8 2^-53, and two roundings to real.  The chess board: a tent of radius 5
+ * weighs even and odd pixels alike to within one of its steps of 1/5, also at the border: half of 1/25. */
 START_TEST(fitting)
 {
     double tolerance = 8 * 0x1p-53 + 2 * UNIT_ROUNDOFF;
@@ -678,14 +646,14 @@ START_TEST(fitting)
         image_release(&fitted);
     }
 
-    /* Twice as large: pixel x of the ramp sits at (x + 1/2)/2 - 1/2 of the source. */
+    /* Twice as large: pixel x of the ramp is at (x + 1/2)/2 - 1/2 of the source. */
     for (size_t i = 0; i < 400; i++) im.pixels[i] = (real)(i % 20) / 40;
     succeeds(image_fit(&fitted, &im, 40, 40));
     for (size_t x = 1; x < 39; x++)
         ck_assert_double_le(fabs((double)fitted.pixels[5 * 40 + x] - (((double)x + 0.5) / 2 - 0.5) / 40), tolerance);
     image_release(&fitted);
 
-    /* A column of the middle: the middle of the source, 9 and 10 alike. */
+    /* Two columns are cut from the middle of the source, 9 and 10. */
     succeeds(image_fit(&fitted, &im, 20, 2));
     ck_assert_double_le(fabs((double)fitted.pixels[0] - 9.0 / 40), tolerance);
     ck_assert_double_le(fabs((double)fitted.pixels[1] - 10.0 / 40), tolerance);
@@ -701,8 +669,7 @@ START_TEST(fitting)
 }
 END_TEST
 
-/* Claim      A block mean is the mean over a block and its channels; sizes that do not divide are refused.
- * Measure    differences on whole numbers, whose sums and halves are exact: zero. */
+/* Whole numbers, whose sums and halves are exact. */
 START_TEST(block_means)
 {
     struct image im = new_image(4, 6, 2), small;
@@ -722,7 +689,7 @@ END_TEST
 
 /* --------------------------------------------------------------- tokens */
 
-/* The little set as a source: 7 images of 5 x 6, patches of 2. */
+/* A token source: the 7 images of 5 x 6, patches of 2. */
 static struct token_source little_set(void)
 {
     unsigned char bytes[IDX_SIZE];
@@ -738,11 +705,8 @@ static grid make_grid(const char *text)
     return g;
 }
 
-/* Claim      The canvas is a mosaic of the images in order, row by row, the last cut off, and from image 0 again
- *            after the last; a video's frame t starts 2 t pixels further right; a line of 13 tokens is cut from
- *            4 x 4 of them.  What is said of it is cut to the room there is, and ended.
- * Measure    every pixel of frame 0 ... T-1 against the bytes of the file; tolerance zero.
- * Would it fail?  Seen with a room of one byte that was left as it was. */
+/* Images row by row, from image 0 again after the last; frame t begins 2 t pixels further right; 13 tokens are cut from
+ * a square of 4 x 4.  `origin` is cut to its buffer, and terminated. */
 START_TEST(the_canvas_is_a_mosaic)
 {
     static const struct { const char *grid; size_t T, rows, columns, across, first; const char *origin; } made[] = {
@@ -784,12 +748,8 @@ START_TEST(the_canvas_is_a_mosaic)
 }
 END_TEST
 
-/* Claim      A token is its patch through a matrix of normal draws, standardised over the tokens of its image.
- * Measure    largest |token - expected|, expected in doubles without taking the first patch off.
- * Tolerance  4 pixels of at most 1 by weights of at most 6 / 2 make sums of at most 12; such a sum errs by at most
- *            6 u 12, the token by that over the smallest deviation, s, three times (value, mean, deviation), each
- *            token being at most sqrt(N): 3 * 72 u sqrt(N) / s.
- * Would it fail?  Patches read column by column are noticed. */
+/* Sums of 4 products are at most 12 (pixels to 1, weights to 6 / 2) and err by 6 u 12.  Value, mean and deviation each
+ * add that over the smallest deviation s, for tokens of at most sqrt(N): 3 * 72 u sqrt(N) / s. */
 START_TEST(tokens_are_projected_patches)
 {
     enum { C = 5 };
@@ -826,13 +786,8 @@ START_TEST(tokens_are_projected_patches)
 }
 END_TEST
 
-/* Claim      Every channel of every entry has mean 0 and variance 1, whatever the grid, the source and the number of
- *            channels; the entries of a batch differ, and entry b with `first` f is entry 0 with the first image that
- *            entry b - 1 left.
- * Measure    largest |mean| and |variance - 1|; equality of entries, tolerance zero.
- * Tolerance  tokens of at most sqrt(N) and of mean square 1, rounded to u each: u for the mean, 2 u for the square;
- *            sums of N terms in doubles here and there: 2 (N + 8) 2^-53, of values whose mean may be sqrt(N)
- *            deviations. */
+/* Tokens are at most sqrt(N), with mean square 1, and round to u each: u for the mean, 2 u for the square.  Sums of N
+ * doubles, here and there: 2 (N + 8) 2^-53, of values whose mean may be sqrt(N) deviations. */
 START_TEST(channels_are_standardised)
 {
     static const struct { const char *grid; size_t B, C, images; } made[] = {   /* images that cover it; 0: noise */
@@ -875,9 +830,8 @@ START_TEST(channels_are_standardised)
 }
 END_TEST
 
-/* Claim      A line of H W tokens, and a video of one frame, are the tokens of the H x W image; a video whose patches
- *            are as wide as its step shows frame t the tokens of frame t-1 one further right.
- * Measure    largest difference; zero where the same sums are made, else N values standardised together. */
+/* H W tokens in a line, and a video of one frame, equal the H x W image.  Frame t shows frame t-1 moved by one token,
+ * since patches are as wide as the video's step. */
 START_TEST(lines_and_videos)
 {
     enum { C = 4 };
@@ -900,9 +854,7 @@ START_TEST(lines_and_videos)
 }
 END_TEST
 
-/* Claim      A channel that says nothing becomes zeros, not rounding blown up: an image of one colour, and a single
- *            token.
- * Measure    largest token; tolerance zero. */
+/* One colour, and a single token: rounding must not be standardised. */
 START_TEST(constant_channels_become_zeros)
 {
     struct image im = new_image(9, 9, 3);
@@ -925,12 +877,9 @@ START_TEST(constant_channels_become_zeros)
 }
 END_TEST
 
-/* Claim      The amplitude of the noise falls as 1/f.
- * Measure    the slope of log |F| against log f, fitted by least squares over all frequencies but 0.
- * Tolerance  log |F| of a complex normal coefficient deviates by pi / sqrt(24) = 0.64 from its mean; half of the
- *            P - 1 frequencies are independent; the fitted slope deviates by 0.64 / (s sqrt(P/2)), s the deviation of
- *            log f.  Five of those: a slope beyond is met once in a million seeds.
- * Would it fail?  White noise has slope 0, Brownian 1/f^2: a slope of -1.1 is noticed. */
+/* Least squares over all frequencies but 0.  log |F| of a complex normal deviates by pi / sqrt(24) = 0.64, half of the
+ * P - 1 frequencies are independent, so the slope deviates by 0.64 / (s sqrt(P/2)), where log f deviates by s: five of
+ * those. */
 START_TEST(noise_falls_as_one_over_f)
 {
     static const char *const text[] = {"64x64", "17x61", "1x900", "23x9"};
@@ -972,12 +921,8 @@ START_TEST(noise_falls_as_one_over_f)
 }
 END_TEST
 
-/* Claim      Noise is the same everywhere: coefficient n of a plane is the normal draws 2 n and 2 n + 1 of a stream of
- *            its own, over the frequency.
- * Measure    12 x 20 pixels, two seeds, against the sum over all coefficients, stretched to 0 ... 1.
- * Tolerance  A pixel is a chain of at most log2(12 20) + 4 stages, each off by a few u of the largest pixel, and is
- *            stretched by twice that range: 64 u.
- * Would it fail?  Seen with draw 3 n for 2 n: other noise, as 1/f and as random. */
+/* Coefficient n is normal draws 2 n and 2 n + 1 over the frequency.  A pixel passes at most log2(12 20) + 4 stages, each
+ * off by a few u of the largest, and the stretch to 0 ... 1 doubles that: 64 u. */
 START_TEST(noise_is_the_same_everywhere)
 {
     enum { H = 12, W = 20 };
@@ -1010,8 +955,6 @@ START_TEST(noise_is_the_same_everywhere)
 }
 END_TEST
 
-/* Claim      Without the data set the tokens are noise and say so, on one line; where images are insisted on, that
- *            is refused; and so are options out of range. */
 START_TEST(without_the_data_set)
 {
     real *x = zeros(12), *noise = zeros(12);
@@ -1045,17 +988,14 @@ START_TEST(without_the_data_set)
     grid huge = make_grid("1000x1000");
     refused(tokens_make(x, 1, &huge, 1, &source, NULL, 0), STATUS_BAD_INPUT, "256000 x 256000 pixels");
 
-    /* A file that is there but broken is not passed over in silence. */
+    /* A broken file is an error, not an absent one. */
     write_bytes(in_folder("broken"), (const unsigned char *)"\x1f\x8b\x08", 3);
     source = (struct token_source){.path = in_folder("broken")};
     refused(tokens_make(x, 1, &g, 1, &source, NULL, 0), STATUS_BAD_INPUT, "broken");
 }
 END_TEST
 
-/* Claim      What tokens take is known beforehand: tokens_make takes at most what
- *            tokens_bytes says, and what it holds of the file, and not much less.
- * Tolerance  Six blocks rounded up to lines of 64 bytes.
- * Would it fail?  Seen with the plane left out that noise is drawn on. */
+/* Six blocks, each rounded up to lines of 64 bytes. */
 START_TEST(bytes_of_tokens_are_known_beforehand)
 {
     struct image im = random_image(8, 60, 60, 3);
@@ -1079,7 +1019,6 @@ START_TEST(bytes_of_tokens_are_known_beforehand)
 }
 END_TEST
 
-/* Claim      Whichever allocation fails, the call fails in words and keeps nothing. */
 START_TEST(no_memory)
 {
     struct image im = random_image(8, 6, 6, 3), made;
@@ -1112,7 +1051,6 @@ START_TEST(no_memory)
 }
 END_TEST
 
-/* Claim      Debian's Fashion-MNIST is what the default path is said to hold. */
 START_TEST(the_default_data_set)
 {
     struct image_set set;
@@ -1134,7 +1072,6 @@ START_TEST(the_default_data_set)
 }
 END_TEST
 
-/* A case whose tests find an empty folder. */
 static void empty_folder(void)
 {
     files(true);

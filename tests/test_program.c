@@ -1,8 +1,7 @@
-/* test_program.c -- the programs as one meets them on the command line
+/* test_program.c -- the programs on the command line
  *
- * Runs the `twicetold` that lies beside this test's folder, for sizes that do not fit
- * the `measure` there, and all that compute figures, in a folder of its own.  Bad input must give exit
- * status 2, one line on stderr, and no file. */
+ * Runs, in a temporary folder, the `twicetold` and `measure` of this build and every program that computes a figure.
+ * Bad input must give exit status 2, one line on stderr, and no file. */
 
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
@@ -34,13 +33,12 @@
 
 static char folder_of_programs[4096], tree[4096], folder[] = "/tmp/twicetold-test-XXXXXX";
 
-/* What a test does to the process that is about to become the program. */
+/* Runs in the child process before it executes the program. */
 static void (*beforehand)(void);
-static char folder_of_tests[4096];          /* where trained weights are, which some figures are made of */
+static char folder_of_tests[4096];          /* holds the trained weights of some figures */
 
-/* Becomes the program on these words (parted by single blanks), or a neighbour, which
- * is `measure` or begins with figures/, on those behind that word, writing to these
- * two. */
+/* Executes twicetold with these words (separated by single blanks).  If the first word is `measure` or begins with
+ * figures/, executes that program instead. */
 static void become(const char *words, int out, int err)
 {
     char line[1024], path[sizeof folder_of_programs + 16], *argv[32] = {path}, *rest = NULL;
@@ -58,8 +56,7 @@ static void become(const char *words, int out, int err)
     _exit(127);
 }
 
-/* A new terminal, and who reads what is written to it; false where the system has none to give, as in a
- * chroot without /dev/pts. */
+/* False if the system has no terminal to give, as in a chroot without /dev/pts. */
 static bool open_terminal(int *master, int *terminal)
 {
     *master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -69,7 +66,6 @@ static bool open_terminal(int *master, int *terminal)
     return *terminal >= 0;
 }
 
-/* Whether this test can write to a terminal; otherwise the rest of it is skipped, and says so. */
 static bool terminal_there(const char *test)
 {
     int master, terminal;
@@ -82,7 +78,7 @@ static bool terminal_there(const char *test)
     return true;
 }
 
-/* The same with a terminal to write to, and what came out of it. */
+/* Exit status of the program with a terminal as its output, and that output. */
 static int run_on_terminal(const char *words, char *out, size_t size)
 {
     int master, terminal, state;
@@ -99,7 +95,7 @@ static int run_on_terminal(const char *words, char *out, size_t size)
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
-/* Runs the program; its exit status, and what it wrote. */
+/* Exit status of the program, and what it wrote. */
 static int run(const char *words, char *out, char *err, size_t size)
 {
     int state;
@@ -120,8 +116,7 @@ static int run(const char *words, char *out, char *err, size_t size)
     return WEXITSTATUS(state);
 }
 
-/* Runs the program, its output a terminal or a file, until it has said this, and stops it there; false where it
- * ends without. */
+/* Kills the program when its stderr contains `text`; false if it ends before. */
 static bool says_and_is_stopped(const char *words, bool on_terminal, const char *text)
 {
     int master = -1, out, end[2], state;
@@ -167,8 +162,7 @@ static void write_file(const char *path, const char *bytes)
     ck_assert_int_eq(fclose(f), 0);
 }
 
-/* vast.safetensors: 4 10^8 tokens of one channel, all zero, of which the disk keeps
- * the header alone. */
+/* vast.safetensors: 4 10^8 tokens of one channel, a sparse file of zeros. */
 static void write_vast_file(void)
 {
     static const char header[] =
@@ -183,8 +177,7 @@ static void write_vast_file(void)
     ck_assert_int_eq(truncate("vast.safetensors", (off_t)(8 + sizeof header - 1 + 1600000012)), 0);
 }
 
-/* msa.safetensors: a 2x2 grid, one channel, query and key 0, value x, so that
- * every token becomes the mean of x.  Whole numbers: exact. */
+/* msa.safetensors: a 2x2 grid, one channel, query and key 0, value x: every output is the mean of x, exactly. */
 static void enter(void)
 {
     struct tensor t[2];
@@ -214,12 +207,8 @@ static void leave(void)
     strcpy(folder + sizeof folder - 7, "XXXXXX");
 }
 
-/* Claim      apply reads a file, computes, and writes y alone, in every form
- *            that list names, rungs on an emulated device among them; the default form is
- *            fast.
- * Measure    Attention with equal scores is the mean of 0, 1, 4, 9: exactly 3.5.  The default form by the bytes of
- *            64 tokens of 12 channels, which are fast's and not naive's.
- * Would it fail?  Seen with naive the default. */
+/* In msa.safetensors all scores are equal, so y is the mean of 0, 1, 4, 9: exactly 3.5.  Fast is the default form: on 64
+ * tokens of 12 channels its bytes differ from those of naive. */
 START_TEST(apply_writes_y)
 {
     static const char *const line[] = {
@@ -259,7 +248,7 @@ START_TEST(apply_writes_y)
 }
 END_TEST
 
-/* Addresses of 32 bits, and what is said there of tensors that have more bytes. */
+/* With addresses of 32 bits, larger tensors have another message. */
 #define NARROW (sizeof(size_t) == 4)
 #define UNCOUNTED "its size overflows"
 
@@ -451,11 +440,6 @@ static const struct { const char *words, *complaint; } bad[] = {
     {"measure hilo --grid 8x8 --channels 8 --heads 2 --window 40000 --max-memory 4G", "measure: hilo: needs "},
 };
 
-/* Claim      Bad input gives exit status 2, one line that says what was found,
- *            and no output file, whole or half.  So do sizes that do not fit in
- *            memory, before any of it is taken: with what is needed and what is allowed.
- *            Where addresses have 32 bits, some of these tensors cannot be, and that is said.
- * Would it fail?  Seen with everything said to fit, and with the refusals of a network's input taken out. */
 START_TEST(bad_input_is_one_line_and_status_two)
 {
     char out[4096], err[4096];
@@ -471,14 +455,8 @@ START_TEST(bad_input_is_one_line_and_status_two)
 }
 END_TEST
 
-/* Claim      Work of hours is refused by apply before it begins, with what it is and what is allowed, which an
- *            option lifts; an emulated device makes a hundredth.  measure leaves it out on a terminal unless
- *            told --yes, and then, as elsewhere, says what it is about to do.
- * Measure    HiLo pads 5 x 7 tokens to one window of 1800 x 1800, whose attention costs 2 M s^2 hd = 8.4 10^13.
- *            (Of such windows one cannot be run here; what the option lifts is seen with less allowed, and measure
- *            is stopped as soon as it has said it.)
- * Would it fail?  Seen with everything said to be allowed: it ran until it was stopped; with --yes not heard, and with
- *            a file taken for a terminal. */
+/* HiLo pads 5 x 7 tokens to one window of 1800 x 1800, whose attention costs 2 M s^2 hd = 8.4 10^13 multiply-adds.  That
+ * cannot be run here: a smaller limit shows what --max-work lifts, and measure is stopped after its message. */
 START_TEST(work_of_hours_is_asked_about)
 {
     char out[4096], err[4096];
@@ -521,7 +499,7 @@ END_TEST
 
 /* ---- where the result goes -------------------------------------------- */
 
-/* Files that are being written beside, or were. */
+/* Number of temporary files, in use or left behind. */
 static int files_beside(void)
 {
     int count = 0;
@@ -532,7 +510,7 @@ static int files_beside(void)
     return count;
 }
 
-/* Every command that writes, without its output; what it writes is more than 4096 bytes. */
+/* Every command that writes, without its output, of more than 4096 bytes. */
 static const char *const writers[] = {
     "apply msa --grid 32x32 %s/in.safetensors", "spectrum %s/map.safetensors", "tokens --grid 32x32 --channels 4",
     "parameters msa --grid 32x32 --channels 4",
@@ -555,7 +533,6 @@ static void remove_inputs(void)
     unlink("map.safetensors");
 }
 
-/* The words of a writer with this output. */
 static const char *writing(size_t w, const char *output)
 {
     static char words[256];
@@ -569,7 +546,7 @@ static void fill_the_disk(void)
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096});
 }
 
-/* The folder that it is in vanishes. */
+/* Deletes the working folder. */
 static void vanish(void)
 {
     if (mkdir("vanishing", 0700) || chdir("vanishing") || rmdir("../vanishing")) _exit(126);
@@ -582,7 +559,7 @@ static void write_to_a_full_device(void)
 
 #define STDBUF "/usr/libexec/coreutils/libstdbuf.so"
 
-/* A line at a time, as stdbuf -oL has it: at the end nothing is left to be written, and only the stream knows. */
+/* Line buffering, as with stdbuf -oL: at exit nothing is left to write, and only the stream's error flag shows the loss. */
 static void write_lines_to_a_full_device(void)
 {
     write_to_a_full_device();
@@ -590,7 +567,6 @@ static void write_lines_to_a_full_device(void)
     setenv("LD_PRELOAD", STDBUF, 1);
 }
 
-/* Whether a program can be made to write so; otherwise that is skipped, and says so. */
 static bool lines_there(const char *test)
 {
     const char *why = getenv("ASAN_OPTIONS") ? "the sanitizers want to be loaded first"
@@ -599,12 +575,8 @@ static bool lines_there(const char *test)
     return !why;
 }
 
-/* Claim      Whichever command writes, an output that is a folder, a pipe, a device, a link to nowhere or to itself,
- *            or lies where no folder is, or none any more, is one line and exit status 2; a disk that is full is
- *            exit status 1.  The old file stays as it was, and nothing is left beside it.  Through a link the file
- *            is replaced that it names.
- * Would it fail?  Seen with the file beside left there when it could not be written, and with the stream not asked
- *            whether an earlier line was lost. */
+/* After an error the old file is as it was and no temporary file is left.  If the output is a link, the file that it
+ * names is replaced. */
 START_TEST(no_output_is_half_written)
 {
     static const struct { const char *output, *complaint; void (*first)(void); int code; } place[] = {
@@ -644,7 +616,7 @@ START_TEST(no_output_is_half_written)
         write_file("y.safetensors", "old");
     }
 
-    /* What cannot be said is a failure, too. */
+    /* A message that cannot be printed is a failure. */
     void (*const full[])(void) = {write_to_a_full_device, write_lines_to_a_full_device};
     for (size_t f = 0; f < COUNT(full); f++) {
         if (full[f] == write_lines_to_a_full_device && !lines_there("no_output_is_half_written")) continue;
@@ -662,8 +634,8 @@ START_TEST(no_output_is_half_written)
 }
 END_TEST
 
-/* Runs the program until it has a file beside, and sends it a signal there; how it ended.  The
- * program is traced from one call of the system to the next. */
+/* Traces the program from one system call to the next, sends the signal once its temporary file exists, and returns how
+ * it ended. */
 static int run_into(int number, const char *words)
 {
     int state;
@@ -684,10 +656,7 @@ static int run_into(int number, const char *words)
     return state;
 }
 
-/* Claim      Interrupted in the middle of writing, a command ends by that signal, leaves the old file and nothing
- *            beside it; what a killed one leaves goes with the next.
- * Measure    The signal comes as soon as there is a file beside.
- * Would it fail?  Seen with the handler not installed, and with the file remembered only when it was there. */
+/* The signal comes as soon as the temporary file exists.  What a killed command leaves, the next one removes. */
 START_TEST(an_interrupted_command_leaves_nothing_beside)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -712,7 +681,7 @@ START_TEST(an_interrupted_command_leaves_nothing_beside)
 }
 END_TEST
 
-/* What those want to be told that want something. */
+/* Arguments of the programs that need some. */
 static const char *const told[][2] = {
     {"figures/chopd-boxes", "0.001 5 7"},
     {"figures/chopd-error", "14"},
@@ -728,9 +697,7 @@ static const char *const told[][2] = {
     {"figures/networks-profile", "1 lisanet-i-t fast"},
 };
 
-/* Every program that computes a figure ends well, and each number that it prints is
- * one.  The proofs draw nothing, and what a figure builds by hand for a heart can miss
- * a field that the heart has learnt to read. */
+/* Every program that computes a figure ends with status 0, and each number that it prints is finite. */
 START_TEST(figures_are_computed)
 {
     static char out[1 << 20], err[sizeof out];
@@ -759,11 +726,8 @@ START_TEST(figures_are_computed)
 END_TEST
 
 #if !defined TWICETOLD_DOUBLE
-/* Claim      What the figures of the ladders show is what the kernels ask for: every rung but the first, counted
- *            anew, gives the line that the figure was drawn from, and no rung is missing there.
- * Measure    Lines of figures/[a-z]*-cuda.tsv, in float.  First rungs would take a minute; they are held by formula
- *            in the suites of the ladders.
- * Would it fail?  Seen with a barrier more in a kernel, and with a line taken out of a table. */
+/* Counts every line of figures/[a-z]*-cuda.tsv again; no kernel version may be missing there.  First versions would take
+ * a minute.  tests/cuda/counts.tsv has the counts at other sizes, first versions included (test_cuda_counts.c). */
 START_TEST(drawn_counts_are_those_of_the_kernels)
 {
     static char out[1 << 14], err[sizeof out];
@@ -794,9 +758,6 @@ START_TEST(drawn_counts_are_those_of_the_kernels)
 END_TEST
 #endif
 
-/* Claim      measure leaves out what does not fit, says so in a line each, and goes on
- *            with what does.
- * Would it fail?  Seen with a form that does not fit taken for bad input. */
 START_TEST(measure_leaves_out_what_does_not_fit)
 {
     char out[4096], err[4096];
@@ -812,13 +773,7 @@ START_TEST(measure_leaves_out_what_does_not_fit)
 }
 END_TEST
 
-/* Claim      measure times the forms that are named, each with each number of threads, as often as it is told or as the
- *            seconds allow; of a form that is there to be compared with it prints no row; and what is expected to take
- *            longer than --max-seconds it leaves out and says so.
- * Measure    Rows by form, grid, threads and runs, none of them more; what was said and was not.  No run lasts less
- *            than 1e-300 s, nor a thousand of them 10^6 s.
- * Would it fail?  Seen with the judge printed too, with every race run with one thread, with --seconds not read and
- *            with --max-seconds not read. */
+/* No run takes less than 1e-300 s, and no thousand runs take 10^6 s. */
 START_TEST(measure_does_as_its_options_say)
 {
     static const struct { const char *words, *row[4], *says, *not; } ask[] = {
@@ -850,8 +805,6 @@ START_TEST(measure_does_as_its_options_say)
 }
 END_TEST
 
-/* Claim      list names the operators with their forms; version names the precision.  help tells
- *            of every command and operator, and --help and -h do so wherever they stand. */
 START_TEST(the_program_explains_itself)
 {
     static const struct { const char *words, *answer; } ask[] = {
@@ -880,9 +833,7 @@ START_TEST(the_program_explains_itself)
 }
 END_TEST
 
-/* Claim      help defines every letter that stands in an operator's shapes, once, and no other; it
- *            has no heading with nothing below.
- * Would it fail?  Seen with R of sra not declared. */
+/* help defines each letter of an operator's shapes once, and no other; no heading is empty. */
 START_TEST(every_letter_is_defined)
 {
     const struct declaration *d;
@@ -907,9 +858,7 @@ START_TEST(every_letter_is_defined)
 }
 END_TEST
 
-/* Claim      measure keeps what a timed run has made, and of what.
- * Measure    The file's y, its last tensor, against what apply makes of the others, to the bit.
- * Would it fail?  Seen with the x that was drawn written in place of that of the run. */
+/* The file's last tensor, y, is to the bit what apply makes of the others. */
 START_TEST(measure_keeps_what_it_timed)
 {
     char out[4096], err[4096];
@@ -930,10 +879,6 @@ START_TEST(measure_keeps_what_it_timed)
 }
 END_TEST
 
-/* Claim      --key=value is the same as --key value, in both programs.
- * Measure    Parameters whose scores differ, so that the scale is seen: the files are equal to the byte, and another
- *            scale's is not.
- * Would it fail?  Seen with the value behind the sign not read. */
 START_TEST(a_value_may_stand_behind_an_equals_sign)
 {
     static const char *const line[] = {
@@ -956,8 +901,7 @@ START_TEST(a_value_may_stand_behind_an_equals_sign)
 }
 END_TEST
 
-/* Words that give an operator all that it requires and two heads, on a 4x4 grid of 6
- * channels, and sizes for the letters that are left. */
+/* The required options of an operator and two heads, on a 4x4 grid of 6 channels, and sizes for the open letters. */
 static void least_words(char options[128], char sizes[128], const struct declaration *d)
 {
     struct problem p;
@@ -983,11 +927,8 @@ static void least_words(char options[128], char sizes[128], const struct declara
     }
 }
 
-/* Claim      For every operator, what parameters writes every form applies, and compare
- *            finds them alike within its own tolerance, or that of the factors that a rung rounds
- *            (test_promises.c); the same seed gives the same bytes
- *            whatever the number of threads, another seed gives others.
- * Would it fail?  Seen with one seed for all parameters, and with a form that is given other options. */
+/* compare uses its own tolerance, or 64 times the rounding of the factors if a kernel version rounds them
+ * (test_promises.c). */
 START_TEST(parameters_apply_and_compare_make_a_chain)
 {
     const struct declaration *d = operator_at(_i);
@@ -995,7 +936,7 @@ START_TEST(parameters_apply_and_compare_make_a_chain)
     char options[128], sizes[128], words[400], out[4096], err[4096];
     least_words(options, sizes, d);
 
-    /* Step 1: inputs, to the byte. */
+    /* Step 1: inputs.  The same seed gives the same bytes with any number of threads. */
     static const struct { const char *more, *to, *threads; } draw[] = {
         {"", "x.safetensors", "1"}, {" --seed=1", "y.safetensors", "4"}, {" --seed 2", "z.safetensors", "1"},
     };
@@ -1012,7 +953,7 @@ START_TEST(parameters_apply_and_compare_make_a_chain)
     for (char *line = strchr(out, '\n') + 1; *line; line = strchr(line, '\n') + 1)
         ck_assert_msg(strncmp(strchr(line, '\n') - 6, "beyond", 6) == 0, "the same with another seed: %s", line);
 
-    /* Step 2: every form against naive, and every rung, emulated. */
+    /* Step 2: every form, and every kernel version emulated, against naive. */
     int forms = 0;
     while (operator_form_at(d, forms)) forms++;
     for (int f = 0; (form = f < forms ? operator_form_at(d, f) : operator_rung_at(d, f - forms)); f++) {
@@ -1029,7 +970,6 @@ START_TEST(parameters_apply_and_compare_make_a_chain)
 }
 END_TEST
 
-/* A file of one tensor t of four numbers. */
 static void write_four(const char *path, double a, double b, double c, double d)
 {
     struct tensor t;
@@ -1040,13 +980,8 @@ static void write_four(const char *path, double a, double b, double c, double d)
     tensor_release(&t);
 }
 
-/* Claim      compare prints the largest and the root mean square difference over the root mean
- *            square of B; its status is 0 up to the tolerance, 1 beyond, NaN and infinities are
- *            beyond, and numbers whose squares overflow are not.  A difference up to the floor is within.  Where it
- *            is beyond and B is smaller than rounding of ones, the line says that B may cancel.
- * Measure    B = (3, 1, 1, 5), A = B but for 6 in place of 3: sqrt(36/4) = 3, so 1 and 0.5.  The same over powers of
- *            two, of which one leaves B that small and one does not.
- * Would it fail?  Seen with the floor compared with the relative difference, and with a floor that is not read. */
+/* compare prints the largest and the root mean square difference over the root mean square of B.  For B = (3, 1, 1, 5)
+ * and A with 6 in place of 3 that root is sqrt(36/4) = 3: 1 and 0.5.  Times TINY, B is smaller than rounding of ones. */
 #ifdef TWICETOLD_DOUBLE
 #define TINY 0x1p-40                    /* three of it are 2.7e-12 */
 #define SMALL 0x1p-30
@@ -1103,7 +1038,6 @@ START_TEST(compare_measures_against_b)
 }
 END_TEST
 
-/* A file of one tensor x, whole numbers. */
 static void write_input(const char *path, size_t images, size_t pixels, size_t channels, const real *x)
 {
     struct tensor t;
@@ -1113,7 +1047,7 @@ static void write_input(const char *path, size_t images, size_t pixels, size_t c
     tensor_release(&t);
 }
 
-/* Logits of images [images, tokens, 1] by the library's own network; the program starts from the same seed. */
+/* Logits by the library's own network, with the program's seed. */
 static const real *logits_of(const real *x, size_t images)
 {
     struct network n;
@@ -1127,12 +1061,6 @@ static const real *logits_of(const real *x, size_t images)
     return y;
 }
 
-/* Claim      A network runs on pixels of a file as the library's own does on the same numbers, one image or two;
- *            a file of another grid or of other channels is refused in a line.
- * Measure    Two images of 28 x 28 pixels, the same random weights and one thread on both sides.
- * Tolerance  Zero: the same code on the same numbers.
- * Would it fail?  Seen with the channels looked for behind the axes, with images that begin at the second pixel, and
- *            with a NaN among the logits. */
 START_TEST(networks_run_on_pixels_of_a_file)
 {
     enum { N = 28 * 28 };
@@ -1163,14 +1091,13 @@ END_TEST
 
 /* ---- whole networks -------------------------------------------------------------- */
 
-/* The smallest of a network of images and of one of video: their words, and how many pictures are two inputs. */
+/* Small networks of images and of video; `pictures` make two inputs. */
 static const struct little { const char *name, *grid, *depths, *widths, *heads; int pictures; } little[] = {
     {"litv2-s", "32x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
     {"structvit-b-4-1-video", "2x32x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 4},
     {"elsa-swin-t", "64x64", "1,1,1,1", "6,12,24,48", "1,2,4,4", 2},
 };
 
-/* "network litv2-s --grid 32x32 ... --threads 1", and behind it what else is wanted. */
 static const char *network_words(const struct little *l, const char *more)
 {
     static char words[512];
@@ -1179,7 +1106,7 @@ static const char *network_words(const struct little *l, const char *more)
     return words;
 }
 
-/* The library's own, of two inputs, with the weights of this seed. */
+/* The library's own network, of two inputs. */
 static struct network network_of(const struct little *l, uint64_t seed)
 {
     struct network n;
@@ -1191,7 +1118,7 @@ static struct network network_of(const struct little *l, uint64_t seed)
     return n;
 }
 
-/* w.safetensors: the weights of a network, one of them under another name, unless that is NULL. */
+/* Writes w.safetensors: the weights of a network, one of them renamed unless `renamed` is NULL. */
 static void write_weights(const struct network *n, const char *renamed)
 {
     struct tensor *list = keep(512, sizeof *list);
@@ -1201,7 +1128,6 @@ static void write_weights(const struct network *n, const char *renamed)
     succeeds(safetensors_write("w.safetensors", list, count));
 }
 
-/* Fails unless the program, on these words of a network, ends well. */
 static void network_runs(const struct little *l, const char *more, char *out, char *err, size_t size)
 {
     const char *words = network_words(l, more);
@@ -1209,11 +1135,7 @@ static void network_runs(const struct little *l, const char *more, char *out, ch
     ck_assert_msg(code == 0 && !*err, "%s: %d, %s", words, code, err);
 }
 
-/* Claim      Drawn weights that come from a file make the same logits as those drawn here, and others make others; a
- *            file in which a weight has another name is refused in one line by the file's path and the weight's, and
- *            nothing is written.
- * Measure    To the byte; the first weight renamed, one in the middle and the last.
- * Would it fail?  Seen with weights drawn although a file was given, and with the file's path left out. */
+/* Renames the first weight, one in the middle and the last. */
 START_TEST(a_network_takes_its_weights_from_a_file)
 {
     char out[4096], err[4096], name[NETWORK_PATH], line[256];
@@ -1245,7 +1167,7 @@ START_TEST(a_network_takes_its_weights_from_a_file)
 }
 END_TEST
 
-/* 0.png, 1.png, ...: different pictures that are cut to a square, and the pixels that a network gets of them. */
+/* Writes 0.png, 1.png, ..., random and not square; returns the pixels that a network gets of them. */
 static real *write_pictures(int pictures, const struct photo_recipe *recipe, size_t H, size_t W)
 {
     real *x = zeros((size_t)pictures * H * W * 3);
@@ -1263,12 +1185,6 @@ static real *write_pictures(int pictures, const struct photo_recipe *recipe, siz
     return x;
 }
 
-/* Claim      Of several pictures at once each has the logits and the stages that it has in the library, in the order in
- *            which they are given; of a video several are one input.  Without --stages the logits are alone in the
- *            file, and the same, with --profile and without.
- * Measure    To the bit: two inputs, and the same two in the other order.
- * Would it fail?  Seen with pictures read from the last to the first, with stages under each other's names, and with
- *            pixels that begin one later beside --profile. */
 START_TEST(a_network_sees_its_pictures_in_order)
 {
     const struct little *l = &little[_i];
@@ -1328,10 +1244,7 @@ START_TEST(a_network_sees_its_pictures_in_order)
 }
 END_TEST
 
-/* Claim      --profile prints a line for each kind of step, how often it is run and what it costs, as the library
- *            counts them, and all of them at the end; the steps add up.
- * Measure    Names, times and multiply-adds; the seconds are numbers, and what they are is not looked at.
- * Would it fail?  Seen with the last kind left out, and with the steps of all in place of a kind's. */
+/* Names, numbers of steps and multiply-adds are those of the library.  Times are only checked to be numbers. */
 START_TEST(a_profile_has_every_kind_of_step)
 {
     struct network n = network_of(little, 3);
@@ -1364,9 +1277,7 @@ START_TEST(a_profile_has_every_kind_of_step)
 }
 END_TEST
 
-/* Claim      Tensors of more numbers than are read at a time are compared to the end, and once.
- * Measure    9000 ones, the last of A a two: differences of 1 and of sqrt(1 / 9000).
- * Would it fail?  Seen with a last piece as long as all that came before it. */
+/* 9000 ones, the last of A a two: differences of 1 and of sqrt(1 / 9000). */
 START_TEST(compare_reads_long_tensors_in_pieces)
 {
     char out[4096], err[4096];
@@ -1383,9 +1294,7 @@ START_TEST(compare_reads_long_tensors_in_pieces)
 }
 END_TEST
 
-/* Claim      compare finds tensors by their names, in whatever order a file has them, and shows no name that would
- *            steer the terminal; a tensor that only one file has is named.
- * Would it fail?  Seen with tensors taken in the order of the files, and with names shown as they are. */
+/* Control characters in a name must not reach the terminal. */
 START_TEST(compare_finds_tensors_by_name)
 {
     static const struct { const char *name[3]; const char *says; int code; } second[] = {
@@ -1413,8 +1322,7 @@ START_TEST(compare_finds_tensors_by_name)
 }
 END_TEST
 
-/* Claim      compare reads F64 as such in both builds: a difference of 1e-9 in one of four ones
- *            is beyond the 1e-10 that two files of F64 are allowed, and within what F32 is. */
+/* Both builds compare F64 as double: 1e-9 in one of four ones exceeds the 1e-10 allowed to two files of F64. */
 START_TEST(compare_sees_what_float_does_not)
 {
     static const char f64[] = "{\"t\":{\"dtype\":\"F64\",\"shape\":[4],\"data_offsets\":[0,32]}}      ";
@@ -1435,7 +1343,6 @@ START_TEST(compare_sees_what_float_does_not)
 }
 END_TEST
 
-/* Claim      The shell is offered what may come next, read off the declarations. */
 START_TEST(the_shell_is_told_what_may_come_next)
 {
     static const struct { const char *words, *offered, *not; } ask[] = {
@@ -1459,9 +1366,7 @@ START_TEST(the_shell_is_told_what_may_come_next)
 }
 END_TEST
 
-/* Claim      Numbers for people have three digits and the unit that suits them, also where rounding
- *            makes them the next unit, and fill their columns although µ is two bytes.
- * Would it fail?  Seen with the unit chosen before rounding. */
+/* Rounding may carry a number into the next unit.  µ is two bytes and one column. */
 START_TEST(numbers_have_three_digits_and_a_unit)
 {
     static const struct { const char *(*say)(char *, int, double); double number; const char *text; } row[] = {
@@ -1478,7 +1383,7 @@ START_TEST(numbers_have_three_digits_and_a_unit)
 }
 END_TEST
 
-/* Characters of UTF-8: bytes that begin one. */
+/* Counts characters of UTF-8. */
 static size_t columns(const char *line)
 {
     size_t count = 0;
@@ -1486,9 +1391,6 @@ static size_t columns(const char *line)
     return count;
 }
 
-/* Claim      On a terminal measure prints a table with units, no line of it wider than 100 columns;
- *            in a pipe, and with --tsv on a terminal too, tab-separated values.
- * Would it fail?  Seen with a last column that is ten wider. */
 START_TEST(measure_prints_a_table_on_a_terminal)
 {
     char out[4096], err[4096];
@@ -1507,11 +1409,6 @@ START_TEST(measure_prints_a_table_on_a_terminal)
 }
 END_TEST
 
-/* Claim      tokens writes the x that the library makes of the same options, and nothing said is 4 x 4 patches, the
- *            first image and seed 1; spectrum writes that of a y.
- * Measure    To the bit, 2 x 15 tokens of 8 channels, and two images of 6 x 5 pixels and 2 channels.
- * Would it fail?  Seen with the seed not handed on, with the first image not handed on, where there is a data set, and
- *            with height and width exchanged. */
 START_TEST(tokens_and_spectrum_write_their_tensors)
 {
     static const struct { const char *more; struct token_source source; } drawn[] = {
@@ -1552,12 +1449,8 @@ START_TEST(tokens_and_spectrum_write_their_tensors)
 }
 END_TEST
 
-/* Claim      resample changes every tensor with an entry for each token or offset as the library does, whichever
- *            axis that is, and copies all others, x among them; apply then computes on the new grid.  A rule that is not
- *            for a tensor, and a tensor of another grid, are errors.
- * Measure    To the bit: LiSA's kernels by both rules, an RPE, the ghost matrices [C, P] of msa, a position table; a
- *            local kernel is not of the grid.
- * Would it fail?  Seen with the axes before the resampled one left out, and with the rules exchanged. */
+/* LiSA's kernels by both rules, an RPE, the ghost matrices [C, P] of msa, a position table.  All other tensors are
+ * copied. */
 START_TEST(resample_fits_tensors_to_another_grid)
 {
     static const struct { const char *made, *command, *tensor; size_t outer, inner; enum regrid_rule rule; } chain[] = {

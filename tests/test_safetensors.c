@@ -1,7 +1,6 @@
-/* test_safetensors.c -- files that come back, and files that are turned away
+/* test_safetensors.c -- reading and writing safetensors files
  *
- * Every test writes into a folder of its own, which is removed when the case
- * ends, however it ends. */
+ * Every test writes into a temporary folder, which is removed when the case ends, however it ends. */
 
 #define _XOPEN_SOURCE 700       /* mkdtemp, mkfifo, setrlimit */
 
@@ -38,7 +37,6 @@ static void make_folder(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
-/* How many entries the folder has; they are removed too where asked. */
 static int entries_of_folder(bool and_remove)
 {
     int count = 0;
@@ -101,7 +99,7 @@ static void append_double(struct bytes *b, double x)
     append_little_endian(b, bits, 8);
 }
 
-/* A file of this header, its true length before it, with so many zeros behind. */
+/* A file: the header's length, the header, this many zeros. */
 static struct bytes file_of(const char *header, size_t length, size_t zeros)
 {
     struct bytes b = {0};
@@ -136,7 +134,7 @@ static struct bytes contents(const char *path)
     return b;
 }
 
-/* Fails unless a list is what any list must be; touches every byte of it. */
+/* Fails unless the list is valid; reads every byte of it. */
 static void consistent(const struct tensors *list)
 {
     double sum = 0;
@@ -155,7 +153,7 @@ static void consistent(const struct tensors *list)
     ck_assert(isnan(sum) || sum <= HUGE_VAL);
 }
 
-/* Two tensors that every small test may write; the names must be escaped. */
+/* Two tensors whose names must be escaped. */
 static struct tensors small_list(void)
 {
     struct tensors list = {.count = 2, .tensor = memory_get(2, sizeof *list.tensor)};
@@ -167,18 +165,14 @@ static struct tensors small_list(void)
     return list;
 }
 
-/* ---- What comes back ---- */
+/* ---- Reading what was written ---- */
 
 static const char *const odd_names[] = {
     "x", "", "with space", "\"", "\\u0041", "\xf0\x9f\x90\xa6 and \xe2\x88\x91", "tab\tbell\x07 delete\x7f",
     "__metadata", "a name of the length of a path: ........................................................",
 };
 
-/* Claim      What is written comes back the same to the bit: names, order, shapes
- *            of 0 to 8 axes, and data, NaN with its payload among them.
- * Measure    bytes that differ.
- * Tolerance  none: nothing is converted.
- * Would it fail?  A byte swapped, a name not escaped, an order turned. */
+/* To the bit: names, order, shapes of 0 to 8 axes, and data, NaN with its payload among them. */
 START_TEST(written_tensors_come_back)
 {
     struct tensors list = {.count = 9, .tensor = memory_get(9, sizeof *list.tensor)}, back;
@@ -209,7 +203,7 @@ START_TEST(written_tensors_come_back)
     tensors_release(&back);
     ck_assert_uint_eq(memory_in_use(), before);
 
-    /* The empty list is a file too, and a tensor longer than any buffer. */
+    /* The empty list, and a tensor longer than any buffer. */
     succeeds(safetensors_write(in_folder("file"), NULL, 0));
     succeeds(safetensors_read(&back, in_folder("file")));
     ck_assert_uint_eq(back.count, 0);
@@ -226,9 +220,6 @@ START_TEST(written_tensors_come_back)
 }
 END_TEST
 
-/* Claim      The file is, byte for byte, what the format says.
- * Measure    the file against one written out by hand; tolerance none.
- * Would it fail?  A padding of zeros, a header that is not padded, big-endian data. */
 START_TEST(the_file_is_what_the_format_says)
 {
     struct tensors list = small_list();
@@ -259,10 +250,7 @@ START_TEST(the_file_is_what_the_format_says)
 }
 END_TEST
 
-/* Claim      A file may mix F32 and F64, and hold its data in another order than
- *            its header; each value is what C's conversion to real makes of it.
- * Measure    each value; tolerance none.
- * Would it fail?  Data read in the order of the header; F64 read as two F32. */
+/* F32 and F64 in one file, with data in another order than the header. */
 START_TEST(either_precision_is_converted)
 {
     static const char header[] =
@@ -284,10 +272,7 @@ START_TEST(either_precision_is_converted)
 }
 END_TEST
 
-/* Claim      Doubles are read from any place of a tensor, whatever its width and that of a real.
- * Measure    Every tenth beginning and several lengths in an F32 and an F64 of 1500 numbers.  The library reads pieces
- *            of 1024 or 512.  Tolerance none.
- * Would it fail?  Seen with the width of a real in the place of that of the tensor. */
+/* The library reads pieces of 1024 numbers of F32, or 512 of F64. */
 START_TEST(doubles_are_read_from_the_middle)
 {
     enum { MANY = 1500 };
@@ -323,10 +308,7 @@ START_TEST(doubles_are_read_from_the_middle)
 }
 END_TEST
 
-/* Claim      Tensors that begin beyond 2 GiB and beyond 4 GiB of a file are loaded, and read as doubles.
- * Measure    Three tensors, of either width, behind two of 2 GiB that are holes of the file; tolerance none.  The two
- *            are not loaded, as that would take 4 GiB of memory.
- * Would it fail?  Seen with the place of a tensor, or of a number in it, cut to 32 bits, with a sign or without. */
+/* Two tensors of 2 GiB, holes of the file, come before the three others.  They are not loaded: that would take 4 GiB. */
 START_TEST(tensors_beyond_4_gib_are_read)
 {
     static const char header[] =
@@ -378,7 +360,7 @@ START_TEST(tensors_beyond_4_gib_are_read)
 }
 END_TEST
 
-/* ---- What is accepted, and what is not ---- */
+/* ---- Valid and invalid headers ---- */
 
 #define TEXT(text) text, sizeof text - 1
 #define X "\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}"
@@ -401,9 +383,6 @@ static const struct { const char *header; size_t length, zeros, tensors; } accep
           "\xf0\x90\x80\x80\xf1\x80\xbf\xbf\xf4\x8f\xbf\xbf\"}}"), 0, 0},
 };
 
-/* Claim      All that the format allows is read: metadata, blanks, padding,
- *            escapes, fields and data in any order, scalars, no tensor at all.
- * Would it fail?  A reader that takes __metadata__ for a tensor. */
 START_TEST(what_the_format_allows_is_read)
 {
     struct bytes b = file_of(accepted[_i].header, accepted[_i].length, accepted[_i].zeros);
@@ -538,12 +517,8 @@ static const struct { const char *header; size_t length, zeros; const char *mess
     {TEXT("{" X ",\"y\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}"), 8, "and overlaps tensor"},
 };
 
-/* Claim      Whatever a header says wrongly is refused as bad input, with the
- *            tensor or the byte, what was found and what was expected; the list
- *            is empty then, nothing is kept, and never is memory asked for on
- *            the header's word: less than 64 KiB here, whatever it claims.
- * Would it fail?  Each line differs from an accepted file in one thing, so it
- *            fails when the check of that thing goes. */
+/* Each row differs from an accepted file in one thing.  No memory is allocated for what a header claims: less than
+ * 64 KiB. */
 START_TEST(what_the_header_says_wrongly_is_refused)
 {
     struct bytes b = file_of(hostile[_i].header, hostile[_i].length, hostile[_i].zeros);
@@ -570,7 +545,6 @@ static const struct { const char *bytes; size_t count; const char *message; } mi
     {TEXT("\0\0\0\0\0\0\0\2{}"), "a header of 144115188075855872 bytes, expected 1 to 2"},
 };
 
-/* Claim      A file that is not even 8 bytes and a header is refused. */
 START_TEST(what_is_no_header_is_refused)
 {
     struct tensors list;
@@ -579,8 +553,7 @@ START_TEST(what_is_no_header_is_refused)
 }
 END_TEST
 
-/* Claim      A header beyond the format's 100 000 000 bytes is refused, even
- *            where the file has them, and none of it is held in memory. */
+/* The format's limit is 100 000 000 bytes; this file is long enough for more. */
 START_TEST(a_header_beyond_the_limit_is_refused)
 {
     struct tensors list;
@@ -592,10 +565,6 @@ START_TEST(a_header_beyond_the_limit_is_refused)
 }
 END_TEST
 
-/* Claim      A file is opened without its data, however many, and loaded when there is
- *            memory for them; one that became shorter meanwhile leaves nothing.
- * Measure    Eight gigabytes of tensors are opened in 64 kilobytes.
- * Would it fail?  Seen with data that are read at once. */
 START_TEST(a_file_is_opened_before_its_data_are_read)
 {
     static const char vast[] = "{\"x\":{\"dtype\":\"F64\",\"shape\":[1000000000],\"data_offsets\":[0,8000000000]}}";
@@ -619,7 +588,7 @@ START_TEST(a_file_is_opened_before_its_data_are_read)
     safetensors_close(&opened);
     ck_assert_uint_eq(memory_in_use(), before);
 
-    /* Step 2: more than there is memory for. */
+    /* Step 2: 8 GB of tensors are opened in 64 KiB. */
     struct bytes b = file_of(vast, sizeof vast - 1, 0);
     const char *path = stored(b.at, b.count);
     ck_assert_int_eq(truncate(path, (off_t)b.count + 8000000000), 0);
@@ -629,7 +598,7 @@ START_TEST(a_file_is_opened_before_its_data_are_read)
     ck_assert_uint_lt(memory_peak() - before, 65536);
     safetensors_close(&opened);
 
-    /* Step 3: data that are gone. */
+    /* Step 3: the file was cut after it was opened. */
     succeeds(safetensors_write(in_folder("file"), list.tensor, list.count));
     succeeds(safetensors_open(&opened, in_folder("file")));
     ck_assert_int_eq(truncate(in_folder("file"), 8), 0);
@@ -639,8 +608,7 @@ START_TEST(a_file_is_opened_before_its_data_are_read)
 }
 END_TEST
 
-/* Claim      A path that is no regular file is refused at once: a pipe without
- *            a writer does not hang, a device without an end is not read. */
+/* A pipe without a writer must not block, and /dev/zero has no end. */
 START_TEST(what_is_no_file_is_refused)
 {
     struct tensors list;
@@ -655,8 +623,6 @@ START_TEST(what_is_no_file_is_refused)
 }
 END_TEST
 
-/* Claim      A file that is cut off anywhere is refused, and so is one with a
- *            byte too many. */
 START_TEST(a_file_cut_off_is_refused)
 {
     struct tensors list = small_list(), back;
@@ -676,9 +642,7 @@ START_TEST(a_file_cut_off_is_refused)
 }
 END_TEST
 
-/* Claim      A file with any one bit turned is refused, or is a list like any
- *            other.  (A turned bit may make another name, or 2 x 3 of 3 x 2.)
- * Would it fail?  Under the sanitizers, by any byte read or written out of place. */
+/* The inverted bit may make another name, or 2 x 3 of 3 x 2: an error, or a valid list. */
 START_TEST(one_bit_turned_does_no_harm)
 {
     struct tensors list = small_list(), back;
@@ -707,10 +671,9 @@ START_TEST(one_bit_turned_does_no_harm)
 }
 END_TEST
 
-/* ---- What is written ---- */
+/* ---- Writing ---- */
 
-/* The library's fsync: the C library's, which notes the size of the file and whether the old one still had its name; or
- * one that fails. */
+/* Replaces the C library's fsync: notes the sizes of the new file and of the one that has its name; fails if asked. */
 static bool disk_fails;
 static int synchronised;
 static off_t size_then, old_size_then;
@@ -726,10 +689,7 @@ int fsync(int fd)
     return -1;
 }
 
-/* Claim      A new file is on the disk, whole, before it takes the old one's name.
- * Measure    At the one fsync the new file has its size and the old one its name; one that fails is an error, and
- *            leaves the old file and no other.
- * Would it fail?  Seen without fsync, and with an fsync whose failure is ignored. */
+/* At the one fsync the new file has its whole size, and the old one still its name. */
 START_TEST(a_new_file_is_on_the_disk_before_it_is_renamed)
 {
     struct tensors list = small_list();
@@ -751,10 +711,8 @@ START_TEST(a_new_file_is_on_the_disk_before_it_is_renamed)
 }
 END_TEST
 
-/* Claim      A write that fails leaves the old file, and nothing beside it: on a
- *            disk that is full (here: no file may pass 4096 bytes), whether that
- *            shows at once or, the header being buffered, when the file is
- *            closed; and for names that the format does not take. */
+/* No file may pass 4096 bytes.  The larger tensor fails while it is written; the smaller, behind a buffered header, when
+ * the file is closed. */
 START_TEST(a_failed_write_leaves_the_old_file)
 {
     struct tensors list = small_list();
@@ -786,9 +744,7 @@ START_TEST(a_failed_write_leaves_the_old_file)
 }
 END_TEST
 
-/* Claim      A path that cannot be a file is the caller's fault, and is left as
- *            it is: a folder, a pipe, a folder that is not there.  (No device
- *            is tried: as root, a test that failed would replace it.) */
+/* No device is tried: as root, a failing test would replace it. */
 START_TEST(what_cannot_be_written_is_refused)
 {
     struct tensors list = small_list();
@@ -817,10 +773,8 @@ START_TEST(what_cannot_be_written_is_refused)
 }
 END_TEST
 
-/* Claim      The new file takes the place of an old one, is reached through a symbolic link that stays
- *            one, and may have the longest name that the system allows, also in
- *            the working folder.  A link left where it is first written, by a
- *            killed process or in malice, is not written through. */
+/* A link where the temporary file would be, left by a killed process or in malice, is not written through.  The longest
+ * name works also in the working folder. */
 START_TEST(the_new_file_takes_the_old_ones_place)
 {
     struct tensors list = small_list(), back;
@@ -855,9 +809,6 @@ START_TEST(the_new_file_takes_the_old_ones_place)
 }
 END_TEST
 
-/* Claim      A new file has the permissions that any new file has; one that takes an old one's place has
- *            those of the old one, its owner and its group; one that may not be written to is not replaced.
- * Would it fail?  Seen with what the old one let whom do not looked at. */
 START_TEST(a_replaced_file_hands_its_permissions_on)
 {
     struct tensors list = small_list();
@@ -895,9 +846,7 @@ START_TEST(a_replaced_file_hands_its_permissions_on)
 }
 END_TEST
 
-/* Claim      What a killed process left is removed by the next that writes there; not what somebody is
- *            writing, nor what only looks like it.
- * Would it fail?  Seen with the folder not looked through, and with no lock asked for. */
+/* Files that another process has locked stay, and so do names that only look similar. */
 START_TEST(what_a_killed_process_left_is_removed)
 {
     static const char *const stays[] = {".twicetold-1-0", ".twicetold-12-3.txt", ".twicetold-x-1", ".twicetold-12",
@@ -922,8 +871,6 @@ START_TEST(what_a_killed_process_left_is_removed)
 }
 END_TEST
 
-/* Claim      Two paths are known to be one file by their text or through links,
- *            and two files are never taken for one. */
 START_TEST(links_to_one_file_are_one_file)
 {
     const char *file = stored("", 0);
@@ -945,9 +892,9 @@ START_TEST(links_to_one_file_are_one_file)
 }
 END_TEST
 
-/* ---- When memory is out ---- */
+/* ---- Lack of memory ---- */
 
-/* cJSON's requests, of which `left` succeed; they fail as malloc does. */
+/* cJSON's malloc: `left` requests succeed. */
 static long left;
 
 static void *scarce(size_t size)
@@ -977,10 +924,7 @@ static status write_small(void)
     return safetensors_write(in_folder("file"), to_write.tensor, to_write.count);
 }
 
-/* Claim      Whichever request for memory fails, ours or cJSON's, reading and
- *            writing say so, keep nothing, and leave nothing beside the file.
- * Would it fail?  A request that is not checked crashes; one that is not given
- *            back is counted, ours here and cJSON's by the leak sanitizer. */
+/* The leak sanitizer counts what cJSON does not free. */
 START_TEST(any_request_for_memory_may_fail)
 {
     status (*const runs[])(void) = {write_small, read_small};
