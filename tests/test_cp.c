@@ -61,7 +61,7 @@ static void forget(struct cp *cp)
 }
 
 /* The sum of the terms by its definition. */
-static double *sum_of(const struct cp *cp)
+static double *sum_by_definition(const struct cp *cp)
 {
     size_t n = entries(cp->axes, cp->size);
     double *t = room(n);
@@ -90,7 +90,7 @@ static double away(const double *a, const double *b, size_t n)
 static double *normal_terms(uint64_t seed, int axes, const size_t size[], size_t rank)
 {
     struct cp cp = known_terms(seed, axes, size, rank);
-    double *t = sum_of(&cp);
+    double *t = sum_by_definition(&cp);
     forget(&cp);
     return t;
 }
@@ -105,7 +105,7 @@ START_TEST(terms_add_up)
         for (size_t i = 0; i < cp.size[a] * cp.rank; i++)
             cp.factor[a][i] = 2 * (double)(random_bits(2, (uint64_t)a, i) % 4) - 3;
     size_t n = entries(cp.axes, cp.size);
-    double *t = room(n), *by_definition = sum_of(&cp);
+    double *t = room(n), *by_definition = sum_by_definition(&cp);
     succeeds(cp_reconstruct(t, &cp));
     ck_assert_int_eq(memcmp(t, by_definition, n * sizeof *t), 0);
 
@@ -126,7 +126,7 @@ START_TEST(reported_error_is_the_distance)
     struct cp cp;
     struct cp_options few = {.starts = 1, .sweeps = 20};
     succeeds(cp_als(&cp, t, shape[_i].axes, shape[_i].size, shape[_i].rank, &few));
-    double *sum = sum_of(&cp);
+    double *sum = sum_by_definition(&cp);
     double plain = away(sum, t, n);
     ck_assert(plain > 0.01);
     within("cp_als", fabs(cp.error - plain) / plain, 1e-13);
@@ -216,22 +216,22 @@ static double unlike(const struct cp *a, const struct cp *b)
     return worst;
 }
 
-/* Kruskal (1977): CP is unique if the k-ranks, here 4 + 4 + 4, add to at least 2 R + axes - 1 = 2 * 4 + 2; a matrix's is
- * not.  1e-12: 1 - cosine is half the angle squared, the angle about EXACT times the terms' condition; rounding
+/* Kruskal (1977): CP is unique if the k-ranks, here 4 + 4 + 4, add to at least 2 R + axes - 1 = 2 * 4 + 2; a matrix's
+ * is not.  1e-12: 1 - cosine is half the angle squared, the angle about EXACT times the terms' condition; rounding
  * leaves some 20 u. */
 START_TEST(terms_are_found_up_to_order_and_scale)
 {
     size_t size[] = {4, 5, 6}, flat[] = {4, 30, 1};
     for (uint64_t seed = 20; seed < 25; seed++) {
         struct cp made = known_terms(seed, 3, size, 4), found;
-        double *t = sum_of(&made);
+        double *t = sum_by_definition(&made);
         succeeds(cp_als(&found, t, 3, size, 4, &(struct cp_options){.starts = 16}));
         within("exact", found.error, EXACT);
         within("terms", unlike(&made, &found), 1e-12);
         cp_release(&found);
 
         struct cp matrix = known_terms(seed, 3, flat, 4);
-        double *m = sum_of(&matrix);
+        double *m = sum_by_definition(&matrix);
         succeeds(cp_als(&found, m, 3, flat, 4, NULL));
         within("a matrix, exact", found.error, EXACT);
         beyond("    and not unique", unlike(&matrix, &found), 0.01);
@@ -384,8 +384,8 @@ START_TEST(singular_systems_are_solved)
 }
 END_TEST
 
-/* de Silva and Lim (2008), a a b + a b a + b a a has rank 3: with rank 2 the terms grow and nearly cancel, and the error
- * falls for as long as one waits.  ChoP'D does not mention it.  Rank 3 reaches 1e-6. */
+/* de Silva and Lim (2008), a a b + a b a + b a a has rank 3: with rank 2 the terms grow and nearly cancel, and the
+ * error falls for as long as one waits.  ChoP'D does not mention it.  Rank 3 reaches 1e-6. */
 START_TEST(some_tensors_have_no_best_approximation)
 {
     size_t size[] = {2, 2, 2};
@@ -456,8 +456,8 @@ START_TEST(ranks_of_pooling_and_pointwise_convolution)
 }
 END_TEST
 
-/* Winograd (1980), F(4, 3): 3 taps on 4 zero-padded tokens take 6 products instead of 10; ChoP'D, Sec. 2.2 and 2.3, does
- * not mention it.  At rank 5 the error falls for as long as one waits. */
+/* Winograd (1980), F(4, 3): 3 taps on 4 zero-padded tokens take 6 products instead of 10; ChoP'D, Sec. 2.2 and 2.3,
+ * does not mention it.  At rank 5 the error falls for as long as one waits. */
 START_TEST(winograd_convolution_has_six_terms)
 {
     size_t size[] = {4, 4, 3};
