@@ -290,7 +290,7 @@ function learn_hows(    list, file, text, field, name, tolerance, judged, number
                 name = substr(text, 12, index(text, ")") - 12)
                 judged = numbers = 0
             }
-            if (text ~ /(^|[^A-Za-z_])(within|beyond|alike|worse|[a-z_]*holds)\(/ && text !~ /, 0\);$/) judged = 1
+            if (text ~ /(^|[^A-Za-z_])(within|beyond|alike|worse|[a-z_]*holds|promise_one_function|promise_every_tensor_counts|promise_rung)\(/ && text !~ /, 0\);$/) judged = 1
             if (text ~ /(multiplications|trial_peak|multiply_adds|trial_hearts|problem_parameters)\(/) numbers = 1
             if (text !~ /^END_TEST/ || name in how) continue
             if (name ~ /^forms_(of_the_layers_)?are_one_function$|_forms_are_one_function$|^forms_agree$/ || (file ~ /exact/ && !tolerance)) how[name] = "exact"

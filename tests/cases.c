@@ -6,7 +6,7 @@
 #include <string.h>
 #include "support.h"
 
-/* Sizes that an operator does not leave to anybody. */
+/* Sizes that an operator does not leave open. */
 static const struct { const char *name, *sizes; } special[] = {
     {"elsa", "Q=24"},           /* the groups of its convolution have 8 channels, or 2, or 3 */
 };
@@ -17,8 +17,8 @@ struct one_case cases[512];
 const struct declaration *every[64];
 int plain_count, case_count, operator_count;
 
-/* Sides that 2 divides and, in a plane, 3. */
-static const char *const grids[] = {"", "7", "6x12", "2x4x6"};
+/* In a plane, sides that 2 and 3 divide; and odd ones. */
+static const char *const grids[] = {"", "7", "6x12", "3x4x5"}, *const odd_planes[] = {"5x7", "3x9"};
 const char *const kernels[] = {"", "3", "3x3", "3x3x3"};
 
 status case_shape(struct problem *p, const struct one_case *one)
@@ -60,8 +60,7 @@ void required(char *text, size_t size, const struct declaration *d, const char *
     }
 }
 
-/* What an option may be beside what it is where nothing is said, as "4|5|6"; a kernel that need not be given
- * is none of the usual ones, and steps are alike, or not, along so many axes. */
+/* Values of an option other than its default, as "4|5|6".  Kernels and steps are equal along the axes, and not. */
 static const char *values(const struct option *o, int axes)
 {
     static const char *const windows[] = {"", "1|5", "1x5|5x3", "1x3x5"};
@@ -75,8 +74,8 @@ static const char *values(const struct option *o, int axes)
     return o->kind == OPTION_REAL ? o->low <= 2 && o->high >= 2 ? "2" : "0.5" : NULL;
 }
 
-/* Appends value `n` of an option, " --equation 4" or " --pooled-queries"; false
- * where it has not so many.  What stands anyway is one of them, and adds nothing. */
+/* Appends value `n` of an option, " --equation 4" or " --pooled-queries"; false if it has fewer.  The default is one of
+ * them, and appends nothing. */
 static bool choose(char *text, size_t size, const struct option *o, int n, int axes)
 {
     const char *word = values(o, axes);
@@ -103,12 +102,21 @@ static void add(struct one_case one)
 
 static bool chooses(const struct option *o) { return o->kind == OPTION_CHOICE || o->kind == OPTION_FLAG; }
 
-/* Every value of each option, or of each choice and flag. */
-static void add_values(struct one_case one, bool choices_alone)
+/* The value of an option that add_odd_planes takes in place of add_values, or -1: the last number, kernel or step. */
+static int odd_value(const struct option *o, int axes)
+{
+    const char *word = axes != 2 || chooses(o) || o->kind == OPTION_REAL ? NULL : values(o, axes);
+    int n = word ? 0 : -1;
+    for (; word && *word; word++) n += *word == '|';
+    return n;
+}
+
+/* Every value of each option. */
+static void add_values(struct one_case one)
 {
     int axes = usual_axes(one.of);
     for (const struct option *o = one.of->options; o->name; o++)
-        for (int n = 0; chooses(o) || !choices_alone; n++) {
+        for (int n = 0; n != odd_value(o, axes); n++) {
             struct one_case chosen = one;
             chosen.chosen = true;
             if (!choose(chosen.options, sizeof chosen.options, o, n, axes)) break;
@@ -116,7 +124,7 @@ static void add_values(struct one_case one, bool choices_alone)
         }
 }
 
-/* Whether options go together, as far as they and the channels tell. */
+/* True if the options go together, as far as they and the channels tell. */
 static bool go_together(const struct one_case *one)
 {
     char text[sizeof one->options];
@@ -129,8 +137,8 @@ static bool go_together(const struct one_case *one)
         && !problem_set_size(&p, "C", CHANNELS).code && !(one->of->derive && one->of->derive(&p).code);
 }
 
-/* A number that is refused alone, as a shift of windows is where there are none: beside
- * each value of another option that lets it be. */
+/* A number that is rejected alone, such as a shift without windows: together with each value of another option that
+ * permits it. */
 static void add_followers(struct one_case one)
 {
     const struct option *options = one.of->options;
@@ -150,7 +158,31 @@ static void add_followers(struct one_case one)
         }
 }
 
-/* Every two choices beside each other. */
+/* Value n of an option (NULL: none) on an odd plane; on one that 3 divides if the operator asks for that. */
+static bool add_odd(const struct declaration *d, const struct option *o, int n)
+{
+    for (size_t g = 0; g < COUNT(odd_planes); g++) {
+        struct one_case one = {.of = d, .chosen = true};
+        required(one.options, sizeof one.options, d, odd_planes[g], kernels[2]);
+        if (o && !choose(one.options, sizeof one.options, o, n, 2)) return false;
+        if (!go_together(&one)) continue;
+        add(one);
+        break;
+    }
+    return true;
+}
+
+/* Each choice and flag, and one value of each number, on an odd plane. */
+static void add_odd_planes(const struct declaration *d)
+{
+    add_odd(d, NULL, 0);
+    for (const struct option *o = d->options; o->name; o++) {
+        for (int n = 0; chooses(o) && add_odd(d, o, n);) n++;
+        if (odd_value(o, 2) >= 0) add_odd(d, o, odd_value(o, 2));
+    }
+}
+
+/* Every two choices. */
 static void add_pairs(struct one_case one)
 {
     const struct option *options = one.of->options;
@@ -176,7 +208,7 @@ static struct one_case usual(const struct declaration *d)
     return one;
 }
 
-/* Where a tensor is optional beside some choices only, those without it. */
+/* If a tensor is optional with some choices only, those choices without it. */
 static void add_optional(struct one_case bare)
 {
     int axes = usual_axes(bare.of);
@@ -203,12 +235,12 @@ void enumerate_cases(const struct declaration *(*declared)(int))
             required(one.options, sizeof one.options, d, grids[axes], kernels[axes]);
             add(one);
         }
-        add_values(usual(d), false);
+        add_values(usual(d));
         if (usual_axes(d) == 2) {
             one.chosen = true;      /* a reduction, or windows, need more rows */
             required(one.options, sizeof one.options, d, "1x12", kernels[2]);
             add(one);
-            add_values(one, true);
+            add_odd_planes(d);
         }
         add_followers(usual(d));
         every[operator_count++] = d;

@@ -1,8 +1,8 @@
-/* cases.h -- every operator under every option, for whoever has a claim about all of them
+/* cases.h -- every operator under every option, for suites with a claim about all of them
  *
- * Of each operator the axes of its grid, other values of its options, choices and
- * flags also in pairs and on a grid of one row, numbers that are refused alone together with the option that they
- * need; and without what is optional.  A new operator is among them with no line here. */
+ * For each operator: its numbers of axes, each other value of its options, pairs of choices; grids of one row and with
+ * odd sides; options that are rejected alone, together with the option that they need; and without optional tensors.
+ * A new operator is among them without a line here. */
 
 #ifndef TWICETOLD_TESTS_CASES_H
 #define TWICETOLD_TESTS_CASES_H
@@ -14,24 +14,23 @@ struct one_case {
     char options[128];          /* as one would type them */
     char without[192];          /* optional tensors that are left out */
     size_t batch;               /* 2 where this is 0 */
-    bool chosen;                /* options that the operator may refuse beside each other */
+    bool chosen;                /* options that the operator may reject */
 };
 
-/* Filled by enumerate_cases from a list, as operator_at is one; pairs of choices come behind the plain cases.  OPERATOR=NAME
- * in the environment: that operator's alone. */
+/* Filled by enumerate_cases from a list such as operator_at; pairs of choices follow the plain cases.  With
+ * OPERATOR=NAME in the environment, of that operator alone. */
 extern struct one_case cases[512];
 extern const struct declaration *every[64];
 extern int plain_count, case_count, operator_count;
 void enumerate_cases(const struct declaration *(*declared)(int));
 
-/* Its problem, without data; printed.  Refused is what the operator refuses, which a
- * chosen case may be. */
+/* The problem of a case, without data; printed.  Of a chosen case it may be an error. */
 status case_shape(struct problem *p, const struct one_case *one);
 
-/* Axes of an operator's grid in most cases: a plane where that may be, 0 for no grid.
- * And what must be said: two heads, and all that is required, kernels of 3. */
+/* The number of axes in most cases: 2 where that may be, 0 without a grid.  required() writes what must be given: two
+ * heads, the grid, the kernel, 3 for all else. */
 int usual_axes(const struct declaration *d);
 void required(char *text, size_t size, const struct declaration *d, const char *tokens, const char *kernel);
-extern const char *const kernels[];     /* of 3, of so many axes */
+extern const char *const kernels[];     /* of 3, by the number of axes */
 
 #endif

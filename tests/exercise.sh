@@ -268,7 +268,7 @@ prove() {
         done <"$folder/wrongs"
         [ "$dear" ] || [ -z "$(key counts)" ] || { echo "$N: no wrong answer is right and too dear"; bad=1; }
         for test in $(sed -n 's/^## When //p' "$(page)"); do
-            cat "tests/$(key suite)".c* | grep -q "START_TEST($test)" || { echo "$N: no proof is called $test"; bad=1; }
+            cat "tests/$(key suite)".c* tests/support/battery.c | grep -q "START_TEST($test)" || { echo "$N: no proof is called $test"; bad=1; }
         done ;;
     predict)
         is=$(truth)

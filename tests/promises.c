@@ -1,4 +1,4 @@
-/* promises.c -- what every form promises; see promises.h */
+/* promises.c -- properties of every form; see promises.h */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -67,8 +67,7 @@ void promise_one_function(struct trial *t, const char *what, double tolerance)
 /* The larger one, NaN if one is. */
 static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
 
-/* How far each form has been from the naive form: its largest difference, and the root
- * mean square of that, over naive's. */
+/* The difference of a form from the naive form so far, over the naive form's: the largest, and the root mean square. */
 struct apart { double most, mean; };
 
 static void follow(struct trial *t, struct apart apart[OPERATOR_FORMS])
@@ -100,7 +99,7 @@ void promise_every_tensor_counts(struct trial *t, double tolerance)
         follow(t, apart);
         memcpy(data, kept, count * sizeof *data);
 
-        /* Step 2: one at a time, the first, the last and others, until five were noticed. */
+        /* Step 2: one entry at a time, the first, the last and others, until y changed five times. */
         for (uint64_t n = 0, noticed = 0; n < 64 && noticed < 5; n++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor that is there has a number at least */
             size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);
@@ -113,7 +112,7 @@ void promise_every_tensor_counts(struct trial *t, double tolerance)
             data[i] = kept[i];
         }
 
-        /* Step 3: what the naive form noticed, the others did. */
+        /* Step 3: the other forms changed with the naive form. */
         const char *name = t->problem.declaration->tensors[r].name;
         snprintf(line, sizeof line, "naive, all of %s moved; one entry: %.1e", name, one);
         beyond(line, all, tolerance);
@@ -223,13 +222,19 @@ void promise_nan_is_seen(const struct trial *t)
 {
     size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
     for (size_t image = 0; image < B; image += B - 1) {
-        size_t entry = image * in + (size_t)(random_bits(3, image, 0) % in), depend = 0;
-        real *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
-        real *naive = trial_run(t, "naive", 1), *naive_moved;
-        moved[entry] += 1;
-        touched[entry] = (real)NAN;
-        naive_moved = trial_run_on(t, "naive", 1, moved);
+        size_t entry = 0, depend = 0;
+        real *naive = trial_run(t, "naive", 1), *naive_moved = naive, *moved = naive, *touched = copy(t->x, t->inputs);
         double noticeable = promise_tolerance(&t->problem) * largest(naive, t->outputs);
+        for (uint64_t n = 0; n < 16 && !depend; n++) {          /* a strided layer does not see every token */
+            entry = image * in + (size_t)(random_bits(3, image, n) % in);
+            moved = copy(t->x, t->inputs);
+            moved[entry] += 1;
+            naive_moved = trial_run_on(t, "naive", 1, moved);
+            for (size_t i = 0; i < t->outputs; i++)
+                depend += fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
+        }
+        ck_assert_uint_gt(depend, 0);
+        touched[entry] = (real)NAN;
 
         for (int f = 0; form_at(t, f); f++) {
             const char *name = form_at(t, f)->name;
@@ -238,12 +243,10 @@ void promise_nan_is_seen(const struct trial *t)
             for (size_t i = 0; i < t->outputs; i++) {
                 bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
                 bool stays = !moves && same_bits(y + i, y_moved + i, 1);
-                depend += moves;
                 ck_assert_msg(stays || isnan((double)y_nan[i]), "%s: entry %zu hides NaN", name, i);
                 ck_assert_msg(i / out == image || same_bits(y + i, y_nan + i, 1), "%s: entry %zu", name, i);
             }
         }
-        ck_assert_uint_gt(depend, 0);
     }
 }
 

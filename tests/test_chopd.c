@@ -1,99 +1,165 @@
-/* test_chopd.c -- the layers of chapter 4: their forms are one function
+/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; what is special to them
  *
- * Naive against fast, numbers by hand; in batches, by threads, without memory,
- * with NaN.  What the layers mean is proved in test_chopd_layers.c and
- * test_chopd_theorems.c. */
+ * test_chopd_layers.c and test_chopd_theorems.c prove what the layers mean. */
 
-#include <math.h>
-#include <string.h>
 #include "chopd_case.h"
 #include "promises.h"
 #include "roundoff.h"
+#include "support/battery.h"
 #include "../fast/chopd/box_pool.h"
 #include "../fast/gelu.h"
 
-/* ---- equality -------------------------------------------------------- */
+/* ---- fc and dfc-cp ----------------------------------------------------------- */
 
-/* Grids one token wide, smaller than the gate's map, with rows of one vector and
- * a bit, of two and a bit, of many; one box and many; no activation; images that
- * threads take one by one, and one left for all of them. */
-static const struct {
-    const struct declaration *d;
-    const char *options;
-    size_t batch, channels;
-    const char *sizes;
-} size[] = {
-    {&fc, "", 1, 1, "M=1 N=1 D=1"},
-    {&fc, "", 3, 5, "M=4 N=7 D=2"},
-    {&fc, "", 2, 3, "M=9 N=1 D=17"},
-    {&dfc_cp, "", 1, 1, "M=1 N=1 D=1 R=1"},
-    {&dfc_cp, "", 3, 5, "M=4 N=7 D=2 R=11"},
-    {&dfc_cp, "--activation none", 2, 7, "M=5 N=3 D=18 R=2"},
-    {&dfc_cp, "", 1, 16, "M=6 N=6 D=16 R=40"},
-    {&dfc_cp, "", 33, 8, "M=8 N=9 D=8 R=64"},
-    {&chopd, "--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1"},
-    {&chopd, "--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2"},
-    {&chopd, "--grid 9x1", 1, 2, "D=5 R=3 G=3 S=4"},
-    {&chopd, "--grid 13x7 --gate-size 1", 2, 4, "D=6 R=5 G=1 S=3"},
-    {&chopd, "--grid 3x17 --activation none", 1, 3, "D=2 R=2 G=4 S=1"},
-    {&chopd, "--grid 4x32 --gate-size 4", 1, 3, "D=2 R=3 G=2 S=2"},
-    {&chopd, "--grid 5x47", 1, 2, "D=3 R=6 G=3 S=2"},
-    {&chopd, "--grid 2x70 --gate-size 9", 1, 2, "D=2 R=4 G=2 S=2"},
-    {&chopd, "--grid 40x3 --gate-size 2", 3, 2, "D=18 R=3 G=5 S=2"},
-    {&chopd, "--grid 14x14", 1, 8, "D=8 R=8 G=4 S=4"},
-    {&chopd, "--grid 2x130", 1, 1, "D=1 R=9 G=9 S=1"},
-    {&chopd, "--grid 1x3", 1, 1, "D=1 R=40 G=9 S=1"},
-    {&chopd, "--grid 6x5 --gate-size 3", 33, 4, "D=4 R=16 G=2 S=4"},
+static const struct battery_case fc_sizes[] = {
+    {"", 1, 1, "M=1 N=1 D=1", ""},
+    {"", 3, 5, "M=4 N=7 D=2", ""},
+    {"", 2, 3, "M=9 N=1 D=17", ""},
+    {0},
 };
 
-static struct trial drawn(int at)
-{
-    return trial(size[at].options, size[at].d, size[at].batch, size[at].channels, size[at].sizes, "");
-}
-
-/* One of each kind, small enough that each number weighs; two images, for the promises. */
-static const struct { const struct declaration *d; const char *options, *sizes; } kind[] = {
-    {&fc, "", "M=3 N=4 D=2"},
-    {&dfc_cp, "", "M=3 N=2 D=2 R=2"},
-    {&chopd, "--grid 2x3 --gate-size 2 --activation none", "D=3 R=2 G=1 S=2"},
+/* No activation; images that threads take one by one, and one that is left for all of them. */
+static const struct battery_case cp_sizes[] = {
+    {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
+    {"", 3, 5, "M=4 N=7 D=2 R=11", ""},
+    {"--activation none", 2, 7, "M=5 N=3 D=18 R=2", ""},
+    {"", 1, 16, "M=6 N=6 D=16 R=40", ""},
+    {"", 33, 8, "M=8 N=9 D=8 R=64", ""},
+    {0},
 };
-#define KINDS ((int)COUNT(kind))
 
-/* The gate's hidden numbers are made positive, lest what goes into it hardly shows. */
-static struct trial ordinary(int at)
+/* Small enough that each number weighs. */
+static const struct battery_case fc_kinds[] = {{"", 2, 2, "M=3 N=4 D=2", ""}, {0}};
+static const struct battery_case cp_kinds[] = {{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, {0}};
+
+/* NaN in a token reaches all of its image. */
+static const struct battery_nan fc_nan[] = {{{"", 2, 2, "M=3 N=4 D=2", ""}, 3, NULL}, {{0}, 0, NULL}};
+static const struct battery_nan cp_nan[] = {{{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, 3, NULL}, {{0}, 0, NULL}};
+
+static const char *const fc_golden[] = {"fc_square", "fc_oblong", "fc_one", NULL};
+static const char *const cp_golden[] = {"dfc-cp_gelu", "dfc-cp_none", "dfc-cp_term", NULL};
+
+static const struct battery_error fc_errors[] = {
+    {"--activation none", "found '--activation', expected an option of this operator", 2},
+    {0},
+};
+
+static const struct battery_error cp_errors[] = {
+    {"--activation GELU", "option --activation: found 'GELU'", 2},
+    {"--grid 4x4", "found '--grid', expected an option of this operator", 2},
+    {0},
+};
+
+static const struct battery_case cp_too_large[] = {{"", 1, 40000, "M=40000 N=40000 D=40000 R=40000", ""}, {0}};
+
+static const struct battery_case fc_counted[] = {
+    {"", 1, 1, "M=1 N=1 D=1", ""},
+    {"", 2, 3, "M=5 N=4 D=2", ""},
+    {0},
+};
+
+static const struct battery_case cp_counted[] = {
+    {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
+    {"", 2, 3, "M=5 N=4 D=2 R=6", ""},
+    {"--activation none", 3, 4, "M=2 N=7 D=5 R=2", ""},
+    {0},
+};
+
+static double none(const struct problem *p)
 {
-    struct trial t = trial(kind[at].options, kind[at].d, 2, 2, kind[at].sizes, "");
-    if (kind[at].d == &chopd) trial_tensor(&t, "phi_b1")[0] = 1;
-    return t;
+    (void)p;
+    return 0;
 }
 
-/* Claim      Both forms of fc, dfc-cp and chopd compute one function, on any grid, with any
- *            number of channels, components, boxes, images and threads; boxes lie anywhere and
- *            may be narrower than a token or wider than the grid.
- * Paper      ChoP'D Former, Eq. 2-6, 8-10.   Chapter 4, "The fast forms".
- * Measure    Largest |fast - naive| over the largest |naive|.
- * Tolerance  chopd_case.h; root mean square: roundoff.h.
- * Would it fail?  See every_tensor_of_the_layers_counts. */
-START_TEST(forms_of_the_layers_are_one_function)
-{
-    struct trial t = drawn(_i);
-    promise_one_function(&t, size[_i].d->name, layer_tolerance(&t.problem));
-}
-END_TEST
+static const struct battery_case fc_memory[] = {{"", 2, 6, "M=20 N=15 D=7", ""}, {0}};
+static const struct battery_case cp_memory[] = {{"", 3, 6, "M=20 N=15 D=7 R=64", ""}, {0}};
 
-/* Claim      The comparison above would notice one wrong entry, in whatever tensor. */
-START_TEST(every_tensor_of_the_layers_counts)
+/* The tables of reference/dfc.h and chopd.h.  fc's fast form repacks W: M C weights and a bias for each output, outputs
+ * filled up to vectors (packed_linear.h), and one row of M C while it loads. */
+static double stated(const struct problem *p, const struct form *form)
 {
-    struct trial t = ordinary(_i);
-    promise_every_tensor_counts(&t, layer_tolerance(&t.problem));
+    double M = (double)problem_size(p, "M"), N = (double)problem_size(p, "N"), C = (double)problem_size(p, "C");
+    double D = (double)problem_size(p, "D"), R = (double)problem_size(p, "R"), B = (double)problem_size(p, "B");
+    bool naive = !strcmp(form->name, "naive");
+    if (p->declaration == &fc) return naive ? 0 : (ceil(N * D / LANES) * LANES * (M * C + 1) + M * C) * sizeof(real);
+    if (p->declaration == &dfc_cp) return (naive ? B * M * N * C * D : (M + N + 1) * R) * sizeof(real);
+    if (!naive) return -1;
+    struct chopd_problem z = chopd_of(p);
+    double cells = (double)(z.s * z.s), G = (double)z.G, S = (double)z.S;
+    return (N * N * (C * D + R * G + R) + N * R + cells * (10 * C + S + R)) * sizeof(real);
 }
-END_TEST
 
-/* Claim      A box may be as small as numbers are: the mean over it is the token that it lies in.
- * Measure    Every form, 5 x 7 tokens: sides of 1e-20 and of 1e-40 beside 1, of the smallest number, and in double
- *            of 1e-200; the naive form divides by one side and then by the other.
- * Tolerance  chopd_case.h.
- * Would it fail?  Seen with the fast form's shares divided by the area, which is zero in all of these. */
+/* ---- chopd ------------------------------------------------------------------- */
+
+/* Grids one token wide, smaller than the gate's map, with rows of one vector and a bit, of two and a bit, of many; one
+ * box and many, which lie anywhere, narrower than a token or wider than the grid. */
+static const struct battery_case sizes[] = {
+    {"--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1", ""},
+    {"--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2", ""},
+    {"--grid 9x1", 1, 2, "D=5 R=3 G=3 S=4", ""},
+    {"--grid 13x7 --gate-size 1", 2, 4, "D=6 R=5 G=1 S=3", ""},
+    {"--grid 3x17 --activation none", 1, 3, "D=2 R=2 G=4 S=1", ""},
+    {"--grid 4x32 --gate-size 4", 1, 3, "D=2 R=3 G=2 S=2", ""},
+    {"--grid 5x47", 1, 2, "D=3 R=6 G=3 S=2", ""},
+    {"--grid 2x70 --gate-size 9", 1, 2, "D=2 R=4 G=2 S=2", ""},
+    {"--grid 40x3 --gate-size 2", 3, 2, "D=18 R=3 G=5 S=2", ""},
+    {"--grid 14x14", 1, 8, "D=8 R=8 G=4 S=4", ""},
+    {"--grid 2x130", 1, 1, "D=1 R=9 G=9 S=1", ""},
+    {"--grid 1x3", 1, 1, "D=1 R=40 G=9 S=1", ""},
+    {"--grid 6x5 --gate-size 3", 33, 4, "D=4 R=16 G=2 S=4", ""},
+    {0},
+};
+
+static const struct battery_case kinds[] = {
+    {"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""},
+    {0},
+};
+
+/* Through every token's weight and through the gate. */
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""}, 3, NULL},
+    {{0}, 0, NULL},
+};
+
+/* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and wholly off the grid, larger than
+ * it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
+static const char *const golden[] = {
+    "chopd_plane", "chopd_edges", "chopd_narrow", "chopd_outside", "chopd_small_grid", "chopd_one_cell", "chopd_line",
+    "chopd_wide", NULL,
+};
+
+static const struct battery_error errors[] = {
+    {"", "option --grid: missing", 2},
+    {"--grid 8", "option --grid: found '8', a grid of 1 axes, expected two", 2},
+    {"--grid 4x4 --gate-size 0", "option --gate-size: found '0'", 2},
+    {"--grid 4x4 --activation relu", "option --activation: found 'relu', expected one of gelu|none", 2},
+    {0},
+};
+
+static const struct battery_case too_large[] = {
+    {"--grid 20000x20000 --gate-size 1024", 1, BY_ADDRESSES(40000, 8),
+     BY_ADDRESSES("R=40000 G=40000 S=40000 D=40000", "R=20000 G=40000 S=40000 D=8"), ""},
+    {0},
+};
+
+static const struct battery_case counted[] = {
+    {"--grid 1x1 --gate-size 1", 1, 1, "R=1 D=1 G=1 S=1", ""},
+    {"--grid 3x4", 2, 3, "R=5 D=2 G=3 S=2", ""},
+    {"--grid 5x2 --gate-size 3 --activation none", 1, 2, "R=2 D=4 G=1 S=6", ""},
+    {0},
+};
+
+static double gate(const struct problem *p)
+{
+    struct chopd_problem z = chopd_of(p);
+    return (double)z.B * chopd_gate_multiply_adds(&z);
+}
+
+static const struct battery_case memory[] = {{"--grid 6x7 --gate-size 5", 1, 5, "R=8 D=6 G=3 S=4", ""}, {0}};
+
+/* A box may be as small as numbers are: the mean over it is the token that it lies in.  The naive form divides by one
+ * side and then by the other, since the area may underflow.
+ * Tolerance: that of two forms. */
 START_TEST(boxes_may_be_as_small_as_numbers_are)
 {
     static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};
@@ -109,15 +175,8 @@ START_TEST(boxes_may_be_as_small_as_numbers_are)
 }
 END_TEST
 
-/* ---- by hand ---------------------------------------------------------- */
-
-/* Claim      Pooling, mix, gate and bias, by hand: two tokens side by side, one channel. The
- *            box reaches half a token to the left of the token's middle and one and a half to
- *            its right; the gate is 1/2, as phi_w2 and phi_b2 are zero.
- * Paper      ChoP'D Former, Eq. 8-10.
- * Measure    x = (3, 5), boxes 1 high and 2 wide: token 0 has (3 + 5) / 2, token 1 has (5 + 0)
- *            / 2; times 4 for the mix, 1/2 for the gate, 2 for u5, plus 1.
- * Tolerance  Zero: halves and whole numbers. */
+/* ChoP'D, Eq. 8-10, by hand: two tokens x = (3, 5), one channel; boxes 1 high and 2 wide, from half a token left of the
+ * token's middle.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
 START_TEST(two_tokens_are_pooled_by_hand)
 {
     struct trial t = trial("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
@@ -134,13 +193,8 @@ START_TEST(two_tokens_are_pooled_by_hand)
 }
 END_TEST
 
-/* Claim      GELU in the lanes of a vector is x Phi(x).
- * Measure    2 000 001 numbers between -20 and 20, each against erfc of the C library in
- *            double: largest error over |x|; and the numbers at the ends.
- * Tolerance  float: Phi's error is at most 1.7e-8 by design, and Horner's rule, whose result
- *            is of order 1 where Phi is, adds less than u of it; 1 - Phi and the product round
- *            once each: 3 u. double: the C library's erf within an ulp of 1, halved, and three
- *            roundings: 4 u. */
+/* Tolerance, float: Phi errs by at most 1.7e-8, Horner's rule adds less than u, 1 - Phi and the product round
+ * once: 3 u.  Double: half of an ulp of the C library's erf, and three roundings: 4 u. */
 START_TEST(gelu_in_lanes_is_gelu)
 {
     double worst = 0;
@@ -166,29 +220,7 @@ START_TEST(gelu_in_lanes_is_gelu)
 }
 END_TEST
 
-/* ---- what is refused ------------------------------------------------- */
-
-/* Claim      Options that make no sense are refused with one line that says what was found
- *            and what was expected.             Measure   Status and message. */
-static const struct { const struct declaration *d; const char *words[6]; int count; const char *text; } wrong[] = {
-    {&chopd, {NULL}, 0, "option --grid: missing"},
-    {&chopd, {"--grid", "8"}, 2, "option --grid: found '8', a grid of 1 axes, expected two"},
-    {&chopd, {"--grid", "4x4", "--gate-size", "0"}, 4, "option --gate-size: found '0'"},
-    {&chopd, {"--grid", "4x4", "--activation", "relu"}, 4,
-     "option --activation: found 'relu', expected one of gelu|none"},
-    {&dfc_cp, {"--activation", "GELU"}, 2, "option --activation: found 'GELU'"},
-    {&dfc_cp, {"--grid", "4x4"}, 2, "found '--grid', expected an option of this operator"},
-    {&fc, {"--activation", "none"}, 2, "found '--activation', expected an option of this operator"},
-};
-START_TEST(layers_refuse_wrong_options)
-{
-    struct problem p;
-    refused(problem_create(&p, wrong[_i].d, wrong[_i].count, wrong[_i].words), STATUS_BAD_INPUT, wrong[_i].text);
-}
-END_TEST
-
-/* Claim      A box needs an inside and edges that are numbers.
- * Paper      Eq. 8.                             Measure   Binding a file with such a box. */
+/* ChoP'D, Eq. 8. */
 static const struct { double box[4]; const char *text; } bad_box[] = {
     {{1, -1, 1, 1}, "tensor boxes: found (1, -1, 1, 1) at [1, 0], expected finite y0 < y1 and x0 < x1"},
     {{-1, 2, 1, 1}, "tensor boxes: found (-1, 2, 1, 1) at [1, 0]"},
@@ -222,69 +254,12 @@ START_TEST(boxes_without_an_inside_are_refused)
 }
 END_TEST
 
-/* ---- repeatable, separable, without memory --------------------------- */
-
-/* Claim      The same plan, another plan, and a plan that has seen other tokens meanwhile give
- *            the same to the bit; a run writes y alone. */
-START_TEST(layers_repeat_to_the_bit)
-{
-    struct trial t = ordinary(_i);
-    promise_repeatable(&t);
-}
-END_TEST
-
-/* Claim      Plans of one problem may be prepared, run and released by two threads at the same
- *            time. */
-START_TEST(plans_of_the_layers_do_not_meet)
-{
-    struct trial t = ordinary(_i);
-    promise_plans_apart(&t);
-}
-END_TEST
-
-/* Claim      NaN in a token reaches all of its image, through every token's weight and through
- *            the gate, and no other image. */
-START_TEST(nan_reaches_its_own_layer_alone)
-{
-    struct trial t = ordinary(_i);
-    promise_images_apart(&t, 3, NULL, NULL);
-}
-END_TEST
-
-/* Claim      All memory is taken by prepare, a run takes none, and whichever allocation fails,
- *            plan_create says so and leaves nothing behind. */
-START_TEST(layers_survive_failed_allocations)
-{
-    struct trial t = ordinary(_i);
-    promise_memory(&t);
-}
-END_TEST
-
-/* Claim      Sizes whose product overflows are refused before anything is allocated by them. */
-START_TEST(layers_refuse_sizes_that_overflow)
-{
-    struct problem factors = shaped("", &dfc_cp, 1, 40000, "M=40000 N=40000 D=40000 R=40000", "");
-    struct problem pooled = shaped("--grid 20000x20000 --gate-size 1024", &chopd, 1, BY_ADDRESSES(40000, 8),
-                                   BY_ADDRESSES("R=40000 G=40000 S=40000 D=40000", "R=20000 G=40000 S=40000 D=8"), "");
-    promise_overflow(&factors);
-    promise_overflow(&pooled);
-}
-END_TEST
-
 /* Boxes of odd numbers of tokens, around the token. */
 static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
 
-/* Claim      The means over boxes err as running sums along one axis do, and not as an integral
- *            image does, whose entries grow with the whole plane.
- * Paper      Chopping Formers, Sec. 2.3.   Chapter 4, "The fast form".
- * Measure    Root mean square of the error over the plane, in units of the mean; tokens in [1, 2),
- *            boxes on the grid.
- * Tolerance  A chance (roundoff.h) times sqrt(2 W^2 / (9 w^2) + H^2 / (9 h)) u.  A running sum of X
- *            tokens is rounded by X u / sqrt(3) of a token.  What lies between two edges of a
- *            row has the roundings of both ends, of what came before them the same: squares of
- *            2 X^2 / 3 over w^2 tokens; of a column h of them, Y^2 / 3 each, over h^2; and the mean
- *            of X^2 is W^2 / 3.
- * Would it fail?  Seen with T summed down the rows too, a plain integral image in float. */
+/* ChoP'D, Sec. 2.3: means over boxes err as running sums along one axis do, not as an integral image.  A running
+ * sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  The tolerance has squares of 2 W^2 / 9 over w^2 for
+ * both ends of a row, and h times H^2 / 9 over h^2 for the columns, times a chance (roundoff.h). */
 START_TEST(pooling_errs_as_running_sums_do)
 {
     size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;
@@ -314,11 +289,8 @@ START_TEST(pooling_errs_as_running_sums_do)
 }
 END_TEST
 
-/* Claim      Drawn boxes lie around their token: their middles are normal with deviation 3 about it, half
- *            their sides 1/4 more than the size of such a number, so that none is shorter than half a token.
- * Tolerance  Five standard errors of a mean and of a variance from n normal draws z, and of a mean of |z|, which is
- *            sqrt(2 / pi), with the variance 1 - 2 / pi.
- * Would it fail?  Seen with 3 + x for 3 x, in a middle and in a side. */
+/* Random boxes: the middles are 3 z for normal z, half of a side is 1/4 + 3 |z|.  Tolerance: five standard errors of
+ * the mean and variance of n normal z, and of the mean of |z|, which is sqrt(2 / pi) with variance 1 - 2 / pi. */
 START_TEST(drawn_boxes_lie_around_their_token)
 {
     struct trial t = trial("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
@@ -340,26 +312,34 @@ START_TEST(drawn_boxes_lie_around_their_token)
 }
 END_TEST
 
+/* PyTorch's y is exact here, so golden vectors allow one form half of what two may differ by. */
 int main(void)
 {
+    static const struct battery fc_tables = {
+        .operator = &fc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = fc_sizes, .kinds = fc_kinds,
+        .nan = fc_nan, .golden = fc_golden, .errors = fc_errors, .counted = fc_counted, .projections = none,
+        .memory = fc_memory, .stated = stated, .slack = 1024,
+    };
+    static const struct battery cp_tables = {
+        .operator = &dfc_cp, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = cp_sizes,
+        .kinds = cp_kinds, .nan = cp_nan, .golden = cp_golden, .errors = cp_errors, .too_large = cp_too_large, .counted = cp_counted,
+        .projections = none, .memory = cp_memory, .stated = stated, .slack = 1024,
+    };
+    static const struct battery tables = {
+        .operator = &chopd, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = sizes, .kinds = kinds,
+        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
+        .projections = gate, .memory = memory, .stated = stated, .slack = 1024,
+    };
     Suite *suite = suite_create("ChoP'D");
-    TCase *equality = add_case(suite, "one function");
-    tcase_add_loop_test(equality, forms_of_the_layers_are_one_function, 0, (int)COUNT(size));
-    tcase_add_loop_test(equality, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
-    tcase_add_loop_test(equality, every_tensor_of_the_layers_counts, 0, KINDS);
-    tcase_add_test(equality, boxes_may_be_as_small_as_numbers_are);
-    tcase_add_test(equality, two_tokens_are_pooled_by_hand);
-    tcase_add_test(equality, gelu_in_lanes_is_gelu);
-    TCase *refusals = add_case(suite, "refused");
-    tcase_add_loop_test(refusals, layers_refuse_wrong_options, 0, (int)COUNT(wrong));
-    tcase_add_loop_test(refusals, boxes_without_an_inside_are_refused, 0, (int)COUNT(bad_box));
-    tcase_add_test(refusals, drawn_boxes_lie_around_their_token);
-    TCase *separate = add_case(suite, "repeatable and separable");
-    tcase_add_loop_test(separate, layers_repeat_to_the_bit, 0, KINDS);
-    tcase_add_loop_test(separate, plans_of_the_layers_do_not_meet, 0, KINDS);
-    tcase_add_loop_test(separate, nan_reaches_its_own_layer_alone, 0, KINDS);
-    TCase *memory = add_case(suite, "memory");
-    tcase_add_loop_test(memory, layers_survive_failed_allocations, 0, KINDS);
-    tcase_add_test(memory, layers_refuse_sizes_that_overflow);
+    add_battery(suite, &fc_tables);
+    add_battery(suite, &cp_tables);
+    add_battery(suite, &tables);
+    TCase *own = add_case(suite, "ChoP'D alone");
+    tcase_add_test(own, boxes_may_be_as_small_as_numbers_are);
+    tcase_add_test(own, two_tokens_are_pooled_by_hand);
+    tcase_add_test(own, gelu_in_lanes_is_gelu);
+    tcase_add_loop_test(own, boxes_without_an_inside_are_refused, 0, (int)COUNT(bad_box));
+    tcase_add_loop_test(own, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
+    tcase_add_test(own, drawn_boxes_lie_around_their_token);
     return run_suite(suite);
 }

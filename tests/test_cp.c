@@ -61,7 +61,7 @@ static void forget(struct cp *cp)
 }
 
 /* The sum of the terms by its definition. */
-static double *sum_by_definition(const struct cp *cp)
+static double *entries_of(const struct cp *cp)
 {
     size_t n = entries(cp->axes, cp->size);
     double *t = room(n);
@@ -90,7 +90,7 @@ static double away(const double *a, const double *b, size_t n)
 static double *normal_terms(uint64_t seed, int axes, const size_t size[], size_t rank)
 {
     struct cp cp = known_terms(seed, axes, size, rank);
-    double *t = sum_by_definition(&cp);
+    double *t = entries_of(&cp);
     forget(&cp);
     return t;
 }
@@ -105,7 +105,7 @@ START_TEST(terms_add_up)
         for (size_t i = 0; i < cp.size[a] * cp.rank; i++)
             cp.factor[a][i] = 2 * (double)(random_bits(2, (uint64_t)a, i) % 4) - 3;
     size_t n = entries(cp.axes, cp.size);
-    double *t = room(n), *by_definition = sum_by_definition(&cp);
+    double *t = room(n), *by_definition = entries_of(&cp);
     succeeds(cp_reconstruct(t, &cp));
     ck_assert_int_eq(memcmp(t, by_definition, n * sizeof *t), 0);
 
@@ -126,7 +126,7 @@ START_TEST(reported_error_is_the_distance)
     struct cp cp;
     struct cp_options few = {.starts = 1, .sweeps = 20};
     succeeds(cp_als(&cp, t, shape[_i].axes, shape[_i].size, shape[_i].rank, &few));
-    double *sum = sum_by_definition(&cp);
+    double *sum = entries_of(&cp);
     double plain = away(sum, t, n);
     ck_assert(plain > 0.01);
     within("cp_als", fabs(cp.error - plain) / plain, 1e-13);
@@ -224,14 +224,14 @@ START_TEST(terms_are_found_up_to_order_and_scale)
     size_t size[] = {4, 5, 6}, flat[] = {4, 30, 1};
     for (uint64_t seed = 20; seed < 25; seed++) {
         struct cp made = known_terms(seed, 3, size, 4), found;
-        double *t = sum_by_definition(&made);
+        double *t = entries_of(&made);
         succeeds(cp_als(&found, t, 3, size, 4, &(struct cp_options){.starts = 16}));
         within("exact", found.error, EXACT);
         within("terms", unlike(&made, &found), 1e-12);
         cp_release(&found);
 
         struct cp matrix = known_terms(seed, 3, flat, 4);
-        double *m = sum_by_definition(&matrix);
+        double *m = entries_of(&matrix);
         succeeds(cp_als(&found, m, 3, flat, 4, NULL));
         within("a matrix, exact", found.error, EXACT);
         beyond("    and not unique", unlike(&matrix, &found), 0.01);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include "hilo_case.h"
 #include "support/battery.h"
+#include "../fast/attention.h"
+#include "../fast/hilo/window_attention.h"
 
 /* Grids one token wide, prime, smaller than a window, not divided by it; windows that fill vectors, more and fewer; one
  * branch alone; one channel per head, odd numbers; more queries than a block, more windows than a tile; some biases
@@ -96,6 +98,38 @@ static double projections(const struct problem *p)
 {
     struct hilo_problem z = resolved(p);
     return hilo_projections(&z, z.M);
+}
+
+static const struct battery_case memory[] = {
+    {"--grid 16x16 --heads 4 --alpha 0.5", 2, 16, "", ""},
+    {"--grid 15x13 --heads 4 --alpha 0.75 --window 4", 2, 16, "", ""},
+    {"--grid 16x16 --heads 4 --alpha 0.5 --pooled-queries", 2, 16, "", ""},
+    {"--grid 16x16 --heads 2 --alpha 0.5", 1, 128, "", ""},
+    {"--grid 32x32 --heads 2 --alpha 0.5", 1, 128, "", ""},
+    {"--grid 32x31 --heads 2 --alpha 0.5 --window 4", 3, 128, "", ""},
+    {0},
+};
+
+/* The table of reference/hilo.h.  Naive: both branches of all images, the mask and one head's map.  Fast: one image,
+ * the parameters once more, a tile, s^2 (3 c + s^2) vectors for small windows or 4 s^2 c reals for a large one.
+ * Not stated: naive on large planes, where it is slow; heads that fill no vector; pooled queries. */
+static double stated(const struct problem *p, const struct form *form)
+{
+    struct hilo_problem z = resolved(p);
+    double B = (double)z.B, N = (double)z.N, M = (double)z.M, n = (double)z.n, C = (double)z.C, c = (double)z.c;
+    double hd = (double)z.hd, ld = (double)z.ld, T = (double)(z.s * z.s);
+    if (!strcmp(form->name, "naive")) {
+        if (z.M > 256) return -1;
+        double both = M * (C + 5 * hd + 5 * ld) + n * (C + 2 * ld);
+        if (z.pooled_queries) both += 3 * (n - M) * ld + M * ld;
+        return (B * both + M * M + M * (M + 4 * c)) * sizeof(real);
+    }
+    size_t tile;
+    if (z.c % 16 || z.pooled_queries) return -1;
+    ck_assert(attention_fast_workspace(&tile, z.c, ATTENTION_BLOCK));
+    double windows = z.s <= WINDOW_ATTENTION_EDGE ? T * (3 * c + T) * LANES : 4 * T * c;
+    return (N * (4 * hd + 2 * ld) + n * (C + 2 * ld) + (double)tile + windows + (double)problem_parameters(p) + 3 * hd)
+         * sizeof(real);
 }
 
 /* HiLo, A.4: "interpolation (e.g. bilinear)".  A window's row stands at the window's centre (align_corners = false).
@@ -195,7 +229,7 @@ int main(void)
     static const struct battery tables = {
         .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes, .kinds = kinds,
         .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
-        .projections = projections,
+        .projections = projections, .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("HiLo");
     add_battery(suite, &tables);

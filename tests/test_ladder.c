@@ -49,7 +49,7 @@ static const struct ladder *ladder_of(const struct declaration *d)
     return ladders[d == &lisa];
 }
 
-/* Self-attention as in tiled_attention_is_the_equation_with_everything_around_it; LiSA as its fast forms
+/* Self-attention as in msa_golden/forms_agree; LiSA as its fast forms
  * (lisa_case.h), and n roundings for each axis of n points, in six transforms that are plain sums, on both parts. */
 static double safe_bound(struct trial *t)
 {

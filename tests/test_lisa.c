@@ -1,166 +1,202 @@
-/* test_lisa.c -- LiSA's forms are one function
- *
- * Naive against fast, against whole numbers, against PyTorch; in batches, by
- * threads, without memory, with NaN.  What the function itself promises is
- * proved in test_lisa_theorems.c. */
+/* test_lisa.c -- LiSA's forms agree, and what is special to LiSA; theorems stand in test_lisa_theorems.c */
 
-#include "golden.h"
 #include "lisa_case.h"
-#include "promises.h"
+#include "support/battery.h"
 #include "../fast/lisa/local.h"
 #include "../reference/instruments/regrid.h"
+#include "../reference/instruments/safetensors.h"
 #include "../reference/steps.h"
 
-/* A copy of one of the parameters, NULL where it is absent. */
-static real *parameter(const struct problem *p, const char *name)
+/* The equations of a grid.  B^a is optional in Eq. 5 alone; "local" is Eq. 10 with a kernel of 3 along every axis. */
+static const char *const variants[] = {
+    "--equation 4", "--equation 5", "--equation 6", "--equation 7", "--equation 10", "--equation 5", "local", NULL,
+};
+static const char *const variants_without[] = {"", "ba", "", "", "", "", ""};
+
+static void join(char *all, size_t room, const char *options, const char *variant)
 {
-    int r = problem_row(p, name);
-    return r >= 0 && p->tensor[r].data ? copy(p->tensor[r].data, p->tensor[r].count) : NULL;
+    static const char *const local[] = {"--kernel 3", "--kernel 3x3", "--kernel 3x3x3"};
+    size_t further = 0;         /* axes after the first */
+    for (const char *at = options; *at; at++) further += *at == 'x';
+    snprintf(all, room, "%s %s", options, strcmp(variant, "local") ? variant : local[further]);
 }
 
-/* ---- equality -------------------------------------------------------- */
-
-/* Grids one wide, prime, odd, even, not square, of 1, 2 and 3 axes; single
- * latents and channels, numbers of them that fill no SIMD vector, and more pairs
- * of latents than the widest has lanes. */
-static const struct sizes size[] = {
-    {"1", 1, 1, 1, 1, true},       {"1", 3, 2, 2, 3, false},     {"7", 3, 1, 2, 1, true},
-    {"1x1", 3, 1, 3, 1, false},    {"1x5", 3, 2, 2, 1, false},   {"5x1", 16, 1, 1, 1, true},
-    {"13x7", 3, 1, 3, 1, false},   {"8x8", 16, 2, 16, 3, false}, {"14x14", 3, 2, 2, 1, true},
-    {"5x12", 17, 1, 3, 1, false},  {"2x3x4", 3, 3, 2, 3, false}, {"3x5x7", 1, 3, 1, 1, true},
-    {"64", 17, 1, 3, 1, false},    {"2", 1, 5, 16, 2, true},     {"31", 4, 1, 2, 1, false},
-    {"4x4x4", 16, 1, 16, 1, true}, {"6x10", 8, 4, 4, 2, false},  {"11x11", 5, 1, 7, 1, true},
-    {"3x5", 3, 1, 35, 1, false},
+/* Grids one token wide, prime, odd, even, not square, of one to three axes; single latents and channels, numbers of
+ * them that fill no vector, and more pairs of latents than a vector has lanes. */
+static const struct battery_case sizes[] = {
+    {"--grid 1", 1, 1, "D=1", "b_qkv w_o b_o"},
+    {"--grid 1 --heads 2", 3, 6, "D=2", ""},
+    {"--grid 7", 1, 3, "D=2", "b_qkv w_o b_o"},
+    {"--grid 1x1", 1, 3, "D=3", ""},
+    {"--grid 1x5 --heads 2", 1, 6, "D=2", ""},
+    {"--grid 5x1", 1, 16, "D=1", "b_qkv w_o b_o"},
+    {"--grid 13x7", 1, 3, "D=3", ""},
+    {"--grid 8x8 --heads 2", 3, 32, "D=16", ""},
+    {"--grid 14x14 --heads 2", 1, 6, "D=2", "b_qkv w_o b_o"},
+    {"--grid 5x12", 1, 17, "D=3", ""},
+    {"--grid 2x3x4 --heads 3", 3, 9, "D=2", ""},
+    {"--grid 3x5x7 --heads 3", 1, 3, "D=1", "b_qkv w_o b_o"},
+    {"--grid 64", 1, 17, "D=3", ""},
+    {"--grid 2 --heads 5", 2, 5, "D=16", "b_qkv w_o b_o"},
+    {"--grid 31", 1, 4, "D=2", ""},
+    {"--grid 4x4x4", 1, 16, "D=16", "b_qkv w_o b_o"},
+    {"--grid 6x10 --heads 4", 2, 32, "D=4", ""},
+    {"--grid 11x11", 1, 5, "D=7", "b_qkv w_o b_o"},
+    {"--grid 3x5", 1, 3, "D=35", ""},
+    {0},
 };
 
-/* Claim      Every form computes the function that the naive form computes, on
- *            any grid, with any number of channels, heads, latents, images and
- *            threads.
- * Paper      LiSA, Eq. 4-7 and 10; Tab. 3b, + B^a; Tab. 3c, local.   Chapter 1, "The
- *            fast form".
- * Measure    The largest |form - naive| over y.
- * Tolerance  lisa_case.h, derived there from the number of roundings on the
- *            way and the size of y; q, k and v are common to both forms.
- * Would it fail?  See every_tensor_counts; and seen with the spectra of the first LANES pairs of latents alone. */
-START_TEST(forms_are_one_function)
-{
-    char what[80];
-    struct trial t = lisa_trial(&size[_i / EQUATIONS], equation_word[_i % EQUATIONS]);
-    snprintf(what, sizeof what, "Eq. %s on %s", equation_word[_i % EQUATIONS], size[_i / EQUATIONS].grid);
-    promise_one_function(&t, what, relative_tolerance(&t));
-}
-END_TEST
+static const struct battery_case kinds[] = {{"--grid 6x5 --heads 3", 2, 15, "D=2", ""}, {0}};
 
-/* Claim      The comparison above would notice one wrong entry, in whatever
- *            tensor.
- * Measure    promises.h: an eighth added to entries of one tensor, in all forms; they agree about it, and y has moved
- *            by more than the tolerance.
- * Tolerance  That of lisa_case.h. */
-START_TEST(every_tensor_counts)
-{
-    static const struct sizes z = {"5x4", 3, 2, 2, 1, false};
-    struct trial t = lisa_trial(&z, equation_word[_i]);
-    promise_every_tensor_counts(&t, relative_tolerance(&t));
-}
-END_TEST
-
-/* Claim      So it is with local kernels of any size, even beyond the grid, whichever
- *            way the fast form takes: over windows where they are small, on circles
- *            where they are large.
- * Paper      LiSA, Tab. 3c.
- * Measure    As above; the way, as the fast form chooses it; and what plans promise of
- *            memory and repetition.
- * Tolerance  That of lisa_case.h.
- * Would it fail?  With the kernel turned around, or read one entry further, it does. */
-static const struct { struct sizes z; const char *kernel; bool circles; } windows[] = {
-    {{"31", 4, 1, 3, 1, false}, "1", false},       {{"12x7", 5, 2, 3, 2, false}, "3x5", false},
-    {{"2x3", 3, 2, 2, 2, false}, "5x5", false},    {{"60", 17, 1, 5, 1, false}, "7", false},
-    {{"60", 17, 1, 5, 1, false}, "119", true},      {{"12x14", 16, 1, 16, 1, false}, "13x13", true},
-    {{"8x9", 3, 2, 3, 2, false}, "15x17", true},   {{"4x3x6", 3, 2, 4, 2, false}, "3x3x3", false},
-    {{"4x5x6", 5, 1, 4, 2, true}, "7x5x9", true},  {{"8x9", 3, 2, 3, 2, false}, "21x25", true},
+/* Local kernels smaller than the grid, as large and larger. */
+static const struct battery_case windows[] = {
+    {"--grid 31 --kernel 1", 2, 4, "D=3", ""},
+    {"--grid 12x7 --heads 2 --kernel 3x5", 2, 10, "D=3", ""},
+    {"--grid 2x3 --heads 2 --kernel 5x5", 2, 6, "D=2", ""},
+    {"--grid 60 --kernel 7", 2, 17, "D=5", ""},
+    {"--grid 4x3x6 --heads 2 --kernel 3x3x3", 2, 6, "D=4", ""},
+    {"--grid 60 --kernel 119", 2, 17, "D=5", ""},
+    {"--grid 12x14 --kernel 13x13", 2, 16, "D=16", ""},
+    {"--grid 8x9 --heads 2 --kernel 15x17", 2, 6, "D=3", ""},
+    {"--grid 4x5x6 --kernel 7x5x9", 2, 5, "D=4", "b_qkv w_o b_o"},
+    {"--grid 8x9 --heads 2 --kernel 21x25", 2, 6, "D=3", ""},
+    {0},
 };
-START_TEST(local_kernels_of_any_size_are_one_function)
-{
-    const struct sizes *z = &windows[_i].z;
-    char options[80], latents[24];
-    snprintf(options, sizeof options, "--grid %s --heads %zu --kernel %s", z->grid, z->h, windows[_i].kernel);
-    snprintf(latents, sizeof latents, "D=%zu", z->D);
-    struct trial t = trial(options, &lisa, z->B, z->c * z->h, latents, z->bare ? "b_qkv w_o b_o" : "");
-    const struct lisa_problem l = resolved(&t.problem);
-    ck_assert(lisa_local_is_cheaper(&l) != windows[_i].circles);
-    promise_one_function(&t, options, relative_tolerance(&t));
-    promise_repeatable(&t);
-    promise_memory(&t);
-    promise_bytes(&t);
-}
-END_TEST
+enum { ON_CIRCLES = 5 };        /* the first of them that the fast form computes by transforms */
 
-/* Claim      What --kernel cannot be is refused in one line: even sizes, other axes than
- *            the grid, another equation than 10.
- * Measure    Status and message. */
-static const struct { const char *options, *complaint; } refusals[] = {
-    {"--grid 6x5 --kernel 4x3", "option --kernel: found '4x3', expected odd sizes"},
-    {"--grid 6x5 --kernel 3", "option --kernel: found 1 axes, expected 2 as the grid has"},
-    {"--grid 6x5 --kernel 3x3x3", "option --kernel: found 3 axes, expected 2 as the grid has"},
-    {"--grid 6x5 --kernel 0x3", "option --kernel: "},
+static const struct battery_case windows_of_each_kind[] = {
+    {"--grid 12x7 --heads 2 --kernel 3x5", 2, 10, "D=3", ""},
+    {"--grid 2x3 --heads 2 --kernel 5x5", 2, 6, "D=2", ""},
+    {"--grid 4x3x6 --heads 2 --kernel 3x3x3", 2, 6, "D=4", ""},
+    {"--grid 8x9 --heads 2 --kernel 15x17", 2, 6, "D=3", ""},
+    {"--grid 4x5x6 --kernel 7x5x9", 2, 5, "D=4", "b_qkv w_o b_o"},
+    {0},
+};
+
+/* Every token meets every other; local kernels do not reach so far. */
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 6x5 --heads 3 --equation 4", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 5", 2, 15, "D=2", "ba"}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 5", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 6", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 7", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 10", 2, 15, "D=2", ""}, 33, NULL},
+    {{0}, 0, NULL},
+};
+
+/* LiSA, Fig. 6 and 7, written once more in PyTorch in float64; Tab. 3c by its convolutions. */
+static const char *const golden[] = {
+    "lisa_eq4_line", "lisa_eq4_plane", "lisa_eq5_line", "lisa_eq5_plane", "lisa_eq6_plane", "lisa_eq7_line",
+    "lisa_eq7_plane", "lisa_eq7_block", "lisa_eq10_odd_line", "lisa_eq10_even_line", "lisa_eq10_odd_plane",
+    "lisa_eq10_even_plane", "lisa_eq10_block", "lisa_eq10_paper", "lisa_eq10_local_line", "lisa_eq10_local_plane",
+    "lisa_eq10_local_block", "lisa_eq10_local_beyond", "lisa_eq5_bias", NULL,
+};
+
+static const struct battery_error errors[] = {
+    {"--grid 6x5 --kernel 4x3", "option --kernel: found '4x3', expected odd sizes", 4},
+    {"--grid 6x5 --kernel 3", "option --kernel: found 1 axes, expected 2 as the grid has", 4},
+    {"--grid 6x5 --kernel 3x3x3", "option --kernel: found 3 axes, expected 2 as the grid has", 4},
+    {"--grid 6x5 --kernel 0x3", "option --kernel: ", 4},
     {"--grid 6x5 --kernel 3x3 --equation 7",
-     "option --kernel: found with --equation 7, expected only with --equation 10"},
+     "option --kernel: found with --equation 7, expected only with --equation 10", 4},
+    {0},
 };
-START_TEST(kernels_that_cannot_be_are_refused)
-{
-    struct problem p;
-    refused(shaped_openly(&p, refusals[_i].options, &lisa, 1, 4, "", "", 1), STATUS_BAD_INPUT, refusals[_i].complaint);
-}
-END_TEST
 
-/* Claim      The naive form is its hearts: head a of image b is the heart run
- *            on its slices of the projection, written to its channels.
- * Measure    y of the form against hearts called here.
- * Tolerance  Zero: the same operations on the same numbers. */
-START_TEST(naive_form_is_its_hearts)
+/* Eq. 10 holds 2 N c D numbers, 2^64, or the spectra of its kernels, 2^63; with addresses of 32 bits 2^32 and 2^31. */
+static const struct battery_case too_large[] = {
+    {BY_ADDRESSES("--grid 1073741824", "--grid 16384"), 1, BY_ADDRESSES(1 << 16, 256),
+     BY_ADDRESSES("D=131072", "D=512"), "b_qkv w_o b_o"},
+    {0},
+};
+
+static const struct battery_case counted[] = {
+    {"--grid 1", 1, 1, "D=1", "b_qkv w_o b_o"},
+    {"--grid 7", 1, 3, "D=2", "b_qkv w_o b_o"},
+    {"--grid 5x4 --heads 2", 2, 6, "D=2", ""},
+    {"--grid 2x3x4 --heads 3", 1, 6, "D=5", "b_qkv w_o b_o"},
+    {"--grid 1x9", 3, 16, "D=3", ""},
+    {"--grid 8x8 --heads 2", 1, 8, "D=4", "b_qkv w_o b_o"},
+    {0},
+};
+
+static const struct battery_case memory[] = {
+    {"--grid 64", 1, 4, "D=2", "b_qkv w_o b_o"},
+    {"--grid 8x9", 1, 8, "D=3", "b_qkv w_o b_o"},
+    {"--grid 3x4x5", 1, 3, "D=5", "b_qkv w_o b_o"},
+    {0},
+};
+
+/* Bytes of an array in a plan: whole lines of 64. */
+static size_t lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
+static size_t reals(size_t a, size_t b, size_t c) { return lines(a * b * c * sizeof(real)); }
+
+/* LiSA, Table 1, memory; reference/lisa.h: the tensors that the paper draws, q, k and v as projected, the dense copies
+ * of a head and y, and the plan itself. */
+static double stated(const struct problem *p, const struct form *form)
 {
-    static const struct sizes z = {"3x4", 3, 2, 2, 2, true};
-    struct trial t = lisa_trial(&z, equation_word[_i]);
-    const struct problem *p = &t.problem;
     const struct lisa_problem l = resolved(p);
-    size_t N = 12, c = 3, C = 6;
-    real *y = trial_run(&t, "naive", 1), *qkv = projected(&l, t.x);
+    size_t N = l.heads.N, c = l.heads.c, D = l.D, columns = l.equation == 5 ? 1 : c, tensors;
+    if (strcmp(form->name, "naive")) return -1;
+    if (l.equation == 4) tensors = 2 * reals(N, N, 1);
+    else if (l.equation == 10) tensors = 2 * reals(N, c, D);
+    else tensors = reals(N, N, columns * D) + reals(N, N, columns) + reals(N, N, D) + reals(N, D, 1) + reals(N, N, 1);
+    return (double)(tensors + reals(N, c, 3) + 4 * reals(N, c, 1) + lines(lisa.resolved) + lines(form->state));
+}
 
-    struct one_head o = {
-        .g = l.g, .N = N, .P = l.g.offsets, .c = c, .D = 2, .e = parameter(p, "e"),
-        .ea = parameter(p, "ea"), .eac = parameter(p, "ea"), .eb = parameter(p, "eb"),
-        .wa = parameter(p, "wa"), .wb = parameter(p, "wb"), .Ba = parameter(p, "ba"), .Bb = parameter(p, "bb"),
-        .window = l.window, .la = parameter(p, "wa"), .lb = parameter(p, "wb"),
-    };
-    for (size_t image = 0; image < 2; image++)
-        for (size_t head = 0; head < 2; head++) {
-            real *slice[3];
-            for (size_t s = 0; s < 3; s++) {
-                slice[s] = zeros(N * c);
-                for (size_t n = 0; n < N; n++) {
-                    memcpy(slice[s] + n * c, qkv + (image * N + n) * 3 * C + s * C + head * c, c * sizeof(real));
-                    if (s < 2) l2_normalise(slice[s] + n * c, c);
-                }
-            }
-            o.q = slice[0];
-            o.k = slice[1];
-            o.v = slice[2];
-            real *heart = equations[_i].y(&o);
-            for (size_t n = 0; n < N; n++)
-                ck_assert_mem_eq(y + (image * N + n) * C + head * c, heart + n * c, c * sizeof *y);
-        }
+static real *absolute(const real *a, size_t n)
+{
+    real *b = zeros(n);
+    for (size_t i = 0; i < n; i++) b[i] = (real)fabs((double)a[i]);
+    return b;
+}
+
+/* The growth of a rounding of the projection: the largest |x| |w| + |b| over the q, k or v that results; for q and k
+ * the token's vector, which is divided by its length, for v the channel's. */
+static double projection_growth(const struct problem *p, const real *x)
+{
+    struct lisa_problem l = resolved(p);
+    size_t C = l.heads.C, c = l.heads.c, N = l.heads.N, tokens = l.heads.B * N;
+    real *qkv = projected(&l, x);
+    l.heads.w_qkv = absolute(l.heads.w_qkv, 3 * C * C);
+    if (l.heads.b_qkv) l.heads.b_qkv = absolute(l.heads.b_qkv, 3 * C);
+    real *most = projected(&l, absolute(x, tokens * C));
+
+    double growth = 0, values = 0;
+    for (size_t part = 0; part < tokens * 3 * C; part += c)
+        if (part % (3 * C) < 2 * C)     /* NOLINT(clang-analyzer-core.DivideZero): C is a size, and no size is 0 */
+            growth = fmax(growth, largest_column(most + part, c, 1) / largest_column(qkv + part, c, 1));
+    for (size_t image = 0; image < tokens; image += N) {
+        real *v = zeros(N * C), *most_v = zeros(N * C);
+        head_gather(v, qkv + (image * 3 + 2) * C, 3 * C, N, C);
+        head_gather(most_v, most + (image * 3 + 2) * C, 3 * C, N, C);
+        values = fmax(values, largest_column(most_v, N, C) / largest_column(v, N, C));
+    }
+    return 2 * growth + values;
+}
+
+/* PyTorch projects x itself: C + c + 5 roundings more, for projecting and normalising, which grow as above. */
+static double golden_tolerance(struct trial *t)
+{
+    const struct lisa_problem l = resolved(&t->problem);
+    double grown = natural_size(&t->problem, t->x) * projection_growth(&t->problem, t->x);
+    double projecting = rounding_error((double)(l.heads.C + l.heads.c) + 5, grown);
+    return relative_tolerance(t) + projecting / largest(t->y, t->outputs);
+}
+
+/* LiSA, Tab. 3c: the fast form computes small local kernels over windows, and large ones on circles. */
+START_TEST(large_kernels_go_round_circles)
+{
+    const struct battery_case *w = &windows[_i];
+    struct problem p = shaped(w->options, &lisa, w->batch, w->channels, w->sizes, w->without);
+    const struct lisa_problem l = resolved(&p);
+    ck_assert(lisa_local_is_cheaper(&l) == (_i < ON_CIRCLES));
 }
 END_TEST
 
 static long sign(real a) { return (a > 0) - (a < 0); }
 
-/* Claim      With one channel to a head a unit vector is +1 or -1, and whole
- *            numbers come out whole: y of the naive form is the sum that the
- *            equation states, taken here once more in 64-bit integers.
- * Paper      LiSA, Eq. 4-7 and 10, biases once (Fig. 6 and 7).
- * Measure    y of every form against the integers; B 2, h 3, D 2 on 3 x 4.
- * Tolerance  Naive: zero.  Others: below 1/2, so that rounding gives the
- *            integers back. */
+/* LiSA, Eq. 4-7 and 10, biases once (Fig. 6 and 7): with one channel a head unit vectors are +1 or -1, so that y is a
+ * sum of whole numbers, taken here in 64-bit integers.  Tolerance: none in the naive form, below 1/2 in others. */
 START_TEST(whole_numbers_come_out_whole)
 {
     static const struct sizes z = {"3x4", 1, 3, 2, 2, true};
@@ -208,78 +244,8 @@ START_TEST(whole_numbers_come_out_whole)
 }
 END_TEST
 
-/* ---- golden vectors -------------------------------------------------- */
-
-static const char *const golden[] = {
-    "lisa_eq4_line", "lisa_eq4_plane", "lisa_eq5_line", "lisa_eq5_plane", "lisa_eq6_plane", "lisa_eq7_line",
-    "lisa_eq7_plane", "lisa_eq7_block", "lisa_eq10_odd_line", "lisa_eq10_even_line", "lisa_eq10_odd_plane",
-    "lisa_eq10_even_plane", "lisa_eq10_block", "lisa_eq10_paper", "lisa_eq10_local_line", "lisa_eq10_local_plane",
-    "lisa_eq10_local_block", "lisa_eq10_local_beyond", "lisa_eq5_bias",
-};
-
-static real *absolute(const real *a, size_t n)
-{
-    real *b = zeros(n);
-    for (size_t i = 0; i < n; i++) b[i] = (real)fabs((double)a[i]);
-    return b;
-}
-
-/* How much roundings of the projection grow: the largest |x| |w| + |b| over
- * the q, k or v that comes of it, the token's vector for q and k, which are
- * divided by its length, and the channel's for v. */
-static double projection_growth(const struct problem *p, const real *x)
-{
-    struct lisa_problem l = resolved(p);
-    size_t C = l.heads.C, c = l.heads.c, N = l.heads.N, tokens = l.heads.B * N;
-    real *qkv = projected(&l, x);
-    l.heads.w_qkv = absolute(l.heads.w_qkv, 3 * C * C);
-    if (l.heads.b_qkv) l.heads.b_qkv = absolute(l.heads.b_qkv, 3 * C);
-    real *most = projected(&l, absolute(x, tokens * C));
-
-    double growth = 0, values = 0;
-    for (size_t part = 0; part < tokens * 3 * C; part += c)
-        if (part % (3 * C) < 2 * C)     /* NOLINT(clang-analyzer-core.DivideZero): C is a size, and no size is 0 */
-            growth = fmax(growth, largest_column(most + part, c, 1) / largest_column(qkv + part, c, 1));
-    for (size_t image = 0; image < tokens; image += N) {
-        real *v = zeros(N * C), *most_v = zeros(N * C);
-        head_gather(v, qkv + (image * 3 + 2) * C, 3 * C, N, C);
-        head_gather(most_v, most + (image * 3 + 2) * C, 3 * C, N, C);
-        values = fmax(values, largest_column(most_v, N, C) / largest_column(v, N, C));
-    }
-    return 2 * growth + values;
-}
-
-/* Claim      The forms compute what the paper's pseudo-code computes.
- * Paper      LiSA, Fig. 6 and 7, written once more in PyTorch in float64, on lines,
- *            planes and blocks, Tab. 3c's local kernels by its convolutions
- *            (tests/pytorch/lisa.py).
- * Measure    The largest |form - y_expected|.
- * Tolerance  That of lisa_case.h; and, as PyTorch projects x by itself, C + c +
- *            5 roundings for projecting and normalising, grown as much as q, k
- *            and v are smaller than the sums that they come from.
- * Would it fail?  golden_holds lets one token stand in another's place. */
-START_TEST(golden_vectors_of_the_pseudo_code)
-{
-    struct golden g;
-    golden_open(&g, &lisa, golden[_i]);
-    const real *x = g.x->data;
-    const struct lisa_problem l = resolved(&g.problem);
-    double projecting = rounding_error((double)(l.heads.C + l.heads.c) + 5,
-                                       natural_size(&g.problem, x) * projection_growth(&g.problem, x));
-    double allowed = tolerance(&g.problem, x) + projecting;
-    golden_holds(&g, golden[_i], allowed / largest(g.expected->data, g.expected->count));
-    golden_close(&g);
-}
-END_TEST
-
-/* ---- one RPE per head ------------------------------------------------ */
-
-/* Claim      e [P,h] gives every head an RPE of its own: where the columns are
- *            equal it is e [P,1]; otherwise head a follows column a.
- * Paper      LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)".
- * Measure    y against y with e [P,1], whole; and, head by head, against y
- *            with the column of that head as e [P,1].
- * Tolerance  Naive: zero.  Others: twice that of lisa_case.h, once for each side. */
+/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a of e [P,h] follows column a, as if that were e [P,1], and no other head
+ * does.  Tolerance: none in the naive form, twice that of lisa_case.h in others, once for each side. */
 START_TEST(heads_may_have_their_own_rpe)
 {
     static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
@@ -318,104 +284,7 @@ START_TEST(heads_may_have_their_own_rpe)
 }
 END_TEST
 
-/* ---- what every form promises (promises.h) ---------------------------- */
-
-static const struct sizes ordinary = {"6x5", 5, 3, 2, 2, false};
-
-/* Claim      The same plan, another plan, and a plan that has seen other
- *            tokens meanwhile give the same to the bit, for each number of
- *            threads; whatever y held, and x and the parameters are as they were.
- * Measure    Bits of y, x and the parameters.     Tolerance  Zero. */
-START_TEST(runs_repeat_to_the_bit)
-{
-    struct trial t = lisa_trial(&ordinary, equation_word[_i]);
-    promise_repeatable(&t);
-}
-END_TEST
-
-/* Claim      Plans share nothing: two threads may prepare, run and release
- *            plans of one problem at the same time (reference/operator.h).
- * Measure    Bits of y against those of a plan alone, five plans a thread.
- * Tolerance  Zero.
- * Would it fail?  With FFTW's planner unguarded it crashes or differs; with one
- * static workspace the bits differ. */
-START_TEST(plans_of_two_threads_do_not_meet)
-{
-    struct trial t = lisa_trial(&ordinary, equation_word[_i]);
-    promise_plans_apart(&t);
-}
-END_TEST
-
-/* Claim      Images do not see each other: other tokens, even NaN, in one image
- *            leave the other as it was; and NaN is not swallowed: it reaches
- *            every output of its own image, since every token attends to all; of
- *            local kernels, all that moves when the token does.
- * Measure    Bits of the untouched image; NaN in the touched one.
- * Tolerance  Zero. */
-START_TEST(nan_fills_its_image_and_no_other)
-{
-    struct trial t = lisa_trial(&ordinary, equation_word[_i]);
-    if (resolved(&t.problem).window.axes) promise_nan_is_seen(&t);
-    else promise_images_apart(&t, 33, NULL, NULL);
-}
-END_TEST
-
-/* Claim      All memory is taken before a run and given back by release; a run
- *            takes none, and does not mind if there is none.  Whichever allocation
- *            fails, plan_create says so and leaves nothing behind.
- * Measure    The counters of memory.h; the status, with all requests from the n-th
- *            on refused, n = 0, 1, ... until none is.      Tolerance  Zero.
- * Would it fail?  A forgotten check crashes here; a forgotten free shows. */
-START_TEST(every_failed_allocation_is_survived)
-{
-    struct trial t = lisa_trial(&ordinary, equation_word[_i]);
-    promise_memory(&t);
-}
-END_TEST
-
-/* Claim      Parameters may change under a plan: loaded again it computes what a
- *            new plan computes, and keeps no more memory.
- * Measure    Bits of y; bytes in use.            Tolerance  Zero.
- * Would it fail?  Before it is loaded again, every form that keeps spectra or
- * tables differs; FFTW's old plans, not freed, are a leak that sanitizers see. */
-START_TEST(plans_are_loaded_again)
-{
-    struct trial t = lisa_trial(&ordinary, equation_word[_i]);
-    const char *name[] = {"e", "eb", "wb"};
-    const struct form *form;
-    for (int f = 0; (form = operator_form_at(&lisa, f)); f++) {
-        struct plan plan;
-        bool kept = f > 0 || strtol(equation_word[_i], NULL, 10) < 10;  /* naive Eq. 10 reads kernels as they lie */
-        real *y = zeros(t.outputs);
-        succeeds(plan_create(&plan, &t.problem, form, 2));
-        size_t before = memory_in_use();
-        for (size_t n = 0; n < COUNT(name); n++)
-            if (problem_tensor(&t.problem, name[n])) trial_tensor(&t, name[n])[0] += 1;
-        succeeds(plan_run(&plan, y, t.x));
-        if (kept) unequal(y, trial_run(&t, form->name, 2), t.outputs);
-        succeeds(plan_load(&plan));
-        succeeds(plan_run(&plan, y, t.x));
-        ck_assert_uint_eq(memory_in_use(), before);
-        plan_release(&plan);
-        equal(y, trial_run(&t, form->name, 2), t.outputs);
-    }
-}
-END_TEST
-
-/* Claim      Sizes whose product overflows are refused before anything is
- *            allocated by them, and not wrapped into small ones.
- * Measure    The status of every form: Eq. 10 holds 2 N c D numbers, here 2^64, or
- *            the spectra of its kernels, 2^63, each of four bytes or more; 2^32 and 2^31
- *            where addresses have 32 bits. */
-START_TEST(sizes_that_overflow_are_refused)
-{
-    struct problem p = shaped(BY_ADDRESSES("--grid 1073741824", "--grid 16384"), &lisa, 1, BY_ADDRESSES(1 << 16, 256),
-                              BY_ADDRESSES("D=131072", "D=512"), "b_qkv w_o b_o");
-    promise_overflow(&p);
-}
-END_TEST
-
-/* ---- appendix B: another grid ------------------------------------------- */
+/* ---- appendix B: another grid -------------------------------------------- */
 
 /* x [tokens of from] by a rule. */
 static real *on_another_grid(const real *x, const char *from_text, const char *to_text, enum regrid_rule rule)
@@ -428,19 +297,9 @@ static real *on_another_grid(const real *x, const char *from_text, const char *t
     return y;
 }
 
-/* Reading    Appendix B of LiSA may mean two operations.  With zeros at new frequencies the kernel is
- *            stretched with the image; with the spectrum interpolated it keeps its width in tokens.
- *            Both keep the sum of the kernel, and they differ.
- * Paper      LiSA, appendix B: "changing the resolution is equal to changing the sampling interval of
- *            spectrums", "simple interpolation".
- * Measure    The taps 1/4, 1/2, 1/4 around token 0 of 14, whose spectrum is (1 + cos(2 pi f/14))/2, on 24
- *            tokens.  Zeros: against the sum of that cosine over f = -7 ... 7.  Spectrum: against the same
- *            three taps; and against the sum over 13 bins of the cubic polynomial between the samples
- *            of that cosine.
- * Tolerance  The sums: 64 roundings of numbers of size 1, since both sides are computed in double and
- *            rounded once.  The taps: the cubic's error is at most 0.003 a token (0.0026 measured, at
- *            tokens 11 and 13).
- * Would it fail?  Seen with zeros in the place of spectrum, and without aligned corners. */
+/* LiSA, appendix B, "simple interpolation": zeros at new frequencies stretch the kernel with the image; an interpolated
+ * spectrum keeps its width in tokens.  Expected: sums of the cosines of the taps 1/4, 1/2, 1/4 on 14 tokens.
+ * Tolerance: 64 roundings, since both sides are computed in double; 0.003 for the error of the cubic rule. */
 START_TEST(appendix_b_has_two_readings)
 {
     real taps[14] = {(real)0.5, (real)0.25}, sums[2][24], same[24] = {(real)0.5, (real)0.25};
@@ -477,12 +336,8 @@ START_TEST(appendix_b_has_two_readings)
 }
 END_TEST
 
-/* Claim      Both rules keep the sum of a kernel, on grids of one, two and three axes.  A wave that the
- *            coarse grid holds is the same wave, smaller, after adding zeros.  The same grid changes nothing.
- * Measure    Sums of a random kernel.  cos(2 pi sum of f_a n_a / N_a) with f_a below half of the axis,
- *            against the same formula on the fine grid, times the ratio of tokens.
- * Tolerance  4 N roundings of numbers of size 1 for sums of N; 64 roundings for one entry.
- * Would it fail?  Seen with the division by the new size left out, and with the middle bin counted twice. */
+/* Both rules keep the sum of a kernel, and change nothing on the same grid.  A wave that the coarse grid holds is the
+ * same wave after adding zeros, times the ratio of tokens.  Tolerance: 4 N roundings for a sum, 64 for an entry. */
 START_TEST(resampled_kernels_keep_their_sum)
 {
     static const struct { const char *from, *to; } step[] = {
@@ -519,17 +374,13 @@ START_TEST(resampled_kernels_keep_their_sum)
 }
 END_TEST
 
-/* Claim      The rules spectrum and bicubic compute what PyTorch's F.interpolate computes, with aligned
- *            corners between rfft2 and irfft2 for the first and without them for the second.
- * Measure    The largest |regrid - y_expected| over two channels (tests/pytorch/resample.py).
- * Tolerance  64 roundings of the largest entry: both sides are computed in double and rounded once.
- * Would it fail?  Seen with a = -0.5, with aligned corners exchanged, and with another axis halved. */
+/* F.interpolate, with aligned corners between rfft2 and irfft2 for the rule spectrum and without them for the rule
+ * bicubic (tests/pytorch/resample.py).  Tolerance: 64 roundings of the largest entry. */
 static const struct { const char *name, *from, *to; enum regrid_rule rule; } resampled_by_pytorch[] = {
     {"spectrum", "6x5", "9x8", REGRID_SPECTRUM}, {"spectrum_even", "4x6", "7x11", REGRID_SPECTRUM},
     {"spectrum_smaller", "6x8", "5x4", REGRID_SPECTRUM}, {"tokens", "4x3", "6x7", REGRID_BICUBIC},
     {"tokens_smaller", "7x4", "3x4", REGRID_BICUBIC}, {"offsets", "5x3", "7x9", REGRID_BICUBIC},
 };
-
 START_TEST(resampling_is_pytorchs)
 {
     char path[128];
@@ -548,8 +399,7 @@ START_TEST(resampling_is_pytorchs)
 }
 END_TEST
 
-/* Claim      Zeros cannot be added to an axis that shrinks, an axis of no token has no kernel, and missing
- *            memory is an error: nothing is kept in any case. */
+/* Zeros cannot be added to an axis that shrinks, and an axis of no token has no kernel.  No memory is kept. */
 START_TEST(resampling_that_cannot_be_is_an_error)
 {
     real y[16], x[16] = {0};
@@ -570,29 +420,26 @@ END_TEST
 
 int main(void)
 {
+    static const struct battery tables = {
+        .operator = &lisa, .trial_tolerance = relative_tolerance, .golden_trial = golden_tolerance,
+        .variants = variants, .variants_without = variants_without, .join = join, .sizes = sizes, .kinds = kinds,
+        .nan = nan_cases, .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
+    };
+    static const struct battery local = {
+        .operator = &lisa, .trial_tolerance = relative_tolerance, .sizes = windows, .kinds = windows_of_each_kind,
+        .too_large = too_large,
+    };
     Suite *suite = suite_create("LiSA");
-    TCase *equality = add_case(suite, "one function");
-    tcase_add_loop_test(equality, forms_are_one_function, 0, EQUATIONS * (int)COUNT(size));
-    tcase_add_loop_test(equality, local_kernels_of_any_size_are_one_function, 0, (int)COUNT(windows));
-    tcase_add_loop_test(equality, kernels_that_cannot_be_are_refused, 0, (int)COUNT(refusals));
-    tcase_add_loop_test(equality, every_tensor_counts, 0, EQUATIONS);
-    tcase_add_loop_test(equality, naive_form_is_its_hearts, 0, EQUATIONS);
-    tcase_add_loop_test(equality, whole_numbers_come_out_whole, 0, EQUATIONS);
-    tcase_add_test(equality, heads_may_have_their_own_rpe);
-    TCase *others = add_case(suite, "golden vectors");
-    tcase_add_loop_test(others, golden_vectors_of_the_pseudo_code, 0, (int)COUNT(golden));
+    add_battery(suite, &tables);
+    add_battery(suite, &local);
+    TCase *own = add_case(suite, "LiSA alone");
+    tcase_add_loop_test(own, large_kernels_go_round_circles, 0, (int)COUNT(windows) - 1);
+    tcase_add_loop_test(own, whole_numbers_come_out_whole, 0, EQUATIONS);
+    tcase_add_test(own, heads_may_have_their_own_rpe);
     TCase *grids = add_case(suite, "appendix B, another grid");
     tcase_add_test(grids, appendix_b_has_two_readings);
     tcase_add_loop_test(grids, resampled_kernels_keep_their_sum, 0, 6);
     tcase_add_loop_test(grids, resampling_is_pytorchs, 0, (int)COUNT(resampled_by_pytorch));
     tcase_add_test(grids, resampling_that_cannot_be_is_an_error);
-    TCase *separate = add_case(suite, "repeatable and separable");
-    tcase_add_loop_test(separate, runs_repeat_to_the_bit, 0, EQUATIONS);
-    tcase_add_loop_test(separate, plans_of_two_threads_do_not_meet, 0, EQUATIONS);
-    tcase_add_loop_test(separate, nan_fills_its_image_and_no_other, 0, EQUATIONS);
-    tcase_add_loop_test(separate, plans_are_loaded_again, 0, EQUATIONS);
-    TCase *memory = add_case(suite, "memory");
-    tcase_add_loop_test(memory, every_failed_allocation_is_survived, 0, EQUATIONS);
-    tcase_add_test(memory, sizes_that_overflow_are_refused);
     return run_suite(suite);
 }

@@ -14,21 +14,21 @@ static const char *const files[] = {"reference/published/networks.tsv", "referen
 
 /* ---- the network of a row ---------------------------------------------------- */
 
-/* A table whose mixer in some stages is another operator, or two that alternate from block to block. */
+/* A table with other steps; mixers are one operator, a sequence of them, or two that alternate from block to block. */
 struct variant {
     struct network_table table;
-    struct network_step block[NETWORK_STAGES][16];
-    char text[5][2][160];
+    struct network_step entry[NETWORK_STAGES][4], block[NETWORK_STAGES][16];
+    char text[5][3][160];
 };
 
 static const char *or_null(const char *text) { return strcmp(text, "-") ? text : NULL; }
 
-/* Part `which` of a cell whose parts are separated by |; the last part serves for those that the cell does not have. */
+/* Part `which` of a cell whose parts are separated by | or +; the last part serves for those that the cell lacks. */
 static const char *part_of(char text[160], const struct tsv *t, const char *name, int which)
 {
     const char *at = tsv_cell(t, name);
-    while (which-- && strchr(at, '|')) at = strchr(at, '|') + 1;
-    snprintf(text, 160, "%.*s", (int)strcspn(at, "|"), at);
+    while (which-- && strpbrk(at, "|+")) at = strpbrk(at, "|+") + 1;
+    snprintf(text, 160, "%.*s", (int)strcspn(at, "|+"), at);
     return or_null(text);
 }
 
@@ -43,22 +43,58 @@ static struct network_step mixer_of(struct variant *v, const struct tsv *t, int 
         .second = part_of(v->text[4][which], t, "second", which)};
 }
 
+static struct network_step *put_mixers(struct network_step *to, struct variant *v, const struct tsv *t)
+{
+    const char *operators = tsv_cell(t, "operator");
+    for (int which = 0; operators; which++) {
+        ck_assert(which < (int)COUNT(v->text[0]));
+        *to++ = mixer_of(v, t, which, !strchr(tsv_cell(t, "operator"), '|') ? ALWAYS : which ? EVEN : ODD);
+        if ((operators = strpbrk(operators, "|+")) && *operators++ == '+') to[-1].move = ALONG;
+    }
+    return to;
+}
+
+/* The words of the cell `changes` for this name; NULL if it has none. */
+static char *changed(const struct tsv *t, const char *name)
+{
+    char *words = keep(160, 1);
+    size_t length = strlen(name);
+    for (const char *at = tsv_cell(t, "changes"); at; at = strchr(at, ';') ? strchr(at, ';') + 1 : NULL) {
+        if (strncmp(at, name, length) || at[length] != '=') continue;
+        at += length + 1;
+        snprintf(words, 160, "%.*s", (int)strcspn(at, ";"), at);
+        return words;
+    }
+    return NULL;
+}
+
+/* A step with other words, if there are any; empty ones leave it out. */
+static struct network_step *put(struct network_step *to, const struct network_step *from, const struct tsv *t)
+{
+    char *words = changed(t, from->name), *options = words ? strchr(words, ' ') : NULL;
+    if (words && !*words) return to;
+    if (options) *options++ = '\0';
+    *to = *from;
+    if (words) *to = (struct network_step){from->name, from->move, words, options, .turn = from->turn};
+    return to + 1;
+}
+
 static const struct network_table *varied(const struct network_table *base, const struct tsv *t)
 {
     struct variant *v = keep(1, sizeof *v);
-    bool two = strchr(tsv_cell(t, "operator"), '|') != NULL;
     v->table = *base;
-    for (const char *stage = tsv_cell(t, "stages"); *stage; stage++) {
-        ck_assert(*stage >= '1' && *stage <= '4');
-        int s = *stage - '1';
-        struct network_step *to = v->block[s];
-        for (const struct network_step *from = base->stage[s].block; from->name; from++) {
-            ck_assert(to < v->block[s] + COUNT(v->block[s]) - 2);
-            bool mixer = !strcmp(from->name, "mixer");
-            if (mixer && from->turn == EVEN) continue;
-            *to++ = mixer ? mixer_of(v, t, 0, two ? ODD : ALWAYS) : *from;
-            if (mixer && two) *to++ = mixer_of(v, t, 1, EVEN);
+    for (int s = 0; s < NETWORK_STAGES && base->stage[s].block; s++) {
+        bool mixed = strchr(tsv_cell(t, "stages"), '1' + s) != NULL;
+        const struct network_step *from = base->stage[s].entry;
+        struct network_step *to = v->entry[s];
+        for (; from && from->name; from++) to = put(to, from, t);
+        ck_assert(to < v->entry[s] + COUNT(v->entry[s]));
+        for (from = base->stage[s].block, to = v->block[s]; from->name; from++) {
+            ck_assert(to < v->block[s] + COUNT(v->block[s]) - 3);
+            if (!mixed || strcmp(from->name, "mixer")) to = put(to, from, t);
+            else if (from->turn != EVEN) to = put_mixers(to, v, t);
         }
+        v->table.stage[s].entry = v->entry[s];
         v->table.stage[s].block = v->block[s];
     }
     return &v->table;
@@ -116,7 +152,7 @@ static struct count layer_count(const struct tsv *t)
 
 static struct count count(const struct tsv *t)
 {
-    const char *name = tsv_cell(t, "network"), *less;
+    const char *name = tsv_cell(t, "network"), *less, *numbers;
     struct network_request request = {.grid = tsv_cell(t, "grid"), .form = tsv_cell(t, "form")};
     const struct network_table *table;
     if (!or_null(name)) return layer_count(t);
@@ -124,7 +160,10 @@ static struct count count(const struct tsv *t)
     if (!tsv_has(t, "operator")) return network_count(table, &request);
 
     request.classes = (size_t)tsv_number(t, "classes");
-    struct count c = network_count(or_null(tsv_cell(t, "operator")) ? varied(table, t) : table, &request);
+    request.depths = changed(t, "depths");
+    request.widths = changed(t, "widths");
+    struct count c = network_count(varied(table, t), &request);
+    if ((numbers = changed(t, "numbers"))) c.parameters += atof(numbers);
     if ((less = or_null(tsv_cell(t, "less_network")))) {
         succeeds(network_named(&table, less));
         struct count other = network_count(table, &request);
@@ -201,7 +240,7 @@ START_TEST(printed_networks_are_counted_by_their_tables)
 }
 END_TEST
 
-/* Networks that are trained here have no printed rows.  "w/ conv" is left out: the position of its convolution is not given. */
+/* Networks that are trained here have no printed rows.  "w/ conv" is left out: where it convolves is not given. */
 START_TEST(networks_that_run_have_all_their_printed_rows)
 {
     static const struct { const char *paper, *tables, *begins; } printed[] = {

@@ -1,15 +1,17 @@
-/* test_structsa_counts.c -- what StructSA costs: counted, not estimated
+/* test_structsa_counts.c -- what StructSA costs: multiplications and bytes, counted, and the FLOPs of its tables
  *
- * Multiplications are counted by compiling naive/ with a real that counts them
- * (counting.h), bytes by the allocator (memory.h).  Counts are whole numbers;
- * the tolerance is zero where none is given. */
+ * Naive forms are compiled with a real that counts multiplications (counting.h); the allocator counts bytes
+ * (memory.h).  Counts are exact where no tolerance is given. */
 
 #include "promises.h"
 #include "published.h"
 #include "structsa_case.h"
+#include "support/battery.h"
 #include "../fast/attention.h"
 
-static const struct { const char *options; size_t batch, channels; const char *sizes, *without; } size[] = {
+static const char *const variants[] = {"4", "5", "16", NULL};      /* equations */
+
+static const struct battery_case counted[] = {
     {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
     {"--grid 7 --kernel 3 --heads 3", 1, 6, "D=2", ""},
     {"--grid 5x4 --kernel 3x3 --heads 2", 2, 6, "D=3", "w_o b_o"},
@@ -18,9 +20,9 @@ static const struct { const char *options; size_t batch, channels; const char *s
     {"--grid 3x4x5 --kernel 3x3x1 --stride 1x2x2 --heads 2", 1, 6, "D=3", ""},
     {"--grid 6x5 --kernel 3x3 --stride 4x1 --value-kernel 1x5", 2, 4, "D=2", "w_o b_o"},
     {"--grid 8 --kernel 1 --stride 11 --heads 2 --value-kernel 7", 1, 6, "D=3", "b_qkv"},
+    {0},
 };
-static const char *const which[] = {"4", "5", "16"};
-#define EQUATIONS ((int)COUNT(which))
+
 
 static struct trial drawn(const char *options, const char *equation, size_t batch, size_t channels, const char *sizes,
                           const char *without)
@@ -30,43 +32,15 @@ static struct trial drawn(const char *options, const char *equation, size_t batc
     return trial(all, &structsa, batch, channels, sizes, without);
 }
 
-static double hearts(const struct trial *t, const char *form)
+static double cores(const struct trial *t, const char *form)
 {
     return trial_hearts(t, operator_form(&structsa, form));
 }
 
 /* ---- arithmetic ------------------------------------------------------ */
 
-/* Claim      The naive form's multiply-adds are those of its formula: the map, the
- *            scores, the kernels, their application and the scale, for every head and
- *            image, beside the projections.
- * Paper      The table of reference/structsa.h.
- * Measure    A whole run of the counted naive form against the formula; and its y against
- *            the ordinary one's, so that what was counted is what is meant. */
-START_TEST(naive_structsa_multiplies_as_its_formula_says)
-{
-    struct trial t = drawn(size[_i / EQUATIONS].options, which[_i % EQUATIONS], size[_i / EQUATIONS].batch,
-                           size[_i / EQUATIONS].channels, size[_i / EQUATIONS].sizes, size[_i / EQUATIONS].without);
-    real *y = zeros(t.outputs);
-    struct plan plan;
-    multiplications();
-    succeeds(plan_create(&plan, &t.problem, counted_form(&structsa), 1));
-    ck_assert_uint_eq(multiplications(), 0);
-    succeeds(plan_run(&plan, y, t.x));
-    double counted = (double)multiplications();
-    plan_release(&plan);
-    ck_assert(counted > 0 && counted == hearts(&t, "naive"));
-    within("the counted form's y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs),
-           problem_tolerance(&t.problem));
-}
-END_TEST
-
-/* Claim      Permuting saves a factor of about |M| in multiply-adds for the channel-wise
- *            correlation of Eq. 16.
- * Paper      StructSA, Eq. 15.
- * Measure    Formulas (the naive one counted above) on 784 tokens, 64 channels, D = 1, 4, 8,
- *            |M| = 9, 25: their ratio over |M| (1 + 1 / 2D) + 1 / 2D, what is left of it as N grows.
- * Tolerance  6 %: the convolutions, |M| / N of the products. */
+/* StructSA, Eq. 15: on 784 tokens of 64 channels permuting saves a factor of about |M|, |M| (1 + 1 / 2D) + 1 / 2D as N
+ * grows.  Tolerance: 6 %, for the convolutions, |M| / N of the products. */
 START_TEST(permuting_saves_a_factor_of_the_window)
 {
     static const char *const D[] = {"D=1", "D=4", "D=8"};
@@ -74,35 +48,28 @@ START_TEST(permuting_saves_a_factor_of_the_window)
     double M = _i < 3 ? 9 : 25;
     const char *options = _i < 3 ? "--grid 28x28 --kernel 3x3" : "--grid 28x28 --kernel 5x5";
     struct trial t = drawn(options, "16", 1, 64, D[_i % 3], "w_o b_o");
-    double saved = hearts(&t, "naive") / hearts(&t, "permuted");
+    double saved = cores(&t, "naive") / cores(&t, "permuted");
     double expected = M * (1 + 0.5 / d[_i % 3]) + 0.5 / d[_i % 3];
     printf("    |M| = %.0f, D = %.0f: %.2f times fewer\n", M, d[_i % 3], saved);
     within("over its limit", fabs(saved / expected - 1), 0.06);
 }
 END_TEST
 
-/* Claim      For the dot-product correlation of Eq. 5 it saves no multiply-adds: reading
- *            the one map costs D |M| for each pair, virtual keys D c.
- * Paper      StructSA, Eq. 5 and 15.              Not said in the paper.
- * Measure    Formulas on 784 tokens, 64 channels, D = 8, 3 x 3: fewer in the naive form;
- *            and with 8 channels more. */
+/* StructSA, Eq. 5 and 15; the paper does not say it: reading the one map costs D |M| for each pair, virtual keys D c.
+ */
 START_TEST(permuting_does_not_pay_for_dot_products)
 {
     struct trial wide = drawn("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
     struct trial narrow = drawn("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
-    double ratio = hearts(&wide, "naive") / hearts(&wide, "permuted");
+    double ratio = cores(&wide, "naive") / cores(&wide, "permuted");
     printf("    64 channels: the naive form multiplies %.2f times as often\n", ratio);
     ck_assert(ratio > 0.7 && ratio < 0.8);
-    ck_assert(hearts(&narrow, "naive") > hearts(&narrow, "permuted"));
+    ck_assert(cores(&narrow, "naive") > cores(&narrow, "permuted"));
 }
 END_TEST
 
-/* Claim      A stride of s divides the work with keys by s^2 on a plane, where it divides the
- *            grid; in a video too, where it is taken in space only; and strides of all axes by
- *            their product.
- * Paper      StructSA, Sec. 4.3.1.  Its videos stride in space only (Tab. 4, 5a).
- * Measure    Formulas of both fast forms and, by its pairs, of the naive one.
- * Tolerance  Zero. */
+/* StructSA, Sec. 4.3.1, Tab. 4, 5a: by s^2 on a plane, and in a video that strides in space only; strides of all axes
+ * by their product. */
 static const struct { const char *options, *stride; double factor; } divided[] = {
     {"--grid 8x8 --kernel 3x3", "2", 4}, {"--grid 4x8x8 --kernel 3x3x3", "1x2x2", 4},
     {"--grid 4x8x8 --kernel 3x3x3", "2", 8}, {"--grid 8x12 --kernel 3x3", "4x3", 12},
@@ -115,9 +82,9 @@ START_TEST(a_stride_divides_the_work)
     struct trial all = drawn(divided[_i].options, "16", 1, 6, "D=3", "w_o b_o");
     struct trial some = drawn(coarse, "16", 1, 6, "D=3", "w_o b_o");
     double N = (double)all.problem.grid.tokens, c = 6, fixed = N * c + N * N * c;     /* the scale and the map */
-    ck_assert(hearts(&all, "fast") == factor * hearts(&some, "fast"));
-    ck_assert(hearts(&all, "permuted") == factor * hearts(&some, "permuted"));
-    ck_assert(hearts(&all, "naive") - fixed == factor * (hearts(&some, "naive") - fixed));
+    ck_assert(cores(&all, "fast") == factor * cores(&some, "fast"));
+    ck_assert(cores(&all, "permuted") == factor * cores(&some, "permuted"));
+    ck_assert(cores(&all, "naive") - fixed == factor * (cores(&some, "naive") - fixed));
 }
 END_TEST
 
@@ -128,8 +95,7 @@ static double peak(const struct trial *t, const char *form)
     return trial_peak(t, operator_form(&structsa, form));
 }
 
-/* Bytes of an array in a plan's room, which begins each on a line of 64; and of
- * the plan's own block, the resolved problem and the form's state. */
+/* Bytes of an array in a plan, whole lines of 64; and of the plan itself, the resolved problem and the form's state. */
 static double lines(double bytes) { return ceil(bytes / 64) * 64; }
 static double reals(double count) { return lines(count * (double)sizeof(real)); }
 static double ints(double count) { return lines(count * (double)sizeof(int)); }
@@ -139,86 +105,74 @@ static double plan_itself(const char *form)
     return lines(lines(sizeof(struct structsa_problem)) + (double)operator_form(&structsa, form)->state);
 }
 
-/* Claim      The naive form takes what it draws: the map, the windows and kernels of one
- *            query, the attention, the values unfolded, beside q, k, v as projected, as
- *            dense copies and y; the tables of windows and the filters.
- * Paper      The table of reference/structsa.h.
- * Measure    Peak bytes against the formula.
- * Tolerance  Zero: each array is rounded up to 64 bytes here, too. */
-START_TEST(naive_structsa_takes_the_memory_it_states)
+/* The table of reference/structsa.h, with one head: the map, the windows and kernels of a query, the attention, the
+ * unfolded values; q, k, v as projected, dense copies and y; the filters and the tables of windows. */
+static double stated_naive(const struct problem *p, const struct form *form)
 {
-    static const struct { const char *options; double N, J, M, Mv; } z[] = {
-        {"--grid 64 --kernel 5", 64, 64, 5, 5}, {"--grid 8x9 --kernel 3x3 --stride 2", 72, 20, 9, 9},
-        {"--grid 3x4x5 --kernel 3x1x3", 60, 60, 9, 9},
-        {"--grid 3x4x5 --kernel 3x1x3 --stride 1x2x3 --value-kernel 1x5x1", 60, 12, 9, 5},
-    };
-    for (size_t s = 0; s < COUNT(z); s++) {
-        double N = z[s].N, J = z[s].J, M = z[s].M, c = 4, D = 3, E = _i == 2 ? c : 1, Mv = _i == 0 ? 1 : z[s].Mv;
-        struct trial t = drawn(z[s].options, which[_i], 1, 4, "D=3", "w_o b_o b_qkv");
-        double made = reals(N * N * E) + reals(J * M * E) + reals(N * J * D) + reals(J * Mv * c) + reals(J * Mv * E);
-        double rows = reals(3 * N * c) + 4 * reals(N * c), filters = reals(D * M * E) + reals(D * Mv * E);
-        double stated = plan_itself("naive") + made + rows + filters + ints(J * M) + ints(J * Mv);
-        within(z[s].options, fabs(peak(&t, "naive") - stated), 0);
-    }
+    struct structsa_problem s;
+    succeeds(structsa.resolve(&s, p));
+    double N = (double)s.N, J = (double)s.J, M = (double)s.M, Mv = (double)s.Mv, c = (double)s.c, D = (double)s.D;
+    double E = (double)s.columns;
+    if (strcmp(form->name, "naive")) return -1;
+    double made = reals(N * N * E) + reals(J * M * E) + reals(N * J * D) + reals(J * Mv * c) + reals(J * Mv * E);
+    double rows = reals(3 * N * c) + 4 * reals(N * c), filters = reals(D * M * E) + reals(D * Mv * E);
+    return plan_itself("naive") + made + rows + filters + ints(J * M) + ints(J * Mv);
 }
-END_TEST
 
-/* Bytes that both other forms hold beside their workspace, with 16 channels and one head: q, k, v
- * as projected; the weights that project and the filters of windows of M and Mv entries, in the order in
- * which they are read; the tables of windows.  The filters as given lie in the workspace while
- * they are loaded, which is larger. */
+static const struct battery_case memory[] = {
+    {"--grid 64 --kernel 5", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {"--grid 8x9 --kernel 3x3 --stride 2", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {"--grid 3x4x5 --kernel 3x1x3", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {"--grid 3x4x5 --kernel 3x1x3 --stride 1x2x3 --value-kernel 1x5x1", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {0},
+};
+
+/* Bytes that both other forms hold besides their scratch, with 16 channels and one head: q, k, v as projected; packed
+ * projections and filters; tables of windows.  The scratch is larger than the filters that lie there during a load. */
 static double shared(const char *form, double N, double J, double M, double Mv, double D)
 {
     return plan_itself(form) + reals(3 * N * 16) + reals(3 * 16 * (16 + 1)) + reals(D * M * 16) + reals(D * Mv * 16)
          + ints(J * M) + ints(J * Mv);
 }
 
-static const struct { const char *options; double N, J, M, Mv; } held[] = {
-    {"--grid 96 --kernel 5", 96, 96, 5, 5}, {"--grid 24x24 --kernel 3x3", 576, 576, 9, 9},
-    {"--grid 18x19 --kernel 3x3 --stride 2", 342, 90, 9, 9}, {"--grid 3x8x9 --kernel 3x1x3", 216, 216, 9, 9},
-    {"--grid 3x18x19 --kernel 1x3x3 --stride 1x2x3 --value-kernel 3x1x1", 1026, 189, 9, 3},
+static const struct battery_case held[] = {
+    {"--grid 96 --kernel 5", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 24x24 --kernel 3x3", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 18x19 --kernel 3x3 --stride 2", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 3x8x9 --kernel 3x1x3", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 3x18x19 --kernel 1x3x3 --stride 1x2x3 --value-kernel 3x1x1", 1, 16, "D=8", "w_o b_o"},
+    {0},
 };
 
-/* Claim      The permuted form takes the map of N x J D and the virtual tokens, 2 J D c, and
- *            no Hadamard map.
- * Paper      StructSA, Eq. 15; the table of reference/structsa.h.
- * Measure    Peak bytes against the formula, D = 8.
- * Tolerance  Zero. */
-START_TEST(permuted_structsa_takes_the_memory_it_states)
+/* StructSA, Eq. 15; the table of reference/structsa.h: the map of N x J D and the virtual tokens, 2 J D c. */
+static double stated_permuted(const struct problem *p, const struct form *form)
 {
-    double N = held[_i].N, J = held[_i].J;
-    struct trial t = drawn(held[_i].options, "16", 1, 16, "D=8", "w_o b_o");
-    double stated = shared("permuted", N, J, held[_i].M, held[_i].Mv, 8) + reals(N * J * 8) + 2 * reals(J * 8 * 16);
-    within(held[_i].options, fabs(peak(&t, "permuted") - stated), 0);
+    struct structsa_problem s;
+    succeeds(structsa.resolve(&s, p));
+    double N = (double)s.N, JD = (double)(s.J * s.D), c = (double)s.c;
+    double both = shared("permuted", N, (double)s.J, (double)s.M, (double)s.Mv, (double)s.D);
+    return strcmp(form->name, "permuted") ? -1 : both + reals(N * JD) + 2 * reals(JD * c);
 }
-END_TEST
 
-/* Claim      The tiled form holds neither: the workspace of one call of the tiled attention
- *            for all queries is enough.
- * Paper      The table of reference/structsa.h.
- * Measure    Peak bytes, as above, D = 32; at most what both forms hold and that workspace.
- * Tolerance  96 queries more: a block is rounded up.
- * Would it fail?  With the virtual keys alone, J D c reals, it is beyond. */
+/* The table of reference/structsa.h: besides what both hold, the tiled form takes the scratch of one call of the tiled
+ * attention for all queries.  Tolerance: 96 queries, since a block is rounded up. */
 START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
 {
-    double N = held[_i].N, J = held[_i].J, D = 32;
     struct trial t = drawn(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
+    struct structsa_problem s;
+    succeeds(structsa.resolve(&s, &t.problem));
+    double J = (double)s.J, D = (double)s.D;
     size_t workspace;
-    ck_assert(attention_fast_workspace(&workspace, 16, (size_t)N + ATTENTION_BLOCK));
-    double taken = peak(&t, "fast") - shared("fast", N, J, held[_i].M, held[_i].Mv, D);
+    ck_assert(attention_fast_workspace(&workspace, 16, s.N + ATTENTION_BLOCK));
+    double taken = peak(&t, "fast") - shared("fast", (double)s.N, J, (double)s.M, (double)s.Mv, D);
     double allowed = reals((double)workspace);
     within(held[_i].options, taken, allowed);
     beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);
 }
 END_TEST
 
-/* Claim      The Hadamard map takes O(N^2 C), virtual tokens take O(N C D), and tiles of
- *            them O(N C), with the filters beside.
- * Paper      StructSA, Eq. 15, "memory complexity".
- * Measure    Peak bytes on 8 x 8 and 16 x 16 tokens, 16 channels, D = 8: four times the
- *            tokens. The permuted form also holds the map of N x J D.
- * Failure    Naive: more than 12 times.  Permuted: more than 10 times.
- * Holds      Tiled: at most 4 times. */
+/* StructSA, Eq. 15, "memory complexity": four times the tokens, 16 channels, D = 8.  The map is O(N^2 C), virtual
+ * tokens O(N C D), tiles of them O(N C); the permuted form also holds the map of N x J D. */
 START_TEST(tiles_take_memory_linear_in_tokens)
 {
     struct trial small = drawn("--grid 8x8 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
@@ -233,10 +187,7 @@ START_TEST(tiles_take_memory_linear_in_tokens)
 }
 END_TEST
 
-/* Claim      In the tiled form patterns cost the memory of their filters and no more.
- * Measure    Peak bytes with D = 8 less those with D = 1, against seven patterns' filters
- *            of 9 taps and 16 channels on both sides, in the order in which they are read.
- * Tolerance  Zero: they fill whole lines of 64 bytes. */
+/* Of the tiled form: seven patterns of 9 taps and 16 channels on both sides, which fill whole lines of 64 bytes. */
 START_TEST(patterns_cost_the_memory_of_their_filters)
 {
     struct trial one = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
@@ -246,13 +197,8 @@ START_TEST(patterns_cost_the_memory_of_their_filters)
 }
 END_TEST
 
-/* Claim      Keys and values counted, virtual tokens take less memory than the channel-wise
- *            map from N = 2D on, and at N = D they take more.
- * Paper      StructSA, below Eq. 15, has N > D for the scores alone, where it is exact
- *            (virtual_keys_are_fewer_than_the_map_when_n_exceeds_d).
- * Measure    Peak bytes of naive and permuted, M = 1, 512 channels so that they dominate;
- *            D = 8, N = 4 ... 64. The permuted form's second copy of the weights that
- *            project, in the order in which it reads them, is taken off. */
+/* Not said in the paper, which has N > D for the scores: keys and values counted, from N = 2D on.  512 channels, so
+ * that they dominate; the packed copy of the projection's weights is taken off. */
 START_TEST(virtual_tokens_pay_from_twice_d_tokens_on)
 {
     static const struct { const char *options; size_t N; } z[] = {
@@ -269,12 +215,7 @@ START_TEST(virtual_tokens_pay_from_twice_d_tokens_on)
 }
 END_TEST
 
-/* Claim      For the scores alone the channel-wise map holds N^2 c numbers and the convolved
- *            keys N D c: fewer exactly when N > D.
- * Paper      StructSA, below Eq. 15.
- * Measure    The map that a naive head is given room for, against the virtual keys that its
- *            centres, patterns and channels make; D = 8, lines around it.
- * Tolerance  Zero. */
+/* StructSA, below Eq. 15: the channel-wise map holds N^2 c numbers, the convolved keys N D c: fewer if N > D = 8. */
 START_TEST(virtual_keys_are_fewer_than_the_map_when_n_exceeds_d)
 {
     static const struct { const char *grid; int keys_are; } line[] = {
@@ -305,13 +246,9 @@ static double added(const char *options, size_t C, const char *D)
     return (double)(problem_parameters(&t.problem) - 3 * C * C);
 }
 
-/* Claim      A pattern adds 2 |M| C parameters to a block, whatever the heads; and Tab. 7's
- *            22.1 M (ConvSA, D = 1) and 22.4 M (StructSA, D = 4) follow for 3 x 3.
- * Paper      StructSA, Sec. 4.3.1 and Tab. 7, ImageNet-1K.
- * Measure    12 blocks of 384 channels, on DeiT-S: blocks of 12 C^2 + 13 C, patches, class
- *            and position embeddings for 197 tokens, last norm and classes.
- * Tolerance  0.05 M, half of the last digit.
- * Would it fail?  D = 8 gives 22.7 M. */
+/* StructSA, Sec. 4.3.1 and Tab. 7, ImageNet-1K: 2 |M| C for each pattern and block, on DeiT-S with 12 blocks of 384
+ * channels: 12 C^2 + 13 C, patches, class and position embeddings for 197 tokens, last norm and classes.
+ * Tolerance: half of the last digit. */
 START_TEST(parameters_of_tab_7_follow_on_images)
 {
     const char *options = "--grid 14x14 --kernel 3x3 --heads 6";
@@ -325,41 +262,30 @@ START_TEST(parameters_of_tab_7_follow_on_images)
 }
 END_TEST
 
-/* FLOPs in G, a multiply-add counted as one, of 12 blocks of 384 channels on N tokens:
- * projections and MLP, and the hearts by the permuted form's formula. */
+/* FLOPs in G, a multiply-add counted as one, of 12 blocks of 384 channels: projections, MLP, and the permuted form. */
 static double model_flops(const char *place, const char *kernel, const char *D, double embedding)
 {
     char options[80];
     snprintf(options, sizeof options, "--grid %s --kernel %s --heads 6", place, kernel);
     struct trial t = drawn(options, "16", 1, 384, D, "");
     double N = (double)t.problem.grid.tokens, C = 384, scaling = N * C * (double)problem_size(&t.problem, "D");
-    return (embedding + 12 * (N * 12 * C * C + hearts(&t, "permuted") - scaling)) / 1e9;
+    return (embedding + 12 * (N * 12 * C * C + cores(&t, "permuted") - scaling)) / 1e9;
 }
 
-/* Claim      So do its 4.6 G and 5.7 G.
- * Paper      StructSA, Tab. 7, ImageNet-1K.
- * Measure    196 tokens, projections, MLP, patches, and what permuted hearts multiply.
- * Tolerance  0.05 G, half of the last digit.
- * Would it fail?  Unpermuted, the hearts alone take 20 G for D = 4. */
+/* StructSA, Tab. 7, ImageNet-1K: 196 tokens, with patches.  Tolerance: half of the last digit. */
 START_TEST(flops_of_tab_7_follow_on_images)
 {
     double patches = 196 * 16 * 16 * 3 * 384.0;
     within("ConvSA", fabs(model_flops("14x14", "3x3", "D=1", patches) - tab_7("ConvSA", "flops")), 0.05);
     within("StructSA", fabs(model_flops("14x14", "3x3", "D=4", patches) - tab_7("StructSA", "flops")), 0.05);
     struct trial t = drawn("--grid 14x14 --kernel 3x3 --heads 6", "16", 1, 384, "D=4", "");
-    beyond("    unpermuted", 12 * hearts(&t, "naive") / 1e9, 5.75);
+    beyond("    unpermuted", 12 * cores(&t, "naive") / 1e9, 5.75);
 }
 END_TEST
 
-/* Claim      On videos Tab. 7 prints 23.1 M parameters and 80.4 G for StructSA with D = 4 and
- *            3 x 3 x 3.
- * Paper      StructSA, Tab. 7, Something-Something V1.      Does not follow.
- * Measure    8 x 14 x 14 tokens, tubelets of 2 x 16 x 16 pixels, 174 classes, 1568 position
- *            embeddings. ConvSA's 22.8 M and 57.3 G follow.
- * Failure    D = 4 gives 23.5 M and 126 G.
- * Correction D = 2 gives both printed numbers: 23.1 M and 80.4 G, with five operations for
- *            each number that one of the 25 layer norms sees, 0.08 G.
- * Tolerance  0.05 M and 0.05 G: half of the last digit. */
+/* StructSA, Tab. 7, Something-Something V1: 23.1 M and 80.4 G are printed for D = 4, which gives 23.5 M and 126 G; D =
+ * 2 gives both.  8 x 14 x 14 tokens, tubelets of 2 x 16 x 16 pixels, 174 classes, 25 layer norms at five operations a
+ * number.  Tolerance: half of the last digit. */
 START_TEST(numbers_of_tab_7_on_videos_are_those_of_two_patterns)
 {
     static const char *const D[] = {"D=1", "D=2", "D=4"};
@@ -382,8 +308,8 @@ END_TEST
 /* Table 3. */
 struct structvit { const char *row, *base; int size; size_t D; const char *stride, *grid[2]; };
 
-/* FLOPs in G that the row prints less those that follow from UniFormer's row, where StructSA replaces
- * self-attention in the last two stages: hearts less 2 N^2 C. */
+/* FLOPs in G that the row prints less those that follow from UniFormer's row, where StructSA replaces self-attention,
+ * 2 N^2 C, in the last two stages. */
 static double unexplained(const struct structvit *s, size_t patterns)
 {
     double flops = published("structsa", "3", s->row, "flops") - published("structsa", "3", s->base, "flops");
@@ -395,17 +321,13 @@ static double unexplained(const struct structvit *s, size_t patterns)
         snprintf(D, sizeof D, "D=%zu", patterns);
         struct trial t = drawn(options, "16", 1, C, D, "w_o b_o b_qkv");
         double N = (double)t.problem.grid.tokens, blocks = (double)table_2[s->size].blocks[2 + at];
-        flops -= blocks * (hearts(&t, "fast") - 2 * N * N * (double)C) / 1e9;
+        flops -= blocks * (cores(&t, "fast") - 2 * N * N * (double)C) / 1e9;
     }
     return flops;
 }
 
-/* Claim      FLOPs of these rows of Table 3 follow from UniFormer's, by the operator's own count, with 3 x 3
- *            windows.  With a stride of 2, four patterns cost what self-attention costs.
- * Paper      StructSA, Tables 2 and 3, Sec. 4.3.1.
- * Measure    What D patterns add to UniFormer's printed numbers, at 224 and at 384 pixels.
- * Tolerance  0.1 G: half of the last digit of both printed numbers.
- * Would it fail?  Twice the patterns are beyond. */
+/* StructSA, Tables 2 and 3, Sec. 4.3.1: 3 x 3 windows at 224 and 384 pixels; with a stride of 2, four patterns cost
+ * what self-attention costs.  Tolerance: half of the last digit of both printed numbers, 0.1 G. */
 static const struct structvit follows[] = {
     {"StructViT-S-4-2", "UniFormer-S", SMALL, 4, "2", {"14x14", "7x7"}},
     {"StructViT-S-4-1", "UniFormer-S", SMALL, 4, "1", {"14x14", "7x7"}},
@@ -422,14 +344,8 @@ START_TEST(rows_of_table_3_follow_from_uniformer)
 }
 END_TEST
 
-/* Claim      The rows of Tab. 6b whose detectors and aggregators have windows of two sizes are problems like
- *            any other, and each pattern of a channel adds |M| and |M'| numbers, for |M| + |M'| products at
- *            every centre.
- * Paper      StructSA, Tab. 6b: 14 x 14 tokens, D = 4; the table prints accuracies alone.
- * Measure    Forms on 12 channels of two heads; parameters and the permuted form's products on 384 channels
- *            against those of the row with 3 x 3 on both sides.
- * Tolerance  structsa_case.h; zero for the counts.
- * Would it fail?  With both windows taken for one, the row's and that with sides exchanged had equal shapes. */
+/* StructSA, Tab. 6b, windows of two sizes, 14 x 14 tokens, D = 4: each pattern of a channel adds |M| and |M'| numbers,
+ * and as many products at every centre.  Tolerance: structsa_case.h; counts are exact. */
 static const struct { const char *row, *keys, *values; double M, Mv; } tab_6b[] = {
     {"1x1 and 3x3", "1x1", "3x3", 1, 9}, {"5x5 and 3x3", "5x5", "3x3", 25, 9}, {"7x7 and 3x3", "7x7", "3x3", 49, 9},
     {"3x3 and 1x1", "3x3", "1x1", 9, 1}, {"3x3 and 5x5", "3x3", "5x5", 9, 25}, {"3x3 and 7x7", "3x3", "7x7", 9, 49},
@@ -446,7 +362,7 @@ START_TEST(windows_of_tab_6b_are_problems)
 
     double more = tab_6b[_i].M + tab_6b[_i].Mv - 18, filters = 384 * 4 * more;
     ck_assert((double)problem_parameters(&row.problem) - (double)problem_parameters(&nine.problem) == filters);
-    ck_assert(hearts(&row, "permuted") - hearts(&nine, "permuted") == 196 * filters);
+    ck_assert(cores(&row, "permuted") - cores(&nine, "permuted") == 196 * filters);
     ck_assert_uint_eq(problem_axis(&row.problem, "hk", 1), (size_t)tab_6b[_i].M);
     ck_assert_uint_eq(problem_axis(&row.problem, "hv", 1), (size_t)tab_6b[_i].Mv);
 }
@@ -454,25 +370,29 @@ END_TEST
 
 int main(void)
 {
+    static const struct battery tables = {
+        .operator = &structsa, .tolerance = problem_tolerance, .variants = variants, .join = options_of_equation,
+        .counted = counted, .memory = memory, .stated = stated_naive,
+    };
+    static const struct battery permuted = {.operator = &structsa, .memory = held, .stated = stated_permuted};
     Suite *suite = suite_create("StructSA, counts");
+    add_battery(suite, &tables);
+    add_battery(suite, &permuted);
     TCase *arithmetic = add_case(suite, "arithmetic");
-    tcase_add_loop_test(arithmetic, naive_structsa_multiplies_as_its_formula_says, 0, EQUATIONS * (int)COUNT(size));
     tcase_add_loop_test(arithmetic, permuting_saves_a_factor_of_the_window, 0, 6);
     tcase_add_test(arithmetic, permuting_does_not_pay_for_dot_products);
     tcase_add_loop_test(arithmetic, a_stride_divides_the_work, 0, (int)COUNT(divided));
-    TCase *memory = add_case(suite, "memory");
-    tcase_add_loop_test(memory, naive_structsa_takes_the_memory_it_states, 0, EQUATIONS);
-    tcase_add_loop_test(memory, permuted_structsa_takes_the_memory_it_states, 0, (int)COUNT(held));
-    tcase_add_loop_test(memory, tiles_hold_neither_map_nor_virtual_tokens, 0, (int)COUNT(held));
-    tcase_add_test(memory, tiles_take_memory_linear_in_tokens);
-    tcase_add_test(memory, patterns_cost_the_memory_of_their_filters);
-    tcase_add_test(memory, virtual_tokens_pay_from_twice_d_tokens_on);
-    tcase_add_test(memory, virtual_keys_are_fewer_than_the_map_when_n_exceeds_d);
-    TCase *tables = add_case(suite, "tables");
-    tcase_add_test(tables, parameters_of_tab_7_follow_on_images);
-    tcase_add_test(tables, flops_of_tab_7_follow_on_images);
-    tcase_add_test(tables, numbers_of_tab_7_on_videos_are_those_of_two_patterns);
-    tcase_add_loop_test(tables, windows_of_tab_6b_are_problems, 0, (int)COUNT(tab_6b));
-    tcase_add_loop_test(tables, rows_of_table_3_follow_from_uniformer, 0, (int)COUNT(follows));
+    TCase *bytes = add_case(suite, "bytes");
+    tcase_add_loop_test(bytes, tiles_hold_neither_map_nor_virtual_tokens, 0, (int)COUNT(held) - 1);
+    tcase_add_test(bytes, tiles_take_memory_linear_in_tokens);
+    tcase_add_test(bytes, patterns_cost_the_memory_of_their_filters);
+    tcase_add_test(bytes, virtual_tokens_pay_from_twice_d_tokens_on);
+    tcase_add_test(bytes, virtual_keys_are_fewer_than_the_map_when_n_exceeds_d);
+    TCase *papers = add_case(suite, "tables of the paper");
+    tcase_add_test(papers, parameters_of_tab_7_follow_on_images);
+    tcase_add_test(papers, flops_of_tab_7_follow_on_images);
+    tcase_add_test(papers, numbers_of_tab_7_on_videos_are_those_of_two_patterns);
+    tcase_add_loop_test(papers, windows_of_tab_6b_are_problems, 0, (int)COUNT(tab_6b));
+    tcase_add_loop_test(papers, rows_of_table_3_follow_from_uniformer, 0, (int)COUNT(follows));
     return run_suite(suite);
 }

@@ -30,17 +30,24 @@ static struct problem shaped_case(const char **options, const struct battery *b,
                                   int i)
 {
     const struct battery_case *row = &table[i % STRIDE / variants(b)];
-    char *all = keep(256, 1);
-    const char *variant = b->variants ? b->variants[i % STRIDE % variants(b)] : "";
+    char *all = keep(256, 1), *without = keep(256, 1);
+    int v = i % STRIDE % variants(b);
+    const char *variant = b->variants ? b->variants[v] : "";
     if (b->join) b->join(all, 256, row->options, variant);
     else snprintf(all, 256, "%s %s", row->options, variant);
+    snprintf(without, 256, "%s %s", row->without, b->variants_without ? b->variants_without[v] : "");
     *options = all;
-    return shaped(all, b->operator, row->batch, row->channels, row->sizes, row->without);
+    return shaped(all, b->operator, row->batch, row->channels, row->sizes, without);
 }
 
 static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
 {
     return trial_of(shaped_case(options, b, table, i));
+}
+
+static double tolerance_of(const struct battery *b, struct trial *t)
+{
+    return b->trial_tolerance ? b->trial_tolerance(t) : b->tolerance(&t->problem);
 }
 
 /* Tolerance: the operator's, for the largest difference; roundoff.h, for the root mean square. */
@@ -49,7 +56,7 @@ START_TEST(forms_agree)
     const struct battery *b = operator_of(_i);
     const char *options;
     struct trial t = trial_case(&options, b, b->sizes, _i);
-    promise_one_function(&t, options, b->tolerance(&t.problem));
+    promise_one_function(&t, options, tolerance_of(b, &t));
 }
 END_TEST
 
@@ -59,7 +66,7 @@ START_TEST(every_tensor_counts)
     const struct battery *b = operator_of(_i);
     const char *options;
     struct trial t = trial_case(&options, b, b->kinds, _i);
-    promise_every_tensor_counts(&t, b->tolerance(&t.problem));
+    promise_every_tensor_counts(&t, tolerance_of(b, &t));
 }
 END_TEST
 
@@ -96,7 +103,9 @@ START_TEST(golden_vectors)
     const char *name = b->golden[_i % STRIDE];
     struct golden g;
     golden_open(&g, b->operator, name);
-    golden_holds(&g, name, b->golden_tolerance * b->tolerance(&g.problem));
+    struct trial t = {.problem = g.problem, .x = g.x->data, .y = g.expected->data, .inputs = g.x->count,
+                      .outputs = g.expected->count};
+    golden_holds(&g, name, b->golden_trial ? b->golden_trial(&t) : b->golden_tolerance * tolerance_of(b, &t));
     golden_close(&g);
 }
 END_TEST
@@ -139,7 +148,7 @@ START_TEST(naive_form_multiplies_as_its_formula_says)
     printf("    %-60s %10.0f multiplications\n", options, counted);
     ck_assert(counted > 0);
     ck_assert(counted + projections == form_multiply_adds(operator_form(b->operator, "naive"), &t.problem));
-    within("y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs), b->tolerance(&t.problem));
+    within("y", relative_difference(y, trial_run(&t, "naive", 1), t.outputs), tolerance_of(b, &t));
 }
 END_TEST
 

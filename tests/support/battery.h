@@ -26,8 +26,11 @@ struct battery_error { const char *options, *message; size_t channels; };
 struct battery {
     const struct declaration *operator;
     double (*tolerance)(const struct problem *p);       /* of two forms: largest difference over the largest entry */
-    double golden_tolerance;                            /* of golden vectors, in units of the former */
+    double (*trial_tolerance)(struct trial *t);         /* in its place, if it depends on x or y */
+    double golden_tolerance;                            /* of golden vectors, in units of that */
+    double (*golden_trial)(struct trial *t);            /* in its place; t->y is PyTorch's */
     const char *const *variants;                        /* options that are appended to a row; NULL: none */
+    const char *const *variants_without;                /* what each of them adds to `without` */
     void (*join)(char *all, size_t room, const char *options, const char *variant);    /* NULL: separated by a blank */
     const struct battery_case *sizes;                   /* the forms agree */
     const struct battery_case *kinds;                   /* the properties of promises.h hold: at least two images */
