@@ -216,8 +216,8 @@ static double unlike(const struct cp *a, const struct cp *b)
     return worst;
 }
 
-/* Kruskal (1977): CP is unique if the k-ranks, here 4 + 4 + 4, add to at least 2 R + axes - 1 = 2 * 4 + 2; a matrix's is
- * not.  1e-12: 1 - cosine is half the angle squared, the angle about EXACT times the terms' condition; rounding
+/* Kruskal (1977): CP is unique if the k-ranks, here 4 + 4 + 4, add to at least 2 R + axes - 1 = 2 * 4 + 2; a matrix's
+ * is not.  1e-12: 1 - cosine is half the angle squared, the angle about EXACT times the terms' condition; rounding
  * leaves some 20 u. */
 START_TEST(terms_are_found_up_to_order_and_scale)
 {
@@ -384,8 +384,8 @@ START_TEST(singular_systems_are_solved)
 }
 END_TEST
 
-/* de Silva and Lim (2008), a a b + a b a + b a a has rank 3: with rank 2 the terms grow and nearly cancel, and the error
- * falls for as long as one waits.  ChoP'D does not mention it.  Rank 3 reaches 1e-6. */
+/* de Silva and Lim (2008), a a b + a b a + b a a has rank 3: with rank 2 the terms grow and nearly cancel, and the
+ * error falls for as long as one waits.  ChoP'D does not mention it.  Rank 3 reaches 1e-6. */
 START_TEST(some_tensors_have_no_best_approximation)
 {
     size_t size[] = {2, 2, 2};
@@ -456,8 +456,8 @@ START_TEST(ranks_of_pooling_and_pointwise_convolution)
 }
 END_TEST
 
-/* Winograd (1980), F(4, 3): 3 taps on 4 zero-padded tokens take 6 products instead of 10; ChoP'D, Sec. 2.2 and 2.3, does
- * not mention it.  At rank 5 the error falls for as long as one waits. */
+/* Winograd (1980), F(4, 3): 3 taps on 4 zero-padded tokens take 6 products instead of 10; ChoP'D, Sec. 2.2 and 2.3,
+ * does not mention it.  At rank 5 the error falls for as long as one waits. */
 START_TEST(winograd_convolution_has_six_terms)
 {
     size_t size[] = {4, 4, 3};

@@ -1,6 +1,7 @@
 /* test_images.c -- reference/instruments/images.h and reference/instruments/tokens.h
  *
- * Every file is made in a temporary folder; no test but the last needs a data set.  Bytes over 255 are compared exactly. */
+ * Every file is made in a temporary folder; no test but the last needs a data set.  Bytes over 255 are compared
+ * exactly. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -592,8 +593,8 @@ START_TEST(png_that_cannot_be_written)
 }
 END_TEST
 
-/* libpng needs more than 7.2 MB for this row, the image 2.7 MB; the child's address space may grow by 6 MiB.  Sanitizers,
- * valgrind and qemu do not allow such a limit. */
+/* libpng needs more than 7.2 MB for this row, the image 2.7 MB; the child's address space may grow by 6 MiB.
+ * Sanitizers, valgrind and qemu do not allow such a limit. */
 START_TEST(png_without_memory_is_a_failure)
 {
     static png_uint_16 pixels[4 * 900000];
@@ -921,8 +922,8 @@ START_TEST(noise_falls_as_one_over_f)
 }
 END_TEST
 
-/* Coefficient n is normal draws 2 n and 2 n + 1 over the frequency.  A pixel passes at most log2(12 20) + 4 stages, each
- * off by a few u of the largest, and the stretch to 0 ... 1 doubles that: 64 u. */
+/* Coefficient n is normal draws 2 n and 2 n + 1 over the frequency.  A pixel passes at most log2(12 20) + 4 stages,
+ * each off by a few u of the largest, and the stretch to 0 ... 1 doubles that: 64 u. */
 START_TEST(noise_is_the_same_everywhere)
 {
     enum { H = 12, W = 20 };

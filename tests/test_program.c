@@ -207,8 +207,8 @@ static void leave(void)
     strcpy(folder + sizeof folder - 7, "XXXXXX");
 }
 
-/* In msa.safetensors all scores are equal, so y is the mean of 0, 1, 4, 9: exactly 3.5.  Fast is the default form: on 64
- * tokens of 12 channels its bytes differ from those of naive. */
+/* In msa.safetensors all scores are equal, so y is the mean of 0, 1, 4, 9: exactly 3.5.  Fast is the default form: on
+ * 64 tokens of 12 channels its bytes differ from those of naive. */
 START_TEST(apply_writes_y)
 {
     static const char *const line[] = {
@@ -455,8 +455,8 @@ START_TEST(bad_input_is_one_line_and_status_two)
 }
 END_TEST
 
-/* HiLo pads 5 x 7 tokens to one window of 1800 x 1800, whose attention costs 2 M s^2 hd = 8.4 10^13 multiply-adds.  That
- * cannot be run here: a smaller limit shows what --max-work lifts, and measure is stopped after its message. */
+/* HiLo pads 5 x 7 tokens to one window of 1800 x 1800, whose attention costs 2 M s^2 hd = 8.4 10^13 multiply-adds.
+ * That cannot be run here: a smaller limit shows what --max-work lifts, and measure is stopped after its message. */
 START_TEST(work_of_hours_is_asked_about)
 {
     char out[4096], err[4096];
@@ -559,7 +559,8 @@ static void write_to_a_full_device(void)
 
 #define STDBUF "/usr/libexec/coreutils/libstdbuf.so"
 
-/* Line buffering, as with stdbuf -oL: at exit nothing is left to write, and only the stream's error flag shows the loss. */
+/* Line buffering, as with stdbuf -oL: at exit nothing is left to write, and only the stream's error flag
+ * shows the loss. */
 static void write_lines_to_a_full_device(void)
 {
     write_to_a_full_device();
@@ -726,8 +727,8 @@ START_TEST(figures_are_computed)
 END_TEST
 
 #if !defined TWICETOLD_DOUBLE
-/* Counts every line of figures/[a-z]*-cuda.tsv again; no kernel version may be missing there.  First versions would take
- * a minute.  tests/cuda/counts.tsv has the counts at other sizes, first versions included (test_cuda_counts.c). */
+/* Counts every line of figures/[a-z]*-cuda.tsv again; no kernel version may be missing there.  First versions would
+ * take a minute.  tests/cuda/counts.tsv has the counts at other sizes, first versions included (test_cuda_counts.c). */
 START_TEST(drawn_counts_are_those_of_the_kernels)
 {
     static char out[1 << 14], err[sizeof out];
@@ -816,7 +817,8 @@ START_TEST(the_program_explains_itself)
         {"help apply", "twicetold apply OPERATOR"}, {"apply --help", "twicetold apply OPERATOR"},
         {"apply lisa --grid 4 -h", "twicetold apply lisa --grid GRID"},
         {"parameters lisa --help", "twicetold parameters lisa --grid GRID --channels C"},
-        {"help parameters", "[--without NAME,...]"}, {"help compare", "[--tolerance T] [--floor VALUE] A.safetensors B.safetensors"},
+        {"help parameters", "[--without NAME,...]"},
+        {"help compare", "[--tolerance T] [--floor VALUE] A.safetensors B.safetensors"},
         {"help tokens", "twicetold tokens --grid GRID --channels C"}, {"tokens -h", "twicetold tokens --grid GRID"},
         {"help spectrum", "twicetold spectrum INPUT.safetensors -o OUTPUT.safetensors"},
         {"help resample", "twicetold resample OPERATOR --from GRID --to GRID --by zeros|spectrum|bicubic"},
@@ -980,8 +982,8 @@ static void write_four(const char *path, double a, double b, double c, double d)
     tensor_release(&t);
 }
 
-/* compare prints the largest and the root mean square difference over the root mean square of B.  For B = (3, 1, 1, 5)
- * and A with 6 in place of 3 that root is sqrt(36/4) = 3: 1 and 0.5.  Times TINY, B is smaller than rounding of ones. */
+/* compare prints the largest and the root mean square difference over the root mean square of B: 1 and 0.5 for
+ * B = (3, 1, 1, 5), A with 6 in place of 3, sqrt(36/4) = 3.  Times TINY, B is smaller than rounding of ones. */
 #ifdef TWICETOLD_DOUBLE
 #define TINY 0x1p-40                    /* three of it are 2.7e-12 */
 #define SMALL 0x1p-30
@@ -1190,7 +1192,8 @@ START_TEST(a_network_sees_its_pictures_in_order)
     const struct little *l = &little[_i];
     struct network n = network_of(l, 3);
     const size_t H = n.grid.size[n.grid.axes - 2], W = n.grid.size[n.grid.axes - 1];
-    real *x = write_pictures(l->pictures, &network_find(l->name)->photo, H, W), *y = zeros(2 * n.classes), *stage[NETWORK_STAGES] = {0};
+    real *x = write_pictures(l->pictures, &network_find(l->name)->photo, H, W);
+    real *y = zeros(2 * n.classes), *stage[NETWORK_STAGES] = {0};
     size_t size[NETWORK_STAGES][3] = {{0}};
     char out[4096], err[4096], name[16], more[192], pictures[2][64] = {"", ""};
     for (int i = 0; i < n.stages; i++) {
@@ -1466,7 +1469,8 @@ START_TEST(resample_fits_tensors_to_another_grid)
     for (size_t n = 0; n < COUNT(chain); n++) {
         snprintf(words, sizeof words, "parameters %s -o w.safetensors", chain[n].made);
         ck_assert_msg(run(words, out, err, sizeof out) == 0, "%s", err);
-        snprintf(words, sizeof words, "resample %s --from 4x3 --to 6x5 w.safetensors -o z.safetensors", chain[n].command);
+        snprintf(words, sizeof words, "resample %s --from 4x3 --to 6x5 w.safetensors -o z.safetensors",
+                 chain[n].command);
         ck_assert_msg(run(words, out, err, sizeof out) == 0, "%s", err);
         succeeds(safetensors_read(&before, "w.safetensors"));
         succeeds(safetensors_read(&after, "z.safetensors"));

@@ -308,7 +308,7 @@ START_TEST(doubles_are_read_from_the_middle)
 }
 END_TEST
 
-/* Two tensors of 2 GiB, holes of the file, come before the three others.  They are not loaded: that would take 4 GiB. */
+/* Two tensors of 2 GiB, holes of the file, come before the three others.  They are not loaded: it would take 4 GiB. */
 START_TEST(tensors_beyond_4_gib_are_read)
 {
     static const char header[] =
@@ -711,8 +711,8 @@ START_TEST(a_new_file_is_on_the_disk_before_it_is_renamed)
 }
 END_TEST
 
-/* No file may pass 4096 bytes.  The larger tensor fails while it is written; the smaller, behind a buffered header, when
- * the file is closed. */
+/* No file may pass 4096 bytes.  The larger tensor fails while it is written; the smaller, behind a buffered header,
+ * when the file is closed. */
 START_TEST(a_failed_write_leaves_the_old_file)
 {
     struct tensors list = small_list();
