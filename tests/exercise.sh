@@ -78,9 +78,9 @@ region() {
         /^```/ { next } !/^<!--/ { line[++n] = $0 }
         END {
             first = 1; last = n
-            if (line[1] ~ /\/\* Step/) { while (line[first] !~ /\*\//) first++; first++ }
-            else { while (line[first] !~ /^\{/) first++; first++; last-- }
-            if (at) print at + first - 1, at + last - 1
+            if (line[1] ~ /\/\* Step/) { while (first < n && line[first] !~ /\*\//) first++; first++ }
+            else { while (first < n && line[first] !~ /^\{/) first++; first++; last-- }
+            if (at && first <= last) print at + first - 1, at + last - 1
         }'
 }
 

@@ -37,17 +37,21 @@ real field_number(uint64_t stream, uint64_t n)
 
 /* ---- both fields -------------------------------------------------------- */
 
-/* a^n by this product, whose unit is `power`. */
-template <typename element, typename product>
-static element raise(element a, uint64_t n, element power, product multiply)
+static uint64_t power_p(uint64_t a, uint64_t n)
 {
-    for (; n; n >>= 1, a = multiply(a, a))
-        if (n & 1) power = multiply(power, a);
+    uint64_t power = 1;
+    for (; n; n >>= 1, a = multiply_p(a, a))
+        if (n & 1) power = multiply_p(power, a);
     return power;
 }
 
-static uint64_t power_p(uint64_t a, uint64_t n) { return raise(a, n, (uint64_t)1, multiply_p); }
-static uint32_t power_q(uint32_t a, uint32_t n) { return raise(a, n, (uint32_t)1, multiply_q); }
+static uint32_t power_q(uint32_t a, uint32_t n)
+{
+    uint32_t power = 1;
+    for (; n; n >>= 1, a = multiply_q(a, a))
+        if (n & 1) power = multiply_q(power, a);
+    return power;
+}
 
 real inverse(const real &a)
 {
@@ -214,7 +218,10 @@ static pair operator*(const pair &a, const pair &b)
 
 static pair power(pair a, uint64_t n)
 {
-    return raise(a, n, pair{1, 0}, [](pair b, pair c) { return b * c; });
+    pair result = {1, 0};
+    for (; n; n >>= 1, a = a * a)
+        if (n & 1) result = result * a;
+    return result;
 }
 
 /* A root of unity of order CIRCLES whose power of order 4 is i, not -i.  The order of z / conj(z) divides P + 1. */
