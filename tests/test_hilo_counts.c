@@ -223,7 +223,7 @@ static double rest_of_litv2_s(void)
 }
 
 /* HiLo, Table 4: follows with windows of 7, but for SRA, which makes 3.9 with s = 2 in this stage, not 4.0.  Other
- * settings of SRA: sra_has_no_setting_that_fits_table_4. */
+ * settings of SRA: reference/published/layers.tsv. */
 START_TEST(flops_of_table_4_follow_but_for_sra)
 {
     struct problem all = bare("--grid 14x14 --heads 12", &msa, 384);
