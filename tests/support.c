@@ -133,7 +133,7 @@ size_t matrix_rank(const real *a, size_t rows, size_t columns, double least)
     double *m = keep(rows * columns, sizeof *m);
     size_t rank = 0;
     for (size_t i = 0; i < rows * columns; i++) m[i] = (double)a[i];
-    for (; rank < rows; rank++) {
+    for (; columns && rank < rows; rank++) {
         double *top = m + rank * columns;
         size_t pivot = 0;
         for (size_t i = 0; i < (rows - rank) * columns; i++)

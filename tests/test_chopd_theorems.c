@@ -177,6 +177,7 @@ static real *eq7(const struct dfc_problem *s, const real *u4, const real *const 
     real *w = zeros(s->B * M * M * C * D);
     for (size_t at = 0; at < s->B * M * M * C * D; at++)
         for (size_t r = 0, mn = at / (C * D) % (M * M); r < R; r++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): every image has h maps, h > 0 */
             const real *u123 = map[at / (M * M * C * D) * h + (modulo ? r % h : r / (R / h))];
             w[at] += u4[at / D % C * R + r] * u123[mn % M * M + mn / M] * u5[at % D * R + r];
         }
