@@ -335,7 +335,9 @@ void promise_loads_again(const struct trial *t)
         succeeds(plan_create(&plan, &t->problem, form_at(t, f), 2));
         succeeds(plan_run(&plan, y, t->x));
         set_parameters(&t->problem, before, (real)0.75);
+        size_t bytes = memory_in_use();
         succeeds(plan_load(&plan));
+        ck_assert_uint_eq(memory_in_use(), bytes);
         succeeds(plan_run(&plan, y, t->x));
         plan_release(&plan);
         real *other = run_form(&t->problem, form_at(t, f), 2, t->x);

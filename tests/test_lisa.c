@@ -18,7 +18,8 @@ static void join(char *all, size_t room, const char *options, const char *varian
     static const char *const local[] = {"--kernel 3", "--kernel 3x3", "--kernel 3x3x3"};
     size_t further = 0;         /* axes after the first */
     for (const char *at = options; *at; at++) further += *at == 'x';
-    snprintf(all, room, "%s %s", options, strcmp(variant, "local") ? variant : local[further]);
+    if (!strcmp(variant, "local") && further < COUNT(local)) variant = local[further];
+    snprintf(all, room, "%s %s", options, variant);
 }
 
 /* Grids one token wide, prime, odd, even, not square, of one to three axes; single latents and channels, numbers of

@@ -207,8 +207,8 @@ END_TEST
 static const char *const headers[] = {
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",
     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":0,16]}}",
-    "{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[4,16]},"
-    "\"c\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+    ("{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[4,16]},"
+     "\"c\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"),
     "{\"a\";{}}",
     "{\"missing\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,12]}}",
     "{\"a\":{}} and more",
