@@ -28,13 +28,6 @@ static inline void open_gate(struct trial *t)
     trial_fill(t, "phi_b2", 100);
 }
 
-static inline real *absolute(const real *a, size_t n)
-{
-    real *b = zeros(n);
-    for (size_t i = 0; i < n; i++) b[i] = (real)fabs((double)a[i]);
-    return b;
-}
-
 /* The problem of a dfc-cp, resolved. */
 static inline struct dfc_problem dfc_of(const struct problem *p)
 {

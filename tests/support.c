@@ -77,6 +77,13 @@ real *filled(size_t n, double value)
     return a;
 }
 
+real *absolute(const real *a, size_t n)
+{
+    real *b = zeros(n);
+    for (size_t i = 0; i < n; i++) b[i] = (real)fabs((double)a[i]);
+    return b;
+}
+
 real *identity_matrix(size_t n)
 {
     real *a = zeros(n * n);

@@ -37,8 +37,9 @@ real *uniform(uint64_t seed, size_t n, double low, double high);
 real *integers(uint64_t seed, size_t n, int bound);
 real *copy(const real *a, size_t n);
 
-/* More arrays: n times one value; the identity [n][n]; a + factor b.  Matrices lie row by row. */
+/* More arrays: n times one value; |a|; the identity [n][n]; a + factor b.  Matrices lie row by row. */
 real *filled(size_t n, double value);
+real *absolute(const real *a, size_t n);
 real *identity_matrix(size_t n);
 real *sum_of(const real *a, double factor, const real *b, size_t n);
 

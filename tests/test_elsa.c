@@ -121,11 +121,6 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* Bytes of an array: whole lines of 64 bytes. */
-static double lines(double bytes) { return ceil(bytes / 64) * 64; }
-static double reals(double count) { return lines(count * sizeof(real)); }
-static double ints(double count) { return lines(count * sizeof(int)); }
-
 /* The table of reference/elsa.h for one image of the naive form: z twice, its neighbourhoods, the attention, a filter,
  * the filters of all channels and neighbourhoods of values; q, k and v as projected, and dense copies; in Eq. 4 the map
  * of one head, and tables of tokens and of offsets. */
@@ -135,10 +130,11 @@ static double stated(const struct problem *p, const struct form *form)
     succeeds(elsa.resolve(&z, p));
     double N = (double)z.heads.N, C = (double)z.heads.C, h = (double)z.heads.h, n = (double)z.entries;
     if (strcmp(form->name, "naive")) return -1;
-    double bytes = lines(lines(sizeof z) + (double)form->state) + reals(3 * N * C) + 4 * reals(N * C) + reals(n);
-    bytes += ints(N * n);
-    if (z.equation == 4) return bytes + reals(N * N) + ints(N * n);
-    return bytes + 2 * reals(N * C) + 2 * reals(N * n * C) + reals(h * n * N) + reals(C * n * N) + 2 * reals(C * n);
+    double bytes = plan_bytes(&elsa, form) + real_bytes(3 * N * C) + 4 * real_bytes(N * C) + real_bytes(n);
+    bytes += int_bytes(N * n);
+    if (z.equation == 4) return bytes + real_bytes(N * N) + int_bytes(N * n);
+    return bytes + 2 * real_bytes(N * C) + 2 * real_bytes(N * n * C) + real_bytes(h * n * N) + real_bytes(C * n * N)
+           + 2 * real_bytes(C * n);
 }
 
 /* ELSA, Eq. 7, Algorithm 2: neighbours off the grid take part in the softmax, but have no value.  With z = (2, 3) the

@@ -127,28 +127,18 @@ static const struct battery_case memory[] = {
     {0},
 };
 
-/* Bytes of an array in a plan: whole lines of 64. */
-static size_t lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
-static size_t reals(size_t a, size_t b, size_t c) { return lines(a * b * c * sizeof(real)); }
-
 /* LiSA, Table 1, memory; reference/lisa.h: the tensors that the paper draws, q, k and v as projected, the dense copies
  * of a head and y, and the plan itself. */
 static double stated(const struct problem *p, const struct form *form)
 {
     const struct lisa_problem l = resolved(p);
-    size_t N = l.heads.N, c = l.heads.c, D = l.D, columns = l.equation == 5 ? 1 : c, tensors;
+    double N = (double)l.heads.N, c = (double)l.heads.c, D = (double)l.D, columns = l.equation == 5 ? 1 : c, tensors;
     if (strcmp(form->name, "naive")) return -1;
-    if (l.equation == 4) tensors = 2 * reals(N, N, 1);
-    else if (l.equation == 10) tensors = 2 * reals(N, c, D);
-    else tensors = reals(N, N, columns * D) + reals(N, N, columns) + reals(N, N, D) + reals(N, D, 1) + reals(N, N, 1);
-    return (double)(tensors + reals(N, c, 3) + 4 * reals(N, c, 1) + lines(lisa.resolved) + lines(form->state));
-}
-
-static real *absolute(const real *a, size_t n)
-{
-    real *b = zeros(n);
-    for (size_t i = 0; i < n; i++) b[i] = (real)fabs((double)a[i]);
-    return b;
+    if (l.equation == 4) tensors = 2 * real_bytes(N * N);
+    else if (l.equation == 10) tensors = 2 * real_bytes(N * c * D);
+    else tensors = real_bytes(N * N * columns * D) + real_bytes(N * N * columns) + real_bytes(N * N * D)
+                   + real_bytes(N * D) + real_bytes(N * N);
+    return tensors + real_bytes(3 * N * c) + 4 * real_bytes(N * c) + plan_bytes(&lisa, form);
 }
 
 /* The growth of a rounding of the projection: the largest |x| |w| + |b| over the q, k or v that results; for q and k

@@ -4,9 +4,13 @@
  * (memory.h), FFTW counts the operations of its plans.  Counts are exact where no tolerance is given. */
 
 #include <fftw3.h>
+#include <stdio.h>
 #include "lisa_case.h"
 #include "published.h"
+#include "support/battery.h"
+#include "../reference/hilo.h"
 #include "../reference/msa.h"
+#include "../reference/networks/network.h"
 
 /* Fig. 6's order, counted (counting.cc). */
 void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
@@ -15,18 +19,6 @@ void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real 
 /* ---- single heads, counted ---------------------------------------------- */
 
 enum core { SELF_ATTENTION, EQ4, EQ5, EQ5_BIASED, FIG6, FIG6_BIASED, EQ7 };
-
-/* Multiplications of one run of an operator's counted naive form; preparing it multiplies nothing. */
-static double counted_run(const struct trial *t)
-{
-    struct plan plan;
-    multiplications();
-    succeeds(plan_create(&plan, &t->problem, counted_form(t->problem.declaration), 1));
-    ck_assert_uint_eq(multiplications(), 0);
-    succeeds(plan_run(&plan, zeros(t->outputs), t->x));
-    plan_release(&plan);
-    return (double)multiplications();
-}
 
 /* Multiplications of one head; projections are BLAS's, and not counted. */
 static double counted(enum core core, size_t N, size_t c, size_t D)
@@ -40,7 +32,7 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
     snprintf(latents, sizeof latents, "D=%zu", D);
     struct trial t = trial(words, core ? &lisa : &msa, 1, c, latents,
                            biased ? "b_qkv w_o b_o" : "rpe ba b_qkv w_o b_o");
-    if (core != FIG6 && core != FIG6_BIASED) return counted_run(&t);
+    if (core != FIG6 && core != FIG6_BIASED) return counted_run(&t, zeros(t.outputs));
 
     /* What the arrays hold does not matter: zeros. */
     const struct lisa_problem p = resolved(&t.problem);
@@ -92,7 +84,7 @@ START_TEST(local_kernels_multiply_where_they_meet_the_grid)
     size_t N = p.heads.N, S = 0;
     for (size_t i = 0; i < N; i++)
         for (size_t n = 0; n < N; n++) S += window_entry(&p.window, &p.g, i, n) < p.M;
-    ck_assert(counted_run(&t) == (double)(2 * S * 6 + 2 * N * 6));
+    ck_assert(counted_run(&t, zeros(t.outputs)) == (double)(2 * S * 6 + 2 * N * 6));
     ck_assert(lisa_pairs(&p) == (double)S);
     ck_assert(p.M == 1 ? S == N : S < N * p.M);
 }
@@ -164,7 +156,7 @@ START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
     struct trial t = trial(options, &lisa, 1, 16, "D=16", "b_qkv w_o b_o");
     const struct lisa_problem p = resolved(&t.problem);
     double printed = published("lisa", "3c", row[_i], "flops"), norms = 5 * 25 * 196 * 192 / 1e9;
-    double core = counted_run(&t), off = 196 * (double)p.M - lisa_pairs(&p);
+    double core = counted_run(&t, zeros(t.outputs)), off = 196 * (double)p.M - lisa_pairs(&p);
     within(row[_i], fabs(model_flops(core + 2 * 16 * 16 * off) + norms - printed), 0.005);
     beyond("    without zeros", fabs(model_flops(core) + norms - printed), 0.005);
 }
@@ -313,6 +305,56 @@ START_TEST(memory_of_lisa_is_linear_in_tokens)
 }
 END_TEST
 
+/* App. A.1 says of early stages that "the token size is larger": it is smaller, and tokens are more. */
+START_TEST(early_stages_have_more_tokens)
+{
+    static const char *const name[] = {"lisanet-h-t", "lisanet-h-s", "lisanet-h-b"};
+    for (size_t m = 0; m < COUNT(name); m++) {
+        struct network_request request = {.grid = "224x224"};
+        const struct network_table *table;
+        struct network n;
+        succeeds(network_named(&table, name[m]));
+        succeeds(network_create(&n, table, &request));
+        for (int s = 0; s < 4; s++) {
+            size_t shape[3];
+            network_stage_shape(&n, s, shape);
+            ck_assert_uint_eq(shape[1], (size_t)3136 >> 2 * s);
+            ck_assert_uint_eq(shape[2], n.stage[0].width << s);
+            ck_assert_uint_eq(n.stage[s].width, 16 * n.stage[s].heads);
+        }
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* Multiply-adds without the projections of self-attention, or of attention to keys and values pooled by 2 x 2. */
+static double attention_products(const char *options)
+{
+    struct problem p = shaped(options, &msa, 1, 96, "", "rpe b_qkv w_o b_o");
+    return form_multiply_adds(operator_form(&msa, "naive"), &p) - projections_multiply_adds(&p);
+}
+
+static double pooled_products(const char *options)
+{
+    struct problem p = shaped(options, &hilo, 1, 96, "", "l_q_b l_kv_b l_proj_b");
+    double N = (double)problem_size(&p, "N");
+    return form_multiply_adds(operator_form(&hilo, "fast"), &p) - 2.5 * N * 96 * 96;
+}
+
+/* Sec. 5.2 and Fig. 4: attention in four windows, or to pooled keys, multiplies a quarter and stays quadratic.
+ * Windows of 4 x 4 on either grid are linear. */
+START_TEST(windows_and_pooling_take_a_quarter_of_the_products)
+{
+    double eight = attention_products("--grid 8x8"), sixteen = attention_products("--grid 16x16");
+    double windows = attention_products("--grid 8x8 --window 4");
+    ck_assert(eight > 0 && sixteen == 16 * eight);
+    ck_assert(windows == eight / 4 && attention_products("--grid 16x16 --window 8") == sixteen / 4);
+    ck_assert(attention_products("--grid 16x16 --window 4") == 4 * windows);
+    ck_assert(pooled_products("--grid 8x8 --alpha 1 --window 2") == 2.0 * 64 * 64 / 4 * 96);
+    ck_assert(pooled_products("--grid 16x16 --alpha 1 --window 2") == 2.0 * 256 * 256 / 4 * 96);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("LiSA, counts");
@@ -333,5 +375,8 @@ int main(void)
     tcase_add_test(memory, quadratic_memory_is_a_matter_of_order);
     tcase_add_test(memory, table_1_forgets_the_rpe_tensors_of_eq5);
     tcase_add_test(memory, memory_of_lisa_is_linear_in_tokens);
+    TCase *costs = add_case(suite, "Sec. 5.2, App. A.1");
+    tcase_add_test(costs, early_stages_have_more_tokens);
+    tcase_add_test(costs, windows_and_pooling_take_a_quarter_of_the_products);
     return run_suite(suite);
 }

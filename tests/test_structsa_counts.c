@@ -95,16 +95,6 @@ static double peak(const struct trial *t, const char *form)
     return trial_peak(t, operator_form(&structsa, form));
 }
 
-/* Bytes of an array in a plan, whole lines of 64; and of the plan itself, the resolved problem and the form's state. */
-static double lines(double bytes) { return ceil(bytes / 64) * 64; }
-static double reals(double count) { return lines(count * (double)sizeof(real)); }
-static double ints(double count) { return lines(count * (double)sizeof(int)); }
-
-static double plan_itself(const char *form)
-{
-    return lines(lines(sizeof(struct structsa_problem)) + (double)operator_form(&structsa, form)->state);
-}
-
 /* The table of reference/structsa.h, with one head: the map, the windows and kernels of a query, the attention, the
  * unfolded values; q, k, v as projected, dense copies and y; the filters and the tables of windows. */
 static double stated_naive(const struct problem *p, const struct form *form)
@@ -114,9 +104,11 @@ static double stated_naive(const struct problem *p, const struct form *form)
     double N = (double)s.N, J = (double)s.J, M = (double)s.M, Mv = (double)s.Mv, c = (double)s.c, D = (double)s.D;
     double E = (double)s.columns;
     if (strcmp(form->name, "naive")) return -1;
-    double made = reals(N * N * E) + reals(J * M * E) + reals(N * J * D) + reals(J * Mv * c) + reals(J * Mv * E);
-    double rows = reals(3 * N * c) + 4 * reals(N * c), filters = reals(D * M * E) + reals(D * Mv * E);
-    return plan_itself("naive") + made + rows + filters + ints(J * M) + ints(J * Mv);
+    double made = real_bytes(N * N * E) + real_bytes(J * M * E) + real_bytes(N * J * D) + real_bytes(J * Mv * c)
+                  + real_bytes(J * Mv * E);
+    double rows = real_bytes(3 * N * c) + 4 * real_bytes(N * c);
+    double filters = real_bytes(D * M * E) + real_bytes(D * Mv * E);
+    return plan_bytes(&structsa, form) + made + rows + filters + int_bytes(J * M) + int_bytes(J * Mv);
 }
 
 static const struct battery_case memory[] = {
@@ -131,8 +123,9 @@ static const struct battery_case memory[] = {
  * projections and filters; tables of windows.  The scratch is larger than the filters that lie there during a load. */
 static double shared(const char *form, double N, double J, double M, double Mv, double D)
 {
-    return plan_itself(form) + reals(3 * N * 16) + reals(3 * 16 * (16 + 1)) + reals(D * M * 16) + reals(D * Mv * 16)
-         + ints(J * M) + ints(J * Mv);
+    return plan_bytes(&structsa, operator_form(&structsa, form)) + real_bytes(3 * N * 16)
+         + real_bytes(3 * 16 * (16 + 1)) + real_bytes(D * M * 16) + real_bytes(D * Mv * 16) + int_bytes(J * M)
+         + int_bytes(J * Mv);
 }
 
 static const struct battery_case held[] = {
@@ -151,7 +144,7 @@ static double stated_permuted(const struct problem *p, const struct form *form)
     succeeds(structsa.resolve(&s, p));
     double N = (double)s.N, JD = (double)(s.J * s.D), c = (double)s.c;
     double both = shared("permuted", N, (double)s.J, (double)s.M, (double)s.Mv, (double)s.D);
-    return strcmp(form->name, "permuted") ? -1 : both + reals(N * JD) + 2 * reals(JD * c);
+    return strcmp(form->name, "permuted") ? -1 : both + real_bytes(N * JD) + 2 * real_bytes(JD * c);
 }
 
 /* The table of reference/structsa.h: besides what both hold, the tiled form takes the scratch of one call of the tiled
@@ -165,7 +158,7 @@ START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
     size_t workspace;
     ck_assert(attention_fast_workspace(&workspace, 16, s.N + ATTENTION_BLOCK));
     double taken = peak(&t, "fast") - shared("fast", (double)s.N, J, (double)s.M, (double)s.Mv, D);
-    double allowed = reals((double)workspace);
+    double allowed = real_bytes((double)workspace);
     within(held[_i].options, taken, allowed);
     beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);
 }
@@ -207,7 +200,7 @@ START_TEST(virtual_tokens_pay_from_twice_d_tokens_on)
     };
     for (size_t s = 0; s < COUNT(z); s++) {
         struct trial t = drawn(z[s].options, "16", 1, 512, "D=8", "w_o b_o");
-        double naive = peak(&t, "naive"), permuted = peak(&t, "permuted") - reals(3 * 512 * (512 + 1));
+        double naive = peak(&t, "naive"), permuted = peak(&t, "permuted") - real_bytes(3 * 512 * (512 + 1));
         printf("    N = %zu, D = 8: naive %.0f KiB, permuted %.0f KiB\n", z[s].N, naive / 1024, permuted / 1024);
         if (z[s].N <= 8) ck_assert(naive < permuted);
         else ck_assert(naive > permuted);

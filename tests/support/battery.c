@@ -12,7 +12,7 @@
 /* A loop test knows only its index: STRIDE times the operator's place, plus the row. */
 enum { STRIDE = 1000, MOST = 8 };
 static const struct battery *batteries[MOST];
-static int count;
+static int battery_count;
 
 static const struct battery *operator_of(int i) { return batteries[i / STRIDE]; }
 
@@ -48,6 +48,26 @@ static struct trial trial_case(const char **options, const struct battery *b, co
 static double tolerance_of(const struct battery *b, struct trial *t)
 {
     return b->trial_tolerance ? b->trial_tolerance(t) : b->tolerance(&t->problem);
+}
+
+double counted_run(const struct trial *t, real *y)
+{
+    struct plan plan;
+    multiplications();
+    succeeds(plan_create(&plan, &t->problem, counted_form(t->problem.declaration), 1));
+    ck_assert_uint_eq(multiplications(), 0);
+    succeeds(plan_run(&plan, y, t->x));
+    plan_release(&plan);
+    return (double)multiplications();
+}
+
+double line_bytes(double bytes) { return ceil(bytes / 64) * 64; }
+double real_bytes(double count) { return line_bytes(count * sizeof(real)); }
+double int_bytes(double count) { return line_bytes(count * sizeof(int)); }
+
+double plan_bytes(const struct declaration *d, const struct form *form)
+{
+    return line_bytes((double)d->resolved) + line_bytes((double)form->state);
 }
 
 /* Tolerance: the operator's, for the largest difference; roundoff.h, for the root mean square. */
@@ -130,7 +150,7 @@ START_TEST(sizes_that_overflow_are_errors)
 END_TEST
 
 /* A build of the naive form that counts its multiplications computes the same y, and as many products as the formula
- * says without the projections, which BLAS makes.  Loading multiplies nothing. */
+ * says without the projections, which BLAS makes. */
 START_TEST(naive_form_multiplies_as_its_formula_says)
 {
     const struct battery *b = operator_of(_i);
@@ -138,13 +158,7 @@ START_TEST(naive_form_multiplies_as_its_formula_says)
     struct trial t = trial_case(&options, b, b->counted, _i);
     double projections = b->projections ? b->projections(&t.problem) : projections_multiply_adds(&t.problem);
     real *y = zeros(t.outputs);
-    struct plan plan;
-    multiplications();
-    succeeds(plan_create(&plan, &t.problem, counted_form(b->operator), 1));
-    ck_assert_uint_eq(multiplications(), 0);
-    succeeds(plan_run(&plan, y, t.x));
-    double counted = (double)multiplications();
-    plan_release(&plan);
+    double counted = counted_run(&t, y);
     printf("    %-60s %10.0f multiplications\n", options, counted);
     ck_assert(counted > 0);
     ck_assert(counted + projections == form_multiply_adds(operator_form(b->operator, "naive"), &t.problem));
@@ -180,11 +194,11 @@ static int rows(const struct battery_case *table)
 
 void add_battery(Suite *suite, const struct battery *b)
 {
-    int first = STRIDE * count, v = variants(b), nan = 0, errors = 0;
+    int first = STRIDE * battery_count, v = variants(b), nan = 0, errors = 0;
     TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
-    assert(count < MOST);
-    batteries[count++] = b;
+    assert(battery_count < MOST);
+    batteries[battery_count++] = b;
     while (b->nan && b->nan[nan].of.options) nan++;
     while (b->errors && b->errors[errors].options) errors++;
     tcase_add_loop_test(forms, forms_agree, first, first + v * rows(b->sizes));

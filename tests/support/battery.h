@@ -1,7 +1,7 @@
 /* battery.h -- tests that every operator's suite runs over its own tables
  *
  * A suite lists its cases; add_battery adds one test per row.  Each table ends in a row of zeros, and a table that is
- * NULL adds no tests.  With `variants`, each row of sizes, kinds, counted and memory runs once per variant. */
+ * NULL adds no tests.  With `variants`, each row of a table of battery_case runs once per variant. */
 
 #ifndef TWICETOLD_TESTS_SUPPORT_BATTERY_H
 #define TWICETOLD_TESTS_SUPPORT_BATTERY_H
@@ -44,6 +44,16 @@ struct battery {
     double (*stated)(const struct problem *p, const struct form *form);     /* in bytes; negative: not stated */
     double slack;                                       /* allowed difference in bytes: the plan, rounded blocks */
 };
+
+/* Multiplications of one run of the operator's counted naive form, which writes y; preparing it multiplies nothing. */
+double counted_run(const struct trial *t, real *y);
+
+/* Bytes in a plan, where each array takes whole lines of 64: of any array, of reals, of ints; and of the plan itself,
+ * which are the resolved problem and the form's state. */
+double line_bytes(double bytes);
+double real_bytes(double count);
+double int_bytes(double count);
+double plan_bytes(const struct declaration *d, const struct form *form);
 
 /* May be called for several operators of one suite; *b must outlive the suite. */
 void add_battery(Suite *suite, const struct battery *b);
