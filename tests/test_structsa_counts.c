@@ -346,7 +346,6 @@ static const struct { const char *row, *keys, *values; double M, Mv; } tab_6b[] 
 START_TEST(windows_of_tab_6b_are_problems)
 {
     char options[96];
-    ck_assert(published("structsa", "6b", tab_6b[_i].row, "top1") > 0);
     snprintf(options, sizeof options, "--grid 14x14 --kernel %s --heads 2 --value-kernel %s", tab_6b[_i].keys,
              tab_6b[_i].values);
     struct trial small = drawn(options, "16", 1, 12, "D=4", "w_o b_o"), row = drawn(options, "16", 1, 384, "D=4", "");

@@ -61,7 +61,7 @@ double counted_run(const struct trial *t, real *y)
     return (double)multiplications();
 }
 
-double line_bytes(double bytes) { return ceil(bytes / 64) * 64; }
+static double line_bytes(double bytes) { return ceil(bytes / 64) * 64; }
 double real_bytes(double count) { return line_bytes(count * sizeof(real)); }
 double int_bytes(double count) { return line_bytes(count * sizeof(int)); }
 

@@ -48,9 +48,8 @@ struct battery {
 /* Multiplications of one run of the operator's counted naive form, which writes y; preparing it multiplies nothing. */
 double counted_run(const struct trial *t, real *y);
 
-/* Bytes in a plan, where each array takes whole lines of 64: of any array, of reals, of ints; and of the plan itself,
- * which are the resolved problem and the form's state. */
-double line_bytes(double bytes);
+/* Bytes in a plan, where each array takes whole lines of 64: of reals, of ints; and of the plan itself, which are the
+ * resolved problem and the form's state. */
 double real_bytes(double count);
 double int_bytes(double count);
 double plan_bytes(const struct declaration *d, const struct form *form);
