@@ -1,2 +1,223 @@
-"""draw.py -- measures on this machine and draws the figures"""
-from sheet import render
+"""draw.py -- measures on this machine and draws the figures
+
+    python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
+                            [--max-memory 8G] [CHAPTER...]
+    python3 figures/draw.py slides FOLDER
+
+chapters.py says what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
+chapter has succeeded, and stay when a later one does not.  The budget is in seconds for each chapter (30; 300 with
+--full: the long sweep, as the committed data), roughly kept; 0 measures nothing and draws the tables of --tables (the
+output folder) once more.  --max-memory is the most that forms may take (1536M; 8G with --full), but never more than
+three quarters of the machine's.  Slides are drawn from the committed tables.
+"""
+import argparse
+import datetime
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import chapters
+import fits
+import sheet
+
+HERE = sheet.HERE
+
+
+class Failure(Exception):
+    """What stops a chapter, in one line or a program's own words."""
+
+
+class Run:
+    """One chapter being measured and drawn: its settings, and the work folder that its files lie in until it is done."""
+
+    def __init__(self, chapter, options, work):
+        self.chapter, self.work, self.start = chapter, work, time.time()
+        self.full, self.budget, self.memory = options.full, options.budget, options.memory
+        self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
+
+    failure = Failure
+
+    @staticmethod
+    def say(what):
+        print("  " + what, file=sys.stderr)
+
+    def path(self, name):
+        return os.path.join(self.work, name + ".tsv")
+
+    def table_path(self, name):
+        """A table of any chapter: made just now, or before, or committed."""
+        for folder in (self.work, self.tables if self.budget == 0 else self.output, HERE):
+            if os.path.exists(os.path.join(folder, name + ".tsv")):
+                return os.path.join(folder, name + ".tsv")
+        raise Failure(f"{name}.tsv is missing: run the figures of all chapters first")
+
+    def read(self, name):
+        return fits.Table(self.table_path(name))
+
+    def write(self, name, lines, mode="w"):
+        with open(self.path(name), mode, encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+
+    # ---- for tables
+
+    def share(self, parts):
+        """The budget, or the n-th part of it, as words of a command line have it."""
+        return f"{self.budget / parts:.4g}"
+
+    def half_spent(self):
+        return not self.full and time.time() - self.start >= self.budget / 2
+
+    def program(self, name, *words, double=False):
+        """The lines that one of our programs prints; NAME.py is one in figures/."""
+        command = [sys.executable, os.path.join(HERE, name)] if name.endswith(".py") else \
+            [os.path.join(self.build, "double" if double else "", name)]
+        said = subprocess.run(command + [str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False)
+        if said.returncode:
+            raise Failure(f"{name} {' '.join(map(str, words))}: exit status {said.returncode}")
+        return said.stdout.splitlines()
+
+    def about(self):
+        """The comments at the head of every table: machine, compiler, commit, day."""
+        def git(*words):
+            return subprocess.run(["git", "-C", HERE, *words], capture_output=True, text=True, check=False)
+        commit = ""
+        # Not the commit of somebody else's repository that this tree was unpacked into.
+        if git("ls-files", "--error-unmatch", "draw.py").returncode == 0:
+            commit = ", commit " + git("describe", "--always").stdout.strip()
+            if git("diff", "--quiet", "HEAD", "--", "../reference", "../naive", "../fast", "*.[ch]").returncode:
+                commit += " and changes"
+        day = datetime.datetime.now(datetime.timezone.utc).date()
+        return self.program("figures/machine") + [f"# measured: {day}{commit}"]
+
+    def table(self, name):
+        """Begins a table of measurements, which sweeps fill."""
+        self.name, self.head = name, False
+        self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
+
+    def sweep(self, series, words, each=75, repeats=50):
+        """Rows of one series, its name before each.  A combination gets so many runs at most, and the each-th part of
+        the budget."""
+        self.say(f"measure {series}")
+        rows = self.program("measure", *words.split(), *f"--threads 1 --repeats {repeats} --seconds {self.share(each)} "
+                            f"--max-seconds {self.share(15)} --max-memory {self.memory}".split())
+        heads = [f"#series\t{row[1:]}" for row in rows if row.startswith("#") and not self.head]
+        self.head = True
+        self.write(self.name, heads + [f"{series}\t{row}" for row in rows if not row.startswith("#")], "a")
+
+    def map(self, program, *words, name=""):
+        """A table that a program computes: one of build/figures or, with a dot, of figures/ and the name of its map."""
+        name = name or (words[0] if program.endswith(".py") else program)
+        self.say(f"compute {name}")
+        program = program if program.endswith(".py") else "figures/" + program
+        self.write(name, self.about() + self.program(program, *words))
+
+    def count(self, words):
+        """What the versions of a CUDA ladder ask of the memory, into the chapter's table; the same on every machine."""
+        self.say(f"count {words.split()[0]}")
+        self.write(self.chapter + "-cuda", self.program("figures/cuda", *words.split()), "a")
+
+    # ---- for drawings
+
+    def draw(self, name, layout):
+        """Draws what a layout makes of its tables.  What was measured just now may be too little; then the figure is
+        left out."""
+        try:
+            sheet.render(name, *layout(self), os.path.join(self.work, name + ".svg"))
+        except (ValueError, IndexError, StopIteration, ZeroDivisionError) as problem:
+            if self.budget == 0:
+                raise Failure(f"{name} cannot be drawn: {problem!r}") from problem
+            self.say(f"{name} is not drawn: too little could be measured")
+            if os.path.exists(os.path.join(self.output, name + ".svg")):
+                os.remove(os.path.join(self.output, name + ".svg"))
+
+
+def redraw(name, options):
+    """All of one chapter, and its files into the output folder."""
+    chapter = chapters.CHAPTERS[name]
+    print(f"figures of {name}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as work:
+        run = Run(name, options, work)
+        if options.budget == 0:
+            for path in [p for own in chapter.files for p in glob.glob(os.path.join(run.tables, own + "*.tsv"))]:
+                shutil.copy(path, work)
+        else:
+            chapter.tables(run)
+        if chapter.counts and os.path.exists(run.path(name + "-cuda")):
+            os.remove(run.path(name + "-cuda"))
+        for words in chapter.counts:
+            run.count(words)
+        chapter.derived(run)
+        for figure, layout in chapter.drawings.items():
+            run.draw(figure, layout)
+        os.makedirs(options.output, exist_ok=True)
+        for path in glob.glob(os.path.join(work, "*.tsv")) + glob.glob(os.path.join(work, "*.svg")):
+            shutil.copyfile(path, os.path.join(options.output, os.path.basename(path)) + ".new")
+            os.replace(os.path.join(options.output, os.path.basename(path)) + ".new",
+                       os.path.join(options.output, os.path.basename(path)))
+    print(f"figures of {name}: {time.time() - run.start:.0f} seconds, in {options.output}", file=sys.stderr)
+
+
+def memory_limit(word, full):
+    """Bytes of a word such as 512M, at most three quarters of the machine's."""
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+    word = word or ("8G" if full else "1536M")
+    try:
+        return min(most, int(float(word.rstrip("KMGT")) * 1024 ** (1 + "KMGT".index(word[-1]) if word[-1] in "KMGT" else 0)))
+    except ValueError:
+        sys.exit(usage(f"--max-memory: found '{word}', expected bytes, as 512M or 8G"))
+
+
+def usage(message):
+    print(f"draw.py: {message}", file=sys.stderr)
+    return 2
+
+
+def slides(folder):
+    """Drawings of the committed tables, in letters for a lecture hall."""
+    os.makedirs(folder, exist_ok=True)
+    options = argparse.Namespace(full=False, budget=0, memory=0, build="build", output=HERE, tables=HERE)
+    with tempfile.TemporaryDirectory() as work:
+        run = Run("gap", options, work)
+        for name, layout in chapters.SLIDES.items():
+            run.draw(name, layout)
+            shutil.copy(os.path.join(work, name + ".svg"), folder)
+
+
+def main(words):
+    parser = argparse.ArgumentParser(prog="draw.py", description="Measures on this machine and draws the figures.")
+    parser.add_argument("--output", default="figures")
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--budget", type=int)
+    parser.add_argument("--tables")
+    parser.add_argument("--max-memory")
+    parser.add_argument("chapters", nargs="*")
+    options = parser.parse_args(words)
+    options.budget = options.budget if options.budget is not None else 300 if options.full else 30
+    options.memory = memory_limit(options.max_memory, options.full)
+    unknown = [name for name in options.chapters if name not in chapters.CHAPTERS]
+    if unknown:
+        return usage(f"chapter: found '{unknown[0]}', expected one of: {' '.join(chapters.CHAPTERS)}")
+    if not shutil.which("gnuplot"):
+        raise Failure("gnuplot is missing (Debian: gnuplot-nox)")
+    if not os.path.exists(os.path.join(options.build, "measure")):
+        raise Failure(f"{options.build}/measure is missing: run make first")
+    for name in options.chapters or chapters.CHAPTERS:
+        redraw(name, options)
+    return 0
+
+
+if __name__ == "__main__":
+    for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):      # they choose slow kernels
+        os.environ.pop(variable, None)
+    try:
+        if sys.argv[1:2] == ["slides"] and len(sys.argv) == 3:
+            sys.exit(slides(sys.argv[2]))
+        sys.exit(main(sys.argv[1:]))
+    except (Failure, RuntimeError, OSError) as problem:
+        print(f"draw.py: {problem}", file=sys.stderr)
+        sys.exit(1)

@@ -23,26 +23,19 @@ DARK = {INK: 0xddd8cd, FAINT: 0xa0988a, GRID: 0x3d3a34, WHITE: 0x1b1a18, BLACK: 
 def render(name, template, settings, blocks, out):
     """Draws figures/plot/TEMPLATE.gp into the file `out`; NAME.data and NAME.set go next to it.
 
-    settings: wide, high (pixels), title, foot (list of lines, from above) and what the template wants; letters is 15
-        unless set.  A list becomes a gnuplot array; an empty one is not written.
-    blocks: {title: rows} of plain columns.  Of all templates: "texts", rows (x, y, text, colour, anchor, size) in
-        pixels from the upper left, anchor left, right or center, size 0 for the sheet's; "strokes", rows (x, y, dx, dy,
-        colour).  Title and foot are added to the texts.
+    settings: wide, high (pixels), title, foot (list of lines, from above) and what the template wants.  letters is 15
+        unless set; heading is what is written at the top, the title unless set.  A list becomes a gnuplot array; an
+        empty one is not written.
+    blocks: {title: rows} of plain columns; no title may begin like another.  Of all templates: "texts", rows (x, y,
+        text, colour, anchor, size) in pixels from the upper left, where the anchor is left, right, center or the angle
+        of a slanted text, and size 0 is the sheet's; "strokes", rows (x, y, dx, dy, colour).
     """
-    settings = {"letters": 15, "here": os.path.join(HERE, "plot"), "data": name + ".data", "out": name + ".drawn"} | settings
-    texts = [(16, 24, settings["title"], INK, "left", 17)] + list(blocks.get("texts", []))
-    foot = settings.get("foot", [])
-    texts += [(14, settings["high"] - 12 - 18 * (len(foot) - 1 - n), line, FAINT, "left", 12) for n, line in enumerate(foot)]
-    blocks = {title: rows for title, rows in blocks.items() if title not in ("texts", "strokes")} | {
-        "strokes": list(blocks.get("strokes", [])) or [(-9, -9, 0, 0, 0)]}
-    for anchor in ("left", "right", "center"):
-        blocks["text " + anchor] = [(x, y, f"{{/={size} {text}}}" if size else text, colour)
-                                    for x, y, text, colour, at, size in texts if at == anchor] or [(-9, -9, "", 0)]
     folder = os.path.dirname(os.path.abspath(out))
-    with open(os.path.join(folder, name + ".set"), "w") as file:
+    settings = {"letters": 15, "here": os.path.join(HERE, "plot"), "data": name + ".data", "out": name + ".drawn"} | settings
+    with open(os.path.join(folder, name + ".set"), "w", encoding="utf-8") as file:
         file.writelines(assignment(key, value) for key, value in settings.items())
-    with open(os.path.join(folder, name + ".data"), "w") as file:
-        for title, rows in blocks.items():
+    with open(os.path.join(folder, name + ".data"), "w", encoding="utf-8") as file:
+        for title, rows in (blocks | words(settings, blocks)).items():
             file.write(f"# {title}\n" + "".join("\t".join(map(column, row)) + "\n" for row in rows) + "\n\n")
     said = subprocess.run(["gnuplot", "-e", f"settings='{name}.set'", os.path.join(HERE, "plot", template + ".gp")],
                           cwd=folder, capture_output=True, text=True)
@@ -50,11 +43,25 @@ def render(name, template, settings, blocks, out):
         raise RuntimeError(f"gnuplot cannot draw {name}:\n{said.stderr}")
     sys.stderr.write(said.stderr)
     drawn = os.path.join(folder, name + ".drawn")
-    with open(drawn) as file:
+    with open(drawn, encoding="utf-8") as file:
         svg = finish(file.read(), settings["title"])
     os.remove(drawn)
-    with open(out, "w") as file:
+    with open(out, "w", encoding="utf-8") as file:
         file.write(svg)
+
+
+def words(settings, blocks):
+    """The blocks of texts by their anchor, title and foot among them, and of strokes; never empty."""
+    foot = settings.get("foot", [])
+    texts = [(16, 24, settings.get("heading", settings["title"]), INK, "left", 17)] + list(blocks.get("texts", []))
+    texts += [(14, settings["high"] - 12 - 18 * (len(foot) - 1 - n), line, FAINT, "left", 12) for n, line in enumerate(foot)]
+    groups = {"text left": [], "text right": [], "text center": [], "text slanted": []}
+    for x, y, text, colour, anchor, size in texts:
+        slanted = not isinstance(anchor, str)
+        groups["text slanted" if slanted else "text " + anchor].append(
+            (x, y, f"{{/={size} {text}}}" if size else text, *([anchor] if slanted else []), colour))
+    return {"texts": [], "strokes": list(blocks.get("strokes", [])) or [(-9, -9, 0, 0, 0)]} | {
+        title: rows or [(-9, -9, "", 0, 0)] for title, rows in groups.items()}
 
 
 def column(value):
@@ -64,15 +71,15 @@ def column(value):
 def assignment(key, value):
     """key = value for gnuplot.  Single quotes: nothing in a text is expanded."""
     def literal(one):
-        return "'" + one.replace("'", "''") + "'" if isinstance(one, str) else column(one)
+        return "'" + one.replace("'", "''") + "'" if isinstance(one, str) else repr(one)
     if isinstance(value, (list, tuple)):
         return f"array {key}[{len(value)}] = [{', '.join(map(literal, value))}]\n" if value else ""
     return f"{key} = {literal(value)}\n"
 
 
 def plain(text):
-    """A text without what gnuplot's enhanced text takes for commands."""
-    return re.sub(r"([{}_^@&~\\])", r"\\\1", text)
+    """A text without what gnuplot's enhanced text takes for commands; a data file halves backslashes."""
+    return re.sub(r"([{}_^@&~])", r"\\\\\1", text)
 
 
 def finish(svg, title):

@@ -31,8 +31,9 @@ sheet = "unset border; unset grid; unset colorbox; unset xtics; unset ytics; uns
     "set tmargin at screen 1; set xrange [0:wide]; set yrange [high:0]"
 
 # Pieces of such a plot, which every data file has blocks for: `strokes` (x, y, dx, dy, colour) and the texts by
-# their anchor (x, y of their middle, text, colour).  Title and foot are among them.
+# their anchor (x, y of their middle, text, colour), slanted ones with an angle.  Title and foot are among them.
 strokes = 'data index "strokes" using 1:2:3:4:5 with vectors nohead linewidth 0.7 linecolor rgb variable'
 texts = 'data index "text left" using 1:2:3:4 with labels left textcolor rgb variable, '.\
     'data index "text right" using 1:2:3:4 with labels right textcolor rgb variable, '.\
-    'data index "text center" using 1:2:3:4 with labels center textcolor rgb variable'
+    'data index "text center" using 1:2:3:4 with labels center textcolor rgb variable, '.\
+    'data index "text slanted" using 1:2:3:4:5 with labels left rotate variable textcolor rgb variable'

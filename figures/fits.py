@@ -1,0 +1,391 @@
+"""fits.py -- what is worked out of measured tables: exponents, estimates, ratios, and room for labels
+
+Table reads a TSV file.  Sweep cuts one column of a table into series.  The tables of the gap and of the goals are
+functions that return lines.  apart() and Names place labels, in pixels.
+"""
+import math
+import random
+import re
+
+
+class Table:
+    """Rows of a TSV file as {column: text}, and its comments `# key: value` as notes.  A comment without a colon is a
+    note called by itself.  `sections` has the rows after each head line, and the note above that."""
+
+    def __init__(self, path):
+        self.path, self.notes, self.rows, self.sections = path, {}, [], []
+        columns, note = [], ""
+        with open(path, encoding="utf-8") as file:
+            for line in file.read().splitlines():
+                if "\t" in line and (line.startswith("#") or not columns):
+                    columns = line.lstrip("#").split("\t")
+                    self.sections.append((note, []))
+                elif line.startswith("#"):
+                    key, _, note = line[2:].partition(": ")
+                    self.notes.setdefault(key, note)
+                elif line and columns:
+                    self.rows.append(dict(zip(columns, line.split("\t"))))
+                    self.sections[-1][1].append(self.rows[-1])
+
+    def measured(self):
+        """Where and when, without what no reader needs to know the machine by."""
+        machine = re.sub(r"\((R|TM|C)\)| CPU| Processor", "", self.notes.get("machine", ""))
+        machine = re.sub(r" *@ *", " at ", machine)
+        machine = machine[:79] + "…" if len(machine) > 80 else machine
+        day = self.notes.get("measured", "")[:10]
+        return f"Measured on {machine}{', ' + day if day else ''}."
+
+
+def blocks(path):
+    """Matrices of a table that a map has written, by their titles."""
+    found, rows = {}, []
+    with open(path, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            if line.startswith("# ") and ":" not in line:
+                rows = found.setdefault(line[2:], [])
+            elif line and not line.startswith("#"):
+                rows.append([float(cell) for cell in line.split("\t") if cell])
+    return found
+
+
+# ---- least squares ------------------------------------------------------------------------------
+
+def last_factor_of_16(N):
+    """Index of the first size of a fit: what a form tends to, not how it begins."""
+    return next(n for n in range(len(N)) if N[n] * 16 >= N[-1])
+
+
+def slope(N, values):
+    """The exponent of N in the values, over the last factor of 16 in N, and its standard error.  The error says how
+    straight the line is, and nothing of the machine's noise."""
+    first = last_factor_of_16(N)
+    x, y = [math.log(v) for v in N[first:]], [math.log(v) for v in values[first:]]
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    sxx = sum((a - mx) ** 2 for a in x)
+    sxy = sum((a - mx) * (b - my) for a, b in zip(x, y))
+    syy = sum((b - my) ** 2 for b in y)
+    b = sxy / sxx
+    return b, math.sqrt((syy - b * sxy) / (len(x) - 2) / sxx) if len(x) > 2 and syy > b * sxy else 0.0
+
+
+def exponent(N, values):
+    """As a label has it; nothing below four sizes."""
+    return f"  N^{{{slope(N, values)[0]:.2f}}}" if N and len(N) - last_factor_of_16(N) >= 4 else ""
+
+
+# ---- series of a sweep --------------------------------------------------------------------------
+
+class Series:
+    """One line: sizes N, values, the quartiles of times, and the bytes, seconds and grids beside them."""
+
+    def __init__(self):
+        self.N, self.value, self.low, self.high, self.bytes, self.seconds, self.grid = [], [], [], [], [], [], []
+
+    def add(self, row, column):
+        value = float(row[column])
+        timed = column == "median_seconds"
+        self.N.append(int(row["tokens"]))
+        self.value.append(value)
+        self.low.append(float(row["q1_seconds"]) if timed else value)
+        self.high.append(float(row["q3_seconds"]) if timed else value)
+        self.bytes.append(float(row.get("peak_bytes", 0)))
+        self.seconds.append(float(row.get("median_seconds", 0)))
+        self.grid.append(row.get("grid", ""))
+
+    def exponent(self):
+        return exponent(self.N, self.value)
+
+
+class Sweep:
+    """A column of a measured table, by series, which are called SERIES/FORM."""
+
+    def __init__(self, table, column):
+        self.column, self.series, self.grids = column, {}, {}
+        self.memory = float(table.notes.get("limits", "0").split()[0])
+        self.limited = table.rows and "peak_bytes" in table.rows[0]
+        for row in table.rows:
+            self.series.setdefault(f"{row['series']}/{row['form']}", Series()).add(row, column)
+            self.grids[int(row["tokens"])] = row.get("grid", "")
+        if not self.series:
+            raise ValueError(f"{table.path}: no series was measured")
+        self.sizes = sorted(self.grids)
+        self.least = min(s.value[0] for s in self.series.values() if s.N[0] == self.sizes[0])
+        self.top = max(self.end(key)[1] if self.stopped(key) else 0 for key in self.series)
+        self.top = max([self.top] + [v for s in self.series.values() for v in s.value])
+
+    def stopped(self, key):
+        """Whether a quadratic form did not reach the largest size."""
+        return self.limited and bool(re.search(r"/naive$|^msa", key)) and self.series[key].N[-1] < self.sizes[-1]
+
+    def following(self, key):
+        return next(size for size in self.sizes if size > self.series[key].N[-1])
+
+    def beyond(self, key, size):
+        """How a quadratic series would go on: as N^2 in time, in bytes and operations as a N^2 + b N, their formula."""
+        s = self.series[key]
+        return square(s.N, s.value, size) if self.column == "median_seconds" else quadratic(s.N, s.value, size)
+
+    def estimate(self, key):
+        """The dotted line: from the last point to the largest size."""
+        s = self.series[key]
+        return [(s.N[-1], s.value[-1])] + [(size, self.beyond(key, size)) for size in (self.following(key), self.sizes[-1])]
+
+    def end(self, key):
+        """Where a line ends, estimate included."""
+        s = self.series[key]
+        return (self.sizes[-1], self.beyond(key, self.sizes[-1])) if self.stopped(key) else (s.N[-1], s.value[-1])
+
+    def why(self, key):
+        """Why a series did not reach its next size; nothing where no limit stopped it, or for a formula."""
+        if self.column == "multiply_adds" or not self.stopped(key):
+            return ""
+        s, size = self.series[key], self.following(key)
+        need = quadratic(s.N, s.bytes, size)
+        if 0 < self.memory < need:
+            return amount(need)
+        return duration(square(s.N, s.seconds, size)) if self.column == "median_seconds" else ""
+
+    def cross(self, key):
+        """The first size that was not run, for a cross: N, value and reason; or None."""
+        if not self.why(key):
+            return None
+        size = self.following(key)
+        return size, self.beyond(key, size), f"{self.grids[size].replace('x', '×')}: {self.why(key)}"
+
+    def ahead(self, key, other):
+        """The last measured size up to which one series stays at or below another, in words."""
+        ours, theirs, last = self.series.get(key, Series()), self.series.get(other, Series()), 0
+        for N, value in zip(ours.N, ours.value):
+            if N in theirs.N:
+                if value > theirs.value[theirs.N.index(N)]:
+                    return f"up to N = {last}" if last else "nowhere"
+                last = N
+        return "at every N"
+
+
+def square(N, values, size):
+    return values[-1] * (size / N[-1]) ** 2
+
+
+def quadratic(N, values, size):
+    if len(N) < 2:
+        return square(N, values, size)
+    a = (values[-1] / N[-1] - values[-2] / N[-2]) / (N[-1] - N[-2])
+    if a < 0:
+        return values[-1] * size / N[-1]            # grown more slowly than N: no square is seen yet
+    return a * size * size + (values[-1] / N[-1] - a * N[-1]) * size
+
+
+def duration(s):
+    return f"{s:.0f} s" if s < 90 else f"{s / 60:.0f} min" if s < 5400 else f"{s / 3600:.0f} h"
+
+
+def amount(b):
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if b < 1024 or unit == "TiB":
+            return f"{b:.1f} {unit}" if b < 10 else f"{b:.0f} {unit}"
+        b /= 1024
+
+
+# ---- the gap: naive over fast -------------------------------------------------------------------
+
+def four(x):
+    """Four digits, without a power of ten."""
+    return f"{x:.0f}" if x >= 9999.5 else f"{x:.4g}"
+
+
+def three(x):
+    return f"{x:.0f}" if x >= 999.5 else f"{x:.3g}"
+
+
+def cells(*values):
+    return "\t".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)
+
+
+def head(tables):
+    """The machines of all tables, the same ones once, and the latest day."""
+    machines = dict.fromkeys(t.notes["machine"] for t in tables if "machine" in t.notes)
+    return ["# machine: " + "; ".join(machines), "# measured: " + max(t.notes.get("measured", "")[:10] for t in tables)]
+
+
+class Gap:
+    """Both forms of each operator, from the tables of the chapters.  operators: (key, name, table, series,
+    {form: (formula of multiply-adds, of memory)})."""
+
+    def __init__(self, operators, tables):
+        self.operators, self.tables = operators, tables
+
+    def rows(self, operator, form):
+        return {int(r["tokens"]): r for r in self.tables[operator[2]].rows if (r["series"], r["form"]) == (operator[3], form)}
+
+    def pairs(self):
+        """A line for each operator and size that both forms were measured at."""
+        yield cells("#series", "operator", "form", "grid", "tokens", "naive_seconds", "fast_seconds", "times_faster",
+                    "naive_bytes", "fast_bytes", "times_smaller")
+        for operator in self.operators:
+            fast = self.rows(operator, "fast")
+            for N, naive in self.rows(operator, "naive").items():
+                if N in fast:
+                    seconds = [float(row["median_seconds"]) for row in (naive, fast[N])]
+                    size = [int(row["peak_bytes"]) for row in (naive, fast[N])]
+                    yield cells(operator[0], operator[1], "gap", naive["grid"], N, *seconds, four(seconds[0] / seconds[1]),
+                                *size, four(size[0] / size[1]))
+
+    def factors(self):
+        """The largest size of each operator, and the ratio of times as two: less work, and more of it a second."""
+        yield cells("#operator", "grid", "naive_seconds", "fast_seconds", "times_faster", "less_work", "more_a_second")
+        for operator in self.operators:
+            naive, fast = self.rows(operator, "naive"), self.rows(operator, "fast")
+            both = [N for N in naive if N in fast]
+            if both:
+                a, b = naive[both[-1]], fast[both[-1]]
+                faster = float(a["median_seconds"]) / float(b["median_seconds"])
+                less = int(a["multiply_adds"]) / int(b["multiply_adds"])
+                yield cells(operator[1], a["grid"], float(a["median_seconds"]), float(b["median_seconds"]), four(faster),
+                            four(less), four(faster / less))
+
+    def fits(self):
+        """A line for each form: the exponents of N in its multiply-adds, its time and its memory."""
+        yield cells("#operator", "form", "sizes", "from", "to", "work", "work_exponent", "time_exponent", "memory",
+                    "memory_exponent")
+        for operator in self.operators:
+            for form, (work, memory) in operator[4].items():
+                rows = self.rows(operator, form)
+                N = list(rows)
+                first = last_factor_of_16(N) if N else 0
+                if len(N) - first < 3:              # too few were measured to say anything
+                    continue
+                fit = {c: slope(N, [float(r[c]) for r in rows.values()]) for c in
+                       ("multiply_adds", "median_seconds", "peak_bytes")}
+                yield cells(operator[1], form, len(N) - first, N[first], N[-1], work, f"{fit['multiply_adds'][0]:.3f}",
+                            "%.2f ± %.2f" % fit["median_seconds"], memory, f"{fit['peak_bytes'][0]:.3f}")
+
+
+def runs(more, saved):
+    """Runs after which what the fast form prepares is paid for."""
+    return "never" if saved <= 0 else str(max(1, math.ceil(more / saved)))
+
+
+def by_grid(table, quantities):
+    """A line for each quantity and operator of a sweep, a column for each grid."""
+    names = list(dict.fromkeys(r["series"] for r in table.rows))
+    grids = list(dict.fromkeys(r["grid"] for r in table.rows))
+    at = {(r["series"], r["form"], r["grid"]): [float(r[c]) for c in ("median_seconds", "peak_bytes", "prepare_seconds")]
+          for r in table.rows}
+
+    def cell(quantity, name, grid):
+        naive, fast = at.get((name, "naive", grid)), at.get((name, "fast", grid))
+        if not fast or (not naive and quantity in ("time", "memory", "runs")):
+            return ""
+        return {"milliseconds": lambda: three(1e3 * fast[0]), "mebibytes": lambda: three(fast[1] / 2 ** 20),
+                "time": lambda: three(naive[0] / fast[0]), "memory": lambda: three(naive[1] / fast[1]),
+                "runs": lambda: runs(fast[2] - naive[2], naive[0] - fast[0])}[quantity]()
+    yield cells("#what", "operator", *(grid.replace("x", "×") for grid in grids))
+    for quantity in quantities:
+        for name in names:
+            yield cells(quantity, name, *(cell(quantity, name, grid) for grid in grids))
+
+
+def goals(tables):
+    """The goals against PyTorch, a column for each machine: how many times as fast as PyTorch's best way ours is, and
+    after "of" how many times as fast anything could be by the floor; bold where that meets the goal."""
+    names, machines, rows = [], [], {}
+    for n, table in enumerate(tables):
+        machine = table.notes["machine"]
+        peer = re.split("[+;]", next(key for key in table.notes if re.match(r"PyTorch \d", key)))[0]
+        machines.append(f"{machine} ({table.notes['measured'][:10]}, {peer})")
+        names.append(re.sub(r",.*, ", ", ", machine))
+        for r in table.rows:
+            cell = f"{r['ratio']} of {r['most']}"
+            cell = f"**{cell}**" if r["verdict"] == "met" else cell
+            rows.setdefault((r["what"], r["threads"], r["goal"]), ["—"] * len(tables))[n] = cell
+    return ["# machine: " + "; ".join(machines), cells("#what", "threads", "goal", *names)] + \
+        [cells(*key, *row) for key, row in rows.items()]
+
+
+# ---- room for labels, in pixels -----------------------------------------------------------------
+
+def width(text, size):
+    """How wide a text is, in letters as wide as DejaVu Sans has them, the widest font of many."""
+    raised = re.findall(r"[_^]\{(.*?)\}", text)
+    text = re.sub(r"\{/=\d+ |[_^]\{.*?\}|[{}\\]", "", text)
+
+    def em(letters):
+        return sum(0.32 if c in " .,:;'’|!iljtfI()/-" else 0.9 if c in "mwMW×" else 0.65 for c in letters)
+    return size * (em(text) + 0.8 * sum(map(em, raised)))
+
+
+def apart(heights, gap):
+    """Heights of labels, moved until they are `gap` from each other and in the same order."""
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
+    heights = list(heights)
+    for _ in range(500):
+        for a, b in zip(order, order[1:]):
+            move = (gap - (heights[b] - heights[a])) / 2
+            if move > 0:
+                heights[a], heights[b] = heights[a] - move, heights[b] + move
+    return heights
+
+
+class Names:
+    """Places names next to their dots, none on another name or dot, nor off the sheet or across a flat roof.
+
+    A name stands to the right of its dot where there is room, else to the left, below, above, or further off, with a
+    stroke from the dot.  Dots choose in turn; while one finds no place it chooses sooner the next time."""
+
+    def __init__(self, dots, size, dot, box, roof):
+        self.dots, self.size, self.dot, self.box, self.roof = dots, size, dot, box, roof      # dots: (x, y, name)
+
+    def place(self):
+        """For each dot (left end, middle of the name, stroke or None)."""
+        chance = random.Random(1)
+        crowd = [sum(abs(x - u) + abs(y - v) < 8 * self.size for u, v, _ in self.dots) for x, y, _ in self.dots]
+        best = None
+        for attempt in range(200):
+            order = sorted(range(len(self.dots)), key=lambda i: -crowd[i] - (attempt > 0) * chance.random() * len(crowd) / 2)
+            placed, lost = self.attempt(order)
+            if best is None or len(lost) < len(best[1]):
+                best = placed, lost
+            if not lost:
+                break
+            for i in lost:
+                crowd[i] += 1
+        return [best[0].get(i, (self.dots[i][0] + self.dot, self.dots[i][1], None)) for i in range(len(self.dots))]
+
+    def attempt(self, order):
+        placed, taken, lost = {}, [], []
+        for i in order:
+            for name, stroke, boxes in self.candidates(i):
+                if not boxes[0][1] < self.roof < boxes[0][3] and all(self.free(box, i, taken) for box in boxes):
+                    placed[i] = *name, stroke
+                    taken += boxes
+                    break
+            else:
+                lost.append(i)
+        return placed, lost
+
+    def candidates(self, i):
+        """Sides of a dot, nearer ones first: where the name begins, its stroke, and the boxes both take."""
+        x, y, name = self.dots[i]
+        w, h = width(name, self.size), self.size * 1.1
+        for far in range(12):
+            off = 3 + self.dot / 2 + 12 * far
+            for left, middle in ((x + off, y), (x - off - w, y), (x - w / 2, y + off + 5), (x - w / 2, y - off - 5),
+                                 (x - self.dot / 2, y + off + 5), (x - self.dot / 2, y - off - 5),
+                                 (x + self.dot / 2 - w, y + off + 5), (x + self.dot / 2 - w, y - off - 5)):
+                to = (left - 2 if left > x else left + w + 2, y) if middle == y else \
+                    (x, middle - h / 2 if middle > y else middle + h / 2)
+                stroke = (x, y, to[0] - x, to[1] - y) if far else None
+                boxes = [(left, middle - h / 2, left + w, middle + h / 2)]
+                if far:
+                    boxes.append((min(x, to[0]) - 1, min(y, to[1]) - 1, max(x, to[0]) + 1, max(y, to[1]) + 1))
+                yield (left, middle), stroke, boxes
+
+    def free(self, box, i, taken):
+        left, top, right, bottom = box
+        if left < self.box[0] or right > self.box[2] or top < self.box[1]:
+            return False
+        half = self.dot / 2
+        return not any(n != i and left < x + half and right > x - half and top < y + half and bottom > y - half
+                       for n, (x, y, _) in enumerate(self.dots)) and \
+            not any(left < r + 4 and right > l - 4 and top < b and bottom > t for l, t, r, b in taken)
