@@ -87,7 +87,7 @@ def finish(svg, title):
     groups that hold nothing, half of what gnuplot writes, are left out; and a dark page gets other colours."""
     title = re.sub(r"[{}_^|\\]", "", title).replace("&", "&amp;").replace("<", "&lt;")
     svg = re.sub(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\)", lambda m: "#%02x%02x%02x" % tuple(map(int, m.groups())), svg)
-    svg = re.sub(r"='([^']*)'", r'="\1"', svg).replace(' stroke-linecap="butt" stroke-linejoin="miter"', "")
+    svg = re.sub(r" ?= ?'([^']*)'", r'="\1"', svg).replace(' stroke-linecap="butt" stroke-linejoin="miter"', "")
     svg = svg.replace("<image ", '<image style="image-rendering:pixelated" ')
     svg = re.sub(r"<desc>.*?</desc>\s*|<title>.*?</title>\s*", "", svg, flags=re.S)
     empty = re.compile(r"\t*<g [^>]*>\s*</g>\n?")
