@@ -39,8 +39,6 @@ class Run:
         self.full, self.budget, self.memory = options.full, options.budget, options.memory
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
 
-    failure = Failure
-
     @staticmethod
     def say(what):
         print("  " + what, file=sys.stderr)
@@ -71,11 +69,11 @@ class Run:
     def half_spent(self):
         return not self.full and time.time() - self.start >= self.budget / 2
 
-    def program(self, name, *words, double=False):
-        """The lines that one of our programs prints; NAME.py is one in figures/."""
-        command = [sys.executable, os.path.join(HERE, name)] if name.endswith(".py") else \
-            [os.path.join(self.build, "double" if double else "", name)]
-        said = subprocess.run(command + [str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False)
+    def program(self, name, *words):
+        """The lines that one of our programs prints: a Python file in figures/, or a program in the build folder."""
+        command = [sys.executable, os.path.join(HERE, name)] if name.endswith(".py") else [os.path.join(self.build, name)]
+        said = subprocess.run(command + [str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False,
+                              env=os.environ | {"BUILD": self.build})
         if said.returncode:
             raise Failure(f"{name} {' '.join(map(str, words))}: exit status {said.returncode}")
         return said.stdout.splitlines()
@@ -94,9 +92,10 @@ class Run:
         return self.program("figures/machine") + [f"# measured: {day}{commit}"]
 
     def table(self, name):
-        """Begins a table of measurements, which sweeps fill."""
-        self.name, self.head = name, False
-        self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
+        """Begins a table of measurements, or goes on with it; sweeps fill it."""
+        self.name = name
+        if not os.path.exists(self.path(name)):
+            self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
 
     def sweep(self, series, words, each=75, repeats=50):
         """Rows of one series, its name before each.  A combination gets so many runs at most, and the each-th part of
@@ -104,16 +103,22 @@ class Run:
         self.say(f"measure {series}")
         rows = self.program("measure", *words.split(), *f"--threads 1 --repeats {repeats} --seconds {self.share(each)} "
                             f"--max-seconds {self.share(15)} --max-memory {self.memory}".split())
-        heads = [f"#series\t{row[1:]}" for row in rows if row.startswith("#") and not self.head]
-        self.head = True
-        self.write(self.name, heads + [f"{series}\t{row}" for row in rows if not row.startswith("#")], "a")
+        with open(self.path(self.name), encoding="utf-8") as file:
+            headed = "\n#series\t" in file.read()
+        self.write(self.name, [f"#series\t{row[1:]}" for row in rows if row.startswith("#") and not headed][:1] +
+                   [f"{series}\t{row}" for row in rows if not row.startswith("#")], "a")
 
-    def map(self, program, *words, name=""):
-        """A table that a program computes: one of build/figures or, with a dot, of figures/ and the name of its map."""
-        name = name or (words[0] if program.endswith(".py") else program)
+    @staticmethod
+    def mapping(name):
+        """The program that computes a map, as words: two have to time something, and are in C."""
+        if name in ("chopd-boxes", "networks-profile"):
+            return ["figures/" + name]
+        return ["network_maps.py" if name.startswith(("networks", "gap")) else "maps.py", name]
+
+    def map(self, name, *words):
+        """A table that a program computes."""
         self.say(f"compute {name}")
-        program = program if program.endswith(".py") else "figures/" + program
-        self.write(name, self.about() + self.program(program, *words))
+        self.write(name, self.about() + self.program(*self.mapping(name), *words))
 
     def count(self, words):
         """What the versions of a CUDA ladder ask of the memory, into the chapter's table; the same on every machine."""
@@ -127,7 +132,7 @@ class Run:
         left out."""
         try:
             sheet.render(name, *layout(self), os.path.join(self.work, name + ".svg"))
-        except (ValueError, IndexError, StopIteration, ZeroDivisionError) as problem:
+        except (ValueError, LookupError, StopIteration, ZeroDivisionError) as problem:
             if self.budget == 0:
                 raise Failure(f"{name} cannot be drawn: {problem!r}") from problem
             self.say(f"{name} is not drawn: too little could be measured")
@@ -146,9 +151,9 @@ def redraw(name, options):
                 shutil.copy(path, work)
         else:
             chapter.tables(run)
-        if chapter.counts and os.path.exists(run.path(name + "-cuda")):
+        if chapter.layers and os.path.exists(run.path(name + "-cuda")):
             os.remove(run.path(name + "-cuda"))
-        for words in chapter.counts:
+        for words in chapter.layers:
             run.count(words)
         chapter.derived(run)
         for figure, layout in chapter.drawings.items():

@@ -27,6 +27,17 @@ class Table:
                     self.rows.append(dict(zip(columns, line.split("\t"))))
                     self.sections[-1][1].append(self.rows[-1])
 
+    def where(self, **cells):
+        return [row for row in self.rows if all(row[column] == text for column, text in cells.items())]
+
+    def points(self, x, y, **cells):
+        """Two columns as numbers, of the rows that have these cells."""
+        return [(float(row[x]), float(row[y])) for row in self.where(**cells)]
+
+    def range(self, column):
+        values = [float(row[column]) for row in self.rows]
+        return min(values), max(values)
+
     def measured(self):
         """Where and when, without what no reader needs to know the machine by."""
         machine = re.sub(r"\((R|TM|C)\)| CPU| Processor", "", self.notes.get("machine", ""))
@@ -47,6 +58,8 @@ def blocks(path):
                 rows.append([float(cell) for cell in line.split("\t") if cell])
     return found
 
+
+FITTED = "Exponents of N are fitted over the last factor of 16 in N, where four sizes or more lie in it."
 
 # ---- least squares ------------------------------------------------------------------------------
 
@@ -76,21 +89,13 @@ def exponent(N, values):
 # ---- series of a sweep --------------------------------------------------------------------------
 
 class Series:
-    """One line: sizes N, values, the quartiles of times, and the bytes, seconds and grids beside them."""
+    """One line: sizes N and values, and the rows they are from."""
 
-    def __init__(self):
-        self.N, self.value, self.low, self.high, self.bytes, self.seconds, self.grid = [], [], [], [], [], [], []
+    def __init__(self, rows, column):
+        self.rows, self.N, self.value = rows, [int(row["tokens"]) for row in rows], [float(row[column]) for row in rows]
 
-    def add(self, row, column):
-        value = float(row[column])
-        timed = column == "median_seconds"
-        self.N.append(int(row["tokens"]))
-        self.value.append(value)
-        self.low.append(float(row["q1_seconds"]) if timed else value)
-        self.high.append(float(row["q3_seconds"]) if timed else value)
-        self.bytes.append(float(row.get("peak_bytes", 0)))
-        self.seconds.append(float(row.get("median_seconds", 0)))
-        self.grid.append(row.get("grid", ""))
+    def column(self, name):
+        return [float(row[name]) for row in self.rows]
 
     def exponent(self):
         return exponent(self.N, self.value)
@@ -100,18 +105,15 @@ class Sweep:
     """A column of a measured table, by series, which are called SERIES/FORM."""
 
     def __init__(self, table, column):
-        self.column, self.series, self.grids = column, {}, {}
+        self.column = column
         self.memory = float(table.notes.get("limits", "0").split()[0])
-        self.limited = table.rows and "peak_bytes" in table.rows[0]
-        for row in table.rows:
-            self.series.setdefault(f"{row['series']}/{row['form']}", Series()).add(row, column)
-            self.grids[int(row["tokens"])] = row.get("grid", "")
-        if not self.series:
-            raise ValueError(f"{table.path}: no series was measured")
+        self.limited = "limits" in table.notes
+        keys = dict.fromkeys((row["series"], row["form"]) for row in table.rows)
+        self.series = {f"{series}/{form}": Series(table.where(series=series, form=form), column) for series, form in keys}
+        self.grids = {int(row["tokens"]): row.get("grid", "") for row in table.rows}
         self.sizes = sorted(self.grids)
         self.least = min(s.value[0] for s in self.series.values() if s.N[0] == self.sizes[0])
-        self.top = max(self.end(key)[1] if self.stopped(key) else 0 for key in self.series)
-        self.top = max([self.top] + [v for s in self.series.values() for v in s.value])
+        self.top = max(max(*s.value, self.end(key)[1]) for key, s in self.series.items())
 
     def stopped(self, key):
         """Whether a quadratic form did not reach the largest size."""
@@ -140,10 +142,10 @@ class Sweep:
         if self.column == "multiply_adds" or not self.stopped(key):
             return ""
         s, size = self.series[key], self.following(key)
-        need = quadratic(s.N, s.bytes, size)
+        need = quadratic(s.N, s.column("peak_bytes"), size)
         if 0 < self.memory < need:
             return amount(need)
-        return duration(square(s.N, s.seconds, size)) if self.column == "median_seconds" else ""
+        return duration(square(s.N, s.column("median_seconds"), size)) if self.column == "median_seconds" else ""
 
     def cross(self, key):
         """The first size that was not run, for a cross: N, value and reason; or None."""
@@ -154,7 +156,7 @@ class Sweep:
 
     def ahead(self, key, other):
         """The last measured size up to which one series stays at or below another, in words."""
-        ours, theirs, last = self.series.get(key, Series()), self.series.get(other, Series()), 0
+        ours, theirs, last = self.series[key], self.series[other], 0
         for N, value in zip(ours.N, ours.value):
             if N in theirs.N:
                 if value > theirs.value[theirs.N.index(N)]:
@@ -183,7 +185,7 @@ def duration(s):
 def amount(b):
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if b < 1024 or unit == "TiB":
-            return f"{b:.1f} {unit}" if b < 10 else f"{b:.0f} {unit}"
+            return f"{b:.{1 if b < 10 and b % 1 else 0}f} {unit}"
         b /= 1024
 
 
@@ -209,14 +211,15 @@ def head(tables):
 
 
 class Gap:
-    """Both forms of each operator, from the tables of the chapters.  operators: (key, name, table, series,
-    {form: (formula of multiply-adds, of memory)})."""
+    """Both forms of each operator, from the tables of the chapters.
+
+    operators: (key, name, table, series, {form: (formula of multiply-adds, of memory)})."""
 
     def __init__(self, operators, tables):
         self.operators, self.tables = operators, tables
 
     def rows(self, operator, form):
-        return {int(r["tokens"]): r for r in self.tables[operator[2]].rows if (r["series"], r["form"]) == (operator[3], form)}
+        return {int(r["tokens"]): r for r in self.tables[operator[2]].where(series=operator[3], form=form)}
 
     def pairs(self):
         """A line for each operator and size that both forms were measured at."""
@@ -383,7 +386,7 @@ class Names:
 
     def free(self, box, i, taken):
         left, top, right, bottom = box
-        if left < self.box[0] or right > self.box[2] or top < self.box[1]:
+        if left < self.box[0] or top < self.box[1] or right > self.box[2]:
             return False
         half = self.dot / 2
         return not any(n != i and left < x + half and right > x - half and top < y + half and bottom > y - half

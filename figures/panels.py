@@ -7,26 +7,28 @@ import math
 import fits
 from sheet import BLACK, BLUE, FAINT, GRID, INK, ORANGE, WRITTEN, plain
 
-TIMES = {1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms", 0.1: "100 ms", 1: "1 s", 10: "10 s", 100: "100 s"} | {
-    10.0 ** n: f"10^{n} s" for n in range(3, 8)}
-BYTES = {2.0 ** n: fits.amount(2.0 ** n).replace(".0", "") for n in range(12, 48, 4)}
-POWERS = {10.0 ** n: f"10^{{{n}}}" for n in range(3, 20)}
-
-
 def thousands(n):
-    return f"{n:,}".replace(",", " ")
+    return f"{n:,.0f}".replace(",", " ")
 
 
-def tics(values, text=lambda v: thousands(v)):
-    return {v: text(v) for v in values}
+def tics(values, text=lambda v: thousands(v) if v % 1 == 0 else str(v)):
+    return {value: text(value) for value in values}
+
+
+TIMES = {1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms", 0.1: "100 ms", 1: "1 s", 10: "10 s", 100: "100 s"} | tics(
+    (10.0 ** n for n in range(3, 8)), lambda v: f"10^{math.log10(v):.0f} s")
+BYTES = tics((2.0 ** n for n in range(12, 48, 4)), fits.amount)
+EVERY_BYTES = tics((2.0 ** n for n in range(10, 48, 2)), fits.amount)
+POWERS = tics((10.0 ** n for n in range(3, 20)), lambda v: f"10^{{{math.log10(v):.0f}}}")
 
 
 class Panel:
-    """Axes at a place in the sheet, and the lines in them.  x and y: the ends of the axes; tics: {value: text}."""
+    """Axes at a place in the sheet, and the lines in them.  x and y: the ends of the axes; tics: {value: text}; bare:
+    nothing is written at the y axis, which is that of the panel to the left."""
 
-    def __init__(self, left, top, right, bottom, x, y, xtics, ytics, log="xy"):
+    def __init__(self, left, top, right, bottom, x, y, xtics, ytics, log="xy", bare=False):
         self.left, self.top, self.right, self.bottom = left, top, right, bottom
-        self.x, self.y, self.xtics, self.ytics, self.log = x, y, xtics, ytics, log
+        self.x, self.y, self.xtics, self.ytics, self.log = x, y, xtics, dict.fromkeys(ytics, "") if bare else ytics, log
         self.lines, self.bars, self.points = [], [], []
 
     def at(self, x, y):
@@ -57,17 +59,15 @@ class Sheet:
         self.letters = settings.get("letters", 15)
         self.panels, self.texts, self.strokes, self.blocks = [], [], [], {}
 
-    def panel(self, *place, heading="", xlabel="", **axes):
-        panel = Panel(*place, **axes)
+    def panel(self, left, top, right, bottom=0, heading="", xlabel="", **axes):
+        """Adds a panel, down to what its tics and label need above the foot."""
+        above_foot = self.settings["high"] - 18 * len(self.settings["foot"]) - 4.8 * self.letters
+        panel = Panel(left, top, right, bottom or above_foot, **axes)
         self.panels.append(panel)
         middle = (panel.left + panel.right) / 2
         self.text(panel.left + 2, panel.top - 16, heading, INK)
         self.text(middle, panel.bottom + 3.5 * self.letters, xlabel, INK, "center")
         return panel
-
-    def above_foot(self):
-        """Where a panel ends that has tics and a label below it."""
-        return self.settings["high"] - 18 * len(self.settings["foot"]) - 4.8 * self.letters
 
     def text(self, x, y, text, colour=INK, anchor="left", size=0):
         if text:
@@ -91,8 +91,18 @@ class Sheet:
             if abs(y - from_y) > 0.6 * size or from_x < panel.right - 30:
                 self.strokes.append((from_x + 6, from_y, x - 4 - from_x - 6, y - from_y, colour))
 
-    def drawing(self):
-        s, blocks = self.settings, dict(self.blocks) | {"texts": self.texts, "strokes": self.strokes}
+    def curves(self, panel, curves, size=0, named=True, **style):
+        """Lines, and their names at their ends.  curves: [(name, colour, points, and perhaps quartiles)]."""
+        for _, colour, points, *quartiles in curves:
+            panel.line(points, colour, quartiles=quartiles[0] if quartiles else (), **style)
+        if named:
+            self.label_ends(panel, [(*points[-1], name, colour) for name, colour, points, *_ in curves if points and name], size)
+
+    def drawing(self, bars=None):
+        """Template, settings and blocks; with bars (left, right, top, bottom, colour) instead of panels."""
+        s, blocks = self.settings, self.blocks | {"texts": self.texts, "strokes": self.strokes}
+        if bars:
+            return "bars", s, blocks | {"bars": bars}
         lines = [line for panel in self.panels for line in panel.lines]
         for n, (points, *_) in enumerate(lines, 1):
             blocks[f"line {n}."] = points
@@ -140,12 +150,12 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
     foot = [layer + ("." if quantity == "work" else ", one thread, float.") + "  Dotted: estimated." * dotted +
             "  Crosses: not run." * crossed]
     if fitted:
-        foot.append("Exponents of N are fitted over the last factor of 16 in N, where four sizes or more lie in it.")
+        foot.append(fits.FITTED)
     foot += [remark] * bool(remark) + [plain(table.measured())] * (quantity != "work")
     ends = [(*sweep.end(key), name + sweep.series[key].exponent(), colour) for key, (name, colour, _) in lines.items() if name]
     sheet = Sheet(title or heading, foot=foot)
     low, high = sweep.least / (12 if guides else 3), sweep.top * 4
-    panel = sheet.panel(84, 52, 720 - 20 - max(fits.width(end[2], 14) for end in ends), sheet.above_foot(),
+    panel = sheet.panel(84, 52, 720 - 20 - max(fits.width(end[2], 14) for end in ends),
                         x=(sweep.sizes[0] / 1.12, sweep.sizes[-1] * 1.12), y=(low, high),
                         xtics=quarters(sweep.sizes[0], sweep.sizes[-1]), ytics=ytics, xlabel="tokens N, on square grids")
     if guides:
@@ -155,8 +165,8 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
             panel.line(sweep.estimate(key), colour, 0.75 * weight, 3, 0)
     for key, (_, colour, weight) in lines.items():
         s = sweep.series[key]
-        panel.line(list(zip(s.N, s.value)), colour, weight, dot=min(0.25 + 0.12 * weight, 0.6),
-                   quartiles=zip(s.low, s.high) if quantity == "time" else ())
+        quartiles = zip(s.column("q1_seconds"), s.column("q3_seconds")) if quantity == "time" else ()
+        panel.line(list(zip(s.N, s.value)), colour, weight, dot=min(0.25 + 0.12 * weight, 0.6), quartiles=quartiles)
         cross = sweep.cross(key)
         if cross:
             panel.line([cross[:2]], colour, 0, dot=0.9, point=2)
@@ -220,5 +230,4 @@ def counts(title, columns, groups, foot, left, pitch, wide):
             sheet.text(at - 8, at_y, written(v) if v else "–", INK, "right")
             if v:
                 bars.append((at, at + 57 * (math.log10(v) - low) / (high - low), at_y - 4.5, at_y + 4.5, colour))
-    sheet.blocks["bars"] = bars
-    return "bars", *sheet.drawing()[1:]
+    return sheet.drawing(bars)
