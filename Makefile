@@ -22,7 +22,7 @@ CXX     = g++
 endif
 
 # CHAPTER=lisa is one chapter alone, for prove, figures and book.  For
-# figures/redraw.sh: FULL=1 is the long sweep, BUDGET seconds per chapter,
+# figures/draw.py: FULL=1 is the long sweep, BUDGET seconds per chapter,
 # MAX_MEMORY (8G) the most a form may take; COMMIT=1 puts the figures into figures/.
 CHAPTER    =
 override CHAPTER := $(CHAPTER:the-%=%)
@@ -553,7 +553,7 @@ versus: all      ## time the fast forms against PyTorch, into figures/versus*.ts
 	    echo "the comparison needs PyTorch and NumPy (Debian: python3-torch python3-numpy)" >&2; exit 1; }
 	@$(TORCH) figures/versus.py --build $(BUILD) --goals $(BUILD)/versus-goals$(AS).tsv >$(BUILD)/versus$(AS).tsv && \
 	    mv $(BUILD)/versus$(AS).tsv $(BUILD)/versus-goals$(AS).tsv figures
-	@OUTPUT=figures BUDGET=0 CHAPTER=gap $(REDRAW)     # all machines' goals stand in one table
+	@$(DRAW) --budget 0 gap     # all machines' goals stand in one table
 
 # ---- The book
 
@@ -563,39 +563,36 @@ weave:                  ## refill the excerpts and tables of the committed chapt
 	@sh chapters/weave.sh $(PAGES)
 
 # What is measured here lies in $(BUILD)/book/here, a chapter at a time, so that an interrupted
-# run goes on where it was; anew when programs, drawings or settings changed.  Without
-# settings those of the last run hold.
+# run goes on where it was; anew when programs or settings changed.  Without settings those of
+# the last run hold.
 MEASURED  = $(BUILD)/book/here
-DRAWN    := $(foreach row,ground $(ROWS) ladder,$(if $(wildcard figures/$(row).sh),$(row)))
+DRAWN     = ground lisa structsa elsa chopd hilo gap networks ladder
 WANTED   := $(if $(CHAPTER),$(filter $(CHAPTER),$(DRAWN)),$(DRAWN))
 COMMITTED = $(wildcard figures/*.svg figures/*.tsv)
-REDRAW    = BUILD=$(BUILD) sh figures/redraw.sh
+DRAW      = $(PYTHON) figures/draw.py --build $(BUILD)
 
 # Tables and drawings are named after their chapter too, but for the gap's roofline.
-FILES_gap = gap roofline
-files_of  = $(foreach row,$2,$(foreach name,$(or $(FILES_$(row)),$(row)),$1/$(name)*.svg $1/$(name)*.tsv))
+files_of  = $(foreach name,$2 $(if $(filter gap,$2),roofline),$1/$(name)*.svg $1/$(name)*.tsv)
 
 $(MEASURED)/settings: always
 	@mkdir -p $(@D)
 	@[ -e $@ ] && [ -z '$(FULL)$(BUDGET)$(MAX_MEMORY)' ] || { \
-	    echo "FULL='$(FULL)' BUDGET='$(BUDGET)' MAX_MEMORY='$(MAX_MEMORY)'" >$@.new; \
+	    echo $(if $(FULL),--full) $(if $(BUDGET),--budget $(BUDGET)) $(if $(MAX_MEMORY),--max-memory $(MAX_MEMORY)) >$@.new; \
 	    cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
 
 # One after another, or they would measure each other.
-$(foreach row,$(WANTED),$(eval $(MEASURED)/$(row).done: figures/$(row).sh $(wildcard $(patsubst %,figures/%*.gp,$(or $(FILES_$(row)),$(row)))) | $(EARLIER))\
-    $(eval EARLIER := $(MEASURED)/$(row).done))
-$(DRAWN:%=$(MEASURED)/%.done): $(PROGRAMS) $(MEASURED)/settings figures/redraw.sh figures/series.awk \
-                               $(addprefix figures/,scaling.gp cuda.gp style.gp)
-	@. $(MEASURED)/settings && export FULL BUDGET MAX_MEMORY && CHAPTER=$(basename $(@F)) OUTPUT=$(@D) $(REDRAW)
+$(foreach row,$(WANTED),$(eval $(MEASURED)/$(row).done: | $(EARLIER))$(eval EARLIER := $(MEASURED)/$(row).done))
+$(DRAWN:%=$(MEASURED)/%.done): $(PROGRAMS) $(MEASURED)/settings
+	@$(DRAW) $$(cat $(MEASURED)/settings) --output $(@D) $(basename $(@F))
 	@touch $@
-# The gap is drawn from what the other rows have measured, where they are asked for too.
-$(MEASURED)/gap.done: figures/gap.awk $(if $(CHAPTER),,$(patsubst %,$(MEASURED)/%.done,lisa structsa elsa chopd hilo))
+# The gap is drawn from what the other chapters have measured, where they are asked for too.
+$(MEASURED)/gap.done: $(if $(CHAPTER),,$(patsubst %,$(MEASURED)/%.done,lisa structsa elsa chopd hilo))
 
 DONE = $(if $(filter 0,$(BUDGET)),,$(WANTED:%=$(MEASURED)/%.done))
 figures: all $(DONE)    ## measure and draw into build/book/here (FULL=1 CHAPTER=lisa BUDGET=seconds MAX_MEMORY=8G COMMIT=1)
 	@$(if $(DONE),$(if $(COMMIT),cp $(call files_of,$(MEASURED),$(WANTED)) figures),\
-	    TABLES=figures OUTPUT=$(if $(COMMIT),figures,$(BUILD)/drawn) BUDGET=0 CHAPTER='$(CHAPTER)' $(REDRAW))
-	@$(if $(COMMIT),OUTPUT=figures BUDGET=0 CHAPTER=gap $(REDRAW))     # worked out of all rows, as they are there now
+	    $(DRAW) --budget 0 --tables figures --output $(if $(COMMIT),figures,$(BUILD)/drawn) $(CHAPTER))
+	@$(if $(COMMIT),$(DRAW) --budget 0 gap)     # worked out of all chapters, as they are there now
 
 .PHONY: ladder
 ladder:                 ## time both ladders rung by rung, and draw them (FULL=1 COMMIT=1)

@@ -120,7 +120,7 @@ def lisa_error(run):
         "u is 2^{-24} in float, 2^{-53} in double.  One head, c = 16, D = 16, real-image tokens.",
         "Dashed: √N, the steeper, and log_2 N."])
     sizes = [60 * 2 ** (k / 2) for k in range(30) if 60 * 2 ** (k / 2) < sweep.sizes[-1]]
-    for n, precision in enumerate(("float", "double")):
+    for n, precision in enumerate(("double", "float")):
         panel = sheet.panel(54 + 262 * n, 78, 282 + 262 * n, x=(50, sweep.sizes[-1] * 1.2), y=(1, 130), bare=n > 0,
                             xtics=tics((64, 1024, 16384)), ytics=tics((1, 2, 5, 10, 20, 50, 100)), heading=precision, xlabel="tokens N")
         panel.line([(N, math.sqrt(N)) for N in sizes if N < 130 ** 2], FAINT, 1, 2, 0)
@@ -325,7 +325,7 @@ def chopd_rank(run):
         panel.line(cut(errors[key], floor), colour)
     at = {key: lambda rank, points=points: [e for r, e in points if r <= rank][-1] for key, points in errors.items()}
     for name, rank, error, colour, anchor, down in (
-            ("self-attention", 58, at["attention"](64), BLUE, "right", 4), ("scores ×4", 222, 0.003, SKY, "left", 0),
+            ("self-attention", 58, at["attention"](64), BLUE, "right", 4), ("scores ×4", 149, 0.031, SKY, "left", 0),
             ("3×3 convolution", 196, at["convolution"](192), VERMILION, "left", -10), ("noise", last * 1.01, at["noise"](last), FAINT, "left", 0),
             ("depth-wise 3×3", 112, 0.0033, ORANGE, "right", 0), ("point-wise", 112, 0.0021, GREEN, "right", 0),
             ("rank of both: 128", 112, 0.0014, FAINT, "right", 0)):
@@ -720,39 +720,12 @@ def networks_share(run):
         "Lines: its share of the multiply-adds, by formula.  Dots: its share of the time, one image, one thread.",
         "LiSA’s peaks are sides of 11, 13, 17, 19 and 23 times 2 or 4 tokens, whose transforms take more.", plain(table.measured())])
     panel = sheet.panel(68, 60, 520, x=(150, 790), y=(0, 1), xtics=tics((160, 224, 320, 448, 576, 672, 768), str), log="",
-                        ytics=tics((n / 5 for n in range(6)), "{:.0%}".format), xlabel="side of the image, in pixels")
+                        ytics=tics((n / 5 for n in range(6)), lambda v: f"{100 * v:.0f} %"), xlabel="side of the image, in pixels")
     networks = (("litv2-s", "HiLo in LITv2-S", BLUE), ("elsa-swin-t", "ELSA in ELSA-Swin-T", VERMILION),
                 ("structvit-s-4-1", "StructSA in StructViT-S-4-1", GREEN), ("lisanet-i-t", "LiSA in LiSANet-I-T", PURPLE))
     sheet.curves(panel, [(name, colour, table.points("side", "multiply_adds", network=key)) for key, name, colour in networks], 14, dot=0)
     for key, _, colour in networks:
         panel.line([(x, y) for x, y in table.points("side", "time", network=key) if y >= 0], colour, 0, dot=0.8)
-    return sheet.drawing()
-
-
-def networks_spectrum(run):
-    """Frequencies of six channels of Hi-Fi and of Lo-Fi, and below how the energy of what enters and of both branches is
-    spread over them."""
-    blocks, places = fits.blocks(run.table_path("networks-spectrum")), []
-    sheet = Sheet("Frequencies of Hi-Fi and Lo-Fi, with random weights and with trained ones", wide=760, high=610, foot=[
-        "The second block of a tiny network, four heads, s = 2, α = ½; 100 images of 14×14 tokens.  Above: logarithms of",
-        "magnitudes, zero frequency in the middle, one scale for all.  Below: the energy by frequency, along the axis with",
-        "more of it, of what enters (x) and of both branches."], picture_low=-3, picture_high=4, picture_side=50.0, picture_cells=14)
-    for n, (weights, heading) in enumerate((("random", "random weights"), ("trained", "trained"))):
-        left = 84 + 346 * n
-        sheet.text(left, 58, heading)
-        for b, branch in enumerate(("Hi-Fi", "Lo-Fi")):
-            for channel in range(6):
-                places.append((left + 53.0 * channel, 72.0 + 55 * b))
-                sheet.blocks[f"picture {len(places)}."] = blocks[f"{weights} {branch} {channel}"]
-        panel = sheet.panel(left, 222, left + 262, x=(-0.2, 7.4), y=(0.01, 100), xtics=tics(range(8)), log="y", bare=n > 0,
-                            ytics=tics((0.01, 0.1, 1, 10, 100), "{} %".format), heading="" if n else "share of the energy",
-                            xlabel="cycles across the image")
-        panel.upright(3.5)
-        sheet.curves(panel, [(name, colour, [(row[0], row[column]) for row in blocks[f"{weights} rings"]])
-                             for column, name, colour in ((1, "x", FAINT), (2, "Hi-Fi", VERMILION), (3, "Lo-Fi", BLUE))], 14, dot=0.4)
-    sheet.text(74, 97, "Hi-Fi", VERMILION, "right")
-    sheet.text(74, 152, "Lo-Fi", BLUE, "right")
-    sheet.settings |= {"picture_x": [x for x, _ in places], "picture_y": [y for _, y in places]}
     return sheet.drawing()
 
 
@@ -817,8 +790,8 @@ CHAPTERS = {
     "gap": Chapter(gap_tables, {"gap": gap, "roofline": roofline, "gap-resolution": gap_resolution} |
                    {f"gap-blocks-{quantity}": gap_blocks(quantity) for quantity in QUANTITIES},
                    derived=gap_derived, files=("gap", "roofline")),
-    "networks": Chapter(networks_tables, {"networks-share": networks_share, "networks-spectrum": networks_spectrum} |
-                        pictures("networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes")),
+    "networks": Chapter(networks_tables, {"networks-share": networks_share} | pictures(
+        "networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes", "networks-spectrum")),
     "ladder": Chapter(ladder_tables, {"ladder-msa": ladder("msa"), "ladder-lisa": ladder("lisa")}),
 }
 

@@ -47,18 +47,6 @@ class Table:
         return f"Measured on {machine}{', ' + day if day else ''}."
 
 
-def blocks(path):
-    """Matrices of a table that a map has written, by their titles."""
-    found, rows = {}, []
-    with open(path, encoding="utf-8") as file:
-        for line in file.read().splitlines():
-            if line.startswith("# ") and ":" not in line:
-                rows = found.setdefault(line[2:], [])
-            elif line and not line.startswith("#"):
-                rows.append([float(cell) for cell in line.split("\t") if cell])
-    return found
-
-
 FITTED = "Exponents of N are fitted over the last factor of 16 in N, where four sizes or more lie in it."
 
 # ---- least squares ------------------------------------------------------------------------------
