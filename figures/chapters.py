@@ -3,9 +3,10 @@
 CHAPTERS: by name, a Chapter with
     tables    measures its sweeps and maps, for as long as the budget allows
     layers    on which the requests of its CUDA versions are counted
-    derived   works out tables of others, without measuring
     drawings  by the figure's name, its layout: a function of the run, which reads tables
+    derived   works out tables of others, without measuring
     files     how its files begin
+SLIDES: by name, layouts in letters for the last row of a lecture hall, without titles and remarks.
 """
 import math
 import os
@@ -14,15 +15,20 @@ import statistics
 import fits
 import tiles
 from fits import Table
-from panels import BYTES, EVERY_BYTES, TIMES, Sheet, counts, scaled, scaling, seconds, thousands, tics
+from panels import FINE_BYTES, TIMES, Sheet, counts, scaled, scaling, seconds, thousands, tics
 from sheet import BLACK, BLUE, FAINT, GREEN, HERE, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, plain
 
+CHAPTERS, SLIDES = {}, {}
 PUBLISHED = Table(os.path.join(HERE, "..", "reference", "published", "hilo.tsv"))
 
 
 class Chapter:
-    def __init__(self, tables, drawings, layers=(), derived=lambda run: None, files=()):
-        self.tables, self.drawings, self.layers, self.derived, self.files = tables, drawings, layers, derived, files
+    def __init__(self, name, tables, layers, *drawings, derived=lambda run: None, files=()):
+        self.tables, self.layers, self.derived, self.files = tables, layers, derived, files or (name,)
+        self.drawings = {figure: layout for group in drawings for figure, layout in group.items()}
+        if layers:
+            self.drawings[name + "-cuda"] = lambda run: requests(run.read(name + "-cuda"))
+        CHAPTERS[name] = self
 
 
 def pictures(*names):
@@ -35,61 +41,60 @@ def scalings(chapter, quantities, lines, layer, remarks, work=None, **options):
     def drawn(quantity):
         chosen = work if work and quantity == "work" else lines
         return lambda run: scaling(run.read(chapter), quantity, chosen, layer, remarks.get(quantity, ""), **options)
-    return {chapter if quantity == "time" else f"{chapter}-{quantity}": drawn(quantity) for quantity in quantities}
+    return {chapter + f"-{quantity}" * (quantity != "time"): drawn(quantity) for quantity in quantities.split()}
 
 
-def requests(chapter):
-    """The chapter's counts of what CUDA versions ask of the memory."""
-    def layout(run):
-        columns = [("sectors", "sectors", BLUE, scaled), ("bytes asked for", "asked", BLUE, scaled),
-                   ("bytes touched", "touched", BLUE, scaled), ("shared cycles", "wavefronts", ORANGE, scaled)]
-        groups = [(note, [(row["rung"], row) for row in rows]) for note, rows in run.read(chapter + "-cuda").sections]
-        return counts("What each version asks of the memory", columns, groups, [
-            "Counted in one run, in float: the same on every machine.  Cycles of shared memory by a model.",
-            "Sectors: of 32 bytes, as often as warps ask.  Touched: each sector once a launch.",
-            "Not counted: the library's products and transforms.  Lines: factors of 10."], 172, 134, 640)
-    return {chapter + "-cuda": layout}
+def requests(table):
+    """A chapter's counts of what CUDA versions ask of the memory."""
+    columns = [("sectors", "sectors", BLUE, scaled), ("bytes asked for", "asked", BLUE, scaled),
+               ("bytes touched", "touched", BLUE, scaled), ("shared cycles", "wavefronts", ORANGE, scaled)]
+    groups = [(note, [(row["rung"], row) for row in rows]) for note, rows in table.sections]
+    return counts("What each version asks of the memory", columns, groups, [
+        "Counted in one run, in float: the same on every machine.  Cycles of shared memory by a model.",
+        "Sectors: of 32 bytes, as often as warps ask.  Touched: each sector once a launch.",
+        "Not counted: the library's products and transforms.  Lines: factors of 10."], 172, 134, 640)
 
 
-# ---- 0: ground ------------------------------------------------------------------------------------
+# ---- 0: ground -------------------------------------------------------------------------------------------------------
 
 def ground_tables(run):
     """Rounding errors in both precisions; and PyTorch's, where it is there."""
-    run.map("ground-error", *((12544, 64, 256, 1024, 3136, 12544, 50176) if run.full else (3136, 64, 256, 1024, 3136, 12544)))
+    naive, keys = (12544, (64, 256, 1024, 3136, 12544, 50176)) if run.full else (3136, (64, 256, 1024, 3136, 12544))
+    run.map("ground-error", naive, *keys)
 
 
 def ground_error(run):
     table = run.read("ground-error")
     sweep = fits.Sweep(table, "error_in_u")
-    torch = next((f"  {note.split(',')[0].split('+')[0]} in float, one thread." for note in table.notes if "PyTorch" in note), "")
+    torch = [note.split(",")[0].split("+")[0] for note in table.notes if note.startswith("PyTorch")]
     sheet = Sheet("Rounding error, in units of u:  rms error / rms output / u", high=475, foot=[
-        "Filled: float, u = 2^{-24}.  Open: our forms in double, u = 2^{-53}.  96 queries, 64 channels, normal numbers.",
-        "Dashed: √N." + torch])
+        "Filled: float, u = 2^{-24}.  Open: our forms in double, u = 2^{-53}.  96 queries, 64 channels, normal tokens.",
+        "Dashed: √N." + "".join(f"  {name} in float, one thread." for name in torch)])
     panel = sheet.panel(54, 56, 560, x=(50, sweep.sizes[-1] * 1.12), y=(3, 250), xlabel="keys N",
                         xtics=tics((64, 256, 1024, 4096, 16384, 65536)), ytics=tics((5, 10, 20, 50, 100, 200)))
     panel.line([(N, 0.4 * math.sqrt(N)) for N in (57, sweep.sizes[-1])], FAINT, 1, 2, 0)
-    sheet.curves(panel, error_curves(sweep, {"double/naive": ("", VERMILION), "double/fast": ("", BLUE)}), weight=1.2, dot=0.65, point=6)
-    sheet.curves(panel, error_curves(sweep, {
-        "float/naive": ("naive", VERMILION), "pytorch/plain": ("PyTorch, plain", ORANGE),
-        "pytorch/sdpa": ("PyTorch, SDPA", PURPLE), "float/fast": ("tiled", BLUE)}), dot=0.6)
+    sheet.curves(panel, {"double/naive": ("", VERMILION), "double/fast": ("", BLUE)}, sweep.points,
+                 weight=1.2, dot=0.65, point=6)
+    sheet.curves(panel, {"float/naive": ("naive", VERMILION), "pytorch/plain": ("PyTorch, plain", ORANGE),
+                         "pytorch/sdpa": ("PyTorch, SDPA", PURPLE), "float/fast": ("tiled", BLUE)}, sweep.points)
     return sheet.drawing()
 
 
-def error_curves(sweep, lines):
-    """Lines of rounding errors, with exponents: {SERIES/FORM: (name, colour)}."""
-    found = [(sweep.series[key], line) for key, line in lines.items() if key in sweep.series]
-    return [(name and name + s.exponent(), colour, list(zip(s.N, s.value))) for s, (name, colour) in found]
+Chapter("ground", ground_tables, ["msa --grid 8x8 --channels 32 --heads 2 --without rpe,w_o,b_o,b_qkv"],
+        {"ground-error": ground_error})
 
 
-# ---- 1: LiSA --------------------------------------------------------------------------------------
+# ---- 1: LiSA ---------------------------------------------------------------------------------------------------------
 
 def lisa_tables(run):
     """Time, memory and work against N; the naive forms, which also vouch for the fast ones, in the first half only."""
     layer = "--channels 96 --heads 6 --without b_qkv,w_o,b_o"
     small, large, fast = "8x8 16x16 24x24 32x32 48x48 64x64", "128x128", "fast"
+    errors = "600 8x8 16x16 24x24 32x32 64x64"
     if run.full:
-        small, large = "8x8 16x16 24x24 32x32 40x40 48x48 56x56 64x64", "80x80 96x96 112x112 128x128 160x160 192x192 256x256"
-        fast = "fast fftw"
+        small = "8x8 16x16 24x24 32x32 40x40 48x48 56x56 64x64"
+        large, fast = "80x80 96x96 112x112 128x128 160x160 192x192 256x256", "fast fftw"
+        errors = "1100 8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
     run.table("lisa")
     for grids, forms, attention in ((small, "naive " + fast, "naive fast"), (large, fast, "fast")):
         if grids == large and run.half_spent():
@@ -101,8 +106,7 @@ def lisa_tables(run):
         run.sweep("window", f"msa --window 8 {layer},rpe --form {attention} --grid {grids}")
     run.map("lisa-border")
     run.map("lisa-kernels")
-    run.map("lisa-error", *("1100 8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256" if run.full else
-                            "600 8x8 16x16 24x24 32x32 64x64").split())
+    run.map("lisa-error", *errors.split())
 
 
 LISA = {"eq7/naive": ("LiSA Eq. 7, naive", VERMILION, 2), "eq10/naive": ("LiSA Eq. 10, naive", ORANGE, 2),
@@ -122,38 +126,48 @@ def lisa_error(run):
     sizes = [60 * 2 ** (k / 2) for k in range(30) if 60 * 2 ** (k / 2) < sweep.sizes[-1]]
     for n, precision in enumerate(("double", "float")):
         panel = sheet.panel(54 + 262 * n, 78, 282 + 262 * n, x=(50, sweep.sizes[-1] * 1.2), y=(1, 130), bare=n > 0,
-                            xtics=tics((64, 1024, 16384)), ytics=tics((1, 2, 5, 10, 20, 50, 100)), heading=precision, xlabel="tokens N")
+                            xtics=tics((64, 1024, 16384)), ytics=tics((1, 2, 5, 10, 20, 50, 100)),
+                            heading=precision, xlabel="tokens N")
         panel.line([(N, math.sqrt(N)) for N in sizes if N < 130 ** 2], FAINT, 1, 2, 0)
         panel.line([(N, math.log2(N)) for N in sizes], FAINT, 1, 2, 0)
-        sheet.curves(panel, error_curves(sweep, {
-            f"eq7-{precision}/naive": ("Eq. 7, naive", VERMILION), f"eq10-{precision}/naive": ("Eq. 10, naive", ORANGE),
-            f"eq7-{precision}/fast": ("Eq. 7, FFT", PURPLE), f"eq10-{precision}/fast": ("Eq. 10, FFT", BLUE)}), named=n > 0)
+        names = {key.replace("/", f"-{precision}/"): (name.replace("LiSA ", ""), colour)
+                 for key, (name, colour, _) in LISA.items() if "LiSA" in name}
+        sheet.curves(panel, names, sweep.points, named=n > 0, fitted=True)
     return sheet.drawing()
 
 
-# ---- 2: StructSA ----------------------------------------------------------------------------------
+Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"],
+        scalings("lisa", "time memory work", LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
+                 reasons={"eq7/naive": "above", "eq10/naive": "below"}),
+        {"lisa-error": lisa_error}, pictures("lisa-border", "lisa-kernels"))
+
+
+# ---- 2: StructSA -----------------------------------------------------------------------------------------------------
 
 def structsa_tables(run):
     """Time, memory and work against N; then one head against the number of patterns, the window and the stride."""
-    layer = "--channels 192 --heads 3 --kernel 3x3 --without b_qkv,w_o,b_o"
+    layer, forms = "--channels 192 --heads 3 --without b_qkv,w_o,b_o", "--form naive permuted fast"
+    head = f"--grid 14x14 --channels 64 --without b_qkv,w_o,b_o {forms}"
     small, large, windows, each = "8x8 14x14 20x20 28x28", "40x40", "1x1 3x3 5x5 7x7", 200
     if run.full:
         small, large = "8x8 12x12 16x16 20x20 24x24 28x28 32x32 40x40 48x48", "56x56 64x64 80x80 96x96"
         windows, each = "1x1 3x3 5x5 7x7 9x9", 150
     run.table("structsa")
     for D in (1, 4, 8):
-        run.sweep(f"d{D}", f"structsa {layer} --sizes D={D} --form naive permuted fast --grid {small}", each)
-    run.sweep("msa", f"msa --channels 192 --heads 3 --without b_qkv,w_o,b_o,rpe --form fast --grid {small} {large}", each)
+        run.sweep(f"d{D}", f"structsa --kernel 3x3 --sizes D={D} {layer} {forms} --grid {small}", each)
+    run.sweep("msa", f"msa {layer},rpe --form fast --grid {small} {large}", each)
     # Time enough that the first run is never the only one: it is the first to touch a map of up to gigabytes, and takes
     # twice as long.
     for D in (1, 4, 8):
-        run.sweep(f"d{D}", f"structsa {layer} --sizes D={D} --form permuted fast --grid {large}", 25, 3)
+        run.sweep(f"d{D}", f"structsa --kernel 3x3 --sizes D={D} {layer} --form permuted fast --grid {large}", 25, 3)
 
     run.table("structsa-shape")
-    for name, words in [(f"D={D}", f"--kernel 3x3 --sizes D={D}") for D in (1, 2, 4, 8, 16)] + \
-            [(f"M={window}", f"--kernel {window} --sizes D=4") for window in windows.split()] + \
-            [(f"s={stride}", f"--kernel 3x3 --stride {stride} --sizes D=4") for stride in (1, 2, 4)]:
-        run.sweep(name, f"structsa --grid 14x14 --channels 64 --without b_qkv,w_o,b_o {words} --form naive permuted fast", each)
+    for D in (1, 2, 4, 8, 16):
+        run.sweep(f"D={D}", f"structsa {head} --kernel 3x3 --sizes D={D}", each)
+    for window in windows.split():
+        run.sweep(f"M={window}", f"structsa {head} --kernel {window} --sizes D=4", each)
+    for stride in (1, 2, 4):
+        run.sweep(f"s={stride}", f"structsa {head} --kernel 3x3 --stride {stride} --sizes D=4", each)
     run.map("structsa-kernels")
     run.map("structsa-motion")
 
@@ -183,19 +197,26 @@ def structsa_shape(run):
     sheet.legend(forms.values(), 56)
     for n, (kind, xlabel, x, ticks) in enumerate((
             ("D", "patterns D  (windows 3×3)", (0.9, 18), (1, 2, 4, 8, 16)),
-            ("M", "window |M|  (D = 4)", (0.9, 90), (1, 9, 25, 81)), ("s", "stride  (3×3, D = 4)", (0.93, 4.3), (1, 2, 4)))):
-        panel = sheet.panel(76 + 214 * n, 92, 262 + 214 * n, x=x, y=(low / 1.5, high * 2), xtics=tics(ticks), ytics=TIMES,
-                            bare=n > 0, xlabel=xlabel)
-        sheet.curves(panel, [(name, colour, table.points("x", "median_seconds", kind=kind, form=form),
-                              table.points("q1_seconds", "q3_seconds", kind=kind, form=form))
-                             for form, (name, colour) in forms.items()], named=False)
+            ("M", "window |M|  (D = 4)", (0.9, 90), (1, 9, 25, 81)),
+            ("s", "stride  (3×3, D = 4)", (0.93, 4.3), (1, 2, 4)))):
+        panel = sheet.panel(76 + 214 * n, 92, 262 + 214 * n, x=x, y=(low / 1.5, high * 2), xtics=tics(ticks),
+                            ytics=TIMES, bare=n > 0, xlabel=xlabel)
+        sheet.curves(panel, forms, lambda form: table.points("x", "median_seconds", kind=kind, form=form),
+                     lambda form: table.points("q1_seconds", "q3_seconds", kind=kind, form=form), named=False)
     for stride, time in table.points("x", "median_seconds", kind="s", form="naive"):
         x, y = panel.at(stride, time)
-        sheet.text(x, y - 13, f"{math.ceil(14 / stride) ** 2}" + " keys" * (stride == 1), FAINT, "left" if stride == 1 else "center", 12)
+        sheet.text(x + 2, y - 13, f"{math.ceil(14 / stride) ** 2}" + " keys" * (stride == 1), FAINT, "left", 12)
     return sheet.drawing()
 
 
-# ---- 3: ELSA --------------------------------------------------------------------------------------
+Chapter("structsa", structsa_tables,
+        ["structsa --grid 4x8 --channels 16 --heads 2 --kernel 3x3 --sizes D=4 --without b_qkv,w_o,b_o"],
+        scalings("structsa", "time memory work", STRUCTSA, "C = 192, 3 heads, windows 3×3, batch 1", STRUCTSA_REMARKS,
+                 STRUCTSA_WORK),
+        {"structsa-shape": structsa_shape}, pictures("structsa-kernels", "structsa-motion"))
+
+
+# ---- 3: ELSA ---------------------------------------------------------------------------------------------------------
 
 def elsa_tables(run):
     """Time and memory against N; then against the size of the neighbourhood."""
@@ -225,17 +246,23 @@ def elsa_kernel(run):
     sheet = Sheet("One layer, 28×28 tokens, 96 channels, 3 heads, with a ghost head", high=430, letters=14, foot=[
         "One thread, float.  Bars: quartiles.", plain(table.measured())])
     for n, (column, heading, ytics) in enumerate((("median_seconds", "time", TIMES),
-                                                  ("peak_bytes", "memory beside input and output", EVERY_BYTES))):
+                                                  ("peak_bytes", "memory beside input and output", FINE_BYTES))):
         low, high = table.range(column)
         panel = sheet.panel(76 + 300 * n, 84, 290 + 300 * n, x=(0, 12), y=(low / 1.5, high * 1.5), log="y", ytics=ytics,
                             xtics=tics((1, 3, 5, 7, 9, 11)), heading=heading, xlabel="K")
-        sheet.curves(panel, [(name, colour, table.points("K", column, form=form),
-                              table.points("q1_seconds", "q3_seconds", form=form) if n == 0 else ())
-                             for form, name, colour in (("naive", "unfolded", ORANGE), ("fast", "not unfolded", BLUE))], named=n > 0)
+        sheet.curves(panel, {"naive": ("unfolded", ORANGE), "fast": ("not unfolded", BLUE)},
+                     lambda form: table.points("K", column, form=form),
+                     lambda form: table.points("q1_seconds", "q3_seconds", form=form) if n == 0 else (), named=n > 0)
     return sheet.drawing()
 
 
-# ---- 4: ChoP'D ------------------------------------------------------------------------------------
+Chapter("elsa", elsa_tables, ["elsa --grid 16x16 --channels 24 --heads 3 --kernel 7"],
+        scalings("elsa", "time memory", ELSA, "C = 96, 3 heads, with a ghost head, batch 1",
+                 {"time": "Thin lines: K = 3.", "memory": "Thin lines: K = 3."}),
+        {"elsa-kernel": elsa_kernel}, pictures("elsa-border", "elsa-filters"))
+
+
+# ---- 4: ChoP'D -------------------------------------------------------------------------------------------------------
 
 def chopd_tables(run):
     """Dense tensors on the smallest grids only.  Pooling alone: time against the box, errors against the grid."""
@@ -273,10 +300,10 @@ def chopd_boxes(run):
                         xtics=tics((1, 3, 7, 15, 31), "{0}×{0}".format), xlabel="box of w×w tokens")
     panel.upright(56)
     sheet.text(panel.at(56, 1)[0] - 6, panel.bottom - 12, "the grid", FAINT, "right", 12)
-    sheet.curves(panel, [(name, colour, table.points("side", "median_seconds", way=way),
-                          table.points("lower_quartile", "upper_quartile", way=way)) for way, name, colour in (
-        ("direct", "loops, w^2", VERMILION), ("axes", "loops by axes, w", ORANGE),
-        ("fractional", "sums, edges in tokens", SKY), ("whole", "sums, whole tokens", BLUE))])
+    sheet.curves(panel, {"direct": ("loops, w^2", VERMILION), "axes": ("loops by axes, w", ORANGE),
+                         "fractional": ("sums, edges in tokens", SKY), "whole": ("sums, whole tokens", BLUE)},
+                 lambda way: table.points("side", "median_seconds", way=way),
+                 lambda way: table.points("lower_quartile", "upper_quartile", way=way))
     return sheet.drawing()
 
 
@@ -286,16 +313,16 @@ def chopd_error(run):
     largest = table.range("edge")[1]
     sheet = Sheet("A mean over a box, in float: relative error", wide=820, high=430, foot=[
         "Numbers between 0 and 1; root mean square at 1000 boxes on the grid.  Dashed: u, one rounding."])
-    for n, side in enumerate(("1", "3", "9", "half")):
+    errors = {floor: "0"} | {10.0 ** k: f"10^{{{k}}}" for k in range(-8, -1)}
+    for n, (side, heading) in enumerate((("1", "1×1"), ("3", "3×3"), ("9", "9×9"), ("half", "half the grid"))):
         panel = sheet.panel(66 + 154 * n, 86, 206 + 154 * n, x=(6.5, largest * 1.3), y=(floor, 3e-2), bare=n > 0,
-                            xtics=tics((8, 32, 128, 512)), ytics={floor: "0"} | {10.0 ** k: f"10^{{{k}}}" for k in range(-8, -1)},
-                            heading="half the grid" if side == "half" else f"{side}×{side}")
+                            xtics=tics((8, 32, 128, 512)), ytics=errors, heading=heading)
         panel.line([(6.5, 2.0 ** -24), (largest * 1.3, 2.0 ** -24)], FAINT, 1, 2, 0)
         gap = panel.at(6.5, floor * 2.3)[1]
         sheet.strokes += [(panel.left - 5, gap + at, 10, -5, INK) for at in (0, 5)]
-        sheet.curves(panel, [(name, colour, [(x, max(y, floor)) for x, y in table.points("edge", "error", way=way, side=side)])
-                             for way, name, colour in (("float", "integral image", VERMILION), ("double", "table in double", BLACK),
-                                                       ("axes", "the fast form", BLUE))], 14, named=n == 3, dot=0.4)
+        sheet.curves(panel, {"float": ("integral image", VERMILION), "double": ("table in double", BLACK),
+                             "axes": ("the fast form", BLUE)}, lambda way: [
+            (x, max(y, floor)) for x, y in table.points("edge", "error", way=way, side=side)], named=n == 3, dot=0.4)
     sheet.text(374, panel.bottom + 52, "side of the grid, in tokens", INK, "center")
     return sheet.drawing()
 
@@ -306,9 +333,10 @@ def chopd_rank(run):
     last = int(table.range("rank")[1])
     sheet = Sheet("W_{imncd}  as a sum of R terms: relative error", wide=760, high=500, foot=[
         f"W is {table.notes['size'].replace(' ', '×')}: 4 images, 4×4 tokens, 8 channels.  Nothing is trained.  "
-        "Convolutions: the same W for all images.", "Scores ×4: self-attention that is four times as sure of its keys."])
-    panel = sheet.panel(76, 104, 680, x=(0, last), y=(floor, 1.15), xtics=tics(range(0, last + 1, 64)), log="y", xlabel="rank R",
-                        ytics={v / 100: f"{v:g} %" for v in (100, 30, 10, 3, 1, 0.3, 0.1)})
+        "Convolutions: the same W for all images.",
+        "Scores ×4: self-attention that is four times as sure of its keys."])
+    panel = sheet.panel(76, 104, 680, x=(0, last), y=(floor, 1.15), xtics=tics(range(0, last + 1, 64)), log="y",
+                        ytics={v / 100: f"{v:g} %" for v in (100, 30, 10, 3, 1, 0.3, 0.1)}, xlabel="rank R")
     # The upper axis: numbers in the factors.
     sheet.text((panel.left + panel.right) / 2, 60, "numbers in the factors, of those in W", INK, "center")
     sheet.strokes.append((panel.left, panel.top, panel.right - panel.left, 0, INK))
@@ -319,18 +347,15 @@ def chopd_rank(run):
             sheet.text(x, y - 18, f"{percent} %" if percent else "0", INK, "center")
             sheet.strokes.append((x, y, 0, -7, INK))
     panel.upright(128)
-    errors = {key: table.points("rank", "error", tensor=key) for key in dict.fromkeys(row["tensor"] for row in table.rows)}
-    for key, colour in (("attention", BLUE), ("sharp", SKY), ("convolution", VERMILION), ("depthwise", ORANGE),
-                        ("pointwise", GREEN), ("noise", FAINT)):
-        panel.line(cut(errors[key], floor), colour)
-    at = {key: lambda rank, points=points: [e for r, e in points if r <= rank][-1] for key, points in errors.items()}
-    for name, rank, error, colour, anchor, down in (
-            ("self-attention", 58, at["attention"](64), BLUE, "right", 4), ("scores ×4", 149, 0.031, SKY, "left", 0),
-            ("3×3 convolution", 196, at["convolution"](192), VERMILION, "left", -10), ("noise", last * 1.01, at["noise"](last), FAINT, "left", 0),
-            ("depth-wise 3×3", 112, 0.0033, ORANGE, "right", 0), ("point-wise", 112, 0.0021, GREEN, "right", 0),
-            ("rank of both: 128", 112, 0.0014, FAINT, "right", 0)):
-        x, y = panel.at(rank, error)
-        sheet.text(x, y + down, name, colour, anchor, 13)
+    for key, colour, name, rank, error, anchor in (
+            ("attention", BLUE, "self-attention", 58, 0.12, "right"), ("sharp", SKY, "scores ×4", 149, 0.031, "left"),
+            ("convolution", VERMILION, "3×3 convolution", 196, 0.034, "left"),
+            ("depthwise", ORANGE, "depth-wise 3×3", 112, 0.0033, "right"),
+            ("pointwise", GREEN, "point-wise", 112, 0.0021, "right"), ("noise", FAINT, "noise", last * 1.01, 0, "left"),
+            ("", FAINT, "rank of both: 128", 112, 0.0014, "right")):
+        points = table.points("rank", "error", tensor=key)
+        panel.line(cut(points, floor), colour)
+        sheet.text(*panel.at(rank, error or points[-1][1]), name, colour, anchor, 13)
     return sheet.drawing()
 
 
@@ -344,31 +369,42 @@ def cut(points, floor):
     return kept
 
 
-# ---- 5: HiLo --------------------------------------------------------------------------------------
+Chapter("chopd", chopd_tables,
+        ["chopd --grid 14x14 --channels 8 --batch 2 --sizes R=8,D=8,G=4,S=2",
+         "fc --channels 8 --batch 8 --sizes M=16,N=16,D=32",
+         "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"],
+        scalings("chopd", "time memory work", CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
+                 CHOPD_REMARKS),
+        {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank}, pictures("chopd-tensor"))
+
+
+# ---- 5: HiLo ---------------------------------------------------------------------------------------------------------
 
 def hilo_tables(run):
     """Time and memory against N; the layers of Table 10, alternately; heads of Lo-Fi from none to all."""
-    bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
-    stage, layer = "--channels 384 --heads 12", "--channels 768 --heads 12 --grid 14x14"       # LITv2-S's third; of Table 10
+    bare, qkv = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b --form", "--without b_qkv,b_o,rpe --form"
+    sra = "--without b_q,b_kv,sr_b,b_o --reduction 2 --form"
     grids, rounds, each, planes, lows = "14x14 28x28 56x56", 1, 400, "14x14 28x28", range(0, 13, 2)
     if run.full:
         grids, rounds, each, planes, lows = "14x14 28x28 42x42 56x56 84x84 112x112", 9, 800, "14x14 56x56", range(13)
     run.table("hilo")
-    run.sweep("s2", f"hilo {stage} --without {bare} --window 2 --form naive fast --grid {grids}", 90)
-    run.sweep("s4", f"hilo {stage} --without {bare} --window 4 --form fast --grid {grids}", 90)
-    run.sweep("msa", f"msa {stage} --without b_qkv,b_o,rpe --form fast --grid {grids}", 90)
-    run.sweep("window", f"msa {stage} --without b_qkv,b_o,rpe --window 7 --form fast --grid {grids}", 90)
-    run.sweep("sra", f"sra {stage} --without b_q,b_kv,sr_b,b_o --reduction 2 --form fast --grid {grids}", 90)
+    layer = f"--grid {grids} --channels 384 --heads 12"                 # LITv2-S's third stage
+    run.sweep("s2", f"hilo --window 2 {layer} {bare} naive fast", 90)
+    run.sweep("s4", f"hilo --window 4 {layer} {bare} fast", 90)
+    run.sweep("msa", f"msa {layer} {qkv} fast", 90)
+    run.sweep("window", f"msa --window 7 {layer} {qkv} fast", 90)
+    run.sweep("sra", f"sra {layer} {sra} fast", 90)
     run.table("hilo-layers")
+    layer = "--channels 768 --heads 12"
     for _ in range(rounds):
-        run.sweep("hilo", f"hilo {layer} --without {bare} --form fast", each)
-        run.sweep("window", f"msa {layer} --without b_qkv,b_o,rpe --window 7 --form fast", each)
-        run.sweep("sra", f"sra {layer} --without b_q,b_kv,sr_b,b_o --reduction 2 --form fast", each)
-        run.sweep("msa", f"msa {layer} --without b_qkv,b_o,rpe --form fast", each)
+        run.sweep("hilo", f"hilo --grid 14x14 {layer} {bare} fast", each)
+        run.sweep("window", f"msa --window 7 --grid 14x14 {layer} {qkv} fast", each)
+        run.sweep("sra", f"sra --grid 14x14 {layer} {sra} fast", each)
+        run.sweep("msa", f"msa --grid 14x14 {layer} {qkv} fast", each)
     run.table("hilo-alpha")
     for low in lows:
-        alpha = f"{(low + 0.01) / 12 if low < 12 else 1:.4f}"      # a little more, so that rounding down finds the heads
-        run.sweep(str(low), f"hilo --channels 768 --heads 12 --without {bare} --alpha {alpha} --form fast --grid {planes}", 400)
+        alpha = f"{(low + 0.01) / 12 if low < 12 else 1:.4f}"       # a little more, so that rounding down finds them
+        run.sweep(str(low), f"hilo --alpha {alpha} --grid {planes} {layer} {bare} fast", 400)
     run.map("hilo-cost")
     run.map("hilo-spectrum")
     run.map("hilo-alias")
@@ -382,19 +418,21 @@ HILO = {"s2/naive": ("as N×N, s = 2", VERMILION, 1.5), "msa/fast": ("self-atten
 def hilo_layers(run):
     """Images a second over HiLo's: here, in the paper, and by arithmetic.  The table has every series once a round."""
     table, left, unit, bars = run.read("hilo-layers"), 130, 500, []
-    took = {row["series"]: statistics.median(time for _, time in table.points("tokens", "median_seconds", series=row["series"]))
-            for row in table.rows}
     work = {row["series"]: int(row["multiply_adds"]) for row in table.rows}
+    took = {key: statistics.median(float(row["median_seconds"]) for row in table.where(series=key)) for key in work}
     paper = {row["row"]: float(row["value"]) for row in PUBLISHED.where(table="10", quantity="cpu")}
     sheet = Sheet("Images per second of one layer, HiLo's being 1", high=430, foot=[
         "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.", plain(table.measured())])
-    sheet.legend([("measured here", BLUE), ("in the paper, on a Core i9-10900X", ORANGE), ("│ by multiply-adds alone", INK)], 56)
+    sheet.legend([("measured here", BLUE), ("in the paper, on a Core i9-10900X", ORANGE),
+                  ("│ by multiply-adds alone", INK)], 56)
     sheet.strokes.append((left, 84, 0, 290, INK))
-    for n, (key, name, printed) in enumerate((("msa", "self-attention", "MSA"), ("window", "7×7 windows", "Local Window"),
-                                              ("sra", "SRA", "SRA"), ("hilo", "HiLo", "HiLo"))):
+    for n, (key, name, printed) in enumerate((
+            ("msa", "self-attention", "MSA"), ("window", "7×7 windows", "Local Window"), ("sra", "SRA", "SRA"),
+            ("hilo", "HiLo", "HiLo"))):
         y = 96 + 72 * n
         ours, theirs, sums = took["hilo"] / took[key], paper[printed] / paper["HiLo"], work["hilo"] / work[key]
-        bars += [(left, left + unit * ours, y, y + 22, BLUE), (left, left + unit * theirs, y + 24, y + 46, WRITTEN[ORANGE]),
+        bars += [(left, left + unit * ours, y, y + 22, BLUE),
+                 (left, left + unit * theirs, y + 24, y + 46, WRITTEN[ORANGE]),
                  (left + unit * sums - 1, left + unit * sums + 1, y - 5, y + 51, INK)]
         sheet.text(left - 10, y + 23, name, INK, "right")
         sheet.text(left + 8, y + 11, f"{ours:.2f}   {took[key] * 1e3:.2f} ms", WHITE, "left", 13)
@@ -409,17 +447,20 @@ def hilo_alpha(run):
         "768 channels, s = 2, batch 1, one thread, float.  Bars: quartiles.", plain(table.measured())])
     sheet.legend([("time", BLUE), ("multiply-adds, by formula", ORANGE)], 56)
     for n, none in enumerate(table.where(series="0")):
-        def over(column, base):
-            return [(x, y / float(none[base])) for x, y in table.points("series", column, grid=none["grid"])]
-        low, high = (over(column, "median_seconds") for column in ("q1_seconds", "q3_seconds"))
-        panel = sheet.panel(50 + 346 * n, 104, 354 + 346 * n, x=(-0.3, 12.6), y=(0, 1.15 * max(y for _, y in high)), log="",
-                            xtics=tics(range(0, 13, 2)), ytics=tics((0, 0.5, 1)), heading=f"{none['grid'].replace('x', '×')} tokens",
-                            xlabel="heads of Lo-Fi, of 12")
-        sheet.text(panel.right, panel.top - 16, f"1 is {float(none['median_seconds']) * 1e3:.3g} ms", FAINT, "right", 12)
+        rows = table.where(grid=none["grid"])
+        time = float(none["median_seconds"])
+        quartiles = [(float(row["q1_seconds"]) / time, float(row["q3_seconds"]) / time) for row in rows]
+        top = 1.15 * max(high for _, high in quartiles)
+        panel = sheet.panel(50 + 346 * n, 104, 354 + 346 * n, x=(-0.3, 12.6), y=(0, top), xtics=tics(range(0, 13, 2)),
+                            ytics=tics((0, 0.5, 1)), log="", xlabel="heads of Lo-Fi, of 12",
+                            heading=f"{none['grid'].replace('x', '×')} tokens")
+        sheet.text(panel.right, panel.top - 16, f"1 is {time * 1e3:.3g} ms", FAINT, "right", 12)
         panel.upright(10)
         sheet.text(panel.at(9.8, 0)[0], panel.bottom - 16, "α = 0.9", FAINT, "right", 13)
-        panel.line(over("multiply_adds", "multiply_adds"), ORANGE, dot=0.35)
-        panel.line(over("median_seconds", "median_seconds"), BLUE, quartiles=[(a, b) for (_, a), (_, b) in zip(low, high)])
+        work = int(none["multiply_adds"])
+        panel.line([(int(row["series"]), int(row["multiply_adds"]) / work) for row in rows], ORANGE, dot=0.35)
+        panel.line([(int(row["series"]), float(row["median_seconds"]) / time) for row in rows], BLUE,
+                   quartiles=quartiles)
     return sheet.drawing()
 
 
@@ -428,31 +469,40 @@ def hilo_cost(run):
     table = run.read("hilo-cost")
     sheet = Sheet("Multiply-adds of one layer, in 10^9, by the edge of the image in pixels", wide=760, high=430, foot=[
         "384 channels, 12 heads, half of them Hi-Fi's; 16×16 pixels a token.  By formula."])
-    axes = dict(x=(256, 1280), y=(0, 6.6), xtics=tics((512, 1024), str), ytics=tics((0, 2, 4, 6)), log="", xlabel="edge, in pixels")
-    for n, (s, names) in enumerate(((2, (("Lo-Fi", 1090, 4.1, BLUE), ("Hi-Fi", 1270, 0.85, VERMILION))),
-                                    (4, (("Lo-Fi", 1270, 0.5, BLUE), ("Hi-Fi", 870, 1.5, VERMILION))))):
+    axes = {"x": (256, 1280), "y": (0, 6.6), "xtics": tics((512, 1024), str), "ytics": tics((0, 2, 4, 6)), "log": "",
+            "xlabel": "edge, in pixels"}
+    for n, (s, low, high) in enumerate(((2, (1090, 4.1), (1270, 0.85)), (4, (1270, 0.5), (870, 1.5)))):
         panel = sheet.panel(40 + 232 * n, 86, 224 + 232 * n, heading=f"windows of {s}×{s}", bare=n > 0, **axes)
         panel.line(table.points("pixels", f"high_{s}"), VERMILION, dot=0)
         panel.line(table.points("pixels", f"low_{s}"), BLUE, dot=0)
+        sheet.text(*panel.at(*low), "Lo-Fi", BLUE, "right")
+        sheet.text(*panel.at(*high), "Hi-Fi", VERMILION, "right")
         N = s * s * (384 * (1 - 1 / s ** 2) + s * s)
         cross = 16 * math.sqrt(N), N * 384 * (1.75 * 384 + s * s) / 1e9
         panel.line([cross], INK, 0, dot=1, point=6)
         x, y = panel.at(*cross)
         sheet.text(x - 6, y - 48 / s, f"N = {N:.0f}", FAINT, "center" if s == 2 else "right", 12)
-        for name, pixels, height, colour in names:
-            sheet.text(*panel.at(pixels, height), name, colour, "right")
     panel = sheet.panel(504, 86, 688, heading="both", bare=True, **axes)
     panel.line(table.points("pixels", "msa"), BLACK, dot=0)
     sheet.text(*panel.at(755, 6.15), "self-attention", BLACK, "right", 13)
-    sheet.curves(panel, [(f"s = {s}", colour, table.points("pixels", f"both_{s}"))
-                         for s, colour in ((2, PURPLE), (4, GREEN), (8, ORANGE))], 14, dot=0)
+    sheet.curves(panel, {"both_2": ("s = 2", PURPLE), "both_4": ("s = 4", GREEN), "both_8": ("s = 8", ORANGE)},
+                 lambda column: table.points("pixels", column), dot=0)
     return sheet.drawing()
 
 
-# ---- 6: the gap -----------------------------------------------------------------------------------
+Chapter("hilo", hilo_tables,
+        ["hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32",
+         "sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o"],
+        scalings("hilo", "time memory", HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
+            "time": "Bars at the points: quartiles.", "memory": "Self-attention runs with windows on one line."}),
+        {"hilo-layers": hilo_layers, "hilo-alpha": hilo_alpha, "hilo-cost": hilo_cost},
+        pictures("hilo-spectrum", "hilo-alias"))
 
-# The forms whose exponents and ratios are taken: key, name, table, series, and by form the formulas of multiply-adds and
-# of memory in reals that are printed beside the exponents.
+
+# ---- 6: the gap ------------------------------------------------------------------------------------------------------
+
+# The forms whose exponents and ratios are taken: key, name, table, series, and by form the formulas of multiply-adds
+# and of memory in reals that are printed beside the exponents.
 OPERATORS = [
     ("msa", "self-attention", "lisa", "msa", {"naive": ("$2 N^2 C$", "$N^2$"), "fast": ("the same", "$N C$")}),
     ("lisa", "LiSA, Eq. 10", "lisa", "eq10", {
@@ -468,29 +518,27 @@ OPERATORS = [
 
 
 def gap_tables(run):
-    """The gap itself is worked out of the chapters' tables.  Both forms where N is small; all fast forms as one layer of
-    96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofs, and the dots below them."""
+    """The gap itself is worked out of the chapters' tables.  Here: both forms where N is small; all fast forms as one
+    layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
     hilo = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
-    tiny = "--form naive fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"          # planes that columns of the chapter's tables are
-    planes = "--form fast --grid 7x7 14x14 28x28 56x56 112x112"
-    layer = f"--channels 96 --heads 3 {planes}"
-    for table, series, words in (
-            ("gap-small", "self-attention", f"msa --channels 96 --heads 6 {qkv},rpe {tiny} 14x14"),
-            ("gap-small", "LiSA, Eq. 10", f"lisa --channels 96 --heads 6 --sizes D=16 {qkv} {tiny} 14x14"),
-            ("gap-small", "StructSA, D = 4", f"structsa --channels 192 --heads 3 --kernel 3x3 --sizes D=4 {qkv} {tiny} 14x14"),
-            ("gap-small", "ELSA, K = 7", f"elsa --channels 96 --heads 3 --kernel 7 {qkv} {tiny} 14x14"),
-            ("gap-small", "ChoP'D", f"chopd --channels 96 --sizes D=96,R=96,G=4,S=24 {tiny}"),
-            ("gap-small", "HiLo, s = 2", f"hilo --channels 384 --heads 12 {hilo} {tiny} 14x14"),
-            ("gap-choice", "7×7 windows", f"msa --window 7 {layer} {bare}"),
-            ("gap-choice", "ELSA, K = 7", f"elsa --kernel 7 {layer} --without b_qkv,b_o"),
-            ("gap-choice", "ChoP'D", f"chopd --channels 96 --sizes D=96,R=96,G=4,S=24 {planes}"),
-            ("gap-choice", "LiSA, D = 16", f"lisa --channels 96 --heads 6 --sizes D=16 {planes} --without b_qkv,b_o"),
-            ("gap-choice", "HiLo, s = 2", f"hilo {layer} {hilo}"),
-            ("gap-choice", "self-attention", f"msa {layer} {bare}"),
-            ("gap-choice", "StructSA, D = 4", f"structsa --kernel 3x3 --sizes D=4 {layer} --without b_qkv,b_o")):
-        run.table(table)
-        run.sweep(series, words, 300)
+    run.table("gap-small")
+    tiny = "--form naive fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"          # planes that are columns of the chapter's tables
+    run.sweep("self-attention", f"msa --channels 96 --heads 6 {qkv},rpe {tiny} 14x14", 300)
+    run.sweep("LiSA, Eq. 10", f"lisa --channels 96 --heads 6 --sizes D=16 {qkv} {tiny} 14x14", 300)
+    run.sweep("StructSA, D = 4", f"structsa --channels 192 --heads 3 --kernel 3x3 --sizes D=4 {qkv} {tiny} 14x14", 300)
+    run.sweep("ELSA, K = 7", f"elsa --channels 96 --heads 3 --kernel 7 {qkv} {tiny} 14x14", 300)
+    run.sweep("ChoP'D", f"chopd --channels 96 --sizes D=96,R=96,G=4,S=24 {tiny}", 300)
+    run.sweep("HiLo, s = 2", f"hilo --channels 384 --heads 12 {hilo} {tiny} 14x14", 300)
+    run.table("gap-choice")
+    layer = "--channels 96 --form fast --grid 7x7 14x14 28x28 56x56 112x112"
+    run.sweep("7×7 windows", f"msa --window 7 --heads 3 {layer} {bare}", 300)
+    run.sweep("ELSA, K = 7", f"elsa --kernel 7 --heads 3 {layer} --without b_qkv,b_o", 300)
+    run.sweep("ChoP'D", f"chopd --sizes D=96,R=96,G=4,S=24 {layer}", 300)
+    run.sweep("LiSA, D = 16", f"lisa --heads 6 --sizes D=16 {layer} --without b_qkv,b_o", 300)
+    run.sweep("HiLo, s = 2", f"hilo --heads 3 {layer} {hilo}", 300)
+    run.sweep("self-attention", f"msa --heads 3 {layer} {bare}", 300)
+    run.sweep("StructSA, D = 4", f"structsa --kernel 3x3 --sizes D=4 --heads 3 {layer} --without b_qkv,b_o", 300)
     run.table("gap-blocks")
     for edge in (8, 12, 16, 24, 32, 48, 64, 96, 128) if run.full else (8, 16, 32, 64):
         layer = f"--channels 96 --heads 6 --form fast --grid {edge}x{edge}"
@@ -499,13 +547,14 @@ def gap_tables(run):
         run.sweep("pooled", f"hilo --alpha 1 --window 2 {layer} --without l_q_b,l_kv_b,l_proj_b", 300)
         run.sweep("lisa", f"lisa {layer} --sizes D=16 --without b_qkv,b_o", 300)
     run.say("compute roofline")
-    lines = [line.split("\t") for line in run.program("figures/roofline", 1 if run.full else 0.1)]
-    notes = run.about() + [line[0] for line in lines if line[0].startswith("#")]
-    dots = "operator options sizes form grid channels without multiply_adds x_bytes weights_bytes y_bytes workspace_bytes " \
-           "intensity level roof best_seconds reached share"
-    for name, kind, head in (("roofline", "form", dots), ("roofline-levels", "level", "level read_through_bytes G_a_second")):
-        columns = head.split()
-        run.write(name, notes + ["#" + fits.cells(*columns)] + [fits.cells(*line[1:1 + len(columns)]) for line in lines if line[0] == kind])
+    lines, notes = run.program("figures/roofline", 1 if run.full else 0.1), run.about()
+    for name, kind, columns in (
+            ("roofline", "form", "operator options sizes form grid channels without multiply_adds x_bytes "
+                                 "weights_bytes y_bytes workspace_bytes intensity level roof best_seconds reached share"),
+            ("roofline-levels", "level", "level read_through_bytes G_a_second")):
+        cells = [line.split("\t")[1:1 + len(columns.split())] for line in lines if line.startswith(kind + "\t")]
+        notes += [line for line in lines if line.startswith("#") and line not in notes]
+        run.write(name, notes + ["#" + columns.replace(" ", "\t")] + ["\t".join(row) for row in cells])
 
 
 def gap_derived(run):
@@ -532,109 +581,104 @@ def resolutions(table):
     G = {(row["attention"], row["pixels"]): int(row["multiply_adds"]) / 1e9 for row in table.rows}
     sides = ("224", "448", "896", "1792")
     yield fits.cells("#attention", "printed, 224", *sides)
-    for key, name, row in (("msa", "self-attention", "MSA"), ("window", "windows of 7", "W-MSA"), ("sra", "SRA, s = 2", "SRA"),
-                           ("s2", "HiLo, s = 2", "HiLo"), ("s4", "HiLo, s = 4", "")):
+    for key, name, row in (("msa", "self-attention", "MSA"), ("window", "windows of 7", "W-MSA"),
+                           ("sra", "SRA, s = 2", "SRA"), ("s2", "HiLo, s = 2", "HiLo"), ("s4", "HiLo, s = 4", "")):
         found = [G[key, side] for side in sides]
-        yield fits.cells(name, printed.get(row, ""), *(f"{g:.{2 if g < 10 else 1 if g < 100 else 0}f}" for g in found))
+        yield fits.cells(name, printed.get(row, ""), *(f"{g:.{(g < 10) + (g < 100)}f}" for g in found))
 
 
-GAP = {"msa": ("self-attention", BLACK), "lisa": ("LiSA", BLUE), "structsa": ("StructSA", GREEN), "elsa": ("ELSA", PURPLE),
-       "chopd": ("ChoP'D", VERMILION), "hilo": ("HiLo", ORANGE)}
+GAP = {"msa": ("self-attention", BLACK), "lisa": ("LiSA", BLUE), "structsa": ("StructSA", GREEN),
+       "elsa": ("ELSA", PURPLE), "chopd": ("ChoP'D", VERMILION), "hilo": ("HiLo", ORANGE)}
 GAP_PANELS = {"time": ("times_faster", (0.5, 3e5), "time"), "memory": ("times_smaller", (0.4, 5e3), "peak memory")}
 
 
 def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=14, last=True, **style):
     """Naive over fast against N.  Nothing is estimated: a line is as long as both forms were measured."""
     column, y, heading = GAP_PANELS[quantity]
-    panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids" if last else "",
+    panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids" * last,
                         xtics=tics((16, 64, 256, 1024, 4096, 12544), thousands if last else lambda n: ""),
                         ytics={10.0 ** n: f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×" for n in range(6)})
     sheet.text(panel.left + 10, panel.top + 1.2 * size, heading)
     panel.line([(14, 1), (15000, 1)], INK, 1, 2, 0)
     sheet.text(panel.left + 8, panel.at(14, 1)[1] - 0.75 * size, "even", FAINT, "left", size - 2)
-    found = [(table.points("tokens", column, series=key), line) for key, line in GAP.items()]
-    sheet.curves(panel, [(name + fits.exponent(*zip(*points)), colour, points) for points, (name, colour) in found if points], size, **style)
+    sheet.curves(panel, GAP, lambda key: table.points("tokens", column, series=key), size=size, fitted=True, **style)
 
 
 def gap(run):
     table = run.read("gap")
     sheet = Sheet("How many times as fast the fast form is, and how many times smaller", high=800, foot=[
-        "The layers of chapters 1 to 5, one thread, float.  Lines end where the naive form would take too long or too much.",
+        "The layers of chapters 1 to 5, one thread, float.  Lines end where the naive form takes too long or too much.",
         fits.FITTED.replace("N are", "N in the ratio are"), plain(table.measured())])
     gap_panel(sheet, table, "time", 84, 58, 530, 366, last=False)
     gap_panel(sheet, table, "memory", 84, 396, 530)
     return sheet.drawing()
 
 
-def gap_slide(quantity):
-    """One panel, in letters for the last row of a lecture hall; title and remarks are the slide's."""
-    def layout(run):
-        sheet = Sheet(GAP_PANELS[quantity][2], 1240, 590, heading="", letters=23)
-        gap_panel(sheet, run.read("gap"), quantity, 130, 18, 910, size=22, weight=4, dot=0.8)
-        return sheet.drawing()
-    return layout
+def gap_slide(run, quantity):
+    sheet = Sheet(GAP_PANELS[quantity][2], 1240, 590, heading="", letters=23)
+    gap_panel(sheet, run.read("gap"), quantity, 130, 18, 910, size=22, weight=4, dot=0.8)
+    return sheet.drawing()
 
 
-def operator_slide(name, series):
+def operator_slide(run, name, series):
     """Seconds and bytes of the naive form and of the fast one against the number of tokens."""
-    def layout(run):
-        table = run.read(name)
-        table.rows = table.where(series=series, form="naive") + table.where(series=series, form="fast")
-        first, last = (int(end) for end in table.range("tokens"))
-        sheet = Sheet("time and peak memory", 1240, 560, heading="", letters=24)
-        for n, (column, heading, ytics) in enumerate((("median_seconds", "time", dict(list(TIMES.items())[::2])),
-                                                      ("peak_bytes", "peak memory", dict(list(EVERY_BYTES.items())[::2])))):
-            low, high = table.range(column)
-            panel = sheet.panel(134 + 640 * n, 64, 576 + 620 * n, x=(first / 1.2, last * 1.2), y=(low / 2, high * 6), heading=heading,
-                                xtics=tics(last // 8 ** k for k in range(5) if last % 8 ** k == 0 and last // 8 ** k >= first),
-                                ytics=ytics, xlabel="tokens N")
-            for form, colour in (("naive", VERMILION), ("fast", BLUE)):
-                points = table.points("tokens", column, form=form)
-                panel.line(points, colour, 4, dot=0.8)
-                x, y = panel.at(*points[-1])
-                sheet.text(x - 8, y - 24, form, colour, "right")
-        return sheet.drawing()
-    return layout
+    table = run.read(name)
+    table.rows = table.where(series=series, form="naive") + table.where(series=series, form="fast")
+    first, last = (int(end) for end in table.range("tokens"))
+    sheet = Sheet("time and peak memory", 1240, 560, heading="", letters=24)
+    sizes = [last // 8 ** k for k in range(5) if last % 8 ** k == 0 and last // 8 ** k >= first]
+    for n, (column, heading, ytics) in enumerate((("median_seconds", "time", TIMES),
+                                                  ("peak_bytes", "peak memory", FINE_BYTES))):
+        low, high = table.range(column)
+        panel = sheet.panel(134 + 640 * n, 64, 576 + 620 * n, x=(first / 1.2, last * 1.2), y=(low / 2, high * 6),
+                            xtics=tics(sizes), ytics=dict(list(ytics.items())[::2]),
+                            heading=heading, xlabel="tokens N")
+        for form, colour in (("naive", VERMILION), ("fast", BLUE)):
+            points = table.points("tokens", column, form=form)
+            panel.line(points, colour, 4, dot=0.8)
+            x, y = panel.at(*points[-1])
+            sheet.text(x - 8, y - 24, form, colour, "right")
+    return sheet.drawing()
 
 
 BLOCKS = {"msa/fast": ("self-attention", BLACK, 2), "quarter/fast": ("windows of N/4", ORANGE, 2),
           "pooled/fast": ("keys pooled 2×2", GREEN, 2), "lisa/fast": ("LiSA", BLUE, 2)}
 
 
-def gap_blocks(quantity):
+def gap_blocks(quantity, title):
     """LiSA's Fig. 4 by our fast forms."""
     def remark(sweep):
         if quantity == "memory":
             return "No fast form holds a map, so that nothing here is quadratic."
         return f"Windows of N/4 tokens cost less than LiSA {sweep.ahead('quarter/fast', 'lisa/fast')}, " \
                f"pooled keys {sweep.ahead('pooled/fast', 'lisa/fast')}."
-    title = {"work": "LiSA’s Fig. 4a by our forms: multiply-adds of one layer", "time": "LiSA’s Fig. 4b by our forms: time of one layer",
-             "memory": "LiSA’s Fig. 4c by our forms: memory of one layer"}[quantity]
-    layer = "C = 96, 6 heads, D = 16 in LiSA, batch 1, fast forms"
-    return lambda run: scaling(run.read("gap-blocks"), quantity, BLOCKS, layer, remark, guides=quantity == "time", title=title)
+    return lambda run: scaling(run.read("gap-blocks"), quantity, BLOCKS, title=title, guides=quantity == "time",
+                               layer="C = 96, 6 heads, D = 16 in LiSA, batch 1, fast forms", remark=remark)
 
 
 def gap_resolution(run):
-    """What HiLo's Fig. 3 asks: multiply-adds of the network, counted, with the paper's Table 4 at 224 pixels as rings; time
-    and memory of one layer of that stage, measured for chapter 5."""
+    """What HiLo's Fig. 3 asks: multiply-adds of the network, counted, with the paper's Table 4 at 224 pixels as rings;
+    time and memory of one layer of that stage, measured for chapter 5."""
     table, layers = run.read("gap-resolution"), run.read("hilo")
     for row in layers.rows:
         row["pixels"] = 16 * math.sqrt(int(row["tokens"]))
     for row in table.rows:
         row["G"] = int(row["multiply_adds"]) / 1e9
-    lines = {"msa": ("self-attention", BLACK), "sra": ("SRA, 2×2", GREEN), "s2": ("HiLo, s = 2", BLUE), "s4": ("HiLo, s = 4", SKY),
-             "window": ("7×7 windows", ORANGE)}
-    sheet = Sheet("LITv2-S on larger images, by the attention of its third stage", wide=760, high=470, letters=14, foot=[
-        "Rings: Table 4 of the paper, at 224 pixels; its Fig. 3 gives no numbers.  One image, one thread, float, fast forms.",
-        plain(layers.measured())])
+    lines = {"msa": ("self-attention", BLACK), "sra": ("SRA, 2×2", GREEN), "s2": ("HiLo, s = 2", BLUE),
+             "s4": ("HiLo, s = 4", SKY), "window": ("7×7 windows", ORANGE)}
+    sheet = Sheet("LITv2-S on larger images, by the attention of its third stage", wide=760, high=470, letters=14)
+    sheet.settings["foot"] = [
+        "Rings: Table 4 of the paper, at 224 pixels; its Fig. 3 gives no numbers.  One image, one thread, fast forms.",
+        plain(layers.measured())]
     sheet.legend(lines.values(), 56)
     for n, (column, heading, y, ytics) in enumerate((
-            ("G", "G multiply-adds, network", (2, 2000), tics((4, 10, 100, 1000))), ("median_seconds", "time, one layer", (3e-4, 4), TIMES),
-            ("peak_bytes", "peak memory, one layer", (2 ** 21, 2 ** 27), tics((2 ** k for k in (21, 23, 25, 27)), fits.amount)))):
-        panel = sheet.panel(52 + 256 * n, 100, 232 + 256 * n, x=(200, 2050), y=y, xtics=tics((224, 448, 896, 1792), str), ytics=ytics,
-                            heading=heading, xlabel="pixels of a side")
-        sheet.curves(panel, [(name, colour, layers.points("pixels", column, series=key, form="fast") if n else
-                              table.points("pixels", column, attention=key)) for key, (name, colour) in lines.items()], named=False, dot=0.4)
+            ("G", "G multiply-adds, network", (2, 2000), tics((4, 10, 100, 1000))),
+            ("median_seconds", "time, one layer", (3e-4, 4), TIMES),
+            ("peak_bytes", "peak memory, one layer", (2 ** 20, 2 ** 27), FINE_BYTES))):
+        panel = sheet.panel(52 + 256 * n, 100, 232 + 256 * n, x=(200, 2050), y=y, ytics=ytics, heading=heading,
+                            xtics=tics((224, 448, 896, 1792), str), xlabel="pixels of a side")
+        sheet.curves(panel, lines, lambda key: layers.points("pixels", column, series=key, form="fast") if n else
+                     table.points("pixels", column, attention=key), named=False, dot=0.4)
     printed = [float(row["value"]) for row in PUBLISHED.where(table="4", quantity="flops")]
     sheet.panels[0].line([(224, value) for value in printed], INK, 0, dot=1.1, point=6)
     return sheet.drawing()
@@ -654,20 +698,19 @@ def roofline(run, slide=False):
     sheet = Sheet(title, 1240, 590, heading="", letters=22) if slide else Sheet(title, high=660, foot=[
         "One thread, float.  Full: fast forms, and how much of their roof they reach; hollow: naive ones.",
         "Slopes: levels of memory, and GB/s read from them.", plain(table.measured())])
-    # Three times the roof: some names stand above it.
     panel = sheet.panel(*((100, 40, 1210) if slide else (66, 84, 700)), x=(0.05, 6000), y=(lowest, peak * 3),
-                        xtics=tics((4.0 ** n for n in range(-2, 7)), lambda v: f"1/{1 / v:.0f}" if v < 1 else thousands(v)),
+                        xtics={0.0625: "1/16", 0.25: "1/4"} | tics(4 ** n for n in range(7)),
                         ytics=tics((0.1, 1, 10, 100, 1000)), heading="G multiply-adds a second",
                         xlabel="multiply-adds for each byte of input, weights, output and workspace")
     roof = panel.at(1, peak)[1]
     sheet.text(panel.left + 8, roof - small - 4, f"vectors from registers: {peak:.0f}", FAINT, "left", small + 1)
     (x0, y0), (x1, y1) = panel.at(1, 1), panel.at(10, 10)
-    x, before = 0.058, math.inf
+    slant, x, before = math.degrees(math.atan2(y0 - y1, x1 - x0)), 0.058, math.inf
     for level, rate in rates.items():
         panel.line([(0.05, rate * 0.05), (peak / rate, peak), (6000, peak)], FAINT, 1.2, dot=0)
         x, before = 2.5 * x if before < 2 * rate else 0.058, rate           # further on where the slope before is near
         at = panel.at(x, rate * x)
-        sheet.text(at[0] - small * 0.2, at[1] - small * 1.3, f"{level}  {rate:.0f}", FAINT, math.degrees(math.atan2(y0 - y1, x1 - x0)), small)
+        sheet.text(at[0] - small * 0.2, at[1] - small * 1.3, f"{level}  {rate:.0f}", FAINT, slant, small)
     dots = []
     for row in table.rows:
         fast = row["form"] == "fast"
@@ -675,14 +718,26 @@ def roofline(run, slide=False):
         panel.line([place], colour, 0, dot=0.9, point=7 if fast else 6)
         name = CALLED[row["operator"] + "-window" * ("window" in row["options"])]
         dots.append((*panel.at(*place), name + (f"  {float(row['share']):.0f} %" if fast else ""), colour))
-    names = fits.Names([dot[:3] for dot in dots], small, 14 if slide else 10, (panel.left, panel.top, panel.right), roof)
+    names = fits.Names([dot[:3] for dot in dots], small, 14 if slide else 10, panel, roof)
     for (_, _, name, colour), (left, middle, stroke) in zip(dots, names.place()):
         sheet.text(left, middle, name, colour, "left", small)
         sheet.strokes += [(*stroke, FAINT)] if stroke else []
     return sheet.drawing()
 
 
-# ---- 7: networks ----------------------------------------------------------------------------------
+Chapter("gap", gap_tables, (), {
+    "gap": gap, "roofline": roofline, "gap-resolution": gap_resolution,
+    "gap-blocks-work": gap_blocks("work", "LiSA’s Fig. 4a by our forms: multiply-adds of one layer"),
+    "gap-blocks-time": gap_blocks("time", "LiSA’s Fig. 4b by our forms: time of one layer"),
+    "gap-blocks-memory": gap_blocks("memory", "LiSA’s Fig. 4c by our forms: memory of one layer")},
+        derived=gap_derived, files=("gap", "roofline"))
+SLIDES |= {"gap-time": lambda run: gap_slide(run, "time"), "gap-memory": lambda run: gap_slide(run, "memory"),
+           "roofline": lambda run: roofline(run, slide=True)}
+SLIDES |= {f"gap-{key}": lambda run, table=table, series=series: operator_slide(run, table, series)
+           for key, _, table, series, _ in OPERATORS if key != "msa"}
+
+
+# ---- 7: networks -----------------------------------------------------------------------------------------------------
 
 def networks_tables(run):
     """Whole networks with random weights: where the time goes, by kinds of steps and by resolution; images a second.
@@ -698,17 +753,19 @@ def networks_tables(run):
 
 
 def rates(run, runs):
-    """Images a second of LITv2, one by one on one thread, beside those that its paper prints; of time and of multiply-adds
-    the ratio to LITv2-S's."""
+    """Images a second of LITv2, one by one on one thread, beside those that its paper prints; of time and of
+    multiply-adds the ratio to LITv2-S's."""
     run.say("measure networks-rate")
     printed = {row["row"]: int(row["value"]) for row in PUBLISHED.where(table="1", quantity="throughput")}
     rows = []
-    for size, side, row in (("s", 224, "LITv2-S"), ("m", 224, "LITv2-M"), ("b", 224, "LITv2-B"), ("b", 384, "LITv2-B up384")):
+    for size, side, row in (("s", 224, "LITv2-S"), ("m", 224, "LITv2-M"), ("b", 224, "LITv2-B"),
+                            ("b", 384, "LITv2-B up384")):
         lines = run.program("figures/networks-profile", runs, f"litv2-{size}", "fast", f"{side}x{side}")
-        network, _, _, _, time, _, work = next(cells[:7] for line in lines if (cells := line.split("\t"))[2:3] == ["all"])
-        rows.append((network, f"{side}x{side}", 1 / float(time), printed[row], work))
-    (_, _, images, paper, cost), head = rows[0], "network grid images_a_second ratio printed printed_ratio multiply_adds its_ratio"
-    run.write("networks-rate", run.about() + ["#" + fits.cells(*head.split())] + [
+        total = next(cells for cells in (line.split("\t") for line in lines) if cells[2:3] == ["all"])
+        rows.append((total[0], f"{side}x{side}", 1 / float(total[4]), printed[row], total[6]))
+    _, _, images, paper, cost = rows[0]
+    columns = "network grid images_a_second ratio printed printed_ratio multiply_adds its_ratio"
+    run.write("networks-rate", run.about() + ["#" + columns.replace(" ", "\t")] + [
         fits.cells(network, grid, f"{rate:.4g}", f"{rate / images:.2f}", prints, f"{prints / paper:.2f}", work,
                    f"{float(cost) / float(work):.2f}") for network, grid, rate, prints, work in rows])
 
@@ -718,82 +775,54 @@ def networks_share(run):
     table = run.read("networks-share")
     sheet = Sheet("How much of a network its operator is", wide=760, high=460, foot=[
         "Lines: its share of the multiply-adds, by formula.  Dots: its share of the time, one image, one thread.",
-        "LiSA’s peaks are sides of 11, 13, 17, 19 and 23 times 2 or 4 tokens, whose transforms take more.", plain(table.measured())])
-    panel = sheet.panel(68, 60, 520, x=(150, 790), y=(0, 1), xtics=tics((160, 224, 320, 448, 576, 672, 768), str), log="",
-                        ytics=tics((n / 5 for n in range(6)), lambda v: f"{100 * v:.0f} %"), xlabel="side of the image, in pixels")
-    networks = (("litv2-s", "HiLo in LITv2-S", BLUE), ("elsa-swin-t", "ELSA in ELSA-Swin-T", VERMILION),
-                ("structvit-s-4-1", "StructSA in StructViT-S-4-1", GREEN), ("lisanet-i-t", "LiSA in LiSANet-I-T", PURPLE))
-    sheet.curves(panel, [(name, colour, table.points("side", "multiply_adds", network=key)) for key, name, colour in networks], 14, dot=0)
-    for key, _, colour in networks:
-        panel.line([(x, y) for x, y in table.points("side", "time", network=key) if y >= 0], colour, 0, dot=0.8)
+        "LiSA’s peaks are sides of 11, 13, 17, 19 and 23 times 2 or 4 tokens, whose transforms take more.",
+        plain(table.measured())])
+    panel = sheet.panel(68, 60, 520, x=(150, 790), y=(0, 1), xtics=tics((160, 224, 320, 448, 576, 672, 768)), log="",
+                        ytics=tics((n / 5 for n in range(6)), lambda v: f"{100 * v:.0f} %"),
+                        xlabel="side of the image, in pixels")
+    networks = {"litv2-s": ("HiLo in LITv2-S", BLUE), "elsa-swin-t": ("ELSA in ELSA-Swin-T", VERMILION),
+                "structvit-s-4-1": ("StructSA in StructViT-S-4-1", GREEN),
+                "lisanet-i-t": ("LiSA in LiSANet-I-T", PURPLE)}
+    sheet.curves(panel, networks, lambda key: table.points("side", "multiply_adds", network=key), size=14, dot=0)
+    sheet.curves(panel, networks, lambda key: [(x, y) for x, y in table.points("side", "time", network=key) if y >= 0],
+                 named=False, weight=0, dot=0.8)
     return sheet.drawing()
 
 
-# ---- ladders of chapters 0 and 1 ------------------------------------------------------------------
+Chapter("networks", networks_tables, (), {"networks-share": networks_share}, pictures(
+    "networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes", "networks-spectrum"))
 
-LADDERS = {"msa": ("Self-attention", "msa --grid 56x56 --channels 64 --without rpe,b_qkv,w_o,b_o"),
-           "lisa": ("LiSA", "lisa --grid 28x28 --channels 96 --heads 6 --sizes D=16 --without b_qkv,w_o,b_o")}
 
+# ---- ladders of chapters 0 and 1 -------------------------------------------------------------------------------------
 
 def ladder_tables(run):
-    for operator, (_, layer) in LADDERS.items():
+    for layer in ("msa --grid 56x56 --channels 64 --without rpe,b_qkv,w_o,b_o",
+                  "lisa --grid 28x28 --channels 96 --heads 6 --sizes D=16 --without b_qkv,w_o,b_o"):
+        operator = layer.split()[0]
         run.say(f"climb {operator}")
         steps = run.program("figures/ladder", *layer.split(), "--repeats", 200, "--seconds", run.share(30))
         run.write("ladder-" + operator, run.about() + steps)
 
 
-def ladder(operator):
+def ladder(name, operator):
     def called(row):
-        many = row["threads"] != "1"
-        return (f"fast, {row['threads']} threads" if row["rung"] == "fast" else f"{row['rung']} ({row['threads']})") if many else row["rung"]
+        if row["threads"] == "1":
+            return row["rung"]
+        return f"fast, {row['threads']} threads" if row["rung"] == "fast" else f"{row['rung']} ({row['threads']})"
 
     def layout(run):
-        table = run.read("ladder-" + operator)
-        rows = [(called(row), row) for row in table.rows if row["rung"] != "projections"]
+        table = run.read(name)
+        steps = [(called(row), row) for row in table.rows if row["rung"] not in ("projections", "fast")]
+        fast = [(called(row), row) for row in table.where(rung="fast")]
         columns = [("multiply-adds", "multiply_adds", BLUE, scaled), ("bytes asked for", "asked_bytes", BLUE, scaled),
                    ("bytes moved", "moved_bytes", BLUE, scaled), ("time", "median_seconds", ORANGE, seconds)]
-        return counts(f"{LADDERS[operator][0]}, from the equation to nearly the fast form", columns,
-                      [("", [line for line in rows if (line[1]["rung"] == "fast") == fast]) for fast in (False, True)], [
-            plain(table.measured()), f"Layer: {table.notes['ladder'].split(' --without')[0]}; projections are in it, not in the bytes.",
-            "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10."], 240, 134, 720)
+        layer = table.notes["ladder"].split(" --without")[0]
+        return counts(f"{operator}, from the equation to nearly the fast form", columns, [("", steps), ("", fast)], [
+            plain(table.measured()), f"Layer: {layer}; projections are in it, not in the bytes.",
+            "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10."],
+            240, 134, 720)
     return layout
 
 
-QUANTITIES = ("time", "memory", "work")
-CHAPTERS = {
-    "ground": Chapter(ground_tables, {"ground-error": ground_error} | requests("ground"),
-                      ["msa --grid 8x8 --channels 32 --heads 2 --without rpe,w_o,b_o,b_qkv"]),
-    "lisa": Chapter(lisa_tables, scalings("lisa", QUANTITIES, LISA, "C = 96, 6 heads, D = 16, batch 1", LISA_REMARKS, guides=True,
-                                          reasons={"eq7/naive": "above", "eq10/naive": "below"}) |
-                    {"lisa-error": lisa_error} | pictures("lisa-border", "lisa-kernels") | requests("lisa"),
-                    ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"]),
-    "structsa": Chapter(structsa_tables, scalings("structsa", QUANTITIES, STRUCTSA, "C = 192, 3 heads, windows 3×3, batch 1",
-                                                  STRUCTSA_REMARKS, STRUCTSA_WORK) |
-                        {"structsa-shape": structsa_shape} | pictures("structsa-kernels", "structsa-motion") | requests("structsa"),
-                        ["structsa --grid 4x8 --channels 16 --heads 2 --kernel 3x3 --sizes D=4 --without b_qkv,w_o,b_o"]),
-    "elsa": Chapter(elsa_tables, scalings("elsa", ("time", "memory"), ELSA, "C = 96, 3 heads, with a ghost head, batch 1",
-                                          dict.fromkeys(QUANTITIES, "Thin lines: K = 3.")) |
-                    {"elsa-kernel": elsa_kernel} | pictures("elsa-border", "elsa-filters") | requests("elsa"),
-                    ["elsa --grid 16x16 --channels 24 --heads 3 --kernel 7"]),
-    "chopd": Chapter(chopd_tables, scalings("chopd", QUANTITIES, CHOPD, "C = D = R = 96, G = 4, gate of 7×7 and S = 24, batch 1",
-                                            CHOPD_REMARKS) |
-                     {"chopd-boxes": chopd_boxes, "chopd-error": chopd_error, "chopd-rank": chopd_rank} | pictures("chopd-tensor") |
-                     requests("chopd"),
-                     ["chopd --grid 14x14 --channels 8 --batch 2 --sizes R=8,D=8,G=4,S=2", "fc --channels 8 --batch 8 --sizes M=16,N=16,D=32",
-                      "dfc-cp --channels 4 --batch 2 --sizes M=19,N=100,D=3,R=40"]),
-    "hilo": Chapter(hilo_tables, scalings("hilo", ("time", "memory"), HILO, "384 channels, 12 heads, α = 0.9, batch 1", {
-        "time": "Bars at the points: quartiles.", "memory": "Self-attention runs with windows on one line."}) |
-        {"hilo-layers": hilo_layers, "hilo-alpha": hilo_alpha, "hilo-cost": hilo_cost} | pictures("hilo-spectrum", "hilo-alias") |
-        requests("hilo"),
-        ["hilo --grid 9x15 --window 2 --heads 4 --alpha 0.5 --batch 2 --channels 32",
-         "sra --grid 16x10 --reduction 2 --heads 2 --batch 2 --channels 16 --without w_o,b_o"]),
-    "gap": Chapter(gap_tables, {"gap": gap, "roofline": roofline, "gap-resolution": gap_resolution} |
-                   {f"gap-blocks-{quantity}": gap_blocks(quantity) for quantity in QUANTITIES},
-                   derived=gap_derived, files=("gap", "roofline")),
-    "networks": Chapter(networks_tables, {"networks-share": networks_share} | pictures(
-        "networks-maps", "networks-lisa", "networks-structsa", "networks-elsa", "networks-boxes", "networks-spectrum")),
-    "ladder": Chapter(ladder_tables, {"ladder-msa": ladder("msa"), "ladder-lisa": ladder("lisa")}),
-}
-
-SLIDES = {"gap-time": gap_slide("time"), "gap-memory": gap_slide("memory"), "roofline": lambda run: roofline(run, slide=True)} | {
-    f"gap-{key}": operator_slide(table, series) for key, _, table, series, _ in OPERATORS if key != "msa"}
+Chapter("ladder", ladder_tables, (), {"ladder-msa": ladder("ladder-msa", "Self-attention"),
+                                      "ladder-lisa": ladder("ladder-lisa", "LiSA")})

@@ -14,6 +14,7 @@ import argparse
 import datetime
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,7 @@ class Failure(Exception):
 
 
 class Run:
-    """One chapter being measured and drawn: its settings, and the work folder that its files lie in until it is done."""
+    """One chapter being measured and drawn: its settings, and the work folder that its files lie in until the end."""
 
     def __init__(self, chapter, options, work):
         self.chapter, self.work, self.start = chapter, work, time.time()
@@ -71,7 +72,8 @@ class Run:
 
     def program(self, name, *words):
         """The lines that one of our programs prints: a Python file in figures/, or a program in the build folder."""
-        command = [sys.executable, os.path.join(HERE, name)] if name.endswith(".py") else [os.path.join(self.build, name)]
+        ours = name.endswith(".py")
+        command = [sys.executable, os.path.join(HERE, name)] if ours else [os.path.join(self.build, name)]
         said = subprocess.run(command + [str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False,
                               env=os.environ | {"BUILD": self.build})
         if said.returncode:
@@ -147,8 +149,9 @@ def redraw(name, options):
     with tempfile.TemporaryDirectory() as work:
         run = Run(name, options, work)
         if options.budget == 0:
-            for path in [p for own in chapter.files for p in glob.glob(os.path.join(run.tables, own + "*.tsv"))]:
-                shutil.copy(path, work)
+            for own in chapter.files:
+                for path in glob.glob(os.path.join(run.tables, own + "*.tsv")):
+                    shutil.copy(path, work)
         else:
             chapter.tables(run)
         if chapter.layers and os.path.exists(run.path(name + "-cuda")):
@@ -170,10 +173,10 @@ def memory_limit(word, full):
     """Bytes of a word such as 512M, at most three quarters of the machine's."""
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
     word = word or ("8G" if full else "1536M")
-    try:
-        return min(most, int(float(word.rstrip("KMGT")) * 1024 ** (1 + "KMGT".index(word[-1]) if word[-1] in "KMGT" else 0)))
-    except ValueError:
+    found = re.fullmatch(r"([0-9.]+)([KMGT]?)", word)
+    if not found:
         sys.exit(usage(f"--max-memory: found '{word}', expected bytes, as 512M or 8G"))
+    return min(most, int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " ")))
 
 
 def usage(message):

@@ -97,11 +97,14 @@ class Sweep:
         self.memory = float(table.notes.get("limits", "0").split()[0])
         self.limited = "limits" in table.notes
         keys = dict.fromkeys((row["series"], row["form"]) for row in table.rows)
-        self.series = {f"{series}/{form}": Series(table.where(series=series, form=form), column) for series, form in keys}
+        self.series = {f"{name}/{form}": Series(table.where(series=name, form=form), column) for name, form in keys}
         self.grids = {int(row["tokens"]): row.get("grid", "") for row in table.rows}
         self.sizes = sorted(self.grids)
         self.least = min(s.value[0] for s in self.series.values() if s.N[0] == self.sizes[0])
         self.top = max(max(*s.value, self.end(key)[1]) for key, s in self.series.items())
+
+    def points(self, key):
+        return list(zip(self.series[key].N, self.series[key].value)) if key in self.series else []
 
     def stopped(self, key):
         """Whether a quadratic form did not reach the largest size."""
@@ -118,7 +121,8 @@ class Sweep:
     def estimate(self, key):
         """The dotted line: from the last point to the largest size."""
         s = self.series[key]
-        return [(s.N[-1], s.value[-1])] + [(size, self.beyond(key, size)) for size in (self.following(key), self.sizes[-1])]
+        sizes = self.following(key), self.sizes[-1]
+        return [(s.N[-1], s.value[-1])] + [(size, self.beyond(key, size)) for size in sizes]
 
     def end(self, key):
         """Where a line ends, estimate included."""
@@ -217,10 +221,10 @@ class Gap:
             fast = self.rows(operator, "fast")
             for N, naive in self.rows(operator, "naive").items():
                 if N in fast:
-                    seconds = [float(row["median_seconds"]) for row in (naive, fast[N])]
-                    size = [int(row["peak_bytes"]) for row in (naive, fast[N])]
-                    yield cells(operator[0], operator[1], "gap", naive["grid"], N, *seconds, four(seconds[0] / seconds[1]),
-                                *size, four(size[0] / size[1]))
+                    slow, quick = float(naive["median_seconds"]), float(fast[N]["median_seconds"])
+                    large, small = int(naive["peak_bytes"]), int(fast[N]["peak_bytes"])
+                    yield cells(operator[0], operator[1], "gap", naive["grid"], N, slow, quick, four(slow / quick),
+                                large, small, four(large / small))
 
     def factors(self):
         """The largest size of each operator, and the ratio of times as two: less work, and more of it a second."""
@@ -230,10 +234,10 @@ class Gap:
             both = [N for N in naive if N in fast]
             if both:
                 a, b = naive[both[-1]], fast[both[-1]]
-                faster = float(a["median_seconds"]) / float(b["median_seconds"])
+                slow, quick = float(a["median_seconds"]), float(b["median_seconds"])
                 less = int(a["multiply_adds"]) / int(b["multiply_adds"])
-                yield cells(operator[1], a["grid"], float(a["median_seconds"]), float(b["median_seconds"]), four(faster),
-                            four(less), four(faster / less))
+                faster = slow / quick
+                yield cells(operator[1], a["grid"], slow, quick, four(faster), four(less), four(faster / less))
 
     def fits(self):
         """A line for each form: the exponents of N in its multiply-adds, its time and its memory."""
@@ -261,8 +265,8 @@ def by_grid(table, quantities):
     """A line for each quantity and operator of a sweep, a column for each grid."""
     names = list(dict.fromkeys(r["series"] for r in table.rows))
     grids = list(dict.fromkeys(r["grid"] for r in table.rows))
-    at = {(r["series"], r["form"], r["grid"]): [float(r[c]) for c in ("median_seconds", "peak_bytes", "prepare_seconds")]
-          for r in table.rows}
+    columns = ("median_seconds", "peak_bytes", "prepare_seconds")
+    at = {(r["series"], r["form"], r["grid"]): [float(r[column]) for column in columns] for r in table.rows}
 
     def cell(quantity, name, grid):
         naive, fast = at.get((name, "naive", grid)), at.get((name, "fast", grid))
@@ -324,8 +328,8 @@ class Names:
     A name stands to the right of its dot where there is room, else to the left, below, above, or further off, with a
     stroke from the dot.  Dots choose in turn; while one finds no place it chooses sooner the next time."""
 
-    def __init__(self, dots, size, dot, box, roof):
-        self.dots, self.size, self.dot, self.box, self.roof = dots, size, dot, box, roof      # dots: (x, y, name)
+    def __init__(self, dots, size, dot, panel, roof):
+        self.dots, self.size, self.dot, self.panel, self.roof = dots, size, dot, panel, roof      # dots: (x, y, name)
 
     def place(self):
         """For each dot (left end, middle of the name, stroke or None)."""
@@ -333,7 +337,8 @@ class Names:
         crowd = [sum(abs(x - u) + abs(y - v) < 8 * self.size for u, v, _ in self.dots) for x, y, _ in self.dots]
         best = None
         for attempt in range(200):
-            order = sorted(range(len(self.dots)), key=lambda i: -crowd[i] - (attempt > 0) * chance.random() * len(crowd) / 2)
+            shuffled = [n + (attempt > 0) * chance.random() * len(crowd) / 2 for n in crowd]
+            order = sorted(range(len(crowd)), key=lambda i: -shuffled[i])
             placed, lost = self.attempt(order)
             if best is None or len(lost) < len(best[1]):
                 best = placed, lost
@@ -374,7 +379,7 @@ class Names:
 
     def free(self, box, i, taken):
         left, top, right, bottom = box
-        if left < self.box[0] or top < self.box[1] or right > self.box[2]:
+        if left < self.panel.left or top < self.panel.top or right > self.panel.right:
             return False
         half = self.dot / 2
         return not any(n != i and left < x + half and right > x - half and top < y + half and bottom > y - half

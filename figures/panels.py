@@ -15,10 +15,10 @@ def tics(values, text=lambda v: thousands(v) if v % 1 == 0 else str(v)):
     return {value: text(value) for value in values}
 
 
-TIMES = {1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms", 0.1: "100 ms", 1: "1 s", 10: "10 s", 100: "100 s"} | tics(
-    (10.0 ** n for n in range(3, 8)), lambda v: f"10^{math.log10(v):.0f} s")
+TIMES = {1e-5: "10 µs", 1e-4: "100 µs", 1e-3: "1 ms", 1e-2: "10 ms", 0.1: "100 ms"} | tics(
+    (10.0 ** n for n in range(8)), lambda v: f"{v:.0f} s" if v < 1e3 else f"10^{math.log10(v):.0f} s")
 BYTES = tics((2.0 ** n for n in range(12, 48, 4)), fits.amount)
-EVERY_BYTES = tics((2.0 ** n for n in range(10, 48, 2)), fits.amount)
+FINE_BYTES = tics((2.0 ** n for n in range(10, 48, 2)), fits.amount)
 POWERS = tics((10.0 ** n for n in range(3, 20)), lambda v: f"10^{{{math.log10(v):.0f}}}")
 
 
@@ -79,24 +79,27 @@ class Sheet:
             self.text(x, y, name, colour)
             x += fits.width(name, self.letters) + gap
 
-    def label_ends(self, panel, ends, size=0, gap=None, x=None):
+    def label_ends(self, panel, ends, size=0):
         """Names to the right of a panel, next to the ends of their lines and apart from each other.  ends: [(x, y,
         name, colour)] of values.  A thin stroke goes from the end to a name that was moved or is far."""
-        size = size or self.letters
+        size, x = size or min(self.letters, 14), panel.right + 12
         places = [panel.at(*end[:2]) for end in ends]
-        heights = fits.apart([y for _, y in places], gap or 1.3 * size)
-        x = x or panel.right + 12
+        heights = fits.apart([y for _, y in places], 1.3 * size)
         for (from_x, from_y), y, (_, _, name, colour) in zip(places, heights, ends):
             self.text(x, y, name, colour, "left", size)
             if abs(y - from_y) > 0.6 * size or from_x < panel.right - 30:
                 self.strokes.append((from_x + 6, from_y, x - 4 - from_x - 6, y - from_y, colour))
 
-    def curves(self, panel, curves, size=0, named=True, **style):
-        """Lines, and their names at their ends.  curves: [(name, colour, points, and perhaps quartiles)]."""
-        for _, colour, points, *quartiles in curves:
-            panel.line(points, colour, quartiles=quartiles[0] if quartiles else (), **style)
-        if named:
-            self.label_ends(panel, [(*points[-1], name, colour) for name, colour, points, *_ in curves if points and name], size)
+    def curves(self, panel, lines, points, quartiles=lambda key: (), size=0, named=True, fitted=False, **style):
+        """Lines, and their names at their ends, perhaps with exponents.  lines: {key: (name, colour)}; points and
+        quartiles: functions of the key, [(x, y)] and [(low, high)]."""
+        ends = []
+        for key, (name, colour) in lines.items():
+            found = points(key)
+            panel.line(found, colour, quartiles=quartiles(key), **style)
+            if named and name and found:
+                ends.append((*found[-1], name + (fits.exponent(*zip(*found)) if fitted else ""), colour))
+        self.label_ends(panel, ends, size)
 
     def drawing(self, bars=None):
         """Template, settings and blocks; with bars (left, right, top, bottom, colour) instead of panels."""
@@ -109,16 +112,16 @@ class Sheet:
         for n, panel in enumerate(self.panels, 1):
             blocks[f"bars {n}."] = panel.bars or [(None,) * 5]
             blocks[f"points {n}."] = panel.points or [(None,) * 5]
-        count = [len(panel.lines) for panel in self.panels]
-        listed = lambda tics: ", ".join(f'"{text}" {float(value):.9g}' for value, text in tics.items()).replace("%", "%%")
-        s |= {edge: [float(getattr(p, edge)) for p in self.panels] for edge in ("left", "right", "top", "bottom")}
-        s |= {"wide": float(s["wide"]), "high": float(s["high"]), "log_axes": [p.log for p in self.panels],
-              "xrange": ["[%.9g:%.9g]" % p.x for p in self.panels], "yrange": ["[%.9g:%.9g]" % p.y for p in self.panels],
-              "xtics": [listed(p.xtics) for p in self.panels], "ytics": [listed(p.ytics) for p in self.panels],
-              "first": [1 + sum(count[:n]) for n in range(len(count))],
-              "last": [sum(count[:n + 1]) for n in range(len(count))],
-              "colour": [line[1] for line in lines], "weight": [float(line[2]) for line in lines],
-              "dash": [line[3] for line in lines]}
+        for edge in ("left", "right", "top", "bottom"):
+            s[edge] = [float(getattr(panel, edge)) for panel in self.panels]
+        for axis in ("x", "y"):
+            s[axis + "range"] = ["[%.9g:%.9g]" % getattr(panel, axis) for panel in self.panels]
+            s[axis + "tics"] = [", ".join(f'"{text}" {float(value):.9g}' for value, text in getattr(
+                panel, axis + "tics").items()).replace("%", "%%") for panel in self.panels]
+        last = [sum(len(panel.lines) for panel in self.panels[:n]) for n in range(len(self.panels) + 1)]
+        s |= {"wide": float(s["wide"]), "high": float(s["high"]), "log_axes": [panel.log for panel in self.panels],
+              "first": [n + 1 for n in last[:-1]], "last": last[1:], "colour": [line[1] for line in lines],
+              "weight": [float(line[2]) for line in lines], "dash": [line[3] for line in lines]}
         return "lines", s, blocks
 
 
@@ -136,11 +139,11 @@ def quarters(smallest, largest):
 
 
 def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, title=""):
-    """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines, quartiles
-    of times as bars on the points.  Dotted lines are estimates, a cross is the first size that was not run.
+    """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines,
+    quartiles of times as bars on the points.  Dotted lines are estimates, a cross is the first size that was not run.
 
-    lines: {SERIES/FORM: (name, colour, weight)}, the last on top; no name: none is written.  reasons: keys whose cross
-    says why.  remark: a line at the foot, as text or as a function of the sweep."""
+    lines: {SERIES/FORM: (name, colour, weight)}, the last on top.  reasons: keys whose cross says why, above or below.
+    remark: a line at the foot, as text or as a function of the sweep."""
     column, heading, ytics = QUANTITIES[quantity]
     sweep = fits.Sweep(table, column)
     lines = {key: line for key, line in lines.items() if key in sweep.series}
@@ -152,12 +155,13 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
     if fitted:
         foot.append(fits.FITTED)
     foot += [remark] * bool(remark) + [plain(table.measured())] * (quantity != "work")
-    ends = [(*sweep.end(key), name + sweep.series[key].exponent(), colour) for key, (name, colour, _) in lines.items() if name]
+    ends = [(*sweep.end(key), name + sweep.series[key].exponent(), colour) for key, (name, colour, _) in lines.items()]
     sheet = Sheet(title or heading, foot=foot)
     low, high = sweep.least / (12 if guides else 3), sweep.top * 4
     panel = sheet.panel(84, 52, 720 - 20 - max(fits.width(end[2], 14) for end in ends),
                         x=(sweep.sizes[0] / 1.12, sweep.sizes[-1] * 1.12), y=(low, high),
-                        xtics=quarters(sweep.sizes[0], sweep.sizes[-1]), ytics=ytics, xlabel="tokens N, on square grids")
+                        xtics=quarters(sweep.sizes[0], sweep.sizes[-1]), ytics=ytics,
+                        xlabel="tokens N, on square grids")
     if guides:
         fan(sheet, panel, sweep.sizes[-1] / 16, low * 1.4)
     for key, (_, colour, weight) in lines.items():
@@ -200,14 +204,18 @@ def scaled(n):
 
 
 def seconds(s):
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if s * factor >= 0.9995 or unit == "µs":
-            return f"{s * factor:.{0 if unit == 'µs' or s * factor >= 99.5 else 1 if s * factor >= 9.95 else 2}f} {unit}"
+    for unit in (" s", " ms"):
+        if s >= 0.9995:
+            return f"{s:.{0 if s >= 99.5 else 1 if s >= 9.95 else 2}f}{unit}"
+        s *= 1000
+    return f"{s:.0f} µs"
 
 
 def counts(title, columns, groups, foot, left, pitch, wide):
-    """Numbers with bars whose lengths are logarithms, a column for each of (heading, key, colour, how it is written), and
-    groups of lines (name, row) below a remark.  A cell that is no number has neither."""
+    """Numbers with bars whose lengths are logarithms.
+
+    columns: (heading, key, colour, how a number is written).  groups: (remark above, [(name, row)]).  A cell that is no
+    number has no bar."""
     texts, lines, y = [], [], 54
     for remark, rows in groups:
         y += 32 if remark else 10 if lines else 0
@@ -225,7 +233,8 @@ def counts(title, columns, groups, foot, left, pitch, wide):
         cells = [(at_y, float(row[key])) for at_y, row in lines if row[key] != "–"]
         found = [v for _, v in cells if v]
         low, high = math.log10(min(found, default=1) / 2), math.log10(max(found, default=1))
-        sheet.strokes += [(at + 57 * (ten - low) / (high - low), 66, 0, y - 50, GRID) for ten in range(math.ceil(low), math.ceil(high))]
+        for ten in range(math.ceil(low), math.ceil(high)):
+            sheet.strokes.append((at + 57 * (ten - low) / (high - low), 66, 0, y - 50, GRID))
         for at_y, v in cells:
             sheet.text(at - 8, at_y, written(v) if v else "–", INK, "right")
             if v:

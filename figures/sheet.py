@@ -15,9 +15,10 @@ BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLACK = 0x0072b2, 0x4699c8, 0x009e7
 # Letters are thinner than lines: what is written in a colour has 4.5:1.
 WRITTEN = {SKY: 0x3a7698, GREEN: 0x00805d, ORANGE: 0x996300, VERMILION: 0xb95100, PURPLE: 0xa94d7e}
 # What takes a colour's place in a dark page.  White that belongs to a picture is fffffe.
-DARK = {INK: 0xddd8cd, FAINT: 0xa0988a, GRID: 0x3d3a34, WHITE: 0x1b1a18, BLACK: 0xf2efe8, BLUE: 0x4fa8e8, SKY: 0xa3d5f5,
-        GREEN: 0x35c79c, ORANGE: 0xe5a52e, VERMILION: 0xff8b4d, PURPLE: 0xe08fc0, 0x3a7698: 0xa3d5f5, 0x00805d: 0x35c79c,
-        0x996300: 0xe5a52e, 0xb95100: 0xff8b4d, 0xa94d7e: 0xe08fc0, 0xb0b0b0: 0x5a564e, 0xbbbbbb: 0x5a564e}
+DARK = {INK: 0xddd8cd, FAINT: 0xa0988a, GRID: 0x3d3a34, WHITE: 0x1b1a18, BLACK: 0xf2efe8, BLUE: 0x4fa8e8,
+        SKY: 0xa3d5f5, GREEN: 0x35c79c, ORANGE: 0xe5a52e, VERMILION: 0xff8b4d, PURPLE: 0xe08fc0,
+        0xb0b0b0: 0x5a564e, 0xbbbbbb: 0x5a564e}
+DARK |= {written: DARK[colour] for colour, written in WRITTEN.items()}
 
 
 def render(name, template, settings, blocks, out):
@@ -31,7 +32,8 @@ def render(name, template, settings, blocks, out):
         of a slanted text, and size 0 is the sheet's; "strokes", rows (x, y, dx, dy, colour).
     """
     folder = os.path.dirname(os.path.abspath(out))
-    settings = {"letters": 15, "here": os.path.join(HERE, "plot"), "data": name + ".data", "out": name + ".drawn"} | settings
+    settings = {"letters": 15, "here": os.path.join(HERE, "plot"), "data": name + ".data",
+                "out": name + ".drawn"} | settings
     with open(os.path.join(folder, name + ".set"), "w", encoding="utf-8") as file:
         file.writelines(assignment(key, value) for key, value in settings.items())
     with open(os.path.join(folder, name + ".data"), "w", encoding="utf-8") as file:
@@ -54,7 +56,8 @@ def words(settings, blocks):
     """The blocks of texts by their anchor, title and foot among them, and of strokes; never empty."""
     foot = settings.get("foot", [])
     texts = [(16, 24, settings.get("heading", settings["title"]), INK, "left", 17)] + list(blocks.get("texts", []))
-    texts += [(14, settings["high"] - 12 - 18 * (len(foot) - 1 - n), line, FAINT, "left", 12) for n, line in enumerate(foot)]
+    for n, line in enumerate(foot):
+        texts.append((14, settings["high"] - 12 - 18 * (len(foot) - 1 - n), line, FAINT, "left", 12))
     groups = {"text left": [], "text right": [], "text center": [], "text slanted": []}
     for x, y, text, colour, anchor, size in texts:
         slanted = not isinstance(anchor, str)

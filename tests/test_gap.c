@@ -1,7 +1,7 @@
 /* test_gap.c -- chapter 6: formulas of the forms, the direction of the gap, and its tables
  *
- * Scripts work out the tables from what was measured (figures/gap.awk, figures/goals.awk, figures/roofline.c).  No time
- * is taken here: the tables are worked out once more from the same measurements, counts are asked of the forms. */
+ * figures/fits.py and figures/roofline.c work out the tables from what was measured.  Nothing is timed here: the tables
+ * are worked out once more from the same measurements, and the forms count their multiply-adds. */
 
 #include "support/tsv.h"
 #include "trial.h"
@@ -22,7 +22,7 @@ static bool prints_as(const char *format, double value, const char *text)
     return !strcmp(own, text);
 }
 
-/* Whether it is printed in four digits, as gap.awk does it. */
+/* Whether it is printed in four digits, as fits.py does it. */
 static bool four_digits(double value, const char *text)
 {
     return prints_as(value >= 9999.5 ? "%.0f" : "%.4g", value, text);
@@ -39,7 +39,7 @@ static struct tsv *figure(const char *name)
 
 /* ---- the layers --------------------------------------------------------- */
 
-/* A layer's name in figures/gap.sh, where it was measured, and the leading terms of its two formulas, with projections,
+/* A layer's name in figures/chapters.py, where it was measured, and the leading terms of its two formulas, with projections,
  * as the chapter's table prints them; NULL where it prints an order. */
 struct layer {
     const char *name, *table, *series;
@@ -120,19 +120,13 @@ struct slope { double exponent, error; };
 
 static struct slope slope_of(const double *x, const double *y, int n)
 {
-    double sx = 0, sy = 0, sxx = 0, sxy = 0, rest = 0;
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
     for (int i = 0; i < n; i++) {
-        sx += log(x[i]);
-        sy += log(y[i]);
-        sxx += log(x[i]) * log(x[i]);
-        sxy += log(x[i]) * log(y[i]);
+        double a = log(x[i]), b = log(y[i]);
+        sx += a; sy += b; sxx += a * a; sxy += a * b; syy += b * b;
     }
-    double exponent = (n * sxy - sx * sy) / (n * sxx - sx * sx);
-    for (int i = 0; i < n; i++) {
-        double d = log(y[i]) - sy / n - exponent * (log(x[i]) - sx / n);
-        rest += d * d;
-    }
-    return (struct slope){exponent, sqrt(rest / (n - 2) / (sxx - sx * sx / n))};
+    sxx -= sx * sx / n; sxy -= sx * sy / n; syy -= sy * sy / n;
+    return (struct slope){sxy / sxx, sqrt(fmax(syy - sxy * sxy / sxx, 0) / (n - 2) / sxx)};
 }
 
 /* ---- exponents and ratios ------------------------------------------------- */

@@ -1,7 +1,7 @@
 # lines.gp -- panels of lines: scaling against N, errors, ratios, the roofline
 #
 # Settings, an array each with an element a panel: left, right, top, bottom (pixels), log_axes (the logarithmic ones),
-# xrange, yrange, xtics, ytics (as gnuplot has them), first and last line.  With an element a line: colour, weight, dash.
+# xrange, yrange, xtics, ytics (as gnuplot has them), first and last line; with one a line: colour, weight, dash.
 # Blocks: `line N.` (x, y), and of panel P `bars P.` (x, low, 0, height, colour) and `points P.` (x, y, size, type,
 # colour).
 

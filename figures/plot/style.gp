@@ -1,8 +1,8 @@
 # style.gp -- what all templates have in common
 #
-# A template loads `settings`, a file that figures/draw.py wrote and -e names, then this one.  The settings assign here (this folder), data (the file of plain
-# columns), out (the SVG), wide and high (the sheet in pixels), letters (their size), title and foot (lines at the foot).
-# A template only draws: positions, tics and texts are worked out in Python.
+# A template loads `settings`, a file that figures/sheet.py wrote and -e names, then this one.  The settings assign here
+# (this folder), data (the file of plain columns), out (the SVG), wide and high (the sheet in pixels) and letters (their
+# size).  A template only draws: positions, tics and texts are worked out in Python.
 
 set encoding utf8
 set datafile separator "\t"
@@ -26,7 +26,7 @@ signed = "set palette defined (-1 '#053061', -0.6 '#2f79b5', -0.25 '#a7cfe4', 0 
     "0.25 '#f9c4a9', 0.6 '#d6604d', 1 '#67001f')"
 
 # A plot whose axes are the pixels of the sheet, from its upper left corner.
-sheet = "unset border; unset grid; unset colorbox; unset xtics; unset ytics; unset xlabel; unset ylabel; unset logscale; ".\
+sheet = "unset border; unset grid; unset colorbox; unset xtics; unset ytics; unset logscale; ".\
     "set origin 0,0; set size 1,1; set lmargin at screen 0; set rmargin at screen 1; set bmargin at screen 0; ".\
     "set tmargin at screen 1; set xrange [0:wide]; set yrange [high:0]"
 
