@@ -2,9 +2,9 @@
 
     settings, blocks = tiles.layout("lisa-kernels", "figures/lisa-kernels.tsv")
 
-figures/draw.py gives both to plot/tiles.gp, which draws tiles (matrices), fills, lines, dots and texts where they are
-told to be, in pixels from the upper left corner of the sheet.  maps.py or network_maps.py has written the table: titled
-matrices and remarks.  LAYOUTS has a function for each figure.
+figures/draw.py passes both to plot/tiles.gp, which draws tiles (matrices), lines, fills, dots and texts.  Positions are
+pixels from the upper left corner of the sheet.  maps.py or network_maps.py has written the table: titled matrices and
+remarks.  LAYOUTS has a function for each figure.
 """
 import math
 import re
@@ -49,7 +49,7 @@ class Table:
 
     def found(self, what, title):
         if not what.get(title):
-            raise LookupError(f"{self.path}: expected a matrix or remark '{title}', found none: compute the table anew")
+            raise RuntimeError(f"{self.path}: expected a matrix or remark '{title}', found none: compute the table anew")
         return what[title]
 
     def places(self, remark):
