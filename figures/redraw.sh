@@ -81,11 +81,12 @@ sweep() {
     header=1
 }
 
-# map NAME [ARGUMENT...]: a table that the program of its name computes.
+# map NAME [ARGUMENT...]: a table that the program of its name computes, or maps.py.
 map() {
     name=$1; shift
     echo "  compute $name" >&2
-    { about; "$build/figures/$name" "$@"; } >"$work/$name.tsv"
+    if [ -f "$here/$name.c" ]; then { about; "$build/figures/$name" "$@"; } >"$work/$name.tsv"
+    else { about; BUILD="$build" "${PYTHON:-python3}" "$here/maps.py" "$name" "$@"; } >"$work/$name.tsv"; fi
 }
 
 # count OPERATOR WORD...: what the rungs of its ladder ask of the memory, into the
