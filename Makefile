@@ -360,7 +360,7 @@ $(BUILD)/check:
 	@mkdir -p $(@D)
 	@sh reference/program/depend.sh build '$(CC)' $(LIBRARIES) check && touch $@
 $(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPPORT))))): | $(BUILD)/check
-$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure $(DRAWERS:%=\%/%)
+$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure $(DRAWERS:%=\%/%) $(LIBRARY)
 $(FOLDERS:=/tests/test_program.o): private CPPFLAGS += -DDRAWERS='"$(DRAWERS)"'
 $(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
 $(BUILD)/tests/test_live: | $(MODULE)
@@ -582,7 +582,7 @@ $(MEASURED)/settings: always
 
 # One after another, or they would measure each other.
 $(foreach row,$(WANTED),$(eval $(MEASURED)/$(row).done: | $(EARLIER))$(eval EARLIER := $(MEASURED)/$(row).done))
-$(DRAWN:%=$(MEASURED)/%.done): $(PROGRAMS) $(MEASURED)/settings
+$(DRAWN:%=$(MEASURED)/%.done): $(PROGRAMS) $(LIBRARY) $(MEASURED)/settings
 	@$(DRAW) $$(cat $(MEASURED)/settings) --output $(@D) $(basename $(@F))
 	@touch $@
 # The gap is drawn from what the other chapters have measured, where they are asked for too.
