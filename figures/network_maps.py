@@ -172,26 +172,28 @@ def softmax(a, axes):
 # ---- a picture on its way through two networks ----
 
 LITV2_STATIONS = (
-    ("stage1.embed_norm", "stage1.block1.norm2"), ("stage1.block2.mlp", "stage2.deform"),
-    ("stage2.deform", "stage2.block1.norm2"), ("stage2.block2.mlp", "stage3.deform"),
-    ("stage3.deform", "stage3.block1.norm1"), ("stage3.block6.mlp", "stage4.deform"),
-    ("stage4.deform", "stage4.block1.norm1"), ("stage4.block2.mlp", "norm"))
+    ("stage1.embed_norm", "stage1.block1.norm2"), ("stage1.block2.mlp", "stage1"),
+    ("stage2.deform", "stage2.block1.norm2"), ("stage2.block2.mlp", "stage2"),
+    ("stage3.deform", "stage3.block1.norm1"), ("stage3.block6.mlp", "stage3"),
+    ("stage4.deform", "stage4.block1.norm1"), ("stage4.block2.mlp", "stage4"))
 TINY_STATIONS = (
     ("stage1.embed", "stage1.position"), ("stage1.position", "stage1.block1.norm1"),
     ("stage1.block1.mixer", "stage1.block1.norm2"), ("stage1.block1.mlp", "stage1.block2.norm1"),
-    ("stage1.block2.mixer", "stage1.block2.norm2"), ("stage1.block2.mlp", "norm"))
+    ("stage1.block2.mixer", "stage1.block2.norm2"), ("stage1.block2.mlp", "stage1"))
 CLASSES = ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 
 
 def stations(kind, steps, run):
-    """x behind some steps, as the input of the steps that follow: the three channels that vary most, less their means,
-    in percent of their largest magnitude."""
+    """x behind some steps, as the output of a stage or the input of the step that follows: the three channels that vary
+    most, less their means, in percent of their largest magnitude."""
+    made = run("--stages")
     for number, (step, following) in enumerate(steps):
-        x = run("--before", following)["x"][0].astype(float)
+        x = (made[following] if following in made else run("--before", following)["x"])[0].astype(float)
         side = math.isqrt(len(x))
         print(f"# {kind} {number}: {step}, {side} x {side} tokens of {x.shape[1]} channels")
         for shown, c in enumerate(np.argsort(-x.var(axis=0), kind="stable")[:3]):
             block(f"{kind} {number} {shown}", 100 * scaled(x[:, c] - x[:, c].mean()).reshape(side, side), "%.0f")
+    return made
 
 
 def networks_maps():
@@ -201,13 +203,10 @@ def networks_maps():
     print(f"# networks-maps: image {PICTURE} of {origin}, through LITv2-S with random weights and a tiny trained HiLo")
     block("image", pixels[0])
     stations("litv2", LITV2_STATIONS, lambda *words: network("litv2-s", "--random", 1, *words, picture=pixels[0]))
-
-    def tiny(*words):
-        return network("learned-hilo", *weights("hilo", "trained"), *words, x=pixels)
-
-    stations("learned", TINY_STATIONS, tiny)
+    tiny = stations("learned", TINY_STATIONS,
+                    lambda *words: network("learned-hilo", *weights("hilo", "trained"), *words, x=pixels))
     print("# answers")
-    for c, share in enumerate(softmax(tiny()["logits"][0].astype(float), 0)):
+    for c, share in enumerate(softmax(tiny["logits"][0].astype(float), 0)):
         print(f"{c}\t{share:.4f}\t{CLASSES[c]}")
     print("\n")
 
@@ -368,7 +367,7 @@ def networks_spectrum():
 def networks_accuracy(pictures="10000"):
     """How many pictures of the test set the trained networks know: right here, and by PyTorch (tests/pytorch/train.py);
     for how many the two classes differ."""
-    count, batch = whole(pictures, "PICTURES", 100, 10000), 100
+    count, batch = whole(pictures, "PICTURES", 1, 10000), 1000
     if not DATA.exists():
         print(f"# no data set at {DATA}, and 0 pictures\n0")
         return

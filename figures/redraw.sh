@@ -81,11 +81,14 @@ sweep() {
     header=1
 }
 
-# map NAME [ARGUMENT...]: a table that the program of its name computes.
+# map NAME [ARGUMENT...]: a table that the program of its name computes, or network_maps.py.
 map() {
     name=$1; shift
     echo "  compute $name" >&2
-    { about; "$build/figures/$name" "$@"; } >"$work/$name.tsv"
+    if [ -f "$here/$name.c" ]; then set -- "$build/figures/$name" "$@"
+    else set -- "${PYTHON:-/usr/bin/python3}" "$here/network_maps.py" "$name" "$@"
+    fi
+    { about; BUILD="$build" "$@"; } >"$work/$name.tsv"
 }
 
 # count OPERATOR WORD...: what the rungs of its ladder ask of the memory, into the

@@ -697,7 +697,6 @@ static const char *const told[][2] = {
     {"figures/ground-error", "7 49"},
     {"figures/ladder", "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2"},
     {"figures/lisa-error", "7 49 7x7"},
-    {"figures/networks-accuracy", "100"},
     {"figures/roofline", "0.001 1048576"},
     {"figures/networks-profile", "1 lisanet-i-t fast"},
 };
