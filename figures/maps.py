@@ -1,0 +1,798 @@
+#!/usr/bin/env python3
+"""maps.py -- the pictures and curves of chapters 0 to 5 that are computed, not timed
+
+    python3 figures/maps.py NAME [ARGUMENT...]
+
+Each figure is a function, which names the equation that it evaluates and prints tables for figures/draw.py: rows of
+numbers, or matrices that are parted by two blank lines, each below a comment with its title.
+
+Operators run through the Python module (reference/library), tokens of real images come from the program.  Pictures of
+intermediate values are computed from the equations, in double.  Needs numpy, and what `make` puts into build (or into
+the folder BUILD).
+"""
+import gzip
+import inspect
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+top = pathlib.Path(__file__).resolve().parent.parent
+build = pathlib.Path(os.environ.get("BUILD", top / "build")).resolve()
+sys.path.insert(0, str(top / "reference" / "library"))
+os.environ.setdefault("TWICETOLD_LIBRARY", str(build / "lib"))
+try:
+    import numpy as np
+    import twicetold
+except ImportError as error:
+    sys.exit(f"maps.py: {error}; expected numpy (Debian: python3-numpy) and the libraries that make builds")
+
+IMAGES = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz"
+EDGE = 28                               # of an image in the data set
+
+
+def give_up(message):
+    """A bad argument: one line, exit status 2."""
+    print(f"maps.py: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+# ---- Printing
+
+def remark(text):
+    print(f"# {text}")
+
+
+def row(*fields):
+    print("\t".join(map(str, fields)))
+
+
+def matrix(title, values, form=".3f"):
+    remark(title)
+    for line in values:
+        row(*(format(float(v), form) for v in line))
+    print("\n")
+
+
+def over_largest(values):
+    largest = np.abs(values).max()
+    return values / largest if largest > 0 else values
+
+
+def rms(values):
+    return np.sqrt(np.mean(np.square(values)))
+
+
+# ---- Random numbers: each stream of a seed has its own, of any shape
+
+def normal(stream, *shape, deviation=1.0, seed=1):
+    return deviation * np.random.default_rng([seed, stream]).standard_normal(shape)
+
+
+def uniform(stream, *shape, low=0.0, high=1.0, seed=1):
+    return np.random.default_rng([seed, stream]).uniform(low, high, shape)
+
+
+# ---- Tokens and images
+
+def program_tensors(precision, command, *words):
+    """The tensors that a command of the program writes, and the line that it prints."""
+    program = build / ("double" if precision == np.float64 else "") / "twicetold"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "out.safetensors"
+        try:
+            ran = subprocess.run([program, command, *map(str, words), "-o", path], capture_output=True, text=True)
+        except OSError as error:
+            sys.exit(f"maps.py: {error}; run make first")
+        if ran.returncode:
+            print(f"maps.py: {ran.stderr.strip()}", file=sys.stderr)
+            sys.exit(ran.returncode)
+        data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    return {name: np.frombuffer(data[8 + size:][slice(*tensor["data_offsets"])], precision).reshape(tensor["shape"])
+            for name, tensor in header.items()}, ran.stdout.strip()
+
+
+def tokens(grid, channels, *words, seed=0, precision=np.float32):
+    """x [B, N, C] of real images, and where they are from."""
+    tensors, origin = program_tensors(precision, "tokens", "--grid", grid, "--channels", channels, "--seed", seed, *words)
+    return tensors["x"], origin
+
+
+def picture(number, disc=(13.5, 13.5, 9)):
+    """One image of the data set, 0 to 1; without the data set a disc (row, column, radius)."""
+    try:
+        with gzip.open(IMAGES) as file:
+            pixels = np.frombuffer(file.read(16 + (number + 1) * EDGE ** 2)[-EDGE ** 2:], np.uint8)
+        return pixels.reshape(EDGE, EDGE) / 255, "Fashion-MNIST (test)"
+    except FileNotFoundError:
+        y, x = np.indices((EDGE, EDGE))
+        return (np.hypot(y - disc[0], x - disc[1]) < disc[2]).astype(float), "a disc, for want of the data set"
+
+
+def tents(to, size):
+    """[to, size]: the weights of bilinear interpolation, of wider tents where an axis shrinks; borders are held."""
+    scale = to / size
+    centre = (np.arange(to) + 0.5) / scale - 0.5
+    weights = np.maximum(0, 1 - np.abs(np.arange(size) - centre[:, None]) * min(scale, 1))
+    return weights / weights.sum(1, keepdims=True)
+
+
+def unfold(plane, window):
+    """[N, M]: what a window around each token holds, 0 off the grid."""
+    padded = np.pad(plane, [(w // 2, w // 2) for w in window])
+    return np.lib.stride_tricks.sliding_window_view(padded, window).reshape(plane.size, -1)
+
+
+def surroundings(pixels, length_one=False):
+    """x [N, 9]: the 3 x 3 pixels around each, less the mean of the image (or video, a frame at a time)."""
+    frames = pixels.reshape(-1, *pixels.shape[-2:])
+    x = np.concatenate([unfold(frame, (3, 3)) for frame in frames]) - pixels.mean()
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) if length_one else x
+
+
+def softmax(scores, axis=None):
+    weights = np.exp(scores - scores.max(axis, keepdims=True))
+    return weights / weights.sum(axis, keepdims=True)
+
+
+# ---- Chapter 0: rounding errors of self-attention
+
+UNIT = {np.float32: ("float", 2.0 ** -24, np.float64), np.float64: ("double", 2.0 ** -53, np.longdouble)}
+ATTENDED = 96                           # queries that are compared
+
+
+def ground_error(*words):
+    """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's, against the keys: NAIVE_KEYS KEYS...
+
+    Difference from the equation in the next wider type, over the output (root mean squares).  Query, key and value of
+    64 channels are normal and exact: tokens have few digits, and the projections are a Hadamard matrix with three sets
+    of signs.  The naive form takes part up to NAIVE_KEYS, since it holds the map of all pairs."""
+    most, *counts = numbers(words, 2, 10 ** 6)
+    row("#series", "form", "tokens", "error", "error_in_u")
+    for real, (name, unit, wide) in UNIT.items():
+        for N in counts:
+            x, w = exact_tokens(N, real)
+            q, k, v = np.split((x[0] @ w.T).astype(wide), 3, axis=1)
+            exact = attention(q[:ATTENDED], k, v)
+            for form in twicetold.forms("msa"):
+                if form == "fast" or N <= most:
+                    y = twicetold.msa(x, w_qkv=w, grid=N, form=form, threads=1)[0, :ATTENDED]
+                    row(name, form, N, *error_fields(y, exact, unit))
+    torch_error(counts)
+
+
+def exact_tokens(N, real, C=64):
+    """x [1, N, C] and w_qkv [3C, C] whose products need no rounding."""
+    hadamard = np.ones((1, 1))
+    while len(hadamard) < C:
+        hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
+    digits = 2.0 ** (16 if real == np.float32 else 44)
+    x = np.round(normal(0, 1, N, C) * digits) / digits
+    signs = np.sign(normal(1, 3, 1, C))
+    return x.astype(real), (hadamard * signs / np.sqrt(C)).reshape(3 * C, C).astype(real)
+
+
+def attention(q, k, v):
+    return softmax(q @ k.T / np.sqrt(q.shape[1]), axis=1) @ v
+
+
+def error_fields(y, exact, unit):
+    error = float(rms(y - exact) / rms(exact))
+    return f"{error:.3g}", f"{error / unit:.3g}"
+
+
+def torch_error(counts):
+    try:
+        import torch
+    except ImportError:
+        print("maps.py: no PyTorch: its lines are left out", file=sys.stderr)
+        return
+    attend = {"plain": lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2) / 8, -1) @ v,
+              "sdpa": getattr(torch.nn.functional, "scaled_dot_product_attention", None)}
+    torch.set_num_threads(1)
+    remark(f"PyTorch {torch.__version__.split('+')[0]}, on one thread")
+    for N in counts:
+        x, w = exact_tokens(N, np.float32)
+        q, k, v = np.split(x @ w.T, 3, axis=2)
+        exact = attention(*(a[0].astype(float) for a in (q[:, :ATTENDED], k, v)))
+        for name, attended in attend.items():
+            if attended:
+                y = attended(*(torch.from_numpy(np.ascontiguousarray(a))[None] for a in (q[:, :ATTENDED], k, v)))
+                row("pytorch", name, N, *error_fields(y.numpy()[0, 0], exact, 2.0 ** -24))
+
+
+# ---- Chapter 1: LiSA
+
+def lisa_border(grid="56x56"):
+    """Eq. 10 against Eq. 7 with the same tables, token by token: root mean square difference over that of Eq. 7.
+
+    The circular kernel holds for each distance i - n the entry of the shortest way around.  Tables are normal, first
+    across the whole grid, then under a Gaussian four tokens wide.  Biases are 0."""
+    size = grid_sizes(grid, axes=2)
+    N, C, h, D = int(np.prod(size)), 96, 6, 16
+    c = C // h
+    offsets = np.meshgrid(*(np.arange(2 * n - 1) - (n - 1) for n in size), indexing="ij")
+    square = sum(o ** 2 for o in offsets).ravel()
+    around = [n - 1 - np.where(np.arange(n) <= n // 2, np.arange(n), np.arange(n) - n) for n in size]
+    around = np.add.outer(around[0] * (2 * size[1] - 1), around[1]).ravel()         # entry of each circular distance
+    x, w = tokens(grid, C)[0], normal(0, 3 * C, C, deviation=C ** -0.5)
+    zero = np.zeros((c, D))
+
+    remark(f"lisa-border: |Eq. 10 - Eq. 7| per token over the rms of Eq. 7; grid {grid}, C {C}, heads {h}, D {D}, "
+           "real-image tokens")
+    for name, width in (("wide", 0), ("narrow", 4)):
+        near = np.exp(-square / (2 * width ** 2)) if width else np.ones(len(square))
+        deviation = (np.pi * width ** 2 if width else N) ** -0.5
+        ea = normal(3, len(square), c, D, deviation=deviation) * near[:, None, None]
+        eb = normal(4, len(square), D, deviation=deviation) * near[:, None]
+        shared = {"grid": grid, "heads": h, "w_qkv": w, "ba": zero, "bb": zero}
+        straight = twicetold.lisa(x, equation=7, ea=ea, eb=eb, **shared)[0].astype(float)
+        circular = twicetold.lisa(x, equation=10, wa=ea[around], wb=eb[around], **shared)[0]
+        difference = np.sqrt(np.mean((circular - straight) ** 2, axis=1)) / rms(straight)
+        matrix(name, difference.reshape(size), ".3g")
+
+
+def lisa_kernels():
+    """Attention kernels of three queries on one image: self-attention, and LiSA (Eq. 10) with two sets of tables.
+
+    In the manner of LiSA's Fig. 5; nothing is trained.  Query and key of a pixel are its surroundings.  The kernel
+    kappa_in is read back by impulses: channels of the value that are 1 at one token n each."""
+    at = ((5, 12), (10, 17), (18, 25))
+    pixels, origin = picture(30)
+    remark(f"lisa-kernels: attention kernels over the grid, image 30 of {origin}; nothing is trained")
+    remark("queries (row, column): " + " ".join(f"({y}, {x})" for y, x in at))
+    matrix("image 0", over_largest(pixels))
+    N, C, seen, D = EDGE ** 2, 65, 9, 4
+    tables = {"hand": [hand_made(1, C), hand_made(2.5, 1)[:, 0]],
+              "random": [normal(0, N, C, D), normal(1, N, D)]}
+    for name in ("self", *tables):
+        if name == "self":
+            attend = ("msa", {"scale": 4.0})
+        else:
+            attend = ("lisa", dict(zip(("wa", "wb"), tables[name]), ba=np.zeros((C, D)), bb=np.zeros((C, D))))
+        kernels = read_kernels(surroundings(pixels), C, seen, *attend)
+        for t, (y, x) in enumerate(at):
+            matrix(f"{name} {t}", over_largest(kernels[y * EDGE + x]).reshape(EDGE, EDGE))
+
+
+def hand_made(width, columns):
+    """[N, columns, 4]: a Gaussian's derivatives along x and y, its negative Laplacian and itself, at the distance i - n
+    of each entry, taken the short way around."""
+    along = np.where(np.arange(EDGE) > EDGE // 2, np.arange(EDGE) - EDGE, np.arange(EDGE))
+    y, x = (a.ravel() / width for a in np.meshgrid(along, along, indexing="ij"))
+    gaussian = np.exp(-(x ** 2 + y ** 2) / 2)
+    table = np.stack([-x * gaussian, -y * gaussian, (2 - x ** 2 - y ** 2) / 2 * gaussian, gaussian / 4], axis=1)
+    return np.repeat(table[:, None], columns, axis=1)
+
+
+def read_kernels(looks, C, seen, operator, given):
+    """kappa [N, N]: the output of each token for an impulse in the value at each, C - seen of them a run."""
+    N = len(looks)
+    image, impulse = np.arange(C) < seen, np.arange(C) >= seen
+    w = np.concatenate([np.diag(part.astype(float)) for part in (image, image, impulse)])
+    x = np.zeros((1, N, C), np.float32)
+    x[0, :, :seen] = looks
+    plan = twicetold.plan(operator, x, grid=(EDGE, EDGE), w_qkv=w, **given)
+    kernels = np.empty((N, N))
+    for first in range(0, N, C - seen):
+        x[0, :, seen:] = np.eye(N)[:, first:first + C - seen]
+        kernels[:, first:first + C - seen] = plan(x)[0, :, seen:]
+    return kernels
+
+
+def lisa_error(*words):
+    """Error of the forms of Eq. 10 and Eq. 7 against the tokens, in both precisions: NAIVE_TOKENS GRID...
+
+    Some tokens of the output are computed once more as plain sums in the next wider type; root mean square difference
+    over that of the output.  One head of 16 channels, D = 16.  The naive form takes part up to NAIVE_TOKENS."""
+    if len(words) < 2:
+        give_up("lisa-error: expected NAIVE_TOKENS GRID...")
+    most, grids = numbers(words[:1], 1, 10 ** 9)[0], words[1:]
+    for grid in grids:
+        grid_sizes(grid)
+    row("#series", "form", "grid", "tokens", "error", "error_in_u")
+    for real, (name, unit, wide) in UNIT.items():
+        for equation in (10, 7):
+            for grid in grids:
+                x, tensors = error_tensors(grid, equation, real)
+                N = x.shape[1]
+                sampled = N * np.arange(8) // 8
+                exact = lisa_exactly(x[0], tensors, grid, equation, sampled, wide)
+                for form in twicetold.forms("lisa"):
+                    if form == "naive" and N > most:
+                        continue
+                    y = twicetold.lisa(x, grid=grid, equation=equation, form=form, threads=1, **tensors)[0, sampled]
+                    row(f"eq{equation}-{name}", form, grid, N, *error_fields(y, exact, unit))
+
+
+def error_tensors(grid, equation, real, C=16, D=16):
+    size = grid_sizes(grid)
+    N = int(np.prod(size))
+    entries, half_width = N if equation == 10 else int(np.prod([2 * n - 1 for n in size])), (3 / N) ** 0.5
+    a, b = ("wa", "wb") if equation == 10 else ("ea", "eb")
+    tensors = {"w_qkv": normal(0, 3 * C, C, deviation=C ** -0.5), "ba": normal(1, C, D, deviation=C ** -0.5),
+               "bb": normal(2, C, D, deviation=C ** -0.5), a: uniform(3, entries, C, D, low=-half_width, high=half_width),
+               b: uniform(4, entries, D, low=-half_width, high=half_width)}
+    return tokens(grid, C, precision=real)[0], {key: tensor.astype(real) for key, tensor in tensors.items()}
+
+
+def lisa_exactly(x, tensors, grid, equation, sampled, wide):
+    """y_i [samples, C] by Eq. 7 or 10, which differ in where a table is read."""
+    size = np.array(grid_sizes(grid))[:, None]
+    at = np.indices(size.ravel()).reshape(len(size), -1)
+    q, k, v = np.split(x.astype(wide) @ tensors["w_qkv"].astype(wide).T, 3, axis=1)
+    q, k = (a / np.sqrt((a ** 2).sum(1, keepdims=True)) for a in (q, k))
+    ta, tb = (tensors[name] for name in (("wa", "wb") if equation == 10 else ("ea", "eb")))
+    outputs = []
+    for i in sampled:
+        here = at[:, i:i + 1]
+        offset, sizes = ((here - at) % size, size) if equation == 10 else (at - here + size - 1, 2 * size - 1)
+        entry = np.ravel_multi_index(tuple(offset), tuple(sizes.ravel()))
+        ga, gb = tensors["ba"].astype(wide), tensors["bb"].astype(wide)
+        for first in range(0, len(entry), 4096):
+            near = slice(first, first + 4096)
+            ga = ga + (k[near, :, None] * ta[entry[near]]).sum(0)
+            gb = gb + v[near].T @ tb[entry[near]].astype(wide)
+        outputs.append(gb @ (q[i] @ ga))
+    return np.stack(outputs)
+
+
+# ---- Chapter 2: StructSA
+
+def structsa_query(similarity, window, detectors, aggregators):
+    """Of one query, whose map of similarities is given: windows of the map, weights a_ijd (Eq. 3), kernels kappa_ij
+    (Eq. 5) and their merged map (Eq. 21)."""
+    windows = unfold(similarity, window)
+    a = softmax(windows @ detectors.T)
+    kernels = a @ aggregators
+    reach = [w // 2 for w in window]
+    merged = np.pad(np.zeros(similarity.shape), [(r, r) for r in reach])
+    for m, corner in enumerate(np.ndindex(*window)):
+        merged[tuple(slice(o, o + n) for o, n in zip(corner, similarity.shape))] += kernels[:, m].reshape(similarity.shape)
+    return windows, a, kernels, merged[tuple(slice(r, r + n) for r, n in zip(reach, similarity.shape))]
+
+
+def structsa_kernels():
+    """Dynamic kernels of one query by self-attention (a window of one token), ConvSA (D = 1) and StructSA (D = 8).
+
+    In the manner of StructSA's Fig. 2 and 4; nothing is trained.  Query and key are 3 x 3 pixels brought to length 1.
+    Detectors, which are the aggregators too: Sobel's mask in eight directions, over the sum of its magnitudes."""
+    query, keys, scale = (16, 14), ((14, 4), (11, 12), (5, 20), (11, 26), (22, 13)), 7
+    pixels, origin = picture(28)
+    ring = [5, 8, 7, 6, 3, 0, 1, 2]                         # entries around the middle, clockwise from the right
+    sobel = np.zeros((8, 9))
+    for d in range(8):
+        sobel[d, ring] = np.roll([2, 1, 0, -1, -2, -1, 0, 1], d) / 8.0
+    remark(f"structsa_kernels: dynamic kernels, image 28 of {origin}; nothing is trained")
+    remark(f"scale: {scale}")
+    remark("query (row, column): {} {}".format(*query))
+    remark("keys (row, column): " + " ".join(f"{y} {x}" for y, x in keys))
+    matrix("image 0", over_largest(pixels))
+    for d in range(8):
+        matrix(f"detector {d}", over_largest(sobel[d]).reshape(3, 3))
+
+    x = surroundings(pixels, length_one=True)
+    similarity = (scale * x[query[0] * EDGE + query[1]] @ x.T).reshape(EDGE, EDGE)
+    matrix("similarity 0", over_largest(similarity))
+    matrix("self 0", over_largest(structsa_query(similarity, (1, 1), np.ones((1, 1)), np.ones((1, 1)))[3]))
+    for name, D in (("conv", 1), ("struct", 8)):
+        kernels, merged = structsa_query(similarity, (3, 3), sobel[:D], sobel[:D])[2:]
+        shown = kernels[[y * EDGE + x for y, x in keys]]
+        shares = np.abs(shown).max(1) / np.abs(kernels).max()
+        remark(f"largest entry of the kernels, {name}: " + " ".join(f"{share:.6f}" for share in shares))
+        matrix(f"{name} 0", over_largest(merged))
+        for t, kernel in enumerate(shown):
+            matrix(f"{name} {t + 1}", over_largest(kernel).reshape(3, 3))
+
+
+def structsa_motion():
+    """Dynamic kernels of one query in a video that is played forwards and backwards (Eq. 3, 5 and 21).
+
+    In the manner of StructSA's Fig. 3; nothing is trained.  One image moves by a token a frame.  Query, key and value
+    are 3 x 3 pixels brought to length 1.  One detector for each way: positive on the path of what moves so, negative
+    next to it, 0 in sum in each frame.  The left one's aggregator is its negative: otherwise both ways had one output."""
+    ways, size, window, scale, query = ("right", "left"), (5, 14, 20), (5, 3, 5), 12, (2, 5, 9)
+    image, origin = picture(28, disc=(12.5, 20.5, 7.2))
+    small = tents(14, EDGE) @ image @ tents(14, EDGE).T
+    video = np.zeros(size)
+    for t in range(5):
+        video[t, :, 1 + t:15 + t] = small
+    t, y, x = np.indices(window) - np.array([2, 1, 2])[:, None, None, None]
+    paths = np.stack([np.where(x == step * t, 4, -1) * np.where(y == 0, 2, 1) / 160 for step in (1, -1)])
+    detectors = paths.reshape(2, -1)
+    aggregators = detectors * [[1], [-1]]
+
+    remark(f"structsa_motion: a video of image 28 of {origin}; nothing is trained")
+    remark(f"scale: {scale}")
+    remark("query (frame, row, column): {} {} {}".format(*query))
+    for way, path in zip(ways, paths):
+        matrix(f"detector {way}", over_largest(path[:, 1]))
+    for t in range(5):
+        matrix(f"frame {t}", video[t])
+    outputs = {"self-attention": [], "StructSA": []}
+    at = np.ravel_multi_index(query, size)
+    for way, played in zip(ways, (video, video[::-1])):
+        x = surroundings(played, length_one=True)
+        similarity = (scale * x[at] @ x.T).reshape(size)
+        kernels, merged = structsa_query(similarity, (1, 1, 1), np.ones((1, 1)), np.ones((1, 1)))[2:]
+        outputs["self-attention"].append(merged.ravel() @ x)
+        remark(f"weight of the query itself, {way}: {kernels[at, 0]:.6f}")
+        windows, a, kernels, merged = structsa_query(similarity, window, detectors, aggregators)
+        outputs["StructSA"].append(merged.ravel() @ x)
+        remark("shares of right and left, {}: {:.3f} {:.3f}".format(way, *a[at] / a[at].sum()))
+        matrix(f"similarity {way}", (windows[at] / scale).reshape(window)[:, 1])
+        matrix(f"kernel {way}", over_largest(kernels[at]).reshape(window)[:, 1])
+    for name, sign in (("self-attention", -1), ("StructSA", -1), ("StructSA", 1)):
+        right, left = outputs[name]
+        apart = np.linalg.norm(right + sign * left) / np.linalg.norm(right)
+        remark(f"{name}, y right {'-' if sign < 0 else '+'} y left: {apart:.2g} of y")
+
+
+# ---- Chapter 3: ELSA
+
+def elsa_border():
+    """What a second bias moves at the border (Algorithm 3 against Algorithm 2), and weight off the grid (Eq. 7).
+
+    28 x 28 tokens, 24 channels, 3 heads, K = 7.  The padding of Algorithm 3's shift takes the shifted branch's bias
+    away; the first map is half the sum of what weights differ by, mean over heads.  The second is the share of the
+    softmax that falls to neighbours off the grid."""
+    C, h, K = 24, 3, 7
+    x, origin = tokens(f"{EDGE}x{EDGE}", C)
+    z = x[0].astype(float) ** 2
+    rk, rq = normal(0, 2, C, h * K * K, deviation=C ** -0.5)
+    bias_own, bias_shifted = normal(1, 2, h, K * K)
+    own = (z @ rk).reshape(-1, h, K * K)
+    met = (z @ rq).reshape(EDGE, EDGE, h, K * K)
+    shifted = np.stack([np.stack([unfold(met[:, :, a, n], (K, K))[:, n] for n in range(K * K)], 1) for a in range(h)], 1)
+    off = unfold(np.ones((EDGE, EDGE)), (K, K))[:, None] == 0
+    logits = own + shifted + bias_own + bias_shifted
+    weights, moved = softmax(logits, axis=2), softmax(logits - off * bias_shifted, axis=2)
+
+    remark(f"elsa_border: 28x28 tokens, K = 7; {origin}")
+    matrix("weight moved by a second bias", np.abs(moved - weights).sum(2).mean(1).reshape(EDGE, EDGE) / 2, ".5f")
+    matrix("weight off the grid", (weights * off).sum(2).mean(1).reshape(EDGE, EDGE), ".5f")
+
+
+def elsa_filters():
+    """The filter of one head (Eq. 7) at three tokens, and those that a ghost head makes of it (Eq. 8); K = 7.
+
+    Nothing is trained.  Query and key are 3 x 3 pixels; the map of the neighbour's Hadamard product sums it, the bias
+    falls with the distance.  Factors by hand: left less right, top less bottom, centre less surround, a diagonal."""
+    K, at = 7, ((8, 14), (15, 21), (20, 8))
+    pixels, origin = picture(28)
+    y, x = np.indices((K, K)) - K // 2
+    factors = np.stack([x / 3, y / 3, np.where(np.hypot(x, y) < 1.5, 1, -0.3), np.exp(-(x - y) ** 2 / 2)])
+    contrast = (6 * surroundings(pixels) ** 2).sum(1).reshape(EDGE, EDGE)
+    weights = softmax(unfold(contrast, (K, K)) - ((y ** 2 + x ** 2) / 8).ravel(), axis=1)
+
+    remark(f"elsa_filters: {origin}; nothing is trained")
+    remark("tokens (row, column): " + " ".join(f"{row} {column}" for row, column in at))
+    matrix("image", pixels)
+    for k, (row_at, column) in enumerate(at, 1):
+        head = weights[row_at * EDGE + column].reshape(K, K)
+        matrix(f"head {k}", over_largest(head), ".4f")
+        for c, factor in enumerate(factors, 1):
+            matrix(f"channel {k} {c}", over_largest(factor * head), ".4f")
+
+
+# ---- Chapter 4: ChoP'D Former
+
+def chopd_error(*words):
+    """Error of a mean over a box, against the grid: EDGE...
+
+    Three ways on EDGE x EDGE tokens between 0 and 1: four corners of an integral image in float and in double, and the
+    operator (Eq. 10 with open gate), which sums one axis after the other; against the sum over the box in double."""
+    row("#way", "side", "edge", "error")
+    for edge in numbers(words, 4, 4096):
+        x = uniform(0, edge, edge, seed=8).astype(np.float32)
+        images = {real: np.pad(x.astype(real), ((1, 0), (1, 0))).cumsum(1).cumsum(0) for real in UNIT}
+        half = edge // 2 - 1 + edge // 2 % 2                # odd
+        for name, side in (("1", 1), ("3", 3), ("9", 9), ("half", half)):
+            if side > edge:
+                continue
+            corner = (uniform(1, 1000, 2, seed=8) * (edge - side + 1)).astype(int)
+            y, x0 = corner.T
+            exact = np.array([x[i:i + side, j:j + side].sum(dtype=float) for i, j in corner]) / side ** 2
+            for real, image in images.items():
+                sums = image[y + side, x0 + side] - image[y, x0 + side] - image[y + side, x0] + image[y, x0]
+                means = (sums / real(side ** 2)).astype(np.float32)
+                row(UNIT[real][0], name, edge, f"{rms(means - exact) / rms(exact):.3g}")
+            means = box_means(x, side)[y + side // 2, x0 + side // 2]
+            row("axes", name, edge, f"{rms(means - exact) / rms(exact):.3g}")
+
+
+def box_means(plane, side):
+    """Means over side x side tokens around each, by an operator of one channel, one box and a gate of 1."""
+    half, one, none = side / 2, np.ones((1, 1)), np.zeros((1, 1))
+    y = twicetold.chopd(plane.reshape(1, -1, 1), grid=plane.shape, gate_size=1, activation="none", threads=1,
+                        boxes=np.array([[[-half, -half, half, half]]]), mix=one, u4=one, u5=one, b=none[0],
+                        phi_w1=np.zeros((1, 1, 3, 3)), phi_b1=none[0], phi_w2=none, phi_b2=np.array([100.0]))
+    return y.reshape(plane.shape)
+
+
+def chopd_tensor():
+    """The dense tensor W_mncd of a small layer (Eq. 5, 8-10) and the factors of each component.
+
+    6 x 6 tokens, two channels in and out, three components of one box.  Boxes and channel factors by hand, phi's map of
+    3 x 3 cells at random.  Maps of tokens to tokens are pictures of pictures: where n stands, the weights of all m."""
+    edge, boxes = 6, np.array([[-1.5, -1.5, 1.5, 1.5], [-0.5, -3.25, 0.5, -0.75], [-2.25, 0, 2.25, 0.75]])
+    u4, u5 = np.array([[1, 0.75, -0.5], [0.5, -0.75, 1]]), np.array([[1, -1, 0.5], [-0.25, 1, 1]])
+    N, (C, R), D = edge ** 2, u4.shape, len(u5)
+    away = np.subtract.outer(np.arange(edge), np.arange(edge))[:, :, None]          # from n to m, along an axis
+    down, across = (np.clip(np.minimum(away + 0.5, boxes[:, axis + 2]) - np.maximum(away - 0.5, boxes[:, axis]), 0, None)
+                    / (boxes[:, axis + 2] - boxes[:, axis]) for axis in (0, 1))
+    u2 = np.einsum("yur,xvr->yxuvr", down, across)                                  # [m][n][r], each a row and a column
+    cells = 1 / (1 + np.exp(-2 * normal(0, 3, 3, R, seed=5)))
+    u13 = np.einsum("yi,xj,ijr->yxr", tents(edge, 3), tents(edge, 3), cells)
+    w = np.einsum("cr,yxuvr,uvr,dr->yxuvcd", u4, u2, u13, u5)
+
+    def of_pictures(maps):                                                          # [m row, m column, n row, n column]
+        return maps.transpose(2, 0, 3, 1).reshape(N, N)
+
+    remark(f"numbers: {N * N * C * D} in W, {R * (5 + C + D)} in the factors and {N * R} in the gate")
+    remark("boxes: " + " ".join(f"{edge:g}" for edge in boxes.ravel()))
+    for c, d in np.ndindex(C, D):
+        matrix(f"tensor {c + 1} {d + 1}", of_pictures(w[..., c, d]) / np.abs(w).max(), ".4f")
+    for r in range(R):
+        matrix(f"pooling {r + 1}", over_largest(of_pictures(u2[..., r])), ".4f")
+        matrix(f"gate {r + 1}", u13[..., r], ".4f")
+        matrix(f"channels {r + 1}", np.outer(u4[:, r], u5[:, r]), ".4f")
+
+
+def chopd_rank(*words):
+    """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...
+
+    Layers on 4 images of 4 x 4 tokens, 8 channels in and out.  Nothing is trained.  Self-attention: two heads, random
+    projections, scores as they are and four times as large.  Convolutions, for all i alike; normal entries.  Each rank
+    begins with the terms of the one before; a tensor is done below an error of a two-thousandth."""
+    sweeps, *ranks = numbers(words, 1, 10 ** 4)
+    x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
+    tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4), "convolution": convolution_tensor(3),
+               "depthwise": convolution_tensor(3, np.eye(8)), "pointwise": convolution_tensor(1),
+               "noise": normal(60, 4, 16, 16, 8, 8, seed=4)}
+    remark(f"tokens: {origin}; nothing is trained")
+    remark("size: 4 16 16 8 8")
+    row("#tensor", "rank", "error", "factors", "dense", "sweeps")
+    for name, w in tensors.items():
+        factors = [np.empty((n, 0)) for n in w.shape]
+        for rank in ranks:
+            factors, error, needed = decompose(w, rank, sweeps, factors)
+            row(name, rank, f"{error:.6g}", rank * sum(w.shape), w.size, needed)
+            if error <= ENOUGH:
+                break
+
+
+def attention_tensor(x, sharpness, heads=2):
+    """W_imncd of self-attention (Eq. 7), the sum over heads of attention times value and output projection."""
+    C = x.shape[-1]
+    w = 0
+    for head in range(heads):
+        q, k = (x @ normal(stream + head, C // heads, C, seed=4).T / np.sqrt(C) for stream in (10, 20))
+        a = softmax(sharpness * np.einsum("inc,imc->imn", q, k) / np.sqrt(C // heads), axis=1)
+        value = normal(30 + head, C, C // heads, seed=4) @ normal(40 + head, C // heads, C, seed=4)
+        w = w + np.einsum("imn,cd->imncd", a, value)
+    return w
+
+
+def convolution_tensor(kernel, channels=1, edge=4, C=8):
+    """W_imncd of kernel x kernel weights with zero padding; `channels` masks the pairs of channels."""
+    weights = normal(50, kernel, kernel, C, C, seed=4) * channels
+    at = np.subtract.outer(np.arange(edge), np.arange(edge)) + kernel // 2          # m - n, along an axis
+    one_hot = np.equal.outer(at, np.arange(kernel)).astype(float)
+    w = np.einsum("yup,xvq,pqcd->yxuvcd", one_hot, one_hot, weights).reshape(edge ** 2, edge ** 2, C, C)
+    return np.broadcast_to(w, (4, *w.shape)).copy()
+
+
+# Alternating least squares.  The axes are cut in two halves, so that the large sums are matrix products.
+
+ENOUGH, STARTS, SPLIT = 5e-4, 4, 2
+
+
+def terms(factors):
+    """[product of sizes, R]: for each place the product of the factors' rows."""
+    rows = factors[0]
+    for factor in factors[1:]:
+        rows = (rows[:, None] * factor).reshape(-1, rows.shape[1])
+    return rows
+
+
+def sweep(tensor, factors):
+    """The best of each factor with the others held; new factors."""
+    factors = list(factors)
+    for first, last in ((0, SPLIT), (SPLIT, len(factors))):
+        flat = tensor.reshape(np.prod(tensor.shape[:SPLIT]), -1)
+        seen = (flat if first == 0 else flat.T) @ terms(factors[last:] if first == 0 else factors[:first])
+        seen = seen.reshape(*tensor.shape[first:last], -1)
+        for axis in range(first, last):
+            others = [a for a in range(first, last) if a != axis]
+            moved = np.moveaxis(seen, axis - first, 0).reshape(len(factors[axis]), -1, seen.shape[-1])
+            solution = (moved * terms([factors[a] for a in others])).sum(1)
+            gram = np.prod([f.T @ f for a, f in enumerate(factors) if a != axis], axis=0)
+            factors[axis] = solve(gram, solution, factors[axis])
+    return factors
+
+
+def solve(gram, solution, before):
+    """U (G + lambda I) = M + lambda U', terms brought to length 1, lambda as small as Cholesky's factorisation allows."""
+    length = np.sqrt(np.diag(gram))
+    length[length == 0] = 1
+    gram, damping = gram / np.outer(length, length), 1e-12
+    while damping < 1:
+        system = gram + damping * np.eye(len(gram))
+        try:
+            np.linalg.cholesky(system)
+            break
+        except np.linalg.LinAlgError:
+            damping *= 100
+    return np.linalg.solve(system, (solution / length + damping * length * before).T).T / length
+
+
+def distance(tensor, factors):
+    flat = tensor.reshape(np.prod(tensor.shape[:SPLIT]), -1)
+    return np.linalg.norm(flat - terms(factors[:SPLIT]) @ terms(factors[SPLIT:]).T) / np.linalg.norm(flat)
+
+
+def descend(tensor, factors, sweeps):
+    """Sweeps until three in a row lower the error by less than 1e-4 of itself; each goes on in its direction by a root
+    of their number, where that is better (Harshman 1970, Bro 1998)."""
+    errors, root, failures = [np.inf], len(factors), 0
+    while len(errors) <= sweeps and errors[-1] > ENOUGH:
+        after = sweep(tensor, factors)
+        error = distance(tensor, after)
+        if not error <= errors[-1]:
+            break
+        if len(errors) > 3:
+            step = (len(errors) - 1) ** (1 / root)
+            farther = [f + step * (g - f) for f, g in zip(factors, after)]
+            if distance(tensor, farther) < error:
+                after, error, failures = farther, distance(tensor, farther), 0
+            else:
+                failures += 1
+                root, failures = (root + 1, 0) if failures == 4 else (root, failures)
+        lengths = np.array([np.linalg.norm(f, axis=0) for f in after])
+        factors = [f * lengths.prod(0) ** (1 / len(after)) / length for f, length in zip(after, lengths)]
+        errors.append(error)
+        if len(errors) > 4 and all(b - a <= 1e-4 * b for a, b in zip(errors[-3:], errors[-4:])):
+            break
+    return factors, errors[-1], len(errors) - 1
+
+
+def decompose(tensor, rank, sweeps, known):
+    """The best of four starts: the known terms and random ones; then three in four of the best terms so far."""
+    best, least, needed = None, np.inf, 0
+    for start in range(STARTS):
+        factors = [normal(start * len(known) + a, n, rank, seed=4) for a, n in enumerate(tensor.shape)]
+        for a, factor in enumerate(factors):
+            if start == 0:
+                factor[:, :known[a].shape[1]] = known[a]
+            else:
+                kept = np.arange(rank) % min(4, rank) != start % min(4, rank)
+                factor[:, kept] = best[a][:, kept]
+        factors, error, used = descend(tensor, factors, sweeps)
+        if error < least:
+            best, least, needed = factors, error, used
+        if least <= ENOUGH:
+            break
+    return best, least, needed
+
+
+# ---- Chapter 5: HiLo
+
+def hilo_cost():
+    """Multiply-adds of a layer against the resolution (Eq. 7-12), in 1e9, as the fast form states them.
+
+    384 channels, half of them Hi-Fi's, 256 to 1280 pixels a side, one token to 16 x 16 of them: for s = 2, 4, 8 Hi-Fi,
+    Lo-Fi and both; at the end self-attention."""
+    D = 384
+    row("#pixels", *(f"{part}_{s}" for s in (2, 4, 8) for part in ("high", "low", "both")), "msa")
+    for pixels in range(256, 1281, 64):
+        edge, counts = pixels // 16, []
+        for s in (2, 4, 8):
+            N, windows = edge ** 2, (-(-edge // s)) ** 2                            # a last window is padded
+            high = N * (3 * D * D / 2 + D * D / 4) + 2 * windows * s ** 4 * D / 2   # Eq. 7, 9; 8
+            low = N * (D * D / 2 + D * D / 4) + windows * D * D + 2 * N * windows * D / 2   # Eq. 10, 12; 10; 11
+            counts += [high, low, high + low]
+        counts.append(4 * N * D * D + 2 * N * N * D)
+        row(pixels, *(f"{count / 1e9:.5g}" for count in counts))
+
+
+def hilo_spectrum():
+    """Which frequencies Hi-Fi and Lo-Fi let through, untrained (Eq. 6).
+
+    As HiLo's Fig. 8 and 9 (Algorithm 1): logarithms of magnitudes of the Fourier transform, averaged over 100 images,
+    of eight channels of each branch.  LITv2-S's third stage with random weights.  Then for rings of frequencies, whose
+    larger part is r cycles across the image, the energy that leaves a channel over the energy that enters one; and how
+    much lies beyond half the band, r > 3.5.  The zero frequency is not drawn: tokens have mean 0."""
+    edge, C, given = 14, 384, {"grid": "14x14", "heads": 12, "window": 2, "alpha": 0.9}
+    options = [word for name, value in given.items() for word in (f"--{name}", value)]
+    bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
+    parameters = program_tensors(np.float32, "parameters", "hilo", *options, "--channels", C, "--without", bare)[0]
+    del parameters["x"]
+    x, origin = tokens("14x14", C, "--batch", 100, "--patch", 2)
+    y = twicetold.hilo(x, **given, **parameters)
+    high = parameters["h_proj"].shape[0]
+
+    def magnitudes(a):
+        plane = a.reshape(-1, edge, edge, a.shape[-1]).astype(float)
+        return np.abs(np.fft.fftshift(np.fft.fft2(plane, axes=(1, 2)), axes=(1, 2)))
+
+    away = np.abs(np.arange(edge) - edge // 2)
+    ring = np.maximum.outer(away, away)
+    energies = [(magnitudes(a) ** 2).mean((0, 3)) for a in (x, y[..., :high], y[..., high:])]
+    entering, hi, lo = (np.array([energy[ring == r].sum() for r in range(edge // 2 + 1)]) for energy in energies)
+    shares = [100 * energy[4:].sum() / energy.sum() for energy in (entering, hi, lo)]
+    remark(f"hilo-spectrum: 14x14 tokens, {C} channels, 12 heads, s = 2; {origin}")
+    remark("percent beyond half the band in x, Hi-Fi, Lo-Fi: " + " ".join(f"{share:.1f}" for share in shares))
+    remark(f"Lo-Fi's energy there over Hi-Fi's: {lo[4:].sum() / hi[4:].sum():.2f}")
+    for name, first in (("Hi-Fi", 0), ("Lo-Fi", high)):
+        logarithms = np.log(magnitudes(y[..., first:first + 8])).mean(0)
+        for c in range(8):
+            matrix(f"{name} {c}", logarithms[..., c], ".4f")
+    remark("rings")
+    for r in range(1, edge // 2 + 1):
+        row(r, f"{hi[r] / entering[r]:.4g}", f"{lo[r] / entering[r]:.4g}")
+
+
+def hilo_alias():
+    """What the mean of a window does to waves (Sec. 4.1): 14 tokens in a row, windows of 2.
+
+    For each number of periods the amplitude after the mean, and the periods under which it is left, since 7 means hold
+    3 at most; then the tokens of one wave, and its means."""
+    edge, shown = 14, 5
+
+    def wave(periods, turn=0.0):
+        return np.cos(2 * np.pi * periods * np.arange(edge) / edge - turn)
+
+    def means(row_of_tokens):
+        return row_of_tokens.reshape(-1, 2).mean(1)
+
+    remark("means")
+    for k in range(edge // 2 + 1):
+        amplitude = np.hypot(means(wave(k))[0], means(wave(k, np.pi / 2))[0])
+        row(k, f"{amplitude:.4f}", k if 2 * k < edge // 2 else edge // 2 - k)
+    print("\n")
+    matrix("tokens", enumerate(wave(shown)), ".4f")
+    remark("windows")
+    for w, mean in enumerate(means(wave(shown))):
+        row(f"{2 * w + 0.5:.1f}", f"{mean:.4f}")
+
+
+# ---- The command line
+
+def numbers(words, low, high):
+    """Whole numbers, at least one."""
+    for word in words or ("nothing",):
+        if not word.isdecimal() or not low <= int(word) <= high:
+            give_up(f"found {word}, expected whole numbers from {low} to {high}")
+    return [int(word) for word in words]
+
+
+def grid_sizes(grid, axes=None):
+    sizes = grid.split("x")
+    if not all(s.isdecimal() and int(s) > 0 for s in sizes) or len(sizes) > 3 or axes and len(sizes) != axes:
+        give_up(f"found {grid}, expected a grid as {'56x56' if axes == 2 else '64, 8x8 or 4x8x8'}")
+    return [int(s) for s in sizes]
+
+
+MAPS = (ground_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border, elsa_filters,
+        chopd_error, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
+
+
+def main(name="", *words):
+    maps = {compute.__name__.replace("_", "-"): compute for compute in MAPS}
+    if name not in maps:
+        give_up(f"found {name or 'no name'}, expected one of: {' '.join(maps)}")
+    try:
+        inspect.signature(maps[name]).bind(*words)
+    except TypeError as error:
+        give_up(f"{name}: {error}")
+    maps[name](*words)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
