@@ -19,7 +19,6 @@ import sys
 import tempfile
 import zlib
 
-sys.dont_write_bytecode = True
 import maps
 import numpy as np
 import twicetold
