@@ -304,8 +304,8 @@ def networks_spectrum():
 # ---- tables ----
 
 def networks_accuracy(pictures="10000"):
-    """How many pictures of the test set the trained networks know: right here, and by PyTorch (tests/pytorch/train.py);
-    for how many the two classes differ."""
+    """The trained networks on the test set: pictures that get the right class here, and from PyTorch
+    (tests/pytorch/train.py); pictures whose two classes differ."""
     count, batch = whole(pictures, "PICTURES", 1, 10000), 1000
     try:
         images, label = (np.frombuffer(gzip.open(path).read(), np.uint8) for path in
@@ -330,7 +330,7 @@ def networks_accuracy(pictures="10000"):
 def networks_share(runs="0", *sides):
     """The share of its operator in four networks by the side of the image: of the multiply-adds, and for the named
     SIDES of the time of one image on one thread, each step the fastest of RUNS; and the seconds of all steps.  In
-    LITv2-S the operator is HiLo, of which the attention of stage 4 is a case."""
+    LITv2-S the operator is HiLo; the attention of stage 4 is a case of it."""
     runs, sides = whole(runs, "RUNS", 0, 100), [whole(side, "SIDE", 160, 768) for side in sides]
     if runs:
         remark(f"of each step the least of {runs} runs, processor time")
@@ -353,8 +353,8 @@ ATTENTIONS = {"s2": ("hilo", {"window": 2, "alpha": 0.9}), "s4": ("hilo", {"wind
 
 
 def gap_resolution():
-    """What LITv2-S costs on larger images, by the attention of its third stage, as HiLo's Fig. 3; all by formula.  From
-    the count without norms six layers of HiLo are taken and six others put there; stage 4 stays as it is."""
+    """Multiply-adds of LITv2-S on larger images, by the attention of its third stage, as HiLo's Fig. 3; all by formula.
+    Six layers of another attention replace those of HiLo in the count without norms; stage 4 stays as it is."""
     channels, heads, layers = 384, 12, 6
     parameters = {}
     for key, (operator, options) in ATTENTIONS.items():

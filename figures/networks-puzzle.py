@@ -4,7 +4,7 @@
     /usr/bin/python3 figures/networks-puzzle.py [LAYER ...] >figures/networks-puzzle.tsv
 
 ChoP'D's first experiment, made small.  Images of Fashion-MNIST, averaged to 14 x 14 pixels, are cut into four patches of
-7 x 7 and shuffled by one of 24 orders, anew each time.  A patch is a token of a 2 x 2 grid:
+7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
 
     patch -> 128 -> 64 channels, + a table of positions, norm -> LAYER -> 128 -> patch
 

@@ -32,7 +32,7 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
 
 /* ---- the input ------------------------------------------------------------------ */
 
-/* How many images there are: of the file's x, or of the files given. */
+/* The number of images: those of the file's x, or the files given. */
 static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
 {
     const struct tensor *x = tensors_find(input, "x");
@@ -83,7 +83,7 @@ static status profile(struct network *n, real *logits, const real *x)
 
 /* ---- the command --------------------------------------------------------------------- */
 
-/* All that will be in memory at once, beside what was `held` before there was a network. */
+/* Checks the memory of the whole command, `held` bytes of it taken before, against the limit. */
 static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t held,
                    size_t allowed)
 {
