@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 
+script = pathlib.Path(sys.argv[0]).name          # maps.py, or network_maps.py, which imports this
 top = pathlib.Path(__file__).resolve().parent.parent
 build = pathlib.Path(os.environ.get("BUILD", top / "build")).resolve()
 sys.path.insert(0, str(top / "reference" / "library"))
@@ -27,7 +28,7 @@ try:
     import numpy as np
     import twicetold
 except ImportError as error:
-    sys.exit(f"maps.py: {error}; expected numpy (Debian: python3-numpy) and the libraries that make builds")
+    sys.exit(f"{script}: {error}; expected numpy (Debian: python3-numpy) and the libraries that make builds")
 
 IMAGES = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz"
 EDGE = 28                               # of an image in the data set
@@ -35,7 +36,7 @@ EDGE = 28                               # of an image in the data set
 
 def give_up(message):
     """A bad argument: one line, exit status 2."""
-    print(f"maps.py: {message}", file=sys.stderr)
+    print(f"{script}: {message}", file=sys.stderr)
     sys.exit(2)
 
 
@@ -77,24 +78,35 @@ def uniform(stream, *shape, low=0.0, high=1.0, seed=1):
 
 # ---- Tokens and images
 
-def program_tensors(precision, command, *words):
-    """The tensors that a command of the program writes, and the line that it prints."""
-    program = build / ("double" if precision == np.float64 else "") / "twicetold"
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "out.safetensors"
-        try:
-            ran = subprocess.run([program, command, *map(str, words), "-o", path], capture_output=True, text=True)
-        except OSError as error:
-            sys.exit(f"maps.py: {error}; run make first")
-        if ran.returncode:
-            print(f"maps.py: {ran.stderr.strip()}", file=sys.stderr)
-            sys.exit(ran.returncode)
-        data = path.read_bytes()
+def call(program, *words):
+    """What a program prints, under its path in the build folder."""
+    try:
+        ran = subprocess.run([build / program, *map(str, words)], capture_output=True, text=True)
+    except OSError as error:
+        sys.exit(f"{script}: {build / program}: {error.strerror}; run make first")
+    if ran.returncode:
+        print(f"{script}: {ran.stderr.strip()}", file=sys.stderr)
+        sys.exit(ran.returncode)
+    return ran.stdout
+
+
+def read_tensors(path):
+    """The tensors of a safetensors file by name."""
+    data = pathlib.Path(path).read_bytes()
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8:8 + size])
     header.pop("__metadata__", None)
-    return {name: np.frombuffer(data[8 + size:][slice(*tensor["data_offsets"])], precision).reshape(tensor["shape"])
-            for name, tensor in header.items()}, ran.stdout.strip()
+    return {name: np.frombuffer(data[8 + size:][slice(*tensor["data_offsets"])],
+                                {"F32": "<f4", "F64": "<f8"}[tensor["dtype"]]).reshape(tensor["shape"])
+            for name, tensor in header.items()}
+
+
+def program_tensors(precision, command, *words):
+    """The tensors that a command of twicetold writes, and the line that it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "out.safetensors"
+        said = call(("double/" if precision == np.float64 else "") + "twicetold", command, *words, "-o", path)
+        return read_tensors(path), said.strip()
 
 
 def tokens(grid, channels, *words, seed=0, precision=np.float32):
@@ -793,8 +805,8 @@ MAPS = (ground_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, s
         elsa_filters, chopd_error, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
 
 
-def main(name="", *words):
-    maps = {compute.__name__.replace("_", "-"): compute for compute in MAPS}
+def main(computed, name="", *words):
+    maps = {compute.__name__.replace("_", "-"): compute for compute in computed}
     if name not in maps:
         give_up(f"found {name or 'no name'}, expected one of: {' '.join(maps)}")
     try:
@@ -805,4 +817,4 @@ def main(name="", *words):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(MAPS, *sys.argv[1:])

@@ -7,7 +7,9 @@
  * shares, and Amdahl's law: how many times faster all would be if that kind took no time.
  *
  * "litv2-s-unconvolved" is LITv2-S without the 3 x 3 convolutions in its MLPs: what its mlp
- * takes less, they take. */
+ * takes less, they take.
+ *
+ * With 0 runs nothing is timed: a row holds the steps of a kind and their multiply-adds, all digits. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,22 @@ static void print_kind(const char *name, const char *form, const struct network_
     else printf("%.2f\n", network_if_free(k, all));
 }
 
+/* By formula, without taking memory for weights. */
+static status count_kinds(const char *name, const struct network_table *table, const struct network_request *r)
+{
+    struct network_kind kind[NETWORK_KINDS], all;
+    struct network n;
+    status s = network_create(&n, table, r);
+    if (s.code) return s;
+    int kinds = network_kinds(kind, &all, &n);
+    for (int k = 0; k <= kinds; k++) {
+        const struct network_kind *one = k < kinds ? &kind[k] : &all;
+        printf("%s\t%s\t%s\t%zu\t%.0f\n", name, r->form, one->what, one->steps, one->multiply_adds);
+    }
+    network_release(&n);
+    return s;
+}
+
 static status profile(const char *name, const char *form, const char *grid_of, int runs)
 {
     const struct network_table *table;
@@ -55,6 +73,7 @@ static status profile(const char *name, const char *form, const char *grid_of, i
     status s = status_ok();
     if (!strcmp(name, UNCONVOLVED)) table = unconvolved();
     else s = network_named(&table, name);
+    if (!s.code && !runs) return count_kinds(name, table, &r);
     if (!s.code) s = timed_open(&t, table, &r);
     if (s.code) return s;
     int kinds = timed_kinds(kind, &all, &t, runs, &s);
@@ -66,11 +85,13 @@ static status profile(const char *name, const char *form, const char *grid_of, i
 
 int main(int count, char **word)
 {
-    long runs = count > 1 ? strtol(word[1], NULL, 10) : 0;
-    status s = bad_input("expected RUNS, from 1 to 100, and NETWORK FORM [GRID] or nothing");
-    if (runs >= 1 && runs <= 100 && (count == 2 || count == 4 || count == 5)) {
-        printf("# one image, one thread; the least of %ld runs of each step, processor time\n", runs);
-        printf("#network\tform\tstep\ttimes\ttime_seconds\tshare\tmultiply_adds\tits_share\tif_free\n");
+    char *end = NULL;
+    long runs = count > 1 ? strtol(word[1], &end, 10) : -1;
+    status s = bad_input("expected RUNS, from 0 to 100, and NETWORK FORM [GRID] or nothing");
+    if (end && *word[1] && !*end && runs >= 0 && runs <= 100 && (count == 2 || count == 4 || count == 5)) {
+        if (!runs) printf("#network\tform\tstep\ttimes\tmultiply_adds\n");
+        else printf("# one image, one thread; the least of %ld runs of each step, processor time\n"
+                    "#network\tform\tstep\ttimes\ttime_seconds\tshare\tmultiply_adds\tits_share\tif_free\n", runs);
         s = count > 2 ? profile(word[2], word[3], count > 4 ? word[4] : NULL, (int)runs) : status_ok();
         for (size_t n = 0; count == 2 && n < sizeof drawn / sizeof *drawn && !s.code; n++)
             s = profile(drawn[n][0], drawn[n][1], NULL, (int)runs);

@@ -3,32 +3,16 @@
 
     /usr/bin/python3 figures/networks-puzzle.py [LAYER ...] >figures/networks-puzzle.tsv
 
-ChoP'D's first experiment made small enough for minutes on one core, and so not
-the paper's: images of Fashion-MNIST, averaged to 14 x 14 pixels and cut into four
-patches of 7 x 7, which are shuffled by one of the 24 orders, another for every
-image and every time it is seen, and not turned.  A patch is a token of a 2 x 2 grid:
+ChoP'D's first experiment, made small.  Images of Fashion-MNIST, averaged to 14 x 14 pixels, are cut into four patches of
+7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
 
     patch -> 128 -> 64 channels, + a table of positions, norm -> LAYER -> 128 -> patch
 
-What stands before and behind the layer sees one patch at a time.  Whatever moves
-between patches, the layer moves.  Trained on the squared error of the pixels of
-the image in order, PASSES times over 60,000 images; tested on 10,000, each in an
-order of its own, the same for all layers.
-
-Columns: the layer; its own parameters, and those of all; root of the mean squared
-error of a pixel (pixels are 0 ... 1); PSNR in decibels; the share of the places
-whose output is nearer to the patch that belongs there than to the other three of
-its image, which the mean image does for three quarters already; seconds of this
-processor.
-
-Rows that are not trained: shuffled, the input as it is; mean, the mean image of
-the training set; best-static, the best linear map that is the same for all
-images, which chapter 4 derives: each place foretold from the mean of the four
-patches.  `ordered` is trained without any shuffling, with no layer between: what
-the channels let through.
-
-Needs python3-torch, python3-numpy and dataset-fashion-mnist.
-"""
+Only LAYER moves anything between patches.  The loss is the squared error of the pixels.  Columns: the layer; its
+parameters, and those of all; root mean square error of a pixel; PSNR in decibels; the share of places whose output is
+nearer to the patch that belongs there than to the other three; seconds of processor time.  Rows without training:
+shuffled, the input; mean, the mean image; best-static, the best fixed linear map (chapter 4).  ordered: trained without
+shuffling and without a layer.  Needs torch, numpy and dataset-fashion-mnist."""
 import pathlib
 import sys
 import time

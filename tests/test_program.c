@@ -440,6 +440,10 @@ static const struct { const char *words, *complaint; } bad[] = {
      "litv2-s: expected one of --weights FILE and --random SEED"},
     {"network litv2-s --random 1 --input msa.safetensors no.png -o z.safetensors",
      "litv2-s: found images beside --input, expected one or the other"},
+    {"network litv2-s --random 1 --before block2 no.png -o z.safetensors",
+     "litv2-s: option --before: found 'block2', expected the path of a step: from stage1.embed to head"},
+    {"network litv2-s --random 1 --before head --stages no.png -o z.safetensors",
+     "litv2-s: found --stages with --before, expected one or the other"},
     {"network litv2-s --random 1 -o z.safetensors", "litv2-s: input: missing, expected images, or --input"},
     {"network litv2-s --random 1 --input msa.safetensors -o z.safetensors",
      "litv2-s: --input: found 2 tensors, expected one, x"},
@@ -712,7 +716,6 @@ static const char *const told[][2] = {
     {"figures/network-seconds", "lisanet-i-t fast 32x32 1 1 1"},
     {"figures/cuda", "msa --grid 3x3 --channels 4"},
     {"figures/ladder", "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2"},
-    {"figures/networks-accuracy", "100"},
     {"figures/roofline", "0.001 1048576"},
     {"figures/networks-profile", "1 lisanet-i-t fast"},
 };
@@ -1301,6 +1304,46 @@ START_TEST(a_network_sees_its_pictures_in_order)
 }
 END_TEST
 
+/* Runs the steps one by one: each has the input that --before writes, and the parameters. */
+START_TEST(before_a_step_its_input_and_parameters_are_written)
+{
+    const struct little *l = &little[_i];
+    struct network n = network_of(l, 3);
+    size_t size[3];
+    char out[4096], err[4096], more[256];
+    network_input_shape(&n, size);
+    size_t pixels = size[0] * size[1] * size[2];
+    real *x = zeros(n.activations + pixels), *h = zeros(n.activations), *y = zeros(n.activations);
+    memcpy(x, normal(7, pixels), pixels * sizeof *x);
+    write_input("x.safetensors", size[0], size[1], size[2], x);
+    for (size_t p = 0; p < n.parts; p++) {
+        struct part *part = &n.part[p];
+        struct tensors made;
+        struct tensor expected[PROBLEM_TENSORS];
+        bool from_h = part->step->move == ALONG || part->step->move == JOIN;
+        snprintf(more, sizeof more, "--random 3 --before %s --input x.safetensors -o z.safetensors", part->path);
+        network_runs(l, more, out, err, sizeof err);
+        succeeds(safetensors_read(&made, "z.safetensors"));
+        ck_assert_uint_eq(made.count, problem_list(expected, &part->problem));
+        expected[0].data = from_h ? h : x;
+        for (size_t t = 0; t < made.count; t++) {
+            ck_assert_str_eq(made.tensor[t].name, expected[t].name);
+            ck_assert_int_eq(made.tensor[t].axes, expected[t].axes);
+            ck_assert_uint_eq(made.tensor[t].count, expected[t].count);
+            equal(made.tensor[t].data, expected[t].data, expected[t].count);
+        }
+        tensors_release(&made);
+
+        succeeds(plan_run(&part->plan, y, from_h ? h : x));
+        size_t count = problem_output_count(&part->problem);
+        if (part->step->move == JOIN || part->step->move == ADD)
+            for (size_t i = 0; i < count; i++) x[i] += y[i];
+        else memcpy(part->step->move == ON ? x : h, y, count * sizeof *y);
+    }
+    network_release(&n);
+}
+END_TEST
+
 /* Names, numbers of steps and multiply-adds are those of the library.  Times are only checked to be numbers. */
 START_TEST(a_profile_has_every_kind_of_step)
 {
@@ -1621,6 +1664,7 @@ int main(int argc, char **argv)
     tcase_add_test(networks, networks_run_on_pixels_of_a_file);
     tcase_add_test(networks, a_network_takes_its_weights_from_a_file);
     tcase_add_loop_test(networks, a_network_sees_its_pictures_in_order, 0, (int)COUNT(little));
+    tcase_add_loop_test(networks, before_a_step_its_input_and_parameters_are_written, 0, (int)COUNT(little));
     tcase_add_test(networks, a_profile_has_every_kind_of_step);
 
     TCase *figures = add_case(suite, "figures");        /* the slowest last */

@@ -523,6 +523,6 @@ status network_run(struct network *n, real *logits, const real *x, real *const *
         if (stage && n->part[p].closes && stage[n->part[p].stage - 1])
             memcpy(stage[n->part[p].stage - 1], n->x, count * sizeof *n->x);
     }
-    memcpy(logits, n->x, count * sizeof *logits);
+    if (logits) memcpy(logits, n->x, count * sizeof *logits);
     return status_ok();
 }

@@ -148,7 +148,7 @@ status network_draw(struct network *n, uint64_t seed);
 status network_place(struct network *n);
 status network_load(struct network *n);
 
-/* logits [B][classes] from x [B][N][3], or as many channels as the table has.  Where stage is not
+/* logits [B][classes], unless NULL, from x [B][N][3], or as many channels as the table has.  Where stage is not
  * NULL, the output of stage i is copied to stage[i], unless that is NULL. */
 status network_run(struct network *n, real *logits, const real *x, real *const *stage);
 void network_release(struct network *n);

@@ -32,7 +32,7 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
 
 /* ---- the input ------------------------------------------------------------------ */
 
-/* How many images there are: of the file's x, or of the files given. */
+/* The number of images: those of the file's x, or the files given. */
 static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
 {
     const struct tensor *x = tensors_find(input, "x");
@@ -83,7 +83,7 @@ static status profile(struct network *n, real *logits, const real *x)
 
 /* ---- the command --------------------------------------------------------------------- */
 
-/* All that will be in memory at once, beside what was `held` before there was a network. */
+/* Checks the memory of the whole command, `held` bytes of it taken before, against the limit. */
 static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t held,
                    size_t allowed)
 {
@@ -114,6 +114,28 @@ static status make_outputs(struct tensor *out, const struct network *n, bool sta
     return s;
 }
 
+/* The index of the step with this path, from 0. */
+static status find_step(size_t *step, const struct network *n, const char *path)
+{
+    for (*step = 0; *step < n->parts; ++*step)
+        if (!strcmp(n->part[*step].path, path)) return status_ok();
+    return bad_input("option --before: found '%.80s', expected the path of a step: from %s to %s", path, n->part[0].path,
+                     n->part[n->parts - 1].path);
+}
+
+/* Writes what apply reads: the input of a step, x, when all steps before it have run, and its parameters. */
+static status write_step(struct network *n, const struct part *p, const real *given, const char *path)
+{
+    struct tensor out[PROBLEM_TENSORS];
+    enum move move = p->step->move;
+    status s = network_run(n, NULL, given, NULL);
+    if (s.code) return s;
+    size_t count = problem_list(out, &p->problem);
+    const real *x = move == ALONG || move == JOIN ? n->h : n->parts ? n->x : given;
+    out[0].data = (real *)(size_t)x;
+    return safetensors_write(path, out, count);
+}
+
 static status load_weights(struct network *n, struct safetensors *file, const char *path)
 {
     status s = safetensors_load(file);
@@ -125,18 +147,20 @@ static status run_network(const struct call *c)
 {
     const struct problem *own = &c->own;
     const char *weights_path = own_text(c, "weights", NULL), *input_path = own_text(c, "input", NULL);
-    const char *seed = own_text(c, "random", NULL);
+    const char *seed = own_text(c, "random", NULL), *before = own_text(c, "before", NULL);
     bool stages = problem_given(own, "stages");
     struct safetensors weights = {0}, input = {0};
     struct network n = {0};
     struct tensor x = {0}, out[NETWORK_STAGES + 1] = {{0}};
-    size_t allowed, held = 0, size[3];
+    size_t allowed, held = 0, step = 0, size[3];
     grid g;
 
     /* Step 1: what was asked for. */
     if (!weights_path == !seed)
         return bad_input("expected one of --weights FILE and --random SEED");
     if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
+    if (before && (stages || problem_given(own, "profile")))
+        return bad_input("found --%s with --before, expected one or the other", stages ? "stages" : "profile");
     status s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
     if (!s.code) s = grid_parse(&g, own_text(c, "grid", c->network->grid));
     if (!s.code && input_path) s = safetensors_open(&input, input_path);
@@ -153,6 +177,7 @@ static status run_network(const struct call *c)
     r.allowed = allowed;
     held = memory_in_use();
     if (!s.code) s = network_create(&n, c->network, &r);
+    if (!s.code && before) s = find_step(&step, &n, before);
     if (!s.code && weights_path) s = status_at(network_bind(&n, &weights.tensors), weights_path);
     if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, held, allowed);
     if (!s.code) memory_set_limit(allowed);
@@ -163,7 +188,10 @@ static status run_network(const struct call *c)
     if (!s.code && !input_path) s = tensor_create(&x, "x", 3, size);
     if (!s.code && !input_path) s = read_images(x.data, c, &g, size[2]);
     if (!s.code && weights_path) s = load_weights(&n, &weights, weights_path);
+    size_t parts = n.parts;
+    if (!s.code && before) n.parts = step + 1;          /* later steps are neither drawn nor run */
     if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
+    if (!s.code && before) n.parts = step;
 
     /* Step 4: run and write; whatever happens, let go. */
     if (!s.code) s = network_place(&n);
@@ -172,10 +200,12 @@ static status run_network(const struct call *c)
     for (int i = 0; i < n.stages; i++) stage[i] = out[i + 1].data;
     const real *given = input_path && !s.code ? tensors_find(&input.tensors, "x")->data : x.data;
     if (!s.code && problem_given(own, "profile")) s = profile(&n, out[0].data, given);
-    if (!s.code) s = network_run(&n, out[0].data, given, stage);
-    if (!s.code) s = safetensors_write(c->output, out, stages ? (size_t)n.stages + 1 : 1);
+    if (!s.code && before) s = write_step(&n, &n.part[step], given, c->output);
+    if (!s.code && !before) s = network_run(&n, out[0].data, given, stage);
+    if (!s.code && !before) s = safetensors_write(c->output, out, stages ? (size_t)n.stages + 1 : 1);
     for (int i = 0; i <= NETWORK_STAGES; i++) tensor_release(&out[i]);
     tensor_release(&x);
+    n.parts = parts;
     network_release(&n);
     safetensors_close(&weights);
     safetensors_close(&input);
@@ -206,6 +236,8 @@ static const struct option options[] = {
     {.name = "profile", .kind = OPTION_FLAG,
      .meaning = "print time and multiply-adds of each kind of step, the fastest of ten runs; of one thread processor time"},
     {.name = "stages", .kind = OPTION_FLAG, .meaning = "write what every stage makes, too: stage1, stage2, ..."},
+    {.name = "before", .kind = OPTION_CHOICE, .fallback = "", .value = "STEP",
+     .meaning = "stop before this step; write its input and its parameters in place of logits, as apply reads them"},
     OPTION_MAX_MEMORY,
     {0}
 };

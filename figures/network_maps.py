@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""network_maps.py -- the tables and pictures of chapters 6 and 7 that are computed, not measured
+
+    python3 figures/network_maps.py NAME [ARGUMENT...]      (needs numpy and build/; BUILD names another folder)
+
+One function below for each NAME; it prints comments, and matrices or rows under their titles.  Networks run in
+`twicetold network`; its option --before stops them and writes the input and the parameters of a step.
+
+The tiny networks are those of reference/networks/learned.c.  Most pictures show the mixer of the second block twice:
+with random weights, and with the trained ones in tests/golden/learned/."""
+
+import functools
+import gzip
+import json
+import math
+import pathlib
+import struct
+import sys
+import tempfile
+import zlib
+
+import maps
+import numpy as np
+import twicetold
+from maps import (IMAGES, call, give_up, matrix, over_largest, picture, program_tensors, read_tensors, remark, row,
+                  softmax)
+
+LEARNED = maps.top / "tests/golden/learned"
+SIDE, N, C = 14, 196, 32                # tokens of a side, tokens and channels of the tiny networks
+SHOWN = 28                              # the image of the test set that is shown
+block = functools.partial(matrix, form=".4f")
+
+
+# ---- the programs ----
+
+def write_png(path, pixels):
+    """Grey pixels, 8 bits each."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows, columns = pixels.shape
+    lines = b"".join(b"\0" + line.tobytes() for line in np.rint(pixels * 255).astype(np.uint8))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 0, 0, 0, 0))
+                     + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+def write_pixels(path, images):
+    """Images [B, H, W] as the tensor x [B, H W, 1]."""
+    x = np.ascontiguousarray(images, "<f4").reshape(len(images), -1, 1)
+    header = json.dumps({"x": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]}}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + x.tobytes())
+
+
+def network(name, *words, photo=None, images=None):
+    """The tensors that `twicetold network` writes: of one picture as a photograph, or of many as they are."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "given")
+        if images is None:
+            write_png(path, photo)
+        else:
+            write_pixels(path, images)
+            words = *words, "--input"
+        return program_tensors(np.float32, "network", name, *words, path)[0]
+
+
+def weights(operator, kind):
+    """The words that give a tiny network its weights."""
+    return ("--random", 1) if kind == "random" else ("--weights", LEARNED / f"{operator}.safetensors")
+
+
+def meet(operator, kind, images):
+    """The input x of the mixer of the second block, and its parameters."""
+    return network(f"learned-{operator}", *weights(operator, kind), "--before", "stage1.block2.mixer", images=images)
+
+
+def count_kinds(name, grid=None, runs=0):
+    """The rows of networks-profile by kind of step: dictionaries of its columns."""
+    lines = call("figures/networks-profile", runs, name, "fast", *([grid] if grid else [])).splitlines()
+    head, *rows = [line.lstrip("#").split("\t") for line in lines if not line.startswith("# ")]
+    return {fields[2]: dict(zip(head, fields)) for fields in rows}
+
+
+# ---- a picture on its way through two networks ----
+
+LITV2_STATIONS = (
+    ("stage1.embed_norm", "stage1.block1.norm2"), ("stage1.block2.mlp", "stage1"),
+    ("stage2.deform", "stage2.block1.norm2"), ("stage2.block2.mlp", "stage2"),
+    ("stage3.deform", "stage3.block1.norm1"), ("stage3.block6.mlp", "stage3"),
+    ("stage4.deform", "stage4.block1.norm1"), ("stage4.block2.mlp", "stage4"))
+TINY_STATIONS = (
+    ("stage1.embed", "stage1.position"), ("stage1.position", "stage1.block1.norm1"),
+    ("stage1.block1.mixer", "stage1.block1.norm2"), ("stage1.block1.mlp", "stage1.block2.norm1"),
+    ("stage1.block2.mixer", "stage1.block2.norm2"), ("stage1.block2.mlp", "stage1"))
+CLASSES = ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
+
+
+def stations(kind, steps, run):
+    """x behind some steps, as the output of a stage or the input of the step that follows: the three channels that vary
+    most, less their means, in percent of their largest magnitude."""
+    made = run("--stages")
+    for number, (step, following) in enumerate(steps):
+        x = (made[following] if following in made else run("--before", following)["x"])[0].astype(float)
+        side = math.isqrt(len(x))
+        remark(f"{kind} {number}: {step}, {side} x {side} tokens of {x.shape[1]} channels")
+        for shown, c in enumerate(np.argsort(-x.var(axis=0), kind="stable")[:3]):
+            block(f"{kind} {number} {shown}", 100 * over_largest(x[:, c] - x[:, c].mean()).reshape(side, side),
+                  form=".0f")
+    return made
+
+
+def networks_maps():
+    """Stations of LITv2-S, with random weights and the picture enlarged, and of the tiny network of HiLo, trained; then
+    the share of each class by softmax."""
+    pixels, origin = picture(SHOWN)
+    remark(f"networks-maps: image {SHOWN} of {origin}, through LITv2-S with random weights and a tiny trained HiLo")
+    block("image", pixels)
+    stations("litv2", LITV2_STATIONS, lambda *words: network("litv2-s", "--random", 1, *words, photo=pixels))
+    tiny = stations("learned", TINY_STATIONS,
+                    lambda *words: network("learned-hilo", *weights("hilo", "trained"), *words, images=[pixels]))
+    remark("answers")
+    for c, share in enumerate(softmax(tiny["logits"][0].astype(float))):
+        row(c, f"{share:.4f}", CLASSES[c])
+    print("\n")
+
+
+# ---- mixers before and after training ----
+
+def before_and_after(name, operator, called, places, draw):
+    """The picture and the places on the grid of tokens; then what `draw` prints of the mixer with random weights and
+    with trained ones."""
+    pixels, origin = picture(SHOWN)
+    remark(f"{name}: the second block of a tiny network, image {SHOWN} of {origin}")
+    remark(f"{called} (row, column): {' '.join(str(at) for place in places for at in place)}")
+    block("image", pixels)
+    for kind in "random", "trained":
+        draw(kind, meet(operator, kind, [pixels]), places)
+
+
+def project(t, part):
+    """Row block `part` of the mixer's projection: 0 queries, 1 keys."""
+    rows = slice(part * C, (part + 1) * C)
+    return t["x"][0] @ t["w_qkv"][rows].T + t["b_qkv"][rows]
+
+
+def windows(rows, size, stride=1):
+    """[N, c] -> [J, size^2, c]: the neighbourhood of each centre, zeros off the grid."""
+    plane = np.pad(rows.reshape(SIDE, SIDE, -1), ((size // 2,) * 2, (size // 2,) * 2, (0, 0)))
+    seen = np.lib.stride_tricks.sliding_window_view(plane, (size, size), (0, 1))[::stride, ::stride]
+    return seen.reshape(-1, rows.shape[1], size * size).transpose(0, 2, 1)
+
+
+def draw_lisa(kind, t, queries):
+    """The D kernels wb, offset zero in the middle; for each query i and head, by Eq. 10, the kernel
+    kappa_in = sum_d a_id wb_{i-n,d}.  a is read through the operator itself: values of zero, bb the identity, no output
+    projection."""
+    heads, d = 2, t["wb"].shape[1]
+    width = C // heads
+    bare = dict(w_qkv=np.vstack([t["w_qkv"][:2 * C], np.zeros((C, C), "f")]), wa=t["wa"], wb=t["wb"], ba=t["ba"],
+                b_qkv=np.append(t["b_qkv"][:2 * C], np.zeros(C, "f")), bb=np.eye(width, d, dtype="f"))
+    y = twicetold.lisa(t["x"], grid=(SIDE, SIDE), heads=heads, **bare)
+    a = y.reshape(SIDE, SIDE, heads, width)[..., :d]
+    wb = t["wb"].reshape(SIDE, SIDE, d)
+    for k in range(d):
+        block(f"{kind} wb {k}", over_largest(np.roll(wb[..., k], (SIDE // 2, SIDE // 2), (0, 1))))
+    for number, (top, left) in enumerate(queries):
+        offsets = np.ix_((top - np.arange(SIDE)) % SIDE, (left - np.arange(SIDE)) % SIDE)
+        for head in range(heads):
+            block(f"{kind} {number} {head}", over_largest(wb[offsets] @ a[top, left, head]))
+
+
+def networks_lisa():
+    """LiSA's attention kernels, as its Fig. 5."""
+    before_and_after("networks-lisa", "lisa", "queries", ((3, 10), (8, 5), (11, 12)), draw_lisa)
+
+
+def structsa_head(t, head):
+    """Attention [N, J, D] of a head by Eq. 16, and its filters hk and hv [D, M, c]: a centre at every second token."""
+    own = slice(head * C // 2, (head + 1) * C // 2)
+    q, k = project(t, 0)[:, own] / 4, project(t, 1)[:, own]
+    hk, hv = t["hk"][..., own], t["hv"][..., own]
+    found = np.einsum("jmc,dmc->jdc", windows(k, 3, 2), hk)
+    return softmax(np.einsum("ic,jdc->ijd", q, found), (1, 2)), hk, hv
+
+
+def print_filters(title, filters):
+    """The 3 x 3 filters of four channels in one matrix, each over its largest magnitude, with zeros between them."""
+    for d, of_pattern in enumerate(filters):
+        four = np.zeros((7, 7))
+        for channel in range(4):
+            top, left = channel // 2 * 4, channel % 2 * 4
+            four[top:top + 3, left:left + 3] = over_largest(of_pattern[:, channel]).reshape(3, 3)
+        block(f"{title} {d}", four)
+
+
+def merged(a, hv):
+    """Eq. 21 for one query, [N, c]: each token meets the kernels of all windows that it lies in."""
+    kernels = np.einsum("jd,dmc->jmc", a, hv)
+    tokens = windows(np.arange(1., N + 1)[:, None], 3, 2)[..., 0].astype(int)       # 0 off the grid
+    sums = np.zeros((N + 1, hv.shape[2]))
+    np.add.at(sums, tokens, kernels)
+    return sums[1:]
+
+
+def draw_structsa(kind, t, queries):
+    """Comments say how many queries have their largest entry in common; the pictures are of the first head."""
+    for head in 1, 0:
+        a, hk, hv = structsa_head(t, head)
+        flat = a.reshape(N, -1)
+        common = np.bincount(flat.argmax(axis=1)).max()
+        remark(f"{kind}, head {head + 1}: {common} of {N} queries have their largest entry in common, "
+               f"the mean of the largest is {flat.max(axis=1).mean():.3f}")
+    print_filters(f"{kind} hk", hk)
+    print_filters(f"{kind} hv", hv)
+    for number, (top, left) in enumerate(queries):
+        attention = a[top * SIDE + left]
+        for d, plane in enumerate(over_largest(attention).T):
+            block(f"{kind} attention {number} {d}", plane.reshape(SIDE // 2, SIDE // 2))
+        shares = " ".join(f"{100 * share:.0f}" for share in attention.sum(axis=0))
+        remark(f"percent of the patterns, {kind} {number}: {shares}")
+        for channel, plane in enumerate(merged(attention, hv).T[:4]):
+            block(f"{kind} merged {number} {channel}", over_largest(plane).reshape(SIDE, SIDE))
+
+
+def networks_structsa():
+    """StructSA's attention, merged kernels and filters, as its Fig. 4."""
+    before_and_after("networks-structsa", "structsa", "queries", ((3, 10), (11, 4)), draw_structsa)
+
+
+def draw_elsa(kind, t, tokens):
+    """For each token the 5 x 5 map of each head (Eq. 7) and the filter that the ghost head makes of it for one channel
+    (Eq. 8); the ghost head's factors and summands of eight channels.  The comment says what part of all filters' energy
+    is left when each is replaced by its mean over the tokens: 100 % if filters do not look at the image."""
+    heads = t["rb"].shape[0]
+    z = project(t, 0) * project(t, 1) / math.sqrt(C)
+    logits = np.einsum("ic,can->ian", z, t["rk"]) + np.einsum("inc,can->ian", windows(z, 5), t["rq"]) + t["rb"]
+    attention = softmax(logits, 2)
+    filters = t["ghost_mul"] * attention[:, np.arange(C) % heads] + t["ghost_add"]
+    same = 100 * N * np.square(filters.mean(axis=0)).sum() / np.square(filters).sum()
+    remark(f"percent of the filters that is the same for all tokens, {kind}: {same:.0f}")
+
+    def square(title, entries):
+        block(f"{kind} {title}", over_largest(entries).reshape(5, 5))
+
+    for number, (top, left) in enumerate(tokens):
+        for head in range(heads):
+            square(f"map {number} {head}", attention[top * SIDE + left, head])
+            square(f"filter {number} {head}", filters[top * SIDE + left, head])
+    for c in range(8):
+        square(f"factor {c}", t["ghost_mul"][c])
+        square(f"summand {c}", t["ghost_add"][c])
+
+
+def networks_elsa():
+    """ELSA's maps and filters."""
+    before_and_after("networks-elsa", "elsa", "tokens", ((3, 10), (8, 5), (11, 12)), draw_elsa)
+
+
+def networks_boxes():
+    """ChoP'D's boxes: edges before training and after, and the weight after training over the largest of its component.
+    Comments: the mean distance of an edge from where it began, and medians of the longer side, in tokens."""
+    tensors = read_tensors(LEARNED / "chopd.safetensors")
+    before = read_tensors(LEARNED / "chopd-answers.safetensors")["start.boxes"]
+    after, mix = (tensors[f"stage1.block2.mixer.{name}"] for name in ("boxes", "mix"))
+    longer = [np.median((boxes[..., 2:] - boxes[..., :2]).max(axis=-1)) for boxes in (before, after)]
+    components, boxes = mix.shape
+    remark(f"networks-boxes: {components} components of {boxes} boxes, the second block of a tiny network")
+    remark(f"mean distance of an edge from where it began: {np.abs(after - before).mean():.2f}")
+    remark(f"median of the longer sides, before and after: {longer[0]:.2f} {longer[1]:.2f}")
+    row("#component", "box", "y0", "x0", "y1", "x1", "Y0", "X0", "Y1", "X1", "weight")
+    for r in range(components):
+        for g, weight in enumerate(over_largest(mix[r])):
+            row(r, g, *(f"{v:.3f}" for v in (*before[r, g], *after[r, g], weight)))
+
+
+def spectra(a):
+    """[B, N, c] -> magnitudes [B, 14, 14, c] of the Fourier transform, frequency zero at (7, 7)."""
+    return np.abs(np.fft.fftshift(np.fft.fft2(a.reshape(-1, SIDE, SIDE, a.shape[2]), axes=(1, 2)), axes=(1, 2)))
+
+
+def networks_spectrum():
+    """Frequencies that Hi-Fi and Lo-Fi let through, as HiLo's Fig. 5, 8 and 9: logarithms of magnitudes, averaged over
+    100 images, of six channels of each branch.  Then the percent of the energy in rings of frequencies whose larger
+    part is r cycles across the image: r, what enters, Hi-Fi, Lo-Fi."""
+    count = 100
+    pixels, (origin, *_) = zip(*(picture(number) for number in range(count)))
+    remark(f"networks-spectrum: the second block of a tiny network, {count} images of {origin}")
+    cycles = np.abs(np.arange(SIDE) - SIDE // 2)
+    ring = np.maximum.outer(cycles, cycles)
+    for kind in "random", "trained":
+        t = meet("hilo", kind, pixels)
+        y = twicetold.hilo(t["x"], grid=(SIDE, SIDE), heads=4, window=2, alpha=0.5,
+                           **{name: a for name, a in t.items() if name != "x"})
+        parts = {"x": spectra(t["x"]), "Hi-Fi": spectra(y[..., :C // 2]), "Lo-Fi": spectra(y[..., C // 2:])}
+        energy = [np.bincount(ring.ravel(), np.square(part).sum(axis=(0, 3)).ravel()) for part in parts.values()]
+        rings = 100 * np.array([e / e.sum() for e in energy]).T
+        beyond = " ".join(f"{share:.1f}" for share in rings[4:].sum(axis=0))
+        remark(f"percent beyond half the band in {', '.join(parts)}, {kind}: {beyond}")
+        for branch in "Hi-Fi", "Lo-Fi":
+            for c, plane in enumerate(np.log(parts[branch]).mean(axis=0).transpose(2, 0, 1)[:6]):
+                block(f"{kind} {branch} {c}", plane)
+        matrix(f"{kind} rings", np.column_stack([np.arange(len(rings)), rings]), ".4g")
+
+
+# ---- tables ----
+
+def networks_accuracy(pictures="10000"):
+    """The trained networks on the test set: pictures that get the right class here, and from PyTorch
+    (tests/pytorch/train.py); pictures whose two classes differ."""
+    count, batch = whole(pictures, "PICTURES", 1, 10000), 1000
+    try:
+        images, label = (np.frombuffer(gzip.open(path).read(), np.uint8) for path in
+                         (IMAGES, IMAGES.replace("images-idx3", "labels-idx1")))
+    except FileNotFoundError:
+        remark(f"no data set at {IMAGES}, and 0 pictures\n0")
+        return
+    images, label = images[16:].reshape(-1, 28, 28)[:count] / 255, label[8:8 + count]
+    remark(f"pictures: {count}")
+    row("#network", "parameters", "mixers", "multiply_adds", "right", "pytorch", "differ")
+    for operator in "lisa", "structsa", "elsa", "chopd", "hilo":
+        name, trained = f"learned-{operator}", read_tensors(LEARNED / f"{operator}.safetensors")
+        told = read_tensors(LEARNED / f"{operator}-answers.safetensors")["predictions"].ravel()[:count]
+        logits = [network(name, *weights(operator, "trained"), images=images[b:b + batch])["logits"]
+                  for b in range(0, count, batch)]
+        found = np.concatenate(logits).argmax(axis=1)
+        mixers = sum(a.size for path, a in trained.items() if ".mixer." in path)
+        row(name, sum(a.size for a in trained.values()), mixers, count_kinds(name)["all"]["multiply_adds"],
+            (found == label).sum(), (told == label).sum(), (found != told).sum())
+
+
+def networks_share(runs="0", *sides):
+    """The share of its operator in four networks by the side of the image: of the multiply-adds, and for the named
+    SIDES of the time of one image on one thread, each step the fastest of RUNS; and the seconds of all steps.  In
+    LITv2-S the operator is HiLo; the attention of stage 4 is a case of it."""
+    runs, sides = whole(runs, "RUNS", 0, 100), [whole(side, "SIDE", 160, 768) for side in sides]
+    if runs:
+        remark(f"of each step the least of {runs} runs, processor time")
+    row("#network", "operator", "side", "multiply_adds", "time", "seconds")
+    for name, operator in (("litv2-s", "hilo"), ("elsa-swin-t", "elsa"), ("structvit-s-4-1", "structsa"),
+                           ("lisanet-i-t", "lisa")):
+        for side in range(160, 769, 32):
+            counted = count_kinds(name, f"{side}x{side}")
+            share = float(counted[operator]["multiply_adds"]) / float(counted["all"]["multiply_adds"])
+            time, seconds = -1, "-1"
+            if runs and side in sides:
+                timed = count_kinds(name, f"{side}x{side}", runs)
+                seconds = timed["all"]["time_seconds"]
+                time = float(timed[operator]["time_seconds"]) / float(seconds)
+            row(name, operator, side, f"{share:.4f}", f"{time:.4f}", seconds)
+
+
+ATTENTIONS = {"s2": ("hilo", {"window": 2, "alpha": 0.9}), "s4": ("hilo", {"window": 4, "alpha": 0.9}),
+              "msa": ("msa", {}), "window": ("msa", {"window": 7}), "sra": ("sra", {"reduction": 2})}
+
+
+def gap_resolution():
+    """Multiply-adds of LITv2-S on larger images, by the attention of its third stage, as HiLo's Fig. 3; all by formula.
+    Six layers of another attention replace those of HiLo in the count without norms; stage 4 stays as it is."""
+    channels, heads, layers = 384, 12, 6
+    parameters = {}
+    for key, (operator, options) in ATTENTIONS.items():
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        words += ["--without", "rpe"] if operator == "msa" else []
+        parameters[key] = program_tensors(np.float32, "parameters", operator, "--grid", "14x14", "--channels", channels,
+                                          "--heads", heads, *words)[0]
+        parameters[key].pop("x")
+    row("#attention", "pixels", "tokens", "layer_multiply_adds", "multiply_adds")
+    for pixels in 224, 448, 672, 896, 1344, 1792:
+        edge, kinds = pixels // 16, count_kinds("litv2-s", f"{pixels}x{pixels}")
+        x = np.broadcast_to(np.float32(0), (1, edge * edge, channels))
+        layer = {key: twicetold.plan(operator, x, grid=(edge, edge), heads=heads, **options,
+                                     **parameters[key]).multiply_adds
+                 for key, (operator, options) in ATTENTIONS.items()}
+        rest = float(kinds["all"]["multiply_adds"]) - float(kinds["norm"]["multiply_adds"]) - layers * layer["s2"]
+        for key, cost in layer.items():
+            row(key, pixels, edge * edge, f"{cost:.0f}", f"{rest + layers * cost:.0f}")
+
+
+# ---- the command line ----
+
+def whole(word, name, low, high):
+    """A whole number from an argument."""
+    if not word.isdecimal() or not low <= int(word) <= high:
+        give_up(f"{name}: found {word}, expected a whole number from {low} to {high}")
+    return int(word)
+
+
+MAPS = (networks_maps, networks_lisa, networks_structsa, networks_elsa, networks_boxes, networks_spectrum,
+        networks_accuracy, networks_share, gap_resolution)
+
+if __name__ == "__main__":
+    maps.main(MAPS, *sys.argv[1:])
