@@ -176,7 +176,7 @@ def structsa_tables(run):
 STRUCTSA = {"d8/naive": ("explicit, D = 8", VERMILION, 3), "d1/naive": ("explicit, D = 1", VERMILION, 1),
             "d8/permuted": ("permuted, D = 8", GREEN, 3), "d8/fast": ("tiled, D = 8", BLUE, 3),
             "d1/fast": ("tiled, D = 1", BLUE, 1), "msa/fast": ("self-attention", BLACK, 2)}
-# By their formulas permuted and tiled form multiply alike.
+# The permuted and the tiled form have the same formula.
 STRUCTSA_WORK = {key: (name.replace("tiled", "permuted, tiled"), *rest) for key, (name, *rest) in STRUCTSA.items()
                  if key != "d8/permuted"}
 STRUCTSA_REMARKS = {"time": "Thin and thick: D = 1 and 8.",
@@ -576,7 +576,7 @@ def gap_derived(run):
 
 
 def resolutions(table):
-    """What HiLo's Table 4 prints beside what is counted, G of the network by pixels of a side."""
+    """HiLo's Table 4 as printed and as counted: G of the network, by pixels of a side."""
     printed = {row["row"]: row["value"] for row in PUBLISHED.where(table="4", quantity="flops")}
     G = {(row["attention"], row["pixels"]): int(row["multiply_adds"]) / 1e9 for row in table.rows}
     sides = ("224", "448", "896", "1792")
@@ -672,10 +672,10 @@ def gap_resolution(run):
         plain(layers.measured())]
     sheet.legend(lines.values(), 56)
     for n, (column, heading, y, ytics) in enumerate((
-            ("G", "G multiply-adds, network", (2, 2000), tics((4, 10, 100, 1000))),
+            ("G", "G multiply-adds, network", (2, 2000), tics((4, 10, 100, 1000), str)),
             ("median_seconds", "time, one layer", (3e-4, 4), TIMES),
             ("peak_bytes", "peak memory, one layer", (2 ** 20, 2 ** 27), FINE_BYTES))):
-        panel = sheet.panel(52 + 256 * n, 100, 232 + 256 * n, x=(200, 2050), y=y, ytics=ytics, heading=heading,
+        panel = sheet.panel(58 + 252 * n, 100, 236 + 252 * n, x=(200, 2050), y=y, ytics=ytics, heading=heading,
                             xtics=tics((224, 448, 896, 1792), str), xlabel="pixels of a side")
         sheet.curves(panel, lines, lambda key: layers.points("pixels", column, series=key, form="fast") if n else
                      table.points("pixels", column, attention=key), named=False, dot=0.4)

@@ -29,7 +29,7 @@ HERE = sheet.HERE
 
 
 class Failure(Exception):
-    """What stops a chapter, in one line or a program's own words."""
+    """The message of a chapter that cannot go on."""
 
 
 class Run:
@@ -100,7 +100,7 @@ class Run:
             self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
 
     def sweep(self, series, words, each=75, repeats=50):
-        """Rows of one series, its name before each.  A combination gets so many runs at most, and the each-th part of
+        """Rows of one series, its name before each.  A combination gets at most `repeats` runs, in the each-th part of
         the budget."""
         self.say(f"measure {series}")
         rows = self.program("measure", *words.split(), *f"--threads 1 --repeats {repeats} --seconds {self.share(each)} "
@@ -123,15 +123,15 @@ class Run:
         self.write(name, self.about() + self.program(*self.mapping(name), *words))
 
     def count(self, words):
-        """What the versions of a CUDA ladder ask of the memory, into the chapter's table; the same on every machine."""
+        """Appends to the chapter's table what CUDA versions ask of the memory; the same on every machine."""
         self.say(f"count {words.split()[0]}")
         self.write(self.chapter + "-cuda", self.program("figures/cuda", *words.split()), "a")
 
     # ---- for drawings
 
     def draw(self, name, layout):
-        """Draws what a layout makes of its tables.  What was measured just now may be too little; then the figure is
-        left out."""
+        """Draws what a layout makes of its tables.  If too little could be measured just now, the figure is left
+        out."""
         try:
             sheet.render(name, *layout(self), os.path.join(self.work, name + ".svg"))
         except (ValueError, LookupError, StopIteration, ZeroDivisionError) as problem:
@@ -204,9 +204,12 @@ def main(words):
     parser.add_argument("--tables")
     parser.add_argument("--max-memory")
     parser.add_argument("chapters", nargs="*")
+    parser.error = lambda message: sys.exit(usage(message))
     options = parser.parse_args(words)
     options.budget = options.budget if options.budget is not None else 300 if options.full else 30
     options.memory = memory_limit(options.max_memory, options.full)
+    if options.budget < 0:
+        return usage(f"--budget: found '{options.budget}', expected whole seconds")
     unknown = [name for name in options.chapters if name not in chapters.CHAPTERS]
     if unknown:
         return usage(f"chapter: found '{unknown[0]}', expected one of: {' '.join(chapters.CHAPTERS)}")

@@ -1,4 +1,4 @@
-"""fits.py -- what is worked out of measured tables: exponents, estimates, ratios, and room for labels
+"""fits.py -- numbers from measured tables: exponents, estimates, ratios; and the placing of labels
 
 Table reads a TSV file.  Sweep cuts one column of a table into series.  The tables of the gap and of the goals are
 functions that return lines.  apart() and Names place labels, in pixels.
@@ -107,14 +107,14 @@ class Sweep:
         return list(zip(self.series[key].N, self.series[key].value)) if key in self.series else []
 
     def stopped(self, key):
-        """Whether a quadratic form did not reach the largest size."""
+        """True if a quadratic form did not reach the largest size."""
         return self.limited and bool(re.search(r"/naive$|^msa", key)) and self.series[key].N[-1] < self.sizes[-1]
 
     def following(self, key):
         return next(size for size in self.sizes if size > self.series[key].N[-1])
 
     def beyond(self, key, size):
-        """How a quadratic series would go on: as N^2 in time, in bytes and operations as a N^2 + b N, their formula."""
+        """A quadratic series extended: as N^2 in time, in bytes and operations as a N^2 + b N, their formula."""
         s = self.series[key]
         return square(s.N, s.value, size) if self.column == "median_seconds" else quadratic(s.N, s.value, size)
 
@@ -298,10 +298,10 @@ def goals(tables):
         [cells(*key, *row) for key, row in rows.items()]
 
 
-# ---- room for labels, in pixels -----------------------------------------------------------------
+# ---- placing of labels, in pixels ---------------------------------------------------------------
 
 def width(text, size):
-    """How wide a text is, in letters as wide as DejaVu Sans has them, the widest font of many."""
+    """Width of a text in DejaVu Sans, which is wider than most fonts."""
     raised = re.findall(r"[_^]\{(.*?)\}", text)
     text = re.sub(r"\{/=\d+ |[_^]\{.*?\}|[{}\\]", "", text)
 
@@ -325,7 +325,7 @@ def apart(heights, gap):
 class Names:
     """Places names next to their dots, none on another name or dot, nor off the sheet or across a flat roof.
 
-    A name stands to the right of its dot where there is room, else to the left, below, above, or further off, with a
+    A name stands to the right of its dot if that place is free, else to the left, below, above, or further off, with a
     stroke from the dot.  Dots choose in turn; while one finds no place it chooses sooner the next time."""
 
     def __init__(self, dots, size, dot, panel, roof):

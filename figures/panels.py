@@ -5,7 +5,8 @@ A layout returns (template, settings, blocks) for sheet.render.  Positions are p
 import math
 
 import fits
-from sheet import BLACK, BLUE, FAINT, GRID, INK, ORANGE, WRITTEN, plain
+from sheet import FAINT, GRID, INK, WRITTEN, plain
+
 
 def thousands(n):
     return f"{n:,.0f}".replace(",", " ")

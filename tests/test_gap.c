@@ -14,7 +14,7 @@
 
 #define POINTS 32
 
-/* Whether a number is printed like this. */
+/* True if a number is printed like this. */
 static bool prints_as(const char *format, double value, const char *text)
 {
     char own[64];
@@ -22,7 +22,7 @@ static bool prints_as(const char *format, double value, const char *text)
     return !strcmp(own, text);
 }
 
-/* Whether it is printed in four digits, as fits.py does it. */
+/* True if it is printed in four digits, as fits.py does it. */
 static bool four_digits(double value, const char *text)
 {
     return prints_as(value >= 9999.5 ? "%.0f" : "%.4g", value, text);
@@ -96,7 +96,7 @@ static double formula(const struct layer *l, const char *form, const char *grid_
     return form_multiply_adds(operator_form(l->d, form), &p);
 }
 
-/* What was measured of one form, by size. */
+/* Measurements of one form, by size. */
 struct series { int n; double N[POINTS], seconds[POINTS], bytes[POINTS], products[POINTS]; char grid[POINTS][16]; };
 
 static struct series series_of(const struct layer *l, const char *form)
