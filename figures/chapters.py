@@ -549,8 +549,8 @@ def gap_tables(run):
     run.say("compute roofline")
     lines, notes = run.program("figures/roofline", 1 if run.full else 0.1), run.about()
     for name, kind, columns in (
-            ("roofline", "form", "operator options sizes form grid channels without multiply_adds x_bytes "
-                                 "weights_bytes y_bytes workspace_bytes intensity level roof best_seconds reached share"),
+            ("roofline", "form", "operator options sizes form grid channels without multiply_adds x_bytes weights_bytes"
+                                 " y_bytes workspace_bytes intensity level roof best_seconds reached share"),
             ("roofline-levels", "level", "level read_through_bytes G_a_second")):
         cells = [line.split("\t")[1:1 + len(columns.split())] for line in lines if line.startswith(kind + "\t")]
         notes += [line for line in lines if line.startswith("#") and line not in notes]
@@ -698,30 +698,27 @@ def roofline(run, slide=False):
     sheet = Sheet(title, 1240, 590, heading="", letters=22) if slide else Sheet(title, high=660, foot=[
         "One thread, float.  Full: fast forms, and how much of their roof they reach; hollow: naive ones.",
         "Slopes: levels of memory, and GB/s read from them.", plain(table.measured())])
-    panel = sheet.panel(*((100, 40, 1210) if slide else (66, 84, 700)), x=(0.05, 6000), y=(lowest, peak * 3),
-                        xtics={0.0625: "1/16", 0.25: "1/4"} | tics(4 ** n for n in range(7)),
+    panel = sheet.panel(*((100, 76, 960) if slide else (66, 84, 560)), x=(0.05, 1000), y=(lowest, peak * 1.7),
+                        xtics={0.0625: "1/16", 0.25: "1/4"} | tics(4 ** n for n in range(5)),
                         ytics=tics((0.1, 1, 10, 100, 1000)), heading="G multiply-adds a second",
                         xlabel="multiply-adds for each byte of input, weights, output and workspace")
     roof = panel.at(1, peak)[1]
-    sheet.text(panel.left + 8, roof - small - 4, f"vectors from registers: {peak:.0f}", FAINT, "left", small + 1)
+    sheet.text(panel.left + 8, roof - small - 4, f"vectors from registers: {peak:.0f}", FAINT, "left", small)
     (x0, y0), (x1, y1) = panel.at(1, 1), panel.at(10, 10)
     slant, x, before = math.degrees(math.atan2(y0 - y1, x1 - x0)), 0.058, math.inf
     for level, rate in rates.items():
-        panel.line([(0.05, rate * 0.05), (peak / rate, peak), (6000, peak)], FAINT, 1.2, dot=0)
+        panel.line([(0.05, rate * 0.05), (peak / rate, peak), (1000, peak)], FAINT, 1.2, dot=0)
         x, before = 2.5 * x if before < 2 * rate else 0.058, rate           # further on where the slope before is near
         at = panel.at(x, rate * x)
         sheet.text(at[0] - small * 0.2, at[1] - small * 1.3, f"{level}  {rate:.0f}", FAINT, slant, small)
     dots = []
     for row in table.rows:
         fast = row["form"] == "fast"
-        place, colour = (float(row["intensity"]), float(row["reached"])), BLUE if fast else VERMILION
-        panel.line([place], colour, 0, dot=0.9, point=7 if fast else 6)
         name = CALLED[row["operator"] + "-window" * ("window" in row["options"])]
-        dots.append((*panel.at(*place), name + (f"  {float(row['share']):.0f} %" if fast else ""), colour))
-    names = fits.Names([dot[:3] for dot in dots], small, 14 if slide else 10, panel, roof)
-    for (_, _, name, colour), (left, middle, stroke) in zip(dots, names.place()):
-        sheet.text(left, middle, name, colour, "left", small)
-        sheet.strokes += [(*stroke, FAINT)] if stroke else []
+        name, colour, point = (name + f"  {float(row['share']):.0f} %", BLUE, 7) if fast else (name, VERMILION, 6)
+        dots.append((float(row["intensity"]), float(row["reached"]), name, colour))
+        panel.line([dots[-1][:2]], colour, 0, dot=0.9, point=point)
+    sheet.label_ends(panel, dots, small)
     return sheet.drawing()
 
 

@@ -1,10 +1,9 @@
 """fits.py -- numbers from measured tables: exponents, estimates, ratios; and the placing of labels
 
 Table reads a TSV file.  Sweep cuts one column of a table into series.  The tables of the gap and of the goals are
-functions that return lines.  apart() and Names place labels, in pixels.
+functions that return lines.
 """
 import math
-import random
 import re
 
 
@@ -320,68 +319,3 @@ def apart(heights, gap):
             if move > 0:
                 heights[a], heights[b] = heights[a] - move, heights[b] + move
     return heights
-
-
-class Names:
-    """Places names next to their dots, none on another name or dot, nor off the sheet or across a flat roof.
-
-    A name stands to the right of its dot if that place is free, else to the left, below, above, or further off, with a
-    stroke from the dot.  Dots choose in turn; while one finds no place it chooses sooner the next time."""
-
-    def __init__(self, dots, size, dot, panel, roof):
-        self.dots, self.size, self.dot, self.panel, self.roof = dots, size, dot, panel, roof      # dots: (x, y, name)
-
-    def place(self):
-        """For each dot (left end, middle of the name, stroke or None)."""
-        chance = random.Random(1)
-        crowd = [sum(abs(x - u) + abs(y - v) < 8 * self.size for u, v, _ in self.dots) for x, y, _ in self.dots]
-        best = None
-        for attempt in range(200):
-            shuffled = [n + (attempt > 0) * chance.random() * len(crowd) / 2 for n in crowd]
-            order = sorted(range(len(crowd)), key=lambda i: -shuffled[i])
-            placed, lost = self.attempt(order)
-            if best is None or len(lost) < len(best[1]):
-                best = placed, lost
-            if not lost:
-                break
-            for i in lost:
-                crowd[i] += 1
-        return [best[0].get(i, (self.dots[i][0] + self.dot, self.dots[i][1], None)) for i in range(len(self.dots))]
-
-    def attempt(self, order):
-        placed, taken, lost = {}, [], []
-        for i in order:
-            for name, stroke, boxes in self.candidates(i):
-                if not boxes[0][1] < self.roof < boxes[0][3] and all(self.free(box, i, taken) for box in boxes):
-                    placed[i] = *name, stroke
-                    taken += boxes
-                    break
-            else:
-                lost.append(i)
-        return placed, lost
-
-    def candidates(self, i):
-        """Sides of a dot, nearer ones first: where the name begins, its stroke, and the boxes both take."""
-        x, y, name = self.dots[i]
-        w, h = width(name, self.size), self.size * 1.1
-        for far in range(12):
-            off = 3 + self.dot / 2 + 12 * far
-            for left, middle in ((x + off, y), (x - off - w, y), (x - w / 2, y + off + 5), (x - w / 2, y - off - 5),
-                                 (x - self.dot / 2, y + off + 5), (x - self.dot / 2, y - off - 5),
-                                 (x + self.dot / 2 - w, y + off + 5), (x + self.dot / 2 - w, y - off - 5)):
-                to = (left - 2 if left > x else left + w + 2, y) if middle == y else \
-                    (x, middle - h / 2 if middle > y else middle + h / 2)
-                stroke = (x, y, to[0] - x, to[1] - y) if far else None
-                boxes = [(left, middle - h / 2, left + w, middle + h / 2)]
-                if far:
-                    boxes.append((min(x, to[0]) - 1, min(y, to[1]) - 1, max(x, to[0]) + 1, max(y, to[1]) + 1))
-                yield (left, middle), stroke, boxes
-
-    def free(self, box, i, taken):
-        left, top, right, bottom = box
-        if left < self.panel.left or top < self.panel.top or right > self.panel.right:
-            return False
-        half = self.dot / 2
-        return not any(n != i and left < x + half and right > x - half and top < y + half and bottom > y - half
-                       for n, (x, y, _) in enumerate(self.dots)) and \
-            not any(left < r + 4 and right > l - 4 and top < b and bottom > t for l, t, r, b in taken)
