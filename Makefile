@@ -360,7 +360,7 @@ $(BUILD)/check:
 	@mkdir -p $(@D)
 	@sh reference/program/depend.sh build '$(CC)' $(LIBRARIES) check && touch $@
 $(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPPORT))))): | $(BUILD)/check
-$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure $(DRAWERS:%=\%/%)
+$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure $(DRAWERS:%=\%/%) $(LIBRARY)
 $(FOLDERS:=/tests/test_program.o): private CPPFLAGS += -DDRAWERS='"$(DRAWERS)"'
 $(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
 $(BUILD)/tests/test_live: | $(MODULE)
@@ -569,7 +569,7 @@ MEASURED  = $(BUILD)/book/here
 DRAWN    := $(foreach row,ground $(ROWS) ladder,$(if $(wildcard figures/$(row).sh),$(row)))
 WANTED   := $(if $(CHAPTER),$(filter $(CHAPTER),$(DRAWN)),$(DRAWN))
 COMMITTED = $(wildcard figures/*.svg figures/*.tsv)
-REDRAW    = BUILD=$(BUILD) sh figures/redraw.sh
+REDRAW    = BUILD=$(BUILD) PYTHON='$(PYTHON)' sh figures/redraw.sh
 
 # Tables and drawings are named after their chapter too, but for the gap's roofline.
 FILES_gap = gap roofline

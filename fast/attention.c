@@ -44,7 +44,7 @@
  * 1.7 % more instructions at 3136 keys, 0.8 % at 49 (callgrind, AVX2), and no difference that a
  * clock shows.  In one running sum over 3136 keys of like values o errs by u sqrt(3136) / 3 = 19 u;
  * in sums of tiles by 2.9 u; in sums of stretches by 1.6 u, and by 2.9 u at 120 000 keys
- * (tests/test_attention.c, figures/ground-error.c).
+ * (tests/test_attention.c, figures/maps.py).
  *
  * An Emerald Rapids does the multiply-adds at 94 to 97 % of its own peak.  Its two ports of
  * vectors also take what the softmax has of additions and comparisons, a tenth of the time at 64

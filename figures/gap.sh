@@ -114,7 +114,7 @@ counts() {
     awk -f "$here/goals.awk" "$goals.tsv" "$goals-zen4.tsv" "$goals-zen3.tsv" >"$work/goals"
     mv "$work/goals" "$work/gap-goals.tsv"
     echo "  count gap-resolution" >&2
-    BUILD="$build" "${PYTHON:-/usr/bin/python3}" "$here/network_maps.py" gap-resolution >"$work/gap-resolution.tsv"
+    BUILD="$build" "${PYTHON:-python3}" "$here/network_maps.py" gap-resolution >"$work/gap-resolution.tsv"
     resolutions "$here/../reference/published/hilo.tsv" "$work/gap-resolution.tsv" >"$work/gap-resolutions.tsv"
 }
 

@@ -33,16 +33,7 @@ tables() {
     map lisa-kernels
 
     # Rounding errors, in both precisions, up to so many tokens of the naive forms.
-    about >"$work/lisa-error.tsv"
-    header=
-    for folder in "$build" "$build/double"; do
-        for equation in 10 7; do
-            echo "  compute lisa-error, Eq. $equation, $(basename "$folder")" >&2
-            "$folder/figures/lisa-error" $equation $naive $sides >"$work/rows"
-            awk -v header="$header" '!/^#/ || !header' "$work/rows" >>"$work/lisa-error.tsv"
-            header=1
-        done
-    done
+    map lisa-error $naive $sides
 }
 
 counts() {

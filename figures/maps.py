@@ -111,7 +111,8 @@ def program_tensors(precision, command, *words):
 
 def tokens(grid, channels, *words, seed=0, precision=np.float32):
     """x [B, N, C] of real images, and where they are from."""
-    tensors, origin = program_tensors(precision, "tokens", "--grid", grid, "--channels", channels, "--seed", seed, *words)
+    tensors, origin = program_tensors(precision, "tokens", "--grid", grid, "--channels", channels, "--seed", seed,
+                                      *words)
     return tensors["x"], origin
 
 
@@ -155,42 +156,52 @@ def softmax(scores, axis=None):
 # ---- Chapter 0: rounding errors of self-attention
 
 UNIT = {np.float32: ("float", 2.0 ** -24, np.float64), np.float64: ("double", 2.0 ** -53, np.longdouble)}
-ATTENDED = 96                           # queries that are compared
+ATTENDED = 48                           # queries of a head that are compared
 
 
 def ground_error(*words):
-    """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's, against the keys: NAIVE_KEYS KEYS...
+    """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's against the keys: NAIVE_KEYS KEYS...
 
     Difference from the equation in the next wider type, over the output (root mean squares).  Query, key and value of
-    64 channels are normal and exact: tokens have few digits, and the projections are a Hadamard matrix with three sets
-    of signs.  The naive form takes part up to NAIVE_KEYS, since it holds the map of all pairs."""
-    most, *counts = numbers(words, 2, 10 ** 6)
+    two heads of 64 channels are normal, and exact in that type.  The naive form takes part up to NAIVE_KEYS, since it
+    holds the map of all pairs."""
+    if len(words) < 2:
+        give_up("ground-error: expected NAIVE_KEYS KEYS...")
+    most, *counts = numbers(words, 1, 10 ** 6)
     row("#series", "form", "tokens", "error", "error_in_u")
     for real, (name, unit, wide) in UNIT.items():
         for N in counts:
-            x, w = exact_tokens(N, real)
-            q, k, v = np.split((x[0] @ w.T).astype(wide), 3, axis=1)
-            exact = attention(q[:ATTENDED], k, v)
+            x, w, q, k, v = exact_heads(N, real)
+            exact = attention(*(a.astype(wide) for a in (q, k, v)))
             for form in twicetold.forms("msa"):
                 if form == "fast" or N <= most:
-                    y = twicetold.msa(x, w_qkv=w, grid=N, form=form, threads=1)[0, :ATTENDED]
-                    row(name, form, N, *error_fields(y, exact, unit))
+                    y = twicetold.msa(x, w_qkv=w, grid=N, heads=2, form=form, threads=1)[0, :ATTENDED]
+                    row(name, form, N, *error_fields(parted(y), exact, unit))
     torch_error(counts)
 
 
-def exact_tokens(N, real, C=64):
-    """x [1, N, C] and w_qkv [3C, C] whose products need no rounding."""
+def exact_heads(N, real, c=64):
+    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, and q, k, v [2, N, c] of the first queries.
+
+    Tokens have few digits; query and key are a Hadamard matrix with two sets of signs, of half of x, and the other half
+    is the value."""
     hadamard = np.ones((1, 1))
-    while len(hadamard) < C:
+    while len(hadamard) < c:
         hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
     digits = 2.0 ** (16 if real == np.float32 else 44)
-    x = np.round(normal(0, 1, N, C) * digits) / digits
-    signs = np.sign(normal(1, 3, 1, C))
-    return x.astype(real), (hadamard * signs / np.sqrt(C)).reshape(3 * C, C).astype(real)
+    x = (np.round(normal(0, N, 2 * c) * digits) / digits).astype(real)
+    maps = hadamard * np.sign(normal(1, 2, 1, c)) / np.sqrt(c)
+    w = np.concatenate([np.kron(np.eye(2), maps[0]), np.kron(np.eye(2), maps[1]), np.kron([[0, 1], [1, 0]], np.eye(c))])
+    q, k, v = (parted(a) for a in np.split(x @ w.T.astype(real), 3, axis=1))
+    return x[None], w, q[:, :ATTENDED], k, v
+
+
+def parted(rows, heads=2):
+    return rows.reshape(len(rows), heads, -1).transpose(1, 0, 2)
 
 
 def attention(q, k, v):
-    return softmax(q @ k.T / np.sqrt(q.shape[1]), axis=1) @ v
+    return softmax(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[2]), axis=2) @ v
 
 
 def error_fields(y, exact, unit):
@@ -204,18 +215,17 @@ def torch_error(counts):
     except ImportError:
         print("maps.py: no PyTorch: its lines are left out", file=sys.stderr)
         return
-    attend = {"plain": lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2) / 8, -1) @ v,
-              "sdpa": getattr(torch.nn.functional, "scaled_dot_product_attention", None)}
+    attend = {"plain": lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, -1) @ v,
+              "sdpa": getattr(torch.nn.functional, "scaled_dot_product_attention", None)}     # from 2.0 on
     torch.set_num_threads(1)
     remark(f"PyTorch {torch.__version__.split('+')[0]}, on one thread")
     for N in counts:
-        x, w = exact_tokens(N, np.float32)
-        q, k, v = np.split(x @ w.T, 3, axis=2)
-        exact = attention(*(a[0].astype(float) for a in (q[:, :ATTENDED], k, v)))
+        given = exact_heads(N, np.float32)[2:]
+        exact = attention(*(a.astype(float) for a in given))
         for name, attended in attend.items():
             if attended:
-                y = attended(*(torch.from_numpy(np.ascontiguousarray(a))[None] for a in (q[:, :ATTENDED], k, v)))
-                row("pytorch", name, N, *error_fields(y.numpy()[0, 0], exact, 2.0 ** -24))
+                y = attended(*(torch.from_numpy(np.ascontiguousarray(a))[None] for a in given))
+                row("pytorch", name, N, *error_fields(y.numpy()[0], exact, 2.0 ** -24))
 
 
 # ---- Chapter 1: LiSA
@@ -252,7 +262,7 @@ def lisa_border(grid="56x56"):
 def lisa_kernels():
     """Attention kernels of three queries on one image: self-attention, and LiSA (Eq. 10) with two sets of tables.
 
-    In the manner of LiSA's Fig. 5; nothing is trained.  Query and key of a pixel are its surroundings.  The kernel
+    Like LiSA's Fig. 5; nothing is trained.  Query and key of a pixel are its surroundings.  The kernel
     kappa_in is read back by impulses: channels of the value that are 1 at one token n each."""
     at = ((5, 12), (10, 17), (18, 25))
     pixels, origin = picture(30)
@@ -325,12 +335,12 @@ def lisa_error(*words):
 def error_tensors(grid, equation, real, C=16, D=16):
     size = grid_sizes(grid)
     N = int(np.prod(size))
-    entries, half_width = N if equation == 10 else int(np.prod([2 * n - 1 for n in size])), (3 / N) ** 0.5
+    entries, most = N if equation == 10 else int(np.prod([2 * n - 1 for n in size])), (3 / N) ** 0.5
     a, b = ("wa", "wb") if equation == 10 else ("ea", "eb")
-    tensors = {"w_qkv": normal(0, 3 * C, C, deviation=C ** -0.5), "ba": normal(1, C, D, deviation=C ** -0.5),
-               "bb": normal(2, C, D, deviation=C ** -0.5), a: uniform(3, entries, C, D, low=-half_width, high=half_width),
-               b: uniform(4, entries, D, low=-half_width, high=half_width)}
-    return tokens(grid, C, precision=real)[0], {key: tensor.astype(real) for key, tensor in tensors.items()}
+    tensors = {"w_qkv": normal(0, 3 * C, C, deviation=C ** -0.5),
+               "ba": normal(1, C, D, deviation=C ** -0.5), "bb": normal(2, C, D, deviation=C ** -0.5),
+               a: uniform(3, entries, C, D, low=-most, high=most), b: uniform(4, entries, D, low=-most, high=most)}
+    return tokens(grid, C, precision=real)[0], {name: tensor.astype(real) for name, tensor in tensors.items()}
 
 
 def lisa_exactly(x, tensors, grid, equation, sampled, wide):
@@ -359,20 +369,20 @@ def lisa_exactly(x, tensors, grid, equation, sampled, wide):
 def structsa_query(similarity, window, detectors, aggregators):
     """Of one query, whose map of similarities is given: windows of the map, weights a_ijd (Eq. 3), kernels kappa_ij
     (Eq. 5) and their merged map (Eq. 21)."""
-    windows = unfold(similarity, window)
+    windows, size = unfold(similarity, window), similarity.shape
     a = softmax(windows @ detectors.T)
     kernels = a @ aggregators
     reach = [w // 2 for w in window]
-    merged = np.pad(np.zeros(similarity.shape), [(r, r) for r in reach])
+    merged = np.pad(np.zeros(size), [(r, r) for r in reach])
     for m, corner in enumerate(np.ndindex(*window)):
-        merged[tuple(slice(o, o + n) for o, n in zip(corner, similarity.shape))] += kernels[:, m].reshape(similarity.shape)
-    return windows, a, kernels, merged[tuple(slice(r, r + n) for r, n in zip(reach, similarity.shape))]
+        merged[tuple(slice(o, o + n) for o, n in zip(corner, size))] += kernels[:, m].reshape(size)
+    return windows, a, kernels, merged[tuple(slice(r, r + n) for r, n in zip(reach, size))]
 
 
 def structsa_kernels():
     """Dynamic kernels of one query by self-attention (a window of one token), ConvSA (D = 1) and StructSA (D = 8).
 
-    In the manner of StructSA's Fig. 2 and 4; nothing is trained.  Query and key are 3 x 3 pixels brought to length 1.
+    Like StructSA's Fig. 2 and 4; nothing is trained.  Query and key are 3 x 3 pixels brought to length 1.
     Detectors, which are the aggregators too: Sobel's mask in eight directions, over the sum of its magnitudes."""
     query, keys, scale = (16, 14), ((14, 4), (11, 12), (5, 20), (11, 26), (22, 13)), 7
     pixels, origin = picture(28)
@@ -405,19 +415,17 @@ def structsa_kernels():
 def structsa_motion():
     """Dynamic kernels of one query in a video that is played forwards and backwards (Eq. 3, 5 and 21).
 
-    In the manner of StructSA's Fig. 3; nothing is trained.  One image moves by a token a frame.  Query, key and value
-    are 3 x 3 pixels brought to length 1.  One detector for each way: positive on the path of what moves so, negative
-    next to it, 0 in sum in each frame.  The left one's aggregator is its negative: otherwise both ways had one output."""
+    Like StructSA's Fig. 3; nothing is trained.  One image moves by a token a frame.  Query, key and value are 3 x 3
+    pixels brought to length 1.  Each way has a detector: positive on the path of a thing that moves so, negative next
+    to it, its sum in a frame 0.  The left aggregator is its negative; otherwise both ways would have one output."""
     ways, size, window, scale, query = ("right", "left"), (5, 14, 20), (5, 3, 5), 12, (2, 5, 9)
     image, origin = picture(28, disc=(12.5, 20.5, 7.2))
-    small = tents(14, EDGE) @ image @ tents(14, EDGE).T
     video = np.zeros(size)
     for t in range(5):
-        video[t, :, 1 + t:15 + t] = small
+        video[t, :, 1 + t:15 + t] = tents(14, EDGE) @ image @ tents(14, EDGE).T
     t, y, x = np.indices(window) - np.array([2, 1, 2])[:, None, None, None]
     paths = np.stack([np.where(x == step * t, 4, -1) * np.where(y == 0, 2, 1) / 160 for step in (1, -1)])
-    detectors = paths.reshape(2, -1)
-    aggregators = detectors * [[1], [-1]]
+    detectors, aggregators = paths.reshape(2, -1), paths.reshape(2, -1) * [[1], [-1]]
 
     remark(f"structsa_motion: a video of image 28 of {origin}; nothing is trained")
     remark(f"scale: {scale}")
@@ -448,10 +456,10 @@ def structsa_motion():
 # ---- Chapter 3: ELSA
 
 def elsa_border():
-    """What a second bias moves at the border (Algorithm 3 against Algorithm 2), and weight off the grid (Eq. 7).
+    """Weight that a second bias moves (Algorithm 3 against Algorithm 2), and weight off the grid (Eq. 7).
 
     28 x 28 tokens, 24 channels, 3 heads, K = 7.  The padding of Algorithm 3's shift takes the shifted branch's bias
-    away; the first map is half the sum of what weights differ by, mean over heads.  The second is the share of the
+    away; the first map is half the sum of the weights' differences, mean over heads.  The second is the share of the
     softmax that falls to neighbours off the grid."""
     C, h, K = 24, 3, 7
     x, origin = tokens(f"{EDGE}x{EDGE}", C)
@@ -460,7 +468,7 @@ def elsa_border():
     bias_own, bias_shifted = normal(1, 2, h, K * K)
     own = (z @ rk).reshape(-1, h, K * K)
     met = (z @ rq).reshape(EDGE, EDGE, h, K * K)
-    shifted = np.stack([np.stack([unfold(met[:, :, a, n], (K, K))[:, n] for n in range(K * K)], 1) for a in range(h)], 1)
+    shifted = np.stack([unfold(met[:, :, a, n], (K, K))[:, n] for a, n in np.ndindex(h, K * K)], 1).reshape(own.shape)
     off = unfold(np.ones((EDGE, EDGE)), (K, K))[:, None] == 0
     logits = own + shifted + bias_own + bias_shifted
     weights, moved = softmax(logits, axis=2), softmax(logits - off * bias_shifted, axis=2)
@@ -499,8 +507,9 @@ def chopd_error(*words):
 
     Three ways on EDGE x EDGE tokens between 0 and 1: four corners of an integral image in float and in double, and the
     operator (Eq. 10 with open gate), which sums one axis after the other; against the sum over the box in double."""
+    edges = numbers(words, 4, 4096)
     row("#way", "side", "edge", "error")
-    for edge in numbers(words, 4, 4096):
+    for edge in edges:
         x = uniform(0, edge, edge, seed=8).astype(np.float32)
         images = {real: np.pad(x.astype(real), ((1, 0), (1, 0))).cumsum(1).cumsum(0) for real in UNIT}
         half = edge // 2 - 1 + edge // 2 % 2                # odd
@@ -536,8 +545,9 @@ def chopd_tensor():
     u4, u5 = np.array([[1, 0.75, -0.5], [0.5, -0.75, 1]]), np.array([[1, -1, 0.5], [-0.25, 1, 1]])
     N, (C, R), D = edge ** 2, u4.shape, len(u5)
     away = np.subtract.outer(np.arange(edge), np.arange(edge))[:, :, None]          # from n to m, along an axis
-    down, across = (np.clip(np.minimum(away + 0.5, boxes[:, axis + 2]) - np.maximum(away - 0.5, boxes[:, axis]), 0, None)
-                    / (boxes[:, axis + 2] - boxes[:, axis]) for axis in (0, 1))
+    low, high = boxes[:, :2].T, boxes[:, 2:].T
+    down, across = (np.maximum(0, np.minimum(away + 0.5, high[axis]) - np.maximum(away - 0.5, low[axis]))
+                    / (high[axis] - low[axis]) for axis in (0, 1))
     u2 = np.einsum("yur,xvr->yxuvr", down, across)                                  # [m][n][r], each a row and a column
     cells = 1 / (1 + np.exp(-2 * normal(0, 3, 3, R, seed=5)))
     u13 = np.einsum("yi,xj,ijr->yxr", tents(edge, 3), tents(edge, 3), cells)
@@ -560,13 +570,13 @@ def chopd_rank(*words):
     """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...
 
     Layers on 4 images of 4 x 4 tokens, 8 channels in and out.  Nothing is trained.  Self-attention: two heads, random
-    projections, scores as they are and four times as large.  Convolutions, for all i alike; normal entries.  Each rank
-    begins with the terms of the one before; a tensor is done below an error of a two-thousandth."""
+    projections, scores as they are and four times as large.  Convolutions, the same for all i.  Noise: normal entries.
+    Each rank begins with the terms of the one before; a tensor is done below an error of a two-thousandth."""
     sweeps, *ranks = numbers(words, 1, 10 ** 4)
     x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
-    tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4), "convolution": convolution_tensor(3),
-               "depthwise": convolution_tensor(3, np.eye(8)), "pointwise": convolution_tensor(1),
-               "noise": normal(60, 4, 16, 16, 8, 8, seed=4)}
+    tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4),
+               "convolution": convolution_tensor(3), "depthwise": convolution_tensor(3, np.eye(8)),
+               "pointwise": convolution_tensor(1), "noise": normal(60, 4, 16, 16, 8, 8, seed=4)}
     remark(f"tokens: {origin}; nothing is trained")
     remark("size: 4 16 16 8 8")
     row("#tensor", "rank", "error", "factors", "dense", "sweeps")
@@ -630,7 +640,7 @@ def sweep(tensor, factors):
 
 
 def solve(gram, solution, before):
-    """U (G + lambda I) = M + lambda U', terms brought to length 1, lambda as small as Cholesky's factorisation allows."""
+    """U of U (G + lambda I) = M + lambda U', terms brought to length 1, with the least lambda that Cholesky accepts."""
     length = np.sqrt(np.diag(gram))
     length[length == 0] = 1
     gram, damping = gram / np.outer(length, length), 1e-12
@@ -751,7 +761,7 @@ def hilo_spectrum():
 
 
 def hilo_alias():
-    """What the mean of a window does to waves (Sec. 4.1): 14 tokens in a row, windows of 2.
+    """Waves after the mean of a window (Sec. 4.1): 14 tokens in a row, windows of 2.
 
     For each number of periods the amplitude after the mean, and the periods under which it is left, since 7 means hold
     3 at most; then the tokens of one wave, and its means."""
@@ -791,8 +801,8 @@ def grid_sizes(grid, axes=None):
     return [int(s) for s in sizes]
 
 
-MAPS = (ground_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border, elsa_filters,
-        chopd_error, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
+MAPS = (ground_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border,
+        elsa_filters, chopd_error, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
 
 
 def main(computed, name="", *words):

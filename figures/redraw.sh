@@ -81,12 +81,14 @@ sweep() {
     header=1
 }
 
-# map NAME [ARGUMENT...]: a table that the program of its name computes, or network_maps.py.
+# map NAME [ARGUMENT...]: a table that the program of its name computes, or maps.py, or network_maps.py.
 map() {
     name=$1; shift
     echo "  compute $name" >&2
+    maps=$here/maps.py
+    case $name in networks-*) maps=$here/network_maps.py; esac
     if [ -f "$here/$name.c" ]; then set -- "$build/figures/$name" "$@"
-    else set -- "${PYTHON:-/usr/bin/python3}" "$here/network_maps.py" "$name" "$@"
+    else set -- "${PYTHON:-python3}" "$maps" "$name" "$@"
     fi
     { about; BUILD="$build" "$@"; } >"$work/$name.tsv"
 }

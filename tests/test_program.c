@@ -35,7 +35,28 @@ static char folder_of_programs[4096], tree[4096], folder[] = "/tmp/twicetold-tes
 
 /* Runs in the child process before it executes the program. */
 static void (*beforehand)(void);
-static char folder_of_tests[4096];          /* holds the trained weights of some figures */
+
+/* A Python that has NumPy, or NULL. */
+static const char *python_with_numpy(void)
+{
+    static const char *const names[] = {"${PYTHON:-/usr/bin/python3}", "/usr/bin/python3", "python3"};
+    char line[100];
+    for (size_t n = 0; n < COUNT(names); n++) {
+        snprintf(line, sizeof line, "%s -c 'import numpy' 2>/dev/null", names[n]);
+        if (system(line) == 0) return names[n];
+    }
+    return NULL;
+}
+
+/* Executes a script of figures/ with its words; its libraries are those of this build. */
+static void become_script(const char *words)
+{
+    char line[sizeof tree + 1024];
+    snprintf(line, sizeof line, "exec %s '%s'/%s", python_with_numpy(), tree, words);
+    setenv("BUILD", folder_of_programs, 1);
+    execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    _exit(127);
+}
 
 /* Executes twicetold with these words (separated by single blanks).  If the first word is `measure` or begins with
  * figures/, executes that program instead. */
@@ -52,6 +73,7 @@ static void become(const char *words, int out, int err)
     dup2(out, 1);
     dup2(err, 2);
     if (beforehand) beforehand();
+    if (strstr(words, "maps.py")) become_script(words);
     execv(path, argv);
     _exit(127);
 }
@@ -192,14 +214,13 @@ static void enter(void)
     tensor_release(&t[1]);
     write_file("lie.safetensors", "not a file of tensors");
     write_vast_file();
-    ck_assert_int_eq(symlink(folder_of_tests, "tests"), 0);
     ck_assert_int_eq(link("msa.safetensors", "twin.safetensors"), 0);
 }
 
 static void leave(void)
 {
     static const char *const made[] = {"out", "err", "msa.safetensors", "twin.safetensors", "lie.safetensors",
-                                       "vast.safetensors", "tests", "y.safetensors", "x.safetensors", "z.safetensors",
+                                       "vast.safetensors", "y.safetensors", "x.safetensors", "z.safetensors",
                                        "w.safetensors", "0.png", "1.png", "2.png", "3.png"};
     for (size_t f = 0; f < COUNT(made); f++) unlink(made[f]);
     ck_assert_int_eq(chdir("/"), 0);
@@ -689,47 +710,81 @@ END_TEST
 /* Arguments of the programs that need some. */
 static const char *const told[][2] = {
     {"figures/chopd-boxes", "0.001 5 7"},
-    {"figures/chopd-error", "14"},
     {"figures/chopd-pooling", "planes fractional 14 4 2 1 1"},
     {"figures/network-seconds", "lisanet-i-t fast 32x32 1 1 1"},
-    {"figures/chopd-rank", "1 1 2"},
     {"figures/cuda", "msa --grid 3x3 --channels 4"},
-    {"figures/ground-error", "7 49"},
     {"figures/ladder", "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2"},
-    {"figures/lisa-error", "7 49 7x7"},
     {"figures/roofline", "0.001 1048576"},
     {"figures/networks-profile", "1 lisanet-i-t fast"},
 };
 
-/* Every program that computes a figure ends with status 0, and each number that it prints is finite. */
-START_TEST(figures_are_computed)
+/* Runs a program that computes a figure: status 0, and each number that it prints is finite.  Returns how many. */
+static size_t finite_numbers(const char *words)
 {
     static char out[1 << 20], err[sizeof out];
+    size_t numbers = 0;
+    char *lines = NULL;
+    ck_assert_msg(run(words, out, err, sizeof out) == 0, "%s: %s", words, err);
+    for (char *line = strtok_r(out, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
+        char *fields = NULL, *end;
+        for (char *f = strtok_r(line, "\t ", &fields); f && *line != '#'; f = strtok_r(NULL, "\t ", &fields)) {
+            double value = strtod(f, &end);
+            if (end > f && !*end) {
+                ck_assert_msg(isfinite(value), "%s prints %s", words, f);
+                numbers++;
+            }
+        }
+    }
+    return numbers;
+}
+
+START_TEST(figures_are_computed)
+{
     char programs[] = DRAWERS, *rest = NULL;
     for (char *name = strtok_r(programs, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
         char words[256];
         snprintf(words, sizeof words, "%s", name);
         for (size_t i = 0; i < COUNT(told); i++)
             if (!strcmp(told[i][0], name)) snprintf(words, sizeof words, "%s %s", told[i][0], told[i][1]);
-        ck_assert_msg(run(words, out, err, sizeof out) == 0, "%s: %s", words, err);
-        size_t numbers = 0;
-        char *lines = NULL;
-        for (char *line = strtok_r(out, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
-            char *fields = NULL, *end;
-            for (char *f = strtok_r(line, "\t ", &fields); f && *line != '#'; f = strtok_r(NULL, "\t ", &fields)) {
-                double value = strtod(f, &end);
-                if (end > f && !*end) {
-                    ck_assert_msg(isfinite(value), "%s prints %s", words, f);
-                    numbers++;
-                }
-            }
-        }
+        size_t numbers = finite_numbers(words);
         ck_assert_msg(numbers > 0 || !strcmp(name, "figures/machine"), "%s prints no number", words);
     }
 }
 END_TEST
 
 #if !defined TWICETOLD_DOUBLE
+/* Every figure that a script lists when it is given no name, and an argument that it does not take. */
+START_TEST(maps_are_computed)
+{
+    static const struct { const char *name; size_t maps; } script[] = {{"maps.py", 14}, {"network_maps.py", 9}};
+    static const char *const with[][2] = {
+        {"ground-error", "49 7 49 64"}, {"lisa-border", "8x6"}, {"lisa-error", "49 7x7 12x12"}, {"chopd-error", "14"},
+        {"chopd-rank", "2 1 2 5"}, {"networks-accuracy", "100"},
+    };
+    char out[4096], err[4096], list[4096], words[256], *rest = NULL;
+    if (!python_with_numpy()) {
+        printf("skipped: maps_are_computed, for want of NumPy\n");
+        return;
+    }
+    snprintf(words, sizeof words, "figures/%s", script[_i].name);
+    ck_assert_int_eq(run(words, out, list, sizeof list), 2);
+    char *names = strstr(list, "expected one of: ");
+    ck_assert_msg(names && strchr(list, '\n') == list + strlen(list) - 1, "%s", list);
+    size_t maps = 0;
+    for (char *name = strtok_r(names + 17, " \n", &rest); name; name = strtok_r(NULL, " \n", &rest), maps++) {
+        const char *more = "";
+        for (size_t i = 0; i < COUNT(with); i++)
+            if (!strcmp(with[i][0], name)) more = with[i][1];
+        snprintf(words, sizeof words, "figures/%s %s%s%s", script[_i].name, name, *more ? " " : "", more);
+        ck_assert_msg(finite_numbers(words) > 0, "%s prints no number", words);
+        strcat(words, " none");
+        ck_assert_msg(run(words, out, err, sizeof err) == 2, "%s: %s", words, err);
+        ck_assert_msg(!*out && strchr(err, '\n') == err + strlen(err) - 1, "%s: %s", words, err);
+    }
+    ck_assert_uint_ge(maps, script[_i].maps);
+}
+END_TEST
+
 /* Counts every line of figures/[a-z]*-cuda.tsv again; no kernel version may be missing there.  First versions would
  * take a minute.  tests/cuda/counts.tsv has the counts at other sizes, first versions included (test_cuda_counts.c). */
 START_TEST(drawn_counts_are_those_of_the_kernels)
@@ -1570,7 +1625,6 @@ int main(int argc, char **argv)
     /* build/tests/test_program runs build/twicetold. */
     char here[2048], *slash;
     int operators;
-    if (!realpath("tests", folder_of_tests)) return EXIT_FAILURE;
     if (argc < 1 || !realpath(argv[0], here) || !(slash = strrchr(here, '/'))) return EXIT_FAILURE;
     *slash = '\0';
     snprintf(folder_of_programs, sizeof folder_of_programs, "%s/..", here);
@@ -1617,6 +1671,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(figures, enter, leave);
     tcase_add_test(figures, figures_are_computed);
 #if !defined TWICETOLD_DOUBLE
+    tcase_add_loop_test(figures, maps_are_computed, 0, 2);
     tcase_add_test(figures, drawn_counts_are_those_of_the_kernels);
 #endif
     return run_suite(suite);
