@@ -2,9 +2,9 @@
  *
  *     build/figures/networks-profile RUNS [NETWORK FORM [GRID]]
  *
- * One image, of the network's own grid where none is said, one thread, random weights; of every
- * step the fastest of so many runs, its processor time.  A row for each kind of step: how many of them, their time and multiply-adds, both
- * shares, and Amdahl's law: how many times faster all would be if that kind took no time.
+ * One image, of the network's own grid unless one is given, one thread, random weights; the processor time of each step
+ * is the fastest of RUNS.  A row for each kind of step: how many of them, their time and multiply-adds, both shares, and
+ * Amdahl's law: how many times faster all would be if that kind took no time.
  *
  * "litv2-s-unconvolved" is LITv2-S without the 3 x 3 convolutions in its MLPs: what its mlp
  * takes less, they take.

@@ -35,7 +35,6 @@ static char folder_of_programs[4096], tree[4096], folder[] = "/tmp/twicetold-tes
 
 /* Runs in the child process before it executes the program. */
 static void (*beforehand)(void);
-static char folder_of_tests[4096];          /* holds the trained weights of some figures */
 
 /* A Python that has NumPy, or NULL. */
 static const char *python_with_numpy(void)
@@ -49,7 +48,7 @@ static const char *python_with_numpy(void)
     return NULL;
 }
 
-/* Executes figures/maps.py with its words; its libraries are those of this build. */
+/* Executes a script of figures/ with its words; its libraries are those of this build. */
 static void become_script(const char *words)
 {
     char line[sizeof tree + 1024];
@@ -74,7 +73,7 @@ static void become(const char *words, int out, int err)
     dup2(out, 1);
     dup2(err, 2);
     if (beforehand) beforehand();
-    if (!strncmp(words, "figures/maps.py", 15)) become_script(words);
+    if (strstr(words, "maps.py")) become_script(words);
     execv(path, argv);
     _exit(127);
 }
@@ -215,14 +214,13 @@ static void enter(void)
     tensor_release(&t[1]);
     write_file("lie.safetensors", "not a file of tensors");
     write_vast_file();
-    ck_assert_int_eq(symlink(folder_of_tests, "tests"), 0);
     ck_assert_int_eq(link("msa.safetensors", "twin.safetensors"), 0);
 }
 
 static void leave(void)
 {
     static const char *const made[] = {"out", "err", "msa.safetensors", "twin.safetensors", "lie.safetensors",
-                                       "vast.safetensors", "tests", "y.safetensors", "x.safetensors", "z.safetensors",
+                                       "vast.safetensors", "y.safetensors", "x.safetensors", "z.safetensors",
                                        "w.safetensors", "0.png", "1.png", "2.png", "3.png"};
     for (size_t f = 0; f < COUNT(made); f++) unlink(made[f]);
     ck_assert_int_eq(chdir("/"), 0);
@@ -755,32 +753,35 @@ START_TEST(figures_are_computed)
 END_TEST
 
 #if !defined TWICETOLD_DOUBLE
-/* Every figure that figures/maps.py lists when it is given no name, and an argument that it does not take. */
+/* Every figure that a script lists when it is given no name, and an argument that it does not take. */
 START_TEST(maps_are_computed)
 {
+    static const struct { const char *name; size_t maps; } script[] = {{"maps.py", 14}, {"network_maps.py", 9}};
     static const char *const with[][2] = {
         {"ground-error", "49 7 49 64"}, {"lisa-border", "8x6"}, {"lisa-error", "49 7x7 12x12"}, {"chopd-error", "14"},
-        {"chopd-rank", "2 1 2 5"},
+        {"chopd-rank", "2 1 2 5"}, {"networks-accuracy", "100"},
     };
     char out[4096], err[4096], list[4096], words[256], *rest = NULL;
     if (!python_with_numpy()) {
         printf("skipped: maps_are_computed, for want of NumPy\n");
         return;
     }
-    ck_assert_int_eq(run("figures/maps.py", out, list, sizeof list), 2);
+    snprintf(words, sizeof words, "figures/%s", script[_i].name);
+    ck_assert_int_eq(run(words, out, list, sizeof list), 2);
     char *names = strstr(list, "expected one of: ");
     ck_assert_msg(names && strchr(list, '\n') == list + strlen(list) - 1, "%s", list);
     size_t maps = 0;
     for (char *name = strtok_r(names + 17, " \n", &rest); name; name = strtok_r(NULL, " \n", &rest), maps++) {
-        snprintf(words, sizeof words, "figures/maps.py %s", name);
+        const char *more = "";
         for (size_t i = 0; i < COUNT(with); i++)
-            if (!strcmp(with[i][0], name)) snprintf(words, sizeof words, "figures/maps.py %s %s", name, with[i][1]);
+            if (!strcmp(with[i][0], name)) more = with[i][1];
+        snprintf(words, sizeof words, "figures/%s %s%s%s", script[_i].name, name, *more ? " " : "", more);
         ck_assert_msg(finite_numbers(words) > 0, "%s prints no number", words);
         strcat(words, " none");
         ck_assert_msg(run(words, out, err, sizeof err) == 2, "%s: %s", words, err);
         ck_assert_msg(!*out && strchr(err, '\n') == err + strlen(err) - 1, "%s: %s", words, err);
     }
-    ck_assert_uint_ge(maps, 14);
+    ck_assert_uint_ge(maps, script[_i].maps);
 }
 END_TEST
 
@@ -1624,7 +1625,6 @@ int main(int argc, char **argv)
     /* build/tests/test_program runs build/twicetold. */
     char here[2048], *slash;
     int operators;
-    if (!realpath("tests", folder_of_tests)) return EXIT_FAILURE;
     if (argc < 1 || !realpath(argv[0], here) || !(slash = strrchr(here, '/'))) return EXIT_FAILURE;
     *slash = '\0';
     snprintf(folder_of_programs, sizeof folder_of_programs, "%s/..", here);
@@ -1671,7 +1671,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(figures, enter, leave);
     tcase_add_test(figures, figures_are_computed);
 #if !defined TWICETOLD_DOUBLE
-    tcase_add_test(figures, maps_are_computed);
+    tcase_add_loop_test(figures, maps_are_computed, 0, 2);
     tcase_add_test(figures, drawn_counts_are_those_of_the_kernels);
 #endif
     return run_suite(suite);
