@@ -5,21 +5,12 @@
 
 Writes FOLDER/index.html and everything next to it.  FOLDER/figures holds the drawings and tables of this machine: where
 they differ from the committed ones, a page shows both.  Next to FOLDER may lie tap/{float,double,exact}, the output of
-the suites when they last ran; figures/machine, which prints this machine's name; and live/module.js, the library for
-the live figures, without which no page has any.  book.md's contents give the order of the chapters."""
-import functools
-import glob
-import html
-import json
-import os
-import posixpath
-import re
-import shutil
-import string
-import subprocess
-import sys
-import time
+the suites when they last ran, and live/module.js, the library for the live figures, without which no page has any.
+book.md's contents give the order of the chapters."""
+import functools, glob, html, json, os, posixpath, re, shutil, string, subprocess, sys, time
 from concurrent.futures import ThreadPoolExecutor
+
+from weave import Wrong, woven
 
 BOOK = 'Attention, Twice Told'
 BATTERY = 'tests/support/battery.c'
@@ -43,25 +34,19 @@ def parsed(markdown):
     return json.loads(pandoc(markdown, '--from=gfm+tex_math_dollars', '--to=json'))['blocks']
 
 
-@functools.cache
-def api_version():
-    return json.loads(pandoc('', '--to=json'))['pandoc-api-version']
-
-
 def rendered(documents):
-    """The HTML of each list of blocks.  Pandoc is slow to start: each run takes about a megabyte."""
-    version, batches, size = api_version(), [[]], 0
+    """The HTML of each list of blocks.  Pandoc is slow to start: each run gets about a megabyte."""
+    version, batches, size = json.loads(pandoc('', '--to=json'))['pandoc-api-version'], [[]], 0
     for blocks in documents:
-        text = json.dumps(blocks + [raw_block(NEXT_PAGE)])[1:-1]
-        if size + len(text) > 1e6 and batches[-1]:
+        batches[-1] += blocks + [raw_block(NEXT_PAGE)]
+        size += len(json.dumps(blocks))
+        if size > 1e6:
             batches.append([])
             size = 0
-        batches[-1].append(text)
-        size += len(text)
 
-    def run(texts):
-        tree = '{"pandoc-api-version": %s, "meta": {}, "blocks": [%s]}' % (json.dumps(version), ', '.join(texts))
-        return pandoc(tree, '--from=json', '--to=html5', '--mathml', '--wrap=none').split(NEXT_PAGE)[:-1]
+    def run(blocks):
+        tree = {'pandoc-api-version': version, 'meta': {}, 'blocks': blocks}
+        return pandoc(json.dumps(tree), '--from=json', '--to=html5', '--mathml', '--wrap=none').split(NEXT_PAGE)[:-1]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return [page for pages in pool.map(run, batches) for page in pages]
 
@@ -87,14 +72,10 @@ def plain(node):
     """The words of a tree."""
     if isinstance(node, list):
         return ''.join(map(plain, node))
-    if not isinstance(node, dict) or 't' not in node:
-        return ''
-    kind, content = node['t'], node.get('c')
-    if kind in ('Space', 'SoftBreak', 'LineBreak'):
-        return ' '
-    if kind in ('Str', 'Code', 'Math'):
-        return content if kind == 'Str' else content[1]
-    return html.unescape(re.sub('<[^>]*>', '', content[1])) if kind.startswith('Raw') else plain(content)
+    kind, content = kind_of(node), node.get('c') if isinstance(node, dict) else None
+    if kind in ('Code', 'Math', 'RawInline'):
+        return content[1] if kind != 'RawInline' else html.unescape(re.sub('<[^>]*>', '', content[1]))
+    return content if kind == 'Str' else ' ' if kind in ('Space', 'SoftBreak', 'LineBreak') else plain(content or [])
 
 
 def changed(node, change):
@@ -143,10 +124,6 @@ def suites():
     return sorted(glob.glob('tests/test_*.c')) + sorted(glob.glob('tests/exact/test_*.cc'))
 
 
-def suite_of(path):
-    return os.path.basename(path).split('.')[0]
-
-
 def tests_of(text):
     return re.findall(r'^START_TEST\((\w+)\)', text, re.M)
 
@@ -166,40 +143,30 @@ class Book:
     """What the pages know of each other."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.build = os.path.dirname(folder) or '.'
+        self.folder, self.build = folder, os.path.dirname(folder) or '.'
         self.live = os.path.exists(self.build + '/live/module.js')
         self.sources = {'tests/index'}      # paths that pages link to; a folder's ends in /index
-        self.claims = {}                    # (suite, test): links to the rows that name it
-        self.found = []                     # what a search can find: words, target, page
-        self.tests = {}                     # TEST or SUITE/TEST: (suite, test)
+        self.claims = {}                    # for the address of a test: links to the rows that name it, one for a page
+        self.found = []                     # what a search can find: words, address, page
+        self.tests = {}                     # the address of TEST or SUITE/TEST
         # If two suites share a name, it means the operator's own test, not that of test_promises.c.
         for path in sorted(suites(), key=lambda path: 'test_promises' not in path):
-            text, suite = text_of(path), suite_of(path)
+            text, leaf = text_of(path), leaf_of(path)
             names = tests_of(text)
-            self.tests |= {name: (suite, name) for name in names}
-            self.tests |= {f'{suite[5:]}/{name}': (suite, name)
-                           for name in names + [test for test, _ in battery_tests(text)]}
+            self.tests |= {name: f'{leaf}#{name}' for name in names}
+            names += [test for test, _ in battery_tests(text)]
+            self.tests |= {f'{leaf[5:-5]}/{name}': f'{leaf}#{name}' for name in names}
         contents = dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text_of('book.md')))
-        self.order = ['book.md'] + list(contents)
-        self.titles = {path: re.search('^# (.*)', text_of(path), re.M)[1] for path in self.order}
+        self.titles = {path: re.search('^# (.*)', text_of(path), re.M)[1] for path in ['book.md', *contents]}
         self.template = string.Template(text_of('chapters/book.html'))
 
-    def find(self, words, target, where):
-        self.found.append([words, target, where])
-
-    def claim(self, test, leaf, anchor, title):
-        links = self.claims.setdefault(test, {})
-        links.setdefault(leaf, f'<a href="{leaf}#{anchor}">{html.escape(title, False)}</a>')
-
-    def source(self, path, fragment=''):
+    def source(self, path):
         """The page of a file or folder of the project; None if it has none."""
-        if os.path.isdir(path):
-            path += '/index'
-        elif not text_of(path):
+        path += '/index' if os.path.isdir(path) else ''
+        if not path.endswith('/index') and not text_of(path):
             return None
         self.sources.add(path)
-        return f'source/{path}.html' + fragment.replace('#L', '#L-')
+        return f'source/{path}.html'
 
 
 class Page:
@@ -207,10 +174,9 @@ class Page:
         self.book, self.path, self.leaf = book, path, leaf_of(path)
         self.seen, self.figures, self.live = set(), 0, False
         self.title = plain(blocks[0]['c'][2])
-        self.headings = [block['c'] for block in blocks[1:] if kind_of(block) == 'Header']
-        book.find(self.title, self.leaf, '')
-        for _, (identifier, *_), words in self.headings:
-            book.find(plain(words), f'{self.leaf}#{identifier}', self.title)
+        book.found.append([self.title, self.leaf, ''])
+        for _, (identifier, *_), words in [block['c'] for block in blocks[1:] if kind_of(block) == 'Header']:
+            book.found.append([plain(words), f'{self.leaf}#{identifier}', self.title])
         self.blocks = changed(changed(blocks, self.first), self.second)
 
     # Before links are made: names in headings and links lead nowhere else, and those in tables have anchors.
@@ -240,51 +206,41 @@ class Page:
         if re.fullmatch(r'figures/.*\.svg', path):
             return 'ours' + path[len('figures'):]
         if path in suites() and not mark:
-            return suite_of(path) + '.html'
+            return leaf_of(path)
         if path == 'tests':
             return 'proofs.html'
-        return self.book.source(path, mark + fragment) or target
+        page = self.book.source(path)
+        return page + mark + fragment.replace('L', 'L-', 1) if page else target
 
-    def proof(self, node, anchor=''):
-        """Code, as a link if it names a test."""
-        test = self.book.tests.get(node['c'][1])
-        if not test:
+    def proof(self, node, named=None):
+        """Code, as a link if it names a test.  `named` collects those of a row of a table; the test leads back to the
+        first row of a page that names it."""
+        name, anchor = node['c'][1], ''
+        address = self.book.tests.get(name)
+        if not address:
             return code(node)
-        return {'t': 'Link', 'c': [[anchor, [], []], [code(node)], ['{}.html#{}'.format(*test), '']]}
+        if named is not None and self.leaf != 'index.html':
+            named.append(name)
+            if name not in self.seen:
+                self.seen.add(name)
+                anchor = 'claim-' + name
+                link = f'<a href="{self.leaf}#{anchor}">{html.escape(self.title, False)}</a>'
+                self.book.claims.setdefault(address, {}).setdefault(self.leaf, link)
+        return {'t': 'Link', 'c': [[anchor, [], []], [code(node)], [address, '']]}
 
     def table(self, node):
-        """A table in a box that scrolls.  A test leads back to the first row of a page that names it."""
+        """A table in a box that scrolls, with its tests as links."""
         _, _, _, (_, heads), bodies, _ = node['c']
         heads = [plain(cell[4]) for cell in heads[0][1]] if heads else []
         claim = next((n for n, head in enumerate(heads) if head in ('Claim', 'As printed', 'statement')), None)
         for row in (row for body in bodies for row in body[3]):
-            words = plain(row[1][claim][4]) if claim is not None else ''
-            row[1], target = self.row(row[1])
-            if words and target:
-                self.book.find(words, target, self.title)
-        kind = []
-        if heads[-1:] == ['by']:
-            kind = ['stated']
-        elif claim is not None or heads[-1:] == ['Test']:
-            kind = ['told']
-        return box('Div', [node], ['table', *(['claims'] if claim == 0 else kind)], [['tabindex', '0']])
-
-    def row(self, cells):
-        target = None
-
-        def linked(node):
-            nonlocal target
-            if kind_of(node) != 'Code':
-                return node
-            name, anchor = node['c'][1], ''
-            if name in self.book.tests and self.leaf != 'index.html':
-                target = target or f'{self.leaf}#claim-{name}'
-                if name not in self.seen:
-                    anchor = 'claim-' + name
-                    self.seen.add(name)
-                    self.book.claim(self.book.tests[name], self.leaf, anchor, self.title)
-            return self.proof(node, anchor)
-        return changed(cells, linked), target
+            words, named = plain(row[1][claim][4]) if claim is not None else '', []
+            row[1] = changed(row[1], lambda part: self.proof(part, named) if kind_of(part) == 'Code' else part)
+            if words and named:
+                self.book.found.append([words, f'{self.leaf}#claim-{named[0]}', self.title])
+        kind = ['claims'] if claim == 0 else ['stated'] if heads[-1:] == ['by'] else \
+            ['told'] if claim or heads[-1:] == ['Test'] else []
+        return box('Div', [node], ['table', *kind], [['tabindex', '0']])
 
     def boxed(self, blocks):
         """An excerpt and the link to its origin become one box, an image a figure; marks of the weaver go."""
@@ -372,10 +328,8 @@ def set_as_tex(text):
     """MathML as TeX would set it."""
     for pattern, replacement in [
             # Pandoc lets every bracket grow; only those of matrices should.
-            (r'stretchy="true" (form="prefix">[^<]*</mo><mtable)', r'stretchy="TRUE" \1'),
-            (r'(</mtable><mo stretchy=)"true"', r'\1"TRUE"'),
-            (r'<mo stretchy="true" form="(prefix|postfix)">', r'<mo stretchy="false" form="\1">'),
-            (r'stretchy="TRUE"', r'stretchy="true"'),
+            (r'(?<!</mtable>)<mo stretchy="true" (form="(?:pre|post)fix">[^<]*</mo>)(?!<mtable)',
+             r'<mo stretchy="false" \1'),
             # \bigl and \Big have sizes without a unit, which browsers ignore.
             (r'(m[a-z]*size="[0-9.]*)" (m[a-z]*size="[0-9.]*)" stretchy="false"', r'\1em" \2em" stretchy="true"'),
             # Names of functions have less space around them, and none before a bracket.
@@ -395,7 +349,7 @@ class Suite:
     """A suite of tests, and what came of each when it last ran."""
 
     def __init__(self, book, path):
-        self.book, self.path, self.name = book, path, suite_of(path)
+        self.book, self.path, self.name = book, path, leaf_of(path)[:-5]
         self.text = text_of(path)
         exact = path.startswith('tests/exact/')
         logs = {'exact': self.name if exact else 'exact_' + self.name[5:]}
@@ -414,15 +368,15 @@ class Suite:
         when = 'Not run on this machine; <code>make test</code> does.'
         ran = [log for log in self.logs.values() if os.path.exists(log)]
         if ran:
-            when = 'Last run here on ' + time.strftime('%Y-%m-%d', time.localtime(os.path.getmtime(ran[0])))
-            when += f', on {html.escape(machine(self.book.build))}.' if machine(self.book.build) else '.'
+            when = f'Last run here on {time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(ran[0])))}.'
         out = [header(1, self.title, ''),
                raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>')]
         out += self.paragraphs(paragraphs)
         end = head.end()
         for part in re.finditer(r'^/\* -{2,} (.*?) -* ?\*/|^START_TEST\((\w+)\).*?^END_TEST', self.text, re.M | re.S):
             if part[1]:
-                out.append(header(2, sentence(part[1]), '-'.join(re.findall(r'[\w.]+', part[1].lower()))))
+                words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
+                out.append(header(2, sentence(part[1]), '-'.join(words)))
             else:
                 out += self.test(part[2], self.path, self.text, self.text[end:part.start()], part)
             end = part.end()
@@ -453,7 +407,7 @@ class Suite:
         comment = told(comments[-1][0]) if comments else []
         between = before[comments[-1].end():].strip('\n') if comments else ''
         link = self.link(path, text, part, name)
-        claims = self.book.claims.get((self.name, name))
+        claims = self.book.claims.get(f'{self.name}.html#{name}')
         return [header(3, sentence(name.replace('_', ' ')), name), raw_block(f'<p class="at">{link}{over}</p>'),
                 *self.paragraphs(comment),
                 code_block((between + '\n\n' if between else '') + part[0], '', ['c']),
@@ -465,28 +419,22 @@ class Suite:
         def linked(match):
             word = match[0]
             if word in self.book.tests:
-                suite, test = self.book.tests[word]
-                return f'<a href="{suite}.html#{test}"><code>{word}</code></a>'
+                return f'<a href="{self.book.tests[word]}"><code>{word}</code></a>'
             source = self.book.source('tests/' + word) if '.' in word else None
             return f'<a href="{source}">{word}</a>' if source else word
-        return [raw_block('<p>' + re.sub(r'([a-z]\w*/)?[a-z][a-z0-9]*_[a-z0-9_]+(\.[ch]\b)?', linked, html.escape(text, False)) + '</p>')
-                for text in texts]
+        name = re.compile(r'([a-z]\w*/)?[a-z][a-z0-9]*_[a-z0-9_]+(\.[ch]\b)?')
+        return [raw_block(f'<p>{name.sub(linked, html.escape(text, False))}</p>') for text in texts]
 
     def result(self, test):
-        out = []
+        out, never = {}, 'not run on this machine'
         for precision, tests in self.results.items():
             runs, failed, skipped, reason = tests.get(test, (0, 0, 0, ''))
-            if not runs:
-                out.append('not run on this machine')
-            elif failed:
-                out.append(f'<strong>{failed} of {runs} failed</strong>')
-            elif skipped == runs:
-                out.append(f'skipped, {html.escape(reason)}')
-            else:
-                out.append('passed' + (f', {runs} cases' if runs > 1 else ''))
-        if len(set(out)) == 1 and 'not run' in out[0]:
-            return 'Not run on this machine.'
-        return '; '.join(f'{precision}: {what}' for precision, what in zip(self.results, out)) + '.'
+            passed = 'passed' + (f', {runs} cases' if runs > 1 else '')
+            out[precision] = never if not runs else f'<strong>{failed} of {runs} failed</strong>' if failed else \
+                f'skipped, {html.escape(reason, False)}' if skipped == runs else passed
+        if set(out.values()) == {never}:
+            return sentence(never) + '.'
+        return '; '.join(f'{precision}: {what}' for precision, what in out.items()) + '.'
 
     def row(self):
         """Its row in the list of all suites."""
@@ -522,16 +470,6 @@ def told(comment):
 def sentence(text):
     text = re.sub(r'\bnan\b', 'NaN', text)
     return text[:1].upper() + text[1:]
-
-
-@functools.cache
-def machine(build):
-    try:
-        said = subprocess.run([build + '/figures/machine'], capture_output=True, text=True).stdout
-    except OSError:
-        return ''
-    name = re.search('# machine: (.*)', said)
-    return name[1] if name else ''
 
 
 PROOFS = '''# Proofs
@@ -604,35 +542,26 @@ def contents_of(body, deepest):
 def page_html(book, kind, leaf, title, body, neighbours=(None, None), deepest=2, live=False):
     """A page around its body, whose first heading, if there is one, goes to the top."""
     heading = re.match(r'\s*<h1[^>]*>(.*?)</h1>', body, re.S)
-    top = '../' * leaf.count('/')
-    scripts = ['found.js', 'book.js'] if kind != 'source' else []
-    scripts += ['live/library.js', 'live/scenes.js', 'live/figure.js'] if live else []
-    aside = ''
+    if heading:
+        body = body[heading.end():]
+    top, aside, head = '../' * leaf.count('/'), '', ''
     if kind != 'source':
-        pages = [(leaf_of(path), name) for path, name in book.titles.items() if path != 'book.md']
-        current = {leaf: ' aria-current="page"'}
+        scripts = ['found.js', 'book.js'] + ['live/library.js', 'live/scenes.js', 'live/figure.js'] * live
+        head = ''.join(f'<script src="{script}" defer></script>\n' for script in scripts) + \
+            '<link rel="stylesheet" href="live/live.css">\n' * live
+        pages = {leaf_of(path): name for path, name in book.titles.items()} | {'proofs.html': 'Proofs'}
+        pages.pop('index.html')
+        links = [f'<li><a href="{page}"{" aria-current=page" * (page == leaf)}>{html.escape(name, False)}</a></li>\n'
+                 for page, name in pages.items()]
         aside = '<aside>\n<nav class="book" aria-label="The book">\n' \
-            f'<a href="index.html">{BOOK}</a>\n<ul>\n' + ''.join(
-                f'<li><a href="{target}"{current.get(target, "")}>{html.escape(name, False)}</a></li>\n'
-                for target, name in pages + [('proofs.html', 'Proofs')]) + '</ul>\n</nav>\n' \
+            f'<a href="index.html">{BOOK}</a>\n<ul>\n{"".join(links)}</ul>\n</nav>\n' \
             f'<nav class="contents" aria-label="On this page">\n{contents_of(body, deepest)}</nav>\n</aside>'
-    links = [f'<a rel="{rel}" href="{other[0]}">{html.escape(other[1], False)}</a>'
-             for rel, other in zip(('prev', 'next'), neighbours) if other]
     return book.template.substitute(
-        title=html.escape(title, False) + (f' · {BOOK}' if kind != 'cover' else ''), top=top, kind=kind,
-        scripts=''.join(f'<script src="{name}" defer></script>\n' for name in scripts) +
-        ('<link rel="stylesheet" href="live/live.css">\n' if live else ''),
-        home=f'<a href="{top}index.html">{BOOK}</a>' if kind != 'cover' else '',
-        heading=heading[1] if heading else html.escape(title), aside=aside,
-        body=body[heading.end():].strip('\n') if heading else body.strip('\n'), links='\n'.join(links))
-
-
-def neighbours(of, order):
-    """What is before and after an entry of a list of (leaf, title)."""
-    n = next((n for n, (leaf, _) in enumerate(order) if leaf == of), None)
-    if n is None:
-        return None, None
-    return order[n - 1] if n else None, order[n + 1] if n + 1 < len(order) else None
+        title=html.escape(title, False) + f' · {BOOK}' * (kind != 'cover'), top=top, head=head, kind=kind,
+        home=f'<a href="{top}index.html">{BOOK}</a>' * (kind != 'cover'),
+        heading=heading[1] if heading else html.escape(title, False), aside=aside, body=body.strip('\n'),
+        links='\n'.join(f'<a rel="{rel}" href="{other[0]}">{html.escape(other[1], False)}</a>'
+                        for rel, other in zip(('prev', 'next'), neighbours) if other))
 
 
 def copy_parts(book):
@@ -646,7 +575,7 @@ def copy_parts(book):
         shutil.copy(path, folder + '/ours')
     if book.live:
         os.mkdir(folder + '/live')
-        for path in glob.glob('chapters/live/*.js') + glob.glob('chapters/live/*.css') + [book.build + '/live/module.js']:
+        for path in glob.glob('chapters/live/*.*') + [book.build + '/live/module.js']:
             shutil.copy(path, folder + '/live')
     for font in filter(os.path.exists, MATH_FONTS[::-1]):
         shutil.copy(font, folder + '/math.font')
@@ -659,7 +588,7 @@ def bind(folder, pages, sources=True):
     book = Book(folder)
     copy_parts(book)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        trees = pool.map(lambda path: parsed(woven(path, folder + '/figures')), pages)
+        trees = pool.map(parsed, [woven(path, folder + '/figures') for path in pages])
         written = [Page(book, path, tree) for path, tree in zip(pages, trees)]
     listed = [Suite(book, path) for path in suites()]
     bound = [Page(book, suite.path, suite.blocks()) for suite in listed]
@@ -669,11 +598,13 @@ def bind(folder, pages, sources=True):
 
     chapters = [(leaf_of(path), title) for path, title in book.titles.items()]
     proofs = [('proofs.html', 'proofs')] + [(suite.name + '.html', suite.name[5:]) for suite in listed]
+    neighbours = {page[0]: (before, after) for order in (chapters, proofs)
+                  for before, page, after in zip([None] + order, order, order[1:] + [None])}
     for page in written + bound:
         kind = 'proofs' if page in bound else 'cover' if page.leaf == 'index.html' else 'chapter'
-        order = chapters if page in written else proofs if page.leaf != 'proofs.html' else []
-        save(f'{folder}/{page.leaf}', set_as_tex(page_html(
-            book, kind, page.leaf, page.title, next(bodies), neighbours(page.leaf, order), 2 + (page in bound), page.live)))
+        around = neighbours.get(page.leaf, (None, None))
+        text = page_html(book, kind, page.leaf, page.title, next(bodies), around, 2 + (page in bound), page.live)
+        save(f'{folder}/{page.leaf}', set_as_tex(text))
     if sources:
         shutil.rmtree(folder + '/source', ignore_errors=True)
     for path in files:
@@ -684,14 +615,12 @@ def bind(folder, pages, sources=True):
     print(folder + '/index.html')
 
 
-def woven(path, here):
-    return subprocess.run(['awk', '-v', 'here=' + here, '-f', 'chapters/weave.awk', path], check=True,
-                          stdout=subprocess.PIPE, encoding='utf-8').stdout
-
-
 if __name__ == '__main__':
     words = [word for word in sys.argv[1:] if word != '--no-sources']
     if len(words) < 2:
         print('pages.py: expected [--no-sources] FOLDER PAGE...', file=sys.stderr)
         sys.exit(2)
-    bind(words[0], words[1:], '--no-sources' not in sys.argv)
+    try:
+        bind(words[0], words[1:], '--no-sources' not in sys.argv)
+    except Wrong as wrong:
+        sys.exit(f'pages.py: {wrong}')
