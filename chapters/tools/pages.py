@@ -72,10 +72,16 @@ def plain(node):
     """The words of a tree."""
     if isinstance(node, list):
         return ''.join(map(plain, node))
-    kind, content = kind_of(node), node.get('c') if isinstance(node, dict) else None
-    if kind in ('Code', 'Math', 'RawInline'):
-        return content[1] if kind != 'RawInline' else html.unescape(re.sub('<[^>]*>', '', content[1]))
-    return content if kind == 'Str' else ' ' if kind in ('Space', 'SoftBreak', 'LineBreak') else plain(content or [])
+    kind = kind_of(node)
+    if kind == 'Str':
+        return node['c']
+    if kind in ('Code', 'Math'):
+        return node['c'][1]
+    if kind == 'RawInline':
+        return html.unescape(re.sub('<[^>]*>', '', node['c'][1]))
+    if kind in ('Space', 'SoftBreak', 'LineBreak'):
+        return ' '
+    return plain(node.get('c', [])) if kind else ''
 
 
 def changed(node, change):
@@ -238,9 +244,8 @@ class Page:
             row[1] = changed(row[1], lambda part: self.proof(part, named) if kind_of(part) == 'Code' else part)
             if words and named:
                 self.book.found.append([words, f'{self.leaf}#claim-{named[0]}', self.title])
-        kind = ['claims'] if claim == 0 else ['stated'] if heads[-1:] == ['by'] else \
-            ['told'] if claim or heads[-1:] == ['Test'] else []
-        return box('Div', [node], ['table', *kind], [['tabindex', '0']])
+        kind = {'by': ['stated'], 'Test': ['told']}.get(heads[-1] if heads else '', ['told'] if claim else [])
+        return box('Div', [node], ['table', *(['claims'] if claim == 0 else kind)], [['tabindex', '0']])
 
     def boxed(self, blocks):
         """An excerpt and the link to its origin become one box, an image a figure; marks of the weaver go."""
@@ -359,7 +364,7 @@ class Suite:
         if not exact and not os.path.exists(self.logs['exact']):
             del self.logs['exact']
         self.results = {precision: results(log) for precision, log in self.logs.items()}
-        self.tests = len(tests_of(self.text))
+        self.tests = len(tests_of(self.text) + battery_tests(self.text))
 
     def blocks(self):
         head = re.match(r'/\*.*?\*/', self.text, re.S)
@@ -429,9 +434,11 @@ class Suite:
         out, never = {}, 'not run on this machine'
         for precision, tests in self.results.items():
             runs, failed, skipped, reason = tests.get(test, (0, 0, 0, ''))
-            passed = 'passed' + (f', {runs} cases' if runs > 1 else '')
-            out[precision] = never if not runs else f'<strong>{failed} of {runs} failed</strong>' if failed else \
-                f'skipped, {html.escape(reason, False)}' if skipped == runs else passed
+            out[precision] = 'passed' + (f', {runs} cases' if runs > 1 else '') if runs else never
+            if failed:
+                out[precision] = f'<strong>{failed} of {runs} failed</strong>'
+            elif runs and skipped == runs:
+                out[precision] = f'skipped, {html.escape(reason, False)}'
         if set(out.values()) == {never}:
             return sentence(never) + '.'
         return '; '.join(f'{precision}: {what}' for precision, what in out.items()) + '.'
@@ -442,8 +449,9 @@ class Suite:
         for precision in ('float', 'double', 'exact'):
             tests = self.results.get(precision)
             runs, failed = (sum(test[n] for test in (tests or {}).values()) for n in (0, 1))
-            passed = f'{failed} of {runs} failed' if failed else 'passed' if runs else 'not run'
-            cells.append('' if tests is None else passed)
+            cells.append('passed' if runs else '' if tests is None else 'not run')
+            if failed:
+                cells[-1] = f'{failed} of {runs} failed'
         title = re.sub(r'([][*_`\\$<>|])', r'\\\1', self.title)
         return f'| [{self.name}]({self.name}.html) | {title} | {self.tests} | {" | ".join(cells)} |'
 
@@ -547,12 +555,11 @@ def page_html(book, kind, leaf, title, body, neighbours=(None, None), deepest=2,
     top, aside, head = '../' * leaf.count('/'), '', ''
     if kind != 'source':
         scripts = ['found.js', 'book.js'] + ['live/library.js', 'live/scenes.js', 'live/figure.js'] * live
-        head = ''.join(f'<script src="{script}" defer></script>\n' for script in scripts) + \
-            '<link rel="stylesheet" href="live/live.css">\n' * live
-        pages = {leaf_of(path): name for path, name in book.titles.items()} | {'proofs.html': 'Proofs'}
-        pages.pop('index.html')
+        head = '<link rel="stylesheet" href="live/live.css">\n' * live
+        head += ''.join(f'<script src="{script}" defer></script>\n' for script in scripts)
+        pages = {leaf_of(path): name for path, name in book.titles.items() if path != 'book.md'}
         links = [f'<li><a href="{page}"{" aria-current=page" * (page == leaf)}>{html.escape(name, False)}</a></li>\n'
-                 for page, name in pages.items()]
+                 for page, name in (pages | {'proofs.html': 'Proofs'}).items()]
         aside = '<aside>\n<nav class="book" aria-label="The book">\n' \
             f'<a href="index.html">{BOOK}</a>\n<ul>\n{"".join(links)}</ul>\n</nav>\n' \
             f'<nav class="contents" aria-label="On this page">\n{contents_of(body, deepest)}</nav>\n</aside>'
