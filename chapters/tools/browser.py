@@ -10,7 +10,8 @@ from check import answer
 from weave import Wrong, replace
 
 ONLY_DEJAVU = '''<fontconfig><include>/etc/fonts/fonts.conf</include><cachedir>{}</cachedir>
-<selectfont><acceptfont><glob>*/DejaVu*</glob></acceptfont><rejectfont><glob>*</glob></rejectfont></selectfont></fontconfig>'''
+<selectfont><acceptfont><glob>*/DejaVu*</glob></acceptfont>
+<rejectfont><glob>*.?t?</glob><glob>*.p*</glob></rejectfont></selectfont></fontconfig>'''
 
 # Opens each page in a frame, then each drawing; the report is JSON.
 LOOK = '''<!DOCTYPE html>
@@ -71,6 +72,9 @@ function look_at_drawing(drawing, name) {
 '''
 
 
+LIMIT = 600                                 # seconds
+
+
 # ---- Chromium
 
 def run(program, *options, fonts=None):
@@ -85,9 +89,9 @@ def run(program, *options, fonts=None):
             done = subprocess.run(
                 [program, '--headless', '--disable-gpu', '--disable-dev-shm-usage', *sandbox, '--enable-logging=stderr',
                  f'--user-data-dir={home}/profile', '--allow-file-access-from-files', '--virtual-time-budget=600000',
-                 *options], capture_output=True, encoding='utf-8', errors='replace', timeout=600, env=environment)
+                 *options], capture_output=True, encoding='utf-8', errors='replace', timeout=LIMIT, env=environment)
         except subprocess.TimeoutExpired:
-            raise Wrong(f'{program} took more than 600 seconds')
+            raise Wrong(f"{program} took more than {LIMIT} seconds")
     if done.returncode:
         raise Wrong(f'{program} failed: {(done.stderr.strip().splitlines() or ["it says nothing"])[-1]}')
     return done.stdout, done.stderr
