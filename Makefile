@@ -606,7 +606,7 @@ book: $(DONE) live      ## measure here, bind build/book/index.html (BUDGET=seco
 	@rm -rf $(BUILD)/book/figures && mkdir -p $(BUILD)/book/figures
 	@$(if $(COMMITTED),cp $(COMMITTED) $(BUILD)/book/figures)
 	@$(if $(DONE),cp $(call files_of,$(MEASURED),$(WANTED)) $(BUILD)/book/figures)
-	@sh chapters/bind.sh $(BUILD)/book $(PAGES)
+	@$(PYTHON) chapters/tools/pages.py $(BUILD)/book $(PAGES)
 
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
 	@sh chapters/print.sh $(BUILD)/book

@@ -20,7 +20,7 @@ rm -rf "$folder"
 mkdir -p "$folder/figures"
 cp "$(dirname "$folder")"/book/figures/* "$folder/figures" 2>/dev/null ||
     cp figures/*.svg figures/*.tsv "$folder/figures"
-SOURCES=no sh chapters/bind.sh "$folder" book.md chapters/*.md >"$folder/said" 2>&1 ||
+python3 chapters/tools/pages.py --no-sources "$folder" book.md chapters/*.md >"$folder/said" 2>&1 ||
     { cat "$folder/said"; echo "not ok - the book is bound"; exit 1; }
 
 ran=0 silent=

@@ -3,7 +3,7 @@
 #
 #     live.sh FOLDER MODULE [PICTURES]
 #
-# FOLDER is a book that bind.sh has bound, MODULE the library that its figures run, as a file
+# FOLDER is the bound book, MODULE the library that its figures run, as a file
 # (build/live/library.wasm).  Lets Chromium and Firefox open each page from the disk and use its
 # figure as a reader would, driven by node (tests/press.js).  Prints a line per question, "ok - ..."
 # or "not ok - ...", each failure with its place above it; "skipped: ..." where module, book, node
