@@ -56,7 +56,7 @@ class Print:
             where = f' href="{target}"' if target else ''
             test = in_table and target and re.match('#(test_.*--.*)', target)
             number = f'<span class="page">{self.numbers.get(test[1], "")}</span>' if test else ''
-            return f'<a{found[1]}{where}{found[3]}>{found[4]}{number}</a>'
+            return f'<a{found[1]}{where}{found[3]}>{found[4]}</a>{number}'
 
         text = re.sub(r'\sid="', f' id="{name}--', text)
         return re.sub(r'<a\b([^>]*?)\shref="([^"]*)"([^>]*)>(.*?)</a>', link, text, flags=re.S)
