@@ -4,13 +4,16 @@ browse() asks: does each page load without a message on the console, draw its pi
 labels of our drawings lie within them, none on another, if DejaVu is the only font?  live() uses the live figures as a
 reader does (tests/press.js, which node runs).  Each question is one line, "ok - ...", "not ok - ..." below the places
 where it failed, or "skipped: ..." with the reason."""
-import functools, glob, html, json, os, re, shutil, subprocess, tempfile
+import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
 from concurrent.futures import ThreadPoolExecutor
+import pages
 from check import answer
 from weave import Wrong, replace
 
+LIMIT = 600             # seconds
 ONLY_DEJAVU = '''<fontconfig><include>/etc/fonts/fonts.conf</include><cachedir>{}</cachedir>
-<selectfont><acceptfont><glob>*/DejaVu*</glob></acceptfont><rejectfont><glob>*</glob></rejectfont></selectfont></fontconfig>'''
+<selectfont><acceptfont><glob>*/DejaVu*</glob></acceptfont>
+<rejectfont><glob>*.?t?</glob><glob>*.p*</glob></rejectfont></selectfont></fontconfig>'''
 
 # Opens each page in a frame, then each drawing; the report is JSON.
 LOOK = '''<!DOCTYPE html>
@@ -85,9 +88,9 @@ def run(program, *options, fonts=None):
             done = subprocess.run(
                 [program, '--headless', '--disable-gpu', '--disable-dev-shm-usage', *sandbox, '--enable-logging=stderr',
                  f'--user-data-dir={home}/profile', '--allow-file-access-from-files', '--virtual-time-budget=600000',
-                 *options], capture_output=True, encoding='utf-8', errors='replace', timeout=600, env=environment)
+                 *options], capture_output=True, encoding='utf-8', errors='replace', timeout=LIMIT, env=environment)
         except subprocess.TimeoutExpired:
-            raise Wrong(f'{program} took more than 600 seconds')
+            raise Wrong(f"{program} took more than {LIMIT} seconds")
     if done.returncode:
         raise Wrong(f'{program} failed: {(done.stderr.strip().splitlines() or ["it says nothing"])[-1]}')
     return done.stdout, done.stderr
@@ -111,7 +114,7 @@ def address(page):
 def dump(page, fonts=None):
     """(the page after its scripts have run, the messages on the console)"""
     text, said = run(chromium(), '--dump-dom', address(page), fonts=fonts)
-    return text, re.findall(r':CONSOLE\b.*?\] "(.*?)", source: (.*)', said, re.S)
+    return text, re.findall(r':CONSOLE\b.*?\] "(.*?)", source: (\S*)', said, re.S)
 
 
 def print_pdf(page, out):
@@ -122,6 +125,22 @@ def print_pdf(page, out):
 
 
 # ---- The bound book
+
+def bind(folder, named):
+    """Bind the book without sources, with the figures of a book next to it; returns whether there is one."""
+    if not shutil.which('pandoc'):
+        return print('skipped: the book bound: pandoc is missing (make deps)')
+    shutil.rmtree(folder, ignore_errors=True)
+    ours = os.path.dirname(folder) + '/book/figures'
+    shutil.copytree(ours if os.path.exists(ours) else 'figures', folder + '/figures',
+                    ignore=lambda _, names: [name for name in names if not name.endswith(('.svg', '.tsv'))])
+    try:
+        with contextlib.redirect_stdout(None):
+            pages.bind(folder, named, sources=False)
+    except Wrong as wrong:
+        return answer('the book is bound', [wrong])
+    return True
+
 
 def suites_are_told(folder):
     """The page of each suite that ran says what came of it."""
@@ -137,29 +156,49 @@ def suites_are_told(folder):
     return answer(f'the book bound: the pages of {len(ran)} suites tell what came of them', silent)
 
 
+def look(folder):
+    """{what is wrong: places} in the pages bound in a folder and in our drawings; and how many there are of each."""
+    names = sorted(os.path.basename(page) for page in glob.glob(folder + '/*.html'))
+    drawings = sorted(map(os.path.realpath, glob.glob('figures/*.svg')))
+    with tempfile.NamedTemporaryFile('w', suffix='.html', dir=folder) as file:
+        file.write(LOOK.replace('PAGES', json.dumps(names)).replace('DRAWINGS', json.dumps(drawings)))
+        file.flush()
+        text, console = dump(file.name, ONLY_DEJAVU if has_dejavu() else None)
+    report = re.search('<pre id="report">({.*})</pre>', text)
+    if not report:
+        raise Wrong('the pages were not looked at to the end')
+    wrong = json.loads(html.unescape(report[1]))
+    wrong['console'] = [f'{source}: {message}' for message, source in console]
+    return wrong, len(names), len(drawings)
+
+
+def has_dejavu():
+    """Without any font, Chromium does not come to an end."""
+    return bool(glob.glob('/usr/share/fonts/**/DejaVuSans.ttf', recursive=True))
+
+
 def browse(folder):
     """Look at the book that is bound in a folder; returns whether all is well."""
     good = suites_are_told(folder)
-    pages = sorted(os.path.basename(page) for page in glob.glob(folder + '/*.html') if not page.endswith('/look.html'))
-    drawings = sorted(map(os.path.realpath, glob.glob('figures/*.svg')))
-    look = folder + '/look.html'
-    replace(look, LOOK.replace('PAGES', json.dumps(pages)).replace('DRAWINGS', json.dumps(drawings)))
     try:
         chromium()
     except Wrong as reason:
-        print(f'skipped: the book in a browser: {reason}')
+        print(f'skipped: the book in Chromium: {reason}')
         return good
-    text, console = dump(look, ONLY_DEJAVU)
-    report = re.search('<pre id="report">({.*})</pre>', text)
-    wrong = json.loads(html.unescape(report[1])) if report else {}
-    unfinished = [] if report else [f'{look} came to no end']
+    try:
+        wrong, seen, drawn = look(folder)
+    except Wrong as why:
+        return answer('the book in Chromium', [why])
     questions = {
-        'console': f'its {len(pages)} pages load without a message on the console',
+        'console': f'its {seen} pages load without a message on the console',
         'picture': 'all pictures are drawn',
         'width': 'no page is wider than a window of 1280, 684 or 360 px',
-        'label': f'no label of its {len(drawings)} drawings is clipped or lies on another in DejaVu'}
-    wrong['console'] = [f'{source}: {message}' for message, source in console]
-    return good & all([answer(f'the book in Chromium: {question}', wrong.get(kind, [])[:12] + unfinished)
+        'label': f'no label of its {drawn} drawings is clipped or lies on another'}
+    if has_dejavu():
+        questions['label'] += ' in DejaVu'
+    else:
+        print('skipped: the labels of the drawings in DejaVu: it is missing (Debian: apt-get install fonts-dejavu-core)')
+    return good & all([answer(f'the book in Chromium: {question}', wrong[kind][:12])
                        for kind, question in questions.items()])
 
 
