@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
 """pages.py -- the book as HTML: a page per chapter, per suite of tests, and per source that these link to
 
-    pages.py [--no-sources] FOLDER PAGE...
+    bind(FOLDER, PAGES, sources=True)
 
 Writes FOLDER/index.html and everything next to it.  FOLDER/figures holds the drawings and tables of this machine: where
 they differ from the committed ones, a page shows both.  Next to FOLDER may lie tap/{float,double,exact}, the output of
 the suites when they last ran, and live/module.js, the library for the live figures, without which no page has any.
 book.md's contents give the order of the chapters."""
-import functools, glob, html, json, os, posixpath, re, shutil, string, subprocess, sys, time
+import functools, glob, html, json, os, posixpath, re, shutil, string, subprocess, time
 from concurrent.futures import ThreadPoolExecutor
 
 from weave import Wrong, woven
@@ -26,7 +25,7 @@ LANGUAGE = {'c': 'c', 'h': 'c', 'cc': 'c', 'cu': 'cpp', 'py': 'python', 'sh': 'b
 def pandoc(text, *options):
     done = subprocess.run(['pandoc', *options], input=text, stdout=subprocess.PIPE, encoding='utf-8')
     if done.returncode:
-        sys.exit(1)
+        raise Wrong('pandoc failed')
     return done.stdout
 
 
@@ -590,7 +589,7 @@ def copy_parts(book):
 
 def bind(folder, pages, sources=True):
     if not shutil.which('pandoc'):
-        sys.exit('pages.py: pandoc is missing (make deps)')
+        raise Wrong('pandoc is missing (make deps)')
     folder = folder.rstrip('/')
     book = Book(folder)
     copy_parts(book)
@@ -620,14 +619,3 @@ def bind(folder, pages, sources=True):
     found = ''.join(json.dumps(entry, ensure_ascii=False).replace('</', '<\\/') + ',\n' for entry in book.found)
     save(folder + '/found.js', f'const book = [\n{found}];\n')
     print(folder + '/index.html')
-
-
-if __name__ == '__main__':
-    words = [word for word in sys.argv[1:] if word != '--no-sources']
-    if len(words) < 2:
-        print('pages.py: expected [--no-sources] FOLDER PAGE...', file=sys.stderr)
-        sys.exit(2)
-    try:
-        bind(words[0], words[1:], '--no-sources' not in sys.argv)
-    except Wrong as wrong:
-        sys.exit(f'pages.py: {wrong}')
