@@ -2,12 +2,12 @@
 """book.py -- weave, check, bind and print the book
 
     book.py weave [PAGE...]                 fill the blocks of the committed pages
-    book.py check REPORTS [PAGE...]         check pages against sources, and against the reports of the suites (build/tap)
+    book.py check REPORTS [PAGE...]         check pages against sources and the reports of suites (build/tap)
     book.py bind FOLDER                     bind the book: FOLDER/index.html (see pages.py)
     book.py pdf FOLDER                      print the book that is bound in FOLDER: FOLDER/attention-twice-told.pdf
     book.py slides BUILD                    draw and print BUILD/slides.pdf
     book.py browse FOLDER                   bind the book without sources, and look at it in Chromium
-    book.py live FOLDER MODULE [PICTURES]   use its live figures in Chromium and Firefox; MODULE is build/live/library.wasm
+    book.py live FOLDER MODULE [PICTURES]   use its live figures in two browsers (build/live/library.wasm)
 
 Run in the top folder.  The exit status is 1 if a tool fails or something is "not ok", and 2 for bad arguments."""
 import glob, re, sys

@@ -60,7 +60,7 @@ def anchors(lines):
 
 
 def broken(target, fragment):
-    """What is wrong with a link, or None."""
+    """A sentence about the mistake in a link, or None."""
     if not os.path.exists(target):
         return f'there is no {target}'
     if not fragment:

@@ -1,11 +1,13 @@
 """paper.py -- the bound book as one PDF, and the figures as slides
 
-book() joins the pages of a bound book into one and lets Chromium print it twice: the first print tells on which page
-each anchor is, the second has these numbers in the contents and next to the tests that claims name.  The suites are an
-appendix without their code.  slides() writes one figure or table a page, from the committed tables in figures/."""
+book() joins the pages of a bound book into one, and Chromium prints it twice: the page numbers of anchors in the first
+print stand in the contents of the second, and next to the tests that claims name.  The suites are an appendix without
+their code.  slides() writes one figure or table a page, from the committed tables in figures/."""
 import html, os, re, shutil, subprocess, sys
 from browser import print_pdf
 from weave import Wrong, read_table, replace
+
+HEAD = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{}'
 
 
 # ---- The book
@@ -87,8 +89,7 @@ class Print:
 
     def head(self):
         """A chapter's title stands at the head of its pages."""
-        out = ['<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Attention, Twice Told</title>',
-               '<link rel="stylesheet" href="book.css">\n<style>']
+        out = [HEAD.format('<title>Attention, Twice Told</title>'), '<link rel="stylesheet" href="book.css">\n<style>']
         for n, name in enumerate(self.names):
             if n and not is_suite(name):
                 title = html.unescape(self.title(name)).replace('"', r'\"')
@@ -287,7 +288,7 @@ def slides(build):
     if subprocess.run([sys.executable, 'figures/draw.py', 'slides', folder]).returncode:
         raise Wrong('the drawings of the slides failed')
     page = folder + '/slides.html'
-    replace(page, f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Attention, Twice Told: the figures'
-                  f'</title>\n<style>\n{STYLE}\n</style>\n<body>\n' + '\n'.join(all_slides(folder)))
+    replace(page, '\n'.join([HEAD.format('<title>Attention, Twice Told: the figures</title>'),
+                             f'<style>\n{STYLE}\n</style>\n</head>\n<body>', *all_slides(folder)]))
     print_pdf(page, build + '/slides.pdf')
     print(build + '/slides.pdf')

@@ -255,8 +255,8 @@ def how_judged(file, test, tolerance, body):
 
 
 def learn_hows():
-    """How each test judges: exactly, over the field of tests/exact; within a tolerance that its comment states or its
-    code asks for (measured); by counting; or by a property that holds or does not (kept)."""
+    """The way in which each test judges: exactly, over the field of tests/exact; within a tolerance that its comment
+    states or its code asks for (measured); by counting; or by a property that holds or does not (kept)."""
     how = {text.split('\t')[1]: 'exact' for text in lines_of('tests/exact/claims.tsv') if not text.startswith('#')}
     suites = glob.glob('tests/test_*.c') + ['tests/support/battery.c'] + glob.glob('tests/exact/test_*.cc')
     for file in sorted(suites):
