@@ -145,7 +145,7 @@ def battery_tests(text):
 # ---- The book
 
 class Book:
-    """What the pages know of each other."""
+    """State that all pages share."""
 
     def __init__(self, folder):
         self.folder, self.build = folder, os.path.dirname(folder) or '.'
@@ -243,7 +243,7 @@ class Page:
             row[1] = changed(row[1], lambda part: self.proof(part, named) if kind_of(part) == 'Code' else part)
             if words and named:
                 self.book.found.append([words, f'{self.leaf}#claim-{named[0]}', self.title])
-        kind = {'by': ['stated'], 'Test': ['told']}.get(heads[-1] if heads else '', ['told'] if claim else [])
+        kind = {'by': ['stated'], 'Test': ['tests']}.get(heads[-1] if heads else '', ['tests'] if claim else [])
         return box('Div', [node], ['table', *(['claims'] if claim == 0 else kind)], [['tabindex', '0']])
 
     def boxed(self, blocks):
@@ -367,7 +367,7 @@ class Suite:
 
     def blocks(self):
         head = re.match(r'/\*.*?\*/', self.text, re.S)
-        title, *paragraphs = told(head[0])
+        title, *paragraphs = comment_paragraphs(head[0])
         self.title = sentence(re.sub(r'^\S+ -- ', '', title))
         when = 'Not run on this machine; <code>make test</code> does.'
         ran = [log for log in self.logs.values() if os.path.exists(log)]
@@ -376,13 +376,14 @@ class Suite:
         out = [header(1, self.title, ''),
                raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>')]
         out += self.paragraphs(paragraphs)
-        end = head.end()
+        end, section = head.end(), []       # a section without tests has no heading
         for part in re.finditer(r'^/\* -{2,} (.*?) -* ?\*/|^START_TEST\((\w+)\).*?^END_TEST', self.text, re.M | re.S):
             if part[1]:
                 words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
-                out.append(header(2, sentence(part[1]), '-'.join(words)))
+                section = [header(2, sentence(part[1]), '-'.join(words))]
             else:
-                out += self.test(part[2], self.path, self.text, self.text[end:part.start()], part)
+                out += section + self.test(part[2], self.path, self.text, self.text[end:part.start()], part)
+                section = []
             end = part.end()
         return out + self.battery()
 
@@ -408,7 +409,7 @@ class Suite:
     def test(self, name, path, text, before, part, over=''):
         """A test: its comment as text, its code and what stands between both, what came of it, who claims it."""
         comments = list(re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S))
-        comment = told(comments[-1][0]) if comments else []
+        comment = comment_paragraphs(comments[-1][0]) if comments else []
         between = before[comments[-1].end():].strip('\n') if comments else ''
         link = self.link(path, text, part, name)
         claims = self.book.claims.get(f'{self.name}.html#{name}')
@@ -468,7 +469,7 @@ def results(log):
     return tests
 
 
-def told(comment):
+def comment_paragraphs(comment):
     """The paragraphs of a comment."""
     text = re.sub(r'^ \* ?', '', re.sub(r'^/\*+ ?|\s*\*/\s*$', '', comment), flags=re.M)
     return [' '.join(part.split()) for part in re.split(r'\n\s*\n', text) if part.strip()]
