@@ -40,6 +40,11 @@ comma := ,
 
 .DEFAULT_GOAL = all
 
+# Tools run on the first of these Pythons that imports NumPy; PYTHON= names another.  Programs are built without any.
+FOUND_PYTHON = $(eval FOUND_PYTHON := $$(shell for each in /usr/bin/python3 python3; do \
+                   $$$$each -c 'import numpy' 2>/dev/null && echo $$$$each && break; done))$(FOUND_PYTHON)
+PYTHON = $(or $(FOUND_PYTHON),$(error found no Python with NumPy, expected Debian's python3-numpy ('make deps') or PYTHON=))
+
 deps:                   ## install what is missing, by sudo apt-get (DEVELOPER=1: also for clang, lint, valgrind, golden, pdf, browsers)
 	@sh reference/program/depend.sh install $(if $(DEVELOPER),developer)
 
@@ -88,10 +93,10 @@ COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(TRAITS)
 # Where the machine computes floats in a wider type (i386's x87; s390x, by its ABI), ISO C makes every
 # product of a real and a vector of reals a product of a wider one, which GNU C refuses.  Where addresses
 # have 32 bits, a file may be longer; both names, or zlib and we would differ.
-MACROS  := $(shell $(CC) -std=c11 $(ARCH) -dM -E -x c /dev/null 2>/dev/null | \
-             sed -n 's/^.define __\(FLT_EVAL_METHOD\|SIZEOF_LONG\)__ /\1=/p')
-TRAITS  := $(strip $(if $(filter-out FLT_EVAL_METHOD=0,$(filter FLT_EVAL_METHOD=%,$(MACROS))),-fexcess-precision=fast) \
-             $(if $(filter SIZEOF_LONG=4,$(MACROS)),-D_FILE_OFFSET_BITS=64 -D_LARGEFILE64_SOURCE))
+MACROS  := $(shell $(CC) -std=c11 $(ARCH) -dM -E -x c /dev/null 2>/dev/null)
+macro    = $(patsubst __$1__=%,%,$(filter __$1__=%,$(subst __$1__ ,__$1__=,$(MACROS))))
+TRAITS  := $(strip $(if $(filter-out 0,$(call macro,FLT_EVAL_METHOD)),-fexcess-precision=fast) \
+             $(if $(filter 4,$(call macro,SIZEOF_LONG)),-D_FILE_OFFSET_BITS=64 -D_LARGEFILE64_SOURCE))
 EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(filter-out -Wshadow,$(WARNINGS)) \
            -Wno-unknown-pragmas $(CPPFLAGS) -MMD -MP
 # Not -O3: with it gcc 12 gets one complex product of the ladder's wrong, where it is told in C++, in float, for SSE2.
@@ -148,7 +153,7 @@ $(BUILD)/toolkit: $(BUILD)/nvcc
 	{ $(if $(ARCHES),why=$$(printf '#include <cublas_v2.h>\n#include <cufft.h>\n%s\n' \
 	      'int main() { cublasHandle_t b; cufftHandle f; return cublasCreate(&b) || cufftCreate(&f); }' | \
 	      $(DEVICE) -x cu - -lcublas -lcufft -o $@.new 2>&1),false); } && rm -f $@.new && touch $@ || \
-	echo "built without CUDA: $(CUDA) fails:" $$(echo "$${why:-it says nothing}" | sed q)
+	echo "built without CUDA: $(CUDA) fails:" $$(echo "$${why:-it says nothing}" | head -n 1)
 
 # Objects belong to one set of flags on one kind of machine, the library to one
 # set of sources: each is written to a file that changes only when the set does.
@@ -285,7 +290,6 @@ $(EXACT_SUITES): $(BUILD)/libexact.a
 COMPILE += -fPIC -fvisibility=hidden
 EMULATE += -fPIC -fvisibility=hidden
 OBJCOPY  = objcopy
-PYTHON   = python3
 SONAME   = so.1
 DOOR    := $(basename $(wildcard reference/library/*.c))
 LIBRARY := $(foreach p,twicetold twicetold-double,$(addprefix $(BUILD)/lib/lib$p,.a .so .$(SONAME)))
@@ -317,7 +321,8 @@ $(eval $(call library,$(BUILD),$(BUILD)/lib/libtwicetold))
 $(eval $(call library,$(BUILD)/double,$(BUILD)/lib/libtwicetold-double))
 
 install: all            ## install libraries, header, Python module, program, man page (PREFIX, DESTDIR)
-	@sh reference/program/install.sh '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
+	@sh reference/program/install.sh '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' \
+	    '$(if $(filter file,$(origin PYTHON)),$(or $(FOUND_PYTHON),python3),$(PYTHON))'
 
 .PHONY: wheel
 wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
@@ -365,7 +370,7 @@ $(FOLDERS:=/tests/test_program.o): private CPPFLAGS += -DDRAWERS='"$(DRAWERS)"'
 $(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
 $(BUILD)/tests/test_live: | $(MODULE)
 
-SUITE = BUILD=$(BUILD) sh tests/run.sh
+SUITE = BUILD=$(BUILD) $(PYTHON) tests/tools/run.py
 PROOF = $(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/$@ WERROR=$(WERROR)
 
 test: all $(SUITES) live ## run all proofs, in both precisions, and proofread the book
@@ -390,21 +395,22 @@ endif
 
 N        =
 ANSWER   =
-EXERCISE = BUILD=$(BUILD) sh tests/exercise.sh
-JUDGE    = $(patsubst $(BUILD)/tests/exact/%,$(BUILD)/exact/%,$(addprefix $(BUILD)/tests/,$(shell sed -n 's/^suite: *//p' chapters/exercises/$(or $(N),none).md 2>/dev/null)))
+EXERCISE = BUILD=$(BUILD) $(PYTHON) tests/tools/exercise.py
+JUDGE    = $(patsubst $(BUILD)/tests/exact/%,$(BUILD)/exact/%,$(patsubst suite:%,$(BUILD)/tests/%,$(filter suite:%,\
+             $(subst suite: ,suite:,$(if $(N),$(file <chapters/exercises/$(N).md))))))
 
 # How a source is compiled and its suite linked, with one object in the library's place.  What is not
 # written yet leaves names unused: a warning, never an error.
 WITH = $(SUPPORT:%.c=$(BUILD)/%.o) $(BUILD)/wider.o $(BUILD)/libcounting.a $(BUILD)/libtwicetold.a $(CHECK_LIBS) $(LDLIBS)
-$(BUILD)/exercises.sh: $(BUILD)/flags $(BUILD)/sources $(BUILD)/tests/exercise_count.o
-	@printf "%s='%s'\n" compile '$(filter-out -Werror,$(COMPILE) $(CHECK_CFLAGS))' emulate '$(filter-out -Werror,$(EMULATE))' link '$(LINK)' with '$(WITH)' \
+$(BUILD)/exercises.txt: $(BUILD)/flags $(BUILD)/sources $(BUILD)/tests/exercise_count.o
+	@printf '%s=%s\n' compile '$(filter-out -Werror,$(COMPILE) $(CHECK_CFLAGS))' emulate '$(filter-out -Werror,$(EMULATE))' link '$(LINK)' with '$(WITH)' \
 	    count '$(COUNTER) -DCOUNTING_REAL="$(abspath tests/counting.h)"' before '$(BEFORE_COUNTED)' \
 	    exact '$(STATE_exactly)' exact_with '$(BUILD)/libexact.a $(CHECK_LIBS) -lstdc++ -lm' >$@
-$(BUILD)/tests/test_exercises: | $(BUILD)/exact/test_field $(BUILD)/exercises.sh all $(filter-out %/test_exercises,$(TESTS:%=$(BUILD)/%))
+$(BUILD)/tests/test_exercises: | $(BUILD)/exact/test_field $(BUILD)/exercises.txt all $(filter-out %/test_exercises,$(TESTS:%=$(BUILD)/%))
 
 exercise:               ## list the exercises, or open one (N=1.2)
 	@$(EXERCISE) $(if $(N),open $(N),list)
-check: $(JUDGE) $(BUILD)/exercises.sh $(BUILD)/measure $(BUILD)/figures/ladder $(BUILD)/twicetold ## judge an exercise (N=1.2 ANSWER=...)
+check: $(JUDGE) $(BUILD)/exercises.txt $(BUILD)/measure $(BUILD)/figures/ladder $(BUILD)/twicetold ## judge an exercise (N=1.2 ANSWER=...)
 	@$(EXERCISE) check '$(N)' '$(ANSWER)'
 check: $(BUILD)/figures/roofline
 hint:                   ## a hint for an exercise, one more each time (N=1.2)
@@ -430,7 +436,7 @@ quick: $(DOUBLED)
 	@$(SUITE) $(DOUBLED)
 
 device: all $(filter %/test_cuda,$(SUITES)) ## on a machine with a GPU: the rungs' proofs there, and their times, into build/gpu
-	@BUILD=$(BUILD) sh tests/device.sh $(BUILD)/gpu
+	@BUILD=$(BUILD) $(PYTHON) tests/tools/device.py $(BUILD)/gpu
 
 CHECKED = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 QUICK   =
@@ -452,7 +458,7 @@ races:                  ## run the proofs of threads under clang's thread saniti
 	    LD_LIBRARY_PATH="$$(dirname "$$(clang -print-file-name=libarcher.so)")$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
 	    $$suite || exit; done
 
-# RUNS is the number of executions of the forms in each precision; the other targets take a multiple (tests/fuzz/fuzz.sh).
+# RUNS is the number of executions of the forms in each precision; the other targets take a multiple (tests/tools/fuzz.py).
 # Inputs that reach new code are kept in $(BUILD)/fuzz/corpus, where the next run starts; with SEED nothing is kept.
 RUNS   = 20000
 TARGET =
@@ -461,10 +467,10 @@ fuzz:                   ## give random bytes to readers, program and forms (RUNS
 	@command -v clang >/dev/null || { echo "clang is missing (make deps DEVELOPER=1)" >&2; exit 1; }
 	+@$(PROOF) CC=clang CXXFLAGS='-O1 -g1' $(FOLDERS:$(BUILD)%=$(BUILD)/fuzz%/fuzzer) \
 	    CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function -fno-sanitize-recover=all'
-	@RUNS='$(RUNS)' TARGET='$(TARGET)' SEED='$(SEED)' sh tests/fuzz/fuzz.sh $(BUILD)/fuzz
+	@RUNS='$(RUNS)' TARGET='$(TARGET)' SEED='$(SEED)' $(PYTHON) tests/tools/fuzz.py $(BUILD)/fuzz
 	$(if $(COMMIT),+@$(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/fuzz/covered CC=clang CXXFLAGS='-O1 -g1' \
 	    $(BUILD)/fuzz/covered/fuzzer CFLAGS='-O1 -g1 -fprofile-instr-generate -fcoverage-mapping' && \
-	    sh tests/fuzz/covered.sh $(BUILD)/fuzz)
+	    $(PYTHON) tests/tools/fuzz.py $(BUILD)/fuzz covered)
 
 mutants:                ## apply each mutation of tests/mutations.tsv; a suite must detect it (ONLY=pattern)
 	@mkdir -p $(BUILD)
@@ -540,27 +546,24 @@ quotes:                 ## check that words in quotation marks are the papers' (
 	@$(PYTHON) tests/quotes.py '$(PAPERS)'
 
 golden:                 ## remake tests/golden/ with PyTorch
-	@for module in torch numpy; do /usr/bin/python3 -c "import $$module" 2>/dev/null || { \
-	    echo "golden vectors need $$module (Debian: python3-$$module)" >&2; exit 1; }; done
+	@$(PYTHON) -c 'import torch' 2>/dev/null || { echo "golden vectors need PyTorch (Debian: python3-torch)" >&2; exit 1; }
 	@for script in $$(grep -l '^from _golden import.*write' tests/pytorch/*.py); do \
-	    echo "  $$script"; /usr/bin/python3 "$$script" || exit 1; done
+	    echo "  $$script"; $(PYTHON) "$$script" || exit 1; done
 
-# By any Python's PyTorch, which the table names; Debian's where nothing is said.  AS=-zen3 and AS=-zen4 are chapter 6's
+# The table names the version of PyTorch.  AS=-zen3 and AS=-zen4 are chapter 6's
 # other machines.
-versus: TORCH = $(if $(filter file,$(origin PYTHON)),/usr/bin/python3,$(PYTHON))
 versus: all      ## time the fast forms against PyTorch, into figures/versus*.tsv (PYTHON=python3 AS=-zen3; 20 minutes, 35 with torch.compile)
-	@$(TORCH) -c 'import torch, numpy' 2>/dev/null || { \
-	    echo "the comparison needs PyTorch and NumPy (Debian: python3-torch python3-numpy)" >&2; exit 1; }
-	@$(TORCH) figures/versus.py --build $(BUILD) --goals $(BUILD)/versus-goals$(AS).tsv >$(BUILD)/versus$(AS).tsv && \
+	@$(PYTHON) -c 'import torch' 2>/dev/null || { echo "the comparison needs PyTorch (Debian: python3-torch)" >&2; exit 1; }
+	@$(PYTHON) figures/versus.py --build $(BUILD) --goals $(BUILD)/versus-goals$(AS).tsv >$(BUILD)/versus$(AS).tsv && \
 	    mv $(BUILD)/versus$(AS).tsv $(BUILD)/versus-goals$(AS).tsv figures
 	@$(DRAW) --budget 0 gap     # all machines' goals stand in one table
 
 # ---- The book
 
-PAGES = book.md $(wildcard chapters/*.md)
+BOOK = $(PYTHON) chapters/tools/book.py
 
 weave:                  ## refill the excerpts and tables of the committed chapters
-	@sh chapters/weave.sh $(PAGES)
+	@$(BOOK) weave
 
 # What is measured here lies in $(BUILD)/book/here, a chapter at a time, so that an interrupted
 # run goes on where it was; anew when programs or settings changed.  Without settings those of
@@ -603,13 +606,13 @@ book: $(DONE) live      ## measure here, bind build/book/index.html (BUDGET=seco
 	@rm -rf $(BUILD)/book/figures && mkdir -p $(BUILD)/book/figures
 	@$(if $(COMMITTED),cp $(COMMITTED) $(BUILD)/book/figures)
 	@$(if $(DONE),cp $(call files_of,$(MEASURED),$(WANTED)) $(BUILD)/book/figures)
-	@sh chapters/bind.sh $(BUILD)/book $(PAGES)
+	@$(BOOK) bind $(BUILD)/book
 
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
-	@sh chapters/print.sh $(BUILD)/book
+	@$(BOOK) pdf $(BUILD)/book
 
 slides:                 ## the gaps, the roofline and the rows' figures for a lecture: build/slides.pdf (needs Chromium)
-	@mkdir -p $(BUILD) && sh chapters/slides.sh $(BUILD)
+	@$(BOOK) slides $(BUILD)
 
 # ---- Elsewhere
 
@@ -617,7 +620,8 @@ clean:                  ## remove build/
 	rm -rf -- '$(BUILD)'
 
 help:                   ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@grep -E '^[a-z]+:[^#]*## ' Makefile | while IFS= read -r line; do \
+	    printf 'make %-10s %s\n' "$${line%%:*}" "$${line#*## }"; done
 
 .PHONY: all plug-ins deps live test exercise check hint prove exact counts suites portable quick device lint sanitize races fuzz cross mutants valgrind golden sample quotes versus \
         weave figures book pdf slides \

@@ -74,4 +74,4 @@ make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CF
     LIBRARY_LIBS="-L$root/usr/lib/$triplet/openblas-openmp -lfftw3 -lfftw3f -lopenblas -lcjson -lpng -lz" $targets || exit 1
 export CK_TIMEOUT_MULTIPLIER=4                                  # vectors of 16 bytes at most, -O2
 [ "$native" ] || export EMULATED=1 CK_TIMEOUT_MULTIPLIER=10     # qemu does not bound an address space
-BUILD=$build LIMIT=${LIMIT:-1800} RUN="${qemu:+$qemu -L $root}" sh tests/run.sh $targets
+BUILD=$build LIMIT=${LIMIT:-1800} RUN="${qemu:+$qemu -L $root}" "${PYTHON:-python3}" tests/tools/run.py $targets

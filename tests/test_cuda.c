@@ -409,7 +409,7 @@ END_TEST
 
 /* ---- where there is a device --------------------------------------------------------- */
 
-/* True if there is no device, which a line says that run.sh counts. */
+/* True if there is no device, which a line says that run.py counts. */
 static bool no_device(const struct cuda_plugin **plugin)
 {
     status s = devices_plugin(plugin);

@@ -1,4 +1,4 @@
-/* test_exercises.c -- each page of chapters/exercises, by the test of its kind (tests/exercise.sh) */
+/* test_exercises.c -- each page of chapters/exercises, by the test of its kind (tests/tools/exercise.py) */
 
 #define _XOPEN_SOURCE 700
 #include <glob.h>
@@ -30,7 +30,7 @@ static void sort_page(const char *path)
 static int script(char *said, size_t size, const char *words, const char *more)
 {
     char command[256];
-    snprintf(command, sizeof command, "sh tests/exercise.sh %s %s 2>&1", words, more);
+    snprintf(command, sizeof command, "${PYTHON:-python3} tests/tools/exercise.py %s %s 2>&1", words, more);
     FILE *f = popen(command, "r");
     ck_assert_ptr_nonnull(f);
     size_t n = fread(said, 1, size - 1, f);

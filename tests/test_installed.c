@@ -1,6 +1,6 @@
 /* test_installed.c -- the installed library: linked, and used from Python
  *
- * tests/installed/check.sh answers each question with its exit status.  Questions for Python are skipped without
+ * tests/tools/installed.py answers each question with its exit status.  Questions for Python are skipped without
  * NumPy or PyTorch.  Python cannot load a library built for a sanitizer, so those builds do not have its tests. */
 
 #define _XOPEN_SOURCE 700
@@ -26,7 +26,7 @@
 static void ask_with(const char *module, const char *question)
 {
     char command[256];
-    snprintf(command, sizeof command, "sh tests/installed/check.sh %s %s 2>&1", question, PRECISION);
+    snprintf(command, sizeof command, "${PYTHON:-python3} tests/tools/installed.py %s %s 2>&1", question, PRECISION);
     fflush(stdout);
     int state = system(command);
     ck_assert(WIFEXITED(state));

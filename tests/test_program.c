@@ -881,10 +881,12 @@ START_TEST(the_program_explains_itself)
         {"help spectrum", "twicetold spectrum INPUT.safetensors -o OUTPUT.safetensors"},
         {"help resample", "twicetold resample OPERATOR --from GRID --to GRID --by zeros|spectrum|bicubic"},
         {"measure --help", "usage: measure"}, {"measure lisa -h", "usage: measure"},
+        {"help --man", "\n.SS network\n"}, {"help --man", "\n.BI \\-\\-max\\-memory \" BYTES\"\n"},
+        {"help --man", "\n.TP\n.B dfc\\-cp\n"}, {"help --man", "\n.SH EXIT STATUS\n"},
         {"version", REAL_NAME}, {"--version", "twicetold 1"}, {"tokens --version", REAL_NAME},
         {"measure --version", "measure 1"},
     };
-    char out[8192], err[4096];
+    static char out[1 << 15], err[sizeof out];
     for (size_t a = 0; a < COUNT(ask); a++) {
         ck_assert_int_eq(run(ask[a].words, out, err, sizeof err), 0);
         ck_assert_msg(strstr(out, ask[a].answer) != NULL, "%s: '%s' lacks '%s'", ask[a].words, out, ask[a].answer);
@@ -1448,7 +1450,7 @@ START_TEST(the_shell_is_told_what_may_come_next)
 {
     static const struct { const char *words, *offered, *not; } ask[] = {
         {"complete a", "apply\n", "lisa"}, {"complete apply l", "lisa\n", "tokens"},
-        {"complete help l", "lisa\n", "--grid"}, {"complete apply lisa --", "--equation\n", "--window"},
+        {"complete help l", "lisa\n", "--grid"}, {"complete help --m", "--man\n", "--grid"}, {"complete apply lisa --", "--equation\n", "--window"},
         {"complete apply lisa --equation 1", "10\n", "--grid"}, {"complete apply lisa --equation=1", "10\n", "--grid"},
         {"complete apply lisa --form = n", "naive\n", "--grid"},
         {"complete parameters elsa --without g", "ghost_mul\n", "rk"},

@@ -80,6 +80,7 @@ void print_completions(int count, const char *const *word)
         print_commands();
         print_operators();
         print_networks();
+        printf("--man\n");
     }
     if (!c) return;
     const struct declaration *d = c->operator && count > 2 ? operator_find(word[1]) : NULL;

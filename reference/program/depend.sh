@@ -1,16 +1,14 @@
 #!/bin/sh
-# depend.sh -- what the house stands on, and how to get it
+# depend.sh -- compilers, libraries and tools that this repository needs
 #
-#     depend.sh install [developer]     by Debian's apt; elsewhere, say what is missing
-#     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are there
+#     depend.sh install [developer]     install them by Debian's apt; elsewhere, say what is missing
+#     depend.sh build CC LIBRARY...     fail, naming all that is missing, unless CC and these libraries are present
 #
-# Asks for nothing and prints nothing when all is there.  What apt would fetch is named
-# first, with its size, and on a terminal apt asks before it does.  If apt needs sudo, the
-# line that names the packages says so before sudo is called.
+# Prints nothing if all are present.  Before apt downloads, the script prints the packages and their size, and on a
+# terminal apt asks.  If apt needs sudo, the line that names the packages says so before sudo is called.
 
-# Debian package, how to see it without Debian, where it comes from.
-# "data" and "font" are missed, not required: measurements then use seeded noise,
-# and formulas a font of the browser's.
+# Debian package, how to find it without Debian, where it comes from.
+# "data" and "font" are not required: without them measurements use seeded noise, and formulas a font of the browser.
 needed='
 gcc                     command:gcc         https://gcc.gnu.org
 g++                     command:g++         https://gcc.gnu.org
@@ -24,17 +22,15 @@ libopenblas-openmp-dev  library:openblas    https://www.openblas.net (built with
 libcjson-dev            library:libcjson    https://github.com/DaveGamble/cJSON
 libpng-dev              library:libpng      http://www.libpng.org
 zlib1g-dev              library:zlib        https://zlib.net
+python3                 command:python3     https://www.python.org
+python3-numpy           module:numpy        https://numpy.org
 pandoc                  command:pandoc      https://pandoc.org
 fonts-texgyre-math      font:/usr/share/texmf/fonts/opentype/public/tex-gyre-math  https://www.gust.org.pl/projects/e-foundry/tg-math
 dataset-fashion-mnist   data:/usr/share/datasets/fashion-mnist  https://github.com/zalandoresearch/fashion-mnist
 '
-# Missed, not required: where one cannot be had, things go on without it.
-wished='
-python3-numpy           module:numpy        https://numpy.org
-'
-# Floats are multiplied by it where its kernels are, on x86-64.
-test "$(uname -m)" != x86_64 || wished="${wished}libdnnl-dev  header:oneapi/dnnl/dnnl.h  https://github.com/oneapi-src/oneDNN
-"
+# Not required: oneDNN multiplies floats on x86-64.
+wished=
+test "$(uname -m)" != x86_64 || wished='libdnnl-dev  header:oneapi/dnnl/dnnl.h  https://github.com/oneapi-src/oneDNN'
 developer='
 clang                   command:clang       https://clang.llvm.org
 libomp-dev              command:clang       https://openmp.llvm.org
@@ -54,10 +50,11 @@ locales                 command:localedef   https://www.gnu.org/software/libc
 nodejs                  command:node        https://nodejs.org
 '
 
-# The library as WebAssembly, for the live figures of the book, which is complete without them.
-# The runtime is of the compiler's own version.
+# For the live figures of the book: the library as WebAssembly.  The runtime has the version of Debian's clang.
 browsers() {
-    version=$(apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p')
+    version=$(apt-cache depends clang 2>/dev/null | while read -r relation name; do
+        case "$relation $name" in "Depends: clang-"[0-9]*) echo "${name#clang-}" ;; esac
+    done)
     cat <<END
 clang                   live:clang          https://clang.llvm.org
 lld                     live:wasm-ld        https://lld.llvm.org
@@ -69,7 +66,7 @@ END
 present() {
     case $1 in
     header:*)  echo "#include <${1#header:}>" | ${CC:-gcc} -E - >/dev/null 2>&1 ;;
-    module:*)  /usr/bin/python3 -c "import ${1#module:}" 2>/dev/null ;;
+    module:*)  /usr/bin/python3 -c "import ${1#module:}" 2>/dev/null || python3 -c "import ${1#module:}" 2>/dev/null ;;
     command:* | cross:*) command -v "${1#*:}" >/dev/null ;;
     library:*) pkg-config --exists "${1#library:}" 2>/dev/null ;;
     live:/*)   test -e "${1#*:}" ;;
@@ -78,9 +75,28 @@ present() {
     esac
 }
 
+# Names of the packages of $needed.
+packages() {
+    echo "$needed" | while read -r package _; do echo "$package"; done
+}
+
+# True if a package of $needed is not required.
+optional() {
+    echo "$needed" | while read -r package probe _; do
+        [ "$package" != "$1" ] || case $probe in data:* | font:* | cross:*) echo yes ;; esac
+    done | grep -q yes
+}
+
+# Packages and megabytes of `apt-get --print-uris`.
+download_size() {
+    count=0 bytes=50000
+    while read -r _ _ size _; do count=$((count + 1)) bytes=$((bytes + size)); done
+    echo "$count packages, $((bytes / 1000000)).$((bytes % 1000000 / 100000)) MB"
+}
+
 install_by_apt() {
     missing=
-    for package in $(echo "$needed" | awk '{ print $1 }'); do
+    for package in $(packages); do
         case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
         installed) ;;
         *) missing="$missing $package" ;;
@@ -100,19 +116,21 @@ install_by_apt() {
     echo "installing${as_root:+, by sudo apt-get$(test -t 0 || echo " -y")}:$missing"
     $as_root apt-get update -q || echo "apt-get update failed; going on with the lists at hand" >&2
 
-    for package in $missing; do
-        apt-cache show "$package" >/dev/null 2>&1 && continue
-        case $(echo "$needed" | awk -v p="$package" '$1 == p { print $2 }') in
-        data:* | font:* | cross:*)
+    wanted=$missing missing=
+    for package in $wanted; do
+        if ! apt-cache show "$package" >/dev/null 2>&1 && optional "$package"; then
             echo "this system has no package $package; going on without" >&2
-            missing=$(echo "$missing" | sed "s/ $package\$//; s/ $package / /") ;;
-        esac
+        else
+            missing="$missing $package"
+        fi
     done
     test -n "$missing" || exit 0
+    # shellcheck disable=SC2086
     echo "to fetch, with what these need: $(LC_ALL=C apt-get install --print-uris -qq -y --no-install-recommends $missing |
-        awk '{ n++; bytes += $3 } END { printf "%d packages, %.1f MB", n, bytes / 1e6 }')"
+        download_size)"
     yes=-y
     test ! -t 0 || yes=
+    # shellcheck disable=SC2086
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q $yes --no-install-recommends $missing
 }
 
@@ -126,7 +144,6 @@ look() {
             echo "missing: ${probe#*:} (Debian's $package; $place)" >&2
             case $probe in
             header:*) echo "    without it, OpenBLAS multiplies floats, slower on new processors" >&2 ;;
-            module:*) echo "    without it, the Python module is not tested" >&2 ;;
             live:*) echo "    without it, the book has no live figures" >&2 ;;
             data:*) echo "    without it, seeded noise stands in for images" >&2 ;;
             cross:*) echo "    without it, a sanitizer or another machine is not tried" >&2 ;;
@@ -143,14 +160,12 @@ install)
     test "$2" = developer && needed="$needed$developer"
     if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
         (install_by_apt) || exit
-        for package in $(echo "$wished" | awk '{ print $1 }'); do
-            needed=$(echo "$wished" | grep "^$package ")
-            (install_by_apt) || echo "going on without $package" >&2
-        done
+        needed=$wished
+        (install_by_apt) || echo "going on without oneDNN: OpenBLAS multiplies floats" >&2
         needed=$(browsers)
         (install_by_apt) || echo "going on without a compiler for WebAssembly: the book has no live figures" >&2
     else
-        needed="$needed$wished$(browsers)"
+        needed=$(printf '%s\n' "$needed" "$wished" "$(browsers)")
         look
     fi ;;
 build)

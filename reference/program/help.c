@@ -1,4 +1,4 @@
-/* help.c -- list and help, read off the declarations */
+/* help.c -- list, help and the manual page, from the declarations */
 
 #include <stdio.h>
 #include <string.h>
@@ -71,13 +71,18 @@ static bool shadowed(const struct option *o, const struct declaration *d)
     return d && declaration_option(d, o->name) >= 0;
 }
 
-/* How an option is typed, and what stands for it when it is not. */
+/* "optional", "required" or "default 1" */
+static const char *presence_of(char *text, size_t size, const struct option *o)
+{
+    if (o->fallback && *o->fallback) snprintf(text, size, "default %s", o->fallback);
+    else snprintf(text, size, "%s", o->fallback || o->kind == OPTION_FLAG ? "optional" : "required");
+    return text;
+}
+
 static void print_option(const struct option *o)
 {
-    char text[64], otherwise[64] = "optional";
-    if (!o->fallback && o->kind != OPTION_FLAG) strcpy(otherwise, "required");
-    else if (o->fallback && *o->fallback) snprintf(otherwise, sizeof otherwise, "default %s", o->fallback);
-    printf("  %-26s %-14s %s\n", typed(text, sizeof text, o), otherwise, o->meaning);
+    char text[64], presence[64];
+    printf("  %-26s %-14s %s\n", typed(text, sizeof text, o), presence_of(presence, sizeof presence, o), o->meaning);
 }
 
 /* Blanks that bring a text to a width; a dot between letters is two bytes wide
@@ -258,13 +263,114 @@ void print_network(const struct network_table *t, const struct command *c)
     network_release(&n);
 }
 
+/* ---- the manual page, in roff ----------------------------------------------- */
+
+static const char about[] =
+    "Every operator is built in several forms, which compute the same function:\n"
+    "naive is the equation of the paper in loops, fast computes the same at less cost,\n"
+    "cuda1, cuda2 and so on are CUDA kernels, and cuda is the last of them.\n"
+    "Tensors are read from and written to safetensors files.\n"
+    "Output is F32 from the float build and F64 from the double build.\n\n"
+    "A result is written under another name, .twicetold-PID-N in the same folder, and renamed when it is complete.\n"
+    "A file that it replaces passes its permissions on; one that may not be written to is not replaced.\n"
+    "The output may not be the input.\n\n"
+    "Before work begins, --max-memory counts the tensors of the file, x, y and all that the form works in, but not\n"
+    "what FFTW, oneDNN, OpenBLAS and libpng keep for themselves. On a CUDA device it limits the device's memory too.\n"
+    "An option that is given twice, has no value, or is not one of the operator is an error.\n"
+    "--key=value is the same as --key value. --help, -h and --version are answered after any command.\n";
+
+static const char rest[] =
+    ".SH EXIT STATUS\n.TP\n.B 0\nThe command succeeded.\n"
+    ".TP\n.B 1\nThe machine failed: memory that should have been free, or a file that could not be written; or\n"
+    ".B compare\nfound a tensor beyond its tolerance.\n"
+    ".TP\n.B 2\nBad input, or sizes that do not fit in memory or take too long. One line on standard error names the\n"
+    "operator, the tensor or option, what was found and what was expected. No output file is written.\n"
+    ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nNumber of threads.\n"
+    ".TP\n.B TWICETOLD_CUDA\nThe library with the kernels for a CUDA device, if it is neither in the folder of the program\n"
+    "nor in ../lib.\n"
+    ".SH FILES\nbash and zsh complete words with\n.IR share/bash\\-completion/completions/twicetold \" and \"\n"
+    ".IR share/zsh/site\\-functions/_twicetold ,\nwhich ask\n.BR \"twicetold complete\" .\n"
+    ".SH SEE ALSO\nThe header\n.IR <twicetold/twicetold.h> ,\nthe Python module\n.I twicetold\nand the book\n"
+    ".I Attention, Twice Told\nthat comes with the sources.\n";
+
+static const char examples[] =
+    "twicetold tokens --grid 28x28 --channels 64 --images photo.png -o x.safetensors\n"
+    "twicetold parameters lisa --grid=14x14 --heads=4 --channels=64 --sizes=D=16 -o in.safetensors\n"
+    "twicetold apply lisa --grid=14x14 --heads=4 --form=naive in.safetensors -o naive.safetensors\n"
+    "twicetold apply lisa --grid=14x14 --heads=4 in.safetensors -o fast.safetensors\n"
+    "twicetold compare fast.safetensors naive.safetensors\n";
+
+/* Text between two pieces of roff.  A hyphen is one to type; a line may begin with a dot. */
+static void print_roff(const char *before, const char *text, const char *after)
+{
+    fputs(before, stdout);
+    for (const char *c = text; *c; c++) {
+        if ((*c == '.' || *c == '\'') && (c == text || c[-1] == '\n')) fputs("\\&", stdout);
+        if (*c == '\\' || *c == '-') putchar('\\');
+        putchar(*c == '\\' ? 'e' : *c);
+    }
+    fputs(after, stdout);
+}
+
+static void print_roff_synopsis(const struct command *c)
+{
+    print_roff(".SY \"twicetold ", c->own.name, "\"\n");
+    if (c->operator) printf(".I OPERATOR\n.RI [ \"options of the operator\" ]\n");
+    if (c->network) printf(".I NETWORK\n");
+    for (const struct option *o = c->own.options; o->name; o++) {
+        bool flag = o->kind == OPTION_FLAG, required = !o->fallback && !flag;
+        print_roff(required ? ".BI \\-\\-" : ".OP \\-\\-", o->name, required ? " \" " : flag ? "" : " \"");
+        print_roff("", value_of(o), flag ? "\n" : "\\&\"\n");
+    }
+    for (int i = 0; i < 2 && c->inputs[i]; i++) printf(c->many ? ".RI [ %s ...]\\&\n" : ".I %s\n", c->inputs[i]);
+    if (c->output) printf(".BI \\-o \" OUTPUT.safetensors\"\n");
+    printf(".YS\n");
+}
+
+static void print_roff_command(const struct command *c)
+{
+    char presence[64];
+    print_roff(".SS ", c->own.name, "\n");
+    print_roff("", c->own.summary, ".\n");
+    if (c->what) print_roff(".PP\n", c->what, "\n");
+    for (const struct option *o = c->own.options; o->name; o++) {
+        print_roff(".TP\n.BI \\-\\-", o->name, " \" ");
+        print_roff("", value_of(o), "\"\n");
+        print_roff("", o->meaning, "\n");
+        if (strcmp(presence_of(presence, sizeof presence, o), "optional")) print_roff("(", presence, ")\n");
+    }
+}
+
+static void print_manual(void)
+{
+    const struct command *c;
+    const struct declaration *d;
+    const struct network_table *t;
+    printf(".TH TWICETOLD 1 \"\" \"twicetold %s\" \"User commands\"\n.SH NAME\ntwicetold \\- apply attention operators, "
+           "naive or fast, to tensors in files\n.SH SYNOPSIS\n.SY \"twicetold list\"\n.YS\n.SY \"twicetold help\"\n"
+           ".RI [ COMMAND | OPERATOR | LAYER | NETWORK ]\n.OP \\-\\-man\n.YS\n", TWICETOLD_VERSION);
+    for (int at = 0; (c = command_at(at)); at++) print_roff_synopsis(c);
+    print_roff(".SY \"twicetold version\"\n.YS\n.SH DESCRIPTION\n", about, ".SH COMMANDS\n"
+               ".SS list\noperators, and the forms of each that are built in; layers; networks.\n"
+               ".SS help\nall about a command, an operator (its options, tensors, and the letters of their shapes), a layer or a "
+               "network; with\n.BR \\-\\-man ,\nthis page.\n");
+    for (int at = 0; (c = command_at(at)); at++) print_roff_command(c);
+    printf(".SS version\nversion and precision.\n.SH OPERATORS, LAYERS AND NETWORKS\n");
+    for (int o = 0; (d = operator_at(o)); o++) print_roff(".TP\n.B ", d->name, "\n"), print_roff("", d->summary, "\n");
+    for (int l = 0; (d = layer_at(l)); l++) print_roff(".TP\n.B ", d->name, "\n"), print_roff("", d->summary, "\n");
+    for (int n = 0; (t = network_at(n)); n++) print_roff(n ? ", " : ".PP\nNetworks: ", t->name, "");
+    print_roff(".\n", "", rest);
+    print_roff(".SH EXAMPLES\n.nf\n", examples, ".fi\n");
+}
+
 status print_topic(const char *name)
 {
     const struct declaration *d = operator_find(name);
     const struct network_table *t = network_find(name);
     const struct command *c = command_find(name);
     char names[120];
-    if (d) print_operator(d, &apply_command);
+    if (!strcmp(name, "--man")) print_manual();
+    else if (d) print_operator(d, &apply_command);
     else if (c) print_command(c);
     else if (t) print_network(t, &network_command);
     else if (!strcmp(name, "list") || !strcmp(name, "help") || !strcmp(name, "version")) print_usage();

@@ -1,4 +1,4 @@
-"""Tests of the Python module, against the program of the same precision; check.sh runs them in the top folder.
+"""Tests of the Python module, against the program of the same precision; tests/tools/installed.py runs them in the top folder.
 
     BUILD=... SCRATCH=... python3 check.py QUESTION float32|float64
 """

@@ -1,0 +1,453 @@
+#!/usr/bin/env python3
+"""The exercises of chapters/exercises.
+
+    BUILD=build exercise.py list            list the exercises, and which are done
+    BUILD=build exercise.py open N          make a scratch copy and print the task
+    BUILD=build exercise.py check N [TEXT]  check the scratch copy, or the answer TEXT
+    BUILD=build exercise.py hint N          print the next hint
+    BUILD=build exercise.py prove N         test the exercise itself
+
+Exit status: 0 right, 1 not yet, 2 bad usage.
+"""
+
+# An exercise is a page N.md: a title, lines "key: value", the task, and sections.  Its kind decides how it is checked.
+#
+#     hole      `cut: FILE FUNCTION [Step n]` is cut out of a source.  The scratch copy is compiled (for a header, the
+#               file `source:` that includes it) and linked into `suite:`, of which the case `case:` runs (default all).
+#               A suite exact/NAME is over the field.  Section "Instead" is the initial text of the hole, "When TEST" the
+#               message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts: OPERATOR CHANNELS
+#               SIZES OPTIONS`, a solution must not multiply more often on this problem than the formula says, and one of
+#               the wrong answers passes the tests but does.
+#     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
+#     measure   `truth:` is our answer; `prove` requires it of a prediction, to 1/20 at most.
+#     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
+#               of `suite:` that then fail.  `falls:` are all of those in its case `case:`.
+
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from typing import NamedTuple
+
+sys.path.insert(0, "chapters/tools")
+import weave  # noqa: E402
+
+BUILD = os.environ.get("BUILD") or "build"
+PAGES = "chapters/exercises"
+HERE = BUILD + "/exercises"         # scratch copies, hints given, exercises done
+SOURCES = ("chapters", "reference", "naive", "fast", "tests", "figures")
+os.environ.update(LC_ALL="C", BUILD=BUILD)
+
+
+def refuse(message):
+    print("exercise:", message, file=sys.stderr)
+    sys.exit(2)
+
+
+def read(path):
+    try:
+        with open(path, errors="replace") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def numbers():
+    """The numbers of all exercises, in order."""
+    names = [os.path.basename(path)[:-3] for path in glob.glob(PAGES + "/*.md")]
+    return sorted(names, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
+
+
+class Exercise:
+    def __init__(self, number):
+        self.number, self.text = number, read(f"{PAGES}/{number}.md")
+        head, *rest = re.split(r"^## (.*)\n", self.text, flags=re.M)
+        self.title = re.search(r"^# (.*)", head, re.M)[1]
+        self.keys = dict(re.findall(r"^([a-z]+): *(.*)", head, re.M))
+        self.task = re.sub(r"^(# |[a-z]+: ).*\n", "", head, flags=re.M).strip("\n")
+        self.sections = [(name, text.strip("\n")) for name, text in zip(rest[::2], rest[1::2])]
+        self.kind, self.suite = self.key("kind"), self.key("suite")
+        self.file = self.key("cut").split(" ")[0]
+
+    def key(self, name):
+        return self.keys.get(name, "")
+
+    def section(self, name, nth=0):
+        found = [text for each, text in self.sections if each == name]
+        return found[nth] if nth < len(found) else ""
+
+    def block(self, name, nth=0):
+        """Lines of a block of code in a section."""
+        found = re.findall(r"^```.*\n((?:.*\n)*?)```", self.section(name), re.M)
+        return found[nth].split("\n")[:-1] if nth < len(found) else []
+
+
+class Result(NamedTuple):
+    """Tests of a solution: failed tests, multiplications made and expected, and all that was printed."""
+    passed: bool
+    said: str
+    failed: tuple = ()
+    counts: tuple = ()
+
+    @property
+    def compiled(self):
+        return bool(self.failed or self.counts)
+
+
+# ---- the scratch copy
+
+def make_tree(folder, exercise):
+    """Links to the sources; the file, `source:` and the folders above them are copies."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for each in SOURCES:
+        os.symlink(os.path.abspath(each), f"{folder}/{each}")
+    for real in filter(None, (exercise.file, exercise.key("source"))):
+        for parent in reversed(pathlib.PurePath(real).parents[:-1]):
+            copy = f"{folder}/{parent}"
+            if os.path.islink(copy):
+                os.remove(copy)
+                os.mkdir(copy)
+                for each in glob.glob(f"{parent}/*"):
+                    os.symlink(os.path.abspath(each), f"{folder}/{each}")
+        os.remove(f"{folder}/{real}")
+        shutil.copy(real, f"{folder}/{real}")
+
+
+def region(exercise):
+    """Lines of the source, first and last line of the hole: a step without its comment, or a function without its head
+    and its closing brace."""
+    file, name, *step = exercise.key("cut").replace("Step ", "").split()
+    try:
+        lines, first, last = weave.definition(file, name, *step)
+    except weave.Wrong as wrong:
+        refuse(f"{exercise.number}: nothing to cut: {wrong}")
+    while "*/" not in lines[first] if step else not lines[first].startswith("{"):
+        first += 1
+    return lines, first + 1, last if step else last - 1
+
+
+def fill(folder, exercise, lines):
+    """Put lines into the hole, with its indentation."""
+    source, first, last = region(exercise)
+    indent = re.match(" *", source[first])[0]
+    source[first:last + 1] = [indent + text if text else "" for text in lines]
+    write(f"{folder}/{exercise.file}", "".join(text + "\n" for text in source))
+
+
+def fill_skeleton(folder, exercise):
+    n = exercise.number
+    fill(folder, exercise, [f"/* Exercise {n}: write this.  make check N={n} judges. */", *exercise.block("Instead")])
+
+
+def make_mistake(folder, exercise):
+    """Make the change of a `break`."""
+    lines, old, new = read(exercise.file).split("\n"), exercise.block("Change"), exercise.block("Change", 1)
+    bare, was = [text.strip(" ") for text in lines], [text.strip(" ") for text in old]
+    found = [i for i in range(len(lines)) if bare[i:i + len(was)] == was]
+    if len(found) != 1:
+        refuse(f"{exercise.number}: the line to change is not found, or more than once")
+    indent = re.match(" *", lines[found[0]])[0]
+    lines[found[0]:found[0] + len(old)] = [indent + text.strip(" ") for text in new]
+    write(f"{folder}/{exercise.file}", "\n".join(lines))
+
+
+# ---- compiling and testing
+
+def commands():
+    """How make compiles and links: name, words."""
+    return {name: words.split() for name, _, words in (line.partition("=") for line in
+                                                       read(BUILD + "/exercises.txt").split("\n"))}
+
+
+def run(words, **more):
+    """Run a command; return its exit status and all that it prints."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
+    return done.returncode, done.stdout
+
+
+def environment(**more):
+    unset = ("CK_TAP_LOG_FILE_NAME", "CK_FORK", "CK_RUN_CASE")
+    return {**{name: value for name, value in os.environ.items() if name not in unset}, **more}
+
+
+def run_suite(folder, exercise, case):
+    """Compile the copy, link it into the suite, and run that."""
+    how, suite, source = commands(), exercise.suite, exercise.key("source") or exercise.file
+    objects, rest = f"{BUILD}/tests/{suite}.o", how["with"]
+    if suite.startswith("exact/"):
+        by, objects, rest = [*how["exact"], "-x", "c++"], f"{BUILD}/exact/tests/{suite}.cc.o", how["exact_with"]
+    elif source.endswith(".c"):
+        by = how["compile"]
+    else:
+        by = [*how["emulate"], "-x", "c++"]
+    program, work = f"{folder}/{os.path.basename(suite)}", folder + "/work.o"
+    for words in ([*by, "-O1", "-c", f"{folder}/{source}", "-o", work],
+                  [*how["link"], objects, work, *rest, "-o", program]):
+        status, said = run(words)
+        if status:
+            return Result(False, said)
+    settings = environment(CK_TIMEOUT_MULTIPLIER="0.2", **({"CK_RUN_CASE": case} if case else {}))
+    status, said = run(["timeout", "300", program], env=settings)
+    failed = re.findall(r"^[^:\n]*:\d*:[FE]:[^:\n]*:([a-z0-9_]*):", said, re.M) if status else []
+    return Result(status == 0, said, tuple(sorted(set(failed))))
+
+
+def count(folder, exercise):
+    """Multiplications of the solution on the problem of `counts:`, and those of the formula."""
+    how, words = commands(), exercise.key("counts").split(" ", 3)
+    source = "".join(f'#include "{name}"\n' for name in how["before"])
+    source += f'namespace counting {{\n#include "{exercise.file}"\n}}'
+    program = os.path.abspath(folder + "/count")
+    status, said = run([*how["count"], "-I.", "-x", "c++", "-c", "-", "-o", "counted.o"], cwd=folder, input=source)
+    if status == 0:
+        status, said = run([*how["link"], BUILD + "/tests/exercise_count.o", folder + "/counted.o", *how["with"],
+                            "-o", program])
+    if status == 0:
+        status, said = run([program, *words], env=environment())
+    if status:
+        return Result(False, said)
+    if not re.fullmatch(r"\d+ [1-9]\d*\n", said):
+        refuse(f"{exercise.number}: counted '{said.strip()}', expected two numbers: multiplications, and those of the formula")
+    made, expected = map(int, said.split())
+    return Result(made <= expected, said, counts=(made, expected))
+
+
+def solve(folder, exercise, case=None):
+    """All tests pass, with no more multiplications than the formula."""
+    tests = run_suite(folder, exercise, exercise.key("case") if case is None else case)
+    result = count(folder, exercise) if tests.passed and exercise.key("counts") else tests
+    result = Result(result.passed, tests.said if result.passed else result.said, result.failed, result.counts)
+    write(folder + "/said", result.said)
+    return result
+
+
+def explain(folder, exercise, result):
+    """The message about failed tests."""
+    if result.counts:
+        made, expected = result.counts
+        print(f"The result is right, and the price is not: {made} multiplications where {expected} do "
+              f"({exercise.key('counts')}).")
+        return
+    if not result.failed:
+        wrong = [line for line in result.said.split("\n") if re.search("error|undefined", line)]
+        print(*(line.replace(folder + "/", "") for line in wrong[:5]), sep="\n")
+        print("It does not compile yet, or does not end.")
+        return
+    for test in result.failed:
+        said = exercise.section("When " + test)
+        if said:
+            print("\n".join(textwrap.fill(line, 100) for line in said.split("\n")) + "\n")
+    print("Not yet. What fell:", *result.failed)
+    print(*re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3], sep="\n")
+
+
+# ---- answers
+
+def truth(exercise):
+    """The last word that the command prints."""
+    path = f"{BUILD}:{BUILD}/figures:{os.environ['PATH']}"
+    said = subprocess.run(["sh", "-c", "\n".join(exercise.block("Command"))], env={**os.environ, "PATH": path},
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return ([""] + said.rstrip("\n").split("\n")[-1].split())[-1]
+
+
+def near(a, b, factor):
+    """Equal words, or numbers within the factor.  NaN is not near any number."""
+    number = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
+    if re.fullmatch("[-+]?nan", a.lower()):
+        return False
+    if not number.fullmatch(a) or not number.fullmatch(b):
+        return a == b
+    a, b, most = float(a), float(b), factor * 1.000001
+    return a == b or a * b > 0 and a / b <= most and b / a <= most
+
+
+def done():
+    return read(HERE + "/done").split("\n")
+
+
+def finish(exercise):
+    if exercise.number not in done():
+        with open(HERE + "/done", "a") as f:
+            print(exercise.number, file=f)
+
+
+def check_answer(exercise, answer):
+    n = exercise.number
+    if not answer:
+        refuse(f"{n} wants an answer: make check N={n} ANSWER=...")
+    print("$", "\n".join(exercise.block("Command")), flush=True)
+    found = truth(exercise)
+    if not found:
+        refuse(f"{n}: the command prints nothing")
+    print(found)
+    if not near(answer, found, float(exercise.key("within") or 1)):
+        print(f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book.")
+        return False
+    print("Right.")
+    return True
+
+
+def check_break(exercise, answer):
+    n, folder = exercise.number, f"{HERE}/{exercise.number}"
+    if not answer:
+        refuse(f"{n} wants the names of proofs: make check N={n} ANSWER='name name'")
+    make_tree(folder, exercise)
+    make_mistake(folder, exercise)
+    result = solve(folder, exercise, case="")
+    if result.passed:
+        refuse(f"{n}: no proof falls")
+    print(f"What falls in {exercise.suite}:", *result.failed, sep="\n    ")
+    wrong = [name for name in answer.split() if name not in result.failed]
+    print("Not among them: " + " ".join(wrong) if wrong else "Right.")
+    return not wrong
+
+
+def check_hole(exercise, _):
+    folder = f"{HERE}/{exercise.number}"
+    if not os.path.exists(f"{folder}/{exercise.file}"):
+        refuse(f"{exercise.number} is not open: make exercise N={exercise.number}")
+    result = solve(folder, exercise)
+    if not result.passed:
+        explain(folder, exercise, result)
+        return False
+    checks = re.findall(r"Checks: (\d+)", result.said)[-1]
+    counted = f" with the {result.counts[1]} multiplications of {exercise.key('counts')}" if result.counts else ""
+    print(f"Right: {checks} proofs of {exercise.suite} hold{counted}")
+    return True
+
+
+# ---- tests of an exercise
+
+def prove_hole(exercise, folder):
+    wrong = [name for name, _ in exercise.sections if name.startswith("Wrong: ")]
+    if len(wrong) < 2:
+        yield "fewer than two wrong answers"
+    make_tree(folder, exercise)
+    result = solve(folder, exercise)
+    if not result.passed:
+        yield "the solution does not pass\n" + result.said
+    fill_skeleton(folder, exercise)
+    dear = False
+    for name in ["the skeleton"] + wrong:
+        if name != "the skeleton":
+            fill(folder, exercise, exercise.block(name))
+        result = solve(folder, exercise)
+        dear = dear or name in wrong and bool(result.counts)
+        if result.passed:
+            yield f"{name} passes"
+        elif not result.compiled:
+            yield f"{name} does not compile, or does not end\n{result.said}"
+    if exercise.key("counts") and not dear:
+        yield "no wrong answer is right and too dear"
+    tests = "".join(map(read, glob.glob(f"tests/{exercise.suite}.c*") + ["tests/support/battery.c"]))
+    for name, _ in exercise.sections:
+        if name.startswith("When ") and f"START_TEST({name[5:]})" not in tests:
+            yield f"no proof is called {name[5:]}"
+
+
+def prove_predict(exercise, _):
+    found, within = truth(exercise), float(exercise.key("within") or 1.05)
+    if not near(exercise.key("truth"), found, min(within, 1.05)):
+        yield f"prints '{found}', not {exercise.key('truth')}"
+
+
+def prove_measure(exercise, _):
+    found = truth(exercise)
+    if not found or not near(found, found, 1):
+        yield f"prints '{found}', expected a number or a word"
+
+
+def prove_break(exercise, folder):
+    make_tree(folder, exercise)
+    make_mistake(folder, exercise)
+    result = solve(folder, exercise)
+    if result.passed:
+        yield "no proof falls"
+    if list(result.failed) != sorted(exercise.key("falls").split()):
+        yield f"what falls: {' '.join(result.failed)}\n{'' if result.failed else result.said}"
+
+
+PROVE = {"hole": prove_hole, "predict": prove_predict, "measure": prove_measure, "break": prove_break}
+CHECK = {"hole": check_hole, "predict": check_answer, "measure": check_answer, "break": check_break}
+
+
+def prove(exercise):
+    """Test the exercise itself: print what is wrong with it."""
+    if exercise.kind not in PROVE:
+        wrong = [f"kind: found '{exercise.kind}', expected one of: {', '.join(PROVE)}"]
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = list(PROVE[exercise.kind](exercise, folder + "/t"))
+    wrong += [f"has no {name.lower()}" for name in ("Answer", "Hint") if not exercise.section(name)]
+    for line in wrong:
+        print(f"{exercise.number}: {line}")
+    return not wrong
+
+
+# ---- commands
+
+def show_list():
+    for number in numbers():
+        e = Exercise(number)
+        mark = "[done]" if number in done() else "[    ]"
+        print(f"{number:6} {e.kind:8} {e.key('minutes'):>3} min  {mark} {e.title}")
+    print("make exercise N=1.1 opens one")
+
+
+def show_task(exercise):
+    n, folder = exercise.number, f"{HERE}/{exercise.number}"
+    print(f"{n}  {exercise.title} ({exercise.kind}, {exercise.key('minutes')} minutes)\n\n{exercise.task}\n")
+    if exercise.kind == "hole":
+        copy = f"{folder}/{exercise.file}"
+        if os.path.exists(copy):
+            print(f"Open already: {copy} (remove {folder} to begin again)")
+        else:
+            make_tree(folder, exercise)
+            fill_skeleton(folder, exercise)
+            at = read(copy).split(f"Exercise {n}")[0].count("\n") + 1
+            print(f"Write into {copy}, at line {at}.")
+    answer = {"hole": "", "break": " ANSWER='name name'"}.get(exercise.kind, " ANSWER=...")
+    print(f"Then: make check N={n}{answer}\nA hint: make hint N={n}")
+
+
+def show_hint(exercise):
+    given, hints = f"{HERE}/{exercise.number}.hints", [text for name, text in exercise.sections if name == "Hint"]
+    nth = min(int(read(given) or 0) + 1, len(hints))
+    write(given, f"{nth}\n")
+    print(f"Hint {nth} of {len(hints)}:\n{hints[nth - 1]}")
+
+
+def main(verb="", number="", answer="", *_):
+    if verb not in ("list", "open", "check", "hint", "prove"):
+        refuse(f"found '{verb}', expected one of: list, open, check, hint, prove")
+    if verb != "list" and number not in numbers():
+        refuse(f"N: found '{number}', expected one of: {' '.join(numbers())}")
+    os.makedirs(HERE, exist_ok=True)
+    if verb == "list":
+        return show_list()
+    exercise = Exercise(number)
+    if verb == "open":
+        return show_task(exercise)
+    if verb == "hint":
+        return show_hint(exercise)
+    if verb == "prove":
+        return 0 if prove(exercise) else 1
+    if not CHECK[exercise.kind](exercise, answer):
+        return 1
+    return finish(exercise)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

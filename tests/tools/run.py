@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Run suites in parallel and count their tests.
+
+    BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.py PROGRAM... [book]
+
+Prints a line for each suite, its failures and its skipped tests.  $TAP/{float,double,exact} ($BUILD/tap/...) has the
+whole output (.log) and the results (.tap) of each suite.  `book` then checks the pages against the results, and in a
+browser.  The last line is "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.  One more failure
+is a suite without its closing line, with a bad exit status but no failure, or that takes longer than LIMIT seconds.
+JOBS suites run at a time, the slowest of the last run ($BUILD/seconds) first.
+"""
+
+import concurrent.futures
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+BUILD = os.environ.get("BUILD") or "build"
+TAP = os.environ.get("TAP") or BUILD + "/tap"
+JOBS = int(os.environ.get("JOBS") or os.cpu_count() or 2)
+LIMIT = float(os.environ.get("LIMIT") or 600)
+WRAPPER = shlex.split(os.environ.get("RUN", ""))
+SECONDS = BUILD + "/seconds"
+
+# The checks of the book.  Each prints lines "ok - ", "not ok - " and "skipped: ".
+BOOK = [[sys.executable, "chapters/tools/book.py", *words] for words in (
+    ["check", TAP], ["browse", BUILD + "/layout"], ["live", BUILD + "/layout", BUILD + "/live/library.wasm"])]
+
+CLOSING = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.M)
+GRACE = 10      # seconds that a suite has to end when told to
+
+
+class Runner:
+    """Starts programs, each in a process group of its own, and ends all of them on an interruption."""
+
+    def __init__(self):
+        self.running, self.stopped, self.lock = set(), False, threading.Lock()
+
+    def run(self, command, log, limit=None):
+        """Run a command and append its output to a file; return its exit status as a shell has it, and its seconds."""
+        started = time.monotonic()
+        with open(log, "a") as out:
+            try:
+                with self.lock:
+                    if self.stopped:
+                        return 130, 0
+                    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                               start_new_session=True)
+                    self.running.add(process)
+            except OSError as error:
+                print(error, file=out)
+                return 127, 0
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            end(process)
+            status = 124
+        with self.lock:
+            self.running.discard(process)
+        return 128 - status if status < 0 else status, round(time.monotonic() - started)
+
+    def stop(self):
+        with self.lock:
+            self.stopped, running = True, list(self.running)
+        for process in running:
+            tell(process, signal.SIGTERM)
+        for process in running:
+            end(process)
+
+
+def tell(process, number):
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def end(process):
+    """End a process group: Check ends the test that runs; what then still runs is killed."""
+    tell(process, signal.SIGTERM)
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        pass
+    tell(process, signal.SIGKILL)
+    process.wait()
+
+
+def place(program):
+    """The path of a suite's output, without suffix."""
+    precision = "double" if "/double/tests/" in program else "exact" if "/exact/" in program else "float"
+    return f"{TAP}/{precision}/{os.path.basename(program)}"
+
+
+def last_seconds():
+    """Seconds of each program when it last ran."""
+    try:
+        with open(SECONDS) as f:
+            return {program: float(seconds) for seconds, program in map(str.split, f)}
+    except OSError:
+        return {}
+
+
+def remember(program, seconds):
+    known = last_seconds()
+    known.pop(program, None)
+    with open(SECONDS + ".new", "w") as f:
+        f.writelines(f"{of:g} {name}\n" for name, of in [*known.items(), (program, seconds)])
+    os.replace(SECONDS + ".new", SECONDS)
+
+
+def report(program, status, seconds):
+    """Print the results of a suite that has ended; return how many of its tests passed, failed and were skipped."""
+    to = place(program)
+    with open(to + ".log", errors="replace") as f:
+        said = f.read()
+    with open(to + ".tap", "w") as f:
+        f.writelines(line + "\n" for line in re.findall(r"^(?:not )?ok \d+ - .*", said, re.M))
+    closing = None
+    for closing in CLOSING.finditer(said):
+        pass
+    checks, failures, errors = map(int, closing.groups()) if closing else (0, 0, 0)
+    failed, skips = failures + errors, re.findall(r"^skipped: .*", said, re.M)
+    passed = checks - failed - len(skips)
+    print(f"{os.path.basename(program)}, {to.split('/')[-2]}, {seconds} s: {passed} passed"
+          + (f", {failed} failed" if failed else "") + (f", {len(skips)} skipped" if skips else ""))
+    for line in skips + re.findall(r"^[^ \n]+:\d+:[FE]:.*", said, re.M):
+        print(line)
+    if checks == 0 or (status != 0 and failed == 0):
+        print("\n".join(said.rstrip("\n").split("\n")[-40:]))
+        print(f"{program}: exit status {status}, {closing[0] if closing else 'no closing line'}")
+        failed += 1
+    remember(program, seconds)
+    return passed, failed, len(skips)
+
+
+def check_book(runner):
+    """Run the checks of the book; the file book.log has what they print."""
+    print("the book", flush=True)
+    log, said, broken = TAP + "/book.log", "", 0
+    for command in BOOK:
+        status, _ = runner.run(command, log)
+        with open(log, errors="replace") as f:
+            text = f.read()[len(said):]
+        print(text, end="", flush=True)
+        if status and not re.search(r"^not ok - ", text, re.M):
+            print(f"{shlex.join(command[:2])}: exit status {status}")
+            broken += 1
+        said += text
+    passed, failed, skipped = (len(re.findall("^" + start, said, re.M)) for start in ("ok - ", "not ok - ", "skipped: "))
+    return passed, failed + broken, skipped
+
+
+def main(tasks):
+    suites = [task for task in tasks if task != "book"]
+    for name, value in ("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive"):    # threads that spin slow each other down
+        os.environ[name] = os.environ.get(name) or value
+    os.environ["CK_TAP_LOG_FILE_NAME"] = "-"
+    os.environ.setdefault("PYTHON", sys.executable)             # suites call tools in Python
+    shutil.rmtree(TAP, ignore_errors=True)
+    for precision in ("float", "double", "exact"):
+        os.makedirs(f"{TAP}/{precision}")
+    known, runner, counts = last_seconds(), Runner(), []
+    suites.sort(key=lambda suite: -known.get(suite, 1e9))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(130))
+    pool = concurrent.futures.ThreadPoolExecutor(JOBS)
+    try:
+        started = {pool.submit(runner.run, [*WRAPPER, suite], place(suite) + ".log", LIMIT): suite for suite in suites}
+        for done in concurrent.futures.as_completed(started):
+            counts.append(report(started[done], *done.result()))
+            sys.stdout.flush()
+        if "book" in tasks:
+            counts.append(check_book(runner))
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        runner.stop()
+        pool.shutdown(cancel_futures=True)
+    passed, failed, skipped = (sum(column) for column in zip((0, 0, 0), *counts))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
