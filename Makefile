@@ -560,10 +560,10 @@ versus: all      ## time the fast forms against PyTorch, into figures/versus*.ts
 
 # ---- The book
 
-PAGES = book.md $(wildcard chapters/*.md)
+BOOK = $(PYTHON) chapters/tools/book.py
 
 weave:                  ## refill the excerpts and tables of the committed chapters
-	@sh chapters/weave.sh $(PAGES)
+	@$(BOOK) weave
 
 # What is measured here lies in $(BUILD)/book/here, a chapter at a time, so that an interrupted
 # run goes on where it was; anew when programs, drawings or settings changed.  Without
@@ -609,13 +609,13 @@ book: $(DONE) live      ## measure here, bind build/book/index.html (BUDGET=seco
 	@rm -rf $(BUILD)/book/figures && mkdir -p $(BUILD)/book/figures
 	@$(if $(COMMITTED),cp $(COMMITTED) $(BUILD)/book/figures)
 	@$(if $(DONE),cp $(call files_of,$(MEASURED),$(WANTED)) $(BUILD)/book/figures)
-	@sh chapters/bind.sh $(BUILD)/book $(PAGES)
+	@$(BOOK) bind $(BUILD)/book
 
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
-	@sh chapters/print.sh $(BUILD)/book
+	@$(BOOK) pdf $(BUILD)/book
 
 slides:                 ## the gaps, the roofline and the rows' figures for a lecture: build/slides.pdf (needs Chromium)
-	@mkdir -p $(BUILD) && sh chapters/slides.sh $(BUILD)
+	@$(BOOK) slides $(BUILD)
 
 # ---- Elsewhere
 

@@ -11,7 +11,6 @@ JOBS suites run at a time, the slowest of the last run ($BUILD/seconds) first.
 """
 
 import concurrent.futures
-import glob
 import os
 import re
 import shlex
@@ -30,12 +29,8 @@ WRAPPER = shlex.split(os.environ.get("RUN", ""))
 SECONDS = BUILD + "/seconds"
 
 # The checks of the book.  Each prints lines "ok - ", "not ok - " and "skipped: ".
-BOOK = [
-    ["sh", "chapters/proofread.sh", TAP, "book.md", "README.md", *sorted(glob.glob("chapters/*.md"))],
-    ["sh", "chapters/ledger.sh"],
-    ["sh", "chapters/layout.sh", BUILD + "/layout"],
-    ["sh", "chapters/live.sh", BUILD + "/layout", BUILD + "/live/library.wasm"],
-]
+BOOK = [[sys.executable, "chapters/tools/book.py", *words] for words in (
+    ["check", TAP], ["browse", BUILD + "/layout"], ["live", BUILD + "/layout", BUILD + "/live/library.wasm"])]
 
 CLOSING = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.M)
 GRACE = 10      # seconds that a suite has to end when told to

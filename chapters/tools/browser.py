@@ -1,0 +1,234 @@
+"""browser.py -- Chromium without a window: prints pages, and looks at every page of the bound book
+
+browse() asks: does each page load without a message on the console, draw its pictures, and fit into its window?  Do the
+labels of our drawings lie within them, none on another, if DejaVu is the only font?  live() uses the live figures as a
+reader does (tests/press.js, which node runs).  Each question is one line, "ok - ...", "not ok - ..." below the places
+where it failed, or "skipped: ..." with the reason."""
+import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
+from concurrent.futures import ThreadPoolExecutor
+import pages
+from check import answer
+from weave import Wrong, lines_of, replace
+
+LIMIT = 600             # seconds
+ONLY_DEJAVU = '''<fontconfig><include>/etc/fonts/fonts.conf</include><cachedir>{}</cachedir>
+<selectfont><acceptfont><glob>*/DejaVu*</glob></acceptfont>
+<rejectfont><glob>*.?t?</glob><glob>*.p*</glob></rejectfont></selectfont></fontconfig>'''
+
+# Opens each page in a frame, then each drawing; the report is JSON.
+LOOK = '''<!DOCTYPE html>
+<style>iframe { border: 0; height: 900px; }</style>
+<pre id="report"></pre>
+<script>
+const pages = PAGES, drawings = DRAWINGS, wrong = { width: [], picture: [], label: [] };
+const frame = document.body.appendChild(document.createElement("iframe"));
+const slack = 1.5;              /* boxes end between pixels */
+
+function opened(address) {
+    return new Promise(resolve => {
+        frame.onload = () => resolve(frame.contentDocument);
+        frame.src = address;
+    });
+}
+
+function look_at_page(page, name) {
+    for (const details of page.querySelectorAll("details")) details.open = true;
+    for (const width of [1280, 684, 360]) {
+        frame.style.width = width + "px";
+        const reach = Math.max(page.documentElement.scrollWidth, page.body.scrollWidth);
+        if (reach > width) wrong.width.push(`${name} at ${width} px: is ${reach} px wide`);
+    }
+    for (const picture of page.querySelectorAll("img"))
+        if (!picture.naturalWidth) wrong.picture.push(`${name}: ${picture.getAttribute("src")} is not drawn`);
+}
+
+/* gnuplot draws a label on a background twice at the same place; a label's box is higher than its letters. */
+function look_at_drawing(drawing, name) {
+    const sheet = drawing.documentElement.getBoundingClientRect();
+    const labels = [...drawing.querySelectorAll("text")].filter(text => text.textContent.trim())
+        .map(text => ({ words: text.textContent.trim(), box: text.getBoundingClientRect() }));
+    labels.forEach(({ words, box }, i) => {
+        if (box.left < sheet.left - slack || box.right > sheet.right + slack ||
+            box.top < sheet.top - slack || box.bottom > sheet.bottom + 2 * slack)
+            wrong.label.push(`${name}: "${words}" is clipped`);
+        for (const other of labels.slice(i + 1)) {
+            const moved = Math.abs(box.left - other.box.left) + Math.abs(box.top - other.box.top);
+            const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+            const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+            if ((words !== other.words || moved >= 1) && across > slack &&
+                down > Math.min(box.height, other.box.height) / 3)
+                wrong.label.push(`${name}: "${words}" and "${other.words}" overlap`);
+        }
+    });
+}
+
+(async () => {
+    for (const name of pages) {
+        frame.style.width = "1280px";
+        look_at_page(await opened(name), name);
+    }
+    for (const name of drawings) look_at_drawing(await opened("file://" + name), name.replace(/.*[/]/, ""));
+    document.getElementById("report").textContent = JSON.stringify(wrong);
+})();
+</script>
+'''
+
+
+# ---- Chromium
+
+def run(program, *options, fonts=None):
+    """(what Chromium printed, what it said besides).  Virtual time: it waits for scripts, but not for pauses."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        environment = dict(os.environ)
+        if fonts:
+            environment['FONTCONFIG_FILE'] = home + '/fonts.conf'
+            replace(home + '/fonts.conf', fonts.format(home))
+        sandbox = [] if os.getuid() else ['--no-sandbox']
+        try:
+            done = subprocess.run(
+                [program, '--headless', '--disable-gpu', '--disable-dev-shm-usage', *sandbox, '--enable-logging=stderr',
+                 f'--user-data-dir={home}/profile', '--allow-file-access-from-files', '--virtual-time-budget=600000',
+                 *options], capture_output=True, encoding='utf-8', errors='replace', timeout=LIMIT, env=environment)
+        except subprocess.TimeoutExpired:
+            raise Wrong(f"{program} took more than {LIMIT} seconds")
+    if done.returncode:
+        raise Wrong(f'{program} failed: {(done.stderr.strip().splitlines() or ["it says nothing"])[-1]}')
+    return done.stdout, done.stderr
+
+
+@functools.cache
+def chromium():
+    """The Chromium that runs here."""
+    program = next(filter(shutil.which, ('chromium', 'chromium-browser', 'google-chrome')), None)
+    if not program:
+        raise Wrong('Chromium is missing (Debian: apt-get install chromium)')
+    if not run(program, '--dump-dom', 'about:blank')[0]:
+        raise Wrong(f'{program} does not run here')
+    return program
+
+
+def address(page):
+    return 'file://' + os.path.realpath(page)
+
+
+def dump(page, fonts=None):
+    """(the page after its scripts have run, the messages on the console)"""
+    text, said = run(chromium(), '--dump-dom', address(page), fonts=fonts)
+    return text, re.findall(r':CONSOLE\b.*?\] "(.*?)", source: (\S*)', said, re.S)
+
+
+def print_pdf(page, out):
+    run(chromium(), '--no-pdf-header-footer', f'--print-to-pdf={os.path.realpath(out)}.new', address(page))
+    if not os.path.exists(out + '.new') or not os.path.getsize(out + '.new'):
+        raise Wrong('Chromium printed nothing')
+    os.replace(out + '.new', out)
+
+
+# ---- The bound book
+
+def bind(folder, named):
+    """Bind the book without sources, with the figures of a book next to it; returns whether there is one."""
+    if not shutil.which('pandoc'):
+        return print('skipped: the book bound: pandoc is missing (make deps)')
+    shutil.rmtree(folder, ignore_errors=True)
+    ours = os.path.dirname(folder) + '/book/figures'
+    shutil.copytree(ours if os.path.exists(ours) else 'figures', folder + '/figures',
+                    ignore=lambda _, names: [name for name in names if not name.endswith(('.svg', '.tsv'))])
+    try:
+        with contextlib.redirect_stdout(None):
+            pages.bind(folder, named, sources=False)
+    except Wrong as wrong:
+        return answer('the book is bound', [wrong])
+    return True
+
+
+def suites_are_told(folder):
+    """The page of each suite that ran says what came of it."""
+    reports = os.path.dirname(folder) + '/tap'
+    ran = [file for file in glob.glob(f'{reports}/float/*.tap') + glob.glob(f'{reports}/exact/test_*.tap')
+           if os.path.getsize(file)]
+    silent = []
+    for file in ran:
+        page = f'{folder}/{os.path.basename(file)[:-4]}.html'
+        if not os.path.exists(page) or 'Not run on this machine' in '\n'.join(lines_of(page)):
+            silent.append(f'{page}: the suite ran, and not all of its tests say so')
+    return answer(f'the book bound: the pages of {len(ran)} suites tell what came of them', silent)
+
+
+def look(folder):
+    """{what is wrong: places} in the pages bound in a folder and in our drawings; and how many there are of each."""
+    names = sorted(os.path.basename(page) for page in glob.glob(folder + '/*.html'))
+    drawings = sorted(map(os.path.realpath, glob.glob('figures/*.svg')))
+    with tempfile.NamedTemporaryFile('w', suffix='.html', dir=folder) as file:
+        file.write(LOOK.replace('PAGES', json.dumps(names)).replace('DRAWINGS', json.dumps(drawings)))
+        file.flush()
+        text, console = dump(file.name, ONLY_DEJAVU if has_dejavu() else None)
+    report = re.search('<pre id="report">({.*})</pre>', text)
+    if not report:
+        raise Wrong('the pages were not looked at to the end')
+    wrong = json.loads(html.unescape(report[1]))
+    wrong['console'] = [f'{source}: {message}' for message, source in console]
+    return wrong, len(names), len(drawings)
+
+
+def has_dejavu():
+    """Without any font, Chromium does not come to an end."""
+    return bool(glob.glob('/usr/share/fonts/**/DejaVuSans.ttf', recursive=True))
+
+
+def browse(folder):
+    """Look at the book that is bound in a folder; returns whether all is well."""
+    good = suites_are_told(folder)
+    try:
+        chromium()
+    except Wrong as reason:
+        print(f'skipped: the book in Chromium: {reason}')
+        return good
+    try:
+        wrong, seen, drawn = look(folder)
+    except Wrong as why:
+        return answer('the book in Chromium', [why])
+    questions = {
+        'console': f'its {seen} pages load without a message on the console',
+        'picture': 'all pictures are drawn',
+        'width': 'no page is wider than a window of 1280, 684 or 360 px',
+        'label': f'no label of its {drawn} drawings is clipped or lies on another'}
+    if has_dejavu():
+        questions['label'] += ' in DejaVu'
+    else:
+        print('skipped: the labels of drawings in DejaVu: it is missing (Debian: apt-get install fonts-dejavu-core)')
+    return good & all([answer(f'the book in Chromium: {question}', wrong[kind][:12])
+                       for kind, question in questions.items()])
+
+
+def live(folder, module, pictures=None):
+    """Use the live figures of a bound book in Chromium and in Firefox; Chromium leaves pictures of them in a folder."""
+    def skip(where, why):
+        print(f'skipped: the live figures{where}: {why}')
+
+    def use(browser, *words):
+        done = subprocess.run(['timeout', '600', 'node', 'tests/press.js', browser, folder, module, *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.stdout + (f'not ok - the live figures are used in {browser}\n' if done.returncode else '')
+
+    if not os.path.exists(module):
+        return skip('', 'no compiler for WebAssembly (make deps)')
+    if not os.path.exists(folder + '/live/module.js'):
+        return skip('', 'the book is not bound')
+    if not shutil.which('node'):
+        return skip('', 'node is missing (Debian: nodejs)')
+    uses = []
+    try:
+        uses.append((chromium(), *filter(None, [pictures])))
+    except Wrong as reason:
+        skip(' in Chromium', reason)
+    if firefox := next(filter(shutil.which, ('firefox-esr', 'firefox')), None):
+        uses.append((firefox,))
+    else:
+        skip(' in Firefox', 'Firefox is missing (Debian: apt-get install firefox-esr)')
+    if pictures:
+        os.makedirs(pictures, exist_ok=True)
+    with ThreadPoolExecutor() as pool:
+        said = ''.join(pool.map(lambda words: use(*words), uses))
+    print(said, end='')
+    return 'not ok' not in said

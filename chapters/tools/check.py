@@ -1,0 +1,208 @@
+"""check.py -- are the pages true to the sources, to the tests and to each other?
+
+Of a page: its excerpts and tables are those of the files they name; its relative links lead somewhere, also those that
+only the bound book has; the tests in its table of claims passed, as the reports of the last run say; book.md lists it.
+Of a statement table: its columns and verdicts are complete, no statement stands twice, and each test that it names
+exists; the same for the tests that chapters/errata.md names.  Each question is one line, "ok - ..." or "not ok - ...",
+below the places where it failed."""
+import difflib, glob, os, re
+from weave import Wrong, cells_of, lines_of, woven
+
+COLUMNS = ['Claim', 'Paper', 'Test', 'How', 'Verdict']
+VERDICTS = ['proved', 'counted', 'does not hold', 'left open', 'out of reach']
+
+
+def answer(question, wrong):
+    """Print the places, then the question; returns whether there is no place."""
+    print(*wrong, f'{"not " if wrong else ""}ok - {question}', sep='\n', flush=True)
+    return not wrong
+
+
+def unfenced(lines):
+    """(number, line) of a page without its blocks of code."""
+    fenced = False
+    for number, text in enumerate(lines, 1):
+        if text.startswith('```'):
+            fenced = not fenced
+        elif not fenced:
+            yield number, text
+
+
+# ---- Excerpts, links, contents
+
+def excerpts_are_fresh(page):
+    marks = sum(bool(re.match('<!-- (code|table):', text)) for text in lines_of(page))
+    try:
+        change = list(difflib.unified_diff(lines_of(page), woven(page).splitlines(), page, 'woven', lineterm='', n=0))
+        wrong = change[:10] + ['stale: run "make weave"'] if change else []
+    except Wrong as found:
+        wrong = [str(found)]
+    return answer(f'{page}: its {marks} excerpts and tables are fresh', wrong)
+
+
+def links_of(lines):
+    """{(path, fragment): line} of the relative links."""
+    found = {}
+    for number, text in unfenced(lines):
+        for link in re.findall(r'(?:\]\(|(?:src|href)=")([^)" ]+)', re.sub('`[^`]*`', '', text)):
+            if not re.match('[a-z]+:', link):
+                path, _, fragment = link.partition('#')
+                found.setdefault((path, fragment), number)
+    return found
+
+
+def anchors(lines):
+    """The anchors that the headings of a page get."""
+    for _, text in unfenced(lines):
+        if re.match('#+ ', text):
+            text = re.sub(r'\]\([^)]*\)', '', text.lower().lstrip('#').strip())
+            yield re.sub(r'[^\w -]', '', text).replace(' ', '-')
+
+
+def broken(target, fragment):
+    """A sentence about the mistake in a link, or None."""
+    if not os.path.exists(target):
+        return f'there is no {target}'
+    if not fragment:
+        return None
+    lines = lines_of(target)
+    if target.endswith('.md'):
+        return None if fragment in anchors(lines) else f'no heading of {target} makes #{fragment}'
+    if re.fullmatch('L[0-9]+', fragment) and int(fragment[1:]) <= len(lines):
+        return None
+    return f'{target} has {len(lines)} lines and no #{fragment}'
+
+
+def links_lead_somewhere(page):
+    links = links_of(lines_of(page))
+    try:
+        links = links_of(woven(page, 'figures').splitlines()) | links
+    except Wrong:
+        pass                                # excerpts_are_fresh has said so
+    wrong = []
+    for (path, fragment), number in links.items():
+        target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+        if what := broken(target, fragment):
+            wrong.append(f'{page}:{number}: {what}')
+    return answer(f'{page}: its {len(links)} relative links lead somewhere', wrong)
+
+
+def is_listed(page):
+    listed = f'({page}' in '\n'.join(lines_of('book.md'))
+    return answer(f'{page}: is in the contents', [] if listed else [f'book.md: {page} is not in the contents'])
+
+
+# ---- Claims
+
+def results(reports):
+    """{TEST or SUITE/TEST: whether it passed wherever it ran}"""
+    passed = {}
+    for file in glob.glob(f'{reports}/*/*.tap'):
+        suite = re.sub(r'^(test|exact)_|\.tap$', '', os.path.basename(file))
+        for text in lines_of(file):
+            parts = text.split(':')
+            if len(parts) >= 4 and (result := re.match('(not )?ok ', text)):
+                for name in (parts[2], f'{suite}/{parts[2]}'):
+                    passed[name] = passed.get(name, True) and not result[1]
+    return passed
+
+
+def claim_mistakes(cells, passed):
+    if len(cells) != 5:
+        return [f'expected five columns, found {len(cells)}']
+    tests, wrong = re.findall('`([^`]*)`', cells[2]), []
+    if not re.search('[a-z]', cells[4]):
+        wrong.append('a claim without a verdict')
+    if not tests and 'not checkable' not in cells[4]:
+        wrong.append('a claim without a test')
+    wrong += [f'no test {name} has run' for name in tests if name not in passed]
+    return wrong + [f'the test {name} failed' for name in tests if not passed.get(name, True)]
+
+
+def claims_are_proved(page, passed):
+    inside, rows, wrong = False, [], []
+    for number, text in enumerate(lines_of(page), 1):
+        if text.startswith('## '):
+            inside = text.rstrip() == '## Claims'
+        if inside and text.lstrip().startswith('|') and not re.fullmatch('[|: -]*', text):
+            rows.append((f'{page}:{number}', cells_of(text)))
+    if rows and rows[0][1] != COLUMNS:
+        wrong.append(f'{rows[0][0]}: expected the columns {" | ".join(COLUMNS)}')
+    for place, cells in rows[1:]:
+        wrong += [f'{place}: {what}' for what in claim_mistakes(cells, passed)]
+    claims = max(len(rows) - 1, 0)
+    if not claims and not re.match('chapters/[1-9].*-', page):
+        return True
+    if not claims:
+        wrong.append(f'{page}: no table of claims')
+    return answer(f'{page}: its {claims} claims are proved by tests that passed', wrong)
+
+
+# ---- Statement tables
+
+def written_tests():
+    """Every test in tests/, by name; those of tests/support/battery.c as SUITE/TEST."""
+    def tests_of(file):
+        return re.findall(r'^START_TEST\(([a-z0-9_]*)\)', '\n'.join(lines_of(file)), re.M)
+    names = {name for file in glob.glob('tests/*.c') + glob.glob('tests/exact/*.cc') for name in tests_of(file)}
+    battery = tests_of('tests/support/battery.c')
+    for file in glob.glob('tests/test_*.c'):
+        if any(text.startswith('    add_battery(') for text in lines_of(file)):
+            suite = re.search(r'test_(.*)\.c', file)[1]
+            names.update(f'{suite}/{name}' for name in battery)
+    return names
+
+
+def unwritten(cell, written):
+    return [f'no START_TEST({name})' for name in re.findall('`([^`]*)`', cell) if name not in written]
+
+
+def statement_mistakes(cells, seen, written):
+    if len(cells) != 4:
+        return [f'expected four columns, found {len(cells)}']
+    _, statement, verdict, by = cells
+    wrong = [f'column {c} is blank, or has blanks around it' for c, cell in enumerate(cells, 1)
+             if not cell or cell != cell.strip(' ')]
+    if verdict not in VERDICTS:
+        return wrong + [f'no verdict: {verdict}']
+    if (cells[0], statement) in seen:
+        wrong.append(f'stands twice: {statement}')
+    reason = re.search('[a-z].*[a-z].*[a-z]', re.sub('`[^`]*`', '', by))
+    if verdict in ('proved', 'counted') and '`' not in by:
+        wrong.append(f'{verdict}, by no test')
+    if not reason and (verdict in ('left open', 'out of reach') or '`' not in by):
+        wrong.append(f'{verdict}, for no reason')
+    return wrong + unwritten(by, written)
+
+
+def statements_are_accounted_for(file, written):
+    lines = [(n, text) for n, text in enumerate(lines_of(file), 1) if not text.startswith('#')]
+    wrong, seen, count = [], set(), dict.fromkeys(VERDICTS, 0)
+    if lines[0][1] != 'place\tstatement\tverdict\tby':
+        wrong.append(f'{file}:{lines[0][0]}: expected the columns place, statement, verdict, by')
+    for number, text in lines[1:]:
+        cells = text.split('\t')
+        wrong += [f'{file}:{number}: {what}' for what in statement_mistakes(cells, seen, written)]
+        seen.add(tuple(cells[:2]))
+        if len(cells) == 4 and cells[2] in count:
+            count[cells[2]] += 1
+    verdicts = ', '.join(f'{n} {verdict}' for verdict, n in count.items())
+    return answer(f'{file}: {len(lines) - 1} statements, {verdicts}', wrong)
+
+
+def errata_name_tests(file, written):
+    rows = [(n, cells_of(text)[-1]) for n, text in enumerate(lines_of(file), 1) if text.startswith('|')]
+    wrong = [f'{file}:{n}: {what}' for n, cell in rows for what in unwritten(cell, written)]
+    return answer(f'{file}: {sum(cell.count("`") // 2 for _, cell in rows)} tests named', wrong)
+
+
+def check(reports, pages):
+    """Ask everything; returns whether all is well."""
+    good, passed, written = [], results(reports), written_tests()
+    for page in pages:
+        good += [excerpts_are_fresh(page), links_lead_somewhere(page)]
+        if page.startswith('chapters/'):
+            good += [claims_are_proved(page, passed), is_listed(page)]
+    for file in sorted(glob.glob('reference/published/*-statements.tsv')):
+        good.append(statements_are_accounted_for(file, written))
+    return all([*good, errata_name_tests('chapters/errata.md', written)])

@@ -1,0 +1,626 @@
+#!/usr/bin/env python3
+"""pages.py -- the book as HTML: a page per chapter, per suite of tests, and per source that these link to
+
+    pages.py [--no-sources] FOLDER PAGE...
+
+Writes FOLDER/index.html and everything next to it.  FOLDER/figures holds the drawings and tables of this machine: where
+they differ from the committed ones, a page shows both.  Next to FOLDER may lie tap/{float,double,exact}, the output of
+the suites when they last ran, and live/module.js, the library for the live figures, without which no page has any.
+book.md's contents give the order of the chapters."""
+import functools, glob, html, json, os, posixpath, re, shutil, string, subprocess, sys, time
+from concurrent.futures import ThreadPoolExecutor
+
+from weave import Wrong, woven
+
+BOOK = 'Attention, Twice Told'
+BATTERY = 'tests/support/battery.c'
+NEXT_PAGE = '<!-- next page -->'
+MATH_FONTS = ['/usr/share/texmf/fonts/opentype/public/tex-gyre-math/texgyrepagella-math.otf',
+              '/usr/share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf']
+LANGUAGE = {'c': 'c', 'h': 'c', 'cc': 'c', 'cu': 'cpp', 'py': 'python', 'sh': 'bash', 'run': 'bash',
+            'js': 'javascript', 'css': 'css', 'Makefile': 'makefile'}
+
+
+# ---- Pandoc and its trees
+
+def pandoc(text, *options):
+    done = subprocess.run(['pandoc', *options], input=text, stdout=subprocess.PIPE, encoding='utf-8')
+    if done.returncode:
+        sys.exit(1)
+    return done.stdout
+
+
+def parsed(markdown):
+    return json.loads(pandoc(markdown, '--from=gfm+tex_math_dollars', '--to=json'))['blocks']
+
+
+def rendered(documents):
+    """The HTML of each list of blocks.  Pandoc is slow to start: each run gets about a megabyte."""
+    version, batches, size = json.loads(pandoc('', '--to=json'))['pandoc-api-version'], [[]], 0
+    for blocks in documents:
+        batches[-1] += blocks + [raw_block(NEXT_PAGE)]
+        size += len(json.dumps(blocks))
+        if size > 1e6:
+            batches.append([])
+            size = 0
+
+    def run(blocks):
+        tree = {'pandoc-api-version': version, 'meta': {}, 'blocks': blocks}
+        return pandoc(json.dumps(tree), '--from=json', '--to=html5', '--mathml', '--wrap=none').split(NEXT_PAGE)[:-1]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [page for pages in pool.map(run, batches) for page in pages]
+
+
+def raw_block(text):
+    return {'t': 'RawBlock', 'c': ['html', text]}
+
+
+def code_block(text, identifier, classes):
+    return {'t': 'CodeBlock', 'c': [[identifier, classes, []], text]}
+
+
+def header(level, text, identifier):
+    return {'t': 'Header', 'c': [level, [identifier, [], []], [{'t': 'Str', 'c': text}]]}
+
+
+def box(kind, content, classes, attributes=()):
+    """A Div or a Span."""
+    return {'t': kind, 'c': [['', classes, list(attributes)], content]}
+
+
+def plain(node):
+    """The words of a tree."""
+    if isinstance(node, list):
+        return ''.join(map(plain, node))
+    kind, content = kind_of(node), node.get('c') if isinstance(node, dict) else None
+    if kind in ('Code', 'Math', 'RawInline'):
+        return content[1] if kind != 'RawInline' else html.unescape(re.sub('<[^>]*>', '', content[1]))
+    return content if kind == 'Str' else ' ' if kind in ('Space', 'SoftBreak', 'LineBreak') else plain(content or [])
+
+
+def changed(node, change):
+    """The tree with change() applied to each element and each list, the innermost first."""
+    if isinstance(node, list):
+        return change([changed(part, change) for part in node])
+    if isinstance(node, dict):
+        return change({key: changed(part, change) for key, part in node.items()})
+    return node
+
+
+def kind_of(node):
+    return node.get('t') if isinstance(node, dict) else None
+
+
+def sole(block, kind):
+    """Is it a paragraph with a single element, of this kind?"""
+    return kind_of(block) in ('Para', 'Plain') and len(block['c']) == 1 and kind_of(block['c'][0]) == kind
+
+
+# ---- Files
+
+def text_of(path):
+    """The text of a file; None if it is not text, empty, or not there."""
+    try:
+        with open(path, 'rb') as file:
+            content = file.read()
+        return None if b'\0' in content else content.decode() or None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def save(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + '.new', 'w', encoding='utf-8') as file:
+        file.write(text)
+    os.replace(path + '.new', path)
+
+
+def leaf_of(path):
+    return 'index.html' if path == 'book.md' else os.path.basename(path).rsplit('.', 1)[0] + '.html'
+
+
+@functools.cache
+def suites():
+    return sorted(glob.glob('tests/test_*.c')) + sorted(glob.glob('tests/exact/test_*.cc'))
+
+
+def tests_of(text):
+    return re.findall(r'^START_TEST\((\w+)\)', text, re.M)
+
+
+def battery_tests(text):
+    """The tests that add_battery() adds to a suite, each with the names of its tables there."""
+    if 'add_battery(' not in text:
+        return []
+    calls = re.findall(r'tcase_add_loop_test\(\w+, (\w+), .*?(\w+)\)+;', text_of(BATTERY))
+    tables = [(test, re.findall(rf'\.{field} = (\w+)', text)) for test, field in calls]
+    return [(test, names) for test, names in tables if names]
+
+
+# ---- The book
+
+class Book:
+    """What the pages know of each other."""
+
+    def __init__(self, folder):
+        self.folder, self.build = folder, os.path.dirname(folder) or '.'
+        self.live = os.path.exists(self.build + '/live/module.js')
+        self.sources = {'tests/index'}      # paths that pages link to; a folder's ends in /index
+        self.claims = {}                    # for the address of a test: links to the rows that name it, one for a page
+        self.found = []                     # what a search can find: words, address, page
+        self.tests = {}                     # the address of TEST or SUITE/TEST
+        # If two suites share a name, it means the operator's own test, not that of test_promises.c.
+        for path in sorted(suites(), key=lambda path: 'test_promises' not in path):
+            text, leaf = text_of(path), leaf_of(path)
+            names = tests_of(text)
+            self.tests |= {name: f'{leaf}#{name}' for name in names}
+            names += [test for test, _ in battery_tests(text)]
+            self.tests |= {f'{leaf[5:-5]}/{name}': f'{leaf}#{name}' for name in names}
+        contents = dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text_of('book.md')))
+        self.titles = {path: re.search('^# (.*)', text_of(path), re.M)[1] for path in ['book.md', *contents]}
+        self.template = string.Template(text_of('chapters/book.html'))
+
+    def source(self, path):
+        """The page of a file or folder of the project; None if it has none."""
+        path += '/index' if os.path.isdir(path) else ''
+        if not path.endswith('/index') and not text_of(path):
+            return None
+        self.sources.add(path)
+        return f'source/{path}.html'
+
+
+class Page:
+    def __init__(self, book, path, blocks):
+        self.book, self.path, self.leaf = book, path, leaf_of(path)
+        self.seen, self.figures, self.live = set(), 0, False
+        self.title = plain(blocks[0]['c'][2])
+        book.found.append([self.title, self.leaf, ''])
+        for _, (identifier, *_), words in [block['c'] for block in blocks[1:] if kind_of(block) == 'Header']:
+            book.found.append([plain(words), f'{self.leaf}#{identifier}', self.title])
+        self.blocks = changed(changed(blocks, self.first), self.second)
+
+    # Before links are made: names in headings and links lead nowhere else, and those in tables have anchors.
+    def first(self, node):
+        if kind_of(node) in ('Header', 'Link'):
+            return changed(node, lambda part: code(part) if kind_of(part) == 'Code' else part)
+        return self.table(node) if kind_of(node) == 'Table' else node
+
+    def second(self, node):
+        if isinstance(node, list):
+            return glued(self.boxed(node))
+        if kind_of(node) == 'Math':
+            return formula(node)
+        if kind_of(node) == 'Code':
+            return self.proof(node)
+        if kind_of(node) == 'Link' and not re.match(r'test_\w+\.html#', node['c'][2][0]):
+            node['c'][2][0] = self.resolved(node['c'][2][0])
+        return node
+
+    def resolved(self, target):
+        if re.match(r'[a-z]+:|#', target):
+            return target
+        path, mark, fragment = target.partition('#')
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), path))
+        if path == 'book.md' or re.fullmatch(r'chapters/[^/]+\.md', path):
+            return leaf_of(path) + mark + fragment
+        if re.fullmatch(r'figures/.*\.svg', path):
+            return 'ours' + path[len('figures'):]
+        if path in suites() and not mark:
+            return leaf_of(path)
+        if path == 'tests':
+            return 'proofs.html'
+        page = self.book.source(path)
+        return page + mark + fragment.replace('L', 'L-', 1) if page else target
+
+    def proof(self, node, named=None):
+        """Code, as a link if it names a test.  `named` collects those of a row of a table; the test leads back to the
+        first row of a page that names it."""
+        name, anchor = node['c'][1], ''
+        address = self.book.tests.get(name)
+        if not address:
+            return code(node)
+        if named is not None and self.leaf != 'index.html':
+            named.append(name)
+            if name not in self.seen:
+                self.seen.add(name)
+                anchor = 'claim-' + name
+                link = f'<a href="{self.leaf}#{anchor}">{html.escape(self.title, False)}</a>'
+                self.book.claims.setdefault(address, {}).setdefault(self.leaf, link)
+        return {'t': 'Link', 'c': [[anchor, [], []], [code(node)], [address, '']]}
+
+    def table(self, node):
+        """A table in a box that scrolls, with its tests as links."""
+        _, _, _, (_, heads), bodies, _ = node['c']
+        heads = [plain(cell[4]) for cell in heads[0][1]] if heads else []
+        claim = next((n for n, head in enumerate(heads) if head in ('Claim', 'As printed', 'statement')), None)
+        for row in (row for body in bodies for row in body[3]):
+            words, named = plain(row[1][claim][4]) if claim is not None else '', []
+            row[1] = changed(row[1], lambda part: self.proof(part, named) if kind_of(part) == 'Code' else part)
+            if words and named:
+                self.book.found.append([words, f'{self.leaf}#claim-{named[0]}', self.title])
+        kind = ['claims'] if claim == 0 else ['stated'] if heads[-1:] == ['by'] else \
+            ['told'] if claim or heads[-1:] == ['Test'] else []
+        return box('Div', [node], ['table', *kind], [['tabindex', '0']])
+
+    def boxed(self, blocks):
+        """An excerpt and the link to its origin become one box, an image a figure; marks of the weaver go."""
+        out = []
+        for block in blocks:
+            mark = block['c'][1] if kind_of(block) == 'RawBlock' else ''
+            scene = re.match(r'<!-- live: (\w+) -->', mark)
+            if scene and self.book.live:
+                self.live = True
+                out.append(raw_block(f'<figure class="live" data-scene="{scene[1]}" hidden></figure>'))
+            elif sole(block, 'Link') and out and kind_of(out[-1]) == 'CodeBlock':
+                out[-1] = box('Div', [out[-1], block], ['excerpt'])
+            elif sole(block, 'Image'):
+                out.append(raw_block(self.figure(block['c'][0])))
+            elif sole(block, 'Emph') and re.match(r'On \w+ machines?: ', plain(block['c'])):
+                out.append(box('Div', [block], ['machine']))
+            elif not mark.startswith('<!--'):
+                out.append(block)
+        return out
+
+    def figure(self, image):
+        _, caption, (source, _) = image['c']
+        name, words = os.path.basename(source)[:-len('.svg')], html.escape(plain(caption))
+        chapter = re.match(r'\d+-', self.leaf)
+        self.figures += 1
+        number = (chapter[0].replace('-', '.') if chapter else '') + str(self.figures)
+        ours, yours = origin('figures', name), origin(self.book.folder + '/figures', name)
+        machine = f' <span class="machine">Our machine: {ours}.</span>' if ours else ''
+        end = '' if words[-1:] in '.!?' else '.'
+        out = f'<figure id="figure-{number.replace(".", "-")}">{picture(f"ours/{name}.svg", words)}' \
+              f'<figcaption><b>Figure {number}.</b> {words}{end}{machine}</figcaption>'
+        drawn = text_of(f'{self.book.folder}/figures/{name}.svg')
+        if drawn and drawn != text_of(f'figures/{name}.svg'):
+            out += '<details class="yours" open><summary>Your machine' + (f': {yours}' if yours else '') + \
+                f'</summary>{picture(f"figures/{name}.svg", words + " (your machine)")}</details>'
+        return out + '</figure>'
+
+
+def picture(path, words):
+    return f'<a href="{path}"><img src="{path}" alt="{words}"></a>'
+
+
+def origin(folder, name):
+    """Machine and day of the table a figure is drawn from, the one that has most of its name.  A drawing of times names
+    its day; one without was counted, or drawn by hand, and is the same on every machine."""
+    drawing, data, table = text_of(f'{folder}/{name}.svg'), None, name
+    while drawing and table and not data:
+        data = text_of(f'{folder}/{table}.tsv')
+        table = table.rpartition('-')[0]
+    machine = data and re.search(r'# machine: (.*)', data)
+    day = data and re.search(r'# measured: ([\d-]*)', data)
+    return html.escape(f'{machine[1]}, {day[1]}') if machine and day and day[1] in drawing else None
+
+
+def code(node):
+    """Code that no later step takes for the name of a test.  A long name may break after an underscore."""
+    name = html.escape(node['c'][1])
+    return {'t': 'RawInline', 'c': ['html', f'<code>{name.replace("_", "_<wbr>") if len(name) >= 16 else name}</code>']}
+
+
+def glued(inlines):
+    """A formula in the text keeps the punctuation after it."""
+    out = []
+    for inline in inlines:
+        if kind_of(inline) == 'Str' and re.match(r'[.,;:!?)]', inline['c']) and out and kind_of(out[-1]) == 'Math':
+            out[-1] = box('Span', [out[-1], inline], ['glued'])
+        else:
+            out.append(inline)
+    return out
+
+
+def formula(node):
+    r"""A displayed formula gets its number, for which MathML has no place; pandoc knows \Big, not \Bigl."""
+    kind, text = node['c']
+    text = re.sub(r'\\(Bigg?)[lr]', r'\\\1', text)
+    number = re.search(r'\\tag\{([^{}]*)\}', text)
+    node = {'t': 'Math', 'c': [kind, re.sub(r'\\tag\{[^{}]*\}', '', text)]}
+    if kind['t'] == 'InlineMath':
+        return node
+    span = box('Span', [{'t': 'Str', 'c': f'({number[1]})'}], ['number']) if number else None
+    return box('Span', [node] + [span] * bool(span), ['equation'])
+
+
+def set_as_tex(text):
+    """MathML as TeX would set it."""
+    for pattern, replacement in [
+            # Pandoc lets every bracket grow; only those of matrices should.
+            (r'(?<!</mtable>)<mo stretchy="true" (form="(?:pre|post)fix">[^<]*</mo>)(?!<mtable)',
+             r'<mo stretchy="false" \1'),
+            # \bigl and \Big have sizes without a unit, which browsers ignore.
+            (r'(m[a-z]*size="[0-9.]*)" (m[a-z]*size="[0-9.]*)" stretchy="false"', r'\1em" \2em" stretchy="true"'),
+            # Names of functions have less space around them, and none before a bracket.
+            (r'<mo>([A-Za-z]+)</mo>', r'<mo lspace="0.167em" rspace="0.167em">\1</mo>'),
+            (r'rspace="0.167em">([A-Za-z]*</mo><mrow><mo [^>]*>[(\[])', r'rspace="0em">\1'),
+            # A minus after a bracket, a comma or another sign is a sign, no operation.
+            (r'([(\[,=]</mo>)<mo>−</mo>', r'\1<mo form="prefix">−</mo>'),
+            # Few fonts have an overline for an accent; all have a macron.
+            ('<mo accent="true">‾<', '<mo accent="true">¯<')]:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+# ---- Suites
+
+class Suite:
+    """A suite of tests, and what came of each when it last ran."""
+
+    def __init__(self, book, path):
+        self.book, self.path, self.name = book, path, leaf_of(path)[:-5]
+        self.text = text_of(path)
+        exact = path.startswith('tests/exact/')
+        logs = {'exact': self.name if exact else 'exact_' + self.name[5:]}
+        if not exact:
+            logs = {'float': self.name, 'double': self.name} | logs
+        self.logs = {precision: f'{book.build}/tap/{precision}/{log}.log' for precision, log in logs.items()}
+        if not exact and not os.path.exists(self.logs['exact']):
+            del self.logs['exact']
+        self.results = {precision: results(log) for precision, log in self.logs.items()}
+        self.tests = len(tests_of(self.text))
+
+    def blocks(self):
+        head = re.match(r'/\*.*?\*/', self.text, re.S)
+        title, *paragraphs = told(head[0])
+        self.title = sentence(re.sub(r'^\S+ -- ', '', title))
+        when = 'Not run on this machine; <code>make test</code> does.'
+        ran = [log for log in self.logs.values() if os.path.exists(log)]
+        if ran:
+            when = f'Last run here on {time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(ran[0])))}.'
+        out = [header(1, self.title, ''),
+               raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>')]
+        out += self.paragraphs(paragraphs)
+        end = head.end()
+        for part in re.finditer(r'^/\* -{2,} (.*?) -* ?\*/|^START_TEST\((\w+)\).*?^END_TEST', self.text, re.M | re.S):
+            if part[1]:
+                words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
+                out.append(header(2, sentence(part[1]), '-'.join(words)))
+            else:
+                out += self.test(part[2], self.path, self.text, self.text[end:part.start()], part)
+            end = part.end()
+        return out + self.battery()
+
+    def battery(self):
+        """The tests of all operators, which run over tables of this suite."""
+        tests = battery_tests(self.text)
+        if not tests:
+            return []
+        out, text = [header(2, 'Tests of every operator', 'battery')], text_of(BATTERY)
+        for test, tables in tests:
+            part = re.search(rf'^START_TEST\({test}\).*?^END_TEST', text, re.M | re.S)
+            before = re.split('^END_TEST', text[:part.start()], flags=re.M)[-1]
+            over = [self.link(self.path, self.text, re.search(rf'^.*\b{table}\[\]', self.text, re.M), table)
+                    for table in tables]
+            out += self.test(test, BATTERY, text, before, part, f', over {", ".join(over)} of this suite')
+        return out
+
+    def link(self, path, text, place, name):
+        """A name as a link to the line of a match in the text of a source."""
+        line = text.count('\n', 0, place.start()) + 1 if place else 1
+        return f'<a href="{self.book.source(path)}#L-{line}"><code>{name}</code></a>'
+
+    def test(self, name, path, text, before, part, over=''):
+        """A test: its comment as text, its code and what stands between both, what came of it, who claims it."""
+        comments = list(re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S))
+        comment = told(comments[-1][0]) if comments else []
+        between = before[comments[-1].end():].strip('\n') if comments else ''
+        link = self.link(path, text, part, name)
+        claims = self.book.claims.get(f'{self.name}.html#{name}')
+        return [header(3, sentence(name.replace('_', ' ')), name), raw_block(f'<p class="at">{link}{over}</p>'),
+                *self.paragraphs(comment),
+                code_block((between + '\n\n' if between else '') + part[0], '', ['c']),
+                raw_block(f'<p class="result">{self.result(name)}</p>' +
+                          (f'<p class="claimed">Claimed in {", ".join(claims.values())}.</p>' if claims else ''))]
+
+    def paragraphs(self, texts):
+        """Text of a comment, with links to the tests and to the files of tests/ that it names."""
+        def linked(match):
+            word = match[0]
+            if word in self.book.tests:
+                return f'<a href="{self.book.tests[word]}"><code>{word}</code></a>'
+            source = self.book.source('tests/' + word) if '.' in word else None
+            return f'<a href="{source}">{word}</a>' if source else word
+        name = re.compile(r'([a-z]\w*/)?[a-z][a-z0-9]*_[a-z0-9_]+(\.[ch]\b)?')
+        return [raw_block(f'<p>{name.sub(linked, html.escape(text, False))}</p>') for text in texts]
+
+    def result(self, test):
+        out, never = {}, 'not run on this machine'
+        for precision, tests in self.results.items():
+            runs, failed, skipped, reason = tests.get(test, (0, 0, 0, ''))
+            passed = 'passed' + (f', {runs} cases' if runs > 1 else '')
+            out[precision] = never if not runs else f'<strong>{failed} of {runs} failed</strong>' if failed else \
+                f'skipped, {html.escape(reason, False)}' if skipped == runs else passed
+        if set(out.values()) == {never}:
+            return sentence(never) + '.'
+        return '; '.join(f'{precision}: {what}' for precision, what in out.items()) + '.'
+
+    def row(self):
+        """Its row in the list of all suites."""
+        cells = []
+        for precision in ('float', 'double', 'exact'):
+            tests = self.results.get(precision)
+            runs, failed = (sum(test[n] for test in (tests or {}).values()) for n in (0, 1))
+            passed = f'{failed} of {runs} failed' if failed else 'passed' if runs else 'not run'
+            cells.append('' if tests is None else passed)
+        title = re.sub(r'([][*_`\\$<>|])', r'\\\1', self.title)
+        return f'| [{self.name}]({self.name}.html) | {title} | {self.tests} | {" | ".join(cells)} |'
+
+
+def results(log):
+    """Of each test in the output of a suite: how often it ran, failed and was skipped, and the reason for that."""
+    tests, reason = {}, ''
+    for line in (text_of(log) or '').splitlines():
+        if skip := re.match(r'skipped: (.*)|    \w+ \d+: not here: (.*)', line):
+            reason = skip[1] or skip[2]
+        elif ended := re.match(r'(not )?ok \d+ - [^:]*:[^:]*:(\w+)', line):
+            runs, failed, skipped, why = tests.get(ended[2], (0, 0, 0, ''))
+            tests[ended[2]] = runs + 1, failed + bool(ended[1]), skipped + bool(reason), reason or why
+            reason = ''
+    return tests
+
+
+def told(comment):
+    """The paragraphs of a comment."""
+    text = re.sub(r'^ \* ?', '', re.sub(r'^/\*+ ?|\s*\*/\s*$', '', comment), flags=re.M)
+    return [' '.join(part.split()) for part in re.split(r'\n\s*\n', text) if part.strip()]
+
+
+def sentence(text):
+    text = re.sub(r'\bnan\b', 'NaN', text)
+    return text[:1].upper() + text[1:]
+
+
+PROOFS = '''# Proofs
+
+Every claim of the book names a test. Each test has its place here: what it states, its code, what came of it when the
+suites last ran on this machine, and which pages claim it. `make test` runs all of them, and some a second time over a
+field of numbers that do not round, where no tolerance is allowed ([chapter 8](8-exact.html)). What the suites share is
+in [tests/](source/tests/index.html).
+
+<p class="paper">On paper the tests are told in words. Their code would fill more pages than the book: it is in tests/,
+and in the built book on the screen.</p>
+
+| Suite | What it proves | Tests | In float | In double | Over the field |
+|---|---|---:|---|---|---|
+'''
+
+
+# ---- Sources
+
+def with_contents(sources):
+    """The sources and, of each folder among them, all that it holds."""
+    out = set(sources)
+    for source in sources:
+        if source.endswith('/index'):
+            for folder, folders, files in os.walk(source[:-len('/index')]):
+                folders[:] = [name for name in folders if name != '__pycache__']
+                out.add(folder + '/index')
+                out.update(f'{folder}/{name}' for name in files if text_of(f'{folder}/{name}'))
+    return sorted(out)
+
+
+def source_blocks(path):
+    if path.endswith('/index'):
+        return [raw_block(folder_table(path[:-len('/index')]))]
+    language = LANGUAGE.get(os.path.basename(path).rsplit('.', 1)[-1], 'default')
+    return [code_block(text_of(path).rstrip('\n'), 'L', [language, 'numberLines', 'lineAnchors'])]
+
+
+def folder_table(folder):
+    rows = []
+    for name in sorted(name for name in os.listdir(folder) if name[0] not in '._'):
+        text, what = text_of(f'{folder}/{name}'), None
+        if os.path.isdir(f'{folder}/{name}'):
+            link = f'<a href="{name}/index.html">{name}/</a>'
+        else:
+            link = f'<a href="{name}.html">{name}</a>' if text else name
+            what = text and re.match(r'(?:#!.*\n)?[^a-zA-Z\n]*\S+ -- (.*)', text)
+        what = re.sub(r' *\*/$', '', what[1]) if what else ''
+        rows.append(f'<tr><td>{link}</td><td>{html.escape(what)}</td></tr>\n')
+    return f'<table>\n<tbody>\n{"".join(rows)}</tbody>\n</table>'
+
+
+# ---- HTML
+
+def contents_of(body, deepest):
+    """The nested list of the headings on a page.  Those before the first h2 are no part of one."""
+    out, level, first = '', 1, body.find('<h2')
+    for part in re.finditer(rf'<h([2-{deepest}]) id="([^"]*)">(.*?)</h\1>', body, re.S):
+        depth = int(part[1]) if -1 < first <= part.start() else 2
+        if depth > level:
+            out += '<ul>\n'
+        else:
+            out += '</li>\n' + '</ul>\n</li>\n' * (level - depth)
+        level = depth
+        words = re.sub(r'</?a\b[^>]*>', '', part[3])
+        out += f'<li><a href="#{part[2]}">{words}</a>'
+    return out + '</li>\n</ul>\n' * (level - 1)
+
+
+def page_html(book, kind, leaf, title, body, neighbours=(None, None), deepest=2, live=False):
+    """A page around its body, whose first heading, if there is one, goes to the top."""
+    heading = re.match(r'\s*<h1[^>]*>(.*?)</h1>', body, re.S)
+    if heading:
+        body = body[heading.end():]
+    top, aside, head = '../' * leaf.count('/'), '', ''
+    if kind != 'source':
+        scripts = ['found.js', 'book.js'] + ['live/library.js', 'live/scenes.js', 'live/figure.js'] * live
+        head = ''.join(f'<script src="{script}" defer></script>\n' for script in scripts) + \
+            '<link rel="stylesheet" href="live/live.css">\n' * live
+        pages = {leaf_of(path): name for path, name in book.titles.items()} | {'proofs.html': 'Proofs'}
+        pages.pop('index.html')
+        links = [f'<li><a href="{page}"{" aria-current=page" * (page == leaf)}>{html.escape(name, False)}</a></li>\n'
+                 for page, name in pages.items()]
+        aside = '<aside>\n<nav class="book" aria-label="The book">\n' \
+            f'<a href="index.html">{BOOK}</a>\n<ul>\n{"".join(links)}</ul>\n</nav>\n' \
+            f'<nav class="contents" aria-label="On this page">\n{contents_of(body, deepest)}</nav>\n</aside>'
+    return book.template.substitute(
+        title=html.escape(title, False) + f' · {BOOK}' * (kind != 'cover'), top=top, head=head, kind=kind,
+        home=f'<a href="{top}index.html">{BOOK}</a>' * (kind != 'cover'),
+        heading=heading[1] if heading else html.escape(title, False), aside=aside, body=body.strip('\n'),
+        links='\n'.join(f'<a rel="{rel}" href="{other[0]}">{html.escape(other[1], False)}</a>'
+                        for rel, other in zip(('prev', 'next'), neighbours) if other))
+
+
+def copy_parts(book):
+    """Style, scripts, drawings, the font of the formulas, and the live figures."""
+    folder = book.folder
+    os.makedirs(folder + '/ours', exist_ok=True)
+    shutil.rmtree(folder + '/live', ignore_errors=True)
+    for path in ['chapters/book.css', 'chapters/book.js']:
+        shutil.copy(path, folder)
+    for path in glob.glob('figures/*.svg'):
+        shutil.copy(path, folder + '/ours')
+    if book.live:
+        os.mkdir(folder + '/live')
+        for path in glob.glob('chapters/live/*.*') + [book.build + '/live/module.js']:
+            shutil.copy(path, folder + '/live')
+    for font in filter(os.path.exists, MATH_FONTS[::-1]):
+        shutil.copy(font, folder + '/math.font')
+
+
+def bind(folder, pages, sources=True):
+    if not shutil.which('pandoc'):
+        sys.exit('pages.py: pandoc is missing (make deps)')
+    folder = folder.rstrip('/')
+    book = Book(folder)
+    copy_parts(book)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        trees = pool.map(parsed, [woven(path, folder + '/figures') for path in pages])
+        written = [Page(book, path, tree) for path, tree in zip(pages, trees)]
+    listed = [Suite(book, path) for path in suites()]
+    bound = [Page(book, suite.path, suite.blocks()) for suite in listed]
+    bound.append(Page(book, 'proofs.md', parsed(PROOFS + '\n'.join(suite.row() for suite in listed))))
+    files = with_contents(book.sources) if sources else []
+    bodies = iter(rendered([page.blocks for page in written + bound] + [source_blocks(path) for path in files]))
+
+    chapters = [(leaf_of(path), title) for path, title in book.titles.items()]
+    proofs = [('proofs.html', 'proofs')] + [(suite.name + '.html', suite.name[5:]) for suite in listed]
+    neighbours = {page[0]: (before, after) for order in (chapters, proofs)
+                  for before, page, after in zip([None] + order, order, order[1:] + [None])}
+    for page in written + bound:
+        kind = 'proofs' if page in bound else 'cover' if page.leaf == 'index.html' else 'chapter'
+        around = neighbours.get(page.leaf, (None, None))
+        text = page_html(book, kind, page.leaf, page.title, next(bodies), around, 2 + (page in bound), page.live)
+        save(f'{folder}/{page.leaf}', set_as_tex(text))
+    if sources:
+        shutil.rmtree(folder + '/source', ignore_errors=True)
+    for path in files:
+        leaf = f'source/{path}.html'
+        save(f'{folder}/{leaf}', page_html(book, 'source', leaf, path.removesuffix('/index'), next(bodies)))
+    found = ''.join(json.dumps(entry, ensure_ascii=False).replace('</', '<\\/') + ',\n' for entry in book.found)
+    save(folder + '/found.js', f'const book = [\n{found}];\n')
+    print(folder + '/index.html')
+
+
+if __name__ == '__main__':
+    words = [word for word in sys.argv[1:] if word != '--no-sources']
+    if len(words) < 2:
+        print('pages.py: expected [--no-sources] FOLDER PAGE...', file=sys.stderr)
+        sys.exit(2)
+    try:
+        bind(words[0], words[1:], '--no-sources' not in sys.argv)
+    except Wrong as wrong:
+        sys.exit(f'pages.py: {wrong}')

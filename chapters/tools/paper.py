@@ -1,0 +1,294 @@
+"""paper.py -- the bound book as one PDF, and the figures as slides
+
+book() joins the pages of a bound book into one, and Chromium prints it twice: the page numbers of anchors in the first
+print stand in the contents of the second, and next to the tests that claims name.  The suites are an appendix without
+their code.  slides() writes one figure or table a page, from the committed tables in figures/."""
+import html, os, re, shutil, subprocess, sys
+from browser import print_pdf
+from weave import Wrong, read_table, replace
+
+HEAD = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{}'
+
+
+# ---- The book
+
+def text_of(file):
+    with open(file, encoding='utf-8') as stream:
+        return stream.read()
+
+
+def printed_pages(folder):
+    """Names of the pages in print, without ".html": the cover, the chapters, the suites."""
+    chapters = re.search('<nav class="book".*?</nav>', text_of(folder + '/index.html'), re.S)[0]
+    suites = re.findall(r'<td><a href="(test_\w+)\.html"', text_of(folder + '/proofs.html'))
+    return ['index', *re.findall(r'<li><a href="([^"]*)\.html"', chapters), *suites]
+
+
+def is_suite(name):
+    return name.startswith('test_')
+
+
+class Print:
+    """The pages as one; `numbers` has the page of each anchor, once that is known."""
+
+    def __init__(self, folder, numbers):
+        self.numbers = numbers
+        self.names = printed_pages(folder)
+        self.texts = {name: text_of(f'{folder}/{name}.html') for name in self.names}
+
+    def title(self, name):
+        return bare(re.search('<h1>(.*?)</h1>', self.texts[name], re.S)[1])
+
+    def target(self, link, name):
+        """Where a link leads in print; None if nowhere."""
+        if re.match('[a-z]+:', link):
+            return link
+        page, _, fragment = link.partition('#')
+        page = page.removesuffix('.html') or name
+        if page not in self.names:
+            return None
+        return f'#{page}--{fragment}' if fragment else f'#{page}'
+
+    def anchored(self, text, name):
+        """Text whose anchors carry the name of their page; links between pages lead within the one."""
+        in_table = text.startswith('<table')
+
+        def link(found):
+            target = self.target(found[2], name)
+            where = f' href="{target}"' if target else ''
+            test = in_table and target and re.match('#(test_.*--.*)', target)
+            number = f'<span class="page">{self.numbers.get(test[1], "")}</span>' if test else ''
+            return f'<a{found[1]}{where}{found[3]}>{found[4]}</a>{number}'
+
+        text = re.sub(r'\sid="', f' id="{name}--', text)
+        return re.sub(r'<a\b([^>]*?)\shref="([^"]*)"([^>]*)>(.*?)</a>', link, text, flags=re.S)
+
+    def body(self, name):
+        text = re.search('<main>\n(.*)</main>', self.texts[name], re.S)[1]
+        text = re.sub(r'<a href="#cb[0-9]+-[0-9]+"[^>]*></a>|\sid="cb[0-9]+(-[0-9]+)?"', '', text)
+        if name == 'index':
+            text = re.sub(r'<h2[^>]*\sid="(contents|claims)".*?(?=<h2|\Z)', '', text, flags=re.S)
+        if is_suite(name):
+            text = re.sub('<div class="(sourceCode|table)".*?</div>|<details.*?</details>', '', text, flags=re.S)
+            text = re.sub('<p class="result">Not run.*?</p>', '', text, flags=re.S)
+            text = re.sub(r'<h2\b((?!</h2>).)*</h2>\s*(?=<h2\b|\Z)', '', text, flags=re.S)
+        return ''.join(self.anchored(part, name) for part in re.split('(<table.*?</table>)', text, flags=re.S))
+
+    def contents(self):
+        out = ['<section class="toc">\n<h2>Contents</h2>\n<ol>']
+        for name in self.names[1:]:
+            out.append(self.entry('section' if is_suite(name) else 'chapter', name, self.title(name)))
+            for anchor, words in [] if is_suite(name) else re.findall(
+                    r'<h2[^>]*?\sid="([^"]*)"[^>]*>(.*?)</h2>', self.texts[name], re.S):
+                out.append(self.entry('section', f'{name}--{anchor}', bare(words)))
+        return '\n'.join([*out, '</ol>\n</section>'])
+
+    def entry(self, kind, anchor, words):
+        number = self.numbers.get(anchor, '')
+        return f'<li class="{kind}"><a href="#{anchor}"><span>{words}</span><span>{number}</span></a></li>'
+
+    def head(self):
+        """A chapter's title stands at the head of its pages."""
+        out = [HEAD.format('<title>Attention, Twice Told</title>'), '<link rel="stylesheet" href="book.css">\n<style>']
+        for n, name in enumerate(self.names):
+            if n and not is_suite(name):
+                title = html.unescape(self.title(name)).replace('"', r'\"')
+                out.append(f'@page p{n} {{ @top-right {{ content: "{title}"; }} }}')
+                page = f'p{n}'
+            if n:
+                out.append(f'section[id="{name}"] {{ page: {page}; }}')
+        return '\n'.join([*out, '</style>\n</head>\n<body class="print">'])
+
+    def whole(self):
+        out = [self.head()]
+        for name in self.names:
+            kind = 'title' if name == 'index' else 'appendix' if is_suite(name) else 'chapter'
+            heading = re.search('<h1>.*?</h1>', self.texts[name], re.S)[0]
+            out.append(f'<section class="{kind}" id="{name}">\n{heading}\n{self.body(name)}</section>')
+            if name == 'index':
+                out.append(self.contents())
+        return '\n'.join([*out, '</body>\n</html>\n'])
+
+
+def bare(words):
+    """The words of a heading without links and fonts."""
+    return ' '.join(re.sub('</?(a|code|span)[^>]*>', '', words).split())
+
+
+def page_numbers(pdf):
+    """{anchor: page}: the destinations of a PDF name page objects, and its tree of pages orders those."""
+    with open(pdf, 'rb') as stream:
+        data = stream.read().decode('latin-1')
+    kids, places = {}, {}
+    for number, content in re.findall(r'^(\d+) 0 obj\b(.*?)^endobj', data, re.M | re.S):
+        if re.search(r'/Type /Pages\b', content):
+            kids[number] = re.findall(r'(\d+) 0 R', re.search(r'/Kids \[(.*?)\]', content, re.S)[1])
+        places.update(re.findall(r'/([^ /<>]+) \[(\d+) 0 R /XYZ', content))
+    below = {kid for group in kids.values() for kid in group}
+
+    def leaves(number):
+        return [leaf for kid in kids[number] for leaf in leaves(kid)] if number in kids else [number]
+    order = [leaf for root in kids if root not in below for leaf in leaves(root)]
+    return {anchor: order.index(place) + 1 for anchor, place in places.items() if place in order}
+
+
+def book(folder):
+    """FOLDER/attention-twice-told.pdf, of the book bound in FOLDER."""
+    joined, pdf, numbers = folder + '/print.html', folder + '/attention-twice-told.pdf', {}
+    try:
+        for _ in range(2):
+            replace(joined, Print(folder, numbers).whole())
+            print_pdf(joined, pdf)
+            numbers = page_numbers(pdf)
+    finally:
+        if os.path.exists(joined):
+            os.remove(joined)
+    print(pdf)
+
+
+# ---- Slides
+
+STYLE = '''@page { size: 1280px 720px; margin: 0 }
+body { margin: 0; font: 26px/1.35 sans-serif; color: #222; background: #fff }
+section { box-sizing: border-box; width: 1280px; height: 720px; padding: 24px 36px 10px; break-after: page;
+    display: flex; flex-direction: column }
+h1 { font-size: 32px; font-weight: 600; line-height: 1.15; margin: 0 0 10px }
+div { flex: 1; min-height: 0; display: flex; justify-content: center; align-items: center }
+img { width: 100%; height: 100%; object-fit: contain }
+footer { font-size: 17px; color: #666 }
+table { border-collapse: collapse; font-size: 25px; white-space: nowrap }
+th { text-align: left; font-weight: 400; color: #666; padding: 3px 18px; border-bottom: 2px solid #666 }
+td { padding: 3px 18px; border-bottom: 1px solid #ddd }
+td.number { text-align: right; font-variant-numeric: tabular-nums }
+.first { justify-content: center }
+.first h1 { font-size: 72px }
+.first p { font-size: 34px; max-width: 1080px; margin: 12px 0 }'''
+
+FIRST = '''<section class="first"><h1>Attention, Twice Told</h1>
+<p>Five operators of vision attention, each as its equation reads, and fast; and proofs that both are the same
+function</p></section>'''
+
+CALLED = {'msa': 'self-attention', 'sra': 'SRA', 'lisa': 'LiSA', 'structsa': 'StructSA', 'elsa': 'ELSA',
+          'chopd': 'ChoP’D', 'dfc-cp': 'CP factors', 'hilo': 'HiLo'}
+GAPS = {
+    'lisa': 'Eq. 10, 96 channels, D = 16, by Fourier transforms.',
+    'structsa': '192 channels, D = 4, convolutions first, then tiles.',
+    'elsa': '96 channels, 7×7 neighbours, nothing unfolded.',
+    'chopd': '96 channels, the dense tensor or its factors.',
+    'hilo': '384 channels, windows of 2×2, fewer keys and the same mean.'}
+
+
+def records(name):
+    names, rows, _ = read_table(f'figures/{name}.tsv')
+    return [dict(zip(names, row)) for row in rows]
+
+
+def slide(title, body, measured, text=''):
+    """Its foot has the text and the machine that figures/MEASURED.tsv was measured on."""
+    machine = read_table(f'figures/{measured}.tsv')[2].get('machine')
+    if not machine:
+        raise Wrong(f'figures/{measured}.tsv: found no machine, expected a line "# machine: ..."')
+    foot = f'{text}  {re.sub(r"[(][RTMC]*[)]", "", machine)}'.strip()
+    return f'<section><h1>{html.escape(title)}</h1>\n<div>{body}</div>\n<footer>{html.escape(foot)}</footer></section>'
+
+
+def image(folder, name, file=None, cut=None):
+    """A drawing; cut = (above, below) leaves out its own title and foot."""
+    drawing = text_of(file or f'{folder}/{name}.svg')
+    if cut:
+        width, height = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing).groups()
+        box = f'viewBox="0 {cut[0]} {width} {int(height) - sum(cut)}"'
+        drawing = re.sub(r'\swidth="\d+" height="\d+"\s+viewBox="[^"]*"', ' ' + box, drawing, count=1)
+    replace(f'{folder}/{name}.svg', drawing)
+    return f'<img src="{name}.svg" alt="">'
+
+
+def seconds(x):
+    for unit, size in ('s', 1), ('ms', 1e-3), ('µs', 1e-6):
+        if x >= size:
+            break
+    return f'{x / size:.3g} {unit}'
+
+
+def ratio(x):
+    """Two or three digits."""
+    if x < 1000:
+        return f'{x:.1f}' if x < 10 else f'{x:.0f}'
+    return f'{round(x, -1 if x < 10000 else -2):,.0f}'.replace(',', ' ')
+
+
+def cell(row, column):
+    text = row[column]
+    if column.endswith('_seconds'):
+        text = seconds(float(text))
+    if column == 'grid':
+        text = text.replace('x', '×')
+    if column == 'operator' and 'options' in row:
+        text = '7×7 windows' if 'window' in row['options'] else CALLED.get(text, text)
+    kind = ' class="number"' if re.fullmatch(r'[0-9.]+( [a-zµ]+)?( ±.*)?', text) else ''
+    return f'<td{kind}>{html.escape(text)}</td>'
+
+
+def table(name, columns, **only):
+    columns = columns.split()
+    heads = [re.sub('_seconds$', '', column).replace('_', ' ') for column in columns]
+    rows = [row for row in records(name) if all(row[key] == value for key, value in only.items())]
+    return '<table>\n<tr>' + ''.join(f'<th>{head}</th>' for head in heads) + '</tr>\n' + ''.join(
+        '<tr>' + ''.join(cell(row, column) for column in columns) + '</tr>\n' for row in rows) + '</table>'
+
+
+def gap_slides(folder):
+    """Each operator's gap at the largest grid that both forms were measured at."""
+    for chapter, text in GAPS.items():
+        last = [row for row in records('gap') if row['series'] == chapter][-1]
+        faster, smaller = ratio(float(last['times_faster'])), ratio(float(last['times_smaller']))
+        yield slide(f'{CALLED[chapter]}: {faster} times as fast, {smaller} times smaller, at '
+                    f'{last["grid"].replace("x", "×")} tokens', image(folder, f'gap-{chapter}'), chapter, text)
+
+
+def all_slides(folder):
+    one = 'One thread, float.'
+    planes = 'operator 1×1 2×2 3×3 4×4 6×6 8×8 14×14'
+    yield FIRST
+    yield slide('How many times as fast the fast form is', image(folder, 'gap-time'), 'gap', one)
+    yield slide('How many times smaller its memory is', image(folder, 'gap-memory'), 'gap', one)
+    yield from gap_slides(folder)
+    yield slide('A gap is two factors: less work, and more of it a second', table(
+        'gap-factors', 'operator grid naive_seconds fast_seconds times_faster less_work more_a_second'), 'gap-factors')
+    yield slide('Exponents of N, over the range that was fitted', table(
+        'gap-fits', 'operator form from to work_exponent time_exponent memory_exponent'), 'gap-fits',
+        'Work by formula, time and memory measured.')
+    yield slide('On small planes the gap closes: naive time over fast', table('gap-loses', planes, what='time'),
+                'gap-loses')
+    yield slide('There the fast form takes more memory: naive over fast', table('gap-loses', planes, what='memory'),
+                'gap-loses')
+    yield slide('Which one? Milliseconds of a layer of 96 channels', table(
+        'gap-choices', 'operator 7×7 14×14 28×28 56×56 112×112', what='milliseconds'), 'gap-choices',
+        'Fast forms, one image, one thread, float.')
+    yield slide('How near to what the machine allows: full dots fast, hollow naive', image(folder, 'roofline'),
+                'roofline', one + '  Slopes: levels of memory, and GB/s read from them.')
+    yield slide('Shares of the roof, in percent of G multiply-adds a second', table(
+        'roofline', 'operator grid intensity roof reached share', form='fast'), 'roofline',
+        'Multiply-adds by formula, intensity in multiply-adds for each byte.')
+    for chapter in GAPS:
+        yield slide(f'{CALLED[chapter]}: time of one layer against the number of tokens',
+                    image(folder, chapter, f'figures/{chapter}.svg', (40, 78)), chapter)
+    yield slide('The four blocks of LiSA’s Fig. 4, by fast forms',
+                image(folder, 'blocks', 'figures/gap-blocks-time.svg', (40, 78)), 'gap-blocks')
+    yield slide('LITv2-S on larger images, by its attention',
+                image(folder, 'resolution', 'figures/gap-resolution.svg', (32, 48)), 'hilo',
+                'Rings: what HiLo’s Table 4 prints.')
+
+
+def slides(build):
+    """BUILD/slides.pdf; what it is printed from is in BUILD/slides."""
+    folder = build + '/slides'
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    if subprocess.run([sys.executable, 'figures/draw.py', 'slides', folder]).returncode:
+        raise Wrong('the drawings of the slides failed')
+    page = folder + '/slides.html'
+    replace(page, '\n'.join([HEAD.format('<title>Attention, Twice Told: the figures</title>'),
+                             f'<style>\n{STYLE}\n</style>\n</head>\n<body>', *all_slides(folder)]))
+    print_pdf(page, build + '/slides.pdf')
+    print(build + '/slides.pdf')

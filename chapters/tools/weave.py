@@ -1,0 +1,427 @@
+"""weave.py -- fill the blocks of a page from the files they name
+
+    <!-- code: FILE NAME [Step n] --> ... <!-- /code -->
+        A definition in C or Python with the comment above it.  NAME may be HEAD, the file's first comment, or ALL,
+        the whole file.  Step n runs from the comment "Step n" to the next blank line.
+    <!-- table: FILE.tsv [COLUMN | COLUMN=VALUE]... --> ... <!-- /table -->
+        These columns of the rows with these values; "_" stands for a space.
+    <!-- exercises: CHAPTER --> ... <!-- /exercises -->
+        The questions of chapters/exercises/CHAPTER.n.md.
+    <!-- bound: claims | answers | FILE.tsv [COLUMN...] -->
+        Filled in the bound book only: the claims of all pages linked so far, all answers, or a table.
+
+C is not parsed: a definition starts in the first column and ends at a "}" in the first column."""
+import glob, os, re
+
+LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp', 'py': 'python'}
+NUMBER = re.compile(r'[-+]?[0-9.]+([eE][-+]?[0-9]+)?')
+STEP = r'(/\*|#) Step '
+KIND = {'predict': 'predict', 'measure': 'measure', 'hole': 'fill the hole', 'break': 'break it'}
+
+
+class Wrong(Exception):
+    """A mistake in a page or in a file that it names."""
+
+
+def lines_of(file):
+    try:
+        with open(file, encoding='utf-8') as stream:
+            return stream.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise Wrong(f'cannot read {file}')
+
+
+def replace(file, text):
+    """Write a file completely or not at all."""
+    with open(file + '.new', 'w', encoding='utf-8') as stream:
+        stream.write(text)
+    os.replace(file + '.new', file)
+
+
+# ---- Code
+
+def in_comment(lines):
+    """For each line, whether it starts inside a comment of C."""
+    inside, starts = False, []
+    for text in lines:
+        starts.append(inside)
+        rest = text if inside else re.sub(r'"([^"\\]|\\.)*"', '', text)
+        while (at := rest.find('*/' if inside else '/*')) >= 0:
+            rest, inside = rest[at + 2:], not inside
+    return starts
+
+
+def block_end(lines, i):
+    """The line that closes the block, or ends the statement, that starts at line i."""
+    if re.search(r';\s*$|\{.*\}\s*$', lines[i]):
+        return i
+    return next((j for j in range(i, len(lines)) if lines[j].startswith('}')), None)
+
+
+def function_end(lines, i, in_header):
+    """The last line of a function whose parameters start at line i; of a prototype only in a header."""
+    for j in range(i, len(lines)):
+        if not lines[j].strip():
+            return None
+        if '{' in lines[j]:
+            return block_end(lines, j)
+        if re.search(r';\s*(/\*.*)?$', lines[j]):
+            return j if in_header else None
+    return None
+
+
+def definition_end(lines, i, name, file):
+    """The last line of the definition of a name that starts at line i, or None."""
+    text, n = lines[i], re.escape(name)
+    if file.endswith('.py'):
+        if not re.match(rf'(def|class) {n}\b', text):
+            return None
+        end = next((j for j in range(i + 1, len(lines)) if re.match(r'[^ \t#)]', lines[j])), len(lines))
+        return next(j for j in range(end - 1, i - 1, -1) if lines[j].strip())
+    if re.match(rf'#\s*define\s+{n}\b', text):
+        return next(j for j in range(i, len(lines)) if not lines[j].endswith('\\'))
+    if not re.match('[A-Za-z_]', text):
+        return None
+    if text.startswith(f'START_TEST({name})'):
+        return next((j for j in range(i, len(lines)) if 'END_TEST' in lines[j]), None)
+    if re.match(rf'typedef .*[ *]{n}[\];,\[)(].*;$', text):
+        return i
+    if re.match(rf'(typedef )?(struct|enum|union) {n}( \{{|$)', text) or re.search(rf'[ *]{n}(\[.*\])? = \{{?', text):
+        return block_end(lines, i)
+    if re.search(rf'(^|[ *(]){n} *\(', text):
+        return function_end(lines, i, file.endswith('.h'))
+    return None
+
+
+def comment_start(lines, commented, i, file):
+    """The first line of the attributes and the comment right above line i."""
+    ends = r'(\*/|[;}]|^#(include|if|else|endif|define|undef).*|END_TEST)$'
+    while i > 0 and lines[i - 1].strip() and not re.search(ends, lines[i - 1]):
+        i -= 1
+    if not file.endswith('.py') and i > 0 and re.search(r'\*/\s*$', lines[i - 1]):
+        i -= 1
+        while i > 0 and commented[i]:
+            i -= 1
+    return i
+
+
+def step_of(lines, first, last, step, where):
+    """The lines of a step within the lines of a definition."""
+    found = [i for i in range(first, last + 1) if re.search(f'{STEP}{step}[:.]', lines[i])]
+    if len(found) != 1:
+        raise Wrong(f'{len(found) or "no"} Step {step} in {where}')
+    ends = (i for i in range(found[0] + 1, last) if not lines[i].strip() or re.search(STEP + '[0-9]', lines[i]))
+    return found[0], next(ends, last) - 1
+
+
+def definition(file, name, step=None):
+    """(lines, first, last): the lines of a file, and where the definition (or its step) starts and ends, from 0."""
+    lines = lines_of(file)
+    if name == 'ALL':
+        return lines, 0, len(lines) - 1
+    if name == 'HEAD':
+        first = next((i for i, text in enumerate(lines) if '/*' in text), len(lines))
+        last = next((i for i in range(first, len(lines)) if '*/' in lines[i]), None)
+        if last is None:
+            raise Wrong(f'no comment heads {file}')
+        return lines, first, last
+    commented, found, past = in_comment(lines), [], -1
+    for i, text in enumerate(lines):
+        if i <= past or commented[i] or name not in text:
+            continue
+        end = definition_end(lines, i, name, file)
+        if end is not None:
+            found.append((i, end))
+            past = end
+    if len(found) != 1:
+        raise Wrong(f'{len(found) or "no"} definition{"s" * (len(found) > 1)} of {name} in {file}')
+    first, last = found[0]
+    if step:
+        return lines, *step_of(lines, first, last, step, f'{name} of {file}')
+    return lines, comment_start(lines, commented, first, file), last
+
+
+def excerpt(up, file, name, step=None):
+    lines, first, last = definition(file, name, step)
+    taken = lines[first:last + 1]
+    indent = min(len(text) - len(text.lstrip(' ')) for text in taken if text.strip())
+    ending = file.rsplit('.', 1)[-1]
+    return '\n'.join([f'```{LANGUAGE.get(ending, ending)}', *(text[indent:] for text in taken), '```',
+                      f'[{file}]({up}{file}#L{first + 1})'])
+
+
+# ---- Tables
+
+def scaled(x, units, step):
+    """A number to three digits, with the largest unit that leaves it at least 1."""
+    while len(units) > 1 and x >= 999.5 * step / 1000:
+        x, units = x / step, units[1:]
+    return f'{x:.0f} {units[0]}' if x >= 999.5 else f'{x:.3g} {units[0]}'
+
+
+def shown(column, value):
+    """A cell of a table of measurements as a reader sees it."""
+    if not NUMBER.fullmatch(value):
+        return value
+    if column.endswith('_seconds'):
+        return scaled(float(value) * 1e9, ['ns', 'µs', 'ms', 's'], 1000)
+    if column.endswith('_bytes'):
+        return scaled(float(value), ['B', 'KiB', 'MiB', 'GiB', 'TiB'], 1024)
+    if column == 'multiply_adds':
+        return scaled(float(value), ['', 'k', 'M', 'G', 'T', 'P'], 1000).strip()
+    return value
+
+
+def read_table(file):
+    """(names, rows, about) of a TSV file.  The last comment above the rows names the columns, unless it has another
+    number of them: then the first row does.  `about` has what the comments say: machine, measured, peer."""
+    head, rows, about = '', [], {}
+    for text in lines_of(file):
+        if found := re.match(r'# (machine|measured): (.*)', text):
+            about[found[1]] = found[2]
+        if re.match(r'# PyTorch [0-9]', text):
+            about['peer'] = re.sub(r'[+;].*', '', text[2:])
+        if text.startswith('#'):
+            head = head if rows else re.sub('^# *', '', text)
+        elif text.strip():
+            rows.append(text.split('\t'))
+    if not rows:
+        raise Wrong(f'cannot read a table from {file}')
+    names = head.split('\t')
+    if len(names) != len(rows[0]):
+        names, rows = rows[0], rows[1:]
+    for row in rows:
+        if len(row) != len(names):
+            raise Wrong(f'{file}: a row of {len(row)} fields under {len(names)} names')
+    return names, rows, about
+
+
+def machine_line(about, whose):
+    if 'machine' not in about:
+        return ''
+    plural = 's' if '; ' in about['machine'] else ''
+    parts = [f'*On {whose} machine{plural}: {about["machine"]}', about.get('measured', '')[:10], about.get('peer')]
+    return ', '.join(filter(None, parts))
+
+
+def table(file, asked, whose):
+    names, rows, about = read_table(file)
+    for word in asked:
+        if word.split('=')[0] not in names:
+            raise Wrong(f'no column {word.split("=")[0]} in {file}')
+    only = {names.index(key): value for key, value in (word.split('=', 1) for word in asked if '=' in word)}
+    picks = [names.index(word) for word in asked if '=' not in word]
+    picks = picks or [j for j in range(len(names)) if j not in only]
+    cells = [[shown(names[j], row[j]) for j in picks] for row in rows
+             if all(value in (row[j], row[j].replace(' ', '_')) for j, value in only.items())]
+    machine = machine_line(about, whose)
+    if not cells and whose == 'your':
+        return machine + ': not measured in the time that was given.*'
+    if not cells:
+        raise Wrong(f'no such row in {file}')
+    plain = re.compile(rf'{NUMBER.pattern}( [^ ]+)?|[-–—]*')
+    rule = ''.join('|---:' if all(map(plain.fullmatch, column)) else '|---' for column in zip(*cells))
+    titles = [re.sub('_(seconds|bytes)$', '', names[j]).replace('_', ' ') for j in picks]
+    body = ['| ' + ' | '.join(cell.replace('|', r'\|') for cell in row) + ' |' for row in cells]
+    return '\n'.join(([machine + '.*', ''] if machine else []) + ['| ' + ' | '.join(titles) + ' |', rule + '|', *body])
+
+
+def tables(here, file, *asked):
+    """Our table and, if the folder `here` has another one of that name, the reader's."""
+    ours = table(file, asked, 'our')
+    other = here and file.startswith('figures') and here + file[len('figures'):]
+    if not other or not os.path.exists(other):
+        return ours
+    yours = table(other, asked, 'your')
+    return ours if yours.replace('*On your', '*On our', 1) == ours else f'{ours}\n\n{yours}'
+
+
+# ---- Claims
+
+APPROXIMATE = re.compile(r'\b(within|beyond|alike|worse|[a-z_]*holds|promise_one_function|'
+                         r'promise_every_tensor_counts|promise_rung)\(')
+COUNTED = re.compile(r'(multiplications|trial_peak|multiply_adds|trial_hearts|problem_parameters)\(')
+ONE_FUNCTION = re.compile(r'^forms_(of_the_layers_)?are_one_function$|_forms_are_one_function$|^forms_agree$')
+
+
+def how_judged(file, test, tolerance, body):
+    if ONE_FUNCTION.search(test) or 'exact' in file and not tolerance:
+        return 'exact'
+    if re.search(r'_(counts|published)\.c|_cuda_', file) or test.endswith('_multiplies_as_its_formula_says'):
+        return 'counted'
+    if tolerance or any(APPROXIMATE.search(text) and not text.endswith(', 0);') for text in body):
+        return 'measured'
+    return 'counted' if any(map(COUNTED.search, body)) else 'kept'
+
+
+def learn_hows():
+    """The way in which each test judges: exactly, over the field of tests/exact; within a tolerance that its comment
+    states or its code asks for (measured); by counting; or by a property that holds or does not (kept)."""
+    how = {text.split('\t')[1]: 'exact' for text in lines_of('tests/exact/claims.tsv') if not text.startswith('#')}
+    suites = glob.glob('tests/test_*.c') + ['tests/support/battery.c'] + glob.glob('tests/exact/test_*.cc')
+    for file in sorted(suites):
+        tolerance, test, body = False, None, []
+        for text in lines_of(file):
+            if text.startswith('/*'):
+                tolerance = False
+            if re.match(r'[/ ]\*.*(Tolerance|Measure,? (and )?tolerance)', text):
+                tolerance = not re.search('Tolerance:? +([Nn]one|[Zz]ero)', text)
+            if found := re.match(r'START_TEST\(([^)]*)\)', text):
+                test, body = found[1], []
+            body.append(text)
+            if text.startswith('END_TEST') and test not in how:
+                how[test] = how_judged(file, test, tolerance, body)
+    return how
+
+
+HOW = {}
+
+
+def cells_of(row):
+    """The cells of a row of a Markdown table."""
+    row = re.sub(r'^\s*\||(?<!\\)\|\s*$', '', row)
+    return [cell.strip() for cell in re.split(r'(?<!\\)\|', row)]
+
+
+def claim_cells(row):
+    """Claim, paper, test, how it was judged, verdict; the committed "how" is ignored."""
+    cells = cells_of(row)
+    if len(cells) not in (4, 5):
+        raise Wrong(f'a row of its claims has {len(cells)} cells: {row}')
+    if not HOW:
+        HOW.update(learn_hows())
+    found = {HOW.get(re.sub('^[a-z_]*/', '', name)) for name in re.findall('`([^`]*)`', cells[2])}
+    how = next((each for each in ('exact', 'measured', 'counted', 'kept') if each in found), '')
+    return [*cells[:3], how, cells[-1]]
+
+
+def is_head(cells):
+    return cells[0] == 'Claim' or re.fullmatch(':?-+:?', cells[0])
+
+
+def claimed(row):
+    """A row of a page's own table of claims."""
+    cells = claim_cells(row)
+    if re.fullmatch(':?-+:?', cells[0]):
+        return '|---|---|---|---|---|'
+    if is_head(cells):
+        cells[3] = 'How'
+    return '| ' + ' | '.join(cells) + ' |'
+
+
+def claims(pages):
+    """The tables of claims of these pages as one."""
+    out = ['| Chapter | Claim | Paper | Test | How | Verdict |', '|---|---|---|---|---|---|']
+    for page in pages:
+        lines, inside = lines_of(page), False
+        title = next(text[2:] for text in lines if text.startswith('# '))
+        title = re.sub(r'^([0-9]+)\. .*', r'\1', title)
+        for text in lines:
+            if text.startswith('## '):
+                inside = text.rstrip() == '## Claims'
+            if not inside or not text.lstrip().startswith('|') or is_head(cells := claim_cells(text)):
+                continue
+            row = '| ' + ' | '.join([f'[{title}]({page}#claims)', *cells]) + ' |'
+            out.append(row.replace('](../', '](').replace('](#', f']({page}#'))
+    return '\n'.join(out)
+
+
+# ---- Exercises
+
+def exercise(file):
+    """(title, keys, parts) of an exercise; the part before the first heading is called "Question"."""
+    lines = lines_of(file)
+    title, keys, part, parts = lines[0][2:], {}, 'Question', {'Question': []}
+    for text in lines[1:]:
+        if text.startswith('## '):
+            part = text[3:]
+            parts[part] = []
+        elif part == 'Question' and not any(parts[part]) and (key := re.match('([a-z]+): (.*)', text)):
+            keys[key[1]] = key[2]
+        else:
+            parts[part].append(text)
+    return title, keys, {part: '\n'.join(body).strip('\n') for part, body in parts.items()}
+
+
+def exercises(chapter, part='Question', linked=False):
+    """The questions of a chapter's exercises, or their answers; `linked` questions link to their files."""
+    out, n = [], 1
+    while os.path.exists(file := f'chapters/exercises/{chapter}.{n}.md'):
+        title, keys, parts = exercise(file)
+        if not parts.get(part):
+            raise Wrong(f'{file}: the part "{part}" is empty')
+        title = f'{chapter}.{n} {title}'
+        if linked:
+            title = f'[{title}](exercises/{chapter}.{n}.md)'
+        head = f'**{title}** ({KIND[keys["kind"]]}, {keys["minutes"]} minutes). ' if part == 'Question' else \
+            f'### {title}\n\n'
+        out.append(head + parts[part])
+        n += 1
+    if not out:
+        raise Wrong(f'chapter {chapter} has no exercises')
+    return '\n\n'.join(out)
+
+
+def answers():
+    """The answers of all chapters, each chapter's under its title."""
+    pages = sorted(glob.glob('chapters/[0-9]*-*.md'))
+    return '\n\n'.join(f'#{lines_of(page)[0]}\n\n{exercises(re.search("[0-9]+", page)[0], "Answer")}' for page in pages)
+
+
+# ---- The page
+
+def filled(page, here, linked, kind, words):
+    """The contents of a block; None if a block of this kind has no contents in this page."""
+    if kind == 'code':
+        if not (len(words) == 2 or len(words) == 4 and words[2] == 'Step'):
+            raise Wrong('not <!-- code: FILE NAME [Step n] -->')
+        return excerpt('../' if '/' in page else '', *words[:2], *words[3:])
+    if not words or kind == 'bound' and not re.fullmatch(r'claims|answers|.*\.tsv', words[0]):
+        raise Wrong(f'not a block of kind {kind}: {" ".join(words)}')
+    if kind == 'exercises':
+        return exercises(words[0], linked=here is None)
+    if kind == 'table':
+        return tables(here, *words)
+    if here is None:
+        return None
+    return {'claims': lambda: claims(linked), 'answers': answers}.get(words[0], lambda: tables(here, *words))()
+
+
+def woven(page, here=None):
+    """The text of a page with its blocks filled: as it is committed or, with the folder of this machine's figures
+    `here`, as it is bound."""
+    out, linked, claiming, opened = [], {}, False, None
+    for number, text in enumerate(lines_of(page), 1):
+        mark = re.match(r'<!-- (/?)(code|table|exercises|bound)(?:: (.*?))? ?-->', text)
+        try:
+            if opened:
+                if mark and mark[1] and mark[2] == opened[0]:
+                    out.append(text)
+                    opened = None
+                elif mark:
+                    raise Wrong(f'the block of line {opened[1]} is not closed')
+                continue
+            if mark and mark[1]:
+                raise Wrong('nothing is open here')
+            if text.startswith('## '):
+                claiming = page.startswith('chapters/') and text.rstrip() == '## Claims'
+            out.append(claimed(text) if claiming and text.lstrip().startswith('|') else text)
+            linked.update(dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text)))
+            if mark:
+                contents = filled(page, here, linked, mark[2], (mark[3] or '').split())
+                out += [contents] if contents is not None else []
+                opened = (mark[2], number) if mark[2] != 'bound' else None
+        except Wrong as wrong:
+            raise Wrong(f'{page}:{number}: {wrong}')
+    if opened:
+        raise Wrong(f'{page}: the block of line {opened[1]} is not closed')
+    return '\n'.join(out) + '\n'
+
+
+def weave(pages):
+    """Fill the blocks of committed pages in place."""
+    for page in pages:
+        text = woven(page)
+        if text.splitlines() != lines_of(page):
+            replace(page, text)
+            print(f'  woven {page}')
