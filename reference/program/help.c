@@ -286,8 +286,8 @@ static const char rest[] =
     ".TP\n.B 2\nBad input, or sizes that do not fit in memory or take too long. One line on standard error names the\n"
     "operator, the tensor or option, what was found and what was expected. No output file is written.\n"
     ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nNumber of threads.\n"
-    ".TP\n.B TWICETOLD_CUDA\nThe library with the kernels for a CUDA device, if it is neither in the folder of the program\n"
-    "nor in ../lib.\n"
+    ".TP\n.B TWICETOLD_CUDA\nThe library with the kernels for a CUDA device, if it is neither in the folder of the\n"
+    "program nor in ../lib.\n"
     ".SH FILES\nbash and zsh complete words with\n.IR share/bash\\-completion/completions/twicetold \" and \"\n"
     ".IR share/zsh/site\\-functions/_twicetold ,\nwhich ask\n.BR \"twicetold complete\" .\n"
     ".SH SEE ALSO\nThe header\n.IR <twicetold/twicetold.h> ,\nthe Python module\n.I twicetold\nand the book\n"
@@ -346,14 +346,15 @@ static void print_manual(void)
     const struct command *c;
     const struct declaration *d;
     const struct network_table *t;
-    printf(".TH TWICETOLD 1 \"\" \"twicetold %s\" \"User commands\"\n.SH NAME\ntwicetold \\- apply attention operators, "
-           "naive or fast, to tensors in files\n.SH SYNOPSIS\n.SY \"twicetold list\"\n.YS\n.SY \"twicetold help\"\n"
+    printf(".TH TWICETOLD 1 \"\" \"twicetold %s\" \"User commands\"\n"
+           ".SH NAME\ntwicetold \\- apply attention operators, naive or fast, to tensors in files\n"
+           ".SH SYNOPSIS\n.SY \"twicetold list\"\n.YS\n.SY \"twicetold help\"\n"
            ".RI [ COMMAND | OPERATOR | LAYER | NETWORK ]\n.OP \\-\\-man\n.YS\n", TWICETOLD_VERSION);
     for (int at = 0; (c = command_at(at)); at++) print_roff_synopsis(c);
     print_roff(".SY \"twicetold version\"\n.YS\n.SH DESCRIPTION\n", about, ".SH COMMANDS\n"
                ".SS list\noperators, and the forms of each that are built in; layers; networks.\n"
-               ".SS help\nall about a command, an operator (its options, tensors, and the letters of their shapes), a layer or a "
-               "network; with\n.BR \\-\\-man ,\nthis page.\n");
+               ".SS help\nall about a command, an operator (its options, tensors, and the letters of their shapes), "
+               "a layer or a network; with\n.BR \\-\\-man ,\nthis page.\n");
     for (int at = 0; (c = command_at(at)); at++) print_roff_command(c);
     printf(".SS version\nversion and precision.\n.SH OPERATORS, LAYERS AND NETWORKS\n");
     for (int o = 0; (d = operator_at(o)); o++) print_roff(".TP\n.B ", d->name, "\n"), print_roff("", d->summary, "\n");

@@ -110,8 +110,9 @@ def covered(build):
                               text=True, errors="replace")
         if done.returncode:
             sys.exit("\n".join(done.stdout.split("\n")[-20:]))
-    subprocess.run([tools + "/llvm-profdata", "merge", "-o", profiles + "/all", *glob.glob(profiles + "/*.raw")], check=True)
-    said = subprocess.run([tools + "/llvm-cov", "export", "-summary-only", "-format=text", "-instr-profile", profiles + "/all",
+    merged = profiles + "/all"
+    subprocess.run([tools + "/llvm-profdata", "merge", "-o", merged, *glob.glob(profiles + "/*.raw")], check=True)
+    said = subprocess.run([tools + "/llvm-cov", "export", "-summary-only", "-format=text", "-instr-profile", merged,
                            program], stdout=subprocess.PIPE, text=True, check=True).stdout
     files = [(os.path.relpath(f["filename"]), f["summary"]["lines"]) for f in json.loads(said)["data"][0]["files"]]
     shares = []
