@@ -165,7 +165,8 @@ void print_usage(void)
     const struct declaration *d;
     printf("usage: twicetold COMMAND [WORDS]\n\n"
            "  %-11s operators, and the forms of each that are built in; layers; networks\n"
-           "  %-11s this text, or all about a command, an operator, a layer or a network\n", "list", "help [NAME]");
+           "  %-11s this text, or all about a command, an operator, a layer or a network; --man: the manual page\n",
+           "list", "help [NAME]");
     for (int at = 0; (c = command_at(at)); at++) printf("  %-11s %s\n", c->own.name, c->own.summary);
     printf("  %-11s version and precision\n\noperators:", "version");
     for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
@@ -341,6 +342,12 @@ static void print_roff_command(const struct command *c)
     }
 }
 
+static void print_roff_entry(const struct declaration *d)
+{
+    print_roff(".TP\n.B ", d->name, "\n");
+    print_roff("", d->summary, "\n");
+}
+
 static void print_manual(void)
 {
     const struct command *c;
@@ -357,8 +364,8 @@ static void print_manual(void)
                "a layer or a network; with\n.BR \\-\\-man ,\nthis page.\n");
     for (int at = 0; (c = command_at(at)); at++) print_roff_command(c);
     printf(".SS version\nversion and precision.\n.SH OPERATORS, LAYERS AND NETWORKS\n");
-    for (int o = 0; (d = operator_at(o)); o++) print_roff(".TP\n.B ", d->name, "\n"), print_roff("", d->summary, "\n");
-    for (int l = 0; (d = layer_at(l)); l++) print_roff(".TP\n.B ", d->name, "\n"), print_roff("", d->summary, "\n");
+    for (int o = 0; (d = operator_at(o)); o++) print_roff_entry(d);
+    for (int l = 0; (d = layer_at(l)); l++) print_roff_entry(d);
     for (int n = 0; (t = network_at(n)); n++) print_roff(n ? ", " : ".PP\nNetworks: ", t->name, "");
     print_roff(".\n", "", rest);
     print_roff(".SH EXAMPLES\n.nf\n", examples, ".fi\n");
