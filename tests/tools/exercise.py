@@ -363,7 +363,7 @@ def prove_break(exercise, folder):
     if result.passed:
         yield "no proof falls"
     if list(result.failed) != sorted(exercise.key("falls").split()):
-        yield f"what falls: {' '.join(result.failed)}\n{'' if result.failed else result.said}"
+        yield "what falls: " + (" ".join(result.failed) or result.said)
 
 
 PROVE = {"hole": prove_hole, "predict": prove_predict, "measure": prove_measure, "break": prove_break}
