@@ -101,6 +101,8 @@ def names(scratch):
     usr = scratch + "/staged/usr"
     headers = [f"{folder}/{file}" for folder, _, files in os.walk(usr + "/include") for file in files]
     require(headers == [usr + "/include/twicetold/twicetold.h"], f"headers: {headers}")
+    with open(usr + "/share/man/man1/twicetold.1") as f:
+        require(f.read().startswith(".TH TWICETOLD 1"), "the manual page does not start with its title")
     for name in LIBRARIES:
         with open(f"{usr}/lib/pkgconfig/{name}.pc") as f:
             require(scratch not in f.read(), f"{name}.pc knows where it was staged")
