@@ -38,7 +38,7 @@ static void ask_with(const char *module, const char *question)
 static void ask(const char *question) { ask_with("NumPy", question); }
 
 /* One header in a folder of its own, valid C and C++; libraries export only names that begin with twicetold_ or
- * twicetold_double_. */
+ * twicetold_double_.  A manual page is there. */
 START_TEST(no_name_leaves_the_library_without_its_prefix) { ask("names"); }
 END_TEST
 

@@ -90,7 +90,9 @@ optional() {
 # Packages and megabytes of `apt-get --print-uris`.
 download_size() {
     count=0 bytes=50000
-    while read -r _ _ size _; do count=$((count + 1)) bytes=$((bytes + size)); done
+    while read -r _ _ size _; do
+        case $size in '' | *[!0-9]*) ;; *) count=$((count + 1)) bytes=$((bytes + size)) ;; esac
+    done
     echo "$count packages, $((bytes / 1000000)).$((bytes % 1000000 / 100000)) MB"
 }
 

@@ -19,7 +19,7 @@ static void print_forms(const struct declaration *d, const char *separator)
 
 static void print_piece(int *column, const char *open, const char *piece, const char *close);
 
-/* The rungs are in every build, emulated; where there is a device they run there too. */
+/* CUDA versions are in every build, emulated; if there is a device, they run there too. */
 void print_list(void)
 {
     const struct declaration *d;
@@ -42,7 +42,7 @@ void print_list(void)
 
 /* ---- lines of a table --------------------------------------------------- */
 
-/* What stands for the value of an option. */
+/* Placeholder for the value of an option. */
 static const char *value_of(const struct option *o)
 {
     if (o->value) return o->value;
@@ -65,7 +65,7 @@ static const char *typed(char *text, size_t size, const struct option *o)
     return text;
 }
 
-/* Whether an option of the command is one that the operator has itself. */
+/* True if the operator has an option of this name, too. */
 static bool shadowed(const struct option *o, const struct declaration *d)
 {
     return d && declaration_option(d, o->name) >= 0;
@@ -165,7 +165,8 @@ void print_usage(void)
     const struct declaration *d;
     printf("usage: twicetold COMMAND [WORDS]\n\n"
            "  %-11s operators, and the forms of each that are built in; layers; networks\n"
-           "  %-11s this text, or all about a command, an operator, a layer or a network\n", "list", "help [NAME]");
+           "  %-11s this text, or all about a command, an operator, a layer or a network; --man: the manual page\n",
+           "list", "help [NAME]");
     for (int at = 0; (c = command_at(at)); at++) printf("  %-11s %s\n", c->own.name, c->own.summary);
     printf("  %-11s version and precision\n\noperators:", "version");
     for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
@@ -286,8 +287,8 @@ static const char rest[] =
     ".TP\n.B 2\nBad input, or sizes that do not fit in memory or take too long. One line on standard error names the\n"
     "operator, the tensor or option, what was found and what was expected. No output file is written.\n"
     ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nNumber of threads.\n"
-    ".TP\n.B TWICETOLD_CUDA\nThe library with the kernels for a CUDA device, if it is neither in the folder of the program\n"
-    "nor in ../lib.\n"
+    ".TP\n.B TWICETOLD_CUDA\nThe library with the kernels for a CUDA device, if it is neither in the folder of the\n"
+    "program nor in ../lib.\n"
     ".SH FILES\nbash and zsh complete words with\n.IR share/bash\\-completion/completions/twicetold \" and \"\n"
     ".IR share/zsh/site\\-functions/_twicetold ,\nwhich ask\n.BR \"twicetold complete\" .\n"
     ".SH SEE ALSO\nThe header\n.IR <twicetold/twicetold.h> ,\nthe Python module\n.I twicetold\nand the book\n"
@@ -341,23 +342,30 @@ static void print_roff_command(const struct command *c)
     }
 }
 
+static void print_roff_entry(const struct declaration *d)
+{
+    print_roff(".TP\n.B ", d->name, "\n");
+    print_roff("", d->summary, "\n");
+}
+
 static void print_manual(void)
 {
     const struct command *c;
     const struct declaration *d;
     const struct network_table *t;
-    printf(".TH TWICETOLD 1 \"\" \"twicetold %s\" \"User commands\"\n.SH NAME\ntwicetold \\- apply attention operators, "
-           "naive or fast, to tensors in files\n.SH SYNOPSIS\n.SY \"twicetold list\"\n.YS\n.SY \"twicetold help\"\n"
+    printf(".TH TWICETOLD 1 \"\" \"twicetold %s\" \"User commands\"\n"
+           ".SH NAME\ntwicetold \\- apply attention operators, naive or fast, to tensors in files\n"
+           ".SH SYNOPSIS\n.SY \"twicetold list\"\n.YS\n.SY \"twicetold help\"\n"
            ".RI [ COMMAND | OPERATOR | LAYER | NETWORK ]\n.OP \\-\\-man\n.YS\n", TWICETOLD_VERSION);
     for (int at = 0; (c = command_at(at)); at++) print_roff_synopsis(c);
     print_roff(".SY \"twicetold version\"\n.YS\n.SH DESCRIPTION\n", about, ".SH COMMANDS\n"
                ".SS list\noperators, and the forms of each that are built in; layers; networks.\n"
-               ".SS help\nall about a command, an operator (its options, tensors, and the letters of their shapes), a layer or a "
-               "network; with\n.BR \\-\\-man ,\nthis page.\n");
+               ".SS help\nall about a command, an operator (its options, tensors, and the letters of their shapes), "
+               "a layer or a network; with\n.BR \\-\\-man ,\nthis page.\n");
     for (int at = 0; (c = command_at(at)); at++) print_roff_command(c);
     printf(".SS version\nversion and precision.\n.SH OPERATORS, LAYERS AND NETWORKS\n");
-    for (int o = 0; (d = operator_at(o)); o++) print_roff(".TP\n.B ", d->name, "\n"), print_roff("", d->summary, "\n");
-    for (int l = 0; (d = layer_at(l)); l++) print_roff(".TP\n.B ", d->name, "\n"), print_roff("", d->summary, "\n");
+    for (int o = 0; (d = operator_at(o)); o++) print_roff_entry(d);
+    for (int l = 0; (d = layer_at(l)); l++) print_roff_entry(d);
     for (int n = 0; (t = network_at(n)); n++) print_roff(n ? ", " : ".PP\nNetworks: ", t->name, "");
     print_roff(".\n", "", rest);
     print_roff(".SH EXAMPLES\n.nf\n", examples, ".fi\n");

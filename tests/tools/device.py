@@ -56,7 +56,8 @@ def within(seconds, words, out, err=subprocess.STDOUT, **settings):
     most = min(seconds, left())
     if most <= 0:
         return CUT_SHORT
-    return subprocess.run(["timeout", str(most), *words], stdout=out, stderr=err, env={**os.environ, **settings}).returncode
+    settings = {**os.environ, **settings}
+    return subprocess.run(["timeout", str(most), *words], stdout=out, stderr=err, env=settings).returncode
 
 
 def report(file, status, what):
@@ -77,14 +78,15 @@ def describe(output):
     if "device)" not in said(BUILD + "/twicetold", "list"):
         print("skipped: no CUDA device")
         sys.exit(0)
-    tried = subprocess.run([BUILD + "/measure", *"msa --form cuda1 --device 0 --grid 4 --channels 4 --repeats 1".split()],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
+    words = [BUILD + "/measure", *"msa --form cuda1 --device 0 --grid 4 --channels 4 --repeats 1".split()]
+    tried = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
     found = re.search(r"^measure: on (.*)", tried, re.M)
     if not found:
         sys.exit("the device cannot be used")
     with open(output + "/device.txt", "w") as f:
         f.write(found[1] + "\n")
-        f.write(said("nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit", "--format=csv"))
+        facts = "name,driver_version,memory.total,clocks.max.sm,power.limit"
+        f.write(said("nvidia-smi", "--query-gpu=" + facts, "--format=csv"))
         f.write("".join(said("nvcc", "--version").splitlines(True)[-2:]))
     print(found[1], flush=True)
     return found[1]
@@ -105,10 +107,10 @@ def test(output):
         print("  skipped: compute-sanitizer is not installed")
         return failed
     for tool in ("memcheck", "racecheck", "synccheck"):
-        file = f"{output}/{tool}.txt"
+        file, program = f"{output}/{tool}.txt", BUILD + "/tests/test_cuda"
         with open(file, "w") as out:
-            status = within(60, ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", BUILD + "/tests/test_cuda"],
-                            out, CK_FORK="no", CK_RUN_CASE=CASE)
+            status = within(60, ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", program], out,
+                            CK_FORK="no", CK_RUN_CASE=CASE)
         failed += report(file, status, "compute-sanitizer --tool " + tool)
     return failed
 

@@ -13,11 +13,11 @@ Exit status: 0 right, 1 not yet, 2 bad usage.
 # An exercise is a page N.md: a title, lines "key: value", the task, and sections.  Its kind decides how it is checked.
 #
 #     hole      `cut: FILE FUNCTION [Step n]` is cut out of a source.  The scratch copy is compiled (for a header, the
-#               file `source:` that includes it) and linked into `suite:`, of which the case `case:` runs (default all).
-#               A suite exact/NAME is over the field.  Section "Instead" is the initial text of the hole, "When TEST" the
-#               message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts: OPERATOR CHANNELS
-#               SIZES OPTIONS`, a solution must not multiply more often on this problem than the formula says, and one of
-#               the wrong answers passes the tests but does.
+#               file `source:` that includes it) and linked into `suite:`; only its case `case:` runs (default all).
+#               A suite exact/NAME is over the field.  Section "Instead" is the initial text of the hole, "When TEST"
+#               the message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts: OPERATOR
+#               CHANNELS SIZES OPTIONS`, a solution must not multiply more often on this problem than the formula says,
+#               and one of the wrong answers passes the tests but does.
 #     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
 #     measure   `truth:` is our answer; `prove` requires it of a prediction, to 1/20 at most.
 #     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
@@ -93,15 +93,12 @@ class Exercise:
 
 
 class Result(NamedTuple):
-    """Tests of a solution: failed tests, multiplications made and expected, and all that was printed."""
+    """Of a solution: all tests pass at the price of the formula; what was printed; the tests that failed;
+    multiplications made, and those of the formula.  Without the last two it does not compile, or does not end."""
     passed: bool
     said: str
     failed: tuple = ()
     counts: tuple = ()
-
-    @property
-    def compiled(self):
-        return bool(self.failed or self.counts)
 
 
 # ---- the scratch copy
@@ -165,20 +162,17 @@ def make_mistake(folder, exercise):
 # ---- compiling and testing
 
 def commands():
-    """How make compiles and links: name, words."""
+    """The commands with which make compiles and links, by name."""
     return {name: words.split() for name, _, words in (line.partition("=") for line in
                                                        read(BUILD + "/exercises.txt").split("\n"))}
 
 
 def run(words, **more):
     """Run a command; return its exit status and all that it prints."""
+    for name in ("CK_TAP_LOG_FILE_NAME", "CK_FORK", "CK_RUN_CASE"):
+        os.environ.pop(name, None)
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
     return done.returncode, done.stdout
-
-
-def environment(**more):
-    unset = ("CK_TAP_LOG_FILE_NAME", "CK_FORK", "CK_RUN_CASE")
-    return {**{name: value for name, value in os.environ.items() if name not in unset}, **more}
 
 
 def run_suite(folder, exercise, case):
@@ -197,8 +191,8 @@ def run_suite(folder, exercise, case):
         status, said = run(words)
         if status:
             return Result(False, said)
-    settings = environment(CK_TIMEOUT_MULTIPLIER="0.2", **({"CK_RUN_CASE": case} if case else {}))
-    status, said = run(["timeout", "300", program], env=settings)
+    chosen = ["CK_RUN_CASE=" + case] if case else []
+    status, said = run(["env", "CK_TIMEOUT_MULTIPLIER=0.2", *chosen, "timeout", "300", program])
     failed = re.findall(r"^[^:\n]*:\d*:[FE]:[^:\n]*:([a-z0-9_]*):", said, re.M) if status else []
     return Result(status == 0, said, tuple(sorted(set(failed))))
 
@@ -214,11 +208,12 @@ def count(folder, exercise):
         status, said = run([*how["link"], BUILD + "/tests/exercise_count.o", folder + "/counted.o", *how["with"],
                             "-o", program])
     if status == 0:
-        status, said = run([program, *words], env=environment())
+        status, said = run([program, *words])
     if status:
         return Result(False, said)
     if not re.fullmatch(r"\d+ [1-9]\d*\n", said):
-        refuse(f"{exercise.number}: counted '{said.strip()}', expected two numbers: multiplications, and those of the formula")
+        refuse(f"{exercise.number}: counted '{said.strip()}', expected two numbers: multiplications, and those of the "
+               "formula")
     made, expected = map(int, said.split())
     return Result(made <= expected, said, counts=(made, expected))
 
@@ -227,9 +222,8 @@ def solve(folder, exercise, case=None):
     """All tests pass, with no more multiplications than the formula."""
     tests = run_suite(folder, exercise, exercise.key("case") if case is None else case)
     result = count(folder, exercise) if tests.passed and exercise.key("counts") else tests
-    result = Result(result.passed, tests.said if result.passed else result.said, result.failed, result.counts)
-    write(folder + "/said", result.said)
-    return result
+    write(folder + "/said", tests.said if result.passed else result.said)
+    return result._replace(said=read(folder + "/said"))
 
 
 def explain(folder, exercise, result):
@@ -273,16 +267,6 @@ def near(a, b, factor):
     return a == b or a * b > 0 and a / b <= most and b / a <= most
 
 
-def done():
-    return read(HERE + "/done").split("\n")
-
-
-def finish(exercise):
-    if exercise.number not in done():
-        with open(HERE + "/done", "a") as f:
-            print(exercise.number, file=f)
-
-
 def check_answer(exercise, answer):
     n = exercise.number
     if not answer:
@@ -308,6 +292,9 @@ def check_break(exercise, answer):
     result = solve(folder, exercise, case="")
     if result.passed:
         refuse(f"{n}: no proof falls")
+    if not result.failed:
+        explain(folder, exercise, result)
+        return False
     print(f"What falls in {exercise.suite}:", *result.failed, sep="\n    ")
     wrong = [name for name in answer.split() if name not in result.failed]
     print("Not among them: " + " ".join(wrong) if wrong else "Right.")
@@ -347,7 +334,7 @@ def prove_hole(exercise, folder):
         dear = dear or name in wrong and bool(result.counts)
         if result.passed:
             yield f"{name} passes"
-        elif not result.compiled:
+        elif not result.failed and not result.counts:
             yield f"{name} does not compile, or does not end\n{result.said}"
     if exercise.key("counts") and not dear:
         yield "no wrong answer is right and too dear"
@@ -376,7 +363,7 @@ def prove_break(exercise, folder):
     if result.passed:
         yield "no proof falls"
     if list(result.failed) != sorted(exercise.key("falls").split()):
-        yield f"what falls: {' '.join(result.failed)}\n{'' if result.failed else result.said}"
+        yield "what falls: " + (" ".join(result.failed) or result.said)
 
 
 PROVE = {"hole": prove_hole, "predict": prove_predict, "measure": prove_measure, "break": prove_break}
@@ -399,10 +386,10 @@ def prove(exercise):
 # ---- commands
 
 def show_list():
+    done = read(HERE + "/done").split("\n")
     for number in numbers():
         e = Exercise(number)
-        mark = "[done]" if number in done() else "[    ]"
-        print(f"{number:6} {e.kind:8} {e.key('minutes'):>3} min  {mark} {e.title}")
+        print(f"{number:6} {e.kind:8} {e.key('minutes'):>3} min  {'[done]' if number in done else '[    ]'} {e.title}")
     print("make exercise N=1.1 opens one")
 
 
@@ -443,10 +430,11 @@ def main(verb="", number="", answer="", *_):
     if verb == "hint":
         return show_hint(exercise)
     if verb == "prove":
-        return 0 if prove(exercise) else 1
+        return not prove(exercise)
     if not CHECK[exercise.kind](exercise, answer):
         return 1
-    return finish(exercise)
+    if number not in read(HERE + "/done").split("\n"):
+        write(HERE + "/done", f"{read(HERE + '/done')}{number}\n")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ def run(build, corpus, target, precision, runs, most, seed):
     print(f"{target}, {precision}: {executions} executions, {edges} edges", flush=True)
     if status:
         print(*[line for line in said.rstrip("\n").split("\n") if not re.match("#|INFO", line)][-40:], sep="\n")
-        print("found:", *glob.glob(finds + "*"), f"\n    again: TARGET={target} {program} FILE", flush=True)
+        print("found:", *glob.glob(finds + "*"))
+        print(f"    again: TARGET={target} {program} FILE", flush=True)
     return status == 0
 
 
@@ -109,8 +110,9 @@ def covered(build):
                               text=True, errors="replace")
         if done.returncode:
             sys.exit("\n".join(done.stdout.split("\n")[-20:]))
-    subprocess.run([tools + "/llvm-profdata", "merge", "-o", profiles + "/all", *glob.glob(profiles + "/*.raw")], check=True)
-    said = subprocess.run([tools + "/llvm-cov", "export", "-summary-only", "-format=text", "-instr-profile", profiles + "/all",
+    merged = profiles + "/all"
+    subprocess.run([tools + "/llvm-profdata", "merge", "-o", merged, *glob.glob(profiles + "/*.raw")], check=True)
+    said = subprocess.run([tools + "/llvm-cov", "export", "-summary-only", "-format=text", "-instr-profile", merged,
                            program], stdout=subprocess.PIPE, text=True, check=True).stdout
     files = [(os.path.relpath(f["filename"]), f["summary"]["lines"]) for f in json.loads(said)["data"][0]["files"]]
     shares = []

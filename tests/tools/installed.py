@@ -15,6 +15,7 @@ import tempfile
 
 TOP, BUILD = os.getcwd(), os.path.abspath(os.environ["BUILD"])
 CC, FLAGS = os.environ.get("CC") or "cc", os.environ.get("FLAGS", "").split()
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("twicetold", "twicetold-double")
 
 HEADER_ALONE = """
@@ -34,7 +35,10 @@ int loop(void)
 """
 # README's lines install the existing build, and link it as it was built.
 README_SHELL = """
-make() { test "$1" = install && (cd "$TOP" && sh reference/program/install.sh "$BUILD" "" "${2#PREFIX=}" 1.0 "$PYTHON"); }
+make() {
+    test "$1" = install && (cd "$TOP" &&
+        sh reference/program/install.sh "$BUILD" "" "${2#PREFIX=}" 1.0 "$PYTHON")
+}
 cc() { command "$CC" $FLAGS "$@"; }
 python3() { command "$PYTHON" "$@"; }
 """
@@ -97,6 +101,8 @@ def names(scratch):
     usr = scratch + "/staged/usr"
     headers = [f"{folder}/{file}" for folder, _, files in os.walk(usr + "/include") for file in files]
     require(headers == [usr + "/include/twicetold/twicetold.h"], f"headers: {headers}")
+    with open(usr + "/share/man/man1/twicetold.1") as f:
+        require(f.read().startswith(".TH TWICETOLD 1"), "the manual page does not start with its title")
     for name in LIBRARIES:
         with open(f"{usr}/lib/pkgconfig/{name}.pc") as f:
             require(scratch not in f.read(), f"{name}.pc knows where it was staged")
@@ -109,8 +115,7 @@ def names(scratch):
             require(not others, f"{file}: these names have not its prefix: {' '.join(others)}")
         require(os.readlink(f"{usr}/lib/lib{name}.so") == f"lib{name}.so.1", f"lib{name}.so: leads elsewhere")
     for language in ("c", "c++"):
-        run([*CC.split(), "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{usr}/include", "-x", language, "-fsyntax-only", "-"],
-            input=HEADER_ALONE)
+        run([*CC.split(), *WARNINGS, f"-I{usr}/include", "-x", language, "-fsyntax-only", "-"], input=HEADER_ALONE)
 
 
 def readme_lines(scratch):
@@ -147,9 +152,9 @@ def sudo_said(scratch):
         with open(f"{scratch}/bin/{name}", "w") as f:
             f.write("#!/bin/sh\n" + ("echo 1000\n" if name == "id" else f'echo "called: {name} $*"\n'))
         os.chmod(f"{scratch}/bin/{name}", 0o755)
-    said = subprocess.run(["sh", "reference/program/depend.sh", "install"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True,
-                          env={**os.environ, "PATH": f"{scratch}/bin:{os.environ['PATH']}"}).stdout
+    settings = {**os.environ, "PATH": f"{scratch}/bin:{os.environ['PATH']}"}
+    said = subprocess.run(["sh", "reference/program/depend.sh", "install"], env=settings, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
     calls = [at.start() for at in re.finditer("called: sudo", said)]
     told = re.search(r"^installing.*by sudo apt-get -y:", said, re.M)
     require(calls and told and told.start() < calls[0], "depend.sh calls sudo before it names it: " + said)

@@ -153,13 +153,15 @@ def check_book(runner):
             print(f"{shlex.join(command[:2])}: exit status {status}")
             broken += 1
         said += text
-    passed, failed, skipped = (len(re.findall("^" + start, said, re.M)) for start in ("ok - ", "not ok - ", "skipped: "))
+    starts = ("ok - ", "not ok - ", "skipped: ")
+    passed, failed, skipped = (len(re.findall("^" + start, said, re.M)) for start in starts)
     return passed, failed + broken, skipped
 
 
 def main(tasks):
     suites = [task for task in tasks if task != "book"]
-    for name, value in ("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive"):    # threads that spin slow each other down
+    # Threads that spin would slow each other down.
+    for name, value in ("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive"):
         os.environ[name] = os.environ.get(name) or value
     os.environ["CK_TAP_LOG_FILE_NAME"] = "-"
     os.environ.setdefault("PYTHON", sys.executable)             # suites call tools in Python
