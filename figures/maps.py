@@ -12,6 +12,7 @@ the folder BUILD).
 """
 import gzip
 import inspect
+import itertools
 import json
 import os
 import pathlib
@@ -65,7 +66,7 @@ def rms(values):
     return np.sqrt(np.mean(np.square(values)))
 
 
-# ---- Random numbers: each stream of a seed has its own, of any shape
+# ---- Random numbers: each stream of a seed has its own
 
 def normal(stream, *shape, deviation=1.0, seed=1):
     return deviation * np.random.default_rng([seed, stream]).standard_normal(shape)
@@ -75,15 +76,58 @@ def uniform(stream, *shape, low=0.0, high=1.0, seed=1):
     return np.random.default_rng([seed, stream]).uniform(low, high, shape)
 
 
+def library_normal(stream, *shape, deviation=1.0, seed=1):
+    """The same as reference/random.c draws it, bit for bit; a thousand numbers take half a second."""
+    values = [karney(seed, stream, place) for place in range(int(np.prod(shape)))]
+    return deviation * np.array(values).reshape(shape)
+
+
+def philox(seed, stream, place, draw):
+    low = 0xFFFFFFFF
+    a, b, c, d = place & low, place >> 32, stream & low, draw ^ stream >> 32 << 16
+    for step in range(10):
+        p, q = 0xD2511F53 * a, 0xCD9E8D57 * c
+        key, other = seed + step * 0x9E3779B9 & low, (seed >> 32) + step * 0xBB67AE85 & low
+        a, b, c, d = q >> 32 ^ b ^ key, q & low, p >> 32 ^ d ^ other, p & low
+    return ((b << 32 | a) >> 11) * 2.0 ** -53
+
+
+def karney(seed, stream, place):
+    """By rejection: a whole part k, a fraction x, a sign."""
+    count = itertools.count()
+
+    def number():
+        return philox(seed, stream, place, next(count))
+
+    def happens(p):
+        """With probability exp(-p): whether the longest falling run p > u1 > u2 > ... has even length."""
+        while True:
+            u = number()
+            if u >= p:
+                return True
+            p = number()
+            if p >= u:
+                return False
+
+    while True:
+        k = 0
+        while happens(0.5):
+            k += 1
+        if all(happens(0.5) for _ in range(k * (k - 1))):
+            x = number()
+            if all(happens(x * (2 * k + x) / (2 * (k + 1))) for _ in range(k + 1)):
+                return k + x if number() < 0.5 else -(k + x)
+
+
 # ---- Tokens and images
 
-def program_tensors(precision, command, *words):
+def program_tensors(command, *words):
     """The tensors that a command of the program writes, and the line that it prints."""
-    program = build / ("double" if precision == np.float64 else "") / "twicetold"
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "out.safetensors"
         try:
-            ran = subprocess.run([program, command, *map(str, words), "-o", path], capture_output=True, text=True)
+            ran = subprocess.run([build / "twicetold", command, *map(str, words), "-o", path],
+                                 capture_output=True, text=True)
         except OSError as error:
             sys.exit(f"maps.py: {error}; run make first")
         if ran.returncode:
@@ -93,14 +137,13 @@ def program_tensors(precision, command, *words):
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8:8 + size])
     header.pop("__metadata__", None)
-    return {name: np.frombuffer(data[8 + size:][slice(*tensor["data_offsets"])], precision).reshape(tensor["shape"])
+    return {name: np.frombuffer(data[8 + size:][slice(*tensor["data_offsets"])], "<f4").reshape(tensor["shape"])
             for name, tensor in header.items()}, ran.stdout.strip()
 
 
-def tokens(grid, channels, *words, seed=0, precision=np.float32):
+def tokens(grid, channels, *words, seed=0):
     """x [B, N, C] of real images, and where they are from."""
-    tensors, origin = program_tensors(precision, "tokens", "--grid", grid, "--channels", channels, "--seed", seed,
-                                      *words)
+    tensors, origin = program_tensors("tokens", "--grid", grid, "--channels", channels, "--seed", seed, *words)
     return tensors["x"], origin
 
 
@@ -328,7 +371,7 @@ def error_tensors(grid, equation, real, C=16, D=16):
     tensors = {"w_qkv": normal(0, 3 * C, C, deviation=C ** -0.5),
                "ba": normal(1, C, D, deviation=C ** -0.5), "bb": normal(2, C, D, deviation=C ** -0.5),
                a: uniform(3, entries, C, D, low=-most, high=most), b: uniform(4, entries, D, low=-most, high=most)}
-    return tokens(grid, C, precision=real)[0], {name: tensor.astype(real) for name, tensor in tensors.items()}
+    return tokens(grid, C)[0].astype(real), {name: tensor.astype(real) for name, tensor in tensors.items()}
 
 
 def lisa_exactly(x, tensors, grid, equation, sampled, wide):
@@ -452,8 +495,8 @@ def elsa_border():
     C, h, K = 24, 3, 7
     x, origin = tokens(f"{EDGE}x{EDGE}", C)
     z = x[0].astype(float) ** 2
-    rk, rq = normal(0, 2, C, h * K * K, deviation=C ** -0.5)
-    bias_own, bias_shifted = normal(1, 2, h, K * K)
+    rk, rq = library_normal(0, 2, C, h * K * K, deviation=C ** -0.5)
+    bias_own, bias_shifted = library_normal(1, 2, h, K * K)
     own = (z @ rk).reshape(-1, h, K * K)
     met = (z @ rq).reshape(EDGE, EDGE, h, K * K)
     shifted = np.stack([unfold(met[:, :, a, n], (K, K))[:, n] for a, n in np.ndindex(h, K * K)], 1).reshape(own.shape)
@@ -537,7 +580,7 @@ def chopd_tensor():
     down, across = (np.maximum(0, np.minimum(away + 0.5, high[axis]) - np.maximum(away - 0.5, low[axis]))
                     / (high[axis] - low[axis]) for axis in (0, 1))
     u2 = np.einsum("yur,xvr->yxuvr", down, across)                                  # [m][n][r], each a row and a column
-    cells = 1 / (1 + np.exp(-2 * normal(0, 3, 3, R, seed=5)))
+    cells = 1 / (1 + np.exp(-2 * library_normal(0, 3, 3, R, seed=5)))
     u13 = np.einsum("yi,xj,ijr->yxr", tents(edge, 3), tents(edge, 3), cells)
     w = np.einsum("cr,yxuvr,uvr,dr->yxuvcd", u4, u2, u13, u5)
 
@@ -582,16 +625,16 @@ def attention_tensor(x, sharpness, heads=2):
     C = x.shape[-1]
     w = 0
     for head in range(heads):
-        q, k = (x @ normal(stream + head, C // heads, C, seed=4).T / np.sqrt(C) for stream in (10, 20))
+        q, k = (x @ library_normal(stream + head, C // heads, C, seed=4).T / np.sqrt(C) for stream in (10, 20))
         a = softmax(sharpness * np.einsum("inc,imc->imn", q, k) / np.sqrt(C // heads), axis=1)
-        value = normal(30 + head, C, C // heads, seed=4) @ normal(40 + head, C // heads, C, seed=4)
+        value = library_normal(30 + head, C, C // heads, seed=4) @ library_normal(40 + head, C // heads, C, seed=4)
         w = w + np.einsum("imn,cd->imncd", a, value)
     return w
 
 
 def convolution_tensor(kernel, channels=1, edge=4, C=8):
     """W_imncd of kernel x kernel weights with zero padding; `channels` masks the pairs of channels."""
-    weights = normal(50, kernel, kernel, C, C, seed=4) * channels
+    weights = library_normal(50, kernel, kernel, C, C, seed=4) * channels
     at = np.subtract.outer(np.arange(edge), np.arange(edge)) + kernel // 2          # m - n, along an axis
     one_hot = np.equal.outer(at, np.arange(kernel)).astype(float)
     w = np.einsum("yup,xvq,pqcd->yxuvcd", one_hot, one_hot, weights).reshape(edge ** 2, edge ** 2, C, C)
@@ -721,7 +764,7 @@ def hilo_spectrum():
     edge, C, given = 14, 384, {"grid": "14x14", "heads": 12, "window": 2, "alpha": 0.9}
     options = [word for name, value in given.items() for word in (f"--{name}", value)]
     bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
-    parameters = program_tensors(np.float32, "parameters", "hilo", *options, "--channels", C, "--without", bare)[0]
+    parameters = program_tensors("parameters", "hilo", *options, "--channels", C, "--without", bare)[0]
     del parameters["x"]
     x, origin = tokens("14x14", C, "--batch", 100, "--patch", 2)
     y = twicetold.hilo(x, **given, **parameters)
@@ -801,7 +844,11 @@ def main(name="", *words):
         inspect.signature(maps[name]).bind(*words)
     except TypeError as error:
         give_up(f"{name}: {error}")
-    maps[name](*words)
+    try:
+        maps[name](*words)
+    except twicetold.Error as error:
+        print(f"maps.py: {error}", file=sys.stderr)
+        sys.exit(error.code)
 
 
 if __name__ == "__main__":
