@@ -66,7 +66,7 @@ def rms(values):
     return np.sqrt(np.mean(np.square(values)))
 
 
-# ---- Random numbers: each stream of a seed has its own, of any shape
+# ---- Random numbers: each stream of a seed has its own
 
 def normal(stream, *shape, deviation=1.0, seed=1):
     return deviation * np.random.default_rng([seed, stream]).standard_normal(shape)
@@ -101,18 +101,17 @@ def read_tensors(path):
             for name, tensor in header.items()}
 
 
-def program_tensors(precision, command, *words):
+def program_tensors(command, *words):
     """The tensors that a command of twicetold writes, and the line that it prints."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "out.safetensors"
-        said = call(("double/" if precision == np.float64 else "") + "twicetold", command, *words, "-o", path)
+        said = call("twicetold", command, *words, "-o", path)
         return read_tensors(path), said.strip()
 
 
-def tokens(grid, channels, *words, seed=0, precision=np.float32):
+def tokens(grid, channels, *words, seed=0):
     """x [B, N, C] of real images, and where they are from."""
-    tensors, origin = program_tensors(precision, "tokens", "--grid", grid, "--channels", channels, "--seed", seed,
-                                      *words)
+    tensors, origin = program_tensors("tokens", "--grid", grid, "--channels", channels, "--seed", seed, *words)
     return tensors["x"], origin
 
 
@@ -340,7 +339,7 @@ def error_tensors(grid, equation, real, C=16, D=16):
     tensors = {"w_qkv": normal(0, 3 * C, C, deviation=C ** -0.5),
                "ba": normal(1, C, D, deviation=C ** -0.5), "bb": normal(2, C, D, deviation=C ** -0.5),
                a: uniform(3, entries, C, D, low=-most, high=most), b: uniform(4, entries, D, low=-most, high=most)}
-    return tokens(grid, C, precision=real)[0], {name: tensor.astype(real) for name, tensor in tensors.items()}
+    return tokens(grid, C)[0].astype(real), {name: tensor.astype(real) for name, tensor in tensors.items()}
 
 
 def lisa_exactly(x, tensors, grid, equation, sampled, wide):
@@ -733,7 +732,7 @@ def hilo_spectrum():
     edge, C, given = 14, 384, {"grid": "14x14", "heads": 12, "window": 2, "alpha": 0.9}
     options = [word for name, value in given.items() for word in (f"--{name}", value)]
     bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
-    parameters = program_tensors(np.float32, "parameters", "hilo", *options, "--channels", C, "--without", bare)[0]
+    parameters = program_tensors("parameters", "hilo", *options, "--channels", C, "--without", bare)[0]
     del parameters["x"]
     x, origin = tokens("14x14", C, "--batch", 100, "--patch", 2)
     y = twicetold.hilo(x, **given, **parameters)
@@ -813,7 +812,11 @@ def main(computed, name="", *words):
         inspect.signature(maps[name]).bind(*words)
     except TypeError as error:
         give_up(f"{name}: {error}")
-    maps[name](*words)
+    try:
+        maps[name](*words)
+    except twicetold.Error as error:
+        print(f"maps.py: {error}", file=sys.stderr)
+        sys.exit(error.code)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def network(name, *words, photo=None, images=None):
         else:
             write_pixels(path, images)
             words = *words, "--input"
-        return program_tensors(np.float32, "network", name, *words, path)[0]
+        return program_tensors("network", name, *words, path)[0]
 
 
 def weights(operator, kind):
@@ -360,7 +360,7 @@ def gap_resolution():
     for key, (operator, options) in ATTENTIONS.items():
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         words += ["--without", "rpe"] if operator == "msa" else []
-        parameters[key] = program_tensors(np.float32, "parameters", operator, "--grid", "14x14", "--channels", channels,
+        parameters[key] = program_tensors("parameters", operator, "--grid", "14x14", "--channels", channels,
                                           "--heads", heads, *words)[0]
         parameters[key].pop("x")
     row("#attention", "pixels", "tokens", "layer_multiply_adds", "multiply_adds")
