@@ -34,7 +34,7 @@ def bias(t, grid, heads, window=None, shift=0):
 
 
 def msa(t, x, grid, heads, window=None, shift=0, attend=attention, ready=None):
-    """All tokens to all, or in windows of a plane that is rolled and rolled back.  `ready` is the bias, if made before."""
+    """All tokens to all, or in windows of a plane that is rolled and rolled back; `ready` is the bias, made before."""
     added = bias(t, grid, heads, window, shift) if ready is None else ready
     if not window:
         return join_heads(t, attend(*split_heads(t, x, heads), added))

@@ -193,7 +193,6 @@ def chopd(C, grid, components, boxes, hidden):
     R, G, S = components, boxes, hidden
     tensors = [("u4", (C, R), C), ("boxes", (R, G, 4), 1), ("mix", (R, G), G), ("phi_w1", (S, C, 3, 3), 9 * C),
                ("phi_b1", (S,), 1), ("phi_w2", (R, S), S), ("phi_b2", (R,), 1), ("u5", (C, R), R), ("b", (C,), 1)]
-
     case = {**of_chopd.DEFAULT, "grid": grid}
     return Layer(tensors, lambda t, x: of_chopd.chopd({**t, "x": x}, case), C, grid)
 
