@@ -10,9 +10,9 @@ same tensors and must agree (to 1e-4) before timing and on what each made while 
 used before.  The sides alternate, since the speed of a core changes from second to second.  A row is the median over
 the rounds of a side's medians.  Cases with goals come first and get three times the minutes of the others.
 
-FILE gets the goals: our form against PyTorch's fastest way, and against the floor of this machine, for one core
-max((multiply-adds + 11 exponentials) / peak, bytes of x, y and parameters / bandwidth), both rates as figures/roofline
-measures them before and after all cases.  More threads get as many times both, and the caches of as many cores.
+FILE gets the goals: our form against PyTorch's fastest way and against the floor of this machine,
+max((multiply-adds + 11 exponentials) / peak, bytes of x, y and parameters / bandwidth).  figures/roofline measures both
+rates of a core before and after all cases; they are multiplied by the threads, as are the caches.
 """
 import argparse
 import datetime
@@ -90,7 +90,7 @@ def draw(case):
 
 
 def given(case, x):
-    """What a way takes: x, or what the case makes of it before the time is taken."""
+    """The argument of a way: x, or what the case makes of it before the time is taken."""
     return case["side"].given(case, x) if hasattr(case["side"], "given") else x
 
 
@@ -246,7 +246,7 @@ def alike(name, ours, results, when):
 
 
 def ours_of(case, tensors, build):
-    """What our program makes of these tensors."""
+    """The result of our program for these tensors."""
     _, options, grid, *_ = layer(case)
     files, made = {"in": tensors}, "y"
     words = ["apply", case["operator"], "--grid", grid, *options.split(), "in"]
@@ -278,7 +278,7 @@ def check(name, threads, a, until):
 
 
 def check_timed(name, build, folder, ways):
-    """What PyTorch's ways, number -> name, made while they were timed, and our program of the same x."""
+    """The results of PyTorch's timed runs (ways: number -> name) against our program's, of the same x."""
     case = CASES[name]
     tensors = {**draw(case), **read(folder / "x")[0]}
     results = ((way, read(folder / f"y{index}")[0]["y"]) for index, way in ways.items())

@@ -67,7 +67,7 @@ def chopd(t, case):
     return finish(tokens(F.conv2d(pooled, t["u5"][:, :, None, None], t["b"])), case)
 
 
-# ---- timed forms: ways to pool planes [B, R, H, W] over the boxes, in which gradients reach the edges ----
+# ---- timed forms: ways to pool planes [B, R, H, W] over the boxes ----
 
 def positions(low, high, size):
     """Edges around every token of an axis as places in a table of running sums, [R, G, size] each."""
@@ -138,7 +138,7 @@ def gathered(boxes, mix, grid):
 
 
 def matrices(boxes, mix, grid):
-    """No running sums: the means along an axis are a matrix.  What a token costs grows with the side of the grid."""
+    """No running sums: the means along an axis are a matrix.  A token's cost grows with the side of the grid."""
     (height, width), (R, G) = grid, mix.shape
     y0, x0, y1, x1 = boxes.unbind(-1)
     down = weights_of(boxes, mix)[:, :, None, None] * overlaps(y0, y1, height)
@@ -181,7 +181,7 @@ def timed_inputs(case, draw):
 
 
 def given(case, x):
-    """What a form is given, made before the time is taken."""
+    """The argument of a way, made before the time is taken."""
     return planes(x, case["grid"]).contiguous() if "programs" in case else x
 
 

@@ -143,7 +143,7 @@ def timed(case, t):
 
     wa = torch.fft.rfft2(t["wa"].unflatten(0, size).permute(3, 2, 0, 1).contiguous())
     wb = torch.fft.rfft2(t["wb"].unflatten(0, size).permute(2, 0, 1).contiguous())
-    # The last sums weigh tokens, all channels alike: W_o may come first.
+    # The last sums give all channels of a token the same weight, so W_o may come first.
     through = torch.cat([t["w_qkv"][:2 * C], t["w_o"] @ t["w_qkv"][2 * C:]])
     bb = t["w_o"] @ t["bb"]
 

@@ -10,8 +10,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from _golden import (LIBRARY, around, attention, axes, cut, drawn, scaled_queries, glue, inputs, join_heads,
-                     split_heads, with_attentions, write)
+from _golden import LIBRARY, around, attention, axes, cut, drawn, glue, inputs, join_heads, scaled_queries
+from _golden import split_heads, with_attentions, write
 from lisa import toeplitz
 
 # ---- literal form -------------------------------------------------------------

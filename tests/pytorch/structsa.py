@@ -62,7 +62,7 @@ def structsa(t, grid, kernel, values, strides, equation, scale, heads):
     return join_heads(t, y)
 
 
-# ---- Eq. 15, on planes: windows of odd kernels, keys and values alike ----
+# ---- Eq. 15, on planes: one odd kernel for keys and values ----
 
 def filters(h, kernel):
     """[D, M, C] -> [C D, 1, ...kernel]"""
