@@ -16,6 +16,7 @@ rates of a core before and after all cases; they are multiplied by the threads, 
 """
 import argparse
 import datetime
+import importlib
 import json
 import math
 import os
@@ -30,17 +31,11 @@ sys.dont_write_bytecode = True          # what is built lies under build/
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "pytorch"))
 
-import torch                                                            # noqa: E402
+import torch                                            # noqa: E402
 
-import chopd                                                            # noqa: E402
-import elsa                                                             # noqa: E402
-import hilo                                                             # noqa: E402
-import lisa                                                             # noqa: E402
-import msa                                                              # noqa: E402
-import networks                                                         # noqa: E402
-import sra                                                              # noqa: E402
-import structsa                                                         # noqa: E402
-from _golden import read, safetensors                                   # noqa: E402
+from _golden import read, safetensors                   # noqa: E402
+
+SIDES = [importlib.import_module(name) for name in "chopd elsa hilo lisa msa networks sra structsa".split()]
 
 # The allocator keeps large blocks, in large pages, as ours does; kernels for AVX-512, if the processor has it.
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184", "MALLOC_TOP_PAD_": "268435456",
@@ -77,7 +72,7 @@ GOALS = [
 # arguments) runs those instead; they check themselves.
 DEFAULT = {"sizes": {}, "batch": 1, "without": "", "judge": "naive", "beside": []}
 CASES = {name: {**DEFAULT, "side": side, "operator": side.__name__, **case}
-         for side in (chopd, elsa, hilo, lisa, msa, networks, sra, structsa) for name, case in side.TIMED.items()}
+         for side in SIDES for name, case in side.TIMED.items()}
 
 
 # ---- PyTorch's side -----------------------------------------------------------

@@ -100,7 +100,7 @@ def chopd_start(draw):
 
 # ---- HiLo ----
 
-HILO = dict(grid=GRID, C=C, heads=4, window=2, alpha=0.5, pooled=False)
+HILO = {**of_hilo.DEFAULT, "grid": GRID, "C": C, "heads": 4}
 
 
 def hilo(t, x):
@@ -108,11 +108,7 @@ def hilo(t, x):
 
 
 def hilo_start(draw):
-    near, far = (count * C // HILO["heads"] for count in of_hilo.shares(HILO))
-    sizes = [("h_qkv", 3 * near, C), ("h_proj", near, near), ("l_q", far, C), ("l_kv", 2 * far, C),
-             ("l_proj", far, far)]
-    return {name: tensor for weight, rows, columns in sizes
-            for name, tensor in ((weight, draw(rows, columns)), (weight + "_b", draw(rows, scale=0)))}
+    return {name: draw(*shape, scale=0 if name.endswith("_b") else None) for name, shape, _ in of_hilo.rows(HILO)[1:]}
 
 
 MIXERS = {"lisa": (lisa, lisa_start), "structsa": (structsa, structsa_start), "elsa": (elsa, elsa_start),

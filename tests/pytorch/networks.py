@@ -20,7 +20,7 @@ import hilo as of_hilo
 import lisa as of_lisa
 import msa as of_msa
 import structsa as of_structsa
-from _golden import LIBRARY, attention, axes, drawn, planes, scaled_queries, tokens, write
+from _golden import LIBRARY, around, attention, axes, drawn, planes, scaled_queries, tokens, write
 
 # ---- layers -----------------------------------------------------------------
 #
@@ -142,19 +142,11 @@ def head(C, grid, classes):
     return Layer(rows("w", (classes, C), "b", C), lambda t, x: F.linear(x.mean(1), t["w"], t["b"]), classes, ())
 
 
-# ---- operators --------------------------------------------------------------
-
-def between(C, own, maps=None):
-    """An operator's own tensors between its two projections."""
-    return rows("w_qkv", (maps or 3 * C, C), "b_qkv", C) + own + rows("w_o", (C, C), "b_o", C)
-
+# ---- operators: all tensors but x ----------------------------------------------
 
 def hilo(C, grid, heads, window=2, alpha=0.9):
-    case = dict(grid=grid, heads=heads, window=window, alpha=alpha, pooled=False)
-    hd, ld = (count * C // heads for count in of_hilo.shares(case))
-    named = [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C), ("l_proj", ld, ld)]
-    tensors = [row for name, out, fan in named if out for row in rows(name, (out, fan), name + "_b", fan)]
-    return Layer(tensors, lambda t, x, attend=attention: of_hilo.hilo({**t, "x": x}, case, attend), C, grid)
+    case = {**of_hilo.DEFAULT, "C": C, "grid": grid, "heads": heads, "window": window, "alpha": alpha}
+    return Layer(of_hilo.rows(case)[1:], lambda t, x, attend=attention: of_hilo.hilo({**t, "x": x}, case, attend), C, grid)
 
 
 def elsa(C, grid, heads, group_width, kernel=7):
@@ -165,13 +157,12 @@ def elsa(C, grid, heads, group_width, kernel=7):
     own = rows("conv_w", (Q, group_width, kernel, kernel), "conv_b", group_width * taps)
     own += rows("mix_w", (heads * taps, Q), "mix_b", Q) + [("ghost_add", (C, taps), taps)]
     run = lambda t, x, apply=of_elsa.algorithm_1: of_elsa.elsa({**t, "x": x}, case, apply)
-    return Layer(between(C, own, 2 * Q + C), run, C, grid)
+    return Layer(around(0, C, own, maps=2 * Q + C)[1:], run, C, grid)
 
 
 def lisa(C, grid, heads, latent):
-    N, c = math.prod(grid), C // heads
-    own = [("wa", (N, c, latent), N), ("wb", (N, latent), N), ("ba", (c, latent), c), ("bb", (c, latent), c)]
-    return Layer(between(C, own), lambda t, x: of_lisa.lisa({**t, "x": x}, 10, grid, heads), C, grid)
+    tensors = of_lisa.rows(10, grid, heads, 1, C // heads, latent, True, True, True)[1:]
+    return Layer(tensors, lambda t, x: of_lisa.lisa({**t, "x": x}, 10, grid, heads), C, grid)
 
 
 def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
@@ -179,14 +170,13 @@ def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
     taps = math.prod(M)
     own = [("hk", (patterns, taps, C), taps), ("hv", (patterns, taps, C), taps)]
     run = lambda t, x: of_structsa.structsa({**t, "x": x}, grid, M, M, strides, 16, scale, heads)
-    return Layer(between(C, own), run, C, grid)
+    return Layer(around(0, C, own)[1:], run, C, grid)
 
 
 def msa(C, grid, heads, window=None, shift=0):
     """Self-attention with a bias for each offset and head, in windows that may be shifted."""
-    own = [("rpe", (math.prod(2 * n - 1 for n in grid), heads), 1)]
     run = lambda t, x, **how: of_msa.msa(t, x, grid, heads, window, shift, **how)
-    return Layer(between(C, own), run, C, grid)
+    return Layer(of_msa.rows(grid, heads, 1, C // heads, heads, "windows", {})[1:], run, C, grid)
 
 
 def chopd(C, grid, components, boxes, hidden):
