@@ -1,42 +1,18 @@
 #!/usr/bin/env python3
-"""Our fast forms against PyTorch, both sides in one run.
+"""Time our fast forms against PyTorch, both sides in one run.
 
     python3 figures/versus.py [CASE ...] [--threads 1,2] [--rounds 15] [--runs 7] [--minutes 20] [--build build]
-                              [--eager] [--unjudged] [--goals FILE]
+                              [--eager] [--goals FILE]
 
-Needs PyTorch and NumPy, those of the Python that runs it.  Each case is first checked:
-the same tensors go through `twicetold apply` and through PyTorch, and must agree.
-Each of PyTorch's ways that is not slow as it is is there once more through torch.compile,
-tuned, where this PyTorch has it and unless --eager is said, and while half of the case's share
-of the minutes lasts; a way that does not run here is left out, and said on stderr.
-Then the two sides take turns for a number of rounds, neither while the other still
-compiles; what is printed is the median over the rounds of each side's median, and the
-ratio of the medians.  A core may be half as fast again in one second as in the next, so
-rounds are short and many.  A way that took three times the best of its side in the first
-round is not timed again, nor one whose best of the first three is more than half as much
-again as the best of PyTorch's; and no fourth round is begun after a case has had its share of the
-minutes: the cases with goals come first and have three times the share of the others, and
-what one leaves over is for those that follow.
-No run of either side gets an x that it has had before.  What PyTorch's last timed run of each round
-has made is checked as before; and unless --unjudged is said, what a timed run of ours has made in the first
-round is compared with PyTorch's ways on the same tensors, and with another form of ours, where one can
-run.  The programs that time a pooling or a whole network check themselves (chopd-pooling.c, network-seconds.c).
+tests/pytorch/OPERATOR.py has the cases of an operator and PyTorch's ways to compute them.  Each way is timed stock and
+tuned (TUNED), and, unless --eager is given, also through torch.compile if it is not slow without.  Both sides get the
+same tensors and must agree (to 1e-4) before timing and on what each made while it was timed; no run gets an x that was
+used before.  The sides alternate, since the speed of a core changes from second to second.  A row is the median over
+the rounds of a side's medians.  Cases with goals come first and get three times the minutes of the others.
 
-FILE gets the goals: our form against the best of PyTorch's ways, tuned or not, compiled or
-not, and against the floor below which no code gets on this machine,
-
-    floor = max((multiply-adds + 11 exponentials) / peak, bytes / bandwidth)
-
-with the multiply-adds of our form's formula, the exponentials of its softmaxes (EXPONENTIAL
-says what 11 are), the bytes of x, y and the parameters, each once,
-and peak and bandwidth as figures/roofline measures them before and after all cases, on one
-core: more threads are granted so many times both, and the caches of as many cores.  The most that could be had is
-PyTorch over the floor; where that is less than the goal, the floor stops it.
-
-PyTorch is timed twice: stock, and tuned as a user in earnest would (its allocator
-keeps large blocks, and in large pages; AVX-512 kernels, where the processor has them).
-Environment variables that make OpenBLAS choose slower kernels are taken out for both
-sides.
+FILE gets the goals: our form against PyTorch's fastest way and against the floor of this machine,
+max((multiply-adds + 11 exponentials) / peak, bytes of x, y and parameters / bandwidth).  figures/roofline measures both
+rates of a core before and after all cases; they are multiplied by the threads, as are the caches.
 """
 import argparse
 import datetime
@@ -46,34 +22,38 @@ import math
 import os
 import pathlib
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-import numpy
-import torch
-
 sys.dont_write_bytecode = True          # what is built lies under build/
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "pytorch"))
 
+import torch                                            # noqa: E402
+
+from _golden import read, safetensors                   # noqa: E402
+
+SIDES = [importlib.import_module(name) for name in "chopd elsa hilo lisa msa networks sra structsa".split()]
+
+# The allocator keeps large blocks, in large pages, as ours does; kernels for AVX-512, if the processor has it.
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "17179869184", "MALLOC_TOP_PAD_": "268435456",
-         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1"}       # large pages, as ours
+         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1"}
 CPUINFO = pathlib.Path("/proc/cpuinfo")
 if CPUINFO.exists() and " avx512vl " in CPUINFO.read_text():
-    TUNED["ATEN_CPU_CAPABILITY"] = "avx512"                     # PyTorch believes it, on a processor without, too
+    TUNED["ATEN_CPU_CAPABILITY"] = "avx512"         # PyTorch does not check this
 
-EAGER, JUDGED = False, True
 SLOW, FAR = 3, 1.5                      # times the best: not timed again after one round, after the fewest
 FEWEST = 3                              # rounds, whatever the time
-LEAST, MOST = 0.1, 301                  # seconds that a way is timed for in a round, as clocks rise slowly; and runs
+LEAST, MOST = 0.1, 301                  # seconds that a way runs in a round, since clocks rise slowly; and runs
+COMPILED = ", compiled"
 
-# What an exponential of a softmax takes of the units that do multiply-adds, at the least: a product less the
-# maximum, a rounding, a difference, five terms of a polynomial that is true to a float, a scaling; and its part in
-# the maximum and in the sum.
+# Operations of the units that do multiply-adds, at least, for an exponential of a softmax: subtraction of the maximum,
+# rounding, a difference, five terms of a polynomial that is exact to a float, scaling; its part in maximum and sum.
 EXPONENTIAL = 11
 
-# Case, whose side of ours, how many times as fast as PyTorch's best way it is to be, and what is compared.
+# Case, our side, how many times as fast as PyTorch's best way it should be, and what is compared.
 GOALS = [
     ("msa", "ours", 1.5, "self-attention, 56×56, 64 channels"),
     ("lisa", "ours", 10, "LiSA, 56×56, 96 channels, D = 16"),
@@ -87,125 +67,55 @@ GOALS = [
     ("hilo-64", "ours", 1.3, "HiLo, a batch of 64"),
 ]
 
-# PyTorch's side of every operator is a file of its own, versus-OPERATOR.py, or
-# versus-SIDE.py where a case says so: its CASES, draw(case, normal) for the
-# operator's own parameters (None for one that it has not), and forms(case,
-# tensors), which gives PyTorch's ways to compute it, name -> function of nothing, and leaves
-# tensors["again"] where those read what was made of x beforehand;
-# exponentials(case, tokens, heads), of all softmaxes of an image, where a case with a goal has any;
-# and asked(case, tensors) where our side is more than twicetold apply.
-# Our side is build/measure with the fast form, and with that of other cases where one
-# names them as `beside`, judged by the form that is called `judge`, or the naive one (None: none can run); or the
-# case's programs: label -> program and arguments, to which threads and repeats are added.
-SIDES = {path.stem[len("versus-"):]: importlib.import_module(path.stem)
-         for path in sorted(pathlib.Path(__file__).parent.glob("versus-*.py"))}
-CASES = {name: case for side in SIDES.values() for name, case in side.CASES.items()}
+# Our side of a case is build/measure with the fast form, and with that of the cases named in `beside`.  Another form
+# judges it: `judge`, by default the naive one; None if no other can run.  A case with `programs` (label: program and
+# arguments) runs those instead; they check themselves.
+DEFAULT = {"sizes": {}, "batch": 1, "without": "", "judge": "naive", "beside": []}
+CASES = {name: {**DEFAULT, "side": side, "operator": side.__name__, **case}
+         for side in SIDES for name, case in side.TIMED.items()}
 
 
-def side_of(case):
-    return SIDES[case.get("side", case["operator"])]
-
+# ---- PyTorch's side -----------------------------------------------------------
 
 def draw(case):
-    """Random x and parameters of a case, float32, as a dict of tensors."""
+    """Random x and parameters, float32, by name."""
     generator = torch.Generator().manual_seed(1)
-
-    def normal(fan, *shape):
-        return torch.randn(*shape, generator=generator) / fan ** 0.5
-
-    tokens, channels = math.prod(case["grid"]), case["channels"]
-    drawn = {"x": normal(1, case.get("batch", 1), tokens, channels), "w_qkv": normal(channels, 3 * channels, channels),
-             "w_o": normal(channels, channels, channels), **side_of(case).draw(case, normal)}
-    return {name: tensor for name, tensor in drawn.items() if tensor is not None}
+    return case["side"].timed_inputs(case, lambda rows: {
+        name: torch.randn(*shape, generator=generator) / fan ** 0.5 for name, shape, fan in rows})
 
 
-COMPILED = ", compiled"
+def given(case, x):
+    """The argument of a way: x, or what the case makes of it before the time is taken."""
+    return case["side"].given(case, x) if hasattr(case["side"], "given") else x
 
 
-def forms(case, tensors):
-    """PyTorch's ways, name -> function of nothing, and each once more through torch.compile."""
-    ways = side_of(case).forms(case, tensors)
-    if hasattr(torch, "compile") and not EAGER:
-        torch._dynamo.reset()                   # it compiles one function for a few cases only
-        for name, way in list(ways.items()):
-            ways[name + COMPILED] = torch.compile(way)
+def forms(case, tensors, eager):
+    """PyTorch's ways, name -> function of what is given; each again through torch.compile."""
+    ways = case["side"].timed(case, tensors)
+    if hasattr(torch, "compile") and not eager:
+        torch._dynamo.reset()           # it compiles a function for a few cases only
+        ways.update({name + COMPILED: torch.compile(way) for name, way in ways.items()})
     return ways
 
 
-def write_safetensors(path, tensors):
-    header, data, at = {}, [], 0
-    for name, tensor in tensors.items():
-        block = tensor.contiguous().numpy().tobytes()
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [at, at + len(block)]}
-        data.append(block)
-        at += len(block)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(data))
-
-
-def read(path):
-    """name -> tensor"""
-    with open(path, "rb") as f:
-        raw = f.read()
-    n, = struct.unpack("<Q", raw[:8])
-
-    def tensor(entry):
-        first, end = (8 + n + at for at in entry["data_offsets"])
-        return torch.from_numpy(numpy.frombuffer(raw[first:end], dtype="<f4").reshape(entry["shape"]).copy())
-    return {name: tensor(entry) for name, entry in json.loads(raw[8:8 + n]).items() if name != "__metadata__"}
-
-
-def torch_side(name, threads, names, warm, few):
-    """A child process: answers each line on stdin with the medians of the ways that it numbers."""
-    torch.set_num_threads(threads)
-    torch.set_grad_enabled(False)
-    case = CASES[name]
-    tensors = draw(case)
-    x, drawn = tensors["x"], tensors["x"].clone()
-    ways = forms(case, tensors)
-    ways = [ways[way] for way in names]
-    broken = set()                              # what ran when it was checked, and does not here
-    runs = {}                                   # of each way in a round
-    for index in warm:
-        try:
-            ways[index]()
-            start = time.perf_counter()
-            ways[index]()
-            runs[index] = repeats(few, time.perf_counter() - start)
-        except Exception as refusal:
-            print(f"{name}: {names[index]}: left out: {str(refusal).strip().splitlines()[0]}", file=sys.stderr)
-            broken.add(index)
-    print("ready", flush=True)
-    for line in sys.stdin:
-        number, wanted, folder = line.split(None, 2)
-        row = []
-        for index in map(int, wanted.split(",")):
-            if index in broken:
-                row.append(math.inf)
-                continue
-            times = []
-            for run in range(MOST - runs[index], MOST):         # all ways end with the same x
-                x.copy_(drawn)
-                exchange(x, int(number) * MOST + run)
-                tensors.get("again", bool)()            # where a form is timed on what was made of x
-                start = time.perf_counter()
-                y = ways[index]()
-                times.append(time.perf_counter() - start)
-            row.append(statistics.median(times))
-            write_safetensors(os.path.join(folder.strip(), f"y{index}"), {"y": y})
-        write_safetensors(os.path.join(folder.strip(), "x"), {"x": x})
-        print(*row, flush=True)
+def attempt(name, label, way, x):
+    """The result and the seconds of a second run; None if this way does not run here."""
+    try:
+        way(x)
+        start = time.perf_counter()
+        return way(x), time.perf_counter() - start
+    except Exception as error:
+        print(f"{name}: {label}: left out: {str(error).strip().splitlines()[0]}", file=sys.stderr)
+        return None
 
 
 def repeats(few, seconds):
-    """How often to run what takes so long."""
+    """The number of runs of what takes this long."""
     return max(few, min(MOST, math.ceil(LEAST / seconds)))
 
 
 def exchange(x, run):
-    """In place: one number of every token for that of the token as far from the end."""
+    """Swap in place one number of every token with that of the token as far from the end."""
     rows = x.view(-1, x.shape[-1])
     generator = torch.Generator().manual_seed(run + 2)
     at = torch.randint(rows.shape[1], (rows.shape[0] // 2,), generator=generator)
@@ -213,113 +123,98 @@ def exchange(x, run):
     rows[first, at], rows[last, at] = rows[last, at], rows[first, at]
 
 
+def child(name, threads, names, warm, few, eager):
+    """Answer each line on stdin (round, numbers of ways, folder) with the medians of these ways."""
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    case, runs = CASES[name], {}
+    tensors = draw(case)
+    x, drawn, ways = tensors["x"], tensors["x"].clone(), forms(case, tensors, eager)
+    for index in warm:
+        done = attempt(name, names[index], ways[names[index]], given(case, x))
+        runs[index] = repeats(few, done[1]) if done else 0          # 0: it ran when checked, and does not here
+    print("ready", flush=True)
+    for line in sys.stdin:
+        number, wanted, folder = line.rstrip("\n").split(" ", 2)
+        row, folder = [], pathlib.Path(folder)
+        for index in map(int, wanted.split(",")):
+            times = []
+            for run in range(MOST - runs[index], MOST):             # all ways end with the same x
+                x.copy_(drawn)
+                exchange(x, int(number) * MOST + run)
+                entry = given(case, x)
+                start = time.perf_counter()
+                y = ways[names[index]](entry)
+                times.append(time.perf_counter() - start)
+            row.append(statistics.median(times) if times else math.inf)
+            if times:
+                (folder / f"y{index}").write_bytes(safetensors({"y": y}, {}))
+        (folder / "x").write_bytes(safetensors({"x": x}, {}))
+        print(*row, flush=True)
+
+
+class PyTorch:
+    """A process that times PyTorch's ways, stock or tuned."""
+
+    def __init__(self, label, name, threads, ways, a):
+        self.label, self.name, self.ways = label, name, ways
+        self.left = [i for i, way in enumerate(ways) if label == "tuned" or not way.endswith(COMPILED)]
+        command = [sys.executable, __file__, name, "--child", str(threads), "--ways", json.dumps(ways),
+                   "--warm", json.dumps(self.left), "--runs", str(a.runs), *["--eager"] * a.eager]
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env=environment(threads, label == "tuned"))
+        self.process.stdout.readline()      # wait until it has compiled: nothing is timed next to that
+
+    def time(self, number, folder):
+        """Number of a way -> seconds, of those left; after the first round, drop the slow ones."""
+        self.process.stdin.write(f"{number} {','.join(map(str, self.left))} {folder}\n")
+        self.process.stdin.flush()
+        row = list(map(float, self.process.stdout.readline().split()))
+        if len(row) != len(self.left):
+            sys.exit(f"{self.name}: PyTorch's side ended ({self.label})")
+        seconds = {index: value for index, value in zip(self.left, row) if value < math.inf}
+        self.left = [i for i, value in seconds.items() if number or value <= SLOW * min(seconds.values())]
+        return seconds
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
 def environment(threads, tuned):
+    """Without the variables that make OpenBLAS choose slower kernels."""
     e = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")}
     e.update(OMP_NUM_THREADS=str(threads), **(TUNED if tuned else {}))
     return e
 
 
-def options(case):
-    grid = "x".join(map(str, case["grid"]))
-    return ["--grid", grid] + case["options"]
+# ---- our side -------------------------------------------------------------------
 
-
-def asked(case, tensors):
-    """The files that our program is given, its words, and the tensor that it makes."""
-    own = getattr(side_of(case), "asked", None)
-    return own(case, tensors) if own else ({"in": tensors}, ["apply", case["operator"], *options(case), "in"], "y")
-
-
-def ours_of(case, tensors, build):
-    """What our program makes of these tensors."""
-    files, words, made = asked(case, tensors)
-    with tempfile.TemporaryDirectory() as folder:
-        for file, held in files.items():
-            write_safetensors(os.path.join(folder, file), held)
-        subprocess.run([os.path.abspath(os.path.join(build, "twicetold")), *words, "-o", "out"], check=True, cwd=folder)
-        return read(os.path.join(folder, "out"))[made]
-
-
-def alike(name, ours, results, when):
-    """way -> the largest difference from our side, over the largest entry; results are of (way, y)."""
-    apart = {}
-    for way, theirs in results:
-        apart[way] = float((ours - theirs).abs().max() / theirs.abs().max())
-        if not apart[way] < 1e-4:                               # nor if it is NaN
-            sys.exit(f"{name}: the two sides differ by {apart[way]:.1e} {when} ({way})")
-    return apart
-
-
-def check(name, threads, build, until):
-    """Both sides on the tensors that are drawn, before anything is timed; and the ways that run.
-
-    Compiled are those that are not slow as they are, while there is time.
-    """
-    torch.set_grad_enabled(False)
-    torch.set_num_threads(threads)
-    case = CASES[name]
-    tensors = draw(case)
-    results, seconds = {}, {}
-    ways = forms(case, dict(tensors))                           # where they leave what is no tensor
-    plainly = [way for way in ways if not way.endswith(COMPILED)]
-
-    def first(way):
-        try:
-            ways[way]()
-            start = time.perf_counter()
-            results[way] = ways[way]()
-            seconds[way] = time.perf_counter() - start
-        except Exception as refusal:
-            print(f"{name}: {way}: left out: {str(refusal).strip().splitlines()[0]}", file=sys.stderr)
-
-    for way in plainly:
-        first(way)
-    for way in sorted(seconds, key=seconds.get):                # the fastest first
-        if way + COMPILED in ways and seconds[way] <= SLOW * min(seconds.values()) and time.monotonic() < until:
-            first(way + COMPILED)
-    return alike(name, ours_of(case, tensors, build), results.items(), "before timing")
-
-
-def check_timed(name, build, folder, ways):
-    """What PyTorch's ways, number -> name, have made while they were timed, and our program of the same x."""
-    case = CASES[name]
-    tensors = draw(case)
-    tensors["x"] = read(os.path.join(folder, "x"))["x"]
-    results = ((way, read(os.path.join(folder, f"y{index}"))["y"]) for index, way in ways.items())
-    return alike(name, ours_of(case, tensors, build), results, "while it was timed")
-
-
-def check_ours(label, case, kept):
-    """What our side has made while it was timed, and PyTorch of the same tensors."""
-    tensors = read(kept)
-    made = tensors.pop("y")
-    ways = side_of(case).forms(case, tensors)
-    return max(alike(label, made, ((way, ways[way]()) for way in list(ways)[:1]), "while ours was timed").values())
+def layer(case):
+    """A case as our programs take it: operator, options, grid, channels, batch, sizes, tensors left out."""
+    return [case["operator"], " ".join(f"--{name} {value}" for name, value in case["options"].items()),
+            "x".join(map(str, case["grid"])), str(case["C"]), str(case["batch"]),
+            ",".join(f"{letter}={size}" for letter, size in case["sizes"].items()), case["without"]]
 
 
 def measure(case, threads, build):
-    """The command that times the fast form, but for how often."""
-    command = [os.path.join(build, "measure"), case["operator"], *options(case), "--channels", str(case["channels"]),
-               "--batch", str(case.get("batch", 1)), "--form", "fast", "--threads", str(threads)]
-    without = case.get("biases", ["b_qkv", "b_o"]) + case.get("without", [])
-    if without:
-        command += ["--without", ",".join(without)]
-    if case["sizes"]:
-        command += ["--sizes", ",".join(f"{letter}={size}" for letter, size in case["sizes"].items())]
-    return command + ["--repeats"]
+    """The command that times the fast form, without the number of runs."""
+    operator, options, grid, channels, batch, sizes, without = layer(case)
+    return [f"{build}/measure", operator, "--grid", grid, *options.split(), "--channels", channels, "--batch", batch,
+            "--form", "fast", "--threads", str(threads), *(["--without", without] if without else []),
+            *(["--sizes", sizes] if sizes else []), "--repeats"]
 
 
 def commands(case, threads, build):
-    """Our side of a case, label -> command, to which the number of runs is added."""
-    if "programs" not in case:
-        beside = {f"ours, {name}": measure(CASES[name], threads, build) for name in case.get("beside", [])}
-        return {"ours": measure(case, threads, build), **beside}
-    return {label: [os.path.join(build, program), *arguments, str(threads)]
-            for label, (program, *arguments) in case["programs"].items()}
+    """Our side, label -> command, to which the number of runs is added."""
+    if "programs" in case:
+        return {label: f"{build}/{words} {threads}".split() for label, words in case["programs"].items()}
+    return {"ours": measure(case, threads, build),
+            **{f"ours, {name}": measure(CASES[name], threads, build) for name in case["beside"]}}
 
 
 def case_of(label, case):
-    """The case whose form of ours this is: "ours, NAME" is that of another."""
+    """The case whose form this is: "ours, NAME" is that of another."""
     return CASES.get(label.removeprefix("ours, "), case)
 
 
@@ -333,81 +228,119 @@ def ours_once(command, threads, times, *words):
     return dict(zip(lines[0].lstrip("#").split("\t"), lines[-1].split("\t")))
 
 
-def ours_judged(command, label, case, threads, times):
-    """The same, with another form beside it where one can run; and how far what was timed is from PyTorch."""
-    judge = case.get("judge", "naive")
+# ---- both must agree --------------------------------------------------------------
+
+def alike(name, ours, results, when):
+    """way -> the largest difference from our side, over the largest entry; results are of (way, y)."""
+    apart = {}
+    for way, theirs in results:
+        apart[way] = float((ours - theirs).abs().max() / theirs.abs().max())
+        if not apart[way] < 1e-4:                                   # also if it is NaN
+            sys.exit(f"{name}: the two sides differ by {apart[way]:.1e} {when} ({way})")
+    return apart
+
+
+def ours_of(case, tensors, build):
+    """The result of our program for these tensors."""
+    _, options, grid, *_ = layer(case)
+    files, made = {"in": tensors}, "y"
+    words = ["apply", case["operator"], "--grid", grid, *options.split(), "in"]
+    if hasattr(case["side"], "asked"):
+        files, words, made = case["side"].asked(case, tensors)
     with tempfile.TemporaryDirectory() as folder:
-        kept = os.path.join(folder, "kept")
-        row = ours_once(command, threads, times, "--keep", kept, *(["--judge", judge] if judge else []))
-        return row, check_ours(label, case, kept)
+        for file, held in files.items():
+            pathlib.Path(folder, file).write_bytes(safetensors(held, {}))
+        subprocess.run([os.path.abspath(f"{build}/twicetold"), *words, "-o", "out"], check=True, cwd=folder)
+        return read(pathlib.Path(folder, "out"))[0][made]
 
 
-def versus(name, threads, rounds, runs, build, until):
-    """Prints a row for each side; returns milliseconds by side, as printed, and the counts of ours."""
+def check(name, threads, a, until):
+    """Both sides before timing; returns the ways that run here.  Compiles the fast ones, while there is time."""
+    torch.set_grad_enabled(False)
+    torch.set_num_threads(threads)
     case = CASES[name]
-    now = time.monotonic()
-    apart = check(name, threads, build, now + (until - now) / 2)
-    ways = list(apart)
-    sides, counts, differences = {}, {}, {"ours": max(apart.values())}
-    left = {"stock": [index for index, way in enumerate(ways) if not way.endswith(COMPILED)],
-            "tuned": list(range(len(ways)))}
-    for label, tuned in (("stock", False), ("tuned", True)):
-        command = [sys.executable, __file__, name, "--child", str(threads), "--ways", json.dumps(ways),
-                   "--warm", json.dumps(left[label]), "--runs", str(runs)]
-        sides[label] = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=environment(threads, tuned))
-        sides[label].stdout.readline()      # it has compiled, and counted its runs, which is not to be beside others
-    seen, ours_by = {"ours": []}, {}
-    for label, command in commands(case, threads, build).items():
-        once = float(ours_once(command, threads, runs)["median_seconds"])
-        ours_by[label] = command, repeats(runs, once)
-    for number in range(rounds):
+    tensors = draw(case)
+    ways, x = forms(case, tensors, a.eager), given(case, tensors["x"])
+    done = {way: attempt(name, way, ways[way], x) for way in ways if not way.endswith(COMPILED)}
+    done = {way: result for way, result in done.items() if result}
+    fastest = min((seconds for _, seconds in done.values()), default=0)
+    for way, (_, seconds) in sorted(done.items(), key=lambda item: item[1][1]):
+        if way + COMPILED in ways and seconds <= SLOW * fastest and time.monotonic() < until:
+            result = attempt(name, way + COMPILED, ways[way + COMPILED], x)
+            done.update({way + COMPILED: result} if result else {})
+    results = [(way, y) for way, (y, _) in done.items()]
+    return alike(name, ours_of(case, tensors, a.build), results, "before timing")
+
+
+def check_timed(name, build, folder, ways):
+    """The results of PyTorch's timed runs (ways: number -> name) against our program's, of the same x."""
+    case = CASES[name]
+    tensors = {**draw(case), **read(folder / "x")[0]}
+    results = ((way, read(folder / f"y{index}")[0]["y"]) for index, way in ways.items())
+    return alike(name, ours_of(case, tensors, build), results, "while it was timed")
+
+
+def ours_judged(command, label, case, threads, times):
+    """Our row, judged by another form, if one can run; and how far what was timed is from PyTorch's first way."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = pathlib.Path(folder, "kept")
+        row = ours_once(command, threads, times, "--keep", str(kept),
+                        *(["--judge", case["judge"]] if case["judge"] else []))
+        tensors = read(kept)[0]
+    way, run = next(iter(case["side"].timed(case, tensors).items()))
+    return row, alike(label, tensors["y"], [(way, run(given(case, tensors["x"])))], "while ours was timed")[way]
+
+
+# ---- rounds -----------------------------------------------------------------------
+
+def versus(name, threads, a, until):
+    """Print a row for each side; returns the milliseconds by side, as printed, and our rows."""
+    case, now = CASES[name], time.monotonic()
+    apart = check(name, threads, a, now + (until - now) / 2)
+    ways, seen, counts, differences = list(apart), {"ours": []}, {}, {"ours": max(apart.values())}
+
+    def note(label, seconds, far):
+        seen.setdefault(label, []).append(seconds)
+        if far is not None:
+            differences[label] = max(far, differences.get(label, 0))
+
+    sides = [PyTorch(label, name, threads, ways, a) for label in ("stock", "tuned")]
+    ours = {label: (command, repeats(a.runs, float(ours_once(command, threads, a.runs)["median_seconds"])))
+            for label, command in commands(case, threads, a.build).items()}
+    for number in range(a.rounds):
         if number >= FEWEST and time.monotonic() > until:
             break
-        for label, (command, times) in ours_by.items():
-            if "--form" in command and not number and JUDGED:
-                counts[label], far = ours_judged(command, label, case_of(label, case), threads, times)
-                differences[label] = max(far, differences.get(label, 0))
-            else:
-                counts[label] = ours_once(command, threads, times)
-            seen.setdefault(label, []).append(float(counts[label]["median_seconds"]))
-        for label, side in sides.items():
-            if not (wanted := left[label]):
-                continue
+        for label, (command, times) in ours.items():
+            judged = number == 0 and "--form" in command
+            counts[label], far = ours_judged(command, label, case_of(label, case), threads, times) if judged else \
+                (ours_once(command, threads, times), None)
+            note(label, float(counts[label]["median_seconds"]), far)
+        for side in filter(lambda side: side.left, sides):
             with tempfile.TemporaryDirectory() as folder:
-                side.stdin.write(f"{number} {','.join(map(str, wanted))} {folder}\n")
-                side.stdin.flush()
-                row = list(map(float, side.stdout.readline().split()))
-                if len(row) != len(wanted):
-                    sys.exit(f"{name}: PyTorch's side ended ({label})")
-                wanted, row = zip(*((index, seconds) for index, seconds in zip(wanted, row) if seconds < math.inf))
-                timed = check_timed(name, build, folder, {index: ways[index] for index in wanted})
-                for index, seconds in zip(wanted, row):
-                    way = f"{label} {ways[index]}"
-                    seen.setdefault(way, []).append(seconds)
-                    differences[way] = max(apart[ways[index]], timed[ways[index]], differences.get(way, 0))
-            left[label] = [index for index, seconds in zip(wanted, row) if number or seconds <= SLOW * min(row)]
+                row = side.time(number, folder)
+                timed = check_timed(name, a.build, pathlib.Path(folder), {index: ways[index] for index in row})
+            for index, seconds in row.items():
+                note(f"{side.label} {ways[index]}", seconds, max(apart[ways[index]], timed[ways[index]]))
         if number + 1 == FEWEST:
             near = FAR * min(min(times) for label, times in seen.items() if not label.startswith("ours"))
-            for label in sides:
-                left[label] = [index for index in left[label] if min(seen[f"{label} {ways[index]}"]) <= near]
-    for side in sides.values():
-        side.stdin.close()
-        side.wait()
-    # As they are printed, so that every ratio is that of two printed numbers.
+            for side in sides:
+                side.left = [index for index in side.left if min(seen[f"{side.label} {ways[index]}"]) <= near]
+    for side in sides:
+        side.close()
+    # Rounded as printed, so that each ratio is that of two printed numbers.
     milliseconds = {label: round(1e3 * statistics.median(times), 3) for label, times in seen.items()}
     for label, median in milliseconds.items():
         far = f"{differences[label]:.1e}" if label in differences else "-"
-        print(f"{name}\t{threads}\t{label}\t{median:.3f}\t{median / milliseconds['ours']:.2f}\t{far}\t{len(seen[label])}",
-              flush=True)
+        print(name, threads, label, f"{median:.3f}", f"{median / milliseconds['ours']:.2f}", far, len(seen[label]),
+              sep="\t", flush=True)
     return milliseconds, counts
 
 
-# ---- goals and floors -------------------------------------------------------
+# ---- goals and floors ---------------------------------------------------------------
 
 def roofs(build):
     """G multiply-adds a second, and [(level, bytes that it holds, G bytes a second)], of one core."""
-    rows = subprocess.run([os.path.join(build, "figures", "roofline"), "0.3", str(1 << 28), "alone"], check=True,
+    rows = subprocess.run([f"{build}/figures/roofline", "0.3", str(1 << 28), "alone"], check=True,
                           capture_output=True, text=True, env=environment(1, False)).stdout.splitlines()
     cells = [row.split("\t") for row in rows]
     return float(cells[0][3]), [(name, float(holds), float(rate)) for _, name, _, rate, holds in cells[1:]]
@@ -417,35 +350,21 @@ def higher(a, b):
     return max(a[0], b[0]), [(name, holds, max(rate, other)) for (name, holds, rate), (_, _, other) in zip(a[1], b[1])]
 
 
-def counted(case, row):
-    """Multiply-adds, exponentials, and bytes of x, y and the parameters; y is as large as x in all of these layers."""
-    exponentials, words = getattr(side_of(case), "exponentials", None), case["options"]
-    heads = int(words[words.index("--heads") + 1]) if "--heads" in words else 1
-    powers = case.get("batch", 1) * exponentials(case, math.prod(case["grid"]), heads) if exponentials else 0
-    numbers = 2 * case.get("batch", 1) * math.prod(case["grid"]) * case["channels"] + int(row["parameters"])
-    return float(row["multiply_adds"]), powers, 4.0 * numbers
-
-
-def layer(case):
-    """What our program is told of a case: operator, options, grid, channels, batch, sizes, tensors left out."""
-    without = case.get("biases", ["b_qkv", "b_o"]) + case.get("without", [])
-    sizes = (f"{letter}={size}" for letter, size in case["sizes"].items())
-    return [case["operator"], " ".join(case["options"]), "x".join(map(str, case["grid"])), case["channels"],
-            case.get("batch", 1), ",".join(sizes), ",".join(without)]
-
-
 def goal_row(goal, threads, milliseconds, counts, machine):
     name, label, wanted, what = goal
-    case = case_of(label, CASES[name])
-    theirs = {side: ms for side, ms in milliseconds.items() if not side.startswith("ours")}
-    way = min(theirs, key=theirs.get)
-    pytorch, ours = theirs[way], milliseconds[label]
-    work, powers, traffic = counted(case, counts[label])
+    case, ours = case_of(label, CASES[name]), milliseconds[label]
+    way, pytorch = min(((side, ms) for side, ms in milliseconds.items() if not side.startswith("ours")),
+                       key=lambda item: item[1])
+    powers = case["batch"] * case["side"].exponentials(case) if hasattr(case["side"], "exponentials") else 0
+    work, given_numbers = float(counts[label]["multiply_adds"]), int(counts[label]["parameters"])
+    # y is as large as x in all of these layers.
+    traffic = 4.0 * (2 * case["batch"] * math.prod(case["grid"]) * case["C"] + given_numbers)
     peak, levels = machine
     level, _, rate = next(row for row in levels if traffic <= threads * row[1])
     by_work, by_traffic = (1e3 * amount / (threads * 1e9 * speed)
                            for amount, speed in ((work + EXPONENTIAL * powers, peak), (traffic, rate)))
-    floor, most = max(by_work, by_traffic), pytorch / max(by_work, by_traffic)
+    floor = max(by_work, by_traffic)
+    most = pytorch / floor
     verdict = "met" if pytorch / ours >= wanted else "stopped by the floor" if most < wanted else "missed"
     return [what, name, threads, way, f"{pytorch:.3f}", label, f"{ours:.3f}", f"{pytorch / ours:.2f}", f"{wanted:g}",
             f"{floor:.4g}", "arithmetic" if by_work >= by_traffic else level, f"{most:.3g}", verdict,
@@ -455,8 +374,9 @@ def goal_row(goal, threads, milliseconds, counts, machine):
 
 def write_goals(path, about, seen, machine):
     """The table of goals, those whose case was measured."""
-    columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio goal floor_ms floor_of most verdict reached "
-               "operator options grid channels batch sizes without multiply_adds exponentials given_bytes peak bandwidth")
+    columns = ("what case threads PyTorch's_best its_ms our_form our_ms ratio goal floor_ms floor_of most verdict "
+               "reached operator options grid channels batch sizes without multiply_adds exponentials given_bytes peak "
+               "bandwidth")
     with open(path, "w", encoding="utf-8") as file:
         print(about, end="", file=file)
         print("#" + "\t".join(columns.split()), file=file)
@@ -467,15 +387,14 @@ def write_goals(path, about, seen, machine):
 
 
 def measured(build):
-    """The comments at the head of both tables: machine, day, PyTorch."""
-    about = subprocess.run([os.path.join(build, "figures", "machine")], check=True, capture_output=True, text=True,
+    """The comments at the head of both tables: machine, day, commit, PyTorch."""
+    about = subprocess.run([f"{build}/figures/machine"], check=True, capture_output=True, text=True,
                            env=environment(1, False)).stdout
-    here = pathlib.Path(__file__).parent
 
     def git(*words):
-        return subprocess.run(["git", "-C", here, *words], capture_output=True, text=True)
+        return subprocess.run(["git", "-C", HERE, *words], capture_output=True, text=True)
 
-    own = git("ls-files", "--error-unmatch", "versus.py").returncode == 0       # and not what it was unpacked into
+    own = git("ls-files", "--error-unmatch", "versus.py").returncode == 0       # not a repository around ours
     commit = git("describe", "--always").stdout.strip() if own else ""
     if commit and git("diff", "--quiet", "HEAD", "--", "../reference", "../naive", "../fast", "*.[ch]").returncode:
         commit += " and changes"
@@ -485,24 +404,23 @@ def measured(build):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("cases", nargs="*")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--unjudged", action="store_true")
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--build", default="build")
     parser.add_argument("--goals", metavar="FILE")
-    parser.add_argument("--child", type=int)
-    parser.add_argument("--ways", type=json.loads)
-    parser.add_argument("--warm", type=json.loads)
     parser.add_argument("--eager", action="store_true")
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--ways", type=json.loads, help=argparse.SUPPRESS)
+    parser.add_argument("--warm", type=json.loads, help=argparse.SUPPRESS)
     a = parser.parse_args()
-    global EAGER, JUDGED
-    EAGER, JUDGED = a.eager, not a.unjudged
+    for name in set(a.cases) - set(CASES):
+        parser.error(f"{name}: no such case, expected one of {', '.join(CASES)}")
     if a.child:
-        return torch_side(a.cases[0], a.child, a.ways, a.warm, a.runs)
+        return child(a.cases[0], a.child, a.ways, a.warm, a.runs, a.eager)
     about = measured(a.build)
     print(about, end="")
     print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference\trounds", flush=True)
@@ -514,9 +432,10 @@ def main():
     for done, (name, threads) in enumerate(runs):
         now = time.monotonic()
         until = now + (end - now) * weights[done] / sum(weights[done:])
-        seen[name, threads] = versus(name, threads, a.rounds, a.runs, a.build, until)
+        seen[name, threads] = versus(name, threads, a, until)
     if a.goals:
         write_goals(a.goals, about, seen, higher(machine, roofs(a.build)))
 
 
-main()
+if __name__ == "__main__":
+    main()

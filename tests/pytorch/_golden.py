@@ -1,12 +1,12 @@
-"""What the makers of golden vectors share: reproducible inputs, heads, and files.
+"""Shared by the operators in PyTorch: inputs, layouts, attention, safetensors files.
 
-    /usr/bin/python3 tests/pytorch/OPERATOR.py [FOLDER]      (default: tests/golden)
+    python3 tests/pytorch/OPERATOR.py [FOLDER]      (default: tests/golden)
 
-writes the golden vectors of an operator.  Needs torch and numpy; uses no C code.  Everything is computed in float64
-from inputs that float32 holds exactly, so one file serves both precisions.  Tensors have the names of the operator's
-table; y_expected is the answer, and __metadata__ has the operator and its options.  Tensors of a network have their
-paths, and the answers are the output of each stage and the logits.  A file with the same inputs, whose answers agree
-to 1e-13, is not written again: libraries differ in the last bits.
+OPERATOR.py holds an operator twice: its literal form, by the equations of the paper, and the forms that
+figures/versus.py times (TIMED, timed_inputs, timed).  The program writes golden vectors: the literal form in float64 of
+inputs that float32 holds exactly, so one file serves both precisions.  Tensors have the names of the operator's table
+(in a network, their paths), y_expected is the answer, and __metadata__ has the operator and its options.  A file with
+the same inputs, whose answers agree to 1e-13, is not written again: libraries differ in the last bits.
 """
 
 import json
@@ -16,6 +16,7 @@ import sys
 
 import numpy
 import torch
+import torch.nn.functional as F
 
 torch.set_num_threads(1)
 WORDS = {"F32": "<f4", "F64": "<f8"}
@@ -50,19 +51,79 @@ def axes(sizes):
     return "x".join(map(str, sizes))
 
 
+# ---- layouts ----
+
+def planes(x, grid):
+    """[B, N, C] -> [B, C, ...grid]"""
+    return x.transpose(1, 2).reshape(x.shape[0], -1, *grid)
+
+
+def tokens(plane):
+    """[B, C, ...grid] -> [B, N, C]"""
+    return plane.flatten(2).transpose(1, 2)
+
+
+def heads_of(rows, heads):
+    """[..., N, h c] -> [..., h, N, c]"""
+    return rows.unflatten(-1, (heads, -1)).transpose(-2, -3)
+
+
+def rows_of(y):
+    """[..., h, N, c] -> [..., N, h c]"""
+    return y.transpose(-2, -3).flatten(-2)
+
+
+def cut(plane, edge):
+    """[B, H, W, C] -> [B windows, edge edge, C]"""
+    batch, height, width, channels = plane.shape
+    windows = plane.reshape(batch, height // edge, edge, width // edge, edge, channels).transpose(2, 3)
+    return windows.reshape(-1, edge * edge, channels)
+
+
+def glue(windows, grid, edge):
+    """[B windows, edge edge, C] -> [B, H, W, C]"""
+    height, width = grid
+    plane = windows.reshape(-1, height // edge, width // edge, edge, edge, windows.shape[-1]).transpose(2, 3)
+    return plane.reshape(-1, height, width, windows.shape[-1])
+
+
+# ---- attention ----
+
 def split_heads(t, x, heads):
     """Query, key, value as [B, h, N, c]."""
-    qkv = torch.nn.functional.linear(x, t["w_qkv"], t.get("b_qkv"))
-    return [p.reshape(*p.shape[:2], heads, -1).transpose(1, 2) for p in qkv.chunk(3, dim=-1)]
+    return [heads_of(p, heads) for p in F.linear(x, t["w_qkv"], t.get("b_qkv")).chunk(3, dim=-1)]
 
 
 def join_heads(t, y):
-    return project(t, y.transpose(1, 2).flatten(2))
+    return project(t, rows_of(y))
 
 
 def project(t, y):
-    return torch.nn.functional.linear(y, t["w_o"], t.get("b_o")) if "w_o" in t else y
+    return F.linear(y, t["w_o"], t.get("b_o")) if "w_o" in t else y
 
+
+def attention(q, k, v, bias=None):
+    """softmax(q k^T / sqrt(c) + bias) v, as printed."""
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    return (scores if bias is None else scores + bias).softmax(-1) @ v
+
+
+def scaled_queries(q, k, v, bias=None):
+    """The same with scaled queries, which are fewer than the scores."""
+    scores = q * q.shape[-1] ** -0.5 @ k.transpose(-1, -2)
+    return (scores if bias is None else scores + bias).softmax(-1) @ v
+
+
+LIBRARY = getattr(F, "scaled_dot_product_attention", None)      # not in every PyTorch
+
+
+def with_attentions(forms):
+    """forms(attend) gives ways to compute, by name: those of scaled queries, and those of PyTorch's own attention."""
+    library = forms(LIBRARY).items() if LIBRARY else ()
+    return {**forms(scaled_queries), **{f"{name}, library's attention": way for name, way in library}}
+
+
+# ---- files ----
 
 def safetensors(tensors, metadata, answers=("y_expected",)):
     """The bytes of a safetensors file: inputs F32, the answers F64."""

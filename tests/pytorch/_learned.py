@@ -2,29 +2,21 @@
 
 28 x 28 grey pixels; patches of 2 x 2 to C = 32 channels on 14 x 14 tokens; a table of positions; two blocks x +=
 mixer(norm1 x), x += mlp(norm2 x), whose MLP is twice as wide; norm, mean over tokens, ten classes.  Weights are a
-dictionary by path, as reference/networks/ reads them.  StructSA, ELSA and ChoP'D are cheaper here than in their
-scripts, or differentiable; agrees() compares both.
+dictionary by path, as reference/networks/ reads them.  StructSA, ELSA and ChoP'D have cheaper or differentiable forms
+of their files; agrees() compares them with the literal ones.
 """
 
 import torch
 import torch.nn.functional as F
 
-import chopd as chopd_script
-import elsa as elsa_script
-import hilo as hilo_script
-import lisa as lisa_script
-import structsa as structsa_script
-from _golden import join_heads, split_heads
+import chopd as of_chopd
+import elsa as of_elsa
+import hilo as of_hilo
+import lisa as of_lisa
+import structsa as of_structsa
+from _golden import planes, project, tokens
 
 GRID, TOKENS, C, BLOCKS, RATIO, CLASSES = (14, 14), 196, 32, 2, 2, 10
-
-
-def plane(tokens):
-    return tokens.transpose(1, 2).reshape(tokens.shape[0], -1, *GRID)
-
-
-def tokens(planes):
-    return planes.flatten(2).transpose(1, 2)
 
 
 # ---- LiSA, Eq. 10 ----
@@ -33,7 +25,7 @@ LISA = dict(heads=2, latent=4)
 
 
 def lisa(t, x):
-    return lisa_script.lisa({**t, "x": x}, 10, GRID, LISA["heads"])
+    return of_lisa.lisa({**t, "x": x}, 10, GRID, LISA["heads"])
 
 
 def lisa_start(draw):
@@ -43,25 +35,15 @@ def lisa_start(draw):
             "w_o": draw(C, C), "b_o": draw(C, scale=0)}
 
 
-# ---- StructSA, Eq. 16: depth-wise convolutions make a key and a value for each centre and pattern ----
+# ---- StructSA, Eq. 16 by convolutions ----
 
 STRUCTSA = dict(heads=2, patterns=4, kernel=3, stride=2)
-
-
-def patterned(rows, filters):
-    """[B, N, C], [D, M, C] -> [B, J, D, C]: each pattern on the window around each centre."""
-    d, k = filters.shape[0], STRUCTSA["kernel"]
-    weights = filters.permute(2, 0, 1).reshape(C * d, 1, k, k)
-    made = F.conv2d(plane(rows), weights, stride=STRUCTSA["stride"], padding=k // 2, groups=C)
-    return made.flatten(2).reshape(rows.shape[0], C, d, -1).permute(0, 3, 2, 1)
+STRUCTSA_SCALE = (C // STRUCTSA["heads"]) ** -0.5
 
 
 def structsa(t, x):
-    h, scale = STRUCTSA["heads"], (C // STRUCTSA["heads"]) ** -0.5
-    q, k, v = F.linear(x, t["w_qkv"], t["b_qkv"]).chunk(3, dim=-1)
-    heads = lambda a: a.reshape(a.shape[0], -1, h, C // h).transpose(1, 2)
-    q, k, v = heads(scale * q), heads(patterned(k, t["hk"])), heads(patterned(v, t["hv"]))
-    return join_heads(t, torch.softmax(q @ k.transpose(2, 3), dim=-1) @ v)
+    strides = (STRUCTSA["stride"],) * 2
+    return of_structsa.by_convolutions(t, x, GRID, (3, 3), strides, STRUCTSA["heads"], STRUCTSA_SCALE)
 
 
 def structsa_start(draw):
@@ -77,27 +59,11 @@ ELSA_CASE = dict(ELSA, equation=7, grid=GRID, dilation=1, C=C, Q=C, scale=C ** -
                  **{"lambda": 1})
 
 
-def apart():
-    """[K K, 1, K, K]: filters that each pick one neighbour."""
-    k = ELSA["kernel"]
-    return torch.eye(k * k).reshape(k * k, 1, k, k)
-
-
 def elsa(t, x):
-    h, k = ELSA["heads"], ELSA["kernel"]
-    q, key, v = (plane(a) for a in F.linear(x, t["w_qkv"], t["b_qkv"]).chunk(3, dim=-1))
-    z = ELSA_CASE["scale"] * q * key
-    own = torch.einsum("bchw,cgk->bgkhw", z, t["rk"])
-    other = torch.einsum("bchw,cgk->bgkhw", z, t["rq"])
-    other = F.conv2d(other.flatten(1, 2), apart().to(x.dtype).repeat(h, 1, 1, 1), padding=k // 2, groups=h * k * k)
-    other = other.reshape(own.shape)
-    maps = (own + other + t["rb"][None, :, :, None, None]).softmax(2)
-    # Ghost head: ghost_mul multiplies each neighbour's value; ghost_add is a depth-wise convolution.
-    factors = (t["ghost_mul"][:, :, None, None, None] * apart().to(x.dtype)).flatten(0, 1)
-    around = F.conv2d(v, factors, padding=k // 2, groups=C).reshape(-1, C // h, h, k * k, *GRID)
-    moved = (around * maps[:, None]).sum(3).reshape(v.shape)
-    y = moved + F.conv2d(v, t["ghost_add"].reshape(C, 1, k, k), padding=k // 2, groups=C)
-    return F.linear(tokens(y), t["w_o"], t["b_o"])
+    q, k, v = (planes(a, GRID) for a in of_elsa.projected({**t, "x": x}, ELSA_CASE))
+    shift = of_elsa.shifts(ELSA["heads"], ELSA["kernel"]).to(x.dtype)
+    maps = of_elsa.algorithm_4(t, ELSA_CASE["scale"] * q * k, of_elsa.both_maps(t), shift).softmax(2)
+    return project(t, tokens(of_elsa.algorithm_1(t, maps, v)))
 
 
 def elsa_start(draw):
@@ -112,26 +78,14 @@ def elsa_start(draw):
 CHOPD = dict(components=32, boxes=4, gate=8, size=7)
 
 
-def shares(low, high, count):
-    """[R, G] edges from the middle of a token -> [R, G, n, m]: the part of token m in an interval around token n."""
-    at = torch.arange(count, dtype=low.dtype)
-    begin, end = (at[:, None] + edge[..., None, None] for edge in (low, high))
-    return (torch.minimum(end, at + 0.5) - torch.maximum(begin, at - 0.5)).clamp(min=0)
-
-
-def box_means(planes, boxes, mix, grid=GRID):
-    """[B, R, H, W] -> the same: the sum over boxes of mix times the mean over the box."""
-    y0, x0, y1, x1 = boxes.unbind(-1)
-    down, across = shares(y0, y1, grid[0]), shares(x0, x1, grid[1])
-    down = down * (mix / ((y1 - y0) * (x1 - x0)))[..., None, None]
-    rows = torch.einsum("rgnm,brmw->brgnw", down, planes)
-    return torch.einsum("rgnm,brghm->brhn", across, rows)
+def box_means(z, boxes, mix, grid=GRID):
+    return of_chopd.matrices(boxes, mix, grid)(z)
 
 
 def chopd(t, x):
-    image = plane(x)
+    image = planes(x, GRID)
     pooled = box_means(F.conv2d(image, t["u4"].t()[:, :, None, None]), t["boxes"], t["mix"])
-    pooled = pooled * chopd_script.phi(t, image, GRID, CHOPD["size"])
+    pooled = pooled * of_chopd.phi(t, image, GRID, CHOPD["size"])
     return F.gelu(F.linear(tokens(pooled), t["u5"], t["b"]))
 
 
@@ -146,19 +100,15 @@ def chopd_start(draw):
 
 # ---- HiLo ----
 
-HILO = dict(grid=GRID, C=C, heads=4, window=2, alpha=0.5, pooled=False)
+HILO = {**of_hilo.DEFAULT, "grid": GRID, "C": C, "heads": 4}
 
 
 def hilo(t, x):
-    return hilo_script.hilo({**t, "x": x}, HILO)
+    return of_hilo.hilo({**t, "x": x}, HILO)
 
 
 def hilo_start(draw):
-    near, far = (count * C // HILO["heads"] for count in hilo_script.shares(HILO))
-    sizes = [("h_qkv", 3 * near, C), ("h_proj", near, near), ("l_q", far, C), ("l_kv", 2 * far, C),
-             ("l_proj", far, far)]
-    return {name: tensor for weight, rows, columns in sizes
-            for name, tensor in ((weight, draw(rows, columns)), (weight + "_b", draw(rows, scale=0)))}
+    return {name: draw(*shape, scale=0 if name.endswith("_b") else None) for name, shape, _ in of_hilo.rows(HILO)[1:]}
 
 
 MIXERS = {"lisa": (lisa, lisa_start), "structsa": (structsa, structsa_start), "elsa": (elsa, elsa_start),
@@ -166,17 +116,15 @@ MIXERS = {"lisa": (lisa, lisa_start), "structsa": (structsa, structsa_start), "e
 
 
 def agrees(operator, t, x):
-    """The relative difference between the operator here and that of its own script."""
-    chopd_case = dict(B=x.shape[0], C=C, R=CHOPD["components"], grid=GRID, size=CHOPD["size"], activation="gelu")
-    scripts = {"lisa": lambda a: lisa_script.lisa(a, 10, GRID, LISA["heads"]),
-               "structsa": lambda a: structsa_script.structsa(a, GRID, (3, 3), (3, 3), (STRUCTSA["stride"],) * 2, 16,
-                                                              (C // STRUCTSA["heads"]) ** -0.5, STRUCTSA["heads"]),
-               "elsa": lambda a: elsa_script.elsa(a, ELSA_CASE),
-               "chopd": lambda a: chopd_script.chopd(a, chopd_case),
-               "hilo": lambda a: hilo_script.hilo(a, HILO)}
-    if operator == "chopd":         # its script needs edges on eighths of a token
+    """The relative difference between the operator here and its literal form."""
+    chopd_case = dict(grid=GRID, size=CHOPD["size"], activation="gelu")
+    sizes = GRID, (3, 3), (3, 3), (STRUCTSA["stride"],) * 2, 16, STRUCTSA_SCALE, STRUCTSA["heads"]
+    literal = {"lisa": lambda a: of_lisa.lisa(a, 10, GRID, LISA["heads"]),
+               "structsa": lambda a: of_structsa.structsa(a, *sizes), "elsa": lambda a: of_elsa.elsa(a, ELSA_CASE),
+               "chopd": lambda a: of_chopd.chopd(a, chopd_case), "hilo": lambda a: of_hilo.hilo(a, HILO)}
+    if operator == "chopd":         # its literal form needs edges on eighths of a token
         t = {**t, "boxes": (8 * t["boxes"]).round() / 8}
-    y = scripts[operator]({**t, "x": x})
+    y = literal[operator]({**t, "x": x})
     return float((MIXERS[operator][0](t, x) - y).abs().max() / y.abs().max())
 
 

@@ -1,12 +1,15 @@
-"""Golden vectors for "Chopping Formers": Eq. 2, Eq. 3 with Eq. 5, and Eq. 10; see _golden.py.
+"""ChoP'D ("Chopping Formers"), literally (Eq. 2, Eq. 3 with Eq. 5, Eq. 10) and as it is timed; see _golden.py.
 
-Edges of boxes lie on eighths of a token.  Each token is cut into 8 x 8 cells, so a box is a whole number of cells.
+In the literal form, edges of boxes lie on eighths of a token.  Each token is cut into 8 x 8 cells, so a box is a whole
+number of cells.
 """
 
 import torch
 import torch.nn.functional as F
 
-from _golden import inputs, write
+from _golden import inputs, planes, tokens, write
+
+# ---- literal form ----
 
 CELLS = 8       # of a token, along each axis
 
@@ -48,36 +51,179 @@ def phi(t, x, grid, size):
     return F.interpolate(small, grid, mode="bilinear", align_corners=False)
 
 
+def mean_over_boxes(z, boxes, mix):
+    """[B, R, H, W] -> the same: the mixed means over the boxes of each component."""
+    return torch.stack([sum(weight * mean_over(box, z[:, r]) for box, weight in zip(boxes[r], mix[r]))
+                        for r in range(z.shape[1])], 1)
+
+
 def chopd(t, case):
     """Eq. 10, on planes."""
-    x = t["x"].transpose(1, 2).reshape(case["B"], case["C"], *case["grid"])
+    x = planes(t["x"], case["grid"])
     z = F.conv2d(x, t["u4"].t()[:, :, None, None])
     pooled = torch.stack([sum(weight * mean_over(box, z[:, r]) for box, weight in zip(t["boxes"][r], t["mix"][r]))
-                          for r in range(case["R"])], 1)
+                          for r in range(len(t["mix"]))], 1)
     pooled = pooled * phi(t, x, case["grid"], case["size"])
-    return finish(F.conv2d(pooled, t["u5"][:, :, None, None], t["b"]).flatten(2).transpose(1, 2), case)
+    return finish(tokens(F.conv2d(pooled, t["u5"][:, :, None, None], t["b"])), case)
 
 
-def fc_inputs(seed, case):
+# ---- timed forms: ways to pool planes [B, R, H, W] over the boxes ----
+
+def positions(low, high, size):
+    """Edges around every token of an axis as places in a table of running sums, [R, G, size] each."""
+    at = torch.arange(size, dtype=low.dtype) + 0.5
+    return (low[..., None] + at).clamp(0, size), (high[..., None] + at).clamp(0, size)
+
+
+def overlaps(low, high, size):
+    """[R, G, n, m]: how much of token m the box around token n holds."""
+    left, right = positions(low, high, size)
+    m = torch.arange(size, dtype=low.dtype)
+    return (torch.minimum(right[..., None], m + 1) - torch.maximum(left[..., None], m)).clamp(min=0)
+
+
+def weights_of(boxes, mix):
+    """A box's part in the mix, over its area."""
+    y0, x0, y1, x1 = boxes.unbind(-1)
+    return mix / ((y1 - y0) * (x1 - x0))
+
+
+def corners(boxes, mix, grid):
+    """Crow's four corners, bilinear where edges lie inside tokens: the sampler's own work.  One image."""
+    (height, width), (R, G) = grid, mix.shape
+    y0, x0, y1, x1 = boxes.unbind(-1)
+    rows, columns = positions(y0, y1, height), positions(x0, x1, width)
+    places = torch.stack([torch.stack([(2 * column / width - 1)[:, :, None, :].expand(R, G, height, width),
+                                       (2 * row / height - 1)[:, :, :, None].expand(R, G, height, width)], -1)
+                          for row in rows for column in columns], 1).reshape(R, 4 * G * height, width, 2)
+    signs = torch.tensor([1.0, -1.0, -1.0, 1.0])
+    signed = (signs[:, None] * weights_of(boxes, mix)[:, None]).reshape(R, 1, 4 * G)
+
+    def run(z):
+        table = F.pad(z[0], (1, 0, 1, 0)).cumsum(1).cumsum(2)
+        corner = F.grid_sample(table[:, None], places, align_corners=True, padding_mode="border")
+        return (signed @ corner.reshape(R, 4 * G, -1)).reshape(1, R, height, width)
+    return run
+
+
+def gathered(boxes, mix, grid):
+    """Running sums along one axis, then the other: what is gathered are whole rows, one for an edge between tokens, two
+    for one inside a token.  Every box has a table of its own along the second axis.  One image."""
+    (height, width), (R, G) = grid, mix.shape
+    y0, x0, y1, x1 = boxes.unbind(-1)
+    whole = bool((boxes == boxes.floor() + 0.5).all())
+    weight = weights_of(boxes, mix)[:, :, None, None]
+
+    def pick(place, size, table):
+        low = place.floor().long().clamp(max=size - 1)
+        part = place - low
+        return (table * (size + 1) + low + (part.round().long() if whole else 0)).flatten(), part.reshape(-1, 1)
+
+    def edge(table, picked):
+        rows, part = picked
+        low = table.index_select(0, rows)
+        return low if whole else torch.lerp(low, table.index_select(0, rows + 1), part)
+
+    component, box = torch.arange(R)[:, None, None], torch.arange(R * G).reshape(R, G, 1)
+    top, bottom = (pick(place, height, component) for place in positions(y0, y1, height))
+    left, right = (pick(place, width, box) for place in positions(x0, x1, width))
+
+    def run(z):
+        table = F.pad(z[0], (0, 0, 1, 0)).cumsum(1).reshape(-1, width)
+        tall = edge(table, bottom).sub_(edge(table, top)).reshape(R, G, height, width).mul_(weight)
+        table = F.pad(tall.transpose(2, 3), (0, 0, 1, 0)).cumsum(2).reshape(-1, height)
+        wide = edge(table, right).sub_(edge(table, left))
+        return wide.reshape(R, G, width, height).sum(1).transpose(1, 2)[None]
+    return run
+
+
+def matrices(boxes, mix, grid):
+    """No running sums: the means along an axis are a matrix.  A token's cost grows with the side of the grid."""
+    (height, width), (R, G) = grid, mix.shape
+    y0, x0, y1, x1 = boxes.unbind(-1)
+    down = weights_of(boxes, mix)[:, :, None, None] * overlaps(y0, y1, height)
+    down = down.transpose(1, 2).reshape(R, height, G * height)
+    across = overlaps(x0, x1, width).reshape(R, G * width, width).transpose(1, 2).contiguous()       # [R, W, G W]
+
+    def run(z):
+        wide = (z @ across).unflatten(-1, (G, width)).transpose(-2, -3)
+        return down @ wide.flatten(-3, -2)
+    return run
+
+
+WAYS = {"literal": corners, "gathered": gathered, "matrices": matrices}
+LAYER = dict(grid=(56, 56), C=96, sizes={"D": 96, "R": 96, "G": 4, "S": 24}, options={}, without="", edges="fractional",
+             judge=None)                        # the naive form's tensor would take 362 GB
+
+
+def alone(edges):
+    """A layer that pools and does nothing else: u4 and u5 of ones, a gate of 1.  Both sides have planes."""
+    programs = {f"ours{'' if layout == 'planes' else ', by token'}":
+                f"figures/chopd-pooling {layout} {edges} 56 96 4" for layout in ("planes", "tokens")}
+    return dict(LAYER, options={"activation": "none"}, edges=edges, programs=programs)
+
+
+TIMED = {"chopd": LAYER, "chopd-pool-whole": alone("whole"), "chopd-pool-edges": alone("fractional")}
+
+
+def timed_inputs(case, draw):
+    (before, after), R, G = rows({**case, **case["sizes"], "B": 1}), case["sizes"]["R"], case["sizes"]["G"]
+    middle, half = draw([("middle", (R, G, 2), 1 / 9), ("half", (R, G, 2), 1 / 9)]).values()
+    low, high = middle - half.abs() - 0.25, middle + half.abs() + 0.25
+    if case["edges"] == "whole":
+        low = low.floor() + 0.5
+        high = torch.maximum(high.floor() + 0.5, low + 1)
+    t = {**draw(before + after), "boxes": torch.cat([low, high], -1)}
+    if "programs" in case:
+        ones = torch.eye(case["C"])
+        t.update(u4=ones, u5=ones, b=torch.zeros(R), phi_w2=0 * t["phi_w2"], phi_b2=torch.full((R,), 40.0))
+    return t
+
+
+def given(case, x):
+    """The argument of a way, made before the time is taken."""
+    return planes(x, case["grid"]).contiguous() if "programs" in case else x
+
+
+def timed(case, t):
+    def layer(pool):
+        def run(x):
+            x, z = planes(x, case["grid"]), u4 @ x[0].t()
+            pooled = pool(z.reshape(1, -1, *case["grid"])) * phi(t, x, case["grid"], 7)
+            return F.gelu(F.linear(tokens(pooled), t["u5"], t["b"]))
+        return run
+
+    ways, u4 = {name: way(t["boxes"], t["mix"], case["grid"]) for name, way in WAYS.items()}, t["u4"].t().contiguous()
+    if "programs" in case:
+        return {name: lambda z, pool=pool: tokens(pool(z)) for name, pool in ways.items()}
+    return {name: layer(pool) for name, pool in ways.items()}
+
+
+# ---- golden vectors ----
+
+def fc_rows(case):
     B, M, N, C, D = (case[letter] for letter in "BMNCD")
-    return inputs(seed, [("x", (B, M, C), 1), ("w", (M, N, C, D), M * C)])
+    return [("x", (B, M, C), 1), ("w", (M, N, C, D), M * C)]
 
 
-def dfc_cp_inputs(seed, case):
+def dfc_cp_rows(case):
     B, M, N, C, D, R = (case[letter] for letter in "BMNCDR")
-    return inputs(seed, [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (M, R), M), ("u3", (N, R), 1),
-                         ("u4", (C, R), C), ("u5", (D, R), R), ("b", (N, D), 1)])
+    return [("x", (B, M, C), 1), ("u1", (B, R), 1), ("u2", (M, R), M), ("u3", (N, R), 1), ("u4", (C, R), C),
+            ("u5", (D, R), R), ("b", (N, D), 1)]
+
+
+def rows(case):
+    """Before the boxes, and after them."""
+    B, C, D, R, S, G = (case[letter] for letter in "BCDRSG")
+    return ([("x", (B, case["grid"][0] * case["grid"][1], C), 1), ("u4", (C, R), C)],
+            [("mix", (R, G), G), ("phi_w1", (S, C, 3, 3), 9 * C), ("phi_b1", (S,), 9 * C), ("phi_w2", (R, S), S),
+             ("phi_b2", (R,), S), ("u5", (D, R), R), ("b", (D,), 1)])
 
 
 def chopd_inputs(seed, case):
-    B, C, D, R, S = (case[letter] for letter in "BCDRS")
-    G = len(case["boxes"][0])
-    boxes = torch.tensor([case["boxes"][r % len(case["boxes"])] for r in range(R)], dtype=torch.float64)
-    before = [("x", (B, case["grid"][0] * case["grid"][1], C), 1), ("u4", (C, R), C)]
-    after = [("mix", (R, G), G), ("phi_w1", (S, C, 3, 3), 9 * C), ("phi_b1", (S,), 9 * C), ("phi_w2", (R, S), S),
-             ("phi_b2", (R,), S), ("u5", (D, R), R), ("b", (D,), 1)]
-    first, second = inputs(seed, before), inputs(seed + 500, after)
-    return {**first, "boxes": boxes, **second}
+    before, after = rows({**case, "G": len(case["boxes"][0])})
+    boxes = torch.tensor([case["boxes"][r % len(case["boxes"])] for r in range(case["R"])], dtype=torch.float64)
+    return {**inputs(seed, before), "boxes": boxes, **inputs(seed + 500, after)}
 
 
 # Boxes (y0, x0, y1, x1) from the middle of the token.
@@ -112,7 +258,8 @@ CHOPD = {
 
 
 def main():
-    layers = [("fc", fc, fc_inputs, FC), ("dfc-cp", dfc_cp, dfc_cp_inputs, DFC_CP),
+    layers = [("fc", fc, lambda seed, case: inputs(seed, fc_rows(case)), FC),
+              ("dfc-cp", dfc_cp, lambda seed, case: inputs(seed, dfc_cp_rows(case)), DFC_CP),
               ("chopd", chopd, chopd_inputs, CHOPD)]
     for operator, layer, made, cases in layers:
         for seed, (name, given) in enumerate(cases.items(), 1):

@@ -1,15 +1,14 @@
-"""Golden vectors for ELSA: Algorithms 1 and 2, the final module, and Eq. 4; see _golden.py."""
+"""ELSA, literally (Algorithms 1 and 2, the final module, and Eq. 4) and as it is timed; see _golden.py."""
+
+import math
 
 import torch
 import torch.nn.functional as F
 
-from _golden import around, inputs, project, write
+from _golden import around, inputs, planes, project, tokens, write
 
 
-def planes(tokens, grid):
-    """[B, N, C] -> [B, C, H, W]"""
-    return tokens.transpose(1, 2).reshape(tokens.shape[0], -1, *grid)
-
+# ---- literal form ----
 
 def unfold(plane, kernel, dilation):
     """[B, C, H, W] -> [B, C, K*K, H, W], zeros off the grid."""
@@ -28,23 +27,24 @@ def algorithm_2(t, q, k, kernel, dilation, equation, scale):
 
 def final(t, q, k, kernel, dilation, heads, scale):
     """The authors' module: group convolution, GELU, 1 x 1 convolution."""
-    z = scale * q * k
+    z = q * k if scale == 1 else scale * q * k
     g = F.conv2d(z, t["conv_w"], t["conv_b"], padding=kernel // 2 * dilation, dilation=dilation,
                  groups=z.shape[1] // t["conv_w"].shape[1])
     logits = F.conv2d(F.gelu(g), t["mix_w"][:, :, None, None], t["mix_b"])
     return logits.reshape(logits.shape[0], heads, kernel * kernel, *logits.shape[2:])
 
 
-def algorithm_1(t, attention, channels, power, gamma, by_block):
-    """[B, C, K*K, H, W]: the filters of all channels, made from those of the heads."""
-    heads = attention.shape[1]
-    head = torch.arange(channels) // (channels // heads) if by_block else torch.arange(channels) % heads
-    filters = attention[:, head]
+def algorithm_1(t, attention, v, dilation=1, power=1, gamma=1, by_block=False):
+    """[B, C, H, W]: the filters of all channels, made from those of the heads, on the values."""
+    channels, heads = v.shape[1], attention.shape[1]
+    head = lambda a, axis: a.unflatten(axis, (heads, -1) if by_block else (-1, heads))
+    filters = attention.unsqueeze(2 if by_block else 1)         # [B, h, 1, ...] or [B, 1, h, ...]
     if "ghost_mul" in t:
-        filters = (t["ghost_mul"] ** power)[None, :, :, None, None] * filters
+        filters = head(t["ghost_mul"] ** power, 0)[..., None, None] * filters
     if "ghost_add" in t:
-        filters = filters + gamma * t["ghost_add"][None, :, :, None, None]
-    return filters
+        filters = filters + gamma * head(t["ghost_add"], 0)[..., None, None]
+    kernel = math.isqrt(attention.shape[2])
+    return (filters * head(unfold(v, kernel, dilation), 1)).sum(3).flatten(1, 2)
 
 
 def unified(t, q, k, v, grid, kernel, dilation, heads, terms, norm, area, scale):
@@ -94,23 +94,112 @@ def unified(t, q, k, v, grid, kernel, dilation, heads, terms, norm, area, scale)
     return y.transpose(1, 2).flatten(2)
 
 
-def elsa(t, case):
-    q, k, v = F.linear(t["x"], t["w_qkv"], t.get("b_qkv")).split([case["Q"], case["Q"], case["C"]], dim=-1)
-    grid, kernel, dilation, heads = case["grid"], case["kernel"], case["dilation"], case["heads"]
+def projected(t, case):
+    """Query and key of Q channels, value of C."""
+    return F.linear(t["x"], t["w_qkv"], t.get("b_qkv")).split([case["Q"], case["Q"], case["C"]], dim=-1)
+
+
+def elsa(t, case, apply=algorithm_1):
+    q, k, v = projected(t, case)
+    grid, kernel, dilation, heads, scale = (case[key] for key in ("grid", "kernel", "dilation", "heads", "scale"))
     if case["equation"] == 4:
-        y = unified(t, q, k, v, grid, kernel, dilation, heads, case["terms"], case["norm"], case["area"], case["scale"])
+        return project(t, unified(t, q, k, v, grid, kernel, dilation, heads, case["terms"], case["norm"],
+                                  case["area"], scale))
+    q, k, v = (planes(a, grid) for a in (q, k, v))
+    if case["equation"] == 0:
+        logits = final(t, q, k, kernel, dilation, heads, scale)
     else:
-        q, k, v = planes(q, grid), planes(k, grid), planes(v, grid)
-        if case["equation"] == 0:
-            logits = final(t, q, k, kernel, dilation, heads, case["scale"])
-        else:
-            logits = algorithm_2(t, q, k, kernel, dilation, case["equation"], case["scale"])
-        filters = algorithm_1(t, logits.softmax(2), case["C"], case["lambda"], case["gamma"], case["map"] == "block")
-        y = (filters * unfold(v, kernel, dilation)).sum(2).flatten(2).transpose(1, 2)
-    return project(t, y)
+        logits = algorithm_2(t, q, k, kernel, dilation, case["equation"], scale)
+    y = apply(t, logits.softmax(2), v, dilation, case["lambda"], case["gamma"], case["map"] == "block")
+    return project(t, tokens(y))
 
 
-def elsa_inputs(seed, case):
+# ---- cheaper: Algorithm 4, corrected, for the weights; a neighbour at a time in place of Algorithm 1 ----
+
+def both_maps(t):
+    """rk and rq as one 1 x 1 convolution, [2 h K K, C, 1, 1]: a logit's own half, then that of its neighbour."""
+    both = torch.stack([t["rk"].flatten(1), t["rq"].flatten(1)], -1)
+    return both.flatten(1).t().contiguous()[:, :, None, None]
+
+
+def shifts(heads, kernel):
+    """[h K K, 2, K, K]: a convolution that adds the first half here and the second half of a neighbour."""
+    near = torch.eye(kernel * kernel).reshape(-1, kernel, kernel)
+    here = near[kernel * kernel // 2].expand_as(near)
+    return torch.stack([here, near], 1).repeat(heads, 1, 1, 1)
+
+
+def algorithm_4(t, z, maps, shift):
+    """The logits of Eq. 7, [B, h, K*K, H, W], from z = q k."""
+    heads, kernel = t["rb"].shape[0], shift.shape[-1]
+    logits = F.conv2d(F.conv2d(z, maps), shift, t["rb"].flatten(), padding=kernel // 2, groups=len(shift))
+    return logits.unflatten(1, (heads, -1))
+
+
+def neighbours(t, attention, v, by_block=False):
+    """As algorithm_1.  Without ghost_mul, ghost_add is a depth-wise convolution."""
+    channels, (height, width), heads = v.shape[1], v.shape[2:], attention.shape[1]
+    kernel = math.isqrt(attention.shape[2])
+    head = lambda a, axis: a.unflatten(axis, (heads, -1) if by_block else (-1, heads))
+    attention = attention.unsqueeze(2 if by_block else 1)
+    mul, add = t.get("ghost_mul"), t["ghost_add"]
+    if mul is None:
+        y = head(F.conv2d(v, add.reshape(channels, 1, kernel, kernel), padding=kernel // 2, groups=channels), 1)
+    else:
+        y, mul, add = head(torch.zeros(v.shape), 1), head(mul, 0), head(add, 0)
+    padded = head(F.pad(v, (kernel // 2,) * 4), 1)
+    for n in range(kernel * kernel):
+        dy, dx = divmod(n, kernel)
+        filters = attention[:, :, :, n]
+        if mul is not None:
+            filters = torch.addcmul(add[..., n, None, None], mul[..., n, None, None], filters)
+        y.addcmul_(filters, padded[..., dy:dy + height, dx:dx + width])
+    return y.flatten(1, 2)
+
+
+# ---- timed forms ----
+
+TIMED = {"elsa": dict(grid=(56, 56), C=96, options={"kernel": 7, "heads": 3}, without="b_qkv,b_o")}
+
+
+def timed_inputs(case, draw):
+    return draw(rows({**DEFAULT, **case, **case["options"], "equation": 7, "Q": case["C"], "ghost": True,
+                      "projection": True}))
+
+
+def exponentials(case):
+    return case["options"]["heads"] * math.prod(case["grid"]) * case["options"]["kernel"] ** 2
+
+
+def timed(case, t):
+    heads, kernel = case["options"]["heads"], case["options"]["kernel"]
+    maps, shift = both_maps(t), shifts(heads, kernel)
+    rk, rq = t["rk"].flatten(1).t(), t["rq"].flatten(1).t()
+
+    def sliced(t, z):   # slices in place of a convolution shift the other half
+        height, width = z.shape[2:]
+        own, other = ((a @ z[0].flatten(1)).reshape(heads, -1, height, width) for a in (rk, rq))
+        other = F.pad(other, (kernel // 2,) * 4)
+        own += t["rb"][:, :, None, None]
+        for n in range(kernel * kernel):
+            dy, dx = divmod(n, kernel)
+            own[:, n] += other[:, n, dy:dy + height, dx:dx + width]
+        return own[None]
+
+    def way(logits, apply):
+        def run(x):
+            q, k, v = planes(F.linear(x, t["w_qkv"]), case["grid"]).chunk(3, 1)
+            return project(t, tokens(apply(t, logits(t, q * k).softmax(2), v)))
+        return run
+
+    by_4 = lambda t, z: algorithm_4(t, z, maps, shift)
+    # literal: Algorithms 4 and 1 as printed, with all filters and unfolded values
+    return {"literal": way(by_4, algorithm_1), "algorithm 4": way(by_4, neighbours), "sliced": way(sliced, neighbours)}
+
+
+# ---- golden vectors ----
+
+def rows(case):
     C, Q, h, K = (case[key] for key in ("C", "Q", "heads", "kernel"))
     taps = K * K
     offsets = (2 * K - 1) ** 2 if case["area"] == "window" else taps
@@ -123,11 +212,8 @@ def elsa_inputs(seed, case):
                if case["equation"] != 4 or term in case["terms"]]
     if case["ghost"]:
         own += [("ghost_mul", (C, taps), 1), ("ghost_add", (C, taps), taps)]
-    tensors = inputs(seed, around(case["grid"][0] * case["grid"][1], C, own, case["biases"], case["projection"],
-                                  case["batch"], 2 * Q + C))
-    if case["ghost"] and case["lambda"] != int(case["lambda"]):
-        tensors["ghost_mul"] = tensors["ghost_mul"].abs() + 0.125
-    return tensors
+    tokens = case["grid"][0] * case["grid"][1]
+    return around(tokens, C, own, case["biases"], case["projection"], case["batch"], 2 * Q + C)
 
 
 DEFAULT = {"dilation": 1, "heads": 1, "batch": 1, "ghost": False, "lambda": 1, "gamma": 1, "map": "modulo", "scale": 1,
@@ -157,7 +243,9 @@ CASES = {
 def main():
     for seed, (name, given) in enumerate(CASES.items(), 1):
         case = {**DEFAULT, "Q": given["C"], **given}
-        tensors = elsa_inputs(seed, case)
+        tensors = inputs(seed, rows(case))
+        if case["ghost"] and case["lambda"] != int(case["lambda"]):
+            tensors["ghost_mul"] = tensors["ghost_mul"].abs() + 0.125
         tensors["y_expected"] = elsa(tensors, case)
         options = [f"--grid {case['grid'][0]}x{case['grid'][1]} --kernel {case['kernel']} --heads {case['heads']}"]
         options += ["--variant final" if case["equation"] == 0 else f"--equation {case['equation']}"]

@@ -1,45 +1,33 @@
-"""Golden vectors for "Fast Vision Transformers with HiLo Attention", Sec. 4.1 and App. A.4; see _golden.py."""
+"""HiLo ("Fast Vision Transformers with HiLo Attention"), literally (Sec. 4.1, App. A.4) and as it is timed; see
+_golden.py."""
 
 import math
 
 import torch
 import torch.nn.functional as F
 
-from _golden import axes, inputs, write
+from _golden import attention, axes, cut, glue, heads_of, inputs, rows_of, with_attentions, write
 
-
-def heads_of(rows, count):
-    """[..., n, count c] -> [..., count, n, c]"""
-    return rows.unflatten(-1, (count, -1)).transpose(-2, -3)
-
-
-def attention(q, k, v, count):
-    """Rows of all heads in, rows of all heads out."""
-    q, k, v = (heads_of(rows, count) for rows in (q, k, v))
-    weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), dim=-1)
-    return (weights @ v).transpose(-2, -3).flatten(-2)
+# ---- literal form ----
 
 
 def linear(t, name, rows):
     return F.linear(rows, t[name], t.get(name + "_b"))
 
 
-def high(t, plane, s, count):
-    """[B, H, W, C] -> [B, H, W, hd]: windows are a second batch axis."""
-    batch, height, width, _ = plane.shape
-    windows = plane.unflatten(1, (height // s, s)).unflatten(3, (width // s, s)).transpose(2, 3)
-    q, k, v = linear(t, "h_qkv", windows.flatten(3, 4)).chunk(3, dim=-1)
-    mixed = linear(t, "h_proj", attention(q, k, v, count))
-    return mixed.unflatten(3, (s, s)).transpose(2, 3).reshape(batch, height, width, -1)
+def high(t, plane, s, count, attend):
+    """[B, H, W, C] -> [B, H, W, hd], in windows."""
+    q, k, v = (heads_of(p, count) for p in linear(t, "h_qkv", cut(plane, s)).chunk(3, dim=-1))
+    return glue(linear(t, "h_proj", rows_of(attend(q, k, v))), plane.shape[1:3], s)
 
 
-def low(t, plane, s, count, pooled_queries):
+def low(t, plane, s, count, pooled_queries, attend):
     """[B, H, W, C] -> [B, H, W, ld]"""
-    means = F.avg_pool2d(plane.permute(0, 3, 1, 2), s).permute(0, 2, 3, 1)
+    means = plane if s == 1 else F.avg_pool2d(plane.permute(0, 3, 1, 2), s).permute(0, 2, 3, 1)
     asking = means if pooled_queries else plane
-    k, v = linear(t, "l_kv", means).flatten(1, 2).chunk(2, dim=-1)
-    answers = linear(t, "l_proj", attention(linear(t, "l_q", asking).flatten(1, 2), k, v, count))
-    answers = answers.unflatten(1, asking.shape[1:3])
+    q = heads_of(linear(t, "l_q", asking.flatten(1, 2)), count)
+    k, v = (heads_of(p, count) for p in linear(t, "l_kv", means.flatten(1, 2)).chunk(2, dim=-1))
+    answers = linear(t, "l_proj", rows_of(attend(q, k, v))).unflatten(1, asking.shape[1:3])
     if pooled_queries:
         answers = F.interpolate(answers.permute(0, 3, 1, 2), plane.shape[1:3], mode="bilinear", align_corners=False)
         answers = answers.permute(0, 2, 3, 1)
@@ -52,26 +40,80 @@ def shares(case):
     return case["heads"] - far, far
 
 
-def hilo(t, case):
+def hilo(t, case, attend=attention):
     (height, width), s = case["grid"], case["window"]
     near, far = shares(case)
     plane = t["x"].unflatten(1, (height, width))
-    plane = F.pad(plane, (0, 0, 0, -width % s, 0, -height % s))
-    parts = [high(t, plane, s, near)] if near else []
-    parts += [low(t, plane, s, far, case["pooled"])] if far else []
+    if height % s or width % s:
+        plane = F.pad(plane, (0, 0, 0, -width % s, 0, -height % s))
+    parts = [high(t, plane, s, near, attend)] if near else []
+    parts += [low(t, plane, s, far, case["pooled"], attend)] if far else []
     return torch.cat(parts, dim=-1)[:, :height, :width].flatten(1, 2)
 
 
-def hilo_inputs(seed, case):
+# ---- timed forms ----
+
+PLAIN = dict(grid=(14, 14), C=768, options={"heads": 12, "window": 2, "alpha": 0.9},
+             without="h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b")
+TIMED = {"hilo": PLAIN, "hilo-64": dict(PLAIN, batch=64)}
+IMAGES = 4                      # that stay in the cache together
+
+
+def as_golden(case):
+    return {**DEFAULT, **case, **case["options"], "biases": ()}
+
+
+def timed_inputs(case, draw):
+    return draw(rows(as_golden(case)))
+
+
+def exponentials(case):
+    (near, far), N, taps = shares(case["options"]), math.prod(case["grid"]), case["options"]["window"] ** 2
+    return (near * taps + far * N // taps) * N
+
+
+def merged(t, x, case, attend, first):
+    """One projection for all that every token needs, h_qkv and l_q; scores of windows as sums; pools of slices."""
+    (near, far), s, heads = shares(case), case["window"], case["heads"]
+    (height, width), c = case["grid"], case["C"] // heads
+    hd, split = near * c, (-1, height // s, s, width // s, s)
+    both = F.linear(x, first)
+    windows = both[..., :3 * hd].reshape(*split, 3, near, c)
+    q, k, v = windows.permute(5, 0, 1, 3, 6, 2, 4, 7).reshape(3, -1, s * s, c)
+    scores = torch.stack([(q * k[:, j:j + 1]).sum(-1) for j in range(s * s)], -1)
+    weights = (scores * c ** -0.5).softmax(-1)
+    y = sum(weights[..., j:j + 1] * v[:, j:j + 1] for j in range(s * s))
+    y = y.reshape(-1, height // s, width // s, near, s, s, c).permute(0, 1, 4, 2, 5, 3, 6)
+    y = F.linear(y.reshape(-1, height * width, hd), t["h_proj"])
+    plane = x.reshape(*split, x.shape[-1])
+    means = sum(plane[:, :, dy, :, dx] for dy in range(s) for dx in range(s)) / (s * s)
+    k, v = (heads_of(p, far) for p in F.linear(means.flatten(1, 2), t["l_kv"]).chunk(2, dim=-1))
+    answers = rows_of(attend(heads_of(both[..., 3 * hd:], far), k, v))
+    return torch.cat([y, F.linear(answers, t["l_proj"])], -1)
+
+
+def timed(case, t):
+    case, first = as_golden(case), torch.cat([t["h_qkv"], t["l_q"]]).contiguous()
+    ways = with_attentions(lambda attend: {"literal": lambda x: hilo({**t, "x": x}, case, attend),
+                                           "merged": lambda x: merged(t, x, case, attend, first)})
+    if case["batch"] > 1:       # a few images at a time, so that nothing leaves the cache
+        name, way = list(ways.items())[-1]
+        ways[f"{name}, {IMAGES} images"] = lambda x: torch.cat([way(part) for part in x.split(IMAGES)])
+    return ways
+
+
+# ---- golden vectors ----
+
+def rows(case):
     C, (near, far) = case["C"], shares(case)
     hd, ld = (count * C // case["heads"] for count in (near, far))
-    rows = [("x", (case["batch"], case["grid"][0] * case["grid"][1], C), 1)]
+    found = [("x", (case["batch"], case["grid"][0] * case["grid"][1], C), 1)]
     for name, out, fan in [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C),
                            ("l_proj", ld, ld)]:
         if out:
-            rows += [(name, (out, fan), fan)]
-            rows += [(name + "_b", (out,), fan)] if name in case["biases"] else []
-    return inputs(seed, rows)
+            found += [(name, (out, fan), fan)]
+            found += [(name + "_b", (out,), fan)] if name in case["biases"] else []
+    return found
 
 
 ALL = ("h_qkv", "h_proj", "l_q", "l_kv", "l_proj")
@@ -92,7 +134,7 @@ CASES = {
 def main():
     for seed, (name, given) in enumerate(CASES.items(), 1):
         case = {**DEFAULT, **given}
-        tensors = hilo_inputs(seed, case)
+        tensors = inputs(seed, rows(case))
         tensors["y_expected"] = hilo(tensors, case)
         options = f"--grid {axes(case['grid'])} --heads {case['heads']} --window {case['window']}"
         options += f" --alpha {case['alpha']}"

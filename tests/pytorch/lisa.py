@@ -1,13 +1,14 @@
-"""Golden vectors for "Lightweight Structure-Aware Attention": the pseudo-code of Fig. 6 and 7; see _golden.py."""
+"""LiSA ("Lightweight Structure-Aware Attention"), literally (Fig. 6 and 7) and as it is timed; see _golden.py."""
 
 import math
 
 import torch
+import torch.nn.functional as F
 
 from _golden import around, axes, inputs, join_heads, split_heads, write
 
 
-# ---- both figures ----
+# ---- literal form: both figures ----
 
 def offsets(grid):
     """[N, N]: the place of query i and key j in the table of a grid."""
@@ -27,7 +28,7 @@ def toeplitz(table, grid):
 def unit_heads(t, x, heads):
     """Query, key, value as [B, h, N, c]; query and key of unit length."""
     q, k, v = split_heads(t, x, heads)
-    return *(torch.nn.functional.normalize(p, dim=-1, eps=1e-12) for p in (q, k)), v
+    return *(F.normalize(p, dim=-1, eps=1e-12) for p in (q, k)), v
 
 
 def gather(query, key_side, value_side):
@@ -62,7 +63,7 @@ def equation_6_or_7(t, q, k, v, grid):
 def local_kernels(t, q, k, v, grid, kernel):
     """conv1d, conv2d and conv3d do not flip the kernel, so it is flipped here; they pad with zeros."""
     batch, heads, tokens, c = q.shape
-    convolve = {1: torch.nn.functional.conv1d, 2: torch.nn.functional.conv2d, 3: torch.nn.functional.conv3d}[len(grid)]
+    convolve = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[len(grid)]
     ends = tuple(range(-len(grid), 0))
 
     def convolved(a, filters):
@@ -80,20 +81,20 @@ def local_kernels(t, q, k, v, grid, kernel):
 
 # ---- Fig. 7, on the axes of the grid ----
 
-def equation_10(t, q, k, v, grid):
-    """irfftn needs the grid, or an odd axis loses its last token."""
-    middle = tuple(range(2, 2 + len(grid)))
+def equation_10(t, q, k, v, grid, size=None):
+    """Tables of the grid, or of a larger size.  irfftn needs that size, or an odd axis loses its last token."""
+    size, middle = size or grid, tuple(range(2, 2 + len(grid)))
 
-    def spectrum(a):
+    def spectrum(a, grid=grid):
         """[lead, N, ...] -> [lead, 1, bins..., ...]"""
-        return torch.fft.rfftn(a.reshape(a.shape[0], 1, *grid, *a.shape[2:]), dim=middle)
+        return torch.fft.rfftn(a.reshape(a.shape[0], 1, *grid, *a.shape[2:]), s=size, dim=middle)
 
     def tokens(a):
-        a = torch.fft.irfftn(a, s=grid, dim=middle)
+        a = torch.fft.irfftn(a, s=size, dim=middle)[(slice(None),) * 2 + tuple(map(slice, grid))]
         return a.reshape(q.shape[0], q.shape[1], q.shape[2], *a.shape[2 + len(grid):])
 
     fold = lambda a: a.reshape(-1, *a.shape[2:])                  # batch and heads together
-    wa, wb = spectrum(t["wa"][None]), spectrum(t["wb"][None])
+    wa, wb = spectrum(t["wa"][None], size), spectrum(t["wb"][None], size)
     ga = tokens(spectrum(fold(k))[..., None] * wa)
     gb = tokens(spectrum(fold(v))[..., None] * wb[..., None, :])
     return gather(q, ga + t["ba"], gb + t["bb"])
@@ -109,8 +110,62 @@ def lisa(t, equation, grid, heads, kernel=None):
     return join_heads(t, EQUATIONS[equation](t, q, k, v, grid))
 
 
-def lisa_inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None,
-                with_ba=False):
+# ---- timed forms ----
+
+PLAIN = dict(grid=(56, 56), C=96, sizes={"D": 16}, judge="fftw", without="b_qkv,b_o")
+TIMED = {
+    "lisa": dict(PLAIN, options={"equation": 10}),
+    "lisa-7": dict(PLAIN, options={"equation": 7}),
+}
+
+
+def timed_inputs(case, draw):
+    return draw(rows(case["options"]["equation"], case["grid"], 1, 1, case["C"], case["sizes"]["D"], True, False, True))
+
+
+def as_kernel(table, grid):
+    """Eq. 7's table of offsets as a kernel of twice the grid, a fast size: a correlation is a flipped convolution."""
+    height, width = grid
+    table = table.unflatten(0, (2 * height - 1, 2 * width - 1)).flip(0, 1)
+    edges = (0, 0) * (table.dim() - 2) + (0, 1, 0, 1)
+    return F.pad(table, edges).roll((1 - height, 1 - width), (0, 1)).flatten(0, 1)
+
+
+def timed(case, t):
+    grid, C, D, size = case["grid"], case["C"], case["sizes"]["D"], case["grid"]
+    if case["options"]["equation"] == 7:
+        size = tuple(2 * n for n in grid)
+        t = {**t, "wa": as_kernel(t["ea"], grid), "wb": as_kernel(t["eb"], grid)}
+    height, width = grid
+
+    def literal(x):
+        return join_heads(t, equation_10(t, *unit_heads(t, x, 1), grid, size))
+
+    wa = torch.fft.rfft2(t["wa"].unflatten(0, size).permute(3, 2, 0, 1).contiguous())
+    wb = torch.fft.rfft2(t["wb"].unflatten(0, size).permute(2, 0, 1).contiguous())
+    # The last sums give all channels of a token the same weight, so W_o may come first.
+    through = torch.cat([t["w_qkv"][:2 * C], t["w_o"] @ t["w_qkv"][2 * C:]])
+    bb = t["w_o"] @ t["bb"]
+
+    def streamed(x):
+        """Channels first, spectra made before, the output projected with the value, one latent at a time."""
+        q, k, v = F.linear(x[0], through).t().contiguous().reshape(3, C, height, width)
+        q, k = F.normalize(q, dim=0), F.normalize(k, dim=0)
+        k, v = torch.fft.rfft2(k, s=size), torch.fft.rfft2(v, s=size)
+        y = torch.zeros(C, height, width)
+        for d in range(D):
+            ga = torch.fft.irfft2(k * wa[d], s=size)[:, :height, :width]
+            a = (q * (ga + t["ba"][:, d, None, None])).sum(0)
+            gb = torch.fft.irfft2(v * wb[d], s=size)[:, :height, :width]
+            y.addcmul_(a.expand_as(gb), gb + bb[:, d, None, None])
+        return y.flatten(1).t().contiguous()[None]
+
+    return {"literal": literal, "streamed": streamed}
+
+
+# ---- golden vectors ----
+
+def rows(equation, grid, heads, batch, c, latent, shared_rpe, biases, projection, kernel=None, with_ba=False):
     tokens, table, taps = math.prod(grid), math.prod(2 * n - 1 for n in grid), math.prod(kernel or grid)
     if equation == 4:
         own = [("e", (table, 1 if shared_rpe else heads), tokens)]
@@ -123,7 +178,7 @@ def lisa_inputs(seed, equation, grid, heads, batch, c, latent, shared_rpe, biase
         own += [("ba", (c, latent), c)]
     if equation != 4:
         own += [("bb", (c, latent), c)]
-    return inputs(seed, around(tokens, heads * c, own, biases, projection, batch))
+    return around(tokens, heads * c, own, biases, projection, batch)
 
 
 #        name             equation  grid    heads batch c  D  shared  biases projection
@@ -151,7 +206,7 @@ CASES = [("eq4_line",           4, (7,),       2, 2, 3, 0, True,  True,  True),
 def main():
     for seed, (name, equation, grid, heads, *rest) in enumerate(CASES, 1):
         kernel = rest[6] if len(rest) > 6 else None
-        tensors = lisa_inputs(seed, equation, grid, heads, *rest)
+        tensors = inputs(seed, rows(equation, grid, heads, *rest))
         tensors["y_expected"] = lisa(tensors, equation, grid, heads, kernel)
         words = f" --kernel {axes(kernel)}" if kernel else ""
         write("lisa", name, tensors, f"--grid {axes(grid)} --equation {equation}{words} --heads {heads}")

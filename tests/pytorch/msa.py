@@ -1,4 +1,4 @@
-"""Golden vectors for self-attention (Vaswani et al. 2017); see _golden.py.
+"""Self-attention (Vaswani et al. 2017), literally and as it is timed; see _golden.py.
 
 Windows and their shift are those of Liu et al. 2021, the ghost head that of Zhou et al. 2021, App. C.  In the cases
 "public" y_expected comes from a table as Swin's public code stores it, and rpe is this table as rename.py converts
@@ -8,17 +8,64 @@ it.
 import math
 
 import torch
+import torch.nn.functional as F
 
-from _golden import around, axes, drawn, inputs, join_heads, split_heads, write
+from _golden import LIBRARY, around, attention, axes, cut, drawn, glue, inputs, join_heads, scaled_queries
+from _golden import split_heads, with_attentions, write
 from lisa import toeplitz
 
+# ---- literal form -------------------------------------------------------------
 
-def scores(t, q, k, grid):
-    """[B, h, N, N], with the bias of each offset."""
-    logits = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+
+def bias(t, grid, heads, window=None, shift=0):
+    """[1 or windows, h, M, M]: the table's entry of each offset, and -inf between the two sides of a seam; or None."""
+    parts = []
     if "rpe" in t:
-        logits = logits + toeplitz(t["rpe"].expand(-1, q.shape[1]), grid).permute(2, 0, 1)
-    return logits
+        table, near = t["rpe"].expand(-1, heads), grid
+        if window:                      # the middle of the plane's table is the table of a window
+            rows, columns = (slice(n - window, n + window - 1) for n in grid)
+            near, table = (window, window), table.unflatten(0, [2 * n - 1 for n in grid])[rows, columns].flatten(0, 1)
+        parts.append(toeplitz(table, near).permute(2, 0, 1)[None])
+    if shift:                           # the last rows and columns of the rolled plane are regions of their own
+        late = [(torch.arange(n) >= n - shift).long() for n in grid]
+        side = cut((late[0][:, None] + 2 * late[1])[None, :, :, None], window)
+        parts.append(torch.zeros(()).masked_fill(side != side.transpose(1, 2), -torch.inf)[:, None])
+    return sum(parts[1:], parts[0]) if parts else None
+
+
+def msa(t, x, grid, heads, window=None, shift=0, attend=attention, ready=None):
+    """All tokens to all, or in windows of a plane that is rolled and rolled back; `ready` is the bias, made before."""
+    added = bias(t, grid, heads, window, shift) if ready is None else ready
+    if not window:
+        return join_heads(t, attend(*split_heads(t, x, heads), added))
+    if added is not None and len(added) > 1:
+        added = added.repeat(len(x), 1, 1, 1)
+    plane = rolled(x.unflatten(1, grid), -shift)
+    y = join_heads(t, attend(*split_heads(t, cut(plane, window), heads), added))
+    return rolled(glue(y, grid, window), shift).flatten(1, 2)
+
+
+def rolled(plane, by):
+    return plane.roll((by, by), (1, 2)) if by else plane
+
+
+def ghosted(t, x, grid, heads, power, gamma, by_block):
+    """Weights of heads become weights of channels, [B, C, N, N]."""
+    q, k, v = split_heads(t, x, heads)
+    c = q.shape[-1]
+    logits = q @ k.transpose(-1, -2) / c ** 0.5
+    added = bias(t, grid, heads)
+    weights = (logits if added is None else logits + added).softmax(-1)
+    weights = weights[:, [ch // c if by_block else ch % heads for ch in range(heads * c)]]
+    if "ghost_mul" in t:
+        weights = weights * toeplitz(t["ghost_mul"].T, grid).permute(2, 0, 1) ** power
+    weights = weights + gamma * toeplitz(t["ghost_add"].T, grid).permute(2, 0, 1)
+    values = v.transpose(1, 2).flatten(2).transpose(1, 2)              # [B, C, N]
+    y = torch.einsum("bcij,bcj->bci", weights, values)
+    return join_heads(t, y.reshape(-1, heads, c, y.shape[-1]).transpose(2, 3))
+
+
+# ---- Swin's public tables -------------------------------------------------------
 
 
 def of_windows(table, grid, edge):
@@ -32,8 +79,9 @@ def of_windows(table, grid, edge):
     return whole.flatten(0, 1)
 
 
-def public_windows(table, q, k, v, grid, edge, shift):
+def public_windows(t, x, table, grid, heads, edge, shift):
     """Swin's windows pair by pair: query minus key in the window gives the entry; masks are -100, as in its code."""
+    q, k, v = split_heads(t, x, heads)
     rows, columns = grid
     y = torch.zeros_like(v)
     place = [(r, c) for r in range(rows) for c in range(columns)]
@@ -50,58 +98,63 @@ def public_windows(table, q, k, v, grid, edge, shift):
         logits = (q[:, :, i, None] * k[:, :, keys]).sum(-1) / q.shape[-1] ** 0.5
         weights = (logits + table[entries].T + torch.tensor(masks, dtype=table.dtype)).softmax(-1)
         y[:, :, i] = (weights[..., None] * v[:, :, keys]).sum(2)
-    return y
+    return join_heads(t, y)
 
 
-def plain(t, q, k, v, grid):
-    return scores(t, q, k, grid).softmax(-1) @ v
+# ---- timed forms ----------------------------------------------------------------
+
+PLAIN = dict(C=64, grid=(56, 56), options={}, without="b_qkv,b_o,rpe")
+LAYER = dict(PLAIN, C=768, grid=(14, 14), options={"heads": 12})       # rows of HiLo's Tab. 10
+TIMED = {
+    "msa": PLAIN,
+    "msa-96": dict(PLAIN, C=96),
+    "window": dict(PLAIN, C=96, options={"heads": 3, "window": 7}, beside=["elsa"]),
+    "layer-msa": LAYER,
+    "layer-window": dict(LAYER, options={"heads": 12, "window": 7}),
+}
 
 
-def ghosted(t, q, k, v, grid, power, gamma, by_block):
-    """Weights of heads become weights of channels, [B, C, N, N]."""
-    heads, c = q.shape[1], q.shape[-1]
-    channels = heads * c
-    weights = scores(t, q, k, grid).softmax(-1)
-    of = [ch // c if by_block else ch % heads for ch in range(channels)]
-    weights = weights[:, of]
-    if "ghost_mul" in t:
-        weights = weights * toeplitz(t["ghost_mul"].T, grid).permute(2, 0, 1) ** power
-    weights = weights + gamma * toeplitz(t["ghost_add"].T, grid).permute(2, 0, 1)
-    values = v.transpose(1, 2).flatten(2).transpose(1, 2)              # [B, C, N]
-    y = torch.einsum("bcij,bcj->bci", weights, values)
-    return y.reshape(-1, heads, c, y.shape[-1]).transpose(2, 3)
+def timed_inputs(case, draw):
+    return draw(around(math.prod(case["grid"]), case["C"], [], biases=False))
 
 
-def in_windows(t, q, k, v, grid, edge, shift):
-    """Roll the plane, cut it into windows, roll it back.  Pairs across a seam have a score of -inf."""
-    rows, columns = grid
-    batch, heads, _, c = q.shape
+def exponentials(case):
+    return case["options"].get("heads", 1) * math.prod(case["grid"]) ** 2
 
-    def cut(a):
-        a = a.reshape(batch, heads, rows // edge, edge, columns // edge, edge, -1)
-        return a.permute(0, 1, 2, 4, 3, 5, 6).reshape(batch, heads, -1, edge * edge, a.shape[-1])
 
-    def rolled(a):
-        return cut(a.reshape(batch, heads, rows, columns, -1).roll((-shift, -shift), (2, 3)))
+def timed(case, t):
+    options = {"heads": 1, **case["options"]}
 
-    # The last `shift` rows and columns of the plane are regions of their own.
-    side = torch.zeros(rows, columns, dtype=torch.long)
-    if shift:
-        side[rows - shift:, :] += 1
-        side[:, columns - shift:] += 2
-    side = cut(side.expand(batch, heads, rows, columns)[..., None])[..., 0]
-    apart = side[..., :, None] != side[..., None, :]
+    def forms(attend):
+        return {"plain": lambda x: msa(t, x, case["grid"], **options, attend=attend)}
 
-    logits = rolled(q) @ rolled(k).transpose(-1, -2) / c ** 0.5
-    if "rpe" in t:                  # the middle of the plane's table is the table of a window
-        table = t["rpe"].reshape(2 * rows - 1, 2 * columns - 1, -1)
-        middle = table[rows - edge:rows + edge - 1, columns - edge:columns + edge - 1].flatten(0, 1)
-        bias = toeplitz(middle.expand(-1, heads), (edge, edge)).permute(2, 0, 1)
-        logits = logits + bias[None, :, None]
-    y = logits.masked_fill(apart, -torch.inf).softmax(-1) @ rolled(v)
-    y = y.reshape(batch, heads, rows // edge, columns // edge, edge, edge, c).permute(0, 1, 2, 4, 3, 5, 6)
-    return y.reshape(batch, heads, rows, columns, c).roll((shift, shift), (2, 3)).flatten(2, 3)
+    def chunked(x):     # one head, one image; 256 queries at a time, so that scores stay in the cache
+        q, k, v = F.linear(x[0], t["w_qkv"]).chunk(3, dim=-1)
+        q, k = q * case["C"] ** -0.5, k.t().contiguous()
+        return F.linear(torch.cat([(part @ k).softmax(-1) @ v for part in q.split(256)])[None], t["w_o"])
 
+    def flex(x):
+        q, k, v = (a.contiguous() for a in split_heads(t, x, 1))
+        return join_heads(t, flex_attention(q, k, v))
+
+    if options["heads"] == 12:
+        return with_attentions(forms)
+    ways = forms(scaled_queries)
+    if options["heads"] == 1:
+        ways["chunked"] = chunked
+    if LIBRARY:
+        ways["library"] = forms(LIBRARY)["plain"]
+    if options["heads"] == 1:
+        try:
+            from torch.nn.attention import flex_attention as module
+            flex_attention = torch.compile(module.flex_attention)
+            ways["flex"] = flex
+        except (ImportError, AttributeError):
+            pass
+    return ways
+
+
+# ---- golden vectors -------------------------------------------------------------
 
 #        name             grid       heads batch c  columns of rpe, how
 CASES = [("plain_line",    (7,),      2, 2, 3, 1, "plain", {}),
@@ -119,33 +172,29 @@ PUBLIC = [("public",        (4, 4),   2, 2, 4, 2, "public", {"window": 2}),
           ("public_shift",  (6, 9),   2, 1, 4, 2, "public", {"window": 3, "shift": 1})]
 
 
-def msa_inputs(seed, grid, heads, batch, c, columns, how, options):
+def rows(grid, heads, batch, c, columns, how, options):
     tokens, table, C = math.prod(grid), math.prod(2 * n - 1 for n in grid), heads * c
     own = [("rpe", (table, columns), 1)] if columns else []
     if how == "ghost":
         own += [("ghost_add", (C, table), tokens)] + [("ghost_mul", (C, table), 1)] * bool(options["lambda"])
-    return inputs(seed, around(tokens, C, own, batch=batch))
+    return around(tokens, C, own, batch=batch)
 
 
 def main():
-    cases = [*enumerate(CASES, 71), *enumerate(PUBLIC, 171)]
-    for seed, (name, grid, heads, batch, c, columns, how, options) in cases:
-        tensors = msa_inputs(seed, grid, heads, batch, c, columns, how, options)
-        q, k, v = split_heads(tensors, tensors["x"], heads)
+    for seed, (name, grid, heads, *more, how, options) in [*enumerate(CASES, 71), *enumerate(PUBLIC, 171)]:
+        t = inputs(seed, rows(grid, heads, *more, how, options))
         if how == "public":
             edge = options["window"]
             public = drawn(1000 * seed + 999, ((2 * edge - 1) ** 2, heads), 1)
-            tensors["rpe"] = of_windows(public, grid, edge)
-            y = public_windows(public, q, k, v, grid, edge, options.get("shift", 0))
-        elif how == "plain":
-            y = plain(tensors, q, k, v, grid)
-        elif how == "windows":
-            y = in_windows(tensors, q, k, v, grid, options["window"], options.get("shift", 0))
+            t["rpe"] = of_windows(public, grid, edge)
+            y = public_windows(t, t["x"], public, grid, heads, edge, options.get("shift", 0))
+        elif how == "ghost":
+            power, gamma = options["lambda"], options["gamma"]
+            y = ghosted(t, t["x"], grid, heads, power, gamma, options.get("head-map") == "block")
         else:
-            y = ghosted(tensors, q, k, v, grid, options["lambda"], options["gamma"], options.get("head-map") == "block")
-        tensors["y_expected"] = join_heads(tensors, y)
+            y = msa(t, t["x"], grid, heads, **options)
         words = "".join(f" --{option} {value}" for option, value in options.items())
-        write("msa", name, tensors, f"--grid {axes(grid)} --heads {heads}{words}")
+        write("msa", name, {**t, "y_expected": y}, f"--grid {axes(grid)} --heads {heads}{words}")
 
 
 if __name__ == "__main__":

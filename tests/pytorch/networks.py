@@ -1,11 +1,12 @@
-"""Golden vectors for whole networks; see _golden.py.
+"""Whole networks, literally and as they are timed; see _golden.py.
 
 LITv2 (HiLo, Tab. 7), ELSA-Swin, LiSANet (LiSA, Tab. 2, 7 and 8), StructViT (StructSA, Tab. 2), a ChoP'D Former with
 our own widths (the paper's are not at hand), and Swin-T.  A network is a table of steps.  Tensors have the paths of
-the C code. Operators are those of the other files.  Nothing is optimized: batch norms are not folded, and sampling
-follows its formula.
+the C code. Operators are those of the other files.  In the literal form nothing is optimized: batch norms are not
+folded, and sampling follows its formula.
 """
 
+import functools
 import itertools
 import math
 from collections import namedtuple
@@ -17,8 +18,9 @@ import chopd as of_chopd
 import elsa as of_elsa
 import hilo as of_hilo
 import lisa as of_lisa
+import msa as of_msa
 import structsa as of_structsa
-from _golden import axes, drawn, join_heads, split_heads, write
+from _golden import LIBRARY, around, attention, axes, drawn, planes, scaled_queries, tokens, write
 
 # ---- layers -----------------------------------------------------------------
 #
@@ -26,16 +28,6 @@ from _golden import axes, drawn, join_heads, split_heads, write
 # its result.
 
 Layer = namedtuple("Layer", "tensors run C grid")
-
-
-def planes(x, grid):
-    """[B, N, C] -> [B, C, ...grid]"""
-    return x.transpose(1, 2).reshape(x.shape[0], -1, *grid)
-
-
-def tokens(plane):
-    """[B, C, ...grid] -> [B, N, C]"""
-    return plane.flatten(2).transpose(1, 2)
 
 
 def convolve(grid, *given, **options):
@@ -150,19 +142,11 @@ def head(C, grid, classes):
     return Layer(rows("w", (classes, C), "b", C), lambda t, x: F.linear(x.mean(1), t["w"], t["b"]), classes, ())
 
 
-# ---- operators --------------------------------------------------------------
-
-def between(C, own, maps=None):
-    """An operator's own tensors between its two projections."""
-    return rows("w_qkv", (maps or 3 * C, C), "b_qkv", C) + own + rows("w_o", (C, C), "b_o", C)
-
+# ---- operators: all tensors but x ----------------------------------------------
 
 def hilo(C, grid, heads, window=2, alpha=0.9):
-    case = dict(grid=grid, heads=heads, window=window, alpha=alpha, pooled=False)
-    hd, ld = (count * C // heads for count in of_hilo.shares(case))
-    named = [("h_qkv", 3 * hd, C), ("h_proj", hd, hd), ("l_q", ld, C), ("l_kv", 2 * ld, C), ("l_proj", ld, ld)]
-    tensors = [row for name, out, fan in named if out for row in rows(name, (out, fan), name + "_b", fan)]
-    return Layer(tensors, lambda t, x: of_hilo.hilo({**t, "x": x}, case), C, grid)
+    case = {**of_hilo.DEFAULT, "C": C, "grid": grid, "heads": heads, "window": window, "alpha": alpha}
+    return Layer(of_hilo.rows(case)[1:], lambda t, x, attend=attention: of_hilo.hilo({**t, "x": x}, case, attend), C, grid)
 
 
 def elsa(C, grid, heads, group_width, kernel=7):
@@ -172,13 +156,13 @@ def elsa(C, grid, heads, group_width, kernel=7):
             "lambda": 0, "map": "block"}
     own = rows("conv_w", (Q, group_width, kernel, kernel), "conv_b", group_width * taps)
     own += rows("mix_w", (heads * taps, Q), "mix_b", Q) + [("ghost_add", (C, taps), taps)]
-    return Layer(between(C, own, 2 * Q + C), lambda t, x: of_elsa.elsa({**t, "x": x}, case), C, grid)
+    run = lambda t, x, apply=of_elsa.algorithm_1: of_elsa.elsa({**t, "x": x}, case, apply)
+    return Layer(around(0, C, own, maps=2 * Q + C)[1:], run, C, grid)
 
 
 def lisa(C, grid, heads, latent):
-    N, c = math.prod(grid), C // heads
-    own = [("wa", (N, c, latent), N), ("wb", (N, latent), N), ("ba", (c, latent), c), ("bb", (c, latent), c)]
-    return Layer(between(C, own), lambda t, x: of_lisa.lisa({**t, "x": x}, 10, grid, heads), C, grid)
+    tensors = of_lisa.rows(10, grid, heads, 1, C // heads, latent, True, True, True)[1:]
+    return Layer(tensors, lambda t, x: of_lisa.lisa({**t, "x": x}, 10, grid, heads), C, grid)
 
 
 def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
@@ -186,25 +170,21 @@ def structsa(C, grid, heads, patterns, stride, scale, kernel=3):
     taps = math.prod(M)
     own = [("hk", (patterns, taps, C), taps), ("hv", (patterns, taps, C), taps)]
     run = lambda t, x: of_structsa.structsa({**t, "x": x}, grid, M, M, strides, 16, scale, heads)
-    return Layer(between(C, own), run, C, grid)
+    return Layer(around(0, C, own)[1:], run, C, grid)
 
 
 def msa(C, grid, heads, window=None, shift=0):
     """Self-attention with a bias for each offset and head, in windows that may be shifted."""
-    size = per_axis(window, grid) if window else grid
-    own = [("rpe", (math.prod(2 * n - 1 for n in grid), heads), 1)]
-    return Layer(between(C, own), lambda t, x: windowed(t, x, grid, size, shift, heads), C, grid)
+    run = lambda t, x, **how: of_msa.msa(t, x, grid, heads, window, shift, **how)
+    return Layer(of_msa.rows(grid, heads, 1, C // heads, heads, "windows", {})[1:], run, C, grid)
 
 
 def chopd(C, grid, components, boxes, hidden):
     R, G, S = components, boxes, hidden
     tensors = [("u4", (C, R), C), ("boxes", (R, G, 4), 1), ("mix", (R, G), G), ("phi_w1", (S, C, 3, 3), 9 * C),
                ("phi_b1", (S,), 1), ("phi_w2", (R, S), S), ("phi_b2", (R,), 1), ("u5", (C, R), R), ("b", (C,), 1)]
-
-    def run(t, x):
-        case = {**of_chopd.DEFAULT, "B": x.shape[0], "C": C, "R": R, "grid": grid}
-        return of_chopd.chopd({**t, "x": x}, case)
-    return Layer(tensors, run, C, grid)
+    case = {**of_chopd.DEFAULT, "grid": grid}
+    return Layer(tensors, lambda t, x: of_chopd.chopd({**t, "x": x}, case), C, grid)
 
 
 def fc_cp(C, grid, components):
@@ -215,20 +195,6 @@ def fc_cp(C, grid, components):
     def run(t, x):
         return of_chopd.dfc_cp({**t, "x": x, "u1": torch.ones(len(x), R, dtype=x.dtype)}, {"activation": "gelu"})
     return Layer(tensors, run, C, grid)
-
-
-def windowed(t, x, grid, size, shift, heads):
-    """All pairs of tokens, masked unless both are in one window and on one side of the seam."""
-    q, k, v = split_heads(t, x, heads)
-    bias = of_lisa.toeplitz(t["rpe"], grid).permute(2, 0, 1)
-    at = torch.stack(torch.meshgrid(*[torch.arange(n) for n in grid], indexing="ij")).flatten(1)
-    allowed = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool)
-    for axis, (n, s) in enumerate(zip(grid, size)):
-        rolled = (at[axis] - shift) % n
-        group = torch.div(rolled, s, rounding_mode="floor") * 2 + (at[axis] < shift)
-        allowed &= group[:, None] == group[None, :]
-    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]) + bias
-    return join_heads(t, scores.masked_fill(~allowed, -math.inf).softmax(-1) @ v)
 
 
 # ---- tables -----------------------------------------------------------------
@@ -397,7 +363,7 @@ def own(each, t):
     return {name: t[f"{each.path}.{name}"] for name, _, _ in each.layer.tensors}
 
 
-def run(steps, t, x):
+def run_all(steps, t, x):
     """The logits, and every stage's output."""
     outputs, h = {}, None
     for each in steps:
@@ -411,11 +377,12 @@ def run(steps, t, x):
     return {**outputs, "logits": x}
 
 
-def weights(seed, steps):
+def weights(steps, draw):
+    """Tensors by path, from draw(number, shape, fan); gains near one, variances and boxes as they may be."""
     t = {}
     for each in steps:
         for name, shape, fan in each.layer.tensors:
-            value = drawn(1000 * seed + len(t), shape, fan ** -0.5)
+            value = draw(len(t), shape, fan)
             last = name.split("_")[-1]
             if last == "g":
                 value = 1 + value / 4
@@ -469,6 +436,69 @@ def network(name, widths=None, depths=None, heads=None, classes=1000):
     return table(widths, depths or own_depths, heads, classes, **more)
 
 
+# ---- timed forms: one image of 224 x 224 pixels ----------------------------------
+#
+# literal: the layers as the authors' public modules have them: ELSA unfolds its values and makes all filters, Swin cuts
+# windows, LITv2 merges by grid_sample.  best: what we found faster in PyTorch.
+
+TIMED = {name: dict(operator="network", network=name, grid=SQUARE, C=3, options={},
+                    programs={"ours": f"figures/network-seconds {name} fast - 1"})
+         for name in ("litv2-s", "elsa-swin-t", "swin-t")}
+
+
+def timed_inputs(case, draw):
+    x = draw([("x", (1, math.prod(case["grid"]), 3), 1)])
+    one = lambda number, shape, fan: draw([("w", shape, fan)])["w"]
+    return {**x, **weights(placed(network(case["network"])), one)}
+
+
+def asked(case, t):
+    """Files for our program, its arguments, and the tensor that it makes."""
+    weights = {path: value for path, value in t.items() if path != "x"}
+    return ({"weights": weights, "x": {"x": t["x"]}},
+            ["network", case["network"], "--weights", "weights", "--input", "x"], "logits")
+
+
+def deform_by_library(t, grid):
+    """grid_sample: -1 and 1 are the middles of the first and the last token.  The norm is folded into the map."""
+    tap = torch.tensor([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    first = torch.stack(torch.meshgrid(*(2.0 * torch.arange(n // 2) for n in grid), indexing="ij"), -1)
+    first, scale = first + tap[:, None, None], torch.tensor([2 / (n - 1) for n in grid[::-1]])
+    gain = t["norm_g"] / (t["norm_var"] + 1e-5).sqrt()
+    w, b = t["w"].flatten(1) * gain[:, None], (t["b"] - t["norm_mean"]) * gain + t["norm_b"]
+
+    def run(t, x):
+        plane = planes(x, grid)
+        offset = F.conv2d(plane, t["offset_w"], t["offset_b"], stride=2)
+        at = first + offset.unflatten(1, (4, 2)).permute(0, 1, 3, 4, 2)
+        samples = F.grid_sample(plane, at.flip(-1).flatten(1, 2) * scale - 1, align_corners=True)
+        return F.gelu(F.linear(samples.unflatten(2, (4, -1)).flatten(1, 2).flatten(2).transpose(1, 2), w, b))
+    return run
+
+
+def timed(case, t):
+    def way(attend, apply=of_elsa.algorithm_1):
+        steps = []
+        for each in placed(network(case["network"])):
+            run, given, layer = each.layer.run, own(each, t), each.step.layer
+            if layer is deform:
+                run = deform_by_library(given, each.grid)
+            elif layer is hilo:
+                run = functools.partial(run, attend=attend)
+            elif layer is msa:
+                run = functools.partial(run, attend=attend, ready=of_msa.bias(given, each.grid, **each.step.options))
+            elif layer is elsa:
+                run = functools.partial(run, apply=apply)
+            steps.append(each._replace(layer=each.layer._replace(run=run)))
+        return lambda x: run_all(steps, t, x)["logits"]
+
+    neighbours = lambda t, attention, v, *_: of_elsa.neighbours(t, attention, v, by_block=True)
+    ways = {"literal": way(scaled_queries)}
+    if "elsa" in case["network"]:
+        ways["best"] = way(scaled_queries, neighbours)
+    return {**ways, **({"library's attention": way(LIBRARY, neighbours)} if LIBRARY else {})}
+
+
 # ---- golden vectors -----------------------------------------------------------
 #
 # The same tables with few channels and blocks, mostly on images that are not square.
@@ -493,8 +523,8 @@ def main():
     for seed, (name, case) in enumerate(CASES.items(), 1):
         steps = placed(network(name, case["widths"], case["depths"], case.get("heads"), classes=5), case["grid"])
         x = drawn(1000 * seed + 999, (case.get("batch", 1), math.prod(case["grid"]), 3), 1)
-        t = weights(seed, steps)
-        answers = run(steps, t, x)
+        t = weights(steps, lambda number, shape, fan: drawn(1000 * seed + number, shape, fan ** -0.5))
+        answers = run_all(steps, t, x)
         options = [f"{name} --grid {axes(case['grid'])}"]
         options += [f"--{key} {','.join(map(str, case[key]))}" for key in ("depths", "widths", "heads") if key in case]
         options += ["--classes 5"]

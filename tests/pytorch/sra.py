@@ -1,36 +1,59 @@
-"""Golden vectors for spatial-reduction attention (Wang et al., ICCV 2021, Sec. 3.3); see _golden.py."""
+"""Spatial-reduction attention (Wang et al., ICCV 2021, Sec. 3.3), literally and as it is timed; see _golden.py."""
 
 import torch.nn.functional as F
 
-from _golden import inputs, join_heads, write
+from _golden import cut, scaled_queries, heads_of, inputs, join_heads, planes, tokens, with_attentions, write
+
+# ---- literal form ----
 
 
-def reduced(t, grid, reduction):
-    """[B, M, C]: a convolution as wide as its stride, and a layer norm."""
-    x = t["x"]
-    if reduction == 1:
-        return x
-    plane = x.transpose(1, 2).reshape(x.shape[0], -1, *grid)
-    tokens = F.conv2d(plane, t["sr_w"], t.get("sr_b"), stride=reduction).flatten(2).transpose(1, 2)
-    return F.layer_norm(tokens, tokens.shape[-1:], t["norm_g"], t["norm_b"], eps=1e-5)
+def reduced(t, x, grid, reduction):
+    """[B, M, C]: a convolution as wide as its stride."""
+    return tokens(F.conv2d(planes(x, grid), t["sr_w"], t.get("sr_b"), stride=reduction))
 
 
-def sra(t, grid, reduction, heads, scale):
-    def split(z):
-        return z.reshape(*z.shape[:2], heads, -1).transpose(1, 2)
-    q = split(F.linear(t["x"], t["w_q"], t.get("b_q")))
-    k, v = map(split, F.linear(reduced(t, grid, reduction), t["w_kv"], t.get("b_kv")).chunk(2, dim=-1))
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    return join_heads(t, (scale * q @ k.transpose(2, 3)).softmax(-1) @ v)
+def sra(t, x, grid, reduction, heads, attend=scaled_queries, reduce=reduced):
+    short = x
+    if reduction > 1:
+        short = reduce(t, x, grid, reduction)
+        short = F.layer_norm(short, short.shape[-1:], t["norm_g"], t["norm_b"], eps=1e-5)
+    q = heads_of(F.linear(x, t["w_q"], t.get("b_q")), heads)
+    k, v = (heads_of(p, heads) for p in F.linear(short, t["w_kv"], t.get("b_kv")).chunk(2, dim=-1))
+    return join_heads(t, attend(q, k, v))
 
 
-def rows_of(case):
+# ---- timed forms ----
+
+TIMED = {"layer-sra": dict(grid=(14, 14), C=768, options={"heads": 12, "reduction": 2}, without="b_q,b_kv,sr_b,b_o")}
+
+
+def timed_inputs(case, draw):
+    without = case["without"].split(",")
+    return draw([row for row in rows({**DEFAULT, **case, **case["options"]}) if row[0] not in without])
+
+
+def timed(case, t):
+    s, kernels = case["options"]["reduction"], t["sr_w"].permute(0, 2, 3, 1).flatten(1).contiguous()
+
+    def patches(t, x, grid, reduction):         # the convolution as one matrix product
+        return F.linear(cut(x.unflatten(1, grid), s).reshape(len(x), -1, kernels.shape[1]), kernels)
+
+    def way(attend, reduce):
+        return lambda x: sra(t, x, case["grid"], s, case["options"]["heads"], attend, reduce)
+
+    # literal: as PVT's module
+    return with_attentions(lambda attend: {"literal": way(attend, reduced), "patches": way(attend, patches)})
+
+
+# ---- golden vectors ----
+
+def rows(case):
     s, C = case["reduction"], case["C"]
-    rows = [("x", (case["batch"], case["grid"][0] * case["grid"][1], C), 1), ("w_q", (C, C), C), ("b_q", (C,), C)]
+    found = [("x", (case["batch"], case["grid"][0] * case["grid"][1], C), 1), ("w_q", (C, C), C), ("b_q", (C,), C)]
     if s > 1:
-        rows += [("sr_w", (C, C, s, s), C * s * s), ("sr_b", (C,), C), ("norm_g", (C,), 1), ("norm_b", (C,), C)]
-    rows += [("w_kv", (2 * C, C), C), ("b_kv", (2 * C,), C), ("w_o", (C, C), C), ("b_o", (C,), C)]
-    return rows
+        found += [("sr_w", (C, C, s, s), C * s * s), ("sr_b", (C,), C), ("norm_g", (C,), 1), ("norm_b", (C,), C)]
+    found += [("w_kv", (2 * C, C), C), ("b_kv", (2 * C,), C), ("w_o", (C, C), C), ("b_o", (C,), C)]
+    return found
 
 
 DEFAULT = {"batch": 1, "heads": 1, "scale": None, "without": ()}
@@ -46,8 +69,10 @@ CASES = {
 def main():
     for seed, (name, given) in enumerate(CASES.items(), 1):
         case = {**DEFAULT, **given}
-        tensors = {name: value for name, value in inputs(seed, rows_of(case)).items() if name not in case["without"]}
-        tensors["y_expected"] = sra(tensors, case["grid"], case["reduction"], case["heads"], case["scale"])
+        tensors = {name: value for name, value in inputs(seed, rows(case)).items() if name not in case["without"]}
+        attend = scaled_queries if case["scale"] is None else \
+            lambda q, k, v: (case["scale"] * q @ k.transpose(2, 3)).softmax(-1) @ v
+        tensors["y_expected"] = sra(tensors, tensors["x"], case["grid"], case["reduction"], case["heads"], attend)
         options = f"--grid {case['grid'][0]}x{case['grid'][1]} --heads {case['heads']} --reduction {case['reduction']}"
         options += "" if case["scale"] is None else f" --scale {case['scale']}"
         write("sra", name, tensors, options)

@@ -1,14 +1,18 @@
-"""Golden vectors for "Learning Correlation Structures for Vision Transformers": Eq. 4, 5 and 16; see _golden.py.
+"""StructSA ("Learning Correlation Structures for Vision Transformers"), literally and as it is timed; see _golden.py.
 
-The correlation comes first, as in Eq. 2 and 11.  Windows are slices of a padded map.
+In the literal form of Eq. 4, 5 and 16 the correlation comes first, as in Eq. 2 and 11.  Windows are slices of a padded
+map.  The timed forms follow Eq. 15: convolutions make a key and a value for each centre and pattern.
 """
 
 import itertools
 import math
 
 import torch
+import torch.nn.functional as F
 
-from _golden import around, axes, inputs, join_heads, split_heads, write
+from _golden import LIBRARY, around, axes, inputs, join_heads, planes, split_heads, write
+
+# ---- literal form ----
 
 
 def windows(rows, grid, kernel, strides):
@@ -17,7 +21,7 @@ def windows(rows, grid, kernel, strides):
     padding = [0, 0]
     for size in reversed(kernel):
         padding += [size // 2, size // 2]
-    plane = torch.nn.functional.pad(plane, padding)
+    plane = F.pad(plane, padding)
     taps = []
     for corner in itertools.product(*map(range, kernel)):
         cut = tuple(slice(c, c + n, s) for c, n, s in zip(corner, grid, strides))
@@ -30,7 +34,7 @@ def windows(rows, grid, kernel, strides):
 def structsa(t, grid, kernel, values, strides, equation, scale, heads):
     q, k, v = split_heads(t, t["x"], heads)
     q = scale * q
-    batch, _, tokens, c = q.shape
+    c = q.shape[-1]
 
     # The map of every query, [B, h, N(i), N(n), 1 or c], and its windows.
     if equation == 16:
@@ -58,7 +62,68 @@ def structsa(t, grid, kernel, values, strides, equation, scale, heads):
     return join_heads(t, y)
 
 
-def structsa_inputs(seed, grid, kernel, values, equation, heads, batch, c, patterns, biases, projection):
+# ---- Eq. 15, on planes: one odd kernel for keys and values ----
+
+def filters(h, kernel):
+    """[D, M, C] -> [C D, 1, ...kernel]"""
+    return h.permute(2, 0, 1).reshape(-1, 1, *kernel)
+
+
+def virtual(t, x, grid, strides, heads, hk, hv):
+    """Queries [B, h, N, c], not scaled; keys and values [B, h, c, D J] by these filters."""
+    q, k, v = planes(F.linear(x, t["w_qkv"], t.get("b_qkv")), grid).chunk(3, 1)
+    padding = tuple(n // 2 for n in hk.shape[2:])
+    key, value = (F.conv2d(plane.contiguous(), h, stride=strides, padding=padding, groups=plane.shape[1])
+                  for plane, h in ((k, hk), (v, hv)))
+    q, key, value = (a.reshape(len(x), heads, q.shape[1] // heads, -1) for a in (q, key, value))
+    return q.transpose(2, 3), key, value
+
+
+def by_convolutions(t, x, grid, kernel, strides, heads, scale):
+    q, k, v = virtual(t, x, grid, strides, heads, filters(t["hk"], kernel), filters(t["hv"], kernel))
+    return join_heads(t, (scale * q @ k).softmax(-1) @ v.transpose(2, 3))
+
+
+# ---- timed forms ----
+
+TIMED = {"structsa": dict(grid=(28, 28), C=384, sizes={"D": 8}, options={"kernel": "3x3", "heads": 6}, judge="permuted",
+                          without="b_qkv,b_o")}
+
+
+def timed_inputs(case, draw):
+    return draw(rows(case["grid"], (3, 3), (3, 3), 16, 6, 1, case["C"] // 6, case["sizes"]["D"], False, True))
+
+
+def exponentials(case):
+    return case["options"]["heads"] * case["sizes"]["D"] * math.prod(case["grid"]) ** 2
+
+
+def timed(case, t):
+    heads = case["options"]["heads"]
+    sizes = case["grid"], (1, 1), heads, filters(t["hk"], (3, 3)), filters(t["hv"], (3, 3))
+
+    def plain(x):
+        q, k, v = virtual(t, x, *sizes)
+        return join_heads(t, (q @ k).softmax(-1) @ v.transpose(2, 3))
+
+    def chunked(x):     # one head and 98 queries at a time, so that scores stay in the cache
+        q, k, v = (a[0] for a in virtual(t, x, *sizes))
+        v = v.transpose(1, 2).contiguous()
+        y = [torch.cat([(part @ k[h]).softmax(-1) @ v[h] for part in q[h].contiguous().split(98)])
+             for h in range(heads)]
+        return join_heads(t, torch.stack(y)[None])
+
+    def library(x):     # which divides scores by the root of c
+        q, k, v = virtual(t, x, *sizes)
+        k, v = (a.transpose(2, 3).contiguous() for a in (k, v))
+        return join_heads(t, LIBRARY(q * q.shape[-1] ** 0.5, k, v))
+
+    return {"plain": plain, "chunked": chunked, **({"library": library} if LIBRARY else {})}
+
+
+# ---- golden vectors ----
+
+def rows(grid, kernel, values, equation, heads, batch, c, patterns, biases, projection):
     tokens, taps, gathered = map(math.prod, (grid, kernel, values))
     C = heads * c
     if equation == 16:
@@ -66,7 +131,7 @@ def structsa_inputs(seed, grid, kernel, values, equation, heads, batch, c, patte
     else:
         own = [("uk", (taps, patterns), taps * c / 4),
                ("uv", (patterns,) if equation == 4 else (gathered, patterns), gathered)]
-    return inputs(seed, around(tokens, C, own, biases, projection, batch))
+    return around(tokens, C, own, biases, projection, batch)
 
 
 #        name           grid       kernel     stride eq  scale  heads batch c  D  biases projection
@@ -90,7 +155,7 @@ def main():
     for seed, (name, grid, kernel, stride, equation, scale, heads, *rest) in enumerate(CASES, 1):
         kernel, values = kernel if isinstance(kernel[0], tuple) else (kernel, kernel)
         strides = stride if isinstance(stride, tuple) else (stride,) * len(grid)
-        tensors = structsa_inputs(seed, grid, kernel, values, equation, heads, *rest)
+        tensors = inputs(seed, rows(grid, kernel, values, equation, heads, *rest))
         tensors["y_expected"] = structsa(tensors, grid, kernel, values, strides, equation, scale, heads)
         text = axes(stride) if isinstance(stride, tuple) else stride
         own = "" if values == kernel else f" --value-kernel {axes(values)}"
