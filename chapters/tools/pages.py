@@ -1,13 +1,12 @@
-#!/usr/bin/env python3
 """pages.py -- the book as HTML: a page per chapter, per suite of tests, and per source that these link to
 
-    pages.py [--no-sources] FOLDER PAGE...
+    bind(FOLDER, PAGES, sources=True)
 
 Writes FOLDER/index.html and everything next to it.  FOLDER/figures holds the drawings and tables of this machine: where
 they differ from the committed ones, a page shows both.  Next to FOLDER may lie tap/{float,double,exact}, the output of
 the suites when they last ran, and live/module.js, the library for the live figures, without which no page has any.
 book.md's contents give the order of the chapters."""
-import functools, glob, html, json, os, posixpath, re, shutil, string, subprocess, sys, time
+import functools, glob, html, json, os, posixpath, re, shutil, string, subprocess, time
 from concurrent.futures import ThreadPoolExecutor
 
 from weave import Wrong, woven
@@ -26,7 +25,7 @@ LANGUAGE = {'c': 'c', 'h': 'c', 'cc': 'c', 'cu': 'cpp', 'py': 'python', 'sh': 'b
 def pandoc(text, *options):
     done = subprocess.run(['pandoc', *options], input=text, stdout=subprocess.PIPE, encoding='utf-8')
     if done.returncode:
-        sys.exit(1)
+        raise Wrong('pandoc failed')
     return done.stdout
 
 
@@ -72,10 +71,16 @@ def plain(node):
     """The words of a tree."""
     if isinstance(node, list):
         return ''.join(map(plain, node))
-    kind, content = kind_of(node), node.get('c') if isinstance(node, dict) else None
-    if kind in ('Code', 'Math', 'RawInline'):
-        return content[1] if kind != 'RawInline' else html.unescape(re.sub('<[^>]*>', '', content[1]))
-    return content if kind == 'Str' else ' ' if kind in ('Space', 'SoftBreak', 'LineBreak') else plain(content or [])
+    kind = kind_of(node)
+    if kind == 'Str':
+        return node['c']
+    if kind in ('Code', 'Math'):
+        return node['c'][1]
+    if kind == 'RawInline':
+        return html.unescape(re.sub('<[^>]*>', '', node['c'][1]))
+    if kind in ('Space', 'SoftBreak', 'LineBreak'):
+        return ' '
+    return plain(node.get('c', [])) if kind else ''
 
 
 def changed(node, change):
@@ -140,7 +145,7 @@ def battery_tests(text):
 # ---- The book
 
 class Book:
-    """What the pages know of each other."""
+    """State that all pages share."""
 
     def __init__(self, folder):
         self.folder, self.build = folder, os.path.dirname(folder) or '.'
@@ -238,9 +243,8 @@ class Page:
             row[1] = changed(row[1], lambda part: self.proof(part, named) if kind_of(part) == 'Code' else part)
             if words and named:
                 self.book.found.append([words, f'{self.leaf}#claim-{named[0]}', self.title])
-        kind = ['claims'] if claim == 0 else ['stated'] if heads[-1:] == ['by'] else \
-            ['told'] if claim or heads[-1:] == ['Test'] else []
-        return box('Div', [node], ['table', *kind], [['tabindex', '0']])
+        kind = {'by': ['stated'], 'Test': ['tests']}.get(heads[-1] if heads else '', ['tests'] if claim else [])
+        return box('Div', [node], ['table', *(['claims'] if claim == 0 else kind)], [['tabindex', '0']])
 
     def boxed(self, blocks):
         """An excerpt and the link to its origin become one box, an image a figure; marks of the weaver go."""
@@ -359,11 +363,11 @@ class Suite:
         if not exact and not os.path.exists(self.logs['exact']):
             del self.logs['exact']
         self.results = {precision: results(log) for precision, log in self.logs.items()}
-        self.tests = len(tests_of(self.text))
+        self.tests = len(tests_of(self.text) + battery_tests(self.text))
 
     def blocks(self):
         head = re.match(r'/\*.*?\*/', self.text, re.S)
-        title, *paragraphs = told(head[0])
+        title, *paragraphs = comment_paragraphs(head[0])
         self.title = sentence(re.sub(r'^\S+ -- ', '', title))
         when = 'Not run on this machine; <code>make test</code> does.'
         ran = [log for log in self.logs.values() if os.path.exists(log)]
@@ -372,13 +376,14 @@ class Suite:
         out = [header(1, self.title, ''),
                raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>')]
         out += self.paragraphs(paragraphs)
-        end = head.end()
+        end, section = head.end(), []       # a section without tests has no heading
         for part in re.finditer(r'^/\* -{2,} (.*?) -* ?\*/|^START_TEST\((\w+)\).*?^END_TEST', self.text, re.M | re.S):
             if part[1]:
                 words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
-                out.append(header(2, sentence(part[1]), '-'.join(words)))
+                section = [header(2, sentence(part[1]), '-'.join(words))]
             else:
-                out += self.test(part[2], self.path, self.text, self.text[end:part.start()], part)
+                out += section + self.test(part[2], self.path, self.text, self.text[end:part.start()], part)
+                section = []
             end = part.end()
         return out + self.battery()
 
@@ -404,7 +409,7 @@ class Suite:
     def test(self, name, path, text, before, part, over=''):
         """A test: its comment as text, its code and what stands between both, what came of it, who claims it."""
         comments = list(re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S))
-        comment = told(comments[-1][0]) if comments else []
+        comment = comment_paragraphs(comments[-1][0]) if comments else []
         between = before[comments[-1].end():].strip('\n') if comments else ''
         link = self.link(path, text, part, name)
         claims = self.book.claims.get(f'{self.name}.html#{name}')
@@ -429,9 +434,11 @@ class Suite:
         out, never = {}, 'not run on this machine'
         for precision, tests in self.results.items():
             runs, failed, skipped, reason = tests.get(test, (0, 0, 0, ''))
-            passed = 'passed' + (f', {runs} cases' if runs > 1 else '')
-            out[precision] = never if not runs else f'<strong>{failed} of {runs} failed</strong>' if failed else \
-                f'skipped, {html.escape(reason, False)}' if skipped == runs else passed
+            out[precision] = 'passed' + (f', {runs} cases' if runs > 1 else '') if runs else never
+            if failed:
+                out[precision] = f'<strong>{failed} of {runs} failed</strong>'
+            elif runs and skipped == runs:
+                out[precision] = f'skipped, {html.escape(reason, False)}'
         if set(out.values()) == {never}:
             return sentence(never) + '.'
         return '; '.join(f'{precision}: {what}' for precision, what in out.items()) + '.'
@@ -442,8 +449,9 @@ class Suite:
         for precision in ('float', 'double', 'exact'):
             tests = self.results.get(precision)
             runs, failed = (sum(test[n] for test in (tests or {}).values()) for n in (0, 1))
-            passed = f'{failed} of {runs} failed' if failed else 'passed' if runs else 'not run'
-            cells.append('' if tests is None else passed)
+            cells.append('passed' if runs else '' if tests is None else 'not run')
+            if failed:
+                cells[-1] = f'{failed} of {runs} failed'
         title = re.sub(r'([][*_`\\$<>|])', r'\\\1', self.title)
         return f'| [{self.name}]({self.name}.html) | {title} | {self.tests} | {" | ".join(cells)} |'
 
@@ -461,7 +469,7 @@ def results(log):
     return tests
 
 
-def told(comment):
+def comment_paragraphs(comment):
     """The paragraphs of a comment."""
     text = re.sub(r'^ \* ?', '', re.sub(r'^/\*+ ?|\s*\*/\s*$', '', comment), flags=re.M)
     return [' '.join(part.split()) for part in re.split(r'\n\s*\n', text) if part.strip()]
@@ -547,12 +555,11 @@ def page_html(book, kind, leaf, title, body, neighbours=(None, None), deepest=2,
     top, aside, head = '../' * leaf.count('/'), '', ''
     if kind != 'source':
         scripts = ['found.js', 'book.js'] + ['live/library.js', 'live/scenes.js', 'live/figure.js'] * live
-        head = ''.join(f'<script src="{script}" defer></script>\n' for script in scripts) + \
-            '<link rel="stylesheet" href="live/live.css">\n' * live
-        pages = {leaf_of(path): name for path, name in book.titles.items()} | {'proofs.html': 'Proofs'}
-        pages.pop('index.html')
+        head = '<link rel="stylesheet" href="live/live.css">\n' * live
+        head += ''.join(f'<script src="{script}" defer></script>\n' for script in scripts)
+        pages = {leaf_of(path): name for path, name in book.titles.items() if path != 'book.md'}
         links = [f'<li><a href="{page}"{" aria-current=page" * (page == leaf)}>{html.escape(name, False)}</a></li>\n'
-                 for page, name in pages.items()]
+                 for page, name in (pages | {'proofs.html': 'Proofs'}).items()]
         aside = '<aside>\n<nav class="book" aria-label="The book">\n' \
             f'<a href="index.html">{BOOK}</a>\n<ul>\n{"".join(links)}</ul>\n</nav>\n' \
             f'<nav class="contents" aria-label="On this page">\n{contents_of(body, deepest)}</nav>\n</aside>'
@@ -583,7 +590,7 @@ def copy_parts(book):
 
 def bind(folder, pages, sources=True):
     if not shutil.which('pandoc'):
-        sys.exit('pages.py: pandoc is missing (make deps)')
+        raise Wrong('pandoc is missing (make deps)')
     folder = folder.rstrip('/')
     book = Book(folder)
     copy_parts(book)
@@ -613,14 +620,3 @@ def bind(folder, pages, sources=True):
     found = ''.join(json.dumps(entry, ensure_ascii=False).replace('</', '<\\/') + ',\n' for entry in book.found)
     save(folder + '/found.js', f'const book = [\n{found}];\n')
     print(folder + '/index.html')
-
-
-if __name__ == '__main__':
-    words = [word for word in sys.argv[1:] if word != '--no-sources']
-    if len(words) < 2:
-        print('pages.py: expected [--no-sources] FOLDER PAGE...', file=sys.stderr)
-        sys.exit(2)
-    try:
-        bind(words[0], words[1:], '--no-sources' not in sys.argv)
-    except Wrong as wrong:
-        sys.exit(f'pages.py: {wrong}')
