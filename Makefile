@@ -494,7 +494,7 @@ MACHINE =
 ONLY    =
 cross:                  ## run the proofs on another machine (MACHINE=s390x, aarch64, i386, sse2, avx2, wide, clang; ONLY="ground ...")
 	+@$(if $(OTHER_$(MACHINE)),$(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/cross/$(MACHINE) WERROR=$(WERROR) \
-	    MACHINE= $(OTHER_$(MACHINE)) portable,MACHINE='$(MACHINE)' BUILD=$(BUILD) ONLY='$(ONLY)' sh tests/cross.sh)
+	    MACHINE= $(OTHER_$(MACHINE)) portable,MACHINE='$(MACHINE)' BUILD=$(BUILD) ONLY='$(ONLY)' PYTHON=$(PYTHON) sh tests/cross.sh)
 
 # Valgrind 3.19 knows AVX2 and no more.
 VALGRIND_ARCH := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v3)

@@ -19,7 +19,7 @@ static void print_forms(const struct declaration *d, const char *separator)
 
 static void print_piece(int *column, const char *open, const char *piece, const char *close);
 
-/* The rungs are in every build, emulated; where there is a device they run there too. */
+/* CUDA versions are in every build, emulated; if there is a device, they run there too. */
 void print_list(void)
 {
     const struct declaration *d;
@@ -42,7 +42,7 @@ void print_list(void)
 
 /* ---- lines of a table --------------------------------------------------- */
 
-/* What stands for the value of an option. */
+/* Placeholder for the value of an option. */
 static const char *value_of(const struct option *o)
 {
     if (o->value) return o->value;
@@ -65,7 +65,7 @@ static const char *typed(char *text, size_t size, const struct option *o)
     return text;
 }
 
-/* Whether an option of the command is one that the operator has itself. */
+/* True if the operator has an option of this name, too. */
 static bool shadowed(const struct option *o, const struct declaration *d)
 {
     return d && declaration_option(d, o->name) >= 0;

@@ -1,12 +1,10 @@
 #!/bin/sh
-# install.sh -- put libraries, header, Python module, program and man page where
-# others find them
+# install.sh -- install libraries, header, Python module, program, its manual page and completions
 #
 #     install.sh BUILD DESTDIR PREFIX VERSION PYTHON
 #
-# One header is installed, <twicetold/twicetold.h>.  pkg-config knows the float
-# library as twicetold and the double one as twicetold-double; where the loader
-# does not look by itself, programs remember where the library was.
+# The one header is <twicetold/twicetold.h>.  pkg-config knows the float library as twicetold and the double one as
+# twicetold-double.  If the loader does not search PREFIX/lib, programs remember the path of the library.
 
 set -e
 build=$1 prefix=$3 version=$4 python=$5
@@ -27,7 +25,7 @@ case $prefix in
 *) remember=' -Wl,-rpath,${libdir}' ;;
 esac
 
-# library NAME PRECISION FFTW; what is told in C++ needs its library where it is linked statically, and floats oneDNN.
+# library NAME PRECISION FFTW.  A static link needs the library of C++ for the emulator's kernels, and oneDNN for floats.
 library() {
     nm -u "$build/lib/lib$1.a" | grep -q __cxa && cxx=' -lstdc++' || cxx=
     nm -u "$build/lib/lib$1.a" | grep -q dnnl_ && onednn=' -ldnnl' || onednn=
@@ -50,8 +48,7 @@ PC
 library twicetold float fftw3f
 library twicetold-double double fftw3
 
-# The folder under the prefix in which this Python looks, the user's own among
-# them; a folder of no version where it looks in none.
+# The first folder under the prefix that this Python searches for modules, or nothing.
 looked_in() {
     "$python" - "$prefix" <<'PY' 2>/dev/null
 import os, site, sys

@@ -72,7 +72,8 @@ def run(build, corpus, target, precision, runs, most, seed):
     print(f"{target}, {precision}: {executions} executions, {edges} edges", flush=True)
     if status:
         print(*[line for line in said.rstrip("\n").split("\n") if not re.match("#|INFO", line)][-40:], sep="\n")
-        print("found:", *glob.glob(finds + "*"), f"\n    again: TARGET={target} {program} FILE", flush=True)
+        print("found:", *glob.glob(finds + "*"))
+        print(f"    again: TARGET={target} {program} FILE", flush=True)
     return status == 0
 
 
