@@ -276,7 +276,7 @@ def all_slides(folder):
     yield slide('The four blocks of LiSA’s Fig. 4, by fast forms',
                 image(folder, 'blocks', 'figures/gap-blocks-time.svg', (40, 78)), 'gap-blocks')
     yield slide('LITv2-S on larger images, by its attention',
-                image(folder, 'resolution', 'figures/gap-resolution.svg', (32, 48)), 'hilo',
+                image(folder, 'resolution', 'figures/gap-resolution.svg', (32, 40)), 'hilo',
                 'Rings: what HiLo’s Table 4 prints.')
 
 

@@ -10,7 +10,7 @@
     <!-- bound: claims | answers | FILE.tsv [COLUMN...] -->
         Filled in the bound book only: the claims of all pages linked so far, all answers, or a table.
 
-C is not parsed: a definition starts in the first column and ends at a "}" in the first column."""
+C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *"."""
 import glob, os, re
 
 LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp', 'py': 'python'}
@@ -39,17 +39,6 @@ def replace(file, text):
 
 
 # ---- Code
-
-def in_comment(lines):
-    """For each line, whether it starts inside a comment of C."""
-    inside, starts = False, []
-    for text in lines:
-        starts.append(inside)
-        rest = text if inside else re.sub(r'"([^"\\]|\\.)*"', '', text)
-        while (at := rest.find('*/' if inside else '/*')) >= 0:
-            rest, inside = rest[at + 2:], not inside
-    return starts
-
 
 def block_end(lines, i):
     """The line that closes the block, or ends the statement, that starts at line i."""
@@ -93,15 +82,13 @@ def definition_end(lines, i, name, file):
     return None
 
 
-def comment_start(lines, commented, i, file):
+def comment_start(lines, i, file):
     """The first line of the attributes and the comment right above line i."""
     ends = r'(\*/|[;}]|^#(include|if|else|endif|define|undef).*|END_TEST)$'
     while i > 0 and lines[i - 1].strip() and not re.search(ends, lines[i - 1]):
         i -= 1
     if not file.endswith('.py') and i > 0 and re.search(r'\*/\s*$', lines[i - 1]):
-        i -= 1
-        while i > 0 and commented[i]:
-            i -= 1
+        return next(j for j in range(i - 1, -1, -1) if '/*' in lines[j])
     return i
 
 
@@ -125,20 +112,17 @@ def definition(file, name, step=None):
         if last is None:
             raise Wrong(f'no comment heads {file}')
         return lines, first, last
-    commented, found, past = in_comment(lines), [], -1
+    found = []
     for i, text in enumerate(lines):
-        if i <= past or commented[i] or name not in text:
-            continue
-        end = definition_end(lines, i, name, file)
-        if end is not None:
-            found.append((i, end))
-            past = end
+        if name in text and not (found and i <= found[-1][1]):
+            end = definition_end(lines, i, name, file)
+            found += [(i, end)] if end is not None else []
     if len(found) != 1:
         raise Wrong(f'{len(found) or "no"} definition{"s" * (len(found) > 1)} of {name} in {file}')
     first, last = found[0]
     if step:
         return lines, *step_of(lines, first, last, step, f'{name} of {file}')
-    return lines, comment_start(lines, commented, first, file), last
+    return lines, comment_start(lines, first, file), last
 
 
 def excerpt(up, file, name, step=None):
