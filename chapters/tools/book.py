@@ -7,7 +7,6 @@
     book.py pdf FOLDER                      print the book that is bound in FOLDER: FOLDER/attention-twice-told.pdf
     book.py slides BUILD                    draw and print BUILD/slides.pdf
     book.py browse FOLDER                   bind the book without sources, and look at it in Chromium
-    book.py live FOLDER MODULE [PICTURES]   use its live figures in two browsers (build/live/library.wasm)
 
 Run in the top folder.  The exit status is 1 if a tool fails or something is "not ok", and 2 for bad arguments."""
 import glob, re, sys
@@ -26,8 +25,7 @@ COMMANDS = {    # name: what it does; how many arguments it takes, from and to
     'bind': (lambda folder: pages.bind(folder, PAGES), 1, 1),
     'pdf': (paper.book, 1, 1),
     'slides': (paper.slides, 1, 1),
-    'browse': (browse, 1, 1),
-    'live': (browser.live, 2, 3)}
+    'browse': (browse, 1, 1)}
 
 
 def main(words):

@@ -1,11 +1,10 @@
 """browser.py -- Chromium without a window: prints pages, and looks at every page of the bound book
 
 browse() asks: does each page load without a message on the console, draw its pictures, and fit into its window?  Do the
-labels of our drawings lie within them, none on another, if DejaVu is the only font?  live() uses the live figures as a
-reader does (tests/press.js, which node runs).  Each question is one line, "ok - ...", "not ok - ..." below the places
-where it failed, or "skipped: ..." with the reason."""
+labels of our drawings lie within them, none on another, if DejaVu is the only font?  Do the live figures answer to their
+controls?  Each question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped: ..." with
+the reason."""
 import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
-from concurrent.futures import ThreadPoolExecutor
 import pages
 from check import answer
 from weave import Wrong, lines_of, replace
@@ -20,13 +19,14 @@ LOOK = '''<!DOCTYPE html>
 <style>iframe { border: 0; height: 900px; }</style>
 <pre id="report"></pre>
 <script>
-const pages = PAGES, drawings = DRAWINGS, wrong = { width: [], picture: [], label: [] };
+const pages = PAGES, drawings = DRAWINGS, wrong = { width: [], picture: [], label: [], live: [] };
 const frame = document.body.appendChild(document.createElement("iframe"));
 const slack = 1.5;              /* boxes end between pixels */
 
 function opened(address) {
     return new Promise(resolve => {
-        frame.onload = () => resolve(frame.contentDocument);
+        frame.onload = () => frame.contentDocument.fonts.ready.then(() => resolve(frame.contentDocument));
+        frame.style.width = "1280px";
         frame.src = address;
     });
 }
@@ -62,10 +62,59 @@ function look_at_drawing(drawing, name) {
     });
 }
 
+/* Virtual time stops for an image that loads, but not for what other threads do for a figure. */
+function pause() {
+    const image = new Image();
+    return new Promise(resolve => {
+        image.onload = image.onerror = () => setTimeout(resolve, 10);
+        image.src = `book.css?${Math.random()}`;
+    });
+}
+
+/* Uses a live figure: it shows its maps once it is in sight, a click on one moves the query, and each control
+ * changes them, except the form, which changes no more than the last digits. */
+async function use_figure(figure, name) {
+    const state = () => ({ query: figure.live.query, maps: figure.live.maps.map(({ data }) => [...data]) });
+    const same = (a, b, error) => a.length === b.length && a.every((map, n) => map.length === b[n].length &&
+        map.every((value, i) => Math.abs(value - b[n][i]) <= error * Math.max(1, Math.abs(value))));
+    const after = async (what, doing) => {
+        let shown = false;
+        figure.addEventListener("shown", () => { shown = true; }, { once: true });
+        doing();
+        for (let n = 0; n < 2000 && !shown; n++) await pause();
+        if (!shown) throw `${what}: nothing is shown: ${figure.querySelector(".said").textContent}`;
+        return state();
+    };
+    let before = await after("in sight", () => figure.scrollIntoView());
+    const map = figure.querySelectorAll(".map")[1], { left, top, width, height } = map.getBoundingClientRect();
+    const at = { clientX: left + 0.3 * width, clientY: top + 0.3 * height }, { E } = figure.live.settings;
+    const { query, maps } = await after("a click", () => map.dispatchEvent(new PointerEvent("pointerdown", at)));
+    if (query.y !== Math.floor(0.3 * E) || query.x !== query.y || same(before.maps, maps, 0))
+        wrong.live.push(`${name}: a click leads to the query ${query.y}, ${query.x}`);
+    for (const label of figure.querySelector(".controls").querySelectorAll("label")) {
+        const control = label.querySelector("input, select"), words = label.firstChild.textContent || label.textContent;
+        if (control.type === "file") continue;
+        const set = value => after(words, () => {
+            if (control.type === "checkbox") return control.click();
+            control.value = value;
+            for (const kind of ["input", "change"]) control.dispatchEvent(new Event(kind));
+        });
+        const old = control.value, ends = control.options ? [...control.options].map(option => option.value)
+            : [control.max, control.min];
+        before = state();
+        const { maps } = await set(ends.find(value => value !== old));
+        if (same(before.maps, maps, words === "form" ? 1e-4 : 0) !== (words === "form"))
+            wrong.live.push(`${name}: ${words}: ${words === "form" ? "other maps" : "the same maps"}`);
+        await set(old);
+    }
+}
+
 (async () => {
     for (const name of pages) {
-        frame.style.width = "1280px";
-        look_at_page(await opened(name), name);
+        const page = await opened(name);
+        for (const figure of page.querySelectorAll("figure.live"))
+            await use_figure(figure, name).catch(error => wrong.live.push(`${name}: ${error}`));
+        look_at_page(page, name);
     }
     for (const name of drawings) look_at_drawing(await opened("file://" + name), name.replace(/.*[/]/, ""));
     document.getElementById("report").textContent = JSON.stringify(wrong);
@@ -189,39 +238,7 @@ def browse(folder):
         'console': f'its {seen} pages load without a message on the console',
         'picture': 'all pictures are drawn',
         'width': 'no page is wider than a window of 1280, 684 or 360 px',
+        'live': 'each live figure answers to a click and to its controls',
         'label': f'no label of its {drawn} drawings is clipped or lies on another in DejaVu'}
     return good & all([answer(f'the book in Chromium: {question}', wrong[kind][:12])
                        for kind, question in questions.items()])
-
-
-def live(folder, module, pictures=None):
-    """Use the live figures of a bound book in Chromium and in Firefox; Chromium leaves pictures of them in a folder."""
-    def skip(where, why):
-        print(f'skipped: the live figures{where}: {why}')
-
-    def use(browser, *words):
-        done = subprocess.run(['timeout', '600', 'node', 'tests/press.js', browser, folder, module, *words],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.stdout + (f'not ok - the live figures are used in {browser}\n' if done.returncode else '')
-
-    if not os.path.exists(module):
-        return skip('', 'no compiler for WebAssembly (make deps)')
-    if not os.path.exists(folder + '/live/module.js'):
-        return skip('', 'the book is not bound')
-    if not shutil.which('node'):
-        return skip('', 'node is missing (Debian: nodejs)')
-    uses = []
-    try:
-        uses.append((chromium(), *filter(None, [pictures])))
-    except Wrong as reason:
-        skip(' in Chromium', reason)
-    if firefox := next(filter(shutil.which, ('firefox-esr', 'firefox')), None):
-        uses.append((firefox,))
-    else:
-        skip(' in Firefox', 'Firefox is missing (Debian: apt-get install firefox-esr)')
-    if pictures:
-        os.makedirs(pictures, exist_ok=True)
-    with ThreadPoolExecutor() as pool:
-        said = ''.join(pool.map(lambda words: use(*words), uses))
-    print(said, end='')
-    return 'not ok' not in said

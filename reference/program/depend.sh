@@ -45,7 +45,6 @@ g++-aarch64-linux-gnu   cross:aarch64-linux-gnu-g++  https://gcc.gnu.org
 g++-i686-linux-gnu      cross:i686-linux-gnu-g++     https://gcc.gnu.org
 python3-torch           command:python3     https://pytorch.org
 chromium                command:chromium    https://www.chromium.org
-firefox-esr             command:firefox-esr https://www.mozilla.org/firefox
 locales                 command:localedef   https://www.gnu.org/software/libc
 nodejs                  command:node        https://nodejs.org
 '
