@@ -6,7 +6,7 @@ Of a statement table: its columns and verdicts are complete, no statement stands
 exists; the same for the tests that chapters/errata.md names.  Each question is one line, "ok - ..." or "not ok - ...",
 below the places where it failed."""
 import difflib, glob, os, re
-from weave import Wrong, cells_of, lines_of, woven
+from weave import BATTERY, Wrong, cells_of, claim_rows, lines_of, suites, tests_of, woven
 
 COLUMNS = ['Claim', 'Paper', 'Test', 'How', 'Verdict']
 VERDICTS = ['proved', 'counted', 'does not hold', 'left open', 'out of reach']
@@ -120,12 +120,9 @@ def claim_mistakes(cells, passed):
 
 
 def claims_are_proved(page, passed):
-    inside, rows, wrong = False, [], []
-    for number, text in enumerate(lines_of(page), 1):
-        if text.startswith('## '):
-            inside = text.rstrip() == '## Claims'
-        if inside and text.lstrip().startswith('|') and not re.fullmatch('[|: -]*', text):
-            rows.append((f'{page}:{number}', cells_of(text)))
+    wrong = []
+    rows = [(f'{page}:{number}', cells_of(text)) for number, text in claim_rows(page).items()
+            if not re.fullmatch('[|: -]*', text)]
     if rows and rows[0][1] != COLUMNS:
         wrong.append(f'{rows[0][0]}: expected the columns {" | ".join(COLUMNS)}')
     for place, cells in rows[1:]:
@@ -142,14 +139,11 @@ def claims_are_proved(page, passed):
 
 def written_tests():
     """Every test in tests/, by name; those of tests/support/battery.c as SUITE/TEST."""
-    def tests_of(file):
-        return re.findall(r'^START_TEST\(([a-z0-9_]*)\)', '\n'.join(lines_of(file)), re.M)
-    names = {name for file in glob.glob('tests/*.c') + glob.glob('tests/exact/*.cc') for name in tests_of(file)}
-    battery = tests_of('tests/support/battery.c')
-    for file in glob.glob('tests/test_*.c'):
+    names = {name for file in suites() for name in tests_of(file)}
+    for file in suites():
         if any(text.startswith('    add_battery(') for text in lines_of(file)):
             suite = re.search(r'test_(.*)\.c', file)[1]
-            names.update(f'{suite}/{name}' for name in battery)
+            names.update(f'{suite}/{name}' for name in tests_of(BATTERY))
     return names
 
 

@@ -6,13 +6,12 @@ Writes FOLDER/index.html and everything next to it.  FOLDER/figures holds the dr
 they differ from the committed ones, a page shows both.  Next to FOLDER may lie tap/{float,double,exact}, the output of
 the suites when they last ran, and live/module.js, the library for the live figures, without which no page has any.
 book.md's contents give the order of the chapters."""
-import functools, glob, html, json, os, posixpath, re, shutil, string, subprocess, time
+import glob, html, json, os, posixpath, re, shutil, string, subprocess, time
 from concurrent.futures import ThreadPoolExecutor
 
-from weave import Wrong, woven
+from weave import BATTERY, Wrong, replace, suites, tests_of, woven
 
 BOOK = 'Attention, Twice Told'
-BATTERY = 'tests/support/battery.c'
 NEXT_PAGE = '<!-- next page -->'
 MATH_FONTS = ['/usr/share/texmf/fonts/opentype/public/tex-gyre-math/texgyrepagella-math.otf',
               '/usr/share/fonts/truetype/dejavu/DejaVuMathTeXGyre.ttf']
@@ -115,22 +114,11 @@ def text_of(path):
 
 def save(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path + '.new', 'w', encoding='utf-8') as file:
-        file.write(text)
-    os.replace(path + '.new', path)
+    replace(path, text)
 
 
 def leaf_of(path):
     return 'index.html' if path == 'book.md' else os.path.basename(path).rsplit('.', 1)[0] + '.html'
-
-
-@functools.cache
-def suites():
-    return sorted(glob.glob('tests/test_*.c')) + sorted(glob.glob('tests/exact/test_*.cc'))
-
-
-def tests_of(text):
-    return re.findall(r'^START_TEST\((\w+)\)', text, re.M)
 
 
 def battery_tests(text):
@@ -157,7 +145,7 @@ class Book:
         # If two suites share a name, it means the operator's own test, not that of test_promises.c.
         for path in sorted(suites(), key=lambda path: 'test_promises' not in path):
             text, leaf = text_of(path), leaf_of(path)
-            names = tests_of(text)
+            names = tests_of(path)
             self.tests |= {name: f'{leaf}#{name}' for name in names}
             names += [test for test, _ in battery_tests(text)]
             self.tests |= {f'{leaf[5:-5]}/{name}': f'{leaf}#{name}' for name in names}
@@ -363,7 +351,7 @@ class Suite:
         if not exact and not os.path.exists(self.logs['exact']):
             del self.logs['exact']
         self.results = {precision: results(log) for precision, log in self.logs.items()}
-        self.tests = len(tests_of(self.text) + battery_tests(self.text))
+        self.tests = len(tests_of(path) + battery_tests(self.text))
 
     def blocks(self):
         head = re.match(r'/\*.*?\*/', self.text, re.S)

@@ -11,11 +11,12 @@
         Filled in the bound book only: the claims of all pages linked so far, all answers, or a table.
 
 C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *"."""
-import glob, os, re
+import functools, glob, os, re
 
 LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp', 'py': 'python'}
 NUMBER = re.compile(r'[-+]?[0-9.]+([eE][-+]?[0-9]+)?')
 STEP = r'(/\*|#) Step '
+BATTERY = 'tests/support/battery.c'         # the tests of every operator
 KIND = {'predict': 'predict', 'measure': 'measure', 'hole': 'fill the hole', 'break': 'break it'}
 
 
@@ -36,6 +37,15 @@ def replace(file, text):
     with open(file + '.new', 'w', encoding='utf-8') as stream:
         stream.write(text)
     os.replace(file + '.new', file)
+
+
+@functools.cache
+def suites():
+    return sorted(glob.glob('tests/test_*.c')) + sorted(glob.glob('tests/exact/test_*.cc'))
+
+
+def tests_of(file):
+    return re.findall(r'^START_TEST\((\w+)\)', '\n'.join(lines_of(file)), re.M)
 
 
 # ---- Code
@@ -238,12 +248,12 @@ def how_judged(file, test, tolerance, body):
     return 'counted' if any(map(COUNTED.search, body)) else 'kept'
 
 
+@functools.cache
 def learn_hows():
     """The way in which each test judges: exactly, over the field of tests/exact; within a tolerance that its comment
     states or its code asks for (measured); by counting; or by a property that holds or does not (kept)."""
     how = {text.split('\t')[1]: 'exact' for text in lines_of('tests/exact/claims.tsv') if not text.startswith('#')}
-    suites = glob.glob('tests/test_*.c') + ['tests/support/battery.c'] + glob.glob('tests/exact/test_*.cc')
-    for file in sorted(suites):
+    for file in sorted([*suites(), BATTERY]):
         tolerance, test, body = False, None, []
         for text in lines_of(file):
             if text.startswith('/*'):
@@ -258,9 +268,6 @@ def learn_hows():
     return how
 
 
-HOW = {}
-
-
 def cells_of(row):
     """The cells of a row of a Markdown table."""
     row = re.sub(r'^\s*\||(?<!\\)\|\s*$', '', row)
@@ -272,23 +279,28 @@ def claim_cells(row):
     cells = cells_of(row)
     if len(cells) not in (4, 5):
         raise Wrong(f'a row of its claims has {len(cells)} cells: {row}')
-    if not HOW:
-        HOW.update(learn_hows())
-    found = {HOW.get(re.sub('^[a-z_]*/', '', name)) for name in re.findall('`([^`]*)`', cells[2])}
+    found = {learn_hows().get(re.sub('^[a-z_]*/', '', name)) for name in re.findall('`([^`]*)`', cells[2])}
     how = next((each for each in ('exact', 'measured', 'counted', 'kept') if each in found), '')
     return [*cells[:3], how, cells[-1]]
 
 
-def is_head(cells):
-    return cells[0] == 'Claim' or re.fullmatch(':?-+:?', cells[0])
+def claim_rows(page):
+    """{line number: row} of a page's table of claims, with its head and its rule."""
+    rows, inside = {}, False
+    for number, text in enumerate(lines_of(page), 1):
+        if text.startswith('## '):
+            inside = text.rstrip() == '## Claims'
+        if inside and text.lstrip().startswith('|'):
+            rows[number] = text
+    return rows
 
 
 def claimed(row):
     """A row of a page's own table of claims."""
-    cells = claim_cells(row)
-    if re.fullmatch(':?-+:?', cells[0]):
+    if re.fullmatch('[|: -]*', row):
         return '|---|---|---|---|---|'
-    if is_head(cells):
+    cells = claim_cells(row)
+    if cells[0] == 'Claim':
         cells[3] = 'How'
     return '| ' + ' | '.join(cells) + ' |'
 
@@ -297,15 +309,10 @@ def claims(pages):
     """The tables of claims of these pages as one."""
     out = ['| Chapter | Claim | Paper | Test | How | Verdict |', '|---|---|---|---|---|---|']
     for page in pages:
-        lines, inside = lines_of(page), False
-        title = next(text[2:] for text in lines if text.startswith('# '))
+        title = next(text[2:] for text in lines_of(page) if text.startswith('# '))
         title = re.sub(r'^([0-9]+)\. .*', r'\1', title)
-        for text in lines:
-            if text.startswith('## '):
-                inside = text.rstrip() == '## Claims'
-            if not inside or not text.lstrip().startswith('|') or is_head(cells := claim_cells(text)):
-                continue
-            row = '| ' + ' | '.join([f'[{title}]({page}#claims)', *cells]) + ' |'
+        for text in list(claim_rows(page).values())[2:]:
+            row = '| ' + ' | '.join([f'[{title}]({page}#claims)', *claim_cells(text)]) + ' |'
             out.append(row.replace('](../', '](').replace('](#', f']({page}#'))
     return '\n'.join(out)
 
@@ -313,18 +320,11 @@ def claims(pages):
 # ---- Exercises
 
 def exercise(file):
-    """(title, keys, parts) of an exercise; the part before the first heading is called "Question"."""
-    lines = lines_of(file)
-    title, keys, part, parts = lines[0][2:], {}, 'Question', {'Question': []}
-    for text in lines[1:]:
-        if text.startswith('## '):
-            part = text[3:]
-            parts[part] = []
-        elif part == 'Question' and not any(parts[part]) and (key := re.match('([a-z]+): (.*)', text)):
-            keys[key[1]] = key[2]
-        else:
-            parts[part].append(text)
-    return title, keys, {part: '\n'.join(body).strip('\n') for part, body in parts.items()}
+    """(title, keys, parts) of an exercise; parts are (name, text), first ("Question", text before any heading)."""
+    head, *rest = re.split(r'^## (.*)\n', '\n'.join(lines_of(file)) + '\n', flags=re.M)
+    title, keys, question = re.fullmatch(r'# (.*)\n((?:\n|[a-z]+: .*\n)*)((?:.*\n)*)', head).groups()
+    parts = zip(['Question', *rest[::2]], [question, *rest[1::2]])
+    return title, dict(re.findall('^([a-z]+): *(.*)', keys, re.M)), [(name, text.strip('\n')) for name, text in parts]
 
 
 def exercises(chapter, part='Question', linked=False):
@@ -332,6 +332,7 @@ def exercises(chapter, part='Question', linked=False):
     out, n = [], 1
     while os.path.exists(file := f'chapters/exercises/{chapter}.{n}.md'):
         title, keys, parts = exercise(file)
+        parts = dict(parts)
         if not parts.get(part):
             raise Wrong(f'{file}: the part "{part}" is empty')
         title = f'{chapter}.{n} {title}'
@@ -374,7 +375,8 @@ def filled(page, here, linked, kind, words):
 def woven(page, here=None):
     """The text of a page with its blocks filled: as it is committed or, with the folder of this machine's figures
     `here`, as it is bound."""
-    out, linked, claiming, opened = [], {}, False, None
+    out, linked, opened = [], {}, None
+    rows = claim_rows(page) if page.startswith('chapters/') else {}
     for number, text in enumerate(lines_of(page), 1):
         mark = re.match(r'<!-- (/?)(code|table|exercises|bound)(?:: (.*?))? ?-->', text)
         try:
@@ -387,9 +389,7 @@ def woven(page, here=None):
                 continue
             if mark and mark[1]:
                 raise Wrong('nothing is open here')
-            if text.startswith('## '):
-                claiming = page.startswith('chapters/') and text.rstrip() == '## Claims'
-            out.append(claimed(text) if claiming and text.lstrip().startswith('|') else text)
+            out.append(claimed(text) if number in rows else text)
             linked.update(dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text)))
             if mark:
                 contents = filled(page, here, linked, mark[2], (mark[3] or '').split())

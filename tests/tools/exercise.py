@@ -70,12 +70,9 @@ def numbers():
 
 class Exercise:
     def __init__(self, number):
-        self.number, self.text = number, read(f"{PAGES}/{number}.md")
-        head, *rest = re.split(r"^## (.*)\n", self.text, flags=re.M)
-        self.title = re.search(r"^# (.*)", head, re.M)[1]
-        self.keys = dict(re.findall(r"^([a-z]+): *(.*)", head, re.M))
-        self.task = re.sub(r"^(# |[a-z]+: ).*\n", "", head, flags=re.M).strip("\n")
-        self.sections = [(name, text.strip("\n")) for name, text in zip(rest[::2], rest[1::2])]
+        self.number = number
+        self.title, self.keys, (task, *self.sections) = weave.exercise(f"{PAGES}/{number}.md")
+        self.task = task[1]
         self.kind, self.suite = self.key("kind"), self.key("suite")
         self.file = self.key("cut").split(" ")[0]
 
