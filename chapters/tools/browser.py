@@ -1,9 +1,9 @@
 """browser.py -- Chromium without a window: prints pages, and looks at every page of the bound book
 
-browse() asks: does each page load without a message on the console, draw its pictures, and fit into its window?  Do the
-labels of our drawings lie within them, none on another, if DejaVu is the only font?  Do the live figures answer to their
-controls?  Each question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped: ..." with
-the reason."""
+browse() asks: does each page load without a message on the console, draw its pictures, and fit into its window? Do
+the labels of our drawings lie within them, none on another, if DejaVu is the only font? Do the live figures answer to
+their controls? Each question is one line, "ok - ...", "not ok - ..." below the places where it failed, or "skipped:
+..." with the reason."""
 import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
 import pages
 from check import answer
