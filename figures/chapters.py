@@ -15,10 +15,11 @@ import statistics
 import fits
 import tiles
 from fits import Table
-from panels import FINE_BYTES, TIMES, Sheet, counts, scaled, scaling, seconds, thousands, tics
-from sheet import BLACK, BLUE, FAINT, GREEN, HERE, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, plain
+from panels import BYTES, TIMES, counts, scaled, scaling, seconds, thousands, tics
+from sheet import BLACK, BLUE, FAINT, GREEN, HERE, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet, plain
 
 CHAPTERS, SLIDES = {}, {}
+BOTH = (("median_seconds", "time", TIMES), ("peak_bytes", "peak memory", BYTES))
 PUBLISHED = Table(os.path.join(HERE, "..", "reference", "published", "hilo.tsv"))
 
 
@@ -33,7 +34,7 @@ class Chapter:
 
 def pictures(*names):
     """Figures of tiles.py, each from the table of its name."""
-    return {name: lambda run, name=name: ("tiles", *tiles.layout(name, run.table_path(name))) for name in names}
+    return {name: lambda run, name=name: getattr(tiles, name.replace("-", "_"))(run.read(name)) for name in names}
 
 
 def scalings(chapter, quantities, lines, layer, remarks, work=None, **options):
@@ -52,7 +53,7 @@ def requests(table):
     return counts("What each version asks of the memory", columns, groups, [
         "Counted in one run, in float: the same on every machine.  Cycles of shared memory by a model.",
         "Sectors: of 32 bytes, as often as warps ask.  Touched: each sector once a launch.",
-        "Not counted: the library's products and transforms.  Lines: factors of 10."], 172, 134, 640)
+        "Not counted: the library's products and transforms.  Lines: factors of 10."], 172, 640)
 
 
 # ---- 0: ground -------------------------------------------------------------------------------------------------------
@@ -71,13 +72,13 @@ def ground_error(run):
         "Filled: float, u = 2^{-24}.  Open: our forms in double, u = 2^{-53}.  96 queries, 64 channels, normal tokens.",
         "Dashed: √N." + "".join(f"  {name} in float, one thread." for name in torch)])
     panel = sheet.panel(54, 56, 560, x=(50, sweep.sizes[-1] * 1.12), y=(3, 250), xlabel="keys N",
-                        xtics=tics((64, 256, 1024, 4096, 16384, 65536)), ytics=tics((5, 10, 20, 50, 100, 200)))
-    panel.line([(N, 0.4 * math.sqrt(N)) for N in (57, sweep.sizes[-1])], FAINT, 1, 2, 0)
+                        xtics=tics(4 ** n for n in range(3, 9)), ytics=tics((5, 10, 20, 50, 100, 200)))
+    panel.guide(*((N, 0.4 * math.sqrt(N)) for N in (57, sweep.sizes[-1])))
     sheet.curves(panel, {"double/naive": ("", VERMILION), "double/fast": ("", BLUE)}, sweep.points,
                  weight=1.2, dot=0.65, point=6)
     sheet.curves(panel, {"float/naive": ("naive", VERMILION), "pytorch/plain": ("PyTorch, plain", ORANGE),
                          "pytorch/sdpa": ("PyTorch, SDPA", PURPLE), "float/fast": ("tiled", BLUE)}, sweep.points)
-    return sheet.drawing()
+    return sheet
 
 
 Chapter("ground", ground_tables, ["msa --grid 8x8 --channels 32 --heads 2 --without rpe,w_o,b_o,b_qkv"],
@@ -97,13 +98,10 @@ def lisa_tables(run):
         errors = "1100 8x8 12x12 16x16 24x24 32x32 48x48 64x64 96x96 128x128 192x192 256x256"
     run.table("lisa")
     for grids, forms, attention in ((small, "naive " + fast, "naive fast"), (large, fast, "fast")):
-        if grids == large and run.half_spent():
-            run.say("half of the time is spent: no larger grids")
-            break
-        run.sweep("eq10", f"lisa --equation 10 --sizes D=16 {layer} --form {forms} --grid {grids}")
-        run.sweep("eq7", f"lisa --equation 7 --sizes D=16 {layer} --form {forms} --grid {grids}")
-        run.sweep("msa", f"msa {layer},rpe --form {attention} --grid {grids}")
-        run.sweep("window", f"msa --window 8 {layer},rpe --form {attention} --grid {grids}")
+        for equation in (10, 7):
+            run.sweep(f"eq{equation}", f"lisa --equation {equation} --sizes D=16 {layer} --form {forms} --grid {grids}")
+        for series, window in (("msa", ""), ("window", "--window 8")):
+            run.sweep(series, f"msa {window} {layer},rpe --form {attention} --grid {grids}")
     run.map("lisa-border")
     run.map("lisa-kernels")
     run.map("lisa-error", *errors.split())
@@ -128,12 +126,12 @@ def lisa_error(run):
         panel = sheet.panel(54 + 262 * n, 78, 282 + 262 * n, x=(50, sweep.sizes[-1] * 1.2), y=(1, 130), bare=n > 0,
                             xtics=tics((64, 1024, 16384)), ytics=tics((1, 2, 5, 10, 20, 50, 100)),
                             heading=precision, xlabel="tokens N")
-        panel.line([(N, math.sqrt(N)) for N in sizes if N < 130 ** 2], FAINT, 1, 2, 0)
-        panel.line([(N, math.log2(N)) for N in sizes], FAINT, 1, 2, 0)
+        panel.guide(*((N, math.sqrt(N)) for N in sizes if N < 130 ** 2))
+        panel.guide(*((N, math.log2(N)) for N in sizes))
         names = {key.replace("/", f"-{precision}/"): (name.replace("LiSA ", ""), colour)
                  for key, (name, colour, _) in LISA.items() if "LiSA" in name}
         sheet.curves(panel, names, sweep.points, named=n > 0, fitted=True)
-    return sheet.drawing()
+    return sheet
 
 
 Chapter("lisa", lisa_tables, ["lisa --grid 14x14 --channels 32 --heads 2 --sizes D=8 --without b_qkv,w_o,b_o"],
@@ -205,8 +203,8 @@ def structsa_shape(run):
                      lambda form: table.points("q1_seconds", "q3_seconds", kind=kind, form=form), named=False)
     for stride, time in table.points("x", "median_seconds", kind="s", form="naive"):
         x, y = panel.at(stride, time)
-        sheet.text(x + 2, y - 13, f"{math.ceil(14 / stride) ** 2}" + " keys" * (stride == 1), FAINT, "left", 12)
-    return sheet.drawing()
+        sheet.write(f"{math.ceil(14 / stride) ** 2}" + " keys" * (stride == 1), x + 2, y - 13, 12, FAINT)
+    return sheet
 
 
 Chapter("structsa", structsa_tables,
@@ -244,16 +242,15 @@ def elsa_kernel(run):
     for row in table.rows:
         row["K"] = row["series"][2:]
     sheet = Sheet("One layer, 28×28 tokens, 96 channels, 3 heads, with a ghost head", high=430, letters=14, foot=[
-        "One thread, float.  Bars: quartiles.", plain(table.measured())])
-    for n, (column, heading, ytics) in enumerate((("median_seconds", "time", TIMES),
-                                                  ("peak_bytes", "memory beside input and output", FINE_BYTES))):
+        "One thread, float.  Bars: quartiles.  Memory is beside input and output.", plain(table.measured())])
+    for n, (column, heading, ytics) in enumerate(BOTH):
         low, high = table.range(column)
         panel = sheet.panel(76 + 300 * n, 84, 290 + 300 * n, x=(0, 12), y=(low / 1.5, high * 1.5), log="y", ytics=ytics,
                             xtics=tics((1, 3, 5, 7, 9, 11)), heading=heading, xlabel="K")
         sheet.curves(panel, {"naive": ("unfolded", ORANGE), "fast": ("not unfolded", BLUE)},
                      lambda form: table.points("K", column, form=form),
                      lambda form: table.points("q1_seconds", "q3_seconds", form=form) if n == 0 else (), named=n > 0)
-    return sheet.drawing()
+    return sheet
 
 
 Chapter("elsa", elsa_tables, ["elsa --grid 16x16 --channels 24 --heads 3 --kernel 7"],
@@ -299,12 +296,12 @@ def chopd_boxes(run):
     panel = sheet.panel(76, 56, 512, x=(0.9, 130), y=(3e-5, table.range("median_seconds")[1] * 2), ytics=TIMES,
                         xtics=tics((1, 3, 7, 15, 31), "{0}×{0}".format), xlabel="box of w×w tokens")
     panel.upright(56)
-    sheet.text(panel.at(56, 1)[0] - 6, panel.bottom - 12, "the grid", FAINT, "right", 12)
+    sheet.write("the grid", panel.at(56, 1)[0] - 6, panel.bottom - 12, 12, FAINT, "right")
     sheet.curves(panel, {"direct": ("loops, w^2", VERMILION), "axes": ("loops by axes, w", ORANGE),
                          "fractional": ("sums, edges in tokens", SKY), "whole": ("sums, whole tokens", BLUE)},
                  lambda way: table.points("side", "median_seconds", way=way),
                  lambda way: table.points("lower_quartile", "upper_quartile", way=way))
-    return sheet.drawing()
+    return sheet
 
 
 def chopd_error(run):
@@ -317,14 +314,15 @@ def chopd_error(run):
     for n, (side, heading) in enumerate((("1", "1×1"), ("3", "3×3"), ("9", "9×9"), ("half", "half the grid"))):
         panel = sheet.panel(66 + 154 * n, 86, 206 + 154 * n, x=(6.5, largest * 1.3), y=(floor, 3e-2), bare=n > 0,
                             xtics=tics((8, 32, 128, 512)), ytics=errors, heading=heading)
-        panel.line([(6.5, 2.0 ** -24), (largest * 1.3, 2.0 ** -24)], FAINT, 1, 2, 0)
-        gap = panel.at(6.5, floor * 2.3)[1]
-        sheet.strokes += [(panel.left - 5, gap + at, 10, -5, INK) for at in (0, 5)]
+        panel.guide((6.5, 2.0 ** -24), (largest * 1.3, 2.0 ** -24))
+        for gap in (0, 5):
+            y = panel.at(6.5, floor * 2.3)[1] + gap
+            sheet.line([(panel.left - 5, y), (panel.left + 5, y - 5)], INK, 0.7)
         sheet.curves(panel, {"float": ("integral image", VERMILION), "double": ("table in double", BLACK),
                              "axes": ("the fast form", BLUE)}, lambda way: [
             (x, max(y, floor)) for x, y in table.points("edge", "error", way=way, side=side)], named=n == 3, dot=0.4)
-    sheet.text(374, panel.bottom + 52, "side of the grid, in tokens", INK, "center")
-    return sheet.drawing()
+    sheet.write("side of the grid, in tokens", 374, panel.bottom + 52, anchor="center")
+    return sheet
 
 
 def chopd_rank(run):
@@ -338,14 +336,14 @@ def chopd_rank(run):
     panel = sheet.panel(76, 104, 680, x=(0, last), y=(floor, 1.15), xtics=tics(range(0, last + 1, 64)), log="y",
                         ytics={v / 100: f"{v:g} %" for v in (100, 30, 10, 3, 1, 0.3, 0.1)}, xlabel="rank R")
     # The upper axis: numbers in the factors.
-    sheet.text((panel.left + panel.right) / 2, 60, "numbers in the factors, of those in W", INK, "center")
-    sheet.strokes.append((panel.left, panel.top, panel.right - panel.left, 0, INK))
+    sheet.write("numbers in the factors, of those in W", (panel.left + panel.right) / 2, 60, anchor="center")
+    sheet.line([(panel.left, panel.top), (panel.right, panel.top)], INK, 0.7)
     rank, factors, dense = (int(table.rows[0][column]) for column in ("rank", "factors", "dense"))
     for percent in range(0, 30, 5):
         x, y = panel.at(percent / 100 * dense * rank / factors, 1.15)
         if x <= panel.right:
-            sheet.text(x, y - 18, f"{percent} %" if percent else "0", INK, "center")
-            sheet.strokes.append((x, y, 0, -7, INK))
+            sheet.write(f"{percent} %" if percent else "0", x, y - 18, anchor="center")
+            sheet.line([(x, y), (x, y - 7)], INK, 0.7)
     panel.upright(128)
     for key, colour, name, rank, error, anchor in (
             ("attention", BLUE, "self-attention", 58, 0.12, "right"), ("sharp", SKY, "scores ×4", 149, 0.031, "left"),
@@ -353,20 +351,10 @@ def chopd_rank(run):
             ("depthwise", ORANGE, "depth-wise 3×3", 112, 0.0033, "right"),
             ("pointwise", GREEN, "point-wise", 112, 0.0021, "right"), ("noise", FAINT, "noise", last * 1.01, 0, "left"),
             ("", FAINT, "rank of both: 128", 112, 0.0014, "right")):
-        points = table.points("rank", "error", tensor=key)
-        panel.line(cut(points, floor), colour)
-        sheet.text(*panel.at(rank, error or points[-1][1]), name, colour, anchor, 13)
-    return sheet.drawing()
-
-
-def cut(points, floor):
-    """A curve up to where it meets the floor, on a logarithmic axis."""
-    kept = []
-    for (a, high), (b, low) in zip(points, points[1:] + [(0, 1)]):
-        kept.append((a, high))
-        if low < floor:
-            return kept + [(a + math.log(high / floor) / math.log(high / max(low, 1e-30)) * (b - a), floor)]
-    return kept
+        points = [(x, max(y, 1e-30)) for x, y in table.points("rank", "error", tensor=key)]
+        panel.line(points, colour)
+        sheet.write(name, *panel.at(rank, error or points[-1][1]), 13, colour, anchor)
+    return sheet
 
 
 Chapter("chopd", chopd_tables,
@@ -417,7 +405,7 @@ HILO = {"s2/naive": ("as N×N, s = 2", VERMILION, 1.5), "msa/fast": ("self-atten
 
 def hilo_layers(run):
     """Images a second over HiLo's: here, in the paper, and by arithmetic.  The table has every series once a round."""
-    table, left, unit, bars = run.read("hilo-layers"), 130, 500, []
+    table, left, unit = run.read("hilo-layers"), 130, 500
     work = {row["series"]: int(row["multiply_adds"]) for row in table.rows}
     took = {key: statistics.median(float(row["median_seconds"]) for row in table.where(series=key)) for key in work}
     paper = {row["row"]: float(row["value"]) for row in PUBLISHED.where(table="10", quantity="cpu")}
@@ -425,19 +413,19 @@ def hilo_layers(run):
         "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.", plain(table.measured())])
     sheet.legend([("measured here", BLUE), ("in the paper, on a Core i9-10900X", ORANGE),
                   ("│ by multiply-adds alone", INK)], 56)
-    sheet.strokes.append((left, 84, 0, 290, INK))
+    sheet.line([(left, 84), (left, 374)], INK, 0.7)
     for n, (key, name, printed) in enumerate((
             ("msa", "self-attention", "MSA"), ("window", "7×7 windows", "Local Window"), ("sra", "SRA", "SRA"),
             ("hilo", "HiLo", "HiLo"))):
         y = 96 + 72 * n
         ours, theirs, sums = took["hilo"] / took[key], paper[printed] / paper["HiLo"], work["hilo"] / work[key]
-        bars += [(left, left + unit * ours, y, y + 22, BLUE),
-                 (left, left + unit * theirs, y + 24, y + 46, WRITTEN[ORANGE]),
-                 (left + unit * sums - 1, left + unit * sums + 1, y - 5, y + 51, INK)]
-        sheet.text(left - 10, y + 23, name, INK, "right")
-        sheet.text(left + 8, y + 11, f"{ours:.2f}   {took[key] * 1e3:.2f} ms", WHITE, "left", 13)
-        sheet.text(left + 8, y + 35, f"{theirs:.2f}", WHITE, "left", 13)
-    return sheet.drawing(bars)
+        sheet.fill(left, y, unit * ours, 22, BLUE)
+        sheet.fill(left, y + 24, unit * theirs, 22, WRITTEN[ORANGE])
+        sheet.fill(left + unit * sums - 1, y - 5, 2, 56, INK)
+        sheet.write(name, left - 10, y + 23, anchor="right")
+        sheet.write(f"{ours:.2f}   {took[key] * 1e3:.2f} ms", left + 8, y + 11, 13, WHITE)
+        sheet.write(f"{theirs:.2f}", left + 8, y + 35, 13, WHITE)
+    return sheet
 
 
 def hilo_alpha(run):
@@ -454,14 +442,14 @@ def hilo_alpha(run):
         panel = sheet.panel(50 + 346 * n, 104, 354 + 346 * n, x=(-0.3, 12.6), y=(0, top), xtics=tics(range(0, 13, 2)),
                             ytics=tics((0, 0.5, 1)), log="", xlabel="heads of Lo-Fi, of 12",
                             heading=f"{none['grid'].replace('x', '×')} tokens")
-        sheet.text(panel.right, panel.top - 16, f"1 is {time * 1e3:.3g} ms", FAINT, "right", 12)
+        sheet.write(f"1 is {time * 1e3:.3g} ms", panel.right, panel.top - 16, 12, FAINT, "right")
         panel.upright(10)
-        sheet.text(panel.at(9.8, 0)[0], panel.bottom - 16, "α = 0.9", FAINT, "right", 13)
+        sheet.write("α = 0.9", panel.at(9.8, 0)[0], panel.bottom - 16, 13, FAINT, "right")
         work = int(none["multiply_adds"])
         panel.line([(int(row["series"]), int(row["multiply_adds"]) / work) for row in rows], ORANGE, dot=0.35)
         panel.line([(int(row["series"]), float(row["median_seconds"]) / time) for row in rows], BLUE,
                    quartiles=quartiles)
-    return sheet.drawing()
+    return sheet
 
 
 def hilo_cost(run):
@@ -475,19 +463,19 @@ def hilo_cost(run):
         panel = sheet.panel(40 + 232 * n, 86, 224 + 232 * n, heading=f"windows of {s}×{s}", bare=n > 0, **axes)
         panel.line(table.points("pixels", f"high_{s}"), VERMILION, dot=0)
         panel.line(table.points("pixels", f"low_{s}"), BLUE, dot=0)
-        sheet.text(*panel.at(*low), "Lo-Fi", BLUE, "right")
-        sheet.text(*panel.at(*high), "Hi-Fi", VERMILION, "right")
+        sheet.write("Lo-Fi", *panel.at(*low), 0, BLUE, "right")
+        sheet.write("Hi-Fi", *panel.at(*high), 0, VERMILION, "right")
         N = s * s * (384 * (1 - 1 / s ** 2) + s * s)
         cross = 16 * math.sqrt(N), N * 384 * (1.75 * 384 + s * s) / 1e9
         panel.line([cross], INK, 0, dot=1, point=6)
         x, y = panel.at(*cross)
-        sheet.text(x - 6, y - 48 / s, f"N = {N:.0f}", FAINT, "center" if s == 2 else "right", 12)
+        sheet.write(f"N = {N:.0f}", x - 6, y - 48 / s, 12, FAINT, "center" if s == 2 else "right")
     panel = sheet.panel(504, 86, 688, heading="both", bare=True, **axes)
     panel.line(table.points("pixels", "msa"), BLACK, dot=0)
-    sheet.text(*panel.at(755, 6.15), "self-attention", BLACK, "right", 13)
+    sheet.write("self-attention", *panel.at(755, 6.15), 13, BLACK, "right")
     sheet.curves(panel, {"both_2": ("s = 2", PURPLE), "both_4": ("s = 4", GREEN), "both_8": ("s = 8", ORANGE)},
                  lambda column: table.points("pixels", column), dot=0)
-    return sheet.drawing()
+    return sheet
 
 
 Chapter("hilo", hilo_tables,
@@ -559,19 +547,17 @@ def gap_tables(run):
 
 def gap_derived(run):
     """Tables worked out of others; nothing is timed."""
-    gap = fits.Gap(OPERATORS, {name: run.read(name) for name in ("lisa", "structsa", "elsa", "chopd", "hilo")})
-    head = fits.head(gap.tables.values())
-    run.write("gap", head + list(gap.pairs()))
-    run.write("gap-factors", head + list(gap.factors()))
-    run.write("gap-fits", head + list(gap.fits()))
+    tables = {name: run.read(name) for name in ("lisa", "structsa", "elsa", "chopd", "hilo")}
+    for name, lines in zip(("gap", "gap-factors", "gap-fits"), fits.gap(OPERATORS, tables)):
+        run.write(name, fits.head(*tables.values()) + lines)
     for name, source, quantities in (("gap-loses", "gap-small", ("time", "memory", "runs")),
                                      ("gap-choices", "gap-choice", ("milliseconds", "mebibytes"))):
         table = run.read(source)
-        run.write(name, fits.head([table]) + list(fits.by_grid(table, quantities)))
+        run.write(name, fits.head(table) + fits.by_grid(table, quantities))
     machines = [Table(os.path.join(HERE, f"versus-goals{machine}.tsv")) for machine in ("", "-zen4", "-zen3")]
     run.write("gap-goals", fits.goals(machines))
     run.say("count gap-resolution")
-    run.write("gap-resolution", run.program(*run.mapping("gap-resolution")))
+    run.write("gap-resolution", run.program("network_maps.py", "gap-resolution"))
     run.write("gap-resolutions", resolutions(run.read("gap-resolution")))
 
 
@@ -598,9 +584,9 @@ def gap_panel(sheet, table, quantity, left, top, right, bottom=0, size=14, last=
     panel = sheet.panel(left, top, right, bottom, x=(14, 15000), y=y, xlabel="tokens N, on square grids" * last,
                         xtics=tics((16, 64, 256, 1024, 4096, 12544), thousands if last else lambda n: ""),
                         ytics={10.0 ** n: f"{thousands(10 ** n)}×" if n < 4 else f"10^{n}×" for n in range(6)})
-    sheet.text(panel.left + 10, panel.top + 1.2 * size, heading)
+    sheet.write(heading, panel.left + 10, panel.top + 1.2 * size)
     panel.line([(14, 1), (15000, 1)], INK, 1, 2, 0)
-    sheet.text(panel.left + 8, panel.at(14, 1)[1] - 0.75 * size, "even", FAINT, "left", size - 2)
+    sheet.write("even", panel.left + 8, panel.at(14, 1)[1] - 0.75 * size, size - 2, FAINT)
     sheet.curves(panel, GAP, lambda key: table.points("tokens", column, series=key), size=size, fitted=True, **style)
 
 
@@ -611,13 +597,13 @@ def gap(run):
         fits.FITTED.replace("N are", "N in the ratio are"), plain(table.measured())])
     gap_panel(sheet, table, "time", 84, 58, 530, 366, last=False)
     gap_panel(sheet, table, "memory", 84, 396, 530)
-    return sheet.drawing()
+    return sheet
 
 
 def gap_slide(run, quantity):
     sheet = Sheet(GAP_PANELS[quantity][2], 1240, 590, heading="", letters=23)
     gap_panel(sheet, run.read("gap"), quantity, 130, 18, 910, size=22, weight=4, dot=0.8)
-    return sheet.drawing()
+    return sheet
 
 
 def operator_slide(run, name, series):
@@ -627,8 +613,7 @@ def operator_slide(run, name, series):
     first, last = (int(end) for end in table.range("tokens"))
     sheet = Sheet("time and peak memory", 1240, 560, heading="", letters=24)
     sizes = [last // 8 ** k for k in range(5) if last % 8 ** k == 0 and last // 8 ** k >= first]
-    for n, (column, heading, ytics) in enumerate((("median_seconds", "time", TIMES),
-                                                  ("peak_bytes", "peak memory", FINE_BYTES))):
+    for n, (column, heading, ytics) in enumerate(BOTH):
         low, high = table.range(column)
         panel = sheet.panel(134 + 640 * n, 64, 576 + 620 * n, x=(first / 1.2, last * 1.2), y=(low / 2, high * 6),
                             xtics=tics(sizes), ytics=dict(list(ytics.items())[::2]),
@@ -637,8 +622,8 @@ def operator_slide(run, name, series):
             points = table.points("tokens", column, form=form)
             panel.line(points, colour, 4, dot=0.8)
             x, y = panel.at(*points[-1])
-            sheet.text(x - 8, y - 24, form, colour, "right")
-    return sheet.drawing()
+            sheet.write(form, x - 8, y - 24, 0, colour, "right")
+    return sheet
 
 
 BLOCKS = {"msa/fast": ("self-attention", BLACK, 2), "quarter/fast": ("windows of N/4", ORANGE, 2),
@@ -664,24 +649,24 @@ def gap_resolution(run):
         row["pixels"] = 16 * math.sqrt(int(row["tokens"]))
     for row in table.rows:
         row["G"] = int(row["multiply_adds"]) / 1e9
+    printed = [float(row["value"]) for row in PUBLISHED.where(table="4", quantity="flops")]
     lines = {"msa": ("self-attention", BLACK), "sra": ("SRA, 2×2", GREEN), "s2": ("HiLo, s = 2", BLUE),
              "s4": ("HiLo, s = 4", SKY), "window": ("7×7 windows", ORANGE)}
-    sheet = Sheet("LITv2-S on larger images, by the attention of its third stage", wide=760, high=470, letters=14)
-    sheet.settings["foot"] = [
+    sheet = Sheet("LITv2-S on larger images, by the attention of its third stage", 760, 470, letters=14, foot=[
         "Rings: Table 4 of the paper, at 224 pixels; its Fig. 3 gives no numbers.  One image, one thread, fast forms.",
-        plain(layers.measured())]
+        plain(layers.measured())])
     sheet.legend(lines.values(), 56)
     for n, (column, heading, y, ytics) in enumerate((
             ("G", "G multiply-adds, network", (2, 2000), tics((4, 10, 100, 1000), str)),
             ("median_seconds", "time, one layer", (3e-4, 4), TIMES),
-            ("peak_bytes", "peak memory, one layer", (2 ** 20, 2 ** 27), FINE_BYTES))):
+            ("peak_bytes", "peak memory, one layer", (2 ** 20, 2 ** 27), BYTES))):
         panel = sheet.panel(58 + 252 * n, 100, 236 + 252 * n, x=(200, 2050), y=y, ytics=ytics, heading=heading,
                             xtics=tics((224, 448, 896, 1792), str), xlabel="pixels of a side")
         sheet.curves(panel, lines, lambda key: layers.points("pixels", column, series=key, form="fast") if n else
                      table.points("pixels", column, attention=key), named=False, dot=0.4)
-    printed = [float(row["value"]) for row in PUBLISHED.where(table="4", quantity="flops")]
-    sheet.panels[0].line([(224, value) for value in printed], INK, 0, dot=1.1, point=6)
-    return sheet.drawing()
+        if n == 0:
+            panel.line([(224, value) for value in printed], INK, 0, dot=1.1, point=6)
+    return sheet
 
 
 CALLED = {"msa": "self-attention", "msa-window": "7×7 windows", "lisa": "LiSA", "structsa": "StructSA", "elsa": "ELSA",
@@ -703,14 +688,15 @@ def roofline(run, slide=False):
                         ytics=tics((0.1, 1, 10, 100, 1000)), heading="G multiply-adds a second",
                         xlabel="multiply-adds for each byte of input, weights, output and workspace")
     roof = panel.at(1, peak)[1]
-    sheet.text(panel.left + 8, roof - small - 4, f"vectors from registers: {peak:.0f}", FAINT, "left", small)
+    sheet.write(f"vectors from registers: {peak:.0f}", panel.left + 8, roof - small - 4, small, FAINT)
     (x0, y0), (x1, y1) = panel.at(1, 1), panel.at(10, 10)
     slant, x, before = math.degrees(math.atan2(y0 - y1, x1 - x0)), 0.058, math.inf
     for level, rate in rates.items():
-        panel.line([(0.05, rate * 0.05), (peak / rate, peak), (1000, peak)], FAINT, 1.2, dot=0)
+        start = max(0.05, lowest / rate)
+        panel.line([(start, rate * start), (peak / rate, peak), (1000, peak)], FAINT, 1.2, dot=0)
         x, before = 2.5 * x if before < 2 * rate else 0.058, rate           # further on where the slope before is near
         at = panel.at(x, rate * x)
-        sheet.text(at[0] - small * 0.2, at[1] - small * 1.3, f"{level}  {rate:.0f}", FAINT, slant, small)
+        sheet.write(f"{level}  {rate:.0f}", at[0] - small * 0.2, at[1] - small * 1.3, small, FAINT, slant)
     dots = []
     for row in table.rows:
         fast = row["form"] == "fast"
@@ -719,7 +705,7 @@ def roofline(run, slide=False):
         dots.append((float(row["intensity"]), float(row["reached"]), name, colour))
         panel.line([dots[-1][:2]], colour, 0, dot=0.9, point=point)
     sheet.label_ends(panel, dots, small)
-    return sheet.drawing()
+    return sheet
 
 
 Chapter("gap", gap_tables, (), {
@@ -783,7 +769,7 @@ def networks_share(run):
     sheet.curves(panel, networks, lambda key: table.points("side", "multiply_adds", network=key), size=14, dot=0)
     sheet.curves(panel, networks, lambda key: [(x, y) for x, y in table.points("side", "time", network=key) if y >= 0],
                  named=False, weight=0, dot=0.8)
-    return sheet.drawing()
+    return sheet
 
 
 Chapter("networks", networks_tables, (), {"networks-share": networks_share}, pictures(
@@ -817,7 +803,7 @@ def ladder(name, operator):
         return counts(f"{operator}, from the equation to nearly the fast form", columns, [("", steps), ("", fast)], [
             plain(table.measured()), f"Layer: {layer}; projections are in it, not in the bytes.",
             "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10."],
-            240, 134, 720)
+            240, 720)
     return layout
 
 

@@ -23,9 +23,7 @@ import time
 
 import chapters
 import fits
-import sheet
-
-HERE = sheet.HERE
+from sheet import HERE
 
 
 class Failure(Exception):
@@ -36,8 +34,8 @@ class Run:
     """One chapter being measured and drawn: its settings, and the work folder that its files lie in until the end."""
 
     def __init__(self, chapter, options, work):
-        self.chapter, self.work, self.start = chapter, work, time.time()
-        self.full, self.budget, self.memory = options.full, options.budget, options.memory
+        self.chapter, self.work = chapter, work
+        self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
 
     @staticmethod
@@ -47,15 +45,12 @@ class Run:
     def path(self, name):
         return os.path.join(self.work, name + ".tsv")
 
-    def table_path(self, name):
+    def read(self, name):
         """A table of any chapter: made just now, or before, or committed."""
         for folder in (self.work, self.tables if self.budget == 0 else self.output, HERE):
             if os.path.exists(os.path.join(folder, name + ".tsv")):
-                return os.path.join(folder, name + ".tsv")
+                return fits.Table(os.path.join(folder, name + ".tsv"))
         raise Failure(f"{name}.tsv is missing: run the figures of all chapters first")
-
-    def read(self, name):
-        return fits.Table(self.table_path(name))
 
     def write(self, name, lines, mode="w"):
         with open(self.path(name), mode, encoding="utf-8") as file:
@@ -64,11 +59,8 @@ class Run:
     # ---- for tables
 
     def share(self, parts):
-        """The budget, or the n-th part of it, as words of a command line have it."""
+        """The n-th part of the budget, as a word of a command line."""
         return f"{self.budget / parts:.4g}"
-
-    def half_spent(self):
-        return not self.full and time.time() - self.start >= self.budget / 2
 
     def program(self, name, *words):
         """The lines that one of our programs prints: a Python file in figures/, or a program in the build folder."""
@@ -95,10 +87,9 @@ class Run:
         return self.program("figures/machine") + [f"# measured: {day}{commit}"]
 
     def table(self, name):
-        """Begins a table of measurements, or goes on with it; sweeps fill it."""
-        self.name = name
-        if not os.path.exists(self.path(name)):
-            self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
+        """Begins a table of measurements, which sweeps fill."""
+        self.name, self.headed = name, False
+        self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
 
     def sweep(self, series, words, each=75, repeats=50):
         """Rows of one series, its name before each.  A combination gets at most `repeats` runs, in the each-th part of
@@ -106,27 +97,21 @@ class Run:
         self.say(f"measure {series}")
         rows = self.program("measure", *words.split(), *f"--threads 1 --repeats {repeats} --seconds {self.share(each)} "
                             f"--max-seconds {self.share(15)} --max-memory {self.memory}".split())
-        with open(self.path(self.name), encoding="utf-8") as file:
-            headed = "\n#series\t" in file.read()
-        self.write(self.name, [f"#series\t{row[1:]}" for row in rows if row.startswith("#") and not headed][:1] +
-                   [f"{series}\t{row}" for row in rows if not row.startswith("#")], "a")
-
-    @staticmethod
-    def mapping(name):
-        """The program that computes a map, as words: two have to time something, and are in C."""
-        if name in ("chopd-boxes", "networks-profile"):
-            return ["figures/" + name]
-        return ["network_maps.py" if name.startswith(("networks", "gap")) else "maps.py", name]
+        for row in rows:
+            if not row.startswith("#"):
+                self.write(self.name, [f"{series}\t{row}"], "a")
+            elif not self.headed:
+                self.write(self.name, [f"#series\t{row[1:]}"], "a")
+                self.headed = True
 
     def map(self, name, *words):
-        """A table that a program computes."""
+        """A table that a program computes: chopd-boxes and networks-profile time something, and are in C."""
         self.say(f"compute {name}")
-        self.write(name, self.about() + self.program(*self.mapping(name), *words))
-
-    def count(self, words):
-        """Appends to the chapter's table what CUDA versions ask of the memory; the same on every machine."""
-        self.say(f"count {words.split()[0]}")
-        self.write(self.chapter + "-cuda", self.program("figures/cuda", *words.split()), "a")
+        if name in ("chopd-boxes", "networks-profile"):
+            lines = self.program("figures/" + name, *words)
+        else:
+            lines = self.program("network_maps.py" if name.startswith("networks") else "maps.py", name, *words)
+        self.write(name, self.about() + lines)
 
     # ---- for drawings
 
@@ -134,7 +119,7 @@ class Run:
         """Draws what a layout makes of its tables.  If too little could be measured just now, the figure is left
         out."""
         try:
-            sheet.render(name, *layout(self), os.path.join(self.work, name + ".svg"))
+            layout(self).draw(os.path.join(self.work, name + ".svg"))
         except (ValueError, LookupError, StopIteration, ZeroDivisionError) as problem:
             if self.budget == 0:
                 raise Failure(f"{name} cannot be drawn: {problem!r}") from problem
@@ -145,7 +130,7 @@ class Run:
 
 def redraw(name, options):
     """All of one chapter, and its files into the output folder."""
-    chapter = chapters.CHAPTERS[name]
+    chapter, start = chapters.CHAPTERS[name], time.time()
     print(f"figures of {name}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as work:
         run = Run(name, options, work)
@@ -155,40 +140,24 @@ def redraw(name, options):
                     shutil.copy(path, work)
         else:
             chapter.tables(run)
-        if chapter.layers and os.path.exists(run.path(name + "-cuda")):
-            os.remove(run.path(name + "-cuda"))
-        for words in chapter.layers:
-            run.count(words)
+        if chapter.layers:
+            run.say("count requests of the CUDA versions")
+            run.write(name + "-cuda", [line for words in chapter.layers
+                                       for line in run.program("figures/cuda", *words.split())])
         chapter.derived(run)
         for figure, layout in chapter.drawings.items():
             run.draw(figure, layout)
         os.makedirs(options.output, exist_ok=True)
         for path in glob.glob(os.path.join(work, "*.tsv")) + glob.glob(os.path.join(work, "*.svg")):
-            shutil.copyfile(path, os.path.join(options.output, os.path.basename(path)) + ".new")
-            os.replace(os.path.join(options.output, os.path.basename(path)) + ".new",
-                       os.path.join(options.output, os.path.basename(path)))
-    print(f"figures of {name}: {time.time() - run.start:.0f} seconds, in {options.output}", file=sys.stderr)
-
-
-def memory_limit(word, full):
-    """Bytes of a word such as 512M, at most three quarters of the machine's."""
-    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
-    word = word or ("8G" if full else "1536M")
-    found = re.fullmatch(r"([0-9.]+)([KMGT]?)", word)
-    if not found:
-        sys.exit(usage(f"--max-memory: found '{word}', expected bytes, as 512M or 8G"))
-    return min(most, int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " ")))
-
-
-def usage(message):
-    print(f"draw.py: {message}", file=sys.stderr)
-    return 2
+            target = os.path.join(options.output, os.path.basename(path))
+            shutil.copyfile(path, target + ".new")
+            os.replace(target + ".new", target)
+    print(f"figures of {name}: {time.time() - start:.0f} seconds, in {options.output}", file=sys.stderr)
 
 
 def slides(folder):
-    """Drawings of the committed tables, in letters for a lecture hall."""
     os.makedirs(folder, exist_ok=True)
-    options = argparse.Namespace(full=False, budget=0, memory=0, build="build", output=HERE, tables=HERE)
+    options = argparse.Namespace(full=False, budget=0, max_memory=0, build="build", output=HERE, tables=HERE)
     with tempfile.TemporaryDirectory() as work:
         run = Run("gap", options, work)
         for name, layout in chapters.SLIDES.items():
@@ -196,40 +165,54 @@ def slides(folder):
             shutil.copy(os.path.join(work, name + ".svg"), folder)
 
 
+def size(word):
+    """Bytes of a word such as 512M, at most three quarters of the machine's."""
+    found = re.fullmatch(r"([0-9.]+)([KMGT]?)", word)
+    if not found:
+        raise argparse.ArgumentTypeError(f"found '{word}', expected bytes, as 512M or 8G")
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+    return min(most, int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " ")))
+
+
+def usage(message):
+    print(f"draw.py: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
 def main(words):
+    if words[:1] == ["slides"] and len(words) == 2:
+        return slides(words[1])
     parser = argparse.ArgumentParser(prog="draw.py", description="Measures on this machine and draws the figures.")
     parser.add_argument("--output", default="figures")
     parser.add_argument("--build", default="build")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--budget", type=int)
     parser.add_argument("--tables")
-    parser.add_argument("--max-memory")
+    parser.add_argument("--max-memory", type=size)
     parser.add_argument("chapters", nargs="*")
-    parser.error = lambda message: sys.exit(usage(message))
+    parser.error = usage
     options = parser.parse_args(words)
-    options.budget = options.budget if options.budget is not None else 300 if options.full else 30
-    options.memory = memory_limit(options.max_memory, options.full)
+    if options.budget is None:
+        options.budget = 300 if options.full else 30
     if options.budget < 0:
-        return usage(f"--budget: found '{options.budget}', expected whole seconds")
-    unknown = [name for name in options.chapters if name not in chapters.CHAPTERS]
-    if unknown:
-        return usage(f"chapter: found '{unknown[0]}', expected one of: {' '.join(chapters.CHAPTERS)}")
+        usage(f"--budget: found '{options.budget}', expected whole seconds")
+    options.max_memory = options.max_memory or size("8G" if options.full else "1536M")
+    for name in options.chapters:
+        if name not in chapters.CHAPTERS:
+            usage(f"chapter: found '{name}', expected one of: {' '.join(chapters.CHAPTERS)}")
     if not shutil.which("gnuplot"):
         raise Failure("gnuplot is missing (Debian: gnuplot-nox)")
     if not os.path.exists(os.path.join(options.build, "measure")):
         raise Failure(f"{options.build}/measure is missing: run make first")
     for name in options.chapters or chapters.CHAPTERS:
         redraw(name, options)
-    return 0
 
 
 if __name__ == "__main__":
     for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):      # they choose slow kernels
         os.environ.pop(variable, None)
     try:
-        if sys.argv[1:2] == ["slides"] and len(sys.argv) == 3:
-            sys.exit(slides(sys.argv[2]))
-        sys.exit(main(sys.argv[1:]))
+        main(sys.argv[1:])
     except (Failure, RuntimeError, OSError) as problem:
         print(f"draw.py: {problem}", file=sys.stderr)
         sys.exit(1)

@@ -1,30 +1,31 @@
-"""fits.py -- numbers from measured tables: exponents, estimates, ratios; and the placing of labels
-
-Table reads a TSV file.  Sweep cuts one column of a table into series.  The tables of the gap and of the goals are
-functions that return lines.
-"""
+"""fits.py -- works on measured tables: exponents, estimates, and the tables of the gap and of the goals"""
 import math
 import re
 
 
 class Table:
-    """Rows of a TSV file as {column: text}, and its comments `# key: value` as notes.  A comment without a colon is a
-    note called by itself.  `sections` has the rows after each head line, and the note above that."""
+    """A TSV file.  rows: {column: text}; notes: its comments `# key: value`; sections: the rows after each head line,
+    and the note above that.  matrices: rows of cells by the comment without a colon above them."""
 
     def __init__(self, path):
-        self.path, self.notes, self.rows, self.sections = path, {}, [], []
-        columns, note = [], ""
+        self.path, self.notes, self.rows, self.sections, self.matrices = path, {}, [], [], {}
+        columns, note, matrix = [], "", []
         with open(path, encoding="utf-8") as file:
-            for line in file.read().splitlines():
-                if "\t" in line and (line.startswith("#") or not columns):
-                    columns = line.lstrip("#").split("\t")
-                    self.sections.append((note, []))
-                elif line.startswith("#"):
-                    key, _, note = line[2:].partition(": ")
-                    self.notes.setdefault(key, note)
-                elif line and columns:
-                    self.rows.append(dict(zip(columns, line.split("\t"))))
-                    self.sections[-1][1].append(self.rows[-1])
+            lines = file.read().splitlines()
+        for line in lines:
+            cells = line.lstrip("#").split("\t")
+            if len(cells) > 1 and (line.startswith("#") or not columns):
+                columns = cells
+                self.sections.append((note, []))
+            elif line.startswith("#"):
+                key, colon, note = line[2:].partition(": ")
+                self.notes.setdefault(key, note)
+                matrix = matrix if colon else self.matrices.setdefault(key, [])
+            elif line and columns:
+                self.rows.append(dict(zip(columns, cells)))
+                self.sections[-1][1].append(self.rows[-1])
+            if line and not line.startswith("#"):
+                matrix.append(cells)
 
     def where(self, **cells):
         return [row for row in self.rows if all(row[column] == text for column, text in cells.items())]
@@ -37,6 +38,27 @@ class Table:
         values = [float(row[column]) for row in self.rows]
         return min(values), max(values)
 
+    def matrix(self, title):
+        return self.found(self.matrices, title)
+
+    def vectors(self, title):
+        """The rows of a matrix, as numbers."""
+        return [tuple(map(float, row)) for row in self.matrix(title)]
+
+    def numbers(self, key):
+        """The numbers in a note."""
+        return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", self.found(self.notes, key))]
+
+    def places(self, key):
+        """The pairs (row, column) in a note."""
+        numbers = self.numbers(key)
+        return list(zip(numbers[::2], numbers[1::2]))
+
+    def found(self, what, key):
+        if not what.get(key):
+            raise RuntimeError(f"{self.path}: expected a matrix or remark '{key}', found none: compute the table anew")
+        return what[key]
+
     def measured(self):
         """Where and when, without what no reader needs to know the machine by."""
         machine = re.sub(r"\((R|TM|C)\)| CPU| Processor", "", self.notes.get("machine", ""))
@@ -46,20 +68,21 @@ class Table:
         return f"Measured on {machine}{', ' + day if day else ''}."
 
 
+# ---- exponents ----------------------------------------------------------------------------------
+
 FITTED = "Exponents of N are fitted over the last factor of 16 in N, where four sizes or more lie in it."
 
-# ---- least squares ------------------------------------------------------------------------------
 
-def last_factor_of_16(N):
-    """Index of the first size of a fit: what a form tends to, not how it begins."""
-    return next(n for n in range(len(N)) if N[n] * 16 >= N[-1])
+def tail(points):
+    """The last factor of 16 in N: what a form tends to, not how it begins."""
+    return [point for point in points if point[0] * 16 >= points[-1][0]]
 
 
-def slope(N, values):
-    """The exponent of N in the values, over the last factor of 16 in N, and its standard error.  The error says how
+def slope(points):
+    """The exponent of N over the last factor of 16, by least squares, and its standard error.  The error says how
     straight the line is, and nothing of the machine's noise."""
-    first = last_factor_of_16(N)
-    x, y = [math.log(v) for v in N[first:]], [math.log(v) for v in values[first:]]
+    points = tail(points)
+    x, y = [math.log(N) for N, _ in points], [math.log(value) for _, value in points]
     mx, my = sum(x) / len(x), sum(y) / len(y)
     sxx = sum((a - mx) ** 2 for a in x)
     sxy = sum((a - mx) * (b - my) for a, b in zip(x, y))
@@ -68,105 +91,79 @@ def slope(N, values):
     return b, math.sqrt((syy - b * sxy) / (len(x) - 2) / sxx) if len(x) > 2 and syy > b * sxy else 0.0
 
 
-def exponent(N, values):
+def exponent(points):
     """As a label has it; nothing below four sizes."""
-    return f"  N^{{{slope(N, values)[0]:.2f}}}" if N and len(N) - last_factor_of_16(N) >= 4 else ""
+    return f"  N^{{{slope(points)[0]:.2f}}}" if len(tail(points)) >= 4 else ""
 
 
-# ---- series of a sweep --------------------------------------------------------------------------
-
-class Series:
-    """One line: sizes N and values, and the rows they are from."""
-
-    def __init__(self, rows, column):
-        self.rows, self.N, self.value = rows, [int(row["tokens"]) for row in rows], [float(row[column]) for row in rows]
-
-    def column(self, name):
-        return [float(row[name]) for row in self.rows]
-
-    def exponent(self):
-        return exponent(self.N, self.value)
-
+# ---- a sweep over the number of tokens ----------------------------------------------------------
 
 class Sweep:
     """A column of a measured table, by series, which are called SERIES/FORM."""
 
     def __init__(self, table, column):
-        self.column = column
-        self.memory = float(table.notes.get("limits", "0").split()[0])
-        self.limited = "limits" in table.notes
-        keys = dict.fromkeys((row["series"], row["form"]) for row in table.rows)
-        self.series = {f"{name}/{form}": Series(table.where(series=name, form=form), column) for name, form in keys}
+        self.column, self.series = column, {}
+        self.limit = float(table.notes["limits"].split()[0]) if "limits" in table.notes else None
         self.grids = {int(row["tokens"]): row.get("grid", "") for row in table.rows}
         self.sizes = sorted(self.grids)
-        self.least = min(s.value[0] for s in self.series.values() if s.N[0] == self.sizes[0])
-        self.top = max(max(*s.value, self.end(key)[1]) for key, s in self.series.items())
+        for row in table.rows:
+            self.series.setdefault(f"{row['series']}/{row['form']}", []).append(row)
 
-    def points(self, key):
-        return list(zip(self.series[key].N, self.series[key].value)) if key in self.series else []
-
-    def stopped(self, key):
-        """True if a quadratic form did not reach the largest size."""
-        return self.limited and bool(re.search(r"/naive$|^msa", key)) and self.series[key].N[-1] < self.sizes[-1]
-
-    def following(self, key):
-        return next(size for size in self.sizes if size > self.series[key].N[-1])
-
-    def beyond(self, key, size):
-        """A quadratic series extended: as N^2 in time, in bytes and operations as a N^2 + b N, their formula."""
-        s = self.series[key]
-        return square(s.N, s.value, size) if self.column == "median_seconds" else quadratic(s.N, s.value, size)
+    def points(self, key, column=""):
+        return [(int(row["tokens"]), float(row[column or self.column])) for row in self.series.get(key, ())]
 
     def estimate(self, key):
-        """The dotted line: from the last point to the largest size."""
-        s = self.series[key]
-        sizes = self.following(key), self.sizes[-1]
-        return [(s.N[-1], s.value[-1])] + [(size, self.beyond(key, size)) for size in sizes]
+        """A quadratic series that did not reach the largest size: its last point, and what the next and the largest
+        size would take, as N^2 in time, in bytes and operations as a N^2 + b N, their formula."""
+        points = self.points(key)
+        if self.limit is None or not re.search(r"/naive$|^msa", key) or points[-1][0] == self.sizes[-1]:
+            return []
+        following = next(size for size in self.sizes if size > points[-1][0])
+        extended = square if self.column == "median_seconds" else quadratic
+        return points[-1:] + [(size, extended(points, size)) for size in (following, self.sizes[-1])]
 
     def end(self, key):
         """Where a line ends, estimate included."""
-        s = self.series[key]
-        return (self.sizes[-1], self.beyond(key, self.sizes[-1])) if self.stopped(key) else (s.N[-1], s.value[-1])
-
-    def why(self, key):
-        """Why a series did not reach its next size; nothing where no limit stopped it, or for a formula."""
-        if self.column == "multiply_adds" or not self.stopped(key):
-            return ""
-        s, size = self.series[key], self.following(key)
-        need = quadratic(s.N, s.column("peak_bytes"), size)
-        if 0 < self.memory < need:
-            return amount(need)
-        return duration(square(s.N, s.column("median_seconds"), size)) if self.column == "median_seconds" else ""
+        return (self.estimate(key) or self.points(key))[-1]
 
     def cross(self, key):
-        """The first size that was not run, for a cross: N, value and reason; or None."""
-        if not self.why(key):
+        """The first size that a limit did not let run: N, value and reason; None for a formula."""
+        estimate = self.estimate(key)
+        if not estimate or self.column == "multiply_adds":
             return None
-        size = self.following(key)
-        return size, self.beyond(key, size), f"{self.grids[size].replace('x', '×')}: {self.why(key)}"
+        size, value = estimate[1]
+        need = quadratic(self.points(key, "peak_bytes"), size)
+        if 0 < self.limit < need:
+            reason = amount(need)
+        elif self.column == "median_seconds":
+            reason = duration(value)
+        else:
+            return None
+        return size, value, f"{self.grids[size].replace('x', '×')}: {reason}"
 
     def ahead(self, key, other):
         """The last measured size up to which one series stays at or below another, in words."""
-        ours, theirs, last = self.series[key], self.series[other], 0
-        for N, value in zip(ours.N, ours.value):
-            if N in theirs.N:
-                if value > theirs.value[theirs.N.index(N)]:
-                    return f"up to N = {last}" if last else "nowhere"
-                last = N
+        theirs, last = dict(self.points(other)), 0
+        for N, value in self.points(key):
+            if value > theirs.get(N, value):
+                return f"up to N = {last}" if last else "nowhere"
+            last = N if N in theirs else last
         return "at every N"
 
 
-def square(N, values, size):
-    return values[-1] * (size / N[-1]) ** 2
+def square(points, size):
+    N, value = points[-1]
+    return value * (size / N) ** 2
 
 
-def quadratic(N, values, size):
-    if len(N) < 2:
-        return square(N, values, size)
-    a = (values[-1] / N[-1] - values[-2] / N[-2]) / (N[-1] - N[-2])
+def quadratic(points, size):
+    if len(points) < 2:
+        return square(points, size)
+    (N0, value0), (N, value) = points[-2:]
+    a = (value / N - value0 / N0) / (N - N0)
     if a < 0:
-        return values[-1] * size / N[-1]            # grown more slowly than N: no square is seen yet
-    return a * size * size + (values[-1] / N[-1] - a * N[-1]) * size
+        return value * size / N                     # grown more slowly than N: no square is seen yet
+    return a * size * size + (value / N - a * N) * size
 
 
 def duration(s):
@@ -180,7 +177,7 @@ def amount(b):
         b /= 1024
 
 
-# ---- the gap: naive over fast -------------------------------------------------------------------
+# ---- tables that are worked out of others -------------------------------------------------------
 
 def four(x):
     """Four digits, without a power of ten."""
@@ -195,64 +192,45 @@ def cells(*values):
     return "\t".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)
 
 
-def head(tables):
+def head(*tables):
     """The machines of all tables, the same ones once, and the latest day."""
     machines = dict.fromkeys(t.notes["machine"] for t in tables if "machine" in t.notes)
     return ["# machine: " + "; ".join(machines), "# measured: " + max(t.notes.get("measured", "")[:10] for t in tables)]
 
 
-class Gap:
-    """Both forms of each operator, from the tables of the chapters.
+def gap(operators, tables):
+    """Naive over fast.  Returns the lines of three tables: ratios at each size that both forms were measured at; at the
+    largest one, the ratio of times as two, less work and more of it a second; the exponents of each form in N.
 
     operators: (key, name, table, series, {form: (formula of multiply-adds, of memory)})."""
-
-    def __init__(self, operators, tables):
-        self.operators, self.tables = operators, tables
-
-    def rows(self, operator, form):
-        return {int(r["tokens"]): r for r in self.tables[operator[2]].where(series=operator[3], form=form)}
-
-    def pairs(self):
-        """A line for each operator and size that both forms were measured at."""
-        yield cells("#series", "operator", "form", "grid", "tokens", "naive_seconds", "fast_seconds", "times_faster",
-                    "naive_bytes", "fast_bytes", "times_smaller")
-        for operator in self.operators:
-            fast = self.rows(operator, "fast")
-            for N, naive in self.rows(operator, "naive").items():
-                if N in fast:
-                    slow, quick = float(naive["median_seconds"]), float(fast[N]["median_seconds"])
-                    large, small = int(naive["peak_bytes"]), int(fast[N]["peak_bytes"])
-                    yield cells(operator[0], operator[1], "gap", naive["grid"], N, slow, quick, four(slow / quick),
-                                large, small, four(large / small))
-
-    def factors(self):
-        """The largest size of each operator, and the ratio of times as two: less work, and more of it a second."""
-        yield cells("#operator", "grid", "naive_seconds", "fast_seconds", "times_faster", "less_work", "more_a_second")
-        for operator in self.operators:
-            naive, fast = self.rows(operator, "naive"), self.rows(operator, "fast")
-            both = [N for N in naive if N in fast]
-            if both:
-                a, b = naive[both[-1]], fast[both[-1]]
-                slow, quick = float(a["median_seconds"]), float(b["median_seconds"])
-                less = int(a["multiply_adds"]) / int(b["multiply_adds"])
-                faster = slow / quick
-                yield cells(operator[1], a["grid"], slow, quick, four(faster), four(less), four(faster / less))
-
-    def fits(self):
-        """A line for each form: the exponents of N in its multiply-adds, its time and its memory."""
-        yield cells("#operator", "form", "sizes", "from", "to", "work", "work_exponent", "time_exponent", "memory",
-                    "memory_exponent")
-        for operator in self.operators:
-            for form, (work, memory) in operator[4].items():
-                rows = self.rows(operator, form)
-                N = list(rows)
-                first = last_factor_of_16(N) if N else 0
-                if len(N) - first < 3:              # too few were measured to say anything
-                    continue
-                fit = {c: slope(N, [float(r[c]) for r in rows.values()]) for c in
-                       ("multiply_adds", "median_seconds", "peak_bytes")}
-                yield cells(operator[1], form, len(N) - first, N[first], N[-1], work, f"{fit['multiply_adds'][0]:.3f}",
-                            "%.2f ± %.2f" % fit["median_seconds"], memory, f"{fit['peak_bytes'][0]:.3f}")
+    pairs = [cells("#series", "operator", "form", "grid", "tokens", "naive_seconds", "fast_seconds", "times_faster",
+                   "naive_bytes", "fast_bytes", "times_smaller")]
+    factors = [cells("#operator", "grid", "naive_seconds", "fast_seconds", "times_faster", "less_work",
+                     "more_a_second")]
+    exponents = [cells("#operator", "form", "sizes", "from", "to", "work", "work_exponent", "time_exponent", "memory",
+                       "memory_exponent")]
+    for key, name, table, series, formulas in operators:
+        rows = {form: tables[table].where(series=series, form=form) for form in formulas}
+        at = {row["tokens"]: row for row in rows["fast"]}
+        both = [(naive, at[naive["tokens"]]) for naive in rows["naive"] if naive["tokens"] in at]
+        for naive, fast in both:
+            slow, quick = float(naive["median_seconds"]), float(fast["median_seconds"])
+            large, small = int(naive["peak_bytes"]), int(fast["peak_bytes"])
+            pairs.append(cells(key, name, "gap", naive["grid"], naive["tokens"], slow, quick, four(slow / quick),
+                               large, small, four(large / small)))
+        if both:
+            less = int(naive["multiply_adds"]) / int(fast["multiply_adds"])
+            factors.append(cells(name, naive["grid"], slow, quick, four(slow / quick), four(less),
+                                 four(slow / quick / less)))
+        for form, (work, memory) in formulas.items():
+            lines = {column: tail([(int(row["tokens"]), float(row[column])) for row in rows[form]])
+                     for column in ("multiply_adds", "median_seconds", "peak_bytes")}
+            N = [size for size, _ in lines["peak_bytes"]]
+            if len(N) >= 3:                         # fewer do not say anything
+                fit = {column: slope(points) for column, points in lines.items()}
+                exponents.append(cells(name, form, len(N), N[0], N[-1], work, f"{fit['multiply_adds'][0]:.3f}",
+                                       "%.2f ± %.2f" % fit["median_seconds"], memory, f"{fit['peak_bytes'][0]:.3f}"))
+    return pairs, factors, exponents
 
 
 def runs(more, saved):
@@ -260,24 +238,24 @@ def runs(more, saved):
     return "never" if saved <= 0 else str(max(1, math.ceil(more / saved)))
 
 
+# Of both forms, or of the fast one alone; a form is (seconds, bytes, seconds to prepare).
+RATIOS = {"time": lambda naive, fast: three(naive[0] / fast[0]), "memory": lambda naive, fast: three(naive[1] / fast[1]),
+          "runs": lambda naive, fast: runs(fast[2] - naive[2], naive[0] - fast[0])}
+AMOUNTS = {"milliseconds": lambda fast: three(1e3 * fast[0]), "mebibytes": lambda fast: three(fast[1] / 2 ** 20)}
+
+
 def by_grid(table, quantities):
-    """A line for each quantity and operator of a sweep, a column for each grid."""
-    names = list(dict.fromkeys(r["series"] for r in table.rows))
-    grids = list(dict.fromkeys(r["grid"] for r in table.rows))
+    """The lines of a table: one for each quantity and series of a sweep, with a column for each grid."""
+    names, grids = (dict.fromkeys(row[column] for row in table.rows) for column in ("series", "grid"))
     columns = ("median_seconds", "peak_bytes", "prepare_seconds")
-    at = {(r["series"], r["form"], r["grid"]): [float(r[column]) for column in columns] for r in table.rows}
+    at = {(row["series"], row["form"], row["grid"]): [float(row[column]) for column in columns] for row in table.rows}
 
     def cell(quantity, name, grid):
-        naive, fast = at.get((name, "naive", grid)), at.get((name, "fast", grid))
-        if not fast or (not naive and quantity in ("time", "memory", "runs")):
-            return ""
-        return {"milliseconds": lambda: three(1e3 * fast[0]), "mebibytes": lambda: three(fast[1] / 2 ** 20),
-                "time": lambda: three(naive[0] / fast[0]), "memory": lambda: three(naive[1] / fast[1]),
-                "runs": lambda: runs(fast[2] - naive[2], naive[0] - fast[0])}[quantity]()
-    yield cells("#what", "operator", *(grid.replace("x", "×") for grid in grids))
-    for quantity in quantities:
-        for name in names:
-            yield cells(quantity, name, *(cell(quantity, name, grid) for grid in grids))
+        forms = [at.get((name, form, grid)) for form in (("naive", "fast") if quantity in RATIOS else ("fast",))]
+        return (RATIOS | AMOUNTS)[quantity](*forms) if all(forms) else ""
+    return [cells("#what", "operator", *(grid.replace("x", "×") for grid in grids))] + [
+        cells(quantity, name, *(cell(quantity, name, grid) for grid in grids))
+        for quantity in quantities for name in names]
 
 
 def goals(tables):
@@ -295,27 +273,3 @@ def goals(tables):
             rows.setdefault((r["what"], r["threads"], r["goal"]), ["—"] * len(tables))[n] = cell
     return ["# machine: " + "; ".join(machines), cells("#what", "threads", "goal", *names)] + \
         [cells(*key, *row) for key, row in rows.items()]
-
-
-# ---- placing of labels, in pixels ---------------------------------------------------------------
-
-def width(text, size):
-    """Width of a text in DejaVu Sans, which is wider than most fonts."""
-    raised = re.findall(r"[_^]\{(.*?)\}", text)
-    text = re.sub(r"\{/=\d+ |[_^]\{.*?\}|[{}\\]", "", text)
-
-    def em(letters):
-        return sum(0.32 if c in " .,:;'’|!iljtfI()/-" else 0.9 if c in "mwMW×" else 0.65 for c in letters)
-    return size * (em(text) + 0.8 * sum(map(em, raised)))
-
-
-def apart(heights, gap):
-    """Heights of labels, moved until they are `gap` from each other and in the same order."""
-    order = sorted(range(len(heights)), key=lambda i: heights[i])
-    heights = list(heights)
-    for _ in range(500):
-        for a, b in zip(order, order[1:]):
-            move = (gap - (heights[b] - heights[a])) / 2
-            if move > 0:
-                heights[a], heights[b] = heights[a] - move, heights[b] + move
-    return heights
