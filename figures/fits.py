@@ -239,7 +239,8 @@ def runs(more, saved):
 
 
 # Of both forms, or of the fast one alone; a form is (seconds, bytes, seconds to prepare).
-RATIOS = {"time": lambda naive, fast: three(naive[0] / fast[0]), "memory": lambda naive, fast: three(naive[1] / fast[1]),
+RATIOS = {"time": lambda naive, fast: three(naive[0] / fast[0]),
+          "memory": lambda naive, fast: three(naive[1] / fast[1]),
           "runs": lambda naive, fast: runs(fast[2] - naive[2], naive[0] - fast[0])}
 AMOUNTS = {"milliseconds": lambda fast: three(1e3 * fast[0]), "mebibytes": lambda fast: three(fast[1] / 2 ** 20)}
 

@@ -38,8 +38,9 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
     lines = {key: line for key, line in lines.items() if key in sweep.series}
     ends = [(*sweep.end(key), name + fits.exponent(sweep.points(key)), colour)
             for key, (name, colour, _) in lines.items()]
-    foot = [layer + ("." if quantity == "work" else ", one thread, float.") +
-            "  Dotted: estimated." * any(map(sweep.estimate, lines)) + "  Crosses: not run." * any(map(sweep.cross, lines)),
+    dotted, crossed = any(map(sweep.estimate, lines)), any(map(sweep.cross, lines))
+    foot = [layer + ("." if quantity == "work" else ", one thread, float.") + "  Dotted: estimated." * dotted +
+            "  Crosses: not run." * crossed,
             fits.FITTED * any("N^" in name for _, _, name, _ in ends),
             remark(sweep) if callable(remark) else remark, plain(table.measured()) * (quantity != "work")]
     sheet = Sheet(title or heading, foot=[line for line in foot if line])

@@ -1,4 +1,4 @@
-"""sheet.py -- one drawing: a sheet of panels, matrices and texts, laid out in pixels, and the SVG that gnuplot makes of it
+"""sheet.py -- one drawing: panels, matrices and texts, laid out in pixels, and the SVG that gnuplot makes of them
 
     sheet = Sheet("Time of one layer", wide=720, high=540)
     panel = sheet.panel(84, 52, 600, x=(8, 1000), y=(1, 100), xtics=..., ytics=...)
