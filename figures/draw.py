@@ -34,7 +34,7 @@ class Run:
     """One chapter being measured and drawn: its settings, and the work folder that its files lie in until the end."""
 
     def __init__(self, chapter, options, work):
-        self.chapter, self.work = chapter, work
+        self.chapter, self.work, self.start = chapter, work, time.time()
         self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
 
@@ -61,6 +61,9 @@ class Run:
     def share(self, parts):
         """The n-th part of the budget, as a word of a command line."""
         return f"{self.budget / parts:.4g}"
+
+    def half_spent(self):
+        return not self.full and time.time() - self.start >= self.budget / 2
 
     def program(self, name, *words):
         """The lines that one of our programs prints: a Python file in figures/, or a program in the build folder."""

@@ -660,7 +660,7 @@ def distance(tensor, factors):
 
 def descend(tensor, factors, sweeps):
     """Sweeps until three in a row lower the error by less than 1e-4 of itself; each goes on in its direction by a root
-    of their number, where that is better (Harshman 1970, Bro 1998)."""
+    of their number, where that is better."""
     errors, root, failures = [np.inf], len(factors), 0
     while len(errors) <= sweeps and errors[-1] > ENOUGH:
         after = sweep(tensor, factors)
@@ -815,7 +815,7 @@ def main(computed, name="", *words):
     try:
         maps[name](*words)
     except twicetold.Error as error:
-        print(f"maps.py: {error}", file=sys.stderr)
+        print(f"{script}: {error}", file=sys.stderr)
         sys.exit(error.code)
 
 

@@ -7,7 +7,7 @@ their controls? Each question is one line, "ok - ...", "not ok - ..." below the 
 import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
 import pages
 from check import answer
-from weave import Wrong, replace
+from weave import Wrong, lines_of, replace
 
 LIMIT = 600             # seconds
 ONLY_DEJAVU = '''<fontconfig><include>/etc/fonts/fonts.conf</include><cachedir>{}</cachedir>
@@ -191,6 +191,19 @@ def bind(folder, named):
     return True
 
 
+def suites_have_results(folder):
+    """The page of each suite that ran says how each of its tests ended."""
+    reports = os.path.dirname(folder) + '/tap'
+    ran = [file for file in glob.glob(f'{reports}/float/*.tap') + glob.glob(f'{reports}/exact/test_*.tap')
+           if os.path.getsize(file)]
+    silent = []
+    for file in ran:
+        page = f'{folder}/{os.path.basename(file)[:-4]}.html'
+        if not os.path.exists(page) or 'Not run on this machine' in '\n'.join(lines_of(page)):
+            silent.append(f'{page}: the suite ran, but the page lacks the result of a test')
+    return answer(f'the book bound: the pages of {len(ran)} suites show the results of all tests', silent)
+
+
 def look(folder):
     """{what is wrong: places} in the pages bound in a folder and in our drawings; and how many there are of each."""
     names = sorted(os.path.basename(page) for page in glob.glob(folder + '/*.html'))
@@ -209,12 +222,14 @@ def look(folder):
 
 def browse(folder):
     """Look at the book that is bound in a folder; returns whether all is well."""
+    good = suites_have_results(folder)
     try:
         chromium()
         if not glob.glob('/usr/share/fonts/**/DejaVuSans.ttf', recursive=True):     # without a font, Chromium never ends
             raise Wrong('DejaVu is missing (Debian: apt-get install fonts-dejavu-core)')
     except Wrong as reason:
-        return print(f'skipped: the book in Chromium: {reason}')
+        print(f'skipped: the book in Chromium: {reason}')
+        return good
     try:
         wrong, seen, drawn = look(folder)
     except Wrong as why:
@@ -225,5 +240,5 @@ def browse(folder):
         'width': 'no page is wider than a window of 1280, 684 or 360 px',
         'live': 'each live figure answers to a click and to its controls',
         'label': f'no label of its {drawn} drawings is clipped or lies on another in DejaVu'}
-    return all([answer(f'the book in Chromium: {question}', wrong[kind][:12])
-                for kind, question in questions.items()])
+    return good & all([answer(f'the book in Chromium: {question}', wrong[kind][:12])
+                       for kind, question in questions.items()])
