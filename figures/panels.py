@@ -2,7 +2,7 @@
 import math
 
 import fits
-from sheet import FAINT, GRID, INK, Sheet, plain, width
+from sheet import FAINT, GRID, Sheet, plain, width
 
 
 def thousands(n):

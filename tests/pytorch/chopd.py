@@ -61,9 +61,7 @@ def chopd(t, case):
     """Eq. 10, on planes."""
     x = planes(t["x"], case["grid"])
     z = F.conv2d(x, t["u4"].t()[:, :, None, None])
-    pooled = torch.stack([sum(weight * mean_over(box, z[:, r]) for box, weight in zip(t["boxes"][r], t["mix"][r]))
-                          for r in range(len(t["mix"]))], 1)
-    pooled = pooled * phi(t, x, case["grid"], case["size"])
+    pooled = mean_over_boxes(z, t["boxes"], t["mix"]) * phi(t, x, case["grid"], case["size"])
     return finish(tokens(F.conv2d(pooled, t["u5"][:, :, None, None], t["b"])), case)
 
 

@@ -36,7 +36,7 @@ def final(t, q, k, kernel, dilation, heads, scale):
 
 def algorithm_1(t, attention, v, dilation=1, power=1, gamma=1, by_block=False):
     """[B, C, H, W]: the filters of all channels, made from those of the heads, on the values."""
-    channels, heads = v.shape[1], attention.shape[1]
+    heads = attention.shape[1]
     head = lambda a, axis: a.unflatten(axis, (heads, -1) if by_block else (-1, heads))
     filters = attention.unsqueeze(2 if by_block else 1)         # [B, h, 1, ...] or [B, 1, h, ...]
     if "ghost_mul" in t:

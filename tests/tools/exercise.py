@@ -255,7 +255,7 @@ def truth(exercise):
 
 def near(a, b, factor):
     """Equal words, or numbers within the factor.  NaN is not near any number."""
-    number = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
+    number = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
     if re.fullmatch("[-+]?nan", a.lower()):
         return False
     if not number.fullmatch(a) or not number.fullmatch(b):
