@@ -1,56 +1,20 @@
-/* cuda.c -- what each rung of an operator's ladder asks of the memory
+/* cuda.c -- the memory requests of each CUDA version of an operator
  *
  *     build/figures/cuda OPERATOR --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
- *         [--from RUNG] [options of the operator]
+ *         [--from VERSION] [options of the operator]
  *
- * Every rung of fast/cuda runs once on the emulator, on tokens and parameters drawn at
- * random, and what its kernels asked for is added up (fast/cuda/counts.h).  The library's
- * products and transforms, which are no kernels of ours, are not counted.
+ * Every version in fast/cuda runs once on the emulator, on random tokens and parameters, and the requests of its
+ * kernels are added up (fast/cuda/counts.h).  The products and transforms of NVIDIA's libraries are not counted.
  *
- * A comment with the words, then one line for each rung, or from one on: the first of them
- * is slow where the layer is not small.  Counts are exact and the same on
- * every machine; nothing here is measured. */
+ * Prints a comment with the words, then one line for each version.  --from 2 leaves out the first one, which is slow
+ * unless the layer is small.  Counts are exact and the same on every machine; nothing is measured. */
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "../fast/cuda/counts.h"
 #include "../reference/forms.h"
-#include "../reference/lookup.h"
 #include "../reference/memory.h"
-#include "../reference/outline.h"
 #include "../reference/random.h"
-
-#define WORDS 32
-
-/* Words of the command line: those that shape the problem, and all others, the operator's. */
-static status outline_words(struct outline *o, const char **word, int *from, const char *const *argv)
-{
-    const char *batch = "1", *channels = NULL, *first = "1";
-    const struct { const char *option, **value; } own[] = {
-        {"--batch", &batch}, {"--channels", &channels}, {"--sizes", &o->sizes}, {"--without", &o->without},
-        {"--from", &first},
-    };
-    o->word = word;
-    for (; *argv; argv++) {
-        size_t n = 0;
-        while (n < sizeof own / sizeof *own && strcmp(*argv, own[n].option)) n++;
-        if (n == sizeof own / sizeof *own) {
-            if (o->words == WORDS) return bad_input("more than %d words", WORDS);
-            word[o->words++] = *argv;
-            continue;
-        }
-        if (!word_is_value(argv[1])) return bad_input("option %s: found no value, expected one", *argv);
-        *own[n].value = *++argv;
-    }
-    o->batch = strtoul(batch, NULL, 10);
-    o->channels = channels ? strtoul(channels, NULL, 10) : 0;
-    *from = (int)strtol(first, NULL, 10);
-    if (!o->batch || !o->channels || *from < 1)
-        return bad_input("found --batch %s, --channels %s, --from %s, expected whole numbers from 1 on", batch,
-                         channels ? channels : "not at all", first);
-    return status_ok();
-}
+#include "settings.h"
 
 /* All launches of one run, added up. */
 static status count(struct launch_counts *all, const struct problem *p, const struct form *rung, real *y,
@@ -95,7 +59,7 @@ static status count_rungs(const struct problem *p, int from, real *y, const real
     return status_ok();
 }
 
-/* The problem, with parameters and tokens drawn at random, and y to be written. */
+/* The problem with random parameters and tokens, and memory for y. */
 static status take(struct problem *p, const struct declaration *d, const struct outline *o, real **parameters,
                    real **x, real **y)
 {
@@ -111,21 +75,22 @@ static status take(struct problem *p, const struct declaration *d, const struct 
 
 int main(int argc, char **argv)
 {
-    const char *word[WORDS];
+    struct setting own[] = {{.name = "--from", .most = 1}, {.name = NULL}}, other;
     const struct declaration *d;
-    struct outline o = {0};
+    struct outline o;
     struct problem p;
     real *parameters = NULL, *x = NULL, *y = NULL;
-    int from = 1;
+    size_t first = 1;
 
     status s = operator_named(&d, argc > 1 ? argv[1] : "");
-    if (!s.code) s = outline_words(&o, word, &from, (const char *const *)argv + 2);
+    if (!s.code) s = settings_take(&o, &other, own, (const char *const *)argv + 2);
+    if (!s.code) s = setting_whole(&first, own, 1, 100);
     if (!s.code) s = take(&p, d, &o, &parameters, &x, &y);
     if (!s.code) {
         printf("# counted:");
         for (int w = 1; w < argc; w++) printf(" %s", argv[w]);
         printf("\n");
-        s = count_rungs(&p, from, y, x);
+        s = count_rungs(&p, (int)first, y, x);
     }
     memory_free(parameters);
     memory_free(x);
