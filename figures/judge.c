@@ -225,9 +225,7 @@ status judge_race(struct judge *j, struct contestant *const *c, int count, const
 {
     status s = each(j, c, count, judge_first);
     if (!s.code) s = judge_rounds(j, c, count, limit);
-    if (!s.code) s = each(j, c, count, judge_last);
-    judge_close(j);
-    return s;
+    return s.code ? s : each(j, c, count, judge_last);
 }
 
 /* ---- quartiles ----------------------------------------------------------- */

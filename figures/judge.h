@@ -79,7 +79,7 @@ struct limits {
  * them.  A first run that alone takes longer than `seconds` counts as timed. */
 status judge_rounds(struct judge *j, struct contestant *const *c, int count, const struct limits *limit);
 
-/* First runs, rounds, last looks and the original x again.  Fails if a contestant is refused. */
+/* First runs, rounds and last looks.  Fails if a contestant is refused. */
 status judge_race(struct judge *j, struct contestant *const *c, int count, const struct limits *limit);
 
 /* Quartiles of the seconds of at least one run, linear between neighbours.  Sorts them. */
