@@ -34,7 +34,7 @@ static void give(struct judge *j, uint64_t of)
     j->at = of;
 }
 
-/* A checksum of the bits in which each place has its own weight. */
+/* A checksum of the bits that weights each place differently. */
 static uint64_t bits_of(const real *a, size_t count)
 {
     uint64_t sum = 0;
@@ -151,7 +151,7 @@ status judge_last(struct judge *j, struct contestant *c)
     status s = status_ok();
     bool alone = !j->first || !j->first->run;
     if (c->refused || c == j->first || !(c->kept_of || c->blind)) return s;
-    if (c->blind || alone) {            /* one more run, in which it can be seen */
+    if (c->blind || alone) {            /* one more run that can be checked */
         c->blind = false;
         c->kept_of = alone ? 0 : 2 * j->round + 3;
         give(j, c->kept_of);

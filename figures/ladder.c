@@ -17,8 +17,6 @@
 #include <string.h>
 #include "../reference/forms.h"
 #include "../reference/heads.h"
-#include "../reference/memory.h"
-#include "../reference/random.h"
 #include "judge.h"
 #include "settings.h"
 #include "rungs/rungs.h"
@@ -111,30 +109,25 @@ static void print_all(const struct line *lines, int count, const struct problem 
 
 /* ---- all ------------------------------------------------------------------------------ */
 
-static status climb(struct line *lines, int count, const struct problem *p, const struct limits *limit)
+static status climb(struct line *lines, int count, const struct sample *sample, const struct limits *limit)
 {
-    size_t inputs = problem_input_count(p), outputs = problem_output_count(p);
+    const struct problem *p = &sample->problem;
+    size_t outputs = sample->outputs;
     struct contestant *all[LINES];
-    real *x = memory_reals(inputs, 1, 1, 1), *y = memory_reals(outputs, 3 + (size_t)count, 1, 1);
-    status s = x && y ? status_ok() : out_of_memory("x and y");
-    if (!s.code) random_fill_normal(x, inputs, 2, 0, 1);
+    struct judge judge = {
+        .x = sample->x, .y = sample->y, .original = sample->y + outputs, .reference = sample->y + 2 * outputs,
+        .inputs = sample->inputs, .outputs = outputs, .width = problem_size(p, "C"),
+        .terms = fmax(1, form_multiply_adds(lines[1].form, p) / (double)outputs),
+    };
+    status s = status_ok();
     for (int n = 0; n < count && !s.code; n++) {
         s = plan_create(&lines[n].plan, p, lines[n].form, lines[n].threads);
         all[n] = &lines[n].judged;
-        all[n]->kept = y + (3 + (size_t)n) * outputs;
+        all[n]->kept = sample->y + (3 + (size_t)n) * outputs;
     }
-    if (!s.code) {
-        struct judge judge = {
-            .x = x, .y = y, .original = y + outputs, .reference = y + 2 * outputs, .inputs = inputs,
-            .outputs = outputs, .width = problem_size(p, "C"),
-            .terms = fmax(1, form_multiply_adds(lines[1].form, p) / (double)outputs),
-        };
-        s = judge_race(&judge, all, count, limit);
-    }
+    if (!s.code) s = judge_race(&judge, all, count, limit);
     if (!s.code) print_all(lines, count, p);
     for (int n = 0; n < count; n++) plan_release(&lines[n].plan);
-    memory_free(x);
-    memory_free(y);
     return s;
 }
 
@@ -147,8 +140,7 @@ static status measure(const struct ladder *ladder, const char *const *argv)
         [SECONDS] = {.name = "--seconds", .most = 1}, {.name = NULL},
     }, other;
     struct outline o;
-    struct problem p;
-    real *parameters = NULL;
+    struct sample sample = {.x = NULL};
     size_t threads = 0, repeats = 5;
     struct limits limit = {.least = 1, .seconds = 20};
 
@@ -156,15 +148,16 @@ static status measure(const struct ladder *ladder, const char *const *argv)
     if (!s.code) s = setting_whole(&threads, &own[THREADS], 0, PLAN_THREADS);
     if (!s.code) s = setting_whole(&repeats, &own[REPEATS], 1, REPEATS_MAX);
     if (!s.code) s = setting_seconds(&limit.seconds, &own[SECONDS]);
-    if (!s.code) s = outline_problem(&p, ladder->of, &o);
-    if (!s.code) s = problem_draw(&p, 1, &parameters);
-    if (s.code) return s;
-    printf("# ladder:");
-    for (; *argv; argv++) printf(" %s", *argv);
-    printf("\n");
-    limit.most = (int)repeats;
-    s = climb(lines, add_all(lines, ladder, &p, threads ? (int)threads : omp_get_num_procs()), &p, &limit);
-    memory_free(parameters);
+    if (!s.code) s = sample_create(&sample, ladder->of, &o, 3 + LINES);
+    if (!s.code) {
+        printf("# ladder:");
+        for (; *argv; argv++) printf(" %s", *argv);
+        printf("\n");
+        if (!threads) threads = (size_t)omp_get_num_procs();
+        limit.most = (int)repeats;
+        s = climb(lines, add_all(lines, ladder, &sample.problem, (int)threads), &sample, &limit);
+    }
+    sample_release(&sample);
     return s;
 }
 

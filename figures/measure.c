@@ -4,8 +4,8 @@
  * grid, threads and form becomes one line on stdout: tab-separated values, or a table on a terminal.  All else goes to
  * stderr.
  *
- * The forms of one grid are prepared together and run alternately, A B C A B C, so that a slow moment of the machine
- * affects all of them and their ratios hold.  The benchmark harness (judge.h) compares what they compute with the first
+ * The forms of one grid are prepared together and run alternately, A B C A B C.  So a slow moment of the machine
+ * affects all of them, and their ratios hold.  The benchmark harness (judge.h) compares what they compute with the first
  * form; a form that disagrees is not timed.  prepare is timed separately.  Median and quartiles are of single runs on
  * the whole batch.  peak_bytes is what a form allocated in addition to x, y and the parameters (memory.h).
  *
@@ -43,7 +43,7 @@ static const char usage[] =
     "               [--yes]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
     "  --judge       a form that is run before and after, to compare with, and not timed (the first of those timed)\n"
-    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all rungs beside all other forms\n"
+    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all CUDA versions and all other forms\n"
     "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
     "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
     "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
@@ -443,7 +443,7 @@ static void leave_out_slow(const struct race *race, struct entrant *e, double ra
 }
 
 /* Prepares as many waiting entrants as fit in memory together and leaves out those that do not fit alone.  Then
- * measures them.  *waiting tells whether others have to wait. */
+ * measures them.  Sets *waiting if others have to wait. */
 static status measure_some(struct race *race, bool *waiting)
 {
     const struct request *r = race->request;
@@ -478,7 +478,7 @@ static status measure_some(struct race *race, bool *waiting)
 static status run_race(struct race *race, double rate[OPERATOR_FORMS])
 {
     const struct request *r = race->request;
-    const real *kept = race->judge.reference + race->judge.outputs;
+    real *kept = race->judge.reference + race->judge.outputs;
     bool waiting = true;
     int done = 0;
     status s = status_ok();
@@ -490,7 +490,7 @@ static status run_race(struct race *race, double rate[OPERATOR_FORMS])
         *e = (struct entrant){.entry = r->entry[n]};
         e->judged.run = run_once;
         e->judged.rounding = form_rounding(e->entry.form);
-        e->judged.kept = (real *)kept + (size_t)n * race->judge.outputs;
+        e->judged.kept = kept + (size_t)n * race->judge.outputs;
         snprintf(e->judged.name, sizeof e->judged.name, "%.14s%s", e->entry.form->name,
                  e->entry.stays ? "/kernels" : "");
         leave_out_slow(race, e, rate[n]);

@@ -1,9 +1,11 @@
-/* settings.c -- command lines that describe an operator's problem; see settings.h */
+/* settings.c -- an operator's problem from a command line, with random numbers; see settings.h */
 
 #include "settings.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../reference/memory.h"
+#include "../reference/random.h"
 
 const char *setting_word(const struct setting *o) { return o->count ? o->word[0] : NULL; }
 
@@ -80,4 +82,29 @@ status settings_take(struct outline *o, struct setting *other, struct setting *o
     if (!s.code) s = setting_whole(&o->channels, &problem[CHANNELS], 1, 1000000);
     if (!s.code) s = setting_whole(&o->batch, &problem[BATCH], 1, 1000000);
     return s;
+}
+
+/* ---- the problem ----------------------------------------------------- */
+
+status sample_create(struct sample *s, const struct declaration *d, const struct outline *o, size_t results)
+{
+    enum { SEED = 1 };
+    *s = (struct sample){.x = NULL};
+    status result = outline_problem(&s->problem, d, o);
+    if (!result.code) result = problem_draw(&s->problem, SEED, &s->parameters);
+    if (result.code) return result;
+    s->inputs = problem_input_count(&s->problem);
+    s->outputs = problem_output_count(&s->problem);
+    s->x = memory_reals(s->inputs, 1, 1, 1);
+    s->y = memory_reals(s->outputs, results, 1, 1);
+    if (!s->x || !s->y) return out_of_memory("x and y");
+    random_fill_normal(s->x, s->inputs, SEED, 1, 1);
+    return result;
+}
+
+void sample_release(struct sample *s)
+{
+    memory_free(s->parameters);
+    memory_free(s->x);
+    memory_free(s->y);
 }

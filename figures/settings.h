@@ -1,4 +1,4 @@
-/* settings.h -- command lines that describe an operator's problem
+/* settings.h -- an operator's problem from a command line, with random numbers
  *
  * measure, cuda and ladder read the same words: their own options, those of the problem (--channels, --batch, --sizes,
  * --without), and the options of the operator, which are all other words. */
@@ -28,5 +28,18 @@ status setting_seconds(double *seconds, const struct setting *o);
 
 /* A whole number from the n-th value of an option. */
 status setting_whole_at(size_t *number, const struct setting *o, int n, size_t low, size_t high);
+
+/* ---- the problem ----------------------------------------------------- */
+
+/* A problem with random parameters and x, and memory for `results` arrays of the size of y. */
+struct sample {
+    struct problem problem;
+    real *parameters, *x, *y;
+    size_t inputs, outputs;     /* numbers in x and in one y */
+};
+
+/* Release it also after an error. */
+status sample_create(struct sample *s, const struct declaration *d, const struct outline *o, size_t results);
+void sample_release(struct sample *s);
 
 #endif
