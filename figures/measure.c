@@ -5,7 +5,7 @@
  * stderr.
  *
  * The forms of one grid are prepared together and run alternately, A B C A B C.  So a slow moment of the machine
- * affects all of them, and their ratios hold.  The benchmark harness (judge.h) compares what they compute with the first
+ * affects all of them, and their ratios hold.  The benchmark harness (judge.h) compares their results with the first
  * form; a form that disagrees is not timed.  prepare is timed separately.  Median and quartiles are of single runs on
  * the whole batch.  peak_bytes is what a form allocated in addition to x, y and the parameters (memory.h).
  *
@@ -60,7 +60,9 @@ static const char usage[] =
 
 /* ---- the command line ------------------------------------------------ */
 
-enum { FORM, GRID, THREADS, JUDGE, DEVICE, REPEATS, SECONDS, MAX_SECONDS, MAX_MEMORY, IMAGES, KEEP, TSV, YES, SETTINGS };
+enum {
+    FORM, GRID, THREADS, JUDGE, DEVICE, REPEATS, SECONDS, MAX_SECONDS, MAX_MEMORY, IMAGES, KEEP, TSV, YES, SETTINGS
+};
 
 static const struct setting settings[SETTINGS + 1] = {
     [FORM] = {.name = "--form", .most = SETTING_WORDS}, [GRID] = {.name = "--grid", .most = SETTING_WORDS},
@@ -428,18 +430,17 @@ static void leave_out_slow(const struct race *race, struct entrant *e, double ra
 {
     const struct request *r = race->request;
     double work = form_multiply_adds(e->entry.form, race->problem), expected = rate * work;
-    bool hours = expected > 0 ? expected > 3600 : work > WORK_OF_HOURS;
-    bool asks = (isatty(1) || isatty(2)) && !r->setting[YES].count;
+    bool hours = expected > 0 ? expected > 3600 : work > WORK_OF_HOURS, too_slow = expected > r->max_seconds;
+    bool needs_yes = hours && (isatty(1) || isatty(2)) && !r->setting[YES].count;
     char text[200];
-    if (expected > r->max_seconds)
+    if (too_slow)
         snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g", expected,
                  r->max_seconds);
-    else if (hours)
-        snprintf(text, sizeof text, asks ? "left out, a run of %.3g multiply-adds may take hours; --yes measures it" :
-                                           "a run of %.3g multiply-adds may take hours", work);
-    else return;
-    if (expected > r->max_seconds || asks) e->state = LEFT_OUT;
-    say(race, e, text);
+    else
+        snprintf(text, sizeof text, "%sa run of %.3g multiply-adds may take hours%s", needs_yes ? "left out, " : "",
+                 work, needs_yes ? "; --yes measures it" : "");
+    if (too_slow || needs_yes) e->state = LEFT_OUT;
+    if (too_slow || hours) say(race, e, text);
 }
 
 /* Prepares as many waiting entrants as fit in memory together and leaves out those that do not fit alone.  Then

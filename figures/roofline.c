@@ -36,26 +36,30 @@
 #include "../reference/memory.h"
 #include "settings.h"
 
-enum { CHAINS = 12, LEVELS = 4, WORDS = 4 };
+enum { CHAINS = 12, LEVELS = 4 };
 
 /* ---- the forms --------------------------------------------------------- */
 
 /* Layers with the sizes of figures/versus.py, some without their last projection. */
 static const struct layer {
-    const char *name, *grid, *naive_grid;
-    size_t channels;
-    const char *sizes, *without;
-    const char *word[WORDS + 1];        /* options; ends at NULL */
+    const char *name, *naive_grid;
+    struct outline outline;
 } layers[] = {
-    {"msa", "56x56", "14x14", 96, NULL, "b_qkv,b_o,rpe,ghost_mul,ghost_add", {NULL}},
-    {"msa", "56x56", "14x14", 96, NULL, "b_qkv,b_o,rpe", {"--heads", "3", "--window", "7"}},
-    {"lisa", "56x56", "14x14", 96, "D=16", "b_qkv,w_o,b_o", {NULL}},
-    {"structsa", "28x28", "6x6", 384, "D=8", "b_qkv,w_o,b_o", {"--heads", "6", "--kernel", "3x3"}},
-    {"elsa", "56x56", "14x14", 96, NULL, "b_qkv,w_o,b_o", {"--heads", "3", "--kernel", "7"}},
-    {"chopd", "56x56", "3x3", 96, "D=96,R=96,G=4,S=24", NULL, {NULL}},
-    {"dfc-cp", "56x56", "3x3", 96, "D=96,R=96", NULL, {NULL}},
-    {"hilo", "14x14", "14x14", 768, NULL, "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b", {"--heads", "12"}},
-    {"sra", "14x14", "4x4", 768, NULL, "b_q,b_kv,sr_b,b_o", {"--heads", "12", "--reduction", "2"}},
+    {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe,ghost_mul,ghost_add"}},
+    {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe",
+                      .words = 4, .word = (const char *const[]){"--heads", "3", "--window", "7"}}},
+    {"lisa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=16", .without = "b_qkv,w_o,b_o"}},
+    {"structsa", "6x6", {.grid = "28x28", .batch = 1, .channels = 384, .sizes = "D=8", .without = "b_qkv,w_o,b_o",
+                         .words = 4, .word = (const char *const[]){"--heads", "6", "--kernel", "3x3"}}},
+    {"elsa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,w_o,b_o",
+                       .words = 4, .word = (const char *const[]){"--heads", "3", "--kernel", "7"}}},
+    {"chopd", "3x3", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=96,R=96,G=4,S=24"}},
+    {"dfc-cp", "3x3", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=96,R=96"}},
+    {"hilo", "14x14", {.grid = "14x14", .batch = 1, .channels = 768,
+                       .without = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b",
+                       .words = 2, .word = (const char *const[]){"--heads", "12"}}},
+    {"sra", "4x4", {.grid = "14x14", .batch = 1, .channels = 768, .without = "b_q,b_kv,sr_b,b_o",
+                    .words = 4, .word = (const char *const[]){"--heads", "12", "--reduction", "2"}}},
 };
 
 /* ---- the roofs --------------------------------------------------------- */
@@ -199,18 +203,11 @@ static void raise_roofs(struct roofs *r, const real *from, double seconds)
 /* ---- a form ------------------------------------------------------------ */
 
 struct dot {
-    const struct layer *layer;
-    const char *form, *grid;
+    const char *name, *form;
+    struct outline outline;
     double multiply_adds, x, weights, y, workspace;     /* the last four in bytes */
     double seconds;
 };
-
-static int words_of(const struct layer *l)
-{
-    int words = 0;
-    while (l->word[words]) words++;
-    return words;
-}
 
 /* The least processor time of as many runs as fit in `limit` seconds, after one that does not count. */
 static status least_seconds(double *least, struct plan *plan, const struct sample *sample, double limit)
@@ -230,13 +227,11 @@ static status least_seconds(double *least, struct plan *plan, const struct sampl
 /* Counts and times one form. */
 static status place_dot(struct dot *d, double seconds)
 {
-    const struct layer *l = d->layer;
-    const struct form *form = operator_form(operator_find(l->name), d->form);
-    const struct outline o = {.words = words_of(l), .word = l->word, .grid = d->grid, .batch = 1,
-                              .channels = l->channels, .sizes = l->sizes, .without = l->without};
+    const struct declaration *operator = operator_find(d->name);
+    const struct form *form = operator_form(operator, d->form);
     struct sample sample;
     struct plan plan = {0};
-    status s = sample_create(&sample, operator_find(l->name), &o, 1);
+    status s = sample_create(&sample, operator, &d->outline, 1);
     if (!s.code) s = plan_create(&plan, &sample.problem, form, 1);
     if (!s.code) {
         const size_t *of = plan.room.bytes;
@@ -255,16 +250,16 @@ static status place_dot(struct dot *d, double seconds)
 
 static void print_dot(const struct dot *d, const struct roofs *r)
 {
-    const struct layer *l = d->layer;
+    const struct outline *o = &d->outline;
     double bytes = d->x + d->weights + d->y + d->workspace, intensity = d->multiply_adds / bytes;
     int at = 0;
     while (r->level[at].holds < bytes) at++;
     double roof = intensity * r->level[at].rate, reached = d->multiply_adds / d->seconds;
     if (roof > r->peak) roof = r->peak;
-    printf("form\t%s\t", l->name);
-    for (int w = 0; l->word[w]; w++) printf("%s%s", w ? " " : "", l->word[w]);
+    printf("form\t%s\t", d->name);
+    for (int w = 0; w < o->words; w++) printf("%s%s", w ? " " : "", o->word[w]);
     printf("\t%s\t%s\t%s\t%zu\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.3g\t%s\t%.3g\t%.5g\t%.3g\t%.1f\n",
-           l->sizes ? l->sizes : "", d->form, d->grid, l->channels, l->without ? l->without : "", d->multiply_adds,
+           o->sizes ? o->sizes : "", d->form, o->grid, o->channels, o->without ? o->without : "", d->multiply_adds,
            d->x, d->weights, d->y, d->workspace, intensity, r->level[at].name, roof / 1e9, d->seconds, reached / 1e9,
            100 * reached / roof);
 }
@@ -288,7 +283,8 @@ static status draw_all(double seconds, size_t most, bool alone)
     /* Step 2: the forms, and the roofs again. */
     for (size_t d = 0; d < dots && !s.code; d++) {
         const struct layer *l = &layers[d / 2];
-        dot[d] = (struct dot){.layer = l, .form = d % 2 ? "fast" : "naive", .grid = d % 2 ? l->grid : l->naive_grid};
+        dot[d] = (struct dot){.name = l->name, .form = d % 2 ? "fast" : "naive", .outline = l->outline};
+        if (d % 2 == 0) dot[d].outline.grid = l->naive_grid;
         s = place_dot(&dot[d], seconds);
     }
     raise_roofs(&r, from, seconds);
@@ -317,7 +313,7 @@ int main(int argc, char **argv)
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.5;
     size_t most = read_through(argc > 2 ? argv[2] : NULL);
     bool alone = argc == 4 && !strcmp(argv[3], "alone");
-    status s = bad_input("expected [SECONDS [BYTES [alone]]], of which the bytes are 65536 or more");
+    status s = bad_input("expected [SECONDS [BYTES [alone]]], at least 65536 bytes");
     omp_set_num_threads(1);
     openblas_set_num_threads(1);
     if ((argc <= 3 || alone) && seconds > 0 && most >= 65536) s = draw_all(seconds, most, alone);
