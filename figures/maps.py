@@ -565,12 +565,15 @@ def chopd_tensor():
         matrix(f"channels {r + 1}", np.outer(u4[:, r], u5[:, r]), ".4f")
 
 
+ENOUGH = 5e-4                           # error of a decomposition that is not made better
+
+
 def chopd_rank(*words):
     """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...
 
     Layers on 4 images of 4 x 4 tokens, 8 channels in and out.  Nothing is trained.  Self-attention: two heads, random
     projections, scores as they are and four times as large.  Convolutions, the same for all i.  Noise: normal entries.
-    Each rank begins with the terms of the one before; a tensor is done below an error of a two-thousandth."""
+    Each rank begins with the terms of the one before, and random ones; a tensor is done once an error is ENOUGH."""
     sweeps, *ranks = numbers(words, 1, 10 ** 4)
     x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
     tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4),
@@ -582,7 +585,10 @@ def chopd_rank(*words):
     for name, w in tensors.items():
         factors = [np.empty((n, 0)) for n in w.shape]
         for rank in ranks:
-            factors, error, needed = decompose(w, rank, sweeps, factors)
+            start = [normal(axis, n, rank, seed=4) for axis, n in enumerate(w.shape)]
+            for begun, known in zip(start, factors):
+                begun[:, :known.shape[1]] = known
+            factors, error, needed = decompose(w, start, sweeps)
             row(name, rank, f"{error:.6g}", rank * sum(w.shape), w.size, needed)
             if error <= ENOUGH:
                 break
@@ -609,97 +615,34 @@ def convolution_tensor(kernel, channels=1, edge=4, C=8):
     return np.broadcast_to(w, (4, *w.shape)).copy()
 
 
-# Alternating least squares.  The axes are cut in two halves, so that the large sums are matrix products.
-
-ENOUGH, STARTS, SPLIT = 5e-4, 4, 2
-
-
-def terms(factors):
-    """[product of sizes, R]: for each place the product of the factors' rows."""
-    rows = factors[0]
-    for factor in factors[1:]:
-        rows = (rows[:, None] * factor).reshape(-1, rows.shape[1])
-    return rows
-
-
 def sweep(tensor, factors):
-    """The best of each factor with the others held; new factors."""
-    factors = list(factors)
-    for first, last in ((0, SPLIT), (SPLIT, len(factors))):
-        flat = tensor.reshape(np.prod(tensor.shape[:SPLIT]), -1)
-        seen = (flat if first == 0 else flat.T) @ terms(factors[last:] if first == 0 else factors[:first])
-        seen = seen.reshape(*tensor.shape[first:last], -1)
-        for axis in range(first, last):
-            others = [a for a in range(first, last) if a != axis]
-            moved = np.moveaxis(seen, axis - first, 0).reshape(len(factors[axis]), -1, seen.shape[-1])
-            solution = (moved * terms([factors[a] for a in others])).sum(1)
-            gram = np.prod([f.T @ f for a, f in enumerate(factors) if a != axis], axis=0)
-            factors[axis] = solve(gram, solution, factors[axis])
-    return factors
+    """Alternating least squares: the best of each factor in turn, the others held.  Then each term is shared out, so
+    that its factors have one length."""
+    factors, axes = list(factors), range(tensor.ndim)
+    for axis in axes:
+        others = [a for a in axes if a != axis]
+        gram = np.prod([factors[a].T @ factors[a] for a in others], axis=0)
+        pairs = [part for a in others for part in (factors[a], (a, tensor.ndim))]
+        seen = np.einsum(tensor, axes, *pairs, (axis, tensor.ndim), optimize="greedy")
+        damping = 1e-9 * np.diag(gram)                  # where terms are alike, the factor stays near what it was
+        factors[axis] = np.linalg.solve(gram + np.diag(damping), (seen + damping * factors[axis]).T).T
+    lengths = np.array([np.linalg.norm(factor, axis=0) for factor in factors])
+    return [factor * lengths.prod(0) ** (1 / len(factors)) / length for factor, length in zip(factors, lengths)]
 
 
-def solve(gram, solution, before):
-    """U of U (G + lambda I) = M + lambda U', terms brought to length 1, with the least lambda that Cholesky accepts."""
-    length = np.sqrt(np.diag(gram))
-    length[length == 0] = 1
-    gram, damping = gram / np.outer(length, length), 1e-12
-    while damping < 1:
-        system = gram + damping * np.eye(len(gram))
-        try:
-            np.linalg.cholesky(system)
-            break
-        except np.linalg.LinAlgError:
-            damping *= 100
-    return np.linalg.solve(system, (solution / length + damping * length * before).T).T / length
-
-
-def distance(tensor, factors):
-    flat = tensor.reshape(np.prod(tensor.shape[:SPLIT]), -1)
-    return np.linalg.norm(flat - terms(factors[:SPLIT]) @ terms(factors[SPLIT:]).T) / np.linalg.norm(flat)
-
-
-def descend(tensor, factors, sweeps):
-    """Sweeps until three in a row lower the error by less than 1e-4 of itself; each goes on in its direction by a root
-    of their number, where that is better."""
-    errors, root, failures = [np.inf], len(factors), 0
-    while len(errors) <= sweeps and errors[-1] > ENOUGH:
+def decompose(tensor, factors, sweeps):
+    """The factors after this many sweeps, or once they are near enough; their error; and the sweeps.  Each sweep goes on
+    in its direction, farther the later it is, where that lowers the error."""
+    def distance(found):
+        return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=True))
+    for n in range(1, sweeps + 1):
         after = sweep(tensor, factors)
-        error = distance(tensor, after)
-        if not error <= errors[-1]:
+        farther = [old + n ** (1 / len(factors)) * (new - old) for old, new in zip(factors, after)]
+        factors = min(after, farther, key=distance)
+        error = distance(factors) / np.linalg.norm(tensor)
+        if error <= ENOUGH:
             break
-        if len(errors) > 3:
-            step = (len(errors) - 1) ** (1 / root)
-            farther = [f + step * (g - f) for f, g in zip(factors, after)]
-            if distance(tensor, farther) < error:
-                after, error, failures = farther, distance(tensor, farther), 0
-            else:
-                failures += 1
-                root, failures = (root + 1, 0) if failures == 4 else (root, failures)
-        lengths = np.array([np.linalg.norm(f, axis=0) for f in after])
-        factors = [f * lengths.prod(0) ** (1 / len(after)) / length for f, length in zip(after, lengths)]
-        errors.append(error)
-        if len(errors) > 4 and all(b - a <= 1e-4 * b for a, b in zip(errors[-3:], errors[-4:])):
-            break
-    return factors, errors[-1], len(errors) - 1
-
-
-def decompose(tensor, rank, sweeps, known):
-    """The best of four starts: the known terms and random ones; then three in four of the best terms so far."""
-    best, least, needed = None, np.inf, 0
-    for start in range(STARTS):
-        factors = [normal(start * len(known) + a, n, rank, seed=4) for a, n in enumerate(tensor.shape)]
-        for a, factor in enumerate(factors):
-            if start == 0:
-                factor[:, :known[a].shape[1]] = known[a]
-            else:
-                kept = np.arange(rank) % min(4, rank) != start % min(4, rank)
-                factor[:, kept] = best[a][:, kept]
-        factors, error, used = descend(tensor, factors, sweeps)
-        if error < least:
-            best, least, needed = factors, error, used
-        if least <= ENOUGH:
-            break
-    return best, least, needed
+    return factors, error, n
 
 
 # ---- Chapter 5: HiLo
