@@ -13,6 +13,7 @@ the folder BUILD).
 import gzip
 import inspect
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -115,6 +116,14 @@ def tokens(grid, channels, *words, seed=0):
     return tensors["x"], origin
 
 
+def parameters(operator, grid, channels, *words, **options):
+    """Random parameters of a layer, by name."""
+    words += tuple(word for name, value in options.items() for word in (f"--{name}", value))
+    tensors = program_tensors("parameters", operator, "--grid", grid, "--channels", channels, *words)[0]
+    del tensors["x"]
+    return tensors
+
+
 def picture(number, disc=(13.5, 13.5, 9)):
     """One image of the data set, 0 to 1; without the data set a disc (row, column, radius)."""
     try:
@@ -145,6 +154,20 @@ def surroundings(pixels, length_one=False):
     frames = pixels.reshape(-1, *pixels.shape[-2:])
     x = np.concatenate([unfold(frame, (3, 3)) for frame in frames]) - pixels.mean()
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) if length_one else x
+
+
+def magnitudes(a):
+    """Of the Fourier transform of tokens [B, n n, c]: [B, n, n, c], frequency zero in the middle."""
+    edge = math.isqrt(a.shape[1])
+    planes = a.reshape(-1, edge, edge, a.shape[2]).astype(float)
+    return np.abs(np.fft.fftshift(np.fft.fft2(planes, axes=(1, 2)), axes=(1, 2)))
+
+
+def ring_energies(found):
+    """The energy of all frequencies whose larger part is r cycles across the image, for r from 0; a mean over images and
+    channels."""
+    cycles = np.abs(np.arange(found.shape[1]) - found.shape[1] // 2)
+    return np.bincount(np.maximum.outer(cycles, cycles).ravel(), np.square(found).mean((0, 3)).ravel())
 
 
 def softmax(scores, axis=None):
@@ -672,23 +695,13 @@ def hilo_spectrum():
     of eight channels of each branch.  LITv2-S's third stage with random weights.  Then for rings of frequencies, whose
     larger part is r cycles across the image, the energy that leaves a channel over the energy that enters one; and how
     much lies beyond half the band, r > 3.5.  The zero frequency is not drawn: tokens have mean 0."""
-    edge, C, given = 14, 384, {"grid": "14x14", "heads": 12, "window": 2, "alpha": 0.9}
-    options = [word for name, value in given.items() for word in (f"--{name}", value)]
+    C, given = 384, {"heads": 12, "window": 2, "alpha": 0.9}
     bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
-    parameters = program_tensors("parameters", "hilo", *options, "--channels", C, "--without", bare)[0]
-    del parameters["x"]
+    weights = parameters("hilo", "14x14", C, "--without", bare, **given)
     x, origin = tokens("14x14", C, "--batch", 100, "--patch", 2)
-    y = twicetold.hilo(x, **given, **parameters)
-    high = parameters["h_proj"].shape[0]
-
-    def magnitudes(a):
-        plane = a.reshape(-1, edge, edge, a.shape[-1]).astype(float)
-        return np.abs(np.fft.fftshift(np.fft.fft2(plane, axes=(1, 2)), axes=(1, 2)))
-
-    away = np.abs(np.arange(edge) - edge // 2)
-    ring = np.maximum.outer(away, away)
-    energies = [(magnitudes(a) ** 2).mean((0, 3)) for a in (x, y[..., :high], y[..., high:])]
-    entering, hi, lo = (np.array([energy[ring == r].sum() for r in range(edge // 2 + 1)]) for energy in energies)
+    y = twicetold.hilo(x, grid="14x14", **given, **weights)
+    high = weights["h_proj"].shape[0]
+    entering, hi, lo = (ring_energies(magnitudes(a)) for a in (x, y[..., :high], y[..., high:]))
     shares = [100 * energy[4:].sum() / energy.sum() for energy in (entering, hi, lo)]
     remark(f"hilo-spectrum: 14x14 tokens, {C} channels, 12 heads, s = 2; {origin}")
     remark("percent beyond half the band in x, Hi-Fi, Lo-Fi: " + " ".join(f"{share:.1f}" for share in shares))
@@ -698,7 +711,7 @@ def hilo_spectrum():
         for c in range(8):
             matrix(f"{name} {c}", logarithms[..., c], ".4f")
     remark("rings")
-    for r in range(1, edge // 2 + 1):
+    for r in range(1, len(hi)):
         row(r, f"{hi[r] / entering[r]:.4g}", f"{lo[r] / entering[r]:.4g}")
 
 
@@ -728,11 +741,11 @@ def hilo_alias():
 
 # ---- The command line
 
-def numbers(words, low, high):
+def numbers(words, low, high, name=""):
     """Whole numbers, at least one."""
     for word in words or ("nothing",):
         if not word.isdecimal() or not low <= int(word) <= high:
-            give_up(f"found {word}, expected whole numbers from {low} to {high}")
+            give_up(f"{name}{': ' * bool(name)}found {word}, expected whole numbers from {low} to {high}")
     return [int(word) for word in words]
 
 
