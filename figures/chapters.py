@@ -371,31 +371,31 @@ Chapter("chopd", chopd_tables,
 
 # ---- 5: HiLo ---------------------------------------------------------------------------------------------------------
 
+HILO_BARE = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
+
+
 def hilo_tables(run):
     """Time and memory against N; the layers of Table 10, alternately; heads of Lo-Fi from none to all."""
-    bare, qkv = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b --form", "--without b_qkv,b_o,rpe --form"
-    sra = "--without b_q,b_kv,sr_b,b_o --reduction 2 --form"
     grids, rounds, each, planes, lows = "14x14 28x28 56x56", 1, 400, "14x14 28x28", range(0, 13, 2)
     if run.full:
         grids, rounds, each, planes, lows = "14x14 28x28 42x42 56x56 84x84 112x112", 9, 800, "14x14 56x56", range(13)
+    layers = {"hilo": f"hilo {HILO_BARE}", "window": "msa --window 7 --without b_qkv,b_o,rpe",
+              "sra": "sra --reduction 2 --without b_q,b_kv,sr_b,b_o", "msa": "msa --without b_qkv,b_o,rpe"}
     run.table("hilo")
     layer = f"--grid {grids} --channels 384 --heads 12"                 # LITv2-S's third stage
-    run.sweep("s2", f"hilo --window 2 {layer} {bare} naive fast", 90)
-    run.sweep("s4", f"hilo --window 4 {layer} {bare} fast", 90)
-    run.sweep("msa", f"msa {layer} {qkv} fast", 90)
-    run.sweep("window", f"msa --window 7 {layer} {qkv} fast", 90)
-    run.sweep("sra", f"sra {layer} {sra} fast", 90)
+    run.sweep("s2", f"{layers['hilo']} --window 2 {layer} --form naive fast", 90)
+    run.sweep("s4", f"{layers['hilo']} --window 4 {layer} --form fast", 90)
+    for series in ("msa", "window", "sra"):
+        run.sweep(series, f"{layers[series]} {layer} --form fast", 90)
     run.table("hilo-layers")
-    layer = "--channels 768 --heads 12"
+    layer = "--channels 768 --heads 12 --form fast"
     for _ in range(rounds):
-        run.sweep("hilo", f"hilo --grid 14x14 {layer} {bare} fast", each)
-        run.sweep("window", f"msa --window 7 --grid 14x14 {layer} {qkv} fast", each)
-        run.sweep("sra", f"sra --grid 14x14 {layer} {sra} fast", each)
-        run.sweep("msa", f"msa --grid 14x14 {layer} {qkv} fast", each)
+        for series, words in layers.items():
+            run.sweep(series, f"{words} --grid 14x14 {layer}", each)
     run.table("hilo-alpha")
     for low in lows:
         alpha = f"{(low + 0.01) / 12 if low < 12 else 1:.4f}"       # a little more, so that rounding down finds them
-        run.sweep(str(low), f"hilo --alpha {alpha} --grid {planes} {layer} {bare} fast", 400)
+        run.sweep(str(low), f"{layers['hilo']} --alpha {alpha} --grid {planes} {layer}", 400)
     run.map("hilo-cost")
     run.map("hilo-spectrum")
     run.map("hilo-alias")
@@ -512,7 +512,6 @@ def gap_tables(run):
     """The gap itself is worked out of the chapters' tables.  Here: both forms where N is small; all fast forms as one
     layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
-    hilo = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
     run.table("gap-small")
     tiny = "--form naive fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"          # planes that are columns of the chapter's tables
     run.sweep("self-attention", f"msa --channels 96 --heads 6 {qkv},rpe {tiny} 14x14", 300)
@@ -520,14 +519,14 @@ def gap_tables(run):
     run.sweep("StructSA, D = 4", f"structsa --channels 192 --heads 3 --kernel 3x3 --sizes D=4 {qkv} {tiny} 14x14", 300)
     run.sweep("ELSA, K = 7", f"elsa --channels 96 --heads 3 --kernel 7 {qkv} {tiny} 14x14", 300)
     run.sweep("ChoP'D", f"chopd --channels 96 --sizes D=96,R=96,G=4,S=24 {tiny}", 300)
-    run.sweep("HiLo, s = 2", f"hilo --channels 384 --heads 12 {hilo} {tiny} 14x14", 300)
+    run.sweep("HiLo, s = 2", f"hilo --channels 384 --heads 12 {HILO_BARE} {tiny} 14x14", 300)
     run.table("gap-choice")
     layer = "--channels 96 --form fast --grid 7x7 14x14 28x28 56x56 112x112"
     run.sweep("7×7 windows", f"msa --window 7 --heads 3 {layer} {bare}", 300)
     run.sweep("ELSA, K = 7", f"elsa --kernel 7 --heads 3 {layer} --without b_qkv,b_o", 300)
     run.sweep("ChoP'D", f"chopd --sizes D=96,R=96,G=4,S=24 {layer}", 300)
     run.sweep("LiSA, D = 16", f"lisa --heads 6 --sizes D=16 {layer} --without b_qkv,b_o", 300)
-    run.sweep("HiLo, s = 2", f"hilo --heads 3 {layer} {hilo}", 300)
+    run.sweep("HiLo, s = 2", f"hilo --heads 3 {layer} {HILO_BARE}", 300)
     run.sweep("self-attention", f"msa --heads 3 {layer} {bare}", 300)
     run.sweep("StructSA, D = 4", f"structsa --kernel 3x3 --sizes D=4 --heads 3 {layer} --without b_qkv,b_o", 300)
     run.table("gap-blocks")

@@ -164,8 +164,8 @@ def magnitudes(a):
 
 
 def ring_energies(found):
-    """The energy of all frequencies whose larger part is r cycles across the image, for r from 0; a mean over images and
-    channels."""
+    """The energy of all frequencies whose larger part is r cycles across the image, for r from 0: a mean over images
+    and channels."""
     cycles = np.abs(np.arange(found.shape[1]) - found.shape[1] // 2)
     return np.bincount(np.maximum.outer(cycles, cycles).ravel(), np.square(found).mean((0, 3)).ravel())
 
@@ -654,8 +654,8 @@ def sweep(tensor, factors):
 
 
 def decompose(tensor, factors, sweeps):
-    """The factors after this many sweeps, or once they are near enough; their error; and the sweeps.  Each sweep goes on
-    in its direction, farther the later it is, where that lowers the error."""
+    """The factors after this many sweeps, or once they are near enough; their error; and the number of sweeps.  Each
+    sweep goes on in its direction, farther the later it is, where that lowers the error."""
     def distance(found):
         return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=True))
     for n in range(1, sweeps + 1):

@@ -3,8 +3,8 @@
 
     /usr/bin/python3 figures/networks-puzzle.py [LAYER ...] >figures/networks-puzzle.tsv
 
-ChoP'D's first experiment, made small.  Images of Fashion-MNIST, averaged to 14 x 14 pixels, are cut into four patches of
-7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
+ChoP'D's first experiment, made small.  Images of Fashion-MNIST, averaged to 14 x 14 pixels, are cut into four patches
+of 7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
 
     patch -> 128 -> 64 channels, + a table of positions, norm -> LAYER -> 128 -> patch
 
@@ -203,7 +203,8 @@ def main():
     for name in sys.argv[1:] or ["ordered", *LAYERS]:
         begin = time.process_time()
         ordered = name == "ordered"
-        run, (own, whole) = learn("none" if ordered else name, patches, torch.Generator().manual_seed(SEED), not ordered)
+        generator = torch.Generator().manual_seed(SEED)
+        run, (own, whole) = learn("none" if ordered else name, patches, generator, not ordered)
         show(name, own, whole, run(tested if ordered else mixed), time.process_time() - begin)
 
 
