@@ -42,8 +42,8 @@ def measured():
 class Run:
     """One chapter being measured and drawn: its settings, and the work folder that its files lie in until the end."""
 
-    def __init__(self, chapter, options, work):
-        self.chapter, self.work, self.start = chapter, work, time.time()
+    def __init__(self, options, work):
+        self.work, self.start = work, time.time()
         self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
 
@@ -133,7 +133,7 @@ def redraw(name, options):
     chapter, start = chapters.CHAPTERS[name], time.time()
     print(f"figures of {name}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as work:
-        run = Run(name, options, work)
+        run = Run(options, work)
         if options.budget == 0:
             for own in chapter.files:
                 for path in glob.glob(os.path.join(run.tables, own + "*.tsv")):
@@ -159,7 +159,7 @@ def slides(folder):
     os.makedirs(folder, exist_ok=True)
     options = argparse.Namespace(full=False, budget=0, max_memory=0, build="build", output=HERE, tables=HERE)
     with tempfile.TemporaryDirectory() as work:
-        run = Run("gap", options, work)
+        run = Run(options, work)
         for name, layout in chapters.SLIDES.items():
             run.draw(name, layout)
             shutil.copy(os.path.join(work, name + ".svg"), folder)

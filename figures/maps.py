@@ -202,12 +202,13 @@ def ground_error(*words):
     torch_error(counts)
 
 
-def exact_heads(N, real, c=64):
-    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, and q, k, v [2, N, c] of the first queries.
+def exact_heads(N, real):
+    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, and q, k, v [2, N, c] of the first queries; c is
+    64.
 
     Tokens have few digits; query and key are a Hadamard matrix with two sets of signs, of half of x, and the other half
     is the value."""
-    hadamard = np.ones((1, 1))
+    c, hadamard = 64, np.ones((1, 1))
     while len(hadamard) < c:
         hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
     digits = 2.0 ** (16 if real == np.float32 else 44)
@@ -218,8 +219,9 @@ def exact_heads(N, real, c=64):
     return x[None], w, q[:, :ATTENDED], k, v
 
 
-def parted(rows, heads=2):
-    return rows.reshape(len(rows), heads, -1).transpose(1, 0, 2)
+def parted(rows):
+    """[N, 2c] -> [2, N, c]"""
+    return rows.reshape(len(rows), 2, -1).transpose(1, 0, 2)
 
 
 def attention(q, k, v):
@@ -589,6 +591,7 @@ def chopd_tensor():
 
 
 ENOUGH = 5e-4                           # error of a decomposition that is not made better
+PAIRWISE = ("greedy", 10 ** 9)          # einsum contracts two arrays at a time, by matrix products
 
 
 def chopd_rank(*words):
@@ -646,7 +649,7 @@ def sweep(tensor, factors):
         others = [a for a in axes if a != axis]
         gram = np.prod([factors[a].T @ factors[a] for a in others], axis=0)
         pairs = [part for a in others for part in (factors[a], (a, tensor.ndim))]
-        seen = np.einsum(tensor, axes, *pairs, (axis, tensor.ndim), optimize="greedy")
+        seen = np.einsum(tensor, axes, *pairs, (axis, tensor.ndim), optimize=PAIRWISE)
         damping = 1e-9 * np.diag(gram)                  # where terms are alike, the factor stays near what it was
         factors[axis] = np.linalg.solve(gram + np.diag(damping), (seen + damping * factors[axis]).T).T
     lengths = np.array([np.linalg.norm(factor, axis=0) for factor in factors])
@@ -657,7 +660,7 @@ def decompose(tensor, factors, sweeps):
     """The factors after this many sweeps, or once they are near enough; their error; and the number of sweeps.  Each
     sweep goes on in its direction, farther the later it is, where that lowers the error."""
     def distance(found):
-        return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=True))
+        return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=PAIRWISE))
     for n in range(1, sweeps + 1):
         after = sweep(tensor, factors)
         farther = [old + n ** (1 / len(factors)) * (new - old) for old, new in zip(factors, after)]
