@@ -272,7 +272,7 @@ def chopd_tables(run):
     if run.full:
         dense, grids = "4x4 6x6 8x8 10x10", "14x14 28x28 56x56 84x84 112x112"
         edges, boxes = "8 16 24 32 48 64 96 128 192 256 384 512 768 1024", "0.3 1 3 5 7 9 11 15 21 31 43 55 81 111"
-        ranks = "300 1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
+        ranks = "200 1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
     run.table("chopd")
     for series, words in (("dfc", f"dfc-cp {layer}"), ("chopd", f"chopd {layer},G=4,S=24")):
         run.sweep(series, f"{words} --form naive fast --grid {dense}")

@@ -663,7 +663,7 @@ def decompose(tensor, factors, sweeps):
         return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=PAIRWISE))
     for n in range(1, sweeps + 1):
         after = sweep(tensor, factors)
-        farther = [old + n ** (1 / len(factors)) * (new - old) for old, new in zip(factors, after)]
+        farther = [old + n ** 0.5 * (new - old) for old, new in zip(factors, after)]
         factors = min(after, farther, key=distance)
         error = distance(factors) / np.linalg.norm(tensor)
         if error <= ENOUGH:
