@@ -96,7 +96,7 @@ def without_gate(draw):
 
 
 def convolution(groups):
-    """What one begins with, and its y."""
+    """The starting parameters of a convolution, and the function that computes y."""
     inputs = C // groups
     return (lambda draw: {"w": draw(C, inputs, 3, 3, scale=(4 * inputs) ** -0.5), "b": draw(C, scale=0)},
             lambda t, x: tokens(F.conv2d(planes(x, GRID), t["w"], t["b"], padding=1, groups=groups)))
