@@ -1,4 +1,5 @@
-"""Tests of the Python module, against the program of the same precision; tests/tools/installed.py runs them in the top folder.
+"""Tests of the Python module, against the program of the same precision; tests/tools/installed.py runs them in the
+top folder.
 
     BUILD=... SCRATCH=... python3 check.py QUESTION float32|float64
 """
@@ -19,9 +20,9 @@ import re
 import struct
 import subprocess
 import sys
-import threading
 import zipfile
 from base64 import urlsafe_b64encode
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 import numpy
@@ -329,24 +330,17 @@ def plans():
         again = twicetold.plan(operator, **tensors, **given, threads=threads)
         assert abs(again(x) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
         same(again(x), function(operator)(**tensors, **given, threads=threads), f"{threads} threads")
-    inputs, alone = [x * (n + 1) for n in range(4)], twicetold.plan(operator, **tensors, **given, threads=1)
-    expected, found = [(plan(each), alone(each)) for each in inputs], [[] for _ in inputs]
+    alone = twicetold.plan(operator, **tensors, **given, threads=1)
 
     def work(n):
         own = twicetold.plan(operator, **tensors, **given, threads=1)
-        for _ in range(8):
-            found[n].append((plan(inputs[n]), own(inputs[n])))
+        return [(plan(x * n), own(x * n)) for _ in range(8)]
 
-    workers = [threading.Thread(target=work, args=(n,)) for n in range(len(inputs))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    for n, ys in enumerate(found):
-        assert len(ys) == 8
-        for shared, own in ys:
-            same(shared, expected[n][0], f"thread {n}, a plan for all")
-            same(own, expected[n][1], f"thread {n}, its own plan")
+    with ThreadPoolExecutor(4) as pool:
+        for n, ys in enumerate(pool.map(work, range(1, 5)), 1):
+            for shared, own in ys:
+                same(shared, plan(x * n), f"thread {n}, a plan for all")
+                same(own, alone(x * n), f"thread {n}, its own plan")
 
     # Step 4: a plan cannot be copied; several threads are an error in a child of fork.
     for second in (copy.copy, copy.deepcopy, pickle.dumps):

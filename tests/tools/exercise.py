@@ -137,14 +137,16 @@ def skeleton(exercise):
 
 
 def make_mistake(folder, exercise):
-    """Make the change of a `break`."""
-    lines, old, new = read(exercise.file).split("\n"), exercise.block("Change"), exercise.block("Change", 1)
-    bare, was = [text.strip(" ") for text in lines], [text.strip(" ") for text in old]
-    found = [i for i in range(len(lines)) if bare[i:i + len(was)] == was]
+    """Make the change of a `break` in a new copy."""
+    make_tree(folder, exercise)
+    lines = read(exercise.file).split("\n")
+    bare, old, new = ([text.strip(" ") for text in each]
+                      for each in (lines, exercise.block("Change"), exercise.block("Change", 1)))
+    found = [i for i in range(len(lines)) if bare[i:i + len(old)] == old]
     if len(found) != 1:
         refuse(f"{exercise.number}: the line to change is not found, or more than once")
     indent = re.match(" *", lines[found[0]])[0]
-    lines[found[0]:found[0] + len(old)] = [indent + text.strip(" ") for text in new]
+    lines[found[0]:found[0] + len(old)] = [indent + text for text in new]
     write(f"{folder}/{exercise.file}", "\n".join(lines))
 
 
@@ -189,11 +191,10 @@ def count(folder, exercise):
     how, program = commands(), os.path.abspath(folder + "/count")
     source = "".join(f'#include "{name}"\n' for name in how["before"])
     source += f'namespace counting {{\n#include "{exercise.file}"\n}}'
-    for words, more in (([*how["count"], "-I.", "-x", "c++", "-c", "-", "-o", "counted.o"],
-                         {"cwd": folder, "input": source}),
-                        ([*how["link"], BUILD + "/tests/exercise_count.o", folder + "/counted.o", *how["with"],
-                          "-o", program], {}),
-                        ([program, *exercise.key("counts").split(" ", 3)], {})):
+    compiling = [*how["count"], "-I.", "-x", "c++", "-c", "-", "-o", "counted.o"]
+    linking = [*how["link"], f"{BUILD}/tests/exercise_count.o", f"{folder}/counted.o", *how["with"], "-o", program]
+    counting = [program, *exercise.key("counts").split(" ", 3)]
+    for words, more in (compiling, {"cwd": folder, "input": source}), (linking, {}), (counting, {}):
         status, said = run(words, **more)
         if status:
             return Result(False, said)
@@ -220,18 +221,15 @@ def explain(folder, exercise, result):
         made, expected = result.counts
         print(f"The result is right, and the price is not: {made} multiplications where {expected} do "
               f"({exercise.key('counts')}).")
-        return
-    if not result.failed:
-        wrong = [line for line in result.said.split("\n") if re.search("error|undefined", line)]
+    elif result.failed:
+        for said in filter(None, (exercise.section("When " + test) for test in result.failed)):
+            print("\n".join(textwrap.fill(line, 100) for line in said.split("\n")) + "\n")
+        print("Not yet. What fell:", *result.failed)
+        print(*re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3], sep="\n")
+    else:
+        wrong = re.findall(".*(?:error|undefined).*", result.said)
         print(*(line.replace(folder + "/", "") for line in wrong[:5]), sep="\n")
         print("It does not compile yet, or does not end.")
-        return
-    for test in result.failed:
-        said = exercise.section("When " + test)
-        if said:
-            print("\n".join(textwrap.fill(line, 100) for line in said.split("\n")) + "\n")
-    print("Not yet. What fell:", *result.failed)
-    print(*re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3], sep="\n")
 
 
 # ---- answers
@@ -264,18 +262,15 @@ def check_answer(exercise, answer):
     if not found:
         refuse(f"{n}: the command prints nothing")
     print(found)
-    if not near(answer, found, float(exercise.key("within") or 1)):
-        print(f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book.")
-        return False
-    print("Right.")
-    return True
+    right = near(answer, found, float(exercise.key("within") or 1))
+    print("Right." if right else f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book.")
+    return right
 
 
 def check_break(exercise, answer):
     n, folder = exercise.number, f"{HERE}/{exercise.number}"
     if not answer:
         refuse(f"{n} wants the names of proofs: make check N={n} ANSWER='name name'")
-    make_tree(folder, exercise)
     make_mistake(folder, exercise)
     result = solve(folder, exercise, case="")
     if result.passed:
@@ -343,7 +338,6 @@ def prove_measure(exercise, _):
 
 
 def prove_break(exercise, folder):
-    make_tree(folder, exercise)
     make_mistake(folder, exercise)
     result = solve(folder, exercise)
     if result.passed:

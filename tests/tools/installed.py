@@ -153,9 +153,8 @@ def sudo_said(scratch):
         with open(f"{scratch}/bin/{name}", "w") as f:
             f.write("#!/bin/sh\n" + ("echo 1000\n" if name == "id" else f'echo "called: {name} $*"\n'))
         os.chmod(f"{scratch}/bin/{name}", 0o755)
-    settings = {**os.environ, "PATH": f"{scratch}/bin:{os.environ['PATH']}"}
-    said = subprocess.run(["sh", "reference/program/depend.sh", "install"], env=settings, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    said = run(["sh", "-c", "sh reference/program/depend.sh install </dev/null || :"],
+               {"PATH": f"{scratch}/bin:{os.environ['PATH']}"})
     calls = [at.start() for at in re.finditer("called: sudo", said)]
     told = re.search(r"^installing.*by sudo apt-get -y:", said, re.M)
     require(calls and told and told.start() < calls[0], "depend.sh calls sudo before it names it: " + said)
@@ -171,10 +170,9 @@ def check(scratch, question, precision):
     """A question of check.py.  Bits of a product depend on the threads that BLAS sees, and clang's OpenMP is not that
     of NumPy's BLAS."""
     settings = {"TWICETOLD_LIBRARY": BUILD + "/lib", "PYTHONPATH": TOP + "/reference/library", "SCRATCH": scratch}
-    if question in ("agree", "wheel"):
-        settings["OMP_NUM_THREADS"] = "1"
-    if question in ("faults", "fork"):
-        settings["OMP_NUM_THREADS"] = "2"
+    threads = {"agree": "1", "wheel": "1", "faults": "2", "fork": "2"}
+    if question in threads:
+        settings["OMP_NUM_THREADS"] = threads[question]
     if question == "faults":
         settings["LD_PRELOAD"] = BUILD + ("" if precision == "float32" else "/double") + "/tests/refusing.so"
     if question == "fork":
