@@ -263,7 +263,8 @@ def check_answer(exercise, answer):
         refuse(f"{n}: the command prints nothing")
     print(found)
     right = near(answer, found, float(exercise.key("within") or 1))
-    print("Right." if right else f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book.")
+    other = f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book."
+    print("Right." if right else other)
     return right
 
 
