@@ -209,7 +209,7 @@ def look(folder):
 
 
 def missing():
-    """What Chromium lacks here, or None."""
+    """The reason why nothing can be looked at here, or None."""
     try:
         chromium()
     except Wrong as reason:

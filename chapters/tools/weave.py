@@ -261,7 +261,7 @@ def how_judged(file, test, tolerance, body):
 
 @functools.cache
 def learn_hows():
-    """The way in which each test judges: exactly, over the field of tests/exact; within a tolerance that its comment
+    """How each test judges: exactly, over the field of tests/exact; within a tolerance that its comment
     states or its code asks for (measured); by counting; or by a property that holds or does not (kept)."""
     how = {text.split('\t')[1]: 'exact' for text in lines_of('tests/exact/claims.tsv') if not text.startswith('#')}
     for file in sorted([*suites(), BATTERY]):
