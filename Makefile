@@ -126,6 +126,7 @@ PROGRAM  := $(basename $(filter-out %/forms.c %/units.c,$(wildcard reference/pro
 DRAWERS  := $(basename $(filter-out figures/measure.c figures/judge.c,$(wildcard figures/*.c)))
 RUNGS    := $(wildcard figures/rungs/*.c)
 TESTS    := $(basename $(wildcard tests/test_*.c))
+SCRIPTED := $(wildcard tests/test_*.py)
 SUPPORT  := $(filter-out tests/test_% tests/wider.c tests/exercise_count.c,$(wildcard tests/*.c tests/support/*.c))
 FUZZED   := $(basename $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c)))
 COUNTED  := $(wildcard naive/*.c) $(RUNGS) tests/counting.cc
@@ -140,7 +141,7 @@ IDENTITIES := $(addprefix lisa_,theorems errata) $(addprefix structsa_,theorems 
 EXACT_SUITES := $(patsubst tests/exact/%.cc,$(BUILD)/exact/%,$(wildcard tests/exact/test_*.cc)) \
                 $(IDENTITIES:%=$(BUILD)/exact/exact_%)
 SUITES   := $(foreach f,$(FOLDERS),$(addprefix $f/,$(if $(filter %/double,$f),$(filter-out tests/test_exercises tests/test_live,$(TESTS)),$(TESTS)))) \
-            $(EXACT_SUITES)
+            $(EXACT_SUITES) $(foreach f,$(FOLDERS),$(SCRIPTED:%=$f/%))
 
 all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
 all: $(if $(CUDA),plug-ins)
@@ -369,6 +370,10 @@ $(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units
 $(FOLDERS:=/tests/test_program.o): private CPPFLAGS += -DDRAWERS='"$(DRAWERS)"'
 $(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
 $(BUILD)/tests/test_live: | $(MODULE)
+
+# Suites in Python: the folder of a link says whose programs they run.
+$(filter %.py,$(SUITES)): | $(PROGRAMS) $(LIBRARY)
+	@mkdir -p $(@D) && ln -sf $(abspath tests/$(@F)) $@
 
 SUITE = BUILD=$(BUILD) $(PYTHON) tests/tools/run.py
 PROOF = $(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/$@ WERROR=$(WERROR)
