@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../instruments/beside.h"
+#include "../instruments/atomic_file.h"
 #include "../instruments/safetensors.h"
 #include "../lookup.h"
 #include "command.h"
@@ -118,7 +118,13 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
     return status_ok();
 }
 
-static bool is_output(const struct call *c, const char *input) { return input && same_file(input, c->output); }
+/* True if the output would replace this input, or its temporary file would (atomic_file.h). */
+static bool is_output(const struct call *c, const char *input)
+{
+    size_t length = strlen(c->output);
+    return input && (same_file(input, c->output)
+                     || (!strncmp(input, c->output, length) && !strcmp(input + length, ".tmp")));
+}
 
 static status own_path(const struct call *c)
 {
@@ -211,16 +217,16 @@ static status dispatch(const struct words *w)
                  : bad_input("found no command, expected %s", names);
 }
 
-/* No file is left beside where it was to go; then the signal's own action, which is back. */
+/* Remove the unfinished output; then do what the signal does by default. */
 static void interrupted(int number)
 {
-    beside_remove_all();
+    atomic_file_remove();
     raise(number);
 }
 
 static void expect_interruptions(void)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU};
     struct sigaction before, action = {.sa_handler = interrupted, .sa_flags = SA_RESETHAND};
     for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
         if (sigaction(ends[n], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(ends[n], &action, NULL);
