@@ -123,7 +123,8 @@ SOURCES  := $(wildcard reference/*.c reference/instruments/*.c reference/layers/
 EMULATED := $(filter-out %_gpu.cu,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
 PLANTED  := $(wildcard tests/*.cu)
 PROGRAM  := $(basename $(filter-out %/forms.c %/units.c,$(wildcard reference/program/*.c)))
-DRAWERS  := $(basename $(filter-out figures/measure.c figures/judge.c,$(wildcard figures/*.c)))
+HARNESS  := figures/judge figures/settings
+DRAWERS  := $(filter-out figures/measure $(HARNESS),$(basename $(wildcard figures/*.c)))
 RUNGS    := $(wildcard figures/rungs/*.c)
 TESTS    := $(basename $(wildcard tests/test_*.c))
 SCRIPTED := $(wildcard tests/test_*.py)
@@ -217,9 +218,9 @@ $1/libcounting.a $1/libtwicetold.a:
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 
 $1/twicetold: $(PROGRAM:%=$1/%.o) $1/reference/program/units.o
-$1/measure: $1/figures/measure.o $1/figures/judge.o $1/reference/program/devices.o $1/reference/program/units.o $1/reference/program/words.o
+$1/measure: $1/figures/measure.o $1/reference/program/devices.o $1/reference/program/units.o $1/reference/program/words.o
 $(DRAWERS:%=$1/%): $1/%: $1/%.o
-$1/figures/chopd-pooling $1/figures/network-seconds: $1/figures/judge.o
+$(addprefix $1/,measure $(DRAWERS)): $(HARNESS:%=$1/%.o)
 $1/figures/ladder $1/tests/test_ladder: $(RUNGS:%.c=$1/%.o)
 $(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $2,,$(BUILD)/wider.o) $1/libcounting.a
 $1/tests/test_emulator: $1/tests/kernels.cu.o

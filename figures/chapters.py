@@ -16,7 +16,7 @@ import fits
 import tiles
 from fits import Table
 from panels import BYTES, TIMES, counts, scaled, scaling, seconds, thousands, tics
-from sheet import BLACK, BLUE, FAINT, GREEN, HERE, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet, plain
+from sheet import BLACK, BLUE, FAINT, GREEN, HERE, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet
 
 CHAPTERS, SLIDES = {}, {}
 BOTH = (("median_seconds", "time", TIMES), ("peak_bytes", "peak memory", BYTES))
@@ -194,8 +194,8 @@ def structsa_shape(run):
     low, high = table.range("median_seconds")
     forms = {"naive": ("explicit", VERMILION), "permuted": ("permuted", GREEN), "fast": ("tiled", BLUE)}
     sheet = Sheet("Time of one head, 14×14 tokens, 64 channels", high=430, letters=14, foot=[
-        "One thread, float.  Bars: quartiles.", plain(table.measured())])
-    sheet.legend(forms.values(), 56)
+        "One thread, float.  Bars: quartiles.", table.measured()])
+    sheet.legend(forms.values())
     for n, (kind, xlabel, x, ticks) in enumerate((
             ("D", "patterns D  (windows 3×3)", (0.9, 18), (1, 2, 4, 8, 16)),
             ("M", "window |M|  (D = 4)", (0.9, 90), (1, 9, 25, 81)),
@@ -245,7 +245,7 @@ def elsa_kernel(run):
     for row in table.rows:
         row["K"] = row["series"][2:]
     sheet = Sheet("One layer, 28×28 tokens, 96 channels, 3 heads, with a ghost head", high=430, letters=14, foot=[
-        "One thread, float.  Bars: quartiles.  Memory is beside input and output.", plain(table.measured())])
+        "One thread, float.  Bars: quartiles.  Memory is beside input and output.", table.measured()])
     for n, (column, heading, ytics) in enumerate(BOTH):
         low, high = table.range(column)
         panel = sheet.panel(76 + 300 * n, 84, 290 + 300 * n, x=(0, 12), y=(low / 1.5, high * 1.5), log="y", ytics=ytics,
@@ -272,7 +272,7 @@ def chopd_tables(run):
     if run.full:
         dense, grids = "4x4 6x6 8x8 10x10", "14x14 28x28 56x56 84x84 112x112"
         edges, boxes = "8 16 24 32 48 64 96 128 192 256 384 512 768 1024", "0.3 1 3 5 7 9 11 15 21 31 43 55 81 111"
-        ranks = "300 1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
+        ranks = "200 1 2 4 8 16 32 48 64 80 96 112 128 160 192 224 256 320"
     run.table("chopd")
     for series, words in (("dfc", f"dfc-cp {layer}"), ("chopd", f"chopd {layer},G=4,S=24")):
         run.sweep(series, f"{words} --form naive fast --grid {dense}")
@@ -295,7 +295,7 @@ def chopd_boxes(run):
     sheet = Sheet("Time of the means over one box a channel", high=490, foot=[
         "96 planes of 56×56 tokens, one thread, float.  Bars: quartiles.",
         "Loops leave out what lies off the grid, so they grow more slowly once boxes are as large as it is.",
-        plain(table.measured())])
+        table.measured()])
     panel = sheet.panel(76, 56, 512, x=(0.9, 130), y=(3e-5, table.range("median_seconds")[1] * 2), ytics=TIMES,
                         xtics=tics((1, 3, 7, 15, 31), "{0}×{0}".format), xlabel="box of w×w tokens")
     panel.upright(56)
@@ -349,8 +349,8 @@ def chopd_rank(run):
             sheet.line([(x, y), (x, y - 7)], INK, 0.7)
     panel.upright(128)
     for key, colour, name, rank, error, anchor in (
-            ("attention", BLUE, "self-attention", 58, 0.12, "right"), ("sharp", SKY, "scores ×4", 226, 0.0034, "left"),
-            ("convolution", VERMILION, "3×3 convolution", 196, 0.034, "left"),
+            ("attention", BLUE, "self-attention", 58, 0.12, "right"), ("sharp", SKY, "scores ×4", 229, 0.0037, "left"),
+            ("convolution", VERMILION, "3×3 convolution", 200, 0.055, "left"),
             ("depthwise", ORANGE, "depth-wise 3×3", 112, 0.0033, "right"),
             ("pointwise", GREEN, "point-wise", 112, 0.0021, "right"), ("noise", FAINT, "noise", last * 1.01, 0, "left"),
             ("", FAINT, "rank of both: 128", 112, 0.0014, "right")):
@@ -371,31 +371,31 @@ Chapter("chopd", chopd_tables,
 
 # ---- 5: HiLo ---------------------------------------------------------------------------------------------------------
 
+HILO_BARE = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
+
+
 def hilo_tables(run):
     """Time and memory against N; the layers of Table 10, alternately; heads of Lo-Fi from none to all."""
-    bare, qkv = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b --form", "--without b_qkv,b_o,rpe --form"
-    sra = "--without b_q,b_kv,sr_b,b_o --reduction 2 --form"
     grids, rounds, each, planes, lows = "14x14 28x28 56x56", 1, 400, "14x14 28x28", range(0, 13, 2)
     if run.full:
         grids, rounds, each, planes, lows = "14x14 28x28 42x42 56x56 84x84 112x112", 9, 800, "14x14 56x56", range(13)
+    layers = {"hilo": f"hilo {HILO_BARE}", "window": "msa --window 7 --without b_qkv,b_o,rpe",
+              "sra": "sra --reduction 2 --without b_q,b_kv,sr_b,b_o", "msa": "msa --without b_qkv,b_o,rpe"}
     run.table("hilo")
     layer = f"--grid {grids} --channels 384 --heads 12"                 # LITv2-S's third stage
-    run.sweep("s2", f"hilo --window 2 {layer} {bare} naive fast", 90)
-    run.sweep("s4", f"hilo --window 4 {layer} {bare} fast", 90)
-    run.sweep("msa", f"msa {layer} {qkv} fast", 90)
-    run.sweep("window", f"msa --window 7 {layer} {qkv} fast", 90)
-    run.sweep("sra", f"sra {layer} {sra} fast", 90)
+    run.sweep("s2", f"{layers['hilo']} --window 2 {layer} --form naive fast", 90)
+    run.sweep("s4", f"{layers['hilo']} --window 4 {layer} --form fast", 90)
+    for series in ("msa", "window", "sra"):
+        run.sweep(series, f"{layers[series]} {layer} --form fast", 90)
     run.table("hilo-layers")
-    layer = "--channels 768 --heads 12"
+    layer = "--channels 768 --heads 12 --form fast"
     for _ in range(rounds):
-        run.sweep("hilo", f"hilo --grid 14x14 {layer} {bare} fast", each)
-        run.sweep("window", f"msa --window 7 --grid 14x14 {layer} {qkv} fast", each)
-        run.sweep("sra", f"sra --grid 14x14 {layer} {sra} fast", each)
-        run.sweep("msa", f"msa --grid 14x14 {layer} {qkv} fast", each)
+        for series, words in layers.items():
+            run.sweep(series, f"{words} --grid 14x14 {layer}", each)
     run.table("hilo-alpha")
     for low in lows:
         alpha = f"{(low + 0.01) / 12 if low < 12 else 1:.4f}"       # a little more, so that rounding down finds them
-        run.sweep(str(low), f"hilo --alpha {alpha} --grid {planes} {layer} {bare} fast", 400)
+        run.sweep(str(low), f"{layers['hilo']} --alpha {alpha} --grid {planes} {layer}", 400)
     run.map("hilo-cost")
     run.map("hilo-spectrum")
     run.map("hilo-alias")
@@ -413,9 +413,9 @@ def hilo_layers(run):
     took = {key: statistics.median(float(row["median_seconds"]) for row in table.where(series=key)) for key in work}
     paper = {row["row"]: float(row["value"]) for row in PUBLISHED.where(table="10", quantity="cpu")}
     sheet = Sheet("Images per second of one layer, HiLo's being 1", high=430, foot=[
-        "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.", plain(table.measured())])
+        "14×14 tokens, 768 channels, 12 heads, one image, one thread, float.", table.measured()])
     sheet.legend([("measured here", BLUE), ("in the paper, on a Core i9-10900X", ORANGE),
-                  ("│ by multiply-adds alone", INK)], 56)
+                  ("│ by multiply-adds alone", INK)])
     sheet.line([(left, 84), (left, 374)], INK, 0.7)
     for n, (key, name, printed) in enumerate((
             ("msa", "self-attention", "MSA"), ("window", "7×7 windows", "Local Window"), ("sra", "SRA", "SRA"),
@@ -435,8 +435,8 @@ def hilo_alpha(run):
     """Time and multiply-adds against Lo-Fi's heads; a panel for each grid, its numbers over those of no head at all."""
     table = run.read("hilo-alpha")
     sheet = Sheet("One layer against the share of its heads, over that of windows alone", high=450, foot=[
-        "768 channels, s = 2, batch 1, one thread, float.  Bars: quartiles.", plain(table.measured())])
-    sheet.legend([("time", BLUE), ("multiply-adds, by formula", ORANGE)], 56)
+        "768 channels, s = 2, batch 1, one thread, float.  Bars: quartiles.", table.measured()])
+    sheet.legend([("time", BLUE), ("multiply-adds, by formula", ORANGE)])
     for n, none in enumerate(table.where(series="0")):
         rows = table.where(grid=none["grid"])
         time = float(none["median_seconds"])
@@ -512,7 +512,6 @@ def gap_tables(run):
     """The gap itself is worked out of the chapters' tables.  Here: both forms where N is small; all fast forms as one
     layer of 96 channels; LiSA's Fig. 4, with windows of N/4 tokens and keys pooled by 2 x 2; the roofline."""
     bare, qkv = "--without b_qkv,b_o,rpe", "--without b_qkv,w_o,b_o"
-    hilo = "--without h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
     run.table("gap-small")
     tiny = "--form naive fast --grid 1x1 2x2 3x3 4x4 6x6 8x8"          # planes that are columns of the chapter's tables
     run.sweep("self-attention", f"msa --channels 96 --heads 6 {qkv},rpe {tiny} 14x14", 300)
@@ -520,14 +519,14 @@ def gap_tables(run):
     run.sweep("StructSA, D = 4", f"structsa --channels 192 --heads 3 --kernel 3x3 --sizes D=4 {qkv} {tiny} 14x14", 300)
     run.sweep("ELSA, K = 7", f"elsa --channels 96 --heads 3 --kernel 7 {qkv} {tiny} 14x14", 300)
     run.sweep("ChoP'D", f"chopd --channels 96 --sizes D=96,R=96,G=4,S=24 {tiny}", 300)
-    run.sweep("HiLo, s = 2", f"hilo --channels 384 --heads 12 {hilo} {tiny} 14x14", 300)
+    run.sweep("HiLo, s = 2", f"hilo --channels 384 --heads 12 {HILO_BARE} {tiny} 14x14", 300)
     run.table("gap-choice")
     layer = "--channels 96 --form fast --grid 7x7 14x14 28x28 56x56 112x112"
     run.sweep("7×7 windows", f"msa --window 7 --heads 3 {layer} {bare}", 300)
     run.sweep("ELSA, K = 7", f"elsa --kernel 7 --heads 3 {layer} --without b_qkv,b_o", 300)
     run.sweep("ChoP'D", f"chopd --sizes D=96,R=96,G=4,S=24 {layer}", 300)
     run.sweep("LiSA, D = 16", f"lisa --heads 6 --sizes D=16 {layer} --without b_qkv,b_o", 300)
-    run.sweep("HiLo, s = 2", f"hilo --heads 3 {layer} {hilo}", 300)
+    run.sweep("HiLo, s = 2", f"hilo --heads 3 {layer} {HILO_BARE}", 300)
     run.sweep("self-attention", f"msa --heads 3 {layer} {bare}", 300)
     run.sweep("StructSA, D = 4", f"structsa --kernel 3x3 --sizes D=4 --heads 3 {layer} --without b_qkv,b_o", 300)
     run.table("gap-blocks")
@@ -597,7 +596,7 @@ def gap(run):
     table = run.read("gap")
     sheet = Sheet("How many times as fast the fast form is, and how many times smaller", high=800, foot=[
         "The layers of chapters 1 to 5, one thread, float.  Lines end where the naive form takes too long or too much.",
-        fits.FITTED.replace("N are", "N in the ratio are"), plain(table.measured())])
+        fits.FITTED.replace("N are", "N in the ratio are"), table.measured()])
     gap_panel(sheet, table, "time", 84, 58, 530, 366, last=False)
     gap_panel(sheet, table, "memory", 84, 396, 530)
     return sheet
@@ -657,8 +656,8 @@ def gap_resolution(run):
              "s4": ("HiLo, s = 4", SKY), "window": ("7×7 windows", ORANGE)}
     sheet = Sheet("LITv2-S on larger images, by the attention of its third stage", 760, 470, letters=14, foot=[
         "Rings: Table 4 of the paper, at 224 pixels; its Fig. 3 gives no numbers.  One image, one thread, fast forms.",
-        plain(layers.measured())])
-    sheet.legend(lines.values(), 56)
+        layers.measured()])
+    sheet.legend(lines.values())
     for n, (column, heading, y, ytics) in enumerate((
             ("G", "G multiply-adds, network", (2, 2000), tics((4, 10, 100, 1000), str)),
             ("median_seconds", "time, one layer", (3e-4, 4), TIMES),
@@ -685,7 +684,7 @@ def roofline(run, slide=False):
     title, small = "How near to what the machine allows", 18 if slide else 12
     sheet = Sheet(title, 1240, 590, heading="", letters=22) if slide else Sheet(title, high=660, foot=[
         "One thread, float.  Full: fast forms, and how much of their roof they reach; hollow: naive ones.",
-        "Slopes: levels of memory, and GB/s read from them.", plain(table.measured())])
+        "Slopes: levels of memory, and GB/s read from them.", table.measured()])
     panel = sheet.panel(*((100, 76, 960) if slide else (66, 84, 560)), x=(0.05, 1000), y=(lowest, peak * 1.7),
                         xtics={0.0625: "1/16", 0.25: "1/4"} | tics(4 ** n for n in range(5)),
                         ytics=tics((0.1, 1, 10, 100, 1000)), heading="G multiply-adds a second",
@@ -762,7 +761,7 @@ def networks_share(run):
     sheet = Sheet("How much of a network its operator is", wide=760, high=460, foot=[
         "Lines: its share of the multiply-adds, by formula.  Dots: its share of the time, one image, one thread.",
         "LiSA’s peaks are sides of 11, 13, 17, 19 and 23 times 2 or 4 tokens, whose transforms take more.",
-        plain(table.measured())])
+        table.measured()])
     panel = sheet.panel(68, 60, 520, x=(150, 790), y=(0, 1), xtics=tics((160, 224, 320, 448, 576, 672, 768)), log="",
                         ytics=tics((n / 5 for n in range(6)), lambda v: f"{100 * v:.0f} %"),
                         xlabel="side of the image, in pixels")
@@ -804,7 +803,7 @@ def ladder(name, operator):
                    ("bytes moved", "moved_bytes", BLUE, scaled), ("time", "median_seconds", ORANGE, seconds)]
         layer = table.notes["ladder"].split(" --without")[0]
         return counts(f"{operator}, from the equation to nearly the fast form", columns, [("", steps), ("", fast)], [
-            plain(table.measured()), f"Layer: {layer}; projections are in it, not in the bytes.",
+            table.measured(), f"Layer: {layer}; projections are in it, not in the bytes.",
             "Asked for: by loops, of the caches.  Moved: into the first cache, or out of it.  Lines: factors of 10."],
             240, 720)
     return layout

@@ -1,68 +1,29 @@
-/* cuda.c -- what each rung of an operator's ladder asks of the memory
+/* cuda.c -- the memory requests of each CUDA version of an operator
  *
  *     build/figures/cuda OPERATOR --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
- *         [--from RUNG] [options of the operator]
+ *         [--from VERSION] [options of the operator]
  *
- * Every rung of fast/cuda runs once on the emulator, on tokens and parameters drawn at
- * random, and what its kernels asked for is added up (fast/cuda/counts.h).  The library's
- * products and transforms, which are no kernels of ours, are not counted.
+ * Every version in fast/cuda runs once on the emulator, on random tokens and parameters, and the requests of its
+ * kernels are added up (fast/cuda/counts.h).  The products and transforms of NVIDIA's libraries are not counted.
  *
- * A comment with the words, then one line for each rung, or from one on: the first of them
- * is slow where the layer is not small.  Counts are exact and the same on
- * every machine; nothing here is measured. */
+ * Prints a comment with the words, then one line for each version.  --from 2 leaves out the first one, which is slow
+ * unless the layer is small.  Counts are exact and the same on every machine; nothing is measured. */
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "../fast/cuda/counts.h"
 #include "../reference/forms.h"
-#include "../reference/lookup.h"
-#include "../reference/memory.h"
-#include "../reference/outline.h"
-#include "../reference/random.h"
-
-#define WORDS 32
-
-/* Words of the command line: those that shape the problem, and all others, the operator's. */
-static status outline_words(struct outline *o, const char **word, int *from, const char *const *argv)
-{
-    const char *batch = "1", *channels = NULL, *first = "1";
-    const struct { const char *option, **value; } own[] = {
-        {"--batch", &batch}, {"--channels", &channels}, {"--sizes", &o->sizes}, {"--without", &o->without},
-        {"--from", &first},
-    };
-    o->word = word;
-    for (; *argv; argv++) {
-        size_t n = 0;
-        while (n < sizeof own / sizeof *own && strcmp(*argv, own[n].option)) n++;
-        if (n == sizeof own / sizeof *own) {
-            if (o->words == WORDS) return bad_input("more than %d words", WORDS);
-            word[o->words++] = *argv;
-            continue;
-        }
-        if (!word_is_value(argv[1])) return bad_input("option %s: found no value, expected one", *argv);
-        *own[n].value = *++argv;
-    }
-    o->batch = strtoul(batch, NULL, 10);
-    o->channels = channels ? strtoul(channels, NULL, 10) : 0;
-    *from = (int)strtol(first, NULL, 10);
-    if (!o->batch || !o->channels || *from < 1)
-        return bad_input("found --batch %s, --channels %s, --from %s, expected whole numbers from 1 on", batch,
-                         channels ? channels : "not at all", first);
-    return status_ok();
-}
+#include "settings.h"
 
 /* All launches of one run, added up. */
-static status count(struct launch_counts *all, const struct problem *p, const struct form *rung, real *y,
-                    const real *x)
+static status count(struct launch_counts *all, const struct sample *sample, const struct form *version)
 {
     struct plan plan;
-    status s = plan_create(&plan, p, rung, 1);
+    status s = plan_create(&plan, &sample->problem, version, 1);
     if (s.code) return s;
     emulator_watch(true, 1);
-    s = plan_run(&plan, y, x);
+    s = plan_run(&plan, sample->y, sample->x);
     plan_release(&plan);
-    *all = (struct launch_counts){.kernel = rung->name};
+    *all = (struct launch_counts){.kernel = version->name};
     for (size_t l = 0; l < emulator_launches(); l++) {
         const struct launch_counts *one = emulator_launch(l);
         all->requests += one->requests;
@@ -78,16 +39,17 @@ static status count(struct launch_counts *all, const struct problem *p, const st
     return s;
 }
 
-static status count_rungs(const struct problem *p, int from, real *y, const real *x)
+static status count_versions(const struct sample *sample, int first)
 {
-    const struct form *rung;
+    const struct declaration *d = sample->problem.declaration;
+    const struct form *version;
     struct launch_counts c;
     printf("#operator\trung\tlaunches\trequests\tsectors\tasked\ttouched\tshared\twavefronts\tbarriers\texchanges"
            "\tproducts\n");
-    for (int r = from - 1; (rung = operator_rung_at(p->declaration, r)); r++) {
-        status s = count(&c, p, rung, y, x);
+    for (int at = first - 1; (version = operator_rung_at(d, at)); at++) {
+        status s = count(&c, sample, version);
         if (s.code) return s;
-        printf("%s\t%s\t%zu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", p->declaration->name, rung->name,
+        printf("%s\t%s\t%zu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", d->name, version->name,
                emulator_launches(), c.requests, c.sectors, c.asked, c.touched, c.shared_requests, c.wavefronts,
                c.barriers, c.exchanges, c.products);
         fflush(stdout);
@@ -95,41 +57,25 @@ static status count_rungs(const struct problem *p, int from, real *y, const real
     return status_ok();
 }
 
-/* The problem, with parameters and tokens drawn at random, and y to be written. */
-static status take(struct problem *p, const struct declaration *d, const struct outline *o, real **parameters,
-                   real **x, real **y)
-{
-    status s = outline_problem(p, d, o);
-    if (!s.code) s = problem_draw(p, 1, parameters);
-    if (s.code) return s;
-    *x = memory_reals(problem_input_count(p), 1, 1, 1);
-    *y = memory_reals(problem_output_count(p), 1, 1, 1);
-    if (!*x || !*y) return out_of_memory("x and y");
-    random_fill_normal(*x, problem_input_count(p), 2, 0, 1);
-    return s;
-}
-
 int main(int argc, char **argv)
 {
-    const char *word[WORDS];
+    struct setting own[] = {{.name = "--from", .most = 1}, {.name = NULL}}, other;
     const struct declaration *d;
-    struct outline o = {0};
-    struct problem p;
-    real *parameters = NULL, *x = NULL, *y = NULL;
-    int from = 1;
+    struct outline o;
+    struct sample sample = {.x = NULL};
+    size_t first = 1;
 
     status s = operator_named(&d, argc > 1 ? argv[1] : "");
-    if (!s.code) s = outline_words(&o, word, &from, (const char *const *)argv + 2);
-    if (!s.code) s = take(&p, d, &o, &parameters, &x, &y);
+    if (!s.code) s = settings_take(&o, &other, own, (const char *const *)argv + 2);
+    if (!s.code) s = setting_whole(&first, own, 1, 100);
+    if (!s.code) s = sample_create(&sample, d, &o, 1);
     if (!s.code) {
         printf("# counted:");
         for (int w = 1; w < argc; w++) printf(" %s", argv[w]);
         printf("\n");
-        s = count_rungs(&p, from, y, x);
+        s = count_versions(&sample, (int)first);
     }
-    memory_free(parameters);
-    memory_free(x);
-    memory_free(y);
+    sample_release(&sample);
     if (s.code) fprintf(stderr, "cuda: %s\n", s.message);
     return s.code;
 }

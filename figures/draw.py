@@ -26,15 +26,24 @@ import fits
 from sheet import HERE
 
 
-class Failure(Exception):
-    """The message of a chapter that cannot go on."""
+def measured():
+    """The comment that says when, and at which commit, a table was measured."""
+    def git(*words):
+        return subprocess.run(["git", "-C", HERE, *words], capture_output=True, text=True, check=False)
+    commit = ""
+    # Not the commit of somebody else's repository that this tree was unpacked into.
+    if git("ls-files", "--error-unmatch", "draw.py").returncode == 0:
+        commit = ", commit " + git("describe", "--always").stdout.strip()
+        if git("diff", "--quiet", "HEAD", "--", "../reference", "../naive", "../fast", "*.[ch]").returncode:
+            commit += " and changes"
+    return f"# measured: {datetime.datetime.now(datetime.timezone.utc).date()}{commit}"
 
 
 class Run:
     """One chapter being measured and drawn: its settings, and the work folder that its files lie in until the end."""
 
-    def __init__(self, chapter, options, work):
-        self.chapter, self.work, self.start = chapter, work, time.time()
+    def __init__(self, options, work):
+        self.work, self.start = work, time.time()
         self.full, self.budget, self.memory = options.full, options.budget, options.max_memory
         self.build, self.output, self.tables = options.build, options.output, options.tables or options.output
 
@@ -42,18 +51,15 @@ class Run:
     def say(what):
         print("  " + what, file=sys.stderr)
 
-    def path(self, name):
-        return os.path.join(self.work, name + ".tsv")
-
     def read(self, name):
         """A table of any chapter: made just now, or before, or committed."""
         for folder in (self.work, self.tables if self.budget == 0 else self.output, HERE):
             if os.path.exists(os.path.join(folder, name + ".tsv")):
                 return fits.Table(os.path.join(folder, name + ".tsv"))
-        raise Failure(f"{name}.tsv is missing: run the figures of all chapters first")
+        raise RuntimeError(f"{name}.tsv is missing: run the figures of all chapters first")
 
     def write(self, name, lines, mode="w"):
-        with open(self.path(name), mode, encoding="utf-8") as file:
+        with open(os.path.join(self.work, name + ".tsv"), mode, encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
 
     # ---- for tables
@@ -73,21 +79,12 @@ class Run:
         said = subprocess.run(command + [str(word) for word in words], stdout=subprocess.PIPE, text=True, check=False,
                               env=os.environ | threads | {"BUILD": self.build})
         if said.returncode:
-            raise Failure(f"{name} {' '.join(map(str, words))}: exit status {said.returncode}")
+            raise RuntimeError(f"{name} {' '.join(map(str, words))}: exit status {said.returncode}")
         return said.stdout.splitlines()
 
     def about(self):
         """The comments at the head of every table: machine, compiler, commit, day."""
-        def git(*words):
-            return subprocess.run(["git", "-C", HERE, *words], capture_output=True, text=True, check=False)
-        commit = ""
-        # Not the commit of somebody else's repository that this tree was unpacked into.
-        if git("ls-files", "--error-unmatch", "draw.py").returncode == 0:
-            commit = ", commit " + git("describe", "--always").stdout.strip()
-            if git("diff", "--quiet", "HEAD", "--", "../reference", "../naive", "../fast", "*.[ch]").returncode:
-                commit += " and changes"
-        day = datetime.datetime.now(datetime.timezone.utc).date()
-        return self.program("figures/machine") + [f"# measured: {day}{commit}"]
+        return self.program("figures/machine") + [measured()]
 
     def table(self, name):
         """Begins a table of measurements, which sweeps fill."""
@@ -125,7 +122,7 @@ class Run:
             layout(self).draw(os.path.join(self.work, name + ".svg"))
         except (ValueError, LookupError, StopIteration, ZeroDivisionError) as problem:
             if self.budget == 0:
-                raise Failure(f"{name} cannot be drawn: {problem!r}") from problem
+                raise RuntimeError(f"{name} cannot be drawn: {problem!r}") from problem
             self.say(f"{name} is not drawn: too little could be measured")
             if os.path.exists(os.path.join(self.output, name + ".svg")):
                 os.remove(os.path.join(self.output, name + ".svg"))
@@ -136,7 +133,7 @@ def redraw(name, options):
     chapter, start = chapters.CHAPTERS[name], time.time()
     print(f"figures of {name}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as work:
-        run = Run(name, options, work)
+        run = Run(options, work)
         if options.budget == 0:
             for own in chapter.files:
                 for path in glob.glob(os.path.join(run.tables, own + "*.tsv")):
@@ -162,7 +159,7 @@ def slides(folder):
     os.makedirs(folder, exist_ok=True)
     options = argparse.Namespace(full=False, budget=0, max_memory=0, build="build", output=HERE, tables=HERE)
     with tempfile.TemporaryDirectory() as work:
-        run = Run("gap", options, work)
+        run = Run(options, work)
         for name, layout in chapters.SLIDES.items():
             run.draw(name, layout)
             shutil.copy(os.path.join(work, name + ".svg"), folder)
@@ -204,9 +201,9 @@ def main(words):
         if name not in chapters.CHAPTERS:
             usage(f"chapter: found '{name}', expected one of: {' '.join(chapters.CHAPTERS)}")
     if not shutil.which("gnuplot"):
-        raise Failure("gnuplot is missing (Debian: gnuplot-nox)")
+        raise RuntimeError("gnuplot is missing (Debian: gnuplot-nox)")
     if not os.path.exists(os.path.join(options.build, "measure")):
-        raise Failure(f"{options.build}/measure is missing: run make first")
+        raise RuntimeError(f"{options.build}/measure is missing: run make first")
     for name in options.chapters or chapters.CHAPTERS:
         redraw(name, options)
 
@@ -216,6 +213,6 @@ if __name__ == "__main__":
         os.environ.pop(variable, None)
     try:
         main(sys.argv[1:])
-    except (Failure, RuntimeError, OSError) as problem:
+    except (RuntimeError, OSError) as problem:
         print(f"draw.py: {problem}", file=sys.stderr)
         sys.exit(1)

@@ -65,7 +65,12 @@ class Table:
         machine = re.sub(r" *@ *", " at ", machine)
         machine = machine[:79] + "…" if len(machine) > 80 else machine
         day = self.notes.get("measured", "")[:10]
-        return f"Measured on {machine}{', ' + day if day else ''}."
+        return plain(f"Measured on {machine}{', ' + day if day else ''}.")
+
+
+def plain(text):
+    """A text without what gnuplot's enhanced text takes for commands; a data file halves backslashes."""
+    return re.sub(r"([{}_^@&~])", r"\\\\\1", text)
 
 
 # ---- exponents ----------------------------------------------------------------------------------

@@ -1,24 +1,21 @@
-/* judge.h -- whether what is timed is what was asked for
+/* judge.h -- the benchmark harness: timed runs whose results are checked
  *
- * A time counts for nothing if y was wrong while the clock ran.  So the forms of a race
- * (measure.c) run under this judge, before a form is timed, while it is, and after:
+ * A time counts for nothing if y was wrong while the clock ran.  So the harness watches every form before it is timed,
+ * while it is timed, and afterwards:
  *
- * - **Fresh inputs.**  No run gets an x that any run of the form has had before: one number of every
- *   token is exchanged for that of another.  Which ones hangs on the run and on the place;
- *   the same exchange once more gives x back, so that any x can be had again.
- * - **A marked y.**  In every row of y one number is NaN when a run begins, and none may be when
- *   it ends.
- * - **x as it was**, by a sum over its bits.
- * - **The same y.**  The first run of each form is compared with that of the first form; so is each
- *   timed run, as long as the first form runs beside it; and of each form the y of one
- *   timed run, which chance has chosen, is kept, and compared when all is over: the first form
- *   runs once more then, on the x of that run.
+ * - **Fresh inputs.**  Each run of a form gets an x that no run of it had before: one number of every token is
+ *   exchanged for that of another.  The number of the run chooses which.  The same exchange undoes it.
+ * - **A marked y.**  In every row of y one number is NaN when a run begins.  None may be NaN when it ends.
+ * - **x unchanged**, by a checksum over its bits.
+ * - **The same y.**  The first run of each form is compared with that of the first form.  So is each timed run while
+ *   the first form runs in the same rounds.  The y of one timed run of each form, chosen at random, is kept and
+ *   compared at the end: the first form runs once more on the x of that run.
  *
- * None of this is timed, and before a timed run little of it happens, in memory that the run
- * itself reads or writes first: a number of each row is touched.
+ * None of this is timed.  Before a timed run it touches one number of each row, in memory that the run itself uses
+ * first.
  *
- * It trusts the first form.  What passes may still be wrong where both are; that is what
- * the proofs are for. */
+ * The harness trusts the first form.  A result that passes may still be wrong where both forms are wrong; the proofs
+ * cover that. */
 
 #ifndef TWICETOLD_JUDGE_H
 #define TWICETOLD_JUDGE_H
@@ -29,43 +26,64 @@
 #include "../reference/real.h"
 #include "../reference/status.h"
 
-/* Who is judged: a form, and where its own things are. */
+/* A form that is measured.  Embed it as the first member of a struct with what `run` needs. */
 struct contestant {
     status (*run)(struct contestant *c, real *y, const real *x);    /* leaves its time in `last`; NULL: gone */
-    double rounding;            /* of one number, where that is coarser than a real's; else 0 */
-    bool blind;                 /* x and y are elsewhere: nothing can be moved or marked */
+    char name[24];
+    double rounding;            /* of one number, if coarser than a real's; else 0 */
+    bool blind;                 /* x and y are elsewhere, or y has no meaning: nothing is moved, marked or compared */
     double last;                /* seconds of the last run */
-    real *kept;                 /* room for one y */
-    uint64_t kept_of;           /* the x that it was made of; 0 where nothing is kept */
+    real *kept;                 /* memory for one y */
+    uint64_t kept_of;           /* the x that it was made of; 0: nothing is kept */
     bool refused;
     char said[200];             /* why, or how well it agreed */
+    double *seconds, spent;     /* of each timed run, limits.most of them; their sum */
+    int count;
 };
 
 struct judge {
     real *x, *y;
-    real *original, *reference;         /* y of the x that was drawn, and of a later one: room for both */
-    size_t inputs, outputs, width;      /* of a row of x, and what y is marked by */
-    double terms;               /* products behind one entry of y, at most */
-    uint64_t at;                /* which x is there: 0 as it was drawn */
+    real *original, *reference; /* memory for two y: of the original x, and of a later one */
+    size_t inputs, outputs;
+    size_t width;               /* of a row of x; y has one mark in as many numbers */
+    double terms;               /* products summed in one entry of y, at most */
+    uint64_t at;                /* which x is there: 0 for the original */
     uint64_t reference_of, round;
-    struct contestant *first;   /* who made the reference; NULL as yet */
+    struct contestant *first;   /* made the reference; NULL before the first run */
 };
 
-/* A first run, on the x that was drawn.  A contestant that is refused stays so. */
+/* A first run, on the original x.  A contestant that is refused stays refused. */
 status judge_first(struct judge *j, struct contestant *c);
 
-/* One round: a timed run of each, all on the x of that round.  Where `warm`, a run that
- * does not count goes before it, on another x. */
+/* One round is a timed run of each, all on the x of that round.  If `warm`, a run on another x goes before it and does
+ * not count. */
 void judge_round(struct judge *j);
 status judge_timed(struct judge *j, struct contestant *c, bool warm);
 
-/* After the last round.  Where the first form is gone, a run more on the x that was drawn has to do. */
+/* After the last round.  If the first form is gone, one more run on the original x is compared instead. */
 status judge_last(struct judge *j, struct contestant *c);
 
-/* The y of this contestant that was kept, and x once more as it was for that run; NULL where none is. */
+/* The y that was kept of this contestant, with x as it was for that run; NULL if none was kept. */
 const real *judge_kept(struct judge *j, const struct contestant *c);
 
-/* x as it was drawn. */
+/* Restores the original x. */
 void judge_close(struct judge *j);
+
+/* Timed runs of each contestant: between `least` and `most`, and no more once the next would exceed `seconds`. */
+struct limits {
+    int least, most;
+    double seconds;
+};
+
+/* Rounds until all contestants have had their runs: A B C A B C, so that a slow moment of the machine affects all of
+ * them.  A first run that alone takes longer than `seconds` counts as timed. */
+status judge_rounds(struct judge *j, struct contestant *const *c, int count, const struct limits *limit);
+
+/* First runs, rounds and last looks.  Fails if a contestant is refused. */
+status judge_race(struct judge *j, struct contestant *const *c, int count, const struct limits *limit);
+
+/* Quartiles of the seconds of at least one run, linear between neighbours.  Sorts them. */
+struct quartiles { double low, median, high; };
+struct quartiles quartiles(const struct contestant *c);
 
 #endif

@@ -13,6 +13,7 @@ the folder BUILD).
 import gzip
 import inspect
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -115,6 +116,14 @@ def tokens(grid, channels, *words, seed=0):
     return tensors["x"], origin
 
 
+def parameters(operator, grid, channels, *words, **options):
+    """Random parameters of a layer, by name."""
+    words += tuple(word for name, value in options.items() for word in (f"--{name}", value))
+    tensors = program_tensors("parameters", operator, "--grid", grid, "--channels", channels, *words)[0]
+    del tensors["x"]
+    return tensors
+
+
 def picture(number, disc=(13.5, 13.5, 9)):
     """One image of the data set, 0 to 1; without the data set a disc (row, column, radius)."""
     try:
@@ -145,6 +154,20 @@ def surroundings(pixels, length_one=False):
     frames = pixels.reshape(-1, *pixels.shape[-2:])
     x = np.concatenate([unfold(frame, (3, 3)) for frame in frames]) - pixels.mean()
     return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) if length_one else x
+
+
+def magnitudes(a):
+    """Of the Fourier transform of tokens [B, n n, c]: [B, n, n, c], frequency zero in the middle."""
+    edge = math.isqrt(a.shape[1])
+    planes = a.reshape(-1, edge, edge, a.shape[2]).astype(float)
+    return np.abs(np.fft.fftshift(np.fft.fft2(planes, axes=(1, 2)), axes=(1, 2)))
+
+
+def ring_energies(found):
+    """The energy of all frequencies whose larger part is r cycles across the image, for r from 0: a mean over images
+    and channels."""
+    cycles = np.abs(np.arange(found.shape[1]) - found.shape[1] // 2)
+    return np.bincount(np.maximum.outer(cycles, cycles).ravel(), np.square(found).mean((0, 3)).ravel())
 
 
 def softmax(scores, axis=None):
@@ -179,12 +202,13 @@ def ground_error(*words):
     torch_error(counts)
 
 
-def exact_heads(N, real, c=64):
-    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, and q, k, v [2, N, c] of the first queries.
+def exact_heads(N, real):
+    """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, and q, k, v [2, N, c] of the first queries; c is
+    64.
 
     Tokens have few digits; query and key are a Hadamard matrix with two sets of signs, of half of x, and the other half
     is the value."""
-    hadamard = np.ones((1, 1))
+    c, hadamard = 64, np.ones((1, 1))
     while len(hadamard) < c:
         hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
     digits = 2.0 ** (16 if real == np.float32 else 44)
@@ -195,8 +219,9 @@ def exact_heads(N, real, c=64):
     return x[None], w, q[:, :ATTENDED], k, v
 
 
-def parted(rows, heads=2):
-    return rows.reshape(len(rows), heads, -1).transpose(1, 0, 2)
+def parted(rows):
+    """[N, 2c] -> [2, N, c]"""
+    return rows.reshape(len(rows), 2, -1).transpose(1, 0, 2)
 
 
 def attention(q, k, v):
@@ -565,12 +590,16 @@ def chopd_tensor():
         matrix(f"channels {r + 1}", np.outer(u4[:, r], u5[:, r]), ".4f")
 
 
+ENOUGH = 5e-4                           # error of a decomposition that is not made better
+PAIRWISE = ("greedy", 10 ** 9)          # einsum contracts two arrays at a time, by matrix products
+
+
 def chopd_rank(*words):
     """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...
 
     Layers on 4 images of 4 x 4 tokens, 8 channels in and out.  Nothing is trained.  Self-attention: two heads, random
     projections, scores as they are and four times as large.  Convolutions, the same for all i.  Noise: normal entries.
-    Each rank begins with the terms of the one before; a tensor is done below an error of a two-thousandth."""
+    Each rank begins with the terms of the one before, and random ones; a tensor is done once an error is ENOUGH."""
     sweeps, *ranks = numbers(words, 1, 10 ** 4)
     x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
     tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4),
@@ -582,7 +611,10 @@ def chopd_rank(*words):
     for name, w in tensors.items():
         factors = [np.empty((n, 0)) for n in w.shape]
         for rank in ranks:
-            factors, error, needed = decompose(w, rank, sweeps, factors)
+            start = [normal(axis, n, rank, seed=4) for axis, n in enumerate(w.shape)]
+            for begun, known in zip(start, factors):
+                begun[:, :known.shape[1]] = known
+            factors, error, needed = decompose(w, start, sweeps)
             row(name, rank, f"{error:.6g}", rank * sum(w.shape), w.size, needed)
             if error <= ENOUGH:
                 break
@@ -609,97 +641,34 @@ def convolution_tensor(kernel, channels=1, edge=4, C=8):
     return np.broadcast_to(w, (4, *w.shape)).copy()
 
 
-# Alternating least squares.  The axes are cut in two halves, so that the large sums are matrix products.
-
-ENOUGH, STARTS, SPLIT = 5e-4, 4, 2
-
-
-def terms(factors):
-    """[product of sizes, R]: for each place the product of the factors' rows."""
-    rows = factors[0]
-    for factor in factors[1:]:
-        rows = (rows[:, None] * factor).reshape(-1, rows.shape[1])
-    return rows
-
-
 def sweep(tensor, factors):
-    """The best of each factor with the others held; new factors."""
-    factors = list(factors)
-    for first, last in ((0, SPLIT), (SPLIT, len(factors))):
-        flat = tensor.reshape(np.prod(tensor.shape[:SPLIT]), -1)
-        seen = (flat if first == 0 else flat.T) @ terms(factors[last:] if first == 0 else factors[:first])
-        seen = seen.reshape(*tensor.shape[first:last], -1)
-        for axis in range(first, last):
-            others = [a for a in range(first, last) if a != axis]
-            moved = np.moveaxis(seen, axis - first, 0).reshape(len(factors[axis]), -1, seen.shape[-1])
-            solution = (moved * terms([factors[a] for a in others])).sum(1)
-            gram = np.prod([f.T @ f for a, f in enumerate(factors) if a != axis], axis=0)
-            factors[axis] = solve(gram, solution, factors[axis])
-    return factors
+    """Alternating least squares: the best of each factor in turn, the others held.  Then each term is shared out, so
+    that its factors have one length."""
+    factors, axes = list(factors), range(tensor.ndim)
+    for axis in axes:
+        others = [a for a in axes if a != axis]
+        gram = np.prod([factors[a].T @ factors[a] for a in others], axis=0)
+        pairs = [part for a in others for part in (factors[a], (a, tensor.ndim))]
+        seen = np.einsum(tensor, axes, *pairs, (axis, tensor.ndim), optimize=PAIRWISE)
+        damping = 1e-9 * np.diag(gram)                  # where terms are alike, the factor stays near what it was
+        factors[axis] = np.linalg.solve(gram + np.diag(damping), (seen + damping * factors[axis]).T).T
+    lengths = np.array([np.linalg.norm(factor, axis=0) for factor in factors])
+    return [factor * lengths.prod(0) ** (1 / len(factors)) / length for factor, length in zip(factors, lengths)]
 
 
-def solve(gram, solution, before):
-    """U of U (G + lambda I) = M + lambda U', terms brought to length 1, with the least lambda that Cholesky accepts."""
-    length = np.sqrt(np.diag(gram))
-    length[length == 0] = 1
-    gram, damping = gram / np.outer(length, length), 1e-12
-    while damping < 1:
-        system = gram + damping * np.eye(len(gram))
-        try:
-            np.linalg.cholesky(system)
-            break
-        except np.linalg.LinAlgError:
-            damping *= 100
-    return np.linalg.solve(system, (solution / length + damping * length * before).T).T / length
-
-
-def distance(tensor, factors):
-    flat = tensor.reshape(np.prod(tensor.shape[:SPLIT]), -1)
-    return np.linalg.norm(flat - terms(factors[:SPLIT]) @ terms(factors[SPLIT:]).T) / np.linalg.norm(flat)
-
-
-def descend(tensor, factors, sweeps):
-    """Sweeps until three in a row lower the error by less than 1e-4 of itself; each goes on in its direction by a root
-    of their number, where that is better."""
-    errors, root, failures = [np.inf], len(factors), 0
-    while len(errors) <= sweeps and errors[-1] > ENOUGH:
+def decompose(tensor, factors, sweeps):
+    """The factors after this many sweeps, or once they are near enough; their error; and the number of sweeps.  Each
+    sweep goes on in its direction, farther the later it is, where that lowers the error."""
+    def distance(found):
+        return np.linalg.norm(tensor - np.einsum("ir,mr,nr,cr,dr->imncd", *found, optimize=PAIRWISE))
+    for n in range(1, sweeps + 1):
         after = sweep(tensor, factors)
-        error = distance(tensor, after)
-        if not error <= errors[-1]:
+        farther = [old + n ** 0.5 * (new - old) for old, new in zip(factors, after)]
+        factors = min(after, farther, key=distance)
+        error = distance(factors) / np.linalg.norm(tensor)
+        if error <= ENOUGH:
             break
-        if len(errors) > 3:
-            step = (len(errors) - 1) ** (1 / root)
-            farther = [f + step * (g - f) for f, g in zip(factors, after)]
-            if distance(tensor, farther) < error:
-                after, error, failures = farther, distance(tensor, farther), 0
-            else:
-                failures += 1
-                root, failures = (root + 1, 0) if failures == 4 else (root, failures)
-        lengths = np.array([np.linalg.norm(f, axis=0) for f in after])
-        factors = [f * lengths.prod(0) ** (1 / len(after)) / length for f, length in zip(after, lengths)]
-        errors.append(error)
-        if len(errors) > 4 and all(b - a <= 1e-4 * b for a, b in zip(errors[-3:], errors[-4:])):
-            break
-    return factors, errors[-1], len(errors) - 1
-
-
-def decompose(tensor, rank, sweeps, known):
-    """The best of four starts: the known terms and random ones; then three in four of the best terms so far."""
-    best, least, needed = None, np.inf, 0
-    for start in range(STARTS):
-        factors = [normal(start * len(known) + a, n, rank, seed=4) for a, n in enumerate(tensor.shape)]
-        for a, factor in enumerate(factors):
-            if start == 0:
-                factor[:, :known[a].shape[1]] = known[a]
-            else:
-                kept = np.arange(rank) % min(4, rank) != start % min(4, rank)
-                factor[:, kept] = best[a][:, kept]
-        factors, error, used = descend(tensor, factors, sweeps)
-        if error < least:
-            best, least, needed = factors, error, used
-        if least <= ENOUGH:
-            break
-    return best, least, needed
+    return factors, error, n
 
 
 # ---- Chapter 5: HiLo
@@ -729,23 +698,13 @@ def hilo_spectrum():
     of eight channels of each branch.  LITv2-S's third stage with random weights.  Then for rings of frequencies, whose
     larger part is r cycles across the image, the energy that leaves a channel over the energy that enters one; and how
     much lies beyond half the band, r > 3.5.  The zero frequency is not drawn: tokens have mean 0."""
-    edge, C, given = 14, 384, {"grid": "14x14", "heads": 12, "window": 2, "alpha": 0.9}
-    options = [word for name, value in given.items() for word in (f"--{name}", value)]
+    C, given = 384, {"heads": 12, "window": 2, "alpha": 0.9}
     bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
-    parameters = program_tensors("parameters", "hilo", *options, "--channels", C, "--without", bare)[0]
-    del parameters["x"]
+    weights = parameters("hilo", "14x14", C, "--without", bare, **given)
     x, origin = tokens("14x14", C, "--batch", 100, "--patch", 2)
-    y = twicetold.hilo(x, **given, **parameters)
-    high = parameters["h_proj"].shape[0]
-
-    def magnitudes(a):
-        plane = a.reshape(-1, edge, edge, a.shape[-1]).astype(float)
-        return np.abs(np.fft.fftshift(np.fft.fft2(plane, axes=(1, 2)), axes=(1, 2)))
-
-    away = np.abs(np.arange(edge) - edge // 2)
-    ring = np.maximum.outer(away, away)
-    energies = [(magnitudes(a) ** 2).mean((0, 3)) for a in (x, y[..., :high], y[..., high:])]
-    entering, hi, lo = (np.array([energy[ring == r].sum() for r in range(edge // 2 + 1)]) for energy in energies)
+    y = twicetold.hilo(x, grid="14x14", **given, **weights)
+    high = weights["h_proj"].shape[0]
+    entering, hi, lo = (ring_energies(magnitudes(a)) for a in (x, y[..., :high], y[..., high:]))
     shares = [100 * energy[4:].sum() / energy.sum() for energy in (entering, hi, lo)]
     remark(f"hilo-spectrum: 14x14 tokens, {C} channels, 12 heads, s = 2; {origin}")
     remark("percent beyond half the band in x, Hi-Fi, Lo-Fi: " + " ".join(f"{share:.1f}" for share in shares))
@@ -755,7 +714,7 @@ def hilo_spectrum():
         for c in range(8):
             matrix(f"{name} {c}", logarithms[..., c], ".4f")
     remark("rings")
-    for r in range(1, edge // 2 + 1):
+    for r in range(1, len(hi)):
         row(r, f"{hi[r] / entering[r]:.4g}", f"{lo[r] / entering[r]:.4g}")
 
 
@@ -785,11 +744,11 @@ def hilo_alias():
 
 # ---- The command line
 
-def numbers(words, low, high):
+def numbers(words, low, high, name=""):
     """Whole numbers, at least one."""
     for word in words or ("nothing",):
         if not word.isdecimal() or not low <= int(word) <= high:
-            give_up(f"found {word}, expected whole numbers from {low} to {high}")
+            give_up(f"{name}{': ' * bool(name)}found {word}, expected whole numbers from {low} to {high}")
     return [int(word) for word in words]
 
 

@@ -1,29 +1,16 @@
 /* measure.c -- seconds and bytes of the forms of an operator, one line each
  *
- *     build/measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]
- *         [--sizes LETTER=n,...] [--without NAME,...] [operator options]
- *         [--batch B] [--threads T]... [--repeats R] [--seconds S]
- *         [--max-seconds S] [--max-memory BYTES] [--images FILE] [--keep FILE] [--tsv] [--yes]
+ * `build/measure --help` lists the options.  Tokens of real images and random parameters go in.  Every combination of
+ * grid, threads and form becomes one line on stdout: tab-separated values, or a table on a terminal.  All else goes to
+ * stderr.
  *
- * Tokens of real images go in, parameters are drawn at random, and every
- * combination of grid, threads and form becomes one line on stdout: of
- * tab-separated values, or on a terminal of a table to be read.  All else goes
- * to stderr.
+ * The forms of one grid are prepared together and run alternately, A B C A B C.  So a slow moment of the machine
+ * affects all of them, and their ratios hold.  The benchmark harness (judge.h) compares their results with the first
+ * form; a form that disagrees is not timed.  prepare is timed separately.  Median and quartiles are of single runs on
+ * the whole batch.  peak_bytes is what a form allocated in addition to x, y and the parameters (memory.h).
  *
- * How it measures.  The forms of one grid stand prepared side by side and run
- * in turn, A B C A B C, so that a slow moment of the machine hits all of them
- * and their ratios hold.  Each runs once before the clock matters, and what it
- * computes is compared with the first form: a form that disagrees is not
- * timed.  What it computes while it is timed is compared too, on inputs that it has not seen before
- * (judge.h).  prepare is timed apart.  Median and quartiles are of single runs on
- * the whole batch; peak_bytes is what a form allocated beyond x, y and the
- * parameters, as memory.h counted it.
- *
- * A rung of a device is measured twice: as it is called, with x copied there and y back,
- * and as NAME/kernels with x and y there.  Its bytes are the device's, x and y and the
- * parameters among them.
- *
- * It is no profiler, and it does not say why. */
+ * A CUDA version is measured twice: as it is called, with x copied to the device and y back, and as NAME/kernels with x
+ * and y already there.  Its bytes are the device's, including x, y and the parameters. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -36,20 +23,17 @@
 #include <unistd.h>
 #include "../reference/bytes.h"
 #include "../reference/forms.h"
-#include "../reference/outline.h"
 #include "../reference/instruments/safetensors.h"
 #include "../reference/instruments/tokens.h"
 #include "../reference/program/devices.h"
 #include "../reference/program/units.h"
 #include "../reference/program/words.h"
 #include "judge.h"
-#include "quantile.h"
+#include "settings.h"
 
 #define SEED 1
-#define LIST 64                 /* words that one option may be given */
 #define REPEATS_MAX 100000
-#define REPEATS_TIMED 1000      /* where --seconds alone bounds them */
-#define SHORT_RUN 0.05          /* seconds; shorter runs are warmed up before every timing */
+#define REPEATS_TIMED 1000      /* if --seconds is the only limit */
 
 static const char usage[] =
     "usage: measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]\n"
@@ -59,7 +43,7 @@ static const char usage[] =
     "               [--yes]\n\n"
     "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
     "  --judge       a form that is run before and after, to compare with, and not timed (the first of those timed)\n"
-    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all rungs beside all other forms\n"
+    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all CUDA versions and all other forms\n"
     "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
     "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
     "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
@@ -76,204 +60,143 @@ static const char usage[] =
 
 /* ---- the command line ------------------------------------------------ */
 
-struct list {
-    const char *word[LIST];
-    int count;
+enum {
+    FORM, GRID, THREADS, JUDGE, DEVICE, REPEATS, SECONDS, MAX_SECONDS, MAX_MEMORY, IMAGES, KEEP, TSV, YES, SETTINGS
+};
+
+static const struct setting settings[SETTINGS + 1] = {
+    [FORM] = {.name = "--form", .most = SETTING_WORDS}, [GRID] = {.name = "--grid", .most = SETTING_WORDS},
+    [THREADS] = {.name = "--threads", .most = SETTING_WORDS}, [JUDGE] = {.name = "--judge", .most = 1},
+    [DEVICE] = {.name = "--device", .most = 1}, [REPEATS] = {.name = "--repeats", .most = 1},
+    [SECONDS] = {.name = "--seconds", .most = 1}, [MAX_SECONDS] = {.name = "--max-seconds", .most = 1},
+    [MAX_MEMORY] = {.name = "--max-memory", .most = 1}, [IMAGES] = {.name = "--images", .most = 1},
+    [KEEP] = {.name = "--keep", .most = 1}, [TSV] = {.name = "--tsv"}, [YES] = {.name = "--yes"},
+};
+
+/* A form to be measured. */
+struct entry {
+    const struct form *form;
+    const struct cuda_plugin *plugin;   /* of a CUDA version; NULL for a form of the processor */
+    bool stays;                         /* x and y stay on the device */
 };
 
 struct request {
     const struct declaration *declaration;
-    struct list form, grid, thread, operator_word;
-    const char *sizes, *without;
-    const char *device, *judge, *channels, *batch, *repeats_text, *seconds_text, *max_seconds_text, *max_memory_text;
-    const char *images, *keep;
-    size_t C, B, max_memory;
-    int threads[LIST], repeats;
-    double seconds, max_seconds;        /* HUGE_VAL where there is no bound */
-    const struct form *forms[OPERATOR_FORMS];
-    bool of_device[OPERATOR_FORMS], stays[OPERATOR_FORMS];     /* a rung; and with x and y where it runs */
-    int form_count, untimed;                                    /* how many of the first are there to compare with */
-    const struct cuda_plugin *plugin;                           /* NULL where no rung is measured */
-    bool tsv, table;            /* asked for; whether rows are for people */
-    bool yes;                   /* to work of hours */
+    struct setting setting[SETTINGS + 1], other;
+    struct outline outline;             /* grid is set for each grid */
+    size_t max_memory;
+    int threads[SETTING_WORDS];
+    struct limits limit;
+    double max_seconds;                 /* HUGE_VAL: no limit */
+    struct entry entry[OPERATOR_FORMS];
+    int entries, untimed;               /* the first `untimed` are only compared with */
+    const struct cuda_plugin *plugin;   /* NULL if no CUDA version is measured */
+    const char *keep;                   /* a file, or NULL */
+    bool table;                         /* rows for people */
 };
 
-static status append(struct list *list, const char *option, const char *word)
+/* A CUDA version takes two entries: as it is called, and with x and y on the device. */
+static void enter_form(struct request *r, const struct form *form, const struct cuda_plugin *plugin)
 {
-    if (list->count == LIST) return bad_input("option %s: more than %d values", option, LIST);
-    list->word[list->count++] = word;
+    for (int stays = 0; stays < (plugin ? 2 : 1) && r->entries < OPERATOR_FORMS; stays++)
+        r->entry[r->entries++] = (struct entry){.form = form, .plugin = plugin, .stays = stays};
+}
+
+/* One of the forms that --form names. */
+static status choose_form(struct request *r, const char *name)
+{
+    const struct declaration *d = r->declaration;
+    const struct form *form;
+    bool cuda = !operator_form(d, name) && operator_rung(d, name);
+    status s = form_on(&form, d, name, cuda ? setting_word(&r->setting[DEVICE]) : NULL,
+                       r->setting[MAX_MEMORY].count ? r->max_memory : 0);
+    if (!s.code && cuda) s = devices_plugin(&r->plugin);
+    if (s.code) return s;
+    for (int e = 0; e < r->entries; e++)
+        if (r->entry[e].form == form) return bad_input("option --form: found %s twice, expected once", form->name);
+    enter_form(r, form, cuda ? r->plugin : NULL);
     return status_ok();
 }
 
-/* Takes the value of an option, and for a list all words up to the next option. */
-static status take_list(struct list *list, const char *const **argv)
-{
-    const char *option = **argv;
-    status s;
-    if (!word_is_value((*argv)[1])) return bad_input("option %s: found no value, expected one", option);
-    do {
-        if ((s = append(list, option, *++*argv)).code) return s;
-    } while ((*argv)[1] && (*argv)[1][0] != '-');
-    return s;
-}
-
-static status take_value(const char **value, const char *const **argv)
-{
-    const char *option = **argv;
-    if (*value) return bad_input("option %s: given twice, expected once", option);
-    if (!word_is_value((*argv)[1])) return bad_input("option %s: found no value, expected one", option);
-    *value = *++*argv;
-    return status_ok();
-}
-
-static status whole_number(size_t *number, const char *option, const char *text, size_t low, size_t high)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (!*text || strspn(text, "0123456789") != strlen(text) || value < (double)low || value > (double)high)
-        return bad_input("option %s: found '%.40s', expected a whole number from %zu to %zu", option, text, low, high);
-    *number = (size_t)value;
-    return status_ok();
-}
-
-/* Seconds, more than none; without text there is no bound. */
-static status seconds_of(double *seconds, const char *option, const char *text)
-{
-    char *end = NULL;
-    *seconds = HUGE_VAL;
-    if (!text) return status_ok();
-    *seconds = strtod(text, &end);
-    if (!*text || strspn(text, "0123456789.e+-") != strlen(text) || *end || !(*seconds > 0) || !isfinite(*seconds))
-        return bad_input("option %s: found '%.40s', expected seconds", option, text);
-    return status_ok();
-}
-
-static status sort_words(struct request *r, const char *const *argv)
-{
-    const struct { const char *option; const char **value; } own[] = {
-        {"--channels", &r->channels}, {"--batch", &r->batch}, {"--sizes", &r->sizes}, {"--without", &r->without},
-        {"--repeats", &r->repeats_text}, {"--seconds", &r->seconds_text}, {"--max-seconds", &r->max_seconds_text},
-        {"--max-memory", &r->max_memory_text}, {"--images", &r->images}, {"--device", &r->device},
-        {"--judge", &r->judge}, {"--keep", &r->keep},
-    };
-    const struct { const char *option; struct list *list; } lists[] = {
-        {"--form", &r->form}, {"--grid", &r->grid}, {"--threads", &r->thread},
-    };
-
-    for (; *argv; argv++) {
-        bool tsv = !strcmp(*argv, "--tsv"), yes = !strcmp(*argv, "--yes"), taken = tsv || yes;
-        status s = status_ok();
-        r->tsv |= tsv;
-        r->yes |= yes;
-        for (size_t o = 0; o < sizeof own / sizeof *own && !taken; o++)
-            if ((taken = !strcmp(*argv, own[o].option))) s = take_value(own[o].value, &argv);
-        for (size_t o = 0; o < sizeof lists / sizeof *lists && !taken; o++)
-            if ((taken = !strcmp(*argv, lists[o].option))) s = take_list(lists[o].list, &argv);
-        if (!taken) s = append(&r->operator_word, "of the operator", *argv);
-        if (s.code) return s;
-    }
-    return status_ok();
-}
-
-/* A rung takes two places: as it is called, and with x and y on the device. */
-static void enter_form(struct request *r, const struct form *form, bool of_device)
-{
-    for (int stays = 0; stays < (of_device ? 2 : 1) && r->form_count < OPERATOR_FORMS; stays++) {
-        r->of_device[r->form_count] = of_device;
-        r->stays[r->form_count] = stays;
-        r->forms[r->form_count++] = form;
-    }
-}
-
+/* Fills the entries: the form of --judge, then those of --form, or all of the processor and, with --device, all CUDA
+ * versions. */
 static status choose_forms(struct request *r)
 {
     const struct declaration *d = r->declaration;
+    const struct setting *named = &r->setting[FORM];
+    const char *device = setting_word(&r->setting[DEVICE]), *judge = setting_word(&r->setting[JUDGE]);
     const struct form *each;
-    bool rungs = false;
+    status s = status_ok();
 
-    /* Step 1: the one that is not timed. */
-    if (r->judge) {
-        status s = form_on(&each, d, r->judge, NULL, 0);
-        if (s.code) return s;
-        if (!r->form.count) return bad_input("option --judge: found without --form, expected the forms that are timed");
-        enter_form(r, each, false);
+    if (judge) {
+        if ((s = form_on(&each, d, judge, NULL, 0)).code) return s;
+        if (!named->count) return bad_input("option --judge: found without --form, expected the forms that are timed");
+        enter_form(r, each, NULL);
         r->untimed = 1;
     }
-
-    /* Step 2: all that the processor has, where none is named, and on a device all rungs. */
-    if (device_is_emulated(r->device))
+    if (device_is_emulated(device))
         return bad_input("option --device: found '%.40s', expected a number: the time of an emulated device says "
-                         "nothing", r->device);
-    for (int f = 0; !r->form.count && (each = operator_form_at(d, f)); f++) enter_form(r, each, false);
-    for (int f = 0; !r->form.count && r->device && (each = operator_rung_at(d, f)); f++)
-        append(&r->form, "--form", each->name);
+                         "nothing", device);
+    for (int f = 0; f < named->count && !s.code; f++) s = choose_form(r, named->word[f]);
+    for (int f = 0; !named->count && (each = operator_form_at(d, f)); f++) enter_form(r, each, NULL);
+    for (int f = 0; !named->count && device && !s.code && (each = operator_rung_at(d, f)); f++)
+        s = choose_form(r, each->name);
+    if (s.code) return s;
 
-    /* Step 3: those that are. */
-    for (int f = 0; f < r->form.count; f++) {
-        const char *name = r->form.word[f];
-        bool rung = !operator_form(d, name) && operator_rung(d, name);
-        status s = form_on(&each, d, name, rung ? r->device : NULL, r->max_memory_text ? r->max_memory : 0);
-        if (!s.code && rung) s = devices_plugin(&r->plugin);
-        if (s.code) return s;
-        for (int g = 0; g < r->form_count; g++)
-            if (r->forms[g] == each) return bad_input("option --form: found %s twice, expected once", each->name);
-        enter_form(r, each, rung);
-        rungs |= rung;
-    }
-    if (r->device && !rungs)
-        return bad_input("option --device: found '%.40s', but no form that runs on a device", r->device);
-    if (r->form_count == OPERATOR_FORMS) return bad_input("option --form: more forms than %d", OPERATOR_FORMS - 1);
-    if (r->keep && (r->form_count > r->untimed + 1 || r->grid.count > 1 || r->thread.count > 1))
+    if (device && !r->plugin)
+        return bad_input("option --device: found '%.40s', but no form that runs on a device", device);
+    if (r->entries == OPERATOR_FORMS) return bad_input("option --form: more forms than %d", OPERATOR_FORMS - 1);
+    if (r->keep && (r->entries > r->untimed + 1 || r->setting[GRID].count > 1 || r->setting[THREADS].count > 1))
         return bad_input("option --keep: expected one form, one grid and one number of threads");
     return status_ok();
 }
 
-static status read_numbers(struct request *r)
+static status read_words(struct request *r, const char *const *argv)
 {
     size_t number = 9;
-    status s;
-    if (!r->grid.count) return bad_input("option --grid: missing, expected N, HxW or TxHxW");
-    if (!r->channels) return bad_input("option --channels: missing, expected the channels of x");
-    if ((s = whole_number(&r->C, "--channels", r->channels, 1, 1000000)).code) return s;
-    r->B = 1;
-    if (r->batch && (s = whole_number(&r->B, "--batch", r->batch, 1, 1000000)).code) return s;
-    if (r->seconds_text) number = REPEATS_TIMED;
-    if (r->repeats_text && (s = whole_number(&number, "--repeats", r->repeats_text, 1, REPEATS_MAX)).code) return s;
-    r->repeats = (int)number;
-    if (!r->thread.count) append(&r->thread, "--threads", "1");
-    for (int t = 0; t < r->thread.count; t++) {
-        if ((s = whole_number(&number, "--threads", r->thread.word[t], 1, PLAN_THREADS)).code) return s;
+    memcpy(r->setting, settings, sizeof settings);
+    status s = settings_take(&r->outline, &r->other, r->setting, argv);
+    if (!s.code && !r->setting[GRID].count) s = bad_input("option --grid: missing, expected N, HxW or TxHxW");
+    if (s.code) return s;
+    if (r->setting[SECONDS].count) number = REPEATS_TIMED;
+    if ((s = setting_whole(&number, &r->setting[REPEATS], 1, REPEATS_MAX)).code) return s;
+    r->limit = (struct limits){.least = 1, .most = (int)number, .seconds = HUGE_VAL};
+    r->max_seconds = HUGE_VAL;
+    if (!r->setting[THREADS].count) r->setting[THREADS].word[r->setting[THREADS].count++] = "1";
+    for (int t = 0; t < r->setting[THREADS].count; t++) {
+        if ((s = setting_whole_at(&number, &r->setting[THREADS], t, 1, PLAN_THREADS)).code) return s;
         r->threads[t] = (int)number;
     }
-    if ((s = seconds_of(&r->seconds, "--seconds", r->seconds_text)).code) return s;
-    if ((s = seconds_of(&r->max_seconds, "--max-seconds", r->max_seconds_text)).code) return s;
-    return bytes_allowed(&r->max_memory, r->max_memory_text);
+    r->keep = setting_word(&r->setting[KEEP]);
+    if ((s = setting_seconds(&r->limit.seconds, &r->setting[SECONDS])).code) return s;
+    if ((s = setting_seconds(&r->max_seconds, &r->setting[MAX_SECONDS])).code) return s;
+    if ((s = bytes_allowed(&r->max_memory, setting_word(&r->setting[MAX_MEMORY]))).code) return s;
+    return choose_forms(r);
 }
 
 /* ---- the problem ----------------------------------------------------- */
 
 static struct token_source token_source(const struct request *r)
 {
-    return (struct token_source){.path = r->images, .kind = r->images ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE};
+    const char *images = setting_word(&r->setting[IMAGES]);
+    return (struct token_source){.path = images, .kind = images ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE};
 }
 
 /* The operator with these options on this grid, all sizes known. */
-static status shape_problem(struct problem *p, struct request *r, const char *grid_word)
+static status shape_problem(struct problem *p, const struct request *r, const char *grid_word)
 {
-    const struct outline o = {
-        .words = r->operator_word.count, .word = r->operator_word.word, .grid = grid_word, .batch = r->B,
-        .channels = r->C, .sizes = r->sizes, .without = r->without,
-    };
+    struct outline o = r->outline;
+    o.grid = grid_word;
     return outline_problem(p, r->declaration, &o);
 }
 
 /* ---- memory ---------------------------------------------------------- */
 
-/* Arrays of the size of y: y, two of the first form, and one for each form. */
-static size_t results(const struct request *r) { return 3 + (size_t)r->form_count; }
+/* Arrays of the size of y: y, two of the harness, and one for each form. */
+static size_t results(const struct request *r) { return 3 + (size_t)r->entries; }
 
-/* Bytes that a grid takes beside the plans: x, what the judge keeps of y and the parameters, and
- * while x is made what that takes. */
+/* Bytes that a grid needs without the plans: while it is measured, for x, all y and the parameters; and while x is
+ * made. */
 static status grid_bytes(size_t *held, size_t *making, const struct request *r, const struct problem *p)
 {
     struct token_source source = token_source(r);
@@ -283,22 +206,21 @@ static status grid_bytes(size_t *held, size_t *making, const struct request *r, 
     *making = *held;
     size_add(held, problem_parameters(p), sizeof(real));
     size_t tokens = 0;
-    status s = tokens_bytes(&tokens, &p->grid, r->C, &source);
+    status s = tokens_bytes(&tokens, &p->grid, r->outline.channels, &source);
     size_add(making, tokens, 1);
     return s;
 }
 
-/* The least that any measurement of a grid takes.  A form that is refused takes
- * nothing; why it is will be said when its turn comes. */
+/* The least bytes that any measurement of a grid needs.  A form that is rejected needs none; its turn reports why. */
 static status least_bytes(size_t *least, const struct request *r, const struct problem *p)
 {
     size_t held, making, plans = SIZE_MAX;
     status s = grid_bytes(&held, &making, r, p);
     if (s.code) return s;
-    for (int t = 0; t < r->thread.count; t++)
-        for (int f = 0; f < r->form_count; f++) {
+    for (int t = 0; t < r->setting[THREADS].count; t++)
+        for (int e = 0; e < r->entries; e++) {
             struct plan plan;
-            bool refused = plan_prepare(&plan, p, r->forms[f], r->threads[t]).code;
+            bool refused = plan_prepare(&plan, p, r->entry[e].form, r->threads[t]).code;
             size_t bytes = refused ? 0 : room_bytes(&plan.room);
             plan_release(&plan);
             if (bytes < plans) plans = bytes;
@@ -310,8 +232,7 @@ static status least_bytes(size_t *least, const struct request *r, const struct p
 
 /* ---- progress -------------------------------------------------------- */
 
-/* Work is counted in tokens, for want of better; the estimate of the time
- * left is as rough as that. */
+/* Work is counted in tokens, so the time left is a rough estimate. */
 struct progress {
     bool shown;
     double start, total, done;
@@ -337,69 +258,58 @@ static void clear_progress(const struct progress *p)
 
 /* ---- measuring ------------------------------------------------------- */
 
-/* One form on the starting line. */
+/* One form in a race. */
 struct entrant {
-    struct contestant judged;   /* first, so that the one is the other */
-    const struct form *form;
-    const struct cuda_plugin *plugin;   /* of a rung; NULL for what runs on the processor */
-    bool stays;                 /* x and y on the device */
-    char name[24];
+    struct contestant judged;   /* first: a pointer to it is a pointer to the entrant */
+    struct entry entry;
     struct plan plan;
     enum { WAITING, READY, DONE, LEFT_OUT } state;
-    double prepare_seconds, spent;
+    double prepare_seconds;
     size_t own, peak;           /* bytes it holds; the most it ever held */
-    double *seconds;            /* of each timed run */
-    int count;
 };
 
-/* What all entrants share. */
+/* All forms of one grid and number of threads. */
 struct race {
     const struct request *request;
     const struct problem *problem;
     const char *grid_word;
     int threads;
     struct judge judge;
-    real *kept;                 /* a y for each form */
+    struct entrant entrant[OPERATOR_FORMS];
     struct progress *progress;
     bool disagreed;
 };
 
-static void say(const struct race *race, const char *form, const char *text)
+static void say(const struct race *race, const struct entrant *e, const char *text)
 {
     clear_progress(race->progress);
-    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, form,
+    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, e->judged.name,
             race->grid_word, race->threads, race->threads > 1 ? "s" : "", text);
 }
 
-/* Takes what the plan asked for, if that fits beside what is there.  If not, it
- * is not bad input: another form may fit. */
-static status place(struct plan *plan, size_t allowed)
+/* Makes the plan and counts its bytes.  If it does not fit, that is not bad input: another form may fit. */
+static status prepare(struct race *race, struct entrant *e)
 {
-    size_t needed = memory_in_use();
-    size_add(&needed, room_bytes(&plan->room), 1);
-    status s = bytes_fit(needed, allowed);
-    if (!s.code) return plan_place(plan, NULL);
-    plan_release(plan);
-    return failure("%s", s.message);
-}
-
-/* Makes the plan and counts what it takes.  False where it does not fit, memory
- * is out or the form refuses; why then says so. */
-static bool prepare(struct race *race, struct entrant *e, status *why)
-{
-    size_t before = memory_in_use();
+    const struct cuda_plugin *plugin = e->entry.plugin;
+    size_t before = memory_in_use(), needed = before;
     memory_reset_peak();
     double start = omp_get_wtime();
-    *why = plan_prepare(&e->plan, race->problem, e->form, race->threads);
-    if (why->code && e->plugin) *why = failure("%s", why->message);     /* too large for the device: another may fit */
-    if (!why->code) *why = place(&e->plan, race->request->max_memory);
-    if (!why->code) *why = plan_load(&e->plan);
+    status s = plan_prepare(&e->plan, race->problem, e->entry.form, race->threads);
+    if (s.code) return plugin ? failure("%s", s.message) : s;       /* too large for the device */
+    size_add(&needed, room_bytes(&e->plan.room), 1);
+    s = bytes_fit(needed, race->request->max_memory);
+    if (s.code) {
+        plan_release(&e->plan);
+        return failure("%s", s.message);
+    }
+    s = plan_place(&e->plan, NULL);
+    if (!s.code) s = plan_load(&e->plan);
     e->prepare_seconds = omp_get_wtime() - start;
-    if (why->code) return false;
-    e->own = memory_in_use() - before + (e->plugin ? e->plugin->bytes(&e->plan) : 0);
+    if (s.code) return s;
+    e->own = memory_in_use() - before + (plugin ? plugin->bytes(&e->plan) : 0);
     e->peak = memory_peak() - before;
     e->state = READY;
-    return true;
+    return s;
 }
 
 static status run_once(struct contestant *judged, real *y, const real *x)
@@ -415,73 +325,53 @@ static status run_once(struct contestant *judged, real *y, const real *x)
     return s;
 }
 
-/* Says what the judge found, where that is news; false where the form is refused. */
+/* Reports what the harness found; if the form agrees, only where that is news.  False if the form is refused. */
 static bool passes(struct race *race, struct entrant *e, bool news)
 {
     char text[260];
-    const struct entrant *first = (const struct entrant *)race->judge.first;
-    bool refused = e->judged.refused;
+    const struct contestant *first = race->judge.first;
+    bool refused = e->judged.refused, alone = !first || first == &e->judged;
     if (refused) e->state = LEFT_OUT;
     race->disagreed |= refused;
-    snprintf(text, sizeof text, "%s%s: %s%s", first && first != e ? "beside " : "alone",
-             first && first != e ? first->name : "", e->judged.said, refused ? "; not timed" : "");
-    if (refused || (news && first != e && !race->request->table)) say(race, e->name, text);
+    snprintf(text, sizeof text, "%s%s: %s%s", alone ? "alone" : "beside ", alone ? "" : first->name, e->judged.said,
+             refused ? "; not timed" : "");
+    if (refused || (news && first != &e->judged && !race->request->table)) say(race, e, text);
     return !refused;
 }
 
-/* Whether this form has had all the runs that it gets. */
-static bool finished(const struct request *r, const struct entrant *e)
-{
-    return e->state != READY || e->count >= r->repeats || (e->count > 0 && e->spent + e->judged.last > r->seconds);
-}
-
-static void record(struct entrant *e)
-{
-    e->seconds[e->count++] = e->judged.last;
-    e->spent += e->judged.last;
-}
-
-/* Measures all entrants that fit in memory side by side. */
-static status measure_ready(struct race *race, struct entrant *entrant, int entrants)
+/* Measures all entrants that are ready. */
+static status measure_ready(struct race *race)
 {
     const struct request *r = race->request;
     struct judge *judge = &race->judge;
+    struct contestant *timed[OPERATOR_FORMS];
+    int count = 0;
     status s;
 
-    /* Step 1: a first run, to warm up and to compare.  One that takes longer
-     * than the time allowed for all runs is not made twice. */
-    for (int e = 0; e < entrants; e++) {
-        struct contestant *c = &entrant[e].judged;
-        if (entrant[e].state != READY) continue;
-        show_progress(race->progress, entrant[e].name, race->grid_word);
-        if ((s = judge_first(judge, c)).code) return s;
-        if (!passes(race, &entrant[e], true)) continue;
-        if (entrant[e].stays) {
-            entrant[e].plugin->stay(&entrant[e].plan, c->blind = true);
-            if ((s = run_once(c, judge->y, judge->x)).code) return s;
+    /* Step 1: a first run of each, to warm up and to compare. */
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        if (e->state != READY) continue;
+        show_progress(race->progress, e->judged.name, race->grid_word);
+        if ((s = judge_first(judge, &e->judged)).code) return s;
+        if (!passes(race, e, true)) continue;
+        if (e->entry.stays) {
+            e->entry.plugin->stay(&e->plan, e->judged.blind = true);
+            if ((s = run_once(&e->judged, judge->y, judge->x)).code) return s;
         }
-        if (c->last > r->seconds) record(&entrant[e]);
+        if (n >= r->untimed) timed[count++] = &e->judged;
     }
 
-    /* Step 2: in turn.  A short run is repeated, so that it finds the cache as
-     * it left it and not as the others did. */
-    for (bool running = true; running;) {
-        running = false;
-        judge_round(judge);
-        for (int e = r->untimed; e < entrants; e++) {
-            if (finished(r, &entrant[e])) continue;
-            if ((s = judge_timed(judge, &entrant[e].judged, entrant[e].judged.last < SHORT_RUN)).code) return s;
-            if (passes(race, &entrant[e], false)) record(&entrant[e]);
-            running = true;
-        }
-    }
+    /* Step 2: timed runs. */
+    if ((s = judge_rounds(judge, timed, count, &r->limit)).code) return s;
 
-    /* Step 3: whether what was timed was right. */
-    for (int e = 0; e < entrants; e++) {
-        if (entrant[e].state != READY) continue;
-        if (entrant[e].stays) entrant[e].plugin->stay(&entrant[e].plan, false);
-        if ((s = judge_last(judge, &entrant[e].judged)).code) return s;
-        if (passes(race, &entrant[e], entrant[e].count > 0)) entrant[e].state = DONE;
+    /* Step 3: were the timed results right? */
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        if (e->state != READY || !passes(race, e, false)) continue;
+        if (e->entry.stays) e->entry.plugin->stay(&e->plan, false);
+        if ((s = judge_last(judge, &e->judged)).code) return s;
+        if (passes(race, e, e->judged.count > 0)) e->state = DONE;
     }
     return status_ok();
 }
@@ -493,38 +383,37 @@ static void print_heading(const struct request *r)
                "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
         return;
     }
-    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->C, r->B, REAL_NAME);
+    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->outline.channels, r->outline.batch,
+           REAL_NAME);
     printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 17 : 8, "form", "thr", "median",
            "q1", "q3", "prepare", "memory", "mul-adds", "params", "runs");
 }
 
-static void print_row(const struct race *race, struct entrant *e)
+static void print_row(const struct race *race, const struct entrant *e)
 {
     const struct problem *p = race->problem;
+    const struct request *r = race->request;
+    const char *name = e->judged.name;
     size_t heads = problem_size(p, "h"), parameters = problem_parameters(p);
-    double work = form_multiply_adds(e->form, p), median, q1, q3;
-    quantile_sort(e->seconds, (size_t)e->count);
-    median = quantile(e->seconds, (size_t)e->count, 0.5);
-    q1 = quantile(e->seconds, (size_t)e->count, 0.25);
-    q3 = quantile(e->seconds, (size_t)e->count, 0.75);
+    double work = form_multiply_adds(e->entry.form, p);
+    struct quartiles q = quartiles(&e->judged);
     clear_progress(race->progress);
-    if (race->request->table) {
+    if (r->table) {
         char text[7][UNITS_TEXT];
-        printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, race->request->plugin ? 17 : 8, e->name,
-               race->threads,
-               units_seconds(text[0], 8, median), units_seconds(text[1], 8, q1), units_seconds(text[2], 8, q3),
+        printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, r->plugin ? 17 : 8, name, race->threads,
+               units_seconds(text[0], 8, q.median), units_seconds(text[1], 8, q.low), units_seconds(text[2], 8, q.high),
                units_seconds(text[3], 8, e->prepare_seconds), units_bytes(text[4], 9, (double)e->peak),
-               units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->count);
+               units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->judged.count);
     } else {
         printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
-               race->request->declaration->name, e->name, race->grid_word, p->grid.tokens, race->request->C,
-               heads ? heads : 1, race->request->B, race->threads, e->count, e->prepare_seconds, median, q1, q3,
-               e->peak, work, parameters);
+               r->declaration->name, name, race->grid_word, p->grid.tokens, r->outline.channels, heads ? heads : 1,
+               r->outline.batch, race->threads, e->judged.count, e->prepare_seconds, q.median, q.low, q.high, e->peak,
+               work, parameters);
     }
     fflush(stdout);
 }
 
-/* What the only form has made in one timed run, and of what. */
+/* Writes the input, parameters and result of one timed run of the only form. */
 static status keep(struct race *race, const struct entrant *e)
 {
     struct tensor all[PROBLEM_TENSORS + 1], *y = all + problem_list(all, race->problem);
@@ -536,95 +425,99 @@ static status keep(struct race *race, const struct entrant *e)
     return s.code ? s : safetensors_write(race->request->keep, all, (size_t)(y - all) + 1);
 }
 
-/* Whether a run of so many multiply-adds takes hours, as far as is known; one that is expected
- * to take so many seconds, or 0. */
-static bool takes_hours(double work, double expected)
+/* Leaves out a form that would take too long.  `rate`: seconds per multiply-add on the last grid, or 0. */
+static void leave_out_slow(const struct race *race, struct entrant *e, double rate)
 {
-    return expected > 0 ? expected > 3600 : work > WORK_OF_HOURS;
+    const struct request *r = race->request;
+    double work = form_multiply_adds(e->entry.form, race->problem), expected = rate * work;
+    bool hours = expected > 0 ? expected > 3600 : work > WORK_OF_HOURS, too_slow = expected > r->max_seconds;
+    bool needs_yes = hours && (isatty(1) || isatty(2)) && !r->setting[YES].count;
+    char text[200];
+    if (too_slow)
+        snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g", expected,
+                 r->max_seconds);
+    else
+        snprintf(text, sizeof text, "%sa run of %.3g multiply-adds may take hours%s", needs_yes ? "left out, " : "",
+                 work, needs_yes ? "; --yes measures it" : "");
+    if (too_slow || needs_yes) e->state = LEFT_OUT;
+    if (too_slow || hours) say(race, e, text);
 }
 
-/* All forms of one grid and number of threads.  rate holds seconds per
- * multiply-add of each form on the grid before, 0 where there was none. */
+/* Prepares as many waiting entrants as fit in memory together and leaves out those that do not fit alone.  Then
+ * measures them.  Sets *waiting if others have to wait. */
+static status measure_some(struct race *race, bool *waiting)
+{
+    const struct request *r = race->request;
+    int ready = 0;
+    *waiting = false;
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        status s = out_of_memory("the timings");
+        char text[300];
+        if (e->state != WAITING) continue;
+        e->judged.seconds = memory_get((size_t)r->limit.most, sizeof(double));
+        if (e->judged.seconds) s = prepare(race, e);
+        if (!s.code) {
+            ready++;
+            continue;
+        }
+        memory_free(e->judged.seconds);
+        e->judged.seconds = NULL;
+        if (s.code == STATUS_BAD_INPUT && r->setting[FORM].count) return s;
+        if (s.code != STATUS_BAD_INPUT && ready > 0) {
+            *waiting = true;
+            continue;
+        }
+        snprintf(text, sizeof text, "left out: %s", s.message);
+        say(race, e, text);
+        e->state = LEFT_OUT;
+    }
+    return ready ? measure_ready(race) : status_ok();
+}
+
+/* `rate`: seconds per multiply-add of each form on the last grid, 0 if there was none. */
 static status run_race(struct race *race, double rate[OPERATOR_FORMS])
 {
     const struct request *r = race->request;
-    struct entrant entrant[OPERATOR_FORMS] = {{.form = NULL}};
-    status s = status_ok(), why = status_ok();
-    char text[300];
+    real *kept = race->judge.reference + race->judge.outputs;
+    bool waiting = true;
+    int done = 0;
+    status s = status_ok();
 
     omp_set_num_threads(race->threads);
     openblas_set_num_threads(race->threads);
-
-    /* Step 1: leave out what would take too long. */
-    for (int f = 0; f < r->form_count; f++) {
-        entrant[f].form = r->forms[f];
-        entrant[f].plugin = r->of_device[f] ? r->plugin : NULL;
-        entrant[f].stays = r->stays[f];
-        entrant[f].judged.run = run_once;
-        entrant[f].judged.rounding = form_rounding(r->forms[f]);
-        entrant[f].judged.kept = race->kept + (size_t)f * race->judge.outputs;
-        snprintf(entrant[f].name, sizeof entrant[f].name, "%.14s%s", r->forms[f]->name, r->stays[f] ? "/kernels" : "");
-        double work = form_multiply_adds(r->forms[f], race->problem), expected = rate[f] * work;
-        bool hours = takes_hours(work, expected);
-        if (expected > r->max_seconds) {
-            snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g",
-                     expected, r->max_seconds);
-            entrant[f].state = LEFT_OUT;
-        } else if (hours && (isatty(1) || isatty(2)) && !r->yes) {
-            snprintf(text, sizeof text, "left out, a run of %.3g multiply-adds may take hours; --yes measures it", work);
-            entrant[f].state = LEFT_OUT;
-        } else if (hours) {
-            snprintf(text, sizeof text, "a run of %.3g multiply-adds may take hours", work);
-        } else continue;
-        say(race, entrant[f].name, text);
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        *e = (struct entrant){.entry = r->entry[n]};
+        e->judged.run = run_once;
+        e->judged.rounding = form_rounding(e->entry.form);
+        e->judged.kept = kept + (size_t)n * race->judge.outputs;
+        snprintf(e->judged.name, sizeof e->judged.name, "%.14s%s", e->entry.form->name,
+                 e->entry.stays ? "/kernels" : "");
+        leave_out_slow(race, e, rate[n]);
     }
 
-    /* Step 2: as many side by side as fit in memory, then the others; one that
-     * does not fit alone is left out. */
-    for (int waiting = r->form_count; waiting > 0 && !s.code;) {
-        int ready = 0;
-        waiting = 0;
-        for (int f = 0; f < r->form_count && !s.code; f++) {
-            if (entrant[f].state != WAITING) continue;
-            entrant[f].seconds = memory_get((size_t)r->repeats, sizeof(double));
-            if (entrant[f].seconds && prepare(race, &entrant[f], &why)) {
-                ready++;
-                continue;
-            }
-            memory_free(entrant[f].seconds);
-            entrant[f].seconds = NULL;
-            if (why.code == STATUS_BAD_INPUT && r->form.count) s = why;
-            else if (ready > 0 && why.code != STATUS_BAD_INPUT) waiting++;
-            else {
-                snprintf(text, sizeof text, "left out: %s", *why.message ? why.message : "no memory for the timings");
-                say(race, entrant[f].name, text);
-                entrant[f].state = LEFT_OUT;
-            }
-        }
-        if (ready > 0 && !s.code) s = measure_ready(race, entrant, r->form_count);
-        for (int f = 0; f < r->form_count; f++) {
-            if (entrant[f].state != WAITING) entrant[f].judged.run = NULL;
-            plan_release(&entrant[f].plan);
+    while (waiting && !s.code) {
+        s = measure_some(race, &waiting);
+        for (int n = 0; n < r->entries; n++) {
+            if (race->entrant[n].state != WAITING) race->entrant[n].judged.run = NULL;
+            plan_release(&race->entrant[n].plan);
         }
     }
-    if (!s.code && r->keep) s = keep(race, &entrant[r->form_count - 1]);
+    if (!s.code && r->keep) s = keep(race, &race->entrant[r->entries - 1]);
     judge_close(&race->judge);
 
-    /* Step 3: say what was found, and whether anything vouches for it. */
-    int done = 0;
-    for (int f = 0; f < r->form_count; f++) done += entrant[f].state == DONE;
-    for (int f = 0; f < r->form_count; f++) {
-        struct entrant *e = &entrant[f];
-        if (f < r->untimed) {
-            memory_free(e->seconds);
-            continue;
+    for (int n = 0; n < r->entries; n++) done += race->entrant[n].state == DONE;
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        if (n >= r->untimed && e->state == DONE) {
+            if (done == 1) say(race, e, "timed but not compared: no other form was run");
+            if (!s.code) {
+                print_row(race, e);
+                rate[n] = quartiles(&e->judged).median / form_multiply_adds(e->entry.form, race->problem);
+            }
         }
-        if (done == 1 && e->state == DONE) say(race, e->name, "timed but not compared: no other form was run");
-        if (!s.code && e->state == DONE) {
-            print_row(race, e);
-            rate[f] = quantile(e->seconds, (size_t)e->count, 0.5) / form_multiply_adds(e->form, race->problem);
-        }
-        memory_free(e->seconds);
+        memory_free(e->judged.seconds);
     }
     return s;
 }
@@ -638,9 +531,8 @@ static status leave_out(const struct request *r, const char *grid_word, const st
     return status_ok();
 }
 
-/* One grid: tokens and parameters once, then the races, one for each number
- * of threads. */
-static status measure_grid(struct request *r, const char *grid_word, double rate[LIST][OPERATOR_FORMS],
+/* One grid: makes tokens and parameters, then runs a race for each number of threads. */
+static status measure_grid(struct request *r, const char *grid_word, double rate[SETTING_WORDS][OPERATOR_FORMS],
                            struct progress *progress, bool *told, bool *disagreed)
 {
     struct problem p;
@@ -658,21 +550,21 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
     size_t outputs = problem_output_count(&p);
     real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(outputs, results(r), 1, 1);
     if (!x || !y) s = out_of_memory("x and y");
-    if (!s.code) s = tokens_make(x, r->B, &p.grid, r->C, &source, origin, sizeof origin);
+    if (!s.code) s = tokens_make(x, r->outline.batch, &p.grid, r->outline.channels, &source, origin, sizeof origin);
     if (!s.code) s = problem_draw(&p, SEED, &parameters);
     if (!s.code && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
     if (!s.code) *told = true;
 
     /* Step 2: races. */
-    for (int t = 0; t < r->thread.count && !s.code; t++) {
-        double most = 0;
-        for (int f = 0; f < r->form_count; f++) most = fmax(most, form_multiply_adds(r->forms[f], &p));
+    double most = 0;
+    for (int e = 0; e < r->entries; e++) most = fmax(most, form_multiply_adds(r->entry[e].form, &p));
+    for (int t = 0; t < r->setting[THREADS].count && !s.code; t++) {
         struct race race = {
             .request = r, .problem = &p, .grid_word = grid_word, .threads = r->threads[t],
             .judge = {.x = x, .y = y, .original = y + outputs, .reference = y + 2 * outputs,
-                      .inputs = problem_input_count(&p), .outputs = outputs, .width = r->C,
+                      .inputs = problem_input_count(&p), .outputs = outputs, .width = r->outline.channels,
                       .terms = fmax(1, most / (double)outputs)},
-            .kept = y + 3 * outputs, .progress = progress,
+            .progress = progress,
         };
         s = run_race(&race, rate[t]);
         *disagreed |= race.disagreed;
@@ -686,7 +578,7 @@ static status measure_grid(struct request *r, const char *grid_word, double rate
 
 static status measure(const char *const *argv)
 {
-    static double rate[LIST][OPERATOR_FORMS];
+    static double rate[SETTING_WORDS][OPERATOR_FORMS];
     struct request r = {0};
     struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
     bool told = false, disagreed = false;
@@ -695,26 +587,25 @@ static status measure(const char *const *argv)
 
     /* Step 1: understand all of the command before anything is measured. */
     if ((s = operator_named(&r.declaration, argv[0])).code) return s;
-    if ((s = sort_words(&r, argv + 1)).code || (s = read_numbers(&r)).code || (s = choose_forms(&r)).code)
-        return status_at(s, argv[0]);
-    for (int g = 0; g < r.grid.count; g++) {
+    if ((s = read_words(&r, argv + 1)).code) return status_at(s, argv[0]);
+    for (int g = 0; g < r.setting[GRID].count; g++) {
         struct problem p;
         size_t least;
-        s = shape_problem(&p, &r, r.grid.word[g]);
+        s = shape_problem(&p, &r, r.setting[GRID].word[g]);
         if (!s.code) s = least_bytes(&least, &r, &p);
         if (s.code) return status_at(s, argv[0]);
         if (least < needed) needed = least;
-        progress.total += (double)p.grid.tokens * r.thread.count;
+        progress.total += (double)p.grid.tokens * r.setting[THREADS].count;
     }
     if ((s = bytes_fit(needed, r.max_memory)).code) return status_at(s, argv[0]);
     memory_set_limit(r.max_memory);     /* of the bytes that a file brings, too */
 
     /* Step 2: grid after grid. */
-    r.table = !r.tsv && isatty(1);
+    r.table = !r.setting[TSV].count && isatty(1);
     if (r.plugin) fprintf(stderr, "measure: on %s\n", r.plugin->name());
     print_heading(&r);
-    for (int g = 0; g < r.grid.count && !s.code; g++)
-        s = measure_grid(&r, r.grid.word[g], rate, &progress, &told, &disagreed);
+    for (int g = 0; g < r.setting[GRID].count && !s.code; g++)
+        s = measure_grid(&r, r.setting[GRID].word[g], rate, &progress, &told, &disagreed);
     clear_progress(&progress);
     if (!s.code && disagreed) s = failure("forms disagree");
     return status_at(s, argv[0]);

@@ -22,8 +22,8 @@ import zlib
 import maps
 import numpy as np
 import twicetold
-from maps import (IMAGES, call, give_up, matrix, over_largest, picture, program_tensors, read_tensors, remark, row,
-                  softmax)
+from maps import (IMAGES, call, magnitudes, matrix, numbers, over_largest, parameters, picture, program_tensors,
+                  read_tensors, remark, ring_energies, row, softmax)
 
 LEARNED = maps.top / "tests/golden/learned"
 SIDE, N, C = 14, 196, 32                # tokens of a side, tokens and channels of the tiny networks
@@ -272,11 +272,6 @@ def networks_boxes():
             row(r, g, *(f"{v:.3f}" for v in (*before[r, g], *after[r, g], weight)))
 
 
-def spectra(a):
-    """[B, N, c] -> magnitudes [B, 14, 14, c] of the Fourier transform, frequency zero at (7, 7)."""
-    return np.abs(np.fft.fftshift(np.fft.fft2(a.reshape(-1, SIDE, SIDE, a.shape[2]), axes=(1, 2)), axes=(1, 2)))
-
-
 def networks_spectrum():
     """Frequencies that Hi-Fi and Lo-Fi let through, as HiLo's Fig. 5, 8 and 9: logarithms of magnitudes, averaged over
     100 images, of six channels of each branch.  Then the percent of the energy in rings of frequencies whose larger
@@ -284,15 +279,13 @@ def networks_spectrum():
     count = 100
     pixels, (origin, *_) = zip(*(picture(number) for number in range(count)))
     remark(f"networks-spectrum: the second block of a tiny network, {count} images of {origin}")
-    cycles = np.abs(np.arange(SIDE) - SIDE // 2)
-    ring = np.maximum.outer(cycles, cycles)
     for kind in "random", "trained":
         t = meet("hilo", kind, pixels)
         y = twicetold.hilo(t["x"], grid=(SIDE, SIDE), heads=4, window=2, alpha=0.5,
                            **{name: a for name, a in t.items() if name != "x"})
-        parts = {"x": spectra(t["x"]), "Hi-Fi": spectra(y[..., :C // 2]), "Lo-Fi": spectra(y[..., C // 2:])}
-        energy = [np.bincount(ring.ravel(), np.square(part).sum(axis=(0, 3)).ravel()) for part in parts.values()]
-        rings = 100 * np.array([e / e.sum() for e in energy]).T
+        parts = {"x": magnitudes(t["x"]), "Hi-Fi": magnitudes(y[..., :C // 2]), "Lo-Fi": magnitudes(y[..., C // 2:])}
+        energies = map(ring_energies, parts.values())
+        rings = np.column_stack([100 * energy / energy.sum() for energy in energies])
         beyond = " ".join(f"{share:.1f}" for share in rings[4:].sum(axis=0))
         remark(f"percent beyond half the band in {', '.join(parts)}, {kind}: {beyond}")
         for branch in "Hi-Fi", "Lo-Fi":
@@ -306,7 +299,7 @@ def networks_spectrum():
 def networks_accuracy(pictures="10000"):
     """The trained networks on the test set: pictures that get the right class here, and from PyTorch
     (tests/pytorch/train.py); pictures whose two classes differ."""
-    count, batch = whole(pictures, "PICTURES", 1, 10000), 1000
+    [count], batch = numbers([pictures], 1, 10000, "PICTURES"), 1000
     try:
         images, label = (np.frombuffer(gzip.open(path).read(), np.uint8) for path in
                          (IMAGES, IMAGES.replace("images-idx3", "labels-idx1")))
@@ -331,7 +324,7 @@ def networks_share(runs="0", *sides):
     """The share of its operator in four networks by the side of the image: of the multiply-adds, and for the named
     SIDES of the time of one image on one thread, each step the fastest of RUNS; and the seconds of all steps.  In
     LITv2-S the operator is HiLo; the attention of stage 4 is a case of it."""
-    runs, sides = whole(runs, "RUNS", 0, 100), [whole(side, "SIDE", 160, 768) for side in sides]
+    [runs], sides = numbers([runs], 0, 100, "RUNS"), sides and numbers(sides, 160, 768, "SIDE")
     if runs:
         remark(f"of each step the least of {runs} runs, processor time")
     row("#network", "operator", "side", "multiply_adds", "time", "seconds")
@@ -356,19 +349,15 @@ def gap_resolution():
     """Multiply-adds of LITv2-S on larger images, by the attention of its third stage, as HiLo's Fig. 3; all by formula.
     Six layers of another attention replace those of HiLo in the count without norms; stage 4 stays as it is."""
     channels, heads, layers = 384, 12, 6
-    parameters = {}
+    drawn = {}
     for key, (operator, options) in ATTENTIONS.items():
-        words = [word for name, value in options.items() for word in (f"--{name}", value)]
-        words += ["--without", "rpe"] if operator == "msa" else []
-        parameters[key] = program_tensors("parameters", operator, "--grid", "14x14", "--channels", channels,
-                                          "--heads", heads, *words)[0]
-        parameters[key].pop("x")
+        bare = ("--without", "rpe") if operator == "msa" else ()
+        drawn[key] = parameters(operator, "14x14", channels, *bare, heads=heads, **options)
     row("#attention", "pixels", "tokens", "layer_multiply_adds", "multiply_adds")
     for pixels in 224, 448, 672, 896, 1344, 1792:
         edge, kinds = pixels // 16, count_kinds("litv2-s", f"{pixels}x{pixels}")
         x = np.broadcast_to(np.float32(0), (1, edge * edge, channels))
-        layer = {key: twicetold.plan(operator, x, grid=(edge, edge), heads=heads, **options,
-                                     **parameters[key]).multiply_adds
+        layer = {key: twicetold.plan(operator, x, grid=(edge, edge), heads=heads, **options, **drawn[key]).multiply_adds
                  for key, (operator, options) in ATTENTIONS.items()}
         rest = float(kinds["all"]["multiply_adds"]) - float(kinds["norm"]["multiply_adds"]) - layers * layer["s2"]
         for key, cost in layer.items():
@@ -376,13 +365,6 @@ def gap_resolution():
 
 
 # ---- the command line ----
-
-def whole(word, name, low, high):
-    """A whole number from an argument."""
-    if not word.isdecimal() or not low <= int(word) <= high:
-        give_up(f"{name}: found {word}, expected a whole number from {low} to {high}")
-    return int(word)
-
 
 MAPS = (networks_maps, networks_lisa, networks_structsa, networks_elsa, networks_boxes, networks_spectrum,
         networks_accuracy, networks_share, gap_resolution)

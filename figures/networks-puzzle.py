@@ -3,8 +3,8 @@
 
     /usr/bin/python3 figures/networks-puzzle.py [LAYER ...] >figures/networks-puzzle.tsv
 
-ChoP'D's first experiment, made small.  Images of Fashion-MNIST, averaged to 14 x 14 pixels, are cut into four patches of
-7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
+ChoP'D's first experiment, made small.  Images of Fashion-MNIST, averaged to 14 x 14 pixels, are cut into four patches
+of 7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
 
     patch -> 128 -> 64 channels, + a table of positions, norm -> LAYER -> 128 -> patch
 
@@ -30,6 +30,7 @@ import hilo as hilo_script
 import lisa as lisa_script
 import structsa as structsa_script
 import train
+from _golden import attention, join_heads, planes, split_heads, tokens
 
 GRID, PATCHES, PIXELS, HIDDEN, C = (2, 2), 4, 49, 128, 64
 HEADS, COMPONENTS, BOXES, GATE = 4, 128, 4, 16
@@ -38,21 +39,12 @@ SEED, PASSES, BATCH, RATE = 1, 4, 256, 3e-3
 
 # ---- the layers: what they begin with, and y of x [B, 4, C] ----
 
+def linear(draw, name, outputs, inputs, bias):
+    return {name: draw(outputs, inputs), bias: draw(outputs, scale=0)}
+
+
 def projections(draw):
-    return {"w_qkv": draw(3 * C, C), "b_qkv": draw(3 * C, scale=0), "w_o": draw(C, C), "b_o": draw(C, scale=0)}
-
-
-def plane(x):
-    return x.transpose(1, 2).reshape(-1, C, *GRID)
-
-
-def tokens(planes):
-    return planes.flatten(2).transpose(1, 2)
-
-
-def attention(t, x):
-    q, k, v = lisa_script.split_heads(t, x, HEADS)
-    return lisa_script.join_heads(t, torch.softmax(q @ k.transpose(2, 3) * (C // HEADS) ** -0.5, dim=-1) @ v)
+    return {**linear(draw, "w_qkv", 3 * C, C, "b_qkv"), **linear(draw, "w_o", C, C, "b_o")}
 
 
 def lisa_start(draw):
@@ -70,32 +62,33 @@ ELSA = dict(_learned.ELSA_CASE, grid=GRID, kernel=3, heads=HEADS, C=C, Q=C, scal
 
 def elsa_start(draw):
     return {**projections(draw), "rk": draw(C, HEADS, 9, scale=1), "rq": draw(C, HEADS, 9, scale=1),
-            "rb": draw(HEADS, 9, scale=0.02), "ghost_mul": 1 + draw(C, 9, scale=0.1), "ghost_add": draw(C, 9, scale=0.02)}
+            "rb": draw(HEADS, 9, scale=0.02), "ghost_mul": 1 + draw(C, 9, scale=0.1),
+            "ghost_add": draw(C, 9, scale=0.02)}
 
 
-HILO = dict(grid=GRID, C=C, heads=HEADS, window=2, alpha=0.5, pooled=False)
+HILO = {**hilo_script.DEFAULT, "grid": GRID, "C": C, "heads": HEADS}
 
 
 def hilo_start(draw):
-    half = C // 2
-    sizes = [("h_qkv", 3 * half, C), ("h_proj", half, half), ("l_q", half, C), ("l_kv", 2 * half, C), ("l_proj", half, half)]
-    return {name: tensor for weight, rows, columns in sizes
-            for name, tensor in ((weight, draw(rows, columns)), (weight + "_b", draw(rows, scale=0)))}
+    return {name: draw(*shape, scale=0 if name.endswith("_b") else None)
+            for name, shape, _ in hilo_script.rows(HILO)[1:]}
 
 
-def chopd(t, x, gated=True):
-    pooled = _learned.box_means(F.conv2d(plane(x), t["u4"].t()[:, :, None, None]), t["boxes"], t["mix"], GRID)
-    if gated:
-        pooled = pooled * chopd_script.phi(t, plane(x), GRID, 2)
+def chopd(t, x):
+    """Without a gate if it has no phi."""
+    image = planes(x, GRID)
+    pooled = _learned.box_means(F.conv2d(image, t["u4"].t()[:, :, None, None]), t["boxes"], t["mix"], GRID)
+    if "phi_w1" in t:
+        pooled = pooled * chopd_script.phi(t, image, GRID, 2)
     return F.gelu(F.linear(tokens(pooled), t["u5"], t["b"]))
 
 
 def chopd_start(draw):
     middle, side = draw.uniform(COMPONENTS, BOXES, 2), 1.5 + draw.uniform(COMPONENTS, BOXES, 2)
-    return {"u4": draw(C, COMPONENTS, scale=C ** -0.5), "boxes": torch.cat([middle - side / 2, middle + side / 2], dim=-1),
-            "mix": draw(COMPONENTS, BOXES), "phi_w1": draw(GATE, C, 3, 3, scale=(4 * C) ** -0.5),
-            "phi_b1": draw(GATE, scale=0), "phi_w2": draw(COMPONENTS, GATE), "phi_b2": draw(COMPONENTS, scale=0),
-            "u5": draw(C, COMPONENTS), "b": draw(C, scale=0)}
+    return {"u4": draw(C, COMPONENTS, scale=C ** -0.5),
+            "boxes": torch.cat([middle - side / 2, middle + side / 2], dim=-1), "mix": draw(COMPONENTS, BOXES),
+            "phi_w1": draw(GATE, C, 3, 3, scale=(4 * C) ** -0.5), "phi_b1": draw(GATE, scale=0),
+            **linear(draw, "phi_w2", COMPONENTS, GATE, "phi_b2"), **linear(draw, "u5", C, COMPONENTS, "b")}
 
 
 def without_gate(draw):
@@ -103,20 +96,23 @@ def without_gate(draw):
 
 
 def convolution(groups):
-    return lambda t, x: tokens(F.conv2d(plane(x), t["w"], t["b"], padding=1, groups=groups))
+    """The starting parameters of a convolution, and the function that computes y."""
+    inputs = C // groups
+    return (lambda draw: {"w": draw(C, inputs, 3, 3, scale=(4 * inputs) ** -0.5), "b": draw(C, scale=0)},
+            lambda t, x: tokens(F.conv2d(planes(x, GRID), t["w"], t["b"], padding=1, groups=groups)))
 
 
 LAYERS = {
     "none": (lambda draw: {}, lambda t, x: x),
-    "linear": (lambda draw: {"w": draw(C, C), "b": draw(C, scale=0)}, lambda t, x: F.linear(x, t["w"], t["b"])),
-    "pooling": (lambda draw: {}, lambda t, x: tokens(F.avg_pool2d(plane(x), 3, 1, 1))),
-    "depthwise": (lambda draw: {"w": draw(C, 1, 3, 3, scale=0.5), "b": draw(C, scale=0)}, convolution(C)),
-    "convolution": (lambda draw: {"w": draw(C, C, 3, 3, scale=(4 * C) ** -0.5), "b": draw(C, scale=0)}, convolution(1)),
-    "fc": (lambda draw: {"w": draw(PATCHES * C, PATCHES * C), "b": draw(PATCHES * C, scale=0)},
+    "linear": (lambda draw: linear(draw, "w", C, C, "b"), lambda t, x: F.linear(x, t["w"], t["b"])),
+    "pooling": (lambda draw: {}, lambda t, x: tokens(F.avg_pool2d(planes(x, GRID), 3, 1, 1))),
+    "depthwise": convolution(C),
+    "convolution": convolution(1),
+    "fc": (lambda draw: linear(draw, "w", PATCHES * C, PATCHES * C, "b"),
            lambda t, x: F.linear(x.flatten(1), t["w"], t["b"]).reshape(x.shape)),
-    "chopd-ungated": (without_gate, lambda t, x: chopd(t, x, gated=False)),
+    "chopd-ungated": (without_gate, chopd),
     "chopd": (chopd_start, chopd),
-    "msa": (projections, attention),
+    "msa": (projections, lambda t, x: join_heads(t, attention(*split_heads(t, x, HEADS)))),
     "lisa": (lisa_start, lambda t, x: lisa_script.lisa({**t, "x": x}, 10, GRID, HEADS)),
     "structsa": (structsa_start, lambda t, x: structsa_script.structsa({**t, "x": x}, GRID, (3, 3), (3, 3), (1, 1), 16,
                                                                        (C // HEADS) ** -0.5, HEADS)),
@@ -155,9 +151,9 @@ def learn(name, patches, generator, shuffled=True):
     start, layer = LAYERS[name]
     draw = _learned.Draw(SEED)
     own = start(draw)
-    w = {"in_1": draw(HIDDEN, PIXELS), "in_1b": draw(HIDDEN, scale=0), "in_2": draw(C, HIDDEN), "in_2b": draw(C, scale=0),
-         "position": draw(PATCHES, C, scale=0.5), "out_1": draw(HIDDEN, C), "out_1b": draw(HIDDEN, scale=0),
-         "out_2": draw(PIXELS, HIDDEN), "out_2b": draw(PIXELS, scale=0), **own}
+    w = {**linear(draw, "in_1", HIDDEN, PIXELS, "in_1b"), **linear(draw, "in_2", C, HIDDEN, "in_2b"),
+         "position": draw(PATCHES, C, scale=0.5), **linear(draw, "out_1", HIDDEN, C, "out_1b"),
+         **linear(draw, "out_2", PIXELS, HIDDEN, "out_2b"), **own}
     sizes = [sum(a.numel() for a in tensors.values()) for tensors in (own, w)]
     w = {key: a.requires_grad_() for key, a in w.items()}
     steps = PASSES * (len(patches) // BATCH)
@@ -174,17 +170,20 @@ def learn(name, patches, generator, shuffled=True):
         schedule.step()
         if "boxes" in w:
             boxes = w["boxes"].data
-            middle, half = (boxes[..., :2] + boxes[..., 2:]) / 2, ((boxes[..., 2:] - boxes[..., :2]) / 2).clamp(min=0.25)
+            middle, half = (boxes[..., :2] + boxes[..., 2:]) / 2, (boxes[..., 2:] - boxes[..., :2]) / 2
+            half = half.clamp(min=0.25)
             boxes[:] = torch.cat([middle - half, middle + half], dim=-1)
     return lambda x: network(w, layer, x).detach(), sizes
 
 
 def best_static(patches, tested):
     """Least squares from the sum of an image's patches, pixel by pixel of a place from all pixels of the sum."""
-    ones = lambda a: torch.cat([a.sum(1), torch.ones(len(a), 1)], dim=1).double()
-    seen, wanted = ones(patches), patches.flatten(1).double()
+    def sums(a):
+        return torch.cat([a.sum(1), torch.ones(len(a), 1)], dim=1).double()
+
+    seen, wanted = sums(patches), patches.flatten(1).double()
     fitted = torch.linalg.solve(seen.t() @ seen + 1e-6 * torch.eye(PIXELS + 1), seen.t() @ wanted)
-    return (ones(tested) @ fitted).float().reshape(tested.shape)
+    return (sums(tested) @ fitted).float().reshape(tested.shape)
 
 
 def main():
@@ -204,7 +203,8 @@ def main():
     for name in sys.argv[1:] or ["ordered", *LAYERS]:
         begin = time.process_time()
         ordered = name == "ordered"
-        run, (own, whole) = learn("none" if ordered else name, patches, torch.Generator().manual_seed(SEED), not ordered)
+        generator = torch.Generator().manual_seed(SEED)
+        run, (own, whole) = learn("none" if ordered else name, patches, generator, not ordered)
         show(name, own, whole, run(tested if ordered else mixed), time.process_time() - begin)
 
 

@@ -2,7 +2,7 @@
 import math
 
 import fits
-from sheet import FAINT, GRID, Sheet, plain, width
+from sheet import FAINT, GRID, Sheet, width
 
 
 def thousands(n):
@@ -42,7 +42,7 @@ def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, 
     foot = [layer + ("." if quantity == "work" else ", one thread, float.") + "  Dotted: estimated." * dotted +
             "  Crosses: not run." * crossed,
             fits.FITTED * any("N^" in name for _, _, name, _ in ends),
-            remark(sweep) if callable(remark) else remark, plain(table.measured()) * (quantity != "work")]
+            remark(sweep) if callable(remark) else remark, table.measured() * (quantity != "work")]
     sheet = Sheet(title or heading, foot=[line for line in foot if line])
 
     first, last = sweep.sizes[0], sweep.sizes[-1]
@@ -108,7 +108,7 @@ def counts(title, columns, groups, foot, left, wide):
     y, names, lines = 54, [], []
     for remark, rows in groups:
         y += 32 if remark else 10 if lines else 0
-        names.append((plain(remark), 16, y, 12, FAINT))
+        names.append((fits.plain(remark), 16, y, 12, FAINT))
         for name, row in rows:
             y += 25
             names.append((name, 16, y))

@@ -1,30 +1,25 @@
-/* roofline.c -- what the machine allows, and how near the forms come
+/* roofline.c -- the limits of the machine, and how near the forms come
  *
  *     build/figures/roofline [SECONDS [BYTES [alone]]]
  *
- * One thread.  First the roofs: how many multiply-adds a second the vectors of
- * fast/lanes.h do from registers, and how many bytes a second they read from each
- * cache and from memory.  Then every fast form, and the naive ones on grids that do
- * not take all day: its multiply-adds by its own formula, over the bytes that it is
- * given, makes and works in, is its intensity, and that times the bandwidth of the level
- * which holds those bytes, or the peak where that is less, is its roof.
+ * One thread.  The roofs are the multiply-adds a second of the vectors of fast/lanes.h on registers, and the bytes a
+ * second that they read from each cache and from memory.  Then every fast form, and the naive ones on grids that they
+ * finish in seconds.  A form's intensity is its multiply-adds, by its formula, over the bytes of
  *
- *     bytes    x and y, once each; the parameters, or what the form keeps of them
- *              where that is more; the workspace of a run, once
+ *     x and y, once each; the parameters, or what the form keeps of them if that is more; the workspace of a run, once
  *
- * So a form that reads something twice has more traffic than is counted, and one whose
- * workspace lies in a nearer cache a higher roof.  Exponentials, roots and sums without
- * a product are no multiply-adds (but for transforms, counted two operations to one), and
- * make a share of the roof look smaller than the share of the machine that is at work.
+ * Its roof is the intensity times the bandwidth of the level that holds those bytes, but at most the peak.
  *
- * Times are the processor's, and times and rates the best of many, SECONDS (0.5) for
- * each: what else runs can only slow them.  The roofs are measured before the forms and once more behind them.
- * BYTES (1 GiB) is the most that is read through; alone are the roofs.  Rows:
+ * A form that reads something twice has more traffic than is counted.  One whose workspace stays in a nearer cache has
+ * a higher roof.  Exponentials, roots and sums without a product are not counted as multiply-adds, except in transforms
+ * (two operations count as one).  So the share of the roof underestimates the share of the machine at work.
+ *
+ * Times are processor time, the least of as many runs as fit in SECONDS (0.5); rates are the best of as many.  The
+ * roofs are measured before the forms and again after them.  BYTES (1 GiB) is the size of the largest array that is
+ * read; "alone" measures the roofs only.  Rows:
  *
  *     level   NAME  bytes read through  G bytes a second, or G multiply-adds  bytes that it holds
- *     form    OPERATOR  FORM  GRID  ...
- *
- * It is no profiler: why a form stays below its roof is in the chapters. */
+ *     form    OPERATOR  OPTIONS  SIZES  FORM  GRID  CHANNELS  WITHOUT  ... (print_dot) */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -39,29 +34,32 @@
 #include "../fast/lanes.h"
 #include "../reference/forms.h"
 #include "../reference/memory.h"
-#include "../reference/outline.h"
-#include "../reference/random.h"
+#include "settings.h"
 
-enum { CHAINS = 12, LEVELS = 4, WORDS = 16, SEED = 3, FEW = 4099 };
+enum { CHAINS = 12, LEVELS = 4 };
 
 /* ---- the forms --------------------------------------------------------- */
 
-/* Layers of the sizes that figures/versus.py has, some without their last projection; and the grid that the naive form
- * gets. */
+/* Layers with the sizes of figures/versus.py, some without their last projection. */
 static const struct layer {
-    const char *name, *options, *grid, *naive_grid;
-    size_t channels;
-    const char *sizes, *without;
+    const char *name, *naive_grid;
+    struct outline outline;
 } layers[] = {
-    {"msa", "", "56x56", "14x14", 96, NULL, "b_qkv,b_o,rpe,ghost_mul,ghost_add"},
-    {"msa", "--heads 3 --window 7", "56x56", "14x14", 96, NULL, "b_qkv,b_o,rpe"},
-    {"lisa", "", "56x56", "14x14", 96, "D=16", "b_qkv,w_o,b_o"},
-    {"structsa", "--heads 6 --kernel 3x3", "28x28", "6x6", 384, "D=8", "b_qkv,w_o,b_o"},
-    {"elsa", "--heads 3 --kernel 7", "56x56", "14x14", 96, NULL, "b_qkv,w_o,b_o"},
-    {"chopd", "", "56x56", "3x3", 96, "D=96,R=96,G=4,S=24", NULL},
-    {"dfc-cp", "", "56x56", "3x3", 96, "D=96,R=96", NULL},
-    {"hilo", "--heads 12", "14x14", "14x14", 768, NULL, "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"},
-    {"sra", "--heads 12 --reduction 2", "14x14", "4x4", 768, NULL, "b_q,b_kv,sr_b,b_o"},
+    {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe,ghost_mul,ghost_add"}},
+    {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe",
+                      .words = 4, .word = (const char *const[]){"--heads", "3", "--window", "7"}}},
+    {"lisa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=16", .without = "b_qkv,w_o,b_o"}},
+    {"structsa", "6x6", {.grid = "28x28", .batch = 1, .channels = 384, .sizes = "D=8", .without = "b_qkv,w_o,b_o",
+                         .words = 4, .word = (const char *const[]){"--heads", "6", "--kernel", "3x3"}}},
+    {"elsa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,w_o,b_o",
+                       .words = 4, .word = (const char *const[]){"--heads", "3", "--kernel", "7"}}},
+    {"chopd", "3x3", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=96,R=96,G=4,S=24"}},
+    {"dfc-cp", "3x3", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=96,R=96"}},
+    {"hilo", "14x14", {.grid = "14x14", .batch = 1, .channels = 768,
+                       .without = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b",
+                       .words = 2, .word = (const char *const[]){"--heads", "12"}}},
+    {"sra", "4x4", {.grid = "14x14", .batch = 1, .channels = 768, .without = "b_q,b_kv,sr_b,b_o",
+                    .words = 4, .word = (const char *const[]){"--heads", "12", "--reduction", "2"}}},
 };
 
 /* ---- the roofs --------------------------------------------------------- */
@@ -79,9 +77,8 @@ struct roofs {
     int levels;
 };
 
-static volatile real sink, half = (real)0.5, one = 1;  /* the compiler knows none of them */
+static volatile real sink, half = (real)0.5, one = 1;  /* volatile: the compiler cannot fold the loops */
 
-/* What this thread has had of the processor. */
 static double processor_seconds(void)
 {
     struct timespec t;
@@ -104,7 +101,7 @@ static double multiply_add_rate(size_t rounds)
     return (double)(rounds * CHAINS * LANES) / seconds;
 }
 
-/* Bytes a second of reading through `count` reals so many times. */
+/* Bytes a second when `count` reals are read `passes` times. */
 static double read_rate(const real *from, size_t count, size_t passes)
 {
     enum { ABREAST = 8 };
@@ -116,14 +113,14 @@ static double read_rate(const real *from, size_t count, size_t passes)
 #pragma GCC unroll 8
             for (size_t i = 0; i < ABREAST; i++) sum[i] += lanes_load(at + i * LANES);
         }
-        __asm__ volatile("" ::: "memory");              /* the next pass reads anew */
+        __asm__ volatile("" ::: "memory");              /* the next pass reads again */
     }
     double seconds = processor_seconds() - start;
     for (size_t i = 0; i < ABREAST; i++) sink = lanes_sum(sum[i]);
     return (double)(count * passes * sizeof *from) / seconds;
 }
 
-/* The best rate within so many seconds, of batches that take about a millisecond. */
+/* The best rate within `seconds`, of batches of about a millisecond. */
 static double best_read_rate(const real *from, size_t bytes, double seconds)
 {
     size_t count = bytes / sizeof *from, passes = 1 + ((size_t)1 << 23) / bytes;
@@ -135,7 +132,7 @@ static double best_read_rate(const real *from, size_t bytes, double seconds)
     return best;
 }
 
-/* The caches that the system knows of, nearest first; how many. */
+/* Fills in the caches that the system reports, nearest first, and returns how many. */
 static int caches_told(size_t holds[LEVELS - 1])
 {
     int found = 0;
@@ -151,8 +148,8 @@ static int caches_told(size_t holds[LEVELS - 1])
     return found;
 }
 
-/* Where the system does not say: a cache ends where twice the bytes, and four times,
- * are read at less than two thirds of its best rate, in the better of three sweeps. */
+/* The same by measurement.  A cache ends where twice and four times the bytes are read at less than two thirds of its
+ * best rate, in the best of three sweeps. */
 static int caches_found(size_t holds[LEVELS - 1], const real *from, size_t most)
 {
     double rate[40] = {0}, best = 0;
@@ -173,8 +170,8 @@ static int caches_found(size_t holds[LEVELS - 1], const real *from, size_t most)
     return found;
 }
 
-/* What is measured of each level: half of the first, four times what is nearer for the
- * others, if that fits into half of them; and of memory as much as may be. */
+/* Chooses the bytes read to measure each level: four times the level before, but at most half the level; of memory,
+ * `most`. */
 static void find_levels(struct roofs *r, const real *from, size_t most)
 {
     static const char *const name[] = {"L1", "L2", "L3", "memory"};
@@ -189,7 +186,7 @@ static void find_levels(struct roofs *r, const real *from, size_t most)
     r->level[r->levels++] = (struct level){.name = name[LEVELS - 1], .holds = 1e300, .through = most};
 }
 
-/* The best of what was there and of what is measured now. */
+/* Raises each rate to the best that is measured now. */
 static void raise_roofs(struct roofs *r, const real *from, double seconds)
 {
     double start = processor_seconds();
@@ -206,97 +203,65 @@ static void raise_roofs(struct roofs *r, const real *from, double seconds)
 /* ---- a form ------------------------------------------------------------ */
 
 struct dot {
-    const struct layer *layer;
-    const char *form, *grid;
+    const char *name, *form;
+    struct outline outline;
     double multiply_adds, x, weights, y, workspace;     /* the last four in bytes */
     double seconds;
 };
 
-/* The options, parted by blanks, and the problem that they make on this grid. */
-static status shape(struct problem *p, const struct layer *l, const char *grid_word)
+/* The least processor time of as many runs as fit in `limit` seconds, after one that does not count. */
+static status least_seconds(double *least, struct plan *plan, const struct sample *sample, double limit)
 {
-    static char text[LEVELS][128];                      /* outlives the problem */
-    static int turn;
-    const char *word[WORDS];
-    char *rest = NULL, *own = text[turn++ % LEVELS];
-    struct outline o = {.word = word, .grid = grid_word, .batch = 1, .channels = l->channels,
-                        .sizes = l->sizes, .without = l->without};
-    snprintf(own, sizeof text[0], "%s", l->options);
-    for (char *w = strtok_r(own, " ", &rest); w && o.words < WORDS; w = strtok_r(NULL, " ", &rest)) word[o.words++] = w;
-    return outline_problem(p, operator_find(l->name), &o);
-}
-
-/* Parameters that say nothing: a few draws, over and over, as small as weights are. */
-static void fill(struct problem *p, real *block)
-{
-    static real few[FEW];
-    random_fill_normal(few, FEW, SEED, 1, 0.05);
-    for (int r = 1; p->declaration->tensors[r].name; r++) {
-        if (!p->tensor[r].present) continue;
-        p->tensor[r].data = block;
-        for (size_t i = 0; i < p->tensor[r].count; i++) *block++ = few[i % FEW];
-        if (p->declaration->tensors[r].adjust)
-            p->declaration->tensors[r].adjust(p->tensor[r].data, p->tensor[r].count);
+    status s = plan_run(plan, sample->y, sample->x);
+    double begin = processor_seconds(), end = begin;
+    *least = 1e300;
+    while (!s.code && end - begin <= limit) {
+        double start = processor_seconds();
+        s = plan_run(plan, sample->y, sample->x);
+        end = processor_seconds();
+        if (end - start < *least) *least = end - start;
     }
+    return s;
 }
 
 /* Counts and times one form. */
 static status place_dot(struct dot *d, double seconds)
 {
-    const struct form *form = operator_form(operator_find(d->layer->name), d->form);
-    struct problem p;
+    const struct declaration *operator = operator_find(d->name);
+    const struct form *form = operator_form(operator, d->form);
+    struct sample sample;
     struct plan plan = {0};
-    real *block = NULL;
-    status s = shape(&p, d->layer, d->grid);
-    if (!s.code && !(block = memory_reals(problem_parameters(&p), 1, 1, 1))) s = out_of_memory("parameters");
-    if (!s.code) fill(&p, block);
-    if (!s.code) s = plan_create(&plan, &p, form, 1);
-    if (s.code) {
-        memory_free(block);
-        return s;
+    status s = sample_create(&sample, operator, &d->outline, 1);
+    if (!s.code) s = plan_create(&plan, &sample.problem, form, 1);
+    if (!s.code) {
+        const size_t *of = plan.room.bytes;
+        double parameters = (double)(problem_parameters(&sample.problem) * sizeof(real));
+        d->multiply_adds = form_multiply_adds(form, &sample.problem);
+        d->x = (double)(sample.inputs * sizeof(real));
+        d->y = (double)(sample.outputs * sizeof(real));
+        d->weights = parameters > (double)of[OF_LOAD] ? parameters : (double)of[OF_LOAD];
+        d->workspace = (double)(of[OF_RUN] + of[OF_THREAD]);
+        s = least_seconds(&d->seconds, &plan, &sample, seconds);
     }
-
-    /* Step 1: what is counted. */
-    const size_t *of = plan.room.bytes;
-    double parameters = (double)(problem_parameters(&p) * sizeof(real));
-    d->multiply_adds = form_multiply_adds(form, &p);
-    d->x = (double)(problem_input_count(&p) * sizeof(real));
-    d->y = (double)(problem_output_count(&p) * sizeof(real));
-    d->weights = parameters > (double)of[OF_LOAD] ? parameters : (double)of[OF_LOAD];
-    d->workspace = (double)(of[OF_RUN] + of[OF_THREAD]);
-
-    /* Step 2: what is timed; the first run is not. */
-    real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(problem_output_count(&p), 1, 1, 1);
-    if (!x || !y) s = out_of_memory("x and y");
-    if (!s.code) random_fill_normal(x, problem_input_count(&p), SEED, 0, 1);
-    if (!s.code) s = plan_run(&plan, y, x);
-    double begin = processor_seconds();
-    d->seconds = 1e300;
-    while (!s.code) {
-        double start = processor_seconds(), end;
-        s = plan_run(&plan, y, x);
-        end = processor_seconds();
-        if (end - start < d->seconds) d->seconds = end - start;
-        if (end - begin > seconds) break;
-    }
-    memory_free(x);
-    memory_free(y);
     plan_release(&plan);
-    memory_free(block);
+    sample_release(&sample);
     return s;
 }
 
 static void print_dot(const struct dot *d, const struct roofs *r)
 {
+    const struct outline *o = &d->outline;
     double bytes = d->x + d->weights + d->y + d->workspace, intensity = d->multiply_adds / bytes;
     int at = 0;
     while (r->level[at].holds < bytes) at++;
     double roof = intensity * r->level[at].rate, reached = d->multiply_adds / d->seconds;
     if (roof > r->peak) roof = r->peak;
-    printf("form\t%s\t%s\t%s\t%s\t%s\t%zu\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.3g\t%s\t%.3g\t%.5g\t%.3g\t%.1f\n",
-           d->layer->name, d->layer->options, d->layer->sizes ? d->layer->sizes : "", d->form, d->grid,
-           d->layer->channels, d->layer->without ? d->layer->without : "", d->multiply_adds, d->x, d->weights, d->y,
-           d->workspace, intensity, r->level[at].name, roof / 1e9, d->seconds, reached / 1e9, 100 * reached / roof);
+    printf("form\t%s\t", d->name);
+    for (int w = 0; w < o->words; w++) printf("%s%s", w ? " " : "", o->word[w]);
+    printf("\t%s\t%s\t%s\t%zu\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.3g\t%s\t%.3g\t%.5g\t%.3g\t%.1f\n",
+           o->sizes ? o->sizes : "", d->form, o->grid, o->channels, o->without ? o->without : "", d->multiply_adds,
+           d->x, d->weights, d->y, d->workspace, intensity, r->level[at].name, roof / 1e9, d->seconds, reached / 1e9,
+           100 * reached / roof);
 }
 
 /* ---- all --------------------------------------------------------------- */
@@ -310,7 +275,7 @@ static status draw_all(double seconds, size_t most, bool alone)
 
     /* Step 1: the roofs. */
     real *from = memory_get(most, 1);
-    if (!from) return out_of_memory("what is read through");
+    if (!from) return out_of_memory("the array that is read");
     memset(from, 0, most);
     find_levels(&r, from, most);
     raise_roofs(&r, from, seconds);
@@ -318,7 +283,8 @@ static status draw_all(double seconds, size_t most, bool alone)
     /* Step 2: the forms, and the roofs again. */
     for (size_t d = 0; d < dots && !s.code; d++) {
         const struct layer *l = &layers[d / 2];
-        dot[d] = (struct dot){.layer = l, .form = d % 2 ? "fast" : "naive", .grid = d % 2 ? l->grid : l->naive_grid};
+        dot[d] = (struct dot){.name = l->name, .form = d % 2 ? "fast" : "naive", .outline = l->outline};
+        if (d % 2 == 0) dot[d].outline.grid = l->naive_grid;
         s = place_dot(&dot[d], seconds);
     }
     raise_roofs(&r, from, seconds);
@@ -334,7 +300,7 @@ static status draw_all(double seconds, size_t most, bool alone)
     return s;
 }
 
-/* A gibibyte, or the quarter of the memory that there is, or what was asked for. */
+/* Bytes of the largest array: as asked, or 1 GiB, but at most a quarter of the memory. */
 static size_t read_through(const char *asked)
 {
     size_t most = (size_t)1 << 30, quarter = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);
@@ -347,7 +313,7 @@ int main(int argc, char **argv)
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.5;
     size_t most = read_through(argc > 2 ? argv[2] : NULL);
     bool alone = argc == 4 && !strcmp(argv[3], "alone");
-    status s = bad_input("expected [SECONDS [BYTES [alone]]], of which the bytes are 65536 or more");
+    status s = bad_input("expected [SECONDS [BYTES [alone]]], at least 65536 bytes");
     omp_set_num_threads(1);
     openblas_set_num_threads(1);
     if ((argc <= 3 || alone) && seconds > 0 && most >= 65536) s = draw_all(seconds, most, alone);

@@ -142,11 +142,12 @@ class Sheet:
         self.write(xlabel, (left + right) / 2, bottom + 3.5 * size, anchor="center")
         return panel
 
-    def legend(self, names, y, x=16, gap=26):
-        """Names in the colours of their lines, side by side: [(name, colour)]."""
+    def legend(self, names):
+        """Names in the colours of their lines, side by side below the heading: [(name, colour)]."""
+        x = 16
         for name, colour in names:
-            self.write(name, x, y, colour=colour)
-            x += width(name, self.letters) + gap
+            self.write(name, x, 56, colour=colour)
+            x += width(name, self.letters) + 26
 
     def label_ends(self, panel, ends, size=0):
         """Names to the right of a panel, next to the ends of their lines and apart from each other.  ends: [(x, y,
@@ -240,11 +241,6 @@ def assignment(key, value):
     if isinstance(value, list):
         return f"array {key}[{len(value)}] = [{', '.join(map(repr, value))}]\n"
     return f"{key} = {value!r}\n"
-
-
-def plain(text):
-    """A text without what gnuplot's enhanced text takes for commands; a data file halves backslashes."""
-    return re.sub(r"([{}_^@&~])", r"\\\\\1", text)
 
 
 def finish(svg, title):

@@ -15,7 +15,6 @@ max((multiply-adds + 11 exponentials) / peak, bytes of x, y and parameters / ban
 rates of a core before and after all cases; they are multiplied by the threads, as are the caches.
 """
 import argparse
-import datetime
 import importlib
 import json
 import math
@@ -34,6 +33,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "pytorch"))
 import torch                                            # noqa: E402
 
 from _golden import read, safetensors                   # noqa: E402
+from draw import measured                               # noqa: E402
 
 SIDES = [importlib.import_module(name) for name in "chopd elsa hilo lisa msa networks sra structsa".split()]
 
@@ -386,21 +386,11 @@ def write_goals(path, about, seen, machine):
                     print(*goal_row(goal, threads, milliseconds, counts, machine), sep="\t", file=file)
 
 
-def measured(build):
+def about_all(build):
     """The comments at the head of both tables: machine, day, commit, PyTorch."""
-    about = subprocess.run([f"{build}/figures/machine"], check=True, capture_output=True, text=True,
-                           env=environment(1, False)).stdout
-
-    def git(*words):
-        return subprocess.run(["git", "-C", HERE, *words], capture_output=True, text=True)
-
-    own = git("ls-files", "--error-unmatch", "versus.py").returncode == 0       # not a repository around ours
-    commit = git("describe", "--always").stdout.strip() if own else ""
-    if commit and git("diff", "--quiet", "HEAD", "--", "../reference", "../naive", "../fast", "*.[ch]").returncode:
-        commit += " and changes"
-    today = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
-    return (f"{about}# measured: {today}{', commit ' * bool(commit)}{commit}\n"
-            f"# PyTorch {torch.__version__}; milliseconds are medians, both sides in one run\n")
+    machine = subprocess.run([f"{build}/figures/machine"], check=True, capture_output=True, text=True,
+                             env=environment(1, False)).stdout
+    return f"{machine}{measured()}\n# PyTorch {torch.__version__}; milliseconds are medians, both sides in one run\n"
 
 
 def main():
@@ -421,7 +411,7 @@ def main():
         parser.error(f"{name}: no such case, expected one of {', '.join(CASES)}")
     if a.child:
         return child(a.cases[0], a.child, a.ways, a.warm, a.runs, a.eager)
-    about = measured(a.build)
+    about = about_all(a.build)
     print(about, end="")
     print("#case\tthreads\tside\tmilliseconds\tratio_to_ours\tlargest_relative_difference\trounds", flush=True)
     with_goals = [goal[0] for goal in GOALS]

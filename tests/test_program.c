@@ -710,12 +710,12 @@ END_TEST
 /* Arguments of the programs that need some. */
 static const char *const told[][2] = {
     {"figures/chopd-boxes", "0.001 5 7"},
-    {"figures/chopd-pooling", "planes fractional 14 4 2 1 1"},
-    {"figures/network-seconds", "lisanet-i-t fast 32x32 1 1 1"},
+    {"figures/chopd-boxes", "planes fractional 14 4 2 1 1"},
     {"figures/cuda", "msa --grid 3x3 --channels 4"},
     {"figures/ladder", "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2"},
     {"figures/roofline", "0.001 1048576"},
     {"figures/networks-profile", "1 lisanet-i-t fast"},
+    {"figures/networks-profile", "seconds lisanet-i-t fast 32x32 1 1 1"},
 };
 
 /* Runs a program that computes a figure: status 0, and each number that it prints is finite.  Returns how many. */
@@ -743,11 +743,14 @@ START_TEST(figures_are_computed)
     char programs[] = DRAWERS, *rest = NULL;
     for (char *name = strtok_r(programs, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
         char words[256];
-        snprintf(words, sizeof words, "%s", name);
-        for (size_t i = 0; i < COUNT(told); i++)
-            if (!strcmp(told[i][0], name)) snprintf(words, sizeof words, "%s %s", told[i][0], told[i][1]);
-        size_t numbers = finite_numbers(words);
-        ck_assert_msg(numbers > 0 || !strcmp(name, "figures/machine"), "%s prints no number", words);
+        bool with_words = false;
+        for (size_t i = 0; i < COUNT(told); i++) {
+            if (strcmp(told[i][0], name)) continue;
+            snprintf(words, sizeof words, "%s %s", name, told[i][1]);
+            ck_assert_msg(finite_numbers(words) > 0, "%s prints no number", words);
+            with_words = true;
+        }
+        if (!with_words) ck_assert_msg(finite_numbers(name) > 0 || !strcmp(name, "figures/machine"), "%s", name);
     }
 }
 END_TEST

@@ -13,19 +13,13 @@ import glob, re, sys
 import browser, check, pages, paper, weave
 
 PAGES = ['book.md', *sorted(glob.glob('chapters/*.md'))]
-
-
-def browse(folder):
-    return browser.bind(folder, PAGES) and browser.browse(folder)
-
-
 COMMANDS = {    # name: what it does; how many arguments it takes, from and to
     'weave': (lambda *named: weave.weave(named or PAGES), 0, 100),
     'check': (lambda reports, *named: check.check(reports, named or ['README.md', *PAGES]), 1, 100),
     'bind': (lambda folder: pages.bind(folder, PAGES), 1, 1),
     'pdf': (paper.book, 1, 1),
     'slides': (paper.slides, 1, 1),
-    'browse': (browse, 1, 1)}
+    'browse': (lambda folder: browser.browse(folder, PAGES), 1, 1)}
 
 
 def main(words):

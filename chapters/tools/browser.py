@@ -7,7 +7,7 @@ their controls? Each question is one line, "ok - ...", "not ok - ..." below the 
 import contextlib, functools, glob, html, json, os, re, shutil, subprocess, tempfile
 import pages
 from check import answer
-from weave import Wrong, lines_of, replace
+from weave import Wrong, replace, suite_of, text_of
 
 LIMIT = 600             # seconds
 ONLY_DEJAVU = '''<fontconfig><include>/etc/fonts/fonts.conf</include><cachedir>{}</cachedir>
@@ -160,12 +160,6 @@ def address(page):
     return 'file://' + os.path.realpath(page)
 
 
-def dump(page, fonts=None):
-    """(the page after its scripts have run, the messages on the console)"""
-    text, said = run(chromium(), '--dump-dom', address(page), fonts=fonts)
-    return text, re.findall(r':CONSOLE\b.*?\] "(.*?)", source: (\S*)', said, re.S)
-
-
 def print_pdf(page, out):
     run(chromium(), '--no-pdf-header-footer', f'--print-to-pdf={os.path.realpath(out)}.new', address(page))
     if not os.path.exists(out + '.new') or not os.path.getsize(out + '.new'):
@@ -176,30 +170,23 @@ def print_pdf(page, out):
 # ---- The bound book
 
 def bind(folder, named):
-    """Bind the book without sources, with the figures of a book next to it; returns whether there is one."""
-    if not shutil.which('pandoc'):
-        return print('skipped: the book bound: pandoc is missing (make deps)')
+    """Bind the book without sources, with the figures of a book next to it."""
     shutil.rmtree(folder, ignore_errors=True)
     ours = os.path.dirname(folder) + '/book/figures'
     shutil.copytree(ours if os.path.exists(ours) else 'figures', folder + '/figures',
                     ignore=lambda _, names: [name for name in names if not name.endswith(('.svg', '.tsv'))])
-    try:
-        with contextlib.redirect_stdout(None):
-            pages.bind(folder, named, sources=False)
-    except Wrong as wrong:
-        return answer('the book is bound', [wrong])
-    return True
+    with contextlib.redirect_stdout(None):
+        pages.bind(folder, named, sources=False)
 
 
 def suites_have_results(folder):
     """The page of each suite that ran says how each of its tests ended."""
-    reports = os.path.dirname(folder) + '/tap'
+    reports, silent = os.path.dirname(folder) + '/tap', []
     ran = [file for file in glob.glob(f'{reports}/float/*.tap') + glob.glob(f'{reports}/exact/test_*.tap')
            if os.path.getsize(file)]
-    silent = []
     for file in ran:
-        page = f'{folder}/{os.path.basename(file)[:-4]}.html'
-        if not os.path.exists(page) or 'Not run on this machine' in '\n'.join(lines_of(page)):
+        page = f'{folder}/{suite_of(file)}.html'
+        if not os.path.exists(page) or 'Not run on this machine' in text_of(page):
             silent.append(f'{page}: the suite ran, but the page lacks the result of a test')
     return answer(f'the book bound: the pages of {len(ran)} suites show the results of all tests', silent)
 
@@ -211,23 +198,38 @@ def look(folder):
     with tempfile.NamedTemporaryFile('w', suffix='.html', dir=folder) as file:
         file.write(LOOK.replace('PAGES', json.dumps(names)).replace('DRAWINGS', json.dumps(drawings)))
         file.flush()
-        text, console = dump(file.name, ONLY_DEJAVU)
+        text, said = run(chromium(), '--dump-dom', address(file.name), fonts=ONLY_DEJAVU)
     report = re.search('<pre id="report">({.*})</pre>', text)
     if not report:
         raise Wrong('the pages were not looked at to the end')
     wrong = json.loads(html.unescape(report[1]))
+    console = re.findall(r':CONSOLE\b.*?\] "(.*?)", source: (\S*)', said, re.S)
     wrong['console'] = [f'{source}: {message}' for message, source in console]
     return wrong, len(names), len(drawings)
 
 
-def browse(folder):
-    """Look at the book that is bound in a folder; returns whether all is well."""
-    good = suites_have_results(folder)
+def missing():
+    """The reason why nothing can be looked at here, or None."""
     try:
         chromium()
-        if not glob.glob('/usr/share/fonts/**/DejaVuSans.ttf', recursive=True):     # without a font, Chromium never ends
-            raise Wrong('DejaVu is missing (Debian: apt-get install fonts-dejavu-core)')
     except Wrong as reason:
+        return reason
+    if not glob.glob('/usr/share/fonts/**/DejaVuSans.ttf', recursive=True):     # without a font, Chromium never ends
+        return 'DejaVu is missing (Debian: apt-get install fonts-dejavu-core)'
+    return None
+
+
+def browse(folder, named):
+    """Bind the book in a folder and look at it; returns whether all is well."""
+    if not shutil.which('pandoc'):
+        print('skipped: the book bound: pandoc is missing (make deps)')
+        return True
+    try:
+        bind(folder, named)
+    except Wrong as wrong:
+        return answer('the book is bound', [wrong])
+    good = suites_have_results(folder)
+    if reason := missing():
         print(f'skipped: the book in Chromium: {reason}')
         return good
     try:

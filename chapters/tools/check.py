@@ -6,7 +6,7 @@ Of a statement table: its columns and verdicts are complete, no statement stands
 exists; the same for the tests that chapters/errata.md names.  Each question is one line, "ok - ..." or "not ok - ...",
 below the places where it failed."""
 import difflib, glob, os, re
-from weave import BATTERY, Wrong, cells_of, claim_rows, lines_of, suites, tests_of, woven
+from weave import Wrong, cells_of, claim_rows, lines_of, test_addresses, woven
 
 COLUMNS = ['Claim', 'Paper', 'Test', 'How', 'Verdict']
 VERDICTS = ['proved', 'counted', 'does not hold', 'left open', 'out of reach']
@@ -120,38 +120,25 @@ def claim_mistakes(cells, passed):
 
 
 def claims_are_proved(page, passed):
-    wrong = []
-    rows = [(f'{page}:{number}', cells_of(text)) for number, text in claim_rows(page).items()
-            if not re.fullmatch('[|: -]*', text)]
-    if rows and rows[0][1] != COLUMNS:
-        wrong.append(f'{rows[0][0]}: expected the columns {" | ".join(COLUMNS)}')
-    for place, cells in rows[1:]:
-        wrong += [f'{place}: {what}' for what in claim_mistakes(cells, passed)]
-    claims = max(len(rows) - 1, 0)
-    if not claims and not re.match('chapters/[1-9].*-', page):
+    head, *rows = [(f'{page}:{number}', cells_of(text)) for number, text in claim_rows(page).items()
+                   if not re.fullmatch('[|: -]*', text)] or [(page, COLUMNS)]
+    if not rows and not re.match('chapters/[1-9].*-', page):
         return True
-    if not claims:
-        wrong.append(f'{page}: no table of claims')
-    return answer(f'{page}: its {claims} claims are proved by tests that passed', wrong)
+    wrong = [] if rows else [f'{page}: no table of claims']
+    if head[1] != COLUMNS:
+        wrong.append(f'{head[0]}: expected the columns {" | ".join(COLUMNS)}')
+    for place, cells in rows:
+        wrong += [f'{place}: {what}' for what in claim_mistakes(cells, passed)]
+    return answer(f'{page}: its {len(rows)} claims are proved by tests that passed', wrong)
 
 
 # ---- Statement tables
 
-def written_tests():
-    """Every test in tests/, by name; those of tests/support/battery.c as SUITE/TEST."""
-    names = {name for file in suites() for name in tests_of(file)}
-    for file in suites():
-        if any(text.startswith('    add_battery(') for text in lines_of(file)):
-            suite = re.search(r'test_(.*)\.c', file)[1]
-            names.update(f'{suite}/{name}' for name in tests_of(BATTERY))
-    return names
+def unwritten(cell):
+    return [f'no START_TEST({name})' for name in re.findall('`([^`]*)`', cell) if name not in test_addresses()]
 
 
-def unwritten(cell, written):
-    return [f'no START_TEST({name})' for name in re.findall('`([^`]*)`', cell) if name not in written]
-
-
-def statement_mistakes(cells, seen, written):
+def statement_mistakes(cells, seen):
     if len(cells) != 4:
         return [f'expected four columns, found {len(cells)}']
     _, statement, verdict, by = cells
@@ -166,37 +153,36 @@ def statement_mistakes(cells, seen, written):
         wrong.append(f'{verdict}, by no test')
     if not reason and (verdict in ('left open', 'out of reach') or '`' not in by):
         wrong.append(f'{verdict}, for no reason')
-    return wrong + unwritten(by, written)
+    return wrong + unwritten(by)
 
 
-def statements_are_accounted_for(file, written):
-    lines = [(n, text) for n, text in enumerate(lines_of(file), 1) if not text.startswith('#')]
-    wrong, seen, count = [], set(), dict.fromkeys(VERDICTS, 0)
-    if lines[0][1] != 'place\tstatement\tverdict\tby':
-        wrong.append(f'{file}:{lines[0][0]}: expected the columns place, statement, verdict, by')
-    for number, text in lines[1:]:
+def statements_are_accounted_for(file):
+    (first, head), *rows = [(n, text) for n, text in enumerate(lines_of(file), 1) if not text.startswith('#')]
+    wrong, seen, found = [], set(), []
+    if head != 'place\tstatement\tverdict\tby':
+        wrong.append(f'{file}:{first}: expected the columns place, statement, verdict, by')
+    for number, text in rows:
         cells = text.split('\t')
-        wrong += [f'{file}:{number}: {what}' for what in statement_mistakes(cells, seen, written)]
+        wrong += [f'{file}:{number}: {what}' for what in statement_mistakes(cells, seen)]
         seen.add(tuple(cells[:2]))
-        if len(cells) == 4 and cells[2] in count:
-            count[cells[2]] += 1
-    verdicts = ', '.join(f'{n} {verdict}' for verdict, n in count.items())
-    return answer(f'{file}: {len(lines) - 1} statements, {verdicts}', wrong)
+        found += cells[2:3]
+    verdicts = ', '.join(f'{found.count(verdict)} {verdict}' for verdict in VERDICTS)
+    return answer(f'{file}: {len(rows)} statements, {verdicts}', wrong)
 
 
-def errata_name_tests(file, written):
+def errata_name_tests(file):
     rows = [(n, cells_of(text)[-1]) for n, text in enumerate(lines_of(file), 1) if text.startswith('|')]
-    wrong = [f'{file}:{n}: {what}' for n, cell in rows for what in unwritten(cell, written)]
+    wrong = [f'{file}:{n}: {what}' for n, cell in rows for what in unwritten(cell)]
     return answer(f'{file}: {sum(cell.count("`") // 2 for _, cell in rows)} tests named', wrong)
 
 
 def check(reports, pages):
     """Ask everything; returns whether all is well."""
-    good, passed, written = [], results(reports), written_tests()
+    good, passed = [], results(reports)
     for page in pages:
         good += [excerpts_are_fresh(page), links_lead_somewhere(page)]
         if page.startswith('chapters/'):
             good += [claims_are_proved(page, passed), is_listed(page)]
     for file in sorted(glob.glob('reference/published/*-statements.tsv')):
-        good.append(statements_are_accounted_for(file, written))
-    return all([*good, errata_name_tests('chapters/errata.md', written)])
+        good.append(statements_are_accounted_for(file))
+    return all([*good, errata_name_tests('chapters/errata.md')])

@@ -9,7 +9,7 @@ book.md's contents give the order of the chapters."""
 import glob, html, json, os, posixpath, re, shutil, string, subprocess, time
 from concurrent.futures import ThreadPoolExecutor
 
-from weave import BATTERY, Wrong, replace, suites, tests_of, woven
+from weave import BATTERY, Wrong, battery_tests, replace, suite_of, suites, test_addresses, tests_of, text_of, woven
 
 BOOK = 'Attention, Twice Told'
 NEXT_PAGE = '<!-- next page -->'
@@ -33,18 +33,14 @@ def parsed(markdown):
 
 
 def rendered(documents):
-    """The HTML of each list of blocks.  Pandoc is slow to start: each run gets about a megabyte."""
-    version, batches, size = json.loads(pandoc('', '--to=json'))['pandoc-api-version'], [[]], 0
-    for blocks in documents:
-        batches[-1] += blocks + [raw_block(NEXT_PAGE)]
-        size += len(json.dumps(blocks))
-        if size > 1e6:
-            batches.append([])
-            size = 0
+    """The HTML of each list of blocks.  Pandoc is slow to start: each run gets ten."""
+    version = json.loads(pandoc('', '--to=json'))['pandoc-api-version']
 
-    def run(blocks):
+    def run(batch):
+        blocks = [block for document in batch for block in [*document, raw_block(NEXT_PAGE)]]
         tree = {'pandoc-api-version': version, 'meta': {}, 'blocks': blocks}
         return pandoc(json.dumps(tree), '--from=json', '--to=html5', '--mathml', '--wrap=none').split(NEXT_PAGE)[:-1]
+    batches = [documents[n:n + 10] for n in range(0, len(documents), 10)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return [page for pages in pool.map(run, batches) for page in pages]
 
@@ -82,15 +78,6 @@ def plain(node):
     return plain(node.get('c', [])) if kind else ''
 
 
-def changed(node, change):
-    """The tree with change() applied to each element and each list, the innermost first."""
-    if isinstance(node, list):
-        return change([changed(part, change) for part in node])
-    if isinstance(node, dict):
-        return change({key: changed(part, change) for key, part in node.items()})
-    return node
-
-
 def kind_of(node):
     return node.get('t') if isinstance(node, dict) else None
 
@@ -102,14 +89,13 @@ def sole(block, kind):
 
 # ---- Files
 
-def text_of(path):
+def content_of(path):
     """The text of a file; None if it is not text, empty, or not there."""
     try:
-        with open(path, 'rb') as file:
-            content = file.read()
-        return None if b'\0' in content else content.decode() or None
-    except (OSError, UnicodeDecodeError):
+        text = text_of(path)
+    except Wrong:
         return None
+    return text if '\0' not in text and text else None
 
 
 def save(path, text):
@@ -118,16 +104,7 @@ def save(path, text):
 
 
 def leaf_of(path):
-    return 'index.html' if path == 'book.md' else os.path.basename(path).rsplit('.', 1)[0] + '.html'
-
-
-def battery_tests(text):
-    """The tests that add_battery() adds to a suite, each with the names of its tables there."""
-    if 'add_battery(' not in text:
-        return []
-    calls = re.findall(r'tcase_add_loop_test\(\w+, (\w+), .*?(\w+)\)+;', text_of(BATTERY))
-    tables = [(test, re.findall(rf'\.{field} = (\w+)', text)) for test, field in calls]
-    return [(test, names) for test, names in tables if names]
+    return 'index.html' if path == 'book.md' else suite_of(path) + '.html'
 
 
 # ---- The book
@@ -141,14 +118,6 @@ class Book:
         self.sources = {'tests/index'}      # paths that pages link to; a folder's ends in /index
         self.claims = {}                    # for the address of a test: links to the rows that name it, one for a page
         self.found = []                     # what a search can find: words, address, page
-        self.tests = {}                     # the address of TEST or SUITE/TEST
-        # If two suites share a name, it means the operator's own test, not that of test_promises.c.
-        for path in sorted(suites(), key=lambda path: 'test_promises' not in path):
-            text, leaf = text_of(path), leaf_of(path)
-            names = tests_of(path)
-            self.tests |= {name: f'{leaf}#{name}' for name in names}
-            names += [test for test, _ in battery_tests(text)]
-            self.tests |= {f'{leaf[5:-5]}/{name}': f'{leaf}#{name}' for name in names}
         contents = dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text_of('book.md')))
         self.titles = {path: re.search('^# (.*)', text_of(path), re.M)[1] for path in ['book.md', *contents]}
         self.template = string.Template(text_of('chapters/book.html'))
@@ -156,7 +125,7 @@ class Book:
     def source(self, path):
         """The page of a file or folder of the project; None if it has none."""
         path += '/index' if os.path.isdir(path) else ''
-        if not path.endswith('/index') and not text_of(path):
+        if not path.endswith('/index') and not content_of(path):
             return None
         self.sources.add(path)
         return f'source/{path}.html'
@@ -170,22 +139,24 @@ class Page:
         book.found.append([self.title, self.leaf, ''])
         for _, (identifier, *_), words in [block['c'] for block in blocks[1:] if kind_of(block) == 'Header']:
             book.found.append([plain(words), f'{self.leaf}#{identifier}', self.title])
-        self.blocks = changed(changed(blocks, self.first), self.second)
+        self.blocks = self.bound(blocks)
 
-    # Before links are made: names in headings and links lead nowhere else, and those in tables have anchors.
-    def first(self, node):
-        if kind_of(node) in ('Header', 'Link'):
-            return changed(node, lambda part: code(part) if kind_of(part) == 'Code' else part)
-        return self.table(node) if kind_of(node) == 'Table' else node
-
-    def second(self, node):
-        if isinstance(node, list):
-            return glued(self.boxed(node))
-        if kind_of(node) == 'Math':
+    def bound(self, node, proof=None):
+        """A tree as it is bound.  `proof` makes links of the names of tests; in headings and links they are plain."""
+        kind = kind_of(node)
+        if kind in ('Header', 'Link'):
+            proof = code
+        if kind == 'Code':
+            return (proof or self.proof)(node)
+        if kind == 'Math':
             return formula(node)
-        if kind_of(node) == 'Code':
-            return self.proof(node)
-        if kind_of(node) == 'Link' and not re.match(r'test_\w+\.html#', node['c'][2][0]):
+        if kind == 'Table' and not proof:
+            return self.table(node)
+        if isinstance(node, list):
+            return glued(self.boxed([self.bound(part, proof) for part in node]))
+        if isinstance(node, dict):
+            node = {key: self.bound(part, proof) for key, part in node.items()}
+        if kind == 'Link':
             node['c'][2][0] = self.resolved(node['c'][2][0])
         return node
 
@@ -209,7 +180,7 @@ class Page:
         """Code, as a link if it names a test.  `named` collects those of a row of a table; the test leads back to the
         first row of a page that names it."""
         name, anchor = node['c'][1], ''
-        address = self.book.tests.get(name)
+        address = test_addresses().get(name)
         if not address:
             return code(node)
         if named is not None and self.leaf != 'index.html':
@@ -223,12 +194,12 @@ class Page:
 
     def table(self, node):
         """A table in a box that scrolls, with its tests as links."""
-        _, _, _, (_, heads), bodies, _ = node['c']
-        heads = [plain(cell[4]) for cell in heads[0][1]] if heads else []
+        heads = [plain(cell[4]) for _, row in node['c'][3][1] for cell in row]
         claim = next((n for n, head in enumerate(heads) if head in ('Claim', 'As printed', 'statement')), None)
-        for row in (row for body in bodies for row in body[3]):
+        node['c'][3] = self.bound(node['c'][3])
+        for row in (row for body in node['c'][4] for row in body[3]):
             words, named = plain(row[1][claim][4]) if claim is not None else '', []
-            row[1] = changed(row[1], lambda part: self.proof(part, named) if kind_of(part) == 'Code' else part)
+            row[1] = self.bound(row[1], lambda part: self.proof(part, named))
             if words and named:
                 self.book.found.append([words, f'{self.leaf}#claim-{named[0]}', self.title])
         kind = {'by': ['stated'], 'Test': ['tests']}.get(heads[-1] if heads else '', ['tests'] if claim else [])
@@ -264,7 +235,7 @@ class Page:
         end = '' if words[-1:] in '.!?' else '.'
         out = f'<figure id="figure-{number.replace(".", "-")}">{picture(f"ours/{name}.svg", words)}' \
               f'<figcaption><b>Figure {number}.</b> {words}{end}{machine}</figcaption>'
-        drawn = text_of(f'{self.book.folder}/figures/{name}.svg')
+        drawn = content_of(f'{self.book.folder}/figures/{name}.svg')
         if drawn and drawn != text_of(f'figures/{name}.svg'):
             out += '<details class="yours" open><summary>Your machine' + (f': {yours}' if yours else '') + \
                 f'</summary>{picture(f"figures/{name}.svg", words + " (your machine)")}</details>'
@@ -278,9 +249,9 @@ def picture(path, words):
 def origin(folder, name):
     """Machine and day of the table a figure is drawn from, the one that has most of its name.  A drawing of times names
     its day; one without was counted, or drawn by hand, and is the same on every machine."""
-    drawing, data, table = text_of(f'{folder}/{name}.svg'), None, name
+    drawing, data, table = content_of(f'{folder}/{name}.svg'), None, name
     while drawing and table and not data:
-        data = text_of(f'{folder}/{table}.tsv')
+        data = content_of(f'{folder}/{table}.tsv')
         table = table.rpartition('-')[0]
     machine = data and re.search(r'# machine: (.*)', data)
     day = data and re.search(r'# measured: ([\d-]*)', data)
@@ -341,69 +312,60 @@ class Suite:
     """A suite of tests, and what came of each when it last ran."""
 
     def __init__(self, book, path):
-        self.book, self.path, self.name = book, path, leaf_of(path)[:-5]
-        self.text = text_of(path)
-        exact = path.startswith('tests/exact/')
-        logs = {'exact': self.name if exact else 'exact_' + self.name[5:]}
-        if not exact:
-            logs = {'float': self.name, 'double': self.name} | logs
+        self.book, self.path, self.name, self.text = book, path, suite_of(path), text_of(path)
+        if path.startswith('tests/exact/'):
+            logs = {'exact': self.name}
+        else:
+            logs = {'float': self.name, 'double': self.name, 'exact': 'exact_' + self.name[5:]}
         self.logs = {precision: f'{book.build}/tap/{precision}/{log}.log' for precision, log in logs.items()}
-        if not exact and not os.path.exists(self.logs['exact']):
+        if len(logs) > 1 and not os.path.exists(self.logs['exact']):
             del self.logs['exact']
         self.results = {precision: results(log) for precision, log in self.logs.items()}
-        self.tests = len(tests_of(path) + battery_tests(self.text))
+        self.battery = battery_tests(path)
+        self.title, *self.about = comment_paragraphs(re.match(r'/\*.*?\*/', self.text, re.S)[0])
+        self.title = sentence(re.sub(r'^\S+ -- ', '', self.title))
 
     def blocks(self):
-        head = re.match(r'/\*.*?\*/', self.text, re.S)
-        title, *paragraphs = comment_paragraphs(head[0])
-        self.title = sentence(re.sub(r'^\S+ -- ', '', title))
         when = 'Not run on this machine; <code>make test</code> does.'
         ran = [log for log in self.logs.values() if os.path.exists(log)]
         if ran:
             when = f'Last run here on {time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(ran[0])))}.'
         out = [header(1, self.title, ''),
-               raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>')]
-        out += self.paragraphs(paragraphs)
-        end, section = head.end(), []       # a section without tests has no heading
-        for part in re.finditer(r'^/\* -{2,} (.*?) -* ?\*/|^START_TEST\((\w+)\).*?^END_TEST', self.text, re.M | re.S):
+               raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>'),
+               *self.paragraphs(self.about)]
+        section = []                        # a section without tests has no heading
+        for part in re.finditer(r'^/\* -{2,} (.*?) -* ?\*/|^START_TEST\((\w+)\)', self.text, re.M):
             if part[1]:
                 words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
                 section = [header(2, sentence(part[1]), '-'.join(words))]
             else:
-                out += section + self.test(part[2], self.path, self.text, self.text[end:part.start()], part)
+                out += section + self.test(part[2], self.path)
                 section = []
-            end = part.end()
-        return out + self.battery()
-
-    def battery(self):
-        """The tests of all operators, which run over tables of this suite."""
-        tests = battery_tests(self.text)
-        if not tests:
-            return []
-        out, text = [header(2, 'Tests of every operator', 'battery')], text_of(BATTERY)
-        for test, tables in tests:
-            part = re.search(rf'^START_TEST\({test}\).*?^END_TEST', text, re.M | re.S)
-            before = re.split('^END_TEST', text[:part.start()], flags=re.M)[-1]
-            over = [self.link(self.path, self.text, re.search(rf'^.*\b{table}\[\]', self.text, re.M), table)
-                    for table in tables]
-            out += self.test(test, BATTERY, text, before, part, f', over {", ".join(over)} of this suite')
+        if self.battery:
+            out.append(header(2, 'Tests of every operator', 'battery'))
+        for test, tables in self.battery.items():
+            over = ', '.join(self.link(self.path, rf'^.*\b{table}\[\]', table) for table in tables)
+            out += self.test(test, BATTERY, f', over {over} of this suite')
         return out
 
-    def link(self, path, text, place, name):
-        """A name as a link to the line of a match in the text of a source."""
+    def link(self, path, pattern, name):
+        """A name as a link to the line of a source that has the pattern."""
+        text = text_of(path)
+        place = re.search(pattern, text, re.M)
         line = text.count('\n', 0, place.start()) + 1 if place else 1
         return f'<a href="{self.book.source(path)}#L-{line}"><code>{name}</code></a>'
 
-    def test(self, name, path, text, before, part, over=''):
+    def test(self, name, path, over=''):
         """A test: its comment as text, its code and what stands between both, what came of it, who claims it."""
-        comments = list(re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S))
-        comment = comment_paragraphs(comments[-1][0]) if comments else []
-        between = before[comments[-1].end():].strip('\n') if comments else ''
-        link = self.link(path, text, part, name)
+        code = re.search(rf'^START_TEST\({name}\).*?^END_TEST', text_of(path), re.M | re.S)
+        before = re.split(r'^END_TEST|^/\* --.*\*/$', code.string[:code.start()], flags=re.M)[-1]
+        comment, between = [], ''
+        for found in re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S):
+            comment, between = comment_paragraphs(found[0]), before[found.end():].strip('\n')
         claims = self.book.claims.get(f'{self.name}.html#{name}')
-        return [header(3, sentence(name.replace('_', ' ')), name), raw_block(f'<p class="at">{link}{over}</p>'),
-                *self.paragraphs(comment),
-                code_block((between + '\n\n' if between else '') + part[0], '', ['c']),
+        return [header(3, sentence(name.replace('_', ' ')), name),
+                raw_block(f'<p class="at">{self.link(path, f"^START_TEST.{name}.", name)}{over}</p>'),
+                *self.paragraphs(comment), code_block((between + '\n\n' if between else '') + code[0], '', ['c']),
                 raw_block(f'<p class="result">{self.result(name)}</p>' +
                           (f'<p class="claimed">Claimed in {", ".join(claims.values())}.</p>' if claims else ''))]
 
@@ -411,8 +373,8 @@ class Suite:
         """Text of a comment, with links to the tests and to the files of tests/ that it names."""
         def linked(match):
             word = match[0]
-            if word in self.book.tests:
-                return f'<a href="{self.book.tests[word]}"><code>{word}</code></a>'
+            if word in test_addresses():
+                return f'<a href="{test_addresses()[word]}"><code>{word}</code></a>'
             source = self.book.source('tests/' + word) if '.' in word else None
             return f'<a href="{source}">{word}</a>' if source else word
         name = re.compile(r'([a-z]\w*/)?[a-z][a-z0-9]*_[a-z0-9_]+(\.[ch]\b)?')
@@ -441,13 +403,14 @@ class Suite:
             if failed:
                 cells[-1] = f'{failed} of {runs} failed'
         title = re.sub(r'([][*_`\\$<>|])', r'\\\1', self.title)
-        return f'| [{self.name}]({self.name}.html) | {title} | {self.tests} | {" | ".join(cells)} |'
+        tests = len(tests_of(self.path)) + len(self.battery)
+        return f'| [{self.name}]({self.name}.html) | {title} | {tests} | {" | ".join(cells)} |'
 
 
 def results(log):
     """Of each test in the output of a suite: how often it ran, failed and was skipped, and the reason for that."""
     tests, reason = {}, ''
-    for line in (text_of(log) or '').splitlines():
+    for line in (content_of(log) or '').splitlines():
         if skip := re.match(r'skipped: (.*)|    \w+ \d+: not here: (.*)', line):
             reason = skip[1] or skip[2]
         elif ended := re.match(r'(not )?ok \d+ - [^:]*:[^:]*:(\w+)', line):
@@ -493,7 +456,7 @@ def with_contents(sources):
             for folder, folders, files in os.walk(source[:-len('/index')]):
                 folders[:] = [name for name in folders if name != '__pycache__']
                 out.add(folder + '/index')
-                out.update(f'{folder}/{name}' for name in files if text_of(f'{folder}/{name}'))
+                out.update(f'{folder}/{name}' for name in files if content_of(f'{folder}/{name}'))
     return sorted(out)
 
 
@@ -507,7 +470,7 @@ def source_blocks(path):
 def folder_table(folder):
     rows = []
     for name in sorted(name for name in os.listdir(folder) if name[0] not in '._'):
-        text, what = text_of(f'{folder}/{name}'), None
+        text, what = content_of(f'{folder}/{name}'), None
         if os.path.isdir(f'{folder}/{name}'):
             link = f'<a href="{name}/index.html">{name}/</a>'
         else:

@@ -5,36 +5,26 @@ print stand in the contents of the second, and next to the tests that claims nam
 their code.  slides() writes one figure or table a page, from the committed tables in figures/."""
 import html, os, re, shutil, subprocess, sys
 from browser import print_pdf
-from weave import Wrong, read_table, replace
+from weave import Wrong, read_table, replace, shown, text_of
 
 HEAD = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{}'
 
 
 # ---- The book
 
-def text_of(file):
-    with open(file, encoding='utf-8') as stream:
-        return stream.read()
-
-
-def printed_pages(folder):
-    """Names of the pages in print, without ".html": the cover, the chapters, the suites."""
-    chapters = re.search('<nav class="book".*?</nav>', text_of(folder + '/index.html'), re.S)[0]
-    suites = re.findall(r'<td><a href="(test_\w+)\.html"', text_of(folder + '/proofs.html'))
-    return ['index', *re.findall(r'<li><a href="([^"]*)\.html"', chapters), *suites]
-
-
 def is_suite(name):
     return name.startswith('test_')
 
 
 class Print:
-    """The pages as one; `numbers` has the page of each anchor, once that is known."""
+    """The pages as one: the cover, the chapters, the suites; `numbers` has the page of each anchor, once known."""
 
     def __init__(self, folder, numbers):
-        self.numbers = numbers
-        self.names = printed_pages(folder)
+        chapters = re.search('<nav class="book".*?</nav>', text_of(folder + '/index.html'), re.S)[0]
+        self.names = ['index', *re.findall(r'<li><a href="([^"]*)\.html"', chapters),
+                      *re.findall(r'<td><a href="(test_\w+)\.html"', text_of(folder + '/proofs.html'))]
         self.texts = {name: text_of(f'{folder}/{name}.html') for name in self.names}
+        self.numbers = numbers
 
     def title(self, name):
         return bare(re.search('<h1>(.*?)</h1>', self.texts[name], re.S)[1])
@@ -45,9 +35,7 @@ class Print:
             return link
         page, _, fragment = link.partition('#')
         page = page.removesuffix('.html') or name
-        if page not in self.names:
-            return None
-        return f'#{page}--{fragment}' if fragment else f'#{page}'
+        return '#' + '--'.join(filter(None, (page, fragment))) if page in self.names else None
 
     def anchored(self, text, name):
         """Text whose anchors carry the name of their page; links between pages lead within the one."""
@@ -56,8 +44,9 @@ class Print:
         def link(found):
             target = self.target(found[2], name)
             where = f' href="{target}"' if target else ''
-            test = in_table and target and re.match('#(test_.*--.*)', target)
-            number = f'<span class="page">{self.numbers.get(test[1], "")}</span>' if test else ''
+            number = ''
+            if in_table and re.match('#test_.*--', target or ''):
+                number = f'<span class="page">{self.numbers.get(target[1:], "")}</span>'
             return f'<a{found[1]}{where}{found[3]}>{found[4]}</a>{number}'
 
         text = re.sub(r'\sid="', f' id="{name}--', text)
@@ -78,9 +67,9 @@ class Print:
         out = ['<section class="toc">\n<h2>Contents</h2>\n<ol>']
         for name in self.names[1:]:
             out.append(self.entry('section' if is_suite(name) else 'chapter', name, self.title(name)))
-            for anchor, words in [] if is_suite(name) else re.findall(
-                    r'<h2[^>]*?\sid="([^"]*)"[^>]*>(.*?)</h2>', self.texts[name], re.S):
-                out.append(self.entry('section', f'{name}--{anchor}', bare(words)))
+            if not is_suite(name):
+                sections = re.findall(r'<h2[^>]*?\sid="([^"]*)"[^>]*>(.*?)</h2>', self.texts[name], re.S)
+                out += [self.entry('section', f'{name}--{anchor}', bare(words)) for anchor, words in sections]
         return '\n'.join([*out, '</ol>\n</section>'])
 
     def entry(self, kind, anchor, words):
@@ -178,9 +167,11 @@ GAPS = {
     'hilo': '384 channels, windows of 2×2, fewer keys and the same mean.'}
 
 
-def records(name):
+def records(name, **only):
+    """Rows of figures/NAME.tsv with these values."""
     names, rows, _ = read_table(f'figures/{name}.tsv')
-    return [dict(zip(names, row)) for row in rows]
+    rows = [dict(zip(names, row)) for row in rows]
+    return [row for row in rows if all(row[key] == value for key, value in only.items())]
 
 
 def slide(title, body, measured, text=''):
@@ -203,13 +194,6 @@ def image(folder, name, file=None, cut=None):
     return f'<img src="{name}.svg" alt="">'
 
 
-def seconds(x):
-    for unit, size in ('s', 1), ('ms', 1e-3), ('µs', 1e-6):
-        if x >= size:
-            break
-    return f'{x / size:.3g} {unit}'
-
-
 def ratio(x):
     """Two or three digits."""
     if x < 1000:
@@ -218,9 +202,7 @@ def ratio(x):
 
 
 def cell(row, column):
-    text = row[column]
-    if column.endswith('_seconds'):
-        text = seconds(float(text))
+    text = shown(column, row[column])
     if column == 'grid':
         text = text.replace('x', '×')
     if column == 'operator' and 'options' in row:
@@ -231,16 +213,15 @@ def cell(row, column):
 
 def table(name, columns, **only):
     columns = columns.split()
-    heads = [re.sub('_seconds$', '', column).replace('_', ' ') for column in columns]
-    rows = [row for row in records(name) if all(row[key] == value for key, value in only.items())]
-    return '<table>\n<tr>' + ''.join(f'<th>{head}</th>' for head in heads) + '</tr>\n' + ''.join(
-        '<tr>' + ''.join(cell(row, column) for column in columns) + '</tr>\n' for row in rows) + '</table>'
+    heads = [f'<th>{column.removesuffix("_seconds").replace("_", " ")}</th>' for column in columns]
+    rows = [[cell(row, column) for column in columns] for row in records(name, **only)]
+    return '<table>\n' + ''.join(f'<tr>{"".join(row)}</tr>\n' for row in [heads, *rows]) + '</table>'
 
 
 def gap_slides(folder):
     """Each operator's gap at the largest grid that both forms were measured at."""
     for chapter, text in GAPS.items():
-        last = [row for row in records('gap') if row['series'] == chapter][-1]
+        last = records('gap', series=chapter)[-1]
         faster, smaller = ratio(float(last['times_faster'])), ratio(float(last['times_smaller']))
         yield slide(f'{CALLED[chapter]}: {faster} times as fast, {smaller} times smaller, at '
                     f'{last["grid"].replace("x", "×")} tokens', image(folder, f'gap-{chapter}'), chapter, text)

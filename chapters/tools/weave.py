@@ -1,8 +1,8 @@
 """weave.py -- fill the blocks of a page from the files they name
 
     <!-- code: FILE NAME [Step n] --> ... <!-- /code -->
-        A definition in C or Python with the comment above it.  NAME may be HEAD, the file's first comment, or ALL,
-        the whole file.  Step n runs from the comment "Step n" to the next blank line.
+        A definition in C with the comment above it.  NAME may be HEAD, the file's first comment, or ALL, the whole
+        file.  Step n runs from the comment "Step n" to the next blank line.
     <!-- table: FILE.tsv [COLUMN | COLUMN=VALUE]... --> ... <!-- /table -->
         These columns of the rows with these values; "_" stands for a space.
     <!-- exercises: CHAPTER --> ... <!-- /exercises -->
@@ -11,11 +11,11 @@
         Filled in the bound book only: the claims of all pages linked so far, all answers, or a table.
 
 C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *"."""
-import functools, glob, os, re
+import functools, glob, os, re, textwrap
 
-LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp', 'py': 'python'}
+LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp'}
 NUMBER = re.compile(r'[-+]?[0-9.]+([eE][-+]?[0-9]+)?')
-STEP = r'(/\*|#) Step '
+MARK = re.compile(r'<!-- (/?)(code|table|exercises|bound)(?:: (.*?))? ?-->')
 BATTERY = 'tests/support/battery.c'         # the tests of every operator
 KIND = {'predict': 'predict', 'measure': 'measure', 'hole': 'fill the hole', 'break': 'break it'}
 
@@ -24,12 +24,16 @@ class Wrong(Exception):
     """A mistake in a page or in a file that it names."""
 
 
-def lines_of(file):
+def text_of(file):
     try:
         with open(file, encoding='utf-8') as stream:
-            return stream.read().splitlines()
+            return stream.read()
     except (OSError, UnicodeDecodeError):
         raise Wrong(f'cannot read {file}')
+
+
+def lines_of(file):
+    return text_of(file).splitlines()
 
 
 def replace(file, text):
@@ -39,76 +43,86 @@ def replace(file, text):
     os.replace(file + '.new', file)
 
 
+# ---- Tests
+
 @functools.cache
 def suites():
     return sorted(glob.glob('tests/test_*.c') + glob.glob('tests/test_*.py')) + sorted(glob.glob('tests/exact/test_*.cc'))
 
 
+def suite_of(path):
+    """The name of a suite, which its program and its page have too."""
+    return os.path.basename(path).rsplit('.', 1)[0]
+
+
 def tests_of(file):
     start = r'^    def test_(\w+)\(self' if file.endswith('.py') else r'^START_TEST\((\w+)\)'
-    return re.findall(start, '\n'.join(lines_of(file)), re.M)
+    return re.findall(start, text_of(file), re.M)
+
+
+def battery_tests(suite):
+    """The tests that add_battery() adds to a suite: {test: names of its tables in the suite}."""
+    text = text_of(suite)
+    if 'add_battery(' not in text:
+        return {}
+    calls = re.findall(r'tcase_add_loop_test\(\w+, (\w+), .*?(\w+)\)+;', text_of(BATTERY))
+    tables = {test: re.findall(rf'\.{field} = (\w+)', text) for test, field in calls}
+    return {test: names for test, names in tables.items() if names}
+
+
+@functools.cache
+def test_addresses():
+    """{TEST or SUITE/TEST: its place in the bound book}.  A test of the battery needs its suite's name.
+    If two suites share a name, TEST is the operator's own test, not that of test_promises.c."""
+    addresses = {}
+    for path in sorted(suites(), key=lambda path: 'test_promises' not in path):
+        suite, own = suite_of(path), tests_of(path)
+        addresses.update({name: f'{suite}.html#{name}' for name in own})
+        addresses.update({f'{suite[5:]}/{name}': f'{suite}.html#{name}' for name in [*own, *battery_tests(path)]})
+    return addresses
 
 
 # ---- Code
 
-def block_end(lines, i):
-    """The line that closes the block, or ends the statement, that starts at line i."""
-    if re.search(r';\s*$|\{.*\}\s*$', lines[i]):
-        return i
-    return next((j for j in range(i, len(lines)) if lines[j].startswith('}')), None)
-
-
-def function_end(lines, i, in_header):
-    """The last line of a function whose parameters start at line i; of a prototype only in a header."""
-    for j in range(i, len(lines)):
-        if not lines[j].strip():
-            return None
-        if '{' in lines[j]:
-            return block_end(lines, j)
-        if re.search(r';\s*(/\*.*)?$', lines[j]):
-            return j if in_header else None
-    return None
-
-
-def definition_end(lines, i, name, file):
-    """The last line of the definition of a name that starts at line i, or None."""
+def definition_end(lines, i, name, in_header):
+    """The last line of the definition of a name that starts at line i, or None.  Prototypes count only in headers."""
     text, n = lines[i], re.escape(name)
-    if file.endswith('.py'):
-        if not re.match(rf'(def|class) {n}\b', text):
-            return None
-        end = next((j for j in range(i + 1, len(lines)) if re.match(r'[^ \t#)]', lines[j])), len(lines))
-        return next(j for j in range(end - 1, i - 1, -1) if lines[j].strip())
     if re.match(rf'#\s*define\s+{n}\b', text):
         return next(j for j in range(i, len(lines)) if not lines[j].endswith('\\'))
     if not re.match('[A-Za-z_]', text):
         return None
     if text.startswith(f'START_TEST({name})'):
         return next((j for j in range(i, len(lines)) if 'END_TEST' in lines[j]), None)
-    if re.match(rf'typedef .*[ *]{n}[\];,\[)(].*;$', text):
-        return i
-    if re.match(rf'(typedef )?(struct|enum|union) {n}( \{{|$)', text) or re.search(rf'[ *]{n}(\[.*\])? = \{{?', text):
-        return block_end(lines, i)
-    if re.search(rf'(^|[ *(]){n} *\(', text):
-        return function_end(lines, i, file.endswith('.h'))
+    is_object = re.match(rf'typedef .*[ *]{n}[\];,\[)(].*;$|(typedef )?(struct|enum|union) {n}( \{{|$)', text) \
+        or re.search(rf'[ *]{n}(\[.*\])? = ', text)
+    if not is_object and not re.search(rf'(^|[ *(]){n} *\(', text):
+        return None
+    for j in range(i, len(lines)):
+        if re.search(r'(;|\{.*\})\s*(/\*.*)?$', lines[j]):
+            return j if is_object or in_header or '{' in lines[j] else None
+        if '{' in lines[j]:
+            return next((k for k in range(j, len(lines)) if lines[k].startswith('}')), None)
+        if not lines[j].strip():
+            return None
     return None
 
 
-def comment_start(lines, i, file):
+def comment_start(lines, i):
     """The first line of the attributes and the comment right above line i."""
     ends = r'(\*/|[;}]|^#(include|if|else|endif|define|undef).*|END_TEST)$'
     while i > 0 and lines[i - 1].strip() and not re.search(ends, lines[i - 1]):
         i -= 1
-    if not file.endswith('.py') and i > 0 and re.search(r'\*/\s*$', lines[i - 1]):
+    if i > 0 and re.search(r'\*/\s*$', lines[i - 1]):
         return next(j for j in range(i - 1, -1, -1) if '/*' in lines[j])
     return i
 
 
 def step_of(lines, first, last, step, where):
-    """The lines of a step within the lines of a definition."""
-    found = [i for i in range(first, last + 1) if re.search(f'{STEP}{step}[:.]', lines[i])]
+    """The first and the last line of a step within the lines of a definition."""
+    found = [i for i in range(first, last + 1) if re.search(rf'/\* Step {step}[:.]', lines[i])]
     if len(found) != 1:
         raise Wrong(f'{len(found) or "no"} Step {step} in {where}')
-    ends = (i for i in range(found[0] + 1, last) if not lines[i].strip() or re.search(STEP + '[0-9]', lines[i]))
+    ends = (i for i in range(found[0] + 1, last) if not lines[i].strip() or re.search(r'/\* Step [0-9]', lines[i]))
     return found[0], next(ends, last) - 1
 
 
@@ -118,31 +132,28 @@ def definition(file, name, step=None):
     if name == 'ALL':
         return lines, 0, len(lines) - 1
     if name == 'HEAD':
-        first = next((i for i, text in enumerate(lines) if '/*' in text), len(lines))
-        last = next((i for i in range(first, len(lines)) if '*/' in lines[i]), None)
+        last = next((i for i, text in enumerate(lines) if '*/' in text), None)
         if last is None:
             raise Wrong(f'no comment heads {file}')
-        return lines, first, last
+        return lines, next(i for i, text in enumerate(lines) if '/*' in text), last
     found = []
     for i, text in enumerate(lines):
         if name in text and not (found and i <= found[-1][1]):
-            end = definition_end(lines, i, name, file)
+            end = definition_end(lines, i, name, file.endswith('.h'))
             found += [(i, end)] if end is not None else []
     if len(found) != 1:
         raise Wrong(f'{len(found) or "no"} definition{"s" * (len(found) > 1)} of {name} in {file}')
     first, last = found[0]
     if step:
         return lines, *step_of(lines, first, last, step, f'{name} of {file}')
-    return lines, comment_start(lines, first, file), last
+    return lines, comment_start(lines, first), last
 
 
 def excerpt(up, file, name, step=None):
     lines, first, last = definition(file, name, step)
-    taken = lines[first:last + 1]
-    indent = min(len(text) - len(text.lstrip(' ')) for text in taken if text.strip())
+    code = textwrap.dedent('\n'.join(lines[first:last + 1]))
     ending = file.rsplit('.', 1)[-1]
-    return '\n'.join([f'```{LANGUAGE.get(ending, ending)}', *(text[indent:] for text in taken), '```',
-                      f'[{file}]({up}{file}#L{first + 1})'])
+    return f'```{LANGUAGE.get(ending, ending)}\n{code}\n```\n[{file}]({up}{file}#L{first + 1})'
 
 
 # ---- Tables
@@ -251,10 +262,11 @@ def how_judged(file, test, tolerance, body):
 
 @functools.cache
 def learn_hows():
-    """The way in which each test judges: exactly, over the field of tests/exact; within a tolerance that its comment
+    """How each test judges: exactly, over the field of tests/exact; within a tolerance that its comment
     states or its code asks for (measured); by counting; or by a property that holds or does not (kept)."""
     how = {text.split('\t')[1]: 'exact' for text in lines_of('tests/exact/claims.tsv') if not text.startswith('#')}
     for file in sorted([*suites(), BATTERY]):
+<<<<<<< HEAD
         if file.endswith('.py'):
             how.update(dict.fromkeys(tests_of(file), 'kept'))
         tolerance, test, body = False, None, []
@@ -268,6 +280,16 @@ def learn_hows():
             body.append(text)
             if text.startswith('END_TEST') and test not in how:
                 how[test] = how_judged(file, test, tolerance, body)
+=======
+        tolerance = False
+        for part in re.split(r'^(?=/\*|START_TEST)', text_of(file), flags=re.M):
+            if part.startswith('/*'):
+                stated = re.findall(r'^[/ ]\*.*(?:Tolerance|Measure,? (?:and )?tolerance).*', part, re.M)
+                tolerance = bool(stated) and not re.search('Tolerance:? +([Nn]one|[Zz]ero)', stated[-1])
+            test = re.match(r'START_TEST\((\w+)\)(.*?)^END_TEST', part, re.M | re.S)
+            if test and test[1] not in how:
+                how[test[1]] = how_judged(file, test[1], tolerance, test[2].splitlines())
+>>>>>>> main
     return how
 
 
@@ -359,7 +381,7 @@ def answers():
 # ---- The page
 
 def filled(page, here, linked, kind, words):
-    """The contents of a block; None if a block of this kind has no contents in this page."""
+    """The contents of a block; those of "bound" are empty in the committed page."""
     if kind == 'code':
         if not (len(words) == 2 or len(words) == 4 and words[2] == 'Step'):
             raise Wrong('not <!-- code: FILE NAME [Step n] -->')
@@ -368,40 +390,35 @@ def filled(page, here, linked, kind, words):
         raise Wrong(f'not a block of kind {kind}: {" ".join(words)}')
     if kind == 'exercises':
         return exercises(words[0], linked=here is None)
-    if kind == 'table':
-        return tables(here, *words)
-    if here is None:
-        return None
-    return {'claims': lambda: claims(linked), 'answers': answers}.get(words[0], lambda: tables(here, *words))()
+    if kind == 'bound' and here is None:
+        return ''
+    if words[0] == 'claims':
+        return claims(linked)
+    return answers() if words[0] == 'answers' else tables(here, *words)
 
 
 def woven(page, here=None):
     """The text of a page with its blocks filled: as it is committed or, with the folder of this machine's figures
     `here`, as it is bound."""
-    out, linked, opened = [], {}, None
+    out, linked, numbered = [], {}, enumerate(lines_of(page), 1)
     rows = claim_rows(page) if page.startswith('chapters/') else {}
-    for number, text in enumerate(lines_of(page), 1):
-        mark = re.match(r'<!-- (/?)(code|table|exercises|bound)(?:: (.*?))? ?-->', text)
+    for number, text in numbered:
         try:
-            if opened:
-                if mark and mark[1] and mark[2] == opened[0]:
-                    out.append(text)
-                    opened = None
-                elif mark:
-                    raise Wrong(f'the block of line {opened[1]} is not closed')
-                continue
-            if mark and mark[1]:
-                raise Wrong('nothing is open here')
             out.append(claimed(text) if number in rows else text)
             linked.update(dict.fromkeys(re.findall(r'\]\((chapters/[^)#]*\.md)', text)))
+            mark = MARK.match(text)
+            if mark and mark[1]:
+                raise Wrong('nothing is open here')
             if mark:
                 contents = filled(page, here, linked, mark[2], (mark[3] or '').split())
-                out += [contents] if contents is not None else []
-                opened = (mark[2], number) if mark[2] != 'bound' else None
+                out += [contents] if contents else []
+            if mark and mark[2] != 'bound':
+                closing = next((MARK.match(each) for _, each in numbered if MARK.match(each)), None)
+                if not closing or closing.groups()[:2] != ('/', mark[2]):
+                    raise Wrong('this block is not closed')
+                out.append(closing.string)
         except Wrong as wrong:
             raise Wrong(f'{page}:{number}: {wrong}')
-    if opened:
-        raise Wrong(f'{page}: the block of line {opened[1]} is not closed')
     return '\n'.join(out) + '\n'
 
 
@@ -409,6 +426,6 @@ def weave(pages):
     """Fill the blocks of committed pages in place."""
     for page in pages:
         text = woven(page)
-        if text.splitlines() != lines_of(page):
+        if text != text_of(page):
             replace(page, text)
             print(f'  woven {page}')

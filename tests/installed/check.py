@@ -1,4 +1,5 @@
-"""Tests of the Python module, against the program of the same precision; tests/tools/installed.py runs them in the top folder.
+"""Tests of the Python module, against the program of the same precision; tests/tools/installed.py runs them in the
+top folder.
 
     BUILD=... SCRATCH=... python3 check.py QUESTION float32|float64
 """
@@ -10,7 +11,6 @@ import glob
 import importlib.util
 import inspect
 import io
-import itertools
 import json
 import os
 import pathlib
@@ -19,9 +19,9 @@ import re
 import struct
 import subprocess
 import sys
-import threading
 import zipfile
 from base64 import urlsafe_b64encode
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 import numpy
@@ -57,12 +57,16 @@ def write(path, tensors):
     pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, **more)
+
+
 def apply(operator, words, tensors):
     """y of the program, or its error."""
-    write(scratch + "/in.safetensors", tensors)
-    ran = subprocess.run([program, "apply", operator, *words, scratch + "/in.safetensors", "-o",
-                          scratch + "/out.safetensors"], capture_output=True, text=True)
-    return ran.stderr.strip() if ran.returncode else read(scratch + "/out.safetensors")[0]["y"]
+    given, out = scratch + "/in.safetensors", scratch + "/out.safetensors"
+    write(given, tensors)
+    ran = run(program, "apply", operator, *words, given, "-o", out)
+    return ran.stderr.strip() if ran.returncode else read(out)[0]["y"]
 
 
 def keywords(words):
@@ -329,24 +333,17 @@ def plans():
         again = twicetold.plan(operator, **tensors, **given, threads=threads)
         assert abs(again(x) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
         same(again(x), function(operator)(**tensors, **given, threads=threads), f"{threads} threads")
-    inputs, alone = [x * (n + 1) for n in range(4)], twicetold.plan(operator, **tensors, **given, threads=1)
-    expected, found = [(plan(each), alone(each)) for each in inputs], [[] for _ in inputs]
+    alone = twicetold.plan(operator, **tensors, **given, threads=1)
 
     def work(n):
         own = twicetold.plan(operator, **tensors, **given, threads=1)
-        for _ in range(8):
-            found[n].append((plan(inputs[n]), own(inputs[n])))
+        return [(plan(x * n), own(x * n)) for _ in range(8)]
 
-    workers = [threading.Thread(target=work, args=(n,)) for n in range(len(inputs))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    for n, ys in enumerate(found):
-        assert len(ys) == 8
-        for shared, own in ys:
-            same(shared, expected[n][0], f"thread {n}, a plan for all")
-            same(own, expected[n][1], f"thread {n}, its own plan")
+    with ThreadPoolExecutor(4) as pool:
+        for n, ys in enumerate(pool.map(work, range(1, 5)), 1):
+            for shared, own in ys:
+                same(shared, plan(x * n), f"thread {n}, a plan for all")
+                same(own, alone(x * n), f"thread {n}, its own plan")
 
     # Step 4: a plan cannot be copied; several threads are an error in a child of fork.
     for second in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -423,30 +420,28 @@ def fork():
                     {after}
                     os._exit(0 if twicetold.msa(**tensors, grid=1) == 6 else 1)
                 sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))"""
-            ran = subprocess.run([sys.executable, "-c", script, scratch], capture_output=True, text=True)
+            ran = run(sys.executable, "-c", script, scratch)
             assert ran.returncode == 0, f"{who}, {before}: {ran.returncode}, {ran.stderr}"
 
 
 def documented():
-    listed = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout
-    listed = listed.split("\n\n")[0].split("\n")      # layers and networks stand below
-    names = [line.split()[0] for line in listed]
-    assert list(twicetold.operators) == names, names
-    for name in names:
-        words = next(line.split()[1:] for line in listed if line.split()[:1] == [name])
+    listed = run(program, "list", check=True).stdout.split("\n\n")[0]      # layers and networks stand below
+    rows = [line.split() for line in listed.split("\n")]
+    assert list(twicetold.operators) == [name for name, *_ in rows], listed
+    for name, *words in rows:
         assert list(twicetold.forms(name)) == [word for word in words if not word.startswith(("cuda", "("))]
-        page = subprocess.run([program, "help", name], capture_output=True, text=True, check=True).stdout
-        typed = {option.replace("-", "_") for option in re.findall(r"^  --([a-z-]+)", page, re.M)}
-        said = set(re.findall(r"^  (\w+) +\[", page, re.M)) - {"y"} | {"lambda_" if o == "lambda" else o for o in typed}
-        signature = inspect.signature(function(name))
-        taken = set(signature.parameters) - {"form", "threads", "max_memory"}
+        page = run(program, "help", name, check=True).stdout
+        options = {option.replace("-", "_") for option in re.findall(r"^  --([a-z-]+)", page, re.M)}
+        options = {"lambda_" if option == "lambda" else option for option in options}
+        said = set(re.findall(r"^  (\w+) +\[", page, re.M)) - {"y"} | options
+        taken = set(inspect.signature(function(name)).parameters) - {"form", "threads", "max_memory"}
         assert said - {"form", "threads", "max_memory", "max_work", "device"} == taken, said ^ taken
         for parameter in taken:
             assert re.search(rf"^    {parameter} ", function(name).__doc__, re.M), f"{name}: no {parameter} on its page"
         assert function(name).__name__ in twicetold.__all__
-    assert inspect.signature(twicetold.lisa).parameters["heads"].default == 1
-    assert inspect.signature(twicetold.lisa).parameters["grid"].default is inspect.Parameter.empty
-    assert inspect.signature(twicetold.hilo).parameters["pooled_queries"].default is False
+    lisa, hilo = (inspect.signature(each).parameters for each in (twicetold.lisa, twicetold.hilo))
+    assert lisa["heads"].default == 1 and lisa["grid"].default is inspect.Parameter.empty
+    assert hilo["pooled_queries"].default is False
 
 
 def chapter():
@@ -477,8 +472,8 @@ def chapter():
 def wheel():
     packing = [sys.executable, "reference/library/wheel.py", build, "1.0", scratch]
     asked = [os.environ.get("CC", "cc"), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
-    macros = subprocess.run(asked, capture_output=True, text=True).stdout       # none where it knows no native
-    path = subprocess.run(packing, input=macros, capture_output=True, text=True, check=True).stdout.strip()
+    macros = run(*asked).stdout         # none where it knows no native
+    path = run(*packing, input=macros, check=True).stdout.strip()
     with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
         packed.extractall(scratch)
@@ -496,7 +491,7 @@ def wheel():
         print(twicetold.__file__)"""
     numpy.savez(scratch + "/in.npz", **tensors)
     alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
-    ran = subprocess.run([sys.executable, "-c", script], cwd=scratch, env=alone, capture_output=True, text=True)
+    ran = run(sys.executable, "-c", script, cwd=scratch, env=alone)
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
     same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
 
@@ -505,24 +500,23 @@ def wheel():
     if not flags:
         print("left out, without flags in /proc/cpuinfo: processors that lack some")
         return
-    flags, recorded = flags.group(1).split(), scratch + "/twicetold/__init__.py"
+    flags = flags[1].split()
 
     def needs():
-        return re.search('^_NEEDS = "(.*)"', pathlib.Path(recorded).read_text(), re.M).group(1).split()
+        module = pathlib.Path(scratch, "twicetold/__init__.py").read_text()
+        return re.search('^_NEEDS = "(.*)"', module, re.M)[1].split()
 
     assert set(needs()) <= set(flags) and ("avx2" in needs()) == ("__AVX2__" in macros), needs()
-    lacking = next((name, macro) for name, macro in (("xop", "XOP"), ("avx512_fp16", "AVX512FP16"), ("fma4", "FMA4"))
-                   if name not in flags)
-    macros = f"#define __SSE3__ 1\n#define __{lacking[1]}__ 1\n"
-    subprocess.run(packing, input=macros, capture_output=True, text=True, check=True)
+    rare = ("xop", "XOP"), ("avx512_fp16", "AVX512FP16"), ("fma4", "FMA4")
+    name, macro = next(each for each in rare if each[0] not in flags)
+    run(*packing, input=f"#define __SSE3__ 1\n#define __{macro}__ 1\n", check=True)
     with zipfile.ZipFile(path) as packed:
         packed.extractall(scratch)
-    assert needs() == ["pni", lacking[0]], needs()
-    for name in ("libtwicetold.so.1", "libtwicetold-double.so.1"):
-        pathlib.Path(scratch, "twicetold", name).write_bytes(b"not loaded")
-    ran = subprocess.run([sys.executable, "-c", "import twicetold"], cwd=scratch, env=alone, capture_output=True,
-                         text=True)
-    line = f"ImportError: twicetold: the processor lacks {lacking[0]}, expected all that the wheel was built for (make "
+    assert needs() == ["pni", name], needs()
+    for library in ("libtwicetold.so.1", "libtwicetold-double.so.1"):
+        pathlib.Path(scratch, "twicetold", library).write_bytes(b"not loaded")
+    ran = run(sys.executable, "-c", "import twicetold", cwd=scratch, env=alone)
+    line = f"ImportError: twicetold: the processor lacks {name}, expected all that the wheel was built for (make "
     assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith(line), ran.stderr
 
 

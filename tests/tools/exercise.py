@@ -25,7 +25,6 @@ Exit status: 0 right, 1 not yet, 2 bad usage.
 
 import glob
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -42,6 +41,8 @@ PAGES = "chapters/exercises"
 HERE = BUILD + "/exercises"         # scratch copies, hints given, exercises done
 SOURCES = ("chapters", "reference", "naive", "fast", "tests", "figures")
 os.environ.update(LC_ALL="C", BUILD=BUILD)
+for variable in ("CK_TAP_LOG_FILE_NAME", "CK_FORK", "CK_RUN_CASE"):
+    os.environ.pop(variable, None)
 
 
 def refuse(message):
@@ -79,9 +80,8 @@ class Exercise:
     def key(self, name):
         return self.keys.get(name, "")
 
-    def section(self, name, nth=0):
-        found = [text for each, text in self.sections if each == name]
-        return found[nth] if nth < len(found) else ""
+    def section(self, name):
+        return next((text for each, text in self.sections if each == name), "")
 
     def block(self, name, nth=0):
         """Lines of a block of code in a section."""
@@ -101,19 +101,11 @@ class Result(NamedTuple):
 # ---- the scratch copy
 
 def make_tree(folder, exercise):
-    """Links to the sources; the file, `source:` and the folders above them are copies."""
+    """Links to all sources; the file and `source:` are copies."""
     shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
     for each in SOURCES:
-        os.symlink(os.path.abspath(each), f"{folder}/{each}")
-    for real in filter(None, (exercise.file, exercise.key("source"))):
-        for parent in reversed(pathlib.PurePath(real).parents[:-1]):
-            copy = f"{folder}/{parent}"
-            if os.path.islink(copy):
-                os.remove(copy)
-                os.mkdir(copy)
-                for each in glob.glob(f"{parent}/*"):
-                    os.symlink(os.path.abspath(each), f"{folder}/{each}")
+        shutil.copytree(os.path.abspath(each), f"{folder}/{each}", copy_function=os.symlink)
+    for real in filter(None, {exercise.file, exercise.key("source")}):
         os.remove(f"{folder}/{real}")
         shutil.copy(real, f"{folder}/{real}")
 
@@ -139,20 +131,22 @@ def fill(folder, exercise, lines):
     write(f"{folder}/{exercise.file}", "".join(text + "\n" for text in source))
 
 
-def fill_skeleton(folder, exercise):
+def skeleton(exercise):
     n = exercise.number
-    fill(folder, exercise, [f"/* Exercise {n}: write this.  make check N={n} judges. */", *exercise.block("Instead")])
+    return [f"/* Exercise {n}: write this.  make check N={n} judges. */", *exercise.block("Instead")]
 
 
 def make_mistake(folder, exercise):
-    """Make the change of a `break`."""
-    lines, old, new = read(exercise.file).split("\n"), exercise.block("Change"), exercise.block("Change", 1)
-    bare, was = [text.strip(" ") for text in lines], [text.strip(" ") for text in old]
-    found = [i for i in range(len(lines)) if bare[i:i + len(was)] == was]
+    """Make the change of a `break` in a new copy."""
+    make_tree(folder, exercise)
+    lines = read(exercise.file).split("\n")
+    bare, old, new = ([text.strip(" ") for text in each]
+                      for each in (lines, exercise.block("Change"), exercise.block("Change", 1)))
+    found = [i for i in range(len(lines)) if bare[i:i + len(old)] == old]
     if len(found) != 1:
         refuse(f"{exercise.number}: the line to change is not found, or more than once")
     indent = re.match(" *", lines[found[0]])[0]
-    lines[found[0]:found[0] + len(old)] = [indent + text.strip(" ") for text in new]
+    lines[found[0]:found[0] + len(old)] = [indent + text for text in new]
     write(f"{folder}/{exercise.file}", "\n".join(lines))
 
 
@@ -160,14 +154,12 @@ def make_mistake(folder, exercise):
 
 def commands():
     """The commands with which make compiles and links, by name."""
-    return {name: words.split() for name, _, words in (line.partition("=") for line in
-                                                       read(BUILD + "/exercises.txt").split("\n"))}
+    pairs = (line.partition("=") for line in read(BUILD + "/exercises.txt").split("\n"))
+    return {name: words.split() for name, _, words in pairs}
 
 
 def run(words, **more):
     """Run a command; return its exit status and all that it prints."""
-    for name in ("CK_TAP_LOG_FILE_NAME", "CK_FORK", "CK_RUN_CASE"):
-        os.environ.pop(name, None)
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
     return done.returncode, done.stdout
 
@@ -196,18 +188,16 @@ def run_suite(folder, exercise, case):
 
 def count(folder, exercise):
     """Multiplications of the solution on the problem of `counts:`, and those of the formula."""
-    how, words = commands(), exercise.key("counts").split(" ", 3)
+    how, program = commands(), os.path.abspath(folder + "/count")
     source = "".join(f'#include "{name}"\n' for name in how["before"])
     source += f'namespace counting {{\n#include "{exercise.file}"\n}}'
-    program = os.path.abspath(folder + "/count")
-    status, said = run([*how["count"], "-I.", "-x", "c++", "-c", "-", "-o", "counted.o"], cwd=folder, input=source)
-    if status == 0:
-        status, said = run([*how["link"], BUILD + "/tests/exercise_count.o", folder + "/counted.o", *how["with"],
-                            "-o", program])
-    if status == 0:
-        status, said = run([program, *words])
-    if status:
-        return Result(False, said)
+    compiling = [*how["count"], "-I.", "-x", "c++", "-c", "-", "-o", "counted.o"]
+    linking = [*how["link"], f"{BUILD}/tests/exercise_count.o", f"{folder}/counted.o", *how["with"], "-o", program]
+    counting = [program, *exercise.key("counts").split(" ", 3)]
+    for words, more in (compiling, {"cwd": folder, "input": source}), (linking, {}), (counting, {}):
+        status, said = run(words, **more)
+        if status:
+            return Result(False, said)
     if not re.fullmatch(r"\d+ [1-9]\d*\n", said):
         refuse(f"{exercise.number}: counted '{said.strip()}', expected two numbers: multiplications, and those of the "
                "formula")
@@ -217,10 +207,12 @@ def count(folder, exercise):
 
 def solve(folder, exercise, case=None):
     """All tests pass, with no more multiplications than the formula."""
-    tests = run_suite(folder, exercise, exercise.key("case") if case is None else case)
-    result = count(folder, exercise) if tests.passed and exercise.key("counts") else tests
-    write(folder + "/said", tests.said if result.passed else result.said)
-    return result._replace(said=read(folder + "/said"))
+    result = run_suite(folder, exercise, exercise.key("case") if case is None else case)
+    if result.passed and exercise.key("counts"):
+        counted = count(folder, exercise)
+        result = counted._replace(said=result.said) if counted.passed else counted
+    write(folder + "/said", result.said)
+    return result
 
 
 def explain(folder, exercise, result):
@@ -229,18 +221,15 @@ def explain(folder, exercise, result):
         made, expected = result.counts
         print(f"The result is right, and the price is not: {made} multiplications where {expected} do "
               f"({exercise.key('counts')}).")
-        return
-    if not result.failed:
-        wrong = [line for line in result.said.split("\n") if re.search("error|undefined", line)]
+    elif result.failed:
+        for said in filter(None, (exercise.section("When " + test) for test in result.failed)):
+            print("\n".join(textwrap.fill(line, 100) for line in said.split("\n")) + "\n")
+        print("Not yet. What fell:", *result.failed)
+        print(*re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3], sep="\n")
+    else:
+        wrong = re.findall(".*(?:error|undefined).*", result.said)
         print(*(line.replace(folder + "/", "") for line in wrong[:5]), sep="\n")
         print("It does not compile yet, or does not end.")
-        return
-    for test in result.failed:
-        said = exercise.section("When " + test)
-        if said:
-            print("\n".join(textwrap.fill(line, 100) for line in said.split("\n")) + "\n")
-    print("Not yet. What fell:", *result.failed)
-    print(*re.findall(r"^[^:\n]*:\d+:[FE]:.*", result.said, re.M)[:3], sep="\n")
 
 
 # ---- answers
@@ -273,18 +262,16 @@ def check_answer(exercise, answer):
     if not found:
         refuse(f"{n}: the command prints nothing")
     print(found)
-    if not near(answer, found, float(exercise.key("within") or 1)):
-        print(f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book.")
-        return False
-    print("Right.")
-    return True
+    right = near(answer, found, float(exercise.key("within") or 1))
+    other = f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book."
+    print("Right." if right else other)
+    return right
 
 
 def check_break(exercise, answer):
     n, folder = exercise.number, f"{HERE}/{exercise.number}"
     if not answer:
         refuse(f"{n} wants the names of proofs: make check N={n} ANSWER='name name'")
-    make_tree(folder, exercise)
     make_mistake(folder, exercise)
     result = solve(folder, exercise, case="")
     if result.passed:
@@ -322,11 +309,9 @@ def prove_hole(exercise, folder):
     result = solve(folder, exercise)
     if not result.passed:
         yield "the solution does not pass\n" + result.said
-    fill_skeleton(folder, exercise)
     dear = False
-    for name in ["the skeleton"] + wrong:
-        if name != "the skeleton":
-            fill(folder, exercise, exercise.block(name))
+    for name, lines in [("the skeleton", skeleton(exercise)), *((name, exercise.block(name)) for name in wrong)]:
+        fill(folder, exercise, lines)
         result = solve(folder, exercise)
         dear = dear or name in wrong and bool(result.counts)
         if result.passed:
@@ -354,7 +339,6 @@ def prove_measure(exercise, _):
 
 
 def prove_break(exercise, folder):
-    make_tree(folder, exercise)
     make_mistake(folder, exercise)
     result = solve(folder, exercise)
     if result.passed:
@@ -399,7 +383,7 @@ def show_task(exercise):
             print(f"Open already: {copy} (remove {folder} to begin again)")
         else:
             make_tree(folder, exercise)
-            fill_skeleton(folder, exercise)
+            fill(folder, exercise, skeleton(exercise))
             at = read(copy).split(f"Exercise {n}")[0].count("\n") + 1
             print(f"Write into {copy}, at line {at}.")
     answer = {"hole": "", "break": " ANSWER='name name'"}.get(exercise.kind, " ANSWER=...")
