@@ -232,6 +232,19 @@ class Reading(suite.Case):
         expected = wide if suite.DOUBLE else (narrow[0], -float("inf"), 1.0, 3.0)
         self.assertEqual(suite.read_tensors("b"), {"x": ([1, 4, 1], expected), "table": ([2, 1], narrow)})
 
+    def test_doubles_are_read_in_pieces(self):
+        """compare takes 4096 numbers at a time, the library 1024 of F32 or 512 of F64."""
+        sizes = 1, 7, 511, 512, 513, 1024, 1025, 1500, 4096, 4097, 10000
+        tensors = {str(size): ([size], [size + n + 0.5 for n in range(size)]) for size in sizes}
+        for dtype in "F32", "F64":
+            suite.write_tensors(dtype, tensors, dtype)
+        self.succeeds("twicetold compare F32 F64 --tolerance 0")
+        tensors["10000"][1][8191] += 1
+        suite.write_tensors("F32", tensors, "F32")
+        done = suite.run("twicetold compare F32 F64 --tolerance 0")
+        self.assertEqual(done.status, 1)
+        self.assertIn("1 of 11 tensors is further apart", done.err)
+
 
 class Writing(suite.Case):
     def setUp(self):
