@@ -156,8 +156,8 @@ class Images(suite.Case):
 
     def inputs(self, paths, grid):
         """What a network gets of each image: it covers 8/7 of the grid, and the middle of that is kept."""
-        words = f"twicetold network lisanet-i-t --random 1 --depths 1 --widths 4 --grid {grid} --before stage1.embed -o y"
-        self.succeeds(words.split() + list(paths))
+        words = f"twicetold network lisanet-i-t --random 1 --depths 1 --widths 4 --grid {grid} --before stage1.embed"
+        self.succeeds([*words.split(), *paths, "-o", "y"])
         shape, numbers = suite.read_tensors("y")["x"]
         self.assertEqual(shape[0], len(paths))
         each = len(numbers) // len(paths)
@@ -218,21 +218,23 @@ class Images(suite.Case):
                 self.rejects(path, message)
                 self.fails(f"twicetold network learned-lisa --random 1 {path} -o none", message)
 
-    def test_idx_has_the_pixels_of_png(self):
-        """Images row by row, from image 0 again after the last; gzipped or not."""
+    def test_mosaics_are_the_images_of_a_set(self):
+        """Images row by row, from image 0 again after the last, gzipped or not, give the tokens of the same picture."""
         data = idx_header(0x803, *SET) + PIXELS
         self.write("set", data)
         self.write("set.gz", gzip.compress(data))
-        for grid, rows, columns in ("2x3", 4, 6), ("7x5", 14, 10), ("1x8", 2, 16):
-            for first in 0, 2, 6:
-                with self.subTest((grid, first)):
-                    self.write("mosaic.png", mosaic(first, rows, columns))
-                    words = f"--grid {grid} --channels 5 --patch 2"
-                    _, expected = self.tokens(words, "mosaic.png")
-                    for path in "set", "set.gz":
-                        said, found = self.tokens(f"{words} --first {first}", path)
-                        self.assertEqual(found, expected)
-                        self.assertTrue(said.startswith(f"images {first} ... "), said)
+        for grid, rows, columns, first, origin in [
+                ("2x3", 4, 6, 2, "images 2 ... 2 of "), ("4x3x5", 6, 16, 1, "images 1 ... 6 of "),
+                ("7x5", 14, 10, 4, "images 4 ... 9 (from 0 again after the last) of "),
+                ("13", 8, 8, 0, "images 0 ... 3 of ")]:
+            with self.subTest(grid):
+                self.write("mosaic.png", mosaic(first, rows, columns))
+                words = f"--grid {grid} --channels 5 --patch 2"
+                _, expected = self.tokens(words, "mosaic.png")
+                for path in "set", "set.gz":
+                    said, found = self.tokens(f"{words} --first {first}", path)
+                    self.assertEqual(found, expected)
+                    self.assertTrue(said.startswith(origin), said)
         self.fails("twicetold tokens --grid 2x3 --channels 5 --images set --first 7 -o none",
                    "image 7 asked for, the file has 7")
 
