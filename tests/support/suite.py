@@ -116,7 +116,9 @@ class Report(unittest.TestResult):
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
         if error:
-            self.wrong.append(error)
+            kind, value, trace = error
+            row = subtest.id().removeprefix(test.id()).strip()
+            self.wrong.append((kind, f"{row}: {value}", trace))
 
     def addFailure(self, test, error):
         super().addFailure(test, error)
