@@ -232,7 +232,6 @@ $(addprefix $1/,twicetold measure $(DRAWERS) $(TESTS)): $1/libtwicetold.a $(BUIL
 	$$(if $$(V),,@echo "  link    $$@")
 	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(if $$(findstring /tests/,$$@),$$(CHECK_LIBS)) $$(LDLIBS) -o $$@
 
-$1/tests/test_faults: | $1/tests/refusing.so $1/twicetold $1/measure
 $1/tests/refusing.so: tests/faults/refusing.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) -std=gnu11 -O1 $$(WARNINGS) -fPIC -shared $$< -ldl -o $$@
@@ -372,7 +371,7 @@ $(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
 $(BUILD)/tests/test_live: | $(MODULE)
 
 # Suites in Python: the folder of a link says whose programs they run.
-$(filter %.py,$(SUITES)): | $(PROGRAMS) $(LIBRARY)
+$(filter %.py,$(SUITES)): | $(PROGRAMS) $(LIBRARY) $(FOLDERS:=/tests/refusing.so)
 	@mkdir -p $(@D) && ln -sf $(abspath tests/$(@F)) $@
 
 SUITE = BUILD=$(BUILD) $(PYTHON) tests/tools/run.py
@@ -489,7 +488,7 @@ OTHER_wide  = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi
 OTHER_clang = CC=clang
 COMPUTED = attention chopd chopd_theorems elsa elsa_theorems ground hilo hilo_scores hilo_theorems ladder lane_fft \
            layers library lisa lisa_theorems msa msa_golden numbers packed_linear product sra structsa structsa_theorems
-PORTABLE := $(filter $(patsubst %,\%/test_%,$(or $(ONLY),$(COMPUTED))),$(SUITES))
+PORTABLE := $(filter $(foreach suite,$(or $(ONLY),$(COMPUTED)),%/test_$(suite) %/test_$(suite).py),$(SUITES))
 portable: $(PORTABLE)
 	@$(SUITE) $(PORTABLE)
 

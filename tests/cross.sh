@@ -24,10 +24,10 @@ i386)    arch=i386 triplet=i386-linux-gnu prefix=i686-linux-gnu loader=ld-linux.
 esac
 case $MACHINE:$(uname -m) in
 aarch64:aarch64 | s390x:s390x | i386:x86_64 | i386:i?86) native=1 qemu=
-    suites=$(for suite in tests/test_*.c; do
-        suite=${suite#tests/test_} suite=${suite%.c}
+    suites=$(for suite in tests/test_*.c tests/test_*.py; do
+        suite=${suite#tests/test_} suite=${suite%.*}
         case " $homely " in *" $suite "*) ;; *) echo "$suite" ;; esac
-    done) ;;
+    done | sort -u) ;;
 *) native= qemu=qemu-$MACHINE ;;
 esac
 for tool in "$prefix-gcc" "$prefix-g++" $qemu; do
@@ -62,9 +62,13 @@ if [ "$native" ]; then
 fi
 targets=
 for suite in ${ONLY:-$suites}; do
-    suite=test_$suite
-    test -e "tests/$suite.c" || { echo "ONLY: found '${suite#test_}', which is no suite" >&2; exit 2; }
-    targets="$targets $build/tests/$suite $build/double/tests/$suite"
+    found=
+    for source in "tests/test_$suite.c" "tests/test_$suite.py"; do
+        test -e "$source" || continue
+        found=${source%.c}
+        targets="$targets $build/$found $build/double/$found"
+    done
+    test "$found" || { echo "ONLY: found '$suite', which is no suite" >&2; exit 2; }
 done
 make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CFLAGS=-O2 CXXFLAGS=$kernels \
     CC="$prefix-gcc --sysroot=$root" \
