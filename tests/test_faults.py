@@ -11,20 +11,20 @@ from support import suite
 
 SHIM = os.path.join(suite.BUILD, "tests", "refusing.so")
 
-# Commands, their output, and the step of n after the first 60 requests.
+# Commands, and the step of n after the first 60 requests.
 COMMANDS = [
-    ("twicetold apply msa msa.in --grid 3x4 --heads 2 -o y", "y", 1),
-    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form naive -o y", "y", 1),
-    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form fast -o y", "y", 1),
-    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form fftw -o y", "y", 23),
-    ("twicetold apply hilo hilo.in --grid 4x4 --heads 2 --alpha 0.5 --form fast -o y", "y", 1),
-    ("twicetold parameters msa --grid 3x4 --heads 2 --channels 8 --images p.png -o y", "y", 1),
-    ("twicetold tokens --grid 3x4 --channels 5 --images p.png -o y", "y", 1),
-    ("twicetold tokens --grid 3x4 --channels 5 --images i.idx -o y", "y", 1),
-    ("twicetold spectrum f.in -o y", "y", 23),
-    ("twicetold compare f.in f.in", None, 1),
-    ("twicetold network learned-lisa --random 3 --grid 8x8 --depths 1 --widths 4 -o y p.png", "y", 1),
-    ("measure msa --grid 3x3 --channels 4 --form naive", None, 1),
+    ("twicetold apply msa msa.in --grid 3x4 --heads 2 -o y", 1),
+    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form naive -o y", 1),
+    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form fast -o y", 1),
+    ("twicetold apply lisa lisa.in --grid 3x4 --heads 2 --form fftw -o y", 23),
+    ("twicetold apply hilo hilo.in --grid 4x4 --heads 2 --alpha 0.5 --form fast -o y", 1),
+    ("twicetold parameters msa --grid 3x4 --heads 2 --channels 8 --images p.png -o y", 1),
+    ("twicetold tokens --grid 3x4 --channels 5 --images p.png -o y", 1),
+    ("twicetold tokens --grid 3x4 --channels 5 --images i.idx -o y", 1),
+    ("twicetold spectrum f.in -o y", 23),
+    ("twicetold compare f.in f.in", 1),
+    ("twicetold network learned-lisa --random 3 --grid 8x8 --depths 1 --widths 4 -o y p.png", 1),
+    ("measure msa --grid 3x3 --channels 4 --form naive", 1),
 ]
 INPUTS = [
     "twicetold parameters msa --grid 3x4 --heads 2 --channels 8 --images p.png -o msa.in",
@@ -65,7 +65,7 @@ class Memory(suite.Case):
         suite.write_tensors("f.in", {"y": ([1, 2, 3, 1], 6 * (0.5,))}, "F32")
         for words in INPUTS:
             self.succeeds(words)
-        self.files = {*os.listdir(), "report"}
+        self.files = {*os.listdir(), "report", "y"}
 
     def run_without(self, words, n, every):
         """Run a command whose request n fails (-1: none), or n and all later ones; return its result and the report."""
@@ -75,43 +75,42 @@ class Memory(suite.Case):
         done = suite.run(words, env={**os.environ, **more})
         return done, contents("report").decode()
 
-    def check(self, done, report, words, output, expected):
+    def check(self, done, report, words, expected):
         """The command succeeds, or its exit status is 1 and it prints one line; then the old output is unchanged.  All
         memory is freed, and no file is left.  FFTW and oneDNN may end the process."""
         self.assertTrue("\nleft" not in report or "\nleft 0 " in report, "leaks")
-        if output:
-            self.assertEqual(contents(output), b"old" if done.status else expected)
+        self.assertEqual(contents("y"), b"old" if done.status else expected)
         if ended_by_a_library(done.status, report):
             return
         self.assertIn(done.status, (0, 1))
-        self.assertEqual({*os.listdir()} - {output}, self.files)
+        self.assertEqual({*os.listdir()}, self.files)
         if done.status and not words.startswith("measure"):
             self.assertEqual(len(done.err.strip("\n").splitlines()), 1)
         if report.startswith(("libpng", "libz")):
             self.assertIn("not enough memory", done.err)
 
-    def fail_requests(self, words, output, every, step):
+    def fail_requests(self, words, every, step):
         """Let each request of a command fail; return how many did.  Steps: FFTW `step`, oneDNN 997."""
+        write("y", b"old")
         done, report = self.run_without(words, -1, False)
         self.assertEqual(done.status, 0, done.err)
         self.assertTrue(report.startswith("left 0 of "), report)
-        expected = contents(output) if output else None
+        expected = contents("y")
         n = failures = 0
         while True:
-            if output:
-                write(output, b"old")
+            write("y", b"old")
             done, report = self.run_without(words, n, every)
             if report.startswith("left"):               # there is no request n
                 return failures
             with self.subTest(f"{words}, request {n}{' and later' if every else ''} of {report}: {done}"):
-                self.check(done, report, words, output, expected)
+                self.check(done, report, words, expected)
             failures += 1
             n += 997 if by_onednn(report) else step if n >= 60 else 1
 
     def test_any_request_may_fail(self):
-        for words, output, step in COMMANDS:
+        for words, step in COMMANDS:
             for every in False, True:
-                failures = self.fail_requests(words, output, every, step)
+                failures = self.fail_requests(words, every, step)
                 self.assertGreater(failures, 5, words)
             print(f"    {words}: {failures} requests failed, and as many with all later ones", flush=True)
 

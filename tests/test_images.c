@@ -557,7 +557,11 @@ END_TEST
 /* A path that cannot lead to a file, and a broken file, are no absent data set. */
 START_TEST(wrong_token_sources_are_rejected)
 {
-    static const struct { const char *path; size_t patch, first, batch, channels; const char *grid, *message; } wrong[] = {
+    static const struct {
+        const char *path;
+        size_t patch, first, batch, channels;
+        const char *grid, *message;
+    } wrong[] = {
         {"set/file", 2, 0, 1, 1, "3x4", "Not a directory"},
         {"broken", 2, 0, 1, 1, "3x4", "broken"},
         {"set", 2, 7, 1, 1, "3x4", "image 7 asked for, the file has 7"},
