@@ -10,7 +10,7 @@
 # Emulated suites.  Left out: program and faults run other programs; promises, emulator and cuda* are too slow; learned
 # needs the data set; theorems, readings, errata, counts, published, chopd_*, hilo_scores, gap, ladder and cheats do not
 # depend on the machine.
-suites='ground safetensors images operator lookup room fuzz threads numbers product packed_linear lane_fft
+suites='ground safetensors tensor_files images image_files operator lookup room fuzz threads numbers product packed_linear lane_fft
     spectrum library layers network msa attention lisa structsa elsa chopd hilo sra'
 
 # These need this machine's compiler, browser, Python or device.
@@ -24,10 +24,10 @@ i386)    arch=i386 triplet=i386-linux-gnu prefix=i686-linux-gnu loader=ld-linux.
 esac
 case $MACHINE:$(uname -m) in
 aarch64:aarch64 | s390x:s390x | i386:x86_64 | i386:i?86) native=1 qemu=
-    suites=$(for suite in tests/test_*.c tests/test_*.py; do
-        suite=${suite#tests/test_} suite=${suite%.*}
+    suites=$(for suite in tests/test_*.c; do
+        suite=${suite#tests/test_} suite=${suite%.c}
         case " $homely " in *" $suite "*) ;; *) echo "$suite" ;; esac
-    done | sort -u) ;;
+    done) ;;
 *) native= qemu=qemu-$MACHINE ;;
 esac
 for tool in "$prefix-gcc" "$prefix-g++" $qemu; do
@@ -62,13 +62,9 @@ if [ "$native" ]; then
 fi
 targets=
 for suite in ${ONLY:-$suites}; do
-    found=
-    for source in "tests/test_$suite.c" "tests/test_$suite.py"; do
-        test -e "$source" || continue
-        found=${source%.c}
-        targets="$targets $build/$found $build/double/$found"
-    done
-    test "$found" || { echo "ONLY: found '$suite', which is no suite" >&2; exit 2; }
+    suite=test_$suite
+    test -e "tests/$suite.c" || { echo "ONLY: found '${suite#test_}', which is no suite" >&2; exit 2; }
+    targets="$targets $build/tests/$suite $build/double/tests/$suite"
 done
 make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CFLAGS=-O2 CXXFLAGS=$kernels \
     CC="$prefix-gcc --sysroot=$root" \

@@ -4,8 +4,7 @@
     make mutants [ONLY=pattern]
 
 The table has one mutation per row: path, old text (it occurs exactly once; \\n, \\t and \\\\ as in C), new text, build (float,
-double, exact, address), suites, why.  A suite is room (tests/test_room.c), images.py (tests/test_images.py) or
-exact/test_exact; cuda@lisa sets OPERATOR=lisa.
+double, exact, address), suites, why.  A suite is room (tests/test_room.c) or exact/test_exact; cuda@lisa sets OPERATOR=lisa.
 Suites run in their order up to the first failure, signal or time limit, which detects the mutation.  "equivalent" in
 their place marks a mutation that nothing can detect.  Only the objects that depend on the path are compiled, by make's own
 commands, and linked in front of the archives.  These are errors: a row that does not apply, a mutation that does not compile
@@ -95,7 +94,7 @@ class Mutant:
         if self.depends(target):
             self.make(target)
         else:
-            os.link(target, to, follow_symlinks=False)
+            os.link(target, to)
 
     def changes(self):
         """True if an object differs from the one without the mutation."""
@@ -111,8 +110,7 @@ def failure(build, suite, path):
                 "CK_TIMEOUT_MULTIPLIER": "3", "CK_FORK": "no" if build == "address" else "yes",
                 **({"OPERATOR": suite.split("@")[1]} if "@" in suite else {})}
     terminal, theirs = os.openpty()                         # a terminal gets each line at once
-    command = [sys.executable, path] if path.endswith(".py") else [path]
-    process = subprocess.Popen(command, env={**os.environ, **settings}, start_new_session=True, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([path], env={**os.environ, **settings}, start_new_session=True, stdin=subprocess.DEVNULL,
                                stdout=theirs, stderr=subprocess.DEVNULL)
     os.close(theirs)
     said, end, failed = b"", time.monotonic() + LIMIT, None
@@ -156,7 +154,7 @@ def meet(row, copies):
         mutant = Mutant(copy, path)
         for suite in suites.split():
             targets = [program(build, suite)]
-            if suite.endswith(".py"):                       # it runs the programs of its build
+            if suite in ("program", "faults"):              # they run the programs beside them
                 targets += [name for part in ("", "figures/", "tests/") for name in glob.glob(f"{FOLDER[build]}/{part}*")
                             if os.path.isfile(name) and os.access(name, os.X_OK) and "/test_" not in name]
             for target in targets:

@@ -1,5 +1,5 @@
 /* test_images.c -- what is computed from images: scaling, tokens, noise; and what no command shows: damaged files,
- * memory, written PNG files.  test_images.py has the rest.
+ * memory, written PNG files.  test_image_files.py has the rest.
  *
  * Bytes over 255 are compared exactly. */
 

@@ -1,5 +1,5 @@
 /* test_safetensors.c -- what no command shows of reading and writing safetensors files: damaged files, memory, the C
- * interface; test_safetensors.py has the rest */
+ * interface; test_tensor_files.py has the rest */
 
 #define _XOPEN_SOURCE 700       /* mkdtemp, truncate, fseeko */
 

@@ -95,7 +95,7 @@ def end(process):
 def place(program):
     """The path of a suite's output, without suffix."""
     precision = "double" if "/double/tests/" in program else "exact" if "/exact/" in program else "float"
-    return f"{TAP}/{precision}/{os.path.basename(program)}"
+    return f"{TAP}/{precision}/{os.path.basename(program).removesuffix('.py')}"
 
 
 def command(program):

@@ -1,4 +1,4 @@
-"""test_safetensors.py -- how the program reads and writes safetensors files
+"""test_tensor_files.py -- how the program reads and writes safetensors files
 
 test_safetensors.c has what no command shows: damaged files, memory, the C interface.
 """

@@ -1,4 +1,4 @@
-"""test_images.py -- which images the program reads, and as which pixels
+"""test_image_files.py -- which images the program reads, and as which pixels
 
 test_images.c has what is computed from them, damaged files, memory, the C interface.
 """
