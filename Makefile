@@ -382,7 +382,6 @@ test: all $(SUITES) live ## run all proofs, in both precisions, and proofread th
 # A chapter is called by the last word of its page's name: chapters/6-the-gap.md is gap.  Suites are
 # named after their chapter; some are not, and all others are of the ground.
 OF_lisa  = lisa% lane_fft
-OF_chopd = chopd% cp
 OF_hilo  = hilo% sra spectrum
 OF_networks = network% layers% learned%
 ROWS    := $(foreach page,$(sort $(wildcard chapters/[1-9]*.md)),$(lastword $(subst -, ,$(basename $(notdir $(page))))))
@@ -486,7 +485,7 @@ OTHER_sse2  = ARCH=
 OTHER_avx2  = ARCH=-march=x86-64-v3
 OTHER_wide  = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
 OTHER_clang = CC=clang
-COMPUTED = attention chopd chopd_theorems cp elsa elsa_theorems ground hilo hilo_scores hilo_theorems ladder lane_fft \
+COMPUTED = attention chopd chopd_theorems elsa elsa_theorems ground hilo hilo_scores hilo_theorems ladder lane_fft \
            layers library lisa lisa_theorems msa msa_golden numbers packed_linear product sra structsa structsa_theorems
 PORTABLE := $(filter $(patsubst %,\%/test_%,$(or $(ONLY),$(COMPUTED))),$(SUITES))
 portable: $(PORTABLE)

@@ -11,7 +11,7 @@
 # needs the data set; theorems, readings, errata, counts, published, chopd_*, hilo_scores, gap, ladder and cheats do not
 # depend on the machine.
 suites='ground safetensors images operator lookup room fuzz threads numbers product packed_linear lane_fft
-    spectrum cp library layers network msa attention lisa structsa elsa chopd hilo sra'
+    spectrum library layers network msa attention lisa structsa elsa chopd hilo sra'
 
 # These need this machine's compiler, browser, Python or device.
 homely='exercises live installed cuda'

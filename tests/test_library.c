@@ -17,7 +17,6 @@
 #include "golden.h"
 #include "support.h"
 #include "../reference/bytes.h"
-#include "../reference/instruments/cp.h"
 #include "../reference/instruments/tokens.h"
 #include "../reference/plan.h"
 #include "../reference/random.h"
@@ -605,20 +604,9 @@ static void tokens_of_noise(real *y)
     for (int n = 0; n < 16; n++) y[0] += x[n] * x[n] * 6 / 16;
 }
 
-static void decomposition(real *y)
-{
-    static const double ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    struct cp cp;
-    double error;
-    succeeds(cp_als(&cp, ones, 3, LIST(size_t, 2, 2, 2), 1, NULL));
-    succeeds(cp_error(&error, &cp, ones));
-    y[0] = (real)(6 + error);
-    cp_release(&cp);
-}
-
 static const struct { const char *name; void (*start)(real *y); int at; } starts[] = {
     {"a plan", plan_of_one_token, 0}, {"image_fit", fitted_image, 4}, {"random_fill_normal", random_numbers, 4},
-    {"tokens_make", tokens_of_noise, 0}, {"cp_als", decomposition, 0},
+    {"tokens_make", tokens_of_noise, 0},
 };
 
 /* Run `passes` in a child of fork, which has 10 seconds. */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "../bytes.h"
-#include "beside.h"
+#include "atomic_file.h"
 
 #define HEADER 16               /* bytes of an IDX header with three axes */
 #define CHUNK 4096              /* bytes read at a time */
@@ -320,7 +320,7 @@ static unsigned char byte_of(real v)
 status image_write_png(const struct image *im, const char *path)
 {
     size_t pixels;
-    struct beside b;
+    struct atomic_file f;
     png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns,
                      .height = (png_uint_32)im->rows,
                      .format = im->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
@@ -333,11 +333,11 @@ status image_write_png(const struct image *im, const char *path)
     unsigned char *bytes = memory_get(pixels, im->channels);
     if (!bytes) return out_of_memory("a PNG image");
     for (size_t i = 0; i < pixels * im->channels; i++) bytes[i] = byte_of(im->pixels[i]);
-    status s = beside_open(&b, path);
+    status s = atomic_file_open(&f, path);
     if (!s.code) {
-        if (!png_image_write_to_stdio(&png, b.file, 0, bytes, 0, NULL))
+        if (!png_image_write_to_stdio(&png, f.file, 0, bytes, 0, NULL))
             s = failure("%.120s cannot be written: %s", path, png.message);
-        s = beside_close(&b, s);
+        s = atomic_file_close(&f, s);
     }
     memory_free(bytes);
     return s;

@@ -72,8 +72,8 @@ status image_is_png(bool *png, const char *path);
 status image_read_png(struct image *im, const char *path);
 
 /* Writes 8-bit grey (1 channel) or RGB (3): v is rounded to the nearest of
- * 0, 1/255 ... 1; beyond is clipped and NaN is black.  The file is written
- * beside and renamed (beside.h), so path holds the whole image or what it held before.
+ * 0, 1/255 ... 1; beyond is clipped and NaN is black.  path has the complete image or what it
+ * had before (atomic_file.h).
  * Refused: other numbers of channels; a path that cannot be a file. */
 status image_write_png(const struct image *im, const char *path);
 

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "beside.h"
+#include "atomic_file.h"
 
 #define HEADER_LIMIT ((size_t)100000000)
 #define NESTING 3                       /* file, tensor, shape */
@@ -500,15 +500,15 @@ status safetensors_open(struct safetensors *opened, const char *path)
     /* Step 1: a regular file; O_NONBLOCK, as opening a pipe would wait for its writer. */
     *opened = (struct safetensors){0};
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return path_refused("opened", path, errno);
-    status s = fstat(fd, &found) != 0 ? path_refused("read", path, errno) : status_ok();
+    if (fd < 0) return path_error("opened", path, errno);
+    status s = fstat(fd, &found) != 0 ? path_error("read", path, errno) : status_ok();
     if (!s.code && !S_ISREG(found.st_mode))
         s = bad_input("%.120s is %s, expected a file", path,
                       S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
 
     /* Step 2: its header. */
     if (!s.code) opened->file = fdopen(fd, "rb");
-    if (!s.code && !opened->file) s = path_refused("read", path, errno);
+    if (!s.code && !opened->file) s = path_error("read", path, errno);
     if (!opened->file) {
         close(fd);
         return s;
@@ -651,20 +651,19 @@ static bool put(FILE *file, const char *text, const struct tensor *tensors, size
     return true;
 }
 
-/* The file beside, of this header and these tensors. */
-static status write_beside(struct beside *b, const char *text, const struct tensor *tensors, size_t count)
+static status write_file(struct atomic_file *f, const char *text, const struct tensor *tensors, size_t count)
 {
     unsigned char *chunk = memory_get(CHUNK, 1);
     status s = chunk ? status_ok() : out_of_memory("the file");
     errno = 0;
-    if (!s.code && !put(b->file, text, tensors, count, chunk)) s = path_refused("written", b->path, errno ? errno : EIO);
+    if (!s.code && !put(f->file, text, tensors, count, chunk)) s = path_error("written", f->path, errno ? errno : EIO);
     memory_free(chunk);
     return s;
 }
 
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count)
 {
-    struct beside b;
+    struct atomic_file f;
     char *text;
 
     /* Step 1: the header, before any file is touched. */
@@ -672,9 +671,9 @@ status safetensors_write(const char *path, const struct tensor *tensors, size_t 
     if (!s.code) s = compose_header(&text, tensors, count);
     if (s.code) return s;
 
-    /* Step 2: beside, and into its place. */
-    s = beside_open(&b, path);
-    if (!s.code) s = beside_close(&b, write_beside(&b, text, tensors, count));
+    /* Step 2: the file. */
+    s = atomic_file_open(&f, path);
+    if (!s.code) s = atomic_file_close(&f, write_file(&f, text, tensors, count));
     cJSON_free(text);
     return s;
 }

@@ -75,9 +75,7 @@ size_t safetensors_width(const struct safetensors *opened, size_t t);
 /* A file of these tensors in this order: F32 from the float build, F64 from
  * the double build; read back, they are the same to the bit.
  *
- * Written beside and renamed (beside.h), so that path holds the old file or the whole
- * new one, and after an error still the old one.  The new one has the permissions of the
- * old one; a symbolic link is followed.
+ * path has the old file or the complete new one, and after an error still the old one (atomic_file.h).
  *
  * STATUS_BAD_INPUT where path is a folder or not a regular file, its folder is
  * absent or it or its folder not writable, or a name occurs twice, is not UTF-8 or is

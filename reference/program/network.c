@@ -249,7 +249,7 @@ const struct command network_command = {
             "are [B, classes].\n"
             "'if free' in the profile is Amdahl's law: how much faster all would be if that kind took no time.",
     .network = true,
-    .inputs = {"IMAGE.png"},
+    .inputs = {"[IMAGE.png ...]"},
     .many = true,
     .output = true,
     .run = run_network,
