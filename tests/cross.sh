@@ -24,8 +24,8 @@ i386)    arch=i386 triplet=i386-linux-gnu prefix=i686-linux-gnu loader=ld-linux.
 esac
 case $MACHINE:$(uname -m) in
 aarch64:aarch64 | s390x:s390x | i386:x86_64 | i386:i?86) native=1 qemu=
-    suites=$(for suite in tests/test_*.c; do
-        suite=${suite#tests/test_} suite=${suite%.c}
+    suites=$(for suite in tests/test_*.c tests/test_*.py; do
+        suite=${suite#tests/test_} suite=${suite%.*}
         case " $homely " in *" $suite "*) ;; *) echo "$suite" ;; esac
     done) ;;
 *) native= qemu=qemu-$MACHINE ;;
@@ -63,7 +63,9 @@ fi
 targets=
 for suite in ${ONLY:-$suites}; do
     suite=test_$suite
-    test -e "tests/$suite.c" || { echo "ONLY: found '${suite#test_}', which is no suite" >&2; exit 2; }
+    if test -e "tests/$suite.py"; then suite=$suite.py
+    elif test ! -e "tests/$suite.c"; then echo "ONLY: found '${suite#test_}', which is no suite" >&2; exit 2
+    fi
     targets="$targets $build/tests/$suite $build/double/tests/$suite"
 done
 make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CFLAGS=-O2 CXXFLAGS=$kernels \

@@ -362,7 +362,7 @@ class Output(Case):
         before = sorted(os.listdir())
         preload = {**os.environ, "LD_PRELOAD": os.path.join(BUILD, "tests", "refusing.so")}
         for writer in self.writers:
-            for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
+            for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGKILL:
                 with self.subTest(writer=writer, signal=number):
                     write("y", b"old")
                     done = run(f"{writer} -o y", env={**preload, "SIGNAL_AT_FSYNC": str(int(number))})

@@ -94,7 +94,8 @@ class Case(unittest.TestCase):
             while more := master.read(4096):
                 out += more
         except OSError:                             # all has been read
-            return done._replace(out=out.decode())
+            pass
+        return done._replace(out=out.decode())
 
 
 # ---- safetensors files: 8 bytes of length, a header in JSON, the data
