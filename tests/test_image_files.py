@@ -147,7 +147,7 @@ class Images(suite.Case):
             f.write(data)
 
     def tokens(self, words, path=None):
-        """What the program prints, and the tokens that it writes."""
+        """Run tokens; return its output and the tokens."""
         said = self.succeeds(f"twicetold tokens {words} -o y" + (f" --images {path}" if path else ""))
         return said, suite.read_tensors("y")["x"][1]
 
@@ -155,7 +155,7 @@ class Images(suite.Case):
         self.fails(f"twicetold tokens --grid 2x2 --patch 1 --channels 1 --images {path} -o none", message)
 
     def inputs(self, paths, grid):
-        """What a network gets of each image: it covers 8/7 of the grid, and the middle of that is kept."""
+        """The input of a network, of each image: scaled to cover 8/7 of the grid, of which the middle is kept."""
         words = f"twicetold network lisanet-i-t --random 1 --depths 1 --widths 4 --grid {grid} --before stage1.embed"
         self.succeeds([*words.split(), *paths, "-o", "y"])
         shape, numbers = suite.read_tensors("y")["x"]

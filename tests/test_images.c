@@ -194,6 +194,7 @@ END_TEST
 /* The beginning of a grey PNG file, up to its pixels, which states this size. */
 static void write_png_header(const char *path, uint32_t rows, uint32_t columns)
 {
+    static const unsigned char pixels[8] = {0, 0, 0, 4, 'I', 'D', 'A', 'T'};
     unsigned char bytes[41] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
     for (int i = 0; i < 4; i++) {
         bytes[16 + i] = (unsigned char)(columns >> (24 - 8 * i));
@@ -202,7 +203,7 @@ static void write_png_header(const char *path, uint32_t rows, uint32_t columns)
     bytes[24] = 8;
     uLong sum = crc32(0, bytes + 12, 17);
     for (int i = 0; i < 4; i++) bytes[29 + i] = (unsigned char)(sum >> (24 - 8 * i));
-    memcpy(bytes + 33, "\0\0\0\4IDAT", 8);
+    memcpy(bytes + 33, pixels, sizeof pixels);
     file_write(path, bytes, sizeof bytes);
 }
 
