@@ -1,16 +1,18 @@
 """suite.py -- suites that run the programs of a build
 
-A suite is a file tests/test_NAME.py.  `make` links it into build/tests and build/double/tests; the folder of the link says
-which build it tests.  It prints what a Check suite prints: a line of TAP for each test, failures as FILE:LINE:F:...,
-and a closing line with counts.  Test methods are named test_CLAIM; the report has CLAIM.  Arguments select tests as
-unittest's -k does.
+A suite is a file tests/test_NAME.py.  `make` links it into build/tests and build/double/tests; the folder of the link
+says which build it tests.  It prints what a Check suite prints: a line of TAP for each test, failures as
+FILE:LINE:F:..., and a closing line with counts.  Test methods are named test_CLAIM; the report has CLAIM.  Arguments
+select tests as unittest's -k does.
 
 $RUN is put before each program (qemu, valgrind); $CK_TIMEOUT_MULTIPLIER multiplies the time limit.
 """
 import collections
 import json
 import os
+import pty
 import shlex
+import signal
 import struct
 import subprocess
 import sys
@@ -68,6 +70,34 @@ class Case(unittest.TestCase):
         self.assertEqual((done.err.count("\n"), done.err[-1:], done.out), (1, "\n", ""), words)
         self.assertEqual(sorted(os.listdir()), before, words)
 
+    def for_each(self, check, rows):
+        """Call a check with the entries of each row; a row that fails does not end the test."""
+        for row in rows:
+            with self.subTest(row):
+                check(*row)
+
+    def open_terminal(self):
+        """Both ends of a new terminal; a system without any, as a chroot without /dev/pts, skips the test."""
+        try:
+            ends = [open(end, "r+b", buffering=0) for end in pty.openpty()]
+        except OSError as error:
+            raise unittest.SkipTest(f"there is no terminal: {error.strerror}") from error
+        for end in ends:
+            self.addCleanup(end.close)
+        return ends
+
+    def run_on_terminal(self, words):
+        """As run, with a terminal as the program's output, at most what its buffer holds."""
+        master, terminal = self.open_terminal()
+        done, out = run(words, stdout=terminal), b""
+        terminal.close()
+        try:
+            while more := master.read(4096):
+                out += more
+        except OSError:                             # all has been read
+            pass
+        return done._replace(out=out.decode())
+
 
 # ---- safetensors files: 8 bytes of length, a header in JSON, the data
 
@@ -116,7 +146,9 @@ class Report(unittest.TestResult):
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
         if error:
-            self.wrong.append(error)
+            kind, value, trace = error
+            row = subtest.id().removeprefix(test.id()).strip()
+            self.wrong.append((kind, f"{row}: {value}", trace))
 
     def addFailure(self, test, error):
         super().addFailure(test, error)
@@ -145,7 +177,8 @@ def name_of(test):
 
 
 def main():
-    """Run the tests of the suite."""
+    """Run the tests of the suite.  SIGTERM ends it as SIGINT does: no program goes on, and no folder is left."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{word}*" for word in sys.argv[1:] if word != "-k"] or None
     report = Report()
