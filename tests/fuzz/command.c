@@ -133,7 +133,7 @@ const char *fuzz_command(const uint8_t *bytes, size_t size)
         most_work |= !strncmp(word[w], "--max-work", 10);
         if (!strcmp(word[w], "-o") && w + 1 < words) output = word[w + 1];
     }
-    const struct command *command = words ? command_find(word[0]) : NULL;
+    const struct command *command = words ? command_find(commands, word[0]) : NULL;
     if (command && !most_memory && declaration_option(&command->own, "max-memory") >= 0)
         word[words++] = "--max-memory=" MEMORY;
     if (command && !most_work && declaration_option(&command->own, "max-work") >= 0)
