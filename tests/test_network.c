@@ -136,11 +136,10 @@ static const char *option_of(const struct answers *a, const char *key)
 static void open_answers(struct answers *a, const char *name, const char *called)
 {
     char path[128];
-    int words = 0;
     *a = (struct answers){.n = {0}};
     snprintf(path, sizeof path, "tests/golden/network_%s.safetensors", name);
     golden_options(&a->g, path);
-    for (char *w = strtok(a->g.options, " "); w && words < 31; w = strtok(NULL, " ")) a->g.word[words++] = w;
+    (void)words_of(a->g.options, a->g.word, COUNT(a->g.word) - 1);
     succeeds(safetensors_read(&a->g.file, path));
 
     /* Step 1: the weights are what is neither x nor an answer; they borrow the file's. */
@@ -357,14 +356,14 @@ START_TEST(weights_are_refused_by_their_paths)
         succeeds(network_bind(&n, &all));
         for (size_t w = 0; w < all.count; w++) {
             struct tensor kept = all.tensor[w];
-            char expected[160];
-            snprintf(expected, sizeof expected, "tensor %s: missing", kept.name);
+            char missing[160], other[160];
+            snprintf(missing, sizeof missing, "tensor %s: missing", kept.name);
+            snprintf(other, sizeof other, "tensor %s: found [", kept.name);
             all.tensor[w].name = "nobody";
-            refused(network_bind(&n, &all), STATUS_BAD_INPUT, expected);
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, missing);
             all.tensor[w] = kept;
             all.tensor[w].size[0]++;
-            snprintf(expected, sizeof expected, "tensor %s: found [", kept.name);
-            refused(network_bind(&n, &all), STATUS_BAD_INPUT, expected);
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, other);
             all.tensor[w] = kept;
         }
         all.tensor[all.count] = all.tensor[0];
@@ -379,17 +378,19 @@ END_TEST
 /* The message names the step, and no memory stays in use. */
 START_TEST(networks_refuse)
 {
-    static const struct { const char *name, *grid, *depths, *widths, *heads, *form, *says; } wrong[] = {
-        {"litv2-s", "60x60", NULL, NULL, NULL, NULL, "stage2.deform: option --grid"},
-        {"litv2-s", NULL, "1,1,1", NULL, NULL, NULL, "option --depths: found '1,1,1', expected 4"},
-        {"litv2-s", NULL, "1,1,1,1,", NULL, NULL, NULL, "option --depths"},
-        {"litv2-s", NULL, "1,0,1,1", NULL, NULL, NULL, "option --depths"},
-        {"litv2-s", NULL, NULL, "8,16,32,60", NULL, NULL, "stage4: found 64 channels, expected 60"},
-        {"litv2-s", NULL, NULL, NULL, "1,1,5,1", NULL, "stage3.block1.mixer: option --heads"},
-        {"lisanet-i-t", "64x3", NULL, NULL, NULL, NULL, "stage1.embed: option --size"},
-        {"swin-t", "64x64", NULL, NULL, NULL, NULL, "stage1.block1.mixer: option --window"},
-        {"structvit-s-4-2", "0x4", NULL, NULL, NULL, NULL, "option --grid"},
-        {"structvit-s-4-1", NULL, NULL, NULL, NULL, "fftw", "form 'fftw': not known to "},
+    static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {
+        {"litv2-s", {.grid = "60x60"}, "stage2.deform: option --grid"},
+        {"litv2-s", {.depths = "1,1,1"}, "option --depths: found '1,1,1', expected 4"},
+        {"litv2-s", {.depths = "1,1,1,1,"}, "option --depths"},
+        {"litv2-s", {.depths = "1,0,1,1"}, "option --depths"},
+        {"litv2-s", {.widths = "8,16,32,60"}, "stage4: found 64 channels, expected 60"},
+        {"litv2-s", {.heads = "1,1,5,1"}, "stage3.block1.mixer: option --heads"},
+        {"lisanet-i-t", {.grid = "64x3"}, "stage1.embed: option --size"},
+        {"swin-t", {.grid = "64x64"}, "stage1.block1.mixer: option --window"},
+        {"structvit-s-4-2", {.grid = "0x4"}, "option --grid"},
+        {"structvit-s-4-1", {.form = "fftw"}, "form 'fftw': not known to "},
+        /* Depths that need more memory than allowed: found before any is taken. */
+        {"litv2-s", {.depths = "65536,65536,65536,65536", .allowed = 1 << 20}, "allowed are 1048576"},
     };
     const struct network_table *table;
     size_t before = memory_in_use();
@@ -397,18 +398,11 @@ START_TEST(networks_refuse)
     refused(network_named(&table, NULL), STATUS_BAD_INPUT, "found no network");
     for (size_t i = 0; i < COUNT(wrong); i++) {
         struct network n;
-        refused(network_create(&n, network_find(wrong[i].name), &(struct network_request){
-            .grid = wrong[i].grid, .depths = wrong[i].depths, .widths = wrong[i].widths, .heads = wrong[i].heads,
-            .form = wrong[i].form}), STATUS_BAD_INPUT, wrong[i].says);
+        memory_reset_peak();
+        refused(network_create(&n, network_find(wrong[i].name), &wrong[i].request), STATUS_BAD_INPUT, wrong[i].says);
         ck_assert_uint_eq(memory_in_use(), before);
+        if (wrong[i].request.allowed) ck_assert_uint_eq(memory_peak(), before);
     }
-
-    /* Depths that nobody has memory for, before any is taken. */
-    struct network n;
-    memory_reset_peak();
-    refused(network_create(&n, network_find("litv2-s"), &(struct network_request){
-        .depths = "65536,65536,65536,65536", .allowed = 1 << 20}), STATUS_BAD_INPUT, "allowed are 1048576");
-    ck_assert_uint_eq(memory_peak(), before);
 }
 END_TEST
 
@@ -544,36 +538,35 @@ END_TEST
  * middle is taken: quarters of NaN at its sides do not show. */
 START_TEST(pictures_are_prepared)
 {
+    enum { SIDE = 32, REALS = SIDE * SIDE * 3 };
     static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    static const real tone[] = {(real)0.25, (real)0.5, 1};
     const struct photo_recipe plain = {0};
     struct image colour, grey, three, wide;
-    real x[32 * 32 * 3], z[32 * 32 * 3];
-    const real tone[] = {(real)0.25, (real)0.5, 1};
+    real x[REALS], z[REALS];
 
     succeeds(image_create(&colour, 50, 40, 3));
     for (size_t i = 0; i < 50 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
-    succeeds(photo_prepare(x, &colour, &plain, 32, 32));
-    for (size_t i = 0; i < COUNT(x); i++)
+    succeeds(photo_prepare(x, &colour, &plain, SIDE, SIDE));
+    for (size_t i = 0; i < REALS; i++)
         within("a colour", fabs((double)x[i] - ((double)tone[i % 3] - mean[i % 3]) / deviation[i % 3]),
                16 * UNIT_ROUNDOFF);
+    image_release(&colour);
 
     succeeds(image_create(&grey, 45, 64, 1));
     succeeds(image_create(&three, 45, 64, 3));
-    for (size_t i = 0; i < 45 * 64 * 3; i++) {
-        grey.pixels[i / 3] = (real)random_uniform(1, 0, i / 3);
-        three.pixels[i] = grey.pixels[i / 3];
-    }
-    succeeds(photo_prepare(x, &grey, &plain, 32, 32));
-    succeeds(photo_prepare(z, &three, &plain, 32, 32));
-    equal(x, z, COUNT(x));
+    random_fill_uniform(grey.pixels, 45 * 64, 1, 0, 0, 1);
+    for (size_t i = 0; i < 45 * 64 * 3; i++) three.pixels[i] = grey.pixels[i / 3];
+    succeeds(photo_prepare(x, &grey, &plain, SIDE, SIDE));
+    succeeds(photo_prepare(z, &three, &plain, SIDE, SIDE));
+    equal(x, z, REALS);
+    image_release(&grey);
+    image_release(&three);
 
     succeeds(image_create(&wide, 40, 160, 1));
     for (size_t i = 0; i < 40 * 160; i++) wide.pixels[i] = i % 160 < 40 || i % 160 >= 120 ? (real)NAN : (real)0.5;
-    succeeds(photo_prepare(x, &wide, &plain, 32, 32));
-    ck_assert(largest(x, COUNT(x)) > 0);
-    image_release(&colour);
-    image_release(&grey);
-    image_release(&three);
+    succeeds(photo_prepare(x, &wide, &plain, SIDE, SIDE));
+    ck_assert(largest(x, REALS) > 0);
     image_release(&wide);
 }
 END_TEST

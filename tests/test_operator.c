@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "support.h"
+#include "trial.h"
 #include "../reference/dfc.h"
 #include "../reference/forms.h"
 #include "../reference/hilo.h"
@@ -133,10 +134,7 @@ END_TEST
 static void create(struct problem *p, const struct declaration *d, const char *options, size_t B, size_t C)
 {
     const char *word[16];
-    char *text = keep(strlen(options) + 1, 1);
-    int words = 0;
-    strcpy(text, options);
-    for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) word[words++] = w;
+    int words = words_of(options, word, COUNT(word));
     succeeds(problem_create(p, d, words, word));
     succeeds(problem_set_size(p, "B", B));
     succeeds(problem_set_size(p, "C", C));

@@ -12,6 +12,9 @@
 #include "../reference/forms.h"
 #include "../reference/lookup.h"
 
+/* Splits a text at blanks into at most this many words, which live until the test ends; returns their number. */
+int words_of(const char *text, const char *word[], int most);
+
 /* Gives each tensor of a problem its own allocation, of exactly its bytes. */
 void own_parameters(struct problem *p);
 
