@@ -132,7 +132,7 @@ static void add_values(struct one_case one)
         if (w.next - 1 != odd_value(w.option, usual_axes(one.of))) add(w.one);
 }
 
-/* True if the options go together, as far as they and the channels tell. */
+/* True if options and channels are accepted together. */
 static bool go_together(const struct one_case *one)
 {
     char text[sizeof one->options];

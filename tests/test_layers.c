@@ -292,7 +292,7 @@ static void holds(const struct trial *t, const char *what, const real *expected,
           statistical_bound(p, kappa, form, other));
 }
 
-START_TEST(layers_are_what_they_say)
+START_TEST(layers_equal_their_equations)
 {
     struct trial t = drawn(_i);
     char what[160];
@@ -420,7 +420,7 @@ END_TEST
 
 /* HiLo, Sec. 4.2. Positive weights. Equal tokens have equal outputs; with the convolution those at an edge are less,
  * at a corner least. One token reaches itself, or 3 x 3. Tolerance: 32 sqrt(T) u, T = 128 multiply-adds. */
-START_TEST(zeros_around_a_convolution_tell_the_border)
+START_TEST(zero_padding_reveals_the_border)
 {
     enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
     static const char *const weights[] = {"w_1", "w_2", "conv_w"};
@@ -485,7 +485,7 @@ START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 }
 END_TEST
 
-START_TEST(layers_refuse)
+START_TEST(layers_reject_wrong_options)
 {
     static const struct { const struct declaration *d; const char *options, *says; } wrong[] = {
         {&layer_patch, "--grid 4x4 --size 5 --channels 3", "expected at most 4"},
@@ -506,7 +506,7 @@ START_TEST(layers_refuse)
 END_TEST
 
 /* A layer's one form answers to "naive" and "fast"; it is found by its name, but is not in the list of operators. */
-START_TEST(layers_are_told_once)
+START_TEST(layers_have_one_form)
 {
     const struct declaration *d, *o;
     int layers = 0;
@@ -528,17 +528,17 @@ int main(void)
 {
     Suite *suite = suite_create("layers");
     TCase *c = add_case(suite, "layers");
-    tcase_add_loop_test(c, layers_are_what_they_say, 0, (int)COUNT(layer));
+    tcase_add_loop_test(c, layers_equal_their_equations, 0, (int)COUNT(layer));
     tcase_add_test(c, layers_cost_what_their_maps_do);
     tcase_add_test(c, deform_without_offsets_is_a_convolution);
     tcase_add_test(c, whole_offsets_shift_the_plane);
     tcase_add_test(c, fractions_of_offsets_mix_neighbours);
     tcase_add_test(c, offsets_that_are_no_numbers_show);
-    tcase_add_test(c, zeros_around_a_convolution_tell_the_border);
+    tcase_add_test(c, zero_padding_reveals_the_border);
     tcase_add_test(c, merge_reads_columns_first);
     tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
     tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);
-    tcase_add_test(c, layers_refuse);
-    tcase_add_test(c, layers_are_told_once);
+    tcase_add_test(c, layers_reject_wrong_options);
+    tcase_add_test(c, layers_have_one_form);
     return run_suite(suite);
 }

@@ -110,7 +110,7 @@ static double kappa_of(const struct trained *t, const real *images)
 
 /* Tolerance: both of roundoff.h, T and kappa of the network: 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u. A class
  * may differ only where PyTorch's two best logits are nearer than twice the first; fewer than 2 % are. */
-START_TEST(trained_networks_answer_as_pytorch_does)
+START_TEST(trained_networks_equal_pytorch)
 {
     struct trained t;
     if (!images_there("trained networks")) return;
@@ -136,7 +136,7 @@ START_TEST(trained_networks_answer_as_pytorch_does)
     printf("    %zu images with two classes nearer than %.2g\n", ties, near);
     ck_assert_msg(differ == 0, "%s: %zu classes differ", t.name, differ);
     ck_assert_msg(next > IMAGES / 2, "%s: %zu classes differ from the next image's", t.name, next);
-    ck_assert_msg(ties < IMAGES / 50, "%s: %zu images are too near to tell", t.name, ties);
+    ck_assert_msg(ties < IMAGES / 50, "%s: %zu images have two classes nearer than the tolerance", t.name, ties);
 
     /* Step 2: the naive forms. */
     if (strcmp(t.name, "chopd") != 0) {
@@ -173,6 +173,6 @@ int main(void)
 {
     Suite *suite = suite_create("learned");
     TCase *cases = add_case(suite, "trained networks");
-    tcase_add_loop_test(cases, trained_networks_answer_as_pytorch_does, 0, (int)COUNT(operators));
+    tcase_add_loop_test(cases, trained_networks_equal_pytorch, 0, (int)COUNT(operators));
     return run_suite(suite);
 }

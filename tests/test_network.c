@@ -94,7 +94,7 @@ static double bound(struct network *n, const real *x, const real *y)
 #define SAFE 8
 
 /* Naive and fast forms make the same logits through a whole network, with one thread and two. */
-START_TEST(naive_networks_are_fast_ones)
+START_TEST(naive_and_fast_networks_agree)
 {
     const struct small *s = &small[_i];
     struct network naive = ready(s, "naive", 1);
@@ -182,7 +182,7 @@ static void close_answers(struct answers *a)
 
 /* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks, by tests/pytorch/networks.py.
  * Tolerance: kappa of the logits, for stages too; twice the bound, since PyTorch rounds as well. */
-START_TEST(networks_are_pytorchs)
+START_TEST(networks_equal_pytorch)
 {
     struct answers a;
     char what[80];
@@ -214,7 +214,7 @@ static double farthest(struct answers *a)
     return most;
 }
 
-/* networks_are_pytorchs would notice a wrong number in any tensor of any step. Moves are normal numbers over 8,
+/* networks_equal_pytorch would notice a wrong number in any tensor of any step. Moves are normal numbers over 8,
  * positive for boxes and variances. */
 START_TEST(every_weight_of_a_network_counts)
 {
@@ -306,7 +306,7 @@ START_TEST(elsa_swin_costs_what_its_formulas_say)
 END_TEST
 
 /* Tolerance: 2^-40 of the sum of 500 numbers in double. */
-START_TEST(kinds_of_a_profile_are_the_steps)
+START_TEST(profile_kinds_sum_the_steps)
 {
     struct network_kind kind[NETWORK_KINDS], all;
     struct network n = ready(&small[_i], form[_i % 2], 1);
@@ -347,7 +347,7 @@ static struct tensors listed(const struct network *n)
 
 /* A file that lacks a weight, has one too many, or one of another shape: the message names the path. So it does with
  * sizes alone, before any number is read. */
-START_TEST(weights_are_refused_by_their_paths)
+START_TEST(wrong_weights_are_named_by_their_paths)
 {
     struct network n = ready(&small[0], "fast", 1);
     struct tensors all = listed(&n);
@@ -376,7 +376,7 @@ START_TEST(weights_are_refused_by_their_paths)
 END_TEST
 
 /* The message names the step, and no memory stays in use. */
-START_TEST(networks_refuse)
+START_TEST(networks_reject_wrong_requests)
 {
     static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {
         {"litv2-s", {.grid = "60x60"}, "stage2.deform: option --grid"},
@@ -498,7 +498,7 @@ START_TEST(bytes_of_networks_are_known_beforehand)
 END_TEST
 
 /* Steps fit each other at the grid of the table. Bytes can be counted, or are more than 32 bits address. */
-START_TEST(tables_stand)
+START_TEST(network_tables_are_consistent)
 {
     const struct network_table *t = network_at(_i);
     ck_assert_ptr_eq(network_find(t->name), t);
@@ -648,17 +648,17 @@ int main(void)
     int tables = 0;
     while (network_at(tables)) tables++;
     TCase *function = add_case(suite, "function");
-    tcase_add_loop_test(function, networks_are_pytorchs, 0, 2 * goldens);
-    tcase_add_loop_test(function, naive_networks_are_fast_ones, 0, smalls);
+    tcase_add_loop_test(function, networks_equal_pytorch, 0, 2 * goldens);
+    tcase_add_loop_test(function, naive_and_fast_networks_agree, 0, smalls);
     tcase_add_loop_test(function, every_weight_of_a_network_counts, 0, goldens);
     TCase *counts = add_case(suite, "counts");
-    tcase_add_loop_test(counts, tables_stand, 0, tables);
-    tcase_add_loop_test(counts, kinds_of_a_profile_are_the_steps, 0, smalls);
+    tcase_add_loop_test(counts, network_tables_are_consistent, 0, tables);
+    tcase_add_loop_test(counts, profile_kinds_sum_the_steps, 0, smalls);
     tcase_add_test(counts, litv2_costs_what_its_formulas_say);
     tcase_add_test(counts, elsa_swin_costs_what_its_formulas_say);
     TCase *properties = add_case(suite, "properties");
-    tcase_add_test(properties, weights_are_refused_by_their_paths);
-    tcase_add_test(properties, networks_refuse);
+    tcase_add_test(properties, wrong_weights_are_named_by_their_paths);
+    tcase_add_test(properties, networks_reject_wrong_requests);
     tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
     tcase_add_loop_test(properties, networks_repeat, 0, smalls);
     tcase_add_test(properties, networks_without_memory);

@@ -60,7 +60,7 @@ START_TEST(reals_are_finite_and_decimal)
 }
 END_TEST
 
-START_TEST(defaults_stand)
+START_TEST(defaults_apply)
 {
     struct problem p;
     succeeds(problem_create(&p, &lisa, 2, (const char *[]){"--grid", "2x3"}));
@@ -189,7 +189,7 @@ END_TEST
 
 /* BLAS counts in int: sizes and products up to the largest int are accepted, larger ones rejected before
  * allocation. */
-START_TEST(sizes_beyond_int_are_refused)
+START_TEST(sizes_beyond_int_are_errors)
 {
     struct problem p;
     create(&p, &msa, "--grid 20000x20000", 6, 1);
@@ -292,7 +292,7 @@ START_TEST(options_end_at_their_limits)
 END_TEST
 
 /* Windows must divide the grid, which must have two axes. */
-START_TEST(windows_must_fit)
+START_TEST(windows_must_divide_the_grid)
 {
     struct problem p;
     create(&p, &msa, "--grid 6x4 --window 3", 1, 4);
@@ -333,7 +333,7 @@ int main(void)
     TCase *options = add_case(suite, "options");
     tcase_add_loop_test(options, options_are_read_strictly, 0, (int)COUNT(refusals));
     tcase_add_test(options, reals_are_finite_and_decimal);
-    tcase_add_test(options, defaults_stand);
+    tcase_add_test(options, defaults_apply);
     tcase_add_test(options, options_end_at_their_limits);
     tcase_add_test(options, typed_sizes_end_at_a_billion);
     tcase_add_test(options, a_rounding_is_in_the_name);
@@ -341,8 +341,8 @@ int main(void)
     tcase_add_loop_test(tensors, files_are_checked_against_the_table, 0, (int)COUNT(changes));
     tcase_add_test(tensors, random_parameters_follow_the_table);
     tcase_add_test(tensors, shapes_are_described);
-    tcase_add_test(tensors, sizes_beyond_int_are_refused);
+    tcase_add_test(tensors, sizes_beyond_int_are_errors);
     tcase_add_loop_test(tensors, products_end_at_the_largest_int, 0, (int)COUNT(ends));
-    tcase_add_test(tensors, windows_must_fit);
+    tcase_add_test(tensors, windows_must_divide_the_grid);
     return run_suite(suite);
 }

@@ -24,7 +24,7 @@ static struct linear prepared(struct room *room, size_t in, size_t out)
 }
 
 /* For all shares of the work, two maps one after the other, x in planes; nothing next to y is written. Exact. */
-START_TEST(packed_maps_are_linear_maps)
+START_TEST(packed_maps_equal_linear_map)
 {
     static const size_t shares[] = {1, 2, 3, 40};
     size_t tokens = size[_i].tokens, in = size[_i].in, first = size[_i].out, out = first + size[_i].second,
@@ -123,7 +123,7 @@ int main(void)
 {
     Suite *suite = suite_create("packed linear maps");
     TCase *equality = add_case(suite, "the map that they were");
-    tcase_add_loop_test(equality, packed_maps_are_linear_maps, 0, (int)COUNT(size));
+    tcase_add_loop_test(equality, packed_maps_equal_linear_map, 0, (int)COUNT(size));
     tcase_add_loop_test(equality, rows_are_loaded_in_any_pieces, 0, (int)COUNT(size));
     tcase_add_test(equality, a_map_may_have_no_outputs);
     tcase_add_loop_test(equality, packed_sums_err_as_sums_do, 0, (int)COUNT(size));

@@ -24,7 +24,7 @@ void draw_parameters(struct problem *p, uint64_t seed);
 /* y of a form: one run of one plan.  The run must allocate nothing and write only y, the plan leave nothing behind. */
 real *run_form(const struct problem *p, const struct form *form, int threads, const real *x);
 
-/* What overflows with addresses of 64 bits, or of 32. */
+/* A value for addresses of 64 bits, or of 32. */
 #define BY_ADDRESSES(wide, narrow) (sizeof(size_t) > 4 ? (wide) : (narrow))
 
 /* A problem with all its sizes and no data, for its costs. */
