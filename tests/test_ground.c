@@ -92,7 +92,7 @@ START_TEST(sums_stop_at_the_largest_size)
 }
 END_TEST
 
-/* What Linux says is available; 0 elsewhere. */
+/* Available memory by Linux; 0 elsewhere. */
 static uint64_t bytes_of_meminfo(void)
 {
     char line[128];
@@ -104,8 +104,8 @@ static uint64_t bytes_of_meminfo(void)
     return 1024 * (uint64_t)kilobytes;
 }
 
-/* By default a plan may take at most three quarters of the machine's memory, and takes more than half of what is
- * available. What needs more is rejected with both numbers; so is what cannot be counted, whatever is allowed. */
+/* The default limit is at most three quarters of the machine's memory, and more than half of the available memory.  The
+ * error states both numbers; a size that overflows is always one. */
 START_TEST(bytes_are_read_and_compared)
 {
     static const struct { const char *text; uint64_t bytes; } right[] = {
@@ -330,7 +330,7 @@ START_TEST(shifted_windows_have_sides)
 END_TEST
 
 /* Windows are of planes, and int counts their tokens. */
-START_TEST(windows_are_refused)
+START_TEST(windows_that_do_not_fit_are_errors)
 {
     enum { HALF = CHAR_BIT * sizeof(size_t) / 2 };
     static const struct { const char *grid; size_t edge; const char *text; } bad_windows[] = {
@@ -525,7 +525,7 @@ int main(void)
     tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
     tcase_add_loop_test(grids, shifted_windows_have_sides, 0, (int)COUNT(rolled_windows));
     tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));
-    tcase_add_test(grids, windows_are_refused);
+    tcase_add_test(grids, windows_that_do_not_fit_are_errors);
     TCase *random = add_case(suite, "random numbers");
     tcase_add_test(random, random_bits_are_philox);
     tcase_add_test(random, random_draws_have_their_moments);
