@@ -143,7 +143,7 @@ static const char *kind(const cJSON *item)
          : cJSON_IsBool(item) ? "true or false" : "null";
 }
 
-/* Up to `most` whole numbers of a field; *count is how many there are.  scan has rejected fractions, signs, exponents. */
+/* Up to `most` whole numbers of a field; *count is how many there are.  scan has rejected all others. */
 static status read_sizes(uint64_t *sizes, size_t most, size_t *count,
                          const char *name, const char *field, const cJSON *array)
 {
