@@ -135,7 +135,7 @@ static status resample(const struct call *c)
     }
     if (!s.code && !changed) s = bad_input("found no tensor with an entry for each token or offset, expected one");
 
-    /* Step 3: write; whatever happens, release. */
+    /* Step 3: write, release. */
     if (!s.code) s = safetensors_write(c->output, out.tensor, out.count);
     tensors_release(&out);
     tensors_release(&file);
