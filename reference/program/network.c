@@ -17,9 +17,6 @@
 
 /* ---- images ------------------------------------------------------------------- */
 
-/* The frames of a grid: one image each, the others of a video. */
-static size_t frames_of(const grid *g) { return g->axes == 3 ? g->size[0] : 1; }
-
 static status read_images(real *x, const struct call *c, const grid *g, size_t channels)
 {
     size_t H = g->size[g->axes - 2], W = g->size[g->axes - 1];
@@ -35,7 +32,7 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
 static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
 {
     const struct tensor *x = tensors_find(input, "x");
-    size_t frames = frames_of(g);
+    size_t frames = g->axes == 3 ? g->size[0] : 1;      /* one image each */
     *batch = 1;
     if (input->count) {
         if (!x || input->count > 1) return bad_input("--input: found %zu tensors, expected one, x", input->count);
