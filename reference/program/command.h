@@ -45,7 +45,7 @@ const struct command *command_find(const struct command *const *commands, const 
 /* "list, help, apply, ..." into text of `size` bytes; returns text. */
 const char *command_names(char *text, size_t size, const struct command *const *commands);
 
-/* What an own option says; `missing` where it is not given and has no default. */
+/* The value of an own option; `missing` if it is not given and has no default. */
 const char *own_text(const struct call *c, const char *option, const char *missing);
 
 /* Options that several commands share. */
