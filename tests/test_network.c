@@ -12,7 +12,7 @@
 #include "golden.h"
 #include "published.h"
 #include "roundoff.h"
-#include "support.h"
+#include "support/folder.h"
 #include "../reference/layers/layers.h"
 #include "../reference/networks/network.h"
 #include "../reference/networks/photo.h"
@@ -631,7 +631,7 @@ START_TEST(a_grey_picture_is_the_mean_of_its_colours)
     refused(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1), STATUS_BAD_INPUT, path);
     succeeds(image_create(&colour, 30, 40, 3));
     for (size_t i = 0; i < 30 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
-    succeeds(image_write_png(&colour, path));
+    png_write(path, &colour);
     succeeds(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1));
     for (size_t i = 0; i < COUNT(x); i++) worse(&worst, fabs((double)x[i] - 357. / 765));
     within("grey", worst, 16 * UNIT_ROUNDOFF);

@@ -266,21 +266,8 @@ def learn_hows():
     states or its code asks for (measured); by counting; or by a property that holds or does not (kept)."""
     how = {text.split('\t')[1]: 'exact' for text in lines_of('tests/exact/claims.tsv') if not text.startswith('#')}
     for file in sorted([*suites(), BATTERY]):
-<<<<<<< HEAD
         if file.endswith('.py'):
             how.update(dict.fromkeys(tests_of(file), 'kept'))
-        tolerance, test, body = False, None, []
-        for text in lines_of(file):
-            if text.startswith('/*'):
-                tolerance = False
-            if re.match(r'[/ ]\*.*(Tolerance|Measure,? (and )?tolerance)', text):
-                tolerance = not re.search('Tolerance:? +([Nn]one|[Zz]ero)', text)
-            if found := re.match(r'START_TEST\(([^)]*)\)', text):
-                test, body = found[1], []
-            body.append(text)
-            if text.startswith('END_TEST') and test not in how:
-                how[test] = how_judged(file, test, tolerance, body)
-=======
         tolerance = False
         for part in re.split(r'^(?=/\*|START_TEST)', text_of(file), flags=re.M):
             if part.startswith('/*'):
@@ -289,7 +276,6 @@ def learn_hows():
             test = re.match(r'START_TEST\((\w+)\)(.*?)^END_TEST', part, re.M | re.S)
             if test and test[1] not in how:
                 how[test[1]] = how_judged(file, test[1], tolerance, test[2].splitlines())
->>>>>>> main
     return how
 
 

@@ -291,39 +291,6 @@ status image_read_png(struct image *im, const char *path)
     return status_at(s, path);
 }
 
-/* 0 ... 255; NaN fails both comparisons. */
-static unsigned char byte_of(real v)
-{
-    if (v >= 1) return 255;
-    return v > 0 ? (unsigned char)(255 * v + (real)0.5) : 0;
-}
-
-status image_write_png(const struct image *im, const char *path)
-{
-    size_t pixels;
-    struct atomic_file f;
-    png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns,
-                     .height = (png_uint_32)im->rows,
-                     .format = im->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
-    if (im->channels != 1 && im->channels != 3)
-        return bad_input("%.60s: %zu channels, expected 1 (grey) or 3 (RGB)", path, im->channels);
-    if (!size_multiply(&pixels, im->rows, im->columns) || pixels > IMAGE_PIXELS_MAX)
-        return bad_input("%.60s: %zu x %zu pixels, expected at most %zu in all",
-                         path, im->rows, im->columns, IMAGE_PIXELS_MAX);
-
-    unsigned char *bytes = memory_get(pixels, im->channels);
-    if (!bytes) return out_of_memory("a PNG image");
-    for (size_t i = 0; i < pixels * im->channels; i++) bytes[i] = byte_of(im->pixels[i]);
-    status s = atomic_file_open(&f, path);
-    if (!s.code) {
-        if (!png_image_write_to_stdio(&png, f.file, 0, bytes, 0, NULL))
-            s = failure("%.120s cannot be written: %s", path, png.message);
-        s = atomic_file_close(&f, s);
-    }
-    memory_free(bytes);
-    return s;
-}
-
 /* -------------------------------------------------------------- scaling */
 
 /* The pixels of one source axis that a tent around `centre` covers. */
@@ -389,25 +356,4 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
 status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns)
 {
     return scale_by(fitted, im, rows, columns, (double)rows / (double)im->rows, (double)columns / (double)im->columns);
-}
-
-status image_block_means(struct image *small, const struct image *im, size_t patch)
-{
-    *small = (struct image){0};
-    if (patch == 0 || im->rows % patch || im->columns % patch)
-        return bad_input("%zu x %zu pixels do not divide into %zu x %zu patches",
-                         im->rows, im->columns, patch, patch);
-    size_t rows = im->rows / patch, columns = im->columns / patch, run = patch * im->channels;
-    status s = image_create(small, rows, columns, 1);
-    if (s.code) return s;
-
-    for (size_t y = 0; y < rows; y++)
-    for (size_t x = 0; x < columns; x++) {
-        double sum = 0;
-        for (size_t j = 0; j < patch; j++)
-        for (size_t k = 0; k < run; k++)
-            sum += (double)im->pixels[((y * patch + j) * im->columns + x * patch) * im->channels + k];
-        small->pixels[y * columns + x] = (real)(sum / (double)(patch * run));
-    }
-    return status_ok();
 }

@@ -64,11 +64,6 @@ status image_is_png(bool *png, const char *path);
  * multiplied by its alpha, without gamma, and rounded. */
 status image_read_png(struct image *im, const char *path);
 
-/* Write 8-bit grey (1 channel) or RGB (3).  Values are rounded to the nearest of 0, 1/255 ... 1 and clipped; NaN is
- * black.  path has the complete image or what it had before (atomic_file.h).  Rejected: other numbers of channels; a
- * path that cannot be a file. */
-status image_write_png(const struct image *im, const char *path);
-
 /* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is the
  * tent-weighted mean of the source within one pixel pitch of its centre, the coarser of the two pitches: bilinear when
  * enlarging, free of aliases when shrinking. */
@@ -76,10 +71,6 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
 
 /* The same with a factor for each axis: nothing is cut off. */
 status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns);
-
-/* Create small [rows/patch][columns/patch][1]: the mean of each patch x patch block over all channels.  rows and
- * columns must be multiples of patch. */
-status image_block_means(struct image *small, const struct image *im, size_t patch);
 
 #ifdef __cplusplus
 }

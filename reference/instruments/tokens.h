@@ -58,8 +58,7 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
 status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct token_source *source);
 
 /* Create frame, for figures: frame t of the first entry's canvas (t = 0 unless the grid has three axes), Hp x Wp
- * pixels. image_block_means with p reduces it to one value per token.  A grid of one axis gives the nearly square
- * grid's. */
+ * pixels.  A grid of one axis gives the nearly square grid's. */
 status tokens_frame(struct image *frame, const grid *g, size_t t, const struct token_source *source,
                     char *origin, size_t size);
 

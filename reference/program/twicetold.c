@@ -95,12 +95,12 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
     return status_ok();
 }
 
-/* True if the output would replace this input, or its temporary file would (atomic_file.h). */
+/* True if the output or its temporary file (atomic_file.h) would replace this input. */
 static bool is_output(const struct call *c, const char *input)
 {
-    size_t length = strlen(c->output);
-    return input && (same_file(input, c->output)
-                     || (!strncmp(input, c->output, length) && !strcmp(input + length, ".tmp")));
+    char temporary[4096];
+    snprintf(temporary, sizeof temporary, "%s.tmp", c->output);
+    return input && (same_file(input, c->output) || same_file(input, temporary));
 }
 
 static status own_path(const struct call *c)

@@ -6,11 +6,13 @@
 #define TWICETOLD_TESTS_FOLDER_H
 
 #include <dirent.h>
+#include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "../support.h"
+#include "../../reference/instruments/images.h"
 
 static char folder_path[1024];
 
@@ -58,6 +60,19 @@ static inline void file_write(const char *path, const void *bytes, size_t count)
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_eq(fwrite(bytes, 1, count, f), count);
     ck_assert_int_eq(fclose(f), 0);
+}
+
+/* Write a PNG file of 8 bits: grey (1 channel) or RGB (3). */
+static inline void png_write(const char *path, const struct image *im)
+{
+    png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns, .height = (png_uint_32)im->rows,
+                     .format = im->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
+    size_t count = im->rows * im->columns * im->channels;
+    unsigned char *bytes = malloc(count);
+    ck_assert_ptr_nonnull(bytes);
+    for (size_t i = 0; i < count; i++) bytes[i] = (unsigned char)(255 * im->pixels[i] + (real)0.5);
+    ck_assert(png_image_write_to_file(&png, path, 0, bytes, 0, NULL));
+    free(bytes);
 }
 
 /* The size of a file of at most `most` bytes, which it reads. */
