@@ -127,6 +127,7 @@ HARNESS  := figures/judge figures/settings
 DRAWERS  := $(filter-out figures/measure $(HARNESS),$(basename $(wildcard figures/*.c)))
 RUNGS    := $(wildcard figures/rungs/*.c)
 TESTS    := $(basename $(wildcard tests/test_*.c))
+SCRIPTED := $(wildcard tests/test_*.py)
 SUPPORT  := $(filter-out tests/test_% tests/wider.c tests/exercise_count.c,$(wildcard tests/*.c tests/support/*.c))
 FUZZED   := $(basename $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c)))
 COUNTED  := $(wildcard naive/*.c) $(RUNGS) tests/counting.cc
@@ -141,7 +142,7 @@ IDENTITIES := $(addprefix lisa_,theorems errata) $(addprefix structsa_,theorems 
 EXACT_SUITES := $(patsubst tests/exact/%.cc,$(BUILD)/exact/%,$(wildcard tests/exact/test_*.cc)) \
                 $(IDENTITIES:%=$(BUILD)/exact/exact_%)
 SUITES   := $(foreach f,$(FOLDERS),$(addprefix $f/,$(if $(filter %/double,$f),$(filter-out tests/test_exercises tests/test_live,$(TESTS)),$(TESTS)))) \
-            $(EXACT_SUITES)
+            $(EXACT_SUITES) $(foreach f,$(FOLDERS),$(SCRIPTED:%=$f/%))
 
 all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
 all: $(if $(CUDA),plug-ins)
@@ -227,12 +228,12 @@ $1/tests/test_device: $1/tests/runtime.cu.o
 $1/tests/test_fuzz $1/fuzzer: $(FUZZED:%=$1/%.o) $(addprefix $1/,$(addsuffix .o,$(filter-out %/twicetold,$(PROGRAM)) \
                               reference/program/units))
 $1/tests/test_cuda: $1/reference/program/devices.o
+$1/tests/test_ground: $1/reference/program/units.o
 $1/tests/test_cheats: $1/figures/judge.o
 $(addprefix $1/,twicetold measure $(DRAWERS) $(TESTS)): $1/libtwicetold.a $(BUILD)/flags
 	$$(if $$(V),,@echo "  link    $$@")
 	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(if $$(findstring /tests/,$$@),$$(CHECK_LIBS)) $$(LDLIBS) -o $$@
 
-$1/tests/test_faults: | $1/tests/refusing.so $1/twicetold $1/measure
 $1/tests/refusing.so: tests/faults/refusing.c $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) -std=gnu11 -O1 $$(WARNINGS) -fPIC -shared $$< -ldl -o $$@
@@ -361,15 +362,16 @@ $(BUILD)/live/module.js: $(BUILD)/live/library.wasm
 
 # ---- The proofs
 
-# They alone need Check; one of them runs the programs.
+# They alone need Check.
 $(BUILD)/check:
 	@mkdir -p $(@D)
 	@sh reference/program/depend.sh build '$(CC)' $(LIBRARIES) check && touch $@
 $(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPPORT))))): | $(BUILD)/check
-$(FOLDERS:=/tests/test_program): %/tests/test_program: %/reference/program/units.o | %/twicetold %/measure $(DRAWERS:%=\%/%) $(LIBRARY)
-$(FOLDERS:=/tests/test_program.o): private CPPFLAGS += -DDRAWERS='"$(DRAWERS)"'
-$(FOLDERS:=/tests/test_program.o): $(BUILD)/sources
 $(BUILD)/tests/test_live: | $(MODULE)
+
+# Suites in Python: the folder of a link says whose programs they run.
+$(filter %.py,$(SUITES)): | $(PROGRAMS) $(LIBRARY) $(FOLDERS:=/tests/refusing.so)
+	@mkdir -p $(@D) && ln -sf $(abspath tests/$(@F)) $@
 
 SUITE = BUILD=$(BUILD) $(PYTHON) tests/tools/run.py
 PROOF = $(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/$@ WERROR=$(WERROR)
@@ -380,7 +382,6 @@ test: all $(SUITES) live ## run all proofs, in both precisions, and proofread th
 # A chapter is called by the last word of its page's name: chapters/6-the-gap.md is gap.  Suites are
 # named after their chapter; some are not, and all others are of the ground.
 OF_lisa  = lisa% lane_fft
-OF_chopd = chopd% cp
 OF_hilo  = hilo% sra spectrum
 OF_networks = network% layers% learned%
 ROWS    := $(foreach page,$(sort $(wildcard chapters/[1-9]*.md)),$(lastword $(subst -, ,$(basename $(notdir $(page))))))
@@ -484,9 +485,9 @@ OTHER_sse2  = ARCH=
 OTHER_avx2  = ARCH=-march=x86-64-v3
 OTHER_wide  = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
 OTHER_clang = CC=clang
-COMPUTED = attention chopd chopd_theorems cp elsa elsa_theorems ground hilo hilo_scores hilo_theorems ladder lane_fft \
+COMPUTED = attention chopd chopd_theorems elsa elsa_theorems ground hilo hilo_scores hilo_theorems ladder lane_fft \
            layers library lisa lisa_theorems msa msa_golden numbers packed_linear product sra structsa structsa_theorems
-PORTABLE := $(filter $(patsubst %,\%/test_%,$(or $(ONLY),$(COMPUTED))),$(SUITES))
+PORTABLE := $(filter $(foreach suite,$(or $(ONLY),$(COMPUTED)),%/test_$(suite) %/test_$(suite).py),$(SUITES))
 portable: $(PORTABLE)
 	@$(SUITE) $(PORTABLE)
 
@@ -515,7 +516,7 @@ LINTED   = $(filter-out reference/live/%,$(wildcard $(addsuffix /*.c,reference r
 LINTED_SUITES = $(wildcard tests/*.c tests/support/*.c tests/fuzz/*.c tests/faults/*.c)
 FINDINGS = $(patsubst %,$(BUILD)/lint/%.tidy,$(LINTED) $(LINTED_SUITES)) $(LINTED:%=$(BUILD)/lint/%.analysed)
 AS_BUILT = -std=c11 $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(IDENTITY) \
-           -DDRAWERS='"$(DRAWERS)"' $(WARNINGS) $(CPPFLAGS)
+           $(WARNINGS) $(CPPFLAGS)
 ANALYSED = gcc -O1 $(AS_BUILT) -Werror -fanalyzer -Wno-analyzer-shift-count-overflow \
            -Wno-analyzer-use-of-uninitialized-value
 lint: $(FINDINGS)       ## clang-tidy, cppcheck and gcc's analyser over all sources (minutes; -k)

@@ -1,5 +1,4 @@
-/* problem.c -- a declaration with its options chosen and its tensors bound;
- * see operator.h */
+/* problem.c -- a declaration with its options chosen and its tensors bound; see operator.h */
 
 #include <limits.h>
 #include <math.h>
@@ -30,7 +29,6 @@ status problem_set_size(struct problem *p, const char *letter, size_t size)
         }
     if (size > INT_MAX) return bad_input("size %s: found %zu, expected at most %d", letter, size, INT_MAX);
     if (p->letters == PROBLEM_LETTERS) return failure("more than %d sizes", PROBLEM_LETTERS);
-    if (strlen(letter) >= sizeof p->letter->name) return failure("size %.20s: no letter has such a name", letter);
     memcpy(p->letter[p->letters].name, letter, strlen(letter) + 1);
     p->letter[p->letters++].size = size;
     return status_ok();
@@ -122,7 +120,7 @@ static status set_option(struct problem *p, int at, const char *text)
     return status_at(s, where);
 }
 
-/* Kernels have the axes of the grid; so have steps, or one number that stands for all of them. */
+/* Kernels and steps have the axes of the grid; one number stands for all steps. */
 static status meet_grid(struct problem *p, int at)
 {
     const struct option *o = &p->declaration->options[at];
@@ -135,7 +133,7 @@ static status meet_grid(struct problem *p, int at)
                      o->kind == OPTION_STEPS && p->grid.axes > 1 ? ", or one number for all" : "");
 }
 
-/* Whether a problem has room for all of the declaration. */
+/* Reject a declaration that does not fit into a problem. */
 static status within_limits(const struct declaration *d)
 {
     size_t options = 0, tensors = 0;
@@ -198,7 +196,7 @@ static bool condition(const struct problem *p, const char *when, size_t length)
     return when[n] == '~' ? words_have(text, list, strlen(list)) : word_place(list, text) >= 0;
 }
 
-/* Whether a row of the table is in force under the options chosen. */
+/* True if the options chosen allow this row of the table. */
 static bool in_force(const struct problem *p, const struct tensor_row *row)
 {
     for (const char *when = row->when; when;) {
@@ -257,8 +255,7 @@ status problem_output_shape(const struct problem *p, int *axes, size_t size[TENS
     return shape_sizes(axes, size, p, p->declaration->output);
 }
 
-/* Whether a shape fits one alternative; letters that it binds are kept only
- * when it does. */
+/* True if the tensor has this shape; then the letters that it binds are kept. */
 static bool fits(struct problem *p, const char *shape, const struct tensor *t)
 {
     int letters = p->letters, axes = 0;
@@ -277,8 +274,7 @@ static bool fits(struct problem *p, const char *shape, const struct tensor *t)
     return false;
 }
 
-/* Whether the first alternative has an axis of size 0: then there is nothing
- * for the tensor to hold. */
+/* True if the first alternative has an axis of size 0: then the tensor must be absent. */
 static bool empty(const struct problem *p, const char *shape)
 {
     const char *axis;
@@ -361,7 +357,7 @@ status problem_bind(struct problem *p, const struct tensors *file)
     return problem_loaded(p).code ? status_ok() : check(p);
 }
 
-/* Whether options ask for a tensor that no file brings. */
+/* True if problem_shape includes a tensor: none of its `asked` options is needed, or one is given. */
 static bool asked_for(const struct problem *p, const struct tensor_row *row)
 {
     for (int o = 0; row->asked && p->declaration->options[o].name; o++)

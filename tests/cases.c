@@ -111,20 +111,28 @@ static int odd_value(const struct option *o, int axes)
     return n;
 }
 
+/* A case with one more option: next_value steps through the values of this option and of all that follow it. */
+struct walk { const struct one_case *from; const struct option *option; int next; struct one_case one; };
+
+static bool next_value(struct walk *w)
+{
+    for (; w->option->name; w->option++, w->next = 0) {
+        w->one = *w->from;
+        w->one.chosen = true;
+        if (choose(w->one.options, sizeof w->one.options, w->option, w->next++, usual_axes(w->from->of))) return true;
+    }
+    return false;
+}
+
 /* Every value of each option. */
 static void add_values(struct one_case one)
 {
-    int axes = usual_axes(one.of);
-    for (const struct option *o = one.of->options; o->name; o++)
-        for (int n = 0; n != odd_value(o, axes); n++) {
-            struct one_case chosen = one;
-            chosen.chosen = true;
-            if (!choose(chosen.options, sizeof chosen.options, o, n, axes)) break;
-            add(chosen);
-        }
+    struct walk w = {.from = &one, .option = one.of->options};
+    while (next_value(&w))
+        if (w.next - 1 != odd_value(w.option, usual_axes(one.of))) add(w.one);
 }
 
-/* True if the options go together, as far as they and the channels tell. */
+/* True if options and channels are accepted together. */
 static bool go_together(const struct one_case *one)
 {
     char text[sizeof one->options];
@@ -141,21 +149,13 @@ static bool go_together(const struct one_case *one)
  * permits it. */
 static void add_followers(struct one_case one)
 {
-    const struct option *options = one.of->options;
-    int axes = usual_axes(one.of);
-    one.chosen = true;
-    for (const struct option *o = options; o->name; o++)
-        for (int n = 0; !chooses(o); n++) {
-            struct one_case alone = one;
-            if (!choose(alone.options, sizeof alone.options, o, n, axes)) break;
-            if (go_together(&alone)) continue;
-            for (const struct option *a = options; a->name; a++)
-                for (int m = 0; a != o; m++) {
-                    struct one_case both = alone;
-                    if (!choose(both.options, sizeof both.options, a, m, axes)) break;
-                    if (go_together(&both)) add(both);
-                }
-        }
+    struct walk alone = {.from = &one, .option = one.of->options};
+    while (next_value(&alone)) {
+        struct walk both = {.from = &alone.one, .option = one.of->options};
+        if (chooses(alone.option) || go_together(&alone.one)) continue;
+        while (next_value(&both))
+            if (both.option != alone.option && go_together(&both.one)) add(both.one);
+    }
 }
 
 /* Value n of an option (NULL: none) on an odd plane; on one that 3 divides if the operator asks for that. */
@@ -185,20 +185,12 @@ static void add_odd_planes(const struct declaration *d)
 /* Every two choices. */
 static void add_pairs(struct one_case one)
 {
-    const struct option *options = one.of->options;
-    int axes = usual_axes(one.of);
-    for (const struct option *a = options; a->name; a++)
-        for (const struct option *b = a + 1; b->name && chooses(a); b++)
-            for (int n = 0; chooses(b); n++) {
-                struct one_case first = one;
-                first.chosen = true;
-                if (!choose(first.options, sizeof first.options, a, n, axes)) break;
-                for (int m = 0;; m++) {
-                    struct one_case second = first;
-                    if (!choose(second.options, sizeof second.options, b, m, axes)) break;
-                    add(second);
-                }
-            }
+    struct walk first = {.from = &one, .option = one.of->options};
+    while (next_value(&first)) {
+        struct walk second = {.from = &first.one, .option = first.option + 1};
+        while (chooses(first.option) && next_value(&second))
+            if (chooses(second.option)) add(second.one);
+    }
 }
 
 static struct one_case usual(const struct declaration *d)
@@ -211,16 +203,13 @@ static struct one_case usual(const struct declaration *d)
 /* If a tensor is optional with some choices only, those choices without it. */
 static void add_optional(struct one_case bare)
 {
-    int axes = usual_axes(bare.of);
-    for (const struct tensor_row *t = bare.of->tensors; t->name; t++)
-        for (const struct option *o = bare.of->options; t->optional && t->when && o->name; o++)
-            for (int n = 0; chooses(o); n++) {
-                struct one_case one = bare;
-                one.chosen = true;
-                size_t length = strlen(o->name);
-                if (!choose(one.options, sizeof one.options, o, n, axes)) break;
-                if (!strncmp(t->when, o->name, length) && t->when[length] == '=') add(one);
-            }
+    for (const struct tensor_row *t = bare.of->tensors; t->name; t++) {
+        struct walk w = {.from = &bare, .option = bare.of->options};
+        while (t->optional && t->when && next_value(&w)) {
+            size_t length = strlen(w.option->name);
+            if (chooses(w.option) && !strncmp(t->when, w.option->name, length) && t->when[length] == '=') add(w.one);
+        }
+    }
 }
 
 void enumerate_cases(const struct declaration *(*declared)(int))

@@ -10,8 +10,8 @@
 # Emulated suites.  Left out: program and faults run other programs; promises, emulator and cuda* are too slow; learned
 # needs the data set; theorems, readings, errata, counts, published, chopd_*, hilo_scores, gap, ladder and cheats do not
 # depend on the machine.
-suites='ground safetensors images operator lookup room fuzz threads numbers product packed_linear lane_fft
-    spectrum cp library layers network msa attention lisa structsa elsa chopd hilo sra'
+suites='ground safetensors tensor_files images image_files operator lookup room fuzz threads numbers product
+    packed_linear lane_fft spectrum library layers network msa attention lisa structsa elsa chopd hilo sra'
 
 # These need this machine's compiler, browser, Python or device.
 homely='exercises live installed cuda'
@@ -24,8 +24,8 @@ i386)    arch=i386 triplet=i386-linux-gnu prefix=i686-linux-gnu loader=ld-linux.
 esac
 case $MACHINE:$(uname -m) in
 aarch64:aarch64 | s390x:s390x | i386:x86_64 | i386:i?86) native=1 qemu=
-    suites=$(for suite in tests/test_*.c; do
-        suite=${suite#tests/test_} suite=${suite%.c}
+    suites=$(for suite in tests/test_*.c tests/test_*.py; do
+        suite=${suite#tests/test_} suite=${suite%.*}
         case " $homely " in *" $suite "*) ;; *) echo "$suite" ;; esac
     done) ;;
 *) native= qemu=qemu-$MACHINE ;;
@@ -63,7 +63,9 @@ fi
 targets=
 for suite in ${ONLY:-$suites}; do
     suite=test_$suite
-    test -e "tests/$suite.c" || { echo "ONLY: found '${suite#test_}', which is no suite" >&2; exit 2; }
+    if test -e "tests/$suite.py"; then suite=$suite.py
+    elif test ! -e "tests/$suite.c"; then echo "ONLY: found '${suite#test_}', which is no suite" >&2; exit 2
+    fi
     targets="$targets $build/tests/$suite $build/double/tests/$suite"
 done
 make --no-print-directory ${JOBS:+-j$JOBS} BUILD="$build" CUDA= ARCH="$flags" CFLAGS=-O2 CXXFLAGS=$kernels \

@@ -3,12 +3,13 @@
 
     make mutants [ONLY=pattern]
 
-The table has one mutation per row: path, old text (it occurs exactly once; \\n, \\t and \\\\ as in C), new text, build (float,
-double, exact, address), suites, why.  A suite is room (tests/test_room.c) or exact/test_exact; cuda@lisa sets OPERATOR=lisa.
-Suites run in their order up to the first failure, signal or time limit, which detects the mutation.  "equivalent" in
-their place marks a mutation that nothing can detect.  Only the objects that depend on the path are compiled, by make's own
-commands, and linked in front of the archives.  These are errors: a row that does not apply, a mutation that does not compile
-or changes no object, a suite that fails without mutations.
+The table has one mutation per row: path, old text (it occurs exactly once; \\n, \\t and \\\\ as in C), new text,
+build (float, double, exact, address), suites, why.  A suite is room (tests/test_room.c), program
+(tests/test_program.py) or exact/test_exact; cuda@lisa sets OPERATOR=lisa.  Suites run in their order up to the first
+failure, signal or time limit, which detects the mutation.  "equivalent" in their place marks a mutation that nothing
+can detect.  Only the objects that depend on the path are compiled, by make's own commands, and linked in front of the
+archives.  These are errors: a row that does not apply, a mutation that does not compile or changes no object, a suite
+that fails without mutations.
 """
 import concurrent.futures
 import glob
@@ -32,7 +33,8 @@ RULES, SOURCES = {}, {}         # of a target: the command that makes it; of an 
 
 def program(build, suite):
     name = suite.split("@")[0]
-    return f"{FOLDER[build]}/{name if '/' in name else 'tests/test_' + name}"
+    name = name if "/" in name else "tests/test_" + name
+    return f"{FOLDER[build]}/{name}{'.py' if os.path.exists(name + '.py') else ''}"
 
 
 def learn(build, suites):
@@ -93,6 +95,8 @@ class Mutant:
             os.remove(to)
         if self.depends(target):
             self.make(target)
+        elif target.endswith(".py"):                            # it finds the sources by its link
+            os.symlink(os.path.join(self.copy, "tests", os.path.basename(target)), to)
         else:
             os.link(target, to)
 
@@ -110,7 +114,8 @@ def failure(build, suite, path):
                 "CK_TIMEOUT_MULTIPLIER": "3", "CK_FORK": "no" if build == "address" else "yes",
                 **({"OPERATOR": suite.split("@")[1]} if "@" in suite else {})}
     terminal, theirs = os.openpty()                         # a terminal gets each line at once
-    process = subprocess.Popen([path], env={**os.environ, **settings}, start_new_session=True, stdin=subprocess.DEVNULL,
+    command = [sys.executable, path] if path.endswith(".py") else [path]
+    process = subprocess.Popen(command, env={**os.environ, **settings}, start_new_session=True, stdin=subprocess.DEVNULL,
                                stdout=theirs, stderr=subprocess.DEVNULL)
     os.close(theirs)
     said, end, failed = b"", time.monotonic() + LIMIT, None
@@ -122,7 +127,7 @@ def failure(build, suite, path):
             failed = f"exit status {process.returncode}" if process.wait() else ""
         found = re.search(rb"(?m)^not ok \d+ - [^:]*:[^:]*:([^:]*):", said)
         failed = found[1].decode() if found else failed
-    process.terminate()                                     # Check then ends the test that runs
+    process.terminate()                                     # the suite then ends the test that runs
     process.wait()
     os.close(terminal)
     return failed
@@ -131,8 +136,8 @@ def failure(build, suite, path):
 def baseline(build, suite):
     """The same without a mutation; a suite that `make test` has seen pass is not run again."""
     path = program(build, suite)
-    log = f"{BUILD}/{LOGS.get(build, 'tap/' + build)}/{os.path.basename(path)}.log"
-    if os.path.exists(log) and os.path.getmtime(log) > os.path.getmtime(path):
+    log = f"{BUILD}/{LOGS.get(build, 'tap/' + build)}/{os.path.basename(path).removesuffix('.py')}.log"
+    if os.path.exists(log) and os.path.getmtime(log) > max(map(os.path.getmtime, (path, f"{FOLDER[build]}/twicetold"))):
         with open(log, errors="replace") as f:
             if re.search(r"(?m)^100%: Checks: ", f.read()):
                 return ""
@@ -154,8 +159,8 @@ def meet(row, copies):
         mutant = Mutant(copy, path)
         for suite in suites.split():
             targets = [program(build, suite)]
-            if suite in ("program", "faults"):              # they run the programs beside them
-                targets += [name for part in ("", "figures/", "tests/") for name in glob.glob(f"{FOLDER[build]}/{part}*")
+            if targets[0].endswith(".py"):                     # they run the programs of their build
+                targets += [name for part in ("", "figures/", "tests/", "lib/") for name in glob.glob(f"{FOLDER[build]}/{part}*")
                             if os.path.isfile(name) and os.access(name, os.X_OK) and "/test_" not in name]
             for target in targets:
                 mutant.place(target)

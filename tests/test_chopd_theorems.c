@@ -2,11 +2,13 @@
  *
  * Where all sums are exact, numbers are whole and the tolerance is zero. */
 
+#include <stdlib.h>
 #include "chopd_case.h"
 #include "dfc_case.h"
-#include "../reference/instruments/cp.h"
+#include "support/als.h"
 #include "../reference/linear.h"
 #include "../reference/msa.h"
+#include "../reference/random.h"
 
 /* ---- factors ------------------------------------------------------------ */
 
@@ -78,7 +80,141 @@ START_TEST(depthwise_convolution_has_m_c_terms)
 }
 END_TEST
 
-/* ChoP'D, Eq. 3, 5, 6. Tolerance: what cp_als leaves, times ||W|| ||x||, and (M C + 5 R + 20) u times Eq. 3 of the
+/* ---- ranks -------------------------------------------------------------- */
+
+/* Sizes, and a rank below them. */
+static const struct { int axes; size_t size[ALS_AXES], rank; } ranked[] = {
+    {3, {4, 5, 6}, 1}, {3, {8, 7, 6}, 4}, {4, {3, 4, 5, 6}, 4}, {5, {3, 4, 3, 4, 5}, 4},
+};
+
+struct terms { double *u[ALS_AXES]; };
+
+static double *doubles(size_t count)
+{
+    double *a = calloc(count, sizeof *a);
+    ck_assert_ptr_nonnull(a);
+    return a;
+}
+
+/* Normal numbers; released by forget. */
+static struct terms random_terms(uint64_t seed, int axes, const size_t size[], size_t rank)
+{
+    struct terms terms = {{NULL}};
+    for (int a = 0; a < axes; a++) {
+        terms.u[a] = doubles(size[a] * rank);
+        for (size_t n = 0; n < size[a] * rank; n++) terms.u[a][n] = random_normal(seed, (uint64_t)a, n);
+    }
+    return terms;
+}
+
+static void forget(struct terms *terms)
+{
+    for (int a = 0; a < ALS_AXES; a++) free(terms->u[a]);
+}
+
+/* The sum of the terms. */
+static double *tensor_of(const struct terms *terms, int axes, const size_t size[], size_t rank)
+{
+    size_t count = 1;
+    for (int a = 0; a < axes; a++) count *= size[a];
+    double *t = doubles(count);
+    for (size_t at = 0; at < count; at++)
+        for (size_t r = 0; r < rank; r++) {
+            double product = 1;
+            for (size_t a = (size_t)axes, rest = at; a-- > 0; rest /= size[a])
+                product *= terms->u[a][rest % size[a] * rank + r];
+            t[at] += product;
+        }
+    return t;
+}
+
+static double least_error(const double *t, int axes, const size_t size[], size_t rank)
+{
+    struct terms terms = random_terms(0, axes, size, rank);
+    double error = als(terms.u, t, axes, size, rank, 100);
+    forget(&terms);
+    return error;
+}
+
+/* ChoP'D, Sec. 2.1 and 2.3: no error is left from R = rank(W) on.  Tolerance: the normal equations square the condition
+ * of the factors, at most some hundreds. */
+START_TEST(true_rank_is_exact)
+{
+    struct terms terms = random_terms(10, ranked[_i].axes, ranked[_i].size, ranked[_i].rank);
+    double *t = tensor_of(&terms, ranked[_i].axes, ranked[_i].size, ranked[_i].rank);
+    within("at its rank", least_error(t, ranked[_i].axes, ranked[_i].size, ranked[_i].rank), 1e-11);
+    if (ranked[_i].rank > 1)
+        beyond("    a term less", least_error(t, ranked[_i].axes, ranked[_i].size, ranked[_i].rank - 1), 0.01);
+    forget(&terms);
+    free(t);
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.1: CP "generalizes ... SVD to tensors"; Eckart and Young (1936).  The columns of a Hadamard matrix are
+ * orthogonal, so the singular values of this matrix are 4, 3, 2, 1 times a constant.  Tolerance: a sweep shrinks the
+ * rest by (s_{R+1}/s_R)^2 <= 0.57. */
+START_TEST(matrices_reach_their_singular_values)
+{
+    static const size_t size[3] = {4, 1, 4};
+    static const double hadamard[4][4] = {{1, 1, 1, 1}, {1, -1, 1, -1}, {1, 1, -1, -1}, {1, -1, -1, 1}};
+    double t[16] = {0};
+    for (size_t at = 0; at < 16; at++)
+        for (size_t r = 0; r < 4; r++) t[at] += (4 - (double)r) * hadamard[at / 4][r] * hadamard[r][at % 4];
+    for (size_t rank = 1; rank < 4; rank++) {
+        double tail = 0, best;
+        for (size_t r = rank; r < 4; r++) tail += (4 - (double)r) * (4 - (double)r);
+        best = sqrt(tail / 30);
+        within("error against singular values", fabs(least_error(t, 3, size, rank) / best - 1), 1e-12);
+    }
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.3: "lower R implies larger errors". */
+START_TEST(error_falls_with_rank)
+{
+    static const size_t size[] = {4, 5, 6};
+    double t[120], last = 1;
+    for (size_t at = 0; at < 120; at++) t[at] = random_normal(50, 0, at);
+    for (size_t rank = 1; rank <= 8; rank++) {
+        double error = least_error(t, 3, size, rank);
+        ck_assert_double_lt(error, last);
+        last = error;
+    }
+    ck_assert_double_gt(last, 0.01);
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.2 and 2.3.  Pooling has rank min(C, D), a point-wise convolution M min(C, D): W is a sum of so many
+ * terms, and its matrix [m c][n d] has that rank.  Sharing weights is not low rank. */
+START_TEST(ranks_of_pooling_and_pointwise_convolution)
+{
+    enum { M = 4, C = 3, ROWS = M * C, ENTRIES = ROWS * ROWS };
+    real *w = integers(70, C * C, 3), *u2 = zeros(M * ROWS), *u3 = zeros(M * ROWS), *u4 = zeros(C * ROWS),
+         *u5 = zeros(C * ROWS), *made = zeros(ENTRIES), *expected = zeros(ENTRIES), *flat = zeros(ENTRIES);
+    for (int pointwise = 0; pointwise < 2; pointwise++) {
+        const size_t R = pointwise ? ROWS : C;
+        const struct dfc_problem s = {.B = 1, .M = M, .N = M, .C = C, .D = C, .R = R,
+                                      .u1 = filled(R, 1), .u2 = u2, .u3 = u3, .u4 = u4, .u5 = u5};
+        for (size_t r = 0; r < R; r++) {
+            for (size_t m = 0; m < M; m++) u2[m * R + r] = u3[m * R + r] = !pointwise || r / C == m;
+            for (size_t c = 0; c < C; c++) {
+                u4[c * R + r] = c == r % C;
+                u5[c * R + r] = w[r % C * C + c];
+            }
+        }
+        dfc_naive_tensor(made, &s);
+        for (size_t at = 0; at < ENTRIES; at++) {
+            size_t m = at / C / ROWS, c = at / ROWS % C, n = at / C % M, d = at % C;
+            flat[at] = !pointwise || m == n ? w[c * C + d] : 0;
+            expected[place(&s, 0, m, n, c, d)] = flat[at];
+        }
+        equal(made, expected, ENTRIES);
+        ck_assert_uint_eq(matrix_rank(flat, ROWS, ROWS, 1e-9), R);
+    }
+}
+END_TEST
+
+/* ChoP'D, Eq. 3, 5, 6. Tolerance: what als leaves, times ||W|| ||x||, and (M C + 5 R + 20) u times Eq. 3 of the
  * factors' absolute values, twice. With one term less the layer differs. */
 START_TEST(factors_that_als_finds_are_the_layer)
 {
@@ -98,18 +234,17 @@ START_TEST(factors_that_als_finds_are_the_layer)
 
     for (size_t rank = R; rank + 1 >= R; rank--) {
         struct trial t = small_former(rank);
-        struct cp cp;
+        struct terms terms = random_terms(0, 5, small, rank);
+        double left = als(terms.u, tensor, 5, small, rank, 3);
         trial_fill(&t, "b", 0);
-        succeeds(cp_als(&cp, tensor, 5, small, rank, &(struct cp_options){.seed = 3}));
         for (size_t a = 0; a < 5; a++)
-            for (size_t at = 0; at < small[a] * rank; at++)
-                trial_tensor(&t, factor[a])[at] = (real)cp.factor[a][at];
+            for (size_t at = 0; at < small[a] * rank; at++) trial_tensor(&t, factor[a])[at] = (real)terms.u[a][at];
+        forget(&terms);
         real *y = layer(&s, w, t.x);
         double naive = largest_difference(trial_run(&t, "naive", 1), y, t.outputs);
         double fast = largest_difference(trial_run(&t, "fast", 1), y, t.outputs);
         if (rank < R) {
             beyond("    a term less", fmin(naive, fast), 0.01);
-            cp_release(&cp);
             break;
         }
         for (size_t a = 0; a < 5; a++)
@@ -117,8 +252,7 @@ START_TEST(factors_that_als_finds_are_the_layer)
         const struct dfc_problem sizes = dfc_of(&t.problem);
         dfc_naive_tensor(magnitude, &sizes);
         for (size_t at = 0; at < t.inputs; at++) tokens += (double)(t.x[at] * t.x[at]);
-        double tolerance = cp.error * sqrt(norm * tokens) + 2 * layer_bound(&s, magnitude, t.x, 5 * (double)rank + 20);
-        cp_release(&cp);
+        double tolerance = left * sqrt(norm * tokens) + 2 * layer_bound(&s, magnitude, t.x, 5 * (double)rank + 20);
         within("naive", naive, tolerance);
         within("fast", fast, tolerance);
     }
@@ -672,6 +806,10 @@ int main(void)
     TCase *factors = add_case(suite, "factors");
     tcase_add_loop_test(factors, enough_terms_make_any_layer, 0, 5);
     tcase_add_test(factors, depthwise_convolution_has_m_c_terms);
+    tcase_add_test(factors, ranks_of_pooling_and_pointwise_convolution);
+    tcase_add_loop_test(factors, true_rank_is_exact, 0, COUNT(ranked));
+    tcase_add_test(factors, matrices_reach_their_singular_values);
+    tcase_add_test(factors, error_falls_with_rank);
     tcase_add_loop_test(factors, factors_that_als_finds_are_the_layer, 0, 2);
     tcase_add_loop_test(factors, eq6_is_eq5_in_eq3, 0, 5);
     tcase_add_loop_test(factors, image_is_r_numbers_to_the_tokens_out, 0, 2);

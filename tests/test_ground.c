@@ -1,4 +1,4 @@
-/* test_ground.c -- memory, statuses, tensors, grids, windows, random numbers, plain steps */
+/* test_ground.c -- memory, statuses, units, tensors, grids, windows, random numbers, plain steps */
 
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
@@ -11,6 +11,7 @@
 #include "../reference/bytes.h"
 #include "../reference/grid.h"
 #include "../reference/linear.h"
+#include "../reference/program/units.h"
 #include "../reference/random.h"
 #include "../reference/steps.h"
 #include "../reference/tensor.h"
@@ -91,7 +92,7 @@ START_TEST(sums_stop_at_the_largest_size)
 }
 END_TEST
 
-/* What Linux says is available; 0 elsewhere. */
+/* Available memory by Linux; 0 elsewhere. */
 static uint64_t bytes_of_meminfo(void)
 {
     char line[128];
@@ -103,8 +104,8 @@ static uint64_t bytes_of_meminfo(void)
     return 1024 * (uint64_t)kilobytes;
 }
 
-/* By default a plan may take at most three quarters of the machine's memory, and takes more than half of what is
- * available. What needs more is rejected with both numbers; so is what cannot be counted, whatever is allowed. */
+/* The default limit is at most three quarters of the machine's memory, and more than half of the available memory.  The
+ * error states both numbers; a size that overflows is always one. */
 START_TEST(bytes_are_read_and_compared)
 {
     static const struct { const char *text; uint64_t bytes; } right[] = {
@@ -153,6 +154,23 @@ START_TEST(messages_stay_on_one_line)
     ck_assert_str_eq(status_at(s, "").message, "'': found 'two?lines?[31m'");
     ck_assert_int_eq(status_at(status_ok(), "here").code, STATUS_OK);
     ck_assert_int_eq(out_of_memory("it").code, STATUS_FAILURE);
+}
+END_TEST
+
+/* Rounding may carry a number into the next unit.  µ is two bytes and one column. */
+START_TEST(numbers_have_three_digits_and_a_unit)
+{
+    static const struct { const char *(*say)(char *, int, double); double number; const char *text; } row[] = {
+        {units_seconds, 0, "    0 ns"}, {units_seconds, 999.4e-9, "  999 ns"}, {units_seconds, 999.6e-9, " 1.00 µs"},
+        {units_seconds, 33.651e-6, " 33.7 µs"}, {units_seconds, 9.996e-3, " 10.0 ms"},
+        {units_seconds, 3725, "  3725 s"},
+        {units_bytes, 1023, "  1023 B"}, {units_bytes, 1536, "1.50 KiB"}, {units_bytes, 1023.7 * 1024, "1.00 MiB"},
+        {units_bytes, 1.8e14, " 164 TiB"}, {units_count, 12, "      12"}, {units_count, 2.456e9, "  2.46 G"},
+        {units_count, 999999, "  1.00 M"}, {units_count, 99.95, "     100"}, {units_seconds, NAN, "       -"},
+        {units_count, INFINITY, "       -"},
+    };
+    char text[UNITS_TEXT];
+    for (size_t r = 0; r < COUNT(row); r++) ck_assert_str_eq(row[r].say(text, 8, row[r].number), row[r].text);
 }
 END_TEST
 
@@ -312,7 +330,7 @@ START_TEST(shifted_windows_have_sides)
 END_TEST
 
 /* Windows are of planes, and int counts their tokens. */
-START_TEST(windows_are_refused)
+START_TEST(windows_that_do_not_fit_are_errors)
 {
     enum { HALF = CHAR_BIT * sizeof(size_t) / 2 };
     static const struct { const char *grid; size_t edge; const char *text; } bad_windows[] = {
@@ -493,12 +511,13 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ground");
-    TCase *memory = add_case(suite, "memory, statuses, tensors");
+    TCase *memory = add_case(suite, "memory, statuses, units, tensors");
     tcase_add_test(memory, memory_is_checked_aligned_and_counted);
     tcase_add_test(memory, memory_runs_out_on_request);
     tcase_add_test(memory, sums_stop_at_the_largest_size);
     tcase_add_test(memory, bytes_are_read_and_compared);
     tcase_add_test(memory, messages_stay_on_one_line);
+    tcase_add_test(memory, numbers_have_three_digits_and_a_unit);
     tcase_add_test(memory, tensors_own_what_they_hold);
     TCase *grids = add_case(suite, "grids");
     tcase_add_test(grids, grids_are_read_strictly);
@@ -506,7 +525,7 @@ int main(void)
     tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
     tcase_add_loop_test(grids, shifted_windows_have_sides, 0, (int)COUNT(rolled_windows));
     tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));
-    tcase_add_test(grids, windows_are_refused);
+    tcase_add_test(grids, windows_that_do_not_fit_are_errors);
     TCase *random = add_case(suite, "random numbers");
     tcase_add_test(random, random_bits_are_philox);
     tcase_add_test(random, random_draws_have_their_moments);

@@ -47,7 +47,7 @@ START_TEST(relative_positions_belong_to_their_plane)
 END_TEST
 
 /* HiLo, Sec. 4.2. Equal tokens have equal outputs, but not on a plane padded with zeros. A convolution does see it:
- * zeros_around_a_convolution_tell_the_border. */
+ * zero_padding_reveals_the_border. */
 START_TEST(attention_does_not_see_the_border)
 {
     enum { N = 36, C = 2 };

@@ -12,22 +12,22 @@
 
 /* ---- layers by coordinates ------------------------------------------- */
 
-/* A problem, with its tensors as doubles. */
-struct told {
+/* A problem and its input. */
+struct input {
     const struct problem *p;
     const real *x;
     size_t B, N, C;
     grid in, out;
 };
 
-static double at(const struct told *t, const char *name, size_t i)
+static double at(const struct input *t, const char *name, size_t i)
 {
     const real *data = problem_tensor(t->p, name);
     return data ? (double)data[i] : 0;
 }
 
-static size_t size_of(const struct told *t, const char *letter) { return problem_size(t->p, letter); }
-static double told_gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
+static size_t size_of(const struct input *t, const char *letter) { return problem_size(t->p, letter); }
+static double expected_gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
 
 static bool inside(const grid *g, const ptrdiff_t place[GRID_AXES])
 {
@@ -38,7 +38,7 @@ static bool inside(const grid *g, const ptrdiff_t place[GRID_AXES])
 }
 
 /* x of an image at coordinates; 0 off the grid. */
-static double x_at(const struct told *t, size_t b, const ptrdiff_t place[GRID_AXES], size_t c)
+static double x_at(const struct input *t, size_t b, const ptrdiff_t place[GRID_AXES], size_t c)
 {
     size_t index[GRID_AXES] = {0};
     if (!inside(&t->in, place)) return 0;
@@ -46,52 +46,53 @@ static double x_at(const struct told *t, size_t b, const ptrdiff_t place[GRID_AX
     return (double)t->x[(b * t->N + grid_index(&t->in, index)) * t->C + c];
 }
 
-/* Entry m of a window of this size, one coordinate for each axis. */
-static void entry_of(ptrdiff_t entry[GRID_AXES], size_t m, const size_t size[GRID_AXES], int axes)
+/* Where entry m of the window of output n is. */
+static void window_place(ptrdiff_t from[GRID_AXES], const grid *out, size_t n, size_t m, const size_t size[],
+                         const size_t stride[], const size_t pad[])
 {
-    for (int a = axes - 1; a >= 0; a--) {
-        entry[a] = (ptrdiff_t)(m % size[a]);
+    size_t place[GRID_AXES];
+    grid_coordinates(place, out, n);
+    for (int a = out->axes - 1; a >= 0; a--) {
+        from[a] = (ptrdiff_t)(place[a] * stride[a] + m % size[a]) - (ptrdiff_t)pad[a];
         m /= size[a];
     }
 }
 
-static double told_patch(const struct told *t, size_t b, size_t n, size_t d)
+static const size_t origin[GRID_AXES], ones[] = {1, 1, 1}, twos[] = {2, 2, 2}, threes[] = {3, 3, 3};
+
+static double expected_patch(const struct input *t, size_t b, size_t n, size_t d)
 {
-    size_t M = size_of(t, "M"), place[GRID_AXES];
+    size_t M = size_of(t, "M");
     double sum = at(t, "b", d);
     struct lookup names = {.problem = t->p};
     const size_t *size = lookup_sizes(&names, "size"), *stride = lookup_sizes(&names, "stride");
     const size_t *pad = lookup_sizes(&names, "pad");
-    grid_coordinates(place, &t->out, n);
     for (size_t m = 0; m < M; m++) {
-        ptrdiff_t entry[GRID_AXES], from[GRID_AXES] = {0};
-        entry_of(entry, m, size, t->in.axes);
-        for (int a = 0; a < t->in.axes; a++)
-            from[a] = (ptrdiff_t)(place[a] * (stride[0] ? stride[a] : size[a])) + entry[a] - (ptrdiff_t)pad[a];
+        ptrdiff_t from[GRID_AXES] = {0};
+        window_place(from, &t->out, n, m, size, stride[0] ? stride : size, pad);
         for (size_t c = 0; c < t->C; c++) sum += at(t, "w", (d * t->C + c) * M + m) * x_at(t, b, from, c);
     }
     return sum;
 }
 
-static double told_depthwise(const struct told *t, size_t b, size_t n, size_t c)
+static double expected_depthwise(const struct input *t, size_t b, size_t n, size_t c)
 {
-    size_t M = size_of(t, "M"), place[GRID_AXES];
+    size_t M = size_of(t, "M"), half[GRID_AXES] = {0};
     bool learned = problem_tensor(t->p, "w") != NULL;
     double sum = at(t, "b", c);
     struct lookup names = {.problem = t->p};
     const size_t *size = lookup_sizes(&names, "size");
-    grid_coordinates(place, &t->in, n);
+    for (int a = 0; a < t->in.axes; a++) half[a] = size[a] / 2;
     for (size_t m = 0; m < M; m++) {
-        ptrdiff_t entry[GRID_AXES], from[GRID_AXES] = {0};
-        entry_of(entry, m, size, t->in.axes);
-        for (int a = 0; a < t->in.axes; a++) from[a] = (ptrdiff_t)place[a] + entry[a] - (ptrdiff_t)(size[a] / 2);
+        ptrdiff_t from[GRID_AXES] = {0};
+        window_place(from, &t->in, n, m, size, ones, half);
         sum += (learned ? at(t, "w", c * M + m) : 1 / (double)M) * x_at(t, b, from, c);
     }
     return sum;
 }
 
 /* sum_c w_kc x_c + b_k of a token; off the grid it is 0, without bias. */
-static double mapped(const struct told *t, const char *w, const char *bias, size_t b, const ptrdiff_t place[GRID_AXES],
+static double mapped(const struct input *t, const char *w, const char *bias, size_t b, const ptrdiff_t place[GRID_AXES],
                      size_t k)
 {
     double sum = at(t, bias, k);
@@ -100,41 +101,30 @@ static double mapped(const struct told *t, const char *w, const char *bias, size
     return sum;
 }
 
-static void signed_place(ptrdiff_t place[GRID_AXES], const grid *g, size_t n)
-{
-    size_t unsigned_place[GRID_AXES];
-    grid_coordinates(unsigned_place, g, n);
-    for (int a = 0; a < GRID_AXES; a++) place[a] = (ptrdiff_t)unsigned_place[a];
-}
-
-static double told_mlp(const struct told *t, size_t b, size_t n, size_t c)
+static double expected_mlp(const struct input *t, size_t b, size_t n, size_t c)
 {
     size_t hidden = size_of(t, "r") * t->C;
     double sum = at(t, "b_2", c);
-    ptrdiff_t place[GRID_AXES];
-    signed_place(place, &t->in, n);
+    ptrdiff_t from[GRID_AXES] = {0};
     for (size_t k = 0; k < hidden; k++) {
-        double value = mapped(t, "w_1", "b_1", b, place, k);
-        if (problem_given(t->p, "depthwise")) {
-            value = at(t, "conv_b", k);
-            for (ptrdiff_t dy = -1; dy <= 1; dy++)
-                for (ptrdiff_t dx = -1; dx <= 1; dx++) {
-                    const ptrdiff_t near[GRID_AXES] = {place[0] + dy, place[1] + dx, 0};
-                    value += at(t, "conv_w", k * 9 + (size_t)((dy + 1) * 3 + dx + 1))
-                           * mapped(t, "w_1", "b_1", b, near, k);
-                }
+        window_place(from, &t->in, n, 0, ones, ones, origin);
+        double value = mapped(t, "w_1", "b_1", b, from, k);
+        if (problem_given(t->p, "depthwise")) value = at(t, "conv_b", k);
+        for (size_t m = 0; m < 9 && problem_given(t->p, "depthwise"); m++) {
+            window_place(from, &t->in, n, m, threes, ones, ones);
+            value += at(t, "conv_w", k * 9 + m) * mapped(t, "w_1", "b_1", b, from, k);
         }
-        sum += at(t, "w_2", c * hidden + k) * told_gelu(value);
+        sum += at(t, "w_2", c * hidden + k) * expected_gelu(value);
     }
     return sum;
 }
 
-static double told_linear(const struct told *t, size_t b, size_t n, size_t d)
+static double expected_linear(const struct input *t, size_t b, size_t n, size_t d)
 {
-    ptrdiff_t place[GRID_AXES];
-    signed_place(place, &t->in, n);
+    ptrdiff_t place[GRID_AXES] = {0};
+    window_place(place, &t->in, n, 0, ones, ones, origin);
     double value = mapped(t, "w", "b", b, place, d);
-    return problem_given(t->p, "gelu") ? told_gelu(value) : value;
+    return problem_given(t->p, "gelu") ? expected_gelu(value) : value;
 }
 
 /* Number k of a row, normalised over the row. */
@@ -146,7 +136,7 @@ static double normalised(const double *row, size_t count, size_t k, double epsil
     return (row[k] - mean) / sqrt(variance + epsilon);
 }
 
-static double told_norm(const struct told *t, size_t b, size_t n, size_t c)
+static double expected_norm(const struct input *t, size_t b, size_t n, size_t c)
 {
     double row[64] = {0}, epsilon = problem_number(t->p, "epsilon");
     ck_assert_uint_le(t->C, COUNT(row));
@@ -156,16 +146,15 @@ static double told_norm(const struct told *t, size_t b, size_t n, size_t c)
     return value * at(t, "g", c) + at(t, "b", c);
 }
 
-static double told_merge(const struct told *t, size_t b, size_t n, size_t d)
+static double expected_merge(const struct input *t, size_t b, size_t n, size_t d)
 {
-    static const ptrdiff_t tap[4][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};    /* row, column */
+    static const size_t by_columns[] = {0, 2, 1, 3};
     double row[256], sum = 0;
     size_t four = 4 * t->C;
-    ptrdiff_t place[GRID_AXES];
     ck_assert_uint_le(four, COUNT(row));
-    signed_place(place, &t->out, n);
     for (size_t k = 0; k < four; k++) {
-        const ptrdiff_t from[GRID_AXES] = {2 * place[0] + tap[k / t->C][0], 2 * place[1] + tap[k / t->C][1], 0};
+        ptrdiff_t from[GRID_AXES] = {0};
+        window_place(from, &t->out, n, by_columns[k / t->C], twos, twos, origin);
         row[k] = x_at(t, b, from, k % t->C);
     }
     for (size_t k = 0; k < four; k++)
@@ -174,7 +163,7 @@ static double told_merge(const struct told *t, size_t b, size_t n, size_t d)
 }
 
 /* x between tokens: every token of the plane, weighted by a tent of width 1 around it. */
-static double between(const struct told *t, size_t b, double y, double z, size_t c)
+static double between(const struct input *t, size_t b, double y, double z, size_t c)
 {
     double sum = 0;
     for (size_t i = 0; i < t->in.size[0]; i++)
@@ -185,37 +174,35 @@ static double between(const struct told *t, size_t b, double y, double z, size_t
     return sum;
 }
 
-static double told_deform(const struct told *t, size_t b, size_t n, size_t d)
+static double expected_deform(const struct input *t, size_t b, size_t n, size_t d)
 {
-    ptrdiff_t place[GRID_AXES];
+    ptrdiff_t from[GRID_AXES] = {0};
     double sum = at(t, "b", d);
-    signed_place(place, &t->out, n);
     for (size_t tap = 0; tap < 4; tap++) {
         double move[2];
         for (size_t o = 0; o < 2; o++) {
             move[o] = at(t, "offset_b", 2 * tap + o);
-            for (size_t from = 0; from < 4; from++)
-                for (size_t c = 0; c < t->C; c++) {
-                    const ptrdiff_t near[GRID_AXES] = {2 * place[0] + (ptrdiff_t)(from / 2),
-                                                       2 * place[1] + (ptrdiff_t)(from % 2), 0};
-                    move[o] += at(t, "offset_w", ((2 * tap + o) * t->C + c) * 4 + from) * x_at(t, b, near, c);
-                }
+            for (size_t m = 0; m < 4; m++) {
+                window_place(from, &t->out, n, m, twos, twos, origin);
+                for (size_t c = 0; c < t->C; c++)
+                    move[o] += at(t, "offset_w", ((2 * tap + o) * t->C + c) * 4 + m) * x_at(t, b, from, c);
+            }
         }
+        window_place(from, &t->out, n, tap, twos, twos, origin);
         for (size_t c = 0; c < t->C; c++)
             sum += at(t, "w", (d * t->C + c) * 4 + tap)
-                 * between(t, b, (double)(2 * place[0]) + (double)(tap / 2) + move[0],
-                           (double)(2 * place[1]) + (double)(tap % 2) + move[1], c);
+                 * between(t, b, (double)from[0] + move[0], (double)from[1] + move[1], c);
     }
     sum = (sum - at(t, "norm_mean", d)) / sqrt(at(t, "norm_var", d) + 1e-5);
-    return told_gelu(sum * at(t, "norm_g", d) + at(t, "norm_b", d));
+    return expected_gelu(sum * at(t, "norm_g", d) + at(t, "norm_b", d));
 }
 
-static double told_position(const struct told *t, size_t b, size_t n, size_t c)
+static double expected_position(const struct input *t, size_t b, size_t n, size_t c)
 {
     return (double)t->x[(b * t->N + n) * t->C + c] + at(t, "table", n * t->C + c);
 }
 
-static double told_head(const struct told *t, size_t b, size_t n, size_t k)
+static double expected_head(const struct input *t, size_t b, size_t n, size_t k)
 {
     double sum = at(t, "b", k);
     (void)n;
@@ -227,48 +214,48 @@ static double told_head(const struct told *t, size_t b, size_t n, size_t k)
 
 /* ---- the cases ---------------------------------------------------------------- */
 
-typedef double entry(const struct told *, size_t b, size_t n, size_t c);
+typedef double entry(const struct input *, size_t b, size_t n, size_t c);
 
 /* Overlaps, gaps and paddings, one, two and three axes, windows larger than the grid, channels that fill no
  * vector and several, more images than one, and no biases. */
-static const struct { const struct declaration *layer; entry *told; const char *options; size_t batch, channels;
+static const struct { const struct declaration *layer; entry *expected; const char *options; size_t batch, channels;
                       const char *sizes, *without; } layer[] = {
-    {&layer_patch, told_patch, "--grid 8x12 --size 4 --channels 5", 2, 3, "", ""},
-    {&layer_patch, told_patch, "--grid 9x7 --size 3 --stride 2 --pad 1 --channels 6", 2, 5, "", "b"},
-    {&layer_patch, told_patch, "--grid 15x8 --size 7 --stride 4 --pad 3 --channels 4", 1, 3, "", ""},
-    {&layer_patch, told_patch, "--grid 7x9 --size 2x3 --stride 3x1 --pad 0x2 --channels 3", 1, 17, "", ""},
-    {&layer_patch, told_patch, "--grid 11 --size 4 --stride 3 --pad 2 --channels 2", 2, 3, "", ""},
-    {&layer_patch, told_patch, "--grid 5x6x4 --size 3x2x2 --stride 2x2x1 --pad 1x0x1 --channels 4", 2, 3, "", ""},
-    {&layer_patch, told_patch, "--grid 2x2 --size 5 --pad 3 --stride 2 --channels 3", 1, 2, "", ""},
-    {&layer_patch, told_patch, "--grid 40x44 --size 1 --channels 3", 1, 2, "", ""},
-    {&layer_depthwise, told_depthwise, "--grid 6x7 --size 3x3", 2, 19, "", ""},
-    {&layer_depthwise, told_depthwise, "--grid 7x5 --size 5x5", 1, 32, "", "b"},
-    {&layer_depthwise, told_depthwise, "--grid 3x4x5 --size 3x1x5", 2, 7, "", ""},
-    {&layer_depthwise, told_depthwise, "--grid 2x2 --size 7x5", 1, 17, "", ""},
-    {&layer_depthwise, told_depthwise, "--grid 9 --size 3", 3, 1, "", ""},
-    {&layer_depthwise, told_depthwise, "--grid 6x5 --size 3x3 --kind mean", 2, 19, "", ""},
-    {&layer_depthwise, told_depthwise, "--grid 2x3x4 --size 1x5x3 --kind mean", 1, 5, "", ""},
-    {&layer_mlp, told_mlp, "--grid 5x6", 2, 7, "", ""},
-    {&layer_mlp, told_mlp, "--grid 4 --ratio 1", 1, 5, "", "b_1 b_2"},
-    {&layer_mlp, told_mlp, "--grid 24x24 --ratio 3", 1, 3, "", ""},
-    {&layer_mlp, told_mlp, "--grid 5x7 --depthwise", 2, 5, "", ""},
-    {&layer_mlp, told_mlp, "--grid 1x9 --depthwise --ratio 2", 3, 9, "", "b_1"},
-    {&layer_mlp, told_mlp, "--grid 23x24 --depthwise --ratio 2", 3, 2, "", "conv_b b_2"},
-    {&layer_linear, told_linear, "--channels 9", 2, 7, "N=13", ""},
-    {&layer_linear, told_linear, "--channels 1", 1, 20, "N=1", "b"},
-    {&layer_linear, told_linear, "--channels 19 --gelu", 2, 7, "N=13", ""},
-    {&layer_linear, told_linear, "--channels 513 --gelu", 3, 2, "N=300", "b"},
-    {&layer_norm_of_tokens, told_norm, "", 2, 19, "N=7", ""},
-    {&layer_norm_of_tokens, told_norm, "--epsilon 0.5", 1, 64, "N=3", ""},
-    {&layer_norm_of_tokens, told_norm, "--kind batch", 2, 18, "N=5", ""},
-    {&layer_norm_of_tokens, told_norm, "--kind batch --epsilon 0.1", 1, 1, "N=9", ""},
-    {&layer_merge, told_merge, "--grid 4x6", 2, 5, "", ""},
-    {&layer_merge, told_merge, "--grid 2x8", 1, 33, "", ""},
-    {&layer_deform, told_deform, "--grid 6x8", 2, 5, "", ""},
-    {&layer_deform, told_deform, "--grid 8x2", 1, 17, "", "b offset_b"},
-    {&layer_position, told_position, "", 3, 17, "N=6", ""},
-    {&layer_head, told_head, "--classes 10", 3, 17, "N=12", ""},
-    {&layer_head, told_head, "--classes 1", 1, 33, "N=1", "b"},
+    {&layer_patch, expected_patch, "--grid 8x12 --size 4 --channels 5", 2, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 9x7 --size 3 --stride 2 --pad 1 --channels 6", 2, 5, "", "b"},
+    {&layer_patch, expected_patch, "--grid 15x8 --size 7 --stride 4 --pad 3 --channels 4", 1, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 7x9 --size 2x3 --stride 3x1 --pad 0x2 --channels 3", 1, 17, "", ""},
+    {&layer_patch, expected_patch, "--grid 11 --size 4 --stride 3 --pad 2 --channels 2", 2, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 5x6x4 --size 3x2x2 --stride 2x2x1 --pad 1x0x1 --channels 4", 2, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 2x2 --size 5 --pad 3 --stride 2 --channels 3", 1, 2, "", ""},
+    {&layer_patch, expected_patch, "--grid 40x44 --size 1 --channels 3", 1, 2, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 6x7 --size 3x3", 2, 19, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 7x5 --size 5x5", 1, 32, "", "b"},
+    {&layer_depthwise, expected_depthwise, "--grid 3x4x5 --size 3x1x5", 2, 7, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 2x2 --size 7x5", 1, 17, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 9 --size 3", 3, 1, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 6x5 --size 3x3 --kind mean", 2, 19, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 2x3x4 --size 1x5x3 --kind mean", 1, 5, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 5x6", 2, 7, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 4 --ratio 1", 1, 5, "", "b_1 b_2"},
+    {&layer_mlp, expected_mlp, "--grid 24x24 --ratio 3", 1, 3, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 5x7 --depthwise", 2, 5, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 1x9 --depthwise --ratio 2", 3, 9, "", "b_1"},
+    {&layer_mlp, expected_mlp, "--grid 23x24 --depthwise --ratio 2", 3, 2, "", "conv_b b_2"},
+    {&layer_linear, expected_linear, "--channels 9", 2, 7, "N=13", ""},
+    {&layer_linear, expected_linear, "--channels 1", 1, 20, "N=1", "b"},
+    {&layer_linear, expected_linear, "--channels 19 --gelu", 2, 7, "N=13", ""},
+    {&layer_linear, expected_linear, "--channels 513 --gelu", 3, 2, "N=300", "b"},
+    {&layer_norm_of_tokens, expected_norm, "", 2, 19, "N=7", ""},
+    {&layer_norm_of_tokens, expected_norm, "--epsilon 0.5", 1, 64, "N=3", ""},
+    {&layer_norm_of_tokens, expected_norm, "--kind batch", 2, 18, "N=5", ""},
+    {&layer_norm_of_tokens, expected_norm, "--kind batch --epsilon 0.1", 1, 1, "N=9", ""},
+    {&layer_merge, expected_merge, "--grid 4x6", 2, 5, "", ""},
+    {&layer_merge, expected_merge, "--grid 2x8", 1, 33, "", ""},
+    {&layer_deform, expected_deform, "--grid 6x8", 2, 5, "", ""},
+    {&layer_deform, expected_deform, "--grid 8x2", 1, 17, "", "b offset_b"},
+    {&layer_position, expected_position, "", 3, 17, "N=6", ""},
+    {&layer_head, expected_head, "--classes 10", 3, 17, "N=12", ""},
+    {&layer_head, expected_head, "--classes 1", 1, 33, "N=1", "b"},
 };
 
 static struct trial drawn(int n)
@@ -277,19 +264,19 @@ static struct trial drawn(int n)
 }
 
 /* y of a trial by the equations above. */
-static real *told(const struct trial *t, entry *one)
+static real *expected_output(const struct trial *t, entry *one)
 {
     const struct problem *p = &t->problem;
     int axes;
     size_t shape[TENSOR_AXES], i = 0;
     real *y = zeros(t->outputs);
-    struct told of = {.p = p, .x = t->x, .B = problem_size(p, "B"), .N = problem_size(p, "N"),
-                      .C = problem_size(p, "C"), .in = p->grid, .out = layer_grid(p)};
+    struct input in = {.p = p, .x = t->x, .B = problem_size(p, "B"), .N = problem_size(p, "N"),
+                       .C = problem_size(p, "C"), .in = p->grid, .out = layer_grid(p)};
     succeeds(problem_output_shape(p, &axes, shape));
     size_t tokens = axes == 3 ? shape[1] : 1, channels = shape[axes - 1];
-    for (size_t b = 0; b < of.B; b++)
+    for (size_t b = 0; b < in.B; b++)
         for (size_t n = 0; n < tokens; n++)
-            for (size_t c = 0; c < channels; c++) y[i++] = (real)one(&of, b, n, c);
+            for (size_t c = 0; c < channels; c++) y[i++] = (real)one(&in, b, n, c);
     return y;
 }
 
@@ -305,11 +292,11 @@ static void holds(const struct trial *t, const char *what, const real *expected,
           statistical_bound(p, kappa, form, other));
 }
 
-START_TEST(layers_are_what_they_say)
+START_TEST(layers_equal_their_equations)
 {
     struct trial t = drawn(_i);
     char what[160];
-    const real *expected = told(&t, layer[_i].told);
+    const real *expected = expected_output(&t, layer[_i].expected);
     for (int threads = 1; threads <= 2; threads++) {
         snprintf(what, sizeof what, "%s %s, %d thread%s", layer[_i].layer->name, layer[_i].options, threads,
                  threads == 1 ? "" : "s");
@@ -382,7 +369,7 @@ START_TEST(deform_without_offsets_is_a_convolution)
         trial_tensor(&conv, "b")[d] = (real)(shift * f + (double)trial_tensor(&t, "norm_b")[d]);
     }
     real *y = trial_run(&conv, "layer", 1);
-    for (size_t i = 0; i < conv.outputs; i++) y[i] = (real)told_gelu((double)y[i]);
+    for (size_t i = 0; i < conv.outputs; i++) y[i] = (real)expected_gelu((double)y[i]);
     holds(&t, "no offsets", y, 2);
 }
 END_TEST
@@ -433,7 +420,7 @@ END_TEST
 
 /* HiLo, Sec. 4.2. Positive weights. Equal tokens have equal outputs; with the convolution those at an edge are less,
  * at a corner least. One token reaches itself, or 3 x 3. Tolerance: 32 sqrt(T) u, T = 128 multiply-adds. */
-START_TEST(zeros_around_a_convolution_tell_the_border)
+START_TEST(zero_padding_reveals_the_border)
 {
     enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
     static const char *const weights[] = {"w_1", "w_2", "conv_w"};
@@ -498,7 +485,7 @@ START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
 }
 END_TEST
 
-START_TEST(layers_refuse)
+START_TEST(layers_reject_wrong_options)
 {
     static const struct { const struct declaration *d; const char *options, *says; } wrong[] = {
         {&layer_patch, "--grid 4x4 --size 5 --channels 3", "expected at most 4"},
@@ -519,7 +506,7 @@ START_TEST(layers_refuse)
 END_TEST
 
 /* A layer's one form answers to "naive" and "fast"; it is found by its name, but is not in the list of operators. */
-START_TEST(layers_are_told_once)
+START_TEST(layers_have_one_form)
 {
     const struct declaration *d, *o;
     int layers = 0;
@@ -541,17 +528,17 @@ int main(void)
 {
     Suite *suite = suite_create("layers");
     TCase *c = add_case(suite, "layers");
-    tcase_add_loop_test(c, layers_are_what_they_say, 0, (int)COUNT(layer));
+    tcase_add_loop_test(c, layers_equal_their_equations, 0, (int)COUNT(layer));
     tcase_add_test(c, layers_cost_what_their_maps_do);
     tcase_add_test(c, deform_without_offsets_is_a_convolution);
     tcase_add_test(c, whole_offsets_shift_the_plane);
     tcase_add_test(c, fractions_of_offsets_mix_neighbours);
     tcase_add_test(c, offsets_that_are_no_numbers_show);
-    tcase_add_test(c, zeros_around_a_convolution_tell_the_border);
+    tcase_add_test(c, zero_padding_reveals_the_border);
     tcase_add_test(c, merge_reads_columns_first);
     tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
     tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);
-    tcase_add_test(c, layers_refuse);
-    tcase_add_test(c, layers_are_told_once);
+    tcase_add_test(c, layers_reject_wrong_options);
+    tcase_add_test(c, layers_have_one_form);
     return run_suite(suite);
 }

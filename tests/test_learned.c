@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "roundoff.h"
 #include "support.h"
 #include "../reference/instruments/images.h"
@@ -62,17 +61,13 @@ static void leave(struct trained *t)
     tensors_release(&t->answers);
 }
 
-/* The first pictures of the test set, read once. */
-static const real *pictures(void)
+static real *first_images(size_t count)
 {
-    static real pixels[IMAGES * PIXELS];
-    static bool read;
     struct image_set set;
-    if (read) return pixels;
+    real *pixels = zeros(count * PIXELS);
     succeeds(image_set_open(&set, IMAGES_DEFAULT));
-    succeeds(image_set_read(pixels, &set, 0, IMAGES));
+    succeeds(image_set_read(pixels, &set, 0, count));
     image_set_close(&set);
-    read = true;
     return pixels;
 }
 
@@ -103,30 +98,27 @@ static double margin(const real *logits)
     return (double)logits[best] - second;
 }
 
-/* kappa, at the first pictures. */
-static double kappa_of(const struct trained *t)
+/* kappa of the network (roundoff.h) at the first few images. */
+static double kappa_of(const struct trained *t, const real *images)
 {
     struct network n;
     make(&n, t->name, &t->weights, "fast", FEW);
-    double kappa = network_sensitivity(&n, pictures(), classify(&n, pictures(), FEW));
+    double kappa = network_sensitivity(&n, images, classify(&n, images, FEW));
     network_release(&n);
     return kappa;
 }
 
 /* Tolerance: both of roundoff.h, T and kappa of the network: 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u. A class
  * may differ only where PyTorch's two best logits are nearer than twice the first; fewer than 2 % are. */
-START_TEST(trained_networks_answer_as_pytorch_does)
+START_TEST(trained_networks_equal_pytorch)
 {
     struct trained t;
-    struct stat about;
-    if (stat(IMAGES_DEFAULT, &about) != 0) {
-        printf("skipped: no data set at %s\n", IMAGES_DEFAULT);
-        return;
-    }
+    if (!images_there("trained networks")) return;
     enter(&t, _i);
-    double kappa = kappa_of(&t), T = network_terms(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
+    const real *images = first_images(IMAGES);
+    double kappa = kappa_of(&t, images), T = network_terms(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
     double statistical = chance(IMAGES * CLASSES) * kappa * sqrt(T) * UNIT_ROUNDOFF;
-    real *logits = classify(&t.network, pictures(), IMAGES);
+    real *logits = classify(&t.network, images, IMAGES);
     printf("%s: kappa %.1f, T %.0f\n", t.name, kappa, T);
     alike(t.name, logits, t.logits, IMAGES * CLASSES, safe, statistical);
 
@@ -141,16 +133,16 @@ START_TEST(trained_networks_answer_as_pytorch_does)
         differ += !tie && (real)class != t.predictions[b];
         next += (real)class != t.predictions[b + 1];
     }
-    printf("    %zu pictures with two classes nearer than %.2g\n", ties, near);
+    printf("    %zu images with two classes nearer than %.2g\n", ties, near);
     ck_assert_msg(differ == 0, "%s: %zu classes differ", t.name, differ);
-    ck_assert_msg(next > IMAGES / 2, "%s: %zu classes differ from the next picture's", t.name, next);
-    ck_assert_msg(ties < IMAGES / 50, "%s: %zu pictures are too near to tell", t.name, ties);
+    ck_assert_msg(next > IMAGES / 2, "%s: %zu classes differ from the next image's", t.name, next);
+    ck_assert_msg(ties < IMAGES / 50, "%s: %zu images have two classes nearer than the tolerance", t.name, ties);
 
     /* Step 2: the naive forms. */
     if (strcmp(t.name, "chopd") != 0) {
         struct network naive;
         make(&naive, t.name, &t.weights, "naive", 2);
-        real *few = classify(&naive, pictures(), 2);
+        real *few = classify(&naive, images, 2);
         double terms = network_terms(&naive);
         alike("    naive", few, t.logits, 2 * CLASSES, 2 * kappa * terms * UNIT_ROUNDOFF,
               chance(2 * CLASSES) * kappa * sqrt(terms) * UNIT_ROUNDOFF);
@@ -170,7 +162,7 @@ START_TEST(trained_networks_answer_as_pytorch_does)
     }
     struct network wrong;
     make(&wrong, t.name, &swapped, "fast", FEW);
-    real *other = classify(&wrong, pictures(), FEW);
+    real *other = classify(&wrong, images, FEW);
     beyond("    mixers exchanged", relative_difference(other, t.logits, FEW * CLASSES), safe);
     network_release(&wrong);
     leave(&t);
@@ -181,6 +173,6 @@ int main(void)
 {
     Suite *suite = suite_create("learned");
     TCase *cases = add_case(suite, "trained networks");
-    tcase_add_loop_test(cases, trained_networks_answer_as_pytorch_does, 0, (int)COUNT(operators));
+    tcase_add_loop_test(cases, trained_networks_equal_pytorch, 0, (int)COUNT(operators));
     return run_suite(suite);
 }

@@ -118,11 +118,10 @@ static const struct scene scene[] = {
 static void open_scene(struct golden *g, const struct scene *s, const char *path)
 {
     char command[9000];
-    int words = 0;
     snprintf(command, sizeof command, "node tests/live.js %s kernel %s '%s' >%s", module, s->name, s->settings, path);
     ck_assert_msg(system(command) == 0, "%s: failed", command);
     golden_options(g, path);
-    for (char *w = strtok(g->options, " "); w && words < 32; w = strtok(NULL, " ")) g->word[words++] = w;
+    int words = words_of(g->options, g->word, COUNT(g->word));
     succeeds(safetensors_read(&g->file, path));
     unlink(path);
     succeeds(problem_create(&g->problem, operator_find(s->name), words, g->word));

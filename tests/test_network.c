@@ -12,7 +12,7 @@
 #include "golden.h"
 #include "published.h"
 #include "roundoff.h"
-#include "support.h"
+#include "support/folder.h"
 #include "../reference/layers/layers.h"
 #include "../reference/networks/network.h"
 #include "../reference/networks/photo.h"
@@ -94,7 +94,7 @@ static double bound(struct network *n, const real *x, const real *y)
 #define SAFE 8
 
 /* Naive and fast forms make the same logits through a whole network, with one thread and two. */
-START_TEST(naive_networks_are_fast_ones)
+START_TEST(naive_and_fast_networks_agree)
 {
     const struct small *s = &small[_i];
     struct network naive = ready(s, "naive", 1);
@@ -136,11 +136,10 @@ static const char *option_of(const struct answers *a, const char *key)
 static void open_answers(struct answers *a, const char *name, const char *called)
 {
     char path[128];
-    int words = 0;
     *a = (struct answers){.n = {0}};
     snprintf(path, sizeof path, "tests/golden/network_%s.safetensors", name);
     golden_options(&a->g, path);
-    for (char *w = strtok(a->g.options, " "); w && words < 31; w = strtok(NULL, " ")) a->g.word[words++] = w;
+    (void)words_of(a->g.options, a->g.word, COUNT(a->g.word) - 1);
     succeeds(safetensors_read(&a->g.file, path));
 
     /* Step 1: the weights are what is neither x nor an answer; they borrow the file's. */
@@ -183,7 +182,7 @@ static void close_answers(struct answers *a)
 
 /* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks, by tests/pytorch/networks.py.
  * Tolerance: kappa of the logits, for stages too; twice the bound, since PyTorch rounds as well. */
-START_TEST(networks_are_pytorchs)
+START_TEST(networks_equal_pytorch)
 {
     struct answers a;
     char what[80];
@@ -215,7 +214,7 @@ static double farthest(struct answers *a)
     return most;
 }
 
-/* networks_are_pytorchs would notice a wrong number in any tensor of any step. Moves are normal numbers over 8,
+/* networks_equal_pytorch would notice a wrong number in any tensor of any step. Moves are normal numbers over 8,
  * positive for boxes and variances. */
 START_TEST(every_weight_of_a_network_counts)
 {
@@ -307,7 +306,7 @@ START_TEST(elsa_swin_costs_what_its_formulas_say)
 END_TEST
 
 /* Tolerance: 2^-40 of the sum of 500 numbers in double. */
-START_TEST(kinds_of_a_profile_are_the_steps)
+START_TEST(profile_kinds_sum_the_steps)
 {
     struct network_kind kind[NETWORK_KINDS], all;
     struct network n = ready(&small[_i], form[_i % 2], 1);
@@ -348,7 +347,7 @@ static struct tensors listed(const struct network *n)
 
 /* A file that lacks a weight, has one too many, or one of another shape: the message names the path. So it does with
  * sizes alone, before any number is read. */
-START_TEST(weights_are_refused_by_their_paths)
+START_TEST(wrong_weights_are_named_by_their_paths)
 {
     struct network n = ready(&small[0], "fast", 1);
     struct tensors all = listed(&n);
@@ -357,14 +356,14 @@ START_TEST(weights_are_refused_by_their_paths)
         succeeds(network_bind(&n, &all));
         for (size_t w = 0; w < all.count; w++) {
             struct tensor kept = all.tensor[w];
-            char expected[160];
-            snprintf(expected, sizeof expected, "tensor %s: missing", kept.name);
+            char missing[160], other[160];
+            snprintf(missing, sizeof missing, "tensor %s: missing", kept.name);
+            snprintf(other, sizeof other, "tensor %s: found [", kept.name);
             all.tensor[w].name = "nobody";
-            refused(network_bind(&n, &all), STATUS_BAD_INPUT, expected);
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, missing);
             all.tensor[w] = kept;
             all.tensor[w].size[0]++;
-            snprintf(expected, sizeof expected, "tensor %s: found [", kept.name);
-            refused(network_bind(&n, &all), STATUS_BAD_INPUT, expected);
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, other);
             all.tensor[w] = kept;
         }
         all.tensor[all.count] = all.tensor[0];
@@ -377,19 +376,21 @@ START_TEST(weights_are_refused_by_their_paths)
 END_TEST
 
 /* The message names the step, and no memory stays in use. */
-START_TEST(networks_refuse)
+START_TEST(networks_reject_wrong_requests)
 {
-    static const struct { const char *name, *grid, *depths, *widths, *heads, *form, *says; } wrong[] = {
-        {"litv2-s", "60x60", NULL, NULL, NULL, NULL, "stage2.deform: option --grid"},
-        {"litv2-s", NULL, "1,1,1", NULL, NULL, NULL, "option --depths: found '1,1,1', expected 4"},
-        {"litv2-s", NULL, "1,1,1,1,", NULL, NULL, NULL, "option --depths"},
-        {"litv2-s", NULL, "1,0,1,1", NULL, NULL, NULL, "option --depths"},
-        {"litv2-s", NULL, NULL, "8,16,32,60", NULL, NULL, "stage4: found 64 channels, expected 60"},
-        {"litv2-s", NULL, NULL, NULL, "1,1,5,1", NULL, "stage3.block1.mixer: option --heads"},
-        {"lisanet-i-t", "64x3", NULL, NULL, NULL, NULL, "stage1.embed: option --size"},
-        {"swin-t", "64x64", NULL, NULL, NULL, NULL, "stage1.block1.mixer: option --window"},
-        {"structvit-s-4-2", "0x4", NULL, NULL, NULL, NULL, "option --grid"},
-        {"structvit-s-4-1", NULL, NULL, NULL, NULL, "fftw", "form 'fftw': not known to "},
+    static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {
+        {"litv2-s", {.grid = "60x60"}, "stage2.deform: option --grid"},
+        {"litv2-s", {.depths = "1,1,1"}, "option --depths: found '1,1,1', expected 4"},
+        {"litv2-s", {.depths = "1,1,1,1,"}, "option --depths"},
+        {"litv2-s", {.depths = "1,0,1,1"}, "option --depths"},
+        {"litv2-s", {.widths = "8,16,32,60"}, "stage4: found 64 channels, expected 60"},
+        {"litv2-s", {.heads = "1,1,5,1"}, "stage3.block1.mixer: option --heads"},
+        {"lisanet-i-t", {.grid = "64x3"}, "stage1.embed: option --size"},
+        {"swin-t", {.grid = "64x64"}, "stage1.block1.mixer: option --window"},
+        {"structvit-s-4-2", {.grid = "0x4"}, "option --grid"},
+        {"structvit-s-4-1", {.form = "fftw"}, "form 'fftw': not known to "},
+        /* Depths that need more memory than allowed: found before any is taken. */
+        {"litv2-s", {.depths = "65536,65536,65536,65536", .allowed = 1 << 20}, "allowed are 1048576"},
     };
     const struct network_table *table;
     size_t before = memory_in_use();
@@ -397,18 +398,11 @@ START_TEST(networks_refuse)
     refused(network_named(&table, NULL), STATUS_BAD_INPUT, "found no network");
     for (size_t i = 0; i < COUNT(wrong); i++) {
         struct network n;
-        refused(network_create(&n, network_find(wrong[i].name), &(struct network_request){
-            .grid = wrong[i].grid, .depths = wrong[i].depths, .widths = wrong[i].widths, .heads = wrong[i].heads,
-            .form = wrong[i].form}), STATUS_BAD_INPUT, wrong[i].says);
+        memory_reset_peak();
+        refused(network_create(&n, network_find(wrong[i].name), &wrong[i].request), STATUS_BAD_INPUT, wrong[i].says);
         ck_assert_uint_eq(memory_in_use(), before);
+        if (wrong[i].request.allowed) ck_assert_uint_eq(memory_peak(), before);
     }
-
-    /* Depths that nobody has memory for, before any is taken. */
-    struct network n;
-    memory_reset_peak();
-    refused(network_create(&n, network_find("litv2-s"), &(struct network_request){
-        .depths = "65536,65536,65536,65536", .allowed = 1 << 20}), STATUS_BAD_INPUT, "allowed are 1048576");
-    ck_assert_uint_eq(memory_peak(), before);
 }
 END_TEST
 
@@ -504,7 +498,7 @@ START_TEST(bytes_of_networks_are_known_beforehand)
 END_TEST
 
 /* Steps fit each other at the grid of the table. Bytes can be counted, or are more than 32 bits address. */
-START_TEST(tables_stand)
+START_TEST(network_tables_are_consistent)
 {
     const struct network_table *t = network_at(_i);
     ck_assert_ptr_eq(network_find(t->name), t);
@@ -544,36 +538,35 @@ END_TEST
  * middle is taken: quarters of NaN at its sides do not show. */
 START_TEST(pictures_are_prepared)
 {
+    enum { SIDE = 32, REALS = SIDE * SIDE * 3 };
     static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    static const real tone[] = {(real)0.25, (real)0.5, 1};
     const struct photo_recipe plain = {0};
     struct image colour, grey, three, wide;
-    real x[32 * 32 * 3], z[32 * 32 * 3];
-    const real tone[] = {(real)0.25, (real)0.5, 1};
+    real x[REALS], z[REALS];
 
     succeeds(image_create(&colour, 50, 40, 3));
     for (size_t i = 0; i < 50 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
-    succeeds(photo_prepare(x, &colour, &plain, 32, 32));
-    for (size_t i = 0; i < COUNT(x); i++)
+    succeeds(photo_prepare(x, &colour, &plain, SIDE, SIDE));
+    for (size_t i = 0; i < REALS; i++)
         within("a colour", fabs((double)x[i] - ((double)tone[i % 3] - mean[i % 3]) / deviation[i % 3]),
                16 * UNIT_ROUNDOFF);
+    image_release(&colour);
 
     succeeds(image_create(&grey, 45, 64, 1));
     succeeds(image_create(&three, 45, 64, 3));
-    for (size_t i = 0; i < 45 * 64 * 3; i++) {
-        grey.pixels[i / 3] = (real)random_uniform(1, 0, i / 3);
-        three.pixels[i] = grey.pixels[i / 3];
-    }
-    succeeds(photo_prepare(x, &grey, &plain, 32, 32));
-    succeeds(photo_prepare(z, &three, &plain, 32, 32));
-    equal(x, z, COUNT(x));
+    random_fill_uniform(grey.pixels, 45 * 64, 1, 0, 0, 1);
+    for (size_t i = 0; i < 45 * 64 * 3; i++) three.pixels[i] = grey.pixels[i / 3];
+    succeeds(photo_prepare(x, &grey, &plain, SIDE, SIDE));
+    succeeds(photo_prepare(z, &three, &plain, SIDE, SIDE));
+    equal(x, z, REALS);
+    image_release(&grey);
+    image_release(&three);
 
     succeeds(image_create(&wide, 40, 160, 1));
     for (size_t i = 0; i < 40 * 160; i++) wide.pixels[i] = i % 160 < 40 || i % 160 >= 120 ? (real)NAN : (real)0.5;
-    succeeds(photo_prepare(x, &wide, &plain, 32, 32));
-    ck_assert(largest(x, COUNT(x)) > 0);
-    image_release(&colour);
-    image_release(&grey);
-    image_release(&three);
+    succeeds(photo_prepare(x, &wide, &plain, SIDE, SIDE));
+    ck_assert(largest(x, REALS) > 0);
     image_release(&wide);
 }
 END_TEST
@@ -638,7 +631,7 @@ START_TEST(a_grey_picture_is_the_mean_of_its_colours)
     refused(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1), STATUS_BAD_INPUT, path);
     succeeds(image_create(&colour, 30, 40, 3));
     for (size_t i = 0; i < 30 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
-    succeeds(image_write_png(&colour, path));
+    png_write(path, &colour);
     succeeds(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1));
     for (size_t i = 0; i < COUNT(x); i++) worse(&worst, fabs((double)x[i] - 357. / 765));
     within("grey", worst, 16 * UNIT_ROUNDOFF);
@@ -655,17 +648,17 @@ int main(void)
     int tables = 0;
     while (network_at(tables)) tables++;
     TCase *function = add_case(suite, "function");
-    tcase_add_loop_test(function, networks_are_pytorchs, 0, 2 * goldens);
-    tcase_add_loop_test(function, naive_networks_are_fast_ones, 0, smalls);
+    tcase_add_loop_test(function, networks_equal_pytorch, 0, 2 * goldens);
+    tcase_add_loop_test(function, naive_and_fast_networks_agree, 0, smalls);
     tcase_add_loop_test(function, every_weight_of_a_network_counts, 0, goldens);
     TCase *counts = add_case(suite, "counts");
-    tcase_add_loop_test(counts, tables_stand, 0, tables);
-    tcase_add_loop_test(counts, kinds_of_a_profile_are_the_steps, 0, smalls);
+    tcase_add_loop_test(counts, network_tables_are_consistent, 0, tables);
+    tcase_add_loop_test(counts, profile_kinds_sum_the_steps, 0, smalls);
     tcase_add_test(counts, litv2_costs_what_its_formulas_say);
     tcase_add_test(counts, elsa_swin_costs_what_its_formulas_say);
     TCase *properties = add_case(suite, "properties");
-    tcase_add_test(properties, weights_are_refused_by_their_paths);
-    tcase_add_test(properties, networks_refuse);
+    tcase_add_test(properties, wrong_weights_are_named_by_their_paths);
+    tcase_add_test(properties, networks_reject_wrong_requests);
     tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
     tcase_add_loop_test(properties, networks_repeat, 0, smalls);
     tcase_add_test(properties, networks_without_memory);

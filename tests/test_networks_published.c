@@ -176,7 +176,7 @@ static struct count count(const struct tsv *t)
 
 /* ---- rows ------------------------------------------------------------------------ */
 
-/* What is printed, and what its last digit counts: twice that for a difference of two rows. */
+/* A printed number, and the unit of its last digit: twice that for a difference of two rows. */
 struct printed { double number, unit; };
 
 static struct printed printed_of(const struct tsv *t)
@@ -195,7 +195,7 @@ static struct printed printed_of(const struct tsv *t)
     return p;
 }
 
-/* Whether some value between two is printed like that. */
+/* True if some value between two is printed like that. */
 static bool prints_between(double low, double high, struct printed p)
 {
     double half = p.unit / 2 * (1 + 1e-9);

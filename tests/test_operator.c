@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "support.h"
+#include "trial.h"
 #include "../reference/dfc.h"
 #include "../reference/forms.h"
-#include "../reference/hilo.h"
 #include "../reference/layers/layers.h"
 #include "../reference/lisa.h"
 #include "../reference/msa.h"
@@ -60,7 +60,7 @@ START_TEST(reals_are_finite_and_decimal)
 }
 END_TEST
 
-START_TEST(defaults_stand)
+START_TEST(defaults_apply)
 {
     struct problem p;
     succeeds(problem_create(&p, &lisa, 2, (const char *[]){"--grid", "2x3"}));
@@ -133,10 +133,7 @@ END_TEST
 static void create(struct problem *p, const struct declaration *d, const char *options, size_t B, size_t C)
 {
     const char *word[16];
-    char *text = keep(strlen(options) + 1, 1);
-    int words = 0;
-    strcpy(text, options);
-    for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) word[words++] = w;
+    int words = words_of(options, word, COUNT(word));
     succeeds(problem_create(p, d, words, word));
     succeeds(problem_set_size(p, "B", B));
     succeeds(problem_set_size(p, "C", C));
@@ -192,7 +189,7 @@ END_TEST
 
 /* BLAS counts in int: sizes and products up to the largest int are accepted, larger ones rejected before
  * allocation. */
-START_TEST(sizes_beyond_int_are_refused)
+START_TEST(sizes_beyond_int_are_errors)
 {
     struct problem p;
     create(&p, &msa, "--grid 20000x20000", 6, 1);
@@ -208,12 +205,6 @@ START_TEST(sizes_beyond_int_are_refused)
         succeeds(problem_set_size(&p, "D", D));
         if (D == 1) succeeds(fc.check(&p));
         else refused(fc.check(&p), STATUS_BAD_INPUT, "N D: found 1073741824 x 2, expected a product of at most");
-    }
-    for (size_t edge = 1; edge <= 2; edge++) {
-        create(&p, &hilo, edge == 1 ? "--grid 1x1 --window 1" : "--grid 1x1 --window 2",
-               edge == 1 ? INT_MAX : (size_t)INT_MAX / 4 + 1, 1);
-        if (edge == 1) succeeds(hilo.derive(&p));
-        else refused(hilo.derive(&p), STATUS_BAD_INPUT, "pads 536870912 images of 1 x 1 tokens to more than 21474");
     }
 }
 END_TEST
@@ -232,17 +223,15 @@ static const struct { const char *name, *options, *letter; size_t largest, beyon
     {"merge", "--grid 2x2", "C", INT_MAX / 8, INT_MAX / 8 + 1, "tensor x: C is"},
     {"sra", "--grid 1x1 --reduction 1", "C", INT_MAX, 0, ""},
     {"sra", "--grid 2x2 --reduction 2", "C", INT_MAX / 4, INT_MAX / 4 + 1, "numbers in a patch"},
+    {"hilo", "--grid 1x1 --window 1", "B", INT_MAX, 0, ""},
+    {"hilo", "--grid 1x1 --window 2", "B", INT_MAX / 4, INT_MAX / 4 + 1,
+     "pads 536870912 images of 1 x 1 tokens to more than 21474"},
     {"chopd", "--grid 1x1", "C", INT_MAX / 9, INT_MAX / 9 + 1, "9 C is too large"},
 };
 
-static const struct declaration *find(const char *name)
-{
-    return layer_find(name) ? layer_find(name) : operator_find(name);
-}
-
 START_TEST(products_end_at_the_largest_int)
 {
-    const struct declaration *d = find(ends[_i].name);
+    const struct declaration *d = operator_find(ends[_i].name);
     for (int beyond = 0; beyond < 2; beyond++) {
         size_t size = beyond ? ends[_i].beyond : ends[_i].largest;
         bool images = *ends[_i].letter == 'B';
@@ -303,7 +292,7 @@ START_TEST(options_end_at_their_limits)
 END_TEST
 
 /* Windows must divide the grid, which must have two axes. */
-START_TEST(windows_must_fit)
+START_TEST(windows_must_divide_the_grid)
 {
     struct problem p;
     create(&p, &msa, "--grid 6x4 --window 3", 1, 4);
@@ -344,7 +333,7 @@ int main(void)
     TCase *options = add_case(suite, "options");
     tcase_add_loop_test(options, options_are_read_strictly, 0, (int)COUNT(refusals));
     tcase_add_test(options, reals_are_finite_and_decimal);
-    tcase_add_test(options, defaults_stand);
+    tcase_add_test(options, defaults_apply);
     tcase_add_test(options, options_end_at_their_limits);
     tcase_add_test(options, typed_sizes_end_at_a_billion);
     tcase_add_test(options, a_rounding_is_in_the_name);
@@ -352,8 +341,8 @@ int main(void)
     tcase_add_loop_test(tensors, files_are_checked_against_the_table, 0, (int)COUNT(changes));
     tcase_add_test(tensors, random_parameters_follow_the_table);
     tcase_add_test(tensors, shapes_are_described);
-    tcase_add_test(tensors, sizes_beyond_int_are_refused);
+    tcase_add_test(tensors, sizes_beyond_int_are_errors);
     tcase_add_loop_test(tensors, products_end_at_the_largest_int, 0, (int)COUNT(ends));
-    tcase_add_test(tensors, windows_must_fit);
+    tcase_add_test(tensors, windows_must_divide_the_grid);
     return run_suite(suite);
 }

@@ -13,8 +13,18 @@ static const struct { size_t tokens, in, out, second; } size[] = {
     {1, 1, 1, 0}, {5, 3, 17, 2}, {7, 20, 64, 64}, {49, 9, 70, 11}, {97, 6, 31, 130}, {200, 33, 5, 1},
 };
 
+/* A map without weights yet. */
+static struct linear prepared(struct room *room, size_t in, size_t out)
+{
+    struct linear map;
+    *room = room_open(1);
+    linear_prepare(&map, &linear_packed, room, in, out);
+    succeeds(room_place(room, NULL));
+    return map;
+}
+
 /* For all shares of the work, two maps one after the other, x in planes; nothing next to y is written. Exact. */
-START_TEST(packed_maps_are_linear_maps)
+START_TEST(packed_maps_equal_linear_map)
 {
     static const size_t shares[] = {1, 2, 3, 40};
     size_t tokens = size[_i].tokens, in = size[_i].in, first = size[_i].out, out = first + size[_i].second,
@@ -22,11 +32,9 @@ START_TEST(packed_maps_are_linear_maps)
     real *x = integers(1, tokens * (in + 2), 3), *w = integers(2, out * in, 3), *b = integers(3, out, 3);
     real *y = zeros(tokens * wide), *moved = zeros(tokens * wide), *by_planes = zeros(tokens * wide);
     real *planes = normal(4, in * (tokens + 1));
-    struct room room = room_open(1);
-    struct linear map;
+    struct room room;
+    struct linear map = prepared(&room, in, out);
 
-    linear_prepare(&map, &linear_packed, &room, in, out);
-    succeeds(room_place(&room, NULL));
     linear_load(&map, first, out - first, w + first * in, NULL);
     linear_load(&map, 0, first, w, b);
     for (size_t o = first; o < out; o++) b[o] = 0;
@@ -59,11 +67,9 @@ START_TEST(rows_are_loaded_in_any_pieces)
     static const size_t pieces[] = {1, 2, 7, 16, 19};
     size_t in = size[_i].in, out = size[_i].out + size[_i].second, reals = (out + LANES - 1) / LANES * LANES * (in + 1);
     real *w = normal(1, out * in), *b = normal(2, out), *whole = zeros(reals);
-    struct room room = room_open(1);
-    struct linear map;
+    struct room room;
+    struct linear map = prepared(&room, in, out);
 
-    linear_prepare(&map, &linear_packed, &room, in, out);
-    succeeds(room_place(&room, NULL));
     for (size_t n = 0; n <= COUNT(pieces); n++) {
         size_t rows = n ? pieces[n - 1] : out;
         for (size_t i = 0; i < reals; i++) map.panels[i] = (real)NAN;
@@ -81,10 +87,8 @@ END_TEST
 /* Nothing is read or written. */
 START_TEST(a_map_may_have_no_outputs)
 {
-    struct room room = room_open(1);
-    struct linear map;
-    linear_prepare(&map, &linear_packed, &room, 5, 0);
-    succeeds(room_place(&room, NULL));
+    struct room room;
+    struct linear map = prepared(&room, 5, 0);
     linear_load(&map, 0, 0, NULL, NULL);
     linear_apply(NULL, 0, normal(1, 3 * 5), 5, &map, 3, 0, 1);
     room_release(&room);
@@ -98,10 +102,8 @@ START_TEST(packed_sums_err_as_sums_do)
     size_t tokens = size[_i].tokens, in = size[_i].in, out = size[_i].out;
     real *x = normal(1, tokens * in), *w = normal(2, out * in), *b = normal(3, out), *y = zeros(tokens * out);
     double apart = 0, squares = 0;
-    struct room room = room_open(1);
-    struct linear map;
-    linear_prepare(&map, &linear_packed, &room, in, out);
-    succeeds(room_place(&room, NULL));
+    struct room room;
+    struct linear map = prepared(&room, in, out);
     linear_load(&map, 0, out, w, b);
     linear_apply(y, out, x, in, &map, tokens, 0, 1);
     for (size_t t = 0; t < tokens; t++)
@@ -121,7 +123,7 @@ int main(void)
 {
     Suite *suite = suite_create("packed linear maps");
     TCase *equality = add_case(suite, "the map that they were");
-    tcase_add_loop_test(equality, packed_maps_are_linear_maps, 0, (int)COUNT(size));
+    tcase_add_loop_test(equality, packed_maps_equal_linear_map, 0, (int)COUNT(size));
     tcase_add_loop_test(equality, rows_are_loaded_in_any_pieces, 0, (int)COUNT(size));
     tcase_add_test(equality, a_map_may_have_no_outputs);
     tcase_add_loop_test(equality, packed_sums_err_as_sums_do, 0, (int)COUNT(size));

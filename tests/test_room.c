@@ -1,4 +1,4 @@
-/* test_room.c -- arenas (room.h), and how threads share a batch (flight.h) */
+/* test_room.c -- arenas, and how threads share a batch of images */
 
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -65,7 +65,7 @@ static void write_and_read(const struct room *room, real *array[COUNT(asked)], b
 
 /* Also those of each thread; arrays of a load share the memory of a run. Nothing is allocated before the arena is
  * placed, then as many bytes as it said. */
-START_TEST(arrays_lie_apart)
+START_TEST(arrays_do_not_overlap)
 {
     real *array[COUNT(asked)] = {0};
     size_t before = memory_in_use();
@@ -194,7 +194,7 @@ START_TEST(overflow_counts_as_more_than_there_is)
 END_TEST
 
 /* The first error is reported, and the arena cannot be placed. */
-START_TEST(too_many_arrays_are_refused)
+START_TEST(too_many_arrays_are_an_error)
 {
     struct room room = room_open(1);
     real *array[ROOM_ARRAYS + 1];
@@ -210,7 +210,7 @@ START_TEST(too_many_arrays_are_refused)
 END_TEST
 
 /* A workspace may be lent: runs and loads of several arenas lie in it, do not reach beyond it, and do not free it. */
-START_TEST(rooms_share_a_workspace)
+START_TEST(arenas_share_a_workspace)
 {
     real *array[2][COUNT(asked)];
     struct room room[2] = {ask_all(array[0]), ask_all(array[1])};
@@ -263,7 +263,7 @@ static real *all_y;
 
 /* The most loops that there may be between two barriers, every other one in ranges of up to 3.  An item checks an item
  * of another thread, of the loop before the last barrier. */
-static void fly(const struct flight *t)
+static void do_items(const struct flight *t)
 {
     size_t items = t->images * ITEMS, first = t->first * ITEMS;
     bool alone = t->parts == 1;     /* then others may be on their way */
@@ -288,7 +288,7 @@ static const int teams[] = {1, 2, 3, 4, 5, 40};
 
 /* By 1 to 40 threads for 0 to 7 images, one item at a time or in ranges, a few images at once or one image per
  * thread. No loop begins before the last barrier; chunks of one thread have their own slots. */
-START_TEST(every_item_is_flown_once)
+START_TEST(every_item_is_done_once)
 {
     struct plan plan = {.threads = teams[_i]};
     real *x = zeros(3 * IMAGES), *y = zeros(2 * IMAGES);
@@ -300,7 +300,7 @@ START_TEST(every_item_is_flown_once)
                 .images = images, .x_image = 3, .y_image = 2, .in_flight = in_flight, .apart = !in_flight,
             };
             memset(done, 0, sizeof done);
-            succeeds(flights_run(&plan, y, x, &batch, fly));
+            succeeds(flights_run(&plan, y, x, &batch, do_items));
             for (size_t step = 0; step < STEPS; step++)
                 for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[step][n], n < images * ITEMS);
             ck_assert_int_eq(wrong, 0);
@@ -309,7 +309,7 @@ START_TEST(every_item_is_flown_once)
 END_TEST
 
 /* The first item is done when all others are, or ten seconds later. */
-static void fly_with_one_slow(const struct flight *t)
+static void do_items_with_one_slow(const struct flight *t)
 {
     for (size_t i; flight_next(t, ITEMS * IMAGES, &i); done[0][i]++) {
         double begun = omp_get_wtime();
@@ -320,13 +320,13 @@ static void fly_with_one_slow(const struct flight *t)
 }
 
 /* The first item ends when all others are done. Threads without work stealing would take ten seconds, and fail. */
-START_TEST(what_is_left_is_done_by_others)
+START_TEST(idle_threads_steal_work)
 {
     struct plan plan = {.threads = _i};
     const struct batch batch = {.images = 1, .in_flight = 1};
     memset(done, 0, sizeof done);
     waited = 0;
-    succeeds(flights_run(&plan, zeros(1), zeros(1), &batch, fly_with_one_slow));
+    succeeds(flights_run(&plan, zeros(1), zeros(1), &batch, do_items_with_one_slow));
     for (size_t n = 0; n < IMAGES * ITEMS; n++) ck_assert_int_eq(done[0][n], 1);
     ck_assert_int_eq(wrong, 0);
 }
@@ -348,7 +348,7 @@ START_TEST(shares_are_equal)
 END_TEST
 
 /* As many images as make 1024 tokens, at least one, at most all. */
-START_TEST(images_fly_together)
+START_TEST(images_of_a_chunk_hold_1024_tokens)
 {
     ck_assert_uint_eq(images_in_flight(196, 64), 5);
     ck_assert_uint_eq(images_in_flight(196, 3), 3);
@@ -362,18 +362,18 @@ int main(void)
 {
     Suite *suite = suite_create("room");
     TCase *rooms = add_case(suite, "rooms");
-    tcase_add_test(rooms, arrays_lie_apart);
+    tcase_add_test(rooms, arrays_do_not_overlap);
     tcase_add_test(rooms, bytes_are_added_up);
     tcase_add_test(rooms, arrays_are_guarded_and_begin_as_nan);
     tcase_add_test(rooms, no_entries_are_no_array);
     tcase_add_loop_test(rooms, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
-    tcase_add_test(rooms, too_many_arrays_are_refused);
-    tcase_add_test(rooms, rooms_share_a_workspace);
+    tcase_add_test(rooms, too_many_arrays_are_an_error);
+    tcase_add_test(rooms, arenas_share_a_workspace);
     tcase_add_test(rooms, a_failing_placement_leaves_nothing);
     TCase *flights = add_case(suite, "flights");
-    tcase_add_loop_test(flights, every_item_is_flown_once, 0, (int)COUNT(teams));
-    tcase_add_loop_test(flights, what_is_left_is_done_by_others, 2, 6);
+    tcase_add_loop_test(flights, every_item_is_done_once, 0, (int)COUNT(teams));
+    tcase_add_loop_test(flights, idle_threads_steal_work, 2, 6);
     tcase_add_test(flights, shares_are_equal);
-    tcase_add_test(flights, images_fly_together);
+    tcase_add_test(flights, images_of_a_chunk_hold_1024_tokens);
     return run_suite(suite);
 }

@@ -1,8 +1,8 @@
 /* test_spectrum.c -- the mean spectrum of HiLo's Algorithm 1 (spectrum.h)
  *
- * P = H W points, F(u,v) the transform, |y| the length of a plane.  An FFT of P points errs by at most 7 u log2 P of
- * its length sqrt(P) |y| (Higham 2002, thm 24.2), and FFTW sums a prime axis of n points with another (n + 4) u.  The
- * explicit sum takes P u.  A magnitude that is off by d has a logarithm that is off by at most -log(1 - d/|F|). */
+ * P = H W points, F(u,v) the transform, |y| the length of a plane.  The error of an FFT is at most 7 u log2 P of its
+ * length sqrt(P) |y| (Higham 2002, thm 24.2).  FFTW sums a prime axis of n points with another (n + 4) u, the explicit
+ * sum takes P u.  If a magnitude is off by d, its logarithm is off by at most -log(1 - d/|F|). */
 
 #include "support.h"
 #include <math.h>
@@ -15,8 +15,7 @@ static const struct { size_t H, W; } size[] = {
     {1, 1}, {1, 2}, {1, 7}, {7, 1}, {2, 1}, {2, 2}, {4, 4}, {5, 6}, {6, 5}, {3, 11}, {8, 12}, {13, 13},
 };
 
-/* |F(u,v)| of channel c of image b by the sum of spectrum.h, angles reduced
- * in whole numbers first. */
+/* |F(u,v)| of channel c of image b by the sum of spectrum.h; angles are reduced in whole numbers first. */
 static double magnitude(const real *y, size_t b, size_t c, size_t u, size_t v, size_t H, size_t W, size_t C)
 {
     long double re = 0, im = 0;
@@ -30,7 +29,7 @@ static double magnitude(const real *y, size_t b, size_t c, size_t u, size_t v, s
     return (double)hypotl(re, im);
 }
 
-/* sqrt(P) |y|, what no |F| exceeds. */
+/* sqrt(P) |y|, the bound of |F|. */
 static double most(const real *y, size_t b, size_t c, size_t P, size_t C)
 {
     double squares = 0;
@@ -79,7 +78,7 @@ END_TEST
 
 /* fy periods down and fx across: P/2 at (H/2 + fy, W/2 + fx) and at the mirror image, P where both are one.
  * Tolerance: there twice bound(H, W) sqrt(2) and u |log P|; elsewhere magnitudes are below (bound + 4 u) P. */
-START_TEST(a_wave_stands_where_fftshift_says)
+START_TEST(a_wave_peaks_where_fftshift_says)
 {
     size_t H = size[_i].H, W = size[_i].W, P = H * W;
     real *y = zeros(P), *out = zeros(P);
@@ -126,11 +125,11 @@ END_TEST
 
 START_TEST(bad_sizes_and_no_memory)
 {
+    static const size_t zero[][4] = {{0, 3, 4, 1}, {1, 0, 4, 1}, {1, 3, 0, 1}, {1, 3, 4, 0}};
     real *y = normal(3, 12), *out = zeros(12);
+    for (size_t n = 0; n < COUNT(zero); n++)
+        refused(spectrum(out, y, zero[n][0], zero[n][1], zero[n][2], zero[n][3]), STATUS_BAD_INPUT, "at least 1");
     refused(spectrum(out, y, 0, 3, 4, 1), STATUS_BAD_INPUT, "[0, 3, 4, 1]");
-    refused(spectrum(out, y, 1, 0, 4, 1), STATUS_BAD_INPUT, "at least 1");
-    refused(spectrum(out, y, 1, 3, 0, 1), STATUS_BAD_INPUT, "at least 1");
-    refused(spectrum(out, y, 1, 3, 4, 0), STATUS_BAD_INPUT, "at least 1");
     refused(spectrum(out, y, 1, (size_t)1 << 16, (size_t)1 << 16, 1), STATUS_BAD_INPUT, "at most");
 
     size_t before = memory_in_use();
@@ -153,7 +152,7 @@ int main(void)
     TCase *theorems = add_case(suite, "theorems");
     TCase *edges = add_case(suite, "edges");
     tcase_add_loop_test(equation, spectrum_is_the_explicit_sum, 0, COUNT(size));
-    tcase_add_loop_test(theorems, a_wave_stands_where_fftshift_says, 0, COUNT(size));
+    tcase_add_loop_test(theorems, a_wave_peaks_where_fftshift_says, 0, COUNT(size));
     tcase_add_test(theorems, logarithms_are_averaged);
     tcase_add_test(edges, bad_sizes_and_no_memory);
     return run_suite(suite);

@@ -27,7 +27,7 @@ static int count;
 
 static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
-/* Operators, and behind them the layers. */
+/* Operators, then layers. */
 static const struct declaration *operator_or_layer_at(int at)
 {
     int operators = 0;
@@ -105,7 +105,7 @@ static int wrong_in_eight(void *(*job)(void *), int step, int rounds, int thread
 
 /* Eight threads prepare and run different operators, or the same, also with two threads for each plan; each gets the
  * bits that it gets alone. */
-START_TEST(eight_threads_do_not_meet)
+START_TEST(plans_in_eight_threads_are_independent)
 {
     prepare_all();
     ck_assert_int_eq(wrong_in_eight(work, 5, count, 1), 0);
@@ -144,25 +144,27 @@ static void *release_handed(void *argument)
     return NULL;
 }
 
+static void in_a_thread(void *(*job)(void *), void *argument)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, job, argument), 0);
+    pthread_join(thread, NULL);
+}
+
 /* One thread makes a plan, a second and a third run it, a fourth releases it. */
-START_TEST(a_plan_may_change_hands)
+START_TEST(a_plan_may_move_between_threads)
 {
     prepare_all();
     for (int n = 0; n < count; n++) {
         struct plan plan;
-        real *y = zeros(all[n].trial.outputs);
-        struct handed h = {&plan, all[n].trial.x, y, {0}};
         succeeds(plan_create(&plan, &all[n].trial.problem, all[n].form, 1));
-        pthread_t thread;
-        for (int hand = 0; hand < 2; hand++) {
-            ck_assert_int_eq(pthread_create(&thread, NULL, run_handed, &h), 0);
-            pthread_join(thread, NULL);
+        for (int run = 0; run < 2; run++) {
+            struct handed h = {&plan, all[n].trial.x, zeros(all[n].trial.outputs), {0}};
+            in_a_thread(run_handed, &h);
             succeeds(h.s);
-            ck_assert(same_bits(y, all[n].alone[0], all[n].trial.outputs));
-            memset(y, 0, all[n].trial.outputs * sizeof *y);
+            ck_assert(same_bits(h.y, all[n].alone[0], all[n].trial.outputs));
         }
-        ck_assert_int_eq(pthread_create(&thread, NULL, release_handed, &plan), 0);
-        pthread_join(thread, NULL);
+        in_a_thread(release_handed, &plan);
     }
 }
 END_TEST
@@ -183,7 +185,7 @@ static void share_one_processor(bool one)
 
 /* 40 runs of eight threads on one processor: when one takes the last item of a step, others are interrupted within
  * theirs. Memory is NaN before each run. */
-START_TEST(lofi_is_complete_before_it_is_spread)
+START_TEST(lofi_waits_for_all_threads)
 {
     struct trial t = trial("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
     real *alone = trial_run(&t, "fast", 1), *y = zeros(t.outputs);
@@ -339,11 +341,11 @@ int main(void)
     enumerate_cases(operator_or_layer_at);
     Suite *suite = suite_create("threads");
     TCase *c = add_case(suite, "eight threads");
-    tcase_add_test(c, eight_threads_do_not_meet);
-    tcase_add_test(c, a_plan_may_change_hands);
+    tcase_add_test(c, plans_in_eight_threads_are_independent);
+    tcase_add_test(c, a_plan_may_move_between_threads);
     tcase_add_test(c, openmp_is_as_the_caller_left_it);
     tcase_add_loop_test(c, each_number_of_threads_repeats, 0, THREADS);
-    tcase_add_test(c, lofi_is_complete_before_it_is_spread);
+    tcase_add_test(c, lofi_waits_for_all_threads);
     tcase_add_loop_test(c, every_option_gives_the_bits_of_one_thread, 0, plain_count);
     TCase *files = add_case(suite, "files");
     tcase_add_test(files, eight_threads_read_files);

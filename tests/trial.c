@@ -8,8 +8,7 @@
 #include "../reference/heads.h"
 #include "../reference/outline.h"
 
-/* Splits words at blanks; the text lives until the test ends. */
-static int split(const char *text, const char *word[], int most)
+int words_of(const char *text, const char *word[], int most)
 {
     int words = 0;
     char *copied = keep(strlen(text) + 1, 1);
@@ -23,7 +22,7 @@ static char *those_known(const char *list, const struct declaration *d)
 {
     const char *word[16];
     char *known = keep(strlen(list) + 2, 1);
-    for (int w = 0, words = split(list, word, 16); w < words; w++) {
+    for (int w = 0, words = words_of(list, word, 16); w < words; w++) {
         char letter[4];
         const struct tensor_row *t = d->tensors;
         while (t->name && (strcmp(t->name, word[w]) || !t->optional)) t++;
@@ -84,7 +83,7 @@ struct problem shaped(const char *options, const struct declaration *d, size_t b
 {
     struct problem p;
     const char *word[32];
-    const struct outline o = {.words = split(options, word, 32), .word = word, .batch = batch, .channels = channels,
+    const struct outline o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
                               .sizes = those_known(sizes, d), .without = those_known(without, d)};
     succeeds(outline_problem(&p, d, &o));
     return p;
@@ -96,7 +95,7 @@ status shaped_openly(struct problem *p, const char *options, const struct declar
     static const size_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23};
     const char *word[32];
     char letter[4], *all = keep(256, 1);
-    struct outline o = {.words = split(options, word, 32), .word = word, .batch = batch, .channels = channels,
+    struct outline o = {.words = words_of(options, word, 32), .word = word, .batch = batch, .channels = channels,
                         .sizes = all, .without = those_known(without, d)};
     snprintf(all, 256, "%s", those_known(sizes, d));
     status s = outline_problem(p, d, &o);
@@ -217,7 +216,7 @@ void trial_fill(struct trial *t, const char *name, double value)
 void trial_take(struct trial *to, const struct trial *from, const char *names)
 {
     const char *word[32];
-    for (int w = 0, words = split(names, word, 32); w < words; w++) {
+    for (int w = 0, words = words_of(names, word, 32); w < words; w++) {
         ck_assert_uint_eq(trial_count(to, word[w]), trial_count(from, word[w]));
         trial_put(to, word[w], from->problem.tensor[present_row(from, word[w])].data);
     }

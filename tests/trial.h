@@ -12,6 +12,9 @@
 #include "../reference/forms.h"
 #include "../reference/lookup.h"
 
+/* Splits a text at blanks into at most this many words, which live until the test ends; returns their number. */
+int words_of(const char *text, const char *word[], int most);
+
 /* Gives each tensor of a problem its own allocation, of exactly its bytes. */
 void own_parameters(struct problem *p);
 
@@ -21,7 +24,7 @@ void draw_parameters(struct problem *p, uint64_t seed);
 /* y of a form: one run of one plan.  The run must allocate nothing and write only y, the plan leave nothing behind. */
 real *run_form(const struct problem *p, const struct form *form, int threads, const real *x);
 
-/* What overflows with addresses of 64 bits, or of 32. */
+/* A value for addresses of 64 bits, or of 32. */
 #define BY_ADDRESSES(wide, narrow) (sizeof(size_t) > 4 ? (wide) : (narrow))
 
 /* A problem with all its sizes and no data, for its costs. */

@@ -81,7 +81,7 @@ async function use_figure(figure, name) {
         let shown = false;
         figure.addEventListener("shown", () => { shown = true; }, { once: true });
         doing();
-        for (let n = 0; n < 2000 && !shown; n++) await pause();
+        for (let n = 0; n < 20000 && !shown; n++) await pause();
         if (!shown) throw `${what}: nothing is shown: ${figure.querySelector(".said").textContent}`;
         return state();
     };

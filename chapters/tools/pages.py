@@ -6,7 +6,7 @@ Writes FOLDER/index.html and everything next to it.  FOLDER/figures holds the dr
 they differ from the committed ones, a page shows both.  Next to FOLDER may lie tap/{float,double,exact}, the output of
 the suites when they last ran, and live/module.js, the library for the live figures, without which no page has any.
 book.md's contents give the order of the chapters."""
-import glob, html, json, os, posixpath, re, shutil, string, subprocess, time
+import glob, html, json, os, posixpath, re, shutil, string, subprocess, textwrap, time
 from concurrent.futures import ThreadPoolExecutor
 
 from weave import BATTERY, Wrong, battery_tests, replace, suite_of, suites, test_addresses, tests_of, text_of, woven
@@ -322,7 +322,8 @@ class Suite:
             del self.logs['exact']
         self.results = {precision: results(log) for precision, log in self.logs.items()}
         self.battery = battery_tests(path)
-        self.title, *self.about = comment_paragraphs(re.match(r'/\*.*?\*/', self.text, re.S)[0])
+        self.language = 'python' if path.endswith('.py') else 'c'
+        self.title, *self.about = comment_paragraphs(re.match(r'/\*.*?\*/|""".*?"""', self.text, re.S)[0])
         self.title = sentence(re.sub(r'^\S+ -- ', '', self.title))
 
     def blocks(self):
@@ -334,7 +335,7 @@ class Suite:
                raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>'),
                *self.paragraphs(self.about)]
         section = []                        # a section without tests has no heading
-        for part in re.finditer(r'^/\* -{2,} (.*?) -* ?\*/|^START_TEST\((\w+)\)', self.text, re.M):
+        for part in re.finditer(r'^(?:/\*|#) -{2,} (.*?)(?: -* ?\*/)?$|^(?:START_TEST\(|    def test_)(\w+)\(?', self.text, re.M):
             if part[1]:
                 words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
                 section = [header(2, sentence(part[1]), '-'.join(words))]
@@ -357,15 +358,12 @@ class Suite:
 
     def test(self, name, path, over=''):
         """A test: its comment as text, its code and what stands between both, what came of it, who claims it."""
-        code = re.search(rf'^START_TEST\({name}\).*?^END_TEST', text_of(path), re.M | re.S)
-        before = re.split(r'^END_TEST|^/\* --.*\*/$', code.string[:code.start()], flags=re.M)[-1]
-        comment, between = [], ''
-        for found in re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S):
-            comment, between = comment_paragraphs(found[0]), before[found.end():].strip('\n')
+        place = rf'^(START_TEST.|    def test_){name}\b'
+        comment, code = (method if self.language == 'python' else function)(text_of(path), name)
         claims = self.book.claims.get(f'{self.name}.html#{name}')
         return [header(3, sentence(name.replace('_', ' ')), name),
-                raw_block(f'<p class="at">{self.link(path, f"^START_TEST.{name}.", name)}{over}</p>'),
-                *self.paragraphs(comment), code_block((between + '\n\n' if between else '') + code[0], '', ['c']),
+                raw_block(f'<p class="at">{self.link(path, place, name)}{over}</p>'),
+                *self.paragraphs(comment), code_block(code, '', [self.language]),
                 raw_block(f'<p class="result">{self.result(name)}</p>' +
                           (f'<p class="claimed">Claimed in {", ".join(claims.values())}.</p>' if claims else ''))]
 
@@ -420,9 +418,28 @@ def results(log):
     return tests
 
 
+def function(text, test):
+    """A test in C: the paragraphs of its comment, and its code with what stands between both."""
+    code = re.search(rf'^START_TEST\({test}\).*?^END_TEST', text, re.M | re.S)
+    before = re.split(r'^END_TEST|^/\* --.*\*/$', text[:code.start()], flags=re.M)[-1]
+    comment, between = [], ''
+    for found in re.finditer(r'^/\*.*?\*/\n', before, re.M | re.S):
+        comment, between = comment_paragraphs(found[0]), before[found.end():].strip('\n')
+    return comment, (between + '\n\n' if between else '') + code[0]
+
+
+def method(text, test):
+    """A test in Python: the paragraphs of its docstring, and its code without it."""
+    code = re.search(rf'^    def test_{test}\(self.*?(?=\n+(?:    )?\S|\Z)', text, re.M | re.S)[0]
+    found = re.search(r'^ *""".*?"""\n', code, re.M | re.S)
+    if found:
+        code = code.replace(found[0], '', 1)
+    return comment_paragraphs(found[0].strip()) if found else [], textwrap.dedent(code)
+
+
 def comment_paragraphs(comment):
-    """The paragraphs of a comment."""
-    text = re.sub(r'^ \* ?', '', re.sub(r'^/\*+ ?|\s*\*/\s*$', '', comment), flags=re.M)
+    """The paragraphs of a comment or a docstring."""
+    text = re.sub(r'^ \* ?', '', re.sub(r'^(/\*+ ?|""")|\s*(\*/|""")\s*$', '', comment), flags=re.M)
     return [' '.join(part.split()) for part in re.split(r'\n\s*\n', text) if part.strip()]
 
 

@@ -47,7 +47,7 @@ def replace(file, text):
 
 @functools.cache
 def suites():
-    return sorted(glob.glob('tests/test_*.c')) + sorted(glob.glob('tests/exact/test_*.cc'))
+    return sorted(glob.glob('tests/test_*.c') + glob.glob('tests/test_*.py')) + sorted(glob.glob('tests/exact/test_*.cc'))
 
 
 def suite_of(path):
@@ -56,7 +56,8 @@ def suite_of(path):
 
 
 def tests_of(file):
-    return re.findall(r'^START_TEST\((\w+)\)', text_of(file), re.M)
+    start = r'^    def test_(\w+)\(self' if file.endswith('.py') else r'^START_TEST\((\w+)\)'
+    return re.findall(start, text_of(file), re.M)
 
 
 def battery_tests(suite):
@@ -265,6 +266,8 @@ def learn_hows():
     states or its code asks for (measured); by counting; or by a property that holds or does not (kept)."""
     how = {text.split('\t')[1]: 'exact' for text in lines_of('tests/exact/claims.tsv') if not text.startswith('#')}
     for file in sorted([*suites(), BATTERY]):
+        if file.endswith('.py'):
+            how.update(dict.fromkeys(tests_of(file), 'kept'))
         tolerance = False
         for part in re.split(r'^(?=/\*|START_TEST)', text_of(file), flags=re.M):
             if part.startswith('/*'):

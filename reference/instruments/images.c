@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "../bytes.h"
-#include "beside.h"
+#include "atomic_file.h"
 
 #define HEADER 16               /* bytes of an IDX header with three axes */
 #define CHUNK 4096              /* bytes read at a time */
@@ -36,8 +36,7 @@ void image_release(struct image *im)
     im->pixels = NULL;
 }
 
-/* *descriptor = a regular file, open for reading.  O_NONBLOCK keeps a pipe
- * from holding us up before we can see that it is one. */
+/* *descriptor = a regular file, open for reading.  Without O_NONBLOCK, opening a pipe would wait for its writer. */
 static status open_regular(int *descriptor, const char *path)
 {
     struct stat about;
@@ -50,7 +49,7 @@ static status open_regular(int *descriptor, const char *path)
 
 /* ------------------------------------------------------------------ IDX */
 
-/* Reads `count` bytes, or says why not; *got = how many there were. */
+/* Read up to `count` bytes; *got = how many there were. */
 static status read_bytes(gzFile stream, unsigned char *bytes, unsigned count, unsigned *got)
 {
     int error, n = gzread(stream, bytes, count);
@@ -67,7 +66,7 @@ static size_t big_endian(const unsigned char *b)
     return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
 }
 
-/* The name of another format of pictures that these 16 bytes begin, or NULL. */
+/* The name of another image format that begins with these 16 bytes, or NULL. */
 static const char *other_format(const unsigned char *header)
 {
     static const struct { size_t at; const char *bytes, *name; } formats[] = {
@@ -79,7 +78,7 @@ static const char *other_format(const unsigned char *header)
     return NULL;
 }
 
-/* The sizes that an IDX header states, if they may be true at all. */
+/* Read the sizes that an IDX header states; reject those that cannot be true. */
 static status check_header(struct image_set *set, const unsigned char *header)
 {
     /* Step 1: two zeros, the element type, the number of axes. */
@@ -92,23 +91,20 @@ static status check_header(struct image_set *set, const unsigned char *header)
     if (header[3] != 3)
         return bad_input("holds an IDX array of %d axes, expected 3 (images, rows, columns)", header[3]);
 
-    /* Step 2: three sizes whose product is neither nothing nor too much.
-     * Each is below 2^32, so the product of two of them fits 64 bits. */
-    uint64_t count = big_endian(header + 4), rows = big_endian(header + 8), columns = big_endian(header + 12);
+    /* Step 2: three sizes below 2^32: the product of two fits 64 bits. */
+    unsigned long long count = big_endian(header + 4), rows = big_endian(header + 8), columns = big_endian(header + 12);
     if (count == 0 || rows == 0 || columns == 0)
-        return bad_input("states %llu images of %llu x %llu pixels, expected at least 1 of each",
-                         (unsigned long long)count, (unsigned long long)rows, (unsigned long long)columns);
+        return bad_input("states %llu images of %llu x %llu pixels, expected at least 1 of each", count, rows, columns);
     if (rows * columns > IMAGE_PIXELS_MAX || count > IMAGE_SET_BYTES_MAX / (rows * columns))
         return bad_input("states %llu images of %llu x %llu pixels, expected at most %zu pixels and %zu in all",
-                         (unsigned long long)count, (unsigned long long)rows, (unsigned long long)columns,
-                         IMAGE_PIXELS_MAX, IMAGE_SET_BYTES_MAX);
+                         count, rows, columns, IMAGE_PIXELS_MAX, IMAGE_SET_BYTES_MAX);
     set->count = (size_t)count;
     set->rows = (size_t)rows;
     set->columns = (size_t)columns;
     return status_ok();
 }
 
-/* Reads the whole file through: header, as many bytes as it states, the end. */
+/* Read the whole file: the header, as many bytes as it states, the end. */
 static status check_set(struct image_set *set)
 {
     unsigned char bytes[CHUNK];
@@ -190,14 +186,15 @@ status image_is_png(bool *png, const char *path)
     return status_ok();
 }
 
-/* A PNG file that is being read.  libpng returns from an error by longjmp, so the state lies here and in no local
- * variable of a function that calls setjmp. */
+/* A PNG file that is being read.  libpng returns from an error by longjmp, which loses the local variables that changed
+ * after setjmp: so the state is here. */
 struct png_reading {
     png_structp png;
     png_infop info;
     unsigned char *bytes;               /* [rows][columns][samples] */
     size_t rows, columns, samples;      /* grey, grey and alpha, RGB, or RGB and alpha */
-    char message[100];
+    const char *what;                   /* the error, if libpng finds one now */
+    char message[100];                  /* libpng's own words */
 };
 
 static void png_failed(png_structp png, png_const_charp message)
@@ -214,47 +211,13 @@ static void png_warned(png_structp png, png_const_charp message)
     (void)message;
 }
 
-/* The error that libpng reported; only its words distinguish a broken file from lack of memory. */
-static status png_refused(const char *what, const struct png_reading *r)
+/* The error that libpng reported.  Only its words distinguish a broken file from lack of memory. */
+static status png_refused(const struct png_reading *r)
 {
     static const char *const memory[] = {"ut of memory", "ut of Memory", "nsufficient memory", "llocation failed"};
     for (size_t m = 0; m < sizeof memory / sizeof *memory; m++)
         if (strstr(r->message, memory[m])) return out_of_memory("libpng");
-    return bad_input("%s (%s)", what, r->message);
-}
-
-/* Reads the header.  Only IHDR, PLTE, tRNS and IDAT are used: gAMA, sRGB and cHRM change nothing.  False after an error. */
-static bool png_header(struct png_reading *r, FILE *file)
-{
-    if (setjmp(png_jmpbuf(r->png))) return false;
-    png_init_io(r->png, file);
-    png_set_benign_errors(r->png, 1);
-    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
-    png_read_info(r->png, r->info);
-    r->rows = png_get_image_height(r->png, r->info);
-    r->columns = png_get_image_width(r->png, r->info);
-    return true;
-}
-
-/* Asks for bytes: a palette is looked up, 1, 2 and 4 bits are expanded, 16 are rounded, and tRNS becomes alpha. */
-static bool png_bytes(struct png_reading *r)
-{
-    if (setjmp(png_jmpbuf(r->png))) return false;
-    png_set_expand(r->png);
-    png_set_scale_16(r->png);
-    (void)png_set_interlace_handling(r->png);
-    png_read_update_info(r->png, r->info);
-    r->samples = png_get_channels(r->png, r->info);
-    return true;
-}
-
-/* Each pass of an interlaced image adds its pixels to the rows of the passes before. */
-static bool png_rows(struct png_reading *r)
-{
-    if (setjmp(png_jmpbuf(r->png))) return false;
-    for (int pass = png_get_interlace_type(r->png, r->info) == PNG_INTERLACE_NONE ? 1 : 7; pass > 0; pass--)
-        for (size_t y = 0; y < r->rows; y++) png_read_row(r->png, r->bytes + y * r->columns * r->samples, NULL);
-    return true;
+    return bad_input("%s (%s)", r->what, r->message);
 }
 
 /* Pixels from bytes; alpha is a factor on the file's own scale, rounded to a byte. */
@@ -269,21 +232,39 @@ static void png_pixels(struct image *im, const struct png_reading *r)
     }
 }
 
-/* The image in a file; what r holds is released by the caller. */
+/* The image in a file; the caller releases what r holds.  Only IHDR, PLTE, tRNS and IDAT are used: gAMA, sRGB and cHRM
+ * change nothing. */
 static status decode_png(struct image *im, struct png_reading *r, FILE *file)
 {
+    r->what = "is not a PNG";
+    if (setjmp(png_jmpbuf(r->png))) return png_refused(r);
+
     /* Step 1: the header, before memory is allocated for the sizes that it states. */
-    if (!png_header(r, file)) return png_refused("is not a PNG", r);
+    png_init_io(r->png, file);
+    png_set_benign_errors(r->png, 1);
+    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_read_info(r->png, r->info);
+    r->rows = png_get_image_height(r->png, r->info);
+    r->columns = png_get_image_width(r->png, r->info);
     if (r->rows == 0 || r->columns == 0 || r->rows > IMAGE_PIXELS_MAX / r->columns)
         return bad_input("states %zu x %zu pixels, expected at most %zu in all", r->rows, r->columns, IMAGE_PIXELS_MAX);
 
-    /* Step 2: bytes. */
-    if (!png_bytes(r)) return png_refused("is a broken PNG", r);
+    /* Step 2: ask for bytes.  A palette is looked up, 1, 2 and 4 bits are expanded, 16 are rounded, tRNS becomes alpha.
+     * */
+    r->what = "is a broken PNG";
+    png_set_expand(r->png);
+    png_set_scale_16(r->png);
+    (void)png_set_interlace_handling(r->png);
+    png_read_update_info(r->png, r->info);
+    r->samples = png_get_channels(r->png, r->info);
     r->bytes = memory_get(r->rows * r->columns, r->samples);
     if (!r->bytes) return out_of_memory("a PNG image");
-    if (!png_rows(r)) return png_refused("is a broken PNG", r);
 
-    /* Step 3: reals. */
+    /* Step 3: each pass of an interlaced image adds its pixels to the rows of the passes before. */
+    for (int pass = png_get_interlace_type(r->png, r->info) == PNG_INTERLACE_NONE ? 1 : 7; pass > 0; pass--)
+        for (size_t y = 0; y < r->rows; y++) png_read_row(r->png, r->bytes + y * r->columns * r->samples, NULL);
+
+    /* Step 4: reals. */
     status s = image_create(im, r->rows, r->columns, r->samples < 3 ? 1 : 3);
     if (!s.code) png_pixels(im, r);
     return s;
@@ -308,39 +289,6 @@ status image_read_png(struct image *im, const char *path)
     memory_free(r.bytes);
     fclose(file);
     return status_at(s, path);
-}
-
-/* 0 ... 255; NaN fails both comparisons. */
-static unsigned char byte_of(real v)
-{
-    if (v >= 1) return 255;
-    return v > 0 ? (unsigned char)(255 * v + (real)0.5) : 0;
-}
-
-status image_write_png(const struct image *im, const char *path)
-{
-    size_t pixels;
-    struct beside b;
-    png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)im->columns,
-                     .height = (png_uint_32)im->rows,
-                     .format = im->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
-    if (im->channels != 1 && im->channels != 3)
-        return bad_input("%.60s: %zu channels, expected 1 (grey) or 3 (RGB)", path, im->channels);
-    if (!size_multiply(&pixels, im->rows, im->columns) || pixels > IMAGE_PIXELS_MAX)
-        return bad_input("%.60s: %zu x %zu pixels, expected at most %zu in all",
-                         path, im->rows, im->columns, IMAGE_PIXELS_MAX);
-
-    unsigned char *bytes = memory_get(pixels, im->channels);
-    if (!bytes) return out_of_memory("a PNG image");
-    for (size_t i = 0; i < pixels * im->channels; i++) bytes[i] = byte_of(im->pixels[i]);
-    status s = beside_open(&b, path);
-    if (!s.code) {
-        if (!png_image_write_to_stdio(&png, b.file, 0, bytes, 0, NULL))
-            s = failure("%.120s cannot be written: %s", path, png.message);
-        s = beside_close(&b, s);
-    }
-    memory_free(bytes);
-    return s;
 }
 
 /* -------------------------------------------------------------- scaling */
@@ -370,7 +318,7 @@ static double tent(struct span s, size_t j)
     return height > 0 ? height : 0;
 }
 
-/* down_by and across_by are the pixels of fitted for one of im, along a column and along a row. */
+/* One pixel of im is down_by pixels of fitted along a column, and across_by along a row. */
 static status scale_by(struct image *fitted, const struct image *im, size_t rows, size_t columns, double down_by,
                        double across_by)
 {
@@ -408,25 +356,4 @@ status image_fit(struct image *fitted, const struct image *im, size_t rows, size
 status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns)
 {
     return scale_by(fitted, im, rows, columns, (double)rows / (double)im->rows, (double)columns / (double)im->columns);
-}
-
-status image_block_means(struct image *small, const struct image *im, size_t patch)
-{
-    *small = (struct image){0};
-    if (patch == 0 || im->rows % patch || im->columns % patch)
-        return bad_input("%zu x %zu pixels do not divide into %zu x %zu patches",
-                         im->rows, im->columns, patch, patch);
-    size_t rows = im->rows / patch, columns = im->columns / patch, run = patch * im->channels;
-    status s = image_create(small, rows, columns, 1);
-    if (s.code) return s;
-
-    for (size_t y = 0; y < rows; y++)
-    for (size_t x = 0; x < columns; x++) {
-        double sum = 0;
-        for (size_t j = 0; j < patch; j++)
-        for (size_t k = 0; k < run; k++)
-            sum += (double)im->pixels[((y * patch + j) * im->columns + x * patch) * im->channels + k];
-        small->pixels[y * columns + x] = (real)(sum / (double)(patch * run));
-    }
-    return status_ok();
 }

@@ -1,18 +1,16 @@
-/* images.h -- pictures in, pictures out
+/* images.h -- read IDX and PNG, write PNG, scale
  *
- * An image is [rows][columns][channels] of reals, 0 black ... 1 white: the
- * bytes of the file over 255, in the file's own (sRGB) scale.  It owns its
- * pixels.
+ * An image is [rows][columns][channels] of reals, 0 black ... 1 white: the bytes of the file over 255, in the file's
+ * own (sRGB) scale.  It owns its pixels.
  *
- * Two formats are read.  IDX is how MNIST and its likes keep many small grey
- * images of one size in one file, gzipped or not: a header of four big-endian
- * words (0x00000803, images, rows, columns), then one byte a pixel.  PNG goes
- * through libpng.  Both take regular files only: a folder, a pipe or a device
- * is refused at once and never waited for.  A file that contradicts itself is
- * refused before anything is allocated by its word, and a JPEG, GIF, BMP, WebP, TIFF
- * or HEIF image by its name.
+ * IDX is the format of MNIST: many small grey images of one size in one file, gzipped or not.  The header is four
+ * big-endian words (0x00000803, images, rows, columns); then comes one byte per pixel.  PNG is read by libpng.
  *
- * What zlib and libpng keep for themselves is not seen by memory.h. */
+ * Only regular files are read: a folder, a pipe or a device is rejected without waiting for it.  A file that
+ * contradicts itself is rejected before its sizes allocate anything; JPEG, GIF, BMP, WebP, TIFF and HEIF are rejected
+ * by name.
+ *
+ * memory.h does not count the memory of zlib and libpng. */
 
 #ifndef TWICETOLD_IMAGES_H
 #define TWICETOLD_IMAGES_H
@@ -37,8 +35,7 @@ struct image {
     real *pixels;
 };
 
-/* An image of this size, its pixels uninitialised; and its end, which an
- * image of zeros accepts too, and which may come twice. */
+/* An image of this size, its pixels uninitialised.  A zeroed image may be released, and any image twice. */
 status image_create(struct image *im, size_t rows, size_t columns, size_t channels);
 void image_release(struct image *im);
 
@@ -47,50 +44,33 @@ struct image_set {                      /* an IDX file, open */
     void *stream;
 };
 
-/* Opens an IDX file and reads it through once, holding nothing, so that its
- * length and its checksum are known to be right: some 25 ms for the 10 000 images
- * of IMAGES_DEFAULT.  Refused: a wrong magic number, element type or number
- * of axes, a size of 0, sizes beyond the limits above, data that are too
- * short or too long, broken gzip.  What follows the last gzip member is not
- * looked at, as gzip has it.  After an error there is nothing to close. */
+/* Open an IDX file and read it once to check its length and checksum: about 25 ms for IMAGES_DEFAULT.  Rejected: a
+ * wrong magic number, element type or number of axes, a size of 0, sizes beyond the limits above, data that are too
+ * short or too long, broken gzip.  Bytes after the last gzip member are ignored, as gzip does.  After an error nothing
+ * is open. */
 status image_set_open(struct image_set *set, const char *path);
 
-/* pixels [count][rows][columns] = images first ... first+count-1, which must
- * all be there.  Going forward is cheap; in a gzipped file going back starts
- * over.  One thread at a time. */
+/* pixels [count][rows][columns] = images first ... first+count-1, which must exist.  Reading forward is cheap; reading
+ * back in a gzipped file starts over.  One thread at a time. */
 status image_set_read(real *pixels, struct image_set *set, size_t first, size_t count);
 void image_set_close(struct image_set *set);
 
-/* Whether the file begins as a PNG does. */
+/* *png = true if the file begins with the signature of PNG. */
 status image_is_png(bool *png, const char *path);
 
-/* The image in a PNG file: 1 channel when it is grey, 3 when it is coloured or has a
- * palette, 8 bits each.  16 bits are rounded to the nearest of 0, 1/255 ... 1; Pillow keeps
- * the upper 8 of a coloured image, and torchvision all 16.  The chunks gAMA, sRGB, cHRM and
- * iCCP are ignored, as both do.  Transparent pixels are laid on black: a byte is multiplied
- * by its alpha, without a curve, and rounded. */
+/* The image in a PNG file: 1 channel if it is grey, 3 if it is coloured or has a palette, 8 bits each.  16 bits are
+ * rounded to the nearest of 0, 1/255 ... 1; Pillow keeps the upper 8 of a coloured image, and torchvision all 16.  The
+ * chunks gAMA, sRGB, cHRM and iCCP are ignored, as both do.  Transparent pixels are composed on black: a byte is
+ * multiplied by its alpha, without gamma, and rounded. */
 status image_read_png(struct image *im, const char *path);
 
-/* Writes 8-bit grey (1 channel) or RGB (3): v is rounded to the nearest of
- * 0, 1/255 ... 1; beyond is clipped and NaN is black.  The file is written
- * beside and renamed (beside.h), so path holds the whole image or what it held before.
- * Refused: other numbers of channels; a path that cannot be a file. */
-status image_write_png(const struct image *im, const char *path);
-
-/* fitted = im, scaled by one factor to cover rows x columns, centred, what
- * sticks out cut off.  Each pixel is the tent-weighted mean of the source
- * within one pixel pitch of its centre, the coarser of the two pitches: that
- * is bilinear when enlarging and free of aliases when shrinking.  Creates
- * fitted. */
+/* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is the
+ * tent-weighted mean of the source within one pixel pitch of its centre, the coarser of the two pitches: bilinear when
+ * enlarging, free of aliases when shrinking. */
 status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns);
 
-/* The same with a factor for each axis, so that all of im is there and nothing is cut off. */
+/* The same with a factor for each axis: nothing is cut off. */
 status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns);
-
-/* small [rows/patch][columns/patch][1] = the mean of each patch x patch block
- * over all channels; rows and columns must be multiples of patch.  Creates
- * small. */
-status image_block_means(struct image *small, const struct image *im, size_t patch);
 
 #ifdef __cplusplus
 }

@@ -120,15 +120,10 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         one = memory_get(entries, sizeof *one);
         two = memory_get(entries, sizeof *two);
     }
-    if (!matrix || !one || !two) {
-        memory_free(two);
-        memory_free(one);
-        memory_free(matrix);
-        return out_of_memory("a resampled table");
-    }
+    status s = matrix && one && two ? status_ok() : out_of_memory("a resampled table");
 
     /* Step 2: table by table, axis by axis. */
-    for (size_t o = 0; o < outer; o++) {
+    for (size_t o = 0; o < outer && !s.code; o++) {
         size_t before = 1, after = old * inner;
         for (size_t i = 0; i < old * inner; i++) one[i] = (double)x[o * old * inner + i];
         for (int a = 0; a < GRID_AXES; a++) {
@@ -147,5 +142,5 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
     memory_free(two);
     memory_free(one);
     memory_free(matrix);
-    return status_ok();
+    return s;
 }

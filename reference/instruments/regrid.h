@@ -39,10 +39,8 @@ extern "C" {
 
 enum regrid_rule { REGRID_ZEROS, REGRID_SPECTRUM, REGRID_BICUBIC };
 
-/* y [outer][to][inner] of x [outer][from][inner], where from and to are the products of the
- * sizes of each axis.  STATUS_BAD_INPUT for a size of 0, and where REGRID_ZEROS would have to
- * shrink an axis;
- * STATUS_FAILURE where memory is out. */
+/* y [outer][to][inner] of x [outer][from][inner], where from and to are the products of the sizes of each axis.
+ * STATUS_BAD_INPUT for a size of 0, and if REGRID_ZEROS has to shrink an axis.  STATUS_FAILURE if memory is out. */
 status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES], const size_t to[GRID_AXES],
               size_t inner, enum regrid_rule rule);
 

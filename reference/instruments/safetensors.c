@@ -1,12 +1,8 @@
 /* safetensors.c -- tensors in files, read as if every file were hostile; see safetensors.h
  *
- * cJSON reads JSON, and kindly: it takes any control character for a blank,
- * 1. and 01 for numbers, and \u0000 or \uzzzz for the end of a string.  So the
- * header is scanned first for what cJSON would let pass (scan), then parsed,
- * then taken at its word (claims), and only when all claims agree with each
- * other and with the length of the file are data read.
- *
- * This is not a JSON parser: scan looks at tokens, never at grammar. */
+ * cJSON accepts more than JSON: any control character counts as a blank, 1. and 01 are numbers, and \u0000 and \uzzzz
+ * end a string.  scan rejects these first.  It looks at tokens and never at grammar, which is left to cJSON.  Then each
+ * entry of the header is checked by itself, and all of them together.  Data are read last. */
 
 #define _XOPEN_SOURCE 700       /* fseeko */
 
@@ -21,36 +17,25 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "beside.h"
+#include "atomic_file.h"
 
 #define HEADER_LIMIT ((size_t)100000000)
 #define NESTING 3                       /* file, tensor, shape */
-#define WHOLE_LIMIT 9007199254740992.0  /* 2^53: below it a double tells every whole number apart */
-#define CHUNK ((size_t)65536)           /* bytes converted at a time */
+#define WHOLE_LIMIT 9007199254740992.0  /* 2^53: a double represents every whole number below it */
 #define METADATA "__metadata__"
 
 _Static_assert(sizeof(off_t) == sizeof(uint64_t), "a file may be longer than there are addresses");
 _Static_assert(sizeof(real) == 4 || sizeof(real) == 8, "a real is stored as F32 or F64");
 
-/* Where the file keeps a tensor, and in how many bytes an element. */
 struct place {
-    uint64_t at;
-    size_t width;
-};
-
-/* What the header claims of one tensor; the name belongs to the JSON tree. */
-struct claim {
     const char *name;
-    int axes;
-    size_t size[TENSOR_AXES];
+    uint64_t at, end;           /* of its data, in the file */
     size_t width;               /* bytes of one element: 4 for F32, 8 for F64 */
-    uint64_t begin, end;        /* in the data section */
 };
 
-/* ---- The scan: what cJSON would let pass ---- */
+/* ---- The scan: what cJSON accepts and JSON does not ---- */
 
-/* The number of leading bytes that are UTF-8 as RFC 3629 has it: no overlong
- * form, no surrogate, nothing beyond U+10FFFF. */
+/* The number of leading bytes that are UTF-8 (RFC 3629): no overlong form, no surrogate, nothing beyond U+10FFFF. */
 static size_t utf8_prefix(const char *text, size_t length)
 {
     const unsigned char *t = (const unsigned char *)text;
@@ -61,7 +46,7 @@ static size_t utf8_prefix(const char *text, size_t length)
         size_t more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
         if ((c >= 0x80 && c < 0xc2) || c > 0xf4 || length - i <= more) return i;
 
-        /* The second byte has the narrower range that the first one leaves it. */
+        /* After these first bytes the second one has a narrower range. */
         if (c == 0xe0) low = 0xa0;
         if (c == 0xed) high = 0x9f;
         if (c == 0xf0) low = 0x90;
@@ -73,7 +58,7 @@ static size_t utf8_prefix(const char *text, size_t length)
     return length;
 }
 
-/* Moves *at from the first byte of a string to behind its closing quote. */
+/* Move *at from the first byte of a string to the byte after its closing quote. */
 static status scan_string(const char *text, size_t length, size_t *at)
 {
     size_t i = *at;
@@ -98,15 +83,7 @@ static status scan_string(const char *text, size_t length, size_t *at)
     return status_ok();
 }
 
-/* Whether these bytes are a whole number in plain digits, no more than 2^53 has. */
-static bool plain_digits(const char *text, size_t length)
-{
-    if (length == 0 || length > 16 || (length > 1 && text[0] == '0')) return false;
-    return strspn(text, "0123456789") >= length;
-}
-
-/* Refuses what cJSON would let pass; text ends in a zero byte at text[length].
- * Numbers are reported with the tensor they belong to, the last string met
+/* Reject what cJSON would accept.  text[length] is a zero byte.  An error in a number names the tensor: the last string
  * outside all tensors. */
 static status scan(const char *text, size_t length)
 {
@@ -137,7 +114,8 @@ static status scan(const char *text, size_t length)
         /* Step 3: numbers. */
         if (c == '-' || (c >= '0' && c <= '9')) {
             size_t digits = strspn(text + i, "0123456789+-.eE");
-            if (!plain_digits(text + i, digits))
+            bool plain = digits <= 16 && (digits == 1 || c != '0') && strspn(text + i, "0123456789") >= digits;
+            if (!plain)
                 return bad_input("tensor %.*s: number %.*s, expected a whole number below 2^53 in plain digits",
                                  (int)(name_length < 60 ? name_length : 60), text + name,
                                  (int)(digits < 40 ? digits : 40), text + i);
@@ -145,7 +123,7 @@ static status scan(const char *text, size_t length)
             continue;
         }
 
-        /* Step 4: blanks and brackets; words and commas are cJSON's to judge. */
+        /* Step 4: blanks and brackets. */
         if ((unsigned char)c < 0x20 && c != '\t' && c != '\n' && c != '\r')
             return bad_input("header byte %zu: byte 0x%02x, expected JSON", i, (unsigned)(unsigned char)c);
         if ((c == '{' || c == '[') && ++depth > NESTING)
@@ -156,7 +134,7 @@ static status scan(const char *text, size_t length)
     return status_ok();
 }
 
-/* ---- The claims: what the header says ---- */
+/* ---- The entries of the header ---- */
 
 static const char *kind(const cJSON *item)
 {
@@ -165,8 +143,7 @@ static const char *kind(const cJSON *item)
          : cJSON_IsBool(item) ? "true or false" : "null";
 }
 
-/* Up to `most` whole numbers of a field; *count is how many there are.  The
- * scan has left no fraction, sign or exponent. */
+/* Up to `most` whole numbers of a field; *count is how many there are.  scan has rejected all others. */
 static status read_sizes(uint64_t *sizes, size_t most, size_t *count,
                          const char *name, const char *field, const cJSON *array)
 {
@@ -186,17 +163,15 @@ static status read_sizes(uint64_t *sizes, size_t most, size_t *count,
     return status_ok();
 }
 
-/* What one entry of the header claims, checked against itself and against the
- * bytes of the data section. */
-static status read_claim(struct claim *c, const cJSON *entry, uint64_t data_bytes)
+/* Check one entry of the header by itself; describe its tensor and place.  The data section begins at data_at. */
+static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, uint64_t data_at, uint64_t data_bytes)
 {
     static const char *const names[3] = {"dtype", "shape", "data_offsets"};
     const cJSON *fields[3] = {NULL, NULL, NULL}, *field;
     const char *name = entry->string;
-    uint64_t sizes[TENSOR_AXES], offsets[2], bytes;
-    size_t axes, count;
+    uint64_t sizes[TENSOR_AXES], offsets[2];
+    size_t axes, count, size[TENSOR_AXES];
     char shape[61];
-    status s;
 
     /* Step 1: the three fields, each once, and no fourth. */
     if (!cJSON_IsObject(entry)) return bad_input("tensor %.60s: %s, expected an object", name, kind(entry));
@@ -216,42 +191,41 @@ static status read_claim(struct claim *c, const cJSON *entry, uint64_t data_byte
     if (!cJSON_IsString(fields[0]))
         return bad_input("tensor %.60s: dtype is %s, expected a string", name, kind(fields[0]));
     const char *dtype = fields[0]->valuestring;
-    *c = (struct claim){.name = name};
-    c->width = strcmp(dtype, "F32") == 0 ? 4 : strcmp(dtype, "F64") == 0 ? 8 : 0;
-    if (c->width == 0) return bad_input("tensor %.60s: dtype %.20s, expected F32 or F64", name, dtype);
+    size_t width = strcmp(dtype, "F32") == 0 ? 4 : strcmp(dtype, "F64") == 0 ? 8 : 0;
+    if (width == 0) return bad_input("tensor %.60s: dtype %.20s, expected F32 or F64", name, dtype);
 
-    /* Step 3: the shape, and the bytes it asks for. */
-    s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
+    /* Step 3: the shape, and the bytes of its data. */
+    status s = read_sizes(sizes, TENSOR_AXES, &axes, name, "shape", fields[1]);
     if (s.code) return s;
     if (axes > TENSOR_AXES)
         return bad_input("tensor %.60s: %zu axes, expected at most %d", name, axes, TENSOR_AXES);
-    c->axes = (int)axes;
-    bytes = c->width;
+    uint64_t bytes = width;
     for (size_t a = 0; a < axes; a++) {
         if (sizes[a] == 0)
             return bad_input("tensor %.60s: axis %zu has size 0, expected at least 1", name, a);
         if (bytes > UINT64_MAX / sizes[a])
             return bad_input("tensor %.60s: its size overflows", name);
         bytes *= sizes[a];
-        c->size[a] = (size_t)sizes[a];
+        size[a] = (size_t)sizes[a];
     }
 
-    /* Step 4: the place of its data, of which a file may have more than there are addresses. */
+    /* Step 4: the place of its data. */
     s = read_sizes(offsets, 2, &count, name, "data_offsets", fields[2]);
     if (s.code) return s;
     if (count != 2)
         return bad_input("tensor %.60s: data_offsets has %zu numbers, expected 2", name, count);
-    c->begin = offsets[0];
-    c->end = offsets[1];
-    if (c->begin > c->end || c->end > data_bytes)
+    uint64_t begin = offsets[0], end = offsets[1];
+    if (begin > end || end > data_bytes)
         return bad_input("tensor %.60s: data_offsets [%" PRIu64 ", %" PRIu64 "], expected them in order"
-                         " and within %" PRIu64 " bytes of data", name, c->begin, c->end, data_bytes);
-    if (bytes / c->width > SIZE_MAX) return bad_input("tensor %.60s: its size overflows", name);
-    if (c->end - c->begin != bytes)
+                         " and within %" PRIu64 " bytes of data", name, begin, end, data_bytes);
+    if (bytes / width > SIZE_MAX) return bad_input("tensor %.60s: its size overflows", name);
+    if (end - begin != bytes)
         return bad_input("tensor %.60s: data_offsets [%" PRIu64 ", %" PRIu64 "], expected %" PRIu64
-                         " bytes for %s %s", name, c->begin, c->end, bytes,
-                         dtype, shape_text(shape, sizeof shape, c->axes, c->size));
-    return status_ok();
+                         " bytes for %s %s", name, begin, end, bytes,
+                         dtype, shape_text(shape, sizeof shape, (int)axes, size));
+    s = tensor_describe(t, name, (int)axes, size);
+    *p = (struct place){t->name, data_at + begin, data_at + end, width};
+    return s;
 }
 
 static status check_metadata(const cJSON *entry)
@@ -269,13 +243,13 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int by_begin(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
-    uint64_t x = (*(const struct claim *const *)a)->begin, y = (*(const struct claim *const *)b)->begin;
+    uint64_t x = (*(const struct place *const *)a)->at, y = (*(const struct place *const *)b)->at;
     return (x > y) - (x < y);
 }
 
-/* Whether no name occurs twice; sorts them. */
+/* Reject a name that occurs twice; sort the names. */
 static status check_names(const char **names, size_t count)
 {
     qsort(names, count, sizeof *names, by_text);
@@ -285,63 +259,57 @@ static status check_names(const char **names, size_t count)
     return status_ok();
 }
 
-/* Whether the data of all tensors cover the data section, each byte once; sorts
- * them by where they begin. */
-static status check_tiles(const struct claim **claims, size_t count, uint64_t data_bytes)
+/* Reject data that do not cover the data section, each byte once; sort the places. */
+static status check_tiles(const struct place **places, size_t count, uint64_t data_at, uint64_t data_bytes)
 {
-    uint64_t end = 0;
+    uint64_t end = data_at;
 
-    qsort(claims, count, sizeof *claims, by_begin);
+    qsort(places, count, sizeof *places, by_place);
     for (size_t i = 0; i < count; i++) {
-        const struct claim *c = claims[i];
-        if (c->begin < end)
+        const struct place *p = places[i];
+        if (p->at < end)
             return bad_input("tensor %.60s: begins at %" PRIu64 " and overlaps tensor %.60s, which ends at %" PRIu64,
-                             c->name, c->begin, claims[i - 1]->name, end);
-        if (c->begin > end)
+                             p->name, p->at - data_at, places[i - 1]->name, end - data_at);
+        if (p->at > end)
             return bad_input("tensor %.60s: begins at %" PRIu64 " and leaves a gap, expected %" PRIu64,
-                             c->name, c->begin, end);
-        end = c->end;
+                             p->name, p->at - data_at, end - data_at);
+        end = p->end;
     }
-    if (end != data_bytes)
+    if (end != data_at + data_bytes)
         return bad_input("%" PRIu64 " bytes of data belong to no tensor, expected none after byte %" PRIu64,
-                         data_bytes - end, end);
+                         data_at + data_bytes - end, end - data_at);
     return status_ok();
 }
 
-/* All claims of the header, in its order, checked; *claims is freed by the caller. */
-static status read_claims(struct claim **claims, size_t *count, const cJSON *header, uint64_t data_bytes)
+/* Describe the tensors of the header and their places, in its order. */
+static status read_entries(struct safetensors *opened, const cJSON *header, uint64_t data_at, uint64_t data_bytes)
 {
+    struct tensors *list = &opened->tensors;
     const cJSON *entry;
-    size_t entries = 0;
-    status s = status_ok();
-
-    /* Step 1: room. */
-    cJSON_ArrayForEach(entry, header) entries++;
+    size_t entries = (size_t)cJSON_GetArraySize(header), n = 0;
     const char **names = memory_get(entries, sizeof *names);
-    const struct claim **order = memory_get(entries, sizeof *order);
-    *claims = memory_get(entries, sizeof **claims);
-    *count = 0;
-    if (!names || !order || !*claims) s = out_of_memory("the header");
+    const struct place **order = memory_get(entries, sizeof *order);
 
-    /* Step 2: each entry by itself. */
-    if (!s.code) {
-        entries = 0;
-        cJSON_ArrayForEach(entry, header) {
-            names[entries++] = entry->string;
-            if (strcmp(entry->string, METADATA) == 0) {
-                s = check_metadata(entry);
-            } else {
-                s = read_claim(*claims + *count, entry, data_bytes);
-                order[*count] = *claims + *count;
-                ++*count;
-            }
-            if (s.code) break;
+    list->tensor = memory_get(entries, sizeof *list->tensor);
+    opened->place = memory_get(entries, sizeof *opened->place);
+    status s = names && order && list->tensor && opened->place ? status_ok() : out_of_memory("the header");
+
+    /* Step 1: each entry by itself. */
+    for (entry = header->child; entry && !s.code; entry = entry->next) {
+        names[n++] = entry->string;
+        if (strcmp(entry->string, METADATA) == 0) {
+            s = check_metadata(entry);
+            continue;
         }
+        struct place *place = &opened->place[list->count];
+        order[list->count] = place;
+        s = read_entry(&list->tensor[list->count], place, entry, data_at, data_bytes);
+        list->count += !s.code;
     }
 
-    /* Step 3: all of them together. */
+    /* Step 2: all of them together. */
     if (!s.code) s = check_names(names, entries);
-    if (!s.code) s = check_tiles(order, *count, data_bytes);
+    if (!s.code) s = check_tiles(order, list->count, data_at, data_bytes);
     memory_free(names);
     memory_free(order);
     return s;
@@ -352,11 +320,10 @@ static status parse(cJSON **header, const char *text, size_t length)
 {
     const char *end = text;
 
-    /* cJSON 1.7.15 looks one byte beyond a text that ends in a comma; a zero
-     * byte lies there.  Lack of memory and bad JSON are one to it, and told
-     * apart by errno, which malloc sets. */
+    /* cJSON 1.7.15 reads one byte beyond a text that ends in a comma: the zero byte.  It does not distinguish lack of
+     * memory from bad JSON, but malloc sets errno. */
     errno = 0;
-    #pragma omp critical(cjson)             /* it keeps the place of its last error in a static */
+    #pragma omp critical(cjson)             /* its last error is in a static variable */
     *header = cJSON_ParseWithLengthOpts(text, length, &end, false);
     if (!*header && errno == ENOMEM) return out_of_memory("the header");
     if (!*header) return bad_input("header byte %zu: expected JSON", (size_t)(end - text));
@@ -370,124 +337,72 @@ static status parse(cJSON **header, const char *text, size_t length)
 
 /* ---- Reading ---- */
 
-/* The unsigned number in `width` bytes, the lowest first, and back. */
-static inline uint64_t from_little_endian(const unsigned char *bytes, size_t width)
-{
-    uint64_t n = 0;
-    for (size_t b = width; b-- > 0;) n = n << 8 | bytes[b];
-    return n;
-}
+union chunk {                   /* numbers that are converted together */
+    float floats[4096];
+    double doubles[2048];
+};
 
-static inline void to_little_endian(unsigned char *bytes, uint64_t n, size_t width)
+/* Files are little-endian: on a big-endian host, reverse the bytes of each number. */
+static void little_endian(void *numbers, size_t count, size_t width)
 {
-    for (size_t b = 0; b < width; b++, n >>= 8) bytes[b] = n & 0xff;
-}
-
-static void reals_from_bytes(real *to, const unsigned char *from, size_t count, size_t width)
-{
-    if (width == 4) {
-        for (size_t i = 0; i < count; i++) {
-            uint32_t bits = (uint32_t)from_little_endian(from + 4 * i, 4);
-            float x;
-            memcpy(&x, &bits, sizeof x);
-            to[i] = (real)x;
+    unsigned char *bytes = numbers;
+    if (*(const unsigned char *)&(const uint16_t){1}) return;
+    for (size_t i = 0; i < count; i++, bytes += width)
+        for (size_t low = 0, high = width - 1; low < high; low++, high--) {
+            unsigned char kept = bytes[low];
+            bytes[low] = bytes[high];
+            bytes[high] = kept;
         }
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            uint64_t bits = from_little_endian(from + 8 * i, 8);
-            double x;
-            memcpy(&x, &bits, sizeof x);
-            to[i] = (real)x;
-        }
-    }
 }
 
-/* A number of the file, F32 or F64. */
-static double number_from_bytes(const unsigned char *from, size_t width)
+/* Read count numbers of tensor t, from number `first` on, as floats or doubles: `to` has to_width bytes for each. */
+static status read_numbers(void *to, size_t to_width, struct safetensors *opened, size_t t, size_t first, size_t count)
 {
-    uint64_t bits = from_little_endian(from, width);
-    uint32_t low = (uint32_t)bits;
-    double wide;
-    float narrow;
-    memcpy(&wide, &bits, sizeof wide);
-    memcpy(&narrow, &low, sizeof narrow);
-    return width == 4 ? (double)narrow : wide;
-}
+    struct place place = opened->place[t];
+    union chunk chunk;
 
-static void bytes_from_reals(unsigned char *to, const real *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-#ifdef TWICETOLD_DOUBLE
-        uint64_t bits;
-#else
-        uint32_t bits;
-#endif
-        memcpy(&bits, &from[i], sizeof bits);
-        to_little_endian(to + sizeof bits * i, bits, sizeof bits);
-    }
-}
-
-/* The data of one tensor. */
-static status read_data(struct tensor *t, FILE *file, struct place place, unsigned char *chunk)
-{
-    if (fseeko(file, (off_t)place.at, SEEK_SET) != 0)
-        return failure("tensor %.60s: cannot be read: %s", t->name, strerror(errno));
-    for (size_t done = 0, n; done < t->count; done += n) {
-        n = CHUNK / place.width;
-        if (n > t->count - done) n = t->count - done;
-        if (fread(chunk, place.width, n, file) != n)
-            return failure("tensor %.60s: the file ended or failed while it was read", t->name);
-        reals_from_bytes(t->data + done, chunk, n, place.width);
+    if (fseeko(opened->file, (off_t)(place.at + (uint64_t)first * place.width), SEEK_SET) != 0)
+        return failure("tensor %.60s: cannot be read: %s", place.name, strerror(errno));
+    for (size_t done = 0, n; done < count; done += n) {
+        float *floats = (float *)to + done;
+        double *doubles = (double *)to + done;
+        n = sizeof chunk / place.width;
+        if (n > count - done) n = count - done;
+        if (fread(&chunk, place.width, n, opened->file) != n)
+            return failure("tensor %.60s: the file ended or failed while it was read", place.name);
+        little_endian(&chunk, n, place.width);
+        for (size_t i = 0; i < n && to_width > place.width; i++) doubles[i] = (double)chunk.floats[i];
+        for (size_t i = 0; i < n && to_width < place.width; i++) floats[i] = (float)chunk.doubles[i];
+        if (to_width == place.width) memcpy((unsigned char *)to + done * to_width, &chunk, n * to_width);
     }
     return status_ok();
 }
 
-/* The tensors that checked claims describe, and where the file keeps them. */
-static status describe(struct safetensors *opened, const struct claim *claims, size_t count, uint64_t data_at)
-{
-    struct tensors *list = &opened->tensors;
-    status s = status_ok();
-
-    list->tensor = memory_get(count, sizeof *list->tensor);
-    opened->place = memory_get(count, sizeof *opened->place);
-    if (!list->tensor || !opened->place) s = out_of_memory("the tensors");
-    for (size_t i = 0; i < count && !s.code; i++) {
-        opened->place[i] = (struct place){data_at + claims[i].begin, claims[i].width};
-        s = tensor_describe(&list->tensor[i], claims[i].name, claims[i].axes, claims[i].size);
-        if (!s.code) list->count++;
-    }
-    return s;
-}
-
-/* What the header of an open file of this many bytes says. */
+/* Read the header of an open file of this many bytes. */
 static status read_header(struct safetensors *opened, uint64_t bytes)
 {
     FILE *file = opened->file;
-    unsigned char first[8];
-    struct claim *claims = NULL;
-    size_t count = 0;
+    uint64_t stated;
     cJSON *header = NULL;
 
-    /* Step 1: how long the header is. */
-    if (bytes < sizeof first) return bad_input("the file has %" PRIu64 " bytes, expected at least 8", bytes);
-    if (fread(first, 1, sizeof first, file) != sizeof first) return failure("the file cannot be read");
-    uint64_t stated = from_little_endian(first, sizeof first);
-    if (stated == 0 || stated > bytes - sizeof first || stated > HEADER_LIMIT)
+    /* Step 1: its length. */
+    if (bytes < sizeof stated) return bad_input("the file has %" PRIu64 " bytes, expected at least 8", bytes);
+    if (fread(&stated, sizeof stated, 1, file) != 1) return failure("the file cannot be read");
+    little_endian(&stated, 1, sizeof stated);
+    if (stated == 0 || stated > bytes - sizeof stated || stated > HEADER_LIMIT)
         return bad_input("a header of %" PRIu64 " bytes, expected 1 to %" PRIu64, stated,
-                         bytes - sizeof first < HEADER_LIMIT ? bytes - sizeof first : HEADER_LIMIT);
-    size_t length = (size_t)stated, data_at = sizeof first + length;
+                         bytes - sizeof stated < HEADER_LIMIT ? bytes - sizeof stated : HEADER_LIMIT);
+    size_t length = (size_t)stated, data_at = sizeof stated + length;
 
-    /* Step 2: the header, with a zero byte behind it. */
+    /* Step 2: its text, and a zero byte. */
     char *text = memory_get(length + 1, 1);
     if (!text) return out_of_memory("the header");
     text[length] = '\0';
     status s = fread(text, 1, length, file) == length ? scan(text, length) : failure("the file cannot be read");
 
-    /* Step 3: what it claims, and if that holds, the tensors. */
+    /* Step 3: its entries. */
     if (!s.code) s = parse(&header, text, length);
-    if (!s.code) s = read_claims(&claims, &count, header, bytes - data_at);
-    if (!s.code) s = describe(opened, claims, count, data_at);
-    memory_free(claims);
+    if (!s.code) s = read_entries(opened, header, data_at, bytes - data_at);
     cJSON_Delete(header);
     memory_free(text);
     return s;
@@ -497,18 +412,18 @@ status safetensors_open(struct safetensors *opened, const char *path)
 {
     struct stat found;
 
-    /* Step 1: a regular file; O_NONBLOCK, as opening a pipe would wait for its writer. */
+    /* Step 1: a regular file.  Without O_NONBLOCK, opening a pipe would wait for its writer. */
     *opened = (struct safetensors){0};
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return path_refused("opened", path, errno);
-    status s = fstat(fd, &found) != 0 ? path_refused("read", path, errno) : status_ok();
+    if (fd < 0) return path_error("opened", path, errno);
+    status s = fstat(fd, &found) != 0 ? path_error("read", path, errno) : status_ok();
     if (!s.code && !S_ISREG(found.st_mode))
         s = bad_input("%.120s is %s, expected a file", path,
                       S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
 
     /* Step 2: its header. */
     if (!s.code) opened->file = fdopen(fd, "rb");
-    if (!s.code && !opened->file) s = path_refused("read", path, errno);
+    if (!s.code && !opened->file) s = path_error("read", path, errno);
     if (!opened->file) {
         close(fd);
         return s;
@@ -521,32 +436,18 @@ status safetensors_open(struct safetensors *opened, const char *path)
 status safetensors_load(struct safetensors *opened)
 {
     status s = status_ok();
-    unsigned char *chunk = memory_get(CHUNK, 1);
-
-    if (!chunk) s = out_of_memory("the tensors");
     for (size_t i = 0; i < opened->tensors.count && !s.code; i++) {
-        s = tensor_allocate(&opened->tensors.tensor[i]);
-        if (!s.code) s = read_data(&opened->tensors.tensor[i], opened->file, opened->place[i], chunk);
+        struct tensor *t = &opened->tensors.tensor[i];
+        s = tensor_allocate(t);
+        if (!s.code) s = read_numbers(t->data, sizeof *t->data, opened, i, 0, t->count);
     }
-    memory_free(chunk);
     if (s.code) safetensors_close(opened);
     return s;
 }
 
 status safetensors_doubles(double *values, struct safetensors *opened, size_t t, size_t first, size_t count)
 {
-    struct place place = opened->place[t];
-    unsigned char chunk[4096];
-    if (fseeko(opened->file, (off_t)(place.at + (uint64_t)first * place.width), SEEK_SET) != 0)
-        return failure("tensor %.60s: cannot be read: %s", opened->tensors.tensor[t].name, strerror(errno));
-    for (size_t done = 0, n; done < count; done += n) {
-        n = sizeof chunk / place.width;
-        if (n > count - done) n = count - done;
-        if (fread(chunk, place.width, n, opened->file) != n)
-            return failure("tensor %.60s: the file ended or failed while it was read", opened->tensors.tensor[t].name);
-        for (size_t i = 0; i < n; i++) values[done + i] = number_from_bytes(chunk + i * place.width, place.width);
-    }
-    return status_ok();
+    return read_numbers(values, sizeof *values, opened, t, first, count);
 }
 
 size_t safetensors_width(const struct safetensors *opened, size_t t)
@@ -575,7 +476,7 @@ status safetensors_read(struct tensors *list, const char *path)
 
 /* ---- Writing ---- */
 
-/* Whether these names can stand in a header. */
+/* Reject names that a header cannot have. */
 static status check_own_names(const struct tensor *tensors, size_t count)
 {
     const char **names = memory_get(count, sizeof *names);
@@ -594,8 +495,7 @@ static status check_own_names(const struct tensor *tensors, size_t count)
     return s;
 }
 
-/* The header's JSON; *text is freed by cJSON_free.  Numbers go in as text, for
- * cJSON would print 10^15 as 1e+15. */
+/* The header's JSON; *text is freed by cJSON_free.  Numbers are raw text: cJSON would print 10^15 as 1e+15. */
 static status compose_header(char **text, const struct tensor *tensors, size_t count)
 {
     cJSON *header = cJSON_CreateObject();
@@ -625,46 +525,33 @@ static status compose_header(char **text, const struct tensor *tensors, size_t c
     return bad_input("a header of %zu bytes, expected at most %zu", length, HEADER_LIMIT);
 }
 
-/* False, and errno says why, where the disk did not take everything; what is
- * still on its way is heard of when the file is closed. */
-static bool put(FILE *file, const char *text, const struct tensor *tensors, size_t count,
-                unsigned char *chunk)
+/* Write the file.  On failure return false and set errno; closing the file may report an error too. */
+static bool write_all(FILE *file, const char *text, const struct tensor *tensors, size_t count, union chunk *chunk)
 {
     size_t length = strlen(text), padding = (8 - length % 8) % 8;
-    unsigned char first[8];
+    uint64_t stated = length + padding;
 
     /* Step 1: the header, padded so that the data are aligned. */
-    to_little_endian(first, length + padding, sizeof first);
-    if (fwrite(first, 1, sizeof first, file) != sizeof first) return false;
+    little_endian(&stated, 1, sizeof stated);
+    if (fwrite(&stated, sizeof stated, 1, file) != 1) return false;
     if (fwrite(text, 1, length, file) != length) return false;
     if (fwrite("        ", 1, padding, file) != padding) return false;
 
     /* Step 2: the data. */
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         for (size_t done = 0, n; done < tensors[i].count; done += n) {
-            n = CHUNK / sizeof(real);
+            n = sizeof *chunk / sizeof(real);
             if (n > tensors[i].count - done) n = tensors[i].count - done;
-            bytes_from_reals(chunk, tensors[i].data + done, n);
+            memcpy(chunk, tensors[i].data + done, n * sizeof(real));
+            little_endian(chunk, n, sizeof(real));
             if (fwrite(chunk, sizeof(real), n, file) != n) return false;
         }
-    }
     return true;
-}
-
-/* The file beside, of this header and these tensors. */
-static status write_beside(struct beside *b, const char *text, const struct tensor *tensors, size_t count)
-{
-    unsigned char *chunk = memory_get(CHUNK, 1);
-    status s = chunk ? status_ok() : out_of_memory("the file");
-    errno = 0;
-    if (!s.code && !put(b->file, text, tensors, count, chunk)) s = path_refused("written", b->path, errno ? errno : EIO);
-    memory_free(chunk);
-    return s;
 }
 
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count)
 {
-    struct beside b;
+    struct atomic_file f;
     char *text;
 
     /* Step 1: the header, before any file is touched. */
@@ -672,9 +559,15 @@ status safetensors_write(const char *path, const struct tensor *tensors, size_t 
     if (!s.code) s = compose_header(&text, tensors, count);
     if (s.code) return s;
 
-    /* Step 2: beside, and into its place. */
-    s = beside_open(&b, path);
-    if (!s.code) s = beside_close(&b, write_beside(&b, text, tensors, count));
+    /* Step 2: the file. */
+    union chunk *chunk = memory_get(1, sizeof *chunk);
+    s = chunk ? atomic_file_open(&f, path) : out_of_memory("the file");
+    if (!s.code) {
+        errno = 0;
+        if (!write_all(f.file, text, tensors, count, chunk)) s = path_error("written", path, errno ? errno : EIO);
+        s = atomic_file_close(&f, s);
+    }
+    memory_free(chunk);
     cJSON_free(text);
     return s;
 }

@@ -1,7 +1,6 @@
-/* spectrum.c -- how much of each frequency a feature map holds; see spectrum.h
+/* spectrum.c -- the frequencies of a feature map; see spectrum.h
  *
- * One plane at a time through one real FFT.  A figure's tool: not threaded,
- * not tuned. */
+ * One plane at a time, one real FFT.  Not threaded, not tuned. */
 
 #include "spectrum.h"
 #include <complex.h>

@@ -68,8 +68,7 @@ static status measure_canvas(struct scene *scene, const grid *g, size_t patch)
 
 /* --------------------------------------------------------------- noise */
 
-/* Fourier coefficients of a complex [rows][columns] plane; those of its real
- * part are as independent and as normal, each the symmetric part of two. */
+/* Fourier coefficients of a complex [rows][columns] plane.  Those of its real part are independent and normal too. */
 static void draw_coefficients(FFTW(complex) *F, size_t rows, size_t columns, uint64_t seed, uint64_t stream)
 {
     #pragma omp parallel for num_threads(default_threads())
@@ -119,7 +118,7 @@ static status fill_with_noise(struct image *canvas, uint64_t seed, uint64_t stre
 
 /* --------------------------------------------------------------- canvas */
 
-/* Copies the tile to (y, x) of the canvas as far as it lies within. */
+/* Copy the tile to (y, x) of the canvas, as far as it lies within. */
 static void paste(struct image *canvas, size_t y, size_t x, const real *tile, size_t rows, size_t columns)
 {
     size_t width = columns < canvas->columns - x ? columns : canvas->columns - x;
@@ -164,7 +163,7 @@ static const char *path_of(const struct token_source *source)
     return source->path ? source->path : IMAGES_DEFAULT;
 }
 
-/* Measures the canvas and finds the source. */
+/* Measure the canvas and find the source. */
 static status survey(struct scene *scene, const grid *g, const struct token_source *source)
 {
     struct stat about;
@@ -176,7 +175,7 @@ static status survey(struct scene *scene, const grid *g, const struct token_sour
     return scene->noise ? s : image_is_png(&scene->png, path_of(source));
 }
 
-/* A PNG is read, an IDX file opened. */
+/* Read a PNG, or open an IDX file. */
 static status open_file(struct scene *scene, const char *path, size_t first)
 {
     status s = scene->png ? image_read_png(&scene->photo, path) : image_set_open(&scene->set, path);
@@ -192,7 +191,7 @@ static status open_file(struct scene *scene, const char *path, size_t first)
     return scene->tile ? status_ok() : out_of_memory("an image");
 }
 
-/* Finds the source and makes room; after an error nothing is left to close. */
+/* Find the source and allocate; after an error nothing is left to close. */
 static status open_scene(struct scene *scene, const grid *g, const struct token_source *source)
 {
     status s = survey(scene, g, source);
@@ -205,7 +204,7 @@ static status open_scene(struct scene *scene, const grid *g, const struct token_
 
 /* --------------------------------------------------------------- origin */
 
-/* What the scene shows, one line whatever bytes the path has. */
+/* One line about the source, whatever bytes its path has. */
 static void describe(char *origin, size_t size, const struct scene *scene, const struct token_source *source,
                      size_t batch)
 {
@@ -231,83 +230,43 @@ static void describe(char *origin, size_t size, const struct scene *scene, const
 
 /* --------------------------------------------------------------- tokens */
 
-/* The patch of token (t, y, x), less `zero`, its own shape; NULL takes
- * nothing off. */
-static void cut_patch(real *patch, const struct scene *scene, size_t t, size_t y, size_t x, const real *zero)
+/* The patch of token (t, y, x). */
+static void cut_patch(real *patch, const struct scene *scene, size_t t, size_t y, size_t x)
 {
     size_t colours = scene->canvas.channels, run = scene->p * colours;
+    for (size_t j = 0; j < scene->p; j++)
+        memcpy(patch + j * run, scene->canvas.pixels
+               + ((y * scene->p + j) * scene->columns + x * scene->p + TOKEN_PAN * t) * colours, run * sizeof *patch);
+}
 
-    for (size_t j = 0; j < scene->p; j++) {
-        const real *row = scene->canvas.pixels
-                        + ((y * scene->p + j) * scene->columns + x * scene->p + TOKEN_PAN * t) * colours;
-        for (size_t k = 0; k < run; k++) patch[j * run + k] = row[k] - (zero ? zero[j * run + k] : 0);
+/* One channel of x [N][channels] to mean 0 and variance 1.  A constant channel is zeros already, and stays so. */
+static void standardise(real *x, size_t tokens, size_t channels)
+{
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < tokens; i++) mean += (double)x[i * channels] / (double)tokens;
+    for (size_t i = 0; i < tokens; i++) {
+        double d = (double)x[i * channels] - mean;
+        variance += d * d / (double)tokens;
+    }
+    for (size_t i = 0; i < tokens; i++) {
+        double d = (double)x[i * channels] - mean;
+        x[i * channels] = variance > 0 ? (real)(d / sqrt(variance)) : 0;
     }
 }
 
-/* x [N][channels], each channel to mean 0 and variance 1; moment [2][channels]
- * is scratch.  Constant channels become zeros: they are zeros already. */
-static void standardise(real *x, size_t tokens, size_t channels, double *moment)
-{
-    double *mean = moment, *variance = moment + channels;
-    for (size_t c = 0; c < channels; c++) mean[c] = variance[c] = 0;
-
-    for (size_t i = 0; i < tokens; i++)
-    for (size_t c = 0; c < channels; c++)
-        mean[c] += (double)x[i * channels + c] / (double)tokens;
-
-    for (size_t i = 0; i < tokens; i++)
-    for (size_t c = 0; c < channels; c++) {
-        double d = (double)x[i * channels + c] - mean[c];
-        variance[c] += d * d / (double)tokens;
-    }
-
-    for (size_t i = 0; i < tokens; i++)
-    for (size_t c = 0; c < channels; c++) {
-        double d = (double)x[i * channels + c] - mean[c];
-        x[i * channels + c] = variance[c] > 0 ? (real)(d / sqrt(variance[c])) : 0;
-    }
-}
-
-/* The arrays of tokens_make. */
-struct work {
-    real *patches;              /* [N][p p colours] */
-    real *zero;                 /* the first patch */
-    real *projection;           /* [C][p p colours] */
-    double *moment;             /* [2][C] */
-};
-
-static status make_room(struct work *w, size_t tokens, size_t values, size_t channels)
-{
-    *w = (struct work){
-        .patches = memory_reals(tokens, values, 1, 1),
-        .zero = memory_reals(values, 1, 1, 1),
-        .projection = memory_reals(channels, values, 1, 1),
-        .moment = memory_get(channels, 2 * sizeof(double)),
-    };
-    return w->patches && w->zero && w->projection && w->moment ? status_ok() : out_of_memory("tokens");
-}
-
-static void release_room(struct work *w)
-{
-    memory_free(w->patches);
-    memory_free(w->zero);
-    memory_free(w->projection);
-    memory_free(w->moment);
-}
-
-/* One entry of the batch, from its canvas.  The first patch is taken off all
- * of them: the mean removes it again, and a canvas of one colour gives zeros
- * without a rounding. */
-static void make_entry(real *x, const grid *g, size_t channels, const struct scene *scene, const struct work *w)
+/* One entry of the batch, from its canvas.  The first patch is subtracted from all: the mean removes it anyway, and a
+ * canvas of one colour gives zeros without rounding. */
+static void make_entry(real *x, const grid *g, size_t channels, const struct scene *scene, real *patches,
+                       const real *projection)
 {
     size_t values = scene->p * scene->p * scene->canvas.channels;
 
-    cut_patch(w->zero, scene, 0, 0, 0, NULL);
     for (size_t i = 0; i < g->tokens; i++)
-        cut_patch(w->patches + i * values, scene, i / (scene->H * scene->W), i / scene->W % scene->H, i % scene->W,
-                  w->zero);
-    linear_map(x, channels, w->patches, values, w->projection, NULL, g->tokens, values, channels);
-    standardise(x, g->tokens, channels, w->moment);
+        cut_patch(patches + i * values, scene, i / (scene->H * scene->W), i / scene->W % scene->H, i % scene->W);
+    for (size_t i = g->tokens; i-- > 0;)
+        for (size_t k = 0; k < values; k++) patches[i * values + k] -= patches[k];
+    linear_map(x, channels, patches, values, projection, NULL, g->tokens, values, channels);
+    for (size_t c = 0; c < channels; c++) standardise(x + c, g->tokens, channels);
 }
 
 status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct token_source *source)
@@ -316,12 +275,12 @@ status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct 
     status s = survey(&scene, g, source);
     if (s.code) return s;
 
-    /* Noise is drawn on a complex plane beside its canvas. */
+    /* Noise needs its canvas and a complex plane. */
     size_t colours = scene.png ? 3 : 1, values = scene.p * scene.p * colours;
     *bytes = 0;
     size_add(bytes, scene.rows * scene.columns, (scene.noise ? 3 : colours) * sizeof(real));
-    size_add(bytes, g->tokens + 1, values * sizeof(real));
-    size_add(bytes, channels, values * sizeof(real) + 2 * sizeof(double));
+    size_add(bytes, g->tokens, values * sizeof(real));
+    size_add(bytes, channels, values * sizeof(real));
     return s;
 }
 
@@ -329,28 +288,29 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
                    char *origin, size_t size)
 {
     struct scene scene;
-    struct work w = {0};
     if (batch == 0 || channels == 0 || channels > INT_MAX)
         return bad_input("tokens of batch %zu and %zu channels, expected 1 ... %d", batch, channels, INT_MAX);
 
-    /* Step 1: the source, and room; a photo is fitted here, to know its colours. */
+    /* Step 1: the source, and memory.  The first canvas has the number of colours. */
     status s = open_scene(&scene, g, source);
     if (s.code) return s;
     describe(origin, size, &scene, source, batch);
     s = fill_canvas(&scene, 0);
     size_t values = scene.p * scene.p * scene.canvas.channels;
-    if (!s.code) s = make_room(&w, g->tokens, values, channels);
+    real *patches = memory_reals(g->tokens, values, 1, 1), *projection = memory_reals(channels, values, 1, 1);
+    if (!s.code && (!patches || !projection)) s = out_of_memory("tokens");
 
     /* Step 2: one projection for all, its length that of one pixel. */
     if (!s.code)
-        random_fill_normal(w.projection, channels * values, scene.seed, PROJECTION_STREAM, 1 / sqrt((double)values));
+        random_fill_normal(projection, channels * values, scene.seed, PROJECTION_STREAM, 1 / sqrt((double)values));
 
     /* Step 3: entry after entry. */
     for (size_t b = 0; !s.code && b < batch; b++) {
         if (b > 0) s = fill_canvas(&scene, b);
-        if (!s.code) make_entry(x + b * g->tokens * channels, g, channels, &scene, &w);
+        if (!s.code) make_entry(x + b * g->tokens * channels, g, channels, &scene, patches, projection);
     }
-    release_room(&w);
+    memory_free(patches);
+    memory_free(projection);
     close_scene(&scene);
     return s;
 }

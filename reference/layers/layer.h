@@ -1,4 +1,4 @@
-/* layer.h -- what the files of layers share; nobody else includes it */
+/* layer.h -- shared by the layers; for their files only */
 
 #ifndef TWICETOLD_LAYERS_LAYER_H
 #define TWICETOLD_LAYERS_LAYER_H
@@ -17,9 +17,8 @@
 #define LAYER_GRID(lowest, highest, axes) \
     {.name = "grid", .kind = OPTION_GRID, .low = lowest, .high = highest, .meaning = "the token grid: " axes}
 
-/* The most tokens in a tile of so many reals each: half a megabyte in float, so that a tile and
- * the weights that it meets fit the cache next to the core; but each tile asks memory for all weights
- * anew, for which fewer than 128 tokens do not pay. */
+/* Tokens in a tile, `reals` each: at most half a megabyte in float, so that a tile and its weights fit the second-level
+ * cache.  Each tile reads all weights again, which pays from 128 tokens on. */
 static inline size_t layer_tile(size_t reals)
 {
     size_t tokens = 131072 / (reals ? reals : 1);
@@ -32,8 +31,7 @@ static inline void align_axes(size_t aligned[GRID_AXES], const size_t *size, int
     for (int a = 0; a < GRID_AXES; a++) aligned[a] = a < GRID_AXES - axes ? missing : size[a - (GRID_AXES - axes)];
 }
 
-/* y_c = b_c + sum_t w_tc x_tc over so many taps, each of which has its row of x and of
- * weights; gelu of it, if asked. */
+/* y_c = b_c + sum_t w_tc x_tc over `taps` rows of x and of weights; then its gelu, if asked. */
 static inline void sum_taps(real *y, const real *const *x, const real *const *w, size_t taps, const real *b,
                             size_t channels, bool with_gelu)
 {

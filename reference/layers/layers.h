@@ -1,12 +1,9 @@
-/* layers.h -- what stands between the operators of a network
+/* layers.h -- the layers between the operators of a network
  *
- * Patch embeddings, norms, MLPs and their like are nobody's subject here, so each
- * is told once: a layer is declared like an operator, has options, tensors and
- * shapes, and one form, `layer`.  Whoever asks for its naive form or its fast one
- * gets that.
+ * A layer is declared like an operator.  It has one implementation, `layer`, listed as both naive and fast.
  *
- * x is [B][N][C] in all of them, tokens row-major over a grid.  Letters as in
- * operator.h; N' tokens of y.  Optional tensors have a ?.
+ * x is [B][N][C] in all of them, tokens row-major over a grid.  Letters as in operator.h; y has N' tokens.  Optional
+ * tensors have a ?.
  *
  *     patch      y = W windows(x) + b: a convolution of any size, stride and zero padding
  *                w [D][C][M]  b? [D]                                          y [B][N'][D]
@@ -32,18 +29,15 @@
  *     head       y = W mean(x) + b, the mean over the tokens
  *                w [K][C]  b? [K]                                             y [B][K]
  *
- * gelu is exact, convolutions correlate, and their weights are in PyTorch's
- * order, M entries of a window row-major.  Windows are gathered tile by tile and
- * multiplied, and each channel's own convolutions run a vector of channels at a time.
- * Layers borrow the tools of fast/ (packed_linear.h, lanes.h, gelu.h, steps.h), which
- * know no form either; weights of linear maps are so kept once more.
+ * gelu is exact.  Convolutions correlate; their weights are in PyTorch's order, the M entries of a window row-major.
+ * Windows are gathered tile by tile and multiplied.  Convolutions of single channels take a vector of channels at a
+ * time.  Linear maps keep a packed copy of their weights (fast/packed_linear.h).
  *
- * Multiply-adds are those of maps, convolutions and bilinear mixtures; where there
- * are none, one for each term that is summed and each factor that is laid on.
+ * Multiply-adds are those of maps, convolutions and bilinear mixtures.  A layer without these has one for each term of
+ * a sum and each factor.
  *
- * Errors: windows larger than the padded grid; odd sides for merge and deform;
- * --depthwise on another grid than a plane; sizes beyond what BLAS counts;
- * memory; a file that does not fit. */
+ * Errors: windows larger than the padded grid; odd sides for merge and deform; --depthwise on a grid that is no plane;
+ * sizes beyond INT_MAX, for BLAS; memory; a file that does not fit. */
 
 #ifndef TWICETOLD_LAYERS_H
 #define TWICETOLD_LAYERS_H

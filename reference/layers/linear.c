@@ -1,6 +1,6 @@
 /* linear.c -- y = W x + b, token by token, and gelu of it if asked
  *
- * What linear.h does, as a layer; with --gelu tile by tile, while y is in the cache.
+ * The linear map of linear.h as a layer.  With --gelu it goes tile by tile, while y is in the cache.
  * Cost: B N C D multiply-adds; the weights once more. */
 
 #include "layer.h"

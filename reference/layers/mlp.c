@@ -3,13 +3,12 @@
  *     y = W_2 gelu(W_1 x + b_1) + b_2
  *     y = W_2 gelu(conv(W_1 x + b_1) + conv_b) + b_2            --depthwise
  *
- * conv takes each of the r C hidden channels by itself, zeros around the plane.  Without
- * it a tile of tokens goes from x to y while its hidden channels stay in the cache.
- * With it the hidden channels of an image are made first; then a tile is convolved,
- * activated and mapped, so that only one of the two hidden maps is ever in memory.
+ * conv takes each of the r C hidden channels by itself, with zeros around the plane.  Without it, the hidden channels
+ * of a tile of tokens stay in the cache.  With it, the hidden channels of whole images are computed first.  Then each
+ * tile is convolved, activated and mapped: only one of the two hidden maps is in memory.
  *
- * Cost: 2 B N r C^2 multiply-adds, and 9 B N r C with the convolution.  Memory: the weights once
- * more, a tile for each thread, and N r C of each image in flight with the convolution. */
+ * Cost: 2 B N r C^2 multiply-adds, and 9 B N r C with the convolution.  Memory: the weights again, a tile for each
+ * thread, and with the convolution N r C for each image of the batch in work. */
 
 #include "layer.h"
 

@@ -1,4 +1,4 @@
-/* describe.c -- a declaration told to other programs; see describe.h */
+/* describe.c -- a declaration as JSON; see describe.h */
 
 #include "describe.h"
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include "../forms.h"
 #include "../shape.h"
 
-/* Text that is written as far as there is room, and counted beyond. */
+/* Text that is written up to size, and counted beyond it. */
 struct page {
     char *text;
     size_t size, length;
@@ -40,7 +40,7 @@ static void put_string(struct page *page, const char *string)
     put(page, "\"");
 }
 
-/* "key": value, and what parts it from the one before. */
+/* "key": value, after a separator. */
 static void put_pair(struct page *page, const char *before, const char *key, const char *value)
 {
     put(page, "%s\"%s\": ", before, key);

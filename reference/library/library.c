@@ -1,8 +1,7 @@
-/* library.c -- the door of the library; see ../twicetold.h
+/* library.c -- the functions of the library; see ../twicetold.h
  *
- * Declarations, problems and plans do the work, and say what is wrong with
- * their input; here names are found, the caller's tensors listed, and statuses
- * handed out.  The program stands behind another door to the same rooms. */
+ * They find names, list the caller's tensors and pass statuses on.  Declarations, problems and plans do the work and
+ * check their input, for the program too. */
 
 #include "../twicetold.h"
 #include <omp.h>
@@ -31,7 +30,7 @@ struct API(plan) {
     char *words;                /* the options, which the problem points into */
 };
 
-/* The same status in the header's own type, with the operator before its line. */
+/* The same status in the public header's type, with the operator before its line. */
 static twicetold_status said(status s, const char *operator)
 {
     twicetold_status out = {.code = s.code};
@@ -68,7 +67,7 @@ size_t API(describe)(char *text, size_t size, const char *name)
 
 /* ---- the caller's words and tensors --------------------------------------- */
 
-/* A problem of these options, whose words are copied: a problem points at them. */
+/* A problem of these options.  It points at their words, which are therefore copied. */
 static status choose(struct API(plan) *plan, const struct declaration *d, const char *const *option)
 {
     size_t count = 0, bytes = 0, at = 0;
@@ -87,6 +86,7 @@ static status choose(struct API(plan) *plan, const struct declaration *d, const 
     return problem_create(&plan->problem, d, (int)count, word);
 }
 
+/* One tensor of the caller as one of ours, which borrows its name and data. */
 static status list_one(struct tensor *t, const API(tensor) *given)
 {
     if (given->axes < 0 || given->axes > TENSOR_AXES)
@@ -102,8 +102,7 @@ static status list_one(struct tensor *t, const API(tensor) *given)
     return status_ok();
 }
 
-/* The caller's tensors as a list of ours, which borrows names and data; freed by
- * memory_free(all->tensor). */
+/* The caller's tensors as a list of ours; freed by memory_free(all->tensor). */
 static status list_all(struct tensors *all, const API(tensor) *given, size_t count)
 {
     status s = status_ok();
@@ -158,7 +157,7 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     made->threads = request->threads ? request->threads : plan_threads();
     s = choose(made, d, request->options);
 
-    /* Step 2: the shapes, and whether there is memory for what they ask. */
+    /* Step 2: the shapes, and whether their memory is allowed. */
     if (!s.code) s = list_all(&shapes, tensors, count);
     for (size_t t = 0; t < shapes.count; t++) shapes.tensor[t].data = NULL;
     if (!s.code) s = problem_bind(&made->problem, &shapes);
@@ -170,7 +169,7 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     return said(s, d->name);
 }
 
-/* Whether tensors bound anew are those that the plan was created for. */
+/* Reject tensors that are not those that the plan was created for. */
 static status same_shapes(const struct problem *now, const struct problem *then)
 {
     for (int r = 0; now->declaration->tensors[r].name; r++) {
@@ -198,7 +197,7 @@ twicetold_status API(plan_load)(API(plan) *plan, const API(tensor) *tensors, siz
     struct problem anew = plan->problem;
     struct tensors given = {0};
 
-    /* Step 1: bind them to a copy, so that what is refused changes nothing. */
+    /* Step 1: bind them to a copy, so that an error changes nothing. */
     memset(anew.tensor, 0, sizeof anew.tensor);
     status s = list_all(&given, tensors, count);
     if (!s.code) s = problem_bind(&anew, &given);

@@ -6,7 +6,7 @@
 
 There is a function for each operator, made from what the library says of itself:
 help(twicetold.msa) lists tensors and options.  A dash in the name of an option is an
-underscore here, and a word of Python gets one behind it: gate_size, lambda_.
+underscore here, and a keyword of Python ends in one: gate_size, lambda_.
 
 x decides: for float32 the float library computes, for float64 the double one, and
 parameters of the other type are converted.  Arrays that are dense and of that type are
@@ -40,7 +40,7 @@ import numpy
 
 
 class Error(ValueError):
-    """What was found and what was expected, in one line.  code is 2 for bad input, 1 where the machine failed."""
+    """One line: what was found and what was expected.  code is 2 for bad input, 1 where the machine failed."""
 
     def __init__(self, message, code=2):
         super().__init__(message)
@@ -134,7 +134,7 @@ _libraries = {4: _Library("float32", "libtwicetold.so.1", "twicetold_"),
               8: _Library("float64", "libtwicetold-double.so.1", "twicetold_double_")}
 
 
-# ---- Arrays, whoever made them
+# ---- Arrays of NumPy and PyTorch
 
 def _with_memory(tensor):
     """A tensor of PyTorch whose numbers are in memory as they are.  It may stand for others: for the negatives or
@@ -194,7 +194,7 @@ def _like(x, y):
     return torch.from_dlpack(y) if torch and isinstance(x, torch.Tensor) else y
 
 
-# ---- Options, as one would type them
+# ---- Options, as on the command line
 
 def _bytes(text):
     encoded = str(text).encode(errors="replace")
@@ -222,9 +222,9 @@ def _python_name(name):
 
 
 def _sort(described, given):
-    """What was given by keyword: the words of the options, and the tensors.
+    """The keyword arguments: the words of the options, and the tensors.
 
-    A name that is neither's goes where its value says, so that the library refuses it."""
+    An unknown name goes where its value fits, so that the library reports it."""
     options = {_python_name(option["name"]): option for option in described["options"]}
     words, tensors = [], {}
     for name, value in given.items():
@@ -251,7 +251,7 @@ class Plan:
     multiply_adds of a run, by formula."""
 
     def __init__(self, operator, x, *, form="fast", threads=None, max_memory=None, **given):
-        # Step 1: words and arrays.  Of x its type and shape are enough, told by an array of a single number.
+        # Step 1: words and arrays.  Only the type and shape of x matter: a broadcast number has them.
         operator = str(operator)
         words, tensors = _sort(_described.get(operator, {"name": operator, "options": []}), given)
         x = _shared(operator, "x", x)
@@ -269,7 +269,7 @@ class Plan:
         library.plan_create(ctypes.byref(self._plan), ctypes.byref(request), listed, len(listed)).expect()
         weakref.finalize(self, library.plan_release, self._plan)
 
-        # Step 3: what one may ask, and the parameters.
+        # Step 3: its attributes, and the parameters.
         size = (ctypes.c_size_t * _AXES)()
         self.shape = tuple(size[:library.plan_shape(self._plan, size)])
         self.bytes = library.plan_bytes(self._plan)
@@ -317,7 +317,7 @@ def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
     return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
 
 
-# ---- One function for each operator, out of what the library says
+# ---- One function for each operator, from its description
 
 def _describe(name):
     library = _libraries[4]
@@ -327,7 +327,7 @@ def _describe(name):
 
 
 def _default(option):
-    """What stands where nothing is said: a value, None, or nothing where something must be said."""
+    """The default of an option: a value, None, or empty if the option is required."""
     kind, text = option["kind"], option["default"]
     if kind == "flag":
         return False

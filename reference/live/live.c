@@ -1,9 +1,8 @@
-/* live.c -- the library's door for a page: what a script in a browser calls
+/* live.c -- the functions that a script in a browser calls
  *
- * naive/, fast/ and what they stand on, unchanged, compiled to WebAssembly for
- * the live figures of the book (chapters/live/).  A script sees the memory of
- * the module and functions over numbers; words go both ways through one piece
- * of text, live_text():
+ * naive/, fast/ and the rest of the library are compiled to WebAssembly for the live figures of the book
+ * (chapters/live/).  A script sees the memory of the module and functions over numbers.  Words go both ways through one
+ * text, live_text():
  *
  *     live_open      "lisa --grid 14x14 --heads 3": a problem, its options chosen
  *     live_shape     "B=1 C=48 D=8 -w_o": its sizes, the tensors it does without;
@@ -12,11 +11,11 @@
  *     live_draw      parameters at random
  *     live_plan      "naive" or "fast": one form of it, prepared
  *     live_load      parameters have changed
- *     live_run       y from x, so many times
+ *     live_run       y from x, this many times
  *
- * What fails returns 0, or the code of its status, and leaves the message in the
- * text.  It refuses to know what an operator is, or what a page shows. */
+ * On an error a function returns 0, or the code of its status, and leaves the message in the text. */
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@
 
 enum { TEXT = 1 << 14, WORDS = 64 };
 
-/* What a page may take of a reader's memory. */
+/* The most memory that a page may take. */
 static const size_t most = (size_t)1 << 30;
 
 struct live {
@@ -59,11 +58,15 @@ static int said(status s)
     return s.code;
 }
 
-/* One more line behind those that are in the text. */
-static void tell(const char *format, const char *name, const char *more)
+/* Append to the text. */
+static void tell(const char *format, ...) PRINTF_LIKE(1, 2);
+static void tell(const char *format, ...)
 {
     size_t at = strlen(text);
-    snprintf(text + at, sizeof text - at, format, name, more);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + at, sizeof text - at, format, arguments);
+    va_end(arguments);
 }
 
 /* Operators and the names of their forms, a line for each operator. */
@@ -73,9 +76,9 @@ void LIVE(live_list)(void)
     const struct form *form;
     text[0] = '\0';
     for (int o = 0; (d = operator_at(o)); o++) {
-        tell("%s%s", d->name, "");
-        for (int f = 0; (form = operator_form_at(d, f)); f++) tell("%s%s", " ", form->name);
-        tell("%s%s", "\n", "");
+        tell("%s", d->name);
+        for (int f = 0; (form = operator_form_at(d, f)); f++) tell(" %s", form->name);
+        tell("\n");
     }
 }
 
@@ -91,7 +94,7 @@ void LIVE(live_close)(struct live *l)
     free(l);
 }
 
-/* The words of `from`, which is cut where they end. */
+/* The words of `from`, which strtok cuts. */
 static int words(const char *word[WORDS], char *from)
 {
     int count = 0;
@@ -119,7 +122,7 @@ struct live *LIVE(live_open)(void)
     return NULL;
 }
 
-/* Room for x and y, and where x lies. */
+/* Allocate x and y; bind x. */
 static status place(struct live *l)
 {
     size_t inputs = problem_input_count(&l->problem), outputs = problem_output_count(&l->problem);
@@ -163,7 +166,7 @@ int LIVE(live_draw)(struct live *l, int seed)
     return said(problem_draw_into(&l->problem, (uint64_t)seed, l->parameters));
 }
 
-/* Tensors of the shapes that the text lists; their numbers are the script's to fill in. */
+/* Tensors of the shapes that the text lists.  The script fills in their numbers. */
 int LIVE(live_bind)(struct live *l)
 {
     struct tensor list[PROBLEM_TENSORS] = {0};
@@ -190,7 +193,7 @@ int LIVE(live_bind)(struct live *l)
         sum += t->count;
     }
 
-    /* Step 2: whether they are the operator's; room for all. */
+    /* Step 2: bind and allocate them. */
     if (!s.code) s = problem_bind(&l->problem, &file);
     if (!s.code) {
         l->parameters = memory_reals(sum, 1, 1, 1);
@@ -208,14 +211,9 @@ int LIVE(live_bind)(struct live *l)
 
 static void tell_place(const char *name, int axes, const size_t *size, const real *data)
 {
-    char number[40];
-    tell("%s%s", name, "");
-    for (int a = 0; a < axes; a++) {
-        snprintf(number, sizeof number, "%zu", size[a]);
-        tell(" %s%s", number, "");
-    }
-    snprintf(number, sizeof number, "%zu", (size_t)data);
-    tell(" @%s%s", number, "\n");
+    tell("%s", name);
+    for (int a = 0; a < axes; a++) tell(" %zu", size[a]);
+    tell(" @%zu\n", (size_t)data);
 }
 
 void LIVE(live_tensors)(struct live *l)
@@ -232,7 +230,7 @@ void LIVE(live_tensors)(struct live *l)
 
 /* ---- its forms ---------------------------------------------------------------- */
 
-/* What no table can say about the numbers that the script has written. */
+/* Check the numbers that the script has written. */
 static status check(const struct problem *p)
 {
     return p->declaration->check ? p->declaration->check(p) : status_ok();

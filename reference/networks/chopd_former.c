@@ -14,10 +14,7 @@
 
 #include "steps.h"
 
-#define EMBED(words) { \
-    {.name = "embed", .move = ON, .what = "patch", .options = words " --channels %C"}, \
-    {.name = "embed_norm", .move = ON, .what = "norm"}, {0}}
-static const struct network_step first[] = EMBED("--size 4"), next[] = EMBED("--size 2");
+static const struct network_step first[] = {STEPS_EMBED("--size 4"), {0}}, next[] = {STEPS_EMBED("--size 2"), {0}};
 static const struct network_step end[] = {STEPS_END, {0}};
 
 #define STEP_TO_COMPONENTS {.name = "in", .move = ALONG, .what = "linear", .options = "--channels %19C/4"}

@@ -14,7 +14,7 @@
 
 #include "steps.h"
 
-static const struct network_step embed[] = {STEPS_EMBED_4, {0}};
+static const struct network_step embed[] = {STEPS_EMBED("--size 4"), {0}};
 static const struct network_step merge[] = {{.name = "merge", .move = ON, .what = "merge"}, {0}};
 
 #define ELSA(group) { \

@@ -2,13 +2,12 @@
  *
  * Stages 1 and 2 have no mixer at all; stage 3 has HiLo with windows of 2 x 2 and nine
  * tenths of the heads in Lo-Fi, stage 4 plain attention, which is HiLo with windows of 1.
- * Every MLP convolves its hidden channels, and their zeros around the plane are
- * the only thing that tells a token its place.  Stages are joined by deformable
- * convolutions.  All maps have biases. */
+ * Every MLP convolves its hidden channels.  Only the zeros around their plane make places differ.
+ * Stages are joined by deformable convolutions.  All maps have biases. */
 
 #include "steps.h"
 
-static const struct network_step embed[] = {STEPS_EMBED_4, {0}};
+static const struct network_step embed[] = {STEPS_EMBED("--size 4"), {0}};
 static const struct network_step deform[] = {{.name = "deform", .move = ON, .what = "deform"}, {0}};
 
 #define STEP_CONV_MLP {.name = "mlp", .move = JOIN, .what = "mlp", .options = "--depthwise"}

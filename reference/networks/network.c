@@ -19,11 +19,12 @@
 
 /* ---- what was asked for ------------------------------------------------------- */
 
-/* One whole number for each stage, "2,2,6,2", into number[]. */
+/* One whole number for each stage, "2,2,6,2", into number[]; NULL changes nothing. */
 static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const char *option, const char *text)
 {
     const char *at = text;
     int count = 0;
+    if (!text) return status_ok();
     for (; count < stages; count++) {
         char *end;
         unsigned long value = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
@@ -39,27 +40,27 @@ static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const cha
 /* The stages with other depths and widths; heads keep their channels. */
 static status choose_stages(struct network *n, const struct network_request *r)
 {
-    size_t number[NETWORK_STAGES] = {0};
-    status s = status_ok();
-    while (n->stages < NETWORK_STAGES && n->table->stage[n->stages].block) n->stages++;
-    memcpy(n->stage, n->table->stage, sizeof n->stage);
-    if (r->depths && (s = stage_numbers(number, n->stages, "depths", r->depths)).code) return s;
-    for (int i = 0; i < n->stages && r->depths; i++) n->stage[i].depth = number[i];
-    if (r->widths && (s = stage_numbers(number, n->stages, "widths", r->widths)).code) return s;
-    for (int i = 0; i < n->stages && r->widths; i++) {
-        struct network_stage *stage = &n->stage[i];
-        size_t c = stage->width / stage->heads, heads = number[i] / c;
-        stage->width = number[i];
-        stage->heads = heads ? heads : 1;
+    size_t depth[NETWORK_STAGES], width[NETWORK_STAGES], heads[NETWORK_STAGES];
+    const struct network_stage *stage = n->table->stage;
+    for (; n->stages < NETWORK_STAGES && stage[n->stages].block; n->stages++) {
+        depth[n->stages] = stage[n->stages].depth;
+        width[n->stages] = stage[n->stages].width;
     }
-    if (r->heads && (s = stage_numbers(number, n->stages, "heads", r->heads)).code) return s;
-    for (int i = 0; i < n->stages && r->heads; i++) n->stage[i].heads = number[i];
+    status s = stage_numbers(depth, n->stages, "depths", r->depths);
+    if (!s.code) s = stage_numbers(width, n->stages, "widths", r->widths);
+    for (int i = 0; i < n->stages; i++) {
+        heads[i] = width[i] / (stage[i].width / stage[i].heads);
+        if (heads[i] == 0) heads[i] = 1;
+    }
+    if (!s.code) s = stage_numbers(heads, n->stages, "heads", r->heads);
+    for (int i = 0; i < n->stages; i++)
+        n->stage[i] = (struct network_stage){depth[i], width[i], heads[i], stage[i].entry, stage[i].block};
     return s;
 }
 
 /* ---- the words of a step ------------------------------------------------------ */
 
-/* One placeholder at *from, behind its "%", and *from moved behind it. */
+/* Spell out one placeholder: *from is after its "%", and moves to its end. */
 static void spell(char *to, size_t size, const char **from, const struct network *n, const struct network_stage *stage)
 {
     char *end;
@@ -82,7 +83,7 @@ static void spell(char *to, size_t size, const char **from, const struct network
     snprintf(to, size, "%zu", value);
 }
 
-/* A text of the table with its placeholders spelled out, behind what is in `to`. */
+/* A text of the table with its placeholders spelled out. */
 static status spell_out(char *to, size_t size, const char *from, const struct network *n,
                         const struct network_stage *stage)
 {
@@ -99,7 +100,7 @@ static status spell_out(char *to, size_t size, const char *from, const struct ne
 
 /* ---- one step ----------------------------------------------------------------- */
 
-/* What flows: how its tokens lie, and how many channels they have; no grid behind the head. */
+/* Grid and channels of the tokens between two steps; after the head, a grid of one token. */
 struct flow { grid grid; size_t channels; };
 
 static status make_problem(struct part *p, const struct network *n, const struct flow *in)
@@ -135,7 +136,7 @@ static status make_problem(struct part *p, const struct network *n, const struct
     return s;
 }
 
-/* What flows behind a step. */
+/* Grid and channels of what a step makes. */
 static status behind(struct flow *out, const struct part *p)
 {
     int axes;
@@ -148,7 +149,7 @@ static status behind(struct flow *out, const struct part *p)
                                                      out->grid.tokens);
 }
 
-/* The next part: its problem and its plan, and x and h as they are behind it. */
+/* Add the next part, its problem and its plan; update x and h. */
 static status add_part(struct network *n, const struct network_step *step, int stage, size_t block, const char *form,
                        struct flow *x, struct flow *h)
 {
@@ -165,7 +166,7 @@ static status add_part(struct network *n, const struct network_step *step, int s
     else snprintf(path, sizeof path, "%s", step->name);
     memcpy(p->path, path, sizeof path);
 
-    /* Step 2: what it is, and what it makes. */
+    /* Step 2: its problem, and what it makes. */
     status s = make_problem(p, n, from_h ? h : x);
     if (!s.code) s = behind(&y, p);
     if (s.code) return status_at(s, path);
@@ -190,7 +191,7 @@ static status add_part(struct network *n, const struct network_step *step, int s
 
 /* ---- the whole ------------------------------------------------------------------ */
 
-/* Whether a step is there in this block. */
+/* True if this block has the step. */
 static bool takes_turn(const struct network_step *step, size_t block)
 {
     return step->turn == ALWAYS || (step->turn == ODD) == (block % 2 == 1);
@@ -213,7 +214,7 @@ static size_t count_parts(const struct network *n)
     return count;
 }
 
-/* The steps that a stage begins with, or those of a block, counted from 1; behind the last stage, those of the end. */
+/* Add the steps of a block, counted from 1; those of a stage's entry for block 0; those of the end for stage 0. */
 static status add_steps(struct network *n, int stage, size_t block, const char *form, struct flow *x, struct flow *h)
 {
     const struct network_step *step = n->table->end;
@@ -302,7 +303,7 @@ static status bind_weight(struct part *p, int r, const struct tensors *file)
     return status_ok();
 }
 
-/* Whether a tensor of a file is one of the network's. */
+/* True if the network has a tensor of this path. */
 static bool known(const struct network *n, const char *name)
 {
     char path[NETWORK_PATH];
@@ -315,7 +316,7 @@ static bool known(const struct network *n, const char *name)
     return false;
 }
 
-/* What no shape can say about the numbers. */
+/* Check the numbers of a part, once it has them. */
 static status check(const struct part *p)
 {
     status s = status_ok();

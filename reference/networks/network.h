@@ -1,39 +1,35 @@
-/* network.h -- what a network is: a table of steps over operators and layers
+/* network.h -- a network is a table of steps over operators and layers
  *
- * A network is stages of blocks.  A stage has steps that it begins with, once,
- * and the steps of a block, `depth` times; behind the last stage come the steps
- * of the end.  A step is an operator or a layer with its options as words, and
- * the way in which it moves what flows, x and, within a block, h:
+ * A network has stages of blocks.  A stage has entry steps, once, and the steps of a block, `depth` times.  The steps
+ * of the end follow the last stage.  A step is an operator or a layer, its options as words, and how it changes x and
+ * h:
  *
  *     ON      x <- f(x)         INTO    h <- f(x)         JOIN    x <- x + f(h)
  *     ADD     x <- x + f(x)     ALONG   h <- f(h)
  *
- * so that x += mixer(norm x) is INTO and then JOIN.  Options and sizes of a step
- * may hold what differs from stage to stage:
+ * For example, x += mixer(norm x) is INTO, then JOIN.  Options and sizes of a step may have placeholders:
  *
  *     %C  channels of the stage, and %4C or %C/8     %h  its heads
  *     %s  1/sqrt(C/h)                                %q  query channels, by the table's own rule
  *
- * --grid is given to what has a grid, as x lies at that place.
+ * Operators and layers that have --grid get the grid of x at their place.
  *
- * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w; stages and
- * blocks count from 1.  A file holds exactly the tensors of all paths.
+ * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  Stages and blocks count from 1.  A file holds
+ * exactly the tensors of all paths.
  *
- *     network_create     tables become problems, and those plans that are prepared: all sizes,
- *                        parameters, bytes and costs are known, and little is taken
+ *     network_create     makes problems and prepared plans: sizes, parameters, bytes and costs are known
  *     network_bind       shapes, or numbers, of a file; or network_draw: random ones
  *     network_place      takes the memory, loads the plans
  *     network_run        logits from x; allocates nothing
  *     network_release    at any time
  *
- * Three arrays hold x, h and what a step makes; all plans work in one workspace, since
- * they run one after another.  The memory is that of the largest, not of their sum:
+ * Three arrays hold x, h and the result of a step.  Plans run one after another, so all share one workspace:
  *
- *     3 largest(x, h, y of any step) + largest(workspace of any plan)
- *       + what every plan keeps from load on + the parts (struct part) and plans themselves
+ *     bytes = 3 largest(x, h, y of any step) + largest(workspace of any plan)
+ *             + what every plan keeps from load on + the parts (struct part) and plans themselves
  *
- * Errors: options that do not fit, by the path of the step; a tensor that is
- * missing, too much or of another shape, by its own path; memory. */
+ * Errors: options that do not fit, by the path of the step; a tensor that is missing, extra or of another shape, by its
+ * own path; memory. */
 
 #ifndef TWICETOLD_NETWORK_H
 #define TWICETOLD_NETWORK_H
@@ -51,7 +47,7 @@ extern "C" {
 /* ---- the table ------------------------------------------------------------ */
 
 enum move { ON, INTO, ALONG, JOIN, ADD };
-enum turn { ALWAYS, ODD, EVEN };            /* in which blocks of a stage, counted from 1 */
+enum turn { ALWAYS, ODD, EVEN };            /* blocks of a stage that have the step; they count from 1 */
 
 struct network_step {
     const char *name;                       /* its part of the path: "norm1" */
@@ -64,7 +60,7 @@ struct network_step {
     enum turn turn;
 };
 
-/* How the authors' code prepares a photograph for a grid of H x W pixels (photo.h). */
+/* The preparation of a photograph for a grid of H x W pixels, by the authors' code (photo.h). */
 struct photo_recipe {
     double crop;                            /* H over the rows that the scaled photograph covers; 0: 224/256 */
     size_t squeezed;                        /* at this H and W the whole photograph is scaled to H x W; 0: never */
@@ -87,8 +83,7 @@ struct network_table {
     struct photo_recipe photo;
 };
 
-/* Network number `at`, NULL behind the last; the network of that name, or NULL.  The same
- * for a name that someone typed: refused with the names that there are. */
+/* Network number `at`, NULL after the last; the network of that name, NULL or bad input if there is none. */
 const struct network_table *network_at(int at);
 const struct network_table *network_find(const char *name);
 status network_named(const struct network_table **table, const char *name);
@@ -124,7 +119,7 @@ struct network {
     grid grid;
     size_t batch, classes;
     int threads;
-    struct part *part;                      /* in the order in which they run */
+    struct part *part;                      /* in running order */
     size_t parts;
     size_t activations, workspace;          /* reals of each of the three arrays; bytes of the plans' */
     real *x, *h, *y;                        /* NULL until placed */
@@ -136,24 +131,23 @@ struct network {
 /* After an error there is nothing to release. */
 status network_create(struct network *n, const struct network_table *table, const struct network_request *request);
 
-/* Takes every tensor of a file: none missing, none extra, each of its shape.  Without data
- * shapes alone are looked at.  The file's data must outlive the network. */
+/* Bind every tensor of a file: none missing, none extra, each of its shape.  Without data only shapes are checked.  The
+ * file's data must outlive the network. */
 status network_bind(struct network *n, const struct tensors *file);
 
-/* Draws all weights, those of each step with a seed of its own; the network owns them. */
+/* Draw all weights, those of each step with its own seed; the network owns them. */
 status network_draw(struct network *n, uint64_t seed);
 
-/* Takes the memory and loads; after an error the network is to be released.  Loads again,
- * where numbers have changed in place. */
+/* Allocate and load; after an error the network must be released.  Load again after numbers have changed in place. */
 status network_place(struct network *n);
 status network_load(struct network *n);
 
-/* logits [B][classes], unless NULL, from x [B][N][3], or as many channels as the table has.  Where stage is not
- * NULL, the output of stage i is copied to stage[i], unless that is NULL. */
+/* logits [B][classes], unless NULL, from x [B][N][3], or as many channels as the table has.  The output of stage i is
+ * copied to stage[i], unless stage or stage[i] is NULL. */
 status network_run(struct network *n, real *logits, const real *x, real *const *stage);
 void network_release(struct network *n);
 
-/* Learnable numbers: not the mean and variance that a batch norm keeps. */
+/* Learned numbers, without the running statistics of batch norms. */
 size_t network_parameters(const struct network *n);
 /* All numbers of a file of weights. */
 size_t network_weights(const struct network *n);
@@ -162,15 +156,15 @@ size_t network_weights(const struct network *n);
 double network_multiply_adds(const struct network *n);
 double network_bare_multiply_adds(const struct network *n);
 
-/* Bytes of the network when it is placed, weights drawn or not; SIZE_MAX where they cannot be counted. */
+/* Bytes of the network when it is placed, with or without drawn weights; SIZE_MAX if they overflow. */
 size_t network_bytes(const struct network *n, bool drawn);
 
 /* The shape of x, and of the output of stage i from 0. */
 void network_input_shape(const struct network *n, size_t size[3]);
 void network_stage_shape(const struct network *n, int stage, size_t size[3]);
 
-/* Tensor number `at` of all weights, in the order of the steps: its path of NETWORK_PATH characters, and its
- * axes, sizes and data, which it borrows; false behind the last. */
+/* Weight number `at`, in the order of the steps: its path, axes, sizes and data, which it borrows; false after the
+ * last. */
 bool network_weight(struct tensor *t, char path[NETWORK_PATH], const struct network *n, size_t at);
 
 #ifdef __cplusplus

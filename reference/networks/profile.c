@@ -1,4 +1,4 @@
-/* profile.c -- where the time of a network goes; see profile.h */
+/* profile.c -- the time of a network, by kind of step; see profile.h */
 
 #include "profile.h"
 #include <math.h>

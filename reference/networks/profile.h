@@ -1,8 +1,8 @@
-/* profile.h -- where the time of a network goes: its steps by what they are
+/* profile.h -- the time of a network, by kind of step
  *
- * A run leaves the seconds of each step in its part (network.h); here they are added up by kind,
- * beside the multiply-adds of the same steps.  What is added to x between steps is a kind
- * of its own, "x + f", without multiply-adds. */
+ * A run leaves the seconds of each step in its part (network.h).  These functions add them up by kind, with the
+ * multiply-adds of the same steps.  The additions to x between steps are a kind of their own, "x + f", without
+ * multiply-adds. */
 
 #ifndef TWICETOLD_PROFILE_H
 #define TWICETOLD_PROFILE_H
@@ -27,8 +27,7 @@ int network_kinds(struct network_kind kind[NETWORK_KINDS], struct network_kind *
 /* Amdahl's law: how many times faster all would be if this kind took no time. */
 double network_if_free(const struct network_kind *kind, const struct network_kind *all);
 
-/* Runs so many times, behind one that warms the caches, and leaves each step's fastest in the network's
- * times: what else the machine does meets one run or another, and seldom the same step in all of them. */
+/* One warm-up, then `runs` runs.  Keeps each step's minimum, which other processes disturb least. */
 status network_profile(struct network *n, real *logits, const real *x, int runs);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* steps.h -- steps that several families have; nobody but the tables includes it */
+/* steps.h -- steps that several families share; for the tables only */
 
 #ifndef TWICETOLD_NETWORKS_STEPS_H
 #define TWICETOLD_NETWORKS_STEPS_H
@@ -10,9 +10,9 @@
 #define STEP_NORM2 {.name = "norm2", .move = INTO, .what = "norm"}
 #define STEP_MLP {.name = "mlp", .move = JOIN, .what = "mlp"}
 
-/* Patches of 4 x 4 pixels side by side, and a layer norm. */
-#define STEPS_EMBED_4 \
-    {.name = "embed", .move = ON, .what = "patch", .options = "--size 4 --channels %C"}, \
+/* Patches, "--size 4", and a layer norm. */
+#define STEPS_EMBED(words) \
+    {.name = "embed", .move = ON, .what = "patch", .options = words " --channels %C"}, \
     {.name = "embed_norm", .move = ON, .what = "norm"}
 
 /* Layer norm, mean over the tokens, classes. */

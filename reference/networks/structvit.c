@@ -37,12 +37,10 @@ static const struct network_step
     video_4_2[] = CORRELATE("3x3x3", 4, "1x2x2"), video_4_1[] = CORRELATE("3x3x3", 4, "1"),
     video_8_1[] = CORRELATE("3x3x3", 8, "1");
 
-#define EMBED(words) { \
-    {.name = "embed", .move = ON, .what = "patch", .options = words " --channels %C"}, \
-    {.name = "embed_norm", .move = ON, .what = "norm"}, {0}}
 static const struct network_step
-    first[] = EMBED("--size 4"), next[] = EMBED("--size 2"),
-    first_video[] = EMBED("--size 3x4x4 --stride 2x4x4 --pad 1x0x0"), next_video[] = EMBED("--size 1x2x2");
+    first[] = {STEPS_EMBED("--size 4"), {0}}, next[] = {STEPS_EMBED("--size 2"), {0}},
+    first_video[] = {STEPS_EMBED("--size 3x4x4 --stride 2x4x4 --pad 1x0x0"), {0}},
+    next_video[] = {STEPS_EMBED("--size 1x2x2"), {0}};
 
 static const struct network_step end[] = {
     {.name = "norm", .move = ON, .what = "norm", .options = "--kind batch"}, STEP_HEAD, {0}};

@@ -7,8 +7,7 @@
 #include "command.h"
 #include "devices.h"
 
-/* All that will be in memory: what is there, the tensors of the file, y, and
- * what the plan asked for. */
+/* Check all memory against the limit: what is in use, the tensors of the file, y, and the plan. */
 static status fits(const struct plan *plan, const struct tensors *file, size_t allowed)
 {
     size_t needed = memory_in_use();
@@ -28,7 +27,7 @@ static status compute(struct tensor *y, struct plan *plan)
     return s.code ? s : plan_run(plan, y->data, plan->problem->tensor[0].data);
 }
 
-/* An emulated device makes 10^7 multiply-adds in a second: these take two minutes. */
+/* Two minutes on an emulated device, which makes 10^7 multiply-adds in a second. */
 #define WORK_EMULATED 1e9
 
 /* Multiply-adds that are allowed. */
@@ -54,14 +53,14 @@ static status apply(const struct call *c)
         s = form_on(&form, c->operator, own_text(c, "form", NULL), own_text(c, "device", NULL), most ? allowed : 0);
     if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
 
-    /* Step 2: what is in the file, and whether there is memory and time for it. */
+    /* Step 2: the header of the file, and whether memory and work are allowed. */
     s = safetensors_open(&file, c->input[0]);
     if (!s.code) s = problem_bind(&p, &file.tensors);
     if (!s.code) s = plan_prepare(&plan, &p, form, plan_threads());
     if (!s.code) s = fits(&plan, &file.tensors, allowed);
     if (!s.code) s = work_fits(form_multiply_adds(form, &p), work_allowed(c));
 
-    /* Step 3: read, compute, write; whatever happens, let go. */
+    /* Step 3: read, compute, write, release. */
     if (!s.code) s = safetensors_load(&file);
     if (!s.code) s = problem_bind(&p, &file.tensors);
     if (!s.code) s = plan_place(&plan, NULL);

@@ -1,8 +1,8 @@
 /* command.h -- what a command of the program is
  *
- * A command is declared like an operator: its options are a table, and the words
- * that it is given are checked against that table, and against the operator's where
- * it takes one.  Help and the shell's completion are read off the same tables. */
+ * A command is declared like an operator, with a table of options.  Its words are checked against that table, and
+ * against the operator's if it takes one.  Help and the shell's completion read the same tables.  twicetold.c has the
+ * only list of commands. */
 
 #ifndef TWICETOLD_PROGRAM_COMMAND_H
 #define TWICETOLD_PROGRAM_COMMAND_H
@@ -13,6 +13,7 @@
 
 /* A command line, sorted. */
 struct call {
+    const struct command *const *commands;      /* all of them; NULL at the end */
     const struct command *command;
     const struct declaration *operator;         /* NULL where the command takes none */
     const struct network_table *network;        /* likewise */
@@ -29,23 +30,22 @@ struct command {
     const char *what;                           /* more of it, for help; or NULL */
     bool operator;                              /* its first word names one, whose options it takes */
     bool network;                               /* its first word names one */
-    const char *inputs[2];                      /* what its files are called; NULL: none */
-    bool many;                                  /* takes as many of the first as there are, and none if none */
+    const char *inputs[2];                      /* what its files are called; one in [ ] may be missing */
+    bool many;                                  /* takes any number of the first */
     bool output;                                /* writes a file, -o */
     status (*run)(const struct call *);
 };
 
-extern const struct command apply_command, tokens_command, parameters_command, compare_command, spectrum_command,
-    resample_command, network_command;
+extern const struct command list_command, help_command, version_command, apply_command, tokens_command,
+    parameters_command, compare_command, spectrum_command, resample_command, network_command;
 
-/* Command number `at`, NULL behind the last, of those that compute; the one of that name, or NULL. */
-const struct command *command_at(int at);
-const struct command *command_find(const char *name);
+/* The command of that name, or NULL. */
+const struct command *command_find(const struct command *const *commands, const char *name);
 
 /* "list, help, apply, ..." into text of `size` bytes; returns text. */
-const char *command_names(char *text, size_t size);
+const char *command_names(char *text, size_t size, const struct command *const *commands);
 
-/* What an own option says; `missing` where it is not given and has no default. */
+/* The value of an own option; `missing` if it is not given and has no default. */
 const char *own_text(const struct call *c, const char *option, const char *missing);
 
 /* Options that several commands share. */
@@ -70,13 +70,10 @@ const char *own_text(const struct call *c, const char *option, const char *missi
     {.name = "seed", .kind = OPTION_INTEGER, .fallback = "1", .low = 0, .high = 1e9, \
      .meaning = "of all that is drawn: same seed, same bytes"}
 
-/* The commands that explain: list, help and the shell's completion. */
-void print_list(void);
-void print_usage(void);
-void print_command(const struct command *command);
-void print_operator(const struct declaration *d, const struct command *command);
-void print_network(const struct network_table *table, const struct command *command);
-status print_topic(const char *name);
-void print_completions(int count, const char *const *word);
+/* The answer to --help after these words of a command, NULL if none was given. */
+status print_help(const struct command *const *commands, const struct command *command, const struct words *w);
+
+/* Candidates for the last word. */
+void print_completions(const struct command *const *commands, int count, const char *const *word);
 
 #endif

@@ -1,10 +1,9 @@
-/* complete.c -- what a shell may offer for the next word
+/* complete.c -- candidates for the next word, for shells
  *
  *     twicetold complete WORD...
  *
- * prints candidates for the last WORD, which may be empty, behind those before it:
- * all that could stand there, one a line, whatever it begins with.  Nothing is printed
- * where a file is wanted.  The shells' own files ask here, so they know no option. */
+ * prints all candidates for the last WORD, one a line; the shell selects those that begin with it.  If a file is
+ * expected, nothing is printed. */
 
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +24,10 @@ static void print_networks(void)
     for (int n = 0; (t = network_at(n)); n++) printf("%s\n", t->name);
 }
 
-static void print_commands(void)
+static void print_commands(const struct command *const *commands)
 {
-    const struct command *c;
-    printf("list\nhelp\nversion\n--help\n--version\n");
-    for (int at = 0; (c = command_at(at)); at++) printf("%s\n", c->own.name);
+    printf("--help\n--version\n");
+    for (; *commands; commands++) printf("%s\n", (*commands)->own.name);
 }
 
 /* The options of a declaration, but for those that another one has. */
@@ -67,22 +65,21 @@ static void print_values(const struct option *o, const struct declaration *d)
             if (t->optional) printf("%s\n", t->name);
 }
 
-void print_completions(int count, const char *const *word)
+void print_completions(const struct command *const *commands, int count, const char *const *word)
 {
     /* Step 1: the command and the operator. */
     if (count <= 1) {
-        print_commands();
+        print_commands(commands);
         return;
     }
     const char *last = word[count - 1], *before = word[count - 2];
-    const struct command *c = command_find(word[0]);
-    if (!strcmp(word[0], "help") && count == 2) {
-        print_commands();
+    const struct command *c = command_find(commands, word[0]);
+    if (!c) return;
+    if (c == &help_command && count == 2) {
+        print_commands(commands);
         print_operators();
         print_networks();
-        printf("--man\n");
     }
-    if (!c) return;
     const struct declaration *d = c->operator && count > 2 ? operator_find(word[1]) : NULL;
     if (c->operator && count == 2) {
         print_operators();

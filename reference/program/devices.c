@@ -1,4 +1,4 @@
-/* devices.c -- forms by what someone typed, rungs on a device among them; see devices.h */
+/* devices.c -- find forms by name, on a device too; see devices.h */
 
 #define _GNU_SOURCE
 

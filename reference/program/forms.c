@@ -1,6 +1,6 @@
-/* forms.c -- the list above all tellings; see ../forms.h
+/* forms.c -- the list of all forms; see ../forms.h
  *
- * The rest of reference/ knows no form, and links without this file. */
+ * The rest of reference/ links without this file. */
 
 #include "../forms.h"
 #include "../layers/layers.h"
@@ -23,7 +23,7 @@ const struct declaration *operator_find(const char *name)
     return layer_find(name);
 }
 
-/* The tellings, in the order in which their forms are named: a new kind is one line here. */
+/* Forms of the processor, in the order of their names in messages. */
 static const struct form_row *const lists[] = {naive_forms, fast_forms, layer_forms};
 
 static const struct form *of_list(const struct form_row *list, const struct declaration *d, int *at)
@@ -71,9 +71,9 @@ double form_rounding(const struct form *form)
     return !strcmp(end, "-tf32") ? 0x1p-11 : !strcmp(end, "-bf16") ? 0x1p-8 : 0;
 }
 
-/* ---- by what someone typed ---------------------------------------------------- */
+/* ---- by name, with errors ----------------------------------------------------- */
 
-/* One more name behind a list of them. */
+/* Append a name to a list. */
 static void append(char *list, size_t size, const char *name)
 {
     size_t at = strlen(list);

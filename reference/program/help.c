@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../layers/layers.h"
+#include "../lookup.h"
 #include "../networks/photo.h"
 #include "../shape.h"
 #include "command.h"
@@ -20,8 +21,9 @@ static void print_forms(const struct declaration *d, const char *separator)
 static void print_piece(int *column, const char *open, const char *piece, const char *close);
 
 /* CUDA versions are in every build, emulated; if there is a device, they run there too. */
-void print_list(void)
+static status list(const struct call *c)
 {
+    (void)c;
     const struct declaration *d;
     const struct form *rung;
     const struct network_table *t;
@@ -38,7 +40,26 @@ void print_list(void)
     int column = 9;
     for (int n = 0; (t = network_at(n)); n++) print_piece(&column, "", t->name, "");
     printf("\n");
+    return status_ok();
 }
+
+const struct command list_command = {
+    .own = {.name = "list", .summary = "operators, and the forms of each that are built in; layers; networks",
+            .options = (const struct option[]){{NULL}}},
+    .run = list,
+};
+
+static status version(const struct call *c)
+{
+    (void)c;
+    print_version("twicetold");
+    return status_ok();
+}
+
+const struct command version_command = {
+    .own = {.name = "version", .summary = "version and precision", .options = (const struct option[]){{NULL}}},
+    .run = version,
+};
 
 /* ---- lines of a table --------------------------------------------------- */
 
@@ -151,31 +172,26 @@ static void print_synopsis(const struct command *c, const struct declaration *d)
     if (d) print_options_of(&column, d, NULL, false);
     else if (c->operator) print_piece(&column, "[", "options of the operator", "]");
     print_options_of(&column, &c->own, d, false);
-    const char *open = c->many ? "[" : "", *close = c->many ? "...]" : "";
-    for (int i = 0; i < 2 && c->inputs[i]; i++) print_piece(&column, open, c->inputs[i], close);
+    for (int i = 0; i < 2 && c->inputs[i]; i++) print_piece(&column, "", c->inputs[i], "");
     if (c->output) print_piece(&column, "", "-o OUTPUT.safetensors", "");
     printf("\n");
 }
 
 /* ---- whole texts ----------------------------------------------------------- */
 
-void print_usage(void)
+static void print_usage(const struct command *const *commands)
 {
-    const struct command *c;
     const struct declaration *d;
-    printf("usage: twicetold COMMAND [WORDS]\n\n"
-           "  %-11s operators, and the forms of each that are built in; layers; networks\n"
-           "  %-11s this text, or all about a command, an operator, a layer or a network; --man: the manual page\n",
-           "list", "help [NAME]");
-    for (int at = 0; (c = command_at(at)); at++) printf("  %-11s %s\n", c->own.name, c->own.summary);
-    printf("  %-11s version and precision\n\noperators:", "version");
+    printf("usage: twicetold COMMAND [WORDS]\n\n");
+    for (; *commands; commands++) printf("  %-11s %s\n", (*commands)->own.name, (*commands)->own.summary);
+    printf("\noperators:");
     for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
     printf("\nlayers:   ");
     for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
     printf("\n\n--key=value is the same as --key value; --help, -h and --version are answered everywhere.\n");
 }
 
-void print_command(const struct command *c)
+static void print_command(const struct command *c)
 {
     printf("%s: %s\n\n", c->own.name, c->own.summary);
     print_synopsis(c, NULL);
@@ -185,7 +201,7 @@ void print_command(const struct command *c)
     if (c->what) printf("\n%s\n", c->what);
 }
 
-void print_operator(const struct declaration *d, const struct command *c)
+static void print_operator(const struct declaration *d, const struct command *c)
 {
     char shape[80], letter[4];
 
@@ -223,7 +239,7 @@ static void print_steps(const struct network_step *step)
     }
 }
 
-void print_network(const struct network_table *t, const struct command *c)
+static void print_network(const struct network_table *t, const struct command *c)
 {
     struct network n;
     char parameters[UNITS_TEXT], cost[UNITS_TEXT], bare[UNITS_TEXT], bytes[UNITS_TEXT];
@@ -272,9 +288,8 @@ static const char about[] =
     "cuda1, cuda2 and so on are CUDA kernels, and cuda is the last of them.\n"
     "Tensors are read from and written to safetensors files.\n"
     "Output is F32 from the float build and F64 from the double build.\n\n"
-    "A result is written under another name, .twicetold-PID-N in the same folder, and renamed when it is complete.\n"
-    "A file that it replaces passes its permissions on; one that may not be written to is not replaced.\n"
-    "The output may not be the input.\n\n"
+    "A result is written to OUTPUT.tmp, which is renamed when it is complete.  It gets the permissions of the file\n"
+    "that it replaces; a file that may not be written to is not replaced.  The output may not be an input.\n\n"
     "Before work begins, --max-memory counts the tensors of the file, x, y and all that the form works in, but not\n"
     "what FFTW, oneDNN, OpenBLAS and libpng keep for themselves. On a CUDA device it limits the device's memory too.\n"
     "An option that is given twice, has no value, or is not one of the operator is an error.\n"
@@ -323,7 +338,7 @@ static void print_roff_synopsis(const struct command *c)
         print_roff(required ? ".BI \\-\\-" : ".OP \\-\\-", o->name, required ? " \" " : flag ? "" : " \"");
         print_roff("", value_of(o), flag ? "\n" : "\\&\"\n");
     }
-    for (int i = 0; i < 2 && c->inputs[i]; i++) printf(c->many ? ".RI [ %s ...]\\&\n" : ".I %s\n", c->inputs[i]);
+    for (int i = 0; i < 2 && c->inputs[i]; i++) print_roff(".I ", c->inputs[i], "\n");
     if (c->output) printf(".BI \\-o \" OUTPUT.safetensors\"\n");
     printf(".YS\n");
 }
@@ -348,22 +363,18 @@ static void print_roff_entry(const struct declaration *d)
     print_roff("", d->summary, "\n");
 }
 
-static void print_manual(void)
+static void print_manual(const struct command *const *commands)
 {
-    const struct command *c;
+    const struct command *const *c;
     const struct declaration *d;
     const struct network_table *t;
     printf(".TH TWICETOLD 1 \"\" \"twicetold %s\" \"User commands\"\n"
            ".SH NAME\ntwicetold \\- apply attention operators, naive or fast, to tensors in files\n"
-           ".SH SYNOPSIS\n.SY \"twicetold list\"\n.YS\n.SY \"twicetold help\"\n"
-           ".RI [ COMMAND | OPERATOR | LAYER | NETWORK ]\n.OP \\-\\-man\n.YS\n", TWICETOLD_VERSION);
-    for (int at = 0; (c = command_at(at)); at++) print_roff_synopsis(c);
-    print_roff(".SY \"twicetold version\"\n.YS\n.SH DESCRIPTION\n", about, ".SH COMMANDS\n"
-               ".SS list\noperators, and the forms of each that are built in; layers; networks.\n"
-               ".SS help\nall about a command, an operator (its options, tensors, and the letters of their shapes), "
-               "a layer or a network; with\n.BR \\-\\-man ,\nthis page.\n");
-    for (int at = 0; (c = command_at(at)); at++) print_roff_command(c);
-    printf(".SS version\nversion and precision.\n.SH OPERATORS, LAYERS AND NETWORKS\n");
+           ".SH SYNOPSIS\n", TWICETOLD_VERSION);
+    for (c = commands; *c; c++) print_roff_synopsis(*c);
+    print_roff(".SH DESCRIPTION\n", about, ".SH COMMANDS\n");
+    for (c = commands; *c; c++) print_roff_command(*c);
+    printf(".SH OPERATORS, LAYERS AND NETWORKS\n");
     for (int o = 0; (d = operator_at(o)); o++) print_roff_entry(d);
     for (int l = 0; (d = layer_at(l)); l++) print_roff_entry(d);
     for (int n = 0; (t = network_at(n)); n++) print_roff(n ? ", " : ".PP\nNetworks: ", t->name, "");
@@ -371,20 +382,63 @@ static void print_manual(void)
     print_roff(".SH EXAMPLES\n.nf\n", examples, ".fi\n");
 }
 
-status print_topic(const char *name)
+/* ---- help, and the answer to --help ------------------------------------------ */
+
+const struct command *command_find(const struct command *const *commands, const char *name)
+{
+    while (*commands && strcmp((*commands)->own.name, name)) commands++;
+    return *commands;
+}
+
+const char *command_names(char *text, size_t size, const struct command *const *commands)
+{
+    size_t at = 0;
+    for (const struct command *const *c = commands; *c && at < size; c++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", c == commands ? "" : c[1] ? ", " : " or ", (*c)->own.name);
+    return text;
+}
+
+static status print_topic(const struct command *const *commands, const char *name)
 {
     const struct declaration *d = operator_find(name);
     const struct network_table *t = network_find(name);
-    const struct command *c = command_find(name);
+    const struct command *c = command_find(commands, name);
     char names[120];
-    if (!strcmp(name, "--man")) print_manual();
-    else if (d) print_operator(d, &apply_command);
+    if (d) print_operator(d, &apply_command);
     else if (c) print_command(c);
     else if (t) print_network(t, &network_command);
-    else if (!strcmp(name, "list") || !strcmp(name, "help") || !strcmp(name, "version")) print_usage();
     else {
         status s = operator_named(&d, name);
-        return bad_input("%s, a network, or one of %s", s.message, command_names(names, sizeof names));
+        return bad_input("%s, a network, or one of %s", s.message, command_names(names, sizeof names, commands));
     }
+    return status_ok();
+}
+
+static status help(const struct call *c)
+{
+    if (problem_given(&c->own, "man")) print_manual(c->commands);
+    else if (c->input[0]) return print_topic(c->commands, c->input[0]);
+    else print_usage(c->commands);
+    return status_ok();
+}
+
+const struct command help_command = {
+    .own = {.name = "help", .summary = "all about a command, an operator (options, tensors, shapes), a layer or a network",
+            .options = (const struct option[]){
+                {.name = "man", .kind = OPTION_FLAG, .fallback = "", .meaning = "the manual page"}, {NULL}}},
+    .inputs = {"[NAME]"},
+    .run = help,
+};
+
+status print_help(const struct command *const *commands, const struct command *command, const struct words *w)
+{
+    const char *topic = w->count > 1 ? w->word[1] : "";
+    const struct declaration *d = command && command->operator ? operator_find(topic) : NULL;
+    const struct network_table *t = command && command->network ? network_find(topic) : NULL;
+    if (d) print_operator(d, command);
+    else if (t) print_network(t, command);
+    else if (command == &help_command && *topic) return print_topic(commands, topic);
+    else if (command) print_command(command);
+    else print_usage(commands);
     return status_ok();
 }

@@ -1,7 +1,6 @@
-/* network.c -- the command that runs a whole network
+/* network.c -- the command that runs a whole network, on PNG files (networks/photo.h) or on tensors
  *
- * On PNG files, prepared as networks/photo.h says, or on tensors.  Everything that it
- * takes is known before it is taken, and refused where it is too much. */
+ * All memory is known, and checked against the limit, before it is taken. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +13,9 @@
 #include "command.h"
 #include "units.h"
 
-#define PROFILE_RUNS 9          /* behind one that warms the caches */
+#define PROFILE_RUNS 9          /* after one that warms the caches */
 
 /* ---- images ------------------------------------------------------------------- */
-
-/* The frames of a grid: one image each, the others of a video. */
-static size_t frames_of(const grid *g) { return g->axes == 3 ? g->size[0] : 1; }
 
 static status read_images(real *x, const struct call *c, const grid *g, size_t channels)
 {
@@ -36,7 +32,7 @@ static status read_images(real *x, const struct call *c, const grid *g, size_t c
 static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
 {
     const struct tensor *x = tensors_find(input, "x");
-    size_t frames = frames_of(g);
+    size_t frames = g->axes == 3 ? g->size[0] : 1;      /* one image each */
     *batch = 1;
     if (input->count) {
         if (!x || input->count > 1) return bad_input("--input: found %zu tensors, expected one, x", input->count);
@@ -67,7 +63,7 @@ static void print_kind(const struct network_kind *k, const struct network_kind *
     else printf("  %8.2f\n", network_if_free(k, all));
 }
 
-/* Seconds and multiply-adds by what the steps are, the slowest first; and Amdahl's law. */
+/* Seconds and multiply-adds by kind of step, the slowest first; and Amdahl's law. */
 static status profile(struct network *n, real *logits, const real *x)
 {
     struct network_kind kind[NETWORK_KINDS], all;
@@ -172,7 +168,7 @@ static status run_network(const struct call *c)
     };
     if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
 
-    /* Step 2: all sizes, and whether there is memory for them. */
+    /* Step 2: all sizes, and whether their memory is allowed. */
     if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
     r.allowed = allowed;
     held = memory_in_use();
@@ -193,7 +189,7 @@ static status run_network(const struct call *c)
     if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
     if (!s.code && before) n.parts = step;
 
-    /* Step 4: run and write; whatever happens, let go. */
+    /* Step 4: run, write, release. */
     if (!s.code) s = network_place(&n);
     if (!s.code) s = make_outputs(out, &n, stages);
     real *stage[NETWORK_STAGES] = {0};
@@ -249,7 +245,7 @@ const struct command network_command = {
             "are [B, classes].\n"
             "'if free' in the profile is Amdahl's law: how much faster all would be if that kind took no time.",
     .network = true,
-    .inputs = {"IMAGE.png"},
+    .inputs = {"[IMAGE.png ...]"},
     .many = true,
     .output = true,
     .run = run_network,

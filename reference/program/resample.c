@@ -100,7 +100,9 @@ static status resample(const struct call *c)
     struct problem p;
     struct tensors file = {0}, out = {0};
     grid from, to;
-    const char *from_text = own_text(c, "from", ""), *rule = own_text(c, "by", "");
+    const char *from_text = own_text(c, "from", "");
+    struct lookup names = {.problem = &c->own};
+    enum regrid_rule rule = (enum regrid_rule)lookup_choice(&names, "by");     /* choices are in the enum's order */
     size_t changed = 0, allowed;
 
     /* Step 1: the options, before any file is touched. */
@@ -126,8 +128,7 @@ static status resample(const struct call *c)
         if (problem_row(&p, in->name) < 0)
             s = bad_input("not of %s ('twicetold help %s')", c->operator->name, c->operator->name);
         else if (r.kind != COPIED)
-            s = resampled(made, in, &r, &from, &to,
-                          !strcmp(rule, "zeros") ? REGRID_ZEROS : *rule == 's' ? REGRID_SPECTRUM : REGRID_BICUBIC);
+            s = resampled(made, in, &r, &from, &to, rule);
         else if (!(s = tensor_create(made, in->name, in->axes, in->size)).code)
             memcpy(made->data, in->data, in->count * sizeof *in->data);
         s = status_at(s, where);
@@ -135,7 +136,7 @@ static status resample(const struct call *c)
     }
     if (!s.code && !changed) s = bad_input("found no tensor with an entry for each token or offset, expected one");
 
-    /* Step 3: write; whatever happens, release. */
+    /* Step 3: write, release. */
     if (!s.code) s = safetensors_write(c->output, out.tensor, out.count);
     tensors_release(&out);
     tensors_release(&file);

@@ -9,7 +9,7 @@
 #include "../outline.h"
 #include "command.h"
 
-/* What the tokens are made of, by the options of a command. */
+/* The source of the tokens, from the options of a command. */
 static struct token_source source_of(const struct call *c)
 {
     const char *path = own_text(c, "images", NULL);
@@ -22,8 +22,8 @@ static struct token_source source_of(const struct call *c)
     };
 }
 
-/* Refuses what --max-memory does not allow: x, `more` reals beside it, and what
- * making tokens takes.  What a file of images brings is known when it is open. */
+/* Reject more than --max-memory allows: x, `more` other reals, and the memory of tokens_make.  The limit also holds for
+ * the file of images, whose size is known only when it is open. */
 static status allow(const struct call *c, size_t batch, const grid *g, size_t channels, size_t more)
 {
     size_t allowed, needed, row;
@@ -67,7 +67,7 @@ static status parameters(const struct call *c)
     real *x = NULL, *block = NULL;
     char origin[200];
 
-    /* Step 1: all sizes, and whether there is memory for them. */
+    /* Step 1: all sizes, and whether their memory is allowed. */
     struct outline o = {
         .words = c->words, .word = c->word, .grid = own_text(c, "grid", NULL),
         .batch = problem_size(&c->own, "B"), .channels = problem_size(&c->own, "C"),

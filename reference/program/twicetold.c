@@ -9,39 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../instruments/beside.h"
+#include "../instruments/atomic_file.h"
 #include "../instruments/safetensors.h"
 #include "../lookup.h"
 #include "command.h"
 
 static const struct command *const commands[] = {
-    &apply_command, &parameters_command, &compare_command, &tokens_command, &spectrum_command,
-    &resample_command, &network_command,
+    &list_command, &help_command, &version_command, &apply_command, &parameters_command, &compare_command,
+    &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
 };
-
-const struct command *command_at(int at)
-{
-    return at < (int)(sizeof commands / sizeof *commands) ? commands[at] : NULL;
-}
-
-const struct command *command_find(const char *name)
-{
-    const struct command *each;
-    for (int c = 0; (each = command_at(c)); c++)
-        if (!strcmp(each->own.name, name)) return each;
-    return NULL;
-}
-
-const char *command_names(char *text, size_t size)
-{
-    const struct command *each;
-    snprintf(text, size, "list, help, version");
-    for (int c = 0; (each = command_at(c)); c++) {
-        size_t at = strlen(text);
-        snprintf(text + at, size - at, "%s%s", command_at(c + 1) ? ", " : " or ", each->own.name);
-    }
-    return text;
-}
 
 const char *own_text(const struct call *c, const char *option, const char *missing)
 {
@@ -54,6 +30,7 @@ const char *own_text(const struct call *c, const char *option, const char *missi
 static status take_input(struct call *c, const char *word)
 {
     const char *const *names = c->command->inputs;
+    if (!names[0] && !c->command->own.options[0].name) return bad_input("found '%.60s', expected nothing more", word);
     if (!names[0]) return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
                                     c->command->own.name);
     if (c->command->many) {
@@ -118,7 +95,13 @@ static status sort_words(struct call *c, const char **own, int *owned, const str
     return status_ok();
 }
 
-static bool is_output(const struct call *c, const char *input) { return input && same_file(input, c->output); }
+/* True if the output or its temporary file (atomic_file.h) would replace this input. */
+static bool is_output(const struct call *c, const char *input)
+{
+    char temporary[4096];
+    snprintf(temporary, sizeof temporary, "%s.tmp", c->output);
+    return input && (same_file(input, c->output) || same_file(input, temporary));
+}
 
 static status own_path(const struct call *c)
 {
@@ -129,7 +112,8 @@ static status own_path(const struct call *c)
 static status check_files(const struct call *c)
 {
     for (int i = 0; i < 2 && c->command->inputs[i] && !c->command->many; i++)
-        if (!c->input[i]) return bad_input("input: missing, expected %s", c->command->inputs[i]);
+        if (!c->input[i] && *c->command->inputs[i] != '[')
+            return bad_input("input: missing, expected %s", c->command->inputs[i]);
     if (!c->command->output) return status_ok();
     if (!c->output) return bad_input("option -o: missing, expected -o OUTPUT.safetensors");
     for (int i = 0; i < 2 + c->files; i++)
@@ -141,7 +125,7 @@ static status check_files(const struct call *c)
 
 static status perform(const struct command *command, const struct words *w)
 {
-    struct call c = {.command = command};
+    struct call c = {.commands = commands, .command = command};
     int first = 1, owned = 0;
     if (command->operator) {
         char name[40];
@@ -170,57 +154,34 @@ static status perform(const struct command *command, const struct words *w)
 
 /* ---- the program ----------------------------------------------------- */
 
-/* What --help is answered with: about the operator, the command, or all. */
-static status explain(const struct command *command, const struct words *w)
-{
-    const struct declaration *d = command && command->operator && w->count > 1 ? operator_find(w->word[1]) : NULL;
-    const struct network_table *t = command && command->network && w->count > 1 ? network_find(w->word[1]) : NULL;
-    if (d) print_operator(d, command);
-    else if (t) print_network(t, command);
-    else if (command) print_command(command);
-    else if (w->count == 2 && !strcmp(w->word[0], "help")) return print_topic(w->word[1]);
-    else print_usage();
-    return status_ok();
-}
-
 static status dispatch(const struct words *w)
 {
     const char *name = w->count ? w->word[0] : "";
-    const struct command *command = command_find(name);
+    const struct command *command = command_find(commands, name);
     char names[120];
 
     if (!strcmp(name, "complete")) {
-        print_completions(w->count - 1, w->word + 1);
+        print_completions(commands, w->count - 1, w->word + 1);
         return status_ok();
     }
-    if (w->help) return explain(command, w);
-    if (w->version || (!strcmp(name, "version") && w->count == 1)) {
-        print_version("twicetold");
-        return status_ok();
-    }
+    if (w->help) return print_help(commands, command, w);
+    if (w->version) return perform(&version_command, &(struct words){0});
     if (command) return perform(command, w);
-    if (!strcmp(name, "help") && w->count <= 2) return explain(NULL, w);
-    if (!strcmp(name, "list") && w->count == 1) {
-        print_list();
-        return status_ok();
-    }
-    if (!strcmp(name, "help") || !strcmp(name, "list") || !strcmp(name, "version"))
-        return bad_input("%s: found '%.40s', expected nothing more", name, w->word[w->count - 1]);
-    command_names(names, sizeof names);
+    command_names(names, sizeof names, commands);
     return *name ? bad_input("command %.40s: not known, expected %s", name, names)
                  : bad_input("found no command, expected %s", names);
 }
 
-/* No file is left beside where it was to go; then the signal's own action, which is back. */
+/* Remove the unfinished output; then do what the signal does by default. */
 static void interrupted(int number)
 {
-    beside_remove_all();
+    atomic_file_remove();
     raise(number);
 }
 
 static void expect_interruptions(void)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU};
     struct sigaction before, action = {.sa_handler = interrupted, .sa_flags = SA_RESETHAND};
     for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
         if (sigaction(ends[n], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(ends[n], &action, NULL);

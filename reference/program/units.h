@@ -7,10 +7,9 @@
 
 #include <stddef.h>
 
-#define UNITS_TEXT 24           /* room for one of them */
+#define UNITS_TEXT 24           /* bytes of one of them */
 
-/* Into text, which is returned: right-aligned in so many columns, of which µ takes
- * one and two bytes. */
+/* Into text, which is returned: right-aligned in this many columns (µ is one column and two bytes). */
 const char *units_seconds(char text[UNITS_TEXT], int columns, double seconds);
 const char *units_bytes(char text[UNITS_TEXT], int columns, double bytes);
 const char *units_count(char text[UNITS_TEXT], int columns, double count);

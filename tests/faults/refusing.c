@@ -1,10 +1,14 @@
-/* refusing.c -- a malloc that fails, for a program and all its libraries (glibc only)
+/* refusing.c -- a malloc that fails, and an fsync that is interrupted, for a program and all its libraries (glibc only)
  *
  *     LD_PRELOAD=refusing.so REFUSE=12 REFUSE_ALL=1 REFUSE_REPORT=file build/twicetold ...
  *
  * While main runs, request number REFUSE (from 0) returns NULL; with REFUSE_ALL, all later ones, too.  The report has a
  * line for each of the first failed requests, with the file that made it, and after main "left N": blocks that the
- * program, cJSON, libpng or zlib did not free. */
+ * program, cJSON, libpng or zlib did not free.
+ *
+ *     LD_PRELOAD=refusing.so SIGNAL_AT_FSYNC=15 build/twicetold ...
+ *
+ * The program receives the signal when it calls fsync: its temporary file is complete, and not yet renamed. */
 
 #define _GNU_SOURCE
 
@@ -13,12 +17,14 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the C library */
@@ -154,6 +160,15 @@ void free(void *block)
 {
     forget(block);
     __libc_free(block);
+}
+
+/* ---- a signal ------------------------------------------------------------------ */
+
+int fsync(int file)
+{
+    const char *number = getenv("SIGNAL_AT_FSYNC");
+    if (number) raise((int)strtol(number, NULL, 10));
+    return (int)syscall(SYS_fsync, file);
 }
 
 /* ---- main ----------------------------------------------------------------------- */

@@ -53,9 +53,8 @@ static bool harmless(const char *word, const char *before)
 static void write_tensors(const char *const *word, int words)
 {
     struct problem p;
-    char sizes[80] = "";
-    const char *list[WORDS], *letters[] = {"3", "5", "2", "4", "7"};
-    char letter[4];
+    const char *list[WORDS];
+    struct bytes sizes = {(const uint8_t[]){2, 4, 1, 3, 6}, 5};
     int taken = 0;
     const struct declaration *d = words > 1 ? operator_find(word[1]) : NULL;
     if (!d) return;
@@ -65,13 +64,7 @@ static void write_tensors(const char *const *word, int words)
             if (d->options[declaration_option(d, word[w] + 2)].kind != OPTION_FLAG && w + 1 < words)
                 list[taken++] = word[++w];
         }
-    struct outline o = {.words = taken, .word = list, .batch = 2, .channels = 12, .sizes = sizes};
-    status s = outline_problem(&p, d, &o);
-    for (int l = 0; l < 5 && s.code && outline_open_letter(letter, &p); l++) {
-        size_t at = strlen(sizes);
-        snprintf(sizes + at, sizeof sizes - at, " %s=%s", letter, letters[l]);
-        s = outline_problem(&p, d, &o);
-    }
+    status s = choose_sizes(&p, d, (struct outline){.words = taken, .word = list, .batch = 2, .channels = 12}, &sizes);
     if (s.code || problem_parameters(&p) > 40000 || problem_input_count(&p) > 20000) return;
 
     real *block = NULL, *x = memory_reals(problem_input_count(&p), 1, 1, 1);
@@ -133,7 +126,7 @@ const char *fuzz_command(const uint8_t *bytes, size_t size)
         most_work |= !strncmp(word[w], "--max-work", 10);
         if (!strcmp(word[w], "-o") && w + 1 < words) output = word[w + 1];
     }
-    const struct command *command = words ? command_find(word[0]) : NULL;
+    const struct command *command = words ? command_find(commands, word[0]) : NULL;
     if (command && !most_memory && declaration_option(&command->own, "max-memory") >= 0)
         word[words++] = "--max-memory=" MEMORY;
     if (command && !most_work && declaration_option(&command->own, "max-work") >= 0)

@@ -81,23 +81,14 @@ static void choose_absent(char *text, size_t size, const struct declaration *d, 
 /* A problem with all sizes, or an error. */
 static status choose_problem(struct problem *p, const struct declaration *d, char *options, struct bytes *b)
 {
-    static char sizes[128], without[256];
+    static char without[256];
     static const char *word[48];
-    char letter[4];
     int words = 0;
     choose_options(options, 512, d, b);
     choose_absent(without, sizeof without, d, b);
     for (char *w = strtok(options, " "); w && words < 48; w = strtok(NULL, " ")) word[words++] = w;
-    struct outline o = {.words = words, .word = word, .batch = choose(b, 3) + 1, .channels = choose(b, 26) + 1,
-                        .sizes = sizes, .without = without};
-    *sizes = '\0';
-    status s = outline_problem(p, d, &o);
-    for (int n = 0; n < 10 && s.code && outline_open_letter(letter, p); n++) {
-        size_t at = strlen(sizes);
-        snprintf(sizes + at, sizeof sizes - at, "%s%s=%u", at ? " " : "", letter, choose(b, 12) + 1);
-        s = outline_problem(p, d, &o);
-    }
-    return s;
+    return choose_sizes(p, d, (struct outline){.words = words, .word = word, .batch = choose(b, 3) + 1,
+                                               .channels = choose(b, 26) + 1, .without = without}, b);
 }
 
 /* Numbers: standard normal; one tensor may be zero or whole numbers; the remaining bytes go into x, as sixteenths.

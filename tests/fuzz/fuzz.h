@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "../../reference/status.h"
+#include "../../reference/outline.h"
 
 struct target {
     const char *name;
@@ -36,6 +36,9 @@ const char *wrong_status(status s);
 /* Bytes as choices: the next one, modulo n; 0 at the end. */
 struct bytes { const uint8_t *next; size_t left; };
 unsigned choose(struct bytes *b, unsigned n);
+
+/* The problem of an outline, in which the bytes choose the sizes that are open, from 1 to 12. */
+status choose_sizes(struct problem *p, const struct declaration *d, struct outline o, struct bytes *b);
 
 /* Write a file; the fault, or NULL. */
 const char *write_file(const char *name, const uint8_t *bytes, size_t size);

@@ -95,7 +95,12 @@ def end(process):
 def place(program):
     """The path of a suite's output, without suffix."""
     precision = "double" if "/double/tests/" in program else "exact" if "/exact/" in program else "float"
-    return f"{TAP}/{precision}/{os.path.basename(program)}"
+    return f"{TAP}/{precision}/{os.path.basename(program).removesuffix('.py')}"
+
+
+def command(program):
+    """How a suite is started; one in Python puts the wrapper before the programs that it runs."""
+    return [sys.executable, program] if program.endswith(".py") else [*WRAPPER, program]
 
 
 def last_seconds():
@@ -174,7 +179,7 @@ def main(tasks):
         signal.signal(number, lambda *_: sys.exit(130))
     pool = concurrent.futures.ThreadPoolExecutor(JOBS)
     try:
-        started = {pool.submit(runner.run, [*WRAPPER, suite], place(suite) + ".log", LIMIT): suite for suite in suites}
+        started = {pool.submit(runner.run, command(suite), place(suite) + ".log", LIMIT): suite for suite in suites}
         for done in concurrent.futures.as_completed(started):
             counts.append(report(started[done], *done.result()))
             sys.stdout.flush()

@@ -1,0 +1,188 @@
+"""suite.py -- suites that run the programs of a build
+
+A suite is a file tests/test_NAME.py.  `make` links it into build/tests and build/double/tests; the folder of the link
+says which build it tests.  It prints what a Check suite prints: a line of TAP for each test, failures as
+FILE:LINE:F:..., and a closing line with counts.  Test methods are named test_CLAIM; the report has CLAIM.  Arguments
+select tests as unittest's -k does.
+
+$RUN is put before each program (qemu, valgrind); $CK_TIMEOUT_MULTIPLIER multiplies the time limit.
+"""
+import collections
+import json
+import os
+import pty
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import traceback
+import unittest
+
+SCRIPT = os.path.abspath(sys.argv[0])
+BUILD = os.path.dirname(os.path.dirname(SCRIPT))
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+DOUBLE = os.path.basename(BUILD) == "double"
+DTYPE, REAL = ("F64", "d") if DOUBLE else ("F32", "f")
+WRAPPER = shlex.split(os.environ.get("RUN", ""))
+SECONDS = 120 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
+
+Result = collections.namedtuple("Result", "status out err")
+
+
+def command(words):
+    """The arguments of a program of this build: "twicetold apply ...", "measure ...", "figures/cuda ..."."""
+    program, *more = shlex.split(words) if isinstance(words, str) else words
+    return [*WRAPPER, os.path.join(BUILD, program), *more]
+
+
+def run(words, **settings):
+    """Run a program; settings as for subprocess.run.  A negative status is a signal's number."""
+    settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
+    done = subprocess.run(command(words), timeout=SECONDS, **settings)
+    out, err = ((text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
+    return Result(done.returncode, out, err)
+
+
+class Case(unittest.TestCase):
+    """Each test runs in an empty folder of its own; a file that ends in .tmp must not be left there."""
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="twicetold-")
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
+    def succeeds(self, words, **settings):
+        """Run a program that must succeed without a word on stderr; return its output."""
+        done = run(words, **settings)
+        self.assertEqual((done.status, done.err), (0, ""), words)
+        return done.out
+
+    def fails(self, words, message, status=2, **settings):
+        """Run a program that must fail with one line on stderr, which contains the message, and leave no new file."""
+        before = sorted(os.listdir())
+        done = run(words, **settings)
+        self.assertEqual(done.status, status, f"{words}: {done.err}")
+        self.assertIn(message, done.err, words)
+        self.assertEqual((done.err.count("\n"), done.err[-1:], done.out), (1, "\n", ""), words)
+        self.assertEqual(sorted(os.listdir()), before, words)
+
+    def for_each(self, check, rows):
+        """Call a check with the entries of each row; a row that fails does not end the test."""
+        for row in rows:
+            with self.subTest(row):
+                check(*row)
+
+    def open_terminal(self):
+        """Both ends of a new terminal; a system without any, as a chroot without /dev/pts, skips the test."""
+        try:
+            ends = [open(end, "r+b", buffering=0) for end in pty.openpty()]
+        except OSError as error:
+            raise unittest.SkipTest(f"there is no terminal: {error.strerror}") from error
+        for end in ends:
+            self.addCleanup(end.close)
+        return ends
+
+    def run_on_terminal(self, words):
+        """As run, with a terminal as the program's output, at most what its buffer holds."""
+        master, terminal = self.open_terminal()
+        done, out = run(words, stdout=terminal), b""
+        terminal.close()
+        try:
+            while more := master.read(4096):
+                out += more
+        except OSError:                             # all has been read
+            pass
+        return done._replace(out=out.decode())
+
+
+# ---- safetensors files: 8 bytes of length, a header in JSON, the data
+
+def raw_tensors(header, data=b""):
+    """The bytes of a file with this header, however wrong."""
+    header = header.encode() if isinstance(header, str) else header
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def write_tensors(path, tensors, dtype=DTYPE):
+    """Write {name: (shape, numbers)}."""
+    header, data = {}, b""
+    for name, (shape, numbers) in tensors.items():
+        more = struct.pack(f"<{len(numbers)}{'d' if dtype == 'F64' else 'f'}", *numbers)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(more)]}
+        data += more
+    with open(path, "wb") as f:
+        f.write(raw_tensors(json.dumps(header), data))
+
+
+def read_tensors(path):
+    """{name: (shape, numbers)} of a file, in its order."""
+    with open(path, "rb") as f:
+        bytes_ = f.read()
+    start = 8 + struct.unpack_from("<Q", bytes_)[0]
+    tensors = {}
+    for name, entry in json.loads(bytes_[8:start]).items():
+        first, end = entry["data_offsets"]
+        letter = "d" if entry["dtype"] == "F64" else "f"
+        numbers = struct.unpack(f"<{(end - first) // struct.calcsize(letter)}{letter}", bytes_[start + first:start + end])
+        tensors[name] = (entry["shape"], numbers)
+    return tensors
+
+
+# ---- the report
+
+class Report(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.failed = 0
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.wrong = []
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error:
+            kind, value, trace = error
+            row = subtest.id().removeprefix(test.id()).strip()
+            self.wrong.append((kind, f"{row}: {value}", trace))
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.wrong.append(error)
+
+    addError = addFailure
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(f"skipped: {name_of(test)}: {reason}")
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.failed += bool(self.wrong)
+        place = f"{os.path.basename(SCRIPT)}:{type(test).__name__}:{name_of(test)}"
+        print(f"{'not ' if self.wrong else ''}ok {self.testsRun} - {place}: {'Failed' if self.wrong else 'Passed'}")
+        for kind, error, trace in self.wrong:
+            lines = [n for frame, n in traceback.walk_tb(trace) if frame.f_code.co_filename == sys.modules["__main__"].__file__]
+            what = " ".join(str(error).split())
+            print(f"{os.path.basename(SCRIPT)}:{lines[-1] if lines else 0}:F:{place}:0: {kind.__name__}: {what}")
+        sys.stdout.flush()
+
+
+def name_of(test):
+    return test.id().split(".")[-1].removeprefix("test_")
+
+
+def main():
+    """Run the tests of the suite.  SIGTERM ends it as SIGINT does: no program goes on, and no folder is left."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    loader = unittest.TestLoader()
+    loader.testNamePatterns = [f"*{word}*" for word in sys.argv[1:] if word != "-k"] or None
+    report = Report()
+    loader.loadTestsFromModule(sys.modules["__main__"]).run(report)
+    passed = report.testsRun - report.failed
+    print(f"{100 * passed // max(report.testsRun, 1)}%: Checks: {report.testsRun}, Failures: {report.failed}, Errors: 0")
+    sys.exit(report.failed > 0)

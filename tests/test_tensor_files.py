@@ -1,0 +1,346 @@
+"""test_tensor_files.py -- how the program reads and writes safetensors files
+
+test_safetensors.c has what no command shows: damaged files, memory, the C interface.
+"""
+import os
+import resource
+import struct
+
+from support import suite
+
+COPY = "twicetold resample position --from 2 --to 2 --by bicubic"
+X = '"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}'
+
+
+def only_x(shape, offsets="[0,8]", dtype='"F32"'):
+    """A header of one tensor."""
+    return f'{{"x":{{"dtype":{dtype},"shape":{shape},"data_offsets":{offsets}}}}}'
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def write_header(path, header, data=b""):
+    """Characters of the header are bytes, since some are no UTF-8."""
+    write(path, suite.raw_tensors(header.encode("latin-1"), data))
+
+
+# Header, bytes of data, message.  Each differs from a valid file in one thing.
+WRONG = [
+    # Not strict JSON, or not in UTF-8
+    ('[]', 0, "header byte 0: 0x5b, expected {"),
+    (' {' + X + '}', 8, "header byte 0: 0x20, expected {"),
+    ('\xef\xbb\xbf{' + X + '}', 8, "header byte 0: 0xef, expected {"),
+    ('{' + X + '} x', 8, "0x78 after the JSON, expected only spaces"),
+    ('{' + X + '}\n', 8, "0x0a after the JSON, expected only spaces"),
+    ('{' + X + '}{}', 8, "0x7b after the JSON, expected only spaces"),
+    ('{' + X + '}\0\0', 8, "byte 0x00, expected JSON"),
+    ('{' + X, 8, "expected JSON"),
+    ('{' + X + ',', 8, "expected JSON"),
+    ('{' + X + ',}', 8, "expected JSON"),
+    ('{x:1}', 0, "expected JSON"),
+    ("{'x':1}", 0, "expected JSON"),
+    ('{"x":nul}', 0, "expected JSON"),
+    ('{"x" "y"}', 0, "expected JSON"),
+    ('{\x01' + X + '}', 8, "header byte 1: byte 0x01, expected JSON"),
+    ('{\0' + X + '}', 8, "header byte 1: byte 0x00, expected JSON"),
+    ('{"x', 0, "header byte 1: a string begins and does not end"),
+    ('{"x\\', 0, "an escape that JSON does not have"),
+    (r'{"x\q":1}', 0, "an escape that JSON does not have"),
+    (r'{"x\u12":1}', 0, r"header byte 3: \u, expected four hexadecimal digits"),
+    (r'{"x\uzzzz":1}', 0, r"\u, expected four hexadecimal digits"),
+    (r'{"x\udc00":1}', 0, "expected JSON"),
+    (r'{"x\ud800":1}', 0, "expected JSON"),
+    (r'{"x\u0000y":1}', 0, r"\u0000 in a string, expected no zero byte"),
+    ('{"x\0y":1}', 0, "byte 0x00 in a string, expected it escaped"),
+    ('{"x\ny":1}', 0, "byte 0x0a in a string, expected it escaped"),
+    ('{"\x80":1}', 0, "header byte 2: 0x80 is not UTF-8"),
+    ('{"\xc0\xaf":1}', 0, "0xc0 is not UTF-8"),
+    ('{"\xe0\x80\xaf":1}', 0, "0xe0 is not UTF-8"),
+    ('{"\xed\xa0\x80":1}', 0, "0xed is not UTF-8"),
+    ('{"\xf0\x8f\xbf\xbf":1}', 0, "0xf0 is not UTF-8"),
+    ('{"\xf4\x90\x80\x80":1}', 0, "0xf4 is not UTF-8"),
+    ('{"\xf5\x80\x80\x80":1}', 0, "0xf5 is not UTF-8"),
+    ('{"\xe2\x88":1}', 0, "0xe2 is not UTF-8"),
+    ('{"x":1}\xe2\x88', 0, "0xe2 is not UTF-8"),
+    ('{"x":{"shape":[[1]]}}', 0, "nested 4 deep, expected at most 3"),
+    ('{"x":' + 32 * '[', 0, "nested 4 deep, expected at most 3"),
+
+    # Names
+    ('{' + X + ',' + X + '}', 8, "tensor x: named twice"),
+    ('{' + X + r',"\u0078":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}', 12, "tensor x: named twice"),
+    ('{"__metadata__":{},' + X + ',"__metadata__":{}}', 8, "__metadata__: named twice"),
+    ('{"__metadata__":[]}', 0, "__metadata__: an array, expected an object of strings"),
+    ('{"__metadata__":{"a":"b","c":1}}', 0, "__metadata__: c is a number, expected a string"),
+    ('{"__metadata__":{"a":null}}', 0, "__metadata__: a is null, expected a string"),
+
+    # Fields
+    ('{"x":[]}', 0, "tensor x: an array, expected an object"),
+    ('{"x":true}', 0, "tensor x: true or false, expected an object"),
+    ('{"x":{"shape":[2],"data_offsets":[0,8]}}', 8, "tensor x: dtype is missing"),
+    ('{"x":{"dtype":"F32","data_offsets":[0,8]}}', 8, "tensor x: shape is missing"),
+    ('{"x":{"dtype":"F32","shape":[2]}}', 8, "tensor x: data_offsets is missing"),
+    ('{"x":{"Dtype":"F32","shape":[2],"data_offsets":[0,8]}}', 8, "tensor x: field Dtype, expected dtype"),
+    ('{"x":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}}', 8, "tensor x: dtype given twice"),
+    ('{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}}', 8,
+     "tensor x: field more, expected dtype, shape and data_offsets"),
+
+    # Types
+    (only_x("[4]", dtype='"F16"'), 8, "tensor x: dtype F16, expected F32 or F64"),
+    (only_x("[4]", dtype='"BF16"'), 8, "tensor x: dtype BF16, expected F32 or F64"),
+    (only_x("[2]", dtype='"f32"'), 8, "tensor x: dtype f32, expected F32 or F64"),
+    (only_x("[2]", dtype="32"), 8, "tensor x: dtype is a number, expected a string"),
+
+    # Shapes
+    (only_x("2"), 8, "tensor x: shape is a number, expected an array"),
+    (only_x('{"0":2}'), 8, "tensor x: shape is an object, expected an array"),
+    (only_x('["2"]'), 8, "tensor x: shape holds a string, expected whole numbers"),
+    (only_x("[2,null]"), 8, "tensor x: shape holds null, expected whole numbers"),
+    (only_x("[-2]"), 8, "tensor x: number -2, expected a whole number"),
+    (only_x("[-0]"), 8, "tensor x: number -0, expected a whole number"),
+    (only_x("[1.5]"), 8, "tensor x: number 1.5, expected a whole number"),
+    (only_x("[2.0]"), 8, "tensor x: number 2.0, expected a whole number"),
+    (only_x("[2e0]"), 8, "tensor x: number 2e0, expected a whole number"),
+    (only_x("[02]"), 8, "tensor x: number 02, expected a whole number"),
+    (only_x("[1e999]"), 8, "tensor x: number 1e999, expected a whole number"),
+    (only_x("[NaN]"), 8, "expected JSON"),
+    (only_x("[0x2]"), 8, "expected JSON"),
+    (only_x("[18446744073709551618]"), 8, "tensor x: number 18446744073709551618, expected"),
+    (only_x("[9007199254740992]"), 8, "tensor x: shape holds a number beyond 2^53"),
+    (only_x("[9007199254740993]"), 8, "tensor x: shape holds a number beyond 2^53"),
+    (only_x("[0]", "[0,0]"), 0, "tensor x: axis 0 has size 0, expected at least 1"),
+    (only_x("[2,0]"), 8, "tensor x: axis 1 has size 0, expected at least 1"),
+    (only_x("[1,1,1,1,1,1,1,1,2]"), 8, "tensor x: 9 axes, expected at most 8"),
+    (only_x("[4294967296,4294967296]"), 8, "tensor x: its size overflows"),
+    (only_x("[4294967296,1073741824]", "[0,0]"), 8, "tensor x: its size overflows"),
+    (only_x("[1000000000]"), 8, "tensor x: data_offsets [0, 8], expected 4000000000 bytes"),
+
+    # Offsets
+    (only_x("[2]", "8"), 8, "tensor x: data_offsets is a number, expected an array"),
+    (only_x("[2]", "[8]"), 8, "tensor x: data_offsets has 1 numbers, expected 2"),
+    (only_x("[2]", "[0,8,8]"), 8, "tensor x: data_offsets has 3 numbers, expected 2"),
+    (only_x("[2]", '[0,"8"]'), 8, "tensor x: data_offsets holds a string, expected whole numbers"),
+    (only_x("[2]", "[0,8.0]"), 8, "tensor x: number 8.0, expected a whole number"),
+    (only_x("[2]", "[8,0]"), 8, "tensor x: data_offsets [8, 0], expected them in order and within 8 bytes"),
+    (only_x("[2]", "[4,12]"), 8, "tensor x: data_offsets [4, 12], expected them in order and within 8 bytes"),
+    (only_x("[4503599627370496]", "[0,9007199254740991]"), 8,
+     "tensor x: data_offsets [0, 9007199254740991], expected them in order and within 8 bytes"),
+    (only_x("[1]"), 8, "tensor x: data_offsets [0, 8], expected 4 bytes for F32 [1]"),
+    (only_x("[2]", dtype='"F64"'), 8, "tensor x: data_offsets [0, 8], expected 16 bytes for F64 [2]"),
+    (only_x("[1]", "[0,0]"), 8, "tensor x: data_offsets [0, 0], expected 4 bytes for F32 [1]"),
+    (only_x("[1]", "[4,8]"), 8, "tensor x: begins at 4 and leaves a gap, expected 0"),
+    (only_x("[1]", "[0,4]"), 8, "4 bytes of data belong to no tensor"),
+    ('{}', 8, "8 bytes of data belong to no tensor"),
+    ('{' + X + ',"y":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}', 16,
+     "tensor y: begins at 12 and leaves a gap, expected 8"),
+    ('{"y":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},' + X + '}', 12,
+     "tensor y: begins at 4 and overlaps tensor x, which ends at 8"),
+    ('{' + X + ',"y":{"dtype":"F64","shape":[],"data_offsets":[0,8]}}', 8, "and overlaps tensor"),
+    ('{' + X + ',"y":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}', 8, "and overlaps tensor"),
+]
+
+# Bytes of a file, message.
+NO_HEADER = [
+    (b"", "the file has 0 bytes, expected at least 8"),
+    (b"\2\0\0\0\0\0\0", "the file has 7 bytes, expected at least 8"),
+    (b"\0\0\0\0\0\0\0\0{}", "a header of 0 bytes, expected 1 to 2"),
+    (b"\3\0\0\0\0\0\0\0{}", "a header of 3 bytes, expected 1 to 2"),
+    (b"\2\0\0\0\0\0\0\0", "a header of 2 bytes, expected 1 to 0"),
+    (b"\xff\xff\xff\xff\xff\xff\xff\xff{}", "a header of 18446744073709551615 bytes, expected 1 to 2"),
+    (b"\xfa\xff\xff\xff\xff\xff\xff\xff{}", "a header of 18446744073709551610 bytes, expected 1 to 2"),
+    (b"\0\0\0\0\0\0\0\2{}", "a header of 144115188075855872 bytes, expected 1 to 2"),
+]
+
+# Header, data, the tensors of the file.
+F32, F64 = struct.pack("<2f", 1.5, -0.25), struct.pack("<d", 2.5)
+TWO = {"x": ([2], [1.5, -0.25])}
+VALID = [
+    ('{' + X + '}', F32, TWO),
+    ('{' + X + '}      ', F32, TWO),
+    ('{}', b"", {}),
+    ('{"__metadata__":{}}', b"", {}),
+    ('{"__metadata__":{"format":"pt","1":"-1e5"},' + X + '}', F32, TWO),
+    ('{' + X + r',"__met\u0061data__":{"[[[[":"}}}}"}}', F32, TWO),
+    ('{\t"x" : {\r\n"shape" : [ 2 ] , "data_offsets":[ 0, 8],\n"dtype":"F32" } }', F32, TWO),
+    (only_x("[]", dtype='"F64"'), F64, {"x": ([], [2.5])}),
+    (only_x("[1,1,1,1,1,1,1,1]", dtype=r'"\u0046\u0036\u0034"'), F64, {"x": (8 * [1], [2.5])}),
+    (r'{"\ud83d\ude00":{"dtype":"F32","shape":[],"data_offsets":[4,8]},'
+     '"":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}', F32, {"\U0001f600": ([], [-0.25]), "": ([], [1.5])}),
+    ('{"__metadata__":{"":"\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x80\xbf\xee\x80\x80\xef\xbf\xbf'
+     '\xf0\x90\x80\x80\xf1\x80\xbf\xbf\xf4\x8f\xbf\xbf"}}', b"", {}),
+]
+
+
+class Reading(suite.Case):
+    def rejects(self, path, message):
+        self.fails(["twicetold", "compare", path, path], message)
+
+    def test_valid_files_are_read(self):
+        for header, data, tensors in VALID:
+            with self.subTest(header):
+                write_header("a", header, data)
+                suite.write_tensors("b", tensors, "F64")
+                if tensors:
+                    self.succeeds("twicetold compare a b --tolerance 0")
+                else:
+                    self.rejects("a", "compare: A holds no tensor")
+
+    def test_wrong_headers_are_rejected(self):
+        for header, count, message in WRONG:
+            with self.subTest(header):
+                write_header("a", header, bytes(count))
+                self.rejects("a", message)
+
+    def test_missing_headers_are_rejected(self):
+        for data, message in NO_HEADER:
+            with self.subTest(data):
+                write("a", data)
+                self.rejects("a", message)
+
+    def test_long_headers_are_rejected(self):
+        """The format allows 100 000 000 bytes; this file is long enough for more."""
+        write("a", struct.pack("<Q", 100000001) + b"{}")
+        os.truncate("a", 200000000)
+        self.rejects("a", "a header of 100000001 bytes, expected 1 to 100000000")
+
+    def test_only_regular_files_are_read(self):
+        """A pipe without a writer must not block, and /dev/zero has no end."""
+        os.mkfifo("pipe")
+        os.mkdir("folder")
+        write("file", b"")
+        for path, message in [
+                ("pipe", "is no regular file, expected a file"), ("/dev/zero", "/dev/zero is no regular file"),
+                ("folder", "is a folder, expected a file"), ("absent", "cannot be opened: No such file"),
+                ("", "cannot be opened: No such file"), ("file/file", "cannot be opened: Not a directory")]:
+            with self.subTest(path):
+                self.rejects(path, message)
+
+    def test_either_precision_is_converted(self):
+        """F32 and F64 in one file, with data in another order than the header."""
+        wide, narrow = (0.1, -1e300, 1 + 2 ** -30, 3.0), struct.unpack("<2f", struct.pack("<2f", 0.1, -7))
+        write_header("a", '{"x":{"dtype":"F64","shape":[1,4,1],"data_offsets":[8,40]},'
+                          '"table":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}}',
+                     struct.pack("<2f4d", *narrow, *wide))
+        self.succeeds(f"{COPY} a -o b")
+        expected = wide if suite.DOUBLE else (narrow[0], -float("inf"), 1.0, 3.0)
+        self.assertEqual(suite.read_tensors("b"), {"x": ([1, 4, 1], expected), "table": ([2, 1], narrow)})
+
+    def test_doubles_are_read_in_pieces(self):
+        """compare takes 4096 numbers at a time, the library 1024 of F32 or 512 of F64."""
+        sizes = 1, 7, 511, 512, 513, 1024, 1025, 1500, 4096, 4097, 10000
+        tensors = {str(size): ([size], [size + n + 0.5 for n in range(size)]) for size in sizes}
+        for dtype in "F32", "F64":
+            suite.write_tensors(dtype, tensors, dtype)
+        self.succeeds("twicetold compare F32 F64 --tolerance 0")
+        tensors["10000"][1][8191] += 1
+        suite.write_tensors("F32", tensors, "F32")
+        done = suite.run("twicetold compare F32 F64 --tolerance 0")
+        self.assertEqual(done.status, 1)
+        self.assertIn("1 of 11 tensors is further apart", done.err)
+
+
+class Writing(suite.Case):
+    def setUp(self):
+        super().setUp()
+        suite.write_tensors("in", {"x": ([1, 2, 1], (1, -2)), "table": ([2, 1], (0.5, 3))})
+
+    def copies(self, path, **settings):
+        self.succeeds([*COPY.split(), "in", "-o", path], **settings)
+        self.assertEqual(suite.read_tensors(path), suite.read_tensors("in"))
+        self.assertFalse(os.path.lexists(path + ".tmp"))
+
+    def cannot_copy(self, path, message, **settings):
+        self.fails([*COPY.split(), "in", "-o", path], message, **settings)
+
+    def test_files_follow_the_format(self):
+        """test_safetensors.c has names that must be escaped."""
+        size = struct.calcsize(suite.REAL)
+        header = (f'{{"x":{{"dtype":"{suite.DTYPE}","shape":[1, 2, 1],"data_offsets":[0, {2 * size}]}},'
+                  f'"table":{{"dtype":"{suite.DTYPE}","shape":[2, 1],"data_offsets":[{2 * size}, {4 * size}]}}}}')
+        self.copies("out")
+        padded = header + -len(header) % 8 * " "
+        self.assertEqual(read("out"), suite.raw_tensors(padded, struct.pack(f"<4{suite.REAL}", 1, -2, 0.5, 3)))
+
+    def test_a_failed_write_leaves_the_old_file(self):
+        """No file may pass 4096 bytes.  The larger tensor fails while it is written; the smaller, after a buffered
+        header, when the file is closed."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        write("old", b"old")
+        for size in 4040, 100000:
+            with self.subTest(size):
+                tokens = size // struct.calcsize(suite.REAL)
+                self.fails(f"twicetold tokens --grid {tokens} --channels 1 -o old",
+                           "old cannot be written: File too large", status=1, preexec_fn=limit)
+                self.assertEqual(read("old"), b"old")
+
+    def test_only_regular_files_are_replaced(self):
+        """No device is tried: as root, a failing test would replace it."""
+        os.mkdir("inner")
+        os.mkfifo("pipe")
+        os.symlink("nowhere", "link")
+        write("file", b"")
+        for path, message in [
+                ("inner", "is a folder, expected a file"), ("inner/", "does not name a file"),
+                ("inner/.", "is a folder, expected a file"), ("inner/..", "is a folder, expected a file"),
+                ("pipe", "is no regular file, expected a file"), ("link", "cannot be written: No such file"),
+                ("absent/y", "cannot be written: No such file"), ("file/y", "cannot be written: Not a directory"),
+                (399 * "n", "cannot be written: File name too long"), ("", "'' does not name a file")]:
+            with self.subTest(path):
+                self.cannot_copy(path, message)
+
+    def test_links_are_followed(self):
+        """A link in the place of the temporary file is not: it may be there in malice."""
+        write("file", b"old")
+        os.symlink("file", "link")
+        os.symlink("victim", "file.tmp")
+        self.copies("link")
+        self.assertTrue(os.path.islink("link") and not os.path.islink("file"))
+        self.assertEqual(sorted(os.listdir()), ["file", "in", "link"])
+
+    def test_a_leftover_temporary_file_is_overwritten(self):
+        for path in "new", 251 * "n":           # the longest name: 255 bytes with .tmp
+            write(path + ".tmp", 1000 * b"left by a killed process")
+            self.copies(path)
+
+    def test_a_replaced_file_keeps_its_permissions(self):
+        self.copies("new", umask=0o27)
+        self.assertEqual(os.stat("new").st_mode & 0o7777, 0o640)
+        for mode in 0o600, 0o664:
+            os.chmod("new", mode)
+            self.copies("new", umask=0o27)
+            self.assertEqual(os.stat("new").st_mode & 0o7777, mode)
+
+    def test_a_file_without_write_permission_is_kept(self):
+        write("old", b"old")
+        os.chmod("old", 0o444)
+        os.chmod(".", 0o777)
+        other = {"user": 1234, "group": 1234} if os.geteuid() == 0 else {}          # root may write any file
+        try:
+            self.cannot_copy("old", "old cannot be written: Permission denied", **other)
+        except PermissionError:
+            self.skipTest("another user cannot run the program here")
+        self.assertEqual(read("old"), b"old")
+
+    def test_an_input_is_not_overwritten(self):
+        os.symlink("in", "soft")
+        os.link("in", "hard")
+        os.symlink(".", "here")
+        expected = read("in")
+        for first, second in [("in", "in"), ("in", "soft"), ("soft", "in"), ("in", "hard"), ("in", "here/./hard"),
+                              ("in.tmp", "in"), ("absent", "absent")]:
+            with self.subTest((first, second)):
+                self.fails(f"{COPY} {first} -o {second}", f"found the input's own path '{second}'")
+        self.fails(f"{COPY} absent -o other", "absent cannot be opened: No such file")
+        self.assertEqual(read("in"), expected)
+
+
+if __name__ == "__main__":
+    suite.main()
