@@ -250,28 +250,12 @@ START_TEST(dots_of_the_roofline_are_formulas)
 }
 END_TEST
 
-/* PyTorch's times next to ours, and the goals, of each machine. */
-static const struct { const char *versus, *goals; } machines[] = {
-    {"versus", "versus-goals"},
-    {"versus-zen4", "versus-goals-zen4"},
-    {"versus-zen3", "versus-goals-zen3"},
-};
+/* The goals against PyTorch, of each machine. */
+static const char *const goals[] = {"versus-goals", "versus-goals-zen4", "versus-goals-zen3"};
 
-/* PyTorch's least milliseconds in the case of a row. */
-static double best_of(const char *table, const struct tsv *row)
-{
-    double best = HUGE_VAL;
-    for (struct tsv *t = figure(table); tsv_row(t);)
-        if (!strcmp(tsv_cell(t, "case"), tsv_cell(row, "case"))
-            && !strcmp(tsv_cell(t, "threads"), tsv_cell(row, "threads")) && strncmp(tsv_cell(t, "side"), "ours", 4))
-            best = fmin(best, tsv_number(t, "milliseconds"));
-    return best;
-}
-
-/* figures/versus-goals*.tsv.  The floor is the larger of multiply-adds, and eleven operations for each exponential, over
- * the peak, and of bytes over the bandwidth.  Tolerance: 0.6 % of numbers printed to three digits; half of the ratio's
- * last digit. */
-START_TEST(goals_are_against_the_best_way_and_the_floor)
+/* The floor is the larger of multiply-adds, and eleven operations for each exponential, over the peak, and of bytes over
+ * the bandwidth.  Tolerance: 0.6 % of numbers printed to three digits. */
+START_TEST(floors_of_goals_are_formulas)
 {
     /* Exponentials: heads, queries and keys; of HiLo two heads in windows of 2 x 2, and ten to the pooled tokens. */
     const double N = 56 * 56, K = 7 * 7, hilo_heads = 196 * (2 * 4 + 10 * 49);
@@ -281,19 +265,16 @@ START_TEST(goals_are_against_the_best_way_and_the_floor)
         {"hilo-64", 64 * hilo_heads},
     };
     unsigned seen[COUNT(goal)] = {0};
-    for (struct tsv *t = figure(machines[_i].goals); tsv_row(t);) {
+    size_t measured = 0;
+    for (struct tsv *t = figure(goals[_i]); tsv_row(t);) {
         const char *name = tsv_cell(t, "case");
-        double threads = tsv_number(t, "threads"), theirs = tsv_number(t, "its_ms"), ours = tsv_number(t, "our_ms");
+        double threads = tsv_number(t, "threads");
         size_t at = 0;
         while (at < COUNT(goal) && strcmp(goal[at].name, name)) at++;
         ck_assert_msg(at < COUNT(goal), "no goal has the case %s", name);
         seen[at] |= threads == 1 ? 1u : threads == 2 ? 2u : 0u;
 
-        /* Step 1: the two sides. */
-        ck_assert(theirs == best_of(machines[_i].versus, t));
-        ck_assert(fabs(tsv_number(t, "ratio") - theirs / ours) < 0.0051);
-
-        /* Step 2: the floor; of the pooling alone by the count of fast/chopd/box_pool.h. */
+        /* Step 1: counts; of the pooling alone by fast/chopd/box_pool.h. */
         struct problem p = tsv_problem(t);
         double batch = tsv_number(t, "batch"), work = tsv_number(t, "multiply_adds");
         double given = 2 * batch * (double)problem_input_count(&p) + (double)problem_parameters(&p);
@@ -304,23 +285,15 @@ START_TEST(goals_are_against_the_best_way_and_the_floor)
         }
         ck_assert(work == expected && tsv_number(t, "given_bytes") == 4 * given);
         ck_assert(tsv_number(t, "exponentials") == goal[at].exponentials);
+
+        /* Step 2: the floor. */
         double by_work = (work + 11 * goal[at].exponentials) / (1e6 * threads * tsv_number(t, "peak"));
         double by_traffic = 4 * given / (1e6 * threads * tsv_number(t, "bandwidth"));
-        double least = fmax(by_work, by_traffic);
-        ck_assert(near(tsv_number(t, "floor_ms"), least) && near(tsv_number(t, "most"), theirs / least));
+        ck_assert(near(tsv_number(t, "floor_ms"), fmax(by_work, by_traffic)));
         ck_assert(!strcmp(tsv_cell(t, "floor_of"), "arithmetic") == (by_work >= by_traffic));
-
-        /* Step 3: the verdict. */
-        double wanted = tsv_number(t, "goal");
-        const char *missed = theirs / least < wanted ? "stopped by the floor" : "missed";
-        const char *verdict = theirs / ours >= wanted ? "met" : missed;
-        ck_assert_str_eq(tsv_cell(t, "verdict"), verdict);
     }
-
-    /* Step 4: each goal that was measured has a row for one thread and one for two. */
-    size_t measured = 0;
     for (size_t at = 0; at < COUNT(goal); at++) {
-        ck_assert_msg(seen[at] == 0 || seen[at] == 3, "%s: a row is missing", goal[at].name);
+        ck_assert_msg(seen[at] == 0 || seen[at] == 3, "%s: expected one thread and two", goal[at].name);
         measured += seen[at] != 0;
     }
     ck_assert_uint_ge(measured, COUNT(goal) - 1);
@@ -338,6 +311,6 @@ int main(void)
     tcase_add_test(ratios, windows_of_a_quarter_cost_less_up_to_32_squared);
     TCase *roofs = add_case(suite, "roofs and goals");
     tcase_add_test(roofs, dots_of_the_roofline_are_formulas);
-    tcase_add_loop_test(roofs, goals_are_against_the_best_way_and_the_floor, 0, (int)COUNT(machines));
+    tcase_add_loop_test(roofs, floors_of_goals_are_formulas, 0, (int)COUNT(goals));
     return run_suite(suite);
 }
