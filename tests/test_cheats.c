@@ -119,7 +119,7 @@ static status a_threads_share_is_missing(struct runner *r, real *y, const real *
     return spares(r, y, x, r->outputs / 4, r->outputs / 2);
 }
 
-/* Images of a batch are alike. */
+/* All images get the y of the first. */
 static status one_image_for_all(struct runner *r, real *y, const real *x)
 {
     status s = honest(r, y, x);

@@ -30,8 +30,8 @@ static struct tsv *figure(const char *name)
 
 /* ---- the layers --------------------------------------------------------- */
 
-/* A layer's name in figures/chapters.py, where it was measured, and the leading terms of its two formulas, with projections,
- * as the chapter's table prints them; NULL where it prints an order. */
+/* A layer's name in figures/chapters.py, where it was measured, and the leading terms of its two formulas, with
+ * projections, as the chapter's table prints them; NULL where it prints an order. */
 struct layer {
     const char *name, *table, *series;
     const struct declaration *d;
@@ -109,8 +109,8 @@ static double measured_ratio(const struct tsv *row, const char *column)
 /* ---- exponents and ratios ------------------------------------------------- */
 
 /* LiSA Tab. 1; StructSA Sec. 4; ELSA Sec. 3.2; ChoP'D Fig. 3; HiLo Eq. 7 to 12.  Measured forms multiply as their
- * formulas say.  Tolerance of leading terms: a twentieth, for terms linear in N, the scale of N^2 h logits (a thirtieth)
- * and the fringe of ELSA's plane (3 %); 0.02 of an order.  N log N has the slope 1 + 1 / log N, at most 1.09. */
+ * formulas say.  Tolerance: a twentieth, for terms linear in N, the scale of N^2 h logits (a thirtieth) and the fringe
+ * of ELSA's plane (3 %); 0.02 of an order.  N log N has the slope 1 + 1 / log N, at most 1.09. */
 START_TEST(formulas_beside_exponents_are_the_forms)
 {
     for (size_t n = 0; n < COUNT(layers); n++)
@@ -147,8 +147,8 @@ START_TEST(gaps_are_ratios_of_the_rows)
 }
 END_TEST
 
-/* figures/gap-factors.tsv: the ratio of times is the ratio of formulas times the rest.  Both forms of ELSA multiply
- * alike but for neighbours off the grid: tolerance 0.01. */
+/* figures/gap-factors.tsv: the ratio of times is the ratio of formulas times the rest.  Both forms of ELSA have the
+ * same multiply-adds except for neighbours off the grid: tolerance 0.01. */
 START_TEST(a_gap_is_less_work_and_more_a_second)
 {
     size_t rows = 0;
@@ -253,8 +253,8 @@ END_TEST
 /* The goals against PyTorch, of each machine. */
 static const char *const goals[] = {"versus-goals", "versus-goals-zen4", "versus-goals-zen3"};
 
-/* The floor is the larger of multiply-adds, and eleven operations for each exponential, over the peak, and of bytes over
- * the bandwidth.  Tolerance: 0.6 % of numbers printed to three digits. */
+/* The floor is the larger of two times: multiply-adds and eleven operations for each exponential, over the peak; bytes
+ * over the bandwidth.  Tolerance: 0.6 % of numbers printed to three digits. */
 START_TEST(floors_of_goals_are_formulas)
 {
     /* Exponentials: heads, queries and keys; of HiLo two heads in windows of 2 x 2, and ten to the pooled tokens. */

@@ -248,7 +248,7 @@ static void do_items(const struct flight *t)
 
 static const int teams[] = {1, 2, 3, 4, 5, 40};
 
-/* By 1 to 40 threads for 0 to 7 images, one item at a time or in ranges, a few images at once or one image per
+/* By 1 to 40 threads for 0 to 7 images, one item at a time or in ranges, chunks of a few images or one image per
  * thread. No loop begins before the last barrier; chunks of one thread have their own slots. */
 START_TEST(every_item_is_done_once)
 {
