@@ -443,23 +443,22 @@ END_TEST
 /* Each request for memory fails in turn, alone or with all that follow. */
 START_TEST(networks_without_memory)
 {
-    const struct small *s = &small[0];
     size_t before = memory_in_use();
     for (int once = 0; once < 2; once++) {
         long request = 0;
-        for (status s1 = {.code = STATUS_FAILURE}; s1.code; request++) {
+        for (status s = {.code = STATUS_FAILURE}; s.code; request++) {
             struct network n = {0};
             (once ? memory_fail_once : memory_fail_after)(request);
-            s1 = network_create(&n, network_find(s->name), &(struct network_request){
-                .grid = s->grid, .classes = 7, .depths = "1,1,1,1", .widths = s->widths, .heads = s->heads,
-                .threads = 2});
-            if (!s1.code) {
-                s1 = network_draw(&n, 1);
-                if (!s1.code) s1 = network_place(&n);
+            s = network_create(&n, network_find(small[0].name), &(struct network_request){
+                .grid = small[0].grid, .classes = 7, .depths = "1,1,1,1", .widths = small[0].widths,
+                .heads = small[0].heads, .threads = 2});
+            if (!s.code) {
+                s = network_draw(&n, 1);
+                if (!s.code) s = network_place(&n);
                 network_release(&n);
             }
             memory_fail_after(-1);
-            if (s1.code) refused(s1, STATUS_FAILURE, "not enough memory");
+            if (s.code) refused(s, STATUS_FAILURE, "not enough memory");
             ck_assert_uint_eq(memory_in_use(), before);
             ck_assert_int_lt(request, 4096);
         }
