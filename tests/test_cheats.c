@@ -55,48 +55,42 @@ static status first_call_only(struct runner *r, real *y, const real *x)
     return r->calls ? status_ok() : honest(r, y, x);
 }
 
-/* The y of the first call is kept, and handed out again. */
-static status y_of_the_first_call(struct runner *r, real *y, const real *x)
+/* Hands out what was worked out last, on this x or before. */
+static status hand_out(struct runner *r, real *y, const real *x, bool works)
 {
-    status s = r->calls ? status_ok() : honest(r, r->held, x);
+    status s = works ? honest(r, r->held, x) : status_ok();
     memcpy(y, r->held, r->outputs * sizeof *y);
     return s;
 }
 
+static status y_of_the_first_call(struct runner *r, real *y, const real *x) { return hand_out(r, y, x, !r->calls); }
+
 /* x lies where it lay: it must be the same. */
 static status same_pointer(struct runner *r, real *y, const real *x)
 {
-    status s = r->where == x ? status_ok() : honest(r, r->held, x);
+    bool moved = r->where != x;
     r->where = x;
-    memcpy(y, r->held, r->outputs * sizeof *y);
-    return s;
+    return hand_out(r, y, x, moved);
 }
 
 /* x begins as it began. */
 static status same_beginning(struct runner *r, real *y, const real *x)
 {
-    status s = r->calls && !memcmp(r->last, x, 2 * sizeof *x) ? status_ok() : honest(r, r->held, x);
+    bool other = !r->calls || memcmp(r->last, x, 2 * sizeof *x) != 0;
     memcpy(r->last, x, 2 * sizeof *x);
-    memcpy(y, r->held, r->outputs * sizeof *y);
-    return s;
+    return hand_out(r, y, x, other);
 }
 
 /* Hands out what the call before has asked for, and leaves its own work for later. */
 static status late_by_a_call(struct runner *r, real *y, const real *x)
 {
-    if (r->calls) memcpy(y, r->held, r->outputs * sizeof *y);
-    status s = honest(r, r->held, x);
-    if (!r->calls) memcpy(y, r->held, r->outputs * sizeof *y);
-    return s;
+    if (!r->calls) return hand_out(r, y, x, true);
+    memcpy(y, r->held, r->outputs * sizeof *y);
+    return honest(r, r->held, x);
 }
 
 /* Honest in every seventh call, the first among them. */
-static status now_and_then(struct runner *r, real *y, const real *x)
-{
-    status s = r->calls % 7 ? status_ok() : honest(r, r->held, x);
-    memcpy(y, r->held, r->outputs * sizeof *y);
-    return s;
-}
+static status now_and_then(struct runner *r, real *y, const real *x) { return hand_out(r, y, x, r->calls % 7 == 0); }
 
 /* x serves as a workspace. */
 static status writes_to_x(struct runner *r, real *y, const real *x)
@@ -125,7 +119,7 @@ static status a_threads_share_is_missing(struct runner *r, real *y, const real *
     return spares(r, y, x, r->outputs / 4, r->outputs / 2);
 }
 
-/* Images of a batch are alike. */
+/* All images get the y of the first. */
 static status one_image_for_all(struct runner *r, real *y, const real *x)
 {
     status s = honest(r, y, x);
@@ -213,33 +207,47 @@ static struct judge judge_of(const real *x, size_t inputs, size_t outputs, size_
     };
 }
 
+/* The naive form and the fast one, honest or not, and their judge. */
+struct race { struct trial t; struct plan plan[2]; struct runner naive, fast; struct judge judge; };
+
+static void race_open(struct race *r)
+{
+    r->t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
+    r->naive = runner(&r->plan[0], &r->t, "naive");
+    r->fast = runner(&r->plan[1], &r->t, "fast");
+    double products = form_multiply_adds(operator_form(&msa, "naive"), &r->t.problem);
+    r->judge = judge_of(r->t.x, r->t.inputs, r->t.outputs, CHANNELS, products / (double)r->t.outputs);
+}
+
+static void race_close(struct race *r)
+{
+    judge_close(&r->judge);
+    for (int p = 0; p < 2; p++) plan_release(&r->plan[p]);
+}
+
 /* When the cheat was found: in its first run, in a round, at the last look; or never. */
 static const char *found(int which, bool beside, bool warm, char said[200])
 {
-    struct trial t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
-    struct plan plan[2];
-    struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
-    const double products = form_multiply_adds(operator_form(&msa, "naive"), &t.problem);
-    struct judge j = judge_of(t.x, t.inputs, t.outputs, CHANNELS, products / (double)t.outputs);
+    struct race r;
+    const struct contestant *fast = &r.fast.judged;
     const char *when = NULL;
+    race_open(&r);
     cheating = which;
-
-    succeeds(judge_first(&j, &naive.judged));
-    succeeds(judge_first(&j, &fast.judged));
-    if (fast.judged.refused) when = "in its first run";
+    succeeds(judge_first(&r.judge, &r.naive.judged));
+    succeeds(judge_first(&r.judge, &r.fast.judged));
+    if (fast->refused) when = "in its first run";
     for (int round = 0; round < ROUNDS && !when; round++) {
-        judge_round(&j);
-        if (beside) succeeds(judge_timed(&j, &naive.judged, warm));
-        succeeds(judge_timed(&j, &fast.judged, warm));
-        if (fast.judged.refused) when = "while it was timed";
+        judge_round(&r.judge);
+        if (beside) succeeds(judge_timed(&r.judge, &r.naive.judged, warm));
+        succeeds(judge_timed(&r.judge, &r.fast.judged, warm));
+        if (fast->refused) when = "while it was timed";
     }
-    if (!when) succeeds(judge_last(&j, &fast.judged));
-    if (!when && fast.judged.refused) when = "when all was over";
-    ck_assert(!naive.judged.refused);
-    judge_close(&j);
-    if (which < 0) equal(j.x, t.x, t.inputs);
-    snprintf(said, 200, "%s", fast.judged.said);
-    for (int p = 0; p < 2; p++) plan_release(&plan[p]);
+    if (!when) succeeds(judge_last(&r.judge, &r.fast.judged));
+    if (!when && fast->refused) when = "when all was over";
+    ck_assert(!r.naive.judged.refused);
+    race_close(&r);
+    if (which < 0) equal(r.judge.x, r.t.x, r.t.inputs);
+    snprintf(said, 200, "%s", fast->said);
     return when;
 }
 
@@ -293,26 +301,20 @@ END_TEST
 /* A second form is judged after the first one's memory is released, by the first one's y of the original x. */
 START_TEST(the_first_form_may_be_gone)
 {
-    struct trial t = trial("--grid 5x7 --heads 2", &msa, BATCH, CHANNELS, "", "");
-    struct plan plan[2];
-    struct runner naive = runner(plan, &t, "naive"), fast = runner(plan + 1, &t, "fast");
-    struct judge j = judge_of(t.x, t.inputs, t.outputs, CHANNELS, 1000);
-    for (cheating = -1; cheating < 4; cheating += 4) {      /* none; nothing_at_all, once the first run is over */
-        int which = cheating;
+    for (int which = -1; which < 4; which += 4) {           /* none; nothing_at_all, once the first run is over */
+        struct race r;
+        race_open(&r);
         cheating = -1;
-        j.first = NULL;
-        fast.judged.refused = false;
-        naive.judged.run = run_honest;
-        succeeds(judge_first(&j, &naive.judged));
-        naive.judged.run = NULL;
-        succeeds(judge_first(&j, &fast.judged));
-        judge_round(&j);
-        succeeds(judge_timed(&j, &fast.judged, false));
+        succeeds(judge_first(&r.judge, &r.naive.judged));
+        r.naive.judged.run = NULL;
+        succeeds(judge_first(&r.judge, &r.fast.judged));
+        judge_round(&r.judge);
+        succeeds(judge_timed(&r.judge, &r.fast.judged, false));
         cheating = which;
-        succeeds(judge_last(&j, &fast.judged));
-        ck_assert_int_eq(fast.judged.refused, which >= 0);
+        succeeds(judge_last(&r.judge, &r.fast.judged));
+        ck_assert_int_eq(r.fast.judged.refused, which >= 0);
+        race_close(&r);
     }
-    for (int p = 0; p < 2; p++) plan_release(&plan[p]);
 }
 END_TEST
 

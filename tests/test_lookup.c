@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "support.h"
-#include "../reference/lookup.h"
+#include "trial.h"
 
 static int checks;
 
@@ -38,28 +38,13 @@ static const struct declaration made_up = {
     .name = "made-up", .summary = "nothing", .output = "B N D", .options = options, .tensors = tensors, .check = check,
 };
 
-/* The operator on a 2x3 grid, B 1, C 4, D 5, without a bias and without data. */
-static bool no_bias(const char *name, void *of)
-{
-    (void)of;
-    return !strcmp(name, "b");
-}
-
-static struct problem problem(int words, const char *const *word)
-{
-    struct problem p;
-    succeeds(problem_create(&p, &made_up, words, word));
-    succeeds(problem_set_size(&p, "B", 1));
-    succeeds(problem_set_size(&p, "C", 4));
-    succeeds(problem_set_size(&p, "D", 5));
-    succeeds(problem_shape(&p, no_bias, NULL));
-    return p;
-}
+/* The operator with B 1, C 4, D 5, without a bias and without data. */
+static struct problem problem(const char *words) { return shaped(words, &made_up, 1, 4, "D=5", "b"); }
 
 /* An unbound letter, an absent tensor and an axis too many are 0 or NULL. A tensor without data reads as NaN. */
 START_TEST(names_are_looked_up)
 {
-    struct problem p = problem(7, (const char *[]){"--grid", "2x3", "--way", "16", "--both", "--terms", "a+bc"});
+    struct problem p = problem("--grid 2x3 --way 16 --both --terms a+bc");
     struct lookup names = {.problem = &p};
     real data[20] = {0};
     ck_assert_uint_eq(lookup_size(&names, "N"), 6);
@@ -84,7 +69,7 @@ START_TEST(names_are_looked_up)
     ck_assert_uint_eq(lookup_axis(&names, "b", 0), 0);
     succeeds(names.refusal);
 
-    struct problem other = problem(2, (const char *[]){"--grid", "6"});
+    struct problem other = problem("--grid 6");
     struct lookup others = {.problem = &other};
     ck_assert_ptr_null(lookup_tensor(&others, "e"));
     ck_assert_int_eq(lookup_choice(&others, "way"), 0);
@@ -95,7 +80,7 @@ END_TEST
 /* The message says the name and its kind. Unknown names read as 0 or NULL; the first failure is kept. */
 START_TEST(unknown_names_are_failures)
 {
-    struct problem p = problem(2, (const char *[]){"--grid", "2x3"});
+    struct problem p = problem("--grid 2x3");
     static const char *const said[] = {
         "no size of the name 'Z'", "no option of the name 'head'", "no option of the name 'headss'",
         "no option of the name 'wy'", "no option of the name ''", "no option of the name 'x'",

@@ -36,31 +36,38 @@ static struct room ask_all(real *array[COUNT(asked)])
     return room;
 }
 
-/* Array n, or the part of one thread. */
-static real *own_of(const struct room *room, real *array[COUNT(asked)], size_t n, size_t thread)
-{
-    return asked[n].time == OF_THREAD ? room_own(room, array[n], thread) : array[n];
-}
-
 /* True if array n is used during a load, or during a run. */
 static bool in_use(size_t n, bool loading)
 {
     return asked[n].time == OF_LOAD || loading == (asked[n].time == WHILE_LOADING);
 }
 
-static size_t threads_of(size_t n) { return asked[n].time == OF_THREAD ? THREADS : 1; }
+/* An array, or the part of one thread. */
+struct part { real *entry; size_t count; enum room_time time; };
 
-/* Writes to all arrays of these times, then reads what was written. */
+/* The parts in use during a load, or during a run. */
+static size_t parts_in_use(struct part part[COUNT(asked) * THREADS], const struct room *room,
+                           real *array[COUNT(asked)], bool loading)
+{
+    size_t parts = 0;
+    for (size_t n = 0; n < COUNT(asked); n++)
+        for (size_t thread = 0; thread < (asked[n].time == OF_THREAD ? THREADS : 1) && in_use(n, loading); thread++) {
+            real *entry = asked[n].time == OF_THREAD ? room_own(room, array[n], thread) : array[n];
+            ck_assert_uint_eq((uintptr_t)entry % 64, 0);
+            part[parts++] = (struct part){entry, reals_of(n), asked[n].time};
+        }
+    return parts;
+}
+
+/* Writes to all arrays in use, then reads what was written. */
 static void write_and_read(const struct room *room, real *array[COUNT(asked)], bool loading)
 {
-    for (int reading = 0; reading < 2; reading++)
-        for (size_t n = 0; n < COUNT(asked); n++)
-            for (size_t thread = 0; thread < threads_of(n) && in_use(n, loading); thread++)
-                for (size_t i = 0; i < reals_of(n); i++) {
-                    real *entry = own_of(room, array, n, thread) + i, mark = (real)(1000 * n + 100 * thread + i);
-                    if (reading) ck_assert(*entry == mark);
-                    else *entry = mark;
-                }
+    struct part part[COUNT(asked) * THREADS];
+    size_t parts = parts_in_use(part, room, array, loading);
+    for (size_t n = 0; n < parts; n++)
+        for (size_t i = 0; i < part[n].count; i++) part[n].entry[i] = (real)(100 * n + i);
+    for (size_t n = 0; n < parts; n++)
+        for (size_t i = 0; i < part[n].count; i++) ck_assert(part[n].entry[i] == (real)(100 * n + i));
 }
 
 /* Also those of each thread; arrays of a load share the memory of a run. Nothing is allocated before the arena is
@@ -74,9 +81,6 @@ START_TEST(arrays_do_not_overlap)
     size_t said = room_bytes(&room);
     succeeds(room_place(&room, NULL));
     ck_assert_uint_eq(memory_in_use() - before, said);
-    for (size_t n = 0; n < COUNT(asked); n++)
-        for (size_t thread = 0; thread < THREADS; thread++)
-            ck_assert_uint_eq((uintptr_t)own_of(&room, array, n, thread) % 64, 0);
     write_and_read(&room, array, true);
     write_and_read(&room, array, false);
     ck_assert_ptr_eq(array[3], array[1]);
@@ -124,20 +128,19 @@ static bool poisoned(const char *byte)
 START_TEST(arrays_are_guarded_and_begin_as_nan)
 {
     real *array[COUNT(asked)];
+    struct part part[COUNT(asked) * THREADS];
     struct room room = ask_all(array);
     succeeds(room_place(&room, NULL));
     for (int loading = 1; loading >= 0; loading--) {
         room_begin(&room, loading ? WHILE_LOADING : OF_RUN);
-        for (size_t n = 0; n < COUNT(asked); n++)
-            for (size_t thread = 0; thread < threads_of(n) && in_use(n, loading); thread++) {
-                const real *own = own_of(&room, array, n, thread);
-                const char *byte = (const char *)own, *end = (const char *)(own + reals_of(n));
-                for (size_t i = 0; i < reals_of(n); i++)
-                    ck_assert(isnan((double)own[i]) == (loading || asked[n].time != OF_LOAD));
-                for (; byte < end; byte++) ck_assert(!poisoned(byte));
-                for (; byte < end + ROOM_GUARD || (ROOM_GUARD && (uintptr_t)byte % 64); byte++)
-                    ck_assert(poisoned(byte));
-            }
+        size_t parts = parts_in_use(part, &room, array, loading);
+        for (size_t n = 0; n < parts; n++) {
+            const char *byte = (const char *)part[n].entry, *end = byte + part[n].count * sizeof(real);
+            for (size_t i = 0; i < part[n].count; i++)
+                ck_assert(isnan((double)part[n].entry[i]) == (loading || part[n].time != OF_LOAD));
+            for (; byte < end; byte++) ck_assert(!poisoned(byte));
+            for (; byte < end + ROOM_GUARD || (ROOM_GUARD && (uintptr_t)byte % 64); byte++) ck_assert(poisoned(byte));
+        }
         write_and_read(&room, array, loading);
         room_end(&room);
         for (size_t b = 0; b < room_workspace_bytes(&room); b++) ck_assert(!poisoned((const char *)room.work + b));
@@ -209,47 +212,6 @@ START_TEST(too_many_arrays_are_an_error)
 }
 END_TEST
 
-/* A workspace may be lent: runs and loads of several arenas lie in it, do not reach beyond it, and do not free it. */
-START_TEST(arenas_share_a_workspace)
-{
-    real *array[2][COUNT(asked)];
-    struct room room[2] = {ask_all(array[0]), ask_all(array[1])};
-    size_t bytes = room_workspace_bytes(&room[0]), kept = room_bytes(&room[0]) - bytes;
-    unsigned char *workspace = memory_get(bytes + 64, 1);
-    ck_assert_ptr_nonnull(workspace);
-    memset(workspace + bytes, 7, 64);
-    size_t before = memory_in_use();
-    for (int r = 0; r < 2; r++) succeeds(room_place(&room[r], workspace));
-    ck_assert_uint_eq(memory_in_use() - before, 2 * kept);
-    for (int r = 0; r < 2; r++) {
-        write_and_read(&room[r], array[r], true);
-        write_and_read(&room[r], array[r], false);
-    }
-    for (size_t n = 0; n < COUNT(asked); n++)
-        ck_assert((array[0][n] == array[1][n]) == (asked[n].time != OF_LOAD));
-    for (size_t i = 0; i < 64; i++) ck_assert_uint_eq(workspace[bytes + i], 7);
-    for (int r = 0; r < 2; r++) room_release(&room[r]);
-    ck_assert_uint_eq(memory_in_use(), before);
-    memory_free(workspace);
-}
-END_TEST
-
-/* Whichever of its two blocks cannot be allocated; it sets no pointer. */
-START_TEST(a_failing_placement_leaves_nothing)
-{
-    real *array[COUNT(asked)] = {0};
-    size_t before = memory_in_use();
-    for (long n = 0; n < 2; n++) {
-        struct room room = ask_all(array);
-        memory_fail_once(n);
-        refused(room_place(&room, NULL), STATUS_FAILURE, "not enough memory for ");
-        memory_fail_once(-1);
-        ck_assert_uint_eq(memory_in_use(), before);
-        for (size_t a = 0; a < COUNT(asked); a++) ck_assert_ptr_null(array[a]);
-    }
-}
-END_TEST
-
 /* ---- flights ----------------------------------------------------------- */
 
 #define ITEMS 5                 /* of an image, in each loop */
@@ -286,7 +248,7 @@ static void do_items(const struct flight *t)
 
 static const int teams[] = {1, 2, 3, 4, 5, 40};
 
-/* By 1 to 40 threads for 0 to 7 images, one item at a time or in ranges, a few images at once or one image per
+/* By 1 to 40 threads for 0 to 7 images, one item at a time or in ranges, chunks of a few images or one image per
  * thread. No loop begins before the last barrier; chunks of one thread have their own slots. */
 START_TEST(every_item_is_done_once)
 {
@@ -368,8 +330,6 @@ int main(void)
     tcase_add_test(rooms, no_entries_are_no_array);
     tcase_add_loop_test(rooms, overflow_counts_as_more_than_there_is, 0, (int)COUNT(large));
     tcase_add_test(rooms, too_many_arrays_are_an_error);
-    tcase_add_test(rooms, arenas_share_a_workspace);
-    tcase_add_test(rooms, a_failing_placement_leaves_nothing);
     TCase *flights = add_case(suite, "flights");
     tcase_add_loop_test(flights, every_item_is_done_once, 0, (int)COUNT(teams));
     tcase_add_loop_test(flights, idle_threads_steal_work, 2, 6);
