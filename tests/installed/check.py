@@ -1,13 +1,11 @@
-"""Tests of the Python module, against the program of the same precision; tests/tools/installed.py runs them in the
-top folder.
+"""Tests of the Python module, against the program of a build; tests/test_installed.py runs each in an empty folder.
 
-    BUILD=... SCRATCH=... python3 check.py QUESTION float32|float64
+    check.py TEST BUILD float32|float64
 """
 
 import contextlib
 import copy
 import ctypes
-import glob
 import importlib.util
 import inspect
 import io
@@ -16,6 +14,7 @@ import os
 import pathlib
 import pickle
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -27,10 +26,10 @@ from hashlib import sha256
 import numpy
 import twicetold
 
-question, precision = sys.argv[1:]
+test, build, precision = sys.argv[1:]
 dtype = numpy.dtype(precision)
-build, scratch = os.environ["BUILD"], os.environ["SCRATCH"]
-program = build + ("/double" if precision == "float64" else "") + "/twicetold"
+program = build + "/twicetold"
+top = pathlib.Path(__file__).resolve().parents[2]
 
 
 # ---- Files of tensors, and the program
@@ -47,13 +46,12 @@ def read(path):
 
 
 def write(path, tensors):
-    header, at = {}, 0
+    header, data = {}, b""
     for name, t in tensors.items():
         kind = {4: "F32", 8: "F64"}[t.itemsize]
-        header[name] = {"dtype": kind, "shape": t.shape, "data_offsets": [at, at + t.nbytes]}
-        at += t.nbytes
+        header[name] = {"dtype": kind, "shape": t.shape, "data_offsets": [len(data), len(data) + t.nbytes]}
+        data += t.tobytes()
     text = json.dumps(header).encode()
-    data = b"".join(t.tobytes() for t in tensors.values())
     pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
@@ -63,10 +61,9 @@ def run(*words, **more):
 
 def apply(operator, words, tensors):
     """y of the program, or its error."""
-    given, out = scratch + "/in.safetensors", scratch + "/out.safetensors"
-    write(given, tensors)
-    ran = run(program, "apply", operator, *words, given, "-o", out)
-    return ran.stderr.strip() if ran.returncode else read(out)[0]["y"]
+    write("in.safetensors", tensors)
+    ran = run(program, "apply", operator, *words, "in.safetensors", "-o", "out.safetensors")
+    return ran.stderr.strip() if ran.returncode else read("out.safetensors")[0]["y"]
 
 
 def keywords(words):
@@ -84,17 +81,17 @@ def keywords(words):
 
 def cases():
     """Name, operator, words, tensors of each golden vector in this precision, and of another case of msa."""
-    for path in sorted(glob.glob("tests/golden/*.safetensors")):
+    found = []
+    for path in sorted(top.glob("tests/golden/*.safetensors")):
         tensors, said = read(path)
-        if said["operator"] == "network":
-            continue
-        tensors.pop("y_expected")
-        tensors = {name: t.astype(dtype) for name, t in tensors.items()}
-        yield pathlib.Path(path).stem, said["operator"], said["options"].split(), tensors
+        if said["operator"] != "network":
+            del tensors["y_expected"]
+            found.append((path.stem, said["operator"], said["options"], tensors))
     draw = numpy.random.default_rng(1).standard_normal
     tensors = {"x": draw((2, 24, 6)), "w_qkv": draw((18, 6)), "rpe": draw((77, 2)), "w_o": draw((6, 6))}
-    yield ("msa", "msa", "--grid 4x6 --heads 2 --window 2".split(),
-           {name: t.astype(dtype) for name, t in tensors.items()})
+    found.append(("msa", "msa", "--grid 4x6 --heads 2 --window 2", tensors))
+    for name, operator, words, tensors in found:
+        yield name, operator, words.split(), {name: t.astype(dtype) for name, t in tensors.items()}
 
 
 def case(wanted):
@@ -401,10 +398,10 @@ def faults():
 def fork():
     """The parent runs threads of another library; the module is imported before or after the fork."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
-    others = {"three lines of C": "import ctypes; assert ctypes.CDLL(sys.argv[1] + '/loop.so').loop() == 2",
+    others = {"three lines of C": "import ctypes; assert ctypes.CDLL('./loop.so').loop() == 2",
               "NumPy": "a = numpy.ones((1000, 1000)); a @ a",
               "PyTorch": "import torch; torch.set_num_threads(2); a = torch.ones(1000, 1000); a.exp() @ a"}
-    numpy.savez(scratch + "/in.npz", **tensors)
+    numpy.savez("in.npz", **tensors)
     for who, threads in others.items():
         if who == "PyTorch" and not importlib.util.find_spec("torch"):
             print("left out, without torch")
@@ -414,13 +411,13 @@ def fork():
                 import os, signal, sys, numpy
                 {before}
                 {threads}
-                tensors = dict(numpy.load(sys.argv[1] + "/in.npz"))
+                tensors = dict(numpy.load("in.npz"))
                 if os.fork() == 0:
                     signal.alarm(20)
                     {after}
                     os._exit(0 if twicetold.msa(**tensors, grid=1) == 6 else 1)
                 sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))"""
-            ran = run(sys.executable, "-c", script, scratch)
+            ran = run(sys.executable, "-c", script)
             assert ran.returncode == 0, f"{who}, {before}: {ran.returncode}, {ran.stderr}"
 
 
@@ -446,7 +443,7 @@ def documented():
 
 def chapter():
     """Each block of Python under "Use it from Python" whose imports are installed."""
-    text = pathlib.Path("chapters/0-ground.md").read_text(encoding="utf-8")
+    text = (top / "chapters/0-ground.md").read_text(encoding="utf-8")
     section = text.split("## Use it from Python\n")[1].split("\n## ")[0]
     blocks, ran = re.findall(r"^```python\n(.*?)^```", section, re.S | re.M), 0
     assert len(blocks) == 2, f"{len(blocks)} blocks"
@@ -470,13 +467,19 @@ def chapter():
 
 
 def wheel():
-    packing = [sys.executable, "reference/library/wheel.py", build, "1.0", scratch]
-    asked = [os.environ.get("CC", "cc"), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
-    macros = run(*asked).stdout         # none where it knows no native
-    path = run(*packing, input=macros, check=True).stdout.strip()
-    with zipfile.ZipFile(path) as packed:
+    macros = run(*shlex.split(os.environ["CC"]), "-march=native", "-dM", "-E", "-x", "c", os.devnull).stdout
+    here, both = os.getcwd(), os.path.dirname(os.environ["TWICETOLD_LIBRARY"])
+
+    def pack(macros):
+        """Pack a wheel for the features of these macros, and unpack it here; return its path."""
+        path = run(sys.executable, "reference/library/wheel.py", both, "1.0", here, cwd=top, input=macros,
+                   check=True).stdout.strip()
+        with zipfile.ZipFile(path) as packed:
+            packed.extractall()
+        return path
+
+    with zipfile.ZipFile(pack(macros)) as packed:       # no macros if the compiler knows no native
         names = packed.namelist()
-        packed.extractall(scratch)
         record = [line.split(",") for line in packed.read("twicetold-1.0.dist-info/RECORD").decode().splitlines()]
         assert [name for name, _, _ in record] == names, names
         for name, digest, length in record[:-1]:
@@ -489,11 +492,11 @@ def wheel():
         tensors = dict(numpy.load("in.npz"))
         numpy.save("out.npy", twicetold.msa(**tensors, grid=(4, 6), heads=2, window=2))
         print(twicetold.__file__)"""
-    numpy.savez(scratch + "/in.npz", **tensors)
+    numpy.savez("in.npz", **tensors)
     alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
-    ran = run(sys.executable, "-c", script, cwd=scratch, env=alone)
-    assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
-    same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
+    ran = run(sys.executable, "-c", script, env=alone)
+    assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(here), ran.stdout + ran.stderr
+    same(numpy.load("out.npy"), apply(operator, words, tensors), "from the wheel")
 
     # The wheel records the processor features that it needs.  If one is missing, the import fails and names it.
     flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
@@ -503,22 +506,19 @@ def wheel():
     flags = flags[1].split()
 
     def needs():
-        module = pathlib.Path(scratch, "twicetold/__init__.py").read_text()
+        module = pathlib.Path("twicetold/__init__.py").read_text()
         return re.search('^_NEEDS = "(.*)"', module, re.M)[1].split()
 
     assert set(needs()) <= set(flags) and ("avx2" in needs()) == ("__AVX2__" in macros), needs()
     rare = ("xop", "XOP"), ("avx512_fp16", "AVX512FP16"), ("fma4", "FMA4")
     name, macro = next(each for each in rare if each[0] not in flags)
-    run(*packing, input=f"#define __SSE3__ 1\n#define __{macro}__ 1\n", check=True)
-    with zipfile.ZipFile(path) as packed:
-        packed.extractall(scratch)
+    pack(f"#define __SSE3__ 1\n#define __{macro}__ 1\n")
     assert needs() == ["pni", name], needs()
     for library in ("libtwicetold.so.1", "libtwicetold-double.so.1"):
-        pathlib.Path(scratch, "twicetold", library).write_bytes(b"not loaded")
-    ran = run(sys.executable, "-c", "import twicetold", cwd=scratch, env=alone)
+        pathlib.Path("twicetold", library).write_bytes(b"not loaded")
+    ran = run(sys.executable, "-c", "import twicetold", env=alone)
     line = f"ImportError: twicetold: the processor lacks {name}, expected all that the wheel was built for (make "
     assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith(line), ran.stderr
 
 
-{"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
- "wheel": wheel, "lazy": lazy, "fork": fork, "faults": faults}[question]()
+globals()[test]()
