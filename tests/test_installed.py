@@ -57,10 +57,8 @@ os.environ.update(OMP_WAIT_POLICY="passive", PYTHONDONTWRITEBYTECODE="1", TREE=T
                   CC=" ".join(CC), FLAGS=" ".join(FLAGS))
 os.environ.pop("TWICETOLD_LIBRARY", None)
 
-
-def module(name):
-    """Skip a test without this module."""
-    return unittest.skipUnless(importlib.util.find_spec(name.lower()), f"there is no Python with {name}")
+needs_numpy = unittest.skipUnless(importlib.util.find_spec("numpy"), "this Python has no NumPy")
+needs_pytorch = unittest.skipUnless(importlib.util.find_spec("torch"), "this Python has no PyTorch")
 
 
 class Case(suite.Case):
@@ -76,8 +74,8 @@ class Case(suite.Case):
         return done.stdout
 
     def install(self, prefix, destination=""):
-        return self.run_command(["sh", "reference/program/install.sh", BOTH, destination, prefix, "1.0", sys.executable],
-                                cwd=TREE)
+        words = ["sh", "reference/program/install.sh", BOTH, destination, prefix, "1.0", sys.executable]
+        return self.run_command(words, cwd=TREE)
 
     def run_readme(self, python, settings=None):
         """Run the lines of README's "Use it as a library": those with python3 if `python`, or the others."""
@@ -149,7 +147,7 @@ class Linked(Case):
 
 
 @unittest.skipIf(FLAGS, "Python cannot load a library with sanitizers")
-@module("NumPy")
+@needs_numpy
 class Module(Case):
     def check(self, test, **settings):
         """Run a test of tests/installed/check.py, in a process of its own."""
@@ -177,7 +175,7 @@ class Module(Case):
         are errors."""
         self.check("arrays")
 
-    @module("Torch")
+    @needs_pytorch
     def test_lazy_tensors_are_their_numbers(self):
         """PyTorch tensors whose memory differs from their values (negative, conjugate, zero) give the right result.
         Tensors without memory (sparse, meta, quantized, nested, wrapped) are errors of one line."""
@@ -211,7 +209,7 @@ class Module(Case):
         it."""
         self.check("wheel", OMP_NUM_THREADS="1")
 
-    @module("Torch")
+    @needs_pytorch
     def test_authors_weights_come_to_our_paths(self):
         """HiLo, Tab. 7; ELSA, Sec. 6; Swin's public code: rename.py on checkpoints with their names and shapes.  Each
         number has its place; missing, extra and misshapen tensors are named; two sets of weights need an option."""

@@ -66,13 +66,16 @@ def apply(operator, words, tensors):
     return ran.stderr.strip() if ran.returncode else read("out.safetensors")[0]["y"]
 
 
+def keyword_of(option):
+    return "lambda_" if option == "lambda" else option.replace("-", "_")
+
+
 def keywords(words):
     """Options of a command as keywords: a flag is True, any other value a string."""
     given = {}
     for word in words:
         if word.startswith("--"):
-            name = word[2:].replace("-", "_")
-            name += "_" if name == "lambda" else ""
+            name = keyword_of(word[2:])
             given[name] = True
         else:
             given[name] = word
@@ -107,6 +110,10 @@ def same(y, expected, what):
     assert y.shape == expected.shape and y.tobytes() == expected.tobytes(), f"{what}: other numbers"
 
 
+def near(y, expected):
+    return abs(y - expected).max() <= 64 * numpy.finfo(dtype).eps * abs(expected).max()
+
+
 def error_of(call, *arguments, **given):
     """The line of the exception that this raises."""
     try:
@@ -132,22 +139,21 @@ def agree():
 
 
 def errors():
-    operator, words, tensors = case("lisa_eq10_paper")
+    _, words, tensors = case("lisa_eq10_paper")
     C = tensors["x"].shape[2]
 
     def compare(words, tensors):
-        line = apply(operator, words, tensors)
+        line = apply("lisa", words, tensors)
         assert isinstance(line, str), "the program accepts it"
-        assert "twicetold: " + error_of(function(operator), **tensors, **keywords(words)) == line, line
+        assert "twicetold: " + error_of(twicetold.lisa, **tensors, **keywords(words)) == line, line
         print(line)
 
     for options in ("", "--grid 3x5", "--grid 14x14 --heads 5", "--grid 14x14 --equation 11", "--grid 0x14",
-                    "--grid 14x14 --heads 2.5", "--grid 14x14 --max_memory much"):
-        compare(options.replace("max_memory", "max-memory").split(), tensors)
+                    "--grid 14x14 --heads 2.5", "--grid 14x14 --max-memory much"):
+        compare(options.split(), tensors)
     for changed in ({"w_qkv": None}, {"wa": tensors["wa"][:, :1]}, {"w_kqv": tensors["w_qkv"]},
                     {"b_o": numpy.ones(C + 1, dtype)}, {"x": tensors["x"][0]}, {"w_o": None}):
-        given = {name: t for name, t in {**tensors, **changed}.items() if t is not None}
-        compare(words, given)
+        compare(words, {name: t for name, t in {**tensors, **changed}.items() if t is not None})
     given = {**tensors, "grid": (14, 14)}
     for said, line in ((error_of(twicetold.hilo, tensors["x"], pooled_queries=3),
                         "hilo: option --pooled-queries: found"),
@@ -184,9 +190,9 @@ class Elsewhere(Stranger):
 
 
 def arrays():
-    operator, words, tensors = case("lisa_eq10_paper")
-    given, other = keywords(words), {"float32": "float64", "float64": "float32"}[precision]
-    y = function(operator)(**tensors, **given)
+    _, words, tensors = case("lisa_eq10_paper")
+    given, other = keywords(words), "float64" if precision == "float32" else "float32"
+    y = twicetold.lisa(**tensors, **given)
     guarded = {name: t.copy() for name, t in tensors.items()}
     for t in guarded.values():
         t.flags.writeable = False
@@ -200,34 +206,34 @@ def arrays():
     if precision == "float64":
         kinds["lists"] = {name: t.tolist() for name, t in tensors.items()}
     for kind, changed in kinds.items():
-        same(function(operator)(**changed, **given), y, kind)
+        same(twicetold.lisa(**changed, **given), y, kind)
     for name, t in tensors.items():
         assert kinds["every second number"][name].strides != t.strides or t.shape[-1] == 1
 
     parameters = {name: t for name, t in tensors.items() if name != "x"}
-    same(function(operator)(tensors["x"], **{n: t.astype(other) for n, t in parameters.items()}, **given),
-         function(operator)(tensors["x"], **{n: t.astype(other).astype(dtype) for n, t in parameters.items()}, **given),
+    same(twicetold.lisa(tensors["x"], **{n: t.astype(other) for n, t in parameters.items()}, **given),
+         twicetold.lisa(tensors["x"], **{n: t.astype(other).astype(dtype) for n, t in parameters.items()}, **given),
          "parameters of " + other)
-    assert function(operator)(tensors["x"].astype(other), **parameters, **given).dtype == other
-    same(function(operator)(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
+    assert twicetold.lisa(tensors["x"].astype(other), **parameters, **given).dtype == other
+    same(twicetold.lisa(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
     for kind in ("float16", "int32", "complex128"):
         for name in ("x", "w_qkv"):
-            line = error_of(function(operator), **{**tensors, name: tensors[name].astype(kind)}, **given)
+            line = error_of(twicetold.lisa, **{**tensors, name: tensors[name].astype(kind)}, **given)
             assert line == f"lisa: tensor {name}: found {kind}, expected float32 or float64", line
-    line = error_of(function(operator), **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
+    line = error_of(twicetold.lisa, **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
     assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not of this memory), expected dense"), line
 
     # Masks and unaligned numbers, also in only one matrix of a list.
     def misaligned(t):
         return numpy.frombuffer(b"?" + t.tobytes(), dtype, offset=1).reshape(t.shape)
 
-    plan = twicetold.plan(operator, **tensors, **given)
+    plan = twicetold.plan("lisa", **tensors, **given)
     for change, line in ((numpy.ma.masked_array, "found a masked array, expected one without a mask"),
                          (lambda t: [numpy.ma.masked_array(t[0])], "found a masked array, expected one without a mask"),
                          (misaligned, "found numbers that are not aligned, expected addresses that are multiples of")):
         for name, t in tensors.items():
             assert numpy.array_equal(change(t)[0], t[0])
-            said = error_of(function(operator), **{**tensors, name: change(t)}, **given)
+            said = error_of(twicetold.lisa, **{**tensors, name: change(t)}, **given)
             assert said.startswith(f"lisa: tensor {name}: {line}"), said
             said = error_of(plan, change(t)) if name == "x" else error_of(plan.load, **{name: change(t)})
             assert said.startswith(f"lisa: tensor {name}: {line}"), said
@@ -237,9 +243,9 @@ def arrays():
 def lazy():
     """Tensors of PyTorch whose memory differs from their values."""
     import torch
-    operator, words, tensors = case("msa")
+    _, words, tensors = case("msa")
     given, tensors = keywords(words), {name: torch.from_numpy(t.copy()) for name, t in tensors.items()}
-    plan = twicetold.plan(operator, **tensors, **given)
+    plan = twicetold.plan("msa", **tensors, **given)
 
     def lies(t):
         """-t in memory, t in value."""
@@ -247,8 +253,8 @@ def lazy():
 
     def equal(changed, plain, what):
         for name, t in changed.items():
-            expected = function(operator)(**{**tensors, name: plain[name]}, **given).numpy()
-            same(function(operator)(**{**tensors, name: t}, **given).numpy(), expected, f"{what} {name}")
+            expected = twicetold.msa(**{**tensors, name: plain[name]}, **given).numpy()
+            same(twicetold.msa(**{**tensors, name: t}, **given).numpy(), expected, f"{what} {name}")
             y = plan(t) if name == "x" else plan.load(**{name: t}) or plan(tensors["x"])
             same(y.numpy(), expected, f"{what} {name}, in a plan")
             plan.load(**{name: tensors[name] for name in tensors if name != "x"})
@@ -286,7 +292,7 @@ def lazy():
     others = {name: t.numpy() for name, t in tensors.items()}
     for name, t in tensors.items():
         def rejected(made):
-            for call, changed in ((function(operator), {**others, name: made, **given}),
+            for call, changed in ((twicetold.msa, {**others, name: made, **given}),
                                   (plan, {"x": made}) if name == "x" else (plan.load, {name: made})):
                 line = error_of(call, **changed)
                 assert re.fullmatch(rf"msa: tensor {name}: found .*, expected .*float32 or float64.*", line), line
@@ -298,10 +304,10 @@ def lazy():
 
 
 def plans():
-    operator, words, tensors = case("lisa_eq10_paper")
+    _, words, tensors = case("lisa_eq10_paper")
     given, x = keywords(words), tensors["x"]
-    y = function(operator)(**tensors, **given)
-    plan = twicetold.plan(operator, **{name: t.copy() for name, t in tensors.items()}, **given)
+    y = twicetold.lisa(**tensors, **given)
+    plan = twicetold.plan("lisa", **{name: t.copy() for name, t in tensors.items()}, **given)
     same(plan(x), y, "a plan")
     assert plan.shape == y.shape and plan.dtype == dtype and plan.bytes > 0 and plan.multiply_adds > 0
     assert plan.parameters == sum(t.size for name, t in tensors.items() if name != "x")
@@ -312,14 +318,14 @@ def plans():
         error_of(plan.load, **{name: wrong})
         same(plan(x), y, "after an error")
     plan.load(wa=other["wa"])
-    same(plan(x), function(operator)(**other, **given), "after a load")
+    same(plan(x), twicetold.lisa(**other, **given), "after a load")
     plan.load(wa=tensors["wa"])
     same(plan(x), y, "after a load back")
     for wrong in (x[:, :1], x.astype("float16"), numpy.concatenate([x, x])):
         assert "tensor x: found" in error_of(plan, wrong)
 
     # Step 2: a plan keeps its parameters alive when the caller drops them.
-    naive = twicetold.plan(operator, **tensors, **given, form="naive")
+    naive = twicetold.plan("lisa", **tensors, **given, form="naive")
     expected = naive(x)
     naive.load(**{name: t.copy() for name, t in tensors.items() if name != "x"})
     litter = [numpy.full_like(t, numpy.nan) for t in tensors.values() for _ in range(8)]
@@ -327,13 +333,13 @@ def plans():
 
     # Step 3: threads of the plan; threads of Python, with one plan or their own.  Bits depend on the number of threads.
     for threads in (1, 2, 3):
-        again = twicetold.plan(operator, **tensors, **given, threads=threads)
-        assert abs(again(x) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
-        same(again(x), function(operator)(**tensors, **given, threads=threads), f"{threads} threads")
-    alone = twicetold.plan(operator, **tensors, **given, threads=1)
+        again = twicetold.plan("lisa", **tensors, **given, threads=threads)
+        assert near(again(x), y)
+        same(again(x), twicetold.lisa(**tensors, **given, threads=threads), f"{threads} threads")
+    alone = twicetold.plan("lisa", **tensors, **given, threads=1)
 
     def work(n):
-        own = twicetold.plan(operator, **tensors, **given, threads=1)
+        own = twicetold.plan("lisa", **tensors, **given, threads=1)
         return [(plan(x * n), own(x * n)) for _ in range(8)]
 
     with ThreadPoolExecutor(4) as pool:
@@ -348,8 +354,8 @@ def plans():
     same(plan(x), y, "after no copy")
     child = os.fork()
     if child == 0:
-        lines = error_of(plan, x) + error_of(twicetold.plan(operator, **tensors, **given, threads=2), x)
-        alike = abs(function(operator)(**tensors, **given) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
+        lines = error_of(plan, x) + error_of(twicetold.plan("lisa", **tensors, **given, threads=2), x)
+        alike = near(twicetold.lisa(**tensors, **given), y)
         os._exit(0 if alike and lines.count("expected 1 in a child of fork") == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
 
@@ -428,12 +434,11 @@ def documented():
     for name, *words in rows:
         assert list(twicetold.forms(name)) == [word for word in words if not word.startswith(("cuda", "("))]
         page = run(program, "help", name, check=True).stdout
-        options = {option.replace("-", "_") for option in re.findall(r"^  --([a-z-]+)", page, re.M)}
-        options = {"lambda_" if option == "lambda" else option for option in options}
-        said = set(re.findall(r"^  (\w+) +\[", page, re.M)) - {"y"} | options
-        taken = set(inspect.signature(function(name)).parameters) - {"form", "threads", "max_memory"}
-        assert said - {"form", "threads", "max_memory", "max_work", "device"} == taken, said ^ taken
-        for parameter in taken:
+        options = map(keyword_of, re.findall(r"^  --([a-z-]+)", page, re.M))
+        said = {*re.findall(r"^  (\w+) +\[", page, re.M), *options} - {"y", "max_work", "device"}
+        taken = set(inspect.signature(function(name)).parameters)
+        assert said | {"form", "threads", "max_memory"} == taken, said ^ taken
+        for parameter in taken - {"form", "threads", "max_memory"}:
             assert re.search(rf"^    {parameter} ", function(name).__doc__, re.M), f"{name}: no {parameter} on its page"
         assert function(name).__name__ in twicetold.__all__
     lisa, hilo = (inspect.signature(each).parameters for each in (twicetold.lisa, twicetold.hilo))
@@ -467,6 +472,7 @@ def chapter():
 
 
 def wheel():
+    # A compiler that does not know -march=native prints no macros.
     macros = run(*shlex.split(os.environ["CC"]), "-march=native", "-dM", "-E", "-x", "c", os.devnull).stdout
     here, both = os.getcwd(), os.path.dirname(os.environ["TWICETOLD_LIBRARY"])
 
@@ -478,7 +484,7 @@ def wheel():
             packed.extractall()
         return path
 
-    with zipfile.ZipFile(pack(macros)) as packed:       # no macros if the compiler knows no native
+    with zipfile.ZipFile(pack(macros)) as packed:
         names = packed.namelist()
         record = [line.split(",") for line in packed.read("twicetold-1.0.dist-info/RECORD").decode().splitlines()]
         assert [name for name, _, _ in record] == names, names
@@ -486,9 +492,9 @@ def wheel():
             data = packed.read(name)
             assert int(length) == len(data)
             assert digest == "sha256=" + urlsafe_b64encode(sha256(data).digest()).decode().rstrip("="), name
-    operator, words, tensors = case("msa")
+    _, words, tensors = case("msa")
     script = """if True:
-        import sys, numpy, twicetold
+        import numpy, twicetold
         tensors = dict(numpy.load("in.npz"))
         numpy.save("out.npy", twicetold.msa(**tensors, grid=(4, 6), heads=2, window=2))
         print(twicetold.__file__)"""
@@ -496,7 +502,7 @@ def wheel():
     alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
     ran = run(sys.executable, "-c", script, env=alone)
     assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(here), ran.stdout + ran.stderr
-    same(numpy.load("out.npy"), apply(operator, words, tensors), "from the wheel")
+    same(numpy.load("out.npy"), apply("msa", words, tensors), "from the wheel")
 
     # The wheel records the processor features that it needs.  If one is missing, the import fails and names it.
     flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
