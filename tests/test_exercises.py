@@ -89,7 +89,7 @@ class Exercises(suite.Case):
         for number in exercise.numbers():
             page = exercise.Exercise(number)
             with self.subTest(number):
-                self.assertIn(page.kind, exercise.CHECK)
+                self.assertIn(page.kind, [*exercise.CHECK])
                 self.assertTrue(page.section("Answer"), "no answer")
                 self.assertTrue(page.section("Hint"), "no hint")
 
