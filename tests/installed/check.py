@@ -94,7 +94,7 @@ def cases():
     tensors = {"x": draw((2, 24, 6)), "w_qkv": draw((18, 6)), "rpe": draw((77, 2)), "w_o": draw((6, 6))}
     found.append(("msa", "msa", "--grid 4x6 --heads 2 --window 2", tensors))
     for name, operator, words, tensors in found:
-        yield name, operator, words.split(), {name: t.astype(dtype) for name, t in tensors.items()}
+        yield name, operator, words.split(), each(lambda t: t.astype(dtype), tensors)
 
 
 def case(wanted):
@@ -103,6 +103,15 @@ def case(wanted):
 
 def function(operator):
     return getattr(twicetold, operator.replace("-", "_"))
+
+
+def each(change, tensors):
+    """All tensors, changed."""
+    return {name: change(t) for name, t in tensors.items()}
+
+
+def parameters_of(tensors):
+    return {name: t for name, t in tensors.items() if name != "x"}
 
 
 def same(y, expected, what):
@@ -193,26 +202,24 @@ def arrays():
     _, words, tensors = case("lisa_eq10_paper")
     given, other = keywords(words), "float64" if precision == "float32" else "float32"
     y = twicetold.lisa(**tensors, **given)
-    guarded = {name: t.copy() for name, t in tensors.items()}
-    for t in guarded.values():
-        t.flags.writeable = False
     kinds = {
-        "Fortran's order": {name: numpy.asfortranarray(t) for name, t in tensors.items()},
-        "every second number": {name: numpy.repeat(t, 2, axis=-1)[..., ::2] for name, t in tensors.items()},
-        "the other byte order": {name: t.astype(t.dtype.newbyteorder()) for name, t in tensors.items()},
-        "not to be written": guarded,
-        "DLPack": {name: Stranger(t) for name, t in tensors.items()},
+        "Fortran's order": numpy.asfortranarray,
+        "every second number": lambda t: numpy.repeat(t, 2, axis=-1)[..., ::2],
+        "the other byte order": lambda t: t.astype(t.dtype.newbyteorder()),
+        "not to be written": lambda t: numpy.frombuffer(t.tobytes(), t.dtype).reshape(t.shape),
+        "DLPack": Stranger,
     }
     if precision == "float64":
-        kinds["lists"] = {name: t.tolist() for name, t in tensors.items()}
-    for kind, changed in kinds.items():
-        same(twicetold.lisa(**changed, **given), y, kind)
-    for name, t in tensors.items():
-        assert kinds["every second number"][name].strides != t.strides or t.shape[-1] == 1
+        kinds["lists"] = numpy.ndarray.tolist
+    for kind, change in kinds.items():
+        same(twicetold.lisa(**each(change, tensors), **given), y, kind)
+    for t in tensors.values():
+        assert kinds["every second number"](t).strides != t.strides or t.shape[-1] == 1
+        assert not kinds["not to be written"](t).flags.writeable
 
-    parameters = {name: t for name, t in tensors.items() if name != "x"}
-    same(twicetold.lisa(tensors["x"], **{n: t.astype(other) for n, t in parameters.items()}, **given),
-         twicetold.lisa(tensors["x"], **{n: t.astype(other).astype(dtype) for n, t in parameters.items()}, **given),
+    parameters = parameters_of(tensors)
+    same(twicetold.lisa(tensors["x"], **each(lambda t: t.astype(other), parameters), **given),
+         twicetold.lisa(tensors["x"], **each(lambda t: t.astype(other).astype(dtype), parameters), **given),
          "parameters of " + other)
     assert twicetold.lisa(tensors["x"].astype(other), **parameters, **given).dtype == other
     same(twicetold.lisa(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
@@ -244,7 +251,7 @@ def lazy():
     """Tensors of PyTorch whose memory differs from their values."""
     import torch
     _, words, tensors = case("msa")
-    given, tensors = keywords(words), {name: torch.from_numpy(t.copy()) for name, t in tensors.items()}
+    given, tensors = keywords(words), each(lambda t: torch.from_numpy(t.copy()), tensors)
     plan = twicetold.plan("msa", **tensors, **given)
 
     def lies(t):
@@ -257,15 +264,14 @@ def lazy():
             same(twicetold.msa(**{**tensors, name: t}, **given).numpy(), expected, f"{what} {name}")
             y = plan(t) if name == "x" else plan.load(**{name: t}) or plan(tensors["x"])
             same(y.numpy(), expected, f"{what} {name}, in a plan")
-            plan.load(**{name: tensors[name] for name in tensors if name != "x"})
+            plan.load(**parameters_of(tensors))
 
-    equal({name: lies(t) for name, t in tensors.items()}, tensors, "negative")
-    equal({name: lies(t).requires_grad_() for name, t in tensors.items()}, tensors, "to be learnt")
-    equal({name: torch.nn.Parameter(t) for name, t in tensors.items()}, tensors, "a parameter")
-    equal({name: t.t().contiguous().t() if t.dim() == 2 else t.transpose(0, 1).contiguous().transpose(0, 1)
-           for name, t in tensors.items()}, tensors, "turned")
-    equal({name: torch._efficientzerotensor(t.shape, dtype=t.dtype) for name, t in tensors.items()},
-          {name: torch.zeros_like(t) for name, t in tensors.items()}, "zeros")
+    equal(each(lies, tensors), tensors, "negative")
+    equal(each(lambda t: lies(t).requires_grad_(), tensors), tensors, "to be learnt")
+    equal(each(torch.nn.Parameter, tensors), tensors, "a parameter")
+    equal(each(lambda t: t.transpose(0, 1).contiguous().transpose(0, 1), tensors), tensors, "turned")
+    equal(each(lambda t: torch._efficientzerotensor(t.shape, dtype=t.dtype), tensors),
+          each(torch.zeros_like, tensors), "zeros")
 
     class Wrapper(torch.Tensor):
         """A subclass with a shape and no memory."""
@@ -289,7 +295,7 @@ def lazy():
              "quantized": lambda t: torch.quantize_per_tensor(t.float(), 0.1, 0, torch.qint8),
              "nested": lambda t: torch.nested.nested_tensor([t, t])}
     transforms = func.vmap, func.grad, func.functionalize
-    others = {name: t.numpy() for name, t in tensors.items()}
+    others = each(torch.Tensor.numpy, tensors)
     for name, t in tensors.items():
         def rejected(made):
             for call, changed in ((twicetold.msa, {**others, name: made, **given}),
@@ -307,10 +313,10 @@ def plans():
     _, words, tensors = case("lisa_eq10_paper")
     given, x = keywords(words), tensors["x"]
     y = twicetold.lisa(**tensors, **given)
-    plan = twicetold.plan("lisa", **{name: t.copy() for name, t in tensors.items()}, **given)
+    plan = twicetold.plan("lisa", **each(numpy.copy, tensors), **given)
     same(plan(x), y, "a plan")
     assert plan.shape == y.shape and plan.dtype == dtype and plan.bytes > 0 and plan.multiply_adds > 0
-    assert plan.parameters == sum(t.size for name, t in tensors.items() if name != "x")
+    assert plan.parameters == sum(t.size for t in parameters_of(tensors).values())
 
     # Step 1: other parameters, and parameters that are errors.
     other = {**tensors, "wa": tensors["wa"] * 2}
@@ -327,7 +333,7 @@ def plans():
     # Step 2: a plan keeps its parameters alive when the caller drops them.
     naive = twicetold.plan("lisa", **tensors, **given, form="naive")
     expected = naive(x)
-    naive.load(**{name: t.copy() for name, t in tensors.items() if name != "x"})
+    naive.load(**each(numpy.copy, parameters_of(tensors)))
     litter = [numpy.full_like(t, numpy.nan) for t in tensors.values() for _ in range(8)]
     same(naive(x), expected, f"among {len(litter)} others")
 
@@ -474,18 +480,12 @@ def chapter():
 def wheel():
     # A compiler that does not know -march=native prints no macros.
     macros = run(*shlex.split(os.environ["CC"]), "-march=native", "-dM", "-E", "-x", "c", os.devnull).stdout
-    here, both = os.getcwd(), os.path.dirname(os.environ["TWICETOLD_LIBRARY"])
-
-    def pack(macros):
-        """Pack a wheel for the features of these macros, and unpack it here; return its path."""
-        path = run(sys.executable, "reference/library/wheel.py", both, "1.0", here, cwd=top, input=macros,
-                   check=True).stdout.strip()
-        with zipfile.ZipFile(path) as packed:
-            packed.extractall()
-        return path
-
-    with zipfile.ZipFile(pack(macros)) as packed:
+    both = os.path.dirname(os.environ["TWICETOLD_LIBRARY"])
+    packing = [sys.executable, "reference/library/wheel.py", both, "1.0", os.getcwd()]
+    path = run(*packing, cwd=top, input=macros, check=True).stdout.strip()
+    with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
+        packed.extractall()
         record = [line.split(",") for line in packed.read("twicetold-1.0.dist-info/RECORD").decode().splitlines()]
         assert [name for name, _, _ in record] == names, names
         for name, digest, length in record[:-1]:
@@ -501,7 +501,7 @@ def wheel():
     numpy.savez("in.npz", **tensors)
     alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
     ran = run(sys.executable, "-c", script, env=alone)
-    assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(here), ran.stdout + ran.stderr
+    assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(os.getcwd()), ran.stdout + ran.stderr
     same(numpy.load("out.npy"), apply("msa", words, tensors), "from the wheel")
 
     # The wheel records the processor features that it needs.  If one is missing, the import fails and names it.
@@ -518,7 +518,9 @@ def wheel():
     assert set(needs()) <= set(flags) and ("avx2" in needs()) == ("__AVX2__" in macros), needs()
     rare = ("xop", "XOP"), ("avx512_fp16", "AVX512FP16"), ("fma4", "FMA4")
     name, macro = next(each for each in rare if each[0] not in flags)
-    pack(f"#define __SSE3__ 1\n#define __{macro}__ 1\n")
+    run(*packing, cwd=top, input=f"#define __SSE3__ 1\n#define __{macro}__ 1\n", check=True)
+    with zipfile.ZipFile(path) as packed:
+        packed.extractall()
     assert needs() == ["pni", name], needs()
     for library in ("libtwicetold.so.1", "libtwicetold-double.so.1"):
         pathlib.Path("twicetold", library).write_bytes(b"not loaded")
