@@ -141,8 +141,8 @@ IDENTITIES := $(addprefix lisa_,theorems errata) $(addprefix structsa_,theorems 
               $(addprefix elsa_,theorems readings errata) $(addprefix hilo_,theorems readings) msa
 EXACT_SUITES := $(patsubst tests/exact/%.cc,$(BUILD)/exact/%,$(wildcard tests/exact/test_*.cc)) \
                 $(IDENTITIES:%=$(BUILD)/exact/exact_%)
-SUITES   := $(foreach f,$(FOLDERS),$(addprefix $f/,$(if $(filter %/double,$f),$(filter-out tests/test_exercises tests/test_live,$(TESTS)),$(TESTS)))) \
-            $(EXACT_SUITES) $(foreach f,$(FOLDERS),$(SCRIPTED:%=$f/%))
+SUITES   := $(filter-out %/double/tests/test_exercises.py %/double/tests/test_live,$(foreach f,$(FOLDERS),$(TESTS:%=$f/%) $(SCRIPTED:%=$f/%))) \
+            $(EXACT_SUITES)
 
 all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
 all: $(if $(CUDA),plug-ins)
@@ -301,7 +301,6 @@ all: $(LIBRARY)
 define library
 $(DOOR:%=$1/%.o): private CPPFLAGS += $(IDENTITY)
 $1/tests/test_library: $(DOOR:%=$1/%.o)
-$1/tests/test_installed: | $(LIBRARY) $(FOLDERS:=/twicetold) $1/tests/refusing.so
 
 $2.o: $(DOOR:%=$1/%.o) $1/libtwicetold.a
 	@mkdir -p $$(@D)
@@ -408,7 +407,7 @@ $(BUILD)/exercises.txt: $(BUILD)/flags $(BUILD)/sources $(BUILD)/tests/exercise_
 	@printf '%s=%s\n' compile '$(filter-out -Werror,$(COMPILE) $(CHECK_CFLAGS))' emulate '$(filter-out -Werror,$(EMULATE))' link '$(LINK)' with '$(WITH)' \
 	    count '$(COUNTER) -DCOUNTING_REAL="$(abspath tests/counting.h)"' before '$(BEFORE_COUNTED)' \
 	    exact '$(STATE_exactly)' exact_with '$(BUILD)/libexact.a $(CHECK_LIBS) -lstdc++ -lm' >$@
-$(BUILD)/tests/test_exercises: | $(BUILD)/exact/test_field $(BUILD)/exercises.txt all $(filter-out %/test_exercises,$(TESTS:%=$(BUILD)/%))
+$(BUILD)/tests/test_exercises.py: | $(BUILD)/exact/test_field $(BUILD)/exercises.txt $(TESTS:%=$(BUILD)/%)
 
 exercise:               ## list the exercises, or open one (N=1.2)
 	@$(EXERCISE) $(if $(N),open $(N),list)
@@ -433,7 +432,7 @@ counts: $(FOLDERS:=/tests/test_cuda_counts) ## count anew what the kernels ask o
 suites: all $(SUITES)
 	@$(SUITE) $(SUITES)
 
-DOUBLED := $(filter-out %/test_installed,$(filter $(BUILD)/double/%,$(SUITES)))
+DOUBLED := $(filter-out %/test_installed.py,$(filter $(BUILD)/double/%,$(SUITES)))
 quick: $(DOUBLED)
 	@$(SUITE) $(DOUBLED)
 

@@ -1,7 +1,7 @@
 /* test_library.c -- the C interface, twicetold.h
  *
  * Other suites prove what operators compute.  This one compares the interface with the forms and declarations inside,
- * and tests its errors.  test_installed.c tests the installed library and the Python module. */
+ * and tests its errors.  test_installed.py tests the installed library and the Python module. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <cjson/cJSON.h>

@@ -1,13 +1,11 @@
-"""Tests of the Python module, against the program of the same precision; tests/tools/installed.py runs them in the
-top folder.
+"""Tests of the Python module, against the program of a build; tests/test_installed.py runs each in an empty folder.
 
-    BUILD=... SCRATCH=... python3 check.py QUESTION float32|float64
+    check.py TEST BUILD float32|float64
 """
 
 import contextlib
 import copy
 import ctypes
-import glob
 import importlib.util
 import inspect
 import io
@@ -16,6 +14,7 @@ import os
 import pathlib
 import pickle
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -27,10 +26,10 @@ from hashlib import sha256
 import numpy
 import twicetold
 
-question, precision = sys.argv[1:]
+test, build, precision = sys.argv[1:]
 dtype = numpy.dtype(precision)
-build, scratch = os.environ["BUILD"], os.environ["SCRATCH"]
-program = build + ("/double" if precision == "float64" else "") + "/twicetold"
+program = build + "/twicetold"
+top = pathlib.Path(__file__).resolve().parents[2]
 
 
 # ---- Files of tensors, and the program
@@ -47,13 +46,12 @@ def read(path):
 
 
 def write(path, tensors):
-    header, at = {}, 0
+    header, data = {}, b""
     for name, t in tensors.items():
         kind = {4: "F32", 8: "F64"}[t.itemsize]
-        header[name] = {"dtype": kind, "shape": t.shape, "data_offsets": [at, at + t.nbytes]}
-        at += t.nbytes
+        header[name] = {"dtype": kind, "shape": t.shape, "data_offsets": [len(data), len(data) + t.nbytes]}
+        data += t.tobytes()
     text = json.dumps(header).encode()
-    data = b"".join(t.tobytes() for t in tensors.values())
     pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
@@ -63,10 +61,13 @@ def run(*words, **more):
 
 def apply(operator, words, tensors):
     """y of the program, or its error."""
-    given, out = scratch + "/in.safetensors", scratch + "/out.safetensors"
-    write(given, tensors)
-    ran = run(program, "apply", operator, *words, given, "-o", out)
-    return ran.stderr.strip() if ran.returncode else read(out)[0]["y"]
+    write("in.safetensors", tensors)
+    ran = run(program, "apply", operator, *words, "in.safetensors", "-o", "out.safetensors")
+    return ran.stderr.strip() if ran.returncode else read("out.safetensors")[0]["y"]
+
+
+def keyword_of(option):
+    return "lambda_" if option == "lambda" else option.replace("-", "_")
 
 
 def keywords(words):
@@ -74,8 +75,7 @@ def keywords(words):
     given = {}
     for word in words:
         if word.startswith("--"):
-            name = word[2:].replace("-", "_")
-            name += "_" if name == "lambda" else ""
+            name = keyword_of(word[2:])
             given[name] = True
         else:
             given[name] = word
@@ -84,17 +84,17 @@ def keywords(words):
 
 def cases():
     """Name, operator, words, tensors of each golden vector in this precision, and of another case of msa."""
-    for path in sorted(glob.glob("tests/golden/*.safetensors")):
+    found = []
+    for path in sorted(top.glob("tests/golden/*.safetensors")):
         tensors, said = read(path)
-        if said["operator"] == "network":
-            continue
-        tensors.pop("y_expected")
-        tensors = {name: t.astype(dtype) for name, t in tensors.items()}
-        yield pathlib.Path(path).stem, said["operator"], said["options"].split(), tensors
+        if said["operator"] != "network":
+            del tensors["y_expected"]
+            found.append((path.stem, said["operator"], said["options"], tensors))
     draw = numpy.random.default_rng(1).standard_normal
     tensors = {"x": draw((2, 24, 6)), "w_qkv": draw((18, 6)), "rpe": draw((77, 2)), "w_o": draw((6, 6))}
-    yield ("msa", "msa", "--grid 4x6 --heads 2 --window 2".split(),
-           {name: t.astype(dtype) for name, t in tensors.items()})
+    found.append(("msa", "msa", "--grid 4x6 --heads 2 --window 2", tensors))
+    for name, operator, words, tensors in found:
+        yield name, operator, words.split(), each(lambda t: t.astype(dtype), tensors)
 
 
 def case(wanted):
@@ -105,9 +105,22 @@ def function(operator):
     return getattr(twicetold, operator.replace("-", "_"))
 
 
+def each(change, tensors):
+    """All tensors, changed."""
+    return {name: change(t) for name, t in tensors.items()}
+
+
+def parameters_of(tensors):
+    return {name: t for name, t in tensors.items() if name != "x"}
+
+
 def same(y, expected, what):
     assert isinstance(y, numpy.ndarray) and y.dtype == expected.dtype == dtype, f"{what}: {y.dtype}"
     assert y.shape == expected.shape and y.tobytes() == expected.tobytes(), f"{what}: other numbers"
+
+
+def near(y, expected):
+    return abs(y - expected).max() <= 64 * numpy.finfo(dtype).eps * abs(expected).max()
 
 
 def error_of(call, *arguments, **given):
@@ -135,22 +148,21 @@ def agree():
 
 
 def errors():
-    operator, words, tensors = case("lisa_eq10_paper")
+    _, words, tensors = case("lisa_eq10_paper")
     C = tensors["x"].shape[2]
 
     def compare(words, tensors):
-        line = apply(operator, words, tensors)
+        line = apply("lisa", words, tensors)
         assert isinstance(line, str), "the program accepts it"
-        assert "twicetold: " + error_of(function(operator), **tensors, **keywords(words)) == line, line
+        assert "twicetold: " + error_of(twicetold.lisa, **tensors, **keywords(words)) == line, line
         print(line)
 
     for options in ("", "--grid 3x5", "--grid 14x14 --heads 5", "--grid 14x14 --equation 11", "--grid 0x14",
-                    "--grid 14x14 --heads 2.5", "--grid 14x14 --max_memory much"):
-        compare(options.replace("max_memory", "max-memory").split(), tensors)
+                    "--grid 14x14 --heads 2.5", "--grid 14x14 --max-memory much"):
+        compare(options.split(), tensors)
     for changed in ({"w_qkv": None}, {"wa": tensors["wa"][:, :1]}, {"w_kqv": tensors["w_qkv"]},
                     {"b_o": numpy.ones(C + 1, dtype)}, {"x": tensors["x"][0]}, {"w_o": None}):
-        given = {name: t for name, t in {**tensors, **changed}.items() if t is not None}
-        compare(words, given)
+        compare(words, {name: t for name, t in {**tensors, **changed}.items() if t is not None})
     given = {**tensors, "grid": (14, 14)}
     for said, line in ((error_of(twicetold.hilo, tensors["x"], pooled_queries=3),
                         "hilo: option --pooled-queries: found"),
@@ -187,50 +199,48 @@ class Elsewhere(Stranger):
 
 
 def arrays():
-    operator, words, tensors = case("lisa_eq10_paper")
-    given, other = keywords(words), {"float32": "float64", "float64": "float32"}[precision]
-    y = function(operator)(**tensors, **given)
-    guarded = {name: t.copy() for name, t in tensors.items()}
-    for t in guarded.values():
-        t.flags.writeable = False
+    _, words, tensors = case("lisa_eq10_paper")
+    given, other = keywords(words), "float64" if precision == "float32" else "float32"
+    y = twicetold.lisa(**tensors, **given)
     kinds = {
-        "Fortran's order": {name: numpy.asfortranarray(t) for name, t in tensors.items()},
-        "every second number": {name: numpy.repeat(t, 2, axis=-1)[..., ::2] for name, t in tensors.items()},
-        "the other byte order": {name: t.astype(t.dtype.newbyteorder()) for name, t in tensors.items()},
-        "not to be written": guarded,
-        "DLPack": {name: Stranger(t) for name, t in tensors.items()},
+        "Fortran's order": numpy.asfortranarray,
+        "every second number": lambda t: numpy.repeat(t, 2, axis=-1)[..., ::2],
+        "the other byte order": lambda t: t.astype(t.dtype.newbyteorder()),
+        "not to be written": lambda t: numpy.frombuffer(t.tobytes(), t.dtype).reshape(t.shape),
+        "DLPack": Stranger,
     }
     if precision == "float64":
-        kinds["lists"] = {name: t.tolist() for name, t in tensors.items()}
-    for kind, changed in kinds.items():
-        same(function(operator)(**changed, **given), y, kind)
-    for name, t in tensors.items():
-        assert kinds["every second number"][name].strides != t.strides or t.shape[-1] == 1
+        kinds["lists"] = numpy.ndarray.tolist
+    for kind, change in kinds.items():
+        same(twicetold.lisa(**each(change, tensors), **given), y, kind)
+    for t in tensors.values():
+        assert kinds["every second number"](t).strides != t.strides or t.shape[-1] == 1
+        assert not kinds["not to be written"](t).flags.writeable
 
-    parameters = {name: t for name, t in tensors.items() if name != "x"}
-    same(function(operator)(tensors["x"], **{n: t.astype(other) for n, t in parameters.items()}, **given),
-         function(operator)(tensors["x"], **{n: t.astype(other).astype(dtype) for n, t in parameters.items()}, **given),
+    parameters = parameters_of(tensors)
+    same(twicetold.lisa(tensors["x"], **each(lambda t: t.astype(other), parameters), **given),
+         twicetold.lisa(tensors["x"], **each(lambda t: t.astype(other).astype(dtype), parameters), **given),
          "parameters of " + other)
-    assert function(operator)(tensors["x"].astype(other), **parameters, **given).dtype == other
-    same(function(operator)(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
+    assert twicetold.lisa(tensors["x"].astype(other), **parameters, **given).dtype == other
+    same(twicetold.lisa(**tensors, grid=(14, 14), equation=10, heads=numpy.int64(2)), y, "options as numbers")
     for kind in ("float16", "int32", "complex128"):
         for name in ("x", "w_qkv"):
-            line = error_of(function(operator), **{**tensors, name: tensors[name].astype(kind)}, **given)
+            line = error_of(twicetold.lisa, **{**tensors, name: tensors[name].astype(kind)}, **given)
             assert line == f"lisa: tensor {name}: found {kind}, expected float32 or float64", line
-    line = error_of(function(operator), **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
+    line = error_of(twicetold.lisa, **{**tensors, "x": Elsewhere(tensors["x"])}, **given)
     assert line.startswith("lisa: tensor x: found float32 on cuda:0 (not of this memory), expected dense"), line
 
     # Masks and unaligned numbers, also in only one matrix of a list.
     def misaligned(t):
         return numpy.frombuffer(b"?" + t.tobytes(), dtype, offset=1).reshape(t.shape)
 
-    plan = twicetold.plan(operator, **tensors, **given)
+    plan = twicetold.plan("lisa", **tensors, **given)
     for change, line in ((numpy.ma.masked_array, "found a masked array, expected one without a mask"),
                          (lambda t: [numpy.ma.masked_array(t[0])], "found a masked array, expected one without a mask"),
                          (misaligned, "found numbers that are not aligned, expected addresses that are multiples of")):
         for name, t in tensors.items():
             assert numpy.array_equal(change(t)[0], t[0])
-            said = error_of(function(operator), **{**tensors, name: change(t)}, **given)
+            said = error_of(twicetold.lisa, **{**tensors, name: change(t)}, **given)
             assert said.startswith(f"lisa: tensor {name}: {line}"), said
             said = error_of(plan, change(t)) if name == "x" else error_of(plan.load, **{name: change(t)})
             assert said.startswith(f"lisa: tensor {name}: {line}"), said
@@ -240,9 +250,9 @@ def arrays():
 def lazy():
     """Tensors of PyTorch whose memory differs from their values."""
     import torch
-    operator, words, tensors = case("msa")
-    given, tensors = keywords(words), {name: torch.from_numpy(t.copy()) for name, t in tensors.items()}
-    plan = twicetold.plan(operator, **tensors, **given)
+    _, words, tensors = case("msa")
+    given, tensors = keywords(words), each(lambda t: torch.from_numpy(t.copy()), tensors)
+    plan = twicetold.plan("msa", **tensors, **given)
 
     def lies(t):
         """-t in memory, t in value."""
@@ -250,19 +260,18 @@ def lazy():
 
     def equal(changed, plain, what):
         for name, t in changed.items():
-            expected = function(operator)(**{**tensors, name: plain[name]}, **given).numpy()
-            same(function(operator)(**{**tensors, name: t}, **given).numpy(), expected, f"{what} {name}")
+            expected = twicetold.msa(**{**tensors, name: plain[name]}, **given).numpy()
+            same(twicetold.msa(**{**tensors, name: t}, **given).numpy(), expected, f"{what} {name}")
             y = plan(t) if name == "x" else plan.load(**{name: t}) or plan(tensors["x"])
             same(y.numpy(), expected, f"{what} {name}, in a plan")
-            plan.load(**{name: tensors[name] for name in tensors if name != "x"})
+            plan.load(**parameters_of(tensors))
 
-    equal({name: lies(t) for name, t in tensors.items()}, tensors, "negative")
-    equal({name: lies(t).requires_grad_() for name, t in tensors.items()}, tensors, "to be learnt")
-    equal({name: torch.nn.Parameter(t) for name, t in tensors.items()}, tensors, "a parameter")
-    equal({name: t.t().contiguous().t() if t.dim() == 2 else t.transpose(0, 1).contiguous().transpose(0, 1)
-           for name, t in tensors.items()}, tensors, "turned")
-    equal({name: torch._efficientzerotensor(t.shape, dtype=t.dtype) for name, t in tensors.items()},
-          {name: torch.zeros_like(t) for name, t in tensors.items()}, "zeros")
+    equal(each(lies, tensors), tensors, "negative")
+    equal(each(lambda t: lies(t).requires_grad_(), tensors), tensors, "to be learnt")
+    equal(each(torch.nn.Parameter, tensors), tensors, "a parameter")
+    equal(each(lambda t: t.transpose(0, 1).contiguous().transpose(0, 1), tensors), tensors, "turned")
+    equal(each(lambda t: torch._efficientzerotensor(t.shape, dtype=t.dtype), tensors),
+          each(torch.zeros_like, tensors), "zeros")
 
     class Wrapper(torch.Tensor):
         """A subclass with a shape and no memory."""
@@ -286,10 +295,10 @@ def lazy():
              "quantized": lambda t: torch.quantize_per_tensor(t.float(), 0.1, 0, torch.qint8),
              "nested": lambda t: torch.nested.nested_tensor([t, t])}
     transforms = func.vmap, func.grad, func.functionalize
-    others = {name: t.numpy() for name, t in tensors.items()}
+    others = each(torch.Tensor.numpy, tensors)
     for name, t in tensors.items():
         def rejected(made):
-            for call, changed in ((function(operator), {**others, name: made, **given}),
+            for call, changed in ((twicetold.msa, {**others, name: made, **given}),
                                   (plan, {"x": made}) if name == "x" else (plan.load, {name: made})):
                 line = error_of(call, **changed)
                 assert re.fullmatch(rf"msa: tensor {name}: found .*, expected .*float32 or float64.*", line), line
@@ -301,13 +310,13 @@ def lazy():
 
 
 def plans():
-    operator, words, tensors = case("lisa_eq10_paper")
+    _, words, tensors = case("lisa_eq10_paper")
     given, x = keywords(words), tensors["x"]
-    y = function(operator)(**tensors, **given)
-    plan = twicetold.plan(operator, **{name: t.copy() for name, t in tensors.items()}, **given)
+    y = twicetold.lisa(**tensors, **given)
+    plan = twicetold.plan("lisa", **each(numpy.copy, tensors), **given)
     same(plan(x), y, "a plan")
     assert plan.shape == y.shape and plan.dtype == dtype and plan.bytes > 0 and plan.multiply_adds > 0
-    assert plan.parameters == sum(t.size for name, t in tensors.items() if name != "x")
+    assert plan.parameters == sum(t.size for t in parameters_of(tensors).values())
 
     # Step 1: other parameters, and parameters that are errors.
     other = {**tensors, "wa": tensors["wa"] * 2}
@@ -315,28 +324,28 @@ def plans():
         error_of(plan.load, **{name: wrong})
         same(plan(x), y, "after an error")
     plan.load(wa=other["wa"])
-    same(plan(x), function(operator)(**other, **given), "after a load")
+    same(plan(x), twicetold.lisa(**other, **given), "after a load")
     plan.load(wa=tensors["wa"])
     same(plan(x), y, "after a load back")
     for wrong in (x[:, :1], x.astype("float16"), numpy.concatenate([x, x])):
         assert "tensor x: found" in error_of(plan, wrong)
 
     # Step 2: a plan keeps its parameters alive when the caller drops them.
-    naive = twicetold.plan(operator, **tensors, **given, form="naive")
+    naive = twicetold.plan("lisa", **tensors, **given, form="naive")
     expected = naive(x)
-    naive.load(**{name: t.copy() for name, t in tensors.items() if name != "x"})
+    naive.load(**each(numpy.copy, parameters_of(tensors)))
     litter = [numpy.full_like(t, numpy.nan) for t in tensors.values() for _ in range(8)]
     same(naive(x), expected, f"among {len(litter)} others")
 
     # Step 3: threads of the plan; threads of Python, with one plan or their own.  Bits depend on the number of threads.
     for threads in (1, 2, 3):
-        again = twicetold.plan(operator, **tensors, **given, threads=threads)
-        assert abs(again(x) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
-        same(again(x), function(operator)(**tensors, **given, threads=threads), f"{threads} threads")
-    alone = twicetold.plan(operator, **tensors, **given, threads=1)
+        again = twicetold.plan("lisa", **tensors, **given, threads=threads)
+        assert near(again(x), y)
+        same(again(x), twicetold.lisa(**tensors, **given, threads=threads), f"{threads} threads")
+    alone = twicetold.plan("lisa", **tensors, **given, threads=1)
 
     def work(n):
-        own = twicetold.plan(operator, **tensors, **given, threads=1)
+        own = twicetold.plan("lisa", **tensors, **given, threads=1)
         return [(plan(x * n), own(x * n)) for _ in range(8)]
 
     with ThreadPoolExecutor(4) as pool:
@@ -351,8 +360,8 @@ def plans():
     same(plan(x), y, "after no copy")
     child = os.fork()
     if child == 0:
-        lines = error_of(plan, x) + error_of(twicetold.plan(operator, **tensors, **given, threads=2), x)
-        alike = abs(function(operator)(**tensors, **given) - y).max() <= 64 * numpy.finfo(dtype).eps * abs(y).max()
+        lines = error_of(plan, x) + error_of(twicetold.plan("lisa", **tensors, **given, threads=2), x)
+        alike = near(twicetold.lisa(**tensors, **given), y)
         os._exit(0 if alike and lines.count("expected 1 in a child of fork") == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0, "a child of fork"
 
@@ -401,10 +410,10 @@ def faults():
 def fork():
     """The parent runs threads of another library; the module is imported before or after the fork."""
     tensors = {"x": numpy.full((1, 1, 1), 2, dtype), "w_qkv": numpy.array([[1], [1], [3]], dtype)}
-    others = {"three lines of C": "import ctypes; assert ctypes.CDLL(sys.argv[1] + '/loop.so').loop() == 2",
+    others = {"three lines of C": "import ctypes; assert ctypes.CDLL('./loop.so').loop() == 2",
               "NumPy": "a = numpy.ones((1000, 1000)); a @ a",
               "PyTorch": "import torch; torch.set_num_threads(2); a = torch.ones(1000, 1000); a.exp() @ a"}
-    numpy.savez(scratch + "/in.npz", **tensors)
+    numpy.savez("in.npz", **tensors)
     for who, threads in others.items():
         if who == "PyTorch" and not importlib.util.find_spec("torch"):
             print("left out, without torch")
@@ -414,13 +423,13 @@ def fork():
                 import os, signal, sys, numpy
                 {before}
                 {threads}
-                tensors = dict(numpy.load(sys.argv[1] + "/in.npz"))
+                tensors = dict(numpy.load("in.npz"))
                 if os.fork() == 0:
                     signal.alarm(20)
                     {after}
                     os._exit(0 if twicetold.msa(**tensors, grid=1) == 6 else 1)
                 sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))"""
-            ran = run(sys.executable, "-c", script, scratch)
+            ran = run(sys.executable, "-c", script)
             assert ran.returncode == 0, f"{who}, {before}: {ran.returncode}, {ran.stderr}"
 
 
@@ -431,12 +440,11 @@ def documented():
     for name, *words in rows:
         assert list(twicetold.forms(name)) == [word for word in words if not word.startswith(("cuda", "("))]
         page = run(program, "help", name, check=True).stdout
-        options = {option.replace("-", "_") for option in re.findall(r"^  --([a-z-]+)", page, re.M)}
-        options = {"lambda_" if option == "lambda" else option for option in options}
-        said = set(re.findall(r"^  (\w+) +\[", page, re.M)) - {"y"} | options
-        taken = set(inspect.signature(function(name)).parameters) - {"form", "threads", "max_memory"}
-        assert said - {"form", "threads", "max_memory", "max_work", "device"} == taken, said ^ taken
-        for parameter in taken:
+        options = map(keyword_of, re.findall(r"^  --([a-z-]+)", page, re.M))
+        said = {*re.findall(r"^  (\w+) +\[", page, re.M), *options} - {"y", "max_work", "device"}
+        taken = set(inspect.signature(function(name)).parameters)
+        assert said | {"form", "threads", "max_memory"} == taken, said ^ taken
+        for parameter in taken - {"form", "threads", "max_memory"}:
             assert re.search(rf"^    {parameter} ", function(name).__doc__, re.M), f"{name}: no {parameter} on its page"
         assert function(name).__name__ in twicetold.__all__
     lisa, hilo = (inspect.signature(each).parameters for each in (twicetold.lisa, twicetold.hilo))
@@ -446,7 +454,7 @@ def documented():
 
 def chapter():
     """Each block of Python under "Use it from Python" whose imports are installed."""
-    text = pathlib.Path("chapters/0-ground.md").read_text(encoding="utf-8")
+    text = (top / "chapters/0-ground.md").read_text(encoding="utf-8")
     section = text.split("## Use it from Python\n")[1].split("\n## ")[0]
     blocks, ran = re.findall(r"^```python\n(.*?)^```", section, re.S | re.M), 0
     assert len(blocks) == 2, f"{len(blocks)} blocks"
@@ -470,30 +478,31 @@ def chapter():
 
 
 def wheel():
-    packing = [sys.executable, "reference/library/wheel.py", build, "1.0", scratch]
-    asked = [os.environ.get("CC", "cc"), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
-    macros = run(*asked).stdout         # none where it knows no native
-    path = run(*packing, input=macros, check=True).stdout.strip()
+    # A compiler that does not know -march=native prints no macros.
+    macros = run(*shlex.split(os.environ["CC"]), "-march=native", "-dM", "-E", "-x", "c", os.devnull).stdout
+    both = os.path.dirname(os.environ["TWICETOLD_LIBRARY"])
+    packing = [sys.executable, "reference/library/wheel.py", both, "1.0", os.getcwd()]
+    path = run(*packing, cwd=top, input=macros, check=True).stdout.strip()
     with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
-        packed.extractall(scratch)
+        packed.extractall()
         record = [line.split(",") for line in packed.read("twicetold-1.0.dist-info/RECORD").decode().splitlines()]
         assert [name for name, _, _ in record] == names, names
         for name, digest, length in record[:-1]:
             data = packed.read(name)
             assert int(length) == len(data)
             assert digest == "sha256=" + urlsafe_b64encode(sha256(data).digest()).decode().rstrip("="), name
-    operator, words, tensors = case("msa")
+    _, words, tensors = case("msa")
     script = """if True:
-        import sys, numpy, twicetold
+        import numpy, twicetold
         tensors = dict(numpy.load("in.npz"))
         numpy.save("out.npy", twicetold.msa(**tensors, grid=(4, 6), heads=2, window=2))
         print(twicetold.__file__)"""
-    numpy.savez(scratch + "/in.npz", **tensors)
+    numpy.savez("in.npz", **tensors)
     alone = {name: value for name, value in os.environ.items() if name != "TWICETOLD_LIBRARY"}
-    ran = run(sys.executable, "-c", script, cwd=scratch, env=alone)
-    assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(scratch), ran.stdout + ran.stderr
-    same(numpy.load(scratch + "/out.npy"), apply(operator, words, tensors), "from the wheel")
+    ran = run(sys.executable, "-c", script, env=alone)
+    assert ran.returncode == 0 and os.path.dirname(ran.stdout).startswith(os.getcwd()), ran.stdout + ran.stderr
+    same(numpy.load("out.npy"), apply("msa", words, tensors), "from the wheel")
 
     # The wheel records the processor features that it needs.  If one is missing, the import fails and names it.
     flags = re.search(r"^flags\s*:(.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
@@ -503,22 +512,21 @@ def wheel():
     flags = flags[1].split()
 
     def needs():
-        module = pathlib.Path(scratch, "twicetold/__init__.py").read_text()
+        module = pathlib.Path("twicetold/__init__.py").read_text()
         return re.search('^_NEEDS = "(.*)"', module, re.M)[1].split()
 
     assert set(needs()) <= set(flags) and ("avx2" in needs()) == ("__AVX2__" in macros), needs()
     rare = ("xop", "XOP"), ("avx512_fp16", "AVX512FP16"), ("fma4", "FMA4")
     name, macro = next(each for each in rare if each[0] not in flags)
-    run(*packing, input=f"#define __SSE3__ 1\n#define __{macro}__ 1\n", check=True)
+    run(*packing, cwd=top, input=f"#define __SSE3__ 1\n#define __{macro}__ 1\n", check=True)
     with zipfile.ZipFile(path) as packed:
-        packed.extractall(scratch)
+        packed.extractall()
     assert needs() == ["pni", name], needs()
     for library in ("libtwicetold.so.1", "libtwicetold-double.so.1"):
-        pathlib.Path(scratch, "twicetold", library).write_bytes(b"not loaded")
-    ran = run(sys.executable, "-c", "import twicetold", cwd=scratch, env=alone)
+        pathlib.Path("twicetold", library).write_bytes(b"not loaded")
+    ran = run(sys.executable, "-c", "import twicetold", env=alone)
     line = f"ImportError: twicetold: the processor lacks {name}, expected all that the wheel was built for (make "
     assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith(line), ran.stderr
 
 
-{"agree": agree, "errors": errors, "arrays": arrays, "plans": plans, "documented": documented, "chapter": chapter,
- "wheel": wheel, "lazy": lazy, "fork": fork, "faults": faults}[question]()
+globals()[test]()

@@ -5,7 +5,6 @@
     BUILD=build exercise.py open N          make a scratch copy and print the task
     BUILD=build exercise.py check N [TEXT]  check the scratch copy, or the answer TEXT
     BUILD=build exercise.py hint N          print the next hint
-    BUILD=build exercise.py prove N         test the exercise itself
 
 Exit status: 0 right, 1 not yet, 2 bad usage.
 """
@@ -19,7 +18,7 @@ Exit status: 0 right, 1 not yet, 2 bad usage.
 #               CHANNELS SIZES OPTIONS`, a solution must not multiply more often on this problem than the formula says,
 #               and one of the wrong answers passes the tests but does.
 #     predict   The command of section "Command" prints the answer last.  A number may differ by the factor `within:`.
-#     measure   `truth:` is our answer; `prove` requires it of a prediction, to 1/20 at most.
+#     measure   `truth:` is our answer; the test requires it of a prediction, to 1/20 at most.
 #     break     Section "Change" has two blocks: text of the file `cut:`, and its replacement.  The answer names tests
 #               of `suite:` that then fail.  `falls:` are all of those in its case `case:`.
 
@@ -29,12 +28,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
 from typing import NamedTuple
 
 sys.path.insert(0, "chapters/tools")
 import weave  # noqa: E402
+from weave import Wrong  # noqa: E402
 
 BUILD = os.environ.get("BUILD") or "build"
 PAGES = "chapters/exercises"
@@ -43,11 +42,6 @@ SOURCES = ("chapters", "reference", "naive", "fast", "tests", "figures")
 os.environ.update(LC_ALL="C", BUILD=BUILD)
 for variable in ("CK_TAP_LOG_FILE_NAME", "CK_FORK", "CK_RUN_CASE"):
     os.environ.pop(variable, None)
-
-
-def refuse(message):
-    print("exercise:", message, file=sys.stderr)
-    sys.exit(2)
 
 
 def read(path):
@@ -116,8 +110,8 @@ def region(exercise):
     file, name, *step = exercise.key("cut").replace("Step ", "").split()
     try:
         lines, first, last = weave.definition(file, name, *step)
-    except weave.Wrong as wrong:
-        refuse(f"{exercise.number}: nothing to cut: {wrong}")
+    except Wrong as wrong:
+        raise Wrong(f"{exercise.number}: nothing to cut: {wrong}") from None
     while "*/" not in lines[first] if step else not lines[first].startswith("{"):
         first += 1
     return lines, first + 1, last if step else last - 1
@@ -144,7 +138,7 @@ def make_mistake(folder, exercise):
                       for each in (lines, exercise.block("Change"), exercise.block("Change", 1)))
     found = [i for i in range(len(lines)) if bare[i:i + len(old)] == old]
     if len(found) != 1:
-        refuse(f"{exercise.number}: the line to change is not found, or more than once")
+        raise Wrong(f"{exercise.number}: the line to change is not found, or more than once")
     indent = re.match(" *", lines[found[0]])[0]
     lines[found[0]:found[0] + len(old)] = [indent + text for text in new]
     write(f"{folder}/{exercise.file}", "\n".join(lines))
@@ -199,8 +193,8 @@ def count(folder, exercise):
         if status:
             return Result(False, said)
     if not re.fullmatch(r"\d+ [1-9]\d*\n", said):
-        refuse(f"{exercise.number}: counted '{said.strip()}', expected two numbers: multiplications, and those of the "
-               "formula")
+        raise Wrong(f"{exercise.number}: counted '{said.strip()}', expected two numbers: multiplications, and those of "
+                    "the formula")
     made, expected = map(int, said.split())
     return Result(made <= expected, said, counts=(made, expected))
 
@@ -256,11 +250,11 @@ def near(a, b, factor):
 def check_answer(exercise, answer):
     n = exercise.number
     if not answer:
-        refuse(f"{n} wants an answer: make check N={n} ANSWER=...")
+        raise Wrong(f"{n} wants an answer: make check N={n} ANSWER=...")
     print("$", "\n".join(exercise.block("Command")), flush=True)
     found = truth(exercise)
     if not found:
-        refuse(f"{n}: the command prints nothing")
+        raise Wrong(f"{n}: the command prints nothing")
     print(found)
     right = near(answer, found, float(exercise.key("within") or 1))
     other = f"Not what you said, {answer}.  make hint N={n}, or the answers at the end of the book."
@@ -271,11 +265,11 @@ def check_answer(exercise, answer):
 def check_break(exercise, answer):
     n, folder = exercise.number, f"{HERE}/{exercise.number}"
     if not answer:
-        refuse(f"{n} wants the names of proofs: make check N={n} ANSWER='name name'")
+        raise Wrong(f"{n} wants the names of proofs: make check N={n} ANSWER='name name'")
     make_mistake(folder, exercise)
     result = solve(folder, exercise, case="")
     if result.passed:
-        refuse(f"{n}: no proof falls")
+        raise Wrong(f"{n}: no proof falls")
     if not result.failed:
         explain(folder, exercise, result)
         return False
@@ -288,7 +282,7 @@ def check_break(exercise, answer):
 def check_hole(exercise, _):
     folder = f"{HERE}/{exercise.number}"
     if not os.path.exists(f"{folder}/{exercise.file}"):
-        refuse(f"{exercise.number} is not open: make exercise N={exercise.number}")
+        raise Wrong(f"{exercise.number} is not open: make exercise N={exercise.number}")
     result = solve(folder, exercise)
     if not result.passed:
         explain(folder, exercise, result)
@@ -299,69 +293,7 @@ def check_hole(exercise, _):
     return True
 
 
-# ---- tests of an exercise
-
-def prove_hole(exercise, folder):
-    wrong = [name for name, _ in exercise.sections if name.startswith("Wrong: ")]
-    if len(wrong) < 2:
-        yield "fewer than two wrong answers"
-    make_tree(folder, exercise)
-    result = solve(folder, exercise)
-    if not result.passed:
-        yield "the solution does not pass\n" + result.said
-    dear = False
-    for name, lines in [("the skeleton", skeleton(exercise)), *((name, exercise.block(name)) for name in wrong)]:
-        fill(folder, exercise, lines)
-        result = solve(folder, exercise)
-        dear = dear or name in wrong and bool(result.counts)
-        if result.passed:
-            yield f"{name} passes"
-        elif not result.failed and not result.counts:
-            yield f"{name} does not compile, or does not end\n{result.said}"
-    if exercise.key("counts") and not dear:
-        yield "no wrong answer is right and too dear"
-    tests = "".join(map(read, glob.glob(f"tests/{exercise.suite}.c*") + ["tests/support/battery.c"]))
-    for name, _ in exercise.sections:
-        if name.startswith("When ") and f"START_TEST({name[5:]})" not in tests:
-            yield f"no proof is called {name[5:]}"
-
-
-def prove_predict(exercise, _):
-    found, within = truth(exercise), float(exercise.key("within") or 1.05)
-    if not near(exercise.key("truth"), found, min(within, 1.05)):
-        yield f"prints '{found}', not {exercise.key('truth')}"
-
-
-def prove_measure(exercise, _):
-    found = truth(exercise)
-    if not found or not near(found, found, 1):
-        yield f"prints '{found}', expected a number or a word"
-
-
-def prove_break(exercise, folder):
-    make_mistake(folder, exercise)
-    result = solve(folder, exercise)
-    if result.passed:
-        yield "no proof falls"
-    if list(result.failed) != sorted(exercise.key("falls").split()):
-        yield "what falls: " + (" ".join(result.failed) or result.said)
-
-
-PROVE = {"hole": prove_hole, "predict": prove_predict, "measure": prove_measure, "break": prove_break}
 CHECK = {"hole": check_hole, "predict": check_answer, "measure": check_answer, "break": check_break}
-
-
-def prove(exercise):
-    """Test the exercise itself: print what is wrong with it."""
-    if exercise.kind not in PROVE:
-        wrong = [f"kind: found '{exercise.kind}', expected one of: {', '.join(PROVE)}"]
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            wrong = list(PROVE[exercise.kind](exercise, folder + "/t"))
-    wrong += [f"has no {name.lower()}" for name in ("Answer", "Hint") if not exercise.section(name)]
-    for line in wrong:
-        print(f"{exercise.number}: {line}")
-    return not wrong
 
 
 # ---- commands
@@ -398,10 +330,10 @@ def show_hint(exercise):
 
 
 def main(verb="", number="", answer="", *_):
-    if verb not in ("list", "open", "check", "hint", "prove"):
-        refuse(f"found '{verb}', expected one of: list, open, check, hint, prove")
+    if verb not in ("list", "open", "check", "hint"):
+        raise Wrong(f"found '{verb}', expected one of: list, open, check, hint")
     if verb != "list" and number not in numbers():
-        refuse(f"N: found '{number}', expected one of: {' '.join(numbers())}")
+        raise Wrong(f"N: found '{number}', expected one of: {' '.join(numbers())}")
     os.makedirs(HERE, exist_ok=True)
     if verb == "list":
         return show_list()
@@ -410,8 +342,6 @@ def main(verb="", number="", answer="", *_):
         return show_task(exercise)
     if verb == "hint":
         return show_hint(exercise)
-    if verb == "prove":
-        return not prove(exercise)
     if not CHECK[exercise.kind](exercise, answer):
         return 1
     if number not in read(HERE + "/done").split("\n"):
@@ -419,4 +349,8 @@ def main(verb="", number="", answer="", *_):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except Wrong as wrong:
+        print("exercise:", wrong, file=sys.stderr)
+        sys.exit(2)
