@@ -102,7 +102,7 @@ static status make_outputs(struct tensor *out, const struct network *n, bool sta
     size_t size[3] = {n->batch, n->classes};
     status s = tensor_create(&out[0], "logits", 2, size);
     for (int i = 0; i < n->stages && stages && !s.code; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "stage%d", i + 1);
         network_stage_shape(n, i, size);
         s = tensor_create(&out[i + 1], name, 3, size);
