@@ -204,24 +204,25 @@ class Images(suite.Case):
                 self.fails(f"network learned-lisa --random 1 {path} -o none", message)
 
     def test_mosaics_are_the_images_of_a_set(self):
-        """Images row by row, from image 0 again after the last, gzipped or not, give the tokens of the same picture.  The
-        second entry of the batch begins after the images of the first."""
+        """Images row by row, from image 0 again after the last, gzipped or not, give the tokens of the same picture.
+        Each entry of the batch begins after the images of the one before."""
         data = idx_header(0x803, *SET) + PIXELS
         write("set", data)
         write("set.gz", gzip.compress(data))
         for grid, rows, columns, first, tiles, origin in [
-                ("2x3", 4, 6, 2, 1, "images 2 ... 3 of "), ("4x3x5", 6, 16, 1, 6, "images 1 ... 12 (from 0 again "),
-                ("7x5", 14, 10, 4, 6, "images 4 ... 15 (from 0 again after the last) of "),
-                ("13", 8, 8, 0, 4, "images 0 ... 7 (from 0 again "), ("9", 6, 6, 1, 2, "images 1 ... 4 of ")]:
+                ("2x3", 4, 6, 2, 1, "images 2 ... 2 of "), ("4x3x5", 6, 16, 1, 6, "images 1 ... 6 of "),
+                ("7x5", 14, 10, 4, 6, "images 4 ... 9 (from 0 again after the last) of "),
+                ("13", 8, 8, 0, 4, "images 0 ... 3 of ")]:
             with self.subTest(grid):
                 words, expected = f"--grid {grid} --channels 5 --patch 2", ()
-                for start in first, first + tiles:
-                    write("mosaic.png", mosaic(start, rows, columns))
+                for entry in range(9):
+                    write("mosaic.png", mosaic(first + entry * tiles, rows, columns))
                     expected += self.tokens(words, "mosaic.png")[1]
                 for path in "set", "set.gz":
-                    said, found = self.tokens(f"{words} --batch 2 --first {first}", path)
-                    self.assertEqual(found, expected)
+                    said, found = self.tokens(f"{words} --first {first}", path)
                     self.assertTrue(said.startswith(origin), said)
+                    self.assertEqual(found, expected[:len(found)])
+                    self.assertEqual(self.tokens(f"{words} --first {first} --batch 9", path)[1], expected)
         self.fails("tokens --grid 2x3 --channels 5 --images set --first 7 -o none",
                    "image 7 asked for, the file has 7")
 
@@ -241,10 +242,6 @@ class Images(suite.Case):
             self.tokens("--grid 2x2 --channels 1", "set")
             write("set", data + b"\0")
             self.rejects("set", "goes on after the")
-
-    def test_broken_gzip_is_rejected(self):
-        write("set", b"\x1f\x8b\x08")
-        self.rejects("set", "is broken gzip")
 
     def test_lines_and_videos_are_cut_from_the_mosaic(self):
         """N tokens in a line, and a video of one frame, are the image.  Each frame of a video shows the one before,

@@ -306,9 +306,10 @@ END_TEST
  * doubles, here and there: 2 (N + 8) 2^-53, of values whose mean may be sqrt(N) deviations. */
 START_TEST(channels_are_standardised)
 {
-    static const struct { const char *grid; size_t B, C, images; } made[] = {   /* images that cover it; 0: noise */
-        {"2x3", 3, 7, 1}, {"11", 2, 1, 4}, {"3x4x5", 2, 33, 6}, {"9x9", 12, 2, 12},
-        {"2x3", 3, 7, 0}, {"11", 2, 1, 0}, {"3x4x5", 2, 33, 0}, {"1x50", 1, 3, 0},
+    static const struct { const char *grid; size_t B, C; enum token_kind kind; } made[] = {
+        {"2x3", 3, 7, TOKENS_IMAGES}, {"11", 2, 1, TOKENS_IMAGES}, {"3x4x5", 2, 33, TOKENS_IMAGES},
+        {"9x9", 12, 2, TOKENS_IMAGES}, {"2x3", 3, 7, TOKENS_NOISE}, {"11", 2, 1, TOKENS_NOISE},
+        {"3x4x5", 2, 33, TOKENS_NOISE}, {"1x50", 1, 3, TOKENS_NOISE},
     };
     size_t B = made[_i].B, C = made[_i].C;
     grid g = make_grid(made[_i].grid);
@@ -316,8 +317,8 @@ START_TEST(channels_are_standardised)
     struct token_source source = little_set();
     real *x = zeros(B * N * C), *again = zeros(B * N * C);
     double worst_mean = 0, worst_variance = 0;
-    if (made[_i].images == 0) source.kind = TOKENS_NOISE;
 
+    source.kind = made[_i].kind;
     succeeds(tokens_make(x, B, &g, C, &source, NULL, 0));
     for (size_t b = 0; b < B; b++)
     for (size_t c = 0; c < C; c++) {
@@ -338,11 +339,6 @@ START_TEST(channels_are_standardised)
     succeeds(tokens_make(again, B, &g, C, &source, NULL, 0));
     ck_assert_double_eq(largest_difference(x, again, B * N * C), 0);
     if (B > 1) beyond("entries of the batch", largest_difference(x, x + N * C, N * C), 0.1);
-    if (made[_i].images) {
-        source.first = (B - 1) * made[_i].images % COUNT_IN_SET;
-        succeeds(tokens_make(again, 1, &g, C, &source, NULL, 0));
-        ck_assert_double_eq(largest_difference(x + (B - 1) * N * C, again, N * C), 0);
-    }
 }
 END_TEST
 
@@ -363,7 +359,8 @@ START_TEST(noise_falls_as_one_over_f)
             for (size_t n = 1; n < P; n++) {
                 size_t u = n / W, v = n % W;
                 double angle = turn * ((double)(u * (i / W) % H) / (double)H + (double)(v * (i % W) % W) / (double)W);
-                double f = hypot((double)(u < H - u ? u : H - u) / (double)H, (double)(v < W - v ? v : W - v) / (double)W);
+                double f_y = (double)(u < H - u ? u : H - u) / (double)H;
+                double f = hypot(f_y, (double)(v < W - v ? v : W - v) / (double)W);
                 plane[i] += (random_normal(seed, 0x6e6f00000000, 2 * n) * cos(angle)
                              - random_normal(seed, 0x6e6f00000000, 2 * n + 1) * sin(angle)) / f;
             }
@@ -413,7 +410,7 @@ START_TEST(wrong_token_sources_are_rejected)
         const char *grid, *message;
     } wrong[] = {
         {"set/file", 2, 0, 1, 1, "3x4", "Not a directory"},
-        {"broken", 2, 0, 1, 1, "3x4", "broken"},
+        {"broken", 2, 0, 1, 1, "3x4", "is broken gzip"},
         {"set", 2, 7, 1, 1, "3x4", "image 7 asked for, the file has 7"},
         {"set", 2, 0, 0, 1, "3x4", "batch 0"},
         {"set", 2, 0, 1, 0, "3x4", "0 channels"},

@@ -251,15 +251,6 @@ class Writing(suite.Case):
     def cannot_copy(self, path, message, **settings):
         self.fails([*COPY.split(), "in", "-o", path], message, **settings)
 
-    def test_files_follow_the_format(self):
-        """test_safetensors.c has names that must be escaped."""
-        size = struct.calcsize(suite.REAL)
-        header = (f'{{"x":{{"dtype":"{suite.DTYPE}","shape":[1, 2, 1],"data_offsets":[0, {2 * size}]}},'
-                  f'"table":{{"dtype":"{suite.DTYPE}","shape":[2, 1],"data_offsets":[{2 * size}, {4 * size}]}}}}')
-        self.copies("out")
-        padded = header + -len(header) % 8 * " "
-        self.assertEqual(read("out"), suite.raw_tensors(padded, struct.pack(f"<4{suite.REAL}", 1, -2, 0.5, 3)))
-
     def test_links_are_followed(self):
         """A link in the place of the temporary file is not: it may be there in malice."""
         write("file", b"old")
