@@ -779,16 +779,6 @@ class Networks(Case):
                     steps.append(Step(path + name, stage, target, source, adds, operator, options))
         return steps
 
-    def write_input(self, little, images):
-        """Write x of this many images."""
-        tokens = math.prod(map(int, little.grid.split("x")))
-        write_tensors("x", {"x": ([images, tokens, 3], gaussian(7, images * tokens * 3))})
-
-    def write_before(self, little, step):
-        """Write the file `before`: the input of a step and its parameters, which are returned."""
-        self.succeeds(words_of(little, f"--random 3 --before {step.path} --input x -o before"))
-        return read_tensors("before")
-
     def apply_words(self, little, step, tokens):
         """The command that applies a step to the file `before`.  After the first step a video has one frame."""
         options = re.split(r" with(?:out)? ", step.options)[0].replace("%K", "7")
@@ -814,37 +804,30 @@ class Networks(Case):
             write_tensors("x", {"x": ([1, tokens, channels], [0] * (tokens * channels))})
             self.fails(words, f"tensor x: found [1, {tokens}, {channels}], expected [B, 784, 1], the pixels of")
 
-    def test_a_network_takes_its_weights_from_a_file(self):
-        """The weights are the parameters of all steps.  test_network.c renames each of them."""
-        little = LITTLE[0]
-        self.write_input(little, 1)
-        weights = {f"{step.path}.{name}": tensor for step in self.steps(little)
-                   for name, tensor in self.write_before(little, step).items() if name != "x"}
-        write_tensors("w", weights)
-        self.succeeds(words_of(little, "--random 3 --input x -o y"))
-        self.succeeds(words_of(little, "--weights w --input x -o z"))
-        self.assertTrue(read("y") == read("z"))
-        self.succeeds(words_of(little, "--random 4 --input x -o z"))
-        self.assertTrue(read("y") != read("z"))
-        os.remove("z")
-        missing, _ = weights.popitem()
-        write_tensors("w", weights)
-        self.fails(words_of(little, "--weights w --input x -o z"), f"{little.name}: w: tensor {missing}: missing")
-
-    def test_before_a_step_its_input_and_parameters_are_written(self):
-        """Runs the steps one by one, with apply on what --before writes.  Their outputs are the inputs of the next
-        steps, the outputs of the stages and the logits, to the bit."""
+    def test_a_network_is_its_steps(self):
+        """Before each step, its input and its parameters are written.  apply makes of them the input of the next step,
+        the outputs of the stages and the logits, to the bit; all parameters are the weights of the network; and the
+        kinds of step are those of its profile."""
         self.for_each(self.run_step_by_step, zip(LITTLE))
 
     def run_step_by_step(self, little):
-        self.write_input(little, 2)
+        tokens = math.prod(map(int, little.grid.split("x")))
+        write_tensors("x", {"x": ([2, tokens, 3], gaussian(7, 2 * tokens * 3))})
         self.succeeds(words_of(little, "--random 3 --stages --input x -o z"))
-        outputs, held, stages = read_tensors("z"), {"x": read_tensors("x")["x"][1]}, {}
+        outputs, held, stages, weights = read_tensors("z"), {"x": read_tensors("x")["x"][1]}, {}, {}
+        counts, costs = collections.Counter({"x + f": 0}), collections.Counter()
         for step in self.steps(little):
-            (batch, tokens, _), x = self.write_before(little, step)["x"]
+            self.succeeds(words_of(little, f"--random 3 --before {step.path} --input x -o before"))
+            parameters = read_tensors("before")
+            (batch, tokens, _), x = parameters.pop("x")
             self.assertEqual(batch, 2)
             self.assertTrue(x == held[step.source], step.path)
-            self.succeeds(self.apply_words(little, step, tokens), env={**os.environ, "OMP_NUM_THREADS": "1"})
+            weights |= {f"{step.path}.{name}": tensor for name, tensor in parameters.items()}
+            words = self.apply_words(little, step, tokens)
+            for kind in step.operator, "all":
+                counts[kind] += 1
+                costs[kind] += float(re.search(r"makes (\S+) multiply-adds", run(words + " --max-work 1").err)[1])
+            self.succeeds(words, env={**os.environ, "OMP_NUM_THREADS": "1"})
             y = read_tensors("y")["y"][1]
             if step.adds:
                 write_tensors("y", {"y": ([len(y)], [a + b for a, b in zip(held["x"], y, strict=True)])})
@@ -852,8 +835,35 @@ class Networks(Case):
             held[step.target] = y
             stages[f"stage{step.stage + 1}" if step.stage < 4 else "logits"] = held["x"]
         self.assertEqual(sorted(stages), sorted(outputs))
-        for name, numbers in stages.items():
-            self.assertTrue(outputs[name][1] == numbers, name)
+        for name, (_, numbers) in outputs.items():
+            self.assertTrue(stages[name] == numbers, name)
+        self.check_weights(little, weights)
+        self.check_profile(little, counts, costs)
+
+    def check_weights(self, little, weights):
+        """Those of seed 3, in a file; test_network.c leaves out each of them."""
+        write_tensors("w", weights)
+        self.succeeds(words_of(little, "--weights w --stages --input x -o y"))
+        self.assertTrue(read("y") == read("z"))
+        self.succeeds(words_of(little, "--random 4 --stages --input x -o y"))
+        self.assertTrue(read("y") != read("z"))
+        missing, _ = weights.popitem()
+        write_tensors("w", weights)
+        self.fails(words_of(little, "--weights w --input x -o y"), f"{little.name}: w: tensor {missing}: missing")
+
+    def check_profile(self, little, counts, costs):
+        """The profile has these kinds of step, and their multiply-adds in three digits.  Times are numbers."""
+        units = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
+        head, *lines = self.succeeds(words_of(little, "--random 3 --profile --input x -o y")).splitlines()
+        self.assertTrue(head.startswith("step "), head)
+        self.assertTrue(lines[-1].startswith("all "), lines[-1])
+        for line in lines:
+            kind, times, cost, unit = re.match(
+                r"(\S+|x \+ f) +(\d+)  +\S+ \S+ +\S+ % +([\d.]+) ?(\w?) +\S+ %", line).groups()
+            self.assertEqual(counts.pop(kind, None), int(times), line)
+            self.assertAlmostEqual(float(cost) * units[unit], costs[kind], delta=0.005 * costs[kind], msg=line)
+            self.assertNotIn("nan", line)
+        self.assertFalse(counts)
 
     def test_a_network_sees_its_pictures_in_order(self):
         self.for_each(self.see_pictures, zip(LITTLE))
@@ -896,29 +906,6 @@ class Networks(Case):
             out = self.succeeds(words_of(little, f"--random 3{option} -o y {pictures}"))
             self.assertEqual(read_tensors("y"), {"logits": made["logits"]})
             self.assertEqual(out != "", option != "")
-
-    def test_a_profile_has_every_kind_of_step(self):
-        """help lists the steps, and apply says their multiply-adds in three digits.  Times are only checked to be
-        numbers."""
-        little, units = LITTLE[0], {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
-        self.write_input(little, 2)
-        counts, costs = collections.Counter({"x + f": 0}), collections.Counter()
-        for step in self.steps(little):
-            tokens = self.write_before(little, step)["x"][0][1]
-            error = run(self.apply_words(little, step, tokens) + " --max-work 1").err
-            for kind in step.operator, "all":
-                counts[kind] += 1
-                costs[kind] += float(re.search(r"makes (\S+) multiply-adds", error)[1])
-        head, *lines = self.succeeds(words_of(little, "--random 3 --profile --input x -o y")).splitlines()
-        self.assertTrue(head.startswith("step "), head)
-        self.assertTrue(lines[-1].startswith("all "), lines[-1])
-        for line in lines:
-            kind, times, cost, unit = re.match(
-                r"(\S+|x \+ f) +(\d+)  +\S+ \S+ +\S+ % +([\d.]+) ?(\w?) +\S+ %", line).groups()
-            self.assertEqual(counts.pop(kind, None), int(times), line)
-            self.assertAlmostEqual(float(cost) * units[unit], costs[kind], delta=0.005 * costs[kind], msg=line)
-            self.assertNotIn("nan", line)
-        self.assertFalse(counts)
 
     def test_a_profile_costs_what_help_says(self):
         write_tensors("x", {"x": ([1, 784, 1], [0] * 784)})
