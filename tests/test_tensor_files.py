@@ -248,9 +248,6 @@ class Writing(suite.Case):
         self.assertEqual(suite.read_tensors(path), suite.read_tensors("in"))
         self.assertFalse(os.path.lexists(path + ".tmp"))
 
-    def cannot_copy(self, path, message, **settings):
-        self.fails([*COPY.split(), "in", "-o", path], message, **settings)
-
     def test_links_are_followed(self):
         """A link in the place of the temporary file is not: it may be there in malice."""
         write("file", b"old")
@@ -279,7 +276,7 @@ class Writing(suite.Case):
         os.chmod(".", 0o777)
         other = {"user": 1234, "group": 1234} if os.geteuid() == 0 else {}          # root may write any file
         try:
-            self.cannot_copy("old", "old cannot be written: Permission denied", **other)
+            self.fails(f"{COPY} in -o old", "old cannot be written: Permission denied", **other)
         except PermissionError:
             self.skipTest("another user cannot run the program here")
         self.assertEqual(read("old"), b"old")
