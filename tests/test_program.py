@@ -520,47 +520,43 @@ class Commands(Case):
 
 # ---- resample
 
-def bicubic(line, size):
-    """A line of numbers on another size, as F.interpolate(mode="bicubic") has it: a = -0.75, both ends repeated."""
-    def weight(d):
-        d, a = abs(d), -0.75
-        return ((a + 2) * d - (a + 3)) * d * d + 1 if d <= 1 else ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-
-    centres = [(i + 0.5) * len(line) / size - 0.5 for i in range(size)]
-    return [sum(weight(at - tap) * line[min(max(tap, 0), len(line) - 1)]
-                for tap in range(math.floor(at) - 1, math.floor(at) + 3)) for at in centres]
+def golden(name):
+    """What PyTorch makes of a plane of two channels (tests/pytorch/resample.py)."""
+    tensors = read_tensors(f"{TREE}/tests/golden/resample/plane_{name}.safetensors")
+    return tensors["x"][1], tensors["y_expected"][1]
 
 
-def zeros(line, size):
-    """The same with zeros at higher frequencies; the middle one of an even number of entries is a cosine."""
-    def weight(turns):
-        return 1 + sum((1 if 2 * f == len(line) else 2) * math.cos(2 * math.pi * f * turns)
-                       for f in range(1, len(line) // 2 + 1))
-
-    return [sum(weight(m / size - n / len(line)) * value for n, value in enumerate(line)) / size for m in range(size)]
+def wave(H, W):
+    """One period along each axis, over the number of tokens, since resampling keeps sums; two equal channels."""
+    return [math.cos(2 * math.pi * (i // W / H + i % W / W)) / (H * W) for i in range(H * W) for _ in range(2)]
 
 
-def resampled(plane, old, new, rule):
-    """A plane of old[0] x old[1] numbers, first along its rows and then along its columns."""
-    wide = [rule(plane[old[1] * row:old[1] * (row + 1)], new[1]) for row in range(old[0])]
-    columns = [rule(column, new[0]) for column in zip(*wide)]
-    return [value for row in zip(*columns) for value in row]
+def repeated(plane, channels, as_rows):
+    """The two channels of a plane alternately: [channels][entries] as rows, else [entries][channels]."""
+    rows = [plane[channel % 2::2] for channel in range(channels)]
+    return [value for row in (rows if as_rows else zip(*rows)) for value in row]
 
 
 class Resample(Case):
     def test_resample_fits_tensors_to_another_grid(self):
-        """LiSA's kernels, an RPE, the ghost matrices [C, P] of msa, a position table.  All other tensors are copied."""
-        tokens, offsets = ((4, 3), (6, 5)), ((7, 5), (11, 9))
-        for made, command, tensor, outer, inner, (old, new), rule in (
-                ("lisa --grid 4x3 --heads 2 --channels 4 --sizes D=3", "lisa --heads 2 --by zeros", "wa", 1, 6, tokens,
-                 zeros),
-                ("lisa --grid 4x3 --equation 6 --channels 4 --sizes D=3", "lisa --equation 6 --by bicubic", "ea", 1, 12,
-                 offsets, bicubic),
-                ("msa --grid 4x3 --channels 4 --lambda 1", "msa --by bicubic", "ghost_add", 4, 1, offsets, bicubic),
-                ("position --grid 4x3 --channels 5", "position --by bicubic", "table", 1, 5, tokens, bicubic)):
+        """LiSA's kernels, an RPE, the ghost matrices [C, P] of msa, a position table.  All other tensors are copied.
+        By zeros, a wave keeps its period in images (test_lisa.c)."""
+        kernels = "lisa --grid 6x5 --heads 2 --channels 4 --sizes D=3", "lisa --heads 2 --from 6x5 --to 9x8 --by"
+        for made, command, tensor, channels, as_rows, (plane, expected) in (
+                (kernels[0], f"{kernels[1]} zeros", "wa", 6, False, (wave(6, 5), wave(9, 8))),
+                (kernels[0], f"{kernels[1]} spectrum", "wa", 6, False, golden("spectrum")),
+                ("lisa --grid 3x2 --equation 6 --channels 4 --sizes D=3",
+                 "lisa --equation 6 --from 3x2 --to 4x5 --by bicubic", "ea", 12, False, golden("offsets")),
+                ("msa --grid 3x2 --channels 4 --lambda 1", "msa --from 3x2 --to 4x5 --by bicubic", "ghost_add", 4, True,
+                 golden("offsets")),
+                ("position --grid 4x3 --channels 5", "position --from 4x3 --to 6x7 --by bicubic", "table", 5, False,
+                 golden("tokens"))):
             with self.subTest(command):
                 self.succeeds(f"parameters {made} -o w")
-                self.succeeds(f"resample {command} --from 4x3 --to 6x5 w -o z")
+                before = read_tensors("w")
+                before[tensor] = before[tensor][0], repeated(plane, channels, as_rows)
+                write_tensors("w", before)
+                self.succeeds(f"resample {command} w -o z")
                 before, after = read_tensors("w"), read_tensors("z")
                 self.assertEqual(list(after), list(before))
                 self.assertEqual(after["x"], before["x"])
@@ -568,22 +564,8 @@ class Resample(Case):
                     old_shape, old_numbers = before[name]
                     self.assertEqual(len(shape), len(old_shape), name)
                     self.assertTrue(shape != old_shape or numbers == old_numbers, name)
-                start, end = before[tensor][1], after[tensor][1]
-                self.assertEqual(len(end), outer * math.prod(new) * inner)
-                for o, i in itertools.product(range(outer), range(inner)):
-                    plane, made = (numbers[o * math.prod(size) * inner + i:(o + 1) * math.prod(size) * inner:inner]
-                                   for numbers, size in ((start, old), (end, new)))
-                    self.assert_close(made, resampled(plane, old, new, rule), 16 * ROUNDOFF * max(map(abs, start)))
-
-    def test_resample_by_spectrum_keeps_an_impulse(self):
-        self.succeeds("parameters lisa --grid 4x3 --heads 2 --channels 4 --sizes D=3 -o w")
-        tensors = read_tensors("w")
-        tensors["wb"] = [12, 3], [1, 2, 3] + [0] * 33
-        write_tensors("w", tensors)
-        self.succeeds("resample lisa --by spectrum --from 4x3 --to 6x5 w -o z")
-        shape, numbers = read_tensors("z")["wb"]
-        self.assertEqual(shape, [30, 3])
-        self.assert_close(numbers, [1, 2, 3] + [0] * 87, 16 * ROUNDOFF)
+                self.assert_close(after[tensor][1], repeated(expected, channels, as_rows),
+                                  64 * ROUNDOFF * max(map(abs, expected)))
 
     def test_resample_rejects_other_rules_and_grids(self):
         lisa = "lisa --grid 4x3 --channels 4 --sizes D=3"

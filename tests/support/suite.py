@@ -134,8 +134,9 @@ def read_tensors(path):
     """{name: (shape, numbers)} of a file, in its order."""
     bytes_ = read(path)
     start = 8 + struct.unpack_from("<Q", bytes_)[0]
-    tensors = {}
-    for name, entry in json.loads(bytes_[8:start]).items():
+    header, tensors = json.loads(bytes_[8:start]), {}
+    header.pop("__metadata__", None)
+    for name, entry in header.items():
         first, end = entry["data_offsets"]
         letter = "d" if entry["dtype"] == "F64" else "f"
         numbers = struct.unpack(f"<{(end - first) // struct.calcsize(letter)}{letter}", bytes_[start + first:start + end])
