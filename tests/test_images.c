@@ -19,12 +19,12 @@
 #define COLUMNS 6
 #define IDX_SIZE (16 + COUNT_IN_SET * ROWS * COLUMNS)
 
-/* A valid IDX file: 7 images of 5 x 6. */
-static void idx(unsigned char bytes[IDX_SIZE])
+/* A valid IDX file: 7 images of 5 x 6.  One more byte follows. */
+static const unsigned char *idx(void)
 {
-    const unsigned char header[16] = {0, 0, 8, 3, 0, 0, 0, COUNT_IN_SET, 0, 0, 0, ROWS, 0, 0, 0, COLUMNS};
-    memcpy(bytes, header, 16);
+    static unsigned char bytes[IDX_SIZE + 1] = {0, 0, 8, 3, 0, 0, 0, COUNT_IN_SET, 0, 0, 0, ROWS, 0, 0, 0, COLUMNS};
     for (size_t i = 16; i < IDX_SIZE; i++) bytes[i] = (unsigned char)random_bits(1, 0, i);
+    return bytes;
 }
 
 static void write_gzip(const char *path, const unsigned char *bytes, size_t count)
@@ -40,10 +40,9 @@ START_TEST(any_images_of_a_set_are_read)
     static const struct { size_t first, count; } range[] = {{0, 1}, {6, 1}, {2, 3}, {0, 7}, {7, 0}, {1, 1}};
     static const struct { size_t first, count; } beyond[] = {{7, 1}, {0, 8}, {8, 0}, {3, SIZE_MAX}};
     const size_t size = (size_t)ROWS * COLUMNS;
+    const unsigned char *bytes = idx();
     real pixels[IDX_SIZE];
-    unsigned char bytes[IDX_SIZE];
     struct image_set set;
-    idx(bytes);
     if (_i) write_gzip("set", bytes, IDX_SIZE);
     else file_write("set", bytes, IDX_SIZE);
 
@@ -63,11 +62,9 @@ END_TEST
 
 START_TEST(cut_sets_are_rejected)
 {
-    unsigned char bytes[IDX_SIZE + 1] = {0};
     struct image_set set;
-    idx(bytes);
     for (size_t length = 0; length <= IDX_SIZE + 1; length++) {
-        file_write("set", bytes, length);
+        file_write("set", idx(), length);
         status s = image_set_open(&set, "set");
         if (length == IDX_SIZE) succeeds(s);
         else refused(s, STATUS_BAD_INPUT, length < 16 ? "expected an IDX header" : "bytes");
@@ -105,11 +102,10 @@ static void same_image(const struct image *a, const struct image *b)
 
 static bool set_is_read(const char *path)
 {
-    unsigned char bytes[IDX_SIZE];
+    const unsigned char *bytes = idx();
     real pixels[IDX_SIZE];
     struct image_set set;
     status s = image_set_open(&set, path);
-    idx(bytes);
     if (s.code) refused(s, STATUS_BAD_INPUT, "");
     else succeeds(image_set_read(pixels, &set, 0, COUNT_IN_SET));
     for (size_t i = 16; i < IDX_SIZE && !s.code; i++) ck_assert(pixels[i - 16] == (real)bytes[i] / 255);
@@ -138,8 +134,7 @@ START_TEST(damaged_images_are_rejected_or_the_same)
     unsigned char bytes[1024];
     size_t rejected = 0;
     if (_i == 0) {
-        idx(bytes);
-        write_gzip("file", bytes, IDX_SIZE);
+        write_gzip("file", idx(), IDX_SIZE);
     } else {
         struct image im = random_image(4, 4, 5, 3);
         png_write("file", &im);
@@ -222,9 +217,7 @@ END_TEST
 /* A token source: the 7 images of 5 x 6, patches of 2. */
 static struct token_source little_set(void)
 {
-    unsigned char bytes[IDX_SIZE];
-    idx(bytes);
-    write_gzip("set", bytes, IDX_SIZE);
+    write_gzip("set", idx(), IDX_SIZE);
     return (struct token_source){.kind = TOKENS_IMAGES, .path = "set", .patch = 2, .seed = 3};
 }
 
@@ -244,10 +237,9 @@ START_TEST(tokens_are_projected_patches)
     grid g = make_grid("6x7");
     size_t N = g.tokens;
     real *x = zeros(N * C), *expected = zeros(N * C), *turned = zeros(N * C);
-    unsigned char bytes[IDX_SIZE];
+    const unsigned char *bytes = idx();
     double smallest = INFINITY;
 
-    idx(bytes);
     succeeds(tokens_make(x, 1, &g, C, &source, NULL, 0));
     for (int turn = 0; turn < 2; turn++)
     for (size_t c = 0; c < C; c++) {

@@ -785,15 +785,53 @@ class Networks(Case):
             self.fails(words, f"tensor x: found [1, {tokens}, {channels}], expected [B, 784, 1], the pixels of")
 
     def test_a_network_is_its_steps(self):
-        """Before each step, its input and its parameters are written.  apply makes of them the input of the next step,
-        the outputs of the stages and the logits, to the bit; all parameters are the weights of the network; and the
-        kinds of step are those of its profile."""
+        """A network sees its pictures in order.  Before each step, its input and its parameters are written.  apply makes
+        of them the input of the next step, the outputs of the stages and the logits, to the bit.  All parameters are
+        the weights of the network, and the kinds of step are those of its profile."""
         self.for_each(self.run_step_by_step, zip(LITTLE))
 
-    def run_step_by_step(self, little):
-        tokens = math.prod(map(int, little.grid.split("x")))
-        write_tensors("x", {"x": ([2, tokens, 3], gaussian(7, 2 * tokens * 3))})
+    def see_pictures(self, little):
+        """Writes x, the pixels, and z, the outputs of all stages."""
+        # Step 1: pictures whose shorter edge need not be scaled, so that their middle is taken and normalised.
+        *frames, H, W = map(int, little.grid.split("x"))
+        height, width, expected = little.covered, little.covered + 8, []
+        top, left, half = (height - H) // 2, (width - W) // 2, little.pictures // 2
+        colours = (0.485, 0.229), (0.456, 0.224), (0.406, 0.225)
+        for p in range(little.pictures):
+            pixels = random.Random(p).randbytes(3 * height * width)
+            rows = b"".join(b"\0" + pixels[start:start + 3 * width] for start in range(0, len(pixels), 3 * width))
+            write(f"{p}.png", suite.png(height, width, suite.RGB, 8, rows))
+            expected += [(pixels[3 * ((top + i) * width + left + j) + c] / 255 - mean) / deviation
+                         for i in range(H) for j in range(W) for c, (mean, deviation) in enumerate(colours)]
+        names = [f"{p}.png" for p in range(little.pictures)]
+        pictures, swapped = " ".join(names), " ".join(names[half:] + names[:half])
+        self.succeeds(words_of(little, f"--random 3 --before stage1.embed -o before {pictures}"))
+        x = read_tensors("before")["x"]
+        self.assertEqual(x[0], [2, math.prod(frames) * H * W, 3])
+        self.assert_close(x[1], expected, 16 * ROUNDOFF)
+
+        # Step 2: stages.
+        write_tensors("x", {"x": x})
         self.succeeds(words_of(little, "--random 3 --stages --input x -o z"))
+        for order, path in (pictures, "y"), (swapped, "w"):
+            self.assertEqual(self.succeeds(words_of(little, f"--random 3 --stages -o {path} {order}")), "")
+        self.assertTrue(read("y") == read("z"))
+        made, others = read_tensors("y"), read_tensors("w")
+        self.assertEqual({name: shape for name, (shape, _) in made.items()}, {
+            "logits": [2, 7], **{f"stage{i + 1}": [2, H * W >> 2 * (i + 2), little.widths[i]] for i in range(4)}})
+        for name, (shape, numbers) in made.items():
+            first, second = numbers[:len(numbers) // 2], numbers[len(numbers) // 2:]
+            self.assertNotEqual(first, second, name)
+            self.assertTrue(others[name] == (shape, second + first), name)
+
+        # Step 3: logits alone, and a profile.
+        for option in "", " --profile":
+            out = self.succeeds(words_of(little, f"--random 3{option} -o y {pictures}"))
+            self.assertEqual(read_tensors("y"), {"logits": made["logits"]})
+            self.assertEqual(out != "", option != "")
+
+    def run_step_by_step(self, little):
+        self.see_pictures(little)
         outputs, held, stages, weights = read_tensors("z"), {"x": read_tensors("x")["x"][1]}, {}, {}
         counts, costs = collections.Counter({"x + f": 0}), collections.Counter()
         for step in self.steps(little):
@@ -844,48 +882,6 @@ class Networks(Case):
             self.assertAlmostEqual(float(cost) * units[unit], costs[kind], delta=0.005 * costs[kind], msg=line)
             self.assertNotIn("nan", line)
         self.assertFalse(counts)
-
-    def test_a_network_sees_its_pictures_in_order(self):
-        self.for_each(self.see_pictures, zip(LITTLE))
-
-    def see_pictures(self, little):
-        # Step 1: pictures whose shorter edge need not be scaled, so that their middle is taken and normalised.
-        *frames, H, W = map(int, little.grid.split("x"))
-        height, width, expected = little.covered, little.covered + 8, []
-        top, left, half = (height - H) // 2, (width - W) // 2, little.pictures // 2
-        colours = (0.485, 0.229), (0.456, 0.224), (0.406, 0.225)
-        for p in range(little.pictures):
-            pixels = random.Random(p).randbytes(3 * height * width)
-            rows = b"".join(b"\0" + pixels[start:start + 3 * width] for start in range(0, len(pixels), 3 * width))
-            write(f"{p}.png", suite.png(height, width, suite.RGB, 8, rows))
-            expected += [(pixels[3 * ((top + i) * width + left + j) + c] / 255 - mean) / deviation
-                         for i in range(H) for j in range(W) for c, (mean, deviation) in enumerate(colours)]
-        names = [f"{p}.png" for p in range(little.pictures)]
-        pictures, swapped = " ".join(names), " ".join(names[half:] + names[:half])
-        self.succeeds(words_of(little, f"--random 3 --before stage1.embed -o before {pictures}"))
-        x = read_tensors("before")["x"]
-        self.assertEqual(x[0], [2, math.prod(frames) * H * W, 3])
-        self.assert_close(x[1], expected, 16 * ROUNDOFF)
-
-        # Step 2: stages.
-        write_tensors("x", {"x": x})
-        self.succeeds(words_of(little, "--random 3 --stages --input x -o z"))
-        for order, path in (pictures, "y"), (swapped, "w"):
-            self.assertEqual(self.succeeds(words_of(little, f"--random 3 --stages -o {path} {order}")), "")
-        self.assertTrue(read("y") == read("z"))
-        made, others = read_tensors("y"), read_tensors("w")
-        self.assertEqual({name: shape for name, (shape, _) in made.items()}, {
-            "logits": [2, 7], **{f"stage{i + 1}": [2, H * W >> 2 * (i + 2), little.widths[i]] for i in range(4)}})
-        for name, (shape, numbers) in made.items():
-            first, second = numbers[:len(numbers) // 2], numbers[len(numbers) // 2:]
-            self.assertNotEqual(first, second, name)
-            self.assertTrue(others[name] == (shape, second + first), name)
-
-        # Step 3: logits alone, and a profile.
-        for option in "", " --profile":
-            out = self.succeeds(words_of(little, f"--random 3{option} -o y {pictures}"))
-            self.assertEqual(read_tensors("y"), {"logits": made["logits"]})
-            self.assertEqual(out != "", option != "")
 
     def test_a_profile_costs_what_help_says(self):
         write_tensors("x", {"x": ([1, 784, 1], [0] * 784)})
