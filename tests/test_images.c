@@ -3,10 +3,9 @@
  *
  * Bytes over 255 are compared exactly. */
 
-#define _XOPEN_SOURCE 700       /* mkdtemp, setrlimit */
+#define _XOPEN_SOURCE 700       /* mkdtemp */
 
 #include <math.h>
-#include <sys/stat.h>
 #include <zlib.h>
 #include "support/folder.h"
 #include "../reference/random.h"
@@ -269,19 +268,17 @@ END_TEST
  * doubles, here and there: 2 (N + 8) 2^-53, of values whose mean may be sqrt(N) deviations. */
 START_TEST(channels_are_standardised)
 {
-    static const struct { const char *grid; size_t B, C; enum token_kind kind; } made[] = {
-        {"2x3", 3, 7, TOKENS_IMAGES}, {"11", 2, 1, TOKENS_IMAGES}, {"3x4x5", 2, 33, TOKENS_IMAGES},
-        {"9x9", 12, 2, TOKENS_IMAGES}, {"2x3", 3, 7, TOKENS_NOISE}, {"11", 2, 1, TOKENS_NOISE},
-        {"3x4x5", 2, 33, TOKENS_NOISE}, {"1x50", 1, 3, TOKENS_NOISE},
+    static const struct { const char *grid; size_t B, C; } made[] = {
+        {"2x3", 3, 7}, {"11", 2, 1}, {"3x4x5", 2, 33}, {"9x9", 12, 2}, {"1x50", 1, 3},
     };
-    size_t B = made[_i].B, C = made[_i].C;
-    grid g = make_grid(made[_i].grid);
+    size_t B = made[_i / 2].B, C = made[_i / 2].C;
+    grid g = make_grid(made[_i / 2].grid);
     size_t N = g.tokens;
     struct token_source source = little_set();
-    real *x = zeros(B * N * C), *again = zeros(B * N * C);
+    real *x = zeros(B * N * C);
     double worst_mean = 0, worst_variance = 0;
 
-    source.kind = made[_i].kind;
+    source.kind = _i % 2 ? TOKENS_NOISE : TOKENS_IMAGES;
     succeeds(tokens_make(x, B, &g, C, &source, NULL, 0));
     for (size_t b = 0; b < B; b++)
     for (size_t c = 0; c < C; c++) {
@@ -299,8 +296,6 @@ START_TEST(channels_are_standardised)
     within("means", worst_mean, UNIT_ROUNDOFF + sums * sqrt((double)N));
     within("variances", worst_variance, 2 * UNIT_ROUNDOFF + sums);
 
-    succeeds(tokens_make(again, B, &g, C, &source, NULL, 0));
-    ck_assert_double_eq(largest_difference(x, again, B * N * C), 0);
     if (B > 1) beyond("entries of the batch", largest_difference(x, x + N * C, N * C), 0.1);
 }
 END_TEST
@@ -457,7 +452,7 @@ int main(void)
     tcase_add_test(c, empty_images_are_rejected);
     tcase_add_test(c, fitting);
     tcase_add_test(c, tokens_are_projected_patches);
-    tcase_add_loop_test(c, channels_are_standardised, 0, 8);
+    tcase_add_loop_test(c, channels_are_standardised, 0, 10);
     tcase_add_loop_test(c, noise_falls_as_one_over_f, 0, 5);
     tcase_add_test(c, without_the_data_set);
     tcase_add_test(c, wrong_token_sources_are_rejected);

@@ -120,11 +120,9 @@ BAD = [
     ("parameters msa --grid 2x2 --channels 4 --images in -o twin", "the input's own path"),
     ("network learned-lisa --random 1 --input in -o in", "the input's own path"),
     ("network learned-lisa --weights in -o twin lie", "the input's own path"),
-    ("apply msa --grid 2x2 in -o absent/y", "msa: "),
     ("tokens --grid 4x4 -o x", "tokens: option --channels: missing"),
     ("tokens --grid 4x4 --channels 8 stray -o x", "found 'stray'"),
     ("tokens --grid 4x4 --channels 8", "option -o: missing"),
-    ("tokens --grid 4x4 --channels 8 --images absent.gz -o x", "tokens: "),
     ("spectrum in -o z", "spectrum: tensor y"),
     ("spectrum --batch 3 in -o z", "spectrum: found '--batch'"),
     ("spectrum --form fast y -o z", "spectrum: found '--form'"),
@@ -785,9 +783,9 @@ class Networks(Case):
             self.fails(words, f"tensor x: found [1, {tokens}, {channels}], expected [B, 784, 1], the pixels of")
 
     def test_a_network_is_its_steps(self):
-        """A network sees its pictures in order.  Before each step, its input and its parameters are written.  apply makes
-        of them the input of the next step, the outputs of the stages and the logits, to the bit.  All parameters are
-        the weights of the network, and the kinds of step are those of its profile."""
+        """A network sees its pictures in order.  Before each step, its input and its parameters are written.  From
+        them, apply computes the input of the next step, the outputs of the stages and the logits, to the bit.  All
+        parameters are the weights of the network, and the kinds of step are those of its profile."""
         self.for_each(self.run_step_by_step, zip(LITTLE))
 
     def see_pictures(self, little):

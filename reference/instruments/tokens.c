@@ -1,7 +1,7 @@
 /* tokens.c -- tokens of real images, for measurements and figures; see tokens.h
  *
- *     T, H, W  frames, and tokens down and across one frame
- *     p        pixels along a side of a patch
+ *     H, W  tokens down and across one frame
+ *     p     pixels along a side of a patch
  *
  * Set-up work: readable, not tuned. */
 
@@ -26,7 +26,7 @@
 
 /* Everything between the source and the tokens. */
 struct scene {
-    size_t T, H, W, p;
+    size_t H, W, p;
     size_t rows, columns;       /* of the canvas, in pixels */
     uint64_t seed;
     bool noise, png;            /* otherwise it is an IDX file */
@@ -46,20 +46,18 @@ static status measure_canvas(struct scene *scene, const grid *g, size_t patch)
     if (scene->p > TOKEN_PATCH_MAX)
         return bad_input("patches of %zu pixels, expected at most %d", scene->p, TOKEN_PATCH_MAX);
 
-    scene->T = 1;
     if (g->axes == 1) {
         scene->W = 1;
         while (scene->W * scene->W < g->tokens) scene->W++;
         scene->H = (g->tokens + scene->W - 1) / scene->W;
     } else {
-        if (g->axes == 3) scene->T = g->size[0];
         scene->H = g->size[g->axes - 2];
         scene->W = g->size[g->axes - 1];
     }
 
-    size_t pixels;
+    size_t pixels, frames = g->axes == 3 ? g->size[0] : 1;
     scene->rows = scene->H * scene->p;
-    scene->columns = scene->W * scene->p + TOKEN_PAN * (scene->T - 1);
+    scene->columns = scene->W * scene->p + TOKEN_PAN * (frames - 1);
     if (!size_multiply(&pixels, scene->rows, scene->columns) || pixels > INT_MAX)
         return bad_input("a canvas of %zu x %zu pixels, expected at most %d in all",
                          scene->rows, scene->columns, INT_MAX);
