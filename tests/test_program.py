@@ -6,7 +6,6 @@ Bad input must give exit status 2, one line on stderr, and no file.
 import cmath
 import collections
 import glob
-import itertools
 import math
 import os
 import random
@@ -503,16 +502,16 @@ class Commands(Case):
             self.assertTrue(read("x") != read("z"))
 
     def test_spectrum_writes_the_explicit_sum(self):
-        B, H, W, C = 2, 6, 5, 2
-        y, expected = gaussian(1, B * H * W * C), [0.0] * (C * H * W)
-        for b, c, u, v in itertools.product(range(B), range(C), range(H), range(W)):
-            term = sum(y[((b * H + i) * W + j) * C + c] * cmath.exp(-2j * math.pi * (u * i / H + v * j / W))
-                       for i in range(H) for j in range(W))
-            expected[(c * H + (u + H // 2) % H) * W + (v + W // 2) % W] += math.log(abs(term)) / B
-        write_tensors("y", {"y": ([B, H, W, C], y)})
+        """Next to each other in a row are 2 and 1, times 1 and e^2 in channel 0, e and e^3 in channel 1.
+        test_spectrum.c sums planes of any numbers."""
+        scales = [(1, math.e), (math.e ** 2, math.e ** 3)]
+        y = [tap * scale for image in scales for tap in (2, 1, *28 * [0]) for scale in image]
+        expected = [1 + c + math.log(abs(2 + cmath.exp(2j * math.pi * (v - 2) / 5)))
+                    for c in range(2) for _ in range(6) for v in range(5)]
+        write_tensors("y", {"y": ([2, 6, 5, 2], y)})
         self.succeeds("spectrum y -o z")
         (_, (shape, made)), = read_tensors("z").items()
-        self.assertEqual(shape, [C, H, W])
+        self.assertEqual(shape, [2, 6, 5])
         self.assert_close(made, expected, 1024 * ROUNDOFF)
 
 
@@ -914,7 +913,8 @@ class Figures(Case):
         names = {os.path.basename(path)[:-2] for path in glob.glob(f"{TREE}/figures/*.c")}
         names -= {"measure", "judge", "settings"}
         self.assertLess(self.ARGUMENTS.keys() & {"cuda", "ladder"}, names)
-        modes = {"chopd-boxes": "planes fractional 14 4 2 1 1", "networks-profile": "seconds lisanet-i-t fast 32x32 1 1 1"}
+        modes = {"chopd-boxes": "planes fractional 14 4 2 1 1",
+                 "networks-profile": "seconds lisanet-i-t fast 32x32 1 1 1"}
         for name, words in [*((name, self.ARGUMENTS.get(name, "")) for name in names), *modes.items()]:
             with self.subTest(name, words=words):
                 self.assert_finite(name, run(f"figures/{name} {words}"))

@@ -139,8 +139,8 @@ def read_tensors(path):
     for name, entry in header.items():
         first, end = entry["data_offsets"]
         letter = "d" if entry["dtype"] == "F64" else "f"
-        numbers = struct.unpack(f"<{(end - first) // struct.calcsize(letter)}{letter}", bytes_[start + first:start + end])
-        tensors[name] = (entry["shape"], numbers)
+        count = (end - first) // struct.calcsize(letter)
+        tensors[name] = entry["shape"], struct.unpack_from(f"<{count}{letter}", bytes_, start + first)
     return tensors
 
 
@@ -194,7 +194,8 @@ class Report(unittest.TestResult):
         place = f"{os.path.basename(SCRIPT)}:{type(test).__name__}:{name_of(test)}"
         print(f"{'not ' if self.wrong else ''}ok {self.testsRun} - {place}: {'Failed' if self.wrong else 'Passed'}")
         for kind, error, trace in self.wrong:
-            lines = [n for frame, n in traceback.walk_tb(trace) if frame.f_code.co_filename == sys.modules["__main__"].__file__]
+            script = sys.modules["__main__"].__file__
+            lines = [n for frame, n in traceback.walk_tb(trace) if frame.f_code.co_filename == script]
             what = " ".join(str(error).split())
             print(f"{os.path.basename(SCRIPT)}:{lines[-1] if lines else 0}:F:{place}:0: {kind.__name__}: {what}")
         sys.stdout.flush()
@@ -212,5 +213,6 @@ def main():
     report = Report()
     loader.loadTestsFromModule(sys.modules["__main__"]).run(report)
     passed = report.testsRun - report.failed
-    print(f"{100 * passed // max(report.testsRun, 1)}%: Checks: {report.testsRun}, Failures: {report.failed}, Errors: 0")
+    percent = 100 * passed // max(report.testsRun, 1)
+    print(f"{percent}%: Checks: {report.testsRun}, Failures: {report.failed}, Errors: 0")
     sys.exit(report.failed > 0)
