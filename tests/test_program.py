@@ -285,8 +285,8 @@ class Output(Case):
         self.succeeds("parameters msa --grid 32x32 --channels 4 -o in")
         write_tensors("map", {"y": ([1, 32, 32, 4], [i % 7 for i in range(4096)])})
         write("y", b"old")
-        # Commands that write more than 4096 bytes, without their output.  The last writes just so many that a buffer
-        # holds its header: on a full disk it fails only when the file is closed.
+        # Commands that write more than 4096 bytes, without their output.  For the last one the data alone are fewer:
+        # the header is buffered, and on a full disk the command fails only when it closes the file.
         self.writers = (f"apply msa --grid 32x32 {here}/in", f"spectrum {here}/map", "tokens --grid 32x32 --channels 4",
                         "parameters msa --grid 32x32 --channels 4",
                         f"tokens --grid {4040 // struct.calcsize(suite.REAL)} --channels 1")
@@ -518,7 +518,7 @@ class Commands(Case):
 # ---- resample
 
 def golden(name):
-    """What PyTorch makes of a plane of two channels (tests/pytorch/resample.py)."""
+    """A plane of two channels, and the same resampled by PyTorch (tests/pytorch/resample.py)."""
     tensors = read_tensors(f"{TREE}/tests/golden/resample/plane_{name}.safetensors")
     return tensors["x"][1], tensors["y_expected"][1]
 
