@@ -1,7 +1,7 @@
 /* tokens.c -- tokens of real images, for measurements and figures; see tokens.h
  *
- *     T, H, W  frames, and tokens down and across one frame
- *     p        pixels along a side of a patch
+ *     H, W  tokens down and across one frame
+ *     p     pixels along a side of a patch
  *
  * Set-up work: readable, not tuned. */
 
@@ -26,7 +26,7 @@
 
 /* Everything between the source and the tokens. */
 struct scene {
-    size_t T, H, W, p;
+    size_t H, W, p;
     size_t rows, columns;       /* of the canvas, in pixels */
     uint64_t seed;
     bool noise, png;            /* otherwise it is an IDX file */
@@ -46,20 +46,18 @@ static status measure_canvas(struct scene *scene, const grid *g, size_t patch)
     if (scene->p > TOKEN_PATCH_MAX)
         return bad_input("patches of %zu pixels, expected at most %d", scene->p, TOKEN_PATCH_MAX);
 
-    scene->T = 1;
     if (g->axes == 1) {
         scene->W = 1;
         while (scene->W * scene->W < g->tokens) scene->W++;
         scene->H = (g->tokens + scene->W - 1) / scene->W;
     } else {
-        if (g->axes == 3) scene->T = g->size[0];
         scene->H = g->size[g->axes - 2];
         scene->W = g->size[g->axes - 1];
     }
 
-    size_t pixels;
+    size_t pixels, frames = g->axes == 3 ? g->size[0] : 1;
     scene->rows = scene->H * scene->p;
-    scene->columns = scene->W * scene->p + TOKEN_PAN * (scene->T - 1);
+    scene->columns = scene->W * scene->p + TOKEN_PAN * (frames - 1);
     if (!size_multiply(&pixels, scene->rows, scene->columns) || pixels > INT_MAX)
         return bad_input("a canvas of %zu x %zu pixels, expected at most %d in all",
                          scene->rows, scene->columns, INT_MAX);
@@ -83,18 +81,6 @@ static void draw_coefficients(FFTW(complex) *F, size_t rows, size_t columns, uin
     }
 }
 
-/* Pixels to 0 ... 1; all to 1/2 where they are equal. */
-static void stretch(real *pixels, size_t count)
-{
-    real low = pixels[0], high = pixels[0];
-    for (size_t i = 1; i < count; i++) {
-        if (pixels[i] < low) low = pixels[i];
-        if (pixels[i] > high) high = pixels[i];
-    }
-    for (size_t i = 0; i < count; i++)
-        pixels[i] = high > low ? (pixels[i] - low) / (high - low) : (real)0.5;
-}
-
 static status fill_with_noise(struct image *canvas, uint64_t seed, uint64_t stream)
 {
     size_t rows = canvas->rows, columns = canvas->columns;
@@ -108,7 +94,6 @@ static status fill_with_noise(struct image *canvas, uint64_t seed, uint64_t stre
         draw_coefficients(plane, rows, columns, seed, stream);
         FFTW(execute)(plan);
         for (size_t i = 0; i < rows * columns; i++) canvas->pixels[i] = creal(plane[i]);
-        stretch(canvas->pixels, rows * columns);
         #pragma omp critical(fftw_planner)
         FFTW(destroy_plan)(plan);
     }
@@ -311,26 +296,6 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
     }
     memory_free(patches);
     memory_free(projection);
-    close_scene(&scene);
-    return s;
-}
-
-status tokens_frame(struct image *frame, const grid *g, size_t t, const struct token_source *source,
-                    char *origin, size_t size)
-{
-    struct scene scene;
-    *frame = (struct image){0};
-    status s = open_scene(&scene, g, source);
-    if (s.code) return s;
-    describe(origin, size, &scene, source, 1);
-    if (t >= scene.T) s = bad_input("frame %zu asked for, the grid has %zu", t, scene.T);
-    if (!s.code) s = fill_canvas(&scene, 0);
-    if (!s.code) s = image_create(frame, scene.rows, scene.W * scene.p, scene.canvas.channels);
-    for (size_t y = 0; !s.code && y < scene.rows; y++) {
-        size_t width = frame->columns * frame->channels;
-        memcpy(frame->pixels + y * width, scene.canvas.pixels + (y * scene.columns + TOKEN_PAN * t) * frame->channels,
-               width * sizeof *frame->pixels);
-    }
     close_scene(&scene);
     return s;
 }

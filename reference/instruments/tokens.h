@@ -8,7 +8,7 @@
  *     images, and the first image follows the last;
  *   - or a PNG file, scaled to cover it (image_fit), the same for all entries;
  *   - or 1/f noise, new for every entry: independent normal Fourier coefficients with deviation 1/f, f in cycles per
- *     pixel, stretched to fill 0 ... 1.  The amplitudes of natural images fall like this.
+ *     pixel.  The amplitudes of natural images fall like this.
  *
  * A grid of one axis takes its N tokens row-major from the smallest nearly square grid that holds them: W = ceil(sqrt
  * N), H = ceil(N / W).  A grid of three axes is a video of a camera that pans to the right: frame t begins at column 2
@@ -56,11 +56,6 @@ status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const 
 
 /* Upper bound of the bytes that tokens_make takes, without x and the source. */
 status tokens_bytes(size_t *bytes, const grid *g, size_t channels, const struct token_source *source);
-
-/* Create frame, for figures: frame t of the first entry's canvas (t = 0 unless the grid has three axes), Hp x Wp
- * pixels.  A grid of one axis gives the nearly square grid's. */
-status tokens_frame(struct image *frame, const grid *g, size_t t, const struct token_source *source,
-                    char *origin, size_t size);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import traceback
 import unittest
+import zlib
 
 SCRIPT = os.path.abspath(sys.argv[0])
 BUILD = os.path.dirname(os.path.dirname(SCRIPT))
@@ -31,10 +32,22 @@ SECONDS = 120 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
 Result = collections.namedtuple("Result", "status out err")
 
 
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+
+
 def command(words):
-    """The arguments of a program of this build: "twicetold apply ...", "measure ...", "figures/cuda ..."."""
-    program, *more = shlex.split(words) if isinstance(words, str) else words
-    return [*WRAPPER, os.path.join(BUILD, program), *more]
+    """The arguments of a program of this build: "measure ...", "figures/cuda ...", else a command of twicetold."""
+    words = shlex.split(words) if isinstance(words, str) else words
+    if not words or not words[0].startswith(("twicetold", "measure", "figures/")):
+        words = ["twicetold", *words]
+    return [*WRAPPER, os.path.join(BUILD, words[0]), *words[1:]]
 
 
 def run(words, **settings):
@@ -114,22 +127,37 @@ def write_tensors(path, tensors, dtype=DTYPE):
         more = struct.pack(f"<{len(numbers)}{'d' if dtype == 'F64' else 'f'}", *numbers)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(more)]}
         data += more
-    with open(path, "wb") as f:
-        f.write(raw_tensors(json.dumps(header), data))
+    write(path, raw_tensors(json.dumps(header), data))
 
 
 def read_tensors(path):
     """{name: (shape, numbers)} of a file, in its order."""
-    with open(path, "rb") as f:
-        bytes_ = f.read()
+    bytes_ = read(path)
     start = 8 + struct.unpack_from("<Q", bytes_)[0]
-    tensors = {}
-    for name, entry in json.loads(bytes_[8:start]).items():
+    header, tensors = json.loads(bytes_[8:start]), {}
+    header.pop("__metadata__", None)
+    for name, entry in header.items():
         first, end = entry["data_offsets"]
         letter = "d" if entry["dtype"] == "F64" else "f"
-        numbers = struct.unpack(f"<{(end - first) // struct.calcsize(letter)}{letter}", bytes_[start + first:start + end])
-        tensors[name] = (entry["shape"], numbers)
+        count = (end - first) // struct.calcsize(letter)
+        tensors[name] = entry["shape"], struct.unpack_from(f"<{count}{letter}", bytes_, start + first)
     return tensors
+
+
+# ---- PNG files
+
+GREY, RGB, PALETTE, GREY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def png(rows, columns, kind, depth, data, interlaced=0, chunks=b""):
+    """The bytes of a file with this data, uncompressed."""
+    header = struct.pack(">IIBBBBB", columns, rows, depth, kind, 0, 0, interlaced)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunks + chunk(b"IDAT", zlib.compress(data))
+            + chunk(b"IEND", b""))
 
 
 # ---- the report
@@ -166,7 +194,8 @@ class Report(unittest.TestResult):
         place = f"{os.path.basename(SCRIPT)}:{type(test).__name__}:{name_of(test)}"
         print(f"{'not ' if self.wrong else ''}ok {self.testsRun} - {place}: {'Failed' if self.wrong else 'Passed'}")
         for kind, error, trace in self.wrong:
-            lines = [n for frame, n in traceback.walk_tb(trace) if frame.f_code.co_filename == sys.modules["__main__"].__file__]
+            script = sys.modules["__main__"].__file__
+            lines = [n for frame, n in traceback.walk_tb(trace) if frame.f_code.co_filename == script]
             what = " ".join(str(error).split())
             print(f"{os.path.basename(SCRIPT)}:{lines[-1] if lines else 0}:F:{place}:0: {kind.__name__}: {what}")
         sys.stdout.flush()
@@ -184,5 +213,6 @@ def main():
     report = Report()
     loader.loadTestsFromModule(sys.modules["__main__"]).run(report)
     passed = report.testsRun - report.failed
-    print(f"{100 * passed // max(report.testsRun, 1)}%: Checks: {report.testsRun}, Failures: {report.failed}, Errors: 0")
+    percent = 100 * passed // max(report.testsRun, 1)
+    print(f"{percent}%: Checks: {report.testsRun}, Failures: {report.failed}, Errors: 0")
     sys.exit(report.failed > 0)
