@@ -129,9 +129,9 @@ static void make_row(char *row, size_t size, int at, const struct trial *t, size
     const real value[] = {(real)NAN, (real)INFINITY, (real)1e30};
     char cell[3][96];
     for (size_t v = 0; v < COUNT(value); v++) make_cell(cell[v], sizeof cell[v], t, r, value[v]);
-    int length = snprintf(row, size, "%s %s\t%s\t%s\t%s\t", kind[at].name, kind[at].options,
-                          t->problem.declaration->tensors[r].name, cell[0], cell[1]);
-    if (sizeof(real) == 4) snprintf(row + length, size - (size_t)length, "%s\n", cell[2]);
+    snprintf(row, size, "%s %s\t%s\t%s\t%s\t", kind[at].name, kind[at].options,
+             t->problem.declaration->tensors[r].name, cell[0], cell[1]);
+    if (sizeof(real) == 4) snprintf(row + strlen(row), size - strlen(row), "%s\n", cell[2]);
     else ck_assert_msg(!strcmp(cell[2], "none"), "%s: %s", row, cell[2]);
 }
 

@@ -120,10 +120,15 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
         one = memory_get(entries, sizeof *one);
         two = memory_get(entries, sizeof *two);
     }
-    status s = matrix && one && two ? status_ok() : out_of_memory("a resampled table");
+    if (!matrix || !one || !two) {
+        memory_free(two);
+        memory_free(one);
+        memory_free(matrix);
+        return out_of_memory("a resampled table");
+    }
 
     /* Step 2: table by table, axis by axis. */
-    for (size_t o = 0; o < outer && !s.code; o++) {
+    for (size_t o = 0; o < outer; o++) {
         size_t before = 1, after = old * inner;
         for (size_t i = 0; i < old * inner; i++) one[i] = (double)x[o * old * inner + i];
         for (int a = 0; a < GRID_AXES; a++) {
@@ -142,5 +147,5 @@ status regrid(real *y, const real *x, size_t outer, const size_t from[GRID_AXES]
     memory_free(two);
     memory_free(one);
     memory_free(matrix);
-    return s;
+    return status_ok();
 }

@@ -551,7 +551,7 @@ static bool write_all(FILE *file, const char *text, const struct tensor *tensors
 
 status safetensors_write(const char *path, const struct tensor *tensors, size_t count)
 {
-    struct atomic_file f;
+    struct atomic_file f = {0};
     char *text;
 
     /* Step 1: the header, before any file is touched. */

@@ -40,7 +40,7 @@ static status stage_numbers(size_t number[NETWORK_STAGES], int stages, const cha
 /* The stages with other depths and widths; heads keep their channels. */
 static status choose_stages(struct network *n, const struct network_request *r)
 {
-    size_t depth[NETWORK_STAGES], width[NETWORK_STAGES], heads[NETWORK_STAGES];
+    size_t depth[NETWORK_STAGES] = {0}, width[NETWORK_STAGES] = {0}, heads[NETWORK_STAGES] = {0};
     const struct network_stage *stage = n->table->stage;
     for (; n->stages < NETWORK_STAGES && stage[n->stages].block; n->stages++) {
         depth[n->stages] = stage[n->stages].depth;

@@ -45,7 +45,7 @@ static status list(const struct call *c)
 
 const struct command list_command = {
     .own = {.name = "list", .summary = "operators, and the forms of each that are built in; layers; networks",
-            .options = (const struct option[]){{NULL}}},
+            .options = (const struct option[]){{0}}},
     .run = list,
 };
 
@@ -57,7 +57,7 @@ static status version(const struct call *c)
 }
 
 const struct command version_command = {
-    .own = {.name = "version", .summary = "version and precision", .options = (const struct option[]){{NULL}}},
+    .own = {.name = "version", .summary = "version and precision", .options = (const struct option[]){{0}}},
     .run = version,
 };
 
@@ -425,7 +425,7 @@ static status help(const struct call *c)
 const struct command help_command = {
     .own = {.name = "help", .summary = "all about a command, an operator (options, tensors, shapes), a layer or a network",
             .options = (const struct option[]){
-                {.name = "man", .kind = OPTION_FLAG, .fallback = "", .meaning = "the manual page"}, {NULL}}},
+                {.name = "man", .kind = OPTION_FLAG, .fallback = "", .meaning = "the manual page"}, {0}}},
     .inputs = {"[NAME]"},
     .run = help,
 };
