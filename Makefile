@@ -141,8 +141,8 @@ IDENTITIES := $(addprefix lisa_,theorems errata) $(addprefix structsa_,theorems 
               $(addprefix elsa_,theorems readings errata) $(addprefix hilo_,theorems readings) msa
 EXACT_SUITES := $(patsubst tests/exact/%.cc,$(BUILD)/exact/%,$(wildcard tests/exact/test_*.cc)) \
                 $(IDENTITIES:%=$(BUILD)/exact/exact_%)
-SUITES   := $(filter-out %/double/tests/test_exercises.py %/double/tests/test_live,$(foreach f,$(FOLDERS),$(TESTS:%=$f/%) $(SCRIPTED:%=$f/%))) \
-            $(EXACT_SUITES)
+SUITES   := $(filter-out %/double/tests/test_exercises.py %/double/tests/test_live, \
+                $(foreach f,$(FOLDERS),$(TESTS:%=$f/%) $(SCRIPTED:%=$f/%))) $(EXACT_SUITES)
 
 all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
 all: $(if $(CUDA),plug-ins)
@@ -218,7 +218,7 @@ $1/libcounting.a $1/libtwicetold.a:
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 
 $1/twicetold: $(PROGRAM:%=$1/%.o) $1/reference/program/units.o
-$1/measure: $1/figures/measure.o $1/reference/program/devices.o $1/reference/program/units.o $1/reference/program/words.o
+$1/measure: $1/figures/measure.o $(addprefix $1/reference/program/,devices.o units.o words.o)
 $(DRAWERS:%=$1/%): $1/%: $1/%.o
 $(addprefix $1/,measure $(DRAWERS)): $(HARNESS:%=$1/%.o)
 $1/figures/ladder $1/tests/test_ladder: $(RUNGS:%.c=$1/%.o)

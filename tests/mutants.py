@@ -115,8 +115,8 @@ def failure(build, suite, path):
                 **({"OPERATOR": suite.split("@")[1]} if "@" in suite else {})}
     terminal, theirs = os.openpty()                         # a terminal gets each line at once
     command = [sys.executable, path] if path.endswith(".py") else [path]
-    process = subprocess.Popen(command, env={**os.environ, **settings}, start_new_session=True, stdin=subprocess.DEVNULL,
-                               stdout=theirs, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env={**os.environ, **settings}, start_new_session=True,
+                               stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
     os.close(theirs)
     said, end, failed = b"", time.monotonic() + LIMIT, None
     while failed is None:
@@ -160,7 +160,8 @@ def meet(row, copies):
         for suite in suites.split():
             targets = [program(build, suite)]
             if targets[0].endswith(".py"):                     # they run the programs of their build
-                targets += [name for part in ("", "figures/", "tests/", "lib/") for name in glob.glob(f"{FOLDER[build]}/{part}*")
+                targets += [name for part in ("", "figures/", "tests/", "lib/")
+                            for name in glob.glob(f"{FOLDER[build]}/{part}*")
                             if os.path.isfile(name) and os.access(name, os.X_OK) and "/test_" not in name]
             for target in targets:
                 mutant.place(target)

@@ -87,7 +87,7 @@ static const struct { int axes; size_t size[ALS_AXES], rank; } ranked[] = {
     {3, {4, 5, 6}, 1}, {3, {8, 7, 6}, 4}, {4, {3, 4, 5, 6}, 4}, {5, {3, 4, 3, 4, 5}, 4},
 };
 
-struct terms { double *u[ALS_AXES]; };
+struct terms { double *u[ALS_AXES]; };         /* u[a] is [size[a]][rank]; freed by forget */
 
 static double *doubles(size_t count)
 {
@@ -96,14 +96,10 @@ static double *doubles(size_t count)
     return a;
 }
 
-/* Normal numbers; released by forget. */
-static struct terms random_terms(uint64_t seed, int axes, const size_t size[], size_t rank)
+static struct terms new_terms(int axes, const size_t size[], size_t rank)
 {
     struct terms terms = {{NULL}};
-    for (int a = 0; a < axes; a++) {
-        terms.u[a] = doubles(size[a] * rank);
-        for (size_t n = 0; n < size[a] * rank; n++) terms.u[a][n] = random_normal(seed, (uint64_t)a, n);
-    }
+    for (int a = 0; a < axes; a++) terms.u[a] = doubles(size[a] * rank);
     return terms;
 }
 
@@ -130,29 +126,33 @@ static double *tensor_of(const struct terms *terms, int axes, const size_t size[
 
 static double least_error(const double *t, int axes, const size_t size[], size_t rank)
 {
-    struct terms terms = random_terms(0, axes, size, rank);
+    struct terms terms = new_terms(axes, size, rank);
     double error = als(terms.u, t, axes, size, rank, 100);
     forget(&terms);
     return error;
 }
 
-/* ChoP'D, Sec. 2.1 and 2.3: no error is left from R = rank(W) on.  Tolerance: the normal equations square the condition
- * of the factors, at most some hundreds. */
+/* ChoP'D, Sec. 2.1 and 2.3: no error is left from R = rank(W) on.  Tolerance: u = 2^-53 times the square of the
+ * factors' condition, which is at most some hundreds. */
 START_TEST(true_rank_is_exact)
 {
-    struct terms terms = random_terms(10, ranked[_i].axes, ranked[_i].size, ranked[_i].rank);
-    double *t = tensor_of(&terms, ranked[_i].axes, ranked[_i].size, ranked[_i].rank);
-    within("at its rank", least_error(t, ranked[_i].axes, ranked[_i].size, ranked[_i].rank), 1e-11);
-    if (ranked[_i].rank > 1)
-        beyond("    a term less", least_error(t, ranked[_i].axes, ranked[_i].size, ranked[_i].rank - 1), 0.01);
+    const int axes = ranked[_i].axes;
+    const size_t *size = ranked[_i].size, rank = ranked[_i].rank;
+    struct terms terms = new_terms(axes, size, rank);
+    for (int a = 0; a < axes; a++)
+        for (size_t n = 0; n < size[a] * rank; n++) terms.u[a][n] = random_normal(10, (uint64_t)a, n);
+    double *t = tensor_of(&terms, axes, size, rank);
+    within("at its rank", least_error(t, axes, size, rank), 1e-11);
+    if (rank > 1) beyond("    a term less", least_error(t, axes, size, rank - 1), 0.01);
     forget(&terms);
     free(t);
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.1: CP "generalizes ... SVD to tensors"; Eckart and Young (1936).  The columns of a Hadamard matrix are
- * orthogonal, so the singular values of this matrix are 4, 3, 2, 1 times a constant.  Tolerance: a sweep shrinks the
- * rest by (s_{R+1}/s_R)^2 <= 0.57. */
+/* ChoP'D, Sec. 2.1: CP "generalizes the concept of matrix singular value decomposition (SVD) to tensors"; Eckart and
+ * Young (1936).  The columns of a Hadamard matrix are orthogonal, so the singular values of this matrix are 4, 3, 2, 1
+ * times a constant.  Each sweep shrinks what is left by (s_{R+1}/s_R)^2 <= 0.57, so after 300 only rounding is left.
+ * Tolerance: some thousand roundings of 2^-53. */
 START_TEST(matrices_reach_their_singular_values)
 {
     static const size_t size[3] = {4, 1, 4};
@@ -161,9 +161,9 @@ START_TEST(matrices_reach_their_singular_values)
     for (size_t at = 0; at < 16; at++)
         for (size_t r = 0; r < 4; r++) t[at] += (4 - (double)r) * hadamard[at / 4][r] * hadamard[r][at % 4];
     for (size_t rank = 1; rank < 4; rank++) {
-        double tail = 0, best;
+        double tail = 0;
         for (size_t r = rank; r < 4; r++) tail += (4 - (double)r) * (4 - (double)r);
-        best = sqrt(tail / 30);
+        double best = sqrt(tail / 30);
         within("error against singular values", fabs(least_error(t, 3, size, rank) / best - 1), 1e-12);
     }
 }
@@ -184,7 +184,7 @@ START_TEST(error_falls_with_rank)
 }
 END_TEST
 
-/* ChoP'D, Sec. 2.2 and 2.3.  Pooling has rank min(C, D), a point-wise convolution M min(C, D): W is a sum of so many
+/* ChoP'D, Sec. 2.2 and 2.3.  Pooling has rank min(C, D), a point-wise convolution M min(C, D): W is a sum of this many
  * terms, and its matrix [m c][n d] has that rank.  Sharing weights is not low rank. */
 START_TEST(ranks_of_pooling_and_pointwise_convolution)
 {
@@ -234,7 +234,7 @@ START_TEST(factors_that_als_finds_are_the_layer)
 
     for (size_t rank = R; rank + 1 >= R; rank--) {
         struct trial t = small_former(rank);
-        struct terms terms = random_terms(0, 5, small, rank);
+        struct terms terms = new_terms(5, small, rank);
         double left = als(terms.u, tensor, 5, small, rank, 3);
         trial_fill(&t, "b", 0);
         for (size_t a = 0; a < 5; a++)

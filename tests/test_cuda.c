@@ -419,8 +419,8 @@ static bool no_device(const struct cuda_plugin **plugin)
     return s.code;
 }
 
-/* y of a plan on the device: the same again after other tokens, for which `expected` is right; a run that copies nothing
- * leaves y alone. */
+/* y of a plan on the device.  It is the same again after other tokens, which give `expected`.  A run that copies
+ * nothing leaves y alone. */
 static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, const struct form *version,
                        const real *other, const real *expected)
 {

@@ -8,6 +8,7 @@ import signal
 import unittest
 
 from support import suite
+from support.suite import read, write
 
 SHIM = os.path.join(suite.BUILD, "tests", "refusing.so")
 
@@ -33,16 +34,6 @@ INPUTS = [
 ]
 
 
-def contents(path):
-    with open(path, "rb") as f:
-        return f.read()
-
-
-def write(path, data):
-    with open(path, "wb") as f:
-        f.write(data)
-
-
 def by_onednn(report):
     return report.startswith(("libdnnl", "libstdc++"))
 
@@ -60,7 +51,7 @@ class Memory(suite.Case):
     def setUp(self):
         super().setUp()
         for seed, to in ("png-colour", "p.png"), ("idx", "i.idx"):
-            seed = contents(f"{suite.TREE}/tests/fuzz/images/{seed}")
+            seed = read(f"{suite.TREE}/tests/fuzz/images/{seed}")
             write(to, seed[2:])                         # the first two bytes are for the fuzz target
         suite.write_tensors("f.in", {"y": ([1, 2, 3, 1], 6 * (0.5,))}, "F32")
         for words in INPUTS:
@@ -73,13 +64,13 @@ class Memory(suite.Case):
         if every:
             more["REFUSE_ALL"] = "1"
         done = suite.run(words, env={**os.environ, **more})
-        return done, contents("report").decode()
+        return done, read("report").decode()
 
     def check(self, done, report, words, expected):
         """The command succeeds, or its exit status is 1 and it prints one line; then the old output is unchanged.  All
         memory is freed, and no file is left.  FFTW and oneDNN may end the process."""
         self.assertTrue("\nleft" not in report or "\nleft 0 " in report, "leaks")
-        self.assertEqual(contents("y"), b"old" if done.status else expected)
+        self.assertEqual(read("y"), b"old" if done.status else expected)
         if ended_by_a_library(done.status, report):
             return
         self.assertIn(done.status, (0, 1))
@@ -95,7 +86,7 @@ class Memory(suite.Case):
         done, report = self.run_without(words, -1, False)
         self.assertEqual(done.status, 0, done.err)
         self.assertTrue(report.startswith("left 0 of "), report)
-        expected = contents("y")
+        expected = read("y")
         n = failures = 0
         while True:
             write("y", b"old")

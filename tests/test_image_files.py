@@ -20,7 +20,6 @@ ENCODINGS = [(GREY, 1), (GREY, 2), (GREY, 4), (GREY, 8), (GREY, 16), (RGB, 8), (
 SAMPLES = {GREY: 1, RGB: 3, PALETTE: 1, GREY_ALPHA: 2, RGB_ALPHA: 4}
 ADAM7 = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
 
-
 GAMMA = chunk(b"gAMA", struct.pack(">I", 100000))
 PRIMARIES = chunk(b"cHRM", struct.pack(">8I", 30000, 30000, 70000, 30000, 20000, 70000, 10000, 10000))
 CURVES = [b"", GAMMA, chunk(b"sRGB", b"\0"), GAMMA + PRIMARIES]
@@ -121,7 +120,9 @@ WRONG_SETS = [
 
 
 def real(value):
-    return struct.unpack("<" + suite.REAL, struct.pack("<" + suite.REAL, value))[0]
+    """A number as the build rounds it."""
+    letter = "<" + suite.LETTER[suite.DTYPE]
+    return struct.unpack(letter, struct.pack(letter, value))[0]
 
 
 def normalised(value, c):
@@ -140,7 +141,7 @@ class Images(suite.Case):
         self.fails(f"tokens --grid 2x2 --patch 1 --channels 1 --images {path} -o none", message)
 
     def inputs(self, paths, grid):
-        """The input of a network, of each image: scaled to cover 8/7 of the grid, of which the middle is kept."""
+        """The input of a network, of each image: scaled to cover 8/7 of the grid, then cut to its middle."""
         words = f"network lisanet-i-t --random 1 --depths 1 --widths 4 --grid {grid} --before stage1.embed"
         self.succeeds([*words.split(), *paths, "-o", "y"])
         shape, numbers = suite.read_tensors("y")["x"]

@@ -335,7 +335,8 @@ class Suite:
                raw_block(f'<p class="suite"><a href="{self.book.source(self.path)}">{self.path}</a>. {when}</p>'),
                *self.paragraphs(self.about)]
         section = []                        # a section without tests has no heading
-        for part in re.finditer(r'^(?:/\*|#) -{2,} (.*?)(?: -* ?\*/)?$|^(?:START_TEST\(|    def test_)(\w+)\(?', self.text, re.M):
+        heading, test = r'^(?:/\*|#) -{2,} (.*?)(?: -* ?\*/)?$', r'^(?:START_TEST\(|    def test_)(\w+)'
+        for part in re.finditer(f'{heading}|{test}', self.text, re.M):
             if part[1]:
                 words = re.findall(r'[\w.]+', part[1].lower().replace("'", ''))
                 section = [header(2, sentence(part[1]), '-'.join(words))]

@@ -84,7 +84,8 @@ status atomic_file_close(struct atomic_file *f, status s)
     int error = 0;
     if (f->file) {
         int fd = fileno(f->file);
-        if (!s.code && (fflush(f->file) != 0 || (f->replaces && fchmod(fd, f->mode) != 0) || fsync(fd) != 0)) error = errno;
+        if (!s.code && (fflush(f->file) != 0 || (f->replaces && fchmod(fd, f->mode) != 0) || fsync(fd) != 0))
+            error = errno;
         if (fclose(f->file) != 0 && !error) error = errno;
         if (!s.code && !error && rename(f->temporary, f->target ? f->target : f->path) != 0) error = errno;
         if (!s.code && error) s = path_error("written", f->path, error);

@@ -249,8 +249,7 @@ static status decode_png(struct image *im, struct png_reading *r, FILE *file)
     if (r->rows == 0 || r->columns == 0 || r->rows > IMAGE_PIXELS_MAX / r->columns)
         return bad_input("states %zu x %zu pixels, expected at most %zu in all", r->rows, r->columns, IMAGE_PIXELS_MAX);
 
-    /* Step 2: ask for bytes.  A palette is looked up, 1, 2 and 4 bits are expanded, 16 are rounded, tRNS becomes alpha.
-     * */
+    /* Step 2: ask for bytes: palettes looked up, 1, 2 and 4 bits expanded, 16 rounded, tRNS as alpha. */
     r->what = "is a broken PNG";
     png_set_expand(r->png);
     png_set_scale_16(r->png);

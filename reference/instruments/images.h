@@ -1,4 +1,4 @@
-/* images.h -- read IDX and PNG, write PNG, scale
+/* images.h -- read IDX and PNG, scale
  *
  * An image is [rows][columns][channels] of reals, 0 black ... 1 white: the bytes of the file over 255, in the file's
  * own (sRGB) scale.  It owns its pixels.

@@ -70,7 +70,7 @@ const char *own_text(const struct call *c, const char *option, const char *missi
     {.name = "seed", .kind = OPTION_INTEGER, .fallback = "1", .low = 0, .high = 1e9, \
      .meaning = "of all that is drawn: same seed, same bytes"}
 
-/* The answer to --help after these words of a command, NULL if none was given. */
+/* Print the answer to --help after these words; command is NULL if they begin with none. */
 status print_help(const struct command *const *commands, const struct command *command, const struct words *w);
 
 /* Candidates for the last word. */

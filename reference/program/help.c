@@ -423,7 +423,8 @@ static status help(const struct call *c)
 }
 
 const struct command help_command = {
-    .own = {.name = "help", .summary = "all about a command, an operator (options, tensors, shapes), a layer or a network",
+    .own = {.name = "help",
+            .summary = "all about a command, an operator (options, tensors, shapes), a layer or a network",
             .options = (const struct option[]){
                 {.name = "man", .kind = OPTION_FLAG, .fallback = "", .meaning = "the manual page"}, {0}}},
     .inputs = {"[NAME]"},

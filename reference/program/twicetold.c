@@ -46,8 +46,8 @@ static status take_input(struct call *c, const char *word)
                      names[1] ? "two" : "one");
 }
 
-/* Whose option this is: where both have one of that name the operator's, unless the command cannot do without its
- * own (a layer makes --channels, but parameters has to know those of x; --sizes says the layer's). */
+/* The declaration that has this option; NULL if none does.  If both have it, it is the operator's, unless the command
+ * requires its own: a layer makes --channels, but parameters must know those of x. */
 static const struct declaration *owner(const struct call *c, const char *name)
 {
     int theirs = c->operator ? declaration_option(c->operator, name) : -1, own = declaration_option(&c->command->own, name);
@@ -56,14 +56,14 @@ static const struct declaration *owner(const struct call *c, const char *name)
     return own >= 0 ? &c->command->own : NULL;
 }
 
-/* Whether the next word is this option's value: = joins them, or it may be one. */
+/* True if the next word is this option's value: = joins them, or it does not look like an option. */
 static bool has_value(const struct words *w, int i)
 {
     return i + 1 < w->count && (w->joined[i + 1] || word_is_value(w->word[i + 1]));
 }
 
-/* Files, the operator's options and the command's own, each to its place.  own
- * has room for as many words as there are. */
+/* Sort the words: files, options of the operator, options of the command.  `own` has space for as many words as there
+ * are. */
 static status sort_words(struct call *c, const char **own, int *owned, const struct words *w, int first)
 {
     for (int i = first; i < w->count; i++) {

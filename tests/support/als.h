@@ -16,7 +16,7 @@ extern "C" {
 #define ALS_AXES 5
 
 /* Find `rank` terms for t, row-major with 3 to 5 axes: u[a] is [size[a]][rank].  Runs 300 sweeps from normal random
- * factors, from 16 seeds, and keeps the best.  Returns ||t - terms|| / ||t||.  Always double.  One axis costs
+ * factors, from up to 16 seeds, and keeps the best.  Returns ||t - terms|| / ||t||.  Always double.  One axis costs
  * axes * (entries of t) * rank multiplications. */
 double als(double *const u[], const double *t, int axes, const size_t size[], size_t rank, uint64_t seed);
 

@@ -25,7 +25,8 @@ SCRIPT = os.path.abspath(sys.argv[0])
 BUILD = os.path.dirname(os.path.dirname(SCRIPT))
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 DOUBLE = os.path.basename(BUILD) == "double"
-DTYPE, REAL = ("F64", "d") if DOUBLE else ("F32", "f")
+LETTER = {"F32": "f", "F64": "d"}       # of a number, for struct
+DTYPE = "F64" if DOUBLE else "F32"
 WRAPPER = shlex.split(os.environ.get("RUN", ""))
 SECONDS = 120 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)
 
@@ -124,7 +125,7 @@ def write_tensors(path, tensors, dtype=DTYPE):
     """Write {name: (shape, numbers)}."""
     header, data = {}, b""
     for name, (shape, numbers) in tensors.items():
-        more = struct.pack(f"<{len(numbers)}{'d' if dtype == 'F64' else 'f'}", *numbers)
+        more = struct.pack(f"<{len(numbers)}{LETTER[dtype]}", *numbers)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(more)]}
         data += more
     write(path, raw_tensors(json.dumps(header), data))
@@ -138,7 +139,7 @@ def read_tensors(path):
     header.pop("__metadata__", None)
     for name, entry in header.items():
         first, end = entry["data_offsets"]
-        letter = "d" if entry["dtype"] == "F64" else "f"
+        letter = LETTER[entry["dtype"]]
         count = (end - first) // struct.calcsize(letter)
         tensors[name] = entry["shape"], struct.unpack_from(f"<{count}{letter}", bytes_, start + first)
     return tensors
