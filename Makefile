@@ -1,630 +1,429 @@
-# Attention, Twice Told.  `make help` says what can be asked for.
+# Attention, Twice Told.  `make help` lists the targets.
 #
-# Everything that is built lies under $(BUILD): the float build in it, the
-# double build in $(BUILD)/double.  Settings for the command line: CC, CXX,
-# CFLAGS, CXXFLAGS, ARCH (empty for a portable build), CUDA (nvcc; empty for none),
-# ARCHES (GPU architectures, "75 80 90" where nvcc knows them; a later GPU compiles
-# the last one's PTX), BUILD, WERROR=1, PREFIX, DESTDIR, and V=1, which shows the
-# commands.  CC may be gcc or clang; CXX is g++: the counting library (below) is C,
-# read as C++, which clang++ does not forgive.
+# An object lies where its source lies, below $(BUILD): naive/lisa.c becomes $(BUILD)/naive/lisa.o in float and
+# $(BUILD)/double/naive/lisa.o in double, $(BUILD)/counting/... and $(BUILD)/exact/... in the two C++ builds.
+#
+#   a source file   goes into its folder; the lists in "Sources" are wildcards
+#   a test          is tests/FOLDER/test_NAME.c, or test_NAME.py; its program is $(BUILD)/tests/FOLDER/test_NAME
+#   a variant       (another compiler, flags, sanitizer) is two lines in "Variants"
+#
+# Settings: CC (gcc or clang), CXX (g++), CFLAGS, CXXFLAGS, ARCH (empty: a portable build), CUDA (nvcc; empty: none),
+# ARCHES (GPU architectures), PYTHON, BUILD, WERROR=1, PREFIX, DESTDIR, and V=1, which shows the commands.
 
-BUILD   = build
-PREFIX  = /usr/local
-VERSION = 1.0
-ARCH    = -march=native
-CFLAGS  = -O3
+BUILD    = build
+PREFIX   = /usr/local
+VERSION  = 1.0
+ARCH     = -march=native
+CFLAGS   = -O3
 CXXFLAGS = $(CFLAGS)
-ifeq ($(origin CC),default)
-CC      = gcc
-endif
-ifeq ($(origin CXX),default)
-CXX     = g++
-endif
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CXX     := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 
-# CHAPTER=lisa is one chapter alone, for prove, figures and book.  For
-# figures/draw.py: FULL=1 is the long sweep, BUDGET seconds per chapter,
-# MAX_MEMORY (8G) the most a form may take; COMMIT=1 puts the figures into figures/.
-CHAPTER    =
-override CHAPTER := $(CHAPTER:the-%=%)
-FULL       =
-BUDGET     =
-MAX_MEMORY =
-COMMIT     =
-
+.DEFAULT_GOAL = all
 .SUFFIXES:
 .SECONDARY:
 .DELETE_ON_ERROR:
-MAKEFLAGS += --no-builtin-rules
-Q = $(if $(V),,@)
+$(if $(V),,.SILENT):
+MAKEFLAGS += --no-builtin-rules $(if $(filter 0,$(MAKELEVEL)),-j$(shell nproc))
 comma := ,
 
-.DEFAULT_GOAL = all
+deps:                   ## install what is missing, by sudo apt-get (DEVELOPER=1: also clang, lint, valgrind, PyTorch, Chromium)
+	sh reference/cli/depend.sh install $(if $(DEVELOPER),developer)
 
-# Tools run on the first of these Pythons that imports NumPy; PYTHON= names another.  Programs are built without any.
-FOUND_PYTHON = $(eval FOUND_PYTHON := $$(shell for each in /usr/bin/python3 python3; do \
-                   $$$$each -c 'import numpy' 2>/dev/null && echo $$$$each && break; done))$(FOUND_PYTHON)
-PYTHON = $(or $(FOUND_PYTHON),$(error found no Python with NumPy, expected Debian's python3-numpy ('make deps') or PYTHON=))
-
-deps:                   ## install what is missing, by sudo apt-get (DEVELOPER=1: also for clang, lint, valgrind, golden, pdf, browsers)
-	@sh reference/program/depend.sh install $(if $(DEVELOPER),developer)
-
-# Compilers and libraries are looked up as this file is read, so what is asked
-# for beside `deps` waits for it, and then reads the file anew.
-AFTER := $(if $(filter deps,$(MAKECMDGOALS)),$(filter-out deps,$(MAKECMDGOALS)))
-ifneq ($(AFTER),)
-
-$(AFTER): after_deps
-	@:
+# The rest of this file looks for compilers and libraries, so other goals wait for `deps`, and then read the file again.
+AFTER := $(filter-out deps,$(MAKECMDGOALS))
+ifneq ($(and $(AFTER),$(filter deps,$(MAKECMDGOALS))),)
+$(AFTER): after_deps ;
 after_deps: deps
-	@$(MAKE) --no-print-directory $(AFTER)
-.PHONY: $(AFTER) after_deps deps
-
+	+$(MAKE) --no-print-directory $(AFTER)
+.PHONY: deps after_deps $(AFTER)
 else
 
-# ---- Compiler and libraries
+# ---- Sources
 
-# Debian keeps OpenBLAS's OpenMP build in a folder of its own.  It is looked up
-# there, and that folder put into the programs, whatever flavour the system prefers.
+STANDALONE  = naive/standalone.c
+CONTRACTS_C := $(wildcard reference/*.c reference/runtime/*.c)
+NAIVE_C     := $(filter-out $(STANDALONE),$(wildcard naive/*.c))
+FAST_C      := $(wildcard fast/*.c fast/tuned/*.c fast/tuned/*/*.c)
+NETWORKS_C  := $(wildcard reference/io/*.c reference/networks/*.c reference/networks/layers/*.c)
+INTERFACE_C := $(wildcard reference/library/*.c)
+CLI_C       := $(filter-out %/twicetold.c %/measure.c,$(wildcard reference/cli/*.c))
+LIBRARY_C   := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) $(NETWORKS_C) $(INTERFACE_C) $(CLI_C)
+EMULATED_C  := $(filter-out %_gpu.cu,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
+DEVICE_C    := $(filter-out %_host.cc %/versions.cc %/emulator.cc %/requests.cc,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
+LADDER_C    := $(filter-out %/ladder.c,$(wildcard figures/ladders/*.c))
+FIGURES     := $(basename $(wildcard figures/bench/*.c)) figures/ladders/ladder
+SUPPORT_C   := $(filter-out %/naive_in_double.c %/entry.c %/test_fuzz.c,$(wildcard tests/support/*.c tests/fuzz/*.c))
+COUNTING_C  := $(NAIVE_C) $(LADDER_C)
+EXACT_C     := $(CONTRACTS_C) $(NAIVE_C) $(FAST_C) reference/networks/operators.c \
+               $(addprefix tests/support/,cases.c support.c trial.c) $(filter-out %/test_exact.cc %/test_field.cc,$(wildcard tests/exact/*.cc))
+WASM_C      := $(filter-out %/fft.c %/fftw.c,$(CONTRACTS_C) $(NAIVE_C) $(FAST_C)) reference/networks/operators.c \
+               $(wildcard reference/library/wasm/*.c)
+
+# Suites.  Those of THEOREMS are compiled a second time for the exact build.  Suites that compute no reals run in float
+# alone.  SLOW suites run with FULL=1.
+THEOREMS   := $(filter-out %/test_elsa_published,$(basename $(wildcard tests/*/test_*_theorems.c tests/*/test_*_readings.c \
+              tests/*/test_*_errata.c tests/msa/test_msa.c)))
+TESTS      := $(basename $(wildcard tests/*/test_*.c))
+SCRIPTS    := $(wildcard tests/*/test_*.py)
+EXACT_SUITES := $(patsubst %,$(BUILD)/exact/%,$(basename $(wildcard tests/exact/test_*.cc)) $(THEOREMS))
+FLOAT_ONLY  = tests/tools/% %/test_live %/test_harness %/test_lookup %/test_emulator %/test_device %/test_fuzz
+SLOW        = %/test_exercises.py %/test_faults.py $D/tests/cuda/% $D/tests/library/%.py
+SUITES     := $(patsubst %,$(BUILD)/%,$(TESTS) $(SCRIPTS)) \
+              $(patsubst %,$(BUILD)/double/%,$(filter-out $(FLOAT_ONLY),$(TESTS) $(SCRIPTS))) $(EXACT_SUITES)
+
+# Folders of the two precisions.
+F := $(BUILD)
+D := $(BUILD)/double
+PROGRAMS := $(addprefix $F/,twicetold measure $(FIGURES)) $D/twicetold $D/measure
+LIBRARY  := $(foreach name,libtwicetold libtwicetold-double,$(addprefix $F/lib/$(name),.a .so .so.1))
+all: $(PROGRAMS) $(LIBRARY) $(if $(CUDA),plug-in) ## build libraries and programs, in both precisions, and for a GPU if nvcc is there
+
+# ---- Compilers and libraries
+
+# Debian has a folder for OpenBLAS's OpenMP build.  oneDNN is used if a program links with it.
 LIBRARIES := fftw3 fftw3f openblas libcjson libpng zlib
 SYSTEM_PC := $(subst :, ,$(shell pkg-config --variable pc_path pkg-config 2>/dev/null))
-OPENMP_PC := $(firstword $(wildcard $(SYSTEM_PC:pkgconfig=openblas-openmp/pkgconfig)))
-export PKG_CONFIG_PATH := $(PKG_CONFIG_PATH):$(OPENMP_PC)
-
+export PKG_CONFIG_PATH := $(PKG_CONFIG_PATH):$(firstword $(wildcard $(SYSTEM_PC:pkgconfig=openblas-openmp/pkgconfig)))
+ONEDNN    := $(shell echo 'int main(void) { return __x86_64__ && !dnnl_version(); }' | $(CC) $(ARCH) \
+               -include oneapi/dnnl/dnnl.h -x c - $(LDFLAGS) -ldnnl -o /dev/null 2>/dev/null && echo yes)
 CHECK_CFLAGS   := $(shell pkg-config --cflags check 2>/dev/null)
 CHECK_LIBS     := $(shell pkg-config --libs check 2>/dev/null)
-LIBRARY_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
-LIBRARY_LIBS   := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null)
-# oneDNN has no file for pkg-config: where a program of this compiler's links with it, floats go through it.
-ONEDNN         := $(shell echo 'int main(void) { return __x86_64__ && !dnnl_version(); }' | \
-                    $(CC) $(ARCH) -include oneapi/dnnl/dnnl.h -x c - $(LDFLAGS) -ldnnl -o /dev/null 2>/dev/null && echo yes)
-ifneq ($(ONEDNN),)
-LIBRARY_CFLAGS += -DTWICETOLD_ONEDNN
-LIBRARY_LIBS   += -Wl,--push-state,--as-needed -ldnnl -Wl,--pop-state
-endif
-LIBRARY_RPATH  := $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
+LIBRARY_CFLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null) $(if $(ONEDNN),-DTWICETOLD_ONEDNN)
+LIBRARY_LIBS   := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) \
+                  $(if $(ONEDNN),-Wl$(comma)--push-state$(comma)--as-needed -ldnnl -Wl$(comma)--pop-state)
+RPATH           = $(patsubst -L%,-Wl$(comma)-rpath$(comma)%,$(filter -L%,$(LIBRARY_LIBS)))
+LDLIBS          = $(RPATH) $(LIBRARY_LIBS) -lstdc++ -ldl -lm
 
-# For Zen, gcc fuses some multiply-adds of a loop and not others: bits would depend on how many rows a thread has.
+# FUSED: for Zen, gcc fuses some multiply-adds of a loop and not others, so that bits would depend on the number of
+# rows.  TRAITS: for machines that compute floats in a wider type, and for addresses of 32 bits.
 FUSED   := $(shell echo 'int x;' | $(CC) --param avoid-fma-max-bits=0 -Werror -x c -S - -o /dev/null 2>/dev/null && \
              echo --param avoid-fma-max-bits=0)
+MACROS  := $(shell $(CC) -std=c11 $(ARCH) -dM -E -x c /dev/null 2>/dev/null | tr ' ' '=')
+TRAITS  := $(if $(filter %__FLT_EVAL_METHOD__=0,$(MACROS)),,-fexcess-precision=fast) \
+           $(if $(filter %__SIZEOF_LONG__=4,$(MACROS)),-D_FILE_OFFSET_BITS=64 -D_LARGEFILE64_SOURCE)
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow $(if $(WERROR),-Werror)
-COMMON   = $(CFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast $(FUSED) -fopenmp $(WARNINGS) \
-           $(LIBRARY_CFLAGS) $(CPPFLAGS) -MMD -MP
-COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(TRAITS)
-# Where the machine computes floats in a wider type (i386's x87; s390x, by its ABI), ISO C makes every
-# product of a real and a vector of reals a product of a wider one, which GNU C refuses.  Where addresses
-# have 32 bits, a file may be longer; both names, or zlib and we would differ.
-MACROS  := $(shell $(CC) -std=c11 $(ARCH) -dM -E -x c /dev/null 2>/dev/null)
-macro    = $(patsubst __$1__=%,%,$(filter __$1__=%,$(subst __$1__ ,__$1__=,$(MACROS))))
-TRAITS  := $(strip $(if $(filter-out 0,$(call macro,FLT_EVAL_METHOD)),-fexcess-precision=fast) \
-             $(if $(filter 4,$(call macro,SIZEOF_LONG)),-D_FILE_OFFSET_BITS=64 -D_LARGEFILE64_SOURCE))
-EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(filter-out -Wshadow,$(WARNINGS)) \
-           -Wno-unknown-pragmas $(CPPFLAGS) -MMD -MP
-# Not -O3: with it gcc 12 gets one complex product of the ladder's wrong, where it is told in C++, in float, for SSE2.
-COUNTER  = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti
-EXACT    = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti -fno-operator-names -DTWICETOLD_DOUBLE \
-           -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -I. -include tests/exact/seams.h
 IDENTITY = -DTWICETOLD_VERSION='"$(VERSION)"' -DTWICETOLD_FLAGS='"$(strip $(CFLAGS) $(ARCH))"'
+NUMERICS = $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp
+HIDDEN   = -fPIC -fvisibility=hidden -MMD -MP
+COMMON   = $(CFLAGS) $(NUMERICS) $(FUSED) $(WARNINGS) $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(CPPFLAGS) $(HIDDEN)
+COMPILE  = $(CC) -std=c11 -Wstrict-prototypes $(COMMON) $(TRAITS) $(IDENTITY)
+EMULATE  = $(CXX) -std=gnu++17 $(CXXFLAGS) $(NUMERICS) $(filter-out -Wshadow,$(WARNINGS)) -Wno-unknown-pragmas $(CPPFLAGS) $(HIDDEN)
 LINK     = $(CC) $(CFLAGS) $(ARCH) -fopenmp $(LDFLAGS)
-LDLIBS   = $(LIBRARY_RPATH) $(LIBRARY_LIBS) -lstdc++ -ldl -lm
-
-# nvcc makes the plug-in for machines with a device; `make CUDA=` builds without.
-CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
-TOOLKIT  = $(abspath $(dir $(CUDA))..)
-ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
-GENCODE  = $(foreach a,$(ARCHES),-gencode arch=compute_$a,code=[sm_$a$(if $(filter $a,$(lastword $(ARCHES))),$(comma)compute_$a)])
-DEVICE   = $(if $(CUDA),$(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
-           -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS))
-
-# ---- What is built of what
-
-KERNELS  := $(filter-out %_host.cc %/emulator.cc %/requests.cc,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
-CARRIED  := $(wildcard reference/*.c fast/lisa/circulant.c)
-SOURCES  := $(wildcard reference/*.c reference/instruments/*.c reference/layers/*.c reference/networks/*.c naive/*.c fast/*.c fast/*/*.c) reference/program/forms.c
-EMULATED := $(filter-out %_gpu.cu,$(wildcard fast/cuda/*.cu fast/cuda/*.cc))
-PLANTED  := $(wildcard tests/*.cu)
-PROGRAM  := $(basename $(filter-out %/forms.c %/units.c,$(wildcard reference/program/*.c)))
-HARNESS  := figures/judge figures/settings
-DRAWERS  := $(filter-out figures/measure $(HARNESS),$(basename $(wildcard figures/*.c)))
-RUNGS    := $(wildcard figures/rungs/*.c)
-TESTS    := $(basename $(wildcard tests/test_*.c))
-SCRIPTED := $(wildcard tests/test_*.py)
-SUPPORT  := $(filter-out tests/test_% tests/wider.c tests/exercise_count.c,$(wildcard tests/*.c tests/support/*.c))
-FUZZED   := $(basename $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c)))
-COUNTED  := $(wildcard naive/*.c) $(RUNGS) tests/counting.cc
-BEFORE_COUNTED := math.h string.h tgmath.h $(wildcard reference/*.h) tests/counting.h
-PROVED_EXACTLY := $(filter-out reference/instruments/% reference/layers/% reference/networks/%,$(SOURCES)) tests/cases.c tests/support.c tests/trial.c \
-                  $(filter-out tests/exact/test_%,$(wildcard tests/exact/*.cc))
-
-FOLDERS  := $(BUILD) $(BUILD)/double
-PROGRAMS := $(foreach f,$(FOLDERS),$(addprefix $f/,twicetold measure $(DRAWERS)))
-IDENTITIES := $(addprefix lisa_,theorems errata) $(addprefix structsa_,theorems errata) chopd_theorems chopd_readings \
-              $(addprefix elsa_,theorems readings errata) $(addprefix hilo_,theorems readings) msa
-EXACT_SUITES := $(patsubst tests/exact/%.cc,$(BUILD)/exact/%,$(wildcard tests/exact/test_*.cc)) \
-                $(IDENTITIES:%=$(BUILD)/exact/exact_%)
-SUITES   := $(filter-out %/double/tests/test_exercises.py %/double/tests/test_live, \
-                $(foreach f,$(FOLDERS),$(TESTS:%=$f/%) $(SCRIPTED:%=$f/%))) $(EXACT_SUITES)
-
-all: $(FOLDERS:=/libtwicetold.a) $(PROGRAMS) ## build libraries and programs, in float and in double, and for a GPU where nvcc is
-all: $(if $(CUDA),plug-ins)
-
-# If the toolkit is too old, broken or incomplete, there is no plug-in, and a line says why.
-plug-ins: $(BUILD)/toolkit $(BUILD)/flags $(BUILD)/sources
-	+@[ ! -e $(BUILD)/toolkit ] || $(MAKE) --no-print-directory $(FOLDERS:=/libtwicetold-cuda.so)
-$(BUILD)/toolkit: $(BUILD)/nvcc
-	@rm -f $@; why="it knows none of sm_75, sm_80 and sm_90"; \
-	{ $(if $(ARCHES),why=$$(printf '#include <cublas_v2.h>\n#include <cufft.h>\n%s\n' \
-	      'int main() { cublasHandle_t b; cufftHandle f; return cublasCreate(&b) || cufftCreate(&f); }' | \
-	      $(DEVICE) -x cu - -lcublas -lcufft -o $@.new 2>&1),false); } && rm -f $@.new && touch $@ || \
-	echo "built without CUDA: $(CUDA) fails:" $$(echo "$${why:-it says nothing}" | head -n 1)
-
-# Objects belong to one set of flags on one kind of machine, the library to one
-# set of sources: each is written to a file that changes only when the set does.
-PROCESSOR     := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
-STATE_flags    = $(COMPILE) $(EMULATE) $(COUNTER) $(LINK) $(LDLIBS) $(VERSION) $(PROCESSOR)
-STATE_sources  = $(SOURCES) $(RUNGS) $(EMULATED) $(COUNTED) $(PROVED_EXACTLY) $(DRAWERS)
-STATE_exactly  = $(subst ',,$(EXACT))
-STATE_nvcc     = $(DEVICE) $(KERNELS) $(CARRIED)
-REQUIRE_flags  = sh reference/program/depend.sh build '$(CC)' $(LIBRARIES) &&
-$(BUILD)/flags $(BUILD)/exactly $(BUILD)/sources $(BUILD)/nvcc $(BUILD)/browsers: always
-	@mkdir -p $(@D)
-	@echo '$(STATE_$(@F))' | cmp -s - $@ || { $(REQUIRE_$(@F)) echo '$(STATE_$(@F))' >$@; }
-
-# One precision: $1 its folder, $2 its flag.
-define precision
-$1/%.o: %.c $(BUILD)/flags
-	@mkdir -p $$(@D)
-	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q)$$(COMPILE) $2 $$(if $$(filter tests/%,$$<),$$(CHECK_CFLAGS)) \
-	    $$(if $$$(filter figures/% reference/program/%,$$<),$$(IDENTITY)) -c $$< -o $$@
-
-# The kernels of fast/cuda, and of the emulator's own proofs, as C++ for the emulator.
-$(addprefix $1/,$(addsuffix .o,$(EMULATED) $(PLANTED))): $1/%.o: % $(BUILD)/flags
-	@mkdir -p $$(@D)
-	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q)$$(EMULATE) $2 -x c++ -c $$< -o $$@
-
-# The kernels for a device, with what they need of CARRIED, and one name to be seen.
-$(KERNELS:%=$1/device/%.o): $1/device/%.o: % $(BUILD)/nvcc
-	@mkdir -p $$(@D)
-	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q)$$(DEVICE) $2 -MMD -MP -MF $$(@:.o=.d) -x cu -c $$< -o $$@
-$(CARRIED:%.c=$1/device/%.o): $1/device/%.o: %.c $(BUILD)/flags
-	@mkdir -p $$(@D)
-	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q)$$(COMPILE) $2 -O1 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -c $$< -o $$@
-$1/device/libcarried.a: $(CARRIED:%.c=$1/device/%.o) $(BUILD)/sources
-	$$(if $$(V),,@echo "  archive $$@")
-	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
-$1/libtwicetold-cuda.so: $(KERNELS:%=$1/device/%.o) $1/device/libcarried.a fast/cuda/plugin.map
-	$$(if $$(V),,@echo "  link    $$@")
-	$$(Q)$$(DEVICE) -shared $$(filter %.o,$$^) $$(filter %.a,$$^) -Xlinker --gc-sections -Xlinker -z -Xlinker defs \
-	    -Xlinker --version-script=fast/cuda/plugin.map -Xlinker -rpath=$(TOOLKIT)/lib64 \
-	    -Xlinker --as-needed -lcublas -lcufft -o $$@
-
-# naive/ and the rungs once more, as C++ with a real that counts what is done to it.  All
-# that they define stands in a namespace, so that both builds can be linked together; all
-# that they use of others is included before that.
-$1/counting/%.o: % $(BUILD)/flags
-	@mkdir -p $$(@D)
-	$$(if $$(V),,@echo "  compile $$@")
-	$$(Q){ printf '#include "%s"\n' $(BEFORE_COUNTED) $$(if $$(filter figures/%,$$<),tests/plain_lanes.h); \
-	    printf '$$(if $$(filter tests/%,$$<),,namespace counting {)\n#include "$$<"\n$$(if $$(filter tests/%,$$<),,})\n'; } | \
-	    $$(COUNTER) $2 -DCOUNTING_REAL='"$$(abspath tests/counting.h)"' -I. -MT $$@ -MF $$(@:.o=.d) -x c++ -c - -o $$@
-
-$1/libcounting.a: $(COUNTED:%=$1/counting/%.o) $(BUILD)/sources
-$1/libtwicetold.a: $(SOURCES:%.c=$1/%.o) $(EMULATED:%=$1/%.o) $(BUILD)/sources
-$1/libcounting.a $1/libtwicetold.a:
-	$$(if $$(V),,@echo "  archive $$@")
-	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
-
-$1/twicetold: $(PROGRAM:%=$1/%.o) $1/reference/program/units.o
-$1/measure: $1/figures/measure.o $(addprefix $1/reference/program/,devices.o units.o words.o)
-$(DRAWERS:%=$1/%): $1/%: $1/%.o
-$(addprefix $1/,measure $(DRAWERS)): $(HARNESS:%=$1/%.o)
-$1/figures/ladder $1/tests/test_ladder: $(RUNGS:%.c=$1/%.o)
-$(TESTS:%=$1/%): $1/%: $1/%.o $(SUPPORT:%.c=$1/%.o) $(if $2,,$(BUILD)/wider.o) $1/libcounting.a
-$1/tests/test_emulator: $1/tests/kernels.cu.o
-$1/tests/test_device: $1/tests/runtime.cu.o
-$1/tests/test_fuzz $1/fuzzer: $(FUZZED:%=$1/%.o) $(addprefix $1/,$(addsuffix .o,$(filter-out %/twicetold,$(PROGRAM)) \
-                              reference/program/units))
-$1/tests/test_cuda: $1/reference/program/devices.o
-$1/tests/test_ground: $1/reference/program/units.o
-$1/tests/test_cheats: $1/figures/judge.o
-$(addprefix $1/,twicetold measure $(DRAWERS) $(TESTS)): $1/libtwicetold.a $(BUILD)/flags
-	$$(if $$(V),,@echo "  link    $$@")
-	$$(Q)$$(LINK) $$(filter %.o,$$^) $$(filter %.a,$$^) $$(if $$(findstring /tests/,$$@),$$(CHECK_LIBS)) $$(LDLIBS) -o $$@
-
-$1/tests/refusing.so: tests/faults/refusing.c $(BUILD)/flags
-	@mkdir -p $$(@D)
-	$$(Q)$$(CC) -std=gnu11 -O1 $$(WARNINGS) -fPIC -shared $$< -ldl -o $$@
-
-# For clang alone: its libFuzzer brings the main.
-$1/fuzzer: $1/tests/fuzz/entry.o $1/libtwicetold.a $(BUILD)/flags
-	$$(if $$(V),,@echo "  link    $$@")
-	$$(Q)$$(LINK) -fsanitize=fuzzer $$(filter %.o,$$^) $$(filter %.a,$$^) $$(LDLIBS) -o $$@
-endef
-$(foreach f,$(FOLDERS),$(eval $(call precision,$f,$(if $(filter %/double,$f),-DTWICETOLD_DOUBLE))))
-
-# The naive forms in double, with one name to be seen: what the suites in float are measured against.
-# No group is left in it that the float build would share.
-$(BUILD)/wider.o: $(BUILD)/double/tests/wider.o $(BUILD)/double/libtwicetold.a
-	$(if $(V),,@echo "  link    $@")
-	$(Q)$(LD) -r --force-group-allocation -o $@ $^ && $(OBJCOPY) --keep-global-symbol=wider_run $@
-
-# All of reference/, naive/ and fast/ a third time, as C++ over a finite field (tests/exact).
-$(BUILD)/exact/%.o: % $(BUILD)/exactly | $(BUILD)/check
-	@mkdir -p $(@D)
-	$(if $(V),,@echo "  compile $@")
-	$(Q)$(EXACT) $(if $(filter tests/%,$<),$(CHECK_CFLAGS)) -MT $@ -MF $(@:.o=.d) -x c++ -c $< -o $@
-
-# What tests/exact/field_support.cc has in their place.
-$(BUILD)/exact/tests/support.c.o: private EXACT += $(foreach name,largest largest_difference relative_difference \
-    fault_equal fault_unequal fault_within fault_beyond,-D$(name)=plain_$(name))
-$(BUILD)/exact/reference/random.c.o: private EXACT += $(foreach name,random_fill_uniform random_fill_normal \
-    random_fill_integers,-D$(name)=plain_$(name))
-
-$(BUILD)/exact/reference/problem.c.o: private EXACT += -Dproblem_draw=plain_problem_draw
-
-$(BUILD)/libexact.a: $(PROVED_EXACTLY:%=$(BUILD)/exact/%.o) $(BUILD)/sources
-	$(if $(V),,@echo "  archive $@")
-	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
-
-# Suites of the float proofs, read as exact ones.
-$(IDENTITIES:%=$(BUILD)/exact/tests/test_%.c.o): private EXACT += -include tests/exact/theorems.h -O1
-$(IDENTITIES:%=$(BUILD)/exact/exact_%): $(BUILD)/exact/exact_%: $(BUILD)/exact/tests/test_%.c.o
-$(filter-out $(BUILD)/exact/exact_%,$(EXACT_SUITES)): $(BUILD)/exact/%: $(BUILD)/exact/tests/exact/%.cc.o
-$(EXACT_SUITES): $(BUILD)/libexact.a
-	$(if $(V),,@echo "  link    $@")
-	$(Q)$(LINK) $(filter %.o,$^) $(filter %.a,$^) $(CHECK_LIBS) -lstdc++ -lm -o $@
-
--include $(wildcard $(foreach file,$(PROVED_EXACTLY) $(wildcard tests/exact/test_*.cc) $(IDENTITIES:%=tests/test_%.c),$(BUILD)/exact/$(file).d))
--include $(wildcard $(foreach f,$(FOLDERS),$(addprefix $f/,\
-    $(addsuffix .d,$(basename $(wildcard */*.c */*/*.c)) $(EMULATED) $(PLANTED) $(COUNTED:%=counting/%) \
-      $(KERNELS:%=device/%) $(CARRIED:%.c=device/%)))))
-
-# ---- The library as others meet it: reference/twicetold.h, and no other name
-
-# $(BUILD)/libtwicetold.a is whole, for the tests and programs of this tree.  What
-# is installed is made of it: one object of all that reference/library/ needs, in
-# which names without the prefix are local, and no group is left that two libraries
-# would share; it is the static library and the shared one.  COMPILE is C's, EMULATE
-# that of kernels told in C++, where there are some.
-COMPILE += -fPIC -fvisibility=hidden
-EMULATE += -fPIC -fvisibility=hidden
 OBJCOPY  = objcopy
-SONAME   = so.1
-DOOR    := $(basename $(wildcard reference/library/*.c))
-LIBRARY := $(foreach p,twicetold twicetold-double,$(addprefix $(BUILD)/lib/lib$p,.a .so .$(SONAME)))
-all: $(LIBRARY)
 
-# One precision: $1 its folder, $2 where it goes, without suffix.
-define library
-$(DOOR:%=$1/%.o): private CPPFLAGS += $(IDENTITY)
-$1/tests/test_library: $(DOOR:%=$1/%.o)
+# The counting build (tests/support/counting.h) and the exact build (tests/exact) compile C sources as C++, where `real`
+# is a class: one counts multiplications, the other computes in a finite field.  C++ rejects implicit conversions from
+# void *, which -fpermissive accepts with a warning; gcc has no name for that warning, hence -w.  All other warnings
+# are those of the C build.  -O2, because gcc 12 -O3 compiles one complex product wrongly (SSE2, float).
+AS_CXX   = $(CXX) -std=gnu++17 $(subst -O3,-O2,$(COMMON)) -fpermissive -w -fno-exceptions -fno-rtti -I.
+COUNTED  = $(wildcard reference/*.h reference/runtime/*.h) tests/support/counting.h tests/support/plain_lanes.h
+COUNTER  = $(AS_CXX) -DCOUNTING_REAL='"$(abspath tests/support/counting.h)"' \
+           $(patsubst %,-include %,math.h string.h tgmath.h $(COUNTED))
+EXACT    = $(AS_CXX) -fno-operator-names -DTWICETOLD_DOUBLE -DCOUNTING_REAL='"$(abspath tests/exact/field.h)"' \
+           $(if $(PRIME),-DFIELD_PRIME=$(PRIME)) -include tests/exact/library_stubs.h
 
-$2.o: $(DOOR:%=$1/%.o) $1/libtwicetold.a
-	@mkdir -p $$(@D)
-	$$(Q)$$(LD) -r -d --force-group-allocation $$^ -o $$@ && \
-	    $$(OBJCOPY) --wildcard --keep-global-symbol 'twicetold_*' $$@
+# nvcc compiles the plug-in for machines with a GPU.
+CUDA    := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
+ARCHES  := $(filter 75 80 90,$(if $(CUDA),$(patsubst compute_%,%,$(shell $(CUDA) --list-gpu-arch 2>/dev/null))))
+GENCODE  = $(ARCHES:%=-gencode arch=compute_%,code=sm_%) $(patsubst %,-gencode arch=compute_%$(comma)code=compute_%,$(lastword $(ARCHES)))
+DEVICE   = $(CUDA) -std=c++17 -O3 -lineinfo $(GENCODE) $(if $(WERROR),-Werror all-warnings) \
+           -Xcompiler -fPIC$(comma)-fvisibility=hidden $(CPPFLAGS)
 
-$2.a: $2.o
-	$$(if $$(V),,@echo "  archive $$@")
-	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
+# Objects depend on the flags, archives on the list of sources: files that change only when their text does.
+PROCESSOR    := $(shell $(CC) $(ARCH) -dM -E -x c /dev/null 2>/dev/null | cksum)
+STATE_flags   = $(COMPILE) $(EMULATE) $(LINK) $(LDLIBS) $(PROCESSOR)
+STATE_cxx     = $(COUNTER) $(EXACT)
+STATE_sources = $(LIBRARY_C) $(EMULATED_C) $(LADDER_C) $(SUPPORT_C) $(EXACT_C)
+STATE_nvcc    = $(DEVICE) $(DEVICE_C)
+STATE_wasm    = $(WASM_CC) $(WASM_C)
+REQUIRE_flags = sh reference/cli/depend.sh build '$(CC)' $(LIBRARIES) &&
+$F/flags $F/cxx $F/sources $F/nvcc $F/wasm: always
+	mkdir -p $(@D)
+	echo '$(subst ',,$(STATE_$(@F)))' | cmp -s - $@ || { $(REQUIRE_$(@F)) echo '$(subst ',,$(STATE_$(@F)))' >$@; }
+$F/check:
+	mkdir -p $(@D) && sh reference/cli/depend.sh build '$(CC)' $(LIBRARIES) check && touch $@
 
-$2.$(SONAME): $2.o
-	$$(if $$(V),,@echo "  link    $$@")
-	$$(Q)$$(LINK) -shared -Wl,-soname,$$(@F) $$^ -Wl,--as-needed $$(LDLIBS) -o $$@
+# ---- Rules, once for each precision
 
-$2.so: $2.$(SONAME)
-	@ln -sf $$(<F) $$@
-endef
-$(eval $(call library,$(BUILD),$(BUILD)/lib/libtwicetold))
-$(eval $(call library,$(BUILD)/double,$(BUILD)/lib/libtwicetold-double))
+SAY     = mkdir -p $(@D) && echo "  $1 $@"
+PROGRAM = $(call SAY,link   ) && $(LINK) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+          $(if $(findstring /tests/,$@),$(CHECK_LIBS)) $(LDLIBS) -o $@
 
-install: all            ## install libraries, header, Python module, program, man page (PREFIX, DESTDIR)
-	@sh reference/program/install.sh '$(BUILD)' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' \
-	    '$(if $(filter file,$(origin PYTHON)),$(or $(FOUND_PYTHON),python3),$(PYTHON))'
+$F/%.o: %.c $F/flags
+	$(call SAY,compile) && $(COMPILE) -c $< -o $@
+$D/%.o: %.c $F/flags
+	$(call SAY,compile) && $(COMPILE) -DTWICETOLD_DOUBLE -c $< -o $@
+$F/%.o: % $F/flags
+	$(call SAY,compile) && $(EMULATE) -x c++ -c $< -o $@
+$D/%.o: % $F/flags
+	$(call SAY,compile) && $(EMULATE) -DTWICETOLD_DOUBLE -x c++ -c $< -o $@
+$F/counting/%.o: %.c $F/cxx
+	$(call SAY,compile) && printf 'namespace counting {\n#include "$<"\n}\n' | \
+	    $(COUNTER) -MT $@ -MF $(@:.o=.d) -x c++ -c - -o $@
+$D/counting/%.o: %.c $F/cxx
+	$(call SAY,compile) && printf 'namespace counting {\n#include "$<"\n}\n' | \
+	    $(COUNTER) -DTWICETOLD_DOUBLE -MT $@ -MF $(@:.o=.d) -x c++ -c - -o $@
+$F/counting/%.o: %.cc $F/cxx
+	$(call SAY,compile) && $(COUNTER) -c $< -o $@
+$D/counting/%.o: %.cc $F/cxx
+	$(call SAY,compile) && $(COUNTER) -DTWICETOLD_DOUBLE -c $< -o $@
+$F/exact/%.o: %.c $F/cxx
+	$(call SAY,compile) && $(EXACT) -x c++ -c $< -o $@
+$F/exact/%.o: %.cc $F/cxx
+	$(call SAY,compile) && $(EXACT) -c $< -o $@
 
-.PHONY: wheel
-wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
-	@$(CC) $(CFLAGS) $(ARCH) -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py '$(BUILD)' '$(VERSION)' '$(BUILD)'
+# tests/exact/field_support.cc replaces these functions.
+$F/exact/tests/support/support.o: private EXACT += $(foreach name,largest largest_difference relative_difference \
+    fault_equal fault_unequal fault_within fault_beyond,-D$(name)=plain_$(name))
+$F/exact/reference/runtime/random.o: private EXACT += $(foreach name,uniform normal integers,-Drandom_fill_$(name)=plain_fill_$(name))
+$F/exact/reference/runtime/problem.o: private EXACT += -Dproblem_draw=plain_problem_draw
+$(THEOREMS:%=$F/exact/%.o): private EXACT += -include tests/exact/theorems.h -O1
 
-# ---- The library for a page: reference/live, WebAssembly in base64
+# The internal archive holds all but the programs' main files, kernels and tests; a program takes what it calls.
+$F/libtwicetold.a: $(LIBRARY_C:%.c=$F/%.o)
+$D/libtwicetold.a: $(LIBRARY_C:%.c=$D/%.o)
+$F/libemulated.a: $(EMULATED_C:%=$F/%.o)
+$D/libemulated.a: $(EMULATED_C:%=$D/%.o)
+$F/libladders.a: $(LADDER_C:%.c=$F/%.o)
+$D/libladders.a: $(LADDER_C:%.c=$D/%.o)
+$F/libsupport.a: $(SUPPORT_C:%.c=$F/%.o)
+$D/libsupport.a: $(SUPPORT_C:%.c=$D/%.o)
+$F/libcounting.a: $(COUNTING_C:%.c=$F/counting/%.o) $F/counting/tests/support/counting.o
+$D/libcounting.a: $(COUNTING_C:%.c=$D/counting/%.o) $D/counting/tests/support/counting.o
+$F/libexact.a: $(patsubst %,$F/exact/%.o,$(basename $(EXACT_C)))
+%.a: $F/sources
+	$(call SAY,archive) && rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+$(SUPPORT_C:%.c=$F/%.o) $(SUPPORT_C:%.c=$D/%.o) $F/exact/tests/support/support.o: | $F/check
 
-# Debian's clang, lld, wasi-libc and the compiler's runtime make it; without them, and with
-# `make WASM=`, the book has no live figures, and their proofs are skipped.
+$F/twicetold $D/twicetold: %/twicetold: %/reference/cli/twicetold.o %/libemulated.a %/libtwicetold.a
+	$(PROGRAM)
+$F/measure $D/measure: %/measure: %/reference/cli/measure.o %/libemulated.a %/libtwicetold.a
+	$(PROGRAM)
+$F/fuzzer $D/fuzzer: %/fuzzer: %/tests/fuzz/entry.o %/libsupport.a %/libemulated.a %/libtwicetold.a
+	$(PROGRAM) -fsanitize=fuzzer
+$(FIGURES:%=$F/%): %: %.o $F/libladders.a $F/libemulated.a $F/libtwicetold.a
+	$(PROGRAM)
+TEST_ARCHIVES = libsupport.a libcounting.a libladders.a libtwicetold.a
+$F/tests/%: $F/tests/%.o $F/naive_in_double.o $(TEST_ARCHIVES:%=$F/%)
+	$(PROGRAM)
+$D/tests/%: $D/tests/%.o $(TEST_ARCHIVES:%=$D/%)
+	$(PROGRAM)
+$F/exact/tests/%: $F/exact/tests/%.o $F/libexact.a
+	$(PROGRAM)
+
+# Suites that run kernels; suites in Python, which are links whose folder says which build they test.
+EMULATING := $(filter tests/cuda/% tests/fuzz/% tests/library/test_library,$(TESTS))
+$(EMULATING:%=$F/%): $F/tests/cuda/kernels.cu.o $F/tests/cuda/runtime.cu.o $F/libemulated.a
+$(EMULATING:%=$D/%): $D/tests/cuda/kernels.cu.o $D/tests/cuda/runtime.cu.o $D/libemulated.a
+$(SCRIPTS:%=$F/%) $(SCRIPTS:%=$D/%): | $(PROGRAMS) $(LIBRARY) $F/tests/cli/failing_io.so
+	mkdir -p $(@D) && ln -sf $(abspath tests/$(lastword $(subst /tests/, ,$@))) $@
+$F/tests/cli/failing_io.so: tests/cli/failing_io.c $F/flags
+	mkdir -p $(@D) && $(CC) -std=gnu11 -O1 $(WARNINGS) -fPIC -shared $< -ldl -o $@
+
+# The naive forms in double, in one object that exports one function: the reference of suites in float.
+$F/naive_in_double.o: $D/tests/support/naive_in_double.o $D/libtwicetold.a
+	$(LD) -r --force-group-allocation -o $@ $^ && $(OBJCOPY) --keep-global-symbol=wider_run $@
+
+# The library as it is installed: what reference/library exports and all that it needs, every other name local.
+$F/lib/libtwicetold.o: $(INTERFACE_C:%.c=$F/%.o) $F/libtwicetold.a
+$F/lib/libtwicetold-double.o: $(INTERFACE_C:%.c=$D/%.o) $D/libtwicetold.a
+$F/lib/libtwicetold.o $F/lib/libtwicetold-double.o:
+	mkdir -p $(@D) && $(LD) -r -d --force-group-allocation $^ -o $@ && \
+	    $(OBJCOPY) --wildcard --keep-global-symbol 'twicetold_*' $@
+$F/lib/%.a: $F/lib/%.o
+	$(call SAY,archive) && rm -f $@ && $(AR) rcs $@ $^
+$F/lib/%.so.1: $F/lib/%.o
+	$(call SAY,link   ) && $(LINK) -shared -Wl,-soname,$(@F) $^ -Wl,--as-needed $(LDLIBS) -o $@
+$F/lib/%.so: $F/lib/%.so.1
+	ln -sf $(<F) $@
+
+# The plug-in for GPUs.  If the toolkit is too old or incomplete, there is none, and one line says why.
+plug-in: $F/nvcc $F/flags $F/sources
+	+if why=$$(printf '#include <cublas_v2.h>\n#include <cufft.h>\nint main() { cublasCreate(0); cufftCreate(0); }\n' | \
+	    $(DEVICE) -x cu - -lcublas -lcufft -o $F/toolkit 2>&1) && [ '$(ARCHES)' ]; \
+	then $(MAKE) --no-print-directory $F/libtwicetold-cuda.so $D/libtwicetold-cuda.so; \
+	else echo "built without CUDA: $(CUDA) fails:" $$(echo "$${why:-it knows none of sm_75, sm_80, sm_90}" | head -n 1); fi
+$F/device/%.o: % $F/nvcc
+	$(call SAY,compile) && $(DEVICE) -MMD -MP -MF $(@:.o=.d) -x cu -c $< -o $@
+$D/device/%.o: % $F/nvcc
+	$(call SAY,compile) && $(DEVICE) -DTWICETOLD_DOUBLE -MMD -MP -MF $(@:.o=.d) -x cu -c $< -o $@
+PLUGIN_C = $(CONTRACTS_C) fast/tuned/lisa/circulant.c
+$F/libtwicetold-cuda.so: $(DEVICE_C:%=$F/device/%.o) $(PLUGIN_C:%.c=$F/%.o)
+$D/libtwicetold-cuda.so: $(DEVICE_C:%=$D/device/%.o) $(PLUGIN_C:%.c=$D/%.o)
+$F/libtwicetold-cuda.so $D/libtwicetold-cuda.so: fast/cuda/plugin.map
+	$(call SAY,link   ) && $(DEVICE) -shared $(filter %.o,$^) $(addprefix -Xlinker ,--gc-sections -z defs --as-needed \
+	    --version-script=fast/cuda/plugin.map -rpath=$(abspath $(dir $(CUDA))../lib64)) -lcublas -lcufft -o $@
+
+# WebAssembly for the live figures of the book; without clang for it, or with WASM=, there are none.
 WASI     = /usr/include/wasm32-wasi
 WASM    := $(shell command -v clang >/dev/null && command -v wasm-ld >/dev/null && [ -e $(WASI)/stdio.h ] && \
-             [ -e "$$(clang -print-resource-dir)/lib/wasi/libclang_rt.builtins-wasm32.a" ] && echo clang)
-BROWSER  = $(WASM) --target=wasm32-wasi --sysroot=/usr -I$(WASI) -std=c11 -D_GNU_SOURCE -O3 -msimd128 -fno-math-errno \
-           -ffp-contract=fast -Ireference/live $(WARNINGS) -Wno-unknown-pragmas -DTWICETOLD_WITHOUT_FFTW -MMD -MP
-CARRIES := $(filter-out %/fft.c %/fftw.c,$(wildcard reference/*.c reference/live/*.c naive/*.c fast/*.c fast/*/*.c)) \
-           reference/program/forms.c
-MODULE  := $(if $(WASM),$(BUILD)/live/module.js)
-STATE_browsers = $(BROWSER) $(CARRIES)
-
-live: $(MODULE)         ## the library as WebAssembly, for the figures of the book that run it
-	@$(if $(WASM),:,rm -f $(BUILD)/live/module.js $(BUILD)/live/library.wasm; \
-	    echo "no live figures: clang for WebAssembly is missing (make deps)")
-
-$(BUILD)/live/%.o: %.c $(BUILD)/browsers
-	@mkdir -p $(@D)
-	$(if $(V),,@echo "  compile $@")
-	$(Q)$(BROWSER) -c $< -o $@
-$(BUILD)/live/library.wasm: $(CARRIES:%.c=$(BUILD)/live/%.o) $(BUILD)/browsers
-	$(if $(V),,@echo "  link    $@")
-	$(Q)$(WASM) --target=wasm32-wasi --sysroot=/usr -L/usr/lib/wasm32-wasi -mexec-model=reactor -O3 \
+             [ -e "$$(clang -print-resource-dir)/lib/wasi/libclang_rt.builtins-wasm32.a" ] && \
+             echo clang --target=wasm32-wasi --sysroot=/usr -O3)
+WASM_CC  = $(WASM) -I$(WASI) -std=c11 -D_GNU_SOURCE -msimd128 -fno-math-errno -ffp-contract=fast -MMD -MP \
+           -Ireference/library/wasm $(WARNINGS) -Wno-unknown-pragmas -DTWICETOLD_WITHOUT_FFTW
+live: $(if $(WASM),$F/live/module.js) ## build the library as WebAssembly, for the book's live figures
+	$(if $(WASM),:,rm -f $F/live/module.js; echo "no live figures: clang for WebAssembly is missing (make deps)")
+$F/live/%.o: %.c $F/wasm
+	$(call SAY,compile) && $(WASM_CC) -c $< -o $@
+$F/live/library.wasm: $(WASM_C:%.c=$F/live/%.o) $F/wasm
+	$(call SAY,link   ) && $(WASM) -L/usr/lib/wasm32-wasi -mexec-model=reactor \
 	    -Wl,--gc-sections,--strip-all,--stack-first,-z,stack-size=1048576 $(filter %.o,$^) -o $@
-$(BUILD)/live/module.js: $(BUILD)/live/library.wasm
-	@{ printf 'const library_packed = "'; gzip -9 -n -c $< | base64 -w 0; printf '";\n'; } >$@
--include $(wildcard $(CARRIES:%.c=$(BUILD)/live/%.d))
+$F/live/module.js: $F/live/library.wasm
+	{ printf 'const library_packed = "'; gzip -9 -n -c $< | base64 -w 0; printf '";\n'; } >$@
+$F/tests/library/test_live: | $(if $(WASM),$F/live/module.js)
 
-# ---- The proofs
+-include $(shell find $(addprefix $F/,reference naive fast figures tests double counting exact device live) -name '*.d' 2>/dev/null)
 
-# They alone need Check.
-$(BUILD)/check:
-	@mkdir -p $(@D)
-	@sh reference/program/depend.sh build '$(CC)' $(LIBRARIES) check && touch $@
-$(foreach f,$(FOLDERS),$(addprefix $f/,$(addsuffix .o,$(TESTS) $(basename $(SUPPORT))))): | $(BUILD)/check
-$(BUILD)/tests/test_live: | $(MODULE)
+install: all            ## install libraries, header, Python module, program and man page (PREFIX, DESTDIR)
+	sh reference/cli/install.sh '$F' '$(DESTDIR)' '$(PREFIX)' '$(VERSION)' '$(PYTHON)'
+wheel: $(LIBRARY)       ## pack the Python module and both libraries for pip (ARCH= for any machine)
+	$(CC) $(CFLAGS) $(ARCH) -dM -E -x c /dev/null | $(PYTHON) reference/library/wheel.py '$F' '$(VERSION)' '$F'
 
-# Suites in Python: the folder of a link says whose programs they run.
-$(filter %.py,$(SUITES)): | $(PROGRAMS) $(LIBRARY) $(FOLDERS:=/tests/refusing.so)
-	@mkdir -p $(@D) && ln -sf $(abspath tests/$(@F)) $@
+# ---- Tests
 
-SUITE = BUILD=$(BUILD) $(PYTHON) tests/tools/run.py
-PROOF = $(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/$@ WERROR=$(WERROR)
+# Tools run on the first Python that imports NumPy.
+IMPORTS = $(shell $1 -c 'import numpy' 2>/dev/null && echo $1)
+PYTHON  = $(or $(call IMPORTS,/usr/bin/python3),$(call IMPORTS,python3),\
+            $(error found no Python with NumPy, expected Debian's python3-numpy ('make deps') or PYTHON=))
+SUITE   = BUILD=$F $(PYTHON) tests/tools/run.py
+TESTED  = $(if $(FULL),$(SUITES),$(filter-out $(SLOW),$(SUITES)))
+test: all $(TESTED) live ## run the tests in float, in double and over a finite field, and check the book (FULL=1: all tests)
+	$(SUITE) $(TESTED) book $(if $(FULL),browser)
 
-test: all $(SUITES) live ## run all proofs, in both precisions, and proofread the book
-	@$(SUITE) $(SUITES) book
+# The suites of a chapter are in the folder of its name, or in these.
+CHAPTERS          = attention lisa structsa elsa chopd hilo gap networks exact
+FOLDERS_attention = msa runtime io cli library cuda fuzz tools
+FOLDERS_hilo      = hilo sra
+FOLDERS_gap       = figures
+PROVED  = $(if $(filter exact,$(CHAPTER)),$(EXACT_SUITES),\
+            $(filter $(foreach folder,$(or $(FOLDERS_$(CHAPTER)),$(CHAPTER)),$F/tests/$(folder)/% $D/tests/$(folder)/%),$(TESTED)))
+$(if $(filter-out $(CHAPTERS) ladder,$(CHAPTER)),$(error CHAPTER: found '$(CHAPTER)', expected one of: $(CHAPTERS)))
+prove: $(PROVED)        ## run the tests of one chapter (CHAPTER=lisa)
+	$(if $(CHAPTER),TAP=$F/proved $(SUITE) $(PROVED),$(error CHAPTER: missing, expected one of: $(CHAPTERS)))
+exact: $(EXACT_SUITES)  ## print draws, sizes and seconds of the exact proofs (PRIME=2: another field; COMMIT=1: chapter 8's tables)
+	for suite in $^; do $$suite >$$suite.log || { cat $$suite.log; exit 1; }; done
+	for table in forms claims; do $(PYTHON) tests/exact/tables.py $$table $(^:=.log) >$F/exact/$$table.tsv; done
+	$(if $(COMMIT),cp $F/exact/forms.tsv $F/exact/claims.tsv tests/exact,cat $(^:=.log))
+counts: $F/tests/cuda/test_cuda_counts $D/tests/cuda/test_cuda_counts ## count anew what the kernels ask of the memory
+	for suite in $^; do $$suite count || exit; done
+device: all $F/tests/cuda/test_cuda $D/tests/cuda/test_cuda ## on a machine with a GPU: the kernels' proofs and times
+	BUILD=$F $(PYTHON) tests/tools/device.py $F/gpu
+mutants:                ## apply each mutation of tests/tools/mutations.tsv; a suite must detect it (ONLY=pattern)
+	mkdir -p $F && CHECKED='$(CHECKED)' $(PYTHON) tests/tools/mutants.py '$F' '$(ONLY)'
+golden:                 ## remake tests/golden with PyTorch
+	set -e; for script in $$(grep -l '^from _golden import.*write' tests/pytorch/*.py); do $(PYTHON) "$$script"; done
+quotes:                 ## check that words in quotation marks are the papers' (PAPERS=folder of lisa.md, structsa.md, ...)
+	$(PYTHON) tests/tools/quotes.py '$(PAPERS)'
 
-# A chapter is called by the last word of its page's name: chapters/6-the-gap.md is gap.  Suites are
-# named after their chapter; some are not, and all others are of the ground.
-OF_lisa  = lisa% lane_fft
-OF_hilo  = hilo% sra spectrum
-OF_networks = network% layers% learned%
-ROWS    := $(foreach page,$(sort $(wildcard chapters/[1-9]*.md)),$(lastword $(subst -, ,$(basename $(notdir $(page))))))
-suites_of = $(foreach f,$(FOLDERS),$(foreach pattern,$(or $(OF_$1),$1%),$(filter $f/tests/test_$(pattern),$(SUITES))))
-suites_of_exact = $(EXACT_SUITES)
-PROVED   := $(if $(filter ground,$(CHAPTER)),$(filter-out $(EXACT_SUITES) $(foreach row,$(ROWS),$(call suites_of,$(row))),$(SUITES)),\
-              $(if $(CHAPTER),$(or $(suites_of_$(CHAPTER)),$(call suites_of,$(CHAPTER)))))
-ifneq ($(CHAPTER),$(filter $(CHAPTER),ground ladder $(ROWS)))
-$(error CHAPTER: found '$(CHAPTER)', expected one of: ground ladder $(ROWS))
-endif
-
-# ---- Exercises: N=1.2, and ANSWER='...' for those that want one
-
-N        =
-ANSWER   =
-EXERCISE = BUILD=$(BUILD) $(PYTHON) tests/tools/exercise.py
-JUDGE    = $(patsubst $(BUILD)/tests/exact/%,$(BUILD)/exact/%,$(patsubst suite:%,$(BUILD)/tests/%,$(filter suite:%,\
-             $(subst suite: ,suite:,$(if $(N),$(file <chapters/exercises/$(N).md))))))
-
-# How a source is compiled and its suite linked, with one object in the library's place.  What is not
-# written yet leaves names unused: a warning, never an error.
-WITH = $(SUPPORT:%.c=$(BUILD)/%.o) $(BUILD)/wider.o $(BUILD)/libcounting.a $(BUILD)/libtwicetold.a $(CHECK_LIBS) $(LDLIBS)
-$(BUILD)/exercises.txt: $(BUILD)/flags $(BUILD)/sources $(BUILD)/tests/exercise_count.o
-	@printf '%s=%s\n' compile '$(filter-out -Werror,$(COMPILE) $(CHECK_CFLAGS))' emulate '$(filter-out -Werror,$(EMULATE))' link '$(LINK)' with '$(WITH)' \
-	    count '$(COUNTER) -DCOUNTING_REAL="$(abspath tests/counting.h)"' before '$(BEFORE_COUNTED)' \
-	    exact '$(STATE_exactly)' exact_with '$(BUILD)/libexact.a $(CHECK_LIBS) -lstdc++ -lm' >$@
-$(BUILD)/tests/test_exercises.py: | $(BUILD)/exact/test_field $(BUILD)/exercises.txt $(TESTS:%=$(BUILD)/%)
-
+# Exercises: N=1.2, and ANSWER='...' for some.  exercises.txt says how a solution is compiled and linked.
+EXERCISE  = BUILD=$F $(PYTHON) tests/tools/exercise.py
+EXERCISED = $(TESTS:%=$F/%) $F/exact/tests/exact/test_field $F/exercises.txt $(PROGRAMS)
+$F/exercises.txt: $F/flags $F/cxx $F/sources $F/tests/tools/exercise_count.o
+	printf '%s=%s\n' compile '$(subst ',,$(COMPILE))' emulate '$(subst ',,$(EMULATE))' link '$(LINK)' \
+	    with '$F/naive_in_double.o $(TEST_ARCHIVES:%=$F/%) $(CHECK_LIBS) $(LDLIBS)' count '$(subst ',,$(COUNTER))' \
+	    exact '$(subst ',,$(EXACT))' exact_with '$F/libexact.a $(CHECK_LIBS) $(LDLIBS)' | sed 's/ -Werror//' >$@
+$F/tests/tools/test_exercises.py: | $(EXERCISED)
 exercise:               ## list the exercises, or open one (N=1.2)
-	@$(EXERCISE) $(if $(N),open $(N),list)
-check: $(JUDGE) $(BUILD)/exercises.txt $(BUILD)/measure $(BUILD)/figures/ladder $(BUILD)/twicetold ## judge an exercise (N=1.2 ANSWER=...)
-	@$(EXERCISE) check '$(N)' '$(ANSWER)'
-check: $(BUILD)/figures/roofline
+	$(EXERCISE) $(if $(N),open $(N),list)
+check: $(EXERCISED)     ## judge an exercise (N=1.2 ANSWER=...)
+	$(EXERCISE) check '$(N)' '$(ANSWER)'
 hint:                   ## a hint for an exercise, one more each time (N=1.2)
-	@$(EXERCISE) hint '$(N)'
+	$(EXERCISE) hint '$(N)'
 
-prove: $(PROVED)        ## run the proofs of one chapter (CHAPTER=lisa; ground is chapter 0)
-	@$(if $(CHAPTER),TAP=$(BUILD)/proved $(SUITE) $(PROVED),echo "CHAPTER: missing, expected one of: ground $(ROWS)" >&2; exit 2)
+# ---- Variants: the sources built otherwise, in $(BUILD)/NAME
 
-exact: $(EXACT_SUITES) ## the proofs over a finite field alone: draws, sizes, seconds of each claim (PRIME=2: another field; COMMIT=1: chapter 8's tables)
-	@for suite in $(EXACT_SUITES); do $$suite >$$suite.log; failed=$$?; cat $$suite.log; [ $$failed = 0 ] || exit 1; done
-	@$(PYTHON) tests/exact/tables.py forms $(BUILD)/exact/test_exact.log >$(BUILD)/exact/forms.tsv
-	@$(PYTHON) tests/exact/tables.py claims $(BUILD)/exact/exact_*.log >$(BUILD)/exact/claims.tsv
-	@$(if $(COMMIT),cp $(addprefix $(BUILD)/exact/,forms.tsv claims.tsv) tests/exact)
+# NAME_MAKE: settings of make; NAME_RUN: environment; NAME_ONLY: the suites, by name (all if empty).
+CHECKED       = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+sanitize_MAKE = CFLAGS='$(CHECKED)'
+sanitize_RUN  = CK_FORK=no DRAWS=1 LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 \
+                UBSAN_OPTIONS=print_stacktrace=1
+races_MAKE    = CC='clang -fsanitize=thread' ARCH= CXXFLAGS=-O0 CFLAGS='-O1 -g1' QUICK=1
+races_RUN     = CK_FORK=no OMP_TOOL_LIBRARIES=libarcher.so ARCHER_OPTIONS=verbose=0 \
+                LD_LIBRARY_PATH=$$(dirname $$(clang -print-file-name=libarcher.so)) \
+                TSAN_OPTIONS='ignore_noninstrumented_modules=1 exitcode=66'
+races_ONLY    = arena threads
+valgrind_MAKE = CFLAGS='-O1 -g1' $(if $(filter x86_64,$(shell uname -m)),ARCH=-march=x86-64-v3)
+valgrind_RUN  = CK_FORK=no DRAWS=1 OMP_WAIT_POLICY=passive LIMIT=3600 \
+                RUN='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite'
+sse2_MAKE     = ARCH=
+avx2_MAKE     = ARCH=-march=x86-64-v3
+wide_MAKE     = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
+clang_MAKE    = CC=clang
+COMPUTING     = attention chopd% elsa elsa_theorems runtime hilo hilo_% ladder vec_fft layers library lisa% msa% \
+                numbers packed_linear product sra structsa structsa_%
+sse2_ONLY     = $(COMPUTING)
+avx2_ONLY     = $(COMPUTING)
+wide_ONLY     = $(COMPUTING)
+clang_ONLY    = $(COMPUTING)
+fuzz_MAKE     = CC=clang CXXFLAGS='-O1 -g1' CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined \
+                -fno-sanitize=function -fno-sanitize-recover=all'
+VARIANT       = +$($@_RUN) $(MAKE) --no-print-directory CUDA= BUILD=$F/$@ $($@_MAKE)
 
-counts: $(FOLDERS:=/tests/test_cuda_counts) ## count anew what the kernels ask of the memory, into tests/cuda/counts.tsv
-	@for suite in $^; do $$suite count || exit; done
+sanitize races valgrind sse2 avx2 wide clang: ## run suites in this variant (ONLY="runtime ..."; QUICK=1: in double alone)
+	$(VARIANT) ONLY='$(or $(ONLY),$($@_ONLY))' suites
+SELECTED = $(filter $(if $(QUICK),$D/%,%),$(filter-out %/test_installed.py,$(if $(ONLY),\
+             $(filter $(foreach name,$(ONLY),%/test_$(name) %/test_$(name).py),$(SUITES)),$(SUITES))))
+suites: $(SELECTED)
+	$(SUITE) $(SELECTED)
+cross:                  ## run suites on another machine, emulated (MACHINE=s390x, aarch64, i386; ONLY="runtime ...")
+	+MACHINE='$(MACHINE)' BUILD=$F ONLY='$(ONLY)' PYTHON=$(PYTHON) sh tests/tools/cross.sh
+fuzz:                   ## give random bytes to readers, program and forms (RUNS=20000 TARGET=forms SEED=1)
+	$(VARIANT) $F/fuzz/fuzzer $F/fuzz/double/fuzzer
+	RUNS='$(or $(RUNS),20000)' TARGET='$(TARGET)' SEED='$(SEED)' $(PYTHON) tests/tools/fuzz.py $F/fuzz
 
-suites: all $(SUITES)
-	@$(SUITE) $(SUITES)
+# .clang-tidy says which checks are off, and why.  Suites are read in double, all else in float.
+HEADERS  = $(wildcard */*.h */*/*.h */*/*/*.h)
+SUITES_C = $(wildcard tests/*/*.c)
+LINTED   = $(LIBRARY_C) $(LADDER_C) $(FIGURES:=.c) $(STANDALONE) reference/cli/twicetold.c reference/cli/measure.c
+AS_BUILT = -std=c11 $(NUMERICS) $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(IDENTITY) $(WARNINGS) $(CPPFLAGS)
+lint: $(patsubst %,$F/lint/%.tidy,$(LINTED) $(SUITES_C)) $(LINTED:%=$F/lint/%.analysed) ## clang-tidy, cppcheck, gcc's analyser (-k)
+	mkdir -p $F/lint/cppcheck && cppcheck --quiet -j$(shell nproc) --cppcheck-build-dir=$F/lint/cppcheck \
+	    --error-exitcode=1 --inline-suppr --std=c11 --language=c --suppress=missingIncludeSystem \
+	    --enable=warning,portability,performance -UCOUNTING_REAL -U__cplusplus $(LINTED) $(SUITES_C)
+$F/lint/%.tidy: % .clang-tidy tests/.clang-tidy $(HEADERS)
+	$(call SAY,tidy   ) && clang-tidy --quiet $< -- $(AS_BUILT) $(if $(filter tests/%,$<),-DTWICETOLD_DOUBLE) 2>/dev/null
+	touch $@
+$F/lint/%.analysed: % $(HEADERS)
+	$(call SAY,analyse) && gcc -O1 $(AS_BUILT) -Werror -fanalyzer -Wno-analyzer-shift-count-overflow \
+	    -Wno-analyzer-use-of-uninitialized-value -S $< -o /dev/null && touch $@
 
-DOUBLED := $(filter-out %/test_installed.py,$(filter $(BUILD)/double/%,$(SUITES)))
-quick: $(DOUBLED)
-	@$(SUITE) $(DOUBLED)
+# ---- Figures and the book
 
-device: all $(filter %/test_cuda,$(SUITES)) ## on a machine with a GPU: the rungs' proofs there, and their times, into build/gpu
-	@BUILD=$(BUILD) $(PYTHON) tests/tools/device.py $(BUILD)/gpu
-
-CHECKED = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-QUICK   =
-
-# One process per suite, so that its leaks are counted once, where it ends; and one draw from the field, which
-# shows where memory is touched as well as twenty.  QUICK=1 is the double build alone.
-sanitize:               ## run the proofs under the address and undefined-behaviour sanitizers (QUICK=1)
-	+@CK_FORK=no DRAWS=1 LIMIT=3600 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	$(PROOF) $(if $(QUICK),quick,suites) CFLAGS='$(CHECKED)'
-
-# OpenMP's runtime is clang's, of which archer tells the sanitizer who waits for whom; OpenBLAS and FFTW tell it
-# nothing.  It sees no access of more than 16 bytes, so vectors have no more here.  The double build stands for both.
-RACES = $(BUILD)/races/double/tests/test_room $(BUILD)/races/double/tests/test_threads
-races:                  ## run the proofs of threads under clang's thread sanitizer
-	@command -v clang >/dev/null || { echo "clang is missing (make deps DEVELOPER=1)" >&2; exit 1; }
-	+@$(PROOF) CC='clang -fsanitize=thread' ARCH= CXXFLAGS=-O0 $(RACES) CFLAGS='-O1 -g1'
-	@for suite in $(RACES); do CK_FORK=no OMP_TOOL_LIBRARIES=libarcher.so ARCHER_OPTIONS=verbose=0 \
-	    TSAN_OPTIONS='ignore_noninstrumented_modules=1 exitcode=66' \
-	    LD_LIBRARY_PATH="$$(dirname "$$(clang -print-file-name=libarcher.so)")$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
-	    $$suite || exit; done
-
-# RUNS is the number of executions of the forms in each precision; the other targets take a multiple (tests/tools/fuzz.py).
-# Inputs that reach new code are kept in $(BUILD)/fuzz/corpus, where the next run starts; with SEED nothing is kept.
-RUNS   = 20000
-TARGET =
-SEED   =
-fuzz:                   ## give random bytes to readers, program and forms (RUNS=20000 TARGET=forms SEED=1; COMMIT=1: the page of promises)
-	@command -v clang >/dev/null || { echo "clang is missing (make deps DEVELOPER=1)" >&2; exit 1; }
-	+@$(PROOF) CC=clang CXXFLAGS='-O1 -g1' $(FOLDERS:$(BUILD)%=$(BUILD)/fuzz%/fuzzer) \
-	    CFLAGS='-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function -fno-sanitize-recover=all'
-	@RUNS='$(RUNS)' TARGET='$(TARGET)' SEED='$(SEED)' $(PYTHON) tests/tools/fuzz.py $(BUILD)/fuzz
-	$(if $(COMMIT),+@$(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/fuzz/covered CC=clang CXXFLAGS='-O1 -g1' \
-	    $(BUILD)/fuzz/covered/fuzzer CFLAGS='-O1 -g1 -fprofile-instr-generate -fcoverage-mapping' && \
-	    $(PYTHON) tests/tools/fuzz.py $(BUILD)/fuzz covered)
-
-mutants:                ## apply each mutation of tests/mutations.tsv; a suite must detect it (ONLY=pattern)
-	@mkdir -p $(BUILD)
-	@CHECKED='$(CHECKED)' $(PYTHON) tests/mutants.py '$(BUILD)' '$(ONLY)'
-
-# Lesser processors of this kind, a greater one, and the other compiler: a claim that does not hold there was one about
-# a processor.  The greater one's vectors are those of AVX-512, which the compiler puts together from what there is: its
-# code is run where it is not at home.  These are the suites in which much is computed.
-OTHER_sse2  = ARCH=
-OTHER_avx2  = ARCH=-march=x86-64-v3
-OTHER_wide  = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
-OTHER_clang = CC=clang
-COMPUTED = attention chopd chopd_theorems elsa elsa_theorems ground hilo hilo_scores hilo_theorems ladder lane_fft \
-           layers library lisa lisa_theorems msa msa_golden numbers packed_linear product sra structsa structsa_theorems
-PORTABLE := $(filter $(foreach suite,$(or $(ONLY),$(COMPUTED)),%/test_$(suite) %/test_$(suite).py),$(SUITES))
-portable: $(PORTABLE)
-	@$(SUITE) $(PORTABLE)
-
-# Libraries are fetched into $(BUILD)/cross; ONLY="ground safetensors" runs these suites alone.
-MACHINE =
-ONLY    =
-cross:                  ## run the proofs on another machine (MACHINE=s390x, aarch64, i386, sse2, avx2, wide, clang; ONLY="ground ...")
-	+@$(if $(OTHER_$(MACHINE)),$(MAKE) --no-print-directory CUDA= BUILD=$(BUILD)/cross/$(MACHINE) WERROR=$(WERROR) \
-	    MACHINE= $(OTHER_$(MACHINE)) portable,MACHINE='$(MACHINE)' BUILD=$(BUILD) ONLY='$(ONLY)' PYTHON=$(PYTHON) sh tests/cross.sh)
-
-# Valgrind 3.19 knows AVX2 and no more.
-VALGRIND_ARCH := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v3)
-valgrind:               ## run the proofs under valgrind (takes a while)
-	@command -v valgrind >/dev/null || { echo "valgrind is missing (Debian: valgrind)" >&2; exit 1; }
-	+@CK_FORK=no DRAWS=1 OMP_WAIT_POLICY=passive LIMIT=3600 \
-	RUN='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' \
-	$(PROOF) suites ARCH='$(VALGRIND_ARCH)' CFLAGS='-O1 -g1'
-
-# .clang-tidy says which of its checks are off, and why; tests/.clang-tidy what a suite may do beside.  A finding
-# that is none is answered where it stands, with its reason.  Suites are read in double, all else in float.  Two of
-# gcc's are off: it takes a vector's bits for bytes where they are shifted (-Wshift-count-overflow does not, and is
-# on), and loses count of what a loop with a fixed end has written (clang-tidy keeps it, and valgrind).  -k shows
-# what else is found after a finding.
-LINTED   = $(filter-out reference/live/%,$(wildcard $(addsuffix /*.c,reference reference/* naive fast fast/* figures \
-             figures/*)))
-LINTED_SUITES = $(wildcard tests/*.c tests/support/*.c tests/fuzz/*.c tests/faults/*.c)
-FINDINGS = $(patsubst %,$(BUILD)/lint/%.tidy,$(LINTED) $(LINTED_SUITES)) $(LINTED:%=$(BUILD)/lint/%.analysed)
-AS_BUILT = -std=c11 $(ARCH) -fno-math-errno -ffp-contract=fast -fopenmp $(LIBRARY_CFLAGS) $(CHECK_CFLAGS) $(IDENTITY) \
-           $(WARNINGS) $(CPPFLAGS)
-ANALYSED = gcc -O1 $(AS_BUILT) -Werror -fanalyzer -Wno-analyzer-shift-count-overflow \
-           -Wno-analyzer-use-of-uninitialized-value
-lint: $(FINDINGS)       ## clang-tidy, cppcheck and gcc's analyser over all sources (minutes; -k)
-	@command -v cppcheck >/dev/null || { echo "cppcheck is missing (make deps DEVELOPER=1)" >&2; exit 1; }
-	@mkdir -p $(BUILD)/lint/cppcheck
-	$(if $(V),,@echo "  check   all")
-	$(Q)cppcheck --quiet -j$(or $(JOBS),2) --cppcheck-build-dir=$(BUILD)/lint/cppcheck --error-exitcode=1 --inline-suppr \
-	    --std=c11 --language=c --suppress=missingIncludeSystem --enable=warning,portability,performance \
-	    -UCOUNTING_REAL -U__cplusplus $(LINTED) $(LINTED_SUITES)
-	@echo "lint: $(words $(LINTED)) sources and $(words $(LINTED_SUITES)) suites, nothing found"
-
-$(FINDINGS): $(wildcard .clang-tidy tests/.clang-tidy */*.h */*/*.h)
-$(filter %.tidy,$(FINDINGS)): $(BUILD)/lint/%.tidy: %
-	@mkdir -p $(@D)
-	@command -v clang-tidy >/dev/null || { echo "clang-tidy is missing (make deps DEVELOPER=1)" >&2; exit 1; }
-	$(if $(V),,@echo "  tidy    $<")
-	$(Q)clang-tidy --quiet $< -- $(AS_BUILT) $(if $(filter tests/%,$<),-DTWICETOLD_DOUBLE) 2>/dev/null && touch $@
-$(filter %.analysed,$(FINDINGS)): $(BUILD)/lint/%.analysed: %
-	@mkdir -p $(@D)
-	$(if $(V),,@echo "  analyse $<")
-	$(Q)$(ANALYSED) -S $< -o /dev/null && touch $@
-
-sample:                 ## draw twenty statements of the papers, to be read against paper and test (SEED=1)
-	@$(PYTHON) tests/sample.py '$(SEED)'
-
-# PAPERS is a folder with lisa.md, structsa.md, elsa.md, chopd.md and hilo.md, the texts of the papers.
-PAPERS  =
-quotes:                 ## check that words in quotation marks are the papers' (PAPERS=folder; skipped without it)
-	@$(PYTHON) tests/quotes.py '$(PAPERS)'
-
-golden:                 ## remake tests/golden/ with PyTorch
-	@$(PYTHON) -c 'import torch' 2>/dev/null || { echo "golden vectors need PyTorch (Debian: python3-torch)" >&2; exit 1; }
-	@for script in $$(grep -l '^from _golden import.*write' tests/pytorch/*.py); do \
-	    echo "  $$script"; $(PYTHON) "$$script" || exit 1; done
-
-# The table names the version of PyTorch.  AS=-zen3 and AS=-zen4 are chapter 6's
-# other machines.
-versus: all      ## time the fast forms against PyTorch, into figures/versus*.tsv (PYTHON=python3 AS=-zen3; 20 minutes, 35 with torch.compile)
-	@$(PYTHON) -c 'import torch' 2>/dev/null || { echo "the comparison needs PyTorch (Debian: python3-torch)" >&2; exit 1; }
-	@$(PYTHON) figures/versus.py --build $(BUILD) --goals $(BUILD)/versus-goals$(AS).tsv >$(BUILD)/versus$(AS).tsv && \
-	    mv $(BUILD)/versus$(AS).tsv $(BUILD)/versus-goals$(AS).tsv figures
-	@$(DRAW) --budget 0 gap     # all machines' goals stand in one table
-
-# ---- The book
-
-BOOK = $(PYTHON) chapters/tools/book.py
-
+# CHAPTER: one of them; BUDGET: seconds for each (0: do not measure); FULL=1: long sweeps; MAX_MEMORY; COMMIT=1: keep.
+BOOK     = $(PYTHON) chapters/tools/book.py
+DRAW     = $(PYTHON) figures/draw.py --build $F
+MEASURED = $F/book/here
+DRAWN    = $(or $(CHAPTER),attention lisa structsa elsa chopd hilo gap networks ladder)
 weave:                  ## refill the excerpts and tables of the committed chapters
-	@$(BOOK) weave
-
-# What is measured here lies in $(BUILD)/book/here, a chapter at a time, so that an interrupted
-# run goes on where it was; anew when programs or settings changed.  Without settings those of
-# the last run hold.
-MEASURED  = $(BUILD)/book/here
-DRAWN     = ground lisa structsa elsa chopd hilo gap networks ladder
-WANTED   := $(if $(CHAPTER),$(filter $(CHAPTER),$(DRAWN)),$(DRAWN))
-COMMITTED = $(wildcard figures/*.svg figures/*.tsv)
-DRAW      = $(PYTHON) figures/draw.py --build $(BUILD)
-
-# Tables and drawings are named after their chapter too, but for the gap's roofline.
-files_of  = $(foreach name,$2 $(if $(filter gap,$2),roofline),$1/$(name)*.svg $1/$(name)*.tsv)
-
-$(MEASURED)/settings: always
-	@mkdir -p $(@D)
-	@[ -e $@ ] && [ -z '$(FULL)$(BUDGET)$(MAX_MEMORY)' ] || { \
-	    echo $(if $(FULL),--full) $(if $(BUDGET),--budget $(BUDGET)) $(if $(MAX_MEMORY),--max-memory $(MAX_MEMORY)) >$@.new; \
-	    cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
-
-# One after another, or they would measure each other.
-$(foreach row,$(WANTED),$(eval $(MEASURED)/$(row).done: | $(EARLIER))$(eval EARLIER := $(MEASURED)/$(row).done))
-$(DRAWN:%=$(MEASURED)/%.done): $(PROGRAMS) $(LIBRARY) $(MEASURED)/settings
-	@$(DRAW) $$(cat $(MEASURED)/settings) --output $(@D) $(basename $(@F))
-	@touch $@
-# The gap is drawn from what the other chapters have measured, where they are asked for too.
-$(MEASURED)/gap.done: $(if $(CHAPTER),,$(patsubst %,$(MEASURED)/%.done,lisa structsa elsa chopd hilo))
-
-DONE = $(if $(filter 0,$(BUDGET)),,$(WANTED:%=$(MEASURED)/%.done))
-figures: all $(DONE)    ## measure and draw into build/book/here (FULL=1 CHAPTER=lisa BUDGET=seconds MAX_MEMORY=8G COMMIT=1)
-	@$(if $(DONE),$(if $(COMMIT),cp $(call files_of,$(MEASURED),$(WANTED)) figures),\
-	    $(DRAW) --budget 0 --tables figures --output $(if $(COMMIT),figures,$(BUILD)/drawn) $(CHAPTER))
-	@$(if $(COMMIT),$(DRAW) --budget 0 gap)     # worked out of all chapters, as they are there now
-
-.PHONY: ladder
-ladder:                 ## time both ladders rung by rung, and draw them (FULL=1 COMMIT=1)
-	@$(MAKE) --no-print-directory figures CHAPTER=ladder
-
-# The book shows the committed figures, and below them this machine's.
-book: $(DONE) live      ## measure here, bind build/book/index.html (BUDGET=seconds a chapter; 0: measures nothing)
-	@rm -rf $(BUILD)/book/figures && mkdir -p $(BUILD)/book/figures
-	@$(if $(COMMITTED),cp $(COMMITTED) $(BUILD)/book/figures)
-	@$(if $(DONE),cp $(call files_of,$(MEASURED),$(WANTED)) $(BUILD)/book/figures)
-	@$(BOOK) bind $(BUILD)/book
-
+	$(BOOK) weave
+# One chapter after the other.  An interrupted run goes on where it was, unless programs or settings have changed.
+measured: $(PROGRAMS) $(LIBRARY)
+	mkdir -p $(MEASURED)
+	set -e; with='$(if $(FULL),--full) $(if $(BUDGET),--budget $(BUDGET)) $(MAX_MEMORY:%=--max-memory %)'; \
+	for chapter in $(DRAWN); do done=$(MEASURED)/$$chapter.done; \
+	    if [ "$$(cat $$done 2>/dev/null)" != "$$with" ] || [ $F/measure -nt $$done ]; then \
+	        $(DRAW) $$with --output $(MEASURED) $$chapter; echo "$$with" >$$done; fi; done
+figures: $(if $(filter 0,$(BUDGET)),all,measured) ## measure and draw into build/book/here (CHAPTER BUDGET FULL COMMIT ...)
+	$(if $(filter 0,$(BUDGET)),$(DRAW) --budget 0 --tables figures --output $(if $(COMMIT),figures,$F/drawn) $(CHAPTER),\
+	    $(if $(COMMIT),$(DRAW) commit $(MEASURED) $(DRAWN)))
+book: live              ## bind build/book/index.html, measure here, and bind again (BUDGET=0: do not measure)
+	$(BOOK) bind $F/book
+	+$(if $(filter 0,$(BUDGET)),,$(MAKE) --no-print-directory measured && $(BOOK) bind $F/book)
 pdf: book               ## the book as one PDF: build/book/attention-twice-told.pdf (needs Chromium)
-	@$(BOOK) pdf $(BUILD)/book
-
-slides:                 ## the gaps, the roofline and the rows' figures for a lecture: build/slides.pdf (needs Chromium)
-	@$(BOOK) slides $(BUILD)
-
-# ---- Elsewhere
+	$(BOOK) pdf $F/book
+slides:                 ## the figures for a lecture: build/slides.pdf (needs Chromium)
+	$(BOOK) slides $F
+versus: all             ## time the fast forms against PyTorch, into figures/gap (PYTHON=python3 AS=-zen3; 20 minutes)
+	$(PYTHON) figures/bench/versus.py --build $F --goals $F/versus-goals$(AS).tsv >$F/versus$(AS).tsv
+	mv $F/versus$(AS).tsv $F/versus-goals$(AS).tsv figures/gap && $(DRAW) --budget 0 gap
 
 clean:                  ## remove build/
-	rm -rf -- '$(BUILD)'
-
+	rm -rf -- '$F'
 help:                   ## this list
-	@grep -E '^[a-z]+:[^#]*## ' Makefile | while IFS= read -r line; do \
+	grep -E '^[a-z0-9 ]+:.*## ' Makefile | while IFS= read -r line; do \
 	    printf 'make %-10s %s\n' "$${line%%:*}" "$${line#*## }"; done
-
-.PHONY: all plug-ins deps live test exercise check hint prove exact counts suites portable quick device lint sanitize races fuzz cross mutants valgrind golden sample quotes versus \
-        weave figures book pdf slides \
-        install clean help always
+.PHONY: all always book check clean counts cross deps device exact exercise figures fuzz golden help hint install lint \
+        live measured mutants pdf plug-in prove quotes slides suites test versus weave wheel \
+        sanitize races valgrind sse2 avx2 wide clang
 endif

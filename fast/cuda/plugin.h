@@ -7,7 +7,7 @@
 #ifndef TWICETOLD_FAST_CUDA_PLUGIN_H
 #define TWICETOLD_FAST_CUDA_PLUGIN_H
 
-#include "../../reference/runtime/forms.h"
+#include "versions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +30,6 @@ struct cuda_plugin {
     void (*stay)(struct plan *plan, bool stays);
 };
 
-extern const struct form_row cuda_forms[];
 
 /* The one name that the plug-in exports. */
 __attribute__((visibility("default"))) const struct cuda_plugin *twicetold_cuda_plugin(void);

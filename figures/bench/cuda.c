@@ -11,8 +11,9 @@
 
 #include <stdio.h>
 #include "../../fast/cuda/counts.h"
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 #include "../../reference/cli/settings.h"
+#include "../../fast/cuda/versions.h"
 
 /* All launches of one run, added up. */
 static status count(struct launch_counts *all, const struct sample *sample, const struct form *version)
@@ -46,7 +47,7 @@ static status count_versions(const struct sample *sample, int first)
     struct launch_counts c;
     printf("#operator\trung\tlaunches\trequests\tsectors\tasked\ttouched\tshared\twavefronts\tbarriers\texchanges"
            "\tproducts\n");
-    for (int at = first - 1; (version = operator_rung_at(d, at)); at++) {
+    for (int at = first - 1; (version = operator_version_at(d, at)); at++) {
         status s = count(&c, sample, version);
         if (s.code) return s;
         printf("%s\t%s\t%zu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\t%llu\n", d->name, version->name,

@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../../fast/tuned/vec.h"
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 #include "../../reference/runtime/memory.h"
 #include "../../reference/cli/settings.h"
 

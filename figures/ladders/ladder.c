@@ -15,7 +15,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 #include "../../reference/runtime/heads.h"
 #include "../../reference/cli/harness.h"
 #include "../../reference/cli/settings.h"

@@ -7,7 +7,7 @@
 #ifndef TWICETOLD_PROGRAM_COMMAND_H
 #define TWICETOLD_PROGRAM_COMMAND_H
 
-#include "../runtime/forms.h"
+#include "../networks/operators.h"
 #include "../networks/network.h"
 #include "words.h"
 

@@ -10,6 +10,7 @@
 #include "../../fast/cuda/counts.h"
 #include "../networks/layers/layers.h"
 #include "command.h"
+#include "../../fast/cuda/versions.h"
 
 static void print_operators(void)
 {
@@ -48,8 +49,8 @@ static void print_values(const struct option *o, const struct declaration *d)
         }
     if (d && !strcmp(o->name, "form"))
         for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s\n", form->name);
-    if (d && !strcmp(o->name, "form") && operator_rung_at(d, 0)) {
-        for (int f = 0; (form = operator_rung_at(d, f)); f++) printf("%s\n", form->name);
+    if (d && !strcmp(o->name, "form") && operator_version_at(d, 0)) {
+        for (int f = 0; (form = operator_version_at(d, f)); f++) printf("%s\n", form->name);
         printf("cuda\n");
     }
     if (!strcmp(o->name, "device")) {

@@ -4,6 +4,8 @@
 
 #include "devices.h"
 #include "../../fast/cuda/counts.h"
+#include "../../fast/cuda/versions.h"
+#include "../networks/operators.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,9 +117,9 @@ status form_on(const struct form **form, const struct declaration *d, const char
     *form = NULL;
 
     /* Step 1: what needs no device. */
-    const struct form *emulated = name && !operator_form(d, name) ? operator_rung(d, name) : NULL;
+    const struct form *emulated = name && !operator_form(d, name) ? operator_version(d, name) : NULL;
     if (!emulated) {
-        status s = form_named(form, d, name, true);
+        status s = form_named(form, d, name, cuda_forms);
         if (s.code || !device) return s;
         return bad_input("option --device: found '%.40s' beside --form %s, which runs on the processor; expected a "
                          "form cuda, cuda1, ...", device, name);

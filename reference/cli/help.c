@@ -9,6 +9,7 @@
 #include "command.h"
 #include "devices.h"
 #include "units.h"
+#include "../../fast/cuda/versions.h"
 
 #define WIDTH 110               /* columns of a synopsis */
 
@@ -31,8 +32,8 @@ static status list(const struct call *c)
     for (int o = 0; (d = operator_at(o)); o++) {
         printf("%-10s ", d->name);
         print_forms(d, " ");
-        for (int r = 0; (rung = operator_rung_at(d, r)); r++) printf(" %s", rung->name);
-        printf(operator_rung_at(d, 0) ? " (%s)\n" : "\n", place);
+        for (int r = 0; (rung = operator_version_at(d, r)); r++) printf(" %s", rung->name);
+        printf(operator_version_at(d, 0) ? " (%s)\n" : "\n", place);
     }
     printf("\nlayers, told once:");
     for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);

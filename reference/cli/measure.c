@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "../runtime/bytes.h"
-#include "../runtime/forms.h"
+#include "../networks/operators.h"
 #include "../io/safetensors.h"
 #include "../io/tokens.h"
 #include "devices.h"
@@ -30,6 +30,7 @@
 #include "words.h"
 #include "harness.h"
 #include "settings.h"
+#include "../../fast/cuda/versions.h"
 
 #define SEED 1
 #define REPEATS_MAX 100000
@@ -107,7 +108,7 @@ static status choose_form(struct request *r, const char *name)
 {
     const struct declaration *d = r->declaration;
     const struct form *form;
-    bool cuda = !operator_form(d, name) && operator_rung(d, name);
+    bool cuda = !operator_form(d, name) && operator_version(d, name);
     status s = form_on(&form, d, name, cuda ? setting_word(&r->setting[DEVICE]) : NULL,
                        r->setting[MAX_MEMORY].count ? r->max_memory : 0);
     if (!s.code && cuda) s = devices_plugin(&r->plugin);
@@ -139,7 +140,7 @@ static status choose_forms(struct request *r)
                          "nothing", device);
     for (int f = 0; f < named->count && !s.code; f++) s = choose_form(r, named->word[f]);
     for (int f = 0; !named->count && (each = operator_form_at(d, f)); f++) enter_form(r, each, NULL);
-    for (int f = 0; !named->count && device && !s.code && (each = operator_rung_at(d, f)); f++)
+    for (int f = 0; !named->count && device && !s.code && (each = operator_version_at(d, f)); f++)
         s = choose_form(r, each->name);
     if (s.code) return s;
 

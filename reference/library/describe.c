@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "../runtime/decimal.h"
-#include "../runtime/forms.h"
+#include "../networks/operators.h"
 #include "../runtime/shape.h"
 
 /* Text that is written up to size, and counted beyond it. */

@@ -7,7 +7,7 @@
 #include <omp.h>
 #include <string.h>
 #include "../runtime/bytes.h"
-#include "../runtime/forms.h"
+#include "../networks/operators.h"
 #include "describe.h"
 
 #ifndef TWICETOLD_VERSION
@@ -145,7 +145,7 @@ twicetold_status API(plan_create)(API(plan) **plan, const twicetold_request *req
     /* Step 1: the operator, its form and its options. */
     status s = operator_named(&d, request->name);
     if (s.code) return said(s, NULL);
-    s = form_named(&form, d, request->form ? request->form : "fast", false);
+    s = form_named(&form, d, request->form ? request->form : "fast", NULL);
     if (!s.code) s = bytes_allowed(&allowed, request->max_memory);
     if (!s.code && (request->threads < 0 || request->threads > PLAN_THREADS))
         s = bad_input("threads: found %d, expected at most %d, or 0", request->threads, PLAN_THREADS);

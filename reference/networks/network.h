@@ -34,7 +34,7 @@
 #ifndef TWICETOLD_NETWORK_H
 #define TWICETOLD_NETWORK_H
 
-#include "../runtime/forms.h"
+#include "operators.h"
 
 #ifdef __cplusplus
 extern "C" {

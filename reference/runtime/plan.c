@@ -104,3 +104,10 @@ double form_multiply_adds(const struct form *form, const struct problem *p)
     if (p->declaration->resolved > sizeof of || p->declaration->resolve(of, p).code) return NAN;
     return form->multiply_adds(of);
 }
+
+double form_rounding(const struct form *form)
+{
+    const char *end = strrchr(form->name, '-');
+    if (!end) return 0;
+    return !strcmp(end, "-tf32") ? 0x1p-11 : !strcmp(end, "-bf16") ? 0x1p-8 : 0;
+}

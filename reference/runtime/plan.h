@@ -71,6 +71,9 @@ void plan_release(struct plan *plan);
 /* What a run of a form costs, by formula; NaN where the problem does not resolve. */
 double form_multiply_adds(const struct form *form, const struct problem *p);
 
+/* The unit roundoff of the factors of a form's products, if its name ends in -tf32 (11 digits) or -bf16 (8); else 0. */
+double form_rounding(const struct form *form);
+
 #ifdef __cplusplus
 }
 #endif

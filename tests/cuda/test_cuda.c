@@ -25,6 +25,7 @@
 #include "../../reference/hilo.h"
 #include "../../reference/msa.h"
 #include "../../reference/sra.h"
+#include "../../fast/cuda/versions.h"
 
 static const struct {
     const struct declaration *operator;
@@ -144,13 +145,13 @@ START_TEST(every_rung_is_its_operator)
     const struct form *version;
     char line[160];
     t.y = trial_run(&t, "naive", 1);
-    for (int r = 0; (version = operator_rung_at(size[_i].operator, r)); r++)
+    for (int r = 0; (version = operator_version_at(size[_i].operator, r)); r++)
         for (unsigned seed = 1; seed <= 3; seed++) {
             snprintf(line, sizeof line, "%s %s, %s, seed %u", size[_i].operator->name, size[_i].options, version->name,
                      seed);
             emulator_watch(seed == 1, seed);
             within(line, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
-                   promise_rung_tolerance(&t.problem, version));
+                   version_tolerance(&t.problem, version));
         }
     emulator_watch(false, 0);
 }
@@ -171,13 +172,13 @@ large[] = {
 START_TEST(cuda_equals_fast_on_every_device)
 {
     struct trial t = trial(large[_i].options, large[_i].operator, 1, large[_i].channels, large[_i].sizes, "");
-    const struct form *version = operator_rung(large[_i].operator, "cuda");
+    const struct form *version = operator_version(large[_i].operator, "cuda");
     const char *device;
     t.y = trial_run(&t, "fast", 1);
     for (int at = 0; (device = emulator_device_name(at)); at++) {
         ck_assert(emulator_device(device));
         within(device, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
-               promise_rung_tolerance(&t.problem, version));
+               version_tolerance(&t.problem, version));
     }
     emulator_device(NULL);
 }
@@ -223,9 +224,9 @@ START_TEST(scores_far_below_every_number_keep_their_order)
         fill(&t, "l_kv", 0, half * C, -far);
     }
     t.y = trial_run(&t, "naive", 1);
-    for (int r = 0; (version = operator_rung_at(operator, r)); r++)
+    for (int r = 0; (version = operator_version_at(operator, r)); r++)
         within(version->name, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
-               promise_rung_tolerance(&t.problem, version));
+               version_tolerance(&t.problem, version));
     within("fast", relative_difference(trial_run(&t, "fast", 1), t.y, t.outputs), promise_tolerance(&t.problem));
 }
 END_TEST
@@ -241,10 +242,10 @@ many[] = {
 START_TEST(a_batch_may_be_longer_than_a_third_axis)
 {
     struct trial t = trial(many[_i].options, many[_i].operator, many[_i].images, 1, many[_i].sizes, "");
-    const struct form *version = operator_rung_at(many[_i].operator, 2);
+    const struct form *version = operator_version_at(many[_i].operator, 2);
     t.y = trial_run(&t, "fast", 2);
     within(version->name, relative_difference(run_form(&t.problem, version, 1, t.x), t.y, t.outputs),
-           promise_rung_tolerance(&t.problem, version));
+           version_tolerance(&t.problem, version));
 }
 END_TEST
 
@@ -274,7 +275,7 @@ START_TEST(equal_entries_are_their_own_mean)
     size_t entries = _i ? C : K * K;
     for (size_t n = 0; _i && n < C * C * s * s; n++) trial_tensor(&t, "sr_w")[n] = 0;
     for (int f = 0; (form = operator_form_at(operator, f)); f++) norms_have_no_deviation(&t, form, entry, entries);
-    for (int r = 0; (form = operator_rung_at(operator, r)); r++) norms_have_no_deviation(&t, form, entry, entries);
+    for (int r = 0; (form = operator_version_at(operator, r)); r++) norms_have_no_deviation(&t, form, entry, entries);
 }
 END_TEST
 
@@ -294,7 +295,7 @@ START_TEST(small_boxes_keep_their_digits_on_the_device)
     char line[80];
     real *plane = uniform(46, SIDE * SIDE, 0, 1);
     struct trial t = pooling(SIDE, SIDE, box, COUNT(box));
-    for (int f = 0; (version = operator_rung_at(&chopd, f)); f++) {
+    for (int f = 0; (version = operator_version_at(&chopd, f)); f++) {
         real *y = run_form(&t.problem, version, 1, plane);
         for (size_t r = 0; r < COUNT(box); r++) {
             double worst = 0;
@@ -321,7 +322,7 @@ START_TEST(boxes_at_the_limits_are_boxes)
     real *y = trial_run(&t, "naive", 1);
     double tolerance = promise_tolerance(&t.problem) * largest(t.x, t.inputs);
     within("fast", largest_difference(trial_run(&t, "fast", 1), y, t.outputs), tolerance);
-    for (int f = 0; (version = operator_rung_at(&chopd, f)); f++)
+    for (int f = 0; (version = operator_version_at(&chopd, f)); f++)
         within(version->name, largest_difference(run_form(&t.problem, version, 1, t.x), y, t.outputs), tolerance);
     ck_assert(largest(y, t.outputs) > 0.5);
 }
@@ -336,7 +337,7 @@ START_TEST(rungs_of_dfc_cp_cost_what_their_order_does)
     static const char *const version[] = {"cuda1", "cuda2", "cuda3"}, *const form[] = {"naive", "fast", "fast"};
     for (int n = 0; n < 3; n++) {
         double of_form = form_multiply_adds(operator_form(&dfc_cp, form[n]), &t.problem);
-        double of_version = form_multiply_adds(operator_rung(&dfc_cp, version[n]), &t.problem);
+        double of_version = form_multiply_adds(operator_version(&dfc_cp, version[n]), &t.problem);
         ck_assert_msg(of_version == of_form + (n == 2 ? B * (D - N) * R : 0), "%s: %.0f", version[n], of_version);
     }
 }
@@ -359,7 +360,7 @@ START_TEST(tensor_cores_err_as_they_round)
     if (size[_i].operator != &msa && size[_i].operator != &structsa) return;
     struct trial t = trial(size[_i].options, size[_i].operator, size[_i].batch, size[_i].channels, size[_i].sizes,
                            size[_i].without);
-    const struct form *plain = operator_rung(size[_i].operator, "cuda"), *version;
+    const struct form *plain = operator_version(size[_i].operator, "cuda"), *version;
     double *exact = reference(&t.problem, t.x), kappa = sensitivity(&t.problem, t.x, exact);
     double error[2] = {0, 0};
     double floats = rounding_bound(&t.problem, kappa, plain);
@@ -368,7 +369,7 @@ START_TEST(tensor_cores_err_as_they_round)
     ck_assert(form_rounding(plain) == 0);
     snprintf(line, sizeof line, "%s %s, plain", size[_i].operator->name, size[_i].options);
     within(line, mean_error(y, exact, t.outputs), floats);
-    for (int r = 0; (version = operator_rung_at(size[_i].operator, r)); r++) {
+    for (int r = 0; (version = operator_version_at(size[_i].operator, r)); r++) {
         if (form_rounding(version) == 0) continue;
         emulator_watch(true, 1);
         real *z = run_form(&t.problem, version, 1, t.x);
@@ -401,7 +402,7 @@ START_TEST(equal_values_come_back)
     fill(&t, "w_qkv", 2 * C * C, C * C, 0);
     fill(&t, "b_qkv", 2 * C, C, (real)1.5);
     for (size_t n = 0; n < t.outputs; n++) all[n] = (real)1.5;
-    real *y = run_form(&t.problem, operator_rung(&msa, versions[_i]), 1, t.x);
+    real *y = run_form(&t.problem, operator_version(&msa, versions[_i]), 1, t.x);
     within(versions[_i], relative_difference(y, all, t.outputs), 2 * (49 + 1) * UNIT_ROUNDOFF);
 }
 END_TEST
@@ -431,7 +432,7 @@ static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, 
     succeeds(plan_run(&plan, y, t->x));
     succeeds(plan_run(&plan, again, other));
     within("    other tokens", relative_difference(again, expected, t->outputs),
-           promise_rung_tolerance(&t->problem, version));
+           version_tolerance(&t->problem, version));
     succeeds(plan_run(&plan, again, t->x));
     plugin->stay(&plan, true);
     real *kept = copy(again, t->outputs);
@@ -439,7 +440,7 @@ static real *run_there(const struct cuda_plugin *plugin, const struct trial *t, 
     equal(again, kept, t->outputs);
     plugin->stay(&plan, false);
     plan_release(&plan);
-    within("    again", relative_difference(kept, y, t->outputs), promise_rung_tolerance(&t->problem, version));
+    within("    again", relative_difference(kept, y, t->outputs), version_tolerance(&t->problem, version));
     return y;
 }
 
@@ -459,7 +460,7 @@ START_TEST(every_rung_is_its_operator_on_the_device)
         for (int r = 0; (version = device_rung_at(plugin, size[n].operator, r)); r++) {
             snprintf(line, sizeof line, "%s %.100s, %s", size[n].operator->name, size[n].options, version->name);
             real *y = run_there(plugin, &t, version, other, expected);
-            within(line, relative_difference(y, t.y, t.outputs), promise_rung_tolerance(&t.problem, version));
+            within(line, relative_difference(y, t.y, t.outputs), version_tolerance(&t.problem, version));
             if (form_rounding(version) == 0) continue;
             double *exact = reference(&t.problem, t.x);
             within("    root mean square", mean_error(y, exact, t.outputs),

@@ -12,6 +12,7 @@
 #include "../support/trial.h"
 #include "../../fast/cuda/counts.h"
 #include "../../reference/runtime/sizes.h"
+#include "../../fast/cuda/versions.h"
 
 #define TABLE "tests/cuda/counts.tsv"
 #define PRECISION (sizeof(real) == 4 ? "float" : "double")
@@ -114,7 +115,7 @@ static void count_run(char rows[ROWS], const struct run *run, unsigned seed)
     char words[256], version[16], kernel[64];
     sscanf(run->rows, "%255[^\t]\t%15[^\t]", words, version);
     struct trial t = problem_of(words);
-    const struct form *form = operator_rung(t.problem.declaration, version);
+    const struct form *form = operator_version(t.problem.declaration, version);
     ck_assert_msg(form != NULL, "%s has no version %s", words, version);
     emulator_watch(true, seed);
     run_form(&t.problem, form, 1, t.x);
@@ -156,7 +157,7 @@ START_TEST(every_version_is_in_the_table)
     const struct declaration *d;
     const struct form *form;
     for (int o = 0; (d = operator_at(o)); o++)
-        for (int r = 0; asked_for(d->name) && (form = operator_rung_at(d, r)); r++) {
+        for (int r = 0; asked_for(d->name) && (form = operator_version_at(d, r)); r++) {
             int found = 0;
             for (int n = 0; n < run_count; n++) {
                 char operator[16], version[16];
@@ -216,7 +217,7 @@ START_TEST(a_version_falls_back_to_an_earlier_one)
     struct trial t = problem_of(fallback[_i].problem);
     size_t found = 0;
     emulator_watch(true, 1);
-    run_form(&t.problem, operator_rung(t.problem.declaration, "cuda"), 1, t.x);
+    run_form(&t.problem, operator_version(t.problem.declaration, "cuda"), 1, t.x);
     for (size_t l = 0; l < emulator_launches(); l++)
         found += strstr(emulator_launch(l)->kernel, fallback[_i].kernel) != NULL;
     ck_assert_msg(found == 1, "%s: %zu launches of %s", fallback[_i].problem, found, fallback[_i].kernel);
@@ -246,7 +247,7 @@ static const struct { const char *problem, *device; size_t tokens, points, turns
 START_TEST(blocks_take_as_many_channels_as_fit)
 {
     struct trial t = problem_of(block[_i].problem);
-    const struct form *form = operator_rung(t.problem.declaration, "cuda3");
+    const struct form *form = operator_version(t.problem.declaration, "cuda3");
     const size_t point = 2 * sizeof(real);
     size_t fused = 0, library = 0, bytes = 0;
     ck_assert(emulator_device(block[_i].device));

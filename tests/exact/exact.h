@@ -5,7 +5,7 @@
 
 #include <time.h>
 #include "library_stubs.h"
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 
 /* Draws of each test: DRAWS in the environment, default 20. */
 int exact_draws(void);

@@ -7,10 +7,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 #include "../../reference/runtime/lookup.h"
 #include "../../reference/runtime/sizes.h"
 #include "../../reference/runtime/random.h"
+#include "../../fast/cuda/versions.h"
 
 #define MOST_WORK 2e6           /* multiply-adds of a form */
 #define MOST_EMULATED 5e4       /* of an emulated kernel */
@@ -199,7 +200,7 @@ const char *fuzz_forms(const uint8_t *bytes, size_t size)
         fault = wrong_status(first);
         for (int f = 1; (form = operator_form_at(d, f)) && !fault; f++)
             fault = compare(&p, form, threads, x, y + outputs, first, y, tolerance(&p, largest_x / 3));
-        form = operator_rung_at(d, (int)rung);
+        form = operator_version_at(d, (int)rung);
         if (form && !fault && form_rounding(form) == 0 && small_enough(&p, form, MOST_EMULATED))
             fault = compare(&p, form, threads, x, y + outputs, first, y, tolerance(&p, largest_x / 3));
     }

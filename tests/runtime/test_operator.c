@@ -7,7 +7,7 @@
 #include "../support/support.h"
 #include "../support/trial.h"
 #include "../../reference/dfc.h"
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 #include "../../reference/networks/layers/layers.h"
 #include "../../reference/lisa.h"
 #include "../../reference/msa.h"

@@ -11,24 +11,13 @@
 #include "../support/support.h"
 #include "../../reference/networks/layers/layers.h"
 
-/* The trial of a case; false if the operator rejects its options. */
-static bool drawn(struct trial *t, const struct one_case *one)
-{
-    struct problem p;
-    status s = case_shape(&p, one);
-    if (one->chosen && s.code == STATUS_BAD_INPUT) return false;
-    succeeds(s);
-    *t = trial_of(p);
-    return true;
-}
-
 /* Tolerance: 32 sqrt(T) u with T multiply-adds for an entry of y, since a sum of T products errs by more than 8
  * sqrt(T) u with probability 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019); twice for two forms, and
  * twice for normalisation and softmax.  For the root mean square: roundoff.h. */
 START_TEST(forms_are_one_function)
 {
     struct trial t;
-    if (drawn(&t, &cases[_i])) promise_one_function(&t, cases[_i].options, promise_tolerance(&t.problem));
+    if (case_trial(&t, &cases[_i])) promise_one_function(&t, cases[_i].options, promise_tolerance(&t.problem));
 }
 END_TEST
 
@@ -36,7 +25,7 @@ END_TEST
 START_TEST(every_tensor_counts)
 {
     struct trial t;
-    if (drawn(&t, &cases[_i])) promise_every_tensor_counts(&t, promise_tolerance(&t.problem));
+    if (case_trial(&t, &cases[_i])) promise_every_tensor_counts(&t, promise_tolerance(&t.problem));
 }
 END_TEST
 
@@ -48,7 +37,7 @@ START_TEST(images_fly_one_after_another)
     int axes = usual_axes(one.of);
     struct trial t;
     required(one.options, sizeof one.options, one.of, wide[axes], kernels[axes]);
-    drawn(&t, &one);
+    case_trial(&t, &one);
     promise_one_function(&t, one.options, promise_tolerance(&t.problem));
 }
 END_TEST
@@ -66,7 +55,7 @@ START_TEST(large_logits_do_not_overflow)
     if (strstr(one.options, "--scale")) return;     /* a case that differs by the scale alone */
     if (scaled) snprintf(one.options + at, sizeof one.options - at, " --scale %d", single ? 40 : 400);
     one.chosen = true;
-    if (!drawn(&t, &one)) return;
+    if (!case_trial(&t, &one)) return;
     for (size_t n = 0; n < t.inputs && !scaled; n++) t.x[n] *= single ? 8 : 24;
     t.sharp = true;
     promise_one_function(&t, one.options, (1 + 2 * (single ? 1e3 : 1e4)) * promise_tolerance(&t.problem));
@@ -77,7 +66,7 @@ END_TEST
 START_TEST(properties_hold)
 {
     struct trial t;
-    if (!drawn(&t, &cases[_i])) return;
+    if (!case_trial(&t, &cases[_i])) return;
     promise_nan_is_seen(&t);
     promise_repeatable(&t);
     promise_plans_apart(&t);
@@ -100,35 +89,6 @@ START_TEST(sizes_that_do_not_fit_take_nothing)
     succeeds(shaped_openly(&p, options, d, 5, BY_ADDRESSES(12288, 2), "", "",
                            axes ? 1 : BY_ADDRESSES(8192, 256)));
     promise_overflow(&p);
-}
-END_TEST
-
-/* A case on fewer tokens: emulated threads are slow. */
-static struct one_case smaller(struct one_case one)
-{
-    static const char *const wide[] = {"--grid 6x12", "--grid 3x4x5"}, *const narrow[] = {"--grid 6x6", "--grid 3x1x3"};
-    for (size_t n = 0; n < COUNT(wide); n++) {
-        char *at = strstr(one.options, wide[n]), rest[sizeof one.options];
-        if (!at) continue;
-        strcpy(rest, at + strlen(wide[n]));
-        snprintf(at, sizeof one.options - (size_t)(at - one.options), "%s%s", narrow[n], rest);
-    }
-    return one;
-}
-
-/* Emulated kernel versions.  On tensor cores each entry of y has four numbers more that are rounded, to fewer digits: a
- * query, a key, a weight and a value (test_cuda.c has a sharper bound). */
-START_TEST(rungs_promise_the_same)
-{
-    struct one_case one = smaller(cases[_i]);
-    const struct form *rung;
-    struct trial t;
-    if (!operator_rung_at(one.of, 0) || !drawn(&t, &one)) return;
-    bool first = _i == 0 || cases[_i - 1].of != one.of;
-    for (int r = 0; (rung = operator_rung_at(one.of, r)); r++) {
-        promise_rung(&t, rung, promise_rung_tolerance(&t.problem, rung));
-        if (first) form_without_memory(&t, rung);
-    }
 }
 END_TEST
 
@@ -155,7 +115,7 @@ START_TEST(names_are_declared)
     struct trial t;
     const struct declaration *d = cases[_i].of;
     const struct form *form;
-    if (!drawn(&t, &cases[_i])) return;
+    if (!case_trial(&t, &cases[_i])) return;
     void *of = memory_get(d->resolved, 1);
     for (const struct tensor_row *row = d->tensors; row->name; row++) {
         check_condition(d, row->when);
@@ -197,7 +157,6 @@ int main(void)
     enumerate_cases(operator_or_layer_at);
     TCase *properties = add_case(suite, "properties");
     tcase_add_loop_test(properties, properties_hold, 0, plain_count);
-    tcase_add_loop_test(properties, rungs_promise_the_same, 0, plain_count);
     tcase_add_loop_test(properties, names_are_declared, 0, case_count);
     tcase_add_loop_test(properties, sizes_that_do_not_fit_take_nothing, 0, operator_count);
     TCase *function = add_case(suite, "one function");

@@ -24,7 +24,6 @@
 static struct one { struct trial trial; const struct form *form; real *alone[2]; } all[MOST];
 static int count;
 
-static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
 /* Operators, then layers. */
 static const struct declaration *operator_or_layer_at(int at)

@@ -243,3 +243,13 @@ void enumerate_cases(const struct declaration *(*declared)(int))
     plain_count = case_count;
     for (int o = 0; o < operator_count; o++) add_pairs(usual(every[o]));
 }
+
+bool case_trial(struct trial *t, const struct one_case *one)
+{
+    struct problem p;
+    status s = case_shape(&p, one);
+    if (one->chosen && s.code == STATUS_BAD_INPUT) return false;
+    succeeds(s);
+    *t = trial_of(p);
+    return true;
+}

@@ -33,4 +33,7 @@ int usual_axes(const struct declaration *d);
 void required(char *text, size_t size, const struct declaration *d, const char *tokens, const char *kernel);
 extern const char *const kernels[];     /* of 3, by the number of axes */
 
+/* A random problem of a case, run by its naive form; false if the operator rejects its options. */
+bool case_trial(struct trial *t, const struct one_case *one);
+
 #endif

@@ -1,7 +1,7 @@
 /* counting.cc -- the counter of counting.h and the counted forms, for C; suites declare what they call */
 
 #include "counting.h"
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 
 unsigned long long real::multiplications;
 

@@ -9,10 +9,8 @@
 #include <string.h>
 #include "roundoff.h"
 #include "support.h"
-#include "../../fast/cuda/counts.h"
 #include "../../reference/runtime/random.h"
 
-static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
 /* Form f of the trial's operator, or NULL. */
 static const struct form *form_at(const struct trial *t, int f)
@@ -21,7 +19,7 @@ static const struct form *form_at(const struct trial *t, int f)
 }
 
 /* A copy of all parameters, one tensor after another. */
-static real *parameters_of(const struct problem *p)
+real *parameters_of(const struct problem *p)
 {
     real *all = zeros(problem_parameters(p)), *next = all;
     for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
@@ -33,7 +31,7 @@ static real *parameters_of(const struct problem *p)
 }
 
 /* Sets all parameters, in place, to a factor times such a copy. */
-static void set_parameters(const struct problem *p, const real *all, real factor)
+void set_parameters(const struct problem *p, const real *all, real factor)
 {
     for (size_t r = 1; r < PROBLEM_TENSORS; r++)
         for (size_t i = 0; p->tensor[r].data && i < p->tensor[r].count; i++) p->tensor[r].data[i] = factor * *all++;
@@ -47,9 +45,9 @@ double promise_tolerance(const struct problem *p)
     return 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * UNIT_ROUNDOFF;
 }
 
-double promise_rung_tolerance(const struct problem *p, const struct form *rung)
+double version_tolerance(const struct problem *p, const struct form *version)
 {
-    return promise_tolerance(p) + 32 * sqrt(4) * form_rounding(rung);
+    return promise_tolerance(p) + 32 * sqrt(4) * form_rounding(version);
 }
 
 void promise_one_function(struct trial *t, const char *what, double tolerance)
@@ -345,46 +343,6 @@ void promise_loads_again(const struct trial *t)
         if (count) unequal(y, first, t->outputs);           /* a mean has no parameters */
         set_parameters(&t->problem, before, 1);
     }
-}
-
-void promise_rung(const struct trial *t, const struct form *rung, double tolerance)
-{
-    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
-    size_t entry = (size_t)(random_bits(3, 0, 0) % in);
-    real *naive = trial_run(t, "naive", 1), *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
-    real *y = run_form(&t->problem, rung, 1, t->x), *again = zeros(t->outputs);
-    struct plan plan;
-
-    /* Step 1: it is the operator. */
-    within(rung->name, relative_difference(y, naive, t->outputs), tolerance);
-
-    /* Step 2: NaN in the first image shows where that entry counts, and in no other image. */
-    moved[entry] += 1;
-    touched[entry] = (real)NAN;
-    real *naive_moved = trial_run_on(t, "naive", 1, moved);
-    succeeds(plan_create(&plan, &t->problem, rung, 1));
-    succeeds(plan_run(&plan, again, touched));
-    for (size_t i = 0; i < t->outputs; i++) {
-        bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > tolerance * largest(naive, t->outputs);
-        ck_assert_msg(!moves || isnan((double)again[i]), "%s: entry %zu hides NaN", rung->name, i);
-        ck_assert_msg(i < out || same_bits(y + i, again + i, 1), "%s: entry %zu", rung->name, i);
-    }
-
-    /* Step 3: the same plan, in another order of the threads. */
-    emulator_watch(false, 2);
-    succeeds(plan_run(&plan, again, t->x));
-    emulator_watch(false, 0);
-    ck_assert_msg(same_bits(again, y, t->outputs), "%s: another order of the threads, other bits", rung->name);
-
-    /* Step 4: other parameters. */
-    real *before = parameters_of(&t->problem);
-    set_parameters(&t->problem, before, (real)0.75);
-    succeeds(plan_load(&plan));
-    succeeds(plan_run(&plan, again, t->x));
-    plan_release(&plan);
-    ck_assert_msg(same_bits(again, run_form(&t->problem, rung, 1, t->x), t->outputs), "%s: loaded again", rung->name);
-    unequal(again, y, t->outputs);
-    set_parameters(&t->problem, before, 1);
 }
 
 void promise_overflow(const struct problem *p)

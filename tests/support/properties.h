@@ -8,10 +8,12 @@
 
 #include "trial.h"
 
-/* Tolerance for two forms of any operator, over the largest entry (derived in test_promises.c); and for a kernel
- * version, which may round to fewer digits. */
+/* Tolerance for two forms of any operator, over the largest entry (derived in test_promises.c). */
 double promise_tolerance(const struct problem *p);
-double promise_rung_tolerance(const struct problem *p, const struct form *rung);
+
+/* The same for a version of a kernel.  On tensor cores it rounds four more numbers for each entry of y to fewer digits: a
+ * query, a key, a weight and a value. */
+double version_tolerance(const struct problem *p, const struct form *version);
 
 /* With one thread and with two, each form is within the tolerance of the naive form, and its root mean square error
  * within the statistical bound of roundoff.h. */
@@ -51,10 +53,9 @@ void promise_shared_workspace(const struct trial *t);
 /* A plan that loads parameters again, changed in place, gives what a new plan gives. */
 void promise_loads_again(const struct trial *t);
 
-/* An emulated kernel version (fast/cuda) is within the tolerance of the naive form, shows NaN and keeps images apart as
- * above.  It gives the same bits in any order of its threads and after any other run, and what a new plan gives when it
- * has loaded other parameters. */
-void promise_rung(const struct trial *t, const struct form *rung, double tolerance);
+/* A copy of all parameters; and the parameters set to a copy times a factor. */
+real *parameters_of(const struct problem *p);
+void set_parameters(const struct problem *p, const real *values, real factor);
 
 /* If a problem without data is larger than memory, each form says so before it takes a megabyte. */
 void promise_overflow(const struct problem *p);

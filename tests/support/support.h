@@ -8,6 +8,7 @@
 #include <check.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include "../../reference/runtime/memory.h"
 #include "../../reference/runtime/real.h"
 #include "../../reference/runtime/status.h"
@@ -81,6 +82,8 @@ const char *fault_beyond(const char *what, double error, double tolerance);
 #define unequal(...) FAILS_IF(fault_unequal(__VA_ARGS__))
 const char *fault_equal(const real *a, const real *b, size_t n);
 const char *fault_unequal(const real *a, const real *b, size_t n);
+
+static inline bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
 /* Fails unless the status is OK; or unless it has this code and its message contains this text. */
 #define succeeds(...) FAILS_IF(fault_succeeds(__VA_ARGS__))

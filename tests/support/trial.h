@@ -9,7 +9,7 @@
 #ifndef TWICETOLD_TESTS_TRIAL_H
 #define TWICETOLD_TESTS_TRIAL_H
 
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 #include "../../reference/runtime/lookup.h"
 
 /* Splits a text at blanks into at most this many words, which live until the test ends; returns their number. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support.h"
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 #include "../../reference/runtime/sizes.h"
 
 #define TSV_COLUMNS 32

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include "../chopd/chopd_case.h"
 #include "../hilo/hilo_case.h"
-#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/operators.h"
 
 static char **word;
 

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../../runtime/forms.h"
+#include "../../networks/operators.h"
 #include "../../networks/layers/layers.h"
 #include "../../runtime/memory.h"
 
@@ -37,7 +37,7 @@ struct live {
 };
 
 /* No kernels here, and no layers of whole networks. */
-const struct form_row cuda_forms[] = {{NULL, NULL}}, layer_forms[] = {{NULL, NULL}};
+const struct form_row layer_forms[] = {{NULL, NULL}};
 
 const struct declaration *layer_find(const char *name)
 {
@@ -240,7 +240,7 @@ struct plan *LIVE(live_plan)(struct live *l)
 {
     const struct form *form;
     struct plan *plan = calloc(1, sizeof *plan);
-    status s = plan ? form_named(&form, l->problem.declaration, text, false) : out_of_memory("a plan");
+    status s = plan ? form_named(&form, l->problem.declaration, text, NULL) : out_of_memory("a plan");
     if (!s.code) s = check(&l->problem);
     if (!s.code) s = plan_create(plan, &l->problem, form, 1);
     if (!said(s)) return plan;

@@ -1,0 +1,35 @@
+/* operators.h -- the operators and layers, and their forms, by number and by name
+ *
+ * The lists of forms say which there are (runtime/forms.h); this module looks them up.  Versions of CUDA kernels are in
+ * a library of their own (fast/cuda/versions.h). */
+
+#ifndef TWICETOLD_OPERATORS_H
+#define TWICETOLD_OPERATORS_H
+
+#include "../runtime/forms.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Operator number `at`, NULL after the last.  The operator or layer of that name, or NULL. */
+const struct declaration *operator_at(int at);
+const struct declaration *operator_find(const char *name);
+
+/* Form number `at` of an operator, NULL after the last.  Number 0 is the naive form. */
+const struct form *operator_form_at(const struct declaration *d, int at);
+
+/* The form of that name, or NULL.  Layers have one implementation, listed as both naive and fast. */
+const struct form *operator_form(const struct declaration *d, const char *name);
+
+/* The same for a name that a user typed, which may be NULL.  An unknown name is an error that lists the known ones.
+ * `versions` is a further list of forms to name in this message, or NULL. */
+status operator_named(const struct declaration **d, const char *name);
+status form_named(const struct form **form, const struct declaration *d, const char *name,
+                  const struct form_row *versions);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

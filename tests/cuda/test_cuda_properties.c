@@ -1,0 +1,88 @@
+/* test_cuda_properties.c -- properties of every version of every kernel, on the emulator, over the cases of cases.h */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/cases.h"
+#include "../support/properties.h"
+#include "../support/support.h"
+#include "../../fast/cuda/counts.h"
+#include "../../fast/cuda/versions.h"
+#include "../../reference/runtime/random.h"
+
+/* A version is within the tolerance of the naive form, shows NaN and keeps images separate.  It gives the same bits in
+ * any order of its threads, and with other parameters what a new plan gives. */
+static void check_version(const struct trial *t, const struct form *version, double tolerance)
+{
+    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
+    size_t entry = (size_t)(random_bits(3, 0, 0) % in);
+    real *naive = trial_run(t, "naive", 1), *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
+    real *y = run_form(&t->problem, version, 1, t->x), *again = zeros(t->outputs);
+    struct plan plan;
+
+    /* Step 1: it is the operator. */
+    within(version->name, relative_difference(y, naive, t->outputs), tolerance);
+
+    /* Step 2: NaN in the first image shows where that entry counts, and in no other image. */
+    moved[entry] += 1;
+    touched[entry] = (real)NAN;
+    real *naive_moved = trial_run_on(t, "naive", 1, moved);
+    succeeds(plan_create(&plan, &t->problem, version, 1));
+    succeeds(plan_run(&plan, again, touched));
+    for (size_t i = 0; i < t->outputs; i++) {
+        bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > tolerance * largest(naive, t->outputs);
+        ck_assert_msg(!moves || isnan((double)again[i]), "%s: entry %zu hides NaN", version->name, i);
+        ck_assert_msg(i < out || same_bits(y + i, again + i, 1), "%s: entry %zu", version->name, i);
+    }
+
+    /* Step 3: the same plan, in another order of the threads. */
+    emulator_watch(false, 2);
+    succeeds(plan_run(&plan, again, t->x));
+    emulator_watch(false, 0);
+    ck_assert_msg(same_bits(again, y, t->outputs), "%s: another order of the threads, other bits", version->name);
+
+    /* Step 4: other parameters. */
+    real *before = parameters_of(&t->problem);
+    set_parameters(&t->problem, before, (real)0.75);
+    succeeds(plan_load(&plan));
+    succeeds(plan_run(&plan, again, t->x));
+    plan_release(&plan);
+    ck_assert_msg(same_bits(again, run_form(&t->problem, version, 1, t->x), t->outputs), "%s: loaded again", version->name);
+    unequal(again, y, t->outputs);
+    set_parameters(&t->problem, before, 1);
+}
+
+/* A case on fewer tokens: emulated threads are slow. */
+static struct one_case smaller(struct one_case one)
+{
+    static const char *const wide[] = {"--grid 6x12", "--grid 3x4x5"}, *const narrow[] = {"--grid 6x6", "--grid 3x1x3"};
+    for (size_t n = 0; n < COUNT(wide); n++) {
+        char *at = strstr(one.options, wide[n]), rest[sizeof one.options];
+        if (!at) continue;
+        strcpy(rest, at + strlen(wide[n]));
+        snprintf(at, sizeof one.options - (size_t)(at - one.options), "%s%s", narrow[n], rest);
+    }
+    return one;
+}
+
+START_TEST(kernel_versions_have_the_properties_of_forms)
+{
+    struct one_case one = smaller(cases[_i]);
+    const struct form *version;
+    struct trial t;
+    if (!operator_version_at(one.of, 0) || !case_trial(&t, &one)) return;
+    bool first = _i == 0 || cases[_i - 1].of != one.of;
+    for (int at = 0; (version = operator_version_at(one.of, at)); at++) {
+        check_version(&t, version, version_tolerance(&t.problem, version));
+        if (first) form_without_memory(&t, version);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cuda properties");
+    enumerate_cases(operator_at);
+    tcase_add_loop_test(add_case(suite, "properties"), kernel_versions_have_the_properties_of_forms, 0, plain_count);
+    return run_suite(suite);
+}
