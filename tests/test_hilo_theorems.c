@@ -422,8 +422,8 @@ static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, 
 /* The share above half the band of the energy that is not constant. */
 static double share_above(struct energy e) { return e.above / (e.above + e.below); }
 
-/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left. The mean of two tokens of a wave of k
- * periods is the wave between them, times cos(pi k/14). From k = 4 on 7 samples are those of 7 - k periods. */
+/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left. The mean of two tokens of a wave of
+ * k periods is the wave between them, times cos(pi k/14). From k = 4 on 7 samples are those of 7 - k periods. */
 START_TEST(window_means_weaken_and_alias_what_is_finer)
 {
     enum { EDGE = 14, MEANS = EDGE / 2 };
