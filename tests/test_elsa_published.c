@@ -1,4 +1,4 @@
-/* test_elsa_published.c -- what ELSA adds to detectors and segmentation, and in which stages it costs less
+/* test_elsa_published.c -- what ELSA adds to detectors and segmentation
  *
  * Detectors are not written here: the difference of two printed rows is compared with the difference of their layers.
  * Other printed parameters and FLOPs are compared in test_networks_published.c.  One multiply-add is one FLOP. */

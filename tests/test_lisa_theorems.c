@@ -667,6 +667,7 @@ START_TEST(circular_differs_from_linear_at_the_border_only)
         }
 
     real *linear = eq7(&o), *circular = eq10(&o);
+    ck_assert(isfinite(largest(linear, o.N * c)) && isfinite(largest(circular, o.N * c)));
     for (size_t i = 0; i < o.N; i++) {
         size_t row = i / 9, col = i % 9;
         bool at_side[4] = {row < r, row + r >= 7, col < r, col + r >= 9};
