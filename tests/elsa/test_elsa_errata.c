@@ -2,26 +2,28 @@
 
 #include "elsa_case.h"
 
+enum how { CORRECTED, PRINTED, SIDE_BY_SIDE };
+
 /* The logits [h][K^2][N] of Algorithms 3 and 4: both 1 x 1 maps with their biases, the second shifted by a depth-wise
- * convolution, zero-padded. `printed` takes `_id = i % K*K` as Python does, (i % K) K. */
-static real *algorithm_3(const struct scene *m, const real *own_bias, const real *other_bias, bool printed)
+ * convolution, zero-padded. PRINTED takes `_id = i % K*K` as Python does, (i % K) K. SIDE_BY_SIDE has the merged map of
+ * Algorithm 4 not interleave its halves: rows 2 m and 2 m + 1 are those of r^k, then of r^q. */
+static real *algorithm_3(const struct scene *m, const real *own_bias, const real *other_bias, enum how how)
 {
     size_t H = m->of.grid.size[0], W = m->of.grid.size[1], N = H * W;
     size_t K = m->of.K, C = m->of.heads.C, maps = m->of.heads.h * K * K;
     real *logits = zeros(maps * N), *other = zeros(maps * N);
     for (size_t an = 0; an < maps; an++)
-        for (size_t i = 0; i < N; i++) {
-            real own = own_bias[an], far = other_bias[an];
-            for (size_t c = 0; c < C; c++) {
-                real z = m->q[i * C + c] * m->k[i * C + c];
-                own += z * m->of.rk[c * maps + an];
-                far += z * m->of.rq[c * maps + an];
+        for (size_t side = 0; side < 2; side++) {
+            size_t row = how == SIDE_BY_SIDE ? 2 * an + side : side * maps + an;
+            const real *map = row < maps ? m->of.rk : m->of.rq;
+            for (size_t i = 0; i < N; i++) {
+                real sum = side ? other_bias[an] : own_bias[an];
+                for (size_t c = 0; c < C; c++) sum += m->q[i * C + c] * m->k[i * C + c] * map[c * maps + row % maps];
+                (side ? other : logits)[an * N + i] = sum;
             }
-            logits[an * N + i] = own;
-            other[an * N + i] = far;
         }
     for (size_t an = 0; an < maps; an++) {
-        size_t id = printed ? an % K * K : an % (K * K), x = id % K, y = id / K;
+        size_t id = how == PRINTED ? an % K * K : an % (K * K), x = id % K, y = id / K;
         for (size_t i = 0; i < N; i++) {
             size_t row = i / W + y, column = i % W + x;         /* K/2 more than it is */
             if (row >= K / 2 && row - K / 2 < H && column >= K / 2 && column - K / 2 < W)
@@ -40,14 +42,15 @@ static struct scene algorithm_2(const struct subject *s)
 }
 
 /* ELSA, App. D, does not hold: `_id = i % K*K` puts every kernel's one into its first column. With i % (K*K) Algorithm
- * 3 is Algorithm 2. Algorithm 4: algorithm_4_interleaves_its_two_maps. */
+ * 3 is Algorithm 2. In Algorithm 4 row 2 m of the merged map is r^k of map m, and row 2 m + 1 is r^q. */
 START_TEST(shift_kernels_are_built_with_a_missing_bracket)
 {
-    const struct subject s = {"5x6", 3, 2, 3, 1, 7};
+    const struct subject s = {_i / 2 ? "8x7" : "5x6", 3, 2, _i % 2 ? 5 : 3, 1, 7};
     struct scene m = algorithm_2(&s);
-    size_t count = 18 * 30;
-    equal(algorithm_3(&m, m.of.rb, zeros(18), false), m.h, count);
-    unequal(algorithm_3(&m, m.of.rb, zeros(18), true), m.h, count);
+    size_t maps = 2 * m.of.entries, count = maps * m.of.heads.N;
+    equal(algorithm_3(&m, m.of.rb, zeros(maps), CORRECTED), m.h, count);
+    unequal(algorithm_3(&m, m.of.rb, zeros(maps), PRINTED), m.h, count);
+    unequal(algorithm_3(&m, m.of.rb, zeros(maps), SIDE_BY_SIDE), m.h, count);
 }
 END_TEST
 
@@ -63,8 +66,8 @@ START_TEST(bias_of_the_shifted_branch_is_lost_along_a_frame)
         other[an] = 1 + (real)(an % 3);
         own[an] -= other[an];
     }
-    equal(algorithm_3(&m, m.of.rb, zeros(maps), false), m.h, maps * 56);
-    real *logits = algorithm_3(&m, own, other, false);
+    equal(algorithm_3(&m, m.of.rb, zeros(maps), CORRECTED), m.h, maps * 56);
+    real *logits = algorithm_3(&m, own, other, CORRECTED);
     for (size_t i = 0; i < 56; i++) {
         bool differs = false, inside = i / 7 >= half && i / 7 + half < 8 && i % 7 >= half && i % 7 + half < 7;
         for (size_t an = 0; an < maps; an++) differs = differs || logits[an * 56 + i] != m.h[an * 56 + i];
@@ -96,7 +99,7 @@ int main(void)
 {
     Suite *suite = suite_create("ELSA, errata");
     TCase *errata = add_case(suite, "errata");
-    tcase_add_test(errata, shift_kernels_are_built_with_a_missing_bracket);
+    tcase_add_loop_test(errata, shift_kernels_are_built_with_a_missing_bracket, 0, 4);
     tcase_add_loop_test(errata, bias_of_the_shifted_branch_is_lost_along_a_frame, 0, 2);
     tcase_add_test(errata, value_stands_outside_the_norm);
     return run_suite(suite);

@@ -1,10 +1,9 @@
-/* stubs.cc -- replacements for functions that the field does not have: images, least squares, counters, layers
+/* stubs.cc -- replacements for functions that the field does not have: images, counters, layers
  *
  * Tests that need them fail, and are listed in left_out.tsv.  Tokens of an image are random. */
 
 #include "exact.h"
 #include "../support/support.h"
-#include "../support/als.h"
 #include "../support/trial.h"
 #include "../../reference/chopd.h"
 #include "../../reference/cli/regrid.h"
@@ -32,15 +31,8 @@ status regrid(real *, const real *, size_t, const size_t[GRID_AXES], const size_
     return failure("angles of a transform have no place in a field");
 }
 
-double als(double *const[], const double *, int, const size_t[], size_t, uint64_t)
-{
-    return NAN;
-}
-
 const struct form_row layer_forms[] = {{NULL, NULL}};
 const struct declaration *layer_find(const char *) { return NULL; }
-
-status cp_reconstruct(double *, const struct cp *) { return failure("a field has no least squares"); }
 
 }
 
