@@ -12,7 +12,7 @@ Run in the top folder.  The exit status is 1 if a tool fails or something is "no
 import glob, re, sys
 import browser, check, pages, paper, weave
 
-PAGES = ['book.md', *sorted(glob.glob('chapters/*.md'))]
+PAGES = ['book.md', *sorted(glob.glob('chapters/*.md') + glob.glob('chapters/appendices/*.md'))]
 COMMANDS = {    # name: what it does; how many arguments it takes, from and to
     'weave': (lambda *named: weave.weave(named or PAGES), 0, 100),
     'check': (lambda reports, *named: check.check(reports, named or ['README.md', *PAGES]), 1, 100),

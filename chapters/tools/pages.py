@@ -104,7 +104,8 @@ def save(path, text):
 
 
 def leaf_of(path):
-    return 'index.html' if path == 'book.md' else suite_of(path) + '.html'
+    kind = 'appendix-' if path.startswith('chapters/appendices/') else ''
+    return 'index.html' if path == 'book.md' else kind + suite_of(path) + '.html'
 
 
 # ---- The book
@@ -165,7 +166,7 @@ class Page:
             return target
         path, mark, fragment = target.partition('#')
         path = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), path))
-        if path == 'book.md' or re.fullmatch(r'chapters/[^/]+\.md', path):
+        if path == 'book.md' or re.fullmatch(r'chapters/(appendices/)?[^/]+\.md', path):
             return leaf_of(path) + mark + fragment
         if re.fullmatch(r'figures/.*\.svg', path):
             return 'ours' + path[len('figures'):]

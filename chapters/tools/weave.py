@@ -5,17 +5,16 @@
         file.  Step n runs from the comment "Step n" to the next blank line.
     <!-- table: FILE.tsv [COLUMN | COLUMN=VALUE]... --> ... <!-- /table -->
         These columns of the rows with these values; "_" stands for a space.
-    <!-- exercises: CHAPTER --> ... <!-- /exercises -->
-        The questions of chapters/exercises/CHAPTER.n.md.
-    <!-- bound: claims | answers | FILE.tsv [COLUMN...] -->
-        Filled in the bound book only: the claims of all pages linked so far, all answers, or a table.
+    <!-- bound: claims | answers | exercises CHAPTER | FILE.tsv [COLUMN...] -->
+        Filled in the bound book only: the claims of all pages linked so far, all answers, the questions of
+        chapters/exercises/CHAPTER.n.md, or a table.
 
 C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *"."""
 import functools, glob, os, re, textwrap
 
 LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp'}
 NUMBER = re.compile(r'[-+]?[0-9.]+([eE][-+]?[0-9]+)?')
-MARK = re.compile(r'<!-- (/?)(code|table|exercises|bound)(?:: (.*?))? ?-->')
+MARK = re.compile(r'<!-- (/?)(code|table|bound)(?:: (.*?))? ?-->')
 BATTERY = 'tests/support/battery.c'         # the tests of every operator
 KIND = {'predict': 'predict', 'measure': 'measure', 'hole': 'fill the hole', 'break': 'break it'}
 
@@ -324,10 +323,10 @@ def claims(pages):
     out = ['| Chapter | Claim | Paper | Test | How | Verdict |', '|---|---|---|---|---|---|']
     for page in pages:
         title = next(text[2:] for text in lines_of(page) if text.startswith('# '))
-        title = re.sub(r'^([0-9]+)\. .*', r'\1', title)
+        title = re.sub(r'^([0-9A-Z])\. .*', r'\1', title)
         for text in list(claim_rows(page).values())[2:]:
             row = '| ' + ' | '.join([f'[{title}]({page}#claims)', *claim_cells(text)]) + ' |'
-            out.append(row.replace('](../', '](').replace('](#', f']({page}#'))
+            out.append(re.sub(r'\]\((\.\./)+', '](', row).replace('](#', f']({page}#'))
     return '\n'.join(out)
 
 
@@ -341,8 +340,8 @@ def exercise(file):
     return title, dict(re.findall('^([a-z]+): *(.*)', keys, re.M)), [(name, text.strip('\n')) for name, text in parts]
 
 
-def exercises(chapter, part='Question', linked=False):
-    """The questions of a chapter's exercises, or their answers; `linked` questions link to their files."""
+def exercises(chapter, part='Question'):
+    """The questions of a chapter's exercises, or their answers."""
     out, n = [], 1
     while os.path.exists(file := f'chapters/exercises/{chapter}.{n}.md'):
         title, keys, parts = exercise(file)
@@ -350,8 +349,6 @@ def exercises(chapter, part='Question', linked=False):
         if not parts.get(part):
             raise Wrong(f'{file}: the part "{part}" is empty')
         title = f'{chapter}.{n} {title}'
-        if linked:
-            title = f'[{title}](exercises/{chapter}.{n}.md)'
         head = f'**{title}** ({KIND[keys["kind"]]}, {keys["minutes"]} minutes). ' if part == 'Question' else \
             f'### {title}\n\n'
         out.append(head + parts[part])
@@ -374,15 +371,15 @@ def filled(page, here, linked, kind, words):
     if kind == 'code':
         if not (len(words) == 2 or len(words) == 4 and words[2] == 'Step'):
             raise Wrong('not <!-- code: FILE NAME [Step n] -->')
-        return excerpt('../' if '/' in page else '', *words[:2], *words[3:])
-    if not words or kind == 'bound' and not re.fullmatch(r'claims|answers|.*\.tsv', words[0]):
+        return excerpt('../' * page.count('/'), *words[:2], *words[3:])
+    if not words or kind == 'bound' and not re.fullmatch(r'claims|answers|exercises|.*\.tsv', words[0]):
         raise Wrong(f'not a block of kind {kind}: {" ".join(words)}')
-    if kind == 'exercises':
-        return exercises(words[0], linked=here is None)
     if kind == 'bound' and here is None:
         return ''
     if words[0] == 'claims':
         return claims(linked)
+    if words[0] == 'exercises':
+        return exercises(words[1])
     return answers() if words[0] == 'answers' else tables(here, *words)
 
 

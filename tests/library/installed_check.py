@@ -454,7 +454,7 @@ def documented():
 
 def chapter():
     """Each block of Python under "Use it from Python" whose imports are installed."""
-    text = (top / "chapters/0-attention.md").read_text(encoding="utf-8")
+    text = (top / "chapters/appendices/using.md").read_text(encoding="utf-8")
     section = text.split("## Use it from Python\n")[1].split("\n## ")[0]
     blocks, ran = re.findall(r"^```python\n(.*?)^```", section, re.S | re.M), 0
     assert len(blocks) == 2, f"{len(blocks)} blocks"
@@ -466,7 +466,7 @@ def chapter():
             continue
         said, names = io.StringIO(), {}
         with contextlib.redirect_stdout(said):
-            exec(compile(block, "chapters/0-attention.md", "exec"), names)
+            exec(compile(block, "chapters/appendices/using.md", "exec"), names)
         distance = float(re.search(r"[0-9.e-]+", said.getvalue()).group())
         unit = 2.0 ** -24 if str(names["y"].dtype).endswith("float32") else 2.0 ** -53
         products = 3 * 64 + 2 * 196 + 64
