@@ -3,12 +3,14 @@
     python3 figures/draw.py [--output FOLDER] [--build FOLDER] [--full] [--budget SECONDS] [--tables FOLDER]
                             [--max-memory 8G] [CHAPTER...]
     python3 figures/draw.py slides FOLDER
+    python3 figures/draw.py commit FOLDER CHAPTER...
 
 chapters.py says what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
 chapter has succeeded, and stay when a later one does not.  The budget is in seconds for each chapter (30; 300 with
 --full: the long sweep, as the committed data), roughly kept; 0 measures nothing and draws the tables of --tables (the
 output folder) once more.  --max-memory is the most that forms may take (1536M; 8G with --full), but never more than
 three quarters of the machine's.  Slides are drawn from the committed tables.
+`commit` copies what was measured into FOLDER to figures/, and draws what depends on it.
 """
 import argparse
 import datetime
@@ -21,9 +23,18 @@ import sys
 import tempfile
 import time
 
-import chapters
-import fits
-from sheet import HERE
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "plot"))
+import chapters  # noqa: E402
+import fits  # noqa: E402
+
+
+def place(folder, name):
+    """The path of a table or drawing: figures/ has a folder for each chapter, other folders have none."""
+    if os.path.realpath(folder) != HERE:
+        return os.path.join(folder, name)
+    start = re.match(r"\w+", name)[0]
+    return os.path.join(HERE, {"roofline": "gap", "versus": "gap", "ladder": "ladders"}.get(start, start), name)
 
 
 def measured():
@@ -54,8 +65,8 @@ class Run:
     def read(self, name):
         """A table of any chapter: made just now, or before, or committed."""
         for folder in (self.work, self.tables if self.budget == 0 else self.output, HERE):
-            if os.path.exists(os.path.join(folder, name + ".tsv")):
-                return fits.Table(os.path.join(folder, name + ".tsv"))
+            if os.path.exists(place(folder, name + ".tsv")):
+                return fits.Table(place(folder, name + ".tsv"))
         raise RuntimeError(f"{name}.tsv is missing: run the figures of all chapters first")
 
     def write(self, name, lines, mode="w"):
@@ -108,7 +119,7 @@ class Run:
         """A table that a program computes: chopd-boxes and networks-profile time something, and are in C."""
         self.say(f"compute {name}")
         if name in ("chopd-boxes", "networks-profile"):
-            lines = self.program("figures/" + name, *words)
+            lines = self.program("figures/bench/" + name, *words)
         else:
             lines = self.program("network_maps.py" if name.startswith("networks") else "maps.py", name, *words)
         self.write(name, self.about() + lines)
@@ -124,8 +135,8 @@ class Run:
             if self.budget == 0:
                 raise RuntimeError(f"{name} cannot be drawn: {problem!r}") from problem
             self.say(f"{name} is not drawn: too little could be measured")
-            if os.path.exists(os.path.join(self.output, name + ".svg")):
-                os.remove(os.path.join(self.output, name + ".svg"))
+            if os.path.exists(place(self.output, name + ".svg")):
+                os.remove(place(self.output, name + ".svg"))
 
 
 def redraw(name, options):
@@ -136,7 +147,7 @@ def redraw(name, options):
         run = Run(options, work)
         if options.budget == 0:
             for own in chapter.files:
-                for path in glob.glob(os.path.join(run.tables, own + "*.tsv")):
+                for path in glob.glob(place(run.tables, own + "*.tsv")):
                     shutil.copy(path, work)
         else:
             chapter.tables(run)
@@ -149,7 +160,8 @@ def redraw(name, options):
             run.draw(figure, layout)
         os.makedirs(options.output, exist_ok=True)
         for path in glob.glob(os.path.join(work, "*.tsv")) + glob.glob(os.path.join(work, "*.svg")):
-            target = os.path.join(options.output, os.path.basename(path))
+            target = place(options.output, os.path.basename(path))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copyfile(path, target + ".new")
             os.replace(target + ".new", target)
     print(f"figures of {name}: {time.time() - start:.0f} seconds, in {options.output}", file=sys.stderr)
@@ -163,6 +175,14 @@ def slides(folder):
         for name, layout in chapters.SLIDES.items():
             run.draw(name, layout)
             shutil.copy(os.path.join(work, name + ".svg"), folder)
+
+
+def commit(folder, names):
+    for name in names:
+        for own in chapters.CHAPTERS[name].files:
+            for path in glob.glob(os.path.join(folder, own + "*.[ts][sv][vg]")):
+                shutil.copyfile(path, place(HERE, os.path.basename(path)))
+    main(["--budget", "0", "gap"])
 
 
 def size(word):
@@ -182,6 +202,8 @@ def usage(message):
 def main(words):
     if words[:1] == ["slides"] and len(words) == 2:
         return slides(words[1])
+    if words[:1] == ["commit"] and len(words) > 2:
+        return commit(words[1], words[2:])
     parser = argparse.ArgumentParser(prog="draw.py", description="Measures on this machine and draws the figures.")
     parser.add_argument("--output", default="figures")
     parser.add_argument("--build", default="build")

@@ -181,14 +181,14 @@ UNIT = {np.float32: ("float", 2.0 ** -24, np.float64), np.float64: ("double", 2.
 ATTENDED = 48                           # queries of a head that are compared
 
 
-def ground_error(*words):
+def attention_error(*words):
     """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's against the keys: NAIVE_KEYS KEYS...
 
     Difference from the equation in the next wider type, over the output (root mean squares).  Query, key and value of
     two heads of 64 channels are normal, and exact in that type.  The naive form takes part up to NAIVE_KEYS, since it
     holds the map of all pairs."""
     if len(words) < 2:
-        give_up("ground-error: expected NAIVE_KEYS KEYS...")
+        give_up("attention-error: expected NAIVE_KEYS KEYS...")
     most, *counts = numbers(words, 1, 10 ** 6)
     row("#series", "form", "tokens", "error", "error_in_u")
     for real, (name, unit, wide) in UNIT.items():
@@ -759,7 +759,7 @@ def grid_sizes(grid, axes=None):
     return [int(s) for s in sizes]
 
 
-MAPS = (ground_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border,
+MAPS = (attention_error, lisa_border, lisa_kernels, lisa_error, structsa_kernels, structsa_motion, elsa_border,
         elsa_filters, chopd_error, chopd_tensor, chopd_rank, hilo_cost, hilo_alias, hilo_spectrum)
 
 

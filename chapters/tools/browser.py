@@ -172,9 +172,6 @@ def print_pdf(page, out):
 def bind(folder, named):
     """Bind the book without sources, with the figures of a book next to it."""
     shutil.rmtree(folder, ignore_errors=True)
-    ours = os.path.dirname(folder) + '/book/figures'
-    shutil.copytree(ours if os.path.exists(ours) else 'figures', folder + '/figures',
-                    ignore=lambda _, names: [name for name in names if not name.endswith(('.svg', '.tsv'))])
     with contextlib.redirect_stdout(None):
         pages.bind(folder, named, sources=False)
 
@@ -194,7 +191,7 @@ def suites_have_results(folder):
 def look(folder):
     """{what is wrong: places} in the pages bound in a folder and in our drawings; and how many there are of each."""
     names = sorted(os.path.basename(page) for page in glob.glob(folder + '/*.html'))
-    drawings = sorted(map(os.path.realpath, glob.glob('figures/*.svg')))
+    drawings = sorted(map(os.path.realpath, glob.glob('figures/*/*.svg')))
     with tempfile.NamedTemporaryFile('w', suffix='.html', dir=folder) as file:
         file.write(LOOK.replace('PAGES', json.dumps(names)).replace('DRAWINGS', json.dumps(drawings)))
         file.flush()

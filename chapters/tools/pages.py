@@ -169,7 +169,7 @@ class Page:
         if path == 'book.md' or re.fullmatch(r'chapters/(appendices/)?[^/]+\.md', path):
             return leaf_of(path) + mark + fragment
         if re.fullmatch(r'figures/.*\.svg', path):
-            return 'ours' + path[len('figures'):]
+            return 'ours/' + os.path.basename(path)
         if path in suites() and not mark:
             return leaf_of(path)
         if path == 'tests':
@@ -231,16 +231,20 @@ class Page:
         chapter = re.match(r'\d+-', self.leaf)
         self.figures += 1
         number = (chapter[0].replace('-', '.') if chapter else '') + str(self.figures)
-        ours, yours = origin('figures', name), origin(self.book.folder + '/figures', name)
+        ours, yours = origin(os.path.dirname(drawing_of(name)), name), origin(self.book.folder + '/figures', name)
         machine = f' <span class="machine">Our machine: {ours}.</span>' if ours else ''
         end = '' if words[-1:] in '.!?' else '.'
         out = f'<figure id="figure-{number.replace(".", "-")}">{picture(f"ours/{name}.svg", words)}' \
               f'<figcaption><b>Figure {number}.</b> {words}{end}{machine}</figcaption>'
         drawn = content_of(f'{self.book.folder}/figures/{name}.svg')
-        if drawn and drawn != text_of(f'figures/{name}.svg'):
+        if drawn and drawn != text_of(drawing_of(name)):
             out += '<details class="yours" open><summary>Your machine' + (f': {yours}' if yours else '') + \
                 f'</summary>{picture(f"figures/{name}.svg", words + " (your machine)")}</details>'
         return out + '</figure>'
+
+
+def drawing_of(name):
+    return glob.glob(f'figures/*/{name}.svg')[0]
 
 
 def picture(path, words):
@@ -317,7 +321,7 @@ class Suite:
         if path.startswith('tests/exact/'):
             logs = {'exact': self.name}
         else:
-            logs = {'float': self.name, 'double': self.name, 'exact': 'exact_' + self.name[5:]}
+            logs = {'float': self.name, 'double': self.name, 'exact': self.name}
         self.logs = {precision: f'{book.build}/tap/{precision}/{log}.log' for precision, log in logs.items()}
         if len(logs) > 1 and not os.path.exists(self.logs['exact']):
             del self.logs['exact']
@@ -548,8 +552,12 @@ def copy_parts(book):
     shutil.rmtree(folder + '/live', ignore_errors=True)
     for path in ['chapters/book.css', 'chapters/book.js']:
         shutil.copy(path, folder)
-    for path in glob.glob('figures/*.svg'):
+    for path in glob.glob('figures/*/*.svg'):
         shutil.copy(path, folder + '/ours')
+    shutil.rmtree(folder + '/figures', ignore_errors=True)
+    os.makedirs(folder + '/figures')
+    for path in glob.glob('figures/*/*.[st][vs][gv]') + glob.glob(folder + '/here/*.[st][vs][gv]'):
+        shutil.copy(path, folder + '/figures')
     if book.live:
         os.mkdir(folder + '/live')
         for path in glob.glob('chapters/live/*.*') + [book.build + '/live/module.js']:

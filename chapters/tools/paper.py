@@ -3,7 +3,7 @@
 book() joins the pages of a bound book into one, and Chromium prints it twice: the page numbers of anchors in the first
 print stand in the contents of the second, and next to the tests that claims name.  The suites are an appendix without
 their code.  slides() writes one figure or table a page, from the committed tables in figures/."""
-import html, os, re, shutil, subprocess, sys
+import glob, html, os, re, shutil, subprocess, sys
 from browser import print_pdf
 from weave import Wrong, read_table, replace, shown, text_of
 
@@ -167,18 +167,22 @@ GAPS = {
     'hilo': '384 channels, windows of 2×2, fewer keys and the same mean.'}
 
 
+def table_of(name):
+    return glob.glob(f'figures/*/{name}.tsv')[0]
+
+
 def records(name, **only):
-    """Rows of figures/NAME.tsv with these values."""
-    names, rows, _ = read_table(f'figures/{name}.tsv')
+    """Rows of a table in figures/ with these values."""
+    names, rows, _ = read_table(table_of(name))
     rows = [dict(zip(names, row)) for row in rows]
     return [row for row in rows if all(row[key] == value for key, value in only.items())]
 
 
 def slide(title, body, measured, text=''):
-    """Its foot has the text and the machine that figures/MEASURED.tsv was measured on."""
-    machine = read_table(f'figures/{measured}.tsv')[2].get('machine')
+    """Its foot has the text and the machine that the table MEASURED was measured on."""
+    machine = read_table(table_of(measured))[2].get('machine')
     if not machine:
-        raise Wrong(f'figures/{measured}.tsv: found no machine, expected a line "# machine: ..."')
+        raise Wrong(f'{table_of(measured)}: found no machine, expected a line "# machine: ..."')
     foot = f'{text}  {re.sub(r"[(][RTMC]*[)]", "", machine)}'.strip()
     return f'<section><h1>{html.escape(title)}</h1>\n<div>{body}</div>\n<footer>{html.escape(foot)}</footer></section>'
 
@@ -253,7 +257,7 @@ def all_slides(folder):
         'Multiply-adds by formula, intensity in multiply-adds for each byte.')
     for chapter in GAPS:
         yield slide(f'{CALLED[chapter]}: time of one layer against the number of tokens',
-                    image(folder, chapter, f'figures/{chapter}.svg', (40, 78)), chapter)
+                    image(folder, chapter, f'figures/{chapter}/{chapter}.svg', (40, 78)), chapter)
     yield slide('The four blocks of LiSA’s Fig. 4, by fast forms',
                 image(folder, 'blocks', 'figures/gap/gap-blocks-time.svg', (40, 78)), 'gap-blocks')
     yield slide('LITv2-S on larger images, by its attention',

@@ -46,8 +46,7 @@ def replace(file, text):
 
 @functools.cache
 def suites():
-    own = glob.glob('tests/test_*.c') + glob.glob('tests/test_*.py')
-    return sorted(own) + sorted(glob.glob('tests/exact/test_*.cc'))
+    return sorted(glob.glob('tests/*/test_*.c') + glob.glob('tests/*/test_*.py') + glob.glob('tests/*/test_*.cc'), key=suite_of)
 
 
 def suite_of(path):
@@ -235,7 +234,7 @@ def table(file, asked, whose):
 def tables(here, file, *asked):
     """Our table and, if the folder `here` has another one of that name, the reader's."""
     ours = table(file, asked, 'our')
-    other = here and file.startswith('figures') and here + file[len('figures'):]
+    other = here and file.startswith('figures') and f'{here}/{os.path.basename(file)}'
     if not other or not os.path.exists(other):
         return ours
     yours = table(other, asked, 'your')

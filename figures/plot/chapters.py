@@ -16,11 +16,11 @@ import fits
 import tiles
 from fits import Table
 from panels import BYTES, TIMES, counts, scaled, scaling, seconds, thousands, tics
-from sheet import BLACK, BLUE, FAINT, GREEN, HERE, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet
+from sheet import BLACK, BLUE, FAINT, FIGURES, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, WHITE, WRITTEN, Sheet
 
 CHAPTERS, SLIDES = {}, {}
 BOTH = (("median_seconds", "time", TIMES), ("peak_bytes", "peak memory", BYTES))
-PUBLISHED = Table(os.path.join(HERE, "..", "reference", "published", "hilo.tsv"))
+PUBLISHED = Table(os.path.join(FIGURES, "..", "reference", "published", "hilo.tsv"))
 
 
 class Chapter:
@@ -56,16 +56,16 @@ def requests(table):
         "Not counted: the library's products and transforms.  Lines: factors of 10."], 172, 640)
 
 
-# ---- 0: ground -------------------------------------------------------------------------------------------------------
+# ---- 0: attention ----------------------------------------------------------------------------------------------------
 
-def ground_tables(run):
+def attention_tables(run):
     """Rounding errors in both precisions; and PyTorch's, where it is there."""
     naive, keys = (12544, (64, 256, 1024, 3136, 12544, 50176)) if run.full else (3136, (64, 256, 1024, 3136, 12544))
-    run.map("ground-error", naive, *keys)
+    run.map("attention-error", naive, *keys)
 
 
-def ground_error(run):
-    table = run.read("ground-error")
+def attention_error(run):
+    table = run.read("attention-error")
     sweep = fits.Sweep(table, "error_in_u")
     torch = [note.split(",")[0].split("+")[0] for note in table.notes if note.startswith("PyTorch")]
     sheet = Sheet("Rounding error, in units of u:  rms error / rms output / u", high=475, foot=[
@@ -81,8 +81,8 @@ def ground_error(run):
     return sheet
 
 
-Chapter("ground", ground_tables, ["msa --grid 8x8 --channels 32 --heads 2 --without rpe,w_o,b_o,b_qkv"],
-        {"ground-error": ground_error})
+Chapter("attention", attention_tables, ["msa --grid 8x8 --channels 32 --heads 2 --without rpe,w_o,b_o,b_qkv"],
+        {"attention-error": attention_error})
 
 
 # ---- 1: LiSA ---------------------------------------------------------------------------------------------------------
@@ -556,7 +556,7 @@ def gap_derived(run):
                                      ("gap-choices", "gap-choice", ("milliseconds", "mebibytes"))):
         table = run.read(source)
         run.write(name, fits.head(table) + fits.by_grid(table, quantities))
-    machines = [Table(os.path.join(HERE, f"versus-goals{machine}.tsv")) for machine in ("", "-zen4", "-zen3")]
+    machines = [Table(os.path.join(FIGURES, "gap", f"versus-goals{machine}.tsv")) for machine in ("", "-zen4", "-zen3")]
     run.write("gap-goals", fits.goals(machines))
     run.say("count gap-resolution")
     run.write("gap-resolution", run.program("network_maps.py", "gap-resolution"))

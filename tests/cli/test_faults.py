@@ -10,7 +10,7 @@ import unittest
 from support import suite
 from support.suite import read, write
 
-SHIM = os.path.join(suite.BUILD, "tests", "refusing.so")
+SHIM = os.path.join(suite.BUILD, "tests", "cli", "failing_io.so")
 
 # Commands, and the step of n after the first 60 requests.
 COMMANDS = [

@@ -331,7 +331,7 @@ class Output(Case):
         if suite.WRAPPER or "ASAN_OPTIONS" in os.environ:
             self.skipTest("no other library may be loaded first")
         before = sorted(os.listdir())
-        preload = {**os.environ, "LD_PRELOAD": os.path.join(BUILD, "tests", "refusing.so")}
+        preload = {**os.environ, "LD_PRELOAD": os.path.join(BUILD, "tests", "cli", "failing_io.so")}
         for writer in self.writers:
             for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGKILL:
                 with self.subTest(writer=writer, signal=number):
@@ -902,7 +902,7 @@ class Figures(Case):
     ARGUMENTS = {
         "chopd-boxes": "0.001 5 7", "cuda": "msa --grid 3x3 --channels 4",
         "ladder": "lisa --grid 3x4 --channels 4 --sizes D=2 --threads 2 --repeats 2", "roofline": "0.001 1048576",
-        "networks-profile": "1 lisanet-i-t fast", "ground-error": "49 7 49 64", "lisa-border": "8x6",
+        "networks-profile": "1 lisanet-i-t fast", "attention-error": "49 7 49 64", "lisa-border": "8x6",
         "lisa-error": "49 7x7 12x12", "chopd-error": "14", "chopd-rank": "2 1 2 5", "networks-accuracy": "100"}
 
     def assert_finite(self, name, done):
@@ -954,7 +954,7 @@ class Figures(Case):
         would take a minute.  tests/cuda/counts.tsv has the counts at other sizes, first versions included
         (test_cuda_counts.c)."""
         lines = versions = 0
-        for path in glob.glob(f"{TREE}/figures/[a-z]*-cuda.tsv"):
+        for path in glob.glob(f"{TREE}/figures/*/*-cuda.tsv"):
             counted = ""
             for line in read(path).decode().splitlines(keepends=True):
                 if line.startswith("# counted: "):

@@ -153,7 +153,7 @@ START_TEST(make_goes_on_without_a_toolkit)
     char command[800], said[200] = "", more[200] = "";
     snprintf(command, sizeof command,
              "unset MAKEFLAGS MAKELEVEL; d=$(mktemp -d) && echo '%s' >$d/nvcc && chmod +x $d/nvcc && "
-             "make --no-print-directory plug-ins CUDA=$d/nvcc BUILD=$d/build 2>&1; status=$?; rm -rf $d; exit $status",
+             "make --no-print-directory plug-in CUDA=$d/nvcc BUILD=$d/build 2>&1; status=$?; rm -rf $d; exit $status",
              toolkit[_i].nvcc);
     FILE *make = popen(command, "r");
     ck_assert_ptr_nonnull(make);

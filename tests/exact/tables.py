@@ -20,7 +20,7 @@ for path in map(pathlib.Path, sys.argv[2:]):
     for line in path.read_text().splitlines():
         operator = line.split()[0] if re.match("[a-z]", line) else operator
         found = LINE.match(line)
-        key = operator if table == "forms" else (path.stem.removeprefix("exact_"), found and found[1])
+        key = operator if table == "forms" else (path.stem.removeprefix("test_"), found and found[1])
         if found and int(found[3]):
             rows.setdefault(key, []).append([float(number) for number in found.groups()[1:]])
 print("# " + HEADS[table].replace(" ", "\t").replace("_", " "))

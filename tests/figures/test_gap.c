@@ -24,7 +24,8 @@ static bool near(double a, double b) { return fabs(a - b) <= 0.006 * fabs(b); }
 static struct tsv *figure(const char *name)
 {
     char *path = keep(64, 1);
-    snprintf(path, 64, "figures/%s.tsv", name);
+    bool ours = !strncmp(name, "roofline", 8) || !strncmp(name, "versus", 6);
+    snprintf(path, 64, "figures/%.*s/%s.tsv", ours ? 3 : (int)strcspn(name, "-"), ours ? "gap" : name, name);
     return tsv_open(path);
 }
 

@@ -194,7 +194,7 @@ START_TEST(drawn_ladders_are_those_of_the_formulas)
     const struct ladder *ladder = ladders[_i];
     char path[80], line[512], options[256] = "", sizes[40] = "", without[80] = "";
     size_t channels = 0;
-    snprintf(path, sizeof path, "figures/ladder-%s.tsv", ladder->of->name);
+    snprintf(path, sizeof path, "figures/ladders/ladder-%s.tsv", ladder->of->name);
     FILE *table = fopen(path, "r");
     ck_assert_msg(table != NULL, "%s cannot be opened", path);
     while (fgets(line, sizeof line, table) && strncmp(line, "# ladder: ", 10)) continue;

@@ -152,7 +152,7 @@ class Module(Case):
     def check(self, test, **settings):
         """Run a test of tests/library/installed_check.py, in a process of its own."""
         settings.update(TWICETOLD_LIBRARY=BOTH + "/lib", PYTHONPATH=TREE + "/reference/library")
-        words = [sys.executable, TREE + "/tests/installed/check.py", test, BUILD, PRECISION]
+        words = [sys.executable, TREE + "/tests/library/installed_check.py", test, BUILD, PRECISION]
         print(self.run_command(words, settings), end="")
 
     def test_python_finds_what_was_installed(self):
@@ -192,7 +192,7 @@ class Module(Case):
 
     def test_python_survives_requests_that_fail(self):
         """Each request for memory fails in turn, and each of the next load.  Then the plan can be loaded."""
-        self.check("faults", OMP_NUM_THREADS="2", LD_PRELOAD=BUILD + "/tests/refusing.so")
+        self.check("faults", OMP_NUM_THREADS="2", LD_PRELOAD=BUILD + "/tests/cli/failing_io.so")
 
     def test_functions_are_documented(self):
         """Signature and page of each operator's function name all options and tensors."""

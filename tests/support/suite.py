@@ -1,7 +1,7 @@
 """suite.py -- suites that run the programs of a build
 
-A suite is a file tests/test_NAME.py.  `make` links it into build/tests and build/double/tests; the folder of the link
-says which build it tests.  It prints what a Check suite prints: a line of TAP for each test, failures as
+A suite is a file tests/FOLDER/test_NAME.py.  `make` links it below build/tests and build/double/tests; the folder of
+the link says which build it tests.  It prints what a Check suite prints: a line of TAP for each test, failures as
 FILE:LINE:F:..., and a closing line with counts.  Test methods are named test_CLAIM; the report has CLAIM.  Arguments
 select tests as unittest's -k does.
 
@@ -22,7 +22,7 @@ import unittest
 import zlib
 
 SCRIPT = os.path.abspath(sys.argv[0])
-BUILD = os.path.dirname(os.path.dirname(SCRIPT))
+BUILD = os.path.dirname(os.path.dirname(os.path.dirname(SCRIPT)))
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 DOUBLE = os.path.basename(BUILD) == "double"
 LETTER = {"F32": "f", "F64": "d"}       # of a number, for struct

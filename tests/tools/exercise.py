@@ -13,7 +13,7 @@ Exit status: 0 right, 1 not yet, 2 bad usage.
 #
 #     hole      `cut: FILE FUNCTION [Step n]` is cut out of a source.  The scratch copy is compiled (for a header, the
 #               file `source:` that includes it) and linked into `suite:`; only its case `case:` runs (default all).
-#               A suite exact/NAME is over the field.  Section "Instead" is the initial text of the hole, "When TEST"
+#               A suite of tests/exact is over the field.  Section "Instead" is the initial text of the hole, "When TEST"
 #               the message if that test fails, "Wrong: NAME" an answer that must not pass.  With `counts: OPERATOR
 #               CHANNELS SIZES OPTIONS`, a solution must not multiply more often on this problem than the formula says,
 #               and one of the wrong answers passes the tests but does.
@@ -161,14 +161,15 @@ def run(words, **more):
 def run_suite(folder, exercise, case):
     """Compile the copy, link it into the suite, and run that."""
     how, suite, source = commands(), exercise.suite, exercise.key("source") or exercise.file
-    objects, rest = f"{BUILD}/tests/{suite}.o", how["with"]
-    if suite.startswith("exact/"):
-        by, objects, rest = [*how["exact"], "-x", "c++"], f"{BUILD}/exact/tests/{suite}.cc.o", how["exact_with"]
+    path = os.path.splitext(glob.glob(f"tests/*/{suite}.c*")[0])[0]
+    objects, rest = f"{BUILD}/{path}.o", how["with"]
+    if path.startswith("tests/exact/"):
+        by, objects, rest = [*how["exact"], "-x", "c++"], f"{BUILD}/exact/{path}.o", how["exact_with"]
     elif source.endswith(".c"):
         by = how["compile"]
     else:
         by = [*how["emulate"], "-x", "c++"]
-    program, work = f"{folder}/{os.path.basename(suite)}", folder + "/work.o"
+    program, work = f"{folder}/{suite}", folder + "/work.o"
     for words in ([*by, "-O1", "-c", f"{folder}/{source}", "-o", work],
                   [*how["link"], objects, work, *rest, "-o", program]):
         status, said = run(words)
@@ -183,10 +184,9 @@ def run_suite(folder, exercise, case):
 def count(folder, exercise):
     """Multiplications of the solution on the problem of `counts:`, and those of the formula."""
     how, program = commands(), os.path.abspath(folder + "/count")
-    source = "".join(f'#include "{name}"\n' for name in how["before"])
-    source += f'namespace counting {{\n#include "{exercise.file}"\n}}'
-    compiling = [*how["count"], "-I.", "-x", "c++", "-c", "-", "-o", "counted.o"]
-    linking = [*how["link"], f"{BUILD}/tests/exercise_count.o", f"{folder}/counted.o", *how["with"], "-o", program]
+    source = f'namespace counting {{\n#include "{exercise.file}"\n}}'
+    compiling = [*how["count"], "-x", "c++", "-c", "-", "-o", "counted.o"]
+    linking = [*how["link"], f"{BUILD}/tests/tools/exercise_count.o", f"{folder}/counted.o", *how["with"], "-o", program]
     counting = [program, *exercise.key("counts").split(" ", 3)]
     for words, more in (compiling, {"cwd": folder, "input": source}), (linking, {}), (counting, {}):
         status, said = run(words, **more)
@@ -230,7 +230,7 @@ def explain(folder, exercise, result):
 
 def truth(exercise):
     """The last word that the command prints."""
-    path = f"{BUILD}:{BUILD}/figures:{os.environ['PATH']}"
+    path = f"{BUILD}:{BUILD}/figures/bench:{BUILD}/figures/ladders:{os.environ['PATH']}"
     said = subprocess.run(["sh", "-c", "\n".join(exercise.block("Command"))], env={**os.environ, "PATH": path},
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     return ([""] + said.rstrip("\n").split("\n")[-1].split())[-1]

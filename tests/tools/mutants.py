@@ -4,8 +4,8 @@
     make mutants [ONLY=pattern]
 
 The table has one mutation per row: path, old text (it occurs exactly once; \\n, \\t and \\\\ as in C), new text,
-build (float, double, exact, address), suites, why.  A suite is room (tests/runtime/test_arena.c), program
-(tests/cli/test_program.py) or exact/test_exact; cuda@lisa sets OPERATOR=lisa.  Suites run in their order up to the first
+build (float, double, exact, address), suites, why.  A suite is arena (tests/runtime/test_arena.c) or
+program (tests/cli/test_program.py); cuda@lisa sets OPERATOR=lisa.  Suites run in their order up to the first
 failure, signal or time limit, which detects the mutation.  "equivalent" in their place marks a mutation that nothing
 can detect.  Only the objects that depend on the path are compiled, by make's own commands, and linked in front of the
 archives.  These are errors: a row that does not apply, a mutation that does not compile or changes no object, a suite
@@ -24,7 +24,7 @@ import sys
 import time
 
 BUILD, ONLY = sys.argv[1], sys.argv[2]
-FOLDER = {"float": BUILD, "double": BUILD + "/double", "exact": BUILD, "address": BUILD + "/sanitize/double"}
+FOLDER = {"float": BUILD, "double": BUILD + "/double", "exact": BUILD + "/exact", "address": BUILD + "/sanitize/double"}
 SETTINGS = {"address": ["BUILD=" + BUILD + "/sanitize", "WERROR=", "CFLAGS=" + os.environ.get("CHECKED", "")]}
 LOGS = {"address": "sanitize/tap/double"}
 JOBS, LIMIT, TOP = os.cpu_count(), 300, os.getcwd()
@@ -32,9 +32,8 @@ RULES, SOURCES = {}, {}         # of a target: the command that makes it; of an 
 
 
 def program(build, suite):
-    name = suite.split("@")[0]
-    name = name if "/" in name else "tests/test_" + name
-    return f"{FOLDER[build]}/{name}{'.py' if os.path.exists(name + '.py') else ''}"
+    path = glob.glob(f"tests/*/test_{suite.split('@')[0]}.*")[0]
+    return f"{FOLDER[build]}/{path if path.endswith('.py') else os.path.splitext(path)[0]}"
 
 
 def learn(build, suites):
@@ -63,7 +62,7 @@ class Mutant:
         self.copy, self.path, self.made = copy, path, set()
 
     def depends(self, target):
-        if target in SOURCES or target.endswith("wider.o") and self.path.startswith("fast/"):   # wider.o: naive forms alone
+        if target in SOURCES or target.endswith("naive_in_double.o") and self.path.startswith("fast/"):   # naive_in_double.o: naive forms alone
             return self.path in SOURCES.get(target, ())
         return any(self.depends(word) for word in RULES.get(target, "").split() if word != target and word.endswith((".o", ".a")))
 
@@ -96,7 +95,7 @@ class Mutant:
         if self.depends(target):
             self.make(target)
         elif target.endswith(".py"):                            # it finds the sources by its link
-            os.symlink(os.path.join(self.copy, "tests", os.path.basename(target)), to)
+            os.symlink(os.path.join(self.copy, target[target.index("tests/"):]), to)
         else:
             os.link(target, to)
 
@@ -160,7 +159,7 @@ def meet(row, copies):
         for suite in suites.split():
             targets = [program(build, suite)]
             if targets[0].endswith(".py"):                     # they run the programs of their build
-                targets += [name for part in ("", "figures/", "tests/", "lib/")
+                targets += [name for part in ("", "figures/*/", "tests/cli/", "lib/")
                             for name in glob.glob(f"{FOLDER[build]}/{part}*")
                             if os.path.isfile(name) and os.access(name, os.X_OK) and "/test_" not in name]
             for target in targets:

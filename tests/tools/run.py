@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Run suites in parallel and count their tests.
 
-    BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.py PROGRAM... [book]
+    BUILD=build [TAP=folder] [JOBS=2] [RUN=wrapper] [LIMIT=seconds] run.py PROGRAM... [book] [browser]
 
 Prints a line for each suite, its failures and its skipped tests.  $TAP/{float,double,exact} ($BUILD/tap/...) has the
-whole output (.log) and the results (.tap) of each suite.  `book` then checks the pages against the results, and in a
-browser.  The last line is "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.  One more failure
+whole output (.log) and the results (.tap) of each suite.  `book` then checks the pages against the results, `browser` in
+a browser.  The last line is "N passed, N failed, N skipped"; the exit status is 0 if nothing failed.  One more failure
 is a suite without its closing line, with a bad exit status but no failure, or that takes longer than LIMIT seconds.
 JOBS suites run at a time, the slowest of the last run ($BUILD/seconds) first.
 """
@@ -29,8 +29,8 @@ WRAPPER = shlex.split(os.environ.get("RUN", ""))
 SECONDS = BUILD + "/seconds"
 
 # The checks of the book.  Each prints lines "ok - ", "not ok - " and "skipped: ".
-BOOK = [[sys.executable, "chapters/tools/book.py", *words] for words in (
-    ["check", TAP], ["browse", BUILD + "/layout"])]
+BOOK = {"book": [sys.executable, "chapters/tools/book.py", "check", TAP],
+        "browser": [sys.executable, "chapters/tools/book.py", "browse", BUILD + "/layout"]}
 
 CLOSING = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.M)
 GRACE = 10      # seconds that a suite has to end when told to
@@ -145,11 +145,11 @@ def report(program, status, seconds):
     return passed, failed, len(skips)
 
 
-def check_book(runner):
+def check_book(runner, commands):
     """Run the checks of the book; the file book.log has what they print."""
     print("the book", flush=True)
     log, said, broken = TAP + "/book.log", "", 0
-    for command in BOOK:
+    for command in commands:
         status, _ = runner.run(command, log)
         with open(log, errors="replace") as f:
             text = f.read()[len(said):]
@@ -164,7 +164,7 @@ def check_book(runner):
 
 
 def main(tasks):
-    suites = [task for task in tasks if task != "book"]
+    suites = [task for task in tasks if task not in BOOK]
     # Threads that spin would slow each other down.
     for name, value in ("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive"):
         os.environ[name] = os.environ.get(name) or value
@@ -183,8 +183,7 @@ def main(tasks):
         for done in concurrent.futures.as_completed(started):
             counts.append(report(started[done], *done.result()))
             sys.stdout.flush()
-        if "book" in tasks:
-            counts.append(check_book(runner))
+        counts.append(check_book(runner, [BOOK[task] for task in tasks if task in BOOK]))
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
