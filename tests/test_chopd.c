@@ -28,14 +28,6 @@ static const struct battery_case cp_sizes[] = {
     {0},
 };
 
-/* Small enough that each number weighs. */
-static const struct battery_case fc_kinds[] = {{"", 2, 2, "M=3 N=4 D=2", ""}, {0}};
-static const struct battery_case cp_kinds[] = {{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, {0}};
-
-/* NaN in a token reaches all of its image. */
-static const struct battery_nan fc_nan[] = {{{"", 2, 2, "M=3 N=4 D=2", ""}, 3, NULL}, {{0}, 0, NULL}};
-static const struct battery_nan cp_nan[] = {{{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, 3, NULL}, {{0}, 0, NULL}};
-
 static const char *const fc_golden[] = {"fc_square", "fc_oblong", "fc_one", NULL};
 static const char *const cp_golden[] = {"dfc-cp_gelu", "dfc-cp_none", "dfc-cp_term", NULL};
 
@@ -49,8 +41,6 @@ static const struct battery_error cp_errors[] = {
     {"--grid 4x4", "found '--grid', expected an option of this operator", 2},
     {0},
 };
-
-static const struct battery_case cp_too_large[] = {{"", 1, 40000, "M=40000 N=40000 D=40000 R=40000", ""}, {0}};
 
 static const struct battery_case fc_counted[] = {
     {"", 1, 1, "M=1 N=1 D=1", ""},
@@ -110,17 +100,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const struct battery_case kinds[] = {
-    {"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""},
-    {0},
-};
-
-/* Through every token's weight and through the gate. */
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""}, 3, NULL},
-    {{0}, 0, NULL},
-};
-
 /* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and wholly off the grid, larger than
  * it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
 static const char *const golden[] = {
@@ -133,12 +112,6 @@ static const struct battery_error errors[] = {
     {"--grid 8", "option --grid: found '8', a grid of 1 axes, expected two", 2},
     {"--grid 4x4 --gate-size 0", "option --gate-size: found '0'", 2},
     {"--grid 4x4 --activation relu", "option --activation: found 'relu', expected one of gelu|none", 2},
-    {0},
-};
-
-static const struct battery_case too_large[] = {
-    {"--grid 20000x20000 --gate-size 1024", 1, BY_ADDRESSES(40000, 8),
-     BY_ADDRESSES("R=40000 G=40000 S=40000 D=40000", "R=20000 G=40000 S=40000 D=8"), ""},
     {0},
 };
 
@@ -316,19 +289,19 @@ END_TEST
 int main(void)
 {
     static const struct battery fc_tables = {
-        .operator = &fc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = fc_sizes, .kinds = fc_kinds,
-        .nan = fc_nan, .golden = fc_golden, .errors = fc_errors, .counted = fc_counted, .projections = none,
+        .operator = &fc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = fc_sizes,
+        .golden = fc_golden, .errors = fc_errors, .counted = fc_counted, .projections = none,
         .memory = fc_memory, .stated = stated, .slack = 1024,
     };
     static const struct battery cp_tables = {
         .operator = &dfc_cp, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = cp_sizes,
-        .kinds = cp_kinds, .nan = cp_nan, .golden = cp_golden, .errors = cp_errors, .too_large = cp_too_large, .counted = cp_counted,
-        .projections = none, .memory = cp_memory, .stated = stated, .slack = 1024,
+        .golden = cp_golden, .errors = cp_errors, .counted = cp_counted, .projections = none,
+        .memory = cp_memory, .stated = stated, .slack = 1024,
     };
     static const struct battery tables = {
-        .operator = &chopd, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
-        .projections = gate, .memory = memory, .stated = stated, .slack = 1024,
+        .operator = &chopd, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = sizes,
+        .golden = golden, .errors = errors, .counted = counted, .projections = gate,
+        .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("ChoP'D");
     add_battery(suite, &fc_tables);

@@ -37,24 +37,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* One of each kind: with padding and without, each branch alone, pooled queries. */
-static const struct battery_case kinds[] = {
-    {"--grid 6x4 --heads 3 --alpha 0.7", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.4", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.7 --window 4", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.7 --window 3 --pooled-queries", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --window 1", 2, 9, "", ""},
-    {0},
-};
-
-/* NaN in one token reaches all outputs of its image where every query meets every key: Lo-Fi alone. */
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 5x7 --heads 3 --alpha 1", 2, 9, "", ""}, 16 * 9 + 4, NULL},
-    {{"--grid 5x7 --heads 3 --window 1", 2, 9, "", ""}, 16 * 9 + 4, NULL},
-    {{"--grid 5x7 --heads 3 --alpha 1 --pooled-queries", 2, 9, "", ""}, 16 * 9 + 4, NULL},
-    {{0}, 0, NULL},
-};
-
 /* With padding and without, windows that fill vectors and that do not, one branch alone, pooled queries. */
 static const struct battery_case counted[] = {
     {"--grid 1x1", 1, 1, "", ""},
@@ -68,8 +50,6 @@ static const struct battery_case counted[] = {
     {"--grid 6x6 --heads 2 --alpha 1 --pooled-queries", 1, 4, "", ""},
     {0},
 };
-
-static const struct battery_case too_large[] = {{"--grid 16384x16384 --window 16384", 1, 4, "", ""}, {0}};
 
 static const char *const golden[] = {
     "hilo_both", "hilo_paper", "hilo_padded", "hilo_padded_bare", "hilo_high", "hilo_low", "hilo_plain",
@@ -189,22 +169,6 @@ START_TEST(a_branch_without_heads_has_no_tensors)
 }
 END_TEST
 
-/* The bits of an image depend neither on the number of threads nor on the other images. */
-START_TEST(images_do_not_know_who_works_on_them)
-{
-    static const char *const odd[] = {"--grid 13x9 --heads 3 --alpha 0.7",
-                                      "--grid 13x9 --heads 3 --alpha 0.7 --window 4 --pooled-queries"};
-    struct trial t = trial(odd[_i], &hilo, 5, 30, "", "");
-    size_t image = t.outputs / 5;
-    real *together = trial_run(&t, "fast", 1);
-    for (int threads = 2; threads <= 4; threads++) equal(trial_run(&t, "fast", threads), together, t.outputs);
-    for (size_t n = 0; n < 5; n++) {
-        struct trial one = trial(odd[_i], &hilo, 1, 30, "", "");
-        equal(trial_run_on(&one, "fast", 2, t.x + n * image), together + n * image, image);
-    }
-}
-END_TEST
-
 /* In the fast form, NaN in token (3, 2) of 5 x 7 reaches its own window of Hi-Fi and no other, although windows share
  * vectors.  (In the naive form the mask's zero weights multiply it, and it reaches all windows.) */
 START_TEST(nan_stays_in_its_window)
@@ -227,9 +191,9 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
-        .projections = projections, .memory = memory, .stated = stated, .slack = 1024,
+        .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes,
+        .golden = golden, .errors = errors, .counted = counted, .projections = projections,
+        .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("HiLo");
     add_battery(suite, &tables);
@@ -237,7 +201,6 @@ int main(void)
     tcase_add_test(own, rows_of_windows_are_spread_bilinearly);
     tcase_add_loop_test(own, heads_are_shared_out_in_whole_numbers, 0, (int)COUNT(split));
     tcase_add_loop_test(own, a_branch_without_heads_has_no_tensors, 0, (int)COUNT(offered));
-    tcase_add_loop_test(own, images_do_not_know_who_works_on_them, 0, 2);
     tcase_add_loop_test(own, nan_stays_in_its_window, 2, 5);
     return run_suite(suite);
 }

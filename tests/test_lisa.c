@@ -47,8 +47,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const struct battery_case kinds[] = {{"--grid 6x5 --heads 3", 2, 15, "D=2", ""}, {0}};
-
 /* Local kernels smaller than the grid, as large and larger. */
 static const struct battery_case windows[] = {
     {"--grid 31 --kernel 1", 2, 4, "D=3", ""},
@@ -65,26 +63,6 @@ static const struct battery_case windows[] = {
 };
 enum { ON_CIRCLES = 5 };        /* the first of them that the fast form computes by transforms */
 
-static const struct battery_case windows_of_each_kind[] = {
-    {"--grid 12x7 --heads 2 --kernel 3x5", 2, 10, "D=3", ""},
-    {"--grid 2x3 --heads 2 --kernel 5x5", 2, 6, "D=2", ""},
-    {"--grid 4x3x6 --heads 2 --kernel 3x3x3", 2, 6, "D=4", ""},
-    {"--grid 8x9 --heads 2 --kernel 15x17", 2, 6, "D=3", ""},
-    {"--grid 4x5x6 --kernel 7x5x9", 2, 5, "D=4", "b_qkv w_o b_o"},
-    {0},
-};
-
-/* Every token meets every other; local kernels do not reach so far. */
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 6x5 --heads 3 --equation 4", 2, 15, "D=2", ""}, 33, NULL},
-    {{"--grid 6x5 --heads 3 --equation 5", 2, 15, "D=2", "ba"}, 33, NULL},
-    {{"--grid 6x5 --heads 3 --equation 5", 2, 15, "D=2", ""}, 33, NULL},
-    {{"--grid 6x5 --heads 3 --equation 6", 2, 15, "D=2", ""}, 33, NULL},
-    {{"--grid 6x5 --heads 3 --equation 7", 2, 15, "D=2", ""}, 33, NULL},
-    {{"--grid 6x5 --heads 3 --equation 10", 2, 15, "D=2", ""}, 33, NULL},
-    {{0}, 0, NULL},
-};
-
 /* LiSA, Fig. 6 and 7, written once more in PyTorch in float64; Tab. 3c by its convolutions. */
 static const char *const golden[] = {
     "lisa_eq4_line", "lisa_eq4_plane", "lisa_eq5_line", "lisa_eq5_plane", "lisa_eq6_plane", "lisa_eq7_line",
@@ -100,13 +78,6 @@ static const struct battery_error errors[] = {
     {"--grid 6x5 --kernel 0x3", "option --kernel: ", 4},
     {"--grid 6x5 --kernel 3x3 --equation 7",
      "option --kernel: found with --equation 7, expected only with --equation 10", 4},
-    {0},
-};
-
-/* Eq. 10 holds 2 N c D numbers, 2^64, or the spectra of its kernels, 2^63; with addresses of 32 bits 2^32 and 2^31. */
-static const struct battery_case too_large[] = {
-    {BY_ADDRESSES("--grid 1073741824", "--grid 16384"), 1, BY_ADDRESSES(1 << 16, 256),
-     BY_ADDRESSES("D=131072", "D=512"), "b_qkv w_o b_o"},
     {0},
 };
 
@@ -413,13 +384,10 @@ int main(void)
 {
     static const struct battery tables = {
         .operator = &lisa, .trial_tolerance = relative_tolerance, .golden_trial = golden_tolerance,
-        .variants = variants, .variants_without = variants_without, .join = join, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
+        .variants = variants, .variants_without = variants_without, .join = join, .sizes = sizes, .golden = golden,
+        .errors = errors, .counted = counted, .memory = memory, .stated = stated,
     };
-    static const struct battery local = {
-        .operator = &lisa, .trial_tolerance = relative_tolerance, .sizes = windows, .kinds = windows_of_each_kind,
-        .too_large = too_large,
-    };
+    static const struct battery local = {.operator = &lisa, .trial_tolerance = relative_tolerance, .sizes = windows};
     Suite *suite = suite_create("LiSA");
     add_battery(suite, &tables);
     add_battery(suite, &local);

@@ -44,19 +44,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const struct battery_case kinds[] = {
-    {"--grid 7x5 --heads 3", 2, 9, "", ""},
-    {"--grid 5x10 --heads 2 --window 5 --shift 2", 2, 10, "", ""},
-    {"--grid 5x3 --heads 2 --lambda 1", 2, 6, "", ""},
-    {0},
-};
-
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 7x5 --heads 3", 2, 9, "", ""}, 33, NULL},
-    {{"--grid 5x3 --heads 2 --lambda 1", 2, 6, "", ""}, 33, NULL},
-    {{0}, 0, NULL},
-};
-
 static const char *const golden[] = {
     "msa_plain_line", "msa_plain_block", "msa_windows", "msa_shifted", "msa_shifted_wide", "msa_shifted_whole",
     "msa_shifted_swin", "msa_shifted_rows", "msa_ghost", "msa_ghost_line", "msa_ghost_added",
@@ -174,9 +161,8 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
-        .slack = 1024,
+        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes, .golden = golden,
+        .errors = errors, .counted = counted, .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("msa, forms and golden vectors");
     add_battery(suite, &tables);

@@ -52,19 +52,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* Without b_kv: its first half does not change y (bias_of_the_keys_says_nothing). */
-static const struct battery_case kinds[] = {
-    {"--grid 6x8 --heads 3", 2, 12, "", "b_kv"},
-    {"--grid 5x7 --reduction 1 --heads 3", 2, 12, "", "b_kv"},
-    {0},
-};
-
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 6x8 --heads 3", 2, 12, "", ""}, 13 * 12 + 5, NULL},
-    {{"--grid 5x7 --reduction 1 --heads 3", 2, 12, "", ""}, 13 * 12 + 5, NULL},
-    {{0}, 0, NULL},
-};
-
 /* N C^2 for the convolution, whatever s; 2 N M c + N M for a head. */
 static const struct battery_case counted[] = {
     {"--grid 2x2", 1, 1, "", ""},
@@ -75,11 +62,6 @@ static const struct battery_case counted[] = {
 };
 
 static const struct battery_case memory[] = {{"--grid 16x18 --heads 2", 1, 16, "", ""}, {0}};
-
-static const struct battery_case too_large[] = {
-    {"--grid 16384x16384", 1, BY_ADDRESSES(1 << 20, 8), "", ""},
-    {0},
-};
 
 /* The table of reference/sra.h for one image: 2 N C + 3 M C reals in both forms; in the naive form N M + 2 (N + M) c
  * more; in the fast form all weights once more and a tile. */
@@ -275,9 +257,9 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &sra, .tolerance = tolerance, .golden_tolerance = 2, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
-        .projections = projections, .memory = memory, .stated = stated, .slack = 1024,
+        .operator = &sra, .tolerance = tolerance, .golden_tolerance = 2, .sizes = sizes,
+        .golden = golden, .errors = errors, .counted = counted, .projections = projections,
+        .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("SRA");
     add_battery(suite, &tables);

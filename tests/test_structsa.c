@@ -37,16 +37,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const struct battery_case kinds[] = {{"--grid 6x5 --kernel 3x5 --heads 3", 2, 15, "D=3", ""}, {0}};
-
-/* The key of every token is in every softmax. */
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 4", 2, 15, "D=3", ""}, 33, NULL},
-    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 5", 2, 15, "D=3", ""}, 33, NULL},
-    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 16", 2, 15, "D=3", ""}, 33, NULL},
-    {{0}, 0, NULL},
-};
-
 /* Eq. 2-5, 11-13 and 16 in PyTorch in float64 (tests/pytorch/structsa.py). */
 static const char *const golden[] = {
     "structsa_eq4_line", "structsa_eq4_plane", "structsa_eq5_line", "structsa_eq5_plane", "structsa_eq16_line",
@@ -178,17 +168,6 @@ START_TEST(tensors_that_do_not_fit_are_errors)
 }
 END_TEST
 
-/* To the bit: 784 tokens of one head, where more threads have more blocks, and 60 of three heads. */
-START_TEST(tiled_structsa_does_not_see_threads)
-{
-    static const char *const options[] = {"--grid 5x12 --kernel 3x3 --heads 3", "--grid 28x28 --kernel 3x3 --heads 1"};
-    struct trial t = trial(options[_i], &structsa, 1, _i ? 16 : 12, "D=3", "");
-    real *one = trial_run(&t, "fast", 1);
-    equal(trial_run(&t, "fast", 2), one, t.outputs);
-    equal(trial_run(&t, "fast", 5), one, t.outputs);
-}
-END_TEST
-
 /* The naive form names the attention.  The permuted form names the columns of its product or its map, and the tiled
  * form its projections, which take more memory than is allowed here. */
 START_TEST(errors_name_what_is_too_large)
@@ -234,19 +213,15 @@ int main(void)
     /* Golden vectors: PyTorch projects x itself, with rounding errors of q, k and v; detectors are twice as strong. */
     static const struct battery tables = {
         .operator = &structsa, .tolerance = problem_tolerance, .golden_tolerance = 3, .variants = variants,
-        .join = options_of_equation, .sizes = sizes, .kinds = kinds, .nan = nan_cases, .golden = golden,
-        .errors = errors,
+        .join = options_of_equation, .sizes = sizes, .golden = golden, .errors = errors,
     };
-    static const struct battery large = {.operator = &structsa, .too_large = too_large};
     Suite *suite = suite_create("StructSA");
     add_battery(suite, &tables);
-    add_battery(suite, &large);
     TCase *own = add_case(suite, "StructSA alone");
     tcase_add_loop_test(own, naive_maps_end_where_they_do, 0, 2);
     tcase_add_test(own, windows_hang_over_the_border);
     tcase_add_test(own, defaults_are_those_of_the_contract);
     tcase_add_loop_test(own, tensors_that_do_not_fit_are_errors, 0, (int)COUNT(misfit));
-    tcase_add_loop_test(own, tiled_structsa_does_not_see_threads, 0, 2);
     tcase_add_test(own, errors_name_what_is_too_large);
     tcase_add_loop_test(own, virtual_tokens_are_made_in_any_pieces, 0, 2);
     return run_suite(suite);

@@ -25,9 +25,8 @@ static int length(const char *const *list)
 
 static int variants(const struct battery *b) { return b->variants ? length(b->variants) : 1; }
 
-/* The problem of test i in a table, and its options. */
-static struct problem shaped_case(const char **options, const struct battery *b, const struct battery_case *table,
-                                  int i)
+/* The trial of test i in a table, and its options. */
+static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
 {
     const struct battery_case *row = &table[i % STRIDE / variants(b)];
     char *all = keep(256, 1), *without = keep(256, 1);
@@ -37,12 +36,7 @@ static struct problem shaped_case(const char **options, const struct battery *b,
     else snprintf(all, 256, "%s %s", row->options, variant);
     snprintf(without, 256, "%s %s", row->without, b->variants_without ? b->variants_without[v] : "");
     *options = all;
-    return shaped(all, b->operator, row->batch, row->channels, row->sizes, without);
-}
-
-static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
-{
-    return trial_of(shaped_case(options, b, table, i));
+    return trial(all, b->operator, row->batch, row->channels, row->sizes, without);
 }
 
 static double tolerance_of(const struct battery *b, struct trial *t)
@@ -80,42 +74,6 @@ START_TEST(forms_agree)
 }
 END_TEST
 
-/* A changed entry of any tensor changes y, and all forms follow. */
-START_TEST(every_tensor_counts)
-{
-    const struct battery *b = operator_of(_i);
-    const char *options;
-    struct trial t = trial_case(&options, b, b->kinds, _i);
-    promise_every_tensor_counts(&t, tolerance_of(b, &t));
-}
-END_TEST
-
-/* The properties of promises.h that need no tolerance. */
-START_TEST(properties_hold)
-{
-    const struct battery *b = operator_of(_i);
-    const char *options;
-    struct trial t = trial_case(&options, b, b->kinds, _i);
-    promise_repeatable(&t);
-    promise_plans_apart(&t);
-    promise_nan_is_seen(&t);
-    promise_memory(&t);
-    promise_bytes(&t);
-    promise_shared_workspace(&t);
-    promise_loads_again(&t);
-}
-END_TEST
-
-START_TEST(nan_reaches_what_it_should)
-{
-    const struct battery *b = operator_of(_i);
-    const struct battery_nan *row = &b->nan[_i % STRIDE];
-    struct trial t = trial(row->of.options, b->operator, row->of.batch, row->of.channels,
-                           row->of.sizes, row->of.without);
-    promise_images_apart(&t, row->entry, row->reached, NULL);
-}
-END_TEST
-
 /* PyTorch's y, in float64. */
 START_TEST(golden_vectors)
 {
@@ -137,15 +95,6 @@ START_TEST(wrong_options_are_errors)
     const struct battery_error *row = &b->errors[_i % STRIDE];
     struct problem p;
     refused(shaped_openly(&p, row->options, b->operator, 1, row->channels, "", "", 1), STATUS_BAD_INPUT, row->message);
-}
-END_TEST
-
-START_TEST(sizes_that_overflow_are_errors)
-{
-    const struct battery *b = operator_of(_i);
-    const char *options;
-    struct problem p = shaped_case(&options, b, b->too_large, _i);
-    promise_overflow(&p);
 }
 END_TEST
 
@@ -194,20 +143,15 @@ static int rows(const struct battery_case *table)
 
 void add_battery(Suite *suite, const struct battery *b)
 {
-    int first = STRIDE * battery_count, v = variants(b), nan = 0, errors = 0;
+    int first = STRIDE * battery_count, v = variants(b), errors = 0;
     TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
     batteries[battery_count++] = b;
-    while (b->nan && b->nan[nan].of.options) nan++;
     while (b->errors && b->errors[errors].options) errors++;
     tcase_add_loop_test(forms, forms_agree, first, first + v * rows(b->sizes));
-    tcase_add_loop_test(forms, every_tensor_counts, first, first + v * rows(b->kinds));
     tcase_add_loop_test(golden, golden_vectors, first, first + length(b->golden));
-    tcase_add_loop_test(properties, properties_hold, first, first + v * rows(b->kinds));
-    tcase_add_loop_test(properties, nan_reaches_what_it_should, first, first + nan);
     tcase_add_loop_test(properties, wrong_options_are_errors, first, first + errors);
-    tcase_add_loop_test(properties, sizes_that_overflow_are_errors, first, first + v * rows(b->too_large));
     tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * rows(b->counted));
     tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * rows(b->memory));
 }
