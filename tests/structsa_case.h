@@ -172,16 +172,6 @@ static inline void options_of_equation(char *text, size_t size, const char *opti
     snprintf(text, size, "%.*s --equation %s", length, options, equation);
 }
 
-/* ---- Table 2 --------------------------------------------------------- */
-
-/* StructViT's sizes: four stages.  StructSA is in the last two; the first two have no heads. */
-enum { SMALL, BASE, LARGE };
-static const struct { size_t blocks[4], channels[4], heads[4]; } table_2[] = {
-    [SMALL] = {{3, 4, 8, 3}, {64, 128, 320, 512}, {0, 0, 5, 8}},
-    [BASE] = {{5, 8, 20, 7}, {64, 128, 320, 512}, {0, 0, 5, 8}},
-    [LARGE] = {{5, 10, 24, 7}, {128, 192, 448, 640}, {0, 0, 7, 10}},
-};
-
 /* ---- how much rounding may show -------------------------------------- */
 
 /* Two ways to the same y, from the same q, k and v, over the largest entry of

@@ -161,8 +161,8 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes, .golden = golden,
-        .errors = errors, .counted = counted, .memory = memory, .stated = stated, .slack = 1024,
+        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes,
+        .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("msa, forms and golden vectors");
     add_battery(suite, &tables);

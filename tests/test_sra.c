@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <string.h>
-#include "published.h"
 #include "support/battery.h"
 #include "../fast/attention.h"
 #include "../naive/sra.h"
@@ -223,26 +222,6 @@ START_TEST(convolution_is_there_where_something_is_reduced)
 }
 END_TEST
 
-/* HiLo, Table 10, 14 x 14 tokens, 12 heads of 64: 4.72 M parameters; 419.6 M multiply-adds = 419.4 M of maps and
- * attention, and five operations per number of the norm (fvcore).  MSA's row has maps and attention only. */
-START_TEST(table_10_row_of_sra)
-{
-    struct trial t = trial("--grid 14x14 --heads 12", &sra, 1, 768, "", "b_q b_kv sr_b b_o");
-    struct trial biased = trial("--grid 14x14 --heads 12", &sra, 1, 768, "", "");
-    struct trial plain = trial("--grid 14x14 --heads 12", &msa, 1, 768, "", "rpe b_qkv b_o");
-    double flops = published("hilo", "10", "SRA", "flops"), parameters = published("hilo", "10", "SRA", "parameters");
-    double msa_flops = published("hilo", "10", "MSA", "flops"),
-           msa_maps = form_multiply_adds(operator_form(&msa, "fast"), &plain.problem) / 1e6;
-    double maps = form_multiply_adds(operator_form(&sra, "fast"), &t.problem) / 1e6, normed = 49 * 768 / 1e6;
-    printf("    linear maps %.2f M, the norm %.2f M at five operations a number\n", maps, 5 * normed);
-    ck_assert(prints((double)problem_parameters(&t.problem) / 1e6, parameters, 0.01));
-    ck_assert(prints((double)problem_parameters(&biased.problem) / 1e6, parameters, 0.01));
-    ck_assert(prints(msa_maps, msa_flops, 0.1) && !prints(msa_maps + 196 * 768 / 1e6, msa_flops, 0.1));
-    ck_assert(prints(maps, 419.4, 0.1) && !prints(maps, flops, 0.1));
-    ck_assert(prints(maps + 5 * normed, flops, 0.1) && !prints(maps + 4 * normed, flops, 0.1));
-}
-END_TEST
-
 /* The fast form takes the memory of one chunk of images, the naive form that of all. */
 START_TEST(fast_form_holds_one_chunk_of_images)
 {
@@ -269,7 +248,6 @@ int main(void)
     tcase_add_test(own, one_patch_answers_every_token);
     tcase_add_test(own, bias_of_the_keys_says_nothing);
     tcase_add_loop_test(own, convolution_is_there_where_something_is_reduced, 0, (int)COUNT(files));
-    tcase_add_test(own, table_10_row_of_sra);
     tcase_add_test(own, fast_form_holds_one_chunk_of_images);
     return run_suite(suite);
 }
