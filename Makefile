@@ -484,7 +484,7 @@ OTHER_sse2  = ARCH=
 OTHER_avx2  = ARCH=-march=x86-64-v3
 OTHER_wide  = ARCH='-march=native -DLANE_BYTES=64 -DLANE_REGISTERS=32 -Wno-psabi'
 OTHER_clang = CC=clang
-COMPUTED = attention chopd chopd_theorems elsa elsa_theorems ground hilo hilo_scores hilo_theorems ladder lane_fft \
+COMPUTED = attention chopd chopd_theorems elsa elsa_theorems ground hilo hilo_theorems ladder lane_fft \
            layers library lisa lisa_theorems msa msa_golden numbers packed_linear product sra structsa structsa_theorems
 PORTABLE := $(filter $(foreach suite,$(or $(ONLY),$(COMPUTED)),%/test_$(suite) %/test_$(suite).py),$(SUITES))
 portable: $(PORTABLE)

@@ -347,32 +347,6 @@ START_TEST(the_reversed_table_is_the_toeplitz_matrix)
 }
 END_TEST
 
-/* LiSA, Eq. 2 and 3 with R = T(e). */
-START_TEST(tiled_attention_adds_relative_positions)
-{
-    char what[48], name[32];
-    struct position p = position(_i);
-    struct attention_rpe rpe;
-    struct room room;
-    struct arrays x = arrays(p.window.tokens, p.window.tokens, 8, 24);
-    size_t N = p.window.tokens;
-    x.r = written_out(&p);
-    snprintf(what, sizeof what, "on %s", grid_text(name, sizeof name, &p.window));
-
-    struct attention_rpe_table table = loaded(&rpe, &room, &p);
-    struct attention a = problem(&x);
-    a.bias = attention_rpe_bias;
-    a.bias_context = &table;
-    real *y = tiled_in_blocks(a, ATTENTION_BLOCK);
-    within(what, apart(&x, y, naive(&x)), tolerance(&x));
-    holds("    root mean square", &x, y);
-    room_release(&room);
-
-    x.r = transposed(x.r, N, N);
-    if (N > 1) beyond("R transposed", apart(&x, y, naive(&x)), tolerance(&x));
-}
-END_TEST
-
 /* ---- theorems -------------------------------------------------------- */
 
 /* Rows in another order, a permutation as 7 does not divide `count`. */
@@ -705,7 +679,6 @@ int main(void)
     TCase *equal = add_case(suite, "two forms, one result");
     tcase_add_loop_test(equal, tiled_attention_is_the_equation, 0, (int)COUNT(size));
     tcase_add_loop_test(equal, the_reversed_table_is_the_toeplitz_matrix, 0, (int)COUNT(embedding));
-    tcase_add_loop_test(equal, tiled_attention_adds_relative_positions, 0, (int)COUNT(embedding));
 
     TCase *theorems = add_case(suite, "theorems");
     tcase_add_loop_test(theorems, self_attention_ignores_the_order_of_tokens, 0, FORMS);

@@ -206,24 +206,14 @@ static const struct { double box[4]; const char *text; } bad_box[] = {
 };
 START_TEST(boxes_without_an_inside_are_refused)
 {
-    static const struct { const char *name; int axes; size_t size[4]; } fitting[] = {
-        {"x", 3, {1, 4, 2}}, {"u4", 2, {2, 3}}, {"boxes", 3, {3, 1, 4}}, {"mix", 2, {3, 1}},
-        {"phi_w1", 4, {2, 2, 3, 3}}, {"phi_b1", 1, {2}}, {"phi_w2", 2, {3, 2}}, {"phi_b2", 1, {3}},
-        {"u5", 2, {2, 3}}, {"b", 1, {2}},
-    };
-    struct tensor list[COUNT(fitting)];
-    struct tensors file = {COUNT(fitting), list};
+    struct tensors file = file_of("x 1x4x2 u4 2x3 boxes 3x1x4 mix 3x1 phi_w1 2x2x3x3 phi_b1 2 phi_w2 3x2 phi_b2 3 "
+                                  "u5 2x3 b 2", "");
     struct problem p;
-    for (size_t f = 0; f < COUNT(fitting); f++) {
-        succeeds(tensor_create(&list[f], fitting[f].name, fitting[f].axes, fitting[f].size));
-        for (size_t i = 0; i < list[f].count; i++) list[f].data[i] = 1;
-    }
     for (size_t i = 0; i < 12; i++)
-        list[2].data[i] = (real)(i < 4 || i >= 8 ? (i % 4 < 2 ? -1 : 1) : bad_box[_i].box[i % 4]);
-    succeeds(problem_create(&p, &chopd, 2, (const char *[]){"--grid", "2x2"}));
-    if (bad_box[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, bad_box[_i].text);
-    else succeeds(problem_bind(&p, &file));
-    for (size_t f = 0; f < COUNT(fitting); f++) tensor_release(&list[f]);
+        tensors_find(&file, "boxes")->data[i] = (real)(i / 4 == 1 ? bad_box[_i].box[i % 4] : i % 4 < 2 ? -1 : 1);
+    status s = bound_to(&p, "--grid 2x2", &chopd, &file);
+    if (bad_box[_i].text) refused(s, STATUS_BAD_INPUT, bad_box[_i].text);
+    else succeeds(s);
 }
 END_TEST
 

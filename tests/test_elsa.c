@@ -70,6 +70,22 @@ static const struct battery_error errors[] = {
     {0},
 };
 
+/* ELSA, Eq. 8: a ghost head has both matrices or neither; if lambda is 0, as in the public models, ghost_add may stand
+ * alone. */
+#define FITTING "x 1x12x2 w_qkv 6x2 rk 2x1x9 rq 2x1x9 rb 1x9 ghost_mul 2x9 ghost_add 2x9"
+#define PLANE "--grid 3x4 --kernel 3 --lambda "
+static const struct battery_file files[] = {
+    {PLANE "1", FITTING, "ghost_mul",
+     "tensor ghost_add: found without ghost_mul, expected both or neither, or --lambda 0"},
+    {PLANE "0.5", FITTING, "ghost_mul", "tensor ghost_add: found without ghost_mul"},
+    {PLANE "1", FITTING, "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
+    {PLANE "0", FITTING, "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
+    {PLANE "0", FITTING, "ghost_mul", NULL},
+    {PLANE "-0.0", FITTING, "ghost_mul", NULL},
+    {PLANE "0", FITTING, "ghost_mul ghost_add", NULL},
+    {0},
+};
+
 /* Each equation; a ghost head adds C K^2 N. */
 static const struct battery_case counted[] = {
     {"--grid 1x1 --kernel 1", 1, 1, "", ""},
@@ -177,23 +193,6 @@ START_TEST(ghost_sums_alone_are_powers_of_zero)
 }
 END_TEST
 
-/* A file that fits a problem of 3 x 4 tokens and two channels, Eq. 7, without the tensors named: ones. */
-static struct tensors file_without(struct tensor list[7], const char *without)
-{
-    static const struct { const char *name; size_t size[3]; } fitting[] = {
-        {"x", {1, 12, 2}}, {"w_qkv", {6, 2, 0}}, {"rk", {2, 1, 9}}, {"rq", {2, 1, 9}}, {"rb", {1, 9, 0}},
-        {"ghost_mul", {2, 9, 0}}, {"ghost_add", {2, 9, 0}},
-    };
-    struct tensors file = {0, list};
-    for (size_t f = 0; f < COUNT(fitting); f++) {
-        if (strstr(without, fitting[f].name)) continue;
-        struct tensor *t = &list[file.count++];
-        succeeds(tensor_create(t, fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
-        for (size_t i = 0; i < t->count; i++) t->data[i] = 1;
-    }
-    return file;
-}
-
 /* ELSA, Eq. 8: a fractional lambda with a base below 0, or a negative one with a base of 0, is an error.  0 to the
  * power 0 is 1: with lambda = 0 a ghost_mul of zeros equals one of ones. */
 static const struct { const char *lambda; double base; const char *text; } power[] = {
@@ -204,53 +203,21 @@ static const struct { const char *lambda; double base; const char *text; } power
 };
 START_TEST(powers_without_a_value_are_refused)
 {
-    struct tensor list[7];
-    struct tensors file = file_without(list, "");
+    struct tensors file = file_of(FITTING, "");
     struct problem p;
-    list[5].data[17] = (real)power[_i].base;
-    const char *const words[] = {"--grid", "3x4", "--kernel", "3", "--lambda", power[_i].lambda};
-    succeeds(problem_create(&p, &elsa, (int)COUNT(words), words));
-    if (power[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, power[_i].text);
-    else succeeds(problem_bind(&p, &file));
+    real *last = &tensors_find(&file, "ghost_mul")->data[17], *x = tensors_find(&file, "x")->data;
+    char options[64];
+    *last = (real)power[_i].base;
+    snprintf(options, sizeof options, PLANE "%s", power[_i].lambda);
+    status s = bound_to(&p, options, &elsa, &file);
+    if (power[_i].text) refused(s, STATUS_BAD_INPUT, power[_i].text);
+    else succeeds(s);
     if (!strcmp(power[_i].lambda, "0")) {
         const struct form *fast = operator_form(&elsa, "fast");
-        real *y = run_form(&p, fast, 1, list[0].data);
-        list[5].data[17] = 1;
-        equal(run_form(&p, fast, 1, list[0].data), y, 24);
+        real *y = run_form(&p, fast, 1, x);
+        *last = 1;
+        equal(run_form(&p, fast, 1, x), y, 24);
     }
-    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
-}
-END_TEST
-
-/* ELSA, Eq. 8: a ghost head has both matrices or neither; if lambda is 0, as in the public models, ghost_add may stand
- * alone. */
-static const struct { const char *lambda, *without, *text; } lone[] = {
-    {"1", "ghost_mul", "tensor ghost_add: found without ghost_mul, expected both or neither, or --lambda 0"},
-    {"0.5", "ghost_mul", "tensor ghost_add: found without ghost_mul"},
-    {"1", "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
-    {"0", "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
-    {"0", "ghost_mul", NULL}, {"-0.0", "ghost_mul", NULL}, {"0", "ghost_mul ghost_add", NULL},
-};
-START_TEST(a_ghost_head_is_whole_or_has_no_factors)
-{
-    struct tensor list[7];
-    struct tensors file = file_without(list, lone[_i].without);
-    struct problem p;
-    const char *const words[] = {"--grid", "3x4", "--kernel", "3", "--lambda", lone[_i].lambda};
-    succeeds(problem_create(&p, &elsa, (int)COUNT(words), words));
-    if (lone[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, lone[_i].text);
-    else succeeds(problem_bind(&p, &file));
-    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
-
-    char options[64];
-    real *block;
-    snprintf(options, sizeof options, "--grid 3x4 --kernel 3 --lambda %s", lone[_i].lambda);
-    p = shaped(options, &elsa, 1, 2, "", lone[_i].without);
-    status s = problem_draw(&p, 1, &block);
-    if (lone[_i].text && problem_row(&p, "ghost_add") >= 0 && p.tensor[problem_row(&p, "ghost_add")].present)
-        refused(s, STATUS_BAD_INPUT, lone[_i].text);
-    else succeeds(s);
-    memory_free(block);
 }
 END_TEST
 
@@ -345,7 +312,7 @@ int main(void)
 {
     static const struct battery tables = {
         .operator = &elsa, .tolerance = elsa_tolerance, .golden_tolerance = 3, .sizes = sizes,
-        .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
+        .golden = golden, .errors = errors, .files = files, .counted = counted, .memory = memory, .stated = stated,
     };
     Suite *suite = suite_create("ELSA");
     add_battery(suite, &tables);
@@ -354,7 +321,6 @@ int main(void)
     tcase_add_loop_test(own, narrow_groups_are_wide_ones_with_zeros, 0, (int)COUNT(width));
     tcase_add_loop_test(own, ghost_sums_alone_are_powers_of_zero, 0, 2);
     tcase_add_loop_test(own, powers_without_a_value_are_refused, 0, (int)COUNT(power));
-    tcase_add_loop_test(own, a_ghost_head_is_whole_or_has_no_factors, 0, (int)COUNT(lone));
     tcase_add_loop_test(own, nan_reaches_its_neighbours, 0, (int)COUNT(near));
     tcase_add_test(own, groups_divide_the_channels);
     TCase *costs = add_case(suite, "costs of ELSA");

@@ -73,6 +73,18 @@ static const struct battery_error errors[] = {
     {0},
 };
 
+/* A branch without heads has no tensors. */
+#define FITTING "x 1x4x4 h_qkv 6x4 h_proj 2x2 l_q 2x4 l_kv 4x4 l_proj 2x2"
+static const struct battery_file files[] = {
+    {"--grid 2x2 --heads 2 --alpha 0.5", FITTING, "", NULL},
+    {"--grid 2x2 --heads 2 --alpha 0.5", FITTING, "h_proj", "tensor h_proj: missing"},
+    {"--grid 2x2 --heads 2 --alpha 0.5", FITTING, "l_kv", "tensor l_kv: missing"},
+    {"--grid 2x2 --heads 2 --alpha 0", FITTING, "", "tensor h_qkv: found [6, 4]"},
+    {"--grid 2x2 --heads 2 --alpha 0", FITTING, "h_qkv", "tensor h_qkv: missing"},
+    {"--grid 2x2 --heads 2 --alpha 1", FITTING, "", "tensor h_qkv: found one, expected none"},
+    {0},
+};
+
 /* Padded tokens are projected too. */
 static double projections(const struct problem *p)
 {
@@ -143,32 +155,6 @@ START_TEST(heads_are_shared_out_in_whole_numbers)
 }
 END_TEST
 
-/* A file that holds a tensor of a branch without heads is an error, and so is one that lacks a weight. */
-static const struct { const char *alpha, *drop, *text; } offered[] = {
-    {"0.5", "", NULL}, {"0.5", "h_proj", "tensor h_proj: missing"}, {"0", "", "tensor h_qkv: found [6, 4]"},
-    {"0", "h_qkv", "tensor h_qkv: missing"}, {"1", "", "tensor h_qkv: found one, expected none"},
-    {"0.5", "l_kv", "tensor l_kv: missing"},
-};
-START_TEST(a_branch_without_heads_has_no_tensors)
-{
-    static const struct { const char *name; size_t size[3]; } fitting[] = {
-        {"x", {1, 4, 4}},   {"h_qkv", {6, 4, 0}}, {"h_proj", {2, 2, 0}},
-        {"l_q", {2, 4, 0}}, {"l_kv", {4, 4, 0}},  {"l_proj", {2, 2, 0}},
-    };
-    struct tensor list[COUNT(fitting)];
-    struct tensors file = {0, list};
-    struct problem p;
-    for (size_t f = 0; f < COUNT(fitting); f++)
-        if (strcmp(fitting[f].name, offered[_i].drop))
-            succeeds(tensor_create(&list[file.count++], fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
-    succeeds(
-        problem_create(&p, &hilo, 6, (const char *[]){"--grid", "2x2", "--heads", "2", "--alpha", offered[_i].alpha}));
-    if (offered[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, offered[_i].text);
-    else succeeds(problem_bind(&p, &file));
-    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
-}
-END_TEST
-
 /* In the fast form, NaN in token (3, 2) of 5 x 7 reaches its own window of Hi-Fi and no other, although windows share
  * vectors.  (In the naive form the mask's zero weights multiply it, and it reaches all windows.) */
 START_TEST(nan_stays_in_its_window)
@@ -192,7 +178,7 @@ int main(void)
 {
     static const struct battery tables = {
         .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes,
-        .golden = golden, .errors = errors, .counted = counted, .projections = projections,
+        .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("HiLo");
@@ -200,7 +186,6 @@ int main(void)
     TCase *own = add_case(suite, "HiLo alone");
     tcase_add_test(own, rows_of_windows_are_spread_bilinearly);
     tcase_add_loop_test(own, heads_are_shared_out_in_whole_numbers, 0, (int)COUNT(split));
-    tcase_add_loop_test(own, a_branch_without_heads_has_no_tensors, 0, (int)COUNT(offered));
     tcase_add_loop_test(own, nan_stays_in_its_window, 2, 5);
     return run_suite(suite);
 }

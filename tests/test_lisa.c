@@ -216,15 +216,10 @@ START_TEST(heads_may_have_their_own_rpe)
     real *own = normal(3, P * h), *column = trial_tensor(&shared, "e");
 
     /* Step 1: all three columns, through a file's list as `apply` would bind them. */
-    struct tensor list[] = {
-        {(char[]){"x"}, 3, {2, 12, C}, each.inputs, each.x},
-        {(char[]){"w_qkv"}, 2, {3 * C, C}, 3 * C * C, trial_tensor(&each, "w_qkv")},
-        {(char[]){"e"}, 2, {P, h}, P * h, own},
-    };
-    struct tensors file = {3, list};
-    const char *words[] = {"--grid", "3x4", "--equation", "4", "--heads", "3"};
-    succeeds(problem_create(&each.problem, &lisa, 6, words));
-    succeeds(problem_bind(&each.problem, &file));
+    struct tensors file = file_of("x 2x12x9 w_qkv 27x9 e 35x3", "");
+    memcpy(file.tensor[1].data, trial_tensor(&each, "w_qkv"), 3 * C * C * sizeof *own);
+    file.tensor[2].data = own;
+    succeeds(bound_to(&each.problem, "--grid 3x4 --equation 4 --heads 3", &lisa, &file));
 
     /* Step 2: the column of one head, shared by all, against them. */
     const struct form *form;

@@ -150,20 +150,11 @@ START_TEST(ghost_heads_are_asked_for)
     ck_assert(asked.tensor[problem_row(&asked, "ghost_mul")].present);
     ck_assert_uint_eq(problem_parameters(&asked) - problem_parameters(&plain), 2 * 4 * 5 * 9);
 
-    struct tensor list[4] = {{0}};
-    struct tensors file = {4, list};
-    static const struct { const char *name; size_t axes, size[3]; } given[] = {
-        {"x", 3, {1, 15, 4}}, {"w_qkv", 2, {12, 4}}, {"ghost_add", 2, {4, 45}}, {"ghost_mul", 2, {4, 45}},
-    };
-    for (size_t n = 0; n < COUNT(given); n++)
-        succeeds(tensor_create(&list[n], given[n].name, (int)given[n].axes, given[n].size));
-    succeeds(problem_create(&plain, &msa, 2, LIST(const char *, "--grid", "3x5")));
-    succeeds(problem_bind(&plain, &file));
+    struct tensors file = file_of("x 1x15x4 w_qkv 12x4 ghost_add 4x45 ghost_mul 4x45", "");
+    succeeds(bound_to(&plain, "--grid 3x5", &msa, &file));
     ck_assert(problem_tensor(&plain, "ghost_mul") != NULL);
     file.count = 3;
-    succeeds(problem_create(&plain, &msa, 2, LIST(const char *, "--grid", "3x5")));
-    refused(problem_bind(&plain, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
-    for (size_t n = 0; n < COUNT(given); n++) tensor_release(&list[n]);
+    refused(bound_to(&plain, "--grid 3x5", &msa, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
 }
 END_TEST
 
@@ -171,24 +162,17 @@ END_TEST
 START_TEST(one_embedding_serves_all_heads)
 {
     enum { P = 7 * 9, C = 8 };
-    static const struct { const char *name; size_t axes, size[3]; } given[] = {
-        {"x", 3, {1, 20, C}}, {"w_qkv", 2, {3 * C, C}}, {"rpe", 2, {P, 2}},
-    };
     struct trial t = trial("--grid 4x5 --heads 2", &msa, 1, C, "", "b_qkv w_o b_o"), u = t;
-    struct tensor list[COUNT(given)] = {{0}};
-    struct tensors file = {COUNT(given), list};
-    for (size_t n = 0; n < COUNT(given); n++)
-        succeeds(tensor_create(&list[n], given[n].name, (int)given[n].axes, given[n].size));
+    struct tensors file = file_of("x 1x20x8 w_qkv 24x8 rpe 63x2", "");
+    struct tensor *list = file.tensor;
     memcpy(list[1].data, trial_tensor(&t, "w_qkv"), 3 * C * C * sizeof(real));
     for (size_t p = 0; p < P; p++) list[2].data[2 * p] = list[2].data[2 * p + 1] = trial_tensor(&t, "rpe")[p];
-    succeeds(problem_create(&u.problem, &msa, 4, LIST(const char *, "--grid", "4x5", "--heads", "2")));
-    succeeds(problem_bind(&u.problem, &file));
+    succeeds(bound_to(&u.problem, "--grid 4x5 --heads 2", &msa, &file));
     for (size_t f = 0; f < COUNT(forms); f++)
         ck_assert(!memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
     list[2].data[P] += 1;       /* of the second head */
     for (size_t f = 0; f < COUNT(forms); f++)
         ck_assert(memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
-    for (size_t n = 0; n < COUNT(given); n++) tensor_release(&list[n]);
 }
 END_TEST
 

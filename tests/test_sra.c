@@ -88,6 +88,20 @@ static const struct battery_error errors[] = {
     {0},
 };
 
+/* A file must hold convolution and norm if there is a reduction, and must not if there is none. */
+#define FITTING "x 1x8x2 w_q 2x2 sr_w 2x2x2x2 sr_b 2 norm_g 2 norm_b 2 w_kv 4x2 w_o 2x2 b_o 2"
+static const struct battery_file files[] = {
+    {"--grid 2x4 --reduction 2", FITTING, "", NULL},
+    {"--grid 2x4 --reduction 2", FITTING, "sr_b", NULL},
+    {"--grid 2x4 --reduction 2", FITTING, "sr_w", "tensor sr_w: missing, expected [R, C, s, s] = [2, 2, 2, 2]"},
+    {"--grid 2x4 --reduction 2", FITTING, "norm_g", "tensor norm_g: missing"},
+    {"--grid 2x4 --reduction 2", FITTING, "norm_b", "tensor norm_b: missing"},
+    {"--grid 2x4 --reduction 2", FITTING, "w_o", "tensor b_o: found without w_o"},
+    {"--grid 2x4 --reduction 1", FITTING, "", "tensor sr_w: found one, expected none"},
+    {"--grid 2x4 --reduction 1", FITTING, "sr_w", "tensor sr_b: found one, expected none"},
+    {0},
+};
+
 /* Whole numbers in the place of a tensor. */
 static void whole(struct trial *t, const char *name, uint64_t seed, int bound)
 {
@@ -191,37 +205,6 @@ START_TEST(bias_of_the_keys_says_nothing)
 }
 END_TEST
 
-/* A file must hold convolution and norm if there is a reduction, and must not if there is none. */
-static const struct { const char *reduction, *missing, *complaint; } files[] = {
-    {"2", NULL, NULL},
-    {"2", "sr_b", NULL},
-    {"2", "sr_w", "tensor sr_w: missing, expected [R, C, s, s] = [2, 2, 2, 2]"},
-    {"2", "norm_g", "tensor norm_g: missing"},
-    {"2", "norm_b", "tensor norm_b: missing"},
-    {"2", "w_o", "tensor b_o: found without w_o"},
-    {"1", NULL, "tensor sr_w: found one, expected none"},
-    {"1", "sr_w", "tensor sr_b: found one, expected none"},
-};
-START_TEST(convolution_is_there_where_something_is_reduced)
-{
-    static const struct { const char *name; int axes; size_t size[4]; } all[] = {
-        {"x", 3, {1, 8, 2, 0}}, {"w_q", 2, {2, 2, 0, 0}}, {"sr_w", 4, {2, 2, 2, 2}}, {"sr_b", 1, {2, 0, 0, 0}},
-        {"norm_g", 1, {2, 0, 0, 0}}, {"norm_b", 1, {2, 0, 0, 0}}, {"w_kv", 2, {4, 2, 0, 0}},
-        {"w_o", 2, {2, 2, 0, 0}}, {"b_o", 1, {2, 0, 0, 0}},
-    };
-    struct tensor tensor[COUNT(all)];
-    struct tensors file = {.tensor = tensor};
-    struct problem p;
-    for (size_t t = 0; t < COUNT(all); t++)
-        if (!files[_i].missing || strcmp(files[_i].missing, all[t].name))
-            succeeds(tensor_create(&tensor[file.count++], all[t].name, all[t].axes, all[t].size));
-    succeeds(problem_create(&p, &sra, 4, LIST(const char *, "--grid", "2x4", "--reduction", files[_i].reduction)));
-    if (files[_i].complaint) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, files[_i].complaint);
-    else succeeds(problem_bind(&p, &file));
-    for (size_t t = 0; t < file.count; t++) tensor_release(&tensor[t]);
-}
-END_TEST
-
 /* The fast form takes the memory of one chunk of images, the naive form that of all. */
 START_TEST(fast_form_holds_one_chunk_of_images)
 {
@@ -237,7 +220,7 @@ int main(void)
 {
     static const struct battery tables = {
         .operator = &sra, .tolerance = tolerance, .golden_tolerance = 2, .sizes = sizes,
-        .golden = golden, .errors = errors, .counted = counted, .projections = projections,
+        .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
         .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("SRA");
@@ -247,7 +230,6 @@ int main(void)
     tcase_add_test(own, convolution_sees_patches);
     tcase_add_test(own, one_patch_answers_every_token);
     tcase_add_test(own, bias_of_the_keys_says_nothing);
-    tcase_add_loop_test(own, convolution_is_there_where_something_is_reduced, 0, (int)COUNT(files));
     tcase_add_test(own, fast_form_holds_one_chunk_of_images);
     return run_suite(suite);
 }

@@ -69,6 +69,23 @@ static const struct battery_error errors[] = {
     {0},
 };
 
+/* Each equation has its own tensors, of its own shapes. */
+#define ALL "x 1x16x6 w_qkv 18x6 "
+#define PLANE "--grid 4x4 --kernel 3x3 --equation "
+static const struct battery_file files[] = {
+    {PLANE "4", ALL "uk 9x2 uv 9x2", "", "tensor uv: found [9, 2]"},
+    {PLANE "5", ALL "uk 9x2 uv 2", "", "tensor uv: found [2]"},
+    {PLANE "5", ALL "uk 2x9 uv 9x2", "", "tensor uk: found [2, 9]"},
+    {PLANE "16", ALL "hk 2x9x6", "", "tensor hv: missing"},
+    {PLANE "16", ALL "hk 2x9x4 hv 2x9x6", "", "tensor hk: found [2, 9, 4]"},
+    {PLANE "16", ALL "hk 2x9x6 hv 3x9x6", "", "tensor hv: found [3, 9, 6]"},
+    {PLANE "16", ALL "hk 2x9x6 hv 2x9x6 uk 9x2", "", "tensor uk"},
+    {PLANE "5 --value-kernel 1x5", ALL "uk 9x2 uv 9x2", "", "tensor uv: found [9, 2]"},
+    {PLANE "16 --value-kernel 1x5", ALL "hk 2x9x6 hv 2x9x6", "", "tensor hv: found [2, 9, 6]"},
+    {PLANE "16 --value-kernel 1x5", ALL "hk 2x5x6 hv 2x9x6", "", "tensor hk: found [2, 5, 6]"},
+    {0},
+};
+
 /* 2^30 tokens, 2^20 centres and 2^14 patterns: the attention has 2^64 entries; with addresses of 32 bits 2^32. */
 static const struct battery_case too_large[] = {
     {BY_ADDRESSES("--grid 1073741824 --kernel 1 --stride 1024 --equation 4",
@@ -125,49 +142,6 @@ START_TEST(defaults_are_those_of_the_contract)
 }
 END_TEST
 
-/* Each equation has its own tensors, of its own shapes. */
-static const struct { const char *equation, *values, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
-    {"4", "", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
-    {"5", "", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
-    {"5", "", "", "uk", {2, 9, 0}, "tensor uk: found [2, 9]"},
-    {"16", "", "hv", "hv", {0}, "tensor hv: missing"},
-    {"16", "", "", "hk", {2, 9, 4}, "tensor hk: found [2, 9, 4]"},
-    {"16", "", "", "hv", {3, 9, 6}, "tensor hv: found [3, 9, 6]"},
-    {"16", "", "", "uk", {9, 2, 0}, "tensor uk"},
-    {"5", "1x5", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
-    {"16", "1x5", "", "hv", {2, 9, 6}, "tensor hv: found [2, 9, 6]"},
-    {"16", "1x5", "", "hk", {2, 5, 6}, "tensor hk: found [2, 5, 6]"},
-};
-START_TEST(tensors_that_do_not_fit_are_errors)
-{
-    /* A file of fitting tensors, then one of them dropped, changed or added. */
-    static const struct { const char *name, *of; size_t size[3]; } fitting[] = {
-        {"x", "", {1, 16, 6}}, {"w_qkv", "", {18, 6, 0}}, {"uk", "4 5", {9, 2, 0}}, {"uv", "4", {2, 0, 0}},
-        {"uv", "5", {9, 2, 0}}, {"hk", "16", {2, 9, 6}}, {"hv", "16", {2, 9, 6}},
-    };
-    struct tensor list[9];
-    size_t count = 0;
-    bool there = false;
-    for (size_t f = 0; f <= COUNT(fitting); f++) {
-        const char *name = f < COUNT(fitting) ? fitting[f].name : misfit[_i].name;
-        const size_t *shape = f < COUNT(fitting) ? fitting[f].size : misfit[_i].shape;
-        bool changed = !strcmp(name, misfit[_i].name);
-        if (f < COUNT(fitting) && *fitting[f].of && !strstr(fitting[f].of, misfit[_i].equation)) continue;
-        if (!strcmp(name, misfit[_i].drop) || (f == COUNT(fitting) && there)) continue;
-        if (changed) shape = misfit[_i].shape, there = true;
-        int axes = shape[2] ? 3 : shape[1] ? 2 : 1;
-        succeeds(tensor_create(&list[count++], name, axes, shape));
-    }
-    struct tensors file = {count, list};
-    struct problem p;
-    const char *words[] = {"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation,
-                           "--value-kernel", misfit[_i].values};
-    succeeds(problem_create(&p, &structsa, *misfit[_i].values ? 8 : 6, words));
-    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, misfit[_i].text);
-    for (size_t t = 0; t < count; t++) tensor_release(&list[t]);
-}
-END_TEST
-
 /* The naive form names the attention.  The permuted form names the columns of its product or its map, and the tiled
  * form its projections, which take more memory than is allowed here. */
 START_TEST(errors_name_what_is_too_large)
@@ -214,6 +188,7 @@ int main(void)
     static const struct battery tables = {
         .operator = &structsa, .tolerance = problem_tolerance, .golden_tolerance = 3, .variants = variants,
         .join = options_of_equation, .sizes = sizes, .golden = golden, .errors = errors,
+        .files = files,
     };
     Suite *suite = suite_create("StructSA");
     add_battery(suite, &tables);
@@ -221,7 +196,6 @@ int main(void)
     tcase_add_loop_test(own, naive_maps_end_where_they_do, 0, 2);
     tcase_add_test(own, windows_hang_over_the_border);
     tcase_add_test(own, defaults_are_those_of_the_contract);
-    tcase_add_loop_test(own, tensors_that_do_not_fit_are_errors, 0, (int)COUNT(misfit));
     tcase_add_test(own, errors_name_what_is_too_large);
     tcase_add_loop_test(own, virtual_tokens_are_made_in_any_pieces, 0, 2);
     return run_suite(suite);

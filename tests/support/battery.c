@@ -98,6 +98,18 @@ START_TEST(wrong_options_are_errors)
 }
 END_TEST
 
+START_TEST(files_fit_or_are_errors)
+{
+    const struct battery *b = operator_of(_i);
+    const struct battery_file *row = &b->files[_i % STRIDE];
+    struct tensors file = file_of(row->tensors, row->without);
+    struct problem p;
+    status s = bound_to(&p, row->options, b->operator, &file);
+    if (row->message) refused(s, STATUS_BAD_INPUT, row->message);
+    else succeeds(s);
+}
+END_TEST
+
 /* A build of the naive form that counts its multiplications computes the same y, and as many products as the formula
  * says without the projections, which BLAS makes. */
 START_TEST(naive_form_multiplies_as_its_formula_says)
@@ -143,15 +155,17 @@ static int rows(const struct battery_case *table)
 
 void add_battery(Suite *suite, const struct battery *b)
 {
-    int first = STRIDE * battery_count, v = variants(b), errors = 0;
+    int first = STRIDE * battery_count, v = variants(b), errors = 0, files = 0;
     TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
     batteries[battery_count++] = b;
     while (b->errors && b->errors[errors].options) errors++;
+    while (b->files && b->files[files].options) files++;
     tcase_add_loop_test(forms, forms_agree, first, first + v * rows(b->sizes));
     tcase_add_loop_test(golden, golden_vectors, first, first + length(b->golden));
     tcase_add_loop_test(properties, wrong_options_are_errors, first, first + errors);
+    tcase_add_loop_test(properties, files_fit_or_are_errors, first, first + files);
     tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * rows(b->counted));
     tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * rows(b->memory));
 }

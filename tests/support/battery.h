@@ -15,6 +15,9 @@ struct battery_case { const char *options; size_t batch, channels; const char *s
 /* Options at which an operator with one image must fail, and a part of the message. */
 struct battery_error { const char *options, *message; size_t channels; };
 
+/* Tensors of a file (trial.h) without some of them, and a part of the message; NULL if they fit. */
+struct battery_file { const char *options, *tensors, *without, *message; };
+
 struct battery {
     const struct declaration *operator;
     double (*tolerance)(const struct problem *p);       /* of two forms: largest difference over the largest entry */
@@ -27,6 +30,7 @@ struct battery {
     const struct battery_case *sizes;                   /* the forms agree */
     const char *const *golden;                          /* tests/golden/NAME.safetensors */
     const struct battery_error *errors;
+    const struct battery_file *files;
     const struct battery_case *counted;                 /* the naive form multiplies as its formula says */
     double (*projections)(const struct problem *p);     /* multiply-adds by BLAS, not counted; NULL: those of heads.h */
     const struct battery_case *memory;                  /* each form takes the bytes that the header states */
