@@ -377,17 +377,6 @@ START_TEST(self_attention_ignores_the_order_of_tokens)
 }
 END_TEST
 
-START_TEST(keys_may_fall_in_any_tile)
-{
-    struct arrays x = arrays(20, 150, 16, 16), z = x;
-    z.k = move_rows(x.k, x.keys, x.stride);
-    z.v = move_rows(x.v, x.keys, x.stride);
-    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
-    z.v = x.v;
-    beyond("values that stayed behind", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
-}
-END_TEST
-
 /* No lane reads another: outputs do not depend on which queries share a call, a vector or a group. */
 START_TEST(blocks_of_queries_change_no_bit)
 {
@@ -440,16 +429,6 @@ START_TEST(repeated_keys_leave_the_mean)
     z.k = rows_in_order(x.k, from, z.keys, x.stride);
     z.v = rows_in_order(x.v, from, z.keys, x.stride);
     within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
-}
-END_TEST
-
-/* Exact: its weight is 2^0 = 1. */
-START_TEST(one_key_returns_its_value)
-{
-    struct arrays x = arrays(70, 1, 11, 11);
-    real *y = form[_i](&x);
-    for (size_t i = 0; i < x.queries; i++)
-        ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
 }
 END_TEST
 
@@ -682,12 +661,10 @@ int main(void)
 
     TCase *theorems = add_case(suite, "theorems");
     tcase_add_loop_test(theorems, self_attention_ignores_the_order_of_tokens, 0, FORMS);
-    tcase_add_loop_test(theorems, keys_may_fall_in_any_tile, 0, FORMS);
     tcase_add_test(theorems, blocks_of_queries_change_no_bit);
     tcase_add_loop_test(theorems, weights_sum_to_one, 0, FORMS);
     tcase_add_test(theorems, equal_scores_give_the_mean);
     tcase_add_loop_test(theorems, repeated_keys_leave_the_mean, 0, FORMS);
-    tcase_add_loop_test(theorems, one_key_returns_its_value, 0, FORMS);
     tcase_add_loop_test(theorems, a_constant_score_changes_nothing, 0, FORMS);
     tcase_add_loop_test(theorems, large_scores_do_not_overflow, 0, FORMS);
     tcase_add_loop_test(theorems, rising_scores_are_rescaled, 0, 2);

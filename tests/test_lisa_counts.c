@@ -8,7 +8,6 @@
 #include "lisa_case.h"
 #include "published.h"
 #include "support/battery.h"
-#include "../reference/hilo.h"
 #include "../reference/msa.h"
 #include "../reference/networks/network.h"
 
@@ -42,20 +41,11 @@ static double counted(enum core core, size_t N, size_t c, size_t D)
     return (double)multiplications();
 }
 
-/* By hand.  One token, channel and latent: Fig. 6 multiplies key and value by their RPEs, the query by one, that by the
- * other.  Eq. 4 on 5 tokens of one channel: queries by keys, that by R and by the values, 25 times each. */
-START_TEST(the_counter_counts)
-{
-    ck_assert(counted(FIG6, 1, 1, 1) == 4);
-    ck_assert_uint_eq(multiplications(), 0);
-    ck_assert(counted(EQ4, 5, 1, 1) == 75);
-}
-END_TEST
-
-/* LiSA, Fig. 6: 2 N^2 c D + 2 N c D, whether Eq. 5 has a bias or not; its first line takes N c D more for the bias.
- * Eq. 1, self-attention: N^2 (2 c + 1). */
+/* LiSA, Table 1, rows 1-3, beside projections.  Self-attention and Eq. 4: N^2 (2 c + 1).  Fig. 6: 2 N^2 c D + 2 N c D,
+ * whether Eq. 5 has a bias or not.  The first line of Eq. 5 takes fewer, N^2 (2 c + 2 D), and N c D more for the bias;
+ * Eq. 7, where the Hadamard correlation is not free, 4.5 times as many with N = 49 and c = D = 16. */
 static const struct { size_t N, c, D; } head_size[] = {
-    {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16},
+    {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16}, {49, 16, 16},
 };
 START_TEST(single_heads_multiply_as_their_formulas_say)
 {
@@ -91,35 +81,6 @@ START_TEST(local_kernels_multiply_where_they_meet_the_grid)
 END_TEST
 
 /* ---- Table 1, computation -------------------------------------------------- */
-
-/* LiSA, Table 1, rows 1-3: O(N^2 C), and O(N^2 C D) for Fig. 6's order of Eq. 5. */
-START_TEST(table_1_holds_for_quadratic_operators)
-{
-    double N = (double)head_size[_i].N, c = (double)head_size[_i].c, D = (double)head_size[_i].D;
-    double attention = counted(SELF_ATTENTION, head_size[_i].N, head_size[_i].c, 1) / (N * N * c);
-    double four = counted(EQ4, head_size[_i].N, head_size[_i].c, 1) / (N * N * c);
-    double five = counted(FIG6, head_size[_i].N, head_size[_i].c, head_size[_i].D) / (N * N * c * D);
-    ck_assert(attention >= 2 && attention <= 3);
-    ck_assert(four >= 2 && four <= 3);
-    ck_assert(five >= 2 && five <= 4);
-}
-END_TEST
-
-/* LiSA, Eq. 5 and Table 1, row 3, which counts the order of Fig. 6: the first line takes N^2 (2 c + 2 D) + N c D.  With
- * C = D = n this falls as 4/n + 1/N over N^2 C D, and stays between 2 and 3 over N^2 (C + D). */
-START_TEST(first_line_of_eq5_costs_less_than_table_1_says)
-{
-    double before = 5;
-    for (size_t n = 2; n <= 32; n *= 2) {
-        double N = 64, d = (double)n, first = counted(EQ5, 64, n, n);
-        ck_assert(first / (N * N * d * d) == 4 / d + 1 / N);
-        ck_assert(first / (N * N * d * d) < before);
-        before = first / (N * N * d * d);
-        ck_assert(first / (N * N * 2 * d) >= 2 && first / (N * N * 2 * d) <= 3);
-    }
-    ck_assert(counted(FIG6, 49, 16, 16) > 7.5 * counted(EQ5, 49, 16, 16));
-}
-END_TEST
 
 /* FLOPs of the model of Tab. 3 in G, a multiply-add counted as one: patches, projections and MLP of 12 blocks, classes,
  * and the core of 12 heads each. */
@@ -162,16 +123,6 @@ START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
 }
 END_TEST
 
-/* LiSA, Sec. 4.2, "this process does not require additional computation": true in the order of Fig. 6, where an RPE
- * meets every channel anyway; against the first line of Eq. 5 it takes 4.5 times as much.  Tab. 3b: 3.92 G for both. */
-START_TEST(hadamard_correlation_is_free_in_the_order_of_fig6_only)
-{
-    double hadamard = counted(EQ7, 49, 16, 16);
-    ck_assert(hadamard > 4.5 * counted(EQ5, 49, 16, 16));
-    ck_assert(hadamard <= counted(FIG6, 49, 16, 16));
-}
-END_TEST
-
 /* LiSA, Sec. 4.3; circulant.h: 5 P log2 P operations a complex transform, two of them a multiply-add; 4 a complex
  * product.  Eq. 10 goes round 8 points: 4 keys and 4 values there, 8 back.  Eq. 4 goes round 15: for each of 2 pairs
  * of channels 4 values there and back; of one head the fast form projects its output with the value, N C^2 less. */
@@ -194,17 +145,6 @@ START_TEST(fft_forms_cost_what_is_counted)
         double four = trial_hearts(&eq4, operator_form(&lisa, forms[f])) / 2;
         ck_assert_double_eq(ten, 16 * 2.5 * 8 * 3 + 8 * (4 * 8 + 2 * 8));
         within("Eq. 4", fabs(four - (16 * 2.5 * 15 * log2(15) + 8 * (4 * 15 + 4 * 8))) / four, 1e-12);
-    }
-}
-END_TEST
-
-/* LiSA, Sec. 1 and 5.2, "exponentially": twice the tokens, four times the count, as Table 1 says, not its square. */
-START_TEST(self_attention_grows_quadratically_not_exponentially)
-{
-    for (size_t n = 8; n <= 64; n *= 2) {
-        double once = counted(SELF_ATTENTION, n, 16, 1), twice = counted(SELF_ATTENTION, 2 * n, 16, 1);
-        ck_assert(twice == 4 * once);
-        ck_assert(twice < once * once / 100);
     }
 }
 END_TEST
@@ -253,57 +193,17 @@ END_TEST
 
 /* ---- Table 1, memory -------------------------------------------------------- */
 
-/* Peak bytes of a form of LiSA with one head. */
-static double bytes(const char *place, const char *word, size_t c, size_t D, const char *form)
-{
-    struct sizes z = {place, c, 1, D, 1, true};
-    struct trial t = lisa_trial(&z, word);
-    return trial_peak(&t, operator_form(&lisa, form));
-}
-
-/* LiSA, Table 1, rows 1 and 2: memory O(N^2 + N C).  For self-attention that is a property of the order of work: in
- * tiles it is O(N C).  Four times the tokens, one channel; N^2 + 7 N would be 14.5 times the bytes. */
-START_TEST(quadratic_memory_is_a_matter_of_order)
-{
-    double peak[2][2];
-    for (int s = 0; s < 2; s++) {
-        struct trial t = trial(s ? "--grid 16x16" : "--grid 8x8", &msa, 1, 1, "", "rpe b_qkv w_o b_o");
-        peak[s][0] = trial_peak(&t, operator_form(&msa, "naive"));
-        peak[s][1] = trial_peak(&t, operator_form(&msa, "fast"));
-    }
-    double naive = peak[1][0] / peak[0][0], tiled = peak[1][1] / peak[0][1];
-    double four = bytes("16x16", "4", 1, 1, "naive") / bytes("8x8", "4", 1, 1, "naive");
-    printf("    four times the tokens: self-attention %.1f times the bytes, tiled %.1f, Eq. 4 %.1f\n",
-           naive, tiled, four);
-    ck_assert(naive > 12 && four > 12);
-    ck_assert(tiled > 0 && tiled <= 5);
-}
-END_TEST
-
-/* LiSA, Table 1, row 3: memory O(N C D), if T(e) laid out counts as parameters, which the table leaves out.  Fig. 6
- * builds both RPE tensors, [N,N,D].  Four times the tokens: the fast form holds spectra of the tables. */
-START_TEST(table_1_forgets_the_rpe_tensors_of_eq5)
-{
-    double naive = bytes("16x16", "5", 4, 4, "naive") / bytes("8x8", "5", 4, 4, "naive");
-    double fast = bytes("16x16", "5", 4, 4, "fast") / bytes("8x8", "5", 4, 4, "fast");
-    printf("    four times the tokens: naive %.1f times the bytes, fast %.1f times\n", naive, fast);
-    ck_assert(naive > 14);
-    ck_assert(fast > 1 && fast <= 5);
-}
-END_TEST
-
-/* LiSA, Table 1, row 4: O(N C D).  Four times the tokens: at most 5 times the bytes, with padded spectra. */
-START_TEST(memory_of_lisa_is_linear_in_tokens)
-{
-    const struct form *form;
-    for (int f = 0; (form = operator_form_at(&lisa, f)); f++) {
-        double growth = bytes("16x16", "10", 16, 4, form->name) / bytes("8x8", "10", 16, 4, form->name);
-        printf("    %s: four times the tokens, %.2f times the bytes\n", form->name, growth);
-        ck_assert(growth > 1 && growth <= 5);
-    }
-    ck_assert(bytes("16x16", "4", 1, 1, "naive") > 14 * bytes("8x8", "4", 1, 1, "naive"));
-}
-END_TEST
+/* Memory with four times the tokens.  Row 3: O(N C D), if T(e) laid out counts as parameters, which the table leaves
+ * out; the fast form holds spectra of the tables.  Row 4: O(N C D), with padded spectra. */
+static const struct battery_growth growth[] = {
+    {"--equation 4", 8, 1, "", "b_qkv w_o b_o", "naive", 14, 17},
+    {"--equation 5", 8, 4, "D=4", "ba b_qkv w_o b_o", "naive", 14, 17},
+    {"--equation 5", 8, 4, "D=4", "ba b_qkv w_o b_o", "fast", 1, 5},
+    {"", 8, 16, "D=4", "ba b_qkv w_o b_o", "naive", 1, 5},
+    {"", 8, 16, "D=4", "ba b_qkv w_o b_o", "fast", 1, 5},
+    {"", 8, 16, "D=4", "ba b_qkv w_o b_o", "fftw", 1, 5},
+    {0},
+};
 
 /* App. A.1 says of early stages that "the token size is larger": it is smaller, and tokens are more. */
 START_TEST(early_stages_have_more_tokens)
@@ -327,56 +227,20 @@ START_TEST(early_stages_have_more_tokens)
 }
 END_TEST
 
-/* Multiply-adds without the projections of self-attention, or of attention to keys and values pooled by 2 x 2. */
-static double attention_products(const char *options)
-{
-    struct problem p = shaped(options, &msa, 1, 96, "", "rpe b_qkv w_o b_o");
-    return form_multiply_adds(operator_form(&msa, "naive"), &p) - projections_multiply_adds(&p);
-}
-
-static double pooled_products(const char *options)
-{
-    struct problem p = shaped(options, &hilo, 1, 96, "", "l_q_b l_kv_b l_proj_b");
-    double N = (double)problem_size(&p, "N");
-    return form_multiply_adds(operator_form(&hilo, "fast"), &p) - 2.5 * N * 96 * 96;
-}
-
-/* Sec. 5.2 and Fig. 4: attention in four windows, or to pooled keys, multiplies a quarter and stays quadratic.
- * Windows of 4 x 4 on either grid are linear. */
-START_TEST(windows_and_pooling_take_a_quarter_of_the_products)
-{
-    double eight = attention_products("--grid 8x8"), sixteen = attention_products("--grid 16x16");
-    double windows = attention_products("--grid 8x8 --window 4");
-    ck_assert(eight > 0 && sixteen == 16 * eight);
-    ck_assert(windows == eight / 4 && attention_products("--grid 16x16 --window 8") == sixteen / 4);
-    ck_assert(attention_products("--grid 16x16 --window 4") == 4 * windows);
-    ck_assert(pooled_products("--grid 8x8 --alpha 1 --window 2") == 2.0 * 64 * 64 / 4 * 96);
-    ck_assert(pooled_products("--grid 16x16 --alpha 1 --window 2") == 2.0 * 256 * 256 / 4 * 96);
-}
-END_TEST
-
 int main(void)
 {
+    static const struct battery tables = {.operator = &lisa, .growth = growth};
     Suite *suite = suite_create("LiSA, counts");
+    add_battery(suite, &tables);
     TCase *formulas = add_case(suite, "formulas");
-    tcase_add_test(formulas, the_counter_counts);
     tcase_add_loop_test(formulas, local_kernels_multiply_where_they_meet_the_grid, 0, (int)COUNT(window_size));
     tcase_add_loop_test(formulas, single_heads_multiply_as_their_formulas_say, 0, (int)COUNT(head_size));
     TCase *computation = add_case(suite, "Table 1, computation");
-    tcase_add_loop_test(computation, table_1_holds_for_quadratic_operators, 0, (int)COUNT(head_size));
-    tcase_add_test(computation, first_line_of_eq5_costs_less_than_table_1_says);
     tcase_add_test(computation, flops_of_tab_3b_are_those_of_fig_6);
     tcase_add_loop_test(computation, flops_of_tab_3c_are_those_of_padded_windows, 0, 3);
-    tcase_add_test(computation, hadamard_correlation_is_free_in_the_order_of_fig6_only);
     tcase_add_test(computation, fft_forms_cost_what_is_counted);
-    tcase_add_test(computation, self_attention_grows_quadratically_not_exponentially);
     tcase_add_test(computation, lisa_takes_n_log_n);
-    TCase *memory = add_case(suite, "Table 1, memory");
-    tcase_add_test(memory, quadratic_memory_is_a_matter_of_order);
-    tcase_add_test(memory, table_1_forgets_the_rpe_tensors_of_eq5);
-    tcase_add_test(memory, memory_of_lisa_is_linear_in_tokens);
-    TCase *costs = add_case(suite, "Sec. 5.2, App. A.1");
+    TCase *costs = add_case(suite, "App. A.1");
     tcase_add_test(costs, early_stages_have_more_tokens);
-    tcase_add_test(costs, windows_and_pooling_take_a_quarter_of_the_products);
     return run_suite(suite);
 }

@@ -91,6 +91,13 @@ static const struct battery_case memory[] = {
     {0},
 };
 
+/* Four times the tokens: the map of all pairs grows as N^2, tiles of it do not. */
+static const struct battery_growth growth[] = {
+    {"", 16, 8, "", "rpe", "naive", 12, 17},
+    {"", 16, 8, "", "rpe", "fast", 1, 4.1},
+    {0},
+};
+
 /* The table of reference/msa.h: the map of all pairs, as much again for R, and with a ghost head h maps more and its
  * two matrices; q, k, v and the copies of a head. */
 static double stated(const struct problem *p, const struct form *form)
@@ -125,17 +132,6 @@ START_TEST(pairs_across_a_seam_are_not_multiplied)
 }
 END_TEST
 
-/* Twice the edge of the grid: about 4 times the peak of the fast form, about 16 times that of the naive form. */
-START_TEST(tiles_need_no_square)
-{
-    struct trial small = trial("--grid 16x16", &msa, 1, 8, "", "rpe");
-    struct trial large = trial("--grid 32x32", &msa, 1, 8, "", "rpe");
-    const struct form *naive = operator_form(&msa, "naive"), *fast = operator_form(&msa, "fast");
-    ck_assert_double_gt(trial_peak(&large, naive) / trial_peak(&small, naive), 12);
-    ck_assert_double_lt(trial_peak(&large, fast) / trial_peak(&small, fast), 4.1);
-}
-END_TEST
-
 /* A file with ghost_add and a window is an error, and so is a power without a value. */
 START_TEST(ghost_heads_have_no_windows_and_no_roots)
 {
@@ -154,13 +150,13 @@ int main(void)
 {
     static const struct battery tables = {
         .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes,
-        .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .slack = 1024,
+        .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
+        .slack = 1024,
     };
     Suite *suite = suite_create("msa, forms and golden vectors");
     add_battery(suite, &tables);
     TCase *own = add_case(suite, "msa alone");
     tcase_add_loop_test(own, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
-    tcase_add_test(own, tiles_need_no_square);
     tcase_add_test(own, ghost_heads_have_no_windows_and_no_roots);
     return run_suite(suite);
 }

@@ -146,6 +146,22 @@ START_TEST(forms_take_the_memory_they_state)
 }
 END_TEST
 
+START_TEST(bytes_grow_with_tokens_as_stated)
+{
+    const struct battery *b = operator_of(_i);
+    const struct battery_growth *row = &b->growth[_i % STRIDE];
+    double bytes[2];
+    for (size_t n = 0; n < 2; n++) {
+        char all[256];
+        snprintf(all, sizeof all, "--grid %zux%zu %s", row->edge << n, row->edge << n, row->options);
+        struct trial t = trial(all, b->operator, 1, row->channels, row->sizes, row->without);
+        bytes[n] = trial_peak(&t, operator_form(b->operator, row->form));
+    }
+    printf("    %s, %s: %.2f times the bytes\n", row->options, row->form, bytes[1] / bytes[0]);
+    ck_assert(bytes[1] > row->least * bytes[0] && bytes[1] <= row->most * bytes[0]);
+}
+END_TEST
+
 static int rows(const struct battery_case *table)
 {
     int n = 0;
@@ -155,12 +171,13 @@ static int rows(const struct battery_case *table)
 
 void add_battery(Suite *suite, const struct battery *b)
 {
-    int first = STRIDE * battery_count, v = variants(b), errors = 0, files = 0;
+    int first = STRIDE * battery_count, v = variants(b), errors = 0, files = 0, growth = 0;
     TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
     batteries[battery_count++] = b;
     while (b->errors && b->errors[errors].options) errors++;
+    while (b->growth && b->growth[growth].options) growth++;
     while (b->files && b->files[files].options) files++;
     tcase_add_loop_test(forms, forms_agree, first, first + v * rows(b->sizes));
     tcase_add_loop_test(golden, golden_vectors, first, first + length(b->golden));
@@ -168,4 +185,5 @@ void add_battery(Suite *suite, const struct battery *b)
     tcase_add_loop_test(properties, files_fit_or_are_errors, first, first + files);
     tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * rows(b->counted));
     tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * rows(b->memory));
+    tcase_add_loop_test(costs, bytes_grow_with_tokens_as_stated, first, first + growth);
 }

@@ -18,6 +18,14 @@ struct battery_error { const char *options, *message; size_t channels; };
 /* Tensors of a file (trial.h) without some of them, and a part of the message; NULL if they fit. */
 struct battery_file { const char *options, *tensors, *without, *message; };
 
+/* Bytes on an edge x edge grid, and on four times the tokens: the ratio lies between these. */
+struct battery_growth {
+    const char *options;
+    size_t edge, channels;
+    const char *sizes, *without, *form;
+    double least, most;
+};
+
 struct battery {
     const struct declaration *operator;
     double (*tolerance)(const struct problem *p);       /* of two forms: largest difference over the largest entry */
@@ -35,6 +43,7 @@ struct battery {
     double (*projections)(const struct problem *p);     /* multiply-adds by BLAS, not counted; NULL: those of heads.h */
     const struct battery_case *memory;                  /* each form takes the bytes that the header states */
     double (*stated)(const struct problem *p, const struct form *form);     /* in bytes; negative: not stated */
+    const struct battery_growth *growth;
     double slack;                                       /* allowed difference in bytes: the plan, rounded blocks */
 };
 
