@@ -243,7 +243,7 @@ void promise_memory(const struct trial *t)
             refused(plan_create(&plan, &bare, form_at(t, f), 2), STATUS_FAILURE, "has no data yet");
             ck_assert_uint_eq(memory_in_use(), before);
         }
-        trial_without_memory(t, form_at(t, f)->name);
+        form_without_memory(t, form_at(t, f));
     }
 }
 

@@ -270,11 +270,6 @@ static long fail_each(const struct trial *t, const struct form *form, void (*all
     }
 }
 
-void trial_without_memory(const struct trial *t, const char *form)
-{
-    form_without_memory(t, operator_form(t->problem.declaration, form));
-}
-
 void form_without_memory(const struct trial *t, const struct form *form)
 {
     long requests = fail_each(t, form, memory_fail_after);

@@ -94,7 +94,6 @@ unsigned long long multiplications(void);
 
 /* Lets each request for memory of plan_create fail, alone and with all later ones; it must return a status and leave
  * nothing behind. */
-void trial_without_memory(const struct trial *t, const char *form);
 void form_without_memory(const struct trial *t, const struct form *form);
 
 #endif
