@@ -221,8 +221,8 @@ END_TEST
 static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
 
 /* ChoP'D, Sec. 2.3: means over boxes err as running sums along one axis do, not as an integral image.  A running
- * sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  The tolerance has squares of 2 W^2 / 9 over w^2 for
- * both ends of a row, and h times H^2 / 9 over h^2 for the columns, times a chance (roundoff.h). */
+ * sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  The tolerance has squares of 2 W^2 / 9 over w^2
+ * for both ends of a row, and h times H^2 / 9 over h^2 for the columns, times a chance (roundoff.h). */
 START_TEST(pooling_errs_as_running_sums_do)
 {
     size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;

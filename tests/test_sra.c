@@ -4,8 +4,8 @@
 #include <string.h>
 #include "support/battery.h"
 #include "../fast/attention.h"
-#include "../naive/sra.h"
 #include "../reference/msa.h"
+#include "../reference/sra.h"
 
 static const char *const forms[] = {"naive", "fast"};
 
@@ -124,35 +124,6 @@ START_TEST(no_reduction_is_self_attention)
 }
 END_TEST
 
-/* A kernel of one tap picks that token of each patch; a kernel of ones sums all; the bias is added.  Exact. */
-START_TEST(convolution_sees_patches)
-{
-    enum { rows = 2, columns = 3, s = 2, C = 3, W = columns * s };
-    struct problem p = shaped("--grid 4x6", &sra, 1, C, "", "");
-    struct sra_problem z = resolved(&p);
-    real *x = integers(1, z.N * C, 9), *w = zeros(C * C * s * s), *b = integers(2, C, 9), *reduced = zeros(z.M * C);
-    z.sr_w = w;
-    z.sr_b = b;
-    ck_assert(z.s == s && z.M == rows * columns && z.N == rows * s * W);
-    for (size_t tap = 0; tap <= s * s; tap++) {             /* tap s * s stands for all of them */
-        for (size_t o = 0; o < C; o++)
-            for (size_t c = 0; c < C; c++)
-                for (size_t t = 0; t < s * s; t++)
-                    w[(o * C + c) * s * s + t] = c == (o + 1) % C && (tap == s * s || tap == t);
-        sra_naive_convolve(reduced, x, &z);
-        for (size_t m = 0; m < z.M; m++)
-            for (size_t o = 0; o < C; o++) {
-                real sum = b[o];
-                for (size_t t = 0; t < s * s; t++) {
-                    size_t token = (m / columns * s + t / s) * W + m % columns * s + t % s;
-                    if (tap == s * s || tap == t) sum += x[token * C + (o + 1) % C];
-                }
-                ck_assert(reduced[m * C + o] == sum);
-            }
-    }
-}
-END_TEST
-
 /* If one patch covers the plane there is one key, and every token gets its value: a softmax of one score is 1. */
 START_TEST(one_patch_answers_every_token)
 {
@@ -211,7 +182,6 @@ int main(void)
     add_battery(suite, &tables);
     TCase *own = add_case(suite, "SRA alone");
     tcase_add_test(own, no_reduction_is_self_attention);
-    tcase_add_test(own, convolution_sees_patches);
     tcase_add_test(own, one_patch_answers_every_token);
     tcase_add_test(own, bias_of_the_keys_says_nothing);
     tcase_add_test(own, fast_form_holds_one_chunk_of_images);

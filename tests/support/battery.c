@@ -16,14 +16,17 @@ static int battery_count;
 
 static const struct battery *operator_of(int i) { return batteries[i / STRIDE]; }
 
-static int length(const char *const *list)
+/* Rows of a table, whose first member is a text, before the row of zeros. */
+static int rows(const void *table, size_t size)
 {
     int n = 0;
-    while (list && list[n]) n++;
+    while (table && *(const char *const *)((const char *)table + (size_t)n * size)) n++;
     return n;
 }
 
-static int variants(const struct battery *b) { return b->variants ? length(b->variants) : 1; }
+#define ROWS(table) rows(table, sizeof *(table))
+
+static int variants(const struct battery *b) { return b->variants ? ROWS(b->variants) : 1; }
 
 /* The trial of test i in a table, and its options. */
 static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
@@ -162,28 +165,18 @@ START_TEST(bytes_grow_with_tokens_as_stated)
 }
 END_TEST
 
-static int rows(const struct battery_case *table)
-{
-    int n = 0;
-    while (table && table[n].options) n++;
-    return n;
-}
-
 void add_battery(Suite *suite, const struct battery *b)
 {
-    int first = STRIDE * battery_count, v = variants(b), errors = 0, files = 0, growth = 0;
+    int first = STRIDE * battery_count, v = variants(b);
     TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
     batteries[battery_count++] = b;
-    while (b->errors && b->errors[errors].options) errors++;
-    while (b->growth && b->growth[growth].options) growth++;
-    while (b->files && b->files[files].options) files++;
-    tcase_add_loop_test(forms, forms_agree, first, first + v * rows(b->sizes));
-    tcase_add_loop_test(golden, golden_vectors, first, first + length(b->golden));
-    tcase_add_loop_test(properties, wrong_options_are_errors, first, first + errors);
-    tcase_add_loop_test(properties, files_fit_or_are_errors, first, first + files);
-    tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * rows(b->counted));
-    tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * rows(b->memory));
-    tcase_add_loop_test(costs, bytes_grow_with_tokens_as_stated, first, first + growth);
+    tcase_add_loop_test(forms, forms_agree, first, first + v * ROWS(b->sizes));
+    tcase_add_loop_test(golden, golden_vectors, first, first + ROWS(b->golden));
+    tcase_add_loop_test(properties, wrong_options_are_errors, first, first + ROWS(b->errors));
+    tcase_add_loop_test(properties, files_fit_or_are_errors, first, first + ROWS(b->files));
+    tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * ROWS(b->counted));
+    tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * ROWS(b->memory));
+    tcase_add_loop_test(costs, bytes_grow_with_tokens_as_stated, first, first + ROWS(b->growth));
 }
