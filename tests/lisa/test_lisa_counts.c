@@ -1,0 +1,219 @@
+/* test_lisa_counts.c -- what LiSA and self-attention cost: Table 1 and the FLOPs of Tab. 3, counted
+ *
+ * A second build of the naive forms counts multiplications (counting.h), the allocator bytes (memory.h). */
+
+#include <stdio.h>
+#include "lisa_case.h"
+#include "../support/published.h"
+#include "../support/battery.h"
+#include "../../reference/msa.h"
+#include "../../reference/networks/network.h"
+
+/* Fig. 6's order, counted (counting.cc). */
+void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
+                       const real *Ra, const real *Rb, const struct lisa_problem *p);
+
+/* ---- single heads, counted ---------------------------------------------- */
+
+enum core { SELF_ATTENTION, EQ4, EQ5, EQ5_BIASED, FIG6, FIG6_BIASED, EQ7 };
+
+/* Multiplications of one head; projections are BLAS's, and not counted. */
+static double counted(enum core core, size_t N, size_t c, size_t D)
+{
+    static const char *const options[] = {
+        "", " --equation 4", " --equation 5", " --equation 5", " --equation 5", " --equation 5", " --equation 7",
+    };
+    char words[80], latents[24];
+    bool biased = core == EQ5_BIASED || core == FIG6_BIASED;
+    snprintf(words, sizeof words, "--grid %zu%s", N, options[core]);
+    snprintf(latents, sizeof latents, "D=%zu", D);
+    struct trial t = trial(words, core ? &lisa : &msa, 1, c, latents,
+                           biased ? "b_qkv w_o b_o" : "rpe ba b_qkv w_o b_o");
+    if (core != FIG6 && core != FIG6_BIASED) return counted_run(&t, zeros(t.outputs));
+
+    /* What the arrays hold does not matter: zeros. */
+    const struct lisa_problem p = resolved(&t.problem);
+    real *qkv = zeros(N * c), *R = zeros(N * N * D);
+    multiplications();
+    counted_lisa_fig6(zeros(N * c), zeros(N * c * D), zeros(N * c * D), qkv, qkv, qkv, R, R, &p);
+    return (double)multiplications();
+}
+
+/* LiSA, Table 1, rows 1-3, beside projections.  Self-attention and Eq. 4: N^2 (2 c + 1).  Fig. 6: 2 N^2 c D + 2 N c D,
+ * whether Eq. 5 has a bias or not.  The first line of Eq. 5 takes fewer, N^2 (2 c + 2 D), and N c D more for the bias;
+ * Eq. 7, where the Hadamard correlation is not free, 4.5 times as many with N = 49 and c = D = 16. */
+static const struct { size_t N, c, D; } head_size[] = {
+    {1, 1, 1}, {7, 3, 2}, {16, 8, 4}, {20, 1, 9}, {64, 32, 16}, {33, 5, 16}, {49, 16, 16},
+};
+START_TEST(single_heads_multiply_as_their_formulas_say)
+{
+    size_t n = head_size[_i].N, c = head_size[_i].c, D = head_size[_i].D;
+    ck_assert(counted(FIG6, n, c, D) == (double)(2 * n * n * c * D + 2 * n * c * D));
+    ck_assert(counted(SELF_ATTENTION, n, c, D) == (double)(n * n * (2 * c + 1)));
+    ck_assert(counted(EQ4, n, c, D) == (double)(n * n * (2 * c + 1)));
+    ck_assert(counted(EQ5, n, c, D) == (double)(n * n * (2 * c + 2 * D) + n * c * D));
+    ck_assert(counted(EQ7, n, c, D) == (double)(n * n * (2 * c + c * D + D) + 2 * n * c * D));
+    ck_assert(counted(EQ5_BIASED, n, c, D) == counted(EQ5, n, c, D) + (double)(n * c * D));
+    ck_assert(counted(FIG6_BIASED, n, c, D) == counted(FIG6, n, c, D));
+}
+END_TEST
+
+/* LiSA, Tab. 3c: a window meets S of the N M pairs of a token and an entry, those that stay on the grid, and the naive
+ * form multiplies 2 S c D + 2 N c D times.  S is counted pair by pair. */
+static const struct { const char *grid, *kernel; } window_size[] = {
+    {"9", "3"}, {"4", "11"}, {"5x6", "1x1"}, {"5x6", "3x5"}, {"1x7", "3x3"}, {"14x14", "7x7"}, {"2x3x4", "3x5x3"},
+};
+START_TEST(local_kernels_multiply_where_they_meet_the_grid)
+{
+    char options[80];
+    snprintf(options, sizeof options, "--grid %s --kernel %s", window_size[_i].grid, window_size[_i].kernel);
+    struct trial t = trial(options, &lisa, 1, 2, "D=3", "b_qkv w_o b_o");
+    const struct lisa_problem p = resolved(&t.problem);
+    size_t N = p.heads.N, S = 0;
+    for (size_t i = 0; i < N; i++)
+        for (size_t n = 0; n < N; n++) S += window_entry(&p.window, &p.g, i, n) < p.M;
+    ck_assert(counted_run(&t, zeros(t.outputs)) == (double)(2 * S * 6 + 2 * N * 6));
+    ck_assert(lisa_pairs(&p) == (double)S);
+    ck_assert(p.M == 1 ? S == N : S < N * p.M);
+}
+END_TEST
+
+/* ---- Table 1, computation -------------------------------------------------- */
+
+/* FLOPs of the model of Tab. 3 in G, a multiply-add counted as one: patches, projections and MLP of 12 blocks, classes,
+ * and the core of 12 heads each. */
+static double model_flops(double core)
+{
+    double N = 196, C = 192, embedding = N * 16 * 16 * 3 * C, block = N * (4 + 8) * C * C, classes = C * 1000;
+    return (embedding + classes + 12 * (block + 12 * core)) / 1e9;
+}
+
+/* LiSA, Tab. 3b: Eq. 5 in the order of Fig. 6, of 196 tokens, 16 channels and 16 latents.  By its first line it takes
+ * 1.43 G (reference/published/layers.tsv).  Tolerance: half of the last digit. */
+START_TEST(flops_of_tab_3b_are_those_of_fig_6)
+{
+    double five = model_flops(counted(FIG6, 196, 16, 16)), biased = model_flops(counted(FIG6_BIASED, 196, 16, 16));
+    within("SA (Eq. 5), Fig. 6", fabs(five - published("lisa", "3b", "SA (Eq. 5)", "flops")), 0.005);
+    within("+ bias term Ba, Fig. 6", fabs(biased - published("lisa", "3b", "+ bias term Ba", "flops")), 0.005);
+}
+END_TEST
+
+/* LiSA, Tab. 3c: zeros around the grid are multiplied too, 2 c D for each pair off the grid, as a padded convolution
+ * does; norms at five operations a number, as in Tab. 3a.  Tolerance: half of the last digit. */
+START_TEST(flops_of_tab_3c_are_those_of_padded_windows)
+{
+    static const char *const row[] = {"Local 3x3", "Local 5x5", "Local 7x7"};
+    size_t k = 3 + 2 * (size_t)_i;
+    char options[80];
+    snprintf(options, sizeof options, "--grid 14x14 --kernel %zux%zu", k, k);
+    struct trial t = trial(options, &lisa, 1, 16, "D=16", "b_qkv w_o b_o");
+    const struct lisa_problem p = resolved(&t.problem);
+    double printed = published("lisa", "3c", row[_i], "flops"), norms = 5 * 25 * 196 * 192 / 1e9;
+    double core = counted_run(&t, zeros(t.outputs)), off = 196 * (double)p.M - lisa_pairs(&p);
+    within(row[_i], fabs(model_flops(core + 2 * 16 * 16 * off) + norms - printed), 0.005);
+    beyond("    without zeros", fabs(model_flops(core) + norms - printed), 0.005);
+}
+END_TEST
+
+/* LiSA, Sec. 4.3; circulant.h: 5 P log2 P operations a complex transform, two of them a multiply-add; 4 a complex
+ * product.  Eq. 10 goes round 8 points: 4 keys and 4 values there, 8 back.  Eq. 4 goes round 15: for each of 2 pairs
+ * of channels 4 values there and back; of one head the fast form projects its output with the value, N C^2 less. */
+START_TEST(fft_forms_cost_what_is_counted)
+{
+    static const char *const forms[] = {"fast", "fftw"};
+    struct trial eq10 = trial("--grid 8 --heads 2", &lisa, 1, 8, "D=2", "");
+    struct trial eq4 = trial("--grid 8 --heads 2 --equation 4", &lisa, 1, 8, "", "");
+    struct trial odd = trial("--grid 8 --heads 2", &lisa, 1, 8, "D=7", "");
+    struct trial wide = trial("--grid 8 --equation 4", &lisa, 1, 8, "", "w_o b_o");
+    struct trial one = trial("--grid 8 --equation 4", &lisa, 1, 8, "", "");
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        double seven = trial_hearts(&odd, operator_form(&lisa, forms[f])) / 2;
+        double eight = trial_hearts(&wide, operator_form(&lisa, forms[f]));
+        ck_assert_double_eq(seven, 40 * 2.5 * 8 * 3 + 32 * (4 * 8 + 2 * 8));
+        within("Eq. 4, 8 channels", fabs(eight - (64 * 2.5 * 15 * log2(15) + 32 * (4 * 15 + 4 * 8))) / eight, 1e-12);
+        double before = eight - trial_hearts(&one, operator_form(&lisa, forms[f]));
+        ck_assert_double_eq(before, f ? 0 : 8 * 8 * 8);
+        double ten = trial_hearts(&eq10, operator_form(&lisa, forms[f])) / 2;
+        double four = trial_hearts(&eq4, operator_form(&lisa, forms[f])) / 2;
+        ck_assert_double_eq(ten, 16 * 2.5 * 8 * 3 + 8 * (4 * 8 + 2 * 8));
+        within("Eq. 4", fabs(four - (16 * 2.5 * 15 * log2(15) + 8 * (4 * 15 + 4 * 8))) / four, 1e-12);
+    }
+}
+END_TEST
+
+/* LiSA, Table 1, row 4; Fig. 7 transforms C keys and C values, and 2 C D products back.  Bound: radix 2 (Cooley and
+ * Tukey), 5/2 N log2 N for each real transform, 6 for a complex product, 4 N C D to contract; twice that for our
+ * forms, which transform complex numbers. */
+START_TEST(lisa_takes_n_log_n)
+{
+    static const char *const forms[] = {"fast", "fftw"};
+    double C = 96, D = 16;
+    for (int side = 8; side <= 128; side *= 2) {
+        double N = (double)side * side, bins = (double)side * (side / 2 + 1), unit = N * C * D * log2(N);
+        double products = 2 * C * D * bins * 6 + 4 * N * C * D;
+        double radix_2 = (2 * C + 2 * C * D) * 2.5 * N * log2(N) + products;
+        char options[48];
+        snprintf(options, sizeof options, "--grid %dx%d --heads 6", side, side);
+        struct problem p = shaped(options, &lisa, 1, 96, "D=16", "b_qkv w_o b_o");
+        beyond("    the sums of Eq. 10", 4 * N * N * C * D / unit, radix_2 / unit);
+        for (size_t f = 0; f < COUNT(forms); f++) {
+            double core = form_multiply_adds(operator_form(&lisa, forms[f]), &p) - projections_multiply_adds(&p);
+            within(forms[f], 2 * core / unit, 2 * radix_2 / unit);
+        }
+    }
+}
+END_TEST
+
+/* ---- Table 1, memory -------------------------------------------------------- */
+
+/* Memory with four times the tokens.  Row 3: O(N C D), if T(e) laid out counts as parameters, which the table leaves
+ * out; the fast form holds spectra of the tables.  Row 4: O(N C D), with padded spectra. */
+static const struct battery_growth growth[] = {
+    {"--equation 4", 8, 1, "", "b_qkv w_o b_o", "naive", 14, 17},
+    {"--equation 5", 8, 4, "D=4", "ba b_qkv w_o b_o", "naive", 14, 17},
+    {"--equation 5", 8, 4, "D=4", "ba b_qkv w_o b_o", "fast", 1, 5},
+    {"", 8, 16, "D=4", "ba b_qkv w_o b_o", "naive", 1, 5},
+    {"", 8, 16, "D=4", "ba b_qkv w_o b_o", "fast", 1, 5},
+    {"", 8, 16, "D=4", "ba b_qkv w_o b_o", "fftw", 1, 5},
+    {0},
+};
+
+/* App. A.1 says of early stages that "the token size is larger": it is smaller, and tokens are more. */
+START_TEST(early_stages_have_more_tokens)
+{
+    static const char *const name[] = {"lisanet-h-t", "lisanet-h-s", "lisanet-h-b"};
+    for (size_t m = 0; m < COUNT(name); m++) {
+        struct network_request request = {.grid = "224x224"};
+        const struct network_table *table;
+        struct network n;
+        succeeds(network_named(&table, name[m]));
+        succeeds(network_create(&n, table, &request));
+        for (int s = 0; s < 4; s++) {
+            size_t shape[3];
+            network_stage_shape(&n, s, shape);
+            ck_assert_uint_eq(shape[1], (size_t)3136 >> 2 * s);
+            ck_assert_uint_eq(shape[2], n.stage[0].width << s);
+            ck_assert_uint_eq(n.stage[s].width, 16 * n.stage[s].heads);
+        }
+        network_release(&n);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    static const struct battery tables = {.operator = &lisa, .growth = growth};
+    Suite *suite = suite_create("LiSA, counts");
+    add_battery(suite, &tables);
+    TCase *formulas = add_case(suite, "formulas");
+    tcase_add_loop_test(formulas, local_kernels_multiply_where_they_meet_the_grid, 0, (int)COUNT(window_size));
+    tcase_add_loop_test(formulas, single_heads_multiply_as_their_formulas_say, 0, (int)COUNT(head_size));
+    TCase *computation = add_case(suite, "Table 1, computation");
+    tcase_add_test(computation, flops_of_tab_3b_are_those_of_fig_6);
+    tcase_add_loop_test(computation, flops_of_tab_3c_are_those_of_padded_windows, 0, 3);
+    tcase_add_test(computation, fft_forms_cost_what_is_counted);
+    tcase_add_test(computation, lisa_takes_n_log_n);
+    TCase *costs = add_case(suite, "App. A.1");
+    tcase_add_test(costs, early_stages_have_more_tokens);
+    return run_suite(suite);
+}

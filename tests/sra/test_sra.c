@@ -1,0 +1,189 @@
+/* test_sra.c -- spatial-reduction attention: its forms agree; what is special to it; what it costs */
+
+#include <math.h>
+#include <string.h>
+#include "../support/battery.h"
+#include "../../fast/tuned/attention.h"
+#include "../../reference/msa.h"
+#include "../../reference/sra.h"
+
+static const char *const forms[] = {"naive", "fast"};
+
+static struct sra_problem resolved(const struct problem *p)
+{
+    struct sra_problem z;
+    succeeds(sra.resolve(&z, p));
+    return z;
+}
+
+/* Probabilistic bound of the largest error over the largest entry of y (roundoff.h).  A number of the reduced plane
+ * sums s^2 C products, the norm C squares, a key C products, a score c products; the absolute error of a score is the
+ * relative error of its weight; M weights and M products with values are summed; 10 for the exponential, the scale
+ * and the divisions: 8 (s sqrt(C) + 2 sqrt(C) + sqrt(c) + 2 sqrt(M) + 10) u. */
+static double tolerance(const struct problem *p)
+{
+    struct sra_problem z = resolved(p);
+    double C = sqrt((double)z.C), convolution = z.s > 1 ? (double)(z.s + 1) * C : 0;
+    return 8 * (convolution + C + sqrt((double)z.c) + 2 * sqrt((double)z.M) + 10) * UNIT_ROUNDOFF;
+}
+
+static double projections(const struct problem *p)
+{
+    struct sra_problem z = resolved(p);
+    return (double)(z.B * (z.N + 2 * z.M + (z.w_o ? z.N : 0)) * z.C * z.C);
+}
+
+/* One token, one patch, planes one patch wide, more queries than a block, channels that fill no vector, every kind of
+ * reduction, more images than one chunk. */
+static const struct battery_case sizes[] = {
+    {"--grid 1x1 --reduction 1", 1, 1, "", ""},
+    {"--grid 2x2", 2, 1, "", ""},
+    {"--grid 3x3 --reduction 3 --heads 3", 2, 6, "", "sr_b"},
+    {"--grid 2x14 --heads 2", 1, 34, "", "b_q w_o b_o"},
+    {"--grid 12x2 --heads 5 --scale -0.3", 3, 15, "", "b_kv"},
+    {"--grid 14x14 --heads 12", 1, 192, "", "b_q b_kv sr_b b_o"},
+    {"--grid 9x21 --reduction 3 --heads 1", 1, 17, "", "b_o"},
+    {"--grid 13x7 --reduction 1 --heads 2", 2, 34, "", ""},
+    {"--grid 16x24 --reduction 8 --heads 4", 1, 16, "", ""},
+    {"--grid 22x22 --heads 2", 1, 8, "", ""},
+    {"--grid 16x24 --heads 2", 5, 8, "", "sr_b"},
+    {"--grid 12x12 --reduction 1 --heads 2", 9, 8, "", "w_o b_o"},
+    {0},
+};
+
+/* N C^2 for the convolution, whatever s; 2 N M c + N M for a head. */
+static const struct battery_case counted[] = {
+    {"--grid 2x2", 1, 1, "", ""},
+    {"--grid 4x6 --heads 2", 2, 4, "", "w_o b_o"},
+    {"--grid 6x9 --reduction 3 --heads 3 --scale 2", 1, 6, "", "sr_b"},
+    {"--grid 3x5 --reduction 1 --heads 2", 2, 4, "", ""},
+    {0},
+};
+
+static const struct battery_case memory[] = {{"--grid 16x18 --heads 2", 1, 16, "", ""}, {0}};
+
+/* The table of reference/sra.h for one image: 2 N C + 3 M C reals in both forms; in the naive form N M + 2 (N + M) c
+ * more; in the fast form all weights once more and a tile. */
+static double stated(const struct problem *p, const struct form *form)
+{
+    struct sra_problem z = resolved(p);
+    double N = (double)z.N, M = (double)z.M, C = (double)z.C, c = (double)z.c, reals = 2 * N * C + 3 * M * C;
+    size_t tile;
+    if (!strcmp(form->name, "naive")) return (reals + N * M + 2 * (N + M) * c) * sizeof(real);
+    ck_assert(attention_fast_workspace(&tile, z.c, ATTENTION_BLOCK));
+    return (reals + (double)problem_parameters(p) - 2 * C + (double)tile) * sizeof(real);
+}
+
+static const char *const golden[] = {"sra_plane", "sra_three", "sra_patch", "sra_none", "sra_paper", NULL};
+
+static const struct battery_error errors[] = {
+    {"--grid 6x4 --reduction 3", "option --reduction: found 3, expected a divisor of 6 and 4", 8},
+    {"--grid 4x6 --reduction 3", "option --reduction: found 3, expected a divisor of 4 and 6", 8},
+    {"--grid 5x4", "option --reduction: found 2, expected a divisor of 5 and 4", 8},
+    {"--grid 4x4 --reduction 0", "--reduction: found '0'", 8},
+    {"--grid 4x4 --heads 3", "--heads: found 3, expected a divisor of C = 8", 8},
+    {"--grid 16", "found '16', a grid of 1 axes", 8},
+    {"--grid 2x2x4", "a grid of 3 axes", 8},
+    {"--grid 16384x16384 --reduction 16384", "option --reduction: found 16384, expected at most 2147483647 numbers", 8},
+    {0},
+};
+
+/* A file must hold convolution and norm if there is a reduction, and must not if there is none. */
+#define FITTING "x 1x8x2 w_q 2x2 sr_w 2x2x2x2 sr_b 2 norm_g 2 norm_b 2 w_kv 4x2 w_o 2x2 b_o 2"
+static const struct battery_file files[] = {
+    {"--grid 2x4 --reduction 2", FITTING, "", NULL},
+    {"--grid 2x4 --reduction 2", FITTING, "sr_b", NULL},
+    {"--grid 2x4 --reduction 2", FITTING, "sr_w", "tensor sr_w: missing, expected [R, C, s, s] = [2, 2, 2, 2]"},
+    {"--grid 2x4 --reduction 2", FITTING, "norm_g", "tensor norm_g: missing"},
+    {"--grid 2x4 --reduction 2", FITTING, "norm_b", "tensor norm_b: missing"},
+    {"--grid 2x4 --reduction 2", FITTING, "w_o", "tensor b_o: found without w_o"},
+    {"--grid 2x4 --reduction 1", FITTING, "", "tensor sr_w: found one, expected none"},
+    {"--grid 2x4 --reduction 1", FITTING, "sr_w", "tensor sr_b: found one, expected none"},
+    {0},
+};
+
+/* PVT, Sec. 3.3: with R = 1 it is self-attention whose w_qkv is w_q above w_kv.  Exact: whole numbers. */
+START_TEST(no_reduction_is_self_attention)
+{
+    struct trial t = trial("--grid 10x11 --heads 2 --reduction 1", &sra, 2, 8, "", "w_o b_o");
+    struct trial u = trial("--grid 10x11 --heads 2", &msa, 2, 8, "", "w_o b_o rpe");
+    real *x = integers(1, t.inputs, 2), *w_qkv = trial_tensor(&u, "w_qkv"), *b_qkv = trial_tensor(&u, "b_qkv");
+    trial_put(&t, "w_q", integers(2, 64, 2));
+    trial_put(&t, "w_kv", integers(3, 128, 2));
+    trial_put(&t, "b_q", integers(4, 8, 2));
+    trial_put(&t, "b_kv", integers(5, 16, 2));
+    memcpy(w_qkv, trial_tensor(&t, "w_q"), 64 * sizeof(real));
+    memcpy(w_qkv + 64, trial_tensor(&t, "w_kv"), 128 * sizeof(real));
+    memcpy(b_qkv, trial_tensor(&t, "b_q"), 8 * sizeof(real));
+    memcpy(b_qkv + 8, trial_tensor(&t, "b_kv"), 16 * sizeof(real));
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *y = trial_run_on(&u, forms[f], 2, x);
+        within(forms[f], largest_difference(trial_run_on(&t, forms[f], 2, x), y, t.outputs), 0);
+        ck_assert(largest(y, t.outputs) > 0);
+    }
+}
+END_TEST
+
+/* If one patch covers the plane there is one key, and every token gets its value: a softmax of one score is 1. */
+START_TEST(one_patch_answers_every_token)
+{
+    for (size_t f = 0; f < COUNT(forms); f++)
+        for (int patches = 1; patches <= 4; patches += 3) {
+            const char *options = patches == 1 ? "--grid 4x4 --reduction 4 --heads 2" : "--grid 4x4 --heads 2";
+            struct trial t = trial(options, &sra, 1, 8, "", "w_o b_o");
+            real *y = trial_run(&t, forms[f], 1);
+            double apart = 0;
+            for (size_t n = 1; n < 16; n++) worse(&apart, largest_difference(y + n * 8, y, 8));
+            if (patches == 1) within("rows apart, one patch", apart, 0);
+            else beyond("rows apart, four patches", apart, 0);
+        }
+}
+END_TEST
+
+/* The keys' bias adds the same to all scores of a query, so y does not change; the values' bias is added to y.
+ * Tolerance: four times the operator's, since scores and values are that much larger. */
+START_TEST(bias_of_the_keys_says_nothing)
+{
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        struct trial t = trial("--grid 6x6 --heads 2", &sra, 1, 8, "", "w_o b_o");
+        real *b_kv = trial_tensor(&t, "b_kv"), *b_q = trial_tensor(&t, "b_q");
+        memset(b_kv, 0, 16 * sizeof *b_kv);
+        real *expected = trial_run(&t, forms[f], 1);
+        memcpy(b_kv, normal(7, 16), 16 * sizeof *b_kv);
+        for (size_t i = 0; i < t.outputs; i++) expected[i] += b_kv[8 + i % 8];
+        double apart = relative_difference(trial_run(&t, forms[f], 1), expected, t.outputs);
+        within(forms[f], apart, 4 * tolerance(&t.problem));
+        b_q[0] += 1;
+        double moved = relative_difference(trial_run(&t, forms[f], 1), expected, t.outputs);
+        beyond("    a bias of the query", moved, 4 * tolerance(&t.problem));
+    }
+}
+END_TEST
+
+/* The fast form takes the memory of one chunk of images, the naive form that of all. */
+START_TEST(fast_form_holds_one_chunk_of_images)
+{
+    const struct form *naive = operator_form(&sra, "naive"), *fast = operator_form(&sra, "fast");
+    struct trial four = trial("--grid 16x16 --heads 2", &sra, 4, 8, "", "");
+    struct trial nine = trial("--grid 16x16 --heads 2", &sra, 9, 8, "", "");
+    ck_assert(trial_peak(&four, fast) == trial_peak(&nine, fast));
+    ck_assert(trial_peak(&nine, naive) > 1.5 * trial_peak(&four, naive));
+}
+END_TEST
+
+int main(void)
+{
+    static const struct battery tables = {
+        .operator = &sra, .tolerance = tolerance, .golden_tolerance = 2, .sizes = sizes,
+        .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
+        .memory = memory, .stated = stated, .slack = 1024,
+    };
+    Suite *suite = suite_create("SRA");
+    add_battery(suite, &tables);
+    TCase *own = add_case(suite, "SRA alone");
+    tcase_add_test(own, no_reduction_is_self_attention);
+    tcase_add_test(own, one_patch_answers_every_token);
+    tcase_add_test(own, bias_of_the_keys_says_nothing);
+    tcase_add_test(own, fast_form_holds_one_chunk_of_images);
+    return run_suite(suite);
+}

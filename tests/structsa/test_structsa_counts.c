@@ -1,0 +1,243 @@
+/* test_structsa_counts.c -- what StructSA costs: multiplications and bytes, counted, and the FLOPs of its tables
+ *
+ * Naive forms are compiled with a real that counts multiplications (counting.h); the allocator counts bytes
+ * (memory.h).  Counts are exact where no tolerance is given. */
+
+#include "structsa_case.h"
+#include "../support/battery.h"
+#include "../../fast/tuned/attention.h"
+
+static const char *const variants[] = {"4", "5", "16", NULL};      /* equations */
+
+static const struct battery_case counted[] = {
+    {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
+    {"--grid 7 --kernel 3 --heads 3", 1, 6, "D=2", ""},
+    {"--grid 5x4 --kernel 3x3 --heads 2", 2, 6, "D=3", "w_o b_o"},
+    {"--grid 5x6 --kernel 5x3 --stride 2 --scale 0.5", 1, 4, "D=4", "b_qkv"},
+    {"--grid 2x3x4 --kernel 3x3x3", 2, 3, "D=2", ""},
+    {"--grid 3x4x5 --kernel 3x3x1 --stride 1x2x2 --heads 2", 1, 6, "D=3", ""},
+    {"--grid 6x5 --kernel 3x3 --stride 4x1 --value-kernel 1x5", 2, 4, "D=2", "w_o b_o"},
+    {"--grid 8 --kernel 1 --stride 11 --heads 2 --value-kernel 7", 1, 6, "D=3", "b_qkv"},
+    {0},
+};
+
+
+static struct trial drawn(const char *options, const char *equation, size_t batch, size_t channels, const char *sizes,
+                          const char *without)
+{
+    char all[160];
+    options_of_equation(all, sizeof all, options, equation);
+    return trial(all, &structsa, batch, channels, sizes, without);
+}
+
+static double cores(const struct trial *t, const char *form)
+{
+    return trial_hearts(t, operator_form(&structsa, form));
+}
+
+/* ---- arithmetic ------------------------------------------------------ */
+
+/* StructSA, Eq. 15: on 784 tokens of 64 channels permuting saves a factor of about |M|, |M| (1 + 1 / 2D) + 1 / 2D as N
+ * grows.  Tolerance: 6 %, for the convolutions, |M| / N of the products. */
+START_TEST(permuting_saves_a_factor_of_the_window)
+{
+    static const char *const D[] = {"D=1", "D=4", "D=8"};
+    static const double d[] = {1, 4, 8};
+    double M = _i < 3 ? 9 : 25;
+    const char *options = _i < 3 ? "--grid 28x28 --kernel 3x3" : "--grid 28x28 --kernel 5x5";
+    struct trial t = drawn(options, "16", 1, 64, D[_i % 3], "w_o b_o");
+    double saved = cores(&t, "naive") / cores(&t, "permuted");
+    double expected = M * (1 + 0.5 / d[_i % 3]) + 0.5 / d[_i % 3];
+    within("over its limit", fabs(saved / expected - 1), 0.06);
+}
+END_TEST
+
+/* StructSA, Eq. 5 and 15; the paper does not say it: reading the one map costs D |M| for each pair, virtual keys D c.
+ */
+START_TEST(permuting_does_not_pay_for_dot_products)
+{
+    struct trial wide = drawn("--grid 28x28 --kernel 3x3", "5", 1, 64, "D=8", "w_o b_o");
+    struct trial narrow = drawn("--grid 28x28 --kernel 3x3", "5", 1, 8, "D=8", "w_o b_o");
+    double ratio = cores(&wide, "naive") / cores(&wide, "permuted");
+    ck_assert(ratio > 0.7 && ratio < 0.8);
+    ck_assert(cores(&narrow, "naive") > cores(&narrow, "permuted"));
+}
+END_TEST
+
+/* StructSA, Sec. 4.3.1, Tab. 4, 5a: by s^2 on a plane, and in a video that strides in space only; strides of all axes
+ * by their product. */
+static const struct { const char *options, *stride; double factor; } divided[] = {
+    {"--grid 8x8 --kernel 3x3", "2", 4}, {"--grid 4x8x8 --kernel 3x3x3", "1x2x2", 4},
+    {"--grid 4x8x8 --kernel 3x3x3", "2", 8}, {"--grid 8x12 --kernel 3x3", "4x3", 12},
+};
+START_TEST(a_stride_divides_the_work)
+{
+    double factor = divided[_i].factor;
+    char coarse[80];
+    snprintf(coarse, sizeof coarse, "%s --stride %s", divided[_i].options, divided[_i].stride);
+    struct trial all = drawn(divided[_i].options, "16", 1, 6, "D=3", "w_o b_o");
+    struct trial some = drawn(coarse, "16", 1, 6, "D=3", "w_o b_o");
+    double N = (double)all.problem.grid.tokens, c = 6, fixed = N * c + N * N * c;     /* the scale and the map */
+    ck_assert(cores(&all, "fast") == factor * cores(&some, "fast"));
+    ck_assert(cores(&all, "permuted") == factor * cores(&some, "permuted"));
+    ck_assert(cores(&all, "naive") - fixed == factor * (cores(&some, "naive") - fixed));
+}
+END_TEST
+
+/* ---- memory ---------------------------------------------------------- */
+
+static double peak(const struct trial *t, const char *form)
+{
+    return trial_peak(t, operator_form(&structsa, form));
+}
+
+/* The table of reference/structsa.h, with one head: the map, the windows and kernels of a query, the attention, the
+ * unfolded values; q, k, v as projected, dense copies and y; the filters and the tables of windows. */
+static double stated_naive(const struct problem *p, const struct form *form)
+{
+    struct structsa_problem s;
+    succeeds(structsa.resolve(&s, p));
+    double N = (double)s.N, J = (double)s.J, M = (double)s.M, Mv = (double)s.Mv, c = (double)s.c, D = (double)s.D;
+    double E = (double)s.columns;
+    if (strcmp(form->name, "naive")) return -1;
+    double made = real_bytes(N * N * E) + real_bytes(J * M * E) + real_bytes(N * J * D) + real_bytes(J * Mv * c)
+                  + real_bytes(J * Mv * E);
+    double rows = real_bytes(3 * N * c) + 4 * real_bytes(N * c);
+    double filters = real_bytes(D * M * E) + real_bytes(D * Mv * E);
+    return plan_bytes(&structsa, form) + made + rows + filters + int_bytes(J * M) + int_bytes(J * Mv);
+}
+
+static const struct battery_case memory[] = {
+    {"--grid 64 --kernel 5", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {"--grid 8x9 --kernel 3x3 --stride 2", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {"--grid 3x4x5 --kernel 3x1x3", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {"--grid 3x4x5 --kernel 3x1x3 --stride 1x2x3 --value-kernel 1x5x1", 1, 4, "D=3", "w_o b_o b_qkv"},
+    {0},
+};
+
+/* Bytes that both other forms hold besides their scratch, with 16 channels and one head: q, k, v as projected; packed
+ * projections and filters; tables of windows.  The scratch is larger than the filters that lie there during a load. */
+static double shared(const char *form, double N, double J, double M, double Mv, double D)
+{
+    return plan_bytes(&structsa, operator_form(&structsa, form)) + real_bytes(3 * N * 16)
+         + real_bytes(3 * 16 * (16 + 1)) + real_bytes(D * M * 16) + real_bytes(D * Mv * 16) + int_bytes(J * M)
+         + int_bytes(J * Mv);
+}
+
+static const struct battery_case held[] = {
+    {"--grid 96 --kernel 5", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 24x24 --kernel 3x3", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 18x19 --kernel 3x3 --stride 2", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 3x8x9 --kernel 3x1x3", 1, 16, "D=8", "w_o b_o"},
+    {"--grid 3x18x19 --kernel 1x3x3 --stride 1x2x3 --value-kernel 3x1x1", 1, 16, "D=8", "w_o b_o"},
+    {0},
+};
+
+/* StructSA, Eq. 15; the table of reference/structsa.h: the map of N x J D and the virtual tokens, 2 J D c. */
+static double stated_permuted(const struct problem *p, const struct form *form)
+{
+    struct structsa_problem s;
+    succeeds(structsa.resolve(&s, p));
+    double N = (double)s.N, JD = (double)(s.J * s.D), c = (double)s.c;
+    double both = shared("permuted", N, (double)s.J, (double)s.M, (double)s.Mv, (double)s.D);
+    return strcmp(form->name, "permuted") ? -1 : both + real_bytes(N * JD) + 2 * real_bytes(JD * c);
+}
+
+/* The table of reference/structsa.h: besides what both hold, the tiled form takes the scratch of one call of the tiled
+ * attention for all queries.  Tolerance: 96 queries, since a block is rounded up. */
+START_TEST(tiles_hold_neither_map_nor_virtual_tokens)
+{
+    struct trial t = drawn(held[_i].options, "16", 1, 16, "D=32", "w_o b_o");
+    struct structsa_problem s;
+    succeeds(structsa.resolve(&s, &t.problem));
+    double J = (double)s.J, D = (double)s.D;
+    size_t workspace;
+    ck_assert(attention_fast_workspace(&workspace, 16, s.N + ATTENTION_BLOCK));
+    double taken = peak(&t, "fast") - shared("fast", (double)s.N, J, (double)s.M, (double)s.Mv, D);
+    double allowed = real_bytes((double)workspace);
+    within(held[_i].options, taken, allowed);
+    beyond("    with virtual keys", taken + J * D * 16 * sizeof(real), allowed);
+}
+END_TEST
+
+/* StructSA, Eq. 15, "memory complexity", four times the tokens.  The map is O(N^2 C), virtual tokens O(N C D), tiles of
+ * them O(N C); the permuted form also holds the map of N x J D. */
+static const struct battery_growth growth[] = {
+    {"--kernel 3x3 --equation 16", 8, 16, "D=8", "w_o b_o", "naive", 12, 17},
+    {"--kernel 3x3 --equation 16", 8, 16, "D=8", "w_o b_o", "permuted", 10, 17},
+    {"--kernel 3x3 --equation 16", 8, 16, "D=8", "w_o b_o", "fast", 1, 4},
+    {0},
+};
+
+/* Of the tiled form: seven patterns of 9 taps and 16 channels on both sides, which fill whole lines of 64 bytes. */
+START_TEST(patterns_cost_the_memory_of_their_filters)
+{
+    struct trial one = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=1", "w_o b_o");
+    struct trial eight = drawn("--grid 12x12 --kernel 3x3", "16", 1, 16, "D=8", "w_o b_o");
+    double more = peak(&eight, "fast") - peak(&one, "fast");
+    within("bytes", fabs(more - 7 * 2 * 9 * 16 * (double)sizeof(real)), 0);
+}
+END_TEST
+
+/* Not said in the paper, which has N > D for the scores: keys and values counted, from N = 2D on.  512 channels, so
+ * that they dominate; the packed copy of the projection's weights is taken off. */
+START_TEST(virtual_tokens_pay_from_twice_d_tokens_on)
+{
+    static const struct { const char *options; size_t N; } z[] = {
+        {"--grid 4 --kernel 1", 4}, {"--grid 8 --kernel 1", 8},
+        {"--grid 16 --kernel 1", 16}, {"--grid 64 --kernel 1", 64},
+    };
+    for (size_t s = 0; s < COUNT(z); s++) {
+        struct trial t = drawn(z[s].options, "16", 1, 512, "D=8", "w_o b_o");
+        double naive = peak(&t, "naive"), permuted = peak(&t, "permuted") - real_bytes(3 * 512 * (512 + 1));
+        if (z[s].N <= 8) ck_assert(naive < permuted);
+        else ck_assert(naive > permuted);
+    }
+}
+END_TEST
+
+/* ---- the paper's tables ------------------------------------------------ */
+
+/* StructSA, Tab. 6b, windows of two sizes, 14 x 14 tokens, D = 4: each pattern of a channel adds |M| and |M'| numbers,
+ * and as many products at every centre. */
+static const struct { const char *keys, *values; double M, Mv; } tab_6b[] = {
+    {"1x1", "3x3", 1, 9}, {"5x5", "3x3", 25, 9}, {"7x7", "3x3", 49, 9},
+    {"3x3", "1x1", 9, 1}, {"3x3", "5x5", 9, 25}, {"3x3", "7x7", 9, 49},
+};
+START_TEST(windows_of_tab_6b_are_problems)
+{
+    char options[96];
+    snprintf(options, sizeof options, "--grid 14x14 --kernel %s --heads 2 --value-kernel %s", tab_6b[_i].keys,
+             tab_6b[_i].values);
+    struct trial row = drawn(options, "16", 1, 384, "D=4", "");
+    struct trial nine = drawn("--grid 14x14 --kernel 3x3 --heads 2", "16", 1, 384, "D=4", "");
+    double more = tab_6b[_i].M + tab_6b[_i].Mv - 18, filters = 384 * 4 * more;
+    ck_assert((double)problem_parameters(&row.problem) - (double)problem_parameters(&nine.problem) == filters);
+    ck_assert(cores(&row, "permuted") - cores(&nine, "permuted") == 196 * filters);
+}
+END_TEST
+
+int main(void)
+{
+    static const struct battery tables = {
+        .operator = &structsa, .tolerance = problem_tolerance, .variants = variants, .join = options_of_equation,
+        .counted = counted, .memory = memory, .stated = stated_naive,
+    };
+    static const struct battery permuted = {
+        .operator = &structsa, .memory = held, .stated = stated_permuted, .growth = growth,
+    };
+    Suite *suite = suite_create("StructSA, counts");
+    add_battery(suite, &tables);
+    add_battery(suite, &permuted);
+    TCase *arithmetic = add_case(suite, "arithmetic");
+    tcase_add_loop_test(arithmetic, permuting_saves_a_factor_of_the_window, 0, 6);
+    tcase_add_test(arithmetic, permuting_does_not_pay_for_dot_products);
+    tcase_add_loop_test(arithmetic, a_stride_divides_the_work, 0, (int)COUNT(divided));
+    TCase *bytes = add_case(suite, "bytes");
+    tcase_add_loop_test(bytes, tiles_hold_neither_map_nor_virtual_tokens, 0, (int)COUNT(held) - 1);
+    tcase_add_test(bytes, patterns_cost_the_memory_of_their_filters);
+    tcase_add_test(bytes, virtual_tokens_pay_from_twice_d_tokens_on);
+    TCase *papers = add_case(suite, "tables of the paper");
+    tcase_add_loop_test(papers, windows_of_tab_6b_are_problems, 0, (int)COUNT(tab_6b));
+    return run_suite(suite);
+}
