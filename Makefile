@@ -62,7 +62,7 @@ WASM_C      := $(filter-out %/fft.c %/fftw.c,$(CONTRACTS_C) $(NAIVE_C) $(FAST_C)
 
 # Suites.  Those of THEOREMS are compiled a second time for the exact build.  Suites that compute no reals run in float
 # alone.  SLOW suites run with FULL=1.
-THEOREMS   := $(filter-out %/test_elsa_published,$(basename $(wildcard tests/*/test_*_theorems.c tests/*/test_*_readings.c \
+THEOREMS   := $(filter-out %/test_hilo_errata,$(basename $(wildcard tests/*/test_*_theorems.c tests/*/test_*_readings.c \
               tests/*/test_*_errata.c tests/msa/test_msa.c)))
 TESTS      := $(basename $(wildcard tests/*/test_*.c))
 SCRIPTS    := $(wildcard tests/*/test_*.py)

@@ -2,8 +2,7 @@
  * between two ways to a layer of chapter 4 (roundoff.h)
  *
  * Both ways start from the same x and parameters, standard normal and scaled by their fan, and differ in the order of
- * their sums.  Rounding errors of a sum of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
- * lambda = 8). */
+ * their sums. */
 
 #ifndef TWICETOLD_TESTS_CHOPD_CASE_H
 #define TWICETOLD_TESTS_CHOPD_CASE_H

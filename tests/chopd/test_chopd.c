@@ -28,14 +28,6 @@ static const struct battery_case cp_sizes[] = {
     {0},
 };
 
-/* Small enough that each number weighs. */
-static const struct battery_case fc_kinds[] = {{"", 2, 2, "M=3 N=4 D=2", ""}, {0}};
-static const struct battery_case cp_kinds[] = {{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, {0}};
-
-/* NaN in a token reaches all of its image. */
-static const struct battery_nan fc_nan[] = {{{"", 2, 2, "M=3 N=4 D=2", ""}, 3, NULL}, {{0}, 0, NULL}};
-static const struct battery_nan cp_nan[] = {{{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, 3, NULL}, {{0}, 0, NULL}};
-
 static const char *const fc_golden[] = {"fc_square", "fc_oblong", "fc_one", NULL};
 static const char *const cp_golden[] = {"dfc-cp_gelu", "dfc-cp_none", "dfc-cp_term", NULL};
 
@@ -49,8 +41,6 @@ static const struct battery_error cp_errors[] = {
     {"--grid 4x4", "found '--grid', expected an option of this operator", 2},
     {0},
 };
-
-static const struct battery_case cp_too_large[] = {{"", 1, 40000, "M=40000 N=40000 D=40000 R=40000", ""}, {0}};
 
 static const struct battery_case fc_counted[] = {
     {"", 1, 1, "M=1 N=1 D=1", ""},
@@ -110,17 +100,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const struct battery_case kinds[] = {
-    {"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""},
-    {0},
-};
-
-/* Through every token's weight and through the gate. */
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""}, 3, NULL},
-    {{0}, 0, NULL},
-};
-
 /* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and wholly off the grid, larger than
  * it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
 static const char *const golden[] = {
@@ -133,12 +112,6 @@ static const struct battery_error errors[] = {
     {"--grid 8", "option --grid: found '8', a grid of 1 axes, expected two", 2},
     {"--grid 4x4 --gate-size 0", "option --gate-size: found '0'", 2},
     {"--grid 4x4 --activation relu", "option --activation: found 'relu', expected one of gelu|none", 2},
-    {0},
-};
-
-static const struct battery_case too_large[] = {
-    {"--grid 20000x20000 --gate-size 1024", 1, BY_ADDRESSES(40000, 8),
-     BY_ADDRESSES("R=40000 G=40000 S=40000 D=40000", "R=20000 G=40000 S=40000 D=8"), ""},
     {0},
 };
 
@@ -233,24 +206,14 @@ static const struct { double box[4]; const char *text; } bad_box[] = {
 };
 START_TEST(boxes_without_an_inside_are_refused)
 {
-    static const struct { const char *name; int axes; size_t size[4]; } fitting[] = {
-        {"x", 3, {1, 4, 2}}, {"u4", 2, {2, 3}}, {"boxes", 3, {3, 1, 4}}, {"mix", 2, {3, 1}},
-        {"phi_w1", 4, {2, 2, 3, 3}}, {"phi_b1", 1, {2}}, {"phi_w2", 2, {3, 2}}, {"phi_b2", 1, {3}},
-        {"u5", 2, {2, 3}}, {"b", 1, {2}},
-    };
-    struct tensor list[COUNT(fitting)];
-    struct tensors file = {COUNT(fitting), list};
+    struct tensors file = file_of("x 1x4x2 u4 2x3 boxes 3x1x4 mix 3x1 phi_w1 2x2x3x3 phi_b1 2 phi_w2 3x2 phi_b2 3 "
+                                  "u5 2x3 b 2", "");
     struct problem p;
-    for (size_t f = 0; f < COUNT(fitting); f++) {
-        succeeds(tensor_create(&list[f], fitting[f].name, fitting[f].axes, fitting[f].size));
-        for (size_t i = 0; i < list[f].count; i++) list[f].data[i] = 1;
-    }
     for (size_t i = 0; i < 12; i++)
-        list[2].data[i] = (real)(i < 4 || i >= 8 ? (i % 4 < 2 ? -1 : 1) : bad_box[_i].box[i % 4]);
-    succeeds(problem_create(&p, &chopd, 2, (const char *[]){"--grid", "2x2"}));
-    if (bad_box[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, bad_box[_i].text);
-    else succeeds(problem_bind(&p, &file));
-    for (size_t f = 0; f < COUNT(fitting); f++) tensor_release(&list[f]);
+        tensors_find(&file, "boxes")->data[i] = (real)(i / 4 == 1 ? bad_box[_i].box[i % 4] : i % 4 < 2 ? -1 : 1);
+    status s = bound_to(&p, "--grid 2x2", &chopd, &file);
+    if (bad_box[_i].text) refused(s, STATUS_BAD_INPUT, bad_box[_i].text);
+    else succeeds(s);
 }
 END_TEST
 
@@ -258,8 +221,8 @@ END_TEST
 static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
 
 /* ChoP'D, Sec. 2.3: means over boxes err as running sums along one axis do, not as an integral image.  A running
- * sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  The tolerance has squares of 2 W^2 / 9 over w^2 for
- * both ends of a row, and h times H^2 / 9 over h^2 for the columns, times a chance (roundoff.h). */
+ * sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  The tolerance has squares of 2 W^2 / 9 over w^2
+ * for both ends of a row, and h times H^2 / 9 over h^2 for the columns, times a chance (roundoff.h). */
 START_TEST(pooling_errs_as_running_sums_do)
 {
     size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;
@@ -316,19 +279,19 @@ END_TEST
 int main(void)
 {
     static const struct battery fc_tables = {
-        .operator = &fc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = fc_sizes, .kinds = fc_kinds,
-        .nan = fc_nan, .golden = fc_golden, .errors = fc_errors, .counted = fc_counted, .projections = none,
+        .operator = &fc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = fc_sizes,
+        .golden = fc_golden, .errors = fc_errors, .counted = fc_counted, .projections = none,
         .memory = fc_memory, .stated = stated, .slack = 1024,
     };
     static const struct battery cp_tables = {
         .operator = &dfc_cp, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = cp_sizes,
-        .kinds = cp_kinds, .nan = cp_nan, .golden = cp_golden, .errors = cp_errors, .too_large = cp_too_large, .counted = cp_counted,
-        .projections = none, .memory = cp_memory, .stated = stated, .slack = 1024,
+        .golden = cp_golden, .errors = cp_errors, .counted = cp_counted, .projections = none,
+        .memory = cp_memory, .stated = stated, .slack = 1024,
     };
     static const struct battery tables = {
-        .operator = &chopd, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
-        .projections = gate, .memory = memory, .stated = stated, .slack = 1024,
+        .operator = &chopd, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = sizes,
+        .golden = golden, .errors = errors, .counted = counted, .projections = gate,
+        .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("ChoP'D");
     add_battery(suite, &fc_tables);

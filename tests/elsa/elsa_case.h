@@ -105,8 +105,7 @@ static inline const real *run_hearts(struct scene *m)
  * A logit is two sums of C products (in the final variant g K^2 and then Q) whose partial sums have a root mean square
  * of at most S = 2 max(1, |scale|); its absolute error is the relative error of a weight.  K^2 weights and their
  * products with values are summed, each filter with one rounding more of the ghost head; 10 for the exponential, the
- * scale and the division.  A filter norm divides by a deviation that may be small: 4 times.  Rounding errors of a sum
- * of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, lambda = 8):
+ * scale and the division.  A filter norm divides by a deviation that may be small: 4 times.
  *
  *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or g K^2 + Q */
 static inline double elsa_tolerance(const struct problem *p)

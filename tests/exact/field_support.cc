@@ -33,7 +33,6 @@ double largest_difference(const real *a, const real *b, size_t n)
 
 double relative_difference(const real *a, const real *b, size_t n) { return largest_difference(a, b, n); }
 double mean_difference(const real *a, const real *b, size_t n) { return largest_difference(a, b, n); }
-double mean_square_root(const real *a, size_t n) { return largest(a, n); }
 
 const char *fault_equal(const real *a, const real *b, size_t n)
 {

@@ -48,8 +48,7 @@ static inline size_t entries(const struct problem *p, const char *name)
  * q, k and v are sums of C products of entries of order one, in Lo-Fi of means of s^2 tokens, in another order in each
  * form.  A score is a sum of c such products over sqrt(c), so of order one too, and its absolute error is the relative
  * error of a weight; n of them are summed, in the naive Lo-Fi M, and mixed by up to C products of the projection.  10
- * for the exponential, the scale, the division and the interpolation.  Rounding errors of a sum of n terms grow like
- * sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, lambda = 8); those of q and k, of order sqrt(C) u, enter a
+ * for the exponential, the scale, the division and the interpolation.  Errors of q and k, of order sqrt(C) u, enter a
  * score twice:
  *
  *     8 (4 sqrt(C) + sqrt(c) + 2 sqrt(M) + s + 10) u */

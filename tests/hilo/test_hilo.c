@@ -37,24 +37,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-/* One of each kind: with padding and without, each branch alone, pooled queries. */
-static const struct battery_case kinds[] = {
-    {"--grid 6x4 --heads 3 --alpha 0.7", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.4", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.7 --window 4", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --alpha 0.7 --window 3 --pooled-queries", 2, 9, "", ""},
-    {"--grid 5x7 --heads 3 --window 1", 2, 9, "", ""},
-    {0},
-};
-
-/* NaN in one token reaches all outputs of its image where every query meets every key: Lo-Fi alone. */
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 5x7 --heads 3 --alpha 1", 2, 9, "", ""}, 16 * 9 + 4, NULL},
-    {{"--grid 5x7 --heads 3 --window 1", 2, 9, "", ""}, 16 * 9 + 4, NULL},
-    {{"--grid 5x7 --heads 3 --alpha 1 --pooled-queries", 2, 9, "", ""}, 16 * 9 + 4, NULL},
-    {{0}, 0, NULL},
-};
-
 /* With padding and without, windows that fill vectors and that do not, one branch alone, pooled queries. */
 static const struct battery_case counted[] = {
     {"--grid 1x1", 1, 1, "", ""},
@@ -68,8 +50,6 @@ static const struct battery_case counted[] = {
     {"--grid 6x6 --heads 2 --alpha 1 --pooled-queries", 1, 4, "", ""},
     {0},
 };
-
-static const struct battery_case too_large[] = {{"--grid 16384x16384 --window 16384", 1, 4, "", ""}, {0}};
 
 static const char *const golden[] = {
     "hilo_both", "hilo_paper", "hilo_padded", "hilo_padded_bare", "hilo_high", "hilo_low", "hilo_plain",
@@ -90,6 +70,18 @@ static const struct battery_error errors[] = {
     {"--grid 4x4 --scale 1", "found '--scale', expected an option", 6},
     {"--grid 65537x65537 --window 65536", "option --grid", 6},
     {"--grid 1x1 --window 65536", "option --window: found 65536, which pads 1 images of 1 x 1 tokens", 6},
+    {0},
+};
+
+/* A branch without heads has no tensors. */
+#define FITTING "x 1x4x4 h_qkv 6x4 h_proj 2x2 l_q 2x4 l_kv 4x4 l_proj 2x2"
+static const struct battery_file files[] = {
+    {"--grid 2x2 --heads 2 --alpha 0.5", FITTING, "", NULL},
+    {"--grid 2x2 --heads 2 --alpha 0.5", FITTING, "h_proj", "tensor h_proj: missing"},
+    {"--grid 2x2 --heads 2 --alpha 0.5", FITTING, "l_kv", "tensor l_kv: missing"},
+    {"--grid 2x2 --heads 2 --alpha 0", FITTING, "", "tensor h_qkv: found [6, 4]"},
+    {"--grid 2x2 --heads 2 --alpha 0", FITTING, "h_qkv", "tensor h_qkv: missing"},
+    {"--grid 2x2 --heads 2 --alpha 1", FITTING, "", "tensor h_qkv: found one, expected none"},
     {0},
 };
 
@@ -163,48 +155,6 @@ START_TEST(heads_are_shared_out_in_whole_numbers)
 }
 END_TEST
 
-/* A file that holds a tensor of a branch without heads is an error, and so is one that lacks a weight. */
-static const struct { const char *alpha, *drop, *text; } offered[] = {
-    {"0.5", "", NULL}, {"0.5", "h_proj", "tensor h_proj: missing"}, {"0", "", "tensor h_qkv: found [6, 4]"},
-    {"0", "h_qkv", "tensor h_qkv: missing"}, {"1", "", "tensor h_qkv: found one, expected none"},
-    {"0.5", "l_kv", "tensor l_kv: missing"},
-};
-START_TEST(a_branch_without_heads_has_no_tensors)
-{
-    static const struct { const char *name; size_t size[3]; } fitting[] = {
-        {"x", {1, 4, 4}},   {"h_qkv", {6, 4, 0}}, {"h_proj", {2, 2, 0}},
-        {"l_q", {2, 4, 0}}, {"l_kv", {4, 4, 0}},  {"l_proj", {2, 2, 0}},
-    };
-    struct tensor list[COUNT(fitting)];
-    struct tensors file = {0, list};
-    struct problem p;
-    for (size_t f = 0; f < COUNT(fitting); f++)
-        if (strcmp(fitting[f].name, offered[_i].drop))
-            succeeds(tensor_create(&list[file.count++], fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
-    succeeds(
-        problem_create(&p, &hilo, 6, (const char *[]){"--grid", "2x2", "--heads", "2", "--alpha", offered[_i].alpha}));
-    if (offered[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, offered[_i].text);
-    else succeeds(problem_bind(&p, &file));
-    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
-}
-END_TEST
-
-/* The bits of an image depend neither on the number of threads nor on the other images. */
-START_TEST(images_do_not_know_who_works_on_them)
-{
-    static const char *const odd[] = {"--grid 13x9 --heads 3 --alpha 0.7",
-                                      "--grid 13x9 --heads 3 --alpha 0.7 --window 4 --pooled-queries"};
-    struct trial t = trial(odd[_i], &hilo, 5, 30, "", "");
-    size_t image = t.outputs / 5;
-    real *together = trial_run(&t, "fast", 1);
-    for (int threads = 2; threads <= 4; threads++) equal(trial_run(&t, "fast", threads), together, t.outputs);
-    for (size_t n = 0; n < 5; n++) {
-        struct trial one = trial(odd[_i], &hilo, 1, 30, "", "");
-        equal(trial_run_on(&one, "fast", 2, t.x + n * image), together + n * image, image);
-    }
-}
-END_TEST
-
 /* In the fast form, NaN in token (3, 2) of 5 x 7 reaches its own window of Hi-Fi and no other, although windows share
  * vectors.  (In the naive form the mask's zero weights multiply it, and it reaches all windows.) */
 START_TEST(nan_stays_in_its_window)
@@ -227,17 +177,15 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
-        .projections = projections, .memory = memory, .stated = stated, .slack = 1024,
+        .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes,
+        .golden = golden, .errors = errors, .files = files, .counted = counted, .projections = projections,
+        .memory = memory, .stated = stated, .slack = 1024,
     };
     Suite *suite = suite_create("HiLo");
     add_battery(suite, &tables);
     TCase *own = add_case(suite, "HiLo alone");
     tcase_add_test(own, rows_of_windows_are_spread_bilinearly);
     tcase_add_loop_test(own, heads_are_shared_out_in_whole_numbers, 0, (int)COUNT(split));
-    tcase_add_loop_test(own, a_branch_without_heads_has_no_tensors, 0, (int)COUNT(offered));
-    tcase_add_loop_test(own, images_do_not_know_who_works_on_them, 0, 2);
     tcase_add_loop_test(own, nan_stays_in_its_window, 2, 5);
     return run_suite(suite);
 }

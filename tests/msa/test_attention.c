@@ -347,32 +347,6 @@ START_TEST(the_reversed_table_is_the_toeplitz_matrix)
 }
 END_TEST
 
-/* LiSA, Eq. 2 and 3 with R = T(e). */
-START_TEST(tiled_attention_adds_relative_positions)
-{
-    char what[48], name[32];
-    struct position p = position(_i);
-    struct attention_rpe rpe;
-    struct room room;
-    struct arrays x = arrays(p.window.tokens, p.window.tokens, 8, 24);
-    size_t N = p.window.tokens;
-    x.r = written_out(&p);
-    snprintf(what, sizeof what, "on %s", grid_text(name, sizeof name, &p.window));
-
-    struct attention_rpe_table table = loaded(&rpe, &room, &p);
-    struct attention a = problem(&x);
-    a.bias = attention_rpe_bias;
-    a.bias_context = &table;
-    real *y = tiled_in_blocks(a, ATTENTION_BLOCK);
-    within(what, apart(&x, y, naive(&x)), tolerance(&x));
-    holds("    root mean square", &x, y);
-    room_release(&room);
-
-    x.r = transposed(x.r, N, N);
-    if (N > 1) beyond("R transposed", apart(&x, y, naive(&x)), tolerance(&x));
-}
-END_TEST
-
 /* ---- theorems -------------------------------------------------------- */
 
 /* Rows in another order, a permutation as 7 does not divide `count`. */
@@ -400,17 +374,6 @@ START_TEST(self_attention_ignores_the_order_of_tokens)
     x.r = z.r = zeros(N * N);
     toeplitz(x.r, normal(6, g.offsets), 1, &g, 1);
     beyond("with an embedding", apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), 0.1);
-}
-END_TEST
-
-START_TEST(keys_may_fall_in_any_tile)
-{
-    struct arrays x = arrays(20, 150, 16, 16), z = x;
-    z.k = move_rows(x.k, x.keys, x.stride);
-    z.v = move_rows(x.v, x.keys, x.stride);
-    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
-    z.v = x.v;
-    beyond("values that stayed behind", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
 }
 END_TEST
 
@@ -466,16 +429,6 @@ START_TEST(repeated_keys_leave_the_mean)
     z.k = rows_in_order(x.k, from, z.keys, x.stride);
     z.v = rows_in_order(x.v, from, z.keys, x.stride);
     within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
-}
-END_TEST
-
-/* Exact: its weight is 2^0 = 1. */
-START_TEST(one_key_returns_its_value)
-{
-    struct arrays x = arrays(70, 1, 11, 11);
-    real *y = form[_i](&x);
-    for (size_t i = 0; i < x.queries; i++)
-        ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
 }
 END_TEST
 
@@ -705,16 +658,13 @@ int main(void)
     TCase *equal = add_case(suite, "two forms, one result");
     tcase_add_loop_test(equal, tiled_attention_is_the_equation, 0, (int)COUNT(size));
     tcase_add_loop_test(equal, the_reversed_table_is_the_toeplitz_matrix, 0, (int)COUNT(embedding));
-    tcase_add_loop_test(equal, tiled_attention_adds_relative_positions, 0, (int)COUNT(embedding));
 
     TCase *theorems = add_case(suite, "theorems");
     tcase_add_loop_test(theorems, self_attention_ignores_the_order_of_tokens, 0, FORMS);
-    tcase_add_loop_test(theorems, keys_may_fall_in_any_tile, 0, FORMS);
     tcase_add_test(theorems, blocks_of_queries_change_no_bit);
     tcase_add_loop_test(theorems, weights_sum_to_one, 0, FORMS);
     tcase_add_test(theorems, equal_scores_give_the_mean);
     tcase_add_loop_test(theorems, repeated_keys_leave_the_mean, 0, FORMS);
-    tcase_add_loop_test(theorems, one_key_returns_its_value, 0, FORMS);
     tcase_add_loop_test(theorems, a_constant_score_changes_nothing, 0, FORMS);
     tcase_add_loop_test(theorems, large_scores_do_not_overflow, 0, FORMS);
     tcase_add_loop_test(theorems, rising_scores_are_rescaled, 0, 2);

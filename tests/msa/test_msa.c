@@ -8,24 +8,6 @@
 
 static const char *const forms[] = {"naive", "fast"};
 
-/* A changed token changes the outputs of its own window and keeps every bit of the others. */
-START_TEST(windows_do_not_see_each_other)
-{
-    struct trial t = trial("--grid 6x6 --window 3 --heads 2", &msa, 1, 8, "", "");
-    real *moved = copy(t.x, t.inputs);
-    size_t token = 2 * 6 + 4;
-    for (size_t c = 0; c < 8; c++) moved[token * 8 + c] += 1;
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *before = trial_run(&t, forms[f], 1), *after = trial_run_on(&t, forms[f], 1, moved);
-        for (size_t n = 0; n < 36; n++) {
-            bool same_window = n / 6 < 3 && n % 6 >= 3;
-            bool same = !memcmp(before + n * 8, after + n * 8, 8 * sizeof(real));
-            ck_assert_msg(same != same_window, "%s: token %zu", forms[f], n);
-        }
-    }
-}
-END_TEST
-
 /* y of the definition, in doubles: token j sees token i if both lie in one window of the plane rolled by -t, and both
  * or neither were carried round it along each axis; R by the offset on the grid.  One image, no biases. */
 static real *by_coordinates(struct trial *t, size_t H, size_t W, size_t h, size_t s, size_t shift)
@@ -81,34 +63,6 @@ START_TEST(shifted_windows_by_coordinates)
 }
 END_TEST
 
-/* Liu et al., 2021, Fig. 4: where no seam runs, to the bit.  Where one does, the mask makes a difference. */
-START_TEST(shifted_windows_are_windows_of_a_rolled_plane)
-{
-    enum { H = 9, W = 12, s = 3, C = 8 };
-    size_t shift = (size_t)_i;
-    char options[80];
-    snprintf(options, sizeof options, "--grid 9x12 --heads 2 --window 3 --shift %zu", shift);
-    struct trial t = trial("--grid 9x12 --heads 2 --window 3", &msa, 1, C, "", "");
-    struct trial u = trial(options, &msa, 1, C, "", "");
-    size_t from[H * W];
-    for (size_t n = 0; n < H * W; n++) from[n] = (n / W + shift) % H * W + (n % W + shift) % W;
-    real *rolled = rows_in_order(u.x, from, H * W, C);
-    for (size_t f = 0; f < COUNT(forms); f++) {
-        real *plain = trial_run_on(&t, forms[f], 1, rolled);
-        real *shifted = rows_in_order(trial_run(&u, forms[f], 1), from, H * W, C);
-        size_t apart = 0, seam = 0;
-        for (size_t n = 0; n < H * W; n++) {
-            bool same = !memcmp(plain + n * C, shifted + n * C, C * sizeof *plain);
-            bool cut = n / W >= H - s || n % W >= W - s;
-            ck_assert(same || cut);
-            seam += cut;
-            apart += cut && !same;
-        }
-        ck_assert_uint_eq(apart, seam);
-    }
-}
-END_TEST
-
 /* ELSA, Eq. 8 and App. C: by block it is plain self-attention; modulo, channel a + 3 n is channel 2 a + n of plain
  * self-attention whose value rows of w_qkv are so exchanged.  Tolerance: two forms, in units of the larger. */
 START_TEST(a_ghost_head_of_zeros_leaves_the_weights)
@@ -150,20 +104,11 @@ START_TEST(ghost_heads_are_asked_for)
     ck_assert(asked.tensor[problem_row(&asked, "ghost_mul")].present);
     ck_assert_uint_eq(problem_parameters(&asked) - problem_parameters(&plain), 2 * 4 * 5 * 9);
 
-    struct tensor list[4] = {{0}};
-    struct tensors file = {4, list};
-    static const struct { const char *name; size_t axes, size[3]; } given[] = {
-        {"x", 3, {1, 15, 4}}, {"w_qkv", 2, {12, 4}}, {"ghost_add", 2, {4, 45}}, {"ghost_mul", 2, {4, 45}},
-    };
-    for (size_t n = 0; n < COUNT(given); n++)
-        succeeds(tensor_create(&list[n], given[n].name, (int)given[n].axes, given[n].size));
-    succeeds(problem_create(&plain, &msa, 2, LIST(const char *, "--grid", "3x5")));
-    succeeds(problem_bind(&plain, &file));
+    struct tensors file = file_of("x 1x15x4 w_qkv 12x4 ghost_add 4x45 ghost_mul 4x45", "");
+    succeeds(bound_to(&plain, "--grid 3x5", &msa, &file));
     ck_assert(problem_tensor(&plain, "ghost_mul") != NULL);
     file.count = 3;
-    succeeds(problem_create(&plain, &msa, 2, LIST(const char *, "--grid", "3x5")));
-    refused(problem_bind(&plain, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
-    for (size_t n = 0; n < COUNT(given); n++) tensor_release(&list[n]);
+    refused(bound_to(&plain, "--grid 3x5", &msa, &file), STATUS_BAD_INPUT, "tensor ghost_add: found without ghost_mul");
 }
 END_TEST
 
@@ -171,38 +116,17 @@ END_TEST
 START_TEST(one_embedding_serves_all_heads)
 {
     enum { P = 7 * 9, C = 8 };
-    static const struct { const char *name; size_t axes, size[3]; } given[] = {
-        {"x", 3, {1, 20, C}}, {"w_qkv", 2, {3 * C, C}}, {"rpe", 2, {P, 2}},
-    };
     struct trial t = trial("--grid 4x5 --heads 2", &msa, 1, C, "", "b_qkv w_o b_o"), u = t;
-    struct tensor list[COUNT(given)] = {{0}};
-    struct tensors file = {COUNT(given), list};
-    for (size_t n = 0; n < COUNT(given); n++)
-        succeeds(tensor_create(&list[n], given[n].name, (int)given[n].axes, given[n].size));
+    struct tensors file = file_of("x 1x20x8 w_qkv 24x8 rpe 63x2", "");
+    struct tensor *list = file.tensor;
     memcpy(list[1].data, trial_tensor(&t, "w_qkv"), 3 * C * C * sizeof(real));
     for (size_t p = 0; p < P; p++) list[2].data[2 * p] = list[2].data[2 * p + 1] = trial_tensor(&t, "rpe")[p];
-    succeeds(problem_create(&u.problem, &msa, 4, LIST(const char *, "--grid", "4x5", "--heads", "2")));
-    succeeds(problem_bind(&u.problem, &file));
+    succeeds(bound_to(&u.problem, "--grid 4x5 --heads 2", &msa, &file));
     for (size_t f = 0; f < COUNT(forms); f++)
         ck_assert(!memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
     list[2].data[P] += 1;       /* of the second head */
     for (size_t f = 0; f < COUNT(forms); f++)
         ck_assert(memcmp(trial_run(&t, forms[f], 1), trial_run(&u, forms[f], 1), t.outputs * sizeof(real)));
-    for (size_t n = 0; n < COUNT(given); n++) tensor_release(&list[n]);
-}
-END_TEST
-
-/* To the bit: one thread and two; the later images when the first one changes. */
-START_TEST(threads_and_batch_change_nothing)
-{
-    struct trial t = trial("--grid 13x9 --heads 2", &msa, 3, 16, "", "");
-    real *one = trial_run(&t, "fast", 1), *two = trial_run(&t, "fast", 2);
-    ck_assert(!memcmp(one, two, t.outputs * sizeof(real)));
-    real *moved = copy(t.x, t.inputs);
-    for (size_t i = 0; i < t.inputs / 3; i++) moved[i] = -moved[i];
-    real *other = trial_run_on(&t, "fast", 2, moved);
-    within("later images, when the first one changes",
-           relative_difference(other + t.outputs / 3, one + t.outputs / 3, t.outputs / 3 * 2), 0);
 }
 END_TEST
 
@@ -210,12 +134,9 @@ int main(void)
 {
     Suite *suite = suite_create("msa");
     TCase *theorems = add_case(suite, "theorems");
-    tcase_add_test(theorems, windows_do_not_see_each_other);
     tcase_add_loop_test(theorems, shifted_windows_by_coordinates, 0, (int)COUNT(plane));
-    tcase_add_loop_test(theorems, shifted_windows_are_windows_of_a_rolled_plane, 1, 3);
     tcase_add_test(theorems, a_ghost_head_of_zeros_leaves_the_weights);
     tcase_add_test(theorems, ghost_heads_are_asked_for);
     tcase_add_test(theorems, one_embedding_serves_all_heads);
-    tcase_add_test(theorems, threads_and_batch_change_nothing);
     return run_suite(suite);
 }

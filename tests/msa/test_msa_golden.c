@@ -44,19 +44,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const struct battery_case kinds[] = {
-    {"--grid 7x5 --heads 3", 2, 9, "", ""},
-    {"--grid 5x10 --heads 2 --window 5 --shift 2", 2, 10, "", ""},
-    {"--grid 5x3 --heads 2 --lambda 1", 2, 6, "", ""},
-    {0},
-};
-
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 7x5 --heads 3", 2, 9, "", ""}, 33, NULL},
-    {{"--grid 5x3 --heads 2 --lambda 1", 2, 6, "", ""}, 33, NULL},
-    {{0}, 0, NULL},
-};
-
 static const char *const golden[] = {
     "msa_plain_line", "msa_plain_block", "msa_windows", "msa_shifted", "msa_shifted_wide", "msa_shifted_whole",
     "msa_shifted_swin", "msa_shifted_rows", "msa_ghost", "msa_ghost_line", "msa_ghost_added",
@@ -104,6 +91,13 @@ static const struct battery_case memory[] = {
     {0},
 };
 
+/* Four times the tokens: the map of all pairs grows as N^2, tiles of it do not. */
+static const struct battery_growth growth[] = {
+    {"", 16, 8, "", "rpe", "naive", 12, 17},
+    {"", 16, 8, "", "rpe", "fast", 1, 4.1},
+    {0},
+};
+
 /* The table of reference/msa.h: the map of all pairs, as much again for R, and with a ghost head h maps more and its
  * two matrices; q, k, v and the copies of a head. */
 static double stated(const struct problem *p, const struct form *form)
@@ -138,33 +132,14 @@ START_TEST(pairs_across_a_seam_are_not_multiplied)
 }
 END_TEST
 
-/* Twice the edge of the grid: about 4 times the peak of the fast form, about 16 times that of the naive form. */
-START_TEST(tiles_need_no_square)
-{
-    struct trial small = trial("--grid 16x16", &msa, 1, 8, "", "rpe");
-    struct trial large = trial("--grid 32x32", &msa, 1, 8, "", "rpe");
-    const struct form *naive = operator_form(&msa, "naive"), *fast = operator_form(&msa, "fast");
-    ck_assert_double_gt(trial_peak(&large, naive) / trial_peak(&small, naive), 12);
-    ck_assert_double_lt(trial_peak(&large, fast) / trial_peak(&small, fast), 4.1);
-}
-END_TEST
-
 /* A file with ghost_add and a window is an error, and so is a power without a value. */
 START_TEST(ghost_heads_have_no_windows_and_no_roots)
 {
+    struct tensors file = file_of("x 1x16x4 w_qkv 12x4 ghost_add 4x49", "");
     struct problem p;
-    struct tensor list[3] = {{0}};
-    struct tensors file = {3, list};
-    succeeds(tensor_create(&list[0], "x", 3, LIST(size_t, 1, 16, 4)));
-    succeeds(tensor_create(&list[1], "w_qkv", 2, LIST(size_t, 12, 4)));
-    succeeds(tensor_create(&list[2], "ghost_add", 2, LIST(size_t, 4, 49)));
-    succeeds(problem_create(&p, &msa, 4, LIST(const char *, "--grid", "4x4", "--window", "2")));
-    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, "tensor ghost_add: not of this operator with these options");
-    for (size_t n = 0; n < COUNT(list); n++) tensor_release(&list[n]);
-
-    struct trial t = trial("--grid 3x3 --lambda 2", &msa, 1, 4, "", "");
-    real *bases = trial_tensor(&t, "ghost_mul"), *block;
-    ck_assert(bases[0] != 0);
+    real *block;
+    refused(bound_to(&p, "--grid 4x4 --window 2", &msa, &file), STATUS_BAD_INPUT,
+            "tensor ghost_add: not of this operator with these options");
     p = shaped("--grid 3x3 --lambda 0.5", &msa, 1, 4, "", "");
     refused(problem_draw(&p, 1, &block), STATUS_BAD_INPUT, "to the power 0.5, expected bases of at least 0");
     memory_free(block);
@@ -174,15 +149,14 @@ END_TEST
 int main(void)
 {
     static const struct battery tables = {
-        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes, .kinds = kinds,
-        .nan = nan_cases, .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
+        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes,
+        .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated, .growth = growth,
         .slack = 1024,
     };
     Suite *suite = suite_create("msa, forms and golden vectors");
     add_battery(suite, &tables);
     TCase *own = add_case(suite, "msa alone");
     tcase_add_loop_test(own, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
-    tcase_add_test(own, tiles_need_no_square);
     tcase_add_test(own, ghost_heads_have_no_windows_and_no_roots);
     return run_suite(suite);
 }

@@ -172,28 +172,13 @@ static inline void options_of_equation(char *text, size_t size, const char *opti
     snprintf(text, size, "%.*s --equation %s", length, options, equation);
 }
 
-/* ---- Table 2 --------------------------------------------------------- */
-
-/* StructViT's sizes: four stages.  StructSA is in the last two; the first two have no heads. */
-enum { SMALL, BASE, LARGE };
-static const struct { size_t blocks[4], channels[4], heads[4]; } table_2[] = {
-    [SMALL] = {{3, 4, 8, 3}, {64, 128, 320, 512}, {0, 0, 5, 8}},
-    [BASE] = {{5, 8, 20, 7}, {64, 128, 320, 512}, {0, 0, 5, 8}},
-    [LARGE] = {{5, 10, 24, 7}, {128, 192, 448, 640}, {0, 0, 7, 10}},
-};
-
 /* ---- how much rounding may show -------------------------------------- */
 
-/* Two ways to the same y, from the same q, k and v, over the largest entry of
- * y: a probabilistic bound of the largest error (roundoff.h).
- *
- * A score is a sum of |M| c products, or of |M| products and then of c; its
- * partial sums have a root mean square of |scale|, as detectors are drawn, and
- * of S = 2 |scale| with bad luck.  Its absolute error is the relative error of
- * a weight; J D weights and their products with values of M' terms are summed;
- * 10 for the exponential, the scale and the division.  Rounding errors of a sum
- * of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41,
- * 2019: beyond lambda sqrt(n) u with probability 2 exp(-lambda^2/2); lambda = 8):
+/* Two ways to the same y, from the same q, k and v, over the largest entry of y: a probabilistic bound of the largest
+ * error (roundoff.h).  A score is a sum of |M| c products, or of |M| products and then of c; its partial sums have a
+ * root mean square of |scale|, as detectors are drawn, and of S = 2 |scale| with bad luck.  Its absolute error is the
+ * relative error of a weight; J D weights and their products with values of M' terms are summed; 10 for the
+ * exponential, the scale and the division:
  *
  *     8 (S sqrt(|M| c + |M| + c) + 2 sqrt(J D) + sqrt(M') + 10) u */
 static inline double structsa_tolerance(double M, double Mv, double c, double JD, double scale)

@@ -37,16 +37,6 @@ static const struct battery_case sizes[] = {
     {0},
 };
 
-static const struct battery_case kinds[] = {{"--grid 6x5 --kernel 3x5 --heads 3", 2, 15, "D=3", ""}, {0}};
-
-/* The key of every token is in every softmax. */
-static const struct battery_nan nan_cases[] = {
-    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 4", 2, 15, "D=3", ""}, 33, NULL},
-    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 5", 2, 15, "D=3", ""}, 33, NULL},
-    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 16", 2, 15, "D=3", ""}, 33, NULL},
-    {{0}, 0, NULL},
-};
-
 /* Eq. 2-5, 11-13 and 16 in PyTorch in float64 (tests/pytorch/structsa.py). */
 static const char *const golden[] = {
     "structsa_eq4_line", "structsa_eq4_plane", "structsa_eq5_line", "structsa_eq5_plane", "structsa_eq16_line",
@@ -76,6 +66,23 @@ static const struct battery_error errors[] = {
     {"--grid 4x4 --kernel 3x3 --equation 13", "option --equation: found '13', expected one of 4|5|16", 6},
     {"--grid 4x4 --kernel 3x3 --scale nan", "option --scale: found 'nan'", 6},
     {"--grid 4x4 --kernel 3x3 --heads 4", "option --heads: found 4, expected a divisor of C = 6", 6},
+    {0},
+};
+
+/* Each equation has its own tensors, of its own shapes. */
+#define ALL "x 1x16x6 w_qkv 18x6 "
+#define PLANE "--grid 4x4 --kernel 3x3 --equation "
+static const struct battery_file files[] = {
+    {PLANE "4", ALL "uk 9x2 uv 9x2", "", "tensor uv: found [9, 2]"},
+    {PLANE "5", ALL "uk 9x2 uv 2", "", "tensor uv: found [2]"},
+    {PLANE "5", ALL "uk 2x9 uv 9x2", "", "tensor uk: found [2, 9]"},
+    {PLANE "16", ALL "hk 2x9x6", "", "tensor hv: missing"},
+    {PLANE "16", ALL "hk 2x9x4 hv 2x9x6", "", "tensor hk: found [2, 9, 4]"},
+    {PLANE "16", ALL "hk 2x9x6 hv 3x9x6", "", "tensor hv: found [3, 9, 6]"},
+    {PLANE "16", ALL "hk 2x9x6 hv 2x9x6 uk 9x2", "", "tensor uk"},
+    {PLANE "5 --value-kernel 1x5", ALL "uk 9x2 uv 9x2", "", "tensor uv: found [9, 2]"},
+    {PLANE "16 --value-kernel 1x5", ALL "hk 2x9x6 hv 2x9x6", "", "tensor hv: found [2, 9, 6]"},
+    {PLANE "16 --value-kernel 1x5", ALL "hk 2x5x6 hv 2x9x6", "", "tensor hk: found [2, 5, 6]"},
     {0},
 };
 
@@ -135,60 +142,6 @@ START_TEST(defaults_are_those_of_the_contract)
 }
 END_TEST
 
-/* Each equation has its own tensors, of its own shapes. */
-static const struct { const char *equation, *values, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
-    {"4", "", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
-    {"5", "", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
-    {"5", "", "", "uk", {2, 9, 0}, "tensor uk: found [2, 9]"},
-    {"16", "", "hv", "hv", {0}, "tensor hv: missing"},
-    {"16", "", "", "hk", {2, 9, 4}, "tensor hk: found [2, 9, 4]"},
-    {"16", "", "", "hv", {3, 9, 6}, "tensor hv: found [3, 9, 6]"},
-    {"16", "", "", "uk", {9, 2, 0}, "tensor uk"},
-    {"5", "1x5", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
-    {"16", "1x5", "", "hv", {2, 9, 6}, "tensor hv: found [2, 9, 6]"},
-    {"16", "1x5", "", "hk", {2, 5, 6}, "tensor hk: found [2, 5, 6]"},
-};
-START_TEST(tensors_that_do_not_fit_are_errors)
-{
-    /* A file of fitting tensors, then one of them dropped, changed or added. */
-    static const struct { const char *name, *of; size_t size[3]; } fitting[] = {
-        {"x", "", {1, 16, 6}}, {"w_qkv", "", {18, 6, 0}}, {"uk", "4 5", {9, 2, 0}}, {"uv", "4", {2, 0, 0}},
-        {"uv", "5", {9, 2, 0}}, {"hk", "16", {2, 9, 6}}, {"hv", "16", {2, 9, 6}},
-    };
-    struct tensor list[9];
-    size_t count = 0;
-    bool there = false;
-    for (size_t f = 0; f <= COUNT(fitting); f++) {
-        const char *name = f < COUNT(fitting) ? fitting[f].name : misfit[_i].name;
-        const size_t *shape = f < COUNT(fitting) ? fitting[f].size : misfit[_i].shape;
-        bool changed = !strcmp(name, misfit[_i].name);
-        if (f < COUNT(fitting) && *fitting[f].of && !strstr(fitting[f].of, misfit[_i].equation)) continue;
-        if (!strcmp(name, misfit[_i].drop) || (f == COUNT(fitting) && there)) continue;
-        if (changed) shape = misfit[_i].shape, there = true;
-        int axes = shape[2] ? 3 : shape[1] ? 2 : 1;
-        succeeds(tensor_create(&list[count++], name, axes, shape));
-    }
-    struct tensors file = {count, list};
-    struct problem p;
-    const char *words[] = {"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation,
-                           "--value-kernel", misfit[_i].values};
-    succeeds(problem_create(&p, &structsa, *misfit[_i].values ? 8 : 6, words));
-    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, misfit[_i].text);
-    for (size_t t = 0; t < count; t++) tensor_release(&list[t]);
-}
-END_TEST
-
-/* To the bit: 784 tokens of one head, where more threads have more blocks, and 60 of three heads. */
-START_TEST(tiled_structsa_does_not_see_threads)
-{
-    static const char *const options[] = {"--grid 5x12 --kernel 3x3 --heads 3", "--grid 28x28 --kernel 3x3 --heads 1"};
-    struct trial t = trial(options[_i], &structsa, 1, _i ? 16 : 12, "D=3", "");
-    real *one = trial_run(&t, "fast", 1);
-    equal(trial_run(&t, "fast", 2), one, t.outputs);
-    equal(trial_run(&t, "fast", 5), one, t.outputs);
-}
-END_TEST
-
 /* The naive form names the attention.  The permuted form names the columns of its product or its map, and the tiled
  * form its projections, which take more memory than is allowed here. */
 START_TEST(errors_name_what_is_too_large)
@@ -234,19 +187,15 @@ int main(void)
     /* Golden vectors: PyTorch projects x itself, with rounding errors of q, k and v; detectors are twice as strong. */
     static const struct battery tables = {
         .operator = &structsa, .tolerance = problem_tolerance, .golden_tolerance = 3, .variants = variants,
-        .join = options_of_equation, .sizes = sizes, .kinds = kinds, .nan = nan_cases, .golden = golden,
-        .errors = errors,
+        .join = options_of_equation, .sizes = sizes, .golden = golden, .errors = errors,
+        .files = files,
     };
-    static const struct battery large = {.operator = &structsa, .too_large = too_large};
     Suite *suite = suite_create("StructSA");
     add_battery(suite, &tables);
-    add_battery(suite, &large);
     TCase *own = add_case(suite, "StructSA alone");
     tcase_add_loop_test(own, naive_maps_end_where_they_do, 0, 2);
     tcase_add_test(own, windows_hang_over_the_border);
     tcase_add_test(own, defaults_are_those_of_the_contract);
-    tcase_add_loop_test(own, tensors_that_do_not_fit_are_errors, 0, (int)COUNT(misfit));
-    tcase_add_loop_test(own, tiled_structsa_does_not_see_threads, 0, 2);
     tcase_add_test(own, errors_name_what_is_too_large);
     tcase_add_loop_test(own, virtual_tokens_are_made_in_any_pieces, 0, 2);
     return run_suite(suite);

@@ -16,18 +16,20 @@ static int battery_count;
 
 static const struct battery *operator_of(int i) { return batteries[i / STRIDE]; }
 
-static int length(const char *const *list)
+/* Rows of a table, whose first member is a text, before the row of zeros. */
+static int rows(const void *table, size_t size)
 {
     int n = 0;
-    while (list && list[n]) n++;
+    while (table && *(const char *const *)((const char *)table + (size_t)n * size)) n++;
     return n;
 }
 
-static int variants(const struct battery *b) { return b->variants ? length(b->variants) : 1; }
+#define ROWS(table) rows(table, sizeof *(table))
 
-/* The problem of test i in a table, and its options. */
-static struct problem shaped_case(const char **options, const struct battery *b, const struct battery_case *table,
-                                  int i)
+static int variants(const struct battery *b) { return b->variants ? ROWS(b->variants) : 1; }
+
+/* The trial of test i in a table, and its options. */
+static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
 {
     const struct battery_case *row = &table[i % STRIDE / variants(b)];
     char *all = keep(256, 1), *without = keep(256, 1);
@@ -37,12 +39,7 @@ static struct problem shaped_case(const char **options, const struct battery *b,
     else snprintf(all, 256, "%s %s", row->options, variant);
     snprintf(without, 256, "%s %s", row->without, b->variants_without ? b->variants_without[v] : "");
     *options = all;
-    return shaped(all, b->operator, row->batch, row->channels, row->sizes, without);
-}
-
-static struct trial trial_case(const char **options, const struct battery *b, const struct battery_case *table, int i)
-{
-    return trial_of(shaped_case(options, b, table, i));
+    return trial(all, b->operator, row->batch, row->channels, row->sizes, without);
 }
 
 static double tolerance_of(const struct battery *b, struct trial *t)
@@ -80,42 +77,6 @@ START_TEST(forms_agree)
 }
 END_TEST
 
-/* A changed entry of any tensor changes y, and all forms follow. */
-START_TEST(every_tensor_counts)
-{
-    const struct battery *b = operator_of(_i);
-    const char *options;
-    struct trial t = trial_case(&options, b, b->kinds, _i);
-    promise_every_tensor_counts(&t, tolerance_of(b, &t));
-}
-END_TEST
-
-/* The properties of promises.h that need no tolerance. */
-START_TEST(properties_hold)
-{
-    const struct battery *b = operator_of(_i);
-    const char *options;
-    struct trial t = trial_case(&options, b, b->kinds, _i);
-    promise_repeatable(&t);
-    promise_plans_apart(&t);
-    promise_nan_is_seen(&t);
-    promise_memory(&t);
-    promise_bytes(&t);
-    promise_shared_workspace(&t);
-    promise_loads_again(&t);
-}
-END_TEST
-
-START_TEST(nan_reaches_what_it_should)
-{
-    const struct battery *b = operator_of(_i);
-    const struct battery_nan *row = &b->nan[_i % STRIDE];
-    struct trial t = trial(row->of.options, b->operator, row->of.batch, row->of.channels,
-                           row->of.sizes, row->of.without);
-    promise_images_apart(&t, row->entry, row->reached, NULL);
-}
-END_TEST
-
 /* PyTorch's y, in float64. */
 START_TEST(golden_vectors)
 {
@@ -140,12 +101,15 @@ START_TEST(wrong_options_are_errors)
 }
 END_TEST
 
-START_TEST(sizes_that_overflow_are_errors)
+START_TEST(files_fit_or_are_errors)
 {
     const struct battery *b = operator_of(_i);
-    const char *options;
-    struct problem p = shaped_case(&options, b, b->too_large, _i);
-    promise_overflow(&p);
+    const struct battery_file *row = &b->files[_i % STRIDE];
+    struct tensors file = file_of(row->tensors, row->without);
+    struct problem p;
+    status s = bound_to(&p, row->options, b->operator, &file);
+    if (row->message) refused(s, STATUS_BAD_INPUT, row->message);
+    else succeeds(s);
 }
 END_TEST
 
@@ -185,29 +149,34 @@ START_TEST(forms_take_the_memory_they_state)
 }
 END_TEST
 
-static int rows(const struct battery_case *table)
+START_TEST(bytes_grow_with_tokens_as_stated)
 {
-    int n = 0;
-    while (table && table[n].options) n++;
-    return n;
+    const struct battery *b = operator_of(_i);
+    const struct battery_growth *row = &b->growth[_i % STRIDE];
+    double bytes[2];
+    for (size_t n = 0; n < 2; n++) {
+        char all[256];
+        snprintf(all, sizeof all, "--grid %zux%zu %s", row->edge << n, row->edge << n, row->options);
+        struct trial t = trial(all, b->operator, 1, row->channels, row->sizes, row->without);
+        bytes[n] = trial_peak(&t, operator_form(b->operator, row->form));
+    }
+    printf("    %s, %s: %.2f times the bytes\n", row->options, row->form, bytes[1] / bytes[0]);
+    ck_assert(bytes[1] > row->least * bytes[0] && bytes[1] <= row->most * bytes[0]);
 }
+END_TEST
 
 void add_battery(Suite *suite, const struct battery *b)
 {
-    int first = STRIDE * battery_count, v = variants(b), nan = 0, errors = 0;
+    int first = STRIDE * battery_count, v = variants(b);
     TCase *forms = add_case(suite, "forms"), *golden = add_case(suite, "golden vectors");
     TCase *properties = add_case(suite, "properties"), *costs = add_case(suite, "costs");
     assert(battery_count < MOST);
     batteries[battery_count++] = b;
-    while (b->nan && b->nan[nan].of.options) nan++;
-    while (b->errors && b->errors[errors].options) errors++;
-    tcase_add_loop_test(forms, forms_agree, first, first + v * rows(b->sizes));
-    tcase_add_loop_test(forms, every_tensor_counts, first, first + v * rows(b->kinds));
-    tcase_add_loop_test(golden, golden_vectors, first, first + length(b->golden));
-    tcase_add_loop_test(properties, properties_hold, first, first + v * rows(b->kinds));
-    tcase_add_loop_test(properties, nan_reaches_what_it_should, first, first + nan);
-    tcase_add_loop_test(properties, wrong_options_are_errors, first, first + errors);
-    tcase_add_loop_test(properties, sizes_that_overflow_are_errors, first, first + v * rows(b->too_large));
-    tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * rows(b->counted));
-    tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * rows(b->memory));
+    tcase_add_loop_test(forms, forms_agree, first, first + v * ROWS(b->sizes));
+    tcase_add_loop_test(golden, golden_vectors, first, first + ROWS(b->golden));
+    tcase_add_loop_test(properties, wrong_options_are_errors, first, first + ROWS(b->errors));
+    tcase_add_loop_test(properties, files_fit_or_are_errors, first, first + ROWS(b->files));
+    tcase_add_loop_test(costs, naive_form_multiplies_as_its_formula_says, first, first + v * ROWS(b->counted));
+    tcase_add_loop_test(costs, forms_take_the_memory_they_state, first, first + v * ROWS(b->memory));
+    tcase_add_loop_test(costs, bytes_grow_with_tokens_as_stated, first, first + ROWS(b->growth));
 }

@@ -12,16 +12,19 @@
 /* options, sizes ("D=4 R=2") and without (optional tensors that are left out) are words separated by blanks. */
 struct battery_case { const char *options; size_t batch, channels; const char *sizes, *without; };
 
-/* NaN in x[image, entry] must reach y[image, token, channel] where reached() says so (everywhere if NULL), and nothing
- * else of y. */
-struct battery_nan {
-    struct battery_case of;
-    size_t entry;
-    bool (*reached)(size_t token, size_t channel, void *unused);
-};
-
 /* Options at which an operator with one image must fail, and a part of the message. */
 struct battery_error { const char *options, *message; size_t channels; };
+
+/* Tensors of a file (trial.h) without some of them, and a part of the message; NULL if they fit. */
+struct battery_file { const char *options, *tensors, *without, *message; };
+
+/* Bytes on an edge x edge grid, and on four times the tokens: the ratio lies between these. */
+struct battery_growth {
+    const char *options;
+    size_t edge, channels;
+    const char *sizes, *without, *form;
+    double least, most;
+};
 
 struct battery {
     const struct declaration *operator;
@@ -33,15 +36,14 @@ struct battery {
     const char *const *variants_without;                /* what each of them adds to `without` */
     void (*join)(char *all, size_t room, const char *options, const char *variant);    /* NULL: separated by a blank */
     const struct battery_case *sizes;                   /* the forms agree */
-    const struct battery_case *kinds;                   /* the properties of promises.h hold: at least two images */
-    const struct battery_nan *nan;
     const char *const *golden;                          /* tests/golden/NAME.safetensors */
     const struct battery_error *errors;
-    const struct battery_case *too_large;               /* more than memory holds: an error, and nothing is allocated */
+    const struct battery_file *files;
     const struct battery_case *counted;                 /* the naive form multiplies as its formula says */
     double (*projections)(const struct problem *p);     /* multiply-adds by BLAS, not counted; NULL: those of heads.h */
     const struct battery_case *memory;                  /* each form takes the bytes that the header states */
     double (*stated)(const struct problem *p, const struct form *form);     /* in bytes; negative: not stated */
+    const struct battery_growth *growth;
     double slack;                                       /* allowed difference in bytes: the plan, rounded blocks */
 };
 

@@ -190,32 +190,6 @@ void promise_plans_apart(const struct trial *t)
     }
 }
 
-void promise_images_apart(const struct trial *t, size_t entry,
-                          bool (*reached)(size_t token, size_t channel, void *of), void *of)
-{
-    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B, channels;
-    int axes;
-    size_t shape[TENSOR_AXES];
-    succeeds(problem_output_shape(&t->problem, &axes, shape));
-    channels = shape[axes - 1];
-    ck_assert_uint_ge(B, 2);
-
-    for (int f = 0; form_at(t, f); f++)
-        for (size_t image = 0; image < 2; image++) {
-            real *y = run_form(&t->problem, form_at(t, f), 2, t->x), *touched = copy(t->x, t->inputs);
-            touched[image * in + entry] = (real)NAN;
-            real *y_nan = run_form(&t->problem, form_at(t, f), 2, touched);
-            for (size_t b = 0; b < B; b++) {
-                if (b != image) ck_assert(same_bits(y + b * out, y_nan + b * out, out));
-                else for (size_t i = 0; i < out; i++) {
-                    bool expected = !reached || reached(i / channels, i % channels, of);
-                    ck_assert_msg(isnan((double)y_nan[b * out + i]) == expected, "%s: token %zu, channel %zu",
-                                  form_at(t, f)->name, i / channels, i % channels);
-                }
-            }
-        }
-}
-
 void promise_nan_is_seen(const struct trial *t)
 {
     size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
@@ -267,7 +241,7 @@ void promise_memory(const struct trial *t)
             refused(plan_create(&plan, &bare, form_at(t, f), 2), STATUS_FAILURE, "has no data yet");
             ck_assert_uint_eq(memory_in_use(), before);
         }
-        trial_without_memory(t, form_at(t, f)->name);
+        form_without_memory(t, form_at(t, f));
     }
 }
 

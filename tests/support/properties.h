@@ -1,7 +1,7 @@
 /* properties.h -- properties of every form of every operator
  *
  * Each function checks all forms of an operator on a trial (trial.h) with at least two images, or on a problem without
- * data.  test_promises.c runs them for every operator, and each operator's suite for its own tables (battery.h). */
+ * data.  test_promises.c runs them for every operator. */
 
 #ifndef TWICETOLD_TESTS_PROMISES_H
 #define TWICETOLD_TESTS_PROMISES_H
@@ -31,12 +31,8 @@ void promise_repeatable(const struct trial *t);
 /* Plans in two threads are independent. */
 void promise_plans_apart(const struct trial *t);
 
-/* NaN in this entry of an image reaches all outputs of that image, or y[token, channel] where reached(token,
- * channel, of) holds if it is not NULL; other images keep every bit.  promise_nan_is_seen does not say where: NaN
- * reaches all entries that another number changes, in the naive form by more than the tolerance or in the form
- * itself by a bit. */
-void promise_images_apart(const struct trial *t, size_t entry,
-                          bool (*reached)(size_t token, size_t channel, void *of), void *of);
+/* NaN in an entry of x reaches all entries of y that another number there changes: in the naive form by more than the
+ * tolerance, or in the form itself by a bit.  Other images keep every bit. */
 void promise_nan_is_seen(const struct trial *t);
 
 /* A run allocates nothing and works if no memory is left.  If any request of plan_create fails, alone or with all later

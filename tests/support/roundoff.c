@@ -7,13 +7,6 @@
 #include "support.h"
 #include "../../reference/runtime/random.h"
 
-double mean_square_root(const real *a, size_t n)
-{
-    double squares = 0;
-    for (size_t i = 0; i < n; i++) squares += (double)a[i] * (double)a[i];
-    return n ? sqrt(squares / (double)n) : 0;
-}
-
 double mean_error(const real *a, const double *b, size_t n)
 {
     double apart = 0, size = 0;

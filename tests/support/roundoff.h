@@ -36,8 +36,7 @@
 /* y in double of a problem of the float build; false if there is no such form. */
 bool wider_run(double *y, const struct problem *narrow, const float *x);
 
-/* Root mean square of a; and of a - b over that of b (0 where both are 0). */
-double mean_square_root(const real *a, size_t n);
+/* Root mean square of a - b over that of b (0 where both are 0). */
 double mean_error(const real *a, const double *b, size_t n);
 double mean_difference(const real *a, const real *b, size_t n);
 

@@ -17,6 +17,36 @@ int words_of(const char *text, const char *word[], int most)
     return words;
 }
 
+struct tensors file_of(const char *text, const char *without)
+{
+    const char *word[32], *dropped[8];
+    int words = words_of(text, word, 32), drops = words_of(without, dropped, 8);
+    struct tensor *t = (struct tensor *)keep(16, sizeof *t);
+    struct tensors file = {0, t};
+    for (int w = 0; w < words; w += 2) {
+        int n = 0;
+        while (n < drops && strcmp(word[w], dropped[n])) n++;
+        if (n < drops) continue;
+        t->name = strcpy((char *)keep(strlen(word[w]) + 1, 1), word[w]);
+        t->count = 1;
+        for (const char *at = word[w + 1]; *at; at += *at == 'x') {
+            t->count *= t->size[t->axes++] = strtoul(at, NULL, 10);
+            at += strspn(at, "0123456789");
+        }
+        t->data = filled(t->count, 1);
+        file.count = (size_t)(++t - file.tensor);
+    }
+    return file;
+}
+
+status bound_to(struct problem *p, const char *options, const struct declaration *d, const struct tensors *file)
+{
+    const char *word[32];
+    int words = words_of(options, word, 32);
+    status s = problem_create(p, d, words, word);
+    return s.code ? s : problem_bind(p, file);
+}
+
 /* The words of "D=16 R=4" or "rpe w_o" that an operator knows, so that several operators can share a list. */
 static char *those_known(const char *list, const struct declaration *d)
 {
@@ -238,11 +268,6 @@ static long fail_each(const struct trial *t, const struct form *form, void (*all
         if (!s.code) return n;
         ck_assert_int_eq(s.code, STATUS_FAILURE);
     }
-}
-
-void trial_without_memory(const struct trial *t, const char *form)
-{
-    form_without_memory(t, operator_form(t->problem.declaration, form));
 }
 
 void form_without_memory(const struct trial *t, const struct form *form)

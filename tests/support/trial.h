@@ -15,6 +15,11 @@
 /* Splits a text at blanks into at most this many words, which live until the test ends; returns their number. */
 int words_of(const char *text, const char *word[], int most);
 
+/* The tensors of a text such as "x 1x4x4 w_qkv 12x4", except those named in `without`; all entries are 1.  They live
+ * until the test ends.  And a problem with these options, bound to them. */
+struct tensors file_of(const char *text, const char *without);
+status bound_to(struct problem *p, const char *options, const struct declaration *d, const struct tensors *file);
+
 /* Gives each tensor of a problem its own allocation, of exactly its bytes. */
 void own_parameters(struct problem *p);
 
@@ -89,7 +94,6 @@ unsigned long long multiplications(void);
 
 /* Lets each request for memory of plan_create fail, alone and with all later ones; it must return a status and leave
  * nothing behind. */
-void trial_without_memory(const struct trial *t, const char *form);
 void form_without_memory(const struct trial *t, const struct form *form);
 
 #endif

@@ -8,7 +8,7 @@
 # suites but those of `homely`.  ONLY selects suites.
 
 # Emulated suites.  Left out: program and faults run other programs; promises, emulator and cuda* are too slow; learned
-# needs the data set; theorems, readings, errata, counts, published, chopd_*, hilo_scores, gap, ladder and cheats do not
+# needs the data set; theorems, readings, errata, counts, published, chopd_*, gap, ladder and cheats do not
 # depend on the machine.
 suites='ground safetensors tensor_files images image_files operator lookup room fuzz threads numbers product
     packed_linear lane_fft spectrum library layers network msa attention lisa structsa elsa chopd hilo sra'
