@@ -31,8 +31,8 @@ static status honest(struct runner *r, real *y, const real *x) { return plan_run
 
 enum { ALL = BATCH * TOKENS * CHANNELS };
 
-/* Does this call compute, or does y come from an earlier one?  A cheat asks for the first call, another address of x,
- * another beginning of x, or every seventh call. */
+/* True if this call computes; otherwise y is what an earlier call computed.  The first call; every seventh call; x at
+ * another address; x with another beginning. */
 static bool is_first(struct runner *r, const real *x) { return (void)x, !r->calls; }
 static bool is_seventh(struct runner *r, const real *x) { return (void)x, r->calls % 7 == 0; }
 
