@@ -225,25 +225,8 @@ static const struct { const char *grid; size_t edge, rows, columns, entries; } s
     {"5x7", 0, 1, 1, 35}, {"8", 0, 1, 1, 8}, {"2x3x4", 0, 1, 1, 24},
 };
 
-/* The entries that are padding.  Each token is in one window; window and entry of a token lead back to it. */
-static size_t padding_of(const struct windows *w, const grid *g)
-{
-    real *seen = zeros(g->tokens);
-    size_t padding = 0;
-    for (size_t n = 0; n < w->count * w->entries; n++) {
-        size_t window = n / w->entries, entry = n % w->entries, token = windows_token(w, window, entry);
-        padding += token == WINDOW_PADDING;
-        if (token == WINDOW_PADDING) continue;
-        ck_assert_uint_lt(token, g->tokens);
-        ck_assert_uint_eq(windows_of(w, token), window);
-        ck_assert_uint_eq(windows_entry(w, token), entry);
-        seen[token] += 1;
-    }
-    equal(seen, filled(g->tokens, 1), g->tokens);
-    return padding;
-}
-
-/* Windows are row-major, and so are their tokens; other entries are padding. */
+/* Windows are row-major, and so are their tokens; other entries are padding. Window and entry of a token lead back to
+ * it. */
 START_TEST(windows_hold_every_token_once)
 {
     struct windows w;
@@ -252,59 +235,15 @@ START_TEST(windows_hold_every_token_once)
     succeeds(windows_create(&w, &g, some_windows[_i].edge));
     ck_assert(w.rows == some_windows[_i].rows && w.columns == some_windows[_i].columns);
     ck_assert(w.count == w.rows * w.columns && w.entries == some_windows[_i].entries);
-    ck_assert_uint_eq(padding_of(&w, &g), w.count * w.entries - g.tokens);
     for (size_t n = 0; n < w.count * w.entries; n++) {
-        size_t token = windows_token(&w, n / w.entries, n % w.entries);
-        size_t row = n / w.entries / w.columns * w.edge + (w.edge ? n % w.entries / w.edge : 0);
-        size_t column = n / w.entries % w.columns * w.edge + (w.edge ? n % w.entries % w.edge : 0);
+        size_t window = n / w.entries, entry = n % w.entries, token = windows_token(&w, window, entry);
+        size_t row = window / w.columns * w.edge + (w.edge ? entry / w.edge : 0);
+        size_t column = window % w.columns * w.edge + (w.edge ? entry % w.edge : 0);
         bool inside = row < g.size[0] && column < g.size[1];
         ck_assert_uint_eq(token, !w.edge ? n : inside ? row * g.size[1] + column : WINDOW_PADDING);
+        if (token == WINDOW_PADDING) continue;
+        ck_assert(windows_of(&w, token) == window && windows_entry(&w, token) == entry);
     }
-}
-END_TEST
-
-static const struct { const char *grid; size_t edge; } rolled_windows[] = {
-    {"6x9", 3}, {"4x2", 2}, {"5x5", 5}, {"1x3", 1}, {"8x12", 4},
-};
-
-/* They begin at the token (shift, shift). The sides of a window are boxes of its entries, and of the plane, and hold
- * each entry once; pairs on one side are counted one by one. */
-START_TEST(shifted_windows_have_sides)
-{
-    struct windows w;
-    grid g;
-    succeeds(grid_parse(&g, rolled_windows[_i].grid));
-    succeeds(windows_create(&w, &g, rolled_windows[_i].edge));
-    size_t s = w.edge, W = g.size[1];
-    for (size_t shift = 0; shift < s; shift++) {
-        succeeds(windows_shift(&w, shift));
-        ck_assert_uint_eq(windows_token(&w, 0, 0), shift * W + shift);
-        ck_assert_uint_eq(padding_of(&w, &g), 0);
-        real *boxed = zeros(g.tokens);
-        double pairs = 0;
-        for (size_t window = 0; window < w.count; window++) {
-            for (size_t pair = 0; pair < w.entries * w.entries; pair++)
-                pairs += windows_side_of(&w, window, pair / w.entries) == windows_side_of(&w, window, pair % w.entries);
-            bool last_row = window / w.columns == w.rows - 1, last_column = window % w.columns == w.columns - 1;
-            size_t sides = !shift ? 1 : (last_row ? 2u : 1u) * (last_column ? 2u : 1u);
-            ck_assert_uint_eq(windows_sides(&w, window), sides);
-            for (size_t side = 0; side < sides; side++) {
-                struct window_side box = windows_side(&w, window, side);
-                size_t first = windows_token(&w, window, box.top * s + box.left);
-                ck_assert(box.rows && box.columns);
-                for (size_t n = 0; n < box.rows * box.columns; n++) {
-                    size_t row = n / box.columns, column = n % box.columns;
-                    size_t entry = (box.top + row) * s + box.left + column;
-                    ck_assert_uint_eq(windows_side_of(&w, window, entry), side);
-                    ck_assert_uint_eq(windows_token(&w, window, entry), first + row * W + column);
-                    boxed[first + row * W + column] += 1;
-                }
-            }
-        }
-        equal(boxed, filled(g.tokens, 1), g.tokens);
-        ck_assert(pairs == windows_pairs(&w));
-    }
-    refused(windows_shift(&w, s), STATUS_BAD_INPUT, "expected less than the window's edge");
 }
 END_TEST
 
@@ -496,7 +435,6 @@ int main(void)
     TCase *grids = add_case(suite, "grids");
     tcase_add_test(grids, grids_are_read_strictly);
     tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
-    tcase_add_loop_test(grids, shifted_windows_have_sides, 0, (int)COUNT(rolled_windows));
     tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));
     tcase_add_test(grids, windows_that_do_not_fit_are_errors);
     TCase *random = add_case(suite, "random numbers");
