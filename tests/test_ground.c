@@ -10,7 +10,6 @@
 #include "support.h"
 #include "../reference/bytes.h"
 #include "../reference/grid.h"
-#include "../reference/linear.h"
 #include "../reference/program/units.h"
 #include "../reference/random.h"
 #include "../reference/steps.h"
@@ -186,40 +185,6 @@ START_TEST(grids_are_read_strictly)
 }
 END_TEST
 
-static const char *const some_grids[] = {"1", "7", "1x1", "1x5", "5x1", "4x6", "2x3x4", "3x1x5"};
-
-/* For all pairs of tokens, against arithmetic on coordinates. LiSA, Eq. 2, on a line: row i of T(e) begins at
- * e_{N-i}. */
-START_TEST(grids_index_offsets_and_neighbours)
-{
-    grid g;
-    succeeds(grid_parse(&g, some_grids[_i]));
-    for (size_t i = 0; i < g.tokens; i++) {
-        size_t at[GRID_AXES];
-        grid_coordinates(at, &g, i);
-        ck_assert_uint_eq(grid_index(&g, at), i);
-        for (size_t j = 0; j < g.tokens; j++) {
-            size_t to[GRID_AXES], back[GRID_AXES], entry = 0, k;
-            ptrdiff_t step[GRID_AXES];
-            grid_coordinates(to, &g, j);
-            grid_coordinates(back, &g, grid_circular(&g, i, j));
-            for (int a = 0; a < GRID_AXES; a++) {
-                step[a] = (ptrdiff_t)to[a] - (ptrdiff_t)at[a];
-                entry = entry * (2 * g.size[a] - 1) + (size_t)(step[a] + (ptrdiff_t)g.size[a] - 1);
-                ck_assert_uint_eq((back[a] + to[a]) % g.size[a], at[a]);
-            }
-            ck_assert_uint_eq(grid_offset(&g, i, j), entry);
-            ck_assert_uint_lt(entry, g.offsets);
-            ck_assert(grid_neighbour(&g, i, step, &k));
-            ck_assert_uint_eq(k, j);
-        }
-        size_t j;
-        ck_assert(!grid_neighbour(&g, i, (ptrdiff_t[]){0, 0, (ptrdiff_t)g.size[2]}, &j));
-        ck_assert(!grid_neighbour(&g, i, (ptrdiff_t[]){-(ptrdiff_t)g.size[0], 0, 0}, &j));
-    }
-}
-END_TEST
-
 static const struct { const char *grid; size_t edge, rows, columns, entries; } some_windows[] = {
     {"6x4", 2, 3, 2, 4}, {"5x7", 3, 2, 3, 9}, {"5x7", 1, 5, 7, 1}, {"3x2", 4, 1, 1, 16}, {"1x9", 2, 1, 5, 4},
     {"5x7", 0, 1, 1, 35}, {"8", 0, 1, 1, 8}, {"2x3x4", 0, 1, 1, 24},
@@ -357,47 +322,6 @@ START_TEST(l2_normalise_clamps_the_norm)
 }
 END_TEST
 
-/* x Phi(x), not the tanh fit, which is off by 1e-4 near x = 2. */
-START_TEST(gelu_is_exact)
-{
-    static const struct { double x, phi; } row[] = {{1, 0.841344746068543}, {2, 0.977249868051821},
-                                                    {-2, 1 - 0.977249868051821}};
-    for (size_t r = 0; r < COUNT(row); r++)
-        within("gelu", fabs((double)gelu((real)row[r].x) - row[r].x * row[r].phi), 8 * UNIT_ROUNDOFF);
-}
-END_TEST
-
-/* Mean 0 and variance 1 before gain and bias; equal entries are exactly 0. Tolerance: n = 4 roundings in each sum. */
-START_TEST(layer_norm_standardises)
-{
-    real x[] = {1, 2, 3, 4}, gain[] = {2, 2, 2, 2}, bias[] = {1, 1, 1, 1}, *same = filled(49, 1000.7);
-    layer_norm(x, gain, bias, 4, 0);
-    double expected = 1 - 2 * 1.5 / sqrt(1.25);
-    within("first entry of the normalised row", fabs((double)x[0] - expected), 32 * UNIT_ROUNDOFF);
-    within("sum of the row, from n times the bias", fabs((double)(x[0] + x[1] + x[2] + x[3]) - 4), 32 * UNIT_ROUNDOFF);
-    layer_norm(same, NULL, NULL, 49, 1e-10);
-    equal(same, zeros(49), 49);
-}
-END_TEST
-
-/* y = x W^T + b over strided rows of small whole numbers, with a bias and without. */
-START_TEST(linear_map_is_the_sum)
-{
-    enum { TOKENS = 5, IN = 7, OUT = 3, X = 9, Y = 4 };
-    real *x = integers(1, TOKENS * X, 9), *w = integers(2, OUT * IN, 9), *b = integers(3, OUT, 9);
-    real *y = integers(4, TOKENS * Y, 9), *expected = copy(y, TOKENS * Y);
-    for (int biased = 1; biased >= 0; biased--) {
-        for (size_t n = 0; n < TOKENS; n++)
-            for (size_t o = 0; o < OUT; o++) {
-                expected[n * Y + o] = biased ? b[o] : 0;
-                for (size_t i = 0; i < IN; i++) expected[n * Y + o] += x[n * X + i] * w[o * IN + i];
-            }
-        linear_map(y, Y, x, X, w, biased ? b : NULL, TOKENS, IN, OUT);
-        equal(y, expected, TOKENS * Y);
-    }
-}
-END_TEST
-
 START_TEST(tensors_own_what_they_hold)
 {
     static const struct { int axes; size_t size[9]; const char *text; } wrong[] = {
@@ -434,7 +358,6 @@ int main(void)
     tcase_add_test(memory, tensors_own_what_they_hold);
     TCase *grids = add_case(suite, "grids");
     tcase_add_test(grids, grids_are_read_strictly);
-    tcase_add_loop_test(grids, grids_index_offsets_and_neighbours, 0, (int)COUNT(some_grids));
     tcase_add_loop_test(grids, windows_hold_every_token_once, 0, (int)COUNT(some_windows));
     tcase_add_test(grids, windows_that_do_not_fit_are_errors);
     TCase *random = add_case(suite, "random numbers");
@@ -445,8 +368,5 @@ int main(void)
     TCase *steps = add_case(suite, "plain steps");
     tcase_add_test(steps, softmax_sums_to_one);
     tcase_add_test(steps, l2_normalise_clamps_the_norm);
-    tcase_add_test(steps, gelu_is_exact);
-    tcase_add_test(steps, layer_norm_standardises);
-    tcase_add_test(steps, linear_map_is_the_sum);
     return run_suite(suite);
 }

@@ -436,51 +436,28 @@ START_TEST(published_elsa_models_state_a_scale_of_one)
 }
 END_TEST
 
-/* A picture whose pixel p, channel c is fill(p, c) by this recipe, as a network of `side` pixels gets it. */
-static real *prepared(const size_t size[3], real (*fill)(size_t p, size_t c), const struct photo_recipe *recipe,
+/* A grey picture whose pixel p is fill(p), as a network of `side` pixels gets it by this recipe. */
+static real *prepared(size_t rows, size_t columns, real (*fill)(size_t p), const struct photo_recipe *recipe,
                       size_t side)
 {
     struct image im;
     real *x = zeros(side * side * 3);
-    succeeds(image_create(&im, size[0], size[1], size[2]));
-    for (size_t i = 0; i < size[0] * size[1] * size[2]; i++) im.pixels[i] = fill(i / size[2], i % size[2]);
+    succeeds(image_create(&im, rows, columns, 1));
+    for (size_t p = 0; p < rows * columns; p++) im.pixels[p] = fill(p);
     succeeds(photo_prepare(x, &im, recipe, side, side));
     image_release(&im);
     return x;
 }
 
-static const real tone[] = {(real)(51. / 255), (real)(102. / 255), (real)(204. / 255)};
-static real colour(size_t p, size_t c) { return (void)p, tone[c]; }
-static real grey(size_t p, size_t c) { return (void)c, (real)random_uniform(1, 0, p); }
-static real no_sides(size_t p, size_t c) { return (void)c, p % 160 < 40 || p % 160 >= 120 ? (real)NAN : (real)0.5; }
-static real ramps(size_t p, size_t c) { return (void)c, (real)(p / 384) / 256 + (real)(p % 384) / 2048; }
+static real ramps(size_t p) { return (real)(p / 384) / 256 + (real)(p % 384) / 2048; }
 
 /* A black square in a white frame. */
 static size_t framed, frame;
-static real square(size_t p, size_t c)
+static real square(size_t p)
 {
     size_t row = p / framed, column = p % framed, end = framed - frame;
-    (void)c;
     return row < frame || row >= end || column < frame || column >= end;
 }
-
-/* One colour becomes that colour, normalised (16 u); a grey picture equals three equal colours; of a wide one the
- * middle is taken: quarters of NaN at its sides do not show. */
-START_TEST(pictures_are_prepared)
-{
-    enum { SIDE = 32, REALS = SIDE * SIDE * 3 };
-    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
-    static const size_t one[] = {50, 40, 3}, dull[] = {45, 64, 1}, three[] = {45, 64, 3}, wide[] = {40, 160, 1};
-    const struct photo_recipe plain = {0};
-    const real *x = prepared(one, colour, &plain, SIDE);
-    double worst = 0;
-    for (size_t i = 0; i < REALS; i++)
-        worse(&worst, fabs((double)x[i] - ((double)tone[i % 3] - mean[i % 3]) / deviation[i % 3]));
-    within("a colour", worst, 16 * UNIT_ROUNDOFF);
-    equal(prepared(dull, grey, &plain, SIDE), prepared(three, grey, &plain, SIDE), REALS);
-    ck_assert(largest(prepared(wide, no_sides, &plain, SIDE), REALS) > 0);
-}
-END_TEST
 
 /* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384. A black square in a white frame as
  * wide as the recipe cuts off is all black; with a wider frame it is not. Tolerance: 16 u over the deviation. */
@@ -497,14 +474,14 @@ START_TEST(photographs_are_prepared_as_their_authors_do)
             size_t side = one[i].side, all = one[i].covered;
             framed = all;
             frame = (all - side) / 2 + wider;
-            real *x = prepared((size_t[]){all, all, 1}, square, &network_find(one[i].name)->photo, side);
+            real *x = prepared(all, all, square, &network_find(one[i].name)->photo, side);
             for (size_t p = 0; p < side * side; p++) worse(&worst, fabs((double)x[p * 3] + 0.485 / 0.229));
             if (wider) ck_assert(worst > 1);
             else within(one[i].name, worst, 16 * UNIT_ROUNDOFF);
         }
 
     double worst = 0;
-    real *x = prepared((size_t[]){H, W, 1}, ramps, &network_find("litv2-b")->photo, W);
+    real *x = prepared(H, W, ramps, &network_find("litv2-b")->photo, W);
     for (size_t p = 0; p < W * W; p++) {
         double row = fmin(fmax((double)(p / W) / 2 - 0.25, 0), (double)(H - 1));
         worse(&worst, fabs((double)x[p * 3] - (row / 256 + (double)(p % W) / 2048 - 0.485) / 0.229));
@@ -516,6 +493,7 @@ END_TEST
 /* A network of one channel gets the mean of the colours, within 16 u. A file that is no PNG: the message names it. */
 START_TEST(a_grey_picture_is_the_mean_of_its_colours)
 {
+    static const real tone[] = {(real)(51. / 255), (real)(102. / 255), (real)(204. / 255)};
     struct image im;
     real x[28 * 28];
     const char *path = "picture.png";
@@ -549,7 +527,6 @@ int main(void)
     tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
     tcase_add_test(properties, networks_without_memory);
     tcase_add_test(counts, published_elsa_models_state_a_scale_of_one);
-    tcase_add_test(properties, pictures_are_prepared);
     tcase_add_test(properties, photographs_are_prepared_as_their_authors_do);
     tcase_add_test(add_folder_case(suite, "files"), a_grey_picture_is_the_mean_of_its_colours);
     return run_suite(suite);

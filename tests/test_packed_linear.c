@@ -52,46 +52,10 @@ START_TEST(packed_maps_equal_linear_map)
 }
 END_TEST
 
-/* The panels are the same to the bit, zeros after the last row included, in arrays that were NaN. */
-START_TEST(rows_are_loaded_in_any_pieces)
-{
-    static const size_t pieces[] = {1, 2, 7, 16, 19};
-    size_t in = size[_i].in, out = size[_i].out + size[_i].second, reals = (out + LANES - 1) / LANES * LANES * (in + 1);
-    real *w = normal(1, out * in), *b = normal(2, out), *whole = zeros(reals);
-    struct room room;
-    struct linear map = prepared(&room, in, out);
-
-    for (size_t n = 0; n <= COUNT(pieces); n++) {
-        size_t rows = n ? pieces[n - 1] : out;
-        for (size_t i = 0; i < reals; i++) map.panels[i] = (real)NAN;
-        for (size_t first = (out - 1) / rows * rows;; first -= rows) {
-            linear_load(&map, first, out - first < rows ? out - first : rows, w + first * in, b + first);
-            if (first == 0) break;
-        }
-        if (n == 0) memcpy(whole, map.panels, reals * sizeof *whole);
-        equal(map.panels, whole, reals);
-    }
-    room_release(&room);
-}
-END_TEST
-
-/* Nothing is read or written. */
-START_TEST(a_map_may_have_no_outputs)
-{
-    struct room room;
-    struct linear map = prepared(&room, 5, 0);
-    linear_load(&map, 0, 0, NULL, NULL);
-    linear_apply(NULL, 0, normal(1, 3 * 5), 5, &map, 3, 0, 1);
-    room_release(&room);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("packed linear maps");
     TCase *equality = add_case(suite, "the map that they were");
     tcase_add_loop_test(equality, packed_maps_equal_linear_map, 0, (int)COUNT(size));
-    tcase_add_loop_test(equality, rows_are_loaded_in_any_pieces, 0, (int)COUNT(size));
-    tcase_add_test(equality, a_map_may_have_no_outputs);
     return run_suite(suite);
 }
