@@ -1,0 +1,47 @@
+/* test_fuzz.c -- replay every input of tests/fuzz/TARGET/ (fuzz.h), with any compiler
+ *
+ * The inputs are the seeds of `make fuzz`, and inputs that once found a defect, named after it. */
+
+#include <glob.h>
+#include <stdio.h>
+#include "../support/support.h"
+#include "fuzz.h"
+
+#define LONGEST 65536
+
+/* Readers, program and forms do not crash, leak, leave a file, print two lines or disagree.  Each input, and its first
+ * half. */
+START_TEST(inputs_of_fuzzing_find_no_defect)
+{
+    static uint8_t bytes[LONGEST];
+    const struct target *target = &targets[_i];
+    char pattern[80];
+    glob_t files;
+    snprintf(pattern, sizeof pattern, "tests/fuzz/%s/*", target->name);
+    ck_assert_int_eq(glob(pattern, 0, NULL, &files), 0);
+    for (size_t f = 0; f < files.gl_pathc; f++) {
+        FILE *file = fopen(files.gl_pathv[f], "rb");
+        ck_assert_msg(file != NULL, "%s: cannot be read", files.gl_pathv[f]);
+        size_t size = fread(bytes, 1, LONGEST, file);
+        fclose(file);
+        for (size_t part = 1; part <= 2; part++) {
+            const char *fault = target_run(target, bytes, size / part);
+            ck_assert_msg(!fault, "%s, %zu bytes: %s", files.gl_pathv[f], size / part, fault);
+        }
+    }
+    printf("    %s: %zu files\n", target->name, files.gl_pathc);
+    fflush(stdout);
+    ck_assert_uint_ge(files.gl_pathc, 5);
+    globfree(&files);
+}
+END_TEST
+
+int main(void)
+{
+    int count = 0;
+    while (targets[count].name) count++;
+    Suite *suite = suite_create("fuzz");
+    TCase *replay = add_case(suite, "replay");
+    tcase_add_loop_test(replay, inputs_of_fuzzing_find_no_defect, 0, count);
+    return run_suite(suite);
+}

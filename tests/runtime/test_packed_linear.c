@@ -1,0 +1,61 @@
+/* test_packed_linear.c -- linear maps with repacked weights equal linear_map */
+
+#include <math.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../../fast/tuned/vec.h"
+#include "../../fast/tuned/packed_linear.h"
+
+/* One of each; outputs that fill no vector, one and many; whole panels and what is left over; more
+ * tokens than a chunk. */
+static const struct { size_t tokens, in, out, second; } size[] = {
+    {1, 1, 1, 0}, {5, 3, 17, 2}, {7, 20, 64, 64}, {49, 9, 70, 11}, {97, 6, 31, 130}, {200, 33, 5, 1},
+};
+
+/* A map without weights yet. */
+static struct linear prepared(struct room *room, size_t in, size_t out)
+{
+    struct linear map;
+    *room = room_open(1);
+    linear_prepare(&map, &linear_packed, room, in, out);
+    succeeds(room_place(room, NULL));
+    return map;
+}
+
+/* For all shares of the work, two maps one after the other, x in planes; nothing next to y is written. Exact. */
+START_TEST(packed_maps_equal_linear_map)
+{
+    static const size_t shares[] = {1, 2, 3, 40};
+    size_t tokens = size[_i].tokens, in = size[_i].in, first = size[_i].out, out = first + size[_i].second,
+           wide = out + 3;
+    real *x = integers(1, tokens * (in + 2), 3), *w = integers(2, out * in, 3), *b = integers(3, out, 3);
+    real *y = zeros(tokens * wide), *by_planes = zeros(tokens * wide);
+    real *planes = normal(4, in * (tokens + 1));
+    struct room room;
+    struct linear map = prepared(&room, in, out);
+
+    linear_load(&map, first, out - first, w + first * in, NULL);
+    linear_load(&map, 0, first, w, b);
+    for (size_t o = first; o < out; o++) b[o] = 0;
+    linear_map(y, wide, x, in + 2, w, b, tokens, in, out);
+    for (size_t s = 0; s < COUNT(shares); s++) {
+        real *mine = zeros(tokens * wide);
+        for (size_t part = 0; part < shares[s]; part++)
+            linear_apply(mine, wide, x, in + 2, &map, tokens, part, shares[s]);
+        equal(mine, y, tokens * wide);
+    }
+    for (size_t t = 0; t < tokens; t++)
+        for (size_t n = 0; n < in; n++) planes[n * (tokens + 1) + t] = x[t * (in + 2) + n];
+    linear_packed_planes(by_planes, wide, planes, tokens + 1, &map, tokens);
+    equal(by_planes, y, tokens * wide);
+    room_release(&room);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("packed linear maps");
+    TCase *equality = add_case(suite, "the map that they were");
+    tcase_add_loop_test(equality, packed_maps_equal_linear_map, 0, (int)COUNT(size));
+    return run_suite(suite);
+}
