@@ -37,21 +37,16 @@ real field_number(uint64_t stream, uint64_t n)
 
 /* ---- both fields -------------------------------------------------------- */
 
-static uint64_t power_p(uint64_t a, uint64_t n)
+template <typename T, typename F> static T power(T a, uint64_t n, T one, F times)
 {
-    uint64_t power = 1;
-    for (; n; n >>= 1, a = multiply_p(a, a))
-        if (n & 1) power = multiply_p(power, a);
-    return power;
+    T result = one;
+    for (; n; n >>= 1, a = times(a, a))
+        if (n & 1) result = times(result, a);
+    return result;
 }
 
-static uint32_t power_q(uint32_t a, uint32_t n)
-{
-    uint32_t power = 1;
-    for (; n; n >>= 1, a = multiply_q(a, a))
-        if (n & 1) power = multiply_q(power, a);
-    return power;
-}
+static uint64_t power_p(uint64_t a, uint64_t n) { return power<uint64_t>(a, n, 1, multiply_p); }
+static uint32_t power_q(uint32_t a, uint64_t n) { return power<uint32_t>(a, n, 1, multiply_q); }
 
 real inverse(const real &a)
 {
@@ -72,11 +67,7 @@ real real::dyadic(double a)
     long mantissa = (long)ldexp(frexp(a, &exponent), 53);
     exponent -= 53;
     real number(mantissa);
-    uint64_t two_p = 2, two_q = 2;
-    if (exponent < 0) {
-        two_p = (P + 1) / 2;
-        two_q = (Q + 1u) / 2;
-    }
+    uint64_t two_p = exponent < 0 ? (P + 1) / 2 : 2, two_q = exponent < 0 ? (Q + 1u) / 2 : 2;
     unsigned steps = (unsigned)abs(exponent);
     return real(multiply_p(number.p, power_p(two_p, steps)),
                 multiply_q(number.q, power_q((uint32_t)two_q, steps % 31)), 0);
@@ -209,27 +200,21 @@ real fabs(const real &a) { return a < real(0) ? -a : a; }
 /* a + b i with i^2 = -1; -1 has no root modulo P = 3 mod 4. */
 struct pair { uint64_t re, im; };
 
-static pair operator*(const pair &a, const pair &b)
+static pair product(pair a, pair b)
 {
     uint64_t re = multiply_p(a.re, b.re) + P - multiply_p(a.im, b.im);
     uint64_t im = multiply_p(a.re, b.im) + multiply_p(a.im, b.re);
     return {re % P, im % P};
 }
 
-static pair power(pair a, uint64_t n)
-{
-    pair result = {1, 0};
-    for (; n; n >>= 1, a = a * a)
-        if (n & 1) result = result * a;
-    return result;
-}
+static pair power(pair a, uint64_t n) { return power<pair>(a, n, {1, 0}, product); }
 
 /* A root of unity of order CIRCLES whose power of order 4 is i, not -i.  The order of z / conj(z) divides P + 1. */
 static pair find_root()
 {
     for (uint64_t z = 2;; z++) {
         uint64_t norm = (multiply_p(z, z) + 1) % P, over = power_p(norm, P - 2);
-        pair unit = pair{z, 1} * pair{z, 1} * pair{over, 0}, root = power(unit, (P + 1) / CIRCLES);
+        pair unit = product(product({z, 1}, {z, 1}), {over, 0}), root = power(unit, (P + 1) / CIRCLES);
         bool whole = true;
         for (uint64_t prime : {2, 3, 5, 7, 11, 13}) {
             pair part = power(root, CIRCLES / prime);

@@ -2,9 +2,9 @@
  *
  * These steps are in no list of forms, so test_promises.c does not find them; their properties are tested here. */
 
-#include <stdlib.h>
 #include "../lisa/lisa_case.h"
 #include "../support/roundoff.h"
+#include "../support/tsv.h"
 #include "../../figures/ladders/steps.h"
 #include "../../reference/msa.h"
 #include "../../reference/runtime/random.h"
@@ -87,54 +87,37 @@ START_TEST(every_rung_is_the_equation)
 }
 END_TEST
 
-/* NaN reaches every output of its image and no bit of another. */
-START_TEST(nan_climbs_every_rung)
-{
-    static const char *const options[] = {"--grid 9x9 --heads 2", "--grid 6x14 --heads 2"};
-    const struct ladder *ladder = ladders[_i];
-    struct trial t = trial(options[_i], ladder->of, 2, 6, "D=3", "rpe");
-    size_t in = t.inputs / 2, out = t.outputs / 2;
-    for (int r = 0; ladder->rung[r].idea; r++) {
-        real *y = run_form(&t.problem, &ladder->rung[r].form, 2, t.x);
-        for (size_t image = 0; image < 2; image++)
-            for (size_t at = 0; at < in; at += (in - 1) / 2) {
-                real *x = copy(t.x, t.inputs);
-                x[image * in + at] = (real)NAN;
-                real *z = run_form(&t.problem, &ladder->rung[r].form, 2, x);
-                equal(y + (1 - image) * out, z + (1 - image) * out, out);
-                for (size_t i = 0; i < out; i++)
-                    ck_assert_msg(isnan((double)z[image * out + i]), "%s: output %zu", ladder->rung[r].form.name, i);
-            }
-    }
-}
-END_TEST
-
-/* To the bit, after other tokens and with one, two and three threads. */
-START_TEST(rungs_repeat)
+/* NaN reaches every output of its image and no bit of another.  Bits do not change after other tokens, or with two or
+ * three threads.  Any request for memory may fail. */
+START_TEST(rungs_have_the_properties_of_forms)
 {
     const struct ladder *ladder = ladders[_i];
     struct trial t = trial("--grid 5x12 --heads 3", ladder->of, 2, 9, "D=3", "rpe");
-    real *other = normal(9, t.inputs);
+    size_t in = t.inputs / 2, out = t.outputs / 2;
+    real *other = normal(9, t.inputs), *again = zeros(t.outputs);
     for (int r = 0; ladder->rung[r].idea; r++) {
-        real *y = run_form(&t.problem, &ladder->rung[r].form, 1, t.x), *again = zeros(t.outputs);
+        const struct form *form = &ladder->rung[r].form;
+        real *y = run_form(&t.problem, form, 1, t.x);
+        for (size_t n = 0; n < 6; n++) {
+            size_t image = n / 3;
+            real *x = copy(t.x, t.inputs);
+            x[image * in + n % 3 * ((in - 1) / 2)] = (real)NAN;
+            real *z = run_form(&t.problem, form, 2, x);
+            equal(y + (1 - image) * out, z + (1 - image) * out, out);
+            for (size_t i = 0; i < out; i++)
+                ck_assert_msg(isnan((double)z[image * out + i]), "%s: output %zu", form->name, i);
+        }
         for (int threads = 1; threads <= 3; threads++) {
             struct plan plan;
-            succeeds(plan_create(&plan, &t.problem, &ladder->rung[r].form, threads));
+            succeeds(plan_create(&plan, &t.problem, form, threads));
             succeeds(plan_run(&plan, again, other));
             unequal(again, y, t.outputs);
             succeeds(plan_run(&plan, again, t.x));
             equal(again, y, t.outputs);
             plan_release(&plan);
         }
+        form_without_memory(&t, form);
     }
-}
-END_TEST
-
-START_TEST(rungs_without_memory)
-{
-    const struct ladder *ladder = ladders[_i];
-    struct trial t = trial("--grid 3x4 --heads 2", ladder->of, 1, 4, "D=3", "rpe");
-    for (int r = 0; ladder->rung[r].idea; r++) form_without_memory(&t, &ladder->rung[r].form);
 }
 END_TEST
 
@@ -191,42 +174,24 @@ enum { WITHOUT_LANES = 5 };
 /* Multiply-adds and bytes in figures/ladder-*.tsv, of the steps without vectors, on the layer that the table names. */
 START_TEST(drawn_ladders_are_those_of_the_formulas)
 {
+    static const struct { const char *path, *options, *sizes, *without; size_t channels; } drawn_on[] = {
+        {"figures/ladders/ladder-msa.tsv", "--grid 56x56", "", "rpe b_qkv w_o b_o", 64},
+        {"figures/ladders/ladder-lisa.tsv", "--grid 28x28 --heads 6", "D=16", "b_qkv w_o b_o", 96},
+    };
     const struct ladder *ladder = ladders[_i];
-    char path[80], line[512], options[256] = "", sizes[40] = "", without[80] = "";
-    size_t channels = 0;
-    snprintf(path, sizeof path, "figures/ladders/ladder-%s.tsv", ladder->of->name);
-    FILE *table = fopen(path, "r");
-    ck_assert_msg(table != NULL, "%s cannot be opened", path);
-    while (fgets(line, sizeof line, table) && strncmp(line, "# ladder: ", 10)) continue;
-
-    /* Step 1: the layer, in the words of the program. */
-    strtok(line + 10, " \n");
-    for (char *key; (key = strtok(NULL, " \n"));) {
-        char *value = strtok(NULL, " \n");
-        ck_assert_ptr_nonnull(value);
-        if (!strcmp(key, "--channels")) channels = strtoul(value, NULL, 10);
-        else if (!strcmp(key, "--sizes")) snprintf(sizes, sizeof sizes, "%s", value);
-        else if (!strcmp(key, "--without")) for (char *c = strcpy(without, value); *c; c++) *c = *c == ',' ? ' ' : *c;
-        else if (!strcmp(key, "--grid") || !strcmp(key, "--heads"))
-            snprintf(options + strlen(options), sizeof options - strlen(options), "%s %s ", key, value);
-    }
-    struct problem p = shaped(options, ladder->of, 1, channels, sizes, without);
+    struct problem p = shaped(drawn_on[_i].options, ladder->of, 1, drawn_on[_i].channels, drawn_on[_i].sizes,
+                              drawn_on[_i].without);
     char of[PROBLEM_RESOLVED];
-    succeeds(ladder->of->resolve(of, &p));
-
-    /* Step 2: its lines. */
     int r = 0;
-    while (r < WITHOUT_LANES && fgets(line, sizeof line, table)) {
-        double adds, asked, moved;
-        char name[40];
-        if (sscanf(line, "%39[^\t]\t%*[^\t]\t%*d\t%*d\t%lf\t%lf\t%lf", name, &adds, &asked, &moved) != 4) continue;
+    succeeds(ladder->of->resolve(of, &p));
+    for (struct tsv *t = tsv_open(drawn_on[_i].path); tsv_row(t);) {
         const struct form *rung = &ladder->rung[r].form;
+        if (r == WITHOUT_LANES || strcmp(tsv_cell(t, "rung"), rung->name)) continue;
         const struct traffic bytes = ladder->traffic(of, r++);
-        ck_assert_str_eq(name, rung->name);
-        ck_assert_msg(adds == nearbyint(form_multiply_adds(rung, &p)), "%s: %.0f multiply-adds drawn", name, adds);
-        ck_assert_msg(asked == nearbyint(bytes.asked) && moved == nearbyint(bytes.moved), "%s: bytes drawn", name);
+        ck_assert(tsv_number(t, "multiply_adds") == nearbyint(form_multiply_adds(rung, &p)));
+        ck_assert(tsv_number(t, "asked_bytes") == nearbyint(bytes.asked));
+        ck_assert(tsv_number(t, "moved_bytes") == nearbyint(bytes.moved));
     }
-    fclose(table);
     ck_assert_int_eq(r, WITHOUT_LANES);
 }
 END_TEST
@@ -237,9 +202,7 @@ int main(void)
     Suite *suite = suite_create("ladder");
     TCase *rungs = add_case(suite, "rungs");
     tcase_add_loop_test(rungs, every_rung_is_the_equation, 0, (int)COUNT(size));
-    tcase_add_loop_test(rungs, nan_climbs_every_rung, 0, (int)COUNT(ladders));
-    tcase_add_loop_test(rungs, rungs_repeat, 0, (int)COUNT(ladders));
-    tcase_add_loop_test(rungs, rungs_without_memory, 0, (int)COUNT(ladders));
+    tcase_add_loop_test(rungs, rungs_have_the_properties_of_forms, 0, (int)COUNT(ladders));
     tcase_add_loop_test(rungs, ladders_refuse_what_they_do_not_know, 0, (int)COUNT(unknown));
     TCase *costs = add_case(suite, "costs");
     tcase_add_loop_test(costs, rungs_multiply_as_their_formulas_say, 0, (int)COUNT(size));

@@ -6,29 +6,19 @@
 #ifndef TWICETOLD_TESTS_PUBLISHED_H
 #define TWICETOLD_TESTS_PUBLISHED_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "support.h"
+#include "tsv.h"
 
 /* The printed value; a missing row fails the test. */
 static inline double published(const char *paper, const char *table, const char *row, const char *quantity)
 {
-    char path[128], line[256], wanted[256];
-    double value = 0;
-    bool found = false;
-    snprintf(path, sizeof path, "reference/published/%s.tsv", paper);
-    int length = snprintf(wanted, sizeof wanted, "%s\t%s\t%s\t", table, row, quantity);
-    FILE *f = fopen(path, "r");
-    ck_assert_msg(f != NULL, "%s cannot be opened", path);
-    while (!found && fgets(line, sizeof line, f)) {
-        found = !strncmp(line, wanted, (size_t)length);
-        if (found) value = strtod(line + length, NULL);
-    }
-    fclose(f);
-    ck_assert_msg(found, "%s has no table %s, row %s, %s", path, table, row, quantity);
+    char *path = keep(128, 1);
+    double value = NAN;
+    snprintf(path, 128, "reference/published/%s.tsv", paper);
+    for (struct tsv *t = tsv_open(path); tsv_row(t);)
+        if (!strcmp(tsv_cell(t, "table"), table) && !strcmp(tsv_cell(t, "row"), row)
+            && !strcmp(tsv_cell(t, "quantity"), quantity))
+            value = tsv_number(t, "value");
+    ck_assert_msg(!isnan(value), "%s has no table %s, row %s, %s", path, table, row, quantity);
     return value;
 }
 
