@@ -1,12 +1,8 @@
 /* lanes.h -- a vector of LANES reals
  *
- * The widest vector of the machine that the compiler was told to build for:
- * 64 bytes with AVX-512, 32 with AVX, 16 anywhere else (SSE2, NEON, or plain
- * registers).  The arithmetic is that of the vector extension which GCC and
- * clang share: + - * on whole vectors, and a scalar operand is repeated.  No
- * intrinsics, and nothing here knows what the lanes stand for.
- *
- * L is LANES throughout fast/. */
+ * The widest vector of the machine that the compiler was told to build for: 64 bytes with AVX-512, 32 with AVX, 16
+ * anywhere else (SSE2, NEON, or plain registers).  Arithmetic is the vector extension of GCC and clang, without
+ * intrinsics: + - * on whole vectors, and a scalar operand is repeated.  L is LANES throughout fast/. */
 
 #ifndef TWICETOLD_LANES_H
 #define TWICETOLD_LANES_H

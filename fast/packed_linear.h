@@ -1,18 +1,13 @@
-/* packed_linear.h -- linear maps whose weights are repacked once, in the order
- * in which they are read
+/* packed_linear.h -- linear maps whose weights are repacked once, in the order in which they are read
  *
- * y = x W^T + b, as linear.h has it, for a W that meets many tokens in many
- * runs.  A BLAS repacks W in every call, which at 196 tokens is a tenth
- * of the work; here it is done when a plan is loaded.  Several maps of the
- * same input make one, their rows one behind the other.
+ * y = x W^T + b, as linear.h has it.  A BLAS repacks W in every call; here it is done when a plan is loaded.  Several
+ * maps of the same input make one, their rows one after the other.
  *
- * Panels of a few vectors of outputs, [1 + in][vectors LANES]: the bias, then one
- * row for each input.  All are almost equally wide, and the last is filled up with
- * zeros.
+ * Panels of a few vectors of outputs, [1 + in][vectors LANES]: the bias, then one row for each input.  All are almost
+ * equally wide, and the last is filled up with zeros.
  *
- * Each output is one sum in the order of the inputs, and the same to the last
- * bit however tokens and panels are divided.  Memory: the weights once more, out
- * rounded up to LANES.  Multiply-adds: tokens in out. */
+ * Each output is one sum in the order of the inputs, the same to the last bit however tokens and panels are divided.
+ * Memory: the weights once more, out rounded up to LANES.  Multiply-adds: tokens in out. */
 
 #ifndef TWICETOLD_PACKED_LINEAR_H
 #define TWICETOLD_PACKED_LINEAR_H

@@ -1,9 +1,8 @@
 /* tiled_hearts.h -- the tiled attention (attention.h) as hearts (heads.h)
  *
- * A block of queries against all keys, so that the threads have work when there
- * is one head; or one side of a window of tokens against itself.  Each is part one->part of
- * a head.  The caller's `a` says how many queries, keys and channels there are,
- * the scale and the bias; where rows lie is filled in here. */
+ * A block of queries against all keys, so that the threads have work when there is one head; or one side of a window of
+ * tokens against itself.  Each is part one->part of a head.  The caller's `a` has the numbers of queries, keys and
+ * channels, the scale and the bias; where rows lie is filled in here. */
 
 #ifndef TWICETOLD_FAST_TILED_HEARTS_H
 #define TWICETOLD_FAST_TILED_HEARTS_H

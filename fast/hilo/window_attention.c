@@ -2,8 +2,7 @@
  *
  *     t, u  tokens of a window, T = s^2 of them     ch  channels
  *
- * With one number of LANES windows in a vector, both products are small dense
- * ones whose entries are vectors: blocks of them stay in registers. */
+ * Both products are small dense ones whose entries are vectors, and blocks of them stay in registers. */
 
 #include "window_attention.h"
 #include "../exponential.h"

@@ -1,10 +1,9 @@
 /* window_attention.h -- attention within small windows, LANES windows at a time
  *
- * Windows of so few tokens fill no vector: here lane l works for window l, and
- * no lane looks at another.  Rows are read where the projection left them,
- * transposed into lanes, and transposed back into the rows of y.
- *
  *     y_t = sum_u softmax_u(scale q_t . k_u) v_u,   t, u tokens of one window
+ *
+ * Windows of so few tokens fill no vector: here lane l works for window l.  Rows are read where the projection left
+ * them, transposed into lanes, and transposed back into the rows of y.
  *
  * Multiply-adds: 2 tokens^2 channels for each window.  NaN stays in its window. */
 

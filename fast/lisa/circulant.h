@@ -2,20 +2,13 @@
  *
  *     G_i = sum_n k_n f_{i-n}
  *
- * where the offset i - n either wraps around the grid (LiSA, Eq. 10: f has
- * one entry per token), or does not (Eq. 4-7: f has one entry per offset
- * j - i, an offset table of grid.h; local kernels: one per entry of a window).
+ * The offset i - n either wraps around the grid (LiSA, Eq. 10: f has one entry per token), or does not (Eq. 4-7: f has
+ * one entry per offset j - i, an offset table of grid.h; local kernels: one per entry of a window).
  *
- * The sum is laid on a circle per axis.  One of `size` points serves an axis of
- * n tokens as it is, when f wraps and size = n.  Otherwise 2n - 1 points or
- * more are needed, on which no two offsets meet: a Toeplitz matrix is a corner
- * of a circulant one.  Where f reaches r tokens and no further, n + r points are
- * enough.  This holds for an f that wraps, too, if it is laid
- * out for every offset -(n-1) ... n-1; so an axis of awkward length may move to
- * a larger circle of a better one.
- *
- * On the circle the sum is one product of spectra.  Both fast forms work so, and
- * cost the same on circles of one size. */
+ * The sum is laid on a circle per axis, where it is one product of spectra.  If f wraps, a circle of n points serves an
+ * axis of n tokens.  Otherwise it needs 2n - 1 points or more, so that no two offsets meet: a Toeplitz matrix is a
+ * corner of a circulant one.  Where f reaches r tokens, n + r points are enough.  This holds for an f that wraps, too,
+ * if it is laid out for every offset -(n-1) ... n-1; so an axis of awkward length may move to a larger circle. */
 
 #ifndef TWICETOLD_CIRCULANT_H
 #define TWICETOLD_CIRCULANT_H

@@ -1,4 +1,4 @@
-/* fftw.c -- variant 1: the identity of the chapter, with FFTW
+/* fftw.c -- the identity of the chapter, with FFTW
  *
  * For one head, and with (*) the convolution on the circle of circulant.h,
  *
@@ -6,15 +6,11 @@
  *                   y[n,k] = sum_d a[n,d] (Gb[n,k,d] + bb[k,d]),   Gb[.,k,d] = v[.,k] (*) wb[.,d]
  *     Eq. 4         y[n,k] = sum_c q[n,c] G[n,c,k],                G[.,c,k]  = (k[.,c] v[.,k]) (*) e
  *
- * What it changes over the naive form: nothing of size N c D exists.  Two
- * latents are made at a time, as real and imaginary part of one complex signal
- * per channel (of Eq. 4, two channels c), and contracted at once.  A real
- * transform there and back would be as much work, and FFTW's are slower at
- * these sizes than its complex ones.
+ * Nothing of size N c D exists.  Two latents (in Eq. 4, two channels c) are real and imaginary part of one complex
+ * signal per channel, and are contracted at once.  FFTW's real transforms are slower at these sizes than its complex
+ * ones.
  *
- * How it fared: plain to read, every grid, and a few times slower than
- * variant 2 (lisa.c), which keeps the channels of a line in the lanes of a
- * vector where FFTW gathers them.
+ * Plain to read, every grid, and a few times slower than lisa.c.
  *
  * Contract: reference/lisa.h. */
 

@@ -2,16 +2,12 @@
  *
  *     out[o] = sum_i in[i] exp(-2 pi sqrt(-1) i o / n),   0 <= i, o < n,
  *
- * for LANES independent signals side by side: every operand is a vector, every
- * twiddle factor a scalar, and nothing is ever shuffled between lanes.  That
- * is the whole trick.  Token-major data with channels innermost already lie
- * this way, so a transform along one axis of a grid is this transform with a
- * stride.
+ * for LANES independent signals side by side: every operand is a vector, every twiddle factor a scalar, and no lane is
+ * shuffled.  Token-major data with channels innermost already lie this way, so a transform along one axis of a grid is
+ * this transform with a stride.
  *
- * n is a product of 2, 3, 5 and 7, and moderate (a line and its copy should
- * stay in the first cache).  This file refuses to be a general FFT: FFTW does
- * every other size, real input, and one signal at a time.  What stands here is
- * a transform's plan; lane_pass.h runs it. */
+ * n is a product of 2, 3, 5 and 7, and moderate: a line and its copy should stay in the first cache.  This is the plan
+ * of a transform; lane_pass.h runs it. */
 
 #ifndef TWICETOLD_LANE_FFT_H
 #define TWICETOLD_LANE_FFT_H

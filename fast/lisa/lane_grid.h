@@ -1,46 +1,26 @@
 /* lane_grid.h -- convolution on a grid, a block of LANES channels at a time
  *
- * A block is LANES channels of all tokens.  Its convolution with two real
- * kernels per channel at once goes
+ * The convolution of a block, LANES channels of all tokens, with two real kernels per channel:
  *
- *     spectrum    of the block, which is real: half of it says all
+ *     spectrum    of the block, which is real: half of it is enough
  *     product     with the spectrum of  kernel_0 + sqrt(-1) kernel_1
- *     inverse     along the slow axis, with the product on the way in, and
- *                 along the middle axis; what is left is a field
- *     rows        the caller's, along the fast axis: the real part is the
- *                 convolution with kernel_0, the imaginary part with kernel_1
+ *     inverse     along the slow axis, with the product on the way in, and along the middle axis; the result is a field
+ *     rows        by the caller, along the fast axis: real and imaginary part are the convolutions with kernel_0 and _1
  *
- * so that nothing larger than a field exists, and the caller can contract a
- * row while it is in the first cache.
+ * Nothing larger than a field exists, and the caller can contract a row while it is in the first cache.
  *
- * Axes are slow, middle and fast here: a line of tokens has {1, 1, N}, a plane
- * {H, 1, W}, a block {T, H, W}.  Tokens are the first of each axis's points on
- * the circle (circulant.h); the points behind them are zero on the way in and
- * not computed, where that saves a line, on the way out.  A field is a row of
- * the fast axis for each slow token t and each middle point m:
+ * Axes are slow, middle and fast: a line of tokens has {1, 1, N}, a plane {H, 1, W}, a block {T, H, W}.  Tokens are the
+ * first of each axis's points on the circle (circulant.h).  The points after them are zero on the way in, and on the
+ * way out not computed where that saves a line.  A field has a row of the fast axis for each slow token t and each
+ * middle point m.  Rows are `row` points apart, an odd number, so that a column does not fall into few sets of the
+ * cache.
  *
- *                           x = 0 ... tokens[2] - 1 ... size[2] - 1
- *     t = 0    m = 0          [ tokens             |  behind them ] .
- *              m = 1          [ tokens             |  behind them ] .
- *              ...
- *              m = size[1]-1  [ behind the tokens                 ] .
- *     t = 1    m = 0          [ tokens             |  behind them ] .
- *     ...
- *     t = tokens[0] - 1 ...
+ * Spectra are stored in the order of use: lines along the slow axis, one for each middle and fast frequency, up to half
+ * the fast frequencies for a block.  A kernel has all of them, each line followed by its mirror image (the negative
+ * frequency), which meets the same line of the block, in the order in which the first butterflies take it: these
+ * spectra are too large for the caches, and only one stream comes from memory at full speed.
  *
- * From one row to the next are `row` points, an odd number, with one that is not
- * used (the dot) where size[2] is even: so a column does not crowd into few sets
- * of the cache.
- *
- * Spectra are stored in the order of use: lines along the slow axis, one for
- * each middle and fast frequency.  A block's has fast frequencies up to the
- * half.  A kernel's has all of them, each line followed by its mirror image
- * (the frequency's negative), which meets the same line of the block, and each
- * line in the order in which the first butterflies take it: spectra of kernels
- * are too large for the caches, and only a plain stream comes from memory at
- * full speed.
- *
- * `line` is room for `line` points wherever it is asked for. */
+ * `line` is memory for `line` points wherever it is asked for. */
 
 #ifndef TWICETOLD_LANE_GRID_H
 #define TWICETOLD_LANE_GRID_H

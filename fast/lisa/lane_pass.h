@@ -1,11 +1,8 @@
-/* lane_pass.h -- the stages of a lane transform, reading and writing through
- * functions of the caller's
+/* lane_pass.h -- the stages of a lane transform, reading and writing through functions of the caller
  *
- * A line comes in through its first stage and goes out through its last; the
- * stages between work in a buffer that stays in the first cache.  `load` and
- * `store` are compiled into the stage that calls them: a product with a kernel
- * can happen on the way in and a contraction on the way out, without a pass
- * over memory of their own.  A file that wants this writes
+ * A line comes in through its first stage and goes out through its last; the stages between work in a buffer in the
+ * first cache.  `load` and `store` are compiled into the stage that calls them: a product with a kernel can be part of
+ * the way in, and a contraction of the way out, without passes over memory.  The caller writes
  *
  *     static void enter(const struct lane_stage *stage, void *source, void *line)
  *     {
@@ -13,10 +10,8 @@
  *         lane_stage_through(stage, load, &own, line_store, line);
  *     }
  *
- * and hands it to lane_pass; leaving is likewise, from line_load to `store`.  The copy is
- * there because a vector that is stored may lie anywhere, for all the compiler knows, so also
- * where the caller's struct does, which would be read again after every store; of a struct whose
- * address nobody has been given it makes registers. */
+ * and hands it to lane_pass; leaving is likewise, from line_load to `store`.  The struct is copied so that its members
+ * can be registers: a stored vector may alias any memory whose address is known elsewhere. */
 
 #ifndef TWICETOLD_LANE_PASS_H
 #define TWICETOLD_LANE_PASS_H

@@ -2,18 +2,14 @@
  *
  *     out_jdc = sum_m filter_dmc row_{j+m,c},     d < D,  c < channels
  *
- * where j + m is the token at entry m of the window around centre j
- * (reference/neighbours.h), and nothing where the entry lies off the grid.
+ * where j + m is the token at entry m of the window around centre j (reference/neighbours.h), and nothing off the grid.
  *
- * Channels are in the lanes.  A vector of a row is loaded once and meets up to
- * eight filters, whose sums stay in registers.  Filters are copied into the
- * order in which they are met, one vector of channels after the other, so that
- * what all centres of a call need next stays in the nearest cache.  A filter
- * that all channels share is stored once, its number repeated in every lane.
+ * Channels are in the lanes.  A vector of a row is loaded once and meets up to eight filters, whose sums stay in
+ * registers.  Filters are copied into the order in which they are met.  A filter that all channels share is stored
+ * once, repeated in every lane.
  *
- * Multiply-adds: D channels for each entry on the grid.  Memory: the filters,
- * channels rounded up to LANES, or LANES for all channels where they are
- * shared.  Read only after it is loaded, so threads share it. */
+ * Multiply-adds: D channels for each entry on the grid.  Memory: the filters, channels rounded up to LANES, or LANES
+ * for all channels where they are shared.  Read only after it is loaded, so threads share it. */
 
 #ifndef TWICETOLD_DEPTHWISE_H
 #define TWICETOLD_DEPTHWISE_H
