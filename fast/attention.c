@@ -71,10 +71,8 @@ struct tile {
 
 /* ---- the products ---------------------------------------------------- */
 
-/* out_r (+)= sum_t a_rt b_t for so many rows r, out_r and b_t of `vectors` vectors
- * each.  Callers pass constants for rows and vectors, so that every loop but
- * the one over t is unrolled and `sum` is registers, which begin at zero: what
- * out holds already is added last. */
+/* out_r (+)= sum_t a_rt b_t for this many rows r; out_r and b_t have `vectors` vectors each.  Callers pass constants
+ * for rows and vectors, so that `sum` is registers.  It begins at zero; what out holds already is added last. */
 INLINED void product_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
                                 size_t terms, size_t rows, size_t vectors, bool add)
 {
@@ -129,8 +127,7 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
         for (size_t n = 0; n < entries; n++) s[n] *= LOG2_E;
     product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, vectors, with_bias);
 
-    /* Step 2: the largest of each query.  Even and odd keys apart: a comparison
-     * must wait for the one before it. */
+    /* Step 2: the largest of each query.  Even and odd keys apart: a comparison must wait for the one before it. */
     lanes even[WIDE], odd[WIDE];
     lanes_mask outgrown = {0};
     for (size_t v = 0; v < vectors; v++) even[v] = odd[v] = g->top[v];
@@ -144,8 +141,7 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
         outgrown |= even[v] > g->top[v] + slack;
     }
 
-    /* Step 3: shrink what was gathered where the top was outgrown; other
-     * queries shrink by 2^0. */
+    /* Step 3: shrink what was gathered where the top was outgrown; other queries shrink by 2^0. */
     if (lanes_any(outgrown))
         for (size_t v = 0; v < vectors; v++) {
             lanes top = lanes_pick(even[v] > g->top[v] + slack, even[v], g->top[v]);
@@ -168,14 +164,12 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
     product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, vectors, true);
 }
 
-static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
-                        bool with_bias)
+static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
 {
     attend(g, s, tile, channels, WIDE, with_bias);
 }
 
-static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
-                          bool with_bias)
+static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
 {
     attend(g, s, tile, channels, 1, with_bias);
 }
@@ -280,8 +274,7 @@ static struct tile tile_at(const struct attention *a, size_t first, real *made)
     return t;
 }
 
-/* Tiles to a stretch: as many as there are stretches, about; eight at least, so that few keys
- * need no second sum. */
+/* Tiles to a stretch: as many as there are stretches, about; eight at least, so that few keys need no second sum. */
 static size_t stretch_of(size_t tiles)
 {
     size_t stretch = 8;
@@ -317,8 +310,7 @@ size_t attention_block(size_t queries, size_t channels, size_t heads, size_t thr
     return ((queries - 1) / blocks / unit + 1) * unit;
 }
 
-void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count,
-                    real *workspace)
+void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count, real *workspace)
 {
     size_t channels = a->channels, tiles = (a->keys + ATTENTION_TILE - 1) / ATTENTION_TILE;
     size_t stretch = stretch_of(tiles) * ATTENTION_TILE, sums = a->keys > stretch ? 2 : 1;
@@ -361,11 +353,9 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
 
 /* ---- relative positions ---------------------------------------------- */
 
-/* The reversed table holds the entry of i and j at the offset i - j, so that
- * queries beside each other in a row find theirs side by side and in order.  A
- * row of the grid at a time is copied in whole vectors; what the last of them
- * writes too much is overwritten by the next row, and LANES more entries may
- * be read than there are. */
+/* The reversed table holds the entry of i and j at the offset i - j, so that neighbouring queries of a row find theirs
+ * side by side and in order.  Rows of the grid are copied in whole vectors; the next row overwrites the excess, and up
+ * to LANES entries beyond the end are read. */
 
 void attention_rpe_prepare(struct attention_rpe *rpe, struct room *room, const grid *g, size_t tables)
 {

@@ -37,14 +37,12 @@ static inline lanes exp2_lanes(lanes x)
     const float round = 0x1.8p23f + 127, lowest = -127;
 #endif
 
-    /* Step 1: n.  The last digit of `round` is worth 1, so the sum is rounded
-     * to a whole number, which stands in its lowest bits with the exponent's
-     * offset already added. */
+    /* Step 1: n.  The last digit of `round` is worth 1, so the sum is a whole number in its lowest bits, with the
+     * exponent's offset already added. */
     lanes_mask keep = ~(x <= lowest);
     lanes sum = x + round;
 
-    /* Step 2: 2^n is those bits moved into the place of the exponent; n = -127
-     * gives the bits of 0. */
+    /* Step 2: 2^n is those bits moved into the place of the exponent; n = -127 gives the bits of 0. */
     lanes power = (lanes)((lanes_bits)sum << MANTISSA);
 
     /* Step 3: 2^f by Horner's rule. */

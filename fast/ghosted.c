@@ -18,9 +18,8 @@
 
 /* ---- pairs of tokens ------------------------------------------------------- */
 
-/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k, queries and keys one after
- * the other in a row of the grid, a few of each: both are constants where this is
- * called. */
+/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k for a few queries and keys side by side in a row of the
+ * grid; callers pass constants for both numbers. */
 INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const real *w, size_t w_stride,
                   const lanes *v, size_t queries, size_t keys)
 {
@@ -38,9 +37,8 @@ INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const r
         }
 }
 
-/* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all
- * keys; `at` is which of the [h][vectors] it is.  Each row of keys is summed from zero, and then
- * the rows, for accuracy: one sum over all keys errs by more, and costs as much. */
+/* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all keys; `at` is its number in
+ * [h][vectors].  For accuracy each row of keys is summed from zero, and then the rows. */
 INLINED void weigh(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
                    const real *w, size_t i, size_t queries)
 {

@@ -66,8 +66,7 @@ static size_t panel_of(const struct linear *map, size_t out)
     return panel;
 }
 
-/* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in
- * registers. */
+/* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in registers. */
 static void load_vector(real *to, size_t width, const real *weight, size_t stride, const real *bias, size_t in)
 {
     lanes_store(to, bias ? lanes_load_anywhere(bias) : (lanes){0});
@@ -115,10 +114,9 @@ static void load(struct linear *map, size_t first, size_t rows, const real *weig
     linear_packed_load(map, first, rows, weight, map->in, bias);
 }
 
-/* y of so many tokens and one panel, of whose last vector `last` outputs are written.  In x a token lies `token`
- * further on than the one before it, and an input `input`; one of the two is 1.  Callers pass constants for that one,
- * for rows and for vectors, so that `sum` is registers.  What lies `ahead`, a share of the next panel, is sent for
- * meanwhile, a line for each input. */
+/* y of this many tokens and one panel, of whose last vector `last` outputs are written.  In x tokens are `token` reals
+ * apart and inputs `input`; one of the two is 1.  Callers pass constants for that one, for rows and for vectors, so
+ * that `sum` is registers.  Each input prefetches a line of the next panel at `ahead`. */
 INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                            const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
 {
@@ -146,8 +144,8 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token
     }
 }
 
-/* Tokens first ... end - 1 by one panel, in blocks of almost the same number of tokens, none of
- * them small.  `sent` lines of the next panel have been sent for; returns how many then have. */
+/* Tokens first ... end - 1 by one panel, in blocks of almost equal size.  `sent` lines of the next panel have been
+ * prefetched; returns how many then have. */
 INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                               size_t sent, size_t in, size_t last, size_t tokens, size_t vectors)
 {
@@ -189,9 +187,8 @@ INLINED size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t token
     }
 }
 
-/* A group of tokens meets one panel after the other, chunk by chunk, and then comes the next group.  Groups have so
- * many tokens that their part of x and y, a megabyte in float, stays in the second cache; but at least GROUP, since
- * each sends for all weights anew. */
+/* A group of tokens meets one panel after another, chunk by chunk.  Its part of x and y, a megabyte in float, stays in
+ * the second cache; a group has at least GROUP tokens, since each reads all weights. */
 INLINED void all_meet(real *y, size_t y_stride, const real *x, size_t token, size_t input, const struct linear *map,
                       size_t tokens, size_t part, size_t parts)
 {

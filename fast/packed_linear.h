@@ -16,15 +16,12 @@
 
 extern const struct linear_kind linear_packed;
 
-/* For weights that live no longer than a step of a run: rows of W that lie `stride` apart, into a map
- * {&linear_packed, in, out} whose panels are the caller's: in + 1 times out, rounded up to LANES, aligned to 64
- * bytes. */
+/* For weights that change in a run: rows of W, `stride` apart, into a map {&linear_packed, in, out} whose panels are
+ * the caller's, (in + 1) out reals, out rounded up to LANES, aligned to 64 bytes. */
 void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
                         const real *bias);
 
-/* y of tokens that lie in planes, one for each input, `plane` reals apart: input n of token t is
- * planes[n * plane + t].  A number is repeated over a vector of outputs from wherever it lies, so no token need be put
- * together first. */
+/* y of tokens in planes, one for each input: input n of token t is planes[n * plane + t]. */
 void linear_packed_planes(real *y, size_t y_stride, const real *planes, size_t plane, const struct linear *map,
                           size_t tokens);
 

@@ -124,9 +124,8 @@ static inline real *row_start(real *T, const struct box_pool *pool, size_t y)
     return T + y * pool->line + 2 * LANES - 1;
 }
 
-/* Running sums within a vector, by doubling: what lies one number back is added, then what lies two back, and so on.
- * AVX2 moves numbers within 16 bytes sooner than across them: its halves are summed first, each by itself, and then the
- * lower one's total is added to the upper. */
+/* Running sums within a vector, by doubling.  AVX2 moves numbers within 16 bytes sooner than across them: its halves
+ * are summed first, and then the total of the lower one is added to the upper. */
 static inline lanes running(lanes v)
 {
     const lanes zero = {0};
@@ -187,8 +186,7 @@ static void make_rows(real *T, const struct box_pool *pool, const real *plane)
     }
 }
 
-/* The vector that begins one lane further on: a's lanes but the first, and then
- * the first of b. */
+/* The vector that begins one lane further on: a's lanes but the first, and then the first of b. */
 static inline lanes moved_up(lanes a, lanes b)
 {
 #if LANES == 16
@@ -204,9 +202,8 @@ static inline lanes moved_up(lanes a, lanes b)
 
 /* ---- S: both along x, and the sums along y -------------------------------- */
 
-/* S for some vectors of columns, from column x on, and its last row once more;
- * kind and vectors are constants to the caller.  A vector that is off the grid as
- * a whole is read where it begins or ends: there are zeros enough, and sums. */
+/* S for some vectors of columns, from column x on, and its last row once more; callers pass constants for kind and
+ * vectors. A vector that is off the grid as a whole reads the zeros before the row or the sums after it. */
 INLINED void columns_of(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
                         size_t x, size_t vectors, int kind)
 {
@@ -305,8 +302,7 @@ INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool
 }
 
 /* The same for any kind of box. */
-INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
-                     size_t vectors)
+INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down, size_t vectors)
 {
     switch (down->kind) {
     case SPAN_WITHIN: add_box_of(sums, S, pool, down, vectors, SPAN_WITHIN); break;

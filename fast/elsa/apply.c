@@ -92,9 +92,9 @@ void elsa_values_fill(const struct elsa_fast *f, const struct elsa_problem *p, s
 
 /* ---- a block of tokens -------------------------------------------------------- */
 
-/* out = f of some tokens and one group of channels.  w, value and bend are where the first neighbour's weight
- * and value of the first token are, and its matrices.  `beside` neighbours of a row are taken at once.  Callers pass
- * constants for tokens, beside and ghost. */
+/* out = f of some tokens and one group of channels.  w, value and bend: weight and value of the first neighbour of the
+ * first token, and its matrices.  `beside` neighbours of a row are taken together.  Callers pass constants for tokens,
+ * beside and ghost. */
 INLINED
 void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const real *w, const real *value,
                const lanes *bend, size_t tokens, size_t beside, bool ghost)

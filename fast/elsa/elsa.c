@@ -35,8 +35,7 @@
 
 /* ---- the softmax --------------------------------------------------------- */
 
-/* w [K^2][CHUNK] = the attention of head a on a chunk.  vectors is a constant
- * where this is called. */
+/* w [K^2][CHUNK] = the attention of head a on a chunk.  vectors is a constant where this is called. */
 INLINED
 void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
 {
@@ -196,9 +195,9 @@ static void place(size_t *slot, const struct flight *t, size_t strips, size_t ne
     }
 }
 
-/* Every thread has strips of its own, from the top down, and makes each just before it is looked
- * at.  What its neighbours look at it makes first, and waits for theirs.  The final variant makes
- * all of them first, as zeros beside a row are written with the rows of another plane. */
+/* Each thread makes each of its strips just before it is read, from the top down.  It first makes those that its
+ * neighbours read, and waits for theirs.  The final variant makes all first: zeros beside a row are written with the
+ * rows of another plane. */
 static void fly(const struct flight *t)
 {
     const struct elsa_fast *f = t->plan->state;

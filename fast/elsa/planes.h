@@ -29,8 +29,7 @@ static inline real *planes_row(const struct planes *p, size_t channel, size_t ro
     return p->data + (1 + channel * p->rows + row) * p->stride;
 }
 
-/* One row of all planes from its tokens, [columns][channels], `step` reals apart.
- * Threads may fill different rows. */
+/* One row of all planes from its tokens, [columns][channels], `step` reals apart. Threads may fill different rows. */
 void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t step);
 
 #endif

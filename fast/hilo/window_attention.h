@@ -23,9 +23,8 @@ static inline size_t window_attention_parts(const struct windows *w) { return (w
 /* Of each thread: s^2 (3 channels + s^2) vectors. */
 void window_attention_prepare(struct room *room, real **workspace, size_t s, size_t channels);
 
-/* Windows LANES one->part ... of a head.  The row `padding` is the query of a
- * token of the padding, whose key and value lie as far behind it as any
- * token's. */
+/* Windows LANES one->part ... of a head.  The row `padding` is the query of a token of the padding, whose key and value
+ * are as far behind it as any token's. */
 void window_attention(const struct head *one, const struct windows *windows, const real *padding,
                       real scale, size_t channels, real *workspace);
 

@@ -30,22 +30,18 @@ struct circulant {
     size_t points;              /* their product */
 };
 
-/* The circles for this grid, and a window where it has axes.  A size that is
- * needed, and in `smooth_only` every size, is a product of 2, 3, 5 and 7.
- * Refused: more than INT_MAX points. */
-status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps,
-                        bool smooth_only);
+/* The circles for this grid, and a window if it has axes.  Sizes beyond those of the grid, and in `smooth_only` all,
+ * are products of 2, 3, 5 and 7.  Rejected: more than INT_MAX points. */
+status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps, bool smooth_only);
 
 /* Which entry of f belongs at this point of the circle, both row-major;
  * NO_ENTRY where none does and f is to be zero. */
 #define NO_ENTRY SIZE_MAX
 size_t circulant_entry(const struct circulant *circle, size_t point);
 
-/* What LiSA costs on such circles, projections and all; NaN where they are
- * refused.  A complex transform of P points is counted as the usual 5 P log2 P
- * operations, two of them a multiply-add; a complex product as 4.  A head
- * transforms its c keys and c values there and, for every two latents, back; in
- * Eq. 4 its c values there and back for every two channels of the query. */
+/* Multiply-adds of LiSA on such circles with projections; NaN if they are rejected.  A complex transform of P points is
+ * 5 P log2 P operations, half as many multiply-adds; a complex product 4.  A head transforms its c keys and c values
+ * there and, for every two latents, back; in Eq. 4 its c values there and back for every two channels of the query. */
 double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only);
 
 /* Whether n has no prime factor beyond 7. */

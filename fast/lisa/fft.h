@@ -23,10 +23,8 @@ struct fft {
     void *forward, *inverse;    /* FFTW's plans */
 };
 
-/* Plans for `signals` signals on a grid with these sizes of its axes, in the
- * place of those that f held.  points is an array such as fft_run will get; it is
- * not touched, and later ones must be as well aligned.  Fails when FFTW has no
- * memory. */
+/* Plans for `signals` signals on a grid of these sizes, which replace those of f.  points is only an example: later
+ * arrays must be as well aligned.  Fails if FFTW has no memory. */
 status fft_load(struct fft *f, int axes, const size_t *size, size_t signals, real *points);
 
 /* Frees the plans; harmless on a zeroed or released one. */

@@ -24,8 +24,7 @@ struct digit {
 /* 2 comes last: a butterfly of 8 leaves as many points at once as sums over the lanes want (lisa.c). */
 static const size_t prime[] = {7, 5, 3, 2};
 
-/* The radix for the next stage of a power of this prime.  Eights, and fours
- * where eights would leave a two. */
+/* The radix for the next stage of a power of this prime.  Eights, and fours where eights would leave a two. */
 static size_t next_radix(size_t p, size_t power)
 {
     if (p != 2) return p;
@@ -135,8 +134,7 @@ void lane_line(const struct lane_stage *stage, void *source, void *sink)
     lane_stage_through(stage, line_load, source, line_store, sink);
 }
 
-void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
-               lane_part *leave, void *sink, real *line)
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line)
 {
     const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;
     enter(stage, source, line);

@@ -1,14 +1,12 @@
-/* lane_grid.c -- convolution on a grid, a block of LANES channels at a time;
- * see lane_grid.h
+/* lane_grid.c -- convolution on a grid, a block of LANES channels at a time; see lane_grid.h
  *
  * t, m, x count along the slow, middle and fast axis. */
 
 #include "lane_grid.h"
 #include "lane_pass.h"
 
-/* How many points ahead of its use a kernel's spectrum is prefetched: as long
- * as memory takes to answer, and few enough to wait in the first cache.  64 cost 5 % of
- * the key's side on an Emerald Rapids. */
+/* How many points ahead a kernel's spectrum is prefetched: as long as memory takes, and few enough for the first
+ * cache. */
 #define AHEAD ((size_t)32)
 
 void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps)
@@ -37,8 +35,7 @@ void lane_grid_load(struct lane_grid *g)
     for (int a = 0; a < GRID_AXES; a++) lane_fft_load(&g->fft[a]);
 }
 
-/* The column of a field at frequencies m and x, or that of its mirror image,
- * which is there unless x mirrors itself. */
+/* The column of a field at frequencies m and x, or that of its mirror image, which is there unless x mirrors itself. */
 static size_t column_at(const struct lane_grid *g, size_t m, size_t x, bool mirrored)
 {
     return mirrored ? (g->size[1] - m) % g->size[1] * g->row + g->size[2] - x : m * g->row + x;
@@ -177,8 +174,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
             }
 }
 
-/* A line of a block's spectrum and one of the kernel's; each point taken moves
- * on the kernel's place. */
+/* A line of a block's spectrum and one of the kernel's; each point taken moves on the kernel's place. */
 struct factors { const real *block, *kernel; size_t size; };
 
 INLINED point block_point(const struct factors *f, size_t place)
@@ -186,16 +182,14 @@ INLINED point block_point(const struct factors *f, size_t place)
     return line_load((real *)f->block, place);
 }
 
-/* The block is real: its spectrum at the mirrored frequency is the conjugate
- * of that at this one. */
+/* The block is real: its spectrum at the mirrored frequency is the conjugate of that at this one. */
 INLINED point mirrored_point(const struct factors *f, size_t place)
 {
     point a = block_point(f, place ? f->size * POINT - place : 0);
     return (point){a.re, -a.im};
 }
 
-/* The product with the kernel's next point, its parts exchanged: with a point
- * for each lane, or with one for all. */
+/* The product with the kernel's next point, its parts exchanged: with a point for each lane, or with one for all. */
 INLINED point times_each(point a, struct factors *f)
 {
     const lanes re = lanes_load(f->kernel), im = lanes_load(f->kernel + LANES);

@@ -39,30 +39,27 @@ struct lane_grid {
     size_t half, points;        /* points of a block's spectrum, of a kernel's */
 };
 
-/* The circles of these tokens, each a product of 2, 3, 5 and 7: prepare asks for
- * the tables, load fills them.  Refused: what circulant_create refuses. */
+/* The circles of these tokens, each a product of 2, 3, 5 and 7.  Rejected: what circulant_create rejects. */
 void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps);
 void lane_grid_load(struct lane_grid *g);
 
-/* Half the spectrum of a block: `channels` <= LANES reals at each of the tokens,
- * which are `stride` reals apart.  The lanes behind them are zero. */
+/* Half the spectrum of a block: `channels` <= LANES reals at each of the tokens, `stride` reals apart; other lanes are
+ * zero. */
 void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *tokens, size_t stride,
                         size_t channels, real *field, real *line);
 
-/* A kernel's spectrum in the order of use, divided by the number of points;
- * `field` holds the kernel on the whole circle, and is overwritten.  Twice the
- * room in `line`. */
+/* A kernel's spectrum in the order of use, divided by the number of points.  `field` holds the kernel on the whole
+ * circle, and is overwritten.  `line` has twice the memory. */
 void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real *line);
 
-/* Product and inverse up to the rows, with a kernel for each lane [points] of
- * L + L reals, or with one for all lanes [points][re, im].  The field has real
- * and imaginary parts exchanged, as the rows want them: an inverse transform
+/* Product and inverse up to the rows, with a kernel for each lane [points] of L + L reals, or one for all lanes
+ * [points][re, im].  Real and imaginary parts of the field are exchanged, as the rows want them: an inverse transform
  * is a transform with both exchanged before and after. */
 void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spectrum,
                         const real *kernel, bool one_for_all, real *line);
 
-/* The same for the complex block (even[n] + sqrt(-1) odd[n]) tokens[n], there and
- * back in one go, with one kernel for all lanes.  Twice the room in `line`. */
+/* The same for the complex block (even[n] + sqrt(-1) odd[n]) tokens[n], there and back, with one kernel for all lanes.
+ * `line` has twice the memory. */
 void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
                       const real *even, const real *odd, const real *kernel, real *line);
 

@@ -20,20 +20,18 @@
 #include "lane_fft.h"
 #include "turns.h"
 
-/* Under a sanitizer each access becomes a test and a call, and to inline all of
- * them takes the compiler minutes; there speed is not the point. */
+/* Under a sanitizer each access becomes a test and a call, and inlining all of them takes minutes. */
 #ifdef __SANITIZE_ADDRESS__
 #undef INLINED
 #define INLINED static inline
 #endif
 
-/* Hands over the point of a line at a place; takes that of the transformed line.  A place is a
- * multiple of POINT (lane_fft.h). */
+/* Loads the point of a line at a place, or stores one.  A place is a multiple of POINT (lane_fft.h). */
 typedef point lane_load(void *line, size_t place);
 typedef void lane_store(void *line, size_t place, point z);
 
-/* Takes the results of a whole butterfly, `count` of them, which are numbers first, first + 1, ... in the
- * order in which the stage comes to them: in the last stage, lane_fft_order. */
+/* Takes the `count` results of a butterfly, numbers first, first + 1, ... in the order of the stage; in the last stage,
+ * lane_fft_order. */
 typedef void lane_take(void *sink, size_t first, const point *z, size_t count);
 
 /* A line of points without gaps. */
@@ -73,8 +71,7 @@ INLINED void butterfly_4(point z[4])
     }
 }
 
-/* The odd half is turned by eighths of a circle, whose sines are 0, 1 or
- * sqrt(1/2). */
+/* The odd half is turned by eighths of a circle, whose sines are 0, 1 or sqrt(1/2). */
 INLINED void butterfly_8(point z[8])
 {
     const real r = eighth;
@@ -94,8 +91,8 @@ INLINED void butterfly_8(point z[8])
     }
 }
 
-/* Odd primes p, by the sums and differences of points that mirror each other, which come to where these were:
- * Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
+/* Odd primes p, by sums and differences of mirrored points, which replace these: Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j
+ * k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
 INLINED void mirrored_odd(point *z, const size_t p)
 {
     for (size_t j = 1; 2 * j < p; j++) {
@@ -126,11 +123,9 @@ INLINED void pair_odd(point pair[2], const point *z, const size_t p, const size_
     pair[1] = (point){c.re - s.im, c.im + s.re};
 }
 
-/* All butterflies of one stage.  radix is a constant wherever this is inlined, and so is whether there are twiddle
- * factors: until that was known, all points of a butterfly had to be somewhere.  Results are stored one by one, or
- * taken together where there is no `store`; each pair of an odd butterfly's goes before the next is made.  With 16
- * registers, on a Zen 3, stages of 7 take 0.74 of the time that they took when all results were there at once, and all
- * of LiSA at 56x56 tokens 0.95. */
+/* All butterflies of one stage.  Callers pass constants for radix and twiddled, so that the points are registers.
+ * Results are stored one by one, or taken together where there is no `store`; each pair of an odd butterfly leaves its
+ * registers before the next is made. */
 INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane_stage *stage,
                       lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
@@ -187,8 +182,7 @@ INLINED void lane_stage_through(const struct lane_stage *stage,
     else stage_of_any(false, stage, load, source, store, NULL, sink);
 }
 
-INLINED void lane_stage_taken(const struct lane_stage *stage,
-                              lane_load load, void *source, lane_take take, void *sink)
+INLINED void lane_stage_taken(const struct lane_stage *stage, lane_load load, void *source, lane_take take, void *sink)
 {
     stage_of_any(false, stage, load, source, NULL, take, sink);
 }
@@ -199,10 +193,8 @@ typedef void lane_part(const struct lane_stage *stage, void *source, void *sink)
 /* From points without gaps to points without gaps. */
 lane_part lane_line;
 
-/* A line through all stages of a plan: in through `enter`, along in `line`
- * (room for n points), out through `leave`.  All is read before anything is
- * written outside `line`. */
-void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
-               lane_part *leave, void *sink, real *line);
+/* A line through all stages: in through `enter`, along in `line` (memory for n points), out through `leave`.  All is
+ * read before anything is written outside `line`. */
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line);
 
 #endif

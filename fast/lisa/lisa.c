@@ -240,8 +240,7 @@ static void key_side(const struct flight *t)
     }
 }
 
-/* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one
- * followed by zeros where c is odd. */
+/* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one followed by zeros where c is odd. */
 static void keys_by_channel(const struct flight *t)
 {
     const struct heads_problem *of = t->plan->of;

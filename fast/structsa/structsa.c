@@ -70,8 +70,7 @@ static status prepare(struct plan *plan)
     return room_status(&plan->room);
 }
 
-/* Where there are several blocks virtual tokens are made anew for each, which
- * structsa_multiply_adds does not count. */
+/* Where there are several blocks virtual tokens are made anew for each, which structsa_multiply_adds does not count. */
 const struct form structsa_fast = {
     "fast", sizeof(struct structsa_fast), prepare, virtual_tokens_load, heads_run, NULL, structsa_multiply_adds,
 };
