@@ -48,6 +48,16 @@ static inline void sum_taps(real *y, const real *const *x, const real *const *w,
     lanes_store_part(y + c, with_gelu ? gelu_lanes(sum) : sum, channels - c);
 }
 
+/* All images at once, from x to y. */
+static inline status layer_run(struct plan *plan, real *y, const real *x, void (*fly)(const struct flight *))
+{
+    const struct problem *p = plan->problem;
+    size_t images = problem_size(p, "B");
+    const struct batch batch = {.images = images, .x_image = problem_input_count(p) / images,
+                                .y_image = problem_output_count(p) / images, .in_flight = images};
+    return flights_run(plan, y, x, &batch, fly);
+}
+
 /* to[m][c] = from[c][m]: weights of a window, entries first. */
 static inline void entries_first(real *to, const real *from, size_t channels, size_t entries)
 {
