@@ -383,8 +383,7 @@ static void print_heading(const struct request *r)
                "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
         return;
     }
-    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->outline.channels, r->outline.batch,
-           REAL_NAME);
+    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->outline.channels, r->outline.batch, REAL_NAME);
     printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 17 : 8, "form", "thr", "median",
            "q1", "q3", "prepare", "memory", "mul-adds", "params", "runs");
 }

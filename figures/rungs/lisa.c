@@ -25,8 +25,7 @@
 /* A complex number.  Of a vector of them, lanes.h has the point. */
 typedef struct number { real re, im; } number;
 
-/* An axis of n points, which lie `stride` apart on the grid; the nth roots of 1, exp(-2 pi
- * sqrt(-1) k / n). */
+/* An axis of n points, which lie `stride` apart on the grid; the nth roots of 1, exp(-2 pi sqrt(-1) k / n). */
 struct axis {
     size_t n, stride;
     number *root;
@@ -35,8 +34,7 @@ struct axis {
 /* out[o] = sum_i in[i step] root^(i o) for o < n; part is room for n numbers. */
 typedef void line_transform(number *out, const number *in, size_t step, size_t n, const struct axis *axis,
                             number *part);
-typedef void lane_transform(point *out, const point *in, size_t step, size_t n, const struct axis *axis,
-                            point *part);
+typedef void lane_transform(point *out, const point *in, size_t step, size_t n, const struct axis *axis, point *part);
 
 struct climb {
     struct heads heads;
@@ -524,7 +522,8 @@ static status prepare(struct plan *plan)
 
     /* Step 3: one channel at a time, or a block of them. */
     size_t one = step->transform_lanes ? 0 : N, all = step->transform_lanes ? N : 0;
-    room_objects(room, OF_LOAD, &f->key_kernel, "the spectra of the key's kernels", c * f->kernels, one, sizeof(number));
+    room_objects(room, OF_LOAD, &f->key_kernel, "the spectra of the key's kernels", c * f->kernels, one,
+                 sizeof(number));
     room_objects(room, OF_THREAD, &f->z, "the spectrum of a channel", one, 1, sizeof(number));
     room_objects(room, OF_THREAD, &f->G, "its convolution", one, 1, sizeof(number));
     room_objects(room, OF_THREAD, &f->line, "a line and a copy", one ? 2 : 0, f->longest, sizeof(number));

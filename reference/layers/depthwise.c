@@ -2,10 +2,8 @@
  *
  *     y_nc = b_c + sum_m w_cm x_{n+m,c}
  *
- * over a window of odd sizes around n; what is off the grid is zero.  With --kind mean all
- * w are 1/M, zeros off the grid count too, and there is no b.  The weights are turned to
- * [M][C], and a token is summed a vector of channels at a time: its window's rows of x
- * are each read once and the sum stays in a register.
+ * over a window of odd sizes around n, zeros off the grid.  With --kind mean all w are 1/M, zeros off the grid count
+ * too, and there is no b.  A token is summed a vector of channels at a time.
  *
  * Cost: B N M C multiply-adds; the weights once more, and 2 M pointers for each thread. */
 

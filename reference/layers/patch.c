@@ -2,9 +2,8 @@
  *
  *     y_n = W (x_m of the window at n) + b
  *
- * Windows are laid out as rows, a tile of tokens at a time, and multiplied: [C][M] of
- * the weights is turned into [M][C], so that neighbouring tokens are copied as they
- * lie.  Zeros stand for what is off the grid.
+ * Windows are rows of a tile of tokens, zeros off the grid, and are multiplied.  Weights [C][M] become [M][C], so that
+ * neighbouring tokens are copied as they lie.
  *
  * Cost: B N' M C D multiply-adds; the weights once more, and a tile for each thread. */
 

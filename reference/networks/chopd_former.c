@@ -1,16 +1,13 @@
 /* chopd_former.c -- ChoP'D Formers: "Chopping Formers is what you need in vision" (anonymous, under review), Tab. 1
  *
- * Of the paper's networks four stages, the ratio 1:1:3:1 of their depths, four pooling
- * layers and the totals, 15 M and 28 M parameters, are known; all else stands in a
- * supplement that is not at hand.  THESE WIDTHS ARE OURS, chosen so that the totals
- * come near.  In place of the pooling layers, whose kind is not said, learned maps of
- * patches side by side lead from stage to stage.  A block is one layer behind a norm,
- * with a residual.
+ * Known are four stages, the ratio 1:1:3:1 of their depths, four pooling layers and the totals, 15 M and 28 M
+ * parameters; the supplement is not available.  THESE WIDTHS ARE OURS, chosen so that the totals come near.  The kind
+ * of the pooling layers is not stated: here learned maps of 2 x 2 patches lead from stage to stage.  A block is one
+ * layer after a norm, with a residual.
  *
  * The table has five layers, each with one trait less than the one before: Eq. 10 with four boxes for each component
- * and a gate of C/8 hidden channels; FC-CP, a static layer of all tokens, which is dfc-cp without the factor of the
- * image; convolutions of each component, and means, of 3 x 3 tokens; and maps of each token alone.  Components: 4C,
- * FC-CP 2C, since its factors count tokens, the others 19C/4. */
+ * and a gate of C/8 hidden channels; FC-CP, which is dfc-cp without the factor of the image; convolutions of each
+ * component, and means, of 3 x 3 tokens; and maps of each token alone.  Components: 4C, FC-CP 2C, the others 19C/4. */
 
 #include "steps.h"
 
