@@ -4,13 +4,13 @@
  * grid, threads and form becomes one line on stdout: tab-separated values, or a table on a terminal.  All else goes to
  * stderr.
  *
- * The forms of one grid are prepared together and run alternately, A B C A B C.  So a slow moment of the machine
- * affects all of them, and their ratios hold.  The benchmark harness (judge.h) compares their results with the first
- * form; a form that disagrees is not timed.  prepare is timed separately.  Median and quartiles are of single runs on
- * the whole batch.  peak_bytes is what a form allocated in addition to x, y and the parameters (memory.h).
+ * The forms of one grid are prepared together and run alternately, A B C A B C: a slow moment of the machine affects
+ * all of them.  The benchmark harness (judge.h) compares their results with the first form; a form that disagrees is
+ * not timed.  prepare is timed separately.  Median and quartiles are of single runs on the whole batch.  peak_bytes is
+ * what a form allocated in addition to x, y and the parameters (memory.h).
  *
- * A CUDA version is measured twice: as it is called, with x copied to the device and y back, and as NAME/kernels with x
- * and y already there.  Its bytes are the device's, including x, y and the parameters. */
+ * A CUDA version is measured twice: as it is called, with x and y copied, and as NAME/kernels with x and y on the
+ * device.  Its bytes are the device's, including x, y and the parameters. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -118,8 +118,7 @@ static status choose_form(struct request *r, const char *name)
     return status_ok();
 }
 
-/* Fills the entries: the form of --judge, then those of --form, or all of the processor and, with --device, all CUDA
- * versions. */
+/* Fills the entries: the form of --judge, then those of --form, or all; CUDA versions only with --device. */
 static status choose_forms(struct request *r)
 {
     const struct declaration *d = r->declaration;
@@ -195,8 +194,7 @@ static status shape_problem(struct problem *p, const struct request *r, const ch
 /* Arrays of the size of y: y, two of the harness, and one for each form. */
 static size_t results(const struct request *r) { return 3 + (size_t)r->entries; }
 
-/* Bytes that a grid needs without the plans: while it is measured, for x, all y and the parameters; and while x is
- * made. */
+/* Bytes that a grid needs without the plans: while it is measured, and while x is made. */
 static status grid_bytes(size_t *held, size_t *making, const struct request *r, const struct problem *p)
 {
     struct token_source source = token_source(r);

@@ -209,8 +209,8 @@ static void each_latent(const struct head *one)
 
 /* ---- 4. fft ---------------------------------------------------------------------------- */
 
-/* p transforms of every pth point, and their sums: n (n - 1) products become n times the sum
- * of p - 1 over the factors of n. */
+/* p transforms of every pth point, and their sums: n (n - 1) products become n times the sum of p - 1 over the
+ * factors. */
 static void fft(number *out, const number *in, size_t step, size_t n, const struct axis *axis, number *part)
 {
     if (n == 1) {

@@ -286,8 +286,8 @@ static void in_lanes(const struct head *one)
 
 /* ---- 7. registers ---------------------------------------------------------------------- */
 
-/* out_r += sum_t a_rt b_t for so many rows, each of WIDE vectors.  `rows` is a constant where this is called, so the
- * sums are registers: in each turn ROWS numbers and WIDE vectors come, and ROWS * WIDE multiply-adds are done. */
+/* out_r += sum_t a_rt b_t for this many rows of WIDE vectors.  Callers pass a constant for rows, so the sums are
+ * registers. */
 INLINED void some_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b, size_t terms,
                        size_t rows)
 {

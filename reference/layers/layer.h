@@ -17,8 +17,7 @@
 #define LAYER_GRID(lowest, highest, axes) \
     {.name = "grid", .kind = OPTION_GRID, .low = lowest, .high = highest, .meaning = "the token grid: " axes}
 
-/* Tokens in a tile, `reals` each: at most half a megabyte in float, so that a tile and its weights fit the second-level
- * cache.  Each tile reads all weights again, which pays from 128 tokens on. */
+/* Tokens in a tile, `reals` each: with its weights it fits the second cache, and 128 are worth reading them. */
 static inline size_t layer_tile(size_t reals)
 {
     size_t tokens = 131072 / (reals ? reals : 1);
