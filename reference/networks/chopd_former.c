@@ -30,12 +30,13 @@ static const struct network_step
     .summary = told ", of our own widths, near the printed " size " M", \
     .stage = {{n, 64, 1, first, block}, {n, 128, 1, next, block}, {3 * n, 256, 1, next, block}, \
               {n, 512, 1, next, block}}}
-#define BOTH(name, which, told, block) \
-    const struct network_table name##_15 = FORMER(which, told, 3, "15", block); \
-    const struct network_table name##_28 = FORMER(which, told, 6, "28", block)
+#define BOTH(which, told, block) FORMER(which, told, 3, "15", block), FORMER(which, told, 6, "28", block)
 
-BOTH(chopd_former, "", "a ChoP'D Former", boxes);
-BOTH(chopd_former_fc, "fc-", "its static one: FC-CP of all tokens", all);
-BOTH(chopd_former_depthwise, "depthwise-", "its local one: 3 x 3 convolutions", convolved);
-BOTH(chopd_former_pool, "pool-", "its local one: means of 3 x 3", pooled);
-BOTH(chopd_former_linear, "linear-", "its linear one: each token alone", alone);
+const struct network_table chopd_former[] = {
+    BOTH("", "a ChoP'D Former", boxes),
+    BOTH("fc-", "its static one: FC-CP of all tokens", all),
+    BOTH("depthwise-", "its local one: 3 x 3 convolutions", convolved),
+    BOTH("pool-", "its local one: means of 3 x 3", pooled),
+    BOTH("linear-", "its linear one: each token alone", alone),
+    {0}
+};

@@ -41,16 +41,15 @@ static size_t in_groups_of_8(size_t C) { return (C / 3 * 2 + 7) / 8 * 8; }
     .stage = {{2, C, C / 32, embed, mixer}, {2, 2 * C, C / 16, merge, mixer}, {third, 4 * C, C / 8, merge, mixer}, \
               {2, 8 * C, C / 4, merge, attention}}
 
-const struct network_table elsa_swin_t = {
-    .name = "elsa-swin-t", .summary = "Swin-T with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_4, .photo = {.crop = 0.9}, STAGES(6, 96, elsa_4)};
-const struct network_table elsa_swin_s = {
-    .name = "elsa-swin-s", .summary = "Swin-S with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 96, elsa_8)};
-const struct network_table elsa_swin_b = {
-    .name = "elsa-swin-b", .summary = "Swin-B with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 128, elsa_8)};
-const struct network_table swin_t = {
-    .name = "swin-t",
-    .summary = "Swin-T: attention in windows of 7 x 7, every second block shifted by 3 (Liu et al. 2021)",
-    STAGES(6, 96, windows)};
+const struct network_table elsa_swin[] = {
+    {.name = "elsa-swin-t", .summary = "Swin-T with ELSA in place of windows (Zhou et al. 2021)",
+     .query = in_groups_of_4, .photo = {.crop = 0.9}, STAGES(6, 96, elsa_4)},
+    {.name = "elsa-swin-s", .summary = "Swin-S with ELSA in place of windows (Zhou et al. 2021)",
+     .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 96, elsa_8)},
+    {.name = "elsa-swin-b", .summary = "Swin-B with ELSA in place of windows (Zhou et al. 2021)",
+     .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 128, elsa_8)},
+    {.name = "swin-t",
+     .summary = "Swin-T: attention in windows of 7 x 7, every second block shifted by 3 (Liu et al. 2021)",
+     STAGES(6, 96, windows)},
+    {0}
+};

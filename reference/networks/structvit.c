@@ -58,27 +58,18 @@ static const struct network_step end[] = {
 #define VIDEOS(called, told, size, mixer) { \
     .name = called, .summary = told " (Kim et al. 2024)", .grid = "16x224x224", size(OF_VIDEOS(mixer))}
 
-const struct network_table structvit_s_4_2 =
-    IMAGES("structvit-s-4-2", "StructViT-S: 4 patterns, every second window", S, correlate_4_2);
-const struct network_table structvit_s_4_1 =
-    IMAGES("structvit-s-4-1", "StructViT-S: 4 patterns, every window", S, correlate_4_1);
-const struct network_table structvit_s_8_1 =
-    IMAGES("structvit-s-8-1", "StructViT-S: 8 patterns, every window", S, correlate_8_1);
-const struct network_table structvit_b_4_2 =
-    IMAGES("structvit-b-4-2", "StructViT-B: 4 patterns, every second window", B, correlate_4_2);
-const struct network_table structvit_b_4_1 =
-    IMAGES("structvit-b-4-1", "StructViT-B: 4 patterns, every window", B, correlate_4_1);
-const struct network_table structvit_b_8_1 =
-    IMAGES("structvit-b-8-1", "StructViT-B: 8 patterns, every window", B, correlate_8_1);
-const struct network_table structvit_l_4_1 =
-    IMAGES("structvit-l-4-1", "StructViT-L: 4 patterns, every window", L, correlate_4_1);
-const struct network_table structvit_s_4_2_video =
-    VIDEOS("structvit-s-4-2-video", "StructViT-S on video: 4 patterns, every second window", S, video_4_2);
-const struct network_table structvit_s_4_1_video =
-    VIDEOS("structvit-s-4-1-video", "StructViT-S on video: 4 patterns, every window", S, video_4_1);
-const struct network_table structvit_s_8_1_video =
-    VIDEOS("structvit-s-8-1-video", "StructViT-S on video: 8 patterns, every window", S, video_8_1);
-const struct network_table structvit_b_4_2_video =
-    VIDEOS("structvit-b-4-2-video", "StructViT-B on video: 4 patterns, every second window", B, video_4_2);
-const struct network_table structvit_b_4_1_video =
-    VIDEOS("structvit-b-4-1-video", "StructViT-B on video: 4 patterns, every window", B, video_4_1);
+const struct network_table structvit[] = {
+    IMAGES("structvit-s-4-2", "StructViT-S: 4 patterns, every second window", S, correlate_4_2),
+    IMAGES("structvit-s-4-1", "StructViT-S: 4 patterns, every window", S, correlate_4_1),
+    IMAGES("structvit-s-8-1", "StructViT-S: 8 patterns, every window", S, correlate_8_1),
+    IMAGES("structvit-b-4-2", "StructViT-B: 4 patterns, every second window", B, correlate_4_2),
+    IMAGES("structvit-b-4-1", "StructViT-B: 4 patterns, every window", B, correlate_4_1),
+    IMAGES("structvit-b-8-1", "StructViT-B: 8 patterns, every window", B, correlate_8_1),
+    IMAGES("structvit-l-4-1", "StructViT-L: 4 patterns, every window", L, correlate_4_1),
+    VIDEOS("structvit-s-4-2-video", "StructViT-S on video: 4 patterns, every second window", S, video_4_2),
+    VIDEOS("structvit-s-4-1-video", "StructViT-S on video: 4 patterns, every window", S, video_4_1),
+    VIDEOS("structvit-s-8-1-video", "StructViT-S on video: 8 patterns, every window", S, video_8_1),
+    VIDEOS("structvit-b-4-2-video", "StructViT-B on video: 4 patterns, every second window", B, video_4_2),
+    VIDEOS("structvit-b-4-1-video", "StructViT-B on video: 4 patterns, every window", B, video_4_1),
+    {0}
+};
