@@ -70,17 +70,8 @@ INLINED point load_weighed_tokens(void *line, size_t place)
     return (point){a * t->even[i], a * t->odd[i]};
 }
 
-static void enter_tokens(const struct lane_stage *stage, void *source, void *line)
-{
-    struct token_line own = *(struct token_line *)source;
-    lane_stage_through(stage, load_tokens, &own, line_store, line);
-}
-
-static void enter_weighed_tokens(const struct lane_stage *stage, void *source, void *line)
-{
-    struct token_line own = *(struct token_line *)source;
-    lane_stage_through(stage, load_weighed_tokens, &own, line_store, line);
-}
+LANE_ENTER(enter_tokens, struct token_line, load_tokens)
+LANE_ENTER(enter_weighed_tokens, struct token_line, load_weighed_tokens)
 
 /* Points of a field, of which each `step` is one of the line: only the first `kept` are there. */
 struct field_line { real *at; size_t step, kept; };
@@ -97,17 +88,8 @@ INLINED void store_field(void *line, size_t place, point z)
     if (place < f->kept * POINT) line_store(f->at, place * f->step, z);
 }
 
-static void enter_field(const struct lane_stage *stage, void *source, void *line)
-{
-    struct field_line own = *(struct field_line *)source;
-    lane_stage_through(stage, load_field, &own, line_store, line);
-}
-
-static void leave_field(const struct lane_stage *stage, void *line, void *sink)
-{
-    struct field_line own = *(struct field_line *)sink;
-    lane_stage_through(stage, line_load, line, store_field, &own);
-}
+LANE_ENTER(enter_field, struct field_line, load_field)
+LANE_LEAVE(leave_field, struct field_line, store_field)
 
 /* All lines of a field along its middle axis, of `rows` slow points and
  * `columns` fast ones; `in` points come in and `out` go out. */
@@ -211,29 +193,10 @@ INLINED point load_each_mirrored(void *f, size_t place) { return times_each(mirr
 INLINED point load_one(void *f, size_t place) { return times_one(block_point(f, place), f); }
 INLINED point load_one_mirrored(void *f, size_t place) { return times_one(mirrored_point(f, place), f); }
 
-static void enter_each(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_each, &own, line_store, line);
-}
-
-static void enter_each_mirrored(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_each_mirrored, &own, line_store, line);
-}
-
-static void enter_one(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_one, &own, line_store, line);
-}
-
-static void enter_one_mirrored(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_one_mirrored, &own, line_store, line);
-}
+LANE_ENTER(enter_each, struct factors, load_each)
+LANE_ENTER(enter_each_mirrored, struct factors, load_each_mirrored)
+LANE_ENTER(enter_one, struct factors, load_one)
+LANE_ENTER(enter_one_mirrored, struct factors, load_one_mirrored)
 
 /* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
 static void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,

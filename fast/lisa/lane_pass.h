@@ -2,16 +2,7 @@
  *
  * A line comes in through its first stage and goes out through its last; the stages between work in a buffer in the
  * first cache.  `load` and `store` are compiled into the stage that calls them: a product with a kernel can be part of
- * the way in, and a contraction of the way out, without passes over memory.  The caller writes
- *
- *     static void enter(const struct lane_stage *stage, void *source, void *line)
- *     {
- *         struct source own = *(struct source *)source;
- *         lane_stage_through(stage, load, &own, line_store, line);
- *     }
- *
- * and hands it to lane_pass; leaving is likewise, from line_load to `store`.  The struct is copied so that its members
- * can be registers: a stored vector may alias any memory whose address is known elsewhere. */
+ * the way in, and a contraction of the way out, without passes over memory. */
 
 #ifndef TWICETOLD_LANE_PASS_H
 #define TWICETOLD_LANE_PASS_H
@@ -189,6 +180,21 @@ INLINED void lane_stage_taken(const struct lane_stage *stage, lane_load load, vo
 
 /* One stage of a line, compiled. */
 typedef void lane_part(const struct lane_stage *stage, void *source, void *sink);
+
+/* Define parts for lane_pass, which load from a struct of the caller or store to one.  The struct is copied so that its
+ * members can be registers: a stored vector may alias any memory whose address is known elsewhere. */
+#define LANE_ENTER(name, type, load) \
+    static void name(const struct lane_stage *stage, void *source, void *line) \
+    { \
+        type own = *(type *)source; \
+        lane_stage_through(stage, load, &own, line_store, line); \
+    }
+#define LANE_LEAVE(name, type, store) \
+    static void name(const struct lane_stage *stage, void *line, void *sink) \
+    { \
+        type own = *(type *)sink; \
+        lane_stage_through(stage, line_load, line, store, &own); \
+    }
 
 /* From points without gaps to points without gaps. */
 lane_part lane_line;

@@ -295,11 +295,7 @@ INLINED void store_weighed(void *sink, size_t place, point z)
     lanes_store_anywhere(s->after.at + i * s->after.step, before + z.im * a[0] + z.re * a[1]);
 }
 
-static void leave_weighed(const struct lane_stage *stage, void *line, void *sink)
-{
-    struct accumulation own = *(struct accumulation *)sink;
-    lane_stage_through(stage, line_load, line, store_weighed, &own);
-}
+LANE_LEAVE(leave_weighed, struct accumulation, store_weighed)
 
 static void accumulate(const struct lane_grid *g, struct sums after, struct sums before, const real *a,
                        real *field, const real *bias, real *line)
