@@ -100,16 +100,9 @@ INLINED void product(lanes *out, const real *a, size_t row_step, size_t term_ste
     for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * vectors)
         product_rows(out, a, row_step, term_step, b, terms, ROWS, vectors, add);
     switch (rows) {
-#if ROWS > 4
-    case 7: product_rows(out, a, row_step, term_step, b, terms, 7, vectors, add); break;
-    case 6: product_rows(out, a, row_step, term_step, b, terms, 6, vectors, add); break;
-    case 5: product_rows(out, a, row_step, term_step, b, terms, 5, vectors, add); break;
-    case 4: product_rows(out, a, row_step, term_step, b, terms, 4, vectors, add); break;
-#endif
-    case 3: product_rows(out, a, row_step, term_step, b, terms, 3, vectors, add); break;
-    case 2: product_rows(out, a, row_step, term_step, b, terms, 2, vectors, add); break;
-    case 1: product_rows(out, a, row_step, term_step, b, terms, 1, vectors, add); break;
-    default: break;
+#define CASE(n) case n: if (n < ROWS) product_rows(out, a, row_step, term_step, b, terms, n, vectors, add); break;
+    CASE(7) CASE(6) CASE(5) CASE(4) CASE(3) CASE(2) CASE(1)
+#undef CASE
     }
 }
 

@@ -155,13 +155,9 @@ INLINED void stage_of_any(const bool twiddled, const struct lane_stage *stage,
                           lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
     switch (stage->radix) {
-    case 1: stage_of(1, twiddled, stage, load, source, store, take, sink); break;
-    case 2: stage_of(2, twiddled, stage, load, source, store, take, sink); break;
-    case 3: stage_of(3, twiddled, stage, load, source, store, take, sink); break;
-    case 4: stage_of(4, twiddled, stage, load, source, store, take, sink); break;
-    case 5: stage_of(5, twiddled, stage, load, source, store, take, sink); break;
-    case 7: stage_of(7, twiddled, stage, load, source, store, take, sink); break;
-    case 8: stage_of(8, twiddled, stage, load, source, store, take, sink); break;
+#define CASE(n) case n: stage_of(n, twiddled, stage, load, source, store, take, sink); break;
+    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(7) CASE(8)
+#undef CASE
     }
 }
 
