@@ -6,7 +6,7 @@
  *     const plan = problem.plan("fast");
  *     plan.run();                                     problem.tensor.y has it
  *
- * Errors of the module are thrown with their message.  See reference/live/live.c; node reads this file too, for
+ * Errors of the module are thrown with their message.  See reference/library/wasm/live.c; node reads this file too, for
  * tests. */
 
 "use strict";

@@ -17,7 +17,7 @@
  *           numbers a token.
  *   cuda3   Running sums along the rows, by shuffles within a warp, then down the columns,
  *           of what lies between a box's left and right edge; the rest is edges.  All boxes
- *           cost the same: at most 9 numbers a token and box.  As in fast/chopd/box_pool.c
+ *           cost the same: at most 9 numbers a token and box.  As in fast/tuned/chopd/box_pool.c
  *           both steps along x come before both along y.  The table of both axes needs no
  *           columns for each box, and was tried: on 64 x 64 tokens a mean over one token
  *           was off by 2500 roundings, where these are off by 80.
@@ -46,7 +46,7 @@
  * Contract: reference/chopd.h. */
 
 #include "../../reference/chopd.h"
-#include "../../reference/resample.h"
+#include "../../reference/runtime/resample.h"
 #include "activation.h"
 
 namespace {

@@ -1,11 +1,11 @@
-/* forms.cc -- the rungs that fast/cuda tells; see reference/forms.h
+/* forms.cc -- the rungs that fast/cuda tells; see reference/runtime/forms.h
  *
  * Compiled by g++ these are the emulated forms, which are in every build; compiled by
  * nvcc, those of a device.  An operator's rungs stand in order: the last is the form
  * called cuda.  Behind it stand those that round to fewer digits than a float has, which
  * nobody gets unasked; in double there are none. */
 
-#include "../../reference/forms.h"
+#include "../../reference/runtime/forms.h"
 #include "../../reference/msa.h"
 #include "../../reference/sra.h"
 #include "../../reference/lisa.h"

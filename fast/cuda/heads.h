@@ -1,6 +1,6 @@
 /* heads.h -- projections on the device, and a ladder of hearts between them
  *
- * Every attention operator begins and ends alike (reference/heads.h); the linear maps are
+ * Every attention operator begins and ends alike (reference/runtime/heads.h); the linear maps are
  * the library's.  A row of this folder brings rungs: functions that launch the kernels
  * which make the heads' outputs from query, key and value.
  *
@@ -12,7 +12,7 @@
 #ifndef TWICETOLD_FAST_CUDA_HEADS_H
 #define TWICETOLD_FAST_CUDA_HEADS_H
 
-#include "../../reference/heads.h"
+#include "../../reference/runtime/heads.h"
 #include "device.h"
 
 /* The first member of a row's state. */

@@ -22,7 +22,7 @@
  *
  * Not taken: repeating the key's transform for each pair of latents would save its spectra,
  * N c numbers as the key itself, and cost half of the passes more.  Small windows would be
- * better off without circles, as on the processor (fast/lisa/local.h); no rung tells that.
+ * better off without circles, as on the processor (fast/tuned/lisa/local.h); no rung tells that.
  *
  * Contract: reference/lisa.h. */
 

@@ -1,12 +1,12 @@
 /* lisa.h -- what LiSA's kernels are given, and where they read its tables
  *
- * Offsets and circles as fast/lisa/circulant.h has them, in numbers that a kernel takes by
+ * Offsets and circles as fast/tuned/lisa/circulant.h has them, in numbers that a kernel takes by
  * value.  It has no kernels. */
 
 #ifndef TWICETOLD_FAST_CUDA_LISA_H
 #define TWICETOLD_FAST_CUDA_LISA_H
 
-#include "../lisa/circulant.h"
+#include "../tuned/lisa/circulant.h"
 #include "point.h"
 
 /* What every kernel is given. */

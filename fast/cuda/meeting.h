@@ -1,12 +1,12 @@
 /* meeting.h -- which tokens meet on the device: windows of a grid, and offsets in it
  *
- * What reference/windows.h and grid.h say, in numbers that a kernel takes by value.
+ * What reference/runtime/windows.h and grid.h say, in numbers that a kernel takes by value.
  * Without windows all tokens are one. */
 
 #ifndef TWICETOLD_FAST_CUDA_MEETING_H
 #define TWICETOLD_FAST_CUDA_MEETING_H
 
-#include "../../reference/windows.h"
+#include "../../reference/runtime/windows.h"
 #include "device.h"
 
 struct meeting {

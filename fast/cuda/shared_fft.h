@@ -14,13 +14,13 @@
  * a factor apart.  Odd factors come last, and fewer lanes than 16 have no conflicts there
  * either; powers of two have.
  *
- * It refuses other factors: the caller moves to a larger circle (fast/lisa/circulant.h). */
+ * It refuses other factors: the caller moves to a larger circle (fast/tuned/lisa/circulant.h). */
 
 #ifndef TWICETOLD_FAST_CUDA_SHARED_FFT_H
 #define TWICETOLD_FAST_CUDA_SHARED_FFT_H
 
 #include "point.h"
-#include "../../reference/grid.h"
+#include "../../reference/runtime/grid.h"
 
 constexpr int PASSES = 24;
 

@@ -5,7 +5,7 @@
  * printed parameters need.  Hierarchical: four stages without positions.  The paper calls the embeddings overlapping,
  * but the printed counts of H-T and H-S are those of patches side by side.  16 channels a head; biases everywhere. */
 
-#include "steps.h"
+#include "stages.h"
 
 #define LISA(latent) { \
     STEP_NORM1, \

@@ -5,7 +5,7 @@
  * plane are the only thing that depends on the place.  Deformable convolutions join the stages.  All maps have
  * biases. */
 
-#include "steps.h"
+#include "stages.h"
 
 static const struct network_step embed[] = {STEPS_EMBED("--size 4"), {0}};
 static const struct network_step deform[] = {{.name = "deform", .move = ON, .what = "deform"}, {0}};

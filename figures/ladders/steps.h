@@ -1,0 +1,40 @@
+/* steps.h -- two ladders from the equation to nearly the fast form, one idea a step
+ *
+ * Each step is a struct form, so plans, projections, threads and tests serve it.  It is in no list of forms, and only
+ * figures/ladders/ladder.c runs it.  So it may reject options, and may use code of naive/ and fast/. */
+
+#ifndef TWICETOLD_RUNGS_H
+#define TWICETOLD_RUNGS_H
+
+#include "../../reference/runtime/plan.h"
+
+/* Bytes of one run of all heads, by formula: work for each pair of tokens, or each point of a spectrum.
+ *
+ * asked    read from or written to the caches by the loops.  Local variables, and values that stay the same in the
+ *          innermost loop, count once.
+ * moved    between the first cache and everything beyond.  The first cache holds a few rows, a tile and the signal of
+ *          one channel, but no array of N rows and no signals of all lanes.  A number read by itself moves 64 bytes. */
+struct traffic { double asked, moved; };
+
+struct rung {
+    const char *idea;           /* in few words */
+    struct form form;
+};
+
+struct ladder {
+    const struct declaration *of;
+    const struct rung *rung;    /* from the naive form on; ends at an idea of NULL */
+    struct traffic (*traffic)(const void *of, int rung);
+};
+
+extern const struct ladder msa_ladder, lisa_ladder;
+
+/* The number of the step that has this form. */
+static inline int rung_number(const struct ladder *ladder, const struct form *form)
+{
+    int r = 0;
+    while (&ladder->rung[r].form != form) r++;
+    return r;
+}
+
+#endif
