@@ -1,6 +1,4 @@
-/* forms.h -- the forms that fast/ tells, each defined in the file of its row
- *
- * What they compute: reference/NAME.h. */
+/* forms.h -- the forms of fast/, each defined in the file of its row; contracts: reference/NAME.h */
 
 #ifndef TWICETOLD_FAST_FORMS_H
 #define TWICETOLD_FAST_FORMS_H

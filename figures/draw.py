@@ -5,12 +5,11 @@
     python3 figures/draw.py slides FOLDER
     python3 figures/draw.py commit FOLDER CHAPTER...
 
-chapters.py says what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
-chapter has succeeded, and stay when a later one does not.  The budget is in seconds for each chapter (30; 300 with
---full: the long sweep, as the committed data), roughly kept; 0 measures nothing and draws the tables of --tables (the
-output folder) once more.  --max-memory is the most that forms may take (1536M; 8G with --full), but never more than
-three quarters of the machine's.  Slides are drawn from the committed tables.
-`commit` copies what was measured into FOLDER to figures/, and draws what depends on it.
+chapters.py defines what each chapter measures and draws.  Files appear in the output folder (figures) when the whole
+chapter has succeeded.  The budget is in seconds for each chapter (30; 300 with --full: the long sweep, as the committed
+data), roughly kept; 0 only draws the tables of --tables (the output folder).  --max-memory is the most that forms may
+take (1536M; 8G with --full), at most three quarters of the machine's.  Slides are drawn from the committed tables. `commit`
+copies what was measured into FOLDER to figures/, and draws what depends on it.
 """
 import argparse
 import datetime
@@ -103,8 +102,7 @@ class Run:
         self.write(name, self.about() + [f"# limits: {self.memory} bytes, {self.share(15)} seconds a run"])
 
     def sweep(self, series, words, each=75, repeats=50):
-        """Rows of one series, its name before each.  A combination gets at most `repeats` runs, in the each-th part of
-        the budget."""
+        """Rows of one series, its name before each, with at most `repeats` runs in the each-th part of the budget."""
         self.say(f"measure {series}")
         rows = self.program("measure", *words.split(), *f"--threads 1 --repeats {repeats} --seconds {self.share(each)} "
                             f"--max-seconds {self.share(15)} --max-memory {self.memory}".split())
@@ -127,8 +125,7 @@ class Run:
     # ---- for drawings
 
     def draw(self, name, layout):
-        """Draws what a layout makes of its tables.  If too little could be measured just now, the figure is left
-        out."""
+        """Draws a layout.  If too little could be measured just now, the figure is left out."""
         try:
             layout(self).draw(os.path.join(self.work, name + ".svg"))
         except (ValueError, LookupError, StopIteration, ZeroDivisionError) as problem:

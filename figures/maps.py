@@ -4,11 +4,9 @@
     python3 figures/maps.py NAME [ARGUMENT...]
 
 Each figure is a function, which names the equation that it evaluates and prints tables for figures/draw.py: rows of
-numbers, or matrices that are parted by two blank lines, each below a comment with its title.
-
-Operators run through the Python module (reference/library), tokens of real images come from the program.  Pictures of
-intermediate values are computed from the equations, in double.  Needs numpy, and what `make` puts into build (or into
-the folder BUILD).
+numbers, or matrices separated by two blank lines, each below a comment with its title.  Operators run through the
+Python module (reference/library); intermediate values are computed from the equations, in double.  Needs numpy and the
+libraries in build (or the folder BUILD).
 """
 import gzip
 import inspect
@@ -182,11 +180,9 @@ ATTENDED = 48                           # queries of a head that are compared
 
 
 def attention_error(*words):
-    """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's against the keys: NAIVE_KEYS KEYS...
-
-    Difference from the equation in the next wider type, over the output (root mean squares).  Query, key and value of
-    two heads of 64 channels are normal, and exact in that type.  The naive form takes part up to NAIVE_KEYS, since it
-    holds the map of all pairs."""
+    """Error of both forms of Eq. 1-3 (of LiSA) and of PyTorch's against the keys: NAIVE_KEYS KEYS...  Root mean square
+    difference from the equation in the next wider type, over that of the output.  Query, key and value of two heads of
+    64 channels are exact in that type.  The naive form takes part up to NAIVE_KEYS."""
     if len(words) < 2:
         give_up("attention-error: expected NAIVE_KEYS KEYS...")
     most, *counts = numbers(words, 1, 10 ** 6)
@@ -204,10 +200,8 @@ def attention_error(*words):
 
 def exact_heads(N, real):
     """x [1, N, 2c] and w_qkv [6c, 2c] whose products need no rounding, and q, k, v [2, N, c] of the first queries; c is
-    64.
-
-    Tokens have few digits; query and key are a Hadamard matrix with two sets of signs, of half of x, and the other half
-    is the value."""
+    64.  Tokens have few digits; query and key are a Hadamard matrix with two sets of signs of half of x, the value is
+    the other half."""
     c, hadamard = 64, np.ones((1, 1))
     while len(hadamard) < c:
         hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
@@ -255,10 +249,9 @@ def torch_error(counts):
 # ---- Chapter 1: LiSA
 
 def lisa_border(grid="56x56"):
-    """Eq. 10 against Eq. 7 with the same tables, token by token: root mean square difference over that of Eq. 7.
-
-    The circular kernel holds for each distance i - n the entry of the shortest way around.  Tables are normal, first
-    across the whole grid, then under a Gaussian four tokens wide.  Biases are 0."""
+    """Eq. 10 against Eq. 7 with the same tables, token by token: root mean square difference over that of Eq. 7.  The
+    circular kernel holds for each distance i - n the entry of the shortest way around.  Tables are normal, across the
+    grid or under a Gaussian four tokens wide."""
     size = grid_sizes(grid, axes=2)
     N, C, h, D = int(np.prod(size)), 96, 6, 16
     c = C // h
@@ -284,10 +277,9 @@ def lisa_border(grid="56x56"):
 
 
 def lisa_kernels():
-    """Attention kernels of three queries on one image: self-attention, and LiSA (Eq. 10) with two sets of tables.
-
-    Like LiSA's Fig. 5; nothing is trained.  Query and key of a pixel are its surroundings.  The kernel
-    kappa_in is read back by impulses: channels of the value that are 1 at one token n each."""
+    """Kernels of three queries on one image, like LiSA's Fig. 5: self-attention, and Eq. 10 with two sets of tables.
+    Query and key of a pixel are its surroundings.  The kernel kappa_in is read by impulses: channels of the value that
+    are 1 at one token n."""
     at = ((5, 12), (10, 17), (18, 25))
     pixels, origin = picture(30)
     remark(f"lisa-kernels: attention kernels over the grid, image 30 of {origin}; nothing is trained")
@@ -332,10 +324,9 @@ def read_kernels(looks, C, seen, operator, given):
 
 
 def lisa_error(*words):
-    """Error of the forms of Eq. 10 and Eq. 7 against the tokens, in both precisions: NAIVE_TOKENS GRID...
-
-    Some tokens of the output are computed once more as plain sums in the next wider type; root mean square difference
-    over that of the output.  One head of 16 channels, D = 16.  The naive form takes part up to NAIVE_TOKENS."""
+    """Error of the forms of Eq. 10 and 7 against the tokens, in both precisions: NAIVE_TOKENS GRID...  Some tokens of
+    the output are computed as plain sums in the next wider type.  One head of 16 channels, D = 16.  The naive form
+    takes part up to NAIVE_TOKENS."""
     if len(words) < 2:
         give_up("lisa-error: expected NAIVE_TOKENS GRID...")
     most, grids = numbers(words[:1], 1, 10 ** 9)[0], words[1:]
@@ -404,10 +395,9 @@ def structsa_query(similarity, window, detectors, aggregators):
 
 
 def structsa_kernels():
-    """Dynamic kernels of one query by self-attention (a window of one token), ConvSA (D = 1) and StructSA (D = 8).
-
-    Like StructSA's Fig. 2 and 4; nothing is trained.  Query and key are 3 x 3 pixels brought to length 1.
-    Detectors, which are the aggregators too: Sobel's mask in eight directions, over the sum of its magnitudes."""
+    """Dynamic kernels of one query, like StructSA's Fig. 2 and 4: self-attention (a window of one token), ConvSA (D =
+    1) and StructSA (D = 8).  Query and key are 3 x 3 pixels brought to length 1; detectors and aggregators Sobel's mask
+    in eight directions."""
     query, keys, scale = (16, 14), ((14, 4), (11, 12), (5, 20), (11, 26), (22, 13)), 7
     pixels, origin = picture(28)
     ring = [5, 8, 7, 6, 3, 0, 1, 2]                         # entries around the middle, clockwise from the right
@@ -437,11 +427,10 @@ def structsa_kernels():
 
 
 def structsa_motion():
-    """Dynamic kernels of one query in a video that is played forwards and backwards (Eq. 3, 5 and 21).
-
-    Like StructSA's Fig. 3; nothing is trained.  One image moves by a token a frame.  Query, key and value are 3 x 3
-    pixels brought to length 1.  Each way has a detector: positive on the path of a thing that moves so, negative next
-    to it, its sum in a frame 0.  The left aggregator is its negative; otherwise both ways would have one output."""
+    """Dynamic kernels of one query in a video that is played forwards and backwards (Eq. 3, 5 and 21), like StructSA's
+    Fig. 3.  One image moves by a token a frame; query, key and value are 3 x 3 pixels brought to length 1.  Each way
+    has a detector: positive on its path, negative next to it, with sum 0 in a frame.  The left aggregator is its
+    negative."""
     ways, size, window, scale, query = ("right", "left"), (5, 14, 20), (5, 3, 5), 12, (2, 5, 9)
     image, origin = picture(28, disc=(12.5, 20.5, 7.2))
     video = np.zeros(size)
@@ -480,11 +469,9 @@ def structsa_motion():
 # ---- Chapter 3: ELSA
 
 def elsa_border():
-    """Weight that a second bias moves (Algorithm 3 against Algorithm 2), and weight off the grid (Eq. 7).
-
-    28 x 28 tokens, 24 channels, 3 heads, K = 7.  The padding of Algorithm 3's shift takes the shifted branch's bias
-    away; the first map is half the sum of the weights' differences, mean over heads.  The second is the share of the
-    softmax that falls to neighbours off the grid."""
+    """Weight that a second bias moves (Algorithm 3 against 2), and weight off the grid (Eq. 7), for 28 x 28 tokens, K =
+    7.  The padding of Algorithm 3's shift removes the bias of the shifted branch; the first map is half the sum of the
+    weights' differences, mean over heads."""
     C, h, K = 24, 3, 7
     x, origin = tokens(f"{EDGE}x{EDGE}", C)
     z = x[0].astype(float) ** 2
@@ -503,10 +490,9 @@ def elsa_border():
 
 
 def elsa_filters():
-    """The filter of one head (Eq. 7) at three tokens, and those that a ghost head makes of it (Eq. 8); K = 7.
-
-    Nothing is trained.  Query and key are 3 x 3 pixels; the map of the neighbour's Hadamard product sums it, the bias
-    falls with the distance.  Factors by hand: left less right, top less bottom, centre less surround, a diagonal."""
+    """The filter of one head (Eq. 7) at three tokens, and those that a ghost head makes of it (Eq. 8); K = 7.  Query
+    and key are 3 x 3 pixels, the bias falls with the distance.  Factors: left less right, top less bottom, centre less
+    surround, a diagonal."""
     K, at = 7, ((8, 14), (15, 21), (20, 8))
     pixels, origin = picture(28)
     y, x = np.indices((K, K)) - K // 2
@@ -527,10 +513,9 @@ def elsa_filters():
 # ---- Chapter 4: ChoP'D Former
 
 def chopd_error(*words):
-    """Error of a mean over a box, against the grid: EDGE...
-
-    Three ways on EDGE x EDGE tokens between 0 and 1: four corners of an integral image in float and in double, and the
-    operator (Eq. 10 with open gate), which sums one axis after the other; against the sum over the box in double."""
+    """Error of a mean over a box, against the grid: EDGE...  Four corners of an integral image in float and in double,
+    and the operator (Eq. 10 with open gate), which sums one axis after the other; against the sum over the box in
+    double."""
     edges = numbers(words, 4, 4096)
     row("#way", "side", "edge", "error")
     for edge in edges:
@@ -561,10 +546,9 @@ def box_means(plane, side):
 
 
 def chopd_tensor():
-    """The dense tensor W_mncd of a small layer (Eq. 5, 8-10) and the factors of each component.
-
-    6 x 6 tokens, two channels in and out, three components of one box.  Boxes and channel factors by hand, phi's map of
-    3 x 3 cells at random.  Maps of tokens to tokens are pictures of pictures: where n stands, the weights of all m."""
+    """The dense tensor W_mncd of a small layer (Eq. 5, 8-10) and the factors of each component.  6 x 6 tokens, two
+    channels, three components of one box.  Maps of tokens to tokens are pictures of pictures: where n stands, the
+    weights of all m."""
     edge, boxes = 6, np.array([[-1.5, -1.5, 1.5, 1.5], [-0.5, -3.25, 0.5, -0.75], [-2.25, 0, 2.25, 0.75]])
     u4, u5 = np.array([[1, 0.75, -0.5], [0.5, -0.75, 1]]), np.array([[1, -1, 0.5], [-0.25, 1, 1]])
     N, (C, R), D = edge ** 2, u4.shape, len(u5)
@@ -595,11 +579,10 @@ PAIRWISE = ("greedy", 10 ** 9)          # einsum contracts two arrays at a time,
 
 
 def chopd_rank(*words):
-    """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...
-
-    Layers on 4 images of 4 x 4 tokens, 8 channels in and out.  Nothing is trained.  Self-attention: two heads, random
-    projections, scores as they are and four times as large.  Convolutions, the same for all i.  Noise: normal entries.
-    Each rank begins with the terms of the one before, and random ones; a tensor is done once an error is ENOUGH."""
+    """Error of decompositions of W_imncd in few terms (Eq. 5) against the rank: SWEEPS RANK...  Layers on 4 images of 4
+    x 4 tokens, 8 channels, untrained: self-attention of two heads, with scores also four times as large; convolutions;
+    noise.  Each rank begins with the terms of the one before and random ones; a tensor is done once its error is
+    ENOUGH."""
     sweeps, *ranks = numbers(words, 1, 10 ** 4)
     x, origin = tokens("4x4", 8, "--batch", 4, "--patch", 7, seed=4)
     tensors = {"attention": attention_tensor(x, 1), "sharp": attention_tensor(x, 4),
@@ -674,10 +657,8 @@ def decompose(tensor, factors, sweeps):
 # ---- Chapter 5: HiLo
 
 def hilo_cost():
-    """Multiply-adds of a layer against the resolution (Eq. 7-12), in 1e9, as the fast form states them.
-
-    384 channels, half of them Hi-Fi's, 256 to 1280 pixels a side, one token to 16 x 16 of them: for s = 2, 4, 8 Hi-Fi,
-    Lo-Fi and both; at the end self-attention."""
+    """Multiply-adds of a layer against the resolution (Eq. 7-12), in 1e9.  384 channels, half of them Hi-Fi's, one
+    token to 16 x 16 pixels: for s = 2, 4, 8 Hi-Fi, Lo-Fi and both; at the end self-attention."""
     D = 384
     row("#pixels", *(f"{part}_{s}" for s in (2, 4, 8) for part in ("high", "low", "both")), "msa")
     for pixels in range(256, 1281, 64):
@@ -692,12 +673,10 @@ def hilo_cost():
 
 
 def hilo_spectrum():
-    """Which frequencies Hi-Fi and Lo-Fi let through, untrained (Eq. 6).
-
-    As HiLo's Fig. 8 and 9 (Algorithm 1): logarithms of magnitudes of the Fourier transform, averaged over 100 images,
-    of eight channels of each branch.  LITv2-S's third stage with random weights.  Then for rings of frequencies, whose
-    larger part is r cycles across the image, the energy that leaves a channel over the energy that enters one; and how
-    much lies beyond half the band, r > 3.5.  The zero frequency is not drawn: tokens have mean 0."""
+    """Frequencies that Hi-Fi and Lo-Fi let through, untrained, as HiLo's Fig. 8 and 9 (Algorithm 1): logarithms of
+    magnitudes, averaged over 100 images, of eight channels of each branch of LITv2-S's third stage.  Then for rings of
+    frequencies, whose larger part is r cycles across the image, the energy that leaves a channel over the energy that
+    enters; and how much lies beyond half the band.  Tokens have mean 0, so the zero frequency is not drawn."""
     C, given = 384, {"heads": 12, "window": 2, "alpha": 0.9}
     bare = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b"
     weights = parameters("hilo", "14x14", C, "--without", bare, **given)
@@ -719,10 +698,8 @@ def hilo_spectrum():
 
 
 def hilo_alias():
-    """Waves after the mean of a window (Sec. 4.1): 14 tokens in a row, windows of 2.
-
-    For each number of periods the amplitude after the mean, and the periods under which it is left, since 7 means hold
-    3 at most; then the tokens of one wave, and its means."""
+    """Waves after the mean of a window (Sec. 4.1): 14 tokens in a row, windows of 2.  For each number of periods the
+    amplitude after the mean and the periods that 7 means show; then the tokens of one wave, and its means."""
     edge, shown = 14, 5
 
     def wave(periods, turn=0.0):

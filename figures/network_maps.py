@@ -3,11 +3,9 @@
 
     python3 figures/network_maps.py NAME [ARGUMENT...]      (needs numpy and build/; BUILD names another folder)
 
-One function below for each NAME; it prints comments, and matrices or rows under their titles.  Networks run in
-`twicetold network`; its option --before stops them and writes the input and the parameters of a step.
-
-The tiny networks are those of reference/networks/learned.c.  Most pictures show the mixer of the second block twice:
-with random weights, and with the trained ones in tests/golden/learned/."""
+As maps.py.  Networks run in `twicetold network`; its option --before writes the input and the parameters of a step.
+The tiny networks are those of reference/networks/learned.c: their second mixer with random and with trained weights.
+"""
 
 import functools
 import gzip
@@ -95,8 +93,8 @@ CLASSES = ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt"
 
 
 def stations(kind, steps, run):
-    """x behind some steps, as the output of a stage or the input of the step that follows: the three channels that vary
-    most, less their means, in percent of their largest magnitude."""
+    """x after some steps: the output of a stage, or the input of the next step.  Its three channels that vary most,
+    less their means, in percent of their largest magnitude."""
     made = run("--stages")
     for number, (step, following) in enumerate(steps):
         x = (made[following] if following in made else run("--before", following)["x"])[0].astype(float)
@@ -109,8 +107,8 @@ def stations(kind, steps, run):
 
 
 def networks_maps():
-    """Stations of LITv2-S, with random weights and the picture enlarged, and of the tiny network of HiLo, trained; then
-    the share of each class by softmax."""
+    """Stations of LITv2-S, with random weights, and of the tiny trained network of HiLo; then the share of each
+    class."""
     pixels, origin = picture(SHOWN)
     remark(f"networks-maps: image {SHOWN} of {origin}, through LITv2-S with random weights and a tiny trained HiLo")
     block("image", pixels)
@@ -150,9 +148,8 @@ def windows(rows, size, stride=1):
 
 
 def draw_lisa(kind, t, queries):
-    """The D kernels wb, offset zero in the middle; for each query i and head, by Eq. 10, the kernel
-    kappa_in = sum_d a_id wb_{i-n,d}.  a is read through the operator itself: values of zero, bb the identity, no output
-    projection."""
+    """The D kernels wb, offset zero in the middle; for each query i and head the kernel kappa_in = sum_d a_id
+    wb_{i-n,d} (Eq. 10).  The operator gives a: with values of zero and the identity as bb."""
     heads, d = 2, t["wb"].shape[1]
     width = C // heads
     bare = dict(w_qkv=np.vstack([t["w_qkv"][:2 * C], np.zeros((C, C), "f")]), wa=t["wa"], wb=t["wb"], ba=t["ba"],
@@ -228,8 +225,8 @@ def networks_structsa():
 
 def draw_elsa(kind, t, tokens):
     """For each token the 5 x 5 map of each head (Eq. 7) and the filter that the ghost head makes of it for one channel
-    (Eq. 8); the ghost head's factors and summands of eight channels.  The comment says what part of all filters' energy
-    is left when each is replaced by its mean over the tokens: 100 % if filters do not look at the image."""
+    (Eq. 8); then factors and summands of eight channels.  Comment: the part of all filters' energy that is left when
+    each is replaced by its mean over the tokens."""
     heads = t["rb"].shape[0]
     z = project(t, 0) * project(t, 1) / math.sqrt(C)
     logits = np.einsum("ic,can->ian", z, t["rk"]) + np.einsum("inc,can->ian", windows(z, 5), t["rq"]) + t["rb"]
@@ -256,8 +253,8 @@ def networks_elsa():
 
 
 def networks_boxes():
-    """ChoP'D's boxes: edges before training and after, and the weight after training over the largest of its component.
-    Comments: the mean distance of an edge from where it began, and medians of the longer side, in tokens."""
+    """ChoP'D's boxes: edges before training and after, and weights over the largest of their component.  Comments: the
+    mean distance of an edge from where it began, and medians of the longer side, in tokens."""
     tensors = read_tensors(LEARNED / "chopd.safetensors")
     before = read_tensors(LEARNED / "chopd-answers.safetensors")["start.boxes"]
     after, mix = (tensors[f"stage1.block2.mixer.{name}"] for name in ("boxes", "mix"))
@@ -275,7 +272,7 @@ def networks_boxes():
 def networks_spectrum():
     """Frequencies that Hi-Fi and Lo-Fi let through, as HiLo's Fig. 5, 8 and 9: logarithms of magnitudes, averaged over
     100 images, of six channels of each branch.  Then the percent of the energy in rings of frequencies whose larger
-    part is r cycles across the image: r, what enters, Hi-Fi, Lo-Fi."""
+    part is r cycles across the image: r, input, Hi-Fi, Lo-Fi."""
     count = 100
     pixels, (origin, *_) = zip(*(picture(number) for number in range(count)))
     remark(f"networks-spectrum: the second block of a tiny network, {count} images of {origin}")
@@ -297,8 +294,8 @@ def networks_spectrum():
 # ---- tables ----
 
 def networks_accuracy(pictures="10000"):
-    """The trained networks on the test set: pictures that get the right class here, and from PyTorch
-    (tests/pytorch/train.py); pictures whose two classes differ."""
+    """The trained networks on the test set: pictures with the right class here and in PyTorch (tests/pytorch/train.py),
+    and pictures whose two classes differ."""
     [count], batch = numbers([pictures], 1, 10000, "PICTURES"), 1000
     try:
         images, label = (np.frombuffer(gzip.open(path).read(), np.uint8) for path in
@@ -321,9 +318,9 @@ def networks_accuracy(pictures="10000"):
 
 
 def networks_share(runs="0", *sides):
-    """The share of its operator in four networks by the side of the image: of the multiply-adds, and for the named
-    SIDES of the time of one image on one thread, each step the fastest of RUNS; and the seconds of all steps.  In
-    LITv2-S the operator is HiLo; the attention of stage 4 is a case of it."""
+    """The operator's share in four networks by the side of the image: of the multiply-adds, and for the named SIDES of
+    the time of one image, each step the fastest of RUNS; and the seconds of all steps.  In LITv2-S the attention of
+    stage 4 counts as HiLo."""
     [runs], sides = numbers([runs], 0, 100, "RUNS"), sides and numbers(sides, 160, 768, "SIDE")
     if runs:
         remark(f"of each step the least of {runs} runs, processor time")
@@ -347,7 +344,7 @@ ATTENTIONS = {"s2": ("hilo", {"window": 2, "alpha": 0.9}), "s4": ("hilo", {"wind
 
 def gap_resolution():
     """Multiply-adds of LITv2-S on larger images, by the attention of its third stage, as HiLo's Fig. 3; all by formula.
-    Six layers of another attention replace those of HiLo in the count without norms; stage 4 stays as it is."""
+    Six layers of another attention replace those of HiLo in the count without norms."""
     channels, heads, layers = 384, 12, 6
     drawn = {}
     for key, (operator, options) in ATTENTIONS.items():

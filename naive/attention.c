@@ -1,7 +1,4 @@
-/* attention.c -- softmax attention as Eq. 1-3 of LiSA read
- *
- * The matrix of all queries against all keys is really there.  Never
- * optimised; to be read beside the equations.
+/* attention.c -- softmax attention as Eq. 1-3 of LiSA read, with the matrix of all pairs; never optimised
  *
  *     i  queries     j  keys     c  channels
  *

@@ -10,9 +10,8 @@
 #include "../reference/runtime/grid.h"
 #include "../reference/runtime/heads.h"
 
-/* y [queries][channels] from q [queries][channels], k and v [keys][channels];
- * a [queries][keys] is room for the attention kernel, and holds it on return;
- * r [queries][keys] is R, or NULL.  All dense. */
+/* y [queries][channels] from q [queries][channels], k and v [keys][channels]; a [queries][keys] is room for the
+ * attention kernel, and holds it on return; r [queries][keys] is R, or NULL.  All dense. */
 void attention_naive(real *y, real *a, const real *q, const real *k, const real *v, const real *r,
                      real scale, size_t queries, size_t keys, size_t channels);
 
@@ -30,9 +29,8 @@ void attention_copies_prepare(struct attention_copies *own, struct room *room,
 void attention_naive_head(const struct head *one, const struct attention_copies *own, const real *r,
                           real scale, size_t queries, size_t keys, size_t channels);
 
-/* Eq. 2, R = T(e) on a grid of N tokens: R_ij,d = e[j - i],d for d below
- * `columns`; R is [N][N][columns], and the g->offsets rows of e lie e_stride
- * apart. */
+/* Eq. 2, R = T(e) on a grid of N tokens: R_ij,d = e[j - i],d for d below `columns`; R is [N][N][columns], and the
+ * g->offsets rows of e lie e_stride apart. */
 void toeplitz(real *R, const real *e, size_t e_stride, const grid *g, size_t columns);
 
 #endif

@@ -1,9 +1,7 @@
-/* chopd.c -- the ChoP'D layer as the dense tensor that its factors define
+/* chopd.c -- the ChoP'D layer as the dense tensor that its factors define; never optimised
  *
- * Eq. 8-10, and then Eq. 3: a weight for every token and channel in and out,
- * N x N x C x D for each image, because the gate depends on the image.  Never
- * optimised, and out of memory early: 56 x 56 tokens of 96 channels would take
- * 362 GB.
+ * Eq. 8-10, and then Eq. 3: a weight for every token and channel in and out, N x N x C x D for each image, because the
+ * gate depends on the image.  56 x 56 tokens of 96 channels would take 362 GB.
  *
  *     m, n  tokens in and out      r  components      g  boxes
  *     c, d  channels in and out
@@ -17,8 +15,7 @@
 
 /* ---- the hearts ---------------------------------------------------------- */
 
-/* How much of token d, counted from the token in the middle, lies between lo and
- * hi along an axis. */
+/* How much of token d, counted from the token in the middle, lies between lo and hi along an axis. */
 static real overlap(ptrdiff_t d, real lo, real hi)
 {
     real low = (real)d - (real)0.5, high = (real)d + (real)0.5;

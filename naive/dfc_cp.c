@@ -1,7 +1,4 @@
-/* dfc_cp.c -- a layer for each image, with the tensor of all its weights
- *
- * W_imncd, five indices, is really there.  Never optimised: it is what the
- * factors of Eq. 6 save.
+/* dfc_cp.c -- a layer for each image, with the tensor W_imncd of all its weights; never optimised
  *
  * Contract: reference/dfc.h. */
 

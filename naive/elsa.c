@@ -1,14 +1,10 @@
-/* elsa.c -- ELSA as its equations and its Algorithm 2 read
+/* elsa.c -- ELSA as its equations and its Algorithm 2 read; never optimised, to be read beside Eq. 4-8
  *
- * Neighbourhoods are unfolded: the Hadamard product around every token, N x
- * K^2 x C, is really there, and so are the values around every token and the
- * filter of every channel.  For Eq. 4 the map of all tokens against all tokens
- * is there.  Never optimised; to be read beside Eq. 4-8 and Algorithms 1, 2.
+ * Neighbourhoods are unfolded: the Hadamard product around every token, N x K^2 x C, the values around every token and
+ * the filter of every channel exist.  For Eq. 4 the map of all tokens against all tokens exists.
  *
  *     i  tokens, N of them       n  neighbours, K^2 of them    a  heads, h of them
  *     ch channels                o  channels of the final variant's middle
- *
- * The hearts come first, for one image; the form around them follows.
  *
  * Contract: reference/elsa.h. */
 
@@ -57,8 +53,7 @@ void elsa_naive_logits(real *l, const real *hp, const real *unfolded, const stru
             }
 }
 
-/* The authors' final module: a convolution in groups of g channels, GELU, and
- * one linear map to all logits. */
+/* The authors' final module: a convolution in groups of g channels, GELU, and one linear map to all logits. */
 void elsa_naive_final_logits(real *l, real *g, const real *unfolded, const struct elsa_problem *p)
 {
     size_t N = p->heads.N, Q = p->heads.Q, width = p->g, entries = p->entries;
@@ -98,8 +93,7 @@ void elsa_naive_softmax(real *attention, real *row, const struct elsa_problem *p
         }
 }
 
-/* Eq. 8, Algorithm 1: every channel has the filters of its head, bent by two
- * static matrices of its own. */
+/* Eq. 8, Algorithm 1: every channel has the filters of its head, bent by two static matrices of its own. */
 void elsa_naive_filters(real *filters, const real *attention, const real *factor, const real *summand,
                         const struct elsa_problem *p)
 {
@@ -131,8 +125,7 @@ void elsa_naive_apply(real *f, const real *filters, const real *contexts, const 
 
 /* ---- the paradigm of Eq. 4 -------------------------------------------------- */
 
-/* The terms of token i and every token j in its area; off the grid the key is
- * zero. */
+/* The terms of token i and every token j in its area; off the grid the key is zero. */
 void elsa_naive_terms(real *filter, const real *q, const real *k, const struct elsa_area *area,
                       size_t a, size_t i, const struct elsa_problem *p)
 {
@@ -158,8 +151,7 @@ void elsa_naive_terms(real *filter, const real *q, const real *k, const struct e
     }
 }
 
-/* Norm of the terms, written into the map of all tokens against all; what falls
- * off the grid meets no value. */
+/* Norm of the terms, written into the map of all tokens against all; what falls off the grid meets no value. */
 void elsa_naive_weights(real *weights, real *filter, const real *q, const real *k, const struct elsa_area *area,
                         size_t a, const struct elsa_problem *p)
 {
@@ -273,8 +265,7 @@ static status load(struct plan *plan)
     return heads_load(plan);
 }
 
-/* All that the hearts multiply, and the projections: pairs off the grid too, and
- * in Eq. 4 all tokens with all. */
+/* All that the hearts multiply, and the projections: pairs off the grid too, and in Eq. 4 all tokens with all. */
 static double multiply_adds(const void *of)
 {
     const struct elsa_problem *p = of;

@@ -10,8 +10,7 @@
 
 /* ---- Hadamard attention and the ghost head -------------------------------- */
 
-/* hp and kp [N][Q], both q o k, scaled; in Eq. 6 the query and the key, each
- * scaled. */
+/* hp and kp [N][Q], both q o k, scaled; in Eq. 6 the query and the key, each scaled. */
 void elsa_naive_product(real *hp, real *kp, const real *q, const real *k, const struct elsa_problem *p);
 
 /* unfolded [N][K^2][columns]: rows [N][columns] around every token. */
@@ -38,8 +37,7 @@ void elsa_naive_apply(real *f, const real *filters, const real *contexts, const 
 void elsa_naive_terms(real *filter, const real *q, const real *k, const struct elsa_area *area,
                       size_t a, size_t i, const struct elsa_problem *p);
 
-/* weights [N][N]: the filters of head a, laid out for all tokens against all;
- * filter [K^2] is room for one. */
+/* weights [N][N]: the filters of head a, laid out for all tokens against all; filter [K^2] is room for one. */
 void elsa_naive_weights(real *weights, real *filter, const real *q, const real *k, const struct elsa_area *area,
                         size_t a, const struct elsa_problem *p);
 

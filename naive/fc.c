@@ -1,8 +1,4 @@
-/* fc.c -- the fully connected layer as Eq. 2 reads
- *
- * Four loops.  Never optimised.
- *
- * Contract: reference/dfc.h. */
+/* fc.c -- the fully connected layer as Eq. 2 reads, in four loops; never optimised.  Contract: reference/dfc.h. */
 
 #include "dfc.h"
 #include "forms.h"

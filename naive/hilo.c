@@ -1,14 +1,10 @@
-/* hilo.c -- HiLo as two attentions of all tokens with all tokens
+/* hilo.c -- HiLo as two attentions of all tokens with all tokens; never optimised, to be read beside Sec. 4.1
  *
- * Both branches are the equation in naive/attention.c over the whole padded
- * plane.  Hi-Fi's windows are a mask, -inf between tokens that share none.  In
- * Lo-Fi every token carries the key and value of its window: s^2 equal keys are
- * s^2 equal weights, and the mean under them is the mean over windows.  Nothing
- * is saved anywhere; to be read beside Sec. 4.1.
+ * Both branches are naive/attention.c over the whole padded plane.  Hi-Fi's windows are a mask, -inf between tokens
+ * that share none.  In Lo-Fi every token carries the key and value of its window: s^2 equal keys are s^2 equal weights,
+ * and the mean under them is the mean over windows.
  *
  *     i, j  tokens of the padded plane, M of them     w  windows, n of them     ch  channels
- *
- * The hearts come first, for one image; the form around them follows.
  *
  * Contract: reference/hilo.h. */
 

@@ -1,18 +1,15 @@
-/* lisa.c -- LiSA as its equations read
+/* lisa.c -- LiSA as its equations read; never optimised, to be read beside Eq. 4-10
  *
- * Every tensor that the paper draws is here in full: the Toeplitz RPE tensors,
- * the N x N correlation, the N x N x c Hadamard correlation, the N x c x D
- * convolutions.  Loops carry the paper's letters and run in the paper's order.
- * This file is never optimised; it must be readable beside Eq. 4-10.  It knows
- * no FFT: every convolution is a sum over all tokens.
+ * Every tensor that the paper draws exists in full: the Toeplitz RPE tensors, the N x N correlation, the N x N x c
+ * Hadamard correlation, the N x c x D convolutions.  Loops have the paper's letters and order; every convolution is a
+ * sum over all tokens.
  *
  *     i, j, n  tokens, N of them: i asks, n carries a key, j a value
  *     ch       channel, c of them: the paper's c of query and key, its k of value
  *     d        latent, D of them
  *     m        entry of a local window, M of them
  *
- * The hearts come first, one line of the equations each; the form around them
- * follows.  Contract: reference/lisa.h; naive/lisa.h for each heart. */
+ * Contract: reference/lisa.h; naive/lisa.h for each function. */
 
 #include "lisa.h"
 #include "attention.h"
@@ -39,8 +36,7 @@ void lisa_naive_weigh(real *A, const real *R, size_t N)
     for (size_t ij = 0; ij < N * N; ij++) A[ij] *= R[ij];
 }
 
-/* Eq. 5: a_id = sum_n A_in Ra_ind, the structure around token i; Tab. 3b's row with
- * B^a: + sum_c q_ic ba_cd. */
+/* Eq. 5: a_id = sum_n A_in Ra_ind, the structure around token i; Tab. 3b's row with B^a: + sum_c q_ic ba_cd. */
 void lisa_naive_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
                           size_t N, size_t c, size_t D)
 {
@@ -66,8 +62,7 @@ void lisa_naive_hadamard(real *A, const real *q, const real *k, size_t N, size_t
         }
 }
 
-/* Eq. 6, 7: a_id = sum_nc A_inc Ra_incd + sum_c q_ic ba_cd, the bias once and not
- * for every n. */
+/* Eq. 6, 7: a_id = sum_nc A_inc Ra_incd + sum_c q_ic ba_cd, the bias once and not for every n. */
 void lisa_naive_hadamard_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
                                    size_t N, size_t c, size_t D)
 {
@@ -110,8 +105,7 @@ void lisa_naive_output(real *y, const real *kernel, const real *v, const real *a
 /* ---- Eq. 10, and Fig. 6's order of Eq. 5 ---------------------------------- */
 
 /* Eq. 10: Ga_icd = sum_n k_nc wa_{i-n,c,d} + ba_cd, where i - n goes around the grid. */
-void lisa_naive_circular_key(real *Ga, const real *k, const real *wa, const real *ba,
-                             const grid *g, size_t c, size_t D)
+void lisa_naive_circular_key(real *Ga, const real *k, const real *wa, const real *ba, const grid *g, size_t c, size_t D)
 {
     for (size_t i = 0; i < g->tokens; i++) {
         real *Ga_i = Ga + i * c * D;
@@ -141,8 +135,7 @@ void lisa_naive_circular_value(real *Gb, const real *v, const real *wb, const re
     }
 }
 
-/* Tab. 3c: the token i - step(m) where entry m of a window finds its key; false
- * where that lies off the grid. */
+/* Tab. 3c: the token i - step(m) where entry m of a window finds its key; false where that lies off the grid. */
 static bool behind(size_t *n, const grid *g, const grid *window, size_t i, size_t m)
 {
     size_t at[GRID_AXES];

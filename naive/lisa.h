@@ -22,39 +22,33 @@ void lisa_naive_correlation(real *A, const real *q, const real *k, size_t N, siz
 /* A_ij becomes A_ij R_ij.   A, R [N][N] */
 void lisa_naive_weigh(real *A, const real *R, size_t N);
 
-/* a_id = sum_n A_in Ra_ind + sum_c q_ic ba_cd, the structure vectors, the bias only
- * where ba is given.   a [N][D], A [N][N], Ra [N][N][D], ba [c][D] or NULL */
+/* The structure vectors.   a [N][D], A [N][N], Ra [N][N][D], ba [c][D] or NULL */
 void lisa_naive_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
                           size_t N, size_t c, size_t D);
 
 /* A_inc = q_ic k_nc, the Hadamard correlation.   A [N][N][c] */
 void lisa_naive_hadamard(real *A, const real *q, const real *k, size_t N, size_t c);
 
-/* a_id = sum_nc A_inc Ra_incd + sum_c q_ic ba_cd, the bias only where ba is given.
- * A [N][N][c], Ra [N][N][c][D], ba [c][D] or NULL */
+/* A [N][N][c], Ra [N][N][c][D], ba [c][D] or NULL */
 void lisa_naive_hadamard_structure(real *a, const real *A, const real *Ra, const real *q, const real *ba,
                                    size_t N, size_t c, size_t D);
 
 /* kernel_ij = sum_d a_id Rb_ijd.   kernel [N][N], Rb [N][N][D] */
 void lisa_naive_kernel(real *kernel, const real *a, const real *Rb, size_t N, size_t D);
 
-/* y_ik = sum_j kernel_ij v_jk + sum_d a_id bb_kd.  Eq. 4 is the case without
- * latents, D = 0.   y, v [N][c], bb [c][D] */
+/* Eq. 4 is the case without latents, D = 0.   y, v [N][c], bb [c][D] */
 void lisa_naive_output(real *y, const real *kernel, const real *v, const real *a, const real *bb,
                        size_t N, size_t c, size_t D);
 
-/* Ga_icd = sum_n k_nc wa_{i-n,c,d} + ba_cd, i - n taken around the grid.
- * Ga [N][c][D], wa [N][c][D] */
+/* i - n is taken around the grid.   Ga [N][c][D], wa [N][c][D] */
 void lisa_naive_circular_key(real *Ga, const real *k, const real *wa, const real *ba,
                              const grid *g, size_t c, size_t D);
 
-/* Gb_ikd = sum_n v_nk wb_{i-n,d} + bb_kd.   Gb [N][c][D], wb [N][D] */
+/* Gb [N][c][D], wb [N][D] */
 void lisa_naive_circular_value(real *Gb, const real *v, const real *wb, const real *bb,
                                const grid *g, size_t c, size_t D);
 
-/* Ga_icd = sum_m k_{i-step(m),c} wa_mcd + ba_cd, and Gb_ikd with v, wb and bb: the
- * entries m of a window, keys and values off the grid zero.   Ga, Gb [N][c][D],
- * wa [M][c][D], wb [M][D] */
+/* Keys and values off the grid are zero.   Ga, Gb [N][c][D], wa [M][c][D], wb [M][D] */
 void lisa_naive_local_key(real *Ga, const real *k, const real *wa, const real *ba,
                           const grid *g, const grid *window, size_t c, size_t D);
 void lisa_naive_local_value(real *Gb, const real *v, const real *wb, const real *bb,
@@ -63,9 +57,8 @@ void lisa_naive_local_value(real *Gb, const real *v, const real *wb, const real 
 /* y_ik = sum_d (sum_c q_ic Ga_icd) Gb_ikd, where Fig. 6 and 7 and Eq. 9 end. */
 void lisa_naive_contraction(real *y, const real *q, const real *Ga, const real *Gb, size_t N, size_t c, size_t D);
 
-/* Eq. 5, second line, as Fig. 6 evaluates it: no N x N correlation, but the RPEs
- * meet every channel of key and value.  No form runs it; p gives N, c, D, bb and ba.
- * KRa, RbV [N][c][D] are room for K Ra and Rb V + bb, and hold them on return. */
+/* Eq. 5, second line, as Fig. 6 evaluates it: no N x N correlation, but the RPEs meet every channel of key and value.
+ * No form runs it; p gives N, c, D, bb and ba.  On return KRa, RbV [N][c][D] hold K Ra and Rb V + bb. */
 void lisa_naive_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
                      const real *Ra, const real *Rb, const struct lisa_problem *p);
 

@@ -1,9 +1,7 @@
-/* msa.c -- self-attention as Eq. 1-3 read, one window after the other
+/* msa.c -- self-attention as Eq. 1-3 read, one window after the other; without windows the grid is one window
  *
- * Without windows the grid is one window.  This file refuses to be clever: it
- * copies the window's tokens out, writes R down for every pair, masks and all, and
- * hands all of it to the equation in naive/attention.c.  With a ghost head (ELSA,
- * App. C) the maps of all heads are there, and the filter of a channel too.
+ * The window's tokens are copied, R is written for every pair, masks and all, and naive/attention.c does the rest.
+ * With a ghost head (ELSA, App. C) the maps of all heads exist, and the filter of a channel too.
  *
  *     i, j  tokens     a  heads     ch  channels
  *
@@ -23,8 +21,7 @@ struct msa_naive {
     real *filter;                   /* [N][N]: those of one channel */
 };
 
-/* R of all pairs of a window: the offsets' embedding, and -inf for a pair on different
- * sides of a seam. */
+/* R of all pairs of a window: the offsets' embedding, and -inf for a pair on different sides of a seam. */
 static void write_bias(real *r, const struct msa_problem *p, size_t window, size_t column)
 {
     const struct windows *w = &p->windows;

@@ -1,8 +1,7 @@
-/* sra.c -- spatial-reduction attention as Eq. 1-4 of PVT read
+/* sra.c -- spatial-reduction attention as Eq. 1-4 of PVT read; never optimised
  *
- * The convolution is a sum over all channels and tokens of a patch, and the map
- * of every query against every reduced key is really there, one head at a time.
- * Never optimised; to be read beside the equations.
+ * The convolution is a sum over all channels and tokens of a patch; the map of every query against every reduced key
+ * exists, one head at a time.
  *
  *     m  patches     t  tokens of a patch, s^2 of them     o, e  channels out and in
  *

@@ -1,19 +1,14 @@
-/* structsa.c -- StructSA as its equations read; see reference/structsa.h
+/* structsa.c -- StructSA as its equations read; never optimised, to be read beside Eq. 2-5 and 11-16
  *
- * The correlation is taken explicitly: the N x N map of all queries against
- * all keys, or in Eq. 16 the N x N x c Hadamard correlation, is really there.
- * Windows are unfolded, kernels are made and then applied.  Never optimised;
- * to be read beside Eq. 2-5 and 11-16.
+ * The N x N map of all queries against all keys exists, or in Eq. 16 the N x N x c Hadamard correlation.  Windows are
+ * unfolded, kernels are made and then applied.
  *
  *     i  queries, N of them        n  tokens                    d  patterns
  *     j  centres of windows, J     m  entries of a window       ch channels
  *     e  columns of the map, E
  *
- * One loop nest serves all three equations.  A dot product is a Hadamard
- * product summed, so the map of Eq. 2 has one column where that of Eq. 11 has
- * c; and an element (Eq. 4) is a window of one token.
- *
- * The hearts come first; the form around them follows. */
+ * One loop nest serves all three equations: the map of Eq. 2 has one column where that of Eq. 11 has c, and an element
+ * (Eq. 4) is a window of one token. */
 
 #include "structsa.h"
 #include "forms.h"
@@ -41,8 +36,7 @@ void structsa_naive_unfold(real *windows, const real *rows, size_t columns, cons
         neighbours_unfold(windows + j * n->entries * columns, n, j, rows, columns, columns);
 }
 
-/* Eq. 3 and 13: D filters look at each window of the map of query i, and one
- * softmax weighs all that they find. */
+/* Eq. 3 and 13: D filters look at each window of the map of query i, and one softmax weighs all that they find. */
 void structsa_naive_attend(real *a_i, const real *windows, const real *hk, const struct structsa_problem *p)
 {
     size_t J = p->J, D = p->D, taps = p->M * p->columns;

@@ -1,14 +1,9 @@
 /* figure.js -- a live figure on a page: controls, maps, and a race of both forms
  *
- * A page holds <figure class="live" data-scene="lisa" hidden>.  Without this script, or in a
- * browser without what it needs, that stays hidden, and the page is complete.  The module
- * itself comes as a script of base64 when a figure is nearly in sight: a page
- * that is opened from a disk may load scripts, and nothing else.
- *
- * Nothing is sent anywhere.  One thread; the browser's clock is rounded, so what is short
- * is repeated until it is long enough to be timed.
- *
- * It refuses to know what an operator does: scenes.js does. */
+ * A page holds <figure class="live" data-scene="lisa" hidden>, which stays hidden in a browser without what this
+ * needs.  The module comes as a script of base64 when a figure is nearly in sight, since a page opened from a disk may
+ * load only scripts.  Nothing is sent anywhere.  One thread; short runs are repeated, since the browser's clock is
+ * rounded.  scenes.js knows what an operator does. */
 
 "use strict";
 

@@ -6,8 +6,8 @@
  *     const plan = problem.plan("fast");
  *     plan.run();                                     problem.tensor.y has it
  *
- * What the module does not like is thrown, with its message.  See reference/library/wasm/live.c; node
- * reads this file too, for the proofs. */
+ * Errors of the module are thrown with their message.  See reference/library/wasm/live.c; node reads this file too, for
+ * tests. */
 
 "use strict";
 

@@ -1,12 +1,10 @@
-/* scenes.js -- what each live figure asks of the library, and nothing of a page
+/* scenes.js -- what each live figure asks of the library, without anything of a page
  *
- * A scene sets an operator over a small picture: tokens are its pixels, each sees
- * the 3 x 3 around it, and parameters are made by hand so that there is something
- * to see, or drawn.  Nothing is trained.  `show` builds the problem that is shown.
- * `widen` builds a second one of the same operator, to ask it for its attention
- * kernel: query and key are as before, but some channels more carry an impulse, 1
- * at one token each, and only they are values.  What arrives there at query i is
- * the weight of that token, since y is linear in the values.
+ * A scene sets an operator over a small picture: tokens are its pixels, each sees the 3 x 3 around it, and parameters
+ * are made by hand or random.  Nothing is trained.  `show` builds the problem that is shown.  `widen` builds a second
+ * one to ask for its attention kernel: query and key are as before, but more channels carry an impulse, 1 at one token
+ * each, and only they are values.  Their output at query i is the weight of that token, since y is linear in the
+ * values.
  *
  *     E  side of the grid, N = E E tokens     C  channels of x     M  impulses at a time */
 
@@ -77,8 +75,7 @@ function fill(to, size, value) {
     }
 }
 
-/* The tensor `name` of a wide problem: that of the shown one where both have entries; what
- * `beyond` says elsewhere. */
+/* The tensor `name` of a wide problem: that of the shown one where both have entries; what `beyond` says elsewhere. */
 function copy(wide, shown, name, beyond = () => 0) {
     const size = shown.size[name], from = shown.tensor[name];
     const place = at => at.reduce((sum, index, axis) => sum * size[axis] + index, 0);
@@ -102,8 +99,7 @@ function three_maps(problem, C, value) {
 const CENTRE = 4;
 const centre = (row, column) => column === CENTRE ? 1 : 0;
 
-/* The same with impulses in channels C ... C + M - 1: query and key do not see them, and there
- * is no other value. */
+/* The same with impulses in channels C ... C + M - 1: query and key do not see them, and there is no other value. */
 function widen_maps(wide, shown, C) {
     const W = wide.size.x[2];
     const small = shown.tensor.w_qkv;

@@ -1,10 +1,10 @@
 """check.py -- are the pages true to the sources, to the tests and to each other?
 
-Of a page: its excerpts and tables are those of the files they name; its relative links lead somewhere, also those that
-only the bound book has; the tests in its table of claims passed, as the reports of the last run say; book.md lists it.
-Of a statement table: its columns and verdicts are complete, no statement stands twice, and each test that it names
-exists; the same for the tests that chapters/errata.md names.  Each question is one line, "ok - ..." or "not ok - ...",
-below the places where it failed."""
+Of a page: its excerpts and tables are those of their files; its relative links lead somewhere, also in the bound book;
+the tests in its table of claims passed in the last run; book.md lists it.  Of a statement table: columns and verdicts
+are complete, no statement stands twice, and each test exists; so do those of chapters/errata.md.  Each question is one
+line, "ok - ..." or "not ok - ...", below the places where it failed.
+"""
 import difflib, glob, os, re
 from weave import Wrong, cells_of, claim_rows, lines_of, test_addresses, woven
 

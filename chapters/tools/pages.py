@@ -2,10 +2,10 @@
 
     bind(FOLDER, PAGES, sources=True)
 
-Writes FOLDER/index.html and everything next to it.  FOLDER/figures holds the drawings and tables of this machine: where
-they differ from the committed ones, a page shows both.  Next to FOLDER may lie tap/{float,double,exact}, the output of
-the suites when they last ran, and live/module.js, the library for the live figures, without which no page has any.
-book.md's contents give the order of the chapters."""
+Writes FOLDER/index.html and everything next to it.  FOLDER/figures has the drawings and tables of this machine; a page
+shows them where they differ from the committed ones.  Next to FOLDER may be tap/{float,double,exact}, the output of the
+suites, and live/module.js, the library for the live figures.  book.md's contents give the order of the chapters.
+"""
 import glob, html, json, os, posixpath, re, shutil, string, subprocess, textwrap, time
 from concurrent.futures import ThreadPoolExecutor
 

@@ -9,7 +9,8 @@
         Filled in the bound book only: the claims of all pages linked so far, all answers, the questions of
         chapters/exercises/CHAPTER.n.md, or a table.
 
-C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *"."""
+C is not parsed: a definition starts in the first column and ends at a "}" there; a comment's lines start with " *".
+"""
 import functools, glob, os, re, textwrap
 
 LANGUAGE = {'h': 'c', 'cu': 'cpp', 'cc': 'cpp'}

@@ -50,8 +50,7 @@ static inline void norm_row(real *x, const real *gain, const real *bias, size_t 
     for (i = 0; i < n; i++) x[i] = (x[i] - mean) * scale * gain[i] + bias[i];
 }
 
-/* softmax of scores that hold log2(e) already: x <- 2^x / sum 2^x, the largest
- * taken off first. */
+/* softmax of scores that hold log2(e) already: x <- 2^x / sum 2^x, the largest taken off first. */
 static inline void softmax_row(real *x, size_t n)
 {
     lanes top = (lanes){0} + x[0], sums = {0};

@@ -1,63 +1,33 @@
-/* attention.c -- softmax attention in tiles: the matrix is never there
+/* attention.c -- softmax attention in tiles, without the matrix of weights
  *
  *     i  queries     j  keys     c  channels
  *
- * Each query keeps a running mean of the values under the weights so far
- * (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018;
- * Dao et al., "FlashAttention", 2022):
+ * Each query keeps a running mean of the values under the weights so far (Milakov and Gimelshein, "Online normalizer
+ * calculation for softmax", 2018; Dao et al., "FlashAttention", 2022):
  *
  *     top_i = a score near the largest so far        sum_i = sum_j w_ij
  *     w_ij  = exp(A_ij + R_ij - top_i)               o_ic  = sum_j w_ij v_jc
  *
- * When a larger score comes, sum_i and o_i shrink by exp(top_i - new top_i); at
- * the end y = o / sum.  96 keys at a time, so that what is in flight stays in
- * the cache nearest to the core.
+ * When a larger score comes, sum_i and o_i shrink by exp(top_i - new top_i); at the end y = o / sum.
  *
- * What was done for speed, and what each bought at 3136 queries and keys of 64
- * channels on one core of a Zen 5 with AVX-512, where 11.3 ms were reached and
- * the multiply-adds alone need 9.2 to 9.5 (265 to 274 GFLOP/s):
+ * 1. Queries in the lanes: a vector holds one number of 16 queries, and no lane looks at another.  The softmax needs no
+ *    sums across a vector, keys and values are read in place, and a last tile needs no padding.
+ * 2. 8 rows by 3 vectors of sums in registers, 24 multiply-adds for 11 loads (4 by 3 with 16 registers).  Both
+ *    products, keys with queries and values with weights, are this one loop.
+ * 3. 2^x in registers (exponential.h).  The factor log2(e) that turns exp into it is part of the scale of the queries.
+ * 4. Keys and values are not copied, even at a stride of 12 KiB, where rows share cache sets.
+ * 5. top_i follows the largest score only when that exceeds it by a factor of 2^8; weights up to 2^8 are as exact as
+ *    weights up to 1.  So o is rarely rescaled.
+ * 6. 96 keys to a tile: more tiles read and write o more often.
  *
- * 1. Queries in the lanes.  A vector holds one number of 16 queries, and no
- *    lane ever looks at another: the softmax needs no sums across a vector,
- *    keys and values are read as they lie (one number at a time, repeated), and
- *    a last tile of keys needs no padding.  Only queries and y are transposed,
- *    once each.
- * 2. 8 rows by 3 vectors of sums in registers: 24 multiply-adds for 11 loads.
- *    Both products, keys with queries and values with weights, are this one
- *    loop, which runs at 250 GFLOP/s.  6 rows by 4 were a tenth slower: 64 is
- *    no multiple of 6.
- * 3. 2^x in registers (exponential.h), 0.9 ms in all; the factor log2(e) that
- *    turns exp into it sits in the scale of the queries.
- * 4. Keys and values where they lie.  Copying each tile to dense rows cost 0.4 to
- *    0.8 ms; not copying won even at a stride of 12 KiB, where rows share cache sets.
- * 5. top_i follows the largest score only when that has outgrown it by a factor of
- *    2^8; until then weights up to 2^8 are as exact as weights up to 1.  So o
- *    is rarely rescaled: 0.3 ms.
- * 6. Transposing in registers (transpose.h): nothing here, but a fifth of the
- *    time at 196 queries and 49 keys.
- * 7. 96 keys to a tile: what a group has gathered is read and written once for
- *    each, so 64 cost 2 to 3 % more. 128 were no better.
+ * Accuracy: the products of a tile are summed from zero and then added to o.  After a stretch of tiles, whose length is
+ * about the root of their number, o is added to a second sum and begun anew.  With 3136 keys of like values one running
+ * sum errs by 19 u, sums of tiles by 2.9 u, sums of stretches by 1.6 u (tests/msa/test_attention.c).
  *
- * And for accuracy: the products of a tile are summed from zero, and then added to o, which is an
- * addition for each 96 multiply-adds.  o is begun anew with each stretch of tiles, of which there
- * are as many as tiles in one, and what a stretch has gathered is added to that of those before it:
- * 1.7 % more instructions at 3136 keys, 0.8 % at 49 (callgrind, AVX2), and no difference that a
- * clock shows.  In one running sum over 3136 keys of like values o errs by u sqrt(3136) / 3 = 19 u;
- * in sums of tiles by 2.9 u; in sums of stretches by 1.6 u, and by 2.9 u at 120 000 keys
- * (tests/msa/test_attention.c, figures/maps.py).
+ * Division by `sum`, not multiplication by 1 / sum: the mean of equal scores stays exact.
  *
- * An Emerald Rapids does the multiply-adds at 94 to 97 % of its own peak.  Its two ports of
- * vectors also take what the softmax has of additions and comparisons, a tenth of the time at 64
- * channels; the largest of two by one instruction, which GCC does not find here, saved 1 %.  At
- * 49 keys a twentieth of the time is divisions by `sum`: products with 1 / sum would save it, and
- * the mean of equal scores would no longer be exact.
- *
- * With 16 registers, 4 rows by 3 vectors: the vectors of b are held, where GCC would load each once for each row,
- * and a Zen 3 would take 1.3 times as long (lanes.h).
- *
- * What did not help: the largest score out of the registers of the product,
- * 2^n added to the exponent instead of multiplied, prefetching the next tile, a
- * polynomial of degree 5, unrolling the products further.
+ * Tried without gain: the largest score from the registers of the product, 2^n added to the exponent, prefetching the
+ * next tile, a polynomial of degree 5, unrolling the products further.
  *
  * Contract: fast/tuned/attention.h. */
 
@@ -101,10 +71,8 @@ struct tile {
 
 /* ---- the products ---------------------------------------------------- */
 
-/* out_r (+)= sum_t a_rt b_t for so many rows r, out_r and b_t of `vectors` vectors
- * each.  Callers pass constants for rows and vectors, so that every loop but
- * the one over t is unrolled and `sum` is registers, which begin at zero: what
- * out holds already is added last. */
+/* out_r (+)= sum_t a_rt b_t for this many rows r; out_r and b_t have `vectors` vectors each.  Callers pass constants
+ * for rows and vectors, so that `sum` is registers.  It begins at zero; what out holds already is added last. */
 INLINED void product_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
                                 size_t terms, size_t rows, size_t vectors, bool add)
 {
@@ -132,16 +100,9 @@ INLINED void product(lanes *out, const real *a, size_t row_step, size_t term_ste
     for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * vectors)
         product_rows(out, a, row_step, term_step, b, terms, ROWS, vectors, add);
     switch (rows) {
-#if ROWS > 4
-    case 7: product_rows(out, a, row_step, term_step, b, terms, 7, vectors, add); break;
-    case 6: product_rows(out, a, row_step, term_step, b, terms, 6, vectors, add); break;
-    case 5: product_rows(out, a, row_step, term_step, b, terms, 5, vectors, add); break;
-    case 4: product_rows(out, a, row_step, term_step, b, terms, 4, vectors, add); break;
-#endif
-    case 3: product_rows(out, a, row_step, term_step, b, terms, 3, vectors, add); break;
-    case 2: product_rows(out, a, row_step, term_step, b, terms, 2, vectors, add); break;
-    case 1: product_rows(out, a, row_step, term_step, b, terms, 1, vectors, add); break;
-    default: break;
+#define CASE(n) case n: if (n < ROWS) product_rows(out, a, row_step, term_step, b, terms, n, vectors, add); break;
+    CASE(7) CASE(6) CASE(5) CASE(4) CASE(3) CASE(2) CASE(1)
+#undef CASE
     }
 }
 
@@ -159,8 +120,7 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
         for (size_t n = 0; n < entries; n++) s[n] *= LOG2_E;
     product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, vectors, with_bias);
 
-    /* Step 2: the largest of each query.  Even and odd keys apart: a comparison
-     * must wait for the one before it. */
+    /* Step 2: the largest of each query.  Even and odd keys apart: a comparison must wait for the one before it. */
     lanes even[WIDE], odd[WIDE];
     lanes_mask outgrown = {0};
     for (size_t v = 0; v < vectors; v++) even[v] = odd[v] = g->top[v];
@@ -174,8 +134,7 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
         outgrown |= even[v] > g->top[v] + slack;
     }
 
-    /* Step 3: shrink what was gathered where the top was outgrown; other
-     * queries shrink by 2^0. */
+    /* Step 3: shrink what was gathered where the top was outgrown; other queries shrink by 2^0. */
     if (lanes_any(outgrown))
         for (size_t v = 0; v < vectors; v++) {
             lanes top = lanes_pick(even[v] > g->top[v] + slack, even[v], g->top[v]);
@@ -198,14 +157,12 @@ INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, si
     product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, vectors, true);
 }
 
-static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
-                        bool with_bias)
+static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
 {
     attend(g, s, tile, channels, WIDE, with_bias);
 }
 
-static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
-                          bool with_bias)
+static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels, bool with_bias)
 {
     attend(g, s, tile, channels, 1, with_bias);
 }
@@ -310,8 +267,7 @@ static struct tile tile_at(const struct attention *a, size_t first, real *made)
     return t;
 }
 
-/* Tiles to a stretch: as many as there are stretches, about; eight at least, so that few keys
- * need no second sum. */
+/* Tiles to a stretch: as many as there are stretches, about; eight at least, so that few keys need no second sum. */
 static size_t stretch_of(size_t tiles)
 {
     size_t stretch = 8;
@@ -347,8 +303,7 @@ size_t attention_block(size_t queries, size_t channels, size_t heads, size_t thr
     return ((queries - 1) / blocks / unit + 1) * unit;
 }
 
-void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count,
-                    real *workspace)
+void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count, real *workspace)
 {
     size_t channels = a->channels, tiles = (a->keys + ATTENTION_TILE - 1) / ATTENTION_TILE;
     size_t stretch = stretch_of(tiles) * ATTENTION_TILE, sums = a->keys > stretch ? 2 : 1;
@@ -391,11 +346,9 @@ void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t 
 
 /* ---- relative positions ---------------------------------------------- */
 
-/* The reversed table holds the entry of i and j at the offset i - j, so that
- * queries beside each other in a row find theirs side by side and in order.  A
- * row of the grid at a time is copied in whole vectors; what the last of them
- * writes too much is overwritten by the next row, and LANES more entries may
- * be read than there are. */
+/* The reversed table holds the entry of i and j at the offset i - j, so that neighbouring queries of a row find theirs
+ * side by side and in order.  Rows of the grid are copied in whole vectors; the next row overwrites the excess, and up
+ * to LANES entries beyond the end are read. */
 
 void attention_rpe_prepare(struct attention_rpe *rpe, struct room *room, const grid *g, size_t tables)
 {

@@ -1,21 +1,15 @@
 /* exponential.h -- 2^x in every lane, by arithmetic alone
  *
- * For a softmax, whose arguments are differences to (nearly) the largest
- * score: x <= 127 (float) or 1023 (double), and anything below.
+ * For a softmax, whose arguments are differences to (nearly) the largest score: x <= 127 (float) or 1023 (double).
  *
  *     2^x = 2^n 2^f,  n the whole number next to x,  -1/2 <= f <= 1/2
  *
- * 2^f is a polynomial 1 + f g(f) that spreads its relative error evenly over
- * the interval (Remez' exchange, in 50 digits): at most 2.0e-9 at degree 6 for
- * float and 3.4e-18 at degree 11 for double, both far below one rounding.
- * With the roundings of Horner's rule the result is within 1.5 ulp of 2^x
- * (derived and swept in test_attention.c, where 0.93 is the largest error with
- * fused multiply-adds, 1.2 without).  The constant term is 1, so 2^0 is 1 exactly.
+ * 2^f is a polynomial 1 + f g(f) whose relative error is spread evenly (Remez' exchange, in 50 digits): at most 2.0e-9
+ * at degree 6 for float and 3.4e-18 at degree 11 for double.  With the roundings of Horner's rule the result is within
+ * 1.5 ulp of 2^x (test_attention.c).  2^0 is 1 exactly.
  *
- * Below the smallest normal exponent (x < -126.5, x < -1022.5) the result is
- * 0; NaN stays NaN.  No branch, no table, no conversion between integer and
- * floating point: 16 operations a vector, where the C library's exp costs a
- * call per number. */
+ * Below the smallest normal exponent (x < -126.5, x < -1022.5) the result is 0; NaN stays NaN.  No branch, no table, no
+ * conversion between integer and floating point. */
 
 #ifndef TWICETOLD_EXPONENTIAL_H
 #define TWICETOLD_EXPONENTIAL_H
@@ -43,14 +37,12 @@ static inline lanes exp2_lanes(lanes x)
     const float round = 0x1.8p23f + 127, lowest = -127;
 #endif
 
-    /* Step 1: n.  The last digit of `round` is worth 1, so the sum is rounded
-     * to a whole number, which stands in its lowest bits with the exponent's
-     * offset already added. */
+    /* Step 1: n.  The last digit of `round` is worth 1, so the sum is a whole number in its lowest bits, with the
+     * exponent's offset already added. */
     lanes_mask keep = ~(x <= lowest);
     lanes sum = x + round;
 
-    /* Step 2: 2^n is those bits moved into the place of the exponent; n = -127
-     * gives the bits of 0. */
+    /* Step 2: 2^n is those bits moved into the place of the exponent; n = -127 gives the bits of 0. */
     lanes power = (lanes)((lanes_bits)sum << MANTISSA);
 
     /* Step 3: 2^f by Horner's rule. */

@@ -1,18 +1,13 @@
 /* ghosted.c -- a ghost head on self-attention; see ghosted.h
  *
- * Every channel has weights of its own, so the matrix product that applies weights
- * to values falls apart: N^2 C products must be made, and then once more each meets
- * its value.  No order of summation saves that.  What can be saved is memory: the
- * naive form writes N x N weights for every channel.  Here
+ * Every channel has weights of its own, so no matrix product applies weights to values: N^2 C products are made, and
+ * each meets its value.  The naive form writes N x N weights for every channel.  Here
  *
- * 1. 16 queries are taken at a time, and one head: their weights are 16 x N numbers,
- *    whatever the number of channels, and no channel's weights are ever written.
- * 2. Lanes hold channels of one head, which share the weight of a pair; static
- *    matrices and values lie so that the next offset, and the next token, is the
- *    next vector.  Nothing is asked of the grid: rows may have any length.
- * 3. The static matrices know offsets alone, and 4 queries that meet 4 keys in rows of
- *    the grid have 7 offsets, not 16.  So 34 loads serve 32 multiply-adds, where pair
- *    by pair they would be 64.
+ * 1. 16 queries of one head at a time have 16 x N weights, and no channel's weights are written.
+ * 2. Lanes hold channels of one head, which share the weight of a pair.  Static matrices and values lie so that the
+ *    next offset, and the next token, is the next vector; rows of the grid may have any length.
+ * 3. The static matrices depend on offsets only: 4 queries that meet 4 keys in rows of the grid have 7 offsets, so 34
+ *    loads serve 32 multiply-adds instead of 64.
  *
  *     i  queries     j  keys     a  heads     l  lanes
  *
@@ -23,9 +18,8 @@
 
 /* ---- pairs of tokens ------------------------------------------------------- */
 
-/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k, queries and keys one after
- * the other in a row of the grid, a few of each: both are constants where this is
- * called. */
+/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k for a few queries and keys side by side in a row of the
+ * grid; callers pass constants for both numbers. */
 INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const real *w, size_t w_stride,
                   const lanes *v, size_t queries, size_t keys)
 {
@@ -43,9 +37,8 @@ INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const r
         }
 }
 
-/* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all
- * keys; `at` is which of the [h][vectors] it is.  Each row of keys is summed from zero, and then
- * the rows, for accuracy: one sum over all keys errs by more, and costs as much. */
+/* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all keys; `at` is its number in
+ * [h][vectors].  For accuracy each row of keys is summed from zero, and then the rows. */
 INLINED void weigh(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
                    const real *w, size_t i, size_t queries)
 {

@@ -1,9 +1,8 @@
-/* ghosted.h -- self-attention whose weights a ghost head bends for every channel
+/* ghosted.h -- self-attention whose weights a ghost head changes for every channel
  *
  *     y_ic = sum_j (factor_c[j - i] A_c'ij + summand_c[j - i]) v_jc,   A = softmax_j(scores)
  *
- * Contract: reference/msa.h, reference/runtime/ghost.h.  How it is done, and what that
- * buys: fast/tuned/ghosted.c. */
+ * Contract: reference/msa.h, reference/runtime/ghost.h. */
 
 #ifndef TWICETOLD_FAST_GHOSTED_H
 #define TWICETOLD_FAST_GHOSTED_H
@@ -28,8 +27,7 @@ struct ghosted {
 void ghosted_prepare(struct ghosted *own, struct room *room, const struct msa_problem *p);
 void ghosted_load(struct ghosted *own, const struct msa_problem *p);
 
-/* Keys and values of the calling thread's share of the tokens of one image, from
- * rows q, k, v side by side [N][3C]. */
+/* Keys and values of the calling thread's share of the tokens of one image, from rows q, k, v side by side [N][3C]. */
 void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct flight *t, const real *qkv);
 
 /* Block number `block` of y [N][C], all heads. */

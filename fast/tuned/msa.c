@@ -1,22 +1,15 @@
 /* msa.c -- self-attention over the tiled kernel
  *
- * Weights are repacked once (packed_linear.h), and a few images at a time go
- * all the way from x to y (flight.h).  On one core of a Zen 5 with AVX-512, 14 x
- * 14 tokens of 768 channels with 12 heads take 5.3 ms so, and 6.2 where OpenBLAS
- * makes the projections.
+ * Weights are repacked once (packed_linear.h), and a few images at a time go all the way from x to y (flight.h).
+ * Without windows the queries are cut into blocks, and keys and values are read where the projection left them; a
+ * window is copied first (tiled_hearts.h).
  *
- * Without windows the queries are cut into blocks, and keys and values are read
- * where the projection left them; a window is copied out first (tiled_hearts.h).
+ * A seam of shifted windows is no mask: the sides of a window are attended one after another, each a smaller window.  7
+ * x 7 tokens shifted by 3 have sides of 4 x 4, 4 x 3, 3 x 4 and 3 x 3, 625 pairs instead of 2401.  A side is a box of
+ * the plane, so its rows are copied as runs and its offsets are those of the grid.
  *
- * A seam of shifted windows is no mask here.  What lies on different sides does not
- * meet, so the sides of a window are attended one after the other, each a smaller
- * window: 7 x 7 tokens shifted by 3 have 4 x 4, 4 x 3, 3 x 4 and 3 x 3, 625 pairs in
- * place of 2401, and nothing is computed only to be masked.  A side is a box of the
- * plane, so its rows are copied as runs and its offsets are those of the grid.
- *
- * All windows of all images have the same few embeddings: R of a window, and of each
- * kind of side, is written out while loading where a window is one tile of keys at
- * most.  Larger ones read the table.
+ * All windows share their embeddings.  If a window is at most one tile of keys, its R and that of each kind of side are
+ * written while loading; larger ones read the table.
  *
  * With a ghost head every channel has weights of its own: ghosted.h.
  *

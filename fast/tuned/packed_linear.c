@@ -1,43 +1,20 @@
-/* packed_linear.c -- linear maps with their weights repacked once; see
- * packed_linear.h
+/* packed_linear.c -- linear maps with their weights repacked once; see packed_linear.h
  *
- * Some tokens by some vectors of outputs are sums in registers: 6 tokens by 4 vectors, 8
- * by 3.  For each input these are 4 loads and 6 repeated numbers, or 3 and 8, which feed
- * 24 multiply-adds.  A panel comes from the second cache, as the tokens pass by it; and
- * while they do, the next panel is sent for, which may lie in memory.
+ * Some tokens by some vectors of outputs are sums in registers: 6 tokens by 4 vectors, 8 by 3.  For each input these
+ * are 4 loads and 6 repeated numbers, or 3 and 8, for 24 multiply-adds.  A panel comes from the second cache while the
+ * tokens pass by it.  Meanwhile the next panel, which may lie in memory, is prefetched.
  *
- * On one core of a Zen 5 with AVX-512, 196 tokens, 768 inputs and 1024 outputs
- * take 1.35 ms (228 of 265 GFLOP/s), and 1.51 by OpenBLAS; 49 tokens and 1280
- * outputs 0.42 ms, and 0.62.  What did not help: the inputs in parts, so that
- * a panel fits the first cache (sums then pass through memory); 7 rows by 4
- * and 5 by 5; larger chunks.
+ * With 16 registers, 4 rows by 3 vectors are sums; three registers hold the weights, each loaded once, and one the
+ * input.
  *
- * On one core of an Emerald Rapids (158 GFLOP/s by multiply-adds alone, and up to 174 as its
- * clock allows), GFLOP/s by turns with oneDNN's:
+ * The sums must not be an array in memory, where gcc keeps them if one of their stores is of a part of a vector: so
+ * whole stores and those of a part are separate.
  *
- *     tokens, inputs, outputs     42 768 3072    49 768 2304    85 384 1536    341 384 96
- *     panels of 4 and of 1             99            113            160            150
- *     almost equal panels              -              -              -             174
- *     ... and the next sent for       137            144            170            174
- *     oneDNN                           90            102            140            169
+ * Panels are almost equally wide, since a panel of 1 vector loads as much as it adds.  Beyond a few hundred tokens a
+ * BLAS, which repacks the tokens too, is as fast: hence one image after the other.
  *
- * The sums must not be an array in memory, where gcc keeps them if one of their stores is of a part of a
- * vector: 224 tokens, 96 inputs and 288 outputs were at 91 % of what multiply-adds alone reach, and with whole
- * stores told apart from those of a part they are at 95.
- *
- * Of 16 registers 12 are sums, 4 rows by 3 vectors; three hold the weights, so that each is loaded once and not once
- * for each row, and one the input.  On one core of a Zen 3, which does 51.7, G multiply-adds a second, the best of 41:
- *
- *     tokens, inputs, outputs    196 768 2304    49 768 1280    784 384 1152    3136 96 288    3136 96 96
- *     weights where they lie         34.9            34.7           34.0           34.8           36.1
- *     weights held                   45.8            44.5           45.0           47.7           48.5
- *     oneDNN                         42.1            40.9           45.3           46.4           47.5
- *     OpenBLAS                       41.6            32.9           43.1           38.5           38.6
- *
- * 6 rows by 2 vectors were as fast; inputs in parts of 256 for the first cache, slower.
- *
- * Panels of 1 load as much as they add.  Beyond a few hundred tokens a BLAS, which lays out
- * the tokens too, is as fast: hence one image after the other. */
+ * Tried without gain: inputs in parts, so that a panel fits the first cache; 7 rows by 4 and 5 by 5; 6 by 2 with 16
+ * registers; larger chunks. */
 
 #include "packed_linear.h"
 #include <string.h>
@@ -89,8 +66,7 @@ static size_t panel_of(const struct linear *map, size_t out)
     return panel;
 }
 
-/* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in
- * registers. */
+/* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in registers. */
 static void load_vector(real *to, size_t width, const real *weight, size_t stride, const real *bias, size_t in)
 {
     lanes_store(to, bias ? lanes_load_anywhere(bias) : (lanes){0});
@@ -138,10 +114,9 @@ static void load(struct linear *map, size_t first, size_t rows, const real *weig
     linear_packed_load(map, first, rows, weight, map->in, bias);
 }
 
-/* y of so many tokens and one panel, of whose last vector `last` outputs are written.  In x a token lies `token`
- * further on than the one before it, and an input `input`; one of the two is 1.  Callers pass constants for that one,
- * for rows and for vectors, so that `sum` is registers.  What lies `ahead`, a share of the next panel, is sent for
- * meanwhile, a line for each input. */
+/* y of this many tokens and one panel, of whose last vector `last` outputs are written.  In x tokens are `token` reals
+ * apart and inputs `input`; one of the two is 1.  Callers pass constants for that one, for rows and for vectors, so
+ * that `sum` is registers.  Each input prefetches a line of the next panel at `ahead`. */
 INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                            const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
 {
@@ -169,8 +144,8 @@ INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token
     }
 }
 
-/* Tokens first ... end - 1 by one panel, in blocks of almost the same number of tokens, none of
- * them small.  `sent` lines of the next panel have been sent for; returns how many then have. */
+/* Tokens first ... end - 1 by one panel, in blocks of almost equal size.  `sent` lines of the next panel have been
+ * prefetched; returns how many then have. */
 INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
                               size_t sent, size_t in, size_t last, size_t tokens, size_t vectors)
 {
@@ -212,9 +187,8 @@ INLINED size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t token
     }
 }
 
-/* A group of tokens meets one panel after the other, chunk by chunk, and then comes the next group.  Groups have so
- * many tokens that their part of x and y, a megabyte in float, stays in the second cache; but at least GROUP, since
- * each sends for all weights anew. */
+/* A group of tokens meets one panel after another, chunk by chunk.  Its part of x and y, a megabyte in float, stays in
+ * the second cache; a group has at least GROUP tokens, since each reads all weights. */
 INLINED void all_meet(real *y, size_t y_stride, const real *x, size_t token, size_t input, const struct linear *map,
                       size_t tokens, size_t part, size_t parts)
 {

@@ -1,6 +1,4 @@
-/* registers.h -- how many vectors the processor has registers for
- *
- * Apart from lanes.h, for proofs put other vectors in the place of those. */
+/* registers.h -- how many registers for vectors the processor has; tests replace it */
 
 #ifndef TWICETOLD_REGISTERS_H
 #define TWICETOLD_REGISTERS_H

@@ -1,12 +1,10 @@
-/* tiled_attention.c -- blocks of queries and windows of tokens, by the tiled
- * attention; see tiled_hearts.h */
+/* tiled_attention.c -- blocks of queries and windows of tokens, by the tiled attention; see tiled_hearts.h */
 
 #include "tiled_attention.h"
 #include <string.h>
 
-/* Keys and values that fit the second cache may as well be read once for each ATTENTION_BLOCK queries.
- * Those of 56 x 56 tokens of 96 channels do not: read for each 672 instead, they cost 5 % less of
- * the whole on a core of an Emerald Rapids, whose third cache gives 26 GB a second. */
+/* Keys and values that fit the second cache are read once for each ATTENTION_BLOCK queries; larger ones for more
+ * queries. */
 static size_t block_of(const struct attention *a, size_t heads, size_t threads)
 {
     if (a->keys <= ATTENTION_BYTES / sizeof(real) / (2 * a->channels)) return ATTENTION_BLOCK;

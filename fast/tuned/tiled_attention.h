@@ -1,9 +1,8 @@
 /* tiled_attention.h -- the tiled attention (attention.h) as hearts (heads.h)
  *
- * A block of queries against all keys, so that the threads have work when there
- * is one head; or one side of a window of tokens against itself.  Each is part one->part of
- * a head.  The caller's `a` says how many queries, keys and channels there are,
- * the scale and the bias; where rows lie is filled in here. */
+ * A block of queries against all keys, so that the threads have work when there is one head; or one side of a window of
+ * tokens against itself.  Each is part one->part of a head.  The caller's `a` has the numbers of queries, keys and
+ * channels, the scale and the bias; where rows lie is filled in here. */
 
 #ifndef TWICETOLD_FAST_TILED_HEARTS_H
 #define TWICETOLD_FAST_TILED_HEARTS_H
@@ -19,8 +18,7 @@ struct tiled {
     real *q, *k, *v, *y;        /* [entries][channels], where a window was asked for */
 };
 
-/* For this many heads of queries, keys and channels as `a` says; or for windows of so many tokens, which
- * `a` then is about. */
+/* For this many heads of queries, keys and channels as `a` says; or for windows of `entries` tokens. */
 void tiled_prepare(struct tiled *own, struct plan *plan, struct attention a, size_t heads, size_t entries);
 
 /* Blocks of a head. */
@@ -32,11 +30,9 @@ static inline size_t tiled_blocks(const struct tiled *own, size_t queries)
 /* Block one->part of the queries; rows are read where they lie. */
 void tiled_block(const struct head *one, struct attention a, const struct tiled *own);
 
-/* One side of window one->part: all of it where no seam runs through it.  Its rows
- * are copied out first: they lie in runs of s, and s^2 rows of c channels are small
- * beside the work on them.  Queries and keys are counted here.  The row `padding`
- * is the query of a token of the padding, whose key and value lie as far behind
- * it as any token's; it may be NULL where windows tile the plane. */
+/* One side of window one->part, all of it where no seam runs through it.  Its rows are copied, and its queries and keys
+ * counted here.  The row `padding` is the query of a token of the padding, whose key and value are as far behind it as
+ * any token's; it may be NULL where windows tile the plane. */
 void tiled_window(const struct head *one, struct attention a, const struct windows *windows, size_t side,
                   const real *padding, const struct tiled *own);
 

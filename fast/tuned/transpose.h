@@ -1,16 +1,11 @@
-/* transpose.h -- a square of LANES by LANES numbers, turned, or summed over its lanes
+/* transpose.h -- a square of LANES by LANES numbers, transposed, or summed over its lanes
  *
- * Numbers that lie side by side in memory go to the same lane of consecutive
- * vectors, and back: it is its own inverse.  Where each vector is to become one
- * number, the sum of its lanes, the same shuffles serve, and the two vectors that
- * one of them leaves are added up: half as many go on.
+ * Numbers that lie side by side in memory go to the same lane of consecutive vectors, and back: it is its own inverse.
+ * Where each vector becomes one number, the sum of its lanes, the same shuffles serve, and both vectors that one of
+ * them leaves are added.
  *
- * Groups of four lanes are turned first, each by itself, and then whole groups
- * change places.  In float a group is 16 bytes, and within these x86-64 moves
- * numbers by one cheap instruction.  Where every round went across them, AVX2
- * needed six for what two do here, and LiSA at 56x56 tokens takes 0.95 of the time
- * on a Zen 3.  With AVX-512 it is as many either way, but one across takes three
- * cycles instead of one, and a register that says where each number goes. */
+ * Groups of four lanes are transposed first, and then whole groups change places.  Within 16 bytes x86-64 moves numbers
+ * by one cheap instruction; across them AVX2 needs more instructions, and AVX-512 slower ones. */
 
 #ifndef TWICETOLD_TRANSPOSE_H
 #define TWICETOLD_TRANSPOSE_H

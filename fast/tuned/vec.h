@@ -1,12 +1,8 @@
 /* vec.h -- a vector of LANES reals
  *
- * The widest vector of the machine that the compiler was told to build for:
- * 64 bytes with AVX-512, 32 with AVX, 16 anywhere else (SSE2, NEON, or plain
- * registers).  The arithmetic is that of the vector extension which GCC and
- * clang share: + - * on whole vectors, and a scalar operand is repeated.  No
- * intrinsics, and nothing here knows what the lanes stand for.
- *
- * L is LANES throughout fast/. */
+ * The widest vector of the machine that the compiler was told to build for: 64 bytes with AVX-512, 32 with AVX, 16
+ * anywhere else (SSE2, NEON, or plain registers).  Arithmetic is the vector extension of GCC and clang, without
+ * intrinsics: + - * on whole vectors, and a scalar operand is repeated.  L is LANES throughout fast/. */
 
 #ifndef TWICETOLD_LANES_H
 #define TWICETOLD_LANES_H
@@ -47,10 +43,8 @@ typedef struct point { lanes re, im; } point;
 static inline lanes lanes_load(const real *from) { return *(const lanes *)from; }
 static inline lanes lanes_load_anywhere(const real *from) { return *(const lanes_anywhere *)from; }
 
-/* `a`, in a register from here on, and loaded once.  Of 16 registers sums leave hardly one to spare, and GCC would
- * rather load a vector again for every multiply-add that wants it, for which two loads a cycle are too few:
- * self-attention took 1.3 times as long on a Zen 3.  Of 32 it keeps most unasked; but vectors that lie across cache
- * lines it loaded twice, where two shuffles want them: ChoP'D's layer took 1.04 times as long on a Zen 4. */
+/* `a`, in a register from here on, loaded once.  GCC would load a vector again for every multiply-add that uses it, if
+ * 16 registers leave few to spare, and unaligned ones for each shuffle. */
 static inline lanes lanes_held(lanes a)
 {
 #if defined __x86_64__ && (LANE_BYTES < 64 || defined __AVX512F__)

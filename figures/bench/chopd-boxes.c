@@ -3,21 +3,17 @@
  *     build/figures/chopd-boxes SECONDS SIDE...
  *     build/figures/chopd-boxes LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS
  *
- * The first form times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of
- * 56 x 56 tokens, with one thread, in four ways:
+ * The first form times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of 56 x
+ * 56 tokens, with one thread.  Each way gets SECONDS, and at least three runs:
  *
  *     direct      adds all tokens of the box, as average pooling does
  *     axes        adds along one axis, then along the other
- *     whole       fast/tuned/chopd/box_pool.h, edges between tokens
- *     fractional  the same with a box a quarter of a token larger on every side: edges in tokens
+ *     whole       fast/tuned/chopd/box_pool.h, edges between tokens; the three are compared
+ *     fractional  the same with a box a quarter of a token larger on every side
  *
- * direct and axes vectorize along x and skip what is off the grid.  The first three compute the same and are compared.
- * Each way gets SECONDS, and at least three runs.
- *
- * The second form times weighted sums of means over random boxes (fast/tuned/chopd/box_pool.h), the step of the ChoP'D layer
- * between its two products, on EDGE x EDGE random tokens.  EDGES is whole or fractional.  LAYOUT is planes, [C][N] in
- * and out, as in the layer; or tokens, [N][C] in and out, transposed a vector of channels at a time.  C and N are then
- * multiples of a vector.  The result is compared with sums over the boxes in double, before and after. */
+ * The second form times weighted sums of means over random boxes on EDGE x EDGE random tokens.  EDGES is whole or
+ * fractional.  LAYOUT is planes, [C][N] in and out, as in the layer; or tokens, [N][C] in and out, transposed a vector
+ * of channels at a time, C and N multiples of a vector.  The result is compared with sums over the boxes in double. */
 
 #include <math.h>
 #include <omp.h>

@@ -1,9 +1,5 @@
-/* machine.c -- where numbers were measured, as comment lines for a TSV file
- *
- *     build/figures/machine
- *
- * CPU, cores, memory, compiler, flags, oneDNN, BLAS and FFTW; no name of the machine,
- * no path, nothing of its owner. */
+/* machine.c -- where numbers were measured, as comment lines for a TSV file: CPU, cores, memory, compiler, flags,
+ * oneDNN, BLAS and FFTW; nothing that names the machine or its owner */
 
 #define _POSIX_C_SOURCE 200809L
 

@@ -3,18 +3,13 @@
  *     build/figures/networks-profile RUNS [NETWORK FORM [GRID]]
  *     build/figures/networks-profile seconds NETWORK FORM GRID BATCH THREADS REPEATS
  *
- * Weights and pixels are random.
- *
  * The first form has a row for each kind of step: number of steps, time and multiply-adds, the shares of both, and by
- * Amdahl's law how many times faster the network would be if that kind took no time.  It takes one image, one thread
- * and the processor time of each step, the least of RUNS.  Without GRID the network's own is taken.  With 0 runs
- * nothing is timed: a row has the number of steps and their multiply-adds.
- *
- * "litv2-s-unconvolved" is LITv2-S without the 3 x 3 convolutions in its MLPs: the difference is their time.
+ * Amdahl's law how many times faster the network would be if that kind took no time.  One image, one thread, processor
+ * time, the least of RUNS.  With 0 runs nothing is timed.  "litv2-s-unconvolved" is LITv2-S without the convolutions in
+ * its MLPs: the difference is their time.
  *
  * The second form has one row: median and quartiles of the runs, bytes of the network, multiply-adds without norms,
- * parameters, and each kind's share of the time of the last run, as "mlp=0.62,hilo=0.17".  The first run is not timed,
- * and each has its own pixels (judge.h).  GRID "-" is the network's own. */
+ * parameters, and each kind's share of the time of the last run.  GRID "-" is the network's own. */
 
 #include <math.h>
 #include <omp.h>

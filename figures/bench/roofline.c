@@ -2,21 +2,15 @@
  *
  *     build/figures/roofline [SECONDS [BYTES [alone]]]
  *
- * One thread.  The roofs are the multiply-adds a second of the vectors of fast/tuned/vec.h on registers, and the bytes a
- * second that they read from each cache and from memory.  Then every fast form, and the naive ones on grids that they
- * finish in seconds.  A form's intensity is its multiply-adds, by its formula, over the bytes of
+ * One thread.  The roofs are the multiply-adds a second of vectors in registers, and the bytes a second that they read
+ * from each cache and from memory.  Then every fast form, and the naive ones on small grids.  A form's intensity is its
+ * multiply-adds, by its formula, over the bytes of x, y, the parameters (or what the form keeps of them if that is
+ * more) and the workspace, once each.  Its roof is the intensity times the bandwidth of the level that holds those
+ * bytes, but at most the peak.  Exponentials, roots and sums without a product are not counted.
  *
- *     x and y, once each; the parameters, or what the form keeps of them if that is more; the workspace of a run, once
- *
- * Its roof is the intensity times the bandwidth of the level that holds those bytes, but at most the peak.
- *
- * A form that reads something twice has more traffic than is counted.  One whose workspace stays in a nearer cache has
- * a higher roof.  Exponentials, roots and sums without a product are not counted as multiply-adds, except in transforms
- * (two operations count as one).  So the share of the roof underestimates the share of the machine at work.
- *
- * Times are processor time, the least of as many runs as fit in SECONDS (0.5); rates are the best of as many.  The
- * roofs are measured before the forms and again after them.  BYTES (1 GiB) is the size of the largest array that is
- * read; "alone" measures the roofs only.  Rows:
+ * Times are processor time, the least of as many runs as fit in SECONDS (0.5); rates are the best of as many, before
+ * the forms and after them.  BYTES (1 GiB) is the size of the largest array that is read; "alone" measures the roofs
+ * only.
  *
  *     level   NAME  bytes read through  G bytes a second, or G multiply-adds  bytes that it holds
  *     form    OPERATOR  OPTIONS  SIZES  FORM  GRID  CHANNELS  WITHOUT  ... (print_dot) */

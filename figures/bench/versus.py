@@ -4,15 +4,16 @@
     python3 figures/bench/versus.py [CASE ...] [--threads 1,2] [--rounds 15] [--runs 7] [--minutes 20] [--build build]
                               [--eager] [--goals FILE]
 
-tests/pytorch/OPERATOR.py has the cases of an operator and PyTorch's ways to compute them.  Each way is timed stock and
-tuned (TUNED), and, unless --eager is given, also through torch.compile if it is not slow without.  Both sides get the
-same tensors and must agree (to 1e-4) before timing and on what each made while it was timed; no run gets an x that was
-used before.  The sides alternate, since the speed of a core changes from second to second.  A row is the median over
-the rounds of a side's medians.  Cases with goals come first and get three times the minutes of the others.
+tests/pytorch/OPERATOR.py has the cases and PyTorch's ways to compute them.  Each way is timed stock and tuned (TUNED),
+and, without --eager, also through torch.compile if it is not slow.  Both sides get the same tensors and must agree (to
+1e-4), before timing and while it runs; no run gets an x that was used before.  The sides alternate, since the speed of
+a
+core changes.  A row is the median over the rounds of a side's medians.  Cases with goals come first and get three times
+the minutes of the others.
 
-FILE gets the goals: our form against PyTorch's fastest way and against the floor of this machine,
-max((multiply-adds + 11 exponentials) / peak, bytes of x, y and parameters / bandwidth).  figures/bench/roofline measures both
-rates of a core before and after all cases; they are multiplied by the threads, as are the caches.
+FILE gets the goals: our form against PyTorch's fastest way and against the floor of this machine, max((multiply-adds +
+11 exponentials) / peak, bytes of x, y and parameters / bandwidth).  figures/bench/roofline measures both rates of a core
+before and after all cases; they and the caches are multiplied by the threads.
 """
 import argparse
 import importlib

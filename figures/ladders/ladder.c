@@ -3,13 +3,10 @@
  *     build/figures/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
  *         [--threads T] [--repeats R] [--seconds S] [options of the operator]
  *
- * One line for each step of figures/rungs: multiply-adds and bytes by formula (bytes without projections), and the
- * median and quartiles of R runs (5), or of as many as S seconds (20) allow.  The last step runs with T threads (all
- * cores), the others with one.  Two lines frame them: the projections alone, which all steps share, and the fast form
- * with one thread and with T.
- *
- * The benchmark harness (judge.h) compares all steps and the fast form with the first step.  A difference is an
- * error. */
+ * One line for each step of figures/rungs: multiply-adds and bytes by formula (bytes without projections), and median
+ * and quartiles of R runs (5), or of as many as S seconds (20) allow.  The last step runs with T threads (all cores),
+ * the others with one.  Before them come the projections alone, after them the fast form with one thread and with T.
+ * The benchmark harness (judge.h) compares all with the first step; a difference is an error. */
 
 #include <math.h>
 #include <omp.h>

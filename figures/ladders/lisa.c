@@ -1,23 +1,19 @@
-/* lisa.c -- LiSA's Eq. 10 as a ladder: eight rungs, one idea each
+/* lisa.c -- LiSA's Eq. 10 as a ladder: eight steps, one idea each
  *
- *     i, n  tokens, N of them     ch  channel, c of them     d  latent, D of them
+ *     i, n  token, N of them     ch  channel, c of them     d  latent, D of them
  *
- *   equation    The naive form's hearts: both convolutions of all tokens, then the query.
- *   order       The query first.  The readings a_d of a token are summed before anything
- *               is mixed, and the kernels before they meet the values: half the
- *               multiply-adds, and no array of N c D numbers.
- *   identity    A circular convolution is a product of spectra (chapters/1-lisa.md,
- *               identity 5).  The transforms are sums as they stand, along each axis.
- *   fft         The sum of n terms falls apart by the factors of n.
+ *   equation    The core of the naive form: both convolutions of all tokens, then the query.
+ *   order       The query first.  The structure vector a of a token is summed before anything is mixed, and kernels are
+ *               mixed before they meet the values: half the multiply-adds, and no array of N c D numbers.
+ *   identity    A circular convolution is a product of spectra (chapters/1-lisa.md, identity 5).  Transforms are plain
+ *               sums along each axis.
+ *   fft         A sum of n terms splits by the factors of n.
  *   pairs       Two latents are one complex kernel (identity 6): half the transforms.
- *   lanes       A channel for each lane: the same transforms, word for word, with
- *               vectors for numbers.
- *   registers   Two to eight points at a time are transformed in registers, without the
- *               products that are no products.
- *   threads     Heads for all threads, which the runner does: not a line is new.
+ *   lanes       A channel in each lane: the same transforms with vectors instead of numbers.
+ *   registers   Two to eight points at a time are transformed in registers, without multiplications by 0 or 1.
+ *   threads     The threads share the heads, which needs no new line.
  *
- * It knows no other equation and no local kernels, and any grid.  What
- * fast/tuned/lisa/lisa.c has besides stands there.  Contract: reference/lisa.h. */
+ * Any grid; other equations and local kernels are rejected.  Contract: reference/lisa.h. */
 
 #include <string.h>
 #include "../../fast/tuned/lisa/vec_pass.h"
@@ -29,8 +25,7 @@
 /* A complex number.  Of a vector of them, lanes.h has the point. */
 typedef struct number { real re, im; } number;
 
-/* An axis of n points, which lie `stride` apart on the grid; the nth roots of 1, exp(-2 pi
- * sqrt(-1) k / n). */
+/* An axis of n points, which lie `stride` apart on the grid; the nth roots of 1, exp(-2 pi sqrt(-1) k / n). */
 struct axis {
     size_t n, stride;
     number *root;
@@ -39,8 +34,7 @@ struct axis {
 /* out[o] = sum_i in[i step] root^(i o) for o < n; part is room for n numbers. */
 typedef void line_transform(number *out, const number *in, size_t step, size_t n, const struct axis *axis,
                             number *part);
-typedef void lane_transform(point *out, const point *in, size_t step, size_t n, const struct axis *axis,
-                            point *part);
+typedef void lane_transform(point *out, const point *in, size_t step, size_t n, const struct axis *axis, point *part);
 
 struct climb {
     struct heads heads;
@@ -215,8 +209,8 @@ static void each_latent(const struct head *one)
 
 /* ---- 4. fft ---------------------------------------------------------------------------- */
 
-/* p transforms of every pth point, and their sums: n (n - 1) products become n times the sum
- * of p - 1 over the factors of n. */
+/* p transforms of every pth point, and their sums: n (n - 1) products become n times the sum of p - 1 over the
+ * factors. */
 static void fft(number *out, const number *in, size_t step, size_t n, const struct axis *axis, number *part)
 {
     if (n == 1) {
@@ -462,77 +456,53 @@ static void fft_registers(point *out, const point *in, size_t step, size_t n, co
 {
     size_t p = radix(n), m = p ? n / p : 0;
 
-    /* Step 1: what is small enough, at once. */
     if (m == 0) {
         fft_lanes(out, in, step, n, axis, part);
         return;
     }
-    if (m == 1) {
-        switch (p) {
-        case 8: leaf(out, in, step, 8); break;
-        case 7: leaf(out, in, step, 7); break;
-        case 5: leaf(out, in, step, 5); break;
-        case 4: leaf(out, in, step, 4); break;
-        case 3: leaf(out, in, step, 3); break;
-        default: leaf(out, in, step, 2);
-        }
-        return;
-    }
-
-    /* Step 2: all else from smaller ones. */
-    for (size_t r = 0; r < p; r++) fft_registers(out + r * m, in + r * step, p * step, m, axis, part);
+    for (size_t r = 0; m > 1 && r < p; r++) fft_registers(out + r * m, in + r * step, p * step, m, axis, part);
     switch (p) {
-    case 8: join(out, m, axis, 8); break;
-    case 7: join(out, m, axis, 7); break;
-    case 5: join(out, m, axis, 5); break;
-    case 4: join(out, m, axis, 4); break;
-    case 3: join(out, m, axis, 3); break;
-    default: join(out, m, axis, 2);
+#define CASE(p) case p: \
+        if (m == 1) leaf(out, in, step, p); \
+        else join(out, m, axis, p); \
+        break;
+    CASE(8) CASE(7) CASE(5) CASE(4) CASE(3) CASE(2)
+#undef CASE
     }
 }
 
 /* ---- the forms around them --------------------------------------------------------------- */
 
-static status start(struct plan *plan, void (*heart)(const struct head *))
+static status prepare(struct plan *plan)
 {
+    static const struct step {
+        void (*core)(const struct head *);
+        size_t together;
+        line_transform *transform;
+        lane_transform *transform_lanes;
+    } steps[] = {
+        {equation, 0, NULL, NULL}, {order, 0, NULL, NULL}, {each_latent, 1, dft, NULL}, {each_latent, 1, fft, NULL},
+        {each_pair, 2, fft, NULL}, {in_lanes, 2, fft, fft_lanes}, {in_lanes, 2, fft, fft_registers},
+        {in_lanes, 2, fft, fft_registers},
+    };
     const struct lisa_problem *p = plan->of;
-    if (p->equation != 10 || !p->wraps)
-        return bad_input("the ladder is of Eq. 10 with circular kernels, found another equation or local ones");
-    heads_prepare(plan, (struct hearts){.heart = heart, .dense = true});
-    return room_status(&plan->room);
-}
-
-static status prepare_equation(struct plan *plan)
-{
-    const struct lisa_problem *p = plan->of;
-    struct climb *f = plan->state;
-    status s = start(plan, equation);
-    if (s.code) return s;
-    room_reals(&plan->room, OF_THREAD, &f->Ga, "the convolutions of the key", p->heads.N, p->heads.c, p->D, 1);
-    room_reals(&plan->room, OF_THREAD, &f->Gb, "the convolutions of the value", p->heads.N, p->heads.c, p->D, 1);
-    return room_status(&plan->room);
-}
-
-static status prepare_order(struct plan *plan)
-{
-    const struct lisa_problem *p = plan->of;
-    struct climb *f = plan->state;
-    status s = start(plan, order);
-    if (s.code) return s;
-    room_reals(&plan->room, OF_THREAD, &f->a, "the readings of a token", p->D, 1, 1, 1);
-    return room_status(&plan->room);
-}
-
-/* Axes and their roots, the readings of all tokens, the value's kernels. */
-static status start_spectra(struct plan *plan, void (*heart)(const struct head *), size_t together,
-                            line_transform *transform)
-{
-    const struct lisa_problem *p = plan->of;
+    const struct step *step = &steps[rung_number(&lisa_ladder, plan->form)];
     struct climb *f = plan->state;
     struct room *room = &plan->room;
-    size_t N = p->heads.N, stride = N;
-    status s = start(plan, heart);
-    if (s.code) return s;
+    size_t N = p->heads.N, c = p->heads.c, D = p->D, stride = N;
+
+    /* Step 1: the sums of Eq. 10 as they stand. */
+    if (p->equation != 10 || !p->wraps)
+        return bad_input("the ladder is of Eq. 10 with circular kernels, found another equation or local ones");
+    heads_prepare(plan, (struct hearts){.heart = step->core, .dense = true});
+    if (step->core == equation) {
+        room_reals(room, OF_THREAD, &f->Ga, "the convolutions of the key", N, c, D, 1);
+        room_reals(room, OF_THREAD, &f->Gb, "the convolutions of the value", N, c, D, 1);
+    }
+    if (step->core == order) room_reals(room, OF_THREAD, &f->a, "the readings of a token", D, 1, 1, 1);
+    if (!step->transform) return room_status(room);
+
+    /* Step 2: axes and their roots, the structure vectors of all tokens, the value's kernels. */
     for (int a = 0; a < GRID_AXES; a++) {
         size_t n = p->g.size[a];
         stride /= n;
@@ -540,61 +510,34 @@ static status start_spectra(struct plan *plan, void (*heart)(const struct head *
         if (n > f->longest) f->longest = n;
         room_objects(room, OF_LOAD, &f->axis[a].root, "the roots of an axis", n, 1, sizeof(number));
     }
-    f->transform = transform;
-    f->together = together;
-    f->kernels = (p->D + together - 1) / together;
+    f->transform = step->transform;
+    f->transform_lanes = step->transform_lanes;
+    f->together = step->together;
+    f->kernels = (D + f->together - 1) / f->together;
     f->row = (N + LANES - 1) / LANES * LANES;
-    f->blocks = (p->heads.c + LANES - 1) / LANES;
-    room_reals(room, OF_THREAD, &f->a, "the structure vectors", together * f->kernels, f->row, 1, 1);
+    f->blocks = (c + LANES - 1) / LANES;
+    room_reals(room, OF_THREAD, &f->a, "the structure vectors", f->together * f->kernels, f->row, 1, 1);
     room_objects(room, OF_LOAD, &f->value_kernel, "the spectra of the value's kernels", f->kernels, N, sizeof(number));
     room_objects(room, WHILE_LOADING, &f->line_for_loading, "a line and a copy", 2, f->longest, sizeof(number));
-    return room_status(room);
-}
 
-static status prepare_spectra(struct plan *plan, void (*heart)(const struct head *), size_t together,
-                              line_transform *transform)
-{
-    const struct lisa_problem *p = plan->of;
-    struct climb *f = plan->state;
-    struct room *room = &plan->room;
-    size_t N = p->heads.N;
-    status s = start_spectra(plan, heart, together, transform);
-    if (s.code) return s;
-    room_objects(room, OF_LOAD, &f->key_kernel, "the spectra of the key's kernels", p->heads.c * f->kernels, N,
+    /* Step 3: one channel at a time, or a block of them. */
+    size_t one = step->transform_lanes ? 0 : N, all = step->transform_lanes ? N : 0;
+    room_objects(room, OF_LOAD, &f->key_kernel, "the spectra of the key's kernels", c * f->kernels, one,
                  sizeof(number));
-    room_objects(room, OF_THREAD, &f->z, "the spectrum of a channel", N, 1, sizeof(number));
-    room_objects(room, OF_THREAD, &f->G, "its convolution", N, 1, sizeof(number));
-    room_objects(room, OF_THREAD, &f->line, "a line and a copy", 2, f->longest, sizeof(number));
-    return room_status(room);
-}
-
-static status prepare_blocks(struct plan *plan, lane_transform *transform)
-{
-    const struct lisa_problem *p = plan->of;
-    struct climb *f = plan->state;
-    struct room *room = &plan->room;
-    size_t N = p->heads.N;
-    status s = start_spectra(plan, in_lanes, 2, fft);
-    if (s.code) return s;
-    f->transform_lanes = transform;
-    room_reals(room, OF_LOAD, &f->key_kernel_lanes, "the spectra of the key's kernels", f->blocks, f->kernels, N,
+    room_objects(room, OF_THREAD, &f->z, "the spectrum of a channel", one, 1, sizeof(number));
+    room_objects(room, OF_THREAD, &f->G, "its convolution", one, 1, sizeof(number));
+    room_objects(room, OF_THREAD, &f->line, "a line and a copy", one ? 2 : 0, f->longest, sizeof(number));
+    room_reals(room, OF_LOAD, &f->key_kernel_lanes, "the spectra of the key's kernels", f->blocks, f->kernels, all,
                POINT);
-    room_reals(room, OF_LOAD, &f->key_bias, "the key's bias", f->blocks, f->kernels, POINT, 1);
-    room_reals(room, OF_LOAD, &f->value_bias, "the value's bias", f->blocks, f->kernels, POINT, 1);
-    room_reals(room, WHILE_LOADING, &f->line_lanes_for_loading, "a line and a copy", 2, f->longest, POINT, 1);
-    room_reals(room, OF_THREAD, &f->z_lanes, "the spectra of a block", N, POINT, 1, 1);
-    room_reals(room, OF_THREAD, &f->G_lanes, "its convolutions", N, POINT, 1, 1);
-    room_reals(room, OF_THREAD, &f->line_lanes, "a line and a copy", 2, f->longest, POINT, 1);
-    room_reals(room, OF_THREAD, &f->sum, "what a block of values becomes", N, LANES, 1, 1);
+    room_reals(room, OF_LOAD, &f->key_bias, "the key's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
+    room_reals(room, OF_LOAD, &f->value_bias, "the value's bias", all ? f->blocks : 0, f->kernels, POINT, 1);
+    room_reals(room, WHILE_LOADING, &f->line_lanes_for_loading, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
+    room_reals(room, OF_THREAD, &f->z_lanes, "the spectra of a block", all, POINT, 1, 1);
+    room_reals(room, OF_THREAD, &f->G_lanes, "its convolutions", all, POINT, 1, 1);
+    room_reals(room, OF_THREAD, &f->line_lanes, "a line and a copy", all ? 2 : 0, f->longest, POINT, 1);
+    room_reals(room, OF_THREAD, &f->sum, "what a block of values becomes", all, LANES, 1, 1);
     return room_status(room);
 }
-
-static status prepare_identity(struct plan *plan) { return prepare_spectra(plan, each_latent, 1, dft); }
-static status prepare_fft(struct plan *plan) { return prepare_spectra(plan, each_latent, 1, fft); }
-static status prepare_pairs(struct plan *plan) { return prepare_spectra(plan, each_pair, 2, fft); }
-static status prepare_lanes(struct plan *plan) { return prepare_blocks(plan, fft_lanes); }
-static status prepare_registers(struct plan *plan) { return prepare_blocks(plan, fft_registers); }
-static status prepare_threads(struct plan *plan) { return prepare_registers(plan); }
 
 /* The spectra of kernels [N][columns] from column `first` on, `together` columns as the real
  * and the imaginary part of one, over N. */
@@ -657,7 +600,7 @@ static status load(struct plan *plan)
 
 /* ---- the ladder -------------------------------------------------------------------------- */
 
-#define RUNG(name, cost) {#name, sizeof(struct climb), prepare_##name, load, heads_run, NULL, cost}
+#define RUNG(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
 static const struct rung rungs[] = {
     {"the equation", RUNG(equation, lisa_by_equation)},
     {"the query first, kernels mixed", RUNG(order, lisa_by_order)},

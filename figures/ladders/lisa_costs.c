@@ -1,11 +1,10 @@
-/* lisa_costs.c -- what each rung of lisa.c costs, by formula; see lisa_costs.h */
+/* lisa_costs.c -- what each step of lisa.c costs, by formula; see lisa_costs.h */
 
 #include <math.h>
 #include "lisa_costs.h"
 #include "../../fast/tuned/vec.h"
 
-/* Multiplications of n points, and reals that they ask for, a point: over the axes, by each of
- * the four transforms. */
+/* Multiplications of a transform along an axis of n points, and reals that it asks for, both a point. */
 struct line_cost { double products, asked; };
 
 static struct line_cost of_dft(size_t n) { return (struct line_cost){4 * (double)(n - 1), 4 * (double)n + 4}; }
@@ -56,70 +55,49 @@ static struct line_cost of_point(const struct lisa_problem *p, struct line_cost 
 static double up(size_t count, size_t of) { return (double)((count + of - 1) / of * of); }
 static double all_heads(const struct lisa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
 
+/* All heads, each with `pairs` multiply-adds for a pair of tokens and 2 c D for a token. */
+static double by_pairs_of_tokens(const struct lisa_problem *p, double pairs)
+{
+    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D;
+    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * pairs + 2 * N * c * D);
+}
+
 double lisa_by_equation(const void *of)
 {
     const struct lisa_problem *p = of;
-    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D;
-    return heads_multiply_adds(&p->heads) + all_heads(p) * (2 * N * N * c * D + 2 * N * c * D);
+    return by_pairs_of_tokens(p, 2 * (double)p->heads.c * (double)p->D);
 }
 
 double lisa_by_order(const void *of)
 {
     const struct lisa_problem *p = of;
-    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D;
-    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * (c * D + 2 * c + D) + 2 * N * c * D);
+    double c = (double)p->heads.c, D = (double)p->D;
+    return by_pairs_of_tokens(p, c * D + 2 * c + D);
 }
 
-/* Key and value there, a signal for each of `channels`; each of them back for `kernels`
- * kernels, with a complex product before and `latents` products behind. */
-static double by_spectra(const struct lisa_problem *p, double channels, double kernels, double latents,
-                         struct line_cost (*line)(size_t n))
-{
-    double N = (double)p->heads.N, transform = nearbyint(N * of_point(p, line).products);
-    double each = 2 * channels * (transform + kernels * (4 * N + transform + latents * N));
-    return heads_multiply_adds(&p->heads) + all_heads(p) * each;
-}
-
-static double latents_of(const struct lisa_problem *p) { return (double)p->D; }
-static double pairs_of(const struct lisa_problem *p) { return up(p->D, 2) / 2; }
-
-double lisa_by_identity(const void *of)
+/* Key and value there, a signal for each channel; each of them back for each kernel of `latents`, with a complex
+ * product before and `latents` products after.  Lanes without a channel multiply too. */
+static double by_spectra(const void *of, size_t together, size_t latents, struct line_cost (*line)(size_t n))
 {
     const struct lisa_problem *p = of;
-    return by_spectra(p, (double)p->heads.c, latents_of(p), 1, of_dft);
+    double N = (double)p->heads.N, transform = nearbyint(N * of_point(p, line).products), each = (double)latents;
+    double kernels = up(p->D, latents) / each, channels = up(p->heads.c, together);
+    return heads_multiply_adds(&p->heads) +
+           all_heads(p) * 2 * channels * (transform + kernels * (4 * N + transform + each * N));
 }
 
-double lisa_by_fft(const void *of)
-{
-    const struct lisa_problem *p = of;
-    return by_spectra(p, (double)p->heads.c, latents_of(p), 1, of_fft);
-}
+double lisa_by_identity(const void *of) { return by_spectra(of, 1, 1, of_dft); }
+double lisa_by_fft(const void *of) { return by_spectra(of, 1, 1, of_fft); }
+double lisa_by_pairs(const void *of) { return by_spectra(of, 1, 2, of_fft); }
+double lisa_by_lanes(const void *of) { return by_spectra(of, LANES, 2, of_lanes); }
+double lisa_by_registers(const void *of) { return by_spectra(of, LANES, 2, of_registers); }
 
-double lisa_by_pairs(const void *of)
-{
-    const struct lisa_problem *p = of;
-    return by_spectra(p, (double)p->heads.c, pairs_of(p), 2, of_fft);
-}
-
-/* Lanes without a channel multiply too. */
-double lisa_by_lanes(const void *of)
-{
-    const struct lisa_problem *p = of;
-    return by_spectra(p, up(p->heads.c, LANES), pairs_of(p), 2, of_lanes);
-}
-
-double lisa_by_registers(const void *of)
-{
-    const struct lisa_problem *p = of;
-    return by_spectra(p, up(p->heads.c, LANES), pairs_of(p), 2, of_registers);
-}
-
-/* In the order of the rungs: of each pair of tokens, or of each point of each channel. */
+/* Step `rung`, by each pair of tokens or each point of each channel. */
 struct traffic lisa_traffic(const void *of, int rung)
 {
     const struct lisa_problem *p = of;
     double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, line = 64 / sizeof(real), L = LANES;
-    double pairs = pairs_of(p), axes = 0, filled = N * up(p->heads.c, LANES), field;
+    double pairs = up(p->D, 2) / 2, axes = 0, filled = N * up(p->heads.c, LANES), field;
     struct traffic of_head = {0, 0};
     for (int a = 0; a < GRID_AXES; a++) axes += p->g.size[a] > 1;
     field = 4 * axes;           /* a block's points come and go for each axis */

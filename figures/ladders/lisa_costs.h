@@ -1,7 +1,6 @@
-/* lisa_costs.h -- what each rung of lisa.c costs, by formula
+/* lisa_costs.h -- what each step of lisa.c costs, by formula
  *
- * Multiply-adds are counted, too (tests/figures/test_ladder.c); bytes as rungs.h has them.  A transform
- * of n points costs by the factors that it is cut by. */
+ * tests/figures/test_ladder.c compares multiply-adds with counts; rungs.h defines the bytes. */
 
 #ifndef TWICETOLD_LISA_COSTS_H
 #define TWICETOLD_LISA_COSTS_H

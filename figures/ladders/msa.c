@@ -1,25 +1,17 @@
-/* msa.c -- self-attention as a ladder: eight rungs, one idea each
+/* msa.c -- self-attention as a ladder: eight steps, one idea each
  *
  *     i  queries     j  keys     N of both     ch  channels, c of them
  *
- *   equation    The naive form's heart.  A sum over channels waits for each of its own
- *               additions, and a value's channel is sought a row further each time.
- *   order       The same sums with other loops inside: over what lies side by side, so
- *               that the compiler makes vectors of them.
- *   query       One query at a time, from its scores to its output: a row of scores in
- *               place of the matrix, and the scale on the query.
- *   identity    A running softmax (chapters/0-attention.md): a tile of scores in place of
- *               the row.  It costs exponentials and saves nothing yet.
- *   blocks      Two loops exchanged: a tile of keys and values meets a block of queries
- *               while it is near.
- *   lanes       A query for each lane.  The exponential becomes arithmetic on vectors,
- *               and keys are read as they lie.
- *   registers   Several keys meet several vectors of queries at once, and their sums
- *               stay in registers.
- *   threads     The blocks are handed to all threads.
+ *   equation    The core of the naive form.  A sum over channels waits for each of its own additions.
+ *   order       The same sums with other inner loops, over neighbours in memory, so that the compiler makes vectors.
+ *   query       One query at a time, from scores to output: a row of scores instead of the matrix.
+ *   identity    A running softmax (chapters/0-attention.md): a tile of scores instead of the row.  It saves no time yet.
+ *   blocks      Two loops exchanged: a tile of keys and values meets a block of queries while it is in the cache.
+ *   lanes       A query in each lane.  The exponential becomes arithmetic on vectors; keys are read where they lie.
+ *   registers   Several keys meet several vectors of queries, and their sums stay in registers.
+ *   threads     The threads share the blocks.
  *
- * It knows neither windows nor embeddings nor a ghost head, and has no last trick: what
- * fast/tuned/attention.c has besides stands there.  Contract: reference/msa.h. */
+ * Windows, embeddings and a ghost head are rejected.  Contract: reference/msa.h. */
 
 #include <string.h>
 #include <tgmath.h>
@@ -38,11 +30,7 @@ enum { ROWS = 4 };
 #endif
 
 /* What top is before the first score. */
-#ifdef TWICETOLD_DOUBLE
-#define LOWEST (-DBL_MAX)
-#else
-#define LOWEST (-FLT_MAX)
-#endif
+#define LOWEST (-REAL_MAX)
 
 struct climb {
     struct heads heads;
@@ -298,9 +286,8 @@ static void in_lanes(const struct head *one)
 
 /* ---- 7. registers ---------------------------------------------------------------------- */
 
-/* out_r += sum_t a_rt b_t for so many rows, each of WIDE vectors.  `rows` is a constant
- * where this is called, so the sums are registers: in each turn ROWS numbers and WIDE
- * vectors come, and ROWS * WIDE multiply-adds are done. */
+/* out_r += sum_t a_rt b_t for this many rows of WIDE vectors.  Callers pass a constant for rows, so the sums are
+ * registers. */
 INLINED void some_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b, size_t terms,
                        size_t rows)
 {
@@ -381,62 +368,36 @@ static void one_part(const struct head *one) { one_block(one, one->part); }
 
 /* ---- the forms around them --------------------------------------------------------------- */
 
-/* A heart in so many parts, and the arrays of a thread that it works in. */
-static status start(struct plan *plan, void (*heart)(const struct head *), size_t parts, size_t key_columns,
-                    size_t score_rows, size_t score_columns, size_t queries)
-{
-    const struct msa_problem *p = plan->of;
-    struct climb *f = plan->state;
-    if (p->windows.edge || p->rpe || p->ghost.add)
-        return bad_input("the ladder is of plain self-attention: no windows, no rpe, no ghost head");
-    heads_prepare(plan, (struct hearts){.heart = heart, .parts = parts});
-    room_reals(&plan->room, OF_THREAD, &f->keys, "the key, channel by channel", key_columns, p->c, 1, 1);
-    room_reals(&plan->room, OF_THREAD, &f->scores, "the scores", score_rows, score_columns, 1, 1);
-    room_reals(&plan->room, OF_THREAD, &f->q, "some queries", queries, p->c, 1, 1);
-    room_reals(&plan->room, OF_THREAD, &f->o, "what they gathered", queries, p->c, 1, 1);
-    return room_status(&plan->room);
-}
-
-static size_t tokens(const struct plan *plan) { return ((const struct msa_problem *)plan->of)->heads.N; }
 static size_t tiles(size_t N) { return whole(N, TILE); }
 
-static status prepare_equation(struct plan *plan)
+static status prepare(struct plan *plan)
 {
     const struct msa_problem *p = plan->of;
     struct climb *f = plan->state;
-    status s = start(plan, equation, 1, 0, 0, 0, 0);
-    if (s.code) return s;
-    attention_copies_prepare(&f->copies, &plan->room, p->heads.N, p->heads.N, p->c);
+    size_t N = p->heads.N, c = p->c, filled = tiles(N) * TILE, wide = WIDE * LANES;
+    int rung = rung_number(&msa_ladder, plan->form);
+
+    /* The core and its parts; rows of the transposed key; rows and columns of scores; queries at a time. */
+    const struct { void (*core)(const struct head *); size_t parts, keys, rows, columns, queries; } shape[] = {
+        {equation, 1, 0, 0, 0, 0},
+        {order, 1, N, N, N, 0},
+        {query, 1, N, 1, N, 1},
+        {identity, 1, filled, 1, TILE, 1},
+        {blocks, 1, filled, 1, TILE, BLOCK},
+        {in_lanes, 1, 0, TILE, LANES, LANES},
+        {in_registers, 1, 0, TILE, wide, wide},
+        {one_part, blocks_of(p), 0, TILE, wide, wide},
+    }, *s = &shape[rung];
+
+    if (p->windows.edge || p->rpe || p->ghost.add)
+        return bad_input("the ladder is of plain self-attention: no windows, no rpe, no ghost head");
+    heads_prepare(plan, (struct hearts){.heart = s->core, .parts = s->parts});
+    room_reals(&plan->room, OF_THREAD, &f->keys, "the key, channel by channel", s->keys, c, 1, 1);
+    room_reals(&plan->room, OF_THREAD, &f->scores, "the scores", s->rows, s->columns, 1, 1);
+    room_reals(&plan->room, OF_THREAD, &f->q, "some queries", s->queries, c, 1, 1);
+    room_reals(&plan->room, OF_THREAD, &f->o, "what they gathered", s->queries, c, 1, 1);
+    if (rung == 0) attention_copies_prepare(&f->copies, &plan->room, N, N, c);
     return room_status(&plan->room);
-}
-
-static status prepare_order(struct plan *plan)
-{
-    return start(plan, order, 1, tokens(plan), tokens(plan), tokens(plan), 0);
-}
-
-static status prepare_query(struct plan *plan) { return start(plan, query, 1, tokens(plan), 1, tokens(plan), 1); }
-
-static status prepare_identity(struct plan *plan)
-{
-    return start(plan, identity, 1, tiles(tokens(plan)) * TILE, 1, TILE, 1);
-}
-
-static status prepare_blocks(struct plan *plan)
-{
-    return start(plan, blocks, 1, tiles(tokens(plan)) * TILE, 1, TILE, BLOCK);
-}
-
-static status prepare_lanes(struct plan *plan) { return start(plan, in_lanes, 1, 0, TILE, LANES, LANES); }
-
-static status prepare_registers(struct plan *plan)
-{
-    return start(plan, in_registers, 1, 0, TILE, WIDE * LANES, WIDE * LANES);
-}
-
-static status prepare_threads(struct plan *plan)
-{
-    return start(plan, one_part, blocks_of(plan->of), 0, TILE, WIDE * LANES, WIDE * LANES);
 }
 
 static status load(struct plan *plan)
@@ -451,23 +412,26 @@ static status load(struct plan *plan)
 
 static double all_heads(const struct msa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
 
-/* Two products of N x N x c, with a scale for each score. */
+/* Two products of N x N x c, and this many multiplications by the scale for each head. */
+static double two_products(const struct msa_problem *p, double scaled)
+{
+    double N = (double)p->heads.N;
+    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * (double)p->c + scaled);
+}
+
 static double pairs_scaled(const void *of)
 {
     const struct msa_problem *p = of;
-    double N = (double)p->heads.N, c = (double)p->c;
-    return heads_multiply_adds(&p->heads) + all_heads(p) * N * N * (2 * c + 1);
+    return two_products(p, (double)p->heads.N * (double)p->heads.N);
 }
 
-/* With one for each number of a query. */
 static double queries_scaled(const void *of)
 {
     const struct msa_problem *p = of;
-    double N = (double)p->heads.N, c = (double)p->c;
-    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * c + N * c);
+    return two_products(p, (double)p->heads.N * (double)p->c);
 }
 
-/* And what was gathered shrinks at each tile; lanes without a query multiply too. */
+/* The sums are rescaled at each tile; lanes without a query multiply too. */
 static double tiles_met(const struct msa_problem *p, size_t together)
 {
     double N = (double)p->heads.N, c = (double)p->c, met = (double)(whole(p->heads.N, together) * together);
@@ -504,7 +468,7 @@ static struct traffic traffic(const void *of, int rung)
     return (struct traffic){pairs * of_pair[rung].asked, pairs * of_pair[rung].moved};
 }
 
-#define RUNG(name, cost) {#name, sizeof(struct climb), prepare_##name, load, heads_run, NULL, cost}
+#define RUNG(name, cost) {#name, sizeof(struct climb), prepare, load, heads_run, NULL, cost}
 static const struct rung rungs[] = {
     {"the equation", RUNG(equation, pairs_scaled)},
     {"inner loops over neighbours", RUNG(order, pairs_scaled)},

@@ -1,27 +1,19 @@
-/* steps.h -- two ladders: from the equation to what is nearly the fast form, one idea a rung
+/* steps.h -- two ladders from the equation to nearly the fast form, one idea a step
  *
- * A rung is to be read, proved and measured, in this order, and each beside the one
- * before.  It is a struct form, so that plans, projections, threads and proofs serve it
- * as they serve any other; but no list of forms has it, and no program runs it but
- * figures/ladders/ladder.c.  So it may do what a form may not: it refuses options, and borrows
- * from naive/ and fast/ alike.  What it shows is the way.  The fast forms know other
- * tricks besides, and every option (fast/tuned/attention.c, fast/tuned/lisa/lisa.c). */
+ * Each step is a struct form, so plans, projections, threads and tests serve it.  It is in no list of forms, and only
+ * figures/ladders/ladder.c runs it.  So it may reject options, and may use code of naive/ and fast/. */
 
 #ifndef TWICETOLD_RUNGS_H
 #define TWICETOLD_RUNGS_H
 
 #include "../../reference/runtime/plan.h"
 
-/* Bytes of one run of all hearts, by formula.
+/* Bytes of one run of all heads, by formula: work for each pair of tokens, or each point of a spectrum.
  *
- * asked    what the loops ask of the caches; what a local variable holds, or what stays the
- *          same while the innermost loop turns, is asked for once
- * moved    what comes to the first cache from beyond it, or leaves it.  It holds a few rows,
- *          a tile, the signal of one channel; no array of N rows, and no signals of all
- *          lanes.  A number that is taken alone comes with its line of 64 bytes.
- *
- * Both count what is done for each pair of tokens, or for each point of a spectrum, and leave
- * out what is done once for each token. */
+ * asked    read from or written to the caches by the loops.  Local variables, and values that stay the same in the
+ *          innermost loop, count once.
+ * moved    between the first cache and everything beyond.  The first cache holds a few rows, a tile and the signal of
+ *          one channel, but no array of N rows and no signals of all lanes.  A number read by itself moves 64 bytes. */
 struct traffic { double asked, moved; };
 
 struct rung {
@@ -31,10 +23,18 @@ struct rung {
 
 struct ladder {
     const struct declaration *of;
-    const struct rung *rung;    /* the first is the naive form's hearts; ends at an idea of NULL */
+    const struct rung *rung;    /* from the naive form on; ends at an idea of NULL */
     struct traffic (*traffic)(const void *of, int rung);
 };
 
 extern const struct ladder msa_ladder, lisa_ladder;
+
+/* The number of the step that has this form. */
+static inline int rung_number(const struct ladder *ladder, const struct form *form)
+{
+    int r = 0;
+    while (&ladder->rung[r].form != form) r++;
+    return r;
+}
 
 #endif

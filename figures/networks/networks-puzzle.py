@@ -4,15 +4,16 @@
     /usr/bin/python3 figures/networks/networks-puzzle.py [LAYER ...] >figures/networks/networks-puzzle.tsv
 
 ChoP'D's first experiment, made small.  Images of Fashion-MNIST, averaged to 14 x 14 pixels, are cut into four patches
-of 7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
+of
+7 x 7 and shuffled by one of 24 orders, another each time.  A patch is a token of a 2 x 2 grid:
 
     patch -> 128 -> 64 channels, + a table of positions, norm -> LAYER -> 128 -> patch
 
 Only LAYER moves anything between patches.  The loss is the squared error of the pixels.  Columns: the layer; its
-parameters, and those of all; root mean square error of a pixel; PSNR in decibels; the share of places whose output is
-nearer to the patch that belongs there than to the other three; seconds of processor time.  Rows without training:
-shuffled, the input; mean, the mean image; best-static, the best fixed linear map (chapter 4).  ordered: trained without
-shuffling and without a layer.  Needs torch, numpy and dataset-fashion-mnist."""
+parameters, and all; root mean square error of a pixel; PSNR in decibels; the share of places whose output is nearest to
+the patch that belongs there; seconds of processor time.  Rows without training: shuffled, the input; mean, the mean
+image; best-static, the best fixed linear map (chapter 4).  ordered: trained without shuffling and without a layer.
+"""
 import pathlib
 import sys
 import time

@@ -644,8 +644,8 @@ def gap_blocks(quantity, title):
 
 
 def gap_resolution(run):
-    """What HiLo's Fig. 3 asks: multiply-adds of the network, counted, with the paper's Table 4 at 224 pixels as rings;
-    time and memory of one layer of that stage, measured for chapter 5."""
+    """HiLo's Fig. 3: multiply-adds of the network, counted, with the paper's Table 4 as rings; time and memory of one
+    layer of that stage, measured for chapter 5."""
     table, layers = run.read("gap-resolution"), run.read("hilo")
     for row in layers.rows:
         row["pixels"] = 16 * math.sqrt(int(row["tokens"]))
@@ -676,8 +676,8 @@ CALLED = {"msa": "self-attention", "msa-window": "7×7 windows", "lisa": "LiSA",
 
 
 def roofline(run, slide=False):
-    """Multiply-adds a second against multiply-adds for each byte: a level of memory is a slope, the vectors of the
-    processor are the flat roof.  Full dots are fast forms, hollow ones naive."""
+    """Multiply-adds a second against multiply-adds for each byte.  Slopes are levels of memory, the roof the
+    vectors."""
     table = run.read("roofline")
     rates = {row["level"]: float(row["G_a_second"]) for row in run.read("roofline-levels").rows}
     peak, lowest = rates.pop("multiply-adds"), 0.6 * table.range("reached")[0]
@@ -726,7 +726,7 @@ SLIDES |= {f"gap-{key}": lambda run, table=table, series=series: operator_slide(
 
 def networks_tables(run):
     """Whole networks with random weights: where the time goes, by kinds of steps and by resolution; images a second.
-    Trained networks: accuracy on a tenth of the test set, or all of it, and maps."""
+    Trained networks: accuracy and maps."""
     runs, sides, images = (9, "224 320 448 576 768", 10000) if run.full else (1, "224 448", 1000)
     run.map("networks-profile", runs)
     run.map("networks-share", (runs + 1) // 2, *sides.split())
@@ -738,8 +738,7 @@ def networks_tables(run):
 
 
 def rates(run, runs):
-    """Images a second of LITv2, one by one on one thread, beside those that its paper prints; of time and of
-    multiply-adds the ratio to LITv2-S's."""
+    """Images a second of LITv2 on one thread, and as printed; ratios of time and of multiply-adds to LITv2-S's."""
     run.say("measure networks-rate")
     printed = {row["row"]: int(row["value"]) for row in PUBLISHED.where(table="1", quantity="throughput")}
     rows = []

@@ -4,8 +4,8 @@ import re
 
 
 class Table:
-    """A TSV file.  rows: {column: text}; notes: its comments `# key: value`; sections: the rows after each head line,
-    and the note above that.  matrices: rows of cells by the comment without a colon above them."""
+    """A TSV file.  rows: {column: text}; notes: its comments `# key: value`; sections: (note above, rows) of each head
+    line; matrices: rows of cells by the comment without a colon above them."""
 
     def __init__(self, path):
         self.path, self.notes, self.rows, self.sections, self.matrices = path, {}, [], [], {}
@@ -84,8 +84,7 @@ def tail(points):
 
 
 def slope(points):
-    """The exponent of N over the last factor of 16, by least squares, and its standard error.  The error says how
-    straight the line is, and nothing of the machine's noise."""
+    """The exponent of N over the last factor of 16, by least squares, and the standard error of the straight line."""
     points = tail(points)
     x, y = [math.log(N) for N, _ in points], [math.log(value) for _, value in points]
     mx, my = sum(x) / len(x), sum(y) / len(y)
@@ -118,8 +117,8 @@ class Sweep:
         return [(int(row["tokens"]), float(row[column or self.column])) for row in self.series.get(key, ())]
 
     def estimate(self, key):
-        """A quadratic series that did not reach the largest size: its last point, and what the next and the largest
-        size would take, as N^2 in time, in bytes and operations as a N^2 + b N, their formula."""
+        """Of a quadratic series that did not reach the largest size: its last point, and the next and the largest size,
+        as N^2 in time, as a N^2 + b N in bytes and operations, their formula."""
         points = self.points(key)
         if self.limit is None or not re.search(r"/naive$|^msa", key) or points[-1][0] == self.sizes[-1]:
             return []
@@ -204,10 +203,9 @@ def head(*tables):
 
 
 def gap(operators, tables):
-    """Naive over fast.  Returns the lines of three tables: ratios at each size that both forms were measured at; at the
-    largest one, the ratio of times as two, less work and more of it a second; the exponents of each form in N.
-
-    operators: (key, name, table, series, {form: (formula of multiply-adds, of memory)})."""
+    """Naive over fast, as the lines of three tables: ratios at each size of both forms; at the largest one, the ratio
+    of times as less work times more of it a second; the exponents of each form in N.  operators: (key, name, table,
+    series, {form: (formula of multiply-adds, of memory)})."""
     pairs = [cells("#series", "operator", "form", "grid", "tokens", "naive_seconds", "fast_seconds", "times_faster",
                    "naive_bytes", "fast_bytes", "times_smaller")]
     factors = [cells("#operator", "grid", "naive_seconds", "fast_seconds", "times_faster", "less_work",

@@ -28,11 +28,10 @@ QUANTITIES = {"time": ("median_seconds", "Time of one layer", TIMES),
 
 
 def scaling(table, quantity, lines, layer, remark="", reasons=(), guides=False, title=""):
-    """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines,
-    quartiles of times as bars on the points.  Dotted lines are estimates, a cross is the first size that was not run.
-
-    lines: {SERIES/FORM: (name, colour, weight)}, the last on top.  reasons: keys whose cross says why, above or below.
-    remark: a line at the foot, as text or as a function of the sweep."""
+    """One quantity of a table that measure.c made.  Names and fitted exponents stand at the ends of the lines, bars are
+    quartiles.  Dotted lines are estimates, a cross is the first size that was not run.  lines: {SERIES/FORM: (name,
+    colour, weight)}, the last on top; reasons: keys whose cross says why, above or below; remark: a line at the foot,
+    or a function of the sweep."""
     column, heading, ytics = QUANTITIES[quantity]
     sweep = fits.Sweep(table, column)
     lines = {key: line for key, line in lines.items() if key in sweep.series}
@@ -101,10 +100,8 @@ def seconds(s):
 
 
 def counts(title, columns, groups, foot, left, wide):
-    """Numbers with bars whose lengths are logarithms.
-
-    columns: (heading, key, colour, how a number is written).  groups: (remark above, [(name, row)]).  A cell that is no
-    number has no bar."""
+    """Numbers with bars whose lengths are logarithms; a cell that is no number has no bar.  columns: (heading, key,
+    colour, how a number is written); groups: (remark above, [(name, row)])."""
     y, names, lines = 54, [], []
     for remark, rows in groups:
         y += 32 if remark else 10 if lines else 0

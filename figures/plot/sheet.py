@@ -49,8 +49,8 @@ class Panel:
                 self.bottom - share(y, self.y, "y" in self.log) * (self.bottom - self.top))
 
     def line(self, points, colour, weight=2, dash=1, dot=0.5, point=7, quartiles=()):
-        """A line with a dot at each point; dot 0: without, weight 0: dots only.  Dash 2 is dashed, 3 dotted.  Point 7
-        is filled, 6 a ring, 2 a cross.  The line ends where it leaves the panel, upwards or downwards."""
+        """A line with a dot at each point, up to where it leaves the panel; dot 0: without, weight 0: dots only.  Dash
+        2 is dashed, 3 dotted; point 7 is filled, 6 a ring, 2 a cross."""
         places = [self.at(*place) for place in points]
         inside = list(itertools.takewhile(lambda place: self.top - 0.1 < place[1] < self.bottom + 0.1, places))
         if dot:
@@ -84,8 +84,7 @@ class Panel:
 
 
 class Sheet:
-    """Collects what a figure consists of.  foot: lines at the lower edge; heading: what is written above, the title
-    unless given; table: where matrices are looked up by their titles."""
+    """Collects a figure.  foot: lines at the lower edge; heading: the title unless given; table: has the matrices."""
 
     def __init__(self, title, wide=720, high=540, foot=(), letters=15, heading=None, table=None):
         self.title, self.wide, self.high, self.foot = title, wide, high, foot
@@ -122,8 +121,8 @@ class Sheet:
     # ---- panels of lines
 
     def panel(self, left, top, right, bottom=0, *, x, y, xtics, ytics, log="xy", heading="", xlabel="", bare=False):
-        """Draws axes, down to what tics and label need above the foot.  tics: {value: text}; bare: nothing is written
-        at the y axis, which is that of the panel to the left."""
+        """Draws axes, down to what tics and label need above the foot.  tics: {value: text}; bare: no text at the y
+        axis."""
         size = self.letters
         bottom = bottom or self.high - 18 * len(self.foot) - 4.8 * size
         panel = Panel(self, left, top, right, bottom, x, y, log)
@@ -151,8 +150,8 @@ class Sheet:
             x += width(name, self.letters) + 26
 
     def label_ends(self, panel, ends, size=0):
-        """Names to the right of a panel, next to the ends of their lines and apart from each other.  ends: [(x, y,
-        name, colour)] of values.  A thin stroke goes from the end to a name that was moved or is far."""
+        """Names to the right of a panel, next to the ends of their lines and apart from each other, with a stroke to a
+        name that was moved or is far.  ends: [(x, y, name, colour)] of values."""
         size, x = size or min(self.letters, 14), panel.right + 12
         places = [panel.at(*end[:2]) for end in ends]
         heights = apart([y for _, y in places], 1.3 * size)
@@ -163,7 +162,7 @@ class Sheet:
 
     def curves(self, panel, lines, points, quartiles=lambda key: (), size=0, named=True, fitted=False, **style):
         """Lines, and their names at their ends, perhaps with exponents.  lines: {key: (name, colour)}; points and
-        quartiles: functions of the key, [(x, y)] and [(low, high)]."""
+        quartiles: functions of the key."""
         ends = []
         for key, (name, colour) in lines.items():
             found = points(key)
@@ -245,8 +244,7 @@ def assignment(key, value):
 
 
 def finish(svg, title):
-    """The drawing is named by its title and its parts by nothing; the pixels of matrices stay sharp when enlarged;
-    groups that hold nothing, half of what gnuplot writes, are left out; and a dark page gets other colours."""
+    """Adds title and dark colours, keeps the pixels of matrices sharp, and leaves out groups that hold nothing."""
     title = re.sub(r"[{}_^|\\]", "", title).replace("&", "&amp;").replace("<", "&lt;")
     svg = re.sub(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\)", lambda m: "#%02x%02x%02x" % tuple(map(int, m.groups())), svg)
     svg = re.sub(r" ?= ?'([^']*)'", r'="\1"', svg).replace(' stroke-linecap="butt" stroke-linejoin="miter"', "")

@@ -1,7 +1,6 @@
 """tiles.py -- layouts of the figures that are pictures of matrices
 
-A function for each figure: it is called as the figure, and returns the sheet.  maps.py or network_maps.py has written
-the table: titled matrices and remarks.
+A function for each figure: it has its name and returns the sheet.  maps.py or network_maps.py has written the table.
 """
 import math
 
@@ -40,8 +39,7 @@ def lisa_kernels(table):
 
 
 def structsa_kernels(table):
-    """Above, what all operators begin with; below, a row for ConvSA and one for StructSA: the merged map, the kernels
-    at the keys and the detectors."""
+    """Above, what all operators begin with; below, a row for ConvSA and one for StructSA."""
     sheet = Sheet("Dynamic kernels of one query on a real image", WIDE, letters=16, table=table)
     keys, [query] = table.places("keys (row, column)"), table.places("query (row, column)")
     beside = [(0, -2.9), (-2.6, -0.6), (0, -2.9), (-2.6, 0), (0, 3.1)]      # columns and rows from a key to its number
@@ -145,8 +143,7 @@ def elsa_filters(table):
 
 
 def chopd_tensor(table):
-    """The dense tensor, and the factors of its three terms.  In pictures of pictures, lines part what belongs to one
-    token."""
+    """The dense tensor, and the factors of its three terms.  Lines part the pictures of each token."""
     sheet = Sheet("A dense layer, and the three terms that make it", WIDE, table=table)
 
     def of_tokens(title, x, y, side):
@@ -285,8 +282,7 @@ def networks_lisa(table):
 
 
 def networks_structsa(table):
-    """For two queries the attention of each pattern and the merged kernels of four channels; below, detectors and
-    aggregators."""
+    """For two queries the attention of each pattern and the merged kernels; below, detectors and aggregators."""
     sheet = Sheet("StructSA’s attention, kernels and filters", WIDE, table=table)
     queries = table.places("queries (row, column)")
     photographs(sheet, queries, "a query", 128, 168, 2)
@@ -314,8 +310,7 @@ def networks_structsa(table):
 
 
 def networks_elsa(table):
-    """For three tokens the maps of four heads and the filters of a channel of each; below, the ghost head's factors and
-    summands."""
+    """For three tokens the maps of four heads and the filters of a channel of each; below, the ghost head."""
     sheet = Sheet("ELSA’s maps and filters of three tokens", WIDE, table=table)
     tokens = table.places("tokens (row, column)")
     photographs(sheet, tokens, "a token", 106, 128, 10)
@@ -359,8 +354,7 @@ def networks_boxes(table):
 
 
 def networks_spectrum(table):
-    """Six channels of each branch; below, how the energy of what enters and of both branches is spread over the
-    frequencies."""
+    """Six channels of each branch; below, the energy of input and branches by frequency."""
     sheet = Sheet("Frequencies in the outputs of Hi-Fi and Lo-Fi", WIDE, table=table)
     for kind, heading, left in ("random", "random weights", 84), ("trained", "trained", 426):
         sheet.write(heading, left, 60)

@@ -64,13 +64,10 @@ static void refuse(struct contestant *c, const char *why)
     snprintf(c->said, sizeof c->said, "%s", why);
 }
 
-/* Checks that y is what the first form made of this x.
- *
- * An entry of y is a chain of sums over at most `terms` products.  Independent rounding errors grow with the root of
- * their number: u sqrt(terms / 6) of the root mean square for a sum of either sign (tests/support/roundoff.h).  8 sqrt(terms) u
- * leaves a factor of 20 for the other form and for the propagation of errors from stage to stage.  A y with half the
- * digits of a float is still refused up to about ten thousand terms.  A form that itself rounds to fewer digits rounds
- * four numbers for each entry: a query, a key, a weight and a value. */
+/* Checks that y is what the first form made of this x.  An entry of y is a chain of sums over at most `terms` products:
+ * independent rounding errors are u sqrt(terms / 6) of the root mean square for a sum of either sign
+ * (tests/support/roundoff.h). 8 sqrt(terms) u leaves a factor of 20 for the other form and for errors from stage to stage.  A
+ * form that itself rounds to fewer digits rounds four numbers for each entry: a query, a key, a weight and a value. */
 static void same(const struct judge *j, struct contestant *c, const real *y, const real *expected, const char *when)
 {
     double square = 0, difference = 0;

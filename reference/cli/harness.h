@@ -1,21 +1,16 @@
 /* harness.h -- the benchmark harness: timed runs whose results are checked
  *
- * A time counts for nothing if y was wrong while the clock ran.  So the harness watches every form before it is timed,
- * while it is timed, and afterwards:
+ * A time counts for nothing if y was wrong while the clock ran.  So the harness checks every form before, while and
+ * after it is timed, always outside the time:
  *
  * - **Fresh inputs.**  Each run of a form gets an x that no run of it had before: one number of every token is
- *   exchanged for that of another.  The number of the run chooses which.  The same exchange undoes it.
+ *   exchanged for that of another, chosen by the number of the run.  The same exchange undoes it.
  * - **A marked y.**  In every row of y one number is NaN when a run begins.  None may be NaN when it ends.
  * - **x unchanged**, by a checksum over its bits.
- * - **The same y.**  The first run of each form is compared with that of the first form.  So is each timed run while
- *   the first form runs in the same rounds.  The y of one timed run of each form, chosen at random, is kept and
- *   compared at the end: the first form runs once more on the x of that run.
+ * - **The same y.**  The first run of each form is compared with that of the first form, and so is each timed run while
+ *   the first form runs in the same rounds.  The y of one timed run, chosen at random, is compared at the end.
  *
- * None of this is timed.  Before a timed run it touches one number of each row, in memory that the run itself uses
- * first.
- *
- * The harness trusts the first form.  A result that passes may still be wrong where both forms are wrong; the proofs
- * cover that. */
+ * The harness trusts the first form; tests cover a result that is wrong in both. */
 
 #ifndef TWICETOLD_JUDGE_H
 #define TWICETOLD_JUDGE_H
@@ -55,8 +50,7 @@ struct judge {
 /* A first run, on the original x.  A contestant that is refused stays refused. */
 status judge_first(struct judge *j, struct contestant *c);
 
-/* One round is a timed run of each, all on the x of that round.  If `warm`, a run on another x goes before it and does
- * not count. */
+/* One round is a timed run of each, all on its x.  If `warm`, a run on another x goes before it and does not count. */
 void judge_round(struct judge *j);
 status judge_timed(struct judge *j, struct contestant *c, bool warm);
 
@@ -75,8 +69,8 @@ struct limits {
     double seconds;
 };
 
-/* Rounds until all contestants have had their runs: A B C A B C, so that a slow moment of the machine affects all of
- * them.  A first run that alone takes longer than `seconds` counts as timed. */
+/* Rounds until all have had their runs, A B C A B C.  A first run that alone takes longer than `seconds` counts as
+ * timed. */
 status judge_rounds(struct judge *j, struct contestant *const *c, int count, const struct limits *limit);
 
 /* First runs, rounds and last looks.  Fails if a contestant is refused. */

@@ -9,16 +9,11 @@
  *     out  [C][H][W], natural logarithms of magnitudes; may not overlap y
  *     y    [B][H][W][C]
  *
- * H/2 and W/2 are rounded down, as by fftshift of NumPy and PyTorch: frequency zero is at row H/2, column W/2.
+ * H/2 and W/2 are rounded down, as by fftshift.  A frequency that one image lacks gives -infinity, or the logarithm of
+ * a rounding error.  NaN and infinities pass through.  Cost: B C FFTs of H W reals, and about 2 H W reals of memory.
  *
- * A frequency that one image lacks gives log 0 = -infinity, or the logarithm of a rounding error.  NaN and infinities
- * pass through.
- *
- * Cost: B C FFTs of H W reals, and about 2 H W reals of memory.  FFTW's planner is not safe for threads: every call of
- * it in this library is inside the OpenMP critical section fftw_planner.
- *
- * Differs from the paper: channels are last in y.  fftshift moves the two axes of the image only.  Algorithm 1 names no
- * axes and so also rotates samples and channels: panel c of its figures is channel (c - C/2) mod C. */
+ * Differs from the paper: channels are last in y, and fftshift moves the two axes of the image only.  Algorithm 1 names
+ * no axes and so also rotates samples and channels: panel c of its figures is channel (c - C/2) mod C. */
 
 #ifndef TWICETOLD_SPECTRUM_H
 #define TWICETOLD_SPECTRUM_H

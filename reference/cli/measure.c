@@ -4,13 +4,13 @@
  * grid, threads and form becomes one line on stdout: tab-separated values, or a table on a terminal.  All else goes to
  * stderr.
  *
- * The forms of one grid are prepared together and run alternately, A B C A B C.  So a slow moment of the machine
- * affects all of them, and their ratios hold.  The benchmark harness (judge.h) compares their results with the first
- * form; a form that disagrees is not timed.  prepare is timed separately.  Median and quartiles are of single runs on
- * the whole batch.  peak_bytes is what a form allocated in addition to x, y and the parameters (memory.h).
+ * The forms of one grid are prepared together and run alternately, A B C A B C: a slow moment of the machine affects
+ * all of them.  The benchmark harness (judge.h) compares their results with the first form; a form that disagrees is
+ * not timed.  prepare is timed separately.  Median and quartiles are of single runs on the whole batch.  peak_bytes is
+ * what a form allocated in addition to x, y and the parameters (memory.h).
  *
- * A CUDA version is measured twice: as it is called, with x copied to the device and y back, and as NAME/kernels with x
- * and y already there.  Its bytes are the device's, including x, y and the parameters. */
+ * A CUDA version is measured twice: as it is called, with x and y copied, and as NAME/kernels with x and y on the
+ * device.  Its bytes are the device's, including x, y and the parameters. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -119,8 +119,7 @@ static status choose_form(struct request *r, const char *name)
     return status_ok();
 }
 
-/* Fills the entries: the form of --judge, then those of --form, or all of the processor and, with --device, all CUDA
- * versions. */
+/* Fills the entries: the form of --judge, then those of --form, or all; CUDA versions only with --device. */
 static status choose_forms(struct request *r)
 {
     const struct declaration *d = r->declaration;
@@ -196,8 +195,7 @@ static status shape_problem(struct problem *p, const struct request *r, const ch
 /* Arrays of the size of y: y, two of the harness, and one for each form. */
 static size_t results(const struct request *r) { return 3 + (size_t)r->entries; }
 
-/* Bytes that a grid needs without the plans: while it is measured, for x, all y and the parameters; and while x is
- * made. */
+/* Bytes that a grid needs without the plans: while it is measured, and while x is made. */
 static status grid_bytes(size_t *held, size_t *making, const struct request *r, const struct problem *p)
 {
     struct token_source source = token_source(r);
@@ -384,8 +382,7 @@ static void print_heading(const struct request *r)
                "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
         return;
     }
-    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->outline.channels, r->outline.batch,
-           REAL_NAME);
+    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->outline.channels, r->outline.batch, REAL_NAME);
     printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 17 : 8, "form", "thr", "median",
            "q1", "q3", "prepare", "memory", "mul-adds", "params", "runs");
 }

@@ -1,30 +1,19 @@
 /* regrid.h -- kernels and tables for another grid
  *
- * Some parameters have an entry for each token, or for each offset between two tokens.  A model
- * that was trained on one grid can run on another one if these are resampled.
+ * Some parameters have an entry for each token, or each offset between two tokens.  A model that was trained on one
+ * grid can run on another one if these are resampled.  LiSA's circular kernels have two rules, since its appendix B
+ * allows two readings.  Both keep the sum of a kernel.
  *
- * LiSA's circular kernels have two rules, since its appendix B allows two readings.  Both keep
- * the sum of a kernel, so a constant image gives the same answer on both grids.
+ *     zeros      The spectrum keeps its bins and gets zeros at new, higher frequencies: the kernel is stretched with
+ *                the image.  On an axis of even size n, half of bin n/2 goes to +n/2 and half to -n/2.
+ *     spectrum   The half spectrum of rfftn is interpolated along the index of its bins by the cubic rule with aligned
+ *                corners, as GFNet does with its filters: the kernel keeps its width in tokens.  On all axes but the
+ *                last, negative frequencies move a little: a symmetric kernel becomes slightly skew.
+ *     bicubic    For tables that are read without a transform: F.interpolate(mode="bicubic", align_corners=False)
+ *                without antialiasing, a = -0.75, the outermost entries repeated beyond the border.
  *
- *     zeros      The spectrum keeps its bins and gets zeros at new, higher frequencies.  The
- *                kernel is stretched with the image: twice the tokens, twice as wide.  On an
- *                axis of even size n, half of bin n/2 goes to +n/2 and half to -n/2.
- *     spectrum   The half spectrum of rfftn is interpolated along the index of its bins by the
- *                cubic rule below with aligned corners.  The kernel keeps its width in tokens.
- *                The public code of the global filter layer (GFNet) does this with its filters.
- *                The last axis holds frequencies 0 to n/2, which aligned corners map onto each
- *                other.  Other axes hold both signs, as the FFT orders them, and there the rule
- *                moves negative frequencies a little: a symmetric kernel becomes slightly skew.
- *
- * Tables that are read without a Fourier transform have one rule:
- *
- *     bicubic    Cubic interpolation along each axis, as F.interpolate(mode="bicubic",
- *                align_corners=False) without antialiasing: a = -0.75, the outermost entries
- *                repeated beyond the border.  Position tables have an entry for each token, an
- *                RPE one for each offset (2n - 1 along an axis).
- *
- * Every rule is one matrix for each axis; the result is the real part of their product with the
- * table.  They are computed in double by direct sums: entries x new size of an axis. */
+ * Every rule is one matrix for each axis; the result is the real part of their product with the table, computed in
+ * double by direct sums: entries x new size of an axis. */
 
 #ifndef TWICETOLD_REGRID_H
 #define TWICETOLD_REGRID_H

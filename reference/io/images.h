@@ -44,10 +44,9 @@ struct image_set {                      /* an IDX file, open */
     void *stream;
 };
 
-/* Open an IDX file and read it once to check its length and checksum: about 25 ms for IMAGES_DEFAULT.  Rejected: a
- * wrong magic number, element type or number of axes, a size of 0, sizes beyond the limits above, data that are too
- * short or too long, broken gzip.  Bytes after the last gzip member are ignored, as gzip does.  After an error nothing
- * is open. */
+/* Open an IDX file and read it once to check its length and checksum.  Rejected: a wrong magic number, element type or
+ * number of axes, a size of 0, sizes beyond the limits above, data that are too short or too long, broken gzip.  Bytes
+ * after the last gzip member are ignored.  After an error nothing is open. */
 status image_set_open(struct image_set *set, const char *path);
 
 /* pixels [count][rows][columns] = images first ... first+count-1, which must exist.  Reading forward is cheap; reading
@@ -58,15 +57,13 @@ void image_set_close(struct image_set *set);
 /* *png = true if the file begins with the signature of PNG. */
 status image_is_png(bool *png, const char *path);
 
-/* The image in a PNG file: 1 channel if it is grey, 3 if it is coloured or has a palette, 8 bits each.  16 bits are
- * rounded to the nearest of 0, 1/255 ... 1; Pillow keeps the upper 8 of a coloured image, and torchvision all 16.  The
- * chunks gAMA, sRGB, cHRM and iCCP are ignored, as both do.  Transparent pixels are composed on black: a byte is
- * multiplied by its alpha, without gamma, and rounded. */
+/* The image in a PNG file: 1 channel if it is grey, 3 if it is coloured or has a palette, 8 bits each; 16 bits are
+ * rounded.  The chunks gAMA, sRGB, cHRM and iCCP are ignored, as Pillow and torchvision do.  Transparent pixels are
+ * composed on black: a byte is multiplied by its alpha, without gamma, and rounded. */
 status image_read_png(struct image *im, const char *path);
 
 /* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is the
- * tent-weighted mean of the source within one pixel pitch of its centre, the coarser of the two pitches: bilinear when
- * enlarging, free of aliases when shrinking. */
+ * tent-weighted mean of the source within one pixel pitch of its centre, the coarser of the two. */
 status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns);
 
 /* The same with a factor for each axis: nothing is cut off. */

@@ -92,8 +92,7 @@ static status scan(const char *text, size_t length)
     /* Step 1: UTF-8, an object. */
     size_t good = utf8_prefix(text, length);
     if (good < length)
-        return bad_input("header byte %zu: 0x%02x is not UTF-8 here",
-                         good, (unsigned)(unsigned char)text[good]);
+        return bad_input("header byte %zu: 0x%02x is not UTF-8 here", good, (unsigned)(unsigned char)text[good]);
     if (text[0] != '{') return bad_input("header byte 0: 0x%02x, expected {", (unsigned)(unsigned char)text[0]);
 
     for (size_t i = 0; i < length;) {
@@ -179,8 +178,7 @@ static status read_entry(struct tensor *t, struct place *p, const cJSON *entry, 
         int f = 0;
         while (f < 3 && strcmp(field->string, names[f]) != 0) f++;
         if (f == 3)
-            return bad_input("tensor %.60s: field %.40s, expected dtype, shape and data_offsets",
-                             name, field->string);
+            return bad_input("tensor %.60s: field %.40s, expected dtype, shape and data_offsets", name, field->string);
         if (fields[f]) return bad_input("tensor %.60s: %s given twice, expected once", name, names[f]);
         fields[f] = field;
     }
@@ -418,8 +416,7 @@ status safetensors_open(struct safetensors *opened, const char *path)
     if (fd < 0) return path_error("opened", path, errno);
     status s = fstat(fd, &found) != 0 ? path_error("read", path, errno) : status_ok();
     if (!s.code && !S_ISREG(found.st_mode))
-        s = bad_input("%.120s is %s, expected a file", path,
-                      S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
+        s = bad_input("%.120s is %s, expected a file", path, S_ISDIR(found.st_mode) ? "a folder" : "no regular file");
 
     /* Step 2: its header. */
     if (!s.code) opened->file = fdopen(fd, "rb");

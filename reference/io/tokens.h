@@ -1,18 +1,18 @@
 /* tokens.h -- tokens of real images, for measurements and figures
  *
- * A grid of H x W tokens is cut from a canvas of Hp x Wp pixels, one p x p patch per token.  A patch, p p values for
- * each colour, goes through one seeded matrix of normal numbers to C channels.  Then every channel is standardised over
- * the tokens of one image.  This is the patch embedding of a vision transformer before training.  The canvas is
+ * A grid of H x W tokens is cut from a canvas of Hp x Wp pixels, one p x p patch per token.  Patches go through one
+ * seeded matrix of normal numbers to C channels, and every channel is standardised over the tokens of one image.  The
+ * canvas is
  *
  *   - a mosaic of images of an IDX file, row by row, the last ones cut off; each entry of the batch takes the next
  *     images, and the first image follows the last;
  *   - or a PNG file, scaled to cover it (image_fit), the same for all entries;
  *   - or 1/f noise, new for every entry: independent normal Fourier coefficients with deviation 1/f, f in cycles per
- *     pixel.  The amplitudes of natural images fall like this.
+ *     pixel.
  *
  * A grid of one axis takes its N tokens row-major from the smallest nearly square grid that holds them: W = ceil(sqrt
  * N), H = ceil(N / W).  A grid of three axes is a video of a camera that pans to the right: frame t begins at column 2
- * t of a canvas that is wider by 2 (T-1) pixels.
+ * t.
  *
  * The same seed gives the same tokens on every platform, up to the rounding of sums. */
 

@@ -4,25 +4,23 @@
     y = twicetold.msa(x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
     y = twicetold.msa(x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4, form="naive", threads=1)
 
-There is a function for each operator, made from what the library says of itself:
-help(twicetold.msa) lists tensors and options.  A dash in the name of an option is an
-underscore here, and a keyword of Python ends in one: gate_size, lambda_.
+There is a function for each operator: help(twicetold.msa) lists tensors and options.  A dash in the name of an option
+is
+an underscore here, and a keyword of Python ends in one: gate_size, lambda_.
 
-x decides: for float32 the float library computes, for float64 the double one, and
-parameters of the other type are converted.  Arrays that are dense and of that type are
-read where they lie; others are copied.  Masked and misaligned arrays are rejected, and so are
-tensors of PyTorch that have no memory of their own (sparse, meta, within vmap).  For a tensor
-of PyTorch y is one too, otherwise an array of NumPy.  Gradients are not computed, and y is
-apart from any graph.
+If x is float32 the float library computes, for float64 the double one, and parameters of the other type are converted.
+Dense arrays of that type are read in place; others are copied.  Masked and misaligned arrays are rejected, and so are
+tensors of PyTorch without memory of their own (sparse, meta, within vmap).  For a tensor of PyTorch y is one too,
+otherwise an array of NumPy.  Gradients are not computed, and y is in no graph.
 
     plan = twicetold.plan("msa", x, w_qkv=w_qkv, w_o=w_o, grid=(14, 14), heads=4)
-    y = plan(x)                 # as often as one likes: nothing is prepared again
+    y = plan(x)                 # any number of times: nothing is prepared again
     plan.load(w_o=other)        # other parameters of the same shapes
 
-What cannot be is a twicetold.Error, with the line that the program prints.
+Errors are a twicetold.Error with the line that the program prints.
 
-The libraries are looked for in the folder TWICETOLD_LIBRARY, beside this file, in the
-lib of the prefix that this file is installed under, and where the system looks.
+The libraries are looked for in the folder TWICETOLD_LIBRARY, next to this file, in the lib of the prefix that this file
+is installed under, and where the system looks.
 """
 
 import ctypes
@@ -309,11 +307,9 @@ class Plan:
 
 def plan(operator, x, *, form="fast", threads=None, max_memory=None, **given):
     """A plan for arrays of the shape and type of x; tensors and options as the operator's own function takes them.
-
-    form is one of forms(operator).  threads: if None, as many as OpenMP would take, and one in a child of fork, which
-    has none of its parent's threads: if a plan of several has run in the parent, running one in the child is an error.
-    max_memory: bytes for the plan, as "8G"; three quarters of what is free where it is
-    None.  Threads of Python may call one plan; they take turns."""
+    form is one of forms(operator).  threads: None is as many as OpenMP would take, and one in a child of fork; running
+    a plan of several there, if one has run in the parent, is an error.  max_memory: bytes for the plan, as "8G"; None
+    is three quarters of what is free.  Threads of Python may call one plan; they take turns."""
     return Plan(operator, x, form=form, threads=threads, max_memory=max_memory, **given)
 
 

@@ -2,12 +2,9 @@
 
     cc -march=native -dM -E -x c /dev/null | python3 wheel.py BUILD VERSION FOLDER
 
-Writes FOLDER/twicetold-VERSION-py3-none-PLATFORM.whl, which pip installs without a
-compiler: a folder twicetold/ of the module and the libraries, and what the format of
-wheels asks for (packaging.python.org, "Binary distribution format").  The same input
-gives the same file.  The compiler's macros say which features of an x86 processor it may use;
-the module checks for them before it loads a library.  FFTW, oneDNN (where it was built with),
-OpenBLAS and OpenMP are not in it: they are the system's.
+Writes FOLDER/twicetold-VERSION-py3-none-PLATFORM.whl: the module, the libraries and the format's own files
+(packaging.python.org, "Binary distribution format").  The same input gives the same file.  The compiler's macros name
+the features of an x86 processor that the module checks for.  FFTW, oneDNN, OpenBLAS and OpenMP are the system's.
 """
 
 import base64

@@ -1,16 +1,13 @@
 /* chopd_former.c -- ChoP'D Formers: "Chopping Formers is what you need in vision" (anonymous, under review), Tab. 1
  *
- * Of the paper's networks four stages, the ratio 1:1:3:1 of their depths, four pooling
- * layers and the totals, 15 M and 28 M parameters, are known; all else stands in a
- * supplement that is not at hand.  THESE WIDTHS ARE OURS, chosen so that the totals
- * come near.  In place of the pooling layers, whose kind is not said, learned maps of
- * patches side by side lead from stage to stage.  A block is one layer behind a norm,
- * with a residual.
+ * Known are four stages, the ratio 1:1:3:1 of their depths, four pooling layers and the totals, 15 M and 28 M
+ * parameters; the supplement is not available.  THESE WIDTHS ARE OURS, chosen so that the totals come near.  The kind
+ * of the pooling layers is not stated: here learned maps of 2 x 2 patches lead from stage to stage.  A block is one
+ * layer after a norm, with a residual.
  *
  * The table has five layers, each with one trait less than the one before: Eq. 10 with four boxes for each component
- * and a gate of C/8 hidden channels; FC-CP, a static layer of all tokens, which is dfc-cp without the factor of the
- * image; convolutions of each component, and means, of 3 x 3 tokens; and maps of each token alone.  Components: 4C,
- * FC-CP 2C, since its factors count tokens, the others 19C/4. */
+ * and a gate of C/8 hidden channels; FC-CP, which is dfc-cp without the factor of the image; convolutions of each
+ * component, and means, of 3 x 3 tokens; and maps of each token alone.  Components: 4C, FC-CP 2C, the others 19C/4. */
 
 #include "stages.h"
 
@@ -33,12 +30,13 @@ static const struct network_step
     .summary = told ", of our own widths, near the printed " size " M", \
     .stage = {{n, 64, 1, first, block}, {n, 128, 1, next, block}, {3 * n, 256, 1, next, block}, \
               {n, 512, 1, next, block}}}
-#define BOTH(name, which, told, block) \
-    const struct network_table name##_15 = FORMER(which, told, 3, "15", block); \
-    const struct network_table name##_28 = FORMER(which, told, 6, "28", block)
+#define BOTH(which, told, block) FORMER(which, told, 3, "15", block), FORMER(which, told, 6, "28", block)
 
-BOTH(chopd_former, "", "a ChoP'D Former", boxes);
-BOTH(chopd_former_fc, "fc-", "its static one: FC-CP of all tokens", all);
-BOTH(chopd_former_depthwise, "depthwise-", "its local one: 3 x 3 convolutions", convolved);
-BOTH(chopd_former_pool, "pool-", "its local one: means of 3 x 3", pooled);
-BOTH(chopd_former_linear, "linear-", "its linear one: each token alone", alone);
+const struct network_table chopd_former[] = {
+    BOTH("", "a ChoP'D Former", boxes),
+    BOTH("fc-", "its static one: FC-CP of all tokens", all),
+    BOTH("depthwise-", "its local one: 3 x 3 convolutions", convolved),
+    BOTH("pool-", "its local one: means of 3 x 3", pooled),
+    BOTH("linear-", "its linear one: each token alone", alone),
+    {0}
+};

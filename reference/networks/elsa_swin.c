@@ -1,16 +1,12 @@
 /* elsa_swin.c -- ELSA-Swin: Zhou, Wang, Wang, Liu, Li and Jin, "ELSA: Enhanced Local Self-Attention for Vision
  * Transformer", 2021, Tab. 4-6, and Swin-T, which it is made of
  *
- * Swin with the authors' final module in place of windows: 7 x 7 neighbours, lambda 0
- * and gamma 1, so that the ghost head only adds.  Query and key have two thirds of
- * the channels, rounded up to whole groups.  Planes of 7 x 7 tokens are one window,
- * with Swin's attention, a bias for each offset and head.  The paper gives the depths
- * and widths of Swin; kernel, group width, powers and scale are those of the authors' code.
- * Its class ELSA has a scale of 1/sqrt(c) by default, but the block of the published
- * models passes 1.  In stage 4 attention goes over the whole plane, which at 224 pixels is
- * the authors' window of 7 x 7; on larger images theirs stays 7 x 7.
- * In Swin-T windows are smaller than planes, and msa's table is that of the plane:
- * 147 504 of its numbers are never read. */
+ * Swin with the authors' final module instead of windows: 7 x 7 neighbours, lambda 0 and gamma 1, so that the ghost
+ * head only adds.  Query and key have two thirds of the channels, rounded up to whole groups.  Depths and widths are
+ * Swin's; kernel, group width, powers and scale are those of the authors' code, where the block of the published models
+ * passes a scale of 1.  In stage 4 attention goes over the whole plane, which at 224 pixels is the authors' window of 7
+ * x 7; on larger images theirs stays 7 x 7.  In Swin-T windows are smaller than planes, and msa's table is that of the
+ * plane: 147,504 of its numbers are never read. */
 
 #include "stages.h"
 
@@ -45,16 +41,15 @@ static size_t in_groups_of_8(size_t C) { return (C / 3 * 2 + 7) / 8 * 8; }
     .stage = {{2, C, C / 32, embed, mixer}, {2, 2 * C, C / 16, merge, mixer}, {third, 4 * C, C / 8, merge, mixer}, \
               {2, 8 * C, C / 4, merge, attention}}
 
-const struct network_table elsa_swin_t = {
-    .name = "elsa-swin-t", .summary = "Swin-T with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_4, .photo = {.crop = 0.9}, STAGES(6, 96, elsa_4)};
-const struct network_table elsa_swin_s = {
-    .name = "elsa-swin-s", .summary = "Swin-S with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 96, elsa_8)};
-const struct network_table elsa_swin_b = {
-    .name = "elsa-swin-b", .summary = "Swin-B with ELSA in place of windows (Zhou et al. 2021)",
-    .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 128, elsa_8)};
-const struct network_table swin_t = {
-    .name = "swin-t",
-    .summary = "Swin-T: attention in windows of 7 x 7, every second block shifted by 3 (Liu et al. 2021)",
-    STAGES(6, 96, windows)};
+const struct network_table elsa_swin[] = {
+    {.name = "elsa-swin-t", .summary = "Swin-T with ELSA in place of windows (Zhou et al. 2021)",
+     .query = in_groups_of_4, .photo = {.crop = 0.9}, STAGES(6, 96, elsa_4)},
+    {.name = "elsa-swin-s", .summary = "Swin-S with ELSA in place of windows (Zhou et al. 2021)",
+     .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 96, elsa_8)},
+    {.name = "elsa-swin-b", .summary = "Swin-B with ELSA in place of windows (Zhou et al. 2021)",
+     .query = in_groups_of_8, .photo = {.crop = 0.9}, STAGES(18, 128, elsa_8)},
+    {.name = "swin-t",
+     .summary = "Swin-T: attention in windows of 7 x 7, every second block shifted by 3 (Liu et al. 2021)",
+     STAGES(6, 96, windows)},
+    {0}
+};

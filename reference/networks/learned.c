@@ -27,8 +27,7 @@ static const struct network_step of_hilo[] = BLOCK("hilo", "--heads %h --window 
     .name = "learned-" mixer, .summary = "two blocks of " mixer ", trained on Fashion-MNIST", \
     .grid = "28x28", .channels = 1, .classes = 10, .end = end, .stage = {{2, 32, h, entry, block}}}
 
-const struct network_table learned_lisa = LEARNED("lisa", 2, of_lisa);
-const struct network_table learned_structsa = LEARNED("structsa", 2, of_structsa);
-const struct network_table learned_elsa = LEARNED("elsa", 4, of_elsa);
-const struct network_table learned_chopd = LEARNED("chopd", 1, of_chopd);
-const struct network_table learned_hilo = LEARNED("hilo", 4, of_hilo);
+const struct network_table learned[] = {
+    LEARNED("lisa", 2, of_lisa), LEARNED("structsa", 2, of_structsa), LEARNED("elsa", 4, of_elsa),
+    LEARNED("chopd", 1, of_chopd), LEARNED("hilo", 4, of_hilo), {0}
+};

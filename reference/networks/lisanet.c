@@ -1,11 +1,9 @@
 /* lisanet.c -- LiSANet: Kwon, Castro, Marin-Jimenez, Guil and Alahari, "Lightweight Structure-Aware Attention for
  * Visual Understanding", 2022, Tab. 2, 7 and 8
  *
- * Isotropic: DeiT-Ti with LiSA in place of attention, patches of 16 x 16, and a learned vector for
- * each place, which the printed parameters ask for.  Hierarchical: four stages without
- * positions; the paper calls the embeddings overlapping, but the printed counts of H-T and
- * H-S are those of patches side by side, and of H-B those of overlapping ones.
- * 16 channels a head throughout; biases everywhere. */
+ * Isotropic: DeiT-Ti with LiSA instead of attention, patches of 16 x 16, and a learned vector for each place, which the
+ * printed parameters need.  Hierarchical: four stages without positions.  The paper calls the embeddings overlapping,
+ * but the printed counts of H-T and H-S are those of patches side by side.  16 channels a head; biases everywhere. */
 
 #include "stages.h"
 
@@ -30,21 +28,18 @@ static const struct network_step
     .name = called, .summary = "LiSANet-I-T with " #D " latent dimensions (Kwon et al. 2022)", \
     .grid = "224x224", .end = end, .stage = {{12, 192, 12, patches, mixer}}}
 
-const struct network_table lisanet_i_t_d1 = ISOTROPIC("lisanet-i-t-d1", 1, lisa_1);
-const struct network_table lisanet_i_t_d4 = ISOTROPIC("lisanet-i-t-d4", 4, lisa_4);
-const struct network_table lisanet_i_t_d8 = ISOTROPIC("lisanet-i-t-d8", 8, lisa_8);
-const struct network_table lisanet_i_t = ISOTROPIC("lisanet-i-t", 16, lisa_16);
-
 #define HIERARCHICAL(called, told, a, b, c, d, C, way, further, mixer) { \
     .name = called, .summary = told " (Kwon et al. 2022)", .grid = "224x224", .end = end, \
     .stage = {{a, C, C / 16, way, mixer}, {b, 2 * C, C / 8, further, mixer}, {c, 4 * C, C / 4, further, mixer}, \
               {d, 8 * C, C / 2, further, mixer}}}
 
-const struct network_table lisanet_h_t =
-    HIERARCHICAL("lisanet-h-t", "LiSANet-H-T: four stages, 8 latent dimensions", 1, 2, 5, 2, 64, first, next, lisa_8);
-const struct network_table lisanet_h_s =
-    HIERARCHICAL("lisanet-h-s", "LiSANet-H-S: twice as deep, 16 latent dimensions, overlapping patches", 1, 2, 11, 2, 64,
-                 first_overlapping, next_overlapping, lisa_16);
-const struct network_table lisanet_h_b =
+const struct network_table lisanet[] = {
+    ISOTROPIC("lisanet-i-t", 16, lisa_16), ISOTROPIC("lisanet-i-t-d1", 1, lisa_1),
+    ISOTROPIC("lisanet-i-t-d4", 4, lisa_4), ISOTROPIC("lisanet-i-t-d8", 8, lisa_8),
+    HIERARCHICAL("lisanet-h-t", "LiSANet-H-T: four stages, 8 latent dimensions", 1, 2, 5, 2, 64, first, next, lisa_8),
+    HIERARCHICAL("lisanet-h-s", "LiSANet-H-S: twice as deep, 16 latent dimensions, overlapping patches",
+                 1, 2, 11, 2, 64, first_overlapping, next_overlapping, lisa_16),
     HIERARCHICAL("lisanet-h-b", "LiSANet-H-B: wider, overlapping patches", 2, 3, 16, 3, 96, first_overlapping,
-                 next_overlapping, lisa_16);
+                 next_overlapping, lisa_16),
+    {0}
+};

@@ -1,9 +1,9 @@
 /* litv2.c -- LITv2: Pan, Cai and Zhuang, "Fast Vision Transformers with HiLo Attention", NeurIPS 2022, Tab. 7
  *
- * Stages 1 and 2 have no mixer at all; stage 3 has HiLo with windows of 2 x 2 and nine
- * tenths of the heads in Lo-Fi, stage 4 plain attention, which is HiLo with windows of 1.
- * Every MLP convolves its hidden channels.  Only the zeros around their plane make places differ.
- * Stages are joined by deformable convolutions.  All maps have biases. */
+ * Stages 1 and 2 have no mixer.  Stage 3 has HiLo with windows of 2 x 2 and nine tenths of the heads in Lo-Fi; stage 4
+ * plain attention, which is HiLo with windows of 1.  Every MLP convolves its hidden channels, whose zeros around the
+ * plane are the only thing that depends on the place.  Deformable convolutions join the stages.  All maps have
+ * biases. */
 
 #include "stages.h"
 
@@ -25,6 +25,9 @@ static const struct network_step end[] = {STEPS_END, {0}};
     .stage = {{2, C, C / 32, embed, feed}, {2, 2 * C, C / 16, deform, feed}, {third, 4 * C, C / 8, deform, hilo}, \
               {2, 8 * C, C / 4, deform, attention}}}
 
-const struct network_table litv2_s = LITV2("litv2-s", "LITv2-S: HiLo where planes are 14 x 14", 6, 96, 0);
-const struct network_table litv2_m = LITV2("litv2-m", "LITv2-M: three times as deep where HiLo is", 18, 96, 0);
-const struct network_table litv2_b = LITV2("litv2-b", "LITv2-B: as deep, and a third wider", 18, 128, 384);
+const struct network_table litv2[] = {
+    LITV2("litv2-s", "LITv2-S: HiLo where planes are 14 x 14", 6, 96, 0),
+    LITV2("litv2-m", "LITv2-M: three times as deep where HiLo is", 18, 96, 0),
+    LITV2("litv2-b", "LITv2-B: as deep, and a third wider", 18, 128, 384),
+    {0}
+};

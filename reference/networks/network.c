@@ -488,8 +488,7 @@ static void add(real *x, const real *y, size_t count, int threads)
     for (size_t i = 0; i < count; i++) x[i] += y[i];
 }
 
-/* Seconds since whenever.  A plan of one thread works on the calling thread alone, whose own time
- * leaves out what else the machine does. */
+/* Seconds.  With one thread its processor time, which leaves out what else the machine does. */
 static double now(int threads)
 {
     struct timespec t;

@@ -1,21 +1,17 @@
 /* network.h -- a network is a table of steps over operators and layers
  *
- * A network has stages of blocks.  A stage has entry steps, once, and the steps of a block, `depth` times.  The steps
- * of the end follow the last stage.  A step is an operator or a layer, its options as words, and how it changes x and
- * h:
+ * A network has stages of blocks.  A stage has entry steps, once, and the steps of a block, `depth` times; the steps of
+ * the end follow the last stage.  A step is an operator or a layer, its options as words, and how it changes x and h:
  *
  *     ON      x <- f(x)         INTO    h <- f(x)         JOIN    x <- x + f(h)
  *     ADD     x <- x + f(x)     ALONG   h <- f(h)
  *
- * For example, x += mixer(norm x) is INTO, then JOIN.  Options and sizes of a step may have placeholders:
+ * Options and sizes of a step may have placeholders: %C, %4C, %C/8 of the channels of the stage; %h, its heads; %s,
+ * 1/sqrt(C/h); %q, query channels, by the table's own rule; %K, classes.  Operators and layers that have --grid get the
+ * grid of x.
  *
- *     %C  channels of the stage, and %4C or %C/8     %h  its heads
- *     %s  1/sqrt(C/h)                                %q  query channels, by the table's own rule
- *
- * Operators and layers that have --grid get the grid of x at their place.
- *
- * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  Stages and blocks count from 1.  A file holds
- * exactly the tensors of all paths.
+ * Weights have paths: stage1.embed.w, stage2.block3.mixer.w_qkv, head.w.  A file holds exactly the tensors of all
+ * paths.
  *
  *     network_create     makes problems and prepared plans: sizes, parameters, bytes and costs are known
  *     network_bind       shapes, or numbers, of a file; or network_draw: random ones
@@ -23,13 +19,8 @@
  *     network_run        logits from x; allocates nothing
  *     network_release    at any time
  *
- * Three arrays hold x, h and the result of a step.  Plans run one after another, so all share one workspace:
- *
- *     bytes = 3 largest(x, h, y of any step) + largest(workspace of any plan)
- *             + what every plan keeps from load on + the parts (struct part) and plans themselves
- *
- * Errors: options that do not fit, by the path of the step; a tensor that is missing, extra or of another shape, by its
- * own path; memory. */
+ * Three arrays hold x, h and the result of a step, and all plans share the largest workspace.  Errors name the path of
+ * a step whose options do not fit, or that of a tensor that is missing, extra or of another shape. */
 
 #ifndef TWICETOLD_NETWORK_H
 #define TWICETOLD_NETWORK_H
@@ -163,8 +154,7 @@ size_t network_bytes(const struct network *n, bool drawn);
 void network_input_shape(const struct network *n, size_t size[3]);
 void network_stage_shape(const struct network *n, int stage, size_t size[3]);
 
-/* Weight number `at`, in the order of the steps: its path, axes, sizes and data, which it borrows; false after the
- * last. */
+/* Weight number `at` in the order of the steps, with borrowed data; false after the last. */
 bool network_weight(struct tensor *t, char path[NETWORK_PATH], const struct network *n, size_t at);
 
 #ifdef __cplusplus

@@ -1,18 +1,15 @@
 /* photo.h -- a photograph as a classifier of ImageNet gets it
  *
- * The photograph is scaled by one factor until it covers floor(H / crop) x floor(W / crop)
- * pixels, and the middle H x W are kept.  Then the mean of ImageNet's colours is subtracted
- * and the result divided by their deviation.  The crop belongs to the network:
+ * The photograph is scaled by one factor until it covers floor(H / crop) x floor(W / crop) pixels, and the middle H x W
+ * are kept.  The mean of ImageNet's colours is subtracted, and the result divided by their deviation.  Crops:
  *
  *     LITv2, Swin        224/256, as 256 for 224   data/build.py of both
- *     LITv2-B at 384     no crop: the whole photograph is scaled to 384 x 384, each axis
- *                        by its own factor         litv2-base-finetune-384.yaml
+ *     LITv2-B at 384     none: each axis is scaled to 384 by its own factor     litv2-base-finetune-384.yaml
  *     ELSA-Swin          0.9, as 248 for 224       crop_pct in elsa_swin.py
  *     others             224/256                   no public code
  *
- * Scaling is bilinear and free of aliases (images.h).  The authors scale by PIL's bicubic
- * kernel, which is wider and has negative parts: edges are a little sharper there.  A grey
- * photograph counts as three equal colours. */
+ * Scaling is bilinear and free of aliases (images.h).  The authors' is PIL's bicubic kernel, which leaves edges a
+ * little sharper.  A grey photograph counts as three equal colours. */
 
 #ifndef TWICETOLD_PHOTO_H
 #define TWICETOLD_PHOTO_H

@@ -1,14 +1,13 @@
 /* structvit.c -- StructViT: Kim, Seo, Schmid and Cho, "Learning Correlation Structures for Vision Transformers", CVPR
  * 2024, Tab. 2
  *
- * UniFormer with StructSA in place of its attention.  Every block begins with a 3 x 3 convolution of each
- * channel.  Stages 1 and 2 mix by convolutions behind batch norms, 3 and 4 by
- * StructSA (Eq. 16, windows of 3 x 3) behind layer norms of epsilon 1e-6.  The name's
- * numbers are D, patterns, and the stride of the windows.  q is scaled by 1/sqrt(c), as UniFormer
- * has it; the paper does not say.
+ * UniFormer with StructSA instead of its attention.  Every block begins with a 3 x 3 convolution of each channel.
+ * Stages 1 and 2 mix by convolutions after batch norms, 3 and 4 by StructSA (Eq. 16, windows of 3 x 3) after layer
+ * norms of epsilon 1e-6.  The numbers in a name are D and the stride of the windows.  q is scaled by 1/sqrt(c), as in
+ * UniFormer.
  *
- * The video networks take frames of 224 x 224 in pairs (UniFormer's: patches of 3 x 4 x 4 at strides of 2, 4 and 4);
- * their convolutions and windows have three axes, and windows stride in space alone. */
+ * The video networks take pairs of frames of 224 x 224 (patches of 3 x 4 x 4 at strides of 2, 4 and 4); their
+ * convolutions and windows have three axes, and windows stride in space only. */
 
 #include "stages.h"
 
@@ -59,27 +58,18 @@ static const struct network_step end[] = {
 #define VIDEOS(called, told, size, mixer) { \
     .name = called, .summary = told " (Kim et al. 2024)", .grid = "16x224x224", size(OF_VIDEOS(mixer))}
 
-const struct network_table structvit_s_4_2 =
-    IMAGES("structvit-s-4-2", "StructViT-S: 4 patterns, every second window", S, correlate_4_2);
-const struct network_table structvit_s_4_1 =
-    IMAGES("structvit-s-4-1", "StructViT-S: 4 patterns, every window", S, correlate_4_1);
-const struct network_table structvit_s_8_1 =
-    IMAGES("structvit-s-8-1", "StructViT-S: 8 patterns, every window", S, correlate_8_1);
-const struct network_table structvit_b_4_2 =
-    IMAGES("structvit-b-4-2", "StructViT-B: 4 patterns, every second window", B, correlate_4_2);
-const struct network_table structvit_b_4_1 =
-    IMAGES("structvit-b-4-1", "StructViT-B: 4 patterns, every window", B, correlate_4_1);
-const struct network_table structvit_b_8_1 =
-    IMAGES("structvit-b-8-1", "StructViT-B: 8 patterns, every window", B, correlate_8_1);
-const struct network_table structvit_l_4_1 =
-    IMAGES("structvit-l-4-1", "StructViT-L: 4 patterns, every window", L, correlate_4_1);
-const struct network_table structvit_s_4_2_video =
-    VIDEOS("structvit-s-4-2-video", "StructViT-S on video: 4 patterns, every second window", S, video_4_2);
-const struct network_table structvit_s_4_1_video =
-    VIDEOS("structvit-s-4-1-video", "StructViT-S on video: 4 patterns, every window", S, video_4_1);
-const struct network_table structvit_s_8_1_video =
-    VIDEOS("structvit-s-8-1-video", "StructViT-S on video: 8 patterns, every window", S, video_8_1);
-const struct network_table structvit_b_4_2_video =
-    VIDEOS("structvit-b-4-2-video", "StructViT-B on video: 4 patterns, every second window", B, video_4_2);
-const struct network_table structvit_b_4_1_video =
-    VIDEOS("structvit-b-4-1-video", "StructViT-B on video: 4 patterns, every window", B, video_4_1);
+const struct network_table structvit[] = {
+    IMAGES("structvit-s-4-2", "StructViT-S: 4 patterns, every second window", S, correlate_4_2),
+    IMAGES("structvit-s-4-1", "StructViT-S: 4 patterns, every window", S, correlate_4_1),
+    IMAGES("structvit-s-8-1", "StructViT-S: 8 patterns, every window", S, correlate_8_1),
+    IMAGES("structvit-b-4-2", "StructViT-B: 4 patterns, every second window", B, correlate_4_2),
+    IMAGES("structvit-b-4-1", "StructViT-B: 4 patterns, every window", B, correlate_4_1),
+    IMAGES("structvit-b-8-1", "StructViT-B: 8 patterns, every window", B, correlate_8_1),
+    IMAGES("structvit-l-4-1", "StructViT-L: 4 patterns, every window", L, correlate_4_1),
+    VIDEOS("structvit-s-4-2-video", "StructViT-S on video: 4 patterns, every second window", S, video_4_2),
+    VIDEOS("structvit-s-4-1-video", "StructViT-S on video: 4 patterns, every window", S, video_4_1),
+    VIDEOS("structvit-s-8-1-video", "StructViT-S on video: 8 patterns, every window", S, video_8_1),
+    VIDEOS("structvit-b-4-2-video", "StructViT-B on video: 4 patterns, every second window", B, video_4_2),
+    VIDEOS("structvit-b-4-1-video", "StructViT-B on video: 4 patterns, every window", B, video_4_1),
+    {0}
+};

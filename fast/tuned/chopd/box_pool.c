@@ -1,48 +1,30 @@
 /* box_pool.c -- an integral image, one axis after the other
  *
- * The sum over a box is a difference along y of a difference along x of the
- * integral image, and that is a running sum along y of a running sum along x.
- * What happens along one axis commutes with what happens along the other, so
- * the four steps may be taken in another order: both of x first, then both of y.
+ * The sum over a box is a difference along y of a difference along x of the integral image, which is a running sum
+ * along y of a running sum along x.  The steps of one axis commute with those of the other, so both of x come first:
  *
  *     T_yX    running sums of row y of the plane
- *     t_yx    what of row y lies between the box's left and right edge
+ *     t_yx    the part of row y between the box's left and right edge
  *     S_Yx    running sums of t down the columns
- *     out_yx  what of S lies between the box's upper and lower edge
+ *     out_yx  the part of S between the box's upper and lower edge
  *
- * The price is still the same for every box.  What it buys is float: entries of
- * the integral image grow like H W, and where a small box is the difference of
- * four of them, their roundings are all that is left (a mean over one token of
- * 56 x 56 has three or four digits).  T grows like W, and S like H times the
- * box's width: the mean is within about H + W / w roundings for a box of width
- * w, and the figure of the chapter shows both.  A table in double is
- * more exact still; it was built first, and took 1.5 times as long.
+ * The cost is the same for every box, and float is enough: entries of the integral image grow like H W, those of T like
+ * W and those of S like H times the box's width.  The mean is within about H + W / w roundings for a box of width w.
  *
- * 1. How a box lies to the cells of the grid does not depend on the token: every
- *    token of a component has the same fractions.  So vectors of neighbouring
- *    tokens meet a box together, and a shift is a load from another address.
- * 2. Planes, not tokens with their channels side by side: each component has
- *    boxes of its own.  A plane and its tables stay in the cache nearest to the
- *    core.
- * 3. A vector of zeros stands left of every row of T and one of its last number
- *    to its right: vectors that straddle the border need no test, and those beyond
- *    it read one of these, wherever they would be.
- * 4. An edge inside a cell takes a share of it: the bilinear corners of the
- *    integral image, gathered into three differences (box_pool.h).  A box
- *    within a cell is one of them, and loses nothing however narrow it is.
- * 5. Two vectors of columns and one box at a time: a single table S, and the sums that boxes add to, stay near
- *    while T streams by; a box's numbers, and the rows of S that the next row of tokens meets again, stay in
- *    registers; and where an edge is off the grid is told once, not for every row.
- * 6. Loads across cache lines count double and are what T costs.  With AVX-512, where all that are not aligned
- *    cross one, the vector one lane further on is put together from two that are there already: a sixth of the time
- *    where edges lie inside tokens.  With AVX2 less than half of them do, and two shuffles cost more than a load.
- *    Vectors of 16 bytes have them put together too; that has not been timed.
+ * 1. How a box lies to the cells of the grid does not depend on the token: vectors of neighbouring tokens meet a box
+ *    together, and a shift is a load from another address.
+ * 2. Planes, since each component has boxes of its own.  A plane and its tables stay in the first cache.
+ * 3. A vector of zeros stands left of every row of T and one of its last number right of it, so the border needs no
+ *    test.
+ * 4. An edge inside a cell takes a share of it: the bilinear corners of the integral image, gathered into three
+ *    differences (box_pool.h).  A box within a cell is one of them and loses no digits, however narrow it is.
+ * 5. Two vectors of columns and one box at a time: one table S and the sums that boxes add to stay near while T streams
+ *    by, and the rows of S that the next row of tokens meets again stay in registers.
+ * 6. Loads across cache lines cost double.  With AVX-512, where all that are not aligned cross one, the vector one lane
+ *    further on is put together from two; with AVX2 two shuffles cost more than the load.
  *
- * On a Zen 3 (AVX2), by turns with all boxes of a row at a time: 96 planes of 56 x 56 tokens with 4 boxes take 0.71
- * of the time where edges lie between tokens, and 0.69 where they lie inside.
- *
- * What did not help enough: two rows of tokens at a time, which share rows of S,
- * gained a twentieth for as many lines again.
+ * Tried with little gain: two rows of tokens at a time, which share rows of S.  A table in double is more exact and
+ * slower.
  *
  * Contract: fast/tuned/chopd/box_pool.h. */
 
@@ -142,9 +124,8 @@ static inline real *row_start(real *T, const struct box_pool *pool, size_t y)
     return T + y * pool->line + 2 * LANES - 1;
 }
 
-/* Running sums within a vector, by doubling: what lies one number back is added, then what lies two back, and so on.
- * AVX2 moves numbers within 16 bytes sooner than across them: its halves are summed first, each by itself, and then the
- * lower one's total is added to the upper. */
+/* Running sums within a vector, by doubling.  AVX2 moves numbers within 16 bytes sooner than across them: its halves
+ * are summed first, and then the total of the lower one is added to the upper. */
 static inline lanes running(lanes v)
 {
     const lanes zero = {0};
@@ -205,8 +186,7 @@ static void make_rows(real *T, const struct box_pool *pool, const real *plane)
     }
 }
 
-/* The vector that begins one lane further on: a's lanes but the first, and then
- * the first of b. */
+/* The vector that begins one lane further on: a's lanes but the first, and then the first of b. */
 static inline lanes moved_up(lanes a, lanes b)
 {
 #if LANES == 16
@@ -222,9 +202,8 @@ static inline lanes moved_up(lanes a, lanes b)
 
 /* ---- S: both along x, and the sums along y -------------------------------- */
 
-/* S for some vectors of columns, from column x on, and its last row once more;
- * kind and vectors are constants to the caller.  A vector that is off the grid as
- * a whole is read where it begins or ends: there are zeros enough, and sums. */
+/* S for some vectors of columns, from column x on, and its last row once more; callers pass constants for kind and
+ * vectors. A vector that is off the grid as a whole reads the zeros before the row or the sums after it. */
 INLINED void columns_of(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
                         size_t x, size_t vectors, int kind)
 {
@@ -323,8 +302,7 @@ INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool
 }
 
 /* The same for any kind of box. */
-INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
-                     size_t vectors)
+INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down, size_t vectors)
 {
     switch (down->kind) {
     case SPAN_WITHIN: add_box_of(sums, S, pool, down, vectors, SPAN_WITHIN); break;

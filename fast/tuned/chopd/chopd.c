@@ -4,21 +4,14 @@
  *     z_rn  <- gate_rn sum_g E_rg mean of z_r over box g around n       box_pool.h
  *     y_nd   = sigma(sum_r u5_dr z_rn + b_d)  a product that takes planes, and gelu.h
  *
- * No tensor of more than N R numbers is there.  Both products are those of packed_linear.h.  Tokens become planes a
- * strip at a time, in squares that are turned in registers; planes need not become tokens, for the second product
- * repeats each number over a vector of channels, wherever the number lies.  (With a turn before it the layer takes
- * 1.02 times as long on a Zen 4, by turns.)  GELU meets a strip of y while it is near.
+ * No tensor has more than N R numbers.  Both products are those of packed_linear.h.  Tokens become planes a strip at a
+ * time, in squares transposed in registers.  Planes need not become tokens: the second product repeats each number over
+ * a vector of channels.  GELU is applied to a strip of y while it is near.
  *
- * The gate is bilinear between the s x s values of phi: first along every row
- * of the small map, once for a plane, then between two of those for each row of
- * tokens.  Columns between the same two cells are met by vectors.
+ * The gate is bilinear between the s x s values of phi: first along every row of the small map, once for a plane, then
+ * between two of those for each row of tokens.  Vectors take columns between the same two cells.
  *
- * One thread computes phi.  Of several images each thread takes its own, so that
- * nobody waits for it: it is half of the work on 14 x 14 tokens.
- *
- * 56 x 56 tokens, R = C = D = 96, G = 4, one core of a Zen 4, of 1.7 ms: the products six tenths, which is what their
- * multiply-adds take alone, the pooling a quarter, GELU and the gate's rows a twelfth, phi a twentieth, repacking a
- * thirtieth.
+ * One thread computes phi.  Of several images each thread takes its own, so that nobody waits for it.
  *
  * Contract: reference/chopd.h. */
 
@@ -119,8 +112,7 @@ static void to_planes(real *z, const real *x, const struct chopd_fast *f, const 
     linear_apply(z, p->N, f->u4_rc, p->C, &map, p->R, 0, 1);
 }
 
-/* One image.  The threads share the tokens, then the components, then the tokens
- * again. */
+/* One image.  The threads share the tokens, then the components, then the tokens again. */
 static void one_image(const struct flight *t)
 {
     const struct chopd_problem *p = t->plan->of;

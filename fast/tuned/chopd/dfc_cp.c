@@ -1,14 +1,10 @@
 /* dfc_cp.c -- a layer for each image, at the cost of its factors
  *
- * Eq. 6 takes the sums of Eq. 3 one factor at a time, and nothing of five
- * indices is there:
+ * Eq. 6 takes the sums of Eq. 3 one factor at a time, without arrays of five indices:
  *
  *     z_mr = sum_c u4_cr x_mc                one product of matrices
  *     s_r  = u1_r sum_m u2_mr z_mr           the whole image in R numbers; u1 may be absent
  *     y_nd = sum_r (u3_nr s_r) u5_dr         another product
- *
- * Every step is linear in the tokens.  What an image is to the tokens out are
- * the R numbers s_r: with absolute positions, Eq. 5 knows no more.
  *
  * Contract: reference/dfc.h. */
 
@@ -36,8 +32,7 @@ static status prepare(struct plan *plan)
     return room_status(&plan->room);
 }
 
-/* One image.  The threads share the tokens in, then the components, then the
- * tokens out. */
+/* One image.  The threads share the tokens in, then the components, then the tokens out. */
 static void one_image(const struct flight *t)
 {
     const struct dfc_problem *p = t->plan->of;

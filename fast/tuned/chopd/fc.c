@@ -1,11 +1,7 @@
 /* fc.c -- the fully connected layer as one linear map
  *
- * Tokens and channels in are one index of M C values, tokens and channels out
- * another of N D.  In w [M][N][C][D] they are interleaved; as a map of M C inputs
- * and N D outputs, repacked once (packed_linear.h), the layer of all images is
- * one product.  It is bound by memory where there are few images: every weight
- * is read for two operations each.  A BLAS, which repacks W in every call, took
- * twice as long for one image of 8 x 8 tokens of 96 channels.
+ * w [M][N][C][D] is a map of M C inputs to N D outputs, whose weights are repacked once (packed_linear.h): the layer of
+ * all images is one product.  With few images it is bound by memory: every weight is read for two operations an image.
  *
  * Contract: reference/dfc.h. */
 

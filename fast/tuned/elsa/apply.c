@@ -2,30 +2,21 @@
  *
  *     f_ic = sum_n filter_cni v_{i+n,c},   filter_cni = factor_cn w_ni + summand_cn
  *
- * The filters are nowhere: a weight w of the head is bent for some channels while it is
- * in a register.  A vector holds channels of one head here, and not tokens as in the
- * logits.  So a neighbour stands a whole number of vectors away, where a vector of
- * tokens that is shifted by a few crosses the end of a cache line and is loaded twice;
- * and nothing is transposed.  What is paid is that a weight is repeated for every token,
- * a load that a multiply-add brings with it.
+ * The filters are not stored: the ghost head is applied to a weight w of the head while it is in a register.  A vector
+ * holds channels of one head here, not tokens as in the logits.  So a neighbour is a whole number of vectors away, no
+ * load crosses a cache line, and nothing is transposed; but a weight is repeated for every token.
  *
- * Eight tokens of a row by one vector of channels are sums in registers.  What they look at in
- * one row of neighbours stands side by side, K - 1 vectors more than there are sums: each is
- * loaded once, and then stays where it is while K filters pass.  For 16 multiply-adds that makes 8
- * loads of weights, 2 of values and 2 of the ghost head's matrices.  When every neighbour's value
- * was loaded anew, two loads a cycle were too few: 0.45 ms at 56 x 56 tokens and 96 channels, and now
- * 0.38.  What did not help: 14 tokens, which leave no registers for the neighbours; a list of neighbours in
- * place of steps, for which the compiler keeps an address for every load.
- *
- * Of 16 registers four are sums, and four the neighbours that a filter looks at: with each filter one
- * comes and one goes.  GCC alone loads every factor anew, 92 loads for 56 multiply-adds; held, they are
- * 52, and ELSA takes 0.94 of the time on a Zen 3.  Five, six or seven tokens there were no better.
+ * Eight tokens of a row by one vector of channels are sums in registers.  They look at K - 1 more vectors than there
+ * are sums in a row of neighbours.  Each is loaded once and stays in its register for K filters: 16 multiply-adds take
+ * 8 loads of weights, 2 of values and 2 of the ghost head.  Of 16 registers four are sums and four are neighbours;
+ * factors are held, since GCC would load them anew.
  *
  *     values  [groups][rows][pad + columns + pad][LANES]
  *     bend    [groups][K^2][factor, summand]
  *
- * A group are channels of one head, as many as a vector has.  Beside the rows are zeros, so
- * that no test is needed there. */
+ * A group is as many channels of one head as a vector has.  Zeros beside the rows spare tests.
+ *
+ * Tried without gain: 14 tokens with 32 registers, 5 to 7 with 16; a list of neighbours instead of steps. */
 
 #include "elsa.h"
 #include <string.h>
@@ -101,9 +92,9 @@ void elsa_values_fill(const struct elsa_fast *f, const struct elsa_problem *p, s
 
 /* ---- a block of tokens -------------------------------------------------------- */
 
-/* out = f of some tokens and one group of channels.  w, value and bend are where the first neighbour's weight
- * and value of the first token are, and its matrices.  `beside` neighbours of a row are taken at once.  Callers pass
- * constants for tokens, beside and ghost. */
+/* out = f of some tokens and one group of channels.  w, value and bend: weight and value of the first neighbour of the
+ * first token, and its matrices.  `beside` neighbours of a row are taken together.  Callers pass constants for tokens,
+ * beside and ghost. */
 INLINED
 void sum_block(real *out, size_t channels, const struct elsa_chunk *here, const real *w, const real *value,
                const lanes *bend, size_t tokens, size_t beside, bool ghost)

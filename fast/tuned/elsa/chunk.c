@@ -1,7 +1,7 @@
-/* chunk.c -- some tokens of a row, and which neighbours they have
+/* chunk.c -- some tokens of a row and their neighbours
  *
- * All tokens of a row have the same rows of neighbours on the grid.  Which
- * columns are, is left to masks and to the zeros of the planes. */
+ * All tokens of a row have the same rows of neighbours on the grid; masks and the zeros of the planes handle the
+ * columns. */
 
 #include "elsa.h"
 
@@ -10,19 +10,15 @@ ptrdiff_t elsa_step(const struct elsa_problem *p, size_t at)
     return ((ptrdiff_t)at - (ptrdiff_t)(p->K / 2)) * (ptrdiff_t)p->dilation;
 }
 
-size_t elsa_widest(const struct elsa_problem *p)
+/* The largest step that still meets an axis of this many tokens. */
+static size_t largest_step(const struct elsa_problem *p, size_t tokens)
 {
-    size_t widest = 0;
-    for (size_t k = 1; k <= p->K / 2 && k * p->dilation < p->grid.size[1]; k++) widest = k * p->dilation;
-    return widest;
+    size_t most = (tokens - 1) / p->dilation;
+    return (most < p->K / 2 ? most : p->K / 2) * p->dilation;
 }
 
-size_t elsa_farthest(const struct elsa_problem *p)
-{
-    size_t farthest = 0;
-    for (size_t k = 1; k <= p->K / 2 && k * p->dilation < p->grid.size[0]; k++) farthest = k * p->dilation;
-    return farthest;
-}
+size_t elsa_widest(const struct elsa_problem *p) { return largest_step(p, p->grid.size[1]); }
+size_t elsa_farthest(const struct elsa_problem *p) { return largest_step(p, p->grid.size[0]); }
 
 size_t elsa_chunks(const struct elsa_problem *p)
 {

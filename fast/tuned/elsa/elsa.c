@@ -2,43 +2,24 @@
  *
  *     l_ani = sum_c z_ic rk_can + sum_c z_{i+n,c} rq_can + rb_an
  *
- * Neither sum depends on both i and its neighbour: each is a linear map of
- * the Hadamard product at one token, h K^2 numbers of it.  Where Algorithm 2
- * unfolds z to N x K^2 x C and then contracts, here one matrix product makes
- * both halves for all tokens, and the second half is read from where the
- * neighbour stands.  Nor are the values unfolded: they are read in place.
+ * Neither sum depends on both i and its neighbour: each is a linear map of the Hadamard product at one token, h K^2
+ * numbers of it.  Algorithm 2 unfolds z to N x K^2 x C and then contracts.  Here one matrix product makes both halves
+ * for all tokens, and the second half is read at the neighbour's place.  The values are not unfolded either.
  *
- * What was done for speed, at 56 x 56 tokens, 96 channels, 3 heads, K = 7, with a
- * ghost head.  Times are of one core of an Emerald Rapids with AVX-512, where arithmetic
- * alone needs 2.6 ms:
+ * 1. Planes: in the logits a vector holds the same number of 16 neighbouring tokens.  A shift is a load from another
+ *    address, the softmax needs no sums across a vector, and logits leave the matrix product R z^T as planes.  The
+ *    tokens of a strip are repacked for it (packed_linear.h).
+ * 2. Borders without tests: rows off the grid are left out; columns off the grid are masked to zero in the logits, and
+ *    are zeros beside the rows of the values.
+ * 3. The ghost head is part of the application of the filters, which has channels in a vector, not tokens (apply.c).
+ * 4. Strips of some rows: query, key, value and products reuse the memory of the last strip.  Logits are read before
+ *    they leave the second cache, and those that no token looks at any more are overwritten.
+ * 5. In the softmax the number of vectors is a constant, so maxima and sums stay in registers.
+ * 6. A value is loaded once for the K neighbours of a row (apply.c).
  *
- * 1. Planes: in the logits a vector holds the same number of 16 neighbouring
- *    tokens.  A shift is then a load from another address, the softmax over the
- *    neighbours needs no sums across a vector, and logits come out of the
- *    matrix product as planes by themselves: [2 h K^2][tokens] = R z^T.  There the
- *    tokens of a strip are what is repacked (packed_linear.h), in squares that are turned
- *    in registers, and the maps pass by: a BLAS, which lays out both, took 0.05 ms more.
- * 2. Borders without tests.  Rows off the grid are left out; columns off the grid are
- *    masked to zero in the logits, and are zeros beside the rows of the values.
- * 3. The ghost head folded into the application of the filters, which has channels
- *    in a vector, and not tokens (apply.c): 0.5 ms, and 0.9 by planes, whose shifted
- *    loads cross the ends of cache lines.
- * 4. Strips of some rows: query, key, value and products of a strip lie where those of
- *    the last one lay, and its logits are read before they have left the second
- *    cache.  A strip has its planes close together, which spares a page of
- *    memory for every plane and row.  0.3 ms of 4.0.  Logits that nobody looks at any more
- *    are written over, so that they never leave that cache (0.04 ms), and half as many
- *    tokens in a strip leave room there for all else (another 0.04).
- * 5. The softmax with the number of vectors a constant, so that tops and sums
- *    stay in registers: 0.15 ms; both halves and the largest in one pass over the
- *    logits, and the factor of powers of two laid on the maps: 0.05.
- * 6. A value is loaded once for the K neighbours of a row (apply.c): 0.1.
+ * Threads have strips of their own and meet once: before that each makes those strips that its neighbours look at.
  *
- * What did not help: fewer operations to the larger of two vectors; the loop of the
- * matrix product unrolled.
- *
- * Threads have strips of their own, and meet once: before it each makes those strips
- * that its neighbours look at.
+ * Tried without gain: fewer operations for the larger of two vectors; the matrix product unrolled.
  *
  * Contract: reference/elsa.h. */
 
@@ -54,8 +35,7 @@
 
 /* ---- the softmax --------------------------------------------------------- */
 
-/* w [K^2][CHUNK] = the attention of head a on a chunk.  vectors is a constant
- * where this is called. */
+/* w [K^2][CHUNK] = the attention of head a on a chunk.  vectors is a constant where this is called. */
 INLINED
 void attend(const struct elsa_chunk *here, size_t a, size_t vectors)
 {
@@ -215,9 +195,9 @@ static void place(size_t *slot, const struct flight *t, size_t strips, size_t ne
     }
 }
 
-/* Every thread has strips of its own, from the top down, and makes each just before it is looked
- * at.  What its neighbours look at it makes first, and waits for theirs.  The final variant makes
- * all of them first, as zeros beside a row are written with the rows of another plane. */
+/* Each thread makes each of its strips just before it is read, from the top down.  It first makes those that its
+ * neighbours read, and waits for theirs.  The final variant makes all first: zeros beside a row are written with the
+ * rows of another plane. */
 static void fly(const struct flight *t)
 {
     const struct elsa_fast *f = t->plan->state;

@@ -2,11 +2,9 @@
  *
  *     g_io = GELU(sum_cn conv_w_ocn z_{i+n, g floor(o/g)+c} + conv_b_o),   l = mix_w g + mix_b
  *
- * The group convolution on planes: four of a group's g outputs and up to four
- * vectors of tokens at a time, so that a shifted vector of z meets four filters
- * while it is in a register; where four do not divide g, one output at a time.
- * Borders as in fast/tuned/elsa/elsa.c.  The map to the logits is one matrix product,
- * whose result is planes by itself; mix_b is added where the softmax is taken. */
+ * The group convolution on planes: four of a group's g outputs and up to four vectors of tokens at a time, so that a
+ * shifted vector of z meets four filters while it is in a register; one output at a time where four do not divide g.
+ * Borders as in fast/tuned/elsa/elsa.c.  The map to the logits is one matrix product; mix_b is added with the softmax. */
 
 #include "elsa.h"
 #include "../gelu.h"
@@ -20,8 +18,7 @@ void elsa_final_prepare(struct elsa_fast *f, struct room *room, const struct els
     room_reals(room, OF_THREAD, &f->convolved, "the convolved products", p->heads.Q, f->plane, 1, 1);
 }
 
-/* Some outputs of one group from o on, `vectors` vectors of tokens: constants
- * where this is called. */
+/* Some outputs of one group from o on, `vectors` vectors of tokens: constants where this is called. */
 INLINED
 void convolve(lanes out[OUTPUTS][ELSA_CHUNK], const struct elsa_chunk *here, size_t o, size_t outputs, size_t vectors)
 {

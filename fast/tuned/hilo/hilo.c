@@ -1,25 +1,13 @@
 /* hilo.c -- HiLo with windows as windows, and one key for each window
  *
- * Nothing is padded.  A token of the padding is zero, so its query, key and
- * value are the bias: one row, loaded once, stands for all of them, and in a
- * window's mean it counts in the divisor alone.
+ * Nothing is padded.  A token of the padding is zero, so its query, key and value are the bias: one row, loaded once,
+ * stands for all of them.  In a window's mean it counts in the divisor only.
  *
- * Each thread takes images of its own from pooling to projection, so that all
- * between x and y stays in its cache and nobody waits.  Images that are left
- * over, or a single one, are shared by all threads, step by step (flight.h).
- *
- * What was done for speed, at 14 x 14 tokens, 768 channels, 12 heads, s = 2 and
- * alpha = 0.9, where 2.83 ms were reached on one core of a Zen 5 with AVX-512, 2.76
- * an image in batches, and the multiply-adds alone need 2.25:
- *
- * 1. Weights repacked once (packed_linear.h), and maps of one input made one map:
- *    2.5 ms of the 2.83, where OpenBLAS takes 3.0 and, with two threads, 1.72
- *    instead of 1.28.
- * 2. Small windows in the lanes (window_attention.h): 0.025 ms for Hi-Fi.
- * 3. Lo-Fi by the tiled attention, keys and values where the map left them:
- *    0.19 ms, in which 49 keys are one tile.
- * 4. One image after the other: 64 images cost 64 times one, and no memory that
- *    grows with their number.
+ * 1. Each thread takes images of its own from pooling to projection, so that everything between x and y stays in its
+ *    cache.  The threads share a single image, or those left over, step by step (flight.h).
+ * 2. Weights are repacked once (packed_linear.h), and maps of one input are one map.
+ * 3. Small windows in the lanes (window_attention.h).
+ * 4. Lo-Fi by the tiled attention, with keys and values where the map left them.
  *
  * Contract: reference/hilo.h. */
 

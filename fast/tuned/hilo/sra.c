@@ -1,16 +1,9 @@
-/* sra.c -- spatial-reduction attention: one more linear map, and a tiled
- * attention over few keys
+/* sra.c -- spatial-reduction attention: one more linear map, and a tiled attention over few keys
  *
- * A convolution whose stride is its width meets every token once.  So patches
- * are laid side by side as rows of s^2 C numbers, and the convolution is a
- * linear map of these.  They hold as many numbers as the tokens, and leave
- * their place to what the heads gather.
- *
- * Weights are repacked once (packed_linear.h).  49 patches of 3072 numbers and
- * 768 outputs then take 1.12 ms on one core of a Zen 5 with AVX-512, where
- * OpenBLAS, which repacks 9 MiB of weights for so few rows, takes 1.71; keys and
- * values 0.49 instead of 0.72.  A few images at a time go all the way from x to
- * y, shared by all threads (flight.h).
+ * A convolution whose stride is its width meets every token once.  So patches are laid out as rows of s^2 C numbers,
+ * and the convolution is a linear map of these, its weights repacked once (packed_linear.h).  The rows take as much
+ * memory as the tokens, which the output of the heads reuses.  The threads share a few images at a time from x to y
+ * (flight.h).
  *
  * Contract: reference/sra.h. */
 

@@ -2,8 +2,7 @@
  *
  *     t, u  tokens of a window, T = s^2 of them     ch  channels
  *
- * With one number of LANES windows in a vector, both products are small dense
- * ones whose entries are vectors: blocks of them stay in registers. */
+ * Both products are small dense ones whose entries are vectors, and blocks of them stay in registers. */
 
 #include "window_attention.h"
 #include "../exponential.h"
@@ -12,8 +11,7 @@
 /* Channels of y that are summed at a time; tokens of the largest window. */
 enum { STRIP = 4, TOKENS = WINDOW_ATTENTION_EDGE * WINDOW_ATTENTION_EDGE };
 
-/* Where token t of window l has its query, and where its output goes, at
- * [t LANES + l]; NULL: nowhere. */
+/* Where token t of window l has its query, and where its output goes, at [t LANES + l]; NULL: nowhere. */
 struct rows {
     const real *q[TOKENS * LANES];
     real *y[TOKENS * LANES];
@@ -95,8 +93,7 @@ INLINED void weights(lanes *s, size_t T)
 }
 
 /* o_t,ch = sum_u s_tu v_u,ch for `block` tokens and `strip` channels. */
-INLINED void means_at(lanes *o, const lanes *s, const lanes *v, size_t T, size_t channels,
-                            size_t block, size_t strip)
+INLINED void means_at(lanes *o, const lanes *s, const lanes *v, size_t T, size_t channels, size_t block, size_t strip)
 {
     lanes sum[4][STRIP] = {{{0}}};
     for (size_t u = 0; u < T; u++)

@@ -12,8 +12,7 @@ bool smooth(size_t n)
     return n == 1;
 }
 
-status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps,
-                        bool smooth_only)
+status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps, bool smooth_only)
 {
     *circle = (struct circulant){.tokens = *tokens, .window = *window, .wraps = wraps, .points = 1};
     for (int a = 0; a < GRID_AXES; a++) {

@@ -2,20 +2,13 @@
  *
  *     G_i = sum_n k_n f_{i-n}
  *
- * where the offset i - n either wraps around the grid (LiSA, Eq. 10: f has
- * one entry per token), or does not (Eq. 4-7: f has one entry per offset
- * j - i, an offset table of grid.h; local kernels: one per entry of a window).
+ * The offset i - n either wraps around the grid (LiSA, Eq. 10: f has one entry per token), or does not (Eq. 4-7: f has
+ * one entry per offset j - i, an offset table of grid.h; local kernels: one per entry of a window).
  *
- * The sum is laid on a circle per axis.  One of `size` points serves an axis of
- * n tokens as it is, when f wraps and size = n.  Otherwise 2n - 1 points or
- * more are needed, on which no two offsets meet: a Toeplitz matrix is a corner
- * of a circulant one.  Where f reaches r tokens and no further, n + r points are
- * enough.  This holds for an f that wraps, too, if it is laid
- * out for every offset -(n-1) ... n-1; so an axis of awkward length may move to
- * a larger circle of a better one.
- *
- * On the circle the sum is one product of spectra.  Both fast forms work so, and
- * cost the same on circles of one size. */
+ * The sum is laid on a circle per axis, where it is one product of spectra.  If f wraps, a circle of n points serves an
+ * axis of n tokens.  Otherwise it needs 2n - 1 points or more, so that no two offsets meet: a Toeplitz matrix is a
+ * corner of a circulant one.  Where f reaches r tokens, n + r points are enough.  This holds for an f that wraps, too,
+ * if it is laid out for every offset -(n-1) ... n-1; so an axis of awkward length may move to a larger circle. */
 
 #ifndef TWICETOLD_CIRCULANT_H
 #define TWICETOLD_CIRCULANT_H
@@ -37,22 +30,18 @@ struct circulant {
     size_t points;              /* their product */
 };
 
-/* The circles for this grid, and a window where it has axes.  A size that is
- * needed, and in `smooth_only` every size, is a product of 2, 3, 5 and 7.
- * Refused: more than INT_MAX points. */
-status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps,
-                        bool smooth_only);
+/* The circles for this grid, and a window if it has axes.  Sizes beyond those of the grid, and in `smooth_only` all,
+ * are products of 2, 3, 5 and 7.  Rejected: more than INT_MAX points. */
+status circulant_create(struct circulant *circle, const grid *tokens, const grid *window, bool wraps, bool smooth_only);
 
 /* Which entry of f belongs at this point of the circle, both row-major;
  * NO_ENTRY where none does and f is to be zero. */
 #define NO_ENTRY SIZE_MAX
 size_t circulant_entry(const struct circulant *circle, size_t point);
 
-/* What LiSA costs on such circles, projections and all; NaN where they are
- * refused.  A complex transform of P points is counted as the usual 5 P log2 P
- * operations, two of them a multiply-add; a complex product as 4.  A head
- * transforms its c keys and c values there and, for every two latents, back; in
- * Eq. 4 its c values there and back for every two channels of the query. */
+/* Multiply-adds of LiSA on such circles with projections; NaN if they are rejected.  A complex transform of P points is
+ * 5 P log2 P operations, half as many multiply-adds; a complex product 4.  A head transforms its c keys and c values
+ * there and, for every two latents, back; in Eq. 4 its c values there and back for every two channels of the query. */
 double circulant_multiply_adds(const struct lisa_problem *p, bool smooth_only);
 
 /* Whether n has no prime factor beyond 7. */

@@ -7,8 +7,7 @@
 static FFTW(plan) plan(int axes, const int *size, int signals, real *points, int sign)
 {
     FFTW(complex) *z = (FFTW(complex) *)points;
-    return FFTW(plan_many_dft)(axes, size, signals, z, NULL, signals, 1, z, NULL, signals, 1,
-                               sign, FFTW_ESTIMATE);
+    return FFTW(plan_many_dft)(axes, size, signals, z, NULL, signals, 1, z, NULL, signals, 1, sign, FFTW_ESTIMATE);
 }
 
 status fft_load(struct fft *f, int axes, const size_t *size, size_t signals, real *points)

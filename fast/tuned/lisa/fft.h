@@ -2,14 +2,11 @@
  *
  *     out[o] = sum_i in[i] exp(-2 pi sqrt(-1) i.o),  i.o = sum of i_a o_a / size_a,
  *
- * in place, for signals side by side: points [P][signals][re, im].  Plans are
- * made by estimate and not by measurement, so that the same call gives the
- * same digits in every process.
+ * in place, for signals side by side: points [P][signals][re, im].  Plans are made by estimate, not by measurement, so
+ * that the same call gives the same digits in every process.
  *
- * FFTW's planner is the one part of it that threads must not enter together.
- * Everything in this library that plans does so inside the OpenMP critical
- * section named fftw_planner, which excludes all threads of the process, whoever
- * made them; fft_run may be called by any number of them with the same plan. */
+ * FFTW's planner is not safe for threads: everything in this library that plans does so inside the OpenMP critical
+ * section fftw_planner.  fft_run may be called by any number of threads with the same plan. */
 
 #ifndef TWICETOLD_FFT_H
 #define TWICETOLD_FFT_H
@@ -26,10 +23,8 @@ struct fft {
     void *forward, *inverse;    /* FFTW's plans */
 };
 
-/* Plans for `signals` signals on a grid with these sizes of its axes, in the
- * place of those that f held.  points is an array such as fft_run will get; it is
- * not touched, and later ones must be as well aligned.  Fails when FFTW has no
- * memory. */
+/* Plans for `signals` signals on a grid of these sizes, which replace those of f.  points is only an example: later
+ * arrays must be as well aligned.  Fails if FFTW has no memory. */
 status fft_load(struct fft *f, int axes, const size_t *size, size_t signals, real *points);
 
 /* Frees the plans; harmless on a zeroed or released one. */

@@ -1,4 +1,4 @@
-/* fftw.c -- variant 1: the identity of the chapter, with FFTW
+/* fftw.c -- the identity of the chapter, with FFTW
  *
  * For one head, and with (*) the convolution on the circle of circulant.h,
  *
@@ -6,15 +6,11 @@
  *                   y[n,k] = sum_d a[n,d] (Gb[n,k,d] + bb[k,d]),   Gb[.,k,d] = v[.,k] (*) wb[.,d]
  *     Eq. 4         y[n,k] = sum_c q[n,c] G[n,c,k],                G[.,c,k]  = (k[.,c] v[.,k]) (*) e
  *
- * What it changes over the naive form: nothing of size N c D exists.  Two
- * latents are made at a time, as real and imaginary part of one complex signal
- * per channel (of Eq. 4, two channels c), and contracted at once.  A real
- * transform there and back would be as much work, and FFTW's are slower at
- * these sizes than its complex ones.
+ * Nothing of size N c D exists.  Two latents (in Eq. 4, two channels c) are real and imaginary part of one complex
+ * signal per channel, and are contracted at once.  FFTW's real transforms are slower at these sizes than its complex
+ * ones.
  *
- * How it fared: plain to read, every grid, and a few times slower than
- * variant 2 (lisa.c), which keeps the channels of a line in the lanes of a
- * vector where FFTW gathers them.
+ * Plain to read, every grid, and a few times slower than lisa.c.
  *
  * Contract: reference/lisa.h. */
 
@@ -46,8 +42,7 @@ static size_t on_circle(const struct circulant *circle, size_t n)
     return (at[0] * circle->size[1] + at[1]) * circle->size[2] + at[2];
 }
 
-/* z = z w on every point, c signals side by side; w has a factor for each, or
- * one for all. */
+/* z = z w on every point, c signals side by side; w has a factor for each, or one for all. */
 static void multiply(real *z, const real *w, size_t points, size_t c, size_t kernels)
 {
     for (size_t f = 0; f < points; f++, w += 2 * kernels)
@@ -92,8 +87,7 @@ static void convolve(real *G, const struct lisa_fftw *f, const real *z, const re
     fft_run(&f->side_by_side, G, true);
 }
 
-/* y[n] += even[n] Re G[n] + odd[n] Im G[n], numbers of a token `step` apart; odd
- * may be NULL for 0. */
+/* y[n] += even[n] Re G[n] + odd[n] Im G[n], numbers of a token `step` apart; odd may be NULL for 0. */
 static void weigh(real *y, const struct lisa_fftw *f, const real *G, const real *even, const real *odd, size_t step)
 {
     size_t N = f->heads.of.N, c = f->heads.of.c;
@@ -195,10 +189,9 @@ static status prepare(struct plan *plan)
     return room_status(room);
 }
 
-/* The spectra of kernels, `pairs` of [points][rows], each two columns of the
- * table [entries][rows][columns] as real and imaginary part, over the number
- * of points.  Where each column stands alone, the imaginary part is 0.  Each is made in `aligned`, as FFTW
- * wants points where its plan had them, and then put in its place. */
+/* The spectra of kernels, `pairs` of [points][rows], over the number of points.  Each has two columns of the table
+ * [entries][rows][columns] as real and imaginary part, or one.  Each is made in `aligned`, where FFTW planned its
+ * points, and then copied. */
 static status load_kernels(real *kernels, real *aligned, const struct circulant *circle, size_t pairs,
                            const real *table, size_t rows, size_t columns, size_t columns_each)
 {

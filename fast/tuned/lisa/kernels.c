@@ -23,9 +23,8 @@ void lisa_kernels_prepare(struct lisa_kernels *k, struct room *room, const struc
     room_reals(room, WHILE_LOADING, &k->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
 }
 
-/* A matrix [rows][columns] for each entry of a kernel, and what a lane's complex
- * kernel is: real part [row][column], imaginary part [row][column + 1] if the
- * columns go in pairs, else 0. */
+/* A matrix [rows][columns] for each entry of a kernel.  A lane's complex kernel is [row][column], with [row][column +
+ * 1] as its imaginary part if the columns go in pairs, else 0. */
 struct table { const real *entries; size_t rows, columns; bool pairs; };
 
 /* 0 beyond the table's edge: lanes without a channel, a latent without a partner. */
@@ -34,8 +33,7 @@ static real table_entry(const struct table *t, size_t e, size_t row, size_t colu
     return row < t->rows && column < t->columns ? t->entries[(e * t->rows + row) * t->columns + column] : 0;
 }
 
-/* The spectra of L kernels side by side, lane number l being that of row +
- * l row_step and column + l column_step. */
+/* The spectra of L kernels side by side, lane number l being that of row + l row_step and column + l column_step. */
 static void transform(real *spectrum, const struct lisa_kernels *k, const struct lane_grid *g,
                       const struct table *table, size_t row, size_t row_step, size_t column, size_t column_step)
 {

@@ -1,12 +1,7 @@
-/* kernels.h -- the spectra of LiSA's kernels, as the fast form wants them
+/* kernels.h -- the spectra of LiSA's kernels, computed once, when a plan is loaded
  *
- * Computed once, when a plan is loaded.  Two latents d, d+1 are one complex
- * kernel, real part and imaginary part (of Eq. 4, one table is one real
- * kernel), so a pair's spectrum is a full one and says both.  A last latent
- * without a partner gets zeros.
- *
- * A block is up to LANES channels of one head; a point is L real and L imaginary
- * parts (lanes.h). */
+ * Two latents d, d+1 are one complex kernel (of Eq. 4, one table is one real kernel); a last latent without a partner
+ * gets zeros.  A block is up to LANES channels of one head; a point is L real and L imaginary parts (lanes.h). */
 
 #ifndef TWICETOLD_LISA_KERNELS_H
 #define TWICETOLD_LISA_KERNELS_H

@@ -1,64 +1,27 @@
-/* lisa.c -- variant 2: own FFTs, a block of channels in the SIMD lanes
+/* lisa.c -- LiSA by own FFTs, a block of channels in the lanes
  *
  *     a[n,d] = sum_c q[n,c] (Ga[n,c,d] + ba[c,d]),   Ga[.,c,d] = k[.,c] (*) wa[.,c,d]
  *     y[n,k] = sum_d a[n,d] (Gb[n,k,d] + bb[k,d]),   Gb[.,k,d] = v[.,k] (*) wb[.,d]
  *
- * (*) is the convolution on the circle of circulant.h, so that Eq. 10 and the
- * exact Eq. 5-7 are one program.  Over variant 1 (fftw.c) it changes:
+ * (*) is the convolution on the circle of circulant.h, so that Eq. 10 and the exact Eq. 5-7 are one program.  An axis
+ * that is no product of 2, 3, 5 and 7 moves to a larger circle.  Local kernels of Eq. 10 use circles as much larger
+ * than the grid as the window reaches; small windows have a better way (local.h).  Beyond fftw.c:
  *
- *   - LANES channels of one head are a block; they are transformed side by side
- *     and nothing is rearranged, for tokens lie that way already.
- *   - Two latents d, d+1 are one complex kernel, w_d + sqrt(-1) w_d+1, so that a
- *     complex inverse transform serves two real convolutions and the half
- *     spectrum of the block is all that is kept of it.
- *   - The product rides on the way into the inverse transform, the contraction
- *     with q or a on the way out: between them lies one field, in the second
- *     cache.
- *   - y is workspace until its turn: it holds k, then q, then v, then the
- *     heads' output, which is projected in place.
- *   - What a weighs are tokens, all channels of a head alike.  So of one head W_o
- *     goes before the sums, W_o W_v is one matrix when the plan is loaded, and
- *     the output projection costs nothing.
- *   - A bias is the same everywhere: one addition, at a row's frequency 0.
+ * 1. LANES channels of one head are a block, transformed together.  Nothing is rearranged: tokens already lie that way.
+ * 2. Two latents d, d+1 are one complex kernel, w_d + sqrt(-1) w_d+1.  A complex inverse transform serves two real
+ *    convolutions, and of a block only half its spectrum is kept.
+ * 3. The product is part of the way into the inverse transform, the contraction with q or a of the way out.  Between
+ *    them lies one field, in the second cache.
+ * 4. The sums over the lanes of query times field are taken from the registers of the last butterfly; the query lies in
+ *    the order in which they meet it.
+ * 5. The key's spectra lie in the order in which they are read, one stream.
+ * 6. y is workspace: it holds k, then q, then v, then the output of the heads, which is projected in place.
+ * 7. With one head W_o W_v is one matrix, made when the plan is loaded: a weighs tokens, all channels of a head alike.
+ * 8. Places in tables are multiplied once (lane_fft.h); each part of a transform copies its arguments to a struct of
+ *    its own (lane_pass.h).
  *
- * It serves every grid: where an axis is not a product of 2, 3, 5 and 7 it moves
- * to a larger circle.  There it is level with FFTW on the axis itself at worst
- * (13x13), and eight times ahead where FFTW has no codelets (31x37).
- *
- * How it fared: 56x56 tokens, 96 channels, 16 latents, one head, float, with the
- * projections, one and two threads of an Emerald Rapids: 4.9 and 2.8 ms, where it
- * took 5.8 and 3.4 without what is marked + below.  Of the 4.9 the projections
- * are 1.25, normalising included, and run at nine tenths of the core's peak; the key's
- * side is 2.05, the value's 1.55, and two thirds of both are butterflies.
- *
- * What mattered besides, on that machine:
- *
- *   - The key's spectra, 19 MB, lie in the order in which they are read, one stream.
- *   + The sums over the lanes of query times field are taken where the last butterfly
- *     leaves its points, in registers, and the query lies as they meet it: 15 % of the
- *     key's side.
- *   + W_o W_v: 7 % of the whole.  The value's first sums begin with b_o and the last
- *     ones go where they belong: 5 % of the value's side, against a copy.
- *   + Places in tables are multiplied once (lane_fft.h): 2 %.
- *   - Each part of a transform copies what it was told to a struct of its own
- *     (lane_pass.h): 10 % of the value's side.
- *
- * What failed: taking many images together so that they share each spectrum.
- * It saves less there than it loses on keys and queries that no longer stay in
- * the second cache, 4.4 ms an image one by one against 5.1 by sixes.  To fetch the
- * spectra into the second cache a plane ahead, while rows are at work: 4 % more.  One
- * spectrum read again and again would save 5 %, so that most of their way is hidden.
- * To ask for a column's places before they are written: 5 % more.  Columns side by
- * side, so that writing goes straight on and reading jumps: the same.  Two lines by
- * turns through the stages: 5 % more.  Projections by panels of tokens: the same.
- *
- * On a Zen 3, with AVX2, a clock showed no gain from butterflies of 8 in two halves,
- * which read their points twice and spill less; from sending for the next row of the
- * field during this one; and from spectra that pass by the second cache, which is too
- * small there for all that is at work.
- *
- * Local kernels of Eq. 10 go the same way, on circles as much larger than the grid
- * as the window reaches; small windows have a better one (local.h).
+ * Tried without gain: many images together, which share each spectrum but not the second cache; spectra fetched a plane
+ * ahead; columns side by side; two lines alternately; projections by panels of tokens.
  *
  * Contract: reference/lisa.h. */
 
@@ -277,8 +240,7 @@ static void key_side(const struct flight *t)
     }
 }
 
-/* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one
- * followed by zeros where c is odd. */
+/* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one followed by zeros where c is odd. */
 static void keys_by_channel(const struct flight *t)
 {
     const struct heads_problem *of = t->plan->of;
@@ -333,11 +295,7 @@ INLINED void store_weighed(void *sink, size_t place, point z)
     lanes_store_anywhere(s->after.at + i * s->after.step, before + z.im * a[0] + z.re * a[1]);
 }
 
-static void leave_weighed(const struct lane_stage *stage, void *line, void *sink)
-{
-    struct accumulation own = *(struct accumulation *)sink;
-    lane_stage_through(stage, line_load, line, store_weighed, &own);
-}
+LANE_LEAVE(leave_weighed, struct accumulation, store_weighed)
 
 static void accumulate(const struct lane_grid *g, struct sums after, struct sums before, const real *a,
                        real *field, const real *bias, real *line)

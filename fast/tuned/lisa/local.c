@@ -1,25 +1,20 @@
 /* local.c -- LiSA with local kernels: small matrices, a tile of tokens at a time
  *
- * Nothing is convolved here.  With n = i - step(m), the token that entry m of the
- * window around i looks at,
+ * Nothing is convolved here.  With n = i - step(m), the token at entry m of the window around i,
  *
  *     a_id = sum_mc (q_ic k_nc) wa_mcd + sum_c q_ic ba_cd
  *
- * is a linear map of the products q_ic k_nc, the Hadamard correlation of Eq. 6 in
- * a window: [tokens][M c] times [M c][D].  The bias is one entry more, whose key is
- * 1 in every channel.  And the kernels of the value are the same for all channels,
- * so they are mixed before they meet it:
+ * is a linear map of the products q_ic k_nc, the Hadamard correlation of Eq. 6 in a window: [tokens][M c] times [M
+ * c][D].  The bias is one entry more, whose key is 1 in every channel.  The value's kernels are the same for all
+ * channels, so they are mixed first:
  *
  *     mixed_im = sum_d a_id wb_md,    y_ik = sum_m mixed_im v_nk + sum_d a_id bb_kd,
  *
- * M (D + c) multiply-adds for each token where the convolutions of Tab. 3c take
- * M c D.  The second sum of y is c outputs more of the map that mixes.
+ * M (D + c) multiply-adds for each token instead of the M c D of Tab. 3c.  The second sum of y is c more outputs of the
+ * map that mixes.
  *
- * Both maps are packed (packed_linear.h), and a tile is as many tokens as they take
- * at a time, so that its products stay in the second cache.  Off the grid products
- * are zeros, and values are left out.
- *
- * How it fared: lisa_local_is_cheaper says against what, and where it ends. */
+ * Both maps are packed (packed_linear.h), and the products of a tile stay in the second cache.  Products off the grid
+ * are zeros, and values off it are left out. */
 
 #include "local.h"
 #include <string.h>
@@ -140,8 +135,7 @@ status lisa_local_prepare(struct plan *plan)
     return room_status(room);
 }
 
-/* neighbours.h counts entries by n - i and the kernels by i - n, so the latter are
- * read from behind. */
+/* neighbours.h counts entries by n - i and the kernels by i - n, so the latter are read from behind. */
 status lisa_local_load(struct plan *plan)
 {
     const struct lisa_problem *p = plan->of;
@@ -173,12 +167,8 @@ double lisa_local_multiply_adds(const struct lisa_problem *p)
     return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * one;
 }
 
-/* A multiply-add of these matrices takes some two thirds of the time of one in a
- * transform.  On one thread of a Zen 5 that was busy otherwise, 14x14 to 56x56
- * tokens, 12 heads of 16 channels and one of 96, D = 16: 2 to 10 times as fast as on
- * circles with windows of 3x3 and 5x5, up to 5 times with 7x7, level with 9x9, and
- * slower with 11x11 and more.  The circles have the fewer multiply-adds from 7x7 on,
- * and half as many from 11x11. */
+/* A multiply-add of these matrices takes about two thirds of the time of one in a transform: windows up to 7x7 are
+ * faster here than on circles, 9x9 are equal, and larger ones slower. */
 bool lisa_local_is_cheaper(const struct lisa_problem *p)
 {
     return p->window.axes && 2 * lisa_local_multiply_adds(p) <= 3 * circulant_multiply_adds(p, true);

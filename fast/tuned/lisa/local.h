@@ -1,8 +1,7 @@
 /* local.h -- LiSA with local kernels, over the window of every token
  *
- * What the fast form does where a window is so small that going around circles
- * would cost more (lisa.c asks lisa_local_is_cheaper).  prepare, load and run are
- * those of a form whose state is struct lisa_local.
+ * What the fast form does with windows so small that circles would cost more (lisa.c asks lisa_local_is_cheaper).
+ * prepare, load and run are those of a form whose state is struct lisa_local.
  *
  * Contract: reference/lisa.h. */
 
@@ -21,8 +20,7 @@ struct lisa_local {
     real *a, *mixed;            /* of each thread: [TILE][D], [TILE][M+c] */
 };
 
-/* Multiply-adds of a run, by formula, and whether they take less time than those
- * on circles. */
+/* Multiply-adds of a run, by formula, and whether they take less time than those on circles. */
 double lisa_local_multiply_adds(const struct lisa_problem *p);
 bool lisa_local_is_cheaper(const struct lisa_problem *p);
 

@@ -1,8 +1,7 @@
-/* turns.h -- cosines and sines of parts of a turn
+/* turns.h -- cosines and sines of parts of a turn, 2 pi k / n, rounded once from long double
  *
- * All angles of the transforms are 2 pi k / n, and all are taken here: by name of k
- * and n, so that a number type with circles of its own (tests/exact) can answer.
- * Rounded once, from long double. */
+ * All angles of the transforms are taken here by k and n, so that a number type with circles of its own (tests/exact)
+ * can answer. */
 
 #ifndef TWICETOLD_TURNS_H
 #define TWICETOLD_TURNS_H
@@ -24,8 +23,7 @@ static inline real turn_sine(size_t k, size_t n)
 /* cos and sin of an eighth: sqrt(1/2). */
 static const real eighth = (real)0.70710678118654752440L;
 
-/* cos and sin of 2 pi m / p at [p][m] for m = 0 ... p-1, p = 3, 5, 7: constants, so that
- * loops over them unroll. */
+/* cos and sin of 2 pi m / p at [p][m] for m = 0 ... p-1, p = 3, 5, 7: constants, so that loops over them unroll. */
 static const real cosine[8][7] = {
     {0}, {0}, {0},
     {1, -0.5L, -0.5L},

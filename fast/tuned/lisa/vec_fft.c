@@ -1,19 +1,16 @@
 /* vec_fft.c -- the plan of a lane_fft.h transform
  *
- * n is split into the powers of its primes, n = P_1 P_2 ..., which are prime to
- * each other, so that the transform over Z_n is one over Z_P1 x Z_P2 x ... and
- * needs no twiddle factors between them (Good 1958; Thomas 1963).  A power
- * P = r_1 r_2 ... is done by decimation in frequency with twiddle factors
- * (Cooley and Tukey 1965): 56 = 8 * 7 has none, 64 = 8 * 8 has them once.
+ * n is split into powers of its primes, n = P_1 P_2 ..., so that the transform over Z_n is one over Z_P1 x Z_P2 x ...
+ * without twiddle factors between them (Good 1958; Thomas 1963).  A power P = r_1 r_2 ... is done by decimation in
+ * frequency with twiddle factors (Cooley and Tukey 1965): 56 = 8 * 7 has none, 64 = 8 * 8 has them once.
  *
- * Stage s transforms digit s, 0 <= digit_s < r_s; before it the digit is part of
- * the input index i, after it of the output index o:
+ * Stage s transforms digit s, 0 <= digit_s < r_s; before it the digit is part of the input index i, after it of the
+ * output index o:
  *
  *     i = sum_s digit_s in_weight_s mod n,   o = sum_s digit_s out_weight_s mod n.
  *
- * Between stages a point lies where its digits, read as a mixed radix number,
- * say; the first stage reads by i and the last writes by o, so that no pass is
- * spent on putting points in order. */
+ * Between stages the place of a point is its digits, read as a mixed radix number.  The first stage reads by i and the
+ * last writes by o, so that no pass only orders points. */
 
 #include "circulant.h"
 #include "vec_pass.h"
@@ -27,8 +24,7 @@ struct digit {
 /* 2 comes last: a butterfly of 8 leaves as many points at once as sums over the lanes want (lisa.c). */
 static const size_t prime[] = {7, 5, 3, 2};
 
-/* The radix for the next stage of a power of this prime.  Eights, and fours
- * where eights would leave a two. */
+/* The radix for the next stage of a power of this prime.  Eights, and fours where eights would leave a two. */
 static size_t next_radix(size_t p, size_t power)
 {
     if (p != 2) return p;
@@ -138,8 +134,7 @@ void lane_line(const struct lane_stage *stage, void *source, void *sink)
     lane_stage_through(stage, line_load, source, line_store, sink);
 }
 
-void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
-               lane_part *leave, void *sink, real *line)
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line)
 {
     const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;
     enter(stage, source, line);

@@ -1,14 +1,12 @@
-/* vec_grid.c -- convolution on a grid, a block of LANES channels at a time;
- * see lane_grid.h
+/* vec_grid.c -- convolution on a grid, a block of LANES channels at a time; see lane_grid.h
  *
  * t, m, x count along the slow, middle and fast axis. */
 
 #include "vec_grid.h"
 #include "vec_pass.h"
 
-/* How many points ahead of its use a kernel's spectrum is prefetched: as long
- * as memory takes to answer, and few enough to wait in the first cache.  64 cost 5 % of
- * the key's side on an Emerald Rapids. */
+/* How many points ahead a kernel's spectrum is prefetched: as long as memory takes, and few enough for the first
+ * cache. */
 #define AHEAD ((size_t)32)
 
 void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps)
@@ -37,8 +35,7 @@ void lane_grid_load(struct lane_grid *g)
     for (int a = 0; a < GRID_AXES; a++) lane_fft_load(&g->fft[a]);
 }
 
-/* The column of a field at frequencies m and x, or that of its mirror image,
- * which is there unless x mirrors itself. */
+/* The column of a field at frequencies m and x, or that of its mirror image, which is there unless x mirrors itself. */
 static size_t column_at(const struct lane_grid *g, size_t m, size_t x, bool mirrored)
 {
     return mirrored ? (g->size[1] - m) % g->size[1] * g->row + g->size[2] - x : m * g->row + x;
@@ -73,17 +70,8 @@ INLINED point load_weighed_tokens(void *line, size_t place)
     return (point){a * t->even[i], a * t->odd[i]};
 }
 
-static void enter_tokens(const struct lane_stage *stage, void *source, void *line)
-{
-    struct token_line own = *(struct token_line *)source;
-    lane_stage_through(stage, load_tokens, &own, line_store, line);
-}
-
-static void enter_weighed_tokens(const struct lane_stage *stage, void *source, void *line)
-{
-    struct token_line own = *(struct token_line *)source;
-    lane_stage_through(stage, load_weighed_tokens, &own, line_store, line);
-}
+LANE_ENTER(enter_tokens, struct token_line, load_tokens)
+LANE_ENTER(enter_weighed_tokens, struct token_line, load_weighed_tokens)
 
 /* Points of a field, of which each `step` is one of the line: only the first `kept` are there. */
 struct field_line { real *at; size_t step, kept; };
@@ -100,17 +88,8 @@ INLINED void store_field(void *line, size_t place, point z)
     if (place < f->kept * POINT) line_store(f->at, place * f->step, z);
 }
 
-static void enter_field(const struct lane_stage *stage, void *source, void *line)
-{
-    struct field_line own = *(struct field_line *)source;
-    lane_stage_through(stage, load_field, &own, line_store, line);
-}
-
-static void leave_field(const struct lane_stage *stage, void *line, void *sink)
-{
-    struct field_line own = *(struct field_line *)sink;
-    lane_stage_through(stage, line_load, line, store_field, &own);
-}
+LANE_ENTER(enter_field, struct field_line, load_field)
+LANE_LEAVE(leave_field, struct field_line, store_field)
 
 /* All lines of a field along its middle axis, of `rows` slow points and
  * `columns` fast ones; `in` points come in and `out` go out. */
@@ -177,8 +156,7 @@ void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real
             }
 }
 
-/* A line of a block's spectrum and one of the kernel's; each point taken moves
- * on the kernel's place. */
+/* A line of a block's spectrum and one of the kernel's; each point taken moves on the kernel's place. */
 struct factors { const real *block, *kernel; size_t size; };
 
 INLINED point block_point(const struct factors *f, size_t place)
@@ -186,16 +164,14 @@ INLINED point block_point(const struct factors *f, size_t place)
     return line_load((real *)f->block, place);
 }
 
-/* The block is real: its spectrum at the mirrored frequency is the conjugate
- * of that at this one. */
+/* The block is real: its spectrum at the mirrored frequency is the conjugate of that at this one. */
 INLINED point mirrored_point(const struct factors *f, size_t place)
 {
     point a = block_point(f, place ? f->size * POINT - place : 0);
     return (point){a.re, -a.im};
 }
 
-/* The product with the kernel's next point, its parts exchanged: with a point
- * for each lane, or with one for all. */
+/* The product with the kernel's next point, its parts exchanged: with a point for each lane, or with one for all. */
 INLINED point times_each(point a, struct factors *f)
 {
     const lanes re = lanes_load(f->kernel), im = lanes_load(f->kernel + LANES);
@@ -217,29 +193,10 @@ INLINED point load_each_mirrored(void *f, size_t place) { return times_each(mirr
 INLINED point load_one(void *f, size_t place) { return times_one(block_point(f, place), f); }
 INLINED point load_one_mirrored(void *f, size_t place) { return times_one(mirrored_point(f, place), f); }
 
-static void enter_each(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_each, &own, line_store, line);
-}
-
-static void enter_each_mirrored(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_each_mirrored, &own, line_store, line);
-}
-
-static void enter_one(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_one, &own, line_store, line);
-}
-
-static void enter_one_mirrored(const struct lane_stage *stage, void *source, void *line)
-{
-    struct factors own = *(struct factors *)source;
-    lane_stage_through(stage, load_one_mirrored, &own, line_store, line);
-}
+LANE_ENTER(enter_each, struct factors, load_each)
+LANE_ENTER(enter_each_mirrored, struct factors, load_each_mirrored)
+LANE_ENTER(enter_one, struct factors, load_one)
+LANE_ENTER(enter_one_mirrored, struct factors, load_one_mirrored)
 
 /* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
 static void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,

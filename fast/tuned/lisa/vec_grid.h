@@ -1,46 +1,26 @@
 /* vec_grid.h -- convolution on a grid, a block of LANES channels at a time
  *
- * A block is LANES channels of all tokens.  Its convolution with two real
- * kernels per channel at once goes
+ * The convolution of a block, LANES channels of all tokens, with two real kernels per channel:
  *
- *     spectrum    of the block, which is real: half of it says all
+ *     spectrum    of the block, which is real: half of it is enough
  *     product     with the spectrum of  kernel_0 + sqrt(-1) kernel_1
- *     inverse     along the slow axis, with the product on the way in, and
- *                 along the middle axis; what is left is a field
- *     rows        the caller's, along the fast axis: the real part is the
- *                 convolution with kernel_0, the imaginary part with kernel_1
+ *     inverse     along the slow axis, with the product on the way in, and along the middle axis; the result is a field
+ *     rows        by the caller, along the fast axis: real and imaginary part are the convolutions with kernel_0 and _1
  *
- * so that nothing larger than a field exists, and the caller can contract a
- * row while it is in the first cache.
+ * Nothing larger than a field exists, and the caller can contract a row while it is in the first cache.
  *
- * Axes are slow, middle and fast here: a line of tokens has {1, 1, N}, a plane
- * {H, 1, W}, a block {T, H, W}.  Tokens are the first of each axis's points on
- * the circle (circulant.h); the points behind them are zero on the way in and
- * not computed, where that saves a line, on the way out.  A field is a row of
- * the fast axis for each slow token t and each middle point m:
+ * Axes are slow, middle and fast: a line of tokens has {1, 1, N}, a plane {H, 1, W}, a block {T, H, W}.  Tokens are the
+ * first of each axis's points on the circle (circulant.h).  The points after them are zero on the way in, and on the
+ * way out not computed where that saves a line.  A field has a row of the fast axis for each slow token t and each
+ * middle point m.  Rows are `row` points apart, an odd number, so that a column does not fall into few sets of the
+ * cache.
  *
- *                           x = 0 ... tokens[2] - 1 ... size[2] - 1
- *     t = 0    m = 0          [ tokens             |  behind them ] .
- *              m = 1          [ tokens             |  behind them ] .
- *              ...
- *              m = size[1]-1  [ behind the tokens                 ] .
- *     t = 1    m = 0          [ tokens             |  behind them ] .
- *     ...
- *     t = tokens[0] - 1 ...
+ * Spectra are stored in the order of use: lines along the slow axis, one for each middle and fast frequency, up to half
+ * the fast frequencies for a block.  A kernel has all of them, each line followed by its mirror image (the negative
+ * frequency), which meets the same line of the block, in the order in which the first butterflies take it: these
+ * spectra are too large for the caches, and only one stream comes from memory at full speed.
  *
- * From one row to the next are `row` points, an odd number, with one that is not
- * used (the dot) where size[2] is even: so a column does not crowd into few sets
- * of the cache.
- *
- * Spectra are stored in the order of use: lines along the slow axis, one for
- * each middle and fast frequency.  A block's has fast frequencies up to the
- * half.  A kernel's has all of them, each line followed by its mirror image
- * (the frequency's negative), which meets the same line of the block, and each
- * line in the order in which the first butterflies take it: spectra of kernels
- * are too large for the caches, and only a plain stream comes from memory at
- * full speed.
- *
- * `line` is room for `line` points wherever it is asked for. */
+ * `line` is memory for `line` points wherever it is asked for. */
 
 #ifndef TWICETOLD_LANE_GRID_H
 #define TWICETOLD_LANE_GRID_H
@@ -59,30 +39,27 @@ struct lane_grid {
     size_t half, points;        /* points of a block's spectrum, of a kernel's */
 };
 
-/* The circles of these tokens, each a product of 2, 3, 5 and 7: prepare asks for
- * the tables, load fills them.  Refused: what circulant_create refuses. */
+/* The circles of these tokens, each a product of 2, 3, 5 and 7.  Rejected: what circulant_create rejects. */
 void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps);
 void lane_grid_load(struct lane_grid *g);
 
-/* Half the spectrum of a block: `channels` <= LANES reals at each of the tokens,
- * which are `stride` reals apart.  The lanes behind them are zero. */
+/* Half the spectrum of a block: `channels` <= LANES reals at each of the tokens, `stride` reals apart; other lanes are
+ * zero. */
 void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *tokens, size_t stride,
                         size_t channels, real *field, real *line);
 
-/* A kernel's spectrum in the order of use, divided by the number of points;
- * `field` holds the kernel on the whole circle, and is overwritten.  Twice the
- * room in `line`. */
+/* A kernel's spectrum in the order of use, divided by the number of points.  `field` holds the kernel on the whole
+ * circle, and is overwritten.  `line` has twice the memory. */
 void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real *line);
 
-/* Product and inverse up to the rows, with a kernel for each lane [points] of
- * L + L reals, or with one for all lanes [points][re, im].  The field has real
- * and imaginary parts exchanged, as the rows want them: an inverse transform
+/* Product and inverse up to the rows, with a kernel for each lane [points] of L + L reals, or one for all lanes
+ * [points][re, im].  Real and imaginary parts of the field are exchanged, as the rows want them: an inverse transform
  * is a transform with both exchanged before and after. */
 void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spectrum,
                         const real *kernel, bool one_for_all, real *line);
 
-/* The same for the complex block (even[n] + sqrt(-1) odd[n]) tokens[n], there and
- * back in one go, with one kernel for all lanes.  Twice the room in `line`. */
+/* The same for the complex block (even[n] + sqrt(-1) odd[n]) tokens[n], there and back, with one kernel for all lanes.
+ * `line` has twice the memory. */
 void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
                       const real *even, const real *odd, const real *kernel, real *line);
 

@@ -1,22 +1,8 @@
-/* vec_pass.h -- the stages of a lane transform, reading and writing through
- * functions of the caller's
+/* vec_pass.h -- the stages of a lane transform, reading and writing through functions of the caller
  *
- * A line comes in through its first stage and goes out through its last; the
- * stages between work in a buffer that stays in the first cache.  `load` and
- * `store` are compiled into the stage that calls them: a product with a kernel
- * can happen on the way in and a contraction on the way out, without a pass
- * over memory of their own.  A file that wants this writes
- *
- *     static void enter(const struct lane_stage *stage, void *source, void *line)
- *     {
- *         struct source own = *(struct source *)source;
- *         lane_stage_through(stage, load, &own, line_store, line);
- *     }
- *
- * and hands it to lane_pass; leaving is likewise, from line_load to `store`.  The copy is
- * there because a vector that is stored may lie anywhere, for all the compiler knows, so also
- * where the caller's struct does, which would be read again after every store; of a struct whose
- * address nobody has been given it makes registers. */
+ * A line comes in through its first stage and goes out through its last; the stages between work in a buffer in the
+ * first cache.  `load` and `store` are compiled into the stage that calls them: a product with a kernel can be part of
+ * the way in, and a contraction of the way out, without passes over memory. */
 
 #ifndef TWICETOLD_LANE_PASS_H
 #define TWICETOLD_LANE_PASS_H
@@ -25,20 +11,18 @@
 #include "vec_fft.h"
 #include "turns.h"
 
-/* Under a sanitizer each access becomes a test and a call, and to inline all of
- * them takes the compiler minutes; there speed is not the point. */
+/* Under a sanitizer each access becomes a test and a call, and inlining all of them takes minutes. */
 #ifdef __SANITIZE_ADDRESS__
 #undef INLINED
 #define INLINED static inline
 #endif
 
-/* Hands over the point of a line at a place; takes that of the transformed line.  A place is a
- * multiple of POINT (lane_fft.h). */
+/* Loads the point of a line at a place, or stores one.  A place is a multiple of POINT (lane_fft.h). */
 typedef point lane_load(void *line, size_t place);
 typedef void lane_store(void *line, size_t place, point z);
 
-/* Takes the results of a whole butterfly, `count` of them, which are numbers first, first + 1, ... in the
- * order in which the stage comes to them: in the last stage, lane_fft_order. */
+/* Takes the `count` results of a butterfly, numbers first, first + 1, ... in the order of the stage; in the last stage,
+ * lane_fft_order. */
 typedef void lane_take(void *sink, size_t first, const point *z, size_t count);
 
 /* A line of points without gaps. */
@@ -78,8 +62,7 @@ INLINED void butterfly_4(point z[4])
     }
 }
 
-/* The odd half is turned by eighths of a circle, whose sines are 0, 1 or
- * sqrt(1/2). */
+/* The odd half is turned by eighths of a circle, whose sines are 0, 1 or sqrt(1/2). */
 INLINED void butterfly_8(point z[8])
 {
     const real r = eighth;
@@ -99,8 +82,8 @@ INLINED void butterfly_8(point z[8])
     }
 }
 
-/* Odd primes p, by the sums and differences of points that mirror each other, which come to where these were:
- * Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
+/* Odd primes p, by sums and differences of mirrored points, which replace these: Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j
+ * k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
 INLINED void mirrored_odd(point *z, const size_t p)
 {
     for (size_t j = 1; 2 * j < p; j++) {
@@ -131,11 +114,9 @@ INLINED void pair_odd(point pair[2], const point *z, const size_t p, const size_
     pair[1] = (point){c.re - s.im, c.im + s.re};
 }
 
-/* All butterflies of one stage.  radix is a constant wherever this is inlined, and so is whether there are twiddle
- * factors: until that was known, all points of a butterfly had to be somewhere.  Results are stored one by one, or
- * taken together where there is no `store`; each pair of an odd butterfly's goes before the next is made.  With 16
- * registers, on a Zen 3, stages of 7 take 0.74 of the time that they took when all results were there at once, and all
- * of LiSA at 56x56 tokens 0.95. */
+/* All butterflies of one stage.  Callers pass constants for radix and twiddled, so that the points are registers.
+ * Results are stored one by one, or taken together where there is no `store`; each pair of an odd butterfly leaves its
+ * registers before the next is made. */
 INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane_stage *stage,
                       lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
@@ -174,13 +155,9 @@ INLINED void stage_of_any(const bool twiddled, const struct lane_stage *stage,
                           lane_load load, void *source, lane_store store, lane_take take, void *sink)
 {
     switch (stage->radix) {
-    case 1: stage_of(1, twiddled, stage, load, source, store, take, sink); break;
-    case 2: stage_of(2, twiddled, stage, load, source, store, take, sink); break;
-    case 3: stage_of(3, twiddled, stage, load, source, store, take, sink); break;
-    case 4: stage_of(4, twiddled, stage, load, source, store, take, sink); break;
-    case 5: stage_of(5, twiddled, stage, load, source, store, take, sink); break;
-    case 7: stage_of(7, twiddled, stage, load, source, store, take, sink); break;
-    case 8: stage_of(8, twiddled, stage, load, source, store, take, sink); break;
+#define CASE(n) case n: stage_of(n, twiddled, stage, load, source, store, take, sink); break;
+    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(7) CASE(8)
+#undef CASE
     }
 }
 
@@ -192,8 +169,7 @@ INLINED void lane_stage_through(const struct lane_stage *stage,
     else stage_of_any(false, stage, load, source, store, NULL, sink);
 }
 
-INLINED void lane_stage_taken(const struct lane_stage *stage,
-                              lane_load load, void *source, lane_take take, void *sink)
+INLINED void lane_stage_taken(const struct lane_stage *stage, lane_load load, void *source, lane_take take, void *sink)
 {
     stage_of_any(false, stage, load, source, NULL, take, sink);
 }
@@ -201,13 +177,26 @@ INLINED void lane_stage_taken(const struct lane_stage *stage,
 /* One stage of a line, compiled. */
 typedef void lane_part(const struct lane_stage *stage, void *source, void *sink);
 
+/* Define parts for lane_pass, which load from a struct of the caller or store to one.  The struct is copied so that its
+ * members can be registers: a stored vector may alias any memory whose address is known elsewhere. */
+#define LANE_ENTER(name, type, load) \
+    static void name(const struct lane_stage *stage, void *source, void *line) \
+    { \
+        type own = *(type *)source; \
+        lane_stage_through(stage, load, &own, line_store, line); \
+    }
+#define LANE_LEAVE(name, type, store) \
+    static void name(const struct lane_stage *stage, void *line, void *sink) \
+    { \
+        type own = *(type *)sink; \
+        lane_stage_through(stage, line_load, line, store, &own); \
+    }
+
 /* From points without gaps to points without gaps. */
 lane_part lane_line;
 
-/* A line through all stages of a plan: in through `enter`, along in `line`
- * (room for n points), out through `leave`.  All is read before anything is
- * written outside `line`. */
-void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
-               lane_part *leave, void *sink, real *line);
+/* A line through all stages: in through `enter`, along in `line` (memory for n points), out through `leave`.  All is
+ * read before anything is written outside `line`. */
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source, lane_part *leave, void *sink, real *line);
 
 #endif

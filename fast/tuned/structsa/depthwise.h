@@ -2,18 +2,14 @@
  *
  *     out_jdc = sum_m filter_dmc row_{j+m,c},     d < D,  c < channels
  *
- * where j + m is the token at entry m of the window around centre j
- * (reference/runtime/neighbours.h), and nothing where the entry lies off the grid.
+ * where j + m is the token at entry m of the window around centre j (reference/runtime/neighbours.h), and nothing off the grid.
  *
- * Channels are in the lanes.  A vector of a row is loaded once and meets up to
- * eight filters, whose sums stay in registers.  Filters are copied into the
- * order in which they are met, one vector of channels after the other, so that
- * what all centres of a call need next stays in the nearest cache.  A filter
- * that all channels share is stored once, its number repeated in every lane.
+ * Channels are in the lanes.  A vector of a row is loaded once and meets up to eight filters, whose sums stay in
+ * registers.  Filters are copied into the order in which they are met.  A filter that all channels share is stored
+ * once, repeated in every lane.
  *
- * Multiply-adds: D channels for each entry on the grid.  Memory: the filters,
- * channels rounded up to LANES, or LANES for all channels where they are
- * shared.  Read only after it is loaded, so threads share it. */
+ * Multiply-adds: D channels for each entry on the grid.  Memory: the filters, channels rounded up to LANES, or LANES
+ * for all channels where they are shared.  Read only after it is loaded, so threads share it. */
 
 #ifndef TWICETOLD_DEPTHWISE_H
 #define TWICETOLD_DEPTHWISE_H
@@ -29,15 +25,13 @@ struct depthwise {
     real *packed;                   /* [sets][blocks][entries][D][LANES] */
 };
 
-/* prepare asks for the filters of one side; load repacks them from
- * [sets][D][entries][columns]. */
+/* prepare asks for the filters of one side; load repacks them from [sets][D][entries][columns]. */
 void depthwise_prepare(struct depthwise *w, struct room *room, const struct neighbours *around,
                        const struct structsa_problem *p);
 void depthwise_load(struct depthwise *w, const real *filters);
 
-/* out [count][channels], virtual tokens first ... first + count - 1 of a head:
- * number t is filter t mod D at centre t div D.  rows [tokens][channels] are
- * `stride` reals apart. */
+/* out [count][channels], virtual tokens first ... first + count - 1 of a head: number t is filter t mod D at centre t
+ * div D. rows [tokens][channels] are `stride` reals apart. */
 void depthwise_run(real *out, const struct depthwise *w, size_t head, size_t first, size_t count,
                    const real *rows, size_t stride);
 
@@ -46,9 +40,8 @@ void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, c
 
 /* ---- virtual tokens ---------------------------------------------------------- */
 
-/* The first member of both forms' states, in the place of struct heads: packed
- * projections (packed_linear.h), and what makes virtual keys and values.  The
- * filters in the problem's layout are there while it is loaded. */
+/* The first member of both forms' states, instead of struct heads: packed projections, and what makes virtual keys and
+ * values.  The windows have the filters in the problem's layout, while loading. */
 struct virtual_tokens {
     struct heads heads;
     struct structsa_windows windows;

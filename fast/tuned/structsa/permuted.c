@@ -1,11 +1,8 @@
 /* permuted.c -- Eq. 15 with everything written out
  *
- * The permuted contraction as the paper states it: D depth-wise convolutions
- * make virtual keys and values, J D of each, and then one matrix product makes
- * the map of all queries against all of them, one softmax a row weighs it, and
- * one product applies it.  What it saves against the equation is the factor
- * |M| in time and the Hadamard tensor in memory; what it still holds, the map
- * N x J D, is what the tiles of structsa.c do without.
+ * D depth-wise convolutions make virtual keys and values, J D of each; one matrix product makes the map of all queries
+ * against them, one softmax a row weighs it, and one product applies it.  Against the equation it saves the factor |M|
+ * in time and the Hadamard tensor in memory; structsa.c also does without the map N x J D.
  *
  * Contract: reference/structsa.h. */
 

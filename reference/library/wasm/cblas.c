@@ -1,9 +1,7 @@
 /* cblas.c -- products of matrices in loops; see cblas.h
  *
- * Both ways of b have a sum that vectors like: along the rows of b where b lies as
- * it is, along k where it is transposed.  No more is played: the projections that
- * a fast form makes much of are packed (fast/tuned/packed_linear.h), and come by here
- * only on their edges. */
+ * Both layouts of b have a sum that suits vectors: along the rows of b, or along k where b is transposed.  The large
+ * projections are packed (fast/tuned/packed_linear.h) and do not come here. */
 
 #include "cblas.h"
 #include <stddef.h>

@@ -1,7 +1,4 @@
-/* cblas.h -- the one product of BLAS that reference/runtime/linear.c asks for, where there is no BLAS
- *
- * A browser has none.  The folder of this file comes first when the library is
- * compiled to WebAssembly, and nowhere else; see live.c. */
+/* cblas.h -- the one product of BLAS that reference/runtime/linear.c calls, for WebAssembly, which has no BLAS; see live.c */
 
 #ifndef TWICETOLD_LIVE_CBLAS_H
 #define TWICETOLD_LIVE_CBLAS_H

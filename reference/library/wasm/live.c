@@ -1,8 +1,7 @@
 /* live.c -- the functions that a script in a browser calls
  *
- * naive/, fast/ and the rest of the library are compiled to WebAssembly for the live figures of the book
- * (chapters/live/).  A script sees the memory of the module and functions over numbers.  Words go both ways through one
- * text, live_text():
+ * naive/, fast/ and the rest of the library are compiled to WebAssembly for the live figures (chapters/live/).  A
+ * script sees the memory of the module and functions over numbers.  Words go both ways through one text, live_text():
  *
  *     live_open      "lisa --grid 14x14 --heads 3": a problem, its options chosen
  *     live_shape     "B=1 C=48 D=8 -w_o": its sizes, the tensors it does without;
@@ -13,7 +12,7 @@
  *     live_load      parameters have changed
  *     live_run       y from x, this many times
  *
- * On an error a function returns 0, or the code of its status, and leaves the message in the text. */
+ * After an error a function returns 0, or the code of its status, and leaves the message in the text. */
 
 #include <stdarg.h>
 #include <stdio.h>

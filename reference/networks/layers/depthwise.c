@@ -2,10 +2,8 @@
  *
  *     y_nc = b_c + sum_m w_cm x_{n+m,c}
  *
- * over a window of odd sizes around n; what is off the grid is zero.  With --kind mean all
- * w are 1/M, zeros off the grid count too, and there is no b.  The weights are turned to
- * [M][C], and a token is summed a vector of channels at a time: its window's rows of x
- * are each read once and the sum stays in a register.
+ * over a window of odd sizes around n, zeros off the grid.  With --kind mean all w are 1/M, zeros off the grid count
+ * too, and there is no b.  A token is summed a vector of channels at a time.
  *
  * Cost: B N M C multiply-adds; the weights once more, and 2 M pointers for each thread. */
 
@@ -102,12 +100,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x)
-{
-    const struct depthwise *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
-    return flights_run(plan, y, x, &batch, fly);
-}
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
 
 static double multiply_adds(const void *of)
 {

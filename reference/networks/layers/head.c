@@ -69,12 +69,7 @@ static status prepare(struct plan *plan)
     return room_status(&plan->room);
 }
 
-static status run(struct plan *plan, real *y, const real *x)
-{
-    const struct classes_head *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->K, .in_flight = p->B};
-    return flights_run(plan, y, x, &batch, fly);
-}
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
 
 static double multiply_adds(const void *of)
 {

@@ -17,8 +17,7 @@
 #define LAYER_GRID(lowest, highest, axes) \
     {.name = "grid", .kind = OPTION_GRID, .low = lowest, .high = highest, .meaning = "the token grid: " axes}
 
-/* Tokens in a tile, `reals` each: at most half a megabyte in float, so that a tile and its weights fit the second-level
- * cache.  Each tile reads all weights again, which pays from 128 tokens on. */
+/* Tokens in a tile, `reals` each: with its weights it fits the second cache, and 128 are worth reading them. */
 static inline size_t layer_tile(size_t reals)
 {
     size_t tokens = 131072 / (reals ? reals : 1);
@@ -46,6 +45,16 @@ static inline void sum_taps(real *y, const real *const *x, const real *const *w,
     for (size_t t = 0; t < taps; t++)
         sum += lanes_load_part(w[t] + c, channels - c) * lanes_load_part(x[t] + c, channels - c);
     lanes_store_part(y + c, with_gelu ? gelu_lanes(sum) : sum, channels - c);
+}
+
+/* All images at once, from x to y. */
+static inline status layer_run(struct plan *plan, real *y, const real *x, void (*fly)(const struct flight *))
+{
+    const struct problem *p = plan->problem;
+    size_t images = problem_size(p, "B");
+    const struct batch batch = {.images = images, .x_image = problem_input_count(p) / images,
+                                .y_image = problem_output_count(p) / images, .in_flight = images};
+    return flights_run(plan, y, x, &batch, fly);
 }
 
 /* to[m][c] = from[c][m]: weights of a window, entries first. */

@@ -1,9 +1,7 @@
 /* layers.h -- the layers between the operators of a network
  *
- * A layer is declared like an operator.  It has one implementation, `layer`, listed as both naive and fast.
- *
- * x is [B][N][C] in all of them, tokens row-major over a grid.  Letters as in operator.h; y has N' tokens.  Optional
- * tensors have a ?.
+ * A layer is declared like an operator.  It has one implementation, `layer`, listed as both naive and fast.  x is
+ * [B][N][C] in all of them, tokens row-major over a grid.  y has N' tokens.  Optional tensors have a ?.
  *
  *     patch      y = W windows(x) + b: a convolution of any size, stride and zero padding
  *                w [D][C][M]  b? [D]                                          y [B][N'][D]
@@ -30,11 +28,8 @@
  *                w [K][C]  b? [K]                                             y [B][K]
  *
  * gelu is exact.  Convolutions correlate; their weights are in PyTorch's order, the M entries of a window row-major.
- * Windows are gathered tile by tile and multiplied.  Convolutions of single channels take a vector of channels at a
- * time.  Linear maps keep a packed copy of their weights (fast/tuned/packed_linear.h).
- *
- * Multiply-adds are those of maps, convolutions and bilinear mixtures.  A layer without these has one for each term of
- * a sum and each factor.
+ * Linear maps keep a packed copy of their weights.  Multiply-adds are those of maps, convolutions and bilinear
+ * mixtures; a layer without these has one for each term of a sum and each factor.
  *
  * Errors: windows larger than the padded grid; odd sides for merge and deform; --depthwise on a grid that is no plane;
  * sizes beyond INT_MAX, for BLAS; memory; a file that does not fit. */

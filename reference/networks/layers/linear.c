@@ -69,12 +69,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x)
-{
-    const struct tokens_map *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .in_flight = p->B};
-    return flights_run(plan, y, x, &batch, fly);
-}
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
 
 static double multiply_adds(const void *of)
 {

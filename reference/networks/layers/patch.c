@@ -2,9 +2,8 @@
  *
  *     y_n = W (x_m of the window at n) + b
  *
- * Windows are laid out as rows, a tile of tokens at a time, and multiplied: [C][M] of
- * the weights is turned into [M][C], so that neighbouring tokens are copied as they
- * lie.  Zeros stand for what is off the grid.
+ * Windows are rows of a tile of tokens, zeros off the grid, and are multiplied.  Weights [C][M] become [M][C], so that
+ * neighbouring tokens are copied as they lie.
  *
  * Cost: B N' M C D multiply-adds; the weights once more, and a tile for each thread. */
 
@@ -166,14 +165,7 @@ static status load(struct plan *plan)
     return status_ok();
 }
 
-static status run(struct plan *plan, real *y, const real *x)
-{
-    const struct patch *p = plan->of;
-    const struct batch batch = {
-        .images = p->B, .x_image = p->N * p->C, .y_image = p->windows * p->D, .in_flight = p->B,
-    };
-    return flights_run(plan, y, x, &batch, fly);
-}
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
 
 static double multiply_adds(const void *of)
 {

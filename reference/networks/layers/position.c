@@ -36,12 +36,7 @@ static void fly(const struct flight *t)
             for (size_t c = 0; c < C; c++) t->y[n * C + c] = t->x[n * C + c] + p->table[n % p->N * C + c];
 }
 
-static status run(struct plan *plan, real *y, const real *x)
-{
-    const struct position *p = plan->of;
-    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = p->B};
-    return flights_run(plan, y, x, &batch, fly);
-}
+static status run(struct plan *plan, real *y, const real *x) { return layer_run(plan, y, x, fly); }
 
 static double multiply_adds(const void *of)
 {
