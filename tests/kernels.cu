@@ -573,7 +573,7 @@ status placed_array(real *y, const real *)
     std::vector<real> room(B, 1);
     array<real> a = {room.data(), traces.data(), B, 0};
     struct device d = {};
-    d.held[d.arrays++] = {&a, B * sizeof(real), "a"};
+    d.held[d.arrays++] = {&a, B * sizeof(real), "a", nullptr};
     device_place(&d);
     memcpy(y, room.data(), B * sizeof(real));
     return status_ok();

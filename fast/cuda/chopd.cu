@@ -53,9 +53,7 @@ namespace {
 
 constexpr size_t SHARED_MOST = 96 << 10;
 
-struct chopd_device {
-    struct device device;
-    array<real> x, y;                           /* [B][N][C], [B][N][D] */
+struct chopd_device : device {
     array<real> u4, u5, b, boxes, mix;
     array<real> phi_w1, phi_b1, phi_w2, phi_b2;
     array<real> mean, patches, hidden;          /* of phi: [B][s s][C], [B][s s][C][9], [B][s s][S] */
@@ -114,21 +112,18 @@ __global__ void patched(layer p, array<real> patches, array<const real> mean, in
 }
 
 /* map of all images, in planes or not. */
-void phi(struct plan *plan, bool planes)
+void phi(struct chopd_device *on, const struct chopd_problem *p, bool planes)
 {
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct device *d = &on->device;
     size_t cells = p->s * p->s, all = p->B * cells, C = p->C, S = p->S, R = p->R;
 
-    LAUNCH(d, averaged, device_blocks(all * C, 128), 128, 0, layer_of(p), on->mean, on->x, (int)C, all * C);
-    LAUNCH(d, patched, device_blocks(all * C * 9, 128), 128, 0, layer_of(p), on->patches, on->mean, (int)C,
+    LAUNCH(on, averaged, device_blocks(all * C, 128), 128, 0, layer_of(p), on->mean, on->x, (int)C, all * C);
+    LAUNCH(on, patched, device_blocks(all * C * 9, 128), 128, 0, layer_of(p), on->patches, on->mean, (int)C,
            all * C * 9);
-    device_product(d, on->hidden, {on->patches, false, 0}, {on->phi_w1, true, 0}, all, 9 * C, S, 1);
-    activate(d, GELU, on->hidden, on->phi_b1, all * S, 1, S);
-    if (planes) device_product(d, on->map, {on->phi_w2, false, 0}, {on->hidden, true, cells * S}, R, S, cells, p->B);
-    else device_product(d, on->map, {on->hidden, false, 0}, {on->phi_w2, true, 0}, all, S, R, 1);
-    activate(d, LOGISTIC, on->map, on->phi_b2, all * R, planes ? cells : 1, R);
+    device_product(on, on->hidden, {on->patches, false, 0}, {on->phi_w1, true, 0}, all, 9 * C, S, 1);
+    activate(on, GELU, on->hidden, on->phi_b1, all * S, 1, S);
+    if (planes) device_product(on, on->map, {on->phi_w2, false, 0}, {on->hidden, true, cells * S}, R, S, cells, p->B);
+    else device_product(on, on->map, {on->hidden, false, 0}, {on->phi_w2, true, 0}, all, S, R, 1);
+    activate(on, LOGISTIC, on->map, on->phi_b2, all * R, planes ? cells : 1, R);
 }
 
 /* The gate at token (y, x), bilinearly: entry e of the map is at first + e * step. */
@@ -463,126 +458,86 @@ size_t planes_together(int rung, const struct chopd_problem *p)
     return planes;
 }
 
-template <int rung> status prepare(struct plan *plan)
+template <int rung> void prepare(struct chopd_device *on, const struct chopd_problem *p)
 {
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct chopd_device *on = (struct chopd_device *)plan->state;
     size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R, G = p->G, S = p->S, cells = p->s * p->s, direct = rung < 3;
 
-    device_reals(plan, &on->x, "x", B, N, C, 1);
-    device_reals(plan, &on->y, "y", B, N, D, 1);
-    device_reals(plan, &on->u4, "u4", C, R, 1, 1);
-    device_reals(plan, &on->u5, "u5", D, R, 1, 1);
-    device_reals(plan, &on->b, "b", D, 1, 1, 1);
-    device_reals(plan, &on->phi_w1, "phi_w1", S, C, 9, 1);
-    device_reals(plan, &on->phi_b1, "phi_b1", S, 1, 1, 1);
-    device_reals(plan, &on->phi_w2, "phi_w2", R, S, 1, 1);
-    device_reals(plan, &on->phi_b2, "phi_b2", R, 1, 1, 1);
-    device_reals(plan, &on->mean, "the cells of phi", B, cells, C, 1);
-    device_reals(plan, &on->patches, "the patches of phi's convolution", B, cells, C, 9);
-    device_reals(plan, &on->hidden, "phi's channels", B, cells, S, 1);
-    device_reals(plan, &on->map, "phi's map", B, cells, R, 1);
-    device_reals(plan, &on->z, "the components", B, R, N, 1);
-    device_reals(plan, &on->boxes, "the boxes", direct, R, G, 4);
-    device_reals(plan, &on->mix, "mix", direct, R, G, 1);
-    device_reals(plan, &on->pooled, "the pooled components", direct, B, R, N);
-    device_reals(plan, &on->columns, "running sums down the columns", by_passes(rung, p) ? B : 0, R, G, N);
-    device_reals(plan, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
-    device_reals(plan, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
-    room_reals(&plan->room, WHILE_LOADING, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
-    room_reals(&plan->room, WHILE_LOADING, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
-    return room_status(&plan->room);
+    device_tensor(on, &on->u4, "u4", &p->u4, C, R);
+    device_tensor(on, &on->u5, "u5", &p->u5, D, R);
+    device_tensor(on, &on->b, "b", &p->b, D);
+    device_tensor(on, &on->phi_w1, "phi_w1", &p->phi_w1, S, C, 9);
+    device_tensor(on, &on->phi_b1, "phi_b1", &p->phi_b1, S);
+    device_tensor(on, &on->phi_w2, "phi_w2", &p->phi_w2, R, S);
+    device_tensor(on, &on->phi_b2, "phi_b2", &p->phi_b2, R);
+    device_tensor(on, &on->boxes, "the boxes", &p->boxes, direct, R, G, 4);
+    device_tensor(on, &on->mix, "mix", &p->mix, direct, R, G);
+    device_reals(on, &on->mean, "the cells of phi", B, cells, C);
+    device_reals(on, &on->patches, "the patches of phi's convolution", B, cells, C, 9);
+    device_reals(on, &on->hidden, "phi's channels", B, cells, S);
+    device_reals(on, &on->map, "phi's map", B, cells, R);
+    device_reals(on, &on->z, "the components", B, R, N);
+    device_reals(on, &on->pooled, "the pooled components", direct, B, R, N);
+    device_reals(on, &on->columns, "running sums down the columns", by_passes(rung, p) ? B : 0, R, G, N);
+    device_reals(on, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
+    device_reals(on, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2);
+    room_reals(&on->plan->room, WHILE_LOADING, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
+    room_reals(&on->plan->room, WHILE_LOADING, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
 }
 
-template <int rung> status load(struct plan *plan)
+template <int rung> void load_tables(struct chopd_device *on, const struct chopd_problem *p)
 {
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    struct device *d = &on->device;
-    size_t H = p->H, W = p->W, C = p->C, D = p->D, R = p->R, S = p->S, boxes = R * p->G;
+    size_t H = p->H, W = p->W, boxes = rung < 3 ? 0 : p->R * p->G;
 
-    device_place(d);
-    device_upload(d, on->u4, p->u4, C * R);
-    device_upload(d, on->u5, p->u5, D * R);
-    device_upload(d, on->b, p->b, D);
-    device_upload(d, on->phi_w1, p->phi_w1, S * C * 9);
-    device_upload(d, on->phi_b1, p->phi_b1, S);
-    device_upload(d, on->phi_w2, p->phi_w2, R * S);
-    device_upload(d, on->phi_b2, p->phi_b2, R);
-    if (rung < 3) {
-        device_upload(d, on->boxes, p->boxes, 4 * boxes);
-        device_upload(d, on->mix, p->mix, boxes);
-    } else {
-        for (size_t at = 0; at < boxes; at++) box_lies(on->lies_read + at * LIES, p->boxes + 4 * at, p->mix[at], p);
-        device_upload(d, on->lies, on->lies_read, boxes * LIES);
-    }
+    for (size_t at = 0; at < boxes; at++) box_lies(on->lies_read + at * LIES, p->boxes + 4 * at, p->mix[at], p);
+    device_upload(on, on->lies, on->lies_read, boxes * LIES);
     for (size_t t = 0; t < H + W; t++) {
         struct tap tap = t < H ? bilinear_tap(t, p->s, H) : bilinear_tap(t - H, p->s, W);
         on->taps_read[2 * t] = (real)tap.low;
         on->taps_read[2 * t + 1] = tap.weight;
     }
-    device_upload(d, on->taps, on->taps_read, 2 * (H + W));
-    return device_status(d);
+    device_upload(on, on->taps, on->taps_read, 2 * (H + W));
 }
 
 /* The rung's way from z to what the last product takes. */
-template <int rung> array<real> pool(struct plan *plan)
+template <int rung> array<real> pool(struct chopd_device *on, const struct chopd_problem *p)
 {
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct device *d = &on->device;
     const layer of = layer_of(p);
     size_t planes = p->B * p->R, outputs = planes * p->N, threads = planes * p->G * p->W;
     unsigned blocks = device_blocks(outputs, 128);
 
-    if (rung == 1) {
-        LAUNCH(d, each_pooled<false>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
-               outputs);
-        return on->pooled;
-    } else if (rung == 2) {
-        LAUNCH(d, each_pooled<true>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
-               outputs);
+    if (rung < 3) {
+        LAUNCH(on, each_pooled<rung == 2>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map,
+               on->taps, outputs);
         return on->pooled;
     } else if (by_passes(rung, p)) {
-        LAUNCH(d, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
-        LAUNCH(d, columns_summed, device_blocks(threads, 128), 128, 0, of, on->columns, on->z, on->lies, threads);
-        LAUNCH(d, edges_gathered, blocks, 128, 0, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
-    } else if (rung == 4) {
-        LAUNCH(d, plane_kept<1>, planes, PLANE_THREADS, plane_bytes(p, 1), of, on->z, on->lies, on->map, on->taps, 1,
-               planes);
+        LAUNCH(on, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
+        LAUNCH(on, columns_summed, device_blocks(threads, 128), 128, 0, of, on->columns, on->z, on->lies, threads);
+        LAUNCH(on, edges_gathered, blocks, 128, 0, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
     } else {
         size_t few = planes_together(rung, p);
-        LAUNCH(d, plane_kept<4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of, on->z, on->lies,
-               on->map, on->taps, (int)few, planes);
+        LAUNCH(on, plane_kept<rung == 4 ? 1 : 4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of,
+               on->z, on->lies, on->map, on->taps, (int)few, planes);
     }
     return on->z;
 }
 
-template <int rung> status run(struct plan *plan, real *y, const real *x)
+template <int rung> void run(struct chopd_device *on, const struct chopd_problem *p)
 {
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct device *d = &on->device;
     size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R;
 
     /* Step 1: the gate's small map, and channels to components. */
-    device_upload(d, on->x, x, B * N * C);
-    phi(plan, rung > 1);
-    if (rung > 1) device_product(d, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
-    else device_product(d, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * N, C, R, 1);
+    phi(on, p, rung > 1);
+    if (rung > 1) device_product(on, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
+    else device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * N, C, R, 1);
 
     /* Step 2: every component pools over its boxes. */
-    array<real> pooled = pool<rung>(plan);
+    array<real> pooled = pool<rung>(on, p);
 
     /* Step 3: components to channels, and sigma. */
-    if (rung > 1) device_product(d, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
-    else device_product(d, on->y, {pooled, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
-    activate(d, p->gelu ? GELU : IDENTITY, on->y, on->b, B * N * D, 1, D);
-    device_download(d, y, on->y, B * N * D);
-    return device_status(d);
+    if (rung > 1) device_product(on, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
+    else device_product(on, on->y, {pooled, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
+    activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, B * N * D, 1, D);
 }
-
-void release(struct plan *plan) { device_release((struct device *)plan->state); }
 
 /* That of the equation as if all boxes were as large as the grid. */
 template <int rung> double multiply_adds(const void *of)
@@ -595,14 +550,9 @@ template <int rung> double multiply_adds(const void *of)
 
 } // namespace
 
-#define CHOPD_RUNG(number) \
-    extern "C" const struct form chopd_cuda##number; \
-    const struct form chopd_cuda##number = {"cuda" #number, sizeof(struct chopd_device), prepare<number>, \
-                                            load<number>, run<number>, release, multiply_adds<number>}
-
-CHOPD_RUNG(1);
-CHOPD_RUNG(2);
-CHOPD_RUNG(3);
-CHOPD_RUNG(4);
-CHOPD_RUNG(5);
-CHOPD_RUNG(6);
+DEVICE_FORM(chopd_cuda1, "cuda1", chopd_device, prepare<1>, load_tables<1>, run<1>, multiply_adds<1>);
+DEVICE_FORM(chopd_cuda2, "cuda2", chopd_device, prepare<2>, load_tables<2>, run<2>, multiply_adds<2>);
+DEVICE_FORM(chopd_cuda3, "cuda3", chopd_device, prepare<3>, load_tables<3>, run<3>, multiply_adds<3>);
+DEVICE_FORM(chopd_cuda4, "cuda4", chopd_device, prepare<4>, load_tables<4>, run<4>, multiply_adds<4>);
+DEVICE_FORM(chopd_cuda5, "cuda5", chopd_device, prepare<5>, load_tables<5>, run<5>, multiply_adds<5>);
+DEVICE_FORM(chopd_cuda6, "cuda6", chopd_device, prepare<6>, load_tables<6>, run<6>, multiply_adds<6>);

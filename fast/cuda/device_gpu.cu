@@ -89,40 +89,33 @@ static size_t work_bytes(int device)
     return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
 }
 
-/* The device of a plan in prepare, whose number and work areas are settled by the first call.
- * Uncounted: the libraries' own tables, and the pool that cublasCreate makes. */
-static struct device *device_of(struct plan *plan)
+/* The first array or transform of a plan fixes its device and the work areas.  Not counted: the libraries' own tables,
+ * and the pool of cublasCreate. */
+static void begin(struct device *d)
 {
-    struct device *d = (struct device *)plan->state;
-    if (!d->bytes) {
-        d->number = chosen;
-        d->blas_bytes = work_bytes(chosen);
-        d->bytes = (d->forks ? 2 : 1) * d->blas_bytes;
-    }
-    return d;
+    if (d->bytes) return;
+    d->number = chosen;
+    d->blas_bytes = work_bytes(chosen);
+    d->bytes = (d->forks ? 2 : 1) * d->blas_bytes;
 }
 
-void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d)
+void device_array(struct device *d, array<real> *where, const char *name, const real *const *from, size_t count)
 {
-    struct device *on = device_of(plan);
-    size_t count = 0, more = 0;
-    if (on->arrays == DEVICE_ARRAYS)
-        return room_refuse(&plan->room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
-    if (!size_multiply(&count, a, b) || !size_multiply(&count, count, c) || !size_multiply(&count, count, d) ||
-        !size_multiply(&more, count, sizeof(real))) {
-        room_refuse(&plan->room, out_of_memory(name));
-        return;
-    }
+    struct room *room = &d->plan->room;
+    size_t more;
+    begin(d);
+    if (d->arrays == DEVICE_ARRAYS) return room_refuse(room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
+    if (!size_multiply(&more, count, sizeof(real))) return room_refuse(room, out_of_memory(name));
     *where = nullptr;
-    on->held[on->arrays++] = {(void *)where, more, name};
-    size_add(&on->bytes, more, 1);
-    if (on->bytes > allowed)
-        room_refuse(&plan->room, bad_input("needs more than the %zu bytes of the device's memory that are allowed (option "
-                                           "--max-memory), at %s", allowed, name));
+    d->held[d->arrays++] = {(void *)where, more, name, from};
+    size_add(&d->bytes, more, 1);
+    if (d->bytes > allowed)
+        room_refuse(room, bad_input("needs more than the %zu bytes of the device's memory that are allowed (option "
+                                    "--max-memory), at %s", allowed, name));
 }
 
-/* Each has a handle of its own: two streams of one handle would share its work area.  To set
- * the stream takes the work area back, so that comes first. */
+/* Each stream has its own handle: two streams of one handle would share its work area.  cublasSetStream resets the work
+ * area, so it comes first. */
 static void make_stream(struct device *d, struct device::stream *s)
 {
     if (!d->refusal.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");
@@ -236,14 +229,14 @@ void device_linear(struct device *d, array<real> y, array<const real> x, array<c
     if (b) LAUNCH(d, add_bias, device_blocks(rows * out, 256), 256, 0, y, b, rows * out, out);
 }
 
-void device_fourier_reals(struct plan *plan, int which, int axes, const size_t *size, size_t signals)
+void device_fourier_reals(struct device *d, int which, int axes, const size_t *size, size_t signals)
 {
-    struct device *d = device_of(plan);
+    struct room *room = &d->plan->room;
     auto &f = d->fourier[which];
     int sizes[GRID_AXES], many = (int)signals;
     size_t bytes = 0;
-    if (signals > INT_MAX)
-        return room_refuse(&plan->room, bad_input("%zu signals, expected at most %d", signals, INT_MAX));
+    begin(d);
+    if (signals > INT_MAX) return room_refuse(room, bad_input("%zu signals, expected at most %d", signals, INT_MAX));
     for (int a = 0; a < axes; a++) sizes[a] = (int)size[a];
     if (device_enter(d)) check_fourier(d, cufftCreate(&f.plan), "a Fourier transform");
     f.made = !d->refusal.code;
@@ -252,8 +245,8 @@ void device_fourier_reals(struct plan *plan, int which, int axes, const size_t *
         check_fourier(d, cufftMakePlanMany(f.plan, axes, sizes, sizes, many, 1, sizes, many, 1,
                                            sizeof(real) == 4 ? CUFFT_C2C : CUFFT_Z2Z, many, &bytes),
                       "a Fourier transform's plan");
-    if (d->refusal.code) return room_refuse(&plan->room, d->refusal);
-    device_reals(plan, &f.work, "a Fourier transform's work area", bytes / sizeof(real) + 1, 1, 1, 1);
+    if (d->refusal.code) return room_refuse(room, d->refusal);
+    device_reals(d, &f.work, "a Fourier transform's work area", bytes / sizeof(real) + 1);
 }
 
 void device_fourier_load(struct device *d, int which, array<real>, int, const size_t *, size_t)

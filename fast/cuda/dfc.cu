@@ -33,9 +33,7 @@ namespace {
 
 constexpr int IMAGES = 8;
 
-struct fc_device {
-    struct device device;
-    array<real> x, y;           /* [B][M][C], [B][N][D] */
+struct fc_device : device {
     array<real> w;              /* [M][N][C][D]; of cuda3 [M][C][N][D] */
     array<real> token;          /* [N][C][D]: the weights of a token in, while they are loaded */
 };
@@ -87,60 +85,39 @@ __global__ void interleaved(fc_sizes p, array<real> w, array<const real> token, 
 
 fc_sizes sizes_of(const struct fc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D}; }
 
-template <int rung> status fc_prepare(struct plan *plan)
+template <int rung> void fc_prepare(struct fc_device *on, const struct fc_problem *p)
 {
-    const struct fc_problem *p = (const struct fc_problem *)plan->of;
-    struct fc_device *on = (struct fc_device *)plan->state;
-    device_reals(plan, &on->x, "x", p->B, p->M, p->C, 1);
-    device_reals(plan, &on->y, "y", p->B, p->N, p->D, 1);
-    device_reals(plan, &on->w, "w", p->M, p->N, p->C, p->D);
-    device_reals(plan, &on->token, "the weights of a token", rung == 3, p->N, p->C, p->D);
-    return room_status(&plan->room);
+    device_array(on, &on->w, "w", rung < 3 ? &p->w : nullptr, device_count(p->M, p->N, p->C, p->D));
+    device_reals(on, &on->token, "the weights of a token", rung == 3, p->N, p->C, p->D);
 }
 
-template <int rung> status fc_load(struct plan *plan)
+template <int rung> void fc_load(struct fc_device *on, const struct fc_problem *p)
 {
-    const struct fc_problem *p = (const struct fc_problem *)plan->of;
-    struct fc_device *on = (struct fc_device *)plan->state;
-    struct device *d = &on->device;
     size_t weights = p->N * p->C * p->D;
-
-    device_place(d);
-    if (rung < 3) device_upload(d, on->w, p->w, p->M * weights);
     for (size_t m = 0; rung == 3 && m < p->M; m++) {
-        device_upload(d, on->token, p->w + m * weights, weights);
-        LAUNCH(d, interleaved, device_blocks(weights, 256), 256, 0, sizes_of(p), on->w, on->token, (int)m, weights);
+        device_upload(on, on->token, p->w + m * weights, weights);
+        LAUNCH(on, interleaved, device_blocks(weights, 256), 256, 0, sizes_of(p), on->w, on->token, (int)m, weights);
     }
-    return device_status(d);
 }
 
-template <int rung> status fc_run(struct plan *plan, real *y, const real *x)
+template <int rung> void fc_run(struct fc_device *on, const struct fc_problem *p)
 {
-    const struct fc_problem *p = (const struct fc_problem *)plan->of;
-    struct fc_device *on = (struct fc_device *)plan->state;
-    struct device *d = &on->device;
     size_t outputs = p->N * p->D, inputs = p->M * p->C;
     size_t together = (size_t)device_blocks(outputs, 128) * device_blocks(p->B, IMAGES);
-
-    device_upload(d, on->x, x, p->B * inputs);
     if (rung == 1)
-        LAUNCH(d, each_output, device_blocks(p->B * outputs, 128), 128, 0, sizes_of(p), on->y, on->x, on->w,
+        LAUNCH(on, each_output, device_blocks(p->B * outputs, 128), 128, 0, sizes_of(p), on->y, on->x, on->w,
                p->B * outputs);
     else if (rung == 2)
-        LAUNCH(d, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
+        LAUNCH(on, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
     else
-        device_product(d, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
-    device_download(d, y, on->y, p->B * outputs);
-    return device_status(d);
+        device_product(on, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
 }
 
 /* ---- dfc-cp ----------------------------------------------------------------------- */
 
 constexpr int TOKENS = 8;       /* threads that share a component's sum */
 
-struct cp_device {
-    struct device device;
-    array<real> x, y;                   /* [B][M][C], [B][N][D] */
+struct cp_device : device {
     array<real> u1, u2, u3, u4, u5, b;
     array<real> z;                      /* [B][M][R]; of cuda2 and cuda3 */
     array<real> sum, gated;             /* [B][R], [B][N][R]; of cuda2 */
@@ -215,66 +192,40 @@ __global__ void image_in_u5(cp_sizes p, array<real> out, array<const real> z, ar
 
 cp_sizes sizes_of(const struct dfc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D, (int)p->R}; }
 
-template <int rung> status cp_prepare(struct plan *plan)
+template <int rung> void cp_prepare(struct cp_device *on, const struct dfc_problem *p)
 {
-    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
-    struct cp_device *on = (struct cp_device *)plan->state;
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
-    device_reals(plan, &on->x, "x", B, M, C, 1);
-    device_reals(plan, &on->y, "y", B, N, D, 1);
-    device_reals(plan, &on->u1, "u1", p->u1 ? B : 0, R, 1, 1);
-    device_reals(plan, &on->u2, "u2", M, R, 1, 1);
-    device_reals(plan, &on->u3, "u3", N, R, 1, 1);
-    device_reals(plan, &on->u4, "u4", C, R, 1, 1);
-    device_reals(plan, &on->u5, "u5", D, R, 1, 1);
-    device_reals(plan, &on->b, "b", N, D, 1, 1);
-    device_reals(plan, &on->z, "the components of the tokens in", rung > 1 ? B : 0, M, R, 1);
-    device_reals(plan, &on->sum, "the components of an image", rung == 2 ? B : 0, R, 1, 1);
-    device_reals(plan, &on->gated, "the components of the tokens out", rung == 2 ? B : 0, N, R, 1);
-    device_reals(plan, &on->u5_of_image, "u5 of an image", rung == 3 ? B : 0, D, R, 1);
-    return room_status(&plan->room);
+    device_tensor(on, &on->u1, "u1", &p->u1, B, R);
+    device_tensor(on, &on->u2, "u2", &p->u2, M, R);
+    device_tensor(on, &on->u3, "u3", &p->u3, N, R);
+    device_tensor(on, &on->u4, "u4", &p->u4, C, R);
+    device_tensor(on, &on->u5, "u5", &p->u5, D, R);
+    device_tensor(on, &on->b, "b", &p->b, N, D);
+    device_reals(on, &on->z, "the components of the tokens in", rung > 1 ? B : 0, M, R);
+    device_reals(on, &on->sum, "the components of an image", rung == 2 ? B : 0, R);
+    device_reals(on, &on->gated, "the components of the tokens out", rung == 2 ? B : 0, N, R);
+    device_reals(on, &on->u5_of_image, "u5 of an image", rung == 3 ? B : 0, D, R);
 }
 
-status cp_load(struct plan *plan)
+template <int rung> void cp_run(struct cp_device *on, const struct dfc_problem *p)
 {
-    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
-    struct cp_device *on = (struct cp_device *)plan->state;
-    struct device *d = &on->device;
-    device_place(d);
-    device_upload(d, on->u1, p->u1, p->B * p->R);
-    device_upload(d, on->u2, p->u2, p->M * p->R);
-    device_upload(d, on->u3, p->u3, p->N * p->R);
-    device_upload(d, on->u4, p->u4, p->C * p->R);
-    device_upload(d, on->u5, p->u5, p->D * p->R);
-    device_upload(d, on->b, p->b, p->N * p->D);
-    return device_status(d);
-}
-
-template <int rung> status cp_run(struct plan *plan, real *y, const real *x)
-{
-    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
-    struct cp_device *on = (struct cp_device *)plan->state;
-    struct device *d = &on->device;
     const cp_sizes of = sizes_of(p);
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
 
-    device_upload(d, on->x, x, B * M * C);
-    if (rung > 1) device_product(d, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
+    if (rung > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
     if (rung == 1) {
-        LAUNCH(d, each_sum, device_blocks(outputs, 128), 128, 0, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4,
+        LAUNCH(on, each_sum, device_blocks(outputs, 128), 128, 0, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4,
                on->u5, outputs);
     } else if (rung == 2) {
-        LAUNCH(d, tokens_summed, device_blocks(B * R, 128), 128, 0, of, on->sum, on->z, on->u1, on->u2, B * R);
-        LAUNCH(d, tokens_gated, device_blocks(gated, 128), 128, 0, of, on->gated, on->sum, on->u3, gated);
-        device_product(d, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
+        LAUNCH(on, tokens_summed, device_blocks(B * R, 128), 128, 0, of, on->sum, on->z, on->u1, on->u2, B * R);
+        LAUNCH(on, tokens_gated, device_blocks(gated, 128), 128, 0, of, on->gated, on->sum, on->u3, gated);
+        device_product(on, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
     } else {
-        LAUNCH(d, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, of, on->u5_of_image, on->z, on->u1,
+        LAUNCH(on, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, of, on->u5_of_image, on->z, on->u1,
                on->u2, on->u5);
-        device_product(d, on->y, {on->u3, false, 0}, {on->u5_of_image, true, D * R}, N, R, D, B);
+        device_product(on, on->y, {on->u3, false, 0}, {on->u5_of_image, true, D * R}, N, R, D, B);
     }
-    activate(d, p->gelu ? GELU : IDENTITY, on->y, on->b, outputs, 1, N * D);
-    device_download(d, y, on->y, outputs);
-    return device_status(d);
+    activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, outputs, 1, N * D);
 }
 
 template <int rung> double cp_multiply_adds(const void *of)
@@ -285,22 +236,11 @@ template <int rung> double cp_multiply_adds(const void *of)
     return (double)p->B * (M * C * R + M * R + R + (rung == 2 ? N * R : D * R) + N * D * R);
 }
 
-void release(struct plan *plan) { device_release((struct device *)plan->state); }
-
 } // namespace
 
-#define FC_RUNG(number) \
-    extern "C" const struct form fc_cuda##number; \
-    const struct form fc_cuda##number = {"cuda" #number, sizeof(struct fc_device), fc_prepare<number>, \
-                                         fc_load<number>, fc_run<number>, release, fc_multiply_adds}
-#define CP_RUNG(number) \
-    extern "C" const struct form dfc_cp_cuda##number; \
-    const struct form dfc_cp_cuda##number = {"cuda" #number, sizeof(struct cp_device), cp_prepare<number>, cp_load, \
-                                             cp_run<number>, release, cp_multiply_adds<number>}
-
-FC_RUNG(1);
-FC_RUNG(2);
-FC_RUNG(3);
-CP_RUNG(1);
-CP_RUNG(2);
-CP_RUNG(3);
+DEVICE_FORM(fc_cuda1, "cuda1", fc_device, fc_prepare<1>, fc_load<1>, fc_run<1>, fc_multiply_adds);
+DEVICE_FORM(fc_cuda2, "cuda2", fc_device, fc_prepare<2>, fc_load<2>, fc_run<2>, fc_multiply_adds);
+DEVICE_FORM(fc_cuda3, "cuda3", fc_device, fc_prepare<3>, fc_load<3>, fc_run<3>, fc_multiply_adds);
+DEVICE_FORM(dfc_cp_cuda1, "cuda1", cp_device, cp_prepare<1>, device_nothing, cp_run<1>, cp_multiply_adds<1>);
+DEVICE_FORM(dfc_cp_cuda2, "cuda2", cp_device, cp_prepare<2>, device_nothing, cp_run<2>, cp_multiply_adds<2>);
+DEVICE_FORM(dfc_cp_cuda3, "cuda3", cp_device, cp_prepare<3>, device_nothing, cp_run<3>, cp_multiply_adds<3>);

@@ -34,12 +34,12 @@
  * Contract: reference/elsa.h. */
 
 #include "../../reference/elsa.h"
+#include "activation.h"
 #include "heads.h"
 
 namespace {
 
-struct elsa_device {
-    struct device_heads heads;
+struct elsa_device : device_heads {
     struct ghost ghost;         /* on the host, to be copied */
     array<real> rk, rq, rb;     /* as in the contract; in final rk is mix_w turned, rb is mix_b */
     array<real> factor, summand;        /* [C][K^2] */
@@ -148,11 +148,6 @@ __device__ inline int head_of(const problem_of_elsa &p, int channel)
     return p.by_block ? channel / p.c : channel % p.h;
 }
 
-__device__ inline real gelu_of(real x)
-{
-    return x * (1 + erf(x * (real)0.70710678118654752440)) / 2;
-}
-
 /* The final variant's g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), a thread for each. */
 __global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<const real> qkv,
                                array<const real> conv_w, array<const real> conv_b, size_t outputs)
@@ -169,7 +164,7 @@ __global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<c
         for (int d = 0; d < p.g; d++)
             sum += conv_w[((size_t)o * p.g + d) * p.entries + n] * (p.scale * (qkv[q + d] * qkv[q + p.Q + d]));
     }
-    convolved[at] = gelu_of(sum);
+    convolved[at] = activated<GELU>(sum);
 }
 
 /* ---- rung 1: a thread for each output ---------------------------------------------- */
@@ -559,7 +554,7 @@ convolve(problem_of_elsa p, array<real> convolved, array<const real> qkv, array<
         __syncthreads();
     }
     if (i == OFF_GRID || o >= p.Q) return;
-    for (int k = 0; k < 4; k++) sum[k] = gelu_of(sum[k] + conv_b[o + k]);
+    for (int k = 0; k < 4; k++) sum[k] = activated<GELU>(sum[k] + conv_b[o + k]);
     store(convolved, (t.image + i) * p.Q + o, sum);
 }
 
@@ -614,80 +609,73 @@ size_t tiles_of(const struct elsa_problem *p)
 template <int K> void launch_convolve(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t blocks = tiles_of(p) * device_blocks(p->heads.Q, EIGHT);
-    LAUNCH(&on->heads.device, convolve<K>, blocks, 2 * TOKENS, 0, given(p), on->convolved, on->heads.qkv, on->fours,
-           on->conv_b);
+    LAUNCH(on, convolve<K>, blocks, 2 * TOKENS, 0, given(p), on->convolved, on->qkv, on->fours, on->conv_b);
 }
 
 template <int K, bool NEIGHBOURS, bool FUSED>
-void launch_neighbourhood(struct elsa_device *on, const struct elsa_problem *p, array<real> to)
+void launch_neighbourhood(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t groups = device_blocks(p->heads.h, HEADS), threads = TOKENS * device_blocks(p->heads.h, groups);
-    LAUNCH(&on->heads.device, (neighbourhood<K, NEIGHBOURS, FUSED>), tiles_of(p) * groups, threads, 0, given(p), to,
-           on->heads.qkv, on->convolved, on->rk, on->rq, on->rb, on->factor, on->summand);
+    LAUNCH(on, (neighbourhood<K, NEIGHBOURS, FUSED>), tiles_of(p) * groups, threads, 0, given(p),
+           FUSED ? on->output : on->weights, on->qkv, on->convolved, on->rk, on->rq, on->rb, on->factor, on->summand);
 }
 
 /* K, and what else is counted when a kernel is compiled. */
-template <int K> void launch_tiles(struct elsa_device *on, const struct elsa_problem *p, int rung)
+template <int K, bool FUSED> void launch_tiles(struct elsa_device *on, const struct elsa_problem *p, bool convolves)
 {
-    array<real> y = device_heads_output(&on->heads);
-    if (convolved_in_tiles(p, rung)) launch_convolve<K>(on, p);
-    if (rung == 3 && p->equation) launch_neighbourhood<K, true, false>(on, p, on->weights);
-    else if (rung == 3) launch_neighbourhood<K, false, false>(on, p, on->weights);
-    else if (p->equation) launch_neighbourhood<K, true, true>(on, p, y);
-    else launch_neighbourhood<K, false, true>(on, p, y);
+    if (convolves) launch_convolve<K>(on, p);
+    if (p->equation) launch_neighbourhood<K, true, FUSED>(on, p);
+    else launch_neighbourhood<K, false, FUSED>(on, p);
 }
 
-template <int rung> void heart(struct plan *plan)
+template <int rung> void core(struct elsa_device *on, const struct elsa_problem *p)
 {
-    struct elsa_device *on = (struct elsa_device *)plan->state;
-    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
-    struct device *d = &on->heads.device;
     size_t rows = p->heads.B * p->heads.N, outputs = rows * p->heads.C, filters = rows * p->heads.h;
-    array<real> y = device_heads_output(&on->heads);
-    sources of = {on->heads.qkv, on->convolved, on->rk, on->rq, on->rb};
+    sources of = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
+    constexpr bool fused = rung > 3;
+    bool convolves = convolved_in_tiles(p, rung);
 
     /* Step 1: the final variant's convolution, where no tiles make it. */
-    if (!p->equation && !convolved_in_tiles(p, rung))
-        LAUNCH(d, each_convolved, device_blocks(rows * p->heads.Q, 128), 128, 0, given(p), on->convolved, on->heads.qkv,
+    if (!p->equation && !convolves)
+        LAUNCH(on, each_convolved, device_blocks(rows * p->heads.Q, 128), 128, 0, given(p), on->convolved, on->qkv,
                on->conv_w, on->conv_b, rows * p->heads.Q);
 
     /* Step 2: the filters. */
     if (rung == 1)
-        LAUNCH(d, each_output, device_blocks(outputs, 128), 128, 0, given(p), y, of, on->factor, on->summand, outputs);
+        LAUNCH(on, each_output, device_blocks(outputs, 128), 128, 0, given(p), on->output, of, on->factor, on->summand,
+               outputs);
     else if (!in_tiles(p, rung))
-        LAUNCH(d, each_filter, device_blocks(filters, 128), 128, 0, given(p), on->weights, of, filters);
-    else if (p->K == 1) launch_tiles<1>(on, p, rung);
-    else if (p->K == 3) launch_tiles<3>(on, p, rung);
-    else if (p->K == 5) launch_tiles<5>(on, p, rung);
-    else launch_tiles<7>(on, p, rung);
+        LAUNCH(on, each_filter, device_blocks(filters, 128), 128, 0, given(p), on->weights, of, filters);
+    else if (p->K == 1) launch_tiles<1, fused>(on, p, convolves);
+    else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
+    else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
+    else launch_tiles<7, fused>(on, p, convolves);
 
     /* Step 3: the values under them, where weights have been written. */
-    if (rung > 1 && !(rung > 3 && in_tiles(p, rung)))
-        LAUNCH(d, each_value, device_blocks(outputs, 128), 128, 0, given(p), y, on->heads.qkv, on->weights, on->factor,
-               on->summand, outputs);
+    if (rung > 1 && !(fused && in_tiles(p, rung)))
+        LAUNCH(on, each_value, device_blocks(outputs, 128), 128, 0, given(p), on->output, on->qkv, on->weights,
+               on->factor, on->summand, outputs);
 }
 
-template <int rung> status prepare(struct plan *plan)
+template <int rung> void prepare(struct elsa_device *on, const struct elsa_problem *p)
 {
-    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
-    struct elsa_device *on = (struct elsa_device *)plan->state;
-    size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, final = p->equation ? 0 : Q;
+    size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, T = p->equation ? p->T : p->entries;
     bool tiles = convolved_in_tiles(p, rung), weights = rung > 1 && !(rung > 3 && in_tiles(p, rung));
 
-    device_heads_prepare(plan);
-    ghost_prepare(&on->ghost, &plan->room, OF_LOAD, &p->ghost);
-    device_reals(plan, &on->rk, "rk", p->rk ? C : final, h, p->equation ? p->T : p->entries, 1);
-    device_reals(plan, &on->rq, "rq", p->rq ? C : 0, h, p->T, 1);
-    device_reals(plan, &on->rb, "rb", p->rb || final ? h : 0, p->equation ? p->T : p->entries, 1, 1);
-    device_reals(plan, &on->factor, "the ghost head's factors", p->ghost.add ? C : 0, p->entries, 1, 1);
-    device_reals(plan, &on->summand, "the ghost head's summands", p->ghost.add ? C : 0, p->entries, 1, 1);
-    device_reals(plan, &on->conv_w, "conv_w", final, p->g, p->entries, 1);
-    device_reals(plan, &on->conv_b, "conv_b", final, 1, 1, 1);
-    device_reals(plan, &on->mix_w, "mix_w", h, p->entries, final, 1);
-    device_reals(plan, &on->fours, "conv_w in fours", tiles ? Q : 0, p->g, p->entries, 1);
-    device_reals(plan, &on->convolved, "the convolved products", p->heads.B, N, final, 1);
-    device_reals(plan, &on->weights, "the filters of tokens and heads", weights ? p->heads.B : 0, N, h, p->entries);
-    return room_status(&plan->room);
+    device_heads_prepare(on, &p->heads);
+    ghost_prepare(&on->ghost, &on->plan->room, OF_LOAD, &p->ghost);
+    if (p->equation) device_tensor(on, &on->rk, "rk", &p->rk, C, h, T);
+    else device_reals(on, &on->rk, "rk", Q, h, T);
+    device_tensor(on, &on->rq, "rq", &p->rq, C, h, p->T);
+    device_tensor(on, &on->rb, "rb", p->equation ? &p->rb : &p->mix_b, h, T);
+    device_reals(on, &on->factor, "the ghost head's factors", p->ghost.add ? C : 0, p->entries);
+    device_reals(on, &on->summand, "the ghost head's summands", p->ghost.add ? C : 0, p->entries);
+    device_tensor(on, &on->conv_w, "conv_w", &p->conv_w, Q, p->g, p->entries);
+    device_tensor(on, &on->conv_b, "conv_b", &p->conv_b, Q);
+    device_tensor(on, &on->mix_w, "mix_w", &p->mix_w, h, p->entries, Q);
+    device_reals(on, &on->fours, "conv_w in fours", tiles ? Q : 0, p->g, p->entries);
+    device_reals(on, &on->convolved, "the convolved products", p->equation ? 0 : p->heads.B, N, Q);
+    device_reals(on, &on->weights, "the filters of tokens and heads", weights ? p->heads.B : 0, N, h, p->entries);
 }
 
 /* rk [Q][h K^2] from mix_w [h K^2][Q]. */
@@ -704,31 +692,17 @@ __global__ void in_fours(array<real> fours, array<const real> conv_w, size_t eac
     if (at < count) fours[at] = conv_w[(at / 4 / each * 4 + at % 4) * each + at / 4 % each];
 }
 
-template <int rung> status load(struct plan *plan)
+template <int rung> void load_filters(struct elsa_device *on, const struct elsa_problem *p)
 {
-    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
-    struct elsa_device *on = (struct elsa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    size_t C = p->heads.C, Q = p->heads.Q, h = p->heads.h, maps = h * p->entries, each = p->g * p->entries;
+    size_t C = p->heads.C, Q = p->heads.Q, maps = p->heads.h * p->entries, each = p->g * p->entries;
 
-    device_heads_load(plan);
     ghost_load(&on->ghost, &p->ghost);
-    device_upload(d, on->factor, on->ghost.factor, C * p->entries);
-    device_upload(d, on->summand, on->ghost.summand, C * p->entries);
-    if (p->equation) {
-        device_upload(d, on->rk, p->rk, C * h * p->T);
-        device_upload(d, on->rq, p->rq, C * h * p->T);
-        device_upload(d, on->rb, p->rb, h * p->T);
-        return device_status(d);
-    }
-    device_upload(d, on->conv_w, p->conv_w, Q * each);
-    device_upload(d, on->conv_b, p->conv_b, Q);
-    device_upload(d, on->mix_w, p->mix_w, maps * Q);
-    device_upload(d, on->rb, p->mix_b, maps);
-    LAUNCH(d, turn, device_blocks(maps * Q, 128), 128, 0, on->rk, on->mix_w, maps, Q);
+    device_upload(on, on->factor, on->ghost.factor, C * p->entries);
+    device_upload(on, on->summand, on->ghost.summand, C * p->entries);
+    if (p->equation) return;
+    LAUNCH(on, turn, device_blocks(maps * Q, 128), 128, 0, on->rk, on->mix_w, maps, Q);
     if (convolved_in_tiles(p, rung))
-        LAUNCH(d, in_fours, device_blocks(Q * each, 128), 128, 0, on->fours, on->conv_w, each, Q * each);
-    return device_status(d);
+        LAUNCH(on, in_fours, device_blocks(Q * each, 128), 128, 0, on->fours, on->conv_w, each, Q * each);
 }
 
 double cost(const void *of)
@@ -739,7 +713,7 @@ double cost(const void *of)
 
 } // namespace
 
-RUNG(elsa_cuda1, "cuda1", elsa_device, prepare<1>, load<1>, heart<1>, cost);
-RUNG(elsa_cuda2, "cuda2", elsa_device, prepare<2>, load<2>, heart<2>, cost);
-RUNG(elsa_cuda3, "cuda3", elsa_device, prepare<3>, load<3>, heart<3>, cost);
-RUNG(elsa_cuda4, "cuda4", elsa_device, prepare<4>, load<4>, heart<4>, cost);
+RUNG(elsa_cuda1, "cuda1", elsa_device, prepare<1>, load_filters<1>, core<1>, cost);
+RUNG(elsa_cuda2, "cuda2", elsa_device, prepare<2>, load_filters<2>, core<2>, cost);
+RUNG(elsa_cuda3, "cuda3", elsa_device, prepare<3>, load_filters<3>, core<3>, cost);
+RUNG(elsa_cuda4, "cuda4", elsa_device, prepare<4>, load_filters<4>, core<4>, cost);

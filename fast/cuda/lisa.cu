@@ -32,8 +32,7 @@
 
 namespace {
 
-struct lisa_device {
-    struct device_heads heads;
+struct lisa_device : device_heads {
     struct circulant circle;
     struct shared_grids grids;
     bool shares;                /* whether rung 3 finds room in shared memory */
@@ -118,10 +117,8 @@ __global__ void each_output(problem_of_lisa p, array<real> y, array<const real> 
 
 /* ---- the ladder ------------------------------------------------------------------------ */
 
-problem_of_lisa given(const struct plan *plan)
+problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    const struct lisa_device *on = (const struct lisa_device *)plan->state;
     const struct circulant *circle = &on->circle;
     problem_of_lisa g = {};
     g.N = (int)p->heads.N;
@@ -145,71 +142,64 @@ problem_of_lisa given(const struct plan *plan)
     return g;
 }
 
-/* Each rung first. */
-void unit_vectors(struct plan *plan)
+/* The first step of all cores. */
+void unit_vectors(struct lisa_device *on, const struct lisa_problem *p)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    const struct heads_problem *of = &on->heads.of;
-    size_t count = of->B * of->N * 2 * of->h;
-    LAUNCH(&on->heads.device, normalise, device_blocks(count, 128), 128, 0, given(plan), on->heads.qkv, count);
+    size_t count = p->heads.B * p->heads.N * 2 * p->heads.h;
+    LAUNCH(on, normalise, device_blocks(count, 128), 128, 0, given(on, p), on->qkv, count);
 }
 
-void heart_1(struct plan *plan)
+void core_1(struct lisa_device *on, const struct lisa_problem *p)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    const struct heads_problem *of = &on->heads.of;
-    size_t outputs = of->B * of->N * of->C;
+    size_t outputs = p->heads.B * p->heads.N * p->heads.C;
     unsigned blocks = device_blocks(outputs, 128);
-    problem_of_lisa p = given(plan);
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv;
+    problem_of_lisa of = given(on, p);
 
-    unit_vectors(plan);
-    if (p.tables) LAUNCH(d, each_output_of_eq4, blocks, 128, 0, p, y, qkv, on->value, outputs);
-    else LAUNCH(d, each_output, blocks, 128, 0, p, y, qkv, on->key, on->value, on->ba, on->bb, outputs);
+    unit_vectors(on, p);
+    if (of.tables)
+        LAUNCH(on, each_output_of_eq4, blocks, 128, 0, of, on->output, on->qkv, on->value, outputs);
+    else
+        LAUNCH(on, each_output, blocks, 128, 0, of, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
 }
 
 enum { KERNELS, SIGNALS };                  /* the library's two plans */
 
-/* Kernels of the key, and all kernels, as cuda2 keeps them side by side. */
+/* Kernels of the key, and all kernels, in the order of cuda2. */
 int key_kernels(const problem_of_lisa &p) { return p.tables ? 0 : p.pairs * p.rows; }
 int all_kernels(const problem_of_lisa &p) { return key_kernels(p) + (p.tables ? p.tables : p.pairs); }
 
-void heart_2(struct plan *plan)
+void core_2(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    const struct heads_problem *of = &on->heads.of;
-    problem_of_lisa p = given(plan);
-    size_t signals = of->B * of->C, outputs = signals * of->N, tokens = of->B * of->N * of->h;
+    problem_of_lisa p = given(on, problem);
+    size_t B = problem->heads.B, signals = B * p.C, outputs = signals * p.N, tokens = B * p.N * p.h;
     unsigned all = device_blocks(signals * p.points, THREADS);
     int keys = key_kernels(p), width = all_kernels(p);
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv, z = on->z, G = on->G, w = on->kernels;
+    array<real> y = on->output, qkv = on->qkv, z = on->z, G = on->G, w = on->kernels;
     enum { KEY = 1, VALUE };
 
-    unit_vectors(plan);
+    unit_vectors(on, problem);
 
     /* Step 1: a, two latents at a time. */
     if (keys) {
-        LAUNCH(d, lay_tokens, all, THREADS, 0, p, z, qkv, (int)KEY, 0, signals);
-        device_fourier(d, SIGNALS, z, false);
+        LAUNCH(on, lay_tokens, all, THREADS, 0, p, z, qkv, (int)KEY, 0, signals);
+        device_fourier(on, SIGNALS, z, false);
     }
     for (int pair = 0; keys && pair < p.pairs; pair++) {
-        LAUNCH(d, multiply, all, THREADS, 0, p, G, z, w, pair * p.rows, p.rows, width, on->ba, 2 * pair, signals);
-        device_fourier(d, SIGNALS, G, true);
-        LAUNCH(d, contract, device_blocks(tokens, 128), 128, 0, p, on->a, G, qkv, pair, tokens, signals);
+        LAUNCH(on, multiply, all, THREADS, 0, p, G, z, w, pair * p.rows, p.rows, width, on->ba, 2 * pair, signals);
+        device_fourier(on, SIGNALS, G, true);
+        LAUNCH(on, contract, device_blocks(tokens, 128), 128, 0, p, on->a, G, qkv, pair, tokens, signals);
     }
 
     /* Step 2: y likewise; in Eq. 4 with two channels of key and query. */
     for (int pair = 0; pair < p.pairs; pair++) {
         if (!pair || p.tables) {
-            LAUNCH(d, lay_tokens, all, THREADS, 0, p, z, qkv, (int)VALUE, 2 * pair, signals);
-            device_fourier(d, SIGNALS, z, false);
+            LAUNCH(on, lay_tokens, all, THREADS, 0, p, z, qkv, (int)VALUE, 2 * pair, signals);
+            device_fourier(on, SIGNALS, z, false);
         }
         int kernel = p.tables ? 0 : keys + pair;
-        LAUNCH(d, multiply, all, THREADS, 0, p, G, z, w, kernel, 1, width, on->bb, 2 * pair, signals);
-        device_fourier(d, SIGNALS, G, true);
-        LAUNCH(d, weigh, device_blocks(outputs, 128), 128, 0, p, y, G, on->a, qkv, pair, outputs, signals);
+        LAUNCH(on, multiply, all, THREADS, 0, p, G, z, w, kernel, 1, width, on->bb, 2 * pair, signals);
+        device_fourier(on, SIGNALS, G, true);
+        LAUNCH(on, weigh, device_blocks(outputs, 128), 128, 0, p, y, G, on->a, qkv, pair, outputs, signals);
     }
 }
 
@@ -218,87 +208,65 @@ size_t fused_bytes(const struct shared_grids *g, size_t N, int shift)
     return (2 * (size_t)g->fft.turns + ((2 * (size_t)g->fft.points + N) << shift)) * sizeof(real);
 }
 
-template <int CHANNELS> void heart_of_eq4(struct plan *plan)
+void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    const struct heads_problem *of = &on->heads.of;
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv;
-    device_images(of->B, [&](size_t first, size_t images) {
-        dim3 blocks(device_blocks(of->N, 128), of->h, images);
-        size_t from = first * of->N * of->C;
-        LAUNCH(&on->heads.device, tiled<CHANNELS>, blocks, 128, 0, given(plan), y + from, qkv + 3 * from, on->value);
-    });
-}
-
-void heart_3(struct plan *plan)
-{
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    const struct heads_problem *of = &on->heads.of;
+    const struct heads_problem *of = &problem->heads;
     const struct shared_grids *g = &on->grids;
-    problem_of_lisa p = given(plan);
+    problem_of_lisa p = given(on, problem);
     size_t bytes = fused_bytes(g, of->N, g->shift);
     size_t turned = of->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);     /* reals of a key's spectra */
-    array<real> y = device_heads_output(&on->heads);
 
-    if (!on->shares) return heart_2(plan);
-    unit_vectors(plan);
-    if (p.tables) return p.c <= 16 ? heart_of_eq4<16>(plan) : heart_of_eq4<32>(plan);
+    if (!on->shares) return core_2(on, problem);
+    unit_vectors(on, problem);
     device_images(of->B, [&](size_t first, size_t images) {
         size_t from = first * of->N * of->C;
-        array<real> qkv = on->heads.qkv + 3 * from, spectra = on->spectra + 2 * first * turned;
-        array<real> a = on->a + 2 * first * of->h * p.pairs * of->N;
+        array<real> y = on->output + from, qkv = on->qkv + 3 * from;
+        dim3 queries(device_blocks(of->N, 128), of->h, images);
+        if (p.tables && p.c <= 16) LAUNCH(on, tiled<16>, queries, 128, 0, p, y, qkv, on->value);
+        else if (p.tables) LAUNCH(on, tiled<32>, queries, 128, 0, p, y, qkv, on->value);
+        if (p.tables) return;
+        array<real> spectra = on->spectra + 2 * first * turned, a = on->a + 2 * first * of->h * p.pairs * of->N;
         dim3 both(g->groups, of->h, 2 * images), pairs(p.pairs, of->h, images), groups(g->groups, of->h, images);
-        LAUNCH(d, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
-        LAUNCH(d, fused_structure, pairs, THREADS, bytes, p, *g, a, qkv, spectra, on->key_kernel, on->ba, on->turns);
-        LAUNCH(d, fused_output, groups, THREADS, bytes, p, *g, y + from, a, spectra, on->value_kernel, on->bb,
-               on->turns);
+        LAUNCH(on, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
+        LAUNCH(on, fused_structure, pairs, THREADS, bytes, p, *g, a, qkv, spectra, on->key_kernel, on->ba, on->turns);
+        LAUNCH(on, fused_output, groups, THREADS, bytes, p, *g, y, a, spectra, on->value_kernel, on->bb, on->turns);
     });
 }
 
 /* ---- the forms --------------------------------------------------------------------------- */
 
 /* The tables, the biases, and the circles of the library, or smooth ones. */
-void prepare_tables(struct plan *plan, bool smooth_only)
+void prepare_tables(struct lisa_device *on, const struct lisa_problem *p, bool smooth_only)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    struct lisa_device *on = (struct lisa_device *)plan->state;
     size_t entries = p->equation == 10 ? p->M : p->g.offsets, c = p->heads.c;
-    size_t columns = p->equation == 4 ? p->e_columns : p->D;
 
-    room_refuse(&plan->room, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
-    device_reals(plan, &on->key, "the key's table", p->D ? entries : 0, p->equation == 5 ? 1 : c, p->D, 1);
-    device_reals(plan, &on->value, "the value's table", entries, columns, 1, 1);
-    device_reals(plan, &on->ba, "ba", p->ba ? c : 0, p->D, 1, 1);
-    device_reals(plan, &on->bb, "bb", p->bb ? c : 0, p->D, 1, 1);
+    device_heads_prepare(on, &p->heads);
+    room_refuse(&on->plan->room, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
+    device_tensor(on, &on->key, "the key's table", p->wa ? &p->wa : &p->ea, entries, p->equation == 5 ? 1 : c, p->D);
+    device_tensor(on, &on->value, "the value's table", p->e ? &p->e : p->wb ? &p->wb : &p->eb, entries,
+                  p->e ? p->e_columns : p->D);
+    device_tensor(on, &on->ba, "ba", &p->ba, c, p->D);
+    device_tensor(on, &on->bb, "bb", &p->bb, c, p->D);
 }
 
-status prepare_1(struct plan *plan)
-{
-    device_heads_prepare(plan);
-    prepare_tables(plan, false);
-    return room_status(&plan->room);
-}
+void prepare_1(struct lisa_device *on, const struct lisa_problem *p) { prepare_tables(on, p, false); }
 
-status prepare_2(struct plan *plan)
+void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    status s = prepare_1(plan);
-    if (s.code) return s;
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
+    prepare_tables(on, p, false);
+    if (room_status(&on->plan->room).code) return;
     size_t B = p->heads.B, points = on->circle.points;
-    problem_of_lisa g = given(plan);
-    device_reals(plan, &on->a, "the structure vectors", p->D ? B * p->heads.h : 0, g.pairs, p->heads.N, 2);
-    device_reals(plan, &on->kernels, "the spectra of the kernels", points, all_kernels(g), 2, 1);
-    device_reals(plan, &on->z, "spectra", points, B, p->heads.C, 2);
-    device_reals(plan, &on->G, "convolutions", points, B, p->heads.C, 2);
-    device_fourier_reals(plan, KERNELS, on->circle.tokens.axes, on->circle.size, all_kernels(g));
-    device_fourier_reals(plan, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
-    return room_status(&plan->room);
+    problem_of_lisa g = given(on, p);
+    device_reals(on, &on->a, "the structure vectors", p->D ? B * p->heads.h : 0, g.pairs, p->heads.N, 2);
+    device_reals(on, &on->kernels, "the spectra of the kernels", points, all_kernels(g), 2);
+    device_reals(on, &on->z, "spectra", points, B, p->heads.C, 2);
+    device_reals(on, &on->G, "convolutions", points, B, p->heads.C, 2);
+    device_fourier_reals(on, KERNELS, on->circle.tokens.axes, on->circle.size, all_kernels(g));
+    device_fourier_reals(on, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
 }
 
-/* Whether a problem is for rung 3, and how it lies there.  Lanes: as many channels, up to 16,
- * as leave room for two blocks on a multiprocessor, or one channel. */
+/* True if a problem suits rung 3; and its layout there.  Lanes: as many channels, up to 16, as let two blocks share a
+ * multiprocessor, or one channel. */
 bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
 {
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
@@ -312,85 +280,56 @@ bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
     return fused_bytes(g, N, g->shift) <= most;
 }
 
-status prepare_3(struct plan *plan)
+void prepare_3(struct lisa_device *on, const struct lisa_problem *p)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    struct lisa_device *on = (struct lisa_device *)plan->state;
     struct shared_grids *g = &on->grids;
     size_t B = p->heads.B, h = p->heads.h;
 
     on->shares = finds_room(g, p);
-    if (!on->shares) return prepare_2(plan);
-    device_heads_prepare(plan);
-    prepare_tables(plan, p->equation != 4);
-    if (p->equation == 4) return room_status(&plan->room);
+    if (!on->shares) return prepare_2(on, p);
+    prepare_tables(on, p, p->equation != 4);
+    if (p->equation == 4) return;
     size_t lanes = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
     bool one_for_all = p->equation == 5;
-    device_reals(plan, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
-    device_reals(plan, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups,
+    device_reals(on, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
+    device_reals(on, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups,
                  points, one_for_all ? 2 : 2 * lanes);
-    device_reals(plan, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2, 1);
-    device_reals(plan, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
-    device_reals(plan, &on->turns, "turns", g->fft.turns, 2, 1, 1);
-    return room_status(&plan->room);
+    device_reals(on, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2);
+    device_reals(on, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
+    device_reals(on, &on->turns, "turns", g->fft.turns, 2);
 }
 
-status load_1(struct plan *plan)
+void load_2(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    size_t entries = p->equation == 10 ? p->M : p->g.offsets, rows = p->equation == 5 ? 1 : p->heads.c;
-    const real *key = p->wa ? p->wa : p->ea, *value = p->e ? p->e : p->wb ? p->wb : p->eb;
-
-    device_heads_load(plan);
-    device_upload(d, on->key, key, entries * rows * p->D);
-    device_upload(d, on->value, value, entries * (p->e ? p->e_columns : p->D));
-    device_upload(d, on->ba, p->ba, p->heads.c * p->D);
-    device_upload(d, on->bb, p->bb, p->heads.c * p->D);
-    return device_status(d);
-}
-
-status load_2(struct plan *plan)
-{
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
     const struct circulant *circle = &on->circle;
-    problem_of_lisa p = given(plan);
+    problem_of_lisa p = given(on, problem);
     int keys = key_kernels(p), width = all_kernels(p), values = width - keys;
-    status s = load_1(plan);
-    if (s.code) return s;
 
-    device_fourier_load(d, KERNELS, on->kernels, circle->tokens.axes, circle->size, width);
-    device_fourier_load(d, SIGNALS, on->z, circle->tokens.axes, circle->size, on->heads.of.B * on->heads.of.C);
+    device_fourier_load(on, KERNELS, on->kernels, circle->tokens.axes, circle->size, width);
+    device_fourier_load(on, SIGNALS, on->z, circle->tokens.axes, circle->size, problem->heads.B * problem->heads.C);
     unsigned blocks = device_blocks((size_t)p.points * keys, THREADS);
-    if (keys) LAUNCH(d, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->key, p.rows, p.D, 2, keys, 0, width);
+    if (keys) LAUNCH(on, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->key, p.rows, p.D, 2, keys, 0, width);
     blocks = device_blocks((size_t)p.points * values, THREADS);
     int columns = p.tables ? p.tables : p.D, each = p.tables ? 1 : 2;
-    LAUNCH(d, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->value, 1, columns, each, values, keys, width);
-    device_fourier(d, KERNELS, on->kernels, false);
-    return device_status(d);
+    LAUNCH(on, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->value, 1, columns, each, values, keys, width);
+    device_fourier(on, KERNELS, on->kernels, false);
 }
 
-status load_3(struct plan *plan)
+void load_3(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
     const struct shared_grids *g = &on->grids;
-    problem_of_lisa p = given(plan);
-    if (!on->shares) return load_2(plan);
-    status s = load_1(plan);
-    if (s.code || p.tables) return s;
+    problem_of_lisa p = given(on, problem);
+    if (!on->shares) return load_2(on, problem);
+    if (p.tables) return;
 
     for (int a = 0, table = 0; a < GRID_AXES; table += p.circle[a++])
-        LAUNCH(d, shared_fft_turns, device_blocks(p.circle[a], 128), 128, 0, on->turns, table, p.circle[a]);
+        LAUNCH(on, shared_fft_turns, device_blocks(p.circle[a], 128), 128, 0, on->turns, table, p.circle[a]);
     bool one_for_all = p.rows == 1;
     int shift = one_for_all ? 0 : g->shift;
     dim3 keys(one_for_all ? 1 : g->groups, p.pairs), values(1, p.pairs);
     size_t bytes = fused_bytes(g, p.N, shift), bytes_of_one = fused_bytes(g, p.N, 0);
-    LAUNCH(d, kernel_spectra, keys, THREADS, bytes, p, *g, shift, on->key_kernel, on->key, p.rows, on->turns);
-    LAUNCH(d, kernel_spectra, values, THREADS, bytes_of_one, p, *g, 0, on->value_kernel, on->value, 1, on->turns);
-    return device_status(d);
+    LAUNCH(on, kernel_spectra, keys, THREADS, bytes, p, *g, shift, on->key_kernel, on->key, p.rows, on->turns);
+    LAUNCH(on, kernel_spectra, values, THREADS, bytes_of_one, p, *g, 0, on->value_kernel, on->value, 1, on->turns);
 }
 
 double cost_1(const void *of)
@@ -417,6 +356,6 @@ double cost_3(const void *of)
 
 } // namespace
 
-RUNG(lisa_cuda1, "cuda1", lisa_device, prepare_1, load_1, heart_1, cost_1);
-RUNG(lisa_cuda2, "cuda2", lisa_device, prepare_2, load_2, heart_2, cost_2);
-RUNG(lisa_cuda3, "cuda3", lisa_device, prepare_3, load_3, heart_3, cost_3);
+RUNG(lisa_cuda1, "cuda1", lisa_device, prepare_1, device_nothing, core_1, cost_1);
+RUNG(lisa_cuda2, "cuda2", lisa_device, prepare_2, load_2, core_2, cost_2);
+RUNG(lisa_cuda3, "cuda3", lisa_device, prepare_3, load_3, core_3, cost_3);

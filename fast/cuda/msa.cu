@@ -48,8 +48,7 @@
 
 namespace {
 
-struct msa_device {
-    struct device_heads heads;
+struct msa_device : device_heads {
     array<real> rpe;
     struct ghost ghost;                 /* its matrices on the host, while they are loaded */
     array<real> factor, summand;        /* [C][P], there with a ghost head */
@@ -482,113 +481,93 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const rea
 
 /* ---- the ladder -------------------------------------------------------------------- */
 
-problem_of_msa given(const struct plan *plan)
+problem_of_msa given(const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
     return {meeting_of(&p->windows), (int)p->heads.h, (int)p->c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
             (int)p->windows.tokens.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
 }
 
-void heart_1(struct plan *plan)
+void core_1(struct msa_device *on, const struct msa_problem *p)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH(&on->heads.device, each_output, device_blocks(outputs, 128), 128, 0, given(plan),
-           device_heads_output(&on->heads), on->heads.qkv, on->rpe, ghost_arrays{on->factor, on->summand}, outputs);
+    LAUNCH(on, each_output, device_blocks(outputs, 128), 128, 0, given(p), on->output, on->qkv, on->rpe,
+           ghost_arrays{on->factor, on->summand}, outputs);
 }
 
 /* Calls launch(blocks, y, qkv) for images that one launch takes. */
-template <class F> void in_launches(struct plan *plan, F launch)
+template <class F> void in_launches(struct msa_device *on, const struct msa_problem *p, F launch)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
     size_t across = p->windows.count * device_blocks(p->windows.entries, BLOCK), image = p->heads.N * p->heads.C;
-    array<real> y = device_heads_output(&on->heads);
-    array<const real> qkv = on->heads.qkv;
     device_images(p->heads.B, [&](size_t first, size_t images) {
-        launch(dim3(across, p->heads.h, images), y + first * image, qkv + 3 * first * image);
+        launch(dim3(across, p->heads.h, images), on->output + first * image, on->qkv + 3 * first * image);
     });
 }
 
 /* Registers are counted when the kernel is compiled: heads of up to so many channels. */
-template <int CHANNELS, bool GHOST> void heart_of(struct plan *plan, int rung)
+template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int rung)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    problem_of_msa of = given(plan);
+    problem_of_msa of = given(p);
     ghost_arrays ghost = {on->factor, on->summand};
-    struct device *d = &on->heads.device;
-    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (rung == 2) LAUNCH(d, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
-        else LAUNCH(d, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
+    in_launches(on, p, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+        if (rung == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
+        else LAUNCH(on, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
     });
 }
 
-template <int CHANNELS> void heart_of_width(struct plan *plan, int rung)
+template <int CHANNELS> void core_of_width(struct msa_device *on, const struct msa_problem *p, int rung)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    if (p->ghost.add) heart_of<CHANNELS, true>(plan, rung);
-    else heart_of<CHANNELS, false>(plan, rung);
+    if (p->ghost.add) core_of<CHANNELS, true>(on, p, rung);
+    else core_of<CHANNELS, false>(on, p, rung);
 }
 
-template <int rung> void heart_in_registers(struct plan *plan)
+template <int rung> void core_in_registers(struct msa_device *on, const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    if (p->c <= 16) heart_of_width<16>(plan, rung);
-    else if (p->c <= 32) heart_of_width<32>(plan, rung);
-    else if (p->c <= 64) heart_of_width<64>(plan, rung);
-    else heart_1(plan);                 /* wider heads than any network has */
+    if (p->c <= 16) core_of_width<16>(on, p, rung);
+    else if (p->c <= 32) core_of_width<32>(on, p, rung);
+    else if (p->c <= 64) core_of_width<64>(on, p, rung);
+    else core_1(on, p);                 /* wider heads than any network has */
 }
 
-void heart_4(struct plan *plan)
+void core_4(struct msa_device *on, const struct msa_problem *p)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    problem_of_msa of = given(plan);
-    struct device *d = &on->heads.device;
+    problem_of_msa of = given(p);
     int c = (int)p->c, pitch = blocked_pitch(c);
     size_t bytes = blocked_reals(c) * sizeof(real);
-    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return heart_in_registers<3>(plan);
-    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (c <= 32) LAUNCH(d, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
-        else LAUNCH(d, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
+    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return core_in_registers<3>(on, p);
+    in_launches(on, p, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+        if (c <= 32) LAUNCH(on, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
+        else LAUNCH(on, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
     });
 }
 
 #ifndef TWICETOLD_DOUBLE
-template <class P> void heart_of_tensor_cores(struct plan *plan)
+template <class P> void core_of_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    problem_of_msa of = given(plan);
-    struct device *d = &on->heads.device;
-    if (p->ghost.add || p->c > 64) return heart_4(plan);
-    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (of.c <= 16) LAUNCH(d, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, on->rpe);
-        else if (of.c <= 32) LAUNCH(d, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, on->rpe);
-        else LAUNCH(d, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+    problem_of_msa of = given(p);
+    if (p->ghost.add || p->c > 64) return core_4(on, p);
+    in_launches(on, p, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+        if (of.c <= 16) LAUNCH(on, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+        else if (of.c <= 32) LAUNCH(on, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+        else LAUNCH(on, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, on->rpe);
     });
 }
 #endif
 
-status prepare(struct plan *plan)
+void prepare(struct msa_device *on, const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    struct msa_device *on = (struct msa_device *)plan->state;
     size_t ghosts = p->ghost.add ? p->heads.C : 0;
-    device_heads_prepare(plan);
-    device_reals(plan, &on->rpe, "rpe", p->rpe ? p->windows.tokens.offsets : 0, p->rpe_columns, 1, 1);
-    device_reals(plan, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets, 1, 1);
-    device_reals(plan, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets, 1, 1);
-    ghost_prepare(&on->ghost, &plan->room, WHILE_LOADING, &p->ghost);
-    return room_status(&plan->room);
+    device_heads_prepare(on, &p->heads);
+    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.tokens.offsets, p->rpe_columns);
+    device_reals(on, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets);
+    device_reals(on, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets);
+    ghost_prepare(&on->ghost, &on->plan->room, WHILE_LOADING, &p->ghost);
 }
 
 #ifndef TWICETOLD_DOUBLE
-status prepare_tensor_cores(struct plan *plan)
+void prepare_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
-    status s = device_tensor_cores(plan);
-    return s.code ? s : prepare(plan);
+    room_refuse(&on->plan->room, device_tensor_cores(on->plan));
+    prepare(on, p);
 }
 #endif
 
@@ -598,27 +577,21 @@ double cost(const void *of)
     return msa_multiply_adds(p, windows_pairs(&p->windows));
 }
 
-status load(struct plan *plan)
+void load_ghost(struct msa_device *on, const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    struct msa_device *on = (struct msa_device *)plan->state;
-    device_heads_load(plan);
-    device_upload(&on->heads.device, on->rpe, p->rpe, p->windows.tokens.offsets * p->rpe_columns);
-    if (p->ghost.add) {
-        ghost_load(&on->ghost, &p->ghost);
-        device_upload(&on->heads.device, on->factor, on->ghost.factor, p->heads.C * p->ghost.offsets);
-        device_upload(&on->heads.device, on->summand, on->ghost.summand, p->heads.C * p->ghost.offsets);
-    }
-    return device_status(&on->heads.device);
+    if (!p->ghost.add) return;
+    ghost_load(&on->ghost, &p->ghost);
+    device_upload(on, on->factor, on->ghost.factor, p->heads.C * p->ghost.offsets);
+    device_upload(on, on->summand, on->ghost.summand, p->heads.C * p->ghost.offsets);
 }
 
 } // namespace
 
-RUNG(msa_cuda1, "cuda1", msa_device, prepare, load, heart_1, cost);
-RUNG(msa_cuda2, "cuda2", msa_device, prepare, load, heart_in_registers<2>, cost);
-RUNG(msa_cuda3, "cuda3", msa_device, prepare, load, heart_in_registers<3>, cost);
-RUNG(msa_cuda4, "cuda4", msa_device, prepare, load, heart_4, cost);
+RUNG(msa_cuda1, "cuda1", msa_device, prepare, load_ghost, core_1, cost);
+RUNG(msa_cuda2, "cuda2", msa_device, prepare, load_ghost, core_in_registers<2>, cost);
+RUNG(msa_cuda3, "cuda3", msa_device, prepare, load_ghost, core_in_registers<3>, cost);
+RUNG(msa_cuda4, "cuda4", msa_device, prepare, load_ghost, core_4, cost);
 #ifndef TWICETOLD_DOUBLE
-RUNG(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<tf32>, cost);
-RUNG(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<bf16>, cost);
+RUNG(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<tf32>, cost);
+RUNG(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<bf16>, cost);
 #endif

@@ -61,8 +61,7 @@
 
 namespace {
 
-struct structsa_device {
-    struct device_heads heads;
+struct structsa_device : device_heads {
     array<real> hk, hv;         /* as given: uk and uv in Eq. 4 and 5 */
     array<real> key, value;     /* [B][h][J D][c], where they are written */
 };
@@ -524,9 +523,8 @@ box box_of(int axes, const size_t size[GRID_AXES])
     return {axes > 2 ? (int)size[0] : 1, axes > 1 ? (int)size[axes - 2] : 1, (int)size[axes - 1]};
 }
 
-problem_of_structsa given(const struct plan *plan)
+problem_of_structsa given(const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
     int axes = p->tokens.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
     box tokens = box_of(axes, p->tokens.size), stride = box_of(axes, p->stride);
     bool channels = p->equation == STRUCTSA_EQ16;
@@ -580,121 +578,96 @@ template <class P, int CHANNELS> bool fits_in_words(tile *by, const problem_of_s
 }
 #endif
 
-void heart_1(struct plan *plan)
+void core_1(struct structsa_device *on, const struct structsa_problem *p)
 {
-    struct structsa_device *on = (struct structsa_device *)plan->state;
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH(&on->heads.device, each_output, device_blocks(outputs, 128), 128, 0, given(plan),
-           device_heads_output(&on->heads), on->heads.qkv, on->hk, on->hv, outputs);
+    LAUNCH(on, each_output, device_blocks(outputs, 128), 128, 0, given(p), on->output, on->qkv, on->hk, on->hv,
+           outputs);
 }
 
-template <int CHANNELS> void heart_of(struct plan *plan, int rung)
+template <int CHANNELS> void core_of(struct structsa_device *on, const struct structsa_problem *p, int rung)
 {
-    struct structsa_device *on = (struct structsa_device *)plan->state;
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    problem_of_structsa of = given(plan);
+    problem_of_structsa of = given(p);
     size_t blocks = p->heads.B * of.h * of.blocks;
-    array<real> y = device_heads_output(&on->heads);
-    array<const real> qkv = on->heads.qkv;
-    struct device *d = &on->heads.device;
+    array<real> y = on->output;
+    array<const real> qkv = on->qkv;
     size_t items = p->heads.B * p->J * p->D * p->heads.C;
     tile by;
 
     if (rung == 4 && fits(&by, of)) {
         size_t bytes = ((size_t)by.halo + 2 * CENTRES * (size_t)by.patterns * of.pitch) * sizeof(real);
-        LAUNCH(d, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
+        LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
         return;
     }
-    LAUNCH(d, make_virtual_tokens, device_blocks(items, 128), 128, 0, of, on->key, on->value, qkv, on->hk, on->hv,
+    LAUNCH(on, make_virtual_tokens, device_blocks(items, 128), 128, 0, of, on->key, on->value, qkv, on->hk, on->hv,
            items);
-    if (rung == 2) LAUNCH(d, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
-    else LAUNCH(d, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+    if (rung == 2) LAUNCH(on, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+    else LAUNCH(on, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
 }
 
 constexpr size_t WIDEST = 64;   /* head whose channels are held in registers */
 
-template <int rung> void heart_in_registers(struct plan *plan)
+template <int rung> void core_in_registers(struct structsa_device *on, const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    if (p->c <= 16) heart_of<16>(plan, rung);
-    else if (p->c <= 32) heart_of<32>(plan, rung);
-    else if (p->c <= WIDEST) heart_of<64>(plan, rung);
-    else heart_1(plan);
+    if (p->c <= 16) core_of<16>(on, p, rung);
+    else if (p->c <= 32) core_of<32>(on, p, rung);
+    else if (p->c <= WIDEST) core_of<64>(on, p, rung);
+    else core_1(on, p);
 }
 
 #ifndef TWICETOLD_DOUBLE
-template <class P, int CHANNELS> void heart_in_words(struct plan *plan)
+template <class P, int CHANNELS> void core_in_words(struct structsa_device *on, const struct structsa_problem *p)
 {
-    struct structsa_device *on = (struct structsa_device *)plan->state;
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    problem_of_structsa of = given(plan);
-    array<real> y = device_heads_output(&on->heads);
+    problem_of_structsa of = given(p);
     tile by;
-    if (!fits_in_words<P, CHANNELS>(&by, of)) return heart_in_registers<4>(plan);
+    if (!fits_in_words<P, CHANNELS>(&by, of)) return core_in_registers<4>(on, p);
     size_t words = (size_t)by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>) + (size_t)by.halo;
-    LAUNCH(&on->heads.device, (on_tensor_cores<P, CHANNELS>), p->heads.B * of.h * of.blocks, WIDE_BLOCK,
-           words * sizeof(real), of, by, y, on->heads.qkv, on->hk, on->hv);
+    LAUNCH(on, (on_tensor_cores<P, CHANNELS>), p->heads.B * of.h * of.blocks, WIDE_BLOCK, words * sizeof(real), of, by,
+           on->output, on->qkv, on->hk, on->hv);
 }
 
-template <class P> void heart_of_tensor_cores(struct plan *plan)
+template <class P> void core_of_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    if (p->c <= 16) heart_in_words<P, 16>(plan);
-    else if (p->c <= 32) heart_in_words<P, 32>(plan);
-    else if (p->c <= WIDEST) heart_in_words<P, 64>(plan);
-    else heart_1(plan);
+    if (p->c <= 16) core_in_words<P, 16>(on, p);
+    else if (p->c <= 32) core_in_words<P, 32>(on, p);
+    else if (p->c <= WIDEST) core_in_words<P, 64>(on, p);
+    else core_1(on, p);
 }
 #endif
 
 /* Tensor cores are rung 4's: where they are not taken, that is. */
-template <int rung> status prepare(struct plan *plan)
+template <int rung> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    struct structsa_device *on = (struct structsa_device *)plan->state;
     tile by;
-    bool written = rung > 1 && p->c <= WIDEST && !(rung == 4 && fits(&by, given(plan)));
+    bool written = rung > 1 && p->c <= WIDEST && !(rung == 4 && fits(&by, given(p)));
     size_t heads = written ? p->heads.B * p->heads.h : 0;
-    size_t columns = p->equation == STRUCTSA_EQ16 ? p->heads.C : 1;
-
-    device_heads_prepare(plan);
-    device_reals(plan, &on->hk, "the detectors", p->D, p->M, columns, 1);
-    device_reals(plan, &on->hv, "the aggregators", p->D, p->Mv, columns, 1);
-    device_reals(plan, &on->key, "the virtual keys", heads, p->J, p->D, p->c);
-    device_reals(plan, &on->value, "the virtual values", heads, p->J, p->D, p->c);
-    return room_status(&plan->room);
-}
-
-#ifndef TWICETOLD_DOUBLE
-status prepare_tensor_cores(struct plan *plan)
-{
-    status s = device_tensor_cores(plan);
-    return s.code ? s : prepare<4>(plan);
-}
-#endif
-
-status load(struct plan *plan)
-{
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    struct structsa_device *on = (struct structsa_device *)plan->state;
     bool channels = p->equation == STRUCTSA_EQ16;
     size_t columns = channels ? p->heads.C : 1;
 
-    device_heads_load(plan);
-    device_upload(&on->heads.device, on->hk, channels ? p->hk : p->uk, p->D * p->M * columns);
-    device_upload(&on->heads.device, on->hv, channels ? p->hv : p->uv, p->D * p->Mv * columns);
-    return device_status(&on->heads.device);
+    device_heads_prepare(on, &p->heads);
+    device_tensor(on, &on->hk, "the detectors", channels ? &p->hk : &p->uk, p->D, p->M, columns);
+    device_tensor(on, &on->hv, "the aggregators", channels ? &p->hv : &p->uv, p->D, p->Mv, columns);
+    device_reals(on, &on->key, "the virtual keys", heads, p->J, p->D, p->c);
+    device_reals(on, &on->value, "the virtual values", heads, p->J, p->D, p->c);
 }
+
+#ifndef TWICETOLD_DOUBLE
+void prepare_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
+{
+    room_refuse(&on->plan->room, device_tensor_cores(on->plan));
+    prepare<4>(on, p);
+}
+#endif
 
 } // namespace
 
-RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, load, heart_1, structsa_multiply_adds);
-RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, load, heart_in_registers<2>, structsa_multiply_adds);
-RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, load, heart_in_registers<3>, structsa_multiply_adds);
-RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, load, heart_in_registers<4>, structsa_multiply_adds);
+RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, device_nothing, core_1, structsa_multiply_adds);
+RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, device_nothing, core_in_registers<2>, structsa_multiply_adds);
+RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, device_nothing, core_in_registers<3>, structsa_multiply_adds);
+RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, device_nothing, core_in_registers<4>, structsa_multiply_adds);
 #ifndef TWICETOLD_DOUBLE
-RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, load, heart_of_tensor_cores<tf32>,
+RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<tf32>,
      structsa_multiply_adds);
-RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, load, heart_of_tensor_cores<bf16>,
+RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<bf16>,
      structsa_multiply_adds);
 #endif
