@@ -1,47 +1,30 @@
-/* chopd.cu -- the ChoP'D layer on the device, one idea a rung
+/* chopd.cu -- the ChoP'D layer on the device, one idea a version
  *
  *     z_nr    = sum_c u4_cr x_nc                              a product, by the library
  *     z_nr   <- gate_nr sum_g E_rg mean of z_r over box g around n
  *     y_nd    = sigma(sum_r u5_dr z_nr + b_d)                 a product, and activation.h
  *
- * The rungs are six ways to the middle line.
+ * The versions are six ways to compute the middle line.
  *
- *   cuda1   The equation: a thread for each pooled number, which goes over all tokens of
- *           its boxes.  Tokens lie as x has them, components side by side; so neighbouring
- *           threads have boxes of their own.  Where those lie apart, a request of a warp
- *           falls into 32 sectors of 32 bytes.
- *   cuda2   Planes: the product leaves all tokens of a component side by side, and takes
- *           them so; the library reads its operands in either order.  Neighbouring threads
- *           are neighbouring tokens with one box between them, and a request is 4 sectors,
- *           or 5 where they are not aligned.  A box over the whole grid still costs N
- *           numbers a token.
- *   cuda3   Running sums along the rows, by shuffles within a warp, then down the columns,
- *           of what lies between a box's left and right edge; the rest is edges.  All boxes
- *           cost the same: at most 9 numbers a token and box.  As in fast/chopd/box_pool.c
- *           both steps along x come before both along y.  The table of both axes needs no
- *           columns for each box, and was tried: on 64 x 64 tokens a mean over one token
- *           was off by 2500 roundings, where these are off by 80.
- *   cuda4   A block takes a plane into shared memory and keeps it there: sums, edges, mix
- *           and gate.  Of the N G numbers a component that cuda3 writes and reads again
- *           none reaches the device's memory; z is read once and written once.
- *   cuda5   A thread takes ROWS tokens below one another: the sums at the lower end of one
- *           are those at the upper end of the next.  For 4 tokens and a box that is 10 reads
- *           of shared memory for 16, and the box's own numbers are read once for 4 times.
- *   cuda6   Planes of less than 32 columns share a warp, 2 of 14 x 14 and 4 of 7 x 7: one
- *           load serves all of them, in the cycles that it takes for a plane alone.  Their boxes
- *           lie apart, so that lanes of two planes may want one bank of T; alone they would
- *           have taken two cycles anyway.
+ *   cuda1   The equation: a thread for each pooled number goes over all tokens of its boxes.  Neighbouring threads are
+ *           neighbouring components with different boxes: a request of a warp can touch 32 sectors.
+ *   cuda2   Planes: the product puts all tokens of a component side by side.  Neighbouring threads are neighbouring
+ *           tokens with the same box, and a request is 4 sectors, or 5 if not aligned.
+ *   cuda3   Running sums along the rows, by shuffles in a warp, then down the columns, between the left and right edge
+ *           of a box.  All boxes cost the same: at most 9 numbers a token and box.  As in fast/chopd/box_pool.c both
+ *           steps along x precede both along y.  A table of running sums along both axes was tried: on 64 x 64 tokens
+ *           a mean over one token was off by 2500 roundings, against 80 here.
+ *   cuda4   A block keeps a plane in shared memory for sums, edges, mix and gate: z is read once and written once.
+ *   cuda5   A thread takes ROWS tokens in a column: the sums at the lower end of one are those at the upper end of the
+ *           next.  For 4 tokens and a box that is 10 reads of shared memory in place of 16.
+ *   cuda6   Planes of less than 32 columns share a warp, 2 of 14 x 14 and 4 of 7 x 7.  Lanes of two planes may use the
+ *           same bank of T; separately they would have taken two cycles as well.
  *
- * How a box lies to the grid is the same for all tokens; it is computed once, in double, on
- * the host: a box narrower than a rounding of its edges is a box still.
+ * The host computes how a box lies to the grid, in double: a box may be narrower than a rounding of its edges.
  *
- * cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G
- * (H + 1) for all, of which a block takes at most 96 KiB, or what the device has if that is
- * less; larger planes, and many boxes, go by cuda3.  With 4 boxes and s = 7, 96 x 96 tokens
- * fit in float, and 112 x 112 do not.  56 x 56 tokens are 43 KiB, and 86 in double: an SM with
- * 228 KiB holds five blocks of 4 warps, or two.
- *
- * phi is the same in all rungs: two products, and a thread for each number of the rest.
+ * cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G (H + 1) for all.  A block
+ * takes at most 96 KiB, or the device's limit; larger planes, and many boxes, use cuda3.  With 4 boxes and s = 7, 96 x
+ * 96 tokens fit in float, 112 x 112 do not; 56 x 56 are 43 KiB.
  *
  * Contract: reference/chopd.h. */
 

@@ -1,26 +1,20 @@
-/* dfc.cu -- the fully connected layers on the device, one idea a rung
+/* dfc.cu -- the fully connected layers on the device, one idea a version
  *
- * fc: every weight serves one product an image, and there are M N C D of them.
+ * fc: every weight is used in one product an image, and there are M N C D of them.
  *
- *   cuda1   The equation: a thread for each output, image by image.  Neighbouring threads
- *           are neighbouring channels out, whose weights lie side by side; each image reads
- *           all weights anew.
- *   cuda2   A thread takes an output of IMAGES images, so that a weight that is there serves
- *           them all: the weights are read once for IMAGES images.
- *   cuda3   Tokens and channels in are one index, tokens and channels out another.  The load
- *           interleaves them so, a token in at a time, and a run is one product of
- *           matrices, by the library.
+ *   cuda1   The equation: a thread for each output.  Neighbouring threads are neighbouring channels out, whose weights
+ *           are side by side; each image reads all weights.
+ *   cuda2   A thread computes an output of IMAGES images: the weights are read once for IMAGES images.
+ *   cuda3   Tokens and channels in are one index, tokens and channels out another.  The load interleaves them, a token
+ *           in at a time, and a run is one matrix product of the library.
  *
  * dfc-cp:
  *
- *   cuda1   The equation: a thread for each output multiplies out all weights that it meets.
- *   cuda2   Eq. 6, a factor at a time: two products and two kernels between them.  The sum
- *           over the tokens has a thread for each component, of which there are few.
- *   cuda3   A block shares the sum over the tokens among TOKENS threads a component.  What
- *           an image is, R numbers, is multiplied to u5, D R numbers, not to u3, N R: the
- *           components of the tokens out are never there, and u3 is read as it lies.
- *
- * The emulator does not see what a library call asks of the memory.
+ *   cuda1   The equation: a thread for each output computes all weights that it uses.
+ *   cuda2   Eq. 6, a factor at a time: two products with two kernels between them.  The sum over the tokens has a
+ *           thread for each component, of which there are few.
+ *   cuda3   TOKENS threads of a block share a component's sum over the tokens.  An image's R numbers multiply u5, D R
+ *           numbers, not u3, N R: the components of the tokens out are not stored, and u3 is used as it is.
  *
  * Contract: reference/dfc.h. */
 

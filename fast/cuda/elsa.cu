@@ -1,35 +1,26 @@
-/* elsa.cu -- ELSA on the device, one idea a rung
+/* elsa.cu -- ELSA on the device, one idea a version
  *
- *   cuda1   The equation: a thread for each output y_ic, which goes over its neighbours
- *           three times, for the largest logit, the sum of the weights and the mean of the
- *           values, and takes every logit, 2 C products, anew each time.
- *   cuda2   A thread for each token and head takes its logits and their softmax once, and
- *           leaves the weights in memory, tokens side by side; a thread for each output
- *           applies them.  The ghost head bends each weight on its way: the filters of the
- *           channels, K^2 C N numbers, are nowhere.
- *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  The products z = q o k of its tile
- *           and of the halo around it are made once, some channels at a time, in shared
- *           memory, as planes that a warp reads without bank conflicts; the K^2 logits of a
- *           thread stay in its registers, and so does their softmax.
- *   cuda4   And are applied from there.  The values come as the products came, through the
- *           same planes, and the rows of the ghost head as the embeddings did.  What a layer
- *           of Eq. 7 does between its projections is one kernel, and no weight is written.
+ *   cuda1   The equation: a thread for each output y_ic goes over its neighbours three times, for the largest logit,
+ *           the sum of the weights and the mean of the values, and computes every logit, 2 C products, each time.
+ *   cuda2   A thread for each token and head computes its logits and their softmax once and writes the weights; a
+ *           thread for each output applies them, changed by the ghost head.  The K^2 C N filters of channels are not
+ *   stored.
+ *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  The products z = q o k of its tile and halo are computed once,
+ *           some channels at a time, in planes of shared memory that a warp reads without bank conflicts.  The K^2
+ *           logits of a thread and their softmax stay in its registers.
+ *   cuda4   Weights are applied from registers; values use the same planes.  One kernel computes all of Eq. 7 between
+ *           the projections, and no weight is written.
  *
- * Neighbours that are d apart never meet those between them: a dilated layer is d^2 layers
- * on a lattice each, and tiles are cut from a lattice, so that a halo is K/2 wide whatever d.
+ * A layer of dilation d is d^2 layers, each on its lattice of tokens.  Tiles are cut from a lattice, so a halo is K/2
+ * wide for every d.
  *
- * The final variant's convolution has a kernel of its own in every rung: a thread for each
- * of its outputs up to cuda2, then tiles with halos where groups are of 4 or of multiples of
- * 8 channels, as in the authors' models; its map to the logits is Eq. 7's own half.
+ * The final variant's convolution is a kernel of its own: a thread for each output in cuda1 and cuda2, then tiles with
+ * halos if groups have 4 or a multiple of 8 channels, as in the authors' models.  Its map to the logits is half of Eq.
+ * 7.
  *
- * What falls back: K above 7, whose logits no thread can hold, and Eq. 4, whose dot product
- * is another for each pair, are told by cuda2 in the rungs above it; other groups are
- * convolved as there.
- *
- * tests/cuda/counts.tsv has the counts.  Compiled for sm_80 nothing spills, and cuda4
- * takes at K = 7 160 registers of a thread and 43 KiB of shared
- * memory: two blocks of 192 threads on a multiprocessor.  Three of them, with 96 registers,
- * spilled 32 bytes a thread in float and a thousand in double.
+ * K above 7 (too many logits for registers) and Eq. 4 (its dot product differs by pair) use cuda2, and other groups its
+ * convolution.  Compiled for sm_80 nothing spills: at K = 7 cuda4 takes 160 registers of a thread and 43 KiB of shared
+ * memory, two blocks of 192 threads on a multiprocessor.  Three blocks, with 96 registers, spilled.
  *
  * Contract: reference/elsa.h. */
 

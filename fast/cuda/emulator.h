@@ -1,32 +1,23 @@
-/* emulator.h -- the kernels of this folder on a processor, checked as no device checks them
+/* emulator.h -- the kernels of this folder on a processor, with checks that no device makes
  *
- * g++ compiles the same .cu files that nvcc does; this header gives it CUDA's words.  A
- * block's threads are fibers of one thread of the processor, and each runs until it must
- * wait for others.  Slow, and meant to be: its use is to prove, not to compute.
+ * g++ compiles the same .cu files as nvcc, with CUDA's words from this header.  A block's threads are fibers of one
+ * thread of the processor; each runs until it must wait for others.  This is slow: it proves, and does not compute.
  *
- *   - Fibers and blocks take turns in an order drawn from a seed, so that nothing leans
- *     on threads going in step.
+ *   - Fibers and blocks run in a random order of the seed.
  *   - Shared memory holds NaN before each block, and device memory before each load.
- *   - A barrier that a thread of the block misses, or that different threads reach at
- *     different lines, is an error; so is a shuffle whose mask names a lane that is not there,
- *     and a product of tensor cores at which not all of the warp are.
- *   - A race is an error: two threads at one word, one of them writing, and no barrier
- *     between; in device memory also two blocks of one launch, and the launches of two
- *     branches (device_fork) until they have joined.  Threads that met at a __syncwarp are
- *     ordered by it, and those that exchanged are not.  Atomics do not race with each other.
+ *   - Errors are: a barrier that a thread of the block misses, or that threads reach at different lines; a shuffle
+ *     whose mask names an absent lane; a product of tensor cores without all lanes of the warp.
+ *   - A race is an error: two threads use one word, one of them writes, and no barrier separates them; in device memory
+ *     also two blocks of one launch, and two branches (device_fork) before their join.  __syncwarp orders the threads
+ *     that meet there; a shuffle does not.  Atomics do not race with each other.
  *   - So is an index out of range, and a wide access that is not aligned.
- *   - Where it is asked to count (counts.h), a warp's accesses are taken together as a
- *     device would: sectors of 32 bytes, banks of 4 bytes.  The cycles of shared memory are
- *     a model that was not compared with a device (requests.h).
+ *   - With counting on (counts.h), a warp's accesses are grouped as on a device: sectors of 32 bytes, banks of 4 bytes.
  *
- * The first error ends the launch, and is told with its file and line.  What is read too
- * early is found whatever the order of the threads, since each word knows who wrote it;
- * what depends on a value that a thread happened to see is found in the orders drawn.
+ * The first error ends the launch and names its file and line.  A read that comes too early is found in every order of
+ * threads, since each word knows its writer; effects of a value that was read are found in the orders tried.
  *
- * Nothing is said about time, occupancy, registers, in which order and with how many digits
- * tensor cores sum, whether what is restricted overlaps, or blocks that wait for each other:
- * these run one after another.
- * Stacks and notes are memory of its own, like a library's, which memory.h does not count.
+ * Not emulated: time, occupancy, registers, order and digits of sums on tensor cores, overlap of restricted pointers,
+ * blocks that wait for each other.  Stacks and traces are not counted by memory.h.
  *
  * Included by device.h alone. */
 

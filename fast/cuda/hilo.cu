@@ -1,24 +1,18 @@
-/* hilo.cu -- HiLo on the device, one idea a rung
+/* hilo.cu -- HiLo on the device, one idea a version
  *
- * The padded plane is laid out window by window: the s^2 rows of a window follow each other.
- * Then Hi-Fi is attention in groups of s^2 rows, Lo-Fi's means are means of neighbouring
- * rows, and no kernel of the attention knows what a window is (rows.h).  The last kernel
- * puts both branches side by side where the tokens were, and drops the padding.
+ * The padded plane is stored window by window.  Then Hi-Fi is attention in groups of s^2 rows, Lo-Fi's means are means
+ * of neighbouring rows, and attention needs no windows (rows.h).  The last kernel puts both branches side by side in
+ * the order of tokens, without the padding.
  *
  *   cuda1   The equation, a thread for each output of either branch.
  *   cuda2   A thread for each query and head.
- *   cuda3   Lo-Fi's keys and values, which all queries of an image share, in tiles of shared
- *           memory; Hi-Fi's too, in windows of 64 tokens or more.
- *   cuda4   Hi-Fi's windows in registers: lanes hand keys and values to each other, and each
- *           number is asked for once.  In windows of 2 x 2 that is 2.5 times less, a tenth of
- *           the requests and an eighth of the sectors; it takes shuffles.  Windows of more than 16
- *           tokens stay with cuda3, and so do heads that are too wide (rows.h).
- *   cuda5   The branches on two streams: neither waits for the other.  Its counts are those of
- *           cuda4, since all that it can save is time.
+ *   cuda3   Lo-Fi's keys and values in tiles of shared memory; Hi-Fi's, too, in windows of 64 tokens or more.
+ *   cuda4   Hi-Fi's windows in registers: lanes exchange keys and values, and each number is requested once.  In
+ *           windows of 2 x 2 that is a tenth of the requests and an eighth of the sectors.  Windows of more than 16
+ *           tokens and wide heads (rows.h) use cuda3.
+ *   cuda5   The branches on two streams.  Its counts are those of cuda4; it saves time only.
  *
- * Projections are the library's throughout.
- *
- * Contract: reference/hilo.h. */
+ * All projections are the library's.  Contract: reference/hilo.h. */
 
 #include "../../reference/hilo.h"
 #include "rows.h"

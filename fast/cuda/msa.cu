@@ -1,52 +1,110 @@
-/* msa.cu -- self-attention on the device, one idea a rung
+/* msa.cu -- self-attention on the device, one idea a version
  *
- *   cuda1   The equation: a thread for each output y_ic, which goes over all keys twice, for
- *           the largest score, and for the weights and the mean of the values.  Neighbouring
- *           threads are neighbouring channels: they ask for the same keys, and each computes
- *           every score anew.
- *   cuda2   A thread for each query.  Its scores are computed once: the softmax runs along,
- *           and shrinks what it has gathered when a larger score comes.  q_i and the mean
- *           stay in registers.
- *   cuda3   The threads of a block take keys and values a tile at a time into shared
- *           memory: each is read from the device once for BLOCK queries, not once for each.
- *   cuda4   Eight threads share four queries, and each has four of their keys at a time: what
- *           it takes from shared memory, four channels in an access, meets four others in
- *           registers.  For four channels a warp reads q in 4 x 2 cycles of shared memory and k
- *           in 4 x 4 (requests.h): 24 cycles for 64 products a lane, where cuda3 takes 64.
- *           Of four keys it reads weights and 4 GROUPS values a lane in the same way.  The
- *           128 float lanes of a multiprocessor make those 64 products in 16 cycles, so that
- *           shared memory bounds cuda4 too.  Scores pass to those who gather values through
- *           shared memory of their own warp.
+ *   cuda1   The equation: a thread for each output y_ic goes over all keys twice, for the largest score and for the
+ *           weights and the mean of the values.  Neighbouring threads are neighbouring channels: they request the same
+ *           keys, and each computes every score anew.
+ *   cuda2   A thread for each query computes its scores once.  With an online softmax, a larger score shrinks the sums.
+ *           q_i and the mean stay in registers.
+ *   cuda3   The threads of a block copy keys and values to shared memory tile by tile: each is read from the device
+ *           once for BLOCK queries.
+ *   cuda4   Eight threads share four queries, and each has four of their keys at a time: four channels from shared
+ *           memory meet four others in registers.  For four channels a warp reads q in 4 x 2 cycles and k in 4 x 4
+ *           (requests.h): 24 cycles for 64 products a lane, against 64 in cuda3.  The 128 float lanes of a
+ *           multiprocessor need 16 cycles for them, so shared memory still limits.  Scores reach the threads that sum
+ *           values through shared memory of their own warp.
  *
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h): cuda4's tiles, and a warp for 16 queries.  Scores and means
- *           are products of 16 x 8 x 8 or 16 x 8 x 16 in one instruction, whose factors q, k, v
- *           and the weights are rounded to 11 digits or 8; sums are float.  Weights stay in
- *           registers from one product to the next.  On 8 x 8 tokens, 2 heads of 16 channels,
- *           256 instructions, or 128; they take 704 cycles of shared memory, or 384, where cuda4
- *           takes 5248.  What failed: heads of more than 16 channels ask for each sector of
- *           y twice, since a lane has eight channels side by side and stores four at a time.
+ *           Tensor cores (tensor.h) with cuda4's tiles, a warp for 16 queries.  Scores and means are products of
+ *           16 x 8 x 8 or 16 x 8 x 16 in one instruction; q, k, v and the weights have 11 digits or 8, sums are float.
+ *           Weights stay in registers.  On 8 x 8 tokens, 2 heads of 16 channels: 256 instructions or 128, and 704
+ *           cycles of shared memory or 384, against 5248 in cuda4.  Heads of more than 16 channels request each sector
+ *           of y twice, since a lane has eight neighbouring channels and stores four at a time.
  *
- * Plain float is what cuda means: the last two are taken only by their names, and are not
- * there in double.  The projections around them stay plain.
+ * The last two must be requested by name and do not exist in double.  Projections are plain float.
  *
- * All rungs know windows, shifted windows and the ghost head, whose weights differ by
- * channel: there cuda4 is cuda3, whose ghosts of more than 32 channels a head spill some
- * registers.  Heads of more than 64 channels take rung 1; where queries, keys, values and
- * scores do not fit in 48 KB (in double, beyond 28 channels) cuda4 is cuda3.  With a ghost
- * head, or beyond 64 channels, cuda-tf32 and cuda-bf16 are cuda4.
+ * All versions have windows, shifted windows and the ghost head, whose weights differ by channel.  Heads of more than
+ * 64 channels use cuda1.  With a ghost head, or if queries, keys, values and scores exceed 48 KB (in double, beyond 28
+ * channels), cuda4 is cuda3.  With a ghost head, or beyond 64 channels, cuda-tf32 and cuda-bf16 are cuda4.
  *
  * Contract: reference/msa.h. */
 
 #include "../../reference/msa.h"
+#include "../../reference/windows.h"
 #include "heads.h"
-#include "meeting.h"
 #include "online.h"
 #ifndef TWICETOLD_DOUBLE
 #include "tensor.h"
 #endif
 
 namespace {
+
+/* ---- which tokens meet: windows of a grid, and offsets in it (reference/windows.h, grid.h) ---- */
+
+struct meeting {
+    int tokens, windows, entries;       /* of the grid; of them; of one window */
+    int edge, across;                   /* of a window, 0 for the whole grid; windows in a row */
+    int rows, columns;                  /* the last two axes of the grid */
+    int middle;                         /* of the offset table: the entry of an offset of 0 */
+    int shift;                          /* of the windows, 0 where they are not shifted */
+};
+
+struct meeting meeting_of(const struct windows *w)
+{
+    const grid *g = &w->tokens;
+    struct meeting m = {(int)g->tokens, (int)w->count, (int)w->entries, (int)w->edge, (int)w->columns, 1, 1,
+                        (int)(g->offsets / 2), (int)w->shift};
+    if (g->axes > 1) m.rows = (int)g->size[g->axes - 2];
+    m.columns = (int)g->size[g->axes - 1];
+    return m;
+}
+
+/* The token at an entry of a window; shifted windows are cut from the rolled plane. */
+__device__ inline int meeting_token(const struct meeting &m, int window, int entry)
+{
+    if (!m.edge) return entry;
+    int y = window / m.across * m.edge + entry / m.edge, x = window % m.across * m.edge + entry % m.edge;
+    if (m.shift) {
+        y = (y + m.shift) % m.rows;
+        x = (x + m.shift) % m.columns;
+    }
+    return y * m.columns + x;
+}
+
+/* The window that a token lies in, and its entry there. */
+__device__ inline int meeting_window(const struct meeting &m, int token)
+{
+    if (!m.edge) return 0;
+    int y = (token / m.columns + m.rows - m.shift) % m.rows, x = (token % m.columns + m.columns - m.shift) % m.columns;
+    return y / m.edge * m.across + x / m.edge;
+}
+
+__device__ inline int meeting_entry(const struct meeting &m, int token)
+{
+    if (!m.edge) return token;
+    int y = (token / m.columns + m.rows - m.shift) % m.rows, x = (token % m.columns + m.columns - m.shift) % m.columns;
+    return y % m.edge * m.edge + x % m.edge;
+}
+
+/* The side of the seam that an entry lies on: those of different sides do not meet. */
+__device__ inline int meeting_side(const struct meeting &m, int window, int entry)
+{
+    if (!m.shift) return 0;
+    bool last_row = window / m.across == m.windows / m.across - 1, last_column = window % m.across == m.across - 1;
+    bool below = last_row && entry / m.edge >= m.edge - m.shift;
+    bool beside = last_column && entry % m.edge >= m.edge - m.shift;
+    return 2 * below + beside;
+}
+
+/* Where the offset table holds the pair of query i and key j: offsets of an axis of n
+ * points have 2n - 1 places. */
+__device__ inline int meeting_offset(const struct meeting &m, int i, int j)
+{
+    int plane = m.rows * m.columns;
+    int t = j / plane - i / plane, y = j % plane / m.columns - i % plane / m.columns, x = j % m.columns - i % m.columns;
+    return m.middle + (t * (2 * m.rows - 1) + y) * (2 * m.columns - 1) + x;
+}
+
+/* ---- what kernels are given ------------------------------------------------------- */
 
 struct msa_device : device_heads {
     array<real> rpe;

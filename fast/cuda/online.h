@@ -1,9 +1,7 @@
-/* online.h -- a softmax that runs along, and rows of channels in registers
+/* online.h -- an online softmax, and rows of channels in registers
  *
- * What the attention kernels of this folder share: a query, and the mean of the values
- * that it has gathered, stay in a thread's registers, heads of up to CHANNELS channels;
- * how many is known when the kernel is compiled, since registers have no index.  Loops
- * over them run to CHANNELS and ask inside, for the same reason. */
+ * A query and its weighted mean of values stay in a thread's registers, for heads of up to CHANNELS channels.
+ * Registers have no index, so loops over them have this constant length and a condition inside. */
 
 #ifndef TWICETOLD_FAST_CUDA_ONLINE_H
 #define TWICETOLD_FAST_CUDA_ONLINE_H

@@ -1,22 +1,18 @@
-/* rows.h -- softmax attention of rows with rows, told four times
+/* rows.h -- softmax attention of rows with rows, in four versions
  *
- * Rows of queries and rows of keys and values lie in groups; a query meets the keys of its
- * group.  SRA has a group for each image; HiLo one for each window, and one for each image.
+ * Rows of queries and rows of keys and values are in groups; a query meets the keys of its group.  SRA has a group for
+ * each image; HiLo one for each window, and one for each image.
  *
- *   1   A thread for each output: three times over the keys, each score taken anew.
- *   2   A thread for each query and head: its scores are taken once, the softmax runs along,
- *       query and mean stay in registers.
- *   3   Blocks of 64 queries of one group take keys and values 32 rows at a time into shared
- *       memory.  Groups of fewer queries are left with 2: their keys are few.
+ *   1   A thread for each output: three times over the keys, each score computed anew.
+ *   2   A thread for each query and head: scores are computed once, with an online softmax; query and mean stay in
+ *       registers.
+ *   3   Blocks of 64 queries of one group copy keys and values 32 rows at a time to shared memory.  Groups of fewer
+ *       queries use 2.
+ *   4   A group of at most 16 rows that meets itself stays in registers: a lane has a row and a part of a head's
+ *       channels, requests them once, and gets keys and values of the other rows by shuffles.
  *
- *   4   A group that meets itself, of at most 16 rows, stays in registers: of a warp's lanes
- *       each has a row of it and a part of the channels of a head, asks the device for these
- *       once, and takes keys and values of the other rows by shuffles.
- *
- * Heads of more than 64 channels are told by 1.  What does not fit into the registers of 4 is
- * left with 3: heads of more than 256 channels in groups of 4 rows, 64 in groups of 16; in double
- * half as many.  msa.cu says the same of windows and tables; here are no biases and no windows,
- * but keys that are fewer than queries. */
+ * Heads of more than 64 channels use 1.  Heads too wide for the registers of 4 use 3: more than 256 channels in groups
+ * of 4 rows, 64 in groups of 16; in double half as many. */
 
 #ifndef TWICETOLD_FAST_CUDA_ROWS_H
 #define TWICETOLD_FAST_CUDA_ROWS_H

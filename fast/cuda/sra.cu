@@ -1,18 +1,13 @@
-/* sra.cu -- spatial-reduction attention on the device, one idea a rung
+/* sra.cu -- spatial-reduction attention on the device, one idea a version
  *
- *   cuda1   The equations: a thread for each output of the convolution, one for each token of
- *           the norm, one for each output of the attention.
- *   cuda2   Patches do not overlap: laid out as rows of C s^2 numbers they are x once more,
- *           in another order, and the convolution is a matrix product, the library's.  A warp
- *           has a token of the norm, lanes its channels.  A thread has a query and a head.
+ *   cuda1   The equations: a thread for each output of the convolution, each token of the norm, each output of the
+ *           attention.
+ *   cuda2   Patches do not overlap: as rows of C s^2 numbers they are x in another order, and the convolution is a
+ *           matrix product, the library's.  A warp has a token of the norm, a thread a query and a head.
  *   cuda3   Keys and values in tiles of shared memory (rows.h).
- *   cuda4   Queries on one stream, keys and values with their convolution on another.  It asks
- *           for what cuda3 asks for: all that it can save is time.
+ *   cuda4   Queries on one stream, keys and values with their convolution on another.  Its counts are those of cuda3.
  *
- * Registers, in which HiLo's windows stay (rows.h), are no place for the keys of an image: they
- * are many, and meet more queries than a warp has.
- *
- * Contract: reference/sra.h. */
+ * Keys of an image are too many for registers (rows.h).  Contract: reference/sra.h. */
 
 #include "../../reference/sra.h"
 #include "rows.h"

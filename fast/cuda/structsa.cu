@@ -1,30 +1,23 @@
-/* structsa.cu -- structural self-attention on the device, one idea a rung
+/* structsa.cu -- structural self-attention on the device, one idea a version
  *
- *   cuda1   The equation: a thread for each output y_ic, which goes over all centres and
- *           patterns twice, for the largest score and for the weights.  A score is the
- *           correlation of the query with a window, channel by channel, under a detector;
- *           each thread computes every score anew.  The kernel kappa_ij is not formed: its
- *           terms go into the sum as they come.
- *   cuda2   Eq. 15: the query waits.  One launch makes the virtual keys and values, J D of
- *           each, a thread for each of their channels; then a thread for each query goes
- *           over them once, with a softmax that runs along.
- *   cuda3   The threads of a block take virtual keys and values a tile at a time into
- *           shared memory, four channels in an access: each is read from the device once
- *           for BLOCK queries, not once for each warp of them.
- *   cuda4   Virtual tokens are never written.  A block makes those of a tile itself: eight
- *           centres of one row, with the tokens around them (the halo) in shared memory.
- *           A detector's entry is fetched once for the eight centres, whose sums stay in
- *           registers.  Every block makes all tiles anew, (|M| + |M'|) / 2 BLOCK of the
- *           products with them; and it asks for halos and filters, which the caches hold,
- *           where rung 3 asks for 2 J D tokens a head that they may not.
+ *   cuda1   The equation: a thread for each output y_ic goes over all centres and patterns twice, for the largest score
+ *           and for the weights.  Each thread computes every score anew.  The kernel kappa_ij is not formed: its terms
+ *           are added as they come.
+ *   cuda2   Eq. 15: one launch computes the J D virtual keys and values, a thread for each channel.  Then a thread for
+ *           each query goes over them once, with an online softmax.
+ *   cuda3   The threads of a block copy virtual keys and values to shared memory tile by tile, four channels in an
+ *           access: each is read from the device once for BLOCK queries, not once for each warp.
+ *   cuda4   A block computes the virtual tokens of a tile itself and never writes them: eight centres of one row, with
+ *           the tokens around them (the halo) in shared memory.  A detector's entry is fetched once for eight centres,
+ *           whose sums stay in registers.  Every block computes all tiles, (|M| + |M'|) / 2 BLOCK of the products with
+ *           them.  Caches can hold the halos and filters that it requests, but not the 2 J D tokens a head of cuda3.
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h), for the products with virtual tokens.  These are made as
- *           in cuda4, in float, two channels a thread, and rounded to 11 digits or 8 when they
- *           are put away.  A pattern at its eight centres is eight keys of an instruction; a
- *           block has eight warps of 16 queries.  Plain float is what cuda means: these two are
- *           taken only by their names, and are not there in double.
+ *           Tensor cores (tensor.h) multiply with virtual tokens, which are computed as in cuda4, in float, two
+ *           channels a thread, and stored with 11 digits or 8.  A pattern at its eight centres is eight keys of an
+ *           instruction; a block has eight warps of 16 queries.  Virtual tokens of different patterns go to the same
+ *           banks.
  *
- * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float):
+ * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float; tests/cuda/counts.tsv):
  *
  *             requests    sectors     cycles of shared memory         bytes touched, at most
  *     cuda1    704 016   1 858 624             0                          12 800
@@ -32,23 +25,10 @@
  *     cuda3      1 928       6 560         2 176                          25 088 + 20 480
  *     cuda4        184       1 152         3 456                          12 800
  *
- * (two launches in the middle).  There are no bank conflicts.  With heads of 16 channels:
- *
- *             requests    sectors    cycles of shared memory, and with conflicts     instructions
- *     cuda4         360       2 304             6 896         6 896                        0
- *     cuda-tf32     216       2 048             3 384         3 640                      256
- *     cuda-bf16     216       2 048             2 968         3 224                      128
- *
- * What failed: virtual tokens of different patterns are put away to the same banks.
- *
- * Registers hold heads of up to 64 channels: wider ones take rung 1.  Where a halo does
- * not fit beside the tile of one pattern in the 48 KB that every block may have, not even 32
- * channels at a time, rung 4 is rung 3; and where one does not beside the words of two
- * patterns, cuda-tf32 and cuda-bf16 are rung 4.  Filters lie as they are in the file, and three
- * steps tell the equations apart: in Eq. 4 and 5 that of a channel is 0.
- *
- * tests/cuda/counts.tsv has these numbers.  Nobody has measured what they are worth in time:
- * no device was at hand.
+ * Heads of more than 64 channels use cuda1.  If a halo of 32 channels does not fit in 48 KB next to the tile of one
+ * pattern, cuda4 is cuda3; if it does not fit next to two patterns' words, cuda-tf32 and cuda-bf16 are cuda4.  Filters
+ * have the layout of the file; three steps express the equations: in Eq. 4 and 5 the channel's is 0.  Times were not
+ * measured.
  *
  * Contract: reference/structsa.h. */
 
@@ -94,6 +74,8 @@ constexpr int TILE = 32;        /* virtual tokens of a tile of rung 3 */
 constexpr int CENTRES = 8;      /* of a tile of rung 4 */
 constexpr int SLAB = 32;        /* channels of a halo that is not held whole */
 constexpr int ROOM = 48 * 1024 / (int)sizeof(real);
+
+constexpr auto cost = structsa_multiply_adds;
 
 __device__ inline box place(int n, const box &size)
 {
@@ -332,22 +314,22 @@ __device__ inline void convolve(shared<real> to, shared<real> halo, const proble
     }
 }
 
-/* Both, slab by slab. */
-__device__ inline void make_tile(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
-                                 const tile &by, array<const real> rows, array<const real> filters,
-                                 const query_of_thread &own, int pattern, int patterns)
+/* Both, slab by slab; make(r, first, slab) convolves channels first ... first + slab - 1. */
+template <class Make>
+__device__ inline void make_tile(Make make, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
+                                 const tile &by, array<const real> rows, size_t image, int head)
 {
     r.columns = (r.centres - 1) * p.stride.x + s.window.x;
     for (int first = 0; first < p.pitch; first += by.slab) {
         int slab = p.pitch - first < by.slab ? p.pitch - first : by.slab;
 
         /* Step 1: neighbouring threads fetch neighbouring channels of a token. */
-        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, own.image, own.head, first, slab);
-        else fetch_halo<1>(halo, p, s, r, rows, own.image, own.head, first, slab);
+        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, image, head, first, slab);
+        else fetch_halo<1>(halo, p, s, r, rows, image, head, first, slab);
         __syncthreads();
 
         /* Step 2: where a window hangs over the border, the halo has zeros. */
-        convolve(to, halo, p, s, r, filters, own.head, pattern, patterns, first, slab);
+        make(r, first, slab);
         __syncthreads();        /* the halo has been read, and the tile is there */
     }
 }
@@ -373,8 +355,12 @@ __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, arr
             int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
 
             /* Step 1: the virtual keys and values of this tile. */
-            make_tile(k, halo, p, p.keys, r, by, qkv, hk, own, pattern, patterns);
-            make_tile(v, halo, p, p.values, r, by, qkv, hv, own, pattern, patterns);
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve(k, halo, p, p.keys, of, hk, own.head, pattern, patterns, channel, slab);
+            }, halo, p, p.keys, r, by, qkv, own.image, own.head);
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve(v, halo, p, p.values, of, hv, own.head, pattern, patterns, channel, slab);
+            }, halo, p, p.values, r, by, qkv, own.image, own.head);
 
             /* Step 2: each query against all of them.  Those who are done fetch the next
              * halo, which nobody reads now. */
@@ -435,23 +421,6 @@ __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of
     }
 }
 
-/* As make_tile. */
-template <class Put>
-__device__ inline void make_rows(Put put, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
-                                 const tile &by, array<const real> rows, array<const real> filters, size_t image,
-                                 int head, int pattern, int patterns)
-{
-    r.columns = (r.centres - 1) * p.stride.x + s.window.x;
-    for (int first = 0; first < p.pitch; first += by.slab) {
-        int slab = p.pitch - first < by.slab ? p.pitch - first : by.slab;
-        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, image, head, first, slab);
-        else fetch_halo<1>(halo, p, s, r, rows, image, head, first, slab);
-        __syncthreads();
-        convolve_two(put, halo, p, s, r, filters, head, pattern, patterns, first, slab);
-        __syncthreads();        /* the halo has been read, and the tile is there */
-    }
-}
-
 template <class P, int CHANNELS>
 __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
                                 array<const real> hk, array<const real> hv)
@@ -485,17 +454,23 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, a
             int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
 
             /* Step 2: virtual keys in words along their channels, values across centres. */
-            make_rows([&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
+            auto put_key = [&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
                 UNROLL for (int t = 0; t < CENTRES; t++)
                     store(k, (d * CENTRES + t) * pitches<P, CHANNELS>::key + channel / EACH, along(P(), made[t]));
-            }, halo, p, p.keys, r, by, qkv, hk, image, head, pattern, patterns);
-            make_rows([&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
+            };
+            auto put_value = [&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
                 UNROLL for (int t = 0; t < CENTRES; t += EACH) {
                     pack<real, 2> rows[EACH];
                     for (int e = 0; e < EACH; e++) rows[e] = made[t + e];
                     store(v, (d * CENTRES + t) / EACH * pitches<P, CHANNELS>::value + channel, across(P(), rows));
                 }
-            }, halo, p, p.values, r, by, qkv, hv, image, head, pattern, patterns);
+            };
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve_two(put_key, halo, p, p.keys, of, hk, head, pattern, patterns, channel, slab);
+            }, halo, p, p.keys, r, by, qkv, image, head);
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve_two(put_value, halo, p, p.values, of, hv, head, pattern, patterns, channel, slab);
+            }, halo, p, p.values, r, by, qkv, image, head);
 
             /* Step 3: 16 queries with two patterns at eight centres. */
             for (int d = 0; mine < p.N && d < patterns; d += 2) {
@@ -549,34 +524,19 @@ double halo_tokens(const problem_of_structsa &p)
     return most;
 }
 
-/* As many patterns as fit beside the halo: of all channels, or of a slab of them. */
-bool fits(tile *by, const problem_of_structsa &p)
+/* As many patterns as fit next to the halo, of all channels or of a slab: a multiple of `each`, which take `reals`. */
+bool fits(tile *by, const problem_of_structsa &p, int each, double reals)
 {
-    double most = halo_tokens(p), one = 2.0 * CENTRES * p.pitch;
-    for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
-        if (most * slab + one > ROOM) continue;
-        int patterns = (int)((ROOM - most * slab) / one);
-        *by = {patterns < p.D ? patterns : p.D, slab, (int)most * slab};
-        return true;
-    }
-    return false;
-}
-
-#ifndef TWICETOLD_DOUBLE
-/* The same of words: patterns by twos. */
-template <class P, int CHANNELS> bool fits_in_words(tile *by, const problem_of_structsa &p)
-{
-    const double two = 2 * (key_words<P, CHANNELS> + value_words<P, CHANNELS>);
     double most = halo_tokens(p);
     for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
-        if (most * slab + two > ROOM) continue;
-        int twos = (int)((ROOM - most * slab) / two);
-        *by = {2 * twos < even(p.D) ? 2 * twos : even(p.D), slab, (int)most * slab};
+        if (most * slab + reals > ROOM) continue;
+        int patterns = (int)((ROOM - most * slab) / reals) * each, all = (p.D + each - 1) / each * each;
+        *by = {patterns < all ? patterns : all, slab, (int)most * slab};
         return true;
     }
     return false;
 }
-#endif
+bool fits(tile *by, const problem_of_structsa &p) { return fits(by, p, 1, 2.0 * CENTRES * p.pitch); }
 
 void core_1(struct structsa_device *on, const struct structsa_problem *p)
 {
@@ -620,8 +580,9 @@ template <class P, int CHANNELS> void core_in_words(struct structsa_device *on, 
 {
     problem_of_structsa of = given(p);
     tile by;
-    if (!fits_in_words<P, CHANNELS>(&by, of)) return core_in_registers<4>(on, p);
-    size_t words = (size_t)by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>) + (size_t)by.halo;
+    constexpr int one = key_words<P, CHANNELS> + value_words<P, CHANNELS>;
+    if (!fits(&by, of, 2, 2 * one)) return core_in_registers<4>(on, p);
+    size_t words = (size_t)by.patterns * one + (size_t)by.halo;
     LAUNCH(on, (on_tensor_cores<P, CHANNELS>), p->heads.B * of.h * of.blocks, WIDE_BLOCK, words * sizeof(real), of, by,
            on->output, on->qkv, on->hk, on->hv);
 }
@@ -661,13 +622,13 @@ void prepare_tensor_cores(struct structsa_device *on, const struct structsa_prob
 
 } // namespace
 
-RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, device_nothing, core_1, structsa_multiply_adds);
-RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, device_nothing, core_in_registers<2>, structsa_multiply_adds);
-RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, device_nothing, core_in_registers<3>, structsa_multiply_adds);
-RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, device_nothing, core_in_registers<4>, structsa_multiply_adds);
+RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, device_nothing, core_1, cost);
+RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, device_nothing, core_in_registers<2>, cost);
+RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, device_nothing, core_in_registers<3>, cost);
+RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, device_nothing, core_in_registers<4>, cost);
 #ifndef TWICETOLD_DOUBLE
 RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<tf32>,
-     structsa_multiply_adds);
+     cost);
 RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<bf16>,
-     structsa_multiply_adds);
+     cost);
 #endif

@@ -1,21 +1,18 @@
 /* tensor.h -- attention of a warp on tensor cores
  *
- * Sixteen queries of a warp against keys and values in shared memory, for the rungs cuda-tf32
- * and cuda-bf16.  The factors of the products, q, k, v and the weights, are rounded to TF32
- * (11 digits) or BF16 (8); sums, softmax and what stands around it are plain float.
+ * Sixteen queries of a warp against keys and values in shared memory, for cuda-tf32 and cuda-bf16.  The factors q, k, v
+ * and the weights are rounded to TF32 (11 digits) or BF16 (8); sums, softmax and the rest are plain float.
  *
- * A lane holds its part of every matrix (device.h).  What lies where is chosen so that no
- * lane asks another for anything but a maximum:
+ * A lane holds its part of every matrix (device.h).  The layout lets lanes exchange maxima only:
  *
- *   - The inner index of a product may run in any order that both factors share.  So the lane
- *     of column `four` takes channels 4 four ... 4 four + 3 of a query and of a key, in one
- *     access each, for the four that the instruction wants of it.
- *   - Scores come as keys 2 four and 2 four + 1 of every eight, and that is how weights go in:
- *     they stay in their registers.
- *   - The outer index may, too.  So lane `row` takes WIDE channels of a value side by side for
- *     as many products, and what it gathers are channels side by side.
+ *   - The inner index of a product may have any order that both factors share.  The lane of column `four` takes
+ *     channels 4 four ... 4 four + 3 of a query and of a key, in one access each, for the four that the instruction
+ *   needs.
+ *   - Scores come as keys 2 four and 2 four + 1 of every eight, the order that weights need: they stay in registers.
+ *   - Lane `row` takes WIDE neighbouring channels of a value for as many products, so its sums are neighbouring
+ *   channels.
  *
- * Rows in shared memory are so far apart that no bank is asked twice.
+ * The pitch of rows in shared memory avoids bank conflicts.
  *
  *     row, four   lane / 4 and lane % 4           P          tf32 or bf16
  *     CHANNELS    of a head: 16, 32 or 64         EACH       factors in a word: P::EACH */
