@@ -41,14 +41,14 @@ template <class Launch> status with_arrays(real *y, const real *x, Launch launch
     memcpy(source, x, KERNEL_REALS * sizeof *x);
     marks = 0;
     status s = launch(array<real>{target, of_y.data(), KERNEL_REALS, 0},
-                      array<const real>{source, of_x.data(), KERNEL_REALS, 0});
+                      reals{source, of_x.data(), KERNEL_REALS, 0});
     memcpy(y, target, KERNEL_REALS * sizeof *y);
     return s;
 }
 
 #define RUN(kernel, blocks, threads, bytes) \
     [](real *y, const real *x) { \
-        return with_arrays(y, x, [](array<real> to, array<const real> from) { \
+        return with_arrays(y, x, [](array<real> to, reals from) { \
             return emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(to, from, (int)threadIdx.x); }); \
         }); \
     }
@@ -62,7 +62,7 @@ template <class T, size_t SIZE> int listed(T (&table)[SIZE], int *count, std::in
 #define LIST(table, count, id, ...) [[maybe_unused]] const int table##_##id = listed(table, &count, {__VA_ARGS__});
 /* t is the thread of the block. */
 #define KERNEL(name) \
-    __global__ void name([[maybe_unused]] array<real> y, [[maybe_unused]] array<const real> x, [[maybe_unused]] int t)
+    __global__ void name([[maybe_unused]] array<real> y, [[maybe_unused]] reals x, [[maybe_unused]] int t)
 
 #define FAULT(name, blocks, threads, bytes, message) \
     KERNEL(name); \
@@ -275,7 +275,7 @@ FAULT(a_wide_store_beyond_the_array, 1, B, 0, "element 4096 of an array of 4096"
 
 FAULT(an_array_that_is_not_there, 1, B, 0, "of an array that is not there")
 {
-    array<const real> bias = {};
+    reals bias = {};
     AT y[t] = x[t] + bias[t];
 }
 
@@ -497,10 +497,10 @@ template <bool PAIRS, int FLAW> KERNEL(multiplies)
 {
     constexpr int K = PAIRS ? 16 : 8;
     int group = t >> 2, place = t & 3;
-    array<const real> a = x, b = x + 16 * K, c = x + 24 * K;
+    reals a = x, b = x + 16 * K, c = x + 24 * K;
     uint32_t of_a[4], of_b[2];
     float sums[4];
-    auto word = [&](array<const real> at, int first, int step, bool turned) {
+    auto word = [&](reals at, int first, int step, bool turned) {
         float low = (float)(real)at[first], high = PAIRS ? (float)(real)at[first + step] : 0;
         return !PAIRS ? tf32_of(low) : turned ? bf16_pair(high, low) : bf16_pair(low, high);
     };
@@ -688,7 +688,7 @@ LIST(faults, fault_count, shapes,
 struct forked {
     struct device device;
     array<real> y;
-    array<const real> x;
+    reals x;
 };
 struct forked *forked_of(struct plan *plan) { return (struct forked *)plan->state; }
 
@@ -708,7 +708,7 @@ __global__ void takes_a_ticket(array<real> y, real name) { y[(int)atomic_add(y, 
 using branch_of = void (*)(struct plan *);
 
 /* Runs `branch` in a branch, `beside` at the same time, and `after` after the join, or at the same time without one. */
-status run_branches(array<real> y, array<const real> x, branch_of branch, branch_of beside, bool joins, branch_of after)
+status run_branches(array<real> y, reals x, branch_of branch, branch_of beside, bool joins, branch_of after)
 {
     struct plan plan = {};
     struct forked f = {};
@@ -724,7 +724,7 @@ status run_branches(array<real> y, array<const real> x, branch_of branch, branch
 }
 #define RUN_BRANCHES(...) \
     [](real *y, const real *x) { \
-        return with_arrays(y, x, [](array<real> to, array<const real> from) { \
+        return with_arrays(y, x, [](array<real> to, reals from) { \
             return run_branches(to, from, __VA_ARGS__); \
         }); \
     }

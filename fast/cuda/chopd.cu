@@ -65,7 +65,7 @@ __device__ inline int clamped(int v, int low, int high) { return v < low ? low :
 /* ---- phi ------------------------------------------------------------------------- */
 
 /* x averaged to s x s cells: a thread for each channel of a cell. */
-__global__ void averaged(layer p, array<real> mean, array<const real> x, int C, size_t outputs)
+__global__ void averaged(layer p, array<real> mean, reals x, int C, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -79,9 +79,8 @@ __global__ void averaged(layer p, array<real> mean, array<const real> x, int C, 
     mean[at] = sum / ((bottom - top) * (right - left));
 }
 
-/* What the 3 x 3 convolution sees around a cell, zero off the map: a thread for each
- * number, [C][3][3] for a cell. */
-__global__ void patched(layer p, array<real> patches, array<const real> mean, int C, size_t outputs)
+/* What the 3 x 3 convolution sees around a cell, zero off the map: a thread for each number, [C][3][3] for a cell. */
+__global__ void patched(layer p, array<real> patches, reals mean, int C, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -99,9 +98,8 @@ void phi(struct chopd_device *on, const struct chopd_problem *p, bool planes)
 {
     size_t cells = p->s * p->s, all = p->B * cells, C = p->C, S = p->S, R = p->R;
 
-    LAUNCH(on, averaged, device_blocks(all * C, 128), 128, 0, layer_of(p), on->mean, on->x, (int)C, all * C);
-    LAUNCH(on, patched, device_blocks(all * C * 9, 128), 128, 0, layer_of(p), on->patches, on->mean, (int)C,
-           all * C * 9);
+    LAUNCH_EACH(on, averaged, all * C, layer_of(p), on->mean, on->x, (int)C, all * C);
+    LAUNCH_EACH(on, patched, all * C * 9, layer_of(p), on->patches, on->mean, (int)C, all * C * 9);
     device_product(on, on->hidden, {on->patches, false, 0}, {on->phi_w1, true, 0}, all, 9 * C, S, 1);
     activate(on, GELU, on->hidden, on->phi_b1, all * S, 1, S);
     if (planes) device_product(on, on->map, {on->phi_w2, false, 0}, {on->hidden, true, cells * S}, R, S, cells, p->B);
@@ -110,8 +108,7 @@ void phi(struct chopd_device *on, const struct chopd_problem *p, bool planes)
 }
 
 /* The gate at token (y, x), bilinearly: entry e of the map is at first + e * step. */
-__device__ inline real gate(const layer &p, array<const real> map, size_t first, int step, array<const real> taps,
-                            int y, int x)
+__device__ inline real gate(const layer &p, reals map, size_t first, int step, reals taps, int y, int x)
 {
     pack<real, 2> down = load<2>(taps, 2 * y), across = load<2>(taps, 2 * (p.H + x));
     int top = (int)down[0], bottom = top + 1 < p.s ? top + 1 : top;
@@ -153,8 +150,8 @@ __device__ inline int to(real hi, int before, int behind)
 /* Asks for every token of every box. Where neighbouring threads are neighbouring components, each gets a sector for one
  * number; with PLANES they are neighbouring tokens, and a warp gets 4 or 5 sectors for 32 numbers. */
 template <bool PLANES>
-__global__ void each_pooled(layer p, array<real> out, array<const real> z, array<const real> boxes,
-                            array<const real> mix, array<const real> map, array<const real> taps, size_t outputs)
+__global__ void each_pooled(layer p, array<real> out, reals z, reals boxes,
+                            reals mix, reals map, reals taps, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -265,9 +262,8 @@ __global__ void rows_summed(array<real> z, int W, size_t rows)
     }
 }
 
-/* Number k of a line of running sums whose number 0 is not stored, and whose others are
- * `step` apart. */
-__device__ inline real sum_before(array<const real> line, size_t first, size_t step, int k)
+/* Number k of a line of running sums whose number 0 is not stored, and whose others are `step` apart. */
+__device__ inline real sum_before(reals line, size_t first, size_t step, int k)
 {
     real v = 0;
     if (k > 0) v = line[first + (k - 1) * step];
@@ -276,8 +272,7 @@ __device__ inline real sum_before(array<const real> line, size_t first, size_t s
 
 /* What of each row lies between a box's left and right edge, summed down the columns: a thread for each column of each
  * box, which asks for 8 numbers of the box, and 4 sums and 1 written for each row (0 before the first token). */
-__global__ void columns_summed(layer p, array<real> columns, array<const real> T, array<const real> lies,
-                               size_t threads)
+__global__ void columns_summed(layer p, array<real> columns, reals T, reals lies, size_t threads)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= threads) return;
@@ -295,8 +290,8 @@ __global__ void columns_summed(layer p, array<real> columns, array<const real> T
 }
 
 /* Upper and lower edges, mix and gate: a thread for each pooled number, which asks for 9 + 12 G numbers. */
-__global__ void edges_gathered(layer p, array<real> out, array<const real> columns, array<const real> lies,
-                               array<const real> map, array<const real> taps, size_t outputs)
+__global__ void edges_gathered(layer p, array<real> out, reals columns, reals lies,
+                               reals map, reals taps, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -323,12 +318,12 @@ size_t shared_most() { return device_shared_bytes(1) < SHARED_MOST ? device_shar
 size_t plane_bytes(const struct chopd_problem *p, size_t planes)
 {
     double each = (double)LIES * (double)p->G + (double)p->s * (double)p->W + (double)p->H * ((double)p->W + 1);
-    double reals = (double)planes * each + 32 * (double)p->G * ((double)p->H + 1);
-    return reals > (double)SHARED_MOST ? SIZE_MAX : (size_t)reals * sizeof(real);
+    double numbers = (double)planes * each + 32 * (double)p->G * ((double)p->H + 1);
+    return numbers > (double)SHARED_MOST ? SIZE_MAX : (size_t)numbers * sizeof(real);
 }
 
 /* The gate between two of its rows. */
-__device__ inline real gate_between(const layer &p, shared<const real> gates, array<const real> taps, int y, int x)
+__device__ inline real gate_between(const layer &p, shared<const real> gates, reals taps, int y, int x)
 {
     pack<real, 2> down = load<2>(taps, 2 * y);
     int top = (int)down[0], bottom = top + 1 < p.s ? top + 1 : top;
@@ -339,8 +334,7 @@ __device__ inline real gate_between(const layer &p, shared<const real> gates, ar
 /* A block takes this many planes, side by side in the lanes of a warp if there are several, and each thread ROWS tokens
  * of a column in step 4. A plane is read once and written once: with its boxes and gates 12 G + 4 s W + 4 N numbers. */
 template <int ROWS>
-__global__ void plane_kept(layer p, array<real> z, array<const real> lies, array<const real> map,
-                           array<const real> taps, int planes, size_t all)
+__global__ void plane_kept(layer p, array<real> z, reals lies, reals map, reals taps, int planes, size_t all)
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> boxes = memory;                            /* [planes][G][LIES] */
@@ -398,8 +392,7 @@ __global__ void plane_kept(layer p, array<real> z, array<const real> lies, array
         }
         __syncthreads();
 
-        /* Step 4: upper and lower edges, mix and gate.  The sums below one token are those
-         * above the next. */
+        /* Step 4: upper and lower edges, mix and gate.  The sums below one token are those above the next. */
         for (int top = warp * ROWS; top < p.H && column_here; top += warps * ROWS) {
             real sum[ROWS] = {};
             for (int g = 0; g < p.G; g++) {
@@ -486,16 +479,15 @@ template <int rung> array<real> pool(struct chopd_device *on, const struct chopd
 {
     const layer of = layer_of(p);
     size_t planes = p->B * p->R, outputs = planes * p->N, threads = planes * p->G * p->W;
-    unsigned blocks = device_blocks(outputs, 128);
 
     if (rung < 3) {
-        LAUNCH(on, each_pooled<rung == 2>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map,
-               on->taps, outputs);
+        LAUNCH_EACH(on, each_pooled<rung == 2>, outputs, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
+                    outputs);
         return on->pooled;
     } else if (by_passes(rung, p)) {
         LAUNCH(on, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
-        LAUNCH(on, columns_summed, device_blocks(threads, 128), 128, 0, of, on->columns, on->z, on->lies, threads);
-        LAUNCH(on, edges_gathered, blocks, 128, 0, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
+        LAUNCH_EACH(on, columns_summed, threads, of, on->columns, on->z, on->lies, threads);
+        LAUNCH_EACH(on, edges_gathered, outputs, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
     } else {
         size_t few = planes_together(rung, p);
         LAUNCH(on, plane_kept<rung == 4 ? 1 : 4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of,

@@ -97,6 +97,8 @@ TENSOR_PRODUCT(multiply_bf16, "m16n8k16", "bf16")
 #include "emulator.h"
 #endif
 
+using reals = array<const real>;        /* that a kernel only reads */
+
 constexpr int DEVICE_ARRAYS = 48, DEVICE_FOURIERS = 2;
 
 /* Initial value of a running maximum: no finite score is lower. */
@@ -162,16 +164,15 @@ void device_release(struct device *d);
 
 /* Copies `count` reals; does nothing if the source is NULL. */
 void device_upload(struct device *d, array<real> to, const real *from, size_t count);
-void device_download(struct device *d, real *to, array<const real> from, size_t count);
+void device_download(struct device *d, real *to, reals from, size_t count);
 
 /* y = x w^T + b, by the library: x [rows][in], w [out][in], b [out] or an array that does not exist. */
-void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
-                   size_t rows, size_t in, size_t out);
+void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out);
 
 /* A factor: a matrix, row by row, or its transpose.  `step` reals separate those of two products of a batch; 0 if all
  * have the same. */
 struct device_factor {
-    array<const real> at;
+    reals at;
     bool transposed;
     size_t step;
 };
@@ -263,6 +264,9 @@ static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks
         (d)->refusal = emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(__VA_ARGS__); }); \
     } while (0)
 #endif
+
+/* One thread for each item. */
+#define LAUNCH_EACH(d, kernel, items, ...) LAUNCH(d, kernel, device_blocks(items, 128), 128, 0, __VA_ARGS__)
 
 /* ---- forms ------------------------------------------------------------------------------ */
 

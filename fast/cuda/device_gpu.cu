@@ -174,56 +174,43 @@ void device_upload(struct device *d, array<real> to, const real *from, size_t co
                      "copying to the device");
 }
 
-void device_download(struct device *d, real *to, array<const real> from, size_t count)
+void device_download(struct device *d, real *to, reals from, size_t count)
 {
     if (!d->refusal.code && !d->stays)
         device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyDeviceToHost, d->here.stream),
                      "copying from the device");
 }
 
-[[maybe_unused]]
-static cublasStatus_t product(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                              const double *a, int lda, long long step_a, const double *b, int ldb, long long step_b,
-                              double *c, int batch)
-{
-    const double one = 1, zero = 0;
-    return cublasDgemmStridedBatched(h, ta, tb, m, n, k, &one, a, lda, step_a, b, ldb, step_b, &zero, c, m,
-                                     (long long)m * n, batch);
-}
-[[maybe_unused]]
-static cublasStatus_t product(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                              const float *a, int lda, long long step_a, const float *b, int ldb, long long step_b,
-                              float *c, int batch)
-{
-    const float one = 1, zero = 0;
-    return cublasSgemmStridedBatched(h, ta, tb, m, n, k, &one, a, lda, step_a, b, ldb, step_b, &zero, c, m,
-                                     (long long)m * n, batch);
-}
+#ifdef TWICETOLD_DOUBLE
+#define gemm cublasDgemmStridedBatched
+#else
+#define gemm cublasSgemmStridedBatched
+#endif
 
-/* Row-major y = a b is column-major y^T = b^T a^T: a factor whose rows lie one behind the
- * other is transposed already. */
+/* Row-major y = a b is column-major y^T = b^T a^T: a row-major factor is transposed already. */
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch)
 {
+    const real one = 1, zero = 0;
     if (!device_enter(d)) return;
     if (rows > INT_MAX || inner > INT_MAX || columns > INT_MAX || batch > INT_MAX) {
         d->refusal = failure("a product of %zu x %zu x %zu: more than cuBLAS counts", rows, inner, columns);
         return;
     }
     cublasOperation_t of_a = a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, of_b = b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_library(d, product(d->here.blas, of_b, of_a, (int)columns, (int)rows, (int)inner,
-                             b.at, (int)(b.transposed ? inner : columns), (long long)b.step,
-                             a.at, (int)(a.transposed ? rows : inner), (long long)a.step, y, (int)batch), "a product");
+    check_library(d, gemm(d->here.blas, of_b, of_a, (int)columns, (int)rows, (int)inner, &one,
+                          b.at, (int)(b.transposed ? inner : columns), (long long)b.step,
+                          a.at, (int)(a.transposed ? rows : inner), (long long)a.step, &zero,
+                          y, (int)columns, (long long)columns * (long long)rows, (int)batch), "a product");
 }
 
-__global__ void add_bias(array<real> y, array<const real> b, size_t count, size_t out)
+__global__ void add_bias(array<real> y, reals b, size_t count, size_t out)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < count) y[at] += b[at % out];
 }
 
-void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
-                   size_t rows, size_t in, size_t out)
+void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out)
 {
     device_product(d, y, {x, false, 0}, {w, true, 0}, rows, in, out, 1);
     if (b) LAUNCH(d, add_bias, device_blocks(rows * out, 256), 256, 0, y, b, rows * out, out);

@@ -34,7 +34,7 @@ void device_release(struct device *d)
 
 /* While there are two branches: records that the library reads or writes this many reals.  Error if the other branch
  * uses them, too. */
-static void library(struct device *d, array<const real> a, size_t count, bool write)
+static void library(struct device *d, reals a, size_t count, bool write)
 {
     constexpr size_t words = emulator::words(sizeof(real));
     if (!d->apart || d->refusal.code || !a) return;
@@ -78,14 +78,13 @@ void device_upload(struct device *d, array<real> to, const real *from, size_t co
     memcpy(to.base + to.at, from, count * sizeof(real));
 }
 
-void device_download(struct device *d, real *to, array<const real> from, size_t count)
+void device_download(struct device *d, real *to, reals from, size_t count)
 {
     library(d, from, count, false);
     if (!d->refusal.code) memcpy(to, from.base + from.at, count * sizeof(real));
 }
 
-void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
-                   size_t rows, size_t in, size_t out)
+void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out)
 {
     library(d, x, rows * in, false);
     library(d, w, in * out, false);

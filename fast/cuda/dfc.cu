@@ -35,7 +35,7 @@ struct fc_device : device {
 struct fc_sizes { int M, N, C, D; };
 
 /* Asks for 2 M C + 1 numbers for each output of an image. */
-__global__ void each_output(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs)
+__global__ void each_output(fc_sizes p, array<real> y, reals x, reals w, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -50,8 +50,7 @@ __global__ void each_output(fc_sizes p, array<real> y, array<const real> x, arra
 
 /* Blocks of outputs, for one group of images after the other: M C weights for each output of a group, and as many
  * numbers of x for each output of an image. */
-__global__ void images_together(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs,
-                                int B)
+__global__ void images_together(fc_sizes p, array<real> y, reals x, reals w, size_t outputs, int B)
 {
     size_t blocks = (outputs + blockDim.x - 1) / blockDim.x, inputs = (size_t)p.M * p.C;
     size_t at = blockIdx.x % blocks * blockDim.x + threadIdx.x;
@@ -69,7 +68,7 @@ __global__ void images_together(fc_sizes p, array<real> y, array<const real> x, 
 }
 
 /* The weights of token m in, [N][C][D], as rows of [M][C][N][D]. */
-__global__ void interleaved(fc_sizes p, array<real> w, array<const real> token, int m, size_t weights)
+__global__ void interleaved(fc_sizes p, array<real> w, reals token, int m, size_t weights)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= weights) return;
@@ -98,9 +97,7 @@ template <int rung> void fc_run(struct fc_device *on, const struct fc_problem *p
 {
     size_t outputs = p->N * p->D, inputs = p->M * p->C;
     size_t together = (size_t)device_blocks(outputs, 128) * device_blocks(p->B, IMAGES);
-    if (rung == 1)
-        LAUNCH(on, each_output, device_blocks(p->B * outputs, 128), 128, 0, sizes_of(p), on->y, on->x, on->w,
-               p->B * outputs);
+    if (rung == 1) LAUNCH_EACH(on, each_output, p->B * outputs, sizes_of(p), on->y, on->x, on->w, p->B * outputs);
     else if (rung == 2)
         LAUNCH(on, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
     else
@@ -121,8 +118,8 @@ struct cp_device : device {
 struct cp_sizes { int M, N, C, D, R; };
 
 /* Eq. 5 in Eq. 3. */
-__global__ void each_sum(cp_sizes p, array<real> y, array<const real> x, array<const real> u1, array<const real> u2,
-                         array<const real> u3, array<const real> u4, array<const real> u5, size_t outputs)
+__global__ void each_sum(cp_sizes p, array<real> y, reals x, reals u1, reals u2,
+                         reals u3, reals u4, reals u5, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -141,8 +138,7 @@ __global__ void each_sum(cp_sizes p, array<real> y, array<const real> x, array<c
 }
 
 /* s_ir = u1_ir sum_m u2_mr z_imr: a thread for each component of an image. */
-__global__ void tokens_summed(cp_sizes p, array<real> sum, array<const real> z, array<const real> u1,
-                              array<const real> u2, size_t components)
+__global__ void tokens_summed(cp_sizes p, array<real> sum, reals z, reals u1, reals u2, size_t components)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= components) return;
@@ -153,8 +149,7 @@ __global__ void tokens_summed(cp_sizes p, array<real> sum, array<const real> z, 
 }
 
 /* u3_nr s_ir: a thread for each component of a token out. */
-__global__ void tokens_gated(cp_sizes p, array<real> gated, array<const real> sum, array<const real> u3,
-                             size_t components)
+__global__ void tokens_gated(cp_sizes p, array<real> gated, reals sum, reals u3, size_t components)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= components) return;
@@ -164,8 +159,7 @@ __global__ void tokens_gated(cp_sizes p, array<real> gated, array<const real> su
 
 /* u5_dr s_ir: 32 components of an image for each block, TOKENS rows of threads. Asks for 2 M + TOKENS + 2 D numbers for
  * each component, whatever N. */
-__global__ void image_in_u5(cp_sizes p, array<real> out, array<const real> z, array<const real> u1,
-                            array<const real> u2, array<const real> u5)
+__global__ void image_in_u5(cp_sizes p, array<real> out, reals z, reals u1, reals u2, reals u5)
 {
     SHARED(real, part, TOKENS * 32);
     int blocks = (p.R + 31) / 32, row = threadIdx.y, lane = threadIdx.x, r = blockIdx.x % blocks * 32 + lane;
@@ -208,11 +202,10 @@ template <int rung> void cp_run(struct cp_device *on, const struct dfc_problem *
 
     if (rung > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
     if (rung == 1) {
-        LAUNCH(on, each_sum, device_blocks(outputs, 128), 128, 0, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4,
-               on->u5, outputs);
+        LAUNCH_EACH(on, each_sum, outputs, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);
     } else if (rung == 2) {
-        LAUNCH(on, tokens_summed, device_blocks(B * R, 128), 128, 0, of, on->sum, on->z, on->u1, on->u2, B * R);
-        LAUNCH(on, tokens_gated, device_blocks(gated, 128), 128, 0, of, on->gated, on->sum, on->u3, gated);
+        LAUNCH_EACH(on, tokens_summed, B * R, of, on->sum, on->z, on->u1, on->u2, B * R);
+        LAUNCH_EACH(on, tokens_gated, gated, of, on->gated, on->sum, on->u3, gated);
         device_product(on, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
     } else {
         LAUNCH(on, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, of, on->u5_of_image, on->z, on->u1,

@@ -54,7 +54,7 @@ struct problem_of_elsa {
 
 /* Everything that a logit is made of. */
 struct sources {
-    array<const real> qkv, convolved, rk, rq, rb;
+    reals qkv, convolved, rk, rq, rb;
 };
 
 /* Neighbour n of token i: another token, or OFF_GRID. */
@@ -140,8 +140,8 @@ __device__ inline int head_of(const problem_of_elsa &p, int channel)
 }
 
 /* The final variant's g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), a thread for each. */
-__global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<const real> qkv,
-                               array<const real> conv_w, array<const real> conv_b, size_t outputs)
+__global__ void each_convolved(problem_of_elsa p, array<real> convolved, reals qkv,
+                               reals conv_w, reals conv_b, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -162,8 +162,7 @@ __global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<c
 
 /* Asks for C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, P pairs of a token and a neighbour on the grid: a logit is a
  * bias and C times query, key and embedding of both tokens, and is made two or three times for each output. */
-__global__ void each_output(problem_of_elsa p, array<real> y, sources of, array<const real> factor,
-                            array<const real> summand, size_t outputs)
+__global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals factor, reals summand, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -251,8 +250,8 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, 
 }
 
 /* y_ic = sum_n filter_cni v_{i+n,c}, the filter made on the way.  Asks for C (4 P + N) numbers, P as above. */
-__global__ void each_value(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> weights,
-                           array<const real> factor, array<const real> summand, size_t outputs)
+__global__ void each_value(problem_of_elsa p, array<real> y, reals qkv, reals weights,
+                           reals factor, reals summand, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -278,9 +277,8 @@ constexpr int CHUNK = 32 / sizeof(real);        /* channels at a time: a sector 
 constexpr int OWN = TOKENS + 4;                 /* from one channel's tokens to the next */
 constexpr int K_MOST = 7;
 
-/* A plane holds a channel of the tile and its halo.  A warp reads 4 rows of 8 tokens: rows
- * 8 or 24 words apart lie in other banks.  It writes 8 channels of 4 neighbours: so do
- * planes of 32 n + 4 words. */
+/* A plane holds a channel of the tile and its halo.  A warp reads 4 rows of 8 tokens: rows 8 or 24 words apart lie in
+ * other banks.  It writes 8 channels of 4 neighbours: so do planes of 32 n + 4 words. */
 template <int K> struct planes {
     static constexpr int edge = TILE + K - 1, pitch = K > 1 ? 24 : 8;
     static constexpr int size = (edge * pitch + 27) / 32 * 32 + 4;
@@ -321,9 +319,8 @@ __device__ inline int lattice_token(const problem_of_elsa &p, const tile &t, int
     return row < 0 || column < 0 || y >= p.H || x >= p.W ? OFF_GRID : y * p.W + x;
 }
 
-/* Has the threads of a block bring(channel, row, column, token) to all places of a plane, for
- * some channels: neighbouring threads bring neighbouring channels, then columns, which are
- * counted in fours. */
+/* Has the threads of a block bring(channel, row, column, token) to all places of a plane, for some channels:
+ * neighbouring threads bring neighbouring channels, then columns, which are counted in fours. */
 template <int K, int CHANNELS, class bringing>
 __device__ inline void bring_halo(const problem_of_elsa &p, const tile &t, bringing bring)
 {
@@ -362,9 +359,8 @@ __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<re
  * `convolved` holds what it maps. */
 template <int K, bool NEIGHBOURS, bool FUSED>
 __global__ void __launch_bounds__(TOKENS * HEADS, 2)
-neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> convolved,
-              array<const real> rk, array<const real> rq, array<const real> rb, array<const real> factor,
-              array<const real> summand)
+neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, reals rk, reals rq, reals rb, reals factor,
+              reals summand)
 {
     using planes = planes<K>;
     constexpr int ENTRIES = planes::entries, ROW = planes::row, SLOTS = HEADS * CHUNK;
@@ -485,8 +481,7 @@ neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<con
         }
         __syncthreads();
 
-        /* Step 7: the planes turn the outputs, so that neighbouring threads write neighbouring
-         * channels. */
+        /* Step 7: the planes turn the outputs, so that neighbouring threads write neighbouring channels. */
         for (int n = 0; mine && n < CHUNK; n++)
             v[(p.by_block ? head * CHUNK + n : n * heads + head) * OWN + token] = mean[n];
         __syncthreads();
@@ -507,8 +502,7 @@ constexpr int EIGHT = 8;        /* outputs of a block, four a thread, and inputs
  * halo, where each_convolved asks for 2 g K^2 numbers of them for each output. */
 template <int K>
 __global__ void __launch_bounds__(2 * TOKENS)
-convolve(problem_of_elsa p, array<real> convolved, array<const real> qkv, array<const real> fours,
-         array<const real> conv_b)
+convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals conv_b)
 {
     constexpr int ENTRIES = planes<K>::entries, SIZE = planes<K>::size;
     SHARED(real, z, EIGHT * SIZE);
@@ -628,15 +622,12 @@ template <int rung> void core(struct elsa_device *on, const struct elsa_problem 
 
     /* Step 1: the final variant's convolution, where no tiles make it. */
     if (!p->equation && !convolves)
-        LAUNCH(on, each_convolved, device_blocks(rows * p->heads.Q, 128), 128, 0, given(p), on->convolved, on->qkv,
-               on->conv_w, on->conv_b, rows * p->heads.Q);
+        LAUNCH_EACH(on, each_convolved, rows * p->heads.Q, given(p), on->convolved, on->qkv, on->conv_w, on->conv_b,
+                    rows * p->heads.Q);
 
     /* Step 2: the filters. */
-    if (rung == 1)
-        LAUNCH(on, each_output, device_blocks(outputs, 128), 128, 0, given(p), on->output, of, on->factor, on->summand,
-               outputs);
-    else if (!in_tiles(p, rung))
-        LAUNCH(on, each_filter, device_blocks(filters, 128), 128, 0, given(p), on->weights, of, filters);
+    if (rung == 1) LAUNCH_EACH(on, each_output, outputs, given(p), on->output, of, on->factor, on->summand, outputs);
+    else if (!in_tiles(p, rung)) LAUNCH_EACH(on, each_filter, filters, given(p), on->weights, of, filters);
     else if (p->K == 1) launch_tiles<1, fused>(on, p, convolves);
     else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
     else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
@@ -644,8 +635,8 @@ template <int rung> void core(struct elsa_device *on, const struct elsa_problem 
 
     /* Step 3: the values under them, where weights have been written. */
     if (rung > 1 && !(fused && in_tiles(p, rung)))
-        LAUNCH(on, each_value, device_blocks(outputs, 128), 128, 0, given(p), on->output, on->qkv, on->weights,
-               on->factor, on->summand, outputs);
+        LAUNCH_EACH(on, each_value, outputs, given(p), on->output, on->qkv, on->weights, on->factor, on->summand,
+                    outputs);
 }
 
 template <int rung> void prepare(struct elsa_device *on, const struct elsa_problem *p)
@@ -670,14 +661,14 @@ template <int rung> void prepare(struct elsa_device *on, const struct elsa_probl
 }
 
 /* rk [Q][h K^2] from mix_w [h K^2][Q]. */
-__global__ void turn(array<real> rk, array<const real> mix_w, size_t rows, size_t columns)
+__global__ void turn(array<real> rk, reals mix_w, size_t rows, size_t columns)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < rows * columns) rk[at] = mix_w[at % rows * columns + at / rows];
 }
 
 /* [Q/4][g K^2][4] from conv_w [Q][g K^2]. */
-__global__ void in_fours(array<real> fours, array<const real> conv_w, size_t each, size_t count)
+__global__ void in_fours(array<real> fours, reals conv_w, size_t each, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < count) fours[at] = conv_w[(at / 4 / each * 4 + at % 4) * each + at / 4 % each];
@@ -691,9 +682,8 @@ template <int rung> void load_filters(struct elsa_device *on, const struct elsa_
     device_upload(on, on->factor, on->ghost.factor, C * p->entries);
     device_upload(on, on->summand, on->ghost.summand, C * p->entries);
     if (p->equation) return;
-    LAUNCH(on, turn, device_blocks(maps * Q, 128), 128, 0, on->rk, on->mix_w, maps, Q);
-    if (convolved_in_tiles(p, rung))
-        LAUNCH(on, in_fours, device_blocks(Q * each, 128), 128, 0, on->fours, on->conv_w, each, Q * each);
+    LAUNCH_EACH(on, turn, maps * Q, on->rk, on->mix_w, maps, Q);
+    if (convolved_in_tiles(p, rung)) LAUNCH_EACH(on, in_fours, Q * each, on->fours, on->conv_w, each, Q * each);
 }
 
 double cost(const void *of)

@@ -219,8 +219,7 @@ unsigned lanes_of(unsigned warp)
     return left < WARP ? left : WARP;
 }
 
-/* From now on what these lanes did is ordered before what any of them does, and so is
- * what they had met already. */
+/* From now on what these lanes did is ordered before what any of them does, and so is what they had met already. */
 void join(warp &w, fiber *lanes, unsigned mask)
 {
     uint16_t met[WARP] = {}, turn = ++w.turn;
@@ -259,9 +258,8 @@ void multiply(fiber *lanes, waiting kind)
     m->now.products++;
 }
 
-/* Lets the lanes of a warp go that wait for each other and have all come.  Gives whether
- * there were some.  Of a __syncwarp's mask those count that live; an exchange and a product
- * miss all that are not there. */
+/* Lets the lanes of a warp go that wait for each other and have all come.  Gives whether there were some.  Of a
+ * __syncwarp's mask those count that live; an exchange and a product miss all that are not there. */
 bool complete(unsigned number)
 {
     warp &w = m->warps[number];
@@ -447,8 +445,7 @@ static inline bool of_other_branch(const machine &k, uint32_t epoch, uint16_t wh
     return k.turned && epoch >= k.forked && (epoch < k.turned || who == BOTH_BRANCHES);
 }
 
-/* Who did what a trace tells, if that is not ordered before what the running thread does;
- * else NULL. */
+/* Who did what a trace tells, if that is not ordered before what the running thread does; else NULL. */
 static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t lanes)
 {
     const machine &k = *m;

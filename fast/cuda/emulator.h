@@ -49,8 +49,7 @@ using std::fmax; using std::fabs; using std::floor;
 
 namespace emulator {
 
-/* Where in the source something is done.  An index converts to a place at the line that
- * writes it. */
+/* Where in the source something is done.  An index converts to a place at the line that writes it. */
 struct place {
     long long at;
     const char *file;
@@ -75,8 +74,7 @@ extern __thread const self_indices *self;
 
 enum memory { DEVICE_MEMORY, SHARED_MEMORY };
 
-/* One access by the thread that runs: `bytes` at an address, whose words have traces
- * from `traces` on. */
+/* One access by the thread that runs: `bytes` at an address, whose words have traces from `traces` on. */
 void access(memory where, const void *address, trace *traces, size_t bytes, bool write, const place &from);
 void atomic(memory where, const void *address, trace *traces, size_t bytes, const place &from);
 
@@ -140,8 +138,7 @@ template <class T, memory M> struct pointer {
     auto operator*() const { return (*this)[place(0)]; }
 };
 
-/* Shared memory of the block: the same for all its threads, by the name and the line that
- * declare it. */
+/* Shared memory of the block: the same for all its threads, by the name and the line that declare it. */
 void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &from);
 void *dynamic_bytes(size_t *bytes, trace **traces);
 
@@ -170,8 +167,7 @@ void turn();
 void join();
 bool branch_is_late();                  /* whether the seed lets it run when they join */
 
-/* What a library does to words while there are two branches: false where the other one is
- * met. */
+/* What a library does to words while there are two branches: false where the other one is met. */
 bool library_access(trace *traces, size_t count, bool write);
 
 /* The shared memory in bytes that a block may have if this many share a multiprocessor, and
@@ -217,24 +213,18 @@ template <class T> using shared = emulator::pointer<T, emulator::SHARED_MEMORY>;
 #define __syncwarp(...) emulator::warp_barrier(emulator::mask_of(__VA_ARGS__), emulator::place(0))
 namespace emulator { constexpr unsigned mask_of(unsigned mask = 0xffffffffu) { return mask; } }
 
-template <class T> T __shfl_sync(unsigned mask, T v, int lane, emulator::place from = 0)
-{
-    return emulator::shuffled(mask, v, lane, from);
-}
-template <class T> T __shfl_xor_sync(unsigned mask, T v, int by, emulator::place from = 0)
-{
-    return emulator::shuffled(mask, v, emulator::lane_number() ^ by, from);
-}
-template <class T> T __shfl_up_sync(unsigned mask, T v, int by, emulator::place from = 0)
-{
-    int lane = emulator::lane_number();
-    return emulator::shuffled(mask, v, lane < by ? lane : lane - by, from);
-}
-template <class T> T __shfl_down_sync(unsigned mask, T v, int by, emulator::place from = 0)
-{
-    int lane = emulator::lane_number();
-    return emulator::shuffled(mask, v, lane + by > 31 ? lane : lane + by, from);
-}
+#define SHUFFLE(name, source) \
+    template <class T> T name(unsigned mask, T v, int by, emulator::place from = 0) \
+    { \
+        [[maybe_unused]] int lane = emulator::lane_number(); \
+        return emulator::shuffled(mask, v, source, from); \
+    }
+SHUFFLE(__shfl_sync, by)
+SHUFFLE(__shfl_xor_sync, lane ^ by)
+SHUFFLE(__shfl_up_sync, lane < by ? lane : lane - by)
+SHUFFLE(__shfl_down_sync, lane + by > 31 ? lane : lane + by)
+#undef SHUFFLE
+
 inline unsigned __ballot_sync(unsigned mask, bool v, emulator::place from = 0)
 {
     return emulator::ballot(mask, v, from);
@@ -301,24 +291,27 @@ template <class T, int W> struct pack {
     const T &operator[](int i) const { return element[i]; }
 };
 
+template <int W, class T, emulator::memory M>
+size_t wide_access(const emulator::pointer<T, M> &p, const emulator::place &at, bool write)
+{
+    size_t i = p.checked(at, W);
+    if ((p.at + at.at) % W)
+        emulator::fault(at, "%d elements at once %s element %zu: not aligned", W, write ? "to" : "from", i);
+    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), write, at);
+    return i;
+}
 template <int W, class T, emulator::memory M, class I>
 pack<std::remove_const_t<T>, W> load(emulator::pointer<T, M> p, I index, emulator::place from = 0)
 {
-    emulator::place at(index, from.file, from.line);
-    size_t i = p.checked(at, W);
-    if ((p.at + at.at) % W) emulator::fault(at, "%d elements at once from element %zu: not aligned", W, i);
-    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), false, at);
     pack<std::remove_const_t<T>, W> out;
+    size_t i = wide_access<W>(p, emulator::place(index, from.file, from.line), false);
     std::memcpy(out.element, p.base + i, sizeof out);
     return out;
 }
 template <int W, class T, emulator::memory M, class I>
 void store(emulator::pointer<T, M> p, I index, const pack<T, W> &value, emulator::place from = 0)
 {
-    emulator::place at(index, from.file, from.line);
-    size_t i = p.checked(at, W);
-    if ((p.at + at.at) % W) emulator::fault(at, "%d elements at once to element %zu: not aligned", W, i);
-    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), true, at);
+    size_t i = wide_access<W>(p, emulator::place(index, from.file, from.line), true);
     std::memcpy(p.base + i, value.element, sizeof value);
 }
 

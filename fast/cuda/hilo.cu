@@ -38,7 +38,7 @@ __device__ inline int row_of(const plane_of_hilo &p, int y, int x)
 }
 
 /* x in windows, zeros where the padding is: a thread for each number of a row. */
-__global__ void in_windows(plane_of_hilo p, array<real> rows, array<const real> x, size_t count)
+__global__ void in_windows(plane_of_hilo p, array<real> rows, reals x, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / p.C;
     if (at >= count) return;
@@ -49,7 +49,7 @@ __global__ void in_windows(plane_of_hilo p, array<real> rows, array<const real> 
 }
 
 /* The mean of s^2 neighbouring rows. */
-__global__ void pool(array<real> pooled, array<const real> rows, int T, int C, size_t count)
+__global__ void pool(array<real> pooled, reals rows, int T, int C, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
@@ -74,8 +74,7 @@ __device__ inline tap_of_hilo tap_at(int i, int s, int windows)
 
 /* Eq. 6: the branches side by side, a thread for each output.  Lo-Fi has a row for each token,
  * or spread it is one for each window. */
-__global__ void side_by_side(plane_of_hilo p, array<real> y, array<const real> high, array<const real> low, bool spread,
-                             size_t count)
+__global__ void side_by_side(plane_of_hilo p, array<real> y, reals high, reals low, bool spread, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
@@ -117,7 +116,7 @@ template <int rung> void far(struct hilo_device *on, const struct hilo_problem *
     int T = (int)(p->s * p->s), width = (int)ld;
     rows_problem image = {p->B, (int)R, (int)p->n, (int)(ld / p->c), (int)p->c, width, width, 2 * width, p->scale};
 
-    LAUNCH(on, pool, device_blocks(means, 128), 128, 0, on->pooled, on->rows, T, (int)p->C, means);
+    LAUNCH_EACH(on, pool, means, on->pooled, on->rows, T, (int)p->C, means);
     device_linear(on, on->low_q, p->pooled_queries ? on->pooled : on->rows, on->l_q, on->l_q_b, p->B * R, p->C, ld);
     device_linear(on, on->low_kv, on->pooled, on->l_kv, on->l_kv_b, p->B * p->n, p->C, 2 * ld);
     rows_attend(on, rung, image, on->low_z, on->low_q, on->low_kv, on->low_kv + ld);
@@ -130,13 +129,12 @@ template <int rung> void run(struct hilo_device *on, const struct hilo_problem *
     plane_of_hilo plane = {(int)p->H, (int)p->W, (int)p->C, (int)p->s, (int)p->windows.rows, (int)p->windows.columns,
                            (int)p->hd};
 
-    LAUNCH(on, in_windows, device_blocks(padded, 128), 128, 0, plane, on->rows, on->x, padded);
+    LAUNCH_EACH(on, in_windows, padded, plane, on->rows, on->x, padded);
     if (on->forks) device_fork(on->plan, device_step<far<rung>>::take);
     if (p->hd) near<rung>(on, p);
     if (p->ld && !on->forks) far<rung>(on, p);
     device_join(on);
-    LAUNCH(on, side_by_side, device_blocks(count, 128), 128, 0, plane, on->y, on->high, on->low, p->pooled_queries,
-           count);
+    LAUNCH_EACH(on, side_by_side, count, plane, on->y, on->high, on->low, p->pooled_queries, count);
 }
 
 template <int rung> void prepare(struct hilo_device *on, const struct hilo_problem *p)

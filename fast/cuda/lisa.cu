@@ -59,8 +59,7 @@ __global__ void normalise(problem_of_lisa p, array<real> qkv, size_t count)
 /* ---- rung 1: a thread for each output ------------------------------------------------ */
 
 /* Eq. 4: y_ik = sum_j (q_i . k_j) R_ij v_jk. */
-__global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> e,
-                                   size_t outputs)
+__global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, reals qkv, reals e, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, width = 3 * p.C;
     if (at >= outputs) return;
@@ -78,8 +77,8 @@ __global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, array<const
 
 /* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd).  In
  * Eq. 10 a warp makes D (N (3 c + 2) + 2 c + 1) + 1 requests. */
-__global__ void each_output(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> wa,
-                            array<const real> wb, array<const real> ba, array<const real> bb, size_t outputs)
+__global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals wa,
+                            reals wb, reals ba, reals bb, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, width = 3 * p.C;
     if (at >= outputs) return;
@@ -112,7 +111,7 @@ __global__ void each_output(problem_of_lisa p, array<real> y, array<const real> 
  * number that it writes. */
 
 /* Kernels side by side, `rows` of each pair, from the column `first` of z on. */
-__global__ void lay_kernels(problem_of_lisa p, array<real> z, array<const real> table, int rows, int columns, int each,
+__global__ void lay_kernels(problem_of_lisa p, array<real> z, reals table, int rows, int columns, int each,
                             int kernels, int first, int width)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -124,7 +123,7 @@ __global__ void lay_kernels(problem_of_lisa p, array<real> z, array<const real> 
 
 /* Keys or values on their circles, 0 off the tokens.  In Eq. 4 the values times two
  * channels of the key, j and j + 1. */
-__global__ void lay_tokens(problem_of_lisa p, array<real> z, array<const real> qkv, int third, int j, size_t signals)
+__global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int third, int j, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= signals * p.points) return;
@@ -145,8 +144,8 @@ __global__ void lay_tokens(problem_of_lisa p, array<real> z, array<const real> q
 
 /* G = z times the kernels from `first` on, `rows` of them or one for all; and two columns
  * of the bias everywhere: a constant is one number at frequency 0. */
-__global__ void multiply(problem_of_lisa p, array<real> G, array<const real> z, array<const real> kernels, int first,
-                         int rows, int width, array<const real> bias, int d, size_t signals)
+__global__ void multiply(problem_of_lisa p, array<real> G, reals z, reals kernels, int first,
+                         int rows, int width, reals bias, int d, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= signals * p.points) return;
@@ -162,8 +161,7 @@ __global__ void multiply(problem_of_lisa p, array<real> G, array<const real> z, 
 }
 
 /* a_id, a_i,d+1 = sum_c q_ic G_ic: a thread for each token and head. */
-__global__ void contract(problem_of_lisa p, array<real> a, array<const real> G, array<const real> qkv, int pair,
-                         size_t count, size_t signals)
+__global__ void contract(problem_of_lisa p, array<real> a, reals G, reals qkv, int pair, size_t count, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
@@ -179,7 +177,7 @@ __global__ void contract(problem_of_lisa p, array<real> a, array<const real> G, 
 }
 
 /* y_ik += a_id Re G_ik + a_i,d+1 Im G_ik, and in Eq. 4 two channels of the query for a. */
-__global__ void weigh(problem_of_lisa p, array<real> y, array<const real> G, array<const real> a, array<const real> qkv,
+__global__ void weigh(problem_of_lisa p, array<real> y, reals G, reals a, reals qkv,
                       int pair, size_t outputs, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -230,20 +228,17 @@ problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p
 void unit_vectors(struct lisa_device *on, const struct lisa_problem *p)
 {
     size_t count = p->heads.B * p->heads.N * 2 * p->heads.h;
-    LAUNCH(on, normalise, device_blocks(count, 128), 128, 0, given(on, p), on->qkv, count);
+    LAUNCH_EACH(on, normalise, count, given(on, p), on->qkv, count);
 }
 
 void core_1(struct lisa_device *on, const struct lisa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    unsigned blocks = device_blocks(outputs, 128);
     problem_of_lisa of = given(on, p);
 
     unit_vectors(on, p);
-    if (of.tables)
-        LAUNCH(on, each_output_of_eq4, blocks, 128, 0, of, on->output, on->qkv, on->value, outputs);
-    else
-        LAUNCH(on, each_output, blocks, 128, 0, of, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
+    if (of.tables) LAUNCH_EACH(on, each_output_of_eq4, outputs, of, on->output, on->qkv, on->value, outputs);
+    else LAUNCH_EACH(on, each_output, outputs, of, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
 }
 
 enum { KERNELS, SIGNALS };                  /* the library's two plans */
@@ -271,7 +266,7 @@ void core_2(struct lisa_device *on, const struct lisa_problem *problem)
     for (int pair = 0; keys && pair < p.pairs; pair++) {
         LAUNCH(on, multiply, all, THREADS, 0, p, G, z, w, pair * p.rows, p.rows, width, on->ba, 2 * pair, signals);
         device_fourier(on, SIGNALS, G, true);
-        LAUNCH(on, contract, device_blocks(tokens, 128), 128, 0, p, on->a, G, qkv, pair, tokens, signals);
+        LAUNCH_EACH(on, contract, tokens, p, on->a, G, qkv, pair, tokens, signals);
     }
 
     /* Step 2: y likewise; in Eq. 4 with two channels of key and query. */
@@ -283,7 +278,7 @@ void core_2(struct lisa_device *on, const struct lisa_problem *problem)
         int kernel = p.tables ? 0 : keys + pair;
         LAUNCH(on, multiply, all, THREADS, 0, p, G, z, w, kernel, 1, width, on->bb, 2 * pair, signals);
         device_fourier(on, SIGNALS, G, true);
-        LAUNCH(on, weigh, device_blocks(outputs, 128), 128, 0, p, y, G, on->a, qkv, pair, outputs, signals);
+        LAUNCH_EACH(on, weigh, outputs, p, y, G, on->a, qkv, pair, outputs, signals);
     }
 }
 
@@ -376,8 +371,8 @@ void prepare_3(struct lisa_device *on, const struct lisa_problem *p)
     size_t lanes = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
     bool one_for_all = p->equation == 5;
     device_reals(on, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
-    device_reals(on, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups,
-                 points, one_for_all ? 2 : 2 * lanes);
+    device_reals(on, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups, points,
+                 one_for_all ? 2 : 2 * lanes);
     device_reals(on, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2);
     device_reals(on, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
     device_reals(on, &on->turns, "turns", g->fft.turns, 2);
@@ -407,7 +402,7 @@ void load_3(struct lisa_device *on, const struct lisa_problem *problem)
     if (p.tables) return;
 
     for (int a = 0, table = 0; a < GRID_AXES; table += p.circle[a++])
-        LAUNCH(on, shared_fft_turns, device_blocks(p.circle[a], 128), 128, 0, on->turns, table, p.circle[a]);
+        LAUNCH_EACH(on, shared_fft_turns, p.circle[a], on->turns, table, p.circle[a]);
     bool one_for_all = p.rows == 1;
     int shift = one_for_all ? 0 : g->shift;
     dim3 keys(one_for_all ? 1 : g->groups, p.pairs), values(1, p.pairs);

@@ -88,7 +88,7 @@ __device__ inline int circle_point(const problem_of_lisa &p, int token)
 
 /* What a kernel is at a point of its circle: two columns of a row of its table as real
  * and imaginary part, over the number of points.  Eq. 4's stand alone. */
-__device__ inline point kernel_point(const problem_of_lisa &p, array<const real> table, int rows, int columns, int each,
+__device__ inline point kernel_point(const problem_of_lisa &p, reals table, int rows, int columns, int each,
                                      int row, int pair, int point_of_circle)
 {
     int entry = circle_entry(p, point_of_circle), column = pair * each;
@@ -106,7 +106,7 @@ struct shared_grids { struct shared_fft fft; int shift, groups; };
 
 /* The spectra of kernels: blocks of (group of rows, pair). */
 __global__ void kernel_spectra(problem_of_lisa p, shared_grids g, int shift, array<real> spectra,
-                               array<const real> table, int rows, array<const real> turns)
+                               reals table, int rows, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns;
@@ -124,8 +124,7 @@ __global__ void kernel_spectra(problem_of_lisa p, shared_grids g, int shift, arr
 }
 
 /* The spectra of keys and values: blocks of (group of channels, head, 2 image + which). */
-__global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spectra, array<const real> qkv,
-                              array<const real> turns)
+__global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spectra, reals qkv, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns;
@@ -148,8 +147,8 @@ __global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spe
 /* A group's spectra times a kernel's, transformed back: the grid holds the convolutions
  * of its lanes with two latents, the bias on them.  Barriers before and behind. */
 __device__ inline void convolve(const problem_of_lisa &p, const shared_grids &g, shared<real> grid,
-                                shared<const real> turns, array<const real> spectra, array<const real> kernel,
-                                bool one_for_all, array<const real> bias, int group, int pair)
+                                shared<const real> turns, reals spectra, reals kernel,
+                                bool one_for_all, reals bias, int group, int pair)
 {
     for (int e = threadIdx.x; e < p.points << g.shift; e += blockDim.x) {
         point z = point_of(load<2>(spectra, 2 * e)) * point_of(load<2>(kernel, 2 * (one_for_all ? e >> g.shift : e)));
@@ -165,9 +164,8 @@ __device__ inline void convolve(const problem_of_lisa &p, const shared_grids &g,
 }
 
 /* a of two latents of a head: blocks of (pair, head, image). */
-__global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a, array<const real> qkv,
-                                array<const real> spectra, array<const real> kernels, array<const real> ba,
-                                array<const real> turns)
+__global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a, reals qkv, reals spectra,
+                                reals kernels, reals ba, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns;
@@ -207,9 +205,8 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
 
 /* y of a group of channels: blocks of (group, head, image), which take all latents, two at a time, and keep the sums
  * next to the grid: spectra, kernels and a are read once, y is written once, and nothing else. */
-__global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, array<const real> a,
-                             array<const real> spectra, array<const real> kernels, array<const real> bb,
-                             array<const real> turns)
+__global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, reals a, reals spectra, reals kernels,
+                             reals bb, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns, sums = grid + (2 * p.points << g.shift);
@@ -244,7 +241,7 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, a
 /* Eq. 4, a thread for each query, with keys and values in tiles: blocks of (queries, head, image), which make 2 N c /
  * 32 requests for keys and values; a warp makes N more for the RPE and 2 c for q and y. */
 template <int CHANNELS>
-__global__ void tiled(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> e)
+__global__ void tiled(problem_of_lisa p, array<real> y, reals qkv, reals e)
 {
     constexpr int TILE = 32;
     SHARED(real, k, TILE * CHANNELS);

@@ -126,7 +126,7 @@ constexpr int BLOCK = 64;       /* queries of a block */
 
 /* Eq. 8's matrices, which are not there without a ghost head. */
 struct ghost_arrays {
-    array<const real> factor, summand;
+    reals factor, summand;
 };
 
 /* The nth channel whose values are under the weights of a head. */
@@ -135,13 +135,12 @@ __device__ inline int channel_of(const problem_of_msa &p, int head, int n)
     return p.own_channels ? head * p.c + n : head + n * p.h;
 }
 
-__device__ inline real bias(const problem_of_msa &p, array<const real> rpe, int i, int j, int head)
+__device__ inline real bias(const problem_of_msa &p, reals rpe, int i, int j, int head)
 {
     return rpe[(size_t)meeting_offset(p.meet, i, j) * p.tables + (p.tables > 1 ? head : 0)];
 }
 
-__device__ inline real score(const problem_of_msa &p, array<const real> qkv, array<const real> rpe, size_t q, size_t k,
-                             int i, int j, int head)
+__device__ inline real score(const problem_of_msa &p, reals qkv, reals rpe, size_t q, size_t k, int i, int j, int head)
 {
     real sum = 0;
     for (int d = 0; d < p.c; d++) sum += qkv[q + d] * qkv[k + d];
@@ -152,8 +151,7 @@ __device__ inline real score(const problem_of_msa &p, array<const real> qkv, arr
 
 /* ---- rung 1: a thread for each output ------------------------------------------ */
 
-__global__ void each_output(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
-                            ghost_arrays ghost, size_t outputs)
+__global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -252,8 +250,7 @@ __device__ inline void write(array<real> y, const gathered<CHANNELS> &g, const g
 }
 
 template <int CHANNELS, bool GHOST>
-__global__ void each_query(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
-                           ghost_arrays ghost)
+__global__ void each_query(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
     query_of_thread own = own_query(p);
     if (!own.there) return;
@@ -283,8 +280,7 @@ __global__ void each_query(problem_of_msa p, array<real> y, array<const real> qk
 /* A block asks the device for each key and value once, 2 N c numbers of a head. A warp reads a word of shared memory in
  * one cycle for each of its 2 N c products. */
 template <int CHANNELS, bool GHOST>
-__global__ void tiled(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
-                      ghost_arrays ghost)
+__global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
     constexpr int TILE = 32;
     SHARED(real, k, TILE * CHANNELS);
@@ -346,7 +342,7 @@ inline size_t blocked_reals(int c)
 /* Rows of entries first ... first + rows - 1 of a window, `column` of their query, key and
  * value, times a scale; zeros where there is no entry or no channel. */
 template <int W>
-__device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_msa &p, array<const real> qkv,
+__device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_msa &p, reals qkv,
                                   size_t image, int window, int first, int rows, int column, real scale)
 {
     int wide = (p.c + 3) / 4 * 4;
@@ -363,7 +359,7 @@ __device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_m
 /* GROUPS: of 32 channels, four of each for every thread of eight.  For four channels, a lane loads four
  * queries (2 cycles each: neighbours share them) and four keys (4 cycles each), and makes 64 products. */
 template <int GROUPS>
-__global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const real> qkv, array<const real> rpe)
+__global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, reals rpe)
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> q = memory, k = q + BLOCK * pitch, v = k + KEYS * pitch, weights = v + KEYS * pitch;
@@ -464,7 +460,7 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const 
  * their values in words across as many entries as share one; zeros where there is none. */
 template <class P, int CHANNELS>
 __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const problem_of_msa &p,
-                                   array<const real> qkv, size_t image, int window, int first, int channel)
+                                   reals qkv, size_t image, int window, int first, int channel)
 {
     constexpr int EACH = P::EACH, FOURS = CHANNELS / 4;
     int C = p.h * p.c;
@@ -488,7 +484,7 @@ __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const
 /* An instruction makes 16 x 8 x 8 products in TF32 and 16 x 8 x 16 in BF16.  The device is asked for each sector once,
  * as by `blocked`, and weights do not pass through shared memory. */
 template <class P, int CHANNELS>
-__global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe)
+__global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, reals rpe)
 {
 #if TENSOR_CORES
     SHARED(uint32_t, k, (KEYS * pitches<P, CHANNELS>::key));
@@ -548,8 +544,8 @@ problem_of_msa given(const struct msa_problem *p)
 void core_1(struct msa_device *on, const struct msa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH(on, each_output, device_blocks(outputs, 128), 128, 0, given(p), on->output, on->qkv, on->rpe,
-           ghost_arrays{on->factor, on->summand}, outputs);
+    LAUNCH_EACH(on, each_output, outputs, given(p), on->output, on->qkv, on->rpe, ghost_arrays{on->factor, on->summand},
+                outputs);
 }
 
 /* Calls launch(blocks, y, qkv) for images that one launch takes. */
@@ -566,7 +562,7 @@ template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const st
 {
     problem_of_msa of = given(p);
     ghost_arrays ghost = {on->factor, on->summand};
-    in_launches(on, p, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+    in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
         if (rung == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
         else LAUNCH(on, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
     });
@@ -592,7 +588,7 @@ void core_4(struct msa_device *on, const struct msa_problem *p)
     int c = (int)p->c, pitch = blocked_pitch(c);
     size_t bytes = blocked_reals(c) * sizeof(real);
     if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return core_in_registers<3>(on, p);
-    in_launches(on, p, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+    in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
         if (c <= 32) LAUNCH(on, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
         else LAUNCH(on, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
     });
@@ -603,7 +599,7 @@ template <class P> void core_of_tensor_cores(struct msa_device *on, const struct
 {
     problem_of_msa of = given(p);
     if (p->ghost.add || p->c > 64) return core_4(on, p);
-    in_launches(on, p, [&](dim3 blocks, array<real> y, array<const real> qkv) {
+    in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
         if (of.c <= 16) LAUNCH(on, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, on->rpe);
         else if (of.c <= 32) LAUNCH(on, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, on->rpe);
         else LAUNCH(on, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, on->rpe);

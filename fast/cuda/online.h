@@ -34,7 +34,7 @@ template <int CHANNELS> __device__ inline void gather(gathered<CHANNELS> &g, rea
 /* c channels from an index on, and zeros behind them: four at once where c is a multiple
  * of four, and so the index is. */
 template <int CHANNELS>
-__device__ inline void fetch_row(real (&row)[CHANNELS], array<const real> from, size_t at, int c, real scale)
+__device__ inline void fetch_row(real (&row)[CHANNELS], reals from, size_t at, int c, real scale)
 {
     if (c % 4 == 0) {
         for (int d = 0; d < CHANNELS; d += 4) {

@@ -30,8 +30,7 @@ struct rows_problem {
     real scale;
 };
 
-__device__ inline real rows_score(const rows_problem &p, array<const real> q, array<const real> k, size_t at,
-                                  size_t key)
+__device__ inline real rows_score(const rows_problem &p, reals q, reals k, size_t at, size_t key)
 {
     real sum = 0;
     for (int d = 0; d < p.c; d++) sum += q[at + d] * k[key + d];
@@ -39,8 +38,7 @@ __device__ inline real rows_score(const rows_problem &p, array<const real> q, ar
 }
 
 /* Asks for keys (4 c + 1) + 1 numbers for each output: two scores and a value for each key. */
-__global__ void rows_each_output(rows_problem p, array<real> y, array<const real> q, array<const real> k,
-                                 array<const real> v)
+__global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     int channels = p.heads * p.c, channel = (int)(at % channels), first = channel / p.c * p.c;
@@ -71,8 +69,7 @@ template <int CHANNELS> struct rows_gathered {
 };
 
 template <int CHANNELS>
-__device__ inline void rows_begin(rows_gathered<CHANNELS> &g, const rows_problem &p, array<const real> q, size_t at,
-                                  bool there)
+__device__ inline void rows_begin(rows_gathered<CHANNELS> &g, const rows_problem &p, reals q, size_t at, bool there)
 {
     g.top = LOWEST;
     g.sum = 0;
@@ -102,8 +99,7 @@ __device__ inline void rows_end(const rows_gathered<CHANNELS> &g, int c, array<r
 
 /* Asks for 2 c (keys + 1) numbers for each query and head. */
 template <int CHANNELS>
-__global__ void rows_each_query(rows_problem p, array<real> y, array<const real> q, array<const real> k,
-                                array<const real> v)
+__global__ void rows_each_query(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     size_t at = (size_t)blockIdx.x * ROWS_BLOCK + threadIdx.x, rows = p.groups * p.queries, row = at % rows;
     int first = (int)(at / rows) * p.c;
@@ -117,7 +113,7 @@ __global__ void rows_each_query(rows_problem p, array<real> y, array<const real>
 
 /* Asks for 2 c numbers for each query and head, and for the keys and values of a head once for 64 queries. */
 template <int CHANNELS>
-__global__ void rows_tiled(rows_problem p, array<real> y, array<const real> q, array<const real> k, array<const real> v)
+__global__ void rows_tiled(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     SHARED(real, keys, ROWS_TILE * CHANNELS);
     SHARED(real, values, ROWS_TILE * CHANNELS);
@@ -147,8 +143,7 @@ __global__ void rows_tiled(rows_problem p, array<real> y, array<const real> q, a
 }
 
 template <int CHANNELS>
-void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<real> y, array<const real> q,
-                       array<const real> k, array<const real> v)
+void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t tiles = p.groups * p.heads * device_blocks(p.queries, ROWS_BLOCK);
     size_t blocks = device_blocks(p.groups * p.queries * p.heads, ROWS_BLOCK);
@@ -161,8 +156,7 @@ void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<
 /* PACKS times four channels of a row, which lie so that the lanes that share the row ask for
  * neighbours together; zeros beyond its c channels. */
 template <int PACKS>
-__device__ inline void rows_part(real (&own)[4 * PACKS], array<const real> from, size_t at, int c, int part, int parts,
-                                 bool there)
+__device__ inline void rows_part(real (&own)[4 * PACKS], reals from, size_t at, int c, int part, int parts, bool there)
 {
     for (int i = 0; i < PACKS; i++) {
         int d = 4 * (part + parts * i);
@@ -176,8 +170,7 @@ __device__ inline void rows_part(real (&own)[4 * PACKS], array<const real> from,
 /* Asks for each number of query, key, value and output once, in whole sectors.  A key takes a shuffle for each of a
  * lane's channels of key and value, and one for each halving of a sum. */
 template <int PACKS>
-__global__ void rows_exchanged(rows_problem p, int parts, array<real> y, array<const real> q, array<const real> k,
-                               array<const real> v)
+__global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q, reals k, reals v)
 {
     constexpr unsigned ALL = 0xffffffffu;
     int lane = threadIdx.x % 32, lanes = p.queries * parts, number = lane / lanes, part = lane % parts;
@@ -221,8 +214,7 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, array<c
 
 /* Whether that is how a group is told: as many lanes a row as have channels, but no more than
  * the warp has, and no more channels a lane than registers. */
-bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, array<const real> q, array<const real> k,
-                   array<const real> v)
+bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     constexpr int MOST = sizeof(real) == 4 ? 8 : 4;
     int parts = 1;
@@ -239,12 +231,11 @@ bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, array
 }
 
 /* The attention of all groups, by a rung. */
-void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, array<const real> q,
-                 array<const real> k, array<const real> v)
+void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t outputs = p.groups * p.queries * p.heads * p.c;
     if (rung > 3 && rows_in_lanes(d, p, y, q, k, v)) return;
-    if (rung == 1 || p.c > 64) LAUNCH(d, rows_each_output, device_blocks(outputs, 128), 128, 0, p, y, q, k, v);
+    if (rung == 1 || p.c > 64) LAUNCH_EACH(d, rows_each_output, outputs, p, y, q, k, v);
     else if (p.c <= 16) rows_in_registers<16>(d, rung, p, y, q, k, v);
     else if (p.c <= 32) rows_in_registers<32>(d, rung, p, y, q, k, v);
     else rows_in_registers<64>(d, rung, p, y, q, k, v);

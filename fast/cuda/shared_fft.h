@@ -39,9 +39,8 @@ __device__ inline pack<real, 2> both_of(point z)
 
 constexpr int PASSES = 24;
 
-/* A grid's passes.  Of one pass: points that are transformed together lie `step` apart;
- * a step of the axis is `stride`; and turns are taken from the axis's table, `table`, in
- * steps of `turn`. */
+/* A grid's passes.  Of one pass: points that are transformed together lie `step` apart; a step of the axis is `stride`;
+ * and turns are taken from the axis's table, `table`, in steps of `turn`. */
 struct shared_fft {
     int points, turns, passes;
     struct { int radix, step, stride, turn, table; } pass[PASSES];
@@ -188,8 +187,7 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
     }
 }
 
-/* The grid's spectrum, or back.  The grid must be complete (a barrier before), and is
- * (a barrier behind). */
+/* The grid's spectrum, or back.  The grid must be complete (a barrier before), and is (a barrier behind). */
 template <bool INVERSE>
 __device__ inline void shared_fft_run(const shared_fft &f, shared<real> grid, shared<const real> turns, int shift)
 {
@@ -208,8 +206,7 @@ __device__ inline void shared_fft_run(const shared_fft &f, shared<real> grid, sh
     }
 }
 
-/* The tables of turns, exp(-2 pi sqrt(-1) k / n) for each k below n of an axis: a thread
- * for each. */
+/* The tables of turns, exp(-2 pi sqrt(-1) k / n) for each k below n of an axis: a thread for each. */
 __global__ void shared_fft_turns(array<real> turns, int table, int n)
 {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -220,7 +217,7 @@ __global__ void shared_fft_turns(array<real> turns, int table, int n)
 }
 
 /* A block's copy of them; a barrier must follow. */
-__device__ inline void shared_fft_fetch(const shared_fft &f, shared<real> to, array<const real> turns)
+__device__ inline void shared_fft_fetch(const shared_fft &f, shared<real> to, reals turns)
 {
     for (int k = threadIdx.x; k < 2 * f.turns; k += blockDim.x) to[k] = turns[k];
 }

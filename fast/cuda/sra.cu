@@ -34,8 +34,7 @@ __device__ inline size_t token_of(const plane_of_sra &p, size_t m, int t)
 }
 
 /* Asks for s^2 C numbers of x and as many weights for each output. */
-__global__ void convolve_each(plane_of_sra p, array<real> reduced, array<const real> x, array<const real> sr_w,
-                              array<const real> sr_b, size_t outputs)
+__global__ void convolve_each(plane_of_sra p, array<real> reduced, reals x, reals sr_w, reals sr_b, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -49,7 +48,7 @@ __global__ void convolve_each(plane_of_sra p, array<real> reduced, array<const r
 }
 
 /* Patches as rows in the order of sr_w's: channels, then tokens. */
-__global__ void lay_out(plane_of_sra p, array<real> patches, array<const real> x, size_t count)
+__global__ void lay_out(plane_of_sra p, array<real> patches, reals x, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
@@ -61,7 +60,7 @@ __global__ void lay_out(plane_of_sra p, array<real> patches, array<const real> x
 /* The layer norm, in place: LANES threads have a token, 1 or a warp.  The mean is that of what lies beyond the
  * first channel, as layer_norm has it. */
 template <int LANES>
-__global__ void normalise(array<real> rows, array<const real> gain, array<const real> bias, size_t count, int C)
+__global__ void normalise(array<real> rows, reals gain, reals bias, size_t count, int C)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / LANES;
     int lane = (int)(at % LANES);
@@ -92,16 +91,13 @@ void reduce(struct sra_device *on, const struct sra_problem *p, int rung)
     plane_of_sra plane = {(int)p->N, (int)p->patches.tokens.size[1], (int)p->M, (int)p->C, (int)p->s,
                           (int)p->patches.columns};
     if (rung == 1) {
-        LAUNCH(on, convolve_each, device_blocks(rows * p->C, 128), 128, 0, plane, on->reduced, on->x, on->sr_w,
-               on->sr_b, rows * p->C);
-        LAUNCH(on, normalise<1>, device_blocks(rows, 128), 128, 0, on->reduced, on->norm_g, on->norm_b, rows,
-               (int)p->C);
+        LAUNCH_EACH(on, convolve_each, rows * p->C, plane, on->reduced, on->x, on->sr_w, on->sr_b, rows * p->C);
+        LAUNCH_EACH(on, normalise<1>, rows, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
         return;
     }
-    LAUNCH(on, lay_out, device_blocks(all, 128), 128, 0, plane, on->patches, on->x, all);
+    LAUNCH_EACH(on, lay_out, all, plane, on->patches, on->x, all);
     device_linear(on, on->reduced, on->patches, on->sr_w, on->sr_b, rows, p->C * p->s * p->s, p->C);
-    LAUNCH(on, normalise<32>, device_blocks(rows * 32, 128), 128, 0, on->reduced, on->norm_g, on->norm_b, rows,
-           (int)p->C);
+    LAUNCH_EACH(on, normalise<32>, rows * 32, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
 }
 
 template <int rung> void keys_and_values(struct sra_device *on, const struct sra_problem *p)

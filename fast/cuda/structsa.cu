@@ -98,14 +98,14 @@ __device__ inline int token_around(const problem_of_structsa &p, const side &s, 
 }
 
 /* h_dmc, of a channel of all heads. */
-__device__ inline real filter(const side &s, array<const real> filters, int d, int m, int channel)
+__device__ inline real filter(const side &s, reals filters, int d, int m, int channel)
 {
     return filters[(size_t)d * s.pattern + (size_t)m * s.entry + (size_t)channel * s.channel];
 }
 
 /* sum_m h_dmc row_{j+m,c}: a channel of the virtual token of pattern d at centre j. */
-__device__ inline real convolved(const problem_of_structsa &p, const side &s, array<const real> filters,
-                                 array<const real> qkv, size_t image, int j, int d, int channel)
+__device__ inline real convolved(const problem_of_structsa &p, const side &s, reals filters,
+                                 reals qkv, size_t image, int j, int d, int channel)
 {
     real sum = 0;
     for (int m = 0; m < s.entries; m++) {
@@ -119,7 +119,7 @@ __device__ inline real convolved(const problem_of_structsa &p, const side &s, ar
 /* ---- rung 1: a thread for each output ------------------------------------------ */
 
 /* Eq. 3 and 13: sum_mc q_ic k_{j+m,c} h_dmc. */
-__device__ inline real score(const problem_of_structsa &p, array<const real> hk, array<const real> qkv, size_t image,
+__device__ inline real score(const problem_of_structsa &p, reals hk, reals qkv, size_t image,
                              int i, int j, int d, int head)
 {
     real sum = 0;
@@ -135,8 +135,7 @@ __device__ inline real score(const problem_of_structsa &p, array<const real> hk,
 
 /* A warp makes 2 S (3 c + 1) + 1 requests, S being D times the entries of all windows that are on the grid: q, k and
  * the detector for each of c channels, in both passes. */
-__global__ void each_output(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> hk,
-                            array<const real> hv, size_t outputs)
+__global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, reals hk, reals hv, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -163,8 +162,8 @@ __global__ void each_output(problem_of_structsa p, array<real> y, array<const re
 
 /* Neighbouring threads are neighbouring channels of all heads: tokens and filters are read
  * side by side, and written so within a head. */
-__global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, array<real> value, array<const real> qkv,
-                                    array<const real> hk, array<const real> hv, size_t items)
+__global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, array<real> value, reals qkv,
+                                    reals hk, reals hv, size_t items)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, virtual_tokens = (size_t)p.J * p.D;
     if (at >= items) return;
@@ -192,8 +191,7 @@ __device__ inline query_of_thread own_query(const problem_of_structsa &p)
 
 /* A warp asks once for each channel of each virtual key and value, 2 J D c times, and gets a sector for one number. */
 template <int CHANNELS>
-__global__ void each_query(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
-                           array<const real> value)
+__global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
     query_of_thread own = own_query(p);
     if (!own.there) return;
@@ -219,7 +217,7 @@ __global__ void each_query(problem_of_structsa p, array<real> y, array<const rea
 
 /* Dense rows from the device into rows of `pitch`, by all threads of the block. */
 template <int W>
-__device__ inline void fetch_tile(shared<real> to, array<const real> from, size_t at, int rows, int c, int pitch)
+__device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int rows, int c, int pitch)
 {
     for (int n = W * threadIdx.x; n < rows * pitch; n += W * BLOCK) {
         pack<real, W> some = {};
@@ -230,8 +228,7 @@ __device__ inline void fetch_tile(shared<real> to, array<const real> from, size_
 
 /* A block asks for each number of its head's virtual tokens once, four at a time: 2 J D c / 4 / 32 requests. */
 template <int CHANNELS>
-__global__ void tiled(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
-                      array<const real> value)
+__global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
     SHARED(real, k, TILE * CHANNELS);
     SHARED(real, v, TILE * CHANNELS);
@@ -280,7 +277,7 @@ struct run {
 /* Channels first ... first + slab - 1 of the tokens around a run; zeros off the grid. */
 template <int W>
 __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &p, const side &s, const run &r,
-                                  array<const real> rows, size_t image, int head, int first, int slab)
+                                  reals rows, size_t image, int head, int first, int slab)
 {
     for (int n = W * threadIdx.x; n < s.window.t * s.window.y * r.columns * slab; n += W * (int)blockDim.x) {
         int channel = first + n % slab, column = n / slab % r.columns, row = n / slab / r.columns;
@@ -297,8 +294,7 @@ __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &
 /* The virtual tokens of `patterns` patterns at a run, in a slab of channels.  A thread has
  * a pattern and a channel. */
 __device__ inline void convolve(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s,
-                                const run &r, array<const real> filters, int head, int pattern, int patterns,
-                                int first, int slab)
+                                const run &r, reals filters, int head, int pattern, int patterns, int first, int slab)
 {
     for (int n = threadIdx.x; n < patterns * slab; n += BLOCK) {
         int channel = first + n % slab, d = n / slab;
@@ -317,7 +313,7 @@ __device__ inline void convolve(shared<real> to, shared<real> halo, const proble
 /* Both, slab by slab; make(r, first, slab) convolves channels first ... first + slab - 1. */
 template <class Make>
 __device__ inline void make_tile(Make make, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
-                                 const tile &by, array<const real> rows, size_t image, int head)
+                                 const tile &by, reals rows, size_t image, int head)
 {
     r.columns = (r.centres - 1) * p.stride.x + s.window.x;
     for (int first = 0; first < p.pitch; first += by.slab) {
@@ -337,8 +333,7 @@ __device__ inline void make_tile(Make make, shared<real> halo, const problem_of_
 /* A block asks for its halos four channels at a time, and for each filter once a tile instead of once a centre.  No
  * virtual token is in the device's memory. */
 template <int CHANNELS>
-__global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
-                              array<const real> hk, array<const real> hv)
+__global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, reals qkv, reals hk, reals hv)
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> halo = memory, k = halo + by.halo, v = k + CENTRES * by.patterns * p.pitch;
@@ -384,7 +379,7 @@ template <class P, int CHANNELS> constexpr int value_words = CENTRES / P::EACH *
 
 /* h_dmc of a channel of a head and the next, zeros beyond c: at once where both have one. */
 [[maybe_unused]]
-__device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const side &s, array<const real> filters,
+__device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const side &s, reals filters,
                                             int d, int m, int head, int channel)
 {
     size_t at = (size_t)d * s.pattern + (size_t)m * s.entry + (size_t)(head * p.c + channel) * s.channel;
@@ -402,7 +397,7 @@ __device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const 
  * of them at all centres: put(sums, pattern, channel). */
 template <class Put>
 __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of_structsa &p, const side &s,
-                                    const run &r, array<const real> filters, int head, int pattern, int patterns,
+                                    const run &r, reals filters, int head, int pattern, int patterns,
                                     int first, int slab)
 {
     for (int n = threadIdx.x; n < even(patterns) * slab / 2; n += WIDE_BLOCK) {
@@ -422,8 +417,7 @@ __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of
 }
 
 template <class P, int CHANNELS>
-__global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
-                                array<const real> hk, array<const real> hv)
+__global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, reals qkv, reals hk, reals hv)
 {
 #if TENSOR_CORES
     DYNAMIC_SHARED(uint32_t, memory);
@@ -524,13 +518,13 @@ double halo_tokens(const problem_of_structsa &p)
     return most;
 }
 
-/* As many patterns as fit next to the halo, of all channels or of a slab: a multiple of `each`, which take `reals`. */
-bool fits(tile *by, const problem_of_structsa &p, int each, double reals)
+/* As many patterns as fit next to the halo, of all channels or of a slab: a multiple of `each`, which take `room`. */
+bool fits(tile *by, const problem_of_structsa &p, int each, double room)
 {
     double most = halo_tokens(p);
     for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
-        if (most * slab + reals > ROOM) continue;
-        int patterns = (int)((ROOM - most * slab) / reals) * each, all = (p.D + each - 1) / each * each;
+        if (most * slab + room > ROOM) continue;
+        int patterns = (int)((ROOM - most * slab) / room) * each, all = (p.D + each - 1) / each * each;
         *by = {patterns < all ? patterns : all, slab, (int)most * slab};
         return true;
     }
@@ -541,8 +535,7 @@ bool fits(tile *by, const problem_of_structsa &p) { return fits(by, p, 1, 2.0 * 
 void core_1(struct structsa_device *on, const struct structsa_problem *p)
 {
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH(on, each_output, device_blocks(outputs, 128), 128, 0, given(p), on->output, on->qkv, on->hk, on->hv,
-           outputs);
+    LAUNCH_EACH(on, each_output, outputs, given(p), on->output, on->qkv, on->hk, on->hv, outputs);
 }
 
 template <int CHANNELS> void core_of(struct structsa_device *on, const struct structsa_problem *p, int rung)
@@ -550,7 +543,7 @@ template <int CHANNELS> void core_of(struct structsa_device *on, const struct st
     problem_of_structsa of = given(p);
     size_t blocks = p->heads.B * of.h * of.blocks;
     array<real> y = on->output;
-    array<const real> qkv = on->qkv;
+    reals qkv = on->qkv;
     size_t items = p->heads.B * p->J * p->D * p->heads.C;
     tile by;
 
@@ -559,8 +552,7 @@ template <int CHANNELS> void core_of(struct structsa_device *on, const struct st
         LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
         return;
     }
-    LAUNCH(on, make_virtual_tokens, device_blocks(items, 128), 128, 0, of, on->key, on->value, qkv, on->hk, on->hv,
-           items);
+    LAUNCH_EACH(on, make_virtual_tokens, items, of, on->key, on->value, qkv, on->hk, on->hv, items);
     if (rung == 2) LAUNCH(on, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
     else LAUNCH(on, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
 }

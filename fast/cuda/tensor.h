@@ -108,8 +108,7 @@ __device__ inline real row_sum(const bf16::left &a, int lower)
     return sum;
 }
 
-/* Words from one row in shared memory to the next: of a key; of EACH values, channel by
- * channel. */
+/* Words from one row in shared memory to the next: of a key; of EACH values, channel by channel. */
 template <class P, int CHANNELS> struct pitches {
     static constexpr int words = CHANNELS / P::EACH, apart = 16 / P::EACH;
     static constexpr int key = words % (2 * apart) == apart ? words : words + apart;
@@ -125,7 +124,7 @@ template <class P, int CHANNELS> struct sixteen {
 };
 
 /* Four channels from an index on, zeros beyond c; at once where c is a multiple of four. */
-__device__ inline pack<real, 4> four_channels(array<const real> from, size_t at, int d, int c)
+__device__ inline pack<real, 4> four_channels(reals from, size_t at, int d, int c)
 {
     pack<real, 4> some = {};
     if (c % 4 == 0) {
@@ -139,7 +138,7 @@ __device__ inline pack<real, 4> four_channels(array<const real> from, size_t at,
 
 /* The queries that begin at two indices, times a scale; zeros where there is none. */
 template <class P, int CHANNELS>
-__device__ inline void fetch_queries(sixteen<P, CHANNELS> &own, array<const real> from, const size_t (&at)[2],
+__device__ inline void fetch_queries(sixteen<P, CHANNELS> &own, reals from, const size_t (&at)[2],
                                      const bool (&there)[2], int c, real scale)
 {
     int four = threadIdx.x % 4;
