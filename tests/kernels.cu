@@ -371,20 +371,7 @@ CORRECT(reads_what_nobody_wrote, 1, B, 0, B, NAN)
     y[t] = s[t];
 }
 
-/* Halves a block's sum until it is one. */
-CORRECT(sums_a_block, 7, 128, 0, 7, sum(x, 128 * i, 128))
-{
-    SHARED(real, s, 128);
-    s[t] = x[blockIdx.x * 128 + t];
-    __syncthreads();
-    for (int by = 64; by > 0; by /= 2) {
-        if (t < by) s[t] += s[t + by];
-        __syncthreads();
-    }
-    if (t == 0) y[blockIdx.x] = s[0];
-}
-
-/* The same of a warp, in shared memory: reads and writes of lanes parted by __syncwarp. */
+/* The sum of a warp, by halves in shared memory: __syncwarp separates reads and writes. */
 CORRECT(sums_a_warp, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
 {
     SHARED(real, s, 128);
@@ -452,17 +439,6 @@ CORRECT(votes, 1, 96, 0, 96, 1000 + positive(x, i / 32 * 32, 32))
     y[t] = (real)(__builtin_popcount(all) + 100 * any + 1000 * each);
 }
 
-CORRECT(neighbours_of_a_tile, 5, B, 0, 5 * B, (i ? x[i - 1] : 0) + x[i] + x[i + 1])
-{
-    SHARED(real, s, B + 2);
-    int i = blockIdx.x * B + t;
-    s[t + 1] = x[i];
-    if (t == 0) s[0] = i > 0 ? x[i - 1] : (real)0;
-    if (t == B - 1) s[B + 1] = x[i + 1];
-    __syncthreads();
-    y[i] = s[t] + s[t + 1] + s[t + 2];
-}
-
 CORRECT(adds_atomically, 4, B, 0, 1, sum(x, 0, 4 * B))
 {
     SHARED(real, sum, 1);
@@ -471,23 +447,6 @@ CORRECT(adds_atomically, 4, B, 0, 1, sum(x, 0, 4 * B))
     atomic_add(sum, 0, (real)x[blockIdx.x * B + t]);
     __syncthreads();
     if (t == 0) atomic_add(y, 0, (real)sum[0]);
-}
-
-CORRECT(transposes, 1, dim3(32, 8), 32 * 33 * sizeof(real), 1024, x[i % 32 * 32 + i / 32])
-{
-    DYNAMIC_SHARED(real, s);
-    int across = threadIdx.x, down = threadIdx.y;
-    for (int r = down; r < 32; r += 8) s[r * 33 + across] = x[r * 32 + across];
-    __syncthreads();
-    for (int r = down; r < 32; r += 8) y[r * 32 + across] = s[across * 33 + r];
-}
-
-CORRECT(four_at_once, 1, B, 0, 256, x[i])
-{
-    SHARED(real, s, 256);
-    store(s, 4 * t, load<4>(x, 4 * t));
-    __syncthreads();
-    store(y, 4 * (63 - t), load<4>(s, 4 * (63 - t)));
 }
 
 /* sums [16][8] + a [16][K] b [K][8] of x, one matrix behind the other, fragment by fragment as

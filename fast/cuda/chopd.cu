@@ -49,7 +49,7 @@ struct chopd_device : device {
     real *lies_read, *taps_read;                /* while they are loaded */
 };
 
-/* What every kernel is given. */
+/* Parameters of every kernel. */
 struct layer {
     int H, W, N, R, G;
     int s, cells;               /* phi's cells: in a row, and all */
@@ -122,7 +122,7 @@ __device__ inline real gate(const layer &p, reals map, size_t first, int step, r
     return above + down[1] * (below - above);
 }
 
-/* ---- rungs 1 and 2: a thread for each pooled number ------------------------------------ */
+/* ---- cuda1 and cuda2: a thread for each pooled number ------------------------------------ */
 
 /* How much of token d, counted from the token in the middle, lies between lo and hi. */
 __device__ inline real overlap(int d, real lo, real hi)
@@ -132,8 +132,7 @@ __device__ inline real overlap(int d, real lo, real hi)
     return low < high ? high - low : (real)0;
 }
 
-/* The outermost tokens from here that a box meets, within so many to either side.  The
- * last lines take a rounding of an edge back. */
+/* The outermost tokens that a box meets, at most this many to either side, in spite of a rounded edge. */
 __device__ inline int from(real lo, int before, int behind)
 {
     if (lo < (real)-before || lo > (real)behind + 1) return lo < 0 ? -before : behind + 1;
@@ -147,8 +146,7 @@ __device__ inline int to(real hi, int before, int behind)
     return (real)high + (real)0.5 < hi ? high + 1 : high;
 }
 
-/* Asks for every token of every box. Where neighbouring threads are neighbouring components, each gets a sector for one
- * number; with PLANES they are neighbouring tokens, and a warp gets 4 or 5 sectors for 32 numbers. */
+/* Requests every token of every box; for a warp that is 32 sectors, with PLANES 4 or 5. */
 template <bool PLANES>
 __global__ void each_pooled(layer p, array<real> out, reals z, reals boxes,
                             reals mix, reals map, reals taps, size_t outputs)
@@ -193,8 +191,7 @@ __global__ void each_pooled(layer p, array<real> out, reals z, reals boxes,
  * of y. */
 enum { LOW_Y, HIGH_Y, LOW_X, HIGH_X, FIRST_Y, MIDDLE_Y, LAST_Y, FIRST_X = 8, MIDDLE_X, LAST_X, LIES = 12 };
 
-/* The token that an edge is in.  Just below a token's border the sum may be rounded up to
- * the next one; then it is taken back. */
+/* The token that an edge is in, also if the sum is rounded up to the next one. */
 double token_of(double edge)
 {
     double token = std::floor(edge + 0.5);
@@ -243,7 +240,7 @@ __device__ inline real running(real v, int lane)
     return v;
 }
 
-/* ---- rung 3: running sums in the device's memory ---------------------------------------- */
+/* ---- cuda3: running sums in the device's memory ---------------------------------------- */
 
 /* T in place of z, a warp for each row: T[x] is the sum up to x. */
 __global__ void rows_summed(array<real> z, int W, size_t rows)
@@ -270,8 +267,7 @@ __device__ inline real sum_before(reals line, size_t first, size_t step, int k)
     return v;
 }
 
-/* What of each row lies between a box's left and right edge, summed down the columns: a thread for each column of each
- * box, which asks for 8 numbers of the box, and 4 sums and 1 written for each row (0 before the first token). */
+/* The part of each row between a box's edges, summed down the columns: a thread for each column of each box. */
 __global__ void columns_summed(layer p, array<real> columns, reals T, reals lies, size_t threads)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -308,13 +304,13 @@ __global__ void edges_gathered(layer p, array<real> out, reals columns, reals li
     out[at] = sum * gate(p, map, plane * p.cells, 1, taps, y, x);
 }
 
-/* ---- rungs 4 to 6: a block keeps a plane, or a few ---------------------------------------- */
+/* ---- cuda4 to cuda6: a block keeps a plane, or a few ---------------------------------------- */
 
 constexpr int PLANE_THREADS = 128;
 
 size_t shared_most() { return device_shared_bytes(1) < SHARED_MOST ? device_shared_bytes(1) : SHARED_MOST; }
 
-/* Bytes of shared memory of a block of so many planes. */
+/* Bytes of shared memory of a block of `planes` planes. */
 size_t plane_bytes(const struct chopd_problem *p, size_t planes)
 {
     double each = (double)LIES * (double)p->G + (double)p->s * (double)p->W + (double)p->H * ((double)p->W + 1);
@@ -420,7 +416,7 @@ __global__ void plane_kept(layer p, array<real> z, reals lies, reals map, reals 
 
 /* ---- the ladder ------------------------------------------------------------------------- */
 
-/* Whether a rung goes by cuda3's passes. */
+/* True if a version uses the passes of cuda3. */
 bool by_passes(int rung, const struct chopd_problem *p)
 {
     return rung == 3 || (rung > 3 && plane_bytes(p, 1) > shared_most());
@@ -474,7 +470,7 @@ template <int rung> void load_tables(struct chopd_device *on, const struct chopd
     device_upload(on, on->taps, on->taps_read, 2 * (H + W));
 }
 
-/* The rung's way from z to what the last product takes. */
+/* From z to the input of the last product. */
 template <int rung> array<real> pool(struct chopd_device *on, const struct chopd_problem *p)
 {
     const layer of = layer_of(p);

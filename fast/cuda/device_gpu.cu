@@ -11,8 +11,7 @@
 static int chosen;
 static size_t allowed = SIZE_MAX;       /* bytes of it that a plan may take */
 
-/* True after an error.  The runtime forgets it: a launch asks for the last error, which may
- * be one of another plan. */
+/* True after an error.  Clears the runtime's last error: the next launch may belong to another plan. */
 static bool failed(bool error)
 {
     if (error) (void)cudaGetLastError();
@@ -89,8 +88,7 @@ static size_t work_bytes(int device)
     return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
 }
 
-/* The first array or transform of a plan fixes its device and the work areas.  Not counted: the libraries' own tables,
- * and the pool of cublasCreate. */
+/* Fixes the plan's device and work areas.  Not counted: the libraries' own tables, and the pool of cublasCreate. */
 static void begin(struct device *d)
 {
     if (d->bytes) return;
@@ -114,8 +112,7 @@ void device_array(struct device *d, array<real> *where, const char *name, const 
                                     "--max-memory), at %s", allowed, name));
 }
 
-/* Each stream has its own handle: two streams of one handle would share its work area.  cublasSetStream resets the work
- * area, so it comes first. */
+/* Each stream has its own handle, and so its work area, which cublasSetStream resets. */
 static void make_stream(struct device *d, struct device::stream *s)
 {
     if (!d->refusal.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");

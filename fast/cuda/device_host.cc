@@ -32,8 +32,7 @@ void device_release(struct device *d)
     for (struct fft &f : d->fourier) fft_release(&f);
 }
 
-/* While there are two branches: records that the library reads or writes this many reals.  Error if the other branch
- * uses them, too. */
+/* With two branches: records what the library reads or writes; an error if the other branch uses it, too. */
 static void library(struct device *d, reals a, size_t count, bool write)
 {
     constexpr size_t words = emulator::words(sizeof(real));

@@ -48,8 +48,7 @@ __global__ void each_output(fc_sizes p, array<real> y, reals x, reals w, size_t 
     y[at] = sum;
 }
 
-/* Blocks of outputs, for one group of images after the other: M C weights for each output of a group, and as many
- * numbers of x for each output of an image. */
+/* Blocks of outputs, for each group of images; M C weights are read for each output of a group. */
 __global__ void images_together(fc_sizes p, array<real> y, reals x, reals w, size_t outputs, int B)
 {
     size_t blocks = (outputs + blockDim.x - 1) / blockDim.x, inputs = (size_t)p.M * p.C;
@@ -157,8 +156,7 @@ __global__ void tokens_gated(cp_sizes p, array<real> gated, reals sum, reals u3,
     gated[at] = u3[n * p.R + r] * sum[i * p.R + r];
 }
 
-/* u5_dr s_ir: 32 components of an image for each block, TOKENS rows of threads. Asks for 2 M + TOKENS + 2 D numbers for
- * each component, whatever N. */
+/* u5_dr s_ir: a block for 32 components of an image; reads 2 M + TOKENS + 2 D numbers a component, for any N. */
 __global__ void image_in_u5(cp_sizes p, array<real> out, reals z, reals u1, reals u2, reals u5)
 {
     SHARED(real, part, TOKENS * 32);

@@ -40,7 +40,7 @@ struct elsa_device : device_heads {
     array<real> weights;        /* [B][h][K^2][N] */
 };
 
-/* What every kernel is given. */
+/* Parameters of every kernel. */
 struct problem_of_elsa {
     int H, W, N, K, entries, dilation;
     int h, c, C, Q, g, width;   /* width: of a row of query, key and value */
@@ -50,7 +50,7 @@ struct problem_of_elsa {
     real scale;
 };
 
-/* ---- rungs 1 and 2: what a thread asks for ---------------------------------------- */
+/* ---- cuda1 and cuda2: what a thread asks for ---------------------------------------- */
 
 /* Everything that a logit is made of. */
 struct sources {
@@ -75,8 +75,7 @@ __device__ inline int embedding(const problem_of_elsa &p, int i, int n)
     return (y + p.K - 1) * (2 * p.K - 1) + x + p.K - 1;
 }
 
-/* The terms of Eq. 4; the first tokens of the images are told by `image`.  Off the grid
- * the key is zero: all lanes read some key, and those that have none forget it. */
+/* The terms of Eq. 4; `image` is the image's first token.  All lanes read a key; off the grid it counts as zero. */
 __device__ inline real terms(const problem_of_elsa &p, const sources &of, size_t image, int i, int n, int a)
 {
     int j = neighbour(p, i, n);
@@ -158,10 +157,9 @@ __global__ void each_convolved(problem_of_elsa p, array<real> convolved, reals q
     convolved[at] = activated<GELU>(sum);
 }
 
-/* ---- rung 1: a thread for each output ---------------------------------------------- */
+/* ---- cuda1: a thread for each output ---------------------------------------------- */
 
-/* Asks for C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, P pairs of a token and a neighbour on the grid: a logit is a
- * bias and C times query, key and embedding of both tokens, and is made two or three times for each output. */
+/* Requests C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, for P pairs of a token and a neighbour on the grid. */
 __global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals factor, reals summand, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -202,10 +200,9 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals 
     y[at] = mean;
 }
 
-/* ---- rung 2: a thread for each token and head ---------------------------------------- */
+/* ---- cuda2: a thread for each token and head ---------------------------------------- */
 
-/* Leaves the filter of a token and a head in weights [a][n][i]: neighbouring threads have neighbouring tokens. Asks for
- * N h K^2 (6 C + 4) numbers: each logit once, and the weight written, read and written again. */
+/* Writes filters as weights [a][n][i], a thread for each token and head; requests N h K^2 (6 C + 4) numbers. */
 __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, size_t filters)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -277,8 +274,7 @@ constexpr int CHUNK = 32 / sizeof(real);        /* channels at a time: a sector 
 constexpr int OWN = TOKENS + 4;                 /* from one channel's tokens to the next */
 constexpr int K_MOST = 7;
 
-/* A plane holds a channel of the tile and its halo.  A warp reads 4 rows of 8 tokens: rows 8 or 24 words apart lie in
- * other banks.  It writes 8 channels of 4 neighbours: so do planes of 32 n + 4 words. */
+/* A plane holds a channel of tile and halo; this pitch and size avoid bank conflicts of reads and of writes. */
 template <int K> struct planes {
     static constexpr int edge = TILE + K - 1, pitch = K > 1 ? 24 : 8;
     static constexpr int size = (edge * pitch + 27) / 32 * 32 + 4;
@@ -296,7 +292,7 @@ struct tile {
 __device__ __host__ inline int less(int a, int b) { return a < b ? a : b; }
 __device__ __host__ inline int rounded_up(int a, int b) { return (a + b - 1) / b; }
 
-/* Tiles of a lattice, along an axis of so many tokens. */
+/* Tiles of a lattice, along an axis of `size` tokens. */
 __device__ __host__ inline int tiles_along(int size, int dilation)
 {
     return rounded_up(rounded_up(size, dilation), TILE);
@@ -319,8 +315,7 @@ __device__ inline int lattice_token(const problem_of_elsa &p, const tile &t, int
     return row < 0 || column < 0 || y >= p.H || x >= p.W ? OFF_GRID : y * p.W + x;
 }
 
-/* Has the threads of a block bring(channel, row, column, token) to all places of a plane, for some channels:
- * neighbouring threads bring neighbouring channels, then columns, which are counted in fours. */
+/* Calls bring(channel, row, column, token) for all places of planes; neighbouring threads: neighbouring channels. */
 template <int K, int CHANNELS, class bringing>
 __device__ inline void bring_halo(const problem_of_elsa &p, const tile &t, bringing bring)
 {
@@ -332,10 +327,9 @@ __device__ inline void bring_halo(const problem_of_elsa &p, const tile &t, bring
     }
 }
 
-/* ---- rungs 3 and 4: neighbourhoods ------------------------------------------------------ */
+/* ---- cuda3 and cuda4: neighbourhoods ------------------------------------------------------ */
 
-/* sum_n (factor_n w_n + summand_n) v_n, or without a ghost head sum_n w_n v_n; v is a plane
- * from the first neighbour on, and the rows of the ghost head come in packs. */
+/* sum_n (factor_n w_n + summand_n) v_n, or sum_n w_n v_n; v is a plane from the first neighbour on. */
 template <int K, bool GHOST>
 __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<real> factor, shared<real> summand)
 {
@@ -355,7 +349,7 @@ __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<re
 }
 
 /* A block: a tile of one image and its halo, each token asked for once, and up to HEADS heads; a thread: a token and a
- * head.  FUSED writes y, else weights [a][n][i] as rung 2 has them.  In the final variant only the own half exists, and
+ * head.  FUSED writes y, else weights [a][n][i] as in cuda2.  In the final variant only the own half exists, and
  * `convolved` holds what it maps. */
 template <int K, bool NEIGHBOURS, bool FUSED>
 __global__ void __launch_bounds__(TOKENS * HEADS, 2)
@@ -412,8 +406,7 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
         }
         __syncthreads();
 
-        /* Step 3: both halves of the logits.  The warp has one head: its embeddings are read
-         * four at a time, by all lanes at once. */
+        /* Step 3: both halves of the logits.  All lanes read the same four embeddings: a warp has one head. */
         for (int channel = 0; channel < CHUNK; channel++) {
             shared<real> plane = other + (channel * planes::size + place);
             real z = p.equation == 7 ? plane[K / 2 * planes::pitch + K / 2] : own[channel * OWN + token];
@@ -494,12 +487,11 @@ neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, real
     }
 }
 
-/* ---- rungs 3 and 4: the final variant's convolution ----------------------------------------- */
+/* ---- cuda3 and cuda4: the final variant's convolution ----------------------------------------- */
 
 constexpr int EIGHT = 8;        /* outputs of a block, four a thread, and inputs at a time */
 
-/* Groups of 4 channels, two in a block, or of a multiple of 8.  Eight outputs share the query and key of a tile and its
- * halo, where each_convolved asks for 2 g K^2 numbers of them for each output. */
+/* Groups of 4 channels, two in a block, or of a multiple of 8: eight outputs share the query and key of a tile. */
 template <int K>
 __global__ void __launch_bounds__(2 * TOKENS)
 convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals conv_b)
@@ -547,34 +539,14 @@ convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals
 
 problem_of_elsa given(const struct elsa_problem *p)
 {
-    problem_of_elsa g = {};
-    g.H = (int)p->grid.size[0];
-    g.W = (int)p->grid.size[1];
-    g.N = (int)p->heads.N;
-    g.K = (int)p->K;
-    g.entries = (int)p->entries;
-    g.dilation = (int)p->dilation;
-    g.h = (int)p->heads.h;
-    g.c = (int)p->heads.c;
-    g.C = (int)p->heads.C;
-    g.Q = (int)p->heads.Q;
-    g.g = (int)p->g;
-    g.width = 2 * g.Q + g.C;
-    g.equation = p->equation;
-    g.T = (int)p->T;
-    g.qk = p->terms.qk;
-    g.qr = p->terms.qr;
-    g.rk = p->terms.rk;
-    g.b = p->terms.b;
-    g.windows = p->windows;
-    g.by_block = p->equation == 4 || p->ghost.by_block;
-    g.ghosted = p->ghost.add;
-    g.norm = p->norm;
-    g.scale = p->scale;
-    return g;
+    int C = (int)p->heads.C, Q = (int)p->heads.Q;
+    return {(int)p->grid.size[0], (int)p->grid.size[1], (int)p->heads.N, (int)p->K, (int)p->entries, (int)p->dilation,
+            (int)p->heads.h, (int)p->heads.c, C, Q, (int)p->g, 2 * Q + C, p->equation, (int)p->T,
+            p->terms.qk, p->terms.qr, p->terms.rk, p->terms.b, p->windows, p->equation == 4 || p->ghost.by_block,
+            p->ghost.add != nullptr, p->norm, p->scale};
 }
 
-/* Whether a rung plays its trick on this problem, and whether on its convolution. */
+/* True if a version uses tiles for this problem, and for its convolution. */
 bool in_tiles(const struct elsa_problem *p, int rung)
 {
     return rung > 2 && p->equation != 4 && p->K <= K_MOST;

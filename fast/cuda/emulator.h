@@ -59,8 +59,7 @@ struct place {
         : at((long long)index), file(in), line(number) {}
 };
 
-/* Who last wrote a word and who read it since: epochs count barriers and launches, over
- * all of the process, so that a trace of an earlier launch says nothing. */
+/* Who last wrote and who read a word; epochs count the barriers and launches of the process. */
 struct trace {
     uint32_t write_epoch, read_epoch;
     uint32_t lanes;                     /* of the reader's warp, that have read */
@@ -170,8 +169,7 @@ bool branch_is_late();                  /* whether the seed lets it run when the
 /* What a library does to words while there are two branches: false where the other one is met. */
 bool library_access(trace *traces, size_t count, bool write);
 
-/* The shared memory in bytes that a block may have if this many share a multiprocessor, and
- * ten times the compute capability; of the device that is emulated (counts.h). */
+/* Of the emulated device (counts.h): as device_shared_bytes and device_capability. */
 size_t shared_most(int blocks);
 int capability();
 

@@ -72,8 +72,7 @@ __device__ inline tap_of_hilo tap_at(int i, int s, int windows)
     return {low, low + 1 < windows ? low + 1 : low, (real)(twice - low * 2 * s) / (2 * s)};
 }
 
-/* Eq. 6: the branches side by side, a thread for each output.  Lo-Fi has a row for each token,
- * or spread it is one for each window. */
+/* Eq. 6: the branches side by side.  Lo-Fi has a row for each token, or if spread for each window. */
 __global__ void side_by_side(plane_of_hilo p, array<real> y, reals high, reals low, bool spread, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -26,7 +26,7 @@ namespace {
 struct lisa_device : device_heads {
     struct circulant circle;
     struct shared_grids grids;
-    bool shares;                /* whether rung 3 finds room in shared memory */
+    bool shares;                /* true if cuda3 fits in shared memory */
     array<real> key, value;     /* the tables; e is the value's */
     array<real> ba, bb;
     array<real> a;              /* [B][h][pairs][N][2] */
@@ -56,7 +56,7 @@ __global__ void normalise(problem_of_lisa p, array<real> qkv, size_t count)
     for (int ch = 0; ch < p.c; ch++) qkv[row + ch] /= norm;
 }
 
-/* ---- rung 1: a thread for each output ------------------------------------------------ */
+/* ---- cuda1: a thread for each output ------------------------------------------------ */
 
 /* Eq. 4: y_ik = sum_j (q_i . k_j) R_ij v_jk. */
 __global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, reals qkv, reals e, size_t outputs)
@@ -105,7 +105,7 @@ __global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals w
     y[at] = sum;
 }
 
-/* ---- rung 2: between the library's transforms ------------------------------------------
+/* ---- cuda2: between the library's transforms ------------------------------------------
  *
  * Signals are side by side on their circles, [points][B C][re, im], as tokens are.  A kernel has a thread for each
  * number that it writes. */
@@ -121,8 +121,7 @@ __global__ void lay_kernels(problem_of_lisa p, array<real> z, reals table, int r
     store(z, 2 * ((size_t)f * width + first + k), both_of(w));
 }
 
-/* Keys or values on their circles, 0 off the tokens.  In Eq. 4 the values times two
- * channels of the key, j and j + 1. */
+/* Keys or values on their circles, 0 elsewhere; in Eq. 4 values times channels j and j + 1 of the key. */
 __global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int third, int j, size_t signals)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -142,8 +141,7 @@ __global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int thir
     store(z, 2 * at, both_of(laid));
 }
 
-/* G = z times the kernels from `first` on, `rows` of them or one for all; and two columns
- * of the bias everywhere: a constant is one number at frequency 0. */
+/* G = z times `rows` kernels from `first` on, or one; plus two columns of the bias, a number at frequency 0. */
 __global__ void multiply(problem_of_lisa p, array<real> G, reals z, reals kernels, int first,
                          int rows, int width, reals bias, int d, size_t signals)
 {
@@ -202,13 +200,10 @@ __global__ void weigh(problem_of_lisa p, array<real> y, reals G, reals a, reals 
 problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p)
 {
     const struct circulant *circle = &on->circle;
-    problem_of_lisa g = {};
-    g.N = (int)p->heads.N;
-    g.h = (int)p->heads.h;
-    g.c = (int)p->heads.c;
-    g.C = (int)p->heads.C;
-    g.D = (int)p->D;
-    g.pairs = (int)((p->equation == 4 ? p->heads.c : p->D) + 1) / 2;
+    const struct heads_problem *of = &p->heads;
+    problem_of_lisa g = {(int)of->N, (int)of->h, (int)of->c, (int)of->C, (int)p->D,
+                         (int)((p->equation == 4 ? of->c : p->D) + 1) / 2, {}, {}, {}, {}, {}, (int)circle->points,
+                         p->wraps, p->window.axes > 0, p->equation > 5 ? (int)of->c : 1, (int)p->e_columns};
     for (int a = 0; a < GRID_AXES; a++) {
         g.grid[a] = (int)p->g.size[a];
         g.window[a] = p->window.axes ? (int)p->window.size[a] : 0;
@@ -216,11 +211,6 @@ problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p
         g.circle[a] = (int)circle->size[a];
         g.reach[a] = (int)circle->reach[a];
     }
-    g.points = (int)circle->points;
-    g.wraps = p->wraps;
-    g.local = p->window.axes;
-    g.rows = p->equation > 5 ? g.c : 1;
-    g.tables = (int)p->e_columns;
     return g;
 }
 
@@ -344,7 +334,7 @@ void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
     device_fourier_reals(on, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
 }
 
-/* True if a problem suits rung 3; and its layout there.  Lanes: as many channels, up to 16, as let two blocks share a
+/* True if a problem suits cuda3; and its layout there.  Lanes: as many channels, up to 16, as let two blocks share a
  * multiprocessor, or one channel. */
 bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
 {

@@ -9,7 +9,7 @@
 #include "../lisa/circulant.h"
 #include "shared_fft.h"
 
-/* What every kernel is given. */
+/* Parameters of every kernel. */
 struct problem_of_lisa {
     int N, h, c, C, D, pairs;
     int grid[GRID_AXES], window[GRID_AXES], entries[GRID_AXES];     /* of the tokens; of a local kernel; of a table */
@@ -86,8 +86,7 @@ __device__ inline int circle_point(const problem_of_lisa &p, int token)
     return point;
 }
 
-/* What a kernel is at a point of its circle: two columns of a row of its table as real
- * and imaginary part, over the number of points.  Eq. 4's stand alone. */
+/* A kernel at a point of its circle: two columns of its table as [re, im], over the number of points; Eq. 4's alone. */
 __device__ inline point kernel_point(const problem_of_lisa &p, reals table, int rows, int columns, int each,
                                      int row, int pair, int point_of_circle)
 {
@@ -144,8 +143,7 @@ __global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spe
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) store(spectra, 2 * (to + e), load<2>(grid, 2 * e));
 }
 
-/* A group's spectra times a kernel's, transformed back: the grid holds the convolutions
- * of its lanes with two latents, the bias on them.  Barriers before and behind. */
+/* Convolutions of a group with two latents, and their bias, in the grid.  Begins and ends with a barrier. */
 __device__ inline void convolve(const problem_of_lisa &p, const shared_grids &g, shared<real> grid,
                                 shared<const real> turns, reals spectra, reals kernel,
                                 bool one_for_all, reals bias, int group, int pair)
@@ -181,8 +179,7 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
         convolve(p, g, grid, room, spectra + 2 * (key + group * numbers),
                  kernels + 2 * (kernel + (one_for_all ? 0 : group * numbers)), one_for_all, ba, group, pair);
 
-        /* Step 2: their products with the query, summed over the lanes.  All threads of a
-         * warp meet here, with a token or without. */
+        /* Step 2: their products with the query, summed over the lanes; all threads of a warp take part. */
         for (int first = 0; first < p.N << g.shift; first += blockDim.x) {
             int e = first + threadIdx.x, i = e >> g.shift, ch = group * lanes + (e & (lanes - 1));
             point sum = {0, 0};
@@ -203,8 +200,7 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
     }
 }
 
-/* y of a group of channels: blocks of (group, head, image), which take all latents, two at a time, and keep the sums
- * next to the grid: spectra, kernels and a are read once, y is written once, and nothing else. */
+/* y of a group of channels: blocks of (group, head, image) keep the sums of all latents next to the grid. */
 __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, reals a, reals spectra, reals kernels,
                              reals bb, reals turns)
 {
@@ -238,8 +234,7 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, r
     }
 }
 
-/* Eq. 4, a thread for each query, with keys and values in tiles: blocks of (queries, head, image), which make 2 N c /
- * 32 requests for keys and values; a warp makes N more for the RPE and 2 c for q and y. */
+/* Eq. 4, a thread for each query, keys and values in tiles: blocks of (queries, head, image). */
 template <int CHANNELS>
 __global__ void tiled(problem_of_lisa p, array<real> y, reals qkv, reals e)
 {

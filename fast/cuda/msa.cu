@@ -95,8 +95,7 @@ __device__ inline int meeting_side(const struct meeting &m, int window, int entr
     return 2 * below + beside;
 }
 
-/* Where the offset table holds the pair of query i and key j: offsets of an axis of n
- * points have 2n - 1 places. */
+/* The entry of query i and key j in the offset table: offsets of an axis of n points have 2n - 1 places. */
 __device__ inline int meeting_offset(const struct meeting &m, int i, int j)
 {
     int plane = m.rows * m.columns;
@@ -112,7 +111,7 @@ struct msa_device : device_heads {
     array<real> factor, summand;        /* [C][P], there with a ghost head */
 };
 
-/* What every rung's kernel is given. */
+/* Parameters of every kernel. */
 struct problem_of_msa {
     struct meeting meet;
     int h, c, width;            /* width: of a row of query, key and value */
@@ -149,7 +148,7 @@ __device__ inline real score(const problem_of_msa &p, reals qkv, reals rpe, size
     return sum;
 }
 
-/* ---- rung 1: a thread for each output ------------------------------------------ */
+/* ---- cuda1: a thread for each output ------------------------------------------ */
 
 __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost, size_t outputs)
 {
@@ -169,8 +168,7 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
         top = fmax(top, score(p, qkv, rpe, q, (image + j) * p.width + C + head * p.c, i, j, head));
     }
 
-    /* Step 2: the weights' sum, and the values under them; with a ghost head those under
-     * its factors, and those under its summands, which no softmax has seen. */
+    /* Step 2: the weights' sum, and the values' under them; a ghost head's summands have no softmax. */
     real sum = 0, mean = 0, plain = 0;
     for (int e = 0; e < p.meet.entries; e++) {
         int j = meeting_token(p.meet, window, e);
@@ -190,11 +188,9 @@ __global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rp
     y[at] = mean / sum + plain;
 }
 
-/* ---- rung 2: a thread for each query --------------------------------------------- */
+/* ---- cuda2: a thread for each query --------------------------------------------- */
 
-/* The query of a thread: blocks of queries of one window of one head of one image, the
- * window and the block on the grid's first axis, the head on its second, the image, of
- * those of this launch, on its third. */
+/* The query of a thread: the grid's axes are (window, block of queries), head, and image of this launch. */
 struct query_of_thread {
     bool there;                 /* all threads fetch tiles, and some have no query */
     int i, window, side, head;
@@ -275,10 +271,9 @@ __global__ void each_query(problem_of_msa p, array<real> y, reals qkv, reals rpe
     write(y, g, plain, p, own);
 }
 
-/* ---- rung 3: keys and values in tiles --------------------------------------------- */
+/* ---- cuda3: keys and values in tiles --------------------------------------------- */
 
-/* A block asks the device for each key and value once, 2 N c numbers of a head. A warp reads a word of shared memory in
- * one cycle for each of its 2 N c products. */
+/* A block requests 2 N c numbers of a head once; a warp reads 2 N c words of shared memory in as many cycles. */
 template <int CHANNELS, bool GHOST>
 __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
@@ -319,7 +314,7 @@ __global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, gho
     if (own.there) write(y, g, plain, p, own);
 }
 
-/* ---- rung 4: four queries and four keys a thread ------------------------------------ */
+/* ---- cuda4: four queries and four keys a thread ------------------------------------ */
 
 constexpr int THREADS = 128;            /* 16 groups of eight */
 constexpr int SHARE = 4;                /* queries of a group, 16 apart; keys of a thread, 8 apart */
@@ -339,8 +334,7 @@ inline size_t blocked_reals(int c)
     return (size_t)(BLOCK + 2 * KEYS) * blocked_pitch(c) + BLOCK * WEIGHTS;
 }
 
-/* Rows of entries first ... first + rows - 1 of a window, `column` of their query, key and
- * value, times a scale; zeros where there is no entry or no channel. */
+/* A window's entries from `first` on, `column` of their q, k and v, times a scale; zeros where there is none. */
 template <int W>
 __device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_msa &p, reals qkv,
                                   size_t image, int window, int first, int rows, int column, real scale)
@@ -394,8 +388,7 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
                     for (int l = 0; l < 4; l++) score[r][n] += queries[r][l] * keys[n][l];
         }
 
-        /* Step 2: the largest of a query's scores, and its weights; none for a key that it
-         * does not meet. */
+        /* Step 2: the largest of a query's scores, and its weights; 0 for a key that it does not meet. */
         UNROLL for (int r = 0; r < SHARE; r++) {
             int e = block + down + 16 * r, side = meeting_side(p.meet, window, e);
             real most = top[r];
@@ -456,8 +449,7 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, r
 #ifndef TWICETOLD_DOUBLE
 /* ---- on tensor cores ----------------------------------------------------------------- */
 
-/* Entries first ... first + KEYS - 1 of a window: their keys in words along the channels, and
- * their values in words across as many entries as share one; zeros where there is none. */
+/* KEYS entries of a window in words: keys along channels, values across entries; zeros where there is none. */
 template <class P, int CHANNELS>
 __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const problem_of_msa &p,
                                    reals qkv, size_t image, int window, int first, int channel)
@@ -481,8 +473,7 @@ __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const
     }
 }
 
-/* An instruction makes 16 x 8 x 8 products in TF32 and 16 x 8 x 16 in BF16.  The device is asked for each sector once,
- * as by `blocked`, and weights do not pass through shared memory. */
+/* The device is asked for each sector once, as by `blocked`; weights do not use shared memory. */
 template <class P, int CHANNELS>
 __global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, reals rpe)
 {
@@ -557,7 +548,7 @@ template <class F> void in_launches(struct msa_device *on, const struct msa_prob
     });
 }
 
-/* Registers are counted when the kernel is compiled: heads of up to so many channels. */
+/* Registers are counted when the kernel is compiled: heads of up to CHANNELS channels. */
 template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int rung)
 {
     problem_of_msa of = given(p);

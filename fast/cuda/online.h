@@ -15,8 +15,7 @@
 #define UNROLL
 #endif
 
-/* What a query has gathered: the largest score, the sum of the weights under it, and the
- * values under them (chapter 0, the fast form). */
+/* Of a query: the largest score, the sum of the weights, and of the values under them (chapter 0, the fast form). */
 template <int CHANNELS> struct gathered {
     real top, sum, mean[CHANNELS];
 };
@@ -31,8 +30,7 @@ template <int CHANNELS> __device__ inline void gather(gathered<CHANNELS> &g, rea
     for (int d = 0; d < CHANNELS; d++) g.mean[d] *= shrink;
 }
 
-/* c channels from an index on, and zeros behind them: four at once where c is a multiple
- * of four, and so the index is. */
+/* c channels from an index on, then zeros; four at once if c, and so the index, is a multiple of four. */
 template <int CHANNELS>
 __device__ inline void fetch_row(real (&row)[CHANNELS], reals from, size_t at, int c, real scale)
 {

@@ -153,8 +153,7 @@ void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<
 
 /* ---- a group in registers ------------------------------------------------------------- */
 
-/* PACKS times four channels of a row, which lie so that the lanes that share the row ask for
- * neighbours together; zeros beyond its c channels. */
+/* PACKS times four channels of a row, interleaved with the other lanes of the row; zeros beyond c channels. */
 template <int PACKS>
 __device__ inline void rows_part(real (&own)[4 * PACKS], reals from, size_t at, int c, int part, int parts, bool there)
 {
@@ -167,8 +166,7 @@ __device__ inline void rows_part(real (&own)[4 * PACKS], reals from, size_t at, 
     }
 }
 
-/* Asks for each number of query, key, value and output once, in whole sectors.  A key takes a shuffle for each of a
- * lane's channels of key and value, and one for each halving of a sum. */
+/* Requests each number once, in whole sectors; a key takes a shuffle for each channel of a lane's key and value. */
 template <int PACKS>
 __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q, reals k, reals v)
 {
@@ -212,8 +210,7 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q
     }
 }
 
-/* Whether that is how a group is told: as many lanes a row as have channels, but no more than
- * the warp has, and no more channels a lane than registers. */
+/* True if it ran: a row has as many lanes as channels or the warp allow, and its channels fit the registers. */
 bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     constexpr int MOST = sizeof(real) == 4 ? 8 : 4;
@@ -230,7 +227,7 @@ bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals
     return true;
 }
 
-/* The attention of all groups, by a rung. */
+/* The attention of all groups, by a version. */
 void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t outputs = p.groups * p.queries * p.heads * p.c;

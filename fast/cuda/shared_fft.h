@@ -77,8 +77,7 @@ template <bool INVERSE> __device__ inline point quarter(point a)
     return INVERSE ? point{-a.im, a.re} : point{a.im, -a.re};
 }
 
-/* cos and sin of k / R of a circle, R one of 3, 5 and 7; both are known when this is
- * compiled.  The other half of the circle is this one's mirror. */
+/* cos and sin of k / R of a circle, for R = 3, 5, 7, at compile time; one half mirrors the other. */
 __device__ constexpr real cosine(int R, int k)
 {
     int m = k > R - k ? R - k : k;
@@ -156,8 +155,7 @@ template <int R, bool INVERSE> __device__ inline void butterfly(point *z)
 
 /* ---- the passes -------------------------------------------------------------------- */
 
-/* A pass over `2^shift` lanes.  Forward, what leaves is turned before the next pass;
- * the inverse turns it back as it comes. */
+/* A pass over `2^shift` lanes; points are turned by the twiddle factors after it, or in the inverse before it. */
 template <int R, bool INVERSE>
 __device__ inline void shared_fft_pass(int points, int step, int stride, int turn, shared<real> grid,
                                        shared<const real> turns, int shift)

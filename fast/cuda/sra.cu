@@ -57,8 +57,7 @@ __global__ void lay_out(plane_of_sra p, array<real> patches, reals x, size_t cou
     patches[(m * p.C + e) * T + t] = x[token_of(p, m, t) * p.C + e];
 }
 
-/* The layer norm, in place: LANES threads have a token, 1 or a warp.  The mean is that of what lies beyond the
- * first channel, as layer_norm has it. */
+/* The layer norm, in place: 1 or 32 threads (LANES) a token; like layer_norm it averages differences from channel 0. */
 template <int LANES>
 __global__ void normalise(array<real> rows, reals gain, reals bias, size_t count, int C)
 {

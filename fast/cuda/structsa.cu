@@ -51,15 +51,14 @@ struct box {
     int t, y, x;
 };
 
-/* Keys or values: their windows, where they stand in a row of query, key and value, and
- * the steps of their filters. */
+/* Keys or values: their windows, their place in a row of query, key and value, the steps of their filters. */
 struct side {
     box window;
     int entries, part;
     int pattern, entry, channel;
 };
 
-/* What every rung's kernel is given. */
+/* Parameters of every kernel. */
 struct problem_of_structsa {
     box tokens, centres, stride;
     int N, J, D, h, c, width;   /* width: of a row of query, key and value */
@@ -70,8 +69,8 @@ struct problem_of_structsa {
 };
 
 constexpr int BLOCK = 128;      /* queries of a block */
-constexpr int TILE = 32;        /* virtual tokens of a tile of rung 3 */
-constexpr int CENTRES = 8;      /* of a tile of rung 4 */
+constexpr int TILE = 32;        /* virtual tokens of a tile of cuda3 */
+constexpr int CENTRES = 8;      /* of a tile of cuda4 */
 constexpr int SLAB = 32;        /* channels of a halo that is not held whole */
 constexpr int ROOM = 48 * 1024 / (int)sizeof(real);
 
@@ -116,7 +115,7 @@ __device__ inline real convolved(const problem_of_structsa &p, const side &s, re
     return sum;
 }
 
-/* ---- rung 1: a thread for each output ------------------------------------------ */
+/* ---- cuda1: a thread for each output ------------------------------------------ */
 
 /* Eq. 3 and 13: sum_mc q_ic k_{j+m,c} h_dmc. */
 __device__ inline real score(const problem_of_structsa &p, reals hk, reals qkv, size_t image,
@@ -133,8 +132,7 @@ __device__ inline real score(const problem_of_structsa &p, reals hk, reals qkv, 
     return sum;
 }
 
-/* A warp makes 2 S (3 c + 1) + 1 requests, S being D times the entries of all windows that are on the grid: q, k and
- * the detector for each of c channels, in both passes. */
+/* A warp makes 2 S (3 c + 1) + 1 requests, S being D times the entries of all windows that are on the grid. */
 __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, reals hk, reals hv, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -158,10 +156,9 @@ __global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, rea
     y[at] = mean / sum;
 }
 
-/* ---- rung 2: virtual tokens, and a thread for each query ------------------------- */
+/* ---- cuda2: virtual tokens, and a thread for each query ------------------------- */
 
-/* Neighbouring threads are neighbouring channels of all heads: tokens and filters are read
- * side by side, and written so within a head. */
+/* Neighbouring threads are neighbouring channels of all heads, in tokens, filters and, within a head, the result. */
 __global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, array<real> value, reals qkv,
                                     reals hk, reals hv, size_t items)
 {
@@ -213,7 +210,7 @@ __global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, real
     store_mean(y, own.y, g, p.c);
 }
 
-/* ---- rung 3: virtual tokens in tiles --------------------------------------------- */
+/* ---- cuda3: virtual tokens in tiles --------------------------------------------- */
 
 /* Dense rows from the device into rows of `pitch`, by all threads of the block. */
 template <int W>
@@ -242,8 +239,7 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
         int keys = virtual_tokens - first < TILE ? (int)(virtual_tokens - first) : TILE;
         size_t at = (own.group * virtual_tokens + first) * p.c;
 
-        /* Step 1: a tile is one stretch of memory; four reals at once where rows are
-         * multiples of four. */
+        /* Step 1: a tile is contiguous; four reals at once if rows are multiples of four. */
         if (p.c % 4 == 0) {
             fetch_tile<4>(k, key, at, keys, p.c, p.pitch);
             fetch_tile<4>(v, value, at, keys, p.c, p.pitch);
@@ -253,14 +249,14 @@ __global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key
         }
         __syncthreads();
 
-        /* Step 2: each query against all of it. */
+        /* Step 2: each query against all of them, while other threads fetch the next halo. */
         if (own.there) attend(g, q, k, v, keys, p.pitch);
         __syncthreads();        /* the tile has been read */
     }
     if (own.there) store_mean(y, own.y, g, p.c);
 }
 
-/* ---- rung 4: virtual tokens of a tile, made in place ------------------------------ */
+/* ---- cuda4: virtual tokens of a tile, made in place ------------------------------ */
 
 /* How much of it is there at a time; all centres of a tile are. */
 struct tile {
@@ -291,8 +287,7 @@ __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &
     }
 }
 
-/* The virtual tokens of `patterns` patterns at a run, in a slab of channels.  A thread has
- * a pattern and a channel. */
+/* The virtual tokens of `patterns` patterns at a run, in a slab of channels: a thread for each pattern and channel. */
 __device__ inline void convolve(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s,
                                 const run &r, reals filters, int head, int pattern, int patterns, int first, int slab)
 {
@@ -330,8 +325,7 @@ __device__ inline void make_tile(Make make, shared<real> halo, const problem_of_
     }
 }
 
-/* A block asks for its halos four channels at a time, and for each filter once a tile instead of once a centre.  No
- * virtual token is in the device's memory. */
+/* A block requests a filter once a tile, not once a centre.  Virtual tokens are in shared memory only. */
 template <int CHANNELS>
 __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, reals qkv, reals hk, reals hv)
 {
@@ -368,10 +362,9 @@ __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, rea
 #ifndef TWICETOLD_DOUBLE
 /* ---- on tensor cores ----------------------------------------------------------------- */
 
-constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads: eight warps of 16 queries, of rung 4's BLOCK */
+constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads: eight warps of 16 queries, of the BLOCK of cuda4 */
 
-/* Row d CENTRES + t of a tile is the virtual token of pattern d at centre t: eight keys of a
- * product are one pattern's.  Of an odd number of patterns the last has zeros beside it. */
+/* Row d CENTRES + t of a tile is pattern d at centre t; an odd number of patterns is followed by one of zeros. */
 __host__ __device__ inline int even(int patterns) { return (patterns + 1) / 2 * 2; }
 
 template <class P, int CHANNELS> constexpr int key_words = CENTRES * pitches<P, CHANNELS>::key;
@@ -393,8 +386,7 @@ __device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const 
     return h;
 }
 
-/* As convolve, with a pattern and two channels for a thread, which puts away what it has made
- * of them at all centres: put(sums, pattern, channel). */
+/* As convolve, with two channels a thread; put(sums, pattern, channel) stores the sums at all centres. */
 template <class Put>
 __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of_structsa &p, const side &s,
                                     const run &r, reals filters, int head, int pattern, int patterns,
@@ -588,7 +580,7 @@ template <class P> void core_of_tensor_cores(struct structsa_device *on, const s
 }
 #endif
 
-/* Tensor cores are rung 4's: where they are not taken, that is. */
+/* Tensor cores prepare what cuda4 does, to which they fall back. */
 template <int rung> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
     tile by;

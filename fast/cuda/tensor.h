@@ -159,8 +159,7 @@ __device__ inline void fetch_queries(sixteen<P, CHANNELS> &own, reals from, cons
             for (float &entry : tile) entry = 0;
 }
 
-/* score[n]: of this lane's queries with keys 8 n + 2 four and the next, from row `first`: two of
- * the upper query, two of the lower. */
+/* score[n]: two of the upper and two of the lower query, with keys 8 n + 2 four and the next, from row `first`. */
 template <class P, int CHANNELS, int EIGHTS>
 __device__ inline void score_keys(float (&score)[EIGHTS][4], const sixteen<P, CHANNELS> &own, shared<const uint32_t> k,
                                   int first)
@@ -175,8 +174,7 @@ __device__ inline void score_keys(float (&score)[EIGHTS][4], const sixteen<P, CH
     }
 }
 
-/* The softmax runs along: scores become weights, and what was gathered shrinks.  A score of
- * minus infinity is a key that the query does not meet. */
+/* An online softmax: scores become weights, earlier sums shrink.  A score of minus infinity marks a key not met. */
 template <class P, int CHANNELS, int EIGHTS>
 __device__ inline void weigh(float (&score)[EIGHTS][4], sixteen<P, CHANNELS> &own)
 {
@@ -196,8 +194,7 @@ __device__ inline void weigh(float (&score)[EIGHTS][4], sixteen<P, CHANNELS> &ow
     }
 }
 
-/* The values under these weights, and the weights' sum: as they were rounded, so that weights
- * and values are divided by what they were multiplied by. */
+/* Adds the values under these weights; the weights are summed as they were rounded. */
 template <class P, int CHANNELS, int EIGHTS>
 __device__ inline void gather_values(sixteen<P, CHANNELS> &own, const float (&weight)[EIGHTS][4],
                                      shared<const uint32_t> v, int first)
