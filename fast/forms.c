@@ -1,7 +1,7 @@
 /* forms.c -- the forms that fast/ tells; see forms.h */
 
 #include "forms.h"
-#include "../reference/forms.h"
+#include "../reference/runtime/forms.h"
 #include "../reference/msa.h"
 #include "../reference/sra.h"
 #include "../reference/lisa.h"

@@ -5,7 +5,7 @@
 #ifndef TWICETOLD_FAST_FORMS_H
 #define TWICETOLD_FAST_FORMS_H
 
-#include "../reference/plan.h"
+#include "../reference/runtime/plan.h"
 
 #ifdef __cplusplus
 extern "C" {

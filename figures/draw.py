@@ -84,7 +84,7 @@ class Run:
 
     def about(self):
         """The comments at the head of every table: machine, compiler, commit, day."""
-        return self.program("figures/machine") + [measured()]
+        return self.program("figures/bench/machine") + [measured()]
 
     def table(self, name):
         """Begins a table of measurements, which sweeps fill."""
@@ -143,7 +143,7 @@ def redraw(name, options):
         if chapter.layers:
             run.say("count requests of the CUDA versions")
             run.write(name + "-cuda", [line for words in chapter.layers
-                                       for line in run.program("figures/cuda", *words.split())])
+                                       for line in run.program("figures/bench/cuda", *words.split())])
         chapter.derived(run)
         for figure, layout in chapter.drawings.items():
             run.draw(figure, layout)

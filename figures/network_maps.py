@@ -75,7 +75,7 @@ def meet(operator, kind, images):
 
 def count_kinds(name, grid=None, runs=0):
     """The rows of networks-profile by kind of step: dictionaries of its columns."""
-    lines = call("figures/networks-profile", runs, name, "fast", *([grid] if grid else [])).splitlines()
+    lines = call("figures/bench/networks-profile", runs, name, "fast", *([grid] if grid else [])).splitlines()
     head, *rows = [line.lstrip("#").split("\t") for line in lines if not line.startswith("# ")]
     return {fields[2]: dict(zip(head, fields)) for fields in rows}
 

@@ -8,7 +8,7 @@
  * Contract: naive/attention.h. */
 
 #include "attention.h"
-#include "../reference/steps.h"
+#include "../reference/runtime/steps.h"
 
 void attention_naive_weights(real *a, const real *q, const real *k, const real *r,
                              real scale, size_t queries, size_t keys, size_t channels)

@@ -7,8 +7,8 @@
 #ifndef TWICETOLD_NAIVE_ATTENTION_H
 #define TWICETOLD_NAIVE_ATTENTION_H
 
-#include "../reference/grid.h"
-#include "../reference/heads.h"
+#include "../reference/runtime/grid.h"
+#include "../reference/runtime/heads.h"
 
 /* y [queries][channels] from q [queries][channels], k and v [keys][channels];
  * a [queries][keys] is room for the attention kernel, and holds it on return;

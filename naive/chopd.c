@@ -13,7 +13,7 @@
 #include "chopd.h"
 #include "dfc.h"
 #include "forms.h"
-#include "../reference/resample.h"
+#include "../reference/runtime/resample.h"
 
 /* ---- the hearts ---------------------------------------------------------- */
 

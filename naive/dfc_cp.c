@@ -7,7 +7,7 @@
 
 #include "dfc.h"
 #include "forms.h"
-#include "../reference/steps.h"
+#include "../reference/runtime/steps.h"
 
 /* W_imncd = sum_r u1_ir u2_mr u3_nr u4_cr u5_dr; u1 may be absent, and is then one. */
 void dfc_naive_tensor(real *w, const struct dfc_problem *p)

@@ -14,7 +14,7 @@
 
 #include "elsa.h"
 #include "forms.h"
-#include "../reference/steps.h"
+#include "../reference/runtime/steps.h"
 
 /* ---- Hadamard attention and the ghost head -------------------------------- */
 

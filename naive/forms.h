@@ -3,7 +3,7 @@
 #ifndef TWICETOLD_NAIVE_FORMS_H
 #define TWICETOLD_NAIVE_FORMS_H
 
-#include "../reference/forms.h"
+#include "../reference/runtime/forms.h"
 
 extern const struct form_row naive_forms[];
 

@@ -14,8 +14,8 @@
 
 #include "hilo.h"
 #include <math.h>
-#include "../reference/heads.h"
-#include "../reference/resample.h"
+#include "../reference/runtime/heads.h"
+#include "../reference/runtime/resample.h"
 #include "attention.h"
 #include "forms.h"
 

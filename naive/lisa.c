@@ -17,7 +17,7 @@
 #include "lisa.h"
 #include "attention.h"
 #include "forms.h"
-#include "../reference/steps.h"
+#include "../reference/runtime/steps.h"
 
 /* ---- Eq. 4-7 ------------------------------------------------------------- */
 

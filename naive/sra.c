@@ -9,8 +9,8 @@
  * Contract: reference/sra.h. */
 
 #include "sra.h"
-#include "../reference/heads.h"
-#include "../reference/steps.h"
+#include "../reference/runtime/heads.h"
+#include "../reference/runtime/steps.h"
 #include "attention.h"
 #include "forms.h"
 

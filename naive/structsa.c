@@ -17,7 +17,7 @@
 
 #include "structsa.h"
 #include "forms.h"
-#include "../reference/steps.h"
+#include "../reference/runtime/steps.h"
 
 /* ---- the hearts ------------------------------------------------------ */
 

@@ -4,10 +4,10 @@
 #include <limits.h>
 #include <tgmath.h>
 #include "dfc.h"
-#include "linear.h"
-#include "memory.h"
-#include "resample.h"
-#include "steps.h"
+#include "runtime/linear.h"
+#include "runtime/memory.h"
+#include "runtime/resample.h"
+#include "runtime/steps.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},

@@ -32,11 +32,11 @@
  *     fast    N R (C + D + 6 G + 2) + s W R + phi            N R + phi, once or for each thread
  *     phi     s^2 (9 C S + S R)                              s^2 (10 C + S + R)
  *
- * implemented in naive/chopd.c and fast/chopd/chopd.c, and for a device in
+ * implemented in naive/chopd.c and fast/tuned/chopd/chopd.c, and for a device in
  * fast/cuda/chopd.cu.  The fast form's cost
  * depends neither on the size of the boxes nor, for a token, on N.  Where there
  * are as many images as threads, each thread has one of its own; and each has
- * the running sums of a plane besides (fast/chopd/box_pool.h) and s W numbers.
+ * the running sums of a plane besides (fast/tuned/chopd/box_pool.h) and s W numbers.
  *
  * Errors: a box without an inside, or with an edge that is not finite; memory;
  * a file that does not fit.
@@ -49,8 +49,8 @@
 #ifndef TWICETOLD_CHOPD_H
 #define TWICETOLD_CHOPD_H
 
-#include "lookup.h"
-#include "room.h"
+#include "runtime/lookup.h"
+#include "runtime/arena.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,7 +2,7 @@
 
 #include "dfc.h"
 #include <limits.h>
-#include "memory.h"
+#include "runtime/memory.h"
 
 static const struct option no_options[] = {{0}};
 static const struct option cp_options[] = {DFC_ACTIVATION, {0}};

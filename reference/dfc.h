@@ -28,8 +28,8 @@
  *     dfc-cp naive    B M N C D (4 R + 1)                 B M N C D: W itself
  *     dfc-cp fast     B (M C R + M R + R + N R + N D R)   (M + N + 1) R, once or for each thread
  *
- * implemented in naive/fc.c, naive/dfc_cp.c, fast/chopd/fc.c and
- * fast/chopd/dfc_cp.c, and for a device in fast/cuda/dfc.cu.  Where there are as many images as threads, each thread
+ * implemented in naive/fc.c, naive/dfc_cp.c, fast/tuned/chopd/fc.c and
+ * fast/tuned/chopd/dfc_cp.c, and for a device in fast/cuda/dfc.cu.  Where there are as many images as threads, each thread
  * has one of its own.
  *
  * Errors: a product of sizes beyond what BLAS counts; memory; a file that does
@@ -42,7 +42,7 @@
 #ifndef TWICETOLD_DFC_H
 #define TWICETOLD_DFC_H
 
-#include "lookup.h"
+#include "runtime/lookup.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include "steps.h"
+#include "runtime/steps.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},

@@ -67,10 +67,10 @@
 #ifndef TWICETOLD_ELSA_H
 #define TWICETOLD_ELSA_H
 
-#include "ghost.h"
-#include "heads.h"
-#include "neighbours.h"
-#include "windows.h"
+#include "runtime/ghost.h"
+#include "runtime/heads.h"
+#include "runtime/neighbours.h"
+#include "runtime/windows.h"
 
 #ifdef __cplusplus
 extern "C" {

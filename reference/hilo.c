@@ -3,8 +3,8 @@
 #include "hilo.h"
 #include <limits.h>
 #include <math.h>
-#include "heads.h"
-#include "memory.h"
+#include "runtime/heads.h"
+#include "runtime/memory.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 2, .high = 2, .meaning = "the token grid: HxW"},

@@ -63,8 +63,8 @@
 #ifndef TWICETOLD_HILO_H
 #define TWICETOLD_HILO_H
 
-#include "lookup.h"
-#include "windows.h"
+#include "runtime/lookup.h"
+#include "runtime/windows.h"
 
 #ifdef __cplusplus
 extern "C" {

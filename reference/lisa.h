@@ -45,13 +45,13 @@
  *                   and N c D more with ba
  *     naive 6, 7    N^2 (2c + c D + D)        N^2 (c D + c + D + 1)
  *     naive 10      2 N^2 c D                 2 N c D
- *     fast          O(N c D log N)            N (D + c), O(N c) per     fast/lisa/lisa.c
+ *     fast          O(N c D log N)            N (D + c), O(N c) per     fast/tuned/lisa/lisa.c
  *                                             thread, kernels' spectra
- *     fftw          the same                  O(N (c + D)) per thread,  fast/lisa/fftw.c
+ *     fftw          the same                  O(N (c + D)) per thread,  fast/tuned/lisa/fftw.c
  *                                             and the kernels' spectra
  *   local kernels, S <= N M pairs of a token and an entry on the grid:
  *     naive 10      2 S c D                   2 N c D                   naive/lisa.c
- *     fast          N M (c D + D) + 2 S c     48 tokens' M (c + 1)      fast/lisa/local.c
+ *     fast          N M (c D + D) + 2 S c     48 tokens' M (c + 1)      fast/tuned/lisa/local.c
  *                   or as above               or as above
  *
  * (naive 6, 7 and 10 and both of local kernels: terms linear in N left out;
@@ -72,7 +72,7 @@
 #ifndef TWICETOLD_LISA_H
 #define TWICETOLD_LISA_H
 
-#include "heads.h"
+#include "runtime/heads.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -64,9 +64,9 @@
 #ifndef TWICETOLD_MSA_H
 #define TWICETOLD_MSA_H
 
-#include "ghost.h"
-#include "heads.h"
-#include "windows.h"
+#include "runtime/ghost.h"
+#include "runtime/heads.h"
+#include "runtime/windows.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -42,8 +42,8 @@
 #ifndef TWICETOLD_SRA_H
 #define TWICETOLD_SRA_H
 
-#include "lookup.h"
-#include "windows.h"
+#include "runtime/lookup.h"
+#include "runtime/windows.h"
 
 #ifdef __cplusplus
 extern "C" {

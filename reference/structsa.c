@@ -3,7 +3,7 @@
 #include "structsa.h"
 #include <float.h>
 #include <string.h>
-#include "lookup.h"
+#include "runtime/lookup.h"
 
 static const struct option options[] = {
     {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "the token grid: N, HxW or TxHxW"},

@@ -43,8 +43,8 @@
  *     fast        2 N J D c + blocks of queries      O(c) for each query of a block:
  *                 times J D (|M| + M') c             O(N c) at most, whatever D
  *
- * implemented in naive/structsa.c, fast/structsa/permuted.c and
- * fast/structsa/structsa.c.  All keep the filters once more, the last two the
+ * implemented in naive/structsa.c, fast/tuned/structsa/permuted.c and
+ * fast/tuned/structsa/structsa.c.  All keep the filters once more, the last two the
  * weights of the projections too, in the order in which they are read.
  *
  * Errors: heads that do not divide C; a kernel, or strides, with other axes than
@@ -60,8 +60,8 @@
 #ifndef TWICETOLD_STRUCTSA_H
 #define TWICETOLD_STRUCTSA_H
 
-#include "heads.h"
-#include "neighbours.h"
+#include "runtime/heads.h"
+#include "runtime/neighbours.h"
 
 #ifdef __cplusplus
 extern "C" {

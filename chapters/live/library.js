@@ -6,7 +6,7 @@
  *     const plan = problem.plan("fast");
  *     plan.run();                                     problem.tensor.y has it
  *
- * What the module does not like is thrown, with its message.  See reference/live/live.c; node
+ * What the module does not like is thrown, with its message.  See reference/library/wasm/live.c; node
  * reads this file too, for the proofs. */
 
 "use strict";

@@ -255,9 +255,9 @@ def all_slides(folder):
         yield slide(f'{CALLED[chapter]}: time of one layer against the number of tokens',
                     image(folder, chapter, f'figures/{chapter}.svg', (40, 78)), chapter)
     yield slide('The four blocks of LiSA’s Fig. 4, by fast forms',
-                image(folder, 'blocks', 'figures/gap-blocks-time.svg', (40, 78)), 'gap-blocks')
+                image(folder, 'blocks', 'figures/gap/gap-blocks-time.svg', (40, 78)), 'gap-blocks')
     yield slide('LITv2-S on larger images, by its attention',
-                image(folder, 'resolution', 'figures/gap-resolution.svg', (32, 40)), 'hilo',
+                image(folder, 'resolution', 'figures/gap/gap-resolution.svg', (32, 40)), 'hilo',
                 'Rings: what HiLo’s Table 4 prints.')
 
 

@@ -11,7 +11,7 @@
  *   cuda2   Planes: the product puts all tokens of a component side by side.  Neighbouring threads are neighbouring
  *           tokens with the same box, and a request is 4 sectors, or 5 if not aligned.
  *   cuda3   Running sums along the rows, by shuffles in a warp, then down the columns, between the left and right edge
- *           of a box.  All boxes cost the same: at most 9 numbers a token and box.  As in fast/chopd/box_pool.c both
+ *           of a box.  All boxes cost the same: at most 9 numbers a token and box.  As in fast/tuned/chopd/box_pool.c both
  *           steps along x precede both along y.  A table of running sums along both axes was tried: on 64 x 64 tokens
  *           a mean over one token was off by 2500 roundings, against 80 here.
  *   cuda4   A block keeps a plane in shared memory for sums, edges, mix and gate: z is read once and written once.
@@ -29,7 +29,7 @@
  * Contract: reference/chopd.h. */
 
 #include "../../reference/chopd.h"
-#include "../../reference/resample.h"
+#include "../../reference/runtime/resample.h"
 #include "activation.h"
 
 namespace {

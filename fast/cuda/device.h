@@ -18,7 +18,7 @@
 #ifndef TWICETOLD_FAST_CUDA_DEVICE_H
 #define TWICETOLD_FAST_CUDA_DEVICE_H
 
-#include "../../reference/plan.h"
+#include "../../reference/runtime/plan.h"
 
 /* 1 where the code that is compiled may use tensor cores in TF32 and BF16. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
@@ -29,7 +29,7 @@
 
 #ifdef __CUDACC__
 
-#ifndef DEVICE_LAUNCH                   /* tests/runtime.cu has a runtime of its own */
+#ifndef DEVICE_LAUNCH                   /* tests/cuda/runtime.cu has a runtime of its own */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <cufft.h>
@@ -93,7 +93,7 @@ TENSOR_PRODUCT(multiply_bf16, "m16n8k16", "bf16")
 #undef TENSOR_PRODUCT
 
 #else
-#include "../lisa/fft.h"
+#include "../tuned/lisa/fft.h"
 #include "emulator.h"
 #endif
 

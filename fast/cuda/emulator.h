@@ -24,7 +24,7 @@
 #ifndef TWICETOLD_FAST_CUDA_EMULATOR_H
 #define TWICETOLD_FAST_CUDA_EMULATOR_H
 
-#include "../../reference/status.h"
+#include "../../reference/runtime/status.h"
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -1,10 +1,10 @@
-/* forms.cc -- the versions in fast/cuda; see reference/forms.h
+/* forms.cc -- the versions in fast/cuda; see reference/runtime/forms.h
  *
  * Compiled by g++ these are the emulated forms, which are in every build; compiled by nvcc, those of a device.  The
  * last version of an operator is also called cuda.  Versions that round to fewer digits than a float's must be
  * requested by name; in double there are none. */
 
-#include "../../reference/forms.h"
+#include "../../reference/runtime/forms.h"
 #include "../../reference/msa.h"
 #include "../../reference/sra.h"
 #include "../../reference/lisa.h"

@@ -1,6 +1,6 @@
 /* heads.h -- projections on the device, and a ladder of cores between them
  *
- * Every attention operator begins and ends alike (reference/heads.h); the linear maps are the library's.  A ladder
+ * Every attention operator begins and ends alike (reference/runtime/heads.h); the linear maps are the library's.  A ladder
  * defines cores, functions that launch the kernels which compute the heads' outputs from query, key and value:
  *
  *     static void core_1(struct msa_device *on, const struct msa_problem *p) { LAUNCH(on, ...); } */
@@ -8,7 +8,7 @@
 #ifndef TWICETOLD_FAST_CUDA_HEADS_H
 #define TWICETOLD_FAST_CUDA_HEADS_H
 
-#include "../../reference/heads.h"
+#include "../../reference/runtime/heads.h"
 #include "device.h"
 
 /* The state of such a form is derived from it. */

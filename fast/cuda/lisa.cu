@@ -14,7 +14,7 @@
  * half in double), or heads of Eq. 4 have more than 32 channels, cuda3 is cuda2.
  *
  * Not used: repeating the key's transform for each pair of latents would save its spectra, N c numbers, and cost half
- * of the passes more.  Small windows would be faster without circles, as on the processor (fast/lisa/local.h).
+ * of the passes more.  Small windows would be faster without circles, as on the processor (fast/tuned/lisa/local.h).
  *
  * Contract: reference/lisa.h. */
 

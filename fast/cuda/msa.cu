@@ -29,7 +29,7 @@
  * Contract: reference/msa.h. */
 
 #include "../../reference/msa.h"
-#include "../../reference/windows.h"
+#include "../../reference/runtime/windows.h"
 #include "heads.h"
 #include "online.h"
 #ifndef TWICETOLD_DOUBLE
@@ -38,7 +38,7 @@
 
 namespace {
 
-/* ---- which tokens meet: windows of a grid, and offsets in it (reference/windows.h, grid.h) ---- */
+/* ---- which tokens meet: windows of a grid, and offsets in it (reference/runtime/windows.h, grid.h) ---- */
 
 struct meeting {
     int tokens, windows, entries;       /* of the grid; of them; of one window */

@@ -2,12 +2,12 @@
  *
  * nvcc makes libtwicetold-cuda.so of this folder, one for each precision, and puts into it
  * what it needs of reference/.  The program loads it where it is there
- * (reference/program/devices.h), so that one build serves machines with and without a device. */
+ * (reference/cli/devices.h), so that one build serves machines with and without a device. */
 
 #ifndef TWICETOLD_FAST_CUDA_PLUGIN_H
 #define TWICETOLD_FAST_CUDA_PLUGIN_H
 
-#include "../../reference/forms.h"
+#include "../../reference/runtime/forms.h"
 
 #ifdef __cplusplus
 extern "C" {

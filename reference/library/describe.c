@@ -3,9 +3,9 @@
 #include "describe.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include "../decimal.h"
-#include "../forms.h"
-#include "../shape.h"
+#include "../runtime/decimal.h"
+#include "../runtime/forms.h"
+#include "../runtime/shape.h"
 
 /* Text that is written up to size, and counted beyond it. */
 struct page {

@@ -3,7 +3,7 @@
 #ifndef TWICETOLD_DESCRIBE_H
 #define TWICETOLD_DESCRIBE_H
 
-#include "../operator.h"
+#include "../runtime/operator.h"
 
 /* Like snprintf, write as much as fits into text of `size` bytes, and return the length of all.
  *

@@ -3,11 +3,11 @@
  * They find names, list the caller's tensors and pass statuses on.  Declarations, problems and plans do the work and
  * check their input, for the program too. */
 
-#include "../twicetold.h"
+#include "twicetold.h"
 #include <omp.h>
 #include <string.h>
-#include "../bytes.h"
-#include "../forms.h"
+#include "../runtime/bytes.h"
+#include "../runtime/forms.h"
 #include "describe.h"
 
 #ifndef TWICETOLD_VERSION

@@ -12,7 +12,7 @@
  * image; convolutions of each component, and means, of 3 x 3 tokens; and maps of each token alone.  Components: 4C,
  * FC-CP 2C, since its factors count tokens, the others 19C/4. */
 
-#include "steps.h"
+#include "stages.h"
 
 static const struct network_step first[] = {STEPS_EMBED("--size 4"), {0}}, next[] = {STEPS_EMBED("--size 2"), {0}};
 static const struct network_step end[] = {STEPS_END, {0}};

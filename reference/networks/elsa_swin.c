@@ -12,7 +12,7 @@
  * In Swin-T windows are smaller than planes, and msa's table is that of the plane:
  * 147 504 of its numbers are never read. */
 
-#include "steps.h"
+#include "stages.h"
 
 static const struct network_step embed[] = {STEPS_EMBED("--size 4"), {0}};
 static const struct network_step merge[] = {{.name = "merge", .move = ON, .what = "merge"}, {0}};

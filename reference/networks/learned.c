@@ -4,7 +4,7 @@
  * of places, two blocks of the operator and an MLP twice as wide, ten classes.
  * tests/pytorch/train.py trains them; their weights are in tests/golden/learned/. */
 
-#include "steps.h"
+#include "stages.h"
 
 static const struct network_step entry[] = {
     {.name = "embed", .move = ON, .what = "patch", .options = "--size 2 --channels %C"},

@@ -7,7 +7,7 @@
  * H-S are those of patches side by side, and of H-B those of overlapping ones.
  * 16 channels a head throughout; biases everywhere. */
 
-#include "steps.h"
+#include "stages.h"
 
 #define LISA(latent) { \
     STEP_NORM1, \

@@ -5,7 +5,7 @@
  * Every MLP convolves its hidden channels.  Only the zeros around their plane make places differ.
  * Stages are joined by deformable convolutions.  All maps have biases. */
 
-#include "steps.h"
+#include "stages.h"
 
 static const struct network_step embed[] = {STEPS_EMBED("--size 4"), {0}};
 static const struct network_step deform[] = {{.name = "deform", .move = ON, .what = "deform"}, {0}};

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "../bytes.h"
-#include "../layers/layers.h"
-#include "../outline.h"
-#include "../random.h"
+#include "../runtime/bytes.h"
+#include "layers/layers.h"
+#include "../runtime/sizes.h"
+#include "../runtime/random.h"
 
 #define WORDS 32
 

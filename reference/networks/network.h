@@ -34,7 +34,7 @@
 #ifndef TWICETOLD_NETWORK_H
 #define TWICETOLD_NETWORK_H
 
-#include "../forms.h"
+#include "../runtime/forms.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -17,7 +17,7 @@
 #ifndef TWICETOLD_PHOTO_H
 #define TWICETOLD_PHOTO_H
 
-#include "../instruments/images.h"
+#include "../io/images.h"
 #include "network.h"
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@
  * The video networks take frames of 224 x 224 in pairs (UniFormer's: patches of 3 x 4 x 4 at strides of 2, 4 and 4);
  * their convolutions and windows have three axes, and windows stride in space alone. */
 
-#include "steps.h"
+#include "stages.h"
 
 #define STEP_LOCAL(words) {.name = "local", .move = ADD, .what = "depthwise", .options = words}
 #define STEP_BATCH(called) {.name = called, .move = INTO, .what = "norm", .options = "--kind batch"}

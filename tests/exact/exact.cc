@@ -1,8 +1,8 @@
 /* exact.cc -- problems with random numbers from the field; see exact.h */
 
 #include "exact.h"
-#include "../support.h"
-#include "../trial.h"
+#include "../support/support.h"
+#include "../support/trial.h"
 
 int exact_draws(void)
 {

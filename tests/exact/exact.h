@@ -4,8 +4,8 @@
 #define TWICETOLD_TESTS_EXACT_H
 
 #include <time.h>
-#include "seams.h"
-#include "../../reference/forms.h"
+#include "library_stubs.h"
+#include "../../reference/runtime/forms.h"
 
 /* Draws of each test: DRAWS in the environment, default 20. */
 int exact_draws(void);

@@ -1,12 +1,12 @@
-/* field_support.cc -- functions of tests/support.h, tests/roundoff.h and reference/random.h that differ in the field
+/* field_support.cc -- functions of tests/support/support.h, tests/support/roundoff.h and reference/runtime/random.h that differ in the field
  *
  * The Makefile renames the originals; the rest of those files is compiled unchanged. */
 
 #include "exact.h"
 #include "theorems.h"
-#include "../roundoff.h"
-#include "../support.h"
-#include "../../reference/random.h"
+#include "../support/roundoff.h"
+#include "../support/support.h"
+#include "../../reference/runtime/random.h"
 
 static struct heights seen;
 static size_t compared;

@@ -6,8 +6,8 @@
  * most d / Q. */
 
 #include "exact.h"
-#include "../cases.h"
-#include "../support.h"
+#include "../support/cases.h"
+#include "../support/support.h"
 
 static void compare(struct heights *seen, struct problem *p, uint64_t draw)
 {

@@ -1,7 +1,7 @@
 /* test_field.cc -- the laws of the field, of exp and of circles (field.h), with no tolerance */
 
 #include "exact.h"
-#include "../support.h"
+#include "../support/support.h"
 
 enum { TRIES = 1000 };
 

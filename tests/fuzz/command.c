@@ -4,14 +4,14 @@
  * tensors for the operator and options in the words.  Words with a slash, and large limits, are not tried. */
 
 #define main twicetold_main
-#include "../../reference/program/twicetold.c"      /* NOLINT(bugprone-suspicious-include): its main is renamed */
+#include "../../reference/cli/twicetold.c"      /* NOLINT(bugprone-suspicious-include): its main is renamed */
 #undef main
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "../../reference/bytes.h"
-#include "../../reference/outline.h"
+#include "../../reference/runtime/bytes.h"
+#include "../../reference/runtime/sizes.h"
 #include "fuzz.h"
 
 #define WORDS 64

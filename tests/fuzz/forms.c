@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "../../reference/forms.h"
-#include "../../reference/lookup.h"
-#include "../../reference/outline.h"
-#include "../../reference/random.h"
+#include "../../reference/runtime/forms.h"
+#include "../../reference/runtime/lookup.h"
+#include "../../reference/runtime/sizes.h"
+#include "../../reference/runtime/random.h"
 
 #define MOST_WORK 2e6           /* multiply-adds of a form */
 #define MOST_EMULATED 5e4       /* of an emulated kernel */

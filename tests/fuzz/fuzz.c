@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../../reference/memory.h"
+#include "../../reference/runtime/memory.h"
 
 const struct target targets[] = {
     {"safetensors", fuzz_safetensors, "in out"},

@@ -1,14 +1,14 @@
 /* fuzz.h -- targets of fuzzing: functions of arbitrary bytes that return a fault, or NULL
  *
  *     make fuzz RUNS=20000    clang's libFuzzer looks for bytes with a fault (entry.c)
- *     tests/test_fuzz.c       replays the files of tests/fuzz/TARGET/: seeds, and bytes that once had a fault */
+ *     tests/fuzz/test_fuzz.c       replays the files of tests/fuzz/TARGET/: seeds, and bytes that once had a fault */
 
 #ifndef TWICETOLD_TESTS_FUZZ_H
 #define TWICETOLD_TESTS_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "../../reference/outline.h"
+#include "../../reference/runtime/sizes.h"
 
 struct target {
     const char *name;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#include "../../reference/instruments/tokens.h"
+#include "../../reference/io/tokens.h"
 
 #define MOST ((size_t)32 << 20)         /* bytes of memory */
 

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include <stdlib.h>
 #include <string.h>
-#include "../../reference/instruments/safetensors.h"
+#include "../../reference/io/safetensors.h"
 
 #define MOST 65536              /* bytes of an added data section */
 

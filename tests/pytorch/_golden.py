@@ -3,7 +3,7 @@
     python3 tests/pytorch/OPERATOR.py [FOLDER]      (default: tests/golden)
 
 OPERATOR.py holds an operator twice: its literal form, by the equations of the paper, and the forms that
-figures/versus.py times (TIMED, timed_inputs, timed).  The program writes golden vectors: the literal form in float64 of
+figures/bench/versus.py times (TIMED, timed_inputs, timed).  The program writes golden vectors: the literal form in float64 of
 inputs that float32 holds exactly, so one file serves both precisions.  Tensors have the names of the operator's table
 (in a network, their paths), y_expected is the answer, and __metadata__ has the operator and its options.  A file with
 the same inputs, whose answers agree to 1e-13, is not written again: libraries differ in the last bits.

@@ -157,7 +157,7 @@ LAYER = dict(grid=(56, 56), C=96, sizes={"D": 96, "R": 96, "G": 4, "S": 24}, opt
 def alone(edges):
     """A layer that pools and does nothing else: u4 and u5 of ones, a gate of 1.  Both sides have planes."""
     programs = {f"ours{'' if layout == 'planes' else ', by token'}":
-                f"figures/chopd-boxes {layout} {edges} 56 96 4" for layout in ("planes", "tokens")}
+                f"figures/bench/chopd-boxes {layout} {edges} 56 96 4" for layout in ("planes", "tokens")}
     return dict(LAYER, options={"activation": "none"}, edges=edges, programs=programs)
 
 

@@ -442,7 +442,7 @@ def network(name, widths=None, depths=None, heads=None, classes=1000):
 # windows, LITv2 merges by grid_sample.  best: what we found faster in PyTorch.
 
 TIMED = {name: dict(operator="network", network=name, grid=SQUARE, C=3, options={},
-                    programs={"ours": f"figures/networks-profile seconds {name} fast - 1"})
+                    programs={"ours": f"figures/bench/networks-profile seconds {name} fast - 1"})
          for name in ("litv2-s", "elsa-swin-t", "swin-t")}
 
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../../reference/random.h"
+#include "../../reference/runtime/random.h"
 
 #define STARTS 16
 #define SWEEPS 300

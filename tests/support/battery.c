@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "../golden.h"
-#include "../promises.h"
-#include "../../reference/heads.h"
+#include "golden.h"
+#include "properties.h"
+#include "../../reference/runtime/heads.h"
 
 /* A loop test knows only its index: STRIDE times the operator's place, plus the row. */
 enum { STRIDE = 1000, MOST = 8 };

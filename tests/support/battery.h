@@ -6,8 +6,8 @@
 #ifndef TWICETOLD_TESTS_SUPPORT_BATTERY_H
 #define TWICETOLD_TESTS_SUPPORT_BATTERY_H
 
-#include "../support.h"
-#include "../trial.h"
+#include "support.h"
+#include "trial.h"
 
 /* options, sizes ("D=4 R=2") and without (optional tensors that are left out) are words separated by blanks. */
 struct battery_case { const char *options; size_t batch, channels; const char *sizes, *without; };

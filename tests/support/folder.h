@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../support.h"
-#include "../../reference/instruments/images.h"
+#include "support.h"
+#include "../../reference/io/images.h"
 
 static char folder_path[1024];
 

@@ -44,7 +44,7 @@ def write(path, data):
 
 
 def command(words):
-    """The arguments of a program of this build: "measure ...", "figures/cuda ...", else a command of twicetold."""
+    """The arguments of a program of this build: "measure ...", "figures/bench/cuda ...", else a command of twicetold."""
     words = shlex.split(words) if isinstance(words, str) else words
     if not words or not words[0].startswith(("twicetold", "measure", "figures/")):
         words = ["twicetold", *words]

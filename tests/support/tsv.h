@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../support.h"
-#include "../../reference/forms.h"
-#include "../../reference/outline.h"
+#include "support.h"
+#include "../../reference/runtime/forms.h"
+#include "../../reference/runtime/sizes.h"
 
 #define TSV_COLUMNS 32
 

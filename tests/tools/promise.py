@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the last figure of a promise, and the day, into the rows of its command in tests/promises.tsv.
+"""Write the last figure of a promise, and the day, into the rows of its command in tests/fuzz/promises.tsv.
 
     promise.py COMMAND FIGURE
 """
@@ -8,7 +8,7 @@ import datetime
 import os
 import sys
 
-TABLE = "tests/promises.tsv"
+TABLE = "tests/fuzz/promises.tsv"
 
 
 def record(command, figure):

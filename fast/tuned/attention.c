@@ -1,0 +1,498 @@
+/* attention.c -- softmax attention in tiles: the matrix is never there
+ *
+ *     i  queries     j  keys     c  channels
+ *
+ * Each query keeps a running mean of the values under the weights so far
+ * (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018;
+ * Dao et al., "FlashAttention", 2022):
+ *
+ *     top_i = a score near the largest so far        sum_i = sum_j w_ij
+ *     w_ij  = exp(A_ij + R_ij - top_i)               o_ic  = sum_j w_ij v_jc
+ *
+ * When a larger score comes, sum_i and o_i shrink by exp(top_i - new top_i); at
+ * the end y = o / sum.  96 keys at a time, so that what is in flight stays in
+ * the cache nearest to the core.
+ *
+ * What was done for speed, and what each bought at 3136 queries and keys of 64
+ * channels on one core of a Zen 5 with AVX-512, where 11.3 ms were reached and
+ * the multiply-adds alone need 9.2 to 9.5 (265 to 274 GFLOP/s):
+ *
+ * 1. Queries in the lanes.  A vector holds one number of 16 queries, and no
+ *    lane ever looks at another: the softmax needs no sums across a vector,
+ *    keys and values are read as they lie (one number at a time, repeated), and
+ *    a last tile of keys needs no padding.  Only queries and y are transposed,
+ *    once each.
+ * 2. 8 rows by 3 vectors of sums in registers: 24 multiply-adds for 11 loads.
+ *    Both products, keys with queries and values with weights, are this one
+ *    loop, which runs at 250 GFLOP/s.  6 rows by 4 were a tenth slower: 64 is
+ *    no multiple of 6.
+ * 3. 2^x in registers (exponential.h), 0.9 ms in all; the factor log2(e) that
+ *    turns exp into it sits in the scale of the queries.
+ * 4. Keys and values where they lie.  Copying each tile to dense rows cost 0.4 to
+ *    0.8 ms; not copying won even at a stride of 12 KiB, where rows share cache sets.
+ * 5. top_i follows the largest score only when that has outgrown it by a factor of
+ *    2^8; until then weights up to 2^8 are as exact as weights up to 1.  So o
+ *    is rarely rescaled: 0.3 ms.
+ * 6. Transposing in registers (transpose.h): nothing here, but a fifth of the
+ *    time at 196 queries and 49 keys.
+ * 7. 96 keys to a tile: what a group has gathered is read and written once for
+ *    each, so 64 cost 2 to 3 % more. 128 were no better.
+ *
+ * And for accuracy: the products of a tile are summed from zero, and then added to o, which is an
+ * addition for each 96 multiply-adds.  o is begun anew with each stretch of tiles, of which there
+ * are as many as tiles in one, and what a stretch has gathered is added to that of those before it:
+ * 1.7 % more instructions at 3136 keys, 0.8 % at 49 (callgrind, AVX2), and no difference that a
+ * clock shows.  In one running sum over 3136 keys of like values o errs by u sqrt(3136) / 3 = 19 u;
+ * in sums of tiles by 2.9 u; in sums of stretches by 1.6 u, and by 2.9 u at 120 000 keys
+ * (tests/msa/test_attention.c, figures/maps.py).
+ *
+ * An Emerald Rapids does the multiply-adds at 94 to 97 % of its own peak.  Its two ports of
+ * vectors also take what the softmax has of additions and comparisons, a tenth of the time at 64
+ * channels; the largest of two by one instruction, which GCC does not find here, saved 1 %.  At
+ * 49 keys a twentieth of the time is divisions by `sum`: products with 1 / sum would save it, and
+ * the mean of equal scores would no longer be exact.
+ *
+ * With 16 registers, 4 rows by 3 vectors: the vectors of b are held, where GCC would load each once for each row,
+ * and a Zen 3 would take 1.3 times as long (lanes.h).
+ *
+ * What did not help: the largest score out of the registers of the product,
+ * 2^n added to the exponent instead of multiplied, prefetching the next tile, a
+ * polynomial of degree 5, unrolling the products further.
+ *
+ * Contract: fast/tuned/attention.h. */
+
+#include "attention.h"
+#include <stdint.h>
+#include <string.h>
+#include "exponential.h"
+#include "transpose.h"
+
+/* Vectors of queries in a group; the last few queries make groups of one. */
+#define WIDE 3
+
+/* Rows of sums in registers: 24 of 32, or 12 of 16. */
+#if LANE_REGISTERS == 32
+#define ROWS 8
+#else
+#define ROWS 4
+#endif
+
+/* 64 bytes, by which a bias may overrun its last row. */
+#define OVERRUN (64 / LANE_BYTES)
+
+/* What top_i is before the first score: nothing finite lies below. */
+#define LOWEST (-REAL_MAX)
+
+/* Some queries and what they have gathered.  Each array has `vectors` vectors
+ * per entry, which hold one number of every query. */
+struct group {
+    lanes *q, *o;               /* [channels] */
+    lanes *sum, *top;           /* [1]; o and sum are one array */
+    size_t sums;                /* 1, or 2: behind o and sum, those of the stretches before */
+    size_t first, queries;      /* which of the call's queries these are */
+    size_t vectors;             /* WIDE or 1; lanes beyond the last query hold zeros */
+};
+
+/* One tile of keys and their values, wherever they lie. */
+struct tile {
+    const real *k, *v;
+    size_t k_stride, v_stride, keys;
+};
+
+/* ---- the products ---------------------------------------------------- */
+
+/* out_r (+)= sum_t a_rt b_t for so many rows r, out_r and b_t of `vectors` vectors
+ * each.  Callers pass constants for rows and vectors, so that every loop but
+ * the one over t is unrolled and `sum` is registers, which begin at zero: what
+ * out holds already is added last. */
+INLINED void product_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
+                                size_t terms, size_t rows, size_t vectors, bool add)
+{
+    lanes sum[ROWS][WIDE];
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vectors; v++) sum[r][v] = (lanes){0};
+    for (size_t t = 0; t < terms; t++, a += term_step, b += vectors) {
+        lanes held[WIDE];
+        for (size_t v = 0; v < vectors; v++) held[v] = lanes_held(b[v]);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t v = 0; v < vectors; v++) sum[r][v] += a[r * row_step] * held[v];
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vectors; v++) {
+            if (add) sum[r][v] += out[r * vectors + v];
+            out[r * vectors + v] = sum[r][v];
+        }
+}
+
+/* The same for any number of rows. */
+INLINED void product(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b,
+                           size_t terms, size_t rows, size_t vectors, bool add)
+{
+    for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * vectors)
+        product_rows(out, a, row_step, term_step, b, terms, ROWS, vectors, add);
+    switch (rows) {
+#if ROWS > 4
+    case 7: product_rows(out, a, row_step, term_step, b, terms, 7, vectors, add); break;
+    case 6: product_rows(out, a, row_step, term_step, b, terms, 6, vectors, add); break;
+    case 5: product_rows(out, a, row_step, term_step, b, terms, 5, vectors, add); break;
+    case 4: product_rows(out, a, row_step, term_step, b, terms, 4, vectors, add); break;
+#endif
+    case 3: product_rows(out, a, row_step, term_step, b, terms, 3, vectors, add); break;
+    case 2: product_rows(out, a, row_step, term_step, b, terms, 2, vectors, add); break;
+    case 1: product_rows(out, a, row_step, term_step, b, terms, 1, vectors, add); break;
+    default: break;
+    }
+}
+
+/* ---- one group meets one tile ---------------------------------------- */
+
+/* s has room for a tile of scores; with_bias, it holds R on entry. */
+INLINED void attend(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
+                          size_t vectors, bool with_bias)
+{
+    const real slack = 8;
+    size_t entries = tile->keys * vectors;
+
+    /* Step 1: the scores, in powers of two. */
+    if (with_bias)
+        for (size_t n = 0; n < entries; n++) s[n] *= LOG2_E;
+    product(s, tile->k, tile->k_stride, 1, g->q, channels, tile->keys, vectors, with_bias);
+
+    /* Step 2: the largest of each query.  Even and odd keys apart: a comparison
+     * must wait for the one before it. */
+    lanes even[WIDE], odd[WIDE];
+    lanes_mask outgrown = {0};
+    for (size_t v = 0; v < vectors; v++) even[v] = odd[v] = g->top[v];
+    for (size_t n = 0; n + vectors < entries; n += 2 * vectors)
+        for (size_t v = 0; v < vectors; v++) {
+            even[v] = lanes_larger(s[n + v], even[v]);
+            odd[v] = lanes_larger(s[n + vectors + v], odd[v]);
+        }
+    for (size_t v = 0; v < vectors; v++) {
+        even[v] = lanes_larger(s[entries - vectors + v], lanes_larger(odd[v], even[v]));
+        outgrown |= even[v] > g->top[v] + slack;
+    }
+
+    /* Step 3: shrink what was gathered where the top was outgrown; other
+     * queries shrink by 2^0. */
+    if (lanes_any(outgrown))
+        for (size_t v = 0; v < vectors; v++) {
+            lanes top = lanes_pick(even[v] > g->top[v] + slack, even[v], g->top[v]);
+            lanes shrink = exp2_lanes(g->top[v] - top);
+            for (size_t n = 0; n < g->sums * (channels + 1); n++) g->o[n * vectors + v] *= shrink;
+            g->top[v] = top;
+        }
+
+    /* Step 4: the weights, and their sum. */
+    for (size_t v = 0; v < vectors; v++) {
+        lanes top = g->top[v], sum = {0};
+        for (size_t n = v; n < entries; n += vectors) {
+            s[n] = exp2_lanes(s[n] - top);
+            sum += s[n];
+        }
+        g->sum[v] += sum;
+    }
+
+    /* Step 5: the values under these weights: summed over the tile, then added. */
+    product(g->o, tile->v, 1, tile->v_stride, s, tile->keys, channels, vectors, true);
+}
+
+static void attend_wide(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
+                        bool with_bias)
+{
+    attend(g, s, tile, channels, WIDE, with_bias);
+}
+
+static void attend_single(const struct group *g, lanes *s, const struct tile *tile, size_t channels,
+                          bool with_bias)
+{
+    attend(g, s, tile, channels, 1, with_bias);
+}
+
+/* ---- groups ---------------------------------------------------------- */
+
+/* Vectors of the groups' arrays for each vector of queries. */
+static size_t group_entries(size_t channels)
+{
+    return 3 * channels + 3;
+}
+
+/* The group that begins at query `first` of `count`; first is a multiple of LANES. */
+static struct group group_at(lanes *groups, size_t first, size_t count, size_t channels, size_t sums)
+{
+    struct group g = {.sums = sums, .first = first, .queries = count - first};
+
+    g.vectors = g.queries > (WIDE - 1) * LANES ? WIDE : 1;
+    if (g.queries > g.vectors * LANES) g.queries = g.vectors * LANES;
+    g.q = groups + first / LANES * group_entries(channels);
+    g.o = g.q + channels * g.vectors;
+    g.sum = g.o + channels * g.vectors;
+    g.top = g.o + sums * (channels + 1) * g.vectors;
+    return g;
+}
+
+/* Queries into lanes, times `scale`; nothing gathered yet.  A square of channels
+ * and queries at a time, as far as squares go; without a query, zeros. */
+static void group_open(const struct group *g, const real *q, size_t stride, size_t channels, real scale)
+{
+    size_t whole = channels - channels % LANES, vectors = g->vectors;
+
+    for (size_t v = 0; v < vectors; v++) {
+        for (size_t c = 0; c < whole; c += LANES) {
+            lanes square[LANES];
+            for (size_t l = 0; l < LANES; l++) {
+                size_t i = v * LANES + l;
+                square[l] = (lanes){0};
+                if (i < g->queries) square[l] = lanes_load_anywhere(q + i * stride + c) * scale;
+            }
+            lanes_transpose(square);
+            for (size_t l = 0; l < LANES; l++) g->q[(c + l) * vectors + v] = square[l];
+        }
+        for (size_t c = whole; c < channels; c++)
+            for (size_t l = 0; l < LANES; l++) {
+                size_t i = v * LANES + l;
+                g->q[c * vectors + v][l] = i < g->queries ? q[i * stride + c] * scale : 0;
+            }
+    }
+    memset(g->o, 0, (g->sums * (channels + 1) + 1) * vectors * sizeof *g->o);
+    for (size_t v = 0; v < vectors; v++) g->top[v] += LOWEST;
+}
+
+/* The end of a stretch: o and sum to those of the stretches before. */
+static void group_fold(const struct group *g, size_t channels)
+{
+    size_t entries = (channels + 1) * g->vectors;
+
+    for (size_t n = 0; n < entries; n++) g->o[entries + n] += g->o[n];
+    memset(g->o, 0, entries * sizeof *g->o);
+}
+
+/* y = o / sum of all stretches, out of the lanes again. */
+static void group_close(const struct group *g, real *y, size_t stride, size_t channels)
+{
+    size_t whole = channels - channels % LANES, vectors = g->vectors;
+    const lanes *o = g->o + (g->sums - 1) * (channels + 1) * vectors, *sum = o + channels * vectors;
+
+    for (size_t v = 0; v < vectors; v++) {
+        size_t first = v * LANES, left = g->queries > first ? g->queries - first : 0;
+        if (left > LANES) left = LANES;
+        for (size_t c = 0; c < whole; c += LANES) {
+            lanes square[LANES];
+            for (size_t l = 0; l < LANES; l++) square[l] = o[(c + l) * vectors + v] / sum[v];
+            lanes_transpose(square);
+            for (size_t l = 0; l < left; l++) lanes_store_anywhere(y + (first + l) * stride + c, square[l]);
+        }
+        for (size_t c = whole; c < channels; c++) {
+            lanes mean = o[c * vectors + v] / sum[v];
+            for (size_t l = 0; l < left; l++) y[(first + l) * stride + c] = mean[l];
+        }
+    }
+}
+
+/* ---- a block of queries ---------------------------------------------- */
+
+/* Keys and values from `first` on: where they lie, or made into `made`. */
+static struct tile tile_at(const struct attention *a, size_t first, real *made)
+{
+    struct tile t = {.keys = a->keys - first};
+
+    if (t.keys > ATTENTION_TILE) t.keys = ATTENTION_TILE;
+    if (a->fill) {
+        real *k = made, *v = made + ATTENTION_TILE * a->channels;
+        a->fill(k, v, first, t.keys, a->fill_context);
+        t.k = k, t.k_stride = a->channels;
+        t.v = v, t.v_stride = a->channels;
+    } else {
+        t.k = a->k + first * a->k_stride, t.k_stride = a->k_stride;
+        t.v = a->v + first * a->v_stride, t.v_stride = a->v_stride;
+    }
+    return t;
+}
+
+/* Tiles to a stretch: as many as there are stretches, about; eight at least, so that few keys
+ * need no second sum. */
+static size_t stretch_of(size_t tiles)
+{
+    size_t stretch = 8;
+    while (stretch * stretch < tiles) stretch++;
+    return stretch;
+}
+
+bool attention_fast_workspace(size_t *reals, size_t channels, size_t block)
+{
+    /* Scores and what a bias may overrun; one tile of made keys and values; the groups. */
+    size_t scores = (ATTENTION_TILE * WIDE + OVERRUN) * LANES, made, groups, most = SIZE_MAX / 4;
+    if (channels > most || !size_multiply(&made, channels, 2 * ATTENTION_TILE)) return false;
+    if (block > most || !size_multiply(&groups, (block / LANES + 1) * LANES, group_entries(channels))) return false;
+    *reals = scores + made + groups;
+    return made <= most && groups <= most;
+}
+
+void attention_prepare(struct room *room, real **workspace, size_t channels, size_t block)
+{
+    size_t reals;
+    if (attention_fast_workspace(&reals, channels, block))
+        room_reals(room, OF_THREAD, workspace, "a tile of attention", reals, 1, 1, 1);
+    else room_refuse(room, out_of_memory("a tile of attention"));
+}
+
+size_t attention_block(size_t queries, size_t channels, size_t heads, size_t threads)
+{
+    size_t unit = WIDE * LANES, most = ATTENTION_BYTES / sizeof(real) / (2 * channels + 2) / unit * unit;
+
+    if (most < unit) most = unit;
+    size_t blocks = (queries - 1) / most + 1;
+    while (heads * blocks % threads && heads * blocks < 8 * threads && blocks * unit < queries) blocks++;
+    return ((queries - 1) / blocks / unit + 1) * unit;
+}
+
+void attention_fast(real *y, size_t y_stride, const struct attention *a, size_t first, size_t count,
+                    real *workspace)
+{
+    size_t channels = a->channels, tiles = (a->keys + ATTENTION_TILE - 1) / ATTENTION_TILE;
+    size_t stretch = stretch_of(tiles) * ATTENTION_TILE, sums = a->keys > stretch ? 2 : 1;
+
+    /* Step 1: the workspace: scores, a made tile, groups. */
+    lanes *s = (lanes *)workspace;
+    real *made = (real *)(s + ATTENTION_TILE * WIDE + OVERRUN);
+    lanes *groups = (lanes *)(made + 2 * ATTENTION_TILE * channels);
+
+    /* Step 2: queries into lanes; log2(e) in their scale makes exp a power of two. */
+    for (size_t i = 0; i < count;) {
+        struct group g = group_at(groups, i, count, channels, sums);
+        group_open(&g, a->q + (first + i) * a->q_stride, a->q_stride, channels, a->scale * LOG2_E);
+        i += g.queries;
+    }
+
+    /* Step 3: one tile of keys after another, met by every group.  A bias need not write
+     * lanes without a query: they are made zero first. */
+    for (size_t j = 0; j < a->keys; j += ATTENTION_TILE) {
+        struct tile tile = tile_at(a, j, made);
+        for (size_t i = 0; i < count;) {
+            struct group g = group_at(groups, i, count, channels, sums);
+            if (a->bias && g.queries < g.vectors * LANES) memset(s, 0, tile.keys * g.vectors * sizeof *s);
+            if (a->bias)
+                a->bias((real *)s, g.vectors * LANES, first + i, g.queries, j, tile.keys, a->bias_context);
+            if (g.vectors == WIDE) attend_wide(&g, s, &tile, channels, a->bias != NULL);
+            else attend_single(&g, s, &tile, channels, a->bias != NULL);
+            if (sums > 1 && (j + tile.keys == a->keys || (j + ATTENTION_TILE) % stretch == 0)) group_fold(&g, channels);
+            i += g.queries;
+        }
+    }
+
+    /* Step 4: the means, out of the lanes. */
+    for (size_t i = 0; i < count;) {
+        struct group g = group_at(groups, i, count, channels, sums);
+        group_close(&g, y + i * y_stride, y_stride, channels);
+        i += g.queries;
+    }
+}
+
+/* ---- relative positions ---------------------------------------------- */
+
+/* The reversed table holds the entry of i and j at the offset i - j, so that
+ * queries beside each other in a row find theirs side by side and in order.  A
+ * row of the grid at a time is copied in whole vectors; what the last of them
+ * writes too much is overwritten by the next row, and LANES more entries may
+ * be read than there are. */
+
+void attention_rpe_prepare(struct attention_rpe *rpe, struct room *room, const grid *g, size_t tables)
+{
+    rpe->g = *g;
+    rpe->tables = tables;
+    room_reals(room, OF_LOAD, &rpe->reversed, "reversed tables of relative positions", tables, g->offsets + LANES, 1,
+               1);
+}
+
+void attention_rpe_load(struct attention_rpe *rpe, const grid *whole, const real *e)
+{
+    const grid *g = &rpe->g;
+    size_t box[GRID_AXES], margin[GRID_AXES], span[GRID_AXES];
+
+    for (int axis = 0; axis < GRID_AXES; axis++) {
+        box[axis] = 2 * g->size[axis] - 1;
+        span[axis] = 2 * whole->size[axis] - 1;
+        margin[axis] = whole->size[axis] - g->size[axis];
+    }
+    for (size_t table = 0; table < rpe->tables; table++) {
+        real *reversed = rpe->reversed + table * (g->offsets + LANES), *to = reversed + g->offsets;
+        for (size_t t = 0; t < box[0]; t++)
+            for (size_t y = 0; y < box[1]; y++)
+                for (size_t x = 0; x < box[2]; x++) {
+                    size_t entry = ((t + margin[0]) * span[1] + y + margin[1]) * span[2] + x + margin[2];
+                    *--to = e[entry * rpe->tables + table];
+                }
+        memset(reversed + g->offsets, 0, LANES * sizeof *reversed);
+    }
+}
+
+struct attention_rpe_table attention_rpe_table(const struct attention_rpe *rpe, size_t table)
+{
+    if (!rpe->tables) return (struct attention_rpe_table){rpe->g, &rpe->g, NULL};
+    return (struct attention_rpe_table){rpe->g, &rpe->g, rpe->reversed + table * (rpe->g.offsets + LANES)};
+}
+
+/* Where the table of the grid g would hold tokens first ... first + count - 1, were
+ * they offsets: the entry of i and j is then centre + place of i - place of j. */
+static void places(size_t *place, const struct attention_rpe_table *table, size_t first, size_t count)
+{
+    const grid *g = table->g, *tokens = &table->tokens;
+    size_t at[GRID_AXES];
+
+    grid_coordinates(at, tokens, first);
+    for (size_t n = 0; n < count; n++) {
+        place[n] = (at[0] * (2 * g->size[1] - 1) + at[1]) * (2 * g->size[2] - 1) + at[2];
+        for (int axis = GRID_AXES - 1; ++at[axis] == tokens->size[axis] && axis > 0; axis--) at[axis] = 0;
+    }
+}
+
+void attention_rpe_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)
+{
+    const struct attention_rpe_table *table = context;
+    size_t place_i[WIDE * LANES], place_j[ATTENTION_TILE], run[WIDE * LANES + 1], runs = 0;
+    size_t centre = (table->g->offsets - 1) / 2;
+
+    /* Step 1: where rows of the grid begin among the queries. */
+    places(place_i, table, i, queries);
+    places(place_j, table, j, keys);
+    for (size_t n = 0; n < queries; n++)
+        if (n == 0 || place_i[n] != place_i[n - 1] + 1) run[runs++] = n;
+    run[runs] = queries;
+
+    /* Step 2: row after row, a vector at a time. */
+    for (size_t t = 0; t < keys; t++)
+        for (size_t n = 0; n < runs; n++) {
+            const real *from = table->reversed + (centre + place_i[run[n]] - place_j[t]);
+            real *to = r + t * stride + run[n];
+            for (size_t l = 0; l < run[n + 1] - run[n]; l += LANES)
+                lanes_store_anywhere(to + l, lanes_load_anywhere(from + l));
+        }
+}
+
+/* Whole vectors, and one that the last of them may run over into. */
+size_t attention_written_width(size_t tokens)
+{
+    return ((tokens + LANES - 1) / LANES + 1) * LANES;
+}
+
+void attention_write(real *r, const struct attention_rpe_table *table)
+{
+    struct attention_rpe_table of = *table;
+    size_t n = table->tokens.tokens, width = attention_written_width(n);
+
+    memset(r, 0, n * width * sizeof *r);
+    for (size_t i = 0; i < n; i += LANES)
+        attention_rpe_bias(r + i, width, i, n - i < LANES ? n - i : LANES, 0, n, &of);
+}
+
+void attention_written_bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)
+{
+    const struct attention_written *written = context;
+
+    for (size_t t = 0; t < keys; t++) {
+        const real *from = written->r + (j + t) * written->width + i;
+        for (size_t l = 0; l < queries; l += LANES)
+            lanes_store_anywhere(r + t * stride + l, lanes_load_anywhere(from + l));
+    }
+}

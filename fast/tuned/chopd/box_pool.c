@@ -1,0 +1,389 @@
+/* box_pool.c -- an integral image, one axis after the other
+ *
+ * The sum over a box is a difference along y of a difference along x of the
+ * integral image, and that is a running sum along y of a running sum along x.
+ * What happens along one axis commutes with what happens along the other, so
+ * the four steps may be taken in another order: both of x first, then both of y.
+ *
+ *     T_yX    running sums of row y of the plane
+ *     t_yx    what of row y lies between the box's left and right edge
+ *     S_Yx    running sums of t down the columns
+ *     out_yx  what of S lies between the box's upper and lower edge
+ *
+ * The price is still the same for every box.  What it buys is float: entries of
+ * the integral image grow like H W, and where a small box is the difference of
+ * four of them, their roundings are all that is left (a mean over one token of
+ * 56 x 56 has three or four digits).  T grows like W, and S like H times the
+ * box's width: the mean is within about H + W / w roundings for a box of width
+ * w, and the figure of the chapter shows both.  A table in double is
+ * more exact still; it was built first, and took 1.5 times as long.
+ *
+ * 1. How a box lies to the cells of the grid does not depend on the token: every
+ *    token of a component has the same fractions.  So vectors of neighbouring
+ *    tokens meet a box together, and a shift is a load from another address.
+ * 2. Planes, not tokens with their channels side by side: each component has
+ *    boxes of its own.  A plane and its tables stay in the cache nearest to the
+ *    core.
+ * 3. A vector of zeros stands left of every row of T and one of its last number
+ *    to its right: vectors that straddle the border need no test, and those beyond
+ *    it read one of these, wherever they would be.
+ * 4. An edge inside a cell takes a share of it: the bilinear corners of the
+ *    integral image, gathered into three differences (box_pool.h).  A box
+ *    within a cell is one of them, and loses nothing however narrow it is.
+ * 5. Two vectors of columns and one box at a time: a single table S, and the sums that boxes add to, stay near
+ *    while T streams by; a box's numbers, and the rows of S that the next row of tokens meets again, stay in
+ *    registers; and where an edge is off the grid is told once, not for every row.
+ * 6. Loads across cache lines count double and are what T costs.  With AVX-512, where all that are not aligned
+ *    cross one, the vector one lane further on is put together from two that are there already: a sixth of the time
+ *    where edges lie inside tokens.  With AVX2 less than half of them do, and two shuffles cost more than a load.
+ *    Vectors of 16 bytes have them put together too; that has not been timed.
+ *
+ * On a Zen 3 (AVX2), by turns with all boxes of a row at a time: 96 planes of 56 x 56 tokens with 4 boxes take 0.71
+ * of the time where edges lie between tokens, and 0.69 where they lie inside.
+ *
+ * What did not help enough: two rows of tokens at a time, which share rows of S,
+ * gained a twentieth for as many lines again.
+ *
+ * Contract: fast/tuned/chopd/box_pool.h. */
+
+#include "box_pool.h"
+#include <math.h>
+#include "../vec.h"
+
+/* Vectors of columns at a time. */
+#define CHUNK ((size_t)2)
+
+/* Whether the vector one lane further on is put together, or loaded: 6. above. */
+#define PUT_TOGETHER (LANE_BYTES != 32)
+
+/* ---- boxes -------------------------------------------------------------- */
+
+/* The token that an edge is in.  Just below a token's border the sum may be rounded up to
+ * the next one; then it is taken back. */
+static double token_of(double edge)
+{
+    double token = floor(edge + 0.5);
+    return token - 0.5 > edge ? token - 1 : token;
+}
+
+/* From lo to hi, counted from the middle of a token, on an axis of `size` tokens;
+ * low and high are clamped where all is off the grid anyway. */
+static struct span span_of(double lo, double hi, size_t size)
+{
+    double limit = (double)size + 1, low = token_of(lo), high = token_of(hi);
+    struct span s = {.first = (real)(low + 0.5 - lo), .last = (real)(hi - (high - 0.5)), .weight = 1};
+
+    if (low == high) s = (struct span){.kind = SPAN_WITHIN, .first = 1, .weight = 1};
+    else if (s.first == 1 && s.last == 0) s.kind = SPAN_WHOLE;
+    s.low = (ptrdiff_t)fmax(-limit, fmin(low, limit));
+    s.high = (ptrdiff_t)fmax(-limit, fmin(high, limit));
+    return s;
+}
+
+/* What a span's shares are still to be divided by.  A box within one token has none of its
+ * length: it may be so short that the area of such a box is no number. */
+static wide_real length_of(const struct span *s, real lo, real hi)
+{
+    return s->kind == SPAN_WITHIN ? 1 : (wide_real)hi - (wide_real)lo;
+}
+
+/* Rows of S: H + 1, and one more above and below. */
+static size_t table_rows(const struct box_pool *pool)
+{
+    return pool->H + 3;
+}
+
+void box_pool_prepare(struct box_pool *pool, struct room *room, size_t H, size_t W, size_t components, size_t G)
+{
+    *pool = (struct box_pool){.H = H, .W = W, .G = G, .components = components};
+    pool->line = (W + LANES - 1) / LANES * LANES + 4 * LANES;
+    room_objects(room, OF_LOAD, &pool->down, "the boxes", components, G, sizeof *pool->down);
+    room_objects(room, OF_LOAD, &pool->across, "the boxes", components, G, sizeof *pool->across);
+    room_reals(room, OF_THREAD, &pool->T, "running sums along the rows", H, pool->line, 1, 1);
+    room_reals(room, OF_THREAD, &pool->S, "running sums down the columns", table_rows(pool) + H, CHUNK, LANES, 1);
+}
+
+void box_pool_load(struct box_pool *pool, const real *boxes, const real *mix)
+{
+    for (size_t b = 0; b < pool->components * pool->G; b++, boxes += 4) {
+        struct span *down = &pool->down[b], *across = &pool->across[b];
+        *down = span_of((double)boxes[0], (double)boxes[2], pool->H);
+        *across = span_of((double)boxes[1], (double)boxes[3], pool->W);
+        wide_real area = length_of(down, boxes[0], boxes[2]) * length_of(across, boxes[1], boxes[3]);
+        down->weight = (real)((wide_real)mix[b] / area);
+        down->first *= down->weight;
+        down->last *= down->weight;
+    }
+}
+
+void box_pool_clear(const struct box_pool *pool, const struct room *room, size_t thread)
+{
+    real *T = room_own(room, pool->T, thread);
+    lanes *S = room_own(room, pool->S, thread);
+    const lanes zero = {0};
+
+    for (size_t y = 0; y < pool->H; y++, T += pool->line) {
+        lanes_store(T, zero);
+        lanes_store(T + LANES, zero);
+    }
+    for (size_t v = 0; v < 2 * CHUNK; v++) S[v] = zero;
+}
+
+static inline ptrdiff_t clamp(ptrdiff_t at, ptrdiff_t low, ptrdiff_t high)
+{
+    return at < low ? low : at > high ? high : at;
+}
+
+/* ---- T: running sums along the rows -------------------------------------- */
+
+/* T_y0, the last of two vectors of zeros; its right neighbour is aligned. */
+static inline real *row_start(real *T, const struct box_pool *pool, size_t y)
+{
+    return T + y * pool->line + 2 * LANES - 1;
+}
+
+/* Running sums within a vector, by doubling: what lies one number back is added, then what lies two back, and so on.
+ * AVX2 moves numbers within 16 bytes sooner than across them: its halves are summed first, each by itself, and then the
+ * lower one's total is added to the upper. */
+static inline lanes running(lanes v)
+{
+    const lanes zero = {0};
+#if LANES == 16
+    v += __builtin_shufflevector(zero, v, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
+    v += __builtin_shufflevector(zero, v, 0, 1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29);
+    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27);
+    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+#elif LANES == 8
+    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 4, 12, 13, 14);
+    v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 4, 5, 12, 13);
+    lanes last = __builtin_shufflevector(v, v, 3, 3, 3, 3, 7, 7, 7, 7);
+    v += __builtin_shufflevector(zero, last, 0, 1, 2, 3, 8, 9, 10, 11);
+#elif LANES == 4
+    v += __builtin_shufflevector(zero, v, 0, 4, 2, 6);
+    v += __builtin_shufflevector(zero, v, 0, 1, 5, 5);
+#else
+    v += __builtin_shufflevector(zero, v, 0, 2);
+#endif
+    return v;
+}
+
+/* The last lane in all lanes. */
+static inline lanes repeat_last(lanes v)
+{
+#if LANES == 16
+    return __builtin_shufflevector(v, v, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15);
+#elif LANES == 8
+    return __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+#elif LANES == 4
+    return __builtin_shufflevector(v, v, 3, 3, 3, 3);
+#else
+    return __builtin_shufflevector(v, v, 1, 1);
+#endif
+}
+
+/* All rows, each with its last number repeated.  The last columns are taken
+ * together with some before them, a second time. */
+static void make_rows(real *T, const struct box_pool *pool, const real *plane)
+{
+    size_t W = pool->W, whole = W / LANES * LANES;
+    for (size_t y = 0; y < pool->H; y++, plane += W) {
+        real *row = row_start(T, pool, y) + 1;
+        lanes before = {0};
+        for (size_t x = 0; x < whole; x += LANES) {
+            lanes here = running(lanes_load_anywhere(plane + x));
+            lanes_store(row + x, here + before);
+            before += repeat_last(here);
+        }
+        if (whole < W) {
+            size_t x = W < LANES ? 0 : W - LANES;
+            lanes numbers = W < LANES ? lanes_load_part(plane, W) : lanes_load_anywhere(plane + x);
+            lanes sums = running(numbers) + row[(ptrdiff_t)x - 1];
+            lanes_store_anywhere(row + x, sums);
+            before = repeat_last(sums);
+        }
+        lanes_store_anywhere(row + W, before);
+    }
+}
+
+/* The vector that begins one lane further on: a's lanes but the first, and then
+ * the first of b. */
+static inline lanes moved_up(lanes a, lanes b)
+{
+#if LANES == 16
+    return __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+#elif LANES == 8
+    return __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8);
+#elif LANES == 4
+    return __builtin_shufflevector(a, b, 1, 2, 3, 4);
+#else
+    return __builtin_shufflevector(a, b, 1, 2);
+#endif
+}
+
+/* ---- S: both along x, and the sums along y -------------------------------- */
+
+/* S for some vectors of columns, from column x on, and its last row once more;
+ * kind and vectors are constants to the caller.  A vector that is off the grid as
+ * a whole is read where it begins or ends: there are zeros enough, and sums. */
+INLINED void columns_of(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
+                        size_t x, size_t vectors, int kind)
+{
+    real first = across->first, last = across->last;
+    lanes sum[CHUNK] = {{0}};
+    ptrdiff_t low[CHUNK] = {0}, high[CHUNK] = {0}, ends = (ptrdiff_t)pool->W;
+    for (size_t v = 0; v < vectors; v++) {
+        low[v] = clamp((ptrdiff_t)(x + v * LANES) + across->low, -(ptrdiff_t)LANES, ends);
+        high[v] = clamp((ptrdiff_t)(x + v * LANES) + across->high, -(ptrdiff_t)LANES, ends);
+    }
+
+    for (size_t y = 0, H = pool->H, line = pool->line; y < H; y++, T += line, S += CHUNK) {
+        lanes A[CHUNK + 1], C[CHUNK + 1];
+        for (size_t v = 0; v < vectors; v++) {
+            A[v] = lanes_held(lanes_load_anywhere(T + low[v]));
+            C[v] = lanes_held(lanes_load_anywhere(T + high[v]));
+        }
+        for (size_t v = 0; v < vectors; v++) {
+            bool end = !PUT_TOGETHER || v + 1 == vectors;
+            lanes B = end ? lanes_held(lanes_load_anywhere(T + low[v] + 1)) : moved_up(A[v], A[v + 1]);
+            lanes D = end ? lanes_load_anywhere(T + high[v] + 1) : moved_up(C[v], C[v + 1]);
+            if (kind == SPAN_WITHIN) sum[v] += first * (B - A[v]);
+            else if (kind == SPAN_WHOLE) sum[v] += C[v] - A[v];
+            else sum[v] += first * (B - A[v]) + (C[v] - B) + last * (D - C[v]);
+            S[CHUNK + v] = sum[v];
+        }
+    }
+    for (size_t v = 0; v < vectors; v++) S[CHUNK + v] = sum[v];
+}
+
+INLINED void make_columns(lanes *S, const real *T, const struct box_pool *pool, const struct span *across,
+                          size_t x, size_t vectors)
+{
+    switch (across->kind) {
+    case SPAN_WITHIN: columns_of(S, T, pool, across, x, vectors, SPAN_WITHIN); break;
+    case SPAN_WHOLE: columns_of(S, T, pool, across, x, vectors, SPAN_WHOLE); break;
+    default: columns_of(S, T, pool, across, x, vectors, SPAN_GENERAL); break;
+    }
+}
+
+/* ---- out ------------------------------------------------------------------ */
+
+/* The first row of tokens after row y for which an edge begins or ceases to move in the table, or the end of the
+ * tokens: beyond the border an edge stays where it is. */
+static inline ptrdiff_t next_turn(ptrdiff_t y, ptrdiff_t edge, ptrdiff_t end)
+{
+    ptrdiff_t turn = end;
+    if (y + edge < -1) turn = -1 - edge;
+    else if (y + edge < end) turn = end - edge;
+    return turn < end ? turn : end;
+}
+
+/* Adds one box's share to `sums`, some vectors for each row of tokens; kind and vectors are constants to the caller.
+ * What lies below an edge is what lies above it one row of tokens later, so half of the rows are in registers. */
+INLINED void add_box_of(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
+                        size_t vectors, int kind)
+{
+    ptrdiff_t low = down->low, high = down->high, end = (ptrdiff_t)pool->H;
+    lanes first = (lanes){0} + down->first, weight = (lanes){0} + down->weight, last = (lanes){0} + down->last;
+    const lanes *below = S + clamp(low, -1, end) * (ptrdiff_t)CHUNK;
+    const lanes *ahead = S + clamp(high, -1, end) * (ptrdiff_t)CHUNK;
+    lanes A[CHUNK], C[CHUNK];
+
+    for (size_t v = 0; v < vectors; v++) {
+        A[v] = below[v];
+        C[v] = ahead[v];
+    }
+    if (kind != SPAN_WHOLE) below += CHUNK, ahead += CHUNK;
+    for (ptrdiff_t y = 0, stop; y < end; y = stop) {
+        ptrdiff_t low_turn = next_turn(y, low, end), high_turn = next_turn(y, high, end);
+        size_t low_step = y + low >= -1 && y + low < end ? CHUNK : 0;
+        size_t high_step = y + high >= -1 && y + high < end ? CHUNK : 0;
+        stop = low_turn < high_turn ? low_turn : high_turn;
+        for (const lanes *till = sums + (size_t)(stop - y) * CHUNK; sums < till; sums += CHUNK) {
+            for (size_t v = 0; v < vectors; v++) {
+                if (kind == SPAN_WHOLE) {
+                    sums[v] += weight * (ahead[v] - below[v]);
+                    continue;
+                }
+                lanes B = lanes_held(below[v]);
+                if (kind == SPAN_WITHIN) {
+                    sums[v] += first * (B - A[v]);
+                } else {
+                    lanes D = lanes_held(ahead[v]);
+                    lanes sum = sums[v] + first * (B - A[v]);       /* one by one: a multiply-add each */
+                    sum += weight * (C[v] - B);
+                    sums[v] = sum + last * (D - C[v]);
+                    C[v] = D;
+                }
+                A[v] = B;
+            }
+            below += low_step;
+            ahead += high_step;
+        }
+    }
+}
+
+/* The same for any kind of box. */
+INLINED void add_box(lanes *sums, const lanes *S, const struct box_pool *pool, const struct span *down,
+                     size_t vectors)
+{
+    switch (down->kind) {
+    case SPAN_WITHIN: add_box_of(sums, S, pool, down, vectors, SPAN_WITHIN); break;
+    case SPAN_WHOLE: add_box_of(sums, S, pool, down, vectors, SPAN_WHOLE); break;
+    default: add_box_of(sums, S, pool, down, vectors, SPAN_GENERAL); break;
+    }
+}
+
+/* The factor for some tokens of a row. */
+static inline lanes factor_of(const struct box_pool_factor *factor, size_t y, size_t x, size_t count)
+{
+    const real *low = factor->rows + factor->tap[y].low * factor->stride + x;
+    const real *high = factor->rows + factor->tap[y].high * factor->stride + x;
+    lanes from = count < LANES ? lanes_load_part(low, count) : lanes_load_anywhere(low);
+    lanes to = count < LANES ? lanes_load_part(high, count) : lanes_load_anywhere(high);
+    return from + factor->tap[y].weight * (to - from);
+}
+
+/* Some vectors of columns from x on, of which `count` tokens count in each. */
+INLINED void pool_columns(real *out, real *T, lanes *S, const struct box_pool *pool, size_t component,
+                          const struct box_pool_factor *factor, size_t x, size_t vectors, size_t count)
+{
+    const struct span *down = pool->down + component * pool->G, *across = pool->across + component * pool->G;
+    lanes *sums = S + table_rows(pool) * CHUNK;
+
+    for (size_t y = 0; y < pool->H; y++)
+        for (size_t v = 0; v < vectors; v++) sums[y * CHUNK + v] = (lanes){0};
+    for (size_t g = 0; g < pool->G; g++) {
+        make_columns(S + CHUNK, row_start(T, pool, 0), pool, &across[g], x, vectors);
+        add_box(sums, S + CHUNK, pool, &down[g], vectors);
+    }
+    out += x;
+    for (size_t y = 0, H = pool->H, W = pool->W; y < H; y++, out += W, sums += CHUNK)
+        for (size_t v = 0; v < vectors; v++) {
+            lanes sum = sums[v];
+            if (factor) sum *= factor_of(factor, y, x + v * LANES, count);
+            if (count < LANES) lanes_store_part(out + v * LANES, sum, count);
+            else lanes_store_anywhere(out + v * LANES, sum);
+        }
+}
+
+void box_pool_plane(const struct box_pool *pool, size_t component, real *out, const real *plane,
+                    const struct box_pool_factor *factor, const struct room *room, size_t thread)
+{
+    real *T = room_own(room, pool->T, thread);
+    lanes *S = room_own(room, pool->S, thread);
+    size_t W = pool->W, x = 0;
+
+    make_rows(T, pool, plane);
+
+    /* The last columns are taken together with some before them, twice then. */
+    for (; x + CHUNK * LANES <= W; x += CHUNK * LANES)
+        pool_columns(out, T, S, pool, component, factor, x, CHUNK, LANES);
+    if (x < W && W >= CHUNK * LANES && W - x > LANES) {
+        pool_columns(out, T, S, pool, component, factor, W - CHUNK * LANES, CHUNK, LANES);
+        return;
+    }
+    for (; x + LANES <= W; x += LANES)
+        pool_columns(out, T, S, pool, component, factor, x, 1, LANES);
+    if (x < W && W >= LANES) pool_columns(out, T, S, pool, component, factor, W - LANES, 1, LANES);
+    else if (x < W) pool_columns(out, T, S, pool, component, factor, 0, 1, W);
+}

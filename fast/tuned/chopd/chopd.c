@@ -1,0 +1,173 @@
+/* chopd.c -- the ChoP'D layer one factor at a time
+ *
+ *     z_rn   = sum_c u4_cr x_nc               a product that leaves planes, one a component
+ *     z_rn  <- gate_rn sum_g E_rg mean of z_r over box g around n       box_pool.h
+ *     y_nd   = sigma(sum_r u5_dr z_rn + b_d)  a product that takes planes, and gelu.h
+ *
+ * No tensor of more than N R numbers is there.  Both products are those of packed_linear.h.  Tokens become planes a
+ * strip at a time, in squares that are turned in registers; planes need not become tokens, for the second product
+ * repeats each number over a vector of channels, wherever the number lies.  (With a turn before it the layer takes
+ * 1.02 times as long on a Zen 4, by turns.)  GELU meets a strip of y while it is near.
+ *
+ * The gate is bilinear between the s x s values of phi: first along every row
+ * of the small map, once for a plane, then between two of those for each row of
+ * tokens.  Columns between the same two cells are met by vectors.
+ *
+ * One thread computes phi.  Of several images each thread takes its own, so that
+ * nobody waits for it: it is half of the work on 14 x 14 tokens.
+ *
+ * 56 x 56 tokens, R = C = D = 96, G = 4, one core of a Zen 4, of 1.7 ms: the products six tenths, which is what their
+ * multiply-adds take alone, the pooling a quarter, GELU and the gate's rows a twelfth, phi a twentieth, repacking a
+ * thirtieth.
+ *
+ * Contract: reference/chopd.h. */
+
+#include "../../../reference/chopd.h"
+#include "../../../reference/runtime/batch.h"
+#include "../../../reference/runtime/linear.h"
+#include "../../forms.h"
+#include "../gelu.h"
+#include "../packed_linear.h"
+#include "box_pool.h"
+
+/* Tokens that are multiplied and finished while they are near. */
+#define STRIP ((size_t)48)
+
+/* Columns, up to those of the next stretch, that lie between the same two of phi's cells. */
+struct stretch { size_t from, low, high; };
+
+struct chopd_fast {
+    struct box_pool pool;
+    struct chopd_gate gate;
+    real *u4_rc;                /* [R][C] */
+    struct tap *down;           /* where a row lies on phi's map, [H] */
+    struct stretch *across;     /* and where columns do: `stretches` of them, and the end */
+    size_t stretches;
+    real *weight;               /* how far a column is from its lower cell, [W], zeros behind them */
+    struct linear output;       /* u5 and b */
+    real *z;                    /* [slots][R][N] */
+    real *panels;               /* of each thread: a strip of x, repacked as if it were weights */
+    real *rows;                 /* of each thread: phi's rows of one component, [s][W + LANES] */
+};
+
+static status prepare(struct plan *plan)
+{
+    const struct chopd_problem *p = plan->of;
+    struct chopd_fast *f = plan->state;
+    struct room *room = &plan->room;
+    size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
+
+    box_pool_prepare(&f->pool, room, p->H, p->W, p->R, p->G);
+    chopd_gate_prepare(&f->gate, room, p, slots);
+    room_reals(room, OF_LOAD, &f->u4_rc, "the factor u4", p->R, p->C, 1, 1);
+    room_objects(room, OF_LOAD, &f->down, "the rows of phi's map", p->H, 1, sizeof *f->down);
+    room_objects(room, OF_LOAD, &f->across, "the columns of phi's map", p->s + 1, 1, sizeof *f->across);
+    room_reals(room, OF_LOAD, &f->weight, "the columns between phi's cells", p->W + LANES, 1, 1, 1);
+    room_reals(room, OF_RUN, &f->z, "an image's components", slots, p->R, p->N, 1);
+    linear_prepare(&f->output, &linear_packed, room, p->R, p->D);
+    room_reals(room, OF_THREAD, &f->panels, "a strip of tokens, repacked", STRIP, p->C + 1, 1, 1);
+    room_reals(room, OF_THREAD, &f->rows, "the gate of a component", p->s, p->W + LANES, 1, 1);
+    return room_status(room);
+}
+
+/* Where each column lies on phi's map. */
+static void load_columns(struct chopd_fast *f, const struct chopd_problem *p)
+{
+    size_t n = 0;
+    for (size_t x = 0; x < p->W; x++) {
+        struct tap tap = bilinear_tap(x, p->s, p->W);
+        if (n == 0 || tap.low != f->across[n - 1].low) f->across[n++] = (struct stretch){x, tap.low, tap.high};
+        f->weight[x] = tap.weight;
+    }
+    for (size_t l = 0; l < LANES; l++) f->weight[p->W + l] = 0;
+    f->across[n] = (struct stretch){.from = p->W};
+    f->stretches = n;
+}
+
+static status load(struct plan *plan)
+{
+    const struct chopd_problem *p = plan->of;
+    struct chopd_fast *f = plan->state;
+
+    box_pool_load(&f->pool, p->boxes, p->mix);
+    linear_load(&f->output, 0, p->D, p->u5, p->b);
+    for (size_t c = 0; c < p->C; c++)
+        for (size_t r = 0; r < p->R; r++) f->u4_rc[r * p->C + c] = p->u4[c * p->R + r];
+    for (size_t y = 0; y < p->H; y++) f->down[y] = bilinear_tap(y, p->s, p->H);
+    load_columns(f, p);
+    return status_ok();
+}
+
+/* phi's rows for component r, made W long: rows [s][W + LANES] from map [s][s][R].  A stretch is written in whole
+ * vectors, and what is too much is written again by the next one. */
+static void gate_rows(real *rows, const real *map, const struct chopd_fast *f, const struct chopd_problem *p, size_t r)
+{
+    for (size_t i = 0; i < p->s; i++, rows += p->W + LANES, map += p->s * p->R)
+        for (const struct stretch *here = f->across; here < f->across + f->stretches; here++) {
+            real low = map[here->low * p->R + r], high = map[here->high * p->R + r];
+            for (size_t x = here->from; x < here[1].from; x += LANES)
+                lanes_store_anywhere(rows + x, low + (high - low) * lanes_load_anywhere(f->weight + x));
+        }
+}
+
+/* z of some tokens, as planes: u4's rows go by the tokens, which are repacked, so that a vector is of tokens. */
+static void to_planes(real *z, const real *x, const struct chopd_fast *f, const struct chopd_problem *p,
+                      real *panels, size_t tokens)
+{
+    struct linear map = {.kind = &linear_packed, .in = p->C, .out = tokens, .panels = panels};
+    linear_packed_load(&map, 0, tokens, x, p->C, NULL);
+    linear_apply(z, p->N, f->u4_rc, p->C, &map, p->R, 0, 1);
+}
+
+/* One image.  The threads share the tokens, then the components, then the tokens
+ * again. */
+static void one_image(const struct flight *t)
+{
+    const struct chopd_problem *p = t->plan->of;
+    const struct chopd_fast *f = t->plan->state;
+    const struct room *room = &t->plan->room;
+    size_t N = p->N, C = p->C, D = p->D, R = p->R, strips = (N - 1) / STRIP + 1;
+    const real *map = f->gate.map + t->slot * p->s * p->s * R;
+    real *z = f->z + t->slot * R * N, *rows = room_own(room, f->rows, t->thread);
+
+    /* Step 1: what the gate will be, and channels to components. */
+    if (t->part == 0) chopd_gate(&f->gate, t->slot, t->x, p);
+    for (size_t s; flight_next(t, strips, &s);) {
+        size_t n = s * STRIP, tokens = N - n < STRIP ? N - n : STRIP;
+        to_planes(z + n, t->x + n * C, f, p, room_own(room, f->panels, t->thread), tokens);
+    }
+    flight_meet(t);
+
+    /* Step 2: every component pools over its boxes. */
+    const struct box_pool_factor factor = {rows, p->W + LANES, f->down};
+    box_pool_clear(&f->pool, room, t->thread);
+    for (size_t r; flight_next(t, R, &r);) {
+        gate_rows(rows, map, f, p, r);
+        box_pool_plane(&f->pool, r, z + r * N, z + r * N, &factor, room, t->thread);
+    }
+    flight_meet(t);
+
+    /* Step 3: components to channels, and sigma. */
+    for (size_t s; flight_next(t, strips, &s);) {
+        size_t n = s * STRIP, tokens = N - n < STRIP ? N - n : STRIP;
+        linear_packed_planes(t->y + n * D, D, z + n, N, &f->output, tokens);
+        if (p->gelu) gelu_row(t->y + n * D, tokens * D);
+    }
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct chopd_problem *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->D, .apart = true};
+    return flights_run(plan, y, x, &batch, one_image);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct chopd_problem *p = of;
+    double N = (double)p->N, R = (double)p->R;
+    return (double)p->B * (N * R * ((double)p->C + (double)p->D + 6 * (double)p->G + 2)
+                           + (double)p->s * (double)p->W * R + chopd_gate_multiply_adds(p));
+}
+
+const struct form chopd_fast = {"fast", sizeof(struct chopd_fast), prepare, load, run, NULL, multiply_adds};

@@ -1,0 +1,86 @@
+/* dfc_cp.c -- a layer for each image, at the cost of its factors
+ *
+ * Eq. 6 takes the sums of Eq. 3 one factor at a time, and nothing of five
+ * indices is there:
+ *
+ *     z_mr = sum_c u4_cr x_mc                one product of matrices
+ *     s_r  = u1_r sum_m u2_mr z_mr           the whole image in R numbers; u1 may be absent
+ *     y_nd = sum_r (u3_nr s_r) u5_dr         another product
+ *
+ * Every step is linear in the tokens.  What an image is to the tokens out are
+ * the R numbers s_r: with absolute positions, Eq. 5 knows no more.
+ *
+ * Contract: reference/dfc.h. */
+
+#include "../../../reference/dfc.h"
+#include "../../../reference/runtime/batch.h"
+#include "../../../reference/runtime/linear.h"
+#include "../../forms.h"
+#include "../gelu.h"
+
+struct dfc_cp_fast {
+    real *z;                    /* [slots][M][R] */
+    real *sum;                  /* [slots][R] */
+    real *gated;                /* [slots][N][R] */
+};
+
+static status prepare(struct plan *plan)
+{
+    const struct dfc_problem *p = plan->of;
+    struct dfc_cp_fast *f = plan->state;
+    size_t threads = (size_t)plan->threads, slots = p->B < threads ? p->B : threads;
+
+    room_reals(&plan->room, OF_RUN, &f->z, "the components of the tokens in", slots, p->M, p->R, 1);
+    room_reals(&plan->room, OF_RUN, &f->sum, "the components of an image", slots, p->R, 1, 1);
+    room_reals(&plan->room, OF_RUN, &f->gated, "the components of the tokens out", slots, p->N, p->R, 1);
+    return room_status(&plan->room);
+}
+
+/* One image.  The threads share the tokens in, then the components, then the
+ * tokens out. */
+static void one_image(const struct flight *t)
+{
+    const struct dfc_problem *p = t->plan->of;
+    const struct dfc_cp_fast *f = t->plan->state;
+    size_t M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
+    real *z = f->z + t->slot * M * R, *sum = f->sum + t->slot * R, *gated = f->gated + t->slot * N * R;
+    const real *u1_i = p->u1 ? p->u1 + t->first * R : NULL;
+
+    /* Step 1: channels to components. */
+    for (size_t m, end; flight_run(t, M, FLIGHT_TOKENS, &m, &end);)
+        linear_product(z + m * R, R, t->x + m * C, C, p->u4, end - m, C, R);
+    flight_meet(t);
+
+    /* Step 2: all tokens into one number per component, and what this image makes of it. */
+    for (size_t from, end; flight_run(t, R, R, &from, &end);) {
+        for (size_t r = from; r < end; r++) sum[r] = 0;
+        for (size_t m = 0; m < M; m++)
+            for (size_t r = from; r < end; r++) sum[r] += p->u2[m * R + r] * z[m * R + r];
+        for (size_t r = from; r < end && u1_i; r++) sum[r] *= u1_i[r];
+    }
+    flight_meet(t);
+
+    /* Step 3: what each token takes of it, components to channels, and sigma. */
+    for (size_t first, end; flight_run(t, N, FLIGHT_TOKENS, &first, &end);) {
+        for (size_t n = first; n < end; n++)
+            for (size_t r = 0; r < R; r++) gated[n * R + r] = p->u3[n * R + r] * sum[r];
+        linear_map(t->y + first * D, D, gated + first * R, R, p->u5, NULL, end - first, R, D);
+        for (size_t n = first; n < end; n++) bias_and_gelu(t->y + n * D, p->b + n * D, D, p->gelu);
+    }
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct dfc_problem *p = plan->of;
+    const struct batch batch = {.images = p->B, .x_image = p->M * p->C, .y_image = p->N * p->D, .apart = true};
+    return flights_run(plan, y, x, &batch, one_image);
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct dfc_problem *p = of;
+    double M = (double)p->M, N = (double)p->N, C = (double)p->C, D = (double)p->D, R = (double)p->R;
+    return (double)p->B * (M * C * R + M * R + (p->u1 ? R : 0) + N * R + N * D * R);
+}
+
+const struct form dfc_cp_fast = {"fast", sizeof(struct dfc_cp_fast), prepare, NULL, run, NULL, multiply_adds};

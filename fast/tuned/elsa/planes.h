@@ -1,0 +1,42 @@
+/* planes.h -- a feature map as planes, one a channel, with zeros beside every row
+ *
+ * Tokens lie channel by channel in memory; here every channel is an image of
+ * its own, so that a vector holds the same channel of neighbouring tokens of a
+ * row, and a shift by a neighbour's offset is a load from another address.
+ *
+ *     data  [1 + channels rows + 1][stride]
+ *
+ * Behind each row come at least `pad` zeros, which are also what stands before
+ * the next row, and one row stands before the first; so a vector shifted by up
+ * to `pad` columns reads zeros off the grid and no test is needed.  Above and
+ * below a plane there are other planes: callers leave those rows out.
+ *
+ * Planes lie in the workspace of a run, so planes_fill writes the zeros too.
+ * Kept from load on they would save nothing: a row is filled in whole vectors,
+ * and at 56 columns the last one brings more zeros than K = 7 asks for. */
+
+#ifndef TWICETOLD_PLANES_H
+#define TWICETOLD_PLANES_H
+
+#include "../../../reference/runtime/arena.h"
+#include "../vec.h"
+
+struct planes {
+    size_t channels, rows, columns, pad, stride;
+    real *data;
+};
+
+void planes_prepare(struct planes *p, struct room *room, const char *name,
+                    size_t channels, size_t rows, size_t columns, size_t pad);
+
+/* Column 0 of a row of a channel. */
+static inline real *planes_row(const struct planes *p, size_t channel, size_t row)
+{
+    return p->data + (1 + channel * p->rows + row) * p->stride;
+}
+
+/* One row of all planes from its tokens, [columns][channels], `step` reals apart.
+ * Threads may fill different rows. */
+void planes_fill(const struct planes *p, size_t row, const real *tokens, size_t step);
+
+#endif

@@ -1,0 +1,72 @@
+/* unified.c -- the paradigm of Eq. 4 without the map of all tokens
+ *
+ *     f_ic = sum_{j in area(i)} Norm_j(qk_aij + qr_aij + rk_aij + b_aij) v_jc
+ *
+ * A token has K^2 others in its area, so its filter has K^2 entries and not N:
+ * the terms are taken for those alone, normalised, and applied at once.  The
+ * embeddings are permuted to [h][T][C], so that each term is a dot product of
+ * two rows that lie in memory.  Nothing is kept but one filter.
+ *
+ * The dot product of query and key has to be taken pair by pair; that is what
+ * Eq. 7 does without (fast/tuned/elsa/elsa.c). */
+
+#include "elsa.h"
+#include "../activations.h"
+
+void elsa_unified_prepare(struct elsa_fast *f, struct room *room, const struct elsa_problem *p)
+{
+    size_t h = p->heads.h, C = p->heads.C;
+    elsa_area_prepare(&f->area, room, p);
+    room_reals(room, OF_LOAD, &f->rk, "the query's embeddings", p->rk ? h : 0, p->T, C, 1);
+    room_reals(room, OF_LOAD, &f->rq, "the key's embeddings", p->rq ? h : 0, p->T, C, 1);
+    room_reals(room, OF_THREAD, &f->filter, "the filter of a token", p->entries, 1, 1, 1);
+}
+
+void elsa_unified_load(struct elsa_fast *f, const struct elsa_problem *p)
+{
+    elsa_area_load(&f->area, p);
+    if (p->rk) elsa_permute(f->rk, p->rk, p->heads.h * p->T, p->heads.C);
+    if (p->rq) elsa_permute(f->rq, p->rq, p->heads.h * p->T, p->heads.C);
+}
+
+/* The filter [K^2] of the token of this part and head a, before Norm. */
+static void terms(real *filter, const struct head *one, size_t a)
+{
+    const struct elsa_problem *p = one->plan->of;
+    const struct elsa_fast *f = one->plan->state;
+    size_t C = p->heads.C, c = p->heads.c, first = one->part * p->entries;
+    const real *q_i = one->q + one->part * one->q_stride;
+
+    for (size_t n = 0; n < p->entries; n++) {
+        int j = f->area.around.token[first + n];
+        size_t at = a * p->T + (size_t)f->area.offset[first + n];
+        const real *k_j = j == OFF_GRID ? NULL : one->k + (size_t)j * one->kv_stride;
+        real sum = p->rb ? p->rb[at] : 0;
+        if (p->terms.qk && k_j) sum += p->scale * dot(q_i + a * c, k_j + a * c, c);
+        if (p->terms.qr) sum += dot(q_i, f->rk + at * C, C);
+        if (p->terms.rk && k_j) sum += dot(k_j, f->rq + at * C, C);
+        filter[n] = sum;
+    }
+}
+
+void elsa_unified(const struct head *one)
+{
+    const struct elsa_problem *p = one->plan->of;
+    const struct elsa_fast *f = one->plan->state;
+    const int *token_i = f->area.around.token + one->part * p->entries;
+    size_t c = p->heads.c;
+    real *filter = head_own(one, f->filter);
+
+    for (size_t a = 0; a < p->heads.h; a++) {
+        real *y_i = one->y + one->part * one->y_stride + a * c;
+        terms(filter, one, a);
+        elsa_normalise(filter, p->entries, p->norm);
+        for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
+        for (size_t n = 0; n < p->entries; n++) {
+            if (token_i[n] == OFF_GRID) continue;
+            const real *v_j = one->v + (size_t)token_i[n] * one->kv_stride + a * c;
+            #pragma omp simd
+            for (size_t ch = 0; ch < c; ch++) y_i[ch] += filter[n] * v_j[ch];
+        }
+    }
+}

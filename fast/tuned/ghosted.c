@@ -1,0 +1,190 @@
+/* ghosted.c -- a ghost head on self-attention; see ghosted.h
+ *
+ * Every channel has weights of its own, so the matrix product that applies weights
+ * to values falls apart: N^2 C products must be made, and then once more each meets
+ * its value.  No order of summation saves that.  What can be saved is memory: the
+ * naive form writes N x N weights for every channel.  Here
+ *
+ * 1. 16 queries are taken at a time, and one head: their weights are 16 x N numbers,
+ *    whatever the number of channels, and no channel's weights are ever written.
+ * 2. Lanes hold channels of one head, which share the weight of a pair; static
+ *    matrices and values lie so that the next offset, and the next token, is the
+ *    next vector.  Nothing is asked of the grid: rows may have any length.
+ * 3. The static matrices know offsets alone, and 4 queries that meet 4 keys in rows of
+ *    the grid have 7 offsets, not 16.  So 34 loads serve 32 multiply-adds, where pair
+ *    by pair they would be 64.
+ *
+ *     i  queries     j  keys     a  heads     l  lanes
+ *
+ * Contract: reference/msa.h. */
+
+#include "ghosted.h"
+#include "activations.h"
+
+/* ---- pairs of tokens ------------------------------------------------------- */
+
+/* sum_q += sum_k (factor[k - q] w_qk + summand[k - q]) v_k, queries and keys one after
+ * the other in a row of the grid, a few of each: both are constants where this is
+ * called. */
+INLINED void meet(lanes *sum, const lanes *factor, const lanes *summand, const real *w, size_t w_stride,
+                  const lanes *v, size_t queries, size_t keys)
+{
+    lanes f[7], s[7];
+
+    for (size_t n = 0; n < queries + keys - 1; n++) {
+        f[n] = *(factor + n - (queries - 1));
+        s[n] = *(summand + n - (queries - 1));
+    }
+    for (size_t k = 0; k < keys; k++)
+        for (size_t q = 0; q < queries; q++) {
+            size_t n = k + queries - 1 - q;
+            /* cppcheck-suppress uninitvar ; all of k + queries - 1 - q below queries + keys - 1 are written above */
+            sum[q] += (f[n] * w[q * w_stride + k] + s[n]) * v[k];
+        }
+}
+
+/* One vector of channels of some queries i, i + 1, ... in a row of the grid, against all
+ * keys; `at` is which of the [h][vectors] it is.  Each row of keys is summed from zero, and then
+ * the rows, for accuracy: one sum over all keys errs by more, and costs as much. */
+INLINED void weigh(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+                   const real *w, size_t i, size_t queries)
+{
+    const grid *g = &p->windows.tokens;
+    size_t N = p->heads.N, P = g->offsets, row = g->size[g->axes - 1], centre = at * P + (P - 1) / 2 - own->place[i];
+    const lanes *v = own->values + at * N;
+
+    for (size_t q = 0; q < queries; q++) sum[q] = (lanes){0};
+    for (size_t j = 0; j < N; j += row) {
+        const lanes *factor = own->factor + centre + own->place[j], *summand = own->summand + centre + own->place[j];
+        lanes part[4] = {{0}};
+        size_t x = 0;
+        for (; x + 4 <= row; x += 4) meet(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 4);
+        for (; x < row; x++) meet(part, factor + x, summand + x, w + j + x, N, v + j + x, queries, 1);
+        for (size_t q = 0; q < queries; q++) sum[q] += part[q];
+    }
+}
+
+static void weigh_four(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+                       const real *w, size_t i)
+{
+    weigh(sum, own, p, at, w, i, 4);
+}
+
+static void weigh_one(lanes *sum, const struct ghosted *own, const struct msa_problem *p, size_t at,
+                      const real *w, size_t i)
+{
+    weigh(sum, own, p, at, w, i, 1);
+}
+
+/* ---- a block of queries ------------------------------------------------------ */
+
+/* map [count][N]: the weights of head a. */
+static void weights(real *map, const struct ghosted *own, const struct msa_problem *p, const real *q,
+                    size_t a, size_t first, size_t count)
+{
+    const grid *g = &p->windows.tokens;
+    size_t N = p->heads.N, c = p->c, row = g->size[g->axes - 1];
+    const real *rpe = p->rpe ? own->rpe + (p->rpe_columns > 1 ? a * g->offsets : 0) : NULL;
+
+    linear_map(map, N, q + first * 3 * p->heads.C + a * c, 3 * p->heads.C, own->keys + a * N * c, NULL, count, c, N);
+    for (size_t i = 0; i < count; i++) {
+        real *map_i = map + i * N;
+        for (size_t j = 0; rpe && j < N; j += row) {
+            const real *rpe_ij = rpe + (g->offsets - 1) / 2 + own->place[j] - own->place[first + i];
+            for (size_t x = 0; x < row; x++) map_i[j + x] += rpe_ij[x];
+        }
+        softmax_row(map_i, N);
+    }
+}
+
+void ghosted_block(const struct ghosted *own, const struct msa_problem *p, real *y, const real *qkv, size_t block,
+                   real *map)
+{
+    const grid *g = &p->windows.tokens;
+    size_t N = p->heads.N, C = p->heads.C, c = p->c, row = g->size[g->axes - 1];
+    size_t first = block * GHOSTED_BLOCK, count = N - first < GHOSTED_BLOCK ? N - first : GHOSTED_BLOCK;
+
+    for (size_t a = 0; a < p->heads.h; a++) {
+        weights(map, own, p, qkv, a, first, count);
+        for (size_t n = 0, some; n < count; n += some) {
+            /* Step 1: four queries, where they are left in this row of the grid. */
+            size_t i = first + n;
+            some = n + 4 <= count && i % row + 4 <= row ? 4 : 1;
+            for (size_t v = 0; v < own->vectors; v++) {
+                lanes sum[4];
+                size_t at = a * own->vectors + v, left = c - v * LANES;
+                if (some == 4) weigh_four(sum, own, p, at, map + n * N, i);
+                else weigh_one(sum, own, p, at, map + n * N, i);
+
+                /* Step 2: to the places of their channels. */
+                for (size_t q = 0; q < some; q++)
+                    for (size_t l = 0; l < LANES && l < left; l++)
+                        y[(i + q) * C + ghost_channel(&p->ghost, a, v * LANES + l)] = sum[q][l];
+            }
+        }
+    }
+}
+
+void ghosted_gather(const struct ghosted *own, const struct msa_problem *p, const struct flight *t, const real *qkv)
+{
+    size_t N = p->heads.N, C = p->heads.C, c = p->c;
+    real scale = p->scale * LOG2_E;
+
+    for (size_t j; flight_next(t, N, &j);) {
+        const real *k_j = qkv + j * 3 * C + C, *v_j = k_j + C;
+        for (size_t a = 0; a < p->heads.h; a++) {
+            for (size_t n = 0; n < c; n++) own->keys[(a * N + j) * c + n] = scale * k_j[a * c + n];
+            for (size_t n = 0; n < own->vectors * LANES; n++)
+                own->values[(a * own->vectors + n / LANES) * N + j][n % LANES] =
+                    n < c ? v_j[ghost_channel(&p->ghost, a, n)] : 0;
+        }
+    }
+}
+
+/* ---- tables ------------------------------------------------------------------- */
+
+void ghosted_prepare(struct ghosted *own, struct room *room, const struct msa_problem *p)
+{
+    bool there = p->ghost.add != NULL;
+    size_t N = p->heads.N, h = there ? p->heads.h : 0, P = p->windows.tokens.offsets;
+
+    own->vectors = (p->c - 1) / LANES + 1;
+    ghost_prepare(&own->ghost, room, WHILE_LOADING, &p->ghost);
+    room_objects(room, OF_LOAD, &own->place, "the places of tokens", there ? N : 0, 1, sizeof *own->place);
+    room_reals(room, OF_LOAD, &own->rpe, "relative positions", there && p->rpe ? p->rpe_columns : 0, P, 1, 1);
+    room_objects(room, OF_LOAD, &own->factor, "factors in lanes", h * own->vectors, P, sizeof *own->factor);
+    room_objects(room, OF_LOAD, &own->summand, "summands in lanes", h * own->vectors, P, sizeof *own->summand);
+    room_reals(room, OF_RUN, &own->keys, "the keys of an image", h, N, p->c, 1);
+    room_objects(room, OF_RUN, &own->values, "values in lanes", h * own->vectors, N, sizeof *own->values);
+    room_reals(room, OF_THREAD, &own->map, "the weights of a block", h ? GHOSTED_BLOCK : 0, N, 1, 1);
+}
+
+void ghosted_load(struct ghosted *own, const struct msa_problem *p)
+{
+    const grid *g = &p->windows.tokens;
+    size_t P = g->offsets;
+
+    if (!p->ghost.add) return;
+
+    /* Step 1: where offsets are found, and the relative positions at them. */
+    for (size_t i = 0; i < p->heads.N; i++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, g, i);
+        own->place[i] = (at[0] * (2 * g->size[1] - 1) + at[1]) * (2 * g->size[2] - 1) + at[2];
+    }
+    for (size_t n = 0; own->rpe && n < P; n++)
+        for (size_t column = 0; column < p->rpe_columns; column++)
+            own->rpe[column * P + n] = LOG2_E * p->rpe[n * p->rpe_columns + column];
+
+    /* Step 2: the static matrices, channels in lanes. */
+    ghost_load(&own->ghost, &p->ghost);
+    for (size_t a = 0; a < p->heads.h; a++)
+        for (size_t ch = 0; ch < own->vectors * LANES; ch++) {
+            size_t to = (a * own->vectors + ch / LANES) * P, l = ch % LANES;
+            size_t from = ch < p->c ? ghost_channel(&p->ghost, a, ch) * P : 0;
+            for (size_t n = 0; n < P; n++) {
+                own->factor[to + n][l] = ch < p->c ? own->ghost.factor[from + n] : 0;
+                own->summand[to + n][l] = ch < p->c ? own->ghost.summand[from + n] : 0;
+            }
+        }
+}

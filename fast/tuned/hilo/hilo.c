@@ -1,0 +1,216 @@
+/* hilo.c -- HiLo with windows as windows, and one key for each window
+ *
+ * Nothing is padded.  A token of the padding is zero, so its query, key and
+ * value are the bias: one row, loaded once, stands for all of them, and in a
+ * window's mean it counts in the divisor alone.
+ *
+ * Each thread takes images of its own from pooling to projection, so that all
+ * between x and y stays in its cache and nobody waits.  Images that are left
+ * over, or a single one, are shared by all threads, step by step (flight.h).
+ *
+ * What was done for speed, at 14 x 14 tokens, 768 channels, 12 heads, s = 2 and
+ * alpha = 0.9, where 2.83 ms were reached on one core of a Zen 5 with AVX-512, 2.76
+ * an image in batches, and the multiply-adds alone need 2.25:
+ *
+ * 1. Weights repacked once (packed_linear.h), and maps of one input made one map:
+ *    2.5 ms of the 2.83, where OpenBLAS takes 3.0 and, with two threads, 1.72
+ *    instead of 1.28.
+ * 2. Small windows in the lanes (window_attention.h): 0.025 ms for Hi-Fi.
+ * 3. Lo-Fi by the tiled attention, keys and values where the map left them:
+ *    0.19 ms, in which 49 keys are one tile.
+ * 4. One image after the other: 64 images cost 64 times one, and no memory that
+ *    grows with their number.
+ *
+ * Contract: reference/hilo.h. */
+
+#include "../../../reference/hilo.h"
+#include <string.h>
+#include "../../../reference/runtime/resample.h"
+#include "../../forms.h"
+#include "../packed_linear.h"
+#include "../tiled_attention.h"
+#include "window_attention.h"
+
+/* Tensors of one image, or one for each thread where images fly apart. */
+struct hilo_fast {
+    bool apart;
+    bool coarse_queries;        /* Lo-Fi's queries beside its keys, from the same rows */
+    size_t R;                   /* queries of Lo-Fi */
+    struct linear fine, coarse; /* of every token: h_qkv and l_q; of every window: l_kv, or l_q and l_kv */
+    struct linear h_proj, l_proj;
+    real *padding;              /* [3hd]: query, key and value of a token of the padding */
+    real *pooled;               /* [n][C], NULL without Lo-Fi, or where windows are tokens */
+    real *of_tokens, *of_windows;   /* [N][fine.out], [n][coarse.out] */
+    real *high_z, *low_z;       /* [N][hd], [R][ld] */
+    real *low;                  /* [n][ld], NULL where nothing is spread */
+    real *small;                /* of each thread, where windows are small */
+    struct tiled tiled;
+};
+
+/* ---- the hearts ------------------------------------------------------- */
+
+/* The mean of one window's tokens; the padding adds nothing. */
+static void pool(real *mean, const real *x, const struct hilo_problem *p, size_t window)
+{
+    size_t T = p->windows.entries, C = p->C;
+
+    memset(mean, 0, C * sizeof *mean);
+    for (size_t t = 0; t < T; t++) {
+        size_t token = windows_token(&p->windows, window, t);
+        if (token == WINDOW_PADDING) continue;
+        for (size_t ch = 0; ch < C; ch++) mean[ch] += x[token * C + ch];
+    }
+    for (size_t ch = 0; ch < C; ch++) mean[ch] *= 1 / (real)T;
+}
+
+/* Hi-Fi: LANES small windows of one head, or a larger one. */
+static void high_head(const struct head *one)
+{
+    const struct hilo_problem *p = one->plan->of;
+    const struct hilo_fast *f = one->plan->state;
+    const real *padding = f->padding + one->head * p->c;
+    size_t T = p->windows.entries;
+
+    if (f->small) window_attention(one, &p->windows, padding, p->scale, p->c, f->small);
+    else tiled_window(one, (struct attention){.queries = T, .keys = T, .channels = p->c, .scale = p->scale},
+                      &p->windows, 0, padding, &f->tiled);
+}
+
+/* Lo-Fi: one block of queries against all windows. */
+static void low_head(const struct head *one)
+{
+    const struct hilo_problem *p = one->plan->of;
+    const struct hilo_fast *f = one->plan->state;
+    tiled_block(one, (struct attention){.queries = f->R, .keys = p->n, .channels = p->c, .scale = p->scale}, &f->tiled);
+}
+
+/* ---- the form around them --------------------------------------------- */
+
+/* The image's own among the tensors. */
+static real *own(const struct flight *t, real *tensor)
+{
+    return room_own(&t->plan->room, tensor, t->slot);
+}
+
+/* One image. */
+static void fly(const struct flight *t)
+{
+    const struct hilo_problem *p = t->plan->of;
+    const struct hilo_fast *f = t->plan->state;
+    size_t N = p->N, n = p->n, R = f->R, C = p->C, hd = p->hd, ld = p->ld;
+    size_t means = f->pooled ? n : 0, spread = f->low ? p->H : 0;
+    real *pooled = own(t, f->pooled), *of_tokens = own(t, f->of_tokens), *of_windows = own(t, f->of_windows);
+    real *high_z = own(t, f->high_z), *low_z = own(t, f->low_z), *low_y = f->low ? own(t, f->low) : t->y + hd;
+    const real *low_q = f->coarse_queries ? of_windows : room_at(of_tokens, 3 * hd);
+    real *low_k = room_at(of_windows, f->coarse_queries ? ld : 0);
+    const struct branch high = {
+        .heart = high_head, .heads = hd / p->c, .parts = f->small ? window_attention_parts(&p->windows) : n,
+        .channels = p->c, .queries = N, .keys = N,
+        .y = high_z, .q = of_tokens, .k = room_at(of_tokens, hd), .v = room_at(of_tokens, 2 * hd),
+        .y_stride = hd, .q_stride = f->fine.out, .kv_stride = f->fine.out,
+    };
+    const struct branch low = {
+        .heart = low_head, .heads = ld / p->c, .parts = tiled_blocks(&f->tiled, R),
+        .channels = p->c, .queries = R, .keys = n,
+        .y = low_z, .q = low_q, .k = low_k, .v = room_at(low_k, ld),
+        .y_stride = ld, .q_stride = f->coarse_queries ? f->coarse.out : f->fine.out, .kv_stride = f->coarse.out,
+    };
+    const struct small_map map = {low_y, p->windows.rows, p->windows.columns, ld};
+
+    /* Step 1: the mean of every window; the projections of tokens. */
+    for (size_t w; flight_next(t, means, &w);) pool(pooled + w * C, t->x, p, w);
+    flight_linear(t, of_tokens, f->fine.out, t->x, C, &f->fine, N);
+    flight_meet(t);
+
+    /* Step 2: the projections of windows. */
+    flight_linear(t, of_windows, f->coarse.out, means ? pooled : t->x, C, &f->coarse, n);
+    flight_meet(t);
+
+    /* Step 3: attention, head by head. */
+    branch_attend(t, &high);
+    branch_attend(t, &low);
+    flight_meet(t);
+
+    /* Step 4: each branch into its channels of y. */
+    flight_linear(t, t->y, C, high_z, hd, &f->h_proj, N);
+    flight_linear(t, low_y, spread ? ld : C, low_z, ld, &f->l_proj, R);
+    if (spread) flight_meet(t);
+    for (size_t row; flight_next(t, spread, &row);)
+        bilinear_row(t->y + row * p->W * C + hd, C, p->W, &map, row, p->windows.rows * p->s, p->windows.columns * p->s);
+}
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    const struct hilo_problem *p = plan->of;
+    const struct hilo_fast *f = plan->state;
+    const struct batch batch = {
+        .images = p->B, .x_image = p->N * p->C, .y_image = p->N * p->C, .in_flight = 1, .apart = f->apart,
+    };
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+/* Lo-Fi's queries are made where their input is: with Hi-Fi's, or with the keys. */
+static status prepare(struct plan *plan)
+{
+    const struct hilo_problem *p = plan->of;
+    struct hilo_fast *f = plan->state;
+    struct room *room = &plan->room;
+    size_t N = p->N, n = p->n, C = p->C, hd = p->hd, ld = p->ld;
+    bool pools = ld && p->s > 1, small = hd && p->s <= WINDOW_ATTENTION_EDGE;
+
+    /* Step 1: what is made of tokens, and what of windows. */
+    f->coarse_queries = p->pooled_queries || p->s == 1;
+    f->R = f->coarse_queries ? n : N;
+    linear_prepare(&f->fine, &linear_packed, room, C, 3 * hd + (f->coarse_queries ? 0 : ld));
+    linear_prepare(&f->coarse, &linear_packed, room, C, 2 * ld + (f->coarse_queries ? ld : 0));
+    linear_prepare(&f->h_proj, &linear_packed, room, hd, hd);
+    linear_prepare(&f->l_proj, &linear_packed, room, ld, ld);
+    room_reals(room, OF_LOAD, &f->padding, "a token of the padding", 3, hd, 1, 1);
+
+    /* Step 2: an image, or one for each thread. */
+    f->apart = p->B >= (size_t)plan->threads;
+    enum room_time image = f->apart ? OF_THREAD : OF_RUN;
+    room_reals(room, image, &f->pooled, "the means of the windows", pools ? n : 0, C, 1, 1);
+    room_reals(room, image, &f->of_tokens, "the projections of the tokens", N, f->fine.out, 1, 1);
+    room_reals(room, image, &f->of_windows, "the projections of the windows", n, f->coarse.out, 1, 1);
+    room_reals(room, image, &f->high_z, "Hi-Fi's heads side by side", N, hd, 1, 1);
+    room_reals(room, image, &f->low_z, "Lo-Fi's heads side by side", f->R, ld, 1, 1);
+    room_reals(room, image, &f->low, "Lo-Fi's output", pools && p->pooled_queries ? n : 0, ld, 1, 1);
+
+    /* Step 3: the hearts. */
+    if (small) window_attention_prepare(room, &f->small, p->s, p->c);
+    tiled_prepare(&f->tiled, plan, (struct attention){.queries = f->R, .keys = n, .channels = p->c}, ld / p->c,
+                  hd && !small ? p->windows.entries : 0);
+    return room_status(room);
+}
+
+static status load(struct plan *plan)
+{
+    const struct hilo_problem *p = plan->of;
+    struct hilo_fast *f = plan->state;
+    size_t hd = p->hd, ld = p->ld;
+
+    /* Step 1: the weights, repacked. */
+    linear_load(&f->fine, 0, 3 * hd, p->h_qkv, p->h_qkv_b);
+    linear_load(f->coarse_queries ? &f->coarse : &f->fine, f->coarse_queries ? 0 : 3 * hd, ld, p->l_q, p->l_q_b);
+    linear_load(&f->coarse, f->coarse_queries ? ld : 0, 2 * ld, p->l_kv, p->l_kv_b);
+    linear_load(&f->h_proj, 0, hd, p->h_proj, p->h_proj_b);
+    linear_load(&f->l_proj, 0, ld, p->l_proj, p->l_proj_b);
+
+    /* Step 2: what a linear map makes of zeros. */
+    for (size_t n = 0; n < 3 * hd; n++) f->padding[n] = p->h_qkv_b ? p->h_qkv_b[n] : 0;
+    return status_ok();
+}
+
+/* Windows are s^2 queries and s^2 keys, padding and all. */
+static double multiply_adds(const void *of)
+{
+    const struct hilo_problem *p = of;
+    double N = (double)p->N, M = (double)p->M, n = (double)p->n, hd = (double)p->hd, ld = (double)p->ld;
+    double R = p->pooled_queries ? n : N, T = (double)p->windows.entries, hearts;
+
+    hearts = 2 * M * T * hd + 2 * R * n * ld + (p->pooled_queries && p->s > 1 ? 3 * N * ld : 0);
+    return hilo_projections(p, p->N) + (double)p->B * hearts;
+}
+
+const struct form hilo_fast = {"fast", sizeof(struct hilo_fast), prepare, load, run, NULL, multiply_adds};

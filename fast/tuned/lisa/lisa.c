@@ -1,0 +1,518 @@
+/* lisa.c -- variant 2: own FFTs, a block of channels in the SIMD lanes
+ *
+ *     a[n,d] = sum_c q[n,c] (Ga[n,c,d] + ba[c,d]),   Ga[.,c,d] = k[.,c] (*) wa[.,c,d]
+ *     y[n,k] = sum_d a[n,d] (Gb[n,k,d] + bb[k,d]),   Gb[.,k,d] = v[.,k] (*) wb[.,d]
+ *
+ * (*) is the convolution on the circle of circulant.h, so that Eq. 10 and the
+ * exact Eq. 5-7 are one program.  Over variant 1 (fftw.c) it changes:
+ *
+ *   - LANES channels of one head are a block; they are transformed side by side
+ *     and nothing is rearranged, for tokens lie that way already.
+ *   - Two latents d, d+1 are one complex kernel, w_d + sqrt(-1) w_d+1, so that a
+ *     complex inverse transform serves two real convolutions and the half
+ *     spectrum of the block is all that is kept of it.
+ *   - The product rides on the way into the inverse transform, the contraction
+ *     with q or a on the way out: between them lies one field, in the second
+ *     cache.
+ *   - y is workspace until its turn: it holds k, then q, then v, then the
+ *     heads' output, which is projected in place.
+ *   - What a weighs are tokens, all channels of a head alike.  So of one head W_o
+ *     goes before the sums, W_o W_v is one matrix when the plan is loaded, and
+ *     the output projection costs nothing.
+ *   - A bias is the same everywhere: one addition, at a row's frequency 0.
+ *
+ * It serves every grid: where an axis is not a product of 2, 3, 5 and 7 it moves
+ * to a larger circle.  There it is level with FFTW on the axis itself at worst
+ * (13x13), and eight times ahead where FFTW has no codelets (31x37).
+ *
+ * How it fared: 56x56 tokens, 96 channels, 16 latents, one head, float, with the
+ * projections, one and two threads of an Emerald Rapids: 4.9 and 2.8 ms, where it
+ * took 5.8 and 3.4 without what is marked + below.  Of the 4.9 the projections
+ * are 1.25, normalising included, and run at nine tenths of the core's peak; the key's
+ * side is 2.05, the value's 1.55, and two thirds of both are butterflies.
+ *
+ * What mattered besides, on that machine:
+ *
+ *   - The key's spectra, 19 MB, lie in the order in which they are read, one stream.
+ *   + The sums over the lanes of query times field are taken where the last butterfly
+ *     leaves its points, in registers, and the query lies as they meet it: 15 % of the
+ *     key's side.
+ *   + W_o W_v: 7 % of the whole.  The value's first sums begin with b_o and the last
+ *     ones go where they belong: 5 % of the value's side, against a copy.
+ *   + Places in tables are multiplied once (lane_fft.h): 2 %.
+ *   - Each part of a transform copies what it was told to a struct of its own
+ *     (lane_pass.h): 10 % of the value's side.
+ *
+ * What failed: taking many images together so that they share each spectrum.
+ * It saves less there than it loses on keys and queries that no longer stay in
+ * the second cache, 4.4 ms an image one by one against 5.1 by sixes.  To fetch the
+ * spectra into the second cache a plane ahead, while rows are at work: 4 % more.  One
+ * spectrum read again and again would save 5 %, so that most of their way is hidden.
+ * To ask for a column's places before they are written: 5 % more.  Columns side by
+ * side, so that writing goes straight on and reading jumps: the same.  Two lines by
+ * turns through the stages: 5 % more.  Projections by panels of tokens: the same.
+ *
+ * On a Zen 3, with AVX2, a clock showed no gain from butterflies of 8 in two halves,
+ * which read their points twice and spill less; from sending for the next row of the
+ * field during this one; and from spectra that pass by the second cache, which is too
+ * small there for all that is at work.
+ *
+ * Local kernels of Eq. 10 go the same way, on circles as much larger than the grid
+ * as the window reaches; small windows have a better one (local.h).
+ *
+ * Contract: reference/lisa.h. */
+
+#include <string.h>
+#include "kernels.h"
+#include "vec_pass.h"
+#include "local.h"
+#include "../../forms.h"
+#include "../activations.h"
+#include "../transpose.h"
+#include "../../../reference/runtime/batch.h"
+
+struct lisa_fast {
+    struct lane_grid grid;
+    struct lisa_kernels kernels;
+    size_t in_flight;           /* images */
+    size_t rows, row;           /* of an image; points of a row on its circle */
+    size_t a_reals;             /* of a pair's a: 2 rows row, and room for a vector behind it */
+    size_t field_reals;         /* of a field, or of a token where that is more */
+    real *a;                    /* [in flight][h][pairs][rows][row][2]; in Eq. 4 the query.  Points of a row here and
+                                 * in `query` lie in lane_fft_order, behind the tokens zeros or never read */
+    real *query;                /* [in flight][h][blocks][rows][row][L]; in Eq. 4 NULL */
+    real *keys;                 /* in Eq. 4 the key, [in flight][h][2 pairs][N], else NULL */
+    real *w_through, *b_through; /* one head: W_o W_v and W_o b_v, else NULL */
+    real *bb_through;           /* W_o bb, while loading */
+    real *spectra;              /* [half] points of each block of the key; later, in the room of two such for
+                                 * each thread, those of a block of the value and its sums [N][L] */
+    real *field, *line;         /* of each thread: lane_grid.h */
+};
+
+/* What the calling thread works in. */
+struct scratch { real *field, *line; };
+
+static struct scratch scratch_of(const struct flight *t)
+{
+    const struct lisa_fast *f = t->plan->state;
+    const struct room *room = &t->plan->room;
+    return (struct scratch){
+        .field = room_own(room, f->field, t->thread), .line = room_own(room, f->line, t->thread),
+    };
+}
+
+/* Where in [images][N][C] head number `item`, counted over all images, begins. */
+static size_t head_at(const struct heads_problem *of, size_t item)
+{
+    return item / of->h * of->N * of->C + item % of->h * of->c;
+}
+
+/* Channels of this block of a head. */
+static size_t block_channels(const struct heads_problem *of, size_t block)
+{
+    size_t left = of->c - block * LANES;
+    return left < LANES ? left : LANES;
+}
+
+/* ---- projections ------------------------------------------------------------ */
+
+enum third { QUERY, KEY, VALUE };
+
+/* A row of queries, in y, normalised into blocks, in the order in which `contract` meets them. */
+static void lay_queries(const struct flight *t, size_t row)
+{
+    const struct heads_problem *of = t->plan->of;
+    const struct lisa_fast *f = t->plan->state;
+    size_t W = f->grid.tokens[2], blocks = f->kernels.blocks, block = f->rows * f->row * LANES;
+    real *first = f->query + row / f->rows * of->h * blocks * block + row % f->rows * f->row * LANES;
+
+    for (size_t j = 0; j < f->row; j++) {
+        size_t x = lane_fft_order(&f->grid.fft[2])[j] / POINT;
+        for (size_t head = 0; head < of->h; head++) {
+            const real *q = x < W ? t->y + (row * W + x) * of->C + head * of->c : NULL;
+            real *to = first + head * blocks * block + j * LANES, scale = q ? normaliser(q, of->c) : 0;
+            for (size_t b = 0; b < blocks; b++, to += block) {
+                size_t channels = block_channels(of, b);
+                lanes part = {0};
+                if (q && channels < LANES) part = lanes_load_part(q + b * LANES, channels);
+                if (q && channels >= LANES) part = lanes_load_anywhere(q + b * LANES);
+                lanes_store(to, part * scale);
+            }
+        }
+    }
+}
+
+/* y = x W^T + b for a third of w_qkv, some rows of tokens at a time; query and key are normalised while they are
+ * near. */
+static void project(const struct flight *t, enum third third)
+{
+    const struct heads_problem *of = t->plan->of;
+    const struct lisa_fast *f = t->plan->state;
+    size_t C = of->C, W = f->grid.tokens[2];
+    const real *weight = of->w_qkv + third * C * C, *bias = of->b_qkv ? of->b_qkv + third * C : NULL;
+    bool laid = third == QUERY && f->query, normalised = third != VALUE && !laid;
+
+    if (third == VALUE && f->w_through) {
+        weight = f->w_through;
+        bias = f->b_through;
+    }
+    for (size_t row, end; flight_run(t, t->images * f->rows, (FLIGHT_TOKENS - 1) / W + 1, &row, &end);) {
+        size_t from = row * W, tokens = end * W - from;
+        linear_map(t->y + from * C, C, t->x + from * C, C, weight, bias, tokens, C, C);
+        for (; laid && row < end; row++) lay_queries(t, row);
+        for (size_t head = 0; normalised && head < tokens * of->h; head++)
+            normalise_row(t->y + from * C + head * of->c, of->c);
+    }
+}
+
+/* y = y W_o^T + b_o in place, as many tokens at a time as a field has room for. */
+static void project_output(const struct flight *t)
+{
+    const struct heads_problem *of = t->plan->of;
+    const struct lisa_fast *f = t->plan->state;
+    size_t C = of->C, tokens = t->images * of->N, panel = f->field_reals / C;
+    real *copy = scratch_of(t).field;
+
+    if (!of->w_o || f->w_through) return;
+    for (size_t n, end; flight_run(t, tokens, panel < FLIGHT_TOKENS ? panel : FLIGHT_TOKENS, &n, &end);) {
+        memcpy(copy, t->y + n * C, (end - n) * C * sizeof *copy);
+        linear_map(t->y + n * C, C, copy, C, of->w_o, of->b_o, end - n, C, C);
+    }
+}
+
+/* ---- the key's side ----------------------------------------------------------- */
+
+/* Sums a row's products with the query over the lanes; parts come exchanged. */
+struct contraction { real *a; const real *query; };
+
+/* The two products of every point, side by side: a butterfly of 8 points leaves 16 vectors, whose sums
+ * are one vector of 16 where there are 16 lanes.  Behind them zeros are added, to what comes next. */
+INLINED void take_products(void *sink, size_t first, const point *z, size_t count)
+{
+    const struct contraction *s = sink;
+    for (size_t group = 0; group < 2 * count; group += LANES) {
+        real *to = s->a + 2 * first + group;
+        lanes product[LANES];
+#pragma GCC unroll 16
+        for (size_t n = 0; n < LANES; n++) {
+            size_t k = (group + n) / 2;
+            product[n] = (lanes){0};
+            if (k < count) product[n] = lanes_load(s->query + (first + k) * LANES) * (n % 2 ? z[k].re : z[k].im);
+        }
+        lanes_store_anywhere(to, lanes_load_anywhere(to) + lanes_sums(product));
+    }
+}
+
+static void leave_products(const struct lane_stage *stage, void *line, void *sink)
+{
+    struct contraction own = *(struct contraction *)sink;
+    lane_stage_taken(stage, line_load, line, take_products, &own);
+}
+
+/* Adds a bias to all points of a row that is still to be transformed: what is the same everywhere is
+ * frequency 0, and one addition. */
+INLINED void add_bias(real *row, const real *bias)
+{
+    const point z = line_load(row, 0);
+    line_store(row, 0, (point){z.re + lanes_load(bias + LANES), z.im + lanes_load(bias)});
+}
+
+/* a[n,d], a[n,d+1] += sum_c q[n,c] (G[n,c] + b[c]), one block of c: the rows of the
+ * field to their end, and the sums over the lanes. */
+static void contract(const struct lane_grid *g, real *a, real *field, const real *query, const real *bias, real *line)
+{
+    size_t size = g->size[2];
+    struct contraction sink = {a, query};
+
+    for (size_t t = 0; t < g->tokens[0]; t++)
+        for (size_t m = 0; m < g->tokens[1]; m++) {
+            real *row = field + (t * g->size[1] + m) * g->row * POINT;
+            add_bias(row, bias);
+            lane_pass(&g->fft[2], lane_line, row, leave_products, &sink, line);
+            sink.query += size * LANES;
+            sink.a += 2 * size;
+        }
+}
+
+/* The spectra of all blocks of the keys, which y holds. */
+static void key_spectra(const struct flight *t)
+{
+    const struct heads_problem *of = t->plan->of;
+    const struct lisa_fast *f = t->plan->state;
+    size_t blocks = f->kernels.blocks, tasks = t->images * of->h * blocks;
+    struct scratch s = scratch_of(t);
+
+    for (size_t task; flight_next(t, tasks, &task);)
+        lane_grid_spectrum(&f->grid, f->spectra + task * f->grid.half * POINT,
+                           t->y + head_at(of, task / blocks) + task % blocks * LANES,
+                           of->C, block_channels(of, task % blocks), s.field, s.line);
+}
+
+/* All of a, from the queries in their blocks.  All meet after each block, so that sums have one order. */
+static void key_side(const struct flight *t)
+{
+    const struct lisa_problem *p = t->plan->of;
+    const struct heads_problem *of = &p->heads;
+    const struct lisa_fast *f = t->plan->state;
+    const struct lisa_kernels *k = &f->kernels;
+    const struct lane_grid *g = &f->grid;
+    size_t items = t->images * of->h, tasks = k->pairs * items;
+    bool one_for_all = p->equation == 5;
+    struct scratch s = scratch_of(t);
+
+    for (size_t block = 0; block < k->blocks; block++) {
+        if (block) flight_meet(t);
+        for (size_t task; flight_next(t, tasks, &task);) {
+            size_t pair = task / items, item = task % items;
+            const real *kernel = one_for_all ? k->key + pair * g->points * 2
+                                             : k->key + (block * k->pairs + pair) * g->points * POINT;
+            real *a = f->a + (item * k->pairs + pair) * f->a_reals;
+
+            if (block == 0) memset(a, 0, f->a_reals * sizeof *a);
+            lane_grid_multiply(g, s.field, f->spectra + (item * k->blocks + block) * g->half * POINT,
+                               kernel, one_for_all, s.line);
+            contract(g, a, s.field, f->query + (item * k->blocks + block) * f->rows * f->row * LANES,
+                     k->key_bias + (block * k->pairs + pair) * POINT, s.line);
+        }
+    }
+}
+
+/* Keys [images][N][C] in y as rows [images][h][c][N], a head's last one
+ * followed by zeros where c is odd. */
+static void keys_by_channel(const struct flight *t)
+{
+    const struct heads_problem *of = t->plan->of;
+    const struct lisa_fast *f = t->plan->state;
+    size_t items = t->images * of->h, channels = 2 * f->kernels.pairs;
+
+    for (size_t item; flight_next(t, items, &item);)
+        for (size_t c = 0; c < channels; c++) {
+            real *row = f->keys + (item * channels + c) * of->N;
+            const real *from = t->y + head_at(of, item) + c;
+            for (size_t n = 0; n < of->N; n++) row[n] = c < of->c ? from[n * of->C] : 0;
+        }
+}
+
+/* Queries in y as a, by pairs of channels likewise. */
+static void queries_by_pair(const struct flight *t)
+{
+    const struct heads_problem *of = t->plan->of;
+    const struct lisa_fast *f = t->plan->state;
+    size_t items = t->images * of->h, pairs = f->kernels.pairs, W = f->grid.tokens[2];
+
+    for (size_t task; flight_next(t, items * pairs, &task);) {
+        size_t c = task % pairs * 2;
+        const real *from = t->y + head_at(of, task / pairs) + c;
+        real *to = f->a + task * f->a_reals;
+        for (size_t row = 0; row < f->rows; row++)
+            for (size_t j = 0; j < f->row; j++, to += 2) {
+                size_t x = lane_fft_order(&f->grid.fft[2])[j] / POINT, token = (row * W + x) * of->C;
+                to[0] = x < W ? from[token] : 0;
+                to[1] = x < W && c + 1 < of->c ? from[token + 1] : 0;
+            }
+    }
+}
+
+/* ---- the value's side --------------------------------------------------------- */
+
+/* Where sums of tokens lie, `step` reals from one to the next. */
+struct sums { real *at; size_t step; };
+
+/* Adds a row of the field, weighed with two latents, to what was summed before; each point taken moves
+ * on the weights' place. */
+struct accumulation { struct sums before, after; const real *a; size_t tokens; };
+
+INLINED void store_weighed(void *sink, size_t place, point z)
+{
+    struct accumulation *s = sink;
+    size_t i = place / POINT;
+    const real *a = s->a;
+    s->a += 2;
+    if (i >= s->tokens) return;
+    lanes before = lanes_load_anywhere(s->before.at + i * s->before.step);
+    lanes_store_anywhere(s->after.at + i * s->after.step, before + z.im * a[0] + z.re * a[1]);
+}
+
+static void leave_weighed(const struct lane_stage *stage, void *line, void *sink)
+{
+    struct accumulation own = *(struct accumulation *)sink;
+    lane_stage_through(stage, line_load, line, store_weighed, &own);
+}
+
+static void accumulate(const struct lane_grid *g, struct sums after, struct sums before, const real *a,
+                       real *field, const real *bias, real *line)
+{
+    size_t W = g->tokens[2];
+    struct accumulation sink = {before, after, a, W};
+
+    for (size_t t = 0; t < g->tokens[0]; t++)
+        for (size_t m = 0; m < g->tokens[1]; m++) {
+            real *row = field + (t * g->size[1] + m) * g->row * POINT;
+            add_bias(row, bias);
+            lane_pass(&g->fft[2], lane_line, row, leave_weighed, &sink, line);
+            sink.before.at += W * before.step;
+            sink.after.at += W * after.step;
+            sink.a += 2 * g->size[2];
+        }
+}
+
+/* The values in y become the heads' output, block by block. */
+static void value_side(const struct flight *t)
+{
+    const struct lisa_problem *p = t->plan->of;
+    const struct heads_problem *of = &p->heads;
+    const struct lisa_fast *f = t->plan->state;
+    const struct lisa_kernels *k = &f->kernels;
+    const struct lane_grid *g = &f->grid;
+    size_t tasks = t->images * of->h * k->blocks;
+    struct scratch s = scratch_of(t);
+    real *spectrum = f->spectra + 2 * t->thread * g->half * POINT, *sum = spectrum + g->half * POINT;
+
+    for (size_t task; flight_next(t, tasks, &task);) {
+        size_t item = task / k->blocks, block = task % k->blocks, channels = block_channels(of, block);
+        real *tokens = t->y + head_at(of, item) + block * LANES;
+
+        /* Step 1: all latents, or in Eq. 4 all channels of the query, two at a time.  The first
+         * sums begin with what is added to all tokens; the last ones lie where the values were. */
+        lanes b_o[1] = {{0}};
+        if (f->w_through && of->b_o) *b_o = lanes_load_part(of->b_o + block * LANES, channels);
+        struct sums nothing = {(real *)b_o, 0}, between = {sum, LANES}, whole = {tokens, of->C};
+        if (p->equation != 4) lane_grid_spectrum(g, spectrum, tokens, of->C, channels, s.field, s.line);
+        for (size_t pair = 0; pair < k->pairs; pair++) {
+            const real *even = room_at(f->keys, (item * k->pairs + pair) * 2 * of->N);
+            const real *rpe = k->value + (k->tables > 1 ? item % of->h : 0) * g->points * 2;
+            if (p->equation == 4)
+                lane_grid_filter(g, s.field, tokens, of->C, channels, even, even + of->N, rpe, s.line);
+            else
+                lane_grid_multiply(g, s.field, spectrum, k->value + pair * g->points * 2, true, s.line);
+            bool last = pair + 1 == k->pairs && channels == LANES;
+            accumulate(g, last ? whole : between, pair ? between : nothing,
+                       f->a + (item * k->pairs + pair) * f->a_reals, s.field,
+                       k->value_bias + (block * k->pairs + pair) * POINT, s.line);
+        }
+
+        /* Step 2: of a block that does not fill the lanes they still must go there. */
+        for (size_t n = 0; channels < LANES && n < of->N; n++)
+            memcpy(tokens + n * of->C, sum + n * LANES, channels * sizeof *tokens);
+    }
+}
+
+/* ---- the form ------------------------------------------------------------------ */
+
+/* y is workspace until its turn, and so must be dense. */
+static void fly(const struct flight *t)
+{
+    const struct lisa_problem *p = t->plan->of;
+
+    /* Step 1: the key, in y; its spectra, or in Eq. 4 itself, channel by channel. */
+    project(t, KEY);
+    flight_meet(t);
+    if (p->equation == 4) keys_by_channel(t);
+    else key_spectra(t);
+    flight_meet(t);
+
+    /* Step 2: the query, by blocks; a, or in Eq. 4 the query itself. */
+    project(t, QUERY);
+    flight_meet(t);
+    if (p->equation == 4) queries_by_pair(t);
+    else key_side(t);
+    flight_meet(t);
+
+    /* Step 3: the value, in y, and what it becomes with a. */
+    project(t, VALUE);
+    flight_meet(t);
+    value_side(t);
+    flight_meet(t);
+    project_output(t);
+}
+
+/* Small windows go another way, with another state (local.h). */
+union state { struct lisa_fast circles; struct lisa_local local; };
+
+static status run(struct plan *plan, real *y, const real *x)
+{
+    if (lisa_local_is_cheaper(plan->of)) return lisa_local_run(plan, y, x);
+    const struct heads_problem *of = plan->of;
+    const struct lisa_fast *f = plan->state;
+    const struct batch batch = {
+        .images = of->B, .x_image = of->N * of->C, .y_image = of->N * of->C, .in_flight = f->in_flight,
+    };
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+/* Whether W_o goes before the sums: what a weighs are tokens, all channels of one head alike, so
+ * that W_o sum_d a_d (wb_d (*) v) = sum_d a_d (wb_d (*) W_o v), and W_o W_v is one matrix. */
+static bool passes_through(const struct heads_problem *of)
+{
+    return of->h == 1 && of->w_o;
+}
+
+static status prepare(struct plan *plan)
+{
+    if (lisa_local_is_cheaper(plan->of)) return lisa_local_prepare(plan);
+    const struct lisa_problem *p = plan->of;
+    struct lisa_fast *f = plan->state;
+    struct room *room = &plan->room;
+    const struct lisa_kernels *k = &f->kernels;
+    const struct lane_grid *g = &f->grid;
+    size_t N = p->heads.N, C = p->heads.C;
+
+    /* Step 1: the circles, and the spectra of the kernels. */
+    lane_grid_prepare(&f->grid, room, &p->g, &p->window, p->wraps);
+    lisa_kernels_prepare(&f->kernels, room, p, &f->grid);
+
+    bool through = passes_through(&p->heads);
+    room_reals(room, OF_LOAD, &f->w_through, "value and output projection as one", through ? C : 0, C, 1, 1);
+    room_reals(room, OF_LOAD, &f->b_through, "their bias", through && p->heads.b_qkv ? C : 0, 1, 1, 1);
+    room_reals(room, WHILE_LOADING, &f->bb_through, "the value's bias, projected", through && p->bb ? C : 0,
+               p->D, 1, 1);
+
+    /* Step 2: what a run works in.  A field must hold a token, for the last projection. */
+    f->in_flight = images_in_flight(N, p->heads.B);
+    f->rows = g->tokens[0] * g->tokens[1];
+    f->row = g->size[2];
+    f->a_reals = 2 * f->rows * f->row / LANES * LANES + 2 * LANES;
+    f->field_reals = g->field * POINT > C ? g->field * POINT : C;
+    bool rpe = p->equation == 4;
+    size_t heads = f->in_flight * p->heads.h, threads = (size_t)plan->threads, blocks = rpe ? 0 : heads * k->blocks;
+    if (blocks < 2 * threads) blocks = 2 * threads;
+    room_reals(room, OF_RUN, &f->a, "the structure vectors", heads, k->pairs, f->a_reals, 1);
+    room_reals(room, OF_RUN, &f->query, "the query, block by block", rpe ? 0 : heads * k->blocks,
+               f->rows, f->row, LANES);
+    room_reals(room, OF_RUN, &f->keys, "the key, channel by channel", rpe ? heads : 0, k->pairs, 2, N);
+    room_reals(room, OF_RUN, &f->spectra, "the spectra of the blocks", blocks, g->half, POINT, 1);
+    room_reals(room, OF_THREAD, &f->field, "a field", f->field_reals, 1, 1, 1);
+    room_reals(room, OF_THREAD, &f->line, "a line and its copy", 2 * g->line, POINT, 1, 1);
+    return room_status(room);
+}
+
+static status load(struct plan *plan)
+{
+    if (lisa_local_is_cheaper(plan->of)) return lisa_local_load(plan);
+    struct lisa_fast *f = plan->state;
+    struct lisa_problem p = *(const struct lisa_problem *)plan->of;
+    size_t C = p.heads.C;
+
+    /* Step 1: value and output as one. */
+    if (f->w_through) linear_product(f->w_through, C, p.heads.w_o, C, p.heads.w_qkv + VALUE * C * C, C, C, C);
+    if (f->b_through) linear_map(f->b_through, C, p.heads.b_qkv + VALUE * C, C, p.heads.w_o, NULL, 1, C, C);
+    if (f->bb_through) {
+        linear_product(f->bb_through, p.D, p.heads.w_o, C, p.bb, C, C, p.D);
+        p.bb = f->bb_through;
+    }
+
+    /* Step 2: the circles, and the spectra of the kernels. */
+    lane_grid_load(&f->grid);
+    lisa_kernels_load(&f->kernels, &p, &f->grid);
+    return status_ok();
+}
+
+static double multiply_adds(const void *of)
+{
+    const struct heads_problem *heads = of;
+    double C = (double)heads->C, output = (double)heads->B * (double)heads->N * C * C;
+    if (lisa_local_is_cheaper(of)) return lisa_local_multiply_adds(of);
+    return circulant_multiply_adds(of, true) - (passes_through(heads) ? output : 0);
+}
+
+const struct form lisa_fast = {"fast", sizeof(union state), prepare, load, run, NULL, multiply_adds};

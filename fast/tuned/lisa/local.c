@@ -1,0 +1,185 @@
+/* local.c -- LiSA with local kernels: small matrices, a tile of tokens at a time
+ *
+ * Nothing is convolved here.  With n = i - step(m), the token that entry m of the
+ * window around i looks at,
+ *
+ *     a_id = sum_mc (q_ic k_nc) wa_mcd + sum_c q_ic ba_cd
+ *
+ * is a linear map of the products q_ic k_nc, the Hadamard correlation of Eq. 6 in
+ * a window: [tokens][M c] times [M c][D].  The bias is one entry more, whose key is
+ * 1 in every channel.  And the kernels of the value are the same for all channels,
+ * so they are mixed before they meet it:
+ *
+ *     mixed_im = sum_d a_id wb_md,    y_ik = sum_m mixed_im v_nk + sum_d a_id bb_kd,
+ *
+ * M (D + c) multiply-adds for each token where the convolutions of Tab. 3c take
+ * M c D.  The second sum of y is c outputs more of the map that mixes.
+ *
+ * Both maps are packed (packed_linear.h), and a tile is as many tokens as they take
+ * at a time, so that its products stay in the second cache.  Off the grid products
+ * are zeros, and values are left out.
+ *
+ * How it fared: lisa_local_is_cheaper says against what, and where it ends. */
+
+#include "local.h"
+#include <string.h>
+#include "circulant.h"
+#include "../packed_linear.h"
+#include "../activations.h"
+
+#define TILE ((size_t)48)
+
+/* The window of a token as a row of products; the query itself behind it. */
+static void correlate(real *row, const struct head *one, size_t i)
+{
+    const struct lisa_problem *p = one->plan->of;
+    const struct lisa_local *f = one->plan->state;
+    const int *token = f->around.token + i * p->M;
+    const real *q_i = one->q + i * one->q_stride;
+    size_t c = p->heads.c;
+
+    for (size_t m = 0; m < p->M; m++, row += c) {
+        const real *k_n = token[m] == OFF_GRID ? NULL : one->k + (size_t)token[m] * one->kv_stride;
+        if (k_n) for (size_t ch = 0; ch < c; ch++) row[ch] = q_i[ch] * k_n[ch];
+        else memset(row, 0, c * sizeof *row);
+    }
+    memcpy(row, q_i, c * sizeof *row);
+}
+
+/* y_i = the bias's share and the values of the window, weighed. */
+static void gather(const struct head *one, size_t i, const real *mixed)
+{
+    const struct lisa_problem *p = one->plan->of;
+    const struct lisa_local *f = one->plan->state;
+    const int *token = f->around.token + i * p->M;
+    real *y_i = one->y + i * one->y_stride;
+
+    for (size_t ch = 0; ch < p->heads.c; ch += LANES) {
+        size_t left = p->heads.c - ch;
+        lanes sum = left < LANES ? lanes_load_part(mixed + p->M + ch, left) : lanes_load_anywhere(mixed + p->M + ch);
+        for (size_t m = 0; m < p->M; m++) {
+            if (token[m] == OFF_GRID) continue;
+            const real *v_n = one->v + (size_t)token[m] * one->kv_stride + ch;
+            sum += mixed[m] * (left < LANES ? lanes_load_part(v_n, left) : lanes_load_anywhere(v_n));
+        }
+        if (left < LANES) lanes_store_part(y_i + ch, sum, left);
+        else lanes_store_anywhere(y_i + ch, sum);
+    }
+}
+
+/* One tile of one head. */
+static void tile(const struct head *one)
+{
+    const struct lisa_problem *p = one->plan->of;
+    const struct lisa_local *f = one->plan->state;
+    size_t first = one->part * TILE, left = p->heads.N - first, count = left < TILE ? left : TILE;
+    real *products = head_own(one, f->products), *a = head_own(one, f->a), *mixed = head_own(one, f->mixed);
+
+    /* Step 1: the structure vectors. */
+    for (size_t i = 0; i < count; i++) correlate(products + i * f->read.in, one, first + i);
+    linear_apply(a, p->D, products, f->read.in, &f->read, count, 0, 1);
+
+    /* Step 2: the kernels that they mix, and the values. */
+    linear_apply(mixed, f->mix.out, a, p->D, &f->mix, count, 0, 1);
+    for (size_t i = 0; i < count; i++) gather(one, first + i, mixed + i * f->mix.out);
+}
+
+static void fly(const struct flight *t)
+{
+    const struct heads *heads = t->plan->state;
+    const struct heads_problem *of = &heads->of;
+    size_t tokens = t->images * of->N, row = 3 * of->C;
+    const struct branch all = {
+        .heart = tile, .heads = of->h, .parts = heads->hearts.parts, .channels = of->c,
+        .queries = of->N, .keys = of->N,
+        .y = heads_joined(t), .q = heads->qkv, .k = heads->qkv + of->C, .v = heads->qkv + 2 * of->C,
+        .y_stride = of->C, .q_stride = row, .kv_stride = row,
+    };
+
+    /* Step 1: query, key and value; the former two become unit vectors. */
+    heads_project(t);
+    flight_meet(t);
+    for (size_t n, end; flight_run(t, tokens, TILE, &n, &end);)
+        for (; n < end; n++)
+            for (size_t head = 0; head < 2 * of->h; head++) normalise_row(heads->qkv + n * row + head * of->c, of->c);
+    flight_meet(t);
+
+    /* Step 2: the tiles of all heads. */
+    branch_attend(t, &all);
+    flight_meet(t);
+
+    /* Step 3: the output projection. */
+    heads_join(t);
+}
+
+status lisa_local_run(struct plan *plan, real *y, const real *x)
+{
+    const struct batch batch = heads_batch((const struct heads *)plan->state);
+    return flights_run(plan, y, x, &batch, fly);
+}
+
+status lisa_local_prepare(struct plan *plan)
+{
+    const struct lisa_problem *p = plan->of;
+    struct lisa_local *f = plan->state;
+    struct room *room = &plan->room;
+    size_t N = p->heads.N, c = p->heads.c, M = p->M, D = p->D;
+
+    heads_prepare(plan, (struct hearts){
+        .heart = tile, .parts = (N - 1) / TILE + 1, .maps = &linear_packed,
+        .in_flight = images_in_flight(N, p->heads.B),
+    });
+    neighbours_prepare(&f->around, room, &p->g, &p->window, NULL, 1);
+    linear_prepare(&f->read, &linear_packed, room, (M + 1) * c, D);
+    linear_prepare(&f->mix, &linear_packed, room, D, M + c);
+    room_reals(room, WHILE_LOADING, &f->wa, "the key's kernels as rows", D, M + 1, c, 1);
+    room_reals(room, WHILE_LOADING, &f->wb, "the value's kernels as rows", M + c, D, 1, 1);
+    room_reals(room, OF_THREAD, &f->products, "the products of a tile", TILE, M + 1, c, 1);
+    room_reals(room, OF_THREAD, &f->a, "the structure vectors of a tile", TILE, D, 1, 1);
+    room_reals(room, OF_THREAD, &f->mixed, "the kernels of a tile", TILE, M + c, 1, 1);
+    return room_status(room);
+}
+
+/* neighbours.h counts entries by n - i and the kernels by i - n, so the latter are
+ * read from behind. */
+status lisa_local_load(struct plan *plan)
+{
+    const struct lisa_problem *p = plan->of;
+    struct lisa_local *f = plan->state;
+    size_t c = p->heads.c, M = p->M, D = p->D;
+
+    /* Step 1: the rows of the first map, one for each latent. */
+    for (size_t d = 0; d < D; d++) {
+        real *row = f->wa + d * (M + 1) * c;
+        for (size_t m = 0; m < M; m++)
+            for (size_t ch = 0; ch < c; ch++) row[m * c + ch] = p->wa[((M - 1 - m) * c + ch) * D + d];
+        for (size_t ch = 0; ch < c; ch++) row[M * c + ch] = p->ba[ch * D + d];
+    }
+
+    /* Step 2: those of the second, one for each entry and each channel. */
+    for (size_t m = 0; m < M; m++) memcpy(f->wb + m * D, p->wb + (M - 1 - m) * D, D * sizeof *f->wb);
+    memcpy(f->wb + M * D, p->bb, c * D * sizeof *f->wb);
+
+    linear_load(&f->read, 0, D, f->wa, NULL);
+    linear_load(&f->mix, 0, M + c, f->wb, NULL);
+    neighbours_load(&f->around);
+    return heads_load(plan);
+}
+
+double lisa_local_multiply_adds(const struct lisa_problem *p)
+{
+    double N = (double)p->heads.N, c = (double)p->heads.c, M = (double)p->M, D = (double)p->D;
+    double one = N * (M + 1) * c * D + N * D * (M + c) + 2 * lisa_pairs(p) * c;
+    return heads_multiply_adds(&p->heads) + (double)p->heads.B * (double)p->heads.h * one;
+}
+
+/* A multiply-add of these matrices takes some two thirds of the time of one in a
+ * transform.  On one thread of a Zen 5 that was busy otherwise, 14x14 to 56x56
+ * tokens, 12 heads of 16 channels and one of 96, D = 16: 2 to 10 times as fast as on
+ * circles with windows of 3x3 and 5x5, up to 5 times with 7x7, level with 9x9, and
+ * slower with 11x11 and more.  The circles have the fewer multiply-adds from 7x7 on,
+ * and half as many from 11x11. */
+bool lisa_local_is_cheaper(const struct lisa_problem *p)
+{
+    return p->window.axes && 2 * lisa_local_multiply_adds(p) <= 3 * circulant_multiply_adds(p, true);
+}

@@ -1,0 +1,50 @@
+/* turns.h -- cosines and sines of parts of a turn
+ *
+ * All angles of the transforms are 2 pi k / n, and all are taken here: by name of k
+ * and n, so that a number type with circles of its own (tests/exact) can answer.
+ * Rounded once, from long double. */
+
+#ifndef TWICETOLD_TURNS_H
+#define TWICETOLD_TURNS_H
+
+#include <math.h>
+#include "../../../reference/runtime/real.h"
+
+/* Of 2 pi k / n. */
+static inline real turn_cosine(size_t k, size_t n)
+{
+    return (real)cosl(6.283185307179586476925286766559L * (long double)k / (long double)n);
+}
+
+static inline real turn_sine(size_t k, size_t n)
+{
+    return (real)sinl(6.283185307179586476925286766559L * (long double)k / (long double)n);
+}
+
+/* cos and sin of an eighth: sqrt(1/2). */
+static const real eighth = (real)0.70710678118654752440L;
+
+/* cos and sin of 2 pi m / p at [p][m] for m = 0 ... p-1, p = 3, 5, 7: constants, so that
+ * loops over them unroll. */
+static const real cosine[8][7] = {
+    {0}, {0}, {0},
+    {1, -0.5L, -0.5L},
+    {0},
+    {1, 0.309016994374947424102L, -0.809016994374947424102L,
+     -0.809016994374947424102L, 0.309016994374947424102L},
+    {0},
+    {1, 0.623489801858733530525L, -0.222520933956314404289L, -0.900968867902419126236L,
+     -0.900968867902419126236L, -0.222520933956314404289L, 0.623489801858733530525L},
+};
+static const real sine[8][7] = {
+    {0}, {0}, {0},
+    {0, 0.866025403784438646764L, -0.866025403784438646764L},
+    {0},
+    {0, 0.951056516295153572116L, 0.587785252292473129169L,
+     -0.587785252292473129169L, -0.951056516295153572116L},
+    {0},
+    {0, 0.781831482468029808708L, 0.974927912181823607018L, 0.433883739117558120475L,
+     -0.433883739117558120475L, -0.974927912181823607018L, -0.781831482468029808708L},
+};
+
+#endif

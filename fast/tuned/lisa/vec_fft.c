@@ -1,0 +1,148 @@
+/* vec_fft.c -- the plan of a lane_fft.h transform
+ *
+ * n is split into the powers of its primes, n = P_1 P_2 ..., which are prime to
+ * each other, so that the transform over Z_n is one over Z_P1 x Z_P2 x ... and
+ * needs no twiddle factors between them (Good 1958; Thomas 1963).  A power
+ * P = r_1 r_2 ... is done by decimation in frequency with twiddle factors
+ * (Cooley and Tukey 1965): 56 = 8 * 7 has none, 64 = 8 * 8 has them once.
+ *
+ * Stage s transforms digit s, 0 <= digit_s < r_s; before it the digit is part of
+ * the input index i, after it of the output index o:
+ *
+ *     i = sum_s digit_s in_weight_s mod n,   o = sum_s digit_s out_weight_s mod n.
+ *
+ * Between stages a point lies where its digits, read as a mixed radix number,
+ * say; the first stage reads by i and the last writes by o, so that no pass is
+ * spent on putting points in order. */
+
+#include "circulant.h"
+#include "vec_pass.h"
+
+struct digit {
+    size_t radix, power;        /* r_s, and the P that it divides */
+    size_t rest;                /* P / (r_1 ... r_s): what later stages of this power do */
+    size_t in_weight, out_weight, place;
+};
+
+/* 2 comes last: a butterfly of 8 leaves as many points at once as sums over the lanes want (lisa.c). */
+static const size_t prime[] = {7, 5, 3, 2};
+
+/* The radix for the next stage of a power of this prime.  Eights, and fours
+ * where eights would leave a two. */
+static size_t next_radix(size_t p, size_t power)
+{
+    if (p != 2) return p;
+    if (power % 8 == 0 && power != 16) return 8;
+    return power % 4 == 0 ? 4 : 2;
+}
+
+/* The digits of n, weights and all; returns their number. */
+static size_t split(struct digit digit[LANE_FFT_STAGES], size_t n)
+{
+    size_t digits = 0, place = 1;
+    for (size_t p = 0; p < sizeof prime / sizeof *prime; p++) {
+        size_t power = 1, idempotent = 0, out_weight = 1;
+        while (n / power % prime[p] == 0) power *= prime[p];
+
+        /* Step 1: the number that is 1 modulo this power and 0 modulo the others. */
+        while (power > 1 && idempotent % power != 1) idempotent += n / power;
+
+        /* Step 2: one digit after another. */
+        for (size_t left = power; left > 1;) {
+            size_t radix = next_radix(prime[p], left);
+            left /= radix;
+            digit[digits++] = (struct digit){
+                .radix = radix, .power = power, .rest = left,
+                .in_weight = n / power * left % n,
+                .out_weight = idempotent * out_weight % n,
+                .place = place,
+            };
+            out_weight *= radix;
+            place *= radix;
+        }
+    }
+
+    /* Step 3: a first and a last stage there must be, if only to copy. */
+    while (digits < 2) digit[digits++] = (struct digit){.radix = 1, .power = 1, .rest = 1, .place = place};
+    return digits;
+}
+
+/* The value of digit s at a place of the line. */
+static size_t value(const struct digit *d, size_t at) { return at / d->place % d->radix; }
+
+void lane_fft_prepare(struct lane_fft *fft, struct room *room, size_t n)
+{
+    struct digit digit[LANE_FFT_STAGES];
+    if (!smooth(n)) {
+        room_refuse(room, bad_input("transform of %zu points, expected a product of 2, 3, 5 and 7", n));
+        return;
+    }
+    fft->n = n;
+    fft->stages = split(digit, n);
+    room_objects(room, OF_LOAD, &fft->places, "the places of a transform", fft->stages, 2 * n, sizeof *fft->places);
+    room_reals(room, OF_LOAD, &fft->twiddles, "the twiddle factors", fft->stages, n, 2, 1);
+}
+
+/* Fills stage s: its places at `from`, the twiddle factors at `twiddle`.
+ * Returns where the next stage's twiddle factors begin. */
+static real *load_stage(struct lane_fft *fft, const struct digit digit[], size_t s, size_t *from, real *twiddle)
+{
+    const struct digit *d = &digit[s];
+    size_t n = fft->n;
+    size_t *to = from + n;
+
+    fft->stage[s] = (struct lane_stage){
+        .radix = d->radix, .butterflies = n / d->radix, .from = from, .to = to, .twiddle = d->rest > 1 ? twiddle : NULL,
+    };
+
+    /* Step 1: butterflies in the order of the line, those whose digit s is 0. */
+    for (size_t at = 0; at < n; at++) {
+        if (value(d, at) != 0) continue;
+
+        /* Step 2: the indices i and o of its first point, and what later stages will see. */
+        size_t i = 0, o = 0, later = 0;
+        for (size_t t = 0; t < fft->stages; t++) {
+            i += value(&digit[t], at) * digit[t].in_weight;
+            o += value(&digit[t], at) * digit[t].out_weight;
+            if (t > s && digit[t].power == d->power) later += value(&digit[t], at) * digit[t].rest;
+        }
+
+        /* Step 3: where its points come from and go to. */
+        for (size_t k = 0; k < d->radix; k++) {
+            size_t result = lane_fft_result(d->radix, k);
+            *from++ = (s == 0 ? (i + k * d->in_weight) % n : at + k * d->place) * POINT;
+            *to++ = (s == fft->stages - 1 ? (o + result * d->out_weight) % n : at + result * d->place) * POINT;
+        }
+
+        /* Step 4: its twiddle factors, where the power has stages to come. */
+        for (size_t k = 1; k < d->radix && d->rest > 1; k++) {
+            size_t size = d->radix * d->rest, turn = later * lane_fft_result(d->radix, k) % size;
+            *twiddle++ = turn_cosine(turn, size);
+            *twiddle++ = -turn_sine(turn, size);
+        }
+    }
+    return twiddle;
+}
+
+void lane_fft_load(struct lane_fft *fft)
+{
+    struct digit digit[LANE_FFT_STAGES];
+    real *twiddle = fft->twiddles;
+    split(digit, fft->n);
+    for (size_t s = 0; s < fft->stages; s++)
+        twiddle = load_stage(fft, digit, s, fft->places + 2 * s * fft->n, twiddle);
+}
+
+void lane_line(const struct lane_stage *stage, void *source, void *sink)
+{
+    lane_stage_through(stage, line_load, source, line_store, sink);
+}
+
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
+               lane_part *leave, void *sink, real *line)
+{
+    const struct lane_stage *stage = fft->stage, *last = stage + fft->stages - 1;
+    enter(stage, source, line);
+    while (++stage < last) lane_line(stage, line, line);
+    leave(last, line, sink);
+}

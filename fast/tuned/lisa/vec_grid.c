@@ -1,0 +1,299 @@
+/* vec_grid.c -- convolution on a grid, a block of LANES channels at a time;
+ * see lane_grid.h
+ *
+ * t, m, x count along the slow, middle and fast axis. */
+
+#include "vec_grid.h"
+#include "vec_pass.h"
+
+/* How many points ahead of its use a kernel's spectrum is prefetched: as long
+ * as memory takes to answer, and few enough to wait in the first cache.  64 cost 5 % of
+ * the key's side on an Emerald Rapids. */
+#define AHEAD ((size_t)32)
+
+void lane_grid_prepare(struct lane_grid *g, struct room *room, const grid *tokens, const grid *window, bool wraps)
+{
+    static const int slow_middle_fast[GRID_AXES + 1][GRID_AXES] = {{0}, {2, 1, 0}, {0, 2, 1}, {0, 1, 2}};
+
+    *g = (struct lane_grid){.line = 1};
+    room_refuse(room, circulant_create(&g->circle, tokens, window, wraps, true));
+    if (room_status(room).code) return;
+    for (int a = 0; a < GRID_AXES; a++) {
+        int axis = slow_middle_fast[tokens->axes][a];
+        g->tokens[a] = tokens->size[axis];
+        g->size[a] = g->circle.size[axis];
+        if (g->size[a] > g->line) g->line = g->size[a];
+        lane_fft_prepare(&g->fft[a], room, g->size[a]);
+    }
+    g->row = g->size[2] | 1;
+    g->field = g->tokens[0] * g->size[1] * g->row;
+    g->whole = g->size[0] * g->size[1] * g->row;
+    g->half = g->size[0] * g->size[1] * (g->size[2] / 2 + 1);
+    g->points = g->circle.points;
+}
+
+void lane_grid_load(struct lane_grid *g)
+{
+    for (int a = 0; a < GRID_AXES; a++) lane_fft_load(&g->fft[a]);
+}
+
+/* The column of a field at frequencies m and x, or that of its mirror image,
+ * which is there unless x mirrors itself. */
+static size_t column_at(const struct lane_grid *g, size_t m, size_t x, bool mirrored)
+{
+    return mirrored ? (g->size[1] - m) % g->size[1] * g->row + g->size[2] - x : m * g->row + x;
+}
+
+static int mirror_images(const struct lane_grid *g, size_t x)
+{
+    return x != (g->size[2] - x) % g->size[2];
+}
+
+/* A block's reals, zeros behind the last token. */
+struct token_line { const real *at; size_t stride, tokens, channels; const real *even, *odd; };
+
+INLINED lanes token(const struct token_line *t, size_t i)
+{
+    if (i >= t->tokens) return (lanes){0};
+    if (t->channels < LANES) return lanes_load_part(t->at + i * t->stride, t->channels);
+    return lanes_load_anywhere(t->at + i * t->stride);
+}
+
+INLINED point load_tokens(void *line, size_t place)
+{
+    return (point){token(line, place / POINT), {0}};
+}
+
+INLINED point load_weighed_tokens(void *line, size_t place)
+{
+    const struct token_line *t = line;
+    size_t i = place / POINT;
+    const lanes a = token(t, i);
+    if (i >= t->tokens) return (point){a, a};
+    return (point){a * t->even[i], a * t->odd[i]};
+}
+
+static void enter_tokens(const struct lane_stage *stage, void *source, void *line)
+{
+    struct token_line own = *(struct token_line *)source;
+    lane_stage_through(stage, load_tokens, &own, line_store, line);
+}
+
+static void enter_weighed_tokens(const struct lane_stage *stage, void *source, void *line)
+{
+    struct token_line own = *(struct token_line *)source;
+    lane_stage_through(stage, load_weighed_tokens, &own, line_store, line);
+}
+
+/* Points of a field, of which each `step` is one of the line: only the first `kept` are there. */
+struct field_line { real *at; size_t step, kept; };
+
+INLINED point load_field(void *line, size_t place)
+{
+    const struct field_line *f = line;
+    return place < f->kept * POINT ? line_load(f->at, place * f->step) : (point){{0}, {0}};
+}
+
+INLINED void store_field(void *line, size_t place, point z)
+{
+    struct field_line *f = line;
+    if (place < f->kept * POINT) line_store(f->at, place * f->step, z);
+}
+
+static void enter_field(const struct lane_stage *stage, void *source, void *line)
+{
+    struct field_line own = *(struct field_line *)source;
+    lane_stage_through(stage, load_field, &own, line_store, line);
+}
+
+static void leave_field(const struct lane_stage *stage, void *line, void *sink)
+{
+    struct field_line own = *(struct field_line *)sink;
+    lane_stage_through(stage, line_load, line, store_field, &own);
+}
+
+/* All lines of a field along its middle axis, of `rows` slow points and
+ * `columns` fast ones; `in` points come in and `out` go out. */
+static void along_middle(const struct lane_grid *g, real *field, size_t rows, size_t columns,
+                         size_t in, size_t out, real *line)
+{
+    if (g->size[1] == 1) return;
+    for (size_t t = 0; t < rows; t++)
+        for (size_t x = 0; x < columns; x++) {
+            real *at = field + (t * g->size[1] * g->row + x) * POINT;
+            struct field_line source = {at, g->row, in}, sink = {at, g->row, out};
+            lane_pass(&g->fft[1], enter_field, &source, leave_field, &sink, line);
+        }
+}
+
+void lane_grid_spectrum(const struct lane_grid *g, real *spectrum, const real *tokens, size_t stride,
+                        size_t channels, real *field, real *line)
+{
+    size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2], columns = g->size[2] / 2 + 1;
+
+    /* Step 1: the rows.  They are real: frequencies beyond the half mirror the rest. */
+    for (size_t t = 0; t < T; t++)
+        for (size_t m = 0; m < M; m++) {
+            struct token_line source = {tokens + (t * M + m) * W * stride, stride, W, channels, NULL, NULL};
+            struct field_line sink = {field + (t * g->size[1] + m) * g->row * POINT, 1, columns};
+            lane_pass(&g->fft[2], enter_tokens, &source, leave_field, &sink, line);
+        }
+
+    /* Step 2: the middle axis, in place. */
+    along_middle(g, field, T, columns, M, g->size[1], line);
+
+    /* Step 3: the slow axis, into the order of use. */
+    for (size_t x = 0; x < columns; x++)
+        for (size_t m = 0; m < g->size[1]; m++, spectrum += g->size[0] * POINT) {
+            struct field_line source = {field + (m * g->row + x) * POINT, g->size[1] * g->row, T};
+            lane_pass(&g->fft[0], enter_field, &source, lane_line, spectrum, line);
+        }
+}
+
+void lane_grid_kernel(const struct lane_grid *g, real *kernel, real *field, real *line)
+{
+    size_t T = g->size[0], M = g->size[1], W = g->size[2];
+
+    /* Step 1: fast and middle axis, in place. */
+    for (size_t t = 0; t < T * M; t++) {
+        real *row = field + t * g->row * POINT;
+        lane_pass(&g->fft[2], lane_line, row, lane_line, row, line);
+    }
+    along_middle(g, field, T, W, M, M, line);
+
+    /* Step 2: the slow axis, each line followed by its mirror image. */
+    const size_t *order = g->fft[0].stage[0].from;
+    const real share = 1 / (real)g->points;
+    real *transformed = line + g->line * POINT;
+    for (size_t x = 0; x <= W / 2; x++)
+        for (size_t m = 0; m < M; m++)
+            for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++) {
+                struct field_line source = {field + column_at(g, m, x, mirrored) * POINT, M * g->row, T};
+                lane_pass(&g->fft[0], enter_field, &source, lane_line, transformed, line);
+                for (size_t t = 0; t < T; t++, kernel += POINT) {
+                    point z = line_load(transformed, order[t]);
+                    line_store(kernel, 0, (point){z.re * share, z.im * share});
+                }
+            }
+}
+
+/* A line of a block's spectrum and one of the kernel's; each point taken moves
+ * on the kernel's place. */
+struct factors { const real *block, *kernel; size_t size; };
+
+INLINED point block_point(const struct factors *f, size_t place)
+{
+    return line_load((real *)f->block, place);
+}
+
+/* The block is real: its spectrum at the mirrored frequency is the conjugate
+ * of that at this one. */
+INLINED point mirrored_point(const struct factors *f, size_t place)
+{
+    point a = block_point(f, place ? f->size * POINT - place : 0);
+    return (point){a.re, -a.im};
+}
+
+/* The product with the kernel's next point, its parts exchanged: with a point
+ * for each lane, or with one for all. */
+INLINED point times_each(point a, struct factors *f)
+{
+    const lanes re = lanes_load(f->kernel), im = lanes_load(f->kernel + LANES);
+    __builtin_prefetch(f->kernel + AHEAD * POINT);
+    __builtin_prefetch(f->kernel + AHEAD * POINT + LANES);
+    f->kernel += POINT;
+    return (point){a.re * im + a.im * re, a.re * re - a.im * im};
+}
+
+INLINED point times_one(point a, struct factors *f)
+{
+    const real re = f->kernel[0], im = f->kernel[1];
+    f->kernel += 2;
+    return (point){a.re * im + a.im * re, a.re * re - a.im * im};
+}
+
+INLINED point load_each(void *f, size_t place) { return times_each(block_point(f, place), f); }
+INLINED point load_each_mirrored(void *f, size_t place) { return times_each(mirrored_point(f, place), f); }
+INLINED point load_one(void *f, size_t place) { return times_one(block_point(f, place), f); }
+INLINED point load_one_mirrored(void *f, size_t place) { return times_one(mirrored_point(f, place), f); }
+
+static void enter_each(const struct lane_stage *stage, void *source, void *line)
+{
+    struct factors own = *(struct factors *)source;
+    lane_stage_through(stage, load_each, &own, line_store, line);
+}
+
+static void enter_each_mirrored(const struct lane_stage *stage, void *source, void *line)
+{
+    struct factors own = *(struct factors *)source;
+    lane_stage_through(stage, load_each_mirrored, &own, line_store, line);
+}
+
+static void enter_one(const struct lane_stage *stage, void *source, void *line)
+{
+    struct factors own = *(struct factors *)source;
+    lane_stage_through(stage, load_one, &own, line_store, line);
+}
+
+static void enter_one_mirrored(const struct lane_stage *stage, void *source, void *line)
+{
+    struct factors own = *(struct factors *)source;
+    lane_stage_through(stage, load_one_mirrored, &own, line_store, line);
+}
+
+/* lane_grid_multiply's first pass for one kind of kernel, `width` reals a point. */
+static void multiply_columns(const struct lane_grid *g, real *field, const real *spectrum, const real *kernel,
+                             size_t width, lane_part *enter, lane_part *enter_mirrored, real *line)
+{
+    size_t T = g->size[0], M = g->size[1], W = g->size[2];
+
+    for (size_t x = 0; x <= W / 2; x++)
+        for (size_t m = 0; m < M; m++, spectrum += T * POINT)
+            for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++, kernel += T * width) {
+                struct factors source = {spectrum, kernel, T};
+                real *at = field + column_at(g, m, x, mirrored) * POINT;
+                struct field_line sink = {at, M * g->row, g->tokens[0]};
+                lane_pass(&g->fft[0], mirrored ? enter_mirrored : enter, &source, leave_field, &sink, line);
+            }
+}
+
+void lane_grid_multiply(const struct lane_grid *g, real *field, const real *spectrum,
+                        const real *kernel, bool one_for_all, real *line)
+{
+    if (one_for_all)
+        multiply_columns(g, field, spectrum, kernel, 2, enter_one, enter_one_mirrored, line);
+    else
+        multiply_columns(g, field, spectrum, kernel, POINT, enter_each, enter_each_mirrored, line);
+    along_middle(g, field, g->tokens[0], g->size[2], g->size[1], g->tokens[1], line);
+}
+
+void lane_grid_filter(const struct lane_grid *g, real *field, const real *tokens, size_t stride, size_t channels,
+                      const real *even, const real *odd, const real *kernel, real *line)
+{
+    size_t T = g->tokens[0], M = g->tokens[1], W = g->tokens[2];
+    real *transformed = line + g->line * POINT;
+
+    /* Step 1: rows and middle axis there. */
+    for (size_t t = 0; t < T; t++)
+        for (size_t m = 0; m < M; m++) {
+            size_t first = (t * M + m) * W;
+            struct token_line source = {tokens + first * stride, stride, W, channels, even + first, odd + first};
+            real *row = field + (t * g->size[1] + m) * g->row * POINT;
+            lane_pass(&g->fft[2], enter_weighed_tokens, &source, lane_line, row, line);
+        }
+    along_middle(g, field, T, g->size[2], M, g->size[1], line);
+
+    /* Step 2: each line of the slow axis there, times the kernel, and back. */
+    for (size_t x = 0; x <= g->size[2] / 2; x++)
+        for (size_t m = 0; m < g->size[1]; m++)
+            for (int mirrored = 0; mirrored <= mirror_images(g, x); mirrored++, kernel += 2 * g->size[0]) {
+                real *at = field + column_at(g, m, x, mirrored) * POINT;
+                struct field_line column = {at, g->size[1] * g->row, T};
+                struct factors product = {transformed, kernel, g->size[0]};
+                lane_pass(&g->fft[0], enter_field, &column, lane_line, transformed, line);
+                lane_pass(&g->fft[0], enter_one, &product, leave_field, &column, line);
+            }
+
+    /* Step 3: the middle axis back. */
+    along_middle(g, field, T, g->size[2], g->size[1], M, line);
+}

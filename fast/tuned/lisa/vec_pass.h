@@ -1,0 +1,213 @@
+/* vec_pass.h -- the stages of a lane transform, reading and writing through
+ * functions of the caller's
+ *
+ * A line comes in through its first stage and goes out through its last; the
+ * stages between work in a buffer that stays in the first cache.  `load` and
+ * `store` are compiled into the stage that calls them: a product with a kernel
+ * can happen on the way in and a contraction on the way out, without a pass
+ * over memory of their own.  A file that wants this writes
+ *
+ *     static void enter(const struct lane_stage *stage, void *source, void *line)
+ *     {
+ *         struct source own = *(struct source *)source;
+ *         lane_stage_through(stage, load, &own, line_store, line);
+ *     }
+ *
+ * and hands it to lane_pass; leaving is likewise, from line_load to `store`.  The copy is
+ * there because a vector that is stored may lie anywhere, for all the compiler knows, so also
+ * where the caller's struct does, which would be read again after every store; of a struct whose
+ * address nobody has been given it makes registers. */
+
+#ifndef TWICETOLD_LANE_PASS_H
+#define TWICETOLD_LANE_PASS_H
+
+#include <stdbool.h>
+#include "vec_fft.h"
+#include "turns.h"
+
+/* Under a sanitizer each access becomes a test and a call, and to inline all of
+ * them takes the compiler minutes; there speed is not the point. */
+#ifdef __SANITIZE_ADDRESS__
+#undef INLINED
+#define INLINED static inline
+#endif
+
+/* Hands over the point of a line at a place; takes that of the transformed line.  A place is a
+ * multiple of POINT (lane_fft.h). */
+typedef point lane_load(void *line, size_t place);
+typedef void lane_store(void *line, size_t place, point z);
+
+/* Takes the results of a whole butterfly, `count` of them, which are numbers first, first + 1, ... in the
+ * order in which the stage comes to them: in the last stage, lane_fft_order. */
+typedef void lane_take(void *sink, size_t first, const point *z, size_t count);
+
+/* A line of points without gaps. */
+INLINED point line_load(void *line, size_t place)
+{
+    const real *at = (const real *)line + place;
+    return (point){lanes_load(at), lanes_load(at + LANES)};
+}
+
+INLINED void line_store(void *line, size_t place, point z)
+{
+    real *at = (real *)line + place;
+    lanes_store(at, z.re);
+    lanes_store(at + LANES, z.im);
+}
+
+INLINED point add(point a, point b) { return (point){a.re + b.re, a.im + b.im}; }
+INLINED point subtract(point a, point b) { return (point){a.re - b.re, a.im - b.im}; }
+INLINED point minus_i(point a) { return (point){a.im, -a.re}; }
+
+INLINED void butterfly_2(point z[2])
+{
+    point even = z[0], odd = z[1];
+    z[0] = add(even, odd);
+    z[1] = subtract(even, odd);
+}
+
+INLINED void butterfly_4(point z[4])
+{
+    point even[2] = {z[0], z[2]}, odd[2] = {z[1], z[3]};
+    butterfly_2(even);
+    butterfly_2(odd);
+    odd[1] = minus_i(odd[1]);
+    for (size_t k = 0; k < 2; k++) {
+        z[k] = add(even[k], odd[k]);
+        z[k + 2] = subtract(even[k], odd[k]);
+    }
+}
+
+/* The odd half is turned by eighths of a circle, whose sines are 0, 1 or
+ * sqrt(1/2). */
+INLINED void butterfly_8(point z[8])
+{
+    const real r = eighth;
+    point even[4] = {z[0], z[2], z[4], z[6]}, odd[4] = {z[1], z[3], z[5], z[7]};
+    butterfly_4(even);
+    butterfly_4(odd);
+    odd[1] = (point){odd[1].re + odd[1].im, odd[1].im - odd[1].re};
+    odd[2] = minus_i(odd[2]);
+    odd[3] = (point){odd[3].im - odd[3].re, -odd[3].re - odd[3].im};
+    z[0] = add(even[0], odd[0]);
+    z[4] = subtract(even[0], odd[0]);
+    z[2] = add(even[2], odd[2]);
+    z[6] = subtract(even[2], odd[2]);
+    for (size_t k = 1; k < 4; k += 2) {
+        z[k] = (point){even[k].re + r * odd[k].re, even[k].im + r * odd[k].im};
+        z[k + 4] = (point){even[k].re - r * odd[k].re, even[k].im - r * odd[k].im};
+    }
+}
+
+/* Odd primes p, by the sums and differences of points that mirror each other, which come to where these were:
+ * Z[k], Z[p-k] = z[0] + sum_j cos(2 pi j k/p) (z[j] + z[p-j]) -+ sqrt(-1) sum_j sin(2 pi j k/p) (z[j] - z[p-j]). */
+INLINED void mirrored_odd(point *z, const size_t p)
+{
+    for (size_t j = 1; 2 * j < p; j++) {
+        const point sum = add(z[j], z[p - j]), difference = subtract(z[j], z[p - j]);
+        z[j] = sum;
+        z[p - j] = difference;
+    }
+}
+
+INLINED point first_odd(const point *z, const size_t p)
+{
+    point all = z[0];
+    for (size_t j = 1; 2 * j < p; j++) all = add(all, z[j]);
+    return all;
+}
+
+/* Results k and p - k, 0 < 2 k < p. */
+INLINED void pair_odd(point pair[2], const point *z, const size_t p, const size_t k)
+{
+    const real sin_k = sine[p][k];
+    point c = z[0], s = {sin_k * z[p - 1].re, sin_k * z[p - 1].im};
+    for (size_t j = 1; 2 * j < p; j++) {
+        const real cos_jk = cosine[p][j * k % p], sin_jk = sine[p][j * k % p];
+        c = (point){c.re + cos_jk * z[j].re, c.im + cos_jk * z[j].im};
+        if (j > 1) s = (point){s.re + sin_jk * z[p - j].re, s.im + sin_jk * z[p - j].im};
+    }
+    pair[0] = (point){c.re + s.im, c.im - s.re};
+    pair[1] = (point){c.re - s.im, c.im + s.re};
+}
+
+/* All butterflies of one stage.  radix is a constant wherever this is inlined, and so is whether there are twiddle
+ * factors: until that was known, all points of a butterfly had to be somewhere.  Results are stored one by one, or
+ * taken together where there is no `store`; each pair of an odd butterfly's goes before the next is made.  With 16
+ * registers, on a Zen 3, stages of 7 take 0.74 of the time that they took when all results were there at once, and all
+ * of LiSA at 56x56 tokens 0.95. */
+INLINED void stage_of(const size_t radix, const bool twiddled, const struct lane_stage *stage,
+                      lane_load load, void *source, lane_store store, lane_take take, void *sink)
+{
+    const size_t *from = stage->from, *to = stage->to;
+    const real *twiddle = stage->twiddle;
+
+    for (size_t b = 0; b < stage->butterflies; b++, from += radix, to += radix) {
+        point z[8], pair[2], result[8];
+#pragma GCC unroll 8
+        for (size_t k = 0; k < radix; k++) z[k] = load(source, from[k]);
+        if (radix == 2) butterfly_2(z);
+        if (radix == 4) butterfly_4(z);
+        if (radix == 8) butterfly_8(z);
+        if (radix % 2) mirrored_odd(z, radix);
+#pragma GCC unroll 8
+        for (size_t n = 0; n < radix; n++) {
+            const size_t k = lane_fft_result(radix, n);
+            point y;
+            if (radix % 2 && n % 2) pair_odd(pair, z, radix, k);
+            if (radix % 2 == 0) y = z[k];
+            else if (n == 0) y = first_odd(z, radix);
+            else y = pair[1 - n % 2];
+            if (twiddled && n) {
+                const real *t = twiddle + 2 * (n - 1);
+                y = (point){y.re * t[0] - y.im * t[1], y.re * t[1] + y.im * t[0]};
+            }
+            if (store) store(sink, to[n], y);
+            else result[n] = y;
+        }
+        if (!store) take(sink, b * radix, result, radix);
+        if (twiddled) twiddle += 2 * (radix - 1);
+    }
+}
+
+INLINED void stage_of_any(const bool twiddled, const struct lane_stage *stage,
+                          lane_load load, void *source, lane_store store, lane_take take, void *sink)
+{
+    switch (stage->radix) {
+    case 1: stage_of(1, twiddled, stage, load, source, store, take, sink); break;
+    case 2: stage_of(2, twiddled, stage, load, source, store, take, sink); break;
+    case 3: stage_of(3, twiddled, stage, load, source, store, take, sink); break;
+    case 4: stage_of(4, twiddled, stage, load, source, store, take, sink); break;
+    case 5: stage_of(5, twiddled, stage, load, source, store, take, sink); break;
+    case 7: stage_of(7, twiddled, stage, load, source, store, take, sink); break;
+    case 8: stage_of(8, twiddled, stage, load, source, store, take, sink); break;
+    }
+}
+
+/* One stage, from a line that `load` reads to one that `store` writes, or to `take`. */
+INLINED void lane_stage_through(const struct lane_stage *stage,
+                                lane_load load, void *source, lane_store store, void *sink)
+{
+    if (stage->twiddle) stage_of_any(true, stage, load, source, store, NULL, sink);
+    else stage_of_any(false, stage, load, source, store, NULL, sink);
+}
+
+INLINED void lane_stage_taken(const struct lane_stage *stage,
+                              lane_load load, void *source, lane_take take, void *sink)
+{
+    stage_of_any(false, stage, load, source, NULL, take, sink);
+}
+
+/* One stage of a line, compiled. */
+typedef void lane_part(const struct lane_stage *stage, void *source, void *sink);
+
+/* From points without gaps to points without gaps. */
+lane_part lane_line;
+
+/* A line through all stages of a plan: in through `enter`, along in `line`
+ * (room for n points), out through `leave`.  All is read before anything is
+ * written outside `line`. */
+void lane_pass(const struct lane_fft *fft, lane_part *enter, void *source,
+               lane_part *leave, void *sink, real *line);
+
+#endif

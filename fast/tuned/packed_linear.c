@@ -1,0 +1,247 @@
+/* packed_linear.c -- linear maps with their weights repacked once; see
+ * packed_linear.h
+ *
+ * Some tokens by some vectors of outputs are sums in registers: 6 tokens by 4 vectors, 8
+ * by 3.  For each input these are 4 loads and 6 repeated numbers, or 3 and 8, which feed
+ * 24 multiply-adds.  A panel comes from the second cache, as the tokens pass by it; and
+ * while they do, the next panel is sent for, which may lie in memory.
+ *
+ * On one core of a Zen 5 with AVX-512, 196 tokens, 768 inputs and 1024 outputs
+ * take 1.35 ms (228 of 265 GFLOP/s), and 1.51 by OpenBLAS; 49 tokens and 1280
+ * outputs 0.42 ms, and 0.62.  What did not help: the inputs in parts, so that
+ * a panel fits the first cache (sums then pass through memory); 7 rows by 4
+ * and 5 by 5; larger chunks.
+ *
+ * On one core of an Emerald Rapids (158 GFLOP/s by multiply-adds alone, and up to 174 as its
+ * clock allows), GFLOP/s by turns with oneDNN's:
+ *
+ *     tokens, inputs, outputs     42 768 3072    49 768 2304    85 384 1536    341 384 96
+ *     panels of 4 and of 1             99            113            160            150
+ *     almost equal panels              -              -              -             174
+ *     ... and the next sent for       137            144            170            174
+ *     oneDNN                           90            102            140            169
+ *
+ * The sums must not be an array in memory, where gcc keeps them if one of their stores is of a part of a
+ * vector: 224 tokens, 96 inputs and 288 outputs were at 91 % of what multiply-adds alone reach, and with whole
+ * stores told apart from those of a part they are at 95.
+ *
+ * Of 16 registers 12 are sums, 4 rows by 3 vectors; three hold the weights, so that each is loaded once and not once
+ * for each row, and one the input.  On one core of a Zen 3, which does 51.7, G multiply-adds a second, the best of 41:
+ *
+ *     tokens, inputs, outputs    196 768 2304    49 768 1280    784 384 1152    3136 96 288    3136 96 96
+ *     weights where they lie         34.9            34.7           34.0           34.8           36.1
+ *     weights held                   45.8            44.5           45.0           47.7           48.5
+ *     oneDNN                         42.1            40.9           45.3           46.4           47.5
+ *     OpenBLAS                       41.6            32.9           43.1           38.5           38.6
+ *
+ * 6 rows by 2 vectors were as fast; inputs in parts of 256 for the first cache, slower.
+ *
+ * Panels of 1 load as much as they add.  Beyond a few hundred tokens a BLAS, which lays out
+ * the tokens too, is as fast: hence one image after the other. */
+
+#include "packed_linear.h"
+#include <string.h>
+#include "../../reference/runtime/batch.h"
+#include "vec.h"
+#include "transpose.h"
+
+/* So many sums are in registers: 24 of 32, or 12 of 16.  Panels of fewer vectors meet more
+ * tokens at a time; above 8, sums wait for nothing, and the tokens' loads are what counts. */
+#if LANE_REGISTERS == 32
+#define SUMS 24
+#define WIDE 4
+#else
+#define SUMS 12
+#define WIDE 3
+#endif
+#define MOST_ROWS 8
+#define ROWS(vectors) (SUMS / (vectors) < MOST_ROWS ? SUMS / (vectors) : MOST_ROWS)
+
+/* Tokens of an item of work, and at least so many of a group of them. */
+#define CHUNK 48
+#define GROUP 256
+
+/* Reals of a cache line. */
+#define LINE (64 / sizeof(real))
+
+static size_t vectors_of(const struct linear *map) { return (map->out + LANES - 1) / LANES; }
+static size_t panels_of(const struct linear *map) { return (vectors_of(map) + WIDE - 1) / WIDE; }
+
+static void prepare(struct linear *map, struct room *room)
+{
+    room_reals(room, OF_LOAD, &map->panels, "repacked weights", map->in ? vectors_of(map) : 0, LANES, map->in + 1, 1);
+}
+
+/* Panel number `panel`: its first vector of outputs, and how many it has. */
+static size_t panel_at(size_t *vectors, const struct linear *map, size_t panel)
+{
+    size_t first = share(vectors_of(map), panel, panels_of(map));
+    *vectors = share(vectors_of(map), panel + 1, panels_of(map)) - first;
+    return first;
+}
+
+/* The panel that an output lies in: there, or next to where equal panels would have it. */
+static size_t panel_of(const struct linear *map, size_t out)
+{
+    size_t vectors, panel = out / LANES * panels_of(map) / vectors_of(map);
+    while (panel_at(&vectors, map, panel) * LANES > out) panel--;
+    while (panel_at(&vectors, map, panel + 1) * LANES <= out) panel++;
+    return panel;
+}
+
+/* One vector of outputs, whose panel column begins at `to`: squares of rows and inputs are turned in
+ * registers. */
+static void load_vector(real *to, size_t width, const real *weight, size_t stride, const real *bias, size_t in)
+{
+    lanes_store(to, bias ? lanes_load_anywhere(bias) : (lanes){0});
+    for (size_t n = 0; n < in; n += LANES) {
+        size_t here = in - n < LANES ? in - n : LANES;
+        lanes square[LANES];
+        for (size_t o = 0; o < LANES; o++)
+            square[o] = here == LANES ? lanes_load_anywhere(weight + o * stride + n)
+                                      : lanes_load_part(weight + o * stride + n, here);
+        lanes_transpose(square);
+        for (size_t l = 0; l < here; l++) lanes_store(to + (1 + n + l) * width, square[l]);
+    }
+}
+
+void linear_packed_load(struct linear *map, size_t first, size_t rows, const real *weight, size_t stride,
+                        const real *bias)
+{
+    /* The last row of all brings zeros behind it, up to a whole vector. */
+    size_t end = first + rows < map->out ? first + rows : vectors_of(map) * LANES;
+    if (!rows) return;                          /* a map may have no outputs, and so no panel */
+    for (size_t panel = panel_of(map, first); panel < panels_of(map); panel++) {
+        size_t vectors, from = panel_at(&vectors, map, panel) * LANES, width = vectors * LANES;
+        real *to = map->panels + from * (map->in + 1);
+        if (from >= end) break;
+
+        for (size_t o = from < first ? first - from : 0; o < width && from + o < end; o++) {
+            size_t row = from + o - first;
+            if (row >= rows) {
+                for (size_t n = 0; n <= map->in; n++) to[n * width + o] = 0;
+                continue;
+            }
+            if (o % LANES == 0 && rows - row >= LANES) {
+                load_vector(to + o, width, weight + row * stride, stride, bias ? bias + row : NULL, map->in);
+                o += LANES - 1;
+                continue;
+            }
+            to[o] = bias ? bias[row] : 0;
+            for (size_t n = 0; n < map->in; n++) to[(n + 1) * width + o] = weight[row * stride + n];
+        }
+    }
+}
+
+static void load(struct linear *map, size_t first, size_t rows, const real *weight, const real *bias)
+{
+    linear_packed_load(map, first, rows, weight, map->in, bias);
+}
+
+/* y of so many tokens and one panel, of whose last vector `last` outputs are written.  In x a token lies `token`
+ * further on than the one before it, and an input `input`; one of the two is 1.  Callers pass constants for that one,
+ * for rows and for vectors, so that `sum` is registers.  What lies `ahead`, a share of the next panel, is sent for
+ * meanwhile, a line for each input. */
+INLINED void rows_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
+                           const real *ahead, size_t in, size_t last, size_t rows, size_t vectors)
+{
+    lanes sum[MOST_ROWS][WIDE];
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vectors; v++) sum[r][v] = lanes_load(panel + v * LANES);
+    for (size_t n = 0; n < in; n++) {
+        panel += vectors * LANES;
+        __builtin_prefetch(ahead + n * LINE, 0, 2);
+        lanes weight[WIDE];
+        for (size_t v = 0; v < vectors; v++) weight[v] = lanes_held(lanes_load(panel + v * LANES));
+        for (size_t r = 0; r < rows; r++)
+            for (size_t v = 0; v < vectors; v++) sum[r][v] += x[r * token + n * input] * weight[v];
+    }
+    if (last == LANES) {        /* apart from the rest, so that `sum` is registers */
+        for (size_t r = 0; r < rows; r++)
+            for (size_t v = 0; v < vectors; v++) lanes_store_anywhere(y + r * y_stride + v * LANES, sum[r][v]);
+    } else {
+        lanes kept[MOST_ROWS][WIDE];
+        for (size_t r = 0; r < rows; r++)
+            for (size_t v = 0; v < vectors; v++) kept[r][v] = sum[r][v];
+        for (size_t r = 0; r < rows; r++)
+            memcpy(y + r * y_stride, kept[r], ((vectors - 1) * LANES + last) * sizeof *y);
+    }
+}
+
+/* Tokens first ... end - 1 by one panel, in blocks of almost the same number of tokens, none of
+ * them small.  `sent` lines of the next panel have been sent for; returns how many then have. */
+INLINED size_t chunk_by_panel(real *y, size_t y_stride, const real *x, size_t token, size_t input, const real *panel,
+                              size_t sent, size_t in, size_t last, size_t tokens, size_t vectors)
+{
+    const real *next = panel + (in + 1) * vectors * LANES;
+    for (size_t blocks = (tokens + ROWS(vectors) - 1) / ROWS(vectors); blocks; blocks--) {
+        size_t rows = (tokens + blocks - 1) / blocks;
+        const real *ahead = next + sent * LINE;
+        switch (rows) {
+#define CASE(n) case n: \
+            if (n <= ROWS(vectors)) rows_by_panel(y, y_stride, x, token, input, panel, ahead, in, last, n, vectors); \
+            break;
+        CASE(8) CASE(7) CASE(6) CASE(5) CASE(4) CASE(3) CASE(2) CASE(1)
+#undef CASE
+        }
+        y += rows * y_stride;
+        x += rows * token;
+        tokens -= rows;
+        if (sent < in * vectors * LANES / LINE) sent += in;
+    }
+    return sent;
+}
+
+/* One chunk of tokens meets one panel. */
+INLINED size_t chunk_meets(real *y, size_t y_stride, const real *x, size_t token, size_t input,
+                           const struct linear *map, size_t panel, size_t sent, size_t tokens)
+{
+    size_t vectors, out = panel_at(&vectors, map, panel) * LANES, in = map->in;
+    size_t last = panel + 1 < panels_of(map) ? LANES : (map->out - 1) % LANES + 1;
+    const real *weights = map->panels + out * (in + 1);
+
+    y += out;
+    switch (vectors) {
+#if WIDE > 3
+    case 4: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 4);
+#endif
+    case 3: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 3);
+    case 2: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 2);
+    default: return chunk_by_panel(y, y_stride, x, token, input, weights, sent, in, last, tokens, 1);
+    }
+}
+
+/* A group of tokens meets one panel after the other, chunk by chunk, and then comes the next group.  Groups have so
+ * many tokens that their part of x and y, a megabyte in float, stays in the second cache; but at least GROUP, since
+ * each sends for all weights anew. */
+INLINED void all_meet(real *y, size_t y_stride, const real *x, size_t token, size_t input, const struct linear *map,
+                      size_t tokens, size_t part, size_t parts)
+{
+    size_t most = 262144 / (map->in + map->out + 1), groups = tokens / (most < GROUP ? GROUP : most) + 1;
+    size_t panels = panels_of(map), chunks = (tokens + groups * CHUNK - 1) / (groups * CHUNK), sent = 0;
+    size_t items = groups * panels * chunks;
+    if (!panels || !chunks) return;             /* no outputs, or no tokens; x and y may be NULL */
+
+    for (size_t item = share(items, part, parts); item < share(items, part + 1, parts); item++) {
+        size_t group = item / chunks / panels, chunk = group * chunks + item % chunks;
+        size_t first = share(tokens, chunk, groups * chunks), end = share(tokens, chunk + 1, groups * chunks);
+        if (item % chunks == 0) sent = 0;
+        sent = chunk_meets(y + first * y_stride, y_stride, x + first * token, token, input, map,
+                           item / chunks % panels, sent, end - first);
+    }
+}
+
+static void apply(real *y, size_t y_stride, const real *x, size_t x_stride, const struct linear *map,
+                  size_t tokens, size_t part, size_t parts)
+{
+    all_meet(y, y_stride, x, x_stride, 1, map, tokens, part, parts);
+}
+
+void linear_packed_planes(real *y, size_t y_stride, const real *planes, size_t plane, const struct linear *map,
+                          size_t tokens)
+{
+    all_meet(y, y_stride, planes, 1, plane, map, tokens, 0, 1);
+}
+
+const struct linear_kind linear_packed = {8, prepare, load, apply};

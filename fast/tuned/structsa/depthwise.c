@@ -1,0 +1,117 @@
+/* depthwise.c -- D depth-wise convolutions at one place; see depthwise.h */
+
+#include "depthwise.h"
+#include "../vec.h"
+#include "../packed_linear.h"
+
+#define TOGETHER 8              /* filters whose sums are in registers at a time */
+
+void depthwise_prepare(struct depthwise *w, struct room *room, const struct neighbours *around,
+                       const struct structsa_problem *p)
+{
+    size_t blocks = p->columns == 1 ? 1 : (p->c - 1) / LANES + 1;
+
+    *w = (struct depthwise){
+        .around = around, .channels = p->c, .filters = p->D, .columns = p->columns, .sets = p->sets,
+        .set_step = blocks * around->entries * p->D * LANES,
+        .block_step = p->columns == 1 ? 0 : around->entries * p->D * LANES,
+    };
+    room_reals(room, OF_LOAD, &w->packed, "the filters", p->sets * blocks, around->entries, p->D, LANES);
+}
+
+void depthwise_load(struct depthwise *w, const real *filters)
+{
+    size_t M = w->around->entries, D = w->filters, columns = w->columns;
+    real *to = w->packed;
+
+    for (size_t set = 0; set < w->sets; set++, filters += D * M * columns)
+        for (size_t first = 0; first < columns; first += LANES)
+            for (size_t m = 0; m < M; m++)
+                for (size_t d = 0; d < D; d++)
+                    for (size_t l = 0; l < LANES; l++) {
+                        size_t c = columns == 1 ? 0 : first + l;
+                        *to++ = c < columns ? filters[(d * M + m) * columns + c] : 0;
+                    }
+}
+
+/* `count` filters, a constant where this is called, on one vector of channels;
+ * the last vector of a row may be cut short. */
+INLINED void few(real *out, const struct depthwise *w, const int *token, const real *filter, const real *rows,
+                 size_t stride, size_t left, size_t count)
+{
+    lanes sum[TOGETHER];
+
+    for (size_t d = 0; d < count; d++) sum[d] = (lanes){0};
+    for (size_t m = 0; m < w->around->entries; m++, filter += w->filters * LANES) {
+        if (token[m] == OFF_GRID) continue;
+        const real *from = rows + (size_t)token[m] * stride;
+        lanes row = left >= LANES ? lanes_load_anywhere(from) : lanes_load_part(from, left);
+        for (size_t d = 0; d < count; d++) sum[d] += row * lanes_load(filter + d * LANES);
+    }
+    for (size_t d = 0; d < count; d++)
+        if (left >= LANES) lanes_store_anywhere(out + d * w->channels, sum[d]);
+        else lanes_store_part(out + d * w->channels, sum[d], left);
+}
+
+/* `count` filters of one centre, on one vector of channels. */
+static void centre(real *out, const struct depthwise *w, const int *token, const real *filters, size_t count,
+                   const real *rows, size_t stride, size_t left)
+{
+    for (; count >= TOGETHER; count -= TOGETHER, out += TOGETHER * w->channels, filters += TOGETHER * LANES)
+        few(out, w, token, filters, rows, stride, left, TOGETHER);
+    for (; count >= 4; count -= 4, out += 4 * w->channels, filters += 4 * LANES)
+        few(out, w, token, filters, rows, stride, left, 4);
+    for (; count > 0; count--, out += w->channels, filters += LANES)
+        few(out, w, token, filters, rows, stride, left, 1);
+}
+
+void depthwise_run(real *out, const struct depthwise *w, size_t head, size_t first, size_t count,
+                   const real *rows, size_t stride)
+{
+    const real *filters = w->packed + head % w->sets * w->set_step;
+    size_t D = w->filters;
+
+    for (size_t c = 0; c < w->channels; c += LANES, filters += w->block_step)
+        for (size_t t = 0, some; t < count; t += some) {
+            size_t j = (first + t) / D, d = (first + t) % D;
+            some = D - d < count - t ? D - d : count - t;
+            centre(out + t * w->channels + c, w, w->around->token + j * w->around->entries, filters + d * LANES, some,
+                   rows + c, stride, w->channels - c);
+        }
+}
+
+void depthwise_prefetch(const struct depthwise *w, size_t first, size_t count, const real *rows, size_t stride)
+{
+    size_t M = w->around->entries, last = (first + count) / w->filters;
+
+    if (last > w->around->centres) last = w->around->centres;
+    for (size_t jm = first / w->filters * M; jm < last * M; jm++) {
+        int token = w->around->token[jm];
+        if (token == OFF_GRID) continue;
+        const real *row = rows + (size_t)token * stride;
+        for (size_t c = 0; c < w->channels; c += 64 / sizeof *row) __builtin_prefetch(row + c);
+    }
+}
+
+/* ---- virtual tokens ---------------------------------------------------------- */
+
+void virtual_tokens_prepare(struct plan *plan, struct hearts hearts)
+{
+    const struct structsa_problem *p = plan->of;
+    struct virtual_tokens *f = plan->state;
+
+    hearts.maps = &linear_packed;
+    heads_prepare(plan, hearts);
+    structsa_windows_prepare(&f->windows, &plan->room, WHILE_LOADING, p);
+    depthwise_prepare(&f->keys, &plan->room, &f->windows.keys, p);
+    depthwise_prepare(&f->values, &plan->room, &f->windows.values, p);
+}
+
+status virtual_tokens_load(struct plan *plan)
+{
+    struct virtual_tokens *f = plan->state;
+    structsa_windows_load(&f->windows, plan->of);
+    depthwise_load(&f->keys, f->windows.hk);
+    depthwise_load(&f->values, f->windows.hv);
+    return heads_load(plan);
+}

@@ -1,0 +1,91 @@
+/* structsa.c -- StructSA as ordinary attention over virtual tokens, in tiles
+ *
+ * The query does not depend on m, so it waits (Eq. 15):
+ *
+ *     score_ijd = q_i . key_jd,           key_jdc   = sum_m hk_dmc k_{j+m,c}
+ *     y_i       = sum_jd a_ijd value_jd,  value_jdc = sum_m hv_dmc v_{j+m,c}
+ *
+ * D depth-wise convolutions make D virtual keys and values of every token, and
+ * what is left is the attention of N queries over J D of them, with the tiled
+ * kernel of fast/tuned/attention.c.  That kernel asks for one tile of 96 keys at a
+ * time, and the convolutions make it there and then: neither the virtual
+ * tokens nor the map of N x J D exist.
+ *
+ * What was done for speed, and what each bought at 28 x 28 tokens, 6 heads of 64
+ * channels, 3 x 3 windows and D = 8, where 40 to 42 ms were reached on one core of a
+ * Zen 5 with AVX-512 and arithmetic alone needs 32 (the two products with the
+ * virtual tokens run at the full speed of the multiply-add units; what is left
+ * is the softmax, 3.5 ms, the tiles, 1 ms, and the projections' distance from
+ * their own peak):
+ *
+ * 1. Blocks of queries as large as the second-level cache holds: every block
+ *    has all tiles made anew.  784 queries in one block in place of 96: 8 ms.
+ * 2. A vector of a row meets all D filters while it is in a register
+ *    (depthwise.h), in place of one filter after the other: 3 ms.
+ * 3. The rows that the next tile will read are prefetched before this one is
+ *    used.  They lie 4.6 KB apart in the projection, and the tokens of the line
+ *    above have left the second-level cache since they were read last: 0.6 ms.
+ *
+ * The projections' weights are repacked once (packed_linear.h), in the permuted
+ * form too: so a projected token has the same bits for any number of threads.
+ *
+ * What did not help: two centres at a time under one load of the filters, the
+ * channels outermost in a tile (the filters of both sides, 37 KB, stream from
+ * the second level fast enough).
+ *
+ * Contract: reference/structsa.h. */
+
+#include "../../../reference/structsa.h"
+#include "../attention.h"
+#include "../../forms.h"
+#include "depthwise.h"
+
+struct structsa_fast {
+    struct virtual_tokens tokens;
+    size_t block;               /* queries in a block */
+    real *workspace;            /* of each thread: attention's own */
+};
+
+/* Virtual keys and values first ... first + count - 1 of a head. */
+static void make_tile(real *k, real *v, size_t first, size_t count, void *context)
+{
+    const struct head *one = context;
+    const struct virtual_tokens *f = one->plan->state;
+
+    depthwise_run(k, &f->keys, one->head, first, count, one->k, one->kv_stride);
+    depthwise_run(v, &f->values, one->head, first, count, one->v, one->kv_stride);
+    depthwise_prefetch(&f->keys, first + count, count, one->k, one->kv_stride);
+    depthwise_prefetch(&f->values, first + count, count, one->v, one->kv_stride);
+}
+
+/* One block of queries against all virtual tokens. */
+static void block_head(const struct head *one)
+{
+    const struct structsa_problem *p = one->plan->of;
+    const struct structsa_fast *f = one->plan->state;
+    size_t first = one->part * f->block, left = p->N - first;
+    struct head source = *one;
+    struct attention a = {
+        .queries = p->N, .keys = p->J * p->D, .channels = p->c, .scale = p->scale,
+        .q = one->q, .q_stride = one->q_stride, .fill = make_tile, .fill_context = &source,
+    };
+    attention_fast(one->y + first * one->y_stride, one->y_stride, &a, first, left < f->block ? left : f->block,
+                   head_own(one, f->workspace));
+}
+
+static status prepare(struct plan *plan)
+{
+    const struct structsa_problem *p = plan->of;
+    struct structsa_fast *f = plan->state;
+
+    f->block = attention_block(p->N, p->c, p->heads.B * p->heads.h, (size_t)plan->threads);
+    virtual_tokens_prepare(plan, (struct hearts){.heart = block_head, .parts = (p->N - 1) / f->block + 1});
+    attention_prepare(&plan->room, &f->workspace, p->c, f->block);
+    return room_status(&plan->room);
+}
+
+/* Where there are several blocks virtual tokens are made anew for each, which
+ * structsa_multiply_adds does not count. */
+const struct form structsa_fast = {
+    "fast", sizeof(struct structsa_fast), prepare, virtual_tokens_load, heads_run, NULL, structsa_multiply_adds,
+};

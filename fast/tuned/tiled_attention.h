@@ -1,0 +1,43 @@
+/* tiled_attention.h -- the tiled attention (attention.h) as hearts (heads.h)
+ *
+ * A block of queries against all keys, so that the threads have work when there
+ * is one head; or one side of a window of tokens against itself.  Each is part one->part of
+ * a head.  The caller's `a` says how many queries, keys and channels there are,
+ * the scale and the bias; where rows lie is filled in here. */
+
+#ifndef TWICETOLD_FAST_TILED_HEARTS_H
+#define TWICETOLD_FAST_TILED_HEARTS_H
+
+#include "../../reference/runtime/heads.h"
+#include "../../reference/runtime/windows.h"
+#include "attention.h"
+
+/* Of each thread: attention's workspace, and one window of one head. */
+struct tiled {
+    size_t block;               /* queries of a block */
+    real *workspace;
+    real *q, *k, *v, *y;        /* [entries][channels], where a window was asked for */
+};
+
+/* For this many heads of queries, keys and channels as `a` says; or for windows of so many tokens, which
+ * `a` then is about. */
+void tiled_prepare(struct tiled *own, struct plan *plan, struct attention a, size_t heads, size_t entries);
+
+/* Blocks of a head. */
+static inline size_t tiled_blocks(const struct tiled *own, size_t queries)
+{
+    return (queries + own->block - 1) / own->block;
+}
+
+/* Block one->part of the queries; rows are read where they lie. */
+void tiled_block(const struct head *one, struct attention a, const struct tiled *own);
+
+/* One side of window one->part: all of it where no seam runs through it.  Its rows
+ * are copied out first: they lie in runs of s, and s^2 rows of c channels are small
+ * beside the work on them.  Queries and keys are counted here.  The row `padding`
+ * is the query of a token of the padding, whose key and value lie as far behind
+ * it as any token's; it may be NULL where windows tile the plane. */
+void tiled_window(const struct head *one, struct attention a, const struct windows *windows, size_t side,
+                  const real *padding, const struct tiled *own);
+
+#endif

@@ -1,0 +1,355 @@
+/* chopd-boxes.c -- seconds of pooling over boxes, without the rest of a ChoP'D layer
+ *
+ *     build/figures/chopd-boxes SECONDS SIDE...
+ *     build/figures/chopd-boxes LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS
+ *
+ * The first form times means over one box of SIDE x SIDE tokens (SIDE is odd) around every token, on 96 planes of
+ * 56 x 56 tokens, with one thread, in four ways:
+ *
+ *     direct      adds all tokens of the box, as average pooling does
+ *     axes        adds along one axis, then along the other
+ *     whole       fast/tuned/chopd/box_pool.h, edges between tokens
+ *     fractional  the same with a box a quarter of a token larger on every side: edges in tokens
+ *
+ * direct and axes vectorize along x and skip what is off the grid.  The first three compute the same and are compared.
+ * Each way gets SECONDS, and at least three runs.
+ *
+ * The second form times weighted sums of means over random boxes (fast/tuned/chopd/box_pool.h), the step of the ChoP'D layer
+ * between its two products, on EDGE x EDGE random tokens.  EDGES is whole or fractional.  LAYOUT is planes, [C][N] in
+ * and out, as in the layer; or tokens, [N][C] in and out, transposed a vector of channels at a time.  C and N are then
+ * multiples of a vector.  The result is compared with sums over the boxes in double, before and after. */
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../../fast/tuned/chopd/box_pool.h"
+#include "../../fast/tuned/transpose.h"
+#include "../../reference/runtime/random.h"
+#include "../../reference/cli/harness.h"
+
+enum { SEED = 6, SAMPLE = 61, RUNS = 1000, WAYS = 3, SIDE_RUNS = 200, PLANES = 96, EDGE = 56 };
+
+struct scene {
+    struct room room;
+    struct box_pool pool;
+    size_t edge, N, C, G;
+    bool by_token;
+    int threads;
+    ptrdiff_t reach;            /* tokens of a box of one SIDE to each side of its middle */
+    real *boxes, *mix, *in, *out;       /* [C][G][4], [C][G], [C][N] or [N][C] */
+    real *planes;                       /* of each thread, [LANES][N] */
+    real *seen;                         /* 2 + WAYS more of out, for the harness */
+};
+
+static status scene_create(struct scene *s)
+{
+    struct room *room = &s->room;
+    s->N = s->edge * s->edge;
+    *room = room_open(s->threads);
+    box_pool_prepare(&s->pool, room, s->edge, s->edge, s->C, s->G);
+    room_reals(room, OF_LOAD, &s->boxes, "the boxes", s->C, s->G, 4, 1);
+    room_reals(room, OF_LOAD, &s->mix, "the weights of the boxes", s->C, s->G, 1, 1);
+    room_reals(room, OF_LOAD, &s->in, "the planes", s->N, s->C, 1, 1);
+    room_reals(room, OF_LOAD, &s->out, "the planes", s->N, s->C, 1, 1);
+    room_reals(room, OF_LOAD, &s->seen, "the results", 2 + WAYS, s->N, s->C, 1);
+    room_reals(room, OF_THREAD, &s->planes, "the planes of some channels", LANES, s->N, 1, 1);
+    status result = room_place(room, NULL);
+    for (int t = 0; t < s->threads && !result.code; t++) box_pool_clear(&s->pool, room, (size_t)t);
+    return result;
+}
+
+/* ---- what is timed --------------------------------------------------------- */
+
+typedef void pooling(const struct scene *s);
+
+static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+static ptrdiff_t most(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+
+/* to [x] += from [x + shift] for all shifts up to `reach`, where that is on the grid. */
+static void add_shifted(real *to, const real *from, ptrdiff_t reach)
+{
+    reach = least(reach, EDGE - 1);
+    for (ptrdiff_t shift = -reach; shift <= reach; shift++) {
+        ptrdiff_t end = least(EDGE, EDGE - shift);
+        for (ptrdiff_t x = most(0, -shift); x < end; x++) to[x] += from[x + shift];
+    }
+}
+
+/* out [y] += the sums along x, as far as `across`, of all rows within reach of y. */
+static void add_rows(real *out, const real *in, ptrdiff_t reach, ptrdiff_t across)
+{
+    for (ptrdiff_t y = 0; y < EDGE; y++)
+        for (ptrdiff_t m = most(0, y - reach); m <= least(EDGE - 1, y + reach); m++)
+            add_shifted(out + y * EDGE, in + m * EDGE, across);
+}
+
+static void scale(real *plane, const struct scene *s)
+{
+    real over = 1 / ((real)(2 * s->reach + 1) * (real)(2 * s->reach + 1));
+    for (size_t n = 0; n < s->N; n++) plane[n] *= over;
+}
+
+static void pool_direct(const struct scene *s)
+{
+    for (size_t c = 0; c < s->C; c++) {
+        real *out = s->out + c * s->N;
+        memset(out, 0, s->N * sizeof *out);
+        add_rows(out, s->in + c * s->N, s->reach, s->reach);
+        scale(out, s);
+    }
+}
+
+static void pool_axes(const struct scene *s)
+{
+    real *sums = s->planes;
+    for (size_t c = 0; c < s->C; c++) {
+        real *out = s->out + c * s->N;
+        memset(sums, 0, s->N * sizeof *sums);
+        memset(out, 0, s->N * sizeof *out);
+        add_rows(sums, s->in + c * s->N, 0, s->reach);
+        add_rows(out, sums, s->reach, 0);
+        scale(out, s);
+    }
+}
+
+static void pool_planes(const struct scene *s)
+{
+    #pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t c = 0; c < s->C; c++)
+        box_pool_plane(&s->pool, c, s->out + c * s->N, s->in + c * s->N, NULL, &s->room, (size_t)omp_get_thread_num());
+}
+
+/* LANES rows and columns: number j of row i becomes number i of row j. */
+static void transpose_square(real *to, size_t to_step, const real *from, size_t from_step)
+{
+    lanes square[LANES];
+    for (size_t i = 0; i < LANES; i++) square[i] = lanes_load_anywhere(from + i * from_step);
+    lanes_transpose(square);
+    for (size_t i = 0; i < LANES; i++) lanes_store_anywhere(to + i * to_step, square[i]);
+}
+
+/* LANES channels at a time, whose planes stay in the cache. */
+static void pool_tokens(const struct scene *s)
+{
+    #pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t c = 0; c < s->C; c += LANES) {
+        size_t thread = (size_t)omp_get_thread_num();
+        real *planes = room_own(&s->room, s->planes, thread);
+        for (size_t n = 0; n < s->N; n += LANES) transpose_square(planes + n, s->N, s->in + n * s->C + c, s->C);
+        for (size_t l = 0; l < LANES; l++)
+            box_pool_plane(&s->pool, c + l, planes + l * s->N, planes + l * s->N, NULL, &s->room, thread);
+        for (size_t n = 0; n < s->N; n += LANES) transpose_square(s->out + n * s->C + c, s->C, planes + n, s->N);
+    }
+}
+
+/* ---- the clock ---------------------------------------------------------------- */
+
+struct way {
+    struct contestant judged;   /* first: a pointer to it is a pointer to the way */
+    const struct scene *scene;
+    pooling *pool;
+    double seconds[RUNS];
+};
+
+/* x and y are the scene's own. */
+static status run_once(struct contestant *judged, real *y, const real *x)
+{
+    const struct way *way = (const struct way *)judged;
+    double start = omp_get_wtime();
+    (void)x, (void)y;
+    way->pool(way->scene);
+    judged->last = omp_get_wtime() - start;
+    return status_ok();
+}
+
+/* Times all ways, which must agree with the first.  terms: tokens summed for one number. */
+static status race(struct way *way, int ways, const struct scene *s, double terms, const struct limits *limit)
+{
+    size_t outputs = s->N * s->C;
+    struct contestant *all[WAYS];
+    struct judge judge = {.x = s->in, .y = s->out, .original = s->seen, .reference = s->seen + outputs,
+                          .inputs = outputs, .outputs = outputs, .width = s->C, .terms = terms};
+    for (int w = 0; w < ways; w++) {
+        way[w].scene = s;
+        way[w].judged.run = run_once;
+        way[w].judged.kept = s->seen + (2 + (size_t)w) * outputs;
+        way[w].judged.seconds = way[w].seconds;
+        all[w] = &way[w].judged;
+    }
+    return judge_race(&judge, all, ways, limit);
+}
+
+/* ---- one box for all ------------------------------------------------------------ */
+
+/* The same box in all planes, `more` tokens larger on each side than s->reach. */
+static void place(struct scene *s, double more)
+{
+    real side = (real)((double)s->reach + 0.5 + more);
+    for (size_t c = 0; c < s->C; c++) {
+        real *box = s->boxes + 4 * c;
+        box[0] = box[1] = -side;
+        box[2] = box[3] = side;
+        s->mix[c] = 1;
+    }
+    box_pool_load(&s->pool, s->boxes, s->mix);
+}
+
+static status one_side(struct scene *s, double seconds)
+{
+    static struct way ways[WAYS + 1];
+    const struct limits limit = {.least = 3, .most = SIDE_RUNS, .seconds = seconds};
+    const double side = fmin(2 * (double)s->reach + 1, (double)s->edge);
+    const struct { const char *name; pooling *pool; } row[] = {
+        {"direct", pool_direct}, {"axes", pool_axes}, {"whole", pool_planes}, {"fractional", pool_planes},
+    };
+    for (int w = 0; w < WAYS + 1; w++) {
+        ways[w] = (struct way){.pool = row[w].pool};
+        snprintf(ways[w].judged.name, sizeof ways[w].judged.name, "%s", row[w].name);
+    }
+    place(s, 0);
+    status result = race(ways, WAYS, s, side * side + (double)s->edge, &limit);
+    if (result.code) return result;
+    place(s, 0.25);
+    result = race(ways + WAYS, 1, s, side * side, &limit);
+    for (int w = 0; w < WAYS + 1 && !result.code; w++) {
+        struct quartiles q = quartiles(&ways[w].judged);
+        printf("%s\t%td\t%.4g\t%d\t%.4g\t%.4g\n", row[w].name, 2 * s->reach + 1, q.median, ways[w].judged.count,
+               q.low, q.high);
+    }
+    fflush(stdout);
+    return result;
+}
+
+static status measure_sides(struct scene *s, const char *const *word)
+{
+    double seconds = strtod(*word, NULL);
+    s->edge = EDGE;
+    s->C = PLANES;
+    s->G = 1;
+    s->threads = 1;
+    status result = scene_create(s);
+    if (result.code) return result;
+    random_fill_uniform(s->in, s->C * s->N, SEED, 0, 0, 1);
+    printf("#way\tside\tmedian_seconds\truns\tlower_quartile\tupper_quartile\n");
+    while (*++word && !result.code) {
+        s->reach = strtol(*word, NULL, 10) / 2;
+        result = s->reach < 0 || s->reach > 1000 ? bad_input("found a side of %s", *word) : one_side(s, seconds);
+    }
+    return result;
+}
+
+/* ---- random boxes ----------------------------------------------------------------- */
+
+/* Its middle is some tokens away; its sides have at least half a token. */
+static void draw_box(real *box, size_t at, bool whole)
+{
+    for (size_t axis = 0; axis < 2; axis++) {
+        double middle = 3 * random_normal(SEED, 0, 4 * at + axis);
+        double half = 0.25 + 3 * fabs(random_normal(SEED, 0, 4 * at + 2 + axis));
+        double low = middle - half, high = middle + half;
+        if (whole) {
+            low = floor(low) + 0.5;
+            high = fmax(floor(high) + 0.5, low + 1);
+        }
+        box[axis] = (real)low;
+        box[2 + axis] = (real)high;
+    }
+}
+
+static double entry(const struct scene *s, const real *a, size_t c, size_t n)
+{
+    return (double)a[s->by_token ? n * s->C + c : c * s->N + n];
+}
+
+static double overlap(double token, double low, double high)
+{
+    return fmax(0, fmin(token + 0.5, high) - fmax(token - 0.5, low));
+}
+
+/* The weighted means of channel c at token n, in double. */
+static double expected(const struct scene *s, size_t c, size_t n)
+{
+    double total = 0, y = (double)(n / s->edge), x = (double)(n % s->edge);
+    for (size_t g = 0; g < s->G; g++) {
+        const real *box = s->boxes + (c * s->G + g) * 4;
+        double sum = 0, area = ((double)box[2] - (double)box[0]) * ((double)box[3] - (double)box[1]);
+        for (size_t m = 0; m < s->N; m++) {
+            double down = overlap((double)(m / s->edge), y + (double)box[0], y + (double)box[2]);
+            double across = overlap((double)(m % s->edge), x + (double)box[1], x + (double)box[3]);
+            sum += down * across * entry(s, s->in, c, m);
+        }
+        total += (double)s->mix[c * s->G + g] * sum / area;
+    }
+    return total;
+}
+
+/* Largest difference at some tokens of every channel, over the largest entry.  A sum along an axis has `edge` terms. */
+static status compare(const struct scene *s, double *largest_difference)
+{
+    double largest = 0, apart = 0, allowed = 8 * (double)s->edge * (double)REAL_EPSILON;
+    for (size_t c = 0; c < s->C; c++)
+        for (size_t n = c % SAMPLE; n < s->N; n += SAMPLE) {
+            double y = expected(s, c, n);
+            double d = fabs(entry(s, s->out, c, n) - y);
+            largest = fmax(largest, fabs(y));
+            if (d > apart || isnan(d)) apart = d;
+        }
+    apart /= largest;
+    if (!(apart <= allowed)) return failure("differs by %.2g, allowed %.2g; not timed", apart, allowed);
+    *largest_difference = fmax(*largest_difference, apart);
+    return status_ok();
+}
+
+static status measure_layout(struct scene *s, bool whole, int repeats)
+{
+    static struct way way;
+    const struct limits limit = {.least = repeats, .most = repeats, .seconds = HUGE_VAL};
+    double apart = 0;
+    status result = scene_create(s);
+    if (result.code) return result;
+    for (size_t at = 0; at < s->C * s->G; at++) draw_box(s->boxes + 4 * at, at, whole);
+    random_fill_normal(s->mix, s->C * s->G, SEED, 1, 1 / sqrt((double)s->G));
+    random_fill_normal(s->in, s->N * s->C, SEED, 2, 1);
+    box_pool_load(&s->pool, s->boxes, s->mix);
+    way = (struct way){.judged.name = "pooling", .pool = s->by_token ? pool_tokens : pool_planes};
+    way.pool(s);
+    result = compare(s, &apart);
+    if (!result.code) result = race(&way, 1, s, (double)s->N, &limit);
+    if (!result.code) result = compare(s, &apart);
+    if (result.code) return result;
+    printf("#layout\tedges\tgrid\tchannels\tboxes\tthreads\trepeats\tmedian_seconds\tlargest_relative_difference\t"
+           "multiply_adds\tparameters\n");
+    printf("%s\t%s\t%zux%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.1e\t%zu\t%zu\n", s->by_token ? "tokens" : "planes",
+           whole ? "whole" : "fractional", s->edge, s->edge, s->C, s->G, s->threads, repeats,
+           quartiles(&way.judged).median, apart, s->N * s->C * s->G * (whole ? 1 : 6), 5 * s->C * s->G);
+    return result;
+}
+
+static status read_layout(struct scene *s, const char *const *word)
+{
+    size_t number[5];
+    for (int n = 0; n < 5; n++) number[n] = strtoul(word[2 + n], NULL, 10);
+    s->by_token = !strcmp(word[0], "tokens");
+    s->edge = number[0];
+    s->C = number[1];
+    s->G = number[2];
+    s->threads = (int)number[3];
+    bool vectors = !s->by_token || (s->C % LANES == 0 && s->edge * s->edge % LANES == 0);
+    if (!s->edge || !s->C || !s->G || s->threads < 1 || !number[4] || number[4] > RUNS || !vectors)
+        return bad_input("expected planes|tokens whole|fractional EDGE CHANNELS BOXES THREADS REPEATS");
+    return measure_layout(s, !strcmp(word[1], "whole"), (int)number[4]);
+}
+
+int main(int count, char **argv)
+{
+    const char *const *word = (const char *const *)argv + 1;
+    struct scene s = {.reach = 0};
+    status result = bad_input("expected SECONDS SIDE..., or LAYOUT EDGES EDGE CHANNELS BOXES THREADS REPEATS");
+    if (count > 2 && strtod(*word, NULL) > 0) result = measure_sides(&s, word);
+    else if (count == 8) result = read_layout(&s, word);
+    if (result.code) fprintf(stderr, "chopd-boxes: %s\n", result.message);
+    room_release(&s.room);
+    return result.code;
+}

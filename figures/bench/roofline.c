@@ -1,0 +1,322 @@
+/* roofline.c -- the limits of the machine, and how near the forms come
+ *
+ *     build/figures/roofline [SECONDS [BYTES [alone]]]
+ *
+ * One thread.  The roofs are the multiply-adds a second of the vectors of fast/tuned/vec.h on registers, and the bytes a
+ * second that they read from each cache and from memory.  Then every fast form, and the naive ones on grids that they
+ * finish in seconds.  A form's intensity is its multiply-adds, by its formula, over the bytes of
+ *
+ *     x and y, once each; the parameters, or what the form keeps of them if that is more; the workspace of a run, once
+ *
+ * Its roof is the intensity times the bandwidth of the level that holds those bytes, but at most the peak.
+ *
+ * A form that reads something twice has more traffic than is counted.  One whose workspace stays in a nearer cache has
+ * a higher roof.  Exponentials, roots and sums without a product are not counted as multiply-adds, except in transforms
+ * (two operations count as one).  So the share of the roof underestimates the share of the machine at work.
+ *
+ * Times are processor time, the least of as many runs as fit in SECONDS (0.5); rates are the best of as many.  The
+ * roofs are measured before the forms and again after them.  BYTES (1 GiB) is the size of the largest array that is
+ * read; "alone" measures the roofs only.  Rows:
+ *
+ *     level   NAME  bytes read through  G bytes a second, or G multiply-adds  bytes that it holds
+ *     form    OPERATOR  OPTIONS  SIZES  FORM  GRID  CHANNELS  WITHOUT  ... (print_dot) */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <cblas.h>
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "../../fast/tuned/vec.h"
+#include "../../reference/runtime/forms.h"
+#include "../../reference/runtime/memory.h"
+#include "../../reference/cli/settings.h"
+
+enum { CHAINS = 12, LEVELS = 4 };
+
+/* ---- the forms --------------------------------------------------------- */
+
+/* Layers with the sizes of figures/bench/versus.py, some without their last projection. */
+static const struct layer {
+    const char *name, *naive_grid;
+    struct outline outline;
+} layers[] = {
+    {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe,ghost_mul,ghost_add"}},
+    {"msa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,b_o,rpe",
+                      .words = 4, .word = (const char *const[]){"--heads", "3", "--window", "7"}}},
+    {"lisa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=16", .without = "b_qkv,w_o,b_o"}},
+    {"structsa", "6x6", {.grid = "28x28", .batch = 1, .channels = 384, .sizes = "D=8", .without = "b_qkv,w_o,b_o",
+                         .words = 4, .word = (const char *const[]){"--heads", "6", "--kernel", "3x3"}}},
+    {"elsa", "14x14", {.grid = "56x56", .batch = 1, .channels = 96, .without = "b_qkv,w_o,b_o",
+                       .words = 4, .word = (const char *const[]){"--heads", "3", "--kernel", "7"}}},
+    {"chopd", "3x3", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=96,R=96,G=4,S=24"}},
+    {"dfc-cp", "3x3", {.grid = "56x56", .batch = 1, .channels = 96, .sizes = "D=96,R=96"}},
+    {"hilo", "14x14", {.grid = "14x14", .batch = 1, .channels = 768,
+                       .without = "h_qkv_b,h_proj_b,l_q_b,l_kv_b,l_proj_b",
+                       .words = 2, .word = (const char *const[]){"--heads", "12"}}},
+    {"sra", "4x4", {.grid = "14x14", .batch = 1, .channels = 768, .without = "b_q,b_kv,sr_b,b_o",
+                    .words = 4, .word = (const char *const[]){"--heads", "12", "--reduction", "2"}}},
+};
+
+/* ---- the roofs --------------------------------------------------------- */
+
+struct level {
+    const char *name;
+    double holds;               /* bytes */
+    size_t through;             /* bytes that are read through to measure it */
+    double rate;                /* bytes a second */
+};
+
+struct roofs {
+    double peak;                /* multiply-adds a second */
+    struct level level[LEVELS]; /* from the nearest; the last is memory */
+    int levels;
+};
+
+static volatile real sink, half = (real)0.5, one = 1;  /* volatile: the compiler cannot fold the loops */
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Multiply-adds from registers: twelve chains, so that one is ready whenever another waits. */
+static double multiply_add_rate(size_t rounds)
+{
+    lanes sum[CHAINS], by = (lanes){0} + half, more = (lanes){0} + one;
+    for (size_t i = 0; i < CHAINS; i++) sum[i] = more * (real)i;
+    double start = processor_seconds();
+    for (size_t r = 0; r < rounds; r++) {
+#pragma GCC unroll 12
+        for (size_t i = 0; i < CHAINS; i++) sum[i] = sum[i] * by + more;
+    }
+    double seconds = processor_seconds() - start;
+    for (size_t i = 0; i < CHAINS; i++) sink = lanes_sum(sum[i]);
+    return (double)(rounds * CHAINS * LANES) / seconds;
+}
+
+/* Bytes a second when `count` reals are read `passes` times. */
+static double read_rate(const real *from, size_t count, size_t passes)
+{
+    enum { ABREAST = 8 };
+    lanes sum[ABREAST] = {{0}};
+    double start = processor_seconds();
+    for (size_t p = 0; p < passes; p++) {
+        const real *at = from;
+        for (size_t n = count / (ABREAST * LANES); n; n--, at += ABREAST * LANES) {
+#pragma GCC unroll 8
+            for (size_t i = 0; i < ABREAST; i++) sum[i] += lanes_load(at + i * LANES);
+        }
+        __asm__ volatile("" ::: "memory");              /* the next pass reads again */
+    }
+    double seconds = processor_seconds() - start;
+    for (size_t i = 0; i < ABREAST; i++) sink = lanes_sum(sum[i]);
+    return (double)(count * passes * sizeof *from) / seconds;
+}
+
+/* The best rate within `seconds`, of batches of about a millisecond. */
+static double best_read_rate(const real *from, size_t bytes, double seconds)
+{
+    size_t count = bytes / sizeof *from, passes = 1 + ((size_t)1 << 23) / bytes;
+    double best = read_rate(from, count, 1), start = processor_seconds();
+    do {
+        double rate = read_rate(from, count, passes);
+        if (rate > best) best = rate;
+    } while (processor_seconds() - start < seconds);
+    return best;
+}
+
+/* Fills in the caches that the system reports, nearest first, and returns how many. */
+static int caches_told(size_t holds[LEVELS - 1])
+{
+    int found = 0;
+#if defined _SC_LEVEL1_DCACHE_SIZE && defined _SC_LEVEL2_CACHE_SIZE && defined _SC_LEVEL3_CACHE_SIZE
+    const int name[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    for (int i = 0; i < LEVELS - 1; i++) {
+        long bytes = sysconf(name[i]);
+        if (bytes > 0) holds[found++] = (size_t)bytes;
+    }
+#else
+    (void)holds;
+#endif
+    return found;
+}
+
+/* The same by measurement.  A cache ends where twice and four times the bytes are read at less than two thirds of its
+ * best rate, in the best of three sweeps. */
+static int caches_found(size_t holds[LEVELS - 1], const real *from, size_t most)
+{
+    double rate[40] = {0}, best = 0;
+    int found = 0, steps = 0;
+    for (int sweep = 0; sweep < 3; sweep++) {
+        steps = 0;
+        for (size_t bytes = 1 << 12; bytes <= most; bytes *= 2, steps++) {
+            double now = best_read_rate(from, bytes, 0.01);
+            if (now > rate[steps]) rate[steps] = now;
+        }
+    }
+    for (int n = 0; n + 2 < steps && found < LEVELS - 1; n++) {
+        if (rate[n] > best) best = rate[n];
+        if (3 * rate[n + 1] >= 2 * best || 3 * rate[n + 2] >= 2 * best) continue;
+        holds[found++] = (size_t)1 << (12 + n);
+        best = 0;
+    }
+    return found;
+}
+
+/* Chooses the bytes read to measure each level: four times the level before, but at most half the level; of memory,
+ * `most`. */
+static void find_levels(struct roofs *r, const real *from, size_t most)
+{
+    static const char *const name[] = {"L1", "L2", "L3", "memory"};
+    size_t holds[LEVELS - 1];
+    int caches = caches_told(holds);
+    if (!caches) caches = caches_found(holds, from, most);
+    for (int i = 0; i < caches; i++) {
+        size_t through = i && 4 * holds[i - 1] < holds[i] / 2 ? 4 * holds[i - 1] : holds[i] / 2;
+        r->level[r->levels++] =
+            (struct level){.name = name[i], .holds = (double)holds[i], .through = through < most ? through : most};
+    }
+    r->level[r->levels++] = (struct level){.name = name[LEVELS - 1], .holds = 1e300, .through = most};
+}
+
+/* Raises each rate to the best that is measured now. */
+static void raise_roofs(struct roofs *r, const real *from, double seconds)
+{
+    double start = processor_seconds();
+    do {
+        double rate = multiply_add_rate(200000);
+        if (rate > r->peak) r->peak = rate;
+    } while (processor_seconds() - start < seconds);
+    for (int i = 0; i < r->levels; i++) {
+        double rate = best_read_rate(from, r->level[i].through, seconds);
+        if (rate > r->level[i].rate) r->level[i].rate = rate;
+    }
+}
+
+/* ---- a form ------------------------------------------------------------ */
+
+struct dot {
+    const char *name, *form;
+    struct outline outline;
+    double multiply_adds, x, weights, y, workspace;     /* the last four in bytes */
+    double seconds;
+};
+
+/* The least processor time of as many runs as fit in `limit` seconds, after one that does not count. */
+static status least_seconds(double *least, struct plan *plan, const struct sample *sample, double limit)
+{
+    status s = plan_run(plan, sample->y, sample->x);
+    double begin = processor_seconds(), end = begin;
+    *least = 1e300;
+    while (!s.code && end - begin <= limit) {
+        double start = processor_seconds();
+        s = plan_run(plan, sample->y, sample->x);
+        end = processor_seconds();
+        if (end - start < *least) *least = end - start;
+    }
+    return s;
+}
+
+/* Counts and times one form. */
+static status place_dot(struct dot *d, double seconds)
+{
+    const struct declaration *operator = operator_find(d->name);
+    const struct form *form = operator_form(operator, d->form);
+    struct sample sample;
+    struct plan plan = {0};
+    status s = sample_create(&sample, operator, &d->outline, 1);
+    if (!s.code) s = plan_create(&plan, &sample.problem, form, 1);
+    if (!s.code) {
+        const size_t *of = plan.room.bytes;
+        double parameters = (double)(problem_parameters(&sample.problem) * sizeof(real));
+        d->multiply_adds = form_multiply_adds(form, &sample.problem);
+        d->x = (double)(sample.inputs * sizeof(real));
+        d->y = (double)(sample.outputs * sizeof(real));
+        d->weights = parameters > (double)of[OF_LOAD] ? parameters : (double)of[OF_LOAD];
+        d->workspace = (double)(of[OF_RUN] + of[OF_THREAD]);
+        s = least_seconds(&d->seconds, &plan, &sample, seconds);
+    }
+    plan_release(&plan);
+    sample_release(&sample);
+    return s;
+}
+
+static void print_dot(const struct dot *d, const struct roofs *r)
+{
+    const struct outline *o = &d->outline;
+    double bytes = d->x + d->weights + d->y + d->workspace, intensity = d->multiply_adds / bytes;
+    int at = 0;
+    while (r->level[at].holds < bytes) at++;
+    double roof = intensity * r->level[at].rate, reached = d->multiply_adds / d->seconds;
+    if (roof > r->peak) roof = r->peak;
+    printf("form\t%s\t", d->name);
+    for (int w = 0; w < o->words; w++) printf("%s%s", w ? " " : "", o->word[w]);
+    printf("\t%s\t%s\t%s\t%zu\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.3g\t%s\t%.3g\t%.5g\t%.3g\t%.1f\n",
+           o->sizes ? o->sizes : "", d->form, o->grid, o->channels, o->without ? o->without : "", d->multiply_adds,
+           d->x, d->weights, d->y, d->workspace, intensity, r->level[at].name, roof / 1e9, d->seconds, reached / 1e9,
+           100 * reached / roof);
+}
+
+/* ---- all --------------------------------------------------------------- */
+
+static status draw_all(double seconds, size_t most, bool alone)
+{
+    static struct dot dot[2 * sizeof layers / sizeof *layers];
+    size_t dots = alone ? 0 : sizeof dot / sizeof *dot;
+    struct roofs r = {0};
+    status s = status_ok();
+
+    /* Step 1: the roofs. */
+    real *from = memory_get(most, 1);
+    if (!from) return out_of_memory("the array that is read");
+    memset(from, 0, most);
+    find_levels(&r, from, most);
+    raise_roofs(&r, from, seconds);
+
+    /* Step 2: the forms, and the roofs again. */
+    for (size_t d = 0; d < dots && !s.code; d++) {
+        const struct layer *l = &layers[d / 2];
+        dot[d] = (struct dot){.name = l->name, .form = d % 2 ? "fast" : "naive", .outline = l->outline};
+        if (d % 2 == 0) dot[d].outline.grid = l->naive_grid;
+        s = place_dot(&dot[d], seconds);
+    }
+    raise_roofs(&r, from, seconds);
+    memory_free(from);
+    if (s.code) return s;
+
+    /* Step 3: rows. */
+    printf("level\tmultiply-adds\t0\t%.5g\t0\n", r.peak / 1e9);
+    for (int i = 0; i < r.levels; i++)
+        printf("level\t%s\t%zu\t%.5g\t%.7g\n", r.level[i].name, r.level[i].through, r.level[i].rate / 1e9,
+               r.level[i].holds);
+    for (size_t d = 0; d < dots; d++) print_dot(&dot[d], &r);
+    return s;
+}
+
+/* Bytes of the largest array: as asked, or 1 GiB, but at most a quarter of the memory. */
+static size_t read_through(const char *asked)
+{
+    size_t most = (size_t)1 << 30, quarter = (size_t)sysconf(_SC_PHYS_PAGES) / 4 * (size_t)sysconf(_SC_PAGESIZE);
+    if (asked) return strtoul(asked, NULL, 10) / 4096 * 4096;
+    return most < quarter ? most : quarter / 4096 * 4096;
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.5;
+    size_t most = read_through(argc > 2 ? argv[2] : NULL);
+    bool alone = argc == 4 && !strcmp(argv[3], "alone");
+    status s = bad_input("expected [SECONDS [BYTES [alone]]], at least 65536 bytes");
+    omp_set_num_threads(1);
+    openblas_set_num_threads(1);
+    if ((argc <= 3 || alone) && seconds > 0 && most >= 65536) s = draw_all(seconds, most, alone);
+    if (s.code) fprintf(stderr, "roofline: %s\n", s.message);
+    return s.code;
+}

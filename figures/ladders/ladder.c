@@ -1,0 +1,172 @@
+/* ladder.c -- seconds of every step of a ladder, in one run
+ *
+ *     build/figures/ladder msa|lisa --channels C [--batch B] [--sizes LETTER=n,...] [--without NAME,...]
+ *         [--threads T] [--repeats R] [--seconds S] [options of the operator]
+ *
+ * One line for each step of figures/rungs: multiply-adds and bytes by formula (bytes without projections), and the
+ * median and quartiles of R runs (5), or of as many as S seconds (20) allow.  The last step runs with T threads (all
+ * cores), the others with one.  Two lines frame them: the projections alone, which all steps share, and the fast form
+ * with one thread and with T.
+ *
+ * The benchmark harness (judge.h) compares all steps and the fast form with the first step.  A difference is an
+ * error. */
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include "../../reference/runtime/forms.h"
+#include "../../reference/runtime/heads.h"
+#include "../../reference/cli/harness.h"
+#include "../../reference/cli/settings.h"
+#include "steps.h"
+
+#define LINES 16
+#define REPEATS_MAX 1000
+
+/* One line of the table. */
+struct line {
+    struct contestant judged;   /* first: a pointer to it is a pointer to the line */
+    const char *idea;
+    const struct form *form;
+    int threads;
+    struct traffic bytes;       /* 0 if there is no formula */
+    struct plan plan;
+    double seconds[REPEATS_MAX];
+};
+
+/* ---- the projections alone ---------------------------------------------------------- */
+
+static void nothing(const struct head *one) { (void)one; }
+
+static status prepare_nothing(struct plan *plan)
+{
+    heads_prepare(plan, (struct hearts){.heart = nothing});
+    return room_status(&plan->room);
+}
+
+static double projections(const void *of) { return heads_multiply_adds(of); }
+
+static const struct form projections_alone = {
+    "projections", sizeof(struct heads), prepare_nothing, heads_load, heads_run, NULL, projections,
+};
+
+/* ---- the table ------------------------------------------------------------------------ */
+
+static status run_once(struct contestant *judged, real *y, const real *x)
+{
+    double start = omp_get_wtime();
+    status s = plan_run(&((struct line *)judged)->plan, y, x);
+    judged->last = omp_get_wtime() - start;
+    return s;
+}
+
+/* Appends a line.  The projections' y has no meaning. */
+static struct line *add(struct line *lines, int *count, const char *idea, const struct form *form, int threads)
+{
+    struct line *line = &lines[(*count)++];
+    *line = (struct line){.idea = idea, .form = form, .threads = threads};
+    line->judged = (struct contestant){.run = run_once, .seconds = line->seconds, .blind = form == &projections_alone};
+    snprintf(line->judged.name, sizeof line->judged.name, "%s", form->name);
+    return line;
+}
+
+static int add_all(struct line *lines, const struct ladder *ladder, const struct problem *p, int threads)
+{
+    const struct form *fast = operator_form(ladder->of, "fast");
+    char of[PROBLEM_RESOLVED];
+    int count = 0;
+    bool known = !ladder->of->resolve(of, p).code;
+    add(lines, &count, "what all of them share", &projections_alone, 1);
+    for (int r = 0; ladder->rung[r].idea; r++) {
+        const struct rung *rung = &ladder->rung[r];
+        struct line *line = add(lines, &count, rung->idea, &rung->form, rung[1].idea ? 1 : threads);
+        if (known) line->bytes = ladder->traffic(of, r);
+    }
+    add(lines, &count, "the fast form", fast, 1);
+    if (threads > 1) add(lines, &count, "the fast form", fast, threads);
+    return count;
+}
+
+/* The last column says how much faster a step is than the step above it. */
+static void print_all(const struct line *lines, int count, const struct problem *p)
+{
+    double before = 0;
+    printf("#rung\tidea\tthreads\trepeats\tmultiply_adds\tasked_bytes\tmoved_bytes\tmedian_seconds\tq1_seconds"
+           "\tq3_seconds\tfaster\n");
+    for (const struct line *l = lines; l < lines + count; l++) {
+        char bytes[80] = "–\t–", faster[40] = "–";
+        struct quartiles q = quartiles(&l->judged);
+        if (l->bytes.asked > 0) {
+            snprintf(bytes, sizeof bytes, "%.0f\t%.0f", l->bytes.asked, l->bytes.moved);
+            if (before > 0) snprintf(faster, sizeof faster, "%.2f", before / q.median);
+            before = q.median;
+        }
+        printf("%s\t%s\t%d\t%d\t%.0f\t%s\t%.5g\t%.5g\t%.5g\t%s\n", l->form->name, l->idea, l->threads,
+               l->judged.count, form_multiply_adds(l->form, p), bytes, q.median, q.low, q.high, faster);
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------ */
+
+static status climb(struct line *lines, int count, const struct sample *sample, const struct limits *limit)
+{
+    const struct problem *p = &sample->problem;
+    size_t outputs = sample->outputs;
+    struct contestant *all[LINES];
+    struct judge judge = {
+        .x = sample->x, .y = sample->y, .original = sample->y + outputs, .reference = sample->y + 2 * outputs,
+        .inputs = sample->inputs, .outputs = outputs, .width = problem_size(p, "C"),
+        .terms = fmax(1, form_multiply_adds(lines[1].form, p) / (double)outputs),
+    };
+    status s = status_ok();
+    for (int n = 0; n < count && !s.code; n++) {
+        s = plan_create(&lines[n].plan, p, lines[n].form, lines[n].threads);
+        all[n] = &lines[n].judged;
+        all[n]->kept = sample->y + (3 + (size_t)n) * outputs;
+    }
+    if (!s.code) s = judge_race(&judge, all, count, limit);
+    if (!s.code) print_all(lines, count, p);
+    for (int n = 0; n < count; n++) plan_release(&lines[n].plan);
+    return s;
+}
+
+static status measure(const struct ladder *ladder, const char *const *argv)
+{
+    enum { THREADS, REPEATS, SECONDS };
+    static struct line lines[LINES];
+    struct setting own[] = {
+        [THREADS] = {.name = "--threads", .most = 1}, [REPEATS] = {.name = "--repeats", .most = 1},
+        [SECONDS] = {.name = "--seconds", .most = 1}, {.name = NULL},
+    }, other;
+    struct outline o;
+    struct sample sample = {.x = NULL};
+    size_t threads = 0, repeats = 5;
+    struct limits limit = {.least = 1, .seconds = 20};
+
+    status s = settings_take(&o, &other, own, argv + 1);
+    if (!s.code) s = setting_whole(&threads, &own[THREADS], 0, PLAN_THREADS);
+    if (!s.code) s = setting_whole(&repeats, &own[REPEATS], 1, REPEATS_MAX);
+    if (!s.code) s = setting_seconds(&limit.seconds, &own[SECONDS]);
+    if (!s.code) s = sample_create(&sample, ladder->of, &o, 3 + LINES);
+    if (!s.code) {
+        printf("# ladder:");
+        for (; *argv; argv++) printf(" %s", *argv);
+        printf("\n");
+        if (!threads) threads = (size_t)omp_get_num_procs();
+        limit.most = (int)repeats;
+        s = climb(lines, add_all(lines, ladder, &sample.problem, (int)threads), &sample, &limit);
+    }
+    sample_release(&sample);
+    return s;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct ladder *ladder = !strcmp(name, "msa") ? &msa_ladder : !strcmp(name, "lisa") ? &lisa_ladder : NULL;
+    status s = ladder ? measure(ladder, (const char *const *)argv + 1) :
+                        bad_input("found '%.40s', expected msa or lisa", name);
+    if (s.code) fprintf(stderr, "ladder: %s\n", s.message);
+    return s.code;
+}

@@ -1,0 +1,150 @@
+/* lisa_costs.c -- what each rung of lisa.c costs, by formula; see lisa_costs.h */
+
+#include <math.h>
+#include "lisa_costs.h"
+#include "../../fast/tuned/vec.h"
+
+/* Multiplications of n points, and reals that they ask for, a point: over the axes, by each of
+ * the four transforms. */
+struct line_cost { double products, asked; };
+
+static struct line_cost of_dft(size_t n) { return (struct line_cost){4 * (double)(n - 1), 4 * (double)n + 4}; }
+
+static struct line_cost of_fft(size_t n)
+{
+    struct line_cost all = {0, 8};
+    for (; n > 1; n /= factor(n)) {
+        all.products += 4 * (double)(factor(n) - 1);
+        all.asked += 4 * (double)factor(n) + 4;
+    }
+    return all;
+}
+
+static struct line_cost of_lanes(size_t n)
+{
+    struct line_cost all = {of_fft(n).products, 8};
+    for (; n > 1; n /= factor(n)) all.asked += 8 + (double)(factor(n) - 1) * (2 + 2.0 / LANES);
+    return all;
+}
+
+static struct line_cost of_registers(size_t n)
+{
+    struct line_cost all = {0, 4};
+    for (size_t p; (p = radix(n)) > 0; n /= p) {
+        double half = (double)(p / 2), butterfly_products = p % 2 ? 4 * half * half : p == 8 ? 8 : 0;
+        all.products += (butterfly_products + (n > p ? 4 * (double)(p - 1) : 0)) / (double)p;
+        all.asked += 4 + (n > p ? 2 * (double)(p - 1) / (double)p / LANES : 0);
+    }
+    if (n > 1) {
+        all.products += of_lanes(n).products;
+        all.asked += of_lanes(n).asked - 4;
+    }
+    return all;
+}
+
+static struct line_cost of_point(const struct lisa_problem *p, struct line_cost (*line)(size_t n))
+{
+    struct line_cost all = {0, 0};
+    for (int a = 0; a < GRID_AXES; a++)
+        if (p->g.size[a] > 1) {
+            all.products += line(p->g.size[a]).products;
+            all.asked += line(p->g.size[a]).asked;
+        }
+    return all;
+}
+
+static double up(size_t count, size_t of) { return (double)((count + of - 1) / of * of); }
+static double all_heads(const struct lisa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
+
+double lisa_by_equation(const void *of)
+{
+    const struct lisa_problem *p = of;
+    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D;
+    return heads_multiply_adds(&p->heads) + all_heads(p) * (2 * N * N * c * D + 2 * N * c * D);
+}
+
+double lisa_by_order(const void *of)
+{
+    const struct lisa_problem *p = of;
+    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D;
+    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * (c * D + 2 * c + D) + 2 * N * c * D);
+}
+
+/* Key and value there, a signal for each of `channels`; each of them back for `kernels`
+ * kernels, with a complex product before and `latents` products behind. */
+static double by_spectra(const struct lisa_problem *p, double channels, double kernels, double latents,
+                         struct line_cost (*line)(size_t n))
+{
+    double N = (double)p->heads.N, transform = nearbyint(N * of_point(p, line).products);
+    double each = 2 * channels * (transform + kernels * (4 * N + transform + latents * N));
+    return heads_multiply_adds(&p->heads) + all_heads(p) * each;
+}
+
+static double latents_of(const struct lisa_problem *p) { return (double)p->D; }
+static double pairs_of(const struct lisa_problem *p) { return up(p->D, 2) / 2; }
+
+double lisa_by_identity(const void *of)
+{
+    const struct lisa_problem *p = of;
+    return by_spectra(p, (double)p->heads.c, latents_of(p), 1, of_dft);
+}
+
+double lisa_by_fft(const void *of)
+{
+    const struct lisa_problem *p = of;
+    return by_spectra(p, (double)p->heads.c, latents_of(p), 1, of_fft);
+}
+
+double lisa_by_pairs(const void *of)
+{
+    const struct lisa_problem *p = of;
+    return by_spectra(p, (double)p->heads.c, pairs_of(p), 2, of_fft);
+}
+
+/* Lanes without a channel multiply too. */
+double lisa_by_lanes(const void *of)
+{
+    const struct lisa_problem *p = of;
+    return by_spectra(p, up(p->heads.c, LANES), pairs_of(p), 2, of_lanes);
+}
+
+double lisa_by_registers(const void *of)
+{
+    const struct lisa_problem *p = of;
+    return by_spectra(p, up(p->heads.c, LANES), pairs_of(p), 2, of_registers);
+}
+
+/* In the order of the rungs: of each pair of tokens, or of each point of each channel. */
+struct traffic lisa_traffic(const void *of, int rung)
+{
+    const struct lisa_problem *p = of;
+    double N = (double)p->heads.N, c = (double)p->heads.c, D = (double)p->D, line = 64 / sizeof(real), L = LANES;
+    double pairs = pairs_of(p), axes = 0, filled = N * up(p->heads.c, LANES), field;
+    struct traffic of_head = {0, 0};
+    for (int a = 0; a < GRID_AXES; a++) axes += p->g.size[a] > 1;
+    field = 4 * axes;           /* a block's points come and go for each axis */
+
+    switch (rung) {
+    case 0:                     /* a sum is read and written for each product, beside a kernel's number */
+        of_head = (struct traffic){N * N * 6 * c * D, N * N * (c * D + 2 * c + D)};
+        break;
+    case 1:
+        of_head = (struct traffic){N * N * (3 * c * D + 5 * c + 2 * D), N * N * (c * D + 2 * c + D)};
+        break;
+    case 2:                     /* a signal stays near; queries and outputs come alone, with their lines */
+    case 3:
+        of_head.asked = 2 * N * c * ((D + 1) * of_point(p, rung == 2 ? of_dft : of_fft).asked + D * (6 + 4));
+        of_head.moved = N * c * D * (2 + 2 + line + 2 + 1 + 2 * line);
+        break;
+    case 4:
+        of_head.asked = 2 * N * c * ((pairs + 1) * of_point(p, of_fft).asked + pairs * (6 + 6.5));
+        of_head.moved = N * c * pairs * (2 + 4 + line + 2 + 2 + 2 * line);
+        break;
+    default:                    /* the points of a block are too many to stay */
+        of_head.asked = filled * (2 * (pairs + 1) * of_point(p, rung == 5 ? of_lanes : of_registers).asked +
+                                  pairs * (6 + 3 + 4 / L + 4 + 2 / L + 4 + 2 / L));
+        of_head.moved = filled * (2 * (pairs + 1) * field + pairs * (6 + 3 + 4 / L + 4 + 2 / L + 4 + 2 / L));
+    }
+    double bytes = all_heads(p) * sizeof(real);
+    return (struct traffic){bytes * of_head.asked, bytes * of_head.moved};
+}

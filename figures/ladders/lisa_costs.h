@@ -1,0 +1,39 @@
+/* lisa_costs.h -- what each rung of lisa.c costs, by formula
+ *
+ * Multiply-adds are counted, too (tests/figures/test_ladder.c); bytes as rungs.h has them.  A transform
+ * of n points costs by the factors that it is cut by. */
+
+#ifndef TWICETOLD_LISA_COSTS_H
+#define TWICETOLD_LISA_COSTS_H
+
+#include "../../reference/lisa.h"
+#include "steps.h"
+
+double lisa_by_equation(const void *of);
+double lisa_by_order(const void *of);
+double lisa_by_identity(const void *of);
+double lisa_by_fft(const void *of);
+double lisa_by_pairs(const void *of);
+double lisa_by_lanes(const void *of);
+double lisa_by_registers(const void *of);
+
+struct traffic lisa_traffic(const void *of, int rung);
+
+/* The least factor of n > 1. */
+static inline size_t factor(size_t n)
+{
+    size_t p = 2;
+    while (n % p > 0) p++;
+    return p;
+}
+
+/* The factor that goes into registers; 0 where n has a prime beyond 7 and nothing smaller. */
+static inline size_t radix(size_t n)
+{
+    static const size_t radices[] = {8, 7, 5, 4, 3, 2};
+    for (size_t r = 0; r < sizeof radices / sizeof *radices; r++)
+        if (n % radices[r] == 0) return radices[r];
+    return 0;
+}
+
+#endif

@@ -1,0 +1,520 @@
+/* msa.c -- self-attention as a ladder: eight rungs, one idea each
+ *
+ *     i  queries     j  keys     N of both     ch  channels, c of them
+ *
+ *   equation    The naive form's heart.  A sum over channels waits for each of its own
+ *               additions, and a value's channel is sought a row further each time.
+ *   order       The same sums with other loops inside: over what lies side by side, so
+ *               that the compiler makes vectors of them.
+ *   query       One query at a time, from its scores to its output: a row of scores in
+ *               place of the matrix, and the scale on the query.
+ *   identity    A running softmax (chapters/0-attention.md): a tile of scores in place of
+ *               the row.  It costs exponentials and saves nothing yet.
+ *   blocks      Two loops exchanged: a tile of keys and values meets a block of queries
+ *               while it is near.
+ *   lanes       A query for each lane.  The exponential becomes arithmetic on vectors,
+ *               and keys are read as they lie.
+ *   registers   Several keys meet several vectors of queries at once, and their sums
+ *               stay in registers.
+ *   threads     The blocks are handed to all threads.
+ *
+ * It knows neither windows nor embeddings nor a ghost head, and has no last trick: what
+ * fast/tuned/attention.c has besides stands there.  Contract: reference/msa.h. */
+
+#include <string.h>
+#include <tgmath.h>
+#include "../../fast/tuned/exponential.h"
+#include "../../naive/attention.h"
+#include "../../reference/msa.h"
+#include "../../reference/runtime/steps.h"
+#include "steps.h"
+
+enum { TILE = 64, BLOCK = 32 };         /* keys that come together, queries that meet them */
+enum { WIDE = 3 };                      /* vectors of queries in registers */
+#if LANE_REGISTERS == 32
+enum { ROWS = 8 };                      /* and keys, or channels: 24 of 32 registers, or 12 of 16 */
+#else
+enum { ROWS = 4 };
+#endif
+
+/* What top is before the first score. */
+#ifdef TWICETOLD_DOUBLE
+#define LOWEST (-DBL_MAX)
+#else
+#define LOWEST (-FLT_MAX)
+#endif
+
+struct climb {
+    struct heads heads;
+    struct attention_copies copies;     /* of the equation */
+    real *keys;                 /* [c][N], channel by channel; from `identity` on [tiles][c][TILE] */
+    real *scores;               /* of all pairs; of a query; of a tile */
+    real *q, *o;                /* a query, or those of the lanes; what they have gathered */
+    real scale;                 /* with log2(e), for powers of two */
+};
+
+/* a_n += w b_n of what lies side by side: a compiler makes vectors of it. */
+static void add(real *restrict a, real w, const real *restrict b, size_t count)
+{
+    for (size_t n = 0; n < count; n++) a[n] += w * b[n];
+}
+
+/* Keys first ... first + keys - 1, channel by channel. */
+static void turn(real *turned, const struct head *one, size_t first, size_t keys, size_t row, size_t c)
+{
+    for (size_t j = 0; j < keys; j++)
+        for (size_t ch = 0; ch < c; ch++) turned[ch * row + j] = one->k[(first + j) * one->kv_stride + ch];
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t whole(size_t count, size_t of) { return (count + of - 1) / of; }
+
+/* ---- 1. equation ------------------------------------------------------------------ */
+
+static void equation(const struct head *one)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct climb *f = one->plan->state;
+    attention_naive_head(one, &f->copies, NULL, p->scale, p->heads.N, p->heads.N, p->c);
+}
+
+/* ---- 2. order ---------------------------------------------------------------------- */
+
+static void order(const struct head *one)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct climb *f = one->plan->state;
+    size_t N = p->heads.N, c = p->c;
+    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores);
+
+    /* Step 1: the scores of a query grow together, a channel at a time. */
+    turn(keys, one, 0, N, N, c);
+    for (size_t i = 0; i < N; i++) {
+        const real *q_i = one->q + i * one->q_stride;
+        real *a_i = a + i * N;
+        for (size_t j = 0; j < N; j++) a_i[j] = 0;
+        for (size_t ch = 0; ch < c; ch++) add(a_i, q_i[ch], keys + ch * N, N);
+        for (size_t j = 0; j < N; j++) a_i[j] *= p->scale;
+    }
+
+    /* Step 2: the softmax along j. */
+    for (size_t i = 0; i < N; i++) softmax(a + i * N, N);
+
+    /* Step 3: the channels of an output grow together, a value at a time. */
+    for (size_t i = 0; i < N; i++) {
+        real *y_i = one->y + i * one->y_stride;
+        for (size_t ch = 0; ch < c; ch++) y_i[ch] = 0;
+        for (size_t j = 0; j < N; j++) add(y_i, a[i * N + j], one->v + j * one->kv_stride, c);
+    }
+}
+
+/* ---- 3. query ---------------------------------------------------------------------- */
+
+/* A query times its scale, and nothing gathered. */
+static void begin(real *q, real *y_i, const struct head *one, size_t i, real scale, size_t c)
+{
+    for (size_t ch = 0; ch < c; ch++) {
+        q[ch] = scale * one->q[i * one->q_stride + ch];
+        y_i[ch] = 0;
+    }
+}
+
+static void query(const struct head *one)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct climb *f = one->plan->state;
+    size_t N = p->heads.N, c = p->c;
+    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores), *q = head_own(one, f->q);
+
+    turn(keys, one, 0, N, N, c);
+
+    /* Step 1: all of one query, before the next. */
+    for (size_t i = 0; i < N; i++) {
+        real *y_i = one->y + i * one->y_stride;
+        begin(q, y_i, one, i, p->scale, c);
+        for (size_t j = 0; j < N; j++) a[j] = 0;
+        for (size_t ch = 0; ch < c; ch++) add(a, q[ch], keys + ch * N, N);
+        softmax(a, N);
+        for (size_t j = 0; j < N; j++) add(y_i, a[j], one->v + j * one->kv_stride, c);
+    }
+}
+
+/* ---- 4. identity --------------------------------------------------------------------- */
+
+/* What a query has gathered, beside y_i: sum_j w_ij, relative to its largest score so far. */
+struct gathered { real top, sum; };
+
+/* One query meets one tile. */
+static void meet(struct gathered *g, real *y_i, real *a, const real *q, const real *keys, const struct head *one,
+                 size_t first, size_t count, size_t c)
+{
+    /* Step 1: the scores. */
+    for (size_t j = 0; j < count; j++) a[j] = 0;
+    for (size_t ch = 0; ch < c; ch++) add(a, q[ch], keys + ch * TILE, count);
+
+    /* Step 2: where one is larger than all before, those shrink. */
+    real before = g->top;
+    for (size_t j = 0; j < count; j++)
+        if (a[j] > g->top) g->top = a[j];
+    real shrink = exp(before - g->top);
+    g->sum *= shrink;
+    for (size_t ch = 0; ch < c; ch++) y_i[ch] *= shrink;
+
+    /* Step 3: the weights, and the values under them. */
+    for (size_t j = 0; j < count; j++) {
+        real weight = exp(a[j] - g->top);
+        g->sum += weight;
+        add(y_i, weight, one->v + (first + j) * one->kv_stride, c);
+    }
+}
+
+static void identity(const struct head *one)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct climb *f = one->plan->state;
+    size_t N = p->heads.N, c = p->c;
+    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores), *q = head_own(one, f->q);
+
+    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, one, j, least(TILE, N - j), TILE, c);
+
+    /* Step 1: tile after tile, and the mean in the end. */
+    for (size_t i = 0; i < N; i++) {
+        real *y_i = one->y + i * one->y_stride;
+        struct gathered g = {LOWEST, 0};
+        begin(q, y_i, one, i, p->scale, c);
+        for (size_t j = 0; j < N; j += TILE) meet(&g, y_i, a, q, keys + j * c, one, j, least(TILE, N - j), c);
+        for (size_t ch = 0; ch < c; ch++) y_i[ch] /= g.sum;
+    }
+}
+
+/* ---- 5. blocks ------------------------------------------------------------------------ */
+
+static void blocks(const struct head *one)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct climb *f = one->plan->state;
+    size_t N = p->heads.N, c = p->c;
+    real *keys = head_own(one, f->keys), *a = head_own(one, f->scores), *q = head_own(one, f->q);
+
+    for (size_t j = 0; j < N; j += TILE) turn(keys + j * c, one, j, least(TILE, N - j), TILE, c);
+
+    /* Step 1: the queries of a block wait for a tile together. */
+    for (size_t first = 0; first < N; first += BLOCK) {
+        size_t queries = least(BLOCK, N - first);
+        real *y = one->y + first * one->y_stride;
+        struct gathered g[BLOCK];
+        for (size_t i = 0; i < queries; i++) {
+            begin(q + i * c, y + i * one->y_stride, one, first + i, p->scale, c);
+            g[i] = (struct gathered){LOWEST, 0};
+        }
+        for (size_t j = 0; j < N; j += TILE)
+            for (size_t i = 0; i < queries; i++)
+                meet(&g[i], y + i * one->y_stride, a, q + i * c, keys + j * c, one, j, least(TILE, N - j), c);
+        for (size_t i = 0; i < queries; i++)
+            for (size_t ch = 0; ch < c; ch++) y[i * one->y_stride + ch] /= g[i].sum;
+    }
+}
+
+/* ---- 6. lanes ------------------------------------------------------------------------- */
+
+/* Queries from `first` on into `vectors` vectors, q[c][vectors], zeros in lanes behind the
+ * last; and what they gathered out of them. */
+static void enter(lanes *q, const struct head *one, size_t first, size_t queries, size_t vectors, real scale, size_t c)
+{
+    for (size_t ch = 0; ch < c; ch++)
+        for (size_t v = 0; v < vectors; v++) q[ch * vectors + v] = (lanes){0};
+    for (size_t i = 0; i < queries; i++)
+        for (size_t ch = 0; ch < c; ch++)
+            q[ch * vectors + i / LANES][i % LANES] = scale * one->q[(first + i) * one->q_stride + ch];
+}
+
+static void leave(const struct head *one, size_t first, size_t queries, const lanes *o, const lanes *sum,
+                  size_t vectors, size_t c)
+{
+    for (size_t ch = 0; ch < c; ch++)
+        for (size_t v = 0; v < vectors; v++) {
+            lanes mean = o[ch * vectors + v] / sum[v];
+            for (size_t i = v * LANES; i < queries && i < (v + 1) * LANES; i++)
+                one->y[(first + i) * one->y_stride + ch] = mean[i % LANES];
+        }
+}
+
+/* As struct gathered, for the query of each lane; o has its values. */
+struct gathered_lanes { lanes top, sum, *o; };
+
+/* Some keys and values, which lie where the projection has left them. */
+struct tile { const real *k, *v; size_t stride, count; };
+
+static struct tile tile_at(const struct head *one, size_t first, size_t N)
+{
+    size_t at = first * one->kv_stride;
+    return (struct tile){one->k + at, one->v + at, one->kv_stride, least(TILE, N - first)};
+}
+
+/* meet, for the queries of all lanes. */
+static void meet_lanes(struct gathered_lanes *g, lanes *s, const lanes *q, const struct tile *t, size_t c)
+{
+    /* Step 1: scores, as powers of two; a number of a key meets all queries. */
+    for (size_t j = 0; j < t->count; j++) {
+        lanes score = {0};
+        for (size_t ch = 0; ch < c; ch++) score += t->k[j * t->stride + ch] * q[ch];
+        s[j] = score;
+    }
+
+    /* Step 2: each lane has a top, and shrinks by itself. */
+    lanes before = g->top;
+    for (size_t j = 0; j < t->count; j++) g->top = lanes_larger(s[j], g->top);
+    lanes shrink = exp2_lanes(before - g->top);
+    g->sum *= shrink;
+    for (size_t ch = 0; ch < c; ch++) g->o[ch] *= shrink;
+
+    /* Step 3: the weights, and the values under them. */
+    for (size_t j = 0; j < t->count; j++) {
+        lanes weight = exp2_lanes(s[j] - g->top);
+        g->sum += weight;
+        for (size_t ch = 0; ch < c; ch++) g->o[ch] += t->v[j * t->stride + ch] * weight;
+    }
+}
+
+static void in_lanes(const struct head *one)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct climb *f = one->plan->state;
+    size_t N = p->heads.N, c = p->c;
+    lanes *s = (lanes *)head_own(one, f->scores), *q = (lanes *)head_own(one, f->q), *o = (lanes *)head_own(one, f->o);
+
+    for (size_t first = 0; first < N; first += LANES) {
+        size_t queries = least(LANES, N - first);
+        struct gathered_lanes g = {(lanes){0} + LOWEST, {0}, o};
+        enter(q, one, first, queries, 1, f->scale, c);
+        memset(o, 0, c * sizeof *o);
+        for (size_t j = 0; j < N; j += TILE) {
+            const struct tile tile = tile_at(one, j, N);
+            meet_lanes(&g, s, q, &tile, c);
+        }
+        leave(one, first, queries, o, &g.sum, 1, c);
+    }
+}
+
+/* ---- 7. registers ---------------------------------------------------------------------- */
+
+/* out_r += sum_t a_rt b_t for so many rows, each of WIDE vectors.  `rows` is a constant
+ * where this is called, so the sums are registers: in each turn ROWS numbers and WIDE
+ * vectors come, and ROWS * WIDE multiply-adds are done. */
+INLINED void some_rows(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b, size_t terms,
+                       size_t rows)
+{
+    lanes sum[ROWS][WIDE];
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < WIDE; v++) sum[r][v] = (lanes){0};
+    for (size_t t = 0; t < terms; t++) {
+        lanes held[WIDE];
+        for (size_t v = 0; v < WIDE; v++) held[v] = lanes_held(b[t * WIDE + v]);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t v = 0; v < WIDE; v++) sum[r][v] += a[r * row_step + t * term_step] * held[v];
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < WIDE; v++) out[r * WIDE + v] += sum[r][v];
+}
+
+static void product(lanes *out, const real *a, size_t row_step, size_t term_step, const lanes *b, size_t terms,
+                    size_t rows)
+{
+    for (; rows >= ROWS; rows -= ROWS, a += ROWS * row_step, out += ROWS * WIDE)
+        some_rows(out, a, row_step, term_step, b, terms, ROWS);
+    for (; rows > 0; rows--, a += row_step, out += WIDE) some_rows(out, a, row_step, term_step, b, terms, 1);
+}
+
+/* One block of WIDE vectors of queries, against all keys. */
+static void one_block(const struct head *one, size_t block)
+{
+    const struct msa_problem *p = one->plan->of;
+    const struct climb *f = one->plan->state;
+    size_t N = p->heads.N, c = p->c, first = block * WIDE * LANES, queries = least(WIDE * LANES, N - first);
+    lanes *s = (lanes *)head_own(one, f->scores), *q = (lanes *)head_own(one, f->q), *o = (lanes *)head_own(one, f->o);
+    lanes top[WIDE], sum[WIDE], shrink[WIDE];
+
+    enter(q, one, first, queries, WIDE, f->scale, c);
+    memset(o, 0, c * WIDE * sizeof *o);
+    for (size_t w = 0; w < WIDE; w++) {
+        top[w] = (lanes){0} + LOWEST;
+        sum[w] = (lanes){0};
+    }
+    for (size_t j = 0; j < N; j += TILE) {
+        const struct tile t = tile_at(one, j, N);
+
+        /* Step 1: the scores, a product of keys and queries. */
+        memset(s, 0, t.count * WIDE * sizeof *s);
+        product(s, t.k, t.stride, 1, q, c, t.count);
+
+        /* Step 2: tops, weights and their sums, as before. */
+        for (size_t w = 0; w < WIDE; w++) {
+            lanes before = top[w];
+            for (size_t n = w; n < t.count * WIDE; n += WIDE) top[w] = lanes_larger(s[n], top[w]);
+            shrink[w] = exp2_lanes(before - top[w]);
+            sum[w] *= shrink[w];
+            for (size_t n = w; n < t.count * WIDE; n += WIDE) {
+                s[n] = exp2_lanes(s[n] - top[w]);
+                sum[w] += s[n];
+            }
+        }
+        for (size_t ch = 0; ch < c; ch++)
+            for (size_t w = 0; w < WIDE; w++) o[ch * WIDE + w] *= shrink[w];
+
+        /* Step 3: the values, a product with the weights. */
+        product(o, t.v, 1, t.stride, s, t.count, c);
+    }
+    leave(one, first, queries, o, sum, WIDE, c);
+}
+
+static size_t blocks_of(const struct msa_problem *p) { return whole(p->heads.N, WIDE * LANES); }
+
+static void in_registers(const struct head *one)
+{
+    for (size_t block = 0; block < blocks_of(one->plan->of); block++) one_block(one, block);
+}
+
+/* ---- 8. threads -------------------------------------------------------------------------- */
+
+/* The runner asks for each block as a part of the head, and whichever thread is free takes it. */
+static void one_part(const struct head *one) { one_block(one, one->part); }
+
+/* ---- the forms around them --------------------------------------------------------------- */
+
+/* A heart in so many parts, and the arrays of a thread that it works in. */
+static status start(struct plan *plan, void (*heart)(const struct head *), size_t parts, size_t key_columns,
+                    size_t score_rows, size_t score_columns, size_t queries)
+{
+    const struct msa_problem *p = plan->of;
+    struct climb *f = plan->state;
+    if (p->windows.edge || p->rpe || p->ghost.add)
+        return bad_input("the ladder is of plain self-attention: no windows, no rpe, no ghost head");
+    heads_prepare(plan, (struct hearts){.heart = heart, .parts = parts});
+    room_reals(&plan->room, OF_THREAD, &f->keys, "the key, channel by channel", key_columns, p->c, 1, 1);
+    room_reals(&plan->room, OF_THREAD, &f->scores, "the scores", score_rows, score_columns, 1, 1);
+    room_reals(&plan->room, OF_THREAD, &f->q, "some queries", queries, p->c, 1, 1);
+    room_reals(&plan->room, OF_THREAD, &f->o, "what they gathered", queries, p->c, 1, 1);
+    return room_status(&plan->room);
+}
+
+static size_t tokens(const struct plan *plan) { return ((const struct msa_problem *)plan->of)->heads.N; }
+static size_t tiles(size_t N) { return whole(N, TILE); }
+
+static status prepare_equation(struct plan *plan)
+{
+    const struct msa_problem *p = plan->of;
+    struct climb *f = plan->state;
+    status s = start(plan, equation, 1, 0, 0, 0, 0);
+    if (s.code) return s;
+    attention_copies_prepare(&f->copies, &plan->room, p->heads.N, p->heads.N, p->c);
+    return room_status(&plan->room);
+}
+
+static status prepare_order(struct plan *plan)
+{
+    return start(plan, order, 1, tokens(plan), tokens(plan), tokens(plan), 0);
+}
+
+static status prepare_query(struct plan *plan) { return start(plan, query, 1, tokens(plan), 1, tokens(plan), 1); }
+
+static status prepare_identity(struct plan *plan)
+{
+    return start(plan, identity, 1, tiles(tokens(plan)) * TILE, 1, TILE, 1);
+}
+
+static status prepare_blocks(struct plan *plan)
+{
+    return start(plan, blocks, 1, tiles(tokens(plan)) * TILE, 1, TILE, BLOCK);
+}
+
+static status prepare_lanes(struct plan *plan) { return start(plan, in_lanes, 1, 0, TILE, LANES, LANES); }
+
+static status prepare_registers(struct plan *plan)
+{
+    return start(plan, in_registers, 1, 0, TILE, WIDE * LANES, WIDE * LANES);
+}
+
+static status prepare_threads(struct plan *plan)
+{
+    return start(plan, one_part, blocks_of(plan->of), 0, TILE, WIDE * LANES, WIDE * LANES);
+}
+
+static status load(struct plan *plan)
+{
+    const struct msa_problem *p = plan->of;
+    struct climb *f = plan->state;
+    f->scale = p->scale * LOG2_E;
+    return heads_load(plan);
+}
+
+/* ---- what they cost ------------------------------------------------------------------------ */
+
+static double all_heads(const struct msa_problem *p) { return (double)p->heads.B * (double)p->heads.h; }
+
+/* Two products of N x N x c, with a scale for each score. */
+static double pairs_scaled(const void *of)
+{
+    const struct msa_problem *p = of;
+    double N = (double)p->heads.N, c = (double)p->c;
+    return heads_multiply_adds(&p->heads) + all_heads(p) * N * N * (2 * c + 1);
+}
+
+/* With one for each number of a query. */
+static double queries_scaled(const void *of)
+{
+    const struct msa_problem *p = of;
+    double N = (double)p->heads.N, c = (double)p->c;
+    return heads_multiply_adds(&p->heads) + all_heads(p) * (N * N * 2 * c + N * c);
+}
+
+/* And what was gathered shrinks at each tile; lanes without a query multiply too. */
+static double tiles_met(const struct msa_problem *p, size_t together)
+{
+    double N = (double)p->heads.N, c = (double)p->c, met = (double)(whole(p->heads.N, together) * together);
+    return heads_multiply_adds(&p->heads) +
+           all_heads(p) * (met * N * 2 * c + N * c + met * (double)tiles(p->heads.N) * (c + 1));
+}
+
+static double one_by_one(const void *of) { return tiles_met((const struct msa_problem *)of, 1); }
+static double by_lanes(const void *of) { return tiles_met((const struct msa_problem *)of, LANES); }
+static double by_registers(const void *of) { return tiles_met((const struct msa_problem *)of, WIDE * LANES); }
+
+/* Reals for each pair of a query and a key, in the order of the rungs. */
+static struct traffic traffic(const void *of, int rung)
+{
+    const struct msa_problem *p = of;
+    double N = (double)p->heads.N, c = (double)p->c, line = 64 / sizeof(real), L = LANES, wide = WIDE * L;
+    const struct traffic of_pair[] = {
+        /* q, k; a, v; A is written, and five times passed by the softmax.  Each value with its line. */
+        {4 * c + 6, (1 + line) * c + 4},
+        /* A sum is read and written for each product, beside one factor. */
+        {6 * c + 9, 2 * c + 4},
+        /* No matrix: the row stays near. */
+        {6 * c + 7, 2 * c},
+        {6 * c + 4 + 2 * c / TILE, 2 * c},
+        /* Keys and values come once for a block. */
+        {6 * c + 4 + 2 * c / TILE, 2 * c / BLOCK},
+        /* A number of a key or a value for all lanes; query; sums. */
+        {2 * c / L + 3 * c + 3 + 2 * c / TILE, 2 * c / L},
+        /* The same twice, for ROWS sums of WIDE vectors. */
+        {2 * c / wide + 2 * c / ROWS + 6 + 4 * c / TILE, 2 * c / wide},
+        {2 * c / wide + 2 * c / ROWS + 6 + 4 * c / TILE, 2 * c / wide},
+    };
+    double pairs = all_heads(p) * N * N * sizeof(real);
+    return (struct traffic){pairs * of_pair[rung].asked, pairs * of_pair[rung].moved};
+}
+
+#define RUNG(name, cost) {#name, sizeof(struct climb), prepare_##name, load, heads_run, NULL, cost}
+static const struct rung rungs[] = {
+    {"the equation", RUNG(equation, pairs_scaled)},
+    {"inner loops over neighbours", RUNG(order, pairs_scaled)},
+    {"one query, start to end", RUNG(query, queries_scaled)},
+    {"a running softmax, by tiles", RUNG(identity, one_by_one)},
+    {"a tile meets a block of queries", RUNG(blocks, one_by_one)},
+    {"a query for each lane", RUNG(lanes, by_lanes)},
+    {"sums stay in registers", RUNG(registers, by_registers)},
+    {"blocks for all threads", RUNG(threads, by_registers)},
+    {NULL, {0}}
+};
+
+const struct ladder msa_ladder = {&msa, rungs, traffic};

@@ -1,0 +1,41 @@
+"""The share of the depth-wise 3 x 3 convolutions of LITv2-S in PyTorch: the network with them and without.
+
+    python3 figures/networks/networks-depthwise.py >figures/networks/networks-depthwise.tsv
+
+The committed table has a row for each of two PyTorches.  The network is that of versus.py, one image of 224 x 224, one
+thread, eager; without means that the input of a convolution is its output.  Each time is the least processor time of
+RUNS runs, both alternately.
+"""
+import time
+
+import versus               # first: it finds the operators
+import torch
+import torch.nn.functional as F
+
+RUNS = 9
+convolve = F.conv2d
+
+
+def passing(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    return x if groups > 1 else convolve(x, weight, bias, stride, padding, dilation, groups)
+
+
+def main():
+    torch.set_num_threads(1)
+    case = versus.CASES["litv2-s"]
+    t = versus.draw(case)
+    run, least = case["side"].timed(case, t)["literal"], {convolve: float("inf"), passing: float("inf")}
+    with torch.inference_mode():
+        for _ in range(RUNS + 1):
+            for way in least:
+                F.conv2d = way
+                start = time.process_time()
+                run(t["x"])
+                least[way] = min(least[way], time.process_time() - start)
+    print(f"# one image, eager, one thread; the least of {RUNS} runs, processor time")
+    print("#network\tpytorch\tall_seconds\twithout_seconds\tshare")
+    whole, bare, version = least[convolve], least[passing], torch.__version__.split("+")[0]
+    print(f"litv2-s\t{version}\t{whole:.4g}\t{bare:.4g}\t{100 * (1 - bare / whole):.0f} %")
+
+
+main()

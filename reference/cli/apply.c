@@ -1,0 +1,93 @@
+/* apply.c -- the command that computes an operator */
+
+#include <string.h>
+#include "../runtime/bytes.h"
+#include "../io/safetensors.h"
+#include "../runtime/lookup.h"
+#include "command.h"
+#include "devices.h"
+
+/* Check all memory against the limit: what is in use, the tensors of the file, y, and the plan. */
+static status fits(const struct plan *plan, const struct tensors *file, size_t allowed)
+{
+    size_t needed = memory_in_use();
+    for (size_t t = 0; t < file->count; t++) size_add(&needed, file->tensor[t].count, sizeof(real));
+    size_add(&needed, problem_output_count(plan->problem), sizeof(real));
+    size_add(&needed, room_bytes(&plan->room), 1);
+    return bytes_fit(needed, allowed);
+}
+
+/* Runs a loaded plan and leaves its result in y, which the caller releases. */
+static status compute(struct tensor *y, struct plan *plan)
+{
+    int axes;
+    size_t size[TENSOR_AXES];
+    status s = problem_output_shape(plan->problem, &axes, size);
+    if (!s.code) s = tensor_create(y, "y", axes, size);
+    return s.code ? s : plan_run(plan, y->data, plan->problem->tensor[0].data);
+}
+
+/* Two minutes on an emulated device, which makes 10^7 multiply-adds in a second. */
+#define WORK_EMULATED 1e9
+
+/* Multiply-adds that are allowed. */
+static double work_allowed(const struct call *c)
+{
+    if (problem_given(&c->own, "max-work")) return problem_number(&c->own, "max-work");
+    return device_is_emulated(own_text(c, "device", NULL)) ? WORK_EMULATED : WORK_OF_HOURS;
+}
+
+static status apply(const struct call *c)
+{
+    struct problem p;
+    struct plan plan = {0};
+    struct safetensors file = {0};
+    struct tensor y = {0};
+    const struct form *form;
+    size_t allowed;
+
+    /* Step 1: the form and the options, before any file is touched. */
+    const char *most = own_text(c, "max-memory", NULL);
+    status s = bytes_allowed(&allowed, most);
+    if (!s.code)
+        s = form_on(&form, c->operator, own_text(c, "form", NULL), own_text(c, "device", NULL), most ? allowed : 0);
+    if (s.code || (s = problem_create(&p, c->operator, c->words, c->word)).code) return s;
+
+    /* Step 2: the header of the file, and whether memory and work are allowed. */
+    s = safetensors_open(&file, c->input[0]);
+    if (!s.code) s = problem_bind(&p, &file.tensors);
+    if (!s.code) s = plan_prepare(&plan, &p, form, plan_threads());
+    if (!s.code) s = fits(&plan, &file.tensors, allowed);
+    if (!s.code) s = work_fits(form_multiply_adds(form, &p), work_allowed(c));
+
+    /* Step 3: read, compute, write, release. */
+    if (!s.code) s = safetensors_load(&file);
+    if (!s.code) s = problem_bind(&p, &file.tensors);
+    if (!s.code) s = plan_place(&plan, NULL);
+    if (!s.code) s = plan_load(&plan);
+    if (!s.code) s = compute(&y, &plan);
+    if (!s.code) s = safetensors_write(c->output, &y, 1);
+    plan_release(&plan);
+    tensor_release(&y);
+    safetensors_close(&file);
+    return s;
+}
+
+static const struct option options[] = {
+    {.name = "form", .kind = OPTION_CHOICE, .fallback = "fast", .value = "FORM",
+     .meaning = "one that 'twicetold list' names; naive is the equation as it reads, cuda the last of its plain rungs"},
+    OPTION_DEVICE,
+    OPTION_MAX_MEMORY,
+    {.name = "max-work", .kind = OPTION_REAL, .fallback = "", .low = 1, .high = 1e300, .value = "N",
+     .meaning = "refuse before work begins what takes hours: more multiply-adds than this (1e13; emulated 1e9)"},
+    {0}
+};
+
+const struct command apply_command = {
+    .own = {.name = "apply", .summary = "compute y = OPERATOR(x) from a file of x and parameters", .options = options},
+    .what = "The input holds x and the operator's parameters, F32 or F64; the output gets y.",
+    .operator = true,
+    .inputs = {"INPUT.safetensors"},
+    .output = true,
+    .run = apply,
+};

@@ -1,0 +1,79 @@
+/* command.h -- what a command of the program is
+ *
+ * A command is declared like an operator, with a table of options.  Its words are checked against that table, and
+ * against the operator's if it takes one.  Help and the shell's completion read the same tables.  twicetold.c has the
+ * only list of commands. */
+
+#ifndef TWICETOLD_PROGRAM_COMMAND_H
+#define TWICETOLD_PROGRAM_COMMAND_H
+
+#include "../runtime/forms.h"
+#include "../networks/network.h"
+#include "words.h"
+
+/* A command line, sorted. */
+struct call {
+    const struct command *const *commands;      /* all of them; NULL at the end */
+    const struct command *command;
+    const struct declaration *operator;         /* NULL where the command takes none */
+    const struct network_table *network;        /* likewise */
+    int words;
+    const char **word;                          /* the operator's options */
+    struct problem own;                         /* the command's own, read */
+    const char *input[2], *output;
+    const char **file;                          /* all inputs, where a command takes many */
+    int files;
+};
+
+struct command {
+    struct declaration own;                     /* name, summary, options */
+    const char *what;                           /* more of it, for help; or NULL */
+    bool operator;                              /* its first word names one, whose options it takes */
+    bool network;                               /* its first word names one */
+    const char *inputs[2];                      /* what its files are called; one in [ ] may be missing */
+    bool many;                                  /* takes any number of the first */
+    bool output;                                /* writes a file, -o */
+    status (*run)(const struct call *);
+};
+
+extern const struct command list_command, help_command, version_command, apply_command, tokens_command,
+    parameters_command, compare_command, spectrum_command, resample_command, network_command;
+
+/* The command of that name, or NULL. */
+const struct command *command_find(const struct command *const *commands, const char *name);
+
+/* "list, help, apply, ..." into text of `size` bytes; returns text. */
+const char *command_names(char *text, size_t size, const struct command *const *commands);
+
+/* The value of an own option; `missing` if it is not given and has no default. */
+const char *own_text(const struct call *c, const char *option, const char *missing);
+
+/* Options that several commands share. */
+#define OPTION_MAX_MEMORY \
+    {.name = "max-memory", .kind = OPTION_CHOICE, .fallback = "", .value = "BYTES", \
+     .meaning = "refuse before work begins what needs more; as 512M or 8G (3/4 of what is free)"}
+#define OPTION_DEVICE \
+    {.name = "device", .kind = OPTION_CHOICE, .fallback = "", .value = "N", \
+     .meaning = "where the forms cuda, cuda1, ... run: a CUDA device (0), or host, which emulates sm_90, slowly, " \
+                "or host:sm_75, host:sm_80, host:sm_86, host:sm_120"}
+#define OPTIONS_TOKENS \
+    {.name = "channels", .kind = OPTION_INTEGER, .low = 1, .high = 65536, .letter = "C", .value = "C", \
+     .meaning = "channels of a token"}, \
+    {.name = "batch", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 65536, .letter = "B", .value = "B", \
+     .meaning = "images"}, \
+    {.name = "images", .kind = OPTION_CHOICE, .fallback = "", .value = "FILE", \
+     .meaning = "an IDX file, gzipped or not, or a PNG (Fashion-MNIST; noise without it)"}, \
+    {.name = "patch", .kind = OPTION_INTEGER, .fallback = "4", .low = 1, .high = 64, \
+     .meaning = "pixels along a patch"}, \
+    {.name = "first", .kind = OPTION_INTEGER, .fallback = "0", .low = 0, .high = 1e9, \
+     .meaning = "the first image taken"}, \
+    {.name = "seed", .kind = OPTION_INTEGER, .fallback = "1", .low = 0, .high = 1e9, \
+     .meaning = "of all that is drawn: same seed, same bytes"}
+
+/* Print the answer to --help after these words; command is NULL if they begin with none. */
+status print_help(const struct command *const *commands, const struct command *command, const struct words *w);
+
+/* Candidates for the last word. */
+void print_completions(const struct command *const *commands, int count, const char *const *word);
+
+#endif

@@ -1,0 +1,178 @@
+/* compare.c -- the command that says how far apart two files of tensors are
+ *
+ * Both are read a piece at a time, as doubles whatever they hold, so that neither
+ * their sizes nor the precision of this program matter. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../io/safetensors.h"
+#include "../runtime/lookup.h"
+#include "../runtime/memory.h"
+#include "command.h"
+
+#define PIECE ((size_t)4096)            /* numbers at a time */
+
+/* The root of a sum of squares that neither overflows nor vanishes on the way. */
+struct norm {
+    double largest, squares;            /* the sum is largest^2 squares */
+};
+
+static void norm_add(struct norm *n, double value)
+{
+    double size = fabs(value);
+    if (isnan(size) || isinf(size)) n->largest = NAN;
+    if (size > n->largest) {
+        n->squares = 1 + n->squares * (n->largest / size) * (n->largest / size);
+        n->largest = size;
+    } else if (size > 0) {
+        n->squares += (size / n->largest) * (size / n->largest);
+    }
+}
+
+static double norm_mean(const struct norm *n, size_t count)
+{
+    return n->largest * sqrt(n->squares / (double)count);
+}
+
+/* a / b, where nothing over nothing is no difference. */
+static double relative(double a, double b)
+{
+    return a == 0 && b == 0 ? 0 : a / b;
+}
+
+/* The difference of a tensor of A from its twin in B; NaN where an entry of either is not finite. */
+struct difference {
+    double largest, mean;               /* the mean is a root mean square, as is that of B */
+    double of_b;
+};
+
+static status differences(struct difference *d, struct safetensors *a, size_t in_a, struct safetensors *b, size_t in_b)
+{
+    double x[PIECE], y[PIECE];
+    struct norm apart = {0}, whole = {0};
+    size_t count = a->tensors.tensor[in_a].count;
+    for (size_t done = 0, n; done < count; done += n) {
+        n = count - done < PIECE ? count - done : PIECE;
+        status s = safetensors_doubles(x, a, in_a, done, n);
+        if (!s.code) s = safetensors_doubles(y, b, in_b, done, n);
+        if (s.code) return s;
+        for (size_t i = 0; i < n; i++) {
+            norm_add(&apart, x[i] - y[i]);
+            norm_add(&whole, y[i]);
+        }
+    }
+    *d = (struct difference){apart.largest, norm_mean(&apart, count), norm_mean(&whole, count)};
+    return status_ok();
+}
+
+/* A file's tensors in the order of their names, which are unique. */
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const struct tensor *const *)a)->name, (*(const struct tensor *const *)b)->name);
+}
+
+static const struct tensor **sorted(const struct safetensors *file)
+{
+    size_t count = file->tensors.count;
+    const struct tensor **tensors = memory_get(count, sizeof *tensors);
+    if (!tensors) return NULL;
+    for (size_t t = 0; t < count; t++) tensors[t] = &file->tensors.tensor[t];
+    qsort(tensors, count, sizeof *tensors, by_name);
+    return tensors;
+}
+
+/* Refuses files that do not hold the same tensors in the same shapes. */
+static status alike(const struct tensor *const *a, size_t in_a, const struct tensor *const *b, size_t in_b)
+{
+    char found[120], expected[120];
+    if (!in_a) return bad_input("A holds no tensor, expected some");
+    for (size_t t = 0; t < in_a || t < in_b; t++) {
+        int order = t >= in_a ? 1 : t >= in_b ? -1 : strcmp(a[t]->name, b[t]->name);
+        if (order > 0) return bad_input("tensor %.60s: in B and not in A", b[t]->name);
+        if (order < 0) return bad_input("tensor %.60s: in A and not in B", a[t]->name);
+        const struct tensor *one = a[t], *two = b[t];
+        if (one->axes != two->axes || memcmp(one->size, two->size, (size_t)one->axes * sizeof *one->size))
+            return bad_input("tensor %.60s: found %.60s in A, expected %.60s as in B", one->name,
+                             shape_text(found, sizeof found, one->axes, one->size),
+                             shape_text(expected, sizeof expected, two->axes, two->size));
+    }
+    return status_ok();
+}
+
+/* A line for each tensor of files that hold the same, which are listed in one order. */
+static status compare_pairs(struct safetensors *a, const struct tensor *const *of_a, struct safetensors *b,
+                            const struct tensor *const *of_b, const struct call *c)
+{
+    bool given = problem_given(&c->own, "tolerance");
+    double absolute = problem_given(&c->own, "floor") ? problem_number(&c->own, "floor") : 0;
+    int beyond = 0;
+    status s = status_ok();
+    printf("%-16s %12s %12s %12s\n", "tensor", "largest", "rms", "allowed");
+    for (size_t t = 0; t < a->tensors.count; t++) {
+        size_t at_a = (size_t)(of_a[t] - a->tensors.tensor), at_b = (size_t)(of_b[t] - b->tensors.tensor);
+        char name[80];
+        snprintf(name, sizeof name, "%s", of_a[t]->name);
+        status_one_line(name);
+        bool exact = safetensors_width(a, at_a) == 8 && safetensors_width(b, at_b) == 8;
+        double usual = exact ? 1e-10 : 1e-4, allowed = given ? problem_number(&c->own, "tolerance") : usual;
+        struct difference d;
+        if ((s = differences(&d, a, at_a, b, at_b)).code) return s;
+        double largest = relative(d.largest, d.of_b);
+        bool within = largest <= allowed, below = d.largest <= absolute;
+        beyond += !within && !below;
+        printf("%-16s %12.3g %12.3g %12.3g%s", name, largest, relative(d.mean, d.of_b), allowed,
+               within ? "" : below ? "  below the floor" : "  beyond");
+        if (!within && !below && d.of_b < usual) printf("; B is %.2g: if its terms cancel, allow a --floor", d.of_b);
+        printf("\n");
+    }
+    return beyond ? failure("%d of %zu tensors %s further apart than allowed", beyond, a->tensors.count,
+                            beyond == 1 ? "is" : "are") : s;
+}
+
+static status compare_files(struct safetensors *a, struct safetensors *b, const struct call *c)
+{
+    const struct tensor **of_a = sorted(a), **of_b = sorted(b);
+    status s = out_of_memory("the names of tensors");
+    if (of_a && of_b) {
+        s = alike(of_a, a->tensors.count, of_b, b->tensors.count);
+        if (!s.code) s = compare_pairs(a, of_a, b, of_b, c);
+    }
+    memory_free(of_a);
+    memory_free(of_b);
+    return s;
+}
+
+static status compare(const struct call *c)
+{
+    struct safetensors a, b;
+    status s = status_at(safetensors_open(&a, c->input[0]), "A");
+    if (s.code) return s;
+    s = status_at(safetensors_open(&b, c->input[1]), "B");
+    if (!s.code) {
+        s = compare_files(&a, &b, c);
+        safetensors_close(&b);
+    }
+    safetensors_close(&a);
+    return s;
+}
+
+static const struct option options[] = {
+    {.name = "tolerance", .kind = OPTION_REAL, .fallback = "", .low = 0, .high = 1e300, .value = "T",
+     .meaning = "the largest difference allowed (1e-4 where either is F32, else 1e-10)"},
+    {.name = "floor", .kind = OPTION_REAL, .fallback = "", .low = 0, .high = 1e300, .value = "VALUE",
+     .meaning = "differences up to VALUE are allowed too, whatever the size of B (default 0)"},
+    {0}
+};
+
+const struct command compare_command = {
+    .own = {.name = "compare", .summary = "how far apart the tensors of two files are", .options = options},
+    .what = "Both hold the same tensors in the same shapes. Printed are the largest difference and the root mean\n"
+            "square of all, over the root mean square of B. Exit status: 0 where all are within the tolerance,\n"
+            "1 where one is not, 2 for files that cannot be compared. Values that are not finite are beyond.\n"
+            "If the terms of B cancel, B is rounding and a relative difference says nothing. A line that is beyond\n"
+            "says so where the root mean square of B is below 1e-4 (1e-10 in F64): then allow a --floor.",
+    .inputs = {"A.safetensors", "B.safetensors"},
+    .run = compare,
+};

@@ -1,0 +1,251 @@
+/* harness.c -- the benchmark harness; see judge.h */
+
+#include "harness.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../runtime/random.h"
+
+#define SHORT_RUN 0.05          /* seconds; a shorter run is preceded by one that warms the caches */
+
+/* Streams of random numbers: places in a row of x and of y; the round that is kept. */
+enum { SEED = 20, EXCHANGE = 1, MARK, KEEP };
+
+/* ---- x ---------------------------------------------------------------- */
+
+/* Exchanges one number of every row with that of the row as far from the end; in the middle row, two of its own.
+ * A second call undoes it. */
+static void exchange(struct judge *j, uint64_t of)
+{
+    size_t rows = j->inputs / j->width;
+    for (size_t n = 0; n < (rows + 1) / 2 && of; n++) {
+        size_t m = rows - 1 - n, c = random_bits(SEED + of, EXCHANGE, n) % j->width;
+        real *a = j->x + n * j->width + c, *b = j->x + m * j->width + (m == n ? (c + 1) % j->width : c), held = *a;
+        *a = a == b ? -*b : *b;
+        if (a != b) *b = held;
+    }
+}
+
+static void give(struct judge *j, uint64_t of)
+{
+    exchange(j, j->at);
+    exchange(j, of);
+    j->at = of;
+}
+
+/* A checksum of the bits that weights each place differently. */
+static uint64_t bits_of(const real *a, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t n = 0; n < count; n++) {
+        uint64_t bits = 0;
+        memcpy(&bits, a + n, sizeof *a);
+        sum += bits * (2 * n + 1);
+    }
+    return sum;
+}
+
+/* ---- y ---------------------------------------------------------------- */
+
+/* The place of the n-th mark: one in each `width` entries, and in the rest at the end. */
+static size_t mark_at(const struct judge *j, uint64_t of, size_t n)
+{
+    size_t from = n * j->width, left = j->outputs - from < j->width ? j->outputs - from : j->width;
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n < marks, so that something is left */
+    return from + random_bits(SEED + of, MARK, n) % left;
+}
+
+static size_t marks(const struct judge *j) { return (j->outputs + j->width - 1) / j->width; }
+
+static void refuse(struct contestant *c, const char *why)
+{
+    c->refused = true;
+    snprintf(c->said, sizeof c->said, "%s", why);
+}
+
+/* Checks that y is what the first form made of this x.
+ *
+ * An entry of y is a chain of sums over at most `terms` products.  Independent rounding errors grow with the root of
+ * their number: u sqrt(terms / 6) of the root mean square for a sum of either sign (tests/support/roundoff.h).  8 sqrt(terms) u
+ * leaves a factor of 20 for the other form and for the propagation of errors from stage to stage.  A y with half the
+ * digits of a float is still refused up to about ten thousand terms.  A form that itself rounds to fewer digits rounds
+ * four numbers for each entry: a query, a key, a weight and a value. */
+static void same(const struct judge *j, struct contestant *c, const real *y, const real *expected, const char *when)
+{
+    double square = 0, difference = 0;
+    for (size_t i = 0; i < j->outputs; i++) {
+        double reference = (double)expected[i], d = (double)y[i] - reference;
+        square += reference * reference;
+        difference += d * d;
+    }
+    double error = square > 0 ? sqrt(difference / square) : sqrt(difference);
+    double allowed = 8 * sqrt(j->terms) * (double)REAL_EPSILON / 2;
+    allowed += 32 * sqrt(4) * fmax(c->rounding, j->first->rounding);
+    bool holds = isfinite(square) && error <= allowed;
+    c->refused |= !holds;
+    snprintf(c->said, sizeof c->said, "%s %.2g of its root mean square%s, allowed %.2g",
+             holds ? "agrees to" : "differs by", error, when, allowed);
+}
+
+/* One run on the present x, with the checks that need no other run. */
+static status watched(struct judge *j, struct contestant *c)
+{
+    uint64_t before = bits_of(j->x, j->inputs);
+    for (size_t n = 0; n < marks(j) && !c->blind; n++) j->y[mark_at(j, j->at, n)] = (real)NAN;
+    status s = c->run(c, j->y, j->x);
+    if (s.code) return s;
+    for (size_t n = 0; n < marks(j) && !c->blind && !c->refused; n++)
+        if (isnan(j->y[mark_at(j, j->at, n)])) refuse(c, "leaves entries of y as they were, or makes NaN of them");
+    if (bits_of(j->x, j->inputs) != before) refuse(c, "writes to x");
+    return s;
+}
+
+/* ---- one contestant ---------------------------------------------------- */
+
+status judge_first(struct judge *j, struct contestant *c)
+{
+    give(j, 0);
+    for (size_t n = 0; n < j->outputs; n++) j->y[n] = (real)NAN;
+    status s = watched(j, c);
+    if (s.code || c->refused) return s;
+    if (!j->first) {
+        memcpy(j->original, j->y, j->outputs * sizeof *j->y);
+        j->first = c;
+    }
+    same(j, c, j->y, j->original, "");
+    return s;
+}
+
+void judge_round(struct judge *j) { j->round++; }
+
+status judge_timed(struct judge *j, struct contestant *c, bool warm)
+{
+    uint64_t of = 2 * j->round;
+    status s;
+
+    /* Step 1: the run that does not count, on nearly the same x. */
+    if (warm && !c->blind) give(j, of + 1);
+    if (warm && (s = c->run(c, j->y, j->x)).code) return s;
+
+    /* Step 2: the timed run. */
+    if (!c->blind) give(j, of);
+    if ((s = watched(j, c)).code || c->refused || c->blind) return s;
+
+    /* Step 3: compare now if the first form ran on this x, and keep y for later.  Round r replaces what was kept with
+     * probability 1 / r; the choice is the same for all contestants. */
+    if (c == j->first) {
+        memcpy(j->reference, j->y, j->outputs * sizeof *j->y);
+        j->reference_of = of;
+    } else if (j->reference_of == of) {
+        same(j, c, j->y, j->reference, " while it was timed");
+    }
+    if (!c->refused && random_uniform(SEED, KEEP, j->round) * (double)j->round < 1) {
+        memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
+        c->kept_of = of;
+    }
+    return s;
+}
+
+status judge_last(struct judge *j, struct contestant *c)
+{
+    status s = status_ok();
+    bool alone = !j->first || !j->first->run;
+    if (c->refused || c == j->first || !(c->kept_of || c->blind)) return s;
+    if (c->blind || alone) {            /* one more run that can be checked */
+        c->blind = false;
+        c->kept_of = alone ? 0 : 2 * j->round + 3;
+        give(j, c->kept_of);
+        if ((s = watched(j, c)).code || c->refused) return s;
+        memcpy(c->kept, j->y, j->outputs * sizeof *j->y);
+    }
+    if (!alone && j->reference_of != c->kept_of) {
+        give(j, c->kept_of);
+        if ((s = j->first->run(j->first, j->y, j->x)).code) return s;
+        memcpy(j->reference, j->y, j->outputs * sizeof *j->y);
+        j->reference_of = c->kept_of;
+    }
+    same(j, c, c->kept, alone ? j->original : j->reference, " when it was timed");
+    return s;
+}
+
+const real *judge_kept(struct judge *j, const struct contestant *c)
+{
+    if (!c->kept_of) return NULL;
+    give(j, c->kept_of);
+    return c->kept;
+}
+
+void judge_close(struct judge *j) { give(j, 0); }
+
+/* ---- all of them -------------------------------------------------------- */
+
+static void record(struct contestant *c)
+{
+    c->seconds[c->count++] = c->last;
+    c->spent += c->last;
+}
+
+static bool finished(const struct contestant *c, const struct limits *limit)
+{
+    return c->refused || c->count >= limit->most ||
+           (c->count >= limit->least && c->spent + c->last > limit->seconds);
+}
+
+status judge_rounds(struct judge *j, struct contestant *const *c, int count, const struct limits *limit)
+{
+    for (int n = 0; n < count; n++)
+        if (!c[n]->refused && c[n]->last > limit->seconds) record(c[n]);
+    for (bool running = true; running;) {
+        running = false;
+        judge_round(j);
+        for (int n = 0; n < count; n++) {
+            if (finished(c[n], limit)) continue;
+            status s = judge_timed(j, c[n], c[n]->last < SHORT_RUN);
+            if (s.code) return s;
+            if (!c[n]->refused) record(c[n]);
+            running = true;
+        }
+    }
+    return status_ok();
+}
+
+/* The first or the last run of each contestant that is compared. */
+static status each(struct judge *j, struct contestant *const *c, int count,
+                   status (*look)(struct judge *, struct contestant *))
+{
+    status s = status_ok();
+    for (int n = 0; n < count && !s.code; n++) {
+        if (!c[n]->blind && !c[n]->refused) s = look(j, c[n]);
+        if (!s.code && c[n]->refused) s = failure("%s %s; not timed", c[n]->name, c[n]->said);
+    }
+    return s;
+}
+
+status judge_race(struct judge *j, struct contestant *const *c, int count, const struct limits *limit)
+{
+    status s = each(j, c, count, judge_first);
+    if (!s.code) s = judge_rounds(j, c, count, limit);
+    return s.code ? s : each(j, c, count, judge_last);
+}
+
+/* ---- quartiles ----------------------------------------------------------- */
+
+static int order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const struct contestant *c, double q)
+{
+    double at = q * (c->count - 1);
+    int low = (int)at, high = low + 1 < c->count ? low + 1 : low;
+    return c->seconds[low] + (at - low) * (c->seconds[high] - c->seconds[low]);
+}
+
+struct quartiles quartiles(const struct contestant *c)
+{
+    qsort(c->seconds, (size_t)c->count, sizeof *c->seconds, order);
+    return (struct quartiles){quantile(c, 0.25), quantile(c, 0.5), quantile(c, 0.75)};
+}

@@ -1,0 +1,445 @@
+/* help.c -- list, help and the manual page, from the declarations */
+
+#include <stdio.h>
+#include <string.h>
+#include "../networks/layers/layers.h"
+#include "../runtime/lookup.h"
+#include "../networks/photo.h"
+#include "../runtime/shape.h"
+#include "command.h"
+#include "devices.h"
+#include "units.h"
+
+#define WIDTH 110               /* columns of a synopsis */
+
+static void print_forms(const struct declaration *d, const char *separator)
+{
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(d, f)); f++) printf("%s%s", f ? separator : "", form->name);
+}
+
+static void print_piece(int *column, const char *open, const char *piece, const char *close);
+
+/* CUDA versions are in every build, emulated; if there is a device, they run there too. */
+static status list(const struct call *c)
+{
+    (void)c;
+    const struct declaration *d;
+    const struct form *rung;
+    const struct network_table *t;
+    const char *place = device_present() ? "host, device" : "host";
+    for (int o = 0; (d = operator_at(o)); o++) {
+        printf("%-10s ", d->name);
+        print_forms(d, " ");
+        for (int r = 0; (rung = operator_rung_at(d, r)); r++) printf(" %s", rung->name);
+        printf(operator_rung_at(d, 0) ? " (%s)\n" : "\n", place);
+    }
+    printf("\nlayers, told once:");
+    for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
+    printf("\n\nnetworks:");
+    int column = 9;
+    for (int n = 0; (t = network_at(n)); n++) print_piece(&column, "", t->name, "");
+    printf("\n");
+    return status_ok();
+}
+
+const struct command list_command = {
+    .own = {.name = "list", .summary = "operators, and the forms of each that are built in; layers; networks",
+            .options = (const struct option[]){{0}}},
+    .run = list,
+};
+
+static status version(const struct call *c)
+{
+    (void)c;
+    print_version("twicetold");
+    return status_ok();
+}
+
+const struct command version_command = {
+    .own = {.name = "version", .summary = "version and precision", .options = (const struct option[]){{0}}},
+    .run = version,
+};
+
+/* ---- lines of a table --------------------------------------------------- */
+
+/* Placeholder for the value of an option. */
+static const char *value_of(const struct option *o)
+{
+    if (o->value) return o->value;
+    switch (o->kind) {
+    case OPTION_FLAG: return "";
+    case OPTION_INTEGER: return "N";
+    case OPTION_REAL: return "R";
+    case OPTION_GRID: return "GRID";
+    case OPTION_KERNEL: return "KERNEL";
+    case OPTION_STEPS: return "STEPS";
+    case OPTION_CHOICE: return o->choices ? o->choices : "WORDS";
+    default: return "VALUE";
+    }
+}
+
+/* "--grid GRID" */
+static const char *typed(char *text, size_t size, const struct option *o)
+{
+    snprintf(text, size, "--%s%s%s", o->name, o->kind == OPTION_FLAG ? "" : " ", value_of(o));
+    return text;
+}
+
+/* True if the operator has an option of this name, too. */
+static bool shadowed(const struct option *o, const struct declaration *d)
+{
+    return d && declaration_option(d, o->name) >= 0;
+}
+
+/* "optional", "required" or "default 1" */
+static const char *presence_of(char *text, size_t size, const struct option *o)
+{
+    if (o->fallback && *o->fallback) snprintf(text, size, "default %s", o->fallback);
+    else snprintf(text, size, "%s", o->fallback || o->kind == OPTION_FLAG ? "optional" : "required");
+    return text;
+}
+
+static void print_option(const struct option *o)
+{
+    char text[64], presence[64];
+    printf("  %-26s %-14s %s\n", typed(text, sizeof text, o), presence_of(presence, sizeof presence, o), o->meaning);
+}
+
+/* Blanks that bring a text to a width; a dot between letters is two bytes wide
+ * and one column. */
+static int pad(const char *text, int width)
+{
+    for (; *text; text++) width -= (*text & 0xc0) != 0x80;
+    return width > 0 ? width : 0;
+}
+
+/* "equation=6|7" out of "equation=6|7 & variant=": that an option is not given
+ * goes without saying. */
+static void condition_text(char *text, size_t size, const char *when)
+{
+    *text = '\0';
+    for (size_t at = 0; when; ) {
+        size_t length = strcspn(when, " ");
+        if (when[length - 1] != '=')
+            at += (size_t)snprintf(text + at, size - at, "%s%.*s", at ? ", " : "", (int)length, when);
+        when = when[length] ? when + length + 3 : NULL;
+    }
+}
+
+static void print_tensor(const struct tensor_row *t)
+{
+    char shape[80], presence[96], condition[48];
+    shape_letters(shape, sizeof shape, t->shape);
+    condition_text(condition, sizeof condition, t->when);
+    snprintf(presence, sizeof presence, "%s%s%s%s%s", condition, *condition && t->optional ? ", " : "",
+             t->optional ? "optional" : "", t->with ? ", with " : "", t->with ? t->with : "");
+    printf("  %-10s %s%*s %-24s  %s\n", t->name, shape, pad(shape, 16), "", presence, t->meaning);
+}
+
+/* ---- the synopsis of a command -------------------------------------------- */
+
+/* One more piece, on a new line where this one is full. */
+static void print_piece(int *column, const char *open, const char *piece, const char *close)
+{
+    int length = (int)(strlen(open) + strlen(piece) + strlen(close)) + 1;
+    if (*column + length > WIDTH) {
+        printf("\n     ");
+        *column = 5;
+    }
+    printf(" %s%s%s", open, piece, close);
+    *column += length;
+}
+
+static void print_options_of(int *column, const struct declaration *d, const struct declaration *but, bool required)
+{
+    char text[64];
+    for (const struct option *o = d->options; o->name; o++) {
+        bool needed = !o->fallback && o->kind != OPTION_FLAG;
+        if (needed == required && !shadowed(o, but))
+            print_piece(column, needed ? "" : "[", typed(text, sizeof text, o), needed ? "" : "]");
+    }
+}
+
+/* "twicetold apply msa --grid GRID [--heads N] ... INPUT.safetensors -o OUTPUT.safetensors" */
+static void print_synopsis(const struct command *c, const struct declaration *d)
+{
+    int column = printf("  twicetold %s", c->own.name);
+    if (c->operator) print_piece(&column, "", d ? d->name : "OPERATOR", "");
+    if (c->network) print_piece(&column, "", "NETWORK", "");
+    if (d) print_options_of(&column, d, NULL, true);
+    print_options_of(&column, &c->own, d, true);
+    if (d) print_options_of(&column, d, NULL, false);
+    else if (c->operator) print_piece(&column, "[", "options of the operator", "]");
+    print_options_of(&column, &c->own, d, false);
+    for (int i = 0; i < 2 && c->inputs[i]; i++) print_piece(&column, "", c->inputs[i], "");
+    if (c->output) print_piece(&column, "", "-o OUTPUT.safetensors", "");
+    printf("\n");
+}
+
+/* ---- whole texts ----------------------------------------------------------- */
+
+static void print_usage(const struct command *const *commands)
+{
+    const struct declaration *d;
+    printf("usage: twicetold COMMAND [WORDS]\n\n");
+    for (; *commands; commands++) printf("  %-11s %s\n", (*commands)->own.name, (*commands)->own.summary);
+    printf("\noperators:");
+    for (int o = 0; (d = operator_at(o)); o++) printf(" %s", d->name);
+    printf("\nlayers:   ");
+    for (int l = 0; (d = layer_at(l)); l++) printf(" %s", d->name);
+    printf("\n\n--key=value is the same as --key value; --help, -h and --version are answered everywhere.\n");
+}
+
+static void print_command(const struct command *c)
+{
+    printf("%s: %s\n\n", c->own.name, c->own.summary);
+    print_synopsis(c, NULL);
+    if (c->own.options->name) printf("\noptions\n");
+    for (const struct option *o = c->own.options; o->name; o++) print_option(o);
+    if (c->operator) printf("\nThe operator's own options are those that 'twicetold help OPERATOR' lists.\n");
+    if (c->what) printf("\n%s\n", c->what);
+}
+
+static void print_operator(const struct declaration *d, const struct command *c)
+{
+    char shape[80], letter[4];
+
+    /* Step 1: what one types. */
+    printf("%s: %s\n\n", d->name, d->summary);
+    print_synopsis(c, d);
+    if (d->options->name) printf("\noptions of %s\n", d->name);
+    for (const struct option *o = d->options; o->name; o++) print_option(o);
+    if (c->own.options->name) printf("\noptions of %s\n", c->own.name);
+    for (const struct option *o = c->own.options; o->name; o++)
+        if (!shadowed(o, d)) print_option(o);
+
+    /* Step 2: what stands in the files. */
+    printf("\ntensors that %s reads (F32 or F64)\n", d->name);
+    for (const struct tensor_row *t = d->tensors; t->name; t++) print_tensor(t);
+    shape_letters(shape, sizeof shape, d->output);
+    printf("\ntensor that it writes (%s)\n  %-10s %s\n\nletters\n", sizeof(real) == 8 ? "F64" : "F32", "y", shape);
+    for (int at = 0; declaration_letter(letter, d, at); at++) {
+        const char *meaning = letter_meaning(d, letter);
+        printf("  %-4s %s\n", letter, meaning ? meaning : "as the file has it");
+    }
+}
+
+/* ---- a network ------------------------------------------------------------- */
+
+static void print_steps(const struct network_step *step)
+{
+    static const char *const moves[] = {"x = f(x)", "h = f(x)", "h = f(h)", "x += f(h)", "x += f(x)"};
+    static const char *const turns[] = {"", ", blocks 1, 3, ...", ", blocks 2, 4, ..."};
+    for (; step && step->name; step++) {
+        printf("    %-12s %-10s %s%s%s%s%s%s%s%s\n", step->name, moves[step->move], step->what,
+               step->options ? " " : "", step->options ? step->options : "", step->sizes ? " with " : "",
+               step->sizes ? step->sizes : "", step->without ? " without " : "", step->without ? step->without : "",
+               turns[step->turn]);
+    }
+}
+
+static void print_network(const struct network_table *t, const struct command *c)
+{
+    struct network n;
+    char parameters[UNITS_TEXT], cost[UNITS_TEXT], bare[UNITS_TEXT], bytes[UNITS_TEXT];
+
+    /* Step 1: what one types. */
+    printf("%s: %s\n\n", t->name, t->summary);
+    print_synopsis(c, NULL);
+
+    /* Step 2: the table. */
+    for (int i = 0; i < NETWORK_STAGES && t->stage[i].block; i++) {
+        const struct network_stage *s = &t->stage[i];
+        printf("\nstage %d: %zu channels, %zu head%s\n", i + 1, s->width, s->heads, s->heads == 1 ? "" : "s");
+        print_steps(s->entry);
+        printf("  and %zu times\n", s->depth);
+        print_steps(s->block);
+    }
+    printf("\nthe end\n");
+    print_steps(t->end);
+    printf("\n%%C is the stage's channels, %%h its heads, %%s 1/sqrt(C/h), %%q query channels, %%K classes.\n");
+
+    /* Step 3: what photographs become. */
+    char words[96];
+    grid g;
+    if (t->channels == 1) printf("\nphotographs: scaled to cover %s pixels, in grey\n", t->grid);
+    else if (!grid_parse(&g, t->grid).code)
+        printf("\nphotographs: %s\n",
+               photo_text(words, sizeof words, &t->photo, g.size[g.axes - 2], g.size[g.axes - 1]));
+    if (t->photo.squeezed)
+        printf("at %zux%zu: %s\n", t->photo.squeezed, t->photo.squeezed,
+               photo_text(words, sizeof words, &t->photo, t->photo.squeezed, t->photo.squeezed));
+
+    /* Step 4: what it costs. */
+    if (network_create(&n, t, &(struct network_request){.threads = 1}).code) return;
+    printf("\nat %s pixels, fast: %zu parameters (%s), %s multiply-adds, %s bare (without norms and positions), %s\n",
+           t->grid, network_parameters(&n), units_count(parameters, 0, (double)network_parameters(&n)),
+           units_count(cost, 0, network_multiply_adds(&n)), units_count(bare, 0, network_bare_multiply_adds(&n)),
+           units_bytes(bytes, 0, (double)network_bytes(&n, true)));
+    network_release(&n);
+}
+
+/* ---- the manual page, in roff ----------------------------------------------- */
+
+static const char about[] =
+    "Every operator is built in several forms, which compute the same function:\n"
+    "naive is the equation of the paper in loops, fast computes the same at less cost,\n"
+    "cuda1, cuda2 and so on are CUDA kernels, and cuda is the last of them.\n"
+    "Tensors are read from and written to safetensors files.\n"
+    "Output is F32 from the float build and F64 from the double build.\n\n"
+    "A result is written to OUTPUT.tmp, which is renamed when it is complete.  It gets the permissions of the file\n"
+    "that it replaces; a file that may not be written to is not replaced.  The output may not be an input.\n\n"
+    "Before work begins, --max-memory counts the tensors of the file, x, y and all that the form works in, but not\n"
+    "what FFTW, oneDNN, OpenBLAS and libpng keep for themselves. On a CUDA device it limits the device's memory too.\n"
+    "An option that is given twice, has no value, or is not one of the operator is an error.\n"
+    "--key=value is the same as --key value. --help, -h and --version are answered after any command.\n";
+
+static const char rest[] =
+    ".SH EXIT STATUS\n.TP\n.B 0\nThe command succeeded.\n"
+    ".TP\n.B 1\nThe machine failed: memory that should have been free, or a file that could not be written; or\n"
+    ".B compare\nfound a tensor beyond its tolerance.\n"
+    ".TP\n.B 2\nBad input, or sizes that do not fit in memory or take too long. One line on standard error names the\n"
+    "operator, the tensor or option, what was found and what was expected. No output file is written.\n"
+    ".SH ENVIRONMENT\n.TP\n.B OMP_NUM_THREADS\nNumber of threads.\n"
+    ".TP\n.B TWICETOLD_CUDA\nThe library with the kernels for a CUDA device, if it is neither in the folder of the\n"
+    "program nor in ../lib.\n"
+    ".SH FILES\nbash and zsh complete words with\n.IR share/bash\\-completion/completions/twicetold \" and \"\n"
+    ".IR share/zsh/site\\-functions/_twicetold ,\nwhich ask\n.BR \"twicetold complete\" .\n"
+    ".SH SEE ALSO\nThe header\n.IR <twicetold/twicetold.h> ,\nthe Python module\n.I twicetold\nand the book\n"
+    ".I Attention, Twice Told\nthat comes with the sources.\n";
+
+static const char examples[] =
+    "twicetold tokens --grid 28x28 --channels 64 --images photo.png -o x.safetensors\n"
+    "twicetold parameters lisa --grid=14x14 --heads=4 --channels=64 --sizes=D=16 -o in.safetensors\n"
+    "twicetold apply lisa --grid=14x14 --heads=4 --form=naive in.safetensors -o naive.safetensors\n"
+    "twicetold apply lisa --grid=14x14 --heads=4 in.safetensors -o fast.safetensors\n"
+    "twicetold compare fast.safetensors naive.safetensors\n";
+
+/* Text between two pieces of roff.  A hyphen is one to type; a line may begin with a dot. */
+static void print_roff(const char *before, const char *text, const char *after)
+{
+    fputs(before, stdout);
+    for (const char *c = text; *c; c++) {
+        if ((*c == '.' || *c == '\'') && (c == text || c[-1] == '\n')) fputs("\\&", stdout);
+        if (*c == '\\' || *c == '-') putchar('\\');
+        putchar(*c == '\\' ? 'e' : *c);
+    }
+    fputs(after, stdout);
+}
+
+static void print_roff_synopsis(const struct command *c)
+{
+    print_roff(".SY \"twicetold ", c->own.name, "\"\n");
+    if (c->operator) printf(".I OPERATOR\n.RI [ \"options of the operator\" ]\n");
+    if (c->network) printf(".I NETWORK\n");
+    for (const struct option *o = c->own.options; o->name; o++) {
+        bool flag = o->kind == OPTION_FLAG, required = !o->fallback && !flag;
+        print_roff(required ? ".BI \\-\\-" : ".OP \\-\\-", o->name, required ? " \" " : flag ? "" : " \"");
+        print_roff("", value_of(o), flag ? "\n" : "\\&\"\n");
+    }
+    for (int i = 0; i < 2 && c->inputs[i]; i++) print_roff(".I ", c->inputs[i], "\n");
+    if (c->output) printf(".BI \\-o \" OUTPUT.safetensors\"\n");
+    printf(".YS\n");
+}
+
+static void print_roff_command(const struct command *c)
+{
+    char presence[64];
+    print_roff(".SS ", c->own.name, "\n");
+    print_roff("", c->own.summary, ".\n");
+    if (c->what) print_roff(".PP\n", c->what, "\n");
+    for (const struct option *o = c->own.options; o->name; o++) {
+        print_roff(".TP\n.BI \\-\\-", o->name, " \" ");
+        print_roff("", value_of(o), "\"\n");
+        print_roff("", o->meaning, "\n");
+        if (strcmp(presence_of(presence, sizeof presence, o), "optional")) print_roff("(", presence, ")\n");
+    }
+}
+
+static void print_roff_entry(const struct declaration *d)
+{
+    print_roff(".TP\n.B ", d->name, "\n");
+    print_roff("", d->summary, "\n");
+}
+
+static void print_manual(const struct command *const *commands)
+{
+    const struct command *const *c;
+    const struct declaration *d;
+    const struct network_table *t;
+    printf(".TH TWICETOLD 1 \"\" \"twicetold %s\" \"User commands\"\n"
+           ".SH NAME\ntwicetold \\- apply attention operators, naive or fast, to tensors in files\n"
+           ".SH SYNOPSIS\n", TWICETOLD_VERSION);
+    for (c = commands; *c; c++) print_roff_synopsis(*c);
+    print_roff(".SH DESCRIPTION\n", about, ".SH COMMANDS\n");
+    for (c = commands; *c; c++) print_roff_command(*c);
+    printf(".SH OPERATORS, LAYERS AND NETWORKS\n");
+    for (int o = 0; (d = operator_at(o)); o++) print_roff_entry(d);
+    for (int l = 0; (d = layer_at(l)); l++) print_roff_entry(d);
+    for (int n = 0; (t = network_at(n)); n++) print_roff(n ? ", " : ".PP\nNetworks: ", t->name, "");
+    print_roff(".\n", "", rest);
+    print_roff(".SH EXAMPLES\n.nf\n", examples, ".fi\n");
+}
+
+/* ---- help, and the answer to --help ------------------------------------------ */
+
+const struct command *command_find(const struct command *const *commands, const char *name)
+{
+    while (*commands && strcmp((*commands)->own.name, name)) commands++;
+    return *commands;
+}
+
+const char *command_names(char *text, size_t size, const struct command *const *commands)
+{
+    size_t at = 0;
+    for (const struct command *const *c = commands; *c && at < size; c++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", c == commands ? "" : c[1] ? ", " : " or ", (*c)->own.name);
+    return text;
+}
+
+static status print_topic(const struct command *const *commands, const char *name)
+{
+    const struct declaration *d = operator_find(name);
+    const struct network_table *t = network_find(name);
+    const struct command *c = command_find(commands, name);
+    char names[120];
+    if (d) print_operator(d, &apply_command);
+    else if (c) print_command(c);
+    else if (t) print_network(t, &network_command);
+    else {
+        status s = operator_named(&d, name);
+        return bad_input("%s, a network, or one of %s", s.message, command_names(names, sizeof names, commands));
+    }
+    return status_ok();
+}
+
+static status help(const struct call *c)
+{
+    if (problem_given(&c->own, "man")) print_manual(c->commands);
+    else if (c->input[0]) return print_topic(c->commands, c->input[0]);
+    else print_usage(c->commands);
+    return status_ok();
+}
+
+const struct command help_command = {
+    .own = {.name = "help",
+            .summary = "all about a command, an operator (options, tensors, shapes), a layer or a network",
+            .options = (const struct option[]){
+                {.name = "man", .kind = OPTION_FLAG, .fallback = "", .meaning = "the manual page"}, {0}}},
+    .inputs = {"[NAME]"},
+    .run = help,
+};
+
+status print_help(const struct command *const *commands, const struct command *command, const struct words *w)
+{
+    const char *topic = w->count > 1 ? w->word[1] : "";
+    const struct declaration *d = command && command->operator ? operator_find(topic) : NULL;
+    const struct network_table *t = command && command->network ? network_find(topic) : NULL;
+    if (d) print_operator(d, command);
+    else if (t) print_network(t, command);
+    else if (command == &help_command && *topic) return print_topic(commands, topic);
+    else if (command) print_command(command);
+    else print_usage(commands);
+    return status_ok();
+}

@@ -1,0 +1,625 @@
+/* measure.c -- seconds and bytes of the forms of an operator, one line each
+ *
+ * `build/measure --help` lists the options.  Tokens of real images and random parameters go in.  Every combination of
+ * grid, threads and form becomes one line on stdout: tab-separated values, or a table on a terminal.  All else goes to
+ * stderr.
+ *
+ * The forms of one grid are prepared together and run alternately, A B C A B C.  So a slow moment of the machine
+ * affects all of them, and their ratios hold.  The benchmark harness (judge.h) compares their results with the first
+ * form; a form that disagrees is not timed.  prepare is timed separately.  Median and quartiles are of single runs on
+ * the whole batch.  peak_bytes is what a form allocated in addition to x, y and the parameters (memory.h).
+ *
+ * A CUDA version is measured twice: as it is called, with x copied to the device and y back, and as NAME/kernels with x
+ * and y already there.  Its bytes are the device's, including x, y and the parameters. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <cblas.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "../runtime/bytes.h"
+#include "../runtime/forms.h"
+#include "../io/safetensors.h"
+#include "../io/tokens.h"
+#include "devices.h"
+#include "units.h"
+#include "words.h"
+#include "harness.h"
+#include "settings.h"
+
+#define SEED 1
+#define REPEATS_MAX 100000
+#define REPEATS_TIMED 1000      /* if --seconds is the only limit */
+
+static const char usage[] =
+    "usage: measure OPERATOR [--form F]... [--judge F] [--device N] --grid G... --channels C [--heads h]\n"
+    "               [--sizes LETTER=n,...] [--without NAME,...] [options of the operator] [--batch B]\n"
+    "               [--threads T]... [--repeats R]\n"
+    "               [--seconds S] [--max-seconds S] [--max-memory BYTES] [--images FILE] [--keep FILE] [--tsv]\n"
+    "               [--yes]\n\n"
+    "  --form, --grid, --threads  may be repeated, or take several values; all combinations are measured\n"
+    "  --judge       a form that is run before and after, to compare with, and not timed (the first of those timed)\n"
+    "  --device      the CUDA device of the forms cuda, cuda1, ... (0); alone, all CUDA versions and all other forms\n"
+    "  --sizes       the letters that grid and channels leave open, as D=16 ('twicetold help OPERATOR' has them)\n"
+    "  --without     optional tensors to leave out, as b_qkv,w_o,b_o\n"
+    "  --repeats     timed runs (9); with --seconds only, as many as fit\n"
+    "  --seconds     time for the runs of one combination\n"
+    "  --max-seconds a form whose run is expected to take longer, by its last grid, is left out\n"
+    "  --max-memory  a form that would bring all memory in use above this is left out, and where nothing fits the\n"
+    "                command refused; bytes, as 512M or 8G (3/4 of what is free)\n"
+    "  --images      IDX or PNG file that the tokens are cut from\n"
+    "  --keep        write x, the parameters and y of one timed run, which chance has chosen, as safetensors\n"
+    "  --tsv         tab-separated values on a terminal too, as they are in a pipe or a file\n"
+    "  --yes         measure what takes hours, too: on a terminal it is left out unless one says so\n\n"
+    "Times are those of one run on the whole batch: median and quartiles. Memory is what a form takes beside x,\n"
+    "y and the parameters. --key=value is the same as --key value.\n";
+
+/* ---- the command line ------------------------------------------------ */
+
+enum {
+    FORM, GRID, THREADS, JUDGE, DEVICE, REPEATS, SECONDS, MAX_SECONDS, MAX_MEMORY, IMAGES, KEEP, TSV, YES, SETTINGS
+};
+
+static const struct setting settings[SETTINGS + 1] = {
+    [FORM] = {.name = "--form", .most = SETTING_WORDS}, [GRID] = {.name = "--grid", .most = SETTING_WORDS},
+    [THREADS] = {.name = "--threads", .most = SETTING_WORDS}, [JUDGE] = {.name = "--judge", .most = 1},
+    [DEVICE] = {.name = "--device", .most = 1}, [REPEATS] = {.name = "--repeats", .most = 1},
+    [SECONDS] = {.name = "--seconds", .most = 1}, [MAX_SECONDS] = {.name = "--max-seconds", .most = 1},
+    [MAX_MEMORY] = {.name = "--max-memory", .most = 1}, [IMAGES] = {.name = "--images", .most = 1},
+    [KEEP] = {.name = "--keep", .most = 1}, [TSV] = {.name = "--tsv"}, [YES] = {.name = "--yes"},
+};
+
+/* A form to be measured. */
+struct entry {
+    const struct form *form;
+    const struct cuda_plugin *plugin;   /* of a CUDA version; NULL for a form of the processor */
+    bool stays;                         /* x and y stay on the device */
+};
+
+struct request {
+    const struct declaration *declaration;
+    struct setting setting[SETTINGS + 1], other;
+    struct outline outline;             /* grid is set for each grid */
+    size_t max_memory;
+    int threads[SETTING_WORDS];
+    struct limits limit;
+    double max_seconds;                 /* HUGE_VAL: no limit */
+    struct entry entry[OPERATOR_FORMS];
+    int entries, untimed;               /* the first `untimed` are only compared with */
+    const struct cuda_plugin *plugin;   /* NULL if no CUDA version is measured */
+    const char *keep;                   /* a file, or NULL */
+    bool table;                         /* rows for people */
+};
+
+/* A CUDA version takes two entries: as it is called, and with x and y on the device. */
+static void enter_form(struct request *r, const struct form *form, const struct cuda_plugin *plugin)
+{
+    for (int stays = 0; stays < (plugin ? 2 : 1) && r->entries < OPERATOR_FORMS; stays++)
+        r->entry[r->entries++] = (struct entry){.form = form, .plugin = plugin, .stays = stays};
+}
+
+/* One of the forms that --form names. */
+static status choose_form(struct request *r, const char *name)
+{
+    const struct declaration *d = r->declaration;
+    const struct form *form;
+    bool cuda = !operator_form(d, name) && operator_rung(d, name);
+    status s = form_on(&form, d, name, cuda ? setting_word(&r->setting[DEVICE]) : NULL,
+                       r->setting[MAX_MEMORY].count ? r->max_memory : 0);
+    if (!s.code && cuda) s = devices_plugin(&r->plugin);
+    if (s.code) return s;
+    for (int e = 0; e < r->entries; e++)
+        if (r->entry[e].form == form) return bad_input("option --form: found %s twice, expected once", form->name);
+    enter_form(r, form, cuda ? r->plugin : NULL);
+    return status_ok();
+}
+
+/* Fills the entries: the form of --judge, then those of --form, or all of the processor and, with --device, all CUDA
+ * versions. */
+static status choose_forms(struct request *r)
+{
+    const struct declaration *d = r->declaration;
+    const struct setting *named = &r->setting[FORM];
+    const char *device = setting_word(&r->setting[DEVICE]), *judge = setting_word(&r->setting[JUDGE]);
+    const struct form *each;
+    status s = status_ok();
+
+    if (judge) {
+        if ((s = form_on(&each, d, judge, NULL, 0)).code) return s;
+        if (!named->count) return bad_input("option --judge: found without --form, expected the forms that are timed");
+        enter_form(r, each, NULL);
+        r->untimed = 1;
+    }
+    if (device_is_emulated(device))
+        return bad_input("option --device: found '%.40s', expected a number: the time of an emulated device says "
+                         "nothing", device);
+    for (int f = 0; f < named->count && !s.code; f++) s = choose_form(r, named->word[f]);
+    for (int f = 0; !named->count && (each = operator_form_at(d, f)); f++) enter_form(r, each, NULL);
+    for (int f = 0; !named->count && device && !s.code && (each = operator_rung_at(d, f)); f++)
+        s = choose_form(r, each->name);
+    if (s.code) return s;
+
+    if (device && !r->plugin)
+        return bad_input("option --device: found '%.40s', but no form that runs on a device", device);
+    if (r->entries == OPERATOR_FORMS) return bad_input("option --form: more forms than %d", OPERATOR_FORMS - 1);
+    if (r->keep && (r->entries > r->untimed + 1 || r->setting[GRID].count > 1 || r->setting[THREADS].count > 1))
+        return bad_input("option --keep: expected one form, one grid and one number of threads");
+    return status_ok();
+}
+
+static status read_words(struct request *r, const char *const *argv)
+{
+    size_t number = 9;
+    memcpy(r->setting, settings, sizeof settings);
+    status s = settings_take(&r->outline, &r->other, r->setting, argv);
+    if (!s.code && !r->setting[GRID].count) s = bad_input("option --grid: missing, expected N, HxW or TxHxW");
+    if (s.code) return s;
+    if (r->setting[SECONDS].count) number = REPEATS_TIMED;
+    if ((s = setting_whole(&number, &r->setting[REPEATS], 1, REPEATS_MAX)).code) return s;
+    r->limit = (struct limits){.least = 1, .most = (int)number, .seconds = HUGE_VAL};
+    r->max_seconds = HUGE_VAL;
+    if (!r->setting[THREADS].count) r->setting[THREADS].word[r->setting[THREADS].count++] = "1";
+    for (int t = 0; t < r->setting[THREADS].count; t++) {
+        if ((s = setting_whole_at(&number, &r->setting[THREADS], t, 1, PLAN_THREADS)).code) return s;
+        r->threads[t] = (int)number;
+    }
+    r->keep = setting_word(&r->setting[KEEP]);
+    if ((s = setting_seconds(&r->limit.seconds, &r->setting[SECONDS])).code) return s;
+    if ((s = setting_seconds(&r->max_seconds, &r->setting[MAX_SECONDS])).code) return s;
+    if ((s = bytes_allowed(&r->max_memory, setting_word(&r->setting[MAX_MEMORY]))).code) return s;
+    return choose_forms(r);
+}
+
+/* ---- the problem ----------------------------------------------------- */
+
+static struct token_source token_source(const struct request *r)
+{
+    const char *images = setting_word(&r->setting[IMAGES]);
+    return (struct token_source){.path = images, .kind = images ? TOKENS_IMAGES : TOKENS_IMAGES_OR_NOISE};
+}
+
+/* The operator with these options on this grid, all sizes known. */
+static status shape_problem(struct problem *p, const struct request *r, const char *grid_word)
+{
+    struct outline o = r->outline;
+    o.grid = grid_word;
+    return outline_problem(p, r->declaration, &o);
+}
+
+/* ---- memory ---------------------------------------------------------- */
+
+/* Arrays of the size of y: y, two of the harness, and one for each form. */
+static size_t results(const struct request *r) { return 3 + (size_t)r->entries; }
+
+/* Bytes that a grid needs without the plans: while it is measured, for x, all y and the parameters; and while x is
+ * made. */
+static status grid_bytes(size_t *held, size_t *making, const struct request *r, const struct problem *p)
+{
+    struct token_source source = token_source(r);
+    *held = memory_in_use();
+    size_add(held, problem_input_count(p), sizeof(real));
+    size_add(held, problem_output_count(p), results(r) * sizeof(real));
+    *making = *held;
+    size_add(held, problem_parameters(p), sizeof(real));
+    size_t tokens = 0;
+    status s = tokens_bytes(&tokens, &p->grid, r->outline.channels, &source);
+    size_add(making, tokens, 1);
+    return s;
+}
+
+/* The least bytes that any measurement of a grid needs.  A form that is rejected needs none; its turn reports why. */
+static status least_bytes(size_t *least, const struct request *r, const struct problem *p)
+{
+    size_t held, making, plans = SIZE_MAX;
+    status s = grid_bytes(&held, &making, r, p);
+    if (s.code) return s;
+    for (int t = 0; t < r->setting[THREADS].count; t++)
+        for (int e = 0; e < r->entries; e++) {
+            struct plan plan;
+            bool refused = plan_prepare(&plan, p, r->entry[e].form, r->threads[t]).code;
+            size_t bytes = refused ? 0 : room_bytes(&plan.room);
+            plan_release(&plan);
+            if (bytes < plans) plans = bytes;
+        }
+    size_add(&held, plans, 1);
+    *least = held > making ? held : making;
+    return s;
+}
+
+/* ---- progress -------------------------------------------------------- */
+
+/* Work is counted in tokens, so the time left is a rough estimate. */
+struct progress {
+    bool shown;
+    double start, total, done;
+};
+
+static void show_progress(struct progress *p, const char *form, const char *grid_word)
+{
+    if (!p->shown) return;
+    double share = p->done / p->total, left = share > 0 ? (omp_get_wtime() - p->start) * (1 - share) / share : 0;
+    char bar[25];
+    for (int i = 0; i < 24; i++) bar[i] = i < (int)(24 * share) ? '#' : '.';
+    bar[24] = 0;
+    fprintf(stderr, "\r\033[K[%s] %3.0f %%", bar, 100 * share);
+    if (share > 0) fprintf(stderr, "  %.0f:%02.0f left", floor(left / 60), floor(fmod(left, 60)));
+    fprintf(stderr, "  %s %s", form, grid_word);
+    fflush(stderr);
+}
+
+static void clear_progress(const struct progress *p)
+{
+    if (p->shown) fputs("\r\033[K", stderr);
+}
+
+/* ---- measuring ------------------------------------------------------- */
+
+/* One form in a race. */
+struct entrant {
+    struct contestant judged;   /* first: a pointer to it is a pointer to the entrant */
+    struct entry entry;
+    struct plan plan;
+    enum { WAITING, READY, DONE, LEFT_OUT } state;
+    double prepare_seconds;
+    size_t own, peak;           /* bytes it holds; the most it ever held */
+};
+
+/* All forms of one grid and number of threads. */
+struct race {
+    const struct request *request;
+    const struct problem *problem;
+    const char *grid_word;
+    int threads;
+    struct judge judge;
+    struct entrant entrant[OPERATOR_FORMS];
+    struct progress *progress;
+    bool disagreed;
+};
+
+static void say(const struct race *race, const struct entrant *e, const char *text)
+{
+    clear_progress(race->progress);
+    fprintf(stderr, "measure: %s %s %s, %d thread%s: %s\n", race->request->declaration->name, e->judged.name,
+            race->grid_word, race->threads, race->threads > 1 ? "s" : "", text);
+}
+
+/* Makes the plan and counts its bytes.  If it does not fit, that is not bad input: another form may fit. */
+static status prepare(struct race *race, struct entrant *e)
+{
+    const struct cuda_plugin *plugin = e->entry.plugin;
+    size_t before = memory_in_use(), needed = before;
+    memory_reset_peak();
+    double start = omp_get_wtime();
+    status s = plan_prepare(&e->plan, race->problem, e->entry.form, race->threads);
+    if (s.code) return plugin ? failure("%s", s.message) : s;       /* too large for the device */
+    size_add(&needed, room_bytes(&e->plan.room), 1);
+    s = bytes_fit(needed, race->request->max_memory);
+    if (s.code) {
+        plan_release(&e->plan);
+        return failure("%s", s.message);
+    }
+    s = plan_place(&e->plan, NULL);
+    if (!s.code) s = plan_load(&e->plan);
+    e->prepare_seconds = omp_get_wtime() - start;
+    if (s.code) return s;
+    e->own = memory_in_use() - before + (plugin ? plugin->bytes(&e->plan) : 0);
+    e->peak = memory_peak() - before;
+    e->state = READY;
+    return s;
+}
+
+static status run_once(struct contestant *judged, real *y, const real *x)
+{
+    struct entrant *e = (struct entrant *)judged;
+    size_t before = memory_in_use();
+    memory_reset_peak();
+    double start = omp_get_wtime();
+    status s = plan_run(&e->plan, y, x);
+    judged->last = omp_get_wtime() - start;
+    size_t peak = memory_peak() - before + e->own;
+    if (peak > e->peak) e->peak = peak;
+    return s;
+}
+
+/* Reports what the harness found; if the form agrees, only where that is news.  False if the form is refused. */
+static bool passes(struct race *race, struct entrant *e, bool news)
+{
+    char text[260];
+    const struct contestant *first = race->judge.first;
+    bool refused = e->judged.refused, alone = !first || first == &e->judged;
+    if (refused) e->state = LEFT_OUT;
+    race->disagreed |= refused;
+    snprintf(text, sizeof text, "%s%s: %s%s", alone ? "alone" : "beside ", alone ? "" : first->name, e->judged.said,
+             refused ? "; not timed" : "");
+    if (refused || (news && first != &e->judged && !race->request->table)) say(race, e, text);
+    return !refused;
+}
+
+/* Measures all entrants that are ready. */
+static status measure_ready(struct race *race)
+{
+    const struct request *r = race->request;
+    struct judge *judge = &race->judge;
+    struct contestant *timed[OPERATOR_FORMS];
+    int count = 0;
+    status s;
+
+    /* Step 1: a first run of each, to warm up and to compare. */
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        if (e->state != READY) continue;
+        show_progress(race->progress, e->judged.name, race->grid_word);
+        if ((s = judge_first(judge, &e->judged)).code) return s;
+        if (!passes(race, e, true)) continue;
+        if (e->entry.stays) {
+            e->entry.plugin->stay(&e->plan, e->judged.blind = true);
+            if ((s = run_once(&e->judged, judge->y, judge->x)).code) return s;
+        }
+        if (n >= r->untimed) timed[count++] = &e->judged;
+    }
+
+    /* Step 2: timed runs. */
+    if ((s = judge_rounds(judge, timed, count, &r->limit)).code) return s;
+
+    /* Step 3: were the timed results right? */
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        if (e->state != READY || !passes(race, e, false)) continue;
+        if (e->entry.stays) e->entry.plugin->stay(&e->plan, false);
+        if ((s = judge_last(judge, &e->judged)).code) return s;
+        if (passes(race, e, e->judged.count > 0)) e->state = DONE;
+    }
+    return status_ok();
+}
+
+static void print_heading(const struct request *r)
+{
+    if (!r->table) {
+        printf("#operator\tform\tgrid\ttokens\tchannels\theads\tbatch\tthreads\trepeats\tprepare_seconds"
+               "\tmedian_seconds\tq1_seconds\tq3_seconds\tpeak_bytes\tmultiply_adds\tparameters\n");
+        return;
+    }
+    printf("%s, %zu channels, batch %zu, %s\n", r->declaration->name, r->outline.channels, r->outline.batch,
+           REAL_NAME);
+    printf("%-11s %-*s %3s %8s %8s %8s %8s %9s %8s %7s %5s\n", "grid", r->plugin ? 17 : 8, "form", "thr", "median",
+           "q1", "q3", "prepare", "memory", "mul-adds", "params", "runs");
+}
+
+static void print_row(const struct race *race, const struct entrant *e)
+{
+    const struct problem *p = race->problem;
+    const struct request *r = race->request;
+    const char *name = e->judged.name;
+    size_t heads = problem_size(p, "h"), parameters = problem_parameters(p);
+    double work = form_multiply_adds(e->entry.form, p);
+    struct quartiles q = quartiles(&e->judged);
+    clear_progress(race->progress);
+    if (r->table) {
+        char text[7][UNITS_TEXT];
+        printf("%-11s %-*s %3d %s %s %s %s %s %s %s %5d\n", race->grid_word, r->plugin ? 17 : 8, name, race->threads,
+               units_seconds(text[0], 8, q.median), units_seconds(text[1], 8, q.low), units_seconds(text[2], 8, q.high),
+               units_seconds(text[3], 8, e->prepare_seconds), units_bytes(text[4], 9, (double)e->peak),
+               units_count(text[5], 8, work), units_count(text[6], 7, (double)parameters), e->judged.count);
+    } else {
+        printf("%s\t%s\t%s\t%zu\t%zu\t%zu\t%zu\t%d\t%d\t%.4g\t%.5g\t%.5g\t%.5g\t%zu\t%.0f\t%zu\n",
+               r->declaration->name, name, race->grid_word, p->grid.tokens, r->outline.channels, heads ? heads : 1,
+               r->outline.batch, race->threads, e->judged.count, e->prepare_seconds, q.median, q.low, q.high, e->peak,
+               work, parameters);
+    }
+    fflush(stdout);
+}
+
+/* Writes the input, parameters and result of one timed run of the only form. */
+static status keep(struct race *race, const struct entrant *e)
+{
+    struct tensor all[PROBLEM_TENSORS + 1], *y = all + problem_list(all, race->problem);
+    const real *kept = e->state == DONE ? judge_kept(&race->judge, &e->judged) : NULL;
+    if (!kept) return failure("%s: nothing was timed that could be kept", race->request->keep);
+    all[0].data = race->judge.x;
+    *y = (struct tensor){.name = (char[]){"y"}, .count = race->judge.outputs, .data = (real *)(size_t)kept};
+    status s = problem_output_shape(race->problem, &y->axes, y->size);
+    return s.code ? s : safetensors_write(race->request->keep, all, (size_t)(y - all) + 1);
+}
+
+/* Leaves out a form that would take too long.  `rate`: seconds per multiply-add on the last grid, or 0. */
+static void leave_out_slow(const struct race *race, struct entrant *e, double rate)
+{
+    const struct request *r = race->request;
+    double work = form_multiply_adds(e->entry.form, race->problem), expected = rate * work;
+    bool hours = expected > 0 ? expected > 3600 : work > WORK_OF_HOURS, too_slow = expected > r->max_seconds;
+    bool needs_yes = hours && (isatty(1) || isatty(2)) && !r->setting[YES].count;
+    char text[200];
+    if (too_slow)
+        snprintf(text, sizeof text, "left out, a run is expected to take %.3g s, allowed are %.3g", expected,
+                 r->max_seconds);
+    else
+        snprintf(text, sizeof text, "%sa run of %.3g multiply-adds may take hours%s", needs_yes ? "left out, " : "",
+                 work, needs_yes ? "; --yes measures it" : "");
+    if (too_slow || needs_yes) e->state = LEFT_OUT;
+    if (too_slow || hours) say(race, e, text);
+}
+
+/* Prepares as many waiting entrants as fit in memory together and leaves out those that do not fit alone.  Then
+ * measures them.  Sets *waiting if others have to wait. */
+static status measure_some(struct race *race, bool *waiting)
+{
+    const struct request *r = race->request;
+    int ready = 0;
+    *waiting = false;
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        status s = out_of_memory("the timings");
+        char text[300];
+        if (e->state != WAITING) continue;
+        e->judged.seconds = memory_get((size_t)r->limit.most, sizeof(double));
+        if (e->judged.seconds) s = prepare(race, e);
+        if (!s.code) {
+            ready++;
+            continue;
+        }
+        memory_free(e->judged.seconds);
+        e->judged.seconds = NULL;
+        if (s.code == STATUS_BAD_INPUT && r->setting[FORM].count) return s;
+        if (s.code != STATUS_BAD_INPUT && ready > 0) {
+            *waiting = true;
+            continue;
+        }
+        snprintf(text, sizeof text, "left out: %s", s.message);
+        say(race, e, text);
+        e->state = LEFT_OUT;
+    }
+    return ready ? measure_ready(race) : status_ok();
+}
+
+/* `rate`: seconds per multiply-add of each form on the last grid, 0 if there was none. */
+static status run_race(struct race *race, double rate[OPERATOR_FORMS])
+{
+    const struct request *r = race->request;
+    real *kept = race->judge.reference + race->judge.outputs;
+    bool waiting = true;
+    int done = 0;
+    status s = status_ok();
+
+    omp_set_num_threads(race->threads);
+    openblas_set_num_threads(race->threads);
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        *e = (struct entrant){.entry = r->entry[n]};
+        e->judged.run = run_once;
+        e->judged.rounding = form_rounding(e->entry.form);
+        e->judged.kept = kept + (size_t)n * race->judge.outputs;
+        snprintf(e->judged.name, sizeof e->judged.name, "%.14s%s", e->entry.form->name,
+                 e->entry.stays ? "/kernels" : "");
+        leave_out_slow(race, e, rate[n]);
+    }
+
+    while (waiting && !s.code) {
+        s = measure_some(race, &waiting);
+        for (int n = 0; n < r->entries; n++) {
+            if (race->entrant[n].state != WAITING) race->entrant[n].judged.run = NULL;
+            plan_release(&race->entrant[n].plan);
+        }
+    }
+    if (!s.code && r->keep) s = keep(race, &race->entrant[r->entries - 1]);
+    judge_close(&race->judge);
+
+    for (int n = 0; n < r->entries; n++) done += race->entrant[n].state == DONE;
+    for (int n = 0; n < r->entries; n++) {
+        struct entrant *e = &race->entrant[n];
+        if (n >= r->untimed && e->state == DONE) {
+            if (done == 1) say(race, e, "timed but not compared: no other form was run");
+            if (!s.code) {
+                print_row(race, e);
+                rate[n] = quartiles(&e->judged).median / form_multiply_adds(e->entry.form, race->problem);
+            }
+        }
+        memory_free(e->judged.seconds);
+    }
+    return s;
+}
+
+/* ---- all of it ------------------------------------------------------- */
+
+static status leave_out(const struct request *r, const char *grid_word, const struct progress *progress, status why)
+{
+    clear_progress(progress);
+    fprintf(stderr, "measure: %s %s: left out: %s\n", r->declaration->name, grid_word, why.message);
+    return status_ok();
+}
+
+/* One grid: makes tokens and parameters, then runs a race for each number of threads. */
+static status measure_grid(struct request *r, const char *grid_word, double rate[SETTING_WORDS][OPERATOR_FORMS],
+                           struct progress *progress, bool *told, bool *disagreed)
+{
+    struct problem p;
+    struct token_source source = token_source(r);
+    real *parameters = NULL;
+    size_t held, making;
+    char origin[200];
+
+    /* Step 1: what goes in and what comes out. */
+    status s = shape_problem(&p, r, grid_word);
+    if (!s.code) s = grid_bytes(&held, &making, r, &p);
+    if (s.code) return s;
+    status fit = bytes_fit(held > making ? held : making, r->max_memory);
+    if (fit.code) return leave_out(r, grid_word, progress, fit);
+    size_t outputs = problem_output_count(&p);
+    real *x = memory_reals(problem_input_count(&p), 1, 1, 1), *y = memory_reals(outputs, results(r), 1, 1);
+    if (!x || !y) s = out_of_memory("x and y");
+    if (!s.code) s = tokens_make(x, r->outline.batch, &p.grid, r->outline.channels, &source, origin, sizeof origin);
+    if (!s.code) s = problem_draw(&p, SEED, &parameters);
+    if (!s.code && !*told) fprintf(stderr, "measure: tokens of %s\n", origin);
+    if (!s.code) *told = true;
+
+    /* Step 2: races. */
+    double most = 0;
+    for (int e = 0; e < r->entries; e++) most = fmax(most, form_multiply_adds(r->entry[e].form, &p));
+    for (int t = 0; t < r->setting[THREADS].count && !s.code; t++) {
+        struct race race = {
+            .request = r, .problem = &p, .grid_word = grid_word, .threads = r->threads[t],
+            .judge = {.x = x, .y = y, .original = y + outputs, .reference = y + 2 * outputs,
+                      .inputs = problem_input_count(&p), .outputs = outputs, .width = r->outline.channels,
+                      .terms = fmax(1, most / (double)outputs)},
+            .progress = progress,
+        };
+        s = run_race(&race, rate[t]);
+        *disagreed |= race.disagreed;
+        progress->done += (double)p.grid.tokens;
+    }
+    memory_free(parameters);
+    memory_free(y);
+    memory_free(x);
+    return s.code == STATUS_FAILURE ? leave_out(r, grid_word, progress, s) : s;
+}
+
+static status measure(const char *const *argv)
+{
+    static double rate[SETTING_WORDS][OPERATOR_FORMS];
+    struct request r = {0};
+    struct progress progress = {.shown = isatty(2), .start = omp_get_wtime()};
+    bool told = false, disagreed = false;
+    size_t needed = SIZE_MAX;
+    status s;
+
+    /* Step 1: understand all of the command before anything is measured. */
+    if ((s = operator_named(&r.declaration, argv[0])).code) return s;
+    if ((s = read_words(&r, argv + 1)).code) return status_at(s, argv[0]);
+    for (int g = 0; g < r.setting[GRID].count; g++) {
+        struct problem p;
+        size_t least;
+        s = shape_problem(&p, &r, r.setting[GRID].word[g]);
+        if (!s.code) s = least_bytes(&least, &r, &p);
+        if (s.code) return status_at(s, argv[0]);
+        if (least < needed) needed = least;
+        progress.total += (double)p.grid.tokens * r.setting[THREADS].count;
+    }
+    if ((s = bytes_fit(needed, r.max_memory)).code) return status_at(s, argv[0]);
+    memory_set_limit(r.max_memory);     /* of the bytes that a file brings, too */
+
+    /* Step 2: grid after grid. */
+    r.table = !r.setting[TSV].count && isatty(1);
+    if (r.plugin) fprintf(stderr, "measure: on %s\n", r.plugin->name());
+    print_heading(&r);
+    for (int g = 0; g < r.setting[GRID].count && !s.code; g++)
+        s = measure_grid(&r, r.setting[GRID].word[g], rate, &progress, &told, &disagreed);
+    clear_progress(&progress);
+    if (!s.code && disagreed) s = failure("forms disagree");
+    return status_at(s, argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+    struct words w;
+    status s = words_take(&w, argc > 0 ? argc - 1 : 0, (const char *const *)argv + (argc > 0));
+    if (!s.code && w.help) fputs(usage, stdout);
+    else if (!s.code && w.version) print_version("measure");
+    else if (!s.code) s = measure(w.word);
+    if (!s.code && (fflush(stdout) || ferror(stdout))) s = failure("standard output: cannot be written");
+    if (s.code) fprintf(stderr, "measure: %s\n", s.message);
+    words_release(&w);
+    return s.code;
+}

@@ -1,0 +1,252 @@
+/* network.c -- the command that runs a whole network, on PNG files (networks/photo.h) or on tensors
+ *
+ * All memory is known, and checked against the limit, before it is taken. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../runtime/bytes.h"
+#include "../io/safetensors.h"
+#include "../runtime/lookup.h"
+#include "../networks/photo.h"
+#include "../networks/profile.h"
+#include "command.h"
+#include "units.h"
+
+#define PROFILE_RUNS 9          /* after one that warms the caches */
+
+/* ---- images ------------------------------------------------------------------- */
+
+static status read_images(real *x, const struct call *c, const grid *g, size_t channels)
+{
+    size_t H = g->size[g->axes - 2], W = g->size[g->axes - 1];
+    status s = status_ok();
+    for (int f = 0; f < c->files && !s.code; f++)
+        s = photo_read(x + (size_t)f * H * W * channels, c->file[f], &c->network->photo, H, W, channels);
+    return s;
+}
+
+/* ---- the input ------------------------------------------------------------------ */
+
+/* The number of images: those of the file's x, or the files given. */
+static status count_batch(size_t *batch, const struct call *c, const struct tensors *input, const grid *g)
+{
+    const struct tensor *x = tensors_find(input, "x");
+    size_t frames = g->axes == 3 ? g->size[0] : 1;      /* one image each */
+    *batch = 1;
+    if (input->count) {
+        if (!x || input->count > 1) return bad_input("--input: found %zu tensors, expected one, x", input->count);
+        size_t channels = c->network->channels ? c->network->channels : 3;
+        char found[96];
+        if (x->axes != 3 || x->size[1] != g->tokens || x->size[2] != channels)
+            return bad_input("tensor x: found %s, expected [B, %zu, %zu], the pixels of the grid",
+                             shape_text(found, sizeof found, x->axes, x->size), g->tokens, channels);
+        *batch = x->size[0];
+    } else {
+        if (!c->files) return bad_input("input: missing, expected images, or --input INPUT.safetensors");
+        if ((size_t)c->files % frames)
+            return bad_input("found %d images, expected a multiple of %zu frames", c->files, frames);
+        *batch = (size_t)c->files / frames;
+    }
+    return status_ok();
+}
+
+/* ---- the profile ------------------------------------------------------------------ */
+
+static void print_kind(const struct network_kind *k, const struct network_kind *all)
+{
+    char seconds[UNITS_TEXT], cost[UNITS_TEXT], rate[UNITS_TEXT];
+    printf("%-10s %5zu  %s %6.1f %%  %s %6.1f %%  %s/s", k->what, k->steps, units_seconds(seconds, 9, k->seconds),
+           100 * k->seconds / all->seconds, units_count(cost, 8, k->multiply_adds),
+           100 * k->multiply_adds / all->multiply_adds, units_count(rate, 8, k->multiply_adds / k->seconds));
+    if (k == all) printf("\n");
+    else printf("  %8.2f\n", network_if_free(k, all));
+}
+
+/* Seconds and multiply-adds by kind of step, the slowest first; and Amdahl's law. */
+static status profile(struct network *n, real *logits, const real *x)
+{
+    struct network_kind kind[NETWORK_KINDS], all;
+    status s = network_profile(n, logits, x, PROFILE_RUNS);
+    if (s.code) return s;
+    int kinds = network_kinds(kind, &all, n);
+    printf("%-10s %5s  %9s %8s  %8s %8s  %10s  %8s\n", "step", "times", "time", "share", "m-adds", "share", "m-adds/s",
+           "if free");
+    for (int k = 0; k < kinds; k++) print_kind(&kind[k], &all);
+    print_kind(&all, &all);
+    return s;
+}
+
+/* ---- the command --------------------------------------------------------------------- */
+
+/* Checks the memory of the whole command, `held` bytes of it taken before, against the limit. */
+static status fits(const struct network *n, const struct tensors *weights, bool drawn, bool stages, size_t held,
+                   size_t allowed)
+{
+    size_t needed = held, size[3], count;
+    size_add(&needed, network_bytes(n, drawn), 1);
+    for (size_t t = 0; t < weights->count; t++) size_add(&needed, weights->tensor[t].count, sizeof(real));
+    network_input_shape(n, size);
+    size_add(&needed, size[0] * size[1], size[2] * sizeof(real));
+    size_add(&needed, n->batch * n->classes, sizeof(real));
+    for (int i = 0; i < n->stages && stages; i++) {
+        network_stage_shape(n, i, size);
+        if (!size_multiply(&count, size[0] * size[1], size[2])) count = SIZE_MAX;
+        size_add(&needed, count, sizeof(real));
+    }
+    return bytes_fit(needed, allowed);
+}
+
+static status make_outputs(struct tensor *out, const struct network *n, bool stages)
+{
+    size_t size[3] = {n->batch, n->classes};
+    status s = tensor_create(&out[0], "logits", 2, size);
+    for (int i = 0; i < n->stages && stages && !s.code; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "stage%d", i + 1);
+        network_stage_shape(n, i, size);
+        s = tensor_create(&out[i + 1], name, 3, size);
+    }
+    return s;
+}
+
+/* The index of the step with this path, from 0. */
+static status find_step(size_t *step, const struct network *n, const char *path)
+{
+    for (*step = 0; *step < n->parts; ++*step)
+        if (!strcmp(n->part[*step].path, path)) return status_ok();
+    return bad_input("option --before: found '%.80s', expected the path of a step: from %s to %s", path, n->part[0].path,
+                     n->part[n->parts - 1].path);
+}
+
+/* Writes what apply reads: the input of a step, x, when all steps before it have run, and its parameters. */
+static status write_step(struct network *n, const struct part *p, const real *given, const char *path)
+{
+    struct tensor out[PROBLEM_TENSORS];
+    enum move move = p->step->move;
+    status s = network_run(n, NULL, given, NULL);
+    if (s.code) return s;
+    size_t count = problem_list(out, &p->problem);
+    const real *x = move == ALONG || move == JOIN ? n->h : n->parts ? n->x : given;
+    out[0].data = (real *)(size_t)x;
+    return safetensors_write(path, out, count);
+}
+
+static status load_weights(struct network *n, struct safetensors *file, const char *path)
+{
+    status s = safetensors_load(file);
+    if (!s.code) s = network_bind(n, &file->tensors);
+    return s.code ? status_at(s, path) : s;
+}
+
+static status run_network(const struct call *c)
+{
+    const struct problem *own = &c->own;
+    const char *weights_path = own_text(c, "weights", NULL), *input_path = own_text(c, "input", NULL);
+    const char *seed = own_text(c, "random", NULL), *before = own_text(c, "before", NULL);
+    bool stages = problem_given(own, "stages");
+    struct safetensors weights = {0}, input = {0};
+    struct network n = {0};
+    struct tensor x = {0}, out[NETWORK_STAGES + 1] = {{0}};
+    size_t allowed, held = 0, step = 0, size[3];
+    grid g;
+
+    /* Step 1: what was asked for. */
+    if (!weights_path == !seed)
+        return bad_input("expected one of --weights FILE and --random SEED");
+    if (input_path && c->files) return bad_input("found images beside --input, expected one or the other");
+    if (before && (stages || problem_given(own, "profile")))
+        return bad_input("found --%s with --before, expected one or the other", stages ? "stages" : "profile");
+    status s = bytes_allowed(&allowed, own_text(c, "max-memory", NULL));
+    if (!s.code) s = grid_parse(&g, own_text(c, "grid", c->network->grid));
+    if (!s.code && input_path) s = safetensors_open(&input, input_path);
+    struct network_request r = {
+        .form = own_text(c, "form", NULL), .grid = own_text(c, "grid", NULL), .classes = problem_size(own, "K"),
+        .depths = own_text(c, "depths", NULL), .widths = own_text(c, "widths", NULL),
+        .heads = own_text(c, "heads", NULL),
+        .threads = own_text(c, "threads", NULL) ? (int)problem_number(own, "threads") : plan_threads(),
+    };
+    if (!s.code) s = count_batch(&r.batch, c, &input.tensors, &g);
+
+    /* Step 2: all sizes, and whether their memory is allowed. */
+    if (!s.code && weights_path) s = safetensors_open(&weights, weights_path);
+    r.allowed = allowed;
+    held = memory_in_use();
+    if (!s.code) s = network_create(&n, c->network, &r);
+    if (!s.code && before) s = find_step(&step, &n, before);
+    if (!s.code && weights_path) s = status_at(network_bind(&n, &weights.tensors), weights_path);
+    if (!s.code) s = fits(&n, &weights.tensors, seed != NULL, stages, held, allowed);
+    if (!s.code) memory_set_limit(allowed);
+
+    /* Step 3: the input, the weights. */
+    if (!s.code) network_input_shape(&n, size);
+    if (!s.code && input_path) s = safetensors_load(&input);
+    if (!s.code && !input_path) s = tensor_create(&x, "x", 3, size);
+    if (!s.code && !input_path) s = read_images(x.data, c, &g, size[2]);
+    if (!s.code && weights_path) s = load_weights(&n, &weights, weights_path);
+    size_t parts = n.parts;
+    if (!s.code && before) n.parts = step + 1;          /* later steps are neither drawn nor run */
+    if (!s.code && seed) s = network_draw(&n, (uint64_t)problem_number(own, "random"));
+    if (!s.code && before) n.parts = step;
+
+    /* Step 4: run, write, release. */
+    if (!s.code) s = network_place(&n);
+    if (!s.code) s = make_outputs(out, &n, stages);
+    real *stage[NETWORK_STAGES] = {0};
+    for (int i = 0; i < n.stages; i++) stage[i] = out[i + 1].data;
+    const real *given = input_path && !s.code ? tensors_find(&input.tensors, "x")->data : x.data;
+    if (!s.code && problem_given(own, "profile")) s = profile(&n, out[0].data, given);
+    if (!s.code && before) s = write_step(&n, &n.part[step], given, c->output);
+    if (!s.code && !before) s = network_run(&n, out[0].data, given, stage);
+    if (!s.code && !before) s = safetensors_write(c->output, out, stages ? (size_t)n.stages + 1 : 1);
+    for (int i = 0; i <= NETWORK_STAGES; i++) tensor_release(&out[i]);
+    tensor_release(&x);
+    n.parts = parts;
+    network_release(&n);
+    safetensors_close(&weights);
+    safetensors_close(&input);
+    return s;
+}
+
+static const struct option options[] = {
+    {.name = "form", .kind = OPTION_CHOICE, .fallback = "fast", .choices = "naive|fast",
+     .meaning = "of the operators; layers have one form"},
+    {.name = "weights", .kind = OPTION_CHOICE, .fallback = "", .value = "FILE",
+     .meaning = "a tensor for each path of the network"},
+    {.name = "random", .kind = OPTION_INTEGER, .fallback = "", .low = 0, .high = 1e9, .value = "SEED",
+     .meaning = "or weights drawn at random: same seed, same numbers"},
+    {.name = "input", .kind = OPTION_CHOICE, .fallback = "", .value = "FILE",
+     .meaning = "x [B, H*W, 3] in place of images"},
+    {.name = "grid", .kind = OPTION_GRID, .fallback = "", .low = 2, .high = 3,
+     .meaning = "pixels: HxW, or TxHxW of a video; the table's where nothing is said"},
+    {.name = "classes", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = 1e6, .letter = "K",
+     .meaning = "numbers that the head makes; those of the table where nothing is said"},
+    {.name = "depths", .kind = OPTION_CHOICE, .fallback = "", .value = "n,...",
+     .meaning = "blocks of each stage in place of the table's"},
+    {.name = "widths", .kind = OPTION_CHOICE, .fallback = "", .value = "C,...",
+     .meaning = "channels of each stage"},
+    {.name = "heads", .kind = OPTION_CHOICE, .fallback = "", .value = "h,...",
+     .meaning = "heads of each stage; where widths alone are given they keep their channels, and are at least one"},
+    {.name = "threads", .kind = OPTION_INTEGER, .fallback = "", .low = 1, .high = PLAN_THREADS,
+     .meaning = "all cores where nothing is said"},
+    {.name = "profile", .kind = OPTION_FLAG,
+     .meaning = "print time and multiply-adds of each kind of step, the fastest of ten runs; of one thread processor time"},
+    {.name = "stages", .kind = OPTION_FLAG, .meaning = "write what every stage makes, too: stage1, stage2, ..."},
+    {.name = "before", .kind = OPTION_CHOICE, .fallback = "", .value = "STEP",
+     .meaning = "stop before this step; write its input and its parameters in place of logits, as apply reads them"},
+    OPTION_MAX_MEMORY,
+    {0}
+};
+
+const struct command network_command = {
+    .own = {.name = "network", .summary = "run a whole network on images, or on tensors", .options = options},
+    .what = "Images are PNG files, scaled (bilinear, free of aliases) and cropped as the network's authors do it, which\n"
+            "'help NETWORK' tells, and normalised as ImageNet's. For a grid of three axes each image is a frame. Logits\n"
+            "are [B, classes].\n"
+            "'if free' in the profile is Amdahl's law: how much faster all would be if that kind took no time.",
+    .network = true,
+    .inputs = {"[IMAGE.png ...]"},
+    .many = true,
+    .output = true,
+    .run = run_network,
+};

@@ -1,0 +1,45 @@
+/* settings.h -- an operator's problem from a command line, with random numbers
+ *
+ * measure, cuda and ladder read the same words: their own options, those of the problem (--channels, --batch, --sizes,
+ * --without), and the options of the operator, which are all other words. */
+
+#ifndef TWICETOLD_SETTINGS_H
+#define TWICETOLD_SETTINGS_H
+
+#include "../runtime/sizes.h"
+
+#define SETTING_WORDS 64
+
+struct setting {
+    const char *name;
+    int most;                   /* values it can have: 0 for a flag, 1, or SETTING_WORDS */
+    int count;                  /* values it has; of a flag, how often it was given */
+    const char *word[SETTING_WORDS];
+};
+
+/* Sorts the words of argv into `own`, which ends at a name of NULL, and the outline.  `other` is where outline.word
+ * points: the operator's options. */
+status settings_take(struct outline *o, struct setting *other, struct setting *own, const char *const *argv);
+
+/* The value of an option that was given; otherwise NULL, or the number as it was. */
+const char *setting_word(const struct setting *o);
+status setting_whole(size_t *number, const struct setting *o, size_t low, size_t high);
+status setting_seconds(double *seconds, const struct setting *o);
+
+/* A whole number from the n-th value of an option. */
+status setting_whole_at(size_t *number, const struct setting *o, int n, size_t low, size_t high);
+
+/* ---- the problem ----------------------------------------------------- */
+
+/* A problem with random parameters and x, and memory for `results` arrays of the size of y. */
+struct sample {
+    struct problem problem;
+    real *parameters, *x, *y;
+    size_t inputs, outputs;     /* numbers in x and in one y */
+};
+
+/* Release it also after an error. */
+status sample_create(struct sample *s, const struct declaration *d, const struct outline *o, size_t results);
+void sample_release(struct sample *s);
+
+#endif

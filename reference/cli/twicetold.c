@@ -1,0 +1,201 @@
+/* twicetold.c -- the program: which commands there are, and how their words are sorted
+ *
+ * The library returns statuses; only the program prints them.  Bad input gets
+ * one line on stderr and exit status 2, a failing machine exit status 1. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../io/atomic_file.h"
+#include "../io/safetensors.h"
+#include "../runtime/lookup.h"
+#include "command.h"
+
+static const struct command *const commands[] = {
+    &list_command, &help_command, &version_command, &apply_command, &parameters_command, &compare_command,
+    &tokens_command, &spectrum_command, &resample_command, &network_command, NULL,
+};
+
+const char *own_text(const struct call *c, const char *option, const char *missing)
+{
+    const char *text = problem_text(&c->own, option);
+    return text && *text ? text : missing;
+}
+
+/* ---- the words of a command ------------------------------------------- */
+
+static status take_input(struct call *c, const char *word)
+{
+    const char *const *names = c->command->inputs;
+    if (!names[0] && !c->command->own.options[0].name) return bad_input("found '%.60s', expected nothing more", word);
+    if (!names[0]) return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
+                                    c->command->own.name);
+    if (c->command->many) {
+        c->file[c->files++] = word;
+        return status_ok();
+    }
+    for (int i = 0; i < 2 && names[i]; i++)
+        if (!c->input[i]) {
+            c->input[i] = word;
+            return status_ok();
+        }
+    return bad_input("found a %s input '%.60s', expected %s", names[1] ? "third" : "second", word,
+                     names[1] ? "two" : "one");
+}
+
+/* The declaration that has this option; NULL if none does.  If both have it, it is the operator's, unless the command
+ * requires its own: a layer makes --channels, but parameters must know those of x. */
+static const struct declaration *owner(const struct call *c, const char *name)
+{
+    int theirs = c->operator ? declaration_option(c->operator, name) : -1, own = declaration_option(&c->command->own, name);
+    bool required = own >= 0 && !c->command->own.options[own].fallback && c->command->own.options[own].letter;
+    if (theirs >= 0 && !required) return c->operator;
+    return own >= 0 ? &c->command->own : NULL;
+}
+
+/* True if the next word is this option's value: = joins them, or it does not look like an option. */
+static bool has_value(const struct words *w, int i)
+{
+    return i + 1 < w->count && (w->joined[i + 1] || word_is_value(w->word[i + 1]));
+}
+
+/* Sort the words: files, options of the operator, options of the command.  `own` has space for as many words as there
+ * are. */
+static status sort_words(struct call *c, const char **own, int *owned, const struct words *w, int first)
+{
+    for (int i = first; i < w->count; i++) {
+        const char *word = w->word[i];
+        const struct declaration *d = NULL;
+        bool option = !strncmp(word, "--", 2) && !w->joined[i];
+        if (w->joined[i]) return bad_input("option %s: found a value, expected none", w->word[i - 1]);
+        if (!strcmp(word, "-o") && c->command->output) {
+            if (c->output) return bad_input("option -o: given twice, expected once");
+            if (!has_value(w, i)) return bad_input("option -o: found no value, expected one");
+            c->output = w->word[++i];
+            continue;
+        }
+        if (!option) {
+            status s = take_input(c, word);
+            if (s.code) return s;
+            continue;
+        }
+        if (!(d = owner(c, word + 2)))
+            return bad_input("found '%.60s', expected an option ('twicetold help %s')", word,
+                             c->operator ? c->operator->name : c->command->own.name);
+        const char **list = d == c->operator ? c->word : own;
+        int *count = d == c->operator ? &c->words : owned;
+        list[(*count)++] = word;
+        if (d->options[declaration_option(d, word + 2)].kind == OPTION_FLAG) continue;
+        if (!has_value(w, i)) return bad_input("option %s: found no value, expected one", word);
+        list[(*count)++] = w->word[++i];
+    }
+    return status_ok();
+}
+
+/* True if the output or its temporary file (atomic_file.h) would replace this input. */
+static bool is_output(const struct call *c, const char *input)
+{
+    char temporary[4096];
+    snprintf(temporary, sizeof temporary, "%s.tmp", c->output);
+    return input && (same_file(input, c->output) || same_file(input, temporary));
+}
+
+static status own_path(const struct call *c)
+{
+    return bad_input("output: found the input's own path '%.100s', expected another", c->output);
+}
+
+/* All inputs are named, and none of them, be it the value of an option, is the output too. */
+static status check_files(const struct call *c)
+{
+    for (int i = 0; i < 2 && c->command->inputs[i] && !c->command->many; i++)
+        if (!c->input[i] && *c->command->inputs[i] != '[')
+            return bad_input("input: missing, expected %s", c->command->inputs[i]);
+    if (!c->command->output) return status_ok();
+    if (!c->output) return bad_input("option -o: missing, expected -o OUTPUT.safetensors");
+    for (int i = 0; i < 2 + c->files; i++)
+        if (is_output(c, i < 2 ? c->input[i] : c->file[i - 2])) return own_path(c);
+    for (const struct option *o = c->command->own.options; o->name; o++)
+        if (o->value && !strcmp(o->value, "FILE") && is_output(c, own_text(c, o->name, NULL))) return own_path(c);
+    return status_ok();
+}
+
+static status perform(const struct command *command, const struct words *w)
+{
+    struct call c = {.commands = commands, .command = command};
+    int first = 1, owned = 0;
+    if (command->operator) {
+        char name[40];
+        snprintf(name, sizeof name, "%.30s", command->own.name);
+        status s = operator_named(&c.operator, w->count > first ? w->word[first] : NULL);
+        if (s.code) return status_at(s, name);
+        first++;
+    }
+    if (command->network) {
+        status s = network_named(&c.network, w->count > first ? w->word[first] : NULL);
+        if (s.code) return status_at(s, command->own.name);
+        first++;
+    }
+    const char **own = calloc((size_t)w->count + 1, sizeof *own);
+    c.word = calloc((size_t)w->count + 1, sizeof *c.word);
+    c.file = calloc((size_t)w->count + 1, sizeof *c.file);
+    status s = own && c.word && c.file ? sort_words(&c, own, &owned, w, first) : out_of_memory("the command line");
+    if (!s.code) s = problem_create(&c.own, &command->own, owned, own);
+    if (!s.code) s = check_files(&c);
+    if (!s.code) s = command->run(&c);
+    free(c.file);
+    free(c.word);
+    free(own);
+    return status_at(s, c.operator ? c.operator->name : c.network ? c.network->name : command->own.name);
+}
+
+/* ---- the program ----------------------------------------------------- */
+
+static status dispatch(const struct words *w)
+{
+    const char *name = w->count ? w->word[0] : "";
+    const struct command *command = command_find(commands, name);
+    char names[120];
+
+    if (!strcmp(name, "complete")) {
+        print_completions(commands, w->count - 1, w->word + 1);
+        return status_ok();
+    }
+    if (w->help) return print_help(commands, command, w);
+    if (w->version) return perform(&version_command, &(struct words){0});
+    if (command) return perform(command, w);
+    command_names(names, sizeof names, commands);
+    return *name ? bad_input("command %.40s: not known, expected %s", name, names)
+                 : bad_input("found no command, expected %s", names);
+}
+
+/* Remove the unfinished output; then do what the signal does by default. */
+static void interrupted(int number)
+{
+    atomic_file_remove();
+    raise(number);
+}
+
+static void expect_interruptions(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU};
+    struct sigaction before, action = {.sa_handler = interrupted, .sa_flags = SA_RESETHAND};
+    for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
+        if (sigaction(ends[n], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(ends[n], &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);       /* a file that has grown too large cannot be written, and that is said */
+}
+
+int main(int argc, char **argv)
+{
+    struct words w;
+    expect_interruptions();
+    status s = words_take(&w, argc > 0 ? argc - 1 : 0, (const char *const *)argv + (argc > 0));
+    if (!s.code) s = dispatch(&w);
+    if (!s.code && (fflush(stdout) || ferror(stdout))) s = failure("standard output: cannot be written");
+    if (s.code) fprintf(stderr, "twicetold: %s\n", s.message);
+    words_release(&w);
+    return s.code;
+}

@@ -1,0 +1,79 @@
+/* images.h -- read IDX and PNG, scale
+ *
+ * An image is [rows][columns][channels] of reals, 0 black ... 1 white: the bytes of the file over 255, in the file's
+ * own (sRGB) scale.  It owns its pixels.
+ *
+ * IDX is the format of MNIST: many small grey images of one size in one file, gzipped or not.  The header is four
+ * big-endian words (0x00000803, images, rows, columns); then comes one byte per pixel.  PNG is read by libpng.
+ *
+ * Only regular files are read: a folder, a pipe or a device is rejected without waiting for it.  A file that
+ * contradicts itself is rejected before its sizes allocate anything; JPEG, GIF, BMP, WebP, TIFF and HEIF are rejected
+ * by name.
+ *
+ * memory.h does not count the memory of zlib and libpng. */
+
+#ifndef TWICETOLD_IMAGES_H
+#define TWICETOLD_IMAGES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include "../runtime/memory.h"
+#include "../runtime/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Debian's dataset-fashion-mnist: 10 000 images of 28 x 28. */
+#define IMAGES_DEFAULT "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz"
+
+#define IMAGE_PIXELS_MAX ((size_t)1 << 26)      /* rows x columns of one image in a file */
+#define IMAGE_SET_BYTES_MAX ((size_t)INT_MAX)   /* all images of an IDX file together */
+
+struct image {
+    size_t rows, columns, channels;     /* each at least 1 */
+    real *pixels;
+};
+
+/* An image of this size, its pixels uninitialised.  A zeroed image may be released, and any image twice. */
+status image_create(struct image *im, size_t rows, size_t columns, size_t channels);
+void image_release(struct image *im);
+
+struct image_set {                      /* an IDX file, open */
+    size_t count, rows, columns;
+    void *stream;
+};
+
+/* Open an IDX file and read it once to check its length and checksum: about 25 ms for IMAGES_DEFAULT.  Rejected: a
+ * wrong magic number, element type or number of axes, a size of 0, sizes beyond the limits above, data that are too
+ * short or too long, broken gzip.  Bytes after the last gzip member are ignored, as gzip does.  After an error nothing
+ * is open. */
+status image_set_open(struct image_set *set, const char *path);
+
+/* pixels [count][rows][columns] = images first ... first+count-1, which must exist.  Reading forward is cheap; reading
+ * back in a gzipped file starts over.  One thread at a time. */
+status image_set_read(real *pixels, struct image_set *set, size_t first, size_t count);
+void image_set_close(struct image_set *set);
+
+/* *png = true if the file begins with the signature of PNG. */
+status image_is_png(bool *png, const char *path);
+
+/* The image in a PNG file: 1 channel if it is grey, 3 if it is coloured or has a palette, 8 bits each.  16 bits are
+ * rounded to the nearest of 0, 1/255 ... 1; Pillow keeps the upper 8 of a coloured image, and torchvision all 16.  The
+ * chunks gAMA, sRGB, cHRM and iCCP are ignored, as both do.  Transparent pixels are composed on black: a byte is
+ * multiplied by its alpha, without gamma, and rounded. */
+status image_read_png(struct image *im, const char *path);
+
+/* Create fitted: im, scaled by one factor to cover rows x columns and centred; the rest is cut off.  Each pixel is the
+ * tent-weighted mean of the source within one pixel pitch of its centre, the coarser of the two pitches: bilinear when
+ * enlarging, free of aliases when shrinking. */
+status image_fit(struct image *fitted, const struct image *im, size_t rows, size_t columns);
+
+/* The same with a factor for each axis: nothing is cut off. */
+status image_stretch(struct image *fitted, const struct image *im, size_t rows, size_t columns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

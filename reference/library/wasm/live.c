@@ -1,0 +1,278 @@
+/* live.c -- the functions that a script in a browser calls
+ *
+ * naive/, fast/ and the rest of the library are compiled to WebAssembly for the live figures of the book
+ * (chapters/live/).  A script sees the memory of the module and functions over numbers.  Words go both ways through one
+ * text, live_text():
+ *
+ *     live_open      "lisa --grid 14x14 --heads 3": a problem, its options chosen
+ *     live_shape     "B=1 C=48 D=8 -w_o": its sizes, the tensors it does without;
+ *     live_bind      or every tensor as "x 1 196 48", a line each
+ *     live_tensors   asks where they lie: "x 1 196 48 @ADDRESS", a line each, y last
+ *     live_draw      parameters at random
+ *     live_plan      "naive" or "fast": one form of it, prepared
+ *     live_load      parameters have changed
+ *     live_run       y from x, this many times
+ *
+ * On an error a function returns 0, or the code of its status, and leaves the message in the text. */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../../runtime/forms.h"
+#include "../../networks/layers/layers.h"
+#include "../../runtime/memory.h"
+
+#define LIVE(name) __attribute__((export_name(#name))) name
+
+enum { TEXT = 1 << 14, WORDS = 64 };
+
+/* The most memory that a page may take. */
+static const size_t most = (size_t)1 << 30;
+
+struct live {
+    struct problem problem;
+    char *options;              /* which the problem points into */
+    real *x, *y, *parameters;
+};
+
+/* No kernels here, and no layers of whole networks. */
+const struct form_row cuda_forms[] = {{NULL, NULL}}, layer_forms[] = {{NULL, NULL}};
+
+const struct declaration *layer_find(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+static char text[TEXT];
+
+char *LIVE(live_text)(void)
+{
+    return text;
+}
+
+static int said(status s)
+{
+    if (s.code) snprintf(text, sizeof text, "%s", s.message);
+    return s.code;
+}
+
+/* Append to the text. */
+static void tell(const char *format, ...) PRINTF_LIKE(1, 2);
+static void tell(const char *format, ...)
+{
+    size_t at = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + at, sizeof text - at, format, arguments);
+    va_end(arguments);
+}
+
+/* Operators and the names of their forms, a line for each operator. */
+void LIVE(live_list)(void)
+{
+    const struct declaration *d;
+    const struct form *form;
+    text[0] = '\0';
+    for (int o = 0; (d = operator_at(o)); o++) {
+        tell("%s", d->name);
+        for (int f = 0; (form = operator_form_at(d, f)); f++) tell(" %s", form->name);
+        tell("\n");
+    }
+}
+
+/* ---- a problem -------------------------------------------------------------- */
+
+void LIVE(live_close)(struct live *l)
+{
+    if (!l) return;
+    free(l->options);
+    memory_free(l->x);
+    memory_free(l->y);
+    memory_free(l->parameters);
+    free(l);
+}
+
+/* The words of `from`, which strtok cuts. */
+static int words(const char *word[WORDS], char *from)
+{
+    int count = 0;
+    for (char *w = strtok(from, " "); w && count < WORDS; w = strtok(NULL, " ")) word[count++] = w;
+    return count;
+}
+
+struct live *LIVE(live_open)(void)
+{
+    const char *word[WORDS];
+    const struct declaration *d;
+    struct live *l = calloc(1, sizeof *l);
+    memory_set_limit(most);
+    if (l) l->options = strdup(text);
+    if (!l || !l->options) {
+        said(out_of_memory("a problem"));
+        live_close(l);
+        return NULL;
+    }
+    int count = words(word, l->options);
+    status s = operator_named(&d, count ? word[0] : NULL);
+    if (!s.code) s = problem_create(&l->problem, d, count - 1, word + 1);
+    if (!said(s)) return l;
+    live_close(l);
+    return NULL;
+}
+
+/* Allocate x and y; bind x. */
+static status place(struct live *l)
+{
+    size_t inputs = problem_input_count(&l->problem), outputs = problem_output_count(&l->problem);
+    l->x = memory_reals(inputs, 1, 1, 1);
+    l->y = memory_reals(outputs, 1, 1, 1);
+    if (!l->x || !l->y) return out_of_memory("x and y");
+    memset(l->x, 0, inputs * sizeof *l->x);
+    memset(l->y, 0, outputs * sizeof *l->y);
+    l->problem.tensor[0].data = l->x;
+    return status_ok();
+}
+
+static bool is_left_out(const char *name, void *of)
+{
+    const char *const *word = of;
+    for (; *word; word++)
+        if (**word == '-' && !strcmp(*word + 1, name)) return true;
+    return false;
+}
+
+int LIVE(live_shape)(struct live *l)
+{
+    const char *word[WORDS + 1] = {0};
+    char letter[4];
+    status s = status_ok();
+    int count = words(word, text);
+    for (int w = 0; w < count && !s.code; w++) {
+        unsigned long size;
+        if (*word[w] != '-' && sscanf(word[w], "%3[A-Za-z0-9]=%lu", letter, &size) == 2)
+            s = problem_set_size(&l->problem, letter, size);
+    }
+    word[count < WORDS ? count : WORDS] = NULL;
+    if (!s.code) s = problem_shape(&l->problem, is_left_out, word);
+    if (!s.code) s = problem_draw(&l->problem, 1, &l->parameters);
+    if (!s.code) s = place(l);
+    return said(s);
+}
+
+int LIVE(live_draw)(struct live *l, int seed)
+{
+    return said(problem_draw_into(&l->problem, (uint64_t)seed, l->parameters));
+}
+
+/* Tensors of the shapes that the text lists.  The script fills in their numbers. */
+int LIVE(live_bind)(struct live *l)
+{
+    struct tensor list[PROBLEM_TENSORS] = {0};
+    struct tensors file = {.tensor = list};
+    char *lines = strdup(text);
+    size_t sum = 0, at = 0;
+    status s = lines ? status_ok() : out_of_memory("a list of tensors");
+
+    /* Step 1: names and sizes. */
+    for (char *line = lines ? strtok(lines, "\n") : NULL; line && !s.code; line = strtok(NULL, "\n")) {
+        struct tensor *t = &list[file.count];
+        char *end = strchr(line, ' ');
+        if (!end || ++file.count == PROBLEM_TENSORS) {
+            s = bad_input("expected at most %d lines of a name and sizes", PROBLEM_TENSORS);
+            break;
+        }
+        *end++ = '\0';
+        t->name = line;
+        t->count = 1;
+        for (; *end && t->axes < TENSOR_AXES; t->axes++) {
+            t->size[t->axes] = strtoul(end, &end, 10);
+            t->count *= t->size[t->axes];
+        }
+        sum += t->count;
+    }
+
+    /* Step 2: bind and allocate them. */
+    if (!s.code) s = problem_bind(&l->problem, &file);
+    if (!s.code) {
+        l->parameters = memory_reals(sum, 1, 1, 1);
+        if (!l->parameters) s = out_of_memory("the tensors");
+    }
+    for (int t = 0; t < PROBLEM_TENSORS && !s.code; t++)
+        if (l->problem.tensor[t].present) {
+            l->problem.tensor[t].data = l->parameters + at;
+            at += l->problem.tensor[t].count;
+        }
+    if (!s.code) s = place(l);
+    free(lines);
+    return said(s);
+}
+
+static void tell_place(const char *name, int axes, const size_t *size, const real *data)
+{
+    tell("%s", name);
+    for (int a = 0; a < axes; a++) tell(" %zu", size[a]);
+    tell(" @%zu\n", (size_t)data);
+}
+
+void LIVE(live_tensors)(struct live *l)
+{
+    const struct problem *p = &l->problem;
+    size_t size[TENSOR_AXES];
+    int axes;
+    text[0] = '\0';
+    for (int t = 0; p->declaration->tensors[t].name; t++)
+        if (p->tensor[t].present)
+            tell_place(p->declaration->tensors[t].name, p->tensor[t].axes, p->tensor[t].size, p->tensor[t].data);
+    if (!problem_output_shape(p, &axes, size).code) tell_place("y", axes, size, l->y);
+}
+
+/* ---- its forms ---------------------------------------------------------------- */
+
+/* Check the numbers that the script has written. */
+static status check(const struct problem *p)
+{
+    return p->declaration->check ? p->declaration->check(p) : status_ok();
+}
+
+struct plan *LIVE(live_plan)(struct live *l)
+{
+    const struct form *form;
+    struct plan *plan = calloc(1, sizeof *plan);
+    status s = plan ? form_named(&form, l->problem.declaration, text, false) : out_of_memory("a plan");
+    if (!s.code) s = check(&l->problem);
+    if (!s.code) s = plan_create(plan, &l->problem, form, 1);
+    if (!said(s)) return plan;
+    free(plan);
+    return NULL;
+}
+
+int LIVE(live_load)(struct plan *plan)
+{
+    status s = check(plan->problem);
+    return said(s.code ? s : plan_load(plan));
+}
+
+int LIVE(live_run)(struct live *l, struct plan *plan, int times)
+{
+    status s = status_ok();
+    for (int t = 0; t < times && !s.code; t++) s = plan_run(plan, l->y, l->x);
+    return said(s);
+}
+
+double LIVE(live_multiply_adds)(const struct live *l, const struct plan *plan)
+{
+    return form_multiply_adds(plan->form, &l->problem);
+}
+
+double LIVE(live_bytes)(const struct plan *plan)
+{
+    return (double)room_bytes(&plan->room);
+}
+
+void LIVE(live_release)(struct plan *plan)
+{
+    plan_release(plan);
+    free(plan);
+}

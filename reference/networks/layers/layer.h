@@ -1,0 +1,72 @@
+/* layer.h -- shared by the layers; for their files only */
+
+#ifndef TWICETOLD_LAYERS_LAYER_H
+#define TWICETOLD_LAYERS_LAYER_H
+
+#include <limits.h>
+#include <string.h>
+#include "../../runtime/batch.h"
+#include "../../runtime/linear.h"
+#include "../../runtime/lookup.h"
+#include "../../../fast/tuned/gelu.h"
+#include "../../../fast/tuned/packed_linear.h"
+#include "layers.h"
+
+#define LAYER_TOKENS {.name = "x", .shape = "B N C", .meaning = "the tokens"}
+
+#define LAYER_GRID(lowest, highest, axes) \
+    {.name = "grid", .kind = OPTION_GRID, .low = lowest, .high = highest, .meaning = "the token grid: " axes}
+
+/* Tokens in a tile, `reals` each: at most half a megabyte in float, so that a tile and its weights fit the second-level
+ * cache.  Each tile reads all weights again, which pays from 128 tokens on. */
+static inline size_t layer_tile(size_t reals)
+{
+    size_t tokens = 131072 / (reals ? reals : 1);
+    return tokens < 128 ? 128 : tokens > 512 ? 512 : tokens;
+}
+
+/* Sizes of a grid's axes, moved so that the last is the fastest whatever their number. */
+static inline void align_axes(size_t aligned[GRID_AXES], const size_t *size, int axes, size_t missing)
+{
+    for (int a = 0; a < GRID_AXES; a++) aligned[a] = a < GRID_AXES - axes ? missing : size[a - (GRID_AXES - axes)];
+}
+
+/* y_c = b_c + sum_t w_tc x_tc over `taps` rows of x and of weights; then its gelu, if asked. */
+static inline void sum_taps(real *y, const real *const *x, const real *const *w, size_t taps, const real *b,
+                            size_t channels, bool with_gelu)
+{
+    size_t c = 0;
+    for (; c + LANES <= channels; c += LANES) {
+        lanes sum = b ? lanes_load_anywhere(b + c) : (lanes){0};
+        for (size_t t = 0; t < taps; t++) sum += lanes_load_anywhere(w[t] + c) * lanes_load_anywhere(x[t] + c);
+        lanes_store_anywhere(y + c, with_gelu ? gelu_lanes(sum) : sum);
+    }
+    if (c == channels) return;
+    lanes sum = b ? lanes_load_part(b + c, channels - c) : (lanes){0};
+    for (size_t t = 0; t < taps; t++)
+        sum += lanes_load_part(w[t] + c, channels - c) * lanes_load_part(x[t] + c, channels - c);
+    lanes_store_part(y + c, with_gelu ? gelu_lanes(sum) : sum, channels - c);
+}
+
+/* to[m][c] = from[c][m]: weights of a window, entries first. */
+static inline void entries_first(real *to, const real *from, size_t channels, size_t entries)
+{
+    for (size_t c = 0; c < channels; c++)
+        for (size_t m = 0; m < entries; m++) to[m * channels + c] = from[c * entries + m];
+}
+
+/* Random gains lie around 1, and variances are positive. */
+void layer_adjust_gain(real *drawn, size_t count);
+void layer_adjust_variance(real *drawn, size_t count);
+
+/* A batch norm folded into a factor and a summand for each channel. */
+void layer_fold(real *factor, real *summand, const real *g, const real *b, const real *mean, const real *var,
+                size_t channels, double epsilon);
+
+/* A plane whose sides 2 divides, and N' = N/4 of its 2 x 2 patches, whose 4C numbers BLAS can count. */
+status layer_halve(struct problem *p);
+
+/* The grid of a patch's windows. */
+status layer_patch_grid(grid *out, const struct problem *p);
+
+#endif

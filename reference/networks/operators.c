@@ -1,0 +1,103 @@
+/* operators.c -- the list of all forms; see ../forms.h
+ *
+ * The rest of reference/ links without this file. */
+
+#include "../runtime/forms.h"
+#include "layers/layers.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Each operator has one naive form, so that the naive list is that of the operators. */
+const struct declaration *operator_at(int at)
+{
+    for (const struct form_row *row = naive_forms; row->declaration; row++)
+        if (at-- == 0) return row->declaration;
+    return NULL;
+}
+
+const struct declaration *operator_find(const char *name)
+{
+    const struct declaration *d;
+    for (int o = 0; (d = operator_at(o)); o++)
+        if (!strcmp(d->name, name)) return d;
+    return layer_find(name);
+}
+
+/* Forms of the processor, in the order of their names in messages. */
+static const struct form_row *const lists[] = {naive_forms, fast_forms, layer_forms};
+
+static const struct form *of_list(const struct form_row *list, const struct declaration *d, int *at)
+{
+    for (const struct form_row *row = list; row->declaration; row++)
+        if (row->declaration == d && (*at)-- == 0) return row->form;
+    return NULL;
+}
+
+const struct form *operator_form_at(const struct declaration *d, int at)
+{
+    const struct form *form = NULL;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists && !form; l++) form = of_list(lists[l], d, &at);
+    return form;
+}
+
+const struct form *operator_rung_at(const struct declaration *d, int at)
+{
+    return of_list(cuda_forms, d, &at);
+}
+
+const struct form *operator_form(const struct declaration *d, const char *name)
+{
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(d, f)); f++)
+        if (!strcmp(form->name, name)) return form;
+    bool told = !strcmp(name, "naive") || !strcmp(name, "fast");
+    return told && layer_find(d->name) == d ? operator_form_at(d, 0) : NULL;
+}
+
+const struct form *operator_rung(const struct declaration *d, const char *name)
+{
+    const struct form *form, *last = NULL;
+    for (int f = 0; (form = operator_rung_at(d, f)); f++) {
+        if (!strcmp(form->name, name)) return form;
+        if (form_rounding(form) == 0) last = form;
+    }
+    return strcmp(name, "cuda") ? NULL : last;
+}
+
+double form_rounding(const struct form *form)
+{
+    const char *end = strrchr(form->name, '-');
+    if (!end) return 0;
+    return !strcmp(end, "-tf32") ? 0x1p-11 : !strcmp(end, "-bf16") ? 0x1p-8 : 0;
+}
+
+/* ---- by name, with errors ----------------------------------------------------- */
+
+/* Append a name to a list. */
+static void append(char *list, size_t size, const char *name)
+{
+    size_t at = strlen(list);
+    snprintf(list + at, size - at, "%s%s", at ? ", " : "", name);
+}
+
+status operator_named(const struct declaration **d, const char *name)
+{
+    char names[160] = "";
+    const struct declaration *each;
+    *d = name ? operator_find(name) : NULL;
+    if (*d) return status_ok();
+    for (int o = 0; (each = operator_at(o)); o++) append(names, sizeof names, each->name);
+    return name ? bad_input("operator %.40s: not known, expected one of %s or a layer", name, names)
+                : bad_input("found no operator, expected one of %s or a layer", names);
+}
+
+status form_named(const struct form **form, const struct declaration *d, const char *name, bool rungs)
+{
+    char names[120] = "";
+    const struct form *each;
+    *form = name ? operator_form(d, name) : NULL;
+    if (*form) return status_ok();
+    for (int f = 0; (each = operator_form_at(d, f)); f++) append(names, sizeof names, each->name);
+    for (int f = 0; rungs && (each = operator_rung_at(d, f)); f++) append(names, sizeof names, each->name);
+    return bad_input("form '%.40s': not known, expected one of %s", name ? name : "", names);
+}

@@ -1,0 +1,99 @@
+/* chopd_case.h -- shared by the tests of ChoP'D: gates, pooling alone, and a probabilistic bound of the largest error
+ * between two ways to a layer of chapter 4 (roundoff.h)
+ *
+ * Both ways start from the same x and parameters, standard normal and scaled by their fan, and differ in the order of
+ * their sums.  Rounding errors of a sum of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019,
+ * lambda = 8). */
+
+#ifndef TWICETOLD_TESTS_CHOPD_CASE_H
+#define TWICETOLD_TESTS_CHOPD_CASE_H
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../support/trial.h"
+#include "../../naive/chopd.h"
+#include "../../reference/dfc.h"
+
+/* The problem of a chopd, resolved. */
+static inline struct chopd_problem chopd_of(const struct problem *p)
+{
+    struct chopd_problem of;
+    succeeds(chopd.resolve(&of, p));
+    return of;
+}
+
+/* Eq. 9 of all images: u13 [B][N][R]. */
+static inline real *gates(const struct chopd_problem *p, const real *x)
+{
+    size_t cells = p->s * p->s;
+    const struct chopd_gate phi = {
+        zeros(cells * p->R), zeros(cells * p->C), zeros(cells * 9 * p->C), zeros(cells * p->S),
+    };
+    real *u13 = zeros(p->B * p->N * p->R);
+    for (size_t i = 0; i < p->B; i++) {
+        chopd_gate(&phi, 0, x + i * p->N * p->C, p);
+        chopd_naive_larger(u13 + i * p->N * p->R, phi.map, p->s, p->H, p->W, p->R);
+    }
+    return u13;
+}
+
+/* fc: one sum of M C products.
+ *
+ * dfc-cp: M C products, each with a weight that is a sum of R products of five; or sums of C, M and R one after the
+ * other; sigma adds a few roundings.
+ *
+ * chopd: N C products, each with a weight that is a sum of R products; or sums of C, of a box, and of R.  Running sums
+ * of a row are of order sqrt(W), of a column sqrt(H w), and a box of h x w has h and one of them at its edges:
+ * sqrt(W / w) + sqrt(H) roundings of the mean, which is of order 1 / sqrt(h w).  The gate and sigma add a few. */
+static inline double layer_tolerance(const struct problem *p)
+{
+    double M = sqrt((double)problem_size(p, "M")), N = sqrt((double)problem_size(p, "N"));
+    double C = sqrt((double)problem_size(p, "C")), R = sqrt((double)problem_size(p, "R"));
+    if (p->declaration == &fc) return 8 * (M * C + 2) * UNIT_ROUNDOFF;
+    if (p->declaration == &dfc_cp) return 8 * (M * C + C + M + 2 * R + 10) * UNIT_ROUNDOFF;
+    double H = sqrt((double)p->grid.size[0]), W = sqrt((double)p->grid.size[1]);
+    return 8 * (N * C + C + 2 * R + W + H + 16) * UNIT_ROUNDOFF;
+}
+
+struct box { double y0, x0, y1, x1; };
+
+/* A chopd that makes y [N][boxes] of one plane, the mean over every box around every token: one channel, one component
+ * per box, gates of one. */
+static inline struct trial pooling(size_t H, size_t W, const struct box *box, size_t boxes)
+{
+    char options[80], sizes[64];
+    snprintf(options, sizeof options, "--grid %zux%zu --gate-size 1 --activation none", H, W);
+    snprintf(sizes, sizeof sizes, "R=%zu D=%zu G=1 S=1", boxes, boxes);
+    struct trial t = trial(options, &chopd, 1, 1, sizes, "");
+    for (size_t r = 0; r < boxes; r++) {
+        const double edge[4] = {box[r].y0, box[r].x0, box[r].y1, box[r].x1};
+        for (size_t e = 0; e < 4; e++) trial_tensor(&t, "boxes")[4 * r + e] = (real)edge[e];
+    }
+    trial_fill(&t, "u4", 1);
+    trial_fill(&t, "mix", 1);
+    trial_fill(&t, "phi_w2", 0);
+    trial_fill(&t, "phi_b2", 100);                      /* the logistic of which is 1 */
+    trial_fill(&t, "b", 0);
+    trial_put_identity(&t, "u5", boxes);
+    return t;
+}
+
+/* The part of the unit interval around `at` between lo and hi. */
+static inline double meets(double at, double lo, double hi) { return fmax(0, fmin(at + 0.5, hi) - fmax(at - 0.5, lo)); }
+
+/* The mean over a box around token n that reaches none but the nine tokens around it. */
+static inline double direct_near(const struct box *b, const real *plane, size_t H, size_t W, size_t n)
+{
+    double sum = 0;
+    for (int y = -1; y <= 1; y++)
+        for (int x = -1; x <= 1; x++) {
+            size_t row = n / W + (size_t)y, column = n % W + (size_t)x;             /* wraps below 0 */
+            if (row < H && column < W)
+                sum += (double)plane[row * W + column] * meets(y, b->y0, b->y1) * meets(x, b->x0, b->x1);
+        }
+    return sum / ((b->y1 - b->y0) * (b->x1 - b->x0));
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* test_chopd.c -- the layers of chapter 4: the forms of fc, dfc-cp and chopd agree; what is special to them
+ *
+ * test_chopd_layers.c and test_chopd_theorems.c prove what the layers mean. */
+
+#include "chopd_case.h"
+#include "../support/properties.h"
+#include "../support/roundoff.h"
+#include "../support/battery.h"
+#include "../../fast/tuned/chopd/box_pool.h"
+#include "../../fast/tuned/gelu.h"
+
+/* ---- fc and dfc-cp ----------------------------------------------------------- */
+
+static const struct battery_case fc_sizes[] = {
+    {"", 1, 1, "M=1 N=1 D=1", ""},
+    {"", 3, 5, "M=4 N=7 D=2", ""},
+    {"", 2, 3, "M=9 N=1 D=17", ""},
+    {0},
+};
+
+/* No activation; images that threads take one by one, and one that is left for all of them. */
+static const struct battery_case cp_sizes[] = {
+    {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
+    {"", 3, 5, "M=4 N=7 D=2 R=11", ""},
+    {"--activation none", 2, 7, "M=5 N=3 D=18 R=2", ""},
+    {"", 1, 16, "M=6 N=6 D=16 R=40", ""},
+    {"", 33, 8, "M=8 N=9 D=8 R=64", ""},
+    {0},
+};
+
+/* Small enough that each number weighs. */
+static const struct battery_case fc_kinds[] = {{"", 2, 2, "M=3 N=4 D=2", ""}, {0}};
+static const struct battery_case cp_kinds[] = {{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, {0}};
+
+/* NaN in a token reaches all of its image. */
+static const struct battery_nan fc_nan[] = {{{"", 2, 2, "M=3 N=4 D=2", ""}, 3, NULL}, {{0}, 0, NULL}};
+static const struct battery_nan cp_nan[] = {{{"", 2, 2, "M=3 N=2 D=2 R=2", ""}, 3, NULL}, {{0}, 0, NULL}};
+
+static const char *const fc_golden[] = {"fc_square", "fc_oblong", "fc_one", NULL};
+static const char *const cp_golden[] = {"dfc-cp_gelu", "dfc-cp_none", "dfc-cp_term", NULL};
+
+static const struct battery_error fc_errors[] = {
+    {"--activation none", "found '--activation', expected an option of this operator", 2},
+    {0},
+};
+
+static const struct battery_error cp_errors[] = {
+    {"--activation GELU", "option --activation: found 'GELU'", 2},
+    {"--grid 4x4", "found '--grid', expected an option of this operator", 2},
+    {0},
+};
+
+static const struct battery_case cp_too_large[] = {{"", 1, 40000, "M=40000 N=40000 D=40000 R=40000", ""}, {0}};
+
+static const struct battery_case fc_counted[] = {
+    {"", 1, 1, "M=1 N=1 D=1", ""},
+    {"", 2, 3, "M=5 N=4 D=2", ""},
+    {0},
+};
+
+static const struct battery_case cp_counted[] = {
+    {"", 1, 1, "M=1 N=1 D=1 R=1", ""},
+    {"", 2, 3, "M=5 N=4 D=2 R=6", ""},
+    {"--activation none", 3, 4, "M=2 N=7 D=5 R=2", ""},
+    {0},
+};
+
+static double none(const struct problem *p)
+{
+    (void)p;
+    return 0;
+}
+
+static const struct battery_case fc_memory[] = {{"", 2, 6, "M=20 N=15 D=7", ""}, {0}};
+static const struct battery_case cp_memory[] = {{"", 3, 6, "M=20 N=15 D=7 R=64", ""}, {0}};
+
+/* The tables of reference/dfc.h and chopd.h.  fc's fast form repacks W: M C weights and a bias for each output, outputs
+ * filled up to vectors (packed_linear.h), and one row of M C while it loads. */
+static double stated(const struct problem *p, const struct form *form)
+{
+    double M = (double)problem_size(p, "M"), N = (double)problem_size(p, "N"), C = (double)problem_size(p, "C");
+    double D = (double)problem_size(p, "D"), R = (double)problem_size(p, "R"), B = (double)problem_size(p, "B");
+    bool naive = !strcmp(form->name, "naive");
+    if (p->declaration == &fc) return naive ? 0 : (ceil(N * D / LANES) * LANES * (M * C + 1) + M * C) * sizeof(real);
+    if (p->declaration == &dfc_cp) return (naive ? B * M * N * C * D : (M + N + 1) * R) * sizeof(real);
+    if (!naive) return -1;
+    struct chopd_problem z = chopd_of(p);
+    double cells = (double)(z.s * z.s), G = (double)z.G, S = (double)z.S;
+    return (N * N * (C * D + R * G + R) + N * R + cells * (10 * C + S + R)) * sizeof(real);
+}
+
+/* ---- chopd ------------------------------------------------------------------- */
+
+/* Grids one token wide, smaller than the gate's map, with rows of one vector and a bit, of two and a bit, of many; one
+ * box and many, which lie anywhere, narrower than a token or wider than the grid. */
+static const struct battery_case sizes[] = {
+    {"--grid 1x1", 1, 1, "D=1 R=1 G=1 S=1", ""},
+    {"--grid 1x7 --gate-size 3", 2, 5, "D=3 R=4 G=2 S=2", ""},
+    {"--grid 9x1", 1, 2, "D=5 R=3 G=3 S=4", ""},
+    {"--grid 13x7 --gate-size 1", 2, 4, "D=6 R=5 G=1 S=3", ""},
+    {"--grid 3x17 --activation none", 1, 3, "D=2 R=2 G=4 S=1", ""},
+    {"--grid 4x32 --gate-size 4", 1, 3, "D=2 R=3 G=2 S=2", ""},
+    {"--grid 5x47", 1, 2, "D=3 R=6 G=3 S=2", ""},
+    {"--grid 2x70 --gate-size 9", 1, 2, "D=2 R=4 G=2 S=2", ""},
+    {"--grid 40x3 --gate-size 2", 3, 2, "D=18 R=3 G=5 S=2", ""},
+    {"--grid 14x14", 1, 8, "D=8 R=8 G=4 S=4", ""},
+    {"--grid 2x130", 1, 1, "D=1 R=9 G=9 S=1", ""},
+    {"--grid 1x3", 1, 1, "D=1 R=40 G=9 S=1", ""},
+    {"--grid 6x5 --gate-size 3", 33, 4, "D=4 R=16 G=2 S=4", ""},
+    {0},
+};
+
+static const struct battery_case kinds[] = {
+    {"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""},
+    {0},
+};
+
+/* Through every token's weight and through the gate. */
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 2x3 --gate-size 2 --activation none", 2, 2, "D=3 R=2 G=1 S=2", ""}, 3, NULL},
+    {{0}, 0, NULL},
+};
+
+/* Boxes of whole tokens, with edges inside tokens, narrower than a token, partly and wholly off the grid, larger than
+ * it; grids smaller than the gate's map; maps of 1, 3 and 7 cells. */
+static const char *const golden[] = {
+    "chopd_plane", "chopd_edges", "chopd_narrow", "chopd_outside", "chopd_small_grid", "chopd_one_cell", "chopd_line",
+    "chopd_wide", NULL,
+};
+
+static const struct battery_error errors[] = {
+    {"", "option --grid: missing", 2},
+    {"--grid 8", "option --grid: found '8', a grid of 1 axes, expected two", 2},
+    {"--grid 4x4 --gate-size 0", "option --gate-size: found '0'", 2},
+    {"--grid 4x4 --activation relu", "option --activation: found 'relu', expected one of gelu|none", 2},
+    {0},
+};
+
+static const struct battery_case too_large[] = {
+    {"--grid 20000x20000 --gate-size 1024", 1, BY_ADDRESSES(40000, 8),
+     BY_ADDRESSES("R=40000 G=40000 S=40000 D=40000", "R=20000 G=40000 S=40000 D=8"), ""},
+    {0},
+};
+
+static const struct battery_case counted[] = {
+    {"--grid 1x1 --gate-size 1", 1, 1, "R=1 D=1 G=1 S=1", ""},
+    {"--grid 3x4", 2, 3, "R=5 D=2 G=3 S=2", ""},
+    {"--grid 5x2 --gate-size 3 --activation none", 1, 2, "R=2 D=4 G=1 S=6", ""},
+    {0},
+};
+
+static double gate(const struct problem *p)
+{
+    struct chopd_problem z = chopd_of(p);
+    return (double)z.B * chopd_gate_multiply_adds(&z);
+}
+
+static const struct battery_case memory[] = {{"--grid 6x7 --gate-size 5", 1, 5, "R=8 D=6 G=3 S=4", ""}, {0}};
+
+/* A box may be as small as numbers are: the mean over it is the token that it lies in.  The naive form divides by one
+ * side and then by the other, since the area may underflow.
+ * Tolerance: that of two forms. */
+START_TEST(boxes_may_be_as_small_as_numbers_are)
+{
+    static const double side[][2] = {{1e-20, 1e-20}, {1e-40, 1}, {1, 1e-40}, {1e-45, 1e-45}, {1e-200, 1e-200}};
+    struct trial t = trial("--grid 5x7", &chopd, 1, 3, "D=2 R=5 G=1 S=2", "");
+    real *box = trial_tensor(&t, "boxes");
+    for (size_t r = 0; r < COUNT(side); r++)
+        for (int axis = 0; axis < 2; axis++) {
+            real least = sizeof(real) == 4 ? (real)1e-45 : (real)5e-324, length = (real)side[r][axis];
+            box[4 * r + (size_t)axis] = 0;
+            box[4 * r + 2 + (size_t)axis] = length > least ? length : least;
+        }
+    promise_one_function(&t, "small boxes", layer_tolerance(&t.problem));
+}
+END_TEST
+
+/* ChoP'D, Eq. 8-10, by hand: two tokens x = (3, 5), one channel; boxes 1 high and 2 wide, from half a token left of the
+ * token's middle.  Means are (3 + 5) / 2 and (5 + 0) / 2; the mix is 4, the gate 1/2, u5 is 2 and b is 1. */
+START_TEST(two_tokens_are_pooled_by_hand)
+{
+    struct trial t = trial("--grid 1x2 --gate-size 1 --activation none", &chopd, 1, 1, "D=1 R=1 G=1 S=1", "");
+    static const struct { const char *name; real value; } is[] = {
+        {"u4", 1}, {"mix", 4}, {"phi_w1", 1}, {"phi_b1", 0}, {"phi_w2", 0}, {"phi_b2", 0}, {"u5", 2}, {"b", 1},
+    };
+    for (size_t i = 0; i < COUNT(is); i++) trial_tensor(&t, is[i].name)[0] = is[i].value;
+    memcpy(trial_tensor(&t, "boxes"), (real[]){(real)-0.5, (real)-0.5, (real)0.5, (real)1.5}, 4 * sizeof(real));
+    for (int f = 0; operator_form_at(&chopd, f); f++) {
+        const real *y = trial_run_on(&t, operator_form_at(&chopd, f)->name, 1, (real[]){3, 5});
+        ck_assert(y[0] == 4 * 4 + 1);
+        ck_assert(y[1] == (real)2.5 * 4 + 1);
+    }
+}
+END_TEST
+
+/* Tolerance, float: Phi errs by at most 1.7e-8, Horner's rule adds less than u, 1 - Phi and the product round
+ * once: 3 u.  Double: half of an ulp of the C library's erf, and three roundings: 4 u. */
+START_TEST(gelu_in_lanes_is_gelu)
+{
+    double worst = 0;
+    real zero[2 * LANES] = {0};
+    for (int start = -1000000; start <= 1000000; start += 2 * (int)LANES) {
+        real y[2 * LANES], x[2 * LANES];
+        for (int l = 0; l < 2 * (int)LANES; l++) x[l] = y[l] = (real)((double)(start + l) * 2e-5);
+        bias_and_gelu(y, zero, 2 * LANES - 1, true);
+        for (size_t l = 0; l < 2 * LANES - 1; l++) {
+            double exact = (double)x[l] * erfc(-(double)x[l] * sqrt(0.5)) / 2, error = fabs((double)y[l] - exact);
+            worse(&worst, error == 0 ? 0 : error / fabs((double)x[l]));
+        }
+        ck_assert(y[2 * LANES - 1] == x[2 * LANES - 1]);
+    }
+    within("GELU", worst, (sizeof(real) == sizeof(float) ? 3 : 4) * UNIT_ROUNDOFF);
+
+    real ends[] = {0, (real)NAN, (real)INFINITY, sizeof(real) == sizeof(float) ? (real)-3e38 : (real)-1e300};
+    bias_and_gelu(ends, zero, 4, true);
+    ck_assert(ends[0] == 0);
+    ck_assert(isnan(ends[1]));
+    ck_assert(isinf(ends[2]) && ends[2] > 0);
+    ck_assert(ends[3] == 0);
+}
+END_TEST
+
+/* ChoP'D, Eq. 8. */
+static const struct { double box[4]; const char *text; } bad_box[] = {
+    {{1, -1, 1, 1}, "tensor boxes: found (1, -1, 1, 1) at [1, 0], expected finite y0 < y1 and x0 < x1"},
+    {{-1, 2, 1, 1}, "tensor boxes: found (-1, 2, 1, 1) at [1, 0]"},
+    {{-1, -1, NAN, 1}, "tensor boxes"},
+    {{-1, -INFINITY, 1, 1}, "tensor boxes"},
+    {{-INFINITY, -1, 1, 1}, "tensor boxes"},
+    {{-1, -1, INFINITY, 1}, "tensor boxes"},
+    {{-1, -1, 1, INFINITY}, "tensor boxes"},
+    {{-1, -1, 1, 1}, NULL},
+};
+START_TEST(boxes_without_an_inside_are_refused)
+{
+    static const struct { const char *name; int axes; size_t size[4]; } fitting[] = {
+        {"x", 3, {1, 4, 2}}, {"u4", 2, {2, 3}}, {"boxes", 3, {3, 1, 4}}, {"mix", 2, {3, 1}},
+        {"phi_w1", 4, {2, 2, 3, 3}}, {"phi_b1", 1, {2}}, {"phi_w2", 2, {3, 2}}, {"phi_b2", 1, {3}},
+        {"u5", 2, {2, 3}}, {"b", 1, {2}},
+    };
+    struct tensor list[COUNT(fitting)];
+    struct tensors file = {COUNT(fitting), list};
+    struct problem p;
+    for (size_t f = 0; f < COUNT(fitting); f++) {
+        succeeds(tensor_create(&list[f], fitting[f].name, fitting[f].axes, fitting[f].size));
+        for (size_t i = 0; i < list[f].count; i++) list[f].data[i] = 1;
+    }
+    for (size_t i = 0; i < 12; i++)
+        list[2].data[i] = (real)(i < 4 || i >= 8 ? (i % 4 < 2 ? -1 : 1) : bad_box[_i].box[i % 4]);
+    succeeds(problem_create(&p, &chopd, 2, (const char *[]){"--grid", "2x2"}));
+    if (bad_box[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, bad_box[_i].text);
+    else succeeds(problem_bind(&p, &file));
+    for (size_t f = 0; f < COUNT(fitting); f++) tensor_release(&list[f]);
+}
+END_TEST
+
+/* Boxes of odd numbers of tokens, around the token. */
+static const struct { size_t edge, h, w; } pooled[] = {{56, 1, 1}, {56, 3, 1}, {64, 1, 5}, {96, 3, 3}};
+
+/* ChoP'D, Sec. 2.3: means over boxes err as running sums along one axis do, not as an integral image.  A running
+ * sum of X tokens errs by X u / sqrt(3); the mean of X^2 is W^2 / 3.  The tolerance has squares of 2 W^2 / 9 over w^2 for
+ * both ends of a row, and h times H^2 / 9 over h^2 for the columns, times a chance (roundoff.h). */
+START_TEST(pooling_errs_as_running_sums_do)
+{
+    size_t H = pooled[_i].edge, W = H, h = pooled[_i].h, w = pooled[_i].w, entries = 0;
+    const real box[4] = {-(real)h / 2, -(real)w / 2, (real)h / 2, (real)w / 2}, one = 1;
+    real *plane = uniform(1, H * W, 1, 2), *out = zeros(H * W);
+    double squares = 0, mean = 0;
+    struct room room = room_open(1);
+    struct box_pool pool;
+    box_pool_prepare(&pool, &room, H, W, 1, 1);
+    succeeds(room_place(&room, NULL));
+    box_pool_load(&pool, box, &one);
+    box_pool_clear(&pool, &room, 0);
+    box_pool_plane(&pool, 0, out, plane, NULL, &room, 0);
+    for (size_t y = h / 2; y + h / 2 < H; y++)
+        for (size_t x = w / 2; x + w / 2 < W; x++, entries++) {
+            long double sum = 0;
+            for (size_t dy = 0; dy < h; dy++)
+                for (size_t dx = 0; dx < w; dx++) sum += (long double)plane[(y + dy - h / 2) * W + x + dx - w / 2];
+            sum /= (long double)(h * w);
+            squares += pow((double)((long double)out[y * W + x] - sum), 2);
+            mean += (double)sum;
+        }
+    double along = (double)(W * W) / (double)(w * w), down = (double)(H * H) / (double)h;
+    within("root mean square", sqrt(squares * (double)entries) / mean,
+           chance(entries) * sqrt(2 * along / 9 + down / 9) * UNIT_ROUNDOFF);
+    room_release(&room);
+}
+END_TEST
+
+/* Random boxes: the middles are 3 z for normal z, half of a side is 1/4 + 3 |z|.  Tolerance: five standard errors of
+ * the mean and variance of n normal z, and of the mean of |z|, which is sqrt(2 / pi) with variance 1 - 2 / pi. */
+START_TEST(drawn_boxes_lie_around_their_token)
+{
+    struct trial t = trial("--grid 3x3", &chopd, 1, 4, "D=4 R=512 G=2 S=2", "");
+    const real *box = problem_tensor(&t.problem, "boxes");
+    double n = 512 * 2, sum[2] = {0}, squares[2] = {0}, half[2] = {0};
+    for (size_t b = 0; b < 1024; b++, box += 4)
+        for (int a = 0; a < 2; a++) {
+            double middle = ((double)box[a] + (double)box[a + 2]) / 2;
+            ck_assert((double)box[a + 2] - (double)box[a] > 0.4999);
+            half[a] += ((double)box[a + 2] - (double)box[a]) / 2;
+            sum[a] += middle;
+            squares[a] += middle * middle;
+        }
+    for (int a = 0; a < 2; a++) {
+        within("mean of the middles", fabs(sum[a] / n), 5 * 3 / sqrt(n));
+        within("variance of the middles, from 9", fabs(squares[a] / n - 9), 9 * 5 * sqrt(2 / n));
+        within("mean of half a side", fabs(half[a] / n - 0.25 - 3 * 0.79788456), 5 * 3 * sqrt(0.36338023 / n));
+    }
+}
+END_TEST
+
+/* PyTorch's y is exact here, so golden vectors allow one form half of what two may differ by. */
+int main(void)
+{
+    static const struct battery fc_tables = {
+        .operator = &fc, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = fc_sizes, .kinds = fc_kinds,
+        .nan = fc_nan, .golden = fc_golden, .errors = fc_errors, .counted = fc_counted, .projections = none,
+        .memory = fc_memory, .stated = stated, .slack = 1024,
+    };
+    static const struct battery cp_tables = {
+        .operator = &dfc_cp, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = cp_sizes,
+        .kinds = cp_kinds, .nan = cp_nan, .golden = cp_golden, .errors = cp_errors, .too_large = cp_too_large, .counted = cp_counted,
+        .projections = none, .memory = cp_memory, .stated = stated, .slack = 1024,
+    };
+    static const struct battery tables = {
+        .operator = &chopd, .tolerance = layer_tolerance, .golden_tolerance = 0.5, .sizes = sizes, .kinds = kinds,
+        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
+        .projections = gate, .memory = memory, .stated = stated, .slack = 1024,
+    };
+    Suite *suite = suite_create("ChoP'D");
+    add_battery(suite, &fc_tables);
+    add_battery(suite, &cp_tables);
+    add_battery(suite, &tables);
+    TCase *own = add_case(suite, "ChoP'D alone");
+    tcase_add_test(own, boxes_may_be_as_small_as_numbers_are);
+    tcase_add_test(own, two_tokens_are_pooled_by_hand);
+    tcase_add_test(own, gelu_in_lanes_is_gelu);
+    tcase_add_loop_test(own, boxes_without_an_inside_are_refused, 0, (int)COUNT(bad_box));
+    tcase_add_loop_test(own, pooling_errs_as_running_sums_do, 0, (int)COUNT(pooled));
+    tcase_add_test(own, drawn_boxes_lie_around_their_token);
+    return run_suite(suite);
+}

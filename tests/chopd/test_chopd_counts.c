@@ -1,0 +1,243 @@
+/* test_chopd_counts.c -- what fully connected layers and Formers cost; test_chopd.c counts whole forms
+ *
+ * Counts are whole numbers and exact.  Of the paper's Fig. 3 only what Sec. 2.2 and 2.3 state is public. */
+
+#include <math.h>
+#include <stdio.h>
+#include "chopd_case.h"
+#include "dfc_case.h"
+#include "../../reference/msa.h"
+#include "../../reference/runtime/steps.h"
+#include "../../naive/chopd.h"
+
+void counted_dfc_apply(real *y, const real *x, const real *w, const struct dfc_problem *p);
+
+/* Bytes, and multiply-adds by formula, of a form. */
+static double peak(const struct trial *t, const char *form)
+{
+    return trial_peak(t, operator_form(t->problem.declaration, form));
+}
+
+static double formula(const struct trial *t, const char *form)
+{
+    return form_multiply_adds(operator_form(t->problem.declaration, form), &t->problem);
+}
+
+/* ---- layers ------------------------------------------------------------- */
+
+/* The entries of W that are not zero are the multiply-adds of a layer that skips the others; how many of these differ
+ * is how many numbers it stores. */
+static void expect(const char *what, const real *w, size_t n, double products, double numbers)
+{
+    double count = 0, different = 0;
+    for (size_t at = 0; at < n; at++) {
+        bool seen = w[at] == 0;
+        count += w[at] != 0;
+        for (size_t before = 0; before < at && !seen; before++) seen = w[before] == w[at];
+        different += !seen;
+    }
+    printf("    %-14s %8.0f products, %6.0f numbers\n", what, count, different);
+    ck_assert_msg(count == products && different == numbers, "%s: expected %g products and %g numbers", what,
+                  products, numbers);
+}
+
+/* ChoP'D, Sec. 2.2, "complexity can be reduced by using priors": fc costs and stores M N C D; windows of K tokens,
+ * here inside the grid, make that N K C D and K C D (convolution), N K C and K C (depth-wise), N C D and C D
+ * (point-wise), N K C and 1 (pooling).  A padded window has fewer entries at the border. */
+START_TEST(layers_cost_what_is_not_zero_in_w)
+{
+    enum { C = 3, D = 2, M = 30, K = 9 };
+    const struct window inside = {6, 5, 3, 1, 0}, padded = {6, 5, 3, 1, 1}, apart = {6, 5, 1, 1, 0};
+    struct trial dense = trial("", &fc, 1, C, "M=30 N=12 D=2", "");
+    size_t N = rows_out(&inside) * columns_out(&inside);
+    real *kernel = zeros(K * C * D), *ones = zeros(K * C);
+    for (size_t at = 0; at < K * C * D; at++) kernel[at] = (real)(at + 1);
+    for (size_t at = 0; at < K * C; at++) ones[at] = 1;
+    double n = (double)N;
+    ck_assert(formula(&dense, "fast") == M * n * C * D && problem_parameters(&dense.problem) == M * N * C * D);
+    expect("convolution", convolution_tensor(&inside, kernel, C, D), M * N * C * D, n * K * C * D, K * C * D);
+    expect("depth-wise", depthwise_tensor(&inside, kernel, C), M * N * C * C, n * K * C, K * C);
+    expect("point-wise", convolution_tensor(&apart, kernel, C, D), M * M * C * D, M * C * D, C * D);
+    expect("pooling", depthwise_tensor(&inside, ones, C), M * N * C * C, n * K * C, 1);
+    expect("padded", convolution_tensor(&padded, kernel, C, D), M * M * C * D, (3 * 6 - 2) * (3 * 5 - 2) * C * D,
+           K * C * D);
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.2: a dynamic layer costs M N C D for each image and what its tensor costs, here 4 R for each entry. */
+START_TEST(dynamic_layer_costs_as_the_static_one_and_g)
+{
+    for (size_t B = 1; B <= 3; B += 2) {
+        struct dfc_problem s = {.B = B, .M = 5, .N = 4, .C = 3, .D = 2};
+        struct trial t = trial("", &dfc_cp, B, 3, "M=5 N=4 D=2 R=6", "");
+        double entries = (double)B * 5 * 4 * 3 * 2;
+        real *y = zeros(B * 8);
+        multiplications();
+        counted_dfc_apply(y, t.x, normal(1, B * 120), &s);
+        ck_assert((double)multiplications() == entries);
+        ck_assert(formula(&t, "naive") - entries == 4 * 6 * entries);
+    }
+}
+END_TEST
+
+/* ---- factors ------------------------------------------------------------ */
+
+/* ChoP'D, Sec. 2.3: Eq. 6 with absolute positions multiplies M C R + M R + R + N R + N D R times for an image.  Eq. 6
+ * written step by step with a counter gives the fast form's y and its formula. */
+START_TEST(eq6_multiplies_as_its_formula_says)
+{
+    struct trial t = trial("--activation none", &dfc_cp, 2, 3, "M=7 N=5 D=4 R=6", "");
+    struct dfc_problem s = dfc_of(&t.problem);
+    struct steps count;
+    make_whole(&t);
+    memset(trial_tensor(&t, "b"), 0, s.N * s.D * sizeof(real));
+    equal(eq6(&s, t.x, ABSOLUTE, &count), trial_run(&t, "fast", 1), t.outputs);
+    ck_assert(all_steps(&count) == formula(&t, "fast"));
+    ck_assert(count.u4 == 2 * 7 * 3 * 6 && count.u2 == 2 * 7 * 6 && count.u1 == 2 * 6 && count.u3 == 2 * 5 * 6);
+    ck_assert(count.u5 == 2 * 5 * 4 * 6);
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.3: the factors store (B + M + N + C + D) R numbers for B M N C D, and ChoP'D (C + D + 5 G) R, phi
+ * and a bias for any M and N. */
+START_TEST(factors_store_sums_for_products)
+{
+    struct trial factors = trial("", &dfc_cp, 1, 96, "M=196 N=196 D=96 R=96", "");
+    size_t stored = problem_parameters(&factors.problem) - 196 * 96;
+    ck_assert_uint_eq(stored, (1 + 196 + 196 + 96 + 96) * 96);
+    ck_assert(stored <= 5 * 196 * 96);
+    printf("    196 tokens, 96 channels, R = 96: %.0f times less than W\n", 196.0 * 196 * 96 * 96 / (double)stored);
+
+    struct trial small = trial("--grid 14x14", &chopd, 1, 96, "R=96 D=96 G=4 S=24", "");
+    struct trial large = trial("--grid 28x28", &chopd, 1, 96, "R=96 D=96 G=4 S=24", "");
+    size_t phi = 24 * 96 * 9 + 24 + 96 * 24 + 96;
+    ck_assert_uint_eq(problem_parameters(&small.problem), (96 + 96 + 5 * 4) * 96 + phi + 96);
+    ck_assert_uint_eq(problem_parameters(&large.problem), problem_parameters(&small.problem));
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.3, Eq. 7, Fig. 2: self-attention costs M C R + M N R + N D R, and the map of queries and keys 2 M C R
+ * + M N R; here M = N and C = D = R.  Its weights are the same for any number of tokens. */
+START_TEST(transformer_block_costs_three_steps_and_its_map)
+{
+    static const struct { const char *options; double N; } plane[] = {{"--grid 2x3", 6}, {"--grid 4x3", 12}};
+    const double C = 8;
+    for (size_t n = 0; n < COUNT(plane); n++) {
+        struct trial t = trial(plane[n].options, &msa, 1, 8, "", "rpe b_qkv b_o");
+        double N = plane[n].N, steps = N * C * C + N * N * C + N * C * C, map = 2 * N * C * C + N * N * C;
+        ck_assert(formula(&t, "fast") == steps + map);
+        ck_assert_uint_eq(problem_parameters(&t.problem), 4 * 8 * 8);
+    }
+}
+END_TEST
+
+/* ---- ChoP'D --------------------------------------------------------------- */
+
+static struct trial layer_on(size_t H, size_t W)
+{
+    char options[40];
+    snprintf(options, sizeof options, "--grid %zux%zu", H, W);
+    return trial(options, &chopd, 1, 16, "R=24 D=16 G=4 S=4", "");
+}
+
+/* What another token costs, if there are twice as many rows. */
+static double for_a_token(const char *form, size_t H, size_t W)
+{
+    struct trial once = layer_on(H, W), twice = layer_on(2 * H, W);
+    return (formula(&twice, form) - formula(&once, form)) / (double)(H * W);
+}
+
+/* ChoP'D, Sec. 2.3, from O(M N) to O(M): in the fast form another token costs the same for any number of tokens, at
+ * most C R + R D + R (6 G + 3); in the naive form, the dense tensor, it costs more and more. */
+START_TEST(chopd_costs_the_same_for_every_token)
+{
+    double fast = for_a_token("fast", 7, 14), naive = for_a_token("naive", 7, 14);
+    printf("    %.0f multiply-adds for a token\n", fast);
+    ck_assert(fast > 16 * 24 && fast <= 16 * 24 + 24 * 16 + 24 * (6 * 4 + 3));
+    for (size_t H = 14; H <= 56; H *= 2) {
+        double before = naive;
+        ck_assert(for_a_token("fast", H, 14) == fast && for_a_token("fast", H, 56) == fast);
+        naive = for_a_token("naive", H, 14);
+        ck_assert(naive > 1.9 * before);
+    }
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.3, "constant computational cost even when the receptive field is global": boxes of one token
+ * against boxes of 29 x 29, which cover all of 15 x 15 tokens around each token.  The naive sum has an entry for
+ * each token of a box. */
+START_TEST(chopd_does_not_see_the_size_of_its_boxes)
+{
+    double products[2], bytes[2], entries[2] = {0, 0};
+    for (int whole = 0; whole < 2; whole++) {
+        struct trial t = trial("--grid 15x15", &chopd, 1, 3, "R=4 D=3 G=2 S=2", "");
+        real *box = trial_tensor(&t, "boxes"), *P = zeros(225 * 225 * 8);
+        for (size_t e = 0; e < 4 * 8; e++) box[e] = (real)((e % 4 < 2 ? -1 : 1) * (whole ? 14.5 : 0.5));
+        products[whole] = formula(&t, "fast");
+        bytes[whole] = peak(&t, "fast");
+        chopd_naive_pooling(P, box, 15, 15, 4, 2);
+        for (size_t at = 0; at < 225 * 225 * 8; at++) entries[whole] += P[at] > 0;
+    }
+    ck_assert(products[0] == products[1] && bytes[0] == bytes[1]);
+    ck_assert(entries[0] == 225 * 8 && entries[1] == 225.0 * 225 * 8);
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.3: memory grows by R = 24 numbers for a token in the fast form, by C D + R G + R for a pair of
+ * tokens in the naive form.  Allowed: 12 numbers more for the padded table of one thread; 1 % for N R and phi. */
+START_TEST(chopd_takes_memory_for_its_components)
+{
+    struct trial small = layer_on(48, 48), large = layer_on(96, 96), tiny = layer_on(7, 7), less = layer_on(14, 14);
+    double fast = (peak(&large, "fast") - peak(&small, "fast")) / sizeof(real) / (3 * 48 * 48);
+    double naive = (peak(&less, "naive") - peak(&tiny, "naive")) / sizeof(real) / (196 * 196 - 49 * 49);
+    printf("    fast %.1f numbers for a token, naive %.1f for a pair\n", fast, naive);
+    ck_assert(fast >= 24 && fast <= 24 + 12);
+    ck_assert(fabs(naive / (16 * 16 + 24 * 4 + 24) - 1) <= 0.01);
+}
+END_TEST
+
+/* Sec. 1 and 2.3: the cost is comparable to a convolution with a small kernel.  C = D = R, G boxes: between one tap and
+ * nine, without phi and the spreading of its 4 x 4 cells along the rows (s W R).  With all, on 7 x 7 tokens of 512
+ * channels, 3.3 C^2.
+ * Tolerance: zero against the formula; half of the last digit of the decimals. */
+START_TEST(chopd_costs_between_one_tap_and_nine)
+{
+    static const struct { size_t side, C, G; double ratio; } layer[] = {
+        {56, 96, 1, 2.083}, {56, 96, 4, 2.271}, {14, 384, 4, 2.068}, {56, 64, 4, 2.406},
+    };
+    const double C = (double)layer[_i].C, N = (double)(layer[_i].side * layer[_i].side), cells = 4;
+    char options[64], sizes[64];
+    snprintf(options, sizeof options, "--grid %zux%zu --gate-size 4", layer[_i].side, layer[_i].side);
+    snprintf(sizes, sizeof sizes, "R=%zu D=%zu G=%zu S=8", layer[_i].C, layer[_i].C, layer[_i].G);
+    struct problem p = shaped(options, &chopd, 1, layer[_i].C, sizes, "");
+    struct chopd_problem of_p;
+    succeeds(chopd.resolve(&of_p, &p));
+    double all = form_multiply_adds(operator_form(&chopd, "fast"), &p);
+    double token = (all - chopd_gate_multiply_adds(&of_p) - cells * (double)layer[_i].side * C) / N;
+    ck_assert(token == C * (2 * C + 6 * (double)layer[_i].G + 2));
+    within("for a token, over C^2", fabs(token / (C * C) - layer[_i].ratio), 0.0005);
+    ck_assert(token > C * C && token < 9 * C * C);
+
+    struct problem least = shaped("--grid 7x7", &chopd, 1, 512, "R=512 D=512 G=4 S=64", "");
+    double whole = form_multiply_adds(operator_form(&chopd, "fast"), &least) / 49 / (512 * 512);
+    within("with phi, on 7 x 7 tokens", fabs(whole - 3.3), 0.005);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ChoP'D, counts");
+    TCase *layers = add_case(suite, "layers");
+    tcase_add_test(layers, layers_cost_what_is_not_zero_in_w);
+    tcase_add_test(layers, dynamic_layer_costs_as_the_static_one_and_g);
+    TCase *factors = add_case(suite, "factors");
+    tcase_add_test(factors, eq6_multiplies_as_its_formula_says);
+    tcase_add_test(factors, factors_store_sums_for_products);
+    tcase_add_test(factors, transformer_block_costs_three_steps_and_its_map);
+    TCase *pooling = add_case(suite, "pooling");
+    tcase_add_test(pooling, chopd_costs_the_same_for_every_token);
+    tcase_add_test(pooling, chopd_does_not_see_the_size_of_its_boxes);
+    tcase_add_test(pooling, chopd_takes_memory_for_its_components);
+    tcase_add_loop_test(pooling, chopd_costs_between_one_tap_and_nine, 0, 4);
+    return run_suite(suite);
+}

@@ -1,0 +1,258 @@
+/* test_chopd_readings.c -- what ChoP'D leaves open, and what follows from each reading
+ *
+ * Where no tolerance is given, numbers are whole and it is zero. */
+
+#include "chopd_case.h"
+#include "dfc_case.h"
+#include "../../reference/msa.h"
+
+void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p);
+
+/* Six tokens in a row, with factors of whole numbers; u2 has this many rows. */
+static struct dfc_problem whole_factors(size_t rows)
+{
+    enum { B = 2, N = 6, C = 3, D = 2, R = 4 };
+    return (struct dfc_problem){
+        .B = B, .M = N, .N = N, .C = C, .D = D, .R = R,
+        .u1 = integers(1, B * R, 3), .u2 = integers(2, rows * R, 3), .u3 = integers(3, N * R, 3),
+        .u4 = integers(4, C * R, 3), .u5 = integers(5, D * R, 3),
+    };
+}
+
+/* Eq. 6 with the image repeated for each token out, X_imnc = X_imc: its second step sums over m for each n. */
+static real *eq6_repeated(const struct dfc_problem *s, const real *x)
+{
+    size_t M = s->M, N = s->N, D = s->D, R = s->R;
+    real *y = zeros(s->B * N * D), *z = matrix_product(x, s->u4, s->B * M, s->C, R);
+    for (size_t inr = 0; inr < s->B * N * R; inr++) {
+        size_t i = inr / (N * R), nr = inr % (N * R), r = inr % R;
+        real sum = 0;
+        for (size_t m = 0; m < M; m++) sum += z[(i * M + m) * R + r] * s->u2[m * R + r];
+        sum *= s->u3[nr] * s->u1[i * R + r];
+        for (size_t d = 0; d < D; d++) y[inr / R * D + d] += sum * s->u5[d * R + r];
+    }
+    return y;
+}
+
+/* ---- Eq. 5, 6 and 7 -------------------------------------------------- */
+
+/* ChoP'D, Eq. 6, footnote 1. With u3 of ones all tokens out are equal in Eq. 5, whatever u2. With sliding patches
+ * among zeros, where m is relative to n, they are not. */
+START_TEST(relative_reading_of_eq6_is_another_layer)
+{
+    struct dfc_problem f = whole_factors(11);
+    real *x = integers(9, 2 * 6 * 3, 3);
+    struct steps count;
+    f.u3 = filled(6 * 4, 1);
+    real *dense = eq5_in_eq3(&f, x);
+    equal(eq6(&f, x, ABSOLUTE, &count), dense, 2 * 6 * 2);
+    for (size_t n = 1; n < 6; n++) equal(dense + n * 2, dense, 2);
+    real *relative = eq6(&f, x, RELATIVE, &count);
+    unequal(relative + 2, relative, 2);
+    unequal(relative, dense, 2 * 6 * 2);
+}
+END_TEST
+
+/* Derived from Eq. 6: a^(m - n) = a^m a^-n, so the gate can take the share of n. Exact: powers of two. */
+START_TEST(readings_of_eq6_meet_for_exponential_kernels)
+{
+    static const double base[] = {2, 0.5, -1, 1};
+    struct dfc_problem relative = whole_factors(11), absolute = relative;
+    real *x = integers(9, 2 * 6 * 3, 3), *kernel = zeros(11 * 4), *u2 = zeros(6 * 4), *u3 = zeros(6 * 4);
+    struct steps count;
+    for (size_t r = 0; r < 4; r++) {
+        for (size_t o = 0; o < 11; o++) kernel[o * 4 + r] = (real)pow(base[r], (double)o - 5);
+        for (size_t n = 0; n < 6; n++) {
+            u2[n * 4 + r] = (real)pow(base[r], (double)n);
+            u3[n * 4 + r] = relative.u3[n * 4 + r] * (real)pow(base[r], -(double)n);
+        }
+    }
+    relative.u2 = kernel, absolute.u2 = u2, absolute.u3 = u3;
+    real *y = eq6(&relative, x, RELATIVE, &count);
+    equal(y, eq5_in_eq3(&absolute, x), 2 * 6 * 2);
+    kernel[7 * 4] += 1;
+    unequal(eq6(&relative, x, RELATIVE, &count), y, 2 * 6 * 2);
+
+    struct dfc_problem one = whole_factors(1);
+    one.M = one.N = 1;
+    equal(eq6(&one, x, RELATIVE, &count), eq5_in_eq3(&one, x), 2 * 2);
+}
+END_TEST
+
+/* Derived from Eq. 5 and 6: one term for each component and token out. The matrix of a kernel, entries those of m - n,
+ * has rank N, and rank one if the kernel is exponential. */
+START_TEST(relative_reading_is_absolute_with_r_n_terms)
+{
+    enum { B = 2, N = 6, C = 3, D = 2, R = 4, MANY = R * N };
+    struct dfc_problem f = whole_factors(2 * N - 1);
+    struct steps count;
+    struct trial t = trial("--activation none", &dfc_cp, B, C, "M=6 N=6 D=2 R=24", "");
+    real *u1 = trial_tensor(&t, "u1"), *u2 = trial_tensor(&t, "u2"), *u3 = trial_tensor(&t, "u3");
+    real *u4 = trial_tensor(&t, "u4"), *u5 = trial_tensor(&t, "u5");
+    t.x = integers(9, B * N * C, 3);
+    trial_fill(&t, "b", 0);
+    for (size_t term = 0; term < MANY; term++) {
+        size_t r = term / N, at = term % N;
+        for (size_t i = 0; i < B; i++) u1[i * MANY + term] = f.u1[i * R + r];
+        for (size_t m = 0; m < N; m++) u2[m * MANY + term] = f.u2[(m + N - 1 - at) * R + r];
+        for (size_t n = 0; n < N; n++) u3[n * MANY + term] = n == at ? f.u3[n * R + r] : 0;
+        for (size_t c = 0; c < C; c++) u4[c * MANY + term] = f.u4[c * R + r];
+        for (size_t d = 0; d < D; d++) u5[d * MANY + term] = f.u5[d * R + r];
+    }
+    real *y = eq6(&f, t.x, RELATIVE, &count);
+    ck_assert(largest(y, t.outputs) > 2);
+    forms_equal(&t, y);
+
+    for (size_t r = 0; r <= R; r++) {
+        real toeplitz[N * N];
+        for (size_t mn = 0; mn < N * N; mn++) {
+            size_t offset = mn / N + N - 1 - mn % N;
+            toeplitz[mn] = r < R ? f.u2[offset * R + r] : (real)pow(2, (double)offset);
+        }
+        ck_assert_uint_eq(matrix_rank(toeplitz, N, N, 1e-9), r < R ? N : 1);
+    }
+}
+END_TEST
+
+/* ChoP'D, Eq. 6, footnote 1. With the image repeated for each token out Eq. 6 is Eq. 5 in Eq. 3. */
+START_TEST(eq6_of_the_repeated_image_is_eq5_in_eq3)
+{
+    struct dfc_problem f = whole_factors(6);
+    real *x = integers(9, 2 * 6 * 3, 3), *y = eq5_in_eq3(&f, x);
+    ck_assert(largest(y, 2 * 6 * 2) > 2);
+    equal(eq6_repeated(&f, x), y, 2 * 6 * 2);
+}
+END_TEST
+
+/* ChoP'D, Eq. 7, footnote 3: softmax(Q_imch K_inch) has queries at m and keys at n. Summed over m, with Q and K
+ * exchanged, it is self-attention; over the keys it is not. Tolerance as for self-attention (test_chopd_layers.c). */
+START_TEST(softmax_sums_over_the_tokens_in)
+{
+    enum { M = 9, C = 4 };
+    struct dfc_problem s = {.B = 1, .M = M, .N = M, .C = C, .D = C};
+    struct trial t = trial("--grid 9 --scale 0.5", &msa, 1, C, "", "rpe b_qkv w_o b_o");
+    real *qkv = trial_tensor(&t, "w_qkv"), *map = attention_map(t.x, qkv, qkv + C * C, M, C, C, (real)0.5);
+    memcpy(qkv + 2 * C * C, identity_matrix(C), C * C * sizeof *qkv);
+    real *y = trial_run(&t, "naive", 1);
+    for (int over_m = 0; over_m < 2; over_m++) {
+        real *w = zeros(M * M * C * C);
+        for (size_t mn = 0; mn < M * M; mn++)
+            for (size_t c = 0; c < C; c++)
+                w[place(&s, 0, mn / M, mn % M, c, c)] = map[over_m ? mn % M * M + mn / M : mn];
+        double difference = largest_difference(layer(&s, w, t.x), y, M * C);
+        if (over_m) within("over m", difference, 2 * layer_bound(&s, w, t.x, C + 3 * M + 200));
+        else beyond("over the keys", difference, 0.01);
+    }
+}
+END_TEST
+
+/* ---- ChoP'D -------------------------------------------------------------------- */
+
+/* ChoP'D, Eq. 8 and 10: u2_mr = sum_g P_mrg E_rg, m one of 5 x 7 offsets on 3 x 4 tokens. If m counts tokens, all
+ * tokens out are equal; with P moved by one offset the layer differs. Exact: sides are powers of two. */
+START_TEST(eq8_needs_no_n_on_unfolded_tokens)
+{
+    enum { H = 3, W = 4, N = H * W, C = 2, D = 3, R = 2, G = 2, DOWN = 2 * H - 1, ACROSS = 2 * W - 1 };
+    enum { AS_UNFOLDED, AS_TOKENS, MOVED, WAYS };
+    static const real box[R * G][4] = {
+        {-1.25, -1, .75, 3}, {-.5, -3.5, .5, .5}, {0, 0, 2, 2}, {-3.75, .25, .25, 1.25},
+    };
+    struct trial t = trial("--grid 3x4 --activation none", &chopd, 1, C, "R=2 D=3 G=2 S=1", "");
+    const struct chopd_problem p = chopd_of(&t.problem);
+    real *u2 = zeros(DOWN * ACROSS * R), *y[WAYS];
+    make_whole(&t);
+    trial_put(&t, "boxes", box[0]);
+    trial_fill(&t, "b", 0);
+    open_gate(&t);
+
+    for (size_t at = 0; at < DOWN * ACROSS; at++)
+        for (size_t rg = 0; rg < R * G; rg++) {
+            double down = (double)(at / ACROSS) - (H - 1), across = (double)(at % ACROSS) - (W - 1);
+            const real *b = box[rg];
+            double shared = meets(down, (double)b[0], (double)b[2]) * meets(across, (double)b[1], (double)b[3]);
+            double P = shared / (double)((b[2] - b[0]) * (b[3] - b[1]));
+            u2[at * R + rg / G] += (real)P * p.mix[rg];
+        }
+    for (int way = 0; way < WAYS; way++) {
+        y[way] = zeros(N * D);
+        for (size_t nm = 0; nm < N * N; nm++) {
+            size_t n = nm / N, m = nm % N, out = way == AS_TOKENS ? 0 : n;
+            size_t offset = (m / W + H - 1 - out / W) * ACROSS + m % W + W - 1 - out % W;
+            if (way == MOVED) offset = (offset + 1) % (DOWN * ACROSS);
+            for (size_t cdr = 0; cdr < C * D * R; cdr++) {
+                size_t c = cdr / (D * R), d = cdr / R % D, r = cdr % R;
+                y[way][n * D + d] += t.x[m * C + c] * p.u4[c * R + r] * u2[offset * R + r] * p.u5[d * R + r];
+            }
+        }
+    }
+    forms_equal(&t, y[AS_UNFOLDED]);
+    for (size_t n = 1; n < N; n++) equal(y[AS_TOKENS] + n * D, y[AS_TOKENS], D);
+    unequal(y[AS_UNFOLDED] + D, y[AS_UNFOLDED], D);
+    unequal(y[MOVED], y[AS_UNFOLDED], N * D);
+}
+END_TEST
+
+/* The largest minor of two images and two tokens of a gate [images][N][R], over its largest entry squared. */
+static double largest_minor(const real *gate, size_t images, size_t N, size_t R)
+{
+    double most = 0, entry = largest(gate, images * N * R);
+    for (size_t i = 0; i < images; i++)
+        for (size_t j = 0; j < i; j++)
+            for (size_t m = 0; m < N; m++)
+                for (size_t n = 0; n < m; n++)
+                    for (size_t r = 0; r < R; r++) {
+                        const real *a = gate + i * N * R + r, *b = gate + j * N * R + r;
+                        worse(&most, fabs((double)a[m * R] * (double)b[n * R] - (double)a[n * R] * (double)b[m * R]));
+                    }
+    return most / (entry * entry);
+}
+
+/* ChoP'D, Eq. 9 and 10: a product u1_ir u3_nr has no minors but zeros. Without phi's last map the gate's minors are
+ * within 16 u, the roundings of four entries. */
+START_TEST(gate_is_no_product_of_image_and_token)
+{
+    enum { B = 3, N = 25, C = 3, R = 2 };
+    for (int constant = 0; constant < 2; constant++) {
+        struct trial t = trial("--grid 5x5 --gate-size 3", &chopd, B, C, "R=2 D=3 G=1 S=4", "");
+        struct chopd_problem p = chopd_of(&t.problem);
+        if (constant) trial_fill(&t, "phi_w2", 0);
+        double minor = largest_minor(gates(&p, t.x), B, N, R);
+        if (constant) within("    without phi's last map", minor, 16 * UNIT_ROUNDOFF);
+        else beyond("a minor of the gate", minor, 1e-3);
+    }
+}
+END_TEST
+
+/* ChoP'D, Sec. 2.3, below Eq. 9. phi's cost is the paper's; interpolating takes 3 N R. */
+START_TEST(gate_is_constant_in_n_but_its_use_is_not)
+{
+    double phi[2], larger[2];
+    for (size_t k = 0; k < 2; k++) {
+        const char *options = k ? "--grid 14x14 --gate-size 4" : "--grid 7x7 --gate-size 4";
+        struct trial t = trial(options, &chopd, 1, 3, "R=5 D=3 G=2 S=2", "");
+        struct chopd_problem p = chopd_of(&t.problem);
+        phi[k] = chopd_gate_multiply_adds(&p);
+        multiplications();
+        counted_chopd_larger(zeros(p.N * p.R), normal(1, 16 * p.R), &p);
+        larger[k] = (double)multiplications();
+        ck_assert(larger[k] == 3 * (double)(p.N * p.R));
+    }
+    ck_assert(phi[0] == phi[1] && phi[0] == 16 * (9 * 3 * 2 + 2 * 5) && larger[1] == 4 * larger[0]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ChoP'D, readings");
+    TCase *factors = add_case(suite, "factors");
+    tcase_add_test(factors, relative_reading_of_eq6_is_another_layer);
+    tcase_add_test(factors, readings_of_eq6_meet_for_exponential_kernels);
+    tcase_add_test(factors, relative_reading_is_absolute_with_r_n_terms);
+    tcase_add_test(factors, eq6_of_the_repeated_image_is_eq5_in_eq3);
+    tcase_add_test(factors, softmax_sums_over_the_tokens_in);
+    TCase *pooling = add_case(suite, "pooling and gate");
+    tcase_add_test(pooling, eq8_needs_no_n_on_unfolded_tokens);
+    tcase_add_test(pooling, gate_is_no_product_of_image_and_token);
+    tcase_add_test(pooling, gate_is_constant_in_n_but_its_use_is_not);
+    return run_suite(suite);
+}

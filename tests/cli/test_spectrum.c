@@ -1,0 +1,159 @@
+/* test_spectrum.c -- the mean spectrum of HiLo's Algorithm 1 (spectrum.h)
+ *
+ * P = H W points, F(u,v) the transform, |y| the length of a plane.  The error of an FFT is at most 7 u log2 P of its
+ * length sqrt(P) |y| (Higham 2002, thm 24.2).  FFTW sums a prime axis of n points with another (n + 4) u, the explicit
+ * sum takes P u.  If a magnitude is off by d, its logarithm is off by at most -log(1 - d/|F|). */
+
+#include "../support/support.h"
+#include <math.h>
+#include "../../reference/cli/log_spectrum.h"
+
+#define PI 3.14159265358979323846264338327950288L
+
+/* Grids one wide, odd, prime and not square. */
+static const struct { size_t H, W; } size[] = {
+    {1, 1}, {1, 2}, {1, 7}, {7, 1}, {2, 1}, {2, 2}, {4, 4}, {5, 6}, {6, 5}, {3, 11}, {8, 12}, {13, 13},
+};
+
+/* |F(u,v)| of channel c of image b by the sum of spectrum.h; angles are reduced in whole numbers first. */
+static double magnitude(const real *y, size_t b, size_t c, size_t u, size_t v, size_t H, size_t W, size_t C)
+{
+    long double re = 0, im = 0;
+    for (size_t j = 0; j < H; j++)
+    for (size_t k = 0; k < W; k++) {
+        long double turn = (long double)(u * j % H) / (long double)H + (long double)(v * k % W) / (long double)W;
+        long double value = y[((b * H + j) * W + k) * C + c];
+        re += value * cosl(2 * PI * turn);
+        im -= value * sinl(2 * PI * turn);
+    }
+    return (double)hypotl(re, im);
+}
+
+/* sqrt(P) |y|, the bound of |F|. */
+static double most(const real *y, size_t b, size_t c, size_t P, size_t C)
+{
+    double squares = 0;
+    for (size_t i = 0; i < P; i++) squares += pow((double)y[(b * P + i) * C + c], 2);
+    return sqrt((double)P * squares);
+}
+
+static double bound(size_t H, size_t W)
+{
+    double P = (double)(H * W);
+    return (7 * log2(P) + (double)(H + W) + 8 + P) * UNIT_ROUNDOFF;
+}
+
+/* HiLo, Algorithm 1: the mean over the batch of log |F|, the zero frequency at (H/2, W/2). Tolerance: the mean of
+ * -log(1 - d/|F|), d = bound(H, W) sqrt(P) |y|, and (B + 4) u (|log| + 1). */
+START_TEST(spectrum_is_the_explicit_sum)
+{
+    size_t B = 3, H = size[_i].H, W = size[_i].W, C = 2, P = H * W;
+    real *y = normal(1, B * P * C), *out = zeros(C * P), *changed = zeros(C * P);
+    double worst = 0, noticed = 0;
+
+    succeeds(spectrum(out, y, B, H, W, C));
+    real *brighter = copy(y, B * P * C);
+    brighter[P * C + 1] += (real)0.01;
+    succeeds(spectrum(changed, brighter, B, H, W, C));
+
+    for (size_t c = 0; c < C; c++)
+    for (size_t u = 0; u < H; u++)
+    for (size_t v = 0; v < W; v++) {
+        double mean = 0, allowed = 0;
+        for (size_t b = 0; b < B; b++) {
+            double F = magnitude(y, b, c, u, v, H, W, C);
+            mean += log(F) / (double)B;
+            allowed += -log1p(-bound(H, W) * most(y, b, c, P, C) / F) / (double)B
+                     + (double)(B + 4) * UNIT_ROUNDOFF * (fabs(log(F)) + 1);
+        }
+        size_t at = (c * H + (u + H / 2) % H) * W + (v + W / 2) % W;
+        worse(&worst, fabs((double)out[at] - mean) / allowed);
+        worse(&noticed, fabs((double)changed[at] - mean) / allowed);
+    }
+    within("spectrum against the explicit sum", worst, 1);
+    beyond("... with one pixel brighter by a hundredth", noticed, 1);
+    ck_assert_double_eq(largest_difference(out, changed, P), 0);
+}
+END_TEST
+
+/* fy periods down and fx across: P/2 at (H/2 + fy, W/2 + fx) and at the mirror image, P where both are one.
+ * Tolerance: there twice bound(H, W) sqrt(2) and u |log P|; elsewhere magnitudes are below (bound + 4 u) P. */
+START_TEST(a_wave_peaks_where_fftshift_says)
+{
+    size_t H = size[_i].H, W = size[_i].W, P = H * W;
+    real *y = zeros(P), *out = zeros(P);
+
+    for (size_t fy = 0; fy < H; fy++)
+    for (size_t fx = 0; fx < W; fx++) {
+        for (size_t j = 0; j < H; j++)
+        for (size_t k = 0; k < W; k++)
+            y[j * W + k] = (real)cosl(2 * PI * ((long double)(fy * j % H) / (long double)H
+                                               + (long double)(fx * k % W) / (long double)W));
+        succeeds(spectrum(out, y, 1, H, W, 1));
+
+        size_t one = (H / 2 + fy) % H * W + (W / 2 + fx) % W;
+        size_t two = (H / 2 + H - fy) % H * W + (W / 2 + W - fx) % W;
+        double peak = log((double)P / (one == two ? 1 : 2)), rest = bound(H, W) + 4 * UNIT_ROUNDOFF;
+        double tolerance = 4 * rest + UNIT_ROUNDOFF * (2 * peak + 2);
+        for (size_t i = 0; i < P; i++) {
+            if (i == one || i == two) ck_assert_double_le(fabs((double)out[i] - peak), tolerance);
+            else ck_assert_double_le((double)out[i], log(rest * (double)P));
+        }
+    }
+}
+END_TEST
+
+/* HiLo, Algorithm 1, log before mean: strengths 1 and 4 give log 2, not log 2.5; a dark image gives -infinity.
+ * Tolerance: log 4, its half and log 1, each rounded once, 4 u. */
+START_TEST(logarithms_are_averaged)
+{
+    size_t H = 3, W = 4, P = H * W, C = 3;
+    real *y = zeros(2 * P * C), *out = zeros(C * P);
+    y[0] = 1;                           /* image 0, channel 0 */
+    y[P * C] = 4;                       /* image 1, channel 0 */
+    y[1] = 1;                           /* image 0, channel 1; dark in image 1 */
+    y[2] = (real)NAN;
+    succeeds(spectrum(out, y, 2, H, W, C));
+
+    within("mean of log 1 and log 4", largest_difference(out, filled(P, log(2.0)), P), 4 * UNIT_ROUNDOFF);
+    for (size_t i = 0; i < P; i++) {
+        ck_assert(isinf((double)out[P + i]) && out[P + i] < 0);
+        ck_assert(isnan((double)out[2 * P + i]));
+    }
+}
+END_TEST
+
+START_TEST(bad_sizes_and_no_memory)
+{
+    static const size_t zero[][4] = {{0, 3, 4, 1}, {1, 0, 4, 1}, {1, 3, 0, 1}, {1, 3, 4, 0}};
+    real *y = normal(3, 12), *out = zeros(12);
+    for (size_t n = 0; n < COUNT(zero); n++)
+        refused(spectrum(out, y, zero[n][0], zero[n][1], zero[n][2], zero[n][3]), STATUS_BAD_INPUT, "at least 1");
+    refused(spectrum(out, y, 0, 3, 4, 1), STATUS_BAD_INPUT, "[0, 3, 4, 1]");
+    refused(spectrum(out, y, 1, (size_t)1 << 16, (size_t)1 << 16, 1), STATUS_BAD_INPUT, "at most");
+
+    size_t before = memory_in_use();
+    for (long requests = 0; requests < 2; requests++) {
+        memory_fail_after(requests);
+        status s = spectrum(out, y, 1, 3, 4, 1);
+        memory_fail_after(-1);
+        refused(s, STATUS_FAILURE, "not enough memory for a spectrum");
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+    succeeds(spectrum(out, y, 1, 3, 4, 1));
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("spectrum");
+    TCase *equation = add_case(suite, "the equation");
+    TCase *theorems = add_case(suite, "theorems");
+    TCase *edges = add_case(suite, "edges");
+    tcase_add_loop_test(equation, spectrum_is_the_explicit_sum, 0, COUNT(size));
+    tcase_add_loop_test(theorems, a_wave_peaks_where_fftshift_says, 0, COUNT(size));
+    tcase_add_test(theorems, logarithms_are_averaged);
+    tcase_add_test(edges, bad_sizes_and_no_memory);
+    return run_suite(suite);
+}

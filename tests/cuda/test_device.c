@@ -1,0 +1,178 @@
+/* test_device.c -- the host's part of the CUDA forms, on a runtime without a device
+ *
+ * runtime.h stands in for CUDA, cuBLAS and cuFFT.  Nothing here tests kernels, nor whether the libraries do what their
+ * manuals say. */
+
+#define _XOPEN_SOURCE 700
+#include <stdio.h>
+#include <string.h>
+#include "runtime.h"
+#include "../support/support.h"
+
+/* A plan of the form, prepared on a device that may give this many bytes (0: all). */
+static status prepared(struct plan *plan, int device, size_t allowed)
+{
+    *plan = (struct plan){.form = &on_the_runtime, .threads = 1};
+    plan->room = room_open(1);
+    plan->state = keep(1, on_the_runtime.state);
+    status s = runtime_plugin()->choose(device, allowed);
+    return s.code ? s : on_the_runtime.prepare(plan);
+}
+
+static status loaded_and_run(struct plan *plan, real *y, const real *x)
+{
+    memset(y, 0, RUNTIME_REALS * sizeof *y);
+    status s = on_the_runtime.load(plan);
+    return s.code ? s : on_the_runtime.run(plan, y, x);
+}
+
+static void nothing_is_left(void)
+{
+    struct runtime_state left = runtime_state();
+    ck_assert_int_eq(left.handles, 0);
+    ck_assert_uint_eq(left.bytes[0] + left.bytes[1], 0);
+    ck_assert(!left.error_left);
+    ck_assert_int_eq(left.foreign, 0);
+}
+
+/* Each call of a plan's life fails once: the plan reports it, waits for its copies, and leaves no error that a later
+ * launch would report.  Release returns all memory and handles, after a second load and run or without. */
+static bool fails_at(int call, bool again)
+{
+    real *x = integers(1, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
+    struct plan plan;
+    runtime_open(90);
+    runtime_fail(call);
+    status s = prepared(&plan, 0, 0);
+    bool there = s.code == STATUS_OK;
+    if (there) s = loaded_and_run(&plan, y, x);
+    struct runtime_state now = runtime_state();
+    ck_assert_msg(!now.error_left, "call %d: its error is left", call);
+    ck_assert_msg(now.copies == 0, "call %d: a copy is under way", call);
+    ck_assert_msg(now.failed == (s.code != STATUS_OK), "call %d: %s", call, s.code ? s.message : "not reported");
+    if (there && now.came && again) {
+        succeeds(loaded_and_run(&plan, y, x));
+        equal(y, x, RUNTIME_REALS);
+    }
+    on_the_runtime.release(&plan);
+    nothing_is_left();
+    return runtime_state().came;
+}
+
+START_TEST(any_call_of_the_runtime_may_fail)
+{
+    int call = 1;
+    while (fails_at(call, true) && fails_at(call, false)) call++;
+    printf("    %d calls\n", call - 1);
+    ck_assert_int_gt(call, 60);
+}
+END_TEST
+
+/* Two plans on two devices run alternately, the second time without copies, with each kind of call as a run's first.
+ * The runtime rejects a handle of another device than the current one. */
+START_TEST(a_plan_keeps_its_device)
+{
+    real *x = integers(2, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
+    struct plan plan[2];
+    runtime_open(80);
+    for (int d = 0; d < 2; d++) succeeds(prepared(&plan[d], d, 0));
+    for (int d = 0; d < 2; d++) {
+        succeeds(loaded_and_run(&plan[d], y, x));
+        equal(y, x, RUNTIME_REALS);
+    }
+    for (int d = 0; d < 2; d++) {
+        ck_assert_uint_eq(runtime_state().bytes[d], runtime_plugin()->bytes(&plan[d]));
+        runtime_plugin()->stay(&plan[d], true);
+    }
+    for (int step = 0; step < 6; step++) {
+        runtime_first(step / 2);
+        succeeds(on_the_runtime.run(&plan[step % 2], y, x));
+    }
+    for (int d = 0; d < 2; d++) on_the_runtime.release(&plan[d]);
+    nothing_is_left();
+}
+END_TEST
+
+/* The plug-in counts the bytes that the runtime does, with the work areas of cuBLAS (NVIDIA: 4 MiB, 32 MiB from 9.0 on)
+ * and cuFFT.  A plan that may have this many bytes is prepared, one that may have one less is rejected. */
+START_TEST(work_areas_are_counted)
+{
+    static const struct { int capability; size_t blas; } device[] = {{75, 4}, {80, 4}, {90, 32}, {120, 32}};
+    real *x = integers(3, RUNTIME_REALS, 9), *y = zeros(RUNTIME_REALS);
+    struct plan plan;
+    runtime_open(device[_i].capability);
+    succeeds(prepared(&plan, 0, 0));
+    succeeds(loaded_and_run(&plan, y, x));
+    size_t bytes = runtime_plugin()->bytes(&plan);
+    ck_assert_uint_eq(bytes, runtime_state().bytes[0]);
+    ck_assert_uint_eq(bytes >> 20, 2 * device[_i].blas);
+    on_the_runtime.release(&plan);
+    succeeds(prepared(&plan, 0, bytes));
+    on_the_runtime.release(&plan);
+    refused(prepared(&plan, 0, bytes - 1), STATUS_BAD_INPUT, "--max-memory");
+    on_the_runtime.release(&plan);
+    nothing_is_left();
+}
+END_TEST
+
+/* KiB by capability, from the CUDA C++ Programming Guide, less what the driver reserves for every block. */
+START_TEST(two_blocks_share_a_multiprocessor)
+{
+    static const struct { int capability; size_t one, two; } device[] = {
+        {75, 64, 32}, {80, 163, 81}, {86, 99, 49}, {90, 227, 113},
+    };
+    runtime_open(device[_i].capability);
+    ck_assert_uint_eq(runtime_shared_bytes(1), device[_i].one << 10);
+    ck_assert_uint_eq(runtime_shared_bytes(2), device[_i].two << 10);
+}
+END_TEST
+
+/* TF32 and BF16 need capability 8.0. */
+START_TEST(tensor_cores_need_capability_8)
+{
+    struct form form = {.name = "cuda-tf32"};
+    struct plan plan = {.form = &form};
+    runtime_open(80);
+    succeeds(runtime_tensor_cores(&plan));
+    runtime_open(75);
+    refused(runtime_tensor_cores(&plan), STATUS_BAD_INPUT,
+            "form cuda-tf32: found a device of compute capability 7.5, expected at least 8.0");
+}
+END_TEST
+
+/* An nvcc that exits 1, one that knows only old architectures, and one that compiles nothing: make says why in one line
+ * and succeeds. */
+static const struct { const char *nvcc, *why; } toolkit[] = {
+    {"exit 1", "it knows none of sm_75, sm_80 and sm_90"},
+    {"echo compute_35; echo compute_61", "it knows none of sm_75, sm_80 and sm_90"},
+    {"test $1 != --list-gpu-arch || exec echo compute_80; echo fatal: no compiler >&2; exit 1", "fatal: no compiler"},
+};
+
+START_TEST(make_goes_on_without_a_toolkit)
+{
+    char command[800], said[200] = "", more[200] = "";
+    snprintf(command, sizeof command,
+             "unset MAKEFLAGS MAKELEVEL; d=$(mktemp -d) && echo '%s' >$d/nvcc && chmod +x $d/nvcc && "
+             "make --no-print-directory plug-ins CUDA=$d/nvcc BUILD=$d/build 2>&1; status=$?; rm -rf $d; exit $status",
+             toolkit[_i].nvcc);
+    FILE *make = popen(command, "r");
+    ck_assert_ptr_nonnull(make);
+    ck_assert(fgets(said, sizeof said, make) && !fgets(more, sizeof more, make));
+    ck_assert_int_eq(pclose(make), 0);
+    ck_assert_msg(!strncmp(said, "built without CUDA: ", 20) && strstr(said, toolkit[_i].why), "%s", said);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("device");
+    TCase *host = add_case(suite, "the host's part");
+    tcase_add_test(host, any_call_of_the_runtime_may_fail);
+    tcase_add_test(host, a_plan_keeps_its_device);
+    tcase_add_loop_test(host, work_areas_are_counted, 0, 4);
+    tcase_add_loop_test(host, two_blocks_share_a_multiprocessor, 0, 4);
+    tcase_add_test(host, tensor_cores_need_capability_8);
+    TCase *build = add_case(suite, "the build");
+    tcase_add_loop_test(build, make_goes_on_without_a_toolkit, 0, 3);
+    return run_suite(suite);
+}

@@ -1,0 +1,161 @@
+/* elsa_case.h -- shared by the tests of ELSA: one image with every tensor of Algorithm 2, a bound of rounding errors */
+
+#ifndef TWICETOLD_TESTS_ELSA_CASE_H
+#define TWICETOLD_TESTS_ELSA_CASE_H
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../support/trial.h"
+#include "../../naive/elsa.h"
+
+/* One image: a problem without projections, its inputs, and results of the naive form's steps, shaped as there. */
+struct scene {
+    struct elsa_problem of;
+    struct neighbours around;
+    const real *q, *k, *v;
+    const real *factor, *summand;       /* NULL: no ghost head */
+    real *hp, *kp, *unfolded, *h, *row, *filters, *contexts, *f;
+};
+
+struct subject { const char *grid; size_t C, h, K, dilation; int equation; };
+
+/* A scene of this shape with room for all results and no inputs yet; without a ghost head. */
+static inline struct scene empty_scene(const struct subject *s)
+{
+    size_t entries = s->K * s->K, C = s->C, N;
+    struct scene m = {.of = {.heads = {.B = 1, .C = C, .Q = C, .h = s->h, .c = C / s->h}, .K = s->K, .entries = entries,
+                             .dilation = s->dilation, .equation = s->equation, .scale = 1,
+                             .ghost = {.channels = C, .heads = s->h, .offsets = entries}}};
+    struct room sizes = room_open(1);
+    grid window;
+
+    succeeds(grid_parse(&m.of.grid, s->grid));
+    const size_t sides[] = {s->K, s->K};
+    succeeds(grid_create(&window, 2, sides));
+    m.of.heads.N = N = m.of.grid.tokens;
+    neighbours_prepare(&m.around, &sizes, &m.of.grid, &window, NULL, s->dilation);
+    m.around.token = keep(N * entries, sizeof(int));
+    neighbours_load(&m.around);
+    m.hp = zeros(N * C);
+    m.kp = zeros(N * C);
+    m.unfolded = zeros(N * entries * C);
+    m.h = zeros(s->h * entries * N);
+    m.row = zeros(entries);
+    m.filters = zeros(C * entries * N);
+    m.contexts = zeros(N * entries * C);
+    m.f = zeros(N * C);
+    return m;
+}
+
+/* Inputs are whole numbers from -2 to 2, so that logits are exact in every order of summation, or normal, maps scaled
+ * so that a logit is of order one. */
+static inline struct scene scene_of(const struct subject *s, bool whole)
+{
+    struct scene m = empty_scene(s);
+    size_t tokens = m.of.heads.N * s->C, maps = s->C * s->h * m.of.entries;
+    const size_t count[] = {tokens, tokens, tokens, maps, maps, s->h * m.of.entries};
+    real *a[COUNT(count)];
+    for (size_t n = 0; n < COUNT(count); n++) a[n] = whole ? integers(n + 1, count[n], 2) : normal(n + 1, count[n]);
+    for (size_t i = 0; i < maps && !whole; i++) {
+        a[3][i] /= sqrt((real)s->C);
+        a[4][i] /= sqrt((real)s->C);
+    }
+    m.q = a[0];
+    m.k = a[1];
+    m.v = a[2];
+    m.of.rk = a[3];
+    m.of.rq = a[4];
+    m.of.rb = a[5];
+    return m;
+}
+
+static inline struct scene whole_scene(const struct subject *s) { return scene_of(s, true); }
+static inline struct scene normal_scene(const struct subject *s) { return scene_of(s, false); }
+
+/* The steps in their order: the logits of Eq. 6 and 7, in h; the filters of what is in h, applied. */
+static inline void make_logits(struct scene *m)
+{
+    elsa_naive_product(m->hp, m->kp, m->q, m->k, &m->of);
+    elsa_naive_unfold(m->unfolded, m->kp, &m->around, m->of.heads.Q);
+    elsa_naive_logits(m->h, m->hp, m->unfolded, &m->of);
+}
+
+static inline void apply_filters(struct scene *m)
+{
+    elsa_naive_filters(m->filters, m->h, m->factor, m->summand, &m->of);
+    elsa_naive_unfold(m->contexts, m->v, &m->around, m->of.heads.C);
+    elsa_naive_apply(m->f, m->filters, m->contexts, &m->of);
+}
+
+static inline const real *run_hearts(struct scene *m)
+{
+    make_logits(m);
+    elsa_naive_softmax(m->h, m->row, &m->of);
+    apply_filters(m);
+    return m->f;
+}
+
+/* ---- how much rounding may show -------------------------------------- */
+
+/* Two ways to the same y, from the same q, k and v, over the largest entry of y: a probabilistic bound of the largest
+ * error (roundoff.h).
+ *
+ * A logit is two sums of C products (in the final variant g K^2 and then Q) whose partial sums have a root mean square
+ * of at most S = 2 max(1, |scale|); its absolute error is the relative error of a weight.  K^2 weights and their
+ * products with values are summed, each filter with one rounding more of the ghost head; 10 for the exponential, the
+ * scale and the division.  A filter norm divides by a deviation that may be small: 4 times.  Rounding errors of a sum
+ * of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, lambda = 8):
+ *
+ *     8 (S sqrt(2 n) + 2 K + 12) u,   n = C, or g K^2 + Q */
+static inline double elsa_tolerance(const struct problem *p)
+{
+    struct elsa_problem e;
+    succeeds(elsa.resolve(&e, p));
+    double n = e.equation ? (double)e.heads.C : (double)e.g * (double)e.entries + (double)e.heads.Q;
+    double S = 2 * fmax(1, fabs((double)e.scale)), loss = e.equation == 4 && e.norm == ELSA_FILTER ? 4 : 1;
+    return 8 * loss * (S * sqrt(2 * n) + 2 * (double)e.K + 12) * UNIT_ROUNDOFF;
+}
+
+static inline double scene_tolerance(const struct scene *m)
+{
+    return 8 * (2 * sqrt(2 * (double)m->of.heads.C) + 2 * (double)m->of.K + 12) * UNIT_ROUNDOFF;
+}
+
+/* ---- whole problems --------------------------------------------------- */
+
+/* Query and value, or the value alone, are x itself. */
+static inline void pass_x(struct trial *t, bool query)
+{
+    size_t C = problem_size(&t->problem, "C");
+    memcpy(trial_tensor(t, "w_qkv") + 2 * C * C, identity_matrix(C), C * C * sizeof(real));
+    if (query) memcpy(trial_tensor(t, "w_qkv"), identity_matrix(C), C * C * sizeof(real));
+}
+
+/* Small whole numbers in every parameter; with `values` the value is x itself. */
+static inline void make_whole(struct trial *t, bool values)
+{
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+        size_t count = t->problem.tensor[r].data ? t->problem.tensor[r].count : 0;
+        if (count) memcpy(t->problem.tensor[r].data, integers(10 + r, count, 2), count * sizeof(real));
+    }
+    if (values) pass_x(t, false);
+    t->x = integers(9, t->inputs, 2);
+}
+
+/* All forms give exactly y. */
+static inline void both_equal(const struct trial *t, const real *y)
+{
+    ck_assert(largest(y, t->outputs) > 4);
+    forms_equal(t, y);
+}
+
+/* The token dy and dx from token i of an H x W grid, or -1. */
+static inline int beside(int i, int H, int W, int dy, int dx)
+{
+    int row = i / W + dy, column = i % W + dx;
+    return row < 0 || row >= H || column < 0 || column >= W ? -1 : row * W + column;
+}
+
+#endif

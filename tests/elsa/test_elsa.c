@@ -1,0 +1,373 @@
+/* test_elsa.c -- ELSA's forms agree; what is special to it; what it costs; theorems are in test_elsa_theorems.c */
+
+#include "elsa_case.h"
+#include "../support/battery.h"
+#include "../../fast/tuned/vec.h"
+
+/* Grids one token wide, prime; kernels and dilations that leave the grid; rows of more than four vectors; odd
+ * numbers of channels; scores that overflow unless the largest is subtracted; groups of every width; a ghost head of
+ * one matrix; enough rows that strips of logits are reused. */
+static const struct battery_case sizes[] = {
+    {"--grid 1x1 --kernel 1", 1, 1, "", "ghost_mul ghost_add"},
+    {"--grid 1x7 --kernel 3 --heads 3", 2, 6, "", ""},
+    {"--grid 5x1 --kernel 5 --heads 2 --head-map block", 1, 6, "", "w_o b_o"},
+    {"--grid 13x7 --kernel 7 --heads 2", 2, 34, "", "b_qkv"},
+    {"--grid 4x5 --kernel 7 --dilation 2 --heads 3 --lambda 2 --gamma -0.5", 1, 9, "", "b_o"},
+    {"--grid 6x8 --kernel 3 --dilation 50 --heads 2 --lambda 0", 2, 8, "", ""},
+    {"--grid 14x14 --kernel 7 --heads 3", 1, 96, "", ""},
+    {"--grid 3x150 --kernel 5 --heads 2 --scale -0.7", 1, 10, "", ""},
+    {"--grid 28x71 --kernel 5 --heads 2", 1, 6, "", ""},
+    {"--grid 9x33 --kernel 3 --heads 5 --head-map block --gamma 0", 1, 15, "", "ghost_mul ghost_add b_qkv"},
+    {"--grid 8x6 --kernel 3 --heads 2 --equation 6 --scale 1.5", 3, 12, "", ""},
+    {"--grid 5x40 --kernel 5 --heads 1 --equation 6", 1, 17, "", "ghost_mul ghost_add w_o b_o"},
+    {"--grid 6x7 --kernel 3 --heads 2 --variant final", 2, 6, "Q=16", ""},
+    {"--grid 1x11 --kernel 3 --heads 2 --variant final", 2, 6, "Q=16", ""},
+    {"--grid 7x70 --kernel 5 --dilation 2 --heads 3 --variant final --head-map block --scale 0.5", 1, 9,
+     "Q=8", "ghost_mul ghost_add"},
+    {"--grid 1x1 --kernel 3 --variant final", 1, 1, "Q=24", "w_o b_o b_qkv"},
+    {"--grid 6x7 --kernel 3 --heads 2 --scale 40", 1, 12, "", ""},
+    {"--grid 6x7 --kernel 3 --heads 2 --variant final --group-width 1", 2, 6, "Q=5", ""},
+    {"--grid 5x19 --kernel 3 --heads 2 --variant final --group-width 2", 1, 6, "Q=6", "b_qkv"},
+    {"--grid 9x66 --kernel 5 --heads 3 --variant final --group-width 4 --lambda 0", 1, 9, "Q=12", "ghost_mul"},
+    {"--grid 6x7 --kernel 3 --heads 2 --variant final --group-width 6", 1, 6, "Q=12", ""},
+    {"--grid 6x7 --kernel 3 --heads 2 --variant final --group-width 16 --dilation 2", 1, 6, "Q=32", "w_o b_o"},
+    {"--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma -0.5", 2, 9, "", "ghost_mul"},
+    {"--grid 4x5 --kernel 3 --heads 3 --lambda 0 --equation 6 --head-map block", 1, 9, "", "ghost_mul"},
+    {"--grid 6x7 --kernel 3 --heads 2 --equation 4", 2, 10, "", ""},
+    {"--grid 5x6 --kernel 5 --dilation 2 --heads 3 --equation 4 --norm filter --scale 0.5", 1, 9, "", "b_o"},
+    {"--grid 6x9 --kernel 3 --heads 2 --equation 4 --area window", 2, 10, "", ""},
+    {"--grid 14x7 --kernel 7 --heads 2 --equation 4 --area window --terms qk+b", 1, 34, "", "b_qkv"},
+    {"--grid 7x5 --kernel 3 --heads 4 --equation 4 --norm identity --terms b", 1, 4, "", "w_o b_o"},
+    {"--grid 4x6 --kernel 3 --heads 2 --equation 4 --norm identity --terms qr+rk", 2, 6, "", ""},
+    {0},
+};
+
+/* One of each kind. */
+static const struct battery_case kinds[] = {
+    {"--grid 6x5 --kernel 3 --heads 3", 2, 9, "", ""},
+    {"--grid 6x5 --kernel 3 --heads 3 --equation 6", 2, 9, "", ""},
+    {"--grid 6x5 --kernel 3 --heads 3 --variant final", 2, 9, "Q=8", ""},
+    {"--grid 6x5 --kernel 3 --heads 3 --variant final --group-width 3", 2, 9, "Q=6", ""},
+    {"--grid 6x5 --kernel 3 --heads 3 --equation 4", 2, 9, "", ""},
+    {"--grid 6x9 --kernel 3 --heads 3 --equation 4 --area window --norm filter", 2, 9, "", ""},
+    {0},
+};
+
+/* NaN in token (3, 2) of 6 x 5 reaches the tokens around it, in all channels.  (In Eq. 4 it reaches more: the naive
+ * form's map of all tokens multiplies NaN by the zeros of tokens that are far away.) */
+static bool near(size_t token, size_t channel, void *unused)
+{
+    (void)channel;
+    (void)unused;
+    size_t y = token / 5, x = token % 5;
+    return y >= 2 && y <= 4 && x >= 1 && x <= 3;
+}
+
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 6x5 --kernel 3 --heads 3", 2, 9, "", ""}, (3 * 5 + 2) * 9 + 4, near},
+    {{"--grid 6x5 --kernel 3 --heads 3 --equation 6", 2, 9, "", ""}, (3 * 5 + 2) * 9 + 4, near},
+    {{"--grid 6x5 --kernel 3 --heads 3 --variant final", 2, 9, "Q=8", ""}, (3 * 5 + 2) * 9 + 4, near},
+    {{"--grid 6x5 --kernel 3 --heads 3 --variant final --group-width 3", 2, 9, "Q=6", ""}, (3 * 5 + 2) * 9 + 4, near},
+    {{0}, 0, NULL},
+};
+
+static const struct battery_case too_large[] = {{"--grid 16384x16384 --kernel 16383", 1, 4, "", ""}, {0}};
+
+static const char *const golden[] = {
+    "elsa_eq7", "elsa_eq7_ghost", "elsa_eq7_block", "elsa_eq7_dilated", "elsa_eq7_root", "elsa_eq7_paper", "elsa_eq6",
+    "elsa_final", "elsa_final_ghost", "elsa_eq4_window", "elsa_eq4_neighbours", "elsa_eq4_convolution",
+    "elsa_eq4_dynamic", "elsa_eq4_filter", NULL,
+};
+
+static const struct battery_error errors[] = {
+    {"--grid 4x4", "option --kernel: missing", 6},
+    {"--grid 4 --kernel 3", "option --grid: found '4', a grid of 1 axes, expected two", 6},
+    {"--grid 4x4 --kernel 4", "option --kernel: found 4, expected an odd number", 6},
+    {"--grid 4x4 --kernel 3x3", "option --kernel: found '3x3'", 6},
+    {"--grid 4x4 --kernel 3 --heads 4", "option --heads: found 4, expected a divisor of C = 6", 6},
+    {"--grid 4x4 --kernel 3 --dilation 0", "option --dilation: found '0'", 6},
+    {"--grid 4x4 --kernel 3 --variant final --equation 7", "option --equation: found beside --variant final", 6},
+    {"--grid 4x4 --kernel 3 --variant first", "option --variant: found 'first', expected one of final", 6},
+    {"--grid 4x4 --kernel 3 --group-width 8", "option --group-width: found, expected only with --variant final", 6},
+    {"--grid 4x4 --kernel 3 --variant final --group-width 0", "option --group-width: found '0'", 6},
+    {"--grid 4x4 --kernel 3 --norm softmax", "option --norm: found, expected only with --equation 4", 6},
+    {"--grid 4x4 --kernel 3 --equation 4 --lambda 1", "option --lambda: found with --equation 4", 6},
+    {"--grid 4x4 --kernel 3 --equation 4 --head-map modulo",
+     "option --head-map: found with --equation 4, which has no ghost head", 6},
+    {"--grid 4x4 --kernel 3 --equation 4 --terms qk+qq", "option --terms: found 'qk+qq'", 6},
+    {"--grid 4x4 --kernel 3 --equation 4 --terms b+b", "option --terms: found 'b+b'", 6},
+    {"--grid 4x4 --kernel 3 --equation 4 --area window", "expected a divisor of 4 and 4", 6},
+    {"--grid 6x6 --kernel 3 --equation 4 --area window --dilation 2", "option --dilation: found with --area window", 6},
+    {0},
+};
+
+/* Each equation; a ghost head adds C K^2 N. */
+static const struct battery_case counted[] = {
+    {"--grid 1x1 --kernel 1", 1, 1, "", ""},
+    {"--grid 4x5 --kernel 3 --heads 3", 2, 6, "", ""},
+    {"--grid 3x7 --kernel 5 --heads 2 --dilation 2", 1, 4, "", "ghost_mul ghost_add w_o b_o"},
+    {"--grid 4x3 --kernel 3 --heads 2 --equation 6", 1, 4, "", "b_qkv"},
+    {"--grid 4x5 --kernel 3 --heads 2 --variant final", 2, 4, "Q=8", ""},
+    {"--grid 4x5 --kernel 3 --heads 2 --variant final --group-width 2 --lambda 0", 2, 4, "Q=6", "ghost_mul"},
+    {"--grid 4x5 --kernel 3 --heads 2 --equation 4", 2, 4, "", ""},
+    {"--grid 5x6 --kernel 5 --heads 1 --equation 4 --dilation 2 --terms qk", 1, 3, "", ""},
+    {"--grid 6x3 --kernel 3 --heads 2 --equation 4 --area window --terms qr+rk", 1, 4, "", ""},
+    {0},
+};
+
+static const struct battery_case memory[] = {
+    {"--grid 6x7 --kernel 3 --heads 2", 1, 8, "", "w_o b_o"},
+    {"--grid 6x7 --kernel 3 --heads 2 --equation 4", 1, 8, "", "w_o b_o"},
+    {0},
+};
+
+/* The table of reference/elsa.h for one image of the naive form: z twice, its neighbourhoods, the attention, a filter,
+ * the filters of all channels and neighbourhoods of values; q, k and v as projected, and dense copies; in Eq. 4 the map
+ * of one head, and tables of tokens and of offsets. */
+static double stated(const struct problem *p, const struct form *form)
+{
+    struct elsa_problem z;
+    succeeds(elsa.resolve(&z, p));
+    double N = (double)z.heads.N, C = (double)z.heads.C, h = (double)z.heads.h, n = (double)z.entries;
+    if (strcmp(form->name, "naive")) return -1;
+    double bytes = plan_bytes(&elsa, form) + real_bytes(3 * N * C) + 4 * real_bytes(N * C) + real_bytes(n);
+    bytes += int_bytes(N * n);
+    if (z.equation == 4) return bytes + real_bytes(N * N) + int_bytes(N * n);
+    return bytes + 2 * real_bytes(N * C) + 2 * real_bytes(N * n * C) + real_bytes(h * n * N) + real_bytes(C * n * N)
+           + 2 * real_bytes(C * n);
+}
+
+/* ELSA, Eq. 7, Algorithm 2: neighbours off the grid take part in the softmax, but have no value.  With z = (2, 3) the
+ * logits of token 0 are 2, 2 + 3 and seven zeros, those of token 1 are 3, 3 and seven zeros.
+ * Tolerance: nine exponentials and their sum. */
+START_TEST(neighbours_off_the_grid_take_part)
+{
+    const struct subject s = {"1x2", 1, 1, 3, 1, 7};
+    struct scene m = empty_scene(&s);
+    real q[] = {2, 3}, k[] = {1, 1}, v[] = {10, 20}, rk[9] = {0}, rq[9] = {0}, rb[9] = {0};
+    rk[4] = rk[5] = rq[5] = 1;
+    m.q = q, m.k = k, m.v = v, m.of.rk = rk, m.of.rq = rq, m.of.rb = rb;
+    const real *f = run_hearts(&m);
+    double first = (exp(2.0) * 10 + exp(5.0) * 20) / (exp(2.0) + exp(5.0) + 7), second = exp(3.0) * 20 + 10;
+    second /= 2 * exp(3.0) + 7;
+    within("token 0", fabs((double)f[0] - first) / first, 10 * UNIT_ROUNDOFF);
+    within("token 1", fabs((double)f[1] - second) / second, 10 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* ELSA, App. D: a group convolution is one of wider groups whose kernels are zero between the narrow ones.
+ * Exact in the naive form, which adds zeros; in the fast form the tolerance of two forms, twice. */
+static const size_t width[] = {1, 2, 4, 8};
+START_TEST(narrow_groups_are_wide_ones_with_zeros)
+{
+    static const char *const shared[] = {"w_qkv", "b_qkv", "conv_b", "mix_w", "mix_b", "ghost_mul", "ghost_add",
+                                         "w_o", "b_o"};
+    size_t g = width[_i];
+    char options[100];
+    snprintf(options, sizeof options, "--grid 5x7 --kernel 3 --heads 2 --variant final --group-width %zu", g);
+    struct trial narrow = trial(options, &elsa, 1, 6, "Q=16", "");
+    struct trial wide = trial("--grid 5x7 --kernel 3 --heads 2 --variant final --group-width 16", &elsa, 1, 6,
+                              "Q=16", "");
+    for (size_t n = 0; n < COUNT(shared); n++) {
+        size_t count = wide.problem.tensor[problem_row(&wide.problem, shared[n])].count;
+        memcpy(trial_tensor(&wide, shared[n]), trial_tensor(&narrow, shared[n]), count * sizeof(real));
+    }
+    real *kernels = trial_tensor(&wide, "conv_w"), *own = trial_tensor(&narrow, "conv_w");
+    memset(kernels, 0, 16 * 16 * 9 * sizeof *kernels);
+    for (size_t o = 0; o < 16; o++) memcpy(kernels + (o * 16 + o / g * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
+    double allowed = 2 * elsa_tolerance(&wide.problem);
+    real *y = trial_run(&wide, "naive", 1);
+    equal(trial_run(&narrow, "naive", 1), y, wide.outputs);
+    within("fast, narrow", relative_difference(trial_run(&narrow, "fast", 1), y, wide.outputs), allowed);
+    within("fast, wide", relative_difference(trial_run(&wide, "fast", 1), y, wide.outputs), allowed);
+    memset(kernels, 0, 16 * 16 * 9 * sizeof *kernels);
+    for (size_t o = 0; o < 16; o++)
+        memcpy(kernels + (o * 16 + (o / g + 1) % (16 / g) * g) * 9, own + o * g * 9, g * 9 * sizeof *own);
+    beyond("    the next group's", relative_difference(trial_run(&wide, "naive", 1), y, wide.outputs), 0.01);
+}
+END_TEST
+
+/* ELSA, Eq. 8: if lambda is 0, ghost_mul does not matter; if gamma is 0 too, there is no ghost head.  Exact. */
+START_TEST(ghost_sums_alone_are_powers_of_zero)
+{
+    const char *kind_of = _i ? "--variant final --group-width 4" : "--equation 7";
+    const char *Q = _i ? "Q=8" : "";
+    char options[120], none[120];
+    snprintf(options, sizeof options, "--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma 1.5 %s", kind_of);
+    snprintf(none, sizeof none, "--grid 4x5 --kernel 3 --heads 3 --lambda 0 --gamma 0 %s", kind_of);
+    struct trial both = trial(options, &elsa, 1, 6, Q, ""), alone = trial(options, &elsa, 1, 6, Q, "ghost_mul");
+    struct trial zero = trial(none, &elsa, 1, 6, Q, "ghost_mul");
+    struct trial without = trial(none, &elsa, 1, 6, Q, "ghost_mul ghost_add");
+    for (int f = 0; f < 2; f++) {
+        const char *form = f ? "fast" : "naive";
+        real *y = trial_run(&both, form, 1);
+        equal(trial_run(&alone, form, 1), y, both.outputs);
+        equal(trial_run(&zero, form, 1), trial_run(&without, form, 1), both.outputs);
+        unequal(trial_run(&zero, form, 1), y, both.outputs);
+    }
+}
+END_TEST
+
+/* A file that fits a problem of 3 x 4 tokens and two channels, Eq. 7, without the tensors named: ones. */
+static struct tensors file_without(struct tensor list[7], const char *without)
+{
+    static const struct { const char *name; size_t size[3]; } fitting[] = {
+        {"x", {1, 12, 2}}, {"w_qkv", {6, 2, 0}}, {"rk", {2, 1, 9}}, {"rq", {2, 1, 9}}, {"rb", {1, 9, 0}},
+        {"ghost_mul", {2, 9, 0}}, {"ghost_add", {2, 9, 0}},
+    };
+    struct tensors file = {0, list};
+    for (size_t f = 0; f < COUNT(fitting); f++) {
+        if (strstr(without, fitting[f].name)) continue;
+        struct tensor *t = &list[file.count++];
+        succeeds(tensor_create(t, fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
+        for (size_t i = 0; i < t->count; i++) t->data[i] = 1;
+    }
+    return file;
+}
+
+/* ELSA, Eq. 8: a fractional lambda with a base below 0, or a negative one with a base of 0, is an error.  0 to the
+ * power 0 is 1: with lambda = 0 a ghost_mul of zeros equals one of ones. */
+static const struct { const char *lambda; double base; const char *text; } power[] = {
+    {"0.5", -1, "tensor ghost_mul: found -1 to the power 0.5, expected bases of at least 0"},
+    {"-1.5", -1, "tensor ghost_mul: found -1 to the power -1.5"},
+    {"-1", 0, "tensor ghost_mul: found 0 to the power -1, expected other bases"},
+    {"2", -1, NULL}, {"-2", -1, NULL}, {"0", 0, NULL}, {"0.5", 0, NULL},
+};
+START_TEST(powers_without_a_value_are_refused)
+{
+    struct tensor list[7];
+    struct tensors file = file_without(list, "");
+    struct problem p;
+    list[5].data[17] = (real)power[_i].base;
+    const char *const words[] = {"--grid", "3x4", "--kernel", "3", "--lambda", power[_i].lambda};
+    succeeds(problem_create(&p, &elsa, (int)COUNT(words), words));
+    if (power[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, power[_i].text);
+    else succeeds(problem_bind(&p, &file));
+    if (!strcmp(power[_i].lambda, "0")) {
+        const struct form *fast = operator_form(&elsa, "fast");
+        real *y = run_form(&p, fast, 1, list[0].data);
+        list[5].data[17] = 1;
+        equal(run_form(&p, fast, 1, list[0].data), y, 24);
+    }
+    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
+}
+END_TEST
+
+/* ELSA, Eq. 8: a ghost head has both matrices or neither; if lambda is 0, as in the public models, ghost_add may stand
+ * alone. */
+static const struct { const char *lambda, *without, *text; } lone[] = {
+    {"1", "ghost_mul", "tensor ghost_add: found without ghost_mul, expected both or neither, or --lambda 0"},
+    {"0.5", "ghost_mul", "tensor ghost_add: found without ghost_mul"},
+    {"1", "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
+    {"0", "ghost_add", "tensor ghost_mul: found without ghost_add, expected both or neither"},
+    {"0", "ghost_mul", NULL}, {"-0.0", "ghost_mul", NULL}, {"0", "ghost_mul ghost_add", NULL},
+};
+START_TEST(a_ghost_head_is_whole_or_has_no_factors)
+{
+    struct tensor list[7];
+    struct tensors file = file_without(list, lone[_i].without);
+    struct problem p;
+    const char *const words[] = {"--grid", "3x4", "--kernel", "3", "--lambda", lone[_i].lambda};
+    succeeds(problem_create(&p, &elsa, (int)COUNT(words), words));
+    if (lone[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, lone[_i].text);
+    else succeeds(problem_bind(&p, &file));
+    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
+
+    char options[64];
+    real *block;
+    snprintf(options, sizeof options, "--grid 3x4 --kernel 3 --lambda %s", lone[_i].lambda);
+    p = shaped(options, &elsa, 1, 2, "", lone[_i].without);
+    status s = problem_draw(&p, 1, &block);
+    if (lone[_i].text && problem_row(&p, "ghost_add") >= 0 && p.tensor[problem_row(&p, "ghost_add")].present)
+        refused(s, STATUS_BAD_INPUT, lone[_i].text);
+    else succeeds(s);
+    memory_free(block);
+}
+END_TEST
+
+START_TEST(groups_divide_the_channels)
+{
+    real *block;
+    struct problem p = shaped("--grid 3x4 --kernel 3 --variant final --group-width 4", &elsa, 1, 2, "Q=6", "");
+    refused(problem_draw(&p, 1, &block), STATUS_BAD_INPUT,
+            "tensor conv_w: found 6 output channels, expected a multiple of 4");
+    memory_free(block);
+}
+END_TEST
+
+/* ---- costs ----------------------------------------------------------------- */
+
+static double core_multiply_adds(const char *options, const char *form, size_t channels, const char *without)
+{
+    struct trial t = trial(options, &elsa, 1, channels, "", without);
+    return trial_hearts(&t, operator_form(&elsa, form));
+}
+
+static double peak(const char *options, const char *form, size_t channels, const char *without)
+{
+    struct trial t = trial(options, &elsa, 1, channels, "", without);
+    return trial_peak(&t, operator_form(&elsa, form));
+}
+
+START_TEST(ghost_head_costs_a_product_for_each_channel_and_neighbour)
+{
+    const char *options = "--grid 8x9 --kernel 5 --heads 3";
+    double without = core_multiply_adds(options, "naive", 12, "ghost_mul ghost_add");
+    ck_assert(core_multiply_adds(options, "naive", 12, "") - without == 12 * 25 * 72);
+}
+END_TEST
+
+/* ELSA, Sec. 4.3 and 5: Net7-N (Eq. 4, all terms, neighbourhoods) multiplies query and key pair by pair, which is less
+ * than an eighth of Eq. 7; unfolded, it holds K^2 keys for every token. */
+START_TEST(hadamard_attention_saves_memory_rather_than_arithmetic)
+{
+    const char *small = "--grid 14x14 --kernel 7 --heads 3";
+    double ratio = core_multiply_adds("--grid 56x56 --kernel 7 --heads 3 --equation 4", "fast", 96, "w_o b_o")
+                 / core_multiply_adds("--grid 56x56 --kernel 7 --heads 3", "fast", 96, "w_o b_o ghost_mul ghost_add");
+    double unfolded = peak(small, "naive", 96, "w_o b_o"), not = peak(small, "fast", 96, "w_o b_o");
+    printf("    Net7-N multiplies %.2f times as often as Eq. 7\n", ratio);
+    printf("    Eq. 7 on 196 tokens: unfolded %.1f MiB, not unfolded %.2f MiB\n", unfolded / 1048576, not / 1048576);
+    ck_assert(ratio > 1 && ratio < 1.125);
+    ck_assert(unfolded > 7 * not);
+}
+END_TEST
+
+/* ELSA, Sec. 4.3, "memory-consuming": from K = 3 to 7 the fast form takes 2 h (49 - 9) N logits more, their maps,
+ * padding, masks and tables of a chunk, and nothing of size C K^2 N, which the naive form takes twice.
+ * Tolerance: six rounded arrays. */
+START_TEST(fast_elsa_unfolds_nothing)
+{
+    const char *seven = "--grid 16x16 --kernel 7 --heads 2", *three = "--grid 16x16 --kernel 3 --heads 2";
+    const char *without = "w_o b_o ghost_mul ghost_add";
+    double logits = 2 * 2 * 40 * 256.0, maps = 2 * 2 * 40 * 32.0, padding = 32 * 16 * 4.0, masks = 4 * 16;
+    double chunk = 40 * 4.0 * LANES, rows = 4.0 * sizeof(size_t);
+    double more = peak(seven, "fast", 32, without) - peak(three, "fast", 32, without);
+    double expected = (logits + maps + padding + masks + chunk) * sizeof(real) + rows;
+    within("fast, bytes", fabs(more - expected), 6 * 64);
+    more = peak(seven, "naive", 32, without) - peak(three, "naive", 32, without);
+    ck_assert(more > 2 * 32 * 40 * 256.0 * sizeof(real));
+}
+END_TEST
+
+int main(void)
+{
+    static const struct battery tables = {
+        .operator = &elsa, .tolerance = elsa_tolerance, .golden_tolerance = 3, .sizes = sizes, .kinds = kinds,
+        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
+        .memory = memory, .stated = stated, .slack = 0,
+    };
+    Suite *suite = suite_create("ELSA");
+    add_battery(suite, &tables);
+    TCase *own = add_case(suite, "ELSA alone");
+    tcase_add_test(own, neighbours_off_the_grid_take_part);
+    tcase_add_loop_test(own, narrow_groups_are_wide_ones_with_zeros, 0, (int)COUNT(width));
+    tcase_add_loop_test(own, ghost_sums_alone_are_powers_of_zero, 0, 2);
+    tcase_add_loop_test(own, powers_without_a_value_are_refused, 0, (int)COUNT(power));
+    tcase_add_loop_test(own, a_ghost_head_is_whole_or_has_no_factors, 0, (int)COUNT(lone));
+    tcase_add_test(own, groups_divide_the_channels);
+    TCase *costs = add_case(suite, "costs of ELSA");
+    tcase_add_test(costs, ghost_head_costs_a_product_for_each_channel_and_neighbour);
+    tcase_add_test(costs, hadamard_attention_saves_memory_rather_than_arithmetic);
+    tcase_add_test(costs, fast_elsa_unfolds_nothing);
+    return run_suite(suite);
+}

@@ -1,0 +1,376 @@
+/* test_elsa_theorems.c -- theorems about ELSA
+ *
+ * Its relatives as cases of Eq. 4, the orders of its terms, where it sees, and the ghost head. Where all sums are
+ * exact, numbers are whole and the tolerance is zero. */
+
+#include <stdlib.h>
+#include "elsa_case.h"
+#include "../../reference/msa.h"
+#include "../../reference/io/tokens.h"
+
+/* ---- the paradigm ---------------------------------------------------- */
+
+/* ELSA, Eq. 1 and 4: the term b alone, identity, neighbourhoods, one head per channel. */
+START_TEST(depthwise_convolution_is_a_case_of_eq4)
+{
+    struct trial t = trial("--grid 5x6 --kernel 3 --heads 4 --equation 4 --terms b --norm identity", &elsa, 1, 4, "",
+                           "w_o b_o b_qkv");
+    make_whole(&t, true);
+    const real *rb = trial_tensor(&t, "rb");
+    real *y = zeros(t.outputs);
+    for (int i = 0; i < 30; i++)
+        for (int n = 0; n < 9; n++) {
+            int j = beside(i, 5, 6, n / 3 - 1, n % 3 - 1);
+            for (int c = 0; j >= 0 && c < 4; c++) y[i * 4 + c] += rb[c * 9 + n] * t.x[j * 4 + c];
+        }
+    both_equal(&t, y);
+}
+END_TEST
+
+/* ELSA, Eq. 2 and 4: as in Involution every token makes its filter by a linear map of itself. The query is x. */
+START_TEST(dynamic_filter_is_a_case_of_eq4)
+{
+    struct trial t = trial("--grid 4x5 --kernel 3 --heads 2 --equation 4 --terms qr --norm identity", &elsa, 1, 4, "",
+                           "w_o b_o b_qkv");
+    make_whole(&t, true);
+    pass_x(&t, true);
+    real *filter = matrix_product(t.x, trial_tensor(&t, "rk"), 20, 4, 2 * 9), *y = zeros(t.outputs);
+    for (int i = 0; i < 20; i++)
+        for (int n = 0; n < 9; n++) {
+            int j = beside(i, 4, 5, n / 3 - 1, n % 3 - 1);
+            for (int c = 0; j >= 0 && c < 4; c++) y[i * 4 + c] += filter[(i * 2 + c / 2) * 9 + n] * t.x[j * 4 + c];
+        }
+    both_equal(&t, y);
+}
+END_TEST
+
+/* ELSA, Eq. 3 and 4, Tab. 1: Net1; with b Swin's attention, on one window, where both tables have the same
+ * offsets. */
+START_TEST(local_self_attention_is_a_case_of_eq4)
+{
+    static const struct { const char *ours, *theirs, *without; } net[] = {
+        {"--grid 6x9 --kernel 3 --terms qk", "--grid 6x9 --window 3", "rpe"},
+        {"--grid 5x5 --kernel 5 --terms qk+b", "--grid 5x5 --window 5", ""},
+    };
+    char options[120], their_options[120];
+    snprintf(options, sizeof options, "%s --heads 2 --equation 4 --area window --scale 0.5", net[_i].ours);
+    snprintf(their_options, sizeof their_options, "%s --heads 2 --scale 0.5", net[_i].theirs);
+    struct trial ours = trial(options, &elsa, 2, 8, "", "");
+    struct trial theirs = trial(their_options, &msa, 2, 8, "", net[_i].without);
+    trial_take(&theirs, &ours, "w_qkv b_qkv w_o b_o");
+    if (_i == 1) {
+        size_t columns = problem_axis(&theirs.problem, "rpe", 1);
+        real *rpe = trial_tensor(&theirs, "rpe"), *rb = trial_tensor(&ours, "rb");
+        for (size_t p = 0; p < 81; p++) {
+            for (size_t a = 0; a < columns; a++) rpe[p * columns + a] = rb[a * 81 + p];
+            if (columns == 1) rb[81 + p] = rb[p];
+        }
+    }
+    forms_within(&ours, trial_run_on(&theirs, "naive", 1, ours.x), 2 * elsa_tolerance(&ours.problem));
+}
+END_TEST
+
+/* ELSA, Eq. 4 and 6: Net6-N. */
+START_TEST(eq6_is_eq4_without_the_dot_product)
+{
+    static const char options[] = "--grid 6x5 --kernel 3 --heads 3 --equation 6";
+    struct trial four = trial("--grid 6x5 --kernel 3 --heads 3 --equation 4 --terms qr+rk+b", &elsa, 2, 9, "", "");
+    struct trial modulo = trial(options, &elsa, 2, 9, "", "ghost_mul ghost_add");
+    struct trial block = trial("--grid 6x5 --kernel 3 --heads 3 --equation 6 --head-map block", &elsa, 2, 9, "",
+                               "ghost_mul ghost_add");
+    trial_take(&four, &block, "w_qkv b_qkv rk rq rb w_o b_o");
+    real *y = trial_run(&block, "naive", 1);
+    forms_within(&four, y, 2 * elsa_tolerance(&block.problem));
+    forms_within(&block, y, 2 * elsa_tolerance(&block.problem));
+    beyond("    heads taken modulo", relative_difference(trial_run(&modulo, "naive", 1), y, block.outputs), 0.01);
+}
+END_TEST
+
+/* ELSA, Eq. 4, Tab. 1. Each Net alone is in every_row_of_table_1_is_a_choice_of_terms. */
+START_TEST(terms_of_eq4_add_without_a_norm)
+{
+    static const char *const terms[] = {"qk", "qr", "rk", "b", "qk+qr+rk+b"};
+    real *y[COUNT(terms)], *sum = zeros(36 * 4);
+    for (size_t s = 0; s < COUNT(terms); s++) {
+        char options[120];
+        snprintf(options, sizeof options,
+                 "--grid 6x6 --kernel 3 --heads 2 --equation 4 --norm identity --area %s --terms %s",
+                 _i ? "window" : "neighbourhood", terms[s]);
+        struct trial t = trial(options, &elsa, 1, 4, "", "w_o b_o b_qkv");
+        make_whole(&t, true);
+        y[s] = trial_run(&t, _i ? "naive" : "fast", 1);
+        if (s < 4) sum = sum_of(sum, 1, y[s], 36 * 4);
+    }
+    ck_assert(largest(y[4], 36 * 4) > 4);
+    equal(y[4], sum, 36 * 4);
+}
+END_TEST
+
+/* ---- orders and norms ------------------------------------------------ */
+
+/* ELSA, Sec. 5. Without the softmax and rb Eq. 7 is of third order in x, and Eq. 6 of second. Net7 is in
+ * net7_is_of_third_order. */
+START_TEST(hadamard_attention_is_of_third_order)
+{
+    const struct subject s = {"4x5", 4, 2, 3, 1, _i ? 6 : 7};
+    struct scene m = whole_scene(&s), doubled = m;
+    size_t tokens = 20 * 4;
+    m.of.rb = zeros(18);
+    make_logits(&m);
+    apply_filters(&m);
+    const real *f = copy(m.f, tokens);
+    doubled.of.rb = m.of.rb;
+    doubled.q = sum_of(m.q, 1, m.q, tokens);
+    doubled.k = sum_of(m.k, 1, m.k, tokens);
+    doubled.v = sum_of(m.v, 1, m.v, tokens);
+    make_logits(&doubled);
+    apply_filters(&doubled);
+    for (size_t i = 0; i < tokens; i++) ck_assert(doubled.f[i] == (_i ? 4 : 8) * f[i]);
+    ck_assert(largest(f, tokens) > 4);
+}
+END_TEST
+
+/* ELSA, Sec. 4.2, App. A. A softmax forgets the offset alone. We divide by the deviation over n. Tolerance: 128
+ * sqrt(49) u for mean and deviation of 49 numbers of about 5, and the 1e-10 under the root. */
+START_TEST(filter_norm_forgets_scale_and_offset)
+{
+    static const double offset[] = {0.1, 3.3, 100.3, 1000.7};
+    const real *five = filled(49, 5);
+    real *w = normal(1, 49), *scaled = sum_of(five, 3, w, 49);
+    real *soft = copy(w, 49), *soft_scaled = sum_of(zeros(49), 3, w, 49), *soft_moved = sum_of(w, 1, five, 49);
+    double mean = 0, square = 0, allowed = 16 * 7 * UNIT_ROUNDOFF * 8 + 1e-10;
+    elsa_normalise(w, 49, ELSA_FILTER);
+    elsa_normalise(scaled, 49, ELSA_FILTER);
+    for (size_t n = 0; n < 49; n++) mean += (double)w[n] / 49, square += (double)w[n] * (double)w[n] / 49;
+    within("mean", fabs(mean), allowed);
+    within("variance", fabs(square - 1), allowed);
+    within("3 w + 5", largest_difference(scaled, w, 49), allowed);
+    for (size_t i = 0; i < COUNT(offset); i++) {
+        real *constant = filled(49, offset[i]);
+        elsa_normalise(constant, 49, ELSA_FILTER);
+        equal(constant, zeros(49), 49);
+    }
+    elsa_normalise(soft, 49, ELSA_SOFTMAX);
+    elsa_normalise(soft_scaled, 49, ELSA_SOFTMAX);
+    elsa_normalise(soft_moved, 49, ELSA_SOFTMAX);
+    within("softmax of w + 5", largest_difference(soft_moved, soft, 49), allowed);
+    beyond("softmax of 3 w", largest_difference(soft_scaled, soft, 49), 0.01);
+}
+END_TEST
+
+/* ---- where it sees --------------------------------------------------- */
+
+/* y of a strip of 12 rows, cut from a longer one at row `from`. */
+static real *seen_from(const char *options, size_t from, size_t outputs)
+{
+    const char *without = strstr(options, "equation 4") ? "w_o b_o" : "w_o b_o ghost_mul ghost_add";
+    struct trial t = trial(options, &elsa, 1, 6, "", without);
+    real *strip = normal(20, 24 * 9 * 6);
+    memcpy(t.x, strip + from * 9 * 6, t.inputs * sizeof(real));
+    ck_assert_uint_eq(t.outputs, outputs);
+    return trial_run(&t, "naive", 1);
+}
+
+/* ELSA, Sec. 4.2 and 4.3. Two rows away from both views' borders. Windows commute with shifts by whole windows. */
+START_TEST(neighbourhoods_commute_with_shifts_and_windows_do_not)
+{
+    const char *options = _i ? "--grid 12x9 --kernel 3 --heads 2 --equation 4 --area window"
+                             : "--grid 12x9 --kernel 3 --heads 2";
+    size_t outputs = 12 * 9 * 6, row = 9 * 6;
+    real *still = seen_from(options, 0, outputs);
+    real *one = seen_from(options, 1, outputs), *three = seen_from(options, 3, outputs);
+    double by_one = 0, by_three = 0, tolerance = 8 * (2 * sqrt(12.0) + 18) * UNIT_ROUNDOFF * largest(still, outputs);
+    for (size_t r = 4; r < 10; r++) {
+        worse(&by_one, largest_difference(one + (r - 1) * row, still + r * row, row));
+        worse(&by_three, largest_difference(three + (r - 3) * row, still + r * row, row));
+    }
+    if (_i) beyond("windows, one row", by_one, 0.01);
+    else within("neighbourhoods, one row", by_one, 2 * tolerance);
+    within("three rows", by_three, 2 * tolerance);
+}
+END_TEST
+
+/* The share of each token's softmax off the grid, of 14 x 14 tokens, 3 heads, K = 7; what f of ones lacks of 1. */
+static double *lost_shares(struct scene *m)
+{
+    double *lost = keep(196, sizeof *lost);
+    run_hearts(m);
+    for (size_t i = 0; i < 196; i++) {
+        for (size_t an = 0; an < 3 * 49; an++)
+            if (m->around.token[i * 49 + an % 49] == OFF_GRID) lost[i] += (double)m->h[an * 196 + i] / 3;
+        double kept = ((double)m->f[i * 24] + (double)m->f[i * 24 + 1] + (double)m->f[i * 24 + 2]) / 3;
+        ck_assert(fabs(kept - (1 - lost[i])) <= scene_tolerance(m));
+        bool inside = i / 14 >= 3 && i / 14 < 11 && i % 14 >= 3 && i % 14 < 11;
+        ck_assert((lost[i] == 0) == inside);
+    }
+    return lost;
+}
+
+/* ELSA, Algorithm 2: nn.Unfold pads with zeros. Where all scores are zero the corner loses 33 of 49 neighbours and the
+ * middle of an edge 21. In images, whose corners are dark, scores are nearly equal there: within a tenth. */
+START_TEST(weight_leaks_to_the_frame_of_zeros)
+{
+    const struct subject s = {"14x14", 24, 3, 7, 1, 7};
+    struct scene m = normal_scene(&s), blank = normal_scene(&s);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    real *x = zeros(196 * 24);
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(x, 1, &g, 24, &source, origin, sizeof origin));
+    m.v = blank.v = filled(196 * 24, 1);
+    m.q = m.k = x;
+    blank.q = blank.k = zeros(196 * 24);
+    blank.of.rb = zeros(3 * 49);
+
+    double *equally = lost_shares(&blank), *lost = lost_shares(&m);
+    within("zero scores, the corner", fabs(equally[0] - 33.0 / 49), scene_tolerance(&blank));
+    within("zero scores, an edge", fabs(equally[7] - 21.0 / 49), scene_tolerance(&blank));
+    printf("    %s: lost in the corner %.0f %%, at an edge %.0f %%, inside %.0f %%\n", origin,
+           100 * lost[0], 100 * lost[7], 100 * lost[105]);
+    if (images_there("the corner of images in weight_leaks_to_the_frame_of_zeros"))
+        within("images, the corner", fabs(lost[0] - equally[0]), 0.1);
+}
+END_TEST
+
+/* In the authors' code, not in the paper: tokens whose coordinates agree modulo d are a grid of their own. */
+START_TEST(dilation_interleaves_images)
+{
+    struct trial whole = trial("--grid 8x6 --kernel 3 --heads 2 --dilation 2", &elsa, 1, 4, "", "w_o b_o");
+    struct trial part = trial("--grid 4x3 --kernel 3 --heads 2", &elsa, 1, 4, "", "w_o b_o");
+    real *y = trial_run(&whole, _i ? "fast" : "naive", 1);
+    for (size_t r = 0; r < 2; r++)
+        for (size_t c = 0; c < 2; c++) {
+            real *same = zeros(48);
+            for (size_t n = 0; n < 12; n++) {
+                size_t at = ((n / 3 * 2 + r) * 6 + n % 3 * 2 + c) * 4;
+                memcpy(part.x + n * 4, whole.x + at, 4 * sizeof(real));
+                memcpy(same + n * 4, y + at, 4 * sizeof(real));
+            }
+            real *small = trial_run(&part, _i ? "fast" : "naive", 1);
+            within("a part", relative_difference(small, same, 48), 2 * elsa_tolerance(&whole.problem));
+        }
+}
+END_TEST
+
+/* ELSA, Eq. 7 against Algorithm 2: both offsets run from i to j. f_i = h_{j-i}, entries in row-major order. */
+START_TEST(impulse_in_v_reads_back_the_filter)
+{
+    const struct subject s = {"5x6", 2, 2, 3, 1, 7};
+    struct scene m = normal_scene(&s);
+    real *impulse = zeros(60);
+    impulse[(2 * 6 + 3) * 2] = 1;                       /* token (2, 3), channel 0 */
+    m.v = impulse;
+    run_hearts(&m);
+    for (size_t i = 0; i < 30; i++) {
+        int dy = 2 - (int)(i / 6), dx = 3 - (int)(i % 6);
+        bool near = dy >= -1 && dy <= 1 && dx >= -1 && dx <= 1;
+        size_t n = near ? (size_t)((dy + 1) * 3 + dx + 1) : 0;
+        ck_assert(m.f[i * 2] == (near ? m.h[n * 30 + i] : 0) && m.f[i * 2 + 1] == 0);
+    }
+}
+END_TEST
+
+/* ---- the ghost head -------------------------------------------------- */
+
+/* An image with ghost matrices, after all steps of the naive form. */
+static struct scene ghosted(bool by_block, double lambda, double gamma)
+{
+    const struct subject s = {"4x5", 6, 2, 3, 1, 7};
+    struct scene m = normal_scene(&s);
+    real *factor = normal(21, 54), *summand = normal(22, 54);
+    for (size_t i = 0; i < 54; i++) {
+        factor[i] = (real)pow(fabs((double)factor[i]), lambda);
+        summand[i] *= (real)gamma;
+    }
+    m.of.ghost.by_block = by_block;
+    m.factor = factor;
+    m.summand = summand;
+    run_hearts(&m);
+    return m;
+}
+
+/* ELSA, Eq. 8, Algorithm 1: channel c has head c mod h. The authors' code takes c div (C/h), which a permutation of
+ * the channels turns into the first. */
+START_TEST(ghost_heads_are_grouped_modulo_or_by_block)
+{
+    struct scene modulo = ghosted(false, 1, 1), block = ghosted(true, 1, 1);
+    size_t plane = 9 * 20;
+    unequal(modulo.filters, block.filters, 6 * plane);
+    real *factor = zeros(54), *summand = zeros(54);
+    for (size_t c = 0; c < 6; c++) {
+        size_t to = c % 2 * 3 + c / 2;          /* head c mod 2, the c/2-th of its channels */
+        ck_assert_uint_eq(ghost_head(&modulo.of.ghost, c), c % 2);
+        ck_assert_uint_eq(ghost_head(&block.of.ghost, to), c % 2);
+        memcpy(factor + to * 9, modulo.factor + c * 9, 9 * sizeof(real));
+        memcpy(summand + to * 9, modulo.summand + c * 9, 9 * sizeof(real));
+    }
+    block.factor = factor;
+    block.summand = summand;
+    apply_filters(&block);
+    for (size_t c = 0; c < 6; c++)
+        equal(block.filters + (c % 2 * 3 + c / 2) * plane, modulo.filters + c * plane, plane);
+}
+END_TEST
+
+/* ELSA, Eq. 8. A head's filter sums to one, a ghosted one to sum_n o_cn h_n + gamma sum_n s_cn. */
+START_TEST(ghosted_filters_do_not_sum_to_one)
+{
+    struct scene m = ghosted(false, 1, 1);
+    double farthest = 0;
+    for (size_t c = 0; c < 6; c++)
+        for (size_t i = 0; i < 20; i++) {
+            double head = 0, filter = 0, expected = 0;
+            for (size_t n = 0; n < 9; n++) {
+                double h = (double)m.h[(c % 2 * 9 + n) * 20 + i];
+                head += h;
+                filter += (double)m.filters[(c * 9 + n) * 20 + i];
+                expected += (double)m.factor[c * 9 + n] * h + (double)m.summand[c * 9 + n];
+            }
+            ck_assert(fabs(head - 1) <= scene_tolerance(&m));
+            ck_assert(fabs(filter - expected) <= 20 * scene_tolerance(&m));
+            farthest = fmax(farthest, fabs(filter - 1));
+        }
+    beyond("from one", farthest, 1);
+}
+END_TEST
+
+/* ELSA, Eq. 8. */
+START_TEST(lambda_and_gamma_remove_halves_of_the_ghost_head)
+{
+    struct scene both = ghosted(false, 1, 1), none = ghosted(false, 0, 0);
+    struct scene no_factor = ghosted(false, 0, 1), no_summand = ghosted(false, 1, 0);
+    for (size_t cn = 0; cn < 54; cn++)
+        for (size_t i = 0; i < 20; i++) {
+            wide_real h = (wide_real)none.h[(cn / 9 % 2 * 9 + cn % 9) * 20 + i];
+            ck_assert((wide_real)none.filters[cn * 20 + i] == h);
+            ck_assert(no_summand.filters[cn * 20 + i] == (real)((wide_real)both.factor[cn] * h));
+            ck_assert(fabs((double)((wide_real)no_factor.filters[cn * 20 + i] - (h + (wide_real)both.summand[cn])))
+                      <= 2 * UNIT_ROUNDOFF * (fabs((double)h) + fabs((double)both.summand[cn])));
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ELSA, theorems");
+    TCase *paradigm = add_case(suite, "the paradigm");
+    tcase_add_test(paradigm, depthwise_convolution_is_a_case_of_eq4);
+    tcase_add_test(paradigm, dynamic_filter_is_a_case_of_eq4);
+    tcase_add_loop_test(paradigm, local_self_attention_is_a_case_of_eq4, 0, 2);
+    tcase_add_test(paradigm, eq6_is_eq4_without_the_dot_product);
+    tcase_add_loop_test(paradigm, terms_of_eq4_add_without_a_norm, 0, 2);
+    TCase *orders = add_case(suite, "orders and norms");
+    tcase_add_loop_test(orders, hadamard_attention_is_of_third_order, 0, 2);
+    tcase_add_test(orders, filter_norm_forgets_scale_and_offset);
+    TCase *places = add_case(suite, "where it sees");
+    tcase_add_loop_test(places, neighbourhoods_commute_with_shifts_and_windows_do_not, 0, 2);
+    tcase_add_test(places, weight_leaks_to_the_frame_of_zeros);
+    tcase_add_loop_test(places, dilation_interleaves_images, 0, 2);
+    tcase_add_test(places, impulse_in_v_reads_back_the_filter);
+    TCase *ghost = add_case(suite, "the ghost head");
+    tcase_add_test(ghost, ghost_heads_are_grouped_modulo_or_by_block);
+    tcase_add_test(ghost, ghosted_filters_do_not_sum_to_one);
+    tcase_add_test(ghost, lambda_and_gamma_remove_halves_of_the_ghost_head);
+    return run_suite(suite);
+}

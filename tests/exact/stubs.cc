@@ -1,0 +1,49 @@
+/* stubs.cc -- replacements for functions that the field does not have: images, least squares, counters, layers
+ *
+ * Tests that need them fail, and are listed in left_out.tsv.  Tokens of an image are random. */
+
+#include "exact.h"
+#include "../support/support.h"
+#include "../support/als.h"
+#include "../support/trial.h"
+#include "../../reference/chopd.h"
+#include "../../reference/cli/regrid.h"
+#include "../../reference/io/tokens.h"
+#include "../../reference/networks/layers/layers.h"
+#include "../../reference/runtime/random.h"
+
+extern "C" {
+
+status tokens_make(real *x, size_t batch, const grid *g, size_t channels, const struct token_source *, char *origin,
+                   size_t size)
+{
+    random_fill_normal(x, batch * g->tokens * channels, 11, 0, 1);
+    if (size) *origin = '\0';
+    return status_ok();
+}
+
+status spectrum(real *, const real *, size_t, size_t, size_t, size_t)
+{
+    return failure("a field has no magnitudes");
+}
+
+status regrid(real *, const real *, size_t, const size_t[GRID_AXES], const size_t[GRID_AXES], size_t, enum regrid_rule)
+{
+    return failure("angles of a transform have no place in a field");
+}
+
+double als(double *const[], const double *, int, const size_t[], size_t, uint64_t)
+{
+    return NAN;
+}
+
+const struct form_row layer_forms[] = {{NULL, NULL}};
+const struct declaration *layer_find(const char *) { return NULL; }
+
+status cp_reconstruct(double *, const struct cp *) { return failure("a field has no least squares"); }
+
+}
+
+unsigned long long multiplications(void) { return 0; }
+const struct form *counted_form(const struct declaration *) { return NULL; }
+void counted_chopd_larger(real *, const real *, const struct chopd_problem *) {}

@@ -1,0 +1,316 @@
+/* test_gap.c -- chapter 6: formulas of the forms, the direction of the gap, and its tables
+ *
+ * Nothing is timed here.  The tables were measured; the forms count their multiply-adds. */
+
+#include "../support/tsv.h"
+#include "../support/trial.h"
+#include "../../reference/chopd.h"
+#include "../../reference/elsa.h"
+#include "../../reference/hilo.h"
+#include "../../reference/lisa.h"
+#include "../../reference/msa.h"
+#include "../../reference/structsa.h"
+
+/* True if a number is printed like this in four digits, as fits.py does it. */
+static bool four_digits(double value, const char *text)
+{
+    char own[64];
+    snprintf(own, sizeof own, value >= 9999.5 ? "%.0f" : "%.4g", value);
+    return !strcmp(own, text);
+}
+
+static bool near(double a, double b) { return fabs(a - b) <= 0.006 * fabs(b); }
+
+static struct tsv *figure(const char *name)
+{
+    char *path = keep(64, 1);
+    snprintf(path, 64, "figures/%s.tsv", name);
+    return tsv_open(path);
+}
+
+/* ---- the layers --------------------------------------------------------- */
+
+/* A layer's name in figures/plot/chapters.py, where it was measured, and the leading terms of its two formulas, with
+ * projections, as the chapter's table prints them; NULL where it prints an order. */
+struct layer {
+    const char *name, *table, *series;
+    const struct declaration *d;
+    const char *options, *sizes, *without;
+    size_t channels;
+    double (*naive)(double N), (*fast)(double N);
+    int naive_order, fast_order;
+};
+
+static double msa_both(double N) { return 2 * N * N * 96 + 3 * N * 96 * 96; }
+static double lisa_naive(double N) { return 2 * N * N * 96 * 16 + 3 * N * 96 * 96; }
+static double structsa_naive(double N) { return N * N * 192 * (1 + 2 * 4 * 9 + 9) + 3 * N * 192 * 192; }
+static double structsa_fast(double N) { return 2 * N * N * 192 * 4 + 3 * N * 192 * 192; }
+static double elsa_both(double N) { return N * 49 * (2 * 3 + 2) * 96 + 3 * N * 96 * 96; }
+static double chopd_naive(double N) { return 3 * N * N * 96 * 96 * 96; }
+static double chopd_fast(double N) { return N * 96 * (96 + 96 + 6 * 4) + 49.0 * (9 * 96 * 24 + 24 * 96); }
+
+/* Ten of twelve heads in Lo-Fi: D_L = 320, D_H = 64. */
+static double hilo_maps(double N) { return N * (64 * (3 * 384 + 64) + 320 * (384 + 320)) + 2 * N / 4 * 384 * 320; }
+static double hilo_naive(double N) { return 2 * N * N * 384 + hilo_maps(N); }
+static double hilo_fast(double N) { return 2 * N * N * 320 / 4 + 2 * N * 4 * 64 + hilo_maps(N); }
+
+static const struct layer layers[] = {
+    {"self-attention", "lisa", "msa", &msa, "--heads 6", "", "b_qkv w_o b_o rpe", 96, msa_both, msa_both, 2, 2},
+    {"LiSA, Eq. 10", "lisa", "eq10", &lisa, "--heads 6", "D=16", "b_qkv w_o b_o", 96, lisa_naive, NULL, 2, 1},
+    {"StructSA, D = 4", "structsa", "d4", &structsa, "--heads 3 --kernel 3x3", "D=4", "b_qkv w_o b_o", 192,
+     structsa_naive, structsa_fast, 2, 2},
+    {"ELSA, K = 7", "elsa", "k7", &elsa, "--heads 3 --kernel 7", "", "b_qkv w_o b_o", 96, elsa_both, elsa_both, 1, 1},
+    {"ChoP'D", "chopd", "chopd", &chopd, "", "D=96 R=96 G=4 S=24", "", 96, chopd_naive, chopd_fast, 2, 1},
+    {"HiLo, s = 2", "hilo", "s2", &hilo, "--heads 12", "", "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b", 384,
+     hilo_naive, hilo_fast, 2, 2},
+};
+
+static const struct layer *layer_of(const struct tsv *t)
+{
+    for (size_t l = 0; l < COUNT(layers); l++)
+        if (!strcmp(layers[l].name, tsv_cell(t, "operator"))) return &layers[l];
+    ck_abort_msg("no layer is called %s", tsv_cell(t, "operator"));
+    return NULL;
+}
+
+static struct problem problem_on(const struct layer *l, const char *grid_word)
+{
+    char options[96];
+    snprintf(options, sizeof options, "--grid %s %s", grid_word, l->options);
+    return shaped(options, l->d, 1, l->channels, l->sizes, l->without);
+}
+
+/* Multiply-adds of a layer's form on this grid, by its formula. */
+static double formula(const struct layer *l, const char *form, const char *grid_word)
+{
+    struct problem p = problem_on(l, grid_word);
+    return form_multiply_adds(operator_form(l->d, form), &p);
+}
+
+/* The next measured row of a layer's form. */
+static bool layer_row(struct tsv *t, const struct layer *l, const char *form)
+{
+    while (tsv_row(t))
+        if (!strcmp(tsv_cell(t, "series"), l->series) && !strcmp(tsv_cell(t, "form"), form)) return true;
+    return false;
+}
+
+/* The naive form's number over the fast one's on the grid of a row; NaN unless both were measured. */
+static double measured_ratio(const struct tsv *row, const char *column)
+{
+    const struct layer *l = layer_of(row);
+    double number[2] = {NAN, NAN};
+    for (int fast = 0; fast < 2; fast++)
+        for (struct tsv *t = figure(l->table); layer_row(t, l, fast ? "fast" : "naive");)
+            if (!strcmp(tsv_cell(t, "grid"), tsv_cell(row, "grid"))) number[fast] = tsv_number(t, column);
+    return number[0] / number[1];
+}
+
+/* ---- exponents and ratios ------------------------------------------------- */
+
+/* LiSA Tab. 1; StructSA Sec. 4; ELSA Sec. 3.2; ChoP'D Fig. 3; HiLo Eq. 7 to 12.  Measured forms multiply as their
+ * formulas say.  Tolerance: a twentieth, for terms linear in N, the scale of N^2 h logits (a thirtieth) and the fringe
+ * of ELSA's plane (3 %); 0.02 of an order.  N log N has the slope 1 + 1 / log N, at most 1.09. */
+START_TEST(formulas_beside_exponents_are_the_forms)
+{
+    for (size_t n = 0; n < COUNT(layers); n++)
+        for (int fast = 0; fast < 2; fast++) {
+            const struct layer *l = &layers[n];
+            const char *form = fast ? "fast" : "naive";
+            double (*terms)(double) = fast ? l->fast : l->naive, order = fast ? l->fast_order : l->naive_order;
+            double N = NAN, work = NAN;
+            int rows = 0;
+            for (struct tsv *t = figure(l->table); layer_row(t, l, form); rows++) {
+                double count = formula(l, form, tsv_cell(t, "grid"));
+                N = tsv_number(t, "tokens");
+                work = tsv_number(t, "multiply_adds");
+                ck_assert_msg(fabs(work - count) <= 0.5, "%s %s, %.0f tokens: %.0f in the table, %.0f by formula",
+                              l->name, form, N, work, count);
+            }
+            ck_assert_int_gt(rows, 2);
+            double share = terms ? terms(N) / work : 1;
+            double slope = log(formula(l, form, "1024x1024") / formula(l, form, "512x512")) / log(4);
+            printf("    %-16s %-5s %.4f of the count at N = %.0f, slope %.4f\n", l->name, form, share, N, slope);
+            ck_assert(fabs(share - 1) < 0.05);
+            if (terms) ck_assert(fabs(slope - order) < 0.02);
+            else ck_assert(slope > 1 && slope < 1.09);
+        }
+}
+END_TEST
+
+START_TEST(gaps_are_ratios_of_the_rows)
+{
+    for (struct tsv *t = figure("gap"); tsv_row(t);) {
+        ck_assert(four_digits(measured_ratio(t, "median_seconds"), tsv_cell(t, "times_faster")));
+        ck_assert(four_digits(measured_ratio(t, "peak_bytes"), tsv_cell(t, "times_smaller")));
+    }
+}
+END_TEST
+
+/* figures/gap/gap-factors.tsv: the ratio of times is the ratio of formulas times the rest.  Both forms of ELSA have the
+ * same multiply-adds except for neighbours off the grid: tolerance 0.01. */
+START_TEST(a_gap_is_less_work_and_more_a_second)
+{
+    size_t rows = 0;
+    for (struct tsv *t = figure("gap-factors"); tsv_row(t); rows++) {
+        const struct layer *l = layer_of(t);
+        double less = formula(l, "naive", tsv_cell(t, "grid")) / formula(l, "fast", tsv_cell(t, "grid"));
+        double faster = measured_ratio(t, "median_seconds");
+        ck_assert(four_digits(less, tsv_cell(t, "less_work")));
+        ck_assert(four_digits(faster, tsv_cell(t, "times_faster")));
+        ck_assert(four_digits(faster / less, tsv_cell(t, "more_a_second")));
+        if (l->d == &elsa) within("ELSA's work", fabs(less - 1), 0.01);
+    }
+    ck_assert_uint_eq(rows, COUNT(layers));
+}
+END_TEST
+
+static double plan_bytes(const struct layer *l, const char *form, const char *grid_word)
+{
+    struct plan plan;
+    struct problem p = problem_on(l, grid_word);
+    succeeds(plan_prepare(&plan, &p, operator_form(l->d, form), 1));
+    double bytes = (double)room_bytes(&plan.room);
+    plan_release(&plan);
+    return bytes;
+}
+
+/* On one token every fast form takes more memory than its naive one, on 32 x 32 less.  Padding differs from machine to
+ * machine; this order does not. */
+START_TEST(one_token_takes_more_memory_told_fast)
+{
+    for (size_t n = 0; n < COUNT(layers); n++) {
+        const struct layer *l = &layers[n];
+        double one = plan_bytes(l, "naive", "1x1") / plan_bytes(l, "fast", "1x1");
+        double many = plan_bytes(l, "naive", "32x32") / plan_bytes(l, "fast", "32x32");
+        printf("    %-16s %.3f on one token, %.3f on 1024\n", l->name, one, many);
+        ck_assert(one < 1 && many > 1);
+    }
+}
+END_TEST
+
+/* LiSA, Sec. 5.2 and Fig. 4, "in all cases": by our forms' counts windows of N/4 tokens are cheaper up to 32 x 32,
+ * pooled keys up to 36 x 36, self-attention up to 14 x 14.  On 34 x 34, 2 x 17 a side, LiSA pads its circles to 70 and
+ * costs more than all. */
+START_TEST(windows_of_a_quarter_cost_less_up_to_32_squared)
+{
+    static const int sides[] = {8, 12, 14, 16, 18, 20, 24, 28, 30, 32, 36, 40, 42, 48, 56, 60, 64, 96, 128, 34};
+    static const struct layer pooled = {.d = &hilo, .options = "--heads 6 --alpha 1 --window 2", .sizes = "",
+                                        .without = "l_q_b l_kv_b l_proj_b", .channels = 96};
+    struct layer ours = layers[1], all = layers[0], quarter = all;
+    char options[40], grid_word[16];
+    all.without = quarter.without = "b_qkv b_o rpe";
+    ours.without = "b_qkv b_o";
+    quarter.options = options;
+    for (size_t n = 0; n < COUNT(sides); n++) {
+        int side = sides[n];
+        snprintf(grid_word, sizeof grid_word, "%dx%d", side, side);
+        snprintf(options, sizeof options, "--heads 6 --window %d", side / 2);
+        double count = formula(&ours, "fast", grid_word);
+        ck_assert_msg((formula(&quarter, "fast", grid_word) < count) == (side == 34 || side < 34), "side %d", side);
+        ck_assert_msg((formula(&pooled, "fast", grid_word) < count) == (side == 34 || side < 38), "side %d", side);
+        ck_assert_msg((formula(&all, "fast", grid_word) < count) == (side == 34 || side < 15), "side %d", side);
+        if (side == 34) ck_assert(count > 3 * formula(&quarter, "fast", grid_word));
+    }
+}
+END_TEST
+
+/* ---- roofs and goals ------------------------------------------------------ */
+
+/* Multiply-adds, or bytes of a level of the caches, a second. */
+static double rate_of(const char *level)
+{
+    double rate = NAN;
+    for (struct tsv *t = figure("roofline-levels"); tsv_row(t);)
+        if (!strcmp(tsv_cell(t, "level"), level)) rate = 1e9 * tsv_number(t, "G_a_second");
+    ck_assert_msg(rate > 0, "roofline-levels: found no rate of %s", level);
+    return rate;
+}
+
+/* figures/gap/roofline.tsv: counts and bytes are the declarations', nothing is above its roof.  Tolerance: 0.6 % of numbers
+ * printed to three digits; half of the last digit of a share. */
+START_TEST(dots_of_the_roofline_are_formulas)
+{
+    size_t dots = 0;
+    for (struct tsv *t = figure("roofline"); tsv_row(t); dots++) {
+        struct problem p = tsv_problem(t);
+        double work = tsv_number(t, "multiply_adds"), x = tsv_number(t, "x_bytes"), y = tsv_number(t, "y_bytes");
+        double bytes = x + y + tsv_number(t, "weights_bytes") + tsv_number(t, "workspace_bytes");
+        ck_assert(work == floor(form_multiply_adds(operator_form(p.declaration, tsv_cell(t, "form")), &p) + 0.5));
+        ck_assert(x == 4.0 * (double)problem_input_count(&p) && y == 4.0 * (double)problem_output_count(&p));
+        ck_assert(tsv_number(t, "weights_bytes") >= 4.0 * (double)problem_parameters(&p));
+        double intensity = work / bytes;
+        double roof = fmin(rate_of("multiply-adds"), intensity * rate_of(tsv_cell(t, "level"))) / 1e9;
+        double reached = work / tsv_number(t, "best_seconds") / 1e9, share = tsv_number(t, "share");
+        ck_assert(near(tsv_number(t, "intensity"), intensity) && near(tsv_number(t, "roof"), roof));
+        ck_assert(near(tsv_number(t, "reached"), reached));
+        ck_assert(fabs(share - 100 * reached / roof) < 0.051 && share <= 100);
+    }
+    ck_assert_uint_ge(dots, 12);
+}
+END_TEST
+
+/* The goals against PyTorch, of each machine. */
+static const char *const goals[] = {"versus-goals", "versus-goals-zen4", "versus-goals-zen3"};
+
+/* The floor is the larger of two times: multiply-adds and eleven operations for each exponential, over the peak; bytes
+ * over the bandwidth.  Tolerance: 0.6 % of numbers printed to three digits. */
+START_TEST(floors_of_goals_are_formulas)
+{
+    /* Exponentials: heads, queries and keys; of HiLo two heads in windows of 2 x 2, and ten to the pooled tokens. */
+    const double N = 56 * 56, K = 7 * 7, hilo_heads = 196 * (2 * 4 + 10 * 49);
+    const struct { const char *name; double exponentials; } goal[] = {
+        {"msa", N * N}, {"lisa", 0}, {"structsa", 6 * 8 * 784. * 784}, {"elsa", 3 * N * K}, {"window", 3 * N * K},
+        {"chopd", 0}, {"chopd-pool-whole", 0}, {"chopd-pool-edges", 0}, {"hilo", hilo_heads},
+        {"hilo-64", 64 * hilo_heads},
+    };
+    unsigned seen[COUNT(goal)] = {0};
+    size_t measured = 0;
+    for (struct tsv *t = figure(goals[_i]); tsv_row(t);) {
+        const char *name = tsv_cell(t, "case");
+        double threads = tsv_number(t, "threads");
+        size_t at = 0;
+        while (at < COUNT(goal) && strcmp(goal[at].name, name)) at++;
+        ck_assert_msg(at < COUNT(goal), "no goal has the case %s", name);
+        seen[at] |= threads == 1 ? 1u : threads == 2 ? 2u : 0u;
+
+        /* Step 1: counts; of the pooling alone by fast/tuned/chopd/box_pool.h. */
+        struct problem p = tsv_problem(t);
+        double batch = tsv_number(t, "batch"), work = tsv_number(t, "multiply_adds");
+        double given = 2 * batch * (double)problem_input_count(&p) + (double)problem_parameters(&p);
+        double expected = batch * floor(form_multiply_adds(operator_form(p.declaration, "fast"), &p) + 0.5);
+        if (!strncmp(name, "chopd-pool", 10)) {
+            given = (2 * 3136 + 5 * 4) * 96;
+            expected = 3136 * 96 * 4 * (strcmp(name, "chopd-pool-whole") ? 6 : 1);
+        }
+        ck_assert(work == expected && tsv_number(t, "given_bytes") == 4 * given);
+        ck_assert(tsv_number(t, "exponentials") == goal[at].exponentials);
+
+        /* Step 2: the floor. */
+        double by_work = (work + 11 * goal[at].exponentials) / (1e6 * threads * tsv_number(t, "peak"));
+        double by_traffic = 4 * given / (1e6 * threads * tsv_number(t, "bandwidth"));
+        ck_assert(near(tsv_number(t, "floor_ms"), fmax(by_work, by_traffic)));
+        ck_assert(!strcmp(tsv_cell(t, "floor_of"), "arithmetic") == (by_work >= by_traffic));
+    }
+    for (size_t at = 0; at < COUNT(goal); at++) {
+        ck_assert_msg(seen[at] == 0 || seen[at] == 3, "%s: expected one thread and two", goal[at].name);
+        measured += seen[at] != 0;
+    }
+    ck_assert_uint_ge(measured, COUNT(goal) - 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("the gap");
+    TCase *ratios = add_case(suite, "exponents and ratios");
+    tcase_add_test(ratios, formulas_beside_exponents_are_the_forms);
+    tcase_add_test(ratios, gaps_are_ratios_of_the_rows);
+    tcase_add_test(ratios, a_gap_is_less_work_and_more_a_second);
+    tcase_add_test(ratios, one_token_takes_more_memory_told_fast);
+    tcase_add_test(ratios, windows_of_a_quarter_cost_less_up_to_32_squared);
+    TCase *roofs = add_case(suite, "roofs and goals");
+    tcase_add_test(roofs, dots_of_the_roofline_are_formulas);
+    tcase_add_loop_test(roofs, floors_of_goals_are_formulas, 0, (int)COUNT(goals));
+    return run_suite(suite);
+}

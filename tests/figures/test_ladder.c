@@ -1,0 +1,250 @@
+/* test_ladder.c -- the two ladders of figures/rungs: every step computes its operator and costs what it says
+ *
+ * These steps are in no list of forms, so test_promises.c does not find them; their properties are tested here. */
+
+#include <stdlib.h>
+#include "../lisa/lisa_case.h"
+#include "../support/roundoff.h"
+#include "../../figures/ladders/steps.h"
+#include "../../reference/msa.h"
+#include "../../reference/runtime/random.h"
+
+/* A step in the counting build (counting.cc). */
+const struct form *counted_rung(const struct declaration *d, int at);
+
+static const struct ladder *const ladders[] = {&msa_ladder, &lisa_ladder};
+
+/* Grids of a token, a line, a plane, a block; a prime axis, and those that butterflies take;
+ * channels and queries that fill no vector, no tile and no block, and more than one of each. */
+static const struct {
+    const struct declaration *of;
+    const char *options;
+    size_t batch, channels;
+    const char *sizes, *without;
+} size[] = {
+    {&msa, "--grid 1", 1, 1, "", "rpe"},
+    {&msa, "--grid 7 --heads 3", 2, 6, "", "rpe"},
+    {&msa, "--grid 1x5 --scale 0.3", 3, 3, "", "rpe b_qkv"},
+    {&msa, "--grid 13x7 --heads 2", 2, 34, "", "rpe w_o"},
+    {&msa, "--grid 2x3x4 --heads 2", 2, 8, "", "rpe b_o"},
+    {&msa, "--grid 8x8", 1, 16, "", "rpe w_o b_qkv"},
+    {&msa, "--grid 14x14 --heads 2", 1, 70, "", "rpe"},
+    {&lisa, "--grid 1", 1, 1, "D=1", ""},
+    {&lisa, "--grid 7 --heads 3", 2, 6, "D=2", ""},
+    {&lisa, "--grid 1x5", 3, 3, "D=3", "b_qkv"},
+    {&lisa, "--grid 13x7 --heads 2", 2, 34, "D=4", "w_o"},
+    {&lisa, "--grid 2x3x4 --heads 2", 2, 8, "D=5", "b_o"},
+    {&lisa, "--grid 8x16 --heads 2", 1, 32, "D=3", "w_o b_qkv"},
+    {&lisa, "--grid 6x20", 1, 20, "D=2", ""},
+    {&lisa, "--grid 14x22 --heads 2", 1, 6, "D=2", ""},
+};
+
+static struct trial drawn(int n)
+{
+    return trial(size[n].options, size[n].of, size[n].batch, size[n].channels, size[n].sizes, size[n].without);
+}
+
+static const struct ladder *ladder_of(const struct declaration *d)
+{
+    return ladders[d == &lisa];
+}
+
+/* Self-attention as in msa_golden/forms_agree; LiSA as its fast forms
+ * (lisa_case.h), and n roundings for each axis of n points, in six transforms that are plain sums, on both parts. */
+static double safe_bound(struct trial *t)
+{
+    const struct problem *p = &t->problem;
+    double N = (double)problem_size(p, "N"), c = (double)problem_size(p, "c"), axes = 0;
+    if (p->declaration == &msa) return 8 * (sqrt(c) + 2 * sqrt(N) + 10) * UNIT_ROUNDOFF;
+    for (int a = 0; a < GRID_AXES; a++) axes += (double)p->grid.size[a];
+    return relative_tolerance(t) + rounding_error(12 * axes, natural_size(p, t->x)) / largest(t->y, t->outputs);
+}
+
+/* LiSA, Eq. 1-3 and 10. Values larger by a thousandth must be noticed. */
+START_TEST(every_rung_is_the_equation)
+{
+    struct trial t = drawn(_i);
+    const struct ladder *ladder = ladder_of(size[_i].of);
+    char line[160];
+    t.y = trial_run(&t, "naive", 1);
+    double safe = safe_bound(&t);
+    for (int r = 0; ladder->rung[r].idea; r++)
+        for (int threads = 1; threads <= 2; threads++) {
+            snprintf(line, sizeof line, "%s %s, %s, %d", size[_i].of->name, size[_i].options,
+                     ladder->rung[r].form.name, threads);
+            form_holds(&t, line, &ladder->rung[r].form, threads, safe);
+        }
+
+    /* It would fail: the value rows of w_qkv a little larger. */
+    real *w = trial_tensor(&t, "w_qkv");
+    size_t values = problem_size(&t.problem, "C") * problem_size(&t.problem, "C");
+    for (size_t i = 0; i < values; i++) w[2 * values + i] *= (real)1.001;
+    for (int r = 0; ladder->rung[r].idea; r++) {
+        real *y = run_form(&t.problem, &ladder->rung[r].form, 1, t.x);
+        beyond("values a thousandth larger, root mean square", mean_error(y, t.exact, t.outputs),
+               statistical_bound(&t.problem, t.sensitivity, &ladder->rung[r].form, NULL));
+    }
+}
+END_TEST
+
+/* NaN reaches every output of its image and no bit of another. */
+START_TEST(nan_climbs_every_rung)
+{
+    static const char *const options[] = {"--grid 9x9 --heads 2", "--grid 6x14 --heads 2"};
+    const struct ladder *ladder = ladders[_i];
+    struct trial t = trial(options[_i], ladder->of, 2, 6, "D=3", "rpe");
+    size_t in = t.inputs / 2, out = t.outputs / 2;
+    for (int r = 0; ladder->rung[r].idea; r++) {
+        real *y = run_form(&t.problem, &ladder->rung[r].form, 2, t.x);
+        for (size_t image = 0; image < 2; image++)
+            for (size_t at = 0; at < in; at += (in - 1) / 2) {
+                real *x = copy(t.x, t.inputs);
+                x[image * in + at] = (real)NAN;
+                real *z = run_form(&t.problem, &ladder->rung[r].form, 2, x);
+                equal(y + (1 - image) * out, z + (1 - image) * out, out);
+                for (size_t i = 0; i < out; i++)
+                    ck_assert_msg(isnan((double)z[image * out + i]), "%s: output %zu", ladder->rung[r].form.name, i);
+            }
+    }
+}
+END_TEST
+
+/* To the bit, after other tokens and with one, two and three threads. */
+START_TEST(rungs_repeat)
+{
+    const struct ladder *ladder = ladders[_i];
+    struct trial t = trial("--grid 5x12 --heads 3", ladder->of, 2, 9, "D=3", "rpe");
+    real *other = normal(9, t.inputs);
+    for (int r = 0; ladder->rung[r].idea; r++) {
+        real *y = run_form(&t.problem, &ladder->rung[r].form, 1, t.x), *again = zeros(t.outputs);
+        for (int threads = 1; threads <= 3; threads++) {
+            struct plan plan;
+            succeeds(plan_create(&plan, &t.problem, &ladder->rung[r].form, threads));
+            succeeds(plan_run(&plan, again, other));
+            unequal(again, y, t.outputs);
+            succeeds(plan_run(&plan, again, t.x));
+            equal(again, y, t.outputs);
+            plan_release(&plan);
+        }
+    }
+}
+END_TEST
+
+START_TEST(rungs_without_memory)
+{
+    const struct ladder *ladder = ladders[_i];
+    struct trial t = trial("--grid 3x4 --heads 2", ladder->of, 1, 4, "D=3", "rpe");
+    for (int r = 0; ladder->rung[r].idea; r++) form_without_memory(&t, &ladder->rung[r].form);
+}
+END_TEST
+
+/* Windows, embeddings and a ghost head; other equations than 10, and local kernels. */
+static const struct { const struct declaration *of; const char *options, *without; } unknown[] = {
+    {&msa, "--grid 4x4", ""},
+    {&msa, "--grid 4x4 --window 2", "rpe"},
+    {&msa, "--grid 4x4 --lambda 1", "rpe"},
+    {&lisa, "--grid 4x4 --equation 4", ""},
+    {&lisa, "--grid 4x4 --equation 7", ""},
+    {&lisa, "--grid 4x4 --kernel 3x3", ""},
+};
+START_TEST(ladders_refuse_what_they_do_not_know)
+{
+    struct problem p = shaped(unknown[_i].options, unknown[_i].of, 1, 4, "D=2", unknown[_i].without);
+    const struct ladder *ladder = ladder_of(unknown[_i].of);
+    for (int r = 0; ladder->rung[r].idea; r++) {
+        struct plan plan;
+        refused(plan_prepare(&plan, &p, &ladder->rung[r].form, 1), STATUS_BAD_INPUT, "the ladder is of");
+    }
+}
+END_TEST
+
+/* Multiplications of the counting build, whose vectors have four lanes, against the formula less the projections;
+ * loading counts as nothing. */
+START_TEST(rungs_multiply_as_their_formulas_say)
+{
+    struct trial t = drawn(_i);
+    const struct ladder *ladder = ladder_of(size[_i].of);
+    char line[160];
+    t.y = trial_run(&t, "naive", 1);
+    for (int r = 0; ladder->rung[r].idea; r++) {
+        const struct form *rung = counted_rung(size[_i].of, r);
+        struct plan plan;
+        real *y = zeros(t.outputs);
+        succeeds(plan_create(&plan, &t.problem, rung, 1));
+        multiplications();
+        succeeds(plan_run(&plan, y, t.x));
+        double counted = (double)multiplications(), formula = trial_hearts(&t, rung);
+        plan_release(&plan);
+        printf("    %-4s %-10s %12.0f multiplications\n", size[_i].of->name, rung->name, counted);
+        ck_assert_msg(counted == formula, "%s %s: counted %.0f, by formula %.0f", size[_i].options, rung->name, counted,
+                      formula);
+        snprintf(line, sizeof line, "%s %s, %s", size[_i].of->name, size[_i].options, rung->name);
+        within(line, relative_difference(y, t.y, t.outputs), safe_bound(&t));
+    }
+}
+END_TEST
+
+#if !defined TWICETOLD_DOUBLE
+/* The first lines of both tables, before the steps that depend on the width of a vector. */
+enum { WITHOUT_LANES = 5 };
+
+/* Multiply-adds and bytes in figures/ladder-*.tsv, of the steps without vectors, on the layer that the table names. */
+START_TEST(drawn_ladders_are_those_of_the_formulas)
+{
+    const struct ladder *ladder = ladders[_i];
+    char path[80], line[512], options[256] = "", sizes[40] = "", without[80] = "";
+    size_t channels = 0;
+    snprintf(path, sizeof path, "figures/ladder-%s.tsv", ladder->of->name);
+    FILE *table = fopen(path, "r");
+    ck_assert_msg(table != NULL, "%s cannot be opened", path);
+    while (fgets(line, sizeof line, table) && strncmp(line, "# ladder: ", 10)) continue;
+
+    /* Step 1: the layer, in the words of the program. */
+    strtok(line + 10, " \n");
+    for (char *key; (key = strtok(NULL, " \n"));) {
+        char *value = strtok(NULL, " \n");
+        ck_assert_ptr_nonnull(value);
+        if (!strcmp(key, "--channels")) channels = strtoul(value, NULL, 10);
+        else if (!strcmp(key, "--sizes")) snprintf(sizes, sizeof sizes, "%s", value);
+        else if (!strcmp(key, "--without")) for (char *c = strcpy(without, value); *c; c++) *c = *c == ',' ? ' ' : *c;
+        else if (!strcmp(key, "--grid") || !strcmp(key, "--heads"))
+            snprintf(options + strlen(options), sizeof options - strlen(options), "%s %s ", key, value);
+    }
+    struct problem p = shaped(options, ladder->of, 1, channels, sizes, without);
+    char of[PROBLEM_RESOLVED];
+    succeeds(ladder->of->resolve(of, &p));
+
+    /* Step 2: its lines. */
+    int r = 0;
+    while (r < WITHOUT_LANES && fgets(line, sizeof line, table)) {
+        double adds, asked, moved;
+        char name[40];
+        if (sscanf(line, "%39[^\t]\t%*[^\t]\t%*d\t%*d\t%lf\t%lf\t%lf", name, &adds, &asked, &moved) != 4) continue;
+        const struct form *rung = &ladder->rung[r].form;
+        const struct traffic bytes = ladder->traffic(of, r++);
+        ck_assert_str_eq(name, rung->name);
+        ck_assert_msg(adds == nearbyint(form_multiply_adds(rung, &p)), "%s: %.0f multiply-adds drawn", name, adds);
+        ck_assert_msg(asked == nearbyint(bytes.asked) && moved == nearbyint(bytes.moved), "%s: bytes drawn", name);
+    }
+    fclose(table);
+    ck_assert_int_eq(r, WITHOUT_LANES);
+}
+END_TEST
+#endif
+
+int main(void)
+{
+    Suite *suite = suite_create("ladder");
+    TCase *rungs = add_case(suite, "rungs");
+    tcase_add_loop_test(rungs, every_rung_is_the_equation, 0, (int)COUNT(size));
+    tcase_add_loop_test(rungs, nan_climbs_every_rung, 0, (int)COUNT(ladders));
+    tcase_add_loop_test(rungs, rungs_repeat, 0, (int)COUNT(ladders));
+    tcase_add_loop_test(rungs, rungs_without_memory, 0, (int)COUNT(ladders));
+    tcase_add_loop_test(rungs, ladders_refuse_what_they_do_not_know, 0, (int)COUNT(unknown));
+    TCase *costs = add_case(suite, "costs");
+    tcase_add_loop_test(costs, rungs_multiply_as_their_formulas_say, 0, (int)COUNT(size));
+#if !defined TWICETOLD_DOUBLE
+    tcase_add_loop_test(costs, drawn_ladders_are_those_of_the_formulas, 0, (int)COUNT(ladders));
+#endif
+    return run_suite(suite);
+}

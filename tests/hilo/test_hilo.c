@@ -1,0 +1,243 @@
+/* test_hilo.c -- HiLo's forms agree, and what is special to HiLo; theorems stand in test_hilo_theorems.c */
+
+#include <stdio.h>
+#include "hilo_case.h"
+#include "../support/battery.h"
+#include "../../fast/tuned/attention.h"
+#include "../../fast/tuned/hilo/window_attention.h"
+
+/* Grids one token wide, prime, smaller than a window, not divided by it; windows that fill vectors, more and fewer; one
+ * branch alone; one channel per head, odd numbers; more queries than a block, more windows than a tile; some biases
+ * left out. */
+static const struct battery_case sizes[] = {
+    {"--grid 1x1", 1, 1, "", ""},
+    {"--grid 1x1 --window 5 --alpha 0.5 --heads 2", 2, 2, "", ""},
+    {"--grid 2x2 --heads 2 --alpha 0.5", 1, 6, "", "l_q_b"},
+    {"--grid 14x14 --heads 12", 1, 96, "", ""},
+    {"--grid 14x14 --heads 12", 3, 48, "", "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"},
+    {"--grid 1x7 --heads 3", 2, 9, "", ""},
+    {"--grid 13x1 --heads 3 --alpha 0.4", 2, 15, "", "h_qkv_b"},
+    {"--grid 13x11 --heads 2 --alpha 0.5", 2, 34, "", "h_qkv_b l_q_b"},
+    {"--grid 5x7 --window 3 --heads 3 --alpha 0.4", 2, 21, "", ""},
+    {"--grid 17x31 --window 3 --heads 2 --alpha 0.5", 1, 38, "", "h_proj_b l_kv_b"},
+    {"--grid 9x10 --window 4 --heads 4 --alpha 0.6", 2, 20, "", ""},
+    {"--grid 6x5 --window 7 --heads 2 --alpha 0.5", 1, 10, "", ""},
+    {"--grid 3x25 --window 11 --heads 2 --alpha 0", 2, 18, "", ""},
+    {"--grid 12x9 --window 3 --heads 2 --alpha 0", 1, 34, "", "h_qkv_b"},
+    {"--grid 10x10 --heads 5 --alpha 0", 2, 5, "", ""},
+    {"--grid 10x9 --heads 3 --alpha 1", 2, 51, "", ""},
+    {"--grid 24x20 --heads 1 --alpha 1", 1, 17, "", "l_kv_b"},
+    {"--grid 12x10 --window 1 --heads 3 --alpha 0.4", 2, 12, "", ""},
+    {"--grid 5x4 --window 1 --heads 2 --pooled-queries", 1, 4, "", "l_q_b"},
+    {"--grid 14x14 --heads 3 --alpha 0.7 --pooled-queries", 2, 24, "", ""},
+    {"--grid 7x5 --window 3 --heads 2 --alpha 0.5 --pooled-queries", 2, 10, "", "l_q_b"},
+    {"--grid 23x29 --window 2 --heads 2 --alpha 1 --pooled-queries", 1, 18, "", ""},
+    {"--grid 9x2 --window 4 --heads 2 --alpha 0.5 --pooled-queries", 1, 6, "", "l_proj_b"},
+    {"--grid 6x6 --heads 2 --alpha 0 --pooled-queries", 1, 6, "", ""},
+    {0},
+};
+
+/* One of each kind: with padding and without, each branch alone, pooled queries. */
+static const struct battery_case kinds[] = {
+    {"--grid 6x4 --heads 3 --alpha 0.7", 2, 9, "", ""},
+    {"--grid 5x7 --heads 3 --alpha 0.4", 2, 9, "", ""},
+    {"--grid 5x7 --heads 3 --alpha 0.7 --window 4", 2, 9, "", ""},
+    {"--grid 5x7 --heads 3 --alpha 0.7 --window 3 --pooled-queries", 2, 9, "", ""},
+    {"--grid 5x7 --heads 3 --window 1", 2, 9, "", ""},
+    {0},
+};
+
+/* NaN in one token reaches all outputs of its image where every query meets every key: Lo-Fi alone. */
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 5x7 --heads 3 --alpha 1", 2, 9, "", ""}, 16 * 9 + 4, NULL},
+    {{"--grid 5x7 --heads 3 --window 1", 2, 9, "", ""}, 16 * 9 + 4, NULL},
+    {{"--grid 5x7 --heads 3 --alpha 1 --pooled-queries", 2, 9, "", ""}, 16 * 9 + 4, NULL},
+    {{0}, 0, NULL},
+};
+
+/* With padding and without, windows that fill vectors and that do not, one branch alone, pooled queries. */
+static const struct battery_case counted[] = {
+    {"--grid 1x1", 1, 1, "", ""},
+    {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6, "", ""},
+    {"--grid 5x7 --heads 3 --alpha 0.7 --window 3", 1, 9, "", ""},
+    {"--grid 5x7 --heads 2 --alpha 0.5 --window 4", 2, 8, "", ""},
+    {"--grid 5x6 --heads 2 --alpha 0", 1, 4, "", ""},
+    {"--grid 5x6 --heads 2 --alpha 1", 1, 4, "", ""},
+    {"--grid 4x3 --heads 2 --window 1", 2, 6, "", ""},
+    {"--grid 5x7 --heads 3 --alpha 0.4 --window 3 --pooled-queries", 2, 6, "", ""},
+    {"--grid 6x6 --heads 2 --alpha 1 --pooled-queries", 1, 4, "", ""},
+    {0},
+};
+
+static const struct battery_case too_large[] = {{"--grid 16384x16384 --window 16384", 1, 4, "", ""}, {0}};
+
+static const char *const golden[] = {
+    "hilo_both", "hilo_paper", "hilo_padded", "hilo_padded_bare", "hilo_high", "hilo_low", "hilo_plain",
+    "hilo_pooled_queries", "hilo_pooled_padded", NULL,
+};
+
+static const struct battery_error errors[] = {
+    {"--window 2", "option --grid: missing", 6},
+    {"--grid 4", "option --grid: found '4', a grid of 1 axes, expected two", 6},
+    {"--grid 2x4x4", "option --grid: found '2x4x4', a grid of 3 axes, expected two", 6},
+    {"--grid 4x4 --window 0", "option --window: found '0', expected a whole number from 1", 6},
+    {"--grid 4x4 --window 2x2", "option --window: found '2x2'", 6},
+    {"--grid 4x4 --alpha 1.1", "option --alpha: found '1.1', expected a finite number from 0 to 1", 6},
+    {"--grid 4x4 --alpha -0.1", "option --alpha: found '-0.1'", 6},
+    {"--grid 4x4 --alpha nan", "option --alpha: found 'nan'", 6},
+    {"--grid 4x4 --heads 4", "option --heads: found 4, expected a divisor of C = 6", 6},
+    {"--grid 4x4 --pooled-queries 1", "found '1', expected an option", 6},
+    {"--grid 4x4 --scale 1", "found '--scale', expected an option", 6},
+    {"--grid 65537x65537 --window 65536", "option --grid", 6},
+    {"--grid 1x1 --window 65536", "option --window: found 65536, which pads 1 images of 1 x 1 tokens", 6},
+    {0},
+};
+
+/* Padded tokens are projected too. */
+static double projections(const struct problem *p)
+{
+    struct hilo_problem z = resolved(p);
+    return hilo_projections(&z, z.M);
+}
+
+static const struct battery_case memory[] = {
+    {"--grid 16x16 --heads 4 --alpha 0.5", 2, 16, "", ""},
+    {"--grid 15x13 --heads 4 --alpha 0.75 --window 4", 2, 16, "", ""},
+    {"--grid 16x16 --heads 4 --alpha 0.5 --pooled-queries", 2, 16, "", ""},
+    {"--grid 16x16 --heads 2 --alpha 0.5", 1, 128, "", ""},
+    {"--grid 32x32 --heads 2 --alpha 0.5", 1, 128, "", ""},
+    {"--grid 32x31 --heads 2 --alpha 0.5 --window 4", 3, 128, "", ""},
+    {0},
+};
+
+/* The table of reference/hilo.h.  Naive: both branches of all images, the mask and one head's map.  Fast: one image,
+ * the parameters once more, a tile, s^2 (3 c + s^2) vectors for small windows or 4 s^2 c reals for a large one.
+ * Not stated: naive on large planes, where it is slow; heads that fill no vector; pooled queries. */
+static double stated(const struct problem *p, const struct form *form)
+{
+    struct hilo_problem z = resolved(p);
+    double B = (double)z.B, N = (double)z.N, M = (double)z.M, n = (double)z.n, C = (double)z.C, c = (double)z.c;
+    double hd = (double)z.hd, ld = (double)z.ld, T = (double)(z.s * z.s);
+    if (!strcmp(form->name, "naive")) {
+        if (z.M > 256) return -1;
+        double both = M * (C + 5 * hd + 5 * ld) + n * (C + 2 * ld);
+        if (z.pooled_queries) both += 3 * (n - M) * ld + M * ld;
+        return (B * both + M * M + M * (M + 4 * c)) * sizeof(real);
+    }
+    size_t tile;
+    if (z.c % 16 || z.pooled_queries) return -1;
+    ck_assert(attention_fast_workspace(&tile, z.c, ATTENTION_BLOCK));
+    double windows = z.s <= WINDOW_ATTENTION_EDGE ? T * (3 * c + T) * LANES : 4 * T * c;
+    return (N * (4 * hd + 2 * ld) + n * (C + 2 * ld) + (double)tile + windows + (double)problem_parameters(p) + 3 * hd)
+         * sizeof(real);
+}
+
+/* HiLo, A.4: "interpolation (e.g. bilinear)".  A window's row stands at the window's centre (align_corners = false).
+ * Expected values by hand: exact for windows of four, within 4 u of 3 for thirds. */
+START_TEST(rows_of_windows_are_spread_bilinearly)
+{
+    static const real four[] = {0, 0, 1, 3, 5, 7, 8, 8}, three[] = {0, 0, 1, 2, 3, 3};
+    struct hilo_problem z = sizes_of("--grid 4x8 --window 4 --pooled-queries", 1, 1);
+    struct hilo_problem u = sizes_of("--grid 6x3 --window 3 --pooled-queries", 1, 1);
+    real rows[] = {0, 8}, other[] = {0, 3}, tokens[32];
+    hilo_naive_spread(tokens, rows, &z, 1);
+    for (size_t i = 0; i < 32; i++) ck_assert(tokens[i] == four[i % 8]);
+    hilo_naive_spread(tokens, other, &u, 1);
+    for (size_t i = 0; i < 18; i++) within("thirds", fabs((double)(tokens[i] - three[i / 3])), 4 * 3 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* HiLo, Sec. 4.1, "Head splitting": Lo-Fi has floor(alpha h) heads, computed in double (0.29 times 100 is less than
+ * 29).  Tab. 7: with windows of one token it has all. */
+static const struct { const char *options; size_t low, high; } split[] = {
+    {"--heads 12", 10, 2}, {"--heads 12 --alpha 1", 12, 0}, {"--heads 12 --alpha 0", 0, 12}, {"--heads 10", 9, 1},
+    {"--heads 1 --alpha 0.99", 0, 1}, {"--heads 100 --alpha 0.29", 28, 72}, {"--heads 10 --alpha 0.7", 7, 3},
+    {"--heads 12 --alpha 0 --window 1", 12, 0},
+};
+START_TEST(heads_are_shared_out_in_whole_numbers)
+{
+    char options[64];
+    snprintf(options, sizeof options, "--grid 2x2 %s", split[_i].options);
+    struct hilo_problem z = sizes_of(options, 1, 300);
+    ck_assert(z.ld == split[_i].low * z.c && z.hd == split[_i].high * z.c);
+}
+END_TEST
+
+/* A file that holds a tensor of a branch without heads is an error, and so is one that lacks a weight. */
+static const struct { const char *alpha, *drop, *text; } offered[] = {
+    {"0.5", "", NULL}, {"0.5", "h_proj", "tensor h_proj: missing"}, {"0", "", "tensor h_qkv: found [6, 4]"},
+    {"0", "h_qkv", "tensor h_qkv: missing"}, {"1", "", "tensor h_qkv: found one, expected none"},
+    {"0.5", "l_kv", "tensor l_kv: missing"},
+};
+START_TEST(a_branch_without_heads_has_no_tensors)
+{
+    static const struct { const char *name; size_t size[3]; } fitting[] = {
+        {"x", {1, 4, 4}},   {"h_qkv", {6, 4, 0}}, {"h_proj", {2, 2, 0}},
+        {"l_q", {2, 4, 0}}, {"l_kv", {4, 4, 0}},  {"l_proj", {2, 2, 0}},
+    };
+    struct tensor list[COUNT(fitting)];
+    struct tensors file = {0, list};
+    struct problem p;
+    for (size_t f = 0; f < COUNT(fitting); f++)
+        if (strcmp(fitting[f].name, offered[_i].drop))
+            succeeds(tensor_create(&list[file.count++], fitting[f].name, fitting[f].size[2] ? 3 : 2, fitting[f].size));
+    succeeds(
+        problem_create(&p, &hilo, 6, (const char *[]){"--grid", "2x2", "--heads", "2", "--alpha", offered[_i].alpha}));
+    if (offered[_i].text) refused(problem_bind(&p, &file), STATUS_BAD_INPUT, offered[_i].text);
+    else succeeds(problem_bind(&p, &file));
+    for (size_t f = 0; f < file.count; f++) tensor_release(&list[f]);
+}
+END_TEST
+
+/* The bits of an image depend neither on the number of threads nor on the other images. */
+START_TEST(images_do_not_know_who_works_on_them)
+{
+    static const char *const odd[] = {"--grid 13x9 --heads 3 --alpha 0.7",
+                                      "--grid 13x9 --heads 3 --alpha 0.7 --window 4 --pooled-queries"};
+    struct trial t = trial(odd[_i], &hilo, 5, 30, "", "");
+    size_t image = t.outputs / 5;
+    real *together = trial_run(&t, "fast", 1);
+    for (int threads = 2; threads <= 4; threads++) equal(trial_run(&t, "fast", threads), together, t.outputs);
+    for (size_t n = 0; n < 5; n++) {
+        struct trial one = trial(odd[_i], &hilo, 1, 30, "", "");
+        equal(trial_run_on(&one, "fast", 2, t.x + n * image), together + n * image, image);
+    }
+}
+END_TEST
+
+/* In the fast form, NaN in token (3, 2) of 5 x 7 reaches its own window of Hi-Fi and no other, although windows share
+ * vectors.  (In the naive form the mask's zero weights multiply it, and it reaches all windows.) */
+START_TEST(nan_stays_in_its_window)
+{
+    char options[64];
+    snprintf(options, sizeof options, "--grid 5x7 --heads 3 --alpha 0 --window %d", _i);
+    struct trial t = trial(options, &hilo, 2, 9, "", "");
+    size_t s = (size_t)_i;
+    real *x = copy(t.x, t.inputs), *before = trial_run(&t, "fast", 2);
+    x[35 * 9 + (3 * 7 + 2) * 9] = (real)NAN;
+    real *after = trial_run_on(&t, "fast", 2, x);
+    for (size_t i = 0; i < t.outputs; i++) {
+        size_t token = i / 9 % 35;
+        bool inside = i / 9 / 35 == 1 && token / 7 / s == 3 / s && token % 7 / s == 2 / s;
+        ck_assert_msg(inside ? isnan((double)after[i]) : after[i] == before[i], "token %zu", token);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    static const struct battery tables = {
+        .operator = &hilo, .tolerance = hilo_tolerance, .golden_tolerance = 2, .sizes = sizes, .kinds = kinds,
+        .nan = nan_cases, .golden = golden, .errors = errors, .too_large = too_large, .counted = counted,
+        .projections = projections, .memory = memory, .stated = stated, .slack = 1024,
+    };
+    Suite *suite = suite_create("HiLo");
+    add_battery(suite, &tables);
+    TCase *own = add_case(suite, "HiLo alone");
+    tcase_add_test(own, rows_of_windows_are_spread_bilinearly);
+    tcase_add_loop_test(own, heads_are_shared_out_in_whole_numbers, 0, (int)COUNT(split));
+    tcase_add_loop_test(own, a_branch_without_heads_has_no_tensors, 0, (int)COUNT(offered));
+    tcase_add_loop_test(own, images_do_not_know_who_works_on_them, 0, 2);
+    tcase_add_loop_test(own, nan_stays_in_its_window, 2, 5);
+    return run_suite(suite);
+}

@@ -1,0 +1,334 @@
+/* test_hilo_counts.c -- what HiLo costs by the paper's equations and tables; test_hilo.c counts whole forms
+ *
+ * Counts are whole numbers and exact.  BLAS makes the projections: tokens times the entries of a weight. */
+
+#include <stdio.h>
+#include "hilo_case.h"
+#include "../support/published.h"
+#include "../../reference/msa.h"
+#include "../../reference/sra.h"
+
+void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
+                       size_t queries, size_t keys, size_t channels);
+void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p);
+
+/* Padding, none, windows by lanes and by tiles, all heads in one branch, pooled queries. */
+static const struct { const char *options; size_t batch, channels; } size[] = {
+    {"--grid 1x1", 1, 1},
+    {"--grid 4x6 --heads 3 --alpha 0.4", 2, 6},
+    {"--grid 5x7 --heads 3 --alpha 0.7 --window 3", 1, 9},
+    {"--grid 5x7 --heads 2 --alpha 0.5 --window 4", 2, 8},
+    {"--grid 5x6 --heads 2 --alpha 0", 1, 4},
+    {"--grid 5x6 --heads 2 --alpha 1", 1, 4},
+    {"--grid 4x3 --heads 2 --window 1", 2, 6},
+    {"--grid 5x7 --heads 3 --alpha 0.4 --window 3 --pooled-queries", 2, 6},
+    {"--grid 6x6 --heads 2 --alpha 1 --pooled-queries", 1, 4},
+};
+
+/* Multiplications of one head's scores and means, without those by the scale. */
+static double counted_head(size_t queries, size_t keys, size_t c)
+{
+    multiplications();
+    counted_attention(zeros(queries * c), zeros(queries * keys), normal(1, queries * c), normal(2, keys * c),
+                      normal(3, keys * c), queries, keys, c);
+    return (double)multiplications() - (double)(queries * keys);
+}
+
+/* The fast form's formula is what its parts multiply: a projection for each token, one of each window for keys and
+ * values, s^2 queries and keys for each window and head of Hi-Fi, n keys for each query of Lo-Fi, and N/M of
+ * spreading the padded plane. */
+START_TEST(fast_hilo_multiplies_as_its_hearts_do)
+{
+    struct trial t = trial(size[_i].options, &hilo, size[_i].batch, size[_i].channels, "", "");
+    struct hilo_problem z = resolved(&t.problem);
+    size_t T = z.s * z.s, R = z.pooled_queries ? z.n : z.N, M = z.M;
+    double sum = (double)(z.N * (entries(&t.problem, "h_qkv") + entries(&t.problem, "h_proj"))
+                          + z.n * entries(&t.problem, "l_kv"));
+    sum += (double)(R * (entries(&t.problem, "l_q") + entries(&t.problem, "l_proj")));
+    if (z.hd) sum += (double)(z.n * (z.hd / z.c)) * counted_head(T, T, z.c);
+    if (z.ld) sum += (double)(z.ld / z.c) * counted_head(R, z.n, z.c);
+    if (z.ld && z.pooled_queries) {
+        multiplications();
+        counted_hilo_spread(zeros(M * z.ld), zeros(z.n * z.ld), &z);
+        sum += (double)multiplications() / (double)M * (double)z.N;
+    }
+    ck_assert(sum > 0 && (double)z.B * sum == multiply_adds_of(&t.problem));
+}
+END_TEST
+
+/* ---- Eq. 7 to 12 ------------------------------------------------------------ */
+
+/* HiLo, Eq. 7-12, A.2, term by term, with half of the heads in each branch.  The sum is the fast form's formula. */
+START_TEST(costs_of_equations_7_to_12)
+{
+    static const char *const options[] = {
+        "--grid 12x12 --heads 4 --alpha 0.5",
+        "--grid 12x12 --heads 4 --alpha 0.5 --window 3",
+        "--grid 12x12 --heads 4 --alpha 0.5 --window 4",
+    };
+    struct problem p = bare(options[_i], &hilo, 24);
+    double N = 144, D = 24, s = _i + 2, n = N / (s * s);
+    size_t T = (size_t)(s * s), keys = (size_t)n;
+    double eq7 = N * (double)entries(&p, "h_qkv"), eq8 = n * 2 * counted_head(T, T, 6);
+    double eq9 = N * (double)entries(&p, "h_proj");
+    double eq10 = N * (double)entries(&p, "l_q") + n * (double)entries(&p, "l_kv");
+    double eq11 = 2 * counted_head(144, keys, 6), eq12 = N * (double)entries(&p, "l_proj");
+    ck_assert(eq7 == 1.5 * N * D * D);
+    ck_assert(eq8 == s * s * N * D);
+    ck_assert(eq9 == 0.25 * N * D * D);
+    ck_assert(eq7 + eq8 + eq9 == 1.75 * N * D * D + s * s * N * D);
+    ck_assert(eq10 == 0.5 * N * D * D + n * D * D);
+    ck_assert(eq11 == n * N * D);
+    ck_assert(eq12 == 0.25 * N * D * D);
+    ck_assert(eq10 + eq11 + eq12 == 0.75 * N * D * D + n * D * D + n * N * D);
+    ck_assert(eq7 + eq8 + eq9 + eq10 + eq11 + eq12 == multiply_adds_of(&p));
+}
+END_TEST
+
+/* The fast form's multiply-adds of one image of edge x edge tokens. */
+static double layer(const char *options, size_t edge, size_t channels)
+{
+    char all[160];
+    snprintf(all, sizeof all, "--grid %zux%zu %s", edge, edge, options);
+    struct problem p = bare(all, &hilo, channels);
+    return multiply_adds_of(&p);
+}
+
+/* One half of the heads in Lo-Fi by Eq. 10-12; in Hi-Fi, the rest. */
+static double low_half(double N, double D, double s)
+{
+    return (0.75 + 1 / (s * s)) * N * D * D + N * N * D / (s * s);
+}
+
+static double high_half(const char *options, size_t edge, size_t D, double s)
+{
+    return layer(options, edge, D) - low_half((double)(edge * edge), (double)D, s);
+}
+
+/* HiLo, Sec. 4.1, Fig. 2 a, b: on small planes Hi-Fi and Lo-Fi cost about the same, on large ones Lo-Fi's square is
+ * more. Both are equal at N = (s^2 - 1) D + s^4: with D = 768 at 2320 tokens (between 48^2 and 50^2) for s = 2, at
+ * 11776 (between 108^2 and 112^2) for s = 4. */
+START_TEST(lofi_overtakes_hifi)
+{
+    static const char *const two = "--heads 12 --alpha 0.5", *const four = "--heads 12 --alpha 0.5 --window 4";
+    double even = (4 - 1) * 768 + 16, ratio = high_half(two, 14, 768, 2) / low_half(196, 768, 2);
+    printf("    14 x 14 tokens, s = 2: Hi-Fi costs %.2f times Lo-Fi\n", ratio);
+    ck_assert(ratio > 1.6 && ratio < 1.7);
+    ck_assert(low_half(even, 768, 2) == 1.75 * even * 768 * 768 + 4 * even * 768);
+    ck_assert(even > 48 * 48 && even < 50 * 50);
+    ck_assert(high_half(two, 48, 768, 2) > low_half(48 * 48, 768, 2));
+    ck_assert(high_half(two, 50, 768, 2) < low_half(50 * 50, 768, 2));
+    ck_assert(high_half(four, 108, 768, 4) > low_half(108 * 108, 768, 4));
+    ck_assert(high_half(four, 112, 768, 4) < low_half(112 * 112, 768, 4));
+}
+END_TEST
+
+/* HiLo, Sec. 4.1, Fig. 2 c: larger windows save up to a size.  Both halves depend on s by N D (s^2 + (N + D) / s^2),
+ * least at s^4 = N + D, D = 768: 24 x 24 tokens fall until s = 6 (root 6.05), 96 x 96 until s = 12 (root 10.0). */
+START_TEST(larger_windows_save_up_to_a_fourth_root)
+{
+    static const size_t window[] = {1, 2, 3, 4, 6, 8, 12, 16};
+    static const struct { size_t edge, best, last; } plane[] = {{24, 6, 12}, {96, 12, 16}};
+    for (size_t n = 0; n < COUNT(plane); n++) {
+        double before = 0;
+        for (size_t w = 1; w < COUNT(window) && window[w] <= plane[n].last; w++) {
+            char options[80];
+            snprintf(options, sizeof options, "--heads 12 --alpha 0.5 --window %zu", window[w]);
+            double now = layer(options, plane[n].edge, 768);
+            printf("    %zu x %zu, s = %zu: %.1f M\n", plane[n].edge, plane[n].edge, window[w], now / 1e6);
+            if (before > 0) ck_assert((now < before) == (window[w] <= plane[n].best));
+            before = now;
+        }
+        ck_assert(fabs(pow((double)(plane[n].edge * plane[n].edge) + 768, 0.25) - (n ? 10 : 6.05)) < 0.01);
+    }
+}
+END_TEST
+
+/* Multiply-adds with `low` of twelve heads in Lo-Fi, 384 channels, s = 2. */
+static double with_heads(size_t low, size_t edge)
+{
+    char options[80];
+    snprintf(options, sizeof options, "--heads 12 --alpha %.4f", ((double)low + 0.01) / 12.01);
+    return layer(options, edge, 384);
+}
+
+/* HiLo, Sec. 5.4, Fig. 4, "a larger alpha helps to reduce more FLOPs": in stage 3 of LITv2-S until alpha = 0.9, ten
+ * heads.  The sum is a parabola in ld, least at C - C / (2 s^2) + s^2 / 2 - N / (2 s^2), 9.8 heads.  By N: the first
+ * head saves nothing from 2704 = 52^2 on; all heads cost what none do at 1168, between 34^2 and 36^2. */
+START_TEST(more_alpha_saves_up_to_ten_heads)
+{
+    double before = 0, best = 384 - 384 / 8.0 + 2 - 196 / 8.0;
+    for (size_t low = 0; low <= 12; low++) {
+        double now = with_heads(low, 14);
+        printf("    %2zu heads in Lo-Fi: %.2f M\n", low, now / 1e6);
+        if (low) ck_assert((now < before) == (low <= 10));
+        before = now;
+    }
+    ck_assert(fabs(best / 32 - 9.8) < 0.01);
+    for (int tenths = 1; tenths <= 10; tenths++) {
+        char now[40], less[40];
+        snprintf(now, sizeof now, "--heads 12 --alpha %.1f", tenths / 10.0);
+        snprintf(less, sizeof less, "--heads 12 --alpha %.1f", (tenths - 1) / 10.0);
+        ck_assert((layer(now, 14, 384) < layer(less, 14, 384)) == (tenths < 10));
+    }
+    ck_assert(fabs(with_heads(12, 14) / with_heads(10, 14) - 1.025) < 0.0005);
+    ck_assert(fabs(6 * (with_heads(12, 14) - with_heads(10, 14)) / 1e9 - 0.012) < 0.0005);
+    ck_assert(with_heads(1, 50) < with_heads(0, 50) && with_heads(1, 52) > with_heads(0, 52));
+    ck_assert(with_heads(12, 34) < with_heads(0, 34) && with_heads(12, 36) > with_heads(0, 36));
+}
+END_TEST
+
+/* ---- the tables --------------------------------------------------------- */
+
+/* HiLo, Table 10, A.5: 14 x 14 tokens, 12 heads of 64 channels.  One multiply-add is one FLOP; biases, softmax,
+ * scale and pooling are not counted: with an addition for each bias self-attention would print 521.6. */
+START_TEST(table_10_rows_of_msa_windows_and_hilo)
+{
+    struct problem all = bare("--grid 14x14 --heads 12", &msa, 768);
+    struct problem windows = bare("--grid 14x14 --heads 12 --window 7", &msa, 768);
+    struct trial biased = trial("--grid 14x14 --heads 12", &msa, 1, 768, "", "rpe");
+    struct problem both = bare("--grid 14x14 --heads 12", &hilo, 768);
+    struct trial biased_both = trial("--grid 14x14 --heads 12", &hilo, 1, 768, "", "");
+    const struct { const char *row; const struct problem *bare, *biased; double flops; } row[] = {
+        {"MSA", &all, &biased.problem, multiply_adds_of(&all)},
+        {"Local Window", &windows, &biased.problem, multiply_adds_of(&windows)},
+        {"HiLo", &both, &biased_both.problem, multiply_adds_of(&both)},
+    };
+    for (size_t n = 0; n < COUNT(row); n++) {
+        double parameters = published("hilo", "10", row[n].row, "parameters");
+        double flops = published("hilo", "10", row[n].row, "flops");
+        printf("    %-12s %.3f M parameters, %.2f M multiply-adds\n", row[n].row,
+               (double)problem_parameters(row[n].bare) / 1e6, row[n].flops / 1e6);
+        ck_assert(prints((double)problem_parameters(row[n].bare) / 1e6, parameters, 0.01));
+        ck_assert(prints((double)problem_parameters(row[n].biased) / 1e6, parameters, 0.01));
+        ck_assert(prints(row[n].flops / 1e6, flops, 0.1));
+    }
+    ck_assert(!prints(row[0].flops / 1e6 + 196 * 768 / 1e6, 521.4, 0.1));
+}
+END_TEST
+
+/* G multiply-adds of LITv2-S (Table 7, 224 x 224 pixels) without the attention of stage 3: patches of four pixels;
+ * two maps and a depth-wise 3 x 3 convolution in each block; self-attention in the last stage; 2 x 2 patches merged
+ * by one map, without the offsets of LITv1's merging; a head of a thousand classes. */
+static double rest_of_litv2_s(void)
+{
+    static const double C[] = {96, 192, 384, 768}, edge[] = {56, 28, 14, 7}, blocks[] = {2, 2, 6, 2};
+    double sum = 48 * 96 * 56 * 56 + 768 * 1000;
+    for (int s = 0; s < 4; s++) {
+        double N = edge[s] * edge[s];
+        sum += blocks[s] * N * (8 * C[s] * C[s] + 9 * 4 * C[s]);
+        if (s) sum += N * 4 * C[s - 1] * C[s];
+    }
+    return (sum + 2 * (4 * 49 * 768.0 * 768 + 2 * 49 * 49 * 768.0)) / 1e9;
+}
+
+/* HiLo, Table 4: follows with windows of 7, but for SRA, which makes 3.9 with s = 2 in this stage, not 4.0.  Other
+ * settings of SRA: reference/published/layers.tsv. */
+START_TEST(flops_of_table_4_follow_but_for_sra)
+{
+    struct problem all = bare("--grid 14x14 --heads 12", &msa, 384);
+    struct problem windows = bare("--grid 14x14 --heads 12 --window 7", &msa, 384);
+    struct problem reduced = bare("--grid 14x14 --heads 12", &sra, 384);
+    double rest = rest_of_litv2_s(), with_all = rest + 6 * multiply_adds_of(&all) / 1e9;
+    double with_windows = rest + 6 * multiply_adds_of(&windows) / 1e9;
+    double with_sra = rest + 6 * multiply_adds_of(&reduced) / 1e9;
+    double with_hilo = rest + 6 * layer("--heads 12", 14, 384) / 1e9;
+    printf("    the rest %.3f G; MSA %.3f, windows %.3f, SRA %.3f, HiLo %.3f\n", rest, with_all, with_windows,
+           with_sra, with_hilo);
+    ck_assert(prints(with_all, published("hilo", "4", "MSA", "flops"), 0.1));
+    ck_assert(prints(with_windows, published("hilo", "4", "W-MSA", "flops"), 0.1));
+    ck_assert(prints(with_hilo, published("hilo", "4", "HiLo", "flops"), 0.1));
+    ck_assert(!prints(with_sra, published("hilo", "4", "SRA", "flops"), 0.1) && prints(with_sra, 3.9, 0.1));
+}
+END_TEST
+
+/* HiLo, Table 8, A.3, "mainly due to the extra cost from padding": all six follow if the padded plane, 14, 15, 16,
+ * 15, 18 and 14 tokens wide, is projected; three of them do not if it is not, as in our fast form. */
+START_TEST(flops_of_table_8_are_padding)
+{
+    static const char *const window[] = {"2", "3", "4", "5", "6", "7"};
+    static const size_t padded[] = {14, 15, 16, 15, 18, 14};
+    size_t wrong = 0;
+    for (size_t n = 0; n < COUNT(window); n++) {
+        char options[80];
+        snprintf(options, sizeof options, "--heads 12 --window %s", window[n]);
+        double printed = published("hilo", "8", window[n], "flops");
+        double with_padding = rest_of_litv2_s() + 6 * layer(options, padded[n], 384) / 1e9;
+        double without = rest_of_litv2_s() + 6 * layer(options, 14, 384) / 1e9;
+        printf("    s = %s: %.3f G, the padding not projected %.3f, printed %.1f\n", window[n], with_padding,
+               without, printed);
+        ck_assert(prints(with_padding, printed, 0.1));
+        wrong += !prints(without, printed, 0.1);
+    }
+    ck_assert_uint_eq(wrong, 3);
+}
+END_TEST
+
+/* HiLo, Table 9.  The interpolation is one part in two hundred of what is saved. */
+START_TEST(pooled_queries_cost_less_arithmetic)
+{
+    double plain = layer("--heads 12", 14, 384), pooled = layer("--heads 12 --pooled-queries", 14, 384);
+    double spread = 3 * 196 * 320, rest = rest_of_litv2_s();
+    printf("    %.3f G, pooled queries %.3f\n", rest + 6 * plain / 1e9, rest + 6 * pooled / 1e9);
+    ck_assert(prints(rest + 6 * plain / 1e9, published("hilo", "9", "LITv2-S", "flops"), 0.1));
+    ck_assert(prints(rest + 6 * pooled / 1e9, published("hilo", "9", "LITv2-S w/ pooled queries", "flops"),
+                     0.1));
+    ck_assert(plain - pooled + spread == (196 - 49) * (320 * 384 + 320 * 320 + 2 * 49 * 320.0));
+    ck_assert(spread * 150 < plain - pooled && spread * 250 > plain - pooled);
+}
+END_TEST
+
+/* Sec. 4.1, "doubling heads results in more computational cost", of the layer of Table 10. */
+START_TEST(doubled_heads_cost_more_than_self_attention)
+{
+    const char *const plane = "--grid 14x14 --heads 12";
+    struct problem high = bare("--grid 14x14 --heads 12 --alpha 0", &hilo, 768);
+    struct problem low = bare("--grid 14x14 --heads 12 --alpha 1", &hilo, 768);
+    struct problem both = bare("--grid 14x14 --heads 12 --alpha 0.9", &hilo, 768), all = bare(plane, &msa, 768);
+    double hifi = multiply_adds_of(&high), lofi = multiply_adds_of(&low), attention = multiply_adds_of(&all);
+    ck_assert(hifi + lofi > attention && hifi < attention && lofi < attention);
+    ck_assert(multiply_adds_of(&both) < attention);
+}
+END_TEST
+
+/* Sec. 4.1, "each attention has a lower complexity than a standard MSA"; half of the heads in each branch.
+ * Both branches, less Lo-Fi's count by Eq. 10 to 12, is Hi-Fi's. */
+START_TEST(either_branch_costs_less_than_self_attention)
+{
+    static const size_t channels[] = {24, 384, 768}, window[] = {2, 3, 4, 7}, windows[] = {2, 4, 8};
+    for (size_t c = 0; c < COUNT(channels); c++)
+        for (size_t w = 0; w < COUNT(window); w++)
+            for (size_t n = 0; n < COUNT(windows); n++) {
+                size_t edge = window[w] * windows[n];
+                double N = (double)(edge * edge), D = (double)channels[c], s = (double)window[w];
+                double low = (0.75 + 1 / (s * s)) * N * D * D + N * N * D / (s * s);
+                char plane[40], options[100];
+                snprintf(plane, sizeof plane, "--grid %zux%zu --heads 2", edge, edge);
+                snprintf(options, sizeof options, "%s --alpha 0.5 --window %zu", plane, window[w]);
+                struct problem p = bare(options, &hilo, channels[c]), plain = bare(plane, &msa, channels[c]);
+                double both = multiply_adds_of(&p), all = multiply_adds_of(&plain);
+                ck_assert(all == 4 * N * D * D + 2 * N * N * D);
+                ck_assert(both < all && low > 0 && low < all && both - low > 0 && both - low < all);
+            }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("HiLo, counts");
+    TCase *arithmetic = add_case(suite, "arithmetic");
+    tcase_add_loop_test(arithmetic, fast_hilo_multiplies_as_its_hearts_do, 0, (int)COUNT(size));
+    tcase_add_loop_test(arithmetic, costs_of_equations_7_to_12, 0, 3);
+    tcase_add_test(arithmetic, lofi_overtakes_hifi);
+    tcase_add_test(arithmetic, larger_windows_save_up_to_a_fourth_root);
+    tcase_add_test(arithmetic, more_alpha_saves_up_to_ten_heads);
+    TCase *tables = add_case(suite, "tables");
+    tcase_add_test(tables, table_10_rows_of_msa_windows_and_hilo);
+    tcase_add_test(tables, flops_of_table_4_follow_but_for_sra);
+    tcase_add_test(tables, flops_of_table_8_are_padding);
+    tcase_add_test(tables, pooled_queries_cost_less_arithmetic);
+    TCase *branches = add_case(suite, "branches");
+    tcase_add_test(branches, doubled_heads_cost_more_than_self_attention);
+    tcase_add_test(branches, either_branch_costs_less_than_self_attention);
+    return run_suite(suite);
+}

@@ -1,0 +1,609 @@
+/* test_hilo_theorems.c -- theorems about HiLo
+ *
+ * Its limits (alpha, window), why Lo-Fi needs only N/s^2 keys, what the padding does, which permutations it commutes
+ * with, and which frequencies each branch passes. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "hilo_case.h"
+#include "../../reference/runtime/heads.h"
+#include "../../reference/runtime/linear.h"
+#include "../../reference/msa.h"
+#include "../../reference/cli/log_spectrum.h"
+#include "../../reference/io/tokens.h"
+
+static const char *const forms[] = {"naive", "fast"};
+
+#define BIASES "h_qkv_b h_proj_b l_q_b l_kv_b l_proj_b"
+
+/* Columns of a matrix whose rows are `stride` apart. */
+static real *columns_of(const real *first, size_t stride, size_t rows, size_t columns)
+{
+    real *dense = zeros(rows * columns);
+    head_gather(dense, first, stride, rows, columns);
+    return dense;
+}
+
+/* The attention of the naive form, one head on dense rows. */
+static real *head_of(const real *q, const real *k, const real *v, const real *r, size_t queries, size_t keys,
+                     size_t c)
+{
+    real *y = zeros(queries * c);
+    attention_naive(y, zeros(queries * keys), q, k, v, r, (real)0.5, queries, keys, c);
+    return y;
+}
+
+/* ---- its ends ----------------------------------------------------------- */
+
+/* HiLo, Sec. 4.1; W-MSA in Tab. 4, Local Window in Tab. 10. Windows of another edge differ by more than a tenth. */
+START_TEST(alpha_zero_is_window_attention)
+{
+    static const char *const windows[] = {"--grid 6x12 --heads 3 --window 2", "--grid 6x12 --heads 3 --window 3"};
+    static const char *const pair[][2] = {{"w_qkv", "h_qkv"}, {"b_qkv", "h_qkv_b"}, {"w_o", "h_proj"},
+                                          {"b_o", "h_proj_b"}};
+    char options[80];
+    snprintf(options, sizeof options, "%s --alpha 0", windows[_i]);
+    struct trial t = trial(options, &hilo, 2, 12, "", "");
+    real *y[2];
+    for (int other = 0; other < 2; other++) {
+        struct trial u = trial(windows[other ? 1 - _i : _i], &msa, 2, 12, "", "rpe");
+        for (size_t n = 0; n < COUNT(pair); n++) trial_put(&u, pair[n][0], trial_tensor(&t, pair[n][1]));
+        y[other] = trial_run_on(&u, "naive", 2, t.x);
+    }
+    forms_within(&t, y[0], hilo_tolerance(&t.problem));
+    beyond("another window", relative_difference(y[1], y[0], t.outputs), 0.1);
+}
+END_TEST
+
+/* HiLo, A.1: the last stage of LITv2. l_q above l_kv is w_qkv, l_proj is w_o. Windows of 2 differ by a tenth. */
+START_TEST(window_of_one_is_self_attention)
+{
+    static const char *const options[] = {
+        "--grid 10x11 --heads 2 --window 1 --alpha 0", "--grid 10x11 --heads 2 --window 1 --alpha 0.5",
+        "--grid 10x11 --heads 2 --window 1 --alpha 1 --pooled-queries", "--grid 10x11 --heads 2 --alpha 1",
+    };
+    size_t C = 8;
+    struct trial t = trial(options[_i], &hilo, 2, C, "", "");
+    struct trial u = trial("--grid 10x11 --heads 2", &msa, 2, C, "", "rpe");
+    ck_assert(problem_size(&t.problem, "ld") == C);
+    memcpy(trial_tensor(&u, "w_qkv"), trial_tensor(&t, "l_q"), C * C * sizeof(real));
+    memcpy(trial_tensor(&u, "w_qkv") + C * C, trial_tensor(&t, "l_kv"), 2 * C * C * sizeof(real));
+    memcpy(trial_tensor(&u, "b_qkv"), trial_tensor(&t, "l_q_b"), C * sizeof(real));
+    memcpy(trial_tensor(&u, "b_qkv") + C, trial_tensor(&t, "l_kv_b"), 2 * C * sizeof(real));
+    trial_put(&u, "w_o", trial_tensor(&t, "l_proj"));
+    trial_put(&u, "b_o", trial_tensor(&t, "l_proj_b"));
+    real *y = trial_run_on(&u, "naive", 2, t.x);
+    if (_i < 3) forms_within(&t, y, hilo_tolerance(&t.problem));
+    else beyond("a window of two", relative_difference(trial_run(&t, "fast", 2), y, t.outputs), 0.1);
+}
+END_TEST
+
+/* HiLo, Sec. 4.1: N queries; N/s^2 keys and values of the windows' means, without the naive form's repeated keys. */
+START_TEST(alpha_one_is_lofi_alone)
+{
+    enum { H = 6, W = 9, N = H * W, n = N / 9, C = 8, c = 4 };
+    struct trial t = trial("--grid 6x9 --window 3 --heads 2 --alpha 1", &hilo, 1, C, "", "");
+    real *mean = zeros(n * C), *q = zeros(N * C), *kv = zeros(n * 2 * C), *z = zeros(N * C), *y = zeros(N * C);
+    ck_assert(problem_size(&t.problem, "hd") == 0);
+    for (size_t i = 0; i < N; i++)
+        for (size_t ch = 0; ch < C; ch++) mean[(i / W / 3 * 3 + i % W / 3) * C + ch] += t.x[i * C + ch] / 9;
+    linear_map(q, C, t.x, C, trial_tensor(&t, "l_q"), trial_tensor(&t, "l_q_b"), N, C, C);
+    linear_map(kv, 2 * C, mean, C, trial_tensor(&t, "l_kv"), trial_tensor(&t, "l_kv_b"), n, C, 2 * C);
+    for (size_t first = 0; first < C; first += c) {
+        const real *k = columns_of(kv + first, 2 * C, n, c), *v = columns_of(kv + C + first, 2 * C, n, c);
+        head_scatter(z + first, C, head_of(columns_of(q + first, C, N, c), k, v, NULL, N, n, c), N, c);
+    }
+    linear_map(y, C, z, C, trial_tensor(&t, "l_proj"), trial_tensor(&t, "l_proj_b"), N, C, C);
+    forms_within(&t, y, hilo_tolerance(&t.problem));
+}
+END_TEST
+
+/* HiLo, Eq. 6. A tensor replaced changes channels of its own branch, and no bit of the other's. */
+START_TEST(branches_do_not_meet)
+{
+    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 2, 12, "", "");
+    size_t hd = problem_size(&t.problem, "hd");
+    ck_assert(hd == 8);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *before = trial_run(&t, forms[f], 1);
+        for (size_t r = 1; hilo.tensors[r].name; r++) {
+            const char *name = hilo.tensors[r].name;
+            bool high = name[0] == 'h', changed = false;
+            real *kept = copy(trial_tensor(&t, name), trial_count(&t, name));
+            trial_put(&t, name, normal(90 + r, trial_count(&t, name)));
+            real *after = trial_run(&t, forms[f], 1);
+            for (size_t i = 0; i < t.outputs; i++) {
+                if ((i % 12 < hd) == high) changed = changed || after[i] != before[i];
+                else ck_assert_msg(after[i] == before[i], "%s reaches channel %zu", name, i % 12);
+            }
+            ck_assert_msg(changed, "%s reaches nothing", name);
+            trial_put(&t, name, kept);
+        }
+    }
+}
+END_TEST
+
+/* ---- why N/s^2 keys are enough -------------------------------------------- */
+
+/* HiLo, Sec. 4.1. s^2 equal keys with equal values leave the softmax's mean; one more of the first key moves it.
+ * Tolerance: scores are equal to the bit, and weights and means are sums of M and of n terms. */
+START_TEST(equal_keys_repeated_leave_the_mean)
+{
+    static const char *const options[] = {"--grid 8x12", "--grid 9x12 --window 3", "--grid 8x12 --window 4"};
+    struct hilo_problem z = sizes_of(options[_i], 1, 4);
+    size_t M = z.M, n = z.n, c = 4;
+    real *q = normal(1, M * c), *k = normal(2, n * c), *v = normal(3, n * c), *many_k = zeros((M + 1) * c);
+    real *many_v = zeros((M + 1) * c);
+    double tolerance = 8 * (2 * sqrt((double)M) + 10) * UNIT_ROUNDOFF;
+    hilo_naive_carry(many_k, k, &z, c);
+    hilo_naive_carry(many_v, v, &z, c);
+    memcpy(many_k + M * c, k, c * sizeof *k);
+    memcpy(many_v + M * c, v, c * sizeof *v);
+    real *few = head_of(q, k, v, NULL, M, n, c);
+    within("carried", relative_difference(head_of(q, many_k, many_v, NULL, M, M, c), few, M * c), tolerance);
+    real *uneven = head_of(q, many_k, many_v, NULL, M, M + 1, c);
+    beyond("one more of the first", relative_difference(uneven, few, M * c), 1e-3);
+}
+END_TEST
+
+/* HiLo, Sec. 4.1, "non-overlapping window partition". Tolerance: exp(-inf) is 0 exactly, so s^2 of the M terms of a
+ * sum are not zero, in an order that the compiler chooses. */
+START_TEST(masked_attention_is_windows)
+{
+    static const char *const options[] = {"--grid 8x6", "--grid 6x9 --window 3", "--grid 8x12 --window 4"};
+    struct hilo_problem z = sizes_of(options[_i], 1, 4);
+    size_t M = z.M, T = z.s * z.s, c = 4;
+    real *q = normal(1, M * c), *k = normal(2, M * c), *v = normal(3, M * c), *mask = zeros(M * M);
+    hilo_naive_mask(mask, &z);
+    real *masked = head_of(q, k, v, mask, M, M, c);
+    double difference = 0;
+    for (size_t w = 0; w < z.n; w++) {
+        size_t token[16];
+        for (size_t t = 0; t < T; t++)
+            token[t] = (w / z.windows.columns * z.s + t / z.s) * z.W + w % z.windows.columns * z.s + t % z.s;
+        real *y = head_of(rows_in_order(q, token, T, c), rows_in_order(k, token, T, c), rows_in_order(v, token, T, c),
+                          NULL, T, T, c);
+        worse(&difference, largest_difference(rows_in_order(masked, token, T, c), y, T * c));
+    }
+    within("windows", difference / largest(masked, M * c), 8 * (2 * (double)z.s + 10) * UNIT_ROUNDOFF);
+    beyond("without the mask", relative_difference(head_of(q, k, v, NULL, M, M, c), masked, M * c), 0.1);
+}
+END_TEST
+
+/* HiLo, Sec. 4.1, "the average-pooled feature maps are projected". With padding only if the padding is projected too:
+ * zeros added afterwards lack (1 - r/s^2) b in a window that has r of its s^2 tokens. */
+START_TEST(pooling_commutes_with_the_projection)
+{
+    static const char *const options[] = {"--grid 8x8", "--grid 8x8 --window 4", "--grid 7x5",
+                                          "--grid 6x7 --window 4"};
+    static const size_t windows_cut[] = {0, 0, 6, 3};
+    enum { C = 3, O = 5 };
+    struct hilo_problem z = sizes_of(options[_i], 1, C), out = z;
+    real *x = integers(1, z.N * C, 3), *w = integers(2, O * C, 3), *b = integers(3, O, 3);
+    real *padded = zeros(z.M * C), *before = zeros(z.n * O), *mean = zeros(z.n * C);
+    real *all = zeros(z.M * O), *after = zeros(z.n * O), *late = zeros(z.M * O);
+    real *real_tokens = zeros(z.N * O);
+    out.C = O;
+    for (size_t o = 0; o < O; o++) b[o] += b[o] == 0;
+
+    hilo_naive_pad(padded, x, &z);
+    hilo_naive_pool(mean, padded, &z);
+    linear_map(before, O, mean, C, w, b, z.n, C, O);
+    linear_map(all, O, padded, C, w, b, z.M, C, O);
+    hilo_naive_pool(after, all, &out);
+    equal(after, before, z.n * O);
+
+    linear_map(real_tokens, O, x, C, w, b, z.N, C, O);
+    hilo_naive_pad(late, real_tokens, &out);
+    hilo_naive_pool(after, late, &out);
+    size_t short_ones = 0;
+    for (size_t n = 0; n < z.n; n++) {
+        size_t top = n / z.windows.columns * z.s, left = n % z.windows.columns * z.s;
+        size_t down = z.H - top < z.s ? z.H - top : z.s, across = z.W - left < z.s ? z.W - left : z.s;
+        real lost = 1 - (real)(down * across) / (real)(z.s * z.s);
+        short_ones += lost > 0;
+        for (size_t o = 0; o < O; o++) ck_assert(before[n * O + o] - after[n * O + o] == lost * b[o]);
+    }
+    ck_assert_uint_eq(short_ones, windows_cut[_i]);
+}
+END_TEST
+
+/* HiLo, Sec. 4.1, "Head splitting". The two projections are a block-diagonal W_o, with alpha^2 + (1 - alpha)^2 of its
+ * parameters: 0.72 for ten heads of twelve. */
+START_TEST(output_projection_splits_in_two)
+{
+    enum { N = 30, C = 12 };
+    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    struct trial unprojected = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "h_proj_b l_proj_b");
+    size_t hd = problem_size(&t.problem, "hd"), ld = problem_size(&t.problem, "ld");
+    real *block = zeros(C * C), *bias = zeros(C), *y = zeros(N * C);
+    head_scatter(block, C, trial_tensor(&t, "h_proj"), hd, hd);
+    head_scatter(block + hd * C + hd, C, trial_tensor(&t, "l_proj"), ld, ld);
+    memcpy(bias, trial_tensor(&t, "h_proj_b"), hd * sizeof(real));
+    memcpy(bias + hd, trial_tensor(&t, "l_proj_b"), ld * sizeof(real));
+    trial_put_identity(&unprojected, "h_proj", hd);
+    trial_put_identity(&unprojected, "l_proj", ld);
+    linear_map(y, C, trial_run_on(&unprojected, "naive", 1, t.x), C, block, bias, N, C, C);
+    forms_within(&t, y, hilo_tolerance(&t.problem));
+
+    static const struct { const char *options; double share; } split[] = {
+        {"--grid 2x2 --heads 12 --alpha 0", 1}, {"--grid 2x2 --heads 12 --alpha 0.5", 0.5},
+        {"--grid 2x2 --heads 12 --alpha 0.9", 104.0 / 144}, {"--grid 2x2 --heads 12 --alpha 1", 1},
+    };
+    for (size_t n = 0; n < COUNT(split); n++) {
+        struct problem big = bare(split[n].options, &hilo, 768);
+        double projections = (double)(entries(&big, "h_proj") + entries(&big, "l_proj"));
+        ck_assert(projections == split[n].share * 768 * 768);
+        ck_assert((double)problem_parameters(&big) == 3 * 768 * 768 + projections);
+    }
+}
+END_TEST
+
+/* HiLo, A.4, Tab. 9. The same function where windows are tokens, or where one window has the only value. */
+START_TEST(pooled_queries_are_another_function)
+{
+    static const struct { const char *plain; bool same; } z[] = {
+        {"--grid 8x8 --heads 2 --alpha 0.5", false},
+        {"--grid 7x8 --heads 2 --alpha 1 --window 3", false},
+        {"--grid 8x8 --heads 2 --window 1", true},
+        {"--grid 5x6 --heads 2 --alpha 1 --window 7", true},
+    };
+    char pooled[80];
+    snprintf(pooled, sizeof pooled, "%s --pooled-queries", z[_i].plain);
+    struct trial t = trial(pooled, &hilo, 2, 8, "", ""), u = trial(z[_i].plain, &hilo, 2, 8, "", "");
+    const real *y = trial_run(&u, "naive", 1);
+    if (z[_i].same) forms_within(&t, y, hilo_tolerance(&t.problem));
+    for (size_t f = 0; f < COUNT(forms) && !z[_i].same; f++)
+        beyond(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, t.outputs), 0.1);
+}
+END_TEST
+
+/* ---- the padding -------------------------------------------------------- */
+
+/* The authors' detection code pads at the bottom and on the right; HiLo, Sec. A.3. */
+START_TEST(padding_is_tokens_of_zeros)
+{
+    static const struct { const char *rest; size_t H, W; } z[] = {
+        {"--heads 3 --alpha 0.4", 6, 8},
+        {"--heads 3 --alpha 0.4 --window 4", 8, 8},
+        {"--heads 3 --alpha 0.4 --pooled-queries", 6, 8},
+    };
+    size_t C = 9, H = z[_i].H, W = z[_i].W, inside[35];
+    char small[80], large[80];
+    snprintf(small, sizeof small, "--grid 5x7 %s", z[_i].rest);
+    snprintf(large, sizeof large, "--grid %zux%zu %s", H, W, z[_i].rest);
+    struct trial t = trial(small, &hilo, 1, C, "", ""), u = trial(large, &hilo, 1, C, "", "");
+    real *x = zeros(H * W * C);
+    for (size_t i = 0; i < 35; i++) {
+        inside[i] = i / 7 * W + i % 7;
+        memcpy(x + inside[i] * C, t.x + i * C, C * sizeof *x);
+    }
+    forms_within(&t, rows_in_order(trial_run_on(&u, "naive", 1, x), inside, 35, C), hilo_tolerance(&t.problem));
+}
+END_TEST
+
+/* Tokens of the padding are not masked. With queries of zero all weights are equal: the lone token of the corner
+ * window becomes v/4 + b_v in Hi-Fi, and every token (sum of all v)/16 + b_v in Lo-Fi, v = x W_v^T. */
+START_TEST(padding_takes_its_share)
+{
+    enum { C = 2, N = 9 };
+    struct trial high = trial("--grid 3x3 --alpha 0", &hilo, 1, C, "", "h_proj_b");
+    struct trial low = trial("--grid 3x3 --alpha 1", &hilo, 1, C, "", "l_proj_b");
+    real *x = integers(1, N * C, 8), *v = zeros(N * C), *w = integers(2, 3 * C * C, 3);
+    real *b = integers(3, 3 * C, 3);
+    for (size_t n = 0; n < C * C; n++) w[n] = 0;
+    for (size_t n = 0; n < C; n++) b[n] = 0, b[2 * C + n] += 5;
+    x[8 * C] = 7;
+    trial_put(&high, "h_qkv", w);
+    trial_put(&high, "h_qkv_b", b);
+    trial_put_identity(&high, "h_proj", C);
+    trial_put(&low, "l_q", w);
+    trial_put(&low, "l_q_b", b);
+    trial_put(&low, "l_kv", w + C * C);
+    trial_put(&low, "l_kv_b", b + C);
+    trial_put_identity(&low, "l_proj", C);
+    linear_map(v, C, x, C, w + 2 * C * C, NULL, N, C, C);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        real *near = trial_run_on(&high, forms[f], 1, x), *far = trial_run_on(&low, forms[f], 1, x);
+        for (size_t ch = 0; ch < C; ch++) {
+            real sum = 0, window_means = 0;
+            for (size_t i = 0; i < N; i++) {
+                sum += v[i * C + ch];
+                window_means += v[i * C + ch] / (real)((i / 3 < 2 ? 2 : 1) * (i % 3 < 2 ? 2 : 1));
+            }
+            ck_assert(near[8 * C + ch] == v[8 * C + ch] / 4 + b[2 * C + ch]);
+            for (size_t i = 0; i < N; i++) ck_assert(far[i * C + ch] == sum / 16 + b[2 * C + ch]);
+            ck_assert(window_means / 4 != sum / 16 && v[8 * C + ch] != 0);
+        }
+    }
+}
+END_TEST
+
+/* HiLo, Sec. A.3; windows of 3 to 6 of Tab. 8 do not divide 14. On images, masking the padding's keys changes Hi-Fi in
+ * the corner window by more than a quarter (root mean square), and in whole windows not at all. */
+START_TEST(masking_the_padding_is_another_function)
+{
+    enum { N = 196, C = 24, c = 8 };
+    struct hilo_problem z = sizes_of("--grid 14x14 --window 4", 1, C);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    real *x = zeros(N * C), *padded = zeros(z.M * C), *qkv = zeros(z.M * 3 * c), *w = normal(3, 3 * c * C);
+    real *mask = zeros(z.M * z.M);
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(x, 1, &g, C, &source, origin, sizeof origin));
+    for (size_t n = 0; n < 3 * c * C; n++) w[n] /= sqrt((real)C);
+    hilo_naive_pad(padded, x, &z);
+    linear_map(qkv, 3 * c, padded, C, w, NULL, z.M, C, 3 * c);
+    hilo_naive_mask(mask, &z);
+    const real *q = columns_of(qkv, 3 * c, z.M, c), *k = columns_of(qkv + c, 3 * c, z.M, c);
+    const real *v = columns_of(qkv + 2 * c, 3 * c, z.M, c);
+    real *as_it_is = head_of(q, k, v, mask, z.M, z.M, c);
+    for (size_t i = 0; i < z.M; i++)
+        for (size_t j = 0; j < z.M; j++)
+            if (j / 16 >= 14 || j % 16 >= 14) mask[i * z.M + j] = -(real)INFINITY;
+    real *masked = head_of(q, k, v, mask, z.M, z.M, c);
+    double corner = 0, size = 0;
+    for (size_t i = 0; i < z.M; i++) {
+        bool whole_window = i / 16 < 12 && i % 16 < 12;
+        bool in_corner = i / 16 >= 12 && i / 16 < 14 && i % 16 >= 12 && i % 16 < 14;
+        for (size_t ch = 0; ch < c; ch++) {
+            double a = (double)as_it_is[i * c + ch], b = (double)masked[i * c + ch];
+            if (whole_window) ck_assert(a == b);
+            if (in_corner) corner += (a - b) * (a - b), size += b * b;
+        }
+    }
+    printf("    %s: in the corner the padding changes Hi-Fi by %.0f %%\n", origin, 100 * sqrt(corner / size));
+    if (images_there("the corner of images in masking_the_padding_is_another_function"))
+        beyond("in the corner", sqrt(corner / size), 0.25);
+}
+END_TEST
+
+/* ---- what it does not notice -------------------------------------------- */
+
+/* HiLo, Sec. 4.2, "permutation-invariant": equivariant to permutations of windows and inside windows. Cases: both; a
+ * shift by one window around the torus; a shift by one token, and a random permutation, which differ by a tenth. */
+START_TEST(windows_are_all_that_hilo_knows_of_places)
+{
+    enum { H = 6, W = 10, N = H * W, C = 12 };
+    struct trial t = trial("--grid 6x10 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    size_t order[N];
+    for (size_t i = 0; i < N; i++) {
+        size_t row = i / W, column = i % W, window = row / 2 * 5 + column / 2, place = row % 2 * 2 + column % 2;
+        size_t to = (window * 4 + 3) % 15, there = (place * 3 + window) % 4;
+        if (_i == 0) order[i] = (to / 5 * 2 + there / 2) * W + to % 5 * 2 + there % 2;
+        if (_i == 1) order[i] = (row + 2) % H * W + (column + 4) % W;
+        if (_i == 2) order[i] = row * W + (column + 1) % W;
+        if (_i == 3) order[i] = (i * 7 + 3) % N;
+    }
+    const real *y = rows_in_order(trial_run(&t, "naive", 1), order, N, C);
+    t.x = rows_in_order(t.x, order, N, C);
+    if (_i < 2) forms_within(&t, y, hilo_tolerance(&t.problem));
+    for (size_t f = 0; f < COUNT(forms) && _i >= 2; f++)
+        beyond(forms[f], relative_difference(trial_run(&t, forms[f], 1), y, N * C), 0.1);
+}
+END_TEST
+
+/* On a plane that windows do not tile, whole windows may change places, but a shift by a window around the torus is no
+ * permutation of windows: it differs by more than a tenth. */
+START_TEST(padding_ends_the_torus)
+{
+    enum { H = 5, W = 6, N = H * W, C = 12 };
+    struct trial t = trial("--grid 5x6 --heads 3 --alpha 0.4", &hilo, 1, C, "", "");
+    size_t exchanged[N], shifted[N];
+    for (size_t i = 0; i < N; i++) {
+        exchanged[i] = i / W < 4 ? (i + 2 * W) % (4 * W) : i;
+        shifted[i] = (i + 2 * W) % N;
+    }
+    const real *x = t.x, *y = trial_run(&t, "naive", 1);
+    t.x = rows_in_order(x, exchanged, N, C);
+    forms_within(&t, rows_in_order(y, exchanged, N, C), hilo_tolerance(&t.problem));
+    const real *moved = rows_in_order(x, shifted, N, C), *expected = rows_in_order(y, shifted, N, C);
+    for (size_t f = 0; f < COUNT(forms); f++)
+        beyond("a shift", relative_difference(trial_run_on(&t, forms[f], 1, moved), expected, N * C), 0.1);
+}
+END_TEST
+
+/* The first two heads of each branch are exchanged: rows of h_qkv, l_q and l_kv with columns of h_proj and l_proj.
+ * Without the projections y differs by more than a tenth. */
+START_TEST(heads_have_no_order_in_their_branch)
+{
+    enum { C = 12, c = 3, b = 6 };
+    static const struct { const char *name; size_t blocks, columns; } rows[] = {
+        {"h_qkv", 3, C}, {"h_qkv_b", 3, 1}, {"l_q", 1, C}, {"l_q_b", 1, 1}, {"l_kv", 2, C}, {"l_kv_b", 2, 1},
+    };
+    static const char *const projection[] = {"h_proj", "l_proj"};
+    struct trial t = trial("--grid 4x6 --heads 4 --alpha 0.5", &hilo, 1, C, "", "");
+    real *y = trial_run(&t, "naive", 1);
+    size_t order[3 * b];
+    for (size_t i = 0; i < 3 * b; i++) order[i] = i / b * b + (i + c) % b;
+    for (size_t n = 0; n < COUNT(rows); n++)
+        trial_put(&t, rows[n].name,
+                  rows_in_order(trial_tensor(&t, rows[n].name), order, rows[n].blocks * b, rows[n].columns));
+    beyond("without the projections", relative_difference(trial_run(&t, "fast", 1), y, t.outputs), 0.1);
+    for (size_t n = 0; n < COUNT(projection); n++)
+        for (size_t row = 0; row < b; row++) {
+            real *w = trial_tensor(&t, projection[n]) + row * b;
+            memcpy(w, rows_in_order(w, order, b, 1), b * sizeof *w);
+        }
+    forms_within(&t, y, hilo_tolerance(&t.problem));
+}
+END_TEST
+
+/* A weight of zero does not mask NaN. The fast form never reads it (nan_stays_in_its_window). */
+START_TEST(nan_passes_the_mask_of_the_naive_form)
+{
+    struct trial t = trial("--grid 5x7 --heads 3 --alpha 0", &hilo, 2, 9, "", "");
+    real *before = trial_run(&t, "naive", 1), *x = copy(t.x, t.inputs);
+    for (size_t ch = 0; ch < 9; ch++) x[ch] = (real)NAN;
+    real *after = trial_run_on(&t, "naive", 1, x);
+    for (size_t i = 0; i < t.outputs; i++)
+        ck_assert(i < 35 * 9 ? isnan((double)after[i]) : after[i] == before[i]);
+}
+END_TEST
+
+/* ---- which frequencies pass ----------------------------------------------- */
+
+/* Mean energy, over images and channels, of one branch of y [B][196][C]: of the zero frequency, below and above half
+ * the band (0.25 cycles per token in either direction). */
+struct energy { double zero, below, above; };
+
+static struct energy energy_of(const real *y, size_t B, size_t C, size_t first, size_t channels)
+{
+    struct energy e = {0};
+    real *one = zeros(196 * channels), *log_magnitude = zeros(196 * channels);
+    for (size_t b = 0; b < B; b++) {
+        for (size_t i = 0; i < 196 * channels; i++)
+            one[i] = y[(b * 196 + i / channels) * C + first + i % channels];
+        succeeds(spectrum(log_magnitude, one, 1, 14, 14, channels));
+        for (size_t n = 0; n < 196 * channels; n++) {
+            int u = abs((int)(n % 196 / 14) - 7), v = abs((int)(n % 14) - 7);
+            double energy = exp(2 * (double)log_magnitude[n]) / (196.0 * 196 * (double)(B * channels));
+            if (!u && !v) e.zero += energy;
+            else if (u > 3 || v > 3) e.above += energy;
+            else e.below += energy;
+        }
+    }
+    return e;
+}
+
+/* The share above half the band of the energy that is not constant. */
+static double share_above(struct energy e) { return e.above / (e.above + e.below); }
+
+/* HiLo, Sec. 4.1, "averaging is a low-pass filter". Of 14 tokens 7 means are left: a wave of k periods keeps the
+ * amplitude |cos(pi k/14)|, with k periods if k < 4, else with 7 - k. */
+START_TEST(window_means_weaken_and_alias_what_is_finer)
+{
+    enum { EDGE = 14, MEANS = EDGE / 2 };
+    static const double passed[] = {1, 0.975, 0.901, 0.782, 0.623, 0.434, 0.223, 0};
+    const double pi = acos(-1);
+    struct hilo_problem p = sizes_of("--grid 14x14 --alpha 1", 1, 2);
+    real *x = zeros(p.N * 2), *pooled = zeros(p.n * 2);
+    for (int k = 0; k <= MEANS; k++) {
+        for (size_t i = 0; i < p.N; i++) {
+            x[i * 2] = (real)cos(2 * pi * k * (double)(i % EDGE) / EDGE);
+            x[i * 2 + 1] = (real)sin(2 * pi * k * (double)(i % EDGE) / EDGE);
+        }
+        hilo_naive_pool(pooled, x, &p);
+        for (int f = 0; f <= MEANS / 2; f++) {
+            double re = 0, im = 0, re_2 = 0, im_2 = 0;
+            for (int w = 0; w < MEANS; w++) {
+                double angle = 2 * pi * f * w / MEANS;
+                re += (double)pooled[w * 2] * cos(angle), im += (double)pooled[w * 2] * sin(angle);
+                re_2 += (double)pooled[w * 2 + 1] * cos(angle), im_2 += (double)pooled[w * 2 + 1] * sin(angle);
+            }
+            double energy = (re * re + im * im + re_2 * re_2 + im_2 * im_2) / (MEANS * MEANS) / (f ? 0.5 : 1);
+            double amplitude = f == (k < 4 ? k : MEANS - k) ? fabs(cos(pi * k / EDGE)) : 0;
+            within("amplitude", fabs(sqrt(energy) - amplitude), 16 * UNIT_ROUNDOFF);
+            if (amplitude > 0) ck_assert(fabs(amplitude - passed[k]) < 0.0005);
+        }
+    }
+}
+END_TEST
+
+/* HiLo, Sec. 4.1 and Fig. 5, said of trained networks. A checkerboard leaves no trace in the means; queries that are a
+ * checkerboard get one as their output. Tolerance: 1e-6 of the energy, so a thousandth of an entry of a pair. */
+START_TEST(lofi_is_no_low_pass)
+{
+    enum { N = 196, C = 2 };
+    struct trial t = trial("--grid 14x14 --alpha 1", &hilo, 1, C, "", BIASES);
+    real *x = zeros(N * C);
+    for (size_t i = 0; i < N; i++) {
+        x[i * C] = (i / 14 + i % 14) % 2 ? -1 : 1;
+        x[i * C + 1] = ((real)(i / 28) - 3) / 4;
+    }
+    const real ask[] = {1, 0, 0, 0}, fine[] = {1, 0, 0, 0, 1, 0, 0, 0}, coarse[] = {0, 1, 0, 0, 0, 1, 0, 0};
+    trial_put(&t, "l_q", ask);
+    trial_put_identity(&t, "l_proj", C);
+    for (size_t f = 0; f < COUNT(forms); f++) {
+        trial_put(&t, "l_kv", fine);
+        ck_assert(largest(trial_run_on(&t, forms[f], 1, x), N * C) == 0);
+        trial_put(&t, "l_kv", coarse);
+        real *y = trial_run_on(&t, forms[f], 1, x);
+        ck_assert(y[0] > (real)0.01);
+        within("pairs cancel", fabs((double)(y[0] + y[C])), 1e-3 * (double)y[0]);
+        struct energy e = energy_of(y, 1, C, 0, 1);
+        printf("    %s: constant %.2e, below half the band %.2e, above %.2e\n", forms[f], e.zero, e.below,
+               e.above);
+        within("below half the band", 1 - share_above(e), 1e-6);
+    }
+}
+END_TEST
+
+/* HiLo, Sec. 5.4, "only focuses on high frequencies". A constant image passes as its value; training may differ. */
+START_TEST(hifi_is_no_high_pass)
+{
+    enum { N = 48, C = 6 };
+    struct trial t = trial("--grid 6x8 --heads 3 --alpha 0", &hilo, 1, C, "", "");
+    real v[C], y[C], *expected = zeros(N * C);
+    for (size_t i = C; i < N * C; i++) t.x[i] = t.x[i % C];
+    linear_map(v, C, t.x, C, trial_tensor(&t, "h_qkv") + 2 * C * C, trial_tensor(&t, "h_qkv_b") + 2 * C, 1, C, C);
+    linear_map(y, C, v, C, trial_tensor(&t, "h_proj"), trial_tensor(&t, "h_proj_b"), 1, C, C);
+    for (size_t i = 0; i < N * C; i++) expected[i] = y[i % C];
+    forms_within(&t, expected, hilo_tolerance(&t.problem));
+}
+END_TEST
+
+/* HiLo, Sec. 5.4, A.6, Fig. 5, 8, 9, of trained networks. With random weights Hi-Fi has more energy above half the
+ * band than Lo-Fi, but a smaller share than its input. Margins are those of 40 draws. */
+START_TEST(high_frequencies_with_random_weights)
+{
+    enum { B = 20, C = 96, DRAWS = 8 };
+    if (!images_there("high_frequencies_with_random_weights")) return;
+    struct trial t = trial("--grid 14x14 --heads 12 --alpha 0.5", &hilo, B, C, "", BIASES);
+    struct trial u = trial("--grid 14x14 --heads 12 --alpha 0.5 --pooled-queries", &hilo, B, C, "", BIASES);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    double more = 0;
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(t.x, B, &g, C, &source, origin, sizeof origin));
+    double of_x = share_above(energy_of(t.x, B, C, 0, C));
+    printf("    %s: share above half the band %.2f\n", origin, of_x);
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        draw_parameters(&t.problem, 100 + draw);
+        draw_parameters(&u.problem, 100 + draw);
+        real *y = trial_run(&t, "fast", 2), *pooled = trial_run_on(&u, "fast", 2, t.x);
+        struct energy high = energy_of(y, B, C, 0, C / 2), low = energy_of(y, B, C, C / 2, C / 2);
+        double smooth = share_above(energy_of(pooled, B, C, C / 2, C / 2));
+        printf("    energy above: Hi-Fi %.3f, Lo-Fi %.3f; share: Hi-Fi %.2f, Lo-Fi %.2f, with pooled queries %.2f\n",
+               high.above, low.above, share_above(high), share_above(low), smooth);
+        beyond("energy above, Hi-Fi's over Lo-Fi's", high.above / low.above, 2);
+        beyond("Hi-Fi's share, less than the input's", of_x - share_above(high), 0.04);
+        within("Lo-Fi's share with pooled queries", smooth, 0.15);
+        more += (share_above(low) - share_above(high)) / DRAWS;
+    }
+    beyond("Lo-Fi's share less Hi-Fi's, on average", more, 0.04);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("HiLo, theorems");
+    TCase *ends = add_case(suite, "its ends");
+    tcase_add_loop_test(ends, alpha_zero_is_window_attention, 0, 2);
+    tcase_add_loop_test(ends, window_of_one_is_self_attention, 0, 4);
+    tcase_add_test(ends, alpha_one_is_lofi_alone);
+    tcase_add_test(ends, branches_do_not_meet);
+    TCase *fewer = add_case(suite, "fewer keys");
+    tcase_add_loop_test(fewer, equal_keys_repeated_leave_the_mean, 0, 3);
+    tcase_add_loop_test(fewer, masked_attention_is_windows, 0, 3);
+    tcase_add_loop_test(fewer, pooling_commutes_with_the_projection, 0, 4);
+    tcase_add_test(fewer, output_projection_splits_in_two);
+    tcase_add_loop_test(fewer, pooled_queries_are_another_function, 0, 4);
+    TCase *padding = add_case(suite, "padding");
+    tcase_add_loop_test(padding, padding_is_tokens_of_zeros, 0, 3);
+    tcase_add_test(padding, padding_takes_its_share);
+    tcase_add_test(padding, masking_the_padding_is_another_function);
+    TCase *places = add_case(suite, "places");
+    tcase_add_loop_test(places, windows_are_all_that_hilo_knows_of_places, 0, 4);
+    tcase_add_test(places, padding_ends_the_torus);
+    tcase_add_test(places, heads_have_no_order_in_their_branch);
+    tcase_add_test(places, nan_passes_the_mask_of_the_naive_form);
+    TCase *frequencies = add_case(suite, "frequencies");
+    tcase_add_test(frequencies, window_means_weaken_and_alias_what_is_finer);
+    tcase_add_test(frequencies, lofi_is_no_low_pass);
+    tcase_add_test(frequencies, hifi_is_no_high_pass);
+    tcase_add_test(frequencies, high_frequencies_with_random_weights);
+    return run_suite(suite);
+}

@@ -1,0 +1,362 @@
+/* test_safetensors.c -- what no command shows of reading and writing safetensors files: damaged files, memory, the C
+ * interface; test_tensor_files.py has the rest */
+
+#define _XOPEN_SOURCE 700       /* mkdtemp, truncate, fseeko */
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include "../support/folder.h"
+#include "../../reference/io/safetensors.h"
+
+#ifdef TWICETOLD_DOUBLE
+#define DTYPE "F64"
+#else
+#define DTYPE "F32"
+#endif
+
+static void add(struct tensors *list, const char *name, int axes, const size_t *size)
+{
+    succeeds(tensor_create(&list->tensor[list->count++], name, axes, size));
+}
+
+/* Two tensors whose names must be escaped. */
+static struct tensors small_list(void)
+{
+    struct tensors list = {.tensor = memory_get(2, sizeof *list.tensor)};
+    ck_assert_ptr_nonnull(list.tensor);
+    add(&list, "a \"quoted\" \\ word\n\n", 2, (size_t[]){2, 3});
+    add(&list, "\xce\xbb", 0, NULL);
+    for (int i = 0; i < 6; i++) list.tensor[0].data[i] = (real)(i - 2);
+    list.tensor[1].data[0] = (real)0.1;
+    return list;
+}
+
+/* ---- Reading what was written ---- */
+
+/* Fails unless a file returns what is written to it, to the bit: names and shapes when it is opened, data when it is
+ * loaded. */
+static void comes_back(const struct tensors *list)
+{
+    struct safetensors opened;
+    size_t before = memory_in_use();
+    succeeds(safetensors_write("file", list->tensor, list->count));
+    succeeds(safetensors_open(&opened, "file"));
+    ck_assert_uint_eq(opened.tensors.count, list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct tensor *a = &list->tensor[i], *b = &opened.tensors.tensor[i];
+        ck_assert_str_eq(a->name, b->name);
+        ck_assert_int_eq(a->axes, b->axes);
+        ck_assert_mem_eq(a->size, b->size, sizeof a->size);
+        ck_assert_uint_eq(a->count, b->count);
+        ck_assert_ptr_null(b->data);
+    }
+    succeeds(safetensors_load(&opened));
+    for (size_t i = 0; i < list->count; i++)
+        ck_assert_mem_eq(list->tensor[i].data, opened.tensors.tensor[i].data, list->tensor[i].count * sizeof(real));
+    safetensors_close(&opened);
+    safetensors_close(&opened);
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+
+/* Odd names, 0 to 8 axes, a NaN with a payload; the empty list; a tensor longer than any buffer. */
+START_TEST(written_tensors_come_back)
+{
+    static const char *const names[] = {
+        "x", "", "with space", "\"", "\\u0041", "\xf0\x9f\x90\xa6 and \xe2\x88\x91", "tab\tbell\x07 delete\x7f",
+        "__metadata", "a name of the length of a path: ........................................................",
+    };
+    static const size_t size[8] = {2, 1, 3, 2, 1, 5, 2, 3}, many = 100003;
+    const real extremes[] = {(real)NAN, -(real)INFINITY, -(real)0.0, REAL_EPSILON * REAL_EPSILON};
+    struct tensors list = {.tensor = memory_get(COUNT(names), sizeof *list.tensor)};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        add(&list, names[i], (int)(i + 4) % 9, size);
+        struct tensor *t = &list.tensor[i];
+        memcpy(t->data, normal(i, t->count), t->count * sizeof(real));
+        t->data[0] = extremes[i % 4];
+    }
+    ((unsigned char *)list.tensor[0].data)[sizeof(real) == 8 ? 0 : 1] ^= 0x2a;
+    comes_back(&list);
+    tensors_release(&list);
+
+    comes_back(&(struct tensors){0});
+    struct tensor long_one;
+    succeeds(tensor_create(&long_one, "long", 1, &many));
+    for (size_t i = 0; i < many; i++) long_one.data[i] = (real)i;
+    comes_back(&(struct tensors){1, &long_one});
+    tensor_release(&long_one);
+}
+END_TEST
+
+START_TEST(names_are_escaped_and_checked)
+{
+    struct tensors list = small_list();
+    struct tensor again[2] = {list.tensor[1], list.tensor[1]};
+    size_t w = sizeof(real), length, padded;
+    char header[512], file[512];
+    length = (size_t)snprintf(header, sizeof header,
+        "{\"a \\\"quoted\\\" \\\\ word\\n\\n\":{\"dtype\":\"" DTYPE "\",\"shape\":[2, 3],\"data_offsets\":[0, %zu]},"
+        "\"\xce\xbb\":{\"dtype\":\"" DTYPE "\",\"shape\":[],\"data_offsets\":[%zu, %zu]}}", 6 * w, 6 * w, 7 * w);
+    succeeds(safetensors_write("file", list.tensor, list.count));
+    padded = (length + 7) / 8 * 8;
+    memset(header + length, ' ', padded - length);
+    ck_assert_uint_eq(file_read("file", file, sizeof file), 8 + padded + 7 * w);
+    ck_assert_mem_eq(file, ((char[]){(char)padded, 0, 0, 0, 0, 0, 0, 0}), 8);
+    ck_assert_mem_eq(file + 8, header, padded);
+
+    refused(safetensors_write("file", again, 2), STATUS_BAD_INPUT, "named twice");
+    again[0].name = (char[]){"__metadata__"};
+    refused(safetensors_write("file", again, 2), STATUS_BAD_INPUT, "the format keeps this name for itself");
+    again[0].name = (char[]){"\xff"};
+    refused(safetensors_write("file", again, 2), STATUS_BAD_INPUT, "its name is not UTF-8");
+    ck_assert_int_eq(folder_files(false), 1);
+    tensors_release(&list);
+}
+END_TEST
+
+/* ---- Reading without loading ---- */
+
+/* Two tensors of 2 GiB, holes of the file, come before the three others.  They are not loaded: it would take 4 GiB. */
+START_TEST(tensors_beyond_4_gib_are_read)
+{
+    static const struct { off_t at; size_t width, count; double value[4]; const char *bytes; } expected[] = {
+        {2147483648, 8, 3, {1.5, -2.5, 3}, "\0\0\0\0\0\0\xf8\x3f" "\0\0\0\0\0\0\4\xc0" "\0\0\0\0\0\0\x08\x40"},
+        {4294967320, 4, 4, {0.5, 7, -8, 9}, "\0\0\0\x3f" "\0\0\xe0\x40" "\0\0\0\xc1" "\0\0\x10\x41"},
+        {4294967336, 8, 2, {11, -12.25}, "\0\0\0\0\0\0\x26\x40" "\0\0\0\0\0\x80\x28\xc0"},
+    };
+    static const char header[] = "\x70\x01\0\0\0\0\0\0"
+        "{\"p\":{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[2147483648,2147483672]},"
+        "\"q\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[4294967320,4294967336]},"
+        "\"r\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[4294967336,4294967352]},"
+        "\"hole\":{\"dtype\":\"F32\",\"shape\":[536870912],\"data_offsets\":[0,2147483648]},"
+        "\"gap\":{\"dtype\":\"F32\",\"shape\":[536870912],\"data_offsets\":[2147483672,4294967320]}}";
+    size_t before = memory_in_use();
+    struct safetensors opened;
+    double values[4];
+    file_write("file", header, sizeof header - 1);
+    FILE *f = fopen("file", "r+b");
+    ck_assert_ptr_nonnull(f);
+    bool written = true;
+    for (size_t t = 0; t < COUNT(expected); t++) {
+        written = written && fseeko(f, (off_t)sizeof header - 1 + expected[t].at, SEEK_SET) == 0;
+        fwrite(expected[t].bytes, expected[t].width, expected[t].count, f);
+    }
+    written = !ferror(f) && written;
+    if (fclose(f) != 0 || !written) {
+        printf("skipped: no file of 4 GiB can be written\n");
+        return;
+    }
+
+    succeeds(safetensors_open(&opened, "file"));
+    ck_assert_uint_eq(opened.tensors.count, 5);
+    for (size_t t = 0; t < COUNT(expected); t++)
+        for (size_t first = 0; first < expected[t].count; first++) {
+            size_t count = expected[t].count - first;
+            ck_assert_uint_eq(safetensors_width(&opened, t), expected[t].width);
+            succeeds(safetensors_doubles(values, &opened, t, first, count));
+            for (size_t i = 0; i < count; i++) ck_assert(values[i] == expected[t].value[first + i]);
+        }
+    succeeds(safetensors_doubles(values, &opened, 4, 536870911, 1));
+    ck_assert(values[0] == 0);
+    opened.tensors.count = 3;
+    succeeds(safetensors_load(&opened));
+    for (size_t t = 0; t < COUNT(expected); t++)
+        for (size_t i = 0; i < expected[t].count; i++)
+            ck_assert(opened.tensors.tensor[t].data[i] == (real)expected[t].value[i]);
+    opened.tensors.count = 5;
+    safetensors_close(&opened);
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+END_TEST
+
+START_TEST(a_file_may_be_cut_after_it_was_opened)
+{
+    struct tensors list = small_list();
+    struct safetensors opened;
+    size_t before = memory_in_use();
+    succeeds(safetensors_write("file", list.tensor, list.count));
+    succeeds(safetensors_open(&opened, "file"));
+    ck_assert_int_eq(truncate("file", 8), 0);
+    refused(safetensors_load(&opened), STATUS_FAILURE, "the file ended or failed while it was read");
+    ck_assert_uint_eq(memory_in_use(), before);
+    tensors_release(&list);
+}
+END_TEST
+
+/* ---- Wrong files, without much memory ---- */
+
+/* No memory is allocated for what a header claims: less than 64 KiB is. */
+START_TEST(headers_claim_no_memory)
+{
+    static const struct { const char *bytes; off_t data; bool valid; } claims[] = {
+        {"\x48\0\0\0\0\0\0\0{\"x\":{\"dtype\":\"F64\",\"shape\":[1000000000],\"data_offsets\":[0,8000000000]}}",
+         8000000000, true},
+        {"\x3f\0\0\0\0\0\0\0{\"x\":{\"dtype\":\"F32\",\"shape\":[1000000000],\"data_offsets\":[0,8]}}", 8, false},
+        {"\1\xe1\xf5\5\0\0\0\0{}", 200000000, false},
+        {"\xfa\xff\xff\xff\xff\xff\xff\xff{}", 0, false},
+    };
+    struct safetensors opened;
+    size_t before = memory_in_use(), length = 8 + strlen(claims[_i].bytes + 8);
+    file_write("file", claims[_i].bytes, length);
+    ck_assert_int_eq(truncate("file", (off_t)length + claims[_i].data), 0);
+    memory_reset_peak();
+    status s = safetensors_open(&opened, "file");
+    if (claims[_i].valid) succeeds(s);
+    else refused(s, STATUS_BAD_INPUT, "expected");
+    ck_assert_uint_lt(memory_peak() - before, 65536);
+    safetensors_close(&opened);
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+END_TEST
+
+/* Read a file: true if its tensors are valid, all of whose bytes are read, false if they are rejected.  Either takes
+ * little memory and returns it. */
+static bool is_read(const void *bytes, size_t count)
+{
+    struct tensors list = {.count = 77};
+    double sum = 0;
+    size_t before = memory_in_use();
+    file_write("file", bytes, count);
+    memory_reset_peak();
+    status s = safetensors_read(&list, "file");
+    if (s.code) {
+        refused(s, STATUS_BAD_INPUT, "");
+        ck_assert_uint_lt(memory_peak() - before, 65536);
+        ck_assert_str_ne(s.message, "");
+        ck_assert(list.count == 0 && !list.tensor);
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        const struct tensor *t = &list.tensor[i];
+        size_t entries = 1;
+        ck_assert(t->axes >= 0 && t->axes <= TENSOR_AXES);
+        for (int a = 0; a < t->axes; a++) entries *= t->size[a];
+        ck_assert_uint_gt(entries, 0);
+        ck_assert_uint_eq(entries, t->count);
+        for (size_t n = 0; n < entries; n++) sum += (double)t->data[n];
+        sum += (double)strlen(t->name);
+        for (size_t j = 0; j < i; j++) ck_assert_str_ne(list.tensor[j].name, t->name);
+    }
+    ck_assert(isnan(sum) || sum <= HUGE_VAL);
+    ck_assert_uint_le(memory_in_use() - before, 16384);
+    tensors_release(&list);
+    ck_assert_uint_eq(memory_in_use(), before);
+    return !s.code;
+}
+
+/* An inverted bit may make another name, or 2 x 3 of 3 x 2: an error, or a valid list. */
+START_TEST(damaged_files_do_no_harm)
+{
+    struct tensors list = small_list();
+    unsigned char bytes[512] = {0};
+    size_t accepted = 0;
+    succeeds(safetensors_write("file", list.tensor, list.count));
+    tensors_release(&list);
+    size_t whole = file_read("file", bytes, sizeof bytes - 1);
+
+    for (size_t n = 0; n <= whole + 1; n++) ck_assert_int_eq(is_read(bytes, n), n == whole);
+    for (size_t bit = 0; bit < 8 * whole; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        accepted += is_read(bytes, whole);
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    printf("    %zu bits inverted one at a time, %zu files rejected\n", 8 * whole, 8 * whole - accepted);
+    ck_assert_uint_lt(accepted, 8 * whole);
+}
+END_TEST
+
+/* ---- Writing ---- */
+
+/* Replaces the C library's fsync: fails if asked. */
+static bool disk_fails;
+
+int fsync(int fd)
+{
+    if (!disk_fails) return fdatasync(fd);
+    errno = EIO;
+    return -1;
+}
+
+/* an_interrupted_command_leaves_nothing_beside proves that all is written before. */
+START_TEST(a_new_file_is_flushed_before_it_is_renamed)
+{
+    struct tensors list = small_list();
+    char bytes[3];
+    file_write("file", "old", 3);
+    disk_fails = true;
+    refused(safetensors_write("file", list.tensor, 2), STATUS_FAILURE, "cannot be written: Input/output error");
+    disk_fails = false;
+    ck_assert_int_eq(folder_files(false), 1);
+    ck_assert_uint_eq(file_read("file", bytes, sizeof bytes), 3);
+    ck_assert_mem_eq(bytes, "old", 3);
+    tensors_release(&list);
+}
+END_TEST
+
+/* ---- Lack of memory ---- */
+
+/* cJSON's malloc: `left` requests succeed. */
+static long left;
+
+static void *scarce(size_t size)
+{
+    if (left == 0) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    left--;
+    return malloc(size);
+}
+
+static status read_or_write(bool write, const struct tensors *list)
+{
+    struct tensors back = {.count = 77};
+    if (write) return safetensors_write("file", list->tensor, list->count);
+    status s = safetensors_read(&back, "file");
+    if (!s.code) ck_assert_uint_eq(back.count, 2);
+    else ck_assert(back.count == 0 && !back.tensor);
+    tensors_release(&back);
+    return s;
+}
+
+/* Request n of the library, or of cJSON, fails.  The leak sanitizer counts what cJSON does not free. */
+START_TEST(any_request_for_memory_may_fail)
+{
+    bool write = _i / 2, theirs = _i % 2;
+    struct tensors list = small_list();
+    status s = {.code = STATUS_FAILURE};
+    long n = 0;
+    succeeds(read_or_write(true, &list));
+    size_t before = memory_in_use();
+    for (; s.code; n++) {
+        ck_assert_int_lt(n, 1000);
+        left = n;
+        if (theirs) cJSON_InitHooks(&(cJSON_Hooks){scarce, free});
+        else memory_fail_after(n);
+        s = read_or_write(write, &list);
+        memory_fail_after(-1);
+        cJSON_InitHooks(NULL);
+        if (s.code) refused(s, STATUS_FAILURE, "not enough memory");
+        ck_assert_uint_eq(memory_in_use(), before);
+        ck_assert_int_eq(folder_files(false), 1);
+    }
+    printf("    %s: each of %ld requests of %s failed once\n", write ? "write" : "read", n - 1,
+           theirs ? "cJSON" : "ours");
+    ck_assert_int_gt(n, 3);
+    tensors_release(&list);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("safetensors");
+    TCase *c = add_folder_case(suite, "files");
+    tcase_add_test(c, written_tensors_come_back);
+    tcase_add_test(c, names_are_escaped_and_checked);
+    tcase_add_test(c, tensors_beyond_4_gib_are_read);
+    tcase_add_test(c, a_file_may_be_cut_after_it_was_opened);
+    tcase_add_loop_test(c, headers_claim_no_memory, 0, 4);
+    tcase_add_test(c, damaged_files_do_no_harm);
+    tcase_add_test(c, a_new_file_is_flushed_before_it_is_renamed);
+    tcase_add_loop_test(c, any_request_for_memory_may_fail, 0, 4);
+    return run_suite(suite);
+}

@@ -1,0 +1,220 @@
+"""test_installed.py -- the installed library: linked, and used from Python
+
+Tests of the Python module are skipped without NumPy or PyTorch, and for a library with sanitizers, which Python cannot
+load.
+"""
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+from support import suite
+from support.suite import BUILD, TREE
+
+BOTH = os.path.dirname(BUILD) if suite.DOUBLE else BUILD       # the folder of both precisions
+PRECISION = "float64" if suite.DOUBLE else "float32"
+LIBRARIES = ("twicetold", "twicetold-double")
+PROGRAM = TREE + "/tests/installed/program.c"
+CC = shlex.split(os.environ.get("CC") or "cc")
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+
+HEADER_ALONE = """
+#include <twicetold/twicetold.h>
+#include <memory.h>
+#include <string.h>
+int main(void) { return twicetold_operator(0) ? (int)strlen("") : 0; }
+"""
+LOOP = """
+int loop(void)
+{
+    int sum = 0;
+    _Pragma("omp parallel reduction(+ : sum)")
+    sum += 1;
+    return sum;
+}
+"""
+# README's lines install the existing build, and link it as it was built.
+README_SHELL = """
+make() {
+    test "$1" = install && (cd "$TREE" &&
+        sh reference/cli/install.sh "$BUILD" "" "${2#PREFIX=}" 1.0 "$PYTHON")
+}
+cc() { command $CC $FLAGS "$@"; }
+python3() { command "$PYTHON" "$@"; }
+"""
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+FLAGS = sorted({word for word in read(BOTH + "/flags").split() if word.startswith("-fsanitize=")})
+os.environ.update(OMP_WAIT_POLICY="passive", PYTHONDONTWRITEBYTECODE="1", TREE=TREE, BUILD=BOTH, PYTHON=sys.executable,
+                  CC=" ".join(CC), FLAGS=" ".join(FLAGS))
+os.environ.pop("TWICETOLD_LIBRARY", None)
+
+needs_numpy = unittest.skipUnless(importlib.util.find_spec("numpy"), "this Python has no NumPy")
+needs_pytorch = unittest.skipUnless(importlib.util.find_spec("torch"), "this Python has no PyTorch")
+
+
+class Case(suite.Case):
+    def setUp(self):
+        super().setUp()
+        self.here = os.environ["HOME"] = os.getcwd()
+
+    def run_command(self, words, settings=None, **more):
+        """The output of a command, which must succeed; `settings` are added to its environment."""
+        done = subprocess.run(words, env={**os.environ, **(settings or {})}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=suite.SECONDS, **more)
+        self.assertEqual(done.returncode, 0, f"{shlex.join(words)}: {done.stdout}")
+        return done.stdout
+
+    def install(self, prefix, destination=""):
+        words = ["sh", "reference/cli/install.sh", BOTH, destination, prefix, "1.0", sys.executable]
+        return self.run_command(words, cwd=TREE)
+
+    def run_readme(self, python, settings=None):
+        """Run the lines of README's "Use it as a library": those with python3 if `python`, or the others."""
+        section = re.search(r"^## Use it as a library\n(.*?)(?=^## |\Z)", read(TREE + "/README.md"), re.M | re.S)[1]
+        lines = [line for line in re.findall(r"^    (.*)", section, re.M) if ("python3" in line) == python]
+        return self.run_command(["sh", "-ec", "\n".join([README_SHELL, *lines])], settings)
+
+    def check_distance(self, report):
+        """program.c prints a distance that is small, and not 0."""
+        distance = float(report.split()[4])
+        self.assertGreater(distance, 0, report)
+        self.assertLess(distance, 5e-3, report)
+        print(report)
+
+
+class Linked(Case):
+    def test_no_name_leaves_the_library_without_its_prefix(self):
+        """One header in a folder of its own, valid C and C++; libraries export only names that begin with twicetold_ or
+        twicetold_double_.  A manual page is there."""
+        usr = self.here + "/staged/usr"
+        self.install("/usr", self.here + "/staged")
+        headers = [f"{folder}/{file}" for folder, _, files in os.walk(usr + "/include") for file in files]
+        self.assertEqual(headers, [usr + "/include/twicetold/twicetold.h"])
+        self.assertRegex(read(usr + "/share/man/man1/twicetold.1"), r"\A\.TH TWICETOLD 1")
+        for name in LIBRARIES:
+            self.assertNotIn(self.here, read(f"{usr}/lib/pkgconfig/{name}.pc"))
+            prefix = name.replace("-", "_") + "_"
+            for file, kind in (f"{usr}/lib/lib{name}.a", "-g"), (f"{usr}/lib/lib{name}.so.1", "-D"):
+                listed = self.run_command(["nm", kind, "--defined-only", file])
+                names = re.findall(r"^\S+ \S+ (\S+)$", listed, re.M)
+                self.assertIn(prefix + "plan_run", names, file)
+                self.assertEqual([each for each in names if not each.startswith(prefix)], [], file)
+            self.assertEqual(os.readlink(f"{usr}/lib/lib{name}.so"), f"lib{name}.so.1")
+        for language in ("c", "c++"):
+            self.run_command([*CC, *WARNINGS, f"-I{usr}/include", "-x", language, "-fsyntax-only", "-"],
+                             input=HEADER_ALONE)
+
+    def test_readme_lines_work_as_printed(self):
+        """They install, compile program.c and run it, which computes in float and in double.
+
+        Tolerance 5e-3: (1 + 2 L) 32 sqrt(T) u as in test_promises.c, T = 584 products, logits L up to 50, in units of
+        the largest entry, at most 8; and more than 0."""
+        os.symlink(PROGRAM, "program.c")
+        self.check_distance(self.run_readme(python=False).splitlines()[-1])
+
+    def test_static_libraries_link_together(self):
+        """Both precisions in one program."""
+        self.install(self.here)
+        words = self.run_command(["pkg-config", "--static", "--cflags", "--libs", *LIBRARIES],
+                                 {"PKG_CONFIG_PATH": self.here + "/lib/pkgconfig"}).split()
+        words = [re.sub(r"^-l(twicetold[a-z-]*)", r"-l:lib\1.a", word) for word in words]
+        self.run_command([*CC, *FLAGS, PROGRAM, *words, "-o", "program"])
+        self.assertNotIn("twicetold", self.run_command(["ldd", "program"]))
+        self.check_distance(self.run_command(["./program"]).strip())
+
+    def test_sudo_is_announced(self):
+        """depend.sh and `make help` name sudo before it is called; the programs that depend.sh calls only print their
+        names."""
+        os.mkdir("bin")
+        for name in ("apt-get", "apt-cache", "dpkg-query", "sudo", "id"):
+            with open("bin/" + name, "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\n" + ("echo 1000\n" if name == "id" else f'echo "called: {name} $*"\n'))
+            os.chmod("bin/" + name, 0o755)
+        said = self.run_command(["sh", "-c", "sh reference/cli/depend.sh install </dev/null || :"],
+                                {"PATH": f"{self.here}/bin:{os.environ['PATH']}"}, cwd=TREE)
+        self.assertRegex(said.split("called: sudo")[0], r"(?m)^installing.*by sudo apt-get -y:")
+        self.assertIn("called: sudo", said)
+        self.assertRegex(self.run_command(["make", "-s", "help"], {"MAKEFLAGS": ""}, cwd=TREE), "(?m)^make deps .*sudo")
+
+
+@unittest.skipIf(FLAGS, "Python cannot load a library with sanitizers")
+@needs_numpy
+class Module(Case):
+    def check(self, test, **settings):
+        """Run a test of tests/library/installed_check.py, in a process of its own."""
+        settings.update(TWICETOLD_LIBRARY=BOTH + "/lib", PYTHONPATH=TREE + "/reference/library")
+        words = [sys.executable, TREE + "/tests/installed/check.py", test, BUILD, PRECISION]
+        print(self.run_command(words, settings), end="")
+
+    def test_python_finds_what_was_installed(self):
+        """The module finds the libraries in its prefix, and README's line prints its help."""
+        found = re.search(r"PYTHONPATH=(.*)", self.install(self.here + "/.local"))
+        settings = {"PAGER": "cat", **({"PYTHONPATH": found[1]} if found else {})}
+        self.assertIn("w_qkv [3C, C]", self.run_readme(python=True, settings=settings))
+
+    def test_python_is_the_program(self):
+        """Each golden vector and form against `twicetold apply`, to the bit.  Bits of a product depend on the threads
+        that BLAS sees, and clang's OpenMP is not that of NumPy's BLAS: one thread."""
+        self.check("agree", OMP_NUM_THREADS="1")
+
+    def test_python_says_what_the_program_says(self):
+        """An exception has the line that the program prints."""
+        self.check("errors")
+
+    def test_arrays_of_any_kind_are_one(self):
+        """Strided, read-only, byte-swapped, DLPack; x decides the precision.  Other types, masks and unaligned numbers
+        are errors."""
+        self.check("arrays")
+
+    @needs_pytorch
+    def test_lazy_tensors_are_their_numbers(self):
+        """PyTorch tensors whose memory differs from their values (negative, conjugate, zero) give the right result.
+        Tensors without memory (sparse, meta, quantized, nested, wrapped) are errors of one line."""
+        self.check("lazy")
+
+    def test_plans_are_used_again(self):
+        """After a load, after a load that is an error, with several threads of its own and of Python."""
+        self.check("plans")
+
+    def test_a_child_of_fork_computes(self):
+        """A plan with default threads returns after fork, although C, NumPy or PyTorch ran OpenMP in the parent."""
+        self.run_command([*CC, "-fopenmp", "-fPIC", "-shared", "-x", "c", "-", "-o", "loop.so"], input=LOOP)
+        self.check("fork", OMP_NUM_THREADS="2")
+
+    def test_python_survives_requests_that_fail(self):
+        """Each request for memory fails in turn, and each of the next load.  Then the plan can be loaded."""
+        self.check("faults", OMP_NUM_THREADS="2", LD_PRELOAD=BUILD + "/tests/refusing.so")
+
+    def test_functions_are_documented(self):
+        """Signature and page of each operator's function name all options and tensors."""
+        self.check("documented")
+
+    def test_the_chapter_runs_in_python(self):
+        """Each block under "Use it from Python" whose imports are installed.
+
+        Tolerance: as in forms_are_one_function, for two sides in float."""
+        self.check("chapter")
+
+    def test_the_wheel_is_whole(self):
+        """It holds what its record lists, and computes.  If the processor lacks a feature, the import fails and names
+        it."""
+        self.check("wheel", OMP_NUM_THREADS="1")
+
+    @needs_pytorch
+    def test_authors_weights_come_to_our_paths(self):
+        """HiLo, Tab. 7; ELSA, Sec. 6; Swin's public code: rename.py on checkpoints with their names and shapes.  Each
+        number has its place; missing, extra and misshapen tensors are named; two sets of weights need an option."""
+        print(self.run_command([sys.executable, "tests/pytorch/_check_rename.py", self.here], cwd=TREE), end="")
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,654 @@
+/* test_library.c -- the C interface, twicetold.h
+ *
+ * Other suites prove what operators compute.  This one compares the interface with the forms and declarations inside,
+ * and tests its errors.  test_installed.py tests the installed library and the Python module. */
+
+#define _POSIX_C_SOURCE 200809L
+#include <cjson/cJSON.h>
+#include <glob.h>
+#include <locale.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../support/golden.h"
+#include "../support/support.h"
+#include "../../reference/runtime/bytes.h"
+#include "../../reference/io/tokens.h"
+#include "../../reference/runtime/plan.h"
+#include "../../reference/library/twicetold.h"
+
+#ifdef TWICETOLD_DOUBLE
+#define API(name) twicetold_double_##name
+#else
+#define API(name) twicetold_##name
+#endif
+
+static void done(twicetold_status s)
+{
+    ck_assert_msg(!s.code, "%s", s.message);
+    ck_assert_str_eq(s.message, "");
+}
+
+/* The error has this code, and one line that begins like this. */
+static void says(twicetold_status s, int code, const char *line)
+{
+    ck_assert_msg(s.code == code && !strncmp(s.message, line, strlen(line)) && !strchr(s.message, '\n'),
+                  "status %d '%s', expected %d '%s...'", s.code, s.message, code, line);
+}
+
+/* ---- golden vectors ----------------------------------------------------------- */
+
+#define OPERATORS 16            /* at most */
+
+static glob_t vectors;          /* the golden vectors of operators, sorted */
+
+struct caller {
+    struct golden golden;
+    twicetold_request request;
+    const char *options[33];
+    API(tensor) tensor[PROBLEM_TENSORS];
+    size_t count;
+    real *y;
+};
+
+/* Open a golden vector; its name begins with that of the operator and "_". */
+static void enter(struct caller *c, const char *name)
+{
+    char operator[32];
+    *c = (struct caller){.count = 0};
+    snprintf(operator, sizeof operator, "%.*s", (int)strcspn(name, "_"), name);
+    golden_open(&c->golden, operator_find(operator), name);
+    memcpy(c->options, c->golden.word, sizeof c->golden.word);
+    c->request = (twicetold_request){.name = operator_find(operator)->name, .options = c->options, .threads = 2};
+    for (; c->count < c->golden.file.count; c->count++) {
+        const struct tensor *t = &c->golden.file.tensor[c->count];
+        c->tensor[c->count] = (API(tensor)){.name = t->name, .data = t->data, .axes = t->axes};
+        memcpy(c->tensor[c->count].size, t->size, sizeof t->size);
+    }
+    c->y = zeros(c->golden.expected->count);
+}
+
+static void leave(struct caller *c)
+{
+    golden_close(&c->golden);
+}
+
+/* The name of golden vector n, without folder and ".safetensors". */
+static const char *vector_name(size_t n)
+{
+    const char *name = strrchr(vectors.gl_pathv[n], '/') + 1;
+    size_t length = strcspn(name, ".");
+    return memcpy(keep(length + 1, 1), name, length);
+}
+
+/* The first golden vector of an operator. */
+static const char *golden_of(const char *operator)
+{
+    size_t length = strlen(operator);
+    for (size_t n = 0; n < vectors.gl_pathc; n++)
+        if (!strncmp(vector_name(n), operator, length) && vector_name(n)[length] == '_') return vector_name(n);
+    ck_abort_msg("tests/golden: no vector of %s", operator);
+    return NULL;
+}
+
+static API(tensor) *tensor_named(struct caller *c, const char *name)
+{
+    for (size_t t = 0; t < c->count; t++)
+        if (!strcmp(c->tensor[t].name, name)) return &c->tensor[t];
+    ck_abort_msg("no tensor %s", name);
+    return NULL;
+}
+
+/* Create, load, run and release a plan; returns the first error. */
+static twicetold_status all_in_one(struct caller *c)
+{
+    API(plan) *plan;
+    twicetold_status s = API(plan_create)(&plan, &c->request, c->tensor, c->count);
+    if (!s.code) s = API(plan_load)(plan, c->tensor, c->count);
+    if (!s.code) s = API(plan_run)(plan, c->y, c->golden.x->data);
+    API(plan_release)(plan);
+    return s;
+}
+
+/* ---- tests ------------------------------------------------------------------ */
+
+/* y, its shape, the plan's bytes, parameters and multiply-adds, for each golden vector and form.  The caller's options
+ * are overwritten before the plan runs. */
+START_TEST(c_interface_computes_what_each_form_computes)
+{
+    struct caller c;
+    const char *form;
+    enter(&c, vector_name((size_t)_i));
+    const struct problem *p = &c.golden.problem;
+    for (int f = 0; (form = API(form)(c.request.name, f)); f++) {
+        const struct form *inner = operator_form_at(p->declaration, f);
+        char options[sizeof c.golden.options];
+        const char *word[33] = {0};
+        size_t size[TWICETOLD_AXES], before = memory_in_use();
+        API(plan) *plan;
+
+        memcpy(options, c.golden.options, sizeof options);
+        for (int w = 0; c.options[w]; w++) word[w] = options + (c.options[w] - c.golden.options);
+        c.request.options = word;
+        c.request.form = f ? form : inner->name;
+        done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+        memset(options, '?', sizeof options);
+        done(API(plan_load)(plan, c.tensor, c.count));
+        done(API(plan_run)(plan, c.y, c.golden.x->data));
+
+        equal(c.y, run_form(p, inner, 2, c.golden.x->data), c.golden.expected->count);
+        ck_assert_int_eq(API(plan_shape)(plan, size), c.golden.expected->axes);
+        for (int a = 0; a < c.golden.expected->axes; a++) ck_assert_uint_eq(size[a], c.golden.expected->size[a]);
+        ck_assert_uint_eq(API(plan_parameters)(plan), problem_parameters(p));
+        ck_assert(API(plan_multiply_adds)(plan) == form_multiply_adds(inner, p));
+        struct plan asked;
+        succeeds(plan_prepare(&asked, p, inner, 2));
+        ck_assert_uint_eq(API(plan_bytes)(plan), room_bytes(&asked.room));
+        plan_release(&asked);
+        API(plan_release)(plan);
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+    leave(&c);
+}
+END_TEST
+
+START_TEST(c_interface_lists_operators_and_forms)
+{
+    int o = 0;
+    for (; operator_at(o); o++) {
+        int f = 0;
+        ck_assert_str_eq(API(operator)(o), operator_at(o)->name);
+        for (; operator_form_at(operator_at(o), f); f++)
+            ck_assert_str_eq(API(form)(API(operator)(o), f), operator_form_at(operator_at(o), f)->name);
+        ck_assert_ptr_null(API(form)(API(operator)(o), f));
+        ck_assert_ptr_null(API(form)(API(operator)(o), -1));
+    }
+    ck_assert_ptr_null(API(operator)(o));
+    ck_assert_ptr_null(API(operator)(-1));
+    ck_assert_ptr_null(API(form)("nothing", 0));
+    ck_assert_ptr_null(API(form)(NULL, 0));
+    ck_assert_str_eq(API(version)(), "1.0");
+}
+END_TEST
+
+/* The text of a JSON object's member; NULL where that is null. */
+static const char *member(const cJSON *object, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+    ck_assert_msg(cJSON_IsString(value) || cJSON_IsNull(value), "%s: expected a string or null", key);
+    return cJSON_GetStringValue(value);
+}
+
+static void same(const cJSON *object, const char *key, const char *expected)
+{
+    const char *found = member(object, key);
+    ck_assert_msg(!found == !expected && (!found || !strcmp(found, expected)), "%s: found %s, expected %s", key,
+                  found ? found : "null", expected ? expected : "null");
+}
+
+static char *description(const struct declaration *d)
+{
+    size_t size = API(describe)(NULL, 0, d->name) + 1;
+    char *text = keep(size, 1);
+    API(describe)(text, size, d->name);
+    return text;
+}
+
+/* Options, tensors and letters in their order, as JSON.  Like snprintf, `describe` returns the length for any size. */
+START_TEST(operators_are_described_as_declared)
+{
+    const struct declaration *d = operator_at(_i);
+    char *text = description(d), letter[4];
+    size_t length = strlen(text), n = 0;
+    char *less = keep(length + 1, 1);
+    ck_assert_uint_eq(API(describe)(less, length, d->name), length);
+    ck_assert_uint_eq(strlen(less), length - 1);
+    ck_assert_int_eq(strncmp(text, less, length - 1), 0);
+    ck_assert_uint_eq(API(describe)(text, length + 1, "nothing"), 0);
+
+    cJSON *page = cJSON_Parse(text);
+    const cJSON *item;
+    ck_assert_msg(page != NULL, "%s", text);
+    same(page, "name", d->name);
+    same(page, "summary", d->summary);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "forms")) {
+        ck_assert_str_eq(cJSON_GetStringValue(item), operator_form_at(d, (int)n++)->name);
+    }
+    ck_assert_ptr_null(operator_form_at(d, (int)n));
+    n = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "options")) {
+        const struct option *o = &d->options[n++];
+        same(item, "name", o->name);
+        same(item, "default", o->fallback);
+        same(item, "choices", o->choices);
+        same(item, "meaning", o->meaning);
+        ck_assert(cJSON_GetObjectItem(item, "low")->valuedouble == o->low);
+        ck_assert(cJSON_GetObjectItem(item, "high")->valuedouble == o->high);
+        ck_assert_int_eq(!strcmp(member(item, "kind"), "flag"), o->kind == OPTION_FLAG);
+    }
+    ck_assert_ptr_null(d->options[n].name);
+    n = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "tensors")) {
+        const struct tensor_row *t = &d->tensors[n++];
+        same(item, "name", t->name);
+        same(item, "when", t->when);
+        same(item, "with", t->with);
+        same(item, "meaning", t->meaning);
+        ck_assert_int_eq(cJSON_IsTrue(cJSON_GetObjectItem(item, "optional")), t->optional);
+    }
+    ck_assert_ptr_null(d->tensors[n].name);
+    n = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(page, "letters")) {
+        ck_assert(declaration_letter(letter, d, (int)n++));
+        same(item, "name", letter);
+        same(item, "meaning", letter_meaning(d, letter));
+    }
+    ck_assert(n > 1 && !declaration_letter(letter, d, (int)n));
+    cJSON_Delete(page);
+}
+END_TEST
+
+/* Code 2 and a line that names operator and culprit.  No memory is kept. */
+static void fails(struct caller *c, const char *line)
+{
+    size_t before = memory_in_use();
+    twicetold_status s = all_in_one(c);
+    says(s, 2, line);
+    ck_assert_msg(!strstr(s.message, "cuda2"), "forms of a device are listed: %s", s.message);
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+
+/* A correct call fails after this change of its caller c. */
+#define fails_after(change, line) \
+    do { \
+        struct caller c; \
+        enter(&c, "lisa_eq10_paper"); \
+        change; \
+        fails(&c, line); \
+        leave(&c); \
+    } while (0)
+
+START_TEST(wrong_calls_are_errors_of_one_line)
+{
+    const char *words[2 * PROBLEM_OPTIONS + 2] = {NULL};
+    for (size_t w = 0; w + 1 < COUNT(words); w++) words[w] = "--heads";
+    fails_after(c.request.name = NULL, "found no operator");
+    fails_after(c.request.name = "nothing", "operator nothing: not known");
+    fails_after(c.request.form = "cuba", "lisa: form 'cuba': not known");
+    fails_after(c.request.form = "cuda1", "lisa: form 'cuda1': not known, expected one of naive, fast, fftw");
+    fails_after(c.request.max_memory = "1K", "lisa: needs ");
+    fails_after(c.request.max_memory = "much", "lisa: option --max-memory: found 'much'");
+    fails_after(c.request.threads = 1025, "lisa: threads: found 1025, expected at most 1024, or 0");
+    fails_after(c.request.threads = -1, "lisa: threads: found -1, expected");
+    fails_after(c.request.options = NULL, "lisa: option --grid: missing");
+    fails_after(c.request.options = words, "lisa: found 33 words of options");
+    fails_after(c.options[0] = "--gird", "lisa: found '--gird', expected an option");
+    fails_after(c.options[1] = NULL, "lisa: option --grid: found no value");
+    fails_after(c.options[5] = "5", "lisa: option --heads: found 5, expected a divisor");
+    fails_after(c.count = 0, "lisa: tensor x: missing");
+    fails_after(c.count = 1, "lisa: tensor w_qkv: missing");
+    fails_after(c.tensor[2] = c.tensor[1], "lisa: tensor w_qkv: given twice");
+    fails_after(c.tensor[1].name = NULL, "lisa: tensor 1: found no name");
+    fails_after(c.tensor[1].name = "w_kqv", "lisa: tensor w_qkv: missing");
+    fails_after(c.tensor[1].axes = 9, "lisa: tensor w_qkv: found 9 axes");
+    fails_after(c.tensor[1].size[1] = 0, "lisa: tensor w_qkv: found 0 on axis 1");
+    fails_after(c.tensor[1].size[0] = c.tensor[1].size[1] = SIZE_MAX,
+                BY_ADDRESSES("lisa: tensor w_qkv: found 18446744073709551615 on axis 1",
+                             "lisa: tensor w_qkv: found 4294967295 on axis 1"));
+    fails_after(c.tensor[1].size[0]++, "lisa: tensor w_qkv: found [");
+    fails_after(c.tensor[1].data = NULL, "lisa: tensor w_qkv: found no data");
+}
+END_TEST
+
+/* Code 2 and one line, or 0 from a function without a status.  The plan is not changed. */
+START_TEST(a_null_argument_is_bad_input)
+{
+    struct caller c;
+    API(plan) *plan;
+    size_t size[TWICETOLD_AXES];
+    enter(&c, "lisa_eq10_paper");
+    real *x = c.golden.x->data;
+    says(API(plan_create)(NULL, &c.request, c.tensor, c.count), 2, "found NULL, expected the address of a plan");
+    plan = (API(plan) *)&c;
+    says(API(plan_create)(&plan, NULL, c.tensor, c.count), 2, "found no request, expected one");
+    ck_assert_ptr_null(plan);
+    says(API(plan_create)(&plan, &c.request, NULL, c.count), 2, "lisa: tensors: found NULL, expected ");
+    ck_assert_ptr_null(plan);
+    says(API(plan_create)(&plan, &c.request, NULL, 0), 2, "lisa: tensor x: missing");
+    says(API(plan_load)(NULL, c.tensor, c.count), 2, "found no plan, expected one");
+    says(API(plan_run)(NULL, c.y, x), 2, "found no plan, expected one");
+
+    done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, c.y, x));
+    real *y = copy(c.y, c.golden.expected->count);
+    says(API(plan_load)(plan, NULL, c.count), 2, "lisa: tensors: found NULL, expected ");
+    says(API(plan_run)(plan, NULL, x), 2, "lisa: tensor y: found no data, expected some");
+    says(API(plan_run)(plan, c.y, NULL), 2, "lisa: tensor x: found no data, expected some");
+    ck_assert_int_eq(API(plan_shape)(plan, NULL), 0);
+    memset(c.y, 0, c.golden.expected->count * sizeof *c.y);
+    done(API(plan_run)(plan, c.y, x));
+    equal(c.y, y, c.golden.expected->count);
+    API(plan_release)(plan);
+    API(plan_release)(NULL);
+
+    ck_assert_int_eq(API(plan_shape)(NULL, size), 0);
+    ck_assert_uint_eq(API(plan_bytes)(NULL), 0);
+    ck_assert_uint_eq(API(plan_parameters)(NULL), 0);
+    ck_assert(API(plan_multiply_adds)(NULL) == 0);
+    ck_assert_uint_eq(API(describe)(NULL, 99, "lisa"), API(describe)(NULL, 0, "lisa"));
+    ck_assert_uint_eq(API(describe)(NULL, 99, NULL), 0);
+    leave(&c);
+}
+END_TEST
+
+/* A plan runs after a load only.  A load with other tensors or shapes is an error and does not change the plan. */
+START_TEST(a_plan_is_loaded_again)
+{
+    struct caller c;
+    API(plan) *plan;
+    enter(&c, "lisa_eq4_plane");
+    size_t count = c.golden.expected->count;
+    real *first = zeros(count), *x = c.golden.x->data;
+    done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+    says(API(plan_run)(plan, c.y, x), 2, "lisa: the plan is not loaded");
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, first, x));
+
+    /* Step 1: loads that are errors. */
+    API(tensor) *w = tensor_named(&c, "w_qkv"), *e = tensor_named(&c, "e"), keep_w = *w, keep_e = *e;
+    w->data = NULL;
+    says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor w_qkv: found no data");
+    *w = keep_w;
+    e->size[1] = 1;                 /* one table for all heads: valid for the operator, not for this plan */
+    says(API(plan_load)(plan, c.tensor, c.count), 2, "lisa: tensor e: found [");
+    *e = keep_e;
+    API(tensor) more[PROBLEM_TENSORS];
+    memcpy(more, c.tensor, sizeof more);
+    size_t C = c.golden.x->size[2];
+    more[c.count] = (API(tensor)){.name = "b_qkv", .data = zeros(3 * C), .axes = 1, .size = {3 * C}};
+    says(API(plan_load)(plan, more, c.count + 1), 2, "lisa: tensor b_qkv: found one");
+    done(API(plan_run)(plan, c.y, x));
+    equal(c.y, first, count);
+
+    /* Step 2: other numbers at another address. */
+    real *other = copy(w->data, 3 * C * C);
+    for (size_t n = 0; n < 3 * C * C; n++) other[n] *= (real)0.75;
+    w->data = other;
+    done(API(plan_load)(plan, c.tensor, c.count));
+    done(API(plan_run)(plan, c.y, x));
+    unequal(c.y, first, count);
+    done(all_in_one(&c));
+    real *anew = copy(c.y, count);
+    done(API(plan_run)(plan, c.y, x));
+    equal(c.y, anew, count);
+    API(plan_release)(plan);
+    leave(&c);
+}
+END_TEST
+
+/* Each request for memory fails in turn, and in each load that fails, each request of the next load.  After that the
+ * plan can be loaded, y is equal to the bit, and no memory is left. */
+START_TEST(memory_that_fails_is_code_one)
+{
+    struct caller c;
+    API(plan) *plan;
+    const char *form, *name = operator_at(_i)->name;
+    char line[64];
+    snprintf(line, sizeof line, "%s: not enough memory for ", name);
+    enter(&c, golden_of(name));
+    for (int f = 0; (form = API(form)(name, f)); f++) {
+        size_t before = memory_in_use(), count = c.golden.expected->count;
+        long request = 0, pairs = 0;
+        c.request.form = form;
+        done(all_in_one(&c));
+        real *y = copy(c.y, count);
+
+        /* Step 1: all in one. */
+        for (twicetold_status s = {.code = 1}; s.code; request++) {
+            memory_fail_after(request);
+            s = all_in_one(&c);
+            memory_fail_after(-1);
+            if (s.code) says(s, 1, line);
+            ck_assert_uint_eq(memory_in_use(), before);
+        }
+        ck_assert_int_gt(request, 4);
+
+        /* Step 2: two loads that fail, and one that does not. */
+        for (long first = 0, second = 0;; second++, pairs++) {
+            done(API(plan_create)(&plan, &c.request, c.tensor, c.count));
+            memory_fail_once(first);
+            twicetold_status s = API(plan_load)(plan, c.tensor, c.count), again;
+            memory_fail_once(second);
+            again = API(plan_load)(plan, c.tensor, c.count);
+            memory_fail_once(-1);
+            if (s.code) says(s, 1, line);
+            if (again.code) says(again, 1, line);
+            if (s.code && again.code) says(API(plan_run)(plan, c.y, c.golden.x->data), 2, "");
+            if (again.code) done(API(plan_load)(plan, c.tensor, c.count));
+            memset(c.y, 0, count * sizeof *c.y);
+            done(API(plan_run)(plan, c.y, c.golden.x->data));
+            equal(c.y, y, count);
+            API(plan_release)(plan);
+            ck_assert_uint_eq(memory_in_use(), before);
+            if (!s.code) break;
+            if (!again.code) first++, second = -1;
+        }
+        ck_assert_int_gt(pairs, 1);
+    }
+    leave(&c);
+}
+END_TEST
+
+/* ---- the host ------------------------------------------------------------------ */
+
+/* Set a locale with a decimal comma, made in a temporary folder; false if the system cannot make it. */
+static bool set_locale_with_comma(void)
+{
+    char folder[] = "/tmp/twicetold-test-XXXXXX", command[200];
+    ck_assert(mkdtemp(folder) != NULL);
+    snprintf(command, sizeof command, "localedef -c -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/said 2>&1", folder, folder);
+    bool made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_ALL, "de_DE.UTF-8");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+    return made;
+}
+
+/* In options (0.5, 1.5G) and in all descriptions. */
+START_TEST(decimal_comma_of_the_locale_is_ignored)
+{
+    char *before[OPERATORS] = {NULL};
+    struct caller c;
+    ck_assert_ptr_null(operator_at(OPERATORS));
+    for (int o = 0; o < OPERATORS && operator_at(o); o++) before[o] = description(operator_at(o));
+    if (!set_locale_with_comma()) {
+        printf("skipped: decimal_comma_of_the_locale_is_ignored: no locale with a comma\n");
+        return;
+    }
+    ck_assert_str_eq(localeconv()->decimal_point, ",");
+    enter(&c, "hilo_both");
+    c.request.max_memory = "1.5G";
+    done(all_in_one(&c));
+    leave(&c);
+    for (int o = 0; o < OPERATORS && operator_at(o); o++)
+        ck_assert_str_eq(description(operator_at(o)), before[o]);
+    ck_assert_str_eq(localeconv()->decimal_point, ",");
+    setlocale(LC_ALL, "C");
+}
+END_TEST
+
+/* The bytes of a plan with this many threads. */
+static size_t bytes_with(struct caller *c, int threads)
+{
+    API(plan) *plan;
+    c->request.threads = threads;
+    done(API(plan_create)(&plan, &c->request, c->tensor, c->count));
+    size_t bytes = API(plan_bytes)(plan);
+    API(plan_release)(plan);
+    return bytes;
+}
+
+/* The default is OpenMP's number, at most PLAN_THREADS; the plan's bytes grow with its threads. */
+START_TEST(default_threads_are_those_of_openmp)
+{
+    struct caller c;
+    const char *form;
+    int before = omp_get_max_threads();
+    default_threads_here();
+    enter(&c, "lisa_eq10_paper");
+    for (int f = 0; (form = API(form)(c.request.name, f)); f++) {
+        c.request.form = form;
+        omp_set_num_threads(3);
+        ck_assert_int_eq(plan_threads(), 3);
+        size_t of_three = bytes_with(&c, 3);
+        done(all_in_one(&c));
+        real *y = copy(c.y, c.golden.expected->count);
+        ck_assert(bytes_with(&c, 1) < of_three && bytes_with(&c, 4) > of_three);
+        ck_assert_uint_eq(bytes_with(&c, 0), of_three);
+        memset(c.y, 0, c.golden.expected->count * sizeof *c.y);
+        done(all_in_one(&c));
+        equal(c.y, y, c.golden.expected->count);
+
+        omp_set_num_threads(5000);
+        ck_assert_int_eq(plan_threads(), PLAN_THREADS);
+        ck_assert_uint_eq(bytes_with(&c, 0), bytes_with(&c, PLAN_THREADS));
+    }
+    omp_set_num_threads(before);
+    leave(&c);
+}
+END_TEST
+
+/* Functions that start OpenMP threads by default, and write five numbers. */
+static void plan_numbers(real *y)
+{
+    struct caller c;
+    enter(&c, "msa_ghost");
+    c.request.threads = 0;
+    done(all_in_one(&c));
+    memcpy(y, c.y, 5 * sizeof *y);
+    leave(&c);
+}
+
+static void image_numbers(real *y)
+{
+    struct image image, fitted;
+    succeeds(image_create(&image, 1, 1, 1));
+    image.pixels[0] = 6;
+    succeeds(image_fit(&fitted, &image, 5, 1));
+    memcpy(y, fitted.pixels, 5 * sizeof *y);
+    image_release(&image);
+    image_release(&fitted);
+}
+
+static void random_numbers(real *y)
+{
+    enum { MANY = 70000 };
+    memcpy(y, normal(1, MANY) + MANY - 5, 5 * sizeof *y);
+}
+
+static void token_numbers(real *y)
+{
+    grid g;
+    succeeds(grid_parse(&g, "5"));
+    succeeds(tokens_make(y, 1, &g, 1, &(struct token_source){.kind = TOKENS_NOISE}, NULL, 0));
+}
+
+static const struct start { const char *name; void (*run)(real *y); } starts[] = {
+    {"a plan", plan_numbers}, {"image_fit", image_numbers}, {"random_fill_normal", random_numbers},
+    {"tokens_make", token_numbers},
+};
+
+/* Run `passes` in a child of fork, which has 10 seconds. */
+static void child_passes(const char *what, bool (*passes)(void *), void *data)
+{
+    int state;
+    fflush(stdout);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        alarm(10);
+        _exit(passes(data) ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert_msg(state == 0, "%s: %s", what, WIFSIGNALED(state) ? "did not return" : "wrong");
+}
+
+struct started { const struct start *of; const real *parents; };
+
+static bool starts_one_thread(void *data)
+{
+    const struct started *s = data;
+    real *y = zeros(5);
+    if (plan_threads() != 1) return false;
+    s->of->run(y);
+    return !memcmp(y, s->parents, 5 * sizeof *y);
+}
+
+/* The threads of the parent's OpenMP do not exist in the child; waiting for them would never end. */
+START_TEST(a_child_of_fork_has_one_thread)
+{
+    int sum = 0;
+    real *y = zeros(5);
+    omp_set_num_threads(2);
+    #pragma omp parallel reduction(+ : sum)
+    sum += 1;
+    ck_assert_int_eq(sum, 2);
+    starts[_i].run(y);
+    child_passes(starts[_i].name, starts_one_thread, &(struct started){&starts[_i], y});
+}
+END_TEST
+
+struct inherited { struct caller c; API(plan) *plan; };
+
+static bool rejects_two_threads(void *data)
+{
+    static const char line[] = "msa: threads: found 2, expected 1 in a child of fork";
+    struct inherited *i = data;
+    twicetold_status old = API(plan_run)(i->plan, i->c.y, i->c.golden.x->data), anew = all_in_one(&i->c);
+    i->c.request.threads = 1;
+    return !all_in_one(&i->c).code && old.code == 2 && anew.code == 2 && !strncmp(old.message, line, strlen(line))
+        && !strncmp(anew.message, line, strlen(line));
+}
+
+/* Several threads are an error after fork if a plan has used them before; one thread runs. */
+START_TEST(threads_of_the_parent_are_an_error_after_fork)
+{
+    struct inherited i;
+    enter(&i.c, "msa_ghost");
+    done(API(plan_create)(&i.plan, &i.c.request, i.c.tensor, i.c.count));
+    done(API(plan_load)(i.plan, i.c.tensor, i.c.count));
+    done(API(plan_run)(i.plan, i.c.y, i.c.golden.x->data));
+    child_passes("two threads", rejects_two_threads, &i);
+    API(plan_release)(i.plan);
+    leave(&i.c);
+}
+END_TEST
+
+int main(void)
+{
+    int operators = 0;
+    while (operator_at(operators)) operators++;
+    if (glob("tests/golden/[!n]*_*.safetensors", 0, NULL, &vectors)) return EXIT_FAILURE;
+
+    Suite *suite = suite_create("library");
+    TCase *same_as_inside = add_case(suite, "the same");
+    tcase_add_loop_test(same_as_inside, c_interface_computes_what_each_form_computes, 0, (int)vectors.gl_pathc);
+    tcase_add_test(same_as_inside, c_interface_lists_operators_and_forms);
+    tcase_add_loop_test(same_as_inside, operators_are_described_as_declared, 0, operators);
+    TCase *errors = add_case(suite, "errors");
+    tcase_add_test(errors, wrong_calls_are_errors_of_one_line);
+    tcase_add_test(errors, a_null_argument_is_bad_input);
+    tcase_add_test(errors, a_plan_is_loaded_again);
+    tcase_add_loop_test(errors, memory_that_fails_is_code_one, 0, operators);
+    TCase *host = add_case(suite, "the host");
+    tcase_add_test(host, decimal_comma_of_the_locale_is_ignored);
+    tcase_add_test(host, default_threads_are_those_of_openmp);
+    tcase_set_timeout(host, 60);
+    tcase_add_loop_test(host, a_child_of_fork_has_one_thread, 0, (int)COUNT(starts));
+    tcase_add_test(host, threads_of_the_parent_are_an_error_after_fork);
+    return run_suite(suite);
+}

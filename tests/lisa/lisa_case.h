@@ -1,0 +1,306 @@
+/* lisa_case.h -- subjects for tests of LiSA
+ *
+ * One head of small whole numbers, on which the naive cores are exact; and a whole problem with the bound of its
+ * rounding errors.  Arrays live until the test ends. */
+
+#ifndef TWICETOLD_TESTS_LISA_CASE_H
+#define TWICETOLD_TESTS_LISA_CASE_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../support/trial.h"
+#include "../../naive/attention.h"
+#include "../../naive/lisa.h"
+
+/* ---- one head -------------------------------------------------------- */
+
+struct one_head {
+    grid g;
+    size_t N, P, c, D;
+    real *q, *k, *v;            /* [N][c] */
+    real *e;                    /* [P] */
+    real *ea, *eac, *eb;        /* [P][D], [P][c][D], [P][D] */
+    real *wa, *wb;              /* [N][c][D], [N][D] */
+    grid window;                /* of local kernels, M entries */
+    real *la, *lb;              /* [M][c][D], [M][D] */
+    real *Ba, *Bb;              /* [c][D] */
+};
+
+/* Random local kernels of `edge` tokens on every axis. */
+static inline void give_window(struct one_head *o, size_t edge)
+{
+    size_t size[GRID_AXES] = {edge, edge, edge};
+    succeeds(grid_create(&o->window, o->g.axes, size));
+    o->la = integers(12, o->window.tokens * o->c * o->D, 2);
+    o->lb = integers(13, o->window.tokens * o->D, 2);
+}
+
+/* Whole numbers from -2 to 2; local kernels of 3 on every axis.  A sum of Eq. 7, the longest, is at most
+ * D (8 N c + 4 c) (4 N + 2).  A float holds that exactly, so every order of summation gives the same. */
+static inline struct one_head whole_head(const char *text, size_t c, size_t D)
+{
+    struct one_head o = {.c = c, .D = D};
+    succeeds(grid_parse(&o.g, text));
+    o.N = o.g.tokens;
+    o.P = o.g.offsets;
+    ck_assert_uint_lt(D * (8 * o.N * c + 4 * c) * (4 * o.N + 2), 1 << 24);
+    o.q = integers(1, o.N * c, 2);
+    o.k = integers(2, o.N * c, 2);
+    o.v = integers(3, o.N * c, 2);
+    o.e = integers(4, o.P, 2);
+    o.ea = integers(5, o.P * D, 2);
+    o.eac = integers(6, o.P * c * D, 2);
+    o.eb = integers(7, o.P * D, 2);
+    o.wa = integers(8, o.N * c * D, 2);
+    o.wb = integers(9, o.N * D, 2);
+    o.Ba = integers(10, c * D, 2);
+    o.Bb = integers(11, c * D, 2);
+    give_window(&o, 3);
+    return o;
+}
+
+static inline real *toeplitz_of(const grid *g, const real *e, size_t columns)
+{
+    real *R = zeros(g->tokens * g->tokens * columns);
+    toeplitz(R, e, columns, g, columns);
+    return R;
+}
+
+/* The structure vectors a [N][D] of Eq. 5, with or without Ba; of Eq. 7, and of Eq. 6 without Ba. */
+static inline real *structure_eq5(const struct one_head *o, const real *Ba)
+{
+    real *A = zeros(o->N * o->N), *a = zeros(o->N * o->D);
+    lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
+    lisa_naive_structure(a, A, toeplitz_of(&o->g, o->ea, o->D), o->q, Ba, o->N, o->c, o->D);
+    return a;
+}
+
+static inline real *structure_eq7(const struct one_head *o, const real *Ba)
+{
+    real *A = zeros(o->N * o->N * o->c), *a = zeros(o->N * o->D);
+    lisa_naive_hadamard(A, o->q, o->k, o->N, o->c);
+    lisa_naive_hadamard_structure(a, A, toeplitz_of(&o->g, o->eac, o->c * o->D), o->q, Ba, o->N, o->c, o->D);
+    return a;
+}
+
+/* The attention kernels [N][N] of Eq. 4, and of Eq. 5-7 from their structure vectors. */
+static inline real *kernel_eq4(const struct one_head *o)
+{
+    real *A = zeros(o->N * o->N);
+    lisa_naive_correlation(A, o->q, o->k, o->N, o->c);
+    lisa_naive_weigh(A, toeplitz_of(&o->g, o->e, 1), o->N);
+    return A;
+}
+
+static inline real *kernel_of(const struct one_head *o, const real *a)
+{
+    real *kernel = zeros(o->N * o->N);
+    lisa_naive_kernel(kernel, a, toeplitz_of(&o->g, o->eb, o->D), o->N, o->D);
+    return kernel;
+}
+
+/* The convolutions [N][c][D] of Eq. 10. */
+static inline real *circular_key(const struct one_head *o, const real *wa, const real *Ba)
+{
+    real *Ga = zeros(o->N * o->c * o->D);
+    lisa_naive_circular_key(Ga, o->k, wa, Ba, &o->g, o->c, o->D);
+    return Ga;
+}
+
+static inline real *circular_value(const struct one_head *o, const real *wb, const real *Bb)
+{
+    real *Gb = zeros(o->N * o->c * o->D);
+    lisa_naive_circular_value(Gb, o->v, wb, Bb, &o->g, o->c, o->D);
+    return Gb;
+}
+
+/* y [N][c] of one head by the naive cores. */
+static inline real *output(const struct one_head *o, const real *kernel, const real *a, size_t D)
+{
+    real *y = zeros(o->N * o->c);
+    lisa_naive_output(y, kernel, o->v, a, o->Bb, o->N, o->c, D);
+    return y;
+}
+
+static inline real *eq5_to_7(const struct one_head *o, const real *a) { return output(o, kernel_of(o, a), a, o->D); }
+static inline real *eq4(const struct one_head *o) { return output(o, kernel_eq4(o), NULL, 0); }
+static inline real *eq5(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o, NULL)); }
+static inline real *eq5_biased(const struct one_head *o) { return eq5_to_7(o, structure_eq5(o, o->Ba)); }
+static inline real *eq6(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, NULL)); }
+static inline real *eq7(const struct one_head *o) { return eq5_to_7(o, structure_eq7(o, o->Ba)); }
+
+static inline real *eq10(const struct one_head *o)
+{
+    real *y = zeros(o->N * o->c);
+    lisa_naive_contraction(y, o->q, circular_key(o, o->wa, o->Ba), circular_value(o, o->wb, o->Bb), o->N, o->c, o->D);
+    return y;
+}
+
+/* Eq. 10 with local kernels; its convolution of the key. */
+static inline real *local_key(const struct one_head *o)
+{
+    real *Ga = zeros(o->N * o->c * o->D);
+    lisa_naive_local_key(Ga, o->k, o->la, o->Ba, &o->g, &o->window, o->c, o->D);
+    return Ga;
+}
+
+static inline real *eq10_local(const struct one_head *o)
+{
+    real *y = zeros(o->N * o->c), *Gb = zeros(o->N * o->c * o->D);
+    lisa_naive_local_value(Gb, o->v, o->lb, o->Bb, &o->g, &o->window, o->c, o->D);
+    lisa_naive_contraction(y, o->q, local_key(o), Gb, o->N, o->c, o->D);
+    return y;
+}
+
+/* The entry of a window for the offset i - n; window->tokens if there is none. */
+static inline size_t window_entry(const grid *window, const grid *g, size_t i, size_t n)
+{
+    size_t at_i[GRID_AXES], at_n[GRID_AXES], entry = 0;
+    grid_coordinates(at_i, g, i);
+    grid_coordinates(at_n, g, n);
+    for (int a = 0; a < GRID_AXES; a++) {
+        size_t at = at_i[a] + window->size[a] / 2 - at_n[a];    /* beyond the window where it is below 0 */
+        if (at >= window->size[a]) return window->tokens;
+        entry = entry * window->size[a] + at;
+    }
+    return entry;
+}
+
+static inline real *fig6(const struct one_head *o, const real *Ba)
+{
+    const struct lisa_problem p = {.heads = {.N = o->N, .c = o->c}, .D = o->D, .ba = Ba, .bb = o->Bb};
+    real *y = zeros(o->N * o->c), *KRa = zeros(o->N * o->c * o->D), *RbV = zeros(o->N * o->c * o->D);
+    lisa_naive_fig6(y, KRa, RbV, o->q, o->k, o->v,
+                    toeplitz_of(&o->g, o->ea, o->D), toeplitz_of(&o->g, o->eb, o->D), &p);
+    return y;
+}
+
+/* All equations, for what they share. */
+typedef real *(*equation)(const struct one_head *);
+static const struct { const char *name; equation y; } equations[] = {
+    {"Eq. 4", eq4}, {"Eq. 5", eq5}, {"Eq. 6", eq6}, {"Eq. 7", eq7}, {"Eq. 10", eq10},
+    {"Eq. 5 + Ba", eq5_biased}, {"Eq. 10 local", eq10_local},
+};
+
+/* ---- a whole problem ------------------------------------------------- */
+
+/* In the order of that table. */
+static const char *const equation_word[] = {"4", "5", "6", "7", "10", "5 + Ba", "10 local"};
+#define EQUATIONS ((int)COUNT(equation_word))
+
+struct sizes {
+    const char *grid;
+    size_t c, h, D, B;
+    bool bare;                  /* neither biases nor output projection */
+};
+
+/* A kernel of 3 on every axis of a grid if the equation is local, else nothing. */
+static inline const char *local_kernel(const char *word, const char *place)
+{
+    static const char *const kernels[] = {" --kernel 3", " --kernel 3x3", " --kernel 3x3x3"};
+    grid g;
+    succeeds(grid_parse(&g, place));
+    return strstr(word, "local") ? kernels[g.axes - 1] : "";
+}
+
+/* A problem of these sizes with normal parameters. */
+static inline struct trial lisa_trial(const struct sizes *z, const char *word)
+{
+    char options[120], latents[24], without[24];
+    snprintf(options, sizeof options, "--grid %s --equation %ld --heads %zu%s", z->grid, strtol(word, NULL, 10),
+             z->h, local_kernel(word, z->grid));
+    snprintf(latents, sizeof latents, "D=%zu", z->D);
+    snprintf(without, sizeof without, "%s%s", strstr(word, "Ba") ? "" : "ba", z->bare ? " b_qkv w_o b_o" : "");
+    return trial(options, &lisa, z->B, z->c * z->h, latents, without);
+}
+
+static inline struct lisa_problem resolved(const struct problem *p)
+{
+    struct lisa_problem l;
+    succeeds(lisa.resolve(&l, p));
+    return l;
+}
+
+/* q, k and v of all tokens, [B N][3 C]. */
+static inline real *projected(const struct lisa_problem *l, const real *x)
+{
+    size_t C = l->heads.C, tokens = l->heads.B * l->heads.N;
+    real *qkv = zeros(tokens * 3 * C);
+    linear_map(qkv, 3 * C, x, C, l->heads.w_qkv, l->heads.b_qkv, tokens, C, 3 * C);
+    return qkv;
+}
+
+/* The largest Euclidean norm of a column of a table [rows][columns]; 0 without a table. */
+static inline double largest_column(const real *a, size_t rows, size_t columns)
+{
+    double worst = 0;
+    for (size_t col = 0; a && col < columns; col++) {
+        double squares = 0;
+        for (size_t r = 0; r < rows; r++) squares += pow((double)a[r * columns + col], 2);
+        worst = fmax(worst, sqrt(squares));
+    }
+    return worst;
+}
+
+/* R: the size of y for random parameters, whose signs are independent: squares add.  |q_i| = |k_n| = 1.  With w for the
+ * tables of Eq. 5-7 too, |w| the largest norm of a column, and V the largest value,
+ *
+ *     Eq. 4      R = |e| V
+ *     Eq. 5-10   R = sqrt(D) (|w^a| + |Ba|) (|w^b| V + |Bb|)
+ *
+ * and with an output projection |w_o| R + |b_o|. */
+static inline double natural_size(const struct problem *p, const real *x)
+{
+    const struct lisa_problem l = resolved(p);
+    size_t N = l.heads.N, P = l.g.offsets, C = l.heads.C, c = l.heads.c, D = l.D;
+    const real *qkv = projected(&l, x);
+    double R, V = 0, mixed = 1;
+
+    /* Step 1: the largest value. */
+    for (size_t t = 0; t < l.heads.B * N; t++) V = fmax(V, largest(qkv + (3 * t + 2) * C, C));
+
+    /* Step 2: one head. */
+    if (l.e) R = largest_column(l.e, P, l.e_columns) * V;
+    else {
+        double a = l.wa ? largest_column(l.wa, l.M, c * D) : largest_column(l.ea, P, l.equation == 5 ? D : c * D);
+        double b = l.wb ? largest_column(l.wb, l.M, D) : largest_column(l.eb, P, D);
+        R = sqrt((double)D) * (a + largest_column(l.ba, c, D)) * (b * V + largest(l.bb, c * D));
+    }
+
+    /* Step 3: the heads mixed. */
+    for (size_t o = 0; l.heads.w_o && o < C; o++) mixed = fmax(mixed, largest_column(l.heads.w_o + o * C, C, 1));
+    return R * mixed + (l.heads.b_o ? largest(l.heads.b_o, C) : 0);
+}
+
+/* How far that many roundings move a result of that size.  Independent ones of mean zero exceed 8 sqrt(roundings) u
+ * with a probability of at most 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019, thm 2.4). */
+static inline double rounding_error(double roundings, double of_size)
+{
+    return 8 * sqrt(roundings) * UNIT_ROUNDOFF * of_size;
+}
+
+/* How far two forms may be apart that start from the same q, k and v: a probabilistic bound (roundoff.h).  The longest
+ * way through a form has 2 N + c + D + 6 additions, and C + 1 in the projection.  A fast convolution takes three FFTs
+ * of M points and a product.  A butterfly's squares are 5 + 1 + 1, log2 M times: a complex product errs by at most
+ * sqrt(5) u (Brent, Percival and Zimmermann, Math. Comp. 76, 2007), the twiddle factor and the addition by u; doubled
+ * if two signals share a transform.  There are two convolutions, and padding makes at most 4 points of one on every
+ * axis: 2 (2 N + c + D + C + 7) + 2 (3 x 14 log2 M + 10). */
+static inline double tolerance(const struct problem *p, const real *x)
+{
+    const struct lisa_problem l = resolved(p);
+    double N = (double)l.heads.N, c = (double)l.heads.c, D = (double)l.D, C = (double)l.heads.C;
+    double roundings = 2 * (2 * N + c + D + C + 7) + 84 * (log2(N) + 2 * l.g.axes) + 20;
+    return rounding_error(roundings, natural_size(p, x));
+}
+
+/* The same, relative to the largest entry of the naive form's y. */
+static inline double relative_tolerance(struct trial *t)
+{
+    if (!t->y) t->y = trial_run(t, "naive", 1);
+    return tolerance(&t->problem, t->x) / largest(t->y, t->outputs);
+}
+
+#endif

@@ -1,0 +1,436 @@
+/* test_lisa.c -- LiSA's forms agree, and what is special to LiSA; theorems stand in test_lisa_theorems.c */
+
+#include "lisa_case.h"
+#include "../support/battery.h"
+#include "../../fast/tuned/lisa/local.h"
+#include "../../reference/cli/regrid.h"
+#include "../../reference/io/safetensors.h"
+#include "../../reference/runtime/steps.h"
+
+/* The equations of a grid.  B^a is optional in Eq. 5 alone; "local" is Eq. 10 with a kernel of 3 along every axis. */
+static const char *const variants[] = {
+    "--equation 4", "--equation 5", "--equation 6", "--equation 7", "--equation 10", "--equation 5", "local", NULL,
+};
+static const char *const variants_without[] = {"", "ba", "", "", "", "", ""};
+
+static void join(char *all, size_t room, const char *options, const char *variant)
+{
+    static const char *const local[] = {"--kernel 3", "--kernel 3x3", "--kernel 3x3x3"};
+    size_t further = 0;         /* axes after the first */
+    for (const char *at = options; *at; at++) further += *at == 'x';
+    if (!strcmp(variant, "local") && further < COUNT(local)) variant = local[further];
+    snprintf(all, room, "%s %s", options, variant);
+}
+
+/* Grids one token wide, prime, odd, even, not square, of one to three axes; single latents and channels, numbers of
+ * them that fill no vector, and more pairs of latents than a vector has lanes. */
+static const struct battery_case sizes[] = {
+    {"--grid 1", 1, 1, "D=1", "b_qkv w_o b_o"},
+    {"--grid 1 --heads 2", 3, 6, "D=2", ""},
+    {"--grid 7", 1, 3, "D=2", "b_qkv w_o b_o"},
+    {"--grid 1x1", 1, 3, "D=3", ""},
+    {"--grid 1x5 --heads 2", 1, 6, "D=2", ""},
+    {"--grid 5x1", 1, 16, "D=1", "b_qkv w_o b_o"},
+    {"--grid 13x7", 1, 3, "D=3", ""},
+    {"--grid 8x8 --heads 2", 3, 32, "D=16", ""},
+    {"--grid 14x14 --heads 2", 1, 6, "D=2", "b_qkv w_o b_o"},
+    {"--grid 5x12", 1, 17, "D=3", ""},
+    {"--grid 2x3x4 --heads 3", 3, 9, "D=2", ""},
+    {"--grid 3x5x7 --heads 3", 1, 3, "D=1", "b_qkv w_o b_o"},
+    {"--grid 64", 1, 17, "D=3", ""},
+    {"--grid 2 --heads 5", 2, 5, "D=16", "b_qkv w_o b_o"},
+    {"--grid 31", 1, 4, "D=2", ""},
+    {"--grid 4x4x4", 1, 16, "D=16", "b_qkv w_o b_o"},
+    {"--grid 6x10 --heads 4", 2, 32, "D=4", ""},
+    {"--grid 11x11", 1, 5, "D=7", "b_qkv w_o b_o"},
+    {"--grid 3x5", 1, 3, "D=35", ""},
+    {0},
+};
+
+static const struct battery_case kinds[] = {{"--grid 6x5 --heads 3", 2, 15, "D=2", ""}, {0}};
+
+/* Local kernels smaller than the grid, as large and larger. */
+static const struct battery_case windows[] = {
+    {"--grid 31 --kernel 1", 2, 4, "D=3", ""},
+    {"--grid 12x7 --heads 2 --kernel 3x5", 2, 10, "D=3", ""},
+    {"--grid 2x3 --heads 2 --kernel 5x5", 2, 6, "D=2", ""},
+    {"--grid 60 --kernel 7", 2, 17, "D=5", ""},
+    {"--grid 4x3x6 --heads 2 --kernel 3x3x3", 2, 6, "D=4", ""},
+    {"--grid 60 --kernel 119", 2, 17, "D=5", ""},
+    {"--grid 12x14 --kernel 13x13", 2, 16, "D=16", ""},
+    {"--grid 8x9 --heads 2 --kernel 15x17", 2, 6, "D=3", ""},
+    {"--grid 4x5x6 --kernel 7x5x9", 2, 5, "D=4", "b_qkv w_o b_o"},
+    {"--grid 8x9 --heads 2 --kernel 21x25", 2, 6, "D=3", ""},
+    {0},
+};
+enum { ON_CIRCLES = 5 };        /* the first of them that the fast form computes by transforms */
+
+static const struct battery_case windows_of_each_kind[] = {
+    {"--grid 12x7 --heads 2 --kernel 3x5", 2, 10, "D=3", ""},
+    {"--grid 2x3 --heads 2 --kernel 5x5", 2, 6, "D=2", ""},
+    {"--grid 4x3x6 --heads 2 --kernel 3x3x3", 2, 6, "D=4", ""},
+    {"--grid 8x9 --heads 2 --kernel 15x17", 2, 6, "D=3", ""},
+    {"--grid 4x5x6 --kernel 7x5x9", 2, 5, "D=4", "b_qkv w_o b_o"},
+    {0},
+};
+
+/* Every token meets every other; local kernels do not reach so far. */
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 6x5 --heads 3 --equation 4", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 5", 2, 15, "D=2", "ba"}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 5", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 6", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 7", 2, 15, "D=2", ""}, 33, NULL},
+    {{"--grid 6x5 --heads 3 --equation 10", 2, 15, "D=2", ""}, 33, NULL},
+    {{0}, 0, NULL},
+};
+
+/* LiSA, Fig. 6 and 7, written once more in PyTorch in float64; Tab. 3c by its convolutions. */
+static const char *const golden[] = {
+    "lisa_eq4_line", "lisa_eq4_plane", "lisa_eq5_line", "lisa_eq5_plane", "lisa_eq6_plane", "lisa_eq7_line",
+    "lisa_eq7_plane", "lisa_eq7_block", "lisa_eq10_odd_line", "lisa_eq10_even_line", "lisa_eq10_odd_plane",
+    "lisa_eq10_even_plane", "lisa_eq10_block", "lisa_eq10_paper", "lisa_eq10_local_line", "lisa_eq10_local_plane",
+    "lisa_eq10_local_block", "lisa_eq10_local_beyond", "lisa_eq5_bias", NULL,
+};
+
+static const struct battery_error errors[] = {
+    {"--grid 6x5 --kernel 4x3", "option --kernel: found '4x3', expected odd sizes", 4},
+    {"--grid 6x5 --kernel 3", "option --kernel: found 1 axes, expected 2 as the grid has", 4},
+    {"--grid 6x5 --kernel 3x3x3", "option --kernel: found 3 axes, expected 2 as the grid has", 4},
+    {"--grid 6x5 --kernel 0x3", "option --kernel: ", 4},
+    {"--grid 6x5 --kernel 3x3 --equation 7",
+     "option --kernel: found with --equation 7, expected only with --equation 10", 4},
+    {0},
+};
+
+/* Eq. 10 holds 2 N c D numbers, 2^64, or the spectra of its kernels, 2^63; with addresses of 32 bits 2^32 and 2^31. */
+static const struct battery_case too_large[] = {
+    {BY_ADDRESSES("--grid 1073741824", "--grid 16384"), 1, BY_ADDRESSES(1 << 16, 256),
+     BY_ADDRESSES("D=131072", "D=512"), "b_qkv w_o b_o"},
+    {0},
+};
+
+static const struct battery_case counted[] = {
+    {"--grid 1", 1, 1, "D=1", "b_qkv w_o b_o"},
+    {"--grid 7", 1, 3, "D=2", "b_qkv w_o b_o"},
+    {"--grid 5x4 --heads 2", 2, 6, "D=2", ""},
+    {"--grid 2x3x4 --heads 3", 1, 6, "D=5", "b_qkv w_o b_o"},
+    {"--grid 1x9", 3, 16, "D=3", ""},
+    {"--grid 8x8 --heads 2", 1, 8, "D=4", "b_qkv w_o b_o"},
+    {0},
+};
+
+static const struct battery_case memory[] = {
+    {"--grid 64", 1, 4, "D=2", "b_qkv w_o b_o"},
+    {"--grid 8x9", 1, 8, "D=3", "b_qkv w_o b_o"},
+    {"--grid 3x4x5", 1, 3, "D=5", "b_qkv w_o b_o"},
+    {0},
+};
+
+/* LiSA, Table 1, memory; reference/lisa.h: the tensors that the paper draws, q, k and v as projected, the dense copies
+ * of a head and y, and the plan itself. */
+static double stated(const struct problem *p, const struct form *form)
+{
+    const struct lisa_problem l = resolved(p);
+    double N = (double)l.heads.N, c = (double)l.heads.c, D = (double)l.D, columns = l.equation == 5 ? 1 : c, tensors;
+    if (strcmp(form->name, "naive")) return -1;
+    if (l.equation == 4) tensors = 2 * real_bytes(N * N);
+    else if (l.equation == 10) tensors = 2 * real_bytes(N * c * D);
+    else tensors = real_bytes(N * N * columns * D) + real_bytes(N * N * columns) + real_bytes(N * N * D)
+                   + real_bytes(N * D) + real_bytes(N * N);
+    return tensors + real_bytes(3 * N * c) + 4 * real_bytes(N * c) + plan_bytes(&lisa, form);
+}
+
+/* The growth of a rounding of the projection: the largest |x| |w| + |b| over the q, k or v that results; for q and k
+ * the token's vector, which is divided by its length, for v the channel's. */
+static double projection_growth(const struct problem *p, const real *x)
+{
+    struct lisa_problem l = resolved(p);
+    size_t C = l.heads.C, c = l.heads.c, N = l.heads.N, tokens = l.heads.B * N;
+    real *qkv = projected(&l, x);
+    l.heads.w_qkv = absolute(l.heads.w_qkv, 3 * C * C);
+    if (l.heads.b_qkv) l.heads.b_qkv = absolute(l.heads.b_qkv, 3 * C);
+    real *most = projected(&l, absolute(x, tokens * C));
+
+    double growth = 0, values = 0;
+    for (size_t part = 0; part < tokens * 3 * C; part += c)
+        if (part % (3 * C) < 2 * C)     /* NOLINT(clang-analyzer-core.DivideZero): C is a size, and no size is 0 */
+            growth = fmax(growth, largest_column(most + part, c, 1) / largest_column(qkv + part, c, 1));
+    for (size_t image = 0; image < tokens; image += N) {
+        real *v = zeros(N * C), *most_v = zeros(N * C);
+        head_gather(v, qkv + (image * 3 + 2) * C, 3 * C, N, C);
+        head_gather(most_v, most + (image * 3 + 2) * C, 3 * C, N, C);
+        values = fmax(values, largest_column(most_v, N, C) / largest_column(v, N, C));
+    }
+    return 2 * growth + values;
+}
+
+/* PyTorch projects x itself: C + c + 5 roundings more, for projecting and normalising, which grow as above. */
+static double golden_tolerance(struct trial *t)
+{
+    const struct lisa_problem l = resolved(&t->problem);
+    double grown = natural_size(&t->problem, t->x) * projection_growth(&t->problem, t->x);
+    double projecting = rounding_error((double)(l.heads.C + l.heads.c) + 5, grown);
+    return relative_tolerance(t) + projecting / largest(t->y, t->outputs);
+}
+
+/* LiSA, Tab. 3c: the fast form computes small local kernels over windows, and large ones on circles. */
+START_TEST(large_kernels_go_round_circles)
+{
+    const struct battery_case *w = &windows[_i];
+    struct problem p = shaped(w->options, &lisa, w->batch, w->channels, w->sizes, w->without);
+    const struct lisa_problem l = resolved(&p);
+    ck_assert(lisa_local_is_cheaper(&l) == (_i < ON_CIRCLES));
+}
+END_TEST
+
+static long sign(real a) { return (a > 0) - (a < 0); }
+
+/* LiSA, Eq. 4-7 and 10, biases once (Fig. 6 and 7): with one channel a head unit vectors are +1 or -1, so that y is a
+ * sum of whole numbers, taken here in 64-bit integers.  Tolerance: none in the naive form, below 1/2 in others. */
+START_TEST(whole_numbers_come_out_whole)
+{
+    static const struct sizes z = {"3x4", 1, 3, 2, 2, true};
+    struct trial t = lisa_trial(&z, equation_word[_i]);
+    struct problem *p = &t.problem;
+    size_t N = 12, C = 3, D = 2;
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+        for (size_t i = 0; p->tensor[r].data && i < p->tensor[r].count; i++)
+            p->tensor[r].data[i] = (real)((long)(5 * i + 3 * r) % 7 - 3);
+    t.x = integers(1, t.inputs, 2);
+    const struct lisa_problem l = resolved(p);
+    const real *tables = l.wa ? l.wa : l.ea, *kernels = l.wb ? l.wb : l.eb;
+    real *qkv = projected(&l, t.x), *expected = zeros(t.outputs);
+
+    for (size_t image = 0; image < 2; image++)
+        for (size_t head = 0; head < C; head++)
+            for (size_t i = 0; i < N; i++) {
+                /* A token's query, key and value are C apart. */
+                const real *token = qkv + image * N * 3 * C + head;
+                long sum = 0;
+                for (size_t j = 0; l.e && j < N; j++) {
+                    const real *at_j = token + j * 3 * C;
+                    sum += sign(at_j[C]) * (long)l.e[grid_offset(&l.g, i, j)] * (long)at_j[2 * C];
+                }
+                for (size_t d = 0; !l.e && d < D; d++) {
+                    long a = l.ba ? (long)l.ba[d] : 0, G = (long)l.bb[d];
+                    for (size_t n = 0; n < N; n++) {
+                        size_t from = l.wraps ? grid_circular(&l.g, i, n) : grid_offset(&l.g, i, n);
+                        if (l.window.axes) from = window_entry(&l.window, &l.g, i, n);
+                        if (l.window.axes && from == l.M) continue;
+                        const real *at_n = token + n * 3 * C;
+                        a += sign(at_n[C]) * (long)tables[from * D + d];
+                        G += (long)at_n[2 * C] * (long)kernels[from * D + d];
+                    }
+                    sum += a * G;
+                }
+                sum *= sign(token[i * 3 * C]);
+                expected[(image * N + i) * C + head] = (real)sum;
+            }
+    ck_assert(largest(expected, t.outputs) > 9);
+    ck_assert(largest_difference(trial_run(&t, "naive", 1), expected, t.outputs) == 0);
+    const struct form *form;
+    for (int f = 1; (form = operator_form_at(&lisa, f)); f++)
+        within(form->name, largest_difference(trial_run(&t, form->name, 1), expected, t.outputs), 0.49);
+}
+END_TEST
+
+/* LiSA, Tab. 3b, "SA (Eq. 4 w/ h RPEs)": head a of e [P,h] follows column a, as if that were e [P,1], and no other head
+ * does.  Tolerance: none in the naive form, twice that of lisa_case.h in others, once for each side. */
+START_TEST(heads_may_have_their_own_rpe)
+{
+    static const struct sizes z = {"3x4", 3, 3, 1, 2, true};
+    struct trial shared = lisa_trial(&z, "4"), each = shared;
+    size_t C = 9, h = 3, P = shared.problem.grid.offsets;
+    real *own = normal(3, P * h), *column = trial_tensor(&shared, "e");
+
+    /* Step 1: all three columns, through a file's list as `apply` would bind them. */
+    struct tensor list[] = {
+        {(char[]){"x"}, 3, {2, 12, C}, each.inputs, each.x},
+        {(char[]){"w_qkv"}, 2, {3 * C, C}, 3 * C * C, trial_tensor(&each, "w_qkv")},
+        {(char[]){"e"}, 2, {P, h}, P * h, own},
+    };
+    struct tensors file = {3, list};
+    const char *words[] = {"--grid", "3x4", "--equation", "4", "--heads", "3"};
+    succeeds(problem_create(&each.problem, &lisa, 6, words));
+    succeeds(problem_bind(&each.problem, &file));
+
+    /* Step 2: the column of one head, shared by all, against them. */
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(&lisa, f)); f++)
+        for (size_t a = 0; a < h; a++) {
+            for (size_t r = 0; r < P; r++) column[r] = own[r * h + a];
+            real *y = trial_run(&each, form->name, 2), *y_shared = trial_run(&shared, form->name, 2);
+            double each_one = tolerance(&each.problem, each.x), all = tolerance(&shared.problem, shared.x);
+            double allowed = f == 0 ? 0 : 2 * fmax(each_one, all), error = 0, others = 0;
+            for (size_t i = 0; i < each.outputs; i++) {
+                double difference = fabs((double)y[i] - (double)y_shared[i]);
+                ck_assert(!isnan(difference));
+                if (i % C / 3 == a) error = fmax(error, difference);
+                else others = fmax(others, difference);
+            }
+            within("the head of this column", error, allowed);
+            beyond("the other heads", others, allowed);
+        }
+}
+END_TEST
+
+/* ---- appendix B: another grid -------------------------------------------- */
+
+/* x [tokens of from] by a rule. */
+static real *on_another_grid(const real *x, const char *from_text, const char *to_text, enum regrid_rule rule)
+{
+    grid from, to;
+    succeeds(grid_parse(&from, from_text));
+    succeeds(grid_parse(&to, to_text));
+    real *y = zeros(to.tokens);
+    succeeds(regrid(y, x, 1, from.size, to.size, 1, rule));
+    return y;
+}
+
+/* LiSA, appendix B, "simple interpolation": zeros at new frequencies stretch the kernel with the image; an interpolated
+ * spectrum keeps its width in tokens.  Expected: sums of the cosines of the taps 1/4, 1/2, 1/4 on 14 tokens.
+ * Tolerance: 64 roundings, since both sides are computed in double; 0.003 for the error of the cubic rule. */
+START_TEST(appendix_b_has_two_readings)
+{
+    real taps[14] = {(real)0.5, (real)0.25}, sums[2][24], same[24] = {(real)0.5, (real)0.25};
+    const double turn = 2 * 3.14159265358979323846;
+    taps[13] = same[23] = (real)0.25;
+    for (int m = 0; m < 24; m++) {
+        double stretched = 0, kept = 0;
+        for (int f = -7; f <= 7; f++)
+            stretched += (f == 7 || f == -7 ? 0.5 : 1) * (1 + cos(turn * f / 14)) / 2 * cos(turn * f * m / 24);
+        for (int bin = 0; bin <= 12; bin++) {
+            /* Bin `bin` of 12 lies t beyond bin `low` of 7; four bins around it, the first and last repeated. */
+            int low = 7 * bin / 12;
+            double t = 7.0 * bin / 12 - low, g[4];
+            for (int k = 0; k < 4; k++) {
+                int at = low + k - 1 < 0 ? 0 : low + k - 1 > 7 ? 7 : low + k - 1;
+                g[k] = (1 + cos(turn * at / 14)) / 2;
+            }
+            double first = 0.75 * (g[2] - g[0]), second = 0.75 * (g[3] - g[1]), step = g[2] - g[1];
+            double value = g[1] + t * first + t * t * (3 * step - 2 * first - second)
+                           + t * t * t * (first + second - 2 * step);
+            kept += (bin && bin < 12 ? 2 : 1) * value * cos(turn * bin * m / 24);
+        }
+        sums[0][m] = (real)(stretched / 24);
+        sums[1][m] = (real)(kept / 24);
+    }
+    real *zero = on_another_grid(taps, "14", "24", REGRID_ZEROS);
+    real *bins = on_another_grid(taps, "14", "24", REGRID_SPECTRUM);
+    within("zeros, the sum", largest_difference(zero, sums[0], 24), 64 * UNIT_ROUNDOFF);
+    within("spectrum, the sum", largest_difference(bins, sums[1], 24), 64 * UNIT_ROUNDOFF);
+    within("spectrum keeps the taps", largest_difference(bins, same, 24), 0.003);
+    static const double printed[] = {0.292, 0.233, 0.110, 0.018};
+    for (int m = 0; m < 4; m++) within("zeros, as printed in chapter 1", fabs((double)zero[m] - printed[m]), 0.0005);
+    beyond("the readings", largest_difference(zero, bins, 24), 0.2);
+}
+END_TEST
+
+/* Both rules keep the sum of a kernel, and change nothing on the same grid.  A wave that the coarse grid holds is the
+ * same wave after adding zeros, times the ratio of tokens.  Tolerance: 4 N roundings for a sum, 64 for an entry. */
+START_TEST(resampled_kernels_keep_their_sum)
+{
+    static const struct { const char *from, *to; } step[] = {
+        {"14", "24"}, {"7", "12"}, {"14x14", "24x24"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"}, {"1x6", "1x7"},
+    };
+    grid from, to;
+    succeeds(grid_parse(&from, step[_i].from));
+    succeeds(grid_parse(&to, step[_i].to));
+    real *kernel = uniform(7, from.tokens, -1, 1), *wave = zeros(from.tokens), *expected = zeros(to.tokens);
+    for (int fine = 0; fine < 2; fine++) {
+        const grid *g = fine ? &to : &from;
+        for (size_t n = 0; n < g->tokens; n++) {
+            size_t at[GRID_AXES];
+            double turns = 0.1;
+            grid_coordinates(at, g, n);
+            for (int a = 0; a < g->axes; a++)
+                turns += (double)(((from.size[a] - 1) / 2 - (size_t)(a == 1 && from.size[a] > 4)) * at[a] % g->size[a])
+                         / (double)g->size[a];
+            *(fine ? expected + n : wave + n) = (real)(cos(2 * 3.14159265358979323846 * turns)
+                                                       * (fine ? (double)from.tokens / (double)to.tokens : 1));
+        }
+    }
+    within("the wave", largest_difference(on_another_grid(wave, step[_i].from, step[_i].to, REGRID_ZEROS), expected,
+                                          to.tokens), 64 * UNIT_ROUNDOFF);
+    for (enum regrid_rule rule = REGRID_ZEROS; rule <= REGRID_SPECTRUM; rule++) {
+        real *y = on_another_grid(kernel, step[_i].from, step[_i].to, rule);
+        double before = 0, after = 0;
+        for (size_t n = 0; n < from.tokens; n++) before += (double)kernel[n];
+        for (size_t n = 0; n < to.tokens; n++) after += (double)y[n];
+        within("the sum", fabs(after - before), 4 * (double)to.tokens * UNIT_ROUNDOFF);
+        within("the same grid", largest_difference(on_another_grid(kernel, step[_i].from, step[_i].from, rule), kernel,
+                                                   from.tokens), 64 * UNIT_ROUNDOFF);
+    }
+}
+END_TEST
+
+/* F.interpolate, with aligned corners between rfft2 and irfft2 for the rule spectrum and without them for the rule
+ * bicubic (tests/pytorch/resample.py).  Tolerance: 64 roundings of the largest entry. */
+static const struct { const char *name, *from, *to; enum regrid_rule rule; } resampled_by_pytorch[] = {
+    {"spectrum", "6x5", "9x8", REGRID_SPECTRUM}, {"spectrum_even", "4x6", "7x11", REGRID_SPECTRUM},
+    {"spectrum_smaller", "6x8", "5x4", REGRID_SPECTRUM}, {"tokens", "4x3", "6x7", REGRID_BICUBIC},
+    {"tokens_smaller", "7x4", "3x4", REGRID_BICUBIC}, {"offsets", "5x3", "7x9", REGRID_BICUBIC},
+};
+START_TEST(resampling_is_pytorchs)
+{
+    char path[128];
+    grid from, to;
+    struct tensors file;
+    snprintf(path, sizeof path, "tests/golden/resample/plane_%s.safetensors", resampled_by_pytorch[_i].name);
+    succeeds(grid_parse(&from, resampled_by_pytorch[_i].from));
+    succeeds(grid_parse(&to, resampled_by_pytorch[_i].to));
+    succeeds(safetensors_read(&file, path));
+    const struct tensor *x = tensors_find(&file, "x"), *expected = tensors_find(&file, "y_expected");
+    ck_assert(x && expected && x->count == 2 * from.tokens && expected->count == 2 * to.tokens);
+    real *y = zeros(2 * to.tokens);
+    succeeds(regrid(y, x->data, 1, from.size, to.size, 2, resampled_by_pytorch[_i].rule));
+    within(resampled_by_pytorch[_i].name, relative_difference(y, expected->data, expected->count), 64 * UNIT_ROUNDOFF);
+    tensors_release(&file);
+}
+END_TEST
+
+/* Zeros cannot be added to an axis that shrinks, and an axis of no token has no kernel.  No memory is kept. */
+START_TEST(resampling_that_cannot_be_is_an_error)
+{
+    real y[16], x[16] = {0};
+    size_t before = memory_in_use();
+    refused(regrid(y, x, 1, (size_t[]){4, 1, 1}, (size_t[]){3, 1, 1}, 1, REGRID_ZEROS), STATUS_BAD_INPUT,
+            "found 3 tokens along axis 1 for 4");
+    refused(regrid(y, x, 1, (size_t[]){4, 0, 1}, (size_t[]){4, 1, 1}, 1, REGRID_BICUBIC), STATUS_BAD_INPUT,
+            "found no token along axis 2");
+    for (long requests = 0; requests < 3; requests++) {
+        memory_fail_after(requests);
+        status s = regrid(y, x, 1, (size_t[]){3, 1, 1}, (size_t[]){4, 1, 1}, 1, REGRID_ZEROS);
+        memory_fail_after(-1);
+        refused(s, STATUS_FAILURE, "a resampled table");
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    static const struct battery tables = {
+        .operator = &lisa, .trial_tolerance = relative_tolerance, .golden_trial = golden_tolerance,
+        .variants = variants, .variants_without = variants_without, .join = join, .sizes = sizes, .kinds = kinds,
+        .nan = nan_cases, .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
+    };
+    static const struct battery local = {
+        .operator = &lisa, .trial_tolerance = relative_tolerance, .sizes = windows, .kinds = windows_of_each_kind,
+        .too_large = too_large,
+    };
+    Suite *suite = suite_create("LiSA");
+    add_battery(suite, &tables);
+    add_battery(suite, &local);
+    TCase *own = add_case(suite, "LiSA alone");
+    tcase_add_loop_test(own, large_kernels_go_round_circles, 0, (int)COUNT(windows) - 1);
+    tcase_add_loop_test(own, whole_numbers_come_out_whole, 0, EQUATIONS);
+    tcase_add_test(own, heads_may_have_their_own_rpe);
+    TCase *grids = add_case(suite, "appendix B, another grid");
+    tcase_add_test(grids, appendix_b_has_two_readings);
+    tcase_add_loop_test(grids, resampled_kernels_keep_their_sum, 0, 6);
+    tcase_add_loop_test(grids, resampling_is_pytorchs, 0, (int)COUNT(resampled_by_pytorch));
+    tcase_add_test(grids, resampling_that_cannot_be_is_an_error);
+    return run_suite(suite);
+}

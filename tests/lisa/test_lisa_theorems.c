@@ -1,0 +1,1157 @@
+/* test_lisa_theorems.c -- statements of LiSA's paper, and what follows from its equations
+ *
+ * Most proofs use one head of small whole numbers: all sums are exact, and the tolerance is zero
+ * if the comment gives none.  Fourier transforms in this file are FFTW's, called directly. */
+
+#include <fftw3.h>
+#include <stdlib.h>
+#include "lisa_case.h"
+#include "../../fast/tuned/attention.h"
+#include "../../reference/cli/regrid.h"
+
+/* Lines, planes and a block; one token, one wide, prime, even, not square. */
+static const struct { const char *grid; size_t c, D; } place[] = {
+    {"1", 3, 2}, {"7", 3, 2}, {"12", 1, 1}, {"1x5", 2, 3}, {"5x6", 3, 2}, {"4x4", 2, 3}, {"2x3x4", 3, 2},
+};
+#define PLACES ((int)COUNT(place))
+
+static struct one_head head_at(int index)
+{
+    return whole_head(place[index].grid, place[index].c, place[index].D);
+}
+
+/* The same head with its tokens in another order. */
+static struct one_head with_tokens(const struct one_head *o, const size_t *from)
+{
+    struct one_head r = *o;
+    r.q = rows_in_order(o->q, from, o->N, o->c);
+    r.k = rows_in_order(o->k, from, o->N, o->c);
+    r.v = rows_in_order(o->v, from, o->N, o->c);
+    return r;
+}
+
+/* The same RPEs for all channels: Ra_incd = Ra_ind. */
+static void share_tables(struct one_head *o)
+{
+    for (size_t entry = 0; entry < o->P; entry++)
+        for (size_t ch = 0; ch < o->c; ch++)
+            memcpy(o->eac + (entry * o->c + ch) * o->D, o->ea + entry * o->D, o->D * sizeof *o->ea);
+}
+
+/* y_i = sum_j kappa_i(j-i) v_j, for kernels kappa [N][P]. */
+static real *convolved_by_token(const struct one_head *o, const real *kappa)
+{
+    real *weight = zeros(o->N * o->N);
+    for (size_t ij = 0; ij < o->N * o->N; ij++)
+        weight[ij] = kappa[ij / o->N * o->P + grid_offset(&o->g, ij / o->N, ij % o->N)];
+    return matrix_product(weight, o->v, o->N, o->N, o->c);
+}
+
+/* The entry of the offset table for an offset of the opposite sign. */
+static size_t opposite(const struct one_head *o, size_t entry) { return o->P - 1 - entry; }
+
+/* ---- Sec. 4.1: convolutional inductive biases ------------------------- */
+
+/* LiSA, Eq. 2: the first row of T(e) is e_N ... e_2N-1, the last one e_1 ... e_N. Here e_m = m. */
+START_TEST(toeplitz_matrix_reads_as_printed)
+{
+    enum { N = 6 };
+    grid g;
+    real e[2 * N - 1];
+    const size_t length[] = {N};
+    succeeds(grid_create(&g, 1, length));
+    for (int m = 0; m < 2 * N - 1; m++) e[m] = (real)(m + 1);
+    real *R = toeplitz_of(&g, e, 1);
+    for (int i = 1; i <= N; i++)
+        for (int j = 1; j <= N; j++) ck_assert(R[(i - 1) * N + j - 1] == (real)(N + j - i));
+}
+END_TEST
+
+/* LiSA, Sec. 3. In Eq. 4 and 5 only the tables know where a token lies: if they are constant, permuted tokens give
+ * permuted outputs. */
+START_TEST(constant_rpe_does_not_see_token_order)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30];
+    for (size_t n = 0; n < 30; n++) from[n] = (7 * n + 3) % 30;
+    o.e = filled(o.P, 2);
+    o.ea = filled(o.P * o.D, 1);
+    o.eb = filled(o.P * o.D, -2);
+    struct one_head p = with_tokens(&o, from);
+    equal(eq4(&p), rows_in_order(eq4(&o), from, o.N, o.c), o.N * o.c);
+    equal(eq5(&p), rows_in_order(eq5(&o), from, o.N, o.c), o.N * o.c);
+}
+END_TEST
+
+/* LiSA, Sec. 4.1, below Eq. 4: with random tables this fails in all equations. */
+START_TEST(rpe_sees_token_order)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30];
+    for (size_t n = 0; n < 30; n++) from[n] = (7 * n + 3) % 30;
+    struct one_head p = with_tokens(&o, from);
+    unequal(equations[_i].y(&p), rows_in_order(equations[_i].y(&o), from, o.N, o.c), o.N * o.c);
+}
+END_TEST
+
+/* LiSA, Eq. 4 and Sec. 2. With R = 1 the sums may change places, y = Q (K^T V), and no N x N matrix is needed. */
+START_TEST(eq4_without_rpe_is_linear_attention)
+{
+    struct one_head o = head_at(_i);
+    size_t c = o.c;
+    o.e = filled(o.P, 1);
+    real *KtV = matrix_product(transposed(o.k, o.N, c), o.v, c, o.N, c);
+    equal(eq4(&o), matrix_product(o.q, KtV, o.N, c, c), o.N * c);
+}
+END_TEST
+
+/* LiSA, Sec. 4.1. With f_t = e_-t, (R v)_i = sum_t f_t v_{i-t} over all 2n - 1 offsets of each axis; v is zero off
+ * the grid. */
+START_TEST(toeplitz_times_vector_is_a_global_convolution)
+{
+    struct one_head o = head_at(_i);
+    real *v = column_of(o.v, o.N, o.c, 0), *convolved = zeros(o.N);
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t entry = 0; entry < o.P; entry++) {
+            /* The offset t of this entry, the middle one being 0. */
+            ptrdiff_t minus_t[GRID_AXES];
+            size_t rest = entry, from;
+            for (int a = GRID_AXES - 1; a >= 0; a--) {
+                minus_t[a] = (ptrdiff_t)(o.g.size[a] - 1) - (ptrdiff_t)(rest % (2 * o.g.size[a] - 1));
+                rest /= 2 * o.g.size[a] - 1;
+            }
+            if (grid_neighbour(&o.g, i, minus_t, &from)) convolved[i] += o.e[opposite(&o, entry)] * v[from];
+        }
+    equal(matrix_product(toeplitz_of(&o.g, o.e, 1), v, o.N, o.N, 1), convolved, o.N);
+}
+END_TEST
+
+/* LiSA, Eq. 4, rearranged: Y_ik = sum_c q_ic (R (k_c o v_k))_i, which is fast without approximation. */
+START_TEST(eq4_is_convolutions_of_key_times_value)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c;
+    real *R = toeplitz_of(&o.g, o.e, 1), *y = zeros(N * c);
+    for (size_t in = 0; in < c; in++)
+        for (size_t out = 0; out < c; out++)
+            for (size_t i = 0; i < N; i++) {
+                real convolved = 0;
+                for (size_t j = 0; j < N; j++) convolved += R[i * N + j] * (o.k[j * c + in] * o.v[j * c + out]);
+                y[i * c + out] += o.q[i * c + in] * convolved;
+            }
+    equal(eq4(&o), y, N * c);
+}
+END_TEST
+
+static const int filter[2][3][3] = {{{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}};
+
+/* One head of 5 x 6 tokens with equal queries and keys, whose table for Eq. 4 is a filter. */
+static struct one_head filtering(int which)
+{
+    struct one_head o = whole_head("5x6", 1, 1);
+    o.q = o.k = filled(o.N, 1);
+    o.e = zeros(o.P);
+    for (size_t dy = 0; dy < 3; dy++)
+        for (size_t dx = 0; dx < 3; dx++) o.e[(dy + 3) * 11 + dx + 4] = (real)filter[which][dy][dx];
+    return o;
+}
+
+/* LiSA, Sec. 3, 4.1 and 5.5. Kernels of Eq. 4 may be negative: with equal queries and keys, a table that is a filter
+ * makes Eq. 4 that filter. */
+START_TEST(eq4_can_be_a_sobel_or_laplacian_filter)
+{
+    struct one_head o = filtering(_i);
+    real *y = zeros(o.N);
+    for (ptrdiff_t i = 0; i < 30; i++)
+        for (ptrdiff_t dy = -1; dy <= 1; dy++)
+            for (ptrdiff_t dx = -1; dx <= 1; dx++) {
+                size_t j;
+                const ptrdiff_t step[] = {dy, dx, 0};
+                if (grid_neighbour(&o.g, (size_t)i, step, &j))
+                    y[i] += (real)filter[_i][dy + 1][dx + 1] * o.v[j];
+            }
+    equal(eq4(&o), y, o.N);
+}
+END_TEST
+
+/* LiSA, Sec. 3, "limitations". Weights of a softmax sum to one, so a constant image stays as it is; the filters make
+ * it zero. Tolerance: two sums of n = 30 terms and a division, (2 n + 8) u. */
+START_TEST(a_softmax_makes_no_gradient_filter)
+{
+    enum { N = 30, c = 4 };
+    struct one_head o = filtering(_i);
+    real *q = normal(1, N * c), *k = normal(2, N * c), *r = normal(3, N * N), *ones = filled(N * c, 1);
+    real *y = zeros(N * c), *room;
+    size_t reals;
+
+    attention_naive(y, zeros(N * N), q, k, ones, r, (real)0.5, N, N, c);
+    within("softmax, naive", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
+    const struct attention a = {
+        .queries = N, .keys = N, .channels = c, .scale = (real)0.5,
+        .q = q, .k = k, .v = ones, .q_stride = c, .k_stride = c, .v_stride = c,
+    };
+    ck_assert(attention_fast_workspace(&reals, c, N));
+    room = memory_reals(reals, 1, 1, 1);
+    ck_assert_ptr_nonnull(room);
+    attention_fast(y, c, &a, 0, N, room);
+    memory_free(room);
+    within("softmax, tiled", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
+    real *dotted = copy(ones, N * c);
+    for (size_t ch = 0; ch < c; ch++) dotted[ch] = (real)1.01;
+    attention_naive(y, zeros(N * N), q, k, dotted, r, (real)0.5, N, N, c);
+    beyond("    one value of another size", largest_difference(y, ones, N * c), (2 * N + 8) * UNIT_ROUNDOFF);
+
+    o.v = ones;
+    real *gradient = eq4(&o);
+    for (size_t row = 1; row < 4; row++) equal(gradient + row * 6 + 1, zeros(4), 4);
+    ck_assert(largest(gradient, N) > 0);
+}
+END_TEST
+
+/* LiSA, Eq. 5 and Fig. 6: correlation first, or tables times key and value first; without B^a and with it. */
+START_TEST(both_orders_of_eq5_agree)
+{
+    struct one_head o = head_at(_i);
+    real *y = eq5(&o), *y_biased = eq5_biased(&o);
+    equal(y, fig6(&o, NULL), o.N * o.c);
+    equal(y_biased, fig6(&o, o.Ba), o.N * o.c);
+    for (size_t i = 0; i < o.c * o.D; i++) o.Bb[i] += 1;
+    if (o.N == 1) return;
+    unequal(y_biased, y, o.N * o.c);
+    unequal(y, fig6(&o, NULL), o.N * o.c);
+}
+END_TEST
+
+/* Follows from Eq. 4 and 5: with Ra_d = 1 at offset d only and Rb_d = e_d there, the kernel is A_ij R_ij. */
+START_TEST(eq5_with_a_latent_per_offset_is_eq4)
+{
+    struct one_head o = whole_head("3x4", 2, 1);
+    real *y = eq4(&o);
+    o.D = o.P;
+    o.ea = zeros(o.P * o.D);
+    o.eb = zeros(o.P * o.D);
+    o.Bb = zeros(o.c * o.D);
+    for (size_t d = 0; d < o.P; d++) {
+        o.ea[d * o.D + d] = 1;
+        o.eb[d * o.D + d] = o.e[d];
+    }
+    equal(eq5(&o), y, o.N * o.c);
+}
+END_TEST
+
+/* LiSA, Eq. 4, 5, 7, 10; Sec. 5.5 draws such kernels. An impulse in v at token j, channel k, moves y_ik by kernel_ij,
+ * the same for every k, and no other channel. */
+START_TEST(impulse_in_v_reads_back_the_attention_kernel)
+{
+    struct one_head o = whole_head("3x4", 3, 2);
+    size_t N = o.N, c = o.c, D = o.D;
+
+    /* Step 1: the kernels, from the naive cores. */
+    real *Ga = circular_key(&o, o.wa, o.Ba);
+    real *local = local_key(&o), *kernel[] = {
+        kernel_eq4(&o), kernel_of(&o, structure_eq5(&o, NULL)), kernel_of(&o, structure_eq7(&o, NULL)),
+        kernel_of(&o, structure_eq7(&o, o.Ba)), zeros(N * N), kernel_of(&o, structure_eq5(&o, o.Ba)), zeros(N * N),
+    };
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            size_t around = grid_circular(&o.g, i, j), entry = window_entry(&o.window, &o.g, i, j);
+            for (size_t d = 0; d < D; d++)
+                for (size_t ch = 0; ch < c; ch++) {
+                    size_t at = (i * c + ch) * D + d;
+                    kernel[4][i * N + j] += o.q[i * c + ch] * Ga[at] * o.wb[around * D + d];
+                    if (entry < o.window.tokens)
+                        kernel[6][i * N + j] += o.q[i * c + ch] * local[at] * o.lb[entry * D + d];
+                }
+        }
+
+    /* Step 2: an impulse at every token, in every channel. */
+    for (size_t e = 0; e < COUNT(equations); e++) {
+        real *before = equations[e].y(&o), *expected = zeros(N * c);
+        for (size_t j = 0; j < N; j++)
+            for (size_t ch = 0; ch < c; ch++) {
+                struct one_head pulsed = o;
+                pulsed.v = copy(o.v, N * c);
+                pulsed.v[j * c + ch] += 1;
+                memcpy(expected, before, N * c * sizeof *expected);
+                for (size_t i = 0; i < N; i++) expected[i * c + ch] += kernel[e][i * N + j];
+                equal(equations[e].y(&pulsed), expected, N * c);
+            }
+        ck_assert(largest(kernel[e], N * N) > 0);
+    }
+}
+END_TEST
+
+/* LiSA, Eq. 4-7 and 10: linear but for the bias, which is y(0). */
+START_TEST(output_is_linear_in_the_values)
+{
+    struct one_head o = whole_head("3x4", 3, 2), w = o, sum = o, none = o;
+    size_t n = o.N * o.c;
+    w.v = integers(21, n, 2);
+    none.v = zeros(n);
+    sum.v = sum_of(o.v, 3, w.v, n);
+    real *y_w = sum_of(equations[_i].y(&w), -1, equations[_i].y(&none), n);
+    equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_w, n), n);
+}
+END_TEST
+
+/* LiSA, Eq. 5-10: linear in the normalised query, bias and all. A token without a query gets nothing. */
+START_TEST(output_is_linear_in_the_query)
+{
+    struct one_head o = whole_head("3x4", 3, 2), r = o, sum = o;
+    size_t n = o.N * o.c;
+    r.q = integers(22, n, 2);
+    memset(r.q + 5 * o.c, 0, o.c * sizeof *r.q);
+    sum.q = sum_of(o.q, 3, r.q, n);
+    real *y_r = equations[_i].y(&r);
+    equal(y_r + 5 * o.c, zeros(o.c), o.c);
+    equal(equations[_i].y(&sum), sum_of(equations[_i].y(&o), 3, y_r, n), n);
+}
+END_TEST
+
+/* LiSA, Eq. 4: query and key are normalised. Factors are powers of two, which do not round; scaled values do change
+ * y. */
+START_TEST(scale_of_query_and_key_is_lost)
+{
+    static const struct sizes z = {"3x4", 3, 2, 2, 1, false};
+    struct trial t = lisa_trial(&z, equation_word[_i]);
+    size_t C = 6;
+    real *y = trial_run(&t, "naive", 1), *w = trial_tensor(&t, "w_qkv"), *b = trial_tensor(&t, "b_qkv");
+    for (size_t row = 0; row < 2 * C; row++) {
+        for (size_t in = 0; in < C; in++) w[row * C + in] *= row < C ? 2 : 8;
+        b[row] *= row < C ? 2 : 8;
+    }
+    equal(trial_run(&t, "naive", 1), y, t.outputs);
+    for (size_t in = 0; in < C; in++) w[2 * C * C + in] *= 2;
+    unequal(trial_run(&t, "naive", 1), y, t.outputs);
+}
+END_TEST
+
+/* ---- Sec. 4.2: expressivity ------------------------------------------- */
+
+/* LiSA, Eq. 6 as printed, the query outermost: sum_c q_ic sum_d (sum_n k_nc Ra_incd) (sum_j Rb_ijd v_jk + Bb_kd). */
+START_TEST(eq6_is_the_hadamard_correlation_read_by_rpes)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    real *y = zeros(N * c);
+    for (size_t i = 0; i < N; i++)
+        for (size_t ch = 0; ch < c; ch++)
+            for (size_t d = 0; d < D; d++) {
+                real key_side = 0;
+                for (size_t n = 0; n < N; n++)
+                    key_side += o.k[n * c + ch] * o.eac[(grid_offset(&o.g, i, n) * c + ch) * D + d];
+                for (size_t out = 0; out < c; out++) {
+                    real value_side = o.Bb[out * D + d];
+                    for (size_t j = 0; j < N; j++)
+                        value_side += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + out];
+                    y[i * c + out] += o.q[i * c + ch] * key_side * value_side;
+                }
+            }
+    equal(eq6(&o), y, N * c);
+}
+END_TEST
+
+/* LiSA, Sec. 4.2: summed over channels, the Hadamard correlation is the dot product. */
+START_TEST(eq6_with_shared_rpes_is_eq5)
+{
+    struct one_head o = head_at(_i);
+    share_tables(&o);
+    equal(eq6(&o), eq5(&o), o.N * o.c);
+}
+END_TEST
+
+/* The four terms of Eq. 8, each Eq. 7 with tables or biases left out. */
+static real *term(const struct one_head *o, bool tables_a, bool tables_b)
+{
+    struct one_head t = *o;
+    if (!tables_a) t.eac = zeros(o->P * o->c * o->D);
+    if (!tables_b) t.eb = zeros(o->P * o->D);
+    if (tables_b) t.Bb = zeros(o->c * o->D);
+    return eq5_to_7(&t, structure_eq7(&t, tables_a ? NULL : o->Ba));
+}
+
+/* LiSA, Eq. 7 and 8, biases once: (Ra, Rb) + (Ba, Rb) + (Ra, Bb) + (Ba, Bb). */
+START_TEST(four_terms_of_eq8_sum_to_eq7)
+{
+    struct one_head o = head_at(_i);
+    size_t n = o.N * o.c;
+    real *y = eq7(&o), *sum = zeros(n);
+    for (int t = 0; t < 4; t++) sum = sum_of(sum, 1, term(&o, t & 1, t & 2), n);
+    equal(sum, y, n);
+    real *last = term(&o, false, false);
+    if (largest(last, n) > 0) unequal(sum_of(sum, -1, last, n), y, n);
+}
+END_TEST
+
+/* LiSA, below Eq. 8: one matrix M_kc = sum_d Bb_kd Ba_cd for every token, whatever keys and values are. */
+START_TEST(last_term_of_eq8_is_a_linear_map_of_the_query)
+{
+    struct one_head o = head_at(_i);
+    real *y = term(&o, false, false), *M = matrix_product(o.Ba, transposed(o.Bb, o.c, o.D), o.c, o.D, o.c);
+    equal(y, matrix_product(o.q, M, o.N, o.c, o.c), o.N * o.c);
+    o.k = integers(31, o.N * o.c, 2);
+    o.v = integers(32, o.N * o.c, 2);
+    equal(term(&o, false, false), y, o.N * o.c);
+}
+END_TEST
+
+/* LiSA, below Eq. 8: token i convolves v with a kernel kappa_i = sum_d (Ba^T q_i)_d e^b_d, made from its own query
+ * alone. */
+START_TEST(second_term_of_eq8_is_a_query_driven_convolution)
+{
+    struct one_head o = head_at(_i);
+    real *y = term(&o, false, true), *asked = matrix_product(o.q, o.Ba, o.N, o.c, o.D);
+    real *kappa = matrix_product(asked, transposed(o.eb, o.P, o.D), o.N, o.D, o.P);
+    equal(y, convolved_by_token(&o, kappa), o.N * o.c);
+    o.k = integers(31, o.N * o.c, 2);
+    equal(term(&o, false, true), y, o.N * o.c);
+}
+END_TEST
+
+/* LiSA, below Eq. 8. Lambda: lambda_i = sum_j e_{j-i} v_j^T, read by q_i; here D = c and B^a = 1. Involution over the
+ * whole grid: a latent for each offset, kappa_i = Ba^T q_i. */
+START_TEST(lambda_and_involution_are_cases_of_the_second_term)
+{
+    static const char *const grids[] = {"5x6", "2x3x4"};
+    struct one_head o = whole_head(grids[_i], 3, 3);
+    size_t N = o.N, P = o.P, c = o.c;
+    real *y = zeros(N * c), *e_i = zeros(N * c), *mirrored = zeros(N * P);
+
+    /* Step 1: Lambda, eb its table of c columns. */
+    o.Bb = zeros(c * P);
+    o.Ba = identity_matrix(c);
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < N; j++)
+            memcpy(e_i + j * c, o.eb + grid_offset(&o.g, i, j) * c, c * sizeof *e_i);
+        real *lambda = matrix_product(transposed(e_i, N, c), o.v, c, N, c);
+        memcpy(y + i * c, matrix_product(o.q + i * c, lambda, 1, c, c), c * sizeof *y);
+    }
+    equal(term(&o, false, true), y, N * c);
+
+    /* Step 2: involution, Ba its map [c][P]; and its kernels read at the opposite offset. */
+    o.D = P;
+    o.Ba = integers(33, c * P, 2);
+    o.eb = identity_matrix(P);
+    real *kappa = matrix_product(o.q, o.Ba, N, c, P);
+    for (size_t at = 0; at < N * P; at++) mirrored[at] = kappa[at / P * P + opposite(&o, at % P)];
+    equal(term(&o, false, true), convolved_by_token(&o, kappa), N * c);
+    unequal(term(&o, false, true), convolved_by_token(&o, mirrored), N * c);
+}
+END_TEST
+
+/* y of Eq. 7 with sums over the neighbours at most r away on each axis of a plane. */
+static real *local_eq7(const struct one_head *o, ptrdiff_t r)
+{
+    size_t N = o->N, c = o->c, D = o->D, n;
+    real *y = zeros(N * c);
+    for (size_t i = 0; i < N; i++)
+        for (size_t d = 0; d < D; d++) {
+            real a = 0, *gathered = zeros(c);
+            for (size_t ch = 0; ch < c; ch++) {
+                a += o->q[i * c + ch] * o->Ba[ch * D + d];
+                gathered[ch] = o->Bb[ch * D + d];
+            }
+            for (ptrdiff_t dy = -r; dy <= r; dy++)
+                for (ptrdiff_t dx = -r; dx <= r; dx++) {
+                    const ptrdiff_t step[] = {dy, dx, 0};
+                    if (!grid_neighbour(&o->g, i, step, &n)) continue;
+                    size_t entry = grid_offset(&o->g, i, n);
+                    for (size_t ch = 0; ch < c; ch++) {
+                        a += o->q[i * c + ch] * o->k[n * c + ch] * o->eac[(entry * c + ch) * D + d];
+                        gathered[ch] += o->eb[entry * D + d] * o->v[n * c + ch];
+                    }
+                }
+            for (size_t ch = 0; ch < c; ch++) y[i * c + ch] += a * gathered[ch];
+        }
+    return y;
+}
+
+/* LiSA, Tab. 3c. Local kernels of 2 r + 1 are tables that are zero beyond r, turned around: tables are read by j - i,
+ * kernels by i - n. Unturned kernels, larger tables and another r fail. */
+START_TEST(local_lisa_is_eq7_with_tables_zero_beyond_the_reach)
+{
+    struct one_head o = whole_head("5x6", 3, 2), local = o;
+    ptrdiff_t r = _i;
+    local.eac = copy(o.eac, o.P * o.c * o.D);
+    local.eb = copy(o.eb, o.P * o.D);
+    for (ptrdiff_t dy = -4; dy <= 4; dy++)
+        for (ptrdiff_t dx = -5; dx <= 5; dx++) {
+            size_t entry = (size_t)((dy + 4) * 11 + dx + 5);
+            if (labs((long)dy) <= r && labs((long)dx) <= r) continue;
+            memset(local.eac + entry * o.c * o.D, 0, o.c * o.D * sizeof *o.eac);
+            memset(local.eb + entry * o.D, 0, o.D * sizeof *o.eb);
+        }
+    give_window(&o, 2 * (size_t)r + 1);
+    for (size_t i = 0; i < o.N; i++)
+        for (size_t n = 0; n < o.N; n++) {
+            size_t m = window_entry(&o.window, &o.g, i, n), entry = grid_offset(&o.g, i, n);
+            if (m == o.window.tokens) continue;
+            memcpy(o.la + m * o.c * o.D, o.eac + entry * o.c * o.D, o.c * o.D * sizeof *o.la);
+            memcpy(o.lb + m * o.D, o.eb + entry * o.D, o.D * sizeof *o.lb);
+        }
+    equal(eq7(&local), eq10_local(&o), o.N * o.c);
+    o.la = rows_reversed(o.la, o.window.tokens, o.c * o.D);
+    unequal(eq7(&local), eq10_local(&o), o.N * o.c);
+    equal(eq7(&local), local_eq7(&o, r), o.N * o.c);
+    unequal(eq7(&o), local_eq7(&o, r), o.N * o.c);
+    unequal(eq7(&local), local_eq7(&o, r + 1), o.N * o.c);
+}
+END_TEST
+
+/* a [N][columns] on its grid in the first corner of a larger one, zeros around it. */
+static real *in_the_corner(const grid *large, const grid *g, const real *a, size_t columns)
+{
+    real *b = zeros(large->tokens * columns);
+    for (size_t n = 0; n < g->tokens; n++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, g, n);
+        memcpy(b + grid_index(large, at) * columns, a + n * columns, columns * sizeof *b);
+    }
+    return b;
+}
+
+/* LiSA, Tab. 3c and Eq. 10: a local kernel is a global one with zeros, on a grid of n + r points for an axis of n
+ * tokens, where nothing wraps. With one point less it wraps. */
+static const struct { const char *grid; size_t edge; } locals[] = {
+    {"9", 3}, {"6", 5}, {"5x6", 1}, {"5x6", 3}, {"6x4", 5}, {"3x4", 11}, {"1x7", 3}, {"3x2x4", 3}, {"2x3x3", 5},
+};
+START_TEST(a_local_kernel_is_a_global_one_with_zeros)
+{
+    struct one_head o = whole_head(locals[_i].grid, 2, 2);
+    give_window(&o, locals[_i].edge);
+    size_t row = o.c * o.D, at[GRID_AXES];
+    for (size_t short_of = 0; short_of < 2; short_of++) {
+        size_t size[GRID_AXES], reach = locals[_i].edge / 2;
+        grid large;
+        for (int a = 0; a < GRID_AXES; a++) {
+            size_t n = o.g.size[a];
+            size[a] = n + (reach < n - 1 ? reach : n - 1);
+            if (size[a] > n) size[a] -= short_of;
+        }
+        succeeds(grid_create(&large, o.g.axes, size));
+
+        /* Step 1: the head in a corner, and W at every offset that two tokens have. */
+        struct one_head big = o;
+        big.g = large;
+        big.N = large.tokens;
+        big.q = in_the_corner(&large, &o.g, o.q, o.c);
+        big.k = in_the_corner(&large, &o.g, o.k, o.c);
+        big.v = in_the_corner(&large, &o.g, o.v, o.c);
+        big.wa = zeros(big.N * row);
+        big.wb = zeros(big.N * o.D);
+        for (size_t i = 0; i < o.N; i++)
+            for (size_t n = 0; n < o.N; n++) {
+                size_t m = window_entry(&o.window, &o.g, i, n), at_n[GRID_AXES];
+                if (m == o.window.tokens) continue;
+                grid_coordinates(at, &o.g, i);
+                grid_coordinates(at_n, &o.g, n);
+                size_t w = grid_circular(&large, grid_index(&large, at), grid_index(&large, at_n));
+                memcpy(big.wa + w * row, o.la + m * row, row * sizeof *o.la);
+                memcpy(big.wb + w * o.D, o.lb + m * o.D, o.D * sizeof *o.lb);
+            }
+
+        /* Step 2: its output at the tokens. */
+        real *y = eq10(&big), *seen = zeros(o.N * o.c);
+        for (size_t n = 0; n < o.N; n++) {
+            grid_coordinates(at, &o.g, n);
+            memcpy(seen + n * o.c, y + grid_index(&large, at) * o.c, o.c * sizeof *y);
+        }
+        if (!short_of) equal(seen, eq10_local(&o), o.N * o.c);
+        else if (large.tokens > o.N || reach) unequal(seen, eq10_local(&o), o.N * o.c);
+    }
+}
+END_TEST
+
+/* Follows from Eq. 2, 7 and 10: kernels of 2n - 1 are the tables turned around. In larger kernels the rim has no
+ * effect. */
+START_TEST(a_local_kernel_of_all_offsets_is_eq7)
+{
+    struct one_head o = whole_head("5x5", 3, 2);
+    give_window(&o, 9);
+    o.la = rows_reversed(o.eac, o.P, o.c * o.D);
+    o.lb = rows_reversed(o.eb, o.P, o.D);
+    equal(eq10_local(&o), eq7(&o), o.N * o.c);
+
+    struct one_head wide = o;
+    give_window(&wide, 11);
+    for (size_t m = 0; m < o.P; m++) {
+        size_t to = (m / 9 + 1) * 11 + m % 9 + 1;
+        memcpy(wide.la + to * o.c * o.D, o.la + m * o.c * o.D, o.c * o.D * sizeof *o.la);
+        memcpy(wide.lb + to * o.D, o.lb + m * o.D, o.D * sizeof *o.lb);
+    }
+    equal(eq10_local(&wide), eq7(&o), o.N * o.c);
+}
+END_TEST
+
+/* LiSA, Sec. 4.2 and Tab. 3b, "+ bias term": both against the sums written out. */
+START_TEST(eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    real *y = zeros(N * c), *asked = matrix_product(o.q, o.Ba, N, c, D);
+    real *dot = matrix_product(o.q, transposed(o.k, N, c), N, c, N);
+    share_tables(&o);
+    for (size_t i = 0; i < N; i++)
+        for (size_t d = 0; d < D; d++) {
+            real a = asked[i * D + d];
+            for (size_t n = 0; n < N; n++) a += dot[i * N + n] * o.ea[grid_offset(&o.g, i, n) * D + d];
+            for (size_t ch = 0; ch < c; ch++) {
+                real gathered = o.Bb[ch * D + d];
+                for (size_t j = 0; j < N; j++) gathered += o.eb[grid_offset(&o.g, i, j) * D + d] * o.v[j * c + ch];
+                y[i * c + ch] += a * gathered;
+            }
+        }
+    equal(eq7(&o), y, N * c);
+    equal(eq5_biased(&o), y, N * c);
+    if (N > 1) unequal(eq6(&o), y, N * c);
+}
+END_TEST
+
+/* LiSA, below Eq. 5: Bb "directly encodes structural patterns". */
+START_TEST(third_term_of_eq8_does_not_look_at_values)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    real *y = term(&o, true, false);
+    o.v = integers(32, o.N * o.c, 2);
+    equal(term(&o, true, false), y, o.N * o.c);
+    o.k = integers(31, o.N * o.c, 2);
+    unequal(term(&o, true, false), y, o.N * o.c);
+}
+END_TEST
+
+/* LiSA, Eq. 5-10: the sum over d is outermost. */
+START_TEST(latents_add)
+{
+    struct one_head o = whole_head("3x4", 3, 3), one = o;
+    size_t n = o.N * o.c;
+    real *sum = zeros(n);
+    one.D = 1;
+    for (size_t d = 0; d < o.D; d++) {
+        one.ea = column_of(o.ea, o.P, o.D, d);
+        one.eac = column_of(o.eac, o.P * o.c, o.D, d);
+        one.eb = column_of(o.eb, o.P, o.D, d);
+        one.wa = column_of(o.wa, o.N * o.c, o.D, d);
+        one.wb = column_of(o.wb, o.N, o.D, d);
+        one.la = column_of(o.la, o.window.tokens * o.c, o.D, d);
+        one.lb = column_of(o.lb, o.window.tokens, o.D, d);
+        one.Ba = column_of(o.Ba, o.c, o.D, d);
+        one.Bb = column_of(o.Bb, o.c, o.D, d);
+        sum = sum_of(sum, 1, equations[_i].y(&one), n);
+    }
+    equal(sum, equations[_i].y(&o), n);
+}
+END_TEST
+
+/* ---- Sec. 4.3: LiSA ---------------------------------------------------- */
+
+/* The grid with room for every offset: 2n-1 points per axis. */
+static grid padded(const grid *g)
+{
+    grid large;
+    size_t size[GRID_AXES];
+    for (int a = 0; a < g->axes; a++) size[a] = 2 * g->size[a] - 1;
+    succeeds(grid_create(&large, g->axes, size));
+    return large;
+}
+
+/* z [N][re, im] of a grid transformed, in a new array; not divided by N. */
+static real *dft(const grid *g, const real *z, int sign)
+{
+    int n[GRID_AXES];
+    real *in = copy(z, 2 * g->tokens), *out = zeros(2 * g->tokens);
+    for (int a = 0; a < g->axes; a++) n[a] = (int)g->size[a];
+    FFTW(plan) plan = FFTW(plan_dft)(g->axes, n, (void *)in, (void *)out, sign, FFTW_ESTIMATE | FFTW_UNALIGNED);
+    ck_assert_ptr_nonnull(plan);
+    FFTW(execute)(plan);
+    FFTW(destroy_plan)(plan);
+    return out;
+}
+
+/* real a [N] as complex numbers; and the real parts over N. */
+static real *made_complex(const real *a, size_t N)
+{
+    real *z = zeros(2 * N);
+    for (size_t n = 0; n < N; n++) z[2 * n] = a[n];
+    return z;
+}
+
+static real *real_parts(const real *z, size_t N)
+{
+    real *a = zeros(N);
+    for (size_t n = 0; n < N; n++) a[n] = z[2 * n] / (real)N;
+    return a;
+}
+
+/* The circular convolution of a and w [N]: F^-1(F(a) F(w)). */
+static real *by_spectra(const grid *g, const real *a, const real *w)
+{
+    real *fa = dft(g, made_complex(a, g->tokens), FFTW_FORWARD);
+    real *fw = dft(g, made_complex(w, g->tokens), FFTW_FORWARD);
+    for (size_t n = 0; n < g->tokens; n++) {
+        real re = fa[2 * n] * fw[2 * n] - fa[2 * n + 1] * fw[2 * n + 1];
+        real im = fa[2 * n] * fw[2 * n + 1] + fa[2 * n + 1] * fw[2 * n];
+        fa[2 * n] = re;
+        fa[2 * n + 1] = im;
+    }
+    return real_parts(dft(g, fa, FFTW_BACKWARD), g->tokens);
+}
+
+/* The tolerance of by_spectra on M points: three transforms and a product, as
+ * counted in lisa_case.h, of a result that is |a| |w| at most. */
+static double spectra_error(size_t M, const real *a, size_t a_count, const real *w, size_t w_count)
+{
+    double size = largest_column(a, a_count, 1) * largest_column(w, w_count, 1);
+    return rounding_error(21 * log2((double)M) + 5, size);
+}
+
+/* LiSA, Eq. 10: F(K (*) W) = F(K) F(W) on the axes of the grid, for every channel and latent. Tolerance:
+ * spectra_error, below 1/2, so that the nearest whole number is the sum. */
+START_TEST(eq10_is_a_product_of_spectra)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    real *none = zeros(c * D), *Ga = circular_key(&o, o.wa, none), *Gb = circular_value(&o, o.wb, none);
+    double worst = 0, allowed = 0;
+    for (size_t cd = 0; cd < c * D; cd++) {
+        real *k = column_of(o.k, N, c, cd / D), *v = column_of(o.v, N, c, cd / D);
+        real *wa = column_of(o.wa, N, c * D, cd), *wb = column_of(o.wb, N, D, cd % D);
+        worse(&worst, largest_difference(by_spectra(&o.g, k, wa), column_of(Ga, N, c * D, cd), N));
+        worse(&worst, largest_difference(by_spectra(&o.g, v, wb), column_of(Gb, N, c * D, cd), N));
+        allowed = fmax(allowed, fmax(spectra_error(N, k, N, wa, N), spectra_error(N, v, N, wb, N)));
+    }
+    within(place[_i].grid, worst, allowed);
+    ck_assert(allowed < 0.5);
+    real *k = filled(N, 1), *w = column_of(o.wa, N, c * D, 0), *before = by_spectra(&o.g, k, w);
+    w[0] += 1;
+    beyond("one entry moved", largest_difference(by_spectra(&o.g, k, w), before, N), allowed);
+}
+END_TEST
+
+/* An offset table [P] as a circular kernel on the padded grid, flipped: the
+ * entry of offset -t lies at t modulo 2n-1. */
+static real *as_kernel(const grid *large, const grid *g, const real *e)
+{
+    real *w = zeros(large->tokens);
+    for (size_t entry = 0; entry < g->offsets; entry++) {
+        size_t at[GRID_AXES];
+        grid_coordinates(at, large, entry);
+        for (int a = 0; a < GRID_AXES; a++)
+            at[a] = (2 * large->size[a] - at[a] + g->size[a] - 1) % large->size[a];
+        w[grid_index(large, at)] = e[entry];
+    }
+    return w;
+}
+
+/* LiSA, Eq. 9 is Eq. 7: on a grid padded to 2n - 1 points for each axis nothing wraps. Spectra give whole numbers
+ * within spectra_error, below 1/2; rounded, the two are equal. */
+START_TEST(eq9_is_eq7_by_zero_padding)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D;
+    grid large = padded(&o.g);
+    real *G[2] = {zeros(N * c * D), zeros(N * c * D)}, *y = zeros(N * c);
+    double worst = 0, allowed = 0;
+    for (size_t cd = 0; cd < 2 * c * D; cd++) {
+        bool value = cd >= c * D;
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): no size is 0 */
+        size_t ch = cd % (c * D) / D, d = cd % D;
+        real *signal = in_the_corner(&large, &o.g, column_of(value ? o.v : o.k, N, c, ch), 1);
+        real *table = value ? column_of(o.eb, o.P, D, d) : column_of(o.eac, o.P, c * D, ch * D + d);
+        real *kernel = as_kernel(&large, &o.g, table);
+        real *convolved = by_spectra(&large, signal, kernel);
+        allowed = fmax(allowed, spectra_error(large.tokens, signal, large.tokens, kernel, large.tokens));
+        for (size_t i = 0; i < N; i++) {
+            size_t at[GRID_AXES];
+            grid_coordinates(at, &o.g, i);
+            real g = convolved[grid_index(&large, at)], whole = (real)nearbyint(g);
+            worse(&worst, fabs((double)g - (double)whole));
+            G[value][(i * c + ch) * D + d] = whole + (value ? o.Bb : o.Ba)[ch * D + d];
+        }
+    }
+    within(place[_i].grid, worst, allowed);
+    ck_assert(allowed < 0.5);
+    lisa_naive_contraction(y, o.q, G[0], G[1], N, c, D);
+    equal(y, eq7(&o), N * c);
+}
+END_TEST
+
+/* Tables of Eq. 7 that wrap: e at offset t is w at -t modulo the grid. */
+static void make_circulant(struct one_head *o)
+{
+    for (size_t i = 0; i < o->N; i++)
+        for (size_t n = 0; n < o->N; n++) {
+            size_t entry = grid_offset(&o->g, i, n), from = grid_circular(&o->g, i, n);
+            memcpy(o->eac + entry * o->c * o->D, o->wa + from * o->c * o->D, o->c * o->D * sizeof *o->wa);
+            memcpy(o->eb + entry * o->D, o->wb + from * o->D, o->D * sizeof *o->wb);
+        }
+}
+
+/* LiSA, Sec. 4.3: e_t = w_{-t mod grid}. */
+START_TEST(circular_is_linear_where_toeplitz_is_circulant)
+{
+    struct one_head o = head_at(_i);
+    make_circulant(&o);
+    equal(eq10(&o), eq7(&o), o.N * o.c);
+}
+END_TEST
+
+/* LiSA, Sec. 4.3. With one latent, an entry that differs from its partner a period away changes y; all data are
+ * positive, so nothing cancels. Two latents that read alike may differ and cancel. */
+START_TEST(circular_is_linear_nowhere_else)
+{
+    struct one_head o = whole_head("3x4", 2, 1);
+    size_t n = o.N * o.c, middle = o.P / 2;
+    o.q = filled(n, 1);
+    o.k = filled(n, 1);
+    o.v = filled(n, 1);
+    for (size_t i = 0; i < o.N * o.c; i++) o.wa[i] += 3;
+    for (size_t i = 0; i < o.N; i++) o.wb[i] += 3;
+    o.Ba = filled(o.c, 1);
+    o.Bb = filled(o.c, 1);
+    make_circulant(&o);
+    real *y = eq10(&o);
+    equal(eq7(&o), y, n);
+    for (size_t entry = 0; entry < o.P; entry++) {
+        o.eb[entry] += 1;
+        unequal(eq7(&o), y, n);
+        if (entry == middle) {
+            o.wb[0] += 1;
+            equal(eq7(&o), eq10(&o), n);
+            o.wb[0] -= 1;
+        }
+        o.eb[entry] -= 1;
+        o.eac[entry * o.c] += 1;
+        unequal(eq7(&o), y, n);
+        o.eac[entry * o.c] -= 1;
+    }
+
+    /* Two latents that read alike. */
+    o = whole_head("3x4", 2, 2);
+    real *t = integers(34, o.P, 2);
+    for (size_t i = 0; i < o.N * o.c; i++) o.wa[2 * i + 1] = o.wa[2 * i];
+    for (size_t ch = 0; ch < o.c; ch++) o.Ba[2 * ch + 1] = o.Ba[2 * ch];
+    make_circulant(&o);
+    for (size_t entry = 0; entry < o.P; entry++) o.eb[2 * entry] += t[entry];
+    unequal(eq7(&o), eq10(&o), n);
+    for (size_t entry = 0; entry < o.P; entry++) o.eb[2 * entry + 1] -= t[entry];
+    equal(eq7(&o), eq10(&o), n);
+}
+END_TEST
+
+/* LiSA, Eq. 10. Kernels that reach r tokens give the same output, circular or not, at all tokens at least r from the
+ * border, and other outputs on each side of the frame. */
+START_TEST(circular_differs_from_linear_at_the_border_only)
+{
+    struct one_head o = whole_head("7x9", 2, 1);
+    size_t c = o.c, r = (size_t)_i, inside = 0, frame = 0, side[4] = {0};
+
+    /* Step 1: tables without the offsets beyond r; what is left, as w. */
+    memset(o.wa, 0, o.N * c * sizeof *o.wa);
+    memset(o.wb, 0, o.N * sizeof *o.wb);
+    for (size_t dy = 0; dy < 13; dy++)
+        for (size_t dx = 0; dx < 17; dx++) {
+            size_t entry = dy * 17 + dx, at[GRID_AXES] = {(7 + 6 - dy) % 7, (9 + 8 - dx) % 9, 0};
+            bool near = dy + r >= 6 && dy <= 6 + r && dx + r >= 8 && dx <= 8 + r;
+            for (size_t ch = 0; ch < c; ch++) {
+                if (!near) o.eac[entry * c + ch] = 0;
+                else o.wa[grid_index(&o.g, at) * c + ch] = o.eac[entry * c + ch] += 3;
+            }
+            if (!near) o.eb[entry] = 0;
+            else o.wb[grid_index(&o.g, at)] = o.eb[entry] += 3;
+        }
+
+    /* Step 2: who differs. */
+    real *linear = eq7(&o), *circular = eq10(&o);
+    ck_assert(isfinite(largest(linear, o.N * c)) && isfinite(largest(circular, o.N * c)));
+    for (size_t i = 0; i < o.N; i++) {
+        size_t row = i / 9, col = i % 9;
+        bool differs = largest_difference(linear + i * c, circular + i * c, c) > 0;
+        bool in = row >= r && row + r < 7 && col >= r && col + r < 9;
+        inside += differs && in;
+        frame += differs && !in;
+        side[0] += differs && row < r;
+        side[1] += differs && row + r >= 7;
+        side[2] += differs && col < r;
+        side[3] += differs && col + r >= 9;
+    }
+    size_t framed = r ? 63 - (7 - 2 * r) * (9 - 2 * r) : 0;
+    printf("    reach %zu: %zu of %zu tokens of the frame differ, %zu inside\n", r, frame, framed, inside);
+    ck_assert_uint_eq(inside, 0);
+    for (int s = 0; s < 4; s++) ck_assert(r == 0 ? side[s] == 0 : side[s] > 0);
+}
+END_TEST
+
+/* Tokens moved around the grid: token i of the result was token i - step. */
+static void moved(size_t *from, const grid *g, const size_t step[GRID_AXES])
+{
+    for (size_t i = 0; i < g->tokens; i++) from[i] = grid_circular(g, i, grid_index(g, step));
+}
+
+/* LiSA, Sec. 4.3, circulant matrices. */
+START_TEST(circular_shift_of_tokens_shifts_eq10_alone)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30] = {0};
+    const size_t by[] = {2, 5, 0};
+    moved(from, &o.g, by);
+    struct one_head p = with_tokens(&o, from);
+    for (size_t e = 0; e < COUNT(equations); e++) {
+        real *y_moved = equations[e].y(&p), *moved_y = rows_in_order(equations[e].y(&o), from, o.N, o.c);
+        if (equations[e].y == eq10) equal(y_moved, moved_y, o.N * o.c);
+        else unequal(y_moved, moved_y, o.N * o.c);
+    }
+}
+END_TEST
+
+/* LiSA, Sec. 1 and 4.1, translation invariance: tokens are zero but for an object of 2 x 3. */
+START_TEST(an_object_gives_the_same_answer_wherever_it_stands)
+{
+    struct one_head o = whole_head("5x6", 3, 2);
+    size_t from[30];
+    for (size_t n = 0; n < 30; n++)
+        if (n / 6 > 1 || n % 6 > 2) {
+            memset(o.q + n * 3, 0, 3 * sizeof *o.q);
+            memset(o.k + n * 3, 0, 3 * sizeof *o.k);
+            memset(o.v + n * 3, 0, 3 * sizeof *o.v);
+        }
+    const size_t by[] = {3, 2, 0};
+    moved(from, &o.g, by);
+    struct one_head p = with_tokens(&o, from);
+    real *y = equations[_i].y(&o);
+    ck_assert(largest(y, o.N * o.c) > 0);
+    equal(equations[_i].y(&p), rows_in_order(y, from, o.N, o.c), o.N * o.c);
+}
+END_TEST
+
+/* Follows from Eq. 10: a single 1 at m carries token n to n + m. */
+START_TEST(impulse_kernels_shift_keys_and_values)
+{
+    struct one_head o = head_at(_i);
+    size_t N = o.N, c = o.c, D = o.D, from[30];
+    real *none = zeros(c * D);
+    for (size_t m = 0; m < N; m++) {
+        real *wa = zeros(N * c * D), *wb = zeros(N * D);
+        for (size_t cd = 0; cd < c * D; cd++) wa[m * c * D + cd] = 1;
+        for (size_t d = 0; d < D; d++) wb[m * D + d] = 1;
+        real *Ga = circular_key(&o, wa, none), *Gb = circular_value(&o, wb, none);
+        for (size_t i = 0; i < N; i++) from[i] = grid_circular(&o.g, i, m);
+        for (size_t d = 0; d < D; d++) {
+            equal(column_of(Ga, N * c, D, d), rows_in_order(o.k, from, N, c), N * c);
+            equal(column_of(Gb, N * c, D, d), rows_in_order(o.v, from, N, c), N * c);
+        }
+    }
+}
+END_TEST
+
+/* Follows from Eq. 10 with W = 1 and no biases: every token gets (q_i . sum k) (sum v). */
+START_TEST(constant_kernels_make_a_global_sum)
+{
+    struct one_head o = whole_head(place[_i].grid, place[_i].c, 1);
+    size_t N = o.N, c = o.c;
+    real *ones = filled(N, 1), *K = matrix_product(ones, o.k, 1, N, c), *V = matrix_product(ones, o.v, 1, N, c);
+    o.wa = filled(N * c, 1);
+    o.wb = ones;
+    o.Ba = o.Bb = zeros(c);
+    equal(eq10(&o), matrix_product(matrix_product(o.q, K, N, c, 1), V, N, 1, c), N * c);
+}
+END_TEST
+
+/* LiSA, below Eq. 9. Channels of v with rows of Bb may change places, and outputs follow; channels of q and k, with
+ * their kernels and rows of Ba, may without any effect. */
+START_TEST(value_kernels_are_shared_and_key_kernels_depthwise)
+{
+    struct one_head o = whole_head("5x6", 3, 2), values = o, keys = o;
+    size_t N = o.N, c = o.c, D = o.D;
+    real *y = eq10(&o), *permuted = zeros(N * c);
+    values.v = zeros(N * c);
+    values.Bb = zeros(c * D);
+    keys.q = zeros(N * c);
+    keys.k = zeros(N * c);
+    keys.wa = zeros(N * c * D);
+    keys.Ba = zeros(c * D);
+    for (size_t ch = 0; ch < c; ch++) {
+        size_t to = (ch + 1) % c;
+        for (size_t n = 0; n < N; n++) {
+            values.v[n * c + to] = o.v[n * c + ch];
+            keys.q[n * c + to] = o.q[n * c + ch];
+            keys.k[n * c + to] = o.k[n * c + ch];
+            permuted[n * c + to] = y[n * c + ch];
+            memcpy(keys.wa + (n * c + to) * D, o.wa + (n * c + ch) * D, D * sizeof *o.wa);
+        }
+        memcpy(values.Bb + to * D, o.Bb + ch * D, D * sizeof *o.Bb);
+        memcpy(keys.Ba + to * D, o.Ba + ch * D, D * sizeof *o.Ba);
+    }
+    equal(eq10(&values), permuted, N * c);
+    equal(eq10(&keys), y, N * c);
+    keys.wa = o.wa;
+    unequal(eq10(&keys), y, N * c);
+}
+END_TEST
+
+/* ---- appendix B: another resolution ------------------------------------ */
+
+#define WAVES 12
+#define TURN (2 * 3.14159265358979323846)
+
+/* w [N] = a sum of waves of whole frequencies up to `band` per axis, sampled
+ * on the grid: the same function of place whatever the grid. */
+static real *sampled(const grid *g, int band, uint64_t seed)
+{
+    real *w = zeros(g->tokens), *draw = uniform(seed, WAVES * 4, 0, 1);
+    for (size_t n = 0; n < g->tokens; n++) {
+        double sum = 0;
+        size_t at[GRID_AXES];
+        grid_coordinates(at, g, n);
+        for (size_t wave = 0; wave < WAVES; wave++) {
+            double turns = (double)draw[wave * 4 + 3];
+            for (int a = 0; a < g->axes; a++) {
+                int frequency = (int)floor((double)draw[wave * 4 + (size_t)a] * (2 * band + 1)) - band;
+                long size = (long)g->size[a], phase = frequency * (long)at[a] % size;
+                turns += (double)phase / (double)size;
+            }
+            sum += cos(TURN * turns);
+        }
+        w[n] = (real)sum;
+    }
+    return w;
+}
+
+/* The values of w at the points of a finer grid: regrid keeps sums, and so divides them by the growth of the tokens. */
+static real *interpolated(const grid *fine, const grid *g, const real *w)
+{
+    real *values = zeros(fine->tokens);
+    succeeds(regrid(values, w, 1, g->size, fine->size, 1, REGRID_ZEROS));
+    for (size_t n = 0; n < fine->tokens; n++) values[n] *= (real)fine->tokens / (real)g->tokens;
+    return values;
+}
+
+/* Coarse and fine grids; the first is the paper's step from 224 to 384 pixels. */
+static const struct { const char *coarse, *fine; } resolution[] = {
+    {"14x14", "24x24"}, {"7", "12"}, {"8", "16"}, {"7x8", "9x20"}, {"4x5x6", "8x5x9"},
+};
+
+/* Waves are sampled to 40 u (their phase within a turn for each axis) on both grids, and transformed twice. */
+static double resampling_error(const grid *fine)
+{
+    return rounding_error(2 * 40 * 40 + 14 * log2((double)fine->tokens), sqrt(WAVES));
+}
+
+/* LiSA, appendix B. If zeros are added to the spectrum of W, a sum of waves below n/2 for each axis is the same sum
+ * on the fine grid; higher waves are aliased. */
+START_TEST(resampling_w_is_exact_for_band_limited_kernels)
+{
+    grid coarse, fine;
+    succeeds(grid_parse(&coarse, resolution[_i].coarse));
+    succeeds(grid_parse(&fine, resolution[_i].fine));
+    int band = (int)coarse.size[0];
+    for (int a = 0; a < coarse.axes; a++)
+        if ((int)coarse.size[a] < band) band = (int)coarse.size[a];
+    band = (band - 1) / 2;
+    real *fits = interpolated(&fine, &coarse, sampled(&coarse, band, 5)), *truth = sampled(&fine, band, 5);
+    within(resolution[_i].fine, largest_difference(fits, truth, fine.tokens), resampling_error(&fine));
+    band = 2 * band + 2;
+    fits = interpolated(&fine, &coarse, sampled(&coarse, band, 5));
+    truth = sampled(&fine, band, 5);
+    beyond("waves beyond the band", largest_difference(fits, truth, fine.tokens), resampling_error(&fine));
+}
+END_TEST
+
+/* LiSA, appendix B, does not say: cos(2 pi 7 t) on 14 points. A sine of that frequency is zero at every token. */
+START_TEST(middle_bin_of_an_even_grid_is_kept_as_a_cosine)
+{
+    grid coarse, fine;
+    succeeds(grid_parse(&coarse, "14"));
+    succeeds(grid_parse(&fine, "24"));
+    real *w = zeros(14), *expected = zeros(24);
+    for (size_t n = 0; n < 14; n++) w[n] = n % 2 ? -1 : 1;
+    for (size_t n = 0; n < 24; n++) expected[n] = (real)cos(TURN * (double)(7 * n % 24) / 24);
+    double error = largest_difference(interpolated(&fine, &coarse, w), expected, 24);
+    within("cosine of the middle bin", error, resampling_error(&fine));
+}
+END_TEST
+
+/* LiSA, appendix B, "simple interpolation" of the values of W: sums over M tokens, not N, make y (M/N)^2 times
+ * larger, 8.6 from 14 x 14 to 24 x 24. regrid divides by M/N. Tolerance: sums of N and M terms, and resampling. */
+START_TEST(resampled_w_must_shrink_as_tokens_grow)
+{
+    struct one_head coarse = {.c = 1, .D = 1}, fine = coarse;
+    succeeds(grid_parse(&coarse.g, "14x14"));
+    succeeds(grid_parse(&fine.g, "24x24"));
+    double growth = 576.0 / 196.0;
+    coarse.wa = sampled(&coarse.g, 6, 5);
+    for (size_t n = 0; n < 196; n++) coarse.wa[n] += 2;
+    coarse.wb = coarse.wa;
+    fine.wa = fine.wb = interpolated(&fine.g, &coarse.g, coarse.wa);
+    for (int f = 0; f < 2; f++) {
+        struct one_head *o = f ? &fine : &coarse;
+        o->N = o->g.tokens;
+        o->q = o->k = o->v = filled(o->N, 1);
+        o->Ba = o->Bb = zeros(1);
+    }
+    real *y = eq10(&coarse), *y_fine = eq10(&fine), *scaled = copy(y, 1);
+    double sum = 0;
+    for (size_t n = 0; n < 196; n++) sum += fabs((double)coarse.wa[n]);
+    double allowed = rounding_error(2 * (576 + 196) + 2 * 40 * 40 + 14 * log2(576), sum * sum * growth * growth);
+    scaled[0] *= (real)(growth * growth);
+    within("y grows by (M/N)^2", largest_difference(y_fine, scaled, 1), allowed);
+    beyond("which is not y", largest_difference(y_fine, y, 1), allowed);
+    for (size_t n = 0; n < 576; n++) fine.wa[n] /= (real)growth;
+    within("W divided by M/N", largest_difference(eq10(&fine), y, 1), allowed);
+}
+END_TEST
+
+/* ---- the suite --------------------------------------------------------- */
+
+int main(void)
+{
+    Suite *suite = suite_create("LiSA, theorems");
+    int each = (int)COUNT(equations);
+
+    TCase *biases = add_case(suite, "Sec. 4.1, convolutional inductive biases");
+    tcase_add_test(biases, toeplitz_matrix_reads_as_printed);
+    tcase_add_test(biases, constant_rpe_does_not_see_token_order);
+    tcase_add_loop_test(biases, rpe_sees_token_order, 0, each);
+    tcase_add_loop_test(biases, eq4_without_rpe_is_linear_attention, 0, PLACES);
+    tcase_add_loop_test(biases, toeplitz_times_vector_is_a_global_convolution, 0, PLACES);
+    tcase_add_loop_test(biases, eq4_is_convolutions_of_key_times_value, 0, PLACES);
+    tcase_add_loop_test(biases, eq4_can_be_a_sobel_or_laplacian_filter, 0, 2);
+    tcase_add_loop_test(biases, a_softmax_makes_no_gradient_filter, 0, 2);
+    tcase_add_loop_test(biases, both_orders_of_eq5_agree, 0, PLACES);
+    tcase_add_test(biases, eq5_with_a_latent_per_offset_is_eq4);
+    tcase_add_test(biases, impulse_in_v_reads_back_the_attention_kernel);
+    tcase_add_loop_test(biases, output_is_linear_in_the_values, 0, each);
+    tcase_add_loop_test(biases, output_is_linear_in_the_query, 0, each);
+    tcase_add_loop_test(biases, scale_of_query_and_key_is_lost, 0, each);
+
+    TCase *expressivity = add_case(suite, "Sec. 4.2, expressivity");
+    tcase_add_loop_test(expressivity, eq6_is_the_hadamard_correlation_read_by_rpes, 0, PLACES);
+    tcase_add_loop_test(expressivity, eq6_with_shared_rpes_is_eq5, 0, PLACES);
+    tcase_add_loop_test(expressivity, four_terms_of_eq8_sum_to_eq7, 0, PLACES);
+    tcase_add_loop_test(expressivity, last_term_of_eq8_is_a_linear_map_of_the_query, 0, PLACES);
+    tcase_add_loop_test(expressivity, second_term_of_eq8_is_a_query_driven_convolution, 0, PLACES);
+    tcase_add_loop_test(expressivity, lambda_and_involution_are_cases_of_the_second_term, 0, 2);
+    tcase_add_loop_test(expressivity, local_lisa_is_eq7_with_tables_zero_beyond_the_reach, 1, 3);
+    tcase_add_loop_test(expressivity, a_local_kernel_is_a_global_one_with_zeros, 0, (int)COUNT(locals));
+    tcase_add_test(expressivity, a_local_kernel_of_all_offsets_is_eq7);
+    tcase_add_loop_test(expressivity, eq7_with_shared_tables_is_eq5_with_a_bias_on_the_key, 0, PLACES);
+    tcase_add_test(expressivity, third_term_of_eq8_does_not_look_at_values);
+    tcase_add_loop_test(expressivity, latents_add, 1, each);
+
+    TCase *circular = add_case(suite, "Sec. 4.3, LiSA");
+    tcase_add_loop_test(circular, eq10_is_a_product_of_spectra, 0, PLACES);
+    tcase_add_loop_test(circular, eq9_is_eq7_by_zero_padding, 0, PLACES);
+    tcase_add_loop_test(circular, circular_is_linear_where_toeplitz_is_circulant, 0, PLACES);
+    tcase_add_test(circular, circular_is_linear_nowhere_else);
+    tcase_add_loop_test(circular, circular_differs_from_linear_at_the_border_only, 0, 4);
+    tcase_add_test(circular, circular_shift_of_tokens_shifts_eq10_alone);
+    tcase_add_loop_test(circular, an_object_gives_the_same_answer_wherever_it_stands, 0, each);
+    tcase_add_loop_test(circular, impulse_kernels_shift_keys_and_values, 0, PLACES);
+    tcase_add_loop_test(circular, constant_kernels_make_a_global_sum, 0, PLACES);
+    tcase_add_test(circular, value_kernels_are_shared_and_key_kernels_depthwise);
+
+    TCase *resolutions = add_case(suite, "appendix B, another resolution");
+    tcase_add_loop_test(resolutions, resampling_w_is_exact_for_band_limited_kernels, 0, (int)COUNT(resolution));
+    tcase_add_test(resolutions, middle_bin_of_an_even_grid_is_kept_as_a_cosine);
+    tcase_add_test(resolutions, resampled_w_must_shrink_as_tokens_grow);
+    return run_suite(suite);
+}

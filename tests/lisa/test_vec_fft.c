@@ -1,0 +1,360 @@
+/* test_vec_fft.c -- the transform with a signal in each SIMD lane, against FFTW
+ *
+ * Errors are lengths, relative to that of the spectrum.  A butterfly of radix r makes r sums of r terms, whose factors
+ * are rounded once: together they are off by (r + 3) sqrt(r) u.  A twiddle factor adds 4 u.  Unitary stages add up,
+ * so the prime factors of n bound larger radices too.  FFTW is given 7 log2 n (Higham 2002, Theorem 24.2). */
+
+#include <math.h>
+#include <string.h>
+#include "../support/roundoff.h"
+#include "../support/support.h"
+#include "../../fast/tuned/lisa/circulant.h"
+#include "../../fast/tuned/lisa/fft.h"
+#include "../../fast/tuned/lisa/vec_grid.h"
+#include "../../fast/tuned/lisa/vec_pass.h"
+
+#define LONGEST 256
+
+static double bound(size_t n)
+{
+    static const size_t prime[] = {2, 3, 5, 7};
+    double sum = 1;
+    for (size_t p = 0; p < COUNT(prime); p++)
+        for (size_t left = n; left % prime[p] == 0; left /= prime[p])
+            sum += ((double)prime[p] + 3) * sqrt((double)prime[p]) + 4;
+    return sum * UNIT_ROUNDOFF;
+}
+
+static double oracle_bound(size_t n) { return bound(n) + 7 * log2((double)n) * UNIT_ROUNDOFF; }
+
+/* The statistical bound of roundoff.h for two transforms of n points; squares add up.  For each prime factor r: sums of
+ * r terms of either sign, r / 6, whose factors are rounded once, 1 / 3; a twiddle factor, rounded once, a product and a
+ * sum of two, 1 / 3 + 1 / 2. */
+static double statistical(size_t n)
+{
+    double squares = 1.0 / 3;
+    for (size_t r = 2, left = n; r <= left; r++)
+        for (; left % r == 0; left /= r) squares += (double)r / 6 + 7.0 / 6;
+    return chance(n * POINT) * sqrt(2 * squares) * UNIT_ROUNDOFF;
+}
+
+/* Points [n][re L][im L], zero or random, aligned as the transform wants them, until free_points. */
+static real *allocated[64];
+static size_t allocations;
+
+static real *points(size_t n)
+{
+    real *a = memory_reals(n, POINT, 1, 1);
+    ck_assert(a && allocations < COUNT(allocated));
+    allocated[allocations++] = a;
+    return memset(a, 0, n * POINT * sizeof *a);
+}
+
+static real *random_points(uint64_t seed, size_t n)
+{
+    return memcpy(points(n), normal(seed, n * POINT), n * POINT * sizeof(real));
+}
+
+static void free_points(void)
+{
+    while (allocations) memory_free(allocated[--allocations]);
+}
+
+/* The same points as FFTW wants them, [n][L][re, im]. */
+static real *interleaved(const real *a, size_t n)
+{
+    real *z = points(n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t l = 0; l < LANES; l++)
+            for (size_t part = 0; part < 2; part++)
+                z[i * POINT + 2 * l + part] = a[i * POINT + part * LANES + l];
+    return z;
+}
+
+/* |a - b| / |b|, both as lengths. */
+static double relative_length(const real *a, const real *b, size_t n)
+{
+    double difference = 0, length = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+        length += (double)b[i] * (double)b[i];
+    }
+    return sqrt(difference) / sqrt(length);
+}
+
+/* ---- a transform by itself --------------------------------------------- */
+
+/* Tables of n points, ready to run; the room holds them. */
+static struct room ready(struct lane_fft *fft, size_t n)
+{
+    struct room room = room_open(1);
+    lane_fft_prepare(fft, &room, n);
+    succeeds(room_place(&room, NULL));
+    lane_fft_load(fft);
+    return room;
+}
+
+/* A line whose points are `stride` reals apart.  Exchanging real and imaginary
+ * parts on the way in and on the way out turns a transform into its inverse. */
+struct strided { real *re, *im; size_t stride; };
+
+static point load_strided(void *line, size_t place)
+{
+    const struct strided *s = line;
+    size_t i = place / POINT;
+    return (point){lanes_load(s->re + i * s->stride), lanes_load(s->im + i * s->stride)};
+}
+
+static void store_strided(void *line, size_t place, point z)
+{
+    const struct strided *s = line;
+    size_t i = place / POINT;
+    lanes_store(s->re + i * s->stride, z.re);
+    lanes_store(s->im + i * s->stride, z.im);
+}
+
+static void enter_strided(const struct lane_stage *stage, void *source, void *line)
+{
+    lane_stage_through(stage, load_strided, source, line_store, line);
+}
+
+static void leave_strided(const struct lane_stage *stage, void *line, void *sink)
+{
+    lane_stage_through(stage, line_load, line, store_strided, sink);
+}
+
+/* A line of n points that are from_stride points apart, transformed into one
+ * whose points are to_stride apart; the same line, or one that does not overlap.
+ * The inverse is not divided by n. */
+static void transform(const struct lane_fft *fft, real *to, size_t to_stride,
+                      real *from, size_t from_stride, bool inverse, real *line)
+{
+    size_t re = inverse ? LANES : 0, im = LANES - re;
+    struct strided source = {from + re, from + im, from_stride * POINT}, sink = {to + re, to + im, to_stride * POINT};
+    lane_pass(fft, enter_strided, &source, leave_strided, &sink, line);
+}
+
+/* Every n up to 256 without a prime factor beyond 7, both directions; in place, out of place and with a stride. Both
+ * bounds above; an input off by a thousandth exceeds the first one for each n. */
+START_TEST(every_lane_is_fftw)
+{
+    double share = 0, usual = 0, noticed = INFINITY;
+    for (size_t n = 1; n <= LONGEST; n++) {
+        if (!smooth(n)) continue;
+        struct lane_fft lane;
+        struct room room = ready(&lane, n);
+        real *a = random_points(n, n), *line = points(n), *wide = points(3 * n), *b = points(n);
+        for (int inverse = 0; inverse < 2; inverse++) {
+            real *z = interleaved(a, n);
+            struct fft fft = {0};
+            succeeds(fft_load(&fft, 1, &n, LANES, z));
+            fft_run(&fft, z, inverse);
+
+            /* Out of place to every third point, and back to every one in place. */
+            transform(&lane, wide, 3, a, 1, inverse, line);
+            for (size_t i = 0; i < n; i++) memcpy(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
+            real *y = interleaved(b, n);
+            double error = relative_length(y, z, n * POINT) / oracle_bound(n);
+            ck_assert_msg(error <= 1, "n = %zu, inverse %d: %.2f of the bound", n, inverse, error);
+            share = fmax(share, error);
+            error = relative_length(y, z, n * POINT) / statistical(n);
+            ck_assert_msg(error <= 1, "n = %zu, inverse %d: %.2f of the statistical bound", n, inverse, error);
+            usual = fmax(usual, error);
+
+            memcpy(b, a, n * POINT * sizeof *b);
+            transform(&lane, b, 1, b, 1, inverse, line);
+            for (size_t i = 0; i < n; i++)
+                ck_assert_mem_eq(b + i * POINT, wide + 3 * i * POINT, POINT * sizeof *b);
+
+            memcpy(b, a, n * POINT * sizeof *b);
+            for (size_t l = 0; l < POINT; l++) b[(n - 1) * POINT + l] *= (real)1.001;
+            transform(&lane, b, 1, b, 1, inverse, line);
+            noticed = fmin(noticed, relative_length(interleaved(b, n), z, n * POINT) / oracle_bound(n));
+            fft_release(&fft);
+        }
+        free_points();
+        room_release(&room);
+    }
+    within("lanes - FFTW, all n <= 256, share of the bound", share, 1);
+    within("    share of the statistical bound", usual, 1);
+    beyond("with one input off by a thousandth", noticed, 1);
+}
+END_TEST
+
+/* An impulse at i has the powers of exp(-2 pi sqrt(-1) i / n), exactly 1 for i = 0; other lanes stay zero. Tolerance:
+ * entries have size 1 and the spectrum length sqrt(n), so bound(n) sqrt(n). */
+START_TEST(an_impulse_turns_at_its_own_rate)
+{
+    static const size_t size[] = {1, 2, 3, 4, 5, 7, 8, 9, 14, 16, 49, 56, 60, 64, 105, 210, 243, 250};
+    const double turn = 6.28318530717958647692;
+    double flat = 0, share = 0, other = 0, backwards = INFINITY;
+
+    for (size_t s = 0; s < COUNT(size); s++) {
+        size_t n = size[s], lane = s % LANES;
+        struct lane_fft fft;
+        struct room room = ready(&fft, n);
+        real *a = points(n), *b = points(n), *line = points(n);
+        for (size_t at = 0; at < n; at++) {
+            memset(a, 0, n * POINT * sizeof *a);
+            a[at * POINT + lane] = 1;
+            transform(&fft, b, 1, a, 1, false, line);
+            double error = 0, turned = 0;
+            for (size_t o = 0; o < n; o++) {
+                double angle = turn * (double)(at * o % n) / (double)n;
+                double re = (double)b[o * POINT + lane], im = (double)b[o * POINT + LANES + lane];
+                worse(&error, hypot(re - cos(angle), im + sin(angle)));
+                turned = fmax(turned, hypot(re - cos(angle), im - sin(angle)));
+                if (at == 0) worse(&flat, hypot(re - 1, im));
+                b[o * POINT + lane] = b[o * POINT + LANES + lane] = 0;
+            }
+            ck_assert(error <= bound(n) * sqrt((double)n));
+            share = fmax(share, error / (bound(n) * sqrt((double)n)));
+            if (n > 2 && at == 1) backwards = fmin(backwards, turned / (bound(n) * sqrt((double)n)));
+            worse(&other, largest(b, n * POINT));
+        }
+        free_points();
+        room_release(&room);
+    }
+    within("impulse at 0 against 1", flat, 0);
+    within("impulse at i against its powers, share", share, 1);
+    within("entries of other lanes", other, 0);
+    beyond("the powers turned backwards", backwards, 1);
+}
+END_TEST
+
+/* Tolerance: the bounds of all axes, added. */
+static const size_t grids[][3] = {{1, 8, 8}, {1, 7, 12}, {1, 30, 5}, {1, 1, 56}, {4, 5, 6}, {3, 14, 2}, {8, 1, 9}};
+
+START_TEST(a_grid_is_its_axes_in_turn)
+{
+    const size_t *size = grids[_i];
+    size_t n = size[0] * size[1] * size[2];
+    real *a = random_points(7, n), *line = points(n), *z = interleaved(a, n);
+    struct fft fft = {0};
+    succeeds(fft_load(&fft, 3, size, LANES, z));
+    fft_run(&fft, z, false);
+    fft_release(&fft);
+
+    double tolerance = 0, without_last = 0;
+    for (size_t axis = 0, stride = n; axis < 3; axis++) {
+        struct lane_fft lane;
+        without_last = relative_length(interleaved(a, n), z, n * POINT);
+        struct room room = ready(&lane, size[axis]);
+        stride /= size[axis];
+        for (size_t first = 0; first < n; first++)
+            if (first / stride % size[axis] == 0)
+                transform(&lane, a + first * POINT, stride, a + first * POINT, stride, false, line);
+        tolerance += oracle_bound(size[axis]);
+        room_release(&room);
+    }
+    within("axes in turn - FFTW's grid", relative_length(interleaved(a, n), z, n * POINT), tolerance);
+    beyond("the last axis left out", without_last, tolerance);
+    free_points();
+}
+END_TEST
+
+/* Half a spectrum, product and inverse are the circular sum with two real kernels at once, and with the padding of
+ * circulant.h the sum that does not wrap. Tolerance: three transforms and two roundings of a spectrum of length
+ * sqrt(P) |signal|; by Cauchy and Schwarz (3 bound(P) + 2 u) |k| |f| of a lane. The sums are exact. */
+static const struct { const char *grid; bool wraps, one_for_all; } convolution[] = {
+    {"8x8", true, false}, {"8x8", false, true}, {"5x6", true, true}, {"7x3", false, false}, {"9", true, false},
+    {"9", false, true}, {"3x4x5", true, false}, {"2x5x3", false, false}, {"11x13", true, false}, {"1x1", true, true},
+    {"6x1", false, false}, {"1x13", true, true}, {"2x3x11", true, false},
+};
+
+START_TEST(a_grid_convolves)
+{
+    bool wraps = convolution[_i].wraps, one_for_all = convolution[_i].one_for_all;
+    struct room room = room_open(1);
+    struct lane_grid g;
+    grid tokens;
+    succeeds(grid_parse(&tokens, convolution[_i].grid));
+    lane_grid_prepare(&g, &room, &tokens, &(grid){0}, wraps);
+    succeeds(room_place(&room, NULL));
+    lane_grid_load(&g);
+    ck_assert_uint_eq(g.half, g.points / g.size[2] * (g.size[2] / 2 + 1));
+    size_t N = tokens.tokens, entries = wraps ? N : tokens.offsets;
+    real *k = integers(1, N * LANES, 3), *f = integers(2, entries * POINT, 3);
+    for (size_t e = 0; one_for_all && e < entries; e++)
+        for (size_t l = 0; l < POINT; l++) f[e * POINT + l] = f[e * POINT + l / LANES * LANES];
+
+    /* The kernel on the circle, and its spectrum; the block's; the product and its way back. */
+    real *whole = points(g.whole), *kernel = points(g.points), *line = points(2 * g.line);
+    real *field = points(g.field), *half = points(g.half), *row = points(g.line);
+    for (size_t i = 0; i < g.points; i++) {
+        size_t e = circulant_entry(&g.circle, i), fast = g.size[2];
+        if (e != NO_ENTRY) memcpy(whole + (i / fast * g.row + i % fast) * POINT, f + e * POINT, POINT * sizeof *f);
+    }
+    lane_grid_kernel(&g, kernel, whole, line);
+    for (size_t i = 0; one_for_all && i < g.points; i++) {
+        kernel[2 * i] = kernel[i * POINT];
+        kernel[2 * i + 1] = kernel[i * POINT + LANES];
+    }
+    lane_grid_spectrum(&g, half, k, LANES, LANES, field, line);
+    lane_grid_multiply(&g, field, half, kernel, one_for_all, line);
+
+    double error = 0, flipped = 0, lengths = 0;
+    for (size_t l = 0; l < LANES; l++) {
+        double of_k = 0, of_f = 0;
+        for (size_t i = 0; i < N; i++) of_k += (double)k[i * LANES + l] * (double)k[i * LANES + l];
+        for (size_t i = l; i < entries * POINT; i += LANES) of_f += (double)f[i] * (double)f[i];
+        lengths = fmax(lengths, sqrt(of_k * of_f));
+    }
+    for (size_t i = 0; i < N; i++) {
+        size_t t = i / (g.tokens[1] * g.tokens[2]), m = i / g.tokens[2] % g.tokens[1], x = i % g.tokens[2];
+        if (x == 0) transform(&g.fft[2], row, 1, field + (t * g.size[1] + m) * g.row * POINT, 1, false, line);
+        for (size_t l = 0; l < POINT; l++) {
+            double sum = 0, other = 0;
+            for (size_t n = 0; n < N; n++) {
+                size_t e = wraps ? grid_circular(&tokens, i, n) : grid_offset(&tokens, i, n);
+                size_t flip = wraps ? grid_circular(&tokens, n, i) : grid_offset(&tokens, n, i);
+                sum += (double)k[n * LANES + l % LANES] * (double)f[e * POINT + l];
+                other += (double)k[n * LANES + l % LANES] * (double)f[flip * POINT + l];
+            }
+            double got = (double)row[x * POINT + (l + LANES) % POINT];
+            ck_assert(!isnan(got));
+            error = fmax(error, fabs(got - sum));
+            flipped = fmax(flipped, fabs(got - other));
+        }
+    }
+    double tolerance = (3 * bound(g.points) + 2 * UNIT_ROUNDOFF) * lengths;
+    within(convolution[_i].grid, error, tolerance);
+    if (N > 2) beyond("with the kernel flipped", flipped, tolerance);
+    free_points();
+    room_release(&room);
+}
+END_TEST
+
+START_TEST(other_sizes_are_refused)
+{
+    static const size_t size[] = {0, 11, 13, 22, 121, 143, 257};
+    struct lane_fft fft;
+    for (size_t s = 0; s < COUNT(size); s++) {
+        struct room room = room_open(1);
+        lane_fft_prepare(&fft, &room, size[s]);
+        refused(room_place(&room, NULL), STATUS_BAD_INPUT, "product of 2, 3, 5 and 7");
+    }
+
+    size_t before = memory_in_use();
+    struct room room = room_open(1);
+    lane_fft_prepare(&fft, &room, 56);
+    memory_fail_after(0);
+    status s = room_place(&room, NULL);
+    memory_fail_after(-1);
+    refused(s, STATUS_FAILURE, "memory");
+    ck_assert_uint_eq(memory_in_use(), before);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lane_fft");
+    TCase *line = add_case(suite, "one axis");
+    tcase_add_test(line, every_lane_is_fftw);
+    tcase_add_test(line, an_impulse_turns_at_its_own_rate);
+    tcase_add_test(line, other_sizes_are_refused);
+    TCase *axes = add_case(suite, "grids");
+    tcase_add_loop_test(axes, a_grid_is_its_axes_in_turn, 0, (int)COUNT(grids));
+    tcase_add_loop_test(axes, a_grid_convolves, 0, (int)COUNT(convolution));
+    return run_suite(suite);
+}

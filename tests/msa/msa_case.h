@@ -1,0 +1,27 @@
+/* msa_case.h -- sizes and rounding error of self-attention, for its two suites */
+
+#ifndef TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
+#define TWICETOLD_TESTS_SUPPORT_MSA_CASE_H
+
+#include <math.h>
+#include "../support/support.h"
+#include "../support/trial.h"
+#include "../../reference/msa.h"
+
+static inline struct msa_problem msa_resolved(const struct problem *p)
+{
+    struct msa_problem m;
+    succeeds(msa.resolve(&m, p));
+    return m;
+}
+
+/* Two forms start from the same projections.  A score sums c products, and its absolute error is the relative error of
+ * a weight; n weights and n products are summed; 10 for the exponential, the scale and the division.  By roundoff.h's
+ * probabilistic bound: 8 (sqrt c + 2 sqrt n + 10) u. */
+static inline double msa_tolerance(const struct problem *p)
+{
+    const struct msa_problem m = msa_resolved(p);
+    return 8 * (sqrt((double)m.c) + 2 * sqrt((double)m.windows.entries) + 10) * UNIT_ROUNDOFF;
+}
+
+#endif

@@ -1,0 +1,733 @@
+/* test_attention.c -- tiled softmax attention is the equation, and both have the properties that chapters use
+ *
+ * i queries, j keys (n of them), c channels, u unit roundoff.  Errors of outputs are relative to the largest |value|,
+ * since an output is a mean of values.  Tolerances are those of `tolerance` below if a comment gives none. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/roundoff.h"
+#include "../support/support.h"
+#include "../../fast/tuned/exponential.h"
+#include "../../naive/attention.h"
+#include "../../fast/tuned/attention.h"
+#include "../../reference/runtime/memory.h"
+
+/* ---- inputs ---------------------------------------------------------- */
+
+struct arrays {
+    size_t queries, keys, channels, stride;
+    real *q, *k, *v;                /* rows `stride` apart, NaN between them */
+    real *r;                        /* [queries][keys], or NULL */
+    bool made;                      /* keys and values reach the tiled form through attention_fill */
+    real scale;
+};
+
+static real *rows(uint64_t seed, size_t count, size_t channels, size_t stride)
+{
+    real *dense = normal(seed, count * channels), *a = filled(count * stride, NAN);
+    for (size_t n = 0; n < count; n++) memcpy(a + n * stride, dense + n * channels, channels * sizeof *a);
+    return a;
+}
+
+static struct arrays arrays(size_t queries, size_t keys, size_t channels, size_t stride)
+{
+    return (struct arrays){
+        .queries = queries, .keys = keys, .channels = channels, .stride = stride,
+        .q = rows(1, queries, channels, stride), .k = rows(2, keys, channels, stride),
+        .v = rows(3, keys, channels, stride), .scale = (real)(1 / sqrt((double)channels)),
+    };
+}
+
+static real *dense(const real *a, size_t count, size_t channels, size_t stride)
+{
+    real *d = zeros(count * channels);
+    for (size_t n = 0; n < count; n++) memcpy(d + n * channels, a + n * stride, channels * sizeof *d);
+    return d;
+}
+
+/* ---- the two forms --------------------------------------------------- */
+
+static real *naive_kernel(const struct arrays *x, real *kernel)
+{
+    real *y = zeros(x->queries * x->channels);
+    attention_naive(y, kernel, dense(x->q, x->queries, x->channels, x->stride),
+                    dense(x->k, x->keys, x->channels, x->stride), dense(x->v, x->keys, x->channels, x->stride),
+                    x->r, x->scale, x->queries, x->keys, x->channels);
+    return y;
+}
+
+static real *naive(const struct arrays *x)
+{
+    return naive_kernel(x, zeros(x->queries * x->keys));
+}
+
+static void make(real *k, real *v, size_t first, size_t count, void *context)
+{
+    const struct arrays *x = context;
+    ck_assert(first % ATTENTION_TILE == 0 && count <= ATTENTION_TILE && first + count <= x->keys);
+    for (size_t j = 0; j < count; j++) {
+        memcpy(k + j * x->channels, x->k + (first + j) * x->stride, x->channels * sizeof *k);
+        memcpy(v + j * x->channels, x->v + (first + j) * x->stride, x->channels * sizeof *v);
+    }
+}
+
+static void bias(real *r, size_t stride, size_t i, size_t queries, size_t j, size_t keys, void *context)
+{
+    const struct arrays *x = context;
+    ck_assert(stride >= queries && queries <= ATTENTION_BLOCK && keys <= ATTENTION_TILE);
+    for (size_t t = 0; t < keys; t++)
+        for (size_t l = 0; l < queries; l++) r[t * stride + l] = x->r[(i + l) * x->keys + j + t];
+}
+
+/* All of Y, `block` queries in each call, which must not write behind its workspace or its rows of y. */
+static real *tiled_in_blocks(struct attention a, size_t block)
+{
+    size_t reals, guard = 64;
+    real *y = zeros(a.queries * a.channels);
+
+    ck_assert(attention_fast_workspace(&reals, a.channels, block));
+    real *workspace = memory_reals(reals + guard, 1, 1, 1), *out = zeros(block * a.channels + guard);
+    ck_assert_ptr_nonnull(workspace);
+    for (size_t first = 0; first < a.queries; first += block) {
+        size_t count = a.queries - first < block ? a.queries - first : block, written = count * a.channels;
+        for (size_t n = 0; n < reals + guard; n++) workspace[n] = (real)1e30;
+        for (size_t n = written; n < written + guard; n++) out[n] = (real)1e30;
+        attention_fast(out, a.channels, &a, first, count, workspace);
+        for (size_t n = 0; n < guard; n++)
+            ck_assert(workspace[reals + n] == (real)1e30 && out[written + n] == (real)1e30);
+        memcpy(y + first * a.channels, out, written * sizeof *y);
+    }
+    memory_free(workspace);
+    return y;
+}
+
+static struct attention problem(const struct arrays *x)
+{
+    struct attention a = {
+        .queries = x->queries, .keys = x->keys, .channels = x->channels, .scale = x->scale,
+        .q = x->q, .q_stride = x->stride,
+    };
+    if (x->made) {
+        a.fill = make;
+        a.fill_context = (void *)x;
+    } else {
+        a.k = x->k, a.k_stride = x->stride;
+        a.v = x->v, a.v_stride = x->stride;
+    }
+    if (x->r) {
+        a.bias = bias;
+        a.bias_context = (void *)x;
+    }
+    return a;
+}
+
+static real *tiled(const struct arrays *x)
+{
+    return tiled_in_blocks(problem(x), ATTENTION_BLOCK);
+}
+
+static real *(*const form[])(const struct arrays *) = {naive, tiled};
+static const char *const form_name[] = {"naive", "tiled"};
+#define FORMS ((int)COUNT(form))
+
+/* ---- tolerance ------------------------------------------------------- */
+
+/* Scores: the root mean square of scale q k + r over all pairs; and the largest scale sum_c |q_ic k_jc| + |r_ij|, which
+ * no score and no partial sum of one exceeds. */
+struct scores { double usual, most; };
+
+static struct scores scores_of(const struct arrays *x)
+{
+    double squares = 0, most = 0;
+    for (size_t i = 0; i < x->queries; i++)
+        for (size_t j = 0; j < x->keys; j++) {
+            double sum = 0, size = 0, r = x->r ? (double)x->r[i * x->keys + j] : 0;
+            for (size_t c = 0; c < x->channels; c++) {
+                double product = (double)x->q[i * x->stride + c] * (double)x->k[j * x->stride + c];
+                sum += product;
+                size += fabs(product);
+            }
+            squares += pow((double)x->scale * sum + r, 2);
+            worse(&most, fabs((double)x->scale) * size + fabs(r));
+        }
+    return (struct scores){sqrt(squares / (double)(x->queries * x->keys)), most};
+}
+
+/* How far the two forms, or two orders of one form's sums, may be apart: a worst case, to first order in u.
+ *
+ * Score: naive c + 2 roundings (products, sum, scale, bias), tiled c + 4 (log2(e), its product, the folded query), each
+ * at most u S, S the largest score; taking off the maximum 2 u S more.
+ * Weight: twice, above and below, the error of the score and of its exponential, 2 u (naive) or 3 u (tiled).
+ * Sums: n u above and n u below in each form; 2 u for each of n/64 + 1 times that the tiled form rescales; 2 u for the
+ * divisions.  In all 2 (c + 4) S + 2 (c + 6) S + 10 + 4 n + n/32 + 4, in u. */
+static double tolerance(const struct arrays *x)
+{
+    double c = (double)x->channels, n = (double)x->keys;
+    return (4 * (c + 5) * scores_of(x).most + 4 * n + n / 32 + 14) * UNIT_ROUNDOFF;
+}
+
+static double largest_value(const struct arrays *x)
+{
+    return largest(dense(x->v, x->keys, x->channels, x->stride), x->keys * x->channels);
+}
+
+static double apart(const struct arrays *x, const real *a, const real *b)
+{
+    return largest_difference(a, b, x->queries * x->channels) / largest_value(x);
+}
+
+/* Row i of y in long double, by the equation. */
+static void exact_mean(long double *y, const struct arrays *x, size_t i)
+{
+    long double sum = 0, top = -INFINITY, *score = keep(x->keys, sizeof *score);
+    for (size_t j = 0; j < x->keys; j++) {
+        for (size_t c = 0; c < x->channels; c++)
+            score[j] += (long double)x->q[i * x->stride + c] * (long double)x->k[j * x->stride + c];
+        score[j] = (long double)x->scale * score[j] + (x->r ? (long double)x->r[i * x->keys + j] : 0);
+        top = score[j] > top ? score[j] : top;
+    }
+    for (size_t c = 0; c < x->channels; c++) y[c] = 0;
+    for (size_t j = 0; j < x->keys; j++) {
+        long double weight = expl(score[j] - top);
+        sum += weight;
+        for (size_t c = 0; c < x->channels; c++) y[c] += weight * (long double)x->v[j * x->stride + c];
+    }
+    for (size_t c = 0; c < x->channels; c++) y[c] /= sum;
+}
+
+/* The root mean square of the error of y, relative to that of y in long double. */
+static double mean_error_of(const struct arrays *x, const real *y)
+{
+    long double *exact = keep(x->channels, sizeof *exact);
+    double apart_squares = 0, squares = 0;
+    for (size_t i = 0; i < x->queries; i++) {
+        exact_mean(exact, x, i);
+        for (size_t ch = 0; ch < x->channels; ch++) {
+            apart_squares += pow((double)((long double)y[i * x->channels + ch] - exact[ch]), 2);
+            squares += pow((double)exact[ch], 2);
+        }
+    }
+    return sqrt(apart_squares / squares);
+}
+
+/* The statistical bound of roundoff.h.  Squares, in u^2, relative to the mean square of y: a score of c products, the
+ * scale, log2(e) and the bias, S^2 (c / 6 + 4 / 3), S its root mean square; the maximum taken off, S^2 / 3; an
+ * exponential of 1.5 ulp, 3; n terms of either sign above, n / 6, and of one sign below, n / 9; a division, 1.  Errors
+ * of weights are independent from key to key. */
+static void holds(const char *what, const struct arrays *x, const real *y)
+{
+    double S = scores_of(x).usual, c = (double)x->channels, n = (double)x->keys;
+    double bound = sqrt(S * S * (c / 6 + 5.0 / 3) + 3 + n / 6 + n / 9 + 1) * UNIT_ROUNDOFF;
+    within(what, mean_error_of(x, y), chance(x->queries * x->channels) * bound);
+}
+
+/* ---- two forms, one result ------------------------------------------- */
+
+/* One of everything; primes; tiles that end early and late by one; queries that fill a vector, or miss or exceed it by
+ * one; more queries than keys and fewer; every remainder of channels and keys by 8; slices of projections. */
+static const struct { size_t queries, keys, channels, stride; bool bias, made; } size[] = {
+    {1, 1, 1, 1, false, false},     {1, 1, 64, 192, true, true},    {1, 257, 3, 3, false, false},
+    {257, 1, 3, 9, true, false},    {2, 3, 16, 16, false, true},    {13, 17, 1, 1, true, false},
+    {15, 63, 16, 48, false, false}, {16, 64, 16, 17, true, true},   {17, 65, 64, 192, false, false},
+    {47, 127, 65, 65, true, false}, {48, 128, 64, 64, false, true}, {49, 129, 130, 131, true, true},
+    {97, 101, 5, 30, false, false}, {96, 49, 7, 7, true, false},    {49, 49, 32, 96, true, false},
+    {196, 49, 64, 128, false, false}, {33, 6, 2, 2, false, true},   {31, 202, 12, 36, true, true},
+    {5, 7, 9, 11, false, false},    {95, 140, 6, 8, true, false},
+};
+
+/* LiSA, Eq. 1 and 3, with and without a bias, keys and values found or made. One value off by 1, where its weight is
+ * largest, moves a mean of n values by at least 1/n, and is noticed. */
+START_TEST(tiled_attention_is_the_equation)
+{
+    char what[96];
+    struct arrays x = arrays(size[_i].queries, size[_i].keys, size[_i].channels, size[_i].stride);
+    if (size[_i].bias) x.r = normal(4, x.queries * x.keys);
+    x.made = size[_i].made;
+    snprintf(what, sizeof what, "%zu queries, %zu keys, %zu channels%s%s", x.queries, x.keys, x.channels,
+             x.r ? ", bias" : "", x.made ? ", made" : "");
+
+    real *kernel = zeros(x.queries * x.keys), *expected = naive_kernel(&x, kernel);
+    within(what, apart(&x, tiled(&x), expected), tolerance(&x));
+    holds("    tiled, root mean square", &x, tiled(&x));
+    holds("    naive, root mean square", &x, expected);
+
+    size_t favourite = 0;
+    for (size_t j = 0; j < x.keys; j++)
+        if (kernel[j] > kernel[favourite]) favourite = j;
+    x.v[favourite * x.stride + x.channels - 1] += 1;
+    beyond("one entry of one value", apart(&x, tiled(&x), expected), tolerance(&x));
+}
+END_TEST
+
+/* Grids and windows of them; e has `columns` columns of which one is used. */
+static const struct { int axes; size_t grid[3], window[3], columns; } embedding[] = {
+    {1, {1}, {1}, 1},           {1, {131}, {131}, 1},             {1, {50}, {7}, 3},
+    {2, {1, 9}, {1, 9}, 1},     {2, {9, 1}, {9, 1}, 2},           {2, {14, 14}, {14, 14}, 1},
+    {2, {7, 23}, {7, 23}, 1},   {2, {14, 14}, {7, 7}, 4},         {2, {6, 70}, {3, 35}, 1},
+    {3, {3, 4, 5}, {3, 4, 5}, 2}, {3, {4, 6, 11}, {2, 3, 11}, 1},
+};
+
+struct position {
+    grid whole, window;
+    real *e;                        /* the last column of [P][columns]; the others hold NaN */
+    size_t columns;
+};
+
+static struct position position(int n)
+{
+    struct position p = {.columns = embedding[n].columns};
+    succeeds(grid_create(&p.whole, embedding[n].axes, embedding[n].grid));
+    succeeds(grid_create(&p.window, embedding[n].axes, embedding[n].window));
+    p.e = rows(5, p.whole.offsets, 1, p.columns);
+    for (size_t entry = 0; entry < p.whole.offsets && p.columns > 1; entry++) {
+        p.e[entry * p.columns + p.columns - 1] = p.e[entry * p.columns];
+        p.e[entry * p.columns] = NAN;
+    }
+    p.e += p.columns - 1;
+    return p;
+}
+
+/* Its embedding, loaded: the last of p's tables, released with the room. */
+static struct attention_rpe_table loaded(struct attention_rpe *rpe, struct room *room, const struct position *p)
+{
+    *room = room_open(1);
+    attention_rpe_prepare(rpe, room, &p->window, p->columns);
+    succeeds(room_place(room, NULL));
+    attention_rpe_load(rpe, &p->whole, p->e - (p->columns - 1));
+    return attention_rpe_table(rpe, p->columns - 1);
+}
+
+/* R between the tokens of the window, by the offsets on the whole grid. */
+static real *written_out(const struct position *p)
+{
+    size_t N = p->window.tokens, at[GRID_AXES];
+    real *r = zeros(N * N);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            grid_coordinates(at, &p->window, i);
+            size_t i_whole = grid_index(&p->whole, at);
+            grid_coordinates(at, &p->window, j);
+            r[i * N + j] = p->e[grid_offset(&p->whole, i_whole, grid_index(&p->whole, at)) * p->columns];
+        }
+    return r;
+}
+
+/* LiSA, Eq. 2: the table is read a vector at a time, for any block of queries and tile of keys, on a grid or a window
+ * of it. It overruns its rows by at most one vector. */
+START_TEST(the_reversed_table_is_the_toeplitz_matrix)
+{
+    struct position p = position(_i);
+    struct attention_rpe rpe;
+    struct room room;
+    size_t N = p.window.tokens, overrun = 64 / sizeof(real), wide = 3 * LANES;
+    real *expected = written_out(&p), *r = zeros(ATTENTION_TILE * wide + overrun + 1);
+    struct attention_rpe_table table = loaded(&rpe, &room, &p);
+
+    if (p.window.tokens == p.whole.tokens) {
+        real *written_down = zeros(N * N);
+        toeplitz(written_down, p.e, p.columns, &p.whole, 1);
+        within("T(e) written down", largest_difference(written_down, expected, N * N), 0);
+    }
+    for (size_t i = 0; i < N; i += wide)
+        for (size_t j = 0; j < N; j += ATTENTION_TILE) {
+            size_t queries = N - i < wide ? N - i : wide;
+            size_t keys = N - j < ATTENTION_TILE ? N - j : ATTENTION_TILE;
+            size_t end = keys * wide + overrun;
+            r[end] = NAN;
+            attention_rpe_bias(r, wide, i, queries, j, keys, &table);
+            ck_assert(isnan(r[end]));
+            for (size_t t = 0; t < keys; t++)
+                for (size_t l = 0; l < queries; l++)
+                    ck_assert(r[t * wide + l] == expected[(i + l) * N + j + t]);
+        }
+    room_release(&room);
+    room_release(&room);
+    ck_assert_uint_eq(memory_in_use(), 0);
+}
+END_TEST
+
+/* LiSA, Eq. 2 and 3 with R = T(e). */
+START_TEST(tiled_attention_adds_relative_positions)
+{
+    char what[48], name[32];
+    struct position p = position(_i);
+    struct attention_rpe rpe;
+    struct room room;
+    struct arrays x = arrays(p.window.tokens, p.window.tokens, 8, 24);
+    size_t N = p.window.tokens;
+    x.r = written_out(&p);
+    snprintf(what, sizeof what, "on %s", grid_text(name, sizeof name, &p.window));
+
+    struct attention_rpe_table table = loaded(&rpe, &room, &p);
+    struct attention a = problem(&x);
+    a.bias = attention_rpe_bias;
+    a.bias_context = &table;
+    real *y = tiled_in_blocks(a, ATTENTION_BLOCK);
+    within(what, apart(&x, y, naive(&x)), tolerance(&x));
+    holds("    root mean square", &x, y);
+    room_release(&room);
+
+    x.r = transposed(x.r, N, N);
+    if (N > 1) beyond("R transposed", apart(&x, y, naive(&x)), tolerance(&x));
+}
+END_TEST
+
+/* ---- theorems -------------------------------------------------------- */
+
+/* Rows in another order, a permutation as 7 does not divide `count`. */
+static real *move_rows(const real *a, size_t count, size_t width)
+{
+    size_t *from = keep(count, sizeof *from);
+    for (size_t n = 0; n < count; n++) from[n] = (7 * n + 3) % count;
+    return rows_in_order(a, from, count, width);
+}
+
+/* LiSA, Sec. 3, below Eq. 1, and Eq. 3: permuted tokens give permuted outputs, unless there is a relative position
+ * embedding. */
+START_TEST(self_attention_ignores_the_order_of_tokens)
+{
+    size_t N = 11 * 13, c = 6;
+    grid g;
+    const size_t sides[] = {11, 13};
+    succeeds(grid_create(&g, 2, sides));
+    struct arrays x = arrays(N, N, c, c), z = x;
+    z.q = move_rows(x.q, N, c);
+    z.k = move_rows(x.k, N, c);
+    z.v = move_rows(x.v, N, c);
+    within(form_name[_i], apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), tolerance(&x));
+
+    x.r = z.r = zeros(N * N);
+    toeplitz(x.r, normal(6, g.offsets), 1, &g, 1);
+    beyond("with an embedding", apart(&x, form[_i](&z), move_rows(form[_i](&x), N, c)), 0.1);
+}
+END_TEST
+
+START_TEST(keys_may_fall_in_any_tile)
+{
+    struct arrays x = arrays(20, 150, 16, 16), z = x;
+    z.k = move_rows(x.k, x.keys, x.stride);
+    z.v = move_rows(x.v, x.keys, x.stride);
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
+    z.v = x.v;
+    beyond("values that stayed behind", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&x));
+}
+END_TEST
+
+/* No lane reads another: outputs do not depend on which queries share a call, a vector or a group. */
+START_TEST(blocks_of_queries_change_no_bit)
+{
+    static const size_t block[] = {1, 7, 48, ATTENTION_BLOCK, 211};
+    struct arrays x = arrays(211, 150, 10, 30);
+    for (size_t n = 0; n < x.queries; n += 5)       /* some outgrow their first tile, some do not */
+        for (size_t c = 0; c < x.channels; c++) x.q[n * x.stride + c] *= 8;
+    x.r = normal(4, x.queries * x.keys);
+    real *whole = tiled_in_blocks(problem(&x), x.queries);
+    for (size_t b = 0; b < COUNT(block); b++)
+        ck_assert_mem_eq(tiled_in_blocks(problem(&x), block[b]), whole, x.queries * x.channels * sizeof *whole);
+}
+END_TEST
+
+/* A constant value comes back. Tolerance: two sums of n terms, rescaling and a division, (2 n + 8) u. */
+START_TEST(weights_sum_to_one)
+{
+    struct arrays x = arrays(50, 333, 4, 4);
+    x.v = filled(x.keys * x.stride, 1);
+    real *ones = filled(x.queries * x.channels, 1);
+    within(form_name[_i], apart(&x, form[_i](&x), ones), (2 * 333 + 8) * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* Exact: weights are 2^0 = 1, sums of small whole numbers are exact, and one division is rounded. */
+START_TEST(equal_scores_give_the_mean)
+{
+    static const size_t keys[] = {1, 2, 63, 64, 65, 300};
+    for (size_t n = 0; n < COUNT(keys); n++) {
+        struct arrays x = arrays(5, keys[n], 9, 9);
+        x.q = zeros(x.queries * x.stride);
+        x.v = integers(7, x.keys * x.stride, 100);
+        real *y = tiled(&x);
+        for (size_t c = 0; c < x.channels; c++) {
+            real sum = 0;
+            for (size_t j = 0; j < x.keys; j++) sum += x.v[j * x.stride + c];
+            for (size_t i = 0; i < x.queries; i++) ck_assert(y[i * x.channels + c] == sum / (real)x.keys);
+        }
+    }
+}
+END_TEST
+
+/* HiLo, Sec. 3, Lo-Fi: its pooled keys rest on this. */
+START_TEST(repeated_keys_leave_the_mean)
+{
+    struct arrays x = arrays(30, 49, 16, 16), z = x;
+    size_t from[4 * 49];
+    z.keys = 4 * x.keys;
+    for (size_t j = 0; j < z.keys; j++) from[j] = j / 4;
+    z.k = rows_in_order(x.k, from, z.keys, x.stride);
+    z.v = rows_in_order(x.v, from, z.keys, x.stride);
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
+}
+END_TEST
+
+/* Exact: its weight is 2^0 = 1. */
+START_TEST(one_key_returns_its_value)
+{
+    struct arrays x = arrays(70, 1, 11, 11);
+    real *y = form[_i](&x);
+    for (size_t i = 0; i < x.queries; i++)
+        ck_assert_mem_eq(y + i * x.channels, x.v, x.channels * sizeof *y);
+}
+END_TEST
+
+/* The constant, another one for each query, counts as part of the score in the tolerance. */
+START_TEST(a_constant_score_changes_nothing)
+{
+    struct arrays x = arrays(40, 130, 8, 8), z = x;
+    z.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys; j++) z.r[i * x.keys + j] = (real)i - 20;
+    within(form_name[_i], apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys / 2; j++) z.r[i * x.keys + j] = 0;
+    beyond("added to half of the keys", apart(&x, form[_i](&z), form[_i](&x)), tolerance(&z));
+}
+END_TEST
+
+/* The largest score has all the weight, wherever it is, also if all scores are far below 0 (keys from -300 on): other
+ * weights are below 2^-126, and 0. */
+START_TEST(large_scores_do_not_overflow)
+{
+    static const double scale[] = {100, 1e4, 1e30, -100, -1e4, -1e30};
+    for (size_t n = 0; n < 2 * COUNT(scale); n++) {
+        struct arrays x = arrays(20, 200, 5, 5);
+        x.q = filled(x.queries * x.stride, 1);
+        for (size_t j = 0; j < x.keys * x.stride; j++) x.k[j] = (real)(j / x.stride) - (n % 2 ? 300 : 100);
+        x.scale = (real)scale[n / 2];
+        real *y = form[_i](&x);
+        const real *largest_one = x.v + (scale[n / 2] > 0 ? x.keys - 1 : 0) * x.stride;
+        for (size_t i = 0; i < x.queries; i++)
+            ck_assert_mem_eq(y + i * x.channels, largest_one, x.channels * sizeof *y);
+    }
+}
+END_TEST
+
+/* Scores rise through all keys, for each query at another pace: in one stretch of tiles, and in several. */
+START_TEST(rising_scores_are_rescaled)
+{
+    static const size_t keys[] = {400, 2000};
+    struct arrays x = arrays(60, keys[_i], 8, 8);
+    x.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < x.keys; j++) x.r[i * x.keys + j] = (real)i * (real)j / 512;
+    within("rising", apart(&x, tiled(&x), naive(&x)), tolerance(&x));
+    holds("    root mean square", &x, tiled(&x));
+}
+END_TEST
+
+/* How the scores of three tiles stand to each other, in units of a step. */
+static const int stairs[][3] = {{0, 1, 1}, {1, 0, 0}, {0, 1, 0}, {1, 0, 1}, {0, 1, 2}, {2, 1, 0}};
+
+/* Scores rise or fall by up to 127 powers of two (8 times as many in double) between two tiles; values about 1 and
+ * about 2^100 (2^800). A running maximum that lags by 2^8 keeps sums below n 2^8 times the largest value. */
+START_TEST(steps_between_tiles_are_rescaled)
+{
+    static const int step[] = {1, 7, 8, 9, 20, 40, 67, 87, 100, 120, 125, 126, 127};
+    const int wide = sizeof(real) == 4 ? 1 : 8;
+    for (int power = 0; power <= 100; power += 100) {
+        struct arrays x = arrays(5 * COUNT(step), 3 * ATTENTION_TILE, 8, 8);
+        char what[48];
+        for (size_t n = 0; n < x.keys * x.stride; n++) x.v[n] *= (real)ldexp(1, power * wide);
+        x.r = zeros(x.queries * x.keys);
+        for (size_t i = 0; i < x.queries; i++)
+            for (size_t j = 0; j < x.keys; j++)
+                x.r[i * x.keys + j] = (real)(stairs[_i][j / ATTENTION_TILE] * step[i % COUNT(step)] * wide * log(2));
+        snprintf(what, sizeof what, "steps %d, %d, %d, values 2^%d", stairs[_i][0], stairs[_i][1], stairs[_i][2],
+                 power * wide);
+        within(what, apart(&x, tiled(&x), naive(&x)), tolerance(&x));
+        if (!power) holds("    root mean square", &x, tiled(&x));
+    }
+}
+END_TEST
+
+/* Root mean square error, values in [1, 2).  n like terms in a row err by u sqrt(n) / 3, the mean of m such errors by a
+ * sqrt(m)-th of that.  b = 96 terms, s tiles and r stretches: b / t + s / r + r ninths of u^2, above and below, and the
+ * division, u^2 / 3.  One running sum would err by 19 u and 59 u. */
+START_TEST(tiles_are_summed_from_zero)
+{
+    static const struct { size_t queries, keys; } many[] = {{48, 3136}, {16, 31360}};
+    struct arrays x = arrays(many[_i].queries, many[_i].keys, 32, 32);
+    double b = ATTENTION_TILE, t = ceil((double)x.keys / b), s = fmax(8, ceil(sqrt(t))), r = ceil(t / s);
+    x.v = uniform(3, x.keys * x.stride, 1, 2);
+    within("root mean square error", mean_error_of(&x, tiled(&x)),
+           chance(x.queries * x.channels) * sqrt(2 * (b / t + s / r + r) / 9 + 1.0 / 3) * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* For each of 151 keys: a score 1000 above the others has all the weight. If it were missed, e^1000 would
+ * overflow. */
+START_TEST(one_large_score_is_found_anywhere)
+{
+    for (size_t j = 0; j < 151; j++) {
+        struct arrays x = arrays(3, 151, 2, 2);
+        x.r = zeros(x.queries * x.keys);
+        for (size_t i = 0; i < x.queries; i++) x.r[i * x.keys + j] = 1000;
+        real *y = form[_i](&x);
+        for (size_t i = 0; i < x.queries; i++)
+            ck_assert_mem_eq(y + i * x.channels, x.v + j * x.stride, x.channels * sizeof *y);
+    }
+}
+END_TEST
+
+/* Also a whole tile of keys. A query without any key is NaN, its neighbours are not. */
+START_TEST(minus_infinity_takes_a_key_away)
+{
+    size_t away = 70;
+    struct arrays x = arrays(21, 200, 8, 8), left = x;
+    x.r = zeros(x.queries * x.keys);
+    for (size_t i = 0; i < x.queries; i++)
+        for (size_t j = 0; j < (i == 20 ? x.keys : away); j++) x.r[i * x.keys + j] = -INFINITY;
+    left.k += away * x.stride;
+    left.v += away * x.stride;
+    left.keys -= away;
+    left.queries = 20;
+    real *y = form[_i](&x);
+    within(form_name[_i], apart(&left, y, form[_i](&left)), tolerance(&left));
+    for (size_t c = 0; c < x.channels; c++) ck_assert(isnan(y[20 * x.channels + c]));
+}
+END_TEST
+
+/* In a query, key, value or bias, at keys of three tiles: all outputs that depend on it are NaN, and no others. A
+ * score of +inf makes its row NaN. */
+START_TEST(nan_reaches_the_output)
+{
+    for (size_t at = 0; at < 150; at += 7)
+        for (int where = 0; where < 5; where++) {
+            struct arrays x = arrays(23, 150, 5, 5);
+            size_t i_nan = at % x.queries, c_nan = at % x.channels;
+            x.r = zeros(x.queries * x.keys);
+            if (where == 0) x.q[i_nan * x.stride + c_nan] = NAN;
+            if (where == 1) x.k[at * x.stride + c_nan] = NAN;
+            if (where == 2) x.v[at * x.stride + c_nan] = NAN;
+            if (where == 3) x.r[i_nan * x.keys + at] = NAN;
+            if (where == 4) x.r[i_nan * x.keys + at] = INFINITY;
+            real *y = form[_i](&x);
+            for (size_t i = 0; i < x.queries; i++)
+                for (size_t c = 0; c < x.channels; c++) {
+                    bool expected = where == 1 || (where == 2 && c == c_nan)
+                                 || (where != 2 && i == i_nan);
+                    ck_assert_msg(!isnan(y[i * x.channels + c]) == !expected,
+                                  "%s, case %d, at %zu: y[%zu][%zu]", form_name[_i], where, at, i, c);
+                }
+        }
+}
+END_TEST
+
+/* ---- what it stands on ----------------------------------------------- */
+
+/* It depends on channels and the block alone; at 64 channels it is smaller than the matrix of scores from 200 tokens
+ * on. Sizes that overflow are rejected. */
+START_TEST(the_workspace_does_not_know_the_number_of_tokens)
+{
+    size_t reals, twice, huge = (size_t)-1 / 2;
+    ck_assert(attention_fast_workspace(&reals, 64, ATTENTION_BLOCK));
+    ck_assert_uint_lt(reals, 200 * 200);
+    ck_assert(attention_fast_workspace(&twice, 64, 2 * ATTENTION_BLOCK));
+    ck_assert_uint_lt(twice, 2 * reals);
+    ck_assert(!attention_fast_workspace(&reals, huge, 1));
+    ck_assert(!attention_fast_workspace(&reals, (size_t)-1, 1));
+    ck_assert(!attention_fast_workspace(&reals, 64, huge));
+    ck_assert(!attention_fast_workspace(&reals, huge / 4, huge / 4));
+    ck_assert(!attention_fast_workspace(&reals, 63, ((size_t)-1 / 128 + 1) * LANES));   /* wraps to few */
+}
+END_TEST
+
+/* Queries and sums are 2 channels + 2 numbers for each query; a block of one group may be larger than the cache. 3136
+ * queries of 96 channels are 5 blocks of 672, or an even number for two threads. */
+START_TEST(blocks_of_queries_fit_the_cache_and_are_shared_evenly)
+{
+    size_t group = 3 * LANES;
+    for (size_t queries = 1; queries <= 4000; queries += 119)
+        for (size_t channels = 1; channels <= 700; channels += 99)
+            for (size_t heads = 0; heads <= 30; heads++)
+                for (size_t threads = 1; threads <= 9; threads++) {
+                    size_t block = attention_block(queries, channels, heads, threads);
+                    ck_assert(block && block % group == 0);
+                    ck_assert(block == group || block * (2 * channels + 2) * sizeof(real) <= ATTENTION_BYTES);
+                }
+    if (sizeof(real) == sizeof(float) && LANES == 16) ck_assert_uint_eq(attention_block(3136, 96, 1, 1), 672);
+    ck_assert_uint_eq(((3136 - 1) / attention_block(3136, 96, 1, 2) + 1) % 2, 0);
+}
+END_TEST
+
+static real exp2_of(real x)
+{
+    lanes all = (lanes){0} + x;
+    return exp2_lanes(all)[LANES - 1];
+}
+
+/* Tolerance, 1.5 ulp: half for the rounding of 1 + f g; |f g| <= 0.293 where an ulp is u, times the errors of g, of its
+ * coefficients and of the product, 1.5 u + 0.6 u + u; 0.04 for the polynomial.  Whole numbers are exact. */
+START_TEST(powers_of_two_err_by_one_ulp)
+{
+    const double lowest = sizeof(real) == 4 ? -126 : -1022, range[][2] = {{lowest, 9}, {-1, 1}};
+    const int points = 1000000;
+    for (size_t n = 0; n < COUNT(range); n++) {
+        double worst = 0, off = 0;
+        for (int p = 0; p < points; p++) {
+            real x = (real)(range[n][0] + (range[n][1] - range[n][0]) * p / points);
+            long double exact = exp2l((long double)x), ulp = ldexpl(REAL_EPSILON, ilogbl(exact));
+            double error = (double)(fabsl((long double)exp2_of(x) - exact) / ulp);
+            double wrong = (double)(fabsl((long double)exp2_of(x * (1 - 2 * REAL_EPSILON)) - exact) / ulp);
+            worse(&worst, error);
+            worse(&off, wrong);
+        }
+        within(n ? "2^x for |x| <= 1, in ulps" : "2^x, in ulps", worst, 1.5);
+        beyond("arguments off by 4 u", off, 1.5);
+    }
+    for (int k = (int)lowest; k <= 9; k++) ck_assert(exp2_of((real)k) == (real)ldexp(1, k));
+}
+END_TEST
+
+/* Below the normal numbers, also at -inf; NaN stays NaN. */
+START_TEST(powers_of_two_vanish_far_below)
+{
+    static const double factor[] = {1, 1.003, 1.5, 10, 1e3, 1e7, 1e20, 1e35};
+    const double lowest = sizeof(real) == 4 ? -126.6 : -1022.6;
+    for (size_t n = 0; n < COUNT(factor); n++) ck_assert(exp2_of((real)(lowest * factor[n])) == 0);
+    ck_assert(exp2_of(-INFINITY) == 0);
+    ck_assert(isnan(exp2_of(NAN)) && isnan(exp2_of(-NAN)));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("Attention");
+    TCase *equal = add_case(suite, "two forms, one result");
+    tcase_add_loop_test(equal, tiled_attention_is_the_equation, 0, (int)COUNT(size));
+    tcase_add_loop_test(equal, the_reversed_table_is_the_toeplitz_matrix, 0, (int)COUNT(embedding));
+    tcase_add_loop_test(equal, tiled_attention_adds_relative_positions, 0, (int)COUNT(embedding));
+
+    TCase *theorems = add_case(suite, "theorems");
+    tcase_add_loop_test(theorems, self_attention_ignores_the_order_of_tokens, 0, FORMS);
+    tcase_add_loop_test(theorems, keys_may_fall_in_any_tile, 0, FORMS);
+    tcase_add_test(theorems, blocks_of_queries_change_no_bit);
+    tcase_add_loop_test(theorems, weights_sum_to_one, 0, FORMS);
+    tcase_add_test(theorems, equal_scores_give_the_mean);
+    tcase_add_loop_test(theorems, repeated_keys_leave_the_mean, 0, FORMS);
+    tcase_add_loop_test(theorems, one_key_returns_its_value, 0, FORMS);
+    tcase_add_loop_test(theorems, a_constant_score_changes_nothing, 0, FORMS);
+    tcase_add_loop_test(theorems, large_scores_do_not_overflow, 0, FORMS);
+    tcase_add_loop_test(theorems, rising_scores_are_rescaled, 0, 2);
+    tcase_add_loop_test(theorems, steps_between_tiles_are_rescaled, 0, (int)COUNT(stairs));
+    tcase_add_loop_test(theorems, tiles_are_summed_from_zero, 0, 2);
+    tcase_add_loop_test(theorems, one_large_score_is_found_anywhere, 0, FORMS);
+    tcase_add_loop_test(theorems, minus_infinity_takes_a_key_away, 0, FORMS);
+    tcase_add_loop_test(theorems, nan_reaches_the_output, 0, FORMS);
+
+    TCase *ground = add_case(suite, "what it stands on");
+    tcase_add_test(ground, the_workspace_does_not_know_the_number_of_tokens);
+    tcase_add_test(ground, blocks_of_queries_fit_the_cache_and_are_shared_evenly);
+    tcase_add_test(ground, powers_of_two_err_by_one_ulp);
+    tcase_add_test(ground, powers_of_two_vanish_far_below);
+    return run_suite(suite);
+}

@@ -1,0 +1,188 @@
+/* test_msa_golden.c -- self-attention as an operator: its forms agree with each other and with PyTorch; its costs
+ *
+ * The tests that the exact field compiles, too, stand in test_msa.c. */
+
+#include <string.h>
+#include "../support/battery.h"
+#include "msa_case.h"
+
+/* Grids of one to three axes; windows, shifted and not; ghost heads; biases and R left out; channels that fill no
+ * vector, more queries than a block, more images than a chunk. */
+static const struct battery_case sizes[] = {
+    {"--grid 1", 1, 1, "", ""},
+    {"--grid 7 --heads 3", 2, 6, "", ""},
+    {"--grid 1x5 --heads 1", 1, 3, "", "rpe b_qkv"},
+    {"--grid 13x7 --heads 2", 2, 34, "", ""},
+    {"--grid 14x14 --heads 12", 1, 192, "", "w_o"},
+    {"--grid 2x3x4 --heads 2 --scale 0.3", 3, 8, "", "b_o"},
+    {"--grid 6x4 --heads 2 --window 2", 2, 8, "", ""},
+    {"--grid 14x14 --heads 3 --window 7", 2, 96, "", "b_qkv w_o"},
+    {"--grid 11x11 --window 11", 1, 5, "", "rpe"},
+    {"--grid 22x11 --window 11 --heads 2", 1, 4, "", ""},
+    {"--grid 4x4 --window 1", 1, 4, "", ""},
+    {"--grid 20x20 --heads 2", 5, 8, "", "b_o"},
+    {"--grid 21x21 --window 7 --heads 2", 5, 8, "", "w_o"},
+    {"--grid 4x6 --window 2 --shift 0 --heads 2", 2, 8, "", ""},
+    {"--grid 4x6 --window 2 --shift 1 --heads 2", 2, 8, "", ""},
+    {"--grid 3x9 --window 3 --shift 1", 1, 5, "", "b_o"},
+    {"--grid 9x3 --window 3 --shift 2 --heads 2", 3, 8, "", "rpe"},
+    {"--grid 10x5 --window 5 --shift 1 --heads 2", 2, 34, "", ""},
+    {"--grid 5x10 --window 5 --shift 2 --heads 2", 2, 34, "", "w_o b_qkv"},
+    {"--grid 10x15 --window 5 --shift 3 --heads 3", 1, 18, "", ""},
+    {"--grid 5x5 --window 5 --shift 4", 1, 3, "", "rpe b_o"},
+    {"--grid 14x14 --heads 3 --window 7 --shift 3", 2, 96, "", ""},
+    {"--grid 7x7 --heads 3 --window 7 --shift 3 --scale 0.2", 2, 24, "", ""},
+    {"--grid 11x22 --window 11 --shift 5", 1, 16, "", ""},
+    {"--grid 1 --lambda 1", 1, 1, "", ""},
+    {"--grid 7 --heads 3 --lambda 2", 2, 6, "", ""},
+    {"--grid 1x5 --lambda 1", 1, 3, "", "rpe b_qkv"},
+    {"--grid 13x7 --heads 2 --gamma 0.25", 2, 34, "", ""},
+    {"--grid 5x3 --heads 2 --lambda 0 --gamma -1.5 --head-map block", 2, 8, "", "ghost_mul w_o"},
+    {"--grid 14x14 --heads 3 --head-map block", 1, 48, "", ""},
+    {"--grid 2x3x4 --heads 2 --scale 0.3 --lambda -2", 3, 8, "", "b_o"},
+    {"--grid 33 --heads 2 --lambda 1", 1, 66, "", "rpe"},
+    {0},
+};
+
+static const struct battery_case kinds[] = {
+    {"--grid 7x5 --heads 3", 2, 9, "", ""},
+    {"--grid 5x10 --heads 2 --window 5 --shift 2", 2, 10, "", ""},
+    {"--grid 5x3 --heads 2 --lambda 1", 2, 6, "", ""},
+    {0},
+};
+
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 7x5 --heads 3", 2, 9, "", ""}, 33, NULL},
+    {{"--grid 5x3 --heads 2 --lambda 1", 2, 6, "", ""}, 33, NULL},
+    {{0}, 0, NULL},
+};
+
+static const char *const golden[] = {
+    "msa_plain_line", "msa_plain_block", "msa_windows", "msa_shifted", "msa_shifted_wide", "msa_shifted_whole",
+    "msa_shifted_swin", "msa_shifted_rows", "msa_ghost", "msa_ghost_line", "msa_ghost_added",
+    "msa_public", "msa_public_shift", NULL,
+};
+
+/* PyTorch projects x itself: sqrt C roundings for each projection, which also pass through scores below 12. */
+static double golden_tolerance(struct trial *t)
+{
+    return msa_tolerance(&t->problem) + 8 * 12 * sqrt((double)msa_resolved(&t->problem).heads.C) * UNIT_ROUNDOFF;
+}
+
+static const struct battery_error errors[] = {
+    {"--grid 4x4 --shift 1", "option --shift: found without --window, expected windows to shift", 4},
+    {"--grid 4x4 --shift 0", "option --shift: found without --window", 4},
+    {"--grid 4x4 --window 2 --shift 2", "option --shift: found 2, expected less than the window's edge, 2", 4},
+    {"--grid 6x4 --window 4 --shift 1", "option --window: found 4, expected a divisor of 6 and 4", 4},
+    {"--grid 4x4 --window 2 --lambda 1", "option --lambda: found with --window, expected no ghost head in windows", 4},
+    {"--grid 4x4 --window 2 --gamma 0", "option --gamma: found with --window", 4},
+    {"--grid 4x4 --window 2 --head-map block", "option --head-map: found with --window", 4},
+    {"--grid 4x4 --head-map head", "option --head-map: found 'head', expected one of modulo|block", 4},
+    {0},
+};
+
+static const struct battery_case counted[] = {
+    {"--grid 6x9 --heads 2 --window 3 --shift 1", 2, 8, "", ""},
+    {"--grid 5x5 --heads 1 --window 5 --shift 2", 1, 3, "", ""},
+    {"--grid 6x4 --heads 2 --window 2", 1, 4, "", ""},
+    {"--grid 3x5 --heads 2", 1, 4, "", ""},
+    {"--grid 2x7 --heads 2 --lambda 2", 2, 6, "", ""},
+    {"--grid 5 --heads 3 --lambda 0 --gamma 0.5", 1, 6, "", ""},
+    {0},
+};
+
+/* One and two heads, with and without R and a ghost head. */
+static const struct battery_case memory[] = {
+    {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o rpe"},
+    {"--grid 16x20 --heads 1", 1, 8, "", "w_o b_o"},
+    {"--grid 16x20 --heads 1 --gamma 1", 1, 8, "", "w_o b_o rpe"},
+    {"--grid 16x20 --heads 1 --gamma 1", 1, 8, "", "w_o b_o"},
+    {"--grid 16x20 --heads 2", 1, 8, "", "w_o b_o rpe"},
+    {"--grid 16x20 --heads 2", 1, 8, "", "w_o b_o"},
+    {"--grid 16x20 --heads 2 --gamma 1", 1, 8, "", "w_o b_o rpe"},
+    {"--grid 16x20 --heads 2 --gamma 1", 1, 8, "", "w_o b_o"},
+    {0},
+};
+
+/* The table of reference/msa.h: the map of all pairs, as much again for R, and with a ghost head h maps more and its
+ * two matrices; q, k, v and the copies of a head. */
+static double stated(const struct problem *p, const struct form *form)
+{
+    const struct msa_problem m = msa_resolved(p);
+    double N = (double)m.heads.N, C = (double)m.heads.C, c = (double)m.c, P = (double)m.windows.tokens.offsets;
+    double head = m.ghost.add ? (double)m.heads.h * N * N + 2 * C * P + 2 * N * c : 4 * N * c;
+    if (strcmp(form->name, "naive")) return -1;
+    return (3 * N * C + (m.rpe ? 2 : 1) * N * N + head) * sizeof(real);
+}
+
+/* Along an axis of n tokens the fast form multiplies n s - 2 t (s - t) pairs, and the naive form n s; a ghost head
+ * costs half as much again, 3 N^2 C.  Pairs are counted token by token. */
+static const struct { size_t seen, all; } pairs[] = {       /* of the cases in counted */
+    {(6 * 3 - 4) * (9 * 3 - 4), 18 * 27}, {13 * 13, 25 * 25}, {12 * 8, 12 * 8}, {225, 225}, {196, 196}, {25, 25},
+};
+START_TEST(pairs_across_a_seam_are_not_multiplied)
+{
+    struct trial t = trial(counted[_i].options, &msa, counted[_i].batch, counted[_i].channels, "", "");
+    const struct msa_problem m = msa_resolved(&t.problem);
+    const struct windows *w = &m.windows;
+    size_t seen = 0;
+    for (size_t i = 0; i < m.heads.N; i++)
+        for (size_t j = 0; j < m.heads.N; j++) {
+            size_t window = windows_of(w, i), side = windows_side_of(w, window, windows_entry(w, i));
+            seen += window == windows_of(w, j) && side == windows_side_of(w, window, windows_entry(w, j));
+        }
+    ck_assert_uint_eq(seen, pairs[_i].seen);
+    double B = (double)m.heads.B, products = (m.ghost.add ? 3 : 2) * B * (double)m.heads.C, all = (double)pairs[_i].all;
+    ck_assert(trial_hearts(&t, operator_form(&msa, "fast")) == products * (double)seen);
+    ck_assert(trial_hearts(&t, operator_form(&msa, "naive")) == products * all + B * (double)m.heads.h * all);
+}
+END_TEST
+
+/* Twice the edge of the grid: about 4 times the peak of the fast form, about 16 times that of the naive form. */
+START_TEST(tiles_need_no_square)
+{
+    struct trial small = trial("--grid 16x16", &msa, 1, 8, "", "rpe");
+    struct trial large = trial("--grid 32x32", &msa, 1, 8, "", "rpe");
+    const struct form *naive = operator_form(&msa, "naive"), *fast = operator_form(&msa, "fast");
+    ck_assert_double_gt(trial_peak(&large, naive) / trial_peak(&small, naive), 12);
+    ck_assert_double_lt(trial_peak(&large, fast) / trial_peak(&small, fast), 4.1);
+}
+END_TEST
+
+/* A file with ghost_add and a window is an error, and so is a power without a value. */
+START_TEST(ghost_heads_have_no_windows_and_no_roots)
+{
+    struct problem p;
+    struct tensor list[3] = {{0}};
+    struct tensors file = {3, list};
+    succeeds(tensor_create(&list[0], "x", 3, LIST(size_t, 1, 16, 4)));
+    succeeds(tensor_create(&list[1], "w_qkv", 2, LIST(size_t, 12, 4)));
+    succeeds(tensor_create(&list[2], "ghost_add", 2, LIST(size_t, 4, 49)));
+    succeeds(problem_create(&p, &msa, 4, LIST(const char *, "--grid", "4x4", "--window", "2")));
+    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, "tensor ghost_add: not of this operator with these options");
+    for (size_t n = 0; n < COUNT(list); n++) tensor_release(&list[n]);
+
+    struct trial t = trial("--grid 3x3 --lambda 2", &msa, 1, 4, "", "");
+    real *bases = trial_tensor(&t, "ghost_mul"), *block;
+    ck_assert(bases[0] != 0);
+    p = shaped("--grid 3x3 --lambda 0.5", &msa, 1, 4, "", "");
+    refused(problem_draw(&p, 1, &block), STATUS_BAD_INPUT, "to the power 0.5, expected bases of at least 0");
+    memory_free(block);
+}
+END_TEST
+
+int main(void)
+{
+    static const struct battery tables = {
+        .operator = &msa, .tolerance = msa_tolerance, .golden_trial = golden_tolerance, .sizes = sizes, .kinds = kinds,
+        .nan = nan_cases, .golden = golden, .errors = errors, .counted = counted, .memory = memory, .stated = stated,
+        .slack = 1024,
+    };
+    Suite *suite = suite_create("msa, forms and golden vectors");
+    add_battery(suite, &tables);
+    TCase *own = add_case(suite, "msa alone");
+    tcase_add_loop_test(own, pairs_across_a_seam_are_not_multiplied, 0, (int)COUNT(pairs));
+    tcase_add_test(own, tiles_need_no_square);
+    tcase_add_test(own, ghost_heads_have_no_windows_and_no_roots);
+    return run_suite(suite);
+}

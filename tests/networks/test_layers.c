@@ -1,0 +1,544 @@
+/* test_layers.c -- each layer computes its equation of reference/networks/layers/layers.h
+ *
+ * A layer has one form, so its equation is written here again, in double, for one output at a time, by coordinates.
+ * The properties of all operators hold for layers too (test_promises.c). */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/roundoff.h"
+#include "../support/support.h"
+#include "../../reference/networks/layers/layers.h"
+
+/* ---- layers by coordinates ------------------------------------------- */
+
+/* A problem and its input. */
+struct input {
+    const struct problem *p;
+    const real *x;
+    size_t B, N, C;
+    grid in, out;
+};
+
+static double at(const struct input *t, const char *name, size_t i)
+{
+    const real *data = problem_tensor(t->p, name);
+    return data ? (double)data[i] : 0;
+}
+
+static size_t size_of(const struct input *t, const char *letter) { return problem_size(t->p, letter); }
+static double expected_gelu(double x) { return x * (1 + erf(x / sqrt(2))) / 2; }
+
+static bool inside(const grid *g, const ptrdiff_t place[GRID_AXES])
+{
+    for (int a = 0; a < g->axes; a++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a grid has GRID_AXES axes at most */
+        if (place[a] < 0 || place[a] >= (ptrdiff_t)g->size[a]) return false;
+    return true;
+}
+
+/* x of an image at coordinates; 0 off the grid. */
+static double x_at(const struct input *t, size_t b, const ptrdiff_t place[GRID_AXES], size_t c)
+{
+    size_t index[GRID_AXES] = {0};
+    if (!inside(&t->in, place)) return 0;
+    for (int a = 0; a < t->in.axes; a++) index[a] = (size_t)place[a];
+    return (double)t->x[(b * t->N + grid_index(&t->in, index)) * t->C + c];
+}
+
+/* Where entry m of the window of output n is. */
+static void window_place(ptrdiff_t from[GRID_AXES], const grid *out, size_t n, size_t m, const size_t size[],
+                         const size_t stride[], const size_t pad[])
+{
+    size_t place[GRID_AXES];
+    grid_coordinates(place, out, n);
+    for (int a = out->axes - 1; a >= 0; a--) {
+        from[a] = (ptrdiff_t)(place[a] * stride[a] + m % size[a]) - (ptrdiff_t)pad[a];
+        m /= size[a];
+    }
+}
+
+static const size_t origin[GRID_AXES], ones[] = {1, 1, 1}, twos[] = {2, 2, 2}, threes[] = {3, 3, 3};
+
+static double expected_patch(const struct input *t, size_t b, size_t n, size_t d)
+{
+    size_t M = size_of(t, "M");
+    double sum = at(t, "b", d);
+    struct lookup names = {.problem = t->p};
+    const size_t *size = lookup_sizes(&names, "size"), *stride = lookup_sizes(&names, "stride");
+    const size_t *pad = lookup_sizes(&names, "pad");
+    for (size_t m = 0; m < M; m++) {
+        ptrdiff_t from[GRID_AXES] = {0};
+        window_place(from, &t->out, n, m, size, stride[0] ? stride : size, pad);
+        for (size_t c = 0; c < t->C; c++) sum += at(t, "w", (d * t->C + c) * M + m) * x_at(t, b, from, c);
+    }
+    return sum;
+}
+
+static double expected_depthwise(const struct input *t, size_t b, size_t n, size_t c)
+{
+    size_t M = size_of(t, "M"), half[GRID_AXES] = {0};
+    bool learned = problem_tensor(t->p, "w") != NULL;
+    double sum = at(t, "b", c);
+    struct lookup names = {.problem = t->p};
+    const size_t *size = lookup_sizes(&names, "size");
+    for (int a = 0; a < t->in.axes; a++) half[a] = size[a] / 2;
+    for (size_t m = 0; m < M; m++) {
+        ptrdiff_t from[GRID_AXES] = {0};
+        window_place(from, &t->in, n, m, size, ones, half);
+        sum += (learned ? at(t, "w", c * M + m) : 1 / (double)M) * x_at(t, b, from, c);
+    }
+    return sum;
+}
+
+/* sum_c w_kc x_c + b_k of a token; off the grid it is 0, without bias. */
+static double mapped(const struct input *t, const char *w, const char *bias, size_t b, const ptrdiff_t place[GRID_AXES],
+                     size_t k)
+{
+    double sum = at(t, bias, k);
+    if (!inside(&t->in, place)) return 0;
+    for (size_t c = 0; c < t->C; c++) sum += at(t, w, k * t->C + c) * x_at(t, b, place, c);
+    return sum;
+}
+
+static double expected_mlp(const struct input *t, size_t b, size_t n, size_t c)
+{
+    size_t hidden = size_of(t, "r") * t->C;
+    double sum = at(t, "b_2", c);
+    ptrdiff_t from[GRID_AXES] = {0};
+    for (size_t k = 0; k < hidden; k++) {
+        window_place(from, &t->in, n, 0, ones, ones, origin);
+        double value = mapped(t, "w_1", "b_1", b, from, k);
+        if (problem_given(t->p, "depthwise")) value = at(t, "conv_b", k);
+        for (size_t m = 0; m < 9 && problem_given(t->p, "depthwise"); m++) {
+            window_place(from, &t->in, n, m, threes, ones, ones);
+            value += at(t, "conv_w", k * 9 + m) * mapped(t, "w_1", "b_1", b, from, k);
+        }
+        sum += at(t, "w_2", c * hidden + k) * expected_gelu(value);
+    }
+    return sum;
+}
+
+static double expected_linear(const struct input *t, size_t b, size_t n, size_t d)
+{
+    ptrdiff_t place[GRID_AXES] = {0};
+    window_place(place, &t->in, n, 0, ones, ones, origin);
+    double value = mapped(t, "w", "b", b, place, d);
+    return problem_given(t->p, "gelu") ? expected_gelu(value) : value;
+}
+
+/* Number k of a row, normalised over the row. */
+static double normalised(const double *row, size_t count, size_t k, double epsilon)
+{
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < count; i++) mean += row[i] / (double)count;
+    for (size_t i = 0; i < count; i++) variance += (row[i] - mean) * (row[i] - mean) / (double)count;
+    return (row[k] - mean) / sqrt(variance + epsilon);
+}
+
+static double expected_norm(const struct input *t, size_t b, size_t n, size_t c)
+{
+    double row[64] = {0}, epsilon = problem_number(t->p, "epsilon");
+    ck_assert_uint_le(t->C, COUNT(row));
+    for (size_t i = 0; i < t->C; i++) row[i] = (double)t->x[(b * t->N + n) * t->C + i];
+    double value = problem_tensor(t->p, "var") ? (row[c] - at(t, "mean", c)) / sqrt(at(t, "var", c) + epsilon)
+                                               : normalised(row, t->C, c, epsilon);
+    return value * at(t, "g", c) + at(t, "b", c);
+}
+
+static double expected_merge(const struct input *t, size_t b, size_t n, size_t d)
+{
+    static const size_t by_columns[] = {0, 2, 1, 3};
+    double row[256], sum = 0;
+    size_t four = 4 * t->C;
+    ck_assert_uint_le(four, COUNT(row));
+    for (size_t k = 0; k < four; k++) {
+        ptrdiff_t from[GRID_AXES] = {0};
+        window_place(from, &t->out, n, by_columns[k / t->C], twos, twos, origin);
+        row[k] = x_at(t, b, from, k % t->C);
+    }
+    for (size_t k = 0; k < four; k++)
+        sum += at(t, "w", d * four + k) * (normalised(row, four, k, 1e-5) * at(t, "norm_g", k) + at(t, "norm_b", k));
+    return sum;
+}
+
+/* x between tokens: every token of the plane, weighted by a tent of width 1 around it. */
+static double between(const struct input *t, size_t b, double y, double z, size_t c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->in.size[0]; i++)
+        for (size_t j = 0; j < t->in.size[1]; j++) {
+            const ptrdiff_t place[GRID_AXES] = {(ptrdiff_t)i, (ptrdiff_t)j, 0};
+            sum += fmax(0, 1 - fabs(y - (double)i)) * fmax(0, 1 - fabs(z - (double)j)) * x_at(t, b, place, c);
+        }
+    return sum;
+}
+
+static double expected_deform(const struct input *t, size_t b, size_t n, size_t d)
+{
+    ptrdiff_t from[GRID_AXES] = {0};
+    double sum = at(t, "b", d);
+    for (size_t tap = 0; tap < 4; tap++) {
+        double move[2];
+        for (size_t o = 0; o < 2; o++) {
+            move[o] = at(t, "offset_b", 2 * tap + o);
+            for (size_t m = 0; m < 4; m++) {
+                window_place(from, &t->out, n, m, twos, twos, origin);
+                for (size_t c = 0; c < t->C; c++)
+                    move[o] += at(t, "offset_w", ((2 * tap + o) * t->C + c) * 4 + m) * x_at(t, b, from, c);
+            }
+        }
+        window_place(from, &t->out, n, tap, twos, twos, origin);
+        for (size_t c = 0; c < t->C; c++)
+            sum += at(t, "w", (d * t->C + c) * 4 + tap)
+                 * between(t, b, (double)from[0] + move[0], (double)from[1] + move[1], c);
+    }
+    sum = (sum - at(t, "norm_mean", d)) / sqrt(at(t, "norm_var", d) + 1e-5);
+    return expected_gelu(sum * at(t, "norm_g", d) + at(t, "norm_b", d));
+}
+
+static double expected_position(const struct input *t, size_t b, size_t n, size_t c)
+{
+    return (double)t->x[(b * t->N + n) * t->C + c] + at(t, "table", n * t->C + c);
+}
+
+static double expected_head(const struct input *t, size_t b, size_t n, size_t k)
+{
+    double sum = at(t, "b", k);
+    (void)n;
+    for (size_t m = 0; m < t->N; m++)
+        for (size_t c = 0; c < t->C; c++)
+            sum += at(t, "w", k * t->C + c) * (double)t->x[(b * t->N + m) * t->C + c] / (double)t->N;
+    return sum;
+}
+
+/* ---- the cases ---------------------------------------------------------------- */
+
+typedef double entry(const struct input *, size_t b, size_t n, size_t c);
+
+/* Overlaps, gaps and paddings, one, two and three axes, windows larger than the grid, channels that fill no
+ * vector and several, more images than one, and no biases. */
+static const struct { const struct declaration *layer; entry *expected; const char *options; size_t batch, channels;
+                      const char *sizes, *without; } layer[] = {
+    {&layer_patch, expected_patch, "--grid 8x12 --size 4 --channels 5", 2, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 9x7 --size 3 --stride 2 --pad 1 --channels 6", 2, 5, "", "b"},
+    {&layer_patch, expected_patch, "--grid 15x8 --size 7 --stride 4 --pad 3 --channels 4", 1, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 7x9 --size 2x3 --stride 3x1 --pad 0x2 --channels 3", 1, 17, "", ""},
+    {&layer_patch, expected_patch, "--grid 11 --size 4 --stride 3 --pad 2 --channels 2", 2, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 5x6x4 --size 3x2x2 --stride 2x2x1 --pad 1x0x1 --channels 4", 2, 3, "", ""},
+    {&layer_patch, expected_patch, "--grid 2x2 --size 5 --pad 3 --stride 2 --channels 3", 1, 2, "", ""},
+    {&layer_patch, expected_patch, "--grid 40x44 --size 1 --channels 3", 1, 2, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 6x7 --size 3x3", 2, 19, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 7x5 --size 5x5", 1, 32, "", "b"},
+    {&layer_depthwise, expected_depthwise, "--grid 3x4x5 --size 3x1x5", 2, 7, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 2x2 --size 7x5", 1, 17, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 9 --size 3", 3, 1, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 6x5 --size 3x3 --kind mean", 2, 19, "", ""},
+    {&layer_depthwise, expected_depthwise, "--grid 2x3x4 --size 1x5x3 --kind mean", 1, 5, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 5x6", 2, 7, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 4 --ratio 1", 1, 5, "", "b_1 b_2"},
+    {&layer_mlp, expected_mlp, "--grid 24x24 --ratio 3", 1, 3, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 5x7 --depthwise", 2, 5, "", ""},
+    {&layer_mlp, expected_mlp, "--grid 1x9 --depthwise --ratio 2", 3, 9, "", "b_1"},
+    {&layer_mlp, expected_mlp, "--grid 23x24 --depthwise --ratio 2", 3, 2, "", "conv_b b_2"},
+    {&layer_linear, expected_linear, "--channels 9", 2, 7, "N=13", ""},
+    {&layer_linear, expected_linear, "--channels 1", 1, 20, "N=1", "b"},
+    {&layer_linear, expected_linear, "--channels 19 --gelu", 2, 7, "N=13", ""},
+    {&layer_linear, expected_linear, "--channels 513 --gelu", 3, 2, "N=300", "b"},
+    {&layer_norm_of_tokens, expected_norm, "", 2, 19, "N=7", ""},
+    {&layer_norm_of_tokens, expected_norm, "--epsilon 0.5", 1, 64, "N=3", ""},
+    {&layer_norm_of_tokens, expected_norm, "--kind batch", 2, 18, "N=5", ""},
+    {&layer_norm_of_tokens, expected_norm, "--kind batch --epsilon 0.1", 1, 1, "N=9", ""},
+    {&layer_merge, expected_merge, "--grid 4x6", 2, 5, "", ""},
+    {&layer_merge, expected_merge, "--grid 2x8", 1, 33, "", ""},
+    {&layer_deform, expected_deform, "--grid 6x8", 2, 5, "", ""},
+    {&layer_deform, expected_deform, "--grid 8x2", 1, 17, "", "b offset_b"},
+    {&layer_position, expected_position, "", 3, 17, "N=6", ""},
+    {&layer_head, expected_head, "--classes 10", 3, 17, "N=12", ""},
+    {&layer_head, expected_head, "--classes 1", 1, 33, "N=1", "b"},
+};
+
+static struct trial drawn(int n)
+{
+    return trial(layer[n].options, layer[n].layer, layer[n].batch, layer[n].channels, layer[n].sizes, layer[n].without);
+}
+
+/* y of a trial by the equations above. */
+static real *expected_output(const struct trial *t, entry *one)
+{
+    const struct problem *p = &t->problem;
+    int axes;
+    size_t shape[TENSOR_AXES], i = 0;
+    real *y = zeros(t->outputs);
+    struct input in = {.p = p, .x = t->x, .B = problem_size(p, "B"), .N = problem_size(p, "N"),
+                       .C = problem_size(p, "C"), .in = p->grid, .out = layer_grid(p)};
+    succeeds(problem_output_shape(p, &axes, shape));
+    size_t tokens = axes == 3 ? shape[1] : 1, channels = shape[axes - 1];
+    for (size_t b = 0; b < in.B; b++)
+        for (size_t n = 0; n < tokens; n++)
+            for (size_t c = 0; c < channels; c++) y[i++] = (real)one(&in, b, n, c);
+    return y;
+}
+
+/* Largest error against 32 sqrt(T) u, T multiply-adds for an output (promises.h derives it); root mean square against
+ * the statistical bound of roundoff.h. */
+static void holds(const struct trial *t, const char *what, const real *expected, int threads)
+{
+    const struct problem *p = &t->problem;
+    const struct form *form = operator_form_at(p->declaration, 0), *other = sizeof(real) == 8 ? form : NULL;
+    double kappa = sensitivity(p, t->x, reference(p, t->x));
+    double T = fmax(1, form_multiply_adds(form, p) / (double)t->outputs);
+    alike(what, trial_run(t, "layer", threads), expected, t->outputs, 32 * sqrt(T) * UNIT_ROUNDOFF,
+          statistical_bound(p, kappa, form, other));
+}
+
+START_TEST(layers_equal_their_equations)
+{
+    struct trial t = drawn(_i);
+    char what[160];
+    const real *expected = expected_output(&t, layer[_i].expected);
+    for (int threads = 1; threads <= 2; threads++) {
+        snprintf(what, sizeof what, "%s %s, %d thread%s", layer[_i].layer->name, layer[_i].options, threads,
+                 threads == 1 ? "" : "s");
+        holds(&t, what, expected, threads);
+    }
+    ck_assert(largest(expected, t.outputs) > 0);
+}
+END_TEST
+
+/* Windows times channels in times channels out, 8 C^2 and their like, at sizes where each term counts alone. */
+START_TEST(layers_cost_what_their_maps_do)
+{
+    static const struct { const char *options; const struct declaration *d; size_t B, C; const char *sizes;
+                          double cost; } one[] = {
+        {"--grid 8x12 --size 4 --channels 5", &layer_patch, 2, 3, "", 2 * 6 * 16 * 3 * 5},
+        {"--grid 9x7 --size 3 --stride 2 --pad 1 --channels 6", &layer_patch, 1, 5, "", 5 * 4 * 9 * 5 * 6},
+        {"--grid 6x7 --size 3x5", &layer_depthwise, 2, 19, "", 2 * 42 * 15 * 19},
+        {"--grid 5x6 --ratio 3", &layer_mlp, 2, 7, "", 2 * 30 * 2 * 3 * 49},
+        {"--grid 5x6 --depthwise", &layer_mlp, 1, 7, "", 30 * (8 * 49 + 36 * 7)},
+        {"--channels 9", &layer_linear, 2, 7, "N=13", 2 * 13 * 63},
+        {"--grid 4x6", &layer_merge, 2, 5, "", 2 * 6 * (8 * 25 + 12 * 5)},
+        {"--grid 4x6", &layer_deform, 2, 5, "", 2 * 6 * (8 * 25 + 32 * 5 + 16 * 5)},
+        {"--classes 10", &layer_head, 3, 17, "N=12", 3 * 17 * (12 + 10)},
+    };
+    for (size_t n = 0; n < COUNT(one); n++) {
+        struct problem p = shaped(one[n].options, one[n].d, one[n].B, one[n].C, one[n].sizes, "");
+        ck_assert_msg(form_multiply_adds(operator_form_at(one[n].d, 0), &p) == one[n].cost, "%s", one[n].d->name);
+    }
+}
+END_TEST
+
+/* ---- deformable sampling, by theorems ---------------------------------------------- */
+
+#define DEFORM "--grid 6x8"
+
+/* A deform whose taps all have the offset (dy, dx). */
+static struct trial moved_by(double dy, double dx)
+{
+    struct trial t = trial(DEFORM, &layer_deform, 2, 7, "", "");
+    trial_fill(&t, "offset_w", 0);
+    for (size_t o = 0; o < 8; o++) trial_tensor(&t, "offset_b")[o] = (real)(o % 2 ? dx : dy);
+    return t;
+}
+
+/* x moved by whole tokens, zeros from outside: what was at (i + dy, j + dx) is at (i, j). */
+static real *shifted(const struct trial *t, ptrdiff_t dy, ptrdiff_t dx)
+{
+    real *x = zeros(t->inputs);
+    for (size_t b = 0; b < 2; b++)
+        for (ptrdiff_t i = 0; i < 6; i++)
+            for (ptrdiff_t j = 0; j < 8; j++) {
+                const ptrdiff_t from[GRID_AXES] = {i + dy, j + dx};
+                if (inside(&t->problem.grid, from))
+                    memcpy(x + (b * 48 + (size_t)(i * 8 + j)) * 7,
+                           t->x + (b * 48 + (size_t)(from[0] * 8 + from[1])) * 7, 7 * sizeof *x);
+            }
+    return x;
+}
+
+/* A patch, with the norm's factors in its weights, and GELU. */
+START_TEST(deform_without_offsets_is_a_convolution)
+{
+    struct trial t = moved_by(0, 0), conv = trial(DEFORM " --size 2 --channels 14", &layer_patch, 2, 7, "", "");
+    memcpy(conv.x, t.x, t.inputs * sizeof *t.x);
+    for (size_t d = 0; d < 14; d++) {
+        double f = (double)trial_tensor(&t, "norm_g")[d] / sqrt((double)trial_tensor(&t, "norm_var")[d] + 1e-5);
+        for (size_t i = 0; i < 28; i++)
+            trial_tensor(&conv, "w")[d * 28 + i] = (real)((double)trial_tensor(&t, "w")[d * 28 + i] * f);
+        double shift = (double)trial_tensor(&t, "b")[d] - (double)trial_tensor(&t, "norm_mean")[d];
+        trial_tensor(&conv, "b")[d] = (real)(shift * f + (double)trial_tensor(&t, "norm_b")[d]);
+    }
+    real *y = trial_run(&conv, "layer", 1);
+    for (size_t i = 0; i < conv.outputs; i++) y[i] = (real)expected_gelu((double)y[i]);
+    holds(&t, "no offsets", y, 2);
+}
+END_TEST
+
+/* Exact: weights of 1 and 0 round nothing. */
+START_TEST(whole_offsets_shift_the_plane)
+{
+    static const struct { ptrdiff_t dy, dx; } move[] = {{1, 0}, {0, 1}, {-1, 2}, {3, -2}, {-6, 0}, {0, 8}, {100, 100}};
+    struct trial still = moved_by(0, 0);
+    for (size_t n = 0; n < COUNT(move); n++) {
+        struct trial t = moved_by((double)move[n].dy, (double)move[n].dx);
+        real *x = shifted(&t, move[n].dy, move[n].dx);
+        equal(trial_run(&t, "layer", 1), trial_run_on(&still, "layer", 1, x), t.outputs);
+    }
+}
+END_TEST
+
+/* The layer on a mixture of planes moved by whole offsets: bilinear before the norm and GELU, which are not linear. */
+START_TEST(fractions_of_offsets_mix_neighbours)
+{
+    static const struct { double dy, dx; } move[] = {{0.25, 0}, {0, -0.75}, {-0.5, 1.25}, {5.5, 0.5}, {-2.75, -7.5}};
+    struct trial still = moved_by(0, 0);
+    for (size_t n = 0; n < COUNT(move); n++) {
+        struct trial t = moved_by(move[n].dy, move[n].dx);
+        double top = floor(move[n].dy), left = floor(move[n].dx), down = move[n].dy - top, right = move[n].dx - left;
+        real *mixed = zeros(t.inputs);
+        for (int corner = 0; corner < 4; corner++) {
+            real *x = shifted(&t, (ptrdiff_t)top + corner / 2, (ptrdiff_t)left + corner % 2);
+            double share = (corner / 2 ? down : 1 - down) * (corner % 2 ? right : 1 - right);
+            mixed = sum_of(mixed, share, x, t.inputs);
+        }
+        holds(&t, "fractions", trial_run_on(&still, "layer", 1, mixed), 1);
+    }
+}
+END_TEST
+
+/* An offset of NaN makes NaN, a huge one zeros. */
+START_TEST(offsets_that_are_no_numbers_show)
+{
+    struct trial t = moved_by(1e30, -1e30), far = moved_by(100, 100), none = moved_by(0, (double)NAN);
+    equal(trial_run(&t, "layer", 1), trial_run(&far, "layer", 1), t.outputs);
+    real *y = trial_run(&none, "layer", 1);
+    for (size_t i = 0; i < t.outputs; i++) ck_assert(isnan((double)y[i]));
+}
+END_TEST
+
+/* ---- relations between layers -------------------------------------------------------- */
+
+/* HiLo, Sec. 4.2. Positive weights. Equal tokens have equal outputs; with the convolution those at an edge are less,
+ * at a corner least. One token reaches itself, or 3 x 3. Tolerance: 32 sqrt(T) u, T = 128 multiply-adds. */
+START_TEST(zero_padding_reveals_the_border)
+{
+    enum { EDGE = 6, N = EDGE * EDGE, C = 2 };
+    static const char *const weights[] = {"w_1", "w_2", "conv_w"};
+    for (int convolution = 0; convolution < 2; convolution++) {
+        struct trial t = trial(convolution ? "--grid 6x6 --depthwise" : "--grid 6x6", &layer_mlp, 1, C, "",
+                               "b_1 b_2 conv_b");
+        for (int w = 0; w < 2 + convolution; w++)
+            trial_put(&t, weights[w], uniform(3, trial_count(&t, weights[w]), 0.25, 1));
+        real *impulse = zeros(N * C);
+        impulse[(2 * EDGE + 3) * C] = 1;
+        const real *y = trial_run_on(&t, "layer", 1, filled(N * C, 1)), *middle = y + (2 * EDGE + 2) * C;
+        const real *seen = trial_run_on(&t, "layer", 1, impulse);
+        double apart = 0;
+        for (size_t i = 0; i < N; i++) {
+            size_t row = i / EDGE, column = i % EDGE;
+            bool border = row == 0 || row == EDGE - 1 || column == 0 || column == EDGE - 1;
+            bool near = row >= 1 && row <= 3 && column >= 2 && column <= 4;
+            if (border && convolution) ck_assert(y[i * C] < (real)0.99 * middle[0]);
+            else worse(&apart, relative_difference(y + i * C, middle, C));
+            ck_assert((seen[i * C] > 0) == (convolution ? near : row == 2 && column == 3));
+        }
+        within("equal tokens", apart, 32 * sqrt(128) * UNIT_ROUNDOFF);
+        if (convolution) ck_assert(y[0] < (real)0.99 * y[C] && y[0] < (real)0.99 * y[EDGE * C]);
+    }
+}
+END_TEST
+
+/* A norm undone by its gain, as the patch has mean 0, and a map that takes one channel of each token. */
+START_TEST(merge_reads_columns_first)
+{
+    struct trial t = trial("--grid 2x2", &layer_merge, 1, 2, "", "");
+    static const real patch[4][2] = {{1, -1}, {(real)0.5, (real)-0.5}, {(real)-0.25, (real)0.25},
+                                    {(real)1.5, (real)-1.5}};
+    for (size_t n = 0; n < 4; n++) memcpy(t.x + 2 * n, patch[n], sizeof patch[n]);
+    trial_fill(&t, "w", 0);
+    for (size_t d = 0; d < 4; d++) trial_tensor(&t, "w")[d * 8 + 2 * d] = 1;       /* channel 0 of each of the four */
+    trial_fill(&t, "norm_g", sqrt((1 + 0.25 + 0.0625 + 2.25) / 4 + 1e-5));
+    trial_fill(&t, "norm_b", 0);
+    const real expected[4] = {patch[0][0], patch[2][0], patch[1][0], patch[3][0]};
+    within("columns first", relative_difference(trial_run(&t, "layer", 1), expected, 4), 32 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* With mean 0, variance 1, epsilon 0, gain 1, bias 0 a batch norm, folded into factor and summand, changes no bit. */
+START_TEST(a_batch_norm_of_nothing_is_nothing)
+{
+    struct trial t = trial("--kind batch --epsilon 0", &layer_norm_of_tokens, 2, 17, "N=5", "");
+    trial_fill(&t, "g", 1);
+    trial_fill(&t, "var", 1);
+    trial_fill(&t, "b", 0);
+    trial_fill(&t, "mean", 0);
+    equal(trial_run(&t, "layer", 2), t.x, t.outputs);
+}
+END_TEST
+
+/* To the bit: equal channels are their own mean. 37 channels fill no whole vectors. */
+START_TEST(a_layer_norm_of_equal_channels_is_its_bias)
+{
+    struct trial t = trial("--epsilon 0.0000000001", &layer_norm_of_tokens, 2, 37, "N=3", "");
+    real *y = trial_run_on(&t, "layer", 1, filled(t.inputs, 1000.7));
+    for (size_t n = 0; n < t.outputs; n++) ck_assert(y[n] == trial_tensor(&t, "b")[n % 37]);
+}
+END_TEST
+
+START_TEST(layers_reject_wrong_options)
+{
+    static const struct { const struct declaration *d; const char *options, *says; } wrong[] = {
+        {&layer_patch, "--grid 4x4 --size 5 --channels 3", "expected at most 4"},
+        {&layer_patch, "--grid 4x4 --size 2x2x2 --channels 3", "found 3 axes"},
+        {&layer_patch, "--grid 4x4 --stride 0 --channels 3", "whole numbers from 1"},
+        {&layer_depthwise, "--grid 4x4 --size 2x2", "odd sizes"},
+        {&layer_depthwise, "--grid 4x4", "missing"},
+        {&layer_mlp, "--grid 2x4x4 --depthwise", "a grid of 3 axes"},
+        {&layer_merge, "--grid 3x4", "even sides"},
+        {&layer_deform, "--grid 4x3", "even sides"},
+        {&layer_norm_of_tokens, "--kind group", "layer|batch"},
+    };
+    for (size_t n = 0; n < COUNT(wrong); n++) {
+        struct problem p;
+        refused(shaped_openly(&p, wrong[n].options, wrong[n].d, 1, 3, "", "", 1), STATUS_BAD_INPUT, wrong[n].says);
+    }
+}
+END_TEST
+
+/* A layer's one form answers to "naive" and "fast"; it is found by its name, but is not in the list of operators. */
+START_TEST(layers_have_one_form)
+{
+    const struct declaration *d, *o;
+    int layers = 0;
+    for (; (d = layer_at(layers)); layers++) {
+        ck_assert_ptr_eq(layer_find(d->name), d);
+        ck_assert_ptr_eq(operator_find(d->name), d);
+        ck_assert_ptr_null(operator_form_at(d, 1));
+        ck_assert_ptr_eq(operator_form(d, "fast"), operator_form(d, "layer"));
+        ck_assert_ptr_eq(operator_form(d, "naive"), operator_form(d, "layer"));
+        ck_assert_ptr_null(operator_form(d, "fftw"));
+        for (int at_operator = 0; (o = operator_at(at_operator)); at_operator++) ck_assert_str_ne(o->name, d->name);
+    }
+    ck_assert_int_eq(layers, 9);
+    ck_assert_ptr_null(layer_find("msa"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("layers");
+    TCase *c = add_case(suite, "layers");
+    tcase_add_loop_test(c, layers_equal_their_equations, 0, (int)COUNT(layer));
+    tcase_add_test(c, layers_cost_what_their_maps_do);
+    tcase_add_test(c, deform_without_offsets_is_a_convolution);
+    tcase_add_test(c, whole_offsets_shift_the_plane);
+    tcase_add_test(c, fractions_of_offsets_mix_neighbours);
+    tcase_add_test(c, offsets_that_are_no_numbers_show);
+    tcase_add_test(c, zero_padding_reveals_the_border);
+    tcase_add_test(c, merge_reads_columns_first);
+    tcase_add_test(c, a_batch_norm_of_nothing_is_nothing);
+    tcase_add_test(c, a_layer_norm_of_equal_channels_is_its_bias);
+    tcase_add_test(c, layers_reject_wrong_options);
+    tcase_add_test(c, layers_have_one_form);
+    return run_suite(suite);
+}

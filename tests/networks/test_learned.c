@@ -1,0 +1,178 @@
+/* test_learned.c -- trained networks answer as PyTorch does
+ *
+ * Five tiny networks, one for each operator, trained on Fashion-MNIST by tests/pytorch/train.py; weights and answers
+ * are in tests/golden/learned/. Without the data set every test here is skipped. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/roundoff.h"
+#include "../support/support.h"
+#include "../../reference/io/images.h"
+#include "../../reference/io/safetensors.h"
+#include "../../reference/networks/network.h"
+
+enum { IMAGES = 1000, BATCH = 50, FEW = 20, CLASSES = 10, PIXELS = 28 * 28 };
+
+static const char *const operators[] = {"lisa", "structsa", "elsa", "chopd", "hilo"};
+
+/* A network with its weights, ready to run, and PyTorch's answers. */
+struct trained {
+    const char *name;
+    struct tensors weights, answers;
+    struct network network;
+    const real *logits, *predictions;           /* [IMAGES][CLASSES], [10000] */
+};
+
+static const struct tensor *found(const struct tensors *file, const char *name)
+{
+    const struct tensor *t = tensors_find(file, name);
+    ck_assert_msg(t != NULL, "no tensor %s", name);
+    return t;
+}
+
+static void make(struct network *n, const char *operator, const struct tensors *weights, const char *form, size_t batch)
+{
+    char name[40];
+    snprintf(name, sizeof name, "learned-%s", operator);
+    const struct network_request request = {.form = form, .batch = batch, .threads = 2};
+    succeeds(network_create(n, network_find(name), &request));
+    succeeds(network_bind(n, weights));
+    succeeds(network_place(n));
+}
+
+static void enter(struct trained *t, int operator)
+{
+    char path[96];
+    t->name = operators[operator];
+    snprintf(path, sizeof path, "tests/golden/learned/%s.safetensors", t->name);
+    succeeds(safetensors_read(&t->weights, path));
+    snprintf(path, sizeof path, "tests/golden/learned/%s-answers.safetensors", t->name);
+    succeeds(safetensors_read(&t->answers, path));
+    make(&t->network, t->name, &t->weights, "fast", BATCH);
+    t->logits = found(&t->answers, "y_expected")->data;
+    t->predictions = found(&t->answers, "predictions")->data;
+}
+
+static void leave(struct trained *t)
+{
+    network_release(&t->network);
+    tensors_release(&t->weights);
+    tensors_release(&t->answers);
+}
+
+static real *first_images(size_t count)
+{
+    struct image_set set;
+    real *pixels = zeros(count * PIXELS);
+    succeeds(image_set_open(&set, IMAGES_DEFAULT));
+    succeeds(image_set_read(pixels, &set, 0, count));
+    image_set_close(&set);
+    return pixels;
+}
+
+/* logits [images][CLASSES], one batch of the network at a time. */
+static real *classify(struct network *n, const real *pixels, size_t images)
+{
+    real *logits = zeros(images * CLASSES);
+    for (size_t b = 0; b < images; b += n->batch)
+        succeeds(network_run(n, logits + b * CLASSES, pixels + b * PIXELS, NULL));
+    return logits;
+}
+
+static size_t class_of(const real *logits)
+{
+    size_t best = 0;
+    for (size_t c = 1; c < CLASSES; c++)
+        if (logits[c] > logits[best]) best = c;
+    return best;
+}
+
+/* The best logit less the second. */
+static double margin(const real *logits)
+{
+    size_t best = class_of(logits);
+    double second = -INFINITY;
+    for (size_t c = 0; c < CLASSES; c++)
+        if (c != best) second = fmax(second, (double)logits[c]);
+    return (double)logits[best] - second;
+}
+
+/* kappa of the network (roundoff.h) at the first few images. */
+static double kappa_of(const struct trained *t, const real *images)
+{
+    struct network n;
+    make(&n, t->name, &t->weights, "fast", FEW);
+    double kappa = network_sensitivity(&n, images, classify(&n, images, FEW));
+    network_release(&n);
+    return kappa;
+}
+
+/* Tolerance: both of roundoff.h, T and kappa of the network: 2 kappa T u and (2 + 2/sqrt(m)) kappa sqrt(T) u. A class
+ * may differ only where PyTorch's two best logits are nearer than twice the first; fewer than 2 % are. */
+START_TEST(trained_networks_equal_pytorch)
+{
+    struct trained t;
+    if (!images_there("trained networks")) return;
+    enter(&t, _i);
+    const real *images = first_images(IMAGES);
+    double kappa = kappa_of(&t, images), T = network_terms(&t.network), safe = 2 * kappa * T * UNIT_ROUNDOFF;
+    double statistical = chance(IMAGES * CLASSES) * kappa * sqrt(T) * UNIT_ROUNDOFF;
+    real *logits = classify(&t.network, images, IMAGES);
+    printf("%s: kappa %.1f, T %.0f\n", t.name, kappa, T);
+    alike(t.name, logits, t.logits, IMAGES * CLASSES, safe, statistical);
+
+    /* Step 1: the classes. */
+    double near = 2 * safe * largest(t.logits, IMAGES * CLASSES);
+    size_t differ = 0, next = 0, ties = 0;
+    for (size_t b = 0; b < IMAGES; b++) {
+        size_t class = class_of(logits + b * CLASSES);
+        bool tie = margin(t.logits + b * CLASSES) <= near;
+        ck_assert_uint_eq((size_t)t.predictions[b], class_of(t.logits + b * CLASSES));
+        ties += tie;
+        differ += !tie && (real)class != t.predictions[b];
+        next += (real)class != t.predictions[b + 1];
+    }
+    printf("    %zu images with two classes nearer than %.2g\n", ties, near);
+    ck_assert_msg(differ == 0, "%s: %zu classes differ", t.name, differ);
+    ck_assert_msg(next > IMAGES / 2, "%s: %zu classes differ from the next image's", t.name, next);
+    ck_assert_msg(ties < IMAGES / 50, "%s: %zu images have two classes nearer than the tolerance", t.name, ties);
+
+    /* Step 2: the naive forms. */
+    if (strcmp(t.name, "chopd") != 0) {
+        struct network naive;
+        make(&naive, t.name, &t.weights, "naive", 2);
+        real *few = classify(&naive, images, 2);
+        double terms = network_terms(&naive);
+        alike("    naive", few, t.logits, 2 * CLASSES, 2 * kappa * terms * UNIT_ROUNDOFF,
+              chance(2 * CLASSES) * kappa * sqrt(terms) * UNIT_ROUNDOFF);
+        network_release(&naive);
+    }
+
+    /* Step 3: mixers exchanged. */
+    struct tensors swapped = {t.weights.count, keep(t.weights.count, sizeof *swapped.tensor)};
+    for (size_t w = 0; w < swapped.count; w++) {
+        char name[NETWORK_PATH];
+        swapped.tensor[w] = t.weights.tensor[w];
+        snprintf(name, sizeof name, "%s", t.weights.tensor[w].name);
+        if (!strstr(name, "mixer")) continue;
+        char *block = strstr(name, "block") + strlen("block");
+        *block = *block == '1' ? '2' : '1';
+        swapped.tensor[w].data = found(&t.weights, name)->data;
+    }
+    struct network wrong;
+    make(&wrong, t.name, &swapped, "fast", FEW);
+    real *other = classify(&wrong, images, FEW);
+    beyond("    mixers exchanged", relative_difference(other, t.logits, FEW * CLASSES), safe);
+    network_release(&wrong);
+    leave(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("learned");
+    TCase *cases = add_case(suite, "trained networks");
+    tcase_add_loop_test(cases, trained_networks_equal_pytorch, 0, (int)COUNT(operators));
+    return run_suite(suite);
+}

@@ -1,0 +1,657 @@
+/* test_network.c -- whole networks: their tables, weights by path, logits against PyTorch's
+ *
+ * Networks run here with few channels and blocks. Their full tables are counted without running them. */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/golden.h"
+#include "../support/published.h"
+#include "../support/roundoff.h"
+#include "../support/folder.h"
+#include "../../reference/networks/layers/layers.h"
+#include "../../reference/networks/network.h"
+#include "../../reference/networks/photo.h"
+#include "../../reference/networks/profile.h"
+#include "../../reference/runtime/random.h"
+
+/* ---- small networks ----------------------------------------------------------- */
+
+static const char *const form[] = {"naive", "fast"};
+
+/* The sizes of a network here. */
+struct small { const char *name, *grid, *depths, *widths, *heads; size_t batch; };
+
+/* All transitions between stages, all mixers, images and video; widths that fill no vector. */
+static const struct small small[] = {
+    {"litv2-s", "64x64", "1,2,2,1", "6,12,24,48", "1,2,4,4", 2},
+    {"elsa-swin-t", "64x32", "1,1,2,1", "6,12,24,48", "1,2,4,4", 2},
+    {"elsa-swin-b", "32x64", "1,1,1,1", "8,16,32,64", "1,2,4,4", 1},
+    {"swin-t", "224x224", "2,1,1,1", "2,4,8,16", "1,1,2,2", 1},
+    {"lisanet-i-t", "48x64", "2", "12", "3", 2},
+    {"lisanet-i-t-d1", "64x32", "1", "20", "4", 1},
+    {"lisanet-h-t", "64x64", "1,1,2,1", "4,6,8,20", "1,2,4,5", 1},
+    {"lisanet-h-b", "64x32", "1,1,1,1", "4,6,8,20", "2,3,4,4", 2},
+    {"structvit-s-4-2", "64x64", "1,1,2,1", "4,6,8,20", "1,1,2,4", 2},
+    {"structvit-b-8-1", "32x64", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
+    {"structvit-s-4-2-video", "4x64x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
+    {"structvit-b-4-1-video", "2x32x32", "1,1,1,1", "4,6,8,20", "1,1,2,4", 1},
+    {"chopd-former-15m", "32x32", "1,1,2,1", "8,16,24,32", NULL, 2},
+    {"chopd-former-fc-15m", "32x32", "1,1,2,1", "4,6,8,20", NULL, 2},
+    {"chopd-former-depthwise-15m", "32x64", "1,1,2,1", "4,6,8,20", NULL, 2},
+    {"chopd-former-pool-15m", "64x32", "1,1,2,1", "4,6,8,20", NULL, 2},
+    {"chopd-former-linear-15m", "32x32", "1,1,2,1", "4,6,8,20", NULL, 1},
+};
+
+static struct network made(const struct small *s, size_t classes, const char *called, int threads)
+{
+    struct network n;
+    const struct network_table *table;
+    succeeds(network_named(&table, s->name));
+    succeeds(network_create(&n, table, &(struct network_request){
+        .form = called, .grid = s->grid, .batch = s->batch, .classes = classes, .depths = s->depths,
+        .widths = s->widths, .heads = s->heads, .threads = threads}));
+    return n;
+}
+
+/* The same, with random weights, ready to run. */
+static struct network ready(const struct small *s, const char *called, int threads)
+{
+    struct network n = made(s, 7, called, threads);
+    succeeds(network_draw(&n, 5));
+    succeeds(network_place(&n));
+    return n;
+}
+
+static size_t logits_of(const struct network *n) { return n->batch * n->classes; }
+static size_t pixels_of(const struct network *n) { return n->batch * n->grid.tokens * 3; }
+
+/* The logits, freed when the test ends. A run allocates nothing. */
+static real *run(struct network *n, const real *x)
+{
+    real *y = zeros(logits_of(n));
+    memory_fail_after(0);
+    status s = network_run(n, y, x, NULL);
+    memory_fail_after(-1);
+    succeeds(s);
+    return y;
+}
+
+/* ---- how far two ways to the same logits may lie apart ---------------------------- */
+
+/* The statistical bound of roundoff.h. */
+static double bound(struct network *n, const real *x, const real *y)
+{
+    return chance(logits_of(n)) * network_sensitivity(n, x, y) * sqrt(network_terms(n)) * UNIT_ROUNDOFF;
+}
+
+/* Independent errors are within 8 root mean squares, but once in 10^14 times; and the largest y is not below its
+ * root mean square. */
+#define SAFE 8
+
+/* Naive and fast forms make the same logits through a whole network, with one thread and two. */
+START_TEST(naive_and_fast_networks_agree)
+{
+    const struct small *s = &small[_i];
+    struct network naive = ready(s, "naive", 1);
+    const real *x = normal(3, pixels_of(&naive)), *y = run(&naive, x);
+    double allowed = bound(&naive, x, y);
+    ck_assert(largest(y, logits_of(&naive)) > 0);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct network fast = ready(s, "fast", threads);
+        alike(s->name, run(&fast, x), y, logits_of(&fast), SAFE * allowed, allowed);
+        network_release(&fast);
+    }
+    network_release(&naive);
+}
+END_TEST
+
+/* ---- PyTorch ------------------------------------------------------------------------ */
+
+static const char *const golden[] = {"litv2-s", "elsa-swin-t", "lisanet-i-t", "lisanet-h-t", "lisanet-h-b",
+                                     "structvit-s-4-2", "structvit-s-4-2-video", "chopd-former-15m",
+                                     "chopd-former-fc-15m", "chopd-former-depthwise-15m", "chopd-former-pool-15m",
+                                     "chopd-former-linear-15m"};
+
+/* A golden network: its file, and in it the weights, x and PyTorch's answers: each stage's, then the logits. */
+struct answers {
+    struct golden g;
+    struct network n;
+    struct tensors weights;
+    const struct tensor *x, *answer[NETWORK_STAGES + 1];
+    int count;
+};
+
+/* The word after "--key" in the options. */
+static const char *option_of(const struct answers *a, const char *key)
+{
+    for (int w = 1; w + 1 < 32 && a->g.word[w + 1]; w += 2)
+        if (!strcmp(a->g.word[w] + 2, key)) return a->g.word[w + 1];
+    return NULL;
+}
+
+static void open_answers(struct answers *a, const char *name, const char *called)
+{
+    char path[128];
+    *a = (struct answers){.n = {0}};
+    snprintf(path, sizeof path, "tests/golden/network_%s.safetensors", name);
+    golden_options(&a->g, path);
+    (void)words_of(a->g.options, a->g.word, COUNT(a->g.word) - 1);
+    succeeds(safetensors_read(&a->g.file, path));
+
+    /* Step 1: the weights, whose names are paths; they borrow the file's numbers. */
+    a->weights.tensor = keep(a->g.file.count, sizeof *a->weights.tensor);
+    for (size_t t = 0; t < a->g.file.count; t++)
+        if (strchr(a->g.file.tensor[t].name, '.')) a->weights.tensor[a->weights.count++] = a->g.file.tensor[t];
+
+    /* Step 2: x and the answers. */
+    char stage[] = "stage1";
+    a->x = tensors_find(&a->g.file, "x");
+    for (; (a->answer[a->count] = tensors_find(&a->g.file, stage)); stage[5]++) a->count++;
+    a->answer[a->count++] = tensors_find(&a->g.file, "logits");
+    ck_assert(a->x && a->answer[a->count - 1]);
+    ck_assert_uint_eq(a->weights.count + 1 + (size_t)a->count, a->g.file.count);
+
+    /* Step 3: the network. */
+    const struct small sizes = {a->g.word[0], option_of(a, "grid"), option_of(a, "depths"), option_of(a, "widths"),
+                                option_of(a, "heads"), a->x->size[0]};
+    a->n = made(&sizes, a->answer[a->count - 1]->size[1], called, 1);
+    ck_assert_int_eq(a->n.stages, a->count - 1);
+    succeeds(network_bind(&a->n, &a->weights));
+    succeeds(network_place(&a->n));
+}
+
+/* y[i] answers answer[i]. */
+static void run_answers(struct answers *a, real *y[NETWORK_STAGES + 1])
+{
+    for (int i = 0; i < a->count; i++) y[i] = zeros(a->answer[i]->count);
+    succeeds(network_run(&a->n, y[a->count - 1], a->x->data, y));
+}
+
+static void close_answers(struct answers *a)
+{
+    network_release(&a->n);
+    tensors_release(&a->g.file);
+}
+
+/* LITv2 Tab. 7; ELSA Tab. 4-6; LiSA Tab. 2, 7, 8; StructSA Tab. 2; ChoP'D's blocks, by tests/pytorch/networks.py.
+ * Tolerance: kappa of the logits, for stages too; twice the bound, since PyTorch rounds as well. */
+START_TEST(networks_equal_pytorch)
+{
+    struct answers a;
+    char what[80];
+    real *y[NETWORK_STAGES + 1];
+    open_answers(&a, golden[_i / 2], form[_i % 2]);
+    run_answers(&a, y);
+    for (int i = 0; i < a.n.stages; i++) {
+        size_t size[3];
+        network_stage_shape(&a.n, i, size);
+        ck_assert(!memcmp(size, a.answer[i]->size, sizeof size));
+    }
+    double allowed = 2 * bound(&a.n, a.x->data, y[a.count - 1]);
+    for (int i = 0; i < a.count; i++) {
+        snprintf(what, sizeof what, "%s, %s, %s", golden[_i / 2], form[_i % 2], a.answer[i]->name);
+        alike(what, y[i], a.answer[i]->data, a.answer[i]->count, SAFE * allowed, allowed);
+    }
+    close_answers(&a);
+}
+END_TEST
+
+/* The error of the worst answer: some networks sample so far off the plane that little passes on to the logits. */
+static double farthest(struct answers *a)
+{
+    double most = 0;
+    real *y[NETWORK_STAGES + 1];
+    run_answers(a, y);
+    for (int i = 0; i < a->count; i++)
+        worse(&most, mean_difference(y[i], a->answer[i]->data, a->answer[i]->count));
+    return most;
+}
+
+/* networks_equal_pytorch would notice a wrong number in any tensor of any step. Moves are normal numbers over 8,
+ * positive for boxes and variances. */
+START_TEST(every_weight_of_a_network_counts)
+{
+    struct answers a;
+    char path[NETWORK_PATH];
+    struct tensor t;
+    open_answers(&a, golden[_i], "fast");
+    double allowed = 2 * bound(&a.n, a.x->data, run(&a.n, a.x->data));
+    for (size_t w = 0; network_weight(&t, path, &a.n, w); w++) {
+        real *kept = copy(t.data, t.count);
+        bool boxes = strstr(path, "boxes"), positive = boxes || strstr(path, "var");
+        for (size_t i = 0; i < t.count; i++) {
+            double move = random_normal(1, w, boxes ? 0 : i) / 8;
+            t.data[i] += (real)(positive ? fabs(move) : move);
+        }
+        status s = network_load(&a.n);
+        if (!s.code) beyond(path, farthest(&a), allowed);
+        memcpy(t.data, kept, t.count * sizeof *t.data);
+        succeeds(s);
+    }
+    close_answers(&a);
+}
+END_TEST
+
+/* ---- counts ---------------------------------------------------------------------------- */
+
+static struct network whole(const char *name, const char *called, const char *pixels)
+{
+    struct network n;
+    succeeds(network_create(&n, network_find(name), &(struct network_request){.form = called, .grid = pixels}));
+    return n;
+}
+
+/* HiLo's own formula, at 224 and at 384 pixels; LITv2-B at 384 as printed, 39.7 G. */
+START_TEST(litv2_costs_what_its_formulas_say)
+{
+    static const struct { const char *name, *grid; double side, C, third; } one[] = {
+        {"litv2-s", "224x224", 56, 96, 6}, {"litv2-m", "224x224", 56, 96, 18}, {"litv2-b", "224x224", 56, 128, 18},
+        {"litv2-b", "384x384", 96, 128, 18}};
+    for (size_t i = 0; i < COUNT(one); i++) {
+        struct network n = whole(one[i].name, "fast", one[i].grid);
+        double N = one[i].side * one[i].side, C = one[i].C, sum = N * 48 * C;
+        const double depth[] = {2, 2, one[i].third, 2};
+        for (int s = 0; s < 4; s++, N /= 4, C *= 2) {
+            if (s) sum += N * (8 * C / 2 * C / 2 + 48 * C / 2);                     /* from C/2: deform */
+            sum += depth[s] * N * (8 * C * C + 36 * C);                              /* mlp */
+            double ld = s == 2 ? 32 * floor(0.9 * C / 32) : C, hd = C - ld, w = s == 2 ? N / 4 : N;
+            double hilo = N * hd * (3 * C + hd) + 8 * N * hd + N * ld * (C + ld) + 2 * w * C * ld + 2 * N * w * ld;
+            if (s >= 2) sum += depth[s] * hilo;
+        }
+        sum += N * 4 * C / 2 + C / 2 * 1000;                                         /* after the loop: N/4, 2C */
+        ck_assert_msg(sum == network_bare_multiply_adds(&n), "%s at %s: %.0f, expected %.0f", one[i].name, one[i].grid,
+                      network_bare_multiply_adds(&n), sum);
+        if (one[i].side > 56) ck_assert(prints(sum / 1e9, 39.7, 0.1));
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* K^2 (w Q + h Q + C) and maps of 2 Q C + 2 C^2 a token, and K^2 C for the ghost head. Printed: 4.8, 9.6, 16.7 G; by
+ * hand 4.770, 9.556, 16.664. The naive forms count neighbours off the grid, as the formula does. */
+START_TEST(elsa_swin_costs_what_its_formulas_say)
+{
+    static const struct { const char *name; double C, third, w, ghosted; } one[] = {
+        {"elsa-swin-t", 96, 6, 4, 4.770}, {"elsa-swin-s", 96, 18, 8, 9.556}, {"elsa-swin-b", 128, 18, 8, 16.664}};
+    for (size_t i = 0; i < COUNT(one); i++) {
+        struct network n = whole(one[i].name, "naive", NULL);
+        double N = 3136, C = one[i].C, sum = N * 48 * C, scores = 0;
+        const double depth[] = {2, 2, one[i].third, 2};
+        for (int s = 0; s < 4; s++, N /= 4, C *= 2) {
+            double Q = ceil(2 * floor(C / 3) / one[i].w) * one[i].w, h = C / 32;
+            if (s) sum += N * (8 * C / 2 * C / 2);                                   /* merge; its norm is below */
+            sum += depth[s] * N * 8 * C * C;                                         /* mlp */
+            if (s < 3) sum += depth[s] * N * (2 * Q * C + 2 * C * C + 49 * (one[i].w * Q + h * Q + 2 * C));
+            else sum += depth[s] * N * (4 * C * C + 2 * N * C);
+            /* each score's scale; q, k, scale */
+            scores += s == 3 ? depth[s] * h * N * N : depth[s] * 2 * N * Q;
+            if (s) scores += N * 12 * C / 2;                                         /* merge's norm */
+        }
+        sum += C / 2 * 1000;
+        double apart = network_bare_multiply_adds(&n) - sum - scores - N * 4 * C / 2;
+        printf("%s: %.3f G\n", one[i].name, sum / 1e9);
+        ck_assert_msg(fabs(apart) < 0.5, "%s: %.0f more than expected", one[i].name, apart);
+        ck_assert(prints(sum / 1e9, one[i].ghosted, 0.001));
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* Tolerance: 2^-40 of the sum of 500 numbers in double. */
+START_TEST(profile_kinds_sum_the_steps)
+{
+    struct network_kind kind[NETWORK_KINDS], all;
+    struct network n = ready(&small[_i], form[_i % 2], 1);
+    real *x = normal(3, pixels_of(&n)), *y = zeros(logits_of(&n));
+    succeeds(network_profile(&n, y, x, 2));
+    int kinds = network_kinds(kind, &all, &n);
+    double seconds = n.adding, cost = 0;
+    size_t steps = 0;
+    for (int k = 0; k < kinds; k++) {
+        size_t found = 0;
+        for (size_t p = 0; p < n.parts; p++) found += !strcmp(n.part[p].step->what, kind[k].what);
+        ck_assert_uint_eq(kind[k].steps, found);
+        ck_assert(k == 0 || kind[k].seconds <= kind[k - 1].seconds);
+        ck_assert(kind[k].seconds <= 0 || network_if_free(&kind[k], &all) > 1);
+        steps += found;
+        cost += kind[k].multiply_adds;
+    }
+    for (size_t p = 0; p < n.parts; p++) seconds += n.part[p].seconds;
+    ck_assert(steps == n.parts && all.steps == n.parts);
+    within("multiply-adds", fabs(cost / network_multiply_adds(&n) - 1), ldexp(1, -40));
+    within("the sum", fabs(all.multiply_adds / network_multiply_adds(&n) - 1), ldexp(1, -40));
+    within("seconds", fabs(all.seconds / seconds - 1), ldexp(1, -40));
+    network_release(&n);
+}
+END_TEST
+
+/* ---- what a file of weights must hold ------------------------------------------------ */
+
+/* All weights of a network as a list that borrows them. */
+static struct tensors listed(const struct network *n)
+{
+    struct tensors list = {.tensor = keep(512, sizeof *list.tensor)};
+    for (char *path = keep(NETWORK_PATH, 1); network_weight(&list.tensor[list.count], path, n, list.count);
+         path = keep(NETWORK_PATH, 1))
+        list.count++;
+    return list;
+}
+
+/* A file that lacks a weight, has one too many, or one of another shape: the message names the path. So it does with
+ * sizes alone, before any number is read. */
+START_TEST(wrong_weights_are_named_by_their_paths)
+{
+    struct network n = ready(&small[0], "fast", 1);
+    struct tensors all = listed(&n);
+    for (int loaded = 1; loaded >= 0; loaded--) {
+        for (size_t w = 0; w < all.count && !loaded; w++) all.tensor[w].data = NULL;
+        succeeds(network_bind(&n, &all));
+        for (size_t w = 0; w < all.count; w++) {
+            struct tensor kept = all.tensor[w];
+            char missing[160], other[160];
+            snprintf(missing, sizeof missing, "tensor %s: missing", kept.name);
+            snprintf(other, sizeof other, "tensor %s: found [", kept.name);
+            all.tensor[w].name = "nobody";
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, missing);
+            all.tensor[w] = kept;
+            all.tensor[w].size[0]++;
+            refused(network_bind(&n, &all), STATUS_BAD_INPUT, other);
+            all.tensor[w] = kept;
+        }
+        all.tensor[all.count] = all.tensor[0];
+        all.tensor[all.count++].name = "stage1.embed.gain";
+        refused(network_bind(&n, &all), STATUS_BAD_INPUT, "tensor stage1.embed.gain: not of this network");
+        all.count--;
+    }
+    network_release(&n);
+}
+END_TEST
+
+/* The message names the step, and no memory stays in use. */
+START_TEST(networks_reject_wrong_requests)
+{
+    static const struct { const char *name; struct network_request request; const char *says; } wrong[] = {
+        {"litv2-s", {.grid = "60x60"}, "stage2.deform: option --grid"},
+        {"litv2-s", {.depths = "1,1,1"}, "option --depths: found '1,1,1', expected 4"},
+        {"litv2-s", {.depths = "1,1,1,1,"}, "option --depths"},
+        {"litv2-s", {.depths = "1,0,1,1"}, "option --depths"},
+        {"litv2-s", {.widths = "8,16,32,60"}, "stage4: found 64 channels, expected 60"},
+        {"litv2-s", {.heads = "1,1,5,1"}, "stage3.block1.mixer: option --heads"},
+        {"lisanet-i-t", {.grid = "64x3"}, "stage1.embed: option --size"},
+        {"swin-t", {.grid = "64x64"}, "stage1.block1.mixer: option --window"},
+        {"structvit-s-4-2", {.grid = "0x4"}, "option --grid"},
+        {"structvit-s-4-1", {.form = "fftw"}, "form 'fftw': not known to "},
+        /* Depths that need more memory than allowed: found before any is taken. */
+        {"litv2-s", {.depths = "65536,65536,65536,65536", .allowed = 1 << 20}, "allowed are 1048576"},
+    };
+    const struct network_table *table;
+    size_t before = memory_in_use();
+    refused(network_named(&table, "litv3"), STATUS_BAD_INPUT, "network litv3: not known");
+    refused(network_named(&table, NULL), STATUS_BAD_INPUT, "found no network");
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct network n;
+        memory_reset_peak();
+        refused(network_create(&n, network_find(wrong[i].name), &wrong[i].request), STATUS_BAD_INPUT, wrong[i].says);
+        ck_assert_uint_eq(memory_in_use(), before);
+        if (wrong[i].request.allowed) ck_assert_uint_eq(memory_peak(), before);
+    }
+}
+END_TEST
+
+/* ---- properties -------------------------------------------------------------------------- */
+
+/* In all logits of its image, and in no bit of another image's. */
+START_TEST(nan_reaches_the_logits_of_its_image)
+{
+    struct network n = ready(&small[_i / 2], form[_i % 2], 1);
+    size_t in = n.grid.tokens * 3, K = n.classes;
+    real *x = normal(3, 2 * in);
+    const real *y = run(&n, x);
+    ck_assert(n.batch == 1 || n.batch == 2);
+    for (size_t image = 0; image < n.batch; image++) {
+        real *touched = copy(x, 2 * in);
+        touched[image * in + in / 2] = (real)NAN;
+        const real *z = run(&n, touched);
+        for (size_t k = 0; k < K; k++) ck_assert(isnan((double)z[image * K + k]) && !isnan((double)y[image * K + k]));
+        if (n.batch == 2) equal(z + (1 - image) * K, y + (1 - image) * K, K);
+    }
+    network_release(&n);
+}
+END_TEST
+
+/* A run after another input, with the workspace overwritten, and in a second network gives the same bits. */
+START_TEST(networks_repeat)
+{
+    for (int threads = 1; threads <= 3; threads++) {
+        struct network n = ready(&small[_i], "fast", threads), other = ready(&small[_i], "fast", threads);
+        real *x = normal(3, pixels_of(&n)), *before = copy(x, pixels_of(&n));
+        const real *y = run(&n, x);
+        unequal(run(&n, normal(4, pixels_of(&n))), y, logits_of(&n));
+        memset(n.shared, 0xff, n.workspace);
+        equal(run(&n, x), y, logits_of(&n));
+        equal(run(&other, x), y, logits_of(&n));
+        equal(x, before, pixels_of(&n));
+        network_release(&n);
+        network_release(&other);
+    }
+}
+END_TEST
+
+/* Each request for memory fails in turn, alone or with all that follow. */
+START_TEST(networks_without_memory)
+{
+    size_t before = memory_in_use();
+    for (int once = 0; once < 2; once++) {
+        long request = 0;
+        for (status s = {.code = STATUS_FAILURE}; s.code; request++) {
+            struct network n = {0};
+            (once ? memory_fail_once : memory_fail_after)(request);
+            s = network_create(&n, network_find(small[0].name), &(struct network_request){
+                .grid = small[0].grid, .classes = 7, .depths = "1,1,1,1", .widths = small[0].widths,
+                .heads = small[0].heads, .threads = 2});
+            if (!s.code) {
+                s = network_draw(&n, 1);
+                if (!s.code) s = network_place(&n);
+                network_release(&n);
+            }
+            memory_fail_after(-1);
+            if (s.code) refused(s, STATUS_FAILURE, "not enough memory");
+            ck_assert_uint_eq(memory_in_use(), before);
+            ck_assert_int_lt(request, 4096);
+        }
+        ck_assert_int_gt(request, 5);           /* its arrays, its steps, and what plans keep */
+    }
+}
+END_TEST
+
+/* Three arrays, one workspace, and what plans keep: the peak from create to the end of a run, to the byte. */
+START_TEST(bytes_of_networks_are_known_beforehand)
+{
+    for (int threads = 1; threads <= 3; threads++) {
+        struct network n = made(&small[_i], 7, form[threads % 2], threads);
+        size_t said = network_bytes(&n, true);
+        real *x = normal(3, pixels_of(&n)), *y = zeros(logits_of(&n));
+        network_release(&n);
+        size_t before = memory_in_use();
+        memory_reset_peak();
+        n = ready(&small[_i], form[threads % 2], threads);
+        succeeds(network_run(&n, y, x, NULL));
+        size_t took = memory_peak() - before;
+        network_release(&n);
+        ck_assert_msg(took == said, "%s, %d threads: took %zu bytes, said %zu", small[_i].name, threads, took, said);
+        ck_assert_uint_eq(memory_in_use(), before);
+    }
+}
+END_TEST
+
+/* Steps fit each other at the grid of the table. Bytes can be counted, or are more than 32 bits address. */
+START_TEST(network_tables_are_consistent)
+{
+    const struct network_table *t = network_at(_i);
+    ck_assert_ptr_eq(network_find(t->name), t);
+    ck_assert_ptr_null(operator_find(t->name));
+    for (int f = 0; f < 2; f++) {
+        struct network n = whole(t->name, form[f], NULL);
+        ck_assert_uint_eq(problem_output_count(&n.part[n.parts - 1].problem), t->classes ? t->classes : 1000);
+        ck_assert(network_bytes(&n, true) < SIZE_MAX || sizeof(size_t) == 4);
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* ---- pictures ---------------------------------------------------------------------------- */
+
+/* ELSA's public code: ELSASwinBlock passes qk_scale=1. The default of its class, 1/sqrt(c), is no published model's. */
+START_TEST(published_elsa_models_state_a_scale_of_one)
+{
+    static const char *const name[] = {"elsa-swin-t", "elsa-swin-s", "elsa-swin-b"};
+    static const size_t blocks[] = {10, 22, 22};
+    for (size_t i = 0; i < COUNT(name); i++) {
+        struct network n = whole(name[i], "fast", NULL);
+        size_t stated = 0;
+        for (size_t p = 0; p < n.parts; p++) {
+            if (strcmp(n.part[p].step->what, "elsa")) continue;
+            ck_assert_msg(problem_given(&n.part[p].problem, "scale"), "%s: no --scale", n.part[p].path);
+            ck_assert(problem_number(&n.part[p].problem, "scale") == 1);
+            stated++;
+        }
+        ck_assert_uint_eq(stated, blocks[i]);
+        network_release(&n);
+    }
+}
+END_TEST
+
+/* One colour becomes that colour, normalised (16 u); a grey picture equals three equal colours; of a wide one the
+ * middle is taken: quarters of NaN at its sides do not show. */
+START_TEST(pictures_are_prepared)
+{
+    enum { SIDE = 32, REALS = SIDE * SIDE * 3 };
+    static const double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
+    static const real tone[] = {(real)0.25, (real)0.5, 1};
+    const struct photo_recipe plain = {0};
+    struct image colour, grey, three, wide;
+    real x[REALS], z[REALS];
+
+    succeeds(image_create(&colour, 50, 40, 3));
+    for (size_t i = 0; i < 50 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
+    succeeds(photo_prepare(x, &colour, &plain, SIDE, SIDE));
+    for (size_t i = 0; i < REALS; i++)
+        within("a colour", fabs((double)x[i] - ((double)tone[i % 3] - mean[i % 3]) / deviation[i % 3]),
+               16 * UNIT_ROUNDOFF);
+    image_release(&colour);
+
+    succeeds(image_create(&grey, 45, 64, 1));
+    succeeds(image_create(&three, 45, 64, 3));
+    random_fill_uniform(grey.pixels, 45 * 64, 1, 0, 0, 1);
+    for (size_t i = 0; i < 45 * 64 * 3; i++) three.pixels[i] = grey.pixels[i / 3];
+    succeeds(photo_prepare(x, &grey, &plain, SIDE, SIDE));
+    succeeds(photo_prepare(z, &three, &plain, SIDE, SIDE));
+    equal(x, z, REALS);
+    image_release(&grey);
+    image_release(&three);
+
+    succeeds(image_create(&wide, 40, 160, 1));
+    for (size_t i = 0; i < 40 * 160; i++) wide.pixels[i] = i % 160 < 40 || i % 160 >= 120 ? (real)NAN : (real)0.5;
+    succeeds(photo_prepare(x, &wide, &plain, SIDE, SIDE));
+    ck_assert(largest(x, REALS) > 0);
+    image_release(&wide);
+}
+END_TEST
+
+/* data/build.py of LITv2 and Swin, crop_pct of ELSA, TEST.CROP of LITv2-B at 384. A black square in a white frame as
+ * wide as the recipe cuts off is all black; with a wider frame it is not. Tolerance: 16 u over the deviation. */
+START_TEST(photographs_are_prepared_as_their_authors_do)
+{
+    static const struct { const char *name; size_t side, covered; } one[] = {
+        {"litv2-s", 224, 256}, {"litv2-m", 224, 256}, {"litv2-b", 224, 256}, {"swin-t", 224, 256},
+        {"elsa-swin-t", 224, 248}, {"elsa-swin-s", 224, 248}, {"elsa-swin-b", 224, 248}, {"litv2-s", 384, 438},
+        {"litv2-b", 384, 384}};
+    const double black = -0.485 / 0.229;
+    for (size_t i = 0; i < COUNT(one); i++) {
+        const struct photo_recipe *recipe = &network_find(one[i].name)->photo;
+        size_t side = one[i].side, all = one[i].covered, frame = (all - side) / 2;
+        real *x = zeros(side * side * 3);
+        for (size_t wider = 0; wider < 2; wider++) {
+            struct image im;
+            double worst = 0;
+            succeeds(image_create(&im, all, all, 1));
+            size_t edge = frame + wider, end = all - edge;
+            for (size_t p = 0; p < all * all; p++) {
+                size_t row = p / all, column = p % all;
+                im.pixels[p] = row < edge || row >= end || column < edge || column >= end;
+            }
+            succeeds(photo_prepare(x, &im, recipe, side, side));
+            for (size_t p = 0; p < side * side; p++) worse(&worst, fabs((double)x[p * 3] - black));
+            if (wider) ck_assert(worst > 1);
+            else within(one[i].name, worst, 16 * UNIT_ROUNDOFF);
+            image_release(&im);
+        }
+    }
+
+    struct image ramps;
+    const size_t W = 384, H = W / 2;
+    real *x = zeros(W * W * 3);
+    double worst = 0;
+    succeeds(image_create(&ramps, H, W, 1));
+    for (size_t p = 0; p < H * W; p++) ramps.pixels[p] = (real)(p / W) / 256 + (real)(p % W) / 2048;
+    succeeds(photo_prepare(x, &ramps, &network_find("litv2-b")->photo, W, W));
+    for (size_t p = 0; p < W * W; p++) {
+        double row = fmin(fmax((double)(p / W) / 2 - 0.25, 0), (double)(H - 1));
+        worse(&worst, fabs((double)x[p * 3] - (row / 256 + (double)(p % W) / 2048 - 0.485) / 0.229));
+    }
+    within("ramps", worst, 16 * UNIT_ROUNDOFF);
+    image_release(&ramps);
+}
+END_TEST
+
+/* A network of one channel gets the mean of the colours, within 16 u. A file that is no PNG: the message names it. */
+START_TEST(a_grey_picture_is_the_mean_of_its_colours)
+{
+    static const real tone[] = {(real)(51. / 255), (real)(102. / 255), (real)(204. / 255)};
+    struct image colour;
+    real x[28 * 28];
+    double worst = 0;
+    const char *path = "picture.png";
+    file_write(path, "", 0);
+    refused(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1), STATUS_BAD_INPUT, path);
+    succeeds(image_create(&colour, 30, 40, 3));
+    for (size_t i = 0; i < 30 * 40 * 3; i++) colour.pixels[i] = tone[i % 3];
+    png_write(path, &colour);
+    succeeds(photo_read(x, path, &(struct photo_recipe){0}, 28, 28, 1));
+    for (size_t i = 0; i < COUNT(x); i++) worse(&worst, fabs((double)x[i] - 357. / 765));
+    within("grey", worst, 16 * UNIT_ROUNDOFF);
+    image_release(&colour);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("network");
+    const int smalls = (int)COUNT(small), goldens = (int)COUNT(golden);
+    int tables = 0;
+    while (network_at(tables)) tables++;
+    TCase *function = add_case(suite, "function");
+    tcase_add_loop_test(function, networks_equal_pytorch, 0, 2 * goldens);
+    tcase_add_loop_test(function, naive_and_fast_networks_agree, 0, smalls);
+    tcase_add_loop_test(function, every_weight_of_a_network_counts, 0, goldens);
+    TCase *counts = add_case(suite, "counts");
+    tcase_add_loop_test(counts, network_tables_are_consistent, 0, tables);
+    tcase_add_loop_test(counts, profile_kinds_sum_the_steps, 0, smalls);
+    tcase_add_test(counts, litv2_costs_what_its_formulas_say);
+    tcase_add_test(counts, elsa_swin_costs_what_its_formulas_say);
+    TCase *properties = add_case(suite, "properties");
+    tcase_add_test(properties, wrong_weights_are_named_by_their_paths);
+    tcase_add_test(properties, networks_reject_wrong_requests);
+    tcase_add_loop_test(properties, nan_reaches_the_logits_of_its_image, 0, 2 * smalls);
+    tcase_add_loop_test(properties, networks_repeat, 0, smalls);
+    tcase_add_test(properties, networks_without_memory);
+    tcase_add_loop_test(properties, bytes_of_networks_are_known_beforehand, 0, smalls);
+    tcase_add_test(counts, published_elsa_models_state_a_scale_of_one);
+    tcase_add_test(properties, pictures_are_prepared);
+    tcase_add_test(properties, photographs_are_prepared_as_their_authors_do);
+    tcase_add_test(add_folder_case(suite, "files"), a_grey_picture_is_the_mean_of_its_colours);
+    return run_suite(suite);
+}

@@ -1,0 +1,192 @@
+/* test_lookup.c -- names and limits of a declaration
+ *
+ * The operator here is made up: an option of each kind; tensors that are present, absent, and without data. */
+
+#include <math.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../support/trial.h"
+
+static int checks;
+
+static status check(const struct problem *p)
+{
+    checks++;
+    double first = (double)problem_tensor(p, "w")[0];
+    return first > 0 ? status_ok() : bad_input("tensor w: found %g", first);
+}
+
+static const struct option options[] = {
+    {.name = "grid", .kind = OPTION_GRID, .low = 1, .high = 3, .meaning = "a grid"},
+    {.name = "heads", .kind = OPTION_INTEGER, .fallback = "1", .low = 1, .high = 9, .letter = "h", .meaning = "heads"},
+    {.name = "scale", .kind = OPTION_REAL, .fallback = "", .low = -1, .high = 1, .meaning = "a real"},
+    {.name = "way", .kind = OPTION_CHOICE, .fallback = "4", .choices = "4|16|four", .meaning = "a choice"},
+    {.name = "terms", .kind = OPTION_CHOICE, .fallback = "", .meaning = "any words"},
+    {.name = "both", .kind = OPTION_FLAG, .meaning = "a flag"},
+    {0}
+};
+
+static const struct tensor_row tensors[] = {
+    {.name = "x", .shape = "B N C", .meaning = "tokens"},
+    {.name = "w", .shape = "C D", .fan = "C", .meaning = "weights"},
+    {.name = "b", .shape = "D", .optional = true, .fan = "C", .meaning = "bias"},
+    {.name = "e", .shape = "2*D", .when = "way=16", .fan = "1", .meaning = "only with --way 16"},
+    {0}
+};
+
+static const struct declaration made_up = {
+    .name = "made-up", .summary = "nothing", .output = "B N D", .options = options, .tensors = tensors, .check = check,
+};
+
+/* The operator with B 1, C 4, D 5, without a bias and without data. */
+static struct problem problem(const char *words) { return shaped(words, &made_up, 1, 4, "D=5", "b"); }
+
+/* An unbound letter, an absent tensor and an axis too many are 0 or NULL. A tensor without data reads as NaN. */
+START_TEST(names_are_looked_up)
+{
+    struct problem p = problem("--grid 2x3 --way 16 --both --terms a+bc");
+    struct lookup names = {.problem = &p};
+    real data[20] = {0};
+    ck_assert_uint_eq(lookup_size(&names, "N"), 6);
+    ck_assert_uint_eq(lookup_size(&names, "h"), 1);
+    ck_assert_uint_eq(lookup_whole(&names, "heads"), 1);
+    ck_assert(lookup_number(&names, "way") == 16);
+    ck_assert_int_eq(lookup_choice(&names, "way"), 1);
+    ck_assert_int_eq(lookup_choice(&names, "terms"), -1);
+    ck_assert_str_eq(lookup_text(&names, "terms"), "a+bc");
+    ck_assert_str_eq(lookup_text(&names, "scale"), "");
+    ck_assert(lookup_given(&names, "both") && lookup_given(&names, "way") && lookup_given(&names, "grid"));
+    ck_assert(!lookup_given(&names, "heads") && !lookup_given(&names, "scale"));
+
+    ck_assert(isnan((double)*lookup_tensor(&names, "x")) && isnan((double)*lookup_tensor(&names, "w")));
+    ck_assert_ptr_null(problem_tensor(&p, "w"));
+    p.tensor[1].data = data;
+    ck_assert_ptr_eq(lookup_tensor(&names, "w"), data);
+    ck_assert_ptr_null(lookup_tensor(&names, "b"));
+    ck_assert_uint_eq(lookup_axis(&names, "w", 1), 5);
+    ck_assert_uint_eq(lookup_axis(&names, "e", 0), 10);
+    ck_assert_uint_eq(lookup_axis(&names, "w", 2), 0);
+    ck_assert_uint_eq(lookup_axis(&names, "b", 0), 0);
+    succeeds(names.refusal);
+
+    struct problem other = problem("--grid 6");
+    struct lookup others = {.problem = &other};
+    ck_assert_ptr_null(lookup_tensor(&others, "e"));
+    ck_assert_int_eq(lookup_choice(&others, "way"), 0);
+    succeeds(others.refusal);
+}
+END_TEST
+
+/* The message says the name and its kind. Unknown names read as 0 or NULL; the first failure is kept. */
+START_TEST(unknown_names_are_failures)
+{
+    struct problem p = problem("--grid 2x3");
+    static const char *const said[] = {
+        "no size of the name 'Z'", "no option of the name 'head'", "no option of the name 'headss'",
+        "no option of the name 'wy'", "no option of the name ''", "no option of the name 'x'",
+        "no tensor of the name 'way'", "no tensor of the name 'ww'",
+    };
+    struct lookup names[COUNT(said)];
+    for (size_t n = 0; n < COUNT(said); n++) names[n] = (struct lookup){.problem = &p};
+    ck_assert_uint_eq(lookup_size(&names[0], "Z"), 0);
+    ck_assert(lookup_number(&names[1], "head") == 0);
+    ck_assert_uint_eq(lookup_whole(&names[2], "headss"), 0);
+    ck_assert_int_eq(lookup_choice(&names[3], "wy"), -1);
+    ck_assert_str_eq(lookup_text(&names[4], ""), "");
+    ck_assert(!lookup_given(&names[5], "x"));
+    ck_assert_ptr_null(lookup_tensor(&names[6], "way"));
+    ck_assert_uint_eq(lookup_axis(&names[7], "ww", 0), 0);
+    for (size_t n = 0; n < COUNT(said); n++) refused(names[n].refusal, STATUS_FAILURE, said[n]);
+
+    (void)lookup_tensor(&names[0], "later");
+    refused(names[0].refusal, STATUS_FAILURE, "made-up has no size of the name 'Z'");
+    ck_assert(isnan(problem_number(&p, "head")));
+    ck_assert_ptr_null(problem_text(&p, "wy"));
+    ck_assert_ptr_null(problem_tensor(&p, "ww"));
+    ck_assert(!problem_given(&p, "x") && problem_axis(&p, "ww", 0) == 0);
+}
+END_TEST
+
+/* Words that begin or end like others, and letters of a shape. */
+START_TEST(words_are_found_whole)
+{
+    ck_assert_int_eq(word_place("4|16|four", "16"), 1);
+    ck_assert_int_eq(word_place("4|16|four", "four"), 2);
+    ck_assert_int_eq(word_place("4|16|four", "1"), -1);
+    ck_assert_int_eq(word_place("4|16|four", "fourth"), -1);
+    ck_assert_int_eq(word_place("4|16|four", ""), -1);
+    ck_assert_int_eq(word_place("", ""), 0);
+    ck_assert(words_have("qk+r+b", "r", 1) && words_have("qk+r+b", "b", 1) && words_have("qk+r+b", "qk+r", 2));
+    ck_assert(!words_have("qk+r+b", "q", 1) && !words_have("qk+r+b", "k", 1));
+    ck_assert(declaration_has_letter(&made_up, "D") && !declaration_has_letter(&made_up, "2D"));
+    ck_assert(!declaration_has_letter(&made_up, "") && !declaration_has_letter(&made_up, "h"));
+    ck_assert_int_eq(declaration_option(&made_up, "way"), 3);
+    ck_assert_int_eq(declaration_option(&made_up, "wa"), -1);
+}
+END_TEST
+
+/* As many options, tensors and resolved bytes as a problem holds, and one more of each. */
+START_TEST(declarations_are_limited)
+{
+    struct option many[PROBLEM_OPTIONS + 2];
+    struct tensor_row rows[PROBLEM_TENSORS + 2];
+    struct problem p;
+    memset(many, 0, sizeof many);
+    memset(rows, 0, sizeof rows);
+    struct declaration d = {
+        .name = "large", .output = "B", .options = many, .tensors = rows, .resolved = PROBLEM_RESOLVED,
+    };
+    for (int o = 0; o < PROBLEM_OPTIONS; o++) many[o] = (struct option){.name = "flag", .kind = OPTION_FLAG};
+    for (int t = 0; t < PROBLEM_TENSORS; t++) rows[t] = (struct tensor_row){.name = "t", .shape = "B", .fan = "1"};
+    succeeds(problem_create(&p, &d, 0, NULL));
+
+    many[PROBLEM_OPTIONS] = many[0];
+    refused(problem_create(&p, &d, 0, NULL), STATUS_FAILURE, "large: 17 options, 24 tensors and 768 bytes resolved");
+    many[PROBLEM_OPTIONS].name = NULL;
+    rows[PROBLEM_TENSORS] = rows[0];
+    refused(problem_create(&p, &d, 0, NULL), STATUS_FAILURE, "large: 16 options, 25 tensors");
+    rows[PROBLEM_TENSORS].name = NULL;
+    d.resolved++;
+    refused(problem_create(&p, &d, 0, NULL), STATUS_FAILURE, "769 bytes resolved, expected at most 16, 24 and 768");
+}
+END_TEST
+
+/* A file binds sizes before it has data, and again with them; only then the declaration checks them. */
+START_TEST(files_bind_before_they_have_data)
+{
+    struct tensor list[2];
+    struct tensors file = {2, list};
+    struct problem p;
+    succeeds(tensor_describe(&list[0], "x", 3, (size_t[]){1, 6, 4}));
+    succeeds(tensor_describe(&list[1], "w", 2, (size_t[]){4, 5}));
+    succeeds(problem_create(&p, &made_up, 2, (const char *[]){"--grid", "2x3"}));
+    checks = 0;
+    succeeds(problem_bind(&p, &file));
+    ck_assert_uint_eq(problem_size(&p, "D"), 5);
+    ck_assert_uint_eq(problem_output_count(&p), 30);
+    ck_assert_ptr_null(problem_tensor(&p, "w"));
+    ck_assert_int_eq(checks, 0);
+
+    for (int t = 0; t < 2; t++) succeeds(tensor_allocate(&list[t]));
+    list[1].data[0] = 1;
+    succeeds(problem_bind(&p, &file));
+    ck_assert_ptr_eq(problem_tensor(&p, "w"), list[1].data);
+    ck_assert_int_eq(checks, 1);
+    list[1].data[0] = -1;
+    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, "tensor w: found -1");
+    for (int t = 0; t < 2; t++) tensor_release(&list[t]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lookup");
+    TCase *names = add_case(suite, "names");
+    tcase_add_test(names, names_are_looked_up);
+    tcase_add_test(names, unknown_names_are_failures);
+    tcase_add_test(names, words_are_found_whole);
+    TCase *declarations = add_case(suite, "declarations");
+    tcase_add_test(declarations, declarations_are_limited);
+    tcase_add_test(declarations, files_bind_before_they_have_data);
+    return run_suite(suite);
+}

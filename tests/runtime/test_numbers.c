@@ -1,0 +1,246 @@
+/* test_numbers.c -- NaN, infinity, numbers too large or too small
+ *
+ * One entry of a tensor is NaN, infinite or 1e30; the outputs that are not finite are counted and compared with
+ * tests/runtime/numbers.tsv.  NUMBERS=FILE build/tests/test_numbers writes them to FILE instead. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../support/properties.h"
+
+#define CHANNELS 8
+#define PLACES ((size_t)9)      /* entries of a tensor that are tried, from the first to the last */
+
+/* Each operator, and the equations and variants that treat tensors differently. */
+static const struct { const char *name, *options, *sizes, *without; } kind[] = {
+    {"msa", "--grid 3x4 --heads 2", "", "ghost_mul ghost_add"},
+    {"msa", "--grid 4x4 --heads 2 --window 2 --shift 1", "", "ghost_mul ghost_add rpe"},
+    {"sra", "--grid 4x4 --heads 2 --reduction 2", "", ""},
+    {"lisa", "--grid 3x4 --heads 2", "D=3", "b_qkv"},
+    {"lisa", "--grid 3x4 --heads 2 --equation 4", "", ""},
+    {"lisa", "--grid 3x4 --heads 2 --equation 5", "D=3", ""},
+    {"lisa", "--grid 3x4 --heads 2 --equation 7", "D=3", ""},
+    {"structsa", "--grid 3x4 --heads 2 --kernel 3x3", "D=3", ""},
+    {"structsa", "--grid 3x4 --heads 2 --kernel 3x3 --equation 4", "D=3", ""},
+    {"elsa", "--grid 4x5 --heads 2 --kernel 3", "", ""},
+    {"elsa", "--grid 4x5 --heads 2 --kernel 3 --variant final", "Q=8", "ghost_mul ghost_add"},
+    {"fc", "", "M=4 N=3 D=2", ""},
+    {"dfc-cp", "", "M=4 N=3 D=2 R=3", ""},
+    {"chopd", "--grid 3x4 --gate-size 2", "D=3 R=2 G=2 S=2", ""},
+    {"hilo", "--grid 4x4 --heads 2 --alpha 0.5", "", ""},
+    {"hilo", "--grid 4x4 --heads 2 --alpha 0.5 --pooled-queries", "", ""},
+};
+
+static struct trial drawn(int at)
+{
+    return trial(kind[at].options, operator_find(kind[at].name), 2, CHANNELS, kind[at].sizes, kind[at].without);
+}
+
+/* Tensor r of the trial, x of its first image; NULL if it is absent, or must be finite. */
+static real *tensor_of(const struct trial *t, size_t r, size_t *count)
+{
+    *count = r ? t->problem.tensor[r].count : t->inputs / 2;
+    if (r && !t->problem.tensor[r].data) return NULL;
+    if (!strcmp(t->problem.declaration->tensors[r].name, "boxes")) return NULL;
+    return r ? t->problem.tensor[r].data : t->x;
+}
+
+static size_t place(size_t n, size_t count) { return (count - 1) * n / (PLACES - 1); }
+
+static size_t no_numbers(const real *y, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) found += !isfinite((double)y[i]);
+    return found;
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+/* Outputs that are no numbers, fewest and most over the places. */
+struct reach { size_t fewest, most; };
+
+static struct reach reach_of(const struct trial *t, const struct form *form, size_t r, real value)
+{
+    struct reach reach = {SIZE_MAX, 0};
+    size_t count;
+    real *data = tensor_of(t, r, &count);
+    for (size_t n = 0; n < PLACES; n++) {
+        real kept = data[place(n, count)];
+        data[place(n, count)] = value;
+        size_t found = no_numbers(run_form(&t->problem, form, 1, t->x), t->outputs);
+        data[place(n, count)] = kept;
+        if (found < reach.fewest) reach.fewest = found;
+        if (found > reach.most) reach.most = found;
+    }
+    return reach;
+}
+
+/* Appends "12 of 192", "none", "all" or "its image"; for a finite value "some", as a sum may overflow in one order and
+ * not in another. */
+static void tell(char *cell, size_t size, struct reach reach, size_t outputs, bool in_range)
+{
+    char least[48] = "", most[48];
+    size_t at = strlen(cell);
+    if (!reach.most || reach.most == outputs || reach.most == outputs / 2)
+        snprintf(most, sizeof most, "%s", !reach.most ? "none" : reach.most == outputs ? "all" : "its image");
+    else snprintf(most, sizeof most, "%zu of %zu", reach.most, outputs);
+    if (reach.fewest < reach.most && !in_range) snprintf(least, sizeof least, "%zu to ", reach.fewest);
+    snprintf(cell + at, size - at, "%s%s", least, in_range && reach.most ? "some" : most);
+}
+
+/* The naive form, and every other one that differs from it. */
+static void make_cell(char *cell, size_t size, const struct trial *t, size_t r, real value)
+{
+    const struct form *form;
+    bool in_range = isfinite((double)value);
+    struct reach naive = {0, 0};
+    *cell = '\0';
+    for (int f = 0; (form = operator_form_at(t->problem.declaration, f)); f++) {
+        struct reach reach = reach_of(t, form, r, value);
+        size_t at = strlen(cell);
+        if (f == 0) naive = reach;
+        else if (in_range ? !reach.most == !naive.most : reach.fewest == naive.fewest && reach.most == naive.most)
+            continue;
+        if (f) snprintf(cell + at, size - at, "; %s: ", form->name);
+        tell(cell, size, reach, t->outputs, in_range);
+    }
+}
+
+/* The lines of this table, without comments. */
+static char *lines_of(const char *path)
+{
+    char *text = keep(1 << 16, 1);
+    size_t length = 0;
+    FILE *table = fopen(path, "r");
+    ck_assert_msg(table != NULL, "%s: cannot be opened", path);
+    while (fgets(text + length, (1 << 16) - (int)length, table))
+        if (text[length] != '#') length += strlen(text + length);
+    ck_assert(feof(table));
+    fclose(table);
+    text[length] = '\0';
+    return text;
+}
+
+/* In double the square of 1e30 is finite, and the row ends before the last cell. */
+static void make_row(char *row, size_t size, int at, const struct trial *t, size_t r)
+{
+    const real value[] = {(real)NAN, (real)INFINITY, (real)1e30};
+    char cell[3][96];
+    for (size_t v = 0; v < COUNT(value); v++) make_cell(cell[v], sizeof cell[v], t, r, value[v]);
+    snprintf(row, size, "%s %s\t%s\t%s\t%s\t", kind[at].name, kind[at].options,
+             t->problem.declaration->tensors[r].name, cell[0], cell[1]);
+    if (sizeof(real) == 4) snprintf(row + strlen(row), size - strlen(row), "%s\n", cell[2]);
+    else ck_assert_msg(!strcmp(cell[2], "none"), "%s: %s", row, cell[2]);
+}
+
+/* NaN, infinity and 1e30 at nine places of each tensor: entries of two images that are not finite, in every form. */
+START_TEST(numbers_go_where_the_table_says)
+{
+    const char *made = getenv("NUMBERS"), *next = made ? NULL : lines_of("tests/runtime/numbers.tsv");
+    FILE *table = made ? fopen(made, "w") : NULL;
+    ck_assert_msg(table || !made, "%s: cannot be written", made);
+    for (int k = 0; k < (int)COUNT(kind); k++) {
+        struct trial t = drawn(k);
+        for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
+            size_t count;
+            char row[512];
+            if (!tensor_of(&t, r, &count)) continue;
+            make_row(row, sizeof row, k, &t, r);
+            if (table) fputs(row, table);
+            if (table) continue;
+            ck_assert_msg(!strncmp(next, row, strlen(row)), "tests/runtime/numbers.tsv: found %.*s, expected %s",
+                          (int)strcspn(next, "\n"), next, row);
+            next += strcspn(next, "\n") + 1;
+        }
+    }
+    if (table) ck_assert_int_eq(fclose(table), 0);
+    else ck_assert_msg(!*next, "tests/runtime/numbers.tsv: found %s, expected no more rows", next);
+}
+END_TEST
+
+/* ---- what is small, and what is large and in range --------------------------- */
+
+/* All forms finite, and one function. */
+static void ordinary(struct trial *t, const char *what)
+{
+    char line[160];
+    const struct form *form;
+    double tolerance = promise_tolerance(&t->problem);
+    real *naive = trial_run(t, "naive", 1);
+    ck_assert_msg(!no_numbers(naive, t->outputs), "%s: naive has no number", what);
+    for (int f = 1; (form = operator_form_at(t->problem.declaration, f)); f++) {
+        real *y = run_form(&t->problem, form, 1, t->x);
+        snprintf(line, sizeof line, "%s, %s", what, form->name);
+        within(line, relative_difference(y, naive, t->outputs), tolerance);
+    }
+}
+
+/* 1e-30 (1e-300 in double), the least number there is and zero, at three places of each tensor; the first token and
+ * each tensor all zeros. Tolerance: that of promises.h. */
+START_TEST(small_numbers_are_numbers)
+{
+    struct trial t = drawn(_i);
+    const bool single = sizeof(real) == 4;
+    const double value[] = {single ? 1e-30 : 1e-300, single ? 1e-45 : 5e-324, 0};
+    char what[64];
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++) {
+        size_t count;
+        real *data = tensor_of(&t, r, &count);
+        if (!data) continue;
+        const char *name = t.problem.declaration->tensors[r].name;
+        real *kept = copy(data, count);
+        for (size_t v = 0; v < COUNT(value); v++)
+            for (size_t n = 0; n < PLACES; n += 4) {
+                snprintf(what, sizeof what, "%s[%zu] = %g", name, place(n, count), value[v]);
+                data[place(n, count)] = (real)value[v];
+                ordinary(&t, what);
+                memcpy(data, kept, count * sizeof *data);
+            }
+        if (!r) {
+            memset(data, 0, CHANNELS * sizeof *data);
+            ordinary(&t, "a token of zeros");
+            memcpy(data, kept, count * sizeof *data);
+        }
+        snprintf(what, sizeof what, "%s = 0", name);
+        memset(data, 0, count * sizeof *data);
+        ordinary(&t, what);
+        memcpy(data, kept, count * sizeof *data);
+    }
+}
+END_TEST
+
+/* Scores of either sign grow by 10^4; e^10000 is no number in either precision. */
+static const struct { const char *tensor; double factor; } loud[] = {
+    {"w_qkv", 100}, {"w_q", 1e4}, {"h_qkv", 100}, {"l_q", 1e4},
+};
+
+START_TEST(scores_of_ten_thousand_overflow_no_softmax)
+{
+    struct trial t = drawn(_i);
+    const struct form *form;
+    bool louder = false;
+    for (size_t n = 0; n < COUNT(loud); n++) {
+        int r = problem_row(&t.problem, loud[n].tensor);
+        if (r < 0) continue;
+        for (size_t i = 0; i < t.problem.tensor[r].count; i++) t.problem.tensor[r].data[i] *= (real)loud[n].factor;
+        louder = true;
+    }
+    for (int f = 0; louder && (form = operator_form_at(t.problem.declaration, f)); f++) {
+        real *y = run_form(&t.problem, form, 1, t.x);
+        ck_assert_msg(!no_numbers(y, t.outputs), "%s %s: %s", kind[_i].name, kind[_i].options, form->name);
+        ck_assert(largest(y, t.outputs) > 0);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("numbers");
+    TCase *cases = add_case(suite, "where numbers go");
+    tcase_add_test(cases, numbers_go_where_the_table_says);
+    tcase_add_loop_test(cases, small_numbers_are_numbers, 0, (int)COUNT(kind));
+    tcase_add_loop_test(cases, scores_of_ten_thousand_overflow_no_softmax, 0, (int)COUNT(kind));
+    return run_suite(suite);
+}

@@ -1,0 +1,348 @@
+/* test_operator.c -- declarations: options, shapes, the tensors of a file, random parameters */
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../support/trial.h"
+#include "../../reference/dfc.h"
+#include "../../reference/runtime/forms.h"
+#include "../../reference/networks/layers/layers.h"
+#include "../../reference/lisa.h"
+#include "../../reference/msa.h"
+#include "../../reference/runtime/sizes.h"
+#include "../../reference/runtime/shape.h"
+
+/* Options as a user types them, and the error. */
+static const struct { const char *word[8]; const char *complaint; } refusals[] = {
+    {{0}, "--grid: missing"},
+    {{"--grid"}, "no value"},
+    {{"--grid", "4x"}, "--grid: found '4x'"},
+    {{"--grid", "0"}, "size 0"},
+    {{"--grid", "2x2x2x2"}, "expected N, HxW or TxHxW"},
+    {{"--grid", "4", "--grid", "4"}, "given twice"},
+    {{"--grid", "4", "--heads", "0"}, "--heads: found '0'"},
+    {{"--grid", "4", "--heads", "+2"}, "whole number"},
+    {{"--grid", "4", "--heads", " 2"}, "whole number"},
+    {{"--grid", "4", "--heads", "2.0"}, "whole number"},
+    {{"--grid", "4", "--heads", "0x2"}, "whole number"},
+    {{"--grid", "4", "--heads", ""}, "whole number"},
+    {{"--grid", ""}, "--grid: found ''"},
+    {{"--grid", "4294967297"}, "grid too large"},
+    {{"--grid", "4", "--equation", ""}, "expected one of 4|5|6|7|10"},
+    {{"--grid", "4", "--heads", "99999999999999999999"}, "whole number"},
+    {{"--grid", "4", "--equation", "8"}, "expected one of 4|5|6|7|10"},
+    {{"--grid", "4", "--equation", "1"}, "expected one of 4|5|6|7|10"},
+    {{"--grid", "4", "--window", "2"}, "found '--window', expected an option"},
+    {{"--grid", "4", "stray"}, "found 'stray'"},
+};
+
+START_TEST(options_are_read_strictly)
+{
+    struct problem p;
+    int words = 0;
+    while (refusals[_i].word[words]) words++;
+    refused(problem_create(&p, &lisa, words, refusals[_i].word), STATUS_BAD_INPUT, refusals[_i].complaint);
+}
+END_TEST
+
+START_TEST(reals_are_finite_and_decimal)
+{
+    static const char *const wrong[] = {"inf", "nan", "0x1p3", "1e999", "1 ", "", "--", "1,5"};
+    struct problem p;
+    for (size_t w = 0; w < COUNT(wrong); w++)
+        refused(problem_create(&p, &msa, 4, (const char *[]){"--grid", "4", "--scale", wrong[w]}),
+                STATUS_BAD_INPUT, "finite number");
+    succeeds(problem_create(&p, &msa, 4, (const char *[]){"--grid", "4", "--scale", "-2.5e-1"}));
+    ck_assert(problem_number(&p, "scale") == -0.25);
+    ck_assert(!problem_given(&p, "window") && problem_given(&p, "scale"));
+}
+END_TEST
+
+START_TEST(defaults_apply)
+{
+    struct problem p;
+    succeeds(problem_create(&p, &lisa, 2, (const char *[]){"--grid", "2x3"}));
+    ck_assert_str_eq(problem_text(&p, "equation"), "10");
+    ck_assert_uint_eq(problem_size(&p, "h"), 1);
+    ck_assert_uint_eq(problem_size(&p, "N"), 6);
+    ck_assert_uint_eq(problem_size(&p, "P"), 15);
+}
+END_TEST
+
+/* A file for lisa, Eq. 10, on a 2x3 grid, B 2, C 4, h 2, D 3: what is changed in it, and the error. */
+static const struct { const char *name; int axes; size_t size[3]; const char *complaint; } changes[] = {
+    {NULL, 0, {0}, NULL},
+    {"x", 2, {6, 4}, "tensor x: found [6, 4], expected [B, N, C] = [B, 6, C]"},
+    {"x", 3, {2, 5, 4}, "tensor x: found [2, 5, 4], expected [B, N, C]"},
+    {"x", 3, {2, 6, 5}, "--heads: found 2, expected a divisor of C = 5"},
+    {"w_qkv", 2, {4, 12}, "tensor w_qkv: found [4, 12], expected [3C, C] = [12, 4]"},
+    {"wa", 3, {6, 4, 3}, "tensor wa: found [6, 4, 3], expected [M, c, D] = [6, 2, D]"},
+    {"wb", 2, {6, 2}, "tensor wb: found [6, 2], expected [M, D] = [6, 3]"},
+    {"wb", 1, {18, 0}, "tensor wb: found [18]"},
+    {"b_o", 1, {4}, "tensor b_o: found without w_o"},
+    {"extra", 1, {4}, "tensor extra: not of this operator"},
+    {"ea", 3, {15, 2, 3}, "tensor ea: not of this operator with these options"},
+    {"-wb", 0, {0}, "tensor wb: missing, expected [M, D] = [6, 3]"},
+};
+
+/* The message names the tensor, what was found and what was expected, whichever tensor comes first in the file. */
+START_TEST(files_are_checked_against_the_table)
+{
+    static const struct { const char *name; int axes; size_t size[3]; } plain[] = {
+        {"bb", 2, {2, 3}},    {"x", 3, {2, 6, 4}}, {"w_qkv", 2, {12, 4}},
+        {"wa", 3, {6, 2, 3}}, {"wb", 2, {6, 3}},   {"ba", 2, {2, 3}},
+    };
+    struct tensor tensor[8];
+    struct tensors file = {.tensor = tensor};
+    struct problem p;
+    const char *change = changes[_i].name;
+    bool changed = false;
+
+    for (size_t t = 0; t < COUNT(plain); t++) {
+        bool here = change && !strcmp(change, plain[t].name);
+        if (change && change[0] == '-' && !strcmp(change + 1, plain[t].name)) continue;
+        changed = changed || here;
+        succeeds(tensor_create(&tensor[file.count++], plain[t].name, here ? changes[_i].axes : plain[t].axes,
+                               here ? changes[_i].size : plain[t].size));
+    }
+    if (change && change[0] != '-' && !changed)
+        succeeds(tensor_create(&tensor[file.count++], change, changes[_i].axes, changes[_i].size));
+
+    for (size_t turn = 0; turn < file.count; turn++) {
+        succeeds(problem_create(&p, &lisa, 4, (const char *[]){"--grid", "2x3", "--heads", "2"}));
+        status s = problem_bind(&p, &file);
+        if (changes[_i].complaint) refused(s, STATUS_BAD_INPUT, changes[_i].complaint);
+        else {
+            succeeds(s);
+            ck_assert_uint_eq(problem_size(&p, "D"), 3);
+            ck_assert_uint_eq(problem_parameters(&p), 48 + 36 + 18 + 6 + 6);
+            ck_assert_ptr_eq(problem_tensor(&p, "wb"), tensors_find(&file, "wb")->data);
+            ck_assert_ptr_null(problem_tensor(&p, "w_o"));
+        }
+        struct tensor first = tensor[0];
+        memmove(tensor, tensor + 1, (file.count - 1) * sizeof *tensor);
+        tensor[file.count - 1] = first;
+    }
+    for (size_t t = 0; t < file.count; t++) tensor_release(&tensor[t]);
+}
+END_TEST
+
+/* The problem of these options, parted by blanks, with B images of C channels. */
+static void create(struct problem *p, const struct declaration *d, const char *options, size_t B, size_t C)
+{
+    const char *word[16];
+    int words = words_of(options, word, COUNT(word));
+    succeeds(problem_create(p, d, words, word));
+    succeeds(problem_set_size(p, "B", B));
+    succeeds(problem_set_size(p, "C", C));
+}
+
+static bool is_w_o(const char *name, void *of)
+{
+    (void)of;
+    return !strcmp(name, "w_o");
+}
+
+/* Shapes, and a variance of 1 over the fan; without w_o there is no b_o. Tolerance: five standard errors of a
+ * variance from n normal numbers, 5 sqrt(2/n). */
+START_TEST(random_parameters_follow_the_table)
+{
+    struct problem p;
+    real *block;
+    create(&p, &lisa, "--grid 8x8", 1, 32);
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "size D is not known");
+    succeeds(problem_set_size(&p, "D", 4));
+    succeeds(problem_shape(&p, is_w_o, NULL));
+    ck_assert_uint_eq(problem_parameters(&p), 96 * 32 + 96 + 64 * 32 * 4 + 64 * 4 + 2 * 32 * 4);
+    ck_assert_uint_eq(problem_axis(&p, "w_o", 0), 0);
+    succeeds(problem_draw(&p, 1, &block));
+    ck_assert_ptr_null(problem_tensor(&p, "b_o"));
+    const real *wa = problem_tensor(&p, "wa");
+    double squares = 0, n = 64 * 32 * 4;
+    for (size_t i = 0; i < 64 * 32 * 4; i++) squares += (double)wa[i] * (double)wa[i];
+    within("variance of wa times its fan N, from one", fabs(squares / n * 64 - 1), 5 * sqrt(2 / n));
+    memory_free(block);
+}
+END_TEST
+
+/* Sums, products, alternatives. A shape with too many axes is read up to the axes that a tensor may have. */
+START_TEST(shapes_are_described)
+{
+    char text[120];
+    shape_letters(text, sizeof text, "2*Q+C h*K*K");
+    ck_assert_str_eq(text, "[2Q+C, h·K·K]");
+    shape_letters(text, sizeof text, "P 1 | P h");
+    ck_assert_str_eq(text, "[P, 1] or [P, h]");
+
+    struct problem p;
+    int axes;
+    size_t size[TENSOR_AXES + 1] = {0};
+    succeeds(problem_create(&p, &fc, 0, NULL));
+    succeeds(problem_set_size(&p, "B", 7));
+    succeeds(shape_sizes(&axes, size, &p, "B B B B B B B B B B B B"));
+    ck_assert_int_eq(axes, TENSOR_AXES);
+    ck_assert(size[TENSOR_AXES - 1] == 7 && size[TENSOR_AXES] == 0);
+}
+END_TEST
+
+/* BLAS counts in int: sizes and products up to the largest int are accepted, larger ones rejected before
+ * allocation. */
+START_TEST(sizes_beyond_int_are_errors)
+{
+    struct problem p;
+    create(&p, &msa, "--grid 20000x20000", 6, 1);
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "B N is too large");
+    refused(problem_set_size(&p, "D", (size_t)INT_MAX + 1), STATUS_BAD_INPUT, "at most 2147483647");
+    create(&p, &msa, "--grid 1", INT_MAX, 1);
+    succeeds(problem_shape(&p, NULL, NULL));
+
+    for (size_t D = 1; D <= 2; D++) {
+        create(&p, &fc, "", 1, 1);
+        succeeds(problem_set_size(&p, "M", 1));
+        succeeds(problem_set_size(&p, "N", D == 1 ? INT_MAX : (size_t)INT_MAX / 2 + 1));
+        succeeds(problem_set_size(&p, "D", D));
+        if (D == 1) succeeds(fc.check(&p));
+        else refused(fc.check(&p), STATUS_BAD_INPUT, "N D: found 1073741824 x 2, expected a product of at most");
+    }
+}
+END_TEST
+
+/* A product that ends at the largest int: the operator or layer and its options; the size that grows, its
+ * largest value and the first that is rejected, 0 if there is none. */
+static const struct { const char *name, *options, *letter; size_t largest, beyond; const char *complaint; } ends[] = {
+    {"patch", "--grid 1 --size 1 --channels 1", "C", INT_MAX, 0, ""},
+    {"patch", "--grid 2 --size 2 --channels 1", "C", INT_MAX / 2, INT_MAX / 2 + 1, "numbers in each"},
+    {"patch", "--grid 1 --size 1 --channels 1", "B", INT_MAX, 0, ""},
+    {"patch", "--grid 2 --size 1 --channels 1", "B", INT_MAX / 2, INT_MAX / 2 + 1, "B N' is too large"},
+    {"patch", "--grid 3 --size 5 --pad 1 --channels 1", "C", 1, 0, ""},
+    {"patch", "--grid 3 --size 6 --pad 1 --channels 1", "C", 0, 1, "expected at most 5, the padded grid"},
+    {"mlp", "--grid 1 --ratio 1", "C", INT_MAX, 0, ""},
+    {"mlp", "--grid 1 --ratio 2", "C", INT_MAX / 2, INT_MAX / 2 + 1, "hidden channels"},
+    {"merge", "--grid 2x2", "C", INT_MAX / 8, INT_MAX / 8 + 1, "tensor x: C is"},
+    {"sra", "--grid 1x1 --reduction 1", "C", INT_MAX, 0, ""},
+    {"sra", "--grid 2x2 --reduction 2", "C", INT_MAX / 4, INT_MAX / 4 + 1, "numbers in a patch"},
+    {"hilo", "--grid 1x1 --window 1", "B", INT_MAX, 0, ""},
+    {"hilo", "--grid 1x1 --window 2", "B", INT_MAX / 4, INT_MAX / 4 + 1,
+     "pads 536870912 images of 1 x 1 tokens to more than 21474"},
+    {"chopd", "--grid 1x1", "C", INT_MAX / 9, INT_MAX / 9 + 1, "9 C is too large"},
+};
+
+START_TEST(products_end_at_the_largest_int)
+{
+    const struct declaration *d = operator_find(ends[_i].name);
+    for (int beyond = 0; beyond < 2; beyond++) {
+        size_t size = beyond ? ends[_i].beyond : ends[_i].largest;
+        bool images = *ends[_i].letter == 'B';
+        struct problem p;
+        if (!size) continue;
+        create(&p, d, ends[_i].options, images ? size : 1, images ? 1 : size);
+        status s = d->derive ? d->derive(&p) : d->check(&p);
+        if (beyond) refused(s, STATUS_BAD_INPUT, ends[_i].complaint);
+        else succeeds(s);
+    }
+}
+END_TEST
+
+/* The options that an operator requires, and one of its options with this value. */
+static status with_value(const struct declaration *d, const struct option *tested, const char *value)
+{
+    static const char *const grids[] = {"", "4", "4x4", "4x4x4"}, *const odd[] = {"", "3", "3x3", "3x3x3"};
+    const char *word[32];
+    char name[16][32];
+    int words = 0, axes = 1;
+    struct problem p;
+    for (const struct option *o = d->options; o->name; o++) {
+        if (o != tested && (o->fallback || o->kind == OPTION_FLAG)) continue;
+        if (o->kind == OPTION_GRID) axes = (int)o->low;
+        snprintf(name[words / 2], sizeof name[0], "--%s", o->name);
+        word[words] = name[words / 2];
+        const char *usual = o->kind == OPTION_GRID ? grids[axes] : o->kind == OPTION_KERNEL ? odd[axes] : "1";
+        word[words + 1] = o == tested ? value : usual;
+        words += 2;
+    }
+    return problem_create(&p, d, words, word);
+}
+
+/* Every numeric option of every operator and layer accepts its limits. Rejected: whole numbers one beyond, reals at 2
+ * |limit| + 1. */
+START_TEST(options_end_at_their_limits)
+{
+    const struct declaration *d;
+    int tried = 0;
+    for (int n = 0, layers = 0; (d = layers ? layer_at(n) : operator_at(n)) || !layers++; n = d ? n + 1 : 0) {
+        for (const struct option *o = d ? d->options : NULL; o && o->name; o++) {
+            bool whole = o->kind == OPTION_INTEGER || o->kind == OPTION_STEPS;
+            const double below = whole ? o->low - 1 : -2 * fabs(o->low) - 1;
+            const double above = whole ? o->high + 1 : 2 * fabs(o->high) + 1;
+            char text[40];
+            if (!whole && o->kind != OPTION_REAL) continue;
+            for (int end = 0; end < 2; end++) {
+                snprintf(text, sizeof text, "%.17g", end ? o->high : o->low);
+                succeeds(with_value(d, o, text));
+                snprintf(text, sizeof text, "%.17g", end ? above : below);
+                refused(with_value(d, o, text), STATUS_BAD_INPUT, o->name);
+            }
+            tried++;
+        }
+    }
+    ck_assert_int_gt(tried, 20);
+}
+END_TEST
+
+/* Windows must divide the grid, which must have two axes. */
+START_TEST(windows_must_divide_the_grid)
+{
+    struct problem p;
+    create(&p, &msa, "--grid 6x4 --window 3", 1, 4);
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "--window: found 3, expected a divisor of 6 and 4");
+    create(&p, &msa, "--grid 6 --window 3", 1, 4);
+    refused(problem_shape(&p, NULL, NULL), STATUS_BAD_INPUT, "grid of 1 axes");
+}
+END_TEST
+
+START_TEST(typed_sizes_end_at_a_billion)
+{
+    static const char *const word[] = {"--grid", "4"}, *const bad[] = {"D=1000000001", "D=0", "D=", "D=2x", "D= 2"};
+    struct outline o = {.words = 2, .word = word, .batch = 1, .channels = 6, .sizes = "D=1000000000"};
+    struct problem p;
+    succeeds(outline_problem(&p, &lisa, &o));
+    ck_assert_uint_eq(problem_size(&p, "D"), 1000000000);
+    for (size_t n = 0; n < COUNT(bad); n++) {
+        o.sizes = bad[n];
+        refused(outline_problem(&p, &lisa, &o), STATUS_BAD_INPUT, "a whole number from 1 to 1000000000 behind D=");
+    }
+}
+END_TEST
+
+/* The name of a form says what its factors are rounded to: 11 bits of TF32, 8 of BF16, or none. */
+START_TEST(a_rounding_is_in_the_name)
+{
+    static const struct { const char *name; double unit; } row[] = {
+        {"naive", 0}, {"cuda", 0}, {"cuda3", 0}, {"cuda-tf32", 1. / 2048}, {"cuda-bf16", 1. / 256}, {"cuda-other", 0},
+    };
+    for (size_t n = 0; n < COUNT(row); n++)
+        ck_assert_msg(form_rounding(&(struct form){.name = row[n].name}) == row[n].unit, "%s", row[n].name);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("operator");
+    TCase *options = add_case(suite, "options");
+    tcase_add_loop_test(options, options_are_read_strictly, 0, (int)COUNT(refusals));
+    tcase_add_test(options, reals_are_finite_and_decimal);
+    tcase_add_test(options, defaults_apply);
+    tcase_add_test(options, options_end_at_their_limits);
+    tcase_add_test(options, typed_sizes_end_at_a_billion);
+    tcase_add_test(options, a_rounding_is_in_the_name);
+    TCase *tensors = add_case(suite, "tensors");
+    tcase_add_loop_test(tensors, files_are_checked_against_the_table, 0, (int)COUNT(changes));
+    tcase_add_test(tensors, random_parameters_follow_the_table);
+    tcase_add_test(tensors, shapes_are_described);
+    tcase_add_test(tensors, sizes_beyond_int_are_errors);
+    tcase_add_loop_test(tensors, products_end_at_the_largest_int, 0, (int)COUNT(ends));
+    tcase_add_test(tensors, windows_must_divide_the_grid);
+    return run_suite(suite);
+}

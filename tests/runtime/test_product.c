@@ -1,0 +1,118 @@
+/* test_product.c -- products of matrices, whichever library makes them */
+
+#define _GNU_SOURCE             /* RTLD_NEXT */
+#include <math.h>
+#include "../support/support.h"
+#include "../../reference/runtime/product.h"
+
+/* ---- oneDNN, out of memory when asked to be -------------------------------- */
+
+#if defined TWICETOLD_ONEDNN && !defined TWICETOLD_DOUBLE
+#include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
+
+static bool exhausted;
+static unsigned refused, made;
+
+/* This definition takes precedence over the library's. */
+dnnl_status_t dnnl_sgemm(char a_op, char b_op, dnnl_dim_t rows, dnnl_dim_t columns, dnnl_dim_t terms, float by,
+                         const float *a, dnnl_dim_t a_stride, const float *b, dnnl_dim_t b_stride, float kept,
+                         float *c, dnnl_dim_t c_stride)
+{
+    static dnnl_status_t (*there)(char, char, dnnl_dim_t, dnnl_dim_t, dnnl_dim_t, float, const float *, dnnl_dim_t,
+                                  const float *, dnnl_dim_t, float, float *, dnnl_dim_t);
+    if (!there) *(void **)&there = dlsym(RTLD_NEXT, "dnnl_sgemm");
+    if (exhausted) {
+        for (dnnl_dim_t r = 0; r < rows; r++)
+            for (dnnl_dim_t j = 0; j < columns; j++) c[r * c_stride + j] = 1e9f;
+        refused++;
+        return dnnl_out_of_memory;
+    }
+    made++;
+    return there(a_op, b_op, rows, columns, terms, by, a, a_stride, b, b_stride, kept, c, c_stride);
+}
+#define EXHAUSTIBLE 1
+#else
+static bool exhausted;
+static unsigned refused, made;
+#define EXHAUSTIBLE 0
+#endif
+
+/* ---- the sums -------------------------------------------------------------- */
+
+/* One of each; nothing to add up; kernels' whole tiles, what is left of them, and more than one of them;
+ * a single row, a single column. */
+static const struct { size_t rows, terms, columns; } size[] = {
+    {1, 1, 1}, {5, 0, 3}, {7, 5, 3}, {1, 40, 33}, {50, 17, 1}, {48, 16, 8}, {97, 130, 65}, {13, 400, 49}, {0, 3, 4},
+};
+
+/* x [rows][columns], as it is or transposed, in rows that are `beside` longer, filled with NaN. */
+static void laid(const real *x, size_t rows, size_t columns, size_t beside, struct factor *f)
+{
+    size_t long_rows = f->transposed ? columns : rows, wide = f->transposed ? rows : columns;
+    real *to = zeros(long_rows * (wide + beside) + 1);
+    for (size_t r = 0; r < long_rows; r++)
+        for (size_t j = 0; j < wide + beside; j++)
+            to[r * (wide + beside) + j] =
+                j >= wide ? (real)NAN : f->transposed ? x[j * columns + r] : x[r * columns + j];
+    *f = (struct factor){to, wide + beside, f->transposed};
+}
+
+/* start + op(A) op(B) for every op, size and stride, in a C that held NaN; nothing next to A, B and C is read or
+ * written. Also where the library is out of memory and has overwritten C. Exact: whole numbers. */
+START_TEST(product_is_the_sum)
+{
+    size_t rows = size[_i].rows, terms = size[_i].terms, columns = size[_i].columns, wide = columns + 2;
+    real *x = integers(1, rows * terms + 1, 5), *w = integers(2, terms * columns + 1, 5);
+    real *start = integers(3, columns, 5);
+
+    refused = made = 0;
+    for (unsigned way = 0; way < 16; way++) {
+        struct factor a = {.transposed = way & 1}, b = {.transposed = way & 2};
+        const real *from = way & 4 ? start : NULL;
+        laid(x, rows, terms, 3, &a);
+        laid(w, terms, columns, 1, &b);
+        real *c = zeros(rows * wide + 1);
+        for (size_t i = 0; i < rows * wide; i++) c[i] = (real)NAN;
+
+        exhausted = way & 8;
+        product(c, wide, a, b, from, rows, terms, columns);
+        for (size_t r = 0; r < rows; r++) {
+            for (size_t j = 0; j < columns; j++) {
+                real sum = from ? from[j] : 0;
+                for (size_t t = 0; t < terms; t++) sum += x[r * terms + t] * w[t * columns + j];
+                ck_assert_msg(c[r * wide + j] == sum, "way %u: [%zu][%zu] is %g, expected %g", way, r, j,
+                              (double)c[r * wide + j], (double)sum);
+            }
+            ck_assert(isnan(c[r * wide + columns]) && isnan(c[r * wide + columns + 1]));
+        }
+    }
+    exhausted = false;
+    ck_assert_uint_eq(refused, EXHAUSTIBLE && terms ? 8 : 0);
+    ck_assert_uint_eq(made, EXHAUSTIBLE && terms ? 8 : 0);
+}
+END_TEST
+
+/* NaN and infinity in A reach their row of C, also across zeros of B, and no other row. */
+START_TEST(nan_reaches_its_row)
+{
+    size_t rows = 30, terms = 20, columns = 40;
+    real *x = integers(1, rows * terms, 5), *w = zeros(terms * columns), *c = zeros(rows * columns);
+    x[7 * terms + 3] = (real)NAN;
+    x[9 * terms + 4] = (real)INFINITY;
+    product(c, columns, (struct factor){x, terms, false}, (struct factor){w, columns, false}, NULL,
+            rows, terms, columns);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < columns; j++)
+            ck_assert((r == 7 || r == 9) ? isnan(c[r * columns + j]) : c[r * columns + j] == 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("products");
+    TCase *equality = add_case(suite, "the sums");
+    tcase_add_loop_test(equality, product_is_the_sum, 0, (int)COUNT(size));
+    tcase_add_test(equality, nan_reaches_its_row);
+    return run_suite(suite);
+}

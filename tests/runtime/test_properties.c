@@ -1,0 +1,209 @@
+/* test_properties.c -- properties of every form of every operator and layer, over the cases of cases.h
+ *
+ * A new operator is among them without a line here.  A layer has one form, which is compared with itself in double.  An
+ * operator's own suite has the sizes that are special to it, and what the paper says. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/cases.h"
+#include "../support/properties.h"
+#include "../support/support.h"
+#include "../../reference/networks/layers/layers.h"
+
+/* The trial of a case; false if the operator rejects its options. */
+static bool drawn(struct trial *t, const struct one_case *one)
+{
+    struct problem p;
+    status s = case_shape(&p, one);
+    if (one->chosen && s.code == STATUS_BAD_INPUT) return false;
+    succeeds(s);
+    *t = trial_of(p);
+    return true;
+}
+
+/* Tolerance: 32 sqrt(T) u with T multiply-adds for an entry of y, since a sum of T products errs by more than 8
+ * sqrt(T) u with probability 2 exp(-32) (Higham and Mary, SIAM J. Sci. Comput. 41, 2019); twice for two forms, and
+ * twice for normalisation and softmax.  For the root mean square: roundoff.h. */
+START_TEST(forms_are_one_function)
+{
+    struct trial t;
+    if (drawn(&t, &cases[_i])) promise_one_function(&t, cases[_i].options, promise_tolerance(&t.problem));
+}
+END_TEST
+
+/* Not each entry need move y: a key's bias adds the same to all scores of a query. */
+START_TEST(every_tensor_counts)
+{
+    struct trial t;
+    if (drawn(&t, &cases[_i])) promise_every_tensor_counts(&t, promise_tolerance(&t.problem));
+}
+END_TEST
+
+/* Three images of 384 tokens: a chunk of two, then one. */
+START_TEST(images_fly_one_after_another)
+{
+    static const char *const wide[] = {"", "384", "16x24", "4x8x12"};
+    struct one_case one = {.of = every[_i], .batch = 3};
+    int axes = usual_axes(one.of);
+    struct trial t;
+    required(one.options, sizeof one.options, one.of, wide[axes], kernels[axes]);
+    drawn(&t, &one);
+    promise_one_function(&t, one.options, promise_tolerance(&t.problem));
+}
+END_TEST
+
+/* Logits in the hundreds (float) or thousands: their exponentials overflow unless the largest is subtracted.
+ * Tolerance: 1 + 2 L times as above; a logit L errs by L times as much, and so do its weight and the sum of weights.
+ * L is at most 1000 (10000): products of two normal vectors of 6 channels stay below 25. */
+START_TEST(large_logits_do_not_overflow)
+{
+    const bool single = sizeof(real) == 4;
+    struct one_case one = cases[_i];
+    struct trial t;
+    bool scaled = declaration_option(one.of, "scale") >= 0;
+    size_t at = strlen(one.options);
+    if (strstr(one.options, "--scale")) return;     /* a case that differs by the scale alone */
+    if (scaled) snprintf(one.options + at, sizeof one.options - at, " --scale %d", single ? 40 : 400);
+    one.chosen = true;
+    if (!drawn(&t, &one)) return;
+    for (size_t n = 0; n < t.inputs && !scaled; n++) t.x[n] *= single ? 8 : 24;
+    t.sharp = true;
+    promise_one_function(&t, one.options, (1 + 2 * (single ? 1e3 : 1e4)) * promise_tolerance(&t.problem));
+}
+END_TEST
+
+/* Those of promises.h that need no tolerance. */
+START_TEST(properties_hold)
+{
+    struct trial t;
+    if (!drawn(&t, &cases[_i])) return;
+    promise_nan_is_seen(&t);
+    promise_repeatable(&t);
+    promise_plans_apart(&t);
+    promise_loads_again(&t);
+    promise_memory(&t);
+    promise_bytes(&t);
+    promise_shared_workspace(&t);
+}
+END_TEST
+
+/* Five images of 19998 x 19998 tokens with 12288 channels; of a layer without a grid, sizes times 8192. */
+START_TEST(sizes_that_do_not_fit_take_nothing)
+{
+    static const char *const large[] = {"", "400000000", "19998x19998", "4x10000x10000"};
+    const struct declaration *d = every[_i];
+    int axes = usual_axes(d);
+    char options[128];
+    struct problem p;
+    required(options, sizeof options, d, large[axes], kernels[axes]);
+    succeeds(shaped_openly(&p, options, d, 5, BY_ADDRESSES(12288, 2), "", "",
+                           axes ? 1 : BY_ADDRESSES(8192, 256)));
+    promise_overflow(&p);
+}
+END_TEST
+
+/* A case on fewer tokens: emulated threads are slow. */
+static struct one_case smaller(struct one_case one)
+{
+    static const char *const wide[] = {"--grid 6x12", "--grid 3x4x5"}, *const narrow[] = {"--grid 6x6", "--grid 3x1x3"};
+    for (size_t n = 0; n < COUNT(wide); n++) {
+        char *at = strstr(one.options, wide[n]), rest[sizeof one.options];
+        if (!at) continue;
+        strcpy(rest, at + strlen(wide[n]));
+        snprintf(at, sizeof one.options - (size_t)(at - one.options), "%s%s", narrow[n], rest);
+    }
+    return one;
+}
+
+/* Emulated kernel versions.  On tensor cores each entry of y has four numbers more that are rounded, to fewer digits: a
+ * query, a key, a weight and a value (test_cuda.c has a sharper bound). */
+START_TEST(rungs_promise_the_same)
+{
+    struct one_case one = smaller(cases[_i]);
+    const struct form *rung;
+    struct trial t;
+    if (!operator_rung_at(one.of, 0) || !drawn(&t, &one)) return;
+    bool first = _i == 0 || cases[_i - 1].of != one.of;
+    for (int r = 0; (rung = operator_rung_at(one.of, r)); r++) {
+        promise_rung(&t, rung, promise_rung_tolerance(&t.problem, rung));
+        if (first) form_without_memory(&t, rung);
+    }
+}
+END_TEST
+
+/* Fails unless each word of "a=b|c & d~e" names an option and one of its choices. */
+static void check_condition(const struct declaration *d, const char *when)
+{
+    while (when) {
+        char option[24], list[48];
+        size_t length = strcspn(when, " "), n = strcspn(when, "=~");
+        snprintf(option, sizeof option, "%.*s", (int)n, when);
+        snprintf(list, sizeof list, "%.*s", (int)(length - n - 1), when + n + 1);
+        int o = declaration_option(d, option);
+        ck_assert_msg(o >= 0, "%s: a tensor depends on --%s, which is no option", d->name, option);
+        for (char *word = strtok(list, "|"); word && d->options[o].choices; word = strtok(NULL, "|"))
+            ck_assert_msg(word_place(d->options[o].choices, word) >= 0, "%s: --%s is never %s", d->name, option, word);
+        when = when[length] ? when + length + 3 : NULL;
+    }
+}
+
+/* Every name in an operator's tables, and every name that it looks up, is one that it declares: it resolves with
+ * data and without, and each form states what a run costs. */
+START_TEST(names_are_declared)
+{
+    struct trial t;
+    const struct declaration *d = cases[_i].of;
+    const struct form *form;
+    if (!drawn(&t, &cases[_i])) return;
+    void *of = memory_get(d->resolved, 1);
+    for (const struct tensor_row *row = d->tensors; row->name; row++) {
+        check_condition(d, row->when);
+        const struct tensor_row *other = d->tensors;
+        while (row->with && other->name && strcmp(other->name, row->with)) other++;
+        for (const char *asked = row->asked; asked; asked = strchr(asked, '|') ? strchr(asked, '|') + 1 : NULL) {
+            char option[24];
+            snprintf(option, sizeof option, "%.*s", (int)strcspn(asked, "|"), asked);
+            ck_assert_msg(declaration_option(d, option) >= 0, "%s: %s is asked for by --%s, which is no option",
+                          d->name, row->name, option);
+        }
+        ck_assert_msg(other->name, "%s: %s goes with %s, which is no tensor", d->name, row->name, row->with);
+    }
+    succeeds(d->resolve(of, &t.problem));
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++) t.problem.tensor[r].data = NULL;
+    succeeds(d->resolve(of, &t.problem));
+    memory_free(of);
+    for (int f = 0; (form = operator_form_at(d, f)); f++) {
+        ck_assert(form_multiply_adds(form, &t.problem) > 0);
+        ck_assert_ptr_eq(operator_form(d, form->name), form);
+    }
+    ck_assert_str_eq(operator_form_at(d, 0)->name, layer_find(d->name) ? "layer" : "naive");
+    ck_assert_ptr_eq(operator_form(d, "naive"), operator_form_at(d, 0));
+    ck_assert_int_lt(case_count, (int)COUNT(cases));
+}
+END_TEST
+
+/* Operators, then layers. */
+static const struct declaration *operator_or_layer_at(int at)
+{
+    int operators = 0;
+    while (operator_at(operators)) operators++;
+    return at < operators ? operator_at(at) : layer_at(at - operators);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("promises");
+    enumerate_cases(operator_or_layer_at);
+    TCase *properties = add_case(suite, "properties");
+    tcase_add_loop_test(properties, properties_hold, 0, plain_count);
+    tcase_add_loop_test(properties, rungs_promise_the_same, 0, plain_count);
+    tcase_add_loop_test(properties, names_are_declared, 0, case_count);
+    tcase_add_loop_test(properties, sizes_that_do_not_fit_take_nothing, 0, operator_count);
+    TCase *function = add_case(suite, "one function");
+    tcase_add_loop_test(function, forms_are_one_function, 0, case_count);
+    tcase_add_loop_test(function, every_tensor_counts, 0, case_count);
+    tcase_add_loop_test(function, images_fly_one_after_another, 0, operator_count);
+    tcase_add_loop_test(function, large_logits_do_not_overflow, 0, plain_count);
+    return run_suite(suite);
+}

@@ -1,0 +1,331 @@
+/* test_threads.c -- eight threads of a caller, each with its own problems, plans, runs and files
+ *
+ * test_promises.c does the same with two threads.  `make races` runs this suite under clang's thread sanitizer, which
+ * sees a race even if the bits are right. */
+
+#define _GNU_SOURCE 1           /* sched_setaffinity */
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/cases.h"
+#include "../support/support.h"
+#include "../support/folder.h"
+#include "../../reference/io/safetensors.h"
+#include "../../reference/hilo.h"
+#include "../../reference/networks/layers/layers.h"
+
+#define THREADS 8
+#define MOST 160                /* forms of all operators */
+
+/* A form of an operator, a trial of it, and its output alone, with one and with two threads. */
+static struct one { struct trial trial; const struct form *form; real *alone[2]; } all[MOST];
+static int count;
+
+static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
+
+/* Operators, then layers. */
+static const struct declaration *operator_or_layer_at(int at)
+{
+    int operators = 0;
+    while (operator_at(operators)) operators++;
+    return at < operators ? operator_at(at) : layer_at(at - operators);
+}
+
+/* The plainest case of each of them, in every form. */
+static void prepare_all(void)
+{
+    count = 0;
+    if (!operator_count) enumerate_cases(operator_or_layer_at);
+    for (int o = 0; o < operator_count; o++) {
+        struct problem p;
+        struct one_case one = {.of = every[o]};
+        static const char *const grids[] = {"", "7", "4x6", "2x3x4"};
+        int axes = usual_axes(one.of);
+        required(one.options, sizeof one.options, one.of, grids[axes], kernels[axes]);
+        succeeds(case_shape(&p, &one));
+        struct trial t = trial_of(p);
+        const struct form *form;
+        for (int f = 0; (form = operator_form_at(one.of, f)) && count < MOST; f++) {
+            all[count] = (struct one){.trial = t, .form = form};
+            for (int threads = 1; threads <= 2; threads++)
+                all[count].alone[threads - 1] = trial_run(&t, form->name, threads);
+            count++;
+        }
+    }
+    ck_assert_int_gt(count, operator_count);
+    ck_assert_int_lt(count, MOST);
+}
+
+struct worker { int number, step, rounds, threads, wrong; pthread_barrier_t *start; };
+
+/* Makes a plan, runs it twice and releases it, for form after form. */
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    real *y = memory_reals(100000, 1, 1, 1);
+    pthread_barrier_wait(w->start);
+    for (int round = 0; round < w->rounds; round++) {
+        const struct one *one = &all[(w->number * w->step + round) % count];
+        struct problem p = one->trial.problem;
+        struct plan plan;
+        status s = plan_create(&plan, &p, one->form, w->threads);
+        for (int run = 0; run < 2 && !s.code; run++) {
+            s = plan_run(&plan, y, one->trial.x);
+            if (!s.code) w->wrong += !same_bits(y, one->alone[w->threads - 1], one->trial.outputs);
+        }
+        w->wrong += s.code != 0;
+        plan_release(&plan);
+    }
+    memory_free(y);
+    return NULL;
+}
+
+static int wrong_in_eight(void *(*job)(void *), int step, int rounds, int threads)
+{
+    pthread_t thread[THREADS];
+    pthread_barrier_t start;
+    struct worker w[THREADS];
+    int wrong = 0;
+    ck_assert_int_eq(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; i++) {
+        w[i] = (struct worker){i, step, rounds, threads, 0, &start};
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, job, &w[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        wrong += w[i].wrong;
+    }
+    pthread_barrier_destroy(&start);
+    return wrong;
+}
+
+/* Eight threads prepare and run different operators, or the same, also with two threads for each plan; each gets the
+ * bits that it gets alone. */
+START_TEST(plans_in_eight_threads_are_independent)
+{
+    prepare_all();
+    ck_assert_int_eq(wrong_in_eight(work, 5, count, 1), 0);
+    ck_assert_int_eq(wrong_in_eight(work, 0, count, 1), 0);
+    ck_assert_int_eq(wrong_in_eight(work, 5, count, 2), 0);
+}
+END_TEST
+
+START_TEST(openmp_is_as_the_caller_left_it)
+{
+    prepare_all();
+    omp_set_num_threads(3);
+    for (int n = 0; n < count; n++) {
+        struct plan plan;
+        succeeds(plan_create(&plan, &all[n].trial.problem, all[n].form, 2));
+        ck_assert_int_eq(omp_get_max_threads(), 3);
+        succeeds(plan_run(&plan, zeros(all[n].trial.outputs), all[n].trial.x));
+        ck_assert_int_eq(omp_get_max_threads(), 3);
+        plan_release(&plan);
+    }
+}
+END_TEST
+
+struct handed { struct plan *plan; const real *x; real *y; status s; };
+
+static void *run_handed(void *argument)
+{
+    struct handed *h = argument;
+    h->s = plan_run(h->plan, h->y, h->x);
+    return NULL;
+}
+
+static void *release_handed(void *argument)
+{
+    plan_release(argument);
+    return NULL;
+}
+
+static void in_a_thread(void *(*job)(void *), void *argument)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, job, argument), 0);
+    pthread_join(thread, NULL);
+}
+
+/* One thread makes a plan, a second and a third run it, a fourth releases it. */
+START_TEST(a_plan_may_move_between_threads)
+{
+    prepare_all();
+    for (int n = 0; n < count; n++) {
+        struct plan plan;
+        succeeds(plan_create(&plan, &all[n].trial.problem, all[n].form, 1));
+        for (int run = 0; run < 2; run++) {
+            struct handed h = {&plan, all[n].trial.x, zeros(all[n].trial.outputs), {0}};
+            in_a_thread(run_handed, &h);
+            succeeds(h.s);
+            ck_assert(same_bits(h.y, all[n].alone[0], all[n].trial.outputs));
+        }
+        in_a_thread(release_handed, &plan);
+    }
+}
+END_TEST
+
+/* Lets the threads that OpenMP has, at most eight, run on one processor, or on all again. */
+static void share_one_processor(bool one)
+{
+    static cpu_set_t all_of_them;
+    cpu_set_t first;
+    int n = 0;
+    if (one) ck_assert_int_eq(sched_getaffinity(0, sizeof all_of_them, &all_of_them), 0);
+    while (!CPU_ISSET(n, &all_of_them)) n++;
+    CPU_ZERO(&first);
+    CPU_SET(n, &first);
+    #pragma omp parallel num_threads(THREADS)
+    sched_setaffinity(0, sizeof first, one ? &first : &all_of_them);
+}
+
+/* 40 runs of eight threads on one processor: when one takes the last item of a step, others are interrupted within
+ * theirs. Memory is NaN before each run. */
+START_TEST(lofi_waits_for_all_threads)
+{
+    struct trial t = trial("--grid 48x48 --heads 8 --alpha 1 --pooled-queries", &hilo, 1, 512, "", "");
+    real *alone = trial_run(&t, "fast", 1), *y = zeros(t.outputs);
+    struct plan plan;
+    int same = 0;
+    succeeds(plan_create(&plan, &t.problem, operator_form(&hilo, "fast"), THREADS));
+    share_one_processor(true);
+    for (int again = 0; again < 40; again++) {
+        succeeds(plan_run(&plan, y, t.x));
+        same += same_bits(y, alone, t.outputs);
+    }
+    share_one_processor(false);
+    plan_release(&plan);
+    ck_assert_int_eq(same, 40);
+}
+END_TEST
+
+/* ---- files ------------------------------------------------------------- */
+
+/* Two good headers, and others whose errors are found by the parser of JSON, at different bytes, or after it. */
+static const char *const headers[] = {
+    "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",
+    "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":0,16]}}",
+    ("{\"b\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[4,16]},"
+     "\"c\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"),
+    "{\"a\";{}}",
+    "{\"missing\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,12]}}",
+    "{\"a\":{}} and more",
+};
+
+/* Each file, and what one thread reads alone. */
+static struct { char path[64]; struct tensors list; status s; } file[COUNT(headers)];
+
+static void read_each_alone(void)
+{
+    for (size_t n = 0; n < COUNT(headers); n++) {
+        const float data[] = {(float)n, 1, 2, 3};
+        snprintf(file[n].path, sizeof file[n].path, "%zu", n);
+        FILE *f = fopen(file[n].path, "wb");
+        ck_assert_ptr_nonnull(f);
+        fwrite((unsigned char[8]){(unsigned char)strlen(headers[n])}, 1, 8, f);
+        fputs(headers[n], f);
+        fwrite(data, sizeof *data, COUNT(data), f);
+        ck_assert_int_eq(fclose(f), 0);
+        file[n].s = safetensors_read(&file[n].list, file[n].path);
+        for (size_t m = 0; m < n; m++)
+            ck_assert(!file[n].s.code || strcmp(file[n].s.message, file[m].s.message) != 0);
+    }
+    for (size_t n = 0; n < COUNT(headers); n++)
+        ck_assert_int_eq(file[n].s.code, n % 2 || n == 4 ? STATUS_BAD_INPUT : 0);
+}
+
+static bool same_tensors(const struct tensors *a, const struct tensors *b)
+{
+    bool same = a->count == b->count;
+    for (size_t t = 0; t < a->count && same; t++) {
+        const struct tensor *x = &a->tensor[t], *y = &b->tensor[t];
+        same = !strcmp(x->name, y->name) && x->axes == y->axes && x->count == y->count
+            && !memcmp(x->size, y->size, (size_t)x->axes * sizeof *x->size) && same_bits(x->data, y->data, x->count);
+    }
+    return same;
+}
+
+/* Reads file after file, each thread another one. */
+static void *read_files(void *argument)
+{
+    struct worker *w = argument;
+    pthread_barrier_wait(w->start);
+    for (int round = 0; round < w->rounds; round++) {
+        size_t n = (size_t)(w->number + round) % COUNT(file);
+        struct tensors list;
+        status s = safetensors_read(&list, file[n].path);
+        w->wrong += s.code != file[n].s.code || strcmp(s.message, file[n].s.message) != 0
+                 || !same_tensors(&list, &file[n].list);
+        tensors_release(&list);
+    }
+    return NULL;
+}
+
+/* Six files, good and broken, 600 times in each thread: names, shapes, bits and messages. */
+START_TEST(eight_threads_read_files)
+{
+    read_each_alone();
+    ck_assert_int_eq(wrong_in_eight(read_files, 0, 600, 1), 0);
+    for (size_t n = 0; n < COUNT(file); n++) tensors_release(&file[n].list);
+}
+END_TEST
+
+/* Forms that leave each thread's rows to a library's matrix product, which may sum in another order for another number
+ * of rows; README.md names them.  An empty option stands for all. */
+static const struct { const char *name, *form, *option; } by_library[] = {
+    {"msa", "naive", ""}, {"sra", "naive", ""}, {"lisa", "naive", ""}, {"lisa", "fast", ""}, {"lisa", "fftw", ""},
+    {"structsa", "naive", ""}, {"elsa", "naive", ""}, {"elsa", "fast", "--variant final"}, {"hilo", "naive", ""},
+    {"dfc-cp", "fast", ""}, {"head", "layer", ""},
+};
+
+static bool is_by_library(const struct one_case *one, const struct form *form)
+{
+    for (size_t n = 0; n < COUNT(by_library); n++)
+        if (!strcmp(one->of->name, by_library[n].name) && !strcmp(form->name, by_library[n].form)
+            && strstr(one->options, by_library[n].option))
+            return true;
+    return false;
+}
+
+/* With 2, 3, 5 and 8 threads, except for the forms of README.md's list, which repeat their own bits. Their tolerance:
+ * 1e4 u of the largest entry; a missing item of work exceeds it. */
+START_TEST(every_option_gives_the_bits_of_one_thread)
+{
+    static const int numbers[] = {2, 3, 5, THREADS};
+    struct problem p;
+    const struct form *form;
+    status s = case_shape(&p, &cases[_i]);
+    if (cases[_i].chosen && s.code == STATUS_BAD_INPUT) return;
+    succeeds(s);
+    struct trial t = trial_of(p);
+    for (int f = 0; (form = operator_form_at(cases[_i].of, f)); f++) {
+        real *alone = trial_run(&t, form->name, 1);
+        for (size_t n = 0; n < COUNT(numbers); n++) {
+            int threads = numbers[n];
+            real *first = trial_run(&t, form->name, threads);
+            ck_assert(same_bits(trial_run(&t, form->name, threads), first, t.outputs));
+            if (!is_by_library(&cases[_i], form))
+                ck_assert_msg(same_bits(first, alone, t.outputs), "%s %s: %s with %d threads", cases[_i].of->name,
+                              cases[_i].options, form->name, threads);
+            else within(form->name, relative_difference(first, alone, t.outputs), 1e4 * UNIT_ROUNDOFF);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    enumerate_cases(operator_or_layer_at);
+    Suite *suite = suite_create("threads");
+    TCase *c = add_case(suite, "eight threads");
+    tcase_add_test(c, plans_in_eight_threads_are_independent);
+    tcase_add_test(c, a_plan_may_move_between_threads);
+    tcase_add_test(c, openmp_is_as_the_caller_left_it);
+    tcase_add_test(c, lofi_waits_for_all_threads);
+    tcase_add_loop_test(c, every_option_gives_the_bits_of_one_thread, 0, plain_count);
+    tcase_add_test(add_folder_case(suite, "files"), eight_threads_read_files);
+    return run_suite(suite);
+}

@@ -1,0 +1,218 @@
+/* structsa_case.h -- one head for tests of StructSA, and the bound of rounding errors of a whole problem
+ *
+ * A head is random or of small whole numbers, with every array of the naive cores (naive/structsa.h).  Arrays live
+ * until the test ends. */
+
+#ifndef TWICETOLD_TESTS_STRUCTSA_CASE_H
+#define TWICETOLD_TESTS_STRUCTSA_CASE_H
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "../support/support.h"
+#include "../support/trial.h"
+#include "../../naive/attention.h"
+#include "../../naive/structsa.h"
+
+/* ---- one head -------------------------------------------------------- */
+
+struct subject {
+    const char *grid, *kernel, *stride; /* stride: of all axes, or "1x2x2" */
+    size_t c, D, columns;               /* columns: 1, or c */
+    const char *values;                 /* the window of the aggregators; "" for that of the detectors */
+};
+
+/* Sizes and windows of a head, its inputs, and the arrays of the cores. */
+struct case_head {
+    struct structsa_problem of;         /* sizes alone */
+    struct neighbours keys, values;
+    const real *q, *k, *v, *hk, *hv;
+    real *map, *windows, *a, *contexts, *kernels, *y;
+};
+
+/* Windows that live as long as the test. */
+static inline struct neighbours windows_around(const grid *tokens, const grid *window, const size_t *stride)
+{
+    struct neighbours n;
+    struct room room = room_open(1);
+    neighbours_prepare(&n, &room, tokens, window, stride, 1);
+    n.token = keep(n.centres * n.entries, sizeof(int));
+    neighbours_load(&n);
+    return n;
+}
+
+/* A head of this shape with all arrays of the cores, and no numbers yet. */
+static inline struct case_head empty_head(const struct subject *s)
+{
+    struct case_head h = {0};
+    size_t stride[GRID_AXES];
+    int axes;
+    grid tokens, window, value;
+    succeeds(grid_parse(&tokens, s->grid));
+    succeeds(grid_parse(&window, s->kernel));
+    succeeds(grid_parse(&value, *s->values ? s->values : s->kernel));
+    succeeds(grid_numbers(&axes, stride, s->stride));
+    if (axes == 1) stride[1] = stride[2] = stride[0];
+    h.keys = windows_around(&tokens, &window, stride);
+    h.values = windows_around(&tokens, &value, stride);
+    size_t N = tokens.tokens, J = h.keys.centres, M = h.keys.entries, Mv = h.values.entries;
+    h.of = (struct structsa_problem){.N = N, .c = s->c, .D = s->D, .J = J, .M = M, .Mv = Mv, .columns = s->columns};
+    h.map = zeros(N * N * s->columns);
+    h.windows = zeros(J * M * s->columns);
+    h.a = zeros(N * J * s->D);
+    h.contexts = zeros(J * Mv * s->c);
+    h.kernels = zeros(J * Mv * s->columns);
+    h.y = zeros(N * s->c);
+    return h;
+}
+
+static inline size_t taps(const struct case_head *h) { return h->of.M * h->of.columns; }
+static inline size_t value_taps(const struct case_head *h) { return h->of.Mv * h->of.columns; }
+
+/* Queries, keys and values are standard normal; detectors are scaled so that scores are, too. */
+static inline struct case_head normal_head(const struct subject *s)
+{
+    struct case_head h = empty_head(s);
+    real *hk = normal(4, h.of.D * taps(&h));
+    for (size_t i = 0; i < h.of.D * taps(&h); i++) hk[i] /= sqrt((real)(h.of.M * h.of.c));
+    h.q = normal(1, h.of.N * h.of.c);
+    h.k = normal(2, h.of.N * h.of.c);
+    h.v = normal(3, h.of.N * h.of.c);
+    h.hk = hk;
+    h.hv = normal(5, h.of.D * value_taps(&h));
+    return h;
+}
+
+/* Whole numbers from -2 to 2: sums of products are exact in every order. */
+static inline struct case_head whole_head(const struct subject *s)
+{
+    struct case_head h = empty_head(s);
+    h.q = integers(1, h.of.N * h.of.c, 2);
+    h.k = integers(2, h.of.N * h.of.c, 2);
+    h.v = integers(3, h.of.N * h.of.c, 2);
+    h.hk = integers(4, h.of.D * taps(&h), 2);
+    h.hv = integers(5, h.of.D * value_taps(&h), 2);
+    return h;
+}
+
+/* The kernels of query i, and y_i; all of y; all from q, k and v. */
+static inline void kernels_of(struct case_head *h, size_t i)
+{
+    structsa_naive_kernels(h->kernels, h->a + i * h->of.J * h->of.D, h->hv, &h->of);
+}
+
+static inline void aggregate(struct case_head *h)
+{
+    structsa_naive_unfold(h->contexts, h->v, h->of.c, &h->values);
+    for (size_t i = 0; i < h->of.N; i++) {
+        kernels_of(h, i);
+        structsa_naive_aggregate(h->y + i * h->of.c, h->kernels, h->contexts, &h->of);
+    }
+}
+
+static inline void windows_of_query(struct case_head *h, size_t i)
+{
+    structsa_naive_unfold(h->windows, h->map + i * h->of.N * h->of.columns, h->of.columns, &h->keys);
+}
+
+static inline const real *tell(struct case_head *h)
+{
+    structsa_naive_correlate(h->map, h->q, h->k, &h->of);
+    for (size_t i = 0; i < h->of.N; i++) {
+        windows_of_query(h, i);
+        structsa_naive_attend(h->a + i * h->of.J * h->of.D, h->windows, h->hk, &h->of);
+    }
+    aggregate(h);
+    return h->y;
+}
+
+/* The same head with its tokens in reverse order. */
+static inline void turn_around(struct case_head *h)
+{
+    h->q = rows_reversed(h->q, h->of.N, h->of.c);
+    h->k = rows_reversed(h->k, h->of.N, h->of.c);
+    h->v = rows_reversed(h->v, h->of.N, h->of.c);
+}
+
+/* Virtual tokens [J][D][c] of one side: sum_m filter_dmc row_{j+m,c}. */
+static inline real *virtual_tokens(const struct case_head *h, const struct neighbours *n, const real *filters,
+                                   const real *rows)
+{
+    size_t M = n->entries, D = h->of.D, c = h->of.c;
+    real *made = zeros(n->centres * D * c);
+    for (size_t j = 0; j < n->centres; j++)
+        for (size_t d = 0; d < D; d++)
+            for (size_t m = 0; m < M; m++)
+                for (size_t ch = 0; ch < c && n->token[j * M + m] != OFF_GRID; ch++)
+                    made[(j * D + d) * c + ch] += filters[(d * M + m) * h->of.columns + (h->of.columns == 1 ? 0 : ch)]
+                                                * rows[(size_t)n->token[j * M + m] * c + ch];
+    return made;
+}
+
+/* Scores [N][J][D] before the softmax, filter by filter over the windows of the map. */
+static inline real *scores_of_map(struct case_head *h)
+{
+    size_t J = h->of.J, D = h->of.D, t = taps(h);
+    real *scores = zeros(h->of.N * J * D);
+    structsa_naive_correlate(h->map, h->q, h->k, &h->of);
+    for (size_t i = 0; i < h->of.N; i++) {
+        windows_of_query(h, i);
+        for (size_t jd = 0; jd < J * D; jd++)
+            for (size_t me = 0; me < t; me++)
+                scores[i * J * D + jd] += h->windows[jd / D * t + me] * h->hk[jd % D * t + me];
+    }
+    return scores;
+}
+
+/* Options and an equation.  --value-kernel comes last among the options; Eq. 4 gathers elements and omits it. */
+static inline void options_of_equation(char *text, size_t size, const char *options, const char *equation)
+{
+    const char *values = strcmp(equation, "4") ? NULL : strstr(options, " --value-kernel");
+    int length = values ? (int)(values - options) : (int)strlen(options);
+    snprintf(text, size, "%.*s --equation %s", length, options, equation);
+}
+
+/* ---- Table 2 --------------------------------------------------------- */
+
+/* StructViT's sizes: four stages.  StructSA is in the last two; the first two have no heads. */
+enum { SMALL, BASE, LARGE };
+static const struct { size_t blocks[4], channels[4], heads[4]; } table_2[] = {
+    [SMALL] = {{3, 4, 8, 3}, {64, 128, 320, 512}, {0, 0, 5, 8}},
+    [BASE] = {{5, 8, 20, 7}, {64, 128, 320, 512}, {0, 0, 5, 8}},
+    [LARGE] = {{5, 10, 24, 7}, {128, 192, 448, 640}, {0, 0, 7, 10}},
+};
+
+/* ---- how much rounding may show -------------------------------------- */
+
+/* Two ways to the same y, from the same q, k and v, over the largest entry of
+ * y: a probabilistic bound of the largest error (roundoff.h).
+ *
+ * A score is a sum of |M| c products, or of |M| products and then of c; its
+ * partial sums have a root mean square of |scale|, as detectors are drawn, and
+ * of S = 2 |scale| with bad luck.  Its absolute error is the relative error of
+ * a weight; J D weights and their products with values of M' terms are summed;
+ * 10 for the exponential, the scale and the division.  Rounding errors of a sum
+ * of n terms grow like sqrt(n) u (Higham and Mary, SIAM J. Sci. Comput. 41,
+ * 2019: beyond lambda sqrt(n) u with probability 2 exp(-lambda^2/2); lambda = 8):
+ *
+ *     8 (S sqrt(|M| c + |M| + c) + 2 sqrt(J D) + sqrt(M') + 10) u */
+static inline double structsa_tolerance(double M, double Mv, double c, double JD, double scale)
+{
+    double S = 2 * fabs(scale);
+    return 8 * (S * sqrt(M * c + M + c) + 2 * sqrt(JD) + sqrt(Mv) + 10) * UNIT_ROUNDOFF;
+}
+
+static inline double head_tolerance(const struct case_head *h)
+{
+    const struct structsa_problem *of = &h->of;
+    return structsa_tolerance((double)of->M, (double)of->Mv, (double)of->c, (double)(of->J * of->D), 1);
+}
+
+static inline double problem_tolerance(const struct problem *p)
+{
+    struct structsa_problem of;
+    succeeds(structsa.resolve(&of, p));
+    return structsa_tolerance((double)of.M, (double)of.Mv, (double)of.c, (double)(of.J * of.D), (double)of.scale);
+}
+
+#endif

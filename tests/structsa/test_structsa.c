@@ -1,0 +1,253 @@
+/* test_structsa.c -- StructSA's forms agree, and what is special to StructSA; theorems stand in
+ * test_structsa_theorems.c */
+
+#include "structsa_case.h"
+#include "../support/battery.h"
+#include "../../fast/tuned/structsa/depthwise.h"
+
+static const char *const variants[] = {"4", "5", "16", NULL};      /* equations */
+
+/* Lines, planes and blocks, one token wide and prime; windows of one token, wider than the grid, not the same along all
+ * axes nor for keys and values; strides that divide nothing, leave one centre, are longer than an axis; channels that
+ * fill no vector, virtual tokens that fill no tile. */
+static const struct battery_case sizes[] = {
+    {"--grid 1 --kernel 1", 1, 1, "D=1", ""},
+    {"--grid 1 --kernel 5", 2, 3, "D=3", "w_o"},
+    {"--grid 7 --kernel 3 --heads 3", 1, 6, "D=2", ""},
+    {"--grid 70 --kernel 9 --stride 3", 1, 17, "D=5", "b_qkv w_o"},
+    {"--grid 1x5 --kernel 3x3 --heads 2", 3, 6, "D=1", ""},
+    {"--grid 13x7 --kernel 1x5 --heads 2", 2, 34, "D=3", "b_o"},
+    {"--grid 8x8 --kernel 3x3 --heads 2", 2, 32, "D=8", ""},
+    {"--grid 5x12 --kernel 5x1 --stride 2 --heads 4", 1, 12, "D=9", ""},
+    {"--grid 6x6 --kernel 7x7 --scale -0.7", 1, 20, "D=4", "b_qkv"},
+    {"--grid 9x4 --kernel 3x3 --stride 12 --heads 2", 2, 8, "D=70", ""},
+    {"--grid 11x10 --kernel 1x1 --heads 2", 1, 8, "D=2", ""},
+    {"--grid 14x14 --kernel 3x3 --heads 12", 1, 192, "D=4", ""},
+    {"--grid 2x3x4 --kernel 3x3x3 --heads 2", 3, 10, "D=3", ""},
+    {"--grid 3x5x4 --kernel 1x3x5 --stride 2 --scale 0", 1, 7, "D=2", "w_o"},
+    {"--grid 4x4x4 --kernel 5x3x3 --heads 4 --scale 1.5", 1, 64, "D=8", "b_qkv"},
+    {"--grid 6x9 --kernel 3x5 --stride 4x2 --heads 2", 2, 18, "D=3", ""},
+    {"--grid 7x4 --kernel 3x3 --stride 1x9", 1, 5, "D=4", "w_o"},
+    {"--grid 3x7x6 --kernel 3x3x3 --stride 1x2x2 --heads 2", 2, 12, "D=4", ""},
+    {"--grid 4x3x5 --kernel 1x3x3 --stride 5x1x3", 1, 9, "D=2", "b_o"},
+    {"--grid 11 --kernel 7 --stride 2 --value-kernel 1", 2, 3, "D=3", ""},
+    {"--grid 9x6 --kernel 1x1 --heads 2 --value-kernel 5x3", 1, 34, "D=5", "b_qkv"},
+    {"--grid 5x8 --kernel 5x3 --stride 1x3 --heads 3 --value-kernel 1x9", 2, 12, "D=9", ""},
+    {"--grid 3x4x5 --kernel 3x1x1 --stride 1x2x2 --value-kernel 1x3x3", 2, 10, "D=2", "w_o"},
+    {0},
+};
+
+static const struct battery_case kinds[] = {{"--grid 6x5 --kernel 3x5 --heads 3", 2, 15, "D=3", ""}, {0}};
+
+/* The key of every token is in every softmax. */
+static const struct battery_nan nan_cases[] = {
+    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 4", 2, 15, "D=3", ""}, 33, NULL},
+    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 5", 2, 15, "D=3", ""}, 33, NULL},
+    {{"--grid 6x5 --kernel 3x5 --heads 3 --equation 16", 2, 15, "D=3", ""}, 33, NULL},
+    {{0}, 0, NULL},
+};
+
+/* Eq. 2-5, 11-13 and 16 in PyTorch in float64 (tests/pytorch/structsa.py). */
+static const char *const golden[] = {
+    "structsa_eq4_line", "structsa_eq4_plane", "structsa_eq5_line", "structsa_eq5_plane", "structsa_eq16_line",
+    "structsa_eq16_plane", "structsa_eq16_stride", "structsa_eq16_block", "structsa_eq16_paper", "structsa_eq4_video",
+    "structsa_eq5_windows", "structsa_eq16_windows", "structsa_eq16_video", NULL,
+};
+
+static const struct battery_error errors[] = {
+    {"--grid 4x4", "option --kernel: missing", 6},
+    {"--grid 4x4 --kernel 2x3", "option --kernel: found '2x3', expected odd sizes", 6},
+    {"--grid 4x4 --kernel 3", "option --kernel: found 1 axes, expected 2 as the grid has", 6},
+    {"--grid 4x4 --kernel 3x3x3", "option --kernel: found 3 axes, expected 2 as the grid has", 6},
+    {"--grid 4x4 --kernel 0x3", "option --kernel", 6},
+    {"--grid 4x4 --kernel 3x3 --stride 0", "option --stride: found '0', expected whole numbers from 1 to 65536", 6},
+    {"--grid 4x4 --kernel 3x3 --stride 2x0", "option --stride: found '2x0'", 6},
+    {"--grid 4x4 --kernel 3x3 --stride 65537x1", "option --stride: found '65537x1'", 6},
+    {"--grid 4x4 --kernel 3x3 --stride 2x", "option --stride: found '2x'", 6},
+    {"--stride 2x2x2 --grid 4x4 --kernel 3x3",
+     "option --stride: found 3 axes, expected 2 as the grid has, or one number for all", 6},
+    {"--grid 2x4x4 --kernel 3x3x3 --stride 2x2", "option --stride: found 2 axes, expected 3", 6},
+    {"--grid 16 --kernel 3 --stride 2x2", "option --stride: found 2 axes, expected 1 as the grid has", 6},
+    {"--grid 4x4 --kernel 3x3 --value-kernel 3x4", "option --value-kernel: found '3x4', expected odd sizes", 6},
+    {"--grid 4x4 --kernel 3x3 --value-kernel 3",
+     "option --value-kernel: found 1 axes, expected 2 as the grid has", 6},
+    {"--grid 4x4 --kernel 3x3 --value-kernel 1x5 --equation 4",
+     "option --value-kernel: found with --equation 4, expected only with 5 or 16", 6},
+    {"--grid 4x4 --kernel 3x3 --equation 13", "option --equation: found '13', expected one of 4|5|16", 6},
+    {"--grid 4x4 --kernel 3x3 --scale nan", "option --scale: found 'nan'", 6},
+    {"--grid 4x4 --kernel 3x3 --heads 4", "option --heads: found 4, expected a divisor of C = 6", 6},
+    {0},
+};
+
+/* 2^30 tokens, 2^20 centres and 2^14 patterns: the attention has 2^64 entries; with addresses of 32 bits 2^32. */
+static const struct battery_case too_large[] = {
+    {BY_ADDRESSES("--grid 1073741824 --kernel 1 --stride 1024 --equation 4",
+                  "--grid 16384 --kernel 1 --stride 2 --equation 4"), 1, 1, BY_ADDRESSES("D=16384", "D=32"), ""},
+    {0},
+};
+
+/* StructSA, Eq. 2 and 11: the map of N tokens by N is written whole, and nothing after it.  Exact: whole numbers. */
+START_TEST(naive_maps_end_where_they_do)
+{
+    enum { N = 3, C = 5 };
+    const struct structsa_problem p = {.N = N, .c = C, .columns = _i ? C : 1};
+    real *map = zeros(N * N * C + 1), q[N * C], k[N * C];
+    for (size_t i = 0; i <= N * N * C; i++) map[i] = 7;
+    for (size_t i = 0; i < N * C; i++) q[i] = (real)(i % 4), k[i] = (real)(i % 7) - 3;
+    structsa_naive_correlate(map, q, k, &p);
+    for (size_t i = 0; i < N; i++)
+        for (size_t n = 0; n < N; n++) {
+            real sum = 0;
+            for (size_t ch = 0; ch < C; ch++) {
+                real product = q[i * C + ch] * k[n * C + ch];
+                if (_i) ck_assert(map[(i * N + n) * C + ch] == product);
+                sum += product;
+            }
+            if (!_i) ck_assert(map[i * N + n] == sum);
+        }
+    ck_assert(map[N * N * p.columns] == 7);
+}
+END_TEST
+
+/* StructSA, Eq. 3, "centered at j": three tokens, a window of three.  Off the grid keys are zero, and their scores take
+ * part: scores 2, 3, 0 and values 0, 10, 20.  Tolerance: 8 u, for three exponentials, products, sums and a division. */
+START_TEST(windows_hang_over_the_border)
+{
+    const struct subject s = {"3", "3", "1", 1, 1, 1, ""};
+    struct case_head h = empty_head(&s);
+    real q[] = {1, 1, 1}, k[] = {1, 2, 3}, v[] = {10, 20, 30}, hk[] = {0, 0, 1}, hv[] = {1, 0, 0};
+    h.q = q, h.k = k, h.v = v, h.hk = hk, h.hv = hv;
+    const real *y = tell(&h);
+    double expected = (exp(3.0) * 10 + 20) / (exp(2.0) + exp(3.0) + 1);
+    for (size_t i = 0; i < 3; i++) within("y", fabs((double)y[i] - expected) / expected, 8 * UNIT_ROUNDOFF);
+}
+END_TEST
+
+/* The contract: Eq. 16, no stride, no scale and one head.  Golden files give all four options. */
+START_TEST(defaults_are_those_of_the_contract)
+{
+    const char *given = "--grid 3x4 --kernel 3x3 --equation 16 --stride 1 --scale 1 --heads 1";
+    struct trial t = trial("--grid 3x4 --kernel 3x3", &structsa, 1, 6, "D=3", "");
+    struct trial u = trial(given, &structsa, 1, 6, "D=3", "");
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
+        equal(trial_run(&t, form->name, 1), trial_run(&u, form->name, 1), t.outputs);
+}
+END_TEST
+
+/* Each equation has its own tensors, of its own shapes. */
+static const struct { const char *equation, *values, *drop, *name; size_t shape[3]; const char *text; } misfit[] = {
+    {"4", "", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
+    {"5", "", "", "uv", {2, 0, 0}, "tensor uv: found [2]"},
+    {"5", "", "", "uk", {2, 9, 0}, "tensor uk: found [2, 9]"},
+    {"16", "", "hv", "hv", {0}, "tensor hv: missing"},
+    {"16", "", "", "hk", {2, 9, 4}, "tensor hk: found [2, 9, 4]"},
+    {"16", "", "", "hv", {3, 9, 6}, "tensor hv: found [3, 9, 6]"},
+    {"16", "", "", "uk", {9, 2, 0}, "tensor uk"},
+    {"5", "1x5", "", "uv", {9, 2, 0}, "tensor uv: found [9, 2]"},
+    {"16", "1x5", "", "hv", {2, 9, 6}, "tensor hv: found [2, 9, 6]"},
+    {"16", "1x5", "", "hk", {2, 5, 6}, "tensor hk: found [2, 5, 6]"},
+};
+START_TEST(tensors_that_do_not_fit_are_errors)
+{
+    /* A file of fitting tensors, then one of them dropped, changed or added. */
+    static const struct { const char *name, *of; size_t size[3]; } fitting[] = {
+        {"x", "", {1, 16, 6}}, {"w_qkv", "", {18, 6, 0}}, {"uk", "4 5", {9, 2, 0}}, {"uv", "4", {2, 0, 0}},
+        {"uv", "5", {9, 2, 0}}, {"hk", "16", {2, 9, 6}}, {"hv", "16", {2, 9, 6}},
+    };
+    struct tensor list[9];
+    size_t count = 0;
+    bool there = false;
+    for (size_t f = 0; f <= COUNT(fitting); f++) {
+        const char *name = f < COUNT(fitting) ? fitting[f].name : misfit[_i].name;
+        const size_t *shape = f < COUNT(fitting) ? fitting[f].size : misfit[_i].shape;
+        bool changed = !strcmp(name, misfit[_i].name);
+        if (f < COUNT(fitting) && *fitting[f].of && !strstr(fitting[f].of, misfit[_i].equation)) continue;
+        if (!strcmp(name, misfit[_i].drop) || (f == COUNT(fitting) && there)) continue;
+        if (changed) shape = misfit[_i].shape, there = true;
+        int axes = shape[2] ? 3 : shape[1] ? 2 : 1;
+        succeeds(tensor_create(&list[count++], name, axes, shape));
+    }
+    struct tensors file = {count, list};
+    struct problem p;
+    const char *words[] = {"--grid", "4x4", "--kernel", "3x3", "--equation", misfit[_i].equation,
+                           "--value-kernel", misfit[_i].values};
+    succeeds(problem_create(&p, &structsa, *misfit[_i].values ? 8 : 6, words));
+    refused(problem_bind(&p, &file), STATUS_BAD_INPUT, misfit[_i].text);
+    for (size_t t = 0; t < count; t++) tensor_release(&list[t]);
+}
+END_TEST
+
+/* To the bit: 784 tokens of one head, where more threads have more blocks, and 60 of three heads. */
+START_TEST(tiled_structsa_does_not_see_threads)
+{
+    static const char *const options[] = {"--grid 5x12 --kernel 3x3 --heads 3", "--grid 28x28 --kernel 3x3 --heads 1"};
+    struct trial t = trial(options[_i], &structsa, 1, _i ? 16 : 12, "D=3", "");
+    real *one = trial_run(&t, "fast", 1);
+    equal(trial_run(&t, "fast", 2), one, t.outputs);
+    equal(trial_run(&t, "fast", 5), one, t.outputs);
+}
+END_TEST
+
+/* The naive form names the attention.  The permuted form names the columns of its product or its map, and the tiled
+ * form its projections, which take more memory than is allowed here. */
+START_TEST(errors_name_what_is_too_large)
+{
+    struct problem p = shaped(too_large->options, &structsa, 1, 1, too_large->sizes, "");
+    struct plan plan;
+    refused(plan_create(&plan, &p, operator_form(&structsa, "naive"), 1), STATUS_FAILURE,
+            "the attention of all queries");
+    refused(plan_create(&plan, &p, operator_form(&structsa, "permuted"), 1),
+            BY_ADDRESSES(STATUS_BAD_INPUT, STATUS_FAILURE),
+            BY_ADDRESSES("1048576 keys of 16384 kernels", "the map of all queries against all virtual keys"));
+    memory_set_limit(memory_in_use() + BY_ADDRESSES(1 << 27, 1 << 16));
+    status s = plan_create(&plan, &p, operator_form(&structsa, "fast"), 1);
+    memory_set_limit(0);
+    refused(s, STATUS_FAILURE, BY_ADDRESSES("query, key and value", "not enough memory"));
+}
+END_TEST
+
+/* To the bit: virtual keys and values of 5 and 11 filters, any first and any number of them, against one at a time. */
+START_TEST(virtual_tokens_are_made_in_any_pieces)
+{
+    struct trial t = trial("--grid 3x4 --kernel 3x3", &structsa, 1, 5, _i ? "D=11" : "D=5", "");
+    struct plan plan;
+    succeeds(plan_create(&plan, &t.problem, operator_form(&structsa, "fast"), 1));
+    const struct virtual_tokens *f = plan.state;
+    for (int side = 0; side < 2; side++) {
+        const struct depthwise *w = side ? &f->values : &f->keys;
+        size_t all = w->around->centres * w->filters, c = w->channels;
+        real *one = zeros(all * c), *some = zeros(all * c);
+        for (size_t n = 0; n < all; n++) depthwise_run(one + n * c, w, 0, n, 1, t.x, c);
+        for (size_t first = 0; first < all; first++)
+            for (size_t count = 1; first + count <= all; count++) {
+                depthwise_run(some, w, 0, first, count, t.x, c);
+                equal(some, one + first * c, count * c);
+            }
+    }
+    plan_release(&plan);
+}
+END_TEST
+
+int main(void)
+{
+    /* Golden vectors: PyTorch projects x itself, with rounding errors of q, k and v; detectors are twice as strong. */
+    static const struct battery tables = {
+        .operator = &structsa, .tolerance = problem_tolerance, .golden_tolerance = 3, .variants = variants,
+        .join = options_of_equation, .sizes = sizes, .kinds = kinds, .nan = nan_cases, .golden = golden,
+        .errors = errors,
+    };
+    static const struct battery large = {.operator = &structsa, .too_large = too_large};
+    Suite *suite = suite_create("StructSA");
+    add_battery(suite, &tables);
+    add_battery(suite, &large);
+    TCase *own = add_case(suite, "StructSA alone");
+    tcase_add_loop_test(own, naive_maps_end_where_they_do, 0, 2);
+    tcase_add_test(own, windows_hang_over_the_border);
+    tcase_add_test(own, defaults_are_those_of_the_contract);
+    tcase_add_loop_test(own, tensors_that_do_not_fit_are_errors, 0, (int)COUNT(misfit));
+    tcase_add_loop_test(own, tiled_structsa_does_not_see_threads, 0, 2);
+    tcase_add_test(own, errors_name_what_is_too_large);
+    tcase_add_loop_test(own, virtual_tokens_are_made_in_any_pieces, 0, 2);
+    return run_suite(suite);
+}

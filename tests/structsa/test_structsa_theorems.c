@@ -1,0 +1,725 @@
+/* test_structsa_theorems.c -- identities of StructSA, its relatives, and what its kernels can be
+ *
+ * Tolerances: zero on whole numbers, whose sums are exact; else that of structsa_case.h. */
+
+#include <stdlib.h>
+#include "structsa_case.h"
+#include "../../reference/io/images.h"
+#include "../../reference/runtime/steps.h"
+#include "../../reference/io/tokens.h"
+
+/* Dot-product and channel-wise, on lines, planes and blocks, with strides, with windows of two sizes. */
+static const struct subject subjects[] = {
+    {"7", "3", "1", 3, 2, 1, ""},      {"7", "3", "1", 3, 2, 3, ""},
+    {"5x4", "3x3", "1", 4, 3, 1, ""},  {"5x4", "3x3", "1", 4, 3, 4, ""},
+    {"6x5", "5x3", "2", 2, 4, 1, ""},  {"6x5", "5x3", "2", 2, 4, 2, ""},
+    {"2x3x4", "3x3x3", "1", 3, 2, 1, ""}, {"2x3x4", "3x3x3", "1", 3, 2, 3, ""},
+    {"4x4", "3x3", "1", 3, 3, 1, "1x1"},   {"9", "5", "3", 1, 1, 1, ""},
+    {"3x5x4", "3x3x3", "1x2x2", 2, 2, 2, ""}, {"6x5", "3x3", "9x2", 3, 2, 1, "1x5"},
+    {"5x4", "1x3", "1", 3, 3, 3, "3x3"},
+};
+#define SUBJECTS ((int)COUNT(subjects))
+
+static wide_real dot(const real *a, const real *b, size_t n)
+{
+    wide_real sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (wide_real)a[i] * (wide_real)b[i];
+    return sum;
+}
+
+/* ---- the identities -------------------------------------------------- */
+
+/* StructSA, Eq. 2 = 3 and 13 = 15: conv(q_i K^T, U) = q_i conv(K, U), and by channels conv(diag(q_i) K, H) = q_i (K *
+ * H). */
+START_TEST(convolving_the_map_is_convolving_the_keys)
+{
+    struct case_head h = whole_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
+    real *scores = scores_of_map(&h), *key = virtual_tokens(&h, &h.keys, h.hk, h.k), *other = zeros(h.of.N * keys);
+    for (size_t i = 0; i < h.of.N; i++)
+        for (size_t t = 0; t < keys; t++) other[i * keys + t] = (real)dot(h.q + i * h.of.c, key + t * h.of.c, h.of.c);
+    ck_assert(largest(scores, h.of.N * keys) > 4);
+    equal(other, scores, h.of.N * keys);
+}
+END_TEST
+
+/* StructSA, Eq. 5 and 16, rearranged, with whole numbers for the softmax's weights: sum_jm (sum_d a_ijd h_dm) v_{j+m}
+ * = sum_jd a_ijd (sum_m h_dm v_{j+m}). */
+START_TEST(dynamic_kernels_need_not_be_made)
+{
+    struct case_head h = whole_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
+    real *weights = integers(6, h.of.N * keys, 2), *y = zeros(h.of.N * h.of.c);
+    real *value = virtual_tokens(&h, &h.values, h.hv, h.v);
+    memcpy(h.a, weights, h.of.N * keys * sizeof *weights);
+    aggregate(&h);
+    for (size_t i = 0; i < h.of.N; i++)
+        for (size_t t = 0; t < keys; t++)
+            for (size_t ch = 0; ch < h.of.c; ch++) y[i * h.of.c + ch] += weights[i * keys + t] * value[t * h.of.c + ch];
+    ck_assert(largest(y, h.of.N * h.of.c) > 4);
+    equal(h.y, y, h.of.N * h.of.c);
+}
+END_TEST
+
+/* StructSA, Eq. 15: softmax attention of N queries over J D virtual tokens. */
+START_TEST(structsa_is_attention_over_virtual_tokens)
+{
+    struct case_head h = normal_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
+    const real *y = tell(&h);
+    real *attention = zeros(h.of.N * h.of.c), *a = zeros(h.of.N * keys);
+    attention_naive(attention, a, h.q, virtual_tokens(&h, &h.keys, h.hk, h.k), virtual_tokens(&h, &h.values, h.hv, h.v),
+                    NULL, 1, h.of.N, keys, h.of.c);
+    within("attention over virtual tokens", relative_difference(attention, y, h.of.N * h.of.c), head_tolerance(&h));
+    within("    and its weights", relative_difference(a, h.a, h.of.N * keys), head_tolerance(&h));
+}
+END_TEST
+
+/* ---- relatives ------------------------------------------------------- */
+
+/* Each form of the operator gives the same for both, to the bit. */
+static void same_in_every_form(const struct trial *one, const struct trial *other)
+{
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
+        equal(trial_run(one, form->name, 1), trial_run(other, form->name, 1), one->outputs);
+}
+
+/* StructSA, Eq. 1; Table 1a, D = 0: windows of one token and one pattern of 1. */
+START_TEST(self_attention_is_one_token_and_one_pattern)
+{
+    const struct subject s = {_i % 2 ? "4x5" : "7", _i % 2 ? "1x1" : "1", "1", 3, 1, _i < 2 ? 1 : 3, ""};
+    struct case_head h = normal_head(&s);
+    real *y = zeros(h.of.N * h.of.c), *a = zeros(h.of.N * h.of.N);
+    h.hk = h.hv = filled(3, 1);
+    attention_naive(y, a, h.q, h.k, h.v, NULL, 1, h.of.N, h.of.N, h.of.c);
+    within("y", relative_difference(tell(&h), y, h.of.N * h.of.c), head_tolerance(&h));
+}
+END_TEST
+
+/* StructSA, Tab. 1b, 1 x 1: y_i = sum_d uv_d p_id attention(uk_d q_i, k, v), where p_id is pattern d's share of the
+ * query's weight. */
+START_TEST(windows_of_one_token_leave_temperatures)
+{
+    const struct subject s = {"4x5", "1x1", "1", 3, 4, 1, ""};
+    struct case_head h = normal_head(&s);
+    const real *y = tell(&h);
+    real *sum = zeros(20 * 3), *hot = zeros(20 * 3), *part = zeros(20 * 3), *a = zeros(20 * 20);
+    for (size_t d = 0; d < 4; d++) {
+        for (size_t ic = 0; ic < 20 * 3; ic++) hot[ic] = h.hk[d] * h.q[ic];
+        attention_naive(part, a, hot, h.k, h.v, NULL, 1, 20, 20, 3);
+        for (size_t i = 0; i < 20; i++) {
+            wide_real share = 0, all = 0;
+            for (size_t j = 0; j < 20; j++)
+                for (size_t e = 0; e < 4; e++) {
+                    wide_real weight = exp((wide_real)h.hk[e] * dot(h.q + i * 3, h.k + j * 3, 3));
+                    all += weight;
+                    if (e == d) share += weight;
+                }
+            for (size_t ch = 0; ch < 3; ch++) sum[i * 3 + ch] += (real)(share / all) * h.hv[d] * part[i * 3 + ch];
+        }
+    }
+    within("y", relative_difference(sum, y, 20 * 3), head_tolerance(&h));
+}
+END_TEST
+
+/* StructSA, Eq. 8-10 and 18-20: attention to keys and values from a depth-wise convolution, summed by coordinates.
+ * With the kernel turned around, y is another. */
+START_TEST(convsa_is_one_pattern)
+{
+    const struct subject s = {"5x4", "3x3", "1", 4, 1, _i ? 4 : 1, ""};
+    struct case_head h = normal_head(&s);
+    const real *y = tell(&h);
+    for (int turned = 0; turned < 2; turned++) {
+        real *k = zeros(20 * 4), *v = zeros(20 * 4), *conv = zeros(20 * 4), *a = zeros(20 * 20);
+        for (int r = 0; r < 5; r++)
+            for (int c = 0; c < 4; c++)
+                for (int dr = -1; dr <= 1; dr++)
+                    for (int dc = -1; dc <= 1; dc++) {
+                        if (r + dr < 0 || r + dr >= 5 || c + dc < 0 || c + dc >= 4) continue;
+                        size_t to = (size_t)(r * 4 + c) * 4, from = (size_t)((r + dr) * 4 + c + dc) * 4;
+                        size_t m = (size_t)((dr + 1) * 3 + dc + 1);
+                        if (turned) m = 8 - m;
+                        for (size_t ch = 0; ch < 4; ch++) {
+                            k[to + ch] += h.hk[m * h.of.columns + (_i ? ch : 0)] * h.k[from + ch];
+                            v[to + ch] += h.hv[m * h.of.columns + (_i ? ch : 0)] * h.v[from + ch];
+                        }
+                    }
+        attention_naive(conv, a, h.q, k, v, NULL, 1, 20, 20, 4);
+        if (turned) beyond("    with the kernels turned around", relative_difference(conv, y, 80), head_tolerance(&h));
+        else within("ConvSA", relative_difference(conv, y, 80), head_tolerance(&h));
+    }
+}
+END_TEST
+
+/* StructSA, Eq. 4 and 5; Tab. 1c, 6b: aggregators that are zero off the middle, and Eq. 5 with --value-kernel 1x1 in
+ * every form. Tolerance zero: one token is the same sum. */
+START_TEST(an_element_is_a_window_of_one_token)
+{
+    const struct subject one = {"4x5", "3x3", _i ? "2" : "1", 3, 3, 1, "1x1"};
+    const struct subject all = {"4x5", "3x3", _i ? "2" : "1", 3, 3, 1, ""};
+    struct case_head element = normal_head(&one), context = normal_head(&all);
+    real *middle = zeros(3 * 9);
+    for (size_t d = 0; d < 3; d++) middle[d * 9 + 4] = element.hv[d];
+    context.hv = middle;
+    equal(tell(&context), tell(&element), element.of.N * element.of.c);
+
+    const char *options = _i ? "--grid 4x5 --kernel 3x3 --stride 2x1 --heads 2" : "--grid 4x5 --kernel 3x3 --heads 2";
+    char by_eq5[96], by_eq4[96];
+    snprintf(by_eq4, sizeof by_eq4, "%s --equation 4", options);
+    snprintf(by_eq5, sizeof by_eq5, "%s --equation 5 --value-kernel 1x1", options);
+    struct trial four = trial(by_eq4, &structsa, 2, 6, "D=3", ""), five = trial(by_eq5, &structsa, 2, 6, "D=3", "");
+    trial_take(&five, &four, "w_qkv b_qkv uk uv w_o b_o");
+    same_in_every_form(&five, &four);
+}
+END_TEST
+
+/* StructSA, Sec. A.1: summed over channels, the Hadamard correlation is the dot product. Tolerance zero: whole
+ * scores, then the same operations. */
+START_TEST(shared_filters_make_eq16_eq5)
+{
+    const struct subject shared = {"5x4", "3x3", "1", 4, 3, 1, ""}, own = {"5x4", "3x3", "1", 4, 3, 4, ""};
+    struct case_head eq5 = whole_head(&shared), eq16 = whole_head(&own);
+    real *hk = zeros(3 * 9 * 4), *hv = zeros(3 * 9 * 4);
+    for (size_t i = 0; i < 3 * 9 * 4; i++) {
+        hk[i] = eq5.hk[i / 4];
+        hv[i] = eq5.hv[i / 4];
+    }
+    eq16.hk = hk;
+    eq16.hv = hv;
+    equal(tell(&eq16), tell(&eq5), eq5.of.N * eq5.of.c);
+}
+END_TEST
+
+/* StructSA, Eq. 6-9 and Sec. 3.3: a dense convolution with W_m = u_m w is a point-wise map, and then a channel-wise
+ * convolution.  With one tap of W moved by 1 it is not. */
+START_TEST(separable_convolution_is_a_case_of_the_dense_one)
+{
+    const struct subject s = {"5x4", "3x3", "1", 4, 1, 1, ""};
+    struct case_head h = empty_head(&s);
+    real *x = integers(1, 20 * 3, 2), *w = integers(2, 3 * 4, 2), *u = integers(3, 9, 2);
+    real *W = zeros(9 * 3 * 4), *windows = zeros(20 * 9 * 3);
+    for (size_t mce = 0; mce < 9 * 12; mce++) W[mce] = u[mce / 12] * w[mce % 12] + (_i && mce / 12 == 4);
+    structsa_naive_unfold(windows, x, 3, &h.keys);
+    real *dense = matrix_product(windows, W, 20, 9 * 3, 4);
+    real *separable = virtual_tokens(&h, &h.keys, u, matrix_product(x, w, 20, 3, 4));
+    if (_i) unequal(dense, separable, 20 * 4);
+    else equal(dense, separable, 20 * 4);
+}
+END_TEST
+
+/* StructSA, Tab. 6a, second row: Eq. 13 with Eq. 5 is Eq. 16 with hv_dmc = uv_dm. */
+START_TEST(channel_wise_detectors_may_share_their_aggregators)
+{
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, 4, ""};
+    struct case_head h = normal_head(&s);
+    real *uv = normal(6, 3 * 9), *hv = zeros(3 * 9 * 4), *y = zeros(20 * 4);
+    for (size_t dmc = 0; dmc < 3 * 9 * 4; dmc++) hv[dmc] = uv[dmc / 4] * (_i && dmc % 4 == 2 ? 2 : 1);
+    h.hv = hv;
+    (void)tell(&h);
+    for (size_t ijm = 0; ijm < 20 * 20 * 9; ijm++) {
+        size_t i = ijm / 180, m = ijm % 9;
+        int token = h.values.token[ijm % 180];
+        wide_real kernel = 0;
+        for (size_t d = 0; d < 3; d++) kernel += (wide_real)h.a[ijm / 9 * 3 + d] * (wide_real)uv[d * 9 + m];
+        for (size_t ch = 0; ch < 4 && token != OFF_GRID; ch++)
+            y[i * 4 + ch] += (real)kernel * h.v[(size_t)token * 4 + ch];
+    }
+    if (_i) beyond("a channel doubled", relative_difference(h.y, y, 80), 0.1);
+    else within("y", relative_difference(h.y, y, 80), head_tolerance(&h));
+}
+END_TEST
+
+/* Filters [D][3 x 3][E] in the middle of zeros: [D][5 x 5][E]. */
+static real *widened(const real *filters, size_t D, size_t E)
+{
+    real *wide = zeros(D * 25 * E);
+    for (size_t dm = 0; dm < D * 9; dm++) {
+        size_t row = dm % 9 / 3 + 1, column = dm % 3 + 1;
+        memcpy(wide + (dm / 9 * 25 + row * 5 + column) * E, filters + dm * E, E * sizeof *wide);
+    }
+    return wide;
+}
+
+/* StructSA, Tab. 6b: of two window sizes, the smaller is the larger with zeros around it. Tolerance: zero for scores
+ * and weights. */
+START_TEST(detectors_and_aggregators_may_have_windows_of_their_own)
+{
+    const struct subject s = {"7x6", "5x5", "1", 3, 2, _i % 2 ? 3 : 1, ""};
+    struct case_head own = whole_head(&s), wide = whole_head(&s);
+    real *small = integers(6, 2 * 9 * s.columns, 2), *large = widened(small, 2, s.columns);
+    grid window;
+    succeeds(grid_parse(&window, "3x3"));
+    struct neighbours narrow = windows_around(&own.keys.tokens, &window, NULL);
+    if (_i < 2) own.keys = narrow, own.of.M = 9, own.hk = small, wide.hk = large;
+    else own.values = narrow, own.of.Mv = 9, own.hv = small, wide.hv = large;
+    equal(scores_of_map(&own), scores_of_map(&wide), 42 * 42 * 2);
+    (void)tell(&own);
+    (void)tell(&wide);
+    equal(own.a, wide.a, 42 * 42 * 2);
+    within("y", relative_difference(own.y, wide.y, 42 * 3), head_tolerance(&wide));
+    large[0] = 1;
+    beyond("    not zeros alone", relative_difference(tell(&wide), own.y, 42 * 3), 0.01);
+}
+END_TEST
+
+/* StructSA, Tab. 6b: the same for the whole operator, every form against the naive form with one size. */
+START_TEST(a_value_kernel_is_a_larger_one_with_zeros_around)
+{
+    struct trial own = trial(_i ? "--grid 7x6 --kernel 3x3 --heads 2 --stride 1x2 --value-kernel 5x5"
+                             : "--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2 --value-kernel 3x3", &structsa, 2, 6,
+                             "D=2", "");
+    struct trial wide = trial("--grid 7x6 --kernel 5x5 --heads 2 --stride 1x2", &structsa, 2, 6, "D=2", "");
+    const char *small = _i ? "hk" : "hv";
+    trial_take(&wide, &own, _i ? "w_qkv b_qkv hv w_o b_o" : "w_qkv b_qkv hk w_o b_o");
+    trial_put(&wide, small, widened(trial_tensor(&own, small), 2, 6));
+    real *y = trial_run(&wide, "naive", 1);
+    forms_within(&own, y, 2 * problem_tolerance(&wide.problem));
+    trial_tensor(&wide, small)[0] = 1;
+    beyond("    not zeros alone", relative_difference(trial_run(&wide, "naive", 1), y, wide.outputs), 0.01);
+}
+END_TEST
+
+/* ---- one softmax ----------------------------------------------------- */
+
+/* StructSA, Eq. 2 and 3: over all J D entries of a query; the D weights of one key do not. Tolerance: J D positive
+ * terms, 8 sqrt(J D) u. */
+START_TEST(weights_sum_to_one_over_all_patterns)
+{
+    struct case_head h = normal_head(&subjects[_i]);
+    size_t keys = h.of.J * h.of.D;
+    (void)tell(&h);
+    for (size_t i = 0; i < h.of.N; i++) {
+        double sum = 0, own = 0;
+        for (size_t t = 0; t < keys; t++) {
+            ck_assert(h.a[i * keys + t] > 0);
+            sum += (double)h.a[i * keys + t];
+            if (t < h.of.D) own += (double)h.a[i * keys + t];
+        }
+        ck_assert(fabs(sum - 1) <= 8 * sqrt((double)keys) * UNIT_ROUNDOFF);
+        ck_assert(own < 0.999);
+    }
+}
+END_TEST
+
+/* StructSA, below Eq. 2: a_ijd = p_id softmax_j(s_ijd), where D softmaxes would have 1/D for p_id. On 196 tokens of
+ * images, with detectors as drawn and four times as strong, a share exceeds 1/D by more than a half. */
+START_TEST(one_softmax_is_not_many)
+{
+    const struct subject s = {"14x14", "3x3", "1", 16, 4, 1, ""};
+    struct case_head h = normal_head(&s);
+    struct token_source source = {0};
+    char origin[160];
+    grid g;
+    real *x = zeros(196 * 16), *hk = copy(h.hk, 4 * 9);
+    succeeds(grid_parse(&g, "14x14"));
+    succeeds(tokens_make(x, 1, &g, 16, &source, origin, sizeof origin));
+    for (size_t i = 0; i < 4 * 9; i++) hk[i] *= _i ? 4 : 1;
+    h.q = h.k = h.v = x;
+    h.hk = hk;
+    (void)tell(&h);
+    real *scores = scores_of_map(&h), *product = zeros(196 * 784), *column = zeros(196);
+    double most = 0, squares = 0, elsewhere = 0;
+    for (size_t i = 0; i < 196; i++)
+        for (size_t d = 0; d < 4; d++) {
+            wide_real share = 0;
+            for (size_t j = 0; j < 196; j++) {
+                column[j] = scores[(i * 196 + j) * 4 + d];
+                share += (wide_real)h.a[(i * 196 + j) * 4 + d];
+            }
+            softmax(column, 196);
+            for (size_t j = 0; j < 196; j++) product[(i * 196 + j) * 4 + d] = (real)(share * (wide_real)column[j]);
+            most = fmax(most, (double)share);
+            squares += (double)share * (double)share / 196;
+            elsewhere += fabs((double)share - 0.25) / 2 / 196;
+        }
+    printf("    %s: the largest share is %.3f; as uneven as %.1f equal patterns; %.0f %% of the weight elsewhere\n",
+           origin, most, 1 / squares, 100 * elsewhere);
+    within("a = share x softmax", relative_difference(h.a, product, 196 * 784),
+           structsa_tolerance(9, 9, 16, 784, largest(scores, 196 * 784) / 2));
+    if (images_there("the shares of images in one_softmax_is_not_many"))
+        beyond("    the largest share", most, 0.375);
+}
+END_TEST
+
+/* ---- dynamic kernels ------------------------------------------------- */
+
+/* StructSA, Sec. 3.3, "Limitation": the kernels kappa_ij of a query have rank min(D, |M|) over j, 1 for ConvSA.
+ * Tolerance: kernels are rounded to u; pivots up to 1e3 u of the largest entry count as 0. */
+START_TEST(rank_of_dynamic_kernels_is_the_number_of_patterns)
+{
+    static const size_t patterns[] = {1, 2, 4, 8, 9, 12};
+    size_t D = patterns[_i];
+    const struct subject s = {"7x9", "3x3", "1", 8, D, 1, ""};
+    struct case_head h = normal_head(&s);
+    (void)tell(&h);
+    for (size_t i = 0; i < h.of.N; i++) {
+        kernels_of(&h, i);
+        size_t rank = matrix_rank(h.kernels, 63, 9, 1e3 * UNIT_ROUNDOFF * largest(h.kernels, 63 * 9));
+        ck_assert_uint_eq(rank, D < 9 ? D : 9);
+
+        /* One pattern up to scale, said directly: every kernel is a_ij u. */
+        for (size_t jm = 0; D == 1 && jm < 63 * 9; jm++)
+            ck_assert(h.kernels[jm] == h.a[i * 63 + jm / 9] * h.hv[jm % 9]);
+    }
+}
+END_TEST
+
+/* StructSA, Eq. 21, corrected (eq21_reads_kernels_reversed): y_i = sum_n c_in v_n, and the sum of all c_in is that of
+ * the kernels less what they have off the grid. Tolerance of that sum: 8 sqrt(J |M|) u of absolute values. */
+START_TEST(merged_kernels_reproduce_the_output)
+{
+    struct case_head h = normal_head(&subjects[_i]);
+    real *merged = zeros(h.of.N * h.of.columns), *y = zeros(h.of.N * h.of.c);
+    size_t entries = h.of.J * h.of.Mv;
+    double border = 0;
+    (void)tell(&h);
+    for (size_t i = 0; i < h.of.N; i++) {
+        wide_real inside = 0, outside = 0, all = 0;
+        double lost = 0, absolute = 0;
+        kernels_of(&h, i);
+        structsa_naive_merge(merged, h.kernels, &h.values, &h.of);
+        for (size_t n = 0; n < h.of.N; n++)
+            for (size_t ch = 0; ch < h.of.c; ch++)
+                y[i * h.of.c + ch] += merged[n * h.of.columns + (h.of.columns == 1 ? 0 : ch)] * h.v[n * h.of.c + ch];
+        for (size_t ne = 0; ne < h.of.N * h.of.columns; ne++) inside += (wide_real)merged[ne];
+        for (size_t jme = 0; jme < entries * h.of.columns; jme++) {
+            if (h.values.token[jme / h.of.columns] == OFF_GRID) {
+                outside += (wide_real)h.kernels[jme];
+                lost += fabs((double)h.kernels[jme]);
+            }
+            all += (wide_real)h.kernels[jme];
+            absolute += fabs((double)h.kernels[jme]);
+        }
+        ck_assert(fabs((double)(all - outside - inside)) <= 8 * sqrt((double)entries) * UNIT_ROUNDOFF * absolute);
+        border = fmax(border, lost / absolute);
+    }
+    within("y from merged kernels", relative_difference(y, h.y, h.of.N * h.of.c), head_tolerance(&h));
+    printf("    border mass: up to %.0f %% of what a query's kernels weigh\n", 100 * border);
+    ck_assert((border > 0) == (h.of.Mv > 1));
+}
+END_TEST
+
+/* StructSA, Eq. 5: V_j is the window of key j, so every value counts in every output. With the window of the query,
+ * V_i, y is another. */
+START_TEST(eq5_gathers_around_the_key)
+{
+    const struct subject s = {"9", "3", "1", 2, 2, 1, ""};
+    struct case_head h = normal_head(&s);
+    real *y = zeros(18), *far = copy(h.v, 18);
+    (void)tell(&h);
+    for (size_t i = 0; i < 9; i++) {
+        kernels_of(&h, i);
+        for (size_t j = 0; j < 9; j++)
+            for (size_t m = 0; m < 3; m++)
+                for (size_t ch = 0; ch < 2; ch++)
+                    y[i * 2 + ch] += h.kernels[j * 3 + m] * h.contexts[(i * 3 + m) * 2 + ch];
+    }
+    beyond("V_i of the query", relative_difference(y, h.y, 18), 0.1);
+
+    real *before = copy(h.y, 18);
+    far[8 * 2] += 1;
+    h.v = far;
+    (void)tell(&h);
+    for (size_t i = 0; i < 9; i++) ck_assert(h.y[i * 2] != before[i * 2]);
+}
+END_TEST
+
+/* StructSA, Sec. 3.2: scores s_iid, summed by coordinates; a key three steps away has no effect on them. */
+START_TEST(at_the_query_scores_are_self_similarity)
+{
+    const struct subject s = {"7x8", "3x3", "1", 3, 2, _i ? 3 : 1, ""};
+    struct case_head h = whole_head(&s);
+    real *changed = copy(h.k, 56 * 3), *scores = scores_of_map(&h);
+    for (size_t ch = 0; ch < 3; ch++) changed[(3 * 8 + 6) * 3 + ch] += 1;       /* row 3, column 6 */
+    h.k = changed;
+    real *others = scores_of_map(&h);
+    h.k = whole_head(&s).k;
+    for (int r = 0; r < 7; r++)
+        for (int c = 0; c < 8; c++)
+            for (size_t d = 0; d < 2; d++) {
+                size_t i = (size_t)(r * 8 + c), at = (i * 56 + i) * 2 + d;
+                wide_real sum = 0;
+                for (int dr = -1; dr <= 1; dr++)
+                    for (int dc = -1; dc <= 1; dc++)
+                        for (size_t ch = 0; ch < 3; ch++) {
+                            if (r + dr < 0 || r + dr >= 7 || c + dc < 0 || c + dc >= 8) continue;
+                            size_t n = (size_t)((r + dr) * 8 + c + dc), m = (size_t)((dr + 1) * 3 + dc + 1);
+                            sum += (wide_real)(h.q[i * 3 + ch] * h.k[n * 3 + ch])
+                                 * (wide_real)h.hk[(d * 9 + m) * h.of.columns + (_i ? ch : 0)];
+                        }
+                ck_assert((wide_real)scores[at] == sum);
+                if (abs(r - 3) > 1 || abs(c - 6) > 1) ck_assert(others[at] == scores[at]);
+            }
+    unequal(others, scores, 56 * 56 * 2);
+}
+END_TEST
+
+/* ---- where things stand ---------------------------------------------- */
+
+/* Tokens of an object of 2 x 2, its corner at (r, c) of an 9 x 9 grid of zeros. */
+static real *object_at(size_t r, size_t c, uint64_t seed)
+{
+    real *rows = zeros(81 * 3), *object = normal(seed, 4 * 3);
+    for (size_t p = 0; p < 4; p++)
+        memcpy(rows + ((r + p / 2) * 9 + c + p % 2) * 3, object + p * 3, 3 * sizeof *rows);
+    return rows;
+}
+
+/* StructSA, Sec. 3.1. An object on an empty background gives the same y where all windows that touch it have centres
+ * on the grid. Empty tokens have keys of zero, like those off the grid. In the corner centres are missing. */
+START_TEST(away_from_borders_an_object_may_stand_anywhere)
+{
+    const struct subject s = {"9x9", "3x3", "1", 3, 3, _i ? 3 : 1, ""};
+    static const size_t place[4][2] = {{2, 2}, {5, 4}, {1, 1}, {0, 0}};
+    real *seen[4];
+    struct case_head h;
+    for (size_t p = 0; p < 4; p++) {
+        h = normal_head(&s);
+        h.q = object_at(place[p][0], place[p][1], 11);
+        h.k = object_at(place[p][0], place[p][1], 12);
+        h.v = object_at(place[p][0], place[p][1], 13);
+        (void)tell(&h);
+        seen[p] = zeros(4 * 3);
+        for (size_t t = 0; t < 4; t++)
+            memcpy(seen[p] + t * 3, h.y + ((place[p][0] + t / 2) * 9 + place[p][1] + t % 2) * 3, 3 * sizeof(real));
+    }
+    within("three rows down, two columns right", relative_difference(seen[1], seen[0], 12), head_tolerance(&h));
+    within("half a window from the border", relative_difference(seen[2], seen[0], 12), head_tolerance(&h));
+    beyond("    in the corner", relative_difference(seen[3], seen[0], 12), 0.01);
+}
+END_TEST
+
+/* StructSA, Eq. 3: keys off the grid are zero, and their scores take part. With equal tokens a score counts the
+ * tokens of its window, so positive queries attend least to corners, negative ones most. */
+START_TEST(the_border_is_seen_on_a_uniform_image)
+{
+    const struct subject s = {"4x5", "3x3", "1", 2, 1, _i ? 2 : 1, ""};
+    struct case_head h = empty_head(&s);
+    real *q = filled(20 * 2, 1);
+    for (size_t n = 10 * 2; n < 20 * 2; n++) q[n] = -1;
+    h.q = q, h.k = h.v = h.hk = h.hv = filled(20 * 2, 1);
+    real *scores = scores_of_map(&h);
+    for (size_t i = 0; i < 20; i++)
+        for (size_t j = 0; j < 20; j++) {
+            size_t rows = j / 5 % 3 ? 3 : 2, columns = j % 5 % 4 ? 3 : 2;
+            ck_assert((double)scores[i * 20 + j] == (double)q[i * 2] * 2 * (double)(rows * columns));
+        }
+    (void)tell(&h);
+    const real *positive = h.a, *negative = h.a + 19 * 20;
+    ck_assert(positive[0] < positive[1] && positive[1] < positive[6]);
+    ck_assert(negative[0] > negative[1] && negative[1] > negative[6]);
+}
+END_TEST
+
+/* StructSA, Sec. 3.1 and 3.2: windows of one token do not see it, wider ones do. */
+START_TEST(windows_see_the_order_of_tokens)
+{
+    const struct subject s = {"4x5", _i < 2 ? "1x1" : "3x3", "1", 3, 3, _i % 2 ? 3 : 1, ""};
+    struct case_head h = normal_head(&s), turned = normal_head(&s);
+    turn_around(&turned);
+    real *y = rows_reversed(tell(&h), 20, 3);
+    if (_i < 2) within("windows of one token", relative_difference(tell(&turned), y, 60), head_tolerance(&h));
+    else beyond("windows of 3 x 3", relative_difference(tell(&turned), y, 60), 0.01);
+}
+END_TEST
+
+/* StructSA, Sec. 4.3.1; Tab. 4 and 5a. Centres whose coordinates are multiples of the strides stay, and the softmax
+ * is over those: weights of stride 1, brought to a sum of one again. */
+static const struct { const char *text; size_t step[3], J; } strides[] = {
+    {"2", {2, 2, 2}, 18}, {"1x2x2", {1, 2, 2}, 36}, {"2x1x3", {2, 1, 3}, 20}, {"9x4x1", {9, 4, 1}, 12},
+};
+START_TEST(a_stride_leaves_centres_out)
+{
+    const struct subject every = {"4x5x6", "3x3x3", "1", 3, 2, 3, ""};
+    const struct subject some = {"4x5x6", "3x3x3", strides[_i].text, 3, 2, 3, ""};
+    const size_t *step = strides[_i].step;
+    struct case_head h = normal_head(&every), coarse = normal_head(&some);
+    (void)tell(&h);
+    (void)tell(&coarse);
+    ck_assert_uint_eq(coarse.of.J, strides[_i].J);
+    real *a = zeros(120 * coarse.of.J * 2), *to = a;
+    for (size_t i = 0; i < 120; i++, to += coarse.of.J * 2) {
+        size_t t = 0;
+        wide_real sum = 0;
+        for (size_t j = 0; j < 120; j++) {
+            if (j / 30 % step[0] || j / 6 % 5 % step[1] || j % 6 % step[2]) continue;
+            for (size_t d = 0; d < 2; d++, t++) sum += (wide_real)(to[t] = h.a[(i * 120 + j) * 2 + d]);
+        }
+        ck_assert_uint_eq(t, coarse.of.J * 2);
+        while (t-- > 0) to[t] = (real)((wide_real)to[t] / sum);
+    }
+    within(strides[_i].text, relative_difference(coarse.a, a, 120 * coarse.of.J * 2), head_tolerance(&h));
+}
+END_TEST
+
+/* Also, if a stride leaves one token of an axis, a longer one does too. */
+START_TEST(one_stride_is_that_of_all_axes)
+{
+    static const char *const pair[][2] = {{"2", "2x2x2"}, {"1x5x2", "1x9x2"}};
+    struct trial t[2];
+    for (int n = 0; n < 2; n++) {
+        char options[80];
+        snprintf(options, sizeof options, "--grid 3x5x4 --kernel 3x3x3 --heads 2 --stride %s", pair[_i][n]);
+        t[n] = trial(options, &structsa, 1, 6, "D=3", "");
+    }
+    same_in_every_form(&t[0], &t[1]);
+}
+END_TEST
+
+/* ---- patterns, heads, scales ----------------------------------------- */
+
+/* StructSA, Eq. 5, 16: reversed patterns, and every pattern twice, which shares its weight. Tolerance: that of twice
+ * as many entries. */
+START_TEST(patterns_have_no_order_and_no_number)
+{
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, _i ? 4 : 1, ""};
+    const struct subject twice = {"5x4", "3x3", "1", 4, 6, _i ? 4 : 1, ""};
+    struct case_head h = normal_head(&s), turned = normal_head(&s), doubled = normal_head(&twice);
+    static const size_t each_twice[] = {0, 0, 1, 1, 2, 2};
+    size_t t = taps(&h);
+    turned.hk = rows_reversed(h.hk, 3, t), doubled.hk = rows_in_order(h.hk, each_twice, 6, t);
+    turned.hv = rows_reversed(h.hv, 3, t), doubled.hv = rows_in_order(h.hv, each_twice, 6, t);
+    (void)tell(&h);
+    within("in reverse order", relative_difference(tell(&turned), h.y, 80), head_tolerance(&doubled));
+    within("each twice", relative_difference(tell(&doubled), h.y, 80), head_tolerance(&doubled));
+}
+END_TEST
+
+/* StructSA, Eq. 3: its weight is the same at every key, and its share of a query's weight depends on the query.
+ * Tolerance zero: the same exponential over the same sum. */
+START_TEST(a_detector_of_zeros_weighs_all_keys_alike)
+{
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, _i ? 4 : 1, ""};
+    struct case_head h = normal_head(&s);
+    size_t t = taps(&h);
+    real *hk = copy(h.hk, 3 * t);
+    double least = 1, most = 0;
+    for (size_t me = 0; me < t; me++) hk[t + me] = 0;
+    h.hk = hk;
+    (void)tell(&h);
+    for (size_t i = 0; i < 20; i++) {
+        const real *a_i = h.a + i * 20 * 3;
+        for (size_t j = 1; j < 20; j++) ck_assert(a_i[j * 3 + 1] == a_i[1]);
+        for (size_t d = 0; d < 3; d += 2) ck_assert(a_i[3 + d] != a_i[d]);
+        least = fmin(least, 20 * (double)a_i[1]);
+        most = fmax(most, 20 * (double)a_i[1]);
+    }
+    printf("    its share: %.2f to %.2f of a query's weight\n", least, most);
+    ck_assert(most - least > 0.02);
+}
+END_TEST
+
+/* StructSA, Eq. 4, 5, 16: values choose no weight. */
+START_TEST(structsa_is_linear_in_the_value)
+{
+    struct case_head a = normal_head(&subjects[_i]), b = normal_head(&subjects[_i]);
+    struct case_head sum = normal_head(&subjects[_i]);
+    size_t n = a.of.N * a.of.c;
+    a.v = integers(7, n, 2), b.v = integers(8, n, 2), sum.v = sum_of(a.v, 2, b.v, n);
+    real *y = sum_of(tell(&a), 2, tell(&b), n);
+    within("y of v + 2 v'", relative_difference(tell(&sum), y, n), head_tolerance(&a));
+}
+END_TEST
+
+/* Not in the paper: Eq. 2 has no 1/sqrt(C). Twice the scale is twice the query, which does not round. */
+START_TEST(scale_multiplies_the_scores)
+{
+    struct trial scaled = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 2", &structsa, 1, 8, "D=3", "");
+    struct trial doubled = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 1", &structsa, 1, 8, "D=3", "");
+    struct trial halved = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 0.5", &structsa, 1, 8, "D=3", "");
+    for (size_t n = 0; n < 8 * 8; n++) trial_tensor(&doubled, "w_qkv")[n] *= 2;
+    for (size_t n = 0; n < 8; n++) trial_tensor(&doubled, "b_qkv")[n] *= 2;
+    same_in_every_form(&scaled, &doubled);
+    const struct form *form;
+    for (int f = 0; (form = operator_form_at(&structsa, f)); f++)
+        unequal(trial_run(&halved, form->name, 1), trial_run(&scaled, form->name, 1), 20 * 8);
+}
+END_TEST
+
+/* All scores are equal, for every query. */
+START_TEST(scale_zero_is_the_mean_of_virtual_values)
+{
+    const struct subject s = {"5x4", "3x3", "1", 4, 3, 4, ""};
+    struct case_head h = normal_head(&s);
+    real *value = virtual_tokens(&h, &h.values, h.hv, h.v), *mean = zeros(80);
+    h.q = zeros(80);
+    for (size_t ich = 0; ich < 80; ich++) {
+        wide_real sum = 0;
+        for (size_t t = 0; t < 60; t++) sum += (wide_real)value[t * 4 + ich % 4];
+        mean[ich] = (real)(sum / 60);
+    }
+    within("y", relative_difference(tell(&h), mean, 80), head_tolerance(&h));
+
+    struct trial t = trial("--grid 5x4 --kernel 3x3 --heads 2 --scale 0", &structsa, 1, 8, "D=3", "");
+    for (int f = 0; operator_form_at(&structsa, f); f++) {
+        const char *form = operator_form_at(&structsa, f)->name;
+        real *y = trial_run(&t, form, 1);
+        for (size_t n = 1; n < 20; n++)
+            within(form, largest_difference(y + n * 8, y, 8),
+                   problem_tolerance(&t.problem) * largest(y, 160));
+    }
+}
+END_TEST
+
+/* StructSA, Sec. 4.3.1, "do not share weights across channels": in Eq. 16 a head has its slice of the filters; in Eq.
+ * 5 heads share them. */
+START_TEST(heads_have_their_own_filters_in_eq16)
+{
+    struct trial t = trial(_i ? "--grid 5x4 --kernel 3x3 --heads 2 --equation 5" : "--grid 5x4 --kernel 3x3 --heads 2",
+                           &structsa, 1, 8, "D=3", "w_o b_o");
+    for (int f = 0; operator_form_at(&structsa, f); f++) {
+        const char *form = operator_form_at(&structsa, f)->name;
+        real *y = trial_run(&t, form, 1), *h = trial_tensor(&t, _i ? "uk" : "hk");
+        h[_i ? 4 : 4 * 8 + 7] += 1;                 /* Eq. 16: pattern 0, the middle, channel 7 */
+        real *other = trial_run(&t, form, 1);
+        h[_i ? 4 : 4 * 8 + 7] -= 1;
+        for (size_t n = 0; n < 20; n++) {
+            if (_i) unequal(y + n * 8, other + n * 8, 4);
+            else equal(y + n * 8, other + n * 8, 4);
+            unequal(y + n * 8 + 4, other + n * 8 + 4, 4);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("StructSA, theorems");
+    TCase *identities = add_case(suite, "identities");
+    tcase_add_loop_test(identities, convolving_the_map_is_convolving_the_keys, 0, SUBJECTS);
+    tcase_add_loop_test(identities, dynamic_kernels_need_not_be_made, 0, SUBJECTS);
+    tcase_add_loop_test(identities, structsa_is_attention_over_virtual_tokens, 0, SUBJECTS);
+    TCase *relatives = add_case(suite, "relatives");
+    tcase_add_loop_test(relatives, self_attention_is_one_token_and_one_pattern, 0, 4);
+    tcase_add_test(relatives, windows_of_one_token_leave_temperatures);
+    tcase_add_loop_test(relatives, convsa_is_one_pattern, 0, 2);
+    tcase_add_loop_test(relatives, an_element_is_a_window_of_one_token, 0, 2);
+    tcase_add_test(relatives, shared_filters_make_eq16_eq5);
+    tcase_add_loop_test(relatives, separable_convolution_is_a_case_of_the_dense_one, 0, 2);
+    tcase_add_loop_test(relatives, channel_wise_detectors_may_share_their_aggregators, 0, 2);
+    tcase_add_loop_test(relatives, detectors_and_aggregators_may_have_windows_of_their_own, 0, 4);
+    tcase_add_loop_test(relatives, a_value_kernel_is_a_larger_one_with_zeros_around, 0, 2);
+    TCase *weights = add_case(suite, "one softmax");
+    tcase_add_loop_test(weights, weights_sum_to_one_over_all_patterns, 0, SUBJECTS);
+    tcase_add_loop_test(weights, one_softmax_is_not_many, 0, 2);
+    TCase *kernels = add_case(suite, "dynamic kernels");
+    tcase_add_loop_test(kernels, rank_of_dynamic_kernels_is_the_number_of_patterns, 0, 6);
+    tcase_add_loop_test(kernels, merged_kernels_reproduce_the_output, 0, SUBJECTS);
+    tcase_add_test(kernels, eq5_gathers_around_the_key);
+    tcase_add_loop_test(kernels, at_the_query_scores_are_self_similarity, 0, 2);
+    TCase *places = add_case(suite, "where things stand");
+    tcase_add_loop_test(places, away_from_borders_an_object_may_stand_anywhere, 0, 2);
+    tcase_add_loop_test(places, the_border_is_seen_on_a_uniform_image, 0, 2);
+    tcase_add_loop_test(places, windows_see_the_order_of_tokens, 0, 4);
+    tcase_add_loop_test(places, a_stride_leaves_centres_out, 0, (int)COUNT(strides));
+    tcase_add_loop_test(places, one_stride_is_that_of_all_axes, 0, 2);
+    TCase *patterns = add_case(suite, "patterns, heads, scales");
+    tcase_add_loop_test(patterns, patterns_have_no_order_and_no_number, 0, 2);
+    tcase_add_loop_test(patterns, a_detector_of_zeros_weighs_all_keys_alike, 0, 2);
+    tcase_add_loop_test(patterns, structsa_is_linear_in_the_value, 0, SUBJECTS);
+    tcase_add_test(patterns, scale_multiplies_the_scores);
+    tcase_add_test(patterns, scale_zero_is_the_mean_of_virtual_values);
+    tcase_add_loop_test(patterns, heads_have_their_own_filters_in_eq16, 0, 2);
+    return run_suite(suite);
+}

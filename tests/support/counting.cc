@@ -1,0 +1,75 @@
+/* counting.cc -- the counter of counting.h and the counted forms, for C; suites declare what they call */
+
+#include "counting.h"
+#include "../../reference/runtime/forms.h"
+
+unsigned long long real::multiplications;
+
+namespace counting {
+#include "../../naive/attention.h"
+#include "../../naive/chopd.h"
+#include "../../naive/dfc.h"
+#include "../../naive/forms.h"
+#include "../../naive/hilo.h"
+#include "../../naive/lisa.h"
+#include "../../figures/ladders/steps.h"
+}
+
+#undef gelu
+extern "C" {
+
+plain_real gelu(plain_real x);
+real counted_gelu(real x) { return real((double)gelu(x.number)); }
+
+/* Multiplications since the last call. */
+unsigned long long multiplications(void)
+{
+    unsigned long long counted = real::multiplications;
+    real::multiplications = 0;
+    return counted;
+}
+
+/* The counted build of an operator's naive form. */
+const struct form *counted_form(const struct declaration *d)
+{
+    for (const struct form_row *row = counting::naive_forms; row->declaration; row++)
+        if (row->declaration == d) return row->form;
+    return nullptr;
+}
+
+/* The counted build of step `at` of an operator's ladder. */
+const struct form *counted_rung(const struct declaration *d, int at)
+{
+    const bool msa = d == counting::msa_ladder.of;
+    return &(msa ? counting::msa_ladder : counting::lisa_ladder).rung[at].form;
+}
+
+/* Cores that suites count alone, one of which no form runs: Fig. 6's order of LiSA's Eq. 5. */
+void counted_attention(real *y, real *a, const real *q, const real *k, const real *v,
+                        size_t queries, size_t keys, size_t channels)
+{
+    counting::attention_naive(y, a, q, k, v, nullptr, 1, queries, keys, channels);
+}
+
+void counted_hilo_spread(real *tokens, const real *rows, const struct hilo_problem *p)
+{
+    counting::hilo_naive_spread(tokens, rows, p, p->ld);
+}
+
+void counted_lisa_fig6(real *y, real *KRa, real *RbV, const real *q, const real *k, const real *v,
+                       const real *Ra, const real *Rb, const struct lisa_problem *p)
+{
+    counting::lisa_naive_fig6(y, KRa, RbV, q, k, v, Ra, Rb, p);
+}
+
+void counted_dfc_apply(real *y, const real *x, const real *w, const struct dfc_problem *p)
+{
+    counting::dfc_naive_apply(y, x, w, p->B, p->M, p->N, p->C, p->D);
+}
+
+void counted_chopd_larger(real *u13, const real *map, const struct chopd_problem *p)
+{
+    counting::chopd_naive_larger(u13, map, p->s, p->H, p->W, p->R);
+}
+
+}

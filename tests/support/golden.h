@@ -1,0 +1,84 @@
+/* golden.h -- golden vectors: files of a problem and its result by PyTorch (tests/pytorch/) */
+
+#ifndef TWICETOLD_TESTS_GOLDEN_H
+#define TWICETOLD_TESTS_GOLDEN_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "roundoff.h"
+#include "support.h"
+#include "trial.h"
+#include "../../reference/io/safetensors.h"
+
+struct golden {
+    struct tensors file;
+    struct problem problem;
+    struct tensor *x, *expected;
+    char options[256];
+    const char *word[32];
+};
+
+/* The options in the metadata of a file, as typed. */
+static inline void golden_options(struct golden *g, const char *path)
+{
+    static const char key[] = "\"options\":\"";
+    char header[4096] = "";
+    FILE *f = fopen(path, "rb");
+    ck_assert_msg(f != NULL, "%s cannot be opened", path);
+    ck_assert(fseek(f, 8, SEEK_SET) == 0);
+    header[fread(header, 1, sizeof header - 1, f)] = '\0';
+    fclose(f);
+    const char *at = strstr(header, key);
+    ck_assert_msg(at != NULL, "%s has no options in its metadata", path);
+    at += sizeof key - 1;
+    /* cppcheck-suppress ctuuninitvar ; what is written here need not have been before */
+    snprintf(g->options, sizeof g->options, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+/* Open tests/golden/NAME.safetensors and bind it to the operator. */
+static inline void golden_open(struct golden *g, const struct declaration *d, const char *name)
+{
+    char path[128];
+    int words = 0;
+    snprintf(path, sizeof path, "tests/golden/%s.safetensors", name);
+    golden_options(g, path);
+    for (char *w = strtok(g->options, " "); w && words < 32; w = strtok(NULL, " ")) g->word[words++] = w;
+    succeeds(safetensors_read(&g->file, path));
+    succeeds(problem_create(&g->problem, d, words, g->word));
+
+    /* The result is the last tensor; the others must be the operator's. */
+    g->expected = tensors_find(&g->file, "y_expected");
+    g->x = tensors_find(&g->file, "x");
+    ck_assert(g->expected && g->x && g->expected == &g->file.tensor[g->file.count - 1]);
+    g->file.count--;
+    succeeds(problem_bind(&g->problem, &g->file));
+    own_parameters(&g->problem);
+}
+
+static inline void golden_close(struct golden *g)
+{
+    g->file.count++;
+    tensors_release(&g->file);
+}
+
+/* Each form with two threads equals the result, within this tolerance over its largest entry and roundoff.h's bound;
+ * with the second token in the place of the first, it differs by more. */
+static inline void golden_holds(const struct golden *g, const char *name, double tolerance)
+{
+    size_t count = g->expected->count, columns = g->expected->size[g->expected->axes - 1];
+    const struct form *form;
+    const real *x = copy(g->x->data, g->x->count);
+    double kappa = sensitivity(&g->problem, x, reference(&g->problem, x));
+    for (int f = 0; (form = operator_form_at(g->problem.declaration, f)); f++) {
+        char what[160];
+        snprintf(what, sizeof what, "%s, %s", name, form->name);
+        real *y = run_form(&g->problem, form, 2, x);
+        alike(what, y, g->expected->data, count, tolerance, statistical_bound(&g->problem, kappa, form, NULL));
+        memcpy(y, g->expected->data + columns, columns * sizeof *y);
+        beyond("    the second token in the place of the first", relative_difference(y, g->expected->data, count),
+               tolerance);
+    }
+}
+
+#endif

@@ -1,0 +1,408 @@
+/* properties.c -- properties of every form; see promises.h */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "properties.h"
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include "roundoff.h"
+#include "support.h"
+#include "../../fast/cuda/counts.h"
+#include "../../reference/runtime/random.h"
+
+static bool same_bits(const real *a, const real *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
+
+/* Form f of the trial's operator, or NULL. */
+static const struct form *form_at(const struct trial *t, int f)
+{
+    return operator_form_at(t->problem.declaration, f);
+}
+
+/* A copy of all parameters, one tensor after another. */
+static real *parameters_of(const struct problem *p)
+{
+    real *all = zeros(problem_parameters(p)), *next = all;
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+        if (!p->tensor[r].data) continue;
+        memcpy(next, p->tensor[r].data, p->tensor[r].count * sizeof *next);
+        next += p->tensor[r].count;
+    }
+    return all;
+}
+
+/* Sets all parameters, in place, to a factor times such a copy. */
+static void set_parameters(const struct problem *p, const real *all, real factor)
+{
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++)
+        for (size_t i = 0; p->tensor[r].data && i < p->tensor[r].count; i++) p->tensor[r].data[i] = factor * *all++;
+}
+
+double promise_tolerance(const struct problem *p)
+{
+    const struct form *form;
+    double most = 0;
+    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) most = fmax(most, form_multiply_adds(form, p));
+    return 32 * sqrt(fmax(1, most / (double)problem_output_count(p))) * UNIT_ROUNDOFF;
+}
+
+double promise_rung_tolerance(const struct problem *p, const struct form *rung)
+{
+    return promise_tolerance(p) + 32 * sqrt(4) * form_rounding(rung);
+}
+
+void promise_one_function(struct trial *t, const char *what, double tolerance)
+{
+    char line[160];
+    for (int f = 0; form_at(t, f); f++)
+        for (int threads = 1; threads <= 2; threads++) {
+            snprintf(line, sizeof line, "%.100s, %s, %d thread%s", what, form_at(t, f)->name, threads,
+                     threads == 1 ? "" : "s");
+            trial_holds(t, line, form_at(t, f)->name, threads, tolerance);
+        }
+    ck_assert(largest(t->y, t->outputs) > 0);
+}
+
+/* The larger one, NaN if one is. */
+static double larger(double a, double b) { return a > b || isnan(a) ? a : b; }
+
+/* The difference of a form from the naive form so far, over the naive form's: the largest, and the root mean square. */
+struct apart { double most, mean; };
+
+static void follow(struct trial *t, struct apart apart[OPERATOR_FORMS])
+{
+    for (int f = 1; form_at(t, f); f++) {
+        real *y = trial_run(t, form_at(t, f)->name, 1);
+        apart[f].most = larger(apart[f].most, relative_difference(y, t->y, t->outputs));
+        apart[f].mean = larger(apart[f].mean, mean_difference(y, t->y, t->outputs));
+    }
+}
+
+void promise_every_tensor_counts(struct trial *t, double tolerance)
+{
+    char line[160];
+    real *before = trial_run(t, "naive", 1);
+    double kappa = sensitivity(&t->problem, t->x, reference(&t->problem, t->x));
+    for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+        double all, one = 0;
+        struct apart apart[OPERATOR_FORMS] = {{0}};
+        real *data = t->problem.tensor[r].data;
+        size_t count = t->problem.tensor[r].count;
+        if (!data) continue;
+
+        /* Step 1: all entries are moved. */
+        real *kept = copy(data, count);
+        for (size_t i = 0; i < count; i++) data[i] += (real)(random_bits(1, r, i) % 2 ? 0.125 : -0.125);
+        t->y = trial_run(t, "naive", 1);
+        all = relative_difference(t->y, before, t->outputs);
+        follow(t, apart);
+        memcpy(data, kept, count * sizeof *data);
+
+        /* Step 2: one entry at a time, the first, the last and others, until y changed five times. */
+        for (uint64_t n = 0, noticed = 0; n < 64 && noticed < 5; n++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a tensor that is there has a number at least */
+            size_t i = n == 0 ? 0 : n == 1 ? count - 1 : (size_t)(random_bits(2, r, n) % count);
+            data[i] += (real)0.125;
+            t->y = trial_run(t, "naive", 1);
+            double moved = relative_difference(t->y, before, t->outputs);
+            one = larger(one, moved);
+            noticed += moved > tolerance;
+            if (n < 2 || moved > tolerance) follow(t, apart);
+            data[i] = kept[i];
+        }
+
+        /* Step 3: the other forms changed with the naive form. */
+        const char *name = t->problem.declaration->tensors[r].name;
+        snprintf(line, sizeof line, "naive, all of %s moved; one entry: %.1e", name, one);
+        beyond(line, all, tolerance);
+        for (int f = 1; form_at(t, f); f++) {
+            snprintf(line, sizeof line, "    and %s follows it", form_at(t, f)->name);
+            within(line, apart[f].most, tolerance);
+            within("        root mean square", apart[f].mean,
+                   statistical_bound(&t->problem, kappa, form_at(t, f), form_at(t, 0)));
+        }
+    }
+    t->y = before;
+}
+
+void promise_repeatable(const struct trial *t)
+{
+    size_t parameters = problem_parameters(&t->problem), in = t->inputs, out = t->outputs;
+    real *other = normal(3, in), *x = copy(t->x, in), *y = normal(4, out);
+    real *before = parameters_of(&t->problem);
+
+    for (int f = 0; form_at(t, f); f++)
+        for (int threads = 1; threads <= 3; threads++) {
+            struct plan plan;
+            real *alone = run_form(&t->problem, form_at(t, f), threads, t->x);
+            succeeds(plan_create(&plan, &t->problem, form_at(t, f), threads));
+            y[0] = (real)NAN;
+            for (int round = 0; round < 2; round++) {
+                succeeds(plan_run(&plan, y, other));
+                ck_assert(!same_bits(y, alone, out));
+                succeeds(plan_run(&plan, y, t->x));
+                ck_assert(same_bits(y, alone, out));
+            }
+            plan_release(&plan);
+            ck_assert(same_bits(t->x, x, in) && same_bits(parameters_of(&t->problem), before, parameters));
+        }
+}
+
+struct worker {
+    const struct trial *t;
+    const struct form *form;
+    const real *x, *expected;
+    pthread_barrier_t *start;   /* of each run, so that they overlap */
+    int wrong;
+};
+
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    real *y = memory_reals(w->t->outputs, 1, 1, 1);
+    for (int round = 0; round < 5; round++) {
+        struct plan plan;
+        w->wrong += !y || plan_create(&plan, &w->t->problem, w->form, 2).code;
+        for (int run = 0; run < 5; run++) {
+            pthread_barrier_wait(w->start);
+            if (!w->wrong) w->wrong = plan_run(&plan, y, w->x).code || !same_bits(y, w->expected, w->t->outputs);
+        }
+        plan_release(&plan);
+    }
+    memory_free(y);
+    return NULL;
+}
+
+void promise_plans_apart(const struct trial *t)
+{
+    for (int f = 0; form_at(t, f); f++) {
+        pthread_t thread[2];
+        pthread_barrier_t start;
+        struct worker w[2];
+        ck_assert_int_eq(pthread_barrier_init(&start, NULL, 2), 0);
+        for (int i = 0; i < 2; i++) {
+            real *x = normal((uint64_t)i + 1, t->inputs);
+            w[i] = (struct worker){t, form_at(t, f), x, run_form(&t->problem, form_at(t, f), 2, x), &start, 0};
+        }
+        for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &w[i]), 0);
+        for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+        pthread_barrier_destroy(&start);
+        ck_assert_int_eq(w[0].wrong + w[1].wrong, 0);
+    }
+}
+
+void promise_images_apart(const struct trial *t, size_t entry,
+                          bool (*reached)(size_t token, size_t channel, void *of), void *of)
+{
+    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B, channels;
+    int axes;
+    size_t shape[TENSOR_AXES];
+    succeeds(problem_output_shape(&t->problem, &axes, shape));
+    channels = shape[axes - 1];
+    ck_assert_uint_ge(B, 2);
+
+    for (int f = 0; form_at(t, f); f++)
+        for (size_t image = 0; image < 2; image++) {
+            real *y = run_form(&t->problem, form_at(t, f), 2, t->x), *touched = copy(t->x, t->inputs);
+            touched[image * in + entry] = (real)NAN;
+            real *y_nan = run_form(&t->problem, form_at(t, f), 2, touched);
+            for (size_t b = 0; b < B; b++) {
+                if (b != image) ck_assert(same_bits(y + b * out, y_nan + b * out, out));
+                else for (size_t i = 0; i < out; i++) {
+                    bool expected = !reached || reached(i / channels, i % channels, of);
+                    ck_assert_msg(isnan((double)y_nan[b * out + i]) == expected, "%s: token %zu, channel %zu",
+                                  form_at(t, f)->name, i / channels, i % channels);
+                }
+            }
+        }
+}
+
+void promise_nan_is_seen(const struct trial *t)
+{
+    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
+    for (size_t image = 0; image < B; image += B - 1) {
+        size_t entry = 0, depend = 0;
+        real *naive = trial_run(t, "naive", 1), *naive_moved = naive, *moved = naive, *touched = copy(t->x, t->inputs);
+        double noticeable = promise_tolerance(&t->problem) * largest(naive, t->outputs);
+        for (uint64_t n = 0; n < 16 && !depend; n++) {          /* a strided layer does not see every token */
+            entry = image * in + (size_t)(random_bits(3, image, n) % in);
+            moved = copy(t->x, t->inputs);
+            moved[entry] += 1;
+            naive_moved = trial_run_on(t, "naive", 1, moved);
+            for (size_t i = 0; i < t->outputs; i++)
+                depend += fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
+        }
+        ck_assert_uint_gt(depend, 0);
+        touched[entry] = (real)NAN;
+
+        for (int f = 0; form_at(t, f); f++) {
+            const char *name = form_at(t, f)->name;
+            real *y = trial_run(t, name, 2), *y_moved = trial_run_on(t, name, 2, moved);
+            real *y_nan = trial_run_on(t, name, 2, touched);
+            for (size_t i = 0; i < t->outputs; i++) {
+                bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > noticeable;
+                bool stays = !moves && same_bits(y + i, y_moved + i, 1);
+                ck_assert_msg(stays || isnan((double)y_nan[i]), "%s: entry %zu hides NaN", name, i);
+                ck_assert_msg(i / out == image || same_bits(y + i, y_nan + i, 1), "%s: entry %zu", name, i);
+            }
+        }
+    }
+}
+
+void promise_memory(const struct trial *t)
+{
+    real *y = zeros(t->outputs);
+    for (int f = 0; form_at(t, f); f++) {
+        struct plan plan;
+        succeeds(plan_create(&plan, &t->problem, form_at(t, f), 2));
+        memory_fail_after(0);
+        status s = plan_run(&plan, y, t->x);
+        memory_fail_after(-1);
+        plan_release(&plan);
+        succeeds(s);
+        for (size_t r = 1; r < PROBLEM_TENSORS; r++) {
+            struct problem bare = t->problem;
+            size_t before = memory_in_use();
+            if (!bare.tensor[r].data) continue;
+            bare.tensor[r].data = NULL;
+            refused(plan_create(&plan, &bare, form_at(t, f), 2), STATUS_FAILURE, "has no data yet");
+            ck_assert_uint_eq(memory_in_use(), before);
+        }
+        trial_without_memory(t, form_at(t, f)->name);
+    }
+}
+
+void promise_bytes(const struct trial *t)
+{
+    struct problem shape = t->problem;
+    real *y = zeros(t->outputs);
+    for (size_t r = 0; r < PROBLEM_TENSORS; r++) shape.tensor[r].data = NULL;
+    for (int f = 0; form_at(t, f); f++)
+        for (int threads = 1; threads <= 3; threads++) {
+            struct plan plan;
+            size_t before = memory_in_use();
+            succeeds(plan_prepare(&plan, &shape, form_at(t, f), threads));
+            size_t said = memory_in_use() - before + room_bytes(&plan.room);
+            plan_release(&plan);
+            memory_reset_peak();
+            succeeds(plan_create(&plan, &t->problem, form_at(t, f), threads));
+            succeeds(plan_run(&plan, y, t->x));
+            plan_release(&plan);
+            ck_assert_msg(memory_peak() - before == said, "%s, %d threads: took %zu bytes, said %zu",
+                          form_at(t, f)->name, threads, memory_peak() - before, said);
+        }
+}
+
+void promise_shared_workspace(const struct trial *t)
+{
+    struct plan plan[OPERATOR_FORMS];
+    real *expected[OPERATOR_FORMS], *y = zeros(t->outputs);
+    size_t bytes = 0;
+    int plans = 0;
+    for (; form_at(t, plans); plans++) {
+        expected[plans] = run_form(&t->problem, form_at(t, plans), 2, t->x);
+        succeeds(plan_prepare(&plan[plans], &t->problem, form_at(t, plans), 2));
+        size_t needed = room_workspace_bytes(&plan[plans].room);
+        if (needed > bytes) bytes = needed;
+    }
+    unsigned char *workspace = memory_get(bytes, 1);
+    ck_assert_ptr_nonnull(workspace);
+    size_t before = memory_in_use(), kept = 0;
+    for (int f = 0; f < plans; f++) {
+        succeeds(plan_place(&plan[f], workspace));
+        succeeds(plan_load(&plan[f]));
+        kept += room_bytes(&plan[f].room) - room_workspace_bytes(&plan[f].room);
+        ck_assert_uint_eq(memory_in_use() - before, kept);
+    }
+    for (int turn = 0; turn < 3 * plans; turn++) {
+        int f = turn % plans;
+        memset(workspace, 0xff, bytes);     /* NaN, or a whole number out of all bounds */
+        succeeds(plan_run(&plan[f], y, t->x));
+        ck_assert_msg(same_bits(y, expected[f], t->outputs), "%s: turn %d", plan[f].form->name, turn);
+    }
+    for (int f = 0; f < plans; f++) plan_release(&plan[f]);
+    memory_free(workspace);
+}
+
+void promise_loads_again(const struct trial *t)
+{
+    size_t count = problem_parameters(&t->problem);
+    real *before = parameters_of(&t->problem), *y = zeros(t->outputs);
+    for (int f = 0; form_at(t, f); f++) {
+        struct plan plan;
+        real *first = run_form(&t->problem, form_at(t, f), 2, t->x);
+        succeeds(plan_create(&plan, &t->problem, form_at(t, f), 2));
+        succeeds(plan_run(&plan, y, t->x));
+        set_parameters(&t->problem, before, (real)0.75);
+        size_t bytes = memory_in_use();
+        succeeds(plan_load(&plan));
+        ck_assert_uint_eq(memory_in_use(), bytes);
+        succeeds(plan_run(&plan, y, t->x));
+        plan_release(&plan);
+        real *other = run_form(&t->problem, form_at(t, f), 2, t->x);
+        ck_assert_msg(same_bits(y, other, t->outputs), "%s", form_at(t, f)->name);
+        if (count) unequal(y, first, t->outputs);           /* a mean has no parameters */
+        set_parameters(&t->problem, before, 1);
+    }
+}
+
+void promise_rung(const struct trial *t, const struct form *rung, double tolerance)
+{
+    size_t B = problem_size(&t->problem, "B"), in = t->inputs / B, out = t->outputs / B;
+    size_t entry = (size_t)(random_bits(3, 0, 0) % in);
+    real *naive = trial_run(t, "naive", 1), *moved = copy(t->x, t->inputs), *touched = copy(t->x, t->inputs);
+    real *y = run_form(&t->problem, rung, 1, t->x), *again = zeros(t->outputs);
+    struct plan plan;
+
+    /* Step 1: it is the operator. */
+    within(rung->name, relative_difference(y, naive, t->outputs), tolerance);
+
+    /* Step 2: NaN in the first image shows where that entry counts, and in no other image. */
+    moved[entry] += 1;
+    touched[entry] = (real)NAN;
+    real *naive_moved = trial_run_on(t, "naive", 1, moved);
+    succeeds(plan_create(&plan, &t->problem, rung, 1));
+    succeeds(plan_run(&plan, again, touched));
+    for (size_t i = 0; i < t->outputs; i++) {
+        bool moves = fabs((double)naive[i] - (double)naive_moved[i]) > tolerance * largest(naive, t->outputs);
+        ck_assert_msg(!moves || isnan((double)again[i]), "%s: entry %zu hides NaN", rung->name, i);
+        ck_assert_msg(i < out || same_bits(y + i, again + i, 1), "%s: entry %zu", rung->name, i);
+    }
+
+    /* Step 3: the same plan, in another order of the threads. */
+    emulator_watch(false, 2);
+    succeeds(plan_run(&plan, again, t->x));
+    emulator_watch(false, 0);
+    ck_assert_msg(same_bits(again, y, t->outputs), "%s: another order of the threads, other bits", rung->name);
+
+    /* Step 4: other parameters. */
+    real *before = parameters_of(&t->problem);
+    set_parameters(&t->problem, before, (real)0.75);
+    succeeds(plan_load(&plan));
+    succeeds(plan_run(&plan, again, t->x));
+    plan_release(&plan);
+    ck_assert_msg(same_bits(again, run_form(&t->problem, rung, 1, t->x), t->outputs), "%s: loaded again", rung->name);
+    unequal(again, y, t->outputs);
+    set_parameters(&t->problem, before, 1);
+}
+
+void promise_overflow(const struct problem *p)
+{
+    const struct form *form;
+    size_t before = memory_in_use();
+    memory_set_limit(before + (1 << 20));
+    for (int f = 0; (form = operator_form_at(p->declaration, f)); f++) {
+        struct plan plan;
+        status s = plan_prepare(&plan, p, form, 1);
+        if (s.code && f > 1) {
+            refused(s, STATUS_BAD_INPUT, "too many for a library's product");
+            continue;
+        }
+        succeeds(s);
+        if (room_bytes(&plan.room) > 1 << 20) refused(plan_place(&plan, NULL), STATUS_FAILURE, "not enough memory");
+        plan_release(&plan);
+    }
+    memory_set_limit(0);
+    ck_assert_uint_eq(memory_in_use(), before);
+}

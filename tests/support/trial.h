@@ -1,0 +1,95 @@
+/* trial.h -- one random problem, run by any form
+ *
+ *     struct trial t = trial("--grid 5x12 --heads 2", &lisa, 3, 8, "D=4", "w_o");
+ *     within("...", trial_difference(&t, "fast", 2), tolerance);
+ *
+ * makes random x [3][60][8] and parameters except w_o, runs the naive form once, and compares another form with it.
+ * Everything is freed when the test ends. */
+
+#ifndef TWICETOLD_TESTS_TRIAL_H
+#define TWICETOLD_TESTS_TRIAL_H
+
+#include "../../reference/runtime/forms.h"
+#include "../../reference/runtime/lookup.h"
+
+/* Splits a text at blanks into at most this many words, which live until the test ends; returns their number. */
+int words_of(const char *text, const char *word[], int most);
+
+/* Gives each tensor of a problem its own allocation, of exactly its bytes. */
+void own_parameters(struct problem *p);
+
+/* Random parameters of a shaped problem, each in such an allocation. */
+void draw_parameters(struct problem *p, uint64_t seed);
+
+/* y of a form: one run of one plan.  The run must allocate nothing and write only y, the plan leave nothing behind. */
+real *run_form(const struct problem *p, const struct form *form, int threads, const real *x);
+
+/* A value for addresses of 64 bits, or of 32. */
+#define BY_ADDRESSES(wide, narrow) (sizeof(size_t) > 4 ? (wide) : (narrow))
+
+/* A problem with all its sizes and no data, for its costs. */
+struct problem shaped(const char *options, const struct declaration *d, size_t batch, size_t channels,
+                      const char *sizes, const char *without);
+
+/* The same for any operator: sizes that are still open are small primes, times the factor. */
+status shaped_openly(struct problem *p, const char *options, const struct declaration *d, size_t batch,
+                     size_t channels, const char *sizes, const char *without, size_t factor);
+
+struct trial {
+    struct problem problem;
+    real *x, *y;                /* y is the naive form's, NULL until it ran */
+    size_t inputs, outputs;
+    bool sharp;                 /* logits are large: a few rows carry all of the error (roundoff.h) */
+    const real *exact_of;       /* the y that `exact` and `sensitivity` belong to */
+    double *exact, sensitivity;
+};
+
+/* options, sizes and without are words parted by blanks.  x is standard normal; parameters are, over the root of their
+ * fan. */
+struct trial trial(const char *options, const struct declaration *d, size_t batch, size_t channels,
+                   const char *sizes, const char *without);
+struct trial trial_of(struct problem shaped);
+
+/* y of a form with this many threads. */
+real *trial_run(const struct trial *t, const char *form, int threads);
+real *trial_run_on(const struct trial *t, const char *form, int threads, const real *x);
+
+/* Largest difference from the naive form, over its largest entry. */
+double trial_difference(struct trial *t, const char *form, int threads);
+
+/* Fails unless every form of the operator, on one thread, gives y: to the bit, or within a tolerance over the
+ * largest entry of y. */
+#define forms_equal(...) FAILS_IF(fault_forms_equal(__VA_ARGS__))
+#define forms_within(...) FAILS_IF(fault_forms_within(__VA_ARGS__))
+const char *fault_forms_equal(const struct trial *t, const real *y);
+const char *fault_forms_within(const struct trial *t, const real *y, double tolerance);
+
+/* One of the trial's parameters, to be written to, and how many numbers it has. */
+real *trial_tensor(struct trial *t, const char *name);
+size_t trial_count(const struct trial *t, const char *name);
+
+/* Writes a parameter: these numbers; the identity; one value everywhere. */
+void trial_put(struct trial *t, const char *name, const real *values);
+void trial_put_identity(struct trial *t, const char *name, size_t n);
+void trial_fill(struct trial *t, const char *name, double value);
+
+/* Copies parameters of these names, parted by blanks, from one trial to another that has them in equal sizes. */
+void trial_take(struct trial *to, const struct trial *from, const char *names);
+
+/* Most bytes of a form from prepare to the end of a run, without AddressSanitizer's guards. */
+double trial_peak(const struct trial *t, const struct form *form);
+
+/* Multiply-adds of a form by its formula, less those of the projections (heads.h). */
+double trial_hearts(const struct trial *t, const struct form *form);
+
+/* The copy of an operator's naive form that counts multiplications (counting.h); the multiplications of such copies and
+ * of cores named counted_... since the last call. */
+const struct form *counted_form(const struct declaration *d);
+unsigned long long multiplications(void);
+
+/* Lets each request for memory of plan_create fail, alone and with all later ones; it must return a status and leave
+ * nothing behind. */
+void trial_without_memory(const struct trial *t, const char *form);
+void form_without_memory(const struct trial *t, const struct form *form);
+
+#endif

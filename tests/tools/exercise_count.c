@@ -1,0 +1,53 @@
+/* exercise_count.c -- the multiplications of an exercise's solution, and those of its formula
+ *
+ *     exercise_count OPERATOR CHANNELS SIZES OPTIONS      lisa 8 D=3 "--grid 5x4 --heads 2"
+ *
+ * Runs the counting build (counting.h) of the naive form once on one image.  tests/tools/exercise.py links it with the
+ * solution. It is a suite of one test because trial() needs Check. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "../chopd/chopd_case.h"
+#include "../hilo/hilo_case.h"
+#include "../../reference/runtime/forms.h"
+
+static char **word;
+
+/* The formula without projections, which BLAS computes, and without the gate of ChoP'D. */
+static double stated(const struct trial *t)
+{
+    const struct form *form = operator_form(t->problem.declaration, "naive");
+    if (t->problem.declaration == &hilo) {
+        const struct hilo_problem p = resolved(&t->problem);
+        return form_multiply_adds(form, &t->problem) - hilo_projections(&p, p.M);
+    }
+    if (t->problem.declaration == &chopd) {
+        const struct chopd_problem p = chopd_of(&t->problem);
+        return form_multiply_adds(form, &t->problem) - (double)p.B * chopd_gate_multiply_adds(&p);
+    }
+    return trial_hearts(t, form);
+}
+
+START_TEST(multiplications_of_a_solution)
+{
+    const struct declaration *d = operator_find(word[1]);
+    struct trial t = trial(word[4], d, 1, strtoul(word[2], NULL, 10), word[3], "");
+    multiplications();
+    run_form(&t.problem, counted_form(d), 1, t.x);
+    printf("%llu %.0f\n", multiplications(), stated(&t));
+}
+END_TEST
+
+int main(int count, char **words)
+{
+    if (count != 5 || !operator_find(words[1])) return 2;
+    word = words;
+    Suite *suite = suite_create("the price of a solution");
+    tcase_add_test(add_case(suite, "counted"), multiplications_of_a_solution);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_SILENT);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
