@@ -20,7 +20,7 @@ template <int A> __device__ inline real activated(real v)
 }
 
 template <int A>
-__global__ void bias_and_activation(array<real> y, array<const real> b, size_t numbers, size_t each, size_t count)
+__global__ void bias_and_activation(array<real> y, reals b, size_t numbers, size_t each, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= numbers) return;
@@ -28,7 +28,7 @@ __global__ void bias_and_activation(array<real> y, array<const real> b, size_t n
     y[at] = activated<A>(v);
 }
 
-static inline void activate(struct device *d, enum activation a, array<real> y, array<const real> b, size_t numbers,
+static inline void activate(struct device *d, enum activation a, array<real> y, reals b, size_t numbers,
                             size_t each, size_t count)
 {
     unsigned blocks = device_blocks(numbers, 256);

@@ -1,47 +1,30 @@
-/* chopd.cu -- the ChoP'D layer on the device, one idea a rung
+/* chopd.cu -- the ChoP'D layer on the device, one idea a version
  *
  *     z_nr    = sum_c u4_cr x_nc                              a product, by the library
  *     z_nr   <- gate_nr sum_g E_rg mean of z_r over box g around n
  *     y_nd    = sigma(sum_r u5_dr z_nr + b_d)                 a product, and activation.h
  *
- * The rungs are six ways to the middle line.
+ * The versions are six ways to compute the middle line.
  *
- *   cuda1   The equation: a thread for each pooled number, which goes over all tokens of
- *           its boxes.  Tokens lie as x has them, components side by side; so neighbouring
- *           threads have boxes of their own.  Where those lie apart, a request of a warp
- *           falls into 32 sectors of 32 bytes.
- *   cuda2   Planes: the product leaves all tokens of a component side by side, and takes
- *           them so; the library reads its operands in either order.  Neighbouring threads
- *           are neighbouring tokens with one box between them, and a request is 4 sectors,
- *           or 5 where they are not aligned.  A box over the whole grid still costs N
- *           numbers a token.
- *   cuda3   Running sums along the rows, by shuffles within a warp, then down the columns,
- *           of what lies between a box's left and right edge; the rest is edges.  All boxes
- *           cost the same: at most 9 numbers a token and box.  As in fast/tuned/chopd/box_pool.c
- *           both steps along x come before both along y.  The table of both axes needs no
- *           columns for each box, and was tried: on 64 x 64 tokens a mean over one token
- *           was off by 2500 roundings, where these are off by 80.
- *   cuda4   A block takes a plane into shared memory and keeps it there: sums, edges, mix
- *           and gate.  Of the N G numbers a component that cuda3 writes and reads again
- *           none reaches the device's memory; z is read once and written once.
- *   cuda5   A thread takes ROWS tokens below one another: the sums at the lower end of one
- *           are those at the upper end of the next.  For 4 tokens and a box that is 10 reads
- *           of shared memory for 16, and the box's own numbers are read once for 4 times.
- *   cuda6   Planes of less than 32 columns share a warp, 2 of 14 x 14 and 4 of 7 x 7: one
- *           load serves all of them, in the cycles that it takes for a plane alone.  Their boxes
- *           lie apart, so that lanes of two planes may want one bank of T; alone they would
- *           have taken two cycles anyway.
+ *   cuda1   The equation: a thread for each pooled number goes over all tokens of its boxes.  Neighbouring threads are
+ *           neighbouring components with different boxes: a request of a warp can touch 32 sectors.
+ *   cuda2   Planes: the product puts all tokens of a component side by side.  Neighbouring threads are neighbouring
+ *           tokens with the same box, and a request is 4 sectors, or 5 if not aligned.
+ *   cuda3   Running sums along the rows, by shuffles in a warp, then down the columns, between the left and right edge
+ *           of a box.  All boxes cost the same: at most 9 numbers a token and box.  As in fast/tuned/chopd/box_pool.c both
+ *           steps along x precede both along y.  A table of running sums along both axes was tried: on 64 x 64 tokens
+ *           a mean over one token was off by 2500 roundings, against 80 here.
+ *   cuda4   A block keeps a plane in shared memory for sums, edges, mix and gate: z is read once and written once.
+ *   cuda5   A thread takes ROWS tokens in a column: the sums at the lower end of one are those at the upper end of the
+ *           next.  For 4 tokens and a box that is 10 reads of shared memory in place of 16.
+ *   cuda6   Planes of less than 32 columns share a warp, 2 of 14 x 14 and 4 of 7 x 7.  Lanes of two planes may use the
+ *           same bank of T; separately they would have taken two cycles as well.
  *
- * How a box lies to the grid is the same for all tokens; it is computed once, in double, on
- * the host: a box narrower than a rounding of its edges is a box still.
+ * The host computes how a box lies to the grid, in double: a box may be narrower than a rounding of its edges.
  *
- * cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G
- * (H + 1) for all, of which a block takes at most 96 KiB, or what the device has if that is
- * less; larger planes, and many boxes, go by cuda3.  With 4 boxes and s = 7, 96 x 96 tokens
- * fit in float, and 112 x 112 do not.  56 x 56 tokens are 43 KiB, and 86 in double: an SM with
- * 228 KiB holds five blocks of 4 warps, or two.
- *
- * phi is the same in all rungs: two products, and a thread for each number of the rest.
+ * cuda4 to cuda6 need H (W + 1) + s W + 12 G reals of shared memory for a plane, and 32 G (H + 1) for all.  A block
+ * takes at most 96 KiB, or the device's limit; larger planes, and many boxes, use cuda3.  With 4 boxes and s = 7, 96 x
+ * 96 tokens fit in float, 112 x 112 do not; 56 x 56 are 43 KiB.
  *
  * Contract: reference/chopd.h. */
 
@@ -53,9 +36,7 @@ namespace {
 
 constexpr size_t SHARED_MOST = 96 << 10;
 
-struct chopd_device {
-    struct device device;
-    array<real> x, y;                           /* [B][N][C], [B][N][D] */
+struct chopd_device : device {
     array<real> u4, u5, b, boxes, mix;
     array<real> phi_w1, phi_b1, phi_w2, phi_b2;
     array<real> mean, patches, hidden;          /* of phi: [B][s s][C], [B][s s][C][9], [B][s s][S] */
@@ -68,7 +49,7 @@ struct chopd_device {
     real *lies_read, *taps_read;                /* while they are loaded */
 };
 
-/* What every kernel is given. */
+/* Parameters of every kernel. */
 struct layer {
     int H, W, N, R, G;
     int s, cells;               /* phi's cells: in a row, and all */
@@ -84,7 +65,7 @@ __device__ inline int clamped(int v, int low, int high) { return v < low ? low :
 /* ---- phi ------------------------------------------------------------------------- */
 
 /* x averaged to s x s cells: a thread for each channel of a cell. */
-__global__ void averaged(layer p, array<real> mean, array<const real> x, int C, size_t outputs)
+__global__ void averaged(layer p, array<real> mean, reals x, int C, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -98,9 +79,8 @@ __global__ void averaged(layer p, array<real> mean, array<const real> x, int C, 
     mean[at] = sum / ((bottom - top) * (right - left));
 }
 
-/* What the 3 x 3 convolution sees around a cell, zero off the map: a thread for each
- * number, [C][3][3] for a cell. */
-__global__ void patched(layer p, array<real> patches, array<const real> mean, int C, size_t outputs)
+/* What the 3 x 3 convolution sees around a cell, zero off the map: a thread for each number, [C][3][3] for a cell. */
+__global__ void patched(layer p, array<real> patches, reals mean, int C, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -114,26 +94,21 @@ __global__ void patched(layer p, array<real> patches, array<const real> mean, in
 }
 
 /* map of all images, in planes or not. */
-void phi(struct plan *plan, bool planes)
+void phi(struct chopd_device *on, const struct chopd_problem *p, bool planes)
 {
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct device *d = &on->device;
     size_t cells = p->s * p->s, all = p->B * cells, C = p->C, S = p->S, R = p->R;
 
-    LAUNCH(d, averaged, device_blocks(all * C, 128), 128, 0, layer_of(p), on->mean, on->x, (int)C, all * C);
-    LAUNCH(d, patched, device_blocks(all * C * 9, 128), 128, 0, layer_of(p), on->patches, on->mean, (int)C,
-           all * C * 9);
-    device_product(d, on->hidden, {on->patches, false, 0}, {on->phi_w1, true, 0}, all, 9 * C, S, 1);
-    activate(d, GELU, on->hidden, on->phi_b1, all * S, 1, S);
-    if (planes) device_product(d, on->map, {on->phi_w2, false, 0}, {on->hidden, true, cells * S}, R, S, cells, p->B);
-    else device_product(d, on->map, {on->hidden, false, 0}, {on->phi_w2, true, 0}, all, S, R, 1);
-    activate(d, LOGISTIC, on->map, on->phi_b2, all * R, planes ? cells : 1, R);
+    LAUNCH_EACH(on, averaged, all * C, layer_of(p), on->mean, on->x, (int)C, all * C);
+    LAUNCH_EACH(on, patched, all * C * 9, layer_of(p), on->patches, on->mean, (int)C, all * C * 9);
+    device_product(on, on->hidden, {on->patches, false, 0}, {on->phi_w1, true, 0}, all, 9 * C, S, 1);
+    activate(on, GELU, on->hidden, on->phi_b1, all * S, 1, S);
+    if (planes) device_product(on, on->map, {on->phi_w2, false, 0}, {on->hidden, true, cells * S}, R, S, cells, p->B);
+    else device_product(on, on->map, {on->hidden, false, 0}, {on->phi_w2, true, 0}, all, S, R, 1);
+    activate(on, LOGISTIC, on->map, on->phi_b2, all * R, planes ? cells : 1, R);
 }
 
 /* The gate at token (y, x), bilinearly: entry e of the map is at first + e * step. */
-__device__ inline real gate(const layer &p, array<const real> map, size_t first, int step, array<const real> taps,
-                            int y, int x)
+__device__ inline real gate(const layer &p, reals map, size_t first, int step, reals taps, int y, int x)
 {
     pack<real, 2> down = load<2>(taps, 2 * y), across = load<2>(taps, 2 * (p.H + x));
     int top = (int)down[0], bottom = top + 1 < p.s ? top + 1 : top;
@@ -147,7 +122,7 @@ __device__ inline real gate(const layer &p, array<const real> map, size_t first,
     return above + down[1] * (below - above);
 }
 
-/* ---- rungs 1 and 2: a thread for each pooled number ------------------------------------ */
+/* ---- cuda1 and cuda2: a thread for each pooled number ------------------------------------ */
 
 /* How much of token d, counted from the token in the middle, lies between lo and hi. */
 __device__ inline real overlap(int d, real lo, real hi)
@@ -157,8 +132,7 @@ __device__ inline real overlap(int d, real lo, real hi)
     return low < high ? high - low : (real)0;
 }
 
-/* The outermost tokens from here that a box meets, within so many to either side.  The
- * last lines take a rounding of an edge back. */
+/* The outermost tokens that a box meets, at most this many to either side, in spite of a rounded edge. */
 __device__ inline int from(real lo, int before, int behind)
 {
     if (lo < (real)-before || lo > (real)behind + 1) return lo < 0 ? -before : behind + 1;
@@ -172,11 +146,10 @@ __device__ inline int to(real hi, int before, int behind)
     return (real)high + (real)0.5 < hi ? high + 1 : high;
 }
 
-/* Asks for every token of every box. Where neighbouring threads are neighbouring components, each gets a sector for one
- * number; with PLANES they are neighbouring tokens, and a warp gets 4 or 5 sectors for 32 numbers. */
+/* Requests every token of every box; for a warp that is 32 sectors, with PLANES 4 or 5. */
 template <bool PLANES>
-__global__ void each_pooled(layer p, array<real> out, array<const real> z, array<const real> boxes,
-                            array<const real> mix, array<const real> map, array<const real> taps, size_t outputs)
+__global__ void each_pooled(layer p, array<real> out, reals z, reals boxes,
+                            reals mix, reals map, reals taps, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -218,8 +191,7 @@ __global__ void each_pooled(layer p, array<real> out, array<const real> z, array
  * of y. */
 enum { LOW_Y, HIGH_Y, LOW_X, HIGH_X, FIRST_Y, MIDDLE_Y, LAST_Y, FIRST_X = 8, MIDDLE_X, LAST_X, LIES = 12 };
 
-/* The token that an edge is in.  Just below a token's border the sum may be rounded up to
- * the next one; then it is taken back. */
+/* The token that an edge is in, also if the sum is rounded up to the next one. */
 double token_of(double edge)
 {
     double token = std::floor(edge + 0.5);
@@ -268,7 +240,7 @@ __device__ inline real running(real v, int lane)
     return v;
 }
 
-/* ---- rung 3: running sums in the device's memory ---------------------------------------- */
+/* ---- cuda3: running sums in the device's memory ---------------------------------------- */
 
 /* T in place of z, a warp for each row: T[x] is the sum up to x. */
 __global__ void rows_summed(array<real> z, int W, size_t rows)
@@ -287,19 +259,16 @@ __global__ void rows_summed(array<real> z, int W, size_t rows)
     }
 }
 
-/* Number k of a line of running sums whose number 0 is not stored, and whose others are
- * `step` apart. */
-__device__ inline real sum_before(array<const real> line, size_t first, size_t step, int k)
+/* Number k of a line of running sums whose number 0 is not stored, and whose others are `step` apart. */
+__device__ inline real sum_before(reals line, size_t first, size_t step, int k)
 {
     real v = 0;
     if (k > 0) v = line[first + (k - 1) * step];
     return v;
 }
 
-/* What of each row lies between a box's left and right edge, summed down the columns: a thread for each column of each
- * box, which asks for 8 numbers of the box, and 4 sums and 1 written for each row (0 before the first token). */
-__global__ void columns_summed(layer p, array<real> columns, array<const real> T, array<const real> lies,
-                               size_t threads)
+/* The part of each row between a box's edges, summed down the columns: a thread for each column of each box. */
+__global__ void columns_summed(layer p, array<real> columns, reals T, reals lies, size_t threads)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= threads) return;
@@ -317,8 +286,8 @@ __global__ void columns_summed(layer p, array<real> columns, array<const real> T
 }
 
 /* Upper and lower edges, mix and gate: a thread for each pooled number, which asks for 9 + 12 G numbers. */
-__global__ void edges_gathered(layer p, array<real> out, array<const real> columns, array<const real> lies,
-                               array<const real> map, array<const real> taps, size_t outputs)
+__global__ void edges_gathered(layer p, array<real> out, reals columns, reals lies,
+                               reals map, reals taps, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -335,22 +304,22 @@ __global__ void edges_gathered(layer p, array<real> out, array<const real> colum
     out[at] = sum * gate(p, map, plane * p.cells, 1, taps, y, x);
 }
 
-/* ---- rungs 4 to 6: a block keeps a plane, or a few ---------------------------------------- */
+/* ---- cuda4 to cuda6: a block keeps a plane, or a few ---------------------------------------- */
 
 constexpr int PLANE_THREADS = 128;
 
 size_t shared_most() { return device_shared_bytes(1) < SHARED_MOST ? device_shared_bytes(1) : SHARED_MOST; }
 
-/* Bytes of shared memory of a block of so many planes. */
+/* Bytes of shared memory of a block of `planes` planes. */
 size_t plane_bytes(const struct chopd_problem *p, size_t planes)
 {
     double each = (double)LIES * (double)p->G + (double)p->s * (double)p->W + (double)p->H * ((double)p->W + 1);
-    double reals = (double)planes * each + 32 * (double)p->G * ((double)p->H + 1);
-    return reals > (double)SHARED_MOST ? SIZE_MAX : (size_t)reals * sizeof(real);
+    double numbers = (double)planes * each + 32 * (double)p->G * ((double)p->H + 1);
+    return numbers > (double)SHARED_MOST ? SIZE_MAX : (size_t)numbers * sizeof(real);
 }
 
 /* The gate between two of its rows. */
-__device__ inline real gate_between(const layer &p, shared<const real> gates, array<const real> taps, int y, int x)
+__device__ inline real gate_between(const layer &p, shared<const real> gates, reals taps, int y, int x)
 {
     pack<real, 2> down = load<2>(taps, 2 * y);
     int top = (int)down[0], bottom = top + 1 < p.s ? top + 1 : top;
@@ -361,8 +330,7 @@ __device__ inline real gate_between(const layer &p, shared<const real> gates, ar
 /* A block takes this many planes, side by side in the lanes of a warp if there are several, and each thread ROWS tokens
  * of a column in step 4. A plane is read once and written once: with its boxes and gates 12 G + 4 s W + 4 N numbers. */
 template <int ROWS>
-__global__ void plane_kept(layer p, array<real> z, array<const real> lies, array<const real> map,
-                           array<const real> taps, int planes, size_t all)
+__global__ void plane_kept(layer p, array<real> z, reals lies, reals map, reals taps, int planes, size_t all)
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> boxes = memory;                            /* [planes][G][LIES] */
@@ -420,8 +388,7 @@ __global__ void plane_kept(layer p, array<real> z, array<const real> lies, array
         }
         __syncthreads();
 
-        /* Step 4: upper and lower edges, mix and gate.  The sums below one token are those
-         * above the next. */
+        /* Step 4: upper and lower edges, mix and gate.  The sums below one token are those above the next. */
         for (int top = warp * ROWS; top < p.H && column_here; top += warps * ROWS) {
             real sum[ROWS] = {};
             for (int g = 0; g < p.G; g++) {
@@ -449,7 +416,7 @@ __global__ void plane_kept(layer p, array<real> z, array<const real> lies, array
 
 /* ---- the ladder ------------------------------------------------------------------------- */
 
-/* Whether a rung goes by cuda3's passes. */
+/* True if a version uses the passes of cuda3. */
 bool by_passes(int rung, const struct chopd_problem *p)
 {
     return rung == 3 || (rung > 3 && plane_bytes(p, 1) > shared_most());
@@ -463,126 +430,85 @@ size_t planes_together(int rung, const struct chopd_problem *p)
     return planes;
 }
 
-template <int rung> status prepare(struct plan *plan)
+template <int rung> void prepare(struct chopd_device *on, const struct chopd_problem *p)
 {
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct chopd_device *on = (struct chopd_device *)plan->state;
     size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R, G = p->G, S = p->S, cells = p->s * p->s, direct = rung < 3;
 
-    device_reals(plan, &on->x, "x", B, N, C, 1);
-    device_reals(plan, &on->y, "y", B, N, D, 1);
-    device_reals(plan, &on->u4, "u4", C, R, 1, 1);
-    device_reals(plan, &on->u5, "u5", D, R, 1, 1);
-    device_reals(plan, &on->b, "b", D, 1, 1, 1);
-    device_reals(plan, &on->phi_w1, "phi_w1", S, C, 9, 1);
-    device_reals(plan, &on->phi_b1, "phi_b1", S, 1, 1, 1);
-    device_reals(plan, &on->phi_w2, "phi_w2", R, S, 1, 1);
-    device_reals(plan, &on->phi_b2, "phi_b2", R, 1, 1, 1);
-    device_reals(plan, &on->mean, "the cells of phi", B, cells, C, 1);
-    device_reals(plan, &on->patches, "the patches of phi's convolution", B, cells, C, 9);
-    device_reals(plan, &on->hidden, "phi's channels", B, cells, S, 1);
-    device_reals(plan, &on->map, "phi's map", B, cells, R, 1);
-    device_reals(plan, &on->z, "the components", B, R, N, 1);
-    device_reals(plan, &on->boxes, "the boxes", direct, R, G, 4);
-    device_reals(plan, &on->mix, "mix", direct, R, G, 1);
-    device_reals(plan, &on->pooled, "the pooled components", direct, B, R, N);
-    device_reals(plan, &on->columns, "running sums down the columns", by_passes(rung, p) ? B : 0, R, G, N);
-    device_reals(plan, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
-    device_reals(plan, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
-    room_reals(&plan->room, WHILE_LOADING, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
-    room_reals(&plan->room, WHILE_LOADING, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
-    return room_status(&plan->room);
+    device_tensor(on, &on->u4, "u4", &p->u4, C, R);
+    device_tensor(on, &on->u5, "u5", &p->u5, D, R);
+    device_tensor(on, &on->b, "b", &p->b, D);
+    device_tensor(on, &on->phi_w1, "phi_w1", &p->phi_w1, S, C, 9);
+    device_tensor(on, &on->phi_b1, "phi_b1", &p->phi_b1, S);
+    device_tensor(on, &on->phi_w2, "phi_w2", &p->phi_w2, R, S);
+    device_tensor(on, &on->phi_b2, "phi_b2", &p->phi_b2, R);
+    device_tensor(on, &on->boxes, "the boxes", &p->boxes, direct, R, G, 4);
+    device_tensor(on, &on->mix, "mix", &p->mix, direct, R, G);
+    device_reals(on, &on->mean, "the cells of phi", B, cells, C);
+    device_reals(on, &on->patches, "the patches of phi's convolution", B, cells, C, 9);
+    device_reals(on, &on->hidden, "phi's channels", B, cells, S);
+    device_reals(on, &on->map, "phi's map", B, cells, R);
+    device_reals(on, &on->z, "the components", B, R, N);
+    device_reals(on, &on->pooled, "the pooled components", direct, B, R, N);
+    device_reals(on, &on->columns, "running sums down the columns", by_passes(rung, p) ? B : 0, R, G, N);
+    device_reals(on, &on->lies, "how boxes lie to the grid", 1 - direct, R, G, LIES);
+    device_reals(on, &on->taps, "where tokens lie on phi's map", p->H + p->W, 2);
+    room_reals(&on->plan->room, WHILE_LOADING, &on->lies_read, "how boxes lie to the grid", R, G, LIES, 1);
+    room_reals(&on->plan->room, WHILE_LOADING, &on->taps_read, "where tokens lie on phi's map", p->H + p->W, 2, 1, 1);
 }
 
-template <int rung> status load(struct plan *plan)
+template <int rung> void load_tables(struct chopd_device *on, const struct chopd_problem *p)
 {
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    struct device *d = &on->device;
-    size_t H = p->H, W = p->W, C = p->C, D = p->D, R = p->R, S = p->S, boxes = R * p->G;
+    size_t H = p->H, W = p->W, boxes = rung < 3 ? 0 : p->R * p->G;
 
-    device_place(d);
-    device_upload(d, on->u4, p->u4, C * R);
-    device_upload(d, on->u5, p->u5, D * R);
-    device_upload(d, on->b, p->b, D);
-    device_upload(d, on->phi_w1, p->phi_w1, S * C * 9);
-    device_upload(d, on->phi_b1, p->phi_b1, S);
-    device_upload(d, on->phi_w2, p->phi_w2, R * S);
-    device_upload(d, on->phi_b2, p->phi_b2, R);
-    if (rung < 3) {
-        device_upload(d, on->boxes, p->boxes, 4 * boxes);
-        device_upload(d, on->mix, p->mix, boxes);
-    } else {
-        for (size_t at = 0; at < boxes; at++) box_lies(on->lies_read + at * LIES, p->boxes + 4 * at, p->mix[at], p);
-        device_upload(d, on->lies, on->lies_read, boxes * LIES);
-    }
+    for (size_t at = 0; at < boxes; at++) box_lies(on->lies_read + at * LIES, p->boxes + 4 * at, p->mix[at], p);
+    device_upload(on, on->lies, on->lies_read, boxes * LIES);
     for (size_t t = 0; t < H + W; t++) {
         struct tap tap = t < H ? bilinear_tap(t, p->s, H) : bilinear_tap(t - H, p->s, W);
         on->taps_read[2 * t] = (real)tap.low;
         on->taps_read[2 * t + 1] = tap.weight;
     }
-    device_upload(d, on->taps, on->taps_read, 2 * (H + W));
-    return device_status(d);
+    device_upload(on, on->taps, on->taps_read, 2 * (H + W));
 }
 
-/* The rung's way from z to what the last product takes. */
-template <int rung> array<real> pool(struct plan *plan)
+/* From z to the input of the last product. */
+template <int rung> array<real> pool(struct chopd_device *on, const struct chopd_problem *p)
 {
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct device *d = &on->device;
     const layer of = layer_of(p);
     size_t planes = p->B * p->R, outputs = planes * p->N, threads = planes * p->G * p->W;
-    unsigned blocks = device_blocks(outputs, 128);
 
-    if (rung == 1) {
-        LAUNCH(d, each_pooled<false>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
-               outputs);
-        return on->pooled;
-    } else if (rung == 2) {
-        LAUNCH(d, each_pooled<true>, blocks, 128, 0, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
-               outputs);
+    if (rung < 3) {
+        LAUNCH_EACH(on, each_pooled<rung == 2>, outputs, of, on->pooled, on->z, on->boxes, on->mix, on->map, on->taps,
+                    outputs);
         return on->pooled;
     } else if (by_passes(rung, p)) {
-        LAUNCH(d, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
-        LAUNCH(d, columns_summed, device_blocks(threads, 128), 128, 0, of, on->columns, on->z, on->lies, threads);
-        LAUNCH(d, edges_gathered, blocks, 128, 0, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
-    } else if (rung == 4) {
-        LAUNCH(d, plane_kept<1>, planes, PLANE_THREADS, plane_bytes(p, 1), of, on->z, on->lies, on->map, on->taps, 1,
-               planes);
+        LAUNCH(on, rows_summed, device_blocks(planes * p->H, 4), 128, 0, on->z, of.W, planes * p->H);
+        LAUNCH_EACH(on, columns_summed, threads, of, on->columns, on->z, on->lies, threads);
+        LAUNCH_EACH(on, edges_gathered, outputs, of, on->z, on->columns, on->lies, on->map, on->taps, outputs);
     } else {
         size_t few = planes_together(rung, p);
-        LAUNCH(d, plane_kept<4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of, on->z, on->lies,
-               on->map, on->taps, (int)few, planes);
+        LAUNCH(on, plane_kept<rung == 4 ? 1 : 4>, device_blocks(planes, few), PLANE_THREADS, plane_bytes(p, few), of,
+               on->z, on->lies, on->map, on->taps, (int)few, planes);
     }
     return on->z;
 }
 
-template <int rung> status run(struct plan *plan, real *y, const real *x)
+template <int rung> void run(struct chopd_device *on, const struct chopd_problem *p)
 {
-    struct chopd_device *on = (struct chopd_device *)plan->state;
-    const struct chopd_problem *p = (const struct chopd_problem *)plan->of;
-    struct device *d = &on->device;
     size_t B = p->B, N = p->N, C = p->C, D = p->D, R = p->R;
 
     /* Step 1: the gate's small map, and channels to components. */
-    device_upload(d, on->x, x, B * N * C);
-    phi(plan, rung > 1);
-    if (rung > 1) device_product(d, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
-    else device_product(d, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * N, C, R, 1);
+    phi(on, p, rung > 1);
+    if (rung > 1) device_product(on, on->z, {on->u4, true, 0}, {on->x, true, N * C}, R, C, N, B);
+    else device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * N, C, R, 1);
 
     /* Step 2: every component pools over its boxes. */
-    array<real> pooled = pool<rung>(plan);
+    array<real> pooled = pool<rung>(on, p);
 
     /* Step 3: components to channels, and sigma. */
-    if (rung > 1) device_product(d, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
-    else device_product(d, on->y, {pooled, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
-    activate(d, p->gelu ? GELU : IDENTITY, on->y, on->b, B * N * D, 1, D);
-    device_download(d, y, on->y, B * N * D);
-    return device_status(d);
+    if (rung > 1) device_product(on, on->y, {pooled, true, R * N}, {on->u5, true, 0}, N, R, D, B);
+    else device_product(on, on->y, {pooled, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
+    activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, B * N * D, 1, D);
 }
-
-void release(struct plan *plan) { device_release((struct device *)plan->state); }
 
 /* That of the equation as if all boxes were as large as the grid. */
 template <int rung> double multiply_adds(const void *of)
@@ -595,14 +521,9 @@ template <int rung> double multiply_adds(const void *of)
 
 } // namespace
 
-#define CHOPD_RUNG(number) \
-    extern "C" const struct form chopd_cuda##number; \
-    const struct form chopd_cuda##number = {"cuda" #number, sizeof(struct chopd_device), prepare<number>, \
-                                            load<number>, run<number>, release, multiply_adds<number>}
-
-CHOPD_RUNG(1);
-CHOPD_RUNG(2);
-CHOPD_RUNG(3);
-CHOPD_RUNG(4);
-CHOPD_RUNG(5);
-CHOPD_RUNG(6);
+DEVICE_FORM(chopd_cuda1, "cuda1", chopd_device, prepare<1>, load_tables<1>, run<1>, multiply_adds<1>);
+DEVICE_FORM(chopd_cuda2, "cuda2", chopd_device, prepare<2>, load_tables<2>, run<2>, multiply_adds<2>);
+DEVICE_FORM(chopd_cuda3, "cuda3", chopd_device, prepare<3>, load_tables<3>, run<3>, multiply_adds<3>);
+DEVICE_FORM(chopd_cuda4, "cuda4", chopd_device, prepare<4>, load_tables<4>, run<4>, multiply_adds<4>);
+DEVICE_FORM(chopd_cuda5, "cuda5", chopd_device, prepare<5>, load_tables<5>, run<5>, multiply_adds<5>);
+DEVICE_FORM(chopd_cuda6, "cuda6", chopd_device, prepare<6>, load_tables<6>, run<6>, multiply_adds<6>);

@@ -38,13 +38,10 @@ struct launch_counts {
         products;                       /* of tensor cores, one instruction of a warp each */
 };
 
-/* From now on, launches of this thread are counted or not, and threads take
- * their turns by this seed.  Forgets the launches so far. */
+/* Clears the launches of this thread, counts later ones or not, and sets the seed of the order of threads. */
 void emulator_watch(bool counting, uint64_t seed);
 
-/* Limits of an emulated device: forms that this thread prepares from now on, and its launches,
- * have those of that name, of sm_90 if it is NULL.  False if the name is not known, and then
- * nothing changes.  Name number `at` of those known, and NULL after the last. */
+/* Sets the limits of this thread's emulated device by name (NULL: sm_90); false if it is not known.  The names. */
 bool emulator_device(const char *name);
 const char *emulator_device_name(int at);
 

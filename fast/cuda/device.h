@@ -1,7 +1,7 @@
-/* device.h -- what the kernels of this folder, and those who launch them, are written in
+/* device.h -- the words in which kernels, and the functions that launch them, are written
  *
- * nvcc compiles the .cu files for a GPU; g++ compiles the same files for the emulator
- * (emulator.h).  What differs stands here and in the two device_*.cc, and nowhere else:
+ * nvcc compiles the .cu files for a GPU, and g++ for the emulator (emulator.h).  All differences are here and in
+ * device_gpu.cu and device_host.cc:
  *
  *     array<real>                 memory of the device: a pointer, or one that checks its bounds
  *     SHARED(real, tile, 1056);   shared memory of a block, also as the parameter shared<real>
@@ -11,10 +11,9 @@
  *
  * The rest is CUDA: threadIdx, __syncthreads, __shfl_xor_sync, ...
  *
- * A device is the first member of the state of every CUDA form.  Its arrays are asked for
- * while the form is prepared and exist from the first load on, so that a run allocates
- * nothing.  The first thing that fails is kept, and what follows it does nothing: rungs
- * launch one kernel after another and ask once, at the end, how it went. */
+ * The state of every CUDA form is derived from `device`.  Its arrays are declared in prepare and exist from the first
+ * load on, so a run allocates nothing.  The first error is kept and skips what follows: a form checks once, at its
+ * end. */
 
 #ifndef TWICETOLD_FAST_CUDA_DEVICE_H
 #define TWICETOLD_FAST_CUDA_DEVICE_H
@@ -60,7 +59,7 @@ template <int W, class T> __device__ inline void store(T *p, size_t i, const pac
 }
 template <class T> __device__ inline T atomic_add(T *p, size_t i, T v) { return atomicAdd(p + i, v); }
 
-/* Floats in fewer digits, for tensor cores: one of 11 in a word, two of 8 in another. */
+/* A float of 11 digits in a word, and two of 8, for tensor cores. */
 __device__ inline uint32_t tf32_of(float value)
 {
     uint32_t bits;
@@ -98,20 +97,25 @@ TENSOR_PRODUCT(multiply_bf16, "m16n8k16", "bf16")
 #include "emulator.h"
 #endif
 
+using reals = array<const real>;        /* that a kernel only reads */
+
 constexpr int DEVICE_ARRAYS = 48, DEVICE_FOURIERS = 2;
 
-/* What a running maximum begins with: no finite score lies below it. */
+/* Initial value of a running maximum: no finite score is lower. */
 constexpr real LOWEST = -REAL_MAX;
 
 struct device {
-    status refusal;                     /* the first thing that went wrong */
-    bool forks;                         /* set by the prepare of a form that does */
+    struct plan *plan;
+    array<real> x, y;                   /* of all images */
+    status refusal;                     /* the first error */
+    bool forks;                         /* set by the prepare of a form that calls device_fork */
     bool apart;                         /* there are two branches now */
     int arrays;
     struct held {
         void *where;                    /* the array<real> itself */
         size_t bytes;
         const char *name;
+        const real *const *from;        /* what a load copies there, or NULL */
     } held[DEVICE_ARRAYS];
 #ifdef __CUDACC__
     int number;                         /* the device of this plan, from prepare on */
@@ -128,32 +132,47 @@ struct device {
 #else
     struct fft fourier[DEVICE_FOURIERS];
     void (*late)(struct plan *);        /* a branch that is to run when they join */
-    struct plan *late_of;
 #endif
 };
 
-/* Asks for a*b*c*d reals on the device, in prepare; an array with an axis of 0 is not
- * there and takes nothing. */
-void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d);
+/* In prepare: declares an array of this many reals; it does not exist if an axis is 0.  Each load copies *from to it,
+ * unless `from` is NULL. */
+void device_array(struct device *d, array<real> *where, const char *name, const real *const *from, size_t count);
 
-/* At the start of a load: the arrays are there from now on.  If one cannot be had, none is
- * kept, and a later load tries again. */
+/* a*b*c*e, or SIZE_MAX, which cannot be allocated. */
+static inline size_t device_count(size_t a, size_t b, size_t c, size_t e)
+{
+    bool fits = size_multiply(&a, a, b) && size_multiply(&a, a, c) && size_multiply(&a, a, e);
+    return fits ? a : SIZE_MAX;
+}
+
+/* An array of a*b*c*e reals; and one of a tensor, which does not exist if the tensor is not given. */
+static inline void device_reals(struct device *d, array<real> *where, const char *name, size_t a, size_t b = 1,
+                                size_t c = 1, size_t e = 1)
+{
+    device_array(d, where, name, nullptr, device_count(a, b, c, e));
+}
+static inline void device_tensor(struct device *d, array<real> *where, const char *name, const real *const *from,
+                                 size_t a, size_t b = 1, size_t c = 1, size_t e = 1)
+{
+    device_array(d, where, name, from, *from ? device_count(a, b, c, e) : 0);
+}
+
+/* At the start of a load: allocates the arrays.  If one fails, all are freed, and a later load tries again. */
 void device_place(struct device *d);
 void device_release(struct device *d);
 
-/* Copies `count` reals; nothing where the source is NULL. */
+/* Copies `count` reals; does nothing if the source is NULL. */
 void device_upload(struct device *d, array<real> to, const real *from, size_t count);
-void device_download(struct device *d, real *to, array<const real> from, size_t count);
+void device_download(struct device *d, real *to, reals from, size_t count);
 
-/* y = x w^T + b, by the library: x [rows][in], w [out][in], b [out] or not there. */
-void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
-                   size_t rows, size_t in, size_t out);
+/* y = x w^T + b, by the library: x [rows][in], w [out][in], b [out] or an array that does not exist. */
+void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out);
 
-/* One side of a product: a matrix whose rows lie one behind the other, or that of which it
- * is the transpose; and how many reals lie from one product of a batch to the next, 0 where
- * all have the same. */
+/* A factor: a matrix, row by row, or its transpose.  `step` reals separate those of two products of a batch; 0 if all
+ * have the same. */
 struct device_factor {
-    array<const real> at;
+    reals at;
     bool transposed;
     size_t step;
 };
@@ -162,19 +181,18 @@ struct device_factor {
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch);
 
-/* Fourier transforms by the library, of complex signals side by side on a grid of one to
- * three axes: [points][signals][re, im] in place, and the inverse does not divide.  The
- * plan, one of DEVICE_FOURIERS, asks for its work area in prepare and is ready after the load. */
-void device_fourier_reals(struct plan *plan, int which, int axes, const size_t *size, size_t signals);
+/* Fourier transforms by the library, of complex signals on a grid of one to three axes: [points][signals][re, im] in
+ * place; the inverse does not divide.  There are DEVICE_FOURIERS of them, declared in prepare, ready after the load. */
+void device_fourier_reals(struct device *d, int which, int axes, const size_t *size, size_t signals);
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals);
 void device_fourier(struct device *d, int which, array<real> points, bool inverse);
 
-/* A branch: what it launches comes after all that was launched before, and what is launched
- * from now on does not wait for it, until they join.  One at a time, and none in a branch. */
+/* A branch: its launches follow all earlier ones, and later launches do not wait for it until device_join.  One at a
+ * time, and none in a branch. */
 void device_fork(struct plan *plan, void (*branch)(struct plan *plan));
 void device_join(struct device *d);
 
-/* Whether there may be two branches now; from here on there are. */
+/* Begins two branches; false if they are not allowed now. */
 static inline bool device_parts(struct device *d)
 {
     if (d->refusal.code) return false;
@@ -185,13 +203,13 @@ static inline bool device_parts(struct device *d)
     return d->apart = true;
 }
 
-/* The shared memory in bytes that a block may have if this many blocks share a multiprocessor. */
+/* The largest shared memory in bytes of a block, if this many share a multiprocessor. */
 size_t device_shared_bytes(int blocks);
 
 /* Ten times the compute capability: 75, 80, 90. */
 int device_capability(void);
 
-/* For the prepare of a form that multiplies in TF32 or BF16. */
+/* In prepare: an error on a device that cannot multiply in TF32 or BF16. */
 static inline status device_tensor_cores(const struct plan *plan)
 {
     int found = device_capability();
@@ -200,24 +218,24 @@ static inline status device_tensor_cores(const struct plan *plan)
                      found / 10, found % 10);
 }
 
-/* Waits for what was launched, and says how it went. */
+/* Waits for all launches, and returns the first error. */
 status device_status(struct device *d);
 
-/* Blocks for so many items; 0, which no launch takes, where a grid cannot have them. */
+/* Blocks for this many items; 0, which every launch rejects, if they are too many for a grid. */
 static inline unsigned device_blocks(size_t items, size_t each)
 {
     size_t blocks = items / each + (items % each > 0);
     return blocks > INT32_MAX ? 0 : (unsigned)blocks;
 }
 
-/* Calls launch(first, count) for so many images at a time as a grid's third axis takes, were they two for each. */
+/* Calls launch(first, count) for as many images at a time as a grid's third axis takes with two entries for each. */
 template <class F> inline void device_images(size_t images, F launch)
 {
     constexpr size_t MOST = 65535 / 2;
     for (size_t first = 0; first < images; first += MOST) launch(first, images - first < MOST ? images - first : MOST);
 }
 
-/* Dynamic shared memory that a launch gets unasked; LAUNCH asks for more. */
+/* Dynamic shared memory of a launch without a request; LAUNCH requests more. */
 constexpr size_t DEVICE_SHARED = 48 << 10;
 
 #ifdef __CUDACC__
@@ -232,11 +250,11 @@ constexpr size_t DEVICE_SHARED = 48 << 10;
         device_check(d, cudaGetLastError(), #kernel); \
     } while (0)
 
-/* Makes the plan's device the calling thread's; false after an error, whoever met it. */
+/* Makes the plan's device the calling thread's; false after any error. */
 bool device_enter(struct device *d);
 void device_check(struct device *d, cudaError_t error, const char *what);
 
-/* What counts blocks may be more than a dim3 holds. */
+/* A count of blocks may exceed what a dim3 holds. */
 static inline dim3 device_grid(dim3 blocks) { return blocks; }
 static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks, 1)); }
 #else
@@ -246,5 +264,56 @@ static inline dim3 device_grid(size_t blocks) { return dim3(device_blocks(blocks
         (d)->refusal = emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(__VA_ARGS__); }); \
     } while (0)
 #endif
+
+/* One thread for each item. */
+#define LAUNCH_EACH(d, kernel, items, ...) LAUNCH(d, kernel, device_blocks(items, 128), 128, 0, __VA_ARGS__)
+
+/* ---- forms ------------------------------------------------------------------------------ */
+
+/* A step of a form is a function STEP(on, p) of its state, which is derived from `device`, and of its problem. */
+template <auto STEP> struct device_step;
+template <class S, class P, void (*STEP)(S *, const P *)> struct device_step<STEP> {
+    static void take(struct plan *plan)
+    {
+        ((struct device *)plan->state)->plan = plan;
+        STEP((S *)plan->state, (const P *)plan->of);
+    }
+};
+static inline void device_nothing(struct device *, const void *) {}
+
+/* PREPARE declares arrays; LOAD computes what is kept, after the tensors are copied; RUN computes y from x. */
+template <auto PREPARE> status device_form_prepare(struct plan *plan)
+{
+    struct device *d = (struct device *)plan->state;
+    device_step<PREPARE>::take(plan);
+    device_reals(d, &d->x, "x", problem_input_count(plan->problem));
+    device_reals(d, &d->y, "y", problem_output_count(plan->problem));
+    return room_status(&plan->room);
+}
+template <auto LOAD> status device_form_load(struct plan *plan)
+{
+    struct device *d = (struct device *)plan->state;
+    device_place(d);
+    for (int n = 0; n < d->arrays; n++)
+        if (d->held[n].from)
+            device_upload(d, *(array<real> *)d->held[n].where, *d->held[n].from, d->held[n].bytes / sizeof(real));
+    device_step<LOAD>::take(plan);
+    return device_status(d);
+}
+template <auto RUN> status device_form_run(struct plan *plan, real *y, const real *x)
+{
+    struct device *d = (struct device *)plan->state;
+    device_upload(d, d->x, x, problem_input_count(plan->problem));
+    device_step<RUN>::take(plan);
+    device_download(d, y, d->y, problem_output_count(plan->problem));
+    return device_status(d);
+}
+
+/* Names are cuda1, cuda2, ...; the last is cuda, too.  Versions that round to fewer digits are cuda-tf32, cuda-bf16. */
+#define DEVICE_FORM(id, name, kept, prepare, load, run, multiply_adds) \
+    extern "C" const struct form id; \
+    const struct form id = {name, sizeof(struct kept), device_form_prepare<prepare>, device_form_load<load>, \
+                            device_form_run<run>, [](struct plan *p) { device_release((struct device *)p->state); }, \
+                            multiply_adds}
 
 #endif

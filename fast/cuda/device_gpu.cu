@@ -11,8 +11,7 @@
 static int chosen;
 static size_t allowed = SIZE_MAX;       /* bytes of it that a plan may take */
 
-/* True after an error.  The runtime forgets it: a launch asks for the last error, which may
- * be one of another plan. */
+/* True after an error.  Clears the runtime's last error: the next launch may belong to another plan. */
 static bool failed(bool error)
 {
     if (error) (void)cudaGetLastError();
@@ -89,40 +88,31 @@ static size_t work_bytes(int device)
     return (size_t)(attribute(cudaDevAttrComputeCapabilityMajor, device) >= 9 ? 32 : 4) << 20;
 }
 
-/* The device of a plan in prepare, whose number and work areas are settled by the first call.
- * Uncounted: the libraries' own tables, and the pool that cublasCreate makes. */
-static struct device *device_of(struct plan *plan)
+/* Fixes the plan's device and work areas.  Not counted: the libraries' own tables, and the pool of cublasCreate. */
+static void begin(struct device *d)
 {
-    struct device *d = (struct device *)plan->state;
-    if (!d->bytes) {
-        d->number = chosen;
-        d->blas_bytes = work_bytes(chosen);
-        d->bytes = (d->forks ? 2 : 1) * d->blas_bytes;
-    }
-    return d;
+    if (d->bytes) return;
+    d->number = chosen;
+    d->blas_bytes = work_bytes(chosen);
+    d->bytes = (d->forks ? 2 : 1) * d->blas_bytes;
 }
 
-void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d)
+void device_array(struct device *d, array<real> *where, const char *name, const real *const *from, size_t count)
 {
-    struct device *on = device_of(plan);
-    size_t count = 0, more = 0;
-    if (on->arrays == DEVICE_ARRAYS)
-        return room_refuse(&plan->room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
-    if (!size_multiply(&count, a, b) || !size_multiply(&count, count, c) || !size_multiply(&count, count, d) ||
-        !size_multiply(&more, count, sizeof(real))) {
-        room_refuse(&plan->room, out_of_memory(name));
-        return;
-    }
+    struct room *room = &d->plan->room;
+    size_t more;
+    begin(d);
+    if (d->arrays == DEVICE_ARRAYS) return room_refuse(room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
+    if (!size_multiply(&more, count, sizeof(real))) return room_refuse(room, out_of_memory(name));
     *where = nullptr;
-    on->held[on->arrays++] = {(void *)where, more, name};
-    size_add(&on->bytes, more, 1);
-    if (on->bytes > allowed)
-        room_refuse(&plan->room, bad_input("needs more than the %zu bytes of the device's memory that are allowed (option "
-                                           "--max-memory), at %s", allowed, name));
+    d->held[d->arrays++] = {(void *)where, more, name, from};
+    size_add(&d->bytes, more, 1);
+    if (d->bytes > allowed)
+        room_refuse(room, bad_input("needs more than the %zu bytes of the device's memory that are allowed (option "
+                                    "--max-memory), at %s", allowed, name));
 }
 
-/* Each has a handle of its own: two streams of one handle would share its work area.  To set
- * the stream takes the work area back, so that comes first. */
+/* Each stream has its own handle, and so its work area, which cublasSetStream resets. */
 static void make_stream(struct device *d, struct device::stream *s)
 {
     if (!d->refusal.code) device_check(d, cudaStreamCreate(&s->stream), "a stream");
@@ -181,69 +171,56 @@ void device_upload(struct device *d, array<real> to, const real *from, size_t co
                      "copying to the device");
 }
 
-void device_download(struct device *d, real *to, array<const real> from, size_t count)
+void device_download(struct device *d, real *to, reals from, size_t count)
 {
     if (!d->refusal.code && !d->stays)
         device_check(d, cudaMemcpyAsync(to, from, count * sizeof(real), cudaMemcpyDeviceToHost, d->here.stream),
                      "copying from the device");
 }
 
-[[maybe_unused]]
-static cublasStatus_t product(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                              const double *a, int lda, long long step_a, const double *b, int ldb, long long step_b,
-                              double *c, int batch)
-{
-    const double one = 1, zero = 0;
-    return cublasDgemmStridedBatched(h, ta, tb, m, n, k, &one, a, lda, step_a, b, ldb, step_b, &zero, c, m,
-                                     (long long)m * n, batch);
-}
-[[maybe_unused]]
-static cublasStatus_t product(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                              const float *a, int lda, long long step_a, const float *b, int ldb, long long step_b,
-                              float *c, int batch)
-{
-    const float one = 1, zero = 0;
-    return cublasSgemmStridedBatched(h, ta, tb, m, n, k, &one, a, lda, step_a, b, ldb, step_b, &zero, c, m,
-                                     (long long)m * n, batch);
-}
+#ifdef TWICETOLD_DOUBLE
+#define gemm cublasDgemmStridedBatched
+#else
+#define gemm cublasSgemmStridedBatched
+#endif
 
-/* Row-major y = a b is column-major y^T = b^T a^T: a factor whose rows lie one behind the
- * other is transposed already. */
+/* Row-major y = a b is column-major y^T = b^T a^T: a row-major factor is transposed already. */
 void device_product(struct device *d, array<real> y, const struct device_factor &a, const struct device_factor &b,
                     size_t rows, size_t inner, size_t columns, size_t batch)
 {
+    const real one = 1, zero = 0;
     if (!device_enter(d)) return;
     if (rows > INT_MAX || inner > INT_MAX || columns > INT_MAX || batch > INT_MAX) {
         d->refusal = failure("a product of %zu x %zu x %zu: more than cuBLAS counts", rows, inner, columns);
         return;
     }
     cublasOperation_t of_a = a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, of_b = b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_library(d, product(d->here.blas, of_b, of_a, (int)columns, (int)rows, (int)inner,
-                             b.at, (int)(b.transposed ? inner : columns), (long long)b.step,
-                             a.at, (int)(a.transposed ? rows : inner), (long long)a.step, y, (int)batch), "a product");
+    check_library(d, gemm(d->here.blas, of_b, of_a, (int)columns, (int)rows, (int)inner, &one,
+                          b.at, (int)(b.transposed ? inner : columns), (long long)b.step,
+                          a.at, (int)(a.transposed ? rows : inner), (long long)a.step, &zero,
+                          y, (int)columns, (long long)columns * (long long)rows, (int)batch), "a product");
 }
 
-__global__ void add_bias(array<real> y, array<const real> b, size_t count, size_t out)
+__global__ void add_bias(array<real> y, reals b, size_t count, size_t out)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < count) y[at] += b[at % out];
 }
 
-void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
-                   size_t rows, size_t in, size_t out)
+void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out)
 {
     device_product(d, y, {x, false, 0}, {w, true, 0}, rows, in, out, 1);
     if (b) LAUNCH(d, add_bias, device_blocks(rows * out, 256), 256, 0, y, b, rows * out, out);
 }
 
-void device_fourier_reals(struct plan *plan, int which, int axes, const size_t *size, size_t signals)
+void device_fourier_reals(struct device *d, int which, int axes, const size_t *size, size_t signals)
 {
-    struct device *d = device_of(plan);
+    struct room *room = &d->plan->room;
     auto &f = d->fourier[which];
     int sizes[GRID_AXES], many = (int)signals;
     size_t bytes = 0;
-    if (signals > INT_MAX)
-        return room_refuse(&plan->room, bad_input("%zu signals, expected at most %d", signals, INT_MAX));
+    begin(d);
+    if (signals > INT_MAX) return room_refuse(room, bad_input("%zu signals, expected at most %d", signals, INT_MAX));
     for (int a = 0; a < axes; a++) sizes[a] = (int)size[a];
     if (device_enter(d)) check_fourier(d, cufftCreate(&f.plan), "a Fourier transform");
     f.made = !d->refusal.code;
@@ -252,8 +229,8 @@ void device_fourier_reals(struct plan *plan, int which, int axes, const size_t *
         check_fourier(d, cufftMakePlanMany(f.plan, axes, sizes, sizes, many, 1, sizes, many, 1,
                                            sizeof(real) == 4 ? CUFFT_C2C : CUFFT_Z2Z, many, &bytes),
                       "a Fourier transform's plan");
-    if (d->refusal.code) return room_refuse(&plan->room, d->refusal);
-    device_reals(plan, &f.work, "a Fourier transform's work area", bytes / sizeof(real) + 1, 1, 1, 1);
+    if (d->refusal.code) return room_refuse(room, d->refusal);
+    device_reals(d, &f.work, "a Fourier transform's work area", bytes / sizeof(real) + 1);
 }
 
 void device_fourier_load(struct device *d, int which, array<real>, int, const size_t *, size_t)

@@ -1,24 +1,21 @@
-/* device_host.cc -- a device whose memory is the processor's; see device.h
+/* device_host.cc -- a device in the processor's memory; see device.h
  *
- * Its arrays are the plan's own room: one of reals, and one of traces that the emulator
- * finds races by.  The library's linear map is the sum as it is written, its Fourier
- * transform FFTW's.  Two branches run one after the other, in an order that the seed draws. */
+ * An array is two arrays of the plan's room: its reals, and the traces by which the emulator finds races.  Linear maps
+ * are sums, Fourier transforms FFTW's.  Two branches run one after the other, in a random order. */
 
 #include "device.h"
 
-void device_reals(struct plan *plan, array<real> *where, const char *name, size_t a, size_t b, size_t c, size_t d)
+void device_array(struct device *d, array<real> *where, const char *name, const real *const *from, size_t count)
 {
-    struct device *on = (struct device *)plan->state;
-    if (on->arrays == DEVICE_ARRAYS)
-        return room_refuse(&plan->room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
-    room_reals(&plan->room, OF_LOAD, &where->base, name, a, b, c, d);
-    size_t count = 0, bytes;
-    bool fits = size_multiply(&count, a, b) && size_multiply(&count, count, c) && size_multiply(&count, count, d) &&
-                size_multiply(&bytes, count, emulator::words(sizeof(real)));
-    room_objects(&plan->room, OF_LOAD, &where->traces, name, fits ? bytes : SIZE_MAX, 1, sizeof(emulator::trace));
-    where->count = fits ? count : 0;
+    struct room *room = &d->plan->room;
+    size_t words;
+    if (d->arrays == DEVICE_ARRAYS) return room_refuse(room, failure("%s: more than %d arrays", name, DEVICE_ARRAYS));
+    if (!size_multiply(&words, count, emulator::words(sizeof(real)))) words = SIZE_MAX;
+    room_reals(room, OF_LOAD, &where->base, name, count, 1, 1, 1);
+    room_objects(room, OF_LOAD, &where->traces, name, words, 1, sizeof(emulator::trace));
+    where->count = count;
     where->at = 0;
-    on->held[on->arrays++] = {where, where->count * sizeof(real), name};
+    d->held[d->arrays++] = {where, count * sizeof(real), name, from};
 }
 
 void device_place(struct device *d)
@@ -35,9 +32,8 @@ void device_release(struct device *d)
     for (struct fft &f : d->fourier) fft_release(&f);
 }
 
-/* While there are two branches: notes what the library does to so many reals, and refuses
- * what the other branch does to them too. */
-static void library(struct device *d, array<const real> a, size_t count, bool write)
+/* With two branches: records what the library reads or writes; an error if the other branch uses it, too. */
+static void library(struct device *d, reals a, size_t count, bool write)
 {
     constexpr size_t words = emulator::words(sizeof(real));
     if (!d->apart || d->refusal.code || !a) return;
@@ -54,7 +50,7 @@ void device_fork(struct plan *plan, void (*branch)(struct plan *))
     struct device *d = (struct device *)plan->state;
     if (!device_parts(d)) return;
     emulator::fork();
-    d->late_of = plan;
+    d->plan = plan;
     if (emulator::branch_is_late()) {
         d->late = branch;
         return;
@@ -67,7 +63,7 @@ void device_join(struct device *d)
 {
     if (d->late) {
         emulator::turn();
-        d->late(d->late_of);
+        d->late(d->plan);
     }
     d->late = nullptr;
     d->apart = false;
@@ -81,14 +77,13 @@ void device_upload(struct device *d, array<real> to, const real *from, size_t co
     memcpy(to.base + to.at, from, count * sizeof(real));
 }
 
-void device_download(struct device *d, real *to, array<const real> from, size_t count)
+void device_download(struct device *d, real *to, reals from, size_t count)
 {
     library(d, from, count, false);
     if (!d->refusal.code) memcpy(to, from.base + from.at, count * sizeof(real));
 }
 
-void device_linear(struct device *d, array<real> y, array<const real> x, array<const real> w, array<const real> b,
-                   size_t rows, size_t in, size_t out)
+void device_linear(struct device *d, array<real> y, reals x, reals w, reals b, size_t rows, size_t in, size_t out)
 {
     library(d, x, rows * in, false);
     library(d, w, in * out, false);
@@ -104,7 +99,7 @@ void device_linear(struct device *d, array<real> y, array<const real> x, array<c
         }
 }
 
-/* Number (row, column) of a factor with so many rows and columns. */
+/* Entry (row, column) of a factor of rows x columns. */
 static real entry(const real *at, bool transposed, size_t rows, size_t columns, size_t row, size_t column)
 {
     return transposed ? at[column * rows + row] : at[row * columns + column];
@@ -130,7 +125,7 @@ void device_product(struct device *d, array<real> y, const struct device_factor 
 }
 
 /* FFTW plans with the points themselves, in load, and works in memory of its own. */
-void device_fourier_reals(struct plan *, int, int, const size_t *, size_t) {}
+void device_fourier_reals(struct device *, int, int, const size_t *, size_t) {}
 
 void device_fourier_load(struct device *d, int which, array<real> points, int axes, const size_t *size, size_t signals)
 {

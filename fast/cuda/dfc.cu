@@ -1,26 +1,20 @@
-/* dfc.cu -- the fully connected layers on the device, one idea a rung
+/* dfc.cu -- the fully connected layers on the device, one idea a version
  *
- * fc: every weight serves one product an image, and there are M N C D of them.
+ * fc: every weight is used in one product an image, and there are M N C D of them.
  *
- *   cuda1   The equation: a thread for each output, image by image.  Neighbouring threads
- *           are neighbouring channels out, whose weights lie side by side; each image reads
- *           all weights anew.
- *   cuda2   A thread takes an output of IMAGES images, so that a weight that is there serves
- *           them all: the weights are read once for IMAGES images.
- *   cuda3   Tokens and channels in are one index, tokens and channels out another.  The load
- *           interleaves them so, a token in at a time, and a run is one product of
- *           matrices, by the library.
+ *   cuda1   The equation: a thread for each output.  Neighbouring threads are neighbouring channels out, whose weights
+ *           are side by side; each image reads all weights.
+ *   cuda2   A thread computes an output of IMAGES images: the weights are read once for IMAGES images.
+ *   cuda3   Tokens and channels in are one index, tokens and channels out another.  The load interleaves them, a token
+ *           in at a time, and a run is one matrix product of the library.
  *
  * dfc-cp:
  *
- *   cuda1   The equation: a thread for each output multiplies out all weights that it meets.
- *   cuda2   Eq. 6, a factor at a time: two products and two kernels between them.  The sum
- *           over the tokens has a thread for each component, of which there are few.
- *   cuda3   A block shares the sum over the tokens among TOKENS threads a component.  What
- *           an image is, R numbers, is multiplied to u5, D R numbers, not to u3, N R: the
- *           components of the tokens out are never there, and u3 is read as it lies.
- *
- * The emulator does not see what a library call asks of the memory.
+ *   cuda1   The equation: a thread for each output computes all weights that it uses.
+ *   cuda2   Eq. 6, a factor at a time: two products with two kernels between them.  The sum over the tokens has a
+ *           thread for each component, of which there are few.
+ *   cuda3   TOKENS threads of a block share a component's sum over the tokens.  An image's R numbers multiply u5, D R
+ *           numbers, not u3, N R: the components of the tokens out are not stored, and u3 is used as it is.
  *
  * Contract: reference/dfc.h. */
 
@@ -33,9 +27,7 @@ namespace {
 
 constexpr int IMAGES = 8;
 
-struct fc_device {
-    struct device device;
-    array<real> x, y;           /* [B][M][C], [B][N][D] */
+struct fc_device : device {
     array<real> w;              /* [M][N][C][D]; of cuda3 [M][C][N][D] */
     array<real> token;          /* [N][C][D]: the weights of a token in, while they are loaded */
 };
@@ -43,7 +35,7 @@ struct fc_device {
 struct fc_sizes { int M, N, C, D; };
 
 /* Asks for 2 M C + 1 numbers for each output of an image. */
-__global__ void each_output(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs)
+__global__ void each_output(fc_sizes p, array<real> y, reals x, reals w, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -56,10 +48,8 @@ __global__ void each_output(fc_sizes p, array<real> y, array<const real> x, arra
     y[at] = sum;
 }
 
-/* Blocks of outputs, for one group of images after the other: M C weights for each output of a group, and as many
- * numbers of x for each output of an image. */
-__global__ void images_together(fc_sizes p, array<real> y, array<const real> x, array<const real> w, size_t outputs,
-                                int B)
+/* Blocks of outputs, for each group of images; M C weights are read for each output of a group. */
+__global__ void images_together(fc_sizes p, array<real> y, reals x, reals w, size_t outputs, int B)
 {
     size_t blocks = (outputs + blockDim.x - 1) / blockDim.x, inputs = (size_t)p.M * p.C;
     size_t at = blockIdx.x % blocks * blockDim.x + threadIdx.x;
@@ -77,7 +67,7 @@ __global__ void images_together(fc_sizes p, array<real> y, array<const real> x, 
 }
 
 /* The weights of token m in, [N][C][D], as rows of [M][C][N][D]. */
-__global__ void interleaved(fc_sizes p, array<real> w, array<const real> token, int m, size_t weights)
+__global__ void interleaved(fc_sizes p, array<real> w, reals token, int m, size_t weights)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= weights) return;
@@ -87,60 +77,37 @@ __global__ void interleaved(fc_sizes p, array<real> w, array<const real> token, 
 
 fc_sizes sizes_of(const struct fc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D}; }
 
-template <int rung> status fc_prepare(struct plan *plan)
+template <int rung> void fc_prepare(struct fc_device *on, const struct fc_problem *p)
 {
-    const struct fc_problem *p = (const struct fc_problem *)plan->of;
-    struct fc_device *on = (struct fc_device *)plan->state;
-    device_reals(plan, &on->x, "x", p->B, p->M, p->C, 1);
-    device_reals(plan, &on->y, "y", p->B, p->N, p->D, 1);
-    device_reals(plan, &on->w, "w", p->M, p->N, p->C, p->D);
-    device_reals(plan, &on->token, "the weights of a token", rung == 3, p->N, p->C, p->D);
-    return room_status(&plan->room);
+    device_array(on, &on->w, "w", rung < 3 ? &p->w : nullptr, device_count(p->M, p->N, p->C, p->D));
+    device_reals(on, &on->token, "the weights of a token", rung == 3, p->N, p->C, p->D);
 }
 
-template <int rung> status fc_load(struct plan *plan)
+template <int rung> void fc_load(struct fc_device *on, const struct fc_problem *p)
 {
-    const struct fc_problem *p = (const struct fc_problem *)plan->of;
-    struct fc_device *on = (struct fc_device *)plan->state;
-    struct device *d = &on->device;
     size_t weights = p->N * p->C * p->D;
-
-    device_place(d);
-    if (rung < 3) device_upload(d, on->w, p->w, p->M * weights);
     for (size_t m = 0; rung == 3 && m < p->M; m++) {
-        device_upload(d, on->token, p->w + m * weights, weights);
-        LAUNCH(d, interleaved, device_blocks(weights, 256), 256, 0, sizes_of(p), on->w, on->token, (int)m, weights);
+        device_upload(on, on->token, p->w + m * weights, weights);
+        LAUNCH(on, interleaved, device_blocks(weights, 256), 256, 0, sizes_of(p), on->w, on->token, (int)m, weights);
     }
-    return device_status(d);
 }
 
-template <int rung> status fc_run(struct plan *plan, real *y, const real *x)
+template <int rung> void fc_run(struct fc_device *on, const struct fc_problem *p)
 {
-    const struct fc_problem *p = (const struct fc_problem *)plan->of;
-    struct fc_device *on = (struct fc_device *)plan->state;
-    struct device *d = &on->device;
     size_t outputs = p->N * p->D, inputs = p->M * p->C;
     size_t together = (size_t)device_blocks(outputs, 128) * device_blocks(p->B, IMAGES);
-
-    device_upload(d, on->x, x, p->B * inputs);
-    if (rung == 1)
-        LAUNCH(d, each_output, device_blocks(p->B * outputs, 128), 128, 0, sizes_of(p), on->y, on->x, on->w,
-               p->B * outputs);
+    if (rung == 1) LAUNCH_EACH(on, each_output, p->B * outputs, sizes_of(p), on->y, on->x, on->w, p->B * outputs);
     else if (rung == 2)
-        LAUNCH(d, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
+        LAUNCH(on, images_together, together, 128, 0, sizes_of(p), on->y, on->x, on->w, outputs, (int)p->B);
     else
-        device_product(d, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
-    device_download(d, y, on->y, p->B * outputs);
-    return device_status(d);
+        device_product(on, on->y, {on->x, false, 0}, {on->w, false, 0}, p->B, inputs, outputs, 1);
 }
 
 /* ---- dfc-cp ----------------------------------------------------------------------- */
 
 constexpr int TOKENS = 8;       /* threads that share a component's sum */
 
-struct cp_device {
-    struct device device;
-    array<real> x, y;                   /* [B][M][C], [B][N][D] */
+struct cp_device : device {
     array<real> u1, u2, u3, u4, u5, b;
     array<real> z;                      /* [B][M][R]; of cuda2 and cuda3 */
     array<real> sum, gated;             /* [B][R], [B][N][R]; of cuda2 */
@@ -150,8 +117,8 @@ struct cp_device {
 struct cp_sizes { int M, N, C, D, R; };
 
 /* Eq. 5 in Eq. 3. */
-__global__ void each_sum(cp_sizes p, array<real> y, array<const real> x, array<const real> u1, array<const real> u2,
-                         array<const real> u3, array<const real> u4, array<const real> u5, size_t outputs)
+__global__ void each_sum(cp_sizes p, array<real> y, reals x, reals u1, reals u2,
+                         reals u3, reals u4, reals u5, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -170,8 +137,7 @@ __global__ void each_sum(cp_sizes p, array<real> y, array<const real> x, array<c
 }
 
 /* s_ir = u1_ir sum_m u2_mr z_imr: a thread for each component of an image. */
-__global__ void tokens_summed(cp_sizes p, array<real> sum, array<const real> z, array<const real> u1,
-                              array<const real> u2, size_t components)
+__global__ void tokens_summed(cp_sizes p, array<real> sum, reals z, reals u1, reals u2, size_t components)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= components) return;
@@ -182,8 +148,7 @@ __global__ void tokens_summed(cp_sizes p, array<real> sum, array<const real> z, 
 }
 
 /* u3_nr s_ir: a thread for each component of a token out. */
-__global__ void tokens_gated(cp_sizes p, array<real> gated, array<const real> sum, array<const real> u3,
-                             size_t components)
+__global__ void tokens_gated(cp_sizes p, array<real> gated, reals sum, reals u3, size_t components)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= components) return;
@@ -191,10 +156,8 @@ __global__ void tokens_gated(cp_sizes p, array<real> gated, array<const real> su
     gated[at] = u3[n * p.R + r] * sum[i * p.R + r];
 }
 
-/* u5_dr s_ir: 32 components of an image for each block, TOKENS rows of threads. Asks for 2 M + TOKENS + 2 D numbers for
- * each component, whatever N. */
-__global__ void image_in_u5(cp_sizes p, array<real> out, array<const real> z, array<const real> u1,
-                            array<const real> u2, array<const real> u5)
+/* u5_dr s_ir: a block for 32 components of an image; reads 2 M + TOKENS + 2 D numbers a component, for any N. */
+__global__ void image_in_u5(cp_sizes p, array<real> out, reals z, reals u1, reals u2, reals u5)
 {
     SHARED(real, part, TOKENS * 32);
     int blocks = (p.R + 31) / 32, row = threadIdx.y, lane = threadIdx.x, r = blockIdx.x % blocks * 32 + lane;
@@ -215,66 +178,39 @@ __global__ void image_in_u5(cp_sizes p, array<real> out, array<const real> z, ar
 
 cp_sizes sizes_of(const struct dfc_problem *p) { return {(int)p->M, (int)p->N, (int)p->C, (int)p->D, (int)p->R}; }
 
-template <int rung> status cp_prepare(struct plan *plan)
+template <int rung> void cp_prepare(struct cp_device *on, const struct dfc_problem *p)
 {
-    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
-    struct cp_device *on = (struct cp_device *)plan->state;
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R;
-    device_reals(plan, &on->x, "x", B, M, C, 1);
-    device_reals(plan, &on->y, "y", B, N, D, 1);
-    device_reals(plan, &on->u1, "u1", p->u1 ? B : 0, R, 1, 1);
-    device_reals(plan, &on->u2, "u2", M, R, 1, 1);
-    device_reals(plan, &on->u3, "u3", N, R, 1, 1);
-    device_reals(plan, &on->u4, "u4", C, R, 1, 1);
-    device_reals(plan, &on->u5, "u5", D, R, 1, 1);
-    device_reals(plan, &on->b, "b", N, D, 1, 1);
-    device_reals(plan, &on->z, "the components of the tokens in", rung > 1 ? B : 0, M, R, 1);
-    device_reals(plan, &on->sum, "the components of an image", rung == 2 ? B : 0, R, 1, 1);
-    device_reals(plan, &on->gated, "the components of the tokens out", rung == 2 ? B : 0, N, R, 1);
-    device_reals(plan, &on->u5_of_image, "u5 of an image", rung == 3 ? B : 0, D, R, 1);
-    return room_status(&plan->room);
+    device_tensor(on, &on->u1, "u1", &p->u1, B, R);
+    device_tensor(on, &on->u2, "u2", &p->u2, M, R);
+    device_tensor(on, &on->u3, "u3", &p->u3, N, R);
+    device_tensor(on, &on->u4, "u4", &p->u4, C, R);
+    device_tensor(on, &on->u5, "u5", &p->u5, D, R);
+    device_tensor(on, &on->b, "b", &p->b, N, D);
+    device_reals(on, &on->z, "the components of the tokens in", rung > 1 ? B : 0, M, R);
+    device_reals(on, &on->sum, "the components of an image", rung == 2 ? B : 0, R);
+    device_reals(on, &on->gated, "the components of the tokens out", rung == 2 ? B : 0, N, R);
+    device_reals(on, &on->u5_of_image, "u5 of an image", rung == 3 ? B : 0, D, R);
 }
 
-status cp_load(struct plan *plan)
+template <int rung> void cp_run(struct cp_device *on, const struct dfc_problem *p)
 {
-    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
-    struct cp_device *on = (struct cp_device *)plan->state;
-    struct device *d = &on->device;
-    device_place(d);
-    device_upload(d, on->u1, p->u1, p->B * p->R);
-    device_upload(d, on->u2, p->u2, p->M * p->R);
-    device_upload(d, on->u3, p->u3, p->N * p->R);
-    device_upload(d, on->u4, p->u4, p->C * p->R);
-    device_upload(d, on->u5, p->u5, p->D * p->R);
-    device_upload(d, on->b, p->b, p->N * p->D);
-    return device_status(d);
-}
-
-template <int rung> status cp_run(struct plan *plan, real *y, const real *x)
-{
-    const struct dfc_problem *p = (const struct dfc_problem *)plan->of;
-    struct cp_device *on = (struct cp_device *)plan->state;
-    struct device *d = &on->device;
     const cp_sizes of = sizes_of(p);
     size_t B = p->B, M = p->M, N = p->N, C = p->C, D = p->D, R = p->R, outputs = B * N * D, gated = B * N * R;
 
-    device_upload(d, on->x, x, B * M * C);
-    if (rung > 1) device_product(d, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
+    if (rung > 1) device_product(on, on->z, {on->x, false, 0}, {on->u4, false, 0}, B * M, C, R, 1);
     if (rung == 1) {
-        LAUNCH(d, each_sum, device_blocks(outputs, 128), 128, 0, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4,
-               on->u5, outputs);
+        LAUNCH_EACH(on, each_sum, outputs, of, on->y, on->x, on->u1, on->u2, on->u3, on->u4, on->u5, outputs);
     } else if (rung == 2) {
-        LAUNCH(d, tokens_summed, device_blocks(B * R, 128), 128, 0, of, on->sum, on->z, on->u1, on->u2, B * R);
-        LAUNCH(d, tokens_gated, device_blocks(gated, 128), 128, 0, of, on->gated, on->sum, on->u3, gated);
-        device_product(d, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
+        LAUNCH_EACH(on, tokens_summed, B * R, of, on->sum, on->z, on->u1, on->u2, B * R);
+        LAUNCH_EACH(on, tokens_gated, gated, of, on->gated, on->sum, on->u3, gated);
+        device_product(on, on->y, {on->gated, false, 0}, {on->u5, true, 0}, B * N, R, D, 1);
     } else {
-        LAUNCH(d, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, of, on->u5_of_image, on->z, on->u1,
+        LAUNCH(on, image_in_u5, B * device_blocks(R, 32), dim3(32, TOKENS), 0, of, on->u5_of_image, on->z, on->u1,
                on->u2, on->u5);
-        device_product(d, on->y, {on->u3, false, 0}, {on->u5_of_image, true, D * R}, N, R, D, B);
+        device_product(on, on->y, {on->u3, false, 0}, {on->u5_of_image, true, D * R}, N, R, D, B);
     }
-    activate(d, p->gelu ? GELU : IDENTITY, on->y, on->b, outputs, 1, N * D);
-    device_download(d, y, on->y, outputs);
-    return device_status(d);
+    activate(on, p->gelu ? GELU : IDENTITY, on->y, on->b, outputs, 1, N * D);
 }
 
 template <int rung> double cp_multiply_adds(const void *of)
@@ -285,22 +221,11 @@ template <int rung> double cp_multiply_adds(const void *of)
     return (double)p->B * (M * C * R + M * R + R + (rung == 2 ? N * R : D * R) + N * D * R);
 }
 
-void release(struct plan *plan) { device_release((struct device *)plan->state); }
-
 } // namespace
 
-#define FC_RUNG(number) \
-    extern "C" const struct form fc_cuda##number; \
-    const struct form fc_cuda##number = {"cuda" #number, sizeof(struct fc_device), fc_prepare<number>, \
-                                         fc_load<number>, fc_run<number>, release, fc_multiply_adds}
-#define CP_RUNG(number) \
-    extern "C" const struct form dfc_cp_cuda##number; \
-    const struct form dfc_cp_cuda##number = {"cuda" #number, sizeof(struct cp_device), cp_prepare<number>, cp_load, \
-                                             cp_run<number>, release, cp_multiply_adds<number>}
-
-FC_RUNG(1);
-FC_RUNG(2);
-FC_RUNG(3);
-CP_RUNG(1);
-CP_RUNG(2);
-CP_RUNG(3);
+DEVICE_FORM(fc_cuda1, "cuda1", fc_device, fc_prepare<1>, fc_load<1>, fc_run<1>, fc_multiply_adds);
+DEVICE_FORM(fc_cuda2, "cuda2", fc_device, fc_prepare<2>, fc_load<2>, fc_run<2>, fc_multiply_adds);
+DEVICE_FORM(fc_cuda3, "cuda3", fc_device, fc_prepare<3>, fc_load<3>, fc_run<3>, fc_multiply_adds);
+DEVICE_FORM(dfc_cp_cuda1, "cuda1", cp_device, cp_prepare<1>, device_nothing, cp_run<1>, cp_multiply_adds<1>);
+DEVICE_FORM(dfc_cp_cuda2, "cuda2", cp_device, cp_prepare<2>, device_nothing, cp_run<2>, cp_multiply_adds<2>);
+DEVICE_FORM(dfc_cp_cuda3, "cuda3", cp_device, cp_prepare<3>, device_nothing, cp_run<3>, cp_multiply_adds<3>);

@@ -1,45 +1,36 @@
-/* elsa.cu -- ELSA on the device, one idea a rung
+/* elsa.cu -- ELSA on the device, one idea a version
  *
- *   cuda1   The equation: a thread for each output y_ic, which goes over its neighbours
- *           three times, for the largest logit, the sum of the weights and the mean of the
- *           values, and takes every logit, 2 C products, anew each time.
- *   cuda2   A thread for each token and head takes its logits and their softmax once, and
- *           leaves the weights in memory, tokens side by side; a thread for each output
- *           applies them.  The ghost head bends each weight on its way: the filters of the
- *           channels, K^2 C N numbers, are nowhere.
- *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  The products z = q o k of its tile
- *           and of the halo around it are made once, some channels at a time, in shared
- *           memory, as planes that a warp reads without bank conflicts; the K^2 logits of a
- *           thread stay in its registers, and so does their softmax.
- *   cuda4   And are applied from there.  The values come as the products came, through the
- *           same planes, and the rows of the ghost head as the embeddings did.  What a layer
- *           of Eq. 7 does between its projections is one kernel, and no weight is written.
+ *   cuda1   The equation: a thread for each output y_ic goes over its neighbours three times, for the largest logit,
+ *           the sum of the weights and the mean of the values, and computes every logit, 2 C products, each time.
+ *   cuda2   A thread for each token and head computes its logits and their softmax once and writes the weights; a
+ *           thread for each output applies them, changed by the ghost head.  The K^2 C N filters of channels are not
+ *   stored.
+ *   cuda3   A block has 8 x 8 tokens and up to 3 heads.  The products z = q o k of its tile and halo are computed once,
+ *           some channels at a time, in planes of shared memory that a warp reads without bank conflicts.  The K^2
+ *           logits of a thread and their softmax stay in its registers.
+ *   cuda4   Weights are applied from registers; values use the same planes.  One kernel computes all of Eq. 7 between
+ *           the projections, and no weight is written.
  *
- * Neighbours that are d apart never meet those between them: a dilated layer is d^2 layers
- * on a lattice each, and tiles are cut from a lattice, so that a halo is K/2 wide whatever d.
+ * A layer of dilation d is d^2 layers, each on its lattice of tokens.  Tiles are cut from a lattice, so a halo is K/2
+ * wide for every d.
  *
- * The final variant's convolution has a kernel of its own in every rung: a thread for each
- * of its outputs up to cuda2, then tiles with halos where groups are of 4 or of multiples of
- * 8 channels, as in the authors' models; its map to the logits is Eq. 7's own half.
+ * The final variant's convolution is a kernel of its own: a thread for each output in cuda1 and cuda2, then tiles with
+ * halos if groups have 4 or a multiple of 8 channels, as in the authors' models.  Its map to the logits is half of Eq.
+ * 7.
  *
- * What falls back: K above 7, whose logits no thread can hold, and Eq. 4, whose dot product
- * is another for each pair, are told by cuda2 in the rungs above it; other groups are
- * convolved as there.
- *
- * tests/cuda/counts.tsv has the counts.  Compiled for sm_80 nothing spills, and cuda4
- * takes at K = 7 160 registers of a thread and 43 KiB of shared
- * memory: two blocks of 192 threads on a multiprocessor.  Three of them, with 96 registers,
- * spilled 32 bytes a thread in float and a thousand in double.
+ * K above 7 (too many logits for registers) and Eq. 4 (its dot product differs by pair) use cuda2, and other groups its
+ * convolution.  Compiled for sm_80 nothing spills: at K = 7 cuda4 takes 160 registers of a thread and 43 KiB of shared
+ * memory, two blocks of 192 threads on a multiprocessor.  Three blocks, with 96 registers, spilled.
  *
  * Contract: reference/elsa.h. */
 
 #include "../../reference/elsa.h"
+#include "activation.h"
 #include "heads.h"
 
 namespace {
 
-struct elsa_device {
-    struct device_heads heads;
+struct elsa_device : device_heads {
     struct ghost ghost;         /* on the host, to be copied */
     array<real> rk, rq, rb;     /* as in the contract; in final rk is mix_w turned, rb is mix_b */
     array<real> factor, summand;        /* [C][K^2] */
@@ -49,7 +40,7 @@ struct elsa_device {
     array<real> weights;        /* [B][h][K^2][N] */
 };
 
-/* What every kernel is given. */
+/* Parameters of every kernel. */
 struct problem_of_elsa {
     int H, W, N, K, entries, dilation;
     int h, c, C, Q, g, width;   /* width: of a row of query, key and value */
@@ -59,11 +50,11 @@ struct problem_of_elsa {
     real scale;
 };
 
-/* ---- rungs 1 and 2: what a thread asks for ---------------------------------------- */
+/* ---- cuda1 and cuda2: what a thread asks for ---------------------------------------- */
 
 /* Everything that a logit is made of. */
 struct sources {
-    array<const real> qkv, convolved, rk, rq, rb;
+    reals qkv, convolved, rk, rq, rb;
 };
 
 /* Neighbour n of token i: another token, or OFF_GRID. */
@@ -84,8 +75,7 @@ __device__ inline int embedding(const problem_of_elsa &p, int i, int n)
     return (y + p.K - 1) * (2 * p.K - 1) + x + p.K - 1;
 }
 
-/* The terms of Eq. 4; the first tokens of the images are told by `image`.  Off the grid
- * the key is zero: all lanes read some key, and those that have none forget it. */
+/* The terms of Eq. 4; `image` is the image's first token.  All lanes read a key; off the grid it counts as zero. */
 __device__ inline real terms(const problem_of_elsa &p, const sources &of, size_t image, int i, int n, int a)
 {
     int j = neighbour(p, i, n);
@@ -148,14 +138,9 @@ __device__ inline int head_of(const problem_of_elsa &p, int channel)
     return p.by_block ? channel / p.c : channel % p.h;
 }
 
-__device__ inline real gelu_of(real x)
-{
-    return x * (1 + erf(x * (real)0.70710678118654752440)) / 2;
-}
-
 /* The final variant's g_io = GELU(sum_cn conv_w_ocn z_{i+n,c} + conv_b_o), a thread for each. */
-__global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<const real> qkv,
-                               array<const real> conv_w, array<const real> conv_b, size_t outputs)
+__global__ void each_convolved(problem_of_elsa p, array<real> convolved, reals qkv,
+                               reals conv_w, reals conv_b, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -169,15 +154,13 @@ __global__ void each_convolved(problem_of_elsa p, array<real> convolved, array<c
         for (int d = 0; d < p.g; d++)
             sum += conv_w[((size_t)o * p.g + d) * p.entries + n] * (p.scale * (qkv[q + d] * qkv[q + p.Q + d]));
     }
-    convolved[at] = gelu_of(sum);
+    convolved[at] = activated<GELU>(sum);
 }
 
-/* ---- rung 1: a thread for each output ---------------------------------------------- */
+/* ---- cuda1: a thread for each output ---------------------------------------------- */
 
-/* Asks for C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, P pairs of a token and a neighbour on the grid: a logit is a
- * bias and C times query, key and embedding of both tokens, and is made two or three times for each output. */
-__global__ void each_output(problem_of_elsa p, array<real> y, sources of, array<const real> factor,
-                            array<const real> summand, size_t outputs)
+/* Requests C ((2 N K^2 + P) (6 C + 1) + 3 P + N) numbers, for P pairs of a token and a neighbour on the grid. */
+__global__ void each_output(problem_of_elsa p, array<real> y, sources of, reals factor, reals summand, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -217,10 +200,9 @@ __global__ void each_output(problem_of_elsa p, array<real> y, sources of, array<
     y[at] = mean;
 }
 
-/* ---- rung 2: a thread for each token and head ---------------------------------------- */
+/* ---- cuda2: a thread for each token and head ---------------------------------------- */
 
-/* Leaves the filter of a token and a head in weights [a][n][i]: neighbouring threads have neighbouring tokens. Asks for
- * N h K^2 (6 C + 4) numbers: each logit once, and the weight written, read and written again. */
+/* Writes filters as weights [a][n][i], a thread for each token and head; requests N h K^2 (6 C + 4) numbers. */
 __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, size_t filters)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -265,8 +247,8 @@ __global__ void each_filter(problem_of_elsa p, array<real> weights, sources of, 
 }
 
 /* y_ic = sum_n filter_cni v_{i+n,c}, the filter made on the way.  Asks for C (4 P + N) numbers, P as above. */
-__global__ void each_value(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> weights,
-                           array<const real> factor, array<const real> summand, size_t outputs)
+__global__ void each_value(problem_of_elsa p, array<real> y, reals qkv, reals weights,
+                           reals factor, reals summand, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -292,9 +274,7 @@ constexpr int CHUNK = 32 / sizeof(real);        /* channels at a time: a sector 
 constexpr int OWN = TOKENS + 4;                 /* from one channel's tokens to the next */
 constexpr int K_MOST = 7;
 
-/* A plane holds a channel of the tile and its halo.  A warp reads 4 rows of 8 tokens: rows
- * 8 or 24 words apart lie in other banks.  It writes 8 channels of 4 neighbours: so do
- * planes of 32 n + 4 words. */
+/* A plane holds a channel of tile and halo; this pitch and size avoid bank conflicts of reads and of writes. */
 template <int K> struct planes {
     static constexpr int edge = TILE + K - 1, pitch = K > 1 ? 24 : 8;
     static constexpr int size = (edge * pitch + 27) / 32 * 32 + 4;
@@ -312,7 +292,7 @@ struct tile {
 __device__ __host__ inline int less(int a, int b) { return a < b ? a : b; }
 __device__ __host__ inline int rounded_up(int a, int b) { return (a + b - 1) / b; }
 
-/* Tiles of a lattice, along an axis of so many tokens. */
+/* Tiles of a lattice, along an axis of `size` tokens. */
 __device__ __host__ inline int tiles_along(int size, int dilation)
 {
     return rounded_up(rounded_up(size, dilation), TILE);
@@ -335,9 +315,7 @@ __device__ inline int lattice_token(const problem_of_elsa &p, const tile &t, int
     return row < 0 || column < 0 || y >= p.H || x >= p.W ? OFF_GRID : y * p.W + x;
 }
 
-/* Has the threads of a block bring(channel, row, column, token) to all places of a plane, for
- * some channels: neighbouring threads bring neighbouring channels, then columns, which are
- * counted in fours. */
+/* Calls bring(channel, row, column, token) for all places of planes; neighbouring threads: neighbouring channels. */
 template <int K, int CHANNELS, class bringing>
 __device__ inline void bring_halo(const problem_of_elsa &p, const tile &t, bringing bring)
 {
@@ -349,10 +327,9 @@ __device__ inline void bring_halo(const problem_of_elsa &p, const tile &t, bring
     }
 }
 
-/* ---- rungs 3 and 4: neighbourhoods ------------------------------------------------------ */
+/* ---- cuda3 and cuda4: neighbourhoods ------------------------------------------------------ */
 
-/* sum_n (factor_n w_n + summand_n) v_n, or without a ghost head sum_n w_n v_n; v is a plane
- * from the first neighbour on, and the rows of the ghost head come in packs. */
+/* sum_n (factor_n w_n + summand_n) v_n, or sum_n w_n v_n; v is a plane from the first neighbour on. */
 template <int K, bool GHOST>
 __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<real> factor, shared<real> summand)
 {
@@ -372,13 +349,12 @@ __device__ inline real applied(const real (&w)[K * K], shared<real> v, shared<re
 }
 
 /* A block: a tile of one image and its halo, each token asked for once, and up to HEADS heads; a thread: a token and a
- * head.  FUSED writes y, else weights [a][n][i] as rung 2 has them.  In the final variant only the own half exists, and
+ * head.  FUSED writes y, else weights [a][n][i] as in cuda2.  In the final variant only the own half exists, and
  * `convolved` holds what it maps. */
 template <int K, bool NEIGHBOURS, bool FUSED>
 __global__ void __launch_bounds__(TOKENS * HEADS, 2)
-neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<const real> convolved,
-              array<const real> rk, array<const real> rq, array<const real> rb, array<const real> factor,
-              array<const real> summand)
+neighbourhood(problem_of_elsa p, array<real> y, reals qkv, reals convolved, reals rk, reals rq, reals rb, reals factor,
+              reals summand)
 {
     using planes = planes<K>;
     constexpr int ENTRIES = planes::entries, ROW = planes::row, SLOTS = HEADS * CHUNK;
@@ -430,8 +406,7 @@ neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<con
         }
         __syncthreads();
 
-        /* Step 3: both halves of the logits.  The warp has one head: its embeddings are read
-         * four at a time, by all lanes at once. */
+        /* Step 3: both halves of the logits.  All lanes read the same four embeddings: a warp has one head. */
         for (int channel = 0; channel < CHUNK; channel++) {
             shared<real> plane = other + (channel * planes::size + place);
             real z = p.equation == 7 ? plane[K / 2 * planes::pitch + K / 2] : own[channel * OWN + token];
@@ -499,8 +474,7 @@ neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<con
         }
         __syncthreads();
 
-        /* Step 7: the planes turn the outputs, so that neighbouring threads write neighbouring
-         * channels. */
+        /* Step 7: the planes turn the outputs, so that neighbouring threads write neighbouring channels. */
         for (int n = 0; mine && n < CHUNK; n++)
             v[(p.by_block ? head * CHUNK + n : n * heads + head) * OWN + token] = mean[n];
         __syncthreads();
@@ -513,16 +487,14 @@ neighbourhood(problem_of_elsa p, array<real> y, array<const real> qkv, array<con
     }
 }
 
-/* ---- rungs 3 and 4: the final variant's convolution ----------------------------------------- */
+/* ---- cuda3 and cuda4: the final variant's convolution ----------------------------------------- */
 
 constexpr int EIGHT = 8;        /* outputs of a block, four a thread, and inputs at a time */
 
-/* Groups of 4 channels, two in a block, or of a multiple of 8.  Eight outputs share the query and key of a tile and its
- * halo, where each_convolved asks for 2 g K^2 numbers of them for each output. */
+/* Groups of 4 channels, two in a block, or of a multiple of 8: eight outputs share the query and key of a tile. */
 template <int K>
 __global__ void __launch_bounds__(2 * TOKENS)
-convolve(problem_of_elsa p, array<real> convolved, array<const real> qkv, array<const real> fours,
-         array<const real> conv_b)
+convolve(problem_of_elsa p, array<real> convolved, reals qkv, reals fours, reals conv_b)
 {
     constexpr int ENTRIES = planes<K>::entries, SIZE = planes<K>::size;
     SHARED(real, z, EIGHT * SIZE);
@@ -559,7 +531,7 @@ convolve(problem_of_elsa p, array<real> convolved, array<const real> qkv, array<
         __syncthreads();
     }
     if (i == OFF_GRID || o >= p.Q) return;
-    for (int k = 0; k < 4; k++) sum[k] = gelu_of(sum[k] + conv_b[o + k]);
+    for (int k = 0; k < 4; k++) sum[k] = activated<GELU>(sum[k] + conv_b[o + k]);
     store(convolved, (t.image + i) * p.Q + o, sum);
 }
 
@@ -567,34 +539,14 @@ convolve(problem_of_elsa p, array<real> convolved, array<const real> qkv, array<
 
 problem_of_elsa given(const struct elsa_problem *p)
 {
-    problem_of_elsa g = {};
-    g.H = (int)p->grid.size[0];
-    g.W = (int)p->grid.size[1];
-    g.N = (int)p->heads.N;
-    g.K = (int)p->K;
-    g.entries = (int)p->entries;
-    g.dilation = (int)p->dilation;
-    g.h = (int)p->heads.h;
-    g.c = (int)p->heads.c;
-    g.C = (int)p->heads.C;
-    g.Q = (int)p->heads.Q;
-    g.g = (int)p->g;
-    g.width = 2 * g.Q + g.C;
-    g.equation = p->equation;
-    g.T = (int)p->T;
-    g.qk = p->terms.qk;
-    g.qr = p->terms.qr;
-    g.rk = p->terms.rk;
-    g.b = p->terms.b;
-    g.windows = p->windows;
-    g.by_block = p->equation == 4 || p->ghost.by_block;
-    g.ghosted = p->ghost.add;
-    g.norm = p->norm;
-    g.scale = p->scale;
-    return g;
+    int C = (int)p->heads.C, Q = (int)p->heads.Q;
+    return {(int)p->grid.size[0], (int)p->grid.size[1], (int)p->heads.N, (int)p->K, (int)p->entries, (int)p->dilation,
+            (int)p->heads.h, (int)p->heads.c, C, Q, (int)p->g, 2 * Q + C, p->equation, (int)p->T,
+            p->terms.qk, p->terms.qr, p->terms.rk, p->terms.b, p->windows, p->equation == 4 || p->ghost.by_block,
+            p->ghost.add != nullptr, p->norm, p->scale};
 }
 
-/* Whether a rung plays its trick on this problem, and whether on its convolution. */
+/* True if a version uses tiles for this problem, and for its convolution. */
 bool in_tiles(const struct elsa_problem *p, int rung)
 {
     return rung > 2 && p->equation != 4 && p->K <= K_MOST;
@@ -614,121 +566,96 @@ size_t tiles_of(const struct elsa_problem *p)
 template <int K> void launch_convolve(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t blocks = tiles_of(p) * device_blocks(p->heads.Q, EIGHT);
-    LAUNCH(&on->heads.device, convolve<K>, blocks, 2 * TOKENS, 0, given(p), on->convolved, on->heads.qkv, on->fours,
-           on->conv_b);
+    LAUNCH(on, convolve<K>, blocks, 2 * TOKENS, 0, given(p), on->convolved, on->qkv, on->fours, on->conv_b);
 }
 
 template <int K, bool NEIGHBOURS, bool FUSED>
-void launch_neighbourhood(struct elsa_device *on, const struct elsa_problem *p, array<real> to)
+void launch_neighbourhood(struct elsa_device *on, const struct elsa_problem *p)
 {
     size_t groups = device_blocks(p->heads.h, HEADS), threads = TOKENS * device_blocks(p->heads.h, groups);
-    LAUNCH(&on->heads.device, (neighbourhood<K, NEIGHBOURS, FUSED>), tiles_of(p) * groups, threads, 0, given(p), to,
-           on->heads.qkv, on->convolved, on->rk, on->rq, on->rb, on->factor, on->summand);
+    LAUNCH(on, (neighbourhood<K, NEIGHBOURS, FUSED>), tiles_of(p) * groups, threads, 0, given(p),
+           FUSED ? on->output : on->weights, on->qkv, on->convolved, on->rk, on->rq, on->rb, on->factor, on->summand);
 }
 
 /* K, and what else is counted when a kernel is compiled. */
-template <int K> void launch_tiles(struct elsa_device *on, const struct elsa_problem *p, int rung)
+template <int K, bool FUSED> void launch_tiles(struct elsa_device *on, const struct elsa_problem *p, bool convolves)
 {
-    array<real> y = device_heads_output(&on->heads);
-    if (convolved_in_tiles(p, rung)) launch_convolve<K>(on, p);
-    if (rung == 3 && p->equation) launch_neighbourhood<K, true, false>(on, p, on->weights);
-    else if (rung == 3) launch_neighbourhood<K, false, false>(on, p, on->weights);
-    else if (p->equation) launch_neighbourhood<K, true, true>(on, p, y);
-    else launch_neighbourhood<K, false, true>(on, p, y);
+    if (convolves) launch_convolve<K>(on, p);
+    if (p->equation) launch_neighbourhood<K, true, FUSED>(on, p);
+    else launch_neighbourhood<K, false, FUSED>(on, p);
 }
 
-template <int rung> void heart(struct plan *plan)
+template <int rung> void core(struct elsa_device *on, const struct elsa_problem *p)
 {
-    struct elsa_device *on = (struct elsa_device *)plan->state;
-    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
-    struct device *d = &on->heads.device;
     size_t rows = p->heads.B * p->heads.N, outputs = rows * p->heads.C, filters = rows * p->heads.h;
-    array<real> y = device_heads_output(&on->heads);
-    sources of = {on->heads.qkv, on->convolved, on->rk, on->rq, on->rb};
+    sources of = {on->qkv, on->convolved, on->rk, on->rq, on->rb};
+    constexpr bool fused = rung > 3;
+    bool convolves = convolved_in_tiles(p, rung);
 
     /* Step 1: the final variant's convolution, where no tiles make it. */
-    if (!p->equation && !convolved_in_tiles(p, rung))
-        LAUNCH(d, each_convolved, device_blocks(rows * p->heads.Q, 128), 128, 0, given(p), on->convolved, on->heads.qkv,
-               on->conv_w, on->conv_b, rows * p->heads.Q);
+    if (!p->equation && !convolves)
+        LAUNCH_EACH(on, each_convolved, rows * p->heads.Q, given(p), on->convolved, on->qkv, on->conv_w, on->conv_b,
+                    rows * p->heads.Q);
 
     /* Step 2: the filters. */
-    if (rung == 1)
-        LAUNCH(d, each_output, device_blocks(outputs, 128), 128, 0, given(p), y, of, on->factor, on->summand, outputs);
-    else if (!in_tiles(p, rung))
-        LAUNCH(d, each_filter, device_blocks(filters, 128), 128, 0, given(p), on->weights, of, filters);
-    else if (p->K == 1) launch_tiles<1>(on, p, rung);
-    else if (p->K == 3) launch_tiles<3>(on, p, rung);
-    else if (p->K == 5) launch_tiles<5>(on, p, rung);
-    else launch_tiles<7>(on, p, rung);
+    if (rung == 1) LAUNCH_EACH(on, each_output, outputs, given(p), on->output, of, on->factor, on->summand, outputs);
+    else if (!in_tiles(p, rung)) LAUNCH_EACH(on, each_filter, filters, given(p), on->weights, of, filters);
+    else if (p->K == 1) launch_tiles<1, fused>(on, p, convolves);
+    else if (p->K == 3) launch_tiles<3, fused>(on, p, convolves);
+    else if (p->K == 5) launch_tiles<5, fused>(on, p, convolves);
+    else launch_tiles<7, fused>(on, p, convolves);
 
     /* Step 3: the values under them, where weights have been written. */
-    if (rung > 1 && !(rung > 3 && in_tiles(p, rung)))
-        LAUNCH(d, each_value, device_blocks(outputs, 128), 128, 0, given(p), y, on->heads.qkv, on->weights, on->factor,
-               on->summand, outputs);
+    if (rung > 1 && !(fused && in_tiles(p, rung)))
+        LAUNCH_EACH(on, each_value, outputs, given(p), on->output, on->qkv, on->weights, on->factor, on->summand,
+                    outputs);
 }
 
-template <int rung> status prepare(struct plan *plan)
+template <int rung> void prepare(struct elsa_device *on, const struct elsa_problem *p)
 {
-    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
-    struct elsa_device *on = (struct elsa_device *)plan->state;
-    size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, final = p->equation ? 0 : Q;
+    size_t N = p->heads.N, C = p->heads.C, Q = p->heads.Q, h = p->heads.h, T = p->equation ? p->T : p->entries;
     bool tiles = convolved_in_tiles(p, rung), weights = rung > 1 && !(rung > 3 && in_tiles(p, rung));
 
-    device_heads_prepare(plan);
-    ghost_prepare(&on->ghost, &plan->room, OF_LOAD, &p->ghost);
-    device_reals(plan, &on->rk, "rk", p->rk ? C : final, h, p->equation ? p->T : p->entries, 1);
-    device_reals(plan, &on->rq, "rq", p->rq ? C : 0, h, p->T, 1);
-    device_reals(plan, &on->rb, "rb", p->rb || final ? h : 0, p->equation ? p->T : p->entries, 1, 1);
-    device_reals(plan, &on->factor, "the ghost head's factors", p->ghost.add ? C : 0, p->entries, 1, 1);
-    device_reals(plan, &on->summand, "the ghost head's summands", p->ghost.add ? C : 0, p->entries, 1, 1);
-    device_reals(plan, &on->conv_w, "conv_w", final, p->g, p->entries, 1);
-    device_reals(plan, &on->conv_b, "conv_b", final, 1, 1, 1);
-    device_reals(plan, &on->mix_w, "mix_w", h, p->entries, final, 1);
-    device_reals(plan, &on->fours, "conv_w in fours", tiles ? Q : 0, p->g, p->entries, 1);
-    device_reals(plan, &on->convolved, "the convolved products", p->heads.B, N, final, 1);
-    device_reals(plan, &on->weights, "the filters of tokens and heads", weights ? p->heads.B : 0, N, h, p->entries);
-    return room_status(&plan->room);
+    device_heads_prepare(on, &p->heads);
+    ghost_prepare(&on->ghost, &on->plan->room, OF_LOAD, &p->ghost);
+    if (p->equation) device_tensor(on, &on->rk, "rk", &p->rk, C, h, T);
+    else device_reals(on, &on->rk, "rk", Q, h, T);
+    device_tensor(on, &on->rq, "rq", &p->rq, C, h, p->T);
+    device_tensor(on, &on->rb, "rb", p->equation ? &p->rb : &p->mix_b, h, T);
+    device_reals(on, &on->factor, "the ghost head's factors", p->ghost.add ? C : 0, p->entries);
+    device_reals(on, &on->summand, "the ghost head's summands", p->ghost.add ? C : 0, p->entries);
+    device_tensor(on, &on->conv_w, "conv_w", &p->conv_w, Q, p->g, p->entries);
+    device_tensor(on, &on->conv_b, "conv_b", &p->conv_b, Q);
+    device_tensor(on, &on->mix_w, "mix_w", &p->mix_w, h, p->entries, Q);
+    device_reals(on, &on->fours, "conv_w in fours", tiles ? Q : 0, p->g, p->entries);
+    device_reals(on, &on->convolved, "the convolved products", p->equation ? 0 : p->heads.B, N, Q);
+    device_reals(on, &on->weights, "the filters of tokens and heads", weights ? p->heads.B : 0, N, h, p->entries);
 }
 
 /* rk [Q][h K^2] from mix_w [h K^2][Q]. */
-__global__ void turn(array<real> rk, array<const real> mix_w, size_t rows, size_t columns)
+__global__ void turn(array<real> rk, reals mix_w, size_t rows, size_t columns)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < rows * columns) rk[at] = mix_w[at % rows * columns + at / rows];
 }
 
 /* [Q/4][g K^2][4] from conv_w [Q][g K^2]. */
-__global__ void in_fours(array<real> fours, array<const real> conv_w, size_t each, size_t count)
+__global__ void in_fours(array<real> fours, reals conv_w, size_t each, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at < count) fours[at] = conv_w[(at / 4 / each * 4 + at % 4) * each + at / 4 % each];
 }
 
-template <int rung> status load(struct plan *plan)
+template <int rung> void load_filters(struct elsa_device *on, const struct elsa_problem *p)
 {
-    const struct elsa_problem *p = (const struct elsa_problem *)plan->of;
-    struct elsa_device *on = (struct elsa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    size_t C = p->heads.C, Q = p->heads.Q, h = p->heads.h, maps = h * p->entries, each = p->g * p->entries;
+    size_t C = p->heads.C, Q = p->heads.Q, maps = p->heads.h * p->entries, each = p->g * p->entries;
 
-    device_heads_load(plan);
     ghost_load(&on->ghost, &p->ghost);
-    device_upload(d, on->factor, on->ghost.factor, C * p->entries);
-    device_upload(d, on->summand, on->ghost.summand, C * p->entries);
-    if (p->equation) {
-        device_upload(d, on->rk, p->rk, C * h * p->T);
-        device_upload(d, on->rq, p->rq, C * h * p->T);
-        device_upload(d, on->rb, p->rb, h * p->T);
-        return device_status(d);
-    }
-    device_upload(d, on->conv_w, p->conv_w, Q * each);
-    device_upload(d, on->conv_b, p->conv_b, Q);
-    device_upload(d, on->mix_w, p->mix_w, maps * Q);
-    device_upload(d, on->rb, p->mix_b, maps);
-    LAUNCH(d, turn, device_blocks(maps * Q, 128), 128, 0, on->rk, on->mix_w, maps, Q);
-    if (convolved_in_tiles(p, rung))
-        LAUNCH(d, in_fours, device_blocks(Q * each, 128), 128, 0, on->fours, on->conv_w, each, Q * each);
-    return device_status(d);
+    device_upload(on, on->factor, on->ghost.factor, C * p->entries);
+    device_upload(on, on->summand, on->ghost.summand, C * p->entries);
+    if (p->equation) return;
+    LAUNCH_EACH(on, turn, maps * Q, on->rk, on->mix_w, maps, Q);
+    if (convolved_in_tiles(p, rung)) LAUNCH_EACH(on, in_fours, Q * each, on->fours, on->conv_w, each, Q * each);
 }
 
 double cost(const void *of)
@@ -739,7 +666,7 @@ double cost(const void *of)
 
 } // namespace
 
-RUNG(elsa_cuda1, "cuda1", elsa_device, prepare<1>, load<1>, heart<1>, cost);
-RUNG(elsa_cuda2, "cuda2", elsa_device, prepare<2>, load<2>, heart<2>, cost);
-RUNG(elsa_cuda3, "cuda3", elsa_device, prepare<3>, load<3>, heart<3>, cost);
-RUNG(elsa_cuda4, "cuda4", elsa_device, prepare<4>, load<4>, heart<4>, cost);
+RUNG(elsa_cuda1, "cuda1", elsa_device, prepare<1>, load_filters<1>, core<1>, cost);
+RUNG(elsa_cuda2, "cuda2", elsa_device, prepare<2>, load_filters<2>, core<2>, cost);
+RUNG(elsa_cuda3, "cuda3", elsa_device, prepare<3>, load_filters<3>, core<3>, cost);
+RUNG(elsa_cuda4, "cuda4", elsa_device, prepare<4>, load_filters<4>, core<4>, cost);

@@ -56,8 +56,7 @@ constexpr int DEVICES = sizeof devices / sizeof *devices, SM_90 = 3;
 constexpr size_t STACK = 128 << 10, MARGIN = 8 << 10;
 constexpr unsigned char MARK = 0xa5;
 
-/* Who has been at a word: a thread of the block, all of a warp that `lanes` names, or
- * several.  Of what atomics wrote with ATOMIC set. */
+/* Who used a word: a thread of the block, those of a warp that `lanes` names, or several.  ATOMIC marks atomics. */
 constexpr uint16_t ATOMIC = 0x4000, MANY_OF_WARP = 0x8000, BOTH_BRANCHES = 0xbffc, MANY_BLOCKS = 0xbffd, MANY = 0xbffe;
 constexpr uint32_t EPOCHS_MAX = 0xf0000000u;
 
@@ -219,8 +218,7 @@ unsigned lanes_of(unsigned warp)
     return left < WARP ? left : WARP;
 }
 
-/* From now on what these lanes did is ordered before what any of them does, and so is
- * what they had met already. */
+/* From now on what these lanes did is ordered before what any of them does, and so is what they had met already. */
 void join(warp &w, fiber *lanes, unsigned mask)
 {
     uint16_t met[WARP] = {}, turn = ++w.turn;
@@ -237,8 +235,7 @@ void join(warp &w, fiber *lanes, unsigned mask)
     for (unsigned left = mask; left; left &= left - 1) memcpy(lanes[__builtin_ctz(left)].met, met, sizeof met);
 }
 
-/* A product of tensor cores, from the fragments of all lanes (device.h) to their sums.  The
- * products of two factors are exact; here they are added one after another. */
+/* A product of tensor cores, from fragments (device.h) to sums; exact products are added one after another. */
 void multiply(fiber *lanes, waiting kind)
 {
     const int halves = kind == AT_PRODUCT_BF16 ? 2 : 1, depth = 8 * halves;
@@ -259,9 +256,7 @@ void multiply(fiber *lanes, waiting kind)
     m->now.products++;
 }
 
-/* Lets the lanes of a warp go that wait for each other and have all come.  Gives whether
- * there were some.  Of a __syncwarp's mask those count that live; an exchange and a product
- * miss all that are not there. */
+/* Releases lanes of a warp that have all met; true if there were some.  A __syncwarp does not wait for ended lanes. */
 bool complete(unsigned number)
 {
     warp &w = m->warps[number];
@@ -325,8 +320,7 @@ bool whole(const fiber &f)
     return at >= MARGIN;
 }
 
-/* The threads in a new order; when counting, those of a warp one behind another, so that
- * only one warp's requests stand open. */
+/* The threads in a new order; when counting, those of a warp are consecutive, so one warp's requests are open. */
 void shuffle()
 {
     std::vector<unsigned> &order = m->order;
@@ -447,8 +441,7 @@ static inline bool of_other_branch(const machine &k, uint32_t epoch, uint16_t wh
     return k.turned && epoch >= k.forked && (epoch < k.turned || who == BOTH_BRANCHES);
 }
 
-/* Who did what a trace tells, if that is not ordered before what the running thread does;
- * else NULL. */
+/* Who did what a trace tells, if that is not ordered before what the running thread does; else NULL. */
 static inline const char *meets(memory where, uint32_t epoch, uint16_t who, uint16_t turn, uint32_t lanes)
 {
     const machine &k = *m;

@@ -1,32 +1,23 @@
-/* emulator.h -- the kernels of this folder on a processor, checked as no device checks them
+/* emulator.h -- the kernels of this folder on a processor, with checks that no device makes
  *
- * g++ compiles the same .cu files that nvcc does; this header gives it CUDA's words.  A
- * block's threads are fibers of one thread of the processor, and each runs until it must
- * wait for others.  Slow, and meant to be: its use is to prove, not to compute.
+ * g++ compiles the same .cu files as nvcc, with CUDA's words from this header.  A block's threads are fibers of one
+ * thread of the processor; each runs until it must wait for others.  This is slow: it proves, and does not compute.
  *
- *   - Fibers and blocks take turns in an order drawn from a seed, so that nothing leans
- *     on threads going in step.
+ *   - Fibers and blocks run in a random order of the seed.
  *   - Shared memory holds NaN before each block, and device memory before each load.
- *   - A barrier that a thread of the block misses, or that different threads reach at
- *     different lines, is an error; so is a shuffle whose mask names a lane that is not there,
- *     and a product of tensor cores at which not all of the warp are.
- *   - A race is an error: two threads at one word, one of them writing, and no barrier
- *     between; in device memory also two blocks of one launch, and the launches of two
- *     branches (device_fork) until they have joined.  Threads that met at a __syncwarp are
- *     ordered by it, and those that exchanged are not.  Atomics do not race with each other.
+ *   - Errors are: a barrier that a thread of the block misses, or that threads reach at different lines; a shuffle
+ *     whose mask names an absent lane; a product of tensor cores without all lanes of the warp.
+ *   - A race is an error: two threads use one word, one of them writes, and no barrier separates them; in device memory
+ *     also two blocks of one launch, and two branches (device_fork) before their join.  __syncwarp orders the threads
+ *     that meet there; a shuffle does not.  Atomics do not race with each other.
  *   - So is an index out of range, and a wide access that is not aligned.
- *   - Where it is asked to count (counts.h), a warp's accesses are taken together as a
- *     device would: sectors of 32 bytes, banks of 4 bytes.  The cycles of shared memory are
- *     a model that was not compared with a device (requests.h).
+ *   - With counting on (counts.h), a warp's accesses are grouped as on a device: sectors of 32 bytes, banks of 4 bytes.
  *
- * The first error ends the launch, and is told with its file and line.  What is read too
- * early is found whatever the order of the threads, since each word knows who wrote it;
- * what depends on a value that a thread happened to see is found in the orders drawn.
+ * The first error ends the launch and names its file and line.  A read that comes too early is found in every order of
+ * threads, since each word knows its writer; effects of a value that was read are found in the orders tried.
  *
- * Nothing is said about time, occupancy, registers, in which order and with how many digits
- * tensor cores sum, whether what is restricted overlaps, or blocks that wait for each other:
- * these run one after another.
- * Stacks and notes are memory of its own, like a library's, which memory.h does not count.
+ * Not emulated: time, occupancy, registers, order and digits of sums on tensor cores, overlap of restricted pointers,
+ * blocks that wait for each other.  Stacks and traces are not counted by memory.h.
  *
  * Included by device.h alone. */
 
@@ -58,8 +49,7 @@ using std::fmax; using std::fabs; using std::floor;
 
 namespace emulator {
 
-/* Where in the source something is done.  An index converts to a place at the line that
- * writes it. */
+/* Where in the source something is done.  An index converts to a place at the line that writes it. */
 struct place {
     long long at;
     const char *file;
@@ -69,8 +59,7 @@ struct place {
         : at((long long)index), file(in), line(number) {}
 };
 
-/* Who last wrote a word and who read it since: epochs count barriers and launches, over
- * all of the process, so that a trace of an earlier launch says nothing. */
+/* Who last wrote and who read a word; epochs count the barriers and launches of the process. */
 struct trace {
     uint32_t write_epoch, read_epoch;
     uint32_t lanes;                     /* of the reader's warp, that have read */
@@ -84,8 +73,7 @@ extern __thread const self_indices *self;
 
 enum memory { DEVICE_MEMORY, SHARED_MEMORY };
 
-/* One access by the thread that runs: `bytes` at an address, whose words have traces
- * from `traces` on. */
+/* One access by the thread that runs: `bytes` at an address, whose words have traces from `traces` on. */
 void access(memory where, const void *address, trace *traces, size_t bytes, bool write, const place &from);
 void atomic(memory where, const void *address, trace *traces, size_t bytes, const place &from);
 
@@ -149,8 +137,7 @@ template <class T, memory M> struct pointer {
     auto operator*() const { return (*this)[place(0)]; }
 };
 
-/* Shared memory of the block: the same for all its threads, by the name and the line that
- * declare it. */
+/* Shared memory of the block: the same for all its threads, by the name and the line that declare it. */
 void *shared_bytes(size_t bytes, trace **traces, const char *name, const place &from);
 void *dynamic_bytes(size_t *bytes, trace **traces);
 
@@ -179,12 +166,10 @@ void turn();
 void join();
 bool branch_is_late();                  /* whether the seed lets it run when they join */
 
-/* What a library does to words while there are two branches: false where the other one is
- * met. */
+/* What a library does to words while there are two branches: false where the other one is met. */
 bool library_access(trace *traces, size_t count, bool write);
 
-/* The shared memory in bytes that a block may have if this many share a multiprocessor, and
- * ten times the compute capability; of the device that is emulated (counts.h). */
+/* Of the emulated device (counts.h): as device_shared_bytes and device_capability. */
 size_t shared_most(int blocks);
 int capability();
 
@@ -226,24 +211,18 @@ template <class T> using shared = emulator::pointer<T, emulator::SHARED_MEMORY>;
 #define __syncwarp(...) emulator::warp_barrier(emulator::mask_of(__VA_ARGS__), emulator::place(0))
 namespace emulator { constexpr unsigned mask_of(unsigned mask = 0xffffffffu) { return mask; } }
 
-template <class T> T __shfl_sync(unsigned mask, T v, int lane, emulator::place from = 0)
-{
-    return emulator::shuffled(mask, v, lane, from);
-}
-template <class T> T __shfl_xor_sync(unsigned mask, T v, int by, emulator::place from = 0)
-{
-    return emulator::shuffled(mask, v, emulator::lane_number() ^ by, from);
-}
-template <class T> T __shfl_up_sync(unsigned mask, T v, int by, emulator::place from = 0)
-{
-    int lane = emulator::lane_number();
-    return emulator::shuffled(mask, v, lane < by ? lane : lane - by, from);
-}
-template <class T> T __shfl_down_sync(unsigned mask, T v, int by, emulator::place from = 0)
-{
-    int lane = emulator::lane_number();
-    return emulator::shuffled(mask, v, lane + by > 31 ? lane : lane + by, from);
-}
+#define SHUFFLE(name, source) \
+    template <class T> T name(unsigned mask, T v, int by, emulator::place from = 0) \
+    { \
+        [[maybe_unused]] int lane = emulator::lane_number(); \
+        return emulator::shuffled(mask, v, source, from); \
+    }
+SHUFFLE(__shfl_sync, by)
+SHUFFLE(__shfl_xor_sync, lane ^ by)
+SHUFFLE(__shfl_up_sync, lane < by ? lane : lane - by)
+SHUFFLE(__shfl_down_sync, lane + by > 31 ? lane : lane + by)
+#undef SHUFFLE
+
 inline unsigned __ballot_sync(unsigned mask, bool v, emulator::place from = 0)
 {
     return emulator::ballot(mask, v, from);
@@ -310,24 +289,27 @@ template <class T, int W> struct pack {
     const T &operator[](int i) const { return element[i]; }
 };
 
+template <int W, class T, emulator::memory M>
+size_t wide_access(const emulator::pointer<T, M> &p, const emulator::place &at, bool write)
+{
+    size_t i = p.checked(at, W);
+    if ((p.at + at.at) % W)
+        emulator::fault(at, "%d elements at once %s element %zu: not aligned", W, write ? "to" : "from", i);
+    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), write, at);
+    return i;
+}
 template <int W, class T, emulator::memory M, class I>
 pack<std::remove_const_t<T>, W> load(emulator::pointer<T, M> p, I index, emulator::place from = 0)
 {
-    emulator::place at(index, from.file, from.line);
-    size_t i = p.checked(at, W);
-    if ((p.at + at.at) % W) emulator::fault(at, "%d elements at once from element %zu: not aligned", W, i);
-    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), false, at);
     pack<std::remove_const_t<T>, W> out;
+    size_t i = wide_access<W>(p, emulator::place(index, from.file, from.line), false);
     std::memcpy(out.element, p.base + i, sizeof out);
     return out;
 }
 template <int W, class T, emulator::memory M, class I>
 void store(emulator::pointer<T, M> p, I index, const pack<T, W> &value, emulator::place from = 0)
 {
-    emulator::place at(index, from.file, from.line);
-    size_t i = p.checked(at, W);
-    if ((p.at + at.at) % W) emulator::fault(at, "%d elements at once to element %zu: not aligned", W, i);
-    emulator::access(M, p.base + i, p.traces + i * emulator::words(sizeof(T)), W * sizeof(T), true, at);
+    size_t i = wide_access<W>(p, emulator::place(index, from.file, from.line), true);
     std::memcpy(p.base + i, value.element, sizeof value);
 }
 

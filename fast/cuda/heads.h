@@ -1,13 +1,9 @@
-/* heads.h -- projections on the device, and a ladder of hearts between them
+/* heads.h -- projections on the device, and a ladder of cores between them
  *
- * Every attention operator begins and ends alike (reference/runtime/heads.h); the linear maps are
- * the library's.  A row of this folder brings rungs: functions that launch the kernels
- * which make the heads' outputs from query, key and value.
+ * Every attention operator begins and ends alike (reference/runtime/heads.h); the linear maps are the library's.  A ladder
+ * defines cores, functions that launch the kernels which compute the heads' outputs from query, key and value:
  *
- *     static void rung_1(struct plan *plan, const struct device_heads *on) { LAUNCH(...); }
- *
- * x and y are copied to and from the device by heads' run; device_heads_on runs where
- * they lie on the device already. */
+ *     static void core_1(struct msa_device *on, const struct msa_problem *p) { LAUNCH(on, ...); } */
 
 #ifndef TWICETOLD_FAST_CUDA_HEADS_H
 #define TWICETOLD_FAST_CUDA_HEADS_H
@@ -15,36 +11,37 @@
 #include "../../reference/runtime/heads.h"
 #include "device.h"
 
-/* The first member of a row's state. */
-struct device_heads {
-    struct device device;
-    struct heads_problem of;
+/* The state of such a form is derived from it. */
+struct device_heads : device {
     array<real> w_qkv, b_qkv, w_o, b_o;
-    array<real> x, y;                   /* [B][N][C] */
     array<real> qkv;                    /* [B][N][2Q + C]: query, key and value side by side */
-    array<real> joined;                 /* [B][N][C], only where w_o is given */
+    array<real> joined;                 /* [B][N][C], only if w_o is given */
+    array<real> output;                 /* where a core writes: joined, or y itself */
 };
 
-/* To be called by the row's prepare, load and run. */
-void device_heads_prepare(struct plan *plan);
-void device_heads_load(struct plan *plan);
-
-/* Where the heart writes: joined, or y itself. */
-static inline array<real> device_heads_output(const struct device_heads *on)
+/* To be called by the ladder's prepare. */
+static inline void device_heads_prepare(struct device_heads *on, const struct heads_problem *p)
 {
-    return on->of.w_o ? on->joined : on->y;
+    size_t C = p->C, width = 2 * p->Q + C;
+    device_tensor(on, &on->w_qkv, "w_qkv", &p->w_qkv, width, C);
+    device_tensor(on, &on->b_qkv, "b_qkv", &p->b_qkv, width);
+    device_tensor(on, &on->w_o, "w_o", &p->w_o, C, C);
+    device_tensor(on, &on->b_o, "b_o", &p->b_o, C);
+    device_reals(on, &on->qkv, "query, key and value", p->B, p->N, width);
+    device_reals(on, &on->joined, "the heads side by side", p->w_o ? p->B : 0, p->N, C);
 }
 
-using device_heart = void (*)(struct plan *plan);
-status device_heads_run(struct plan *plan, real *y, const real *x, device_heart heart);
-void device_heads_on(struct plan *plan, device_heart heart);        /* from on->x to on->y */
+/* From on->x to on->y. */
+template <auto CORE> void device_heads_run(struct device_heads *on, const struct heads_problem *p)
+{
+    size_t rows = p->B * p->N, C = p->C;
+    on->output = p->w_o ? on->joined : on->y;
+    device_linear(on, on->qkv, on->x, on->w_qkv, on->b_qkv, rows, C, 2 * p->Q + C);
+    device_step<CORE>::take(on->plan);
+    if (p->w_o) device_linear(on, on->y, on->joined, on->w_o, on->b_o, rows, C, C);
+}
 
-/* A rung as a form.  Their names are cuda1, cuda2, ...; the last is known as cuda, too.  Those
- * that round to fewer digits are cuda-tf32 and cuda-bf16 (forms.cc). */
-#define RUNG(id, name, kept, prepare, load, heart, multiply_adds) \
-    static status id##_run(struct plan *plan, real *y, const real *x) { return device_heads_run(plan, y, x, heart); } \
-    static void id##_release(struct plan *plan) { device_release((struct device *)plan->state); } \
-    extern "C" const struct form id; \
-    const struct form id = {name, sizeof(struct kept), prepare, load, id##_run, id##_release, multiply_adds}
+#define RUNG(id, name, kept, prepare, load, core, multiply_adds) \
+    DEVICE_FORM(id, name, kept, prepare, load, device_heads_run<core>, multiply_adds)
 
 #endif

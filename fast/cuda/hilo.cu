@@ -1,34 +1,26 @@
-/* hilo.cu -- HiLo on the device, one idea a rung
+/* hilo.cu -- HiLo on the device, one idea a version
  *
- * The padded plane is laid out window by window: the s^2 rows of a window follow each other.
- * Then Hi-Fi is attention in groups of s^2 rows, Lo-Fi's means are means of neighbouring
- * rows, and no kernel of the attention knows what a window is (rows.h).  The last kernel
- * puts both branches side by side where the tokens were, and drops the padding.
+ * The padded plane is stored window by window.  Then Hi-Fi is attention in groups of s^2 rows, Lo-Fi's means are means
+ * of neighbouring rows, and attention needs no windows (rows.h).  The last kernel puts both branches side by side in
+ * the order of tokens, without the padding.
  *
  *   cuda1   The equation, a thread for each output of either branch.
  *   cuda2   A thread for each query and head.
- *   cuda3   Lo-Fi's keys and values, which all queries of an image share, in tiles of shared
- *           memory; Hi-Fi's too, in windows of 64 tokens or more.
- *   cuda4   Hi-Fi's windows in registers: lanes hand keys and values to each other, and each
- *           number is asked for once.  In windows of 2 x 2 that is 2.5 times less, a tenth of
- *           the requests and an eighth of the sectors; it takes shuffles.  Windows of more than 16
- *           tokens stay with cuda3, and so do heads that are too wide (rows.h).
- *   cuda5   The branches on two streams: neither waits for the other.  Its counts are those of
- *           cuda4, since all that it can save is time.
+ *   cuda3   Lo-Fi's keys and values in tiles of shared memory; Hi-Fi's, too, in windows of 64 tokens or more.
+ *   cuda4   Hi-Fi's windows in registers: lanes exchange keys and values, and each number is requested once.  In
+ *           windows of 2 x 2 that is a tenth of the requests and an eighth of the sectors.  Windows of more than 16
+ *           tokens and wide heads (rows.h) use cuda3.
+ *   cuda5   The branches on two streams.  Its counts are those of cuda4; it saves time only.
  *
- * Projections are the library's throughout.
- *
- * Contract: reference/hilo.h. */
+ * All projections are the library's.  Contract: reference/hilo.h. */
 
 #include "../../reference/hilo.h"
 #include "rows.h"
 
 namespace {
 
-struct hilo_device {
-    struct device device;
+struct hilo_device : device {
     array<real> h_qkv, h_qkv_b, h_proj, h_proj_b, l_q, l_q_b, l_kv, l_kv_b, l_proj, l_proj_b;
-    array<real> x, y;           /* [B][N][C] */
     array<real> rows;           /* [B][M][C]: windows one after the other, with the padding */
     array<real> pooled;         /* [B][n][C] */
     array<real> high_qkv, high_z, high;         /* [B][M][3hd], [B][M][hd] twice */
@@ -46,7 +38,7 @@ __device__ inline int row_of(const plane_of_hilo &p, int y, int x)
 }
 
 /* x in windows, zeros where the padding is: a thread for each number of a row. */
-__global__ void in_windows(plane_of_hilo p, array<real> rows, array<const real> x, size_t count)
+__global__ void in_windows(plane_of_hilo p, array<real> rows, reals x, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / p.C;
     if (at >= count) return;
@@ -57,7 +49,7 @@ __global__ void in_windows(plane_of_hilo p, array<real> rows, array<const real> 
 }
 
 /* The mean of s^2 neighbouring rows. */
-__global__ void pool(array<real> pooled, array<const real> rows, int T, int C, size_t count)
+__global__ void pool(array<real> pooled, reals rows, int T, int C, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
@@ -80,10 +72,8 @@ __device__ inline tap_of_hilo tap_at(int i, int s, int windows)
     return {low, low + 1 < windows ? low + 1 : low, (real)(twice - low * 2 * s) / (2 * s)};
 }
 
-/* Eq. 6: the branches side by side, a thread for each output.  Lo-Fi has a row for each token,
- * or spread it is one for each window. */
-__global__ void side_by_side(plane_of_hilo p, array<real> y, array<const real> high, array<const real> low, bool spread,
-                             size_t count)
+/* Eq. 6: the branches side by side.  Lo-Fi has a row for each token, or if spread for each window. */
+__global__ void side_by_side(plane_of_hilo p, array<real> y, reals high, reals low, bool spread, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
@@ -108,107 +98,68 @@ __global__ void side_by_side(plane_of_hilo p, array<real> y, array<const real> h
 
 /* ---- the ladder --------------------------------------------------------------------- */
 
-template <int rung> void near(struct plan *plan)
+template <int rung> void near(struct hilo_device *on, const struct hilo_problem *p)
 {
-    struct hilo_device *on = (struct hilo_device *)plan->state;
-    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
-    struct device *d = &on->device;
     size_t hd = p->hd, rows = p->B * p->M;
     int T = (int)(p->s * p->s), width = (int)hd;
     rows_problem windows = {p->B * p->n, T, T, (int)(hd / p->c), (int)p->c, width, 3 * width, 3 * width, p->scale};
 
-    device_linear(d, on->high_qkv, on->rows, on->h_qkv, on->h_qkv_b, rows, p->C, 3 * hd);
-    rows_attend(d, rung, windows, on->high_z, on->high_qkv, on->high_qkv + hd, on->high_qkv + 2 * hd);
-    device_linear(d, on->high, on->high_z, on->h_proj, on->h_proj_b, rows, hd, hd);
+    device_linear(on, on->high_qkv, on->rows, on->h_qkv, on->h_qkv_b, rows, p->C, 3 * hd);
+    rows_attend(on, rung, windows, on->high_z, on->high_qkv, on->high_qkv + hd, on->high_qkv + 2 * hd);
+    device_linear(on, on->high, on->high_z, on->h_proj, on->h_proj_b, rows, hd, hd);
 }
 
-template <int rung> void far(struct plan *plan)
+template <int rung> void far(struct hilo_device *on, const struct hilo_problem *p)
 {
-    struct hilo_device *on = (struct hilo_device *)plan->state;
-    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
-    struct device *d = &on->device;
     size_t ld = p->ld, means = p->B * p->n * p->C, R = p->pooled_queries ? p->n : p->M;
     int T = (int)(p->s * p->s), width = (int)ld;
     rows_problem image = {p->B, (int)R, (int)p->n, (int)(ld / p->c), (int)p->c, width, width, 2 * width, p->scale};
 
-    LAUNCH(d, pool, device_blocks(means, 128), 128, 0, on->pooled, on->rows, T, (int)p->C, means);
-    device_linear(d, on->low_q, p->pooled_queries ? on->pooled : on->rows, on->l_q, on->l_q_b, p->B * R, p->C, ld);
-    device_linear(d, on->low_kv, on->pooled, on->l_kv, on->l_kv_b, p->B * p->n, p->C, 2 * ld);
-    rows_attend(d, rung, image, on->low_z, on->low_q, on->low_kv, on->low_kv + ld);
-    device_linear(d, on->low, on->low_z, on->l_proj, on->l_proj_b, p->B * R, ld, ld);
+    LAUNCH_EACH(on, pool, means, on->pooled, on->rows, T, (int)p->C, means);
+    device_linear(on, on->low_q, p->pooled_queries ? on->pooled : on->rows, on->l_q, on->l_q_b, p->B * R, p->C, ld);
+    device_linear(on, on->low_kv, on->pooled, on->l_kv, on->l_kv_b, p->B * p->n, p->C, 2 * ld);
+    rows_attend(on, rung, image, on->low_z, on->low_q, on->low_kv, on->low_kv + ld);
+    device_linear(on, on->low, on->low_z, on->l_proj, on->l_proj_b, p->B * R, ld, ld);
 }
 
-template <int rung> status run(struct plan *plan, real *y, const real *x)
+template <int rung> void run(struct hilo_device *on, const struct hilo_problem *p)
 {
-    struct hilo_device *on = (struct hilo_device *)plan->state;
-    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
-    struct device *d = &on->device;
     size_t count = p->B * p->N * p->C, padded = p->B * p->M * p->C;
     plane_of_hilo plane = {(int)p->H, (int)p->W, (int)p->C, (int)p->s, (int)p->windows.rows, (int)p->windows.columns,
                            (int)p->hd};
 
-    device_upload(d, on->x, x, count);
-    LAUNCH(d, in_windows, device_blocks(padded, 128), 128, 0, plane, on->rows, on->x, padded);
-    if (d->forks) device_fork(plan, far<rung>);
-    if (p->hd) near<rung>(plan);
-    if (p->ld && !d->forks) far<rung>(plan);
-    device_join(d);
-    LAUNCH(d, side_by_side, device_blocks(count, 128), 128, 0, plane, on->y, on->high, on->low,
-           p->pooled_queries, count);
-    device_download(d, y, on->y, count);
-    return device_status(d);
+    LAUNCH_EACH(on, in_windows, padded, plane, on->rows, on->x, padded);
+    if (on->forks) device_fork(on->plan, device_step<far<rung>>::take);
+    if (p->hd) near<rung>(on, p);
+    if (p->ld && !on->forks) far<rung>(on, p);
+    device_join(on);
+    LAUNCH_EACH(on, side_by_side, count, plane, on->y, on->high, on->low, p->pooled_queries, count);
 }
 
-template <int rung> status prepare(struct plan *plan)
+template <int rung> void prepare(struct hilo_device *on, const struct hilo_problem *p)
 {
-    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
-    struct hilo_device *on = (struct hilo_device *)plan->state;
     size_t B = p->B, C = p->C, M = p->M, n = p->n, hd = p->hd, ld = p->ld, R = p->pooled_queries ? n : M;
 
-    on->device.forks = rung == 5 && hd && ld;
-    device_reals(plan, &on->h_qkv, "h_qkv", 3, hd, C, 1);
-    device_reals(plan, &on->h_qkv_b, "h_qkv_b", p->h_qkv_b ? 3 : 0, hd, 1, 1);
-    device_reals(plan, &on->h_proj, "h_proj", hd, hd, 1, 1);
-    device_reals(plan, &on->h_proj_b, "h_proj_b", p->h_proj_b ? hd : 0, 1, 1, 1);
-    device_reals(plan, &on->l_q, "l_q", ld, C, 1, 1);
-    device_reals(plan, &on->l_q_b, "l_q_b", p->l_q_b ? ld : 0, 1, 1, 1);
-    device_reals(plan, &on->l_kv, "l_kv", 2, ld, C, 1);
-    device_reals(plan, &on->l_kv_b, "l_kv_b", p->l_kv_b ? 2 : 0, ld, 1, 1);
-    device_reals(plan, &on->l_proj, "l_proj", ld, ld, 1, 1);
-    device_reals(plan, &on->l_proj_b, "l_proj_b", p->l_proj_b ? ld : 0, 1, 1, 1);
-    device_reals(plan, &on->x, "x", B, p->N, C, 1);
-    device_reals(plan, &on->y, "y", B, p->N, C, 1);
-    device_reals(plan, &on->rows, "the windows one after the other", B, M, C, 1);
-    device_reals(plan, &on->pooled, "the means of the windows", ld ? B : 0, n, C, 1);
-    device_reals(plan, &on->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
-    device_reals(plan, &on->high_z, "Hi-Fi's heads side by side", B, M, hd, 1);
-    device_reals(plan, &on->high, "Hi-Fi's output", B, M, hd, 1);
-    device_reals(plan, &on->low_q, "Lo-Fi's query", B, R, ld, 1);
-    device_reals(plan, &on->low_kv, "Lo-Fi's key and value", B, n, ld, 2);
-    device_reals(plan, &on->low_z, "Lo-Fi's heads side by side", B, R, ld, 1);
-    device_reals(plan, &on->low, "Lo-Fi's output", B, R, ld, 1);
-    return room_status(&plan->room);
-}
-
-status load(struct plan *plan)
-{
-    const struct hilo_problem *p = (const struct hilo_problem *)plan->of;
-    struct hilo_device *on = (struct hilo_device *)plan->state;
-    struct device *d = &on->device;
-    size_t C = p->C, hd = p->hd, ld = p->ld;
-
-    device_place(d);
-    device_upload(d, on->h_qkv, p->h_qkv, 3 * hd * C);
-    device_upload(d, on->h_qkv_b, p->h_qkv_b, 3 * hd);
-    device_upload(d, on->h_proj, p->h_proj, hd * hd);
-    device_upload(d, on->h_proj_b, p->h_proj_b, hd);
-    device_upload(d, on->l_q, p->l_q, ld * C);
-    device_upload(d, on->l_q_b, p->l_q_b, ld);
-    device_upload(d, on->l_kv, p->l_kv, 2 * ld * C);
-    device_upload(d, on->l_kv_b, p->l_kv_b, 2 * ld);
-    device_upload(d, on->l_proj, p->l_proj, ld * ld);
-    device_upload(d, on->l_proj_b, p->l_proj_b, ld);
-    return device_status(d);
+    on->forks = rung == 5 && hd && ld;
+    device_tensor(on, &on->h_qkv, "h_qkv", &p->h_qkv, 3, hd, C);
+    device_tensor(on, &on->h_qkv_b, "h_qkv_b", &p->h_qkv_b, 3, hd);
+    device_tensor(on, &on->h_proj, "h_proj", &p->h_proj, hd, hd);
+    device_tensor(on, &on->h_proj_b, "h_proj_b", &p->h_proj_b, hd);
+    device_tensor(on, &on->l_q, "l_q", &p->l_q, ld, C);
+    device_tensor(on, &on->l_q_b, "l_q_b", &p->l_q_b, ld);
+    device_tensor(on, &on->l_kv, "l_kv", &p->l_kv, 2, ld, C);
+    device_tensor(on, &on->l_kv_b, "l_kv_b", &p->l_kv_b, 2, ld);
+    device_tensor(on, &on->l_proj, "l_proj", &p->l_proj, ld, ld);
+    device_tensor(on, &on->l_proj_b, "l_proj_b", &p->l_proj_b, ld);
+    device_reals(on, &on->rows, "the windows one after the other", B, M, C);
+    device_reals(on, &on->pooled, "the means of the windows", ld ? B : 0, n, C);
+    device_reals(on, &on->high_qkv, "Hi-Fi's query, key and value", B, M, hd, 3);
+    device_reals(on, &on->high_z, "Hi-Fi's heads side by side", B, M, hd);
+    device_reals(on, &on->high, "Hi-Fi's output", B, M, hd);
+    device_reals(on, &on->low_q, "Lo-Fi's query", B, R, ld);
+    device_reals(on, &on->low_kv, "Lo-Fi's key and value", B, n, ld, 2);
+    device_reals(on, &on->low_z, "Lo-Fi's heads side by side", B, R, ld);
+    device_reals(on, &on->low, "Lo-Fi's output", B, R, ld);
 }
 
 /* Of tokens and padding, each branch with the keys it has. */
@@ -221,13 +172,10 @@ double cost(const void *of)
     return hilo_projections(p, p->M) + (double)p->B * one;
 }
 
-void release(struct plan *plan) { device_release((struct device *)plan->state); }
-
 } // namespace
 
-extern "C" const struct form hilo_cuda1, hilo_cuda2, hilo_cuda3, hilo_cuda4, hilo_cuda5;
-const struct form hilo_cuda1 = {"cuda1", sizeof(struct hilo_device), prepare<1>, load, run<1>, release, cost};
-const struct form hilo_cuda2 = {"cuda2", sizeof(struct hilo_device), prepare<2>, load, run<2>, release, cost};
-const struct form hilo_cuda3 = {"cuda3", sizeof(struct hilo_device), prepare<3>, load, run<3>, release, cost};
-const struct form hilo_cuda4 = {"cuda4", sizeof(struct hilo_device), prepare<4>, load, run<4>, release, cost};
-const struct form hilo_cuda5 = {"cuda5", sizeof(struct hilo_device), prepare<5>, load, run<5>, release, cost};
+DEVICE_FORM(hilo_cuda1, "cuda1", hilo_device, prepare<1>, device_nothing, run<1>, cost);
+DEVICE_FORM(hilo_cuda2, "cuda2", hilo_device, prepare<2>, device_nothing, run<2>, cost);
+DEVICE_FORM(hilo_cuda3, "cuda3", hilo_device, prepare<3>, device_nothing, run<3>, cost);
+DEVICE_FORM(hilo_cuda4, "cuda4", hilo_device, prepare<4>, device_nothing, run<4>, cost);
+DEVICE_FORM(hilo_cuda5, "cuda5", hilo_device, prepare<5>, device_nothing, run<5>, cost);

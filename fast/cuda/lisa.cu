@@ -1,42 +1,32 @@
-/* lisa.cu -- LiSA on the device, one idea a rung
+/* lisa.cu -- LiSA on the device, one idea a version
  *
- *   cuda1   The equation: a thread for each output y_ik, which sums over all keys and all
- *           values for each latent.  Every channel's thread computes a_id anew.
- *   cuda2   The identity of the chapter, by the library's Fourier transforms: on a circle
- *           that is large enough, the sums over tokens are products of spectra.  Two
- *           latents at a time: product, inverse, contraction, each a launch that goes
- *           through the device's memory.
- *   cuda3   Grids stay in shared memory: one kernel takes the product on its way in,
- *           transforms there, and contracts with the query, or weighs with a, on its way
- *           out.  Between two latents nothing is written: beside the spectra of key and
- *           value only a, N D numbers, goes through the device's memory.
- *           Eq. 4 takes tiles of keys and values there, as msa's last rung does.
+ *   cuda1   The equation: a thread for each output y_ik sums over all keys and all values for each latent.  Every
+ *           channel's thread computes a_id.
+ *   cuda2   The identity of the chapter, by the library's Fourier transforms: on a large enough circle, sums over
+ *           tokens are products of spectra.  Two latents at a time: product, inverse and contraction, each a launch
+ *           that uses the device's memory.
+ *   cuda3   Grids stay in shared memory: one kernel multiplies, transforms there, and contracts with the query or
+ *           weighs with a.  Between two latents nothing is written: except for the spectra of key and value only a,
+ *           N D numbers, uses the device's memory.  Eq. 4 has tiles of keys and values there, as msa's cuda3.
  *
- * All begin by making query and key unit vectors.  Eq. 4-7 and local kernels are exact:
- * their circles are so large that nothing comes around.  A circle on which one channel
- * does not fit a block's shared memory is left to cuda2: of 227 KB, where nothing is
- * padded, 19 000 points in float and half as many in double.  So are Eq. 4's heads of more
- * than 32 channels, which do not fit the registers.
+ * All begin by normalising query and key.  Eq. 4-7 and local kernels are exact: their circles are so large that nothing
+ * wraps.  If one channel's circle does not fit a block's shared memory (of 227 KB, unpadded: 19 000 points in float,
+ * half in double), or heads of Eq. 4 have more than 32 channels, cuda3 is cuda2.
  *
- * Counts of memory accesses: tests/cuda/counts.tsv.
- *
- * Not taken: repeating the key's transform for each pair of latents would save its spectra,
- * N c numbers as the key itself, and cost half of the passes more.  Small windows would be
- * better off without circles, as on the processor (fast/tuned/lisa/local.h); no rung tells that.
+ * Not used: repeating the key's transform for each pair of latents would save its spectra, N c numbers, and cost half
+ * of the passes more.  Small windows would be faster without circles, as on the processor (fast/tuned/lisa/local.h).
  *
  * Contract: reference/lisa.h. */
 
 #include "lisa_fused.h"
-#include "lisa_library.h"
 #include "heads.h"
 
 namespace {
 
-struct lisa_device {
-    struct device_heads heads;
+struct lisa_device : device_heads {
     struct circulant circle;
     struct shared_grids grids;
-    bool shares;                /* whether rung 3 finds room in shared memory */
+    bool shares;                /* true if cuda3 fits in shared memory */
     array<real> key, value;     /* the tables; e is the value's */
     array<real> ba, bb;
     array<real> a;              /* [B][h][pairs][N][2] */
@@ -66,11 +56,10 @@ __global__ void normalise(problem_of_lisa p, array<real> qkv, size_t count)
     for (int ch = 0; ch < p.c; ch++) qkv[row + ch] /= norm;
 }
 
-/* ---- rung 1: a thread for each output ------------------------------------------------ */
+/* ---- cuda1: a thread for each output ------------------------------------------------ */
 
 /* Eq. 4: y_ik = sum_j (q_i . k_j) R_ij v_jk. */
-__global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> e,
-                                   size_t outputs)
+__global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, reals qkv, reals e, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, width = 3 * p.C;
     if (at >= outputs) return;
@@ -88,8 +77,8 @@ __global__ void each_output_of_eq4(problem_of_lisa p, array<real> y, array<const
 
 /* Eq. 5-7 and 10: y_ik = sum_d a_id (sum_n v_nk wb_ind + bb_kd), a_id = sum_c q_ic (sum_n k_nc wa_incd + ba_cd).  In
  * Eq. 10 a warp makes D (N (3 c + 2) + 2 c + 1) + 1 requests. */
-__global__ void each_output(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> wa,
-                            array<const real> wb, array<const real> ba, array<const real> bb, size_t outputs)
+__global__ void each_output(problem_of_lisa p, array<real> y, reals qkv, reals wa,
+                            reals wb, reals ba, reals bb, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, width = 3 * p.C;
     if (at >= outputs) return;
@@ -116,20 +105,105 @@ __global__ void each_output(problem_of_lisa p, array<real> y, array<const real> 
     y[at] = sum;
 }
 
+/* ---- cuda2: between the library's transforms ------------------------------------------
+ *
+ * Signals are side by side on their circles, [points][B C][re, im], as tokens are.  A kernel has a thread for each
+ * number that it writes. */
+
+/* Kernels side by side, `rows` of each pair, from the column `first` of z on. */
+__global__ void lay_kernels(problem_of_lisa p, array<real> z, reals table, int rows, int columns, int each,
+                            int kernels, int first, int width)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= (size_t)p.points * kernels) return;
+    int f = (int)(at / kernels), k = (int)(at % kernels);
+    point w = kernel_point(p, table, rows, columns, each, k % rows, k / rows, f);
+    store(z, 2 * ((size_t)f * width + first + k), both_of(w));
+}
+
+/* Keys or values on their circles, 0 elsewhere; in Eq. 4 values times channels j and j + 1 of the key. */
+__global__ void lay_tokens(problem_of_lisa p, array<real> z, reals qkv, int third, int j, size_t signals)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= signals * p.points) return;
+    size_t signal = at % signals, image = signal / p.C;
+    int channel = (int)(signal % p.C), token = circle_token(p, (int)(at / signals));
+    point laid = {0, 0};
+    if (token >= 0) {
+        size_t row = (image * p.N + token) * 3 * p.C, k = row + p.C + channel / p.c * p.c + j;
+        real x = qkv[row + third * p.C + channel];
+        laid = {x, 0};
+        if (p.tables) {
+            laid = {qkv[k] * x, 0};
+            if (j + 1 < p.c) laid.im = qkv[k + 1] * x;
+        }
+    }
+    store(z, 2 * at, both_of(laid));
+}
+
+/* G = z times `rows` kernels from `first` on, or one; plus two columns of the bias, a number at frequency 0. */
+__global__ void multiply(problem_of_lisa p, array<real> G, reals z, reals kernels, int first,
+                         int rows, int width, reals bias, int d, size_t signals)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= signals * p.points) return;
+    int ch = (int)(at % signals % p.c), head = (int)(at % signals % p.C) / p.c;
+    size_t f = at / signals;
+    int kernel = first + (rows > 1 ? ch : p.tables > 1 ? head : 0);
+    point product = point_of(load<2>(z, 2 * at)) * point_of(load<2>(kernels, 2 * (f * width + kernel)));
+    if (bias && f == 0) {
+        product.re += bias[ch * p.D + d];
+        if (d + 1 < p.D) product.im += bias[ch * p.D + d + 1];
+    }
+    store(G, 2 * at, both_of(product));
+}
+
+/* a_id, a_i,d+1 = sum_c q_ic G_ic: a thread for each token and head. */
+__global__ void contract(problem_of_lisa p, array<real> a, reals G, reals qkv, int pair, size_t count, size_t signals)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    int head = (int)(at % p.h), i = (int)(at / p.h % p.N);
+    size_t image = at / p.h / p.N, q = (image * p.N + i) * 3 * p.C + head * p.c;
+    size_t from = circle_point(p, i) * signals + image * p.C + head * p.c;
+    point sum = {0, 0};
+    for (int ch = 0; ch < p.c; ch++) {
+        real q_ic = qkv[q + ch];
+        sum = sum + q_ic * point_of(load<2>(G, 2 * (from + ch)));
+    }
+    store(a, 2 * (((image * p.h + head) * p.pairs + pair) * p.N + i), both_of(sum));
+}
+
+/* y_ik += a_id Re G_ik + a_i,d+1 Im G_ik, and in Eq. 4 two channels of the query for a. */
+__global__ void weigh(problem_of_lisa p, array<real> y, reals G, reals a, reals qkv,
+                      int pair, size_t outputs, size_t signals)
+{
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= outputs) return;
+    int channel = (int)(at % p.C), head = channel / p.c, i = (int)(at / p.C % p.N);
+    size_t image = at / p.C / p.N;
+    point by, G_ik = point_of(load<2>(G, 2 * (circle_point(p, i) * signals + image * p.C + channel)));
+    if (p.tables) {
+        size_t q = (image * p.N + i) * 3 * p.C + head * p.c + 2 * pair;
+        by = {qkv[q], 0};
+        if (2 * pair + 1 < p.c) by.im = qkv[q + 1];
+    } else {
+        by = point_of(load<2>(a, 2 * (((image * p.h + head) * p.pairs + pair) * p.N + i)));
+    }
+    real sum = by.re * G_ik.re + by.im * G_ik.im;
+    if (pair) sum += y[at];
+    y[at] = sum;
+}
+
 /* ---- the ladder ------------------------------------------------------------------------ */
 
-problem_of_lisa given(const struct plan *plan)
+problem_of_lisa given(const struct lisa_device *on, const struct lisa_problem *p)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    const struct lisa_device *on = (const struct lisa_device *)plan->state;
     const struct circulant *circle = &on->circle;
-    problem_of_lisa g = {};
-    g.N = (int)p->heads.N;
-    g.h = (int)p->heads.h;
-    g.c = (int)p->heads.c;
-    g.C = (int)p->heads.C;
-    g.D = (int)p->D;
-    g.pairs = (int)((p->equation == 4 ? p->heads.c : p->D) + 1) / 2;
+    const struct heads_problem *of = &p->heads;
+    problem_of_lisa g = {(int)of->N, (int)of->h, (int)of->c, (int)of->C, (int)p->D,
+                         (int)((p->equation == 4 ? of->c : p->D) + 1) / 2, {}, {}, {}, {}, {}, (int)circle->points,
+                         p->wraps, p->window.axes > 0, p->equation > 5 ? (int)of->c : 1, (int)p->e_columns};
     for (int a = 0; a < GRID_AXES; a++) {
         g.grid[a] = (int)p->g.size[a];
         g.window[a] = p->window.axes ? (int)p->window.size[a] : 0;
@@ -137,79 +211,64 @@ problem_of_lisa given(const struct plan *plan)
         g.circle[a] = (int)circle->size[a];
         g.reach[a] = (int)circle->reach[a];
     }
-    g.points = (int)circle->points;
-    g.wraps = p->wraps;
-    g.local = p->window.axes;
-    g.rows = p->equation > 5 ? g.c : 1;
-    g.tables = (int)p->e_columns;
     return g;
 }
 
-/* Each rung first. */
-void unit_vectors(struct plan *plan)
+/* The first step of all cores. */
+void unit_vectors(struct lisa_device *on, const struct lisa_problem *p)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    const struct heads_problem *of = &on->heads.of;
-    size_t count = of->B * of->N * 2 * of->h;
-    LAUNCH(&on->heads.device, normalise, device_blocks(count, 128), 128, 0, given(plan), on->heads.qkv, count);
+    size_t count = p->heads.B * p->heads.N * 2 * p->heads.h;
+    LAUNCH_EACH(on, normalise, count, given(on, p), on->qkv, count);
 }
 
-void heart_1(struct plan *plan)
+void core_1(struct lisa_device *on, const struct lisa_problem *p)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    const struct heads_problem *of = &on->heads.of;
-    size_t outputs = of->B * of->N * of->C;
-    unsigned blocks = device_blocks(outputs, 128);
-    problem_of_lisa p = given(plan);
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv;
+    size_t outputs = p->heads.B * p->heads.N * p->heads.C;
+    problem_of_lisa of = given(on, p);
 
-    unit_vectors(plan);
-    if (p.tables) LAUNCH(d, each_output_of_eq4, blocks, 128, 0, p, y, qkv, on->value, outputs);
-    else LAUNCH(d, each_output, blocks, 128, 0, p, y, qkv, on->key, on->value, on->ba, on->bb, outputs);
+    unit_vectors(on, p);
+    if (of.tables) LAUNCH_EACH(on, each_output_of_eq4, outputs, of, on->output, on->qkv, on->value, outputs);
+    else LAUNCH_EACH(on, each_output, outputs, of, on->output, on->qkv, on->key, on->value, on->ba, on->bb, outputs);
 }
 
 enum { KERNELS, SIGNALS };                  /* the library's two plans */
 
-/* Kernels of the key, and all kernels, as cuda2 keeps them side by side. */
+/* Kernels of the key, and all kernels, in the order of cuda2. */
 int key_kernels(const problem_of_lisa &p) { return p.tables ? 0 : p.pairs * p.rows; }
 int all_kernels(const problem_of_lisa &p) { return key_kernels(p) + (p.tables ? p.tables : p.pairs); }
 
-void heart_2(struct plan *plan)
+void core_2(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    const struct heads_problem *of = &on->heads.of;
-    problem_of_lisa p = given(plan);
-    size_t signals = of->B * of->C, outputs = signals * of->N, tokens = of->B * of->N * of->h;
+    problem_of_lisa p = given(on, problem);
+    size_t B = problem->heads.B, signals = B * p.C, outputs = signals * p.N, tokens = B * p.N * p.h;
     unsigned all = device_blocks(signals * p.points, THREADS);
     int keys = key_kernels(p), width = all_kernels(p);
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv, z = on->z, G = on->G, w = on->kernels;
+    array<real> y = on->output, qkv = on->qkv, z = on->z, G = on->G, w = on->kernels;
     enum { KEY = 1, VALUE };
 
-    unit_vectors(plan);
+    unit_vectors(on, problem);
 
     /* Step 1: a, two latents at a time. */
     if (keys) {
-        LAUNCH(d, lay_tokens, all, THREADS, 0, p, z, qkv, (int)KEY, 0, signals);
-        device_fourier(d, SIGNALS, z, false);
+        LAUNCH(on, lay_tokens, all, THREADS, 0, p, z, qkv, (int)KEY, 0, signals);
+        device_fourier(on, SIGNALS, z, false);
     }
     for (int pair = 0; keys && pair < p.pairs; pair++) {
-        LAUNCH(d, multiply, all, THREADS, 0, p, G, z, w, pair * p.rows, p.rows, width, on->ba, 2 * pair, signals);
-        device_fourier(d, SIGNALS, G, true);
-        LAUNCH(d, contract, device_blocks(tokens, 128), 128, 0, p, on->a, G, qkv, pair, tokens, signals);
+        LAUNCH(on, multiply, all, THREADS, 0, p, G, z, w, pair * p.rows, p.rows, width, on->ba, 2 * pair, signals);
+        device_fourier(on, SIGNALS, G, true);
+        LAUNCH_EACH(on, contract, tokens, p, on->a, G, qkv, pair, tokens, signals);
     }
 
     /* Step 2: y likewise; in Eq. 4 with two channels of key and query. */
     for (int pair = 0; pair < p.pairs; pair++) {
         if (!pair || p.tables) {
-            LAUNCH(d, lay_tokens, all, THREADS, 0, p, z, qkv, (int)VALUE, 2 * pair, signals);
-            device_fourier(d, SIGNALS, z, false);
+            LAUNCH(on, lay_tokens, all, THREADS, 0, p, z, qkv, (int)VALUE, 2 * pair, signals);
+            device_fourier(on, SIGNALS, z, false);
         }
         int kernel = p.tables ? 0 : keys + pair;
-        LAUNCH(d, multiply, all, THREADS, 0, p, G, z, w, kernel, 1, width, on->bb, 2 * pair, signals);
-        device_fourier(d, SIGNALS, G, true);
-        LAUNCH(d, weigh, device_blocks(outputs, 128), 128, 0, p, y, G, on->a, qkv, pair, outputs, signals);
+        LAUNCH(on, multiply, all, THREADS, 0, p, G, z, w, kernel, 1, width, on->bb, 2 * pair, signals);
+        device_fourier(on, SIGNALS, G, true);
+        LAUNCH_EACH(on, weigh, outputs, p, y, G, on->a, qkv, pair, outputs, signals);
     }
 }
 
@@ -218,87 +277,65 @@ size_t fused_bytes(const struct shared_grids *g, size_t N, int shift)
     return (2 * (size_t)g->fft.turns + ((2 * (size_t)g->fft.points + N) << shift)) * sizeof(real);
 }
 
-template <int CHANNELS> void heart_of_eq4(struct plan *plan)
+void core_3(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    const struct heads_problem *of = &on->heads.of;
-    array<real> y = device_heads_output(&on->heads), qkv = on->heads.qkv;
-    device_images(of->B, [&](size_t first, size_t images) {
-        dim3 blocks(device_blocks(of->N, 128), of->h, images);
-        size_t from = first * of->N * of->C;
-        LAUNCH(&on->heads.device, tiled<CHANNELS>, blocks, 128, 0, given(plan), y + from, qkv + 3 * from, on->value);
-    });
-}
-
-void heart_3(struct plan *plan)
-{
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    const struct heads_problem *of = &on->heads.of;
+    const struct heads_problem *of = &problem->heads;
     const struct shared_grids *g = &on->grids;
-    problem_of_lisa p = given(plan);
+    problem_of_lisa p = given(on, problem);
     size_t bytes = fused_bytes(g, of->N, g->shift);
     size_t turned = of->h * (size_t)g->groups * (2 * (size_t)p.points << g->shift);     /* reals of a key's spectra */
-    array<real> y = device_heads_output(&on->heads);
 
-    if (!on->shares) return heart_2(plan);
-    unit_vectors(plan);
-    if (p.tables) return p.c <= 16 ? heart_of_eq4<16>(plan) : heart_of_eq4<32>(plan);
+    if (!on->shares) return core_2(on, problem);
+    unit_vectors(on, problem);
     device_images(of->B, [&](size_t first, size_t images) {
         size_t from = first * of->N * of->C;
-        array<real> qkv = on->heads.qkv + 3 * from, spectra = on->spectra + 2 * first * turned;
-        array<real> a = on->a + 2 * first * of->h * p.pairs * of->N;
+        array<real> y = on->output + from, qkv = on->qkv + 3 * from;
+        dim3 queries(device_blocks(of->N, 128), of->h, images);
+        if (p.tables && p.c <= 16) LAUNCH(on, tiled<16>, queries, 128, 0, p, y, qkv, on->value);
+        else if (p.tables) LAUNCH(on, tiled<32>, queries, 128, 0, p, y, qkv, on->value);
+        if (p.tables) return;
+        array<real> spectra = on->spectra + 2 * first * turned, a = on->a + 2 * first * of->h * p.pairs * of->N;
         dim3 both(g->groups, of->h, 2 * images), pairs(p.pairs, of->h, images), groups(g->groups, of->h, images);
-        LAUNCH(d, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
-        LAUNCH(d, fused_structure, pairs, THREADS, bytes, p, *g, a, qkv, spectra, on->key_kernel, on->ba, on->turns);
-        LAUNCH(d, fused_output, groups, THREADS, bytes, p, *g, y + from, a, spectra, on->value_kernel, on->bb,
-               on->turns);
+        LAUNCH(on, token_spectra, both, THREADS, bytes, p, *g, spectra, qkv, on->turns);
+        LAUNCH(on, fused_structure, pairs, THREADS, bytes, p, *g, a, qkv, spectra, on->key_kernel, on->ba, on->turns);
+        LAUNCH(on, fused_output, groups, THREADS, bytes, p, *g, y, a, spectra, on->value_kernel, on->bb, on->turns);
     });
 }
 
 /* ---- the forms --------------------------------------------------------------------------- */
 
 /* The tables, the biases, and the circles of the library, or smooth ones. */
-void prepare_tables(struct plan *plan, bool smooth_only)
+void prepare_tables(struct lisa_device *on, const struct lisa_problem *p, bool smooth_only)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    struct lisa_device *on = (struct lisa_device *)plan->state;
     size_t entries = p->equation == 10 ? p->M : p->g.offsets, c = p->heads.c;
-    size_t columns = p->equation == 4 ? p->e_columns : p->D;
 
-    room_refuse(&plan->room, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
-    device_reals(plan, &on->key, "the key's table", p->D ? entries : 0, p->equation == 5 ? 1 : c, p->D, 1);
-    device_reals(plan, &on->value, "the value's table", entries, columns, 1, 1);
-    device_reals(plan, &on->ba, "ba", p->ba ? c : 0, p->D, 1, 1);
-    device_reals(plan, &on->bb, "bb", p->bb ? c : 0, p->D, 1, 1);
+    device_heads_prepare(on, &p->heads);
+    room_refuse(&on->plan->room, circulant_create(&on->circle, &p->g, &p->window, p->wraps, smooth_only));
+    device_tensor(on, &on->key, "the key's table", p->wa ? &p->wa : &p->ea, entries, p->equation == 5 ? 1 : c, p->D);
+    device_tensor(on, &on->value, "the value's table", p->e ? &p->e : p->wb ? &p->wb : &p->eb, entries,
+                  p->e ? p->e_columns : p->D);
+    device_tensor(on, &on->ba, "ba", &p->ba, c, p->D);
+    device_tensor(on, &on->bb, "bb", &p->bb, c, p->D);
 }
 
-status prepare_1(struct plan *plan)
-{
-    device_heads_prepare(plan);
-    prepare_tables(plan, false);
-    return room_status(&plan->room);
-}
+void prepare_1(struct lisa_device *on, const struct lisa_problem *p) { prepare_tables(on, p, false); }
 
-status prepare_2(struct plan *plan)
+void prepare_2(struct lisa_device *on, const struct lisa_problem *p)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    status s = prepare_1(plan);
-    if (s.code) return s;
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
+    prepare_tables(on, p, false);
+    if (room_status(&on->plan->room).code) return;
     size_t B = p->heads.B, points = on->circle.points;
-    problem_of_lisa g = given(plan);
-    device_reals(plan, &on->a, "the structure vectors", p->D ? B * p->heads.h : 0, g.pairs, p->heads.N, 2);
-    device_reals(plan, &on->kernels, "the spectra of the kernels", points, all_kernels(g), 2, 1);
-    device_reals(plan, &on->z, "spectra", points, B, p->heads.C, 2);
-    device_reals(plan, &on->G, "convolutions", points, B, p->heads.C, 2);
-    device_fourier_reals(plan, KERNELS, on->circle.tokens.axes, on->circle.size, all_kernels(g));
-    device_fourier_reals(plan, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
-    return room_status(&plan->room);
+    problem_of_lisa g = given(on, p);
+    device_reals(on, &on->a, "the structure vectors", p->D ? B * p->heads.h : 0, g.pairs, p->heads.N, 2);
+    device_reals(on, &on->kernels, "the spectra of the kernels", points, all_kernels(g), 2);
+    device_reals(on, &on->z, "spectra", points, B, p->heads.C, 2);
+    device_reals(on, &on->G, "convolutions", points, B, p->heads.C, 2);
+    device_fourier_reals(on, KERNELS, on->circle.tokens.axes, on->circle.size, all_kernels(g));
+    device_fourier_reals(on, SIGNALS, on->circle.tokens.axes, on->circle.size, B * p->heads.C);
 }
 
-/* Whether a problem is for rung 3, and how it lies there.  Lanes: as many channels, up to 16,
- * as leave room for two blocks on a multiprocessor, or one channel. */
+/* True if a problem suits cuda3; and its layout there.  Lanes: as many channels, up to 16, as let two blocks share a
+ * multiprocessor, or one channel. */
 bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
 {
     size_t most = device_shared_bytes(1), half = device_shared_bytes(2), N = p->heads.N;
@@ -312,85 +349,56 @@ bool finds_room(struct shared_grids *g, const struct lisa_problem *p)
     return fused_bytes(g, N, g->shift) <= most;
 }
 
-status prepare_3(struct plan *plan)
+void prepare_3(struct lisa_device *on, const struct lisa_problem *p)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    struct lisa_device *on = (struct lisa_device *)plan->state;
     struct shared_grids *g = &on->grids;
     size_t B = p->heads.B, h = p->heads.h;
 
     on->shares = finds_room(g, p);
-    if (!on->shares) return prepare_2(plan);
-    device_heads_prepare(plan);
-    prepare_tables(plan, p->equation != 4);
-    if (p->equation == 4) return room_status(&plan->room);
+    if (!on->shares) return prepare_2(on, p);
+    prepare_tables(on, p, p->equation != 4);
+    if (p->equation == 4) return;
     size_t lanes = (size_t)1 << g->shift, pairs = (p->D + 1) / 2, points = on->circle.points;
     bool one_for_all = p->equation == 5;
-    device_reals(plan, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
-    device_reals(plan, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups,
-                 points, one_for_all ? 2 : 2 * lanes);
-    device_reals(plan, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2, 1);
-    device_reals(plan, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
-    device_reals(plan, &on->turns, "turns", g->fft.turns, 2, 1, 1);
-    return room_status(&plan->room);
+    device_reals(on, &on->a, "the structure vectors", B * h, pairs, p->heads.N, 2);
+    device_reals(on, &on->key_kernel, "the spectra of the key's kernels", pairs, one_for_all ? 1 : g->groups, points,
+                 one_for_all ? 2 : 2 * lanes);
+    device_reals(on, &on->value_kernel, "the spectra of the value's kernels", pairs, points, 2);
+    device_reals(on, &on->spectra, "the spectra of key and value", 2 * B * h, g->groups, points, 2 * lanes);
+    device_reals(on, &on->turns, "turns", g->fft.turns, 2);
 }
 
-status load_1(struct plan *plan)
+void load_2(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    const struct lisa_problem *p = (const struct lisa_problem *)plan->of;
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
-    size_t entries = p->equation == 10 ? p->M : p->g.offsets, rows = p->equation == 5 ? 1 : p->heads.c;
-    const real *key = p->wa ? p->wa : p->ea, *value = p->e ? p->e : p->wb ? p->wb : p->eb;
-
-    device_heads_load(plan);
-    device_upload(d, on->key, key, entries * rows * p->D);
-    device_upload(d, on->value, value, entries * (p->e ? p->e_columns : p->D));
-    device_upload(d, on->ba, p->ba, p->heads.c * p->D);
-    device_upload(d, on->bb, p->bb, p->heads.c * p->D);
-    return device_status(d);
-}
-
-status load_2(struct plan *plan)
-{
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
     const struct circulant *circle = &on->circle;
-    problem_of_lisa p = given(plan);
+    problem_of_lisa p = given(on, problem);
     int keys = key_kernels(p), width = all_kernels(p), values = width - keys;
-    status s = load_1(plan);
-    if (s.code) return s;
 
-    device_fourier_load(d, KERNELS, on->kernels, circle->tokens.axes, circle->size, width);
-    device_fourier_load(d, SIGNALS, on->z, circle->tokens.axes, circle->size, on->heads.of.B * on->heads.of.C);
+    device_fourier_load(on, KERNELS, on->kernels, circle->tokens.axes, circle->size, width);
+    device_fourier_load(on, SIGNALS, on->z, circle->tokens.axes, circle->size, problem->heads.B * problem->heads.C);
     unsigned blocks = device_blocks((size_t)p.points * keys, THREADS);
-    if (keys) LAUNCH(d, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->key, p.rows, p.D, 2, keys, 0, width);
+    if (keys) LAUNCH(on, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->key, p.rows, p.D, 2, keys, 0, width);
     blocks = device_blocks((size_t)p.points * values, THREADS);
     int columns = p.tables ? p.tables : p.D, each = p.tables ? 1 : 2;
-    LAUNCH(d, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->value, 1, columns, each, values, keys, width);
-    device_fourier(d, KERNELS, on->kernels, false);
-    return device_status(d);
+    LAUNCH(on, lay_kernels, blocks, THREADS, 0, p, on->kernels, on->value, 1, columns, each, values, keys, width);
+    device_fourier(on, KERNELS, on->kernels, false);
 }
 
-status load_3(struct plan *plan)
+void load_3(struct lisa_device *on, const struct lisa_problem *problem)
 {
-    struct lisa_device *on = (struct lisa_device *)plan->state;
-    struct device *d = &on->heads.device;
     const struct shared_grids *g = &on->grids;
-    problem_of_lisa p = given(plan);
-    if (!on->shares) return load_2(plan);
-    status s = load_1(plan);
-    if (s.code || p.tables) return s;
+    problem_of_lisa p = given(on, problem);
+    if (!on->shares) return load_2(on, problem);
+    if (p.tables) return;
 
     for (int a = 0, table = 0; a < GRID_AXES; table += p.circle[a++])
-        LAUNCH(d, shared_fft_turns, device_blocks(p.circle[a], 128), 128, 0, on->turns, table, p.circle[a]);
+        LAUNCH_EACH(on, shared_fft_turns, p.circle[a], on->turns, table, p.circle[a]);
     bool one_for_all = p.rows == 1;
     int shift = one_for_all ? 0 : g->shift;
     dim3 keys(one_for_all ? 1 : g->groups, p.pairs), values(1, p.pairs);
     size_t bytes = fused_bytes(g, p.N, shift), bytes_of_one = fused_bytes(g, p.N, 0);
-    LAUNCH(d, kernel_spectra, keys, THREADS, bytes, p, *g, shift, on->key_kernel, on->key, p.rows, on->turns);
-    LAUNCH(d, kernel_spectra, values, THREADS, bytes_of_one, p, *g, 0, on->value_kernel, on->value, 1, on->turns);
-    return device_status(d);
+    LAUNCH(on, kernel_spectra, keys, THREADS, bytes, p, *g, shift, on->key_kernel, on->key, p.rows, on->turns);
+    LAUNCH(on, kernel_spectra, values, THREADS, bytes_of_one, p, *g, 0, on->value_kernel, on->value, 1, on->turns);
 }
 
 double cost_1(const void *of)
@@ -417,6 +425,6 @@ double cost_3(const void *of)
 
 } // namespace
 
-RUNG(lisa_cuda1, "cuda1", lisa_device, prepare_1, load_1, heart_1, cost_1);
-RUNG(lisa_cuda2, "cuda2", lisa_device, prepare_2, load_2, heart_2, cost_2);
-RUNG(lisa_cuda3, "cuda3", lisa_device, prepare_3, load_3, heart_3, cost_3);
+RUNG(lisa_cuda1, "cuda1", lisa_device, prepare_1, device_nothing, core_1, cost_1);
+RUNG(lisa_cuda2, "cuda2", lisa_device, prepare_2, load_2, core_2, cost_2);
+RUNG(lisa_cuda3, "cuda3", lisa_device, prepare_3, load_3, core_3, cost_3);

@@ -1,20 +1,111 @@
-/* lisa_fused.h -- LiSA's third rung: product, transform and contraction in one kernel
+/* lisa_fused.h -- what LiSA's kernels are given, and its cuda3: product, transform and contraction in one kernel
  *
- * A block holds the circles of a few channels of one head in shared memory.  See lisa.cu,
- * and shared_fft.h for the transform. */
+ * A block holds the circles of a few channels of one head in shared memory.  See lisa.cu, and shared_fft.h for the
+ * transform.  Offsets and circles are those of fast/tuned/lisa/circulant.h. */
 
 #ifndef TWICETOLD_FAST_CUDA_LISA_FUSED_H
 #define TWICETOLD_FAST_CUDA_LISA_FUSED_H
 
-#include "lisa.h"
+#include "../tuned/lisa/circulant.h"
 #include "shared_fft.h"
+
+/* Parameters of every kernel. */
+struct problem_of_lisa {
+    int N, h, c, C, D, pairs;
+    int grid[GRID_AXES], window[GRID_AXES], entries[GRID_AXES];     /* of the tokens; of a local kernel; of a table */
+    int circle[GRID_AXES], reach[GRID_AXES], points;
+    bool wraps, local;
+    int rows;                   /* of the key's table: c, or 1 that all channels share */
+    int tables;                 /* columns of Eq. 4's table, 0 for the other equations */
+};
+
+/* ---- where tables are read ---------------------------------------------------------- */
+
+/* The entry on an axis for the offset i - n; below 0 where there is none. */
+__device__ inline int axis_entry(const problem_of_lisa &p, int axis, int offset)
+{
+    if (p.wraps) return offset < 0 ? offset + p.grid[axis] : offset;
+    if (!p.local) return p.grid[axis] - 1 - offset;
+    int entry = offset + p.window[axis] / 2;
+    return entry < p.window[axis] ? entry : -1;
+}
+
+/* That of two tokens. */
+__device__ inline int pair_entry(const problem_of_lisa &p, int i, int n)
+{
+    int entry = 0, place = 1;
+    for (int a = GRID_AXES - 1; a >= 0; a--) {
+        int one = axis_entry(p, a, i % p.grid[a] - n % p.grid[a]);
+        if (one < 0) return -1;
+        entry += place * one;
+        place *= p.entries[a];
+        i /= p.grid[a];
+        n /= p.grid[a];
+    }
+    return entry;
+}
+
+/* That of a point of the circle (circulant.h), and the token that lies there. */
+__device__ inline int circle_entry(const problem_of_lisa &p, int point)
+{
+    int entry = 0, place = 1;
+    for (int a = GRID_AXES - 1; a >= 0; a--) {
+        int at = point % p.circle[a];
+        if (at > p.reach[a]) at -= p.circle[a];
+        if (at < -p.reach[a]) return -1;
+        int one = axis_entry(p, a, at);
+        if (one < 0) return -1;
+        entry += place * one;
+        place *= p.entries[a];
+        point /= p.circle[a];
+    }
+    return entry;
+}
+
+__device__ inline int circle_token(const problem_of_lisa &p, int point)
+{
+    int token = 0, place = 1;
+    for (int a = GRID_AXES - 1; a >= 0; a--) {
+        int at = point % p.circle[a];
+        if (at >= p.grid[a]) return -1;
+        token += place * at;
+        place *= p.grid[a];
+        point /= p.circle[a];
+    }
+    return token;
+}
+
+__device__ inline int circle_point(const problem_of_lisa &p, int token)
+{
+    int point = 0, place = 1;
+    for (int a = GRID_AXES - 1; a >= 0; a--) {
+        point += place * (token % p.grid[a]);
+        place *= p.circle[a];
+        token /= p.grid[a];
+    }
+    return point;
+}
+
+/* A kernel at a point of its circle: two columns of its table as [re, im], over the number of points; Eq. 4's alone. */
+__device__ inline point kernel_point(const problem_of_lisa &p, reals table, int rows, int columns, int each,
+                                     int row, int pair, int point_of_circle)
+{
+    int entry = circle_entry(p, point_of_circle), column = pair * each;
+    if (entry < 0 || row >= rows) return {0, 0};
+    size_t at = ((size_t)entry * rows + row) * columns + column;
+    real share = 1 / (real)p.points, re = table[at], im = 0;
+    if (each == 2 && column + 1 < columns) im = table[at + 1];
+    return share * point{re, im};
+}
+
+/* ---- kernels ----------------------------------------------------------------------- */
 
 /* What they are given beside the problem: lanes, a power of two, are channels of one head. */
 struct shared_grids { struct shared_fft fft; int shift, groups; };
 
 /* The spectra of kernels: blocks of (group of rows, pair). */
 __global__ void kernel_spectra(problem_of_lisa p, shared_grids g, int shift, array<real> spectra,
-                               array<const real> table, int rows, array<const real> turns)
+                               reals table, int rows, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns;
@@ -32,8 +123,7 @@ __global__ void kernel_spectra(problem_of_lisa p, shared_grids g, int shift, arr
 }
 
 /* The spectra of keys and values: blocks of (group of channels, head, 2 image + which). */
-__global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spectra, array<const real> qkv,
-                              array<const real> turns)
+__global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spectra, reals qkv, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns;
@@ -53,11 +143,10 @@ __global__ void token_spectra(problem_of_lisa p, shared_grids g, array<real> spe
     for (int e = threadIdx.x; e < numbers; e += blockDim.x) store(spectra, 2 * (to + e), load<2>(grid, 2 * e));
 }
 
-/* A group's spectra times a kernel's, transformed back: the grid holds the convolutions
- * of its lanes with two latents, the bias on them.  Barriers before and behind. */
+/* Convolutions of a group with two latents, and their bias, in the grid.  Begins and ends with a barrier. */
 __device__ inline void convolve(const problem_of_lisa &p, const shared_grids &g, shared<real> grid,
-                                shared<const real> turns, array<const real> spectra, array<const real> kernel,
-                                bool one_for_all, array<const real> bias, int group, int pair)
+                                shared<const real> turns, reals spectra, reals kernel,
+                                bool one_for_all, reals bias, int group, int pair)
 {
     for (int e = threadIdx.x; e < p.points << g.shift; e += blockDim.x) {
         point z = point_of(load<2>(spectra, 2 * e)) * point_of(load<2>(kernel, 2 * (one_for_all ? e >> g.shift : e)));
@@ -73,9 +162,8 @@ __device__ inline void convolve(const problem_of_lisa &p, const shared_grids &g,
 }
 
 /* a of two latents of a head: blocks of (pair, head, image). */
-__global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a, array<const real> qkv,
-                                array<const real> spectra, array<const real> kernels, array<const real> ba,
-                                array<const real> turns)
+__global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a, reals qkv, reals spectra,
+                                reals kernels, reals ba, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns;
@@ -91,8 +179,7 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
         convolve(p, g, grid, room, spectra + 2 * (key + group * numbers),
                  kernels + 2 * (kernel + (one_for_all ? 0 : group * numbers)), one_for_all, ba, group, pair);
 
-        /* Step 2: their products with the query, summed over the lanes.  All threads of a
-         * warp meet here, with a token or without. */
+        /* Step 2: their products with the query, summed over the lanes; all threads of a warp take part. */
         for (int first = 0; first < p.N << g.shift; first += blockDim.x) {
             int e = first + threadIdx.x, i = e >> g.shift, ch = group * lanes + (e & (lanes - 1));
             point sum = {0, 0};
@@ -113,11 +200,9 @@ __global__ void fused_structure(problem_of_lisa p, shared_grids g, array<real> a
     }
 }
 
-/* y of a group of channels: blocks of (group, head, image), which take all latents, two at a time, and keep the sums
- * next to the grid: spectra, kernels and a are read once, y is written once, and nothing else. */
-__global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, array<const real> a,
-                             array<const real> spectra, array<const real> kernels, array<const real> bb,
-                             array<const real> turns)
+/* y of a group of channels: blocks of (group, head, image) keep the sums of all latents next to the grid. */
+__global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, reals a, reals spectra, reals kernels,
+                             reals bb, reals turns)
 {
     DYNAMIC_SHARED(real, room);
     shared<real> grid = room + 2 * g.fft.turns, sums = grid + (2 * p.points << g.shift);
@@ -149,10 +234,9 @@ __global__ void fused_output(problem_of_lisa p, shared_grids g, array<real> y, a
     }
 }
 
-/* Eq. 4, a thread for each query, with keys and values in tiles: blocks of (queries, head, image), which make 2 N c /
- * 32 requests for keys and values; a warp makes N more for the RPE and 2 c for q and y. */
+/* Eq. 4, a thread for each query, keys and values in tiles: blocks of (queries, head, image). */
 template <int CHANNELS>
-__global__ void tiled(problem_of_lisa p, array<real> y, array<const real> qkv, array<const real> e)
+__global__ void tiled(problem_of_lisa p, array<real> y, reals qkv, reals e)
 {
     constexpr int TILE = 32;
     SHARED(real, k, TILE * CHANNELS);

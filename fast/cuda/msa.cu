@@ -1,46 +1,36 @@
-/* msa.cu -- self-attention on the device, one idea a rung
+/* msa.cu -- self-attention on the device, one idea a version
  *
- *   cuda1   The equation: a thread for each output y_ic, which goes over all keys twice, for
- *           the largest score, and for the weights and the mean of the values.  Neighbouring
- *           threads are neighbouring channels: they ask for the same keys, and each computes
- *           every score anew.
- *   cuda2   A thread for each query.  Its scores are computed once: the softmax runs along,
- *           and shrinks what it has gathered when a larger score comes.  q_i and the mean
- *           stay in registers.
- *   cuda3   The threads of a block take keys and values a tile at a time into shared
- *           memory: each is read from the device once for BLOCK queries, not once for each.
- *   cuda4   Eight threads share four queries, and each has four of their keys at a time: what
- *           it takes from shared memory, four channels in an access, meets four others in
- *           registers.  For four channels a warp reads q in 4 x 2 cycles of shared memory and k
- *           in 4 x 4 (requests.h): 24 cycles for 64 products a lane, where cuda3 takes 64.
- *           Of four keys it reads weights and 4 GROUPS values a lane in the same way.  The
- *           128 float lanes of a multiprocessor make those 64 products in 16 cycles, so that
- *           shared memory bounds cuda4 too.  Scores pass to those who gather values through
- *           shared memory of their own warp.
+ *   cuda1   The equation: a thread for each output y_ic goes over all keys twice, for the largest score and for the
+ *           weights and the mean of the values.  Neighbouring threads are neighbouring channels: they request the same
+ *           keys, and each computes every score anew.
+ *   cuda2   A thread for each query computes its scores once.  With an online softmax, a larger score shrinks the sums.
+ *           q_i and the mean stay in registers.
+ *   cuda3   The threads of a block copy keys and values to shared memory tile by tile: each is read from the device
+ *           once for BLOCK queries.
+ *   cuda4   Eight threads share four queries, and each has four of their keys at a time: four channels from shared
+ *           memory meet four others in registers.  For four channels a warp reads q in 4 x 2 cycles and k in 4 x 4
+ *           (requests.h): 24 cycles for 64 products a lane, against 64 in cuda3.  The 128 float lanes of a
+ *           multiprocessor need 16 cycles for them, so shared memory still limits.  Scores reach the threads that sum
+ *           values through shared memory of their own warp.
  *
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h): cuda4's tiles, and a warp for 16 queries.  Scores and means
- *           are products of 16 x 8 x 8 or 16 x 8 x 16 in one instruction, whose factors q, k, v
- *           and the weights are rounded to 11 digits or 8; sums are float.  Weights stay in
- *           registers from one product to the next.  On 8 x 8 tokens, 2 heads of 16 channels,
- *           256 instructions, or 128; they take 704 cycles of shared memory, or 384, where cuda4
- *           takes 5248.  What failed: heads of more than 16 channels ask for each sector of
- *           y twice, since a lane has eight channels side by side and stores four at a time.
+ *           Tensor cores (tensor.h) with cuda4's tiles, a warp for 16 queries.  Scores and means are products of
+ *           16 x 8 x 8 or 16 x 8 x 16 in one instruction; q, k, v and the weights have 11 digits or 8, sums are float.
+ *           Weights stay in registers.  On 8 x 8 tokens, 2 heads of 16 channels: 256 instructions or 128, and 704
+ *           cycles of shared memory or 384, against 5248 in cuda4.  Heads of more than 16 channels request each sector
+ *           of y twice, since a lane has eight neighbouring channels and stores four at a time.
  *
- * Plain float is what cuda means: the last two are taken only by their names, and are not
- * there in double.  The projections around them stay plain.
+ * The last two must be requested by name and do not exist in double.  Projections are plain float.
  *
- * All rungs know windows, shifted windows and the ghost head, whose weights differ by
- * channel: there cuda4 is cuda3, whose ghosts of more than 32 channels a head spill some
- * registers.  Heads of more than 64 channels take rung 1; where queries, keys, values and
- * scores do not fit in 48 KB (in double, beyond 28 channels) cuda4 is cuda3.  With a ghost
- * head, or beyond 64 channels, cuda-tf32 and cuda-bf16 are cuda4.
+ * All versions have windows, shifted windows and the ghost head, whose weights differ by channel.  Heads of more than
+ * 64 channels use cuda1.  With a ghost head, or if queries, keys, values and scores exceed 48 KB (in double, beyond 28
+ * channels), cuda4 is cuda3.  With a ghost head, or beyond 64 channels, cuda-tf32 and cuda-bf16 are cuda4.
  *
  * Contract: reference/msa.h. */
 
 #include "../../reference/msa.h"
+#include "../../reference/runtime/windows.h"
 #include "heads.h"
-#include "meeting.h"
 #include "online.h"
 #ifndef TWICETOLD_DOUBLE
 #include "tensor.h"
@@ -48,14 +38,80 @@
 
 namespace {
 
-struct msa_device {
-    struct device_heads heads;
+/* ---- which tokens meet: windows of a grid, and offsets in it (reference/runtime/windows.h, grid.h) ---- */
+
+struct meeting {
+    int tokens, windows, entries;       /* of the grid; of them; of one window */
+    int edge, across;                   /* of a window, 0 for the whole grid; windows in a row */
+    int rows, columns;                  /* the last two axes of the grid */
+    int middle;                         /* of the offset table: the entry of an offset of 0 */
+    int shift;                          /* of the windows, 0 where they are not shifted */
+};
+
+struct meeting meeting_of(const struct windows *w)
+{
+    const grid *g = &w->tokens;
+    struct meeting m = {(int)g->tokens, (int)w->count, (int)w->entries, (int)w->edge, (int)w->columns, 1, 1,
+                        (int)(g->offsets / 2), (int)w->shift};
+    if (g->axes > 1) m.rows = (int)g->size[g->axes - 2];
+    m.columns = (int)g->size[g->axes - 1];
+    return m;
+}
+
+/* The token at an entry of a window; shifted windows are cut from the rolled plane. */
+__device__ inline int meeting_token(const struct meeting &m, int window, int entry)
+{
+    if (!m.edge) return entry;
+    int y = window / m.across * m.edge + entry / m.edge, x = window % m.across * m.edge + entry % m.edge;
+    if (m.shift) {
+        y = (y + m.shift) % m.rows;
+        x = (x + m.shift) % m.columns;
+    }
+    return y * m.columns + x;
+}
+
+/* The window that a token lies in, and its entry there. */
+__device__ inline int meeting_window(const struct meeting &m, int token)
+{
+    if (!m.edge) return 0;
+    int y = (token / m.columns + m.rows - m.shift) % m.rows, x = (token % m.columns + m.columns - m.shift) % m.columns;
+    return y / m.edge * m.across + x / m.edge;
+}
+
+__device__ inline int meeting_entry(const struct meeting &m, int token)
+{
+    if (!m.edge) return token;
+    int y = (token / m.columns + m.rows - m.shift) % m.rows, x = (token % m.columns + m.columns - m.shift) % m.columns;
+    return y % m.edge * m.edge + x % m.edge;
+}
+
+/* The side of the seam that an entry lies on: those of different sides do not meet. */
+__device__ inline int meeting_side(const struct meeting &m, int window, int entry)
+{
+    if (!m.shift) return 0;
+    bool last_row = window / m.across == m.windows / m.across - 1, last_column = window % m.across == m.across - 1;
+    bool below = last_row && entry / m.edge >= m.edge - m.shift;
+    bool beside = last_column && entry % m.edge >= m.edge - m.shift;
+    return 2 * below + beside;
+}
+
+/* The entry of query i and key j in the offset table: offsets of an axis of n points have 2n - 1 places. */
+__device__ inline int meeting_offset(const struct meeting &m, int i, int j)
+{
+    int plane = m.rows * m.columns;
+    int t = j / plane - i / plane, y = j % plane / m.columns - i % plane / m.columns, x = j % m.columns - i % m.columns;
+    return m.middle + (t * (2 * m.rows - 1) + y) * (2 * m.columns - 1) + x;
+}
+
+/* ---- what kernels are given ------------------------------------------------------- */
+
+struct msa_device : device_heads {
     array<real> rpe;
     struct ghost ghost;                 /* its matrices on the host, while they are loaded */
     array<real> factor, summand;        /* [C][P], there with a ghost head */
 };
 
-/* What every rung's kernel is given. */
+/* Parameters of every kernel. */
 struct problem_of_msa {
     struct meeting meet;
     int h, c, width;            /* width: of a row of query, key and value */
@@ -69,7 +125,7 @@ constexpr int BLOCK = 64;       /* queries of a block */
 
 /* Eq. 8's matrices, which are not there without a ghost head. */
 struct ghost_arrays {
-    array<const real> factor, summand;
+    reals factor, summand;
 };
 
 /* The nth channel whose values are under the weights of a head. */
@@ -78,13 +134,12 @@ __device__ inline int channel_of(const problem_of_msa &p, int head, int n)
     return p.own_channels ? head * p.c + n : head + n * p.h;
 }
 
-__device__ inline real bias(const problem_of_msa &p, array<const real> rpe, int i, int j, int head)
+__device__ inline real bias(const problem_of_msa &p, reals rpe, int i, int j, int head)
 {
     return rpe[(size_t)meeting_offset(p.meet, i, j) * p.tables + (p.tables > 1 ? head : 0)];
 }
 
-__device__ inline real score(const problem_of_msa &p, array<const real> qkv, array<const real> rpe, size_t q, size_t k,
-                             int i, int j, int head)
+__device__ inline real score(const problem_of_msa &p, reals qkv, reals rpe, size_t q, size_t k, int i, int j, int head)
 {
     real sum = 0;
     for (int d = 0; d < p.c; d++) sum += qkv[q + d] * qkv[k + d];
@@ -93,10 +148,9 @@ __device__ inline real score(const problem_of_msa &p, array<const real> qkv, arr
     return sum;
 }
 
-/* ---- rung 1: a thread for each output ------------------------------------------ */
+/* ---- cuda1: a thread for each output ------------------------------------------ */
 
-__global__ void each_output(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
-                            ghost_arrays ghost, size_t outputs)
+__global__ void each_output(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -114,8 +168,7 @@ __global__ void each_output(problem_of_msa p, array<real> y, array<const real> q
         top = fmax(top, score(p, qkv, rpe, q, (image + j) * p.width + C + head * p.c, i, j, head));
     }
 
-    /* Step 2: the weights' sum, and the values under them; with a ghost head those under
-     * its factors, and those under its summands, which no softmax has seen. */
+    /* Step 2: the weights' sum, and the values' under them; a ghost head's summands have no softmax. */
     real sum = 0, mean = 0, plain = 0;
     for (int e = 0; e < p.meet.entries; e++) {
         int j = meeting_token(p.meet, window, e);
@@ -135,11 +188,9 @@ __global__ void each_output(problem_of_msa p, array<real> y, array<const real> q
     y[at] = mean / sum + plain;
 }
 
-/* ---- rung 2: a thread for each query --------------------------------------------- */
+/* ---- cuda2: a thread for each query --------------------------------------------- */
 
-/* The query of a thread: blocks of queries of one window of one head of one image, the
- * window and the block on the grid's first axis, the head on its second, the image, of
- * those of this launch, on its third. */
+/* The query of a thread: the grid's axes are (window, block of queries), head, and image of this launch. */
 struct query_of_thread {
     bool there;                 /* all threads fetch tiles, and some have no query */
     int i, window, side, head;
@@ -195,8 +246,7 @@ __device__ inline void write(array<real> y, const gathered<CHANNELS> &g, const g
 }
 
 template <int CHANNELS, bool GHOST>
-__global__ void each_query(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
-                           ghost_arrays ghost)
+__global__ void each_query(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
     query_of_thread own = own_query(p);
     if (!own.there) return;
@@ -221,13 +271,11 @@ __global__ void each_query(problem_of_msa p, array<real> y, array<const real> qk
     write(y, g, plain, p, own);
 }
 
-/* ---- rung 3: keys and values in tiles --------------------------------------------- */
+/* ---- cuda3: keys and values in tiles --------------------------------------------- */
 
-/* A block asks the device for each key and value once, 2 N c numbers of a head. A warp reads a word of shared memory in
- * one cycle for each of its 2 N c products. */
+/* A block requests 2 N c numbers of a head once; a warp reads 2 N c words of shared memory in as many cycles. */
 template <int CHANNELS, bool GHOST>
-__global__ void tiled(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe,
-                      ghost_arrays ghost)
+__global__ void tiled(problem_of_msa p, array<real> y, reals qkv, reals rpe, ghost_arrays ghost)
 {
     constexpr int TILE = 32;
     SHARED(real, k, TILE * CHANNELS);
@@ -266,7 +314,7 @@ __global__ void tiled(problem_of_msa p, array<real> y, array<const real> qkv, ar
     if (own.there) write(y, g, plain, p, own);
 }
 
-/* ---- rung 4: four queries and four keys a thread ------------------------------------ */
+/* ---- cuda4: four queries and four keys a thread ------------------------------------ */
 
 constexpr int THREADS = 128;            /* 16 groups of eight */
 constexpr int SHARE = 4;                /* queries of a group, 16 apart; keys of a thread, 8 apart */
@@ -286,10 +334,9 @@ inline size_t blocked_reals(int c)
     return (size_t)(BLOCK + 2 * KEYS) * blocked_pitch(c) + BLOCK * WEIGHTS;
 }
 
-/* Rows of entries first ... first + rows - 1 of a window, `column` of their query, key and
- * value, times a scale; zeros where there is no entry or no channel. */
+/* A window's entries from `first` on, `column` of their q, k and v, times a scale; zeros where there is none. */
 template <int W>
-__device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_msa &p, array<const real> qkv,
+__device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_msa &p, reals qkv,
                                   size_t image, int window, int first, int rows, int column, real scale)
 {
     int wide = (p.c + 3) / 4 * 4;
@@ -306,7 +353,7 @@ __device__ inline void fetch_rows(shared<real> to, int pitch, const problem_of_m
 /* GROUPS: of 32 channels, four of each for every thread of eight.  For four channels, a lane loads four
  * queries (2 cycles each: neighbours share them) and four keys (4 cycles each), and makes 64 products. */
 template <int GROUPS>
-__global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const real> qkv, array<const real> rpe)
+__global__ void blocked(problem_of_msa p, int pitch, array<real> y, reals qkv, reals rpe)
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> q = memory, k = q + BLOCK * pitch, v = k + KEYS * pitch, weights = v + KEYS * pitch;
@@ -341,8 +388,7 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const 
                     for (int l = 0; l < 4; l++) score[r][n] += queries[r][l] * keys[n][l];
         }
 
-        /* Step 2: the largest of a query's scores, and its weights; none for a key that it
-         * does not meet. */
+        /* Step 2: the largest of a query's scores, and its weights; 0 for a key that it does not meet. */
         UNROLL for (int r = 0; r < SHARE; r++) {
             int e = block + down + 16 * r, side = meeting_side(p.meet, window, e);
             real most = top[r];
@@ -403,11 +449,10 @@ __global__ void blocked(problem_of_msa p, int pitch, array<real> y, array<const 
 #ifndef TWICETOLD_DOUBLE
 /* ---- on tensor cores ----------------------------------------------------------------- */
 
-/* Entries first ... first + KEYS - 1 of a window: their keys in words along the channels, and
- * their values in words across as many entries as share one; zeros where there is none. */
+/* KEYS entries of a window in words: keys along channels, values across entries; zeros where there is none. */
 template <class P, int CHANNELS>
 __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const problem_of_msa &p,
-                                   array<const real> qkv, size_t image, int window, int first, int channel)
+                                   reals qkv, size_t image, int window, int first, int channel)
 {
     constexpr int EACH = P::EACH, FOURS = CHANNELS / 4;
     int C = p.h * p.c;
@@ -428,10 +473,9 @@ __device__ inline void fetch_words(shared<uint32_t> k, shared<uint32_t> v, const
     }
 }
 
-/* An instruction makes 16 x 8 x 8 products in TF32 and 16 x 8 x 16 in BF16.  The device is asked for each sector once,
- * as by `blocked`, and weights do not pass through shared memory. */
+/* The device is asked for each sector once, as by `blocked`; weights do not use shared memory. */
 template <class P, int CHANNELS>
-__global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const real> qkv, array<const real> rpe)
+__global__ void on_tensor_cores(problem_of_msa p, array<real> y, reals qkv, reals rpe)
 {
 #if TENSOR_CORES
     SHARED(uint32_t, k, (KEYS * pitches<P, CHANNELS>::key));
@@ -482,113 +526,93 @@ __global__ void on_tensor_cores(problem_of_msa p, array<real> y, array<const rea
 
 /* ---- the ladder -------------------------------------------------------------------- */
 
-problem_of_msa given(const struct plan *plan)
+problem_of_msa given(const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
     return {meeting_of(&p->windows), (int)p->heads.h, (int)p->c, 3 * (int)p->heads.C, p->rpe ? (int)p->rpe_columns : 0,
             (int)p->windows.tokens.offsets, !p->ghost.add || p->ghost.by_block, p->scale};
 }
 
-void heart_1(struct plan *plan)
+void core_1(struct msa_device *on, const struct msa_problem *p)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH(&on->heads.device, each_output, device_blocks(outputs, 128), 128, 0, given(plan),
-           device_heads_output(&on->heads), on->heads.qkv, on->rpe, ghost_arrays{on->factor, on->summand}, outputs);
+    LAUNCH_EACH(on, each_output, outputs, given(p), on->output, on->qkv, on->rpe, ghost_arrays{on->factor, on->summand},
+                outputs);
 }
 
 /* Calls launch(blocks, y, qkv) for images that one launch takes. */
-template <class F> void in_launches(struct plan *plan, F launch)
+template <class F> void in_launches(struct msa_device *on, const struct msa_problem *p, F launch)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
     size_t across = p->windows.count * device_blocks(p->windows.entries, BLOCK), image = p->heads.N * p->heads.C;
-    array<real> y = device_heads_output(&on->heads);
-    array<const real> qkv = on->heads.qkv;
     device_images(p->heads.B, [&](size_t first, size_t images) {
-        launch(dim3(across, p->heads.h, images), y + first * image, qkv + 3 * first * image);
+        launch(dim3(across, p->heads.h, images), on->output + first * image, on->qkv + 3 * first * image);
     });
 }
 
-/* Registers are counted when the kernel is compiled: heads of up to so many channels. */
-template <int CHANNELS, bool GHOST> void heart_of(struct plan *plan, int rung)
+/* Registers are counted when the kernel is compiled: heads of up to CHANNELS channels. */
+template <int CHANNELS, bool GHOST> void core_of(struct msa_device *on, const struct msa_problem *p, int rung)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    problem_of_msa of = given(plan);
+    problem_of_msa of = given(p);
     ghost_arrays ghost = {on->factor, on->summand};
-    struct device *d = &on->heads.device;
-    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (rung == 2) LAUNCH(d, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
-        else LAUNCH(d, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
+    in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
+        if (rung == 2) LAUNCH(on, (each_query<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
+        else LAUNCH(on, (tiled<CHANNELS, GHOST>), blocks, BLOCK, 0, of, y, qkv, on->rpe, ghost);
     });
 }
 
-template <int CHANNELS> void heart_of_width(struct plan *plan, int rung)
+template <int CHANNELS> void core_of_width(struct msa_device *on, const struct msa_problem *p, int rung)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    if (p->ghost.add) heart_of<CHANNELS, true>(plan, rung);
-    else heart_of<CHANNELS, false>(plan, rung);
+    if (p->ghost.add) core_of<CHANNELS, true>(on, p, rung);
+    else core_of<CHANNELS, false>(on, p, rung);
 }
 
-template <int rung> void heart_in_registers(struct plan *plan)
+template <int rung> void core_in_registers(struct msa_device *on, const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    if (p->c <= 16) heart_of_width<16>(plan, rung);
-    else if (p->c <= 32) heart_of_width<32>(plan, rung);
-    else if (p->c <= 64) heart_of_width<64>(plan, rung);
-    else heart_1(plan);                 /* wider heads than any network has */
+    if (p->c <= 16) core_of_width<16>(on, p, rung);
+    else if (p->c <= 32) core_of_width<32>(on, p, rung);
+    else if (p->c <= 64) core_of_width<64>(on, p, rung);
+    else core_1(on, p);                 /* wider heads than any network has */
 }
 
-void heart_4(struct plan *plan)
+void core_4(struct msa_device *on, const struct msa_problem *p)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    problem_of_msa of = given(plan);
-    struct device *d = &on->heads.device;
+    problem_of_msa of = given(p);
     int c = (int)p->c, pitch = blocked_pitch(c);
     size_t bytes = blocked_reals(c) * sizeof(real);
-    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return heart_in_registers<3>(plan);
-    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (c <= 32) LAUNCH(d, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
-        else LAUNCH(d, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
+    if (p->ghost.add || c > 64 || blocked_reals(c) > ROOM) return core_in_registers<3>(on, p);
+    in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
+        if (c <= 32) LAUNCH(on, blocked<1>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
+        else LAUNCH(on, blocked<2>, blocks, THREADS, bytes, of, pitch, y, qkv, on->rpe);
     });
 }
 
 #ifndef TWICETOLD_DOUBLE
-template <class P> void heart_of_tensor_cores(struct plan *plan)
+template <class P> void core_of_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
-    struct msa_device *on = (struct msa_device *)plan->state;
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    problem_of_msa of = given(plan);
-    struct device *d = &on->heads.device;
-    if (p->ghost.add || p->c > 64) return heart_4(plan);
-    in_launches(plan, [&](dim3 blocks, array<real> y, array<const real> qkv) {
-        if (of.c <= 16) LAUNCH(d, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, on->rpe);
-        else if (of.c <= 32) LAUNCH(d, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, on->rpe);
-        else LAUNCH(d, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+    problem_of_msa of = given(p);
+    if (p->ghost.add || p->c > 64) return core_4(on, p);
+    in_launches(on, p, [&](dim3 blocks, array<real> y, reals qkv) {
+        if (of.c <= 16) LAUNCH(on, (on_tensor_cores<P, 16>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+        else if (of.c <= 32) LAUNCH(on, (on_tensor_cores<P, 32>), blocks, THREADS, 0, of, y, qkv, on->rpe);
+        else LAUNCH(on, (on_tensor_cores<P, 64>), blocks, THREADS, 0, of, y, qkv, on->rpe);
     });
 }
 #endif
 
-status prepare(struct plan *plan)
+void prepare(struct msa_device *on, const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    struct msa_device *on = (struct msa_device *)plan->state;
     size_t ghosts = p->ghost.add ? p->heads.C : 0;
-    device_heads_prepare(plan);
-    device_reals(plan, &on->rpe, "rpe", p->rpe ? p->windows.tokens.offsets : 0, p->rpe_columns, 1, 1);
-    device_reals(plan, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets, 1, 1);
-    device_reals(plan, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets, 1, 1);
-    ghost_prepare(&on->ghost, &plan->room, WHILE_LOADING, &p->ghost);
-    return room_status(&plan->room);
+    device_heads_prepare(on, &p->heads);
+    device_tensor(on, &on->rpe, "rpe", &p->rpe, p->windows.tokens.offsets, p->rpe_columns);
+    device_reals(on, &on->factor, "the ghost head's factors", ghosts, p->ghost.offsets);
+    device_reals(on, &on->summand, "the ghost head's summands", ghosts, p->ghost.offsets);
+    ghost_prepare(&on->ghost, &on->plan->room, WHILE_LOADING, &p->ghost);
 }
 
 #ifndef TWICETOLD_DOUBLE
-status prepare_tensor_cores(struct plan *plan)
+void prepare_tensor_cores(struct msa_device *on, const struct msa_problem *p)
 {
-    status s = device_tensor_cores(plan);
-    return s.code ? s : prepare(plan);
+    room_refuse(&on->plan->room, device_tensor_cores(on->plan));
+    prepare(on, p);
 }
 #endif
 
@@ -598,27 +622,21 @@ double cost(const void *of)
     return msa_multiply_adds(p, windows_pairs(&p->windows));
 }
 
-status load(struct plan *plan)
+void load_ghost(struct msa_device *on, const struct msa_problem *p)
 {
-    const struct msa_problem *p = (const struct msa_problem *)plan->of;
-    struct msa_device *on = (struct msa_device *)plan->state;
-    device_heads_load(plan);
-    device_upload(&on->heads.device, on->rpe, p->rpe, p->windows.tokens.offsets * p->rpe_columns);
-    if (p->ghost.add) {
-        ghost_load(&on->ghost, &p->ghost);
-        device_upload(&on->heads.device, on->factor, on->ghost.factor, p->heads.C * p->ghost.offsets);
-        device_upload(&on->heads.device, on->summand, on->ghost.summand, p->heads.C * p->ghost.offsets);
-    }
-    return device_status(&on->heads.device);
+    if (!p->ghost.add) return;
+    ghost_load(&on->ghost, &p->ghost);
+    device_upload(on, on->factor, on->ghost.factor, p->heads.C * p->ghost.offsets);
+    device_upload(on, on->summand, on->ghost.summand, p->heads.C * p->ghost.offsets);
 }
 
 } // namespace
 
-RUNG(msa_cuda1, "cuda1", msa_device, prepare, load, heart_1, cost);
-RUNG(msa_cuda2, "cuda2", msa_device, prepare, load, heart_in_registers<2>, cost);
-RUNG(msa_cuda3, "cuda3", msa_device, prepare, load, heart_in_registers<3>, cost);
-RUNG(msa_cuda4, "cuda4", msa_device, prepare, load, heart_4, cost);
+RUNG(msa_cuda1, "cuda1", msa_device, prepare, load_ghost, core_1, cost);
+RUNG(msa_cuda2, "cuda2", msa_device, prepare, load_ghost, core_in_registers<2>, cost);
+RUNG(msa_cuda3, "cuda3", msa_device, prepare, load_ghost, core_in_registers<3>, cost);
+RUNG(msa_cuda4, "cuda4", msa_device, prepare, load_ghost, core_4, cost);
 #ifndef TWICETOLD_DOUBLE
-RUNG(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<tf32>, cost);
-RUNG(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load, heart_of_tensor_cores<bf16>, cost);
+RUNG(msa_tf32, "cuda-tf32", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<tf32>, cost);
+RUNG(msa_bf16, "cuda-bf16", msa_device, prepare_tensor_cores, load_ghost, core_of_tensor_cores<bf16>, cost);
 #endif

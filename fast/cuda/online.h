@@ -1,9 +1,7 @@
-/* online.h -- a softmax that runs along, and rows of channels in registers
+/* online.h -- an online softmax, and rows of channels in registers
  *
- * What the attention kernels of this folder share: a query, and the mean of the values
- * that it has gathered, stay in a thread's registers, heads of up to CHANNELS channels;
- * how many is known when the kernel is compiled, since registers have no index.  Loops
- * over them run to CHANNELS and ask inside, for the same reason. */
+ * A query and its weighted mean of values stay in a thread's registers, for heads of up to CHANNELS channels.
+ * Registers have no index, so loops over them have this constant length and a condition inside. */
 
 #ifndef TWICETOLD_FAST_CUDA_ONLINE_H
 #define TWICETOLD_FAST_CUDA_ONLINE_H
@@ -17,8 +15,7 @@
 #define UNROLL
 #endif
 
-/* What a query has gathered: the largest score, the sum of the weights under it, and the
- * values under them (chapter 0, the fast form). */
+/* Of a query: the largest score, the sum of the weights, and of the values under them (chapter 0, the fast form). */
 template <int CHANNELS> struct gathered {
     real top, sum, mean[CHANNELS];
 };
@@ -33,10 +30,9 @@ template <int CHANNELS> __device__ inline void gather(gathered<CHANNELS> &g, rea
     for (int d = 0; d < CHANNELS; d++) g.mean[d] *= shrink;
 }
 
-/* c channels from an index on, and zeros behind them: four at once where c is a multiple
- * of four, and so the index is. */
+/* c channels from an index on, then zeros; four at once if c, and so the index, is a multiple of four. */
 template <int CHANNELS>
-__device__ inline void fetch_row(real (&row)[CHANNELS], array<const real> from, size_t at, int c, real scale)
+__device__ inline void fetch_row(real (&row)[CHANNELS], reals from, size_t at, int c, real scale)
 {
     if (c % 4 == 0) {
         for (int d = 0; d < CHANNELS; d += 4) {

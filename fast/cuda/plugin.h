@@ -17,16 +17,14 @@ struct cuda_plugin {
     size_t real_bytes, plan_bytes;      /* of a real and of a struct plan, when it was built */
     const struct form_row *forms;       /* of declarations of its own: known by their names */
 
-    /* All plans made from now on are of this device, and each may take so many bytes of its
-     * memory, 0 for three quarters of what is free.  Refuses a device that is not there. */
+    /* Later plans use this device and at most this many bytes of it (0: 3/4 of the free ones).  Error if absent. */
     status (*choose)(int device, size_t allowed);
     const char *(*name)(void);          /* of that device */
 
     /* Bytes of the device that a plan takes. */
     size_t (*bytes)(const struct plan *plan);
 
-    /* From now on runs of this plan copy neither x nor y: they take the x that is on the
-     * device, of the last run that copied, and leave y there.  For measuring alone. */
+    /* Later runs of this plan copy neither x nor y: they use the last x on the device.  For measuring only. */
     void (*stay)(struct plan *plan, bool stays);
 };
 

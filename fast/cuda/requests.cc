@@ -16,8 +16,7 @@ size_t hash(memory where, const place &p)
     return ((size_t)p.line * 37 + (uintptr_t)p.file / 8 + where * 511) % TABLE;
 }
 
-/* Cycles that the banks take for sorted, distinct words: a bank serves one word in a cycle,
- * to every lane that asks for it. */
+/* Cycles of the banks for sorted, distinct words: a bank serves one word a cycle, to every lane that reads it. */
 size_t bank_cycles(const std::vector<uintptr_t> &words)
 {
     size_t most = 0, of[BANKS] = {};
@@ -153,8 +152,7 @@ void requests::sort_touched()
     sorted = touched.size();
 }
 
-/* A load returns one word of every lane in a cycle, or two if all lanes n and n ^ 1, or all
- * n and n ^ 2, have the same address. */
+/* A load returns one word of every lane a cycle, or two if lanes n and n ^ 1, or n and n ^ 2, have the same address. */
 size_t requests::return_cycles(const request &r)
 {
     bool pairs[] = {true, true};

@@ -1,29 +1,20 @@
-/* requests.h -- what the threads of a warp ask for together
+/* requests.h -- requests of warps
  *
- * On a device the threads of a warp go in step.  Emulated threads go one after another, so
- * what each asks for is kept until all of its warp that live have come by; then the request
- * is counted (counts.h).  What is one request: what lanes ask of a memory at one line for the
- * nth time since all of the warp last met, at a barrier, a shuffle, a vote or a product.
- * Lanes that stay away leave it open until the next such meeting: it counts as partial.
+ * On a device the threads of a warp run in step.  Emulated threads run one after another, so accesses are kept until
+ * all live threads of the warp have come; then the request is counted (counts.h).  One request is what lanes access in
+ * one memory at one line for the nth time since the warp last met, at a barrier, a shuffle, a vote or a product.
+ * Absent lanes leave it open until the next such meeting: it counts as partial.
  *
- * That is a device's request wherever the lanes that come by a line come equally often
- * between meetings, or stay away for good.  A lane that leaves out some turns of a loop in
- * which nobody meets is taken together with others a turn too early: there are fewer
- * requests, then, and fuller ones, than a device makes.  Bytes asked and touched are exact
- * in any case.
+ * That is a device's request if lanes reach a line equally often between meetings, or stay away for good.  A lane that
+ * skips some turns of a loop without meetings is grouped one turn too early: fewer and fuller requests than on a
+ * device. Bytes asked and touched are always exact.
  *
- * Shared memory has 32 banks of 4 bytes, and returns 128 bytes a cycle: one register of a warp.
- * A load of 8 bytes a lane therefore takes at least two cycles, one of 16 bytes four.  Two
- * registers are packed into one if all active lanes n and n ^ 1 have the same address, or all
- * n and n ^ 2: one cycle and two.  One address for the whole warp is such a case.  This is the
- * statement of an NVIDIA engineer for 16 bytes and compute capability 7.0 to 7.5
- * (https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228); the
- * numbers for 8 bytes, and that later devices do the same, are inferred from it.  An access of
- * 32 bytes, four doubles, counts as two of 16.  No source was found for stores and atomics:
- * banks alone limit them, so that 32 stores of 16 bytes to distinct words also take four
- * cycles.  This model was not compared with a device.
- *
- * Knows no fiber and finds no mistake: that is the emulator's. */
+ * Shared memory has 32 banks of 4 bytes, and returns 128 bytes a cycle.  A load of 8 bytes a lane therefore takes at
+ * least two cycles, one of 16 bytes four.  They take half if all active lanes n and n ^ 1 have the same address, or all
+ * n and n ^ 2.  Source: an NVIDIA engineer, for 16 bytes and compute capability 7.0 to 7.5
+ * (https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228); 8 bytes and later devices are
+ * inferred.  An access of 32 bytes counts as two of 16.  No source was found for stores and atomics: banks alone limit
+ * them.  This model was not compared with a device. */
 
 #ifndef TWICETOLD_FAST_CUDA_REQUESTS_H
 #define TWICETOLD_FAST_CUDA_REQUESTS_H

@@ -1,22 +1,18 @@
-/* rows.h -- softmax attention of rows with rows, told four times
+/* rows.h -- softmax attention of rows with rows, in four versions
  *
- * Rows of queries and rows of keys and values lie in groups; a query meets the keys of its
- * group.  SRA has a group for each image; HiLo one for each window, and one for each image.
+ * Rows of queries and rows of keys and values are in groups; a query meets the keys of its group.  SRA has a group for
+ * each image; HiLo one for each window, and one for each image.
  *
- *   1   A thread for each output: three times over the keys, each score taken anew.
- *   2   A thread for each query and head: its scores are taken once, the softmax runs along,
- *       query and mean stay in registers.
- *   3   Blocks of 64 queries of one group take keys and values 32 rows at a time into shared
- *       memory.  Groups of fewer queries are left with 2: their keys are few.
+ *   1   A thread for each output: three times over the keys, each score computed anew.
+ *   2   A thread for each query and head: scores are computed once, with an online softmax; query and mean stay in
+ *       registers.
+ *   3   Blocks of 64 queries of one group copy keys and values 32 rows at a time to shared memory.  Groups of fewer
+ *       queries use 2.
+ *   4   A group of at most 16 rows that meets itself stays in registers: a lane has a row and a part of a head's
+ *       channels, requests them once, and gets keys and values of the other rows by shuffles.
  *
- *   4   A group that meets itself, of at most 16 rows, stays in registers: of a warp's lanes
- *       each has a row of it and a part of the channels of a head, asks the device for these
- *       once, and takes keys and values of the other rows by shuffles.
- *
- * Heads of more than 64 channels are told by 1.  What does not fit into the registers of 4 is
- * left with 3: heads of more than 256 channels in groups of 4 rows, 64 in groups of 16; in double
- * half as many.  msa.cu says the same of windows and tables; here are no biases and no windows,
- * but keys that are fewer than queries. */
+ * Heads of more than 64 channels use 1.  Heads too wide for the registers of 4 use 3: more than 256 channels in groups
+ * of 4 rows, 64 in groups of 16; in double half as many. */
 
 #ifndef TWICETOLD_FAST_CUDA_ROWS_H
 #define TWICETOLD_FAST_CUDA_ROWS_H
@@ -34,8 +30,7 @@ struct rows_problem {
     real scale;
 };
 
-__device__ inline real rows_score(const rows_problem &p, array<const real> q, array<const real> k, size_t at,
-                                  size_t key)
+__device__ inline real rows_score(const rows_problem &p, reals q, reals k, size_t at, size_t key)
 {
     real sum = 0;
     for (int d = 0; d < p.c; d++) sum += q[at + d] * k[key + d];
@@ -43,8 +38,7 @@ __device__ inline real rows_score(const rows_problem &p, array<const real> q, ar
 }
 
 /* Asks for keys (4 c + 1) + 1 numbers for each output: two scores and a value for each key. */
-__global__ void rows_each_output(rows_problem p, array<real> y, array<const real> q, array<const real> k,
-                                 array<const real> v)
+__global__ void rows_each_output(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     int channels = p.heads * p.c, channel = (int)(at % channels), first = channel / p.c * p.c;
@@ -75,8 +69,7 @@ template <int CHANNELS> struct rows_gathered {
 };
 
 template <int CHANNELS>
-__device__ inline void rows_begin(rows_gathered<CHANNELS> &g, const rows_problem &p, array<const real> q, size_t at,
-                                  bool there)
+__device__ inline void rows_begin(rows_gathered<CHANNELS> &g, const rows_problem &p, reals q, size_t at, bool there)
 {
     g.top = LOWEST;
     g.sum = 0;
@@ -106,8 +99,7 @@ __device__ inline void rows_end(const rows_gathered<CHANNELS> &g, int c, array<r
 
 /* Asks for 2 c (keys + 1) numbers for each query and head. */
 template <int CHANNELS>
-__global__ void rows_each_query(rows_problem p, array<real> y, array<const real> q, array<const real> k,
-                                array<const real> v)
+__global__ void rows_each_query(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     size_t at = (size_t)blockIdx.x * ROWS_BLOCK + threadIdx.x, rows = p.groups * p.queries, row = at % rows;
     int first = (int)(at / rows) * p.c;
@@ -121,7 +113,7 @@ __global__ void rows_each_query(rows_problem p, array<real> y, array<const real>
 
 /* Asks for 2 c numbers for each query and head, and for the keys and values of a head once for 64 queries. */
 template <int CHANNELS>
-__global__ void rows_tiled(rows_problem p, array<real> y, array<const real> q, array<const real> k, array<const real> v)
+__global__ void rows_tiled(rows_problem p, array<real> y, reals q, reals k, reals v)
 {
     SHARED(real, keys, ROWS_TILE * CHANNELS);
     SHARED(real, values, ROWS_TILE * CHANNELS);
@@ -151,8 +143,7 @@ __global__ void rows_tiled(rows_problem p, array<real> y, array<const real> q, a
 }
 
 template <int CHANNELS>
-void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<real> y, array<const real> q,
-                       array<const real> k, array<const real> v)
+void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t tiles = p.groups * p.heads * device_blocks(p.queries, ROWS_BLOCK);
     size_t blocks = device_blocks(p.groups * p.queries * p.heads, ROWS_BLOCK);
@@ -162,11 +153,9 @@ void rows_in_registers(struct device *d, int rung, const rows_problem &p, array<
 
 /* ---- a group in registers ------------------------------------------------------------- */
 
-/* PACKS times four channels of a row, which lie so that the lanes that share the row ask for
- * neighbours together; zeros beyond its c channels. */
+/* PACKS times four channels of a row, interleaved with the other lanes of the row; zeros beyond c channels. */
 template <int PACKS>
-__device__ inline void rows_part(real (&own)[4 * PACKS], array<const real> from, size_t at, int c, int part, int parts,
-                                 bool there)
+__device__ inline void rows_part(real (&own)[4 * PACKS], reals from, size_t at, int c, int part, int parts, bool there)
 {
     for (int i = 0; i < PACKS; i++) {
         int d = 4 * (part + parts * i);
@@ -177,11 +166,9 @@ __device__ inline void rows_part(real (&own)[4 * PACKS], array<const real> from,
     }
 }
 
-/* Asks for each number of query, key, value and output once, in whole sectors.  A key takes a shuffle for each of a
- * lane's channels of key and value, and one for each halving of a sum. */
+/* Requests each number once, in whole sectors; a key takes a shuffle for each channel of a lane's key and value. */
 template <int PACKS>
-__global__ void rows_exchanged(rows_problem p, int parts, array<real> y, array<const real> q, array<const real> k,
-                               array<const real> v)
+__global__ void rows_exchanged(rows_problem p, int parts, array<real> y, reals q, reals k, reals v)
 {
     constexpr unsigned ALL = 0xffffffffu;
     int lane = threadIdx.x % 32, lanes = p.queries * parts, number = lane / lanes, part = lane % parts;
@@ -223,10 +210,8 @@ __global__ void rows_exchanged(rows_problem p, int parts, array<real> y, array<c
     }
 }
 
-/* Whether that is how a group is told: as many lanes a row as have channels, but no more than
- * the warp has, and no more channels a lane than registers. */
-bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, array<const real> q, array<const real> k,
-                   array<const real> v)
+/* True if it ran: a row has as many lanes as channels or the warp allow, and its channels fit the registers. */
+bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     constexpr int MOST = sizeof(real) == 4 ? 8 : 4;
     int parts = 1;
@@ -242,13 +227,12 @@ bool rows_in_lanes(struct device *d, const rows_problem &p, array<real> y, array
     return true;
 }
 
-/* The attention of all groups, by a rung. */
-void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, array<const real> q,
-                 array<const real> k, array<const real> v)
+/* The attention of all groups, by a version. */
+void rows_attend(struct device *d, int rung, const rows_problem &p, array<real> y, reals q, reals k, reals v)
 {
     size_t outputs = p.groups * p.queries * p.heads * p.c;
     if (rung > 3 && rows_in_lanes(d, p, y, q, k, v)) return;
-    if (rung == 1 || p.c > 64) LAUNCH(d, rows_each_output, device_blocks(outputs, 128), 128, 0, p, y, q, k, v);
+    if (rung == 1 || p.c > 64) LAUNCH_EACH(d, rows_each_output, outputs, p, y, q, k, v);
     else if (p.c <= 16) rows_in_registers<16>(d, rung, p, y, q, k, v);
     else if (p.c <= 32) rows_in_registers<32>(d, rung, p, y, q, k, v);
     else rows_in_registers<64>(d, rung, p, y, q, k, v);

@@ -1,32 +1,46 @@
 /* shared_fft.h -- Fourier transforms of whole grids in the shared memory of a block
  *
- * Signals lie side by side, [points][lanes][re, im], lanes a power of two.  An axis of n
- * points is taken apart by its factors 8, 4, 2, 3, 5 and 7: for each of them a pass over
- * the grid, in which a thread takes so many points into registers, transforms them, and
- * puts them back where they were.  So a pass needs no second grid, and a barrier after it.
+ * Signals are side by side, [points][lanes][re, im], lanes a power of two.  An axis is factored into 8, 4, 2, 3, 5 and
+ * 7; other factors are rejected, and the caller uses a larger circle (fast/tuned/lisa/circulant.h).  Each factor is a pass
+ * over the grid: a thread loads that many points, transforms them in registers and stores them in place.  A pass needs
+ * no second grid, and one barrier.
  *
- * The price is the order: a frequency comes to lie at its digits reversed.  Nobody minds
- * who multiplies two spectra of one order, and the inverse, which takes the passes
- * backward, starts from that order and ends in the tokens' own.  Frequency 0 is at 0.
+ * Frequencies come in digit-reversed order.  The product of two spectra of the same order is not affected, and the
+ * inverse, which runs the passes backward, returns to the order of the tokens.  Frequency 0 is at 0.
  *
- * Neighbouring threads are neighbouring lanes, and then neighbouring points: a warp finds
- * its 32 numbers in as many banks, but in the last pass of the last axis, whose points are
- * a factor apart.  Odd factors come last, and fewer lanes than 16 have no conflicts there
- * either; powers of two have.
- *
- * It refuses other factors: the caller moves to a larger circle (fast/tuned/lisa/circulant.h). */
+ * Neighbouring threads are neighbouring lanes, then neighbouring points: a warp's 32 numbers are in different banks,
+ * except in the last pass of the last axis, whose points are a factor apart.  Odd factors come last: with fewer lanes
+ * than 16 they have no conflicts there either; powers of two have. */
 
 #ifndef TWICETOLD_FAST_CUDA_SHARED_FFT_H
 #define TWICETOLD_FAST_CUDA_SHARED_FFT_H
 
-#include "point.h"
 #include "../../reference/runtime/grid.h"
+#include "device.h"
+
+/* ---- complex numbers, [re, im] in one access ----------------------------------------- */
+
+/* A complex number: point z = point_of(load<2>(p, 2 * i)); store(p, 2 * i, both_of(z)); */
+struct point { real re, im; };
+
+__device__ inline point operator+(point a, point b) { return {a.re + b.re, a.im + b.im}; }
+__device__ inline point operator-(point a, point b) { return {a.re - b.re, a.im - b.im}; }
+__device__ inline point operator*(point a, point b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+__device__ inline point operator*(real a, point b) { return {a * b.re, a * b.im}; }
+
+__device__ inline point point_of(const pack<real, 2> &both) { return {both[0], both[1]}; }
+__device__ inline pack<real, 2> both_of(point z)
+{
+    pack<real, 2> both;
+    both[0] = z.re;
+    both[1] = z.im;
+    return both;
+}
 
 constexpr int PASSES = 24;
 
-/* A grid's passes.  Of one pass: points that are transformed together lie `step` apart;
- * a step of the axis is `stride`; and turns are taken from the axis's table, `table`, in
- * steps of `turn`. */
+/* A grid's passes.  Of one pass: points that are transformed together lie `step` apart; a step of the axis is `stride`;
+ * and turns are taken from the axis's table, `table`, in steps of `turn`. */
 struct shared_fft {
     int points, turns, passes;
     struct { int radix, step, stride, turn, table; } pass[PASSES];
@@ -63,8 +77,7 @@ template <bool INVERSE> __device__ inline point quarter(point a)
     return INVERSE ? point{-a.im, a.re} : point{a.im, -a.re};
 }
 
-/* cos and sin of k / R of a circle, R one of 3, 5 and 7; both are known when this is
- * compiled.  The other half of the circle is this one's mirror. */
+/* cos and sin of k / R of a circle, for R = 3, 5, 7, at compile time; one half mirrors the other. */
 __device__ constexpr real cosine(int R, int k)
 {
     int m = k > R - k ? R - k : k;
@@ -142,8 +155,7 @@ template <int R, bool INVERSE> __device__ inline void butterfly(point *z)
 
 /* ---- the passes -------------------------------------------------------------------- */
 
-/* A pass over `2^shift` lanes.  Forward, what leaves is turned before the next pass;
- * the inverse turns it back as it comes. */
+/* A pass over `2^shift` lanes; points are turned by the twiddle factors after it, or in the inverse before it. */
 template <int R, bool INVERSE>
 __device__ inline void shared_fft_pass(int points, int step, int stride, int turn, shared<real> grid,
                                        shared<const real> turns, int shift)
@@ -173,8 +185,7 @@ __device__ inline void shared_fft_pass(int points, int step, int stride, int tur
     }
 }
 
-/* The grid's spectrum, or back.  The grid must be complete (a barrier before), and is
- * (a barrier behind). */
+/* The grid's spectrum, or back.  The grid must be complete (a barrier before), and is (a barrier behind). */
 template <bool INVERSE>
 __device__ inline void shared_fft_run(const shared_fft &f, shared<real> grid, shared<const real> turns, int shift)
 {
@@ -193,8 +204,7 @@ __device__ inline void shared_fft_run(const shared_fft &f, shared<real> grid, sh
     }
 }
 
-/* The tables of turns, exp(-2 pi sqrt(-1) k / n) for each k below n of an axis: a thread
- * for each. */
+/* The tables of turns, exp(-2 pi sqrt(-1) k / n) for each k below n of an axis: a thread for each. */
 __global__ void shared_fft_turns(array<real> turns, int table, int n)
 {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -205,7 +215,7 @@ __global__ void shared_fft_turns(array<real> turns, int table, int n)
 }
 
 /* A block's copy of them; a barrier must follow. */
-__device__ inline void shared_fft_fetch(const shared_fft &f, shared<real> to, array<const real> turns)
+__device__ inline void shared_fft_fetch(const shared_fft &f, shared<real> to, reals turns)
 {
     for (int k = threadIdx.x; k < 2 * f.turns; k += blockDim.x) to[k] = turns[k];
 }

@@ -1,29 +1,22 @@
-/* sra.cu -- spatial-reduction attention on the device, one idea a rung
+/* sra.cu -- spatial-reduction attention on the device, one idea a version
  *
- *   cuda1   The equations: a thread for each output of the convolution, one for each token of
- *           the norm, one for each output of the attention.
- *   cuda2   Patches do not overlap: laid out as rows of C s^2 numbers they are x once more,
- *           in another order, and the convolution is a matrix product, the library's.  A warp
- *           has a token of the norm, lanes its channels.  A thread has a query and a head.
+ *   cuda1   The equations: a thread for each output of the convolution, each token of the norm, each output of the
+ *           attention.
+ *   cuda2   Patches do not overlap: as rows of C s^2 numbers they are x in another order, and the convolution is a
+ *           matrix product, the library's.  A warp has a token of the norm, a thread a query and a head.
  *   cuda3   Keys and values in tiles of shared memory (rows.h).
- *   cuda4   Queries on one stream, keys and values with their convolution on another.  It asks
- *           for what cuda3 asks for: all that it can save is time.
+ *   cuda4   Queries on one stream, keys and values with their convolution on another.  Its counts are those of cuda3.
  *
- * Registers, in which HiLo's windows stay (rows.h), are no place for the keys of an image: they
- * are many, and meet more queries than a warp has.
- *
- * Contract: reference/sra.h. */
+ * Keys of an image are too many for registers (rows.h).  Contract: reference/sra.h. */
 
 #include "../../reference/sra.h"
 #include "rows.h"
 
 namespace {
 
-struct sra_device {
-    struct device device;
+struct sra_device : device {
     array<real> w_q, b_q, w_kv, b_kv, w_o, b_o;
     array<real> sr_w, sr_b, norm_g, norm_b;
-    array<real> x, y;           /* [B][N][C] */
     array<real> patches;        /* [B][M][C s^2] */
     array<real> reduced;        /* [B][M][C], not there where s = 1 */
     array<real> q, kv, joined;  /* [B][N][C], [B][M][2C], [B][N][C] only where w_o is given */
@@ -41,8 +34,7 @@ __device__ inline size_t token_of(const plane_of_sra &p, size_t m, int t)
 }
 
 /* Asks for s^2 C numbers of x and as many weights for each output. */
-__global__ void convolve_each(plane_of_sra p, array<real> reduced, array<const real> x, array<const real> sr_w,
-                              array<const real> sr_b, size_t outputs)
+__global__ void convolve_each(plane_of_sra p, array<real> reduced, reals x, reals sr_w, reals sr_b, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -56,7 +48,7 @@ __global__ void convolve_each(plane_of_sra p, array<real> reduced, array<const r
 }
 
 /* Patches as rows in the order of sr_w's: channels, then tokens. */
-__global__ void lay_out(plane_of_sra p, array<real> patches, array<const real> x, size_t count)
+__global__ void lay_out(plane_of_sra p, array<real> patches, reals x, size_t count)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
@@ -65,10 +57,9 @@ __global__ void lay_out(plane_of_sra p, array<real> patches, array<const real> x
     patches[(m * p.C + e) * T + t] = x[token_of(p, m, t) * p.C + e];
 }
 
-/* The layer norm, in place: LANES threads have a token, 1 or a warp.  The mean is that of what lies beyond the
- * first channel, as layer_norm has it. */
+/* The layer norm, in place: 1 or 32 threads (LANES) a token; like layer_norm it averages differences from channel 0. */
 template <int LANES>
-__global__ void normalise(array<real> rows, array<const real> gain, array<const real> bias, size_t count, int C)
+__global__ void normalise(array<real> rows, reals gain, reals bias, size_t count, int C)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / LANES;
     int lane = (int)(at % LANES);
@@ -95,108 +86,64 @@ __global__ void normalise(array<real> rows, array<const real> gain, array<const 
 
 void reduce(struct sra_device *on, const struct sra_problem *p, int rung)
 {
-    struct device *d = &on->device;
     size_t rows = p->B * p->M, all = p->B * p->N * p->C;
     plane_of_sra plane = {(int)p->N, (int)p->patches.tokens.size[1], (int)p->M, (int)p->C, (int)p->s,
                           (int)p->patches.columns};
     if (rung == 1) {
-        LAUNCH(d, convolve_each, device_blocks(rows * p->C, 128), 128, 0, plane, on->reduced, on->x, on->sr_w,
-               on->sr_b, rows * p->C);
-        LAUNCH(d, normalise<1>, device_blocks(rows, 128), 128, 0, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
+        LAUNCH_EACH(on, convolve_each, rows * p->C, plane, on->reduced, on->x, on->sr_w, on->sr_b, rows * p->C);
+        LAUNCH_EACH(on, normalise<1>, rows, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
         return;
     }
-    LAUNCH(d, lay_out, device_blocks(all, 128), 128, 0, plane, on->patches, on->x, all);
-    device_linear(d, on->reduced, on->patches, on->sr_w, on->sr_b, rows, p->C * p->s * p->s, p->C);
-    LAUNCH(d, normalise<32>, device_blocks(rows * 32, 128), 128, 0, on->reduced, on->norm_g, on->norm_b, rows,
-           (int)p->C);
+    LAUNCH_EACH(on, lay_out, all, plane, on->patches, on->x, all);
+    device_linear(on, on->reduced, on->patches, on->sr_w, on->sr_b, rows, p->C * p->s * p->s, p->C);
+    LAUNCH_EACH(on, normalise<32>, rows * 32, on->reduced, on->norm_g, on->norm_b, rows, (int)p->C);
 }
 
-template <int rung> void keys_and_values(struct plan *plan)
+template <int rung> void keys_and_values(struct sra_device *on, const struct sra_problem *p)
 {
-    struct sra_device *on = (struct sra_device *)plan->state;
-    const struct sra_problem *p = (const struct sra_problem *)plan->of;
     if (p->s > 1) reduce(on, p, rung);
-    device_linear(&on->device, on->kv, p->s > 1 ? on->reduced : on->x, on->w_kv, on->b_kv, p->B * p->M, p->C, 2 * p->C);
+    device_linear(on, on->kv, p->s > 1 ? on->reduced : on->x, on->w_kv, on->b_kv, p->B * p->M, p->C, 2 * p->C);
 }
 
-template <int rung> status run(struct plan *plan, real *y, const real *x)
+template <int rung> void run(struct sra_device *on, const struct sra_problem *p)
 {
-    struct sra_device *on = (struct sra_device *)plan->state;
-    const struct sra_problem *p = (const struct sra_problem *)plan->of;
-    struct device *d = &on->device;
     size_t tokens = p->B * p->N, C = p->C;
     int c = (int)p->c, width = (int)C;
     rows_problem heads = {p->B, (int)p->N, (int)p->M, (int)p->h, c, width, width, 2 * width, p->scale};
 
-    device_upload(d, on->x, x, tokens * C);
-    if (d->forks) device_fork(plan, keys_and_values<rung>);
-    else keys_and_values<rung>(plan);
-    device_linear(d, on->q, on->x, on->w_q, on->b_q, tokens, C, C);
-    device_join(d);
-    rows_attend(d, rung < 3 ? rung : 3, heads, p->w_o ? on->joined : on->y, on->q, on->kv, on->kv + C);
-    if (p->w_o) device_linear(d, on->y, on->joined, on->w_o, on->b_o, tokens, C, C);
-    device_download(d, y, on->y, tokens * C);
-    return device_status(d);
+    if (on->forks) device_fork(on->plan, device_step<keys_and_values<rung>>::take);
+    else keys_and_values<rung>(on, p);
+    device_linear(on, on->q, on->x, on->w_q, on->b_q, tokens, C, C);
+    device_join(on);
+    rows_attend(on, rung < 3 ? rung : 3, heads, p->w_o ? on->joined : on->y, on->q, on->kv, on->kv + C);
+    if (p->w_o) device_linear(on, on->y, on->joined, on->w_o, on->b_o, tokens, C, C);
 }
 
-template <int rung> status prepare(struct plan *plan)
+template <int rung> void prepare(struct sra_device *on, const struct sra_problem *p)
 {
-    const struct sra_problem *p = (const struct sra_problem *)plan->of;
-    struct sra_device *on = (struct sra_device *)plan->state;
     size_t B = p->B, N = p->N, M = p->M, C = p->C, R = p->s > 1 ? C : 0;
 
-    on->device.forks = rung == 4;
-    device_reals(plan, &on->w_q, "w_q", C, C, 1, 1);
-    device_reals(plan, &on->b_q, "b_q", p->b_q ? C : 0, 1, 1, 1);
-    device_reals(plan, &on->w_kv, "w_kv", 2 * C, C, 1, 1);
-    device_reals(plan, &on->b_kv, "b_kv", p->b_kv ? 2 * C : 0, 1, 1, 1);
-    device_reals(plan, &on->w_o, "w_o", p->w_o ? C : 0, C, 1, 1);
-    device_reals(plan, &on->b_o, "b_o", p->b_o ? C : 0, 1, 1, 1);
-    device_reals(plan, &on->sr_w, "sr_w", R, C, p->s, p->s);
-    device_reals(plan, &on->sr_b, "sr_b", p->sr_b ? R : 0, 1, 1, 1);
-    device_reals(plan, &on->norm_g, "norm_g", R, 1, 1, 1);
-    device_reals(plan, &on->norm_b, "norm_b", R, 1, 1, 1);
-    device_reals(plan, &on->x, "x", B, N, C, 1);
-    device_reals(plan, &on->y, "y", B, N, C, 1);
-    device_reals(plan, &on->patches, "the patches as rows", rung > 1 && p->s > 1 ? B : 0, N, C, 1);
-    device_reals(plan, &on->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C, 1);
-    device_reals(plan, &on->q, "the query", B, N, C, 1);
-    device_reals(plan, &on->kv, "key and value", B, M, 2, C);
-    device_reals(plan, &on->joined, "the heads side by side", p->w_o ? B : 0, N, C, 1);
-    return room_status(&plan->room);
+    on->forks = rung == 4;
+    device_tensor(on, &on->w_q, "w_q", &p->w_q, C, C);
+    device_tensor(on, &on->b_q, "b_q", &p->b_q, C);
+    device_tensor(on, &on->w_kv, "w_kv", &p->w_kv, 2 * C, C);
+    device_tensor(on, &on->b_kv, "b_kv", &p->b_kv, 2 * C);
+    device_tensor(on, &on->w_o, "w_o", &p->w_o, C, C);
+    device_tensor(on, &on->b_o, "b_o", &p->b_o, C);
+    device_tensor(on, &on->sr_w, "sr_w", &p->sr_w, R, C, p->s, p->s);
+    device_tensor(on, &on->sr_b, "sr_b", &p->sr_b, R);
+    device_tensor(on, &on->norm_g, "norm_g", &p->norm_g, R);
+    device_tensor(on, &on->norm_b, "norm_b", &p->norm_b, R);
+    device_reals(on, &on->patches, "the patches as rows", rung > 1 && p->s > 1 ? B : 0, N, C);
+    device_reals(on, &on->reduced, "the reduced plane", p->s > 1 ? B : 0, M, C);
+    device_reals(on, &on->q, "the query", B, N, C);
+    device_reals(on, &on->kv, "key and value", B, M, 2, C);
+    device_reals(on, &on->joined, "the heads side by side", p->w_o ? B : 0, N, C);
 }
-
-status load(struct plan *plan)
-{
-    const struct sra_problem *p = (const struct sra_problem *)plan->of;
-    struct sra_device *on = (struct sra_device *)plan->state;
-    struct device *d = &on->device;
-    size_t C = p->C;
-
-    device_place(d);
-    device_upload(d, on->w_q, p->w_q, C * C);
-    device_upload(d, on->b_q, p->b_q, C);
-    device_upload(d, on->w_kv, p->w_kv, 2 * C * C);
-    device_upload(d, on->b_kv, p->b_kv, 2 * C);
-    device_upload(d, on->w_o, p->w_o, C * C);
-    device_upload(d, on->b_o, p->b_o, C);
-    device_upload(d, on->sr_w, p->sr_w, C * C * p->s * p->s);
-    device_upload(d, on->sr_b, p->sr_b, C);
-    device_upload(d, on->norm_g, p->norm_g, C);
-    device_upload(d, on->norm_b, p->norm_b, C);
-    return device_status(d);
-}
-
-void release(struct plan *plan) { device_release((struct device *)plan->state); }
 
 } // namespace
 
-extern "C" const struct form sra_cuda1, sra_cuda2, sra_cuda3, sra_cuda4;
-const struct form sra_cuda1 = {"cuda1", sizeof(struct sra_device), prepare<1>, load, run<1>, release,
-                               sra_multiply_adds};
-const struct form sra_cuda2 = {"cuda2", sizeof(struct sra_device), prepare<2>, load, run<2>, release,
-                               sra_multiply_adds};
-const struct form sra_cuda3 = {"cuda3", sizeof(struct sra_device), prepare<3>, load, run<3>, release,
-                               sra_multiply_adds};
-const struct form sra_cuda4 = {"cuda4", sizeof(struct sra_device), prepare<4>, load, run<4>, release,
-                               sra_multiply_adds};
+DEVICE_FORM(sra_cuda1, "cuda1", sra_device, prepare<1>, device_nothing, run<1>, sra_multiply_adds);
+DEVICE_FORM(sra_cuda2, "cuda2", sra_device, prepare<2>, device_nothing, run<2>, sra_multiply_adds);
+DEVICE_FORM(sra_cuda3, "cuda3", sra_device, prepare<3>, device_nothing, run<3>, sra_multiply_adds);
+DEVICE_FORM(sra_cuda4, "cuda4", sra_device, prepare<4>, device_nothing, run<4>, sra_multiply_adds);

@@ -1,30 +1,23 @@
-/* structsa.cu -- structural self-attention on the device, one idea a rung
+/* structsa.cu -- structural self-attention on the device, one idea a version
  *
- *   cuda1   The equation: a thread for each output y_ic, which goes over all centres and
- *           patterns twice, for the largest score and for the weights.  A score is the
- *           correlation of the query with a window, channel by channel, under a detector;
- *           each thread computes every score anew.  The kernel kappa_ij is not formed: its
- *           terms go into the sum as they come.
- *   cuda2   Eq. 15: the query waits.  One launch makes the virtual keys and values, J D of
- *           each, a thread for each of their channels; then a thread for each query goes
- *           over them once, with a softmax that runs along.
- *   cuda3   The threads of a block take virtual keys and values a tile at a time into
- *           shared memory, four channels in an access: each is read from the device once
- *           for BLOCK queries, not once for each warp of them.
- *   cuda4   Virtual tokens are never written.  A block makes those of a tile itself: eight
- *           centres of one row, with the tokens around them (the halo) in shared memory.
- *           A detector's entry is fetched once for the eight centres, whose sums stay in
- *           registers.  Every block makes all tiles anew, (|M| + |M'|) / 2 BLOCK of the
- *           products with them; and it asks for halos and filters, which the caches hold,
- *           where rung 3 asks for 2 J D tokens a head that they may not.
+ *   cuda1   The equation: a thread for each output y_ic goes over all centres and patterns twice, for the largest score
+ *           and for the weights.  Each thread computes every score anew.  The kernel kappa_ij is not formed: its terms
+ *           are added as they come.
+ *   cuda2   Eq. 15: one launch computes the J D virtual keys and values, a thread for each channel.  Then a thread for
+ *           each query goes over them once, with an online softmax.
+ *   cuda3   The threads of a block copy virtual keys and values to shared memory tile by tile, four channels in an
+ *           access: each is read from the device once for BLOCK queries, not once for each warp.
+ *   cuda4   A block computes the virtual tokens of a tile itself and never writes them: eight centres of one row, with
+ *           the tokens around them (the halo) in shared memory.  A detector's entry is fetched once for eight centres,
+ *           whose sums stay in registers.  Every block computes all tiles, (|M| + |M'|) / 2 BLOCK of the products with
+ *           them.  Caches can hold the halos and filters that it requests, but not the 2 J D tokens a head of cuda3.
  *   cuda-tf32, cuda-bf16
- *           Tensor cores (tensor.h), for the products with virtual tokens.  These are made as
- *           in cuda4, in float, two channels a thread, and rounded to 11 digits or 8 when they
- *           are put away.  A pattern at its eight centres is eight keys of an instruction; a
- *           block has eight warps of 16 queries.  Plain float is what cuda means: these two are
- *           taken only by their names, and are not there in double.
+ *           Tensor cores (tensor.h) multiply with virtual tokens, which are computed as in cuda4, in float, two
+ *           channels a thread, and stored with 11 digits or 8.  A pattern at its eight centres is eight keys of an
+ *           instruction; a block has eight warps of 16 queries.  Virtual tokens of different patterns go to the same
+ *           banks.
  *
- * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float):
+ * On 4 x 8 tokens, 2 heads of 8 channels, 3 x 3 windows, D = 4 (one block a head, float; tests/cuda/counts.tsv):
  *
  *             requests    sectors     cycles of shared memory         bytes touched, at most
  *     cuda1    704 016   1 858 624             0                          12 800
@@ -32,23 +25,10 @@
  *     cuda3      1 928       6 560         2 176                          25 088 + 20 480
  *     cuda4        184       1 152         3 456                          12 800
  *
- * (two launches in the middle).  There are no bank conflicts.  With heads of 16 channels:
- *
- *             requests    sectors    cycles of shared memory, and with conflicts     instructions
- *     cuda4         360       2 304             6 896         6 896                        0
- *     cuda-tf32     216       2 048             3 384         3 640                      256
- *     cuda-bf16     216       2 048             2 968         3 224                      128
- *
- * What failed: virtual tokens of different patterns are put away to the same banks.
- *
- * Registers hold heads of up to 64 channels: wider ones take rung 1.  Where a halo does
- * not fit beside the tile of one pattern in the 48 KB that every block may have, not even 32
- * channels at a time, rung 4 is rung 3; and where one does not beside the words of two
- * patterns, cuda-tf32 and cuda-bf16 are rung 4.  Filters lie as they are in the file, and three
- * steps tell the equations apart: in Eq. 4 and 5 that of a channel is 0.
- *
- * tests/cuda/counts.tsv has these numbers.  Nobody has measured what they are worth in time:
- * no device was at hand.
+ * Heads of more than 64 channels use cuda1.  If a halo of 32 channels does not fit in 48 KB next to the tile of one
+ * pattern, cuda4 is cuda3; if it does not fit next to two patterns' words, cuda-tf32 and cuda-bf16 are cuda4.  Filters
+ * have the layout of the file; three steps express the equations: in Eq. 4 and 5 the channel's is 0.  Times were not
+ * measured.
  *
  * Contract: reference/structsa.h. */
 
@@ -61,8 +41,7 @@
 
 namespace {
 
-struct structsa_device {
-    struct device_heads heads;
+struct structsa_device : device_heads {
     array<real> hk, hv;         /* as given: uk and uv in Eq. 4 and 5 */
     array<real> key, value;     /* [B][h][J D][c], where they are written */
 };
@@ -72,15 +51,14 @@ struct box {
     int t, y, x;
 };
 
-/* Keys or values: their windows, where they stand in a row of query, key and value, and
- * the steps of their filters. */
+/* Keys or values: their windows, their place in a row of query, key and value, the steps of their filters. */
 struct side {
     box window;
     int entries, part;
     int pattern, entry, channel;
 };
 
-/* What every rung's kernel is given. */
+/* Parameters of every kernel. */
 struct problem_of_structsa {
     box tokens, centres, stride;
     int N, J, D, h, c, width;   /* width: of a row of query, key and value */
@@ -91,10 +69,12 @@ struct problem_of_structsa {
 };
 
 constexpr int BLOCK = 128;      /* queries of a block */
-constexpr int TILE = 32;        /* virtual tokens of a tile of rung 3 */
-constexpr int CENTRES = 8;      /* of a tile of rung 4 */
+constexpr int TILE = 32;        /* virtual tokens of a tile of cuda3 */
+constexpr int CENTRES = 8;      /* of a tile of cuda4 */
 constexpr int SLAB = 32;        /* channels of a halo that is not held whole */
 constexpr int ROOM = 48 * 1024 / (int)sizeof(real);
+
+constexpr auto cost = structsa_multiply_adds;
 
 __device__ inline box place(int n, const box &size)
 {
@@ -117,14 +97,14 @@ __device__ inline int token_around(const problem_of_structsa &p, const side &s, 
 }
 
 /* h_dmc, of a channel of all heads. */
-__device__ inline real filter(const side &s, array<const real> filters, int d, int m, int channel)
+__device__ inline real filter(const side &s, reals filters, int d, int m, int channel)
 {
     return filters[(size_t)d * s.pattern + (size_t)m * s.entry + (size_t)channel * s.channel];
 }
 
 /* sum_m h_dmc row_{j+m,c}: a channel of the virtual token of pattern d at centre j. */
-__device__ inline real convolved(const problem_of_structsa &p, const side &s, array<const real> filters,
-                                 array<const real> qkv, size_t image, int j, int d, int channel)
+__device__ inline real convolved(const problem_of_structsa &p, const side &s, reals filters,
+                                 reals qkv, size_t image, int j, int d, int channel)
 {
     real sum = 0;
     for (int m = 0; m < s.entries; m++) {
@@ -135,10 +115,10 @@ __device__ inline real convolved(const problem_of_structsa &p, const side &s, ar
     return sum;
 }
 
-/* ---- rung 1: a thread for each output ------------------------------------------ */
+/* ---- cuda1: a thread for each output ------------------------------------------ */
 
 /* Eq. 3 and 13: sum_mc q_ic k_{j+m,c} h_dmc. */
-__device__ inline real score(const problem_of_structsa &p, array<const real> hk, array<const real> qkv, size_t image,
+__device__ inline real score(const problem_of_structsa &p, reals hk, reals qkv, size_t image,
                              int i, int j, int d, int head)
 {
     real sum = 0;
@@ -152,10 +132,8 @@ __device__ inline real score(const problem_of_structsa &p, array<const real> hk,
     return sum;
 }
 
-/* A warp makes 2 S (3 c + 1) + 1 requests, S being D times the entries of all windows that are on the grid: q, k and
- * the detector for each of c channels, in both passes. */
-__global__ void each_output(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> hk,
-                            array<const real> hv, size_t outputs)
+/* A warp makes 2 S (3 c + 1) + 1 requests, S being D times the entries of all windows that are on the grid. */
+__global__ void each_output(problem_of_structsa p, array<real> y, reals qkv, reals hk, reals hv, size_t outputs)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= outputs) return;
@@ -178,12 +156,11 @@ __global__ void each_output(problem_of_structsa p, array<real> y, array<const re
     y[at] = mean / sum;
 }
 
-/* ---- rung 2: virtual tokens, and a thread for each query ------------------------- */
+/* ---- cuda2: virtual tokens, and a thread for each query ------------------------- */
 
-/* Neighbouring threads are neighbouring channels of all heads: tokens and filters are read
- * side by side, and written so within a head. */
-__global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, array<real> value, array<const real> qkv,
-                                    array<const real> hk, array<const real> hv, size_t items)
+/* Neighbouring threads are neighbouring channels of all heads, in tokens, filters and, within a head, the result. */
+__global__ void make_virtual_tokens(problem_of_structsa p, array<real> key, array<real> value, reals qkv,
+                                    reals hk, reals hv, size_t items)
 {
     size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x, virtual_tokens = (size_t)p.J * p.D;
     if (at >= items) return;
@@ -211,8 +188,7 @@ __device__ inline query_of_thread own_query(const problem_of_structsa &p)
 
 /* A warp asks once for each channel of each virtual key and value, 2 J D c times, and gets a sector for one number. */
 template <int CHANNELS>
-__global__ void each_query(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
-                           array<const real> value)
+__global__ void each_query(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
     query_of_thread own = own_query(p);
     if (!own.there) return;
@@ -234,11 +210,11 @@ __global__ void each_query(problem_of_structsa p, array<real> y, array<const rea
     store_mean(y, own.y, g, p.c);
 }
 
-/* ---- rung 3: virtual tokens in tiles --------------------------------------------- */
+/* ---- cuda3: virtual tokens in tiles --------------------------------------------- */
 
 /* Dense rows from the device into rows of `pitch`, by all threads of the block. */
 template <int W>
-__device__ inline void fetch_tile(shared<real> to, array<const real> from, size_t at, int rows, int c, int pitch)
+__device__ inline void fetch_tile(shared<real> to, reals from, size_t at, int rows, int c, int pitch)
 {
     for (int n = W * threadIdx.x; n < rows * pitch; n += W * BLOCK) {
         pack<real, W> some = {};
@@ -249,8 +225,7 @@ __device__ inline void fetch_tile(shared<real> to, array<const real> from, size_
 
 /* A block asks for each number of its head's virtual tokens once, four at a time: 2 J D c / 4 / 32 requests. */
 template <int CHANNELS>
-__global__ void tiled(problem_of_structsa p, array<real> y, array<const real> qkv, array<const real> key,
-                      array<const real> value)
+__global__ void tiled(problem_of_structsa p, array<real> y, reals qkv, reals key, reals value)
 {
     SHARED(real, k, TILE * CHANNELS);
     SHARED(real, v, TILE * CHANNELS);
@@ -264,8 +239,7 @@ __global__ void tiled(problem_of_structsa p, array<real> y, array<const real> qk
         int keys = virtual_tokens - first < TILE ? (int)(virtual_tokens - first) : TILE;
         size_t at = (own.group * virtual_tokens + first) * p.c;
 
-        /* Step 1: a tile is one stretch of memory; four reals at once where rows are
-         * multiples of four. */
+        /* Step 1: a tile is contiguous; four reals at once if rows are multiples of four. */
         if (p.c % 4 == 0) {
             fetch_tile<4>(k, key, at, keys, p.c, p.pitch);
             fetch_tile<4>(v, value, at, keys, p.c, p.pitch);
@@ -275,14 +249,14 @@ __global__ void tiled(problem_of_structsa p, array<real> y, array<const real> qk
         }
         __syncthreads();
 
-        /* Step 2: each query against all of it. */
+        /* Step 2: each query against all of them, while other threads fetch the next halo. */
         if (own.there) attend(g, q, k, v, keys, p.pitch);
         __syncthreads();        /* the tile has been read */
     }
     if (own.there) store_mean(y, own.y, g, p.c);
 }
 
-/* ---- rung 4: virtual tokens of a tile, made in place ------------------------------ */
+/* ---- cuda4: virtual tokens of a tile, made in place ------------------------------ */
 
 /* How much of it is there at a time; all centres of a tile are. */
 struct tile {
@@ -299,7 +273,7 @@ struct run {
 /* Channels first ... first + slab - 1 of the tokens around a run; zeros off the grid. */
 template <int W>
 __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &p, const side &s, const run &r,
-                                  array<const real> rows, size_t image, int head, int first, int slab)
+                                  reals rows, size_t image, int head, int first, int slab)
 {
     for (int n = W * threadIdx.x; n < s.window.t * s.window.y * r.columns * slab; n += W * (int)blockDim.x) {
         int channel = first + n % slab, column = n / slab % r.columns, row = n / slab / r.columns;
@@ -313,11 +287,9 @@ __device__ inline void fetch_halo(shared<real> halo, const problem_of_structsa &
     }
 }
 
-/* The virtual tokens of `patterns` patterns at a run, in a slab of channels.  A thread has
- * a pattern and a channel. */
+/* The virtual tokens of `patterns` patterns at a run, in a slab of channels: a thread for each pattern and channel. */
 __device__ inline void convolve(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s,
-                                const run &r, array<const real> filters, int head, int pattern, int patterns,
-                                int first, int slab)
+                                const run &r, reals filters, int head, int pattern, int patterns, int first, int slab)
 {
     for (int n = threadIdx.x; n < patterns * slab; n += BLOCK) {
         int channel = first + n % slab, d = n / slab;
@@ -333,31 +305,29 @@ __device__ inline void convolve(shared<real> to, shared<real> halo, const proble
     }
 }
 
-/* Both, slab by slab. */
-__device__ inline void make_tile(shared<real> to, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
-                                 const tile &by, array<const real> rows, array<const real> filters,
-                                 const query_of_thread &own, int pattern, int patterns)
+/* Both, slab by slab; make(r, first, slab) convolves channels first ... first + slab - 1. */
+template <class Make>
+__device__ inline void make_tile(Make make, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
+                                 const tile &by, reals rows, size_t image, int head)
 {
     r.columns = (r.centres - 1) * p.stride.x + s.window.x;
     for (int first = 0; first < p.pitch; first += by.slab) {
         int slab = p.pitch - first < by.slab ? p.pitch - first : by.slab;
 
         /* Step 1: neighbouring threads fetch neighbouring channels of a token. */
-        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, own.image, own.head, first, slab);
-        else fetch_halo<1>(halo, p, s, r, rows, own.image, own.head, first, slab);
+        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, image, head, first, slab);
+        else fetch_halo<1>(halo, p, s, r, rows, image, head, first, slab);
         __syncthreads();
 
         /* Step 2: where a window hangs over the border, the halo has zeros. */
-        convolve(to, halo, p, s, r, filters, own.head, pattern, patterns, first, slab);
+        make(r, first, slab);
         __syncthreads();        /* the halo has been read, and the tile is there */
     }
 }
 
-/* A block asks for its halos four channels at a time, and for each filter once a tile instead of once a centre.  No
- * virtual token is in the device's memory. */
+/* A block requests a filter once a tile, not once a centre.  Virtual tokens are in shared memory only. */
 template <int CHANNELS>
-__global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
-                              array<const real> hk, array<const real> hv)
+__global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, reals qkv, reals hk, reals hv)
 {
     DYNAMIC_SHARED(real, memory);
     shared<real> halo = memory, k = halo + by.halo, v = k + CENTRES * by.patterns * p.pitch;
@@ -374,8 +344,12 @@ __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, arr
             int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
 
             /* Step 1: the virtual keys and values of this tile. */
-            make_tile(k, halo, p, p.keys, r, by, qkv, hk, own, pattern, patterns);
-            make_tile(v, halo, p, p.values, r, by, qkv, hv, own, pattern, patterns);
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve(k, halo, p, p.keys, of, hk, own.head, pattern, patterns, channel, slab);
+            }, halo, p, p.keys, r, by, qkv, own.image, own.head);
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve(v, halo, p, p.values, of, hv, own.head, pattern, patterns, channel, slab);
+            }, halo, p, p.values, r, by, qkv, own.image, own.head);
 
             /* Step 2: each query against all of them.  Those who are done fetch the next
              * halo, which nobody reads now. */
@@ -388,10 +362,9 @@ __global__ void made_in_place(problem_of_structsa p, tile by, array<real> y, arr
 #ifndef TWICETOLD_DOUBLE
 /* ---- on tensor cores ----------------------------------------------------------------- */
 
-constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads: eight warps of 16 queries, of rung 4's BLOCK */
+constexpr int WIDE_BLOCK = 2 * BLOCK;   /* threads: eight warps of 16 queries, of the BLOCK of cuda4 */
 
-/* Row d CENTRES + t of a tile is the virtual token of pattern d at centre t: eight keys of a
- * product are one pattern's.  Of an odd number of patterns the last has zeros beside it. */
+/* Row d CENTRES + t of a tile is pattern d at centre t; an odd number of patterns is followed by one of zeros. */
 __host__ __device__ inline int even(int patterns) { return (patterns + 1) / 2 * 2; }
 
 template <class P, int CHANNELS> constexpr int key_words = CENTRES * pitches<P, CHANNELS>::key;
@@ -399,7 +372,7 @@ template <class P, int CHANNELS> constexpr int value_words = CENTRES / P::EACH *
 
 /* h_dmc of a channel of a head and the next, zeros beyond c: at once where both have one. */
 [[maybe_unused]]
-__device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const side &s, array<const real> filters,
+__device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const side &s, reals filters,
                                             int d, int m, int head, int channel)
 {
     size_t at = (size_t)d * s.pattern + (size_t)m * s.entry + (size_t)(head * p.c + channel) * s.channel;
@@ -413,11 +386,10 @@ __device__ inline pack<real, 2> two_filters(const problem_of_structsa &p, const 
     return h;
 }
 
-/* As convolve, with a pattern and two channels for a thread, which puts away what it has made
- * of them at all centres: put(sums, pattern, channel). */
+/* As convolve, with two channels a thread; put(sums, pattern, channel) stores the sums at all centres. */
 template <class Put>
 __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of_structsa &p, const side &s,
-                                    const run &r, array<const real> filters, int head, int pattern, int patterns,
+                                    const run &r, reals filters, int head, int pattern, int patterns,
                                     int first, int slab)
 {
     for (int n = threadIdx.x; n < even(patterns) * slab / 2; n += WIDE_BLOCK) {
@@ -436,26 +408,8 @@ __device__ inline void convolve_two(Put put, shared<real> halo, const problem_of
     }
 }
 
-/* As make_tile. */
-template <class Put>
-__device__ inline void make_rows(Put put, shared<real> halo, const problem_of_structsa &p, const side &s, run r,
-                                 const tile &by, array<const real> rows, array<const real> filters, size_t image,
-                                 int head, int pattern, int patterns)
-{
-    r.columns = (r.centres - 1) * p.stride.x + s.window.x;
-    for (int first = 0; first < p.pitch; first += by.slab) {
-        int slab = p.pitch - first < by.slab ? p.pitch - first : by.slab;
-        if (p.c % 4 == 0) fetch_halo<4>(halo, p, s, r, rows, image, head, first, slab);
-        else fetch_halo<1>(halo, p, s, r, rows, image, head, first, slab);
-        __syncthreads();
-        convolve_two(put, halo, p, s, r, filters, head, pattern, patterns, first, slab);
-        __syncthreads();        /* the halo has been read, and the tile is there */
-    }
-}
-
 template <class P, int CHANNELS>
-__global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, array<const real> qkv,
-                                array<const real> hk, array<const real> hv)
+__global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, reals qkv, reals hk, reals hv)
 {
 #if TENSOR_CORES
     DYNAMIC_SHARED(uint32_t, memory);
@@ -486,17 +440,23 @@ __global__ void on_tensor_cores(problem_of_structsa p, tile by, array<real> y, a
             int patterns = p.D - pattern < by.patterns ? p.D - pattern : by.patterns;
 
             /* Step 2: virtual keys in words along their channels, values across centres. */
-            make_rows([&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
+            auto put_key = [&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
                 UNROLL for (int t = 0; t < CENTRES; t++)
                     store(k, (d * CENTRES + t) * pitches<P, CHANNELS>::key + channel / EACH, along(P(), made[t]));
-            }, halo, p, p.keys, r, by, qkv, hk, image, head, pattern, patterns);
-            make_rows([&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
+            };
+            auto put_value = [&](const pack<real, 2> (&made)[CENTRES], int d, int channel) {
                 UNROLL for (int t = 0; t < CENTRES; t += EACH) {
                     pack<real, 2> rows[EACH];
                     for (int e = 0; e < EACH; e++) rows[e] = made[t + e];
                     store(v, (d * CENTRES + t) / EACH * pitches<P, CHANNELS>::value + channel, across(P(), rows));
                 }
-            }, halo, p, p.values, r, by, qkv, hv, image, head, pattern, patterns);
+            };
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve_two(put_key, halo, p, p.keys, of, hk, head, pattern, patterns, channel, slab);
+            }, halo, p, p.keys, r, by, qkv, image, head);
+            make_tile([&](const run &of, int channel, int slab) {
+                convolve_two(put_value, halo, p, p.values, of, hv, head, pattern, patterns, channel, slab);
+            }, halo, p, p.values, r, by, qkv, image, head);
 
             /* Step 3: 16 queries with two patterns at eight centres. */
             for (int d = 0; mine < p.N && d < patterns; d += 2) {
@@ -524,9 +484,8 @@ box box_of(int axes, const size_t size[GRID_AXES])
     return {axes > 2 ? (int)size[0] : 1, axes > 1 ? (int)size[axes - 2] : 1, (int)size[axes - 1]};
 }
 
-problem_of_structsa given(const struct plan *plan)
+problem_of_structsa given(const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
     int axes = p->tokens.axes, C = (int)p->heads.C, M = (int)p->M, Mv = (int)p->Mv, D = (int)p->D;
     box tokens = box_of(axes, p->tokens.size), stride = box_of(axes, p->stride);
     bool channels = p->equation == STRUCTSA_EQ16;
@@ -551,150 +510,109 @@ double halo_tokens(const problem_of_structsa &p)
     return most;
 }
 
-/* As many patterns as fit beside the halo: of all channels, or of a slab of them. */
-bool fits(tile *by, const problem_of_structsa &p)
+/* As many patterns as fit next to the halo, of all channels or of a slab: a multiple of `each`, which take `room`. */
+bool fits(tile *by, const problem_of_structsa &p, int each, double room)
 {
-    double most = halo_tokens(p), one = 2.0 * CENTRES * p.pitch;
-    for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
-        if (most * slab + one > ROOM) continue;
-        int patterns = (int)((ROOM - most * slab) / one);
-        *by = {patterns < p.D ? patterns : p.D, slab, (int)most * slab};
-        return true;
-    }
-    return false;
-}
-
-#ifndef TWICETOLD_DOUBLE
-/* The same of words: patterns by twos. */
-template <class P, int CHANNELS> bool fits_in_words(tile *by, const problem_of_structsa &p)
-{
-    const double two = 2 * (key_words<P, CHANNELS> + value_words<P, CHANNELS>);
     double most = halo_tokens(p);
     for (int slab = p.pitch; slab; slab = slab > SLAB ? SLAB : 0) {
-        if (most * slab + two > ROOM) continue;
-        int twos = (int)((ROOM - most * slab) / two);
-        *by = {2 * twos < even(p.D) ? 2 * twos : even(p.D), slab, (int)most * slab};
+        if (most * slab + room > ROOM) continue;
+        int patterns = (int)((ROOM - most * slab) / room) * each, all = (p.D + each - 1) / each * each;
+        *by = {patterns < all ? patterns : all, slab, (int)most * slab};
         return true;
     }
     return false;
 }
-#endif
+bool fits(tile *by, const problem_of_structsa &p) { return fits(by, p, 1, 2.0 * CENTRES * p.pitch); }
 
-void heart_1(struct plan *plan)
+void core_1(struct structsa_device *on, const struct structsa_problem *p)
 {
-    struct structsa_device *on = (struct structsa_device *)plan->state;
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
     size_t outputs = p->heads.B * p->heads.N * p->heads.C;
-    LAUNCH(&on->heads.device, each_output, device_blocks(outputs, 128), 128, 0, given(plan),
-           device_heads_output(&on->heads), on->heads.qkv, on->hk, on->hv, outputs);
+    LAUNCH_EACH(on, each_output, outputs, given(p), on->output, on->qkv, on->hk, on->hv, outputs);
 }
 
-template <int CHANNELS> void heart_of(struct plan *plan, int rung)
+template <int CHANNELS> void core_of(struct structsa_device *on, const struct structsa_problem *p, int rung)
 {
-    struct structsa_device *on = (struct structsa_device *)plan->state;
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    problem_of_structsa of = given(plan);
+    problem_of_structsa of = given(p);
     size_t blocks = p->heads.B * of.h * of.blocks;
-    array<real> y = device_heads_output(&on->heads);
-    array<const real> qkv = on->heads.qkv;
-    struct device *d = &on->heads.device;
+    array<real> y = on->output;
+    reals qkv = on->qkv;
     size_t items = p->heads.B * p->J * p->D * p->heads.C;
     tile by;
 
     if (rung == 4 && fits(&by, of)) {
         size_t bytes = ((size_t)by.halo + 2 * CENTRES * (size_t)by.patterns * of.pitch) * sizeof(real);
-        LAUNCH(d, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
+        LAUNCH(on, made_in_place<CHANNELS>, blocks, BLOCK, bytes, of, by, y, qkv, on->hk, on->hv);
         return;
     }
-    LAUNCH(d, make_virtual_tokens, device_blocks(items, 128), 128, 0, of, on->key, on->value, qkv, on->hk, on->hv,
-           items);
-    if (rung == 2) LAUNCH(d, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
-    else LAUNCH(d, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+    LAUNCH_EACH(on, make_virtual_tokens, items, of, on->key, on->value, qkv, on->hk, on->hv, items);
+    if (rung == 2) LAUNCH(on, each_query<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
+    else LAUNCH(on, tiled<CHANNELS>, blocks, BLOCK, 0, of, y, qkv, on->key, on->value);
 }
 
 constexpr size_t WIDEST = 64;   /* head whose channels are held in registers */
 
-template <int rung> void heart_in_registers(struct plan *plan)
+template <int rung> void core_in_registers(struct structsa_device *on, const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    if (p->c <= 16) heart_of<16>(plan, rung);
-    else if (p->c <= 32) heart_of<32>(plan, rung);
-    else if (p->c <= WIDEST) heart_of<64>(plan, rung);
-    else heart_1(plan);
+    if (p->c <= 16) core_of<16>(on, p, rung);
+    else if (p->c <= 32) core_of<32>(on, p, rung);
+    else if (p->c <= WIDEST) core_of<64>(on, p, rung);
+    else core_1(on, p);
 }
 
 #ifndef TWICETOLD_DOUBLE
-template <class P, int CHANNELS> void heart_in_words(struct plan *plan)
+template <class P, int CHANNELS> void core_in_words(struct structsa_device *on, const struct structsa_problem *p)
 {
-    struct structsa_device *on = (struct structsa_device *)plan->state;
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    problem_of_structsa of = given(plan);
-    array<real> y = device_heads_output(&on->heads);
+    problem_of_structsa of = given(p);
     tile by;
-    if (!fits_in_words<P, CHANNELS>(&by, of)) return heart_in_registers<4>(plan);
-    size_t words = (size_t)by.patterns * (key_words<P, CHANNELS> + value_words<P, CHANNELS>) + (size_t)by.halo;
-    LAUNCH(&on->heads.device, (on_tensor_cores<P, CHANNELS>), p->heads.B * of.h * of.blocks, WIDE_BLOCK,
-           words * sizeof(real), of, by, y, on->heads.qkv, on->hk, on->hv);
+    constexpr int one = key_words<P, CHANNELS> + value_words<P, CHANNELS>;
+    if (!fits(&by, of, 2, 2 * one)) return core_in_registers<4>(on, p);
+    size_t words = (size_t)by.patterns * one + (size_t)by.halo;
+    LAUNCH(on, (on_tensor_cores<P, CHANNELS>), p->heads.B * of.h * of.blocks, WIDE_BLOCK, words * sizeof(real), of, by,
+           on->output, on->qkv, on->hk, on->hv);
 }
 
-template <class P> void heart_of_tensor_cores(struct plan *plan)
+template <class P> void core_of_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    if (p->c <= 16) heart_in_words<P, 16>(plan);
-    else if (p->c <= 32) heart_in_words<P, 32>(plan);
-    else if (p->c <= WIDEST) heart_in_words<P, 64>(plan);
-    else heart_1(plan);
+    if (p->c <= 16) core_in_words<P, 16>(on, p);
+    else if (p->c <= 32) core_in_words<P, 32>(on, p);
+    else if (p->c <= WIDEST) core_in_words<P, 64>(on, p);
+    else core_1(on, p);
 }
 #endif
 
-/* Tensor cores are rung 4's: where they are not taken, that is. */
-template <int rung> status prepare(struct plan *plan)
+/* Tensor cores prepare what cuda4 does, to which they fall back. */
+template <int rung> void prepare(struct structsa_device *on, const struct structsa_problem *p)
 {
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    struct structsa_device *on = (struct structsa_device *)plan->state;
     tile by;
-    bool written = rung > 1 && p->c <= WIDEST && !(rung == 4 && fits(&by, given(plan)));
+    bool written = rung > 1 && p->c <= WIDEST && !(rung == 4 && fits(&by, given(p)));
     size_t heads = written ? p->heads.B * p->heads.h : 0;
-    size_t columns = p->equation == STRUCTSA_EQ16 ? p->heads.C : 1;
-
-    device_heads_prepare(plan);
-    device_reals(plan, &on->hk, "the detectors", p->D, p->M, columns, 1);
-    device_reals(plan, &on->hv, "the aggregators", p->D, p->Mv, columns, 1);
-    device_reals(plan, &on->key, "the virtual keys", heads, p->J, p->D, p->c);
-    device_reals(plan, &on->value, "the virtual values", heads, p->J, p->D, p->c);
-    return room_status(&plan->room);
-}
-
-#ifndef TWICETOLD_DOUBLE
-status prepare_tensor_cores(struct plan *plan)
-{
-    status s = device_tensor_cores(plan);
-    return s.code ? s : prepare<4>(plan);
-}
-#endif
-
-status load(struct plan *plan)
-{
-    const struct structsa_problem *p = (const struct structsa_problem *)plan->of;
-    struct structsa_device *on = (struct structsa_device *)plan->state;
     bool channels = p->equation == STRUCTSA_EQ16;
     size_t columns = channels ? p->heads.C : 1;
 
-    device_heads_load(plan);
-    device_upload(&on->heads.device, on->hk, channels ? p->hk : p->uk, p->D * p->M * columns);
-    device_upload(&on->heads.device, on->hv, channels ? p->hv : p->uv, p->D * p->Mv * columns);
-    return device_status(&on->heads.device);
+    device_heads_prepare(on, &p->heads);
+    device_tensor(on, &on->hk, "the detectors", channels ? &p->hk : &p->uk, p->D, p->M, columns);
+    device_tensor(on, &on->hv, "the aggregators", channels ? &p->hv : &p->uv, p->D, p->Mv, columns);
+    device_reals(on, &on->key, "the virtual keys", heads, p->J, p->D, p->c);
+    device_reals(on, &on->value, "the virtual values", heads, p->J, p->D, p->c);
 }
+
+#ifndef TWICETOLD_DOUBLE
+void prepare_tensor_cores(struct structsa_device *on, const struct structsa_problem *p)
+{
+    room_refuse(&on->plan->room, device_tensor_cores(on->plan));
+    prepare<4>(on, p);
+}
+#endif
 
 } // namespace
 
-RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, load, heart_1, structsa_multiply_adds);
-RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, load, heart_in_registers<2>, structsa_multiply_adds);
-RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, load, heart_in_registers<3>, structsa_multiply_adds);
-RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, load, heart_in_registers<4>, structsa_multiply_adds);
+RUNG(structsa_cuda1, "cuda1", structsa_device, prepare<1>, device_nothing, core_1, cost);
+RUNG(structsa_cuda2, "cuda2", structsa_device, prepare<2>, device_nothing, core_in_registers<2>, cost);
+RUNG(structsa_cuda3, "cuda3", structsa_device, prepare<3>, device_nothing, core_in_registers<3>, cost);
+RUNG(structsa_cuda4, "cuda4", structsa_device, prepare<4>, device_nothing, core_in_registers<4>, cost);
 #ifndef TWICETOLD_DOUBLE
-RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, load, heart_of_tensor_cores<tf32>,
-     structsa_multiply_adds);
-RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, load, heart_of_tensor_cores<bf16>,
-     structsa_multiply_adds);
+RUNG(structsa_tf32, "cuda-tf32", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<tf32>,
+     cost);
+RUNG(structsa_bf16, "cuda-bf16", structsa_device, prepare_tensor_cores, device_nothing, core_of_tensor_cores<bf16>,
+     cost);
 #endif

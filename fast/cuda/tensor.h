@@ -1,21 +1,18 @@
 /* tensor.h -- attention of a warp on tensor cores
  *
- * Sixteen queries of a warp against keys and values in shared memory, for the rungs cuda-tf32
- * and cuda-bf16.  The factors of the products, q, k, v and the weights, are rounded to TF32
- * (11 digits) or BF16 (8); sums, softmax and what stands around it are plain float.
+ * Sixteen queries of a warp against keys and values in shared memory, for cuda-tf32 and cuda-bf16.  The factors q, k, v
+ * and the weights are rounded to TF32 (11 digits) or BF16 (8); sums, softmax and the rest are plain float.
  *
- * A lane holds its part of every matrix (device.h).  What lies where is chosen so that no
- * lane asks another for anything but a maximum:
+ * A lane holds its part of every matrix (device.h).  The layout lets lanes exchange maxima only:
  *
- *   - The inner index of a product may run in any order that both factors share.  So the lane
- *     of column `four` takes channels 4 four ... 4 four + 3 of a query and of a key, in one
- *     access each, for the four that the instruction wants of it.
- *   - Scores come as keys 2 four and 2 four + 1 of every eight, and that is how weights go in:
- *     they stay in their registers.
- *   - The outer index may, too.  So lane `row` takes WIDE channels of a value side by side for
- *     as many products, and what it gathers are channels side by side.
+ *   - The inner index of a product may have any order that both factors share.  The lane of column `four` takes
+ *     channels 4 four ... 4 four + 3 of a query and of a key, in one access each, for the four that the instruction
+ *   needs.
+ *   - Scores come as keys 2 four and 2 four + 1 of every eight, the order that weights need: they stay in registers.
+ *   - Lane `row` takes WIDE neighbouring channels of a value for as many products, so its sums are neighbouring
+ *   channels.
  *
- * Rows in shared memory are so far apart that no bank is asked twice.
+ * The pitch of rows in shared memory avoids bank conflicts.
  *
  *     row, four   lane / 4 and lane % 4           P          tf32 or bf16
  *     CHANNELS    of a head: 16, 32 or 64         EACH       factors in a word: P::EACH */
@@ -111,8 +108,7 @@ __device__ inline real row_sum(const bf16::left &a, int lower)
     return sum;
 }
 
-/* Words from one row in shared memory to the next: of a key; of EACH values, channel by
- * channel. */
+/* Words from one row in shared memory to the next: of a key; of EACH values, channel by channel. */
 template <class P, int CHANNELS> struct pitches {
     static constexpr int words = CHANNELS / P::EACH, apart = 16 / P::EACH;
     static constexpr int key = words % (2 * apart) == apart ? words : words + apart;
@@ -128,7 +124,7 @@ template <class P, int CHANNELS> struct sixteen {
 };
 
 /* Four channels from an index on, zeros beyond c; at once where c is a multiple of four. */
-__device__ inline pack<real, 4> four_channels(array<const real> from, size_t at, int d, int c)
+__device__ inline pack<real, 4> four_channels(reals from, size_t at, int d, int c)
 {
     pack<real, 4> some = {};
     if (c % 4 == 0) {
@@ -142,7 +138,7 @@ __device__ inline pack<real, 4> four_channels(array<const real> from, size_t at,
 
 /* The queries that begin at two indices, times a scale; zeros where there is none. */
 template <class P, int CHANNELS>
-__device__ inline void fetch_queries(sixteen<P, CHANNELS> &own, array<const real> from, const size_t (&at)[2],
+__device__ inline void fetch_queries(sixteen<P, CHANNELS> &own, reals from, const size_t (&at)[2],
                                      const bool (&there)[2], int c, real scale)
 {
     int four = threadIdx.x % 4;
@@ -163,8 +159,7 @@ __device__ inline void fetch_queries(sixteen<P, CHANNELS> &own, array<const real
             for (float &entry : tile) entry = 0;
 }
 
-/* score[n]: of this lane's queries with keys 8 n + 2 four and the next, from row `first`: two of
- * the upper query, two of the lower. */
+/* score[n]: two of the upper and two of the lower query, with keys 8 n + 2 four and the next, from row `first`. */
 template <class P, int CHANNELS, int EIGHTS>
 __device__ inline void score_keys(float (&score)[EIGHTS][4], const sixteen<P, CHANNELS> &own, shared<const uint32_t> k,
                                   int first)
@@ -179,8 +174,7 @@ __device__ inline void score_keys(float (&score)[EIGHTS][4], const sixteen<P, CH
     }
 }
 
-/* The softmax runs along: scores become weights, and what was gathered shrinks.  A score of
- * minus infinity is a key that the query does not meet. */
+/* An online softmax: scores become weights, earlier sums shrink.  A score of minus infinity marks a key not met. */
 template <class P, int CHANNELS, int EIGHTS>
 __device__ inline void weigh(float (&score)[EIGHTS][4], sixteen<P, CHANNELS> &own)
 {
@@ -200,8 +194,7 @@ __device__ inline void weigh(float (&score)[EIGHTS][4], sixteen<P, CHANNELS> &ow
     }
 }
 
-/* The values under these weights, and the weights' sum: as they were rounded, so that weights
- * and values are divided by what they were multiplied by. */
+/* Adds the values under these weights; the weights are summed as they were rounded. */
 template <class P, int CHANNELS, int EIGHTS>
 __device__ inline void gather_values(sixteen<P, CHANNELS> &own, const float (&weight)[EIGHTS][4],
                                      shared<const uint32_t> v, int first)

@@ -41,15 +41,15 @@ template <class Launch> status with_arrays(real *y, const real *x, Launch launch
     memcpy(source, x, KERNEL_REALS * sizeof *x);
     marks = 0;
     status s = launch(array<real>{target, of_y.data(), KERNEL_REALS, 0},
-                      array<const real>{source, of_x.data(), KERNEL_REALS, 0});
+                      reals{source, of_x.data(), KERNEL_REALS, 0});
     memcpy(y, target, KERNEL_REALS * sizeof *y);
     return s;
 }
 
 #define RUN(kernel, blocks, threads, bytes) \
     [](real *y, const real *x) { \
-        return with_arrays(y, x, [](array<real> to, array<const real> from) { \
-            return emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(to, from); }); \
+        return with_arrays(y, x, [](array<real> to, reals from) { \
+            return emulator::launch(#kernel, blocks, threads, bytes, [=] { kernel(to, from, (int)threadIdx.x); }); \
         }); \
     }
 
@@ -60,7 +60,9 @@ template <class T, size_t SIZE> int listed(T (&table)[SIZE], int *count, std::in
     return *count;
 }
 #define LIST(table, count, id, ...) [[maybe_unused]] const int table##_##id = listed(table, &count, {__VA_ARGS__});
-#define KERNEL(name) __global__ void name([[maybe_unused]] array<real> y, [[maybe_unused]] array<const real> x)
+/* t is the thread of the block. */
+#define KERNEL(name) \
+    __global__ void name([[maybe_unused]] array<real> y, [[maybe_unused]] reals x, [[maybe_unused]] int t)
 
 #define FAULT(name, blocks, threads, bytes, message) \
     KERNEL(name); \
@@ -118,7 +120,6 @@ struct launch_counts counts(unsigned blocks, unsigned threads, size_t shared_byt
 FAULT(no_barrier, 1, B, 0, "and no barrier between")
 {
     SHARED(real, s, B);
-    int t = threadIdx.x;
     AT s[t] = x[t];
     AT y[t] = s[B - 1 - t];
 }
@@ -126,7 +127,6 @@ FAULT(no_barrier, 1, B, 0, "and no barrier between")
 FAULT(no_barrier_before_the_next_tile, 1, B, 0, "and no barrier between")
 {
     SHARED(real, s, B);
-    int t = threadIdx.x;
     real sum = 0;
     for (int tile = 0; tile < 2; tile++) {
         AT s[t] = x[tile * B + t];
@@ -138,14 +138,12 @@ FAULT(no_barrier_before_the_next_tile, 1, B, 0, "and no barrier between")
 
 FAULT(no_barrier_in_device_memory, 1, B, 0, "and no barrier between")
 {
-    int t = threadIdx.x;
     AT y[t] = x[t];
     AT y[B + t] = y[B - 1 - t];
 }
 
 FAULT(a_barrier_that_some_miss, 2, B, 0, "waits at a barrier that thread 5 does not reach")
 {
-    int t = threadIdx.x;
     if (t == 5) return;
     AT __syncthreads();
     y[t] = x[t];
@@ -153,7 +151,6 @@ FAULT(a_barrier_that_some_miss, 2, B, 0, "waits at a barrier that thread 5 does 
 
 FAULT(two_barriers, 1, B, 0, "waits at this barrier, and thread")
 {
-    int t = threadIdx.x;
     y[t] = x[t];
     if (t % 2) { AT __syncthreads(); }
     else { AT __syncthreads(); }
@@ -161,7 +158,6 @@ FAULT(two_barriers, 1, B, 0, "waits at this barrier, and thread")
 
 FAULT(a_barrier_in_a_branch, 1, B, 0, "waits at this barrier, and thread")
 {
-    int t = threadIdx.x;
     if (t < 32) { AT __syncthreads(); }
     else if (t == 32) y[t] = x[t];
     else { AT __syncthreads(); }
@@ -169,12 +165,12 @@ FAULT(a_barrier_in_a_branch, 1, B, 0, "waits at this barrier, and thread")
 
 FAULT(blocks_that_write_one_word, 3, B, 0, "writes a word that another block wrote")
 {
-    AT if (threadIdx.x == 0) y[0] = x[blockIdx.x];
+    AT if (t == 0) y[0] = x[blockIdx.x];
 }
 
 FAULT(a_block_that_reads_anothers, 2, B, 0, "a word that another block")
 {
-    int i = blockIdx.x * B + threadIdx.x;
+    int i = blockIdx.x * B + t;
     AT y[i] = x[i];
     AT if (i >= B) y[1024 + i] = y[i - B];
     AT if (i < B) y[2048 + i] = y[i + B];
@@ -183,7 +179,6 @@ FAULT(a_block_that_reads_anothers, 2, B, 0, "a word that another block")
 FAULT(a_warp_that_does_not_meet, 1, 32, 0, "and no barrier between")
 {
     SHARED(real, s, 32);
-    int t = threadIdx.x;
     AT s[t] = x[t];
     AT y[t] = s[t ^ 1];
 }
@@ -192,7 +187,6 @@ FAULT(a_warp_that_does_not_meet, 1, 32, 0, "and no barrier between")
 FAULT(half_a_warp_that_meets, 1, 32, 0, "a word that another thread of the warp")
 {
     SHARED(real, s, 32);
-    int t = threadIdx.x;
     AT s[t] = x[t];
     if (t < 16) __syncwarp(0x0000ffffu);
     else __syncwarp(0xffff0000u);
@@ -203,7 +197,6 @@ FAULT(half_a_warp_that_meets, 1, 32, 0, "a word that another thread of the warp"
 FAULT(a_shuffle_for_a_barrier, 1, 32, 0, "and no barrier between")
 {
     SHARED(real, s, 32);
-    int t = threadIdx.x;
     AT s[t] = x[t];
     real other = __shfl_xor_sync(~0u, (real)t, 1);
     AT y[t] = s[t ^ 1] + other;
@@ -211,7 +204,6 @@ FAULT(a_shuffle_for_a_barrier, 1, 32, 0, "and no barrier between")
 
 FAULT(a_shuffle_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
 {
-    int t = threadIdx.x;
     real v = x[t];
     if (t < 16) { AT v = __shfl_xor_sync(~0u, v, 1); }
     y[t] = v;
@@ -219,13 +211,11 @@ FAULT(a_shuffle_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0
 
 FAULT(a_shuffle_of_others, 1, 32, 0, "is not in its own mask 0000ffff")
 {
-    int t = threadIdx.x;
     AT y[t] = __shfl_sync(0x0000ffffu, (real)x[t], 0);
 }
 
 FAULT(a_shuffle_from_outside_its_mask, 1, 32, 0, "takes from lane 20, which mask 0000ffff does not name")
 {
-    int t = threadIdx.x;
     real v = x[t];
     if (t < 16) { AT v = __shfl_sync(0x0000ffffu, v, 20); }
     y[t] = v;
@@ -233,32 +223,31 @@ FAULT(a_shuffle_from_outside_its_mask, 1, 32, 0, "takes from lane 20, which mask
 
 FAULT(atomics_and_a_plain_read, 1, B, 0, "and no barrier between")
 {
-    AT atomic_add(y, 0, (real)x[threadIdx.x]);
-    AT if (threadIdx.x == 7) y[1] = y[0];
+    AT atomic_add(y, 0, (real)x[t]);
+    AT if (t == 7) y[1] = y[0];
 }
 
 FAULT(atomics_and_a_plain_write, 1, B, 0, "and no barrier between")
 {
-    AT if (threadIdx.x == 7) y[0] = 0;
-    AT atomic_add(y, 0, (real)x[threadIdx.x]);
+    AT if (t == 7) y[0] = 0;
+    AT atomic_add(y, 0, (real)x[t]);
 }
 
 FAULT(atomics_of_blocks_and_a_plain_read, 2, B, 0, "another block")
 {
-    AT if (threadIdx.x == 0) atomic_add(y, 0, (real)x[blockIdx.x]);
+    AT if (t == 0) atomic_add(y, 0, (real)x[blockIdx.x]);
     __syncthreads();
-    AT if (threadIdx.x == 1) y[1 + blockIdx.x] = y[0];
+    AT if (t == 1) y[1 + blockIdx.x] = y[0];
 }
 
 FAULT(below_the_array, 1, B, 0, "element -1 of an array of 4096")
 {
-    int t = threadIdx.x;
     AT y[t] = x[t - 1];
 }
 
 FAULT(a_tail_beyond_the_array, 43, 96, 0, "of an array of 4096")
 {
-    int i = blockIdx.x * 96 + threadIdx.x;      /* 43 * 96 = 4128 > 4096 */
+    int i = blockIdx.x * 96 + t;      /* 43 * 96 = 4128 > 4096 */
     AT y[i] = x[i];
 }
 
@@ -266,7 +255,6 @@ FAULT(a_tail_beyond_the_array, 43, 96, 0, "of an array of 4096")
 FAULT(a_halo_off_by_one, 1, B, 0, "element 65 of an array of 65")
 {
     SHARED(real, s, B + 1);
-    int t = threadIdx.x;
     s[t] = x[t];
     if (t < 1) s[B + t] = x[B + t];
     __syncthreads();
@@ -275,7 +263,6 @@ FAULT(a_halo_off_by_one, 1, B, 0, "element 65 of an array of 65")
 
 FAULT(a_wide_load_off_its_place, 1, B, 0, "4 elements at once from element")
 {
-    int t = threadIdx.x;
     AT pack<real, 4> v = load<4>(x, 4 * t + 2);
     y[t] = v[0];
 }
@@ -283,27 +270,27 @@ FAULT(a_wide_load_off_its_place, 1, B, 0, "4 elements at once from element")
 FAULT(a_wide_store_beyond_the_array, 1, B, 0, "element 4096 of an array of 4096")
 {
     pack<real, 4> v = load<4>(x, 0);
-    AT store(y, 4 * (KERNEL_REALS / 4 - B + 1 + threadIdx.x), v);
+    AT store(y, 4 * (KERNEL_REALS / 4 - B + 1 + t), v);
 }
 
 FAULT(an_array_that_is_not_there, 1, B, 0, "of an array that is not there")
 {
-    array<const real> bias = {};
-    AT y[threadIdx.x] = x[threadIdx.x] + bias[threadIdx.x];
+    reals bias = {};
+    AT y[t] = x[t] + bias[t];
 }
 
 FAULT(too_much_static_memory, 1, B, 0, "bytes of static shared memory, of which there are 49152")
 {
     AT SHARED(real, s, 12289);
-    s[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = s[threadIdx.x];
+    s[t] = x[t];
+    y[t] = s[t];
 }
 
 FAULT(too_much_memory_of_both_kinds, 1, B, 226 << 10, "bytes of shared memory, of which there are 232448")
 {
     AT SHARED(real, s, 1024);
-    s[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = s[threadIdx.x];
+    s[t] = x[t];
+    y[t] = s[t];
 }
 
 /* A lane's part of a product: whole numbers have few digits. */
@@ -312,7 +299,6 @@ parts of_lane(int t) { return {{tf32_of((float)t), 0, 0, 0}, {tf32_of(1), 0}, {0
 
 FAULT(a_product_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
 {
-    int t = threadIdx.x;
     parts p = of_lane(t);
     if (t != 31) { AT multiply_tf32(p.sums, p.a, p.b); }
     y[t] = x[t] + (real)p.sums[0];
@@ -321,7 +307,6 @@ FAULT(a_product_with_absent_lanes, 1, 32, 0, "waits for lanes ffffffff of warp 0
 /* Two kinds of product at one line. */
 FAULT(half_a_product, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all")
 {
-    int t = threadIdx.x;
     parts p = of_lane(t);
     AT if (t < 16) multiply_tf32(p.sums, p.a, p.b); else multiply_bf16(p.sums, p.a, p.b);
     y[t] = x[t] + (real)p.sums[0];
@@ -329,7 +314,6 @@ FAULT(half_a_product, 1, 32, 0, "waits for lanes ffffffff of warp 0, and not all
 
 FAULT(a_factor_that_is_not_rounded, 1, 32, 0, "a factor of 1.00024414, which has more digits than TF32")
 {
-    int t = threadIdx.x;
     parts p = of_lane(t);
     p.b[0] = __float_as_uint(1 + 0x1p-12f);
     AT multiply_tf32(p.sums, p.a, p.b);
@@ -340,7 +324,6 @@ FAULT(a_factor_that_is_not_rounded, 1, 32, 0, "a factor of 1.00024414, which has
 FAULT(a_product_for_a_barrier, 1, 32, 0, "and no barrier between")
 {
     SHARED(real, s, 32);
-    int t = threadIdx.x;
     parts p = of_lane(t);
     AT s[t] = x[t];
     multiply_tf32(p.sums, p.a, p.b);
@@ -361,7 +344,7 @@ FAULT(too_much_stack, 1, B, 0, "a thread needs more than 131072 bytes of stack")
 {
     volatile char deep[130 << 10];
     for (size_t n = 0; n < sizeof deep; n += 64) deep[n] = (char)n;
-    y[threadIdx.x] = x[threadIdx.x] + deep[64 * threadIdx.x];
+    y[t] = x[t] + deep[64 * t];
 }
 #endif
 
@@ -369,7 +352,7 @@ FAULT(too_much_stack, 1, B, 0, "a thread needs more than 131072 bytes of stack")
 
 CORRECT(copies, 8, 128, 0, 1000, x[i])
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = blockIdx.x * blockDim.x + t;
     if (i < 1000) y[i] = x[i];
 }
 
@@ -377,36 +360,22 @@ CORRECT(copies, 8, 128, 0, 1000, x[i])
 CORRECT(sixteen_kibibytes, 1, B, 32 << 10, B, x[i])
 {
     AT SHARED(float, s, 4096);
-    s[threadIdx.x] = (float)x[threadIdx.x];
-    y[threadIdx.x] = (real)s[threadIdx.x];
+    s[t] = (float)x[t];
+    y[t] = (real)s[t];
 }
 
 /* Unwritten shared memory is not a number. */
 CORRECT(reads_what_nobody_wrote, 1, B, 0, B, NAN)
 {
     SHARED(real, s, B);
-    y[threadIdx.x] = s[threadIdx.x];
+    y[t] = s[t];
 }
 
-/* Halves a block's sum until it is one. */
-CORRECT(sums_a_block, 7, 128, 0, 7, sum(x, 128 * i, 128))
-{
-    SHARED(real, s, 128);
-    int t = threadIdx.x;
-    s[t] = x[blockIdx.x * 128 + t];
-    __syncthreads();
-    for (int by = 64; by > 0; by /= 2) {
-        if (t < by) s[t] += s[t + by];
-        __syncthreads();
-    }
-    if (t == 0) y[blockIdx.x] = s[0];
-}
-
-/* The same of a warp, in shared memory: reads and writes of lanes parted by __syncwarp. */
+/* The sum of a warp, by halves in shared memory: __syncwarp separates reads and writes. */
 CORRECT(sums_a_warp, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
 {
     SHARED(real, s, 128);
-    int t = threadIdx.x, lane = t % 32;
+    int lane = t % 32;
     s[t] = x[t];
     for (int by = 16; by > 0; by /= 2) {
         __syncwarp();
@@ -420,7 +389,6 @@ CORRECT(sums_a_warp, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
 CORRECT(counts_in_turn, 1, 32, 0, 32, 31)
 {
     SHARED(real, s, 1);
-    int t = threadIdx.x;
     real seen = 0;
     if (t == 0) s[0] = 0;
     for (int turn = 0; turn < 32; turn++) {
@@ -434,7 +402,6 @@ CORRECT(counts_in_turn, 1, 32, 0, 32, 31)
 
 CORRECT(sums_by_shuffles, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
 {
-    int t = threadIdx.x;
     real sum = x[t];
     for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(~0u, sum, by);
     y[t] = sum;
@@ -444,7 +411,6 @@ CORRECT(sums_by_shuffles, 1, 128, 0, 128, sum(x, i / 32 * 32, 32))
 CORRECT(halves_apart, 1, 32, 0, 32, x[i ^ 1] + x[i ^ 1 ^ 8])
 {
     SHARED(real, s, 32);
-    int t = threadIdx.x;
     unsigned mask = t < 16 ? 0x0000ffffu : 0xffff0000u;
     s[t] = x[t];
     __syncwarp(mask);
@@ -460,7 +426,6 @@ CORRECT(halves_apart, 1, 32, 0, 32, x[i ^ 1] + x[i ^ 1 ^ 8])
 CORRECT(some_have_left, 1, 32, 0, 32, i % 4 == 3 ? 0 : x[i % 4 == 2 ? i - 2 : i + 1])
 {
     SHARED(real, s, 32);
-    int t = threadIdx.x;
     if (t % 4 == 3) return;
     s[t] = x[t];
     __syncwarp();
@@ -469,61 +434,32 @@ CORRECT(some_have_left, 1, 32, 0, 32, i % 4 == 3 ? 0 : x[i % 4 == 2 ? i - 2 : i 
 
 CORRECT(votes, 1, 96, 0, 96, 1000 + positive(x, i / 32 * 32, 32))
 {
-    unsigned all = __ballot_sync(~0u, x[threadIdx.x] > 0);
-    bool any = __any_sync(~0u, x[threadIdx.x] > 1e9), each = __all_sync(~0u, x[threadIdx.x] < 1e9);
-    y[threadIdx.x] = (real)(__builtin_popcount(all) + 100 * any + 1000 * each);
-}
-
-CORRECT(neighbours_of_a_tile, 5, B, 0, 5 * B, (i ? x[i - 1] : 0) + x[i] + x[i + 1])
-{
-    SHARED(real, s, B + 2);
-    int t = threadIdx.x, i = blockIdx.x * B + t;
-    s[t + 1] = x[i];
-    if (t == 0) s[0] = i > 0 ? x[i - 1] : (real)0;
-    if (t == B - 1) s[B + 1] = x[i + 1];
-    __syncthreads();
-    y[i] = s[t] + s[t + 1] + s[t + 2];
+    unsigned all = __ballot_sync(~0u, x[t] > 0);
+    bool any = __any_sync(~0u, x[t] > 1e9), each = __all_sync(~0u, x[t] < 1e9);
+    y[t] = (real)(__builtin_popcount(all) + 100 * any + 1000 * each);
 }
 
 CORRECT(adds_atomically, 4, B, 0, 1, sum(x, 0, 4 * B))
 {
     SHARED(real, sum, 1);
-    if (threadIdx.x == 0) sum[0] = 0;
+    if (t == 0) sum[0] = 0;
     __syncthreads();
-    atomic_add(sum, 0, (real)x[blockIdx.x * B + threadIdx.x]);
+    atomic_add(sum, 0, (real)x[blockIdx.x * B + t]);
     __syncthreads();
-    if (threadIdx.x == 0) atomic_add(y, 0, (real)sum[0]);
-}
-
-CORRECT(transposes, 1, dim3(32, 8), 32 * 33 * sizeof(real), 1024, x[i % 32 * 32 + i / 32])
-{
-    DYNAMIC_SHARED(real, s);
-    int across = threadIdx.x, down = threadIdx.y;
-    for (int r = down; r < 32; r += 8) s[r * 33 + across] = x[r * 32 + across];
-    __syncthreads();
-    for (int r = down; r < 32; r += 8) y[r * 32 + across] = s[across * 33 + r];
-}
-
-CORRECT(four_at_once, 1, B, 0, 256, x[i])
-{
-    SHARED(real, s, 256);
-    int t = threadIdx.x;
-    store(s, 4 * t, load<4>(x, 4 * t));
-    __syncthreads();
-    store(y, 4 * (63 - t), load<4>(s, 4 * (63 - t)));
+    if (t == 0) atomic_add(y, 0, (real)sum[0]);
 }
 
 /* sums [16][8] + a [16][K] b [K][8] of x, one matrix behind the other, fragment by fragment as
  * NVIDIA's manual of PTX draws them (m16n8k8 of .tf32, m16n8k16 of .bf16).  FLAW takes one for
  * another: 1 rows of a, 2 columns of a, 3 rows of b, 4 rows of the sums, 5 halves of b's words. */
-template <bool PAIRS, int FLAW> __global__ void multiplies(array<real> y, array<const real> x)
+template <bool PAIRS, int FLAW> KERNEL(multiplies)
 {
     constexpr int K = PAIRS ? 16 : 8;
-    int lane = threadIdx.x, group = lane >> 2, place = lane & 3;
-    array<const real> a = x, b = x + 16 * K, c = x + 24 * K;
+    int group = t >> 2, place = t & 3;
+    reals a = x, b = x + 16 * K, c = x + 24 * K;
     uint32_t of_a[4], of_b[2];
     float sums[4];
-    auto word = [&](array<const real> at, int first, int step, bool turned) {
+    auto word = [&](reals at, int first, int step, bool turned) {
         float low = (float)(real)at[first], high = PAIRS ? (float)(real)at[first + step] : 0;
         return !PAIRS ? tf32_of(low) : turned ? bf16_pair(high, low) : bf16_pair(low, high);
     };
@@ -573,7 +509,7 @@ status placed_array(real *y, const real *)
     std::vector<real> room(B, 1);
     array<real> a = {room.data(), traces.data(), B, 0};
     struct device d = {};
-    d.held[d.arrays++] = {&a, B * sizeof(real), "a"};
+    d.held[d.arrays++] = {&a, B * sizeof(real), "a", nullptr};
     device_place(&d);
     memcpy(y, room.data(), B * sizeof(real));
     return status_ok();
@@ -583,29 +519,29 @@ LIST(correct, correct_count, placed, {"an array of the device that nobody wrote"
 /* ---- counted --------------------------------------------------------------------------------- */
 
 /* For 32 neighbours in step: 4 W sectors, 128 W bytes. */
-COUNTED(in_step, 1, 64, 0, 4, 16 * W, 512 * W, 512 * W) { y[threadIdx.x] = x[threadIdx.x]; }
+COUNTED(in_step, 1, 64, 0, 4, 16 * W, 512 * W, 512 * W) { y[t] = x[t]; }
 LIST(counted, counted_count, half_a_block, COUNTS("half a block", in_step, 1, 48, 0, 4, 12 * W, 384 * W, 384 * W))
-COUNTED(in_strides, 1, 32, 0, 2, 32 + 4 * W, 256 * W, 32 * (32 + 4 * W)) { y[threadIdx.x] = x[32 * threadIdx.x]; }
-COUNTED(one_word_for_all, 1, 32, 0, 2, 1 + 4 * W, 256 * W, 32 * (1 + 4 * W)) { y[threadIdx.x] = x[5]; }
-COUNTED(off_by_one, 1, 32, 0, 2, 8 * W + 1, 256 * W, 32 * (8 * W + 1)) { y[threadIdx.x] = x[threadIdx.x + 1]; }
-COUNTED(by_fours, 1, 32, 0, 2, 32 * W, 1024 * W, 1024 * W) { store(y, 4 * threadIdx.x, load<4>(x, 4 * threadIdx.x)); }
+COUNTED(in_strides, 1, 32, 0, 2, 32 + 4 * W, 256 * W, 32 * (32 + 4 * W)) { y[t] = x[32 * t]; }
+COUNTED(one_word_for_all, 1, 32, 0, 2, 1 + 4 * W, 256 * W, 32 * (1 + 4 * W)) { y[t] = x[5]; }
+COUNTED(off_by_one, 1, 32, 0, 2, 8 * W + 1, 256 * W, 32 * (8 * W + 1)) { y[t] = x[t + 1]; }
+COUNTED(by_fours, 1, 32, 0, 2, 32 * W, 1024 * W, 1024 * W) { store(y, 4 * t, load<4>(x, 4 * t)); }
 COUNTED(eight_of_a_warp, 1, 32, 0, 2, 2 * W, 64 * W, 64 * W, 0, 0, 2)
 {
-    if (threadIdx.x < 8) y[threadIdx.x] = x[threadIdx.x];
+    if (t < 8) y[t] = x[t];
 }
 COUNTED(again_and_again, 1, 32, 0, 11, 44 * W, 11 * 128 * W, 256 * W)
 {
     real sum = 0;
-    for (int n = 0; n < 10; n++) sum += x[threadIdx.x];
-    y[threadIdx.x] = sum;
+    for (int n = 0; n < 10; n++) sum += x[t];
+    y[t] = sum;
 }
 
 /* x[t] to a place of shared memory, and from there. */
 template <int STRIDE> KERNEL(at_stride)
 {
     SHARED(real, s, 32 * STRIDE + 1);
-    s[STRIDE * threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = s[STRIDE * threadIdx.x];
+    s[STRIDE * t] = x[t];
+    y[t] = s[STRIDE * t];
 }
 #define STRIDE(n, cycles) \
     COUNTS("stride " #n, at_stride<n>, 1, 32, (32 * n + 1) * sizeof(real), 2, 8 * W, 256 * W, 256 * W, 2 * W, cycles)
@@ -614,16 +550,15 @@ LIST(counted, counted_count, strides, STRIDE(1, 2 * W), STRIDE(2, 4 * W), STRIDE
 COUNTED(one_shared_word, 1, 64, 4 * W, 3, 8 * W + 1, 260 * W, 256 * W + 32, 3, 3, 2, 1)
 {
     SHARED(real, s, 1);
-    if (threadIdx.x == 0) s[0] = x[0];
+    if (t == 0) s[0] = x[0];
     __syncthreads();
-    y[threadIdx.x] = s[0];
+    y[t] = s[0];
 }
 
 /* Half of the lanes read device memory at a line at which the others read shared memory. */
 COUNTED(both_memories_at_a_line, 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, 2 * W, 2 * W, 2)
 {
     SHARED(real, s, 32);
-    int t = threadIdx.x;
     s[t] = x[t];
     __syncwarp();
     y[t] = t < 16 ? x[t] : (real)s[t];
@@ -633,20 +568,19 @@ COUNTED(both_memories_at_a_line, 1, 32, 128 * W, 3, 10 * W, 320 * W, 256 * W, 2 
 COUNTED(quarters_share_a_bank, 1, 32, 4096, 2, 8 * W, 256 * W, 256 * W, 4, 32)
 {
     SHARED(float, s, 1024);
-    int t = threadIdx.x;
     store(s, t % 8 * 128 + t / 8 * 4, pack<float, 4>{{(float)x[t], 0, 0, 0}});
     y[t] = (real)0;
 }
 
 /* The first LANES lanes load WIDE neighbours each: lanes n and n ^ BY the same ones (all lanes if BY is 0, none if it
  * is 32), except for lane ODD. */
-template <int WIDE, unsigned BY, unsigned LANES = 32, unsigned ODD = 32> KERNEL(wide_shared_loads)
+template <int WIDE, int BY, int LANES = 32, int ODD = 32> KERNEL(wide_shared_loads)
 {
     SHARED(float, s, 128);
-    constexpr unsigned PAIR = BY ? BY : 1;
-    unsigned t = threadIdx.x, from = BY ? t % PAIR + t / (2 * PAIR) * PAIR : 0;
+    constexpr int PAIR = BY ? BY : 1;
+    int from = BY ? t % PAIR + t / (2 * PAIR) * PAIR : 0;
     real v = x[t];
-    for (unsigned n = 0; n < 4; n++) s[32 * n + t] = (float)v;
+    for (int n = 0; n < 4; n++) s[32 * n + t] = (float)v;
     __syncwarp();
     if (t == ODD) from = 16;
     if (t < LANES) v += (real)load<WIDE>(s, WIDE * from)[0];
@@ -672,23 +606,23 @@ COUNTED(some_turns_of_a_loop, 1, 32, 0, 5, 4 + 4 * W, 448 * W, 128 + 128 * W, 0,
 {
     real sum = 0;
     for (int turn = 0; turn < 4; turn++) {
-        if ((int)threadIdx.x / 8 <= turn) sum += x[32 * turn];
+        if (t / 8 <= turn) sum += x[32 * turn];
         __syncwarp();
     }
-    y[threadIdx.x] = sum;
+    y[t] = sum;
 }
 
 COUNTED(products_of_warps, 1, 64, 0, 4, 16 * W, 512 * W, 512 * W, 0, 0, 0, 0, 0, 0, 8)
 {
-    parts p = of_lane(threadIdx.x);
+    parts p = of_lane(t);
     for (int n = 0; n < 3; n++) multiply_tf32(p.sums, p.a, p.b);
     multiply_bf16(p.sums, p.a, p.b);
-    y[threadIdx.x] = x[threadIdx.x] + (real)p.sums[0];
+    y[t] = x[t] + (real)p.sums[0];
 }
 
 COUNTED(exchanges_and_atomics, 2, 32, 0, 4, 8 * W + 2, 512 * W, 128 * W + 32, 0, 0, 0, 4, 4, 64)
 {
-    real v = x[threadIdx.x];
+    real v = x[t];
     v += __shfl_xor_sync(~0u, v, 1);
     if (__any_sync(~0u, v > 0)) atomic_add(y, 0, v);
     __syncthreads();
@@ -713,26 +647,27 @@ LIST(faults, fault_count, shapes,
 struct forked {
     struct device device;
     array<real> y;
-    array<const real> x;
+    reals x;
 };
 struct forked *forked_of(struct plan *plan) { return (struct forked *)plan->state; }
 
-KERNEL(writes_first) { AT y[threadIdx.x] = x[threadIdx.x]; }
-KERNEL(writes_second) { AT y[B + threadIdx.x] = x[threadIdx.x]; }
-KERNEL(reads_first) { AT y[2 * B + threadIdx.x] = y[threadIdx.x]; }
-KERNEL(reads_first_too) { AT y[3 * B + threadIdx.x] = y[threadIdx.x]; }
-KERNEL(reads_both) { y[2 * B + threadIdx.x] = y[threadIdx.x] + y[B + threadIdx.x] + x[threadIdx.x]; }
+KERNEL(writes_first) { AT y[t] = x[t]; }
+KERNEL(writes_second) { AT y[B + t] = x[t]; }
+KERNEL(reads_first) { AT y[2 * B + t] = y[t]; }
+KERNEL(reads_first_too) { AT y[3 * B + t] = y[t]; }
+KERNEL(reads_both) { y[2 * B + t] = y[t] + y[B + t] + x[t]; }
 KERNEL(adds_to_the_first) { AT atomic_add(y, 0, (real)1); }
 __global__ void takes_a_ticket(array<real> y, real name) { y[(int)atomic_add(y, 2, (real)1)] = name; }
 
 /* A branch launches one kernel or two, or calls the library. */
 #define CALL(...) [](struct plan *p) { struct forked *f = forked_of(p); struct device *d = &f->device; __VA_ARGS__; }
-#define ONE(kernel) CALL(LAUNCH(d, kernel, 1, B, 0, f->y, f->x))
-#define TWO(first, then) CALL(LAUNCH(d, first, 1, B, 0, f->y, f->x); LAUNCH(d, then, 1, B, 0, f->y, f->x))
+#define LAUNCHED(kernel) LAUNCH(d, kernel, 1, B, 0, f->y, f->x, (int)threadIdx.x)
+#define ONE(kernel) CALL(LAUNCHED(kernel))
+#define TWO(first, then) CALL(LAUNCHED(first); LAUNCHED(then))
 using branch_of = void (*)(struct plan *);
 
 /* Runs `branch` in a branch, `beside` at the same time, and `after` after the join, or at the same time without one. */
-status run_branches(array<real> y, array<const real> x, branch_of branch, branch_of beside, bool joins, branch_of after)
+status run_branches(array<real> y, reals x, branch_of branch, branch_of beside, bool joins, branch_of after)
 {
     struct plan plan = {};
     struct forked f = {};
@@ -748,7 +683,7 @@ status run_branches(array<real> y, array<const real> x, branch_of branch, branch
 }
 #define RUN_BRANCHES(...) \
     [](real *y, const real *x) { \
-        return with_arrays(y, x, [](array<real> to, array<const real> from) { \
+        return with_arrays(y, x, [](array<real> to, reals from) { \
             return run_branches(to, from, __VA_ARGS__); \
         }); \
     }
@@ -808,7 +743,7 @@ LIST(correct, correct_count, branches,
      {"libraries that join", RUN_BRANCHES(writes, ONE(writes_second), true, reads), EXPECT(squares(x, B)), 1})
 
 /* The numbers of the threads, in their order. */
-KERNEL(tickets) { y[(int)atomic_add(y, TICKETS, (real)1)] = (real)(blockIdx.x * blockDim.x + threadIdx.x); }
+KERNEL(tickets) { y[(int)atomic_add(y, TICKETS, (real)1)] = (real)(blockIdx.x * blockDim.x + t); }
 
 } // namespace
 

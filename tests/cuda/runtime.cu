@@ -177,60 +177,50 @@ namespace gpu {
 
 namespace gpu {
 
-struct copying {
-    struct device device;
-    array<real> x, w, b, y, other;
-    array<real> points;
+struct copying : device {
+    array<real> w, b, other, points;
 };
 
 const size_t size[] = {3};
+const real weights[9] = {}, *const given = weights;
 
 status prepare(struct plan *plan)
 {
     struct copying *on = (struct copying *)plan->state;
-    on->device.forks = true;
-    device_reals(plan, &on->x, "x", 2, 3, 1, 1);
-    device_reals(plan, &on->w, "w", 3, 3, 1, 1);
-    device_reals(plan, &on->b, "b", 3, 1, 1, 1);
-    device_reals(plan, &on->y, "y", 2, 3, 1, 1);
-    device_reals(plan, &on->other, "the branch's y", 2, 3, 1, 1);
-    device_reals(plan, &on->points, "points", 3, 4, 2, 1);
-    device_fourier_reals(plan, 0, 1, size, 4);
+    on->plan = plan;
+    on->forks = true;
+    device_reals(on, &on->x, "x", 2, 3);
+    device_reals(on, &on->y, "y", 2, 3);
+    device_tensor(on, &on->w, "w", &given, 3, 3);
+    device_tensor(on, &on->b, "b", &given, 3);
+    device_reals(on, &on->other, "the branch's y", 2, 3);
+    device_reals(on, &on->points, "points", 3, 4, 2);
+    device_fourier_reals(on, 0, 1, size, 4);
     return room_status(&plan->room);
 }
 
-status load(struct plan *plan)
-{
-    struct copying *on = (struct copying *)plan->state;
-    const real weights[9] = {};
-    device_place(&on->device);
-    device_upload(&on->device, on->w, weights, 9);
-    device_upload(&on->device, on->b, weights, 3);
-    device_fourier_load(&on->device, 0, on->points, 1, size, 4);
-    return device_status(&on->device);
-}
+void load_points(struct copying *on, const void *) { device_fourier_load(on, 0, on->points, 1, size, 4); }
 
 void branch(struct plan *plan)
 {
     struct copying *on = (struct copying *)plan->state;
-    device_linear(&on->device, on->other, on->x, on->w, on->b, 2, 3, 3);
+    device_linear(on, on->other, on->x, on->w, on->b, 2, 3, 3);
 }
 
 status run(struct plan *plan, real *y, const real *x)
 {
     struct copying *on = (struct copying *)plan->state;
-    struct device *d = &on->device;
-    device_upload(d, on->x, x, RUNTIME_REALS);
+    device_upload(on, on->x, x, RUNTIME_REALS);
     for (int n = first; n < first + 3; n++) {
-        if (n % 3 == 0) LAUNCH(d, add_bias, 1, 32, DEVICE_SHARED + 1, on->y, on->b, 6, 3);
-        if (n % 3 == 1) device_fourier(d, 0, on->points, false);
+        if (n % 3 == 0) LAUNCH(on, add_bias, 1, 32, DEVICE_SHARED + 1, on->y, on->b, 6, 3);
+        if (n % 3 == 1) device_fourier(on, 0, on->points, false);
         if (n % 3 < 2) continue;
         device_fork(plan, branch);
-        device_linear(d, on->y, on->x, on->w, on->b, 2, 3, 3);
-        device_join(d);
+        device_linear(on, on->y, on->x, on->w, on->b, 2, 3, 3);
+        device_join(on);
     }
-    device_download(d, y, on->x, RUNTIME_REALS);
-    return device_status(d);
+    device_download(on, y, on->x, RUNTIME_REALS);
+    return device_status(on);
 }
 
 void release(struct plan *plan) { device_release((struct device *)plan->state); }
@@ -239,8 +229,8 @@ void release(struct plan *plan) { device_release((struct device *)plan->state); 
 
 extern "C" {
 
-const struct form on_the_runtime = {"copying", sizeof(struct gpu::copying), gpu::prepare, gpu::load, gpu::run,
-                                     gpu::release, nullptr};
+const struct form on_the_runtime = {"copying", sizeof(struct gpu::copying), gpu::prepare,
+                                     gpu::device_form_load<gpu::load_points>, gpu::run, gpu::release, nullptr};
 
 void runtime_open(int of)
 {

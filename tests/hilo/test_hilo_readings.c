@@ -7,7 +7,7 @@
 static const char *const forms[] = {"naive", "fast"};
 
 /* A file with all tensors of an operator on 14 x 14 tokens but one, x of another plane. */
-static struct tensors file_of(const struct declaration *d, size_t tokens, const char *without)
+static struct tensors file_without(const struct declaration *d, size_t tokens, const char *without)
 {
     struct problem p = shaped("--grid 14x14 --heads 3", d, 1, 24, "", without);
     struct tensors file = {0, keep(PROBLEM_TENSORS, sizeof(struct tensor))};
@@ -23,7 +23,7 @@ static struct tensors file_of(const struct declaration *d, size_t tokens, const 
 
 static status bind_on_50x80(const struct declaration *d, const char *without)
 {
-    struct tensors file = file_of(d, 4000, without);
+    struct tensors file = file_without(d, 4000, without);
     struct problem p;
     succeeds(problem_create(&p, d, 4, LIST(const char *, "--grid", "50x80", "--heads", "3")));
     status s = problem_bind(&p, &file);

@@ -102,8 +102,9 @@ static inline struct problem tsv_problem(const struct tsv *t)
 {
     struct problem p;
     const char *word[16];
-    struct outline o = {.word = word, .grid = tsv_words(t, "grid"), .batch = 1, .sizes = tsv_words(t, "sizes"),
-                        .without = tsv_words(t, "without"), .channels = (size_t)tsv_number(t, "channels")};
+    struct outline o = {.word = word, .grid = tsv_words(t, "grid"), .batch = 1,
+                        .channels = (size_t)tsv_number(t, "channels"), .sizes = tsv_words(t, "sizes"),
+                        .without = tsv_words(t, "without")};
     const struct declaration *d = operator_find(tsv_cell(t, "operator"));
     ck_assert_msg(d != NULL, "%s: found no operator %s", t->path, tsv_cell(t, "operator"));
     for (char *at = tsv_words(t, "options"); *at && o.words < 16;) {
